@@ -1,0 +1,255 @@
+/*
+ * gen_call - calls in expressions: mathematics, bits, calls of functions of the module.
+ *
+ * What cannot be executed here (external routines, asynchronous copies, tensor-core
+ * operations) becomes an instruction that fails by name when it is reached.
+ */
+#include "codegen/interp/code.h"
+
+static unsigned int_x(ml_Dtype t)
+{
+    return t.code == ML_INT ? t.bits : ML_UNSIGNED | t.bits;
+}
+
+static uint32_t emit_to(ml_Gen *g, const ml_Expr *e, ml_Inst op, unsigned x, int64_t a,
+                        int64_t b, int64_t c)
+{
+    uint32_t d = ml_gen_reg(g);
+    const ml_Expr *before = g->expr;
+
+    g->expr = e;
+    ml_gen_emit(g, op, x, d, a, b, c);
+    g->expr = before;
+    return d;
+}
+
+static uint32_t arg(ml_Gen *g, const ml_Expr *e, size_t k, unsigned lane)
+{
+    return ml_gen_lane(g, e->args[k], e->args[k]->type.lanes > 1 ? lane : 0);
+}
+
+static uint32_t unsupported(ml_Gen *g, const ml_Expr *e)
+{
+    const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
+
+    if (name && name->kind == ML_EXPR_STRING)
+        ml_gen_unsupported(g, ml_format(g->cx, "%s of %s in the interpreter", e->as.op->name,
+                                        name->as.s));
+    else
+        ml_gen_unsupported(g, ml_format(g->cx, "%s in the interpreter", e->as.op->name));
+    return ml_gen_int(g, 0);
+}
+
+static uint32_t math1(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    ml_OpId id = (ml_OpId)e->as.op->id;
+    uint32_t a;
+
+    if (e->n_args != 1)
+        return unsupported(g, e);
+    if (!ml_dtype_is_float(e->args[0]->type)) {
+        bool keeps = id == ML_OP_FLOOR || id == ML_OP_CEIL || id == ML_OP_ROUND ||
+                     id == ML_OP_TRUNC || id == ML_OP_NEARBYINT;
+        if (!ml_dtype_is_int(e->args[0]->type))
+            return unsupported(g, e);
+        a = arg(g, e, 0, lane);
+        if (keeps)
+            return a;
+        if (id == ML_OP_FABS)
+            return emit_to(g, e, ML_I_IABS, int_x(e->type), a, 0, 0);
+        return unsupported(g, e);
+    }
+    a = arg(g, e, 0, lane);
+    return emit_to(g, e, ML_I_MATH1, ml_gen_rounding(g, e->type), a, id, 0);
+}
+
+static uint32_t math2(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    ml_OpId id = (ml_OpId)e->as.op->id;
+    uint32_t a, b;
+
+    if (e->n_args != 2 || !ml_dtype_is_float(e->args[0]->type) ||
+        (id == ML_OP_NEXTAFTER && e->type.bits < 32))
+        return unsupported(g, e);
+    a = arg(g, e, 0, lane);
+    b = arg(g, e, 1, lane);
+    if (!ml_dtype_is_float(e->args[1]->type)) {
+        if (id != ML_OP_LDEXP)
+            return unsupported(g, e);
+        b = emit_to(g, e, ML_I_ITOF, 0, b, 0, 0);
+    }
+    return emit_to(g, e, ML_I_MATH2, ml_gen_rounding(g, e->type), a, b, id);
+}
+
+static uint32_t bits2(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    ml_Inst op = ML_I_AND;
+    uint32_t a, b;
+
+    if (e->n_args != 2 || ml_dtype_is_float(e->type) || ml_lane_bytes(e->type) == 0)
+        return unsupported(g, e);
+    switch ((ml_OpId)e->as.op->id) {
+    case ML_OP_BITWISE_OR: op = ML_I_OR; break;
+    case ML_OP_BITWISE_XOR: op = ML_I_XOR; break;
+    case ML_OP_SHIFT_LEFT: op = ML_I_SHL; break;
+    case ML_OP_SHIFT_RIGHT: op = ML_I_SHR; break;
+    default: break; /* bitwise_and; the table of operators is not one of ours to list */
+    }
+    a = arg(g, e, 0, lane);
+    b = arg(g, e, 1, lane);
+    return emit_to(g, e, op, int_x(e->type), a, b, g->checked && e->type.code == ML_INT);
+}
+
+static uint32_t qmul(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    bool axis = e->as.op->id == ML_OP_Q_MULTIPLY_SHIFT_PER_AXIS;
+    uint32_t *list = ML_ARRAY(g->cx, uint32_t, 5);
+
+    if (e->n_args != (axis ? 7 : 4) || e->type.code != ML_INT || e->type.bits != 32)
+        return unsupported(g, e);
+    list[0] = arg(g, e, 0, lane);
+    list[1] = arg(g, e, 1, lane);
+    if (axis) { /* x, y, left, right, q, is left needed, is right needed */
+        uint32_t zero = ml_gen_int(g, 0);
+        list[2] = emit_to(g, e, ML_I_SEL, 0, arg(g, e, 5, lane), arg(g, e, 2, lane), zero);
+        list[3] = emit_to(g, e, ML_I_SEL, 0, arg(g, e, 6, lane), arg(g, e, 3, lane), zero);
+        list[4] = arg(g, e, 4, lane);
+    } else { /* x, y, q, s: s > 0 shifts left first, s < 0 right with q */
+        uint32_t s = arg(g, e, 3, lane), zero = ml_gen_int(g, 0);
+        list[2] = emit_to(g, e, ML_I_MAX, 64, s, zero, 0);
+        list[3] = emit_to(g, e, ML_I_MAX, 64, emit_to(g, e, ML_I_SUBW, 64, zero, s, 0), zero, 0);
+        list[4] = arg(g, e, 2, lane);
+    }
+    ml_push(g->cx, &g->lists, list);
+    return emit_to(g, e, ML_I_QMUL, 32, (int64_t)g->lists.n - 1, 0, 0);
+}
+
+static uint32_t reinterpret(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    const ml_Expr *p = e->n_args == 1 ? e->args[0] : NULL;
+
+    if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||
+        ml_lane_bytes(p->type) == 0 || ml_lane_bytes(e->type) == 0)
+        return unsupported(g, e);
+    return emit_to(g, e, ML_I_REINT, 0, ml_gen_lane(g, p, lane), ml_gen_type(g, p->type),
+                   ml_gen_type(g, e->type));
+}
+
+static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
+{
+    const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
+    const ml_Func *f = NULL;
+
+    if (g->mod && name && name->kind == ML_EXPR_STRING)
+        f = ml_module_find(g->mod, name->as.s);
+    if (f)
+        return ml_gen_inline(g, f, e);
+    return unsupported(g, e);
+}
+
+uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;
+
+    switch ((ml_OpId)e->as.op->id) {
+    case ML_OP_LIKELY:
+        return p ? arg(g, e, 0, lane) : unsupported(g, e);
+    case ML_OP_BITWISE_AND:
+    case ML_OP_BITWISE_OR:
+    case ML_OP_BITWISE_XOR:
+    case ML_OP_SHIFT_LEFT:
+    case ML_OP_SHIFT_RIGHT: return bits2(g, e, lane);
+    case ML_OP_BITWISE_NOT:
+        if (p == NULL || ml_dtype_is_float(p->type) || ml_lane_bytes(p->type) == 0)
+            return unsupported(g, e);
+        if (ml_dtype_is_bool(p->type))
+            return emit_to(g, e, ML_I_NOT, 0, arg(g, e, 0, lane), 0, 0);
+        return emit_to(g, e, ML_I_BNOT, int_x(e->type), arg(g, e, 0, lane), 0, 0);
+    case ML_OP_POPCOUNT:
+    case ML_OP_CLZ:
+        if (p == NULL || !ml_dtype_is_int(p->type))
+            return unsupported(g, e);
+        return emit_to(g, e, e->as.op->id == ML_OP_CLZ ? ML_I_CLZ : ML_I_POPCOUNT,
+                       int_x(p->type), arg(g, e, 0, lane), 0, 0);
+    case ML_OP_FMA: {
+        uint32_t a, b;
+        if (e->n_args != 3 || !ml_dtype_is_float(e->type))
+            return unsupported(g, e);
+        a = arg(g, e, 0, lane);
+        b = arg(g, e, 1, lane);
+        return emit_to(g, e, ML_I_FMA, ml_gen_rounding(g, e->type), a, b, arg(g, e, 2, lane));
+    }
+    case ML_OP_REINTERPRET: return reinterpret(g, e, lane);
+    case ML_OP_EXP:
+    case ML_OP_EXP2:
+    case ML_OP_EXP10:
+    case ML_OP_LOG:
+    case ML_OP_LOG2:
+    case ML_OP_LOG10:
+    case ML_OP_LOG1P:
+    case ML_OP_SQRT:
+    case ML_OP_RSQRT:
+    case ML_OP_SIGMOID:
+    case ML_OP_TANH:
+    case ML_OP_SINH:
+    case ML_OP_COSH:
+    case ML_OP_TAN:
+    case ML_OP_SIN:
+    case ML_OP_COS:
+    case ML_OP_ASIN:
+    case ML_OP_ACOS:
+    case ML_OP_ATAN:
+    case ML_OP_ASINH:
+    case ML_OP_ACOSH:
+    case ML_OP_ATANH:
+    case ML_OP_ERF:
+    case ML_OP_FABS:
+    case ML_OP_FLOOR:
+    case ML_OP_CEIL:
+    case ML_OP_ROUND:
+    case ML_OP_TRUNC:
+    case ML_OP_NEARBYINT: return math1(g, e, lane);
+    case ML_OP_ISNAN:
+    case ML_OP_ISINF:
+    case ML_OP_ISFINITE:
+        if (p && ml_dtype_is_float(p->type))
+            return emit_to(g, e, ML_I_TEST, 0, arg(g, e, 0, lane), e->as.op->id, 0);
+        if (p && ml_lane_bytes(p->type))
+            return ml_gen_int(g, e->as.op->id == ML_OP_ISFINITE);
+        return unsupported(g, e);
+    case ML_OP_POW:
+    case ML_OP_FMOD:
+    case ML_OP_ATAN2:
+    case ML_OP_HYPOT:
+    case ML_OP_COPYSIGN:
+    case ML_OP_NEXTAFTER:
+    case ML_OP_LDEXP: return math2(g, e, lane);
+    case ML_OP_Q_MULTIPLY_SHIFT:
+    case ML_OP_Q_MULTIPLY_SHIFT_PER_AXIS: return qmul(g, e, lane);
+    case ML_OP_STORAGE_SYNC: /* iterations of a thread loop run one after the other */
+    case ML_OP_ASSUME:       /* a promise: nothing is evaluated */
+    case ML_OP_TYPE_ANNOTATION: return ml_gen_int(g, 0);
+    case ML_OP_UNDEF:
+        ml_gen_emit(g, ML_I_TRAP, 0, 0, ml_gen_trap(g, ML_E_UNDEFINED_READ, "undef"), 0, 0);
+        return ml_gen_int(g, 0);
+    case ML_OP_THREAD_ALLREDUCE:
+        ml_gen_emit(g, ML_I_TRAP, 0, 0,
+                    ml_gen_trap(g, ML_E_THREADS_COOPERATE, "an all-reduce"), 0, 0);
+        return ml_gen_int(g, 0);
+    case ML_OP_CALL_EXTERN:
+    case ML_OP_CALL_PURE_EXTERN: return extern_call(g, e);
+    case ML_OP_CALL_LLVM_INTRIN:
+    case ML_OP_CALL_LLVM_PURE_INTRIN:
+    case ML_OP_CALL_PACKED:
+    case ML_OP_CALL_CPACKED:
+    case ML_OP_ADDRESS_OF:
+    case ML_OP_ACCESS_PTR: return unsupported(g, e);
+    case ML_OP_OTHER:
+        if (g->mod && ml_module_find(g->mod, e->as.op->name))
+            return ml_gen_inline(g, ml_module_find(g->mod, e->as.op->name), e);
+        return unsupported(g, e);
+    case ML_OP_IF_THEN_ELSE: /* compiled in gen_expr.c; here with a wrong argument count */
+    case ML_OP_IDS: break;
+    }
+    return unsupported(g, e);
+}

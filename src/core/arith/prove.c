@@ -1,0 +1,261 @@
+/*
+ * prove - comparisons and proofs, from bounds, residues and known comparisons.
+ *
+ * A difference is looked at as a linear form: its interval, its residue, and its distance
+ * to each known fact "terms <= k". Nothing is allocated until a rule of the simplifier is
+ * needed. Source: ir-and-analysis 3.6.
+ */
+#include "core/arith/region.h"
+
+#include "core/arith/arith_impl.h"
+
+/* s + sign * fact, when that cancels something. */
+static bool against(ml_Arith *ar, const ml_Sum *s, const ml_ArithFact *f, int64_t sign,
+                    ml_Sum *out)
+{
+    ml_sum_init(out, s->type);
+    if (!ml_sum_add_sum(ar, out, s, 1))
+        return false;
+    for (uint32_t k = 0; k < f->n; k++) {
+        ml_Term t = f->t[k];
+        if (!ml_dtype_eq(t.index->type, s->type) || t.scale == INT64_MIN)
+            return false;
+        t.scale *= sign;
+        if (!ml_sum_add_term(ar, out, &t))
+            return false;
+    }
+    return out->n < s->n + f->n;
+}
+
+ml_Bound ml_sum_bound_facts(ml_Arith *ar, ml_Sum *s)
+{
+    ml_Bound b = ml_sum_bound(ar, s);
+
+    if (ar->n_linear == 0 || s->n == 0)
+        return b;
+    uint64_t bloom = 0;
+    for (uint32_t k = 0; k < s->n; k++)
+        bloom |= s->t[k].index->bloom;
+    for (size_t k = 0; k < ar->facts.n; k++) {
+        const ml_ArithFact *f = &ar->facts.v[k];
+        ml_Sum d;
+        if (f->kind != ML_AF_LINEAR || !f->live || !(bloom & f->t[0].index->bloom))
+            continue;
+        /* s = fact + d <= k + d */
+        if (against(ar, s, f, -1, &d)) {
+            int64_t hi = ml_sum_bound(ar, &d).hi;
+            hi = hi == ML_INF ? ML_INF : ml_sat_add(f->k, hi);
+            if (hi < b.hi && hi >= b.lo)
+                b.hi = hi;
+        }
+        /* s = -fact + d >= -k + d */
+        if (f->k != INT64_MIN && against(ar, s, f, 1, &d)) {
+            int64_t lo = ml_sum_bound(ar, &d).lo;
+            lo = lo <= -ML_INF ? -ML_INF : ml_sat_add(-f->k, lo);
+            if (lo > b.lo && lo <= b.hi)
+                b.lo = lo;
+        }
+    }
+    return b;
+}
+
+/* Whether s != 0 is known outright. */
+static bool known_unequal(ml_Arith *ar, const ml_Sum *s)
+{
+    for (size_t k = 0; ar->n_linear && k < ar->facts.n; k++) {
+        const ml_ArithFact *f = &ar->facts.v[k];
+        if (f->kind != ML_AF_UNEQUAL || !f->live || f->n != s->n)
+            continue;
+        for (int64_t sign = -1; sign <= 1; sign += 2) {
+            ml_Sum d;
+            /* s = -sign*fact exactly: s.base == sign*k would be zero there */
+            int64_t k2;
+            if (__builtin_mul_overflow(f->k, sign, &k2))
+                continue;
+            if (against(ar, s, f, sign, &d) && d.n == 0 && d.base == k2)
+                return true;
+        }
+    }
+    return false;
+}
+
+ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s)
+{
+    if (s->n == 0)
+        return s->base == 0 ? ML_CMP_EQ : s->base < 0 ? ML_CMP_LT : ML_CMP_GT;
+    ml_Bound b = ml_sum_bound_facts(ar, s);
+    if (b.hi < 0)
+        return ML_CMP_LT;
+    if (b.lo > 0)
+        return ML_CMP_GT;
+    if (b.lo == 0 && b.hi == 0)
+        return ML_CMP_EQ;
+    bool ne = !ml_modular_has(ml_sum_modular(ar, s), 0) || known_unequal(ar, s);
+    if (b.hi == 0)
+        return ne ? ML_CMP_LT : ML_CMP_LE;
+    if (b.lo == 0)
+        return ne ? ML_CMP_GT : ML_CMP_GE;
+    return ne ? ML_CMP_NE : ML_CMP_UNKNOWN;
+}
+
+ml_Cmp ml_compare(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+{
+    ml_Sum s;
+    ml_Cmp r = ML_CMP_UNKNOWN;
+
+    if (a == b)
+        return ML_CMP_EQ;
+    if (!ml_is_index(a) || !ml_dtype_eq(a->type, b->type))
+        return ML_CMP_UNKNOWN;
+    ml_arith_enter(ar);
+    ml_sum_init(&s, a->type);
+    if (ml_sum_add_expr(ar, &s, a, 1) && ml_sum_add_expr(ar, &s, b, -1) &&
+        ml_sum_recombine(ar, &s))
+        r = ml_sum_compare(ar, &s);
+    ml_arith_leave(ar);
+    return r;
+}
+
+bool ml_prove(ml_Arith *ar, const ml_Expr *p)
+{
+    if (p->kind == ML_EXPR_INT)
+        return p->as.i != 0;
+    p = ml_simplify(ar, p);
+    return p->kind == ML_EXPR_INT && p->as.i != 0;
+}
+
+bool ml_prove_equal(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+{
+    if (a == b)
+        return true;
+    if (a->kind == ML_EXPR_INT && b->kind == ML_EXPR_INT)
+        return a->as.i == b->as.i && ml_dtype_eq(a->type, b->type);
+    if (ml_is_index(a) && ml_is_index(b) && !ml_dtype_eq(a->type, b->type)) {
+        /* int32 against int64: in the wider */
+        a = a->type.bits == 64 ? a : ml_cast(ar->cx, ML_DT_I64, a);
+        b = b->type.bits == 64 ? b : ml_cast(ar->cx, ML_DT_I64, b);
+    }
+    if (!ml_dtype_eq(a->type, b->type) || a->type.lanes != 1)
+        return false;
+    if (ml_is_index(a)) {
+        ml_Cmp c = ml_compare(ar, a, b);
+        if (c != ML_CMP_UNKNOWN && c != ML_CMP_LE && c != ML_CMP_GE)
+            return c == ML_CMP_EQ;
+    }
+    if (ml_dtype_is_float(a->type) || a->type.code == ML_HANDLE || a->type.code == ML_VOID)
+        return ml_simplify(ar, a) == ml_simplify(ar, b);
+    return ml_prove(ar, ml_eq(ar->cx, a, b));
+}
+
+bool ml_prove_ge(ml_Arith *ar, const ml_Expr *e, int64_t c)
+{
+    if (ml_arith_bound(ar, e).lo >= c)
+        return true;
+    return e->kind != ML_EXPR_INT && ml_arith_bound(ar, ml_rewrite(ar, e)).lo >= c;
+}
+
+bool ml_prove_lt(ml_Arith *ar, const ml_Expr *e, int64_t c)
+{
+    if (ml_arith_bound(ar, e).hi < c)
+        return true;
+    return e->kind != ML_EXPR_INT && ml_arith_bound(ar, ml_rewrite(ar, e)).hi < c;
+}
+
+static bool widen(ml_Arith *ar, const ml_Expr **a, const ml_Expr **b)
+{
+    if (!ml_is_index(*a) || !ml_is_index(*b))
+        return false;
+    if ((*a)->type.bits < (*b)->type.bits)
+        *a = ml_cast(ar->cx, (*b)->type, *a);
+    else if ((*b)->type.bits < (*a)->type.bits)
+        *b = ml_cast(ar->cx, (*a)->type, *b);
+    return true;
+}
+
+bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+{
+    if (!widen(ar, &a, &b))
+        return false;
+    ml_Cmp c = ml_compare(ar, a, b);
+    if (c == ML_CMP_EQ || c == ML_CMP_LT || c == ML_CMP_LE)
+        return true;
+    return c != ML_CMP_GT && ml_prove(ar, ml_le(ar->cx, a, b));
+}
+
+bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+{
+    if (!widen(ar, &a, &b))
+        return false;
+    ml_Cmp c = ml_compare(ar, a, b);
+    if (c == ML_CMP_LT)
+        return true;
+    return c != ML_CMP_GT && c != ML_CMP_EQ && c != ML_CMP_GE &&
+           ml_prove(ar, ml_lt(ar->cx, a, b));
+}
+
+bool ml_fits_symbolic_shape(ml_Arith *ar, const ml_Expr *e, const ml_Expr *n)
+{
+    const ml_Expr *f = ml_canonical(ar, n);
+
+    if (ml_prove_le_expr(ar, e, n))
+        return true;
+    /* n a product: canonical form has its literal factor last; the others are >= 1 */
+    if (f->kind == ML_EXPR_MUL && f->args[1]->kind == ML_EXPR_INT && f->args[1]->as.i > 0 &&
+        ml_arith_bound(ar, f->args[0]).lo >= 0)
+        return ml_prove_le_expr(ar, e, f->args[1]);
+    return false;
+}
+
+/* d >= 0 by the low end of its interval over the ranges in force. */
+static bool interval_nonneg(ml_Arith *ar, const ml_Expr *d)
+{
+    ML_VEC(ml_Dom) dom = {0};
+
+    if (!d)
+        return false;
+    for (size_t k = 0; k < ar->vars.n; k++) {
+        const ml_VarInfo *v = &ar->vars.v[k];
+        if (!v->known || !v->min || !ml_dtype_eq(v->min->type, v->var->type) ||
+            !ml_dtype_eq(v->extent->type, v->var->type))
+            continue;
+        ml_Dom one = {v->var, v->min, v->extent};
+        ml_push(ar->cx, &dom, one);
+    }
+    ml_Interval in = ml_relax(ar, ml_simplify(ar, d), dom.v, dom.n);
+    if (in.nothing || !in.min)
+        return false;
+    return ml_arith_bound(ar, in.min).lo >= 0 || ml_arith_bound(ar, ml_simplify(ar, in.min)).lo >= 0;
+}
+
+static bool symbolic(ml_Arith *ar, const ml_Expr *p)
+{
+    const ml_Expr *a = p->args[0], *b = p->args[1];
+    ml_Ctx *cx = ar->cx;
+    ml_ExprKind k = (ml_ExprKind)p->kind;
+
+    if (k == ML_EXPR_AND)
+        return ml_prove_symbolic(ar, a) && ml_prove_symbolic(ar, b);
+    if (!ml_is_index_compare(p) || k == ML_EXPR_NE)
+        return false;
+    if (k == ML_EXPR_EQ)
+        return interval_nonneg(ar, ml_try_binary(ar, ML_EXPR_SUB, a, b)) &&
+               interval_nonneg(ar, ml_try_binary(ar, ML_EXPR_SUB, b, a));
+    if (k == ML_EXPR_LT || k == ML_EXPR_LE) {
+        const ml_Expr *t = a;
+        a = b;
+        b = t;
+    }
+    const ml_Expr *d = ml_try_binary(ar, ML_EXPR_SUB, a, b);
+    if (d && (k == ML_EXPR_LT || k == ML_EXPR_GT))
+        d = ml_try_binary(ar, ML_EXPR_SUB, d, ml_int(cx, d->type, 1));
+    return interval_nonneg(ar, d);
+}
+
+bool ml_prove_symbolic(ml_Arith *ar, const ml_Expr *p)
+{
+    if (ml_prove(ar, p))
+        return true;
+    while (ml_is_op(p, ML_OP_LIKELY))
+        p = p->args[0];
+    return p->n_args == 2 && ml_dtype_is_bool(p->type) && p->type.lanes == 1 && symbolic(ar, p);
+}

@@ -1,0 +1,93 @@
+/*
+ * region - the elements that a box of ranges touches while its loops run: exactly (strict,
+ * lower) or at most (upper). Source: ir-and-analysis 3.8.
+ */
+#include "core/arith/iter_impl.h"
+
+static bool mentions(const ml_Expr *e, const ml_Dom *dom, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (ml_expr_uses_var(e, dom[k].var))
+            return true;
+    return false;
+}
+
+/* The hull of the ranges [min, min + extent) where min is the detected sum. strict: fails
+ * where that would leave a gap. */
+static bool dimension(ml_ItState *st, const ml_ItSum *s, const ml_Expr *extent, bool strict,
+                      ml_Interval *out)
+{
+    ml_ItVal one = ml_it_lit(1), zero = ml_it_lit(0);
+    ml_ItVal ext = ml_it_val(st, ml_is_const_int(extent) ? extent : ml_simplify(st->ar, extent));
+    ml_ItVal lo = s->base, hi = ml_it_sub(st, ml_it_add(st, s->base, ext), one);
+
+    if (!ext.e && ext.i <= 0) {
+        *out = ML_NOTHING;
+        return !st->failed;
+    }
+    if (s->n > 1)
+        return false;
+    if (s->n == 1 && !ml_it_is_unit(&s->v[0])) {
+        const ml_ItDigit *d = &s->v[0];
+        bool up = ml_it_le(st, zero, d->scale), down = !up && ml_it_le(st, d->scale, zero);
+        if (!up && !down)
+            return false;
+        ml_ItVal width = up ? d->scale : ml_it_sub(st, zero, d->scale);
+        if (strict && !ml_it_le(st, width, ext))
+            return false;
+        ml_ItVal run = ml_it_mul(st, ml_it_sub(st, d->ext, one), d->scale);
+        if (up)
+            hi = ml_it_add(st, hi, run);
+        else
+            lo = ml_it_add(st, lo, run);
+    }
+    *out = (ml_Interval){ml_it_expr(st, lo), ml_it_expr(st, hi), false};
+    return !st->failed;
+}
+
+bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
+                      size_t n_dom, const ml_Expr *pred, ml_Interval *out)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    ml_ItState st = {.ar = ar, .level = ML_SURJECTIVE};
+    const ml_Expr **mins = ML_ARRAY(cx, const ml_Expr *, n + 1);
+
+    /* An extent may be a symbol of the outside: the claim is then per value of it. */
+    for (size_t k = 0; k < n; k++) {
+        mins[k] = box[k].min;
+        if (!ml_is_const_int(box[k].extent) &&
+            (mentions(box[k].extent, dom, n_dom) || !ml_dtype_is_index(box[k].extent->type)))
+            return false;
+    }
+    if (!ml_it_detect(&st, mins, n, dom, n_dom, pred))
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        if (!dimension(&st, &st.sums[k], box[k].extent, true, &out[k]))
+            return false;
+    }
+    return true;
+}
+
+bool ml_region_lower(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
+                     size_t n_dom, const ml_Expr *pred, ml_Interval *out)
+{
+    return ml_region_strict(ar, box, n, dom, n_dom, pred, out);
+}
+
+void ml_region_upper(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
+                     size_t n_dom, const ml_Expr *pred, ml_Interval *out)
+{
+    if (ml_region_strict(ar, box, n, dom, n_dom, pred, out))
+        return;
+    for (size_t k = 0; k < n; k++) {
+        const ml_Expr *extent = box[k].extent;
+        if (!ml_is_const_int(extent) && mentions(extent, dom, n_dom))
+            extent = ml_relax(ar, extent, dom, n_dom).max;
+        ml_ItState st = {.ar = ar, .level = ML_SURJECTIVE};
+        if (extent && ml_dtype_is_index(extent->type) &&
+            ml_it_detect(&st, &box[k].min, 1, dom, n_dom, pred) &&
+            dimension(&st, &st.sums[0], extent, false, &out[k]))
+            continue;
+        out[k] = ml_relax_range(ar, box[k], dom, n_dom);
+    }
+}

@@ -1,0 +1,249 @@
+/*
+ * canon_stmt - the canonical words of statements, functions and modules (canon.c has those
+ * of what stands inside them), in the order of script 13: definitions come before their
+ * uses, a block's realization before the block. Functions of a module go by name.
+ */
+#include "core/canon_impl.h"
+
+static const char *stmt_word(ml_StmtKind k)
+{
+    static const char *const names[ML_STMT_KINDS] = {
+        [ML_STMT_STORE] = "store",
+        [ML_STMT_SEQ] = "list",
+        [ML_STMT_FOR] = "for",
+        [ML_STMT_WHILE] = "while",
+        [ML_STMT_IF] = "if",
+        [ML_STMT_BIND] = "bind",
+        [ML_STMT_EVALUATE] = "evaluate",
+        [ML_STMT_ALLOC] = "alloc",
+        [ML_STMT_DECL] = "decl",
+        [ML_STMT_ATTR] = "attr",
+        [ML_STMT_ASSERT] = "assert",
+        [ML_STMT_RETURN] = "return",
+        [ML_STMT_BREAK] = "break",
+        [ML_STMT_CONTINUE] = "continue",
+        [ML_STMT_BLOCK] = "block",
+    };
+
+    return k < ML_STMT_KINDS ? names[k] : "";
+}
+
+/* The body of a loop or block is a step of the path only when it is a list. */
+static void put_child(ml_Canon *c, const ml_Stmt *st, const char *what, int64_t index)
+{
+    if (ml_streq(what, "body") && st->kind != ML_STMT_SEQ) {
+        ml_canon_stmt(c, st);
+        return;
+    }
+    ML_CANON_AT(c, what, NULL, index);
+    ml_canon_stmt(c, st);
+    ML_CANON_LEAVE(c);
+}
+
+/* Realization first (bindings, predicate), then the block. */
+static void put_block(ml_Canon *c, const ml_Block *b)
+{
+    ml_canon_put_number(c, b->n_iters, "number of iterators");
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_canon_put_expr(c, b->iters[k].value, "binding", (int64_t)k);
+    ml_canon_put_expr(c, b->predicate, "predicate", -1);
+    for (size_t k = 0; k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+
+        ML_CANON_AT(c, "iter", it->var->hint, -1);
+        ml_canon_put_expr(c, it->min, "min", -1);
+        ml_canon_put_expr(c, it->extent, "extent", -1);
+        ml_canon_put(c, it->kind, "iterator kind", ML_SHOW_TEXT,
+                     ml_iter_kind_name((ml_IterKind)it->kind));
+        ml_canon_define_var(c, it->var, false);
+        ML_CANON_LEAVE(c);
+    }
+    ml_canon_put_number(c, b->n_allocs, "number of allocations");
+    for (size_t k = 0; k < b->n_allocs; k++)
+        ml_canon_define_buffer(c, b->allocs[k], false);
+    ml_canon_put_number(c, b->n_matches, "number of matched buffers");
+    for (size_t k = 0; k < b->n_matches; k++) {
+        ML_CANON_AT(c, "match", NULL, (int64_t)k);
+        ml_canon_define_buffer(c, b->matches[k].target, true);
+        ml_canon_put_region(c, &b->matches[k].source);
+        ML_CANON_LEAVE(c);
+    }
+    ml_canon_put_regions(c, b->reads, b->n_reads, "reads");
+    ml_canon_put_regions(c, b->writes, b->n_writes, "writes");
+    ml_canon_put_dict(c, b->annotations, NULL, "annotations");
+    ml_canon_put_number(c, b->init != NULL, "init");
+    if (b->init)
+        put_child(c, b->init, "init", -1);
+    put_child(c, b->body, "body", -1);
+}
+
+static void put_for(ml_Canon *c, const ml_For *f)
+{
+    ml_canon_put_expr(c, f->min, "min", -1);
+    ml_canon_put_expr(c, f->extent, "extent", -1);
+    if (!f->step || ml_is_int(f->step, 1)) {
+        ml_canon_put(c, 0, "step", ML_SHOW_TEXT, "1");
+    } else {
+        ml_canon_put(c, 1, "step", ML_SHOW_EXPR, f->step);
+        ml_canon_put_expr(c, f->step, "step", -1);
+    }
+    ml_canon_put(c, f->kind, "loop kind", ML_SHOW_TEXT,
+                 ml_for_kind_name((ml_ForKind)f->kind));
+    ml_canon_put_text(c, f->thread, "thread");
+    ml_canon_put_number(c, f->thread_var != NULL, "thread variable");
+    if (f->thread_var)
+        ml_canon_define_var(c, f->thread_var, false);
+    ml_canon_put_dict(c, f->annotations, NULL, "annotations");
+    ml_canon_define_var(c, f->var, false);
+    put_child(c, f->body, "body", -1);
+}
+
+static void put_attr(ml_Canon *c, const ml_Attr *a)
+{
+    ml_canon_put_text(c, a->key, "attribute");
+    ml_canon_put_text(c, a->thread, "thread");
+    if (ml_attr_defines(a)) {
+        ml_canon_put_kind(c, ML_VAL_VAR);
+        ml_canon_define_var(c, ml_attr_defines(a), false);
+    } else {
+        ml_canon_put_value(c, a->node);
+    }
+    ml_canon_put_value(c, a->value);
+    put_child(c, a->body, "body", -1);
+}
+
+static void put_store(ml_Canon *c, const ml_Store *s)
+{
+    ml_canon_use_buffer(c, s->buffer);
+    ml_canon_put_exprs(c, s->indices, s->n, "indices");
+    ml_canon_put_expr(c, s->value, "value", -1);
+    ml_canon_put_expr(c, s->mask, "mask", -1);
+}
+
+static void put_alloc(ml_Canon *c, const ml_Alloc *a)
+{
+    ml_canon_put_expr(c, a->data, "data", -1);
+    ml_canon_define_buffer(c, a->buffer, false);
+    ml_canon_put_dict(c, a->annotations, NULL, "annotations");
+}
+
+static void put_assert(ml_Canon *c, const ml_Assert *a)
+{
+    ml_canon_put_expr(c, a->cond, "cond", -1);
+    ml_canon_put_text(c, a->error, "error");
+    ml_canon_put_number(c, a->n_parts, "parts");
+    for (size_t k = 0; k < a->n_parts; k++)
+        ml_canon_put_text(c, a->parts[k], "message");
+}
+
+static void put_fields(ml_Canon *c, const ml_Stmt *st)
+{
+    const ml_If *cond;
+
+    switch ((ml_StmtKind)st->kind) {
+    case ML_STMT_STORE: put_store(c, ml_as_store(st)); break;
+    case ML_STMT_SEQ:
+        ml_canon_put_number(c, ml_as_seq(st)->n, "number of statements");
+        for (size_t k = 0; k < ml_as_seq(st)->n; k++)
+            put_child(c, ml_as_seq(st)->stmts[k], "", (int64_t)k);
+        break;
+    case ML_STMT_FOR: put_for(c, ml_as_for(st)); break;
+    case ML_STMT_WHILE:
+        ml_canon_put_expr(c, ml_as_while(st)->cond, "cond", -1);
+        put_child(c, ml_as_while(st)->body, "body", -1);
+        break;
+    case ML_STMT_IF:
+        cond = ml_as_if(st);
+        ml_canon_put_expr(c, cond->cond, "cond", -1);
+        put_child(c, cond->then, "then", -1);
+        ml_canon_put_number(c, cond->other != NULL, "else");
+        if (cond->other)
+            put_child(c, cond->other, "else", -1);
+        break;
+    case ML_STMT_BIND:
+        ml_canon_put_expr(c, ml_as_bind(st)->value, "value", -1);
+        ml_canon_define_var(c, ml_as_bind(st)->var, false);
+        break;
+    case ML_STMT_EVALUATE:
+        ml_canon_put_expr(c, ml_as_evaluate(st)->value, "value", -1);
+        break;
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL: put_alloc(c, ml_as_alloc(st)); break;
+    case ML_STMT_ATTR: put_attr(c, ml_as_attr(st)); break;
+    case ML_STMT_ASSERT: put_assert(c, ml_as_assert(st)); break;
+    case ML_STMT_RETURN: ml_canon_put_expr(c, ml_as_return(st)->value, "value", -1); break;
+    case ML_STMT_BLOCK: put_block(c, ml_as_block(st)); break;
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+}
+
+static const char *stmt_name(const ml_Stmt *st)
+{
+    if (st->kind == ML_STMT_FOR)
+        return ml_as_for(st)->var->hint;
+    return st->kind == ML_STMT_BLOCK && *ml_as_block(st)->name ? ml_as_block(st)->name
+                                                               : NULL;
+}
+
+void ml_canon_stmt(ml_Canon *c, const ml_Stmt *st)
+{
+    const ml_Stmt *outer = c->stmt;
+
+    if (c->stopped)
+        return;
+    c->stmt = st;
+    ml_canon_put(c, st->kind, "statement", ML_SHOW_TEXT, stmt_word((ml_StmtKind)st->kind));
+    if (stmt_name(st)) {
+        ML_CANON_AT(c, stmt_word((ml_StmtKind)st->kind), stmt_name(st), -1);
+        put_fields(c, st);
+        ML_CANON_LEAVE(c);
+    } else {
+        put_fields(c, st);
+    }
+    c->stmt = outer;
+}
+
+/* ---- functions and modules */
+
+static void put_param(ml_Canon *c, const ml_FuncParam *p, int64_t index)
+{
+    ML_CANON_AT(c, "params", NULL, index);
+    ml_canon_define_var(c, p->var, false);
+    ml_canon_put_number(c, p->buffer != NULL, "matched buffer");
+    if (p->buffer)
+        ml_canon_define_buffer(c, p->buffer, true);
+    ML_CANON_LEAVE(c);
+}
+
+void ml_canon_func(ml_Canon *c, const ml_Func *f)
+{
+    ML_CANON_AT(c, "", f->name, -1);
+    ml_canon_put_number(c, f->n_params, "number of parameters");
+    for (size_t k = 0; k < f->n_params; k++)
+        put_param(c, &f->params[k], (int64_t)k);
+    ml_canon_put_dtype(c, f->ret, "return dtype");
+    put_child(c, f->body, "body", -1);
+    ml_canon_put_dict(c, f->attrs, c->opts.ignore_symbol ? "global_symbol" : NULL, "attrs");
+    ML_CANON_LEAVE(c);
+}
+
+void ml_canon_module(ml_Canon *c, const ml_Module *m)
+{
+    const ml_Func **sorted = ML_ARRAY(c->cx, const ml_Func *, m->n ? m->n : 1);
+
+    for (size_t k = 0; k < m->n; k++) { /* by name; modules are small */
+        size_t j = k;
+
+        for (; j > 0 && strcmp(sorted[j - 1]->name, m->funcs[k]->name) > 0; j--)
+            sorted[j] = sorted[j - 1];
+        sorted[j] = m->funcs[k];
+    }
+    ml_canon_put_number(c, m->n, "number of functions");
+    for (size_t k = 0; k < m->n; k++)
+        ml_canon_put_text(c, sorted[k]->name, "function");
+    for (size_t k = 0; k < m->n; k++)
+        ml_canon_func(c, sorted[k]);
+    ml_canon_put_dict(c, m->attrs, NULL, "module attrs");
+}

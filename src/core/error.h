@@ -1,0 +1,103 @@
+/*
+ * error - errors are values: a code of errors.def, facts, notes. Text is made only when
+ * somebody looks (primitives/render.h shows it with the program). An error is set once,
+ * where it is found (cx's sticky error); callers add notes. A function that can fail
+ * returns false or NULL; whoever handles a failure clears it. Source: style 5.
+ */
+#ifndef ML_CORE_ERROR_H
+#define ML_CORE_ERROR_H
+
+#include "core/stmt.h"
+
+typedef enum ml_ErrorCode {
+    ML_E_OK,
+#define ML_ERROR(NAME, code, sentence, rule) ML_E_##NAME,
+#include "core/errors.def"
+#undef ML_ERROR
+    ML_E_COUNT
+} ml_ErrorCode;
+
+typedef enum ml_FactKind {
+    ML_FACT_STOP,
+    ML_FACT_LOOP,   /* uid */
+    ML_FACT_BLOCK,  /* uid */
+    ML_FACT_ITER,   /* uid of the block, aux = position */
+    ML_FACT_BUFFER, /* buffer */
+    ML_FACT_EXPR,   /* expr */
+    ML_FACT_VAR,    /* var */
+    ML_FACT_NUMBER, /* i; `name` is the field of e.numbers */
+    ML_FACT_TEXT,   /* text, copied by ml_fail */
+    ML_FACT_DTYPE,  /* type */
+    ML_FACT_STMT,   /* stmt: marked, printed as its kind ("if", "while") */
+} ml_FactKind;
+
+typedef struct ml_Fact {
+    uint8_t kind;
+    uint32_t aux;
+    const char *name; /* label: of a NUMBER its field; of others the word shown at the mark */
+    union {
+        ml_Uid uid;
+        int64_t i;
+        const char *text;
+        const ml_Expr *expr;
+        const ml_Buffer *buffer;
+        const ml_Var *var;
+        const ml_Stmt *stmt;
+        ml_Dtype type;
+    } as;
+} ml_Fact;
+
+#define ML_FACT_(k, field, x, nm) ((ml_Fact){.kind = (k), .name = (nm), .as.field = (x)})
+/* Loops and blocks as nodes (const ml_Stmt *, const ml_For *, const ml_Block *) or uids. */
+#define ML_LOOP(x)         ML_FACT_(ML_FACT_LOOP, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_LOOP_UID(u)     ML_FACT_(ML_FACT_LOOP, uid, (u), NULL)
+#define ML_BLOCK(x)        ML_FACT_(ML_FACT_BLOCK, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_BLOCK_UID(u)    ML_FACT_(ML_FACT_BLOCK, uid, (u), NULL)
+#define ML_ITER(blk, k)                                                                        \
+    ((ml_Fact){.kind = ML_FACT_ITER, .aux = (uint32_t)(k), .as.uid = (blk)->tag})
+#define ML_BUFFER(b)       ML_FACT_(ML_FACT_BUFFER, buffer, (b), NULL)
+#define ML_EXPRESSION(e)   ML_FACT_(ML_FACT_EXPR, expr, (e), NULL)
+#define ML_VARIABLE(v)     ML_FACT_(ML_FACT_VAR, var, (v), NULL)
+#define ML_NUMBER(nm, x)   ML_FACT_(ML_FACT_NUMBER, i, (int64_t)(x), (nm))
+#define ML_TEXT(z)         ML_FACT_(ML_FACT_TEXT, text, (z), NULL)
+#define ML_DTYPE(t)        ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
+#define ML_STATEMENT(s)    ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
+#define ML_FACT_END        ((ml_Fact){.kind = ML_FACT_STOP})
+
+enum { ML_MAX_FACTS = 12 };
+
+struct ml_Error {
+    ml_ErrorCode code;
+    const char *primitive; /* name of the primitive at fault, or NULL */
+    uint32_t n_facts;
+    ml_Fact facts[ML_MAX_FACTS];
+    uint32_t n_notes;
+    const char *const *notes; /* one sentence each */
+    const ml_Span *place;     /* in a file or chunk, or NULL */
+    bool unproved;            /* a proof failed rather than the rule: "cannot show that ..." */
+};
+
+/* Sets the error of cx and returns false. Facts are ML_LOOP(x) ... in the order of the
+ * sentence's placeholders; further ones are marked in the source only. Variable facts'
+ * texts are copied. An error already set stays (the first is the cause). */
+bool ml_fail_(ml_Ctx *cx, ml_ErrorCode code, ...);
+#define ml_fail(cx, ...) ml_fail_((cx), __VA_ARGS__, ML_FACT_END)
+
+const ml_Error *ml_error(const ml_Ctx *cx); /* NULL: none */
+void ml_error_clear(ml_Ctx *cx);
+void ml_error_note(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ml_error_set_primitive(ml_Ctx *cx, const char *name);
+void ml_error_set_unproved(ml_Ctx *cx);
+void ml_error_set_place(ml_Ctx *cx, const ml_Span *place);
+/* A copy in another context's arena (expressions and buffers stay where they are: `to` must
+ * be a descendant of, or outlived by, the context that owns them). */
+const ml_Error *ml_error_copy(ml_Ctx *to, const ml_Error *e);
+/* Moves the error of `from` to `to` (texts copied). */
+void ml_error_move(ml_Ctx *to, ml_Ctx *from);
+
+const char *ml_error_code(ml_ErrorCode c);     /* "not-only-child" */
+const char *ml_error_sentence(ml_ErrorCode c); /* with {0}, {1} ... */
+const char *ml_error_rule(ml_ErrorCode c);     /* or "" */
+ml_ErrorCode ml_error_find(const char *code);  /* ML_E_OK: unknown */
+
+#endif

@@ -1,0 +1,255 @@
+/* roles - every expression directly in a statement with what it is there, and the questions
+ * about uses built on it. The order is documented at ml_stmt_exprs and relied on by whoever
+ * numbers expressions of a statement. */
+#include "core/walk.h"
+
+typedef struct Roles {
+    ml_RoleFn *fn;
+    void *user;
+} Roles;
+
+static void say(const Roles *r, const ml_Expr *e, ml_Role role)
+{
+    if (e)
+        r->fn(e, role, r->user);
+}
+
+static void say_list(const Roles *r, const ml_Expr *const *list, size_t n, ml_Role role)
+{
+    for (size_t k = 0; k < n; k++)
+        say(r, list[k], role);
+}
+
+static void say_region(const Roles *r, const ml_Region *region)
+{
+    for (size_t k = 0; k < region->buffer->rank; k++) {
+        say(r, region->ranges[k].min, ML_ROLE_REGION);
+        say(r, region->ranges[k].extent, ML_ROLE_REGION);
+    }
+}
+
+static void say_buffer(const Roles *r, const ml_Buffer *b)
+{
+    say_list(r, b->shape, b->rank, ML_ROLE_SHAPE);
+    say_list(r, b->strides, b->n_strides, ML_ROLE_SHAPE);
+    say(r, b->elem_offset, ML_ROLE_SHAPE);
+}
+
+static void say_map(const Roles *r, const ml_IndexMap *m)
+{
+    for (; m; m = m->inverse)
+        say_list(r, m->exprs, m->n_exprs, ML_ROLE_ATTR);
+}
+
+/* Expressions inside a constant; variables and buffers named by it are no expressions. */
+static void say_value(const Roles *r, const ml_Value *v)
+{
+    if (!v)
+        return;
+    switch ((ml_ValueKind)v->kind) {
+    case ML_VAL_LIST:
+    case ML_VAL_DICT:
+        for (size_t k = 0; k < v->n; k++)
+            say_value(r, v->as.list[k]);
+        break;
+    case ML_VAL_EXPR: say(r, v->as.expr, ML_ROLE_ATTR); break;
+    case ML_VAL_MAP: say_map(r, v->as.map); break;
+    case ML_VAL_REDUCER:
+        say_list(r, v->as.reducer->results, v->as.reducer->n, ML_ROLE_ATTR);
+        say_list(r, v->as.reducer->identities, v->as.reducer->n, ML_ROLE_ATTR);
+        break;
+    case ML_VAL_NONE:
+    case ML_VAL_BOOL:
+    case ML_VAL_INT:
+    case ML_VAL_FLOAT:
+    case ML_VAL_STRING:
+    case ML_VAL_BUFFER:
+    case ML_VAL_VAR: break;
+    }
+}
+
+static void say_block(const Roles *r, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_iters; k++) {
+        say(r, b->iters[k].min, ML_ROLE_DOMAIN);
+        say(r, b->iters[k].extent, ML_ROLE_DOMAIN);
+        say(r, b->iters[k].value, ML_ROLE_BINDING);
+    }
+    say(r, b->predicate, ML_ROLE_COND);
+    for (size_t k = 0; k < b->n_reads; k++)
+        say_region(r, &b->reads[k]);
+    for (size_t k = 0; k < b->n_writes; k++)
+        say_region(r, &b->writes[k]);
+    for (size_t k = 0; k < b->n_allocs; k++)
+        say_buffer(r, b->allocs[k]);
+    for (size_t k = 0; k < b->n_matches; k++)
+        say_region(r, &b->matches[k].source);
+    for (size_t k = 0; k < b->n_matches; k++)
+        say_buffer(r, b->matches[k].target);
+    say_value(r, b->annotations);
+}
+
+void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user)
+{
+    const Roles r = {fn, user};
+    const ml_Store *store;
+    const ml_For *loop;
+
+    switch ((ml_StmtKind)st->kind) {
+    case ML_STMT_STORE:
+        store = ml_as_store(st);
+        say_list(&r, store->indices, store->n, ML_ROLE_INDEX);
+        say(&r, store->value, ML_ROLE_VALUE);
+        say(&r, store->mask, ML_ROLE_MASK);
+        break;
+    case ML_STMT_FOR:
+        loop = ml_as_for(st);
+        say(&r, loop->min, ML_ROLE_BOUND);
+        say(&r, loop->extent, ML_ROLE_BOUND);
+        say(&r, loop->step, ML_ROLE_BOUND);
+        say_value(&r, loop->annotations);
+        break;
+    case ML_STMT_WHILE: say(&r, ml_as_while(st)->cond, ML_ROLE_COND); break;
+    case ML_STMT_IF: say(&r, ml_as_if(st)->cond, ML_ROLE_COND); break;
+    case ML_STMT_BIND: say(&r, ml_as_bind(st)->value, ML_ROLE_VALUE); break;
+    case ML_STMT_EVALUATE: say(&r, ml_as_evaluate(st)->value, ML_ROLE_VALUE); break;
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+        say_buffer(&r, ml_as_alloc(st)->buffer);
+        say(&r, ml_as_alloc(st)->data, ML_ROLE_VALUE);
+        say_value(&r, ml_as_alloc(st)->annotations);
+        break;
+    case ML_STMT_ATTR:
+        say_value(&r, ml_as_attr(st)->node);
+        say_value(&r, ml_as_attr(st)->value);
+        break;
+    case ML_STMT_ASSERT: say(&r, ml_as_assert(st)->cond, ML_ROLE_COND); break;
+    case ML_STMT_RETURN: say(&r, ml_as_return(st)->value, ML_ROLE_VALUE); break;
+    case ML_STMT_BLOCK: say_block(&r, ml_as_block(st)); break;
+    case ML_STMT_SEQ:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+}
+
+/* ---- uses */
+
+typedef struct Uses {
+    const ml_Var *var;
+    const ml_Buffer *buffer;
+    bool found;
+} Uses;
+
+static void uses_in_expr(const ml_Expr *e, ml_Role role, void *user)
+{
+    Uses *u = user;
+
+    (void)role;
+    if (!u->found)
+        u->found = u->var ? ml_expr_uses_var(e, u->var) : ml_expr_uses_buffer(e, u->buffer);
+}
+
+static bool is_buffer(const Uses *u, const ml_Buffer *b)
+{
+    return u->buffer && u->buffer->uid == b->uid;
+}
+
+/* Variables and buffers that a constant names. */
+static bool uses_in_value(const Uses *u, const ml_Value *v)
+{
+    if (!v)
+        return false;
+    if (v->kind == ML_VAL_VAR)
+        return v->as.var->uid == (u->var ? u->var->uid : u->buffer->data->uid);
+    if (v->kind == ML_VAL_BUFFER)
+        return is_buffer(u, v->as.buffer);
+    if (v->kind != ML_VAL_LIST && v->kind != ML_VAL_DICT)
+        return false;
+    for (size_t k = 0; k < v->n; k++)
+        if (uses_in_value(u, v->as.list[k]))
+            return true;
+    return false;
+}
+
+static bool uses_in_regions(const Uses *u, const ml_Region *list, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (is_buffer(u, list[k].buffer))
+            return true;
+    return false;
+}
+
+static bool uses_in_block(const Uses *u, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_matches; k++)
+        if (is_buffer(u, b->matches[k].source.buffer))
+            return true;
+    return uses_in_regions(u, b->reads, b->n_reads) ||
+           uses_in_regions(u, b->writes, b->n_writes) || uses_in_value(u, b->annotations);
+}
+
+/* What ml_stmt_exprs does not give: buffers and variables directly in the node. */
+static bool uses_directly(const Uses *u, const ml_Stmt *st)
+{
+    const ml_Attr *a;
+
+    switch ((ml_StmtKind)st->kind) {
+    case ML_STMT_STORE: return is_buffer(u, ml_as_store(st)->buffer);
+    case ML_STMT_BLOCK: return uses_in_block(u, ml_as_block(st));
+    case ML_STMT_FOR: return uses_in_value(u, ml_as_for(st)->annotations);
+    case ML_STMT_ATTR:
+        a = ml_as_attr(st);
+        return (!ml_attr_defines(a) && uses_in_value(u, a->node)) ||
+               uses_in_value(u, a->value);
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL: return uses_in_value(u, ml_as_alloc(st)->annotations);
+    case ML_STMT_SEQ:
+    case ML_STMT_WHILE:
+    case ML_STMT_IF:
+    case ML_STMT_BIND:
+    case ML_STMT_EVALUATE:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+    return false;
+}
+
+static bool uses_visit(const ml_Stmt *st, void *user)
+{
+    Uses *u = user;
+
+    if (!u->found)
+        u->found = uses_directly(u, st);
+    if (!u->found)
+        ml_stmt_exprs(st, uses_in_expr, u);
+    return !u->found;
+}
+
+bool ml_stmt_uses_var(const ml_Stmt *st, const ml_Var *v)
+{
+    Uses u = {.var = v};
+
+    ml_stmt_visit(st, uses_visit, &u);
+    return u.found;
+}
+
+bool ml_stmt_uses_buffer(const ml_Stmt *st, const ml_Buffer *b)
+{
+    Uses u = {.buffer = b};
+
+    ml_stmt_visit(st, uses_visit, &u);
+    return u.found;
+}
+
+bool ml_region_uses_var(const ml_Region *r, const ml_Var *v)
+{
+    for (size_t k = 0; k < r->buffer->rank; k++)
+        if (ml_expr_uses_var(r->ranges[k].min, v) ||
+            ml_expr_uses_var(r->ranges[k].extent, v))
+            return true;
+    return false;
+}

@@ -1,0 +1,172 @@
+/* report - see report.h. */
+#include "core/script/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *format_in(ml_Ctx *cx, const char *fmt, va_list ap)
+{
+    ml_Text t = {0};
+    char *z;
+
+    ml_text_vfmt(&t, fmt, ap);
+    z = ml_strdup(cx, (ml_Str){t.p, t.n});
+    ml_text_free(&t);
+    return z;
+}
+
+ml_Diag *ml_report(ml_Report *r, ml_ErrorCode code, ml_Place at, const char *fmt, ...)
+{
+    const char *name = ml_error_code(code);
+    bool warning = name[0] == 'W';
+    ml_Diag d = {.code = name, .warning = warning};
+    va_list ap;
+
+    if (warning ? r->n_warnings >= ML_MAX_WARNINGS : r->n_errors >= ML_MAX_REPORTED)
+        return NULL;
+    d.span = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+    va_start(ap, fmt);
+    d.message = format_in(r->cx, fmt, ap);
+    va_end(ap);
+    if (warning)
+        r->n_warnings++;
+    else
+        r->n_errors++;
+    ml_push(r->cx, &r->diags, d);
+    ml_push(r->cx, &r->codes, code);
+    return &r->diags.v[r->diags.n - 1];
+}
+
+void ml_report_note(ml_Report *r, ml_Diag *d, ml_Place at, const char *text)
+{
+    if (!d || d->n_notes == ML_COUNT(d->notes) || at.line == 0)
+        return;
+    d->notes[d->n_notes].span =
+        (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+    d->notes[d->n_notes++].text = text;
+}
+
+void ml_report_help(ml_Report *r, ml_Diag *d, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!d)
+        return;
+    va_start(ap, fmt);
+    d->help = format_in(r->cx, fmt, ap);
+    va_end(ap);
+}
+
+bool ml_report_full(const ml_Report *r)
+{
+    return r->n_errors >= ML_MAX_REPORTED;
+}
+
+void ml_report_cut(ml_Report *r, size_t n)
+{
+    while (r->diags.n > n) {
+        if (r->diags.v[--r->diags.n].warning)
+            r->n_warnings--;
+        else
+            r->n_errors--;
+    }
+    r->codes.n = n;
+}
+
+static bool before(const ml_Diag *a, const ml_Diag *b)
+{
+    return a->span.line != b->span.line ? a->span.line < b->span.line
+                                        : a->span.col < b->span.col;
+}
+
+ml_Parsed ml_report_finish(ml_Report *r, const ml_Module *mod)
+{
+    ml_Parsed out = {0};
+
+    for (size_t k = 1; k < r->diags.n; k++) { /* at most 120: insertion keeps it stable */
+        ml_Diag d = r->diags.v[k];
+        ml_ErrorCode c = r->codes.v[k];
+        size_t at = k;
+
+        for (; at > 0 && before(&d, &r->diags.v[at - 1]); at--) {
+            r->diags.v[at] = r->diags.v[at - 1];
+            r->codes.v[at] = r->codes.v[at - 1];
+        }
+        r->diags.v[at] = d;
+        r->codes.v[at] = c;
+    }
+    out.diags = r->diags.v;
+    out.n_diags = r->diags.n;
+    out.n_errors = r->n_errors;
+    out.mod = r->n_errors ? NULL : mod;
+    for (size_t k = 0; k < r->diags.n; k++)
+        if (!r->diags.v[k].warning) {
+            ml_fail(r->cx, r->codes.v[k], ML_TEXT(r->diags.v[k].message));
+            ml_error_set_place(r->cx, &r->diags.v[k].span);
+            break;
+        }
+    return out;
+}
+
+ml_Place ml_place_join(ml_Place a, ml_Place b)
+{
+    return (ml_Place){a.line, a.col, b.end_line, b.end_col};
+}
+
+const ml_Span *ml_place_span(ml_Report *r, ml_Place at)
+{
+    ml_Span *s = ML_NEW(r->cx, ml_Span);
+
+    *s = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+    return s;
+}
+
+size_t ml_edit_distance(ml_Str a, ml_Str b, size_t limit)
+{
+    enum { MAX = 48 };
+    size_t row[MAX + 1];
+
+    if (a.n > MAX || b.n > MAX || (a.n > b.n ? a.n - b.n : b.n - a.n) > limit)
+        return limit + 1;
+    for (size_t k = 0; k <= b.n; k++)
+        row[k] = k;
+    for (size_t i = 1; i <= a.n; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t k = 1; k <= b.n; k++) {
+            size_t best = diagonal + (a.p[i - 1] != b.p[k - 1]);
+
+            diagonal = row[k];
+            best = row[k] + 1 < best ? row[k] + 1 : best;
+            row[k] = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
+        }
+    }
+    return row[b.n] > limit ? limit + 1 : row[b.n];
+}
+
+ml_Nearest ml_nearest_begin(ml_Str want)
+{
+    return (ml_Nearest){want, {NULL, 0}, 3};
+}
+
+void ml_nearest_try(ml_Nearest *n, ml_Str name)
+{
+    size_t d = ml_edit_distance(n->want, name, 2);
+
+    if (d >= 3 || d == 0 || d > name.n)
+        return;
+    if (d < n->distance ||
+        (d == n->distance && (name.n < n->best.n || (name.n == n->best.n &&
+                                                     memcmp(name.p, n->best.p, name.n) < 0)))) {
+        n->best = name;
+        n->distance = d;
+    }
+}
+
+const char *ml_nearest_text(ml_Ctx *cx, const ml_Nearest *n, const char *prefix)
+{
+    if (n->distance >= 3)
+        return "";
+    return ml_format(cx, "; did you mean `%s%.*s`?", prefix, (int)n->best.n, n->best.p);
+}

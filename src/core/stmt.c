@@ -1,0 +1,377 @@
+/*
+ * stmt - constructors of statements and the summaries that every node carries.
+ *
+ * All constructors end in ml_stmt_from, which copies the node into the arena and computes
+ * has_block, has_loop, depth and n_blocks from the children, so that no node exists without
+ * them. A list does not count as a level of nesting. Source: ir-and-analysis 1.5, 8.2.
+ */
+#include "core/stmt.h"
+
+enum { ML_MAX_STMT_DEPTH = 500 };
+
+static const size_t node_sizes[ML_STMT_KINDS] = {
+    [ML_STMT_STORE] = sizeof(ml_Store),
+    [ML_STMT_SEQ] = sizeof(ml_Seq),
+    [ML_STMT_FOR] = sizeof(ml_For),
+    [ML_STMT_WHILE] = sizeof(ml_While),
+    [ML_STMT_IF] = sizeof(ml_If),
+    [ML_STMT_BIND] = sizeof(ml_Bind),
+    [ML_STMT_EVALUATE] = sizeof(ml_Evaluate),
+    [ML_STMT_ALLOC] = sizeof(ml_Alloc),
+    [ML_STMT_DECL] = sizeof(ml_Alloc),
+    [ML_STMT_ATTR] = sizeof(ml_Attr),
+    [ML_STMT_ASSERT] = sizeof(ml_Assert),
+    [ML_STMT_RETURN] = sizeof(ml_Return),
+    [ML_STMT_BREAK] = sizeof(ml_Stmt),
+    [ML_STMT_CONTINUE] = sizeof(ml_Stmt),
+    [ML_STMT_BLOCK] = sizeof(ml_Block),
+};
+
+/* Adds a child to the summary of its parent; `below` is the number of levels it is down. */
+static void add_child(ml_Stmt *s, const ml_Stmt *child, unsigned below)
+{
+    unsigned depth = child->depth + below;
+
+    s->has_block |= child->has_block;
+    s->has_loop |= child->has_loop;
+    s->n_blocks += child->n_blocks;
+    if (depth > s->depth)
+        s->depth = (uint16_t)(depth > UINT16_MAX ? UINT16_MAX : depth);
+}
+
+static void summarise(ml_Stmt *s)
+{
+    const ml_Block *block;
+    const ml_If *cond;
+    const ml_Seq *seq;
+    uint32_t in_init;
+
+    s->has_block = false;
+    s->has_loop = false;
+    s->depth = 1;
+    s->n_blocks = 0;
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_SEQ:
+        seq = ml_as_seq(s);
+        for (size_t k = 0; k < seq->n; k++)
+            add_child(s, seq->stmts[k], 0);
+        break;
+    case ML_STMT_FOR:
+        add_child(s, ml_as_for(s)->body, 1);
+        s->has_loop = true;
+        break;
+    case ML_STMT_WHILE: add_child(s, ml_as_while(s)->body, 1); break;
+    case ML_STMT_IF:
+        cond = ml_as_if(s);
+        add_child(s, cond->then, 1);
+        if (cond->other)
+            add_child(s, cond->other, 1);
+        break;
+    case ML_STMT_ATTR: add_child(s, ml_as_attr(s)->body, 1); break;
+    case ML_STMT_BLOCK:
+        block = ml_as_block(s);
+        in_init = 0;
+        if (block->init) {
+            add_child(s, block->init, 1);
+            in_init = s->n_blocks;
+        }
+        add_child(s, block->body, 1);
+        s->has_block = true;
+        s->n_blocks += 1 - in_init;
+        break;
+    case ML_STMT_STORE:
+    case ML_STMT_BIND:
+    case ML_STMT_EVALUATE:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+}
+
+const ml_Stmt *ml_stmt_from(ml_Ctx *cx, const ml_Stmt *fields)
+{
+    ml_Stmt *s;
+
+    ML_ASSERT(fields->kind < ML_STMT_KINDS);
+    s = ml_alloc(cx, node_sizes[fields->kind]);
+    memcpy(s, fields, node_sizes[fields->kind]);
+    summarise(s);
+    if (s->depth > ML_MAX_STMT_DEPTH)
+        ml_ctx_mark_too_deep(cx);
+    return s;
+}
+
+const ml_Stmt *ml_stmt_at(ml_Ctx *cx, const ml_Stmt *s, const ml_Span *span)
+{
+    ml_Stmt *copy = ml_alloc(cx, node_sizes[s->kind]);
+
+    memcpy(copy, s, node_sizes[s->kind]);
+    copy->span = span;
+    return copy;
+}
+
+/* ---- loops, blocks and other nodes with a body */
+
+const ml_Stmt *ml_for_from(ml_Ctx *cx, const ml_For *fields)
+{
+    ml_For f = *fields;
+
+    ML_ASSERT(f.var && f.min && f.extent && f.body);
+    ML_ASSERT((f.kind == ML_FOR_THREAD) == (f.thread != NULL));
+    f.base.kind = ML_STMT_FOR;
+    return ml_stmt_from(cx, &f.base);
+}
+
+const ml_Stmt *ml_block_from(ml_Ctx *cx, const ml_Block *fields)
+{
+    ml_Block b = *fields;
+
+    ML_ASSERT(b.tag && b.name && b.predicate && b.body);
+    b.base.kind = ML_STMT_BLOCK;
+    return ml_stmt_from(cx, &b.base);
+}
+
+const ml_Stmt *ml_attr_from(ml_Ctx *cx, const ml_Attr *fields)
+{
+    ml_Attr a = *fields;
+
+    ML_ASSERT(a.key && a.node && a.value && a.body);
+    a.base.kind = ML_STMT_ATTR;
+    return ml_stmt_from(cx, &a.base);
+}
+
+const ml_Stmt *ml_assert_from(ml_Ctx *cx, const ml_Assert *fields)
+{
+    ml_Assert a = *fields;
+
+    ML_ASSERT(a.cond && a.error);
+    a.base.kind = ML_STMT_ASSERT;
+    return ml_stmt_from(cx, &a.base);
+}
+
+const ml_Stmt *ml_serial(ml_Ctx *cx, const ml_Var *var, const ml_Expr *min,
+                         const ml_Expr *extent, const ml_Stmt *body)
+{
+    ml_For f = {
+        .kind = ML_FOR_SERIAL, .var = var, .min = min, .extent = extent, .body = body};
+
+    return ml_for_from(cx, &f);
+}
+
+const ml_Stmt *ml_if(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *then,
+                     const ml_Stmt *other)
+{
+    ml_If s = {.base.kind = ML_STMT_IF, .cond = cond, .then = then, .other = other};
+
+    ML_ASSERT(cond && then);
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_while(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *body)
+{
+    ml_While s = {.base.kind = ML_STMT_WHILE, .cond = cond, .body = body};
+
+    ML_ASSERT(cond && body);
+    return ml_stmt_from(cx, &s.base);
+}
+
+/* ---- lists */
+
+static bool is_evaluate_0(const ml_Stmt *s)
+{
+    return s->kind == ML_STMT_EVALUATE && ml_is_int(ml_as_evaluate(s)->value, 0);
+}
+
+const ml_Stmt *ml_seq_at(ml_Ctx *cx, const ml_Stmt *const *stmts, size_t n,
+                         const ml_Span *span)
+{
+    const ml_Stmt **flat, *noop = NULL;
+    size_t cap = 0, m = 0;
+    ml_Seq seq;
+
+    for (size_t k = 0; k < n; k++)
+        cap += stmts[k]->kind == ML_STMT_SEQ ? ml_as_seq(stmts[k])->n : 1;
+    flat = ML_ARRAY(cx, const ml_Stmt *, cap ? cap : 1);
+    for (size_t k = 0; k < n; k++) {
+        if (stmts[k]->kind == ML_STMT_SEQ) {
+            const ml_Seq *inner = ml_as_seq(stmts[k]);
+
+            memcpy(flat + m, inner->stmts, inner->n * sizeof(*flat));
+            m += inner->n;
+        } else if (is_evaluate_0(stmts[k])) {
+            noop = noop ? noop : stmts[k];
+        } else {
+            flat[m++] = stmts[k];
+        }
+    }
+    if (m == 0)
+        return noop ? noop : ml_evaluate(cx, ml_i32(cx, 0));
+    if (m == 1)
+        return flat[0];
+    ML_ASSERT(m <= UINT32_MAX);
+    seq = (ml_Seq){.base = {.kind = ML_STMT_SEQ, .span = span}, .n = (uint32_t)m};
+    seq.stmts = flat;
+    return ml_stmt_from(cx, &seq.base);
+}
+
+const ml_Stmt *ml_seq(ml_Ctx *cx, const ml_Stmt *const *stmts, size_t n)
+{
+    return ml_seq_at(cx, stmts, n, NULL);
+}
+
+/* The common replacement (one plain statement by another) copies the pointers and updates
+ * the summary; only when it may shrink are all children looked at. */
+const ml_Stmt *ml_seq_with(ml_Ctx *cx, const ml_Seq *seq, size_t pos, const ml_Stmt *child)
+{
+    const ml_Stmt *old = seq->stmts[pos], **list;
+    ml_Seq *s;
+
+    ML_ASSERT(pos < seq->n);
+    if (child == old)
+        return &seq->base;
+    if (child && child->kind != ML_STMT_SEQ && !is_evaluate_0(child)) {
+        list = ml_alloc(cx, seq->n * sizeof(*list));
+        memcpy(list, seq->stmts, seq->n * sizeof(*list));
+        list[pos] = child;
+        s = ml_alloc(cx, sizeof(*s));
+        *s = *seq;
+        s->stmts = list;
+        if ((old->has_block && !child->has_block) || (old->has_loop && !child->has_loop) ||
+            (child->depth < old->depth && old->depth == s->base.depth)) {
+            summarise(&s->base);
+        } else {
+            s->base.n_blocks -= old->n_blocks;
+            add_child(&s->base, child, 0);
+        }
+        return &s->base;
+    }
+    list = ml_alloc(cx, seq->n * sizeof(*list));
+    memcpy(list, seq->stmts, pos * sizeof(*list));
+    if (child)
+        list[pos] = child;
+    memcpy(list + pos + (child ? 1 : 0), seq->stmts + pos + 1,
+           (seq->n - pos - 1) * sizeof(*list));
+    return ml_seq_at(cx, list, seq->n - (child ? 0 : 1), seq->base.span);
+}
+
+/* ---- leaves */
+
+const ml_Stmt *ml_store(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *value,
+                        const ml_Expr *const *idx, size_t n, const ml_Expr *mask)
+{
+    ml_Store s = {.base.kind = ML_STMT_STORE, .buffer = b, .value = value, .mask = mask};
+    const ml_Expr **copy = ML_ARRAY(cx, const ml_Expr *, n ? n : 1);
+
+    ML_ASSERT(b && value && n == b->rank);
+    if (n)
+        memcpy(copy, idx, n * sizeof(*copy));
+    s.n = (uint32_t)n;
+    s.indices = copy;
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_bind(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value)
+{
+    ml_Bind s = {.base.kind = ML_STMT_BIND, .var = v, .value = value};
+
+    ML_ASSERT(v && value);
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_evaluate(ml_Ctx *cx, const ml_Expr *value)
+{
+    ml_Evaluate s = {.base.kind = ML_STMT_EVALUATE, .value = value};
+
+    ML_ASSERT(value);
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_alloc_stmt(ml_Ctx *cx, const ml_Buffer *b, const ml_Value *annotations)
+{
+    ml_Alloc s = {.base.kind = ML_STMT_ALLOC, .buffer = b, .annotations = annotations};
+
+    ML_ASSERT(b);
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_decl_stmt(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *data)
+{
+    ml_Alloc s = {.base.kind = ML_STMT_DECL, .buffer = b, .data = data};
+
+    ML_ASSERT(b && data);
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_return(ml_Ctx *cx, const ml_Expr *value)
+{
+    ml_Return s = {.base.kind = ML_STMT_RETURN, .value = value};
+
+    return ml_stmt_from(cx, &s.base);
+}
+
+const ml_Stmt *ml_break(ml_Ctx *cx)
+{
+    return ml_stmt_from(cx, &(ml_Stmt){.kind = ML_STMT_BREAK});
+}
+
+const ml_Stmt *ml_continue(ml_Ctx *cx)
+{
+    return ml_stmt_from(cx, &(ml_Stmt){.kind = ML_STMT_CONTINUE});
+}
+
+/* ---- questions */
+
+bool ml_is_noop(const ml_Stmt *s)
+{
+    const ml_Expr *e;
+
+    if (s->kind != ML_STMT_EVALUATE)
+        return false;
+    e = ml_as_evaluate(s)->value;
+    return e->kind == ML_EXPR_INT || e->kind == ML_EXPR_FLOAT || e->kind == ML_EXPR_STRING;
+}
+
+ml_Uid ml_stmt_uid(const ml_Stmt *s)
+{
+    if (s->kind == ML_STMT_FOR)
+        return ml_as_for(s)->var->uid;
+    return s->kind == ML_STMT_BLOCK ? ml_as_block(s)->tag : 0;
+}
+
+const ml_Var *ml_attr_defines(const ml_Attr *a)
+{
+    if (a->node->kind != ML_VAL_VAR)
+        return NULL;
+    return ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread")
+               ? a->node->as.var
+               : NULL;
+}
+
+const char *ml_for_kind_name(ml_ForKind k)
+{
+    switch (k) {
+    case ML_FOR_SERIAL: return "serial";
+    case ML_FOR_PARALLEL: return "parallel";
+    case ML_FOR_VECTORIZED: return "vectorized";
+    case ML_FOR_UNROLLED: return "unrolled";
+    case ML_FOR_THREAD: return "thread_binding";
+    case ML_FOR_KINDS: break;
+    }
+    return "";
+}
+
+const char *ml_iter_kind_name(ml_IterKind k)
+{
+    switch (k) {
+    case ML_ITER_SPATIAL: return "spatial";
+    case ML_ITER_REDUCE: return "reduce";
+    case ML_ITER_ORDERED: return "scan";
+    case ML_ITER_OPAQUE: return "opaque";
+    case ML_ITER_KINDS: break;
+    }
+    return "";
+}

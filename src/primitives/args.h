@@ -1,0 +1,16 @@
+/* args - raw arguments of a call made into what a primitive's function sees.
+ * Source: primitives 1.2. */
+#ifndef ML_PRIMITIVES_ARGS_H
+#define ML_PRIMITIVES_ARGS_H
+
+#include "primitives/schedule_impl.h"
+
+/* Fills given[] and raw[] (one each per parameter; raw is never NULL) or sets bad-argument,
+ * expired-handle, ...; during a call. */
+bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                     const ml_Arg **raw, ml_Given *given);
+/* A constant made of a raw argument; expression handles are their value. NULL: error set. */
+const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a);
+const char *ml_arg_kind_name(const ml_Arg *a);
+
+#endif

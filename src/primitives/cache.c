@@ -1,0 +1,407 @@
+/*
+ * cache - what cache_read and cache_write share: where the copy goes, how large it is, the
+ * copy nest, and rewiring accesses. Source: primitives 8.
+ */
+#include "primitives/cache.h"
+
+bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
+{
+    for (size_t k = 0; k < v->n; k++)
+        if (v->v[k] == uid)
+            return true;
+    return false;
+}
+
+/* ---- place */
+
+/* Whether the node is the statement itself or below it, as far as the schedule tree tells. */
+static bool holds(const ml_Stmt *s, ml_Uid uid)
+{
+    if (ml_stmt_uid(s) == uid)
+        return true;
+    if (!s->has_block)
+        return false;
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_SEQ: {
+        const ml_Seq *seq = ml_as_seq(s);
+
+        for (size_t k = 0; k < seq->n; k++)
+            if (holds(seq->stmts[k], uid))
+                return true;
+        return false;
+    }
+    case ML_STMT_FOR: return holds(ml_as_for(s)->body, uid);
+    case ML_STMT_BLOCK: return false; /* child blocks of one scope only */
+    case ML_STMT_WHILE: return holds(ml_as_while(s)->body, uid);
+    case ML_STMT_IF:
+        return holds(ml_as_if(s)->then, uid) ||
+               (ml_as_if(s)->other && holds(ml_as_if(s)->other, uid));
+    case ML_STMT_ATTR: return holds(ml_as_attr(s)->body, uid);
+    case ML_STMT_STORE:
+    case ML_STMT_BIND:
+    case ML_STMT_EVALUATE:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+    return false;
+}
+
+bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_CachePlace *out)
+{
+    const ml_Index *ix = c->p.index;
+
+    for (ml_Uid up = ml_index_parent(ix, writer); up; up = ml_index_parent(ix, up)) {
+        const ml_Stmt *node = ml_index_node(ix, up);
+        const ml_Stmt *body = ml_node_body(node);
+        bool at_root = node->kind == ML_STMT_BLOCK;
+
+        if (body->kind == ML_STMT_SEQ) {
+            const ml_Seq *seq = ml_as_seq(body);
+            bool passed = false;
+
+            for (size_t k = 0; k < seq->n; k++) {
+                for (size_t r = 0; passed && r < readers->n; r++)
+                    if (holds(seq->stmts[k], readers->v[r])) {
+                        *out = (ml_CachePlace){up, seq->stmts[k], at_root};
+                        return true;
+                    }
+                passed |= holds(seq->stmts[k], writer);
+            }
+        }
+        if (at_root)
+            break;
+    }
+    return false;
+}
+
+/* ---- region */
+
+void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_CachePlace *place,
+                     ml_Range *out, bool *exact)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+    size_t rank = r->buffer->rank;
+    ml_Subst sub = {0};
+    ml_DomVec dom = {0};
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank), *strict = ML_ARRAY(cx, ml_Interval, rank);
+    ml_Arith *ar = ml_arith_at(cx, c->p, place->node);
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+    ml_Region outer = ml_region_subst(cx, *r, &sub);
+
+    ml_relax_domain(cx, c->p, block, place->at_root ? 0 : place->node, NULL, &dom);
+    ml_region_upper(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, box);
+    if (exact)
+        *exact = ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Expr *n = r->buffer->shape[d];
+        const ml_Expr *zero = ml_int(cx, n->type, 0);
+        ml_Interval whole = ml_interval_range(ar, zero, n);
+        ml_Interval clipped = ml_interval_intersect(ar, box[d], whole);
+
+        out[d] = ml_interval_cover(ar, clipped, (ml_Range){zero, n});
+        out[d].min = ml_cast(cx, n->type, out[d].min);
+        out[d].extent = ml_cast(cx, n->type, out[d].extent);
+    }
+}
+
+/* ---- buffer and nest */
+
+ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_Range *region,
+                       const ml_CachePlace *place)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Cache cache = {.old = old, .region = region, .compact = place->at_root};
+    const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, old->rank);
+
+    for (size_t d = 0; d < old->rank; d++)
+        shape[d] = cache.compact ? region[d].extent : old->shape[d];
+    cache.cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", old->name, scope), old->type, shape,
+                                 old->rank, scope);
+    return cache;
+}
+
+static ml_Region point_region(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *const *idx)
+{
+    ml_Range *r = ML_ARRAY(cx, ml_Range, b->rank);
+
+    for (size_t d = 0; d < b->rank; d++)
+        r[d] = (ml_Range){idx[d], ml_int(cx, idx[d]->type, 1)};
+    return (ml_Region){b, r};
+}
+
+const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid *tag)
+{
+    ml_Ctx *cx = c->cx;
+    size_t rank = cache->old->rank;
+    ml_Iter *iters = ML_ARRAY(cx, ml_Iter, rank);
+    const ml_Var **loops = ML_ARRAY(cx, const ml_Var *, rank);
+    const ml_Expr **at_old = ML_ARRAY(cx, const ml_Expr *, rank);
+    const ml_Expr **at_new = ML_ARRAY(cx, const ml_Expr *, rank);
+    ml_Arith *ar = ml_arith_new(cx);
+
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Range *r = &cache->region[d];
+        ml_Dtype t = r->extent->type;
+
+        loops[d] = ml_var_new(cx, ml_format(cx, "ax%zu", d), t);
+        iters[d].var = ml_var_new(cx, ml_format(cx, "v%zu", d), t);
+        iters[d].kind = ML_ITER_SPATIAL;
+        iters[d].min = ml_int(cx, t, 0);
+        iters[d].extent = cache->compact ? r->extent : cache->old->shape[d];
+        iters[d].value = ml_var(cx, loops[d]);
+        at_new[d] = at_old[d] = ml_var(cx, iters[d].var);
+        if (cache->compact)
+            at_old[d] = ml_simplify(ar, ml_add(cx, r->min, at_old[d]));
+        else
+            iters[d].value = ml_simplify(ar, ml_add(cx, r->min, iters[d].value));
+    }
+    const ml_Buffer *from = in ? cache->old : cache->cached;
+    const ml_Buffer *to = in ? cache->cached : cache->old;
+    const ml_Expr **at_from = in ? at_old : at_new, **at_to = in ? at_new : at_old;
+    ml_Region *reads = ML_NEW(cx, ml_Region), *writes = ML_NEW(cx, ml_Region);
+
+    *reads = point_region(cx, from, at_from);
+    *writes = point_region(cx, to, at_to);
+    ml_Block b = {.tag = *tag = ml_fresh_uid(cx),
+                  .name = cache->cached->name,
+                  .predicate = ml_bool(cx, true),
+                  .n_iters = (uint32_t)rank,
+                  .n_reads = 1,
+                  .n_writes = 1,
+                  .iters = iters,
+                  .reads = reads,
+                  .writes = writes};
+
+    b.body = ml_store(cx, to, ml_load(cx, from, at_from, rank), at_to, rank, NULL);
+    const ml_Stmt *st = ml_block_from(cx, &b);
+
+    for (size_t d = rank; d-- > 0;)
+        st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), cache->region[d].extent, st);
+    return st;
+}
+
+/* ---- rewiring */
+
+typedef struct Rewire {
+    ml_Call *c;
+    const ml_Cache *cache;
+    ml_CachePick *pick;
+    void *user;
+    bool on;           /* inside a block that is rewired */
+    bool shifted;      /* indices move */
+    const ml_Block *opaque; /* the block that uses the pointer of a shifted buffer */
+    const ml_Block *at;
+    ml_Arith *ar;
+    const ml_Stmt *before, *nest; /* ml_cache_install: the place */
+} Rewire;
+
+static const ml_Expr *shift(Rewire *rw, const ml_Expr *index, size_t d)
+{
+    const ml_Expr *min = rw->cache->region[d].min;
+    ml_Ctx *cx = rw->c->cx;
+    const ml_Expr *a = index;
+
+    if (!rw->cache->compact || ml_is_int(min, 0))
+        return index;
+    if (!ml_promote(cx, &a, &min))
+        return index;
+    return ml_simplify(rw->ar, ml_sub(cx, a, min));
+}
+
+static const ml_Expr *rewire_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    Rewire *rw = user;
+
+    if (e->kind == ML_EXPR_VAR && e->as.var->uid == rw->cache->old->data->uid) {
+        if (rw->shifted)
+            rw->opaque = rw->at;
+        return ml_var(cx, rw->cache->cached->data);
+    }
+    const ml_Expr *m = ml_expr_map_args(cx, e, rewire_expr, user);
+
+    if (m->kind != ML_EXPR_LOAD || m->as.buffer->uid != rw->cache->old->uid)
+        return m;
+    size_t n = ml_load_rank(m);
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, n);
+
+    for (size_t d = 0; d < n; d++)
+        idx[d] = shift(rw, m->args[d], d);
+    return n < m->n_args ? ml_load_masked(cx, rw->cache->cached, idx, n, m->args[n])
+                         : ml_load(cx, rw->cache->cached, idx, n);
+}
+
+static ml_Region rewire_region(Rewire *rw, ml_Region r)
+{
+    ml_Ctx *cx = rw->c->cx;
+
+    if (r.buffer->uid != rw->cache->old->uid)
+        return r;
+    ml_Range *ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
+
+    for (size_t d = 0; d < r.buffer->rank; d++)
+        ranges[d] = (ml_Range){shift(rw, r.ranges[d].min, d), r.ranges[d].extent};
+    return (ml_Region){rw->cache->cached, ranges};
+}
+
+static const ml_Region *rewire_regions(Rewire *rw, const ml_Region *v, size_t n)
+{
+    ml_Region *out = NULL;
+
+    for (size_t k = 0; k < n; k++) {
+        if (v[k].buffer->uid != rw->cache->old->uid)
+            continue;
+        if (!out) {
+            out = ML_ARRAY(rw->c->cx, ml_Region, n);
+            memcpy(out, v, n * sizeof *v);
+        }
+        out[k] = rewire_region(rw, v[k]);
+    }
+    return out ? out : v;
+}
+
+static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
+
+static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
+{
+    ml_Ctx *cx = rw->c->cx;
+    int pick = rw->pick(b, rw->user);
+    bool was = rw->on;
+    const ml_Block *at = rw->at;
+
+    if (pick == 0)
+        return &b->base;
+    rw->on = pick == 1;
+    rw->at = b;
+    ml_Block nb = *b;
+
+    nb.body = rewire_stmt(cx, b->body, rw);
+    if (b->init)
+        nb.init = rewire_stmt(cx, b->init, rw);
+    if (rw->on) {
+        nb.reads = rewire_regions(rw, b->reads, b->n_reads);
+        nb.writes = rewire_regions(rw, b->writes, b->n_writes);
+        for (size_t k = 0; k < b->n_matches; k++) {
+            if (b->matches[k].source.buffer->uid != rw->cache->old->uid)
+                continue;
+            ml_Match *m = ML_ARRAY(cx, ml_Match, b->n_matches);
+
+            memcpy(m, nb.matches, b->n_matches * sizeof *m);
+            m[k].source = rewire_region(rw, b->matches[k].source);
+            nb.matches = m;
+        }
+    }
+    rw->on = was;
+    rw->at = at;
+    if (nb.body == b->body && nb.init == b->init && nb.reads == b->reads &&
+        nb.writes == b->writes && nb.matches == b->matches)
+        return &b->base;
+    return ml_block_from(cx, &nb);
+}
+
+static const ml_Stmt *rewire_store(Rewire *rw, const ml_Stmt *s)
+{
+    ml_Ctx *cx = rw->c->cx;
+    const ml_Store *st = ml_as_store(s);
+    bool moved = st->buffer->uid == rw->cache->old->uid;
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, st->n);
+    const ml_Expr *value = rewire_expr(cx, st->value, rw);
+    const ml_Expr *mask = st->mask ? rewire_expr(cx, st->mask, rw) : NULL;
+    bool changed = moved || value != st->value || mask != st->mask;
+
+    for (size_t d = 0; d < st->n; d++) {
+        idx[d] = rewire_expr(cx, st->indices[d], rw);
+        if (moved)
+            idx[d] = shift(rw, idx[d], d);
+        changed |= idx[d] != st->indices[d];
+    }
+    if (!changed)
+        return s;
+    return ml_stmt_at(cx,
+                      ml_store(cx, moved ? rw->cache->cached : st->buffer, value, idx, st->n, mask),
+                      s->span);
+}
+
+static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    Rewire *rw = user;
+    const ml_Stmt *r;
+
+    if (s->kind == ML_STMT_BLOCK)
+        r = rewire_block(rw, ml_as_block(s));
+    else if (s->kind == ML_STMT_STORE)
+        r = rw->on ? rewire_store(rw, s) : s;
+    else
+        r = ml_stmt_map(cx, s,
+                        &(ml_Mapper){.stmt = rewire_stmt,
+                                     .expr = rw->on ? rewire_expr : NULL,
+                                     .user = user});
+    if (rw->nest && s == rw->before) {
+        const ml_Stmt *both[2] = {rw->nest, r};
+
+        rw->nest = NULL;
+        return ml_seq(cx, both, 2);
+    }
+    return r;
+}
+
+static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick, void *user)
+{
+    Rewire rw = {.c = c, .cache = cache, .pick = pick, .user = user};
+
+    rw.ar = ml_arith_new(c->cx);
+    for (size_t d = 0; d < cache->old->rank; d++)
+        rw.shifted |= cache->compact && (!ml_is_int(cache->region[d].min, 0) ||
+                                         cache->region[d].extent != cache->old->shape[d]);
+    rw.shifted |= cache->old->n_strides > 0 || !ml_is_int(cache->old->elem_offset, 0);
+    return rw;
+}
+
+static bool opaque_error(ml_Call *c, const Rewire *rw)
+{
+    return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(rw->cache->old), ML_BLOCK(rw->opaque));
+}
+
+bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st, ml_CachePick *pick,
+                     void *user, const ml_Stmt **out)
+{
+    Rewire rw = rewire_state(c, cache, pick, user);
+
+    *out = rewire_stmt(c->cx, st, &rw);
+    return rw.opaque ? opaque_error(c, &rw) : true;
+}
+
+bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
+                      const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
+                      void *user)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Block root = *ml_call_block(c, scope);
+    Rewire rw = rewire_state(c, cache, pick, user);
+
+    rw.before = place->before;
+    rw.nest = place->before ? nest : NULL;
+    root.body = rewire_stmt(cx, root.body, &rw);
+    if (rw.opaque)
+        return opaque_error(c, &rw);
+    ML_ASSERT(!rw.nest); /* the place was found in this very scope */
+    if (!place->before) {
+        const ml_Stmt *both[2] = {root.body, nest};
+
+        root.body = ml_seq(cx, both, 2);
+    }
+    const ml_Stmt *st = ml_block_from(cx, &root);
+
+    st = &ml_block_add_alloc(cx, ml_as_block(st), cache->cached)->base;
+    if (!ml_ok_or_fail(cx))
+        return false;
+    ml_call_replace(c, scope, st);
+    return true;
+}

@@ -1,0 +1,52 @@
+/* cache - what cache_read and cache_write share: where the copy goes, how large it is, the
+ * copy nest, and rewiring accesses. Source: primitives 8. */
+#ifndef ML_PRIMITIVES_CACHE_H
+#define ML_PRIMITIVES_CACHE_H
+
+#include "primitives/prim.h"
+
+/* Where the copy nest is put. */
+typedef struct ml_CachePlace {
+    ml_Uid node;           /* loop or scope block whose body holds the place */
+    const ml_Stmt *before; /* the nest goes directly before this statement; NULL: last */
+    bool at_root;          /* node is the scope block */
+} ml_CachePlace;
+
+/* A buffer's cache: what part of it, and the new buffer. */
+typedef struct ml_Cache {
+    const ml_Buffer *old, *cached;
+    ml_Range *region;  /* of the old buffer, at the place */
+    bool compact;      /* the new buffer holds the region alone, shifted to 0 */
+} ml_Cache;
+
+/* The innermost statement sequence that holds `writer` in one element and one of `readers`
+ * in a later one; false: there is none. */
+bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_CachePlace *out);
+
+/* What the block's region covers at the place (upper bound, under the predicate, clipped to
+ * the shape); exact (may be NULL): provably nothing but what is written. */
+void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_CachePlace *place,
+                     ml_Range *out, bool *exact);
+
+/* Makes the new buffer `<buf>_<scope>` for the region at the place. */
+ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_Range *region,
+                       const ml_CachePlace *place);
+
+/* The copy nest: from the old buffer into the new one (in), or back. *tag: its block. */
+const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid *tag);
+
+/* st with every access of the old buffer going to the new one. `pick` decides for each block
+ * by its tag: 0 leave it and everything inside, 1 rewire it, 2 leave it but look inside.
+ * false: opaque-access, the buffer is used through its pointer and the copy is shifted. */
+typedef int ml_CachePick(const ml_Block *b, void *user);
+bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st, ml_CachePick *pick,
+                     void *user, const ml_Stmt **out);
+
+/* The scope block with the nest put in its place, rewired, and the buffer allocated. */
+bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
+                      const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
+                      void *user);
+
+bool ml_uids_have(const ml_UidVec *v, ml_Uid uid);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * cache_write - let a block write a new buffer, and copy that to the original afterwards.
+ *
+ * The copy covers exactly what the block writes; where that cannot be shown and the original
+ * is seen outside the scope, elements that nobody wrote would be overwritten: unsound.
+ * Source: primitives 8, cache_write.
+ */
+#include "primitives/cache.h"
+
+enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
+
+typedef struct Writer {
+    ml_Call *c;
+    ml_Uid block, nest;
+    const ml_Buffer *buffer;
+    ml_UidVec given;
+} Writer;
+
+/* The writer and everything inside; listed consumers and their child blocks. */
+static int pick(const ml_Block *b, void *user)
+{
+    Writer *w = user;
+    const ml_Index *ix = w->c->p.index;
+
+    if (b->tag == w->nest)
+        return 0;
+    for (ml_Uid u = b->tag; u; u = ml_index_scope(ix, u))
+        if (u == w->block)
+            return 1;
+    return ml_uids_have(&w->given, b->tag) || ml_uids_have(&w->given, ml_index_scope(ix, b->tag))
+               ? 1
+               : 2;
+}
+
+static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scope)
+{
+    ml_Ctx *cx = c->cx;
+    ml_UidVec writers = {0};
+    size_t same = 0;
+
+    ml_writers(cx, c->facts, c->p, scope, r->buffer, &writers);
+    if (writers.n != 1) {
+        const char *names = "";
+
+        for (size_t k = 0; k < writers.n; k++)
+            names = ml_format(cx, "%s%s%s", names, k ? ", " : "",
+                              ml_call_block(c, writers.v[k])->name);
+        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r->buffer),
+                       ML_NUMBER("writers", writers.n), ML_TEXT(names));
+    }
+    for (size_t k = 0; k < b->n_reads; k++)
+        if (b->reads[k].buffer->uid == r->buffer->uid)
+            return ml_fail(cx, ML_E_UNSOUND,
+                           ML_TEXT(ml_format(cx,
+                                             "block %s also reads %s; its cache would start without "
+                                             "those values",
+                                             b->name, r->buffer->name)),
+                           ML_BLOCK(b), ML_BUFFER(r->buffer));
+    for (size_t k = 0; k < b->n_writes; k++)
+        same += b->writes[k].buffer->uid == r->buffer->uid;
+    if (same > 1)
+        return ml_fail(cx, ML_E_UNSOUND,
+                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s", b->name, same,
+                                         r->buffer->name)),
+                       ML_BLOCK(b), ML_BUFFER(r->buffer));
+    return true;
+}
+
+static bool cache_write(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Given *given = &c->args[CONSUMERS];
+    const char *scope_name = c->args[SCOPE].s;
+    ml_Uid uid = c->args[BLOCK].uid;
+    ml_Scope parsed;
+    ml_CachePlace place = {0};
+    ml_UidVec raw = {0}, after = {0};
+    bool exact = false;
+
+    if (!ml_scope_parse(scope_name, &parsed))
+        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
+    if (!ml_check_not_root(c, uid))
+        return false;
+    const ml_Block *b = ml_call_block(c, uid);
+    const ml_Region *r = &b->writes[c->args[BUFFER].i];
+    ml_Uid scope = ml_index_scope(c->p.index, uid);
+    const ml_Block *root = ml_call_block(c, scope);
+    Writer w = {.c = c, .block = uid, .buffer = r->buffer};
+    ml_Range *region = ML_ARRAY(cx, ml_Range, r->buffer->rank);
+
+    for (size_t k = 0; k < given->n; k++)
+        ml_push(cx, &w.given, given->uids[k]);
+    if (!check(c, b, r, scope))
+        return false;
+    ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
+    for (size_t k = 0; k < w.given.n; k++)
+        if (!ml_uids_have(&raw, w.given.v[k]))
+            return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                           ML_TEXT(ml_format(cx, "consumer_blocks: block %s does not read what "
+                                                 "block %s writes",
+                                             ml_call_block(c, w.given.v[k])->name, b->name)),
+                           ML_BLOCK_UID(w.given.v[k]));
+    for (size_t k = 0; k < raw.n; k++)
+        if (!ml_uids_have(&w.given, raw.v[k]))
+            ml_push(cx, &after, raw.v[k]);
+    if (!ml_cache_place(c, uid, &after, &place))
+        place = (ml_CachePlace){scope, NULL, true};
+
+    ml_cache_region(c, uid, r, &place, region, &exact);
+    bool local = false;
+
+    for (size_t k = 0; k < root->n_allocs; k++)
+        local |= root->allocs[k]->uid == r->buffer->uid;
+    if (!exact && !local && !c->unchecked) {
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "cannot show that block %s writes all of the region of %s that "
+                                  "would be copied back; what it leaves out would be overwritten",
+                                  b->name, r->buffer->name)),
+                ML_BLOCK(b), ML_BUFFER(r->buffer));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    ml_Cache cache = ml_cache_make(c, r->buffer, scope_name, region, &place);
+    const ml_Stmt *nest = ml_cache_nest(c, &cache, false, &w.nest);
+
+    if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
+        return false;
+    ml_call_return_block(c, w.nest);
+    return true;
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+
+    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+        return;
+    const ml_Block *b = ml_as_block(node);
+
+    for (size_t k = 0; k < b->n_writes; k++)
+        ml_try(t, NULL, "cache_write(\"%s\", %zu, \"%s\")", ml_name_of(s, b->tag), k,
+               e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the block that writes the buffer"),
+    ML_PARAM_ATTR("write_buffer_index", ML_P_WRITE_BUFFER, "which of its written buffers"),
+    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE, "scope of the new buffer: local, shared, ..."),
+    {.name = "consumer_blocks",
+     .kind = ML_P_BLOCKS,
+     .optional = true,
+     .input_if_given = true,
+     .doc = "readers that use the new buffer; default: none"},
+};
+
+const ml_Primitive ml_prim_cache_write = {
+    .name = "cache_write",
+    .kind = "CacheWrite",
+    .group = "caching",
+    .summary = "let a block write a copy that is stored afterwards",
+    .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that copies\n"
+            "it to the original. Usually followed by reverse_compute_at of the copy.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_BLOCK,
+    .apply = cache_write,
+    .suggest = suggest,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
+                                     ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
+                                     ML_E_UNSOUND, ML_E_OK},
+    .cases = "cache_write",
+};

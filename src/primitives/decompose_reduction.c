@@ -1,0 +1,332 @@
+/*
+ * decompose_reduction - give the initialisation of a reduction block a nest of its own,
+ * directly before a loop.
+ *
+ * Legal when every loop that drives a reduce iter is the target or inside it, and when the
+ * instances at or below the target are all different: the original initialises again for
+ * each repetition, the decomposed one does not. Source: primitives 9.
+ */
+#include "primitives/prim.h"
+
+enum { BLOCK, LOOP };
+
+typedef struct Decompose {
+    ml_Call *c;
+    const ml_Block *block;
+    const ml_For *loop;
+    const ml_For **inside; /* loops from the target inwards */
+    bool *kept;            /* of these: it occurs in a spatial iter's value */
+    size_t n;
+} Decompose;
+
+static bool find_loops(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_StmtVec loops = {0};
+    size_t at = 0;
+
+    ml_index_loops(cx, d->c->p.index, d->block->tag, &loops);
+    while (at < loops.n && loops.v[at] != &d->loop->base)
+        at++;
+    if (at == loops.n)
+        return ml_fail(cx, ML_E_NOT_ANCESTOR, ML_LOOP(d->loop), ML_BLOCK(d->block));
+    d->n = loops.n - at;
+    d->inside = ML_ARRAY(cx, const ml_For *, d->n);
+    d->kept = ML_ARRAY(cx, bool, d->n);
+    for (size_t k = 0; k < d->n; k++)
+        d->inside[k] = ml_as_for(loops.v[at + k]);
+    for (size_t k = 0; k < d->n; k++)
+        for (size_t m = 0; m < d->block->n_iters; m++)
+            if (d->block->iters[m].kind == ML_ITER_SPATIAL &&
+                ml_expr_uses_var(d->block->iters[m].value, d->inside[k]->var))
+                d->kept[k] = true;
+    return true;
+}
+
+static bool check_outer_loops(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_StmtVec loops = {0};
+
+    ml_index_loops(cx, d->c->p.index, d->block->tag, &loops);
+    for (size_t k = 0; k + d->n < loops.n; k++)
+        for (size_t m = 0; m < d->block->n_iters; m++)
+            if (d->block->iters[m].kind == ML_ITER_REDUCE &&
+                ml_expr_uses_var(d->block->iters[m].value, ml_as_for(loops.v[k])->var))
+                return ml_fail(cx, ML_E_LOOP_TOO_LOW, ML_LOOP(loops.v[k]), ML_LOOP(d->loop),
+                               ML_ITER(d->block, m), ML_BLOCK(d->block));
+    return true;
+}
+
+/* Instances at or below the target must be pairwise different. */
+static bool check_instances(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    const ml_Block *b = d->block;
+    ml_DomVec dom = {0};
+    const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
+
+    for (size_t k = 0; k < d->n; k++) {
+        const ml_For *f = d->inside[k];
+        bool used = false;
+
+        for (size_t m = 0; m < b->n_iters; m++)
+            used |= ml_expr_uses_var(b->iters[m].value, f->var);
+        if (!used && !ml_is_int(f->extent, 1))
+            return ml_fail(cx, ML_E_UNSOUND,
+                           ML_TEXT(ml_format(cx,
+                                             "no iter of block %s uses loop %s: the reduction is "
+                                             "computed anew in each of its iterations, and without "
+                                             "the init there it would add up",
+                                             b->name, f->var->hint)),
+                           ML_LOOP(f), ML_BLOCK(b));
+        ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    for (size_t m = 0; m < b->n_iters; m++)
+        values[m] = b->iters[m].value;
+    ml_Arith *ar = ml_arith_at(cx, d->c->p, d->loop->var->uid);
+    const ml_Expr *yes = ml_bool(cx, true);
+
+    if (ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, true).ok ||
+        ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE, true).ok)
+        return true;
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "cannot show that the iterations under loop %s compute different "
+                              "elements of block %s; what is computed twice would add up without "
+                              "an init in between",
+                              d->loop->var->hint, b->name)),
+            ML_LOOP(d->loop), ML_BLOCK(b));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
+/* The conjuncts that mention no discarded loop; a conjunct that mixes kept and discarded
+ * loops would initialise more than is updated. */
+static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
+{
+    ml_Ctx *cx = d->c->cx;
+    bool keeps = false, drops = false;
+
+    if (p->kind == ML_EXPR_AND)
+        return init_predicate(d, p->args[0], out) && init_predicate(d, p->args[1], out);
+    for (size_t k = 0; k < d->n; k++)
+        if (ml_expr_uses_var(p, d->inside[k]->var)) {
+            keeps |= d->kept[k];
+            drops |= !d->kept[k];
+        }
+    if (keeps && drops)
+        return ml_fail(cx, ML_E_UNSOUND,
+                       ML_TEXT(ml_format(cx,
+                                         "a condition of block %s mixes spatial and reduce loops; "
+                                         "the init would write more elements than are updated",
+                                         d->block->name)),
+                       ML_BLOCK(d->block), ML_EXPRESSION(p));
+    if (!drops)
+        *out = ml_and(cx, *out, p);
+    return true;
+}
+
+static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
+{
+    ml_Ctx *cx = d->c->cx;
+    const ml_Block *b = d->block;
+    ml_Block ib = *b;
+    ml_Iter *iters = ML_ARRAY(cx, ml_Iter, b->n_iters);
+    bool reduce_in_region = false;
+
+    ib.n_iters = 0;
+    for (size_t m = 0; m < b->n_iters; m++) {
+        if (b->iters[m].kind == ML_ITER_SPATIAL) {
+            iters[ib.n_iters++] = b->iters[m];
+            continue;
+        }
+        for (size_t w = 0; w < b->n_writes; w++)
+            reduce_in_region |= ml_region_uses_var(&b->writes[w], b->iters[m].var);
+    }
+    ib.iters = iters;
+    ib.name = ml_format(cx, "%s_init", b->name);
+    ib.predicate = pred;
+    ib.n_reads = 0;
+    ib.init = NULL;
+    ib.body = b->init;
+
+    /* Views and inner buffers are carried along as far as the init uses them. */
+    const ml_Buffer **allocs = ML_ARRAY(cx, const ml_Buffer *, b->n_allocs);
+    ml_Match *matches = ML_ARRAY(cx, ml_Match, b->n_matches);
+
+    ib.n_allocs = ib.n_matches = 0;
+    for (size_t k = 0; k < b->n_allocs; k++)
+        if (ml_stmt_uses_buffer(b->init, b->allocs[k]))
+            allocs[ib.n_allocs++] = b->allocs[k];
+    for (size_t k = 0; k < b->n_matches; k++)
+        if (ml_stmt_uses_buffer(b->init, b->matches[k].target))
+            matches[ib.n_matches++] = b->matches[k];
+    ib.allocs = allocs;
+    ib.matches = matches;
+    if (reduce_in_region) {
+        const ml_Block *inferred = ml_block_reinfer(
+            cx, ml_call_func(d->c), ml_as_block(ml_block_from(cx, &ib)));
+
+        if (!inferred)
+            return NULL;
+        ib.n_writes = inferred->n_writes;
+        ib.writes = inferred->writes;
+    }
+    return ml_stmt_copy_fresh(cx, ml_block_from(cx, &ib), NULL);
+}
+
+/* The init nest: kept loops under fresh variables, same kind, binding and annotations. */
+static const ml_Stmt *init_nest(Decompose *d, const ml_Stmt *st)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_Subst sub = {0};
+    ml_For *loops = ML_ARRAY(cx, ml_For, d->n);
+
+    for (size_t k = 0; k < d->n; k++) {
+        const ml_Var *v = d->inside[k]->var;
+
+        if (!d->kept[k])
+            continue;
+        loops[k] = *d->inside[k];
+        loops[k].var = ml_var_new(cx, ml_format(cx, "%s_init", v->hint), v->type);
+        loops[k].min = ml_expr_subst(cx, loops[k].min, &sub);
+        loops[k].extent = ml_expr_subst(cx, loops[k].extent, &sub);
+        if (loops[k].thread_var)
+            loops[k].thread_var = ml_var_fresh(cx, loops[k].thread_var);
+        ml_subst_var(cx, &sub, v, ml_var(cx, loops[k].var));
+    }
+    st = ml_stmt_subst(cx, st, &sub);
+    for (size_t k = d->n; k-- > 0;)
+        if (d->kept[k]) {
+            loops[k].body = st;
+            st = ml_for_from(cx, &loops[k]);
+        }
+    return st;
+}
+
+static bool same_region(const ml_Region *a, const ml_Region *b)
+{
+    if (a->buffer->uid != b->buffer->uid)
+        return false;
+    for (size_t k = 0; k < a->buffer->rank; k++)
+        if (a->ranges[k].min != b->ranges[k].min || a->ranges[k].extent != b->ranges[k].extent)
+            return false;
+    return true;
+}
+
+static const ml_Stmt *update_block(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    const ml_Block *b = d->block;
+    ml_Block ub = *b;
+    ml_Region *reads = ML_ARRAY(cx, ml_Region, b->n_reads + b->n_writes);
+
+    ub.n_reads = 0;
+    for (size_t w = 0; w < b->n_writes; w++) {
+        bool there = false;
+
+        for (size_t r = 0; r < b->n_reads; r++)
+            there |= same_region(&b->reads[r], &b->writes[w]);
+        if (!there)
+            reads[ub.n_reads++] = b->writes[w];
+    }
+    for (size_t r = 0; r < b->n_reads; r++)
+        reads[ub.n_reads++] = b->reads[r];
+    ub.reads = reads;
+    ub.name = ml_format(cx, "%s_update", b->name);
+    ub.init = NULL;
+    return ml_block_from(cx, &ub);
+}
+
+/* A loop of the init nest must have bounds that survive without the discarded loops. */
+static bool check_bounds(Decompose *d)
+{
+    for (size_t k = 0; k < d->n; k++)
+        for (size_t m = 0; m < k; m++)
+            if (d->kept[k] && !d->kept[m] &&
+                (ml_expr_uses_var(d->inside[k]->min, d->inside[m]->var) ||
+                 ml_expr_uses_var(d->inside[k]->extent, d->inside[m]->var)))
+                return ml_fail(d->c->cx, ML_E_LOOP_DEPENDENT, ML_LOOP(d->inside[k]),
+                               ML_LOOP(d->inside[m]));
+    return true;
+}
+
+static bool decompose_reduction(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    Decompose d = {.c = c};
+    const ml_Expr *pred = ml_bool(cx, true);
+
+    if (!ml_check_not_root(c, c->args[BLOCK].uid))
+        return false;
+    d.block = ml_call_block(c, c->args[BLOCK].uid);
+    d.loop = ml_call_loop(c, c->args[LOOP].uid);
+    if (!find_loops(&d))
+        return false;
+    if (c->checks && !c->unchecked && !ml_need_reduction(cx, c->facts, c->p, d.block->tag))
+        return false;
+    if (!d.block->init) /* without it there is nothing to split off */
+        return ml_need_reduction(cx, c->facts, c->p, d.block->tag);
+    if (!check_outer_loops(&d) || !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) ||
+        !check_bounds(&d))
+        return false;
+    if (!c->unchecked && !check_instances(&d))
+        return false;
+    if (!init_predicate(&d, d.block->predicate, &pred))
+        return false;
+
+    const ml_Stmt *init = init_block(&d, pred);
+
+    if (!init)
+        return false;
+    ml_Uid tag = ml_as_block(init)->tag;
+
+    init = init_nest(&d, init);
+    /* Two steps on a program of its own: the target loop is rebuilt over the new block. */
+    ml_call_replace(c, d.block->tag, update_block(&d));
+    const ml_Stmt *both[2] = {init, ml_index_node(c->p.index, d.loop->var->uid)};
+
+    ml_call_replace(c, d.loop->var->uid, ml_seq(cx, both, 2));
+    if (!ml_ok_or_fail(cx))
+        return false;
+    ml_call_return_block(c, tag);
+    return true;
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    ml_Ctx *cx = ml_schedule_ctx(s);
+    ml_StmtVec loops = {0};
+
+    if (e->code == ML_E_NOT_REDUCTION || e->code == ML_E_ROOT_BLOCK)
+        return;
+    ml_index_loops(cx, ml_schedule_program(s).index, args[BLOCK].uid, &loops);
+    for (size_t k = loops.n; k-- > 0;)
+        if (ml_stmt_uid(loops.v[k]) != args[LOOP].uid)
+            ml_try(t, NULL, "decompose_reduction(\"%s\", \"%s\")",
+                   ml_name_of(s, args[BLOCK].uid), ml_name_of(s, ml_stmt_uid(loops.v[k])));
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the reduction block"),
+    ML_PARAM("loop", ML_P_LOOP, "the init is put directly before this loop"),
+};
+
+const ml_Primitive ml_prim_decompose_reduction = {
+    .name = "decompose_reduction",
+    .kind = "DecomposeReduction",
+    .group = "reductions",
+    .summary = "split a reduction into its init and its update",
+    .help = "The init gets a nest of its own directly before the loop; the block becomes the\n"
+            "update. The loop is at or above every loop that drives a reduce iter.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_BLOCK,
+    .apply = decompose_reduction,
+    .suggest = suggest,
+    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
+                                     ML_E_LOOP_TOO_LOW, ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
+                                     ML_E_UNSOUND, ML_E_OK},
+    .cases = "decompose_reduction",
+};

@@ -1,0 +1,281 @@
+/*
+ * describe - steps as text: the call with display names, the headline after it.
+ *
+ * Made when somebody looks, never by a call. Source: interaction 5, 6.
+ */
+#include "primitives/schedule_impl.h"
+
+void ml_text_quote(ml_Text *out, const char *z)
+{
+    ml_text_char(out, '"');
+    for (; *z; z++) {
+        unsigned char c = (unsigned char)*z;
+
+        if (c == '"' || c == '\\')
+            ml_text_fmt(out, "\\%c", c);
+        else if (c == '\n')
+            ml_text_add(out, "\\n");
+        else if (c < ' ' || c == 127)
+            ml_text_fmt(out, "\\%03u", c);
+        else
+            ml_text_char(out, (char)c);
+    }
+    ml_text_char(out, '"');
+}
+
+static void add_name(ml_Text *out, const char *z, bool quote)
+{
+    if (quote)
+        ml_text_quote(out, z);
+    else
+        ml_text_add(out, z);
+}
+
+static void add_node(ml_Schedule *s, ml_Text *out, ml_Uid uid, bool quote)
+{
+    const char *z = ml_name_known(s->space, uid);
+
+    add_name(out, z ? z : "?", quote);
+}
+
+static bool lua_key(const char *z)
+{
+    if (!*z || (*z >= '0' && *z <= '9'))
+        return false;
+    for (; *z; z++)
+        if (!((*z >= 'a' && *z <= 'z') || (*z >= 'A' && *z <= 'Z') || *z == '_' ||
+              (*z >= '0' && *z <= '9')))
+            return false;
+    return true;
+}
+
+/* Constants in Lua's notation. */
+static void add_value(ml_Text *out, const ml_Value *v)
+{
+    switch ((ml_ValueKind)v->kind) {
+    case ML_VAL_BOOL: ml_text_add(out, v->as.i ? "true" : "false"); return;
+    case ML_VAL_INT: ml_text_int(out, v->as.i); return;
+    case ML_VAL_FLOAT: ml_text_double(out, v->as.f); return;
+    case ML_VAL_STRING: ml_text_quote(out, v->as.s); return;
+    case ML_VAL_LIST:
+    case ML_VAL_DICT:
+        ml_text_char(out, '{');
+        for (uint32_t k = 0; k < v->n; k++) {
+            if (k)
+                ml_text_add(out, ", ");
+            if (v->kind == ML_VAL_DICT && lua_key(v->keys[k]))
+                ml_text_fmt(out, "%s = ", v->keys[k]);
+            else if (v->kind == ML_VAL_DICT) {
+                ml_text_char(out, '[');
+                ml_text_quote(out, v->keys[k]);
+                ml_text_add(out, "] = ");
+            }
+            add_value(out, v->as.list[k]);
+        }
+        ml_text_char(out, '}');
+        return;
+    case ML_VAL_NONE: ml_text_add(out, "auto"); return;
+    case ML_VAL_EXPR:
+    case ML_VAL_BUFFER:
+    case ML_VAL_VAR:
+    case ML_VAL_MAP:
+    case ML_VAL_REDUCER: ml_text_add(out, "…"); return;
+    }
+}
+
+static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_Given *g,
+                    bool quote)
+{
+    switch ((ml_ParamKind)pa->kind) {
+    case ML_P_LOOP_OR_MARK:
+        if (g->h.kind == ML_H_INLINE_MARK || g->h.kind == ML_H_ROOT_MARK) {
+            ml_text_add(out, g->h.kind == ML_H_ROOT_MARK ? "root_mark" : "inline_mark");
+            return;
+        }
+        add_node(s, out, g->uid, quote);
+        return;
+    case ML_P_BLOCK:
+    case ML_P_LOOP:
+    case ML_P_BLOCK_OR_LOOP: add_node(s, out, g->uid, quote); return;
+    case ML_P_LOOPS:
+    case ML_P_BLOCKS:
+        if (pa->kind == ML_P_BLOCKS)
+            ml_text_char(out, '{');
+        for (size_t k = 0; k < g->n; k++) {
+            if (k)
+                ml_text_add(out, ", ");
+            add_node(s, out, g->uids[k], quote);
+        }
+        if (pa->kind == ML_P_BLOCKS)
+            ml_text_char(out, '}');
+        return;
+    case ML_P_FACTORS:
+        ml_text_char(out, '{');
+        for (size_t k = 0; k < g->n; k++) {
+            if (k)
+                ml_text_add(out, ", ");
+            if (g->exprs[k] && ml_is_const_int(g->exprs[k]))
+                ml_text_int(out, g->exprs[k]->as.i);
+            else
+                ml_text_add(out, g->exprs[k] ? "?" : "auto");
+        }
+        ml_text_char(out, '}');
+        return;
+    case ML_P_INT:
+    case ML_P_READ_BUFFER:
+    case ML_P_WRITE_BUFFER: ml_text_int(out, g->i); return;
+    case ML_P_BOOL: ml_text_add(out, g->b ? "true" : "false"); return;
+    case ML_P_STRING:
+    case ML_P_SCOPE:
+    case ML_P_THREAD:
+    case ML_P_KEY:
+    case ML_P_NAME: add_name(out, g->s ? g->s : "", quote); return;
+    case ML_P_VALUE:
+    case ML_P_INTS:
+    case ML_P_FLOATS:
+    case ML_P_DECISION:
+        if (g->value)
+            add_value(out, g->value);
+        return;
+    }
+}
+
+void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim, const ml_Given *args,
+                  const ml_Value *decision, bool quote)
+{
+    size_t last = 0;
+    bool named = false, list_before = false, table;
+
+    for (size_t k = 0; k < prim->n_params; k++) {
+        bool shown = args[k].given && prim->params[k].kind != ML_P_DECISION;
+
+        if (shown && k > last)
+            named = true; /* a parameter before it was left out */
+        if (shown && list_before)
+            named = true;
+        if (shown)
+            last = k + 1;
+        list_before |= prim->params[k].kind == ML_P_LOOPS;
+    }
+    table = named || (decision && prim->has_decision);
+    ml_text_add(out, prim->name);
+    ml_text_char(out, table ? '{' : '(');
+    for (size_t k = 0, n = 0; k < last; k++) {
+        if (!args[k].given)
+            continue;
+        if (prim->params[k].kind == ML_P_LOOPS && args[k].n == 0)
+            continue;
+        if (n++)
+            ml_text_add(out, ", ");
+        if (table && prim->params[k].kind != ML_P_LOOPS)
+            ml_text_fmt(out, "%s = ", prim->params[k].name);
+        add_arg(s, out, &prim->params[k], &args[k], quote);
+    }
+    if (decision && prim->has_decision) {
+        ml_text_add(out, last ? ", decision = " : "decision = ");
+        add_value(out, decision);
+    }
+    ml_text_char(out, table ? '}' : ')');
+}
+
+/* ---- of a version */
+
+static const char *keep(ml_Schedule *s, ml_Text *t)
+{
+    const char *z = ml_strdup(s->space->home, (ml_Str){ml_text_z(t), t->n});
+
+    ml_text_free(t);
+    return z;
+}
+
+static const char *line(ml_Schedule *s, int version, bool quote)
+{
+    ml_Version *v = &s->v[version];
+    ml_Text t = {0};
+
+    ml_names_ensure(s, version);
+    ml_call_text(s, &t, v->prim, v->args, NULL, quote);
+    return keep(s, &t);
+}
+
+const char *ml_step_line(ml_Schedule *s, int version)
+{
+    if (!s->v[version].line && s->v[version].prim)
+        s->v[version].line = line(s, version, true);
+    return s->v[version].line;
+}
+
+const char *ml_step_plain_line(ml_Schedule *s, int version)
+{
+    if (!s->v[version].plain_line && s->v[version].prim)
+        s->v[version].plain_line = line(s, version, false);
+    return s->v[version].plain_line;
+}
+
+/* Nodes and texts among the arguments; factors and sizes show in the results. */
+static void describe_args(const ml_Call *c, ml_Text *out)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < c->prim->n_params; k++) {
+        const ml_Param *pa = &c->prim->params[k];
+
+        if (!c->args[k].given || pa->kind == ML_P_FACTORS || pa->kind == ML_P_DECISION)
+            continue;
+        if (pa->kind == ML_P_LOOPS && c->args[k].n == 0)
+            continue;
+        if (n++)
+            ml_text_add(out, ", ");
+        if (pa->kind == ML_P_BOOL)
+            ml_text_fmt(out, "%s = ", pa->name);
+        add_arg(c->sched, out, pa, &c->args[k], false);
+    }
+}
+
+static void describe_results(const ml_Call *c, ml_Text *out)
+{
+    const ml_Results *r = &c->results;
+    const ml_Handle *h = r->more ? r->more : r->v;
+
+    for (size_t k = 0; k < r->n; k++) {
+        const ml_Stmt *st = ml_index_node(c->p.index, h[k].uid);
+
+        ml_text_add(out, k == 0                     ? " → "
+                         : h[k].kind == ML_H_LOOP ? " "
+                                                  : ", ");
+        add_node(c->sched, out, h[k].uid, false);
+        if (st && st->kind == ML_STMT_FOR) {
+            ml_text_char(out, '[');
+            ml_print_expr(c->cx, out, ml_as_for(st)->extent,
+                          &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
+            ml_text_char(out, ']');
+        }
+    }
+}
+
+const char *ml_step_headline(ml_Schedule *s, int version)
+{
+    ml_Version *v = &s->v[version];
+    ml_Text t = {0};
+
+    if (v->headline || !v->prim)
+        return v->headline;
+    ml_names_ensure(s, version);
+
+    ml_Ctx *tmp = ml_ctx_new(0);
+    ml_Call c = {.cx = tmp, .sched = s, .prim = v->prim, .p = v->p, .args = v->args};
+
+    c.func = s->func;
+    c.decision = v->decision;
+    ml_call_return_handles(&c, v->results, v->n_results, v->result_list);
+    ml_text_fmt(&t, "%s  ", v->prim->name);
+    if (v->prim->describe)
+        v->prim->describe(&c, &t);
+    else {
+        describe_args(&c, &t);
+        describe_results(&c, &t);
+    }
+    ml_ctx_unref(tmp);
+    v->headline = keep(s, &t);
+    return v->headline;
+}

@@ -1,0 +1,212 @@
+/*
+ * loop_kind - parallel, vectorize, unroll and bind: how the iterations of a loop run.
+ *
+ * The first three of parallel, vectorize, bind need compact dataflow under the loop, and
+ * every iter bound to it spatial (threadIdx: or reduce). Source: primitives 6.
+ */
+#include "primitives/prim.h"
+
+enum { LOOP, THREAD };
+
+static bool is_thread_idx(const char *tag)
+{
+    return tag && strncmp(tag, "threadIdx.", 10) == 0;
+}
+
+/* Every iter whose value mentions the loop, in every block below it, inits excluded. */
+static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const char *tag)
+{
+    ml_StmtVec blocks = {0};
+
+    ml_all_blocks(c->cx, loop->body, &blocks);
+    if (loop->body->kind == ML_STMT_BLOCK) {
+        ml_StmtVec all = {0};
+
+        ml_push(c->cx, &all, loop->body);
+        for (size_t k = 0; k < blocks.n; k++)
+            ml_push(c->cx, &all, blocks.v[k]);
+        blocks = all;
+    }
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        for (size_t m = 0; m < b->n_iters; m++) {
+            const ml_Iter *it = &b->iters[m];
+
+            if (!ml_expr_uses_var(it->value, loop->var) || it->kind == ML_ITER_SPATIAL)
+                continue;
+            if (it->kind == ML_ITER_REDUCE && is_thread_idx(tag))
+                continue;
+            return ml_fail(c->cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(loop), ML_TEXT(what),
+                           ML_ITER(b, m), ML_BLOCK(b),
+                           ML_TEXT(ml_iter_kind_name((ml_IterKind)it->kind)));
+        }
+    }
+    return true;
+}
+
+/* Sets the kind; everything else of the loop stays. */
+static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *tag)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
+
+    if (kind != ML_FOR_UNROLLED && !c->unchecked) {
+        if (!check_iters(c, loop, what, tag))
+            return false;
+        if (c->checks && !ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
+            return false;
+    }
+    ml_For f = *loop;
+
+    f.kind = (uint8_t)kind;
+    f.thread = tag;
+    f.thread_var = tag ? ml_var_new(cx, tag, loop->var->type) : NULL;
+    if (loop->kind == ML_FOR_THREAD)
+        ml_call_note(c, "loop %s was bound to %s", loop->var->hint, loop->thread);
+    if (!ml_ok_or_fail(cx))
+        return false;
+    ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
+    return true;
+}
+
+static bool parallel(ml_Call *c)
+{
+    return set_kind(c, ML_FOR_PARALLEL, "parallel", NULL);
+}
+
+static bool vectorize(ml_Call *c)
+{
+    return set_kind(c, ML_FOR_VECTORIZED, "vectorized", NULL);
+}
+
+static bool unroll(ml_Call *c)
+{
+    return set_kind(c, ML_FOR_UNROLLED, "unrolled", NULL);
+}
+
+static bool bind(ml_Call *c)
+{
+    const char *tag = c->args[THREAD].s;
+
+    if (!ml_thread_known(tag))
+        return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT(ml_format(c->cx,
+                                         "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
+                                         "threadIdx.x|y|z or vthread.x|y|z",
+                                         tag)));
+    if (ml_streq(tag, "vthread")) {
+        ml_call_note(c, "vthread alone is an old spelling of vthread.x");
+        tag = "vthread.x";
+    }
+    return set_kind(c, ML_FOR_THREAD, ml_format(c->cx, "bound to %s", tag),
+                    ml_strdup(c->cx, ml_str(tag)));
+}
+
+/* Ways out: a loop of the same block that would do. */
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    ml_Program p = ml_schedule_program(s);
+    ml_Ctx *cx = ml_schedule_ctx(s);
+    ml_StmtVec loops = {0};
+    ml_Uid block = 0;
+
+    if (!e->primitive)
+        return;
+    for (size_t k = 0; k < e->n_facts; k++)
+        if (e->facts[k].kind == ML_FACT_BLOCK)
+            block = e->facts[k].as.uid;
+    if (e->code == ML_E_BAD_ARGUMENT && ml_streq(e->primitive, "bind")) {
+        ml_try(t, NULL, "bind(\"%s\", \"threadIdx.x\")", ml_name_of(s, args[LOOP].uid));
+        return;
+    }
+    if (!block || !ml_index_node(p.index, block))
+        return;
+    ml_index_loops(cx, p.index, block, &loops);
+    if (ml_streq(e->primitive, "bind") && args[THREAD].s && !is_thread_idx(args[THREAD].s))
+        ml_try(t, "threads cooperate in the reduction", "bind(\"%s\", \"threadIdx.x\")",
+               ml_name_of(s, args[LOOP].uid));
+    for (size_t k = 0; k < loops.n; k++) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        if (f->var->uid == args[LOOP].uid)
+            continue;
+        if (ml_streq(e->primitive, "bind"))
+            ml_try(t, NULL, "bind(\"%s\", \"%s\")", ml_name_of(s, f->var->uid), args[THREAD].s);
+        else
+            ml_try(t, NULL, "%s(\"%s\")", e->primitive, ml_name_of(s, f->var->uid));
+    }
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("loop", ML_P_LOOP, "the loop"),
+    ML_PARAM_ATTR("thread_axis", ML_P_THREAD, "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
+};
+
+#define ERRORS                                                                                 \
+    (const ml_ErrorCode[])                                                                     \
+    {                                                                                          \
+        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK               \
+    }
+
+const ml_Primitive ml_prim_parallel = {
+    .name = "parallel",
+    .kind = "Parallel",
+    .group = "loop kinds",
+    .summary = "run the iterations of a loop on several cores",
+    .help = "Every block under the loop is complete or a reduction within it, and every iter\n"
+            "bound to the loop is spatial.",
+    .params = params,
+    .n_params = 1,
+    .result = ML_R_NONE,
+    .apply = parallel,
+    .suggest = suggest,
+    .errors = ERRORS,
+    .cases = "parallel",
+};
+
+const ml_Primitive ml_prim_vectorize = {
+    .name = "vectorize",
+    .kind = "Vectorize",
+    .group = "loop kinds",
+    .summary = "run the iterations of a loop as lanes of a vector",
+    .help = "The same conditions as parallel; code generation needs a constant extent.",
+    .params = params,
+    .n_params = 1,
+    .result = ML_R_NONE,
+    .apply = vectorize,
+    .suggest = suggest,
+    .errors = ERRORS,
+    .cases = "vectorize",
+};
+
+const ml_Primitive ml_prim_unroll = {
+    .name = "unroll",
+    .kind = "Unroll",
+    .group = "loop kinds",
+    .summary = "copy the body of a loop for each iteration",
+    .help = "Always legal; code generation needs a constant extent.",
+    .params = params,
+    .n_params = 1,
+    .result = ML_R_NONE,
+    .apply = unroll,
+    .errors = (const ml_ErrorCode[]){ML_E_OK},
+    .cases = "unroll",
+};
+
+const ml_Primitive ml_prim_bind = {
+    .name = "bind",
+    .kind = "Bind",
+    .group = "loop kinds",
+    .summary = "let GPU threads run the iterations of a loop",
+    .help = "The same conditions as parallel; an iter bound to threadIdx.x, .y or .z may also be\n"
+            "a reduce iter: the threads then cooperate. Binding again replaces the axis.",
+    .params = params,
+    .n_params = 2,
+    .result = ML_R_NONE,
+    .apply = bind,
+    .suggest = suggest,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
+                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK},
+    .cases = "bind",
+};

@@ -1,0 +1,284 @@
+/*
+ * reorder - let loops of one chain take a new order in the positions they occupy.
+ *
+ * Loops move whole: variable, extent, kind, binding, annotations. Unlisted loops between
+ * stay. Beyond the checks of the peer, two things that would change results are refused: a
+ * reduction whose outputs are computed by several iterations must keep its reduce loops
+ * inside (ir-and-analysis 5.2, rule 9), and blocks that pass values to each other under the
+ * innermost loop must do so within one iteration. Source: primitives 6, reorder.
+ */
+#include "primitives/prim.h"
+
+enum { LOOPS };
+
+typedef struct Chain {
+    size_t n;            /* loops on the path from the outermost to the innermost listed */
+    const ml_For **path; /* outermost first */
+    const ml_For **now;  /* the loop that stands at each position afterwards */
+} Chain;
+
+static size_t position(const Chain *ch, ml_Uid uid)
+{
+    for (size_t k = 0; k < ch->n; k++)
+        if (ch->path[k]->var->uid == uid)
+            return k;
+    return ch->n;
+}
+
+/* The path between the outermost and the innermost of the given loops. */
+static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Index *ix = c->p.index;
+    ml_Uid top = g->uids[0], bottom = g->uids[0];
+
+    for (size_t k = 0; k < g->n; k++)
+        for (size_t m = 0; m < k; m++)
+            if (g->uids[k] == g->uids[m])
+                return ml_fail(cx, ML_E_DUPLICATE_LOOP, ML_LOOP_UID(g->uids[k]));
+    for (size_t k = 1; k < g->n; k++) {
+        ml_Uid u = g->uids[k];
+
+        if (ml_index_scope(ix, u) != ml_index_scope(ix, top))
+            return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_LOOP_UID(top), ML_LOOP_UID(u));
+        if (ml_index_is_above(ix, u, top))
+            top = u;
+        else if (ml_index_is_above(ix, bottom, u))
+            bottom = u;
+        else if (!(ml_index_is_above(ix, top, u) && ml_index_is_above(ix, u, bottom)))
+            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP_UID(bottom), ML_LOOP_UID(u),
+                           ML_TEXT("neither is inside the other"));
+    }
+    ML_VEC(const ml_For *) up = {0};
+
+    for (ml_Uid u = bottom;; u = ml_index_parent(ix, u)) {
+        const ml_For *loop = ml_call_loop(c, u);
+
+        if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
+            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
+                           ML_TEXT(ml_format(cx, "%s holds other statements too",
+                                             loop->var->hint)));
+        ml_push(cx, &up, loop);
+        if (u == top)
+            break;
+    }
+    ch->n = up.n;
+    ch->path = ML_ARRAY(cx, const ml_For *, up.n);
+    ch->now = ML_ARRAY(cx, const ml_For *, up.n);
+    for (size_t k = 0; k < up.n; k++)
+        ch->path[k] = ch->now[k] = up.v[up.n - 1 - k];
+
+    bool *listed = ML_ARRAY(cx, bool, up.n);
+    size_t next = 0;
+
+    for (size_t k = 0; k < g->n; k++)
+        listed[position(ch, g->uids[k])] = true;
+    for (size_t k = 0; k < ch->n; k++)
+        if (listed[k])
+            ch->now[k] = ml_call_loop(c, g->uids[next++]);
+    return true;
+}
+
+/* No loop's bounds may mention a loop that is now inside it. */
+static bool check_bounds(ml_Call *c, const Chain *ch)
+{
+    for (size_t k = 0; k < ch->n; k++)
+        for (size_t m = k + 1; m < ch->n; m++) {
+            const ml_For *outer = ch->now[k], *inner = ch->now[m];
+
+            if (ml_expr_uses_var(outer->min, inner->var) ||
+                ml_expr_uses_var(outer->extent, inner->var))
+                return ml_fail(c->cx, ML_E_LOOP_DEPENDENT, ML_LOOP(outer), ML_LOOP(inner));
+        }
+    return true;
+}
+
+static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (b->iters[k].kind == kind && ml_expr_uses_var(b->iters[k].value, loop->var))
+            return true;
+    return false;
+}
+
+/* Whether two iterations of the loops from the chain's top inwards may run one instance of
+ * the block: the bindings are not provably one-to-one in them. */
+static bool may_repeat(ml_Call *c, const ml_Block *b, const Chain *ch)
+{
+    ml_Ctx *cx = c->cx;
+    ml_DomVec dom = {0};
+    ml_StmtVec loops = {0};
+    const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
+    bool inside = false;
+
+    ml_index_loops(cx, c->p.index, b->tag, &loops);
+    for (size_t k = 0; k < loops.n; k++) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        inside |= f == ch->path[0];
+        if (inside)
+            ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    for (size_t k = 0; k < b->n_iters; k++)
+        values[k] = b->iters[k].value;
+    ml_Arith *ar = ml_arith_at(cx, c->p, ch->path[0]->var->uid);
+    ml_IterMap m = ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, b->predicate,
+                                  ML_BIJECTIVE, true);
+
+    return !m.ok;
+}
+
+/* A reduce loop that moves outside a loop under which instances repeat would accumulate
+ * more than once. */
+static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
+{
+    for (size_t r = 0; r < ch->n; r++) {
+        if (!drives(b, ch->now[r], ML_ITER_REDUCE))
+            continue;
+        for (size_t s = r + 1; s < ch->n; s++) {
+            const ml_For *in = ch->now[s];
+
+            if (drives(b, in, ML_ITER_REDUCE) ||
+                position(ch, in->var->uid) > position(ch, ch->now[r]->var->uid))
+                continue;
+            if (may_repeat(c, b, ch))
+                return ml_fail(c->cx, ML_E_UNSOUND,
+                               ML_TEXT(ml_format(c->cx,
+                                                 "several iterations of loop %s may compute the "
+                                                 "same element of block %s; with the reduce loop "
+                                                 "%s outside, it would be accumulated more than "
+                                                 "once",
+                                                 in->var->hint, b->name,
+                                                 ch->now[r]->var->hint)),
+                               ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
+        }
+    }
+    return true;
+}
+
+/* Blocks below the innermost loop that touch one buffer must do so within one iteration:
+ * readers are covered there, writers write disjoint elements in different iterations. */
+static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain *ch)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_For *inner = ch->path[ch->n - 1];
+
+    for (size_t k = 0; k < blocks->n; k++) {
+        const ml_Block *b = ml_as_block(blocks->v[k]);
+        ml_UidVec from = {0};
+        bool fed = false;
+
+        ml_producers(cx, c->facts, c->p, b->tag, &from);
+        for (size_t m = 0; m < from.n; m++)
+            fed |= ml_index_is_above(c->p.index, inner->var->uid, from.v[m]);
+        if (!fed)
+            continue;
+        if (!ml_is_covered(cx, c->facts, c->p, b->tag, false))
+            return ml_fail(cx, ML_E_UNSOUND,
+                           ML_TEXT(ml_format(cx,
+                                             "block %s reads what other iterations write; another "
+                                             "order of the loops would change what it sees",
+                                             b->name)),
+                           ML_BLOCK(b));
+        for (size_t w = 0; w < b->n_writes; w++) {
+            ml_UidVec writers = {0};
+            size_t below = 0;
+
+            ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag),
+                       b->writes[w].buffer, &writers);
+            for (size_t m = 0; m < writers.n; m++)
+                below += ml_index_is_above(c->p.index, inner->var->uid, writers.v[m]);
+            for (size_t l = 0; below > 1 && l < ch->n; l++)
+                if (!ml_is_int(ch->path[l]->extent, 1) &&
+                    !ml_writes_disjoint(cx, c->facts, c->p, ch->path[l]->var->uid,
+                                        b->writes[w].buffer))
+                    return ml_fail(cx, ML_E_UNSOUND,
+                                   ML_TEXT(ml_format(cx,
+                                                     "%zu blocks under loop %s write %s, and "
+                                                     "iterations of %s may write one element",
+                                                     below, inner->var->hint,
+                                                     b->writes[w].buffer->name,
+                                                     ch->path[l]->var->hint)),
+                                   ML_BLOCK(b), ML_BUFFER(b->writes[w].buffer));
+        }
+    }
+    return true;
+}
+
+static bool check_blocks(ml_Call *c, const Chain *ch)
+{
+    ml_Ctx *cx = c->cx;
+    ml_StmtVec blocks = {0};
+
+    ml_child_blocks(cx, ch->path[ch->n - 1]->body, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+        const char *why = NULL;
+
+        for (size_t m = 0; m < b->n_iters; m++)
+            if (b->iters[m].kind != ML_ITER_SPATIAL && b->iters[m].kind != ML_ITER_REDUCE)
+                return ml_fail(cx, ML_E_BAD_ITER_KIND, ML_ITER(b, m), ML_BLOCK(b),
+                               ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[m].kind)));
+        if (b->n_iters == 0)
+            continue;
+        if (!c->unchecked && !ml_is_affine(cx, c->facts, c->p, b->tag, &why) &&
+            !ml_is_affine_under(cx, c->facts, c->p, b->tag, ch->path[0]->var->uid, &why))
+            return ml_fail(cx, ML_E_NOT_AFFINE, ML_BLOCK(b), ML_TEXT(why ? why : "?"));
+    }
+    if (!check_bounds(c, ch))
+        return false;
+    if (c->unchecked)
+        return true;
+    for (size_t k = 0; k < blocks.n; k++)
+        if (!check_repeats(c, ml_as_block(blocks.v[k]), ch))
+            return false;
+    return blocks.n < 2 || check_dependences(c, &blocks, ch);
+}
+
+static bool reorder(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Given *g = &c->args[LOOPS];
+    Chain ch = {0};
+
+    if (g->n < 2)
+        return true;
+    if (!find_chain(c, g, &ch) || !check_blocks(c, &ch))
+        return false;
+
+    const ml_Stmt *st = ch.path[ch.n - 1]->body;
+
+    for (size_t k = ch.n; k-- > 0;) {
+        ml_For f = *ch.now[k];
+
+        f.body = st;
+        st = ch.now[k] == ch.path[k] && st == ch.path[k]->body ? &ch.path[k]->base
+                                                               : ml_for_from(cx, &f);
+    }
+    if (!ml_ok_or_fail(cx))
+        return false;
+    ml_call_replace(c, ch.path[0]->var->uid, st);
+    return true;
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("loops", ML_P_LOOPS, "the loops in their new order; unlisted ones stay"),
+};
+
+const ml_Primitive ml_prim_reorder = {
+    .name = "reorder",
+    .kind = "Reorder",
+    .group = "loops",
+    .summary = "change the order of nested loops",
+    .help = "The listed loops, which lie on one chain, take the listed order in the positions\n"
+            "they occupy. Fewer than two loops: nothing happens.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_NONE,
+    .apply = reorder,
+    .errors =
+        (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
+                               ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
+                               ML_E_UNSOUND, ML_E_OK},
+    .cases = "reorder",
+};

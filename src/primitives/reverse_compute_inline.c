@@ -1,0 +1,343 @@
+/*
+ * reverse_compute_inline - fold a consumer into its single producer.
+ *
+ * The producer stores what the consumer would have stored, at the consumer's place for the
+ * element at hand: the consumer's iters are solved from the producer's store indices. An
+ * element that no instance of the consumer reads is cut off by a predicate: the solved iters
+ * must lie in their domains and lead back to the same element. Source: primitives 7.
+ */
+#include "primitives/inline.h"
+
+enum { BLOCK };
+
+typedef struct Fold {
+    ml_Call *c;
+    const ml_Block *consumer, *producer;
+    const ml_Buffer *buf;
+    const ml_Store *use;          /* the consumer's store */
+    const ml_Store *def;          /* the producer's store */
+    const ml_Expr *cond;          /* of `if c: store`, or NULL */
+    const ml_Expr *const *index;  /* at which the consumer loads the buffer */
+    bool differ;
+    const ml_Expr *value;         /* what the producer stores */
+    ml_Map *inverse;              /* consumer iter -> expression over the producer's iters */
+} Fold;
+
+/* ---- who is folded into whom */
+
+static bool find_buffer(Fold *f, ml_Uid scope)
+{
+    ml_Call *c = f->c;
+    ml_UidVec writers = {0}, readers = {0};
+    size_t n = 0;
+
+    for (size_t k = 0; k < f->consumer->n_reads; k++) {
+        const ml_Buffer *b = f->consumer->reads[k].buffer;
+
+        writers.n = 0;
+        ml_writers(c->cx, c->facts, c->p, scope, b, &writers);
+        if (writers.n > 0 && (!f->buf || f->buf->uid != b->uid)) {
+            f->buf = b;
+            n++;
+        }
+    }
+    if (n != 1)
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_READ, ML_BLOCK(f->consumer),
+                       ML_NUMBER("produced", n));
+    writers.n = 0;
+    ml_writers(c->cx, c->facts, c->p, scope, f->buf, &writers);
+    if (writers.n != 1)
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                       ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n, f->buf->name)),
+                       ML_BLOCK(f->consumer));
+    ml_readers(c->cx, c->facts, c->p, scope, f->buf, &readers);
+    for (size_t k = 0; k < readers.n; k++)
+        if (readers.v[k] != f->consumer->tag)
+            return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                           ML_TEXT(ml_format(c->cx, "block %s reads %s too",
+                                             ml_call_block(c, readers.v[k])->name, f->buf->name)),
+                           ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
+    f->producer = ml_call_block(c, writers.v[0]);
+    return true;
+}
+
+static bool check_producer(Fold *f)
+{
+    ml_Call *c = f->c;
+    const ml_Block *p = f->producer;
+    const ml_Buffer *out = NULL;
+    const char *why = NULL;
+    ml_StmtVec inner = {0};
+
+    ml_child_blocks(c->cx, p->body, &inner);
+    if (inner.n > 0)
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                       ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
+                                         p->name, f->buf->name)),
+                       ML_BLOCK(p));
+    if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0)
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                       ML_TEXT(ml_format(c->cx, "block %s, which writes %s, is not complete: %s",
+                                         p->name, f->buf->name, why ? why : "?")),
+                       ML_BLOCK(p));
+    if (ml_is_output_block(c->p, p->tag, &out))
+        return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
+    const ml_Stmt *body = p->body;
+
+    if (body->kind == ML_STMT_IF && !ml_as_if(body)->other) {
+        f->cond = ml_as_if(body)->cond;
+        body = ml_as_if(body)->then;
+    }
+    if (body->kind != ML_STMT_STORE || p->init || p->n_matches || p->n_allocs ||
+        ml_as_store(body)->mask || ml_as_store(body)->buffer->uid != f->buf->uid)
+        return ml_fail(c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(p),
+                       ML_TEXT("the body of the producer is not one store, or an if around one"));
+    f->def = ml_as_store(body);
+    return true;
+}
+
+/* ---- pattern of the consumer */
+
+static bool find_load(const ml_Expr *e, void *user)
+{
+    Fold *f = user;
+
+    if (e->kind != ML_EXPR_LOAD || e->as.buffer->uid != f->buf->uid)
+        return true;
+    if ((e->flags & ML_X_MASKED) != 0)
+        f->differ = true;
+    for (size_t d = 0; d < ml_load_rank(e); d++) {
+        if (e->args[d]->type.lanes != 1)
+            f->differ = true;
+        if (f->index && f->index[d] != e->args[d])
+            f->differ = true;
+    }
+    if (!f->index)
+        f->index = e->args;
+    return true;
+}
+
+static bool check_consumer(Fold *f)
+{
+    ml_Ctx *cx = f->c->cx;
+    const ml_Block *b = f->consumer;
+
+    if (!ml_is_true(b->predicate))
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b), ML_TEXT("it has a predicate"),
+                       ML_EXPRESSION(b->predicate));
+    f->use = ml_single_store(b);
+    if (!f->use || f->use->mask || b->n_matches || b->n_allocs)
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                       ML_TEXT("its body is not one store"));
+    ml_expr_visit(f->use->value, find_load, f);
+    for (size_t k = 0; k < f->use->n; k++)
+        ml_expr_visit(f->use->indices[k], find_load, f);
+    if (!f->index || f->differ)
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                       ML_TEXT(ml_format(cx, f->index ? "it loads %s at different indices"
+                                                      : "it does not load %s",
+                                         f->buf->name)));
+    return true;
+}
+
+/* Each iter of the consumer from the indices at which the producer stores. */
+static bool solve(Fold *f)
+{
+    ml_Ctx *cx = f->c->cx;
+    const ml_Block *b = f->consumer;
+    ml_DomVec dom = {0};
+    ml_Arith *ar = ml_arith_at(cx, f->c->p, b->tag);
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_push(cx, &dom, ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));
+    ml_IterMap m = ml_iter_detect(ar, f->index, f->buf->rank, dom.v, dom.n, ml_bool(cx, true),
+                                  ML_NO_CHECK, true);
+
+    f->inverse = ml_map_new(cx);
+    if (!m.ok)
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                       ML_TEXT(ml_format(cx, "the indices of its load are no affine map of its "
+                                         "iters (%s)",
+                                         ml_iter_fail_text(m.fail))),
+                       ML_EXPRESSION(m.at ? m.at : f->index[0]));
+    if (!ml_iter_inverse(ar, &m, f->def->indices, f->inverse))
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                       ML_TEXT("the indices of its load cannot be inverted"));
+    for (size_t k = 0; k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+
+        if (ml_map_has(f->inverse, it->var->uid) && !ml_is_int(it->extent, 1))
+            continue;
+        if (!ml_is_int(it->extent, 1))
+            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                           ML_TEXT(ml_format(cx, "iter %s is not determined by the element that "
+                                             "is read",
+                                             it->var->hint)),
+                           ML_ITER(b, k));
+        ml_map_set(cx, f->inverse, it->var->uid, it->min);
+    }
+    return true;
+}
+
+/* ---- the new producer */
+
+static const ml_Expr *replace_load(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    Fold *f = user;
+
+    if (e->kind == ML_EXPR_LOAD && e->as.buffer->uid == f->buf->uid)
+        return f->value;
+    return ml_expr_map_args(cx, e, replace_load, user);
+}
+
+/* Which elements the consumer uses: over the producer's iters. */
+static const ml_Expr *used(Fold *f, ml_Arith *ar, const ml_Subst *sub)
+{
+    ml_Ctx *cx = f->c->cx;
+    const ml_Expr *p = ml_bool(cx, true);
+
+    for (size_t k = 0; k < f->consumer->n_iters; k++) {
+        const ml_Iter *it = &f->consumer->iters[k];
+        const ml_Expr *v = ml_expr_subst(cx, ml_var(cx, it->var), sub);
+        const ml_Expr *end = ml_add(cx, it->min, it->extent);
+
+        p = ml_and(cx, p, ml_and(cx, ml_ge(cx, v, it->min), ml_lt(cx, v, end)));
+    }
+    for (size_t d = 0; d < f->buf->rank; d++) {
+        const ml_Expr *back = ml_expr_subst(cx, f->index[d], sub), *at = f->def->indices[d];
+
+        if (ml_promote(cx, &back, &at) && !ml_prove_equal(ar, back, at))
+            p = ml_and(cx, p, ml_eq(cx, back, at));
+    }
+    return ml_simplify(ar, p);
+}
+
+static const ml_Stmt *folded(Fold *f)
+{
+    ml_Ctx *cx = f->c->cx;
+    const ml_Block *p = f->producer, *b = f->consumer;
+    ml_Arith *ar = ml_arith_at(cx, f->c->p, p->tag);
+    ml_Subst sub = {0}, bind = {0};
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, f->use->n);
+
+    ml_arith_bind_iters(ar, p);
+    for (size_t k = 0; k < b->n_iters; k++) {
+        const ml_Var *v = b->iters[k].var;
+        const ml_Expr *to = ml_map_get(f->inverse, v->uid);
+
+        ml_subst_var(cx, &sub, v, ml_cast(cx, v->type, ml_simplify(ar, to)));
+    }
+    for (size_t k = 0; k < p->n_iters; k++)
+        ml_subst_var(cx, &bind, p->iters[k].var, p->iters[k].value);
+
+    f->value = f->def->value;
+    /* The load first: its indices are in the consumer's iters. */
+    const ml_Expr *value = ml_expr_subst(cx, replace_load(cx, f->use->value, f), &sub);
+
+    for (size_t k = 0; k < f->use->n; k++)
+        idx[k] = ml_simplify(
+            ar, ml_expr_subst(cx, replace_load(cx, f->use->indices[k], f), &sub));
+    const ml_Expr *keep = ml_expr_subst(cx, used(f, ar, &sub), &bind);
+    ml_Block nb = *p;
+
+    nb.body = ml_store(cx, f->use->buffer, value, idx, f->use->n, NULL);
+    if (!ml_is_true(keep))
+        nb.predicate = ml_and(cx, p->predicate, keep);
+    if (f->cond && (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0)
+        nb.body = ml_if(cx, f->cond, nb.body, NULL);
+    else if (f->cond)
+        nb.predicate = ml_and(cx, nb.predicate, ml_expr_subst(cx, f->cond, &bind));
+    const ml_Block *r =
+        ml_block_reinfer(cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)));
+
+    return r ? &r->base : NULL;
+}
+
+bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Removal removal;
+
+    if (!ml_check_not_root(c, block))
+        return false;
+    Fold f = {.c = c, .consumer = ml_call_block(c, block)};
+    ml_Uid scope = ml_index_scope(c->p.index, block);
+
+    if (f.consumer->init)
+        return ml_fail(cx, ML_E_HAS_INIT, ML_BLOCK(f.consumer));
+    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+        return false;
+    if (!find_buffer(&f, scope))
+        return false;
+    if (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, block))
+        return false;
+    if (!check_producer(&f) || !check_consumer(&f) || !solve(&f) ||
+        !ml_leaf_removal(c, block, &removal))
+        return false;
+    const ml_Block *opaque = ml_opaque_user(cx, ml_call_block(c, scope)->body, f.buf);
+
+    if (opaque)
+        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f.buf), ML_BLOCK(opaque));
+    ml_Uid lca = ml_index_lca(c->p.index, block, f.producer->tag);
+
+    if (!ml_check_schedulable(c, lca, block) || !ml_check_schedulable(c, lca, f.producer->tag))
+        return false;
+    const ml_Stmt *st = folded(&f);
+
+    if (!st || !ml_ok_or_fail(cx))
+        return false;
+    ml_call_replace(c, removal.uid, removal.with);
+    ml_call_replace(c, f.producer->tag, st);
+    ml_inline_finish(c, scope, f.buf);
+    if (!ml_ok_or_fail(cx))
+        return false;
+    return c->unchecked || ml_check_concurrency(c, f.producer->tag);
+}
+
+static bool reverse_compute_inline(ml_Call *c)
+{
+    return ml_reverse_inline_block(c, c->args[BLOCK].uid);
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    ml_Ctx *cx = ml_schedule_ctx(s);
+    ml_Program p = ml_schedule_program(s);
+    ml_UidVec rel = {0};
+    ml_StmtVec loops = {0};
+
+    if (e->code == ML_E_ROOT_BLOCK || ml_index_parent(p.index, args[BLOCK].uid) == 0)
+        return;
+    ml_try(t, NULL, "compute_inline(\"%s\")", ml_name_of(s, args[BLOCK].uid));
+    ml_producers(cx, ml_schedule_facts(s), p, args[BLOCK].uid, &rel);
+    if (rel.n)
+        ml_index_loops(cx, p.index, rel.v[0], &loops);
+    for (size_t k = loops.n; k-- > 0;)
+        ml_try(t, NULL, "reverse_compute_at(\"%s\", \"%s\")", ml_name_of(s, args[BLOCK].uid),
+               ml_name_of(s, ml_stmt_uid(loops.v[k])));
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the consumer to be folded into its producer"),
+};
+
+const ml_Primitive ml_prim_reverse_compute_inline = {
+    .name = "reverse_compute_inline",
+    .kind = "ReverseComputeInline",
+    .group = "compute location",
+    .summary = "fold a consumer into its single producer",
+    .help = "The producer stores what the consumer would have stored; consumer and buffer go.\n"
+            "Elements that the consumer does not use are cut off by a predicate.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_NONE,
+    .apply = reverse_compute_inline,
+    .suggest = suggest,
+    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE,
+                                     ML_E_NOT_SINGLE_READ, ML_E_NOT_COMPLETE,
+                                     ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
+                                     ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF, ML_E_OPAQUE_ACCESS,
+                                     ML_E_NOT_SCHEDULABLE, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
+                                     ML_E_OK},
+    .cases = "reverse_compute_inline",
+};

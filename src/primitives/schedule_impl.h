@@ -1,0 +1,162 @@
+/*
+ * schedule_impl - the inside of a schedule, for the files of this folder.
+ *
+ * A *space* is the memory that a schedule and its copies share: the context of programs and
+ * traces, and a second one (`home`) for names and texts, which a failed call never rolls
+ * back. The arena is released to the mark of a failed call only when the next call begins,
+ * so that the error and what it points to stay readable until then: whoever allocates in
+ * the space's context calls ml_space_settle first. Source: DESIGN section 3, primitives 1.4.
+ */
+#ifndef ML_PRIMITIVES_SCHEDULE_IMPL_H
+#define ML_PRIMITIVES_SCHEDULE_IMPL_H
+
+#include "core/arena.h"
+#include "primitives/trace.h"
+
+/* ---- what copies share */
+typedef struct ml_Symbol { /* of an expression handle */
+    const ml_Expr *var;
+    int64_t value;
+} ml_Symbol;
+
+typedef struct ml_Space {
+    ml_Ctx *cx;   /* programs, traces, arguments */
+    ml_Ctx *home; /* names, texts, symbols' table */
+    unsigned refs;
+    bool in_call;
+    bool dirty;        /* the last call failed: release to `dirty_mark` when the next begins */
+    ml_Mark dirty_mark;
+    ml_Map *names;     /* in home: uid -> display name of every loop, block, buffer ever named */
+    ml_Map *symbols;   /* in home: uid -> const ml_Symbol * */
+    ml_Facts *facts;   /* NULL after a failed call: its entries went with the arena */
+    unsigned epoch;    /* counts compactions: pointers from before are void */
+} ml_Space;
+
+void ml_space_settle(ml_Space *sp);
+/* Sets bad-argument with this sentence; false. */
+bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+ml_Facts *ml_space_facts(ml_Space *sp);
+
+/* ---- the trace, newest instruction first; shared by versions and copies */
+typedef struct ml_TraceNode ml_TraceNode;
+struct ml_TraceNode {
+    const ml_TraceNode *prev;
+    const ml_Inst *inst;
+    uint32_t n;        /* instructions from the start up to here */
+    uint32_t next_var; /* number of the next output */
+};
+
+/* ---- versions */
+typedef struct ml_Version {
+    ml_Program p;
+    const ml_TraceNode *trace;  /* with the step's own instruction */
+    const ml_TraceNode *before; /* the trace just before the step */
+    uint32_t random, random_before;
+    int parent; /* -1: the start */
+    int redo;   /* the child visited last; -1: none */
+    bool known; /* false: its program was dropped by the undo limit */
+    bool named; /* every node of it has a display name */
+    const char *branch; /* or NULL */
+    const char *check;
+    double seconds;
+    /* the step; NULL prim for the start */
+    const ml_Primitive *prim;
+    const ml_Given *args;
+    const ml_Handle *results;
+    uint32_t n_results, n_ended, n_notes;
+    bool result_list;
+    const ml_Uid *ended;
+    const char *const *notes;
+    const ml_Value *decision;
+    const char *line, *plain_line, *headline; /* made when first asked for */
+} ml_Version;
+
+typedef struct ml_MarkName ml_MarkName;
+struct ml_MarkName { /* newest first */
+    const ml_MarkName *prev;
+    const char *name;
+    int version;
+};
+
+struct ml_Schedule {
+    unsigned refs;
+    ml_Space *space;
+    ml_ScheduleOpts opts;
+    const char *name;
+    bool has_func;
+    uint32_t func;
+    ml_Version *v;
+    int n_versions, cap_versions, cur;
+    const ml_TraceNode *trace;
+    uint32_t random;
+    const char *branch;
+    const ml_MarkName *marks;
+    int undo_limit; /* 0: none */
+    ml_Names names; /* what ml_schedule_names gives out */
+    bool replaying; /* names in lookups are stored names */
+    /* the last call */
+    const char *const *notes;
+    size_t n_notes;
+    bool failed;
+    const ml_Primitive *failed_prim;
+    const ml_Given *failed_args; /* resolved as far as it went; good until the next call */
+    size_t n_failed_args;
+};
+
+/* Begins a call on the schedule: settles, clears the last error. */
+void ml_schedule_begin(ml_Schedule *s);
+/* Adds a version below the current one and moves there. */
+ml_Version *ml_version_add(ml_Schedule *s);
+bool ml_version_ok(const ml_Schedule *s, int version); /* in range and known */
+/* A schedule in a fork of s's context, at `version` (its version 0), for trials: s must not
+ * be used for calls until it is gone. Names are those of s. */
+ML_GIVES ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version);
+
+/* ---- handles.c */
+/* The node of a live loop or block in the current version; NULL: error set. */
+const ml_Stmt *ml_handle_node(ml_Schedule *s, ml_Handle h, ml_HandleKind want);
+const ml_Symbol *ml_symbol_find(const ml_Space *sp, ml_Uid uid);
+/* A fresh expression handle with this value. */
+ml_Handle ml_symbol_new(ml_Schedule *s, int64_t value);
+/* An expression over symbols as an integer; false: bad-argument set, naming `what`. */
+bool ml_eval_symbols(ml_Schedule *s, const ml_Expr *e, const char *what, int64_t *out);
+
+/* ---- names.c */
+void ml_names_ensure(ml_Schedule *s, int version);
+/* Loops and blocks that have names: those with blocks below them (ir-and-analysis 2.1). */
+bool ml_node_is_named(const ml_Stmt *st);
+/* In the names of any version; NULL: it was never named. */
+const char *ml_name_known(const ml_Space *sp, ml_Uid uid);
+
+/* ---- trace_record.c */
+/* Records a call made at the current version: lookups for what the trace cannot name yet,
+ * then the instruction. false: error set; s->trace may have moved. */
+bool ml_record(ml_Schedule *s, const ml_Call *c, const ml_Arg *const *raw, int version);
+
+/* ---- describe.c: texts of steps */
+const char *ml_step_line(ml_Schedule *s, int version);       /* split("j", {auto, 16}) */
+const char *ml_step_plain_line(ml_Schedule *s, int version); /* split(j, {auto, 16}) */
+const char *ml_step_headline(ml_Schedule *s, int version);
+/* A call with display names; quote: names in quotes. */
+void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim, const ml_Given *args,
+                  const ml_Value *decision, bool quote);
+/* The programmer-independent Lua form of a string: "a\"b". */
+void ml_text_quote(ml_Text *out, const char *z);
+
+/* ---- table.c */
+/* The primitive whose name is near, or NULL. */
+const char *ml_primitive_nearest(const char *name);
+
+/* ---- call_text.c: name("a", {auto, 4}, 3) other{x = true} */
+typedef struct ml_CallText {
+    const char *name; /* as written */
+    ml_Str text;      /* the call in the source */
+    const ml_Primitive *prim;
+    size_t n;
+    const ml_Arg *args; /* by parameter */
+} ml_CallText;
+typedef ML_VEC(ml_CallText) ml_CallTexts;
+/* Calls one after the other. false: bad-argument set with what was expected. */
+bool ml_parse_calls(ml_Ctx *cx, ml_Str text, ml_CallTexts *out);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * deps - who produces and who consumes what among the child blocks of a scope.
+ *
+ * By buffers of the signatures, not by regions; edges point forward in textual order.
+ * Source: ir-and-analysis 2.2, primitives 2.1.
+ */
+#include "verify/facts.h"
+
+static void add_once(ml_Ctx *cx, ml_UidVec *v, ml_Uid uid)
+{
+    for (size_t k = 0; k < v->n; k++)
+        if (v->v[k] == uid)
+            return;
+    ml_push(cx, v, uid);
+}
+
+static size_t position(ml_Children ch, ml_Uid block)
+{
+    for (size_t k = 0; k < ch.n; k++)
+        if (ch.v[k]->tag == block)
+            return k;
+    return ch.n;
+}
+
+/* RAW: `to` reads what `from` writes; WAW: both write one buffer. In the order of the
+ * buffers of `to`. */
+static bool raw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block *to)
+{
+    for (size_t k = 0; k < to->n_reads; k++)
+        if (ml_block_writes(p, scope, from, ml_canonical_buffer(p, scope, to->reads[k].buffer)))
+            return true;
+    return false;
+}
+
+static bool waw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block *to)
+{
+    for (size_t k = 0; k < to->n_writes; k++)
+        if (ml_block_writes(p, scope, from, ml_canonical_buffer(p, scope, to->writes[k].buffer)))
+            return true;
+    return false;
+}
+
+void ml_producers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
+{
+    ml_Uid scope = ml_index_scope(p.index, block);
+    ml_Children ch = ml_scope_children(f, p, scope);
+    size_t at = position(ch, block);
+    const ml_Block *b = at < ch.n ? ch.v[at] : NULL;
+
+    /* Edge order: per read buffer its writers, then per written buffer its writers. */
+    for (size_t k = 0; b && k < b->n_reads; k++) {
+        const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->reads[k].buffer);
+
+        for (size_t m = 0; m < at; m++)
+            if (ml_block_writes(p, scope, ch.v[m], buf))
+                add_once(cx, out, ch.v[m]->tag);
+    }
+    for (size_t k = 0; b && k < b->n_writes; k++) {
+        const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->writes[k].buffer);
+
+        for (size_t m = 0; m < at; m++)
+            if (ml_block_writes(p, scope, ch.v[m], buf))
+                add_once(cx, out, ch.v[m]->tag);
+    }
+}
+
+void ml_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
+{
+    ml_Uid scope = ml_index_scope(p.index, block);
+    ml_Children ch = ml_scope_children(f, p, scope);
+    size_t at = position(ch, block);
+
+    for (size_t m = at + 1; m < ch.n; m++)
+        if (raw(p, scope, ch.v[at], ch.v[m]) || waw(p, scope, ch.v[at], ch.v[m]))
+            add_once(cx, out, ch.v[m]->tag);
+}
+
+void ml_raw_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
+{
+    ml_Uid scope = ml_index_scope(p.index, block);
+    ml_Children ch = ml_scope_children(f, p, scope);
+    size_t at = position(ch, block);
+
+    for (size_t m = at + 1; m < ch.n; m++)
+        if (raw(p, scope, ch.v[at], ch.v[m]))
+            add_once(cx, out, ch.v[m]->tag);
+}
+
+void ml_writers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
+                ml_UidVec *out)
+{
+    ml_Children ch = ml_scope_children(f, p, scope);
+
+    b = ml_canonical_buffer(p, scope, b);
+    for (size_t m = 0; m < ch.n; m++)
+        if (ml_block_writes(p, scope, ch.v[m], b))
+            ml_push(cx, out, ch.v[m]->tag);
+}
+
+void ml_readers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
+                ml_UidVec *out)
+{
+    ml_Children ch = ml_scope_children(f, p, scope);
+
+    b = ml_canonical_buffer(p, scope, b);
+    for (size_t m = 0; m < ch.n; m++)
+        if (ml_block_reads(p, scope, ch.v[m], b))
+            ml_push(cx, out, ch.v[m]->tag);
+}
+
+/* ---- where buffers come from */
+
+ml_Uid ml_buffer_site(ml_Program p, uint32_t func, const ml_Buffer *b, bool *is_match)
+{
+    const ml_Func *f = p.mod->funcs[func];
+    ml_StmtVec all = {0};
+    ml_Ctx *scratch;
+    ml_Uid found = 0;
+
+    if (is_match)
+        *is_match = false;
+    for (size_t k = 0; k < f->n_params; k++)
+        if (f->params[k].buffer && f->params[k].buffer->uid == b->uid)
+            return 0;
+    const ml_Block *root = ml_func_root(f);
+
+    if (!root)
+        return 0;
+    /* Most intermediates belong to the root: look there first. */
+    for (size_t k = 0; k < root->n_allocs; k++)
+        if (root->allocs[k]->uid == b->uid)
+            return root->tag;
+    scratch = ml_ctx_new(0);
+    ml_all_blocks(scratch, root->body, &all);
+    ml_push(scratch, &all, &root->base);
+    for (size_t k = 0; k < all.n && !found; k++) {
+        const ml_Block *blk = ml_as_block(all.v[k]);
+
+        for (size_t m = 0; m < blk->n_allocs; m++)
+            if (blk->allocs[m]->uid == b->uid)
+                found = blk->tag;
+        for (size_t m = 0; m < blk->n_matches; m++)
+            if (blk->matches[m].target->uid == b->uid) {
+                found = blk->tag;
+                if (is_match)
+                    *is_match = true;
+            }
+    }
+    ml_ctx_unref(scratch);
+    return found;
+}
+
+bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which)
+{
+    const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
+    ml_Uid scope = ml_index_scope(p.index, block);
+    const ml_Block *root = scope ? ml_as_block(ml_index_node(p.index, scope)) : NULL;
+
+    for (size_t k = 0; k < b->n_writes; k++) {
+        bool local = false;
+
+        for (size_t m = 0; root && m < root->n_allocs; m++)
+            local |= root->allocs[m]->uid == b->writes[k].buffer->uid;
+        if (!local) {
+            if (which)
+                *which = b->writes[k].buffer;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- loops around a block */
+
+void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
+                     const ml_Buffer *storage, ml_DomVec *out)
+{
+    ML_VEC(const ml_For *) up = {0};
+    ml_Scope scope = {0, ""};
+    bool above = false; /* at or above stop, or outside the scope */
+
+    if (storage && !ml_scope_parse(storage->scope, &scope))
+        scope = (ml_Scope){0, ""};
+    for (ml_Uid u = ml_index_parent(p.index, block); u; u = ml_index_parent(p.index, u)) {
+        const ml_Stmt *node = ml_index_node(p.index, u);
+
+        if (u == stop || node->kind == ML_STMT_BLOCK)
+            above = true;
+        if (node->kind == ML_STMT_BLOCK)
+            continue;
+        const ml_For *f = ml_as_for(node);
+
+        if (!above)
+            ml_push(cx, &up, f);
+        else if (scope.rank > 0 && f->thread && ml_scope_spans(scope, f->thread))
+            ml_push(cx, &up, f);
+        if (above && scope.rank == 0)
+            break;
+    }
+    for (size_t k = up.n; k-- > 0;)
+        ml_push(cx, out, ((ml_Dom){up.v[k]->var, up.v[k]->min, up.v[k]->extent}));
+}
+
+ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid)
+{
+    ml_Arith *ar = ml_arith_new(cx);
+    ml_StmtVec up = {0};
+
+    ml_arith_bind_params(ar, p.mod->funcs[ml_index_func(p.index, uid)]);
+    for (ml_Uid u = ml_index_parent(p.index, uid); u; u = ml_index_parent(p.index, u))
+        ml_push(cx, &up, ml_index_node(p.index, u));
+    for (size_t k = up.n; k-- > 0;) {
+        if (up.v[k]->kind == ML_STMT_FOR)
+            ml_arith_bind_loop(ar, ml_as_for(up.v[k]));
+        else
+            ml_arith_bind_iters(ar, ml_as_block(up.v[k]));
+    }
+    return ar;
+}

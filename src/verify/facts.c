@@ -1,0 +1,246 @@
+/*
+ * facts - the memory of scope questions: answers keyed by the very nodes they depend on.
+ *
+ * Nodes are immutable and shared between versions, so an answer stays right as long as the
+ * nodes live. Source: ir-and-analysis 8.3, 8.4.
+ */
+#include "verify/facts.h"
+
+typedef struct Entry {
+    uint64_t hash;
+    size_t n;
+    const void *const *key;
+    bool answer;
+} Entry;
+
+enum { CHILD_SLOTS = 8, MAX_BYTES = 16 << 20 };
+
+struct ml_Facts {
+    ml_Ctx *cx; /* own memory */
+    size_t count;
+    size_t n, cap; /* of the open-addressing table; cap is a power of two */
+    Entry *table;
+    struct {
+        const ml_Stmt *body;
+        ml_Children children;
+    } slots[CHILD_SLOTS];
+};
+
+static void start(ml_Facts *f)
+{
+    f->n = 0;
+    f->cap = 256;
+    f->table = ML_ARRAY(f->cx, Entry, f->cap);
+    memset(f->slots, 0, sizeof f->slots);
+}
+
+ml_Facts *ml_facts_new(ml_Ctx *cx)
+{
+    ml_Ctx *own = ml_ctx_new(0);
+    ml_Facts *f = ML_NEW(own, ml_Facts);
+
+    (void)cx;
+    /* The struct stays in `own`; the tables live in a child that can be emptied. */
+    f->cx = ml_ctx_fork(own);
+    ml_ctx_unref(own);
+    start(f);
+    return f;
+}
+
+void ml_facts_free(ml_Facts *f)
+{
+    if (f)
+        ml_ctx_unref(f->cx);
+}
+
+size_t ml_facts_count(const ml_Facts *f)
+{
+    return f->count;
+}
+
+void ml_facts_forget(ml_Facts *f)
+{
+    ml_ctx_reset(f->cx);
+    start(f);
+    f->count++;
+}
+
+/* ---- keys */
+
+void ml_key_add(ml_Ctx *cx, ml_FactKey *k, const void *p)
+{
+    ml_push(cx, &k->v, p);
+}
+
+void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_Uid stop)
+{
+    ml_key_add(cx, k, b->iters);
+    ml_key_add(cx, k, b->predicate);
+    for (ml_Uid u = ml_index_parent(p.index, b->tag); u && u != stop;
+         u = ml_index_parent(p.index, u)) {
+        const ml_Stmt *node = ml_index_node(p.index, u);
+
+        if (node->kind == ML_STMT_BLOCK)
+            break;
+        const ml_For *f = ml_as_for(node);
+
+        ml_key_add(cx, k, f->var);
+        ml_key_add(cx, k, f->min);
+        ml_key_add(cx, k, f->extent);
+        ml_key_add(cx, k, f->thread_var);
+    }
+    ml_key_add(cx, k, NULL);
+}
+
+static uint64_t key_hash(const ml_FactKey *k)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+
+    for (size_t j = 0; j < k->v.n; j++) {
+        h ^= (uint64_t)(uintptr_t)k->v.v[j];
+        h *= 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static Entry *find(const ml_Facts *f, const ml_FactKey *k, uint64_t hash)
+{
+    for (size_t at = hash & (f->cap - 1);; at = (at + 1) & (f->cap - 1)) {
+        Entry *e = &f->table[at];
+
+        if (!e->key)
+            return e;
+        if (e->hash == hash && e->n == k->v.n &&
+            memcmp(e->key, k->v.v, e->n * sizeof *e->key) == 0)
+            return e;
+    }
+}
+
+bool ml_fact_get(const ml_Facts *f, const ml_FactKey *k, bool *answer)
+{
+    const Entry *e = find(f, k, key_hash(k));
+
+    if (e->key)
+        *answer = e->answer;
+    return e->key != NULL;
+}
+
+static void grow(ml_Facts *f)
+{
+    const Entry *old = f->table;
+    size_t n = f->cap;
+
+    f->cap *= 2;
+    f->table = ML_ARRAY(f->cx, Entry, f->cap);
+    for (size_t k = 0; k < n; k++) {
+        if (!old[k].key)
+            continue;
+        size_t at = old[k].hash & (f->cap - 1);
+
+        while (f->table[at].key)
+            at = (at + 1) & (f->cap - 1);
+        f->table[at] = old[k];
+    }
+}
+
+void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer)
+{
+    uint64_t hash = key_hash(k);
+
+    if (ml_ctx_bytes(f->cx) > MAX_BYTES)
+        ml_facts_forget(f);
+    if (f->n * 2 >= f->cap)
+        grow(f);
+    Entry *e = find(f, k, hash);
+
+    if (!e->key) {
+        const void **copy = ML_ARRAY(f->cx, const void *, k->v.n);
+
+        memcpy(copy, k->v.v, k->v.n * sizeof *copy);
+        *e = (Entry){hash, k->v.n, copy, answer};
+        f->n++;
+        f->count++;
+    }
+}
+
+/* ---- children */
+
+ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope)
+{
+    const ml_Stmt *body = ml_node_body(ml_index_node(p.index, scope));
+    size_t slot = ((uintptr_t)body >> 4) % CHILD_SLOTS;
+
+    if (f->slots[slot].body != body) {
+        ml_StmtVec v = {0};
+
+        if (ml_ctx_bytes(f->cx) > MAX_BYTES)
+            ml_facts_forget(f);
+        ml_child_blocks(f->cx, body, &v);
+        if (body->kind == ML_STMT_BLOCK && v.n == 0)
+            ml_push(f->cx, &v, body);
+        const ml_Block **blocks = ML_ARRAY(f->cx, const ml_Block *, v.n);
+
+        for (size_t k = 0; k < v.n; k++)
+            blocks[k] = ml_as_block(v.v[k]);
+        f->slots[slot].body = body;
+        f->slots[slot].children = (ml_Children){v.n, blocks};
+        f->count++;
+    }
+    return f->slots[slot].children;
+}
+
+const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b)
+{
+    for (ml_Uid u = scope; u; u = ml_index_scope(p.index, u)) {
+        const ml_Block *root = ml_as_block(ml_index_node(p.index, u));
+
+        for (size_t k = 0; k < root->n_matches; k++)
+            if (root->matches[k].target->uid == b->uid) {
+                b = root->matches[k].source.buffer;
+                break;
+            }
+    }
+    return b;
+}
+
+static bool has_buffer(ml_Program p, ml_Uid scope, const ml_Region *v, size_t n,
+                       const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == buf->uid ||
+            ml_canonical_buffer(p, scope, v[k].buffer)->uid == buf->uid)
+            return true;
+    return false;
+}
+
+bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf)
+{
+    return has_buffer(p, scope, b->writes, b->n_writes, buf);
+}
+
+bool ml_block_reads(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf)
+{
+    return has_buffer(p, scope, b->reads, b->n_reads, buf);
+}
+
+/* ---- texts of reasons */
+
+const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e)
+{
+    ml_Text t = {0};
+
+    ml_print_expr(cx, &t, e, NULL);
+    const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
+
+    ml_text_free(&t);
+    return z;
+}
+
+const char *ml_interval_text(ml_Ctx *cx, ml_Interval i)
+{
+    if (i.nothing)
+        return "nothing";
+    return ml_format(cx, "[%s, %s]", i.min ? ml_expr_text(cx, i.min) : "-inf",
+                     i.max ? ml_expr_text(cx, i.max) : "inf");
+}

@@ -1,0 +1,33 @@
+/* facts - internals of the memoised scope questions. */
+#ifndef ML_VERIFY_FACTS_H
+#define ML_VERIFY_FACTS_H
+
+#include "core/script/script.h"
+#include "verify/verify.h"
+
+/* A yes/no answer for a question whose inputs are the pointers of the key. */
+typedef struct ml_FactKey {
+    ML_VEC(const void *) v;
+} ml_FactKey;
+void ml_key_add(ml_Ctx *cx, ml_FactKey *k, const void *p);
+/* Bindings, predicate and the loops up to (excluding) `stop` (0: the scope root). */
+void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_Uid stop);
+bool ml_fact_get(const ml_Facts *f, const ml_FactKey *k, bool *answer);
+void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer);
+
+/* The child blocks of a scope block, in order; kept for the body it was computed from. */
+typedef struct ml_Children {
+    size_t n;
+    const ml_Block *const *v;
+} ml_Children;
+ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope);
+/* The buffer itself, or what the scope block (or one above) matched it from. */
+const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b);
+bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
+bool ml_block_reads(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
+
+/* Text of an expression or interval for a reason, in cx. */
+const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e);
+const char *ml_interval_text(ml_Ctx *cx, ml_Interval i);
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * verify - questions about a program, never a change. Source: ir-and-analysis 2, 5, 6.
+ *
+ * Scope questions are asked of an ml_Program (module + index). Answers that cost something
+ * are memoised in an ml_Facts, which belongs to one line of versions: entries are keyed by
+ * statement pointers, so they stay valid in later versions that share those statements.
+ */
+#ifndef ML_VERIFY_H
+#define ML_VERIFY_H
+
+#include "core/arith/iter_map.h"
+#include "core/error.h"
+#include "core/index.h"
+
+/* ---- findings */
+typedef enum ml_Severity { ML_SEV_ERROR, ML_SEV_UNPROVED, ML_SEV_WARNING } ml_Severity;
+typedef struct ml_Finding {
+    uint8_t severity;
+    const ml_Error *error; /* code and facts */
+    uint32_t func;         /* position in the module */
+} ml_Finding;
+typedef ML_VEC(ml_Finding) ml_Findings;
+
+/* 1.8: false when there is any error (the first is also set as cx's error). */
+bool ml_verify_well_formed(ml_Ctx *cx, const ml_Module *m, ml_Findings *out);
+/* 5.1, 5.2: loop nests and producer-consumer cover of every block. */
+void ml_verify_nests(ml_Ctx *cx, ml_Program p, ml_Findings *out);
+/* 5.3: threading; limits by name from `target` (dict; NULL: CUDA defaults). gpu: also the
+ * host-access rule. */
+void ml_verify_threads(ml_Ctx *cx, ml_Program p, const ml_Value *target, bool gpu,
+                       ml_Findings *out);
+/* 5.5 */
+void ml_verify_bounds(ml_Ctx *cx, ml_Program p, ml_Findings *out);
+
+/* ---- memory scopes (5.4) */
+typedef struct ml_Scope {
+    int rank;        /* 0 global, 1 shared, 2 warp, 3 local, >= 4 special */
+    const char *tag; /* the rest: ".dyn", "" */
+} ml_Scope;
+bool ml_scope_parse(const char *scope, ml_Scope *out); /* false: unknown prefix */
+/* Rank of a thread tag (blockIdx 0, threadIdx 1, vthread 1, cluster 2); -1: unknown. */
+int ml_thread_rank(const char *tag);
+bool ml_thread_known(const char *tag); /* valid for bind: primitives 6 */
+/* Whether a buffer of that storage scope is shared by the threads of that tag. */
+bool ml_scope_spans(ml_Scope s, const char *thread_tag);
+
+/* ---- access regions (6.1): what one block touches, in its iterators */
+typedef struct ml_Access {
+    ML_VEC(ml_Region) reads;
+    ML_VEC(ml_Region) writes;
+    ML_VEC(const ml_Buffer *) opaque;
+} ml_Access;
+/* The function is for symbolic sizes (may be NULL). Buffers allocated inside are left out. */
+void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out);
+/* reads and writes of a block recomputed from its body, as a new block; NULL: opaque
+ * accesses need annotated regions (error set). Explicit block attributes override. */
+const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
+/* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
+ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
+
+/* ---- facts of a scope, memoised. The memory is ml_Facts' own; entries are keyed by node
+ * pointers: whoever takes back nodes (a release after a failed step, a compaction) calls
+ * ml_facts_forget when ml_facts_count has grown since the mark. */
+typedef struct ml_Facts ml_Facts;
+ML_GIVES ml_Facts *ml_facts_new(ml_Ctx *cx); /* cx: whose programs it is about */
+void ml_facts_free(ml_Facts *f);
+size_t ml_facts_count(const ml_Facts *f); /* entries made so far */
+void ml_facts_forget(ml_Facts *f);
+
+typedef enum ml_DepKind { ML_DEP_RAW, ML_DEP_WAW, ML_DEP_WAR, ML_DEP_OPAQUE } ml_DepKind;
+/* Producers (RAW, WAW into the block) and consumers, as blocks, deduplicated, in edge
+ * order. `block` must not be a root. Allocated in cx. */
+void ml_producers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out);
+void ml_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out);
+/* Only RAW targets / sources. */
+void ml_raw_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out);
+/* Child blocks of the scope that write (read) the buffer, in textual order. */
+void ml_writers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
+                ml_UidVec *out);
+void ml_readers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
+                ml_UidVec *out);
+
+/* Each answers yes, or no with a reason: *why (may be NULL) is one phrase in cx. */
+bool ml_is_affine(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const char **why);
+/* With respect to the loops from `from` inwards only; outer ones are symbols. */
+bool ml_is_affine_under(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_Uid from,
+                        const char **why);
+/* 0: the property holds; else the number of the first violated condition (2.3). */
+int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                          const char **why);
+int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                           const char **why);
+/* The same judged within the subtree under a loop or block. */
+int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                ml_Uid root, const char **why);
+int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                 ml_Uid root, const char **why);
+/* Fails with not-complete, not-reduction, not-complete-or-reduction, with the reasons. */
+bool ml_need_complete(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+bool ml_need_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+bool ml_need_complete_or_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+/* Compact dataflow of the subtree under `root` (parallel, vectorize, bind): fails with
+ * not-compact-dataflow. tag: the thread tag, or NULL. */
+bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root);
+/* Written regions of different iterations of the loop provably disjoint, for all blocks
+ * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
+bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                        const ml_Buffer *b);
+/* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
+ * when `set_error`. */
+bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
+bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+/* Writes some buffer that its scope root does not allocate; *which gets it. */
+bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
+bool ml_is_spatial_block(const ml_Block *b);
+bool ml_is_trivial_binding(ml_Ctx *cx, ml_Program p, ml_Uid block);
+ml_IterKind ml_loop_type(ml_Program p, ml_Uid loop); /* spatial, reduce or opaque */
+/* The block that allocates the buffer, or matches it; 0: a parameter (or unknown). */
+ml_Uid ml_buffer_site(ml_Program p, uint32_t func, const ml_Buffer *b, bool *is_match);
+
+/* Ranges of the loops of `block` from its parent up to (excluding) `stop`; stop 0: up to
+ * the scope root. Outermost first. With a buffer of non-global scope also the thread-bound
+ * loops that 2.4 adds at and above `stop` (to the function root). */
+void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
+                     const ml_Buffer *storage, ml_DomVec *out);
+/* An analyzer that knows the function's symbols and all loops above `uid`. */
+ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid);
+
+/* 6.3 */
+double ml_flops(ml_Ctx *cx, const ml_Func *f);
+
+#endif

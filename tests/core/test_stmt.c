@@ -1,0 +1,160 @@
+/* Constructors of statements, buffers and modules: summaries and normal forms. */
+#include "core/stmt.h"
+#include "core_test.h"
+#include "program.h"
+
+static int setup(void **state)
+{
+    *state = ml_ctx_new(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    ml_ctx_unref(*state);
+    return 0;
+}
+
+static void summaries_count_blocks_and_levels(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Func *f = two_stages(cx, 16);
+    const ml_Stmt *seq = ml_as_block(f->body)->body;
+
+    assert_int_equal(f->body->n_blocks, 3);
+    assert_true(f->body->has_block && f->body->has_loop);
+    assert_int_equal(seq->depth, 3); /* for, block, store */
+    assert_int_equal(f->body->depth, 4);
+    assert_ptr_equal(ml_func_root(f), f->body);
+}
+
+static void blocks_below_an_init_do_not_count(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Func *f = two_stages(cx, 4);
+    ml_Block b = *ml_as_block(f->body);
+    const ml_Stmt *s;
+
+    b.init = b.body;
+    b.body = ml_evaluate(cx, ml_i32(cx, 0));
+    s = ml_block_from(cx, &b);
+    assert_int_equal(s->n_blocks, 1);
+    assert_true(s->has_loop);
+    assert_int_equal(s->depth, 4);
+}
+
+static void lists_are_flat_and_without_noops(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Stmt *noop = ml_evaluate(cx, ml_i32(cx, 0));
+    const ml_Stmt *a = ml_break(cx), *b = ml_continue(cx), *c = ml_return(cx, NULL);
+    const ml_Stmt *ab = ml_seq(cx, (const ml_Stmt *[]){a, noop, b}, 3);
+    const ml_Stmt *abc = ml_seq(cx, (const ml_Stmt *[]){ab, noop, c}, 3);
+
+    assert_int_equal(ml_as_seq(ab)->n, 2);
+    assert_int_equal(ml_as_seq(abc)->n, 3);
+    assert_ptr_equal(ml_as_seq(abc)->stmts[2], c);
+    assert_ptr_equal(ml_seq(cx, &a, 1), a);
+    assert_ptr_equal(ml_seq(cx, (const ml_Stmt *[]){noop, a}, 2), a);
+    assert_ptr_equal(ml_seq(cx, &noop, 1), noop);
+    assert_true(ml_is_noop(ml_seq(cx, NULL, 0)));
+}
+
+static void a_list_with_one_statement_replaced_has_the_right_summary(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Func *f = two_stages(cx, 4);
+    const ml_Seq *seq = ml_as_seq(ml_as_block(f->body)->body);
+    const ml_Stmt *leaf = ml_break(cx);
+    const ml_Stmt *one = ml_seq_with(cx, seq, 1, leaf);
+    const ml_Stmt *none = ml_seq_with(cx, ml_as_seq(one), 0, leaf);
+
+    assert_int_equal(one->n_blocks, 1);
+    assert_true(one->has_loop);
+    assert_int_equal(one->depth, 3);
+    assert_int_equal(none->n_blocks, 0);
+    assert_false(none->has_block || none->has_loop);
+    assert_int_equal(none->depth, 1);
+    assert_ptr_equal(ml_seq_with(cx, seq, 0, NULL), seq->stmts[1]);
+    assert_ptr_equal(ml_seq_with(cx, seq, 0, seq->stmts[0]), seq);
+    assert_int_equal(ml_as_seq(ml_seq_with(cx, seq, 0, &seq->base))->n, 3);
+    assert_ptr_equal(ml_seq_with(cx, seq, 0, ml_evaluate(cx, ml_i32(cx, 0))),
+                     seq->stmts[1]);
+}
+
+static void nesting_past_the_limit_marks_the_context(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Stmt *s = ml_break(cx);
+
+    for (int k = 1; k < 500; k++)
+        s = ml_while(cx, ml_bool(cx, true), s);
+    assert_int_equal(s->depth, 500);
+    assert_false(ml_ctx_too_deep(cx));
+    ml_while(cx, ml_bool(cx, true), s);
+    assert_true(ml_ctx_too_deep(cx));
+}
+
+static void buffers_get_their_defaults_and_sizes(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Expr *big[] = {ml_int(cx, ML_DT_I64, INT64_MAX), ml_int(cx, ML_DT_I64, 4)};
+    const ml_Expr *empty[] = {big[0], big[1], ml_int(cx, ML_DT_I64, 0)};
+    const ml_Expr *free_n[] = {ml_var(cx, new_i32(cx, "n"))};
+    const ml_Buffer *a = vector_of(cx, "A", 7), *s, *t;
+    ml_Buffer fields = *a;
+
+    assert_string_equal(a->scope, "global");
+    assert_int_equal(a->align, 64);
+    assert_int_equal(a->offset_factor, 1);
+    assert_true(ml_is_int(a->elem_offset, 0));
+    assert_int_equal(ml_buffer_const_size(a), 7);
+    assert_int_equal(ml_buffer_const_size(ml_buffer_new(cx, "s", ML_DT_F32, NULL, 0, NULL)),
+                     1);
+    assert_int_equal(ml_buffer_const_size(ml_buffer_new(cx, "b", ML_DT_F32, big, 2, NULL)),
+                     -1);
+    assert_int_equal(
+        ml_buffer_const_size(ml_buffer_new(cx, "e", ML_DT_F32, empty, 3, NULL)), 0);
+    assert_int_equal(
+        ml_buffer_const_size(ml_buffer_new(cx, "n", ML_DT_F32, free_n, 1, NULL)), -1);
+    fields.scope = "shared";
+    s = ml_buffer_from(cx, &fields, true);
+    t = ml_buffer_from(cx, &fields, false);
+    assert_int_not_equal(s->uid, a->uid);
+    assert_int_not_equal(s->data->uid, a->data->uid);
+    assert_string_equal(s->data->scope, "shared");
+    assert_ptr_equal(t->data, a->data);
+    assert_int_not_equal(t->uid, a->uid);
+}
+
+static void modules_replace_by_name_or_append(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Func *f = two_stages(cx, 4), *g = two_stages(cx, 8);
+    const ml_Module *m = ml_module_new(cx, &f, 1, NULL);
+    ml_Func other = *g;
+
+    other.name = "other";
+    assert_ptr_equal(ml_module_with(cx, m, f), m);
+    assert_ptr_equal(ml_module_with(cx, m, g)->funcs[0], g);
+    m = ml_module_with(cx, m, ml_func_from(cx, &other));
+    assert_int_equal(m->n, 2);
+    assert_ptr_equal(ml_module_find(m, "main"), f);
+    assert_null(ml_module_find(m, "absent"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        T(summaries_count_blocks_and_levels),
+        T(blocks_below_an_init_do_not_count),
+        T(lists_are_flat_and_without_noops),
+        T(a_list_with_one_statement_replaced_has_the_right_summary),
+        T(nesting_past_the_limit_marks_the_context),
+        T(buffers_get_their_defaults_and_sizes),
+        T(modules_replace_by_name_or_append),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
