@@ -78,8 +78,8 @@ DRAW_OBJS := $(call objs,$(DRAW_SRCS))
 
 # A test is a program (test_*.c) or a script (test_*.sh); other .c files beside it are its helpers.
 # The folders of the library are tested without the REPL; all others are linked with everything.
-LEAN_TESTS := $(LIB_DIRS) selfcheck
-TEST_ALL   := $(call every,tests/*/test_*.c tests/*/test_*.sh)
+LEAN_TESTS := $(LIB_DIRS) selfcheck arith script fuzz bench
+TEST_ALL   := $(call every,tests/*/test_*.c tests/*/*/test_*.c tests/*/test_*.sh)
 TEST_PICK  := $(if $(T),$(foreach t,$(TEST_ALL),$(if $(foreach w,$(T),$(findstring $(w),$(t))),$(t))),$(TEST_ALL))
 TEST_C     := $(filter %.c,$(TEST_PICK))
 TEST_SH    := $(filter %.sh,$(TEST_PICK))
@@ -281,7 +281,7 @@ demo:
 deps:
 	@sh scripts/install-deps.sh all
 
-C_FILES := $(sort $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+C_FILES := $(sort $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
 lint: format-check
 	@bash scripts/lint.sh
 	@$(MAKE) --no-print-directory tidy
@@ -358,4 +358,4 @@ help:
 .DELETE_ON_ERROR:
 -include $(patsubst %.o,%.d,$(LIB_OBJS) $(BIND_OBJS) $(TERM_OBJS) $(MAIN_OBJ) $(DRAW_OBJS) $(TESTLIB_OBJS))
 -include $(patsubst %,%.d,$(TEST_PROGS) $(FUZZ_PROGS) $(BENCH_PROGS) $(FAKE_PROGS))
--include $(wildcard $(OUT)/tests/*/*.d)
+-include $(wildcard $(OUT)/tests/*/*.d $(OUT)/tests/*/*/*.d)

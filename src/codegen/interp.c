@@ -2,12 +2,10 @@
  * interp - the reference interpreter's door: compile to register code, run, report.
  *
  * Everything temporary lives in a fork of the caller's context, which is frozen meanwhile;
- * an error is described by numbers and nodes of the program, and set in the caller's context
- * once the fork is about to go.
+ * an error is described by numbers and nodes of the program, and set in the caller's
+ * context once the fork is about to go.
  */
 #include "codegen/interp/code.h"
-
-#include <stdlib.h>
 
 static ml_Gen *gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)
 {
@@ -51,11 +49,7 @@ static bool run_it(ml_Run *run)
 {
     const ml_Gen *g = run->g;
 
-    run->r = malloc((g->regs.n + 1) * sizeof *run->r);
-    if (run->r == NULL) {
-        run->fault.code = ML_E_TOO_LARGE;
-        return false;
-    }
+    run->r = ML_ARRAY(g->cx, ml_Cell, g->regs.n + 1);
     memcpy(run->r, g->regs.v, g->regs.n * sizeof *run->r);
     return prepare_memories(run) && ml_run_code(run);
 }
@@ -94,7 +88,6 @@ bool ml_interpret(ml_Ctx *cx, const ml_Module *m, const ml_Func *f, const ml_Run
             take_result(&run, f, report);
     }
     ml_run_free(&run);
-    free(run.r);
     ml_ctx_unref(fork);
     if (report && loops.n)
         report->loops = ml_strdup(cx, ml_str(ml_text_z(&loops)));

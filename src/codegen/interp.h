@@ -22,9 +22,9 @@ typedef struct ml_RunArg {
 } ml_RunArg;
 
 enum { /* checks that can be left out */
-    ML_SKIP_RACES = 1,
-    ML_SKIP_REGIONS = 2, /* block regions and iterator domains */
-    ML_SKIP_UNDEFINED = 4,
+       ML_SKIP_RACES = 1,
+       ML_SKIP_REGIONS = 2, /* block regions and iterator domains */
+       ML_SKIP_UNDEFINED = 4,
 };
 
 typedef struct ml_InterpOpts {
@@ -37,8 +37,9 @@ typedef struct ml_InterpReport {
     uint64_t iterations;   /* of all loops together */
     uint64_t instructions; /* of the interpreter's code, static */
     ml_RunArg result;      /* value of a return statement */
-    const ml_Stmt *where;  /* of a failure: the statement at work (its span tells the line) */
-    const char *loops;     /* of a failure: "i = 3, j = 0", in cx; "" outside loops */
+    const ml_Stmt
+        *where;        /* of a failure: the statement at work (its span tells the line) */
+    const char *loops; /* of a failure: "i = 3, j = 0", in cx; "" outside loops */
 } ml_InterpReport;
 
 /*

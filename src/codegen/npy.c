@@ -50,7 +50,8 @@ bool ml_tensor_save(ml_Ctx *cx, const ml_Tensor *t, const char *path)
         ml_text_fmt(&head, "%lld%s", (long long)t->shape[d],
                     t->rank == 1 || d + 1 < t->rank ? ", " : "");
     if (t->type.lanes > 1)
-        ml_text_fmt(&head, "%s%u%s", t->rank > 1 ? ", " : "", t->type.lanes, t->rank ? "" : ",");
+        ml_text_fmt(&head, "%s%u%s", t->rank > 1 ? ", " : "", t->type.lanes,
+                    t->rank ? "" : ",");
     ml_text_add(&head, "), }");
     while ((10 + head.n + 1) % 64 != 0)
         ml_text_char(&head, ' ');
@@ -182,7 +183,8 @@ static ml_Tensor *load(ml_Ctx *cx, FILE *f, const char *path, const ml_Dtype *wa
     }
     if (want) {
         ml_Dtype one = ml_dtype_lanes(*want, 1);
-        bool same = type.code == ML_VOID ? ml_lane_bytes(one) == lane : ml_dtype_eq(type, one);
+        bool same =
+            type.code == ML_VOID ? ml_lane_bytes(one) == lane : ml_dtype_eq(type, one);
         if (want->lanes > 1 && same) {
             same = rank > 0 && shape[rank - 1] == want->lanes;
             rank -= same;
@@ -193,7 +195,8 @@ static ml_Tensor *load(ml_Ctx *cx, FILE *f, const char *path, const ml_Dtype *wa
         }
         type = *want;
     } else if (type.code == ML_VOID) {
-        file_error(cx, ML_E_BAD_FILE, path, "the array is of raw bytes: a dtype must be given");
+        file_error(cx, ML_E_BAD_FILE, path,
+                   "the array is of raw bytes: a dtype must be given");
         return NULL;
     }
     t = ml_tensor_new(cx, type, shape, rank);

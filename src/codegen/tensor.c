@@ -64,12 +64,13 @@ static uint64_t nan_bits(Format f)
     return 0;
 }
 
+/* v is a value of the format. */
 static uint64_t encode(Format f, double v)
 {
     uint64_t sign = signbit(v) ? UINT64_C(1) << (f.exp_bits + f.man_bits) : 0;
     uint64_t exps = ((UINT64_C(1) << f.exp_bits) - 1) << f.man_bits;
+    uint64_t u, man;
     int e;
-    double m;
 
     if (isnan(v))
         return nan_bits(f);
@@ -77,11 +78,12 @@ static uint64_t encode(Format f, double v)
         return f.top == TOP_IEEE ? sign | exps : nan_bits(f);
     if (v == 0.0)
         return f.top == TOP_FNUZ ? 0 : sign;
-    m = frexp(fabs(v), &e); /* m in [0.5, 1): v = 1.xx * 2^(e-1) */
-    if (e - 1 + f.bias < 1) /* subnormal */
+    memcpy(&u, &v, sizeof u);
+    e = (int)((u >> 52) & 0x7ff) - 1023 + f.bias;
+    if (e < 1) /* subnormal */
         return sign | (uint64_t)ldexp(fabs(v), f.bias - 1 + f.man_bits);
-    return sign | (((uint64_t)(e - 1 + f.bias) << f.man_bits) +
-                   (uint64_t)ldexp(m * 2.0 - 1.0, f.man_bits));
+    man = (u & ((UINT64_C(1) << 52) - 1)) >> (52 - f.man_bits);
+    return sign | ((uint64_t)e << f.man_bits) | man;
 }
 
 static double decode(Format f, uint64_t bits)
@@ -90,6 +92,7 @@ static double decode(Format f, uint64_t bits)
     int top = (1 << f.exp_bits) - 1;
     int exp = (int)((bits >> f.man_bits) & (uint64_t)top);
     bool neg = (bits >> (f.man_bits + f.exp_bits)) & 1;
+    uint64_t u;
     double v;
 
     if (f.top == TOP_IEEE && exp == top)
@@ -98,17 +101,26 @@ static double decode(Format f, uint64_t bits)
         return (double)NAN;
     if (f.top == TOP_FNUZ && neg && exp == 0 && man == 0)
         return (double)NAN;
-    v = exp == 0 ? ldexp((double)man, 1 - f.bias - f.man_bits)
-                 : ldexp((double)(man | (UINT64_C(1) << f.man_bits)),
-                         exp - f.bias - f.man_bits);
-    return neg ? -v : v;
+    if (exp == 0) {
+        v = ldexp((double)man, 1 - f.bias - f.man_bits);
+        return neg ? -v : v;
+    }
+    u = (uint64_t)neg << 63 | (uint64_t)(exp - f.bias + 1023) << 52 |
+        man << (52 - f.man_bits);
+    memcpy(&v, &u, sizeof v);
+    return v;
 }
 
 uint64_t ml_float_bits(ml_Dtype t, double v)
 {
+    t.lanes = 1;
+    return ml_float_bits_of(t, t.bits >= 32 ? v : ml_dtype_round(t, v));
+}
+
+uint64_t ml_float_bits_of(ml_Dtype t, double v)
+{
     Format f;
 
-    t.lanes = 1;
     if (t.code == ML_FLOAT && t.bits == 64) {
         uint64_t u;
         if (isnan(v))
@@ -124,7 +136,6 @@ uint64_t ml_float_bits(ml_Dtype t, double v)
         memcpy(&u, &g, sizeof u);
         return u;
     }
-    v = ml_dtype_round(t, v);
     if (t.code == ML_F8_E8M0FNU) {
         int e;
         if (!(v > 0.0) || isinf(v))
@@ -225,7 +236,8 @@ ml_Tensor *ml_tensor_new(ml_Ctx *cx, ml_Dtype type, const int64_t *shape, size_t
     }
     t = calloc(1, sizeof *t + rank * sizeof(int64_t));
     if (t == NULL ||
-        posix_memalign(&block, 64, ((size_t)bytes + 63) / 64 * 64 + 2 * ML_GUARD_BYTES) != 0) {
+        posix_memalign(&block, 64, ((size_t)bytes + 63) / 64 * 64 + 2 * ML_GUARD_BYTES) !=
+            0) {
         free(t);
         ml_fail(cx, ML_E_TOO_LARGE, ML_TEXT("no memory for a tensor"),
                 ML_NUMBER("bytes", bytes));

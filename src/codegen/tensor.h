@@ -14,10 +14,10 @@ typedef struct ml_Tensor {
     ml_Dtype type;
     uint32_t rank;
     int64_t *shape;
-    int64_t n;        /* elements */
-    int64_t n_lanes;  /* n * lanes */
-    size_t lane;      /* bytes of one lane */
-    size_t bytes;     /* n_lanes * lane */
+    int64_t n;       /* elements */
+    int64_t n_lanes; /* n * lanes */
+    size_t lane;     /* bytes of one lane */
+    size_t bytes;    /* n_lanes * lane */
     void *data;
     uint8_t *defined; /* per lane: 0 never written, 1 defined, 2 undefined by a copy;
                          NULL: everything is defined */
@@ -27,7 +27,8 @@ typedef struct ml_Tensor {
 enum { ML_GUARD_BYTES = 64 };
 
 /* Zeros. NULL with error too-large or not-supported (a dtype without storage). */
-ML_GIVES ml_Tensor *ml_tensor_new(ml_Ctx *cx, ml_Dtype type, const int64_t *shape, size_t rank);
+ML_GIVES ml_Tensor *ml_tensor_new(ml_Ctx *cx, ml_Dtype type, const int64_t *shape,
+                                  size_t rank);
 ML_GIVES ml_Tensor *ml_tensor_copy(ml_Ctx *cx, const ml_Tensor *t);
 void ml_tensor_free(ml_Tensor *t); /* NULL is fine */
 /* Bytes that one lane of that type takes in a tensor; 0: no storage (handles, void). */
@@ -46,23 +47,24 @@ void ml_tensor_set(ml_Tensor *t, int64_t k, double v);
 /* The bits of a float lane and back; v is rounded first. NaN is the quiet one without
  * payload; formats without infinity give what ml_dtype_round gives. */
 uint64_t ml_float_bits(ml_Dtype t, double v);
+uint64_t ml_float_bits_of(ml_Dtype t, double v); /* v is a value of t already */
 double ml_float_value(ml_Dtype t, uint64_t bits);
 
 /* ---- filling */
 typedef enum ml_Fill {
-    ML_FILL_RANDOM,  /* the generators of workloads 9 */
+    ML_FILL_RANDOM, /* the generators of workloads 9 */
     ML_FILL_ZEROS,
     ML_FILL_ONES,
-    ML_FILL_IOTA,    /* 0, 1, 2 ... modulo what the type holds exactly */
+    ML_FILL_IOTA,        /* 0, 1, 2 ... modulo what the type holds exactly */
     ML_FILL_ADVERSARIAL, /* signed zeros, extremes of integers, small exact floats */
-    ML_FILL_TERNARY, /* -1, 0, 1: the exact run */
-    ML_FILL_POISON,  /* NaN, integers bytes 0x5A */
+    ML_FILL_TERNARY,     /* -1, 0, 1: the exact run */
+    ML_FILL_POISON,      /* NaN, integers bytes 0x5A */
     ML_FILLS
 } ml_Fill;
 /* The stream is that of (id, position, seed), the same on every machine. lo, hi: the range
  * of random floats; both 0: [-1, 1). */
-void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position, uint64_t seed,
-                    double lo, double hi);
+void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position,
+                    uint64_t seed, double lo, double hi);
 bool ml_fill_parse(ml_Str s, ml_Fill *out); /* "random", "zeros", ... */
 
 /* xoshiro256**, seeded as above; jump is 2^128 steps. */
@@ -80,13 +82,14 @@ typedef struct ml_Tolerance {
     bool exact;        /* floats bit for bit, except that any NaN equals any NaN */
 } ml_Tolerance;
 typedef struct ml_Comparison {
-    int64_t outside;     /* lanes that differ by more; also a NaN on one side only */
-    double largest;      /* largest difference found outside or inside; infinity for NaN */
-    int64_t largest_at;  /* lane, -1: none differ at all */
-    int64_t first;       /* first lane outside, -1: none */
+    int64_t outside;    /* lanes that differ by more; also a NaN on one side only */
+    double largest;     /* largest difference found outside or inside; infinity for NaN */
+    int64_t largest_at; /* lane, -1: none differ at all */
+    int64_t first;      /* first lane outside, -1: none */
 } ml_Comparison;
 /* Same dtype and shape (asserted). Integers and bool are compared exactly. */
-ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got, ml_Tolerance tol);
+ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got,
+                                ml_Tolerance tol);
 /* "[3, 0]" of a lane. */
 void ml_tensor_place(ml_Text *out, const ml_Tensor *t, int64_t lane);
 

@@ -1,9 +1,10 @@
 /*
  * tensor_fill - the argument generators of workloads 9.
  *
- * A stream is xoshiro256**, seeded by splitmix64 from a 64-bit FNV-1a hash of (id, position,
- * seed). Blocks of 2^16 lanes start from states that are a jump (2^128 steps) apart, so that
- * a block may be filled by any thread with the same result. (xoshiro: Blackman, Vigna 2018.)
+ * A stream is xoshiro256**, seeded by splitmix64 from a 64-bit FNV-1a hash of (id,
+ * position, seed). Blocks of 2^16 lanes start from states that are a jump (2^128 steps)
+ * apart, so that a block may be filled by any thread with the same result. (xoshiro:
+ * Blackman, Vigna 2018.)
  */
 #include "codegen/tensor.h"
 
@@ -157,8 +158,8 @@ static void adversarial_lane(ml_Tensor *t, int64_t k, ml_Random *r)
     }
 }
 
-void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position, uint64_t seed,
-                    double lo, double hi)
+void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position,
+                    uint64_t seed, double lo, double hi)
 {
     ml_Random start = ml_random(id, position, seed);
     ml_Random r = start;
@@ -168,10 +169,8 @@ void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position
         hi = 1.0;
     }
     if (how == ML_FILL_POISON && !ml_dtype_is_float(t->type)) {
-        memset(t->data, 0x5A, t->bytes);
-        if (ml_dtype_is_bool(t->type)) /* a bool must be 0 or 1 */
-            memset(t->data, 1, t->bytes);
-        return;
+        memset(t->data, ml_dtype_is_bool(t->type) ? 1 : 0x5A, t->bytes);
+        return; /* a bool must be 0 or 1 */
     }
     for (int64_t k = 0; k < t->n_lanes; k++) {
         if (k > 0 && (k & 0xffff) == 0) {
@@ -184,7 +183,9 @@ void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position
         case ML_FILL_ONES: ml_tensor_set(t, k, 1.0); break;
         case ML_FILL_IOTA: iota_lane(t, k); break;
         case ML_FILL_ADVERSARIAL: adversarial_lane(t, k, &r); break;
-        case ML_FILL_TERNARY: ml_tensor_set(t, k, (double)ml_random_below(&r, 3) - 1.0); break;
+        case ML_FILL_TERNARY:
+            ml_tensor_set(t, k, (double)ml_random_below(&r, 3) - 1.0);
+            break;
         case ML_FILL_POISON: ml_tensor_set(t, k, (double)NAN); break;
         case ML_FILLS: break;
         }
@@ -206,7 +207,8 @@ bool ml_fill_parse(ml_Str s, ml_Fill *out)
 
 /* ---------------------------------------------------------------- comparing */
 
-ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got, ml_Tolerance tol)
+ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got,
+                                ml_Tolerance tol)
 {
     ml_Comparison c = {.largest_at = -1, .first = -1};
     bool flt = ml_dtype_is_float(ref->type);

@@ -116,11 +116,23 @@ const ml_Stmt *ml_stmt_at(ml_Ctx *cx, const ml_Stmt *s, const ml_Span *span)
 
 /* ---- loops, blocks and other nodes with a body */
 
+/* A literal of another integer dtype that fits is taken in the variable's. */
+static const ml_Expr *fitted(ml_Ctx *cx, ml_Dtype t, const ml_Expr *e)
+{
+    if (e && ml_is_const_int(e) && ml_dtype_is_int(e->type) && ml_dtype_is_int(t) &&
+        !ml_dtype_eq(e->type, t) && t.lanes == 1 && ml_dtype_fits(t, e->as.i))
+        return ml_int(cx, t, e->as.i);
+    return e;
+}
+
 const ml_Stmt *ml_for_from(ml_Ctx *cx, const ml_For *fields)
 {
     ml_For f = *fields;
 
     ML_ASSERT(f.var && f.min && f.extent && f.body);
+    f.min = fitted(cx, f.var->type, f.min);
+    f.extent = fitted(cx, f.var->type, f.extent);
+    f.step = fitted(cx, f.var->type, f.step);
     ML_ASSERT((f.kind == ML_FOR_THREAD) == (f.thread != NULL));
     f.base.kind = ML_STMT_FOR;
     return ml_stmt_from(cx, &f.base);

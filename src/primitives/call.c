@@ -8,75 +8,6 @@
 
 #include <time.h>
 
-/* ---- what a primitive's function may use */
-
-const ml_For *ml_call_loop(const ml_Call *c, ml_Uid uid)
-{
-    const ml_Stmt *st = ml_index_node(c->p.index, uid);
-
-    ML_ASSERT(st);
-    return ml_as_for(st);
-}
-
-const ml_Block *ml_call_block(const ml_Call *c, ml_Uid uid)
-{
-    const ml_Stmt *st = ml_index_node(c->p.index, uid);
-
-    ML_ASSERT(st);
-    return ml_as_block(st);
-}
-
-const ml_Func *ml_call_func(const ml_Call *c)
-{
-    return c->p.mod->funcs[c->func];
-}
-
-void ml_call_replace(ml_Call *c, ml_Uid uid, const ml_Stmt *with)
-{
-    c->p = ml_program_replace(c->cx, c->p, uid, with, &c->ended);
-    c->changed = true;
-}
-
-void ml_call_replace_body(ml_Call *c, const ml_Stmt *body)
-{
-    c->p = ml_program_replace_body(c->cx, c->p, c->func, body, &c->ended);
-    c->changed = true;
-}
-
-void ml_call_return_handles(ml_Call *c, const ml_Handle *h, size_t n, bool is_list)
-{
-    ml_Results *r = &c->results;
-
-    *r = (ml_Results){.is_list = is_list, .n = n};
-    if (n > ML_MAX_RESULTS) {
-        ml_Handle *all = ML_ARRAY(c->cx, ml_Handle, n);
-
-        memcpy(all, h, n * sizeof(*h));
-        r->more = all;
-    }
-    if (n > 0)
-        memcpy(r->v, h, (n < ML_MAX_RESULTS ? n : ML_MAX_RESULTS) * sizeof(*h));
-}
-
-void ml_call_return_loop(ml_Call *c, const ml_Stmt *loop)
-{
-    ml_call_return_handles(c, &(ml_Handle){ML_H_LOOP, ml_stmt_uid(loop)}, 1, false);
-}
-
-void ml_call_return_block(ml_Call *c, ml_Uid tag)
-{
-    ml_call_return_handles(c, &(ml_Handle){ML_H_BLOCK, tag}, 1, false);
-}
-
-void ml_call_return_loops(ml_Call *c, const ml_Stmt *const *loops, size_t n)
-{
-    ml_Handle *h = ML_ARRAY(c->cx, ml_Handle, n + 1);
-
-    for (size_t k = 0; k < n; k++)
-        h[k] = (ml_Handle){ML_H_LOOP, ml_stmt_uid(loops[k])};
-    ml_call_return_handles(c, h, n, true);
-}
-
 /* ---- applying */
 
 static double now(void)
@@ -102,34 +33,39 @@ static uint32_t func_of(const ml_Schedule *s, const ml_Primitive *prim, const ml
 }
 
 /* "{64, nil}" is a list of one element in Lua: a hint where one factor is too small. */
-static void note_short_list(ml_Ctx *cx, const ml_Primitive *prim, const ml_Given *args)
+static bool note_short_list(ml_Ctx *cx, const ml_Primitive *prim, const ml_Given *args)
 {
+    bool noted = false;
+
     for (size_t k = 0; k < prim->n_params; k++)
         if (prim->params[k].kind == ML_P_FACTORS && args[k].n == 1 && args[k].exprs[0] &&
-            ml_is_const_int(args[k].exprs[0]))
+            ml_is_const_int(args[k].exprs[0])) {
             ml_error_note(cx, "in Lua {%lld, nil} is {%lld}",
                           (long long)args[k].exprs[0]->as.i, (long long)args[k].exprs[0]->as.i);
+            noted = true;
+        }
+    return noted;
 }
 
 static bool fail_call(ml_Schedule *s, const ml_Primitive *prim, const ml_Given *args,
-                      ml_Mark mark, uint32_t random)
+                      const ml_Arg *const *raw, ml_Mark mark, uint32_t random)
 {
     ml_Space *sp = s->space;
 
     if (!ml_error(sp->cx))
         ml_fail(sp->cx, ML_E_UNSOUND, ML_TEXT("the primitive gave no reason"));
-    if (ml_error(sp->cx)->code == ML_E_FACTORS_TOO_SMALL)
-        note_short_list(sp->cx, prim, args);
+    s->failed_in_call = ml_error(sp->cx)->code == ML_E_FACTORS_TOO_SMALL &&
+                        note_short_list(sp->cx, prim, args);
     ml_error_set_primitive(sp->cx, prim->name);
     ml_ctx_clear_marks(sp->cx);
     sp->in_call = false;
     sp->dirty = true;
     sp->dirty_mark = mark;
-    sp->facts = NULL;
     s->random = random;
     s->failed = true;
     s->failed_prim = prim;
     s->failed_args = args;
+    s->failed_raw = ml_args_copy(sp->cx, raw, prim->n_params);
     s->n_failed_args = prim->n_params;
     return false;
 }
@@ -182,8 +118,9 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     const ml_Arg **raw = ML_ARRAY(cx, const ml_Arg *, prim->n_params + 1);
 
     sp->in_call = true;
+    sp->facts_at_mark = sp->facts ? ml_facts_count(sp->facts) : 0;
     if (!ml_args_resolve(s, prim, args, n, raw, given))
-        return fail_call(s, prim, given, mark, random);
+        return fail_call(s, prim, given, raw, mark, random);
 
     ml_Call c = {.cx = cx, .sched = s, .prim = prim, .p = s->v[s->cur].p, .args = given};
 
@@ -195,13 +132,13 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
         if (prim->params[k].kind == ML_P_DECISION)
             c.decision = given[k].value;
     if (!prim->apply(&c) || !ml_ok_or_fail(cx))
-        return fail_call(s, prim, given, mark, random);
+        return fail_call(s, prim, given, raw, mark, random);
     if (!prim->not_recorded) {
         int version = prim->no_version ? s->cur : s->n_versions;
 
         if (!ml_record(s, &c, raw, version)) {
             s->trace = before;
-            return fail_call(s, prim, given, mark, random);
+            return fail_call(s, prim, given, raw, mark, random);
         }
     }
     sp->in_call = false;

@@ -18,15 +18,7 @@ static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const 
 {
     ml_StmtVec blocks = {0};
 
-    ml_all_blocks(c->cx, loop->body, &blocks);
-    if (loop->body->kind == ML_STMT_BLOCK) {
-        ml_StmtVec all = {0};
-
-        ml_push(c->cx, &all, loop->body);
-        for (size_t k = 0; k < blocks.n; k++)
-            ml_push(c->cx, &all, blocks.v[k]);
-        blocks = all;
-    }
+    ml_all_blocks(c->cx, &loop->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
 
@@ -39,7 +31,9 @@ static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const 
                 continue;
             return ml_fail(c->cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(loop), ML_TEXT(what),
                            ML_ITER(b, m), ML_BLOCK(b),
-                           ML_TEXT(ml_iter_kind_name((ml_IterKind)it->kind)));
+                           ML_TEXT(it->kind == ML_ITER_REDUCE
+                                       ? "reduction"
+                                       : ml_iter_kind_name((ml_IterKind)it->kind)));
         }
     }
     return true;
@@ -61,7 +55,7 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
 
     f.kind = (uint8_t)kind;
     f.thread = tag;
-    f.thread_var = tag ? ml_var_new(cx, tag, loop->var->type) : NULL;
+    f.thread_var = NULL;
     if (loop->kind == ML_FOR_THREAD)
         ml_call_note(c, "loop %s was bound to %s", loop->var->hint, loop->thread);
     if (!ml_ok_or_fail(cx))
@@ -138,6 +132,16 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     }
 }
 
+/* A reduction may be bound, but to cooperating threads only. */
+static const char *bind_rule(const ml_Error *e)
+{
+    if (e->code == ML_E_ITER_NOT_PARALLEL && e->n_facts > 4 &&
+        e->facts[4].kind == ML_FACT_TEXT && ml_streq(e->facts[4].as.text, "reduction"))
+        return "a reduction loop may be bound to threadIdx.x, .y or .z only (threads that "
+               "cooperate)";
+    return NULL;
+}
+
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the loop"),
     ML_PARAM_ATTR("thread_axis", ML_P_THREAD, "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
@@ -206,6 +210,7 @@ const ml_Primitive ml_prim_bind = {
     .result = ML_R_NONE,
     .apply = bind,
     .suggest = suggest,
+    .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
                                      ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK},
     .cases = "bind",

@@ -664,8 +664,10 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text)
 
 void ml_schedule_print(ml_Schedule *s, int version, ml_Text *out, ml_PrintOpts *opts)
 {
-    ml_PrintOpts o = opts ? *opts : (ml_PrintOpts){.spelling = -1};
+    ml_PrintOpts o =
+        opts ? *opts : (ml_PrintOpts){.spelling = -1, .no_header = true, .regions_auto = true};
 
+    o.no_root_comment = !o.no_sugar;
     if (!ml_version_ok(s, version))
         return;
     ml_Program p = s->v[version].p;

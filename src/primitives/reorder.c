@@ -210,7 +210,7 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
     ml_Ctx *cx = c->cx;
     ml_StmtVec blocks = {0};
 
-    ml_child_blocks(cx, ch->path[ch->n - 1]->body, &blocks);
+    ml_child_blocks(cx, &ch->path[ch->n - 1]->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
         const char *why = NULL;

@@ -69,7 +69,7 @@ static bool check_producer(Fold *f)
     const char *why = NULL;
     ml_StmtVec inner = {0};
 
-    ml_child_blocks(c->cx, p->body, &inner);
+    ml_child_blocks(c->cx, &p->base, &inner);
     if (inner.n > 0)
         return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
                        ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",

@@ -32,6 +32,7 @@ static void drop_space(ml_Space *sp)
 {
     if (--sp->refs > 0)
         return;
+    ml_facts_free(sp->facts);
     ml_ctx_unref(sp->cx);
     ml_ctx_unref(sp->home);
     ml_heap_free(sp);
@@ -42,6 +43,8 @@ void ml_space_settle(ml_Space *sp)
     if (!sp->dirty || sp->in_call)
         return;
     sp->dirty = false;
+    if (sp->facts && ml_facts_count(sp->facts) != sp->facts_at_mark)
+        ml_facts_forget(sp->facts); /* entries may be about nodes that go now */
     ml_release(sp->cx, sp->dirty_mark);
 }
 

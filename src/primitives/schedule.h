@@ -188,7 +188,9 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text);
 size_t ml_nearest_names(ml_Schedule *s, const char *text, ml_HandleKind kind, const char **out,
                         size_t n);
 
-/* ---- printing the current version with display names */
+/* ---- printing a version with display names, as screens show it: the comment that stands for
+ * the root block is left out (no_root_comment is set). opts NULL: without header lines,
+ * regions where inference would give others. */
 void ml_schedule_print(ml_Schedule *s, int version, ml_Text *out, ml_PrintOpts *opts);
 
 #endif

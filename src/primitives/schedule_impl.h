@@ -28,7 +28,8 @@ typedef struct ml_Space {
     ml_Mark dirty_mark;
     ml_Map *names;     /* in home: uid -> display name of every loop, block, buffer ever named */
     ml_Map *symbols;   /* in home: uid -> const ml_Symbol * */
-    ml_Facts *facts;   /* NULL after a failed call: its entries went with the arena */
+    ml_Facts *facts;   /* NULL until first asked for */
+    size_t facts_at_mark; /* entries there were when the failed call began */
     unsigned epoch;    /* counts compactions: pointers from before are void */
 } ml_Space;
 
@@ -100,7 +101,9 @@ struct ml_Schedule {
     bool failed;
     const ml_Primitive *failed_prim;
     const ml_Given *failed_args; /* resolved as far as it went; good until the next call */
+    const ml_Arg *failed_raw;    /* the same as given, copied */
     size_t n_failed_args;
+    bool failed_in_call; /* the mistake is in how the call is written */
 };
 
 /* Begins a call on the schedule: settles, clears the last error. */
@@ -142,6 +145,10 @@ void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim, const 
                   const ml_Value *decision, bool quote);
 /* The programmer-independent Lua form of a string: "a\"b". */
 void ml_text_quote(ml_Text *out, const char *z);
+
+/* ---- failure.c */
+/* A copy of raw arguments without the expressions of other contexts. */
+const ml_Arg *ml_args_copy(ml_Ctx *cx, const ml_Arg *const *raw, size_t n);
 
 /* ---- table.c */
 /* The primitive whose name is near, or NULL. */

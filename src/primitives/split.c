@@ -9,16 +9,22 @@
 
 enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
 
-/* "16 × 64" for the sentence; factors that are not literals print as expressions. */
-static const char *factor_list(ml_Ctx *cx, const ml_Given *f)
+/* "factors 10 × 64 = 640 do" or "factor 64 does"; what is no literal prints as it is. */
+static const char *factor_list(ml_Ctx *cx, const ml_Given *f, const ml_Expr *product)
 {
     ml_Text t = {0};
 
+    ml_text_add(&t, f->n == 1 ? "factor " : "factors ");
     for (size_t k = 0; k < f->n; k++) {
         if (k)
             ml_text_add(&t, " × ");
         ml_print_expr(cx, &t, f->exprs[k], NULL);
     }
+    if (f->n > 1) {
+        ml_text_add(&t, " = ");
+        ml_print_expr(cx, &t, product, NULL);
+    }
+    ml_text_add(&t, f->n == 1 ? " does" : " do");
     const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
 
     ml_text_free(&t);
@@ -88,10 +94,10 @@ static bool split(ml_Call *c)
         const ml_Expr *p = ml_simplify(ar, product);
 
         if (ml_is_const_int(p) && ml_is_const_int(extent))
-            return ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given)),
+            return ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
                            ML_NUMBER("product", p->as.i), ML_LOOP(loop),
                            ML_NUMBER("extent", extent->as.i));
-        ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given)),
+        ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
                 ML_EXPRESSION(p), ML_LOOP(loop), ML_EXPRESSION(extent));
         ml_error_set_unproved(cx);
         return false;
@@ -175,7 +181,6 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         extent = ml_as_for(node)->extent->as.i;
     if (e->code == ML_E_FACTORS_TOO_SMALL && f->n == 1 && ml_is_const_int(f->exprs[0])) {
         ml_try(t, NULL, "split(\"%s\", {%lld, auto})", name, (long long)f->exprs[0]->as.i);
-        ml_try(t, NULL, "split(\"%s\", {auto, %lld})", name, (long long)f->exprs[0]->as.i);
         return;
     }
     if (e->code == ML_E_FACTORS_TOO_SMALL || e->code == ML_E_TWO_AUTOS) {
@@ -193,14 +198,13 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         }
         ml_try(t, NULL, "split(\"%s\", {auto%s})", name, ml_text_z(&rest));
         ml_text_clear(&rest);
-        /* the divisors nearest to what was asked for, so that the product is exact */
+        /* the largest divisors within what was asked for, so that the product is exact */
         for (size_t k = f->n; exact && k-- > 1;) {
-            int64_t want = f->exprs[k]->as.i, best = 1;
+            int64_t want = f->exprs[k]->as.i, best = want < left ? want : left;
 
-            for (int64_t d = 1; d <= left && d <= 4 * want; d++)
-                if (left % d == 0 &&
-                    (d > want ? d - want : want - d) < (best > want ? best - want : want - best))
-                    best = d;
+            for (int tries = 0; best > 1 && left % best != 0; best--)
+                if (++tries > 100000)
+                    best = 2;
             left /= best;
             ml_text_clear(&rest);
             ml_text_fmt(&rest, ", %lld", (long long)best);

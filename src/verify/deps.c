@@ -131,7 +131,7 @@ ml_Uid ml_buffer_site(ml_Program p, uint32_t func, const ml_Buffer *b, bool *is_
         if (root->allocs[k]->uid == b->uid)
             return root->tag;
     scratch = ml_ctx_new(0);
-    ml_all_blocks(scratch, root->body, &all);
+    ml_all_blocks(scratch, &root->base, &all);
     ml_push(scratch, &all, &root->base);
     for (size_t k = 0; k < all.n && !found; k++) {
         const ml_Block *blk = ml_as_block(all.v[k]);

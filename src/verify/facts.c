@@ -87,7 +87,7 @@ void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_
         ml_key_add(cx, k, f->var);
         ml_key_add(cx, k, f->min);
         ml_key_add(cx, k, f->extent);
-        ml_key_add(cx, k, f->thread_var);
+        ml_key_add(cx, k, f->thread);
     }
     ml_key_add(cx, k, NULL);
 }
@@ -176,9 +176,7 @@ ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope)
 
         if (ml_ctx_bytes(f->cx) > MAX_BYTES)
             ml_facts_forget(f);
-        ml_child_blocks(f->cx, body, &v);
-        if (body->kind == ML_STMT_BLOCK && v.n == 0)
-            ml_push(f->cx, &v, body);
+        ml_child_blocks(f->cx, ml_index_node(p.index, scope), &v);
         const ml_Block **blocks = ML_ARRAY(f->cx, const ml_Block *, v.n);
 
         for (size_t k = 0; k < v.n; k++)

@@ -106,6 +106,9 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
  * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
 bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
                         const ml_Buffer *b);
+/* The same for all accesses, reads too. */
+bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                          const ml_Buffer *b);
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);

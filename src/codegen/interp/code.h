@@ -25,8 +25,8 @@ typedef union ml_Cell {
 
 typedef enum ml_Inst {
     ML_I_MOV,
-    ML_I_JMP,  /* to c */
-    ML_I_JZ,   /* a == 0: to c */
+    ML_I_JMP, /* to c */
+    ML_I_JZ,  /* a == 0: to c */
     ML_I_JNZ,
     ML_I_END,
     ML_I_TRAP, /* trap a */
@@ -89,36 +89,39 @@ typedef enum ml_Inst {
     ML_I_QMUL,  /* list a: x, y, left, right, q */
     ML_I_SEL,   /* a ? b : c */
     /* conversions */
-    ML_I_WRAP,   /* int to int; b: checked */
-    ML_I_ITOF,   /* b: the source is uint64 */
-    ML_I_FTOI,   /* saturating; x: bits, sign */
+    ML_I_WRAP, /* int to int; b: checked */
+    ML_I_ITOF, /* b: the source is uint64 */
+    ML_I_FTOI, /* saturating; x: bits, sign */
     ML_I_FTOF,
     ML_I_ITOB,
     ML_I_FTOB,
-    ML_I_REINT,  /* b, c: g->types of source and result */
+    ML_I_REINT, /* b, c: g->types of source and result */
     /* loops */
-    ML_I_FOR,     /* d: variable, a: min, b: extent, c: to the end; x: bits; d + 1: count,
-                     d + 2: step */
-    ML_I_NEXT,    /* d as in FOR; c: to the body */
-    ML_I_TICK,    /* a while loop turns */
-    ML_I_PAR,     /* enters parallel loop a */
-    ML_I_PARITER, /* an iteration of level b begins; a: register of the variable */
-    ML_I_PARDEPTH,/* a: levels that remain */
+    ML_I_FOR,      /* d: variable, a: min, b: extent, c: to the end; x: bits; d + 1: count,
+                      d + 2: step */
+    ML_I_NEXT,     /* d as in FOR; c: to the body */
+    ML_I_TICK,     /* a while loop turns */
+    ML_I_PAR,      /* enters parallel loop a */
+    ML_I_PARITER,  /* an iteration of level b begins; a: register of the variable */
+    ML_I_PARDEPTH, /* a: levels that remain */
     /* memory */
-    ML_I_LOAD,    /* d = access a */
-    ML_I_LOADU,   /* d, d + 1 = value and state: may be undefined */
-    ML_I_STORE,   /* access a = b; c: register of the state, or -1: defined */
-    ML_I_REGION,  /* check a */
-    ML_I_BOUNDS,  /* indices of a match target: check a */
-    ML_I_ALLOC,   /* view a: fresh memory */
-    ML_I_VIEW,    /* view a: shape, strides, offset over memory that exists */
+    ML_I_LOAD,   /* d = access a */
+    ML_I_LOADU,  /* d, d + 1 = value and state: may be undefined */
+    ML_I_STORE,  /* access a = b; c: register of the state, or -1: defined */
+    ML_I_REGION, /* check a */
+    ML_I_BOUNDS, /* indices of a match target: check a */
+    ML_I_ALLOC,  /* view a: fresh memory */
+    ML_I_VIEW,   /* view a: shape, strides, offset over memory that exists */
     /* checks */
-    ML_I_DOMAIN,  /* value d, min a, extent b; trap c */
-    ML_I_SAME,    /* a == b, else trap c */
-    ML_I_ASSERT,  /* a, else trap c */
+    ML_I_DOMAIN, /* value d, min a, extent b; trap c */
+    ML_I_SAME,   /* a == b, else trap c */
+    ML_I_ASSERT, /* a, else trap c */
 } ml_Inst;
 
 enum { ML_UNSIGNED = 128 };
+
+/* Expressions are shared graphs; one that is larger than this as a tree is not run. */
+enum { ML_MAX_TREE = 1 << 20 };
 
 typedef struct ml_Ins {
     uint16_t op, x;
@@ -128,11 +131,11 @@ typedef struct ml_Ins {
 /* ---- memory */
 typedef struct ml_Memory {
     uint8_t *data;
-    uint8_t *defined;  /* per unit; NULL: all defined */
-    uint32_t *shadow;  /* words per unit; NULL: no race is possible */
-    size_t unit;       /* bytes: the smallest lane of the buffers over it */
-    size_t cap;        /* bytes allocated when owned */
-    size_t bytes;      /* bytes in use */
+    uint8_t *defined; /* per unit; NULL: all defined */
+    uint32_t *shadow; /* words per unit; NULL: no race is possible */
+    size_t unit;      /* bytes: the smallest lane of the buffers over it */
+    size_t cap;       /* bytes allocated when owned */
+    size_t bytes;     /* bytes in use */
     bool owned;
     bool written_in_parallel;
     uint32_t words;
@@ -198,12 +201,12 @@ typedef struct ml_Trap {
 typedef struct ml_Par {
     const ml_Stmt *stmt; /* FOR or ATTR */
     const ml_Var *var;
-    const char *thread;  /* tag, or NULL */
+    const char *thread; /* tag, or NULL */
     /* while running */
     uint32_t start, cur; /* stamps of the instance and of the current iteration */
     uint32_t n, cap;
-    uint32_t *stamps;    /* of the iterations so far */
-    int64_t *values;
+    uint32_t *stamps;        /* of the iterations so far */
+    int64_t values[2], last; /* of the first two, they are evenly spaced; the current one */
 } ml_Par;
 
 enum { ML_MAX_PAR = 16 };
@@ -232,10 +235,10 @@ typedef struct ml_VarInfo {
 
 typedef struct ml_BufInfo {
     const ml_Buffer *buffer;
-    ml_View *view;              /* NULL for match targets */
-    const ml_Match *match;      /* or NULL */
-    uint32_t depth;             /* blocks around the definition, the defining one included */
-    bool implicit;              /* undeclared, over a known pointer: set up at each use */
+    ml_View *view;         /* NULL for match targets */
+    const ml_Match *match; /* or NULL */
+    uint32_t depth;        /* blocks around the definition, the defining one included */
+    bool implicit;         /* undeclared, over a known pointer: set up at each use */
     const ml_Expr *const *strides; /* in elements, as expressions */
 } ml_BufInfo;
 
@@ -269,9 +272,9 @@ typedef struct ml_Gen {
     ml_InterpOpts opts;
     uint32_t n_program_exprs; /* ids below: expressions of the program itself */
     ML_VEC(ml_Ins) code;
-    ML_VEC(uint32_t) site_of;            /* per instruction */
-    ML_VEC(const ml_Expr *) expr_of;     /* per instruction */
-    ML_VEC(ml_Cell) regs;                /* initial values */
+    ML_VEC(uint32_t) site_of;        /* per instruction */
+    ML_VEC(const ml_Expr *) expr_of; /* per instruction */
+    ML_VEC(ml_Cell) regs;            /* initial values */
     ML_VEC(ml_Site) sites;
     ML_VEC(ml_Access *) accesses;
     ML_VEC(ml_BoxCheck *) boxes;
@@ -281,13 +284,13 @@ typedef struct ml_Gen {
     ML_VEC(ml_Par *) pars;
     ML_VEC(ml_Dtype) types;
     ML_VEC(uint32_t *) lists;
-    ML_VEC(uint32_t) cls_mask;           /* per reduction class, [0] unused */
+    ML_VEC(uint32_t) cls_mask; /* per reduction class, [0] unused */
     ML_VEC(ml_Memo) trail;
     ml_UidVec bound;
-    ml_Map *memo[2];                     /* expression id -> register + 1; [1]: checked */
-    ml_Map *vars, *bufs, *pointers;      /* uid -> VarInfo, BufInfo, Memory */
-    ml_Map *constants_lo;                /* small cache of constant registers */
-    ml_Map *common;                      /* data pointer uid -> private.c's record */
+    ml_Map *memo[2];                /* expression id -> register + 1; [1]: checked */
+    ml_Map *vars, *bufs, *pointers; /* uid -> VarInfo, BufInfo, Memory */
+    ml_Map *constants_lo;           /* small cache of constant registers */
+    ml_Map *common;                 /* data pointer uid -> private.c's record */
     const ml_LoopScope *loops;
     ml_LoopLabels *labels;
     ml_Frame *frame;
@@ -297,10 +300,9 @@ typedef struct ml_Gen {
     const ml_Par *par[ML_MAX_PAR];
     uint32_t par_depth, max_par;
     uint32_t site;
-    const ml_Expr *expr;                 /* at work */
-    uint32_t arms;                       /* nesting of conditional expressions */
-    bool checked;                        /* integer overflow is an error here */
-    bool failed;                         /* cx has an error */
+    const ml_Expr *expr; /* at work */
+    bool checked;        /* integer overflow is an error here */
+    bool failed;         /* cx has an error */
 } ml_Gen;
 
 /* gen.c */
@@ -393,10 +395,15 @@ bool ml_race_write(ml_Run *run, const ml_Access *ac, size_t unit, bool changed);
 bool ml_race_waits(ml_Run *run, const ml_Access *ac);
 bool ml_race_enter(ml_Run *run, ml_Par *par);
 bool ml_race_iteration(ml_Run *run, ml_Par *par, int64_t value);
+/* checks.c: false with a fault */
+bool ml_check_region(ml_Run *run, const ml_BoxCheck *c);
+bool ml_check_bounds(ml_Run *run, const ml_BoxCheck *c);
+bool ml_check_domain(ml_Run *run, const ml_Ins *ins);
 /* fault.c */
 void ml_fault_place(ml_Fault *f, const ml_Cell *r, const uint32_t *index, size_t rank);
 /* Sets cx's error; cx may be frozen. loops gets "i = 3, j = 0". */
-void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_Text *loops);
+void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report,
+                     ml_Text *loops);
 /* math.c */
 double ml_round_to(const ml_Gen *g, unsigned rounding, double v);
 double ml_math1(unsigned op, double x);

@@ -37,23 +37,26 @@ static const ml_Expr *own_expr(const ml_Gen *g, const ml_Expr *e)
     return e && e->id < g->n_program_exprs ? e : NULL;
 }
 
-static void fail_overflow(ml_Ctx *cx, const ml_Run *run, const ml_Expr *e, ml_Dtype t)
+static void fail_overflow(ml_Ctx *cx, const ml_Run *run, const ml_Expr *e, ml_Dtype t,
+                          ml_Fact where)
 {
     if (e)
-        ml_fail(cx, run->fault.code, ML_EXPRESSION(e), ML_DTYPE(t));
+        ml_fail(cx, run->fault.code, ML_EXPRESSION(e), ML_DTYPE(t), where);
     else
-        ml_fail(cx, run->fault.code, ML_TEXT(run->fault.word ? run->fault.word : "an index"),
-                ML_DTYPE(t));
+        ml_fail(cx, run->fault.code,
+                ML_TEXT(run->fault.word ? run->fault.word : "an index"), ML_DTYPE(t),
+                where);
 }
 
-static void fail_block(ml_Ctx *cx, const ml_Fault *f)
+static void fail_block(ml_Ctx *cx, const ml_Fault *f, ml_Fact where)
 {
     if (f->code == ML_E_OUTSIDE_REGION)
         ml_fail(cx, f->code, ML_BLOCK(f->block), ML_TEXT(f->word), ML_BUFFER(f->buffer),
-                ML_TEXT(f->place));
+                ML_TEXT(f->place), where);
     else
-        ml_fail(cx, f->code, ML_ITER(f->trap->block, f->trap->iter), ML_BLOCK(f->trap->block),
-                ML_NUMBER("value", f->number[0]), ML_TEXT(f->place));
+        ml_fail(cx, f->code, ML_ITER(f->trap->block, f->trap->iter),
+                ML_BLOCK(f->trap->block), ML_NUMBER("value", f->number[0]),
+                ML_TEXT(f->place), where);
 }
 
 static ml_Fact loop_fact(const ml_Par *p)
@@ -69,50 +72,54 @@ void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_
     const ml_Expr *e = own_expr(g, g->expr_of.v[f->pc]);
     ml_Dtype t = g->expr_of.v[f->pc] ? g->expr_of.v[f->pc]->type : ML_DT_I32;
     const ml_Buffer *b = f->buffer;
+    ml_Fact where = site->stmt ? ML_STATEMENT(site->stmt) : ML_FACT_END; /* marked, last */
 
     loop_values(loops, run, site->loops);
     switch (f->code) {
     case ML_E_OUT_OF_BOUNDS:
         if (f->number[1] < 0)
             ml_fail(cx, f->code, ML_BUFFER(b), ML_NUMBER("bytes", f->number[0]),
-                    ML_NUMBER("dimension", 0), ML_NUMBER("extent", f->number[2]));
+                    ML_NUMBER("dimension", 0), ML_NUMBER("extent", f->number[2]), where);
         else
             ml_fail(cx, f->code, ML_BUFFER(b), ML_NUMBER("index", f->number[0]),
-                    ML_NUMBER("dimension", f->number[1]), ML_NUMBER("extent", f->number[2]));
+                    ML_NUMBER("dimension", f->number[1]), ML_NUMBER("extent", f->number[2]),
+                    where);
         break;
     case ML_E_UNDEFINED_READ:
         if (b)
-            ml_fail(cx, f->code, ML_BUFFER(b), ML_TEXT(f->place));
+            ml_fail(cx, f->code, ML_BUFFER(b), ML_TEXT(f->place), where);
         else
-            ml_fail(cx, f->code, ML_TEXT("undef"), ML_TEXT("a use"));
+            ml_fail(cx, f->code, ML_TEXT("undef"), ML_TEXT("a use"), where);
         break;
     case ML_E_RACE:
         ml_fail(cx, f->code, loop_fact(f->par), ML_NUMBER("first", f->number[0]),
-                ML_NUMBER("second", f->number[1]), ML_BUFFER(b), ML_TEXT(f->place));
+                ML_NUMBER("second", f->number[1]), ML_BUFFER(b), ML_TEXT(f->place), where);
         break;
     case ML_E_THREADS_COOPERATE:
         if (f->par)
-            ml_fail(cx, f->code, loop_fact(f->par), ML_BUFFER(b));
+            ml_fail(cx, f->code, loop_fact(f->par), ML_BUFFER(b), where);
         else
-            ml_fail(cx, f->code, ML_TEXT("a kernel"), ML_TEXT(f->trap ? f->trap->text : "memory"));
+            ml_fail(cx, f->code, ML_TEXT("a kernel"),
+                    ML_TEXT(f->trap ? f->trap->text : "memory"), where);
         break;
     case ML_E_OUTSIDE_REGION:
-    case ML_E_DOMAIN_EXCEEDED: fail_block(cx, f); break;
+    case ML_E_DOMAIN_EXCEEDED: fail_block(cx, f, where); break;
     case ML_E_OVERFLOW:
-    case ML_E_DIVIDE_BY_ZERO: fail_overflow(cx, run, e, t); break;
+    case ML_E_DIVIDE_BY_ZERO: fail_overflow(cx, run, e, t, where); break;
     case ML_E_TOO_LARGE:
         if (b)
-            ml_fail(cx, f->code, ML_TEXT("a buffer does not fit the memory limit of the run"),
-                    ML_BUFFER(b));
+            ml_fail(cx, f->code,
+                    ML_TEXT("a buffer does not fit the memory limit of the run"),
+                    ML_BUFFER(b), where);
         else
             ml_fail(cx, f->code, ML_TEXT("the run takes more iterations than allowed"),
-                    ML_NUMBER("iterations", run->iterations));
+                    ML_NUMBER("iterations", run->iterations), where);
         break;
     default: /* a trap with its own text, or a condition of the context */
         if (f->trap && f->trap->text)
-            ml_fail(cx, f->code, ML_TEXT(f->trap->text));
+            ml_fail(cx, f->code, ML_TEXT(f->trap->text), where);
         else
-            ml_fail(cx, f->code, ML_TEXT(f->word ? f->word : ""));
+            ml_fail(cx, f->code, ML_TEXT(f->word ? f->word : ""), where);
         break;
     }
     if (loops->n)

@@ -3,8 +3,8 @@
  * already computed, labels, places.
  *
  * The memo maps an expression without loads and calls to the register that holds it; a
- * scope (an arm, a loop body) takes its entries back when it ends, so an entry is found only
- * where the instruction that computed it has run.
+ * scope (an arm, a loop body) takes its entries back when it ends, so an entry is found
+ * only where the instruction that computed it has run.
  */
 #include "codegen/interp/code.h"
 
@@ -18,7 +18,7 @@ uint32_t ml_gen_emit(ml_Gen *g, ml_Inst op, unsigned x, int64_t d, int64_t a, in
                   .b = (int32_t)b,
                   .c = (int32_t)c};
 
-    if (g->code.n >= 20000000) { /* a program of that size is not run here */
+    if (g->code.n >= 4000000) { /* a program of that size is not run here */
         if (!g->failed)
             ml_fail(g->cx, ML_E_TOO_LARGE, ML_TEXT("the program is too large to be run"));
         g->failed = true;
@@ -169,7 +169,7 @@ uint32_t ml_gen_par_mask(ml_Gen *g, const ml_Expr *e)
 {
     uint32_t mask = 0;
 
-    if (e->flags & ML_X_VAR_FREE)
+    if ((e->flags & ML_X_VAR_FREE) || e->size > ML_MAX_TREE)
         return 0;
     if (e->kind == ML_EXPR_VAR) {
         const ml_VarInfo *info = ml_map_get(g->vars, e->as.var->uid);

@@ -1,12 +1,12 @@
 /*
  * gen_access - buffers, loads and stores.
  *
- * An access through a match_buffer target is an access of the source at the region's minimum
- * plus the index (checked against the target's shape too), so that views need no memory of
- * their own. After each access come the region checks of the blocks around it, from the
- * innermost outwards as long as the buffer comes from outside the block; a check that the
- * text itself decides (the index is the region's minimum, or the region is the whole
- * dimension) is left out. Source: ir-and-analysis 1.4, 1.6.
+ * An access through a match_buffer target is an access of the source at the region's
+ * minimum plus the index (checked against the target's shape too), so that views need no
+ * memory of their own. After each access come the region checks of the blocks around it,
+ * from the innermost outwards as long as the buffer comes from outside the block; a check
+ * that the text itself decides (the index is the region's minimum, or the region is the
+ * whole dimension) is left out. Source: ir-and-analysis 1.4, 1.6.
  */
 #include "codegen/interp/code.h"
 
@@ -25,7 +25,10 @@ static ml_Lane lane_kind(ml_Dtype t)
     if (t.bits != bytes * 8)
         return ML_LANE_ODD;
     if (t.code == ML_INT || bytes == 8)
-        return bytes == 1 ? ML_LANE_I8 : bytes == 2 ? ML_LANE_I16 : bytes == 4 ? ML_LANE_I32 : ML_LANE_I64;
+        return bytes == 1   ? ML_LANE_I8
+               : bytes == 2 ? ML_LANE_I16
+               : bytes == 4 ? ML_LANE_I32
+                            : ML_LANE_I64;
     return bytes == 1 ? ML_LANE_U8 : bytes == 2 ? ML_LANE_U16 : ML_LANE_U32;
 }
 
@@ -142,7 +145,8 @@ ml_BufInfo *ml_gen_buffer(ml_Gen *g, const ml_Buffer *b)
         mem = ml_map_get(g->pointers, b->data->uid);
         if (mem == NULL || ml_lane_bytes(b->type) == 0) {
             ml_gen_unsupported(
-                g, ml_format(g->cx, "an access of %s, which is not declared here", b->name));
+                g,
+                ml_format(g->cx, "an access of %s, which is not declared here", b->name));
             return NULL;
         }
         ml_gen_define(g, b, NULL, NULL);
@@ -160,7 +164,8 @@ ml_BufInfo *ml_gen_buffer(ml_Gen *g, const ml_Buffer *b)
     return info;
 }
 
-/* ---------------------------------------------------------------- indices through matches */
+/* ---------------------------------------------------------------- indices through matches
+ */
 
 typedef struct Place {
     const ml_Buffer *buffer;
@@ -187,7 +192,8 @@ static bool through_match(ml_Gen *g, Place *p)
     const ml_Expr **index = ML_ARRAY(g->cx, const ml_Expr *, rank + 1);
 
     for (size_t d = 0; d < rank; d++)
-        index[d] = shifted(g, m->source.ranges[d].min, d < lead ? NULL : p->index[d - lead]);
+        index[d] =
+            shifted(g, m->source.ranges[d].min, d < lead ? NULL : p->index[d - lead]);
     p->buffer = m->source.buffer;
     p->rank = rank;
     p->index = index;
@@ -256,7 +262,8 @@ static void check_block(ml_Gen *g, const Place *p, const ml_Block *b, const uint
             for (size_t d = 0; d < p->rank; d++) {
                 bool open = dim_decided(p, r, d) || reads_memory(&r->ranges[d]);
                 uint32_t lo = open ? regs[d] : ml_gen_checked(g, r->ranges[d].min);
-                uint32_t ext = open ? ml_gen_int(g, 1) : ml_gen_checked(g, r->ranges[d].extent);
+                uint32_t ext =
+                    open ? ml_gen_int(g, 1) : ml_gen_checked(g, r->ranges[d].extent);
                 ml_push(g->cx, &mins, lo);
                 ml_push(g->cx, &extents, ext);
             }
@@ -322,7 +329,8 @@ static bool place_of(ml_Gen *g, Place *p, const ml_Buffer *b, const ml_Expr *con
                      size_t n)
 {
     if (n != b->rank) {
-        ml_gen_unsupported(g, ml_format(g->cx, "an access of %s with %zu indices instead of %u",
+        ml_gen_unsupported(g, ml_format(g->cx,
+                                        "an access of %s with %zu indices instead of %u",
                                         b->name, n, b->rank));
         return false;
     }
@@ -458,13 +466,14 @@ void ml_gen_store(ml_Gen *g, const ml_Store *s)
 
 /* ---------------------------------------------------------------- match_buffer */
 
-static void require_same(ml_Gen *g, const ml_Expr *a, const ml_Expr *b, const ml_Buffer *target,
-                         const char *what)
+static void require_same(ml_Gen *g, const ml_Expr *a, const ml_Expr *b,
+                         const ml_Buffer *target, const char *what)
 {
     if (a == b || !ml_promote(g->cx, &a, &b) || a == b)
         return;
-    ml_gen_emit(g, ML_I_SAME, 0, 0, ml_gen_checked(g, a), ml_gen_checked(g, b),
-                ml_gen_trap(g, ML_E_WF_MATCH, ml_format(g->cx, "%s: %s", target->name, what)));
+    ml_gen_emit(
+        g, ML_I_SAME, 0, 0, ml_gen_checked(g, a), ml_gen_checked(g, b),
+        ml_gen_trap(g, ML_E_WF_MATCH, ml_format(g->cx, "%s: %s", target->name, what)));
 }
 
 /* Defines a bare variable until the construct at work ends, or demands equality. */
@@ -472,7 +481,8 @@ static void bind_or_check(ml_Gen *g, const ml_Expr *have, const ml_Expr *value,
                           const ml_Buffer *target, const char *what)
 {
     if (have->kind == ML_EXPR_VAR && ml_map_get(g->vars, have->as.var->uid) == NULL)
-        ml_gen_bind_until(g, have->as.var, ml_gen_checked(g, value), ml_gen_par_mask(g, value));
+        ml_gen_bind_until(g, have->as.var, ml_gen_checked(g, value),
+                          ml_gen_par_mask(g, value));
     else
         require_same(g, have, value, target, what);
 }
@@ -500,15 +510,18 @@ void ml_gen_match(ml_Gen *g, const ml_Match *m)
     for (size_t d = 0; d < s->rank; d++) {
         const ml_Expr *ext = m->source.ranges[d].extent;
         if (d < lead)
-            require_same(g, ml_int(g->cx, ext->type, 1), ext, t, "a leading extent is not 1");
+            require_same(g, ml_int(g->cx, ext->type, 1), ext, t,
+                         "a leading extent is not 1");
         else
-            bind_or_check(g, t->shape[d - lead], ext, t, "an extent differs from the region's");
+            bind_or_check(g, t->shape[d - lead], ext, t,
+                          "an extent differs from the region's");
     }
     strides = ML_ARRAY(g->cx, const ml_Expr *, t->rank + 1u);
     for (size_t d = 0; d < t->rank; d++) {
         strides[d] = src->strides[lead + d];
         if (d < t->n_strides)
-            bind_or_check(g, t->strides[d], strides[d], t, "a stride differs from the source's");
+            bind_or_check(g, t->strides[d], strides[d], t,
+                          "a stride differs from the source's");
     }
     if (t->elem_offset->kind == ML_EXPR_VAR &&
         ml_map_get(g->vars, t->elem_offset->as.var->uid) == NULL) {
@@ -525,7 +538,6 @@ void ml_gen_match(ml_Gen *g, const ml_Match *m)
                           ml_gen_par_mask(g, offset));
     }
     info = ML_NEW(g->cx, ml_BufInfo);
-    *info = (ml_BufInfo){
-        .buffer = t, .match = m, .depth = g->n_blocks, .strides = strides};
+    *info = (ml_BufInfo){.buffer = t, .match = m, .depth = g->n_blocks, .strides = strides};
     ml_map_set(g->cx, g->bufs, t->uid, info);
 }

@@ -33,8 +33,8 @@ static uint32_t unsupported(ml_Gen *g, const ml_Expr *e)
     const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
 
     if (name && name->kind == ML_EXPR_STRING)
-        ml_gen_unsupported(g, ml_format(g->cx, "%s of %s in the interpreter", e->as.op->name,
-                                        name->as.s));
+        ml_gen_unsupported(
+            g, ml_format(g->cx, "%s of %s in the interpreter", e->as.op->name, name->as.s));
     else
         ml_gen_unsupported(g, ml_format(g->cx, "%s in the interpreter", e->as.op->name));
     return ml_gen_int(g, 0);
@@ -117,7 +117,8 @@ static uint32_t qmul(ml_Gen *g, const ml_Expr *e, unsigned lane)
     } else { /* x, y, q, s: s > 0 shifts left first, s < 0 right with q */
         uint32_t s = arg(g, e, 3, lane), zero = ml_gen_int(g, 0);
         list[2] = emit_to(g, e, ML_I_MAX, 64, s, zero, 0);
-        list[3] = emit_to(g, e, ML_I_MAX, 64, emit_to(g, e, ML_I_SUBW, 64, zero, s, 0), zero, 0);
+        list[3] =
+            emit_to(g, e, ML_I_MAX, 64, emit_to(g, e, ML_I_SUBW, 64, zero, s, 0), zero, 0);
         list[4] = arg(g, e, 2, lane);
     }
     ml_push(g->cx, &g->lists, list);
@@ -152,8 +153,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;
 
     switch ((ml_OpId)e->as.op->id) {
-    case ML_OP_LIKELY:
-        return p ? arg(g, e, 0, lane) : unsupported(g, e);
+    case ML_OP_LIKELY: return p ? arg(g, e, 0, lane) : unsupported(g, e);
     case ML_OP_BITWISE_AND:
     case ML_OP_BITWISE_OR:
     case ML_OP_BITWISE_XOR:
@@ -177,7 +177,8 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
             return unsupported(g, e);
         a = arg(g, e, 0, lane);
         b = arg(g, e, 1, lane);
-        return emit_to(g, e, ML_I_FMA, ml_gen_rounding(g, e->type), a, b, arg(g, e, 2, lane));
+        return emit_to(g, e, ML_I_FMA, ml_gen_rounding(g, e->type), a, b,
+                       arg(g, e, 2, lane));
     }
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane);
     case ML_OP_EXP:

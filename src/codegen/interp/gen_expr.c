@@ -42,8 +42,10 @@ static uint32_t int_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b)
     case ML_EXPR_MUL: return emit_to(g, e, check ? ML_I_MULC : ML_I_MULW, x, a, b, 0);
     case ML_EXPR_DIV: return emit_to(g, e, uns ? ML_I_UDIV : ML_I_TDIV, x, a, b, check);
     case ML_EXPR_MOD: return emit_to(g, e, uns ? ML_I_UMOD : ML_I_TMOD, x, a, b, check);
-    case ML_EXPR_FLOORDIV: return emit_to(g, e, uns ? ML_I_UDIV : ML_I_FDIV, x, a, b, check);
-    case ML_EXPR_FLOORMOD: return emit_to(g, e, uns ? ML_I_UMOD : ML_I_FMOD, x, a, b, check);
+    case ML_EXPR_FLOORDIV:
+        return emit_to(g, e, uns ? ML_I_UDIV : ML_I_FDIV, x, a, b, check);
+    case ML_EXPR_FLOORMOD:
+        return emit_to(g, e, uns ? ML_I_UMOD : ML_I_FMOD, x, a, b, check);
     case ML_EXPR_MIN: return emit_to(g, e, uns ? ML_I_UMIN : ML_I_MIN, x, a, b, 0);
     case ML_EXPR_MAX: return emit_to(g, e, uns ? ML_I_UMAX : ML_I_MAX, x, a, b, 0);
     case ML_EXPR_EQ: return emit_to(g, e, ML_I_EQ, x, a, b, 0);
@@ -162,10 +164,9 @@ static uint32_t cast(ml_Gen *g, const ml_Expr *e, unsigned lane)
                        from.code == ML_UINT && from.bits == 64, 0);
     if (ml_dtype_is_bool(to))
         return emit_to(g, e, ML_I_ITOB, 0, a, 0, 0);
-    return emit_to(g, e, ML_I_WRAP, int_x(to), a,
-                   g->checked && to.code == ML_INT &&
-                       !(from.code == ML_UINT && from.bits == 64),
-                   0);
+    return emit_to(
+        g, e, ML_I_WRAP, int_x(to), a,
+        g->checked && to.code == ML_INT && !(from.code == ML_UINT && from.bits == 64), 0);
 }
 
 static uint32_t shuffle(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -226,11 +227,13 @@ static uint32_t if_then_else(ml_Gen *g, const ml_Expr *e, unsigned lane)
     size_t mark = ml_gen_memo_mark(g);
 
     ml_gen_jump(g, ML_I_JZ, c, other);
-    ml_gen_emit(g, ML_I_MOV, 0, d, ml_gen_lane(g, e->args[1], lane_of(e->args[1], lane)), 0, 0);
+    ml_gen_emit(g, ML_I_MOV, 0, d, ml_gen_lane(g, e->args[1], lane_of(e->args[1], lane)), 0,
+                0);
     ml_gen_memo_release(g, mark);
     ml_gen_jump(g, ML_I_JMP, 0, end);
     ml_gen_place(g, other);
-    ml_gen_emit(g, ML_I_MOV, 0, d, ml_gen_lane(g, e->args[2], lane_of(e->args[2], lane)), 0, 0);
+    ml_gen_emit(g, ML_I_MOV, 0, d, ml_gen_lane(g, e->args[2], lane_of(e->args[2], lane)), 0,
+                0);
     ml_gen_memo_release(g, mark);
     ml_gen_place(g, end);
     return d;
@@ -266,7 +269,8 @@ static uint32_t compute(ml_Gen *g, const ml_Expr *e, unsigned lane)
 
     switch ((ml_ExprKind)e->kind) {
     case ML_EXPR_INT: return ml_gen_int(g, e->as.i);
-    case ML_EXPR_FLOAT: return ml_gen_float(g, ml_round_to(g, ml_gen_rounding(g, e->type), e->as.f));
+    case ML_EXPR_FLOAT:
+        return ml_gen_float(g, ml_round_to(g, ml_gen_rounding(g, e->type), e->as.f));
     case ML_EXPR_STRING:
         ml_gen_unsupported(g, "a string as a value");
         return ml_gen_int(g, 0);
@@ -321,7 +325,8 @@ static uint32_t compute(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return ml_gen_int(g, 0);
 }
 
-/* Whether a register may stand for the expression later: a pure scalar that costs something. */
+/* Whether a register may stand for the expression later: a pure scalar that costs
+ * something. */
 static bool can_reuse(const ml_Expr *e)
 {
     return e->type.lanes <= 1 && e->n_args > 0 && e->kind != ML_EXPR_LET &&
@@ -335,6 +340,10 @@ uint32_t ml_gen_lane(ml_Gen *g, const ml_Expr *e, unsigned lane)
 
     if (g->failed)
         return 0;
+    if (e->size > ML_MAX_TREE) {
+        ml_gen_unsupported(g, "an expression of more than a million nodes");
+        return ml_gen_int(g, 0);
+    }
     if (reuse && ml_gen_memo_get(g, e, &r))
         return r;
     r = compute(g, e, lane);

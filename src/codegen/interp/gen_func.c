@@ -2,9 +2,9 @@
  * gen_func - parameters, symbolic sizes and calls.
  *
  * Sizes are defined by the shapes of the arguments, left to right over all of them: a
- * variable's first occurrence defines it, later ones and compound expressions must be equal.
- * A called function is compiled in place, its buffers over the caller's memory. Source:
- * lowering-and-codegen 5.3.
+ * variable's first occurrence defines it, later ones and compound expressions must be
+ * equal. A called function is compiled in place, its buffers over the caller's memory.
+ * Source: lowering-and-codegen 5.3.
  */
 #include "codegen/interp/code.h"
 
@@ -19,13 +19,13 @@ static bool scalar_argument(ml_Gen *g, const ml_Var *v, const ml_RunArg *a)
     if (v->type.lanes != 1 || ml_lane_bytes(v->type) == 0)
         return true; /* a pointer without a buffer: any use of it fails by itself */
     if (ml_dtype_is_float(v->type)) {
-        ml_gen_set_var(g, v, ml_gen_float(g, ml_round_to(g, ml_gen_rounding(g, v->type), a->f)),
-                       0);
+        ml_gen_set_var(
+            g, v, ml_gen_float(g, ml_round_to(g, ml_gen_rounding(g, v->type), a->f)), 0);
         return true;
     }
     if (ml_dtype_wrap(v->type, a->i) != a->i)
-        return bad(g, ml_format(g->cx, "`%s`: %lld does not fit %s", v->hint, (long long)a->i,
-                                ml_dtype_name(g->cx, v->type)));
+        return bad(g, ml_format(g->cx, "`%s`: %lld does not fit %s", v->hint,
+                                (long long)a->i, ml_dtype_name(g->cx, v->type)));
     ml_gen_set_var(g, v, ml_gen_int(g, a->i), 0);
     return true;
 }
@@ -38,11 +38,12 @@ static bool define_sizes(ml_Gen *g, const ml_Buffer *b, const ml_Tensor *t)
     if (t == NULL)
         return bad(g, ml_format(g->cx, "`%s` is a buffer and needs a tensor", b->name));
     if (!ml_dtype_eq(t->type, b->type))
-        return bad(g, ml_format(g->cx, "`%s`: expected %s, got %s", b->name,
-                                ml_dtype_name(g->cx, b->type), ml_dtype_name(g->cx, t->type)));
+        return bad(g,
+                   ml_format(g->cx, "`%s`: expected %s, got %s", b->name,
+                             ml_dtype_name(g->cx, b->type), ml_dtype_name(g->cx, t->type)));
     if (t->rank != b->rank)
-        return bad(g, ml_format(g->cx, "`%s`: expected %u dimensions, got %u", b->name, b->rank,
-                                t->rank));
+        return bad(g, ml_format(g->cx, "`%s`: expected %u dimensions, got %u", b->name,
+                                b->rank, t->rank));
     for (size_t d = 0; d < b->rank; d++) {
         const ml_Expr *e = b->shape[d];
         if (e->kind == ML_EXPR_VAR && ml_map_get(g->vars, e->as.var->uid) == NULL) {
@@ -51,8 +52,9 @@ static bool define_sizes(ml_Gen *g, const ml_Buffer *b, const ml_Tensor *t)
                                         b->name));
             ml_gen_bind_until(g, e->as.var, ml_gen_int(g, t->shape[d]), 0);
         } else if (e->kind == ML_EXPR_INT && e->as.i != t->shape[d]) {
-            return bad(g, ml_format(g->cx, "`%s`: extent %zu is %lld, expected %lld", b->name, d,
-                                    (long long)t->shape[d], (long long)e->as.i));
+            return bad(g,
+                       ml_format(g->cx, "`%s`: extent %zu is %lld, expected %lld", b->name,
+                                 d, (long long)t->shape[d], (long long)e->as.i));
         }
     }
     for (size_t d = b->n_strides; d-- > 0;) { /* tensors are compact */
@@ -73,10 +75,11 @@ static void check_sizes(ml_Gen *g, const ml_Buffer *b, const uint32_t *extents)
 {
     for (size_t d = 0; d < b->rank; d++)
         if (b->shape[d]->kind != ML_EXPR_INT)
-            ml_gen_emit(g, ML_I_SAME, 0, 0, ml_gen_checked(g, b->shape[d]), extents[d],
-                        ml_gen_trap(g, ML_E_BAD_RUN_ARGUMENT,
-                                    ml_format(g->cx, "`%s`: extent %zu does not fit the others",
-                                              b->name, d)));
+            ml_gen_emit(
+                g, ML_I_SAME, 0, 0, ml_gen_checked(g, b->shape[d]), extents[d],
+                ml_gen_trap(g, ML_E_BAD_RUN_ARGUMENT,
+                            ml_format(g->cx, "`%s`: extent %zu does not fit the others",
+                                      b->name, d)));
 }
 
 static void tensor_argument(ml_Gen *g, const ml_Buffer *b, ml_Tensor *t)
@@ -108,8 +111,8 @@ bool ml_gen_func(ml_Gen *g, const ml_Func *f, const ml_RunArg *args, size_t n_ar
     ml_Frame frame = {NULL, f, end, 0, ml_gen_reg(g)};
 
     if (n_args != f->n_params)
-        return bad(g, ml_format(g->cx, "%s takes %u arguments, got %zu", f->name, f->n_params,
-                                n_args));
+        return bad(g, ml_format(g->cx, "%s takes %u arguments, got %zu", f->name,
+                                f->n_params, n_args));
     g->frame = &frame;
     ml_gen_private(g, f);
     (void)ml_gen_site(g, f->body);
@@ -131,10 +134,12 @@ bool ml_gen_func(ml_Gen *g, const ml_Func *f, const ml_RunArg *args, size_t n_ar
 
 /* ---------------------------------------------------------------- calls */
 
-/* The caller's buffer that a pointer argument means: its data pointer, or its first element. */
+/* The caller's buffer that a pointer argument means: its data pointer, or its first
+ * element. */
 static const ml_Buffer *pointed(ml_Gen *g, const ml_Expr *e)
 {
-    if (ml_is_op(e, ML_OP_ADDRESS_OF) && e->n_args == 1 && e->args[0]->kind == ML_EXPR_LOAD) {
+    if (ml_is_op(e, ML_OP_ADDRESS_OF) && e->n_args == 1 &&
+        e->args[0]->kind == ML_EXPR_LOAD) {
         for (size_t k = 0; k < ml_load_rank(e->args[0]); k++)
             if (!ml_is_int(e->args[0]->args[k], 0))
                 return NULL;
@@ -170,9 +175,10 @@ static bool buffer_argument(ml_Gen *g, const ml_Buffer *b, const ml_Buffer *have
             ml_gen_bind_until(g, e->as.var, extents[d], 0);
     }
     for (size_t d = 0; d < b->rank; d++)
-        ml_gen_emit(g, ML_I_SAME, 0, 0, ml_gen_checked(g, b->shape[d]), extents[d],
-                    ml_gen_trap(g, ML_E_BAD_RUN_ARGUMENT,
-                                ml_format(g->cx, "`%s`: extent %zu does not fit", b->name, d)));
+        ml_gen_emit(
+            g, ML_I_SAME, 0, 0, ml_gen_checked(g, b->shape[d]), extents[d],
+            ml_gen_trap(g, ML_E_BAD_RUN_ARGUMENT,
+                        ml_format(g->cx, "`%s`: extent %zu does not fit", b->name, d)));
     v = info->view;
     ml_map_set(g->cx, g->pointers, b->data->uid, v->mem);
     ml_gen_define(g, b, v, NULL);
@@ -192,16 +198,18 @@ uint32_t ml_gen_inline(ml_Gen *g, const ml_Func *f, const ml_Expr *call)
     for (const ml_Frame *p = g->frame; p; p = p->up)
         depth += p->func == f;
     if (depth > 0 || call->n_args - skip != f->n_params) {
-        ml_gen_unsupported(g, ml_format(g->cx, depth ? "%s calling itself"
-                                                     : "calling %s with these arguments",
-                                        f->name));
+        ml_gen_unsupported(
+            g, ml_format(g->cx,
+                         depth ? "%s calling itself" : "calling %s with these arguments",
+                         f->name));
         return frame.result;
     }
     ml_gen_private(g, f);
     for (uint32_t k = 0; k < f->n_params; k++) { /* scalars first: shapes may use them */
         const ml_Expr *a = call->args[skip + k];
         if (f->params[k].buffer == NULL && a->type.code < ML_HANDLE && a->type.lanes == 1)
-            ml_gen_bind_until(g, f->params[k].var, ml_gen_lane(g, a, 0), ml_gen_par_mask(g, a));
+            ml_gen_bind_until(g, f->params[k].var, ml_gen_lane(g, a, 0),
+                              ml_gen_par_mask(g, a));
     }
     for (uint32_t k = 0; k < f->n_params; k++) {
         const ml_Buffer *have;
@@ -209,7 +217,8 @@ uint32_t ml_gen_inline(ml_Gen *g, const ml_Func *f, const ml_Expr *call)
             continue;
         have = pointed(g, call->args[skip + k]);
         if (have == NULL) {
-            ml_gen_unsupported(g, ml_format(g->cx, "a computed pointer passed to %s", f->name));
+            ml_gen_unsupported(
+                g, ml_format(g->cx, "a computed pointer passed to %s", f->name));
             return frame.result;
         }
         if (!buffer_argument(g, f->params[k].buffer, have))

@@ -7,11 +7,6 @@
  */
 #include "codegen/interp/code.h"
 
-static const ml_Value *attr_extent(const ml_Attr *a)
-{
-    return a->value;
-}
-
 bool ml_attr_is_thread(const ml_Attr *a)
 {
     return (ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread")) &&
@@ -53,11 +48,15 @@ static void gen_loop(ml_Gen *g, const ml_Stmt *s, const ml_Var *v, const ml_Var 
 
     ML_ASSERT(count == var + 1 && by == var + 2);
     ml_gen_emit(g, ML_I_MOV, 0, by, step, 0, 0);
-    at = ml_gen_emit(g, ML_I_FOR, v->type.bits, var, min, extent, 0);
+    at =
+        ml_gen_emit(g, ML_I_FOR, v->type.bits | (v->type.code == ML_INT ? 0u : ML_UNSIGNED),
+                    var, min, extent, 0);
     ml_push(g->cx, &end->uses, at);
     if (parallel) {
-        if (!par_begin(g, s, v, thread))
+        if (!par_begin(g, s, v, thread)) {
+            ml_gen_place(g, end);
             return;
+        }
         mask = 1u << (g->par_depth - 1);
         ml_gen_emit(g, ML_I_PAR, 0, 0, (int64_t)g->pars.n - 1, 0, 0);
     }
@@ -99,7 +98,7 @@ static void gen_for(ml_Gen *g, const ml_For *f)
 
 static void gen_attr(ml_Gen *g, const ml_Attr *a)
 {
-    const ml_Value *ext = attr_extent(a);
+    const ml_Value *ext = a->value;
     uint32_t extent;
 
     if (!ml_attr_is_thread(a) || ext == NULL ||
@@ -243,7 +242,8 @@ static void gen_decl(ml_Gen *g, const ml_Alloc *d)
         return;
     }
     if (mem == NULL || ml_lane_bytes(b->type) == 0) {
-        ml_gen_unsupported(g, ml_format(g->cx, "declaring %s over a computed pointer", b->name));
+        ml_gen_unsupported(
+            g, ml_format(g->cx, "declaring %s over a computed pointer", b->name));
         return;
     }
     ml_map_set(g->cx, g->pointers, b->data->uid, mem);
@@ -331,7 +331,8 @@ static void gen_block(ml_Gen *g, const ml_Block *b)
     }
     for (uint32_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
-        ml_gen_set_var(g, it->var, ml_gen_checked(g, it->value), ml_gen_par_mask(g, it->value));
+        ml_gen_set_var(g, it->var, ml_gen_checked(g, it->value),
+                       ml_gen_par_mask(g, it->value));
     }
     if (!ml_is_true(b->predicate))
         ml_gen_jump(g, ML_I_JZ, ml_gen_checked(g, b->predicate), end);

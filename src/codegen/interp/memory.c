@@ -35,8 +35,8 @@ static bool geometry(ml_Run *run, ml_View *v, int64_t *size)
         v->stride[d] = v->r_stride ? r[v->r_stride[d]].i : compact;
         empty = empty || ext == 0;
         lost = lost || __builtin_mul_overflow(compact, ext ? ext : 1, &compact);
-        lost = lost || __builtin_mul_overflow(ext ? ext - 1 : 0, v->stride[d], &by) || by < 0 ||
-               __builtin_add_overflow(last, by, &last);
+        lost = lost || __builtin_mul_overflow(ext ? ext - 1 : 0, v->stride[d], &by) ||
+               by < 0 || __builtin_add_overflow(last, by, &last);
     }
     v->offset = v->r_offset == UINT32_MAX ? 0 : r[v->r_offset].i;
     lost = lost || v->offset < 0 || __builtin_add_overflow(last, v->offset, &last);
@@ -49,7 +49,7 @@ bool ml_run_shadow(ml_Run *run, ml_Memory *mem)
 {
     size_t units = mem->cap / mem->unit + 1;
 
-    mem->words = 4 + 2 * (run->g->max_par + 1); /* see race.c */
+    mem->words = 3 + 2 * (run->g->max_par + 1); /* see race.c */
     if (!take(run, units * mem->words * sizeof(uint32_t)))
         return false;
     free(mem->shadow);
@@ -118,9 +118,5 @@ void ml_run_free(ml_Run *run)
             free(m->data);
             free(m->defined);
         }
-    }
-    for (size_t k = 0; k < run->g->pars.n; k++) {
-        free(run->g->pars.v[k]->stamps);
-        free(run->g->pars.v[k]->values);
     }
 }

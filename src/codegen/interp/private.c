@@ -12,7 +12,7 @@
 
 typedef struct Common {
     const ml_Stmt *stack[ML_MAX_PAR];
-    uint32_t depth;    /* common prefix; meaningless until used */
+    uint32_t depth; /* common prefix; meaningless until used */
     bool used, allocated, written, global;
     size_t unit;
     struct Common *same; /* an alias stands for this record */
@@ -78,7 +78,7 @@ static void use(Walk *w, const ml_Buffer *b, bool write)
 
 static void walk_expr(Walk *w, const ml_Expr *e)
 {
-    if (e == NULL || (e->n_args == 0 && e->kind != ML_EXPR_LOAD))
+    if (e == NULL || e->size > ML_MAX_TREE || (e->n_args == 0 && e->kind != ML_EXPR_LOAD))
         return;
     if (e->kind == ML_EXPR_CALL) /* a pointer that is passed on: written, for all we know */
         for (size_t k = 0; k < e->n_args; k++)

@@ -4,9 +4,9 @@
  * The clock ticks when an instance of a parallel loop begins and when one of its iterations
  * does. An earlier access with stamp t is of another iteration of the active loop L exactly
  * if start(L) <= t < current(L). Kept per unit of memory: the last change, the last store
- * (changing or not) with the reduction class of its block, and, for each level k, the latest
- * touch that was of an earlier iteration of that level, besides the latest of all; an older
- * one can then never matter. Storing what is there already counts as a read.
+ * (changing or not) with the reduction class of its block, and, for each level k, the
+ * latest touch that was of an earlier iteration of that level, besides the latest of all;
+ * an older one can then never matter. Storing what is there already counts as a read.
  *
  * Two exceptions (DESIGN 4): accesses by one init-form reduction whose reduction runs over
  * threadIdx do not conflict at those levels; and in memory that lowering gives each
@@ -14,9 +14,7 @@
  */
 #include "codegen/interp/code.h"
 
-#include <stdlib.h>
-
-enum { W_CHANGE, W_STORE, W_CLASS, W_UNUSED, W_READS };
+enum { W_CHANGE, W_STORE, W_CLASS, W_READS };
 
 static uint32_t cls_mask(const ml_Run *run, uint32_t cls)
 {
@@ -49,7 +47,8 @@ bool ml_race_waits(ml_Run *run, const ml_Access *ac)
 }
 
 /* Describes a conflict with the access at `stamp` at level k. */
-static bool conflict(ml_Run *run, const ml_Access *ac, uint32_t k, uint32_t stamp, bool reads)
+static bool conflict(ml_Run *run, const ml_Access *ac, uint32_t k, uint32_t stamp,
+                     bool reads)
 {
     ml_Par *p = run->par[k];
     ml_Fault *f = &run->fault;
@@ -62,8 +61,8 @@ static bool conflict(ml_Run *run, const ml_Access *ac, uint32_t k, uint32_t stam
         f->code = ML_E_THREADS_COOPERATE;
     f->par = p;
     f->buffer = ac->view->mem->buffer;
-    f->number[0] = p->values[i - 1];
-    f->number[1] = p->values[p->n - 1];
+    f->number[0] = p->values[0] + (p->n > 1 ? (p->values[1] - p->values[0]) * (i - 1) : 0);
+    f->number[1] = p->last;
     ml_fault_place(f, run->r, ac->index, ac->view->rank);
     return false;
 }
@@ -143,8 +142,7 @@ bool ml_race_read(ml_Run *run, const ml_Access *ac, size_t unit)
         return true;
     if (part) /* a reduction across threads whose threads have not all come by yet */
         for (uint32_t k = 0; k < run->n_par; k++)
-            if (((part >> k) & 1) && w[W_STORE] >= run->par[k]->start &&
-                w[W_STORE] > 0) {
+            if (((part >> k) & 1) && w[W_STORE] >= run->par[k]->start && w[W_STORE] > 0) {
                 (void)conflict(run, ac, k, w[W_STORE], true);
                 run->fault.code = ML_E_THREADS_COOPERATE;
                 return false;
@@ -203,20 +201,17 @@ bool ml_race_iteration(ml_Run *run, ml_Par *par, int64_t value)
         return false;
     if (par->n == par->cap) {
         uint32_t cap = par->cap ? par->cap * 2 : 64;
-        uint32_t *stamps = realloc(par->stamps, cap * sizeof *stamps);
-        int64_t *values;
-        if (stamps)
-            par->stamps = stamps;
-        values = stamps ? realloc(par->values, cap * sizeof *values) : NULL;
-        if (values == NULL) {
-            run->fault.code = ML_E_TOO_LARGE;
-            return false;
-        }
-        par->values = values;
+        uint32_t *stamps = ML_ARRAY(run->g->cx, uint32_t, cap);
+        if (par->n > 0)
+            memcpy(stamps, par->stamps, par->n * sizeof *stamps);
+        par->stamps = stamps;
         par->cap = cap;
     }
     par->cur = run->clock;
     par->stamps[par->n] = run->clock;
-    par->values[par->n++] = value;
+    if (par->n < 2)
+        par->values[par->n] = value;
+    par->last = value;
+    par->n++;
     return true;
 }

@@ -1,8 +1,8 @@
 /*
  * run - executes register code.
  *
- * One switch in one loop; what can fail leaves it through a fault. Integers narrower than 64
- * bits are kept sign- or zero-extended, bools are 0 or 1, floats are doubles that hold a
+ * One switch in one loop; what can fail leaves it through a fault. Integers narrower than
+ * 64 bits are kept sign- or zero-extended, bools are 0 or 1, floats are doubles that hold a
  * value of their type.
  */
 #include "codegen/interp/code.h"
@@ -46,8 +46,14 @@ static int64_t load_bits(const ml_View *v, const uint8_t *p, ml_Cell *out)
     uint64_t bits = 0;
 
     switch ((ml_Lane)v->kind) {
-    case ML_LANE_F64: memcpy(&u.d, p, 8); out->f = u.d; return 0;
-    case ML_LANE_F32: memcpy(&u.f, p, 4); out->f = (double)u.f; return 0;
+    case ML_LANE_F64:
+        memcpy(&u.d, p, 8);
+        out->f = u.d;
+        return 0;
+    case ML_LANE_F32:
+        memcpy(&u.f, p, 4);
+        out->f = (double)u.f;
+        return 0;
     case ML_LANE_FN:
         if (v->lane_bytes == 2)
             memcpy(&u.u16, p, 2);
@@ -55,12 +61,27 @@ static int64_t load_bits(const ml_View *v, const uint8_t *p, ml_Cell *out)
         out->f = ml_float_value(v->lane, bits);
         return 0;
     case ML_LANE_I8: out->i = (int8_t)*p; return 0;
-    case ML_LANE_I16: memcpy(&u.i16, p, 2); out->i = u.i16; return 0;
-    case ML_LANE_I32: memcpy(&u.i32, p, 4); out->i = u.i32; return 0;
-    case ML_LANE_I64: memcpy(&u.i64, p, 8); out->i = u.i64; return 0;
+    case ML_LANE_I16:
+        memcpy(&u.i16, p, 2);
+        out->i = u.i16;
+        return 0;
+    case ML_LANE_I32:
+        memcpy(&u.i32, p, 4);
+        out->i = u.i32;
+        return 0;
+    case ML_LANE_I64:
+        memcpy(&u.i64, p, 8);
+        out->i = u.i64;
+        return 0;
     case ML_LANE_U8: out->i = *p; return 0;
-    case ML_LANE_U16: memcpy(&u.u16, p, 2); out->i = u.u16; return 0;
-    case ML_LANE_U32: memcpy(&u.u32, p, 4); out->i = u.u32; return 0;
+    case ML_LANE_U16:
+        memcpy(&u.u16, p, 2);
+        out->i = u.u16;
+        return 0;
+    case ML_LANE_U32:
+        memcpy(&u.u32, p, 4);
+        out->i = u.u32;
+        return 0;
     case ML_LANE_ODD:
         if (v->lane_bytes == 1)
             bits = *p;
@@ -92,7 +113,7 @@ static uint64_t store_bits(const ml_View *v, ml_Cell c)
         f = (float)c.f;
         memcpy(&w, &f, 4);
         return w;
-    case ML_LANE_FN: return ml_float_bits(v->lane, c.f);
+    case ML_LANE_FN: return ml_float_bits_of(v->lane, c.f);
     case ML_LANE_I8:
     case ML_LANE_I16:
     case ML_LANE_I32:
@@ -229,79 +250,7 @@ static bool store(ml_Run *run, const ml_Access *ac, ml_Cell value, uint8_t state
     return true;
 }
 
-/* ---------------------------------------------------------------- checks */
-
-static bool in_a_box(const ml_Cell *r, const ml_BoxCheck *c)
-{
-    for (uint32_t k = 0; k < c->n; k++) {
-        uint32_t d = 0;
-        while (d < c->rank) {
-            int64_t ext = r[c->extent[k * c->rank + d]].i;
-            uint64_t off =
-                (uint64_t)r[c->index[d]].i - (uint64_t)r[c->min[k * c->rank + d]].i;
-            if (ext <= 0 || off >= (uint64_t)ext)
-                break;
-            d++;
-        }
-        if (d == c->rank)
-            return true;
-    }
-    return false;
-}
-
-static bool check_region(ml_Run *run, const ml_BoxCheck *c)
-{
-    ml_Fault *f = &run->fault;
-
-    if (in_a_box(run->r, c))
-        return true;
-    f->code = ML_E_OUTSIDE_REGION;
-    f->block = c->block;
-    f->buffer = c->buffer;
-    f->word = c->write ? "writes" : "reads";
-    ml_fault_place(f, run->r, c->index, c->rank);
-    return false;
-}
-
-static bool check_bounds(ml_Run *run, const ml_BoxCheck *c)
-{
-    for (uint32_t d = 0; d < c->rank; d++) {
-        int64_t i = run->r[c->index[d]].i, ext = run->r[c->extent[d]].i;
-        if (i >= 0 && i < ext)
-            continue;
-        run->fault.code = ML_E_OUT_OF_BOUNDS;
-        run->fault.buffer = c->buffer;
-        run->fault.number[0] = i;
-        run->fault.number[1] = d;
-        run->fault.number[2] = ext;
-        return false;
-    }
-    return true;
-}
-
-static bool check_domain(ml_Run *run, const ml_Ins *ins)
-{
-    int64_t v = run->r[ins->d].i, min = run->r[ins->a].i, ext = run->r[ins->b].i;
-    ml_Fault *f = &run->fault;
-
-    if (ext > 0 && v >= min && (uint64_t)v - (uint64_t)min < (uint64_t)ext)
-        return true;
-    f->trap = run->g->traps.v[ins->c];
-    f->code = f->trap->code;
-    f->number[0] = v;
-    { /* "[0, 16)" in the place's text */
-        uint32_t both[2] = {(uint32_t)ins->a, (uint32_t)ins->b};
-        ml_Cell cells[2] = {run->r[both[0]], {.i = 0}};
-        static const uint32_t order[2] = {0, 1};
-        size_t n;
-        if (__builtin_add_overflow(min, ext, &cells[1].i))
-            cells[1].i = INT64_MAX;
-        ml_fault_place(f, cells, order, 2);
-        n = strlen(f->place);
-        f->place[n - 1] = ')';
-    }
-    return false;
-}
+/* ---------------------------------------------------------------- integers */
 
 static bool trapped(ml_Run *run, int32_t k)
 {
@@ -315,8 +264,6 @@ static bool fail(ml_Run *run, ml_ErrorCode code)
     run->fault.code = code;
     return false;
 }
-
-/* ---------------------------------------------------------------- integers */
 
 /* Truncating or floor division and remainder; wraps at MIN / -1 unless checked. */
 static bool divide(ml_Run *run, const ml_Ins *ins, int64_t a, int64_t b, int64_t *out)
@@ -395,8 +342,8 @@ static int64_t reinterpret(const ml_Gen *g, const ml_Ins *ins, ml_Cell a, double
     if (from.code == ML_FLOAT && from.bits == 64) /* payloads too */
         memcpy(&bits, &a.f, sizeof bits);
     if (ml_dtype_is_float(to)) {
-        *f = ml_float_value(to, bits & (to.bits >= 64 ? UINT64_MAX
-                                                      : (UINT64_C(1) << to.bits) - 1));
+        *f = ml_float_value(
+            to, bits & (to.bits >= 64 ? UINT64_MAX : (UINT64_C(1) << to.bits) - 1));
         return 0;
     }
     return ml_dtype_wrap(to, (int64_t)bits);
@@ -418,7 +365,7 @@ static bool begin_loop(ml_Run *run, const ml_Ins *ins, bool *none)
         run->fault.word = "a loop whose step is not positive";
         return fail(run, ML_E_ILL_FORMED);
     }
-    if (__builtin_add_overflow(min, ext - 1, &last) || !fits(ins->x & 127u, last)) {
+    if (__builtin_add_overflow(min, ext - 1, &last) || wrap(ins->x, last) != last) {
         run->fault.word = "the end of a loop";
         return fail(run, ML_E_OVERFLOW);
     }
@@ -445,12 +392,13 @@ static bool count_iteration(ml_Run *run)
 /* ---------------------------------------------------------------- the loop */
 
 #define R(k) r[ins->k]
-#define INT_CHECKED(builtin)                                                                   \
-    if (builtin(R(a).i, R(b).i, &R(d).i) || !fits(ins->x & 127u, R(d).i)) {                    \
-        ok = fail(run, ML_E_OVERFLOW);                                                         \
-        break;                                                                                 \
+#define INT_CHECKED(builtin)                                                               \
+    if (builtin(R(a).i, R(b).i, &R(d).i) || !fits(ins->x & 127u, R(d).i)) {                \
+        ok = fail(run, ML_E_OVERFLOW);                                                     \
+        break;                                                                             \
     }
-#define INT_WRAPPED(op) R(d).i = wrap(ins->x, (int64_t)((uint64_t)R(a).i op(uint64_t) R(b).i))
+#define INT_WRAPPED(op)                                                                    \
+    R(d).i = wrap(ins->x, (int64_t)((uint64_t)R(a).i op(uint64_t) R(b).i))
 
 bool ml_run_code(ml_Run *run)
 {
@@ -494,8 +442,12 @@ bool ml_run_code(ml_Run *run)
             break;
         case ML_I_MIN: R(d).i = R(a).i < R(b).i ? R(a).i : R(b).i; break;
         case ML_I_MAX: R(d).i = R(a).i > R(b).i ? R(a).i : R(b).i; break;
-        case ML_I_UMIN: R(d).i = (uint64_t)R(a).i < (uint64_t)R(b).i ? R(a).i : R(b).i; break;
-        case ML_I_UMAX: R(d).i = (uint64_t)R(a).i > (uint64_t)R(b).i ? R(a).i : R(b).i; break;
+        case ML_I_UMIN:
+            R(d).i = (uint64_t)R(a).i < (uint64_t)R(b).i ? R(a).i : R(b).i;
+            break;
+        case ML_I_UMAX:
+            R(d).i = (uint64_t)R(a).i > (uint64_t)R(b).i ? R(a).i : R(b).i;
+            break;
         case ML_I_EQ: R(d).i = R(a).i == R(b).i; break;
         case ML_I_NE: R(d).i = R(a).i != R(b).i; break;
         case ML_I_LT: R(d).i = R(a).i < R(b).i; break;
@@ -539,7 +491,8 @@ bool ml_run_code(ml_Run *run)
             R(d).f = ml_round_to(g, ins->x, ml_math1((unsigned)ins->b, R(a).f));
             break;
         case ML_I_MATH2:
-            R(d).f = ml_round_to(g, ins->x, ml_math2((unsigned)ins->c, ins->x, R(a).f, R(b).f));
+            R(d).f =
+                ml_round_to(g, ins->x, ml_math2((unsigned)ins->c, ins->x, R(a).f, R(b).f));
             break;
         case ML_I_TEST:
             R(d).i = ins->b == ML_OP_ISNAN   ? isnan(R(a).f) != 0
@@ -592,16 +545,18 @@ bool ml_run_code(ml_Run *run)
                 run->n_par = (uint32_t)ins->a;
             break;
         case ML_I_LOAD: ok = load(run, g->accesses.v[ins->a], &R(d), NULL); break;
-        case ML_I_LOADU: ok = load(run, g->accesses.v[ins->a], &R(d), &r[ins->d + 1]); break;
+        case ML_I_LOADU:
+            ok = load(run, g->accesses.v[ins->a], &R(d), &r[ins->d + 1]);
+            break;
         case ML_I_STORE:
             ok = store(run, g->accesses.v[ins->a], R(b),
                        ins->c < 0 ? 1 : (uint8_t)r[ins->c].i);
             break;
-        case ML_I_REGION: ok = check_region(run, g->boxes.v[ins->a]); break;
-        case ML_I_BOUNDS: ok = check_bounds(run, g->boxes.v[ins->a]); break;
+        case ML_I_REGION: ok = ml_check_region(run, g->boxes.v[ins->a]); break;
+        case ML_I_BOUNDS: ok = ml_check_bounds(run, g->boxes.v[ins->a]); break;
         case ML_I_ALLOC: ok = ml_run_alloc(run, g->views.v[ins->a]); break;
         case ML_I_VIEW: ok = ml_run_view(run, g->views.v[ins->a]); break;
-        case ML_I_DOMAIN: ok = check_domain(run, ins); break;
+        case ML_I_DOMAIN: ok = ml_check_domain(run, ins); break;
         case ML_I_SAME:
             if (R(a).i != R(b).i)
                 ok = trapped(run, ins->c);

@@ -92,8 +92,8 @@ void ml_arith_leave(ml_Arith *ar)
 static ml_ArithUndo *changing(ml_Arith *ar, unsigned what, size_t at, uint64_t bloom)
 {
     bool bump = bloom == 0 || (bloom & ar->seen) != 0;
-    ml_ArithUndo u = {.what = (uint8_t)what, .bumped = bump, .at = (uint32_t)at,
-                      .epoch = ar->epoch};
+    ml_ArithUndo u = {
+        .what = (uint8_t)what, .bumped = bump, .at = (uint32_t)at, .epoch = ar->epoch};
 
     if (bump)
         ar->epoch = ++ar->last_epoch;
@@ -223,8 +223,8 @@ static void linear_fact(ml_Arith *ar, const ml_Sum *s, ml_ArithFactKind kind, ml
     memcpy(t, s->t, s->n * sizeof(*t));
     for (uint32_t j = 0; j < s->n; j++)
         bloom |= t[j].index->bloom;
-    ml_ArithFact f = {.kind = (uint8_t)kind, .n = s->n, .t = t, .k = k,
-                      .owner = is_binding ? owner : 0};
+    ml_ArithFact f = {
+        .kind = (uint8_t)kind, .n = s->n, .t = t, .k = k, .owner = is_binding ? owner : 0};
     fact_add(ar, f, bloom);
 }
 
@@ -295,7 +295,8 @@ void ml_arith_bind_range(ml_Arith *ar, const ml_Var *v, const ml_Expr *min,
         !ml_dtype_eq(extent->type, v->type))
         return;
     /* min <= v and v + 1 <= min + extent */
-    const ml_Expr *x = ml_var(ar->cx, v), *end = ml_try_binary(ar, ML_EXPR_ADD, min, extent);
+    const ml_Expr *x = ml_var(ar->cx, v),
+                  *end = ml_try_binary(ar, ML_EXPR_ADD, min, extent);
     if (min->kind != ML_EXPR_INT)
         fact_le(ar, min, x, 0, v->uid);
     if (end)
@@ -502,7 +503,8 @@ static void assume_compare(ml_Arith *ar, const ml_Expr *p)
             hi = ml_try_binary(ar, ML_EXPR_SUB, y, one);
         if (lo || hi)
             fact_add(ar,
-                     (ml_ArithFact){.kind = ML_AF_VAR, .k = (int64_t)x->as.var->uid,
+                     (ml_ArithFact){.kind = ML_AF_VAR,
+                                    .k = (int64_t)x->as.var->uid,
                                     .expr = lo ? ml_simplify(ar, lo) : NULL,
                                     .max = hi ? ml_simplify(ar, hi) : NULL},
                      x->bloom);
@@ -534,7 +536,8 @@ static void assume_compare(ml_Arith *ar, const ml_Expr *p)
         ml_sum_init(&f, s.type);
         if (!ml_sum_add_sum(ar, &f, &s, side == 0 ? 1 : -1))
             continue;
-        if ((k == ML_EXPR_LT || k == ML_EXPR_GT) && __builtin_add_overflow(f.base, 1, &f.base))
+        if ((k == ML_EXPR_LT || k == ML_EXPR_GT) &&
+            __builtin_add_overflow(f.base, 1, &f.base))
             continue;
         linear_fact(ar, &f, ML_AF_LINEAR, 0, false);
     }

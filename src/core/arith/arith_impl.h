@@ -49,6 +49,21 @@ ml_Modular ml_sum_modular(ml_Arith *ar, const ml_Sum *s);
 ml_Bound ml_sum_bound_facts(ml_Arith *ar, ml_Sum *s);
 ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s);
 
+/* Pieces that the files of the linear form share. */
+enum { ML_MAX_FACTORS = 16 };
+static inline bool ml_term_is_plain(const ml_Term *t)
+{
+    return t->lower == 1 && t->upper == ML_NO_UPPER;
+}
+bool ml_sum_add_literal(ml_Sum *s, int64_t v, int64_t k); /* s += v * k */
+/* s += index * k, the index taken whole (it may be a literal after all) */
+bool ml_sum_add_atom(ml_Arith *ar, ml_Sum *s, const ml_Expr *index, int64_t k);
+/* The factors of a product in order, its literal factors multiplied into *lit; false: more
+ * than ML_MAX_FACTORS, or overflow. */
+bool ml_product_factors(const ml_Expr *e, const ml_Expr **out, size_t *n, int64_t *lit);
+bool ml_product_remove(const ml_Expr **v, size_t *n, const ml_Expr *f);
+bool ml_same_index(const ml_Expr *a, const ml_Expr *b);
+
 /* ---- constants */
 bool ml_int_ok(ml_Dtype t, int64_t v); /* representable: index dtypes only fail for int32 */
 int64_t ml_gcd(int64_t a, int64_t b);  /* >= 0; of 0 and 0: 0; INT64_MIN counts as 0 mod */
@@ -82,10 +97,10 @@ bool ml_modular_has(ml_Modular m, int64_t v);
 /* ---- state */
 typedef struct ml_VarInfo {
     ml_Uid uid;
-    bool known;            /* bound or modular differ from the dtype's */
+    bool known; /* bound or modular differ from the dtype's */
     ml_Bound bound;
     ml_Modular mod;
-    const ml_Expr *value;  /* substitution, or NULL */
+    const ml_Expr *value; /* substitution, or NULL */
     const ml_Var *var;
     const ml_Expr *min, *extent; /* of the range bound to it, or NULL */
 } ml_VarInfo;
@@ -135,10 +150,11 @@ struct ml_Arith {
     uint32_t n_bound_facts, n_truth, n_linear, n_var_facts; /* live ones of each kind */
     ml_ArithMemo *memo;
     uint32_t memo_cap, memo_n;
-    uint32_t depth;   /* nesting of scoped re-simplification: no entry point resets fuel */
-    uint32_t again;   /* depth of re-simplified rule results */
-    uint32_t fuel;    /* work left for this question */
-    bool cut;         /* an answer was cut short: it is not remembered */
+    uint32_t depth; /* nesting of scoped re-simplification: no entry point resets fuel */
+    uint32_t again; /* depth of re-simplified rule results */
+    uint32_t fuel;  /* work left for this question */
+    bool canonical; /* what is rewritten is canonical already */
+    bool cut;       /* an answer was cut short: it is not remembered */
 };
 
 enum { ML_ARITH_FUEL = 200000, ML_ARITH_AGAIN = 5 };
@@ -155,12 +171,14 @@ bool ml_arith_constraint(ml_Arith *ar, const ml_Var *v, size_t k, const ml_Expr 
 
 /* ---- entry points without resetting the work limits */
 const ml_Expr *ml_canon(ml_Arith *ar, const ml_Expr *e);
-const ml_Expr *ml_rewrite_once(ml_Arith *ar, const ml_Expr *e);
 /* Outermost entry points open and close a question (work limits). */
 void ml_arith_enter(ml_Arith *ar);
 void ml_arith_leave(ml_Arith *ar);
 /* The comparison or negation with the other truth: integers only, else not(p). */
 const ml_Expr *ml_negate(ml_Arith *ar, const ml_Expr *p);
+/* Whether e may be evaluated anywhere: nothing in it can be out of bounds or divide by 0.
+ */
+bool ml_harmless(const ml_Expr *e);
 ml_ExprKind ml_cmp_swapped(ml_ExprKind k); /* a k b == b swapped(k) a */
 static inline bool ml_is_compare(const ml_Expr *e)
 {

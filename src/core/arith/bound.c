@@ -49,7 +49,8 @@ static int64_t max64(int64_t a, int64_t b)
 
 int64_t ml_gcd(int64_t a, int64_t b)
 {
-    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a,
+             y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
 
     while (y) {
         uint64_t t = x % y;
@@ -164,7 +165,8 @@ static ml_Bound bound_tmod(ml_Bound a, ml_Bound b)
 ml_Bound ml_bound_binary(ml_ExprKind k, ml_Bound a, ml_Bound b)
 {
     if (k == ML_EXPR_ADD)
-        return (ml_Bound){a.lo == -ML_INF || b.lo == -ML_INF ? -ML_INF : ml_sat_add(a.lo, b.lo),
+        return (ml_Bound){a.lo == -ML_INF || b.lo == -ML_INF ? -ML_INF
+                                                             : ml_sat_add(a.lo, b.lo),
                           ml_sat_add(a.hi, b.hi)};
     if (k == ML_EXPR_SUB)
         return ml_bound_binary(ML_EXPR_ADD, a, (ml_Bound){sat_neg(b.hi), sat_neg(b.lo)});
@@ -207,8 +209,10 @@ static ml_Bound tmod_refined(ml_Bound x, ml_Modular mo, int64_t m)
 
     if (g > 1) {
         int64_t b = ml_floormod_i64(mo.base, g); /* positive residues: b, b+g, ... */
-        int64_t nb = b == 0 ? 0 : g - b;          /* sizes of the negative ones */
-        ml_Bound s = {x.lo >= 0 ? b : nb - m + g > 0 ? 0 : -(m - g + nb),
+        int64_t nb = b == 0 ? 0 : g - b;         /* sizes of the negative ones */
+        ml_Bound s = {x.lo >= 0        ? b
+                      : nb - m + g > 0 ? 0
+                                       : -(m - g + nb),
                       x.hi < 0 ? -nb : m - g + b};
         if (x.lo < 0)
             s.lo = -(m - g + nb);
@@ -271,7 +275,8 @@ static ml_Bound call_bound(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
         return whole;
     }
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE))
-        return ml_bound_join(ml_arith_bound(ar, e->args[1]), ml_arith_bound(ar, e->args[2]));
+        return ml_bound_join(ml_arith_bound(ar, e->args[1]),
+                             ml_arith_bound(ar, e->args[2]));
     if (ml_is_op(e, ML_OP_LIKELY))
         return ml_arith_bound(ar, e->args[0]);
     return whole;
@@ -282,7 +287,8 @@ static ml_Bound binary_bound(ml_Arith *ar, const ml_Expr *e)
     const ml_Expr *a = e->args[0], *b = e->args[1];
     ml_ExprKind k = (ml_ExprKind)e->kind;
     ml_Bound x = ml_arith_bound(ar, a);
-    ml_Bound y = b->kind == ML_EXPR_INT ? (ml_Bound){b->as.i, b->as.i} : ml_arith_bound(ar, b);
+    ml_Bound y =
+        b->kind == ML_EXPR_INT ? (ml_Bound){b->as.i, b->as.i} : ml_arith_bound(ar, b);
 
     if ((k == ML_EXPR_FLOORMOD || k == ML_EXPR_MOD) && y.lo == y.hi && y.lo > 0 &&
         y.hi < ML_INF) {
@@ -318,7 +324,8 @@ static ml_Bound bound_of(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
             r = whole;
         break;
     case ML_EXPR_RAMP: {
-        ml_Bound base = ml_arith_bound(ar, e->args[0]), stride = ml_arith_bound(ar, e->args[1]);
+        ml_Bound base = ml_arith_bound(ar, e->args[0]),
+                 stride = ml_arith_bound(ar, e->args[1]);
         ml_Bound last = corners(stride, (ml_Bound){0, e->type.lanes - 1}, ml_sat_mul);
         r = ml_bound_binary(ML_EXPR_ADD, base, last);
         break;
@@ -345,7 +352,9 @@ static ml_Bound bound_of(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
     }
     if (!ml_is_index(e) && (r.lo < whole.lo || r.hi > whole.hi))
         return whole; /* may have wrapped */
-    return ml_bound_meet(r, whole);
+    /* Index arithmetic is that of the integers: to cut it to the dtype would be to conclude
+     * from an overflow that a rewrite has brought in. */
+    return r;
 }
 
 ml_Bound ml_arith_bound(ml_Arith *ar, const ml_Expr *e)
@@ -353,7 +362,7 @@ ml_Bound ml_arith_bound(ml_Arith *ar, const ml_Expr *e)
     if (e->kind == ML_EXPR_INT && e->as.i < 0 && e->type.code == ML_UINT)
         return ml_bound_dtype(e->type); /* a uint64 beyond int64 */
     if (e->kind == ML_EXPR_INT)
-        return (ml_Bound){e->as.i < -ML_INF ? -ML_INF : e->as.i, e->as.i};
+        return (ml_Bound){max64(e->as.i, -ML_INF), max64(e->as.i, -ML_INF)};
     if (e->kind == ML_EXPR_VAR) {
         ml_VarInfo *i = ml_arith_var(ar, e->as.var);
         ml_Bound b;

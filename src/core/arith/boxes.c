@@ -117,7 +117,8 @@ void ml_boxes_add(ml_Boxes *b, const ml_Interval *box)
     if (box_is_empty(b, box))
         return;
     ml_Interval *copy = ML_ARRAY(cx, ml_Interval, b->rank + 1);
-    memcpy(copy, box, b->rank * sizeof *box);
+    if (b->rank)
+        memcpy(copy, box, b->rank * sizeof *box);
     ml_push(cx, &b->boxes, copy);
     b->merged = false;
 }

@@ -9,7 +9,8 @@
 
 /* ---- building without loss */
 
-const ml_Expr *ml_try_binary(ml_Arith *ar, ml_ExprKind k, const ml_Expr *a, const ml_Expr *b)
+const ml_Expr *ml_try_binary(ml_Arith *ar, ml_ExprKind k, const ml_Expr *a,
+                             const ml_Expr *b)
 {
     bool divides = k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV ||
                    k == ML_EXPR_FLOORMOD;
@@ -176,7 +177,8 @@ static int divide_compare(ml_Arith *ar, ml_ExprKind kind, ml_Sum *s, bool *truth
         /* d*A + r + base <= limit, r in [lo, hi]: A <= (limit - base - r) // d */
         ml_Bound r = ml_sum_bound(ar, &small);
         int64_t limit = kind == ML_EXPR_LT ? -1 : 0, q1, q2;
-        if (r.lo <= -ML_INF || r.hi >= ML_INF || __builtin_sub_overflow(limit, s->base, &limit) ||
+        if (r.lo <= -ML_INF || r.hi >= ML_INF ||
+            __builtin_sub_overflow(limit, s->base, &limit) ||
             !floor_of(limit, r.lo, d, &q1) || !floor_of(limit, r.hi, d, &q2) || q1 != q2 ||
             __builtin_sub_overflow((int64_t)(kind == ML_EXPR_LT ? -1 : 0), q1, &big.base))
             return 0;
@@ -194,9 +196,7 @@ static const ml_Expr *decided(ml_Arith *ar, ml_ExprKind kind, ml_Cmp c)
     int r = -1;
 
     switch (c) {
-    case ML_CMP_EQ:
-        r = kind == ML_EXPR_EQ || kind == ML_EXPR_LE;
-        break;
+    case ML_CMP_EQ: r = kind == ML_EXPR_EQ || kind == ML_EXPR_LE; break;
     case ML_CMP_LT:
         r = kind == ML_EXPR_NE || kind == ML_EXPR_LE || kind == ML_EXPR_LT;
         break;
@@ -259,6 +259,19 @@ static const ml_Expr *canon_compare(ml_Arith *ar, const ml_Expr *e)
 
 /* ---- everything else */
 
+bool ml_harmless(const ml_Expr *e)
+{
+    if ((e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0 || e->size > 256)
+        return false; /* the limit keeps a shared graph from being walked as a tree */
+    if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD && ml_dtype_is_int(e->type) &&
+        e->args[1]->kind != ML_EXPR_INT)
+        return false;
+    for (uint16_t k = 0; k < e->n_args; k++)
+        if (!ml_harmless(e->args[k]))
+            return false;
+    return true;
+}
+
 /* select and if_then_else: the arms are seen under the condition. */
 static const ml_Expr *canon_choice(ml_Arith *ar, const ml_Expr *e)
 {
@@ -268,7 +281,9 @@ static const ml_Expr *canon_choice(ml_Arith *ar, const ml_Expr *e)
         return ml_canon(ar, e->args[ml_is_true(kids[0]) ? 1 : 2]);
     for (int arm = 1; arm <= 2; arm++) {
         ml_ArithMark m = ml_arith_save(ar);
-        if (e->args[0]->type.lanes == 1)
+        /* an arm of select is evaluated also when it is not chosen */
+        if (e->args[0]->type.lanes == 1 &&
+            (e->kind == ML_EXPR_CALL || ml_harmless(e->args[arm])))
             ml_arith_assume(ar, arm == 1 ? kids[0] : ml_negate(ar, kids[0]));
         kids[arm] = ml_canon(ar, e->args[arm]);
         ml_arith_restore(ar, m);
@@ -286,8 +301,8 @@ static const ml_Expr *canon_kids(ml_Arith *ar, const ml_Expr *e)
         kids = ML_ARRAY(ar->cx, const ml_Expr *, e->n_args);
     for (uint16_t k = 0; k < e->n_args; k++) {
         /* places that must stay literal or as written */
-        bool fixed = e->kind == ML_EXPR_SHUFFLE || (e->kind == ML_EXPR_CALL &&
-                                                    ml_expr_effect(e) > ML_EFFECT_READ);
+        bool fixed = e->kind == ML_EXPR_SHUFFLE ||
+                     (e->kind == ML_EXPR_CALL && ml_expr_effect(e) > ML_EFFECT_READ);
         kids[k] = fixed ? e->args[k] : ml_canon(ar, e->args[k]);
     }
     return ml_try_rebuild(ar, e, kids);
@@ -327,8 +342,8 @@ const ml_Expr *ml_canon(ml_Arith *ar, const ml_Expr *e)
             return e;
         if (i->value)
             return i->value;
-        if (i->bound.lo == i->bound.hi && ml_dtype_is_int(e->type) && e->type.code == ML_INT &&
-            ml_dtype_fits(e->type, i->bound.lo))
+        if (i->bound.lo == i->bound.hi && ml_dtype_is_int(e->type) &&
+            e->type.code == ML_INT && ml_dtype_fits(e->type, i->bound.lo))
             return ml_int(ar->cx, e->type, i->bound.lo);
         return e;
     }

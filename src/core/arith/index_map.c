@@ -127,7 +127,8 @@ bool ml_index_map_shape(ml_Arith *ar, const ml_IndexMap *m, const ml_Expr *const
 /* ---- inverses */
 
 static const ml_IndexMap *invert(ml_Arith *ar, const ml_IndexMap *m, const ml_Range *ranges,
-                                 ml_IterLevel level, const ml_Expr **padding, ml_IterFail *fail)
+                                 ml_IterLevel level, const ml_Expr **padding,
+                                 ml_IterFail *fail)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
     const ml_Dom *dom = domain(cx, m, ranges);

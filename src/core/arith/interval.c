@@ -1,5 +1,6 @@
 /*
- * interval - interval sets: the hull of an expression over variables that roam their ranges.
+ * interval - interval sets: the hull of an expression over variables that roam their
+ * ranges.
  *
  * Every answer contains all values of the expression on the domain; a point stays exact. An
  * end that is NULL is infinite. A variable of the domain is relaxed once, its range's ends
@@ -7,6 +8,8 @@
  * Source: ir-and-analysis 3.7.
  */
 #include "core/arith/region.h"
+
+#include "core/arith/arith_impl.h"
 
 typedef struct Memo {
     ml_Interval set;
@@ -107,9 +110,12 @@ ml_Interval ml_interval_intersect(ml_Arith *ar, ml_Interval a, ml_Interval b)
 {
     if (a.nothing || b.nothing)
         return ML_NOTHING;
-    ml_Interval r =
-        between(!a.min ? b.min : !b.min ? a.min : pick(ar, a.min, b.min, true),
-                !a.max ? b.max : !b.max ? a.max : pick(ar, a.max, b.max, false));
+    ml_Interval r = between(!a.min   ? b.min
+                            : !b.min ? a.min
+                                     : pick(ar, a.min, b.min, true),
+                            !a.max   ? b.max
+                            : !b.max ? a.max
+                                     : pick(ar, a.max, b.max, false));
     if (r.min && r.max && r.min != r.max) {
         const ml_Expr *lo = r.min, *hi = r.max;
         if (!ml_dtype_eq(lo->type, hi->type))
@@ -196,8 +202,8 @@ static int sign_of(ml_Arith *ar, const ml_Expr *e) /* 1: >= 0, -1: <= 0, 0: not 
 static ml_Interval by_sign(Relax *rx, ml_ExprKind op, ml_Interval a, const ml_Expr *p)
 {
     ml_Ctx *cx = rx->cx;
-    const ml_Expr *lo = a.min ? ml_binary(cx, op, a.min, p) : NULL;
-    const ml_Expr *hi = a.max ? ml_binary(cx, op, a.max, p) : NULL;
+    const ml_Expr *lo = ml_try_binary(rx->ar, op, a.min, p);
+    const ml_Expr *hi = ml_try_binary(rx->ar, op, a.max, p);
     int sign = sign_of(rx->ar, p);
 
     if (sign > 0)
@@ -336,7 +342,8 @@ static ml_Interval relax_cast(Relax *rx, const ml_Expr *e)
     ml_Interval a = relax(rx, e->args[0]);
     if (a.nothing)
         return a;
-    bool widens = ml_dtype_min(to) <= ml_dtype_min(from) && ml_dtype_max(to) >= ml_dtype_max(from);
+    bool widens =
+        ml_dtype_min(to) <= ml_dtype_min(from) && ml_dtype_max(to) >= ml_dtype_max(from);
     if (!widens) {
         ml_Bound lo = {-ML_INF, ML_INF}, hi = lo;
         if (a.min)
@@ -362,11 +369,11 @@ static ml_Interval relax_binary(Relax *rx, const ml_Expr *e)
         return ML_NOTHING;
     switch ((int)e->kind) {
     case ML_EXPR_ADD:
-        return between(a.min && b.min ? ml_add(cx, a.min, b.min) : NULL,
-                       a.max && b.max ? ml_add(cx, a.max, b.max) : NULL);
+        return between(ml_try_binary(rx->ar, ML_EXPR_ADD, a.min, b.min),
+                       ml_try_binary(rx->ar, ML_EXPR_ADD, a.max, b.max));
     case ML_EXPR_SUB:
-        return between(a.min && b.max ? ml_sub(cx, a.min, b.max) : NULL,
-                       a.max && b.min ? ml_sub(cx, a.max, b.min) : NULL);
+        return between(ml_try_binary(rx->ar, ML_EXPR_SUB, a.min, b.max),
+                       ml_try_binary(rx->ar, ML_EXPR_SUB, a.max, b.min));
     case ML_EXPR_MUL:
         if (b_point)
             return by_sign(rx, ML_EXPR_MUL, a, b.min);
@@ -471,6 +478,8 @@ static ml_Interval relax_node(Relax *rx, const ml_Expr *e)
 
 static ml_Interval relax(Relax *rx, const ml_Expr *e)
 {
+    if (e->size > 1 << 20) /* as a tree: its sharing is not worth following */
+        return ML_EVERYTHING;
     if (e->kind == ML_EXPR_RAMP || e->kind == ML_EXPR_BROADCAST)
         return relax_node(rx, e);
     if (e->kind == ML_EXPR_LOAD && !ml_dtype_is_index(e->type))

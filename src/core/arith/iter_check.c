@@ -1,9 +1,9 @@
 /*
  * iter_check - whether the digits taken of every mark are independent, and cover it.
  *
- * A mark whose digits form a chain of radices takes all combinations of them; a mark made of
- * digits that are all covered takes all its values. Constraints that no index goes through
- * must leave the indices' image whole. Source: ir-and-analysis 4.6.
+ * A mark whose digits form a chain of radices takes all combinations of them; a mark made
+ * of digits that are all covered takes all its values. Constraints that no index goes
+ * through must leave the indices' image whole. Source: ir-and-analysis 4.6.
  */
 #include "core/arith/iter_impl.h"
 

@@ -7,9 +7,6 @@
  */
 #include "core/arith/iter_impl.h"
 
-/* An index larger than this (as a tree) is not looked at: sharing could make it endless. */
-#define SIZE_LIMIT 50000
-
 const char *ml_iter_fail_text(ml_IterFail f)
 {
     switch (f) {
@@ -92,8 +89,8 @@ static ml_ItVal given(ml_ItState *st, const ml_Expr *e)
     return ml_it_val(st, ml_is_const_int(e) ? e : ml_simplify(st->ar, e));
 }
 
-bool ml_it_begin(ml_ItState *st, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                 size_t n_iters)
+bool ml_it_begin(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                 const ml_Dom *iters, size_t n_iters)
 {
     st->cx = ml_arith_ctx(st->ar);
     st->t = ML_DT_I32;
@@ -106,7 +103,8 @@ bool ml_it_begin(ml_ItState *st, const ml_Expr *const *indices, size_t n, const 
             st->t = ML_DT_I64;
     }
     for (size_t k = 0; k < n_iters; k++) {
-        if (!ml_dtype_is_index(iters[k].var->type) || !ml_dtype_is_index(iters[k].min->type) ||
+        if (!ml_dtype_is_index(iters[k].var->type) ||
+            !ml_dtype_is_index(iters[k].min->type) ||
             !ml_dtype_is_index(iters[k].extent->type) || ml_it_input(st, iters[k].var))
             return ml_it_fail(st, ML_ITER_FAIL_ITERATORS, iters[k].extent);
         ml_ItMark *m = ml_it_mark(st, ML_IT_INPUT);
@@ -214,8 +212,8 @@ static ml_ItMark *wrap(ml_ItState *st, ml_ItDigit g)
 }
 
 /* s (one digit g of scale c, and a base) divided by d >= 1, or its remainder. */
-static bool divide(ml_ItState *st, const ml_ItSum *s, ml_ItVal d, bool quotient, ml_ItSum *out,
-                   const ml_Expr *at)
+static bool divide(ml_ItState *st, const ml_ItSum *s, ml_ItVal d, bool quotient,
+                   ml_ItSum *out, const ml_Expr *at)
 {
     ml_ItDigit g = s->v[0];
     ml_ItVal c = g.scale, b = s->base;
@@ -356,8 +354,8 @@ bool ml_it_convert(ml_ItState *st, const ml_Expr *e, ml_ItVal coef, ml_ItSum *ac
     return !st->failed;
 }
 
-bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                  size_t n_iters, const ml_Expr *pred)
+bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                  const ml_Dom *iters, size_t n_iters, const ml_Expr *pred)
 {
     if (!ml_it_begin(st, indices, n, iters, n_iters))
         return false;
@@ -366,7 +364,7 @@ bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n, const
     st->n_sums = n;
     st->sums = n ? ML_ARRAY(st->cx, ml_ItSum, n) : NULL;
     for (size_t k = 0; k < n; k++) {
-        if (!ml_dtype_is_index(indices[k]->type) || indices[k]->size > SIZE_LIMIT)
+        if (!ml_dtype_is_index(indices[k]->type) || indices[k]->size > ML_IT_SIZE_LIMIT)
             return ml_it_fail(st, ML_ITER_FAIL_NORMALISE, indices[k]);
         if (!ml_it_convert(st, indices[k], ml_it_lit(1), &st->sums[k]) ||
             !ml_it_fuse(st, &st->sums[k], false, indices[k]))

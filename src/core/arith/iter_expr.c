@@ -111,9 +111,10 @@ static bool has_shifts(const ml_ItState *st)
     return st->constraints.n > 0;
 }
 
-void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                      size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool keep_unit,
-                      bool non_trivial, const ml_Expr **out)
+void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
+                      const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
+                      ml_IterLevel level, bool keep_unit, bool non_trivial,
+                      const ml_Expr **out)
 {
     ml_ItState st = {.ar = ar, .level = level, .keep_unit = keep_unit};
     bool ok = ml_it_detect(&st, indices, n, iters, n_iters, pred);
@@ -133,7 +134,9 @@ void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n, con
         }
         if (st.failed) /* a value did not fit */
             ok = false;
-        out[k] = !ok || (non_trivial && old->kind == ML_EXPR_VAR && ml_is_const_int(e)) ? old : e;
+        out[k] = !ok || (non_trivial && old->kind == ML_EXPR_VAR && ml_is_const_int(e))
+                     ? old
+                     : e;
     }
     if (!ok)
         for (size_t k = 0; k < n; k++)
@@ -155,7 +158,8 @@ static void add_summands(ml_ItState *st, const ml_Expr *e, ml_ItVal coef, ml_ItS
     ml_ItSum s = *acc;
     s.v = ML_ARRAY(st->cx, ml_ItDigit, acc->n + 1);
     s.cap = acc->n + 1;
-    memcpy(s.v, acc->v, acc->n * sizeof *s.v);
+    if (acc->n)
+        memcpy(s.v, acc->v, acc->n * sizeof *s.v);
     if (st->failed)
         return;
     if (ml_it_convert(st, e, coef, &s)) {
@@ -198,7 +202,8 @@ bool ml_iter_normalize(ml_Arith *ar, const ml_Expr *e, const ml_Dom *iters, size
     ml_ItState st = {.ar = ar, .level = ML_NO_CHECK};
     ml_ItSum s = {0};
 
-    if (!ml_dtype_is_index(e->type) || !ml_it_begin(&st, &e, 1, iters, n_iters))
+    if (!ml_dtype_is_index(e->type) || e->size > ML_IT_SIZE_LIMIT ||
+        !ml_it_begin(&st, &e, 1, iters, n_iters))
         return false;
     add_summands(&st, e, ml_it_lit(1), &s);
     ml_it_combine(&st, &s);

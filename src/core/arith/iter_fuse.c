@@ -123,8 +123,7 @@ static void consume(Fuse *f, ml_ItDigit *cur)
         if (!best)
             return;
         memcpy(f->used, best_used, f->n * sizeof *used);
-        f->sum->base =
-            ml_it_add(st, f->sum->base, ml_it_mul(st, best->lo, cur->scale));
+        f->sum->base = ml_it_add(st, f->sum->base, ml_it_mul(st, best->lo, cur->scale));
         *cur = ml_it_whole(best, cur->scale);
         if (ml_it_is_unit(cur))
             best->at_unit = true;
@@ -219,7 +218,8 @@ static bool same_sum(ml_ItState *st, const ml_ItSum *a, const ml_ItSum *b)
 static ml_ItMark *fused(ml_ItState *st, ml_ItSum list, ml_ItVal extent)
 {
     for (size_t k = st->n_inputs; k < st->marks.n; k++)
-        if (st->marks.v[k]->kind == ML_IT_FUSED && same_sum(st, &st->marks.v[k]->sum, &list))
+        if (st->marks.v[k]->kind == ML_IT_FUSED &&
+            same_sum(st, &st->marks.v[k]->sum, &list))
             return st->marks.v[k];
     ml_ItMark *m = ml_it_mark(st, ML_IT_FUSED);
     m->sum = list;

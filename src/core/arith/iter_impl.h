@@ -10,6 +10,10 @@
 
 #include "core/arith/iter_map.h"
 
+/* An expression larger than this (as a tree) is not looked at: sharing could make it
+ * endless. */
+#define ML_IT_SIZE_LIMIT 50000
+
 /* A literal (e NULL) or a simplified expression that is none. */
 typedef struct ml_ItVal {
     const ml_Expr *e;
@@ -18,7 +22,8 @@ typedef struct ml_ItVal {
 
 typedef struct ml_ItMark ml_ItMark;
 
-/* floormod(floordiv(mark + off, low), ext) * scale; open: no remainder, ext is the extent. */
+/* floormod(floordiv(mark + off, low), ext) * scale; open: no remainder, ext is the extent.
+ */
 typedef struct ml_ItDigit {
     ml_ItMark *mark;
     ml_ItVal off, low, ext, scale;
@@ -50,8 +55,8 @@ struct ml_ItMark {
     const ml_Var *var; /* input: the iterator and its minimum (after narrowing) */
     ml_ItVal min;
     ml_ItVal extent;
-    ml_ItSum sum; /* all others; scales relative, innermost 1 */
-    ml_ItVal lo;  /* constraint: what it subtracts */
+    ml_ItSum sum;        /* all others; scales relative, innermost 1 */
+    ml_ItVal lo;         /* constraint: what it subtracts */
     bool cut_lo, cut_hi; /* constraint: which side of the natural range is cut */
     bool at_unit;        /* constraint: consumed as a digit of extent 1 */
     /* of the check in progress */
@@ -63,11 +68,11 @@ struct ml_ItMark {
 
 /* One conjunct of the predicate: lhs - rhs `op` 0. */
 typedef struct ml_ItConj {
-    const ml_Expr *e;     /* the comparison */
-    bool narrows;         /* a lone iterator: its range has been narrowed */
-    bool redundant;       /* changes nothing */
-    bool foreign;         /* mentions no iterator */
-    bool upper;           /* bounds the digits from above */
+    const ml_Expr *e; /* the comparison */
+    bool narrows;     /* a lone iterator: its range has been narrowed */
+    bool redundant;   /* changes nothing */
+    bool foreign;     /* mentions no iterator */
+    bool upper;       /* bounds the digits from above */
     uint32_t group;
 } ml_ItConj;
 
@@ -139,11 +144,11 @@ ml_ItMark *ml_it_mark(ml_ItState *st, ml_ItMarkKind kind);
 /* Adds e * coef to acc. */
 bool ml_it_convert(ml_ItState *st, const ml_Expr *e, ml_ItVal coef, ml_ItSum *acc);
 /* The iterators' marks; fills in st->t, bloom, n_inputs. */
-bool ml_it_begin(ml_ItState *st, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                 size_t n_iters);
+bool ml_it_begin(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                 const ml_Dom *iters, size_t n_iters);
 /* Whole detection; st->ar, level and keep_unit are set. The result is st->sums. */
-bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                  size_t n_iters, const ml_Expr *pred);
+bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                  const ml_Dom *iters, size_t n_iters, const ml_Expr *pred);
 /* Whether e mentions an input iterator. */
 bool ml_it_has_iter(const ml_ItState *st, const ml_Expr *e);
 ml_ItMark *ml_it_input(const ml_ItState *st, const ml_Var *v);

@@ -133,8 +133,8 @@ static bool push_sum(Inverse *iv, const ml_IterSum *s, const ml_Expr *v)
 
 /* Output points whose digits add up to a value outside of the mark. low: the sum of the
  * digits below the top one; all: of all of them. Split by tiles where that is simpler. */
-static void pad_mark(Inverse *iv, const ml_IterMark *m, const Known *top, const ml_Expr *low,
-                     const ml_Expr *all)
+static void pad_mark(Inverse *iv, const ml_IterMark *m, const Known *top,
+                     const ml_Expr *low, const ml_Expr *all)
 {
     ml_Ctx *cx = iv->cx;
     const ml_Expr *off = top->digit->offset, *l = top->digit->lower;
@@ -148,8 +148,7 @@ static void pad_mark(Inverse *iv, const ml_IterMark *m, const Known *top, const 
         if (off->as.i > 0)
             pad(iv, ml_and(cx, ml_eq(cx, top->value, zero), ml_lt(cx, low, off)));
         if (rest > 0) {
-            const ml_Expr *last =
-                ml_int(cx, l->type, ml_floordiv_i64(end->as.i, l->as.i));
+            const ml_Expr *last = ml_int(cx, l->type, ml_floordiv_i64(end->as.i, l->as.i));
             pad(iv, ml_and(cx, ml_eq(cx, top->value, last),
                            ml_ge(cx, low, ml_int(cx, l->type, rest))));
         }
@@ -165,7 +164,8 @@ static void pad_mark(Inverse *iv, const ml_IterMark *m, const Known *top, const 
 static const ml_Expr *total(Inverse *iv, Node *n)
 {
     ml_Ctx *cx = iv->cx;
-    const ml_Expr *expected = ml_int(cx, n->mark->extent->type, 1), *low = NULL, *all = NULL;
+    const ml_Expr *expected = ml_int(cx, n->mark->extent->type, 1), *low = NULL,
+                  *all = NULL;
     const Known *last = NULL;
     size_t left = 0;
 

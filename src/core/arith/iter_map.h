@@ -5,6 +5,8 @@
 
 #include "core/arith/region.h"
 
+/* With symbolic ranges what a level promises is promised for all sizes that leave the domain
+ * (under the predicate) not empty. */
 typedef enum ml_IterLevel { ML_BIJECTIVE, ML_SURJECTIVE, ML_NO_CHECK } ml_IterLevel;
 
 /* Why detection failed (4.1). */
@@ -78,7 +80,8 @@ bool ml_iter_normalize(ml_Arith *ar, const ml_Expr *e, const ml_Dom *iters, size
 bool ml_iter_inverse(ml_Arith *ar, const ml_IterMap *m, const ml_Expr *const *outputs,
                      ml_Map *inverse);
 
-/* Subspace division (4.8): binding = outer * inner_extent + inner. */
+/* Subspace division (4.8): binding = outer * inner_extent + inner. min and extent are NULL
+ * when the trivial fallback knows no bounds of a binding that is no affine sum. */
 typedef struct ml_IterPart {
     const ml_Expr *value, *min, *extent;
 } ml_IterPart;

@@ -53,7 +53,8 @@ static bool lone(ml_ItState *st, const ml_Expr *e, int sign, Lone *l)
         return true;
     }
     case ML_EXPR_ADD: return lone(st, e->args[0], sign, l) && lone(st, e->args[1], sign, l);
-    case ML_EXPR_SUB: return lone(st, e->args[0], sign, l) && lone(st, e->args[1], -sign, l);
+    case ML_EXPR_SUB:
+        return lone(st, e->args[0], sign, l) && lone(st, e->args[1], -sign, l);
     }
     return false;
 }
@@ -106,8 +107,8 @@ static ml_ItVal extreme(ml_ItState *st, ml_ItVal a, ml_ItVal b, bool greater)
     if (ml_it_le(st, b, a))
         return greater ? a : b;
     const ml_Expr *x = ml_it_expr(st, a), *y = ml_it_expr(st, b);
-    return ml_it_val(st, ml_simplify(st->ar, greater ? ml_max(st->cx, x, y)
-                                                     : ml_min(st->cx, x, y)));
+    return ml_it_val(
+        st, ml_simplify(st->ar, greater ? ml_max(st->cx, x, y) : ml_min(st->cx, x, y)));
 }
 
 /* lhs - rhs as a sum of non-unit digits. */
@@ -115,7 +116,8 @@ static bool difference(ml_ItState *st, const ml_Expr *lhs, const ml_Expr *rhs, m
 {
     size_t n = 0;
 
-    if (!ml_it_convert(st, lhs, ml_it_lit(1), s) || !ml_it_convert(st, rhs, ml_it_lit(-1), s)) {
+    if (!ml_it_convert(st, lhs, ml_it_lit(1), s) ||
+        !ml_it_convert(st, rhs, ml_it_lit(-1), s)) {
         st->fail = ML_ITER_FAIL_CONSTRAINTS;
         return false;
     }
@@ -166,9 +168,15 @@ static bool constant_conj(ml_ItState *st, ml_ItConj *c, ml_ItVal base)
     bool holds, fails;
 
     switch ((int)c->e->kind) {
-    case ML_EXPR_LT: holds = ml_it_lt(st, base, zero), fails = ml_it_le(st, zero, base); break;
-    case ML_EXPR_LE: holds = ml_it_le(st, base, zero), fails = ml_it_lt(st, zero, base); break;
-    case ML_EXPR_GT: holds = ml_it_lt(st, zero, base), fails = ml_it_le(st, base, zero); break;
+    case ML_EXPR_LT:
+        holds = ml_it_lt(st, base, zero), fails = ml_it_le(st, zero, base);
+        break;
+    case ML_EXPR_LE:
+        holds = ml_it_le(st, base, zero), fails = ml_it_lt(st, zero, base);
+        break;
+    case ML_EXPR_GT:
+        holds = ml_it_lt(st, zero, base), fails = ml_it_le(st, base, zero);
+        break;
     default: holds = ml_it_le(st, zero, base), fails = ml_it_lt(st, base, zero); break;
     }
     if (fails)
@@ -276,7 +284,7 @@ static bool record(ml_ItState *st, ml_ItGroup *g, bool first)
 
 bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
 {
-    if (pred->size > 50000)
+    if (pred->size > ML_IT_SIZE_LIMIT)
         return ml_it_fail(st, ML_ITER_FAIL_PREDICATE, pred);
     if (!flatten(st, pred))
         return false;

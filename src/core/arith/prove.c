@@ -79,7 +79,7 @@ static bool known_unequal(ml_Arith *ar, const ml_Sum *s)
     return false;
 }
 
-ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s)
+static ml_Cmp compare_plainly(ml_Arith *ar, ml_Sum *s)
 {
     if (s->n == 0)
         return s->base == 0 ? ML_CMP_EQ : s->base < 0 ? ML_CMP_LT : ML_CMP_GT;
@@ -96,6 +96,75 @@ ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s)
     if (b.lo == 0)
         return ne ? ML_CMP_GT : ML_CMP_GE;
     return ne ? ML_CMP_NE : ML_CMP_UNKNOWN;
+}
+
+/* A factor of the product e that is a sum, or NULL; *rest the other factors' product. */
+static const ml_Expr *sum_factor(ml_Arith *ar, const ml_Expr *e, const ml_Expr **rest)
+{
+    if (e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB)
+        return e;
+    for (int side = 0; e->kind == ML_EXPR_MUL && side < 2; side++) {
+        const ml_Expr *in = NULL, *f = sum_factor(ar, e->args[side], &in),
+                      *o = e->args[1 - side];
+        if (!f)
+            continue;
+        *rest = in ? ml_try_binary(ar, ML_EXPR_MUL, in, o) : o;
+        return *rest ? f : NULL;
+    }
+    return NULL;
+}
+
+/* s with products of sums multiplied out, for comparing only; false: there is none. */
+static bool multiplied_out(ml_Arith *ar, const ml_Sum *s, ml_Sum *out)
+{
+    bool any = false;
+
+    ml_sum_init(out, s->type);
+    out->base = s->base;
+    for (uint32_t k = 0; k < s->n; k++) {
+        const ml_Term *t = &s->t[k];
+        const ml_Expr *rest = NULL, *f = NULL;
+        ml_Sum in;
+
+        if (t->lower == 1 && t->upper == ML_NO_UPPER && t->index->kind == ML_EXPR_MUL &&
+            t->index->size < 64 && out->n < 64)
+            f = sum_factor(ar, t->index, &rest);
+        if (!f) {
+            if (!ml_sum_add_term(ar, out, t))
+                return false;
+            continue;
+        }
+        any = true;
+        ml_sum_init(&in, s->type);
+        if (!ml_sum_add_expr(ar, &in, f, 1))
+            return false;
+        for (uint32_t j = 0; j < in.n; j++) {
+            int64_t scale;
+            const ml_Expr *e = ml_term_emit(ar, &in.t[j]);
+            e = ml_try_binary(ar, ML_EXPR_MUL, e, rest);
+            if (!e || __builtin_mul_overflow(t->scale, in.t[j].scale, &scale) ||
+                !ml_sum_add_expr(ar, out, e, scale))
+                return false;
+        }
+        int64_t scale;
+        if (__builtin_mul_overflow(t->scale, in.base, &scale) ||
+            (scale != 0 && !ml_sum_add_expr(ar, out, rest, scale)))
+            return false;
+    }
+    return any;
+}
+
+ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s)
+{
+    ml_Cmp c = compare_plainly(ar, s);
+    ml_Sum a, b;
+
+    if (c != ML_CMP_UNKNOWN || !multiplied_out(ar, s, &a))
+        return c;
+    /* nested products take another round */
+    if (multiplied_out(ar, &a, &b))
+        return ml_sum_recombine(ar, &b) ? compare_plainly(ar, &b) : c;
+    return ml_sum_recombine(ar, &a) ? compare_plainly(ar, &a) : c;
 }
 
 ml_Cmp ml_compare(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
@@ -224,7 +293,8 @@ static bool interval_nonneg(ml_Arith *ar, const ml_Expr *d)
     ml_Interval in = ml_relax(ar, ml_simplify(ar, d), dom.v, dom.n);
     if (in.nothing || !in.min)
         return false;
-    return ml_arith_bound(ar, in.min).lo >= 0 || ml_arith_bound(ar, ml_simplify(ar, in.min)).lo >= 0;
+    return ml_arith_bound(ar, in.min).lo >= 0 ||
+           ml_arith_bound(ar, ml_simplify(ar, in.min)).lo >= 0;
 }
 
 static bool symbolic(ml_Arith *ar, const ml_Expr *p)
@@ -257,5 +327,6 @@ bool ml_prove_symbolic(ml_Arith *ar, const ml_Expr *p)
         return true;
     while (ml_is_op(p, ML_OP_LIKELY))
         p = p->args[0];
-    return p->n_args == 2 && ml_dtype_is_bool(p->type) && p->type.lanes == 1 && symbolic(ar, p);
+    return p->n_args == 2 && ml_dtype_is_bool(p->type) && p->type.lanes == 1 &&
+           symbolic(ar, p);
 }

@@ -18,7 +18,8 @@ static bool dimension(ml_ItState *st, const ml_ItSum *s, const ml_Expr *extent, 
                       ml_Interval *out)
 {
     ml_ItVal one = ml_it_lit(1), zero = ml_it_lit(0);
-    ml_ItVal ext = ml_it_val(st, ml_is_const_int(extent) ? extent : ml_simplify(st->ar, extent));
+    ml_ItVal ext =
+        ml_it_val(st, ml_is_const_int(extent) ? extent : ml_simplify(st->ar, extent));
     ml_ItVal lo = s->base, hi = ml_it_sub(st, ml_it_add(st, s->base, ext), one);
 
     if (!ext.e && ext.i <= 0) {
@@ -55,8 +56,8 @@ bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom 
     /* An extent may be a symbol of the outside: the claim is then per value of it. */
     for (size_t k = 0; k < n; k++) {
         mins[k] = box[k].min;
-        if (!ml_is_const_int(box[k].extent) &&
-            (mentions(box[k].extent, dom, n_dom) || !ml_dtype_is_index(box[k].extent->type)))
+        if (!ml_is_const_int(box[k].extent) && (mentions(box[k].extent, dom, n_dom) ||
+                                                !ml_dtype_is_index(box[k].extent->type)))
             return false;
     }
     if (!ml_it_detect(&st, mins, n, dom, n_dom, pred))

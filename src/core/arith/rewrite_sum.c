@@ -27,7 +27,8 @@ static const ml_Rule add_rules[] = {
     R(ADD(MUL(X, Y), MUL(X, Z)), MUL(ADD(Y, Z), X)),
     R(ADD(FDIV(ADD(FMOD(X, C1), Y), C1), FDIV(X, C1)), FDIV(ADD(X, Y), C1)),
     RR(ADD(FDIV(X, NUM(2)), FMOD(X, NUM(2))), FDIV(ADD(X, NUM(1)), NUM(2))),
-    RW(ADD(FMOD(ADD(X, C1), NUM(2)), FMOD(X, NUM(2))), NUM(1), EQ(FMOD(C1, NUM(2)), NUM(1))),
+    RW(ADD(FMOD(ADD(X, C1), NUM(2)), FMOD(X, NUM(2))), NUM(1),
+       EQ(FMOD(C1, NUM(2)), NUM(1))),
     R(ADD(SELECT(P, X, Y), SELECT(P, Z, W)), SELECT(P, ADD(X, Z), ADD(Y, W))),
 };
 RULESET(add, add_rules);

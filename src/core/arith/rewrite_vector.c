@@ -93,8 +93,8 @@ const ml_Expr *ml_rewrite_vector(ml_Arith *ar, const ml_Expr *e)
         if (is_ramp(a) && is_bcast(b))
             return ramp(ar, bin(ar, k, a->args[0], b->args[0]), a->args[1], lanes);
         if (is_bcast(a) && is_ramp(b))
-            return ramp(ar, bin(ar, k, a->args[0], b->args[0]), bin(ar, k, zero, b->args[1]),
-                        lanes);
+            return ramp(ar, bin(ar, k, a->args[0], b->args[0]),
+                        bin(ar, k, zero, b->args[1]), lanes);
         return NULL;
     }
     if (k == ML_EXPR_MUL && (is_ramp(a) || is_ramp(b)) && (is_bcast(a) || is_bcast(b))) {

@@ -14,8 +14,9 @@ typedef struct Goal {
 
 static bool commutes(unsigned op)
 {
-    return op == ML_EXPR_ADD || op == ML_EXPR_MUL || op == ML_EXPR_MIN || op == ML_EXPR_MAX ||
-           op == ML_EXPR_EQ || op == ML_EXPR_NE || op == ML_EXPR_AND || op == ML_EXPR_OR;
+    return op == ML_EXPR_ADD || op == ML_EXPR_MUL || op == ML_EXPR_MIN ||
+           op == ML_EXPR_MAX || op == ML_EXPR_EQ || op == ML_EXPR_NE || op == ML_EXPR_AND ||
+           op == ML_EXPR_OR;
 }
 
 static bool on_integers(unsigned op) /* its operands must be index integers */
@@ -136,10 +137,12 @@ static ml_Bound pat_bound(ml_Arith *ar, const ml_Pat *p, const ml_RuleMatch *m)
     if (p->op == ML_P_ANY)
         return ml_arith_bound(ar, m->slot[p->n]);
     if (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_MAX) {
-        if (p->op == ML_EXPR_FLOORMOD && p->a->op == ML_P_ANY && literal_of(p->b, m, &v) && v > 0)
+        if (p->op == ML_EXPR_FLOORMOD && p->a->op == ML_P_ANY && literal_of(p->b, m, &v) &&
+            v > 0)
             return ml_bound_floormod(ml_arith_bound(ar, m->slot[p->a->n]),
                                      ml_arith_modular(ar, m->slot[p->a->n]), v);
-        return ml_bound_binary((ml_ExprKind)p->op, pat_bound(ar, p->a, m), pat_bound(ar, p->b, m));
+        return ml_bound_binary((ml_ExprKind)p->op, pat_bound(ar, p->a, m),
+                               pat_bound(ar, p->b, m));
     }
     return ml_bound_all();
 }
@@ -176,10 +179,13 @@ static bool proved(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
         return false;
     c = ml_compare(ar, a, b);
     switch (c) {
-    case ML_CMP_EQ: return p->op == ML_EXPR_EQ || p->op == ML_EXPR_LE || p->op == ML_EXPR_GE;
-    case ML_CMP_LT: return p->op == ML_EXPR_LT || p->op == ML_EXPR_LE || p->op == ML_EXPR_NE;
+    case ML_CMP_EQ:
+        return p->op == ML_EXPR_EQ || p->op == ML_EXPR_LE || p->op == ML_EXPR_GE;
+    case ML_CMP_LT:
+        return p->op == ML_EXPR_LT || p->op == ML_EXPR_LE || p->op == ML_EXPR_NE;
     case ML_CMP_LE: return p->op == ML_EXPR_LE;
-    case ML_CMP_GT: return p->op == ML_EXPR_GT || p->op == ML_EXPR_GE || p->op == ML_EXPR_NE;
+    case ML_CMP_GT:
+        return p->op == ML_EXPR_GT || p->op == ML_EXPR_GE || p->op == ML_EXPR_NE;
     case ML_CMP_GE: return p->op == ML_EXPR_GE;
     case ML_CMP_NE: return p->op == ML_EXPR_NE;
     case ML_CMP_UNKNOWN: break;
@@ -220,6 +226,20 @@ bool ml_rule_holds(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
 
 /* ---- building */
 
+/* Whether a large literal may push the result out of the dtype, where perhaps nothing
+ * overflowed before. Small ones are allowed: most variables have no bound. */
+static bool brings_overflow(ml_Arith *ar, ml_ExprKind k, const ml_Expr *a, const ml_Expr *b)
+{
+    const ml_Expr *c = b->kind == ML_EXPR_INT ? b : a;
+
+    if (c->kind != ML_EXPR_INT || a->kind == b->kind ||
+        (c->as.i <= 65536 && c->as.i >= -65536))
+        return false;
+    ml_Bound r = ml_bound_binary(k, ml_arith_bound(ar, a), ml_arith_bound(ar, b));
+    ml_Bound in = ml_bound_dtype(a->type);
+    return r.lo < in.lo || r.hi > in.hi;
+}
+
 const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
 {
     int64_t v;
@@ -237,15 +257,20 @@ const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
         const ml_Expr *f = ml_rule_build(ar, p->c, m);
         return c && t && f ? ml_select(ar->cx, c, t, f) : NULL;
     }
-    if (p->op == ML_P_NUM || p->op == ML_P_GCD || (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_MAX)) {
+    if (p->op == ML_P_NUM || p->op == ML_P_GCD ||
+        (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_MAX)) {
         if (m->type.lanes != 1)
             return NULL;
         if (literal_of(p, m, &v))
             return ml_int_ok(m->type, v) ? ml_int(ar->cx, m->type, v) : NULL;
     }
-    if (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_OR)
-        return ml_try_binary(ar, (ml_ExprKind)p->op, ml_rule_build(ar, p->a, m),
-                             ml_rule_build(ar, p->b, m));
+    if (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_OR) {
+        const ml_Expr *a = ml_rule_build(ar, p->a, m), *b = ml_rule_build(ar, p->b, m);
+        if (!a || !b ||
+            (p->op <= ML_EXPR_MUL && brings_overflow(ar, (ml_ExprKind)p->op, a, b)))
+            return NULL;
+        return ml_try_binary(ar, (ml_ExprKind)p->op, a, b);
+    }
     return NULL;
 }
 

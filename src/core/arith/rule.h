@@ -94,7 +94,7 @@ const ml_Expr *ml_rule_apply(ml_Arith *ar, const ml_RuleSet *set, const ml_Expr 
 #define AND(p, q)   P2(ML_EXPR_AND, p, q)
 #define OR(p, q)    P2(ML_EXPR_OR, p, q)
 #define NOT(p)      P2(ML_EXPR_NOT, p, NULL)
-#define SELECT(p, q, r)                                                                        \
+#define SELECT(p, q, r)                                                                    \
     (&(const ml_Pat){.op = ML_EXPR_SELECT, .a = (p), .b = (q), .c = (r)})
 #define GCD(p, q)        P2(ML_P_GCD, p, q)
 #define PROVE(p)         P2(ML_P_PROVE, p, NULL)
@@ -105,10 +105,22 @@ const ml_Expr *ml_rule_apply(ml_Arith *ar, const ml_RuleSet *set, const ml_Expr 
 #define BOTH(p, q)       AND(p, q)
 #define ALL3(p, q, r)    AND(AND(p, q), r)
 #define ALL4(p, q, r, s) AND(AND(p, q), AND(r, s))
-#define R(p, q)          {.from = (p), .to = (q)}
-#define RW(p, q, w)      {.from = (p), .to = (q), .when = (w)}
-#define RR(p, q)         {.from = (p), .to = (q), .again = true}
-#define RRW(p, q, w)     {.from = (p), .to = (q), .when = (w), .again = true}
+#define R(p, q)                                                                            \
+    {                                                                                      \
+        .from = (p), .to = (q)                                                             \
+    }
+#define RW(p, q, w)                                                                        \
+    {                                                                                      \
+        .from = (p), .to = (q), .when = (w)                                                \
+    }
+#define RR(p, q)                                                                           \
+    {                                                                                      \
+        .from = (p), .to = (q), .again = true                                              \
+    }
+#define RRW(p, q, w)                                                                       \
+    {                                                                                      \
+        .from = (p), .to = (q), .when = (w), .again = true                                 \
+    }
 #define RULESET(nm, tab) const ml_RuleSet ml_rules_##nm = {#nm, tab, ML_COUNT(tab)}
 /* NOLINTEND(bugprone-macro-parentheses) */
 #endif

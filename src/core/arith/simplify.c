@@ -290,8 +290,8 @@ static const ml_Expr *negation(ml_Arith *ar, const ml_Expr *e)
 
     if (a->kind == ML_EXPR_AND || a->kind == ML_EXPR_OR) {
         const ml_Expr *x = ml_negate(ar, a->args[0]), *y = ml_negate(ar, a->args[1]);
-        return settle(ar, a->kind == ML_EXPR_AND ? ml_or(ar->cx, x, y) : ml_and(ar->cx, x, y),
-                      true);
+        return settle(
+            ar, a->kind == ML_EXPR_AND ? ml_or(ar->cx, x, y) : ml_and(ar->cx, x, y), true);
     }
     if (ml_is_op(a, ML_OP_LIKELY))
         return e;
@@ -300,20 +300,6 @@ static const ml_Expr *negation(ml_Arith *ar, const ml_Expr *e)
 }
 
 /* ---- the walk */
-
-/* Whether e may be evaluated anywhere: nothing in it can be out of bounds or divide by 0. */
-static bool harmless(const ml_Expr *e)
-{
-    if ((e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0)
-        return false;
-    if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD && ml_dtype_is_int(e->type) &&
-        e->args[1]->kind != ML_EXPR_INT)
-        return false;
-    for (uint16_t k = 0; k < e->n_args; k++)
-        if (!harmless(e->args[k]))
-            return false;
-    return true;
-}
 
 static const ml_Expr *choice(ml_Arith *ar, const ml_Expr *e)
 {
@@ -324,7 +310,8 @@ static const ml_Expr *choice(ml_Arith *ar, const ml_Expr *e)
         return rewrite(ar, e->args[ml_is_true(kids[0]) ? 1 : 2]);
     for (int arm = 1; arm <= 2; arm++) {
         ml_ArithMark m = ml_arith_save(ar);
-        if (kids[0]->type.lanes == 1)
+        /* an arm of select is evaluated also when it is not chosen */
+        if (kids[0]->type.lanes == 1 && (call || ml_harmless(e->args[arm])))
             ml_arith_assume(ar, arm == 1 ? kids[0] : ml_negate(ar, kids[0]));
         kids[arm] = rewrite(ar, e->args[arm]);
         ml_arith_restore(ar, m);
@@ -334,7 +321,7 @@ static const ml_Expr *choice(ml_Arith *ar, const ml_Expr *e)
     const ml_Expr *in = kids[1];
     if (call && ml_is_op(in, ML_OP_IF_THEN_ELSE) && in->args[2] == kids[2] &&
         (kids[2]->kind == ML_EXPR_INT || kids[2]->kind == ML_EXPR_FLOAT) &&
-        harmless(in->args[0]))
+        ml_harmless(in->args[0]))
         return ml_if_then_else(ar->cx, ml_and(ar->cx, kids[0], in->args[0]), in->args[1],
                                kids[2]);
     return ml_try_rebuild(ar, e, kids);
@@ -342,8 +329,8 @@ static const ml_Expr *choice(ml_Arith *ar, const ml_Expr *e)
 
 static const ml_Expr *node(ml_Arith *ar, const ml_Expr *e)
 {
-    if (commutative(e) && e->args[0]->kind == ML_EXPR_INT && e->args[1]->kind != ML_EXPR_INT &&
-        ml_is_index(e->args[0])) {
+    if (commutative(e) && e->args[0]->kind == ML_EXPR_INT &&
+        e->args[1]->kind != ML_EXPR_INT && ml_is_index(e->args[0])) {
         const ml_Expr *r = ml_try_binary(ar, (ml_ExprKind)e->kind, e->args[1], e->args[0]);
         e = r ? r : e;
         if (e->n_args != 2)
@@ -391,10 +378,22 @@ static const ml_Expr *rewrite_of(ml_Arith *ar, const ml_Expr *e)
     return e->n_args ? node(ar, e) : e;
 }
 
+/* Sums of variables times literals; rules have nothing to say about a canonical one. */
+static bool affine(const ml_Expr *e)
+{
+    if (e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB)
+        return affine(e->args[0]) && affine(e->args[1]);
+    if (e->kind == ML_EXPR_MUL)
+        return e->args[0]->kind == ML_EXPR_VAR && e->args[1]->kind == ML_EXPR_INT;
+    return e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT;
+}
+
 static const ml_Expr *rewrite(ml_Arith *ar, const ml_Expr *e)
 {
     if (e->n_args == 0)
         return ml_canon(ar, e); /* a variable may have a value */
+    if (ar->canonical && ml_is_index(e) && e->size < 64 && affine(e))
+        return e;
     ml_ArithMemo *m = ml_arith_memo(ar, e);
     if (m->r_at == ar->epoch)
         return m->rewritten;
@@ -410,22 +409,17 @@ static const ml_Expr *rewrite(ml_Arith *ar, const ml_Expr *e)
     return r;
 }
 
-const ml_Expr *ml_rewrite_once(ml_Arith *ar, const ml_Expr *e)
-{
-    ml_arith_enter(ar);
-    e = rewrite(ar, e);
-    ml_arith_leave(ar);
-    return e;
-}
-
 const ml_Expr *ml_rewrite(ml_Arith *ar, const ml_Expr *e)
 {
     const ml_Expr *r;
 
     ml_arith_enter(ar);
+    bool was = ar->canonical;
+    ar->canonical = false;
     r = rewrite(ar, e);
     if (r != e && r->n_args > 0)
         r = rewrite(ar, r);
+    ar->canonical = was;
     ml_arith_leave(ar);
     return r;
 }
@@ -440,9 +434,12 @@ const ml_Expr *ml_simplify(ml_Arith *ar, const ml_Expr *e)
     c = ml_canon(ar, e);
     r = c;
     if (c->n_args > 0) {
+        bool was = ar->canonical;
+        ar->canonical = true;
         r = rewrite(ar, c);
         if (r != c && r->n_args > 0)
             r = rewrite(ar, r);
+        ar->canonical = was;
         if (r != c && r->kind != ML_EXPR_INT)
             r = ml_canon(ar, r);
     }

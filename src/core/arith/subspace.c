@@ -106,8 +106,7 @@ static Half part_of(Divide *dv, const Half *half, const ml_ItDigit *d, ml_ItVal 
     m->extent = half->extent;
     part.mark = m;
     part.low = ml_it_div(st, d->low, low);
-    part.open =
-        d->open || ml_it_le(st, m->extent, ml_it_mul(st, part.low, d->ext));
+    part.open = d->open || ml_it_le(st, m->extent, ml_it_mul(st, part.low, d->ext));
     add(dv, &r, part, ml_it_lit(1));
     return r;
 }
@@ -140,7 +139,8 @@ static bool divide_part(Divide *dv, const ml_ItDigit *d, Pair *out)
             return false;
         width = ml_it_mul(st, width, v[k].ext);
     }
-    if (!ml_it_eq(st, width, m->extent) || (at == n && !ml_it_eq(st, whole.inner.extent, width)))
+    if (!ml_it_eq(st, width, m->extent) ||
+        (at == n && !ml_it_eq(st, whole.inner.extent, width)))
         return false;
     *out = (Pair){unit_half(), unit_half()};
     for (size_t k = 0; k < n; k++) {
@@ -215,7 +215,8 @@ static const ml_Expr *keep_side(Divide *dv, const ml_Expr *e, int side)
         const ml_Var *v = dv->iters[k].var;
         if (dv->is_unit[k] && (!side || dv->is_inner[k] != (side == INNER)) &&
             ml_expr_uses_var(e, v))
-            e = ml_expr_subst1(dv->st.cx, e, v, ml_cast(dv->st.cx, v->type, dv->iters[k].min));
+            e = ml_expr_subst1(dv->st.cx, e, v,
+                               ml_cast(dv->st.cx, v->type, dv->iters[k].min));
     }
     return e;
 }
@@ -254,7 +255,8 @@ static ml_IterPart part(Divide *dv, const Half *h, ml_ItVal min, ml_Dtype t)
 
     for (size_t k = 0; k < st->n_inputs; k++)
         shifted |= !ml_it_is(st->marks.v[k]->min, 0);
-    ml_IterPart p = {ml_it_sum_expr(st, &h->sum), ml_it_expr(st, min), ml_it_expr(st, h->extent)};
+    ml_IterPart p = {ml_it_sum_expr(st, &h->sum), ml_it_expr(st, min),
+                     ml_it_expr(st, h->extent)};
     if (shifted)
         p.value = ml_simplify(st->ar, p.value);
     if (!ml_dtype_eq(p.value->type, t)) {
@@ -265,8 +267,8 @@ static ml_IterPart part(Divide *dv, const Half *h, ml_ItVal min, ml_Dtype t)
     return p;
 }
 
-static bool divide(Divide *dv, const ml_Expr *const *bindings, size_t n, const ml_Expr *pred,
-                   ml_Division *out)
+static bool divide(Divide *dv, const ml_Expr *const *bindings, size_t n,
+                   const ml_Expr *pred, ml_Division *out)
 {
     ml_Ctx *cx = ml_arith_ctx(dv->st.ar);
 
@@ -332,8 +334,8 @@ static bool divide_trivially(Divide *dv, const ml_Expr *const *bindings, size_t 
 
 ml_Division ml_subspace_divide(ml_Arith *ar, const ml_Expr *const *bindings, size_t n,
                                const ml_Dom *iters, size_t n_iters,
-                               const ml_Var *const *inner, size_t n_inner, const ml_Expr *pred,
-                               ml_IterLevel level)
+                               const ml_Var *const *inner, size_t n_inner,
+                               const ml_Expr *pred, ml_IterLevel level)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
     ml_Division out = {.outer = ML_ARRAY(cx, ml_IterPart, n + 1),

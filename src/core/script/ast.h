@@ -18,10 +18,11 @@ typedef enum ml_NodeKind {
     ML_N_CONST,  /* op: ML_KW_TRUE, ML_KW_FALSE, ML_KW_NONE */
     ML_N_TUPLE,
     ML_N_LIST,
-    ML_N_DICT,   /* kids: key, value, key, value ... */
-    ML_N_ATTR,   /* kids[0] . sym */
-    ML_N_CALL,   /* kids[0] ( kids[1] ... ); keys[k]: keyword of kids[k] or NULL */
-    ML_N_SUB,    /* kids[0] [ kids[1] ... ]; big: the index was a tuple of one (trailing comma) */
+    ML_N_DICT, /* kids: key, value, key, value ... */
+    ML_N_ATTR, /* kids[0] . sym */
+    ML_N_CALL, /* kids[0] ( kids[1] ... ); keys[k]: keyword of kids[k] or NULL */
+    ML_N_SUB, /* kids[0] [ kids[1] ... ]; big: the index was a tuple of one (trailing comma)
+               */
     ML_N_SLICE,  /* kids[0..2], each may be NULL */
     ML_N_UNARY,  /* op kids[0] */
     ML_N_BIN,    /* kids[0] op kids[1], and / or too */
@@ -31,23 +32,23 @@ typedef enum ml_NodeKind {
     ML_N_STAR,   /* * kids[0] */
     /* statements */
     ML_N_EXPR_STMT,
-    ML_N_ASSIGN,   /* kids[0..n-1): targets of a chain, kids[n-1]: value */
-    ML_N_AUG,      /* kids[0] op= kids[1]; op is the binary operator */
-    ML_N_ANN,      /* kids[0] : kids[1] = kids[2]; kids[2] may be NULL */
-    ML_N_ASSERT,   /* kids[0], kids[1] */
-    ML_N_RETURN,   /* kids[0] may be NULL */
+    ML_N_ASSIGN, /* kids[0..n-1): targets of a chain, kids[n-1]: value */
+    ML_N_AUG,    /* kids[0] op= kids[1]; op is the binary operator */
+    ML_N_ANN,    /* kids[0] : kids[1] = kids[2]; kids[2] may be NULL */
+    ML_N_ASSERT, /* kids[0], kids[1] */
+    ML_N_RETURN, /* kids[0] may be NULL */
     ML_N_PASS,
     ML_N_BREAK,
     ML_N_CONTINUE,
-    ML_N_FOR,      /* kids[0] in kids[1]: body */
-    ML_N_WHILE,    /* kids[0]: body */
-    ML_N_IF,       /* kids[0]: body else other (may be NULL; elif: a suite of one IF) */
-    ML_N_WITH,     /* kids: item, target or NULL, item, target ...; body */
-    ML_N_FUNC,     /* sym; kids: decorators; params; ret or NULL; body */
-    ML_N_CLASS,    /* sym; kids: decorators; body */
-    ML_N_IMPORT,   /* from: kids[0] module (NAME or ATTR chain) or NULL, names below */
-    ML_N_SUITE,    /* kids: statements */
-    ML_N_BAD,      /* reported already */
+    ML_N_FOR,    /* kids[0] in kids[1]: body */
+    ML_N_WHILE,  /* kids[0]: body */
+    ML_N_IF,     /* kids[0]: body else other (may be NULL; elif: a suite of one IF) */
+    ML_N_WITH,   /* kids: item, target or NULL, item, target ...; body */
+    ML_N_FUNC,   /* sym; kids: decorators; params; ret or NULL; body */
+    ML_N_CLASS,  /* sym; kids: decorators; body */
+    ML_N_IMPORT, /* from: kids[0] module (NAME or ATTR chain) or NULL, names below */
+    ML_N_SUITE,  /* kids: statements */
+    ML_N_BAD,    /* reported already */
 } ml_NodeKind;
 
 typedef struct ml_Node ml_Node;
@@ -65,7 +66,8 @@ struct ml_Node {
     uint16_t depth;
     uint32_t n, n_keys;
     ml_Place at;
-    ml_Place name_at; /* of sym in ATTR, FUNC, CLASS; of the keyword in compound statements */
+    ml_Place
+        name_at; /* of sym in ATTR, FUNC, CLASS; of the keyword in compound statements */
     ml_Node **kids;
     ml_Sym **keys;
     ml_Place *key_at;

@@ -3,7 +3,8 @@
  *
  * Every expression gives an ml_Cv. A failed one gives a poison value, which silences what
  * follows from it. Names are resolved through the symbols themselves: each points to its
- * innermost definition, and a scope that ends puts back the outer ones. Source: script 4-10.
+ * innermost definition, and a scope that ends puts back the outer ones. Source: script
+ * 4-10.
  */
 #ifndef ML_CORE_SCRIPT_EVAL_H
 #define ML_CORE_SCRIPT_EVAL_H
@@ -14,28 +15,29 @@
 typedef enum ml_CvKind {
     ML_CV_POISON,
     ML_CV_NONE,
-    ML_CV_BOOL,    /* i */
-    ML_CV_INT,     /* i; big: the bits of a uint64 above INT64_MAX */
-    ML_CV_FLOAT,   /* f */
-    ML_CV_STRING,  /* s */
-    ML_CV_TUPLE,   /* list, n */
+    ML_CV_BOOL,   /* i */
+    ML_CV_INT,    /* i; big: the bits of a uint64 above INT64_MAX */
+    ML_CV_FLOAT,  /* f */
+    ML_CV_STRING, /* s */
+    ML_CV_TUPLE,  /* list, n */
     ML_CV_LIST,
-    ML_CV_DICT,    /* list: key, value, ...; n: both */
-    ML_CV_SLICE,   /* list[3], absent parts are NONE */
-    ML_CV_DTYPE,   /* dt; elem, scope of a handle */
-    ML_CV_FRESH,   /* a variable that waits for its name: dt, elem, scope, hint s, big: size */
-    ML_CV_EXPR,    /* e */
-    ML_CV_BUFFER,  /* b */
-    ML_CV_CELL,    /* b: a scalar cell, read as b[0] */
-    ML_CV_SPEC,    /* spec: T.Buffer(...) not yet given a name */
-    ML_CV_LOOP,    /* loop: a loop header */
-    ML_CV_BLOCK,   /* s: T.block(name) */
-    ML_CV_INIT,    /* T.init() */
-    ML_CV_SCOPE,   /* done by the call; only a `with` may hold it. list[0]: the value of as */
-    ML_CV_DONE,    /* a statement that has been done; no value */
-    ML_CV_LET,     /* T.let, T.let[t]: dt, big: with a type */
-    ML_CV_ARRAY,   /* T.float32[4]: dt, list: shape */
-    ML_CV_META,    /* list[0]: T.meta_var(v) */
+    ML_CV_DICT,   /* list: key, value, ...; n: both */
+    ML_CV_SLICE,  /* list[3], absent parts are NONE */
+    ML_CV_DTYPE,  /* dt; elem, scope of a handle */
+    ML_CV_FRESH,  /* a variable that waits for its name: dt, elem, scope, hint s, big: size
+                   */
+    ML_CV_EXPR,   /* e */
+    ML_CV_BUFFER, /* b */
+    ML_CV_CELL,   /* b: a scalar cell, read as b[0] */
+    ML_CV_SPEC,   /* spec: T.Buffer(...) not yet given a name */
+    ML_CV_LOOP,   /* loop: a loop header */
+    ML_CV_BLOCK,  /* s: T.block(name) */
+    ML_CV_INIT,   /* T.init() */
+    ML_CV_SCOPE, /* done by the call; only a `with` may hold it. list[0]: the value of as */
+    ML_CV_DONE,  /* a statement that has been done; no value */
+    ML_CV_LET,   /* T.let, T.let[t]: dt, big: with a type */
+    ML_CV_ARRAY, /* T.float32[4]: dt, list: shape */
+    ML_CV_META,  /* list[0]: T.meta_var(v) */
     ML_CV_CALLEE,  /* fn: a function of the module */
     ML_CV_LAMBDA,  /* node */
     ML_CV_REDUCER, /* reducer */
@@ -49,8 +51,8 @@ typedef enum ml_CvKind {
 } ml_CvKind;
 
 typedef enum ml_Namespace {
-    ML_NS_T,      /* tir, tirx */
-    ML_NS_I,      /* tvm.script.ir */
+    ML_NS_T, /* tir, tirx */
+    ML_NS_I, /* tvm.script.ir */
     ML_NS_TVM,
     ML_NS_SCRIPT, /* tvm.script */
     ML_NS_AXIS,   /* T.axis */
@@ -83,8 +85,8 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
     ml_Buffer b;
     const ml_Expr *data;
     const char **stride_names; /* per stride: a variable to make, or NULL */
-    bool has_dtype, has_shape, has_offset, has_factor, has_strides, has_scope, has_align, is_auto;
-    ml_Cv shape; /* as given */
+    bool has_dtype, has_shape, has_offset, has_factor, has_strides, has_scope, has_align,
+        is_auto;
     const ml_Value *annotations;
     ml_Place at;
 } ml_Spec;
@@ -126,8 +128,8 @@ struct ml_Binding {
     ml_Cv val;
     ml_Place at;
     uint32_t scope, func;
-    bool loop;               /* a loop variable; val is EXPR (or a TUPLE of them) */
-    struct ml_BlockB *blk;   /* innermost block when it was defined */
+    bool loop;             /* a loop variable; val is EXPR (or a TUPLE of them) */
+    struct ml_BlockB *blk; /* innermost block when it was defined */
 };
 
 /* A loop in force: remap reads its range. */
@@ -199,8 +201,8 @@ typedef struct ml_FuncB { /* the function at hand */
     ML_VEC(const ml_Value *) thread_extents;
     ML_VEC(const char *) attr_keys;
     ML_VEC(const ml_Value *) attr_values;
-    ml_Map *notes;  /* block tag -> ml_BlockNote */
-    ml_Map *places; /* variable uid -> ml_Place where it was defined */
+    ml_Map *notes;   /* block tag -> ml_BlockNote */
+    ml_Map *places;  /* variable uid -> ml_Place where it was defined */
     ml_Map *matched; /* handle parameter uid -> const ml_Buffer * */
     uint32_t id;
 } ml_FuncB;
@@ -251,7 +253,7 @@ bool ml_cv_is_plain(ml_Cv v); /* bool, int, float, string */
 const char *ml_cv_describe(ml_Eval *ev, ml_Cv v);
 
 /* Reports and gives poison. */
-#define ml_ev_fail(ev, code, at, ...)                                                          \
+#define ml_ev_fail(ev, code, at, ...)                                                      \
     ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), ml_cv_poison())
 
 /* ---- names (eval_value.c) */
@@ -288,8 +290,9 @@ bool ml_ev_promote(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b);
 const ml_Expr *ml_ev_difference(ml_Eval *ev, const ml_Expr *a, const ml_Expr *b);
 const ml_Expr *ml_ev_cast(ml_Eval *ev, ml_Dtype t, const ml_Expr *e, ml_Place at);
 bool ml_ev_too_deep(ml_Eval *ev, const ml_Expr *e, ml_Place at);
-ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t n, ml_Place at);
-const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at); /* of attributes */
+ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t n,
+                  ml_Place at);
+const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at);  /* of attributes */
 bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out); /* a string or object */
 
 /* ---- subscripts (eval_index.c) */
@@ -345,6 +348,9 @@ extern const ml_Builtin ml_ev_block_table[];
 extern const ml_Builtin ml_ev_axis_table[];
 extern const ml_Builtin ml_ev_stmt_table[];
 
+ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *lambda, ml_Dtype index,
+                             ml_Place at);
+
 /* ---- buffers (eval_buffer.c, eval_member.c) */
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
@@ -352,7 +358,7 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
 /* T.Buffer[...] of an annotation. */
 ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name); /* a Decl, or an Alloc */
-ml_Cv ml_ev_attribute(ml_Eval *ev, const ml_Node *nd); /* A.data, T.grid ... */
+ml_Cv ml_ev_attribute(ml_Eval *ev, const ml_Node *nd);          /* A.data, T.grid ... */
 ml_Cv ml_ev_method(ml_Eval *ev, ml_Str name, ml_Args *a);
 
 /* ---- statements (eval_stmt.c, eval_loop.c, eval_block.c) */
@@ -361,6 +367,13 @@ void ml_ev_emit(ml_Eval *ev, const ml_Stmt *s, ml_Place at);
 void ml_ev_wrap(ml_Eval *ev, const ml_Attr *attr, ml_Place at);
 ml_Frame *ml_ev_open(ml_Eval *ev, ml_FrameKind kind, ml_Place at);
 const ml_Stmt *ml_ev_close(ml_Eval *ev); /* the list as one statement */
+void ml_ev_assignment(ml_Eval *ev, const ml_Node *nd);
+void ml_ev_annotated(ml_Eval *ev, const ml_Node *nd);
+void ml_ev_augmented(ml_Eval *ev, const ml_Node *nd);
+void ml_ev_poison_targets(ml_Eval *ev, const ml_Node *target);
+void ml_ev_assert(ml_Eval *ev, ml_Cv c, ml_Place c_at, ml_Cv msg, ml_Place msg_at,
+                  ml_Place at);
+void ml_ev_return(ml_Eval *ev, const ml_Expr *e, ml_Place at);
 void ml_ev_for(ml_Eval *ev, const ml_Node *nd);
 void ml_ev_with_block(ml_Eval *ev, const ml_Node *nd, ml_Cv header);
 void ml_ev_with_init(ml_Eval *ev, const ml_Node *nd, ml_Place at);

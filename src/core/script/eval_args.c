@@ -29,8 +29,8 @@ bool ml_ev_no_more(ml_Eval *ev, ml_Args *a, size_t max_pos)
     }
     for (size_t k = a->n_pos; k < a->n; k++)
         if (!a->v[k].used) {
-            ml_report(ev->rep, ML_E_E412, a->v[k].key_at, "%s has no argument `%.*s`", a->name,
-                      (int)a->v[k].key->name.n, a->v[k].key->name.p);
+            ml_report(ev->rep, ML_E_E412, a->v[k].key_at, "%s has no argument `%.*s`",
+                      a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
             return false;
         }
     return true;
@@ -50,7 +50,8 @@ bool ml_ev_slots(ml_Eval *ev, ml_Args *a, const char *const *names, ml_Arg **out
             continue;
         if (n_pos < a->n_pos) {
             if (key) {
-                ml_report(ev->rep, ML_E_E412, key->key_at, "%s got `%s` twice", a->name, name);
+                ml_report(ev->rep, ML_E_E412, key->key_at, "%s got `%s` twice", a->name,
+                          name);
                 return false;
             }
             out[n] = &a->v[n_pos];
@@ -63,7 +64,8 @@ bool ml_ev_slots(ml_Eval *ev, ml_Args *a, const char *const *names, ml_Arg **out
 bool ml_ev_need(ml_Eval *ev, ml_Args *a, ml_Arg *slot, const char *name)
 {
     if (!slot)
-        ml_report(ev->rep, ML_E_E414, a->call->at, "%s needs the argument `%s`", a->name, name);
+        ml_report(ev->rep, ML_E_E414, a->call->at, "%s needs the argument `%s`", a->name,
+                  name);
     return slot != NULL;
 }
 
@@ -78,8 +80,8 @@ bool ml_ev_arg_string(ml_Eval *ev, ml_Args *a, ml_Arg *arg, const char *what, ml
         return true;
     }
     if (v.kind != ML_CV_POISON)
-        ml_report(ev->rep, ML_E_E415, arg->at, "%s: %s must be a string, got %s", a->name, what,
-                  ml_cv_describe(ev, v));
+        ml_report(ev->rep, ML_E_E415, arg->at, "%s: %s must be a string, got %s", a->name,
+                  what, ml_cv_describe(ev, v));
     return false;
 }
 
@@ -106,7 +108,8 @@ static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, ml_Args *out)
 
     for (size_t k = 1; k < nd->n; k++) {
         const ml_Node *sub = nd->kids[k];
-        ml_Arg a = {.node = sub, .key = nd->keys[k], .at = sub->at, .key_at = nd->key_at[k]};
+        ml_Arg a = {
+            .node = sub, .key = nd->keys[k], .at = sub->at, .key_at = nd->key_at[k]};
 
         a.v = ml_cv(ML_CV_NONE);
         if (sub->kind == ML_N_STAR) {
@@ -131,8 +134,9 @@ static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, ml_Args *out)
         if (a.key) {
             for (size_t j = 1; j < k; j++)
                 if (nd->keys[j] == a.key) {
-                    ml_report(ev->rep, ML_E_E412, a.key_at, "argument `%.*s` is given twice",
-                              (int)a.key->name.n, a.key->name.p);
+                    ml_report(ev->rep, ML_E_E412, a.key_at,
+                              "argument `%.*s` is given twice", (int)a.key->name.n,
+                              a.key->name.p);
                     ok = false;
                 }
         }
@@ -152,11 +156,21 @@ static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, ml_Args *out)
 
 static const char *callee_text(ml_Eval *ev, const ml_Node *fn)
 {
+    const char *base;
+    size_t n;
+    char *z;
+
     if (fn->kind == ML_N_NAME)
-        return ml_strdup(ev->cx, fn->as.sym->name);
-    if (fn->kind == ML_N_ATTR)
-        return ml_format(ev->cx, "%s.%s", callee_text(ev, fn->kids[0]), fn->as.sym->name.p);
-    return "this";
+        return fn->as.sym->name.p;
+    if (fn->kind != ML_N_ATTR)
+        return "this";
+    base = callee_text(ev, fn->kids[0]);
+    n = strlen(base);
+    z = ml_alloc(ev->sc, n + fn->as.sym->name.n + 2);
+    memcpy(z, base, n);
+    z[n] = '.';
+    memcpy(z + n + 1, fn->as.sym->name.p, fn->as.sym->name.n + 1);
+    return z;
 }
 
 static ml_Cv call_function(ml_Eval *ev, const ml_Callee *f, ml_Args *a)
@@ -174,8 +188,42 @@ static ml_Cv call_function(ml_Eval *ev, const ml_Callee *f, ml_Args *a)
             return ml_cv_poison();
     }
     return ml_cv_expr(ml_call(
-        ev->cx, f->ret, ml_op_intern(ev->cx, ml_str(ml_format(ev->cx, "@%s", f->name))), args,
-        a->n));
+        ev->cx, f->ret, ml_op_intern(ev->cx, ml_str(ml_format(ev->cx, "@%s", f->name))),
+        args, a->n));
+}
+
+/* Whether the function works on the body of a function: it emits, or looks at blocks. */
+static bool needs_body(const ml_Builtin *f)
+{
+    static const ml_Builtin *const TABLES[] = {ml_ev_stmt_table, ml_ev_block_table,
+                                               ml_ev_axis_table};
+
+    for (size_t t = 0; t < ML_COUNT(TABLES); t++)
+        for (const ml_Builtin *b = TABLES[t]; b->name; b++)
+            if (b == f)
+                return true;
+    return false;
+}
+
+/* with T.let(x, e): binds the existing variable x. */
+static ml_Cv let_existing(ml_Eval *ev, ml_Args *a)
+{
+    const ml_Expr *e;
+    ml_Cv v;
+
+    if (a->n_pos != 2 || !ml_ev_no_more(ev, a, 2))
+        return ml_ev_fail(ev, E414, a->call->at, "T.let takes a variable and a value");
+    v = a->v[0].v;
+    if (!ev->frame || v.kind != ML_CV_EXPR || v.as.e->kind != ML_EXPR_VAR)
+        return ml_ev_fail(ev, E415, a->v[0].at, "T.let binds a variable");
+    if (!(e = ml_ev_to_expr(ev, a->v[1].v, a->v[1].at)))
+        return ml_cv_poison();
+    if (!ml_dtype_eq(e->type, v.as.e->type))
+        return ml_ev_fail(ev, E515, a->v[1].at, "the variable is %s, its value %s",
+                          ml_dtype_name(ev->cx, v.as.e->type),
+                          ml_cv_describe(ev, a->v[1].v));
+    ml_ev_emit(ev, ml_bind(ev->cx, v.as.e->as.var, e), a->call->at);
+    return ml_cv_list(ev, ML_CV_SCOPE, &v, 1);
 }
 
 ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
@@ -195,12 +243,12 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
     switch (fn.kind) {
     case ML_CV_FN:
         a.fn = fn.as.builtin;
+        if (!ev->frame && needs_body(a.fn))
+            return ml_ev_fail(ev, E602, nd->at, "%s must be inside a function", a.name);
         return a.fn->run(ev, &a);
     case ML_CV_DTYPE: return ml_ev_dtype_call(ev, fn, &a);
     case ML_CV_PYFN: return ml_ev_python_call(ev, (int)fn.as.i, &a);
-    case ML_CV_METHOD:
-        a.self = fn.self;
-        return ml_ev_method(ev, fn.as.s, &a);
+    case ML_CV_METHOD: a.self = fn.self; return ml_ev_method(ev, fn.as.s, &a);
     case ML_CV_CALLEE: return call_function(ev, fn.as.fn, &a);
     case ML_CV_LAMBDA:
         if (!ml_ev_no_more(ev, &a, SIZE_MAX))
@@ -209,7 +257,9 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
         for (size_t k = 0; k < a.n; k++)
             vals[k] = a.v[k].v;
         return ml_ev_apply(ev, fn.as.node, vals, a.n, nd->at);
+    case ML_CV_LET: return let_existing(ev, &a);
     default: break;
     }
-    return ml_ev_fail(ev, E401, nd->kids[0]->at, "%s cannot be called", ml_cv_describe(ev, fn));
+    return ml_ev_fail(ev, E401, nd->kids[0]->at, "%s cannot be called",
+                      ml_cv_describe(ev, fn));
 }

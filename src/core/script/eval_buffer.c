@@ -4,14 +4,16 @@
 
 enum { MAX_RANK = 256 };
 
-static const char *const CLASSIC[] = {"shape", "dtype", "data", "strides", "elem_offset", "scope",
-                                      "align", "offset_factor", "buffer_type",
-                                      "axis_separators", "*byte_offset", "*layout",
-                                      "*allocated_addr", "*annotations", NULL};
-static const char *const NEWEST[] = {"shape", "dtype", "data", "strides", "elem_offset",
-                                     "byte_offset", "scope", "align", "offset_factor",
-                                     "buffer_type", "axis_separators", "*layout",
-                                     "*allocated_addr", "*annotations", NULL};
+static const char *const CLASSIC[] = {"shape",           "dtype",         "data",
+                                      "strides",         "elem_offset",   "scope",
+                                      "align",           "offset_factor", "buffer_type",
+                                      "axis_separators", "*byte_offset",  "*layout",
+                                      "*allocated_addr", "*annotations",  NULL};
+static const char *const NEWEST[] = {"shape",           "dtype",           "data",
+                                     "strides",         "elem_offset",     "byte_offset",
+                                     "scope",           "align",           "offset_factor",
+                                     "buffer_type",     "axis_separators", "*layout",
+                                     "*allocated_addr", "*annotations",    NULL};
 enum { N_FIELDS = 14 };
 
 static ml_Arg *field(ml_Arg *const *s, const char *const *names, const char *name)
@@ -240,14 +242,14 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
     }
     if ((f = field(s, names, "elem_offset"))) {
         if (f->v.kind == ML_CV_FRESH || f->v.kind == ML_CV_STRING) {
-            const char *hint = f->v.kind == ML_CV_STRING ? ml_strdup(ev->cx, f->v.as.s)
-                                                         : "elem_offset";
+            const char *hint =
+                f->v.kind == ML_CV_STRING ? ml_strdup(ev->cx, f->v.as.s) : "elem_offset";
 
-            out->b.elem_offset = ml_var(
-                ev->cx, ml_var_new(ev->cx, hint,
-                                   f->v.kind == ML_CV_FRESH ? f->v.dt
-                                   : shape.n                ? shape.v[0]->type
-                                                            : ML_DT_I32));
+            out->b.elem_offset =
+                ml_var(ev->cx, ml_var_new(ev->cx, hint,
+                                          f->v.kind == ML_CV_FRESH ? f->v.dt
+                                          : shape.n                ? shape.v[0]->type
+                                                                   : ML_DT_I32));
         } else {
             out->b.elem_offset = ml_ev_to_int(ev, f->v, f->at, "elem_offset");
         }
@@ -291,7 +293,8 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
             return false;
         out->is_auto = ml_str_eq(z, ml_str("auto"));
         if (!out->is_auto && z.n && !ml_str_eq(z, ml_str("default"))) {
-            ml_report(ev->rep, ML_E_E411, f->at, "buffer_type must be \"auto\" or \"default\"");
+            ml_report(ev->rep, ML_E_E411, f->at,
+                      "buffer_type must be \"auto\" or \"default\"");
             return false;
         }
         out->b.auto_broadcast = out->is_auto;
@@ -327,12 +330,13 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
     return true;
 }
 
-const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name, const ml_Var *data)
+const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
+                                   const ml_Var *data)
 {
     ml_Buffer b = s->b;
     ml_Dtype index = b.rank ? b.shape[0]->type : ML_DT_I32;
 
-    b.name = name;
+    b.name = ml_strdup(ev->cx, ml_str(name));
     b.span = ml_place_span(ev->rep, s->at);
     if (s->is_auto && !s->has_strides && b.rank) {
         s->stride_names = ML_ARRAY(ev->cx, const char *, b.rank);
@@ -347,13 +351,15 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name, co
         for (size_t k = 0; k < b.n_strides; k++) {
             const char *hint = s->stride_names ? s->stride_names[k] : NULL;
 
-            strides[k] = hint ? ml_var(ev->cx, ml_var_new(ev->cx, hint, index)) : b.strides[k];
+            strides[k] =
+                hint ? ml_var(ev->cx, ml_var_new(ev->cx, hint, index)) : b.strides[k];
         }
         b.strides = strides;
     }
     if (!s->has_offset)
-        b.elem_offset = s->has_factor ? ml_var(ev->cx, ml_var_new(ev->cx, "elem_offset", index))
-                                      : ml_int(ev->cx, index, 0);
+        b.elem_offset = s->has_factor
+                            ? ml_var(ev->cx, ml_var_new(ev->cx, "elem_offset", index))
+                            : ml_int(ev->cx, index, 0);
     b.data = data;
     if (data && data->scope)
         b.scope = data->scope;
@@ -366,7 +372,8 @@ ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name)
     const ml_Buffer *b;
 
     if (!ev->frame)
-        return ml_ev_fail(ev, E602, s->at, "a buffer can only be declared in a function's body");
+        return ml_ev_fail(ev, E602, s->at,
+                          "a buffer can only be declared in a function's body");
     b = ml_ev_make_buffer(ev, s, name,
                           s->data && s->data->kind == ML_EXPR_VAR ? s->data->as.var : NULL);
     ml_ev_emit(ev,
@@ -391,7 +398,8 @@ static ml_Cv owned(ml_Eval *ev, ml_Args *a, ml_Spec *s)
     return ml_cv_buffer(b);
 }
 
-/* arg: 0 alloc_buffer, 1 sblock_alloc_buffer, 2 decl_buffer, 3 alloc_local, 4 alloc_shared */
+/* arg: 0 alloc_buffer, 1 sblock_alloc_buffer, 2 decl_buffer, 3 alloc_local, 4 alloc_shared
+ */
 static ml_Cv allocate(ml_Eval *ev, ml_Args *a)
 {
     ml_Spec s;
@@ -434,9 +442,10 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
     ml_Cv dims;
 
     for (size_t k = 1; k < nd->n; k++) {
-        ml_Cv x = nd->kids[k]->kind == ML_N_SLICE
-                      ? ml_ev_fail(ev, E501, nd->kids[k]->at, "an extent must be an integer")
-                      : ml_ev_value(ev, nd->kids[k]);
+        ml_Cv x =
+            nd->kids[k]->kind == ML_N_SLICE
+                ? ml_ev_fail(ev, E501, nd->kids[k]->at, "an extent must be an integer")
+                : ml_ev_value(ev, nd->kids[k]);
 
         if (x.kind == ML_CV_POISON)
             return x;
@@ -458,7 +467,8 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
     s->b.scope = "global";
     s->at = nd->at;
     s->has_shape = true;
-    if (items.n == 2 && (items.v[1].kind == ML_CV_STRING || items.v[1].kind == ML_CV_DTYPE)) {
+    if (items.n == 2 &&
+        (items.v[1].kind == ML_CV_STRING || items.v[1].kind == ML_CV_DTYPE)) {
         if (!ml_ev_dtype(ev, items.v[1], nd->kids[2]->at, &s->b.type))
             return ml_cv_poison();
         dims = items.v[0];
@@ -490,19 +500,21 @@ static ml_Cv match_param(ml_Eval *ev, ml_Args *a, ml_Cv param)
                           at == ev->fn->params.n ? "another variable"
                                                  : ml_dtype_name(ev->cx, v->type));
     if (ev->frame->kind != ML_FRAME_FUNC)
-        return ml_ev_fail(ev, E604, a->call->at,
-                          "parameters can only be matched at the top level of the function");
+        return ml_ev_fail(
+            ev, E604, a->call->at,
+            "parameters can only be matched at the top level of the function");
     old = ev->fn->params.v[at].buffer;
     if (old)
-        return ml_ev_fail(ev, E605, a->call->at, "parameter `%s` is already matched to `%s`",
-                          v->hint, old->name);
+        return ml_ev_fail(ev, E605, a->call->at,
+                          "parameter `%s` is already matched to `%s`", v->hint, old->name);
     for (size_t k = 1; k < a->n; k++)
         if (a->v[k].v.kind == ML_CV_POISON)
             return ml_cv_poison();
     if (!ml_ev_spec(ev, a, 1, false, &s))
         return ml_cv_poison();
     if (!s.has_shape)
-        return ml_ev_fail(ev, E407, a->call->at, "match_buffer of a parameter needs a shape");
+        return ml_ev_fail(ev, E407, a->call->at,
+                          "match_buffer of a parameter needs a shape");
     if (v->scope && !s.has_scope)
         s.b.scope = v->scope;
     b = ml_ev_make_buffer(ev, &s, ml_ev_hint(ev, a->call, 0, "buffer"), NULL);
@@ -542,8 +554,9 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
                           ml_dtype_name(ev->cx, r.buffer->type),
                           ml_dtype_name(ev->cx, s.b.type));
     if (!ml_streq(s.b.scope, r.buffer->scope))
-        return ml_ev_fail(ev, E502, a->call->at, "the region is in scope %s, the buffer in %s",
-                          r.buffer->scope, s.b.scope);
+        return ml_ev_fail(ev, E502, a->call->at,
+                          "the region is in scope %s, the buffer in %s", r.buffer->scope,
+                          s.b.scope);
     if (r.buffer->align % (s.b.align ? s.b.align : 64) != 0)
         return ml_ev_fail(ev, E502, a->call->at,
                           "the alignment %u of the buffer does not divide that of `%s`, %u",
@@ -553,11 +566,13 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
         return ml_ev_fail(ev, E417, a->call->at, "%u strides for %u dimensions",
                           (unsigned)s.b.n_strides, (unsigned)s.b.rank);
     if (rank < s.b.rank)
-        return ml_ev_fail(ev, E502, a->call->at, "the region has %zu dimensions, the buffer %u",
-                          rank, (unsigned)s.b.rank);
+        return ml_ev_fail(ev, E502, a->call->at,
+                          "the region has %zu dimensions, the buffer %u", rank,
+                          (unsigned)s.b.rank);
     extra = rank - s.b.rank;
     for (size_t k = 0; k < rank; k++) {
-        const ml_Expr *e = r.ranges[k].extent, *want = k < extra ? NULL : s.b.shape[k - extra];
+        const ml_Expr *e = r.ranges[k].extent,
+                      *want = k < extra ? NULL : s.b.shape[k - extra];
         ml_Text t = {0}, u = {0};
         const char *have, *need;
 
@@ -569,7 +584,8 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
             if (e->as.i == want->as.i)
                 continue;
         } else if (ml_dtype_is_index(e->type) &&
-                   (want ? ml_dtype_eq(e->type, want->type) && ml_prove_equal(ev->ar, e, want)
+                   (want ? ml_dtype_eq(e->type, want->type) &&
+                               ml_prove_equal(ev->ar, e, want)
                          : ml_prove_equal(ev->ar, e, ml_int(ev->cx, e->type, 1)))) {
             continue;
         }
@@ -580,9 +596,10 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
         need = want ? ml_strdup(ev->cx, (ml_Str){ml_text_z(&u), u.n}) : "";
         ml_text_free(&t);
         ml_text_free(&u);
-        return want ? ml_ev_fail(ev, E502, a->call->at,
-                                 "dimension %zu of the region has extent %s, the buffer has %s",
-                                 k, have, need)
+        return want ? ml_ev_fail(
+                          ev, E502, a->call->at,
+                          "dimension %zu of the region has extent %s, the buffer has %s", k,
+                          have, need)
                     : ml_ev_fail(ev, E502, a->call->at,
                                  "dimension %zu of the region has extent %s, expected 1", k,
                                  have);
@@ -600,13 +617,15 @@ static ml_Cv match_buffer(ml_Eval *ev, ml_Args *a)
     ml_Cv v;
 
     if (!ev->frame)
-        return ml_ev_fail(ev, E602, a->call->at, "T.match_buffer must be inside a function");
+        return ml_ev_fail(ev, E602, a->call->at,
+                          "T.match_buffer must be inside a function");
     if (a->n_pos == 0 && a->n && ml_str_eq(a->v[0].key->name, ml_str("param"))) {
         a->n_pos = 1;
         a->v[0].key = NULL;
     }
     if (a->n_pos == 0)
-        return ml_ev_fail(ev, E407, a->call->at, "match_buffer needs a parameter or a region first");
+        return ml_ev_fail(ev, E407, a->call->at,
+                          "match_buffer needs a parameter or a region first");
     for (size_t k = 1; k < a->n_pos; k++) /* lazy: only the first is not evaluated here */
         if (a->v[k].node->kind != ML_N_STAR &&
             (a->v[k].v = ml_ev_value(ev, a->v[k].node)).kind == ML_CV_POISON)
@@ -624,12 +643,8 @@ static ml_Cv match_buffer(ml_Eval *ev, ml_Args *a)
 }
 
 const ml_Builtin ml_ev_buffer_table[] = {
-    {"match_buffer", match_buffer, 0, true},
-    {"alloc_buffer", allocate, 0, false},
-    {"sblock_alloc_buffer", allocate, 1, false},
-    {"decl_buffer", allocate, 2, false},
-    {"alloc_local", allocate, 3, false},
-    {"alloc_shared", allocate, 4, false},
-    {"Buffer", buffer_type, 0, false},
-    {NULL, NULL, 0, false},
+    {"match_buffer", match_buffer, 0, true},     {"alloc_buffer", allocate, 0, false},
+    {"sblock_alloc_buffer", allocate, 1, false}, {"decl_buffer", allocate, 2, false},
+    {"alloc_local", allocate, 3, false},         {"alloc_shared", allocate, 4, false},
+    {"Buffer", buffer_type, 0, false},           {NULL, NULL, 0, false},
 };

@@ -20,8 +20,8 @@ static ml_Cv build(ml_Eval *ev, ml_Args *a, ml_Dtype t, const ml_Op *op, size_t 
         if (!(x[n++] = operand(ev, &a->v[k])))
             return ml_cv_poison();
     if ((op->n_args >= 0 && (size_t)op->n_args != n) || n > 1000)
-        return ml_ev_fail(ev, E414, a->call->at, "%s takes %d arguments, %zu given", a->name,
-                          op->n_args >= 0 ? op->n_args : 1000, n);
+        return ml_ev_fail(ev, E414, a->call->at, "%s takes %d arguments, %zu given",
+                          a->name, op->n_args >= 0 ? op->n_args : 1000, n);
     e = ml_call(ev->cx, t, op, x, n);
     return ml_ev_too_deep(ev, e, a->call->at) ? ml_cv_poison() : ml_cv_expr(e);
 }
@@ -41,7 +41,8 @@ static ml_Cv dtype_first(ml_Eval *ev, ml_Args *a)
         return ml_cv_poison();
     if (a->fn->arg == ML_OP_OTHER) { /* call_intrin: the operator by name */
         if (first >= a->n_pos)
-            return ml_ev_fail(ev, E414, a->call->at, "%s needs the operator's name", a->name);
+            return ml_ev_fail(ev, E414, a->call->at, "%s needs the operator's name",
+                              a->name);
         if (!ml_ev_arg_string(ev, a, &a->v[first], "the operator", &z))
             return ml_cv_poison();
         op = ml_op_intern(ev->cx, z);
@@ -53,12 +54,14 @@ static ml_Cv dtype_first(ml_Eval *ev, ml_Args *a)
     if ((op->id == ML_OP_CALL_LLVM_INTRIN || op->id == ML_OP_CALL_LLVM_PURE_INTRIN)) {
         ml_Arg *count = first + 1 < a->n_pos ? &a->v[first + 1] : NULL;
 
-        if (first >= a->n_pos || !ml_ev_arg_string(ev, a, &a->v[first], "the intrinsic", &z))
+        if (first >= a->n_pos ||
+            !ml_ev_arg_string(ev, a, &a->v[first], "the intrinsic", &z))
             return first < a->n_pos ? ml_cv_poison()
                                     : ml_ev_fail(ev, E414, a->call->at,
                                                  "%s needs the intrinsic's name", a->name);
         if (z.n < 6 || memcmp(z.p, "llvm.", 5) != 0)
-            return ml_ev_fail(ev, E416, a->v[first].at, "unknown intrinsic `%.*s`", (int)z.n, z.p);
+            return ml_ev_fail(ev, E416, a->v[first].at, "unknown intrinsic `%.*s`",
+                              (int)z.n, z.p);
         if (count && count->v.kind == ML_CV_EXPR && ml_is_const_int(count->v.as.e) &&
             ml_dtype_eq(count->v.as.e->type, ML_DT(ML_UINT, 32)) &&
             count->v.as.e->as.i == (int64_t)(a->n_pos - first - 2)) {
@@ -88,9 +91,10 @@ static ml_Cv fixed(ml_Eval *ev, ml_Args *a)
 {
     const ml_Op *op = ml_op((ml_OpId)a->fn->arg);
     ml_Arg *type = ml_ev_keyword(a, "dtype");
-    ml_Dtype t = op->id == ML_OP_THREAD_ALLREDUCE || op->id == ML_OP_ACCESS_PTR ? ML_DT_HANDLE
-                 : op->id == ML_OP_ASSUME                                       ? ML_DT_BOOL
-                                                                                : ML_DT_I32;
+    ml_Dtype t = op->id == ML_OP_THREAD_ALLREDUCE || op->id == ML_OP_ACCESS_PTR
+                     ? ML_DT_HANDLE
+                 : op->id == ML_OP_ASSUME ? ML_DT_BOOL
+                                          : ML_DT_I32;
 
     if (!ml_ev_no_more(ev, a, SIZE_MAX))
         return ml_cv_poison();
@@ -103,7 +107,8 @@ static ml_Cv fixed(ml_Eval *ev, ml_Args *a)
         if (v.kind == ML_CV_STRING || v.kind == ML_CV_DTYPE) {
             if (!ml_ev_dtype(ev, v, a->v[0].at, &elem))
                 return ml_cv_poison();
-            a->v[0].v = ml_cv_expr(ml_call_id(ev->cx, elem, ML_OP_TYPE_ANNOTATION, NULL, 0));
+            a->v[0].v =
+                ml_cv_expr(ml_call_id(ev->cx, elem, ML_OP_TYPE_ANNOTATION, NULL, 0));
         }
     }
     return build(ev, a, t, op, 0);
@@ -129,7 +134,8 @@ static ml_Cv address_of(ml_Eval *ev, ml_Args *a)
     if (!e)
         return ml_cv_poison();
     if (e->kind != ML_EXPR_LOAD)
-        return ml_ev_fail(ev, E415, a->v[0].at, "T.address_of takes an element of a buffer");
+        return ml_ev_fail(ev, E415, a->v[0].at,
+                          "T.address_of takes an element of a buffer");
     return ml_cv_expr(ml_call_id(ev->cx, ML_DT_HANDLE, ML_OP_ADDRESS_OF, &e, 1));
 }
 
@@ -160,7 +166,8 @@ static ml_Cv comm_reducer(ml_Eval *ev, ml_Args *a)
         n = 1;
     }
     if (n == 0 || fn->n_keys != 2 * n)
-        return ml_ev_fail(ev, E414, s[0]->at, "%zu identit%s need a lambda of %zu parameters", n,
+        return ml_ev_fail(ev, E414, s[0]->at,
+                          "%zu identit%s need a lambda of %zu parameters", n,
                           n == 1 ? "y" : "ies", 2 * n);
     lhs = ML_ARRAY(ev->cx, const ml_Var *, n);
     rhs = ML_ARRAY(ev->cx, const ml_Var *, n);
@@ -192,7 +199,7 @@ static ml_Cv comm_reducer(ml_Eval *ev, ml_Args *a)
     return body;
 }
 
-static ml_IndexMap *index_map_of(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_Place at)
+ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_Place at)
 {
     ml_IndexMap *m = ML_NEW(ev->cx, ml_IndexMap);
     const ml_Var **vars = ML_ARRAY(ev->cx, const ml_Var *, fn->n_keys + 1);
@@ -225,7 +232,8 @@ static ml_IndexMap *index_map_of(ml_Eval *ev, const ml_Node *fn, ml_Dtype index,
 
 static ml_Cv index_map(ml_Eval *ev, ml_Args *a)
 {
-    static const char *const NAMES[] = {"mapping", "*inverse_index_map", "*index_dtype", NULL};
+    static const char *const NAMES[] = {"mapping", "*inverse_index_map", "*index_dtype",
+                                        NULL};
     ml_Arg *s[3];
     ml_Dtype t = ML_DT_I64;
     ml_IndexMap *m;
@@ -239,9 +247,9 @@ static ml_Cv index_map(ml_Eval *ev, ml_Args *a)
     if (s[0]->v.kind != ML_CV_LAMBDA)
         return ml_ev_fail(ev, E415, s[0]->at, "the mapping must be a lambda, got %s",
                           ml_cv_describe(ev, s[0]->v));
-    m = index_map_of(ev, s[0]->v.as.node, t, a->call->at);
+    m = ml_ev_index_map(ev, s[0]->v.as.node, t, a->call->at);
     if (m && s[1] && s[1]->v.kind == ML_CV_LAMBDA) {
-        m->inverse = index_map_of(ev, s[1]->v.as.node, t, a->call->at);
+        m->inverse = ml_ev_index_map(ev, s[1]->v.as.node, t, a->call->at);
         if (!m->inverse)
             m = NULL;
     } else if (m && s[1] && s[1]->v.kind == ML_CV_MAP) {

@@ -11,9 +11,11 @@ bool ml_ev_too_deep(ml_Eval *ev, const ml_Expr *e, ml_Place at)
     if (e->depth <= ML_MAX_EXPR_DEPTH && e->size <= MAX_TREE)
         return false;
     if (e->depth > ML_MAX_EXPR_DEPTH)
-        ml_report(ev->rep, ML_E_E109, at, "the expression is deeper than %d", ML_MAX_EXPR_DEPTH);
+        ml_report(ev->rep, ML_E_E109, at, "the expression is deeper than %d",
+                  ML_MAX_EXPR_DEPTH);
     else
-        ml_report(ev->rep, ML_E_E109, at, "the expression has more than %d nodes", MAX_TREE);
+        ml_report(ev->rep, ML_E_E109, at, "the expression has more than %d nodes",
+                  MAX_TREE);
     return true;
 }
 
@@ -90,13 +92,15 @@ const ml_Expr *ml_ev_const(ml_Eval *ev, ml_Dtype t, ml_Cv v, ml_Place at)
 
         if (!ml_str_eq(v.as.s, ml_str("inf")) && !ml_str_eq(v.as.s, ml_str("-inf")) &&
             !ml_str_eq(v.as.s, ml_str("nan"))) {
-            ml_report(ev->rep, ML_E_E513, at,
-                      "a float of this name is not known; expected \"inf\", \"-inf\", \"nan\"");
+            ml_report(
+                ev->rep, ML_E_E513, at,
+                "a float of this name is not known; expected \"inf\", \"-inf\", \"nan\"");
             return NULL;
         }
         e = ml_float(ev->cx, one, d);
     } else if (v.kind != ML_CV_INT && v.kind != ML_CV_BOOL && v.kind != ML_CV_FLOAT) {
-        ml_report(ev->rep, ML_E_E501, at, "expected a number, got %s", ml_cv_describe(ev, v));
+        ml_report(ev->rep, ML_E_E501, at, "expected a number, got %s",
+                  ml_cv_describe(ev, v));
         return NULL;
     } else if (ml_dtype_is_float(t)) {
         double d = v.kind == ML_CV_FLOAT ? v.as.f
@@ -135,9 +139,9 @@ const ml_Expr *ml_ev_to_expr(ml_Eval *ev, ml_Cv v, ml_Place at)
     case ML_CV_EXPR: return v.as.e;
     case ML_CV_BOOL: return ml_bool(ev->cx, v.as.i != 0);
     case ML_CV_INT:
-        t = v.big                                    ? ML_DT(ML_UINT, 64)
+        t = v.big                              ? ML_DT(ML_UINT, 64)
             : ml_dtype_fits(ML_DT_I32, v.as.i) ? ML_DT_I32
-                                                     : ML_DT_I64;
+                                               : ML_DT_I64;
         return ml_int(ev->cx, t, v.as.i);
     case ML_CV_FLOAT: return ml_ev_const(ev, ML_DT_F32, v, at);
     case ML_CV_STRING: return ml_string(ev->cx, v.as.s);
@@ -152,7 +156,8 @@ const ml_Expr *ml_ev_to_expr(ml_Eval *ev, ml_Cv v, ml_Place at)
         return NULL;
     default: break;
     }
-    ml_report(ev->rep, ML_E_E501, at, "expected an expression, got %s", ml_cv_describe(ev, v));
+    ml_report(ev->rep, ML_E_E501, at, "expected an expression, got %s",
+              ml_cv_describe(ev, v));
     return NULL;
 }
 
@@ -186,7 +191,8 @@ const ml_Expr *ml_ev_cast(ml_Eval *ev, ml_Dtype t, const ml_Expr *e, ml_Place at
         return e;
     if (e->type.code == ML_VOID || t.code == ML_VOID) {
         ml_report(ev->rep, ML_E_E517, at, "%s cannot be cast to %s",
-                  e->type.code == ML_VOID ? "a string or void" : ml_dtype_name(ev->cx, e->type),
+                  e->type.code == ML_VOID ? "a string or void"
+                                          : ml_dtype_name(ev->cx, e->type),
                   ml_dtype_name(ev->cx, t));
         return NULL;
     }
@@ -195,7 +201,8 @@ const ml_Expr *ml_ev_cast(ml_Eval *ev, ml_Dtype t, const ml_Expr *e, ml_Place at
                   ml_dtype_name(ev->cx, e->type), ml_dtype_name(ev->cx, t));
         return NULL;
     }
-    if ((t.code == ML_HANDLE) != (e->type.code == ML_HANDLE) && t.lanes * e->type.lanes != 1) {
+    if ((t.code == ML_HANDLE) != (e->type.code == ML_HANDLE) &&
+        t.lanes * e->type.lanes != 1) {
         ml_report(ev->rep, ML_E_E517, at, "a vector cannot be cast to or from a handle");
         return NULL;
     }
@@ -228,7 +235,8 @@ static bool is_ir(ml_Cv v)
 
 static bool is_arith(ml_Cv v)
 {
-    return is_ir(v) || v.kind == ML_CV_BOOL || v.kind == ML_CV_INT || v.kind == ML_CV_FLOAT ||
+    return is_ir(v) || v.kind == ML_CV_BOOL || v.kind == ML_CV_INT ||
+           v.kind == ML_CV_FLOAT ||
            (v.kind == ML_CV_TUPLE && v.n == 1 && v.as.list[0].kind == ML_CV_EXPR);
 }
 
@@ -237,7 +245,8 @@ static bool numeric(ml_Dtype t)
     return t.code != ML_VOID && t.code != ML_HANDLE;
 }
 
-static ml_Cv bitwise(ml_Eval *ev, ml_TokOp op, const ml_Expr *a, const ml_Expr *b, ml_Place at)
+static ml_Cv bitwise(ml_Eval *ev, ml_TokOp op, const ml_Expr *a, const ml_Expr *b,
+                     ml_Place at)
 {
     bool shift = op == ML_OPR_SHL || op == ML_OPR_SHR;
     ml_OpId id = op == ML_OPR_SHL      ? ML_OP_SHIFT_LEFT
@@ -250,8 +259,8 @@ static ml_Cv bitwise(ml_Eval *ev, ml_TokOp op, const ml_Expr *a, const ml_Expr *
     if (!ml_dtype_is_int(a->type) && !(ml_dtype_is_bool(a->type) && !shift))
         return not_defined(ev, ml_tok_op_text(op), ml_cv_expr(a), ml_cv_expr(b), at);
     if (shift && ml_is_const_int(b) && (b->as.i < 0 || b->as.i >= a->type.bits))
-        return ml_ev_fail(ev, E518, at, "shift by %lld is outside [0, %d)", (long long)b->as.i,
-                          a->type.bits);
+        return ml_ev_fail(ev, E518, at, "shift by %lld is outside [0, %d)",
+                          (long long)b->as.i, a->type.bits);
     if (ml_is_const_int(a) && ml_is_const_int(b) && ml_dtype_is_index(a->type)) {
         uint64_t x = (uint64_t)a->as.i, y = (uint64_t)b->as.i;
         int64_t r = op == ML_OPR_SHL      ? (int64_t)(x << y)
@@ -272,7 +281,8 @@ ml_Cv ml_ev_binary(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place at)
 
     if (a.kind == ML_CV_POISON || b.kind == ML_CV_POISON)
         return ml_cv_poison();
-    if (!is_ir(a) && !is_ir(b) && !(is_arith(a) && is_arith(b) && (a.kind == ML_CV_TUPLE || b.kind == ML_CV_TUPLE)))
+    if (!is_ir(a) && !is_ir(b) &&
+        !(is_arith(a) && is_arith(b) && (a.kind == ML_CV_TUPLE || b.kind == ML_CV_TUPLE)))
         return ml_ev_python_binary(ev, op, a, b, at);
     if (!is_arith(a) || !is_arith(b) || op == ML_OPR_AT)
         return not_defined(ev, ml_tok_op_text(op), a, b, at);
@@ -281,9 +291,9 @@ ml_Cv ml_ev_binary(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place at)
     if (!x || !y)
         return ml_cv_poison();
     if (op == ML_OPR_POW) {
-        ml_Diag *d = ml_report(ev->rep, ML_E_E512, at,
-                               "operator `**` is not defined for %s and %s",
-                               ml_cv_describe(ev, a), ml_cv_describe(ev, b));
+        ml_Diag *d =
+            ml_report(ev->rep, ML_E_E512, at, "operator `**` is not defined for %s and %s",
+                      ml_cv_describe(ev, a), ml_cv_describe(ev, b));
 
         ml_report_help(ev->rep, d, "use `T.pow`");
         return ml_cv_poison();
@@ -370,7 +380,8 @@ ml_Cv ml_ev_compare(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place at)
         y = ml_broadcast(ev->cx, y, x->type.lanes);
     if (!ml_dtype_eq(x->type, y->type))
         return ml_ev_fail(ev, E510, at, "comparing %s with %s; cast one side",
-                          ml_cv_describe(ev, ml_cv_expr(x)), ml_cv_describe(ev, ml_cv_expr(y)));
+                          ml_cv_describe(ev, ml_cv_expr(x)),
+                          ml_cv_describe(ev, ml_cv_expr(y)));
     if (x->type.code == ML_VOID ||
         (x->type.code == ML_HANDLE && kind != ML_EXPR_EQ && kind != ML_EXPR_NE))
         return not_defined(ev, ml_tok_op_text(op), a, b, at);
@@ -400,11 +411,11 @@ ml_Cv ml_ev_logic(ml_Eval *ev, ml_ExprKind kind, ml_Cv a, ml_Cv b, ml_Place at)
     if (!ml_ev_promote(ev, &e[0], &e[1]))
         return not_defined(ev, op, a, b, at);
     if (e[0]->type.lanes > 1)
-        return checked(ev,
-                       ml_call_id(ev->cx, e[0]->type,
-                                  kind == ML_EXPR_AND ? ML_OP_BITWISE_AND : ML_OP_BITWISE_OR, e,
-                                  2),
-                       at);
+        return checked(
+            ev,
+            ml_call_id(ev->cx, e[0]->type,
+                       kind == ML_EXPR_AND ? ML_OP_BITWISE_AND : ML_OP_BITWISE_OR, e, 2),
+            at);
     return checked(ev, ml_raw_binary(ev->cx, kind, e[0], e[1]), at);
 }
 
@@ -429,7 +440,8 @@ static ml_Cv unary(ml_Eval *ev, const ml_Node *nd)
     ml_Cv v;
     const ml_Expr *e;
 
-    if (nd->op == ML_OPR_SUB && sub->kind == ML_N_INT && !sub->big) { /* -2**63 is one literal */
+    if (nd->op == ML_OPR_SUB && sub->kind == ML_N_INT &&
+        !sub->big) { /* -2**63 is one literal */
         if (sub->as.i == (uint64_t)1 << 63)
             return ml_cv_int(INT64_MIN);
     }
@@ -517,11 +529,13 @@ static ml_Cv conditional(ml_Eval *ev, const ml_Node *nd)
     if (!cond || !t || !f)
         return ml_cv_poison();
     if (!ml_dtype_is_bool(cond->type) || cond->type.lanes != 1)
-        return ml_ev_fail(ev, E511, nd->kids[1]->at, "the condition must be a boolean, got %s",
+        return ml_ev_fail(ev, E511, nd->kids[1]->at,
+                          "the condition must be a boolean, got %s",
                           ml_dtype_name(ev->cx, cond->type));
     if (!ml_ev_promote(ev, &t, &f))
         return ml_ev_fail(ev, E515, nd->at, "branches have types %s and %s",
-                          ml_cv_describe(ev, ml_cv_expr(t)), ml_cv_describe(ev, ml_cv_expr(f)));
+                          ml_cv_describe(ev, ml_cv_expr(t)),
+                          ml_cv_describe(ev, ml_cv_expr(f)));
     if (ml_is_const_int(cond))
         return ml_cv_expr(ml_is_true(cond) ? t : f);
     return checked(ev, ml_if_then_else(ev->cx, cond, t, f), nd->at);
@@ -600,7 +614,8 @@ ml_Cv ml_ev_raw(ml_Eval *ev, const ml_Node *nd)
         v = ml_cv(ML_CV_LAMBDA);
         v.as.node = nd;
         return v;
-    case ML_N_SLICE: return ml_ev_fail(ev, E100, nd->at, "a slice may only stand in an index");
+    case ML_N_SLICE:
+        return ml_ev_fail(ev, E100, nd->at, "a slice may only stand in an index");
     case ML_N_STAR: return ml_ev_fail(ev, E100, nd->at, "`*` may only stand in a list");
     case ML_N_EXPR_STMT:
     case ML_N_ASSIGN:
@@ -629,7 +644,8 @@ ml_Cv ml_ev_value(ml_Eval *ev, const ml_Node *nd)
     return ml_ev_load_cell(ev, ml_ev_raw(ev, nd));
 }
 
-ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t n, ml_Place at)
+ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t n,
+                  ml_Place at)
 {
     uint32_t saved;
     size_t bound = ev->bound.n;
@@ -707,9 +723,10 @@ const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at)
                           ml_cv_describe(ev, key));
                 return NULL;
             }
-            keys[k / 2] = key.as.s.n > 5 && memcmp(key.as.s.p, "tirx.", 5) == 0
-                              ? ml_format(ev->sc, "tir.%.*s", (int)(key.as.s.n - 5), key.as.s.p + 5)
-                              : ml_strdup(ev->sc, key.as.s);
+            keys[k / 2] =
+                key.as.s.n > 5 && memcmp(key.as.s.p, "tirx.", 5) == 0
+                    ? ml_format(ev->sc, "tir.%.*s", (int)(key.as.s.n - 5), key.as.s.p + 5)
+                    : ml_strdup(ev->sc, key.as.s);
             if (!(out[k / 2] = ml_ev_to_value(ev, v.as.list[k + 1], at)))
                 return NULL;
         }
@@ -735,7 +752,8 @@ bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out)
     if (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_STRING)
         v = ml_cv_str(ml_str(v.as.e->as.s));
     if (v.kind != ML_CV_STRING) {
-        ml_report(ev->rep, ML_E_E516, at, "expected a dtype, got %s", ml_cv_describe(ev, v));
+        ml_report(ev->rep, ML_E_E516, at, "expected a dtype, got %s",
+                  ml_cv_describe(ev, v));
         return false;
     }
     if (ml_dtype_parse(v.as.s, out) || ml_ev_dtype_name(v.as.s, out))

@@ -1,4 +1,5 @@
-/* eval_index - subscripts: loads, stores' indices, slices, regions. Source: script 8.2, 10.3. */
+/* eval_index - subscripts: loads, stores' indices, slices, regions. Source:
+ * script 8.2, 10.3. */
 #include "core/script/eval.h"
 
 static ml_Cv slice_part(ml_Eval *ev, const ml_Node *nd, size_t k)
@@ -16,14 +17,15 @@ static bool same_int(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b, ml_Place
     return false;
 }
 
-static bool slice_bounds(ml_Eval *ev, const ml_Node *nd, const ml_Expr *whole, const ml_Expr **lo,
-                         const ml_Expr **hi)
+static bool slice_bounds(ml_Eval *ev, const ml_Node *nd, const ml_Expr *whole,
+                         const ml_Expr **lo, const ml_Expr **hi)
 {
     ml_Cv a = slice_part(ev, nd, 0), b = slice_part(ev, nd, 1);
 
     *lo = a.kind == ML_CV_NONE ? ml_int(ev->cx, whole->type, 0)
                                : ml_ev_to_int(ev, a, nd->kids[0]->at, "slice bound");
-    *hi = b.kind == ML_CV_NONE ? whole : ml_ev_to_int(ev, b, nd->kids[1]->at, "slice bound");
+    *hi =
+        b.kind == ML_CV_NONE ? whole : ml_ev_to_int(ev, b, nd->kids[1]->at, "slice bound");
     if (!*lo || !*hi)
         return false;
     if ((*lo)->type.lanes != 1 || (*hi)->type.lanes != 1) {
@@ -178,15 +180,16 @@ bool ml_ev_region(ml_Eval *ev, const ml_Node *nd, ml_Region *out, const char *wh
         return false;
     if ((base.kind != ML_CV_BUFFER && base.kind != ML_CV_CELL) || nd->kind != ML_N_SUB) {
         if (base.kind == ML_CV_BUFFER && nd->kind != ML_N_SUB)
-            ml_report(ev->rep, ML_E_E508, nd->at, "give the region, e.g. `%s[%s]`",
-                      base.as.b->name,
-                      base.as.b->rank == 0 ? "()"
-                      : ml_is_const_int(base.as.b->shape[0])
-                          ? ml_format(ev->cx, "0:%lld", (long long)base.as.b->shape[0]->as.i)
-                          : "...");
+            ml_report(
+                ev->rep, ML_E_E508, nd->at, "give the region, e.g. `%s[%s]`",
+                base.as.b->name,
+                base.as.b->rank == 0 ? "()"
+                : ml_is_const_int(base.as.b->shape[0])
+                    ? ml_format(ev->cx, "0:%lld", (long long)base.as.b->shape[0]->as.i)
+                    : "...");
         else
-            ml_report(ev->rep, ML_E_E508, nd->at, "%s takes regions of buffers, got %s", what,
-                      ml_cv_describe(ev, base));
+            ml_report(ev->rep, ML_E_E508, nd->at, "%s takes regions of buffers, got %s",
+                      what, ml_cv_describe(ev, base));
         return false;
     }
     b = base.as.b;
@@ -215,11 +218,13 @@ bool ml_ev_region(ml_Eval *ev, const ml_Node *nd, ml_Region *out, const char *wh
             if (!lo)
                 return false;
             if (lo->kind == ML_EXPR_RAMP && ml_is_int(lo->args[1], 1)) {
-                r[k] = (ml_Range){lo->args[0], ml_int(ev->cx, lo->args[0]->type, lo->type.lanes)};
+                r[k] = (ml_Range){lo->args[0],
+                                  ml_int(ev->cx, lo->args[0]->type, lo->type.lanes)};
                 continue;
             }
             if (lo->type.lanes != 1) {
-                ml_report(ev->rep, ML_E_E501, v.v[k].at, "a region's index must be a scalar");
+                ml_report(ev->rep, ML_E_E501, v.v[k].at,
+                          "a region's index must be a scalar");
                 return false;
             }
             r[k] = (ml_Range){lo, ml_int(ev->cx, lo->type, 1)};
@@ -247,7 +252,8 @@ static ml_Cv list_item(ml_Eval *ev, const ml_Node *nd, ml_Cv list)
             if (v.kind == ML_CV_NONE)
                 continue;
             if (v.kind != ML_CV_INT || v.big)
-                return ml_ev_fail(ev, E501, sub->at, "slice bounds of a list must be constants");
+                return ml_ev_fail(ev, E501, sub->at,
+                                  "slice bounds of a list must be constants");
             lim[p] = v.as.i;
             if (p < 2 && lim[p] < 0)
                 lim[p] += list.n;
@@ -300,7 +306,8 @@ ml_Cv ml_ev_subscript(ml_Eval *ev, const ml_Node *nd)
     case ML_CV_BUFFER:
         if (!ml_ev_indices(ev, base.as.b, nd, false, &idx))
             return ml_cv_poison();
-        if (idx.n && (uint32_t)base.as.b->type.lanes * idx.v[idx.n - 1]->type.lanes > UINT16_MAX)
+        if (idx.n &&
+            (uint32_t)base.as.b->type.lanes * idx.v[idx.n - 1]->type.lanes > UINT16_MAX)
             return ml_ev_fail(ev, E505, nd->at, "the vector has too many lanes");
         e = ml_load(ev->cx, base.as.b, idx.v, idx.n);
         return ml_ev_too_deep(ev, e, nd->at) ? ml_cv_poison() : ml_cv_expr(e);
@@ -324,7 +331,8 @@ ml_Cv ml_ev_subscript(ml_Eval *ev, const ml_Node *nd)
             ml_Cv d;
 
             if (nd->kids[k]->kind == ML_N_SLICE)
-                return ml_ev_fail(ev, E501, nd->kids[k]->at, "an extent must be an integer");
+                return ml_ev_fail(ev, E501, nd->kids[k]->at,
+                                  "an extent must be an integer");
             d = ml_ev_value(ev, nd->kids[k]);
             if (d.kind == ML_CV_POISON)
                 return d;
@@ -335,5 +343,6 @@ ml_Cv ml_ev_subscript(ml_Eval *ev, const ml_Node *nd)
         return v;
     default: break;
     }
-    return ml_ev_fail(ev, E512, nd->at, "%s cannot be subscripted", ml_cv_describe(ev, base));
+    return ml_ev_fail(ev, E512, nd->at, "%s cannot be subscripted",
+                      ml_cv_describe(ev, base));
 }

@@ -11,8 +11,8 @@ static bool exprs(ml_Eval *ev, ml_Args *a, size_t n, const ml_Expr **out)
     if (!ml_ev_no_more(ev, a, n))
         return false;
     if (a->n_pos != n) {
-        ml_report(ev->rep, ML_E_E414, a->call->at, "%s takes %zu argument%s, %zu given", a->name,
-                  n, n == 1 ? "" : "s", a->n_pos);
+        ml_report(ev->rep, ML_E_E414, a->call->at, "%s takes %zu argument%s, %zu given",
+                  a->name, n, n == 1 ? "" : "s", a->n_pos);
         return false;
     }
     for (size_t k = 0; k < n; k++)
@@ -56,8 +56,8 @@ static ml_Cv raw(ml_Eval *ev, ml_Args *a)
     if (!exprs(ev, a, 2, x))
         return ml_cv_poison();
     if (!ml_dtype_eq(x[0]->type, x[1]->type))
-        return ml_ev_fail(ev, E510, a->call->at, "%s: operands have types %s and %s", a->name,
-                          ml_cv_describe(ev, ml_cv_expr(x[0])),
+        return ml_ev_fail(ev, E510, a->call->at, "%s: operands have types %s and %s",
+                          a->name, ml_cv_describe(ev, ml_cv_expr(x[0])),
                           ml_cv_describe(ev, ml_cv_expr(x[1])));
     if ((k == ML_EXPR_AND || k == ML_EXPR_OR) ? !ml_dtype_is_bool(x[0]->type)
         : k == ML_EXPR_EQ || k == ML_EXPR_NE  ? x[0]->type.code == ML_VOID
@@ -103,9 +103,10 @@ static ml_Cv ceildiv(ml_Eval *ev, ml_Args *a)
     ml_Cv x, y, t;
 
     if (a->n_pos != 2 || !ml_ev_no_more(ev, a, 2))
-        return a->n_pos == 2 ? ml_cv_poison()
-                             : ml_ev_fail(ev, E414, a->call->at, "%s takes 2 arguments, %zu given",
-                                          a->name, a->n_pos);
+        return a->n_pos == 2
+                   ? ml_cv_poison()
+                   : ml_ev_fail(ev, E414, a->call->at, "%s takes 2 arguments, %zu given",
+                                a->name, a->n_pos);
     x = a->v[0].v;
     y = a->v[1].v;
     t = ml_ev_binary(ev, ML_OPR_ADD, x, y, a->call->at);
@@ -215,9 +216,10 @@ static ml_Cv classify(ml_Eval *ev, ml_Args *a)
     if (a->fn->arg == ML_OP_ISNAN)
         return done(ev, a, nan_call);
     fabs_call = ml_call_id(ev->cx, x->type, ML_OP_FABS, &x, 1);
-    eq = ml_raw_binary(ev->cx, a->fn->arg == ML_OP_ISINF ? ML_EXPR_EQ : ML_EXPR_NE, fabs_call,
-                       ml_float(ev->cx, x->type, HUGE_VAL));
-    return done(ev, a, ml_raw_binary(ev->cx, ML_EXPR_AND, eq, ml_raw_not(ev->cx, nan_call)));
+    eq = ml_raw_binary(ev->cx, a->fn->arg == ML_OP_ISINF ? ML_EXPR_EQ : ML_EXPR_NE,
+                       fabs_call, ml_float(ev->cx, x->type, HUGE_VAL));
+    return done(ev, a,
+                ml_raw_binary(ev->cx, ML_EXPR_AND, eq, ml_raw_not(ev->cx, nan_call)));
 }
 
 static ml_Cv limit(ml_Eval *ev, ml_Args *a)
@@ -379,7 +381,8 @@ static ml_Cv broadcast(ml_Eval *ev, ml_Args *a)
 static bool expr_list(ml_Eval *ev, ml_Arg *s, ml_ExprVec *out)
 {
     if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE) {
-        ml_report(ev->rep, ML_E_E415, s->at, "expected a list, got %s", ml_cv_describe(ev, s->v));
+        ml_report(ev->rep, ML_E_E415, s->at, "expected a list, got %s",
+                  ml_cv_describe(ev, s->v));
         return false;
     }
     for (size_t k = 0; k < s->v.n; k++) {
@@ -406,15 +409,18 @@ static ml_Cv shuffle(ml_Eval *ev, ml_Args *a)
     if (v.n == 0 || idx.n == 0 || v.n > 4096 || idx.n > 4096)
         return ml_ev_fail(ev, E522, a->call->at, "T.Shuffle needs vectors and indices");
     for (size_t k = 0; k < v.n; k++) {
-        if (!ml_dtype_eq(ml_dtype_lanes(v.v[k]->type, 1), ml_dtype_lanes(v.v[0]->type, 1)) ||
+        if (!ml_dtype_eq(ml_dtype_lanes(v.v[k]->type, 1),
+                         ml_dtype_lanes(v.v[0]->type, 1)) ||
             !numeric(v.v[k]))
-            return ml_ev_fail(ev, E515, s[0]->at, "the vectors have different element types");
+            return ml_ev_fail(ev, E515, s[0]->at,
+                              "the vectors have different element types");
         lanes += v.v[k]->type.lanes;
     }
     for (size_t k = 0; k < idx.n; k++) {
         if (!ml_is_const_int(idx.v[k]) || idx.v[k]->as.i < 0 ||
             (size_t)idx.v[k]->as.i >= lanes)
-            return ml_ev_fail(ev, E522, s[1]->at, "the indices of T.Shuffle are constants in 0 … %zu",
+            return ml_ev_fail(ev, E522, s[1]->at,
+                              "the indices of T.Shuffle are constants in 0 … %zu",
                               lanes - 1);
         idx.v[k] = ml_i32(ev->cx, idx.v[k]->as.i);
     }
@@ -445,7 +451,8 @@ static ml_Cv let(ml_Eval *ev, ml_Args *a)
                               ml_cv_describe(ev, var));
         if (!ml_dtype_eq(var.as.e->type, value->type)) {
             if (s[1]->v.as.list[k - 1].kind == ML_CV_EXPR ||
-                !(value = ml_ev_const(ev, var.as.e->type, s[1]->v.as.list[k - 1], s[1]->at)))
+                !(value =
+                      ml_ev_const(ev, var.as.e->type, s[1]->v.as.list[k - 1], s[1]->at)))
                 return ml_ev_fail(ev, E515, s[1]->at, "the variable is %s, its value %s",
                                   ml_dtype_name(ev->cx, var.as.e->type),
                                   ml_cv_describe(ev, ml_cv_expr(value)));
@@ -472,7 +479,8 @@ static ml_Cv immediate(ml_Eval *ev, ml_Args *a)
     if (!ml_ev_slots(ev, a, TYPED, s) || !ml_ev_need(ev, a, s[0], "dtype") ||
         !ml_ev_need(ev, a, s[1], "value") || !ml_ev_dtype(ev, s[0]->v, s[0]->at, &t))
         return ml_cv_poison();
-    if (a->fn->arg == 0 ? !ml_dtype_is_int(t) && !ml_dtype_is_bool(t) : !ml_dtype_is_float(t))
+    if (a->fn->arg == 0 ? !ml_dtype_is_int(t) && !ml_dtype_is_bool(t)
+                        : !ml_dtype_is_float(t))
         return ml_ev_fail(ev, E515, a->call->at, "%s cannot have dtype %s", a->name,
                           ml_dtype_name(ev->cx, t));
     return ml_cv_expr(ml_ev_const(ev, t, s[1]->v, s[1]->at));

@@ -20,8 +20,8 @@ typedef enum Py {
     PY_ENUMERATE,
     PY_COUNT
 } Py;
-static const char *const NAMES[PY_COUNT] = {"range", "len", "int", "float", "bool",
-                                            "str",   "abs", "min", "max",   "sum",
+static const char *const NAMES[PY_COUNT] = {"range", "len",  "int", "float",    "bool",
+                                            "str",   "abs",  "min", "max",      "sum",
                                             "tuple", "list", "zip", "enumerate"};
 
 int ml_ev_python_find(ml_Str name)
@@ -138,12 +138,13 @@ ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a)
         if (a->v[k].v.kind == ML_CV_POISON)
             return ml_cv_poison();
         if (a->v[k].key)
-            return ml_ev_fail(ev, E412, a->v[k].key_at, "%s has no argument `%.*s`", a->name,
-                              (int)a->v[k].key->name.n, a->v[k].key->name.p);
+            return ml_ev_fail(ev, E412, a->v[k].key_at, "%s has no argument `%.*s`",
+                              a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
     }
     if (which != PY_MIN && which != PY_MAX && which != PY_ZIP && which != PY_ENUMERATE &&
         a->n != 1)
-        return ml_ev_fail(ev, E414, a->call->at, "`%s` takes 1 argument, got %zu", a->name, a->n);
+        return ml_ev_fail(ev, E414, a->call->at, "`%s` takes 1 argument, got %zu", a->name,
+                          a->n);
     switch ((Py)which) {
     case PY_RANGE:
         return ml_ev_fail(ev, E601, a->call->at, "`range` may only stand in a loop header");

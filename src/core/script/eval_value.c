@@ -131,8 +131,9 @@ const char *ml_cv_describe(ml_Eval *ev, ml_Cv v)
     case ML_CV_SLICE: return "slice";
     case ML_CV_DTYPE: return "dtype";
     case ML_CV_FRESH: return "new variable";
-    case ML_CV_EXPR: return v.as.e->kind == ML_EXPR_STRING ? "string"
-                                                           : ml_dtype_name(ev->cx, v.as.e->type);
+    case ML_CV_EXPR:
+        return v.as.e->kind == ML_EXPR_STRING ? "string"
+                                              : ml_dtype_name(ev->cx, v.as.e->type);
     case ML_CV_BUFFER: return "buffer";
     case ML_CV_CELL: return ml_dtype_name(ev->cx, v.as.b->type);
     case ML_CV_SPEC: return "buffer type";
@@ -220,8 +221,9 @@ ml_Binding *ml_ev_define(ml_Eval *ev, ml_Sym *sym, ml_Cv v, ml_Place at)
         }
         if (v.kind == ML_CV_POISON || ml_cv_same(old->val, v))
             return old;
-        ml_Diag *d = ml_report(ev->rep, ML_E_E310, at, "`%.*s` is already defined in this scope",
-                               (int)sym->name.n, sym->name.p);
+        ml_Diag *d =
+            ml_report(ev->rep, ML_E_E310, at, "`%.*s` is already defined in this scope",
+                      (int)sym->name.n, sym->name.p);
 
         ml_report_note(ev->rep, d, old->at, "first defined here");
         ml_report_help(ev->rep, d, "use another name, or an inner scope");
@@ -238,16 +240,17 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
     if (sym->dead && ev->fn && sym->dead->func == ev->fn->id) {
         if (sym->dead->val.kind == ML_CV_POISON)
             return ml_cv_poison();
-        d = ml_report(ev->rep, ML_E_E702, at, "`%.*s` is not visible here", (int)sym->name.n,
-                      sym->name.p);
-        ml_report_note(ev->rep, d, sym->dead->at, "defined here, in a scope that has ended");
+        d = ml_report(ev->rep, ML_E_E702, at, "`%.*s` is not visible here",
+                      (int)sym->name.n, sym->name.p);
+        ml_report_note(ev->rep, d, sym->dead->at,
+                       "defined here, in a scope that has ended");
         return ml_cv_poison();
     }
     for (size_t k = ev->bound.n; k-- > 0;)
         if (ev->bound.v[k]->val.kind != ML_CV_NS)
             ml_nearest_try(&near, ev->bound.v[k]->sym->name);
-    ml_report(ev->rep, ML_E_E301, at, "undefined name `%.*s`%s", (int)sym->name.n, sym->name.p,
-              ml_nearest_text(ev->cx, &near, ""));
+    ml_report(ev->rep, ML_E_E301, at, "undefined name `%.*s`%s", (int)sym->name.n,
+              sym->name.p, ml_nearest_text(ev->cx, &near, ""));
     return ml_cv_poison();
 }
 

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 static const char *const OP_TEXT[ML_OPR_COUNT] = {
-    "",       "False", "None",   "True",  "and",   "as",       "assert", "async", "await",
-    "break",  "class", "continue", "def", "del",   "elif",     "else",   "except", "finally",
-    "for",    "from",  "global", "if",    "import", "in",      "is",     "lambda", "nonlocal",
-    "not",    "or",    "pass",   "raise", "return", "try",     "while",  "with",  "yield",
-    "**=",    "//=",   "<<=",    ">>=",   "...",   "**",       "//",     "<<",    ">>",
-    "<=",     ">=",    "==",     "!=",    "->",    "+=",       "-=",     "*=",    "/=",
-    "%=",     "&=",    "|=",     "^=",    "@=",    ":=",       "+",      "-",     "*",
-    "/",      "%",     "@",      "&",     "|",     "^",        "~",      "<",     ">",
-    "(",      ")",     "[",      "]",     "{",     "}",        ",",      ":",     ".",
-    ";",      "="};
+    "",      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",
+    "break", "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",
+    "for",   "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal",
+    "not",   "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+    "**=",   "//=",   "<<=",      ">>=",   "...",    "**",   "//",     "<<",     ">>",
+    "<=",    ">=",    "==",       "!=",    "->",     "+=",   "-=",     "*=",     "/=",
+    "%=",    "&=",    "|=",       "^=",    "@=",     ":=",   "+",      "-",      "*",
+    "/",     "%",     "@",        "&",     "|",      "^",    "~",      "<",      ">",
+    "(",     ")",     "[",        "]",     "{",      "}",    ",",      ":",      ".",
+    ";",     "="};
 
 const char *ml_tok_op_text(ml_TokOp op)
 {
@@ -119,9 +119,11 @@ static bool is_digit(char c)
 static size_t utf8_len(const char *p, const char *end)
 {
     const unsigned char *u = (const unsigned char *)p;
-    size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : u[0] >= 0xe0 && u[0] < 0xf0 ? 3
-               : u[0] >= 0xf0 && u[0] < 0xf5                ? 4
-                                                            : 0;
+    size_t n = u[0] < 0x80                   ? 1
+               : u[0] >= 0xc2 && u[0] < 0xe0 ? 2
+               : u[0] >= 0xe0 && u[0] < 0xf0 ? 3
+               : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
+                                             : 0;
 
     if (n == 0 || (size_t)(end - p) < n)
         return 0;
@@ -185,7 +187,8 @@ static void comment(Lexer *x)
     s.n -= sizeof KEY - 1;
     while (s.n && *s.p == ' ')
         s.p++, s.n--;
-    if (ml_str_eq(s, ml_str("spelling=classic")) || ml_str_eq(s, ml_str("spelling=newest"))) {
+    if (ml_str_eq(s, ml_str("spelling=classic")) ||
+        ml_str_eq(s, ml_str("spelling=newest"))) {
         ml_Pragma g = {x->line, s.p[9] == 'c' ? ML_CLASSIC : ML_NEWEST};
 
         ml_push(x->sc, &x->out->pragmas, g);
@@ -206,7 +209,7 @@ static void bad_bytes(Lexer *x, uint32_t line, uint32_t col, const char *what)
 /* ---- numbers */
 static int digit_of(char c)
 {
-    return is_digit(c)             ? c - '0'
+    return is_digit(c)            ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                   : 99;
@@ -275,7 +278,8 @@ static void number(Lexer *x)
                   complex ? "complex numbers are not supported:" : "malformed number",
                   (int)(p - b), b);
         push(x, ML_TOK_ERROR, from(x, line, col));
-    } else if (!real && base == 10 && *b == '0' && strspn(ml_text_z(&clean), "0") < clean.n) {
+    } else if (!real && base == 10 && *b == '0' &&
+               strspn(ml_text_z(&clean), "0") < clean.n) {
         const char *z = ml_text_z(&clean) + strspn(ml_text_z(&clean), "0");
         bool octal = strspn(z, "01234567") == strlen(z);
 
@@ -345,7 +349,8 @@ static bool escape(Lexer *x, ml_Text *t)
             v = v * 16 + (uint32_t)digit_of(x->p[n]);
         advance(x, n);
         if (n < want + 2 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000)) {
-            ml_report(x->rep, ML_E_E111, from(x, line, col), "malformed escape in a string");
+            ml_report(x->rep, ML_E_E111, from(x, line, col),
+                      "malformed escape in a string");
             return false;
         }
     } else {
@@ -375,7 +380,8 @@ static void string(Lexer *x, size_t prefix)
 
         raw |= c == 'r';
         if (c == 'b' || c == 'f') {
-            ml_report(x->rep, ML_E_E108, (ml_Place){line, col, line, col + (uint32_t)prefix},
+            ml_report(x->rep, ML_E_E108,
+                      (ml_Place){line, col, line, col + (uint32_t)prefix},
                       "%s are not supported in script functions",
                       c == 'b' ? "byte strings" : "f-strings");
             ok = false;
@@ -386,8 +392,8 @@ static void string(Lexer *x, size_t prefix)
     triple = x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote;
     advance(x, triple ? 3 : 1);
     while (x->p < x->end) {
-        if (*x->p == quote && (!triple || (x->end - x->p >= 3 && x->p[1] == quote &&
-                                           x->p[2] == quote))) {
+        if (*x->p == quote &&
+            (!triple || (x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote))) {
             advance(x, triple ? 3 : 1);
             closed = true;
             break;
@@ -492,8 +498,11 @@ static void op_token(Lexer *x)
     ml_Tok *t;
 
     for (unsigned op = ML_OPR_POW_EQ; op < ML_OPR_COUNT; op++) {
-        size_t n = strlen(OP_TEXT[op]);
+        size_t n;
 
+        if (OP_TEXT[op][0] != *x->p)
+            continue;
+        n = strlen(OP_TEXT[op]);
         if (n > left || memcmp(x->p, OP_TEXT[op], n) != 0)
             continue;
         advance(x, n);
@@ -584,7 +593,8 @@ static Column indentation(const Lexer *x, const char *p)
 static void indent_to(Lexer *x, Column c)
 {
     size_t top = x->n_indents - 1;
-    ml_Place space = {x->line, 1, x->line, x->col}, first = {x->line, x->col, x->line, x->col};
+    ml_Place space = {x->line, 1, x->line, x->col},
+             first = {x->line, x->col, x->line, x->col};
     bool mixed = false;
 
     if (c.col > x->indents[top]) {
@@ -616,7 +626,8 @@ static void indent_to(Lexer *x, Column c)
                       "unindent matches no outer level (open: %s)", ml_text_z(&open));
             ml_text_free(&open);
             if (x->indents[n - 1] < c.col && n < x->n_indents)
-                x->indents[n] = c.col, x->alts[n] = c.alt, n++; /* go on as if it were open */
+                x->indents[n] = c.col, x->alts[n] = c.alt,
+                n++; /* go on as if it were open */
         } else {
             mixed = x->alts[n - 1] != c.alt;
         }
@@ -629,7 +640,8 @@ static void indent_to(Lexer *x, Column c)
         ml_report(x->rep, ML_E_E103, space, "inconsistent use of tabs and spaces");
 }
 
-/* The place where reading goes on after an unclosed bracket in a statement at column col. */
+/* The place where reading goes on after an unclosed bracket in a statement at column col.
+ */
 static const char *resume_point(const Lexer *x, const char *p, uint32_t col)
 {
     const char *end = x->end;

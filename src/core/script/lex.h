@@ -14,9 +14,11 @@ typedef struct ml_Binding ml_Binding;
 typedef struct ml_Sym {
     ml_Str name;
     uint32_t hash;
-    uint8_t keyword;  /* an ml_TokOp, 0: none */
-    ml_Binding *top;  /* innermost visible definition */
-    ml_Binding *dead; /* the last one whose scope has ended */
+    uint8_t keyword;     /* an ml_TokOp, 0: none */
+    bool looked_up;      /* whether `builtin` is known */
+    const void *builtin; /* T.name, an ml_Builtin, or NULL */
+    ml_Binding *top;     /* innermost visible definition */
+    ml_Binding *dead;    /* the last one whose scope has ended */
 } ml_Sym;
 
 typedef struct ml_Symbols {

@@ -9,12 +9,12 @@
 
 /* Sorted; Python's keywords and what the text itself uses. */
 static const char *const RESERVED[] = {
-    "False",  "I",        "Module", "None",   "R",      "T",      "True",  "and",
-    "as",     "assert",   "async",  "await",  "break",  "class",  "cls",   "continue",
-    "def",    "del",      "elif",   "else",   "except", "finally", "for",  "from",
-    "global", "if",       "import", "in",     "is",     "lambda", "len",   "metadata",
-    "nonlocal", "not",    "or",     "pass",   "raise",  "range",  "return", "try",
-    "while",  "with",     "yield",
+    "False",    "I",      "Module", "None",  "R",      "T",       "True",   "and",
+    "as",       "assert", "async",  "await", "break",  "class",   "cls",    "continue",
+    "def",      "del",    "elif",   "else",  "except", "finally", "for",    "from",
+    "global",   "if",     "import", "in",    "is",     "lambda",  "len",    "metadata",
+    "nonlocal", "not",    "or",     "pass",  "raise",  "range",   "return", "try",
+    "while",    "with",   "yield",
 };
 
 bool ml_name_is_reserved(const char *name)
@@ -36,7 +36,8 @@ bool ml_name_is_reserved(const char *name)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
 }
 
 const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer)

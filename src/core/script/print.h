@@ -9,6 +9,7 @@
 #ifndef ML_CORE_SCRIPT_PRINT_H
 #define ML_CORE_SCRIPT_PRINT_H
 
+#include "core/script/infer.h"
 #include "core/script/script.h"
 
 /* ---- names (names.c) */
@@ -35,29 +36,29 @@ void ml_names_release(ml_NameSlot *s);
 
 /* ---- what is known of a variable or buffer */
 typedef enum ml_How { /* how a variable is written */
-    ML_HOW_NAME,
-    ML_HOW_DATA,   /* A.data */
-    ML_HOW_STRIDE, /* A.strides[k] */
-    ML_HOW_OFFSET, /* A.elem_offset */
+                      ML_HOW_NAME,
+                      ML_HOW_DATA,   /* A.data */
+                      ML_HOW_STRIDE, /* A.strides[k] */
+                      ML_HOW_OFFSET, /* A.elem_offset */
 } ml_How;
 
 typedef struct ml_NameInfo {
     const char *name;  /* in scope now; NULL: not */
     const char *fixed; /* display name of the caller, or NULL */
     ml_NameSlot *fixed_slot;
-    uint8_t how;       /* an ml_How */
-    bool env;          /* a thread variable that needs T.env_thread */
-    bool cell;         /* a scalar cell that prints as a variable */
-    uint16_t k;        /* of a stride */
-    uint32_t active;   /* first pass: definitions in force */
+    uint8_t how;     /* an ml_How */
+    bool env;        /* a thread variable that needs T.env_thread */
+    bool cell;       /* a scalar cell that prints as a variable */
+    uint16_t k;      /* of a stride */
+    uint32_t active; /* first pass: definitions in force */
     uint32_t n_uses;
     uint32_t n_launches;
-    int32_t free_scope;   /* innermost scope around all uses without a definition; -1: none */
+    int32_t free_scope; /* innermost scope around all uses without a definition; -1: none */
     int32_t launch_scope; /* the same of its launches */
     const char *tag;      /* of a thread variable */
     const ml_For *loop;   /* the loop around, while it is printed */
     const ml_Buffer *owner;
-    const ml_Var *var;       /* one of these two */
+    const ml_Var *var; /* one of these two */
     const ml_Buffer *buffer;
 } ml_NameInfo;
 
@@ -91,9 +92,11 @@ typedef struct ml_Printer {
     uint32_t line;
     int level;
     const ml_Stmt *stmt; /* being printed, for marks */
-    ML_VEC(const ml_Block *) around; /* blocks around, outermost first */
+    uint32_t n_around;   /* blocks around, an elided root included */
+    ml_Arith *ar;        /* regions_auto: for asking what reading would infer */
+    const ml_Map *pointers;
 
-    ml_Map *infos; /* uid -> ml_NameInfo * */
+    ml_Map *infos;    /* uid -> ml_NameInfo * */
     ml_InfoVec order; /* the same, in order of first occurrence */
     ml_NameTable names;
     ML_VEC(ml_ScopeUndo) undo;
@@ -119,7 +122,8 @@ bool ml_pr_is_launch(const ml_Attr *a);
 ml_Dtype ml_pr_launch_dtype(const ml_Attr *a);
 /* Positions of variables that a parameter's buffer or match target may define: calls fn for
  * every variable inside shape, strides and offset, in this order. */
-void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user), void *user);
+void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user),
+                       void *user);
 
 /* ---- output */
 void ml_pr_begin(ml_Printer *p, ml_Ctx *cx, ml_Text *out, const ml_PrintOpts *opts);
@@ -147,20 +151,21 @@ void ml_pr_buffer_ref(ml_Printer *p, const ml_Buffer *b);
 
 /* ---- print_expr.c, print_call.c, print_value.c, print_buffer.c */
 enum { /* precedence, low to high; a value is "at least this tight" */
-    ML_PREC_TEST,
-    ML_PREC_OR,
-    ML_PREC_AND,
-    ML_PREC_NOT,
-    ML_PREC_CMP,
-    ML_PREC_SUM,
-    ML_PREC_TERM,
-    ML_PREC_UNARY,
-    ML_PREC_ATOM,
+       ML_PREC_TEST,
+       ML_PREC_OR,
+       ML_PREC_AND,
+       ML_PREC_NOT,
+       ML_PREC_CMP,
+       ML_PREC_SUM,
+       ML_PREC_TERM,
+       ML_PREC_UNARY,
+       ML_PREC_ATOM,
 };
 void ml_pr_expr(ml_Printer *p, const ml_Expr *e, int prec);
 void ml_pr_call(ml_Printer *p, const ml_Expr *e);
 void ml_pr_args(ml_Printer *p, const ml_Expr *const *args, size_t n); /* a, b, c */
-void ml_pr_tuple(ml_Printer *p, const ml_Expr *const *args, size_t n); /* (a, b), (a,), () */
+void ml_pr_tuple(ml_Printer *p, const ml_Expr *const *args,
+                 size_t n); /* (a, b), (a,), () */
 void ml_pr_string(ml_Printer *p, const char *s, size_t n);
 void ml_pr_dtype(ml_Printer *p, ml_Dtype t); /* "float32" in quotes */
 /* The end of [min, min + extent), so that reading it gives this very extent. */
@@ -170,37 +175,41 @@ void ml_pr_region(ml_Printer *p, const ml_Region *r);
 bool ml_pr_is_zero(const ml_Expr *e); /* the literal 0, int or float */
 /* Whether T.<dtype> is a constructor. */
 bool ml_pr_dtype_has_ctor(ml_Dtype t);
-/* T.int32, T.handle("float32", "shared"): the type of a variable. call: with parentheses. */
+/* T.int32, T.handle("float32", "shared"): the type of a variable. call: with parentheses.
+ */
 void ml_pr_type(ml_Printer *p, const ml_Var *v, bool call);
 void ml_pr_value(ml_Printer *p, const ml_Value *v);
 /* A dict of attributes or annotations: keys beginning tir. follow the spelling. */
 void ml_pr_attrs(ml_Printer *p, const ml_Value *dict, const char *without);
 void ml_pr_key(ml_Printer *p, const char *key);
 
-enum { /* of ml_pr_buffer_args */
-    ML_BUF_DTYPE = 1,    /* the dtype always */
-    ML_BUF_DEFINES = 2,  /* defines its own stride and offset variables */
-    ML_BUF_QUOTE = 4,    /* quotes dimensions with variables that have no name yet */
-    ML_BUF_NO_SCOPE = 8, /* the scope is said by the function's name */
+enum {                      /* of ml_pr_buffer_args */
+       ML_BUF_DTYPE = 1,    /* the dtype always */
+       ML_BUF_DEFINES = 2,  /* defines its own stride and offset variables */
+       ML_BUF_QUOTE = 4,    /* quotes dimensions with variables that have no name yet */
+       ML_BUF_NO_SCOPE = 8, /* the scope is said by the function's name */
 };
 /* (shape), "dtype", k=v ... without parentheses around. */
-void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags, const ml_Expr *data);
+void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags,
+                       const ml_Expr *data);
 /* Declares the variables of b that have no name: "n, m = T.int32(), T.int32()". */
 void ml_pr_declare_dims(ml_Printer *p, const ml_Buffer *b);
 void ml_pr_declare(ml_Printer *p, ml_NameInfo *const *infos, size_t n);
 
 /* ---- print_stmt.c, print_block.c */
 void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last);
-void ml_pr_list(ml_Printer *p, const ml_Stmt *s); /* the statements of a body, in this scope */
+void ml_pr_list(ml_Printer *p,
+                const ml_Stmt *s); /* the statements of a body, in this scope */
 void ml_pr_body(ml_Printer *p, const ml_Stmt *s); /* indented, in a scope of its own */
 void ml_pr_block(ml_Printer *p, const ml_Block *b);
 void ml_pr_elided_root(ml_Printer *p, const ml_Block *b);
-int32_t ml_pr_open(ml_Printer *p);                /* the next scope; declares what it has to */
+int32_t ml_pr_open(ml_Printer *p); /* the next scope; declares what it has to */
 void ml_pr_close(ml_Printer *p, int32_t before, size_t mark);
 void ml_pr_pending(ml_Printer *p, int32_t scope);
 /* Around the first line of a statement: labels and underlines. */
 void ml_pr_label_above(ml_Printer *p, const ml_Stmt *s);
-void ml_pr_underline(ml_Printer *p, const ml_Stmt *s, uint32_t col, uint32_t len, bool simple);
+void ml_pr_underline(ml_Printer *p, const ml_Stmt *s, uint32_t col, uint32_t len,
+                     bool simple);
 /* Fills in the end of the marks added since there were n, where it was still open. */
 void ml_pr_end_mark(ml_Printer *p, size_t k);
 size_t ml_pr_n_marks(const ml_Printer *p);

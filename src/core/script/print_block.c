@@ -2,12 +2,13 @@
  * print_block - blocks: axes, predicate, regions, annotations, buffers, init, body.
  * Source: script 12.2 (root block), 12.3.
  */
+#include "core/equal.h"
 #include "core/script/print.h"
 
 static bool same_bound(const ml_Expr *a, const ml_Expr *b)
 {
-    return a == b || (a->kind == ML_EXPR_INT && b->kind == ML_EXPR_INT && a->as.i == b->as.i &&
-                      ml_dtype_eq(a->type, b->type));
+    return a == b || (a->kind == ML_EXPR_INT && b->kind == ML_EXPR_INT &&
+                      a->as.i == b->as.i && ml_dtype_eq(a->type, b->type));
 }
 
 /* Whether T.axis.remap of the loop alone gives this iterator. */
@@ -103,12 +104,35 @@ static void print_regions(ml_Printer *p, const char *call, const ml_Region *r, s
     ml_pr_z(p, ")");
 }
 
-/* With regions_auto a list is printed only where reading would infer another one. */
-static void regions_needed(ml_Printer *p, const ml_Block *b, bool *reads, bool *writes)
+static bool same_regions(ml_Printer *p, const ml_Region *a, size_t n, const ml_Region *b,
+                         size_t m)
 {
-    (void)p;
-    (void)b;
-    *reads = *writes = true;
+    if (n != m)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        if (a[k].buffer->uid != b[k].buffer->uid)
+            return false;
+        for (size_t d = 0; d < a[k].buffer->rank; d++)
+            if (!ml_equal_expr(p->cx, a[k].ranges[d].min, b[k].ranges[d].min, NULL, NULL) ||
+                !ml_equal_expr(p->cx, a[k].ranges[d].extent, b[k].ranges[d].extent, NULL,
+                               NULL))
+                return false;
+    }
+    return true;
+}
+
+/* regions_auto: whether reading the block without its two lists gives these very lists.
+ * They stand or fall together, for what is given of one has a say in the other. */
+static bool can_omit_regions(ml_Printer *p, const ml_Block *b)
+{
+    if (!p->ar)
+        return false;
+    if (p->n_around == 1) /* an outermost block is never filled in */
+        return b->n_reads == 0 && b->n_writes == 0;
+    ml_Inferred in = {0};
+    return ml_infer_regions(p->cx, p->ar, p->pointers, b, &in) && in.opaque.n == 0 &&
+           same_regions(p, b->reads, b->n_reads, in.reads.v, in.reads.n) &&
+           same_regions(p, b->writes, b->n_writes, in.writes.v, in.writes.n);
 }
 
 static void print_alloc(ml_Printer *p, const ml_Buffer *b)
@@ -154,13 +178,10 @@ static void print_inside(ml_Printer *p, const ml_Block *b, bool elided)
         ml_pr_expr(p, b->predicate, ML_PREC_TEST);
         ml_pr_z(p, ")");
     }
-    bool reads = !elided, writes = !elided;
-    if (p->o->regions_auto && !elided)
-        regions_needed(p, b, &reads, &writes);
-    if (reads)
+    if (!elided && !can_omit_regions(p, b)) {
         print_regions(p, "reads", b->reads, b->n_reads);
-    if (writes)
         print_regions(p, "writes", b->writes, b->n_writes);
+    }
     if (ml_dict_count(b->annotations) > 0) {
         ml_pr_line(p);
         ml_pr_t(p, p->newest ? "sblock_attr(" : "block_attr(");
@@ -184,6 +205,12 @@ static void print_inside(ml_Printer *p, const ml_Block *b, bool elided)
 void ml_pr_elided_root(ml_Printer *p, const ml_Block *b)
 {
     p->stmt = &b->base;
+    if (p->o->no_root_comment) {
+        p->n_around++;
+        print_inside(p, b, true);
+        p->n_around--;
+        return;
+    }
     ml_pr_label_above(p, &b->base);
     ml_pr_line(p);
     uint32_t col = ml_pr_col(p);
@@ -196,7 +223,9 @@ void ml_pr_elided_root(ml_Printer *p, const ml_Block *b)
     if (m)
         m->len = ml_pr_col(p) - col;
     ml_pr_underline(p, &b->base, col, ml_pr_col(p) - col, false);
+    p->n_around++;
     print_inside(p, b, true);
+    p->n_around--;
     ml_pr_end_mark(p, at);
 }
 
@@ -221,10 +250,10 @@ void ml_pr_block(ml_Printer *p, const ml_Block *b)
     ml_pr_underline(p, &b->base, col, ml_pr_col(p) - col, false);
     int32_t before = ml_pr_open(p);
     p->level++;
-    ml_push(p->cx, &p->around, b);
+    p->n_around++;
     ml_pr_pending(p, p->scope);
     print_inside(p, b, false);
-    p->around.n--;
+    p->n_around--;
     p->level--;
     ml_pr_close(p, before, mark);
     ml_pr_end_mark(p, at);

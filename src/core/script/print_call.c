@@ -105,7 +105,8 @@ static bool helper_ok(const ml_Expr *e)
         return same_types(e) && ml_dtype_is_float(e->type) && !is_literal(a);
     case ML_OP_POW:
     case ML_OP_FMOD:
-        return same_types(e) && ml_dtype_is_float(e->type) && !(is_literal(a) && is_literal(b));
+        return same_types(e) && ml_dtype_is_float(e->type) &&
+               !(is_literal(a) && is_literal(b));
     case ML_OP_LDEXP: return ml_dtype_eq(a->type, e->type) && ml_dtype_is_float(e->type);
     case ML_OP_ISNAN:
         return a->type.code == ML_FLOAT && a->type.bits >= 32 && !is_literal(a) &&
@@ -114,7 +115,8 @@ static bool helper_ok(const ml_Expr *e)
     case ML_OP_ISFINITE: return false;
     case ML_OP_REINTERPRET:
         return !ml_dtype_eq(a->type, e->type) && a->type.code != ML_VOID &&
-               (unsigned)a->type.bits * a->type.lanes == (unsigned)e->type.bits * e->type.lanes;
+               (unsigned)a->type.bits * a->type.lanes ==
+                   (unsigned)e->type.bits * e->type.lanes;
     case ML_OP_Q_MULTIPLY_SHIFT:
     case ML_OP_Q_MULTIPLY_SHIFT_PER_AXIS:
         return ml_dtype_eq(a->type, e->type) && !is_literal(a);
@@ -127,7 +129,8 @@ static bool helper_ok(const ml_Expr *e)
     case ML_OP_CALL_PACKED:
     case ML_OP_CALL_CPACKED: return starts_with_name(e) && ml_dtype_eq(e->type, ML_DT_I32);
     case ML_OP_ADDRESS_OF:
-        return a->kind == ML_EXPR_LOAD && !(a->flags & ML_X_MASKED) && e->type.code == ML_HANDLE;
+        return a->kind == ML_EXPR_LOAD && !(a->flags & ML_X_MASKED) &&
+               e->type.code == ML_HANDLE;
     case ML_OP_ACCESS_PTR:
         return ml_is_op(a, ML_OP_TYPE_ANNOTATION) && e->type.code == ML_HANDLE;
     case ML_OP_TYPE_ANNOTATION: return true;

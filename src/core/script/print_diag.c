@@ -1,5 +1,6 @@
 /*
- * print_diag - one diagnostic as text: the sentence, the place, the source lines with marks.
+ * print_diag - one diagnostic as text: the sentence, the place, the source lines with
+ * marks.
  *
  * Columns of spans count code points, a tab as one; lines are shown with tabs as single
  * blanks, so that carets stand where they belong. Source: script 14.
@@ -52,8 +53,8 @@ static uint32_t blanks(ml_Str s)
 enum { MAX_LINES_OF_SPAN = 20, MAX_PLACES = 64 };
 
 /* The marks of a span, one for each of its lines; the text stands behind the last. */
-static size_t add_span(Place *places, size_t n, ml_Str source, const ml_Span *s, const char *text,
-                       bool main)
+static size_t add_span(Place *places, size_t n, ml_Str source, const ml_Span *s,
+                       const char *text, bool main)
 {
     uint32_t end_line = s->end_line < s->line ? s->line : s->end_line;
     if (end_line > s->line && s->end_col <= 1)
@@ -63,7 +64,8 @@ static size_t add_span(Place *places, size_t n, ml_Str source, const ml_Span *s,
         if (n == MAX_PLACES || !line_at(source, l, &line))
             break;
         uint32_t first = blanks(line) + 1, len = code_points(line);
-        Place p = {.line = l, .col = l == s->line ? s->col : 1, .end_col = len + 1, .main = main};
+        Place p = {
+            .line = l, .col = l == s->line ? s->col : 1, .end_col = len + 1, .main = main};
         if (l == s->end_line && s->end_line >= s->line)
             p.end_col = s->end_col;
         if (l != s->line && first > len)
@@ -115,7 +117,8 @@ static int digits(uint32_t n)
     return d;
 }
 
-static void show_places(ml_Text *out, ml_Str source, const Place *places, size_t n, int width)
+static void show_places(ml_Text *out, ml_Str source, const Place *places, size_t n,
+                        int width)
 {
     uint32_t shown = 0;
     ml_text_fmt(out, "%*s |\n", width + 1, "");
@@ -152,7 +155,8 @@ void ml_diag_print(ml_Text *out, const ml_Diag *d, ml_Str source)
             label = d->notes[k].text;
     n = add_span(places, n, source, &d->span, label, true);
     for (uint32_t k = 0; k < d->n_notes; k++)
-        if (!same_span(&d->notes[k].span, &d->span) && same_file(&d->notes[k].span, &d->span))
+        if (!same_span(&d->notes[k].span, &d->span) &&
+            same_file(&d->notes[k].span, &d->span))
             n = add_span(places, n, source, &d->notes[k].span, d->notes[k].text, false);
     for (size_t k = 1; k < n; k++)
         for (size_t at = k; at > 0 && before(&places[at], &places[at - 1]); at--) {

@@ -46,17 +46,15 @@ static bool would_fold(ml_ExprKind kind, const ml_Expr *ea, const ml_Expr *eb)
 
     if (is_literal(a) && is_literal(b))
         return true;
-    switch (kind) {
-    case ML_EXPR_ADD: return ml_pr_is_zero(a) || ml_pr_is_zero(b);
-    case ML_EXPR_SUB: return ml_pr_is_zero(b);
-    case ML_EXPR_MUL:
+    if (kind == ML_EXPR_ADD)
+        return ml_pr_is_zero(a) || ml_pr_is_zero(b);
+    if (kind == ML_EXPR_SUB)
+        return ml_pr_is_zero(b);
+    if (kind == ML_EXPR_MUL)
         return ml_pr_is_zero(a) || ml_pr_is_zero(b) || is_one(a) || is_one(b);
-    case ML_EXPR_DIV:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORMOD: return ml_pr_is_zero(a) || ml_pr_is_zero(b) || is_one(b);
-    default: return ea == eb; /* min, max */
-    }
+    if (kind >= ML_EXPR_DIV && kind <= ML_EXPR_FLOORMOD)
+        return ml_pr_is_zero(a) || ml_pr_is_zero(b) || is_one(b);
+    return ea == eb; /* min, max */
 }
 
 static bool is_number(ml_Dtype t)
@@ -68,46 +66,30 @@ static bool is_number(ml_Dtype t)
 static const char *operator_of(const ml_Expr *e, int *prec)
 {
     const ml_Expr *a = e->args[0], *b = e->args[1];
+    ml_ExprKind k = (ml_ExprKind)e->kind;
 
-    switch ((ml_ExprKind)e->kind) {
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-        *prec = ML_PREC_SUM;
-        if (!is_number(a->type) || would_fold(e->kind, a, b))
-            return NULL;
-        return e->kind == ML_EXPR_ADD ? "+" : "-";
-    case ML_EXPR_MUL:
-        *prec = ML_PREC_TERM;
-        return is_number(a->type) && !would_fold(e->kind, a, b) ? "*" : NULL;
-    case ML_EXPR_DIV:
-        *prec = ML_PREC_TERM;
-        return ml_dtype_is_float(a->type) && !would_fold(e->kind, a, b) ? "/" : NULL;
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-        *prec = ML_PREC_TERM;
-        if (!ml_dtype_is_int(a->type) || would_fold(e->kind, a, b))
-            return NULL;
-        return e->kind == ML_EXPR_FLOORDIV ? "//" : "%";
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE: {
+    if (k >= ML_EXPR_EQ && k <= ML_EXPR_GE) {
         static const char *const TEXT[] = {"==", "!=", "<", "<=", ">", ">="};
+        bool fit = is_number(a->type) || ml_dtype_is_bool(a->type);
         *prec = ML_PREC_CMP;
-        if (!(is_number(a->type) || ml_dtype_is_bool(a->type)) || (is_plain(a) && is_plain(b)))
-            return NULL;
-        return TEXT[e->kind - ML_EXPR_EQ];
+        return fit && !(is_plain(a) && is_plain(b)) ? TEXT[k - ML_EXPR_EQ] : NULL;
     }
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-        *prec = e->kind == ML_EXPR_AND ? ML_PREC_AND : ML_PREC_OR;
-        if (e->type.lanes != 1)
-            return NULL;
-        return e->kind == ML_EXPR_AND ? "and" : "or";
-    default: return NULL;
+    if (k == ML_EXPR_AND || k == ML_EXPR_OR) {
+        *prec = k == ML_EXPR_AND ? ML_PREC_AND : ML_PREC_OR;
+        return e->type.lanes != 1 ? NULL : k == ML_EXPR_AND ? "and" : "or";
     }
+    *prec = k == ML_EXPR_ADD || k == ML_EXPR_SUB ? ML_PREC_SUM : ML_PREC_TERM;
+    if (!is_number(a->type) || would_fold(k, a, b))
+        return NULL;
+    if (k == ML_EXPR_ADD || k == ML_EXPR_SUB)
+        return k == ML_EXPR_ADD ? "+" : "-";
+    if (k == ML_EXPR_MUL)
+        return "*";
+    if (k == ML_EXPR_DIV)
+        return ml_dtype_is_float(a->type) ? "/" : NULL;
+    if (k == ML_EXPR_FLOORDIV || k == ML_EXPR_FLOORMOD)
+        return !ml_dtype_is_int(a->type) ? NULL : k == ML_EXPR_FLOORDIV ? "//" : "%";
+    return NULL;
 }
 
 /* ---- literals */
@@ -304,7 +286,9 @@ void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n)
             continue;
         }
         const ml_Expr *base = idx[k]->args[0];
-        ml_Expr c = {.kind = ML_EXPR_INT, .type = base->type, .as.i = length,
+        ml_Expr c = {.kind = ML_EXPR_INT,
+                     .type = base->type,
+                     .as.i = length,
                      .flags = ML_X_VAR_FREE};
         ml_pr_expr(p, base, ML_PREC_TEST);
         ml_pr_z(p, ":");
@@ -328,7 +312,8 @@ void ml_pr_region(ml_Printer *p, const ml_Region *r)
         if (k > 0)
             ml_pr_z(p, ", ");
         ml_pr_expr(p, range->min, ML_PREC_TEST);
-        if (ml_is_int(range->extent, 1) && ml_dtype_eq(range->extent->type, range->min->type))
+        if (ml_is_int(range->extent, 1) &&
+            ml_dtype_eq(range->extent->type, range->min->type))
             continue;
         ml_pr_z(p, ":");
         ml_pr_stop(p, range->min, range->extent);
@@ -399,7 +384,8 @@ static void print_binary(ml_Printer *p, const ml_Expr *e, int prec)
     const char *op = operator_of(e, &own);
 
     if (!op) {
-        bool folds = would_fold(e->kind, e->args[0], e->args[1]) || !is_number(e->args[0]->type);
+        bool folds =
+            would_fold(e->kind, e->args[0], e->args[1]) || !is_number(e->args[0]->type);
         const char *name = ml_expr_kind_name(e->kind);
         if (e->kind == ML_EXPR_MOD && !folds && ml_dtype_is_int(e->type))
             name = "truncmod";

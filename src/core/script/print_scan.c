@@ -43,8 +43,8 @@ ml_NameInfo *ml_pr_buffer(ml_Printer *p, const ml_Buffer *b)
 
 static bool is_alloc_default(const ml_Buffer *b)
 {
-    return b->n_strides == 0 && b->align == 64 && b->offset_factor == 1 && !b->auto_broadcast &&
-           b->n_separators == 0 && ml_is_int(b->elem_offset, 0);
+    return b->n_strides == 0 && b->align == 64 && b->offset_factor == 1 &&
+           !b->auto_broadcast && b->n_separators == 0 && ml_is_int(b->elem_offset, 0);
 }
 
 static bool may_be_cell(const ml_Printer *p, const ml_Buffer *b)
@@ -95,7 +95,8 @@ bool ml_pr_is_launch(const ml_Attr *a)
         return false;
     if (a->value->kind != ML_VAL_INT && a->value->kind != ML_VAL_EXPR)
         return false;
-    return ml_streq(a->key, ml_streq(a->thread, "vthread") ? "virtual_thread" : "thread_extent");
+    return ml_streq(a->key,
+                    ml_streq(a->thread, "vthread") ? "virtual_thread" : "thread_extent");
 }
 
 /* ---- scopes */
@@ -273,7 +274,8 @@ static void each_var(const ml_Expr *e, void (*fn)(const ml_Var *, void *), void 
         each_var(e->args[k], fn, user);
 }
 
-void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user), void *user)
+void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user),
+                       void *user)
 {
     for (size_t k = 0; k < b->rank; k++)
         each_var(b->shape[k], fn, user);

@@ -55,8 +55,9 @@ static const ml_Store *first_store(ml_Printer *p, const ml_Stmt *s, const ml_Stm
         return NULL;
     const ml_Buffer *b = ml_as_alloc(s)->buffer;
     const ml_Store *st = ml_as_store(next);
-    if (!ml_pr_is_cell(p, b) || st->buffer->uid != b->uid || st->mask || st->n != 1 || !ml_is_int(st->indices[0], 0) ||
-        !ml_dtype_eq(st->indices[0]->type, ML_DT_I32) || ml_expr_uses_buffer(st->value, b))
+    if (!ml_pr_is_cell(p, b) || st->buffer->uid != b->uid || st->mask || st->n != 1 ||
+        !ml_is_int(st->indices[0], 0) || !ml_dtype_eq(st->indices[0]->type, ML_DT_I32) ||
+        ml_expr_uses_buffer(st->value, b))
         return NULL;
     return st;
 }
@@ -183,7 +184,8 @@ static bool print_unroll(ml_Printer *p, const ml_For *f)
             ml_pr_z(p, ", unroll=True");
             return true;
         }
-    } else if (ml_streq(d->keys[0], "disable_unroll") && v->kind == ML_VAL_BOOL && v->as.i) {
+    } else if (ml_streq(d->keys[0], "disable_unroll") && v->kind == ML_VAL_BOOL &&
+               v->as.i) {
         ml_pr_z(p, ", unroll=False");
         return true;
     }
@@ -227,7 +229,8 @@ static void loop_header(ml_Printer *p, const ml_For *f)
 
 static void print_for(ml_Printer *p, const ml_For *f)
 {
-    size_t n = chain_length(p, f), mark = ml_pr_scope_mark(p), first_mark = ml_pr_n_marks(p);
+    size_t n = chain_length(p, f), mark = ml_pr_scope_mark(p),
+           first_mark = ml_pr_n_marks(p);
     size_t at = 0;
     const ml_For *in = f;
     int32_t before = p->scope;
@@ -433,8 +436,8 @@ static void print_store(ml_Printer *p, const ml_Store *st)
         return;
     }
     bool cell = ml_pr_is_cell(p, b);
-    if (cell && (!ml_is_int(st->indices[0], 0) ||
-                 !ml_dtype_eq(st->indices[0]->type, ML_DT_I32))) {
+    if (cell &&
+        (!ml_is_int(st->indices[0], 0) || !ml_dtype_eq(st->indices[0]->type, ML_DT_I32))) {
         ml_pr_buffer_ref(p, b);
         ml_pr_indices(p, st->indices, st->n);
     } else {
@@ -572,11 +575,6 @@ void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
     case ML_STMT_ATTR: print_attr(p, ml_as_attr(s), last); break;
     case ML_STMT_BLOCK: ml_pr_block(p, ml_as_block(s)); break;
     case ML_STMT_ALLOC:
-        if (ml_pr_is_cell(p, ml_as_alloc(s)->buffer)) {
-            print_cell(p, ml_as_alloc(s), NULL);
-            break;
-        }
-        /* fall through */
     case ML_STMT_STORE:
     case ML_STMT_BIND:
     case ML_STMT_EVALUATE:
@@ -585,6 +583,10 @@ void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
     case ML_STMT_RETURN:
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE: {
+        if (s->kind == ML_STMT_ALLOC && ml_pr_is_cell(p, ml_as_alloc(s)->buffer)) {
+            print_cell(p, ml_as_alloc(s), NULL);
+            break;
+        }
         ml_pr_line(p);
         uint32_t col = ml_pr_col(p);
         print_simple(p, s);

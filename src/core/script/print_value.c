@@ -237,7 +237,8 @@ static void print_strides(ml_Printer *p, const ml_Buffer *b, bool defines)
     ml_pr_z(p, b->n_strides == 1 ? ",)" : ")");
 }
 
-void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags, const ml_Expr *data)
+void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags,
+                       const ml_Expr *data)
 {
     bool defines = (flags & ML_BUF_DEFINES) != 0;
 

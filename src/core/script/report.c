@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 static const char *format_in(ml_Ctx *cx, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+static const char *format_in(ml_Ctx *cx, const char *fmt, va_list ap)
 {
     ml_Text t = {0};
     char *z;
@@ -157,8 +159,9 @@ void ml_nearest_try(ml_Nearest *n, ml_Str name)
     if (d >= 3 || d == 0 || d > name.n)
         return;
     if (d < n->distance ||
-        (d == n->distance && (name.n < n->best.n || (name.n == n->best.n &&
-                                                     memcmp(name.p, n->best.p, name.n) < 0)))) {
+        (d == n->distance &&
+         (name.n < n->best.n ||
+          (name.n == n->best.n && memcmp(name.p, n->best.p, name.n) < 0)))) {
         n->best = name;
         n->distance = d;
     }

@@ -23,8 +23,8 @@ typedef struct ml_Report {
     ML_VEC(ml_ErrorCode) codes; /* parallel to diags */
 } ml_Report;
 
-/* Adds a diagnostic; NULL when it was dropped (too many). The pointer is good until the next
- * one is added. */
+/* Adds a diagnostic; NULL when it was dropped (too many). The pointer is good until the
+ * next one is added. */
 ml_Diag *ml_report(ml_Report *r, ml_ErrorCode code, ml_Place at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void ml_report_note(ml_Report *r, ml_Diag *d, ml_Place at, const char *text);

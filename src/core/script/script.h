@@ -92,6 +92,7 @@ typedef struct ml_PrintOpts {
     bool no_sugar;
     bool regions_auto;   /* reads/writes only where inference would give others */
     bool no_header;      /* without the comment lines about imports */
+    bool no_root_comment; /* without the comment that stands for a plain root block */
     const ml_Names *names;
     ml_Ctx *marks_cx;    /* arena of marks; needed when marks is given */
     ml_TextMarks *marks; /* filled when not NULL */

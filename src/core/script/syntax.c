@@ -1,5 +1,6 @@
 /*
- * syntax - statements of the grammar, with recovery at the next statement. Source: script 3.
+ * syntax - statements of the grammar, with recovery at the next statement. Source:
+ * script 3.
  *
  * A statement that fails has been reported; its rest and the block below it are passed over
  * and the next statement of the same block is read.
@@ -55,10 +56,36 @@ static ml_Place line_end(const ml_Parser *p)
 
 static ml_Node *simple(ml_Parser *p);
 
+/* A statement that failed: BAD, with the names that it would have defined. */
+static ml_Node *failed_statement(ml_Parser *p, size_t from)
+{
+    ml_Node *nd = ml_syn_node(p, ML_N_BAD, p->lx->toks[from].at, 0);
+    ml_NodeVec v = {0};
+    const ml_Tok *t = &p->lx->toks[from];
+
+    for (; t->kind == ML_TOK_NAME; t++) {
+        ml_Node *name = ml_syn_node(p, ML_N_NAME, t->at, 0);
+
+        name->as.sym = t->as.sym;
+        ml_push(p->sc, &v, name);
+        t++;
+        if (t->kind != ML_TOK_OP || t->op != ML_OPR_COMMA)
+            break;
+    }
+    if (v.n && t->kind == ML_TOK_OP && (t->op == ML_OPR_ASSIGN || t->op == ML_OPR_COLON))
+        ml_syn_keep(p, nd, &v);
+    return nd;
+}
+
 static void simple_line(ml_Parser *p, ml_NodeVec *out)
 {
     for (;;) {
-        ml_push(p->sc, out, simple(p));
+        size_t from = p->k;
+        ml_Node *nd = simple(p);
+
+        if (p->failed)
+            nd = failed_statement(p, from);
+        ml_push(p->sc, out, nd);
         if (p->failed)
             break;
         if (!ml_syn_take(p, ML_OPR_SEMICOLON) || tok(p)->kind == ML_TOK_NEWLINE)
@@ -405,8 +432,8 @@ static ml_Node *if_stmt(ml_Parser *p)
             return top;
         if (ml_syn_at(p, ML_KW_ELIF)) {
             if (++arms + p->blocks > ML_MAX_BLOCKS) {
-                ml_report(p->rep, ML_E_E109, tok(p)->at, "statements are nested deeper than %d",
-                          ML_MAX_BLOCKS);
+                ml_report(p->rep, ML_E_E109, tok(p)->at,
+                          "statements are nested deeper than %d", ML_MAX_BLOCKS);
                 p->failed = true;
                 return top;
             }
@@ -436,11 +463,13 @@ static ml_Node *with_stmt(ml_Parser *p)
 
             if (t->kind == ML_TOK_NEWLINE || t->kind == ML_TOK_EOF)
                 break;
-            if (t->kind == ML_TOK_OP && (t->op == ML_OPR_LPAREN || t->op == ML_OPR_LBRACKET ||
-                                         t->op == ML_OPR_LBRACE))
+            if (t->kind == ML_TOK_OP &&
+                (t->op == ML_OPR_LPAREN || t->op == ML_OPR_LBRACKET ||
+                 t->op == ML_OPR_LBRACE))
                 depth++;
-            if (t->kind == ML_TOK_OP && (t->op == ML_OPR_RPAREN || t->op == ML_OPR_RBRACKET ||
-                                         t->op == ML_OPR_RBRACE) &&
+            if (t->kind == ML_TOK_OP &&
+                (t->op == ML_OPR_RPAREN || t->op == ML_OPR_RBRACKET ||
+                 t->op == ML_OPR_RBRACE) &&
                 --depth == 0)
                 break;
             as |= depth == 1 && t->kind == ML_TOK_KEYWORD && t->op == ML_KW_AS;
@@ -562,8 +591,7 @@ static ml_Node *definition(ml_Parser *p)
         }
     } else {
         if (ml_syn_at(p, ML_OPR_LBRACKET)) {
-            ml_syn_unsupported(p, tok(p)->at, "type parameters are not yet");
-            p->rep->diags.n ? (void)0 : (void)0;
+            ml_syn_unsupported(p, tok(p)->at, "type parameters of a function are");
             return ml_syn_bad(p);
         }
         if (!ml_syn_take(p, ML_OPR_LPAREN))
@@ -574,7 +602,8 @@ static ml_Node *definition(ml_Parser *p)
             nd->ret = ml_syn_expr(p);
     }
     nd->tok = (uint32_t)first;
-    nd->body = block(p, nd->kind == ML_N_CLASS ? "the class header" : "the function header");
+    nd->body =
+        block(p, nd->kind == ML_N_CLASS ? "the class header" : "the function header");
     nd->tok_end = (uint32_t)p->k;
     return p->failed ? ml_syn_bad(p) : nd;
 }
@@ -634,8 +663,9 @@ static void skip_other(ml_Parser *p, ml_Place at)
 
     skip_statement(p);
     if (has_decorated_function(p, from, p->k))
-        ml_report(p->rep, ML_E_W103, at,
-                  "depends on a Python closure; pass its constants and parse it separately");
+        ml_report(
+            p->rep, ML_E_W103, at,
+            "depends on a Python closure; pass its constants and parse it separately");
     else
         ml_report(p->rep, ML_E_W103, at, "skipped: not part of a script");
 }
@@ -658,12 +688,13 @@ void ml_syntax(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx, bool file_mode, m
 
     while (tok(&p)->kind != ML_TOK_EOF && !ml_report_full(rep)) {
         const ml_Tok *t = tok(&p);
-        bool plain_def = t->kind == ML_TOK_KEYWORD &&
-                         (t->op == ML_KW_DEF || t->op == ML_KW_CLASS);
+        bool plain_def =
+            t->kind == ML_TOK_KEYWORD && (t->op == ML_KW_DEF || t->op == ML_KW_CLASS);
         size_t at = p.k, n_diags = rep->diags.n;
         ml_Node *nd;
 
-        if (t->kind == ML_TOK_NEWLINE || t->kind == ML_TOK_INDENT || t->kind == ML_TOK_DEDENT) {
+        if (t->kind == ML_TOK_NEWLINE || t->kind == ML_TOK_INDENT ||
+            t->kind == ML_TOK_DEDENT) {
             if (t->kind == ML_TOK_INDENT)
                 ml_report(rep, ML_E_E107, t->at, "unexpected indentation");
             p.k++;
@@ -674,8 +705,9 @@ void ml_syntax(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx, bool file_mode, m
             continue;
         }
         if (!may_stand_at_top(t)) {
-            ml_report(rep, ML_E_E108, t->at,
-                      "only imports, constants, modules and functions may stand at top level");
+            ml_report(
+                rep, ML_E_E108, t->at,
+                "only imports, constants, modules and functions may stand at top level");
             p.failed = false;
             skip_statement(&p);
             continue;

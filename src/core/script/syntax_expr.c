@@ -235,8 +235,8 @@ static ml_Node *atom(ml_Parser *p)
             return nd;
         }
         if (t->op == ML_KW_YIELD || t->op == ML_KW_AWAIT || t->op == ML_KW_ASYNC) {
-            ml_syn_unsupported(
-                p, t->at, ml_format(p->rep->cx, "`%s` is", ml_tok_op_text(t->op)));
+            ml_syn_unsupported(p, t->at,
+                               ml_format(p->rep->cx, "`%s` is", ml_tok_op_text(t->op)));
             return ml_syn_bad(p);
         }
         break;
@@ -400,10 +400,10 @@ static ml_Node *primary(ml_Parser *p)
 static int strength(const ml_Tok *t)
 {
     if (t->kind == ML_TOK_KEYWORD)
-        return t->op == ML_KW_OR                                                  ? 1
-               : t->op == ML_KW_AND                                               ? 2
+        return t->op == ML_KW_OR                                              ? 1
+               : t->op == ML_KW_AND                                           ? 2
                : t->op == ML_KW_IN || t->op == ML_KW_IS || t->op == ML_KW_NOT ? 4
-                                                                                  : 0;
+                                                                              : 0;
     if (t->kind != ML_TOK_OP)
         return 0;
     switch ((unsigned)t->op) {
@@ -436,7 +436,8 @@ static ml_Node *unary(ml_Parser *p)
     const ml_Tok *t = ml_syn_peek(p);
     ml_Node *nd, *base;
 
-    if (ml_syn_at(p, ML_OPR_ADD) || ml_syn_at(p, ML_OPR_SUB) || ml_syn_at(p, ML_OPR_BITNOT)) {
+    if (ml_syn_at(p, ML_OPR_ADD) || ml_syn_at(p, ML_OPR_SUB) ||
+        ml_syn_at(p, ML_OPR_BITNOT)) {
         if (!enter(p))
             return ml_syn_bad(p);
         p->k++;
@@ -598,9 +599,9 @@ static bool ends_list(const ml_Parser *p)
 {
     const ml_Tok *t = ml_syn_peek(p);
 
-    return t->kind == ML_TOK_NEWLINE || t->kind == ML_TOK_EOF || ml_syn_at(p, ML_OPR_ASSIGN) ||
-           ml_syn_at(p, ML_OPR_COLON) || ml_syn_at(p, ML_OPR_SEMICOLON) ||
-           ml_syn_at(p, ML_KW_IN);
+    return t->kind == ML_TOK_NEWLINE || t->kind == ML_TOK_EOF ||
+           ml_syn_at(p, ML_OPR_ASSIGN) || ml_syn_at(p, ML_OPR_COLON) ||
+           ml_syn_at(p, ML_OPR_SEMICOLON) || ml_syn_at(p, ML_KW_IN);
 }
 
 static ml_Node *list_of(ml_Parser *p, ml_Node *(*item)(ml_Parser *))

@@ -50,7 +50,8 @@ static inline bool sc_eat(Scope *sc, const char *word)
     sc_space(sc);
     if (strncmp(sc->p, word, n) != 0)
         return false;
-    if (isalpha((unsigned char)word[0]) && (isalnum((unsigned char)sc->p[n]) || sc->p[n] == '_'))
+    if (isalpha((unsigned char)word[0]) &&
+        (isalnum((unsigned char)sc->p[n]) || sc->p[n] == '_'))
         return false;
     sc->p += n;
     return true;
@@ -112,11 +113,12 @@ static inline const ml_Expr *sc_level(Scope *sc, int level)
         const char *text;
         ml_ExprKind kind;
         int level;
-    } ops[] = {{"or", ML_EXPR_OR, 0},   {"and", ML_EXPR_AND, 1}, {"<=", ML_EXPR_LE, 3},
-               {">=", ML_EXPR_GE, 3},   {"==", ML_EXPR_EQ, 3},   {"!=", ML_EXPR_NE, 3},
-               {"<", ML_EXPR_LT, 3},    {">", ML_EXPR_GT, 3},    {"+", ML_EXPR_ADD, 4},
-               {"-", ML_EXPR_SUB, 4},   {"*", ML_EXPR_MUL, 5},   {"//", ML_EXPR_FLOORDIV, 5},
-               {"%", ML_EXPR_FLOORMOD, 5}};
+    } ops[] = {
+        {"or", ML_EXPR_OR, 0},     {"and", ML_EXPR_AND, 1}, {"<=", ML_EXPR_LE, 3},
+        {">=", ML_EXPR_GE, 3},     {"==", ML_EXPR_EQ, 3},   {"!=", ML_EXPR_NE, 3},
+        {"<", ML_EXPR_LT, 3},      {">", ML_EXPR_GT, 3},    {"+", ML_EXPR_ADD, 4},
+        {"-", ML_EXPR_SUB, 4},     {"*", ML_EXPR_MUL, 5},   {"//", ML_EXPR_FLOORDIV, 5},
+        {"%", ML_EXPR_FLOORMOD, 5}};
 
     if (level == 6)
         return sc_atom(sc);
@@ -211,9 +213,7 @@ static inline int64_t sc_eval(const Scope *sc, const ml_Expr *e)
     case ML_EXPR_NOT: return !sc_eval(sc, e->args[0]);
     case ML_EXPR_CAST: return sc_eval(sc, e->args[0]);
     case ML_EXPR_SELECT: return sc_eval(sc, e->args[sc_eval(sc, e->args[0]) ? 1 : 2]);
-    case ML_EXPR_CALL:
-        ML_ASSERT(ml_is_op(e, ML_OP_LIKELY));
-        return sc_eval(sc, e->args[0]);
+    case ML_EXPR_CALL: ML_ASSERT(ml_is_op(e, ML_OP_LIKELY)); return sc_eval(sc, e->args[0]);
     }
     ML_ASSERT(e->n_args == 2);
     a = sc_eval(sc, e->args[0]);

@@ -23,6 +23,8 @@ typedef struct World {
     const ml_Var *var[N_VARS];
     int64_t min[N_VARS], extent[N_VARS];
     int64_t at[N_VARS];
+    const ml_Expr *lo[N_VARS], *size[N_VARS]; /* a symbolic range, or NULL */
+    const ml_Expr *bound_to[N_VARS];          /* a value, or NULL */
     bool undefined; /* a divisor was 0, or a value left the dtype */
 } World;
 
@@ -79,9 +81,9 @@ static int64_t value(World *w, const ml_Expr *e)
         return 0;
     }
     switch ((ml_ExprKind)e->kind) {
-    case ML_EXPR_ADD: r = a + b; break;
-    case ML_EXPR_SUB: r = a - b; break;
-    case ML_EXPR_MUL: r = a * b; break;
+    case ML_EXPR_ADD: w->undefined |= __builtin_add_overflow(a, b, &r); break;
+    case ML_EXPR_SUB: w->undefined |= __builtin_sub_overflow(a, b, &r); break;
+    case ML_EXPR_MUL: w->undefined |= __builtin_mul_overflow(a, b, &r); break;
     case ML_EXPR_DIV: r = a / b; break;
     case ML_EXPR_MOD: r = a % b; break;
     case ML_EXPR_FLOORDIV: r = ml_floordiv_i64(a, b); break;
@@ -139,10 +141,10 @@ static const ml_Expr *random_int(World *w, int depth)
                                      ml_int(cx, other, small_literal(w)))));
     }
     static const ml_ExprKind ops[] = {
-        ML_EXPR_ADD,      ML_EXPR_ADD,      ML_EXPR_ADD, ML_EXPR_SUB, ML_EXPR_SUB,
-        ML_EXPR_MUL,      ML_EXPR_MUL,      ML_EXPR_MUL, ML_EXPR_MIN, ML_EXPR_MAX,
-        ML_EXPR_FLOORDIV, ML_EXPR_FLOORDIV, ML_EXPR_FLOORMOD, ML_EXPR_FLOORMOD,
-        ML_EXPR_DIV,      ML_EXPR_MOD};
+        ML_EXPR_ADD,      ML_EXPR_ADD,      ML_EXPR_ADD,      ML_EXPR_SUB,
+        ML_EXPR_SUB,      ML_EXPR_MUL,      ML_EXPR_MUL,      ML_EXPR_MUL,
+        ML_EXPR_MIN,      ML_EXPR_MAX,      ML_EXPR_FLOORDIV, ML_EXPR_FLOORDIV,
+        ML_EXPR_FLOORMOD, ML_EXPR_FLOORMOD, ML_EXPR_DIV,      ML_EXPR_MOD};
     ml_ExprKind k = ops[pick(w, (int64_t)ML_COUNT(ops))];
     const ml_Expr *a = random_int(w, depth - 1), *b;
     bool divides = k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV ||
@@ -165,8 +167,9 @@ static const ml_Expr *random_bool(World *w, int depth)
         static const ml_ExprKind ops[] = {ML_EXPR_EQ, ML_EXPR_NE, ML_EXPR_LT,
                                           ML_EXPR_LE, ML_EXPR_GT, ML_EXPR_GE};
         const ml_Expr *a = random_int(w, depth - 1);
-        const ml_Expr *b = pick(w, 2) ? random_int(w, depth - 1)
-                                      : ml_int(cx, w->type, small_literal(w) * (1 + pick(w, 3)));
+        const ml_Expr *b = pick(w, 2)
+                               ? random_int(w, depth - 1)
+                               : ml_int(cx, w->type, small_literal(w) * (1 + pick(w, 3)));
         return ml_binary(cx, ops[what], a, b);
     }
     if (what == 9)
@@ -188,7 +191,8 @@ static void show(World *w, const ml_Expr *e, char *out, size_t cap, size_t *n)
         *n += (size_t)snprintf(out + *n, cap - *n, "%s", e->as.var->hint);
     else {
         *n += (size_t)snprintf(out + *n, cap - *n, "%s%d(",
-                               e->kind == ML_EXPR_CALL ? e->as.op->name : ml_expr_kind_name(e->kind),
+                               e->kind == ML_EXPR_CALL ? e->as.op->name
+                                                       : ml_expr_kind_name(e->kind),
                                e->type.bits);
         for (uint16_t k = 0; k < e->n_args; k++) {
             if (k)
@@ -229,13 +233,42 @@ static bool next_point(World *w)
     return false;
 }
 
+/* Whether the point lies in the symbolic ranges and satisfies the bindings. */
+static bool in_ranges(World *w)
+{
+    for (int k = 0; k < N_VARS; k++) {
+        if (w->bound_to[k] && value(w, w->bound_to[k]) != w->at[k])
+            return false;
+        if (w->lo[k]) {
+            int64_t d = w->at[k] - value(w, w->lo[k]);
+            if (d < 0 || d >= value(w, w->size[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool relation_holds(ml_Cmp c, int64_t a, int64_t b)
+{
+    switch (c) {
+    case ML_CMP_UNKNOWN: return true;
+    case ML_CMP_EQ: return a == b;
+    case ML_CMP_LT: return a < b;
+    case ML_CMP_LE: return a <= b;
+    case ML_CMP_GT: return a > b;
+    case ML_CMP_GE: return a >= b;
+    case ML_CMP_NE: return a != b;
+    }
+    return false;
+}
+
 static void complain(World *w, uint64_t seed, const char *what, const ml_Expr *assumed,
                      const ml_Expr *e, const ml_Expr *got)
 {
     print_message("seed %llu: %s\n", (unsigned long long)seed, what);
     for (int k = 0; k < N_VARS; k++)
-        print_message("  %s in [%lld, +%lld) at %lld\n", w->var[k]->hint, (long long)w->min[k],
-                      (long long)w->extent[k], (long long)w->at[k]);
+        print_message("  %s in [%lld, +%lld) at %lld\n", w->var[k]->hint,
+                      (long long)w->min[k], (long long)w->extent[k], (long long)w->at[k]);
     if (assumed)
         print_message("  assuming %s\n", text(w, assumed));
     print_message("  of  %s\n", text(w, e));
@@ -261,11 +294,25 @@ static void round_of(ml_Ctx *cx, uint64_t seed)
         w.extent[k] = 1 + pick(&w, k == 0 ? 9 : 5);
         /* a variable may also be bound by value, from below, or not at all */
         int64_t how = pick(&w, 12);
+        int64_t first = w.rng & 1; /* which of the variables before it may occur */
         if (how == 0)
             continue;
-        if (how == 1)
+        if (how == 1) {
             ml_arith_bind_lower(ar, w.var[k], w.min[k]);
-        else
+        } else if (how <= 3 && k >= 2) {
+            const ml_Expr *a = ml_var(cx, w.var[first]);
+            const ml_Expr *c = ml_int(cx, w.type, 1 + pick(&w, 3));
+            w.lo[k] = pick(&w, 2) ? ml_int(cx, w.type, w.min[k]) : ml_mul(cx, a, c);
+            w.size[k] = pick(&w, 2) ? ml_add(cx, ml_var(cx, w.var[1 - first]), c)
+                                    : ml_mul(cx, a, c);
+            ml_arith_bind_range(ar, w.var[k], w.lo[k], w.size[k]);
+        } else if (how == 4 && k >= 2) {
+            w.bound_to[k] = ml_add(
+                cx,
+                ml_mul(cx, ml_var(cx, w.var[first]), ml_int(cx, w.type, small_literal(&w))),
+                ml_int(cx, w.type, pick(&w, 4)));
+            ml_arith_bind_value(ar, w.var[k], w.bound_to[k]);
+        } else
             ml_arith_bind_range(ar, w.var[k], ml_int(cx, w.type, w.min[k]),
                                 ml_int(cx, w.type, w.extent[k]));
     }
@@ -281,20 +328,29 @@ static void round_of(ml_Ctx *cx, uint64_t seed)
     ml_Bound bound = ml_arith_bound(ar, e);
     ml_Modular mod = ml_arith_modular(ar, e);
     const ml_Expr *form[3] = {ml_canonical(ar, e), ml_rewrite(ar, e), ml_simplify(ar, e)};
-    bool proved = is_bool && ml_prove(ar, e);
+    bool proved = is_bool && ml_prove_symbolic(ar, e);
+    const ml_Expr *other = is_bool ? NULL : random_int(&w, 2);
+    ml_Cmp relation = is_bool ? ML_CMP_UNKNOWN : ml_compare(ar, e, other);
+    bool equal = !is_bool && ml_prove_equal(ar, e, other);
+    bool least = !is_bool && ml_prove_ge(ar, e, 2),
+         below = !is_bool && ml_prove_lt(ar, e, 3);
+    bool le = !is_bool && ml_prove_le_expr(ar, e, other);
+    bool lt = !is_bool && ml_prove_lt_expr(ar, e, other);
     ml_ctx_clear_marks(cx);
     (void)first_point(&w);
     do {
         w.undefined = false;
-        bool here = !assumed || value(&w, assumed);
+        bool here = in_ranges(&w) && (!assumed || value(&w, assumed));
         if (w.undefined || !here)
             continue;
         int64_t v = value(&w, e);
         if (w.undefined)
             continue;
-        if (v < bound.lo || v > bound.hi)
+        if ((bound.lo != -ML_INF && v < bound.lo) ||
+            (bound.hi != ML_INF && v > bound.hi && v > -ML_INF))
             complain(&w, seed, "bound excludes the value", assumed, e, NULL);
-        if (!is_bool && (mod.coeff ? ml_floormod_i64(v - mod.base, mod.coeff) != 0 : v != mod.base))
+        if (!is_bool &&
+            (mod.coeff ? ml_floormod_i64(v - mod.base, mod.coeff) != 0 : v != mod.base))
             complain(&w, seed, "modular set excludes the value", assumed, e, NULL);
         for (int f = 0; f < 3; f++) {
             static const char *const what[] = {"canonical", "rewrite", "simplify"};
@@ -303,6 +359,14 @@ static void round_of(ml_Ctx *cx, uint64_t seed)
         }
         if (proved && !v)
             complain(&w, seed, "proved but false", assumed, e, NULL);
+        if (is_bool)
+            continue;
+        if ((least && v < 2) || (below && v >= 3))
+            complain(&w, seed, "proved a wrong bound", assumed, e, NULL);
+        int64_t o = value(&w, other);
+        if (!w.undefined && (!relation_holds(relation, v, o) || (equal && v != o) ||
+                             (le && v > o) || (lt && v >= o)))
+            complain(&w, seed, "wrong relation", assumed, e, other);
     } while (next_point(&w));
     if (assumed) {
         ml_arith_restore(ar, scope);

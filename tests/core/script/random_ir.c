@@ -32,6 +32,8 @@ typedef struct Gen {
     size_t n_around;
     int budget;
     bool in_loop; /* a loop of this function, for break */
+    const ml_Var *threads[4];
+    bool launched[4];
 } Gen;
 
 static uint64_t next(Gen *g)
@@ -59,12 +61,13 @@ static ml_Dtype random_dtype(Gen *g)
                                       {ML_INT, 64, 1},   {ML_INT, 8, 1},  {ML_FLOAT, 64, 1},
                                       {ML_UINT, 8, 1},   {ML_BOOL, 1, 1}};
     static const ml_Dtype RARE[] = {
-        {ML_UINT, 32, 1},        {ML_UINT, 64, 1},   {ML_INT, 16, 1},     {ML_UINT, 16, 1},
-        {ML_BFLOAT, 16, 1},      {ML_INT, 4, 1},     {ML_F8_E4M3FN, 8, 1}, {ML_F8_E5M2, 8, 1},
-        {ML_F6_E2M3FN, 6, 1},    {ML_F4_E2M1FN, 4, 1}};
+        {ML_UINT, 32, 1},     {ML_UINT, 64, 1},    {ML_INT, 16, 1},      {ML_UINT, 16, 1},
+        {ML_BFLOAT, 16, 1},   {ML_INT, 4, 1},      {ML_F8_E4M3FN, 8, 1}, {ML_F8_E5M2, 8, 1},
+        {ML_F6_E2M3FN, 6, 1}, {ML_F4_E2M1FN, 4, 1}};
     if (g->how->index_only)
         return COMMON[below(g, 4) == 2 ? 0 : below(g, 2)];
-    return chance(g, 85) ? COMMON[below(g, ML_COUNT(COMMON))] : RARE[below(g, ML_COUNT(RARE))];
+    return chance(g, 85) ? COMMON[below(g, ML_COUNT(COMMON))]
+                         : RARE[below(g, ML_COUNT(RARE))];
 }
 
 /* ---- expressions */
@@ -75,7 +78,8 @@ static const ml_Expr *literal(Gen *g, ml_Dtype t)
     if (ml_dtype_is_bool(t))
         return ml_int(g->cx, t, (int64_t)below(g, 2));
     if (ml_dtype_is_float(t)) {
-        static const double VALUES[] = {0.0, 1.0, -1.0, 0.5, 2.0, -0.25, 3.0, 0.1, 1e-5, 1e10};
+        static const double VALUES[] = {0.0,   1.0, -1.0, 0.5,  2.0,
+                                        -0.25, 3.0, 0.1,  1e-5, 1e10};
         double v = VALUES[below(g, ML_COUNT(VALUES))];
         if (t.bits >= 32 && chance(g, 4))
             v = chance(g, 50) ? HUGE_VAL : chance(g, 50) ? -HUGE_VAL : (double)NAN;
@@ -156,8 +160,9 @@ static const ml_Expr *arith(Gen *g, ml_Dtype t, unsigned depth)
 
 static const ml_Expr *call(Gen *g, ml_Dtype t, unsigned depth)
 {
-    static const ml_OpId UNARY[] = {ML_OP_EXP,  ML_OP_SQRT,  ML_OP_TANH,  ML_OP_FABS, ML_OP_FLOOR,
-                                    ML_OP_CEIL, ML_OP_TRUNC, ML_OP_ROUND, ML_OP_SIN};
+    static const ml_OpId UNARY[] = {ML_OP_EXP,   ML_OP_SQRT,  ML_OP_TANH,
+                                    ML_OP_FABS,  ML_OP_FLOOR, ML_OP_CEIL,
+                                    ML_OP_TRUNC, ML_OP_ROUND, ML_OP_SIN};
     static const ml_OpId BINARY[] = {ML_OP_POW, ML_OP_ATAN2, ML_OP_FMOD, ML_OP_COPYSIGN};
     static const ml_OpId BITS[] = {ML_OP_BITWISE_AND, ML_OP_BITWISE_OR, ML_OP_BITWISE_XOR,
                                    ML_OP_SHIFT_LEFT, ML_OP_SHIFT_RIGHT};
@@ -184,7 +189,8 @@ static const ml_Expr *call(Gen *g, ml_Dtype t, unsigned depth)
     if (ml_dtype_is_float(t))
         return ml_call_id(g->cx, t, BINARY[below(g, ML_COUNT(BINARY))], args, 2);
     if (ml_dtype_is_int(t) && pick == 7)
-        return ml_call_id(g->cx, t, chance(g, 50) ? ML_OP_POPCOUNT : ML_OP_BITWISE_NOT, args, 1);
+        return ml_call_id(g->cx, t, chance(g, 50) ? ML_OP_POPCOUNT : ML_OP_BITWISE_NOT,
+                          args, 1);
     if (ml_dtype_is_int(t)) {
         ml_OpId id = BITS[below(g, ML_COUNT(BITS))];
         if (id == ML_OP_SHIFT_LEFT || id == ML_OP_SHIFT_RIGHT)
@@ -200,7 +206,8 @@ static const ml_Expr *let(Gen *g, ml_Dtype t, unsigned depth)
     const ml_Expr *value = gen(g, vt, depth - 1);
     const ml_Var *v = ml_var_new(g->cx, "x", vt);
     if (g->n_vars == MAX_SEEN)
-        return value->type.code == t.code && ml_dtype_eq(value->type, t) ? value : literal(g, t);
+        return value->type.code == t.code && ml_dtype_eq(value->type, t) ? value
+                                                                         : literal(g, t);
     g->vars[g->n_vars++] = v;
     const ml_Expr *body = gen(g, t, depth - 1);
     g->n_vars--;
@@ -214,7 +221,8 @@ static const ml_Expr *condition(Gen *g, unsigned depth)
         ml_Dtype t = chance(g, 60) ? ML_DT_I32 : random_dtype(g);
         ml_ExprKind kind = ML_EXPR_EQ + below(g, 6);
         const ml_Expr *a = gen(g, t, depth - 1), *b = gen(g, t, depth - 1);
-        return chance(g, 30) ? ml_raw_binary(g->cx, kind, a, b) : ml_binary(g->cx, kind, a, b);
+        return chance(g, 30) ? ml_raw_binary(g->cx, kind, a, b)
+                             : ml_binary(g->cx, kind, a, b);
     }
     const ml_Expr *a = gen(g, ML_DT_BOOL, depth - 1), *b = gen(g, ML_DT_BOOL, depth - 1);
     if (pick < 9)
@@ -247,8 +255,8 @@ static const ml_Expr *gen(Gen *g, ml_Dtype t, unsigned depth)
     return leaf(g, t, depth);
 }
 
-const ml_Expr *random_expr(ml_Ctx *cx, uint64_t seed, ml_Dtype type, const ml_Var *const *vars,
-                           size_t n, unsigned depth)
+const ml_Expr *random_expr(ml_Ctx *cx, uint64_t seed, ml_Dtype type,
+                           const ml_Var *const *vars, size_t n, unsigned depth)
 {
     static const RandomIr PLAIN = {.index_only = true};
     Gen g = {.cx = cx, .how = &PLAIN, .state = seed};
@@ -296,13 +304,53 @@ static const ml_Expr *vector(Gen *g, ml_Dtype elem, unsigned lanes, unsigned dep
             idx[k] = ml_i32(g->cx, (int64_t)below(g, 2 * lanes));
         return ml_shuffle(g->cx, v, 2, idx, lanes);
     }
-    const ml_Expr *a = vector(g, elem, lanes, depth - 1), *b = vector(g, elem, lanes, depth - 1);
+    const ml_Expr *a = vector(g, elem, lanes, depth - 1),
+                  *b = vector(g, elem, lanes, depth - 1);
     if (ml_dtype_is_bool(elem))
         return ml_raw_binary(g->cx, ML_EXPR_AND, a, b);
     return ml_raw_binary(g->cx, chance(g, 50) ? ML_EXPR_ADD : ML_EXPR_MAX, a, b);
 }
 
 /* ---- values */
+static const ml_Value *map_value(Gen *g)
+{
+    ml_IndexMap *m = ML_NEW(g->cx, ml_IndexMap);
+    const ml_Var **vars = ML_ARRAY(g->cx, const ml_Var *, 2);
+    const ml_Expr **exprs = ML_ARRAY(g->cx, const ml_Expr *, 3);
+    ml_Dtype t = chance(g, 50) ? ML_DT_I64 : ML_DT_I32;
+    m->n_vars = 1 + below(g, 2);
+    m->n_exprs = 1 + below(g, 3);
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        vars[k] = ml_var_new(g->cx, "i", t);
+    for (uint32_t k = 0; k < m->n_exprs; k++)
+        exprs[k] = ml_floordiv(g->cx, ml_var(g->cx, vars[below(g, m->n_vars)]),
+                               ml_int(g->cx, t, 1 + below(g, 4)));
+    m->vars = vars;
+    m->exprs = exprs;
+    return ml_val_map(g->cx, m);
+}
+
+static const ml_Value *reducer_value(Gen *g)
+{
+    ml_Reducer *r = ML_NEW(g->cx, ml_Reducer);
+    const ml_Var **vars = ML_ARRAY(g->cx, const ml_Var *, 4);
+    const ml_Expr **results = ML_ARRAY(g->cx, const ml_Expr *, 2);
+    const ml_Expr **identities = ML_ARRAY(g->cx, const ml_Expr *, 2);
+    r->n = 1 + below(g, 2);
+    for (uint32_t k = 0; k < r->n; k++) {
+        ml_Dtype t = chance(g, 50) ? ML_DT_F32 : ML_DT_I32;
+        vars[k] = ml_var_new(g->cx, "x", t);
+        vars[r->n + k] = ml_var_new(g->cx, "y", t);
+        results[k] = ml_max(g->cx, ml_var(g->cx, vars[k]), ml_var(g->cx, vars[r->n + k]));
+        identities[k] = ml_const(g->cx, t, -3);
+    }
+    r->lhs = vars;
+    r->rhs = vars + r->n;
+    r->results = results;
+    r->identities = identities;
+    return ml_val_reducer(g->cx, r);
+}
+
 static const ml_Value *value(Gen *g, unsigned depth)
 {
     const ml_Value *items[3];
@@ -312,7 +360,8 @@ static const ml_Value *value(Gen *g, unsigned depth)
     switch (depth ? below(g, 9) : below(g, 5)) {
     case 0: return ml_val_int(g->cx, (int64_t)below(g, 100) - 20);
     case 1: return ml_val_bool(g->cx, chance(g, 50));
-    case 2: return ml_val_string(g->cx, ml_str(chance(g, 50) ? "text" : "a\\b\n\xC3\xA9\x01"));
+    case 2:
+        return ml_val_string(g->cx, ml_str(chance(g, 50) ? "text" : "a\\b\n\xC3\xA9\x01"));
     case 3: return ml_val_float(g->cx, 0.125 * (double)below(g, 50));
     case 4: return ml_val_none(g->cx);
     case 5:
@@ -325,6 +374,8 @@ static const ml_Value *value(Gen *g, unsigned depth)
             items[k] = value(g, depth - 1);
         return ml_val_dict(g->cx, KEYS, items, n < 3 ? n : 3);
     default: {
+        if (chance(g, 40))
+            return chance(g, 50) ? map_value(g) : reducer_value(g);
         const ml_Expr *v = variable(g, ML_DT_I32);
         if (!v)
             return ml_val_int(g->cx, 3);
@@ -348,14 +399,16 @@ static const ml_Value *annotations(Gen *g)
 /* ---- buffers */
 static const char *hint(Gen *g, bool buffer)
 {
-    static const char *const NAMES[] = {"A", "B", "C", "buf", "lambda", "0x", "", "A.local"};
+    static const char *const NAMES[] = {"A",      "B",  "C", "buf",
+                                        "lambda", "0x", "",  "A.local"};
     static const char *const VARS[] = {"i", "j", "k", "n", "range", "i_1", "v i", ""};
     return buffer ? NAMES[below(g, ML_COUNT(NAMES))] : VARS[below(g, ML_COUNT(VARS))];
 }
 
 static const char *scope(Gen *g)
 {
-    static const char *const SCOPES[] = {"shared", "local", "shared.dyn", "wmma.accumulator"};
+    static const char *const SCOPES[] = {"shared", "local", "shared.dyn",
+                                         "wmma.accumulator"};
     return chance(g, 70) ? "global" : SCOPES[below(g, ML_COUNT(SCOPES))];
 }
 
@@ -421,13 +474,14 @@ static const ml_Stmt *store(Gen *g)
         chance(g, 15)) {
         unsigned lanes = chance(g, 50) ? 4 : 2;
         ml_Dtype it = idx[b->rank - 1]->type;
-        idx[b->rank - 1] =
-            ml_ramp(g->cx, idx[b->rank - 1], ml_int(g->cx, it, chance(g, 70) ? 1 : 2), lanes);
+        idx[b->rank - 1] = ml_ramp(g->cx, idx[b->rank - 1],
+                                   ml_int(g->cx, it, chance(g, 70) ? 1 : 2), lanes);
         const ml_Expr *mask =
             chance(g, 15) ? ml_broadcast(g->cx, gen(g, ML_DT_BOOL, 1), lanes) : NULL;
         return ml_store(g->cx, b, vector(g, b->type, lanes, 2), idx, b->rank, mask);
     }
-    return ml_store(g->cx, b, gen(g, b->type, 1 + below(g, MAX_DEPTH - 1)), idx, b->rank, NULL);
+    return ml_store(g->cx, b, gen(g, b->type, 1 + below(g, MAX_DEPTH - 1)), idx, b->rank,
+                    NULL);
 }
 
 static const ml_Stmt *loop(Gen *g, unsigned depth)
@@ -503,7 +557,8 @@ static void add_iters(Gen *g, ml_Block *b)
             while (pos < g->n_vars && g->vars[pos] != g->around[l].var)
                 pos++;
             bool seen = pos < g->n_vars && pos >= g->first_var;
-            if (seen && g->around[l].min->flags & g->around[l].extent->flags & ML_X_VAR_FREE) {
+            if (seen &&
+                g->around[l].min->flags & g->around[l].extent->flags & ML_X_VAR_FREE) {
                 it[k].value = ml_var(g->cx, g->around[l].var);
                 it[k].min = g->around[l].min;
                 it[k].extent = g->around[l].extent;
@@ -516,7 +571,8 @@ static void add_iters(Gen *g, ml_Block *b)
         }
     }
     for (uint32_t k = 0; k < b->n_iters; k++)
-        it[k].var = ml_var_new(g->cx, chance(g, 80) ? "v" : hint(g, false), it[k].min->type);
+        it[k].var =
+            ml_var_new(g->cx, chance(g, 80) ? "v" : hint(g, false), it[k].min->type);
     b->iters = it;
 }
 
@@ -527,7 +583,8 @@ static void add_match(Gen *g, ml_Block *b)
     const ml_Buffer *src = g->buffers[below(g, (unsigned)g->n_buffers)];
     if (src->is_scalar)
         return;
-    ml_Buffer t = *ml_buffer_new(g->cx, hint(g, true), src->type, src->shape, src->rank, src->scope);
+    ml_Buffer t =
+        *ml_buffer_new(g->cx, hint(g, true), src->type, src->shape, src->rank, src->scope);
     t.align = src->align;
     ml_Dtype it = ml_buffer_index_dtype(&t);
     if (chance(g, 50)) {
@@ -557,7 +614,8 @@ static const ml_Stmt *block(Gen *g, unsigned depth)
 {
     static const char *const NAMES[] = {"C", "update", "", "root", "a \"b\""};
     ml_Block b = {.tag = ml_fresh_uid(g->cx), .name = NAMES[below(g, ML_COUNT(NAMES))]};
-    size_t vars = g->n_vars, first = g->first_var, buffers = g->n_buffers, around = g->n_around;
+    size_t vars = g->n_vars, first = g->first_var, buffers = g->n_buffers,
+           around = g->n_around;
 
     b.predicate = ml_bool(g->cx, true);
     bool in_loop = g->in_loop;
@@ -598,21 +656,29 @@ static const ml_Stmt *block(Gen *g, unsigned depth)
 
 static const ml_Stmt *attribute(Gen *g, unsigned depth)
 {
-    static const char *const TAGS[] = {"threadIdx.x", "threadIdx.y", "blockIdx.x", "vthread"};
+    static const char *const TAGS[] = {"threadIdx.x", "threadIdx.y", "blockIdx.x",
+                                       "vthread"};
     ml_Attr a = {.key = "pragma_scope", .node = ml_val_int(g->cx, 0), .value = value(g, 1)};
     size_t vars = g->n_vars, buffers = g->n_buffers;
-    if (chance(g, 40)) {
-        a.thread = TAGS[below(g, 4)];
+    unsigned tag = below(g, 4);
+    bool launch = chance(g, 40) && !g->launched[tag];
+    if (launch) {
+        /* one variable and one extent for a tag, wherever it is launched */
+        if (!g->threads[tag])
+            g->threads[tag] = ml_var_new(g->cx, "tx", ML_DT_I32);
+        a.thread = TAGS[tag];
         a.key = ml_streq(a.thread, "vthread") ? "virtual_thread" : "thread_extent";
-        const ml_Var *v = ml_var_new(g->cx, "tx", ML_DT_I32);
-        a.node = ml_val_var(g->cx, v);
-        a.value = ml_val_int(g->cx, (int64_t)(1 + below(g, 32)));
-        see_var(g, v);
+        a.node = ml_val_var(g->cx, g->threads[tag]);
+        a.value = ml_val_int(g->cx, 4 * (1 + (int64_t)tag));
+        g->launched[tag] = true;
+        see_var(g, g->threads[tag]);
     } else if (g->n_buffers > 0 && chance(g, 50)) {
         a.node = ml_val_buffer(g->cx, g->buffers[below(g, (unsigned)g->n_buffers)]);
         a.key = "tir.some_key";
     }
     a.body = body(g, depth - 1);
+    if (launch)
+        g->launched[tag] = false;
     g->n_vars = vars;
     g->n_buffers = buffers;
     return ml_attr_from(g->cx, &a);
@@ -639,7 +705,8 @@ static const ml_Stmt *branch(Gen *g, unsigned depth)
 static const ml_Stmt *assertion(Gen *g)
 {
     static const char *const PARTS[] = {"first \"part\"", "second"};
-    ml_Assert a = {.cond = condition(g, 2), .error = "RuntimeError", .n_parts = 1, .parts = PARTS};
+    ml_Assert a = {
+        .cond = condition(g, 2), .error = "RuntimeError", .n_parts = 1, .parts = PARTS};
     if (chance(g, 40)) {
         a.error = "ValueError";
         a.n_parts = 2;
@@ -669,6 +736,34 @@ static const ml_Stmt *declaration(Gen *g)
     const ml_Buffer *b = new_buffer(g, random_dtype(g), scope(g));
     see_buffer(g, b);
     return ml_alloc_stmt(g->cx, b, NULL);
+}
+
+/* Calls that take a buffer's pointer, and pointers with a name. */
+static const ml_Stmt *pointer_use(Gen *g)
+{
+    const ml_Buffer *b = g->n_buffers ? g->buffers[below(g, (unsigned)g->n_buffers)] : NULL;
+    const ml_Expr *args[5], *idx[8];
+    if (!b)
+        return store(g);
+    if (chance(g, 50)) {
+        args[0] = ml_call_id(g->cx, b->type, ML_OP_TYPE_ANNOTATION, NULL, 0);
+        args[1] = ml_var(g->cx, b->data);
+        args[2] = gen(g, ML_DT_I32, 1);
+        args[3] = ml_i32(g->cx, 16);
+        args[4] = ml_i32(g->cx, 1 + (int64_t)below(g, 3));
+        const ml_Expr *p = ml_call_id(g->cx, ML_DT_HANDLE, ML_OP_ACCESS_PTR, args, 5);
+        const ml_Expr *call[] = {ml_string(g->cx, ml_str("use")), p};
+        return ml_evaluate(g->cx, ml_call_id(g->cx, ML_DT_I32, ML_OP_CALL_EXTERN, call, 2));
+    }
+    for (size_t k = 0; k < b->rank; k++)
+        idx[k] = index_of(g, b->shape[k]->type, 1);
+    args[0] = ml_load(g->cx, b, idx, b->rank);
+    const ml_Expr *p = ml_call_id(g->cx, ML_DT_HANDLE, ML_OP_ADDRESS_OF, args, 1);
+    if (chance(g, 50))
+        return ml_evaluate(g->cx, p);
+    const ml_Var *v = chance(g, 50) ? ml_var_new_handle(g->cx, "p", b->type, b->scope)
+                                    : ml_var_new(g->cx, "p", ML_DT_HANDLE);
+    return ml_bind(g->cx, v, p);
 }
 
 static const ml_Stmt *statement(Gen *g, unsigned depth)
@@ -707,6 +802,8 @@ static const ml_Stmt *statement(Gen *g, unsigned depth)
         return assertion(g);
     if (g->how->index_only)
         return store(g);
+    if (chance(g, 50))
+        return pointer_use(g);
     return ml_evaluate(g->cx, gen(g, random_dtype(g), 2));
 }
 
@@ -726,7 +823,8 @@ static void add_params(Gen *g, ml_FuncParam *params, uint32_t *n)
     for (unsigned k = 0, count = 2 + below(g, 3); k < count; k++) {
         ml_FuncParam *p = &params[(*n)++];
         if (chance(g, 25)) {
-            p->var = ml_var_new(g->cx, hint(g, false), chance(g, 70) ? ML_DT_I32 : random_dtype(g));
+            p->var = ml_var_new(g->cx, hint(g, false),
+                                chance(g, 70) ? ML_DT_I32 : random_dtype(g));
             see_var(g, p->var);
             continue;
         }
@@ -781,8 +879,9 @@ const ml_Func *random_func(ml_Ctx *cx, const RandomIr *how)
         f.body = ml_block_from(cx, &root);
     }
     static const char *const KEYS[] = {"global_symbol", "tir.noalias", "target"};
-    const ml_Value *items[3] = {ml_val_string(cx, ml_str(chance(&g, 80) ? "main" : "other")),
-                                ml_val_bool(cx, true), ml_val_string(cx, ml_str("cuda"))};
+    const ml_Value *items[3] = {
+        ml_val_string(cx, ml_str(chance(&g, 80) ? "main" : "other")), ml_val_bool(cx, true),
+        ml_val_string(cx, ml_str("cuda"))};
     if (chance(&g, 90))
         f.attrs = ml_val_dict(cx, KEYS, items, 1 + below(&g, 3));
     return ml_func_from(cx, &f);

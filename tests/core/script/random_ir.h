@@ -1,4 +1,5 @@
-/* random_ir - well-formed random functions of all kinds of nodes, repeatable by their seed. */
+/* random_ir - well-formed random functions of all kinds of nodes, repeatable by their seed.
+ */
 #ifndef ML_TESTS_RANDOM_IR_H
 #define ML_TESTS_RANDOM_IR_H
 
@@ -14,7 +15,7 @@ typedef struct RandomIr {
 
 const ml_Func *random_func(ml_Ctx *cx, const RandomIr *how);
 /* An expression of a dtype over n given variables, literals and operators. */
-const ml_Expr *random_expr(ml_Ctx *cx, uint64_t seed, ml_Dtype type, const ml_Var *const *vars,
-                           size_t n, unsigned depth);
+const ml_Expr *random_expr(ml_Ctx *cx, uint64_t seed, ml_Dtype type,
+                           const ml_Var *const *vars, size_t n, unsigned depth);
 
 #endif

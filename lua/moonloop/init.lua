@@ -1,0 +1,275 @@
+-- init - assembles the table `moon` from the C functions of the core.
+-- te and workload are loaded when they are first used, so that a start costs little.
+local core = ...
+
+local moon = {
+    auto = core.auto,
+    ir = core.ir,
+    parse = core.parse,
+    equal = core.equal,
+    module = core.module,
+    tensor = nil,
+    interpret = core.interpret,
+    check = core.check,
+    primitives = core.primitives,
+    codes = core.codes,
+    index_map = core.ir.index_map,
+    version = "0.1.0",
+}
+
+-- What the program around Lua provides: cmd, set, get, focus, and what it wants to hear of.
+local hooks = {}
+moon.hooks = hooks
+
+local function host(name)
+    return function(...)
+        local fn = hooks[name]
+        if not fn then
+            core.fail("not-supported", "moon." .. name .. " needs the program moonloop; here only the library runs")
+        end
+        return fn(...)
+    end
+end
+for _, name in ipairs { "cmd", "set", "get", "focus" } do moon[name] = host(name) end
+
+-- ---- programs and schedules
+
+-- A schedule is named after the workload of its module.
+function moon.schedule(program, opts)
+    if type(program) == "userdata" and not (opts and opts.name) then
+        local ok, id = pcall(function() return program.id end)
+        if ok and type(id) == "string" then
+            local with = { name = id }
+            for k, v in pairs(opts or {}) do with[k] = v end
+            opts = with
+        end
+    end
+    if opts and opts.target then
+        local with = {}
+        for k, v in pairs(opts) do with[k] = v end
+        with.target = moon.target(opts.target)
+        opts = with
+    end
+    local s = core.schedule(program, opts)
+    if hooks.schedule then hooks.schedule(s, program) end
+    return s
+end
+moon.create_schedule = moon.schedule -- the spelling of the proposal
+
+-- "llvm -mcpu=znver4 -num-cores=2" or a table
+function moon.target(t)
+    if type(t) == "table" then
+        if type(t.kind) ~= "string" then core.fail("bad-argument", "target: kind is missing") end
+        return t
+    elseif type(t) ~= "string" then
+        core.fail("bad-argument", "target: a text or table is needed, got a " .. type(t))
+    end
+    local kind, rest = t:match("^%s*([%w_]+)%s*(.*)$")
+    if not kind then core.fail("no-target", "no target is written '" .. t .. "'") end
+    local out = { kind = kind }
+    for word in rest:gmatch("%S+") do
+        local key, value = word:match("^%-([%w_-]+)=(.+)$")
+        if not key then core.fail("no-target", "'" .. word .. "' is no option of a target: -name=value") end
+        out[key:gsub("-", "_")] = math.tointeger(value) or value
+    end
+    return out
+end
+
+local function stem(path) return path:match("([^/]+)%.[^./]*$") or path:match("[^/]+$") or path end
+
+local function open_saved(path, text, opts)
+    local ok, trace, saved = pcall(core.trace, text)
+    if not ok then
+        if type(trace) == "userdata" and trace.code ~= "bad-trace" and trace.code ~= "no-such-instruction" then
+            error(trace, 0)
+        end
+        core.fail("bad-file", path .. ": " .. (type(trace) == "userdata" and trace.message or tostring(trace)))
+    end
+    local program = opts and opts.program
+    if not program then
+        if not saved or not saved.program then
+            core.fail("bad-file", path .. ": a bare trace; give the program: moon.open(path, {program = m})")
+        end
+        program = core.parse(saved.program, { name = path })
+    end
+    local s = moon.schedule(program, { name = stem(path), func = saved and saved.func, target = saved and saved.target })
+    trace:apply(s)
+    if saved and saved.hash and s:hash(#saved.hash) ~= saved.hash then
+        core.fail("bad-file", path .. ": the replayed program has hash " .. s:hash() .. ", the file says " .. saved.hash)
+    end
+    return s
+end
+
+-- module from .py .tir .tvm, schedule from .json
+function moon.open(path, opts)
+    if type(path) ~= "string" then core.fail("bad-argument", "path: a string is needed") end
+    local suffix = path:match("%.(%w+)$")
+    if suffix == "onnx" then core.fail("not-yet", "moon.open of .onnx") end
+    local text = core.read_file(path)
+    if suffix == "json" then return open_saved(path, text, opts) end
+    local with = { name = path, file_mode = true }
+    for k, v in pairs(opts or {}) do with[k] = v end
+    return core.parse(text, with)
+end
+
+-- ---- traces
+
+local function quoted(s)
+    return '"' .. s:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+local function json(v)
+    local t = type(v)
+    if t == "nil" then return "null" end
+    if t == "boolean" or math.type(v) == "integer" then return tostring(v) end
+    if t == "number" then
+        local s = ("%.17g"):format(v)
+        return s:find("[.eEn]") and s or s .. ".0"
+    end
+    if t == "string" then return quoted(v) end
+    if t ~= "table" then core.fail("bad-trace", "a " .. t .. " has no form in JSON") end
+    local parts = {}
+    if next(v) ~= nil and #v == 0 then
+        local keys = {}
+        for k in pairs(v) do keys[#keys + 1] = tostring(k) end
+        table.sort(keys)
+        for i, k in ipairs(keys) do parts[i] = quoted(k) .. ":" .. json(v[k]) end
+        return "{" .. table.concat(parts, ",") .. "}"
+    end
+    for i = 1, #v do parts[i] = json(v[i]) end
+    return "[" .. table.concat(parts, ",") .. "]"
+end
+
+-- A list of instructions {kind=, inputs=, attrs=, outputs=, decision=} as JSON.
+local function trace_json(list)
+    local insts, decisions = {}, {}
+    for i, inst in ipairs(list) do
+        if inst.kind then
+            insts[i] = "[" .. table.concat({ quoted(inst.kind), json(inst.inputs or {}), json(inst.attrs or {}),
+                json(inst.outputs or {}) }, ",") .. "]"
+            if inst.decision ~= nil then
+                decisions[#decisions + 1] = "[" .. (i - 1) .. "," .. json(inst.decision) .. "]"
+            end
+        else
+            insts[i] = json(inst)
+        end
+    end
+    return "[[" .. table.concat(insts, ",") .. "],[" .. table.concat(decisions, ",") .. "]]"
+end
+
+-- moon.trace(json or table): a table is a list of instructions, or the JSON form as a table
+function moon.trace(from)
+    if type(from) == "table" then
+        local whole = #from == 2 and type(from[1]) == "table" and not from[1].kind and type(from[1][1]) == "table"
+        return (core.trace(whole and json(from) or trace_json(from)))
+    end
+    return (core.trace(from))
+end
+
+local trace_methods = debug.getupvalue
+do
+    local index = getmetatable(core.trace("[[],[]]")).__index
+    local _, methods = debug.getupvalue(index, 1)
+    trace_methods = methods
+end
+
+-- t:append(inst [, decision]): the instruction as t[i] gives them
+function trace_methods.append(t, inst, decision)
+    local list = {}
+    for i = 1, #t do list[i] = t[i] end
+    local new = {}
+    for k, v in pairs(inst) do new[k] = v end
+    if decision ~= nil then new.decision = decision end
+    list[#list + 1] = new
+    t:become((core.trace(trace_json(list))))
+end
+
+function trace_methods.show(t) print(t:lua()) end
+
+-- ---- methods of schedules written in Lua
+
+local methods = core.schedule_methods()
+
+function methods.show(s)
+    print(s:text())
+    print()
+    print(s:trace():lua())
+end
+
+methods.info = core.info
+
+-- s:diff([a [, b]]): lines {" ", "-" or "+", text} of the printed programs
+function methods.diff(s, a, b)
+    return core.load("diff")(s:two_texts(a, b))
+end
+
+function methods.counts(s)
+    return { flops = core.flops(s) }
+end
+
+-- properties of every block
+function moon.analyze(s)
+    local out = {}
+    for i, b in ipairs(s:blocks()) do out[i] = core.info(s, b) end
+    return out
+end
+
+local all_parts = { "well-formed", "regions", "threading", "out-of-bounds" }
+function moon.verify(program, opts)
+    local what = opts and opts.what or all_parts
+    if type(what) == "string" then what = { what } end
+    for k in pairs(opts or {}) do
+        if k ~= "what" then core.fail("bad-argument", "no option is named " .. tostring(k)) end
+    end
+    return core.verify(program, table.unpack(what))
+end
+
+-- ---- errors
+
+function moon.explain(code)
+    local e = core.explain(code)
+    if not e then
+        local near = core.nearest_code and core.nearest_code(code)
+        core.fail("unknown-name", "no error code is named " .. tostring(code) .. (near and "; did you mean " .. near .. "?" or ""))
+    end
+    return { code = e.code, rule = e.rule, reason = e.sentence, primitives = e.primitives }
+end
+
+-- ---- tensors
+
+moon.tensor = setmetatable({ load = core.tensor_load }, {
+    __call = function(_, shape, dtype, init) return core.tensor(shape, dtype, init) end,
+    __name = "moonloop.tensor_maker",
+})
+
+-- ---- what comes later says so by name
+
+local later = {
+    "build", "time", "machine", "tune", "draft", "db", "apply_best", "intrin", "intrins", "calibrate",
+}
+for _, name in ipairs(later) do
+    moon[name] = function() core.fail("not-yet", "moon." .. name) end
+end
+moon.axis_separator = setmetatable({}, { __tostring = function() return "axis separator" end })
+
+moon.features = {
+    llvm = false, cuda = false, tuning = false, interpreter = true,
+}
+
+-- ---- loaded at first use
+
+local lazy = { te = "te", workload = "workload" }
+return setmetatable(moon, {
+    __index = function(t, key)
+        local file = lazy[key]
+        if not file then return nil end
+        local value = core.load(file)(moon, core)
+        rawset(t, key, value)
+        return value
+    end,
+    __pairs = function(t)
+        for key in pairs(lazy) do local _ = t[key] end
+        return next, t, nil
+    end,
+    __name = "moonloop",
+})

@@ -1,0 +1,230 @@
+-- te - tensor expressions: what a tensor holds, written as a Lua function of its indices.
+--
+-- te.func turns a graph of computed tensors into one TensorIR function: a block for each
+-- tensor, named after it, under loops named after the function's parameters, its iterators
+-- `v` and that name; spatial loops before reduction loops; an init for reductions.
+local moon, core = ...
+local ir = core.ir
+local te = {}
+
+local function bad(fmt, ...) core.fail("bad-argument", fmt:format(...)) end
+
+-- ---- expressions
+
+te.var, te.size_var, te.const, te.cast = ir.var, ir.size, ir.const, ir.cast
+te.select, te.if_then_else = ir.select, ir.if_then_else
+te.truncdiv, te.truncmod, te.floordiv, te.floormod, te.div = ir.truncdiv, ir.truncmod, ir.floordiv, ir.floormod, ir.div
+te.lt, te.le, te.gt, te.ge, te.eq, te.ne, te.not_ = ir.lt, ir.le, ir.gt, ir.ge, ir.eq, ir.ne, ir.not_
+te.and_, te.or_ = ir.and_, ir.or_
+
+local function fold(fn, name)
+    return function(...)
+        local args = { ... }
+        if #args == 1 and type(args[1]) == "table" and getmetatable(args[1]) == nil then args = args[1] end
+        if #args == 0 then bad("%s: at least one condition is needed", name) end
+        local e = args[1]
+        for k = 2, #args do e = fn(e, args[k]) end
+        return e
+    end
+end
+te.all, te.any = fold(ir.and_, "all"), fold(ir.or_, "any")
+
+for _, op in ipairs { "exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sigmoid", "tanh",
+    "sinh", "cosh", "tan", "sin", "cos", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf", "fabs", "floor",
+    "ceil", "round", "trunc", "nearbyint", "popcount", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "shift_left", "shift_right", "pow", "fmod", "atan2", "hypot", "copysign" } do
+    te[op] = function(...) return ir.call(op, nil, ...) end
+end
+te.abs = te.fabs
+for _, op in ipairs { "isnan", "isinf", "isfinite" } do
+    te[op] = function(x) return ir.call(op, "bool", x) end
+end
+
+-- te.load("B", i, j): in padding values, which come with transform_layout
+function te.load() core.fail("not-yet", "te.load") end
+
+-- ---- reduction axes and reductions
+
+local axes = setmetatable({}, { __mode = "k" }) -- expression object -> {name, extent}
+
+function te.reduce_axis(extent, name)
+    name = name or "k"
+    local v = ir.var(name)
+    axes[v] = { name = name, extent = extent, var = v }
+    return v
+end
+
+local Reduction = { __name = "te reduction" }
+
+local function reduction(kind)
+    return function(source, ...)
+        local list = { ... }
+        if #list == 1 and type(list[1]) == "table" then list = list[1] end
+        for k, v in ipairs(list) do
+            if not axes[v] then bad("%s: argument %d is no te.reduce_axis", kind, k + 1) end
+        end
+        return setmetatable({ kind = kind, source = source, axes = list }, Reduction)
+    end
+end
+
+te.sum = reduction("sum")
+-- te.max(e, axis...) reduces; te.max(a, b) of two values is their maximum
+local reduce_max, reduce_min = reduction("max"), reduction("min")
+local function is_axis(v) return axes[v] ~= nil or (type(v) == "table" and axes[v[1]] ~= nil) end
+function te.max(a, b, ...)
+    if b ~= nil and is_axis(b) then return reduce_max(a, b, ...) end
+    return ir.max(a, b)
+end
+function te.min(a, b, ...)
+    if b ~= nil and is_axis(b) then return reduce_min(a, b, ...) end
+    return ir.min(a, b)
+end
+
+local combine = {
+    sum = function(a, b) return a + b end,
+    max = function(a, b) return ir.max(a, b) end,
+    min = function(a, b) return ir.min(a, b) end,
+}
+local identity = {
+    sum = function(dtype) return ir.const(0, dtype) end,
+    max = function(dtype) return ir.limit(dtype, false) end,
+    min = function(dtype) return ir.limit(dtype, true) end,
+}
+
+-- ---- tensors
+
+local Tensor = { __name = "te tensor" }
+Tensor.__index = Tensor
+
+local reading -- tensors read by the function at work
+
+function Tensor.__call(t, ...)
+    if reading then
+        if not reading[t] then
+            reading[t] = true
+            reading[#reading + 1] = t
+        end
+    end
+    return ir.load(t.buffer, ...)
+end
+
+function Tensor.__tostring(t) return tostring(t.buffer) end
+
+local function is_tensor(t) return type(t) == "table" and getmetatable(t) == Tensor end
+
+local function new_tensor(shape, dtype, name)
+    if type(shape) ~= "table" then bad("shape: a list is needed") end
+    local t = { name = name, shape = shape, dtype = dtype }
+    t.buffer = ir.buffer(name, shape, dtype)
+    return setmetatable(t, Tensor)
+end
+
+function te.placeholder(shape, dtype, name)
+    return new_tensor(shape, dtype or "float32", name or "placeholder")
+end
+
+-- Evaluates `body` with the given index objects, noting which tensors it reads.
+local function run(body, indices)
+    local outer = reading
+    reading = {}
+    local ok, e = pcall(body, table.unpack(indices))
+    local reads = reading
+    reading = outer
+    if not ok then error(e, 0) end
+    return e, reads
+end
+
+-- te.compute(shape, function(i, j) ... end [, name]): a computed tensor
+function te.compute(shape, body, name)
+    if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
+    name = name or "compute"
+    local info = debug.getinfo(body, "u")
+    if not info.isvararg and info.nparams ~= #shape then
+        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, info.nparams, #shape)
+    end
+    local spatial = {}
+    for k = 1, #shape do
+        local axis = (not info.isvararg and debug.getlocal(body, k)) or ("i" .. (k - 1))
+        spatial[k] = { name = axis, extent = shape[k], iter = ir.var("v" .. axis) }
+    end
+    local iters = {}
+    for k, axis in ipairs(spatial) do iters[k] = axis.iter end
+    local e, reads = run(body, iters)
+    local reduce
+    if type(e) == "table" and getmetatable(e) == Reduction then reduce, e = e, e.source end
+    if type(e) == "number" then e = ir.const(e, math.type(e) == "integer" and "int32" or "float32") end
+    if type(e) ~= "userdata" then bad("compute %s: the function gives no expression", name) end
+    local t = new_tensor(shape, e.dtype, name)
+    t.body, t.spatial, t.reduce, t.reads = e, spatial, reduce, reads
+    return t
+end
+
+-- ---- functions
+
+local function axis_kind(kind, axis, loop, iter)
+    return { var = iter, extent = axis.extent, kind = kind, value = loop }
+end
+
+-- The loop nest of one computed tensor.
+local function nest(t)
+    local loops, iters, index = {}, {}, {}
+    for k, axis in ipairs(t.spatial) do
+        local loop = ir.var(axis.name)
+        loops[#loops + 1] = { loop, axis.extent }
+        iters[#iters + 1] = axis_kind("spatial", axis, loop, axis.iter)
+        index[k] = axis.iter
+    end
+    local value, init = t.body, nil
+    if t.reduce then
+        for _, r in ipairs(t.reduce.axes) do
+            local axis = axes[r]
+            local loop = ir.var(axis.name)
+            loops[#loops + 1] = { loop, axis.extent }
+            iters[#iters + 1] = axis_kind("reduce", axis, loop, r)
+        end
+        init = ir.store(t.buffer, identity[t.reduce.kind](t.dtype), index)
+        value = combine[t.reduce.kind](ir.load(t.buffer, table.unpack(index)), value)
+    end
+    local st = ir.block { name = t.name, iters = iters, init = init, body = ir.store(t.buffer, value, index) }
+    for k = #loops, 1, -1 do st = ir.loop { var = loops[k][1], extent = loops[k][2], body = st } end
+    return st
+end
+
+-- te.func({A, B, C} [, name]): parameters in this order; tensors computed on the way are
+-- allocated by the root block
+function te.func(params, name)
+    if type(params) ~= "table" then bad("func: a list of tensors is needed") end
+    local given, seen, order, buffers, allocs = {}, {}, {}, {}, {}
+    for k, t in ipairs(params) do
+        if is_tensor(t) then
+            given[t] = true
+            buffers[k] = t.buffer
+        elseif type(t) == "userdata" then
+            buffers[k] = t -- a scalar
+        else
+            bad("func: parameter %d is no tensor", k)
+        end
+    end
+    local function visit(t, depth)
+        if seen[t] then return end
+        if depth > 150 then bad("func: tensors are nested too deep") end
+        seen[t] = true
+        for _, r in ipairs(t.reads or {}) do visit(r, depth + 1) end
+        if t.body then
+            order[#order + 1] = t
+            if not given[t] then allocs[#allocs + 1] = t.buffer end
+        elseif not given[t] then
+            bad("func: placeholder %s is read, but is no parameter", t.name)
+        end
+    end
+    for _, t in ipairs(params) do
+        if is_tensor(t) then visit(t, 0) end
+    end
+    if #order == 0 then bad("func: nothing is computed") end
+    local nests = {}
+    for k, t in ipairs(order) do nests[k] = nest(t) end
+    local root = ir.block { name = "root", allocs = allocs, body = ir.seq(nests) }
+    return ir.func { name = name or "main", params = buffers, body = root }
+end
+
+return te

@@ -1,0 +1,301 @@
+/*
+ * check - runs two programs on equal inputs and compares what they write.
+ *
+ * Both run in the interpreter, so bounds, races, undefined reads and regions are checked on
+ * the way. Inputs that the reference does not write must be unchanged after both runs.
+ */
+#include "codegen/check.h"
+
+#include <math.h>
+
+typedef struct Runs {
+    ml_Ctx *cx;
+    const ml_Func *ref, *got;
+    const ml_CheckOpts *opts;
+    uint32_t n;
+    ml_ParamRole *roles;
+    ml_RunArg *a, *b;  /* of the two runs */
+    ml_Tensor **start; /* what inputs held */
+} Runs;
+
+static bool same_parameters(Runs *w)
+{
+    const ml_Func *f = w->ref, *g = w->got;
+
+    if (f->n_params != g->n_params)
+        return ml_fail(w->cx, ML_E_BAD_RUN_ARGUMENT,
+                       ML_TEXT(ml_format(w->cx, "the programs have %u and %u parameters",
+                                         f->n_params, g->n_params)));
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *p = f->params[k].buffer, *q = g->params[k].buffer;
+        bool same = (p == NULL) == (q == NULL);
+        if (same && p)
+            same = ml_dtype_eq(p->type, q->type) && p->rank == q->rank;
+        else if (same)
+            same = ml_dtype_eq(f->params[k].var->type, g->params[k].var->type);
+        if (!same)
+            return ml_fail(
+                w->cx, ML_E_BAD_RUN_ARGUMENT,
+                ML_TEXT(ml_format(w->cx, "parameter %u differs between the programs", k)));
+    }
+    return true;
+}
+
+static const char *param_name(const Runs *w, uint32_t k)
+{
+    return w->ref->params[k].buffer ? w->ref->params[k].buffer->name
+                                    : w->ref->params[k].var->hint;
+}
+
+static bool shape_of(Runs *w, uint32_t k, int64_t *shape)
+{
+    const ml_Buffer *b = w->ref->params[k].buffer;
+
+    for (size_t d = 0; d < b->rank; d++) {
+        if (ml_eval_size(b->shape[d], w->opts->sizes, w->opts->n_sizes, &shape[d]))
+            continue;
+        return ml_fail(
+            w->cx, ML_E_BAD_RUN_ARGUMENT,
+            ML_TEXT(ml_format(w->cx, "dimension %zu of %s is symbolic: give its size%s%s",
+                              d, b->name, b->shape[d]->kind == ML_EXPR_VAR ? ", " : "",
+                              b->shape[d]->kind == ML_EXPR_VAR ? b->shape[d]->as.var->hint
+                                                               : "")),
+            ML_EXPRESSION(b->shape[d]));
+    }
+    return true;
+}
+
+static void fill_input(const Runs *w, uint32_t k, ml_Tensor *t, const char *id,
+                       uint64_t seed)
+{
+    int64_t limit = w->roles[k].index_limit;
+    ml_Random r;
+
+    if (limit == 0) {
+        ml_tensor_fill(t, w->opts->inputs, id, k, seed, 0, 0);
+        return;
+    }
+    r = ml_random(id, k, seed);
+    for (int64_t l = 0; l < t->n_lanes; l++)
+        ml_tensor_set_int(t, l,
+                          w->opts->inputs == ML_FILL_ZEROS
+                              ? 0
+                              : (int64_t)ml_random_below(&r, (uint64_t)limit));
+}
+
+/* A number for a scalar parameter: its size by name, else a small random one. */
+static void fill_scalar(const Runs *w, uint32_t k, const char *id, uint64_t seed)
+{
+    const ml_Var *v = w->ref->params[k].var;
+    ml_Random r = ml_random(id, k, seed);
+    ml_RunArg a = {.i = (int64_t)ml_random_below(&r, v->type.code == ML_BOOL ? 2 : 8)};
+
+    a.f = ldexp((double)(ml_random_next(&r) >> 40), -23) - 1.0;
+    for (size_t s = 0; s < w->opts->n_sizes; s++)
+        if (v->hint && ml_streq(v->hint, w->opts->sizes[s].name)) {
+            a.i = w->opts->sizes[s].value;
+            a.f = (double)a.i;
+        }
+    w->a[k] = w->b[k] = a;
+}
+
+static bool make_arguments(Runs *w, const char *id, uint64_t seed)
+{
+    for (uint32_t k = 0; k < w->n; k++) {
+        const ml_Buffer *b = w->ref->params[k].buffer;
+        int64_t *shape;
+        ml_Tensor *t;
+        if (b == NULL) {
+            fill_scalar(w, k, id, seed);
+            continue;
+        }
+        shape = ML_ARRAY(w->cx, int64_t, b->rank + 1u);
+        if (!shape_of(w, k, shape))
+            return false;
+        t = w->a[k].tensor = ml_tensor_new(w->cx, b->type, shape, b->rank);
+        if (t == NULL)
+            return false;
+        if (w->roles[k].output) {
+            ml_tensor_fill(t, ML_FILL_POISON, id, k, seed, 0, 0);
+            if (!ml_tensor_track(w->cx, t, 0))
+                return false;
+        } else {
+            fill_input(w, k, t, id, seed);
+        }
+        w->b[k].tensor = ml_tensor_copy(w->cx, t);
+        w->start[k] = w->roles[k].written ? NULL : ml_tensor_copy(w->cx, t);
+        if (w->b[k].tensor == NULL || (!w->roles[k].written && w->start[k] == NULL))
+            return false;
+    }
+    return true;
+}
+
+static bool small_enough(Runs *w, const ml_Func *f, int64_t *count)
+{
+    int64_t limit = w->opts->limit ? w->opts->limit : 10000000;
+
+    *count = ml_count_iterations(w->cx, f, w->opts->sizes, w->opts->n_sizes);
+    if (*count < limit)
+        return true;
+    return ml_fail(w->cx, ML_E_TOO_LARGE,
+                   ML_TEXT(*count == ML_INF
+                               ? "the program has innermost loops without a known bound"
+                               : ml_format(w->cx,
+                                           "the program has %lld innermost iterations, the "
+                                           "interpreter's limit is %lld",
+                                           (long long)*count, (long long)limit)),
+                   ML_NUMBER("iterations", *count), ML_NUMBER("limit", limit));
+}
+
+/* Makes elements that neither program need agree on equal, and those that only one wrote
+ * unequal, so that the comparison by value decides all. Returns how many the current
+ * program wrote that the reference leaves alone. */
+static int64_t settle_undefined(ml_Tensor *ref, ml_Tensor *got, int64_t *first)
+{
+    bool flt = ml_dtype_is_float(ref->type);
+    int64_t extra = 0;
+
+    for (int64_t k = 0; ref->defined && got->defined && k < ref->n_lanes; k++) {
+        if (ref->defined[k] == 1) {
+            if (got->defined[k] == 1)
+                continue;
+            if (flt)
+                ml_tensor_set(got, k, isnan(ml_tensor_get(ref, k)) ? 0.0 : (double)NAN);
+            else
+                ml_tensor_set_int(got, k, ~ml_tensor_get_int(ref, k));
+            continue;
+        }
+        if (ref->defined[k] == 0 && got->defined[k] == 1 && extra++ == 0)
+            *first = k;
+        ml_tensor_set_int(ref, k, 0);
+        ml_tensor_set_int(got, k, 0);
+    }
+    return extra;
+}
+
+static const char *place(Runs *w, uint32_t k, int64_t lane)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    ml_text_add(&t, param_name(w, k));
+    ml_tensor_place(&t, w->a[k].tensor, lane);
+    z = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+static ml_Tolerance tolerance_of(const Runs *w, uint32_t k)
+{
+    double t = w->roles[k].rtol * sqrt(w->roles[k].reduction);
+    ml_Tolerance tol = {.rtol = t, .atol = t, .exact = w->opts->exact};
+
+    if (w->opts->own_tolerance) {
+        tol.rtol = w->opts->rtol;
+        tol.atol = w->opts->atol;
+    }
+    return tol;
+}
+
+static void compare(Runs *w, ml_CheckResult *r)
+{
+    for (uint32_t k = 0; k < w->n; k++) {
+        ml_Tensor *x = w->a[k].tensor, *y = w->b[k].tensor;
+        ml_Tolerance tol = tolerance_of(w, k);
+        ml_Comparison c;
+        int64_t extra, at = -1;
+        if (x == NULL || !w->roles[k].written)
+            continue;
+        r->n_outputs++;
+        extra = settle_undefined(x, y, &at);
+        c = ml_tensor_compare(x, y, tol);
+        if (extra && (c.first < 0 || at < c.first))
+            c.first = at;
+        r->outside += c.outside + extra;
+        if (c.first >= 0 && !*r->first_at) {
+            r->first_at = place(w, k, c.first);
+            r->first_ref = ml_tensor_get(x, c.first);
+            r->first_got = ml_tensor_get(y, c.first);
+            r->rtol = tol.rtol;
+            r->atol = tol.atol;
+        }
+        if (c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at)) {
+            r->largest = c.largest;
+            r->largest_at = place(w, k, c.largest_at);
+            if (!*r->first_at) {
+                r->rtol = tol.rtol;
+                r->atol = tol.atol;
+            }
+        }
+        if (r->rtol == 0.0 && !*r->first_at) {
+            r->rtol = tol.rtol;
+            r->atol = tol.atol;
+        }
+    }
+}
+
+/* Inputs as they were, guards whole. */
+static void check_untouched(Runs *w, ml_CheckResult *r)
+{
+    for (uint32_t k = 0; k < w->n && !*r->problem; k++) {
+        const ml_Tensor *y = w->b[k].tensor;
+        if (y == NULL)
+            continue;
+        if (!ml_tensor_guards_intact(y) || !ml_tensor_guards_intact(w->a[k].tensor))
+            r->problem = ml_format(w->cx, "memory beside %s was written", param_name(w, k));
+        else if (w->start[k] && memcmp(w->start[k]->data, y->data, y->bytes) != 0)
+            r->problem = ml_format(w->cx, "input %s was changed", param_name(w, k));
+    }
+}
+
+static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod,
+                     ml_CheckResult *r)
+{
+    const ml_InterpOpts io = {.skip = w->opts->skip};
+    int64_t count;
+
+    if (!small_enough(w, w->ref, &r->iterations) || !small_enough(w, w->got, &count))
+        return false;
+    if (!make_arguments(w, w->opts->id ? w->opts->id : w->ref->name, r->seed))
+        return false;
+    if (!ml_interpret(w->cx, ref_mod, w->ref, w->a, w->n, &io, NULL)) {
+        ml_error_note(w->cx, "in the start version");
+        return false;
+    }
+    if (!ml_interpret(w->cx, got_mod, w->got, w->b, w->n, &io, NULL)) {
+        ml_error_note(w->cx, "in the current version");
+        return false;
+    }
+    check_untouched(w, r);
+    compare(w, r);
+    r->ok = r->outside == 0 && !*r->problem;
+    return true;
+}
+
+bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
+              const ml_Module *got_mod, const ml_Func *got, const ml_CheckOpts *opts,
+              ml_CheckResult *r)
+{
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
+    Runs w = {
+        .cx = cx, .ref = ref, .got = got, .opts = opts ? opts : &none, .n = ref->n_params};
+    bool ok;
+
+    *r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = ""};
+    r->seed = w.opts->seed ? w.opts->seed : 1;
+    w.roles = ML_ARRAY(cx, ml_ParamRole, w.n + 1);
+    w.a = ML_ARRAY(cx, ml_RunArg, w.n + 1);
+    w.b = ML_ARRAY(cx, ml_RunArg, w.n + 1);
+    w.start = ML_ARRAY(cx, ml_Tensor *, w.n + 1);
+    ok = same_parameters(&w);
+    if (ok) {
+        ml_param_roles(cx, ref, w.opts->sizes, w.opts->n_sizes, w.roles);
+        ok = run_both(&w, ref_mod, got_mod, r);
+    }
+    for (uint32_t k = 0; k < w.n; k++) {
+        ml_tensor_free(w.a[k].tensor);
+        ml_tensor_free(w.b[k].tensor);
+        ml_tensor_free(w.start[k]);
+    }
+    return ok;
+}

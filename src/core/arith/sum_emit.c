@@ -1,0 +1,158 @@
+/*
+ * sum_emit - linear forms back to expressions: digits are put together again, then terms
+ * are written in the fixed order that decides printed results. Source: ir-and-analysis 3.4.
+ */
+#include "core/arith/arith_impl.h"
+
+const ml_Expr *ml_term_emit(ml_Arith *ar, const ml_Term *t)
+{
+    const ml_Expr *e = t->index;
+
+    if (t->upper != ML_NO_UPPER) {
+        if (!ml_int_ok(e->type, t->upper))
+            return NULL;
+        e = ml_try_binary(ar, t->trunc ? ML_EXPR_MOD : ML_EXPR_FLOORMOD, e,
+                          ml_int(ar->cx, e->type, t->upper));
+    }
+    if (e && t->lower != 1) {
+        if (!ml_int_ok(e->type, t->lower))
+            return NULL;
+        e = ml_try_binary(ar, t->trunc ? ML_EXPR_DIV : ML_EXPR_FLOORDIV, e,
+                          ml_int(ar->cx, e->type, t->lower));
+    }
+    return e;
+}
+
+static void remove_term(ml_Sum *s, uint32_t k)
+{
+    memmove(&s->t[k], &s->t[k + 1], (s->n - k - 1) * sizeof(s->t[0]));
+    s->n--;
+}
+
+/* (z//6)*6 + ((z%6)//3)*3 -> (z//3)*3, until nothing merges. */
+static bool recombine_adjacent(ml_Arith *ar, ml_Sum *s)
+{
+    for (uint32_t k = 0; k + 1 < s->n; k++) {
+        ml_Term *hi = &s->t[k], *lo = &s->t[k + 1];
+        if (!ml_same_index(hi->index, lo->index) || hi->trunc != lo->trunc ||
+            hi->lower != lo->upper || hi->lower % lo->lower != 0 || hi->lower == lo->lower)
+            continue;
+        int64_t m = hi->lower / lo->lower, want;
+        if (__builtin_mul_overflow(lo->scale, m, &want) || want != hi->scale)
+            continue;
+        ml_Term t = {lo->index, lo->lower, hi->upper, lo->scale, lo->trunc};
+        remove_term(s, k + 1);
+        remove_term(s, k);
+        if (ml_term_is_plain(&t)) {
+            if (!ml_sum_add_expr(ar, s, t.index, t.scale))
+                return false;
+        } else if (!ml_sum_add_term(ar, s, &t)) {
+            return false;
+        }
+        k = UINT32_MAX; /* start again */
+    }
+    return true;
+}
+
+/* x*s - (x//c)*(c*s) -> (x%c)*s, where x is a sum all of whose terms are there. */
+static bool recombine_remainder(ml_Arith *ar, ml_Sum *s)
+{
+    for (uint32_t k = 0; k < s->n; k++) {
+        ml_Term t = s->t[k];
+        ml_Sum x, r;
+
+        if (t.lower == 1 || t.upper != ML_NO_UPPER || t.scale == INT64_MIN ||
+            t.scale % t.lower != 0)
+            continue;
+        int64_t m = -(t.scale / t.lower);
+        ml_sum_init(&x, s->type);
+        ml_sum_init(&r, s->type);
+        if (!ml_sum_add_expr(ar, &x, t.index, m) || x.n == 0 ||
+            !ml_sum_add_sum(ar, &r, s, 1) || !ml_sum_add_sum(ar, &r, &x, -1) ||
+            r.n + x.n != s->n)
+            continue;
+        t.scale = -t.scale;
+        ml_Term rem = {t.index, 1, t.lower, m, t.trunc};
+        if (!ml_sum_add_term(ar, &r, &t) || !ml_sum_add_term(ar, &r, &rem))
+            continue;
+        s->n = 0;
+        s->base = 0;
+        if (!ml_sum_add_sum(ar, s, &r, 1))
+            return false;
+        k = UINT32_MAX;
+    }
+    return true;
+}
+
+bool ml_sum_recombine(ml_Arith *ar, ml_Sum *s)
+{
+    return s->n < 2 || (recombine_adjacent(ar, s) && recombine_remainder(ar, s));
+}
+
+static bool emitted_before(const ml_Term *a, const ml_Term *b)
+{
+    if (a->scale != b->scale)
+        return a->scale > b->scale;
+    if (a->lower != b->lower)
+        return a->lower > b->lower;
+    uint64_t ua = a->upper == ML_NO_UPPER ? UINT64_MAX : (uint64_t)a->upper;
+    uint64_t ub = b->upper == ML_NO_UPPER ? UINT64_MAX : (uint64_t)b->upper;
+    if (ua != ub)
+        return ua > ub;
+    return !a->trunc && b->trunc;
+}
+
+static const ml_Expr *scaled(ml_Arith *ar, const ml_Term *t, int64_t scale)
+{
+    const ml_Expr *e = ml_term_emit(ar, t);
+
+    if (!e || !ml_int_ok(e->type, scale))
+        return NULL;
+    return scale == 1 ? e
+                      : ml_try_binary(ar, ML_EXPR_MUL, e, ml_int(ar->cx, e->type, scale));
+}
+
+const ml_Expr *ml_sum_emit(ml_Arith *ar, ml_Sum *s)
+{
+    ml_Ctx *cx = ar->cx;
+    const ml_Expr *e = NULL;
+
+    if (!ml_sum_recombine(ar, s) || !ml_int_ok(s->type, s->base))
+        return NULL;
+    for (uint32_t k = 1; k < s->n; k++) { /* stable insertion sort */
+        ml_Term t = s->t[k];
+        uint32_t j = k;
+        for (; j > 0 && emitted_before(&t, &s->t[j - 1]); j--)
+            s->t[j] = s->t[j - 1];
+        s->t[j] = t;
+    }
+    uint32_t k = 0;
+    for (; k < s->n && s->t[k].scale > 0; k++) {
+        const ml_Expr *t = scaled(ar, &s->t[k], s->t[k].scale);
+        e = t && e ? ml_try_binary(ar, ML_EXPR_ADD, e, t) : t;
+        if (!e)
+            return NULL;
+    }
+    if (s->base > 0) {
+        const ml_Expr *b = ml_int(cx, s->type, s->base);
+        e = e ? ml_try_binary(ar, ML_EXPR_ADD, e, b) : b;
+    }
+    for (; k < s->n; k++) {
+        if (s->t[k].scale == INT64_MIN)
+            return NULL;
+        const ml_Expr *t = scaled(ar, &s->t[k], -s->t[k].scale);
+        if (!e)
+            e = ml_int(cx, s->type, 0);
+        e = t ? ml_try_binary(ar, ML_EXPR_SUB, e, t) : NULL;
+        if (!e)
+            return NULL;
+    }
+    if (s->base < 0) {
+        if (!e)
+            return ml_int(cx, s->type, s->base);
+        if (s->base == INT64_MIN || !ml_int_ok(s->type, -s->base))
+            return NULL;
+        e = ml_try_binary(ar, ML_EXPR_SUB, e, ml_int(cx, s->type, -s->base));
+    }
+    return e ? e : ml_int(cx, s->type, 0);
+}

@@ -1,0 +1,32 @@
+/* trace_impl - what the forms of a trace share: names of variables, places of arguments. */
+#ifndef ML_PRIMITIVES_TRACE_IMPL_H
+#define ML_PRIMITIVES_TRACE_IMPL_H
+
+#include "primitives/schedule_impl.h"
+
+/* Number of variables: one more than the largest. */
+uint32_t ml_trace_n_vars(const ml_Trace *t);
+/* By number: the output that made it (kind NONE: nobody). */
+const ml_TVar *ml_trace_vars(ml_Ctx *cx, const ml_Trace *t);
+/* "b0", "l1", "v2" */
+const char *ml_trace_var_name(ml_Ctx *cx, const ml_TVar *v);
+/* For printing expressions: symbol uid -> "v2". */
+ml_Names ml_trace_names(ml_Ctx *cx, const ml_Trace *t);
+bool ml_is_enter_postproc(const ml_Primitive *prim);
+/* Whether the primitive's results are a list, also when there is one. */
+bool ml_returns_list(const ml_Primitive *prim);
+
+/* The k-th argument of an instruction by parameter: n values from v (several for LOOPS and
+ * FACTORS), none when it was not given. */
+typedef struct ml_TVArg {
+    size_t n;
+    const ml_TV *v;
+} ml_TVArg;
+/* out has room for n_params; false: more inputs or attrs than parameters, or too few. */
+bool ml_inst_args(const ml_Inst *in, ml_TVArg *out);
+/* Whether the value is the parameter's default. */
+bool ml_tv_is_default(const ml_Param *pa, const ml_TVArg *a);
+
+enum { ML_MAX_PARAMS = 16 };
+
+#endif

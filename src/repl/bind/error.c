@@ -1,0 +1,315 @@
+/*
+ * error - failures as Lua objects: code, sentence, names and numbers, ways out.
+ *
+ * The object owns an ml_Failure; text and suggestions are worked out when they are looked
+ * at. It remembers where the Lua code stood. Source: lua-api 1, interaction 7.
+ */
+#include "repl/bind/bind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MAX_FRAMES = 6 };
+
+typedef struct Frame {
+    char src[LUA_IDSIZE];
+    char name[32]; /* of the function, or "" */
+    int line;
+} Frame;
+
+typedef struct BindError {
+    ml_Failure *f;
+    int n_frames;
+    Frame frames[MAX_FRAMES];
+} BindError; /* uservalue 1: rendered diagnostics, or nil */
+
+static BindError *new_error(lua_State *L)
+{
+    return bind_new(L, &bind_error_class, sizeof(BindError), 1);
+}
+
+/* Where the Lua functions on the call stack stand, innermost first. */
+static void note_frames(lua_State *L, BindError *e)
+{
+    lua_Debug ar;
+
+    for (int level = 0; e->n_frames < MAX_FRAMES && lua_getstack(L, level, &ar); level++) {
+        Frame *f = &e->frames[e->n_frames];
+
+        if (!lua_getinfo(L, "nSl", &ar) || ar.currentline <= 0)
+            continue;
+        snprintf(f->src, sizeof f->src, "%s", ar.short_src);
+        snprintf(f->name, sizeof f->name, "%s", ar.name ? ar.name : "");
+        f->line = ar.currentline;
+        e->n_frames++;
+    }
+}
+
+/* The object is on top. A raised interruption is answered: the flag goes back. */
+static int throw(lua_State *L, BindError *e)
+{
+    BindState *st = bind_state(L);
+
+    if (st && st->interrupt && ml_failure_code(e->f) == ML_E_INTERRUPTED)
+        *st->interrupt = 0;
+    note_frames(L, e);
+    return lua_error(L);
+}
+
+int bind_raise(lua_State *L, ml_Ctx *cx)
+{
+    BindError *e = new_error(L);
+
+    if (!ml_error(cx))
+        ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT("the call failed without a reason"));
+    e->f = ml_failure_from(ml_error(cx));
+    if (!ml_ctx_frozen(cx)) {
+        ml_error_clear(cx);
+        ml_ctx_clear_marks(cx);
+    }
+    return throw(L, e);
+}
+
+int bind_raise_schedule(lua_State *L, ml_Schedule *s)
+{
+    BindError *e = new_error(L);
+
+    e->f = ml_failure_take(s);
+    return throw(L, e);
+}
+
+int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str source)
+{
+    BindError *e = new_error(L);
+    ml_Text *t = bind_text(L);
+
+    for (size_t k = 0; k < parsed->n_diags; k++) {
+        if (k > 0)
+            ml_text_char(t, '\n');
+        ml_diag_print(t, &parsed->diags[k], source);
+    }
+    while (t->n > 0 && t->p[t->n - 1] == '\n')
+        t->p[--t->n] = '\0';
+    e->f = ml_failure_from(ml_error(cx));
+    if (t->n > 0) {
+        bind_push_text(L, t);
+        lua_setiuservalue(L, -3, 1);
+    }
+    lua_pop(L, 1);
+    return throw(L, e);
+}
+
+static int fail_text(lua_State *L, ml_ErrorCode code, const char *text)
+{
+    BindError *e = new_error(L);
+    ml_Ctx *cx = bind_scratch(L);
+
+    ml_fail(cx, code, ML_TEXT(text));
+    e->f = ml_failure_from(ml_error(cx));
+    bind_scratch_done(L, -1);
+    lua_pop(L, 1);
+    return throw(L, e);
+}
+
+int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
+{
+    char text[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return fail_text(L, code, text);
+}
+
+int bind_bad(lua_State *L, const char *fmt, ...)
+{
+    char text[600];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return fail_text(L, ML_E_BAD_ARGUMENT, text);
+}
+
+int bind_not_yet(lua_State *L)
+{
+    return fail_text(L, ML_E_NOT_YET, lua_tostring(L, lua_upvalueindex(1)));
+}
+
+/* ---- looking at one */
+
+static void push_names(lua_State *L, ml_Failure *f,
+                       const char *(*name)(ml_Failure *, size_t))
+{
+    const char *z;
+
+    lua_newtable(L);
+    for (size_t k = 0; (z = name(f, k)) != NULL; k++) {
+        lua_pushstring(L, z);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+}
+
+static void push_numbers(lua_State *L, ml_Failure *f)
+{
+    const char *name;
+    int64_t v;
+
+    lua_newtable(L);
+    for (size_t k = 0; ml_failure_number(f, k, &name, &v); k++) {
+        if (!name)
+            continue;
+        lua_pushinteger(L, v);
+        lua_setfield(L, -2, name);
+    }
+}
+
+static void push_suggestions(lua_State *L, ml_Failure *f)
+{
+    const ml_Suggestion *s;
+    size_t n = ml_failure_suggestions(f, &s);
+
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_pushstring(L, s[k].call);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+}
+
+static bool push_place(lua_State *L, const ml_Failure *f)
+{
+    const ml_Span *p = ml_failure_place(f);
+
+    if (!p)
+        return false;
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, p->file ? p->file : "<text>");
+    lua_setfield(L, -2, "file");
+    lua_pushinteger(L, p->line);
+    lua_setfield(L, -2, "line");
+    lua_pushinteger(L, p->col);
+    lua_setfield(L, -2, "column");
+    return true;
+}
+
+static void push_frames(lua_State *L, const BindError *e)
+{
+    lua_createtable(L, e->n_frames, 0);
+    for (int k = 0; k < e->n_frames; k++) {
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, e->frames[k].src);
+        lua_setfield(L, -2, "source");
+        lua_pushinteger(L, e->frames[k].line);
+        lua_setfield(L, -2, "line");
+        if (e->frames[k].name[0]) {
+            lua_pushstring(L, e->frames[k].name);
+            lua_setfield(L, -2, "name");
+        }
+        lua_rawseti(L, -2, k + 1);
+    }
+}
+
+static const char *note_of(ml_Failure *f, size_t k)
+{
+    return ml_failure_note(f, k);
+}
+
+static bool error_get(lua_State *L, const char *key)
+{
+    BindError *e = bind_check(L, 1, &bind_error_class);
+
+    if (!e->f)
+        return false;
+    if (ml_streq(key, "code"))
+        lua_pushstring(L, ml_error_code(ml_failure_code(e->f)));
+    else if (ml_streq(key, "message"))
+        lua_pushstring(L, ml_failure_message(e->f));
+    else if (ml_streq(key, "primitive"))
+        lua_pushstring(L, ml_failure_primitive(e->f));
+    else if (ml_streq(key, "loops"))
+        push_names(L, e->f, ml_failure_loop);
+    else if (ml_streq(key, "blocks"))
+        push_names(L, e->f, ml_failure_block);
+    else if (ml_streq(key, "buffers"))
+        push_names(L, e->f, ml_failure_buffer);
+    else if (ml_streq(key, "notes"))
+        push_names(L, e->f, note_of);
+    else if (ml_streq(key, "numbers"))
+        push_numbers(L, e->f);
+    else if (ml_streq(key, "suggestions"))
+        push_suggestions(L, e->f);
+    else if (ml_streq(key, "rule"))
+        lua_pushstring(L, ml_error_rule(ml_failure_code(e->f)));
+    else if (ml_streq(key, "place"))
+        return push_place(L, e->f);
+    else if (ml_streq(key, "frames"))
+        push_frames(L, e);
+    else
+        return false;
+    return true;
+}
+
+static int error_tostring(lua_State *L)
+{
+    BindError *e = bind_check(L, 1, &bind_error_class);
+
+    if (!e->f) {
+        lua_pushliteral(L, "error");
+        return 1;
+    }
+    if (lua_getiuservalue(L, 1, 1) == LUA_TSTRING)
+        return 1;
+    ml_Text *t = bind_text(L);
+
+    ml_failure_render(e->f, t, &(ml_RenderOpts){0});
+    bind_push_text(L, t);
+    return 1;
+}
+
+static int error_gc(lua_State *L)
+{
+    BindError *e = lua_touserdata(L, 1);
+
+    ml_failure_free(e->f);
+    e->f = NULL;
+    return 0;
+}
+
+static const luaL_Reg error_meta[] = {
+    {"__tostring", error_tostring}, {"__gc", error_gc}, {"__close", error_gc}, {NULL, NULL}};
+static const char *const error_fields[] = {"code",    "message", "primitive", "loops",
+                                           "blocks",  "buffers", "numbers",   "place",
+                                           "notes",   "rule",    "frames",    NULL};
+const BindClass bind_error_class = {"moonloop.error", error_meta, NULL, error_fields, error_get};
+
+ml_Failure *ml_lua_to_failure(lua_State *L, int idx)
+{
+    BindError *e = bind_test(L, idx, &bind_error_class);
+
+    return e ? e->f : NULL;
+}
+
+const char *ml_lua_failure_text(lua_State *L, int idx)
+{
+    const char *z = NULL;
+
+    if (!bind_test(L, idx, &bind_error_class))
+        return NULL;
+    if (lua_getiuservalue(L, idx, 1) == LUA_TSTRING)
+        z = lua_tostring(L, -1); /* kept by the object */
+    lua_pop(L, 1);
+    return z;
+}
+
+const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name, int *line)
+{
+    BindError *e = bind_test(L, idx, &bind_error_class);
+
+    if (!e || k >= (size_t)e->n_frames)
+        return NULL;
+    *name = e->frames[k].name;
+    *line = e->frames[k].line;
+    return e->frames[k].src;
+}

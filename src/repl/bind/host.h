@@ -1,0 +1,37 @@
+/* host - the session's Lua state: running lines and files, printing results, telling errors.
+ * Source: interaction 3, 4, 7. */
+#ifndef ML_REPL_BIND_HOST_H
+#define ML_REPL_BIND_HOST_H
+
+#include "repl/session.h"
+
+/* Opens the state with moon and the names of the prompt; NULL never. */
+ML_GIVES ml_Host *ml_host_new(ml_Session *ss);
+void ml_host_free(ml_Host *h);
+
+/* One line or chunk with the names of the prompt: first as `return LINE`, then as a chunk.
+ * incomplete (may be NULL): set, and nothing is run, when it wants more lines. false: the
+ * error was printed. */
+bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete);
+/* Whether Lua would want more lines. */
+bool ml_host_incomplete(ml_Host *h, const char *text);
+/* The values of the last line, as the prompt shows them; `_` keeps the first. */
+void ml_host_print_result(ml_Host *h, bool silent);
+/* A script file with plain rules and `arg`; path NULL: standard input. */
+bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv);
+/* require NAME into a global. */
+bool ml_host_require(ml_Host *h, const char *name);
+/* A typed or pasted TVMScript text: parsed, scheduled, focused. */
+bool ml_host_open_text(ml_Host *h, const char *text);
+/* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
+bool ml_host_open(ml_Host *h, const char *path);
+/* Names for completion: calls fn for each global, field or method that begins with `prefix`,
+ * where `path` is what stands before the last . or : ("" for globals). No metamethod is run. */
+void ml_host_names(ml_Host *h, const char *path, const char *prefix,
+                   void (*fn)(const char *name, const char *what, void *user), void *user);
+/* From a signal handler: the second Ctrl-C gets past every pcall. */
+void ml_host_hard_stop(void);
+void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
+size_t ml_host_memory(ml_Host *h); /* bytes that Lua holds */
+
+#endif

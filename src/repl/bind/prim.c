@@ -1,0 +1,292 @@
+/*
+ * prim - one C function for every primitive, and what the table says of them.
+ *
+ * The table entry is the upvalue. Arguments are read into scratch memory, lined up with the
+ * parameters, and the call is made with no Lua function in between. Source: style 9,
+ * lua-api 1 and 7.
+ */
+#include "repl/bind/bind.h"
+
+/* Whether the value is the one table of a call by name: it has a string key. */
+static bool has_names(lua_State *L, int idx)
+{
+    if (lua_type(L, idx) != LUA_TTABLE)
+        return false;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            lua_pop(L, 2);
+            return true;
+        }
+    return false;
+}
+
+typedef struct Given {
+    const ml_Arg *pos, *values;
+    size_t n_pos, n_named;
+    const char *const *keys;
+} Given;
+
+/* Arguments from stack position 2 to top. */
+static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule *s)
+{
+    Given g = {0};
+    ml_Arg *pos;
+
+    if (top == 2 && has_names(L, 2)) {
+        size_t n = lua_rawlen(L, 2), names = 0;
+        ml_Arg *list = ML_ARRAY(cx, ml_Arg, n + 1);
+
+        for (size_t k = 0; k < n; k++) {
+            lua_rawgeti(L, 2, (lua_Integer)k + 1);
+            list[k] = bind_read_arg(L, -1, cx, box, s);
+            lua_pop(L, 1);
+        }
+        lua_newtable(L); /* the named part alone */
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+            bool in_list = lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 &&
+                           lua_tointeger(L, -2) <= (lua_Integer)n;
+
+            if (in_list)
+                continue;
+            if (lua_type(L, -2) != LUA_TSTRING)
+                bind_bad(L, "a call by name has a list and parameter names, not keys like %s",
+                         luaL_tolstring(L, -2, NULL));
+            lua_pushvalue(L, -2);
+            lua_pushvalue(L, -2);
+            lua_rawset(L, -5);
+            names++;
+        }
+        g.pos = list;
+        g.n_pos = n;
+        if (names > 0) {
+            ml_Arg dict = bind_read_arg(L, -1, cx, box, s);
+
+            g.keys = dict.keys;
+            g.values = dict.as.list;
+            g.n_named = dict.n;
+        }
+        lua_pop(L, 1);
+        return g;
+    }
+    while (top > 1 && lua_isnil(L, top)) /* trailing nils are not given */
+        top--;
+    g.n_pos = (size_t)(top - 1);
+    pos = ML_ARRAY(cx, ml_Arg, g.n_pos + 1);
+    for (size_t k = 0; k < g.n_pos; k++)
+        pos[k] = bind_read_arg(L, (int)k + 2, cx, box, s);
+    g.pos = pos;
+    return g;
+}
+
+static int call_primitive(lua_State *L)
+{
+    const ml_Primitive *prim = lua_touserdata(L, lua_upvalueindex(1));
+    int top = lua_gettop(L), box = top + 1;
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Arg *args = ML_ARRAY(cx, ml_Arg, prim->n_params + 1);
+    ml_Results results;
+
+    Given g = read_given(L, top, cx, box, s);
+
+    if (!ml_args_by_name(cx, prim, g.pos, g.n_pos, g.keys, g.values, g.n_named, args)) {
+        ml_error_set_primitive(cx, prim->name);
+        return bind_raise(L, cx);
+    }
+    bool ok = ml_apply_prim(s, prim, args, prim->n_params, &results);
+
+    bind_scratch_done(L, box);
+    if (!ok)
+        return bind_raise_schedule(L, s);
+    return bind_push_results(L, 1, &results);
+}
+
+/* Every spelling of primitives 13 that names a primitive of this table. */
+static const char *const other_names[] = {"get_sblock", "get_axes", "get_child_sblocks", "pragma",
+                                          "set_dtype", NULL};
+
+static void add_primitive(lua_State *L, const ml_Primitive *p, const char *name)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t)p);
+    lua_pushcclosure(L, call_primitive, 1);
+    lua_setfield(L, -2, name);
+}
+
+void bind_schedule_primitives(lua_State *L)
+{
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        add_primitive(L, ml_primitives[k], ml_primitives[k]->name);
+    for (size_t k = 0; other_names[k]; k++) {
+        const ml_Primitive *p = ml_primitive_find(other_names[k]);
+
+        if (p)
+            add_primitive(L, p, other_names[k]);
+    }
+}
+
+/* ---- the table as Lua sees it */
+
+static const char *param_kind(uint8_t kind)
+{
+    switch ((ml_ParamKind)kind) {
+    case ML_P_BLOCK: return "block";
+    case ML_P_LOOP: return "loop";
+    case ML_P_BLOCK_OR_LOOP: return "block or loop";
+    case ML_P_LOOP_OR_MARK: return "loop or mark";
+    case ML_P_LOOPS: return "loops";
+    case ML_P_BLOCKS: return "blocks";
+    case ML_P_FACTORS: return "factors";
+    case ML_P_INT: return "integer";
+    case ML_P_BOOL: return "boolean";
+    case ML_P_STRING: return "string";
+    case ML_P_SCOPE: return "storage scope";
+    case ML_P_THREAD: return "thread axis";
+    case ML_P_READ_BUFFER: return "read buffer";
+    case ML_P_WRITE_BUFFER: return "write buffer";
+    case ML_P_VALUE: return "value";
+    case ML_P_KEY: return "annotation key";
+    case ML_P_INTS: return "integers";
+    case ML_P_FLOATS: return "numbers";
+    case ML_P_DECISION: return "decision";
+    case ML_P_NAME: return "block name";
+    }
+    return "?";
+}
+
+static const char *result_kind(uint8_t kind)
+{
+    switch ((ml_ResultKind)kind) {
+    case ML_R_NONE: return "nothing";
+    case ML_R_LOOP: return "loop";
+    case ML_R_LOOPS: return "loops";
+    case ML_R_BLOCK: return "block";
+    case ML_R_BLOCKS: return "blocks";
+    case ML_R_EXPR: return "number";
+    case ML_R_EXPRS: return "numbers";
+    }
+    return "?";
+}
+
+/* Pushes a default and returns true; false: the parameter must be given, or has none. */
+static bool push_default(lua_State *L, const ml_Param *pa)
+{
+    if (!pa->optional)
+        return false;
+    if (pa->kind == ML_P_BOOL)
+        lua_pushboolean(L, pa->def != 0);
+    else if (pa->kind == ML_P_INT)
+        lua_pushinteger(L, pa->def);
+    else if (pa->def_s)
+        lua_pushstring(L, pa->def_s);
+    else
+        return false;
+    return true;
+}
+
+static void push_primitive(lua_State *L, const ml_Primitive *p)
+{
+    lua_createtable(L, 0, 12);
+    lua_pushstring(L, p->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, p->kind);
+    lua_setfield(L, -2, "kind");
+    lua_pushstring(L, p->group);
+    lua_setfield(L, -2, "group");
+    lua_pushstring(L, p->summary);
+    lua_setfield(L, -2, "summary");
+    lua_pushstring(L, p->help);
+    lua_setfield(L, -2, "help");
+    lua_pushstring(L, result_kind(p->result));
+    lua_setfield(L, -2, "returns");
+    lua_newtable(L); /* args, kinds, defaults, optional, docs: -5 ... -1 */
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_newtable(L);
+    for (size_t k = 0; k < p->n_params; k++) {
+        const ml_Param *pa = &p->params[k];
+
+        lua_pushstring(L, pa->name);
+        lua_rawseti(L, -6, (lua_Integer)k + 1);
+        lua_pushstring(L, param_kind(pa->kind));
+        lua_rawseti(L, -5, (lua_Integer)k + 1);
+        if (push_default(L, pa))
+            lua_setfield(L, -4, pa->name);
+        lua_pushboolean(L, pa->optional || pa->input_if_given);
+        lua_setfield(L, -3, pa->name);
+        lua_pushstring(L, pa->doc);
+        lua_setfield(L, -2, pa->name);
+    }
+    lua_setfield(L, -6, "docs");
+    lua_setfield(L, -5, "optional");
+    lua_setfield(L, -4, "defaults");
+    lua_setfield(L, -3, "kinds");
+    lua_setfield(L, -2, "args");
+    lua_newtable(L);
+    for (size_t k = 0; p->errors && p->errors[k] != ML_E_OK; k++) {
+        lua_pushstring(L, ml_error_code(p->errors[k]));
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    lua_setfield(L, -2, "errors");
+}
+
+/* moon.primitives(): the table, in its order; also by name */
+static int primitives(lua_State *L)
+{
+    lua_createtable(L, (int)ml_n_primitives, (int)ml_n_primitives);
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        push_primitive(L, ml_primitives[k]);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, (lua_Integer)k + 1);
+        lua_setfield(L, -2, ml_primitives[k]->name);
+    }
+    return 1;
+}
+
+/* moon.codes(): every error code, in the order of the catalogue */
+static int codes(lua_State *L)
+{
+    lua_newtable(L);
+    for (int k = ML_E_OK + 1; k < ML_E_COUNT; k++) {
+        lua_pushstring(L, ml_error_code((ml_ErrorCode)k));
+        lua_rawseti(L, -2, k - ML_E_OK);
+    }
+    return 1;
+}
+
+/* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown */
+static int explain(lua_State *L)
+{
+    const char *code = bind_string(L, 1, "code");
+    ml_ErrorCode e = ml_error_find(code);
+    lua_Integer n = 0;
+
+    if (e == ML_E_OK)
+        return 0;
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, code);
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, ml_error_sentence(e));
+    lua_setfield(L, -2, "sentence");
+    lua_pushstring(L, ml_error_rule(e));
+    lua_setfield(L, -2, "rule");
+    lua_newtable(L);
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        for (const ml_ErrorCode *at = ml_primitives[k]->errors; at && *at != ML_E_OK; at++)
+            if (*at == e) {
+                lua_pushstring(L, ml_primitives[k]->name);
+                lua_rawseti(L, -2, ++n);
+                break;
+            }
+    lua_setfield(L, -2, "primitives");
+    return 1;
+}
+
+int bind_info_functions(lua_State *L)
+{
+    static const luaL_Reg fns[] = {
+        {"primitives", primitives}, {"codes", codes}, {"explain", explain}, {NULL, NULL}};
+
+    bind_functions(L, fns);
+    return 0;
+}

@@ -1,0 +1,202 @@
+/*
+ * reference - direct nested loops in double precision: what workloads are compared with.
+ *
+ * Independent of programs and of the interpreter: a contraction is given by extents and by
+ * the affine index of each dimension, products outside a tensor count as zero, and each
+ * result is rounded once. Source: workloads 9.
+ */
+#include "repl/bind/bind.h"
+
+#include <math.h>
+
+enum { MAX_LOOPS = 16, MAX_DIMS = 8 };
+
+typedef struct View { /* index of dimension d: offset[d] + sum of coef[d][loop] * loop */
+    ml_Tensor *t;
+    int64_t offset[MAX_DIMS];
+    int64_t coef[MAX_DIMS][MAX_LOOPS];
+    int64_t at[MAX_DIMS]; /* now */
+} View;
+
+/* {tensor, {offset, coef...}, ...} at idx */
+static void read_view(lua_State *L, int idx, int n_loops, View *v)
+{
+    lua_rawgeti(L, idx, 1);
+    v->t = bind_tensor(L, -1);
+    lua_pop(L, 1);
+    if (v->t->rank > MAX_DIMS || lua_rawlen(L, idx) != (size_t)v->t->rank + 1)
+        bind_bad(L, "contract: one index for each dimension is needed");
+    for (uint32_t d = 0; d < v->t->rank; d++) {
+        lua_rawgeti(L, idx, (lua_Integer)d + 2);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        lua_rawgeti(L, -1, 1);
+        v->offset[d] = bind_int(L, -1, "offset");
+        lua_pop(L, 1);
+        for (int k = 0; k < n_loops; k++) {
+            if (lua_rawgeti(L, -1, k + 2) != LUA_TNIL)
+                v->coef[d][k] = bind_int(L, -1, "coefficient");
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+        v->at[d] = v->offset[d];
+    }
+}
+
+/* The element, or -1 when an index is outside. */
+static int64_t place(const View *v)
+{
+    int64_t at = 0;
+
+    for (uint32_t d = 0; d < v->t->rank; d++) {
+        if (v->at[d] < 0 || v->at[d] >= v->t->shape[d])
+            return -1;
+        at = at * v->t->shape[d] + v->at[d];
+    }
+    return at;
+}
+
+static void advance(View *v, int loop, int64_t steps)
+{
+    for (uint32_t d = 0; d < v->t->rank; d++)
+        v->at[d] += steps * v->coef[d][loop];
+}
+
+static bool whole_numbers(const ml_Tensor *t)
+{
+    return !ml_dtype_is_float(t->type);
+}
+
+/* contract({extents}, out, a, b): out += a * b over all loops, out zeroed first; each of
+ * out, a, b is {tensor, {offset, coefficient of each loop...} for each dimension} */
+static int contract(lua_State *L)
+{
+    int64_t extent[MAX_LOOPS], now[MAX_LOOPS] = {0};
+    View v[3] = {{0}};
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int n = (int)lua_rawlen(L, 1);
+
+    if (n < 1 || n > MAX_LOOPS)
+        return bind_bad(L, "contract: 1 to %d loops", MAX_LOOPS);
+    for (int k = 0; k < n; k++) {
+        lua_rawgeti(L, 1, k + 1);
+        extent[k] = bind_int(L, -1, "extent");
+        lua_pop(L, 1);
+        if (extent[k] <= 0)
+            return bind_bad(L, "contract: extents are positive");
+    }
+    for (int k = 0; k < 3; k++) {
+        luaL_checktype(L, k + 2, LUA_TTABLE);
+        read_view(L, k + 2, n, &v[k]);
+    }
+    bool exact = whole_numbers(v[0].t);
+    size_t bytes = (size_t)v[0].t->n * sizeof(double);
+    union {
+        double f;
+        int64_t i;
+    } *sum = lua_newuserdatauv(L, bytes + 8, 0);
+
+    memset(sum, 0, bytes);
+    for (;;) {
+        int64_t o = place(&v[0]), a = o < 0 ? -1 : place(&v[1]), b = a < 0 ? -1 : place(&v[2]);
+
+        if (b >= 0 && exact)
+            sum[o].i = (int64_t)((uint64_t)sum[o].i +
+                                 (uint64_t)ml_tensor_get_int(v[1].t, a) *
+                                     (uint64_t)ml_tensor_get_int(v[2].t, b));
+        else if (b >= 0)
+            sum[o].f += ml_tensor_get(v[1].t, a) * ml_tensor_get(v[2].t, b);
+        int k = n - 1;
+
+        while (k >= 0 && ++now[k] == extent[k]) {
+            now[k] = 0;
+            for (int j = 0; j < 3; j++)
+                advance(&v[j], k, -(extent[k] - 1));
+            k--;
+        }
+        if (k < 0)
+            break;
+        for (int j = 0; j < 3; j++)
+            advance(&v[j], k, 1);
+    }
+    for (int64_t k = 0; k < v[0].t->n; k++)
+        if (exact)
+            ml_tensor_set_int(v[0].t, k, sum[k].i);
+        else
+            ml_tensor_set(v[0].t, k, sum[k].f);
+    return 0;
+}
+
+/* softmax(out, in): over the last of two dimensions */
+static int softmax(lua_State *L)
+{
+    ml_Tensor *y = bind_tensor(L, 1), *x = bind_tensor(L, 2);
+
+    if (x->rank != 2 || y->rank != 2 || x->n != y->n || x->shape[0] != y->shape[0])
+        return bind_bad(L, "softmax: two matrices of one shape are needed");
+    for (int64_t i = 0; i < x->shape[0]; i++) {
+        int64_t row = i * x->shape[1];
+        double top = -INFINITY, sum = 0;
+
+        for (int64_t j = 0; j < x->shape[1]; j++)
+            top = fmax(top, ml_tensor_get(x, row + j));
+        for (int64_t j = 0; j < x->shape[1]; j++)
+            sum += exp(ml_tensor_get(x, row + j) - top);
+        for (int64_t j = 0; j < x->shape[1]; j++)
+            ml_tensor_set(y, row + j, exp(ml_tensor_get(x, row + j) - top) / sum);
+    }
+    return 0;
+}
+
+/* norm(out, in): square root of the sum of squares over all but the first dimension */
+static int norm(lua_State *L)
+{
+    ml_Tensor *y = bind_tensor(L, 1), *x = bind_tensor(L, 2);
+
+    if (x->rank < 1 || y->rank != 1 || y->n != x->shape[0])
+        return bind_bad(L, "norm: the shapes do not fit");
+    int64_t row = y->n ? x->n / y->n : 0;
+
+    for (int64_t i = 0; i < y->n; i++) {
+        double sum = 0;
+
+        for (int64_t k = 0; k < row; k++) {
+            double e = ml_tensor_get(x, i * row + k);
+
+            sum += e * e;
+        }
+        ml_tensor_set(y, i, sqrt(sum));
+    }
+    return 0;
+}
+
+/* epilogue(y, bias, scale, offset): y = relu((y + bias) * scale + offset) along the last
+ * dimension */
+static int epilogue(lua_State *L)
+{
+    ml_Tensor *y = bind_tensor(L, 1), *v[3];
+
+    for (int k = 0; k < 3; k++) {
+        v[k] = bind_tensor(L, k + 2);
+        if (y->rank < 1 || v[k]->n != y->shape[y->rank - 1])
+            return bind_bad(L, "epilogue: vectors of the last dimension are needed");
+    }
+    for (int64_t k = 0; k < y->n; k++) {
+        int64_t o = k % v[0]->n;
+        double e = (ml_tensor_get(y, k) + ml_tensor_get(v[0], o)) * ml_tensor_get(v[1], o) +
+                   ml_tensor_get(v[2], o);
+
+        ml_tensor_set(y, k, fmax(e, 0));
+    }
+    return 0;
+}
+
+int bind_reference_functions(lua_State *L)
+{
+    static const luaL_Reg fns[] = {{"contract", contract}, {"softmax", softmax},
+                                   {"norm", norm},         {"epilogue", epilogue},
+                                   {NULL, NULL}};
+
+    bind_functions(L, fns);
+    return 0;
+}

@@ -1,0 +1,724 @@
+/*
+ * schedule - schedules as Lua objects: program, versions, handles, text.
+ *
+ * The primitives are methods too (prim.c). A schedule object holds one reference; handles
+ * and traces hold the object. Source: lua-api 3.
+ */
+#include "repl/bind/bind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+ml_Schedule *bind_check_schedule(lua_State *L, int idx)
+{
+    BindSchedule *o = bind_check(L, idx, &bind_schedule_class);
+
+    if (!o->s)
+        bind_bad(L, "the schedule was closed");
+    return o->s;
+}
+
+ml_Schedule *ml_lua_to_schedule(lua_State *L, int idx)
+{
+    BindSchedule *o = bind_test(L, idx, &bind_schedule_class);
+
+    return o ? o->s : NULL;
+}
+
+void ml_lua_push_schedule(lua_State *L, ML_TAKES ml_Schedule *s)
+{
+    BindSchedule *o = bind_new(L, &bind_schedule_class, sizeof(*o), 0);
+
+    o->s = s;
+}
+
+/* ---- making one */
+
+static const char *const schedule_options[] = {
+    "target", "seed", "name", "func", "debug_mask", "debug_mode", "error_render_level",
+    "enable_check", "unchecked", NULL};
+
+static void read_options(lua_State *L, int idx, ml_Ctx *cx, ml_ScheduleOpts *o)
+{
+    static const char *const levels[] = {"brief", "detail", "fast", "none", NULL};
+    static const char *const masks[] = {"none", "all", NULL};
+
+    o->seed = bind_state(L)->seed;
+    if (!bind_options(L, idx, schedule_options))
+        return;
+    o->name = bind_opt_string(L, idx, "name", NULL);
+    o->func = bind_opt_string(L, idx, "func", NULL);
+    o->seed = bind_opt_int(L, idx, "seed", o->seed);
+    o->render = (ml_RenderLevel)bind_opt_word(L, idx, "error_render_level", levels, 0);
+    o->no_check = !bind_opt_bool(L, idx, "enable_check", true);
+    o->unchecked = bind_opt_bool(L, idx, "unchecked", false);
+    for (int k = 0; k < 2; k++) {
+        const char *key = k ? "debug_mode" : "debug_mask";
+
+        if (lua_getfield(L, idx, key) == LUA_TNUMBER)
+            o->debug_mask = (uint32_t)bind_int(L, -1, key);
+        else if (!lua_isnil(L, -1))
+            o->debug_mask = bind_opt_word(L, idx, key, masks, 0) ? UINT32_MAX : 0;
+        lua_pop(L, 1);
+    }
+    if (o->seed == 0)
+        bind_bad(L, "seed: an integer of 1 to 2147483647 is needed, or -1 for entropy, got 0");
+    if (lua_getfield(L, idx, "target") != LUA_TNIL)
+        o->target = bind_read_value(L, -1, cx);
+    lua_pop(L, 1);
+}
+
+/* schedule(program [, opts]) */
+static int new_schedule(lua_State *L)
+{
+    ml_ScheduleOpts o = {0};
+    const ml_Error *error = NULL;
+
+    lua_settop(L, 2);
+    BindProgram p = bind_program(L, 1);
+    BindModule *holder = NULL; /* of the context with what the options add */
+    BindSchedule *to = bind_new(L, &bind_schedule_class, sizeof(*to), 0);
+    ml_Ctx *cx = p.cx;
+
+    bind_pressure(L, 64 * 1024);
+    if (p.s) { /* another schedule's program: a module of its own */
+        bind_push_imported(L, p.m);
+        BindModule *m = lua_touserdata(L, -1);
+
+        p = (BindProgram){.cx = m->sp->cx, .m = m->m};
+        cx = p.cx;
+    }
+    if (p.f || !lua_isnil(L, 2)) {
+        holder = bind_new(L, &bind_module_class, sizeof(*holder), 1);
+        holder->sp = bind_space_new(L, ml_ctx_fork(cx));
+        bind_space_ref(holder->sp);
+        cx = holder->sp->cx;
+    }
+    if (p.f) {
+        ml_Func f = *p.f;
+        const ml_Func *one;
+
+        f.name = "main";
+        one = ml_func_from(cx, &f);
+        p.m = ml_module_new(cx, &one, 1, NULL);
+    }
+    read_options(L, 2, cx, &o);
+    if (!o.name && p.f)
+        o.name = p.f->name;
+    to->s = ml_schedule_new(cx, p.m, &o, &error);
+    if (!to->s)
+        return bind_raise(L, cx);
+    lua_pushvalue(L, 3);
+    return 1;
+}
+
+static int copy(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    BindSchedule *to = bind_new(L, &bind_schedule_class, sizeof(*to), 0);
+
+    to->s = ml_schedule_copy(s);
+    return 1;
+}
+
+/* ---- program */
+
+static int script(lua_State *L)
+{
+    ml_PrintOpts o;
+
+    lua_settop(L, 2);
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    bind_print_opts(L, 2, &o);
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Text *t = bind_text(L);
+
+    ml_print_module(cx, t, ml_schedule_program(s).mod, &o);
+    ml_text_char(t, '\n');
+    bind_push_text(L, t);
+    return 1;
+}
+
+/* s:text([version]): the program with display names */
+static int text(lua_State *L)
+{
+    ml_PrintOpts o = {.spelling = -1, .regions_auto = true};
+
+    lua_settop(L, 2);
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    int v = lua_isnil(L, 2) ? ml_schedule_version(s) : bind_version(L, 2, s);
+    ml_Text *t = bind_text(L);
+
+    ml_schedule_print(s, v, t, &o);
+    bind_push_text(L, t);
+    return 1;
+}
+
+static int mod(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    bind_push_imported(L, ml_schedule_program(s).mod);
+    return 1;
+}
+
+/* s:func([name]): the function worked on, or that one, imported */
+static int func(lua_State *L)
+{
+    lua_settop(L, 2);
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    BindProgram p = bind_program(L, 1);
+    const ml_Func *f =
+        bind_program_func(L, &p, lua_isnil(L, 2) ? NULL : bind_string(L, 2, "name"));
+    BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
+
+    (void)s;
+    to->sp = bind_space_new(L, bind_new_ctx(L));
+    bind_space_ref(to->sp);
+    to->f = ml_import_func(ml_import_begin(to->sp->cx), f);
+    ml_ctx_seal(to->sp->cx);
+    return 1;
+}
+
+static int hash(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    int64_t digits = lua_isnoneornil(L, 2) ? 16 : bind_int(L, 2, "digits");
+    char z[20];
+
+    if (digits < 1 || digits > 16)
+        return bind_bad(L, "digits: 1 to 16 are needed, got %d", (int)digits);
+    snprintf(z, sizeof z, "%016llx", (unsigned long long)ml_schedule_hash(s));
+    lua_pushlstring(L, z, (size_t)digits);
+    return 1;
+}
+
+/* ---- the loop tree */
+
+typedef struct Tree {
+    ml_Schedule *s;
+    ml_Ctx *cx;
+    ml_Text *t;
+    const char *separator;
+    int depth;
+} Tree;
+
+static void tree_line(Tree *r, const ml_Stmt *st)
+{
+    ml_text_repeat(r->t, ' ', (size_t)(2 * r->depth));
+    if (st->kind == ML_STMT_FOR) {
+        const ml_For *f = ml_as_for(st);
+
+        ml_text_fmt(r->t, "%s ", ml_name_of(r->s, f->var->uid));
+        ml_print_expr(r->cx, r->t, f->extent, NULL);
+        if (f->kind == ML_FOR_THREAD)
+            ml_text_fmt(r->t, " bind %s", f->thread);
+        else if (f->kind != ML_FOR_SERIAL)
+            ml_text_fmt(r->t, " %s", ml_for_kind_name((ml_ForKind)f->kind));
+    } else {
+        const ml_Block *b = ml_as_block(st);
+
+        ml_text_fmt(r->t, "%s", ml_name_of(r->s, b->tag));
+        for (uint32_t k = 0; k < b->n_reads; k++)
+            ml_text_fmt(r->t, "%s%s", k ? ", " : "   reads ", ml_name_of(r->s, b->reads[k].buffer->uid));
+        for (uint32_t k = 0; k < b->n_writes; k++)
+            ml_text_fmt(r->t, "%s%s", k ? ", " : "   writes ", ml_name_of(r->s, b->writes[k].buffer->uid));
+    }
+    ml_text_char(r->t, '\n');
+}
+
+static void tree_child(const ml_Stmt *st, bool in_init, void *user)
+{
+    Tree *r = user;
+    bool line = st->kind == ML_STMT_FOR || (st->kind == ML_STMT_BLOCK && ml_as_block(st)->n_iters > 0);
+
+    if (in_init || !st->has_block) /* loops inside a leaf block have no names */
+        return;
+    if (line)
+        tree_line(r, st);
+    r->depth += line;
+    ml_stmt_children(st, tree_child, r);
+    r->depth -= line;
+}
+
+/* s:tree(): loops with extents and kinds, blocks with what they read and write */
+static int tree(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    const ml_Module *m = ml_schedule_program(s).mod;
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Text *t = bind_text(L);
+
+    for (uint32_t k = 0; k < m->n; k++) {
+        Tree r = {s, cx, t, "", 1};
+
+        ml_text_fmt(t, "%s\n", m->funcs[k]->name);
+        tree_child(m->funcs[k]->body, false, &r);
+    }
+    bind_push_text(L, t);
+    return 1;
+}
+
+/* ---- versions */
+
+int bind_version(lua_State *L, int idx, ml_Schedule *s)
+{
+    int64_t v;
+
+    if (lua_type(L, idx) == LUA_TSTRING) {
+        const char *z = lua_tostring(L, idx);
+        int mark = ml_schedule_find_mark(s, z);
+        char *end;
+
+        if (mark >= 0)
+            return mark;
+        v = strtol(*z == 'v' ? z + 1 : z, &end, 10);
+        if (*end != '\0' || end == z || end == z + (*z == 'v'))
+            bind_bad(L, "no version or mark is named %s", z);
+    } else
+        v = bind_int(L, idx, "version");
+    if (v < 0)
+        v += ml_schedule_version(s); /* steps back */
+    if (v < 0 || v >= ml_schedule_n_versions(s))
+        bind_bad(L, "there is no version %d; versions are 0 to %d", (int)v,
+                 ml_schedule_n_versions(s) - 1);
+    if (!ml_version_known(s, (int)v))
+        bind_bad(L, "version %d was dropped by the undo limit", (int)v);
+    return (int)v;
+}
+
+static int version(lua_State *L)
+{
+    lua_pushinteger(L, ml_schedule_version(bind_check_schedule(L, 1)));
+    return 1;
+}
+
+static int move(lua_State *L, bool (*go)(ml_Schedule *, int))
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    int64_t n = lua_isnoneornil(L, 2) ? 1 : bind_int(L, 2, "n");
+
+    if (n < 0 || n > INT32_MAX)
+        return bind_bad(L, "n: a number of steps is needed");
+    if (!go(s, (int)n))
+        return bind_raise_schedule(L, s);
+    lua_pushinteger(L, ml_schedule_version(s));
+    return 1;
+}
+
+static int undo(lua_State *L)
+{
+    return move(L, ml_schedule_undo);
+}
+
+static int redo(lua_State *L)
+{
+    return move(L, ml_schedule_redo);
+}
+
+static int jump(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    if (!ml_schedule_goto(s, bind_version(L, 2, s)))
+        return bind_raise_schedule(L, s);
+    lua_pushinteger(L, ml_schedule_version(s));
+    return 1;
+}
+
+static int mark(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    if (!ml_schedule_mark(s, bind_string(L, 2, "name")))
+        return bind_raise_schedule(L, s);
+    return 0;
+}
+
+static int branch(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    if (lua_isnoneornil(L, 2)) {
+        lua_pushstring(L, ml_schedule_branch_name(s));
+        return 1;
+    }
+    if (!ml_schedule_branch(s, bind_string(L, 2, "name")))
+        return bind_raise_schedule(L, s);
+    return 0;
+}
+
+static void push_version(lua_State *L, ml_Schedule *s, int v, const ml_Step *step)
+{
+    const char *z;
+
+    lua_createtable(L, 0, 10);
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, "version");
+    if (step->parent >= 0) {
+        lua_pushinteger(L, step->parent);
+        lua_setfield(L, -2, "parent");
+    }
+    if (step->prim) {
+        lua_pushstring(L, step->prim->name);
+        lua_setfield(L, -2, "primitive");
+    }
+    if (step->line) {
+        lua_pushstring(L, step->line);
+        lua_setfield(L, -2, "line");
+    }
+    if (step->headline) {
+        lua_pushstring(L, step->headline);
+        lua_setfield(L, -2, "headline");
+    }
+    lua_pushnumber(L, step->seconds);
+    lua_setfield(L, -2, "seconds");
+    lua_createtable(L, (int)step->n_notes, 0);
+    for (size_t k = 0; k < step->n_notes; k++) {
+        lua_pushstring(L, step->notes[k]);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    lua_setfield(L, -2, "notes");
+    if (step->check) {
+        lua_pushstring(L, step->check);
+        lua_setfield(L, -2, "check");
+    }
+    if ((z = ml_schedule_marks_of(s, v)) != NULL) {
+        lua_pushstring(L, z);
+        lua_setfield(L, -2, "marks");
+    }
+    lua_pushboolean(L, v == ml_schedule_version(s));
+    lua_setfield(L, -2, "current");
+}
+
+/* s:versions(): a list; the k-th is version k - 1 */
+static int versions(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    int n = ml_schedule_n_versions(s);
+
+    lua_createtable(L, n, 0);
+    for (int v = 0; v < n; v++) {
+        ml_Step step = {.parent = -1};
+
+        if (!ml_version_known(s, v) || !ml_version_step(s, v, &step))
+            lua_pushboolean(L, 0); /* dropped by the undo limit */
+        else
+            push_version(L, s, v, &step);
+        lua_rawseti(L, -2, v + 1);
+    }
+    return 1;
+}
+
+/* two_texts([a [, b]]): the printed programs of two versions, for s:diff */
+static int two_texts(lua_State *L)
+{
+    lua_settop(L, 3);
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    int cur = ml_schedule_version(s), a = cur, b = cur;
+    ml_Step step = {.parent = -1};
+
+    if (!lua_isnil(L, 2))
+        a = bind_version(L, 2, s);
+    else if (ml_version_step(s, cur, &step) && step.parent >= 0)
+        a = step.parent;
+    if (!lua_isnil(L, 3))
+        b = bind_version(L, 3, s);
+    for (int k = 0; k < 2; k++) {
+        ml_PrintOpts o = {.spelling = -1, .regions_auto = true};
+        ml_Text *t = bind_text(L);
+
+        ml_schedule_print(s, k ? b : a, t, &o);
+        bind_push_text(L, t);
+        lua_remove(L, -2);
+    }
+    lua_pushinteger(L, a);
+    lua_pushinteger(L, b);
+    return 4;
+}
+
+/* ---- handles */
+
+static void resolve(lua_State *L, ml_Schedule *s, const char *z, ml_HandleKind want, ml_Handle *h)
+{
+    if (!ml_resolve(s, z, want, h))
+        bind_raise_schedule(L, s);
+}
+
+/* s:handle(v): by any name; a handle is given back */
+static int handle(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1), *from;
+    ml_Handle h;
+
+    lua_settop(L, 2);
+    if (ml_lua_to_handle(L, 2, &from, &h)) {
+        if (!bind_same_family(from, s))
+            return ml_lua_fail(L, ML_E_BAD_HANDLE, "the handle");
+    } else
+        resolve(L, s, bind_string(L, 2, "name"), ML_H_NONE, &h);
+    bind_push_handle(L, 1, h);
+    return 1;
+}
+
+static void push_handles(lua_State *L, const ml_StmtVec *v, ml_HandleKind kind)
+{
+    lua_createtable(L, (int)v->n, 0);
+    for (size_t k = 0; k < v->n; k++) {
+        bind_push_handle(L, 1, (ml_Handle){(uint8_t)kind, ml_stmt_uid(v->v[k])});
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+}
+
+/* s:loops(block): the loops above it, outermost first */
+static int loops(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1), *from;
+    ml_StmtVec v = {0};
+    ml_Handle h;
+
+    lua_settop(L, 2);
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!ml_lua_to_handle(L, 2, &from, &h))
+        resolve(L, s, bind_string(L, 2, "block"), ML_H_BLOCK, &h);
+    else if (!bind_same_family(from, s))
+        return ml_lua_fail(L, ML_E_BAD_HANDLE, "the block");
+    if (h.kind != ML_H_BLOCK)
+        return bind_bad(L, "loops: a block is needed");
+    if (!ml_handle_alive(s, h))
+        return ml_lua_fail(L, ML_E_EXPIRED_HANDLE, "block %s is gone", ml_name_of(s, h.uid));
+    ml_index_loops(cx, ml_schedule_program(s).index, h.uid, &v);
+    push_handles(L, &v, ML_H_LOOP);
+    bind_scratch_done(L, 3);
+    return 1;
+}
+
+/* s:blocks(): all blocks of the function worked on but its root, in program order */
+static int blocks(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    const ml_Func *f = ml_schedule_func(s);
+    ml_StmtVec v = {0};
+
+    lua_settop(L, 1);
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!f)
+        return ml_lua_fail(L, ML_E_NO_FUNCTION, "%d functions",
+                           (int)ml_schedule_program(s).mod->n);
+    ml_all_blocks(cx, f->body, &v);
+    push_handles(L, &v, ML_H_BLOCK);
+    bind_scratch_done(L, 2);
+    return 1;
+}
+
+/* ---- not in the table of primitives */
+
+static int seed(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+
+    if (!ml_schedule_seed(s, bind_int(L, 2, "seed")))
+        return bind_raise_schedule(L, s);
+    return 0;
+}
+
+static int fork_seed(lua_State *L)
+{
+    lua_pushinteger(L, ml_schedule_fork_seed(bind_check_schedule(L, 1)));
+    return 1;
+}
+
+/* s:get(handle): the value of a number; what a loop or block is, as a table */
+static int get(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1), *from;
+    ml_Handle h;
+    int64_t v;
+
+    lua_settop(L, 2);
+    if (bind_test(L, 2, &bind_hexpr_class)) {
+        lua_getfield(L, 2, "value");
+        return 1;
+    }
+    if (bind_test(L, 2, &bind_auto_class) || lua_isinteger(L, 2))
+        return 1;
+    if (!ml_lua_to_handle(L, 2, &from, &h))
+        resolve(L, s, bind_string(L, 2, "handle"), ML_H_NONE, &h);
+    else if (!bind_same_family(from, s))
+        return ml_lua_fail(L, ML_E_BAD_HANDLE, "the handle");
+    if (ml_handle_value(s, h, &v)) {
+        lua_pushinteger(L, v);
+        return 1;
+    }
+    const ml_Stmt *st = ml_index_node(ml_schedule_program(s).index, h.uid);
+
+    if (!st)
+        return ml_lua_fail(L, ML_E_EXPIRED_HANDLE, "%s is gone", ml_name_of(s, h.uid));
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, ml_name_of(s, h.uid));
+    lua_setfield(L, -2, "name");
+    if (st->kind == ML_STMT_FOR) {
+        const ml_For *f = ml_as_for(st);
+
+        lua_pushliteral(L, "loop");
+        lua_setfield(L, -2, "node");
+        lua_pushstring(L, ml_for_kind_name((ml_ForKind)f->kind));
+        lua_setfield(L, -2, "kind");
+        if (ml_is_const_int(f->extent)) {
+            lua_pushinteger(L, f->extent->as.i);
+            lua_setfield(L, -2, "extent");
+        }
+        if (f->thread) {
+            lua_pushstring(L, f->thread);
+            lua_setfield(L, -2, "thread");
+        }
+        bind_push_value(L, NULL, f->annotations);
+        lua_setfield(L, -2, "annotations");
+        return 1;
+    }
+    const ml_Block *b = ml_as_block(st);
+
+    lua_pushliteral(L, "block");
+    lua_setfield(L, -2, "node");
+    bind_push_value(L, NULL, b->annotations);
+    lua_setfield(L, -2, "annotations");
+    lua_createtable(L, (int)b->n_iters, 0);
+    for (uint32_t k = 0; k < b->n_iters; k++) {
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, b->iters[k].var->hint);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
+        lua_setfield(L, -2, "kind");
+        if (ml_is_const_int(b->iters[k].extent)) {
+            lua_pushinteger(L, b->iters[k].extent->as.i);
+            lua_setfield(L, -2, "extent");
+        }
+        lua_rawseti(L, -2, k + 1);
+    }
+    lua_setfield(L, -2, "iters");
+    return 1;
+}
+
+/* s:notes(): what the last accepted step wants to tell */
+static int notes(lua_State *L)
+{
+    const char *const *list = NULL;
+    size_t n = ml_schedule_notes(bind_check_schedule(L, 1), &list);
+
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_pushstring(L, list[k]);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    return 1;
+}
+
+static int trace(lua_State *L)
+{
+    bind_check_schedule(L, 1);
+    lua_settop(L, 1);
+    bind_push_trace(L, 1);
+    return 1;
+}
+
+static int saved(lua_State *L, void (*write)(ml_Schedule *, ml_Text *))
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    ml_Text *t = bind_text(L);
+
+    write(s, t);
+    bind_push_text(L, t);
+    return 1;
+}
+
+static int saved_json(lua_State *L)
+{
+    return saved(L, ml_saved_write);
+}
+
+static int saved_lua(lua_State *L)
+{
+    return saved(L, ml_saved_lua);
+}
+
+static bool schedule_get(lua_State *L, const char *key)
+{
+    BindSchedule *o = bind_check(L, 1, &bind_schedule_class);
+
+    if (!o->s)
+        return false;
+    if (ml_streq(key, "name"))
+        lua_pushstring(L, ml_schedule_name(o->s));
+    else if (ml_streq(key, "target") && ml_schedule_opts(o->s)->target)
+        bind_push_value(L, NULL, ml_schedule_opts(o->s)->target);
+    else
+        return false;
+    return true;
+}
+
+static int schedule_tostring(lua_State *L)
+{
+    BindSchedule *o = bind_check(L, 1, &bind_schedule_class);
+
+    if (!o->s)
+        lua_pushliteral(L, "schedule (closed)");
+    else
+        lua_pushfstring(L, "schedule %s v%d", ml_schedule_name(o->s), ml_schedule_version(o->s));
+    return 1;
+}
+
+static int schedule_gc(lua_State *L)
+{
+    BindSchedule *o = lua_touserdata(L, 1);
+
+    ml_schedule_unref(o->s);
+    o->s = NULL;
+    return 0;
+}
+
+/* Two objects of one schedule (the host pushes it anew) are equal. */
+static int schedule_eq(lua_State *L)
+{
+    BindSchedule *a = bind_test(L, 1, &bind_schedule_class);
+    BindSchedule *b = bind_test(L, 2, &bind_schedule_class);
+
+    lua_pushboolean(L, a && b && a->s == b->s);
+    return 1;
+}
+
+static const luaL_Reg schedule_meta[] = {
+    {"__gc", schedule_gc}, {"__tostring", schedule_tostring}, {"__eq", schedule_eq}, {NULL, NULL}};
+static const luaL_Reg schedule_methods[] = {
+    {"script", script},   {"text", text},           {"mod", mod},           {"func", func},
+    {"hash", hash},       {"tree", tree},           {"version", version},   {"undo", undo},
+    {"redo", redo},       {"jump", jump},           {"mark", mark},         {"branch", branch},
+    {"copy", copy},       {"versions", versions},   {"two_texts", two_texts}, {"handle", handle},
+    {"loops", loops},     {"blocks", blocks},       {"seed", seed},         {"fork_seed", fork_seed},
+    {"get", get},         {"notes", notes},         {"trace", trace},       {"saved_json", saved_json},
+    {"saved_lua", saved_lua}, {NULL, NULL}};
+static const char *const schedule_fields[] = {"name", "target", NULL};
+const BindClass bind_schedule_class = {"moonloop.schedule", schedule_meta, schedule_methods,
+                                       schedule_fields, schedule_get};
+
+/* methods(): the table of methods of schedules, to which init.lua adds those written in Lua */
+static int methods(lua_State *L)
+{
+    luaL_getmetatable(L, bind_schedule_class.name);
+    lua_getfield(L, -1, "__index");
+    lua_getupvalue(L, -1, 1);
+    return 1;
+}
+
+int bind_schedule_functions(lua_State *L)
+{
+    static const luaL_Reg fns[] = {{"schedule", new_schedule},
+                                   {"trace", bind_trace_new},
+                                   {"schedule_methods", methods},
+                                   {NULL, NULL}};
+
+    bind_functions(L, fns);
+    return 0;
+}

@@ -1,0 +1,285 @@
+/*
+ * state - one Lua state's share of moonloop: opening, finding Lua files, interruption.
+ *
+ * Files of lua/ are looked for below the folders of MOONLOOP_PATH, then among those compiled
+ * in. `moon` is assembled by lua/moonloop/init.lua from a table of C functions.
+ */
+#include "repl/bind/bind.h"
+
+#include "core/arena.h"
+#include "core/embedded.h"
+
+#include <stdlib.h>
+
+static const char state_key, moon_key;
+
+/* ---- the state */
+
+static int state_gc(lua_State *L)
+{
+    BindState *st = lua_touserdata(L, 1);
+
+    ml_ctx_unref(st->spare);
+    st->spare = NULL;
+    if (st->builder && st->builder->refs == 0)
+        ml_ctx_unref(st->builder->cx);
+    else if (st->builder)
+        st->builder->st = NULL;
+    st->builder = NULL;
+    return 0;
+}
+
+BindState *bind_state(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+    BindState *st = lua_touserdata(L, -1);
+
+    lua_pop(L, 1);
+    return st;
+}
+
+static void new_state(lua_State *L)
+{
+    BindState *st = lua_newuserdatauv(L, sizeof(*st), 0);
+
+    *st = (BindState){.seed = 1};
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, state_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+}
+
+ml_Ctx *bind_new_ctx(lua_State *L)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    ml_ctx_set_cancel(cx, bind_state(L)->interrupt);
+    return cx;
+}
+
+void bind_pressure(lua_State *L, size_t bytes)
+{
+    size_t kib = bytes / 1024;
+
+    lua_gc(L, LUA_GCSTEP, kib > 1 << 20 ? 1 << 20 : (int)kib + 1);
+}
+
+/* ---- interruption */
+
+static void poll_interrupt(lua_State *L, lua_Debug *ar)
+{
+    BindState *st = bind_state(L);
+
+    (void)ar;
+    if (!st || !st->interrupt || !*st->interrupt)
+        return;
+    *st->interrupt = 0;
+    ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
+}
+
+void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag)
+{
+    enum { INSTRUCTIONS = 1000 };
+
+    bind_state(L)->interrupt = flag;
+    lua_sethook(L, flag ? poll_interrupt : NULL, flag ? LUA_MASKCOUNT : 0, INSTRUCTIONS);
+}
+
+void ml_lua_set_seed(lua_State *L, int64_t seed)
+{
+    bind_state(L)->seed = seed;
+}
+
+/* ---- Lua files */
+
+static bool load_from_path(lua_State *L, const char *name)
+{
+    const char *at = getenv("MOONLOOP_PATH");
+
+    while (at && *at) {
+        size_t n = strcspn(at, ":;");
+
+        if (n > 0) {
+            lua_pushlstring(L, at, n);
+            lua_pushfstring(L, "%s/%s", lua_tostring(L, -1), name);
+            lua_remove(L, -2);
+            int status = luaL_loadfile(L, lua_tostring(L, -1));
+
+            if (status == LUA_OK) {
+                lua_remove(L, -2);
+                return true;
+            }
+            if (status != LUA_ERRFILE)
+                lua_error(L); /* found, and broken */
+            lua_pop(L, 2);
+        }
+        at += n + (at[n] != '\0');
+    }
+    return false;
+}
+
+/* Pushes the chunk of the file below lua/, or returns false. */
+static bool load_file(lua_State *L, const char *name)
+{
+    if (load_from_path(L, name))
+        return true;
+    for (const ml_EmbeddedFile *f = ml_lua_files; f->name; f++)
+        if (ml_streq(f->name, name)) {
+            lua_pushfstring(L, "@lua/%s", name);
+            if (luaL_loadbufferx(L, f->text, f->size, lua_tostring(L, -1), "t") != LUA_OK)
+                lua_error(L);
+            lua_remove(L, -2);
+            return true;
+        }
+    return false;
+}
+
+/* load(name): the chunk of lua/moonloop/NAME.lua */
+static int core_load(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+
+    lua_pushfstring(L, "moonloop/%s.lua", name);
+    if (!load_file(L, lua_tostring(L, -1)))
+        return luaL_error(L, "moonloop: lua/moonloop/%s.lua is missing", name);
+    return 1;
+}
+
+/* The entry of package.searchers: require "moonloop.te", "moonloop.sched.tile" ... */
+static int search_lua(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+
+    if (strncmp(name, "moonloop.", 9) != 0)
+        return 0;
+    luaL_gsub(L, name, ".", "/");
+    lua_pushfstring(L, "%s.lua", lua_tostring(L, -1));
+    if (load_file(L, lua_tostring(L, -1))) {
+        lua_pushvalue(L, -2);
+        return 2;
+    }
+    lua_pushfstring(L, "no file '%s' in MOONLOOP_PATH or compiled in", lua_tostring(L, -1));
+    return 1;
+}
+
+/* Modules of one's own below MOONLOOP_PATH are found by require, too. */
+static void add_path(lua_State *L, int package)
+{
+    const char *at = getenv("MOONLOOP_PATH");
+    luaL_Buffer b;
+
+    if (!at || !*at)
+        return;
+    luaL_buffinit(L, &b);
+    while (*at) {
+        size_t n = strcspn(at, ":;");
+
+        if (n > 0) {
+            luaL_addlstring(&b, at, n);
+            luaL_addstring(&b, "/?.lua;");
+            luaL_addlstring(&b, at, n);
+            luaL_addstring(&b, "/?/init.lua;");
+        }
+        at += n + (at[n] != '\0');
+    }
+    luaL_pushresult(&b);
+    lua_getfield(L, package, "path");
+    if (lua_type(L, -1) != LUA_TSTRING) {
+        lua_pop(L, 2);
+        return;
+    }
+    lua_concat(L, 2);
+    lua_setfield(L, package, "path");
+}
+
+static void add_searcher(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, "package");
+    if (lua_istable(L, -1)) {
+        add_path(L, lua_absindex(L, -1));
+        if (lua_getfield(L, -1, "searchers") == LUA_TTABLE) {
+            lua_pushcfunction(L, search_lua);
+            lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+}
+
+/* ---- opening */
+
+static const BindClass *const classes[] = {
+    &bind_error_class,  &bind_auto_class, &bind_module_class, &bind_func_class,
+    &bind_buffer_class, &bind_expr_class, &bind_stmt_class,   &bind_map_class,
+    &bind_handle_class, &bind_hexpr_class, &bind_trace_class, &bind_tensor_class,
+    &bind_schedule_class,
+};
+
+static int set_seed(lua_State *L)
+{
+    ml_lua_set_seed(L, bind_int(L, 1, "seed"));
+    return 0;
+}
+
+static int get_seed(lua_State *L)
+{
+    lua_pushinteger(L, bind_state(L)->seed);
+    return 1;
+}
+
+/* fail(code, message): raises an error object from Lua */
+static int core_fail(lua_State *L)
+{
+    const char *code = luaL_checkstring(L, 1);
+    ml_ErrorCode e = ml_error_find(code);
+
+    return ml_lua_fail(L, e == ML_E_OK ? ML_E_LUA_ERROR : e, "%s", luaL_checkstring(L, 2));
+}
+
+int luaopen_moonloop(lua_State *L)
+{
+    static const luaL_Reg own[] = {
+        {"load", core_load}, {"fail", core_fail}, {"seed", set_seed}, {"get_seed", get_seed}, {NULL, NULL}};
+
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
+        return 1;
+    lua_pop(L, 1);
+    luaL_checkstack(L, 40, "moonloop");
+    new_state(L);
+    for (size_t k = 0; k < ML_COUNT(classes); k++)
+        bind_class(L, classes[k]);
+    add_searcher(L);
+
+    lua_createtable(L, 0, 64);
+    bind_functions(L, own);
+    bind_program_functions(L);
+    bind_schedule_functions(L);
+    bind_info_functions(L);
+    bind_tensor_functions(L);
+    bind_check_functions(L);
+    bind_reference_functions(L);
+    bind_new(L, &bind_auto_class, 1, 0);
+    lua_setfield(L, -2, "auto");
+    bind_ir_table(L);
+    lua_setfield(L, -2, "ir");
+    if (!load_file(L, "moonloop/init.lua"))
+        return luaL_error(L, "moonloop: lua/moonloop/init.lua is missing");
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &moon_key);
+    return 1;
+}
+
+void ml_lua_open(lua_State *L)
+{
+    luaopen_moonloop(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_istable(L, -1)) {
+        lua_pushvalue(L, -2);
+        lua_setfield(L, -2, "moonloop");
+    }
+    lua_pop(L, 1);
+}

@@ -1,0 +1,172 @@
+/* cmd_look - :show :tree :block :where. Source: interaction 4, 5. */
+#include <stdlib.h>
+
+#include "repl/command.h"
+#include "repl/versions.h"
+
+/* The current version, or the one that is named. */
+static bool version_arg(ml_Session *ss, const ml_Words *w, size_t k, int *out)
+{
+    *out = ml_schedule_version(ss->focus);
+    return w->n <= k || ml_find_version(ss, w->v[k], out);
+}
+
+bool cmd_show(ml_Session *ss, const ml_Words *w)
+{
+    ml_Text t = {0};
+    ml_Handle h;
+    int v = ml_schedule_version(ss->focus);
+
+    if (w->n > 0 && ml_is_version(ss, w->v[0])) {
+        if (!version_arg(ss, w, 0, &v))
+            return false;
+        ml_show_program(ss, ss->focus, v, &t);
+    } else if (w->n > 0) {
+        if (!ml_resolve(ss->focus, w->v[0], ML_H_BLOCK, &h))
+            return ml_session_schedule_error(ss, ss->focus);
+        ml_show_block(ss, ss->focus, h.uid, &t);
+    } else
+        ml_show_program(ss, ss->focus, v, &t);
+    ml_page(ss, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+bool cmd_tree(ml_Session *ss, const ml_Words *w)
+{
+    ml_Text t = {0};
+    int v;
+
+    if (!version_arg(ss, w, 0, &v))
+        return false;
+    ml_show_tree(ss, ss->focus, v, &t);
+    ml_page(ss, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v, size_t n,
+                        const ml_Names *names)
+{
+    ml_PrintOpts o = {.spelling = -1, .names = names};
+
+    ml_text_fmt(t, "  %-8s", what);
+    if (n == 0)
+        ml_text_add(t, "nothing");
+    for (size_t k = 0; k < n; k++) {
+        ml_text_add(t, k ? ", " : "");
+        ml_print_region(cx, t, &v[k], &o);
+    }
+    ml_text_char(t, '\n');
+}
+
+static void add_block_names(ml_Schedule *s, ml_Text *t, const char *what, const ml_UidVec *v)
+{
+    if (!v->n)
+        return;
+    ml_text_fmt(t, "  %-8s", what);
+    for (size_t k = 0; k < v->n; k++)
+        ml_text_fmt(t, "%s%s", k ? ", " : "", ml_name_of(s, v->v[k]));
+    ml_text_char(t, '\n');
+}
+
+bool cmd_block(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Text t = {0};
+    ml_Handle h;
+
+    if (w->n != 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":block NAME");
+    if (!ml_resolve(s, w->v[0], ML_H_BLOCK, &h))
+        return ml_session_schedule_error(ss, s);
+    ml_Program p = ml_schedule_program(s);
+    const ml_Block *b = ml_as_block(ml_index_node(p.index, h.uid));
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_Facts *f = ml_facts_new(cx);
+    const ml_Names *names = ml_schedule_names(s);
+    ml_PrintOpts o = {.spelling = -1, .names = names};
+
+    ml_text_fmt(&t, "block %s\n", ml_name_of(s, h.uid));
+    for (size_t k = 0; k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+
+        ml_text_fmt(&t, "  iter    %s: %s ", it->var->hint,
+                    ml_iter_kind_name((ml_IterKind)it->kind));
+        ml_print_expr(cx, &t, it->extent, &o);
+        ml_text_add(&t, " = ");
+        ml_print_expr(cx, &t, it->value, &o);
+        ml_text_char(&t, '\n');
+    }
+    if (!ml_is_true(b->predicate)) {
+        ml_text_add(&t, "  where   ");
+        ml_print_expr(cx, &t, b->predicate, &o);
+        ml_text_char(&t, '\n');
+    }
+    add_regions(cx, &t, "reads", b->reads, b->n_reads, names);
+    add_regions(cx, &t, "writes", b->writes, b->n_writes, names);
+    if (ml_index_parent(p.index, h.uid)) {
+        const char *why = NULL;
+        ml_UidVec from = {0}, to = {0};
+
+        if (ml_complete_violation(cx, f, p, h.uid, &why) == 0)
+            ml_text_add(&t, "  kind    complete\n");
+        else if (ml_reduction_violation(cx, f, p, h.uid, &why) == 0)
+            ml_text_add(&t, "  kind    reduction\n");
+        else
+            ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n", why ? why : "?");
+        why = NULL;
+        ml_text_fmt(&t, "  binding %s", ml_is_affine(cx, f, p, h.uid, &why) ? "affine" : "not affine");
+        ml_text_fmt(&t, "%s%s\n", why ? ": " : "", why ? why : "");
+        ml_producers(cx, f, p, h.uid, &from);
+        ml_consumers(cx, f, p, h.uid, &to);
+        add_block_names(s, &t, "after", &from);
+        add_block_names(s, &t, "before", &to);
+        if (from.n)
+            ml_text_fmt(&t, "  cover   what it reads is %s\n",
+                        ml_is_covered(cx, f, p, h.uid, false) ? "written before"
+                                                              : "not shown to be written before");
+    }
+    ml_page(ss, ml_text_z(&t));
+    ml_facts_free(f);
+    ml_ctx_unref(cx);
+    ml_text_free(&t);
+    return true;
+}
+
+bool cmd_where(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Text t = {0};
+    ml_Handle h = {0};
+    ml_Step step;
+    int made = ml_schedule_version(s);
+    ml_Uid uid;
+
+    if (w->n != 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":where NAME");
+    if (ml_resolve(s, w->v[0], ML_H_NONE, &h))
+        uid = h.uid;
+    else {
+        const ml_Buffer *b = ml_resolve_buffer(s, w->v[0]);
+
+        if (!b)
+            return ml_session_schedule_error(ss, s);
+        ml_text_fmt(&t, "%s is a buffer\n", w->v[0]);
+        ml_out(&ss->out, ml_text_z(&t));
+        ml_text_free(&t);
+        return true;
+    }
+    /* The earliest version on this line that has it. */
+    while (ml_version_step(s, made, &step) && step.parent >= 0 &&
+           ml_version_known(s, step.parent) &&
+           ml_index_node(ml_version_program(s, step.parent).index, uid))
+        made = step.parent;
+    if (ml_version_step(s, made, &step) && step.prim)
+        ml_text_fmt(&t, "%s was made by step %d: %s\n", w->v[0], made, step.line);
+    else
+        ml_text_fmt(&t, "%s is there from the start\n", w->v[0]);
+    ml_out(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}

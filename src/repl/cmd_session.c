@@ -1,0 +1,247 @@
+/* cmd_session - :focus :open :save :source :set :history :shell :quit. Source: interaction 4. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "primitives/trace.h"
+#include "repl/bind/host.h"
+#include "repl/command.h"
+#include "repl/input.h"
+
+bool cmd_focus(ml_Session *ss, const ml_Words *w)
+{
+    if (w->n == 0) {
+        for (size_t k = 0; k < ss->n_schedules; k++) {
+            ml_Text t = {0};
+            ml_Schedule *s = ss->schedules[k];
+
+            ml_text_fmt(&t, "%c %zu  %s v%d", s == ss->focus ? '*' : ' ', k + 1,
+                        ml_schedule_name(s), ml_schedule_version(s));
+            ml_out_line(&ss->out, ml_text_z(&t));
+            ml_text_free(&t);
+        }
+        if (ss->n_schedules == 0)
+            ml_out_line(&ss->out, "no schedule yet: s = schedule(workload.matmul(64, 64, 64)), or "
+                                  ":open FILE");
+        return true;
+    }
+    char *end;
+    long n = strtol(w->v[0], &end, 10);
+    ml_Schedule *found = NULL;
+    size_t fits = 0;
+
+    if (!*end && n >= 1 && (size_t)n <= ss->n_schedules)
+        found = ss->schedules[n - 1];
+    for (size_t k = 0; !found && k < ss->n_schedules; k++)
+        if (ml_streq(ml_schedule_name(ss->schedules[k]), w->v[0]))
+            fits++;
+    for (size_t k = 0; fits == 1 && k < ss->n_schedules; k++)
+        if (ml_streq(ml_schedule_name(ss->schedules[k]), w->v[0]))
+            found = ss->schedules[k];
+    if (!found)
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                fits > 1 ? "%s names %zu schedules; give the number of :focus"
+                                         : "no schedule %s (%zu fit); :focus lists them",
+                                w->v[0], fits);
+    ml_session_focus(ss, found);
+    return true;
+}
+
+bool cmd_open(ml_Session *ss, const ml_Words *w)
+{
+    if (w->n != 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":open FILE (.py .tir .tvm .json)");
+    return ml_host_open(ss->host, w->v[0]);
+}
+
+/* ---- :save */
+
+static bool write_file(ml_Session *ss, const char *path, const ml_Text *t)
+{
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(t->n ? t->p : "", 1, t->n, f) == t->n;
+    int why = errno;
+
+    if (f && fclose(f) != 0) {
+        why = errno;
+        ok = false;
+    }
+    if (ok)
+        return true;
+    return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE, "cannot write %s: %s",
+                            path, strerror(why));
+}
+
+/* Steps from the start to the current version. */
+static int steps_of(ml_Schedule *s)
+{
+    ml_Step step;
+    int n = 0;
+
+    for (int v = ml_schedule_version(s); ml_version_step(s, v, &step) && step.prim; v = step.parent)
+        n++;
+    return n;
+}
+
+bool cmd_save(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Text t = {0}, said = {0};
+    const char *dot = w->n == 1 ? strrchr(w->v[0], '.') : NULL;
+    bool replays = true;
+
+    if (w->n == 2 && ml_streq(w->v[0], "--all"))
+        return ml_session_error(ss, ML_E_NOT_YET, ":save --all");
+    if (!dot)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":save FILE, where the suffix is .lua, .json or .py");
+    if (ml_streq(dot, ".lua"))
+        ml_saved_lua(s, &t);
+    else if (ml_streq(dot, ".json"))
+        ml_saved_write(s, &t);
+    else if (ml_streq(dot, ".py") || ml_streq(dot, ".tir") || ml_streq(dot, ".tvm")) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        ml_PrintOpts o = {.spelling = -1};
+
+        ml_print_module(cx, &t, ml_schedule_program(s).mod, &o);
+        ml_text_char(&t, '\n');
+        ml_ctx_unref(cx);
+        replays = false;
+    } else {
+        ml_text_free(&t);
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s: the suffix is .lua, .json or .py", w->v[0]);
+    }
+    bool ok = write_file(ss, w->v[0], &t);
+
+    if (ok && replays) {
+        int n = steps_of(s);
+
+        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", w->v[0], n,
+                    n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
+                    (unsigned long long)(ml_schedule_hash(s) >> 32));
+        ml_out_line(&ss->out, ml_text_z(&said));
+    } else if (ok) {
+        ml_text_fmt(&said, "saved %s", w->v[0]);
+        ml_out_line(&ss->out, ml_text_z(&said));
+    }
+    ml_text_free(&t);
+    ml_text_free(&said);
+    return ok;
+}
+
+bool cmd_source(ml_Session *ss, const ml_Words *w)
+{
+    if (w->n != 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":source FILE");
+    return ml_input_run_file(ss, w->v[0]);
+}
+
+/* ---- :set */
+
+static void show_setting(ml_Session *ss, int id)
+{
+    ml_Text t = {0};
+    char name[40];
+    size_t k = 0;
+
+    for (; ml_settings[id].name[k] && k + 1 < sizeof name; k++)
+        name[k] = ml_settings[id].name[k] == '_' ? '-' : ml_settings[id].name[k];
+    name[k] = '\0';
+    ml_text_fmt(&t, "%-16s %-8s %s", name, ml_setting_word(&ss->set, (ml_SettingId)id),
+                ml_settings[id].help);
+    if (ml_settings[id].words)
+        ml_text_fmt(&t, " (%s)", ml_settings[id].words);
+    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_settings_apply(ml_Session *ss)
+{
+    const char *color = ml_setting_word(&ss->set, ML_SET_color);
+
+    if (!ml_streq(color, "auto"))
+        ss->out.color = ss->out.err_color = ml_streq(color, "always");
+    if (ml_setting_int(&ss->set, ML_SET_width) > 0)
+        ss->out.width = (int)ml_setting_int(&ss->set, ML_SET_width);
+    for (size_t k = 0; k < ss->n_schedules; k++) {
+        ml_schedule_set_undo_limit(ss->schedules[k],
+                                   (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
+        ml_ctx_set_limit(ml_schedule_ctx(ss->schedules[k]),
+                         (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
+    }
+    ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
+}
+
+bool cmd_set(ml_Session *ss, const ml_Words *w)
+{
+    ml_Text why = {0};
+    int id;
+
+    if (w->n == 0) {
+        for (int k = 0; k < ML_SETTINGS; k++)
+            show_setting(ss, k);
+        return true;
+    }
+    id = ml_setting_find(w->v[0]);
+    if (id < 0)
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them", w->v[0]);
+    if (w->n == 1) {
+        show_setting(ss, id);
+        return true;
+    }
+    if (w->n > 2)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":set NAME VALUE");
+    if (!ml_setting_set(&ss->set, id, w->v[1], &why)) {
+        ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", ml_text_z(&why));
+        ml_text_free(&why);
+        return false;
+    }
+    ml_text_free(&why);
+    ml_settings_apply(ss);
+    return true;
+}
+
+bool cmd_history(ml_Session *ss, const ml_Words *w)
+{
+    long n = w->n ? strtol(w->v[0], NULL, 10) : 20;
+
+    return ml_input_show_history(ss, n > 0 ? (int)n : 20);
+}
+
+bool cmd_shell(ml_Session *ss, const ml_Words *w)
+{
+    ml_Text t = {0};
+    char buf[4096];
+    size_t n;
+
+    if (ss->safe)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "no shell with --safe");
+    ml_out_flush(&ss->out);
+    if (!ss->out.capture) {
+        int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
+
+        if (rc != 0)
+            return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest,
+                                    WIFEXITED(rc) ? WEXITSTATUS(rc) : 128);
+        return true;
+    }
+    FILE *p = popen(w->rest, "r"); /* NOLINT(cert-env33-c) */
+
+    if (!p)
+        return ml_session_error(ss, ML_E_BAD_FILE, "!%s: %s", w->rest, strerror(errno));
+    while ((n = fread(buf, 1, sizeof buf, p)) > 0)
+        ml_text_addn(&t, buf, n);
+    pclose(p);
+    ml_out(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+bool cmd_quit(ml_Session *ss, const ml_Words *w)
+{
+    (void)w;
+    ss->quit = true;
+    return true;
+}

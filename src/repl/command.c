@@ -1,0 +1,204 @@
+/*
+ * command - the lines that begin with a colon: finding the command, its words, redirection.
+ * Source: interaction 4.
+ */
+#include "repl/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+const ml_Command ml_commands[] = {
+#define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
+#define ML_COMMAND_LATER(name, group, args, help)      {name, group, args, help, NULL, false},
+#include "repl/commands.def"
+#undef ML_COMMAND
+#undef ML_COMMAND_LATER
+};
+const size_t ml_n_commands = ML_COUNT(ml_commands);
+
+const ml_Command *ml_command_find(const char *name, ml_Text *why)
+{
+    const ml_Command *found = NULL;
+    size_t n = strlen(name), fits = 0;
+
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        if (ml_streq(ml_commands[k].name, name))
+            return &ml_commands[k];
+        if (strncmp(ml_commands[k].name, name, n) == 0) {
+            /* What is here now goes before what comes later. */
+            if (!found || (!found->run && ml_commands[k].run)) {
+                fits = found && found->run == ml_commands[k].run ? fits + 1 : 1;
+                found = &ml_commands[k];
+            } else if ((found->run != NULL) == (ml_commands[k].run != NULL))
+                fits++;
+        }
+    }
+    if (fits == 1)
+        return found;
+    if (fits == 0) {
+        ml_text_fmt(why, "no command :%s; :help lists them", name);
+        return NULL;
+    }
+    ml_text_fmt(why, ":%s may mean", name);
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (strncmp(ml_commands[k].name, name, n) == 0)
+            ml_text_fmt(why, " :%s", ml_commands[k].name);
+    return NULL;
+}
+
+/* ---- words and redirection */
+
+/* Cuts `text` into words in place; quotes group, a backslash takes the next as it is. */
+static void split_words(char *text, ml_Words *w)
+{
+    char *p = text, *to;
+
+    while (w->n < ML_MAX_WORDS) {
+        while (isspace((unsigned char)*p))
+            p++;
+        if (!*p)
+            return;
+        w->v[w->n++] = to = p;
+        char quote = 0;
+
+        while (*p && (quote || !isspace((unsigned char)*p))) {
+            if (*p == '\\' && p[1] && quote != '\'')
+                *to++ = *++p;
+            else if (quote ? *p == quote : (*p == '"' || *p == '\''))
+                quote = quote ? 0 : *p;
+            else
+                *to++ = *p;
+            p++;
+        }
+        if (*p)
+            p++;
+        *to = '\0';
+    }
+}
+
+typedef struct Redirect {
+    char kind; /* 0, '>', 'a' (>>), '|' */
+    const char *target;
+} Redirect;
+
+/* `> file`, `>> file`, `| shell` at the end, outside quotes; cuts the text there. */
+static Redirect find_redirect(char *text)
+{
+    Redirect r = {0};
+    char quote = 0;
+
+    for (char *p = text; *p; p++) {
+        if (quote ? *p == quote : (*p == '"' || *p == '\'')) {
+            quote = quote ? 0 : *p;
+            continue;
+        }
+        if (quote || (*p != '>' && *p != '|') || (p > text && !isspace((unsigned char)p[-1])))
+            continue;
+        r.kind = *p;
+        *p++ = '\0';
+        if (r.kind == '>' && *p == '>') {
+            r.kind = 'a';
+            p++;
+        }
+        while (isspace((unsigned char)*p))
+            p++;
+        r.target = p;
+        for (char *end = p + strlen(p); end > p && isspace((unsigned char)end[-1]);)
+            *--end = '\0';
+        return r;
+    }
+    return r;
+}
+
+static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
+{
+    FILE *f = r.kind == '|' ? popen(r.target, "w") : fopen(r.target, r.kind == 'a' ? "a" : "w");
+    bool ok = f != NULL;
+
+    if (ok)
+        ok = fwrite(text->n ? text->p : "", 1, text->n, f) == text->n || r.kind == '|';
+    int why = errno;
+
+    if (f && r.kind == '|') {
+        int rc = pclose(f);
+
+        if (rc != 0 && WIFEXITED(rc))
+            return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
+                                    WEXITSTATUS(rc));
+        return true;
+    }
+    if (f && fclose(f) != 0) {
+        why = errno;
+        ok = false;
+    }
+    if (!ok)
+        return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE, "cannot write %s: %s",
+                                r.target, strerror(why));
+    return true;
+}
+
+/* ---- running */
+
+bool ml_command_run(ml_Session *ss, const char *line)
+{
+    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0};
+    ml_Words w = {0};
+    Redirect r = {0};
+    bool ok;
+
+    while (isspace((unsigned char)*line))
+        line++;
+    ml_text_add(&text, line);
+    ml_text_z(&text);
+    size_t n = 0;
+
+    while (text.n && text.p[n] && !isspace((unsigned char)text.p[n]))
+        n++;
+    bool has_rest = text.n && text.p[n] != '\0';
+
+    if (text.n)
+        text.p[n] = '\0';
+    const ml_Command *c = text.n ? ml_command_find(text.p, &why) : NULL;
+
+    if (!c) {
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s",
+                         text.n ? ml_text_z(&why) : "a command needs a name; :help lists them");
+        ok = false;
+    } else if (!c->run) {
+        ok = ml_session_error(ss, ML_E_NOT_YET, "the command :%s (%s)", c->name, c->help);
+    } else if (c->wants_focus && !ss->focus) {
+        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                              ":%s needs a schedule: :open FILE, or s = schedule(workload.matmul(64, "
+                              "64, 64))",
+                              c->name);
+    } else {
+        char *rest = has_rest ? text.p + n + 1 : text.p + n;
+
+        /* The shell does its own redirection. */
+        if (!ml_streq(c->name, "shell"))
+            r = find_redirect(rest);
+        w.rest = rest;
+        ml_text_add(&words_text, rest);
+        if (words_text.n)
+            split_words(words_text.p, &w);
+        ml_Text *was = ss->out.capture;
+
+        if (r.kind && !*r.target) {
+            ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target", r.kind == 'a' ? '>' : r.kind);
+        } else {
+            if (r.kind)
+                ss->out.capture = &captured;
+            ok = c->run(ss, &w);
+            ss->out.capture = was;
+            if (r.kind)
+                ok = deliver(ss, r, &captured) && ok;
+        }
+    }
+    ml_text_free(&text);
+    ml_text_free(&why);
+    ml_text_free(&captured);
+    ml_text_free(&words_text);
+    return ok;
+}

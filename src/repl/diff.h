@@ -1,0 +1,23 @@
+/* diff - what changed between two texts, by lines, as the prompt shows it after a step.
+ * Source: interaction 5. */
+#ifndef ML_REPL_DIFF_H
+#define ML_REPL_DIFF_H
+
+#include "core/text.h"
+
+typedef struct ml_DiffOpts {
+    int context; /* unchanged lines around a change; 2 */
+    int fold;    /* wholly new or removed stretches longer than this are folded; 0: never */
+    bool color;
+} ml_DiffOpts;
+
+typedef struct ml_DiffStats {
+    size_t removed, added, same;
+    size_t shown; /* lines printed */
+} ml_DiffStats;
+
+/* Appends the diff of a and b to out; "" when nothing changed. Lines that only moved right or
+ * left count as unchanged. */
+ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b, const ml_DiffOpts *opts);
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * echo - what a step changed, and programs as the screen shows them.
+ *
+ * One headline, then the diff of the printed program; when most of it changed, or it is
+ * taller than the screen, a diff of the loop tree instead. Source: interaction 5.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "repl/diff.h"
+#include "repl/session.h"
+
+void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
+{
+    ml_PrintOpts o = {.spelling = -1, .no_header = true};
+
+    o.regions_auto = ml_setting_is(&ss->set, ML_SET_regions, "auto");
+    ml_schedule_print(s, version, out, &o);
+    ml_text_char(out, '\n');
+}
+
+/* ---- the loop tree */
+
+typedef struct Tree {
+    ml_Schedule *s;
+    const ml_Names *names;
+    ml_Ctx *cx;
+    ml_Text *out;
+    int depth;
+} Tree;
+
+static const char *tree_name(Tree *t, ml_Uid uid)
+{
+    const char *z = t->names->map ? ml_map_get(t->names->map, uid) : NULL;
+
+    return z ? z : "?";
+}
+
+static void tree_expr(Tree *t, const ml_Expr *e)
+{
+    ml_PrintOpts o = {.spelling = -1, .names = t->names};
+
+    ml_print_expr(t->cx, t->out, e, &o);
+}
+
+static void tree_buffers(Tree *t, const char *what, const ml_Region *v, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        ml_text_fmt(t->out, "%s%s", k ? ", " : what, tree_name(t, v[k].buffer->uid));
+}
+
+static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
+{
+    Tree *t = user;
+    int depth = t->depth;
+
+    if (in_init || !st->has_block)
+        return;
+    if (st->kind == ML_STMT_FOR) {
+        const ml_For *f = ml_as_for(st);
+
+        ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
+        ml_text_fmt(t->out, "%s ", tree_name(t, f->var->uid));
+        tree_expr(t, f->extent);
+        if (f->kind == ML_FOR_THREAD)
+            ml_text_fmt(t->out, " %s", f->thread);
+        else if (f->kind != ML_FOR_SERIAL)
+            ml_text_fmt(t->out, " %s", ml_for_kind_name((ml_ForKind)f->kind));
+        for (size_t k = 0; k < ml_dict_count(f->annotations); k++)
+            ml_text_fmt(t->out, "%s%s", k ? ", " : "   @ ", f->annotations->keys[k]);
+        ml_text_char(t->out, '\n');
+        t->depth++;
+    } else if (st->kind == ML_STMT_BLOCK) {
+        const ml_Block *b = ml_as_block(st);
+        const char *name = tree_name(t, b->tag);
+        size_t pad = ml_columns(name) < 16 ? 16 - ml_columns(name) : 1;
+
+        ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
+        ml_text_add(t->out, name);
+        ml_text_repeat(t->out, ' ', pad);
+        ml_text_add(t->out, "  ");
+        tree_buffers(t, "reads ", b->reads, b->n_reads);
+        if (b->n_reads && b->n_writes)
+            ml_text_add(t->out, ", ");
+        tree_buffers(t, "writes ", b->writes, b->n_writes);
+        if (!ml_is_true(b->predicate)) {
+            ml_text_add(t->out, "   where ");
+            tree_expr(t, b->predicate);
+        }
+        ml_text_char(t->out, '\n');
+        t->depth++;
+    }
+    ml_stmt_children(st, tree_visit, t);
+    t->depth = depth;
+}
+
+void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
+{
+    const ml_Func *f = ml_version_program(s, version).mod->funcs[ml_schedule_func_pos(s)];
+    const ml_Block *root = ml_func_root(f);
+    Tree t = {.s = s, .out = out};
+
+    (void)ss;
+    t.names = ml_version_names(s, version);
+    t.cx = ml_ctx_new(0);
+    ml_text_fmt(out, "%s\n", ml_schedule_name(s));
+    if (root)
+        tree_visit(root->body, false, &t);
+    ml_ctx_unref(t.cx);
+}
+
+/* ---- one block with its ancestors */
+
+/* The line on which a node's header stands in the printed text, 0 when it is not there. */
+static const ml_TextMark *find_mark(const ml_TextMarks *m, ml_MarkKind kind, ml_Uid uid)
+{
+    for (size_t k = 0; k < m->n; k++)
+        if (m->v[k].kind == kind && m->v[k].uid == uid)
+            return &m->v[k];
+    return NULL;
+}
+
+static void add_lines(ml_Text *out, const char *text, uint32_t from, uint32_t to)
+{
+    uint32_t line = 1;
+
+    for (const char *p = text; *p; line++) {
+        const char *end = strchr(p, '\n');
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+
+        if (line >= from && line <= to) {
+            ml_text_addn(out, p, n);
+            ml_text_char(out, '\n');
+        }
+        if (!end)
+            break;
+        p = end + 1;
+    }
+}
+
+void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_TextMarks marks = {0};
+    ml_Text text = {0};
+    ml_PrintOpts o = {.spelling = -1, .no_header = true, .marks_cx = cx, .marks = &marks};
+    const ml_Index *ix = ml_schedule_program(s).index;
+    ml_UidVec up = {0};
+    uint32_t last = 0;
+
+    o.regions_auto = ml_setting_is(&ss->set, ML_SET_regions, "auto");
+    ml_schedule_print(s, ml_schedule_version(s), &text, &o);
+    for (ml_Uid u = ml_index_parent(ix, block); u; u = ml_index_parent(ix, u))
+        ml_push(cx, &up, u);
+    for (size_t k = up.n; k-- > 0;) {
+        bool loop = ml_index_node(ix, up.v[k])->kind == ML_STMT_FOR;
+        const ml_TextMark *m = find_mark(&marks, loop ? ML_MARK_LOOP : ML_MARK_BLOCK, up.v[k]);
+
+        if (m && m->line != last) {
+            add_lines(out, ml_text_z(&text), m->line, m->line);
+            last = m->line;
+        }
+    }
+    const ml_TextMark *m = find_mark(&marks, ML_MARK_BLOCK, block);
+
+    if (m)
+        add_lines(out, ml_text_z(&text), m->line, m->last_line);
+    ml_text_free(&text);
+    ml_ctx_unref(cx);
+}
+
+/* ---- after a step */
+
+static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
+{
+    ml_Text a = {0}, b = {0}, out = {0};
+    ml_DiffOpts o = {.fold = 24, .color = ss->out.color};
+    ml_DiffStats st;
+
+    o.context = (int)ml_setting_int(&ss->set, ML_SET_context);
+    ml_show_program(ss, s, from, &a);
+    ml_show_program(ss, s, to, &b);
+    st = ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+    size_t total = st.same + (st.added > st.removed ? st.added : st.removed);
+    bool too_tall = ss->out.height > 0 && st.shown + 3 > (size_t)ss->out.height;
+
+    if (too_tall || (total > 40 && (st.added + st.removed) * 10 > total * 12)) {
+        ml_text_clear(&a);
+        ml_text_clear(&b);
+        ml_text_clear(&out);
+        ml_show_tree(ss, s, from, &a);
+        ml_show_tree(ss, s, to, &b);
+        ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+        ml_text_add(&out, "      (most of the text changed: this is the loop tree; :show for the text)\n");
+    }
+    ml_out(&ss->out, ml_text_z(&out));
+    ml_text_free(&a);
+    ml_text_free(&b);
+    ml_text_free(&out);
+}
+
+static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
+{
+    const char *how = ml_setting_word(&ss->set, ML_SET_echo);
+    ml_Step step;
+    ml_Text t = {0};
+
+    if (!ml_version_step(s, version, &step))
+        return;
+    ml_text_fmt(&t, "%s[%d]%s %s", ml_style(ss->out.color, ML_STYLE_STRONG), version,
+                ml_style(ss->out.color, ML_STYLE_PLAIN), step.headline);
+    if (!ml_streq(how, "brief"))
+        ml_text_fmt(&t, step.seconds < 0.01 ? "   %.1f ms" : "   %.0f ms", step.seconds * 1e3);
+    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_text_clear(&t);
+    if (ml_streq(how, "diff"))
+        echo_diff(ss, s, step.parent, version);
+    else if (ml_streq(how, "full")) {
+        ml_show_program(ss, s, version, &t);
+        ml_out(&ss->out, ml_text_z(&t));
+    } else if (ml_streq(how, "tree")) {
+        ml_show_tree(ss, s, version, &t);
+        ml_out(&ss->out, ml_text_z(&t));
+    }
+    for (size_t k = 0; k < step.n_notes; k++) {
+        ml_text_clear(&t);
+        ml_text_fmt(&t, "%snote: %s%s", ml_style(ss->out.err_color, ML_STYLE_NOTE), step.notes[k],
+                    ml_style(ss->out.err_color, ML_STYLE_PLAIN));
+        ml_err_line(&ss->out, ml_text_z(&t));
+    }
+    ml_text_free(&t);
+}
+
+void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ML_VEC(int) path = {0};
+    ml_Step step;
+    int v = to;
+
+    if (ml_setting_is(&ss->set, ML_SET_echo, "off")) {
+        ml_ctx_unref(cx);
+        return;
+    }
+    /* Versions count up along a line: what is at or below `from` was there before. */
+    while (v > from && ml_version_step(s, v, &step)) {
+        ml_push(cx, &path, v);
+        v = step.parent;
+    }
+    for (size_t k = path.n; k-- > 0;)
+        echo_step(ss, s, path.v[k]);
+    ml_ctx_unref(cx);
+}
+
+/* ---- the pager */
+
+void ml_page(ml_Session *ss, const char *text)
+{
+    size_t lines = 0;
+    const char *prog = getenv("MOONLOOP_PAGER");
+    bool on = ml_setting_is(&ss->set, ML_SET_pager, "on");
+
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    if (!prog || !*prog)
+        prog = getenv("PAGER");
+    if (!prog || !*prog)
+        prog = "less";
+    if (ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
+        ml_setting_is(&ss->set, ML_SET_pager, "off") ||
+        (!on && lines + 1 < (size_t)ss->out.height)) {
+        ml_out(&ss->out, text);
+        return;
+    }
+    if (!getenv("LESS"))
+        setenv("LESS", "FRX", 1);
+    FILE *p = popen(prog, "w");
+
+    if (!p) {
+        ml_out(&ss->out, text);
+        return;
+    }
+    fputs(text, p);
+    pclose(p);
+}

@@ -1,0 +1,99 @@
+/*
+ * deps - the picture of who uses whose results: the blocks of each scope, a cluster per
+ * enclosing block; RAW edges solid, WAW dashed, WAR dotted, labelled with the buffer.
+ * Source: interaction 12, ir-and-analysis 2.2.
+ */
+#include "repl/graph/graph.h"
+
+typedef struct Deps {
+    ml_Schedule *s;
+    ml_Ctx *cx;
+    ml_Graph *g;
+    int depth;
+} Deps;
+
+static void indent(Deps *d)
+{
+    ml_text_repeat(&d->g->dot, ' ', (size_t)(2 + 2 * d->depth));
+}
+
+static const ml_Buffer *common(const ml_Region *a, size_t n, const ml_Region *b, size_t m)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < m; j++)
+            if (a[k].buffer->uid == b[j].buffer->uid)
+                return a[k].buffer;
+    return NULL;
+}
+
+static void edge(Deps *d, const ml_Block *from, const ml_Block *to, const ml_Buffer *buf,
+                 const char *kind, const char *style)
+{
+    if (!buf)
+        return;
+    indent(d);
+    ml_text_fmt(&d->g->dot, "block_%u -> block_%u [style=%s, label=\"", (unsigned)from->tag,
+                (unsigned)to->tag, style);
+    ml_graph_escape(&d->g->dot, ml_name_of(d->s, buf->uid));
+    ml_text_fmt(&d->g->dot, "\", tooltip=\"%s %s\"%s];\n", kind, buf->name,
+                kind[0] == 'R' ? ", color=black" : "");
+    d->g->edges++;
+}
+
+static void scope(Deps *d, const ml_Block *root)
+{
+    ml_StmtVec v = {0};
+
+    ml_child_blocks(d->cx, &root->base, &v);
+    for (size_t k = 0; k < v.n; k++) {
+        const ml_Block *b = ml_as_block(v.v[k]);
+        ml_StmtVec inner = {0};
+
+        ml_child_blocks(d->cx, &b->base, &inner);
+        if (inner.n > 0) {
+            indent(d);
+            ml_text_fmt(&d->g->dot, "subgraph cluster_%u {\n", (unsigned)b->tag);
+            d->depth++;
+            indent(d);
+            ml_text_add(&d->g->dot, "label=\"");
+            ml_graph_escape(&d->g->dot, ml_name_of(d->s, b->tag));
+            ml_text_add(&d->g->dot, "\"; style=rounded; color=\"#999999\";\n");
+        }
+        indent(d);
+        ml_text_fmt(&d->g->dot, "block_%u [style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"",
+                    (unsigned)b->tag);
+        ml_graph_escape(&d->g->dot, ml_name_of(d->s, b->tag));
+        ml_text_fmt(&d->g->dot, "\", id=\"block_%u\", tooltip=\"%u reads, %u writes\", URL=\"#block_%u\"];\n",
+                    (unsigned)b->tag, b->n_reads, b->n_writes, (unsigned)b->tag);
+        d->g->nodes++;
+        if (inner.n > 0) {
+            scope(d, b);
+            d->depth--;
+            indent(d);
+            ml_text_add(&d->g->dot, "}\n");
+        }
+    }
+    for (size_t k = 0; k < v.n; k++)
+        for (size_t j = k + 1; j < v.n; j++) {
+            const ml_Block *a = ml_as_block(v.v[k]), *b = ml_as_block(v.v[j]);
+
+            edge(d, a, b, common(b->reads, b->n_reads, a->writes, a->n_writes), "RAW", "solid");
+            edge(d, a, b, common(b->writes, b->n_writes, a->writes, a->n_writes), "WAW",
+                 "dashed");
+            edge(d, a, b, common(b->writes, b->n_writes, a->reads, a->n_reads), "WAR", "dotted");
+        }
+}
+
+void ml_graph_deps(ml_Schedule *s, ml_Graph *g)
+{
+    const ml_Func *f = ml_schedule_func(s);
+    const ml_Block *root = f ? ml_func_root(f) : NULL;
+    Deps d = {.s = s, .g = g};
+
+    d.cx = ml_ctx_new(0);
+    ml_graph_begin(g, ml_schedule_name(s));
+    if (root)
+        scope(&d, root);
+    ml_graph_end(g);
+    ml_ctx_unref(d.cx);
+}

@@ -1,0 +1,273 @@
+/*
+ * dot - what all pictures share: head and foot of the DOT text, escaping, and the way through
+ * moonloop-draw. Graphviz itself is linked there alone. Source: interaction 12, DESIGN 4.
+ */
+#include "repl/graph/graph.h"
+
+#include "core/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void ml_graph_escape(ml_Text *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            ml_text_char(out, '\\');
+        if (*text == '\n')
+            ml_text_add(out, "\\n");
+        else if ((unsigned char)*text >= 0x20)
+            ml_text_char(out, *text);
+    }
+}
+
+void ml_graph_begin(ml_Graph *g, const char *title)
+{
+    ml_text_add(&g->dot, "digraph \"");
+    ml_graph_escape(&g->dot, title);
+    ml_text_add(&g->dot,
+                "\" {\n"
+                "  graph [rankdir=TB, dpi=96, fontname=\"Helvetica\", fontsize=11];\n"
+                "  node [fontname=\"monospace\", fontsize=11, shape=box, color=\"#555555\"];\n"
+                "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n");
+}
+
+void ml_graph_end(ml_Graph *g)
+{
+    ml_text_add(&g->dot, "}\n");
+}
+
+bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g)
+{
+    static const char *const LATER[] = {"dataflow", "looptune", "versions",
+                                        "search",   "trace",    "roofline"};
+    ml_Ctx *cx = ml_schedule_ctx(s);
+
+    *g = (ml_Graph){0};
+    if (ml_streq(kind, "loops")) {
+        ml_graph_loops(s, g);
+        return true;
+    }
+    if (ml_streq(kind, "deps")) {
+        ml_graph_deps(s, g);
+        return true;
+    }
+    for (size_t k = 0; k < ML_COUNT(LATER); k++)
+        if (ml_streq(kind, LATER[k]))
+            return ml_fail(cx, ML_E_NOT_YET,
+                           ML_TEXT(ml_format(cx, "the picture `%s`", kind)));
+    return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                   ML_TEXT(ml_format(cx, "no picture is called %s; there are loops and deps", kind)));
+}
+
+/* ---- writing */
+
+static bool fail_errno(ml_Text *message, const char *what, const char *file)
+{
+    ml_text_fmt(message, "%s %s: %s", what, file, strerror(errno));
+    return false;
+}
+
+/* The text beside its name first, then renamed over it, so that a failure leaves no half
+ * file; devices and pipes are written directly. */
+static bool write_text(const char *file, const ml_Text *text, ml_Text *message)
+{
+    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    size_t done = 0;
+
+    if (fd < 0)
+        return fail_errno(message, "cannot write", file);
+    while (done < text->n) {
+        ssize_t k = write(fd, text->p + done, text->n - done);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            int why = errno;
+
+            close(fd);
+            errno = why;
+            return fail_errno(message, "cannot write", file);
+        }
+        done += (size_t)k;
+    }
+    if (close(fd) != 0)
+        return fail_errno(message, "cannot write", file);
+    return true;
+}
+
+/* moonloop-draw beside this program, else by name from PATH. */
+static const char *draw_program(char *buf, size_t n)
+{
+    ssize_t k = readlink("/proc/self/exe", buf, n - 20);
+
+    if (k > 0) {
+        buf[k] = '\0';
+        char *slash = strrchr(buf, '/');
+
+        if (slash) {
+            memcpy(slash + 1, "moonloop-draw", sizeof "moonloop-draw");
+            if (access(buf, X_OK) == 0)
+                return buf;
+        }
+    }
+    return "moonloop-draw";
+}
+
+/* Feeds the DOT text to the child and gathers what it says; both ends in one loop, so that
+ * neither side can block the other for good. */
+static void converse(int to, int from, const ml_Text *dot, ml_Text *said)
+{
+    size_t done = 0;
+    char buf[4096];
+
+    while (to >= 0 || from >= 0) {
+        struct pollfd p[2] = {{to, POLLOUT, 0}, {from, POLLIN, 0}};
+
+        if (poll(p, 2, -1) < 0 && errno != EINTR)
+            break;
+        if (to >= 0 && p[0].revents) {
+            ssize_t k = done < dot->n ? write(to, dot->p + done, dot->n - done) : 0;
+
+            if (k > 0)
+                done += (size_t)k;
+            if ((k < 0 && errno != EAGAIN && errno != EINTR) || done == dot->n) {
+                close(to);
+                to = -1;
+            }
+        }
+        if (from >= 0 && p[1].revents) {
+            ssize_t k = read(from, buf, sizeof buf);
+
+            if (k > 0 && said->n < 4000)
+                ml_text_addn(said, buf, (size_t)k);
+            if (k == 0 || (k < 0 && errno != EINTR)) {
+                close(from);
+                from = -1;
+            }
+        }
+    }
+    if (to >= 0)
+        close(to);
+    if (from >= 0)
+        close(from);
+}
+
+static char *heap_copy(const char *z)
+{
+    size_t n = strlen(z) + 1;
+
+    return memcpy(ml_heap_zalloc(n), z, n);
+}
+
+static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_Text *said)
+{
+    char path[PATH_MAX + 32];
+    const char *prog = draw_program(path, sizeof path);
+    char *argv[4];
+    char name[] = "moonloop-draw";
+    int in[2], err[2], status = -1;
+    pid_t pid;
+    posix_spawn_file_actions_t fa;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, was;
+
+    if (pipe(in) != 0)
+        return -1;
+    if (pipe(err) != 0) {
+        close(in[0]);
+        close(in[1]);
+        return -1;
+    }
+    argv[0] = name;
+    argv[1] = heap_copy(format);
+    argv[2] = heap_copy(file);
+    argv[3] = NULL;
+    posix_spawn_file_actions_init(&fa);
+    posix_spawn_file_actions_adddup2(&fa, in[0], 0);
+    posix_spawn_file_actions_adddup2(&fa, err[1], 2);
+    posix_spawn_file_actions_addclose(&fa, in[0]);
+    posix_spawn_file_actions_addclose(&fa, in[1]);
+    posix_spawn_file_actions_addclose(&fa, err[0]);
+    posix_spawn_file_actions_addclose(&fa, err[1]);
+    int rc = posix_spawnp(&pid, prog, &fa, NULL, argv, environ);
+
+    posix_spawn_file_actions_destroy(&fa);
+    close(in[0]);
+    close(err[1]);
+    ml_heap_free(argv[1]);
+    ml_heap_free(argv[2]);
+    if (rc != 0) {
+        close(in[1]);
+        close(err[0]);
+        errno = rc;
+        return -1;
+    }
+    /* A child that dies early must not kill us with SIGPIPE. */
+    sigaction(SIGPIPE, &ignore, &was);
+    converse(in[1], err[0], &g->dot, said);
+    sigaction(SIGPIPE, &was, NULL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* Where the DOT text is kept when it cannot be laid out: FILE.dot. */
+static void keep_dot(const ml_Graph *g, const char *file, ml_Text *message)
+{
+    ml_Text name = {0}, ignored = {0};
+
+    ml_text_fmt(&name, "%s.dot", file);
+    if (write_text(ml_text_z(&name), &g->dot, &ignored))
+        ml_text_fmt(message, "; the graph is kept in %s", ml_text_z(&name));
+    ml_text_free(&name);
+    ml_text_free(&ignored);
+}
+
+bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message)
+{
+    static const char *const FORMATS[] = {"svg", "png", "pdf"};
+    const char *dot = strrchr(file, '.');
+    ml_Text said = {0};
+    const char *format = NULL;
+
+    if (dot && ml_streq(dot, ".dot"))
+        return write_text(file, &g->dot, message);
+    for (size_t k = 0; dot && k < ML_COUNT(FORMATS); k++)
+        if (ml_streq(dot + 1, FORMATS[k]))
+            format = FORMATS[k];
+    if (!format) {
+        ml_text_fmt(message, "%s: a picture is written as .svg, .png, .pdf or .dot", file);
+        return false;
+    }
+    int rc = run_draw(g, format, file, &said);
+    bool ok = rc == 0;
+
+    if (rc < 0 || rc == 127) {
+        ml_text_add(message, "moonloop-draw is not there (it is built when Graphviz, package "
+                             "libgraphviz-dev, is installed)");
+        keep_dot(g, file, message);
+    } else if (!ok) {
+        const char *line = ml_text_z(&said);
+        const char *end = strchr(line, '\n');
+        size_t n = end ? (size_t)(end - line) : said.n;
+
+        if (n == 0)
+            ml_text_fmt(message, "moonloop-draw failed with status %d", rc);
+        else
+            ml_text_addn(message, line, n);
+        if (rc != 1)
+            keep_dot(g, file, message);
+    }
+    ml_text_free(&said);
+    return ok;
+}

@@ -1,0 +1,29 @@
+/* graph - pictures of a schedule: what their nodes and edges are (DOT text), and handing them
+ * to moonloop-draw. Source: interaction 12. */
+#ifndef ML_REPL_GRAPH_H
+#define ML_REPL_GRAPH_H
+
+#include "primitives/schedule.h"
+
+typedef struct ml_Graph {
+    ml_Text dot;
+    size_t nodes, edges;
+} ml_Graph;
+
+/* Kinds that exist now: "loops", "deps". false: cx's error of the schedule is not-yet or
+ * bad-argument. g->dot is freed by the caller. */
+bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g);
+void ml_graph_loops(ml_Schedule *s, ml_Graph *g);
+void ml_graph_deps(ml_Schedule *s, ml_Graph *g);
+
+/* Beginning and end of a graph, a label's text escaped for DOT. */
+void ml_graph_begin(ml_Graph *g, const char *title);
+void ml_graph_end(ml_Graph *g);
+void ml_graph_escape(ml_Text *out, const char *text);
+
+/* Writes the graph to `file`: the suffix chooses .svg, .png, .pdf (through moonloop-draw,
+ * found beside the program, then in PATH) or .dot. false: *message says why in one line, and
+ * where the DOT text was kept. */
+bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * input - where lines come from: a prompt, session text, a file.
+ *
+ * Lines are gathered until they can be run: Lua that is not finished, a pasted program up to
+ * an empty line. Source: interaction 2, 4.
+ */
+#include "repl/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "repl/bind/host.h"
+#include "repl/history.h"
+#include "repl/line.h"
+
+/* ---- a stream of lines */
+
+typedef struct Lines {
+    int fd;
+    char buf[8192];
+    size_t at, n;
+    bool ended;
+} Lines;
+
+/* The next line without its newline; false: the end. */
+static bool next_line(Lines *l, ml_Text *out)
+{
+    ml_text_clear(out);
+    for (;;) {
+        if (l->at == l->n && !l->ended) {
+            ssize_t k;
+
+            do
+                k = read(l->fd, l->buf, sizeof l->buf);
+            while (k < 0 && errno == EINTR);
+            l->ended = k <= 0;
+            l->at = 0;
+            l->n = k > 0 ? (size_t)k : 0;
+        }
+        if (l->at == l->n)
+            return out->n > 0;
+        const char *p = l->buf + l->at, *end = memchr(p, '\n', l->n - l->at);
+        size_t m = end ? (size_t)(end - p) : l->n - l->at;
+
+        ml_text_addn(out, p, m);
+        l->at += m + (end ? 1 : 0);
+        if (end) {
+            ml_text_z(out);
+            return true;
+        }
+    }
+}
+
+static void echo_line(ml_Session *ss, const char *line, bool more)
+{
+    ml_Text t = {0};
+
+    if (more)
+        ml_text_add(&t, "  ");
+    else
+        ml_session_prompt(ss, &t);
+    ml_text_add(&t, line);
+    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+/* Whether bytes of the line are no text: a binary file was given. */
+static bool is_binary(const ml_Text *t)
+{
+    return t->n && memchr(t->p, '\0', t->n);
+}
+
+bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
+{
+    Lines l = {.fd = fd};
+    ml_Text line = {0}, whole = {0};
+    bool ok = true;
+    size_t number = 0;
+
+    while (!ss->quit && !ss->out.broken && (ok || ss->keep_going || echo) && next_line(&l, &line)) {
+        number++;
+        if (is_binary(&line)) {
+            ok = ml_session_error(ss, ML_E_BAD_FILE, "%s is no text: line %zu holds a zero byte", name,
+                                  number);
+            break;
+        }
+        if (echo)
+            echo_line(ss, ml_text_z(&line), whole.n > 0);
+        if (whole.n)
+            ml_text_char(&whole, '\n');
+        ml_text_addn(&whole, line.n ? line.p : "", line.n);
+        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+            continue;
+        if (!ml_session_line(ss, ml_text_z(&whole), NULL))
+            ok = false;
+        ml_text_clear(&whole);
+    }
+    /* What never became complete is run as it is, so that its error is told. */
+    if (whole.n && ok && !ss->quit)
+        ok = ml_session_line(ss, ml_text_z(&whole), NULL);
+    ml_text_free(&line);
+    ml_text_free(&whole);
+    return ok;
+}
+
+/* ---- files */
+
+static const char *suffix_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+
+    return dot && (!slash || dot > slash) ? dot : "";
+}
+
+static bool begins_with_hash_bang(int fd)
+{
+    char two[2];
+
+    return pread(fd, two, 2, 0) == 2 && two[0] == '#' && two[1] == '!';
+}
+
+bool ml_input_run_file(ml_Session *ss, const char *path)
+{
+    static const char *const OPENED[] = {".py", ".tir", ".tvm", ".json"};
+    const char *suffix = suffix_of(path);
+
+    for (size_t k = 0; k < ML_COUNT(OPENED); k++)
+        if (ml_streq(suffix, OPENED[k])) {
+            bool ok = ml_host_open(ss->host, path);
+
+            if (ok && ss->mode == ML_MODE_TYPED)
+                ml_session_announce(ss);
+            return ok;
+        }
+    if (ml_streq(suffix, ".lua"))
+        return ml_host_file(ss->host, path, 0, NULL);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path, strerror(errno));
+    bool ok;
+
+    if (begins_with_hash_bang(fd))
+        ok = ml_host_file(ss->host, path, 0, NULL);
+    else {
+        ml_Mode was = ss->mode;
+
+        ss->mode = ML_MODE_TYPED;
+        ok = ml_input_stream(ss, fd, path, false);
+        ss->mode = was;
+    }
+    close(fd);
+    return ok;
+}
+
+/* ---- the prompt */
+
+void ml_input_prompt(ml_Session *ss)
+{
+    ml_Text whole = {0}, prompt = {0};
+
+    ss->mode = ML_MODE_TYPED;
+    if (!isatty(STDIN_FILENO)) {
+        ml_input_stream(ss, STDIN_FILENO, "standard input", true);
+        return;
+    }
+    ss->prompting = true;
+    ml_line_init(ss, ss->no_history);
+    while (!ss->quit && !ss->out.broken) {
+        ml_text_clear(&prompt);
+        if (whole.n)
+            ml_text_add(&prompt, "  ");
+        else
+            ml_session_prompt(ss, &prompt);
+        ml_out_flush(&ss->out);
+        char *line = ml_line_read(ss, ml_text_z(&prompt));
+
+        ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
+        if (ss->interrupt) { /* Ctrl-C: what was typed so far is dropped */
+            ss->interrupt = 0;
+            ml_text_clear(&whole);
+            ml_heap_free(line);
+            continue;
+        }
+        if (!line) {
+            ml_out_line(&ss->out, "");
+            break;
+        }
+        if (whole.n)
+            ml_text_char(&whole, '\n');
+        ml_text_add(&whole, line);
+        ml_heap_free(line);
+        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+            continue;
+        ml_line_history_add(ss, ml_text_z(&whole));
+        ss->interrupt = 0;
+        ml_session_line(ss, ml_text_z(&whole), NULL);
+        ss->status = 0; /* an error at the prompt is no failure of the program */
+        ml_text_clear(&whole);
+    }
+    ml_line_end(ss);
+    ml_text_free(&whole);
+    ml_text_free(&prompt);
+}
+
+bool ml_input_show_history(ml_Session *ss, int n)
+{
+    size_t all = ss->history ? ml_history_count(ss->history) : 0;
+
+    for (size_t k = all > (size_t)n ? all - (size_t)n : 0; k < all; k++) {
+        ml_Text t = {0};
+
+        ml_text_fmt(&t, "%5zu  %s", k + 1, ml_history_at(ss->history, k));
+        ml_out_line(&ss->out, ml_text_z(&t));
+        ml_text_free(&t);
+    }
+    return true;
+}

@@ -1,0 +1,19 @@
+/* input - where lines come from: a prompt, session text, a file. Source: interaction 2, 4. */
+#ifndef ML_REPL_INPUT_H
+#define ML_REPL_INPUT_H
+
+#include "repl/session.h"
+
+/* Session text from a stream: exactly what one would type. Stops at the first error unless
+ * keep_going. false: something failed. `name`: for messages; echo: prompt and line are
+ * printed before each is run (a forced prompt without a terminal). */
+bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo);
+/* A file by its suffix: .lua a script, .py .tir .tvm .json opened, .txt .mls session text; no
+ * suffix: Lua when it begins with #!, else session text. */
+bool ml_input_run_file(ml_Session *ss, const char *path);
+/* The prompt, until the end of input or :quit. */
+void ml_input_prompt(ml_Session *ss);
+bool ml_input_show_history(ml_Session *ss, int n);
+void ml_settings_apply(ml_Session *ss);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * main - moonloop: options, then init file, -l and -e in order, FILE, the prompt.
+ * Source: interaction 2.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "core/base.h"
+#include "repl/bind/host.h"
+#include "repl/command.h"
+#include "repl/help.h"
+#include "repl/input.h"
+#include "repl/line.h"
+#include "repl/options.h"
+#include "repl/transcript.h"
+#include "version.h"
+
+static ml_Session session; /* one per process: the signal handlers' only way to it */
+
+/* ---- signals */
+
+static void on_interrupt(int sig)
+{
+    static volatile sig_atomic_t last;
+    sig_atomic_t now = (sig_atomic_t)time(NULL);
+
+    (void)sig;
+    if (session.batch && !session.prompting) {
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+        return;
+    }
+    if (session.interrupt || now - last <= 1)
+        ml_host_hard_stop();
+    last = now;
+    session.interrupt = 1;
+}
+
+static void on_end(int sig)
+{
+    ml_line_restore();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void set_signals(void)
+{
+    struct sigaction sa = {.sa_handler = on_interrupt};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGINT, &sa, NULL);
+    sa.sa_handler = on_end;
+    sigaction(SIGTERM, &sa, NULL);
+    sigaction(SIGHUP, &sa, NULL);
+}
+
+/* ---- what is merely shown */
+
+static void show_version(void)
+{
+    printf("moonloop %s (%s) · %s · Readline %s\n", ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
+           HAVE_READLINE ? ML_READLINE_VERSION : "none");
+}
+
+static void show_features(void)
+{
+    printf("version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\nxgboost=none\n"
+           "sqlite=none\nopenmp=none\n",
+           ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
+           HAVE_READLINE ? ML_READLINE_VERSION : "none",
+           HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+}
+
+static int show(const char *what)
+{
+    ml_Text t = {0};
+
+    if (ml_streq(what, "version"))
+        show_version();
+    else if (ml_streq(what, "features"))
+        show_features();
+    else {
+        if (ml_streq(what, "help"))
+            ml_options_help(&t);
+        else if (ml_streq(what, "codes"))
+            ml_help_codes(&t);
+        else
+            ml_help_all(&session, &t);
+        fputs(ml_text_z(&t), stdout);
+    }
+    ml_text_free(&t);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* ---- the run */
+
+static bool init_file(const ml_Options *o)
+{
+    ml_Text path = {0};
+    const char *home = getenv("XDG_CONFIG_HOME");
+    bool ok = true;
+
+    if (o->init)
+        ml_text_add(&path, o->init);
+    else if (home && *home)
+        ml_text_fmt(&path, "%s/moonloop/init.lua", home);
+    else if (getenv("HOME"))
+        ml_text_fmt(&path, "%s/.config/moonloop/init.lua", getenv("HOME"));
+    if (path.n && (o->init || access(ml_text_z(&path), R_OK) == 0))
+        ok = ml_host_file(session.host, ml_text_z(&path), 0, NULL);
+    ml_text_free(&path);
+    if (!ok) {
+        ml_err_line(&session.out, "note: the init file failed; going on without the rest of it");
+        session.status = 0;
+    }
+    return ok;
+}
+
+static bool run_chunks(const ml_Options *o)
+{
+    bool ok = true;
+
+    session.mode = ML_MODE_QUIET;
+    for (int k = 0; k < o->n_chunks && ok && !session.quit; k++)
+        ok = o->chunks[k].kind == 'l' ? ml_host_require(session.host, o->chunks[k].text)
+                                      : ml_session_line(&session, o->chunks[k].text, NULL);
+    return ok;
+}
+
+static bool run_file(const ml_Options *o)
+{
+    const char *dot = strrchr(o->file, '.');
+
+    session.mode = ML_MODE_QUIET;
+    if (ml_streq(o->file, "-"))
+        return ml_host_file(session.host, NULL, o->n_args, o->args);
+    if (dot && ml_streq(dot, ".lua"))
+        return ml_host_file(session.host, o->file, o->n_args, o->args);
+    return ml_input_run_file(&session, o->file);
+}
+
+static void banner(void)
+{
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "moonloop %s · %s · :help for help", ML_VERSION, ML_LUA_VERSION);
+    ml_out_line(&session.out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+static bool set_options(const ml_Options *o)
+{
+    const char *seed = o->seed;
+    char text[32];
+    ml_Text why = {0};
+    bool ok = true;
+
+    if (seed && ml_streq(seed, "random")) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(text, sizeof text, "%ld", 1 + (now.tv_nsec ^ now.tv_sec) % 2147483646);
+        seed = text;
+    }
+    if (seed)
+        ok = ml_setting_set(&session.set, ML_SET_seed, seed, &why) &&
+             ml_setting_int(&session.set, ML_SET_seed) > 0;
+    if (!ok)
+        fprintf(stderr, "moonloop: --seed is a number from 1, or random, not %s\n", seed);
+    if (ok && o->target)
+        ok = ml_setting_set(&session.set, ML_SET_target, o->target, &why);
+    if (ok && o->threads)
+        ok = ml_setting_set(&session.set, ML_SET_threads, o->threads, &why);
+    ml_text_free(&why);
+    return ok;
+}
+
+static int finish(void)
+{
+    int status = session.status;
+
+    ml_out_flush(&session.out);
+    if (session.out.broken) {
+        if (session.out.fault != EPIPE)
+            fprintf(stderr, "moonloop: cannot write to standard output: %s\n",
+                    strerror(session.out.fault));
+        status = session.out.fault == EPIPE ? 141 : 1;
+    }
+    ml_session_free(&session);
+    if (fflush(stdout) != 0 && status == 0) {
+        fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
+        status = 1;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static ml_Options o;
+    ml_Text why = {0};
+
+    setlocale(LC_CTYPE, "");
+    if (!ml_options_read(&o, argc, argv, &why)) {
+        fprintf(stderr, "moonloop: %s\n", ml_text_z(&why));
+        ml_text_free(&why);
+        return 2;
+    }
+    ml_session_init(&session);
+    ml_out_init(&session.out, o.color, o.width, o.ascii);
+    if (o.show && !ml_streq(o.show, "help-all"))
+        return show(o.show);
+    if (o.transcript)
+        return ml_transcript_run(argv[0], o.args, o.n_args, o.update);
+    session.argv0 = argv[0];
+    session.batch = o.batch;
+    session.keep_going = o.keep_going;
+    session.safe = o.safe;
+    session.private_ = o.private_;
+    session.no_history = o.no_history || o.private_ || o.batch;
+    if (!set_options(&o))
+        return 2;
+    if (o.batch)
+        session.out.pager = false;
+    /* A closed pipe is noticed where it happens, and ends the program quietly. */
+    signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    session.host = ml_host_new(&session);
+    ml_settings_apply(&session);
+    if (o.show)
+        return show(o.show);
+    set_signals();
+    if (!o.no_init && !o.batch)
+        init_file(&o);
+
+    bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
+    bool ok = run_chunks(&o) && (!o.file || run_file(&o));
+
+    if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
+        if (tty && nothing)
+            banner();
+        ml_input_prompt(&session);
+    } else if (ok && !session.quit && nothing && !tty) {
+        session.mode = ML_MODE_TYPED;
+        ml_input_stream(&session, STDIN_FILENO, "standard input", false);
+    }
+    return finish();
+}

@@ -1,0 +1,31 @@
+/* options - the command line. Source: interaction 2. */
+#ifndef ML_REPL_OPTIONS_H
+#define ML_REPL_OPTIONS_H
+
+#include "core/text.h"
+
+typedef struct ml_Chunk { /* -e CODE or -l NAME, in order */
+    char kind;            /* 'e', 'l' */
+    const char *text;
+} ml_Chunk;
+
+enum { ML_MAX_CHUNKS = 256 };
+typedef struct ml_Options {
+    ml_Chunk chunks[ML_MAX_CHUNKS];
+    int n_chunks;
+    bool interactive, batch, keep_going, ascii, safe, no_init, no_history, private_, transcript,
+        update, json, view;
+    int color; /* -1 auto, 0 never, 1 always */
+    int width;
+    const char *init, *target, *threads, *seed;
+    const char *file; /* or NULL */
+    char **args;      /* of the file, or the files of --transcript */
+    int n_args;
+    const char *show; /* "help", "help-all", "version", "features", "codes", "worker" or NULL */
+} ml_Options;
+
+/* false: *why is the message for standard error (status 2). */
+bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why);
+void ml_options_help(ml_Text *t);
+
+#endif

@@ -1,0 +1,46 @@
+/* out - where text goes: results to standard output, the rest to standard error; redirection
+ * of one command, colour, and the closed pipe. Source: interaction 2, 4. */
+#ifndef ML_REPL_OUT_H
+#define ML_REPL_OUT_H
+
+#include "core/text.h"
+
+typedef struct ml_Out {
+    bool color;     /* escape sequences may be used on standard output */
+    bool err_color; /* the same on standard error */
+    bool ascii;     /* no characters outside ASCII */
+    int width;      /* of a line */
+    int height;     /* of the screen; 0: no screen */
+    bool pager;     /* long text may go through a pager */
+    ml_Text *capture;     /* results go here instead, when set (a redirected command) */
+    ml_Text *err_capture; /* the same for what goes to standard error */
+    bool broken;    /* a write to standard output failed: `fault` says why (errno) */
+    int fault;
+} ml_Out;
+
+/* Finds out about the terminal. color: -1 automatic, 0 never, 1 always. width 0: automatic. */
+void ml_out_init(ml_Out *o, int color, int width, bool ascii);
+/* Size of the screen again (after a resize). */
+void ml_out_measure(ml_Out *o, int width);
+void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
+void ml_out_line(ml_Out *o, const char *text); /* with a newline */
+void ml_err(ml_Out *o, const char *text);
+void ml_err_line(ml_Out *o, const char *text);
+void ml_out_flush(ml_Out *o);
+/* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
+void ml_out_plain(ml_Text *out, const char *text);
+/* SGR sequences by role; "" without colour. */
+typedef enum ml_Role_ {
+    ML_STYLE_PLAIN,
+    ML_STYLE_ADD,
+    ML_STYLE_DEL,
+    ML_STYLE_DIM,
+    ML_STYLE_ERROR,
+    ML_STYLE_NOTE,
+    ML_STYLE_STRONG,
+} ml_Style;
+const char *ml_style(bool color, ml_Style s);
+/* The number of screen columns of UTF-8 text (wide characters are not expected here). */
+size_t ml_columns(const char *text);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * session - one run of the program: schedules, focus, lines as undo groups, errors.
+ * Source: interaction 3, 4, 6, 7.
+ */
+#include "repl/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "repl/bind/host.h"
+#include "repl/command.h"
+
+void ml_session_init(ml_Session *ss)
+{
+    *ss = (ml_Session){0};
+    ml_settings_init(&ss->set);
+}
+
+void ml_session_free(ml_Session *ss)
+{
+    if (ss->host)
+        ml_host_free(ss->host);
+    if (ss->last_owned)
+        ml_failure_free(ss->last);
+    for (size_t k = 0; k < ss->n_schedules; k++)
+        ml_schedule_unref(ss->schedules[k]);
+    ml_heap_free(ss->schedules);
+    ml_heap_free(ss->done);
+    ml_heap_free(ss->undone);
+}
+
+/* ---- focus */
+
+/* The session keeps every schedule that was the focus. */
+static void keep(ml_Session *ss, ml_Schedule *s)
+{
+    for (size_t k = 0; k < ss->n_schedules; k++)
+        if (ss->schedules[k] == s)
+            return;
+    ss->schedules = ml_heap_grow(ss->schedules, (ss->n_schedules + 1) * sizeof *ss->schedules);
+    ss->schedules[ss->n_schedules++] = ml_schedule_ref(s);
+}
+
+void ml_session_focus(ml_Session *ss, ml_Schedule *s)
+{
+    if (s) {
+        keep(ss, s);
+        ml_ctx_set_cancel(ml_schedule_ctx(s), (const volatile int *)&ss->interrupt);
+        ml_ctx_set_limit(ml_schedule_ctx(s),
+                         (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
+        ml_schedule_set_undo_limit(s, (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
+    }
+    ss->focus = s;
+}
+
+void ml_text_si(ml_Text *out, double v)
+{
+    static const char *const UNITS[] = {"", "k", "M", "G", "T", "P"};
+    size_t k = 0;
+
+    while (v >= 999.5 && k + 1 < ML_COUNT(UNITS)) {
+        v /= 1000;
+        k++;
+    }
+    if (k == 0)
+        ml_text_fmt(out, "%.0f ", v);
+    else
+        ml_text_fmt(out, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, UNITS[k]);
+}
+
+void ml_text_thousands(ml_Text *out, int64_t v)
+{
+    char digits[32];
+    int n = snprintf(digits, sizeof digits, "%lld", (long long)v);
+
+    for (int k = 0; k < n; k++) {
+        ml_text_char(out, digits[k]);
+        if (digits[k] != '-' && k + 1 < n && (n - 1 - k) % 3 == 0)
+            ml_text_char(out, ',');
+    }
+}
+
+void ml_session_announce(ml_Session *ss)
+{
+    ml_Schedule *s = ss->focus;
+    const ml_Func *f = s ? ml_schedule_func(s) : NULL;
+    ml_Text t = {0};
+    ml_Ctx *cx;
+    ml_StmtVec blocks = {0};
+
+    if (!s)
+        return;
+    ml_text_fmt(&t, "focus: %s v%d", ml_schedule_name(s), ml_schedule_version(s));
+    cx = ml_ctx_new(0);
+    const ml_Block *root = f ? ml_func_root(f) : NULL;
+
+    if (root)
+        ml_child_blocks(cx, &root->base, &blocks);
+    if (blocks.n > 0)
+        ml_text_add(&t, blocks.n == 1 ? "   block " : "   blocks ");
+    for (size_t k = 0; k < blocks.n && k < 8; k++)
+        ml_text_fmt(&t, "%s%s", k ? ", " : "", ml_name_of(s, ml_stmt_uid(blocks.v[k])));
+    if (blocks.n > 8)
+        ml_text_fmt(&t, ", … %zu more", blocks.n - 8);
+    if (blocks.n == 1) {
+        ml_StmtVec loops = {0};
+
+        ml_index_loops(cx, ml_schedule_program(s).index, ml_stmt_uid(blocks.v[0]), &loops);
+        for (size_t k = 0; k < loops.n; k++)
+            ml_text_fmt(&t, "%s%s", k ? ", " : "   loops ",
+                        ml_name_of(s, ml_stmt_uid(loops.v[k])));
+    }
+    if (f) {
+        double flops = ml_flops(cx, f);
+
+        ml_text_add(&t, "   ");
+        ml_text_si(&t, flops);
+        ml_text_add(&t, "FLOP");
+    }
+    ml_ctx_unref(cx);
+    ml_err_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_session_prompt(const ml_Session *ss, ml_Text *out)
+{
+    ml_Schedule *s = ss->focus;
+
+    if (!s) {
+        ml_text_add(out, "> ");
+        return;
+    }
+    ml_text_add(out, ml_schedule_name(s));
+    if (ml_schedule_branch_name(s))
+        ml_text_fmt(out, ":%s", ml_schedule_branch_name(s));
+    ml_text_fmt(out, " v%d> ", ml_schedule_version(s));
+}
+
+/* ---- errors */
+
+int ml_status_of(ml_ErrorCode code)
+{
+    switch ((int)code) {
+    case ML_E_NO_FILE:
+    case ML_E_NO_TARGET:
+    case ML_E_NO_DEVICE:
+    case ML_E_NO_WORKER:
+    case ML_E_NOT_YET: return 3;
+    default: return 1;
+    }
+}
+
+static ml_RenderLevel render_level(const ml_Session *ss)
+{
+    if (ml_setting_is(&ss->set, ML_SET_errors, "detail"))
+        return ML_RENDER_DETAIL;
+    if (ml_setting_is(&ss->set, ML_SET_errors, "fast"))
+        return ML_RENDER_FAST;
+    if (ml_setting_is(&ss->set, ML_SET_errors, "none"))
+        return ML_RENDER_NONE;
+    return ML_RENDER_BRIEF;
+}
+
+void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at)
+{
+    ml_Text t = {0};
+    ml_RenderOpts opts = {.width = ss->out.width, .color = ss->out.err_color};
+    int status = ml_status_of(ml_failure_code(f));
+
+    opts.ascii = ss->out.ascii;
+    opts.level = render_level(ss);
+    ml_failure_render(f, &t, &opts);
+    if (at && *at)
+        ml_text_fmt(&t, "\n%s", at);
+    ml_err_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    if (ss->status == 0)
+        ss->status = status;
+    if (ss->last != f && ss->last_owned)
+        ml_failure_free(ss->last);
+    ss->last = f;
+    ss->last_owned = owned;
+}
+
+void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f)
+{
+    ml_session_report(ss, f, true, NULL);
+}
+
+bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Text t = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    ml_text_vfmt(&t, fmt, ap);
+    va_end(ap);
+    ml_fail(cx, code, ML_TEXT(ml_text_z(&t)));
+    ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    ml_text_free(&t);
+    ml_ctx_unref(cx);
+    return false;
+}
+
+bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)
+{
+    ml_session_fail(ss, ml_failure_take(s));
+    return false;
+}
+
+/* ---- lines */
+
+static void push_line(ml_Session *ss, ml_Line **v, size_t *n, ml_Line l)
+{
+    (void)ss;
+    *v = ml_heap_grow(*v, (*n + 1) * sizeof **v);
+    (*v)[(*n)++] = l;
+}
+
+/* Whether the text is TVMScript that was typed or pasted. */
+static bool is_script(const char *t)
+{
+    static const char *const HEADS[] = {"@T.", "@I.", "from tvm", "import tvm"};
+
+    for (size_t k = 0; k < ML_COUNT(HEADS); k++)
+        if (strncmp(t, HEADS[k], strlen(HEADS[k])) == 0)
+            return true;
+    return strncmp(t, "class ", 6) == 0 && strchr(t, ':');
+}
+
+bool ml_session_wants_more(ml_Session *ss, const char *text)
+{
+    size_t n = strlen(text);
+
+    while (*text == ' ' || *text == '\t')
+        text++;
+    if (*text == ':' && text[1] != ':')
+        return false;
+    if (*text == '?' || *text == '!')
+        return false;
+    if (is_script(text)) /* up to an empty line */
+        return !(n >= 2 && text[strlen(text) - 1] == '\n');
+    return ml_host_incomplete(ss->host, text);
+}
+
+static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
+{
+    size_t n = strlen(text);
+
+    if (text[0] == ':' && text[1] != ':')
+        return ml_command_run(ss, text + 1);
+    if (text[0] == '?' || (n > 1 && text[n - 1] == '?' && text[0] != '?' && !strpbrk(text, " (\"'"))) {
+        ml_Text t = {0};
+        const char *topic = text[0] == '?' ? text + 1 : text;
+
+        if (*topic == '?')
+            topic++;
+        ml_text_add(&t, "help ");
+        ml_text_add(&t, topic);
+        while (t.n > 0 && t.p[t.n - 1] == '?')
+            t.p[--t.n] = '\0';
+        bool ok = ml_command_run(ss, ml_text_z(&t));
+
+        ml_text_free(&t);
+        return ok;
+    }
+    if (text[0] == '!') {
+        ml_Text t = {0};
+
+        ml_text_fmt(&t, "shell %s", text + 1);
+        bool ok = ml_command_run(ss, ml_text_z(&t));
+
+        ml_text_free(&t);
+        return ok;
+    }
+    if (is_script(text))
+        return ml_host_open_text(ss->host, text);
+    return ml_host_eval(ss->host, text, incomplete);
+}
+
+/* Everything the line did to the focus becomes one undo group, or is taken back. */
+static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok)
+{
+    ml_State after = ml_schedule_state(s);
+
+    if (after.version == before.version && after.trace == before.trace)
+        return;
+    if (!ok && ml_setting_bool(&ss->set, ML_SET_atomic) && ss->mode == ML_MODE_TYPED) {
+        if (after.version != before.version) {
+            ml_Text t = {0};
+
+            ml_schedule_mark(s, "failed");
+            ml_text_fmt(&t, "note: the steps of this line were taken back; they are at v%d, marked "
+                        "`failed`",
+                        after.version);
+            ml_err_line(&ss->out, ml_text_z(&t));
+            ml_text_free(&t);
+        }
+        ml_schedule_restore(s, before);
+        return;
+    }
+    push_line(ss, &ss->done, &ss->n_done, (ml_Line){s, before, after});
+    ss->n_undone = 0;
+}
+
+bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
+{
+    ml_Text line = {0};
+    ml_Schedule *focus = ss->focus;
+    ml_State before = {0};
+    bool more = false, ok, moves;
+
+    while (*text == ' ' || *text == '\t' || *text == '\n')
+        text++;
+    ml_text_add(&line, text);
+    while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\n' ||
+                          line.p[line.n - 1] == '\t' || line.p[line.n - 1] == '\r'))
+        line.p[--line.n] = '\0';
+    if (line.n == 0) {
+        ml_text_free(&line);
+        return true;
+    }
+    ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
+    if (focus)
+        before = ml_schedule_state(focus);
+    /* Commands that walk through the versions are no steps to be undone as a line. */
+    moves = line.p[0] == ':';
+    ok = run_text(ss, ml_text_z(&line), incomplete ? incomplete : &more);
+    if (incomplete && *incomplete) {
+        ml_text_free(&line);
+        return true;
+    }
+    if (focus && !moves) {
+        int to = ml_schedule_version(focus);
+
+        if (ok && ss->mode == ML_MODE_TYPED && !ss->quiet_line && to != before.version)
+            ml_echo_steps(ss, focus, before.version, to);
+        finish_line(ss, focus, before, ok);
+    }
+    if (ss->mode == ML_MODE_TYPED && ok)
+        ml_host_print_result(ss->host, ss->quiet_line);
+    if (ss->focus != focus && ss->focus) {
+        if (ss->mode == ML_MODE_TYPED)
+            ml_session_announce(ss);
+    }
+    if (ok && focus && !moves && ml_setting_bool(&ss->set, ML_SET_check_after_step) &&
+        ml_schedule_version(focus) != before.version)
+        ok = ml_command_run(ss, "check");
+    ml_text_free(&line);
+    return ok;
+}
+
+bool ml_session_undo(ml_Session *ss, int n)
+{
+    for (int k = 0; k < n; k++) {
+        size_t at = ss->n_done;
+
+        while (at > 0 && ss->done[at - 1].s != ss->focus)
+            at--;
+        if (at == 0 || ml_schedule_state(ss->focus).version != ss->done[at - 1].after.version) {
+            /* Steps that no line of this session made, or a jump in between: step back. */
+            if (!ml_schedule_undo(ss->focus, 1))
+                return ml_session_schedule_error(ss, ss->focus);
+            continue;
+        }
+        ml_Line l = ss->done[at - 1];
+
+        memmove(&ss->done[at - 1], &ss->done[at], (ss->n_done - at) * sizeof *ss->done);
+        ss->n_done--;
+        ml_schedule_restore(l.s, l.before);
+        push_line(ss, &ss->undone, &ss->n_undone, l);
+    }
+    return true;
+}
+
+bool ml_session_redo(ml_Session *ss, int n)
+{
+    for (int k = 0; k < n; k++) {
+        size_t at = ss->n_undone;
+
+        while (at > 0 && ss->undone[at - 1].s != ss->focus)
+            at--;
+        if (at == 0 || ml_schedule_state(ss->focus).version != ss->undone[at - 1].before.version) {
+            if (!ml_schedule_redo(ss->focus, 1))
+                return ml_session_schedule_error(ss, ss->focus);
+            continue;
+        }
+        ml_Line l = ss->undone[at - 1];
+
+        memmove(&ss->undone[at - 1], &ss->undone[at], (ss->n_undone - at) * sizeof *ss->undone);
+        ss->n_undone--;
+        ml_schedule_restore(l.s, l.after);
+        push_line(ss, &ss->done, &ss->n_done, l);
+    }
+    return true;
+}

@@ -1,0 +1,98 @@
+/*
+ * session - one run of the program: schedules, focus, settings, the lines that were typed.
+ *
+ * Prompt, scripts, session text and commands act on the same session. A typed line is one
+ * undo group and, for the focus, all or nothing. Source: interaction 1, 3, 4, 6.
+ */
+#ifndef ML_REPL_SESSION_H
+#define ML_REPL_SESSION_H
+
+#include <signal.h>
+
+#include "primitives/render.h"
+#include "primitives/schedule.h"
+#include "repl/out.h"
+#include "repl/settings.h"
+
+typedef struct ml_Host ml_Host; /* the Lua side, bind/host.h */
+typedef struct ml_History ml_History; /* what was typed, history.h */
+
+typedef struct ml_Line { /* a line that changed the focus: an undo group */
+    ml_Schedule *s;      /* not counted: one of the session's */
+    ml_State before, after;
+} ml_Line;
+
+typedef enum ml_Mode {
+    ML_MODE_SCRIPT, /* a file: plain rules, no focus by itself */
+    ML_MODE_QUIET,  /* -e: names of the prompt, silent */
+    ML_MODE_TYPED,  /* prompt and session text: echo, results, atomic lines */
+} ml_Mode;
+
+typedef struct ml_Session {
+    ml_Out out;
+    ml_Settings set;
+    ml_Host *host;
+    ml_Mode mode;
+    bool batch, keep_going, prompting, safe, private_, no_history;
+    const char *argv0;
+    ml_History *history; /* NULL: nothing is kept */
+
+    ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
+    size_t n_schedules;
+    ml_Schedule *focus; /* one of them, or one more that is counted until the line's end */
+
+    ml_Line *done, *undone; /* stacks of lines */
+    size_t n_done, n_undone;
+
+    volatile sig_atomic_t interrupt; /* set by SIGINT */
+    bool check_ok;                   /* of the last :check */
+    ml_Failure *last;  /* the last error, for :explain */
+    bool last_owned;   /* it is ours; else a Lua error object that the host keeps has it */
+    int status;        /* exit status so far */
+    bool quit;
+    bool quiet_line;   /* the line ended in ; */
+} ml_Session;
+
+void ml_session_init(ml_Session *ss);
+void ml_session_free(ml_Session *ss);
+void ml_session_focus(ml_Session *ss, ml_Schedule *s); /* NULL: none */
+/* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
+void ml_session_announce(ml_Session *ss);
+/* `matmul v7> `, `> ` without focus. */
+void ml_session_prompt(const ml_Session *ss, ml_Text *out);
+
+/* Runs one complete line, command or chunk of a typed session or of -e; returns true when it
+ * went well. Errors are printed and set the status. incomplete (may be NULL): set when the
+ * text is Lua that wants more lines; then nothing was run. */
+bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete);
+/* Whether the text wants more lines before it can be run. */
+bool ml_session_wants_more(ml_Session *ss, const char *text);
+/* Takes back (returns to) whole lines; false: an error was printed. */
+bool ml_session_undo(ml_Session *ss, int n);
+bool ml_session_redo(ml_Session *ss, int n);
+
+/* Prints a failure, keeps it as the last and sets the status. owned: it is taken over. at:
+ * lines put below the rest (may be NULL). */
+void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at);
+void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f);
+/* The same for an error without a schedule's: code and sentence. */
+bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* An error of the schedule (ml_schedule_error). */
+bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
+int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
+
+/* After steps: headline and diff of each from one version to another. */
+void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
+/* Prints the program of a version with display names, as the screen shows it. */
+void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* One block with its ancestors. */
+void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
+/* Through the pager when it is longer than the screen. */
+void ml_page(ml_Session *ss, const char *text);
+/* 2.15 G, 524 k, 64 ; three digits. */
+void ml_text_si(ml_Text *out, double v);
+void ml_text_thousands(ml_Text *out, int64_t v); /* 1,048,576 */
+
+#endif

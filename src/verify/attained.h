@@ -1,0 +1,21 @@
+/* attained - bounds that some point reaches, for findings that claim a program is wrong. */
+#ifndef ML_VERIFY_ATTAINED_H
+#define ML_VERIFY_ATTAINED_H
+
+#include "verify/facts.h"
+
+/* The least and the greatest value of e while the loops of dom run under the predicate, both
+ * taken at some point; other variables are symbols. false: not known. */
+bool ml_attained(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n,
+                 const ml_Expr *pred, ml_Interval *out);
+/* The greatest value of e over its variables, all of them loops with literal bounds that
+ * `ar` knows, is taken at some point and is at least `least`. */
+bool ml_reaches(ml_Arith *ar, ml_Program p, const ml_Expr *e, int64_t least);
+/* The node is executed at some time: every loop above it runs, nothing above guards it. */
+bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid);
+
+/* Some element that the block reads is surely written by no producer under their common
+ * ancestor (of a block that is not covered). Defined in cover.c. */
+bool ml_is_missed(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * disjoint - whether different iterations of a loop touch different elements of a buffer.
+ *
+ * Three ways to show it, each sufficient: some dimensions are, in every access, the same
+ * expressions of the loop variable, and these determine it; one dimension's interval moves
+ * past itself from one iteration to any later one; or there is one writer and the element that
+ * it writes determines the loop variable (the indices are an invertible map of it and the
+ * loops inside). Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
+ */
+#include "verify/facts.h"
+
+typedef struct Access {
+    const ml_Block *block;
+    const ml_Region *region;
+    ml_Interval *box; /* per dimension, relaxed over the loops inside */
+} Access;
+
+typedef struct Disjoint {
+    ml_Ctx *cx;
+    ml_Program p;
+    const ml_For *loop;
+    const ml_Buffer *buf;
+    ml_Arith *ar;
+    ML_VEC(Access) access;
+} Disjoint;
+
+static ml_Region bound(Disjoint *d, const ml_Block *b, const ml_Region *r)
+{
+    ml_Subst sub = {0};
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(d->cx, &sub, b->iters[k].var, b->iters[k].value);
+    return ml_region_subst(d->cx, *r, &sub);
+}
+
+static void add(Disjoint *d, const ml_Block *b, const ml_Region *v, size_t n)
+{
+    ml_DomVec dom = {0};
+
+    for (size_t k = 0; k < n; k++) {
+        if (v[k].buffer->uid != d->buf->uid)
+            continue;
+        Access a = {b, &v[k], ML_ARRAY(d->cx, ml_Interval, d->buf->rank)};
+        ml_Region r = bound(d, b, &v[k]);
+
+        dom.n = 0;
+        ml_relax_domain(d->cx, d->p, b->tag, d->loop->var->uid, NULL, &dom);
+        for (size_t m = 0; m < d->buf->rank; m++)
+            a.box[m] = ml_relax_range(d->ar, r.ranges[m], dom.v, dom.n);
+        ml_push(d->cx, &d->access, a);
+    }
+}
+
+/* Dimensions that are one and the same point expression of the loop in every access. */
+static bool by_common_points(Disjoint *d)
+{
+    const ml_Expr **e = ML_ARRAY(d->cx, const ml_Expr *, d->buf->rank);
+    ml_Dom dom = {d->loop->var, d->loop->min, d->loop->extent};
+    size_t n = 0;
+
+    for (size_t m = 0; m < d->buf->rank; m++) {
+        const ml_Expr *first = d->access.v[0].box[m].min;
+        bool same = first != NULL;
+
+        for (size_t k = 0; same && k < d->access.n; k++)
+            same = d->access.v[k].box[m].min == first && d->access.v[k].box[m].max == first;
+        if (same && ml_expr_uses_var(first, d->loop->var))
+            e[n++] = first;
+    }
+    return n > 0 && ml_iter_detect(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, true).ok;
+}
+
+/* In dimension m every interval at iteration i lies before (after) every one at j > i. */
+static bool by_motion(Disjoint *d, size_t m, bool up)
+{
+    ml_Ctx *cx = d->cx;
+    const ml_Var *v = d->loop->var;
+    const ml_Var *step = ml_var_new(cx, "t", v->type);
+    const ml_Expr *later = ml_add(cx, ml_add(cx, ml_var(cx, v), ml_int(cx, v->type, 1)),
+                                  ml_var(cx, step));
+
+    ml_arith_bind_range(d->ar, step, ml_int(cx, v->type, 0), d->loop->extent);
+    for (size_t k = 0; k < d->access.n; k++)
+        for (size_t j = 0; j < d->access.n; j++) {
+            const ml_Expr *at_i = up ? d->access.v[k].box[m].max : d->access.v[k].box[m].min;
+            const ml_Expr *at_j = up ? d->access.v[j].box[m].min : d->access.v[j].box[m].max;
+
+            if (!at_i || !at_j)
+                return false;
+            at_j = ml_expr_subst1(cx, at_j, v, later);
+            if (!ml_prove_symbolic(d->ar, up ? ml_lt(cx, at_i, at_j) : ml_gt(cx, at_i, at_j)))
+                return false;
+        }
+    return true;
+}
+
+/* One writer whose element determines the loop variable. */
+static bool by_inverse(Disjoint *d)
+{
+    ml_Ctx *cx = d->cx;
+    const Access *a = &d->access.v[0];
+    size_t rank = d->buf->rank;
+    ml_Region r = bound(d, a->block, a->region);
+    ml_DomVec inside = {0}, used = {0};
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rank);
+    bool loop_used = false;
+
+    for (size_t k = 1; k < d->access.n; k++)
+        if (d->access.v[k].block != a->block)
+            return false;
+        else {
+            ml_Region other = bound(d, a->block, d->access.v[k].region);
+
+            for (size_t m = 0; m < rank; m++)
+                if (other.ranges[m].min != r.ranges[m].min)
+                    return false;
+        }
+    for (size_t m = 0; m < rank; m++) {
+        if (!ml_is_int(r.ranges[m].extent, 1))
+            return false;
+        idx[m] = r.ranges[m].min;
+    }
+    ml_push(cx, &inside, ((ml_Dom){d->loop->var, d->loop->min, d->loop->extent}));
+    ml_DomVec below = {0};
+
+    ml_relax_domain(cx, d->p, a->block->tag, d->loop->var->uid, NULL, &below);
+    for (size_t k = 0; k < below.n; k++)
+        ml_push(cx, &inside, below.v[k]);
+    for (size_t k = 0; k < inside.n; k++) {
+        bool uses = false;
+
+        for (size_t m = 0; m < rank; m++)
+            uses |= ml_expr_uses_var(idx[m], inside.v[k].var);
+        if (uses)
+            ml_push(cx, &used, inside.v[k]);
+        loop_used |= uses && k == 0;
+    }
+    if (!loop_used)
+        return false;
+    return ml_iter_detect(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE, true)
+               .ok ||
+           ml_iter_detect(d->ar, idx, rank, used.v, used.n, a->block->predicate, ML_BIJECTIVE, true)
+               .ok;
+}
+
+static bool shown(Disjoint *d)
+{
+    if (d->access.n == 0 || ml_is_int(d->loop->extent, 1))
+        return true;
+    for (size_t m = 0; m < d->buf->rank; m++)
+        if (by_motion(d, m, true) || by_motion(d, m, false))
+            return true;
+    return by_common_points(d) || by_inverse(d);
+}
+
+/* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those are
+ * seen through their signatures. reads: reads too. */
+static bool disjoint(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b, bool reads)
+{
+    ml_Mark mark = ml_mark(cx);
+    ml_StmtVec blocks = {0};
+    Disjoint d = {.cx = cx, .p = p, .buf = b};
+
+    d.loop = ml_as_for(ml_index_node(p.index, loop));
+    d.ar = ml_arith_at(cx, p, loop);
+    ml_arith_bind_loop(d.ar, d.loop);
+    ml_child_blocks(cx, &d.loop->base, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *blk = ml_as_block(blocks.v[k]);
+
+        add(&d, blk, blk->writes, blk->n_writes);
+        if (reads)
+            add(&d, blk, blk->reads, blk->n_reads);
+    }
+    bool yes = shown(&d);
+
+    ml_release(cx, mark);
+    return yes;
+}
+
+bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+{
+    (void)f;
+    return disjoint(cx, p, loop, b, false);
+}
+
+bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+{
+    (void)f;
+    return disjoint(cx, p, loop, b, true);
+}

@@ -1,0 +1,26 @@
+/* findings - what a validation reports: errors as values, without touching the context's own. */
+#ifndef ML_VERIFY_FINDINGS_H
+#define ML_VERIFY_FINDINGS_H
+
+#include "verify/facts.h"
+
+/* Where findings of one function go. */
+typedef struct ml_Finder {
+    ml_Ctx *cx;
+    ml_Findings *out;
+    uint32_t func;
+    size_t errors; /* found so far */
+} ml_Finder;
+
+/* Adds a finding; the facts are ML_LOOP(x) ... as for ml_fail; texts must live in cx.
+ * Returns it for ml_find_note. */
+ml_Error *ml_find_(ml_Finder *f, ml_Severity severity, ml_ErrorCode code, ...);
+#define ml_find(f, severity, ...) ml_find_((f), (severity), __VA_ARGS__, ML_FACT_END)
+void ml_find_note(ml_Finder *f, ml_Error *e, const char *note);
+
+/* "[lo, hi]", with inf and -inf. */
+const char *ml_bound_text(ml_Ctx *cx, ml_Bound b);
+/* Name of an iter as the text shows it. */
+const char *ml_iter_name(const ml_Block *b, size_t k);
+
+#endif

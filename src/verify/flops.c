@@ -1,0 +1,189 @@
+/*
+ * flops - how many arithmetic operations a function performs, as a double: an estimate for
+ * rates and for choosing what to tune. Counted per dtype, so that the dearer arm of a
+ * condition counts for each. Source: ir-and-analysis 6.3.
+ */
+#include "verify/verify.h"
+
+typedef struct Count {
+    ml_Dtype type;
+    double n;
+} Count;
+
+typedef ML_VEC(Count) Counts;
+
+typedef struct Walk {
+    ml_Ctx *cx;
+    ml_Arith *ar;
+} Walk;
+
+static void add(Walk *w, Counts *to, ml_Dtype t, double n)
+{
+    for (size_t k = 0; k < to->n; k++)
+        if (ml_dtype_eq(to->v[k].type, t)) {
+            to->v[k].n += n;
+            return;
+        }
+    ml_push(w->cx, to, ((Count){t, n}));
+}
+
+static void add_all(Walk *w, Counts *to, const Counts *from, double times)
+{
+    for (size_t k = 0; k < from->n; k++)
+        add(w, to, from->v[k].type, from->v[k].n * times);
+}
+
+/* The larger of both, per dtype. */
+static void add_max(Walk *w, Counts *to, const Counts *a, const Counts *b)
+{
+    Counts most = {0};
+
+    add_all(w, &most, a, 1);
+    for (size_t k = 0; k < b->n; k++) {
+        double have = 0;
+
+        for (size_t m = 0; m < a->n; m++)
+            if (ml_dtype_eq(a->v[m].type, b->v[k].type))
+                have = a->v[m].n;
+        if (b->v[k].n > have)
+            add(w, &most, b->v[k].type, b->v[k].n - have);
+    }
+    add_all(w, to, &most, 1);
+}
+
+static void count_expr(Walk *w, const ml_Expr *e, Counts *to);
+
+static void count_arms(Walk *w, const ml_Expr *e, Counts *to)
+{
+    Counts yes = {0}, no = {0};
+
+    count_expr(w, e->args[0], to);
+    count_expr(w, e->args[1], &yes);
+    count_expr(w, e->args[2], &no);
+    add_max(w, to, &yes, &no);
+}
+
+static void count_expr(Walk *w, const ml_Expr *e, Counts *to)
+{
+    switch ((ml_ExprKind)e->kind) {
+    case ML_EXPR_ADD:
+    case ML_EXPR_SUB:
+    case ML_EXPR_MUL:
+    case ML_EXPR_DIV:
+    case ML_EXPR_MOD:
+    case ML_EXPR_FLOORDIV:
+    case ML_EXPR_FLOORMOD:
+    case ML_EXPR_MIN:
+    case ML_EXPR_MAX: add(w, to, e->type, 1); break;
+    case ML_EXPR_SELECT: count_arms(w, e, to); return;
+    case ML_EXPR_CALL:
+        if (e->as.op->id == ML_OP_IF_THEN_ELSE) {
+            count_arms(w, e, to);
+            return;
+        }
+        break;
+    case ML_EXPR_INT:
+    case ML_EXPR_FLOAT:
+    case ML_EXPR_STRING:
+    case ML_EXPR_VAR:
+    case ML_EXPR_LOAD: return;
+    case ML_EXPR_EQ:
+    case ML_EXPR_NE:
+    case ML_EXPR_LT:
+    case ML_EXPR_LE:
+    case ML_EXPR_GT:
+    case ML_EXPR_GE:
+    case ML_EXPR_AND:
+    case ML_EXPR_OR:
+    case ML_EXPR_NOT:
+    case ML_EXPR_CAST:
+    case ML_EXPR_RAMP:
+    case ML_EXPR_BROADCAST:
+    case ML_EXPR_SHUFFLE:
+    case ML_EXPR_LET:
+    case ML_EXPR_KINDS: break;
+    }
+    for (size_t k = 0; k < e->n_args; k++)
+        count_expr(w, e->args[k], to);
+}
+
+/* Upper constant bound of the trips; 1 where there is none. */
+static double trips(Walk *w, const ml_For *f)
+{
+    ml_Bound b = ml_arith_bound(w->ar, ml_simplify(w->ar, f->extent));
+
+    if (b.hi >= ml_dtype_max(f->extent->type))
+        return 1;
+    return b.hi > 0 ? (double)b.hi : 0;
+}
+
+static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
+{
+    Counts inner = {0}, other = {0};
+    ml_ArithMark mark;
+
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_STORE: count_expr(w, ml_as_store(s)->value, to); break;
+    case ML_STMT_SEQ:
+        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
+            count_stmt(w, ml_as_seq(s)->stmts[k], to);
+        break;
+    case ML_STMT_FOR:
+        mark = ml_arith_save(w->ar);
+        ml_arith_bind_loop(w->ar, ml_as_for(s));
+        count_stmt(w, ml_as_for(s)->body, &inner);
+        ml_arith_restore(w->ar, mark);
+        add_all(w, to, &inner, trips(w, ml_as_for(s)));
+        break;
+    case ML_STMT_WHILE:
+        count_expr(w, ml_as_while(s)->cond, to);
+        count_stmt(w, ml_as_while(s)->body, to);
+        break;
+    case ML_STMT_IF:
+        count_expr(w, ml_as_if(s)->cond, to);
+        count_stmt(w, ml_as_if(s)->then, &inner);
+        if (ml_as_if(s)->other)
+            count_stmt(w, ml_as_if(s)->other, &other);
+        add_max(w, to, &inner, &other);
+        break;
+    case ML_STMT_BIND: count_expr(w, ml_as_bind(s)->value, to); break;
+    case ML_STMT_ATTR: count_stmt(w, ml_as_attr(s)->body, to); break;
+    case ML_STMT_BLOCK:
+        mark = ml_arith_save(w->ar);
+        ml_arith_bind_iters(w->ar, ml_as_block(s));
+        count_stmt(w, ml_as_block(s)->body, to);
+        ml_arith_restore(w->ar, mark);
+        break;
+    case ML_STMT_RETURN:
+        if (ml_as_return(s)->value)
+            count_expr(w, ml_as_return(s)->value, to);
+        break;
+    case ML_STMT_EVALUATE:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+}
+
+double ml_flops(ml_Ctx *cx, const ml_Func *f)
+{
+    const ml_Value *given = ml_dict_get(f->attrs, "estimated_flops");
+    ml_Mark mark = ml_mark(cx);
+    Walk w = {cx, ml_arith_new(cx)};
+    Counts sum = {0};
+    double total = 0;
+
+    if (given && given->kind == ML_VAL_INT)
+        return (double)given->as.i;
+    if (given && given->kind == ML_VAL_FLOAT)
+        return given->as.f;
+    ml_arith_bind_params(w.ar, f);
+    count_stmt(&w, f->body, &sum);
+    for (size_t k = 0; k < sum.n; k++)
+        total += sum.v[k].n;
+    ml_release(cx, mark);
+    return total;
+}

@@ -1,0 +1,502 @@
+/*
+ * nests - whether each block is executed as its iters say: bindings inside their domains,
+ * independent, over whole domains where that matters, reductions finished once per element;
+ * and whether every consumer finds what it reads. What is provably wrong for some point is an
+ * error, what cannot be decided is unproved. Source: ir-and-analysis 5.1, 5.2.
+ */
+#include "verify/attained.h"
+#include "verify/findings.h"
+
+typedef struct Nest {
+    ml_Ctx *cx;
+    ml_Finder find;
+    ml_Facts *facts;
+    ml_Program p;
+    const ml_Block *b;
+    ml_Arith *ar;      /* knows the loops above */
+    ml_DomVec dom;     /* loops up to the scope root, outermost first */
+    bool reached;      /* some instance is executed */
+    bool independent;  /* no finding of rule 2 */
+} Nest;
+
+static ml_Severity if_reached(const Nest *n)
+{
+    return n->reached ? ML_SEV_ERROR : ML_SEV_UNPROVED;
+}
+
+static const ml_Expr *domain_max(Nest *n, const ml_Iter *it)
+{
+    const ml_Expr *one = ml_int(n->cx, it->extent->type, 1);
+
+    return ml_simplify(n->ar, ml_sub(n->cx, ml_add(n->cx, it->min, it->extent), one));
+}
+
+static const char *domain_text(Nest *n, const ml_Iter *it)
+{
+    const ml_Expr *end = ml_simplify(n->ar, ml_add(n->cx, it->min, it->extent));
+
+    return ml_format(n->cx, "[%s, %s)", ml_expr_text(n->cx, it->min), ml_expr_text(n->cx, end));
+}
+
+static const char *range_text(Nest *n, const ml_Expr *min, const ml_Expr *extent)
+{
+    const ml_Expr *end = ml_simplify(n->ar, ml_add(n->cx, min, extent));
+
+    return ml_format(n->cx, "[%s, %s)", ml_expr_text(n->cx, min), ml_expr_text(n->cx, end));
+}
+
+static bool le(Nest *n, const ml_Expr *a, const ml_Expr *b)
+{
+    if (!ml_dtype_eq(a->type, b->type))
+        ml_promote(n->cx, &a, &b);
+    return ml_prove_le_expr(n->ar, a, b) || ml_prove_symbolic(n->ar, ml_le(n->cx, a, b));
+}
+
+static bool lt(Nest *n, const ml_Expr *a, const ml_Expr *b)
+{
+    if (!ml_dtype_eq(a->type, b->type))
+        ml_promote(n->cx, &a, &b);
+    return ml_prove_lt_expr(n->ar, a, b);
+}
+
+/* A detected digit as [min, min + extent), when its scale is 1; a constant has extent 1. */
+static bool sum_range(Nest *n, const ml_IterSum *s, ml_Range *out)
+{
+    if (s->n > 1 || (s->n == 1 && !ml_is_int(s->digits[0].scale, 1)))
+        return false;
+    *out = (ml_Range){s->base, s->n ? s->digits[0].extent : ml_int(n->cx, s->base->type, 1)};
+    return true;
+}
+
+/* ---- rule 1: bindings stay inside their domains */
+
+static void check_domain(Nest *n, size_t k)
+{
+    const ml_Iter *it = &n->b->iters[k];
+    ml_Range point = {it->value, ml_int(n->cx, it->value->type, 1)};
+    const ml_Expr *max = domain_max(n, it);
+    const ml_Expr *reaches;
+    ml_Interval upper, exact;
+
+    ml_region_upper(n->ar, &point, 1, n->dom.v, n->dom.n, n->b->predicate, &upper);
+    if (upper.nothing ||
+        (upper.min && upper.max && le(n, it->min, upper.min) && le(n, upper.max, max)))
+        return;
+    ml_Severity severity = ML_SEV_UNPROVED;
+
+    reaches = !upper.max || !le(n, upper.max, max) ? upper.max : upper.min;
+    if (ml_attained(n->ar, it->value, n->dom.v, n->dom.n, n->b->predicate, &exact)) {
+        if (lt(n, max, exact.max)) {
+            severity = if_reached(n);
+            reaches = exact.max;
+        } else if (lt(n, exact.min, it->min)) {
+            severity = if_reached(n);
+            reaches = exact.min;
+        }
+    }
+    ml_find(&n->find, severity, ML_E_DOMAIN_EXCEEDED, ML_ITER(n->b, k), ML_BLOCK(n->b),
+            ML_TEXT(reaches ? ml_expr_text(n->cx, reaches) : "values without a bound"),
+            ML_TEXT(domain_text(n, it)));
+}
+
+/* ---- rule 2: bindings are independent */
+
+/* Sizes of the single images multiply to more than there are iterations: some combination of
+ * values never occurs. */
+static bool pigeonhole(Nest *n, const ml_Expr *const *values, size_t n_values,
+                       const ml_Expr *pred)
+{
+    int64_t images = 1, points = 1;
+
+    for (size_t k = 0; k < n->dom.n; k++) {
+        bool used = false;
+
+        for (size_t m = 0; m < n_values; m++)
+            used |= ml_expr_uses_var(values[m], n->dom.v[k].var);
+        if (!used)
+            continue;
+        if (!ml_is_const_int(n->dom.v[k].extent) || n->dom.v[k].extent->as.i <= 0 ||
+            __builtin_mul_overflow(points, n->dom.v[k].extent->as.i, &points))
+            return false;
+    }
+    for (size_t k = 0; k < n_values; k++) {
+        ml_IterMap m = ml_iter_detect(n->ar, &values[k], 1, n->dom.v, n->dom.n, pred,
+                                      ML_SURJECTIVE, false);
+
+        if (!m.ok || m.sums[0].n > 1)
+            return false;
+        if (m.sums[0].n == 0)
+            continue;
+        const ml_Expr *extent = m.sums[0].digits[0].extent;
+
+        if (!ml_is_const_int(extent))
+            return false;
+        if (__builtin_mul_overflow(images, extent->as.i, &images))
+            return true;
+    }
+    return images > points;
+}
+
+/* The joint detection of the spatial and reduce bindings; map.sums in that order. */
+static ml_IterMap detect(Nest *n, const ml_Expr **values, size_t *n_values, size_t *which)
+{
+    *n_values = 0;
+    for (size_t k = 0; k < n->b->n_iters; k++)
+        if (n->b->iters[k].kind == ML_ITER_SPATIAL || n->b->iters[k].kind == ML_ITER_REDUCE) {
+            which[*n_values] = k;
+            values[(*n_values)++] = n->b->iters[k].value;
+        }
+    return ml_iter_detect(n->ar, values, *n_values, n->dom.v, n->dom.n, n->b->predicate,
+                          ML_SURJECTIVE, false);
+}
+
+static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const *values,
+                              size_t n_values)
+{
+    if (m->ok || m->fail == ML_ITER_FAIL_EMPTY)
+        return;
+    ml_IterMap chain = ml_iter_detect(n->ar, values, n_values, n->dom.v, n->dom.n,
+                                      n->b->predicate, ML_NO_CHECK, false);
+    bool shared = m->fail == ML_ITER_FAIL_DEPENDENT && !chain.ok &&
+                  chain.fail == ML_ITER_FAIL_DEPENDENT &&
+                  pigeonhole(n, values, n_values, n->b->predicate);
+
+    n->independent = false;
+    ml_find(&n->find, shared ? if_reached(n) : ML_SEV_UNPROVED, ML_E_NOT_INDEPENDENT,
+            ML_BLOCK(n->b),
+            ML_TEXT(m->at ? ml_format(n->cx, "%s: %s", ml_expr_text(n->cx, m->at),
+                                      ml_iter_fail_text(m->fail))
+                          : ml_iter_fail_text(m->fail)));
+}
+
+/* ---- rules 4 and 5: whole domains */
+
+static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
+{
+    const ml_Iter *it = &n->b->iters[k];
+    ml_IterMap alone;
+    ml_Range have = {0};
+    bool known = false, strided = false;
+
+    if (m->ok) {
+        known = sum_range(n, &m->sums[at], &have);
+        strided = !known && m->sums[at].n == 1;
+    } else {
+        alone = ml_iter_detect(n->ar, &it->value, 1, n->dom.v, n->dom.n, n->b->predicate,
+                               ML_SURJECTIVE, false);
+        if (alone.ok) {
+            known = sum_range(n, &alone.sums[0], &have);
+            strided = !known && alone.sums[0].n == 1;
+        }
+    }
+    if (strided) {
+        const ml_IterDigit *d = &(m->ok ? &m->sums[at] : &alone.sums[0])->digits[0];
+        bool gaps = ml_is_const_int(d->scale) && ml_is_const_int(d->extent) &&
+                    (d->scale->as.i > 1 || d->scale->as.i < -1) && d->extent->as.i > 1;
+        bool mirrored = ml_is_int(d->scale, -1);
+
+        if (mirrored) { /* every value once, downwards */
+            const ml_Expr *one = ml_int(n->cx, d->extent->type, 1);
+            const ml_Expr *base = (m->ok ? &m->sums[at] : &alone.sums[0])->base;
+
+            have.min = ml_simplify(
+                n->ar, ml_sub(n->cx, base, ml_sub(n->cx, d->extent, one)));
+            have.extent = d->extent;
+            known = true;
+        } else {
+            ml_find(&n->find, gaps ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
+                    ML_ITER(n->b, k), ML_BLOCK(n->b),
+                    ML_TEXT(ml_format(n->cx, "every %s-th value", ml_expr_text(n->cx, d->scale))),
+                    ML_TEXT(domain_text(n, it)));
+            return;
+        }
+    }
+    if (!known) {
+        if (n->independent && !(m->fail == ML_ITER_FAIL_EMPTY && !m->ok))
+            ml_find(&n->find, ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL, ML_ITER(n->b, k),
+                    ML_BLOCK(n->b), ML_TEXT("an unknown part"), ML_TEXT(domain_text(n, it)));
+        return;
+    }
+    const ml_Expr *min = have.min, *dmin = it->min, *ext = have.extent, *dext = it->extent;
+
+    if (!ml_dtype_eq(min->type, dmin->type))
+        ml_promote(n->cx, &min, &dmin);
+    if (!ml_dtype_eq(ext->type, dext->type))
+        ml_promote(n->cx, &ext, &dext);
+    bool same_min = ml_prove_equal(n->ar, min, dmin), same_ext = ml_prove_equal(n->ar, ext, dext);
+
+    if (same_min && same_ext)
+        return;
+    bool wrong = ml_prove(n->ar, ml_ne(n->cx, min, dmin)) ||
+                 ml_prove(n->ar, ml_ne(n->cx, ext, dext));
+    const char *text = range_text(n, have.min, have.extent);
+
+    ml_find(&n->find, wrong ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
+            ML_ITER(n->b, k), ML_BLOCK(n->b), ML_TEXT(text), ML_TEXT(domain_text(n, it)));
+    /* The init runs at the first reduce iteration: it must not be cut off. */
+    if (it->kind == ML_ITER_REDUCE && n->b->init && !same_min && lt(n, dmin, min))
+        ml_find(&n->find, if_reached(n), ML_E_INIT_EXCLUDED, ML_BLOCK(n->b));
+}
+
+static bool uses_any(const ml_Expr *e, const ml_DomVec *dom)
+{
+    for (size_t k = 0; k < dom->n; k++)
+        if (ml_expr_uses_var(e, dom->v[k].var))
+            return true;
+    return false;
+}
+
+/* Rule 5 where the detection failed: a predicate over loops of reduce bindings may cut off
+ * the first reduce iteration. */
+static void check_init(Nest *n)
+{
+    ml_DomVec reduce = {0};
+
+    if (!n->b->init || ml_is_true(n->b->predicate))
+        return;
+    for (size_t k = 0; k < n->b->n_iters; k++)
+        for (size_t d = 0; n->b->iters[k].kind == ML_ITER_REDUCE && d < n->dom.n; d++)
+            if (ml_expr_uses_var(n->b->iters[k].value, n->dom.v[d].var))
+                ml_push(n->cx, &reduce, n->dom.v[d]);
+    if (uses_any(n->b->predicate, &reduce))
+        ml_find(&n->find, ML_SEV_UNPROVED, ML_E_INIT_EXCLUDED, ML_BLOCK(n->b));
+}
+
+/* ---- rule 9: a reduction runs once per element */
+
+static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
+{
+    for (size_t k = 0; k < n->b->n_iters; k++)
+        if (n->b->iters[k].kind == kind && ml_expr_uses_var(n->b->iters[k].value, v))
+            return true;
+    return false;
+}
+
+/* Loops inside the outermost reduce loop that repeat an element: with its init the block would
+ * start over, or add again, in the middle of the reduction. */
+static void check_once(Nest *n)
+{
+    const ml_Expr **spatial = ML_ARRAY(n->cx, const ml_Expr *, n->b->n_iters + 1u);
+    size_t n_spatial = 0, first = n->dom.n;
+    ml_DomVec inside = {0};
+    int64_t points = 1, images = 1;
+    bool counted = ml_is_true(n->b->predicate);
+
+    if (!n->b->init || !n->independent)
+        return;
+    for (size_t k = 0; k < n->dom.n && first == n->dom.n; k++)
+        if (uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE) && !ml_is_int(n->dom.v[k].extent, 1))
+            first = k;
+    for (size_t k = first; k < n->dom.n; k++)
+        if (!uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE)) {
+            ml_push(n->cx, &inside, n->dom.v[k]);
+            counted = counted && ml_is_const_int(n->dom.v[k].extent) &&
+                      !__builtin_mul_overflow(points, n->dom.v[k].extent->as.i, &points);
+        }
+    if (inside.n == 0)
+        return;
+    for (size_t k = 0; k < n->b->n_iters; k++)
+        if (n->b->iters[k].kind == ML_ITER_SPATIAL && uses_any(n->b->iters[k].value, &inside))
+            spatial[n_spatial++] = n->b->iters[k].value;
+    if (ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n, ml_bool(n->cx, true),
+                       ML_BIJECTIVE, false)
+            .ok)
+        return;
+    for (size_t k = 0; k < n_spatial && counted; k++) {
+        ml_Interval box = ml_relax(n->ar, spatial[k], inside.v, inside.n);
+        const ml_Expr *width = NULL;
+
+        if (!box.nothing && box.min && box.max)
+            width = ml_simplify(n->ar, ml_sub(n->cx, box.max, box.min));
+        counted = width && ml_is_const_int(width) && width->as.i < INT32_MAX &&
+                  !__builtin_mul_overflow(images, width->as.i + 1, &images);
+    }
+    bool repeats = counted && points > images &&
+                   ml_arith_bound(n->ar, n->dom.v[first].extent).lo > 1;
+
+    /* Holes: one-to-one though not onto. */
+    if (!repeats && ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n,
+                                   ml_bool(n->cx, true), ML_NO_CHECK, false)
+                        .ok) {
+        bool all = true;
+
+        for (size_t k = 0; k < inside.n; k++) {
+            bool bare = ml_is_int(inside.v[k].extent, 1);
+
+            for (size_t m = 0; m < n_spatial && !bare; m++)
+                bare = spatial[m]->kind == ML_EXPR_VAR &&
+                       spatial[m]->as.var->uid == inside.v[k].var->uid;
+            all &= bare;
+        }
+        if (all)
+            return;
+    }
+    ml_find(&n->find, repeats ? if_reached(n) : ML_SEV_UNPROVED, ML_E_ACCUMULATED_TWICE,
+            ML_BLOCK(n->b));
+}
+
+/* ---- rules 7 and 8: producers and consumers */
+
+static void check_producers(Nest *n)
+{
+    ml_Uid scope = ml_index_scope(n->p.index, n->b->tag);
+    const ml_Block *root = ml_as_block(ml_index_node(n->p.index, scope));
+    ml_Children ch = ml_scope_children(n->facts, n->p, scope);
+    bool before = false;
+
+    for (size_t k = 0; k < n->b->n_reads; k++) {
+        const ml_Buffer *buf = n->b->reads[k].buffer;
+        bool local = false, early = false, self = false;
+
+        for (size_t m = 0; m < root->n_allocs; m++)
+            local |= root->allocs[m]->uid == buf->uid;
+        for (size_t m = 0; local && m < ch.n; m++) {
+            before = m == 0 ? true : before;
+            if (ch.v[m]->tag == n->b->tag) {
+                before = false;
+                self = ml_block_writes(n->p, scope, n->b, buf);
+            } else if (before) {
+                early |= ml_block_writes(n->p, scope, ch.v[m], buf);
+            }
+        }
+        if (local && !early && !self)
+            ml_find(&n->find, if_reached(n), ML_E_READ_BEFORE_WRITE, ML_BLOCK(n->b),
+                    ML_BUFFER(buf));
+    }
+    if (!ml_is_covered(n->cx, n->facts, n->p, n->b->tag, true)) {
+        const ml_Error *e = ml_error(n->cx);
+
+        if (e && e->code == ML_E_NOT_REGION_COVERED) {
+            bool wrong = n->reached && ml_is_missed(n->cx, n->facts, n->p, n->b->tag);
+            ml_Finding f = {(uint8_t)(wrong ? ML_SEV_ERROR : ML_SEV_UNPROVED), NULL,
+                            n->find.func};
+            ml_Error *copy = ML_NEW(n->cx, ml_Error);
+
+            *copy = *ml_error_copy(n->cx, e);
+            copy->unproved = !wrong;
+            f.error = copy;
+            ml_push(n->cx, n->find.out, f);
+        }
+        ml_error_clear(n->cx);
+    }
+}
+
+/* ---- rule 6: loop kinds */
+
+typedef struct Kinds {
+    Nest *n;
+    const ml_For *loop;
+} Kinds;
+
+static bool check_kind(const ml_Stmt *s, void *user)
+{
+    Kinds *w = user;
+    const ml_For *f = w->loop;
+    const ml_Block *b;
+    bool thread;
+
+    if (!s->has_block)
+        return false;
+    if (s->kind != ML_STMT_BLOCK || !ml_index_node(w->n->p.index, ml_stmt_uid(s)))
+        return true;
+    b = ml_as_block(s);
+    thread = f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
+    for (size_t k = 0; k < b->n_iters; k++) {
+        uint8_t kind = b->iters[k].kind;
+
+        if (kind == ML_ITER_SPATIAL || (kind == ML_ITER_REDUCE && thread) ||
+            !ml_expr_uses_var(b->iters[k].value, f->var))
+            continue;
+        const char *how = f->thread ? ml_format(w->n->cx, "bound to %s", f->thread)
+                                    : ml_for_kind_name((ml_ForKind)f->kind);
+
+        ml_find(&w->n->find, ML_SEV_ERROR, ML_E_LOOP_KIND, ML_LOOP(f), ML_TEXT(how),
+                ML_ITER(b, k), ML_BLOCK(b), ML_TEXT(ml_iter_kind_name((ml_IterKind)kind)));
+    }
+    return true;
+}
+
+static bool check_loop(const ml_Stmt *s, void *user)
+{
+    Nest *n = user;
+
+    if (!s->has_loop)
+        return false;
+    if (s->kind != ML_STMT_FOR)
+        return true;
+    const ml_For *f = ml_as_for(s);
+
+    if (!ml_index_node(n->p.index, f->var->uid))
+        return false; /* below an init */
+    switch ((ml_ForKind)f->kind) {
+    case ML_FOR_VECTORIZED:
+    case ML_FOR_UNROLLED:
+        if (!ml_is_const_int(f->extent) || !ml_is_const_int(f->min))
+            ml_find(&n->find, f->kind == ML_FOR_VECTORIZED ? ML_SEV_ERROR : ML_SEV_WARNING,
+                    ML_E_LOOP_DYNAMIC, ML_LOOP(f));
+        if (f->kind == ML_FOR_UNROLLED)
+            break;
+        ml_stmt_visit(f->body, check_kind, &(Kinds){n, f});
+        break;
+    case ML_FOR_PARALLEL:
+    case ML_FOR_THREAD: ml_stmt_visit(f->body, check_kind, &(Kinds){n, f}); break;
+    case ML_FOR_SERIAL:
+    case ML_FOR_KINDS: break;
+    }
+    return true;
+}
+
+/* ---- all rules */
+
+static void check_block(Nest *n)
+{
+    const ml_Block *b = n->b;
+    const ml_Expr **values = ML_ARRAY(n->cx, const ml_Expr *, b->n_iters + 1u);
+    size_t *which = ML_ARRAY(n->cx, size_t, b->n_iters + 1u);
+    bool guarded = ml_dict_get(b->annotations, "require_bound_predicate") != NULL;
+    bool output = ml_is_output_block(n->p, b->tag, NULL);
+    size_t n_values;
+
+    n->ar = ml_arith_at(n->cx, n->p, b->tag);
+    n->dom = (ml_DomVec){0};
+    ml_relax_domain(n->cx, n->p, b->tag, 0, NULL, &n->dom);
+    n->reached = ml_reachable(n->ar, n->p, b->tag);
+    n->independent = true;
+    for (size_t k = 0; k < b->n_iters && !guarded; k++)
+        check_domain(n, k);
+
+    ml_IterMap m = detect(n, values, &n_values, which);
+
+    check_independent(n, &m, values, n_values);
+    for (size_t k = 0; k < n_values; k++) {
+        uint8_t kind = b->iters[which[k]].kind;
+
+        if (kind == ML_ITER_REDUCE || output)
+            check_whole(n, which[k], &m, k);
+    }
+    if (!m.ok)
+        check_init(n);
+    check_once(n);
+    check_producers(n);
+}
+
+void ml_verify_nests(ml_Ctx *cx, ml_Program p, ml_Findings *out)
+{
+    ml_Facts *facts = ml_facts_new(cx);
+
+    for (uint32_t f = 0; f < p.mod->n; f++) {
+        const ml_Stmt *body = p.mod->funcs[f]->body;
+        Nest n = {.cx = cx, .find = {cx, out, f, 0}, .facts = facts, .p = p};
+        ml_StmtVec blocks = {0};
+
+        ml_all_blocks(cx, body, &blocks);
+        for (size_t k = 0; k < blocks.n; k++) {
+            n.b = ml_as_block(blocks.v[k]);
+            if (ml_index_scope(p.index, n.b->tag))
+                check_block(&n);
+        }
+        n.ar = ml_arith_new(cx);
+        ml_stmt_visit(body, check_loop, &n);
+    }
+    ml_facts_free(facts);
+}

@@ -1,0 +1,32 @@
+/* threads - what the threading validation shares: kernels and the target's limits. */
+#ifndef ML_VERIFY_THREADS_H
+#define ML_VERIFY_THREADS_H
+
+#include "verify/findings.h"
+
+/* A kernel: a subtree whose root is a thread-bound loop under no other one. */
+typedef struct ml_Kernel {
+    const ml_For *root;
+    ML_VEC(const ml_For *) loops; /* all thread-bound loops in it, outside in */
+} ml_Kernel;
+
+typedef struct ml_ThreadCheck {
+    ml_Ctx *cx;
+    ml_Finder find;
+    ml_Program p;
+    const ml_Func *func;
+    const ml_Value *target;
+    bool gpu;
+    ml_Arith *ar;
+    ML_VEC(ml_Kernel) kernels;
+} ml_ThreadCheck;
+
+/* A limit of the target, or what CUDA has; -1: none. */
+int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise);
+/* Whether the loop is bound to a tag that starts with the prefix. */
+bool ml_is_thread_tag(const ml_For *f, const char *prefix);
+
+/* 5.6: memory of each kernel, vector widths, number of kernels (memory.c). */
+void ml_check_resources(ml_ThreadCheck *t);
+
+#endif

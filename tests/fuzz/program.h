@@ -1,0 +1,53 @@
+/*
+ * program - random small programs in the text dialect, for the random differential test.
+ *
+ * A program is a pure function of its plan: shrinking lowers the caps of the plan and makes
+ * the text anew. All arithmetic is on small whole numbers, exact in every dtype used, so
+ * that the order of a sum does not matter. Source: style 10.
+ */
+#ifndef ML_TESTS_FUZZ_PROGRAM_H
+#define ML_TESTS_FUZZ_PROGRAM_H
+
+#include "core/text.h"
+
+/* Features that a plan may leave out. */
+enum {
+    FZ_SYMBOLIC = 1,  /* an extent n, given at run time */
+    FZ_INT64 = 2,     /* 64-bit indices */
+    FZ_NESTED = 4,    /* a block within a block, with a local buffer or a matched region */
+    FZ_WHERE = 8,     /* tiled loops with a predicate */
+    FZ_LOOPS = 16,    /* fused, permuted, shifted, parallel loops */
+    FZ_FUNCS = 32,    /* a second function */
+    FZ_IF = 64,       /* an if around a stage or in a body */
+    FZ_DTYPES = 128,  /* other than int32 */
+    FZ_OPERANDS = 256,/* a second operand */
+    FZ_INPLACE = 512, /* a stage that updates a buffer */
+    FZ_SHAPES = 1024, /* stages other than elementwise and reductions */
+    FZ_FEATURES = 11, /* bits */
+};
+
+typedef struct FzPlan {
+    uint64_t seed;
+    int stages;   /* at most so many */
+    int cap;      /* extents at most this */
+    uint32_t off; /* features left out */
+} FzPlan;
+
+typedef struct FzProgram {
+    ml_Text text;
+    int64_t n;    /* value of the symbol n */
+    int64_t flag; /* value of the parameter flag */
+    int stages;   /* that there were before the plan's limit */
+} FzProgram;
+
+/* The next number of a stream, and one below n (> 0). */
+uint64_t fz_next(uint64_t *state);
+int fz_below(uint64_t *state, int n);
+static inline bool fz_chance(uint64_t *state, int percent)
+{
+    return fz_below(state, 100) < percent;
+}
+
+void fz_program(const FzPlan *plan, FzProgram *out);
+
+#endif

@@ -1,0 +1,463 @@
+#include "trial.h"
+
+#include "codegen/check.h"
+
+#include <stdlib.h>
+
+typedef struct Run {
+    FzTrial *t;
+    FzProgram prog;
+    ml_Ctx *module_cx, *tmp;
+    ml_Schedule *s;
+    uint32_t n_args;
+    ml_RunArg *start, *ref, *got; /* arguments before, and after the start version */
+    ml_Size sizes[1];
+    FzStats *stats;
+    FzFocus focus;
+    ml_Handle samples[ML_MAX_RESULTS];
+} Run;
+
+static bool fail(Run *r, const char *kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool fail(Run *r, const char *kind, const char *fmt, ...)
+{
+    va_list ap;
+
+    r->t->failed = true;
+    ml_text_clear(&r->t->detail);
+    memcpy(r->t->kind, kind, strlen(kind) + 1);
+    va_start(ap, fmt);
+    ml_text_vfmt(&r->t->detail, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+/* Fails with an error of cx. */
+static bool fail_error(Run *r, const char *kind, const ml_Error *e)
+{
+    ml_Failure *f = e ? ml_failure_from(e) : NULL;
+
+    fail(r, kind, "%s: %s", e ? ml_error_code(e->code) : "no error set",
+         f ? ml_failure_message(f) : "");
+    ml_failure_free(f);
+    return false;
+}
+
+/* ---- arguments */
+
+static bool is_input(const ml_Func *f, uint32_t k)
+{
+    return f->params[k].var->hint[0] == 'A';
+}
+
+static ml_Tensor *tensor_for(Run *r, const ml_Func *f, uint32_t k)
+{
+    const ml_Buffer *b = f->params[k].buffer;
+    int64_t shape[8];
+    ml_Tensor *t;
+    uint64_t rnd = r->t->plan.seed + 77 * k;
+
+    for (size_t d = 0; d < b->rank; d++)
+        if (!ml_eval_size(b->shape[d], r->sizes, 1, &shape[d]))
+            return NULL;
+    t = ml_tensor_new(r->tmp, b->type, shape, b->rank);
+    if (t == NULL)
+        return NULL;
+    for (int64_t l = 0; l < t->n_lanes && is_input(f, k); l++)
+        ml_tensor_set_int(t, l, (int64_t)fz_below(&rnd, 5) - 2);
+    if (!is_input(f, k)) {
+        ml_tensor_fill(t, ML_FILL_POISON, "out", k, 1, 0, 0);
+        ml_tensor_track(r->tmp, t, 0);
+    }
+    return t;
+}
+
+static bool make_arguments(Run *r, const ml_Func *f)
+{
+    r->n_args = f->n_params;
+    r->start = calloc(3 * ((size_t)f->n_params + 1), sizeof *r->start);
+    r->ref = r->start + f->n_params + 1;
+    r->got = r->ref + f->n_params + 1;
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        bool flag = ml_streq(f->params[k].var->hint, "flag");
+        if (f->params[k].buffer == NULL)
+            r->start[k].i = flag ? r->prog.flag : r->prog.n;
+        else if ((r->start[k].tensor = tensor_for(r, f, k)) == NULL)
+            return fail(r, "generator", "no tensor for %s", f->params[k].var->hint);
+        r->ref[k] = r->got[k] = r->start[k];
+        if (r->start[k].tensor) {
+            r->ref[k].tensor = ml_tensor_copy(r->tmp, r->start[k].tensor);
+            r->got[k].tensor = ml_tensor_copy(r->tmp, r->start[k].tensor);
+        }
+    }
+    return true;
+}
+
+static void reset_argument(ml_Tensor *to, const ml_Tensor *from)
+{
+    memcpy(to->data, from->data, from->bytes);
+    if (from->defined)
+        memcpy(to->defined, from->defined, (size_t)from->n_lanes);
+}
+
+/* ---- what must hold of an accepted version */
+
+static bool same_output(Run *r, const ml_Func *f)
+{
+    for (uint32_t k = 0; k < r->n_args; k++) {
+        const ml_Tensor *a = r->ref[k].tensor, *b = r->got[k].tensor;
+        if (a == NULL)
+            continue;
+        if (!ml_tensor_guards_intact(b))
+            return fail(r, "output", "memory beside %s was written", f->params[k].var->hint);
+        for (int64_t l = 0; l < a->n_lanes; l++) {
+            int da = a->defined ? a->defined[l] : 1, db = b->defined ? b->defined[l] : 1;
+            double x = ml_tensor_get(a, l), y = ml_tensor_get(b, l);
+            /* An element copied from an undefined one may hold anything. */
+            if (da == 2 || (da == db && (da == 0 || x == y)))
+                continue;
+            ml_Text place = {0};
+            ml_tensor_place(&place, a, l);
+            fail(r, "output", "%s%s is %g (%d), was %g (%d)", f->params[k].var->hint,
+                 ml_text_z(&place), y, db, x, da);
+            ml_text_free(&place);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool runs_the_same(Run *r, ml_Ctx *cx, ml_Program p, bool start)
+{
+    static const ml_InterpOpts opts = {.max_iterations = 2000000};
+    const ml_Func *f = ml_schedule_func(r->s);
+    ml_RunArg *args = start ? r->ref : r->got;
+    ml_InterpReport report;
+
+    if (r->stats)
+        r->stats->runs++;
+    for (uint32_t k = 0; k < r->n_args; k++)
+        if (args[k].tensor)
+            reset_argument(args[k].tensor, r->start[k].tensor);
+    if (!ml_interpret(cx, p.mod, f, args, r->n_args, &opts, &report)) {
+        const ml_Error *e = ml_error(cx);
+        if (e && e->code == ML_E_THREADS_COOPERATE) {
+            if (r->stats)
+                r->stats->cooperate++;
+            ml_error_clear(cx);
+            return true;
+        }
+        return fail_error(r, start ? "start" : e ? ml_error_code(e->code) : "run", e);
+    }
+    return start || same_output(r, f);
+}
+
+static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
+{
+    ml_Text one = {0}, two = {0};
+    ml_Ctx *fresh = r->tmp;
+    ml_Parsed again;
+    ml_Difference diff;
+    bool ok = true;
+
+    ml_print_module(cx, &one, p.mod, NULL);
+    again = ml_parse(fresh, ml_str(ml_text_z(&one)), NULL);
+    if (again.mod == NULL) {
+        ml_Text t = {0};
+        ml_diag_print(&t, &again.diags[0], ml_str(ml_text_z(&one)));
+        ok = fail(r, "parse", "%s", ml_text_z(&t));
+        ml_text_free(&t);
+        ml_error_clear(fresh);
+    } else if (!ml_equal_module(fresh, p.mod, again.mod, NULL, &diff)) {
+        ok = fail(r, "print-parse", "%s at %s", diff.reason, diff.path_a);
+    } else {
+        ml_print_module(fresh, &two, again.mod, NULL);
+        if (!ml_streq(ml_text_z(&one), ml_text_z(&two)))
+            ok = fail(r, "print-parse-print", "the second print differs:\n%s", ml_text_z(&two));
+    }
+    if (!ok) {
+        ml_text_clear(&r->t->program);
+        ml_text_add(&r->t->program, ml_text_z(&one));
+    }
+    ml_text_free(&one);
+    ml_text_free(&two);
+    return ok;
+}
+
+static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
+{
+    ml_Findings found = {0};
+    const char *what = NULL;
+
+    if (!ml_index_verify(cx, p, &what))
+        return fail(r, "index", "%s", what);
+    ml_verify_well_formed(cx, p.mod, &found);
+    for (size_t k = 0; k < found.n; k++)
+        if (found.v[k].severity == ML_SEV_ERROR)
+            return fail_error(r, "well-formed", found.v[k].error);
+    found.n = 0;
+    ml_verify_nests(cx, p, &found);
+    for (size_t k = 0; k < found.n; k++)
+        if (found.v[k].severity == ML_SEV_ERROR)
+            return fail_error(r, "nests", found.v[k].error);
+    ml_error_clear(cx);
+    return true;
+}
+
+static bool version_holds(Run *r, bool start)
+{
+    ml_Program p = ml_schedule_program(r->s);
+    ml_Ctx *cx;
+    bool ok;
+
+    cx = ml_ctx_fork(ml_schedule_ctx(r->s));
+    ok = well_formed(r, cx, p) && runs_the_same(r, cx, p, start) && survives_text(r, cx, p);
+    if (!ok && r->t->program.n == 0)
+        ml_print_module(cx, &r->t->program, p.mod, NULL);
+    ml_ctx_unref(cx);
+    ml_ctx_reset(r->tmp);
+    return ok;
+}
+
+/* ---- steps */
+
+static const ml_Arg *real_arg(Run *r, const ml_Arg *a, bool handles, ml_ParamKind kind)
+{
+    ml_Arg *b = ML_NEW(r->tmp, ml_Arg);
+
+    *b = *a;
+    if (a->kind == ML_A_LIST) {
+        ml_Arg *list = ML_ARRAY(r->tmp, ml_Arg, a->n + 1);
+        for (uint32_t k = 0; k < a->n; k++)
+            list[k] = *real_arg(r, &a->as.list[k], handles, kind);
+        b->as.list = list;
+    } else if (a->kind == ML_A_INT && a->as.i >= FZ_SAMPLE &&
+               a->as.i < FZ_SAMPLE + r->focus.n_samples) {
+        *b = ML_ARG_HANDLE(r->samples[a->as.i - FZ_SAMPLE]);
+    } else if (a->kind == ML_A_STRING && handles) {
+        bool either = kind == ML_P_BLOCK_OR_LOOP;
+        ml_Handle h;
+        if ((kind == ML_P_BLOCK || kind == ML_P_LOOP || kind == ML_P_LOOPS || either ||
+             kind == ML_P_LOOP_OR_MARK) &&
+            ml_resolve(r->s, a->as.s,
+                       either ? ML_H_NONE : kind == ML_P_BLOCK ? ML_H_BLOCK : ML_H_LOOP, &h))
+            *b = ML_ARG_HANDLE(h);
+    }
+    return b;
+}
+
+typedef struct Before {
+    ml_State state;
+    ml_Program p;
+    uint64_t hash;
+    int n_versions;
+} Before;
+
+static bool unchanged(Run *r, const Before *b)
+{
+    ml_State now = ml_schedule_state(r->s);
+    ml_Program p = ml_schedule_program(r->s);
+
+    if (now.version != b->state.version || ml_schedule_n_versions(r->s) != b->n_versions)
+        return fail(r, "refused-changed", "the version changed");
+    if (now.trace != b->state.trace)
+        return fail(r, "refused-changed", "the trace changed");
+    if (now.random != b->state.random)
+        return fail(r, "refused-changed", "the random state changed");
+    if (p.mod != b->p.mod || p.index != b->p.index)
+        return fail(r, "refused-changed", "the program changed");
+    if (ml_schedule_hash(r->s) != b->hash)
+        return fail(r, "refused-changed", "the hash changed");
+    return true;
+}
+
+/* What the next steps are about. */
+static void look_at(Run *r, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                    const ml_Results *res)
+{
+    const ml_Handle *h = res->more ? res->more : res->v;
+    ml_Handle first;
+
+    r->focus.last = prim->name;
+    if (res->n && h[0].kind == ML_H_EXPR) {
+        r->focus.n_samples = res->is_list ? (int)res->n : 1;
+        memcpy(r->samples, h, res->n * sizeof *h);
+    } else if (res->n && h[0].kind == ML_H_BLOCK) {
+        r->focus.made = h[0].uid;
+    } else if (res->n && h[0].kind == ML_H_LOOP) {
+        r->focus.n_loops = 0;
+        for (size_t k = 0; k < res->n && k < 4; k++)
+            r->focus.loops[r->focus.n_loops++] = h[k].uid;
+    }
+    if (n && prim->params[0].kind == ML_P_BLOCK) {
+        if (args[0].kind == ML_A_HANDLE)
+            r->focus.block = args[0].as.h.uid;
+        else if (args[0].kind == ML_A_STRING && ml_resolve(r->s, args[0].as.s, ML_H_BLOCK, &first))
+            r->focus.block = first.uid;
+    }
+}
+
+static bool one_step(Run *r, const char *text, uint64_t *hash)
+{
+    Before before = {ml_schedule_state(r->s), ml_schedule_program(r->s), *hash,
+                     ml_schedule_n_versions(r->s)};
+    ml_CallTexts calls = {0};
+    ml_Results res = {0};
+    ml_Arg args[8];
+    FzCount *count = NULL;
+
+    if (!ml_parse_calls(r->tmp, ml_str(text), &calls) || calls.n != 1) {
+        fail_error(r, "call-text", ml_error(r->tmp));
+        ml_error_clear(r->tmp);
+        return false;
+    }
+    const ml_Primitive *prim = calls.v[0].prim;
+    bool handles = strlen(text) % 2;
+
+    for (size_t k = 0; k < calls.v[0].n && k < ML_COUNT(args); k++)
+        args[k] = *real_arg(r, &calls.v[0].args[k], handles, (ml_ParamKind)prim->params[k].kind);
+    if (r->stats) {
+        for (size_t k = 0; k < ml_n_primitives; k++)
+            if (ml_primitives[k] == prim)
+                count = &r->stats->prims[k];
+        r->stats->steps++;
+        count->tried++;
+    }
+    if (!ml_apply_prim(r->s, prim, args, calls.v[0].n, &res)) {
+        ml_ErrorCode code = ml_schedule_error(r->s)->code;
+        if (count)
+            count->refused[code]++;
+        if (getenv("FZ_SHOW") && ml_streq(ml_error_code(code), getenv("FZ_SHOW"))) {
+            ml_Text t = {0};
+            ml_Failure *f = ml_failure_take(r->s);
+            ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(r->s));
+            ml_print_module(cx, &t, before.p.mod, NULL);
+            fprintf(stderr, "---- seed %llu: %s\n%s\n%s\n", (unsigned long long)r->t->plan.seed,
+                    text, ml_failure_message(f), ml_text_z(&t));
+            ml_ctx_unref(cx);
+            ml_failure_free(f);
+            ml_text_free(&t);
+        }
+        return unchanged(r, &before);
+    }
+    if (count)
+        count->accepted++;
+    look_at(r, prim, args, calls.v[0].n, &res);
+    ml_ctx_reset(r->tmp);
+    if (ml_schedule_version(r->s) == before.state.version)
+        return true; /* a query or a sample */
+    *hash = ml_schedule_hash(r->s);
+    return version_holds(r, false);
+}
+
+/* ---- the end */
+
+static bool replays(Run *r, uint64_t hash)
+{
+    ml_Ctx *cx = ml_ctx_fork(r->module_cx);
+    ml_ScheduleOpts opts = {.func = "main"};
+    bool ok = true;
+
+    for (int json = 0; json < 2 && ok; json++) {
+        const ml_Error *e = NULL;
+        ml_Text text = {0};
+        ml_Schedule *again = ml_schedule_new(r->module_cx, ml_version_program(r->s, 0).mod, &opts, &e);
+        ml_Trace t = ml_schedule_trace(r->s, ml_schedule_ctx(r->s));
+        size_t done = 0;
+        if (json) {
+            ml_trace_json(cx, &text, &t);
+            if (!ml_trace_from_json(cx, ml_str(ml_text_z(&text)), &t)) {
+                fail_error(r, "json", ml_error(cx));
+                ml_error_clear(cx);
+                ok = false;
+            }
+        }
+        if (ok && !ml_trace_apply(again, &t, false, NULL, NULL, &done)) {
+            fail_error(r, json ? "replay-json" : "replay", ml_schedule_error(again));
+            ok = false;
+        } else if (ok && ml_schedule_hash(again) != hash) {
+            ok = fail(r, json ? "replay-json" : "replay", "another hash");
+        }
+        if (!ok && json)
+            ml_text_fmt(&r->t->detail, "\n%s", ml_text_z(&text));
+        ml_text_free(&text);
+        ml_schedule_unref(again);
+    }
+    ml_ctx_unref(cx);
+    return ok;
+}
+
+static bool all_steps(Run *r, bool make)
+{
+    uint64_t hash = ml_schedule_hash(r->s);
+    FzTrial *t = r->t;
+
+    for (t->at = 0; t->at < t->n_steps; t->at++) {
+        if (make) {
+            ml_Text text = {0};
+            fz_step(&t->rnd, r->s, &r->focus, r->tmp, &text);
+            ml_ctx_reset(r->tmp);
+            if (text.n == 0) {
+                t->n_steps = t->at;
+                break;
+            }
+            t->steps[t->at] = text.p;
+        }
+        if (!one_step(r, t->steps[t->at], &hash)) {
+            t->at++;
+            return false;
+        }
+        ml_ctx_reset(r->tmp);
+    }
+    return replays(r, hash);
+}
+
+void fz_run(FzTrial *t, bool make, FzStats *stats)
+{
+    ml_ScheduleOpts opts = {.func = "main"};
+    Run r = {.t = t, .stats = stats, .focus = {.last = ""}};
+    const ml_Error *e = NULL;
+    ml_Parsed parsed;
+
+    t->failed = false;
+    t->at = 0;
+    ml_text_clear(&t->program);
+    fz_program(&t->plan, &r.prog);
+    r.sizes[0] = (ml_Size){"n", r.prog.n};
+    r.module_cx = ml_ctx_new(0);
+    r.tmp = ml_ctx_new(0);
+    parsed = ml_parse(r.module_cx, ml_str(ml_text_z(&r.prog.text)), NULL);
+    if (stats)
+        stats->programs++;
+    if (parsed.mod == NULL) {
+        fail(&r, "start", "%s: %s", parsed.diags[0].code, parsed.diags[0].message);
+    } else if ((r.s = ml_schedule_new(r.module_cx, parsed.mod, &opts, &e)) == NULL) {
+        fail_error(&r, "start", e);
+    } else if (make_arguments(&r, ml_schedule_func(r.s)) && version_holds(&r, true)) {
+        all_steps(&r, make);
+    } else if (!ml_streq(t->kind, "generator")) {
+        memcpy(t->kind, "start", 6);
+    }
+    if (stats && t->failed && ml_streq(t->kind, "start"))
+        stats->start_refused++;
+    for (uint32_t k = 0; k < r.n_args; k++) {
+        ml_tensor_free(r.start[k].tensor);
+        ml_tensor_free(r.ref[k].tensor);
+        ml_tensor_free(r.got[k].tensor);
+    }
+    free(r.start);
+    if (r.s)
+        ml_schedule_unref(r.s);
+    ml_ctx_unref(r.tmp);
+    ml_ctx_unref(r.module_cx);
+    ml_text_free(&r.prog.text);
+}
+
+void fz_trial_clear(FzTrial *t)
+{
+    for (int k = 0; k < FZ_MAX_STEPS; k++)
+        free(t->steps[k]);
+    ml_text_free(&t->detail);
+    ml_text_free(&t->program);
+    *t = (FzTrial){0};
+}

@@ -1,0 +1,50 @@
+/*
+ * trial - one random program under one sequence of steps, with everything that must hold.
+ *
+ * After an accepted step: the interpreter's output is the start version's bit for bit (all
+ * its checks on), print-parse-print is the same, no error in well-formedness and loop nests,
+ * the index equals a fresh one. After a refused one: version, program, hash, trace and
+ * random state are as before. At the end the trace replays, directly and through JSON, to
+ * the same hash. Source: style 10.
+ */
+#ifndef ML_TESTS_FUZZ_TRIAL_H
+#define ML_TESTS_FUZZ_TRIAL_H
+
+#include "step.h"
+
+typedef struct FzCount { /* of one primitive */
+    int64_t tried, accepted;
+    int64_t refused[ML_E_COUNT];
+} FzCount;
+
+typedef struct FzStats {
+    int64_t programs, steps, runs;
+    int64_t cooperate; /* runs that the interpreter cannot judge: threads-cooperate */
+    int64_t start_refused;
+    FzCount *prims; /* ml_n_primitives of them */
+} FzStats;
+
+enum { FZ_MAX_STEPS = 24 };
+
+typedef struct FzTrial {
+    FzPlan plan;
+    uint64_t rnd;  /* of the steps, when they are to be made */
+    int n_steps;
+    char *steps[FZ_MAX_STEPS];
+    /* of a failure */
+    bool failed;
+    int at;          /* steps done, the failing one included */
+    char kind[32];   /* "output", "parse", "replay", ... */
+    ml_Text detail;
+    ml_Text program; /* the version on which it showed */
+} FzTrial;
+
+/* Runs the steps; make: makes n_steps of them on the way. stats may be NULL. */
+void fz_run(FzTrial *t, bool make, FzStats *stats);
+void fz_trial_clear(FzTrial *t);
+/* Looks for a smaller trial that fails in the same way; *t becomes it. */
+void fz_shrink(FzTrial *t);
+/* The trial as a Lua script with the program. */
+void fz_report(FzTrial *t, ml_Text *out);
+
+#endif

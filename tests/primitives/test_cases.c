@@ -1,0 +1,258 @@
+/* Every case of src/primitives/cases: program, numbers, trace and text after the calls, or
+ * the error and that nothing changed. Each error a primitive lists should have a case. */
+#include "cases.h"
+
+#include "codegen/check.h"
+#include "core/equal.h"
+#include "primitives/render.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIZE = 13, MAX_SIZES = 8 };
+
+typedef struct One {
+    const char *file;
+    const Case *c;
+    Fixture fx;
+} One;
+
+static const char *text_of(ml_Ctx *cx, const ml_Module *m)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    ml_print_module(cx, &t, m, &(ml_PrintOpts){.spelling = -1, .no_header = true});
+    z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
+    ml_text_free(&t);
+    return z;
+}
+
+static const ml_Module *parsed(const One *o, ml_Ctx *cx, const char *text)
+{
+    ml_Parsed p = ml_parse(cx, ml_str(text), NULL);
+
+    if (!p.mod)
+        fail_msg("%s:%u: %s: %s in\n%s", o->file, o->c->line, p.diags[0].code,
+                 p.diags[0].message, text);
+    return p.mod;
+}
+
+static void same(const One *o, ml_Ctx *cx, const ml_Module *want, const ml_Module *got,
+                 const char *what)
+{
+    ml_Difference d = {0};
+
+    if (!ml_equal_module(cx, want, got, NULL, &d))
+        fail_msg("%s:%u: %s: %s differs: %s\n--- wanted\n%s\n--- got\n%s", o->file, o->c->line,
+                 o->c->title, what, d.reason, text_of(cx, want), text_of(cx, got));
+}
+
+/* The trace as JSON, read again, on a fresh schedule. */
+static void check_replay(One *o, const char *program)
+{
+    ml_Ctx *cx = ml_ctx_new(0), *mx = ml_ctx_new(0);
+    ml_Trace t = ml_schedule_trace(o->fx.s, cx);
+    ml_Text json = {0};
+    Fixture again;
+
+    ml_trace_json(cx, &json, &t);
+    if (!ml_trace_from_json(cx, (ml_Str){json.p, json.n}, &t))
+        fail_msg("%s:%u: %s\n%s", o->file, o->c->line, ml_error(cx)->facts[0].as.text, json.p);
+    fx_open(&again, mx, parsed(o, mx, program), NULL);
+    if (!ml_trace_apply(again.s, &t, false, NULL, NULL, NULL))
+        fail_msg("%s:%u: replay: %s", o->file, o->c->line, fx_message(&again));
+    same(o, cx, ml_schedule_program(o->fx.s).mod, ml_schedule_program(again.s).mod, "the replay");
+    fx_close(&again);
+    ml_text_free(&json);
+    ml_ctx_unref(cx);
+}
+
+static size_t sizes_of(const ml_Func *f, ml_Size *out)
+{
+    size_t n = 0;
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+
+        if (!b && n < MAX_SIZES && ml_dtype_is_int(f->params[k].var->type))
+            out[n++] = (ml_Size){f->params[k].var->hint, SIZE};
+        for (uint32_t d = 0; b && d < b->rank; d++) {
+            bool known = b->shape[d]->kind != ML_EXPR_VAR;
+
+            for (size_t m = 0; !known && m < n; m++)
+                known = ml_streq(out[m].name, b->shape[d]->as.var->hint);
+            if (!known && n < MAX_SIZES)
+                out[n++] = (ml_Size){b->shape[d]->as.var->hint, SIZE};
+        }
+    }
+    return n;
+}
+
+static void check_numbers(One *o)
+{
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(o->fx.s));
+    const ml_Module *was = ml_version_program(o->fx.s, 0).mod;
+    const ml_Module *is = ml_schedule_program(o->fx.s).mod;
+    ml_CheckOpts opts = {.inputs = ML_FILL_TERNARY, .exact = true};
+    ml_CheckResult r;
+
+    for (uint32_t k = 0; k < was->n; k++) {
+        ml_Size sizes[MAX_SIZES];
+
+        opts.sizes = sizes;
+        opts.n_sizes = sizes_of(was->funcs[k], sizes);
+        if (!ml_check(cx, was, was->funcs[k], is, is->funcs[k], &opts, &r)) {
+            ml_Failure *f = ml_failure_from(ml_error(cx));
+
+            fail_msg("%s:%u: %s: cannot run: %s", o->file, o->c->line, o->c->title,
+                     ml_failure_message(f));
+        }
+        if (!r.ok)
+            fail_msg("%s:%u: %s: other numbers, first at %s (%g, not %g) %s", o->file, o->c->line,
+                     o->c->title, r.first_at, r.first_got, r.first_ref, r.problem);
+    }
+    ml_ctx_unref(cx);
+}
+
+static void check_accepted(One *o, const char *program)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Module *got = ml_schedule_program(o->fx.s).mod;
+    const char *want = cases_whole(cx, o->c->expected, o->c->program);
+
+    same(o, cx, parsed(o, cx, want), got, "the program");
+    same(o, cx, got, parsed(o, cx, text_of(cx, got)), "the program printed and read again");
+    check_replay(o, program);
+    check_numbers(o);
+    ml_ctx_unref(cx);
+}
+
+static bool mentions(ml_Failure *f, const char *name)
+{
+    const char *z;
+
+    for (size_t k = 0; (z = ml_failure_loop(f, k)); k++)
+        if (ml_streq(z, name))
+            return true;
+    for (size_t k = 0; (z = ml_failure_block(f, k)); k++)
+        if (ml_streq(z, name))
+            return true;
+    for (size_t k = 0; (z = ml_failure_buffer(f, k)); k++)
+        if (ml_streq(z, name))
+            return true;
+    return false;
+}
+
+static void check_refused(One *o)
+{
+    const Case *c = o->c;
+    ml_Failure *f = ml_failure_take(o->fx.s);
+    const ml_RenderOpts detail = {.level = ML_RENDER_DETAIL};
+    ml_Text t = {0};
+
+    if (ml_failure_code(f) != ml_error_find(c->code))
+        fail_msg("%s:%u: %s: %s (%s), not %s", o->file, c->line, c->title,
+                 ml_error_code(ml_failure_code(f)), ml_failure_message(f), c->code);
+    if (c->place && !mentions(f, c->place))
+        fail_msg("%s:%u: %s: the error does not name %s: %s", o->file, c->line, c->title, c->place,
+                 ml_failure_message(f));
+    if (strchr(ml_failure_message(f), '?') || strchr(ml_failure_message(f), '{'))
+        fail_msg("%s:%u: a hole in the sentence: %s", o->file, c->line, ml_failure_message(f));
+    ml_failure_render(f, &t, NULL);
+    ml_failure_render(f, &t, &detail);
+    assert_non_null(strstr(t.p, c->code));
+    ml_text_free(&t);
+    ml_failure_free(f);
+}
+
+static void run_case(One *o)
+{
+    ml_Ctx *cx = ml_ctx_new(0), *mx = ml_ctx_new(0);
+    const char *program = cases_whole(cx, o->c->program, o->c->program);
+    ml_CallTexts calls = {0};
+    bool ok = true;
+
+    fx_open(&o->fx, mx, parsed(o, mx, program), NULL);
+    if (!ml_parse_calls(cx, ml_str(o->c->calls), &calls))
+        fail_msg("%s:%u: %s: %s", o->file, o->c->line, o->c->calls,
+                 ml_error(cx)->facts[0].as.text);
+    for (size_t k = 0; ok && k < calls.n; k++) {
+        ml_State before = ml_schedule_state(o->fx.s);
+        ml_Program p = ml_schedule_program(o->fx.s);
+
+        ok = ml_apply_prim(o->fx.s, calls.v[k].prim, calls.v[k].args, calls.v[k].n, NULL);
+        if (!ok) {
+            ml_State after = ml_schedule_state(o->fx.s);
+
+            if (!o->c->code || k + 1 < calls.n)
+                fail_msg("%s:%u: %s: %.*s: %s", o->file, o->c->line, o->c->title,
+                         (int)calls.v[k].text.n, calls.v[k].text.p, fx_message(&o->fx));
+            assert_int_equal(before.version, after.version);
+            assert_ptr_equal(before.trace, after.trace);
+            assert_int_equal(before.random, after.random);
+            assert_ptr_equal(p.mod, ml_schedule_program(o->fx.s).mod);
+            assert_ptr_equal(p.index, ml_schedule_program(o->fx.s).index);
+        }
+    }
+    const char *what = "";
+
+    if (!ml_index_verify(cx, ml_schedule_program(o->fx.s), &what))
+        fail_msg("%s:%u: the index is wrong: %s", o->file, o->c->line, what);
+    if (ok && o->c->code)
+        fail_msg("%s:%u: %s: accepted:\n%s", o->file, o->c->line, o->c->title,
+                 text_of(cx, ml_schedule_program(o->fx.s).mod));
+    if (ok)
+        check_accepted(o, program);
+    else
+        check_refused(o);
+    fx_close(&o->fx);
+    ml_ctx_unref(cx);
+}
+
+/* ML_CASE=split runs one file. */
+static void every_case_does_what_it_says(void **state)
+{
+    const char *only = getenv("ML_CASE");
+    size_t n = 0;
+
+    for (const ml_EmbeddedFile *f = ml_case_files; f->name; f++) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        Cases cases = {0};
+
+        if (only && strncmp(f->name, only, strlen(only)) != 0)
+            continue;
+        cases_read(cx, f->name, f->text, &cases);
+        for (size_t k = 0; k < cases.n; k++, n++) {
+            One o = {.file = f->name, .c = &cases.v[k]};
+
+            run_case(&o);
+        }
+        ml_ctx_unref(cx);
+    }
+    print_message("%zu cases\n", n);
+    assert_true(n > 0);
+}
+
+static void the_first_case_of_a_primitive_is_an_accepted_example(void **state)
+{
+    for (const ml_EmbeddedFile *f = ml_case_files; f->name; f++) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        Cases cases = {0};
+
+        cases_read(cx, f->name, f->text, &cases);
+        assert_true(cases.n > 0);
+        assert_null(cases.v[0].code);
+        ml_ctx_unref(cx);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case_does_what_it_says),
+        cmocka_unit_test(the_first_case_of_a_primitive_is_an_accepted_example),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

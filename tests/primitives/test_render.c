@@ -1,0 +1,248 @@
+/* Errors as a person reads them: the texts of the manual's second session, letter by letter. */
+#include "fixture.h"
+
+#include "primitives/render.h"
+
+static const char *shown(Fixture *fx, const ml_RenderOpts *o)
+{
+    ml_Failure *f = ml_failure_take(fx->s);
+    ml_Text t = {0};
+    const char *z;
+
+    assert_non_null(f);
+    ml_failure_render(f, &t, o);
+    ml_ctx_reset(fx->tmp);
+    z = ml_strdup(fx->tmp, (ml_Str){ml_text_z(&t), t.n});
+    ml_text_free(&t);
+    ml_failure_free(f);
+    return z;
+}
+
+static const char *refused(Fixture *fx, const char *call)
+{
+    assert_false(fx_try(fx, call));
+    return shown(fx, NULL);
+}
+
+static void factors_that_are_too_small(void **state)
+{
+    Fixture fx;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    assert_string_equal(
+        refused(&fx, "split(\"i\", {10, 100})"),
+        "error: split: factors 10 × 100 = 1000 do not cover loop i, extent 1024           "
+        "[factors-too-small]\n"
+        "   3 |     for i, j, k in T.grid(1024, 1024, 1024):\n"
+        "     |         ^ loop i\n"
+        "  rule   the product of the factors must be at least the extent of the loop\n"
+        "  try    split(\"i\", {auto, 100})       11 × 100, guarded by i_0 * 100 + i_1 < 1024\n"
+        "         split(\"i\", {16, 64})          exact");
+    fx_close(&fx);
+}
+
+static void a_list_that_lua_cut_short(void **state)
+{
+    Fixture fx;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    assert_string_equal(
+        refused(&fx, "split(\"i\", {64, nil})"),
+        "error: split: factor 64 does not cover loop i, extent 1024                       "
+        "[factors-too-small]\n"
+        "  note   in Lua {64, nil} is {64}\n"
+        "  rule   the product of the factors must be at least the extent of the loop\n"
+        "  try    split(\"i\", {64, auto})        64 × 16, exact");
+    fx_close(&fx);
+}
+
+static void a_reduction_loop_made_parallel(void **state)
+{
+    static const char head[] =
+        "error: parallel: loop k drives the reduction iter vk of block C                  "
+        "[iter-not-parallel]\n"
+        "   3 |     for i, j, k in T.grid(1024, 1024, 1024):\n"
+        "     |               ^ loop k\n"
+        "   5 |             vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+        "     |                     ^^ reduction iter, bound to k\n"
+        "  rule   every block iter whose binding uses the loop must be spatial\n"
+        "  try    parallel(\"i\")";
+    Fixture fx;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    const char *z = refused(&fx, "parallel(\"k\")");
+
+    if (strncmp(z, head, sizeof(head) - 1) != 0)
+        assert_string_equal(z, head);
+    assert_false(fx_try(&fx, "bind(\"k\", \"blockIdx.z\")"));
+    z = shown(&fx, NULL);
+    assert_non_null(strstr(z, "\n  rule   a reduction loop may be bound to threadIdx.x, .y or .z "
+                              "only (threads that cooperate)\n"));
+    fx_close(&fx);
+}
+
+static void an_ended_handle(void **state)
+{
+    Fixture fx;
+    ml_Handle j;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    j = fx_handle(&fx, "j");
+    fx_apply(&fx, "split(\"j\", {auto, 16})");
+    ml_Arg list[] = {ML_ARG_AUTO, ML_ARG_INT(4)};
+    ml_Arg args[] = {ML_ARG_HANDLE(j), ML_ARG_LIST(list, 2)};
+
+    assert_false(ml_apply(fx.s, "split", args, 2, NULL));
+    assert_string_equal(
+        shown(&fx, NULL),
+        "error: split: loop j ended at step 1, split(j, {auto, 16})                          "
+        "[expired-handle]\n"
+        "  now    j_0 (64), j_1 (16)\n"
+        "  try    split(\"j_0\", {auto, 4})   split(\"j_1\", {auto, 4})");
+    fx_close(&fx);
+}
+
+static void a_name_nobody_has(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_matmul(&fx, 64, 64, 64);
+    z = refused(&fx, "unroll(\"ij\")");
+    assert_non_null(strstr(z, "error: unroll: no loop is named ij"));
+    assert_non_null(strstr(z, "[no-such-loop]\n"));
+    assert_non_null(strstr(z, "\n  note   nearest: i, j, k\n"));
+    assert_non_null(strstr(z, "\n  try    unroll(\"i\")   unroll(\"j\")   unroll(\"k\")"));
+    fx_apply(&fx, "split(\"j\", {8, 8})");
+    z = refused(&fx, "unroll(\"j\")");
+    assert_non_null(strstr(z, "\n  note   loop j ended at step 1, split(j, {8, 8})\n"));
+    fx_close(&fx);
+}
+
+static void levels_and_widths(void **state)
+{
+    Fixture fx;
+
+    fx_matmul(&fx, 64, 64, 64);
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    assert_string_equal(shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_NONE}),
+                        "error: parallel failed");
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    assert_string_equal(shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_FAST, .width = 84}),
+                        "error: parallel: loop k drives the reduction iter vk of block C  "
+                        "[iter-not-parallel]");
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    assert_string_equal(shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_FAST, .width = 20}),
+                        "error: parallel: loop k drives the reduction iter vk of block C "
+                        "[iter-not-parallel]");
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    const char *z = shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_DETAIL});
+
+    assert_non_null(strstr(z, "ScheduleError: An error occurred in the schedule primitive "
+                              "'parallel'."));
+    assert_non_null(strstr(z, "for#0"));
+    assert_non_null(strstr(z, "block#1"));
+    assert_non_null(strstr(z, "Error message: loop for#0 drives the reduction iter vk of block "
+                              "block#1"));
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    z = shown(&fx, &(ml_RenderOpts){.color = true, .no_suggestions = true});
+    assert_non_null(strstr(z, "\033["));
+    assert_null(strstr(z, "  try "));
+    fx_close(&fx);
+}
+
+static void a_failure_outlives_later_calls(void **state)
+{
+    Fixture fx;
+    ml_Failure *f;
+    const ml_Suggestion *s;
+    const char *name;
+    int64_t value;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    assert_false(fx_try(&fx, "split(\"i\", {10, 100})"));
+    f = ml_failure_take(fx.s);
+    fx_apply(&fx, "split(\"i\", {64, 16}) unroll(\"i_1\")");
+    assert_false(fx_try(&fx, "unroll(\"nobody\")"));
+    assert_int_equal(ML_E_FACTORS_TOO_SMALL, ml_failure_code(f));
+    assert_string_equal("split", ml_failure_primitive(f));
+    assert_string_equal("i", ml_failure_loop(f, 0));
+    assert_null(ml_failure_loop(f, 1));
+    assert_null(ml_failure_block(f, 0));
+    assert_true(ml_failure_number(f, 0, &name, &value));
+    assert_string_equal("product", name);
+    assert_int_equal(1000, value);
+    assert_true(ml_failure_number(f, 1, &name, &value));
+    assert_string_equal("extent", name);
+    assert_int_equal(1024, value);
+    assert_false(ml_failure_number(f, 2, &name, &value));
+    assert_int_equal(2, ml_failure_suggestions(f, &s)); /* on the version where it arose */
+    assert_string_equal("split(\"i\", {auto, 100})", s[0].call);
+    assert_string_equal("exact", s[1].remark);
+    ml_failure_add_note(f, "in sched.tile2d, line 14");
+    assert_string_equal("in sched.tile2d, line 14", ml_failure_note(f, 0));
+    ml_failure_free(f);
+    fx_close(&fx);
+}
+
+static void a_failure_keeps_its_schedule(void **state)
+{
+    Fixture fx;
+    ml_Failure *f;
+    ml_Text t = {0};
+
+    fx_matmul(&fx, 64, 64, 64);
+    assert_false(fx_try(&fx, "parallel(\"k\")"));
+    f = ml_failure_take(fx.s);
+    fx_close(&fx);
+    ml_failure_render(f, &t, NULL);
+    assert_non_null(strstr(ml_text_z(&t), "^^ reduction iter, bound to k"));
+    ml_text_free(&t);
+    ml_failure_free(f);
+}
+
+static void an_error_without_a_schedule(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Text t = {0};
+
+    ml_fail(cx, ML_E_NO_FILE, ML_TEXT("a.py"), ML_TEXT("is a folder"));
+    ml_Failure *f = ml_failure_from(ml_error(cx));
+
+    ml_failure_render(f, &t, &(ml_RenderOpts){.width = 60});
+    assert_string_equal(ml_text_z(&t),
+                        "error: a.py: is a folder                           [no-file]\n"
+                        "  rule   the file exists and can be read or written");
+    ml_text_free(&t);
+    ml_failure_free(f);
+    ml_ctx_unref(cx);
+}
+
+static void every_sentence_uses_the_facts_it_has_places_for(void **state)
+{
+    for (int c = ML_E_OK + 1; c < ML_E_COUNT; c++) {
+        const char *z = ml_error_sentence((ml_ErrorCode)c);
+
+        for (; *z; z++)
+            if (*z == '{')
+                assert_true(z[1] >= '0' && z[1] <= '9' && z[2] == '}');
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_that_are_too_small),
+        cmocka_unit_test(a_list_that_lua_cut_short),
+        cmocka_unit_test(a_reduction_loop_made_parallel),
+        cmocka_unit_test(an_ended_handle),
+        cmocka_unit_test(a_name_nobody_has),
+        cmocka_unit_test(levels_and_widths),
+        cmocka_unit_test(a_failure_outlives_later_calls),
+        cmocka_unit_test(a_failure_keeps_its_schedule),
+        cmocka_unit_test(an_error_without_a_schedule),
+        cmocka_unit_test(every_sentence_uses_the_facts_it_has_places_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
