@@ -176,12 +176,16 @@ local function nest(t)
     end
     local value, init = t.body, nil
     if t.reduce then
+        local renamed = {} -- an axis may serve several tensors: each block has its own iterator
         for _, r in ipairs(t.reduce.axes) do
             local axis = axes[r]
-            local loop = ir.var(axis.name)
+            local loop, iter = ir.var(axis.name), ir.var("v" .. axis.name)
             loops[#loops + 1] = { loop, axis.extent }
-            iters[#iters + 1] = axis_kind("reduce", axis, loop, r)
+            iters[#iters + 1] = axis_kind("reduce", axis, loop, iter)
+            renamed[#renamed + 1] = r
+            renamed[#renamed + 1] = iter
         end
+        value = ir.subst(value, table.unpack(renamed))
         init = ir.store(t.buffer, identity[t.reduce.kind](t.dtype), index)
         value = combine[t.reduce.kind](ir.load(t.buffer, table.unpack(index)), value)
     end

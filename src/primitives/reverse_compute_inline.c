@@ -140,6 +140,28 @@ static bool check_consumer(Fold *f)
     return true;
 }
 
+/* Every instance of the consumer reads an element that there is: one that reads none (padding
+ * by if_then_else) would not be stored by any instance of the producer. */
+static bool check_inside(Fold *f, ml_Arith *ar)
+{
+    ml_Ctx *cx = f->c->cx;
+
+    for (size_t d = 0; d < f->buf->rank; d++) {
+        const ml_Expr *at = f->index[d], *dim = f->buf->shape[d];
+
+        if (!ml_promote(cx, &at, &dim))
+            return false;
+        if (!ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
+            !ml_prove(ar, ml_lt(cx, at, dim)))
+            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
+                           ML_TEXT(ml_format(cx, "some of its instances read outside of %s and "
+                                             "would be lost",
+                                             f->buf->name)),
+                           ML_EXPRESSION(f->index[d]));
+    }
+    return true;
+}
+
 /* Each iter of the consumer from the indices at which the producer stores. */
 static bool solve(Fold *f)
 {
@@ -154,6 +176,9 @@ static bool solve(Fold *f)
                                   ML_NO_CHECK, true);
 
     f->inverse = ml_map_new(cx);
+    ml_arith_bind_iters(ar, b);
+    if (!f->c->unchecked && !check_inside(f, ar))
+        return false;
     if (!m.ok)
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
                        ML_TEXT(ml_format(cx, "the indices of its load are no affine map of its "

@@ -35,6 +35,39 @@ static bool uses_iters(const ml_Block *b, const ml_Expr *e)
 
 /* ---- required: what the related blocks touch of one buffer, relaxed to the loop */
 
+/* Whether the width of the interval is the same in all iterations of the loops at hand. */
+static bool is_steady(Solver *s, const ml_For *loop, ml_Interval i)
+{
+    const ml_Index *ix = s->c->p.index;
+
+    if (!i.min || !i.max)
+        return false;
+    const ml_Expr *width = ml_simplify(s->ar, ml_sub(s->c->cx, i.max, i.min));
+
+    if (width->kind == ML_EXPR_INT)
+        return true;
+    for (ml_Uid u = loop->var->uid; u; u = ml_index_parent(ix, u)) {
+        const ml_Stmt *n = ml_index_node(ix, u);
+
+        if (n->kind == ML_STMT_FOR && ml_expr_uses_var(width, ml_as_for(n)->var))
+            return false;
+    }
+    return true;
+}
+
+/* A predicate may cut the interval differently in each iteration: then the whole tile is
+ * taken, if that makes its width constant, and what is too much is guarded. */
+static void steady(Solver *s, const ml_For *loop, ml_Range range, const ml_DomVec *dom,
+                   ml_Interval *box)
+{
+    if (is_steady(s, loop, *box))
+        return;
+    ml_Interval whole = ml_relax_range(s->ar, range, dom->v, dom->n);
+
+    if (is_steady(s, loop, whole))
+        *box = whole;
+}
+
 static void require_regions(Solver *s, const ml_For *loop, const ml_Block *rel,
                             const ml_Region *regions, size_t n, const ml_Buffer *buf,
                             bool storage, ml_Interval *hull, bool *any)
@@ -53,6 +86,8 @@ static void require_regions(Solver *s, const ml_For *loop, const ml_Block *rel,
         ml_Region r = ml_region_subst(cx, regions[k], &sub);
 
         ml_region_upper(s->ar, r.ranges, buf->rank, dom.v, dom.n, rel->predicate, box);
+        for (size_t d = 0; d < buf->rank; d++)
+            steady(s, loop, r.ranges[d], &dom, &box[d]);
         for (size_t d = 0; d < buf->rank; d++) {
             /* An end that is not known may be anything inside the buffer. */
             const ml_Expr *last = ml_sub(cx, buf->shape[d], ml_int(cx, buf->shape[d]->type, 1));
@@ -108,6 +143,33 @@ static ml_Interval scaled(Solver *s, ml_Interval i, const ml_Expr *f)
     return (ml_Interval){mul_end(s, i.min, f, 0), mul_end(s, i.max, f, last), false};
 }
 
+/* The interval of c - x for x in *i. */
+static bool mirrored(Solver *s, const ml_Expr *c, ml_Interval *i)
+{
+    const ml_Expr *ends[2] = {i->max, i->min};
+
+    for (size_t k = 0; k < 2; k++) {
+        const ml_Expr *x = c;
+
+        if (!ends[k] || !ml_promote(s->c->cx, &x, &ends[k]))
+            return false;
+        ends[k] = ml_simplify(s->ar, ml_sub(s->c->cx, x, ends[k]));
+    }
+    *i = (ml_Interval){ends[0], ends[1], false};
+    return true;
+}
+
+/* f where e is f times an iter, plus or minus what is no iter; else 1. */
+static int64_t stride_of(const ml_Block *b, const ml_Expr *e)
+{
+    while ((e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) && !uses_iters(b, e->args[1]))
+        e = e->args[0];
+    if (e->kind == ML_EXPR_MUL && e->args[0]->kind == ML_EXPR_VAR &&
+        e->args[1]->kind == ML_EXPR_INT && e->args[1]->as.i > 0)
+        return e->args[1]->as.i;
+    return 1;
+}
+
 /* e in need, where e is one index of the buffer; false: not solvable. */
 static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interval bound,
                         ml_Interval *needs, ml_Interval *bounds, bool *got)
@@ -134,8 +196,15 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
         need = (ml_Interval){div_end(s, need.min, b), div_end(s, need.max, b), false};
         bound = (ml_Interval){div_end(s, bound.min, b), div_end(s, bound.max, b), false};
         return solve_index(s, a, need, bound, needs, bounds, got);
-    case ML_EXPR_ADD:
     case ML_EXPR_SUB:
+        /* c - e': mirrored. */
+        if (!uses_iters(s->block, a)) {
+            if (!mirrored(s, a, &need) || !mirrored(s, a, &bound))
+                return false;
+            return solve_index(s, b, need, bound, needs, bounds, got);
+        }
+        /* fallthrough */
+    case ML_EXPR_ADD:
         /* e' + c, e' - c with c free of iters: move c over. */
         if (!uses_iters(s->block, b)) {
             ml_Ctx *cx = s->c->cx;
@@ -272,14 +341,17 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
             ml_Interval n = need[d], w = whole_dim(s, r->buffer, d);
 
             if (!ml_is_int(ext, 1)) {
-                /* A range [e, e+x) meets [a, b] when e is in [a-x+1, b]. */
+                /* A range [e, e+x) meets [a, b] when e is in [a-x+1, b]; of multiples of f,
+                 * e is then f * [(a-x+f)//f, b//f], and [a//f, b//f] holds that when x <= f. */
                 const ml_Expr *x = ext, *a = n.min;
+                int64_t f = stride_of(b, e);
 
                 if (uses_iters(b, ext) || !ml_promote(cx, &a, &x))
                     return ml_fail(cx, ML_E_REGION_NOT_SOLVABLE, ML_BUFFER(r->buffer),
                                    ML_NUMBER("dimension", d), ML_EXPRESSION(e), ML_BLOCK(b));
-                n.min = ml_simplify(
-                    s->ar, ml_add(cx, ml_sub(cx, a, x), ml_int(cx, a->type, 1)));
+                if (!(x->kind == ML_EXPR_INT && x->as.i <= f))
+                    n.min = ml_simplify(
+                        s->ar, ml_add(cx, ml_sub(cx, a, x), ml_int(cx, a->type, f)));
             }
             if (!solve_index(s, e, n, w, needs, bounds, got))
                 return ml_fail(cx, ML_E_REGION_NOT_SOLVABLE, ML_BUFFER(r->buffer),

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "core/arena.h"
 #include "repl/bind/host.h"
 #include "repl/history.h"
 #include "repl/line.h"
@@ -164,10 +163,11 @@ void ml_input_prompt(ml_Session *ss)
     ss->mode = ML_MODE_TYPED;
     if (!isatty(STDIN_FILENO)) {
         ml_input_stream(ss, STDIN_FILENO, "standard input", true);
+        ss->status = 0; /* as at a terminal: an error there is no failure of the program */
         return;
     }
     ss->prompting = true;
-    ml_line_init(ss, ss->no_history);
+    ml_line_init(ss);
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
         if (whole.n)
@@ -175,13 +175,14 @@ void ml_input_prompt(ml_Session *ss)
         else
             ml_session_prompt(ss, &prompt);
         ml_out_flush(&ss->out);
-        char *line = ml_line_read(ss, ml_text_z(&prompt));
+        bool interrupted = false;
+        char *line = ml_line_read(ss, ml_text_z(&prompt), &interrupted);
 
         ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
-        if (ss->interrupt) { /* Ctrl-C: what was typed so far is dropped */
+        if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
             ss->interrupt = 0;
             ml_text_clear(&whole);
-            ml_heap_free(line);
+            ml_line_free(line);
             continue;
         }
         if (!line) {
@@ -191,7 +192,7 @@ void ml_input_prompt(ml_Session *ss)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, line);
-        ml_heap_free(line);
+        ml_line_free(line);
         if (ml_session_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_line_history_add(ss, ml_text_z(&whole));

@@ -33,9 +33,10 @@ typedef struct ml_Session {
     ml_Settings set;
     ml_Host *host;
     ml_Mode mode;
-    bool batch, keep_going, prompting, safe, private_, no_history;
+    bool batch, keep_going, prompting, safe, private_;
     const char *argv0;
-    ml_History *history; /* NULL: nothing is kept */
+    ml_History *history; /* NULL: nothing was typed yet */
+    bool no_history;     /* its file is neither read nor written */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     size_t n_schedules;

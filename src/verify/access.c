@@ -1,7 +1,7 @@
 /*
- * access - what one block touches, in its own iters. The walk itself is core/script's region
- * inference, which the text reader uses for omitted regions too; here stands what rewrites
- * need of it: fresh regions of a changed block. Source: ir-and-analysis 6.1.
+ * access - what one block touches, in its own iters. The walk itself is core/script's
+ * region inference, which the text reader uses for omitted regions too; here stands what
+ * rewrites need of it: fresh regions of a changed block. Source: ir-and-analysis 6.1.
  */
 #include "core/script/infer.h"
 #include "verify/facts.h"
@@ -58,12 +58,13 @@ void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access 
         ml_push(cx, &out->opaque, got.opaque.v[k]);
 }
 
-/* ---- explicit regions: positions of a list that an annotation says to keep as they stand */
+/* ---- explicit regions: positions of a list that an annotation says to keep as they stand
+ */
 
 static const ml_Region *explicit_region(const ml_Block *b, bool write, const ml_Buffer *buf)
 {
-    const ml_Value *list =
-        ml_dict_get(b->annotations, write ? "explicit_write_region" : "explicit_read_region");
+    const ml_Value *list = ml_dict_get(b->annotations, write ? "explicit_write_region"
+                                                             : "explicit_read_region");
     size_t count = !list ? 0 : list->kind == ML_VAL_LIST ? list->n : 1;
 
     for (size_t k = 0; k < count; k++) {
@@ -81,8 +82,8 @@ static const ml_Region *explicit_region(const ml_Block *b, bool write, const ml_
 }
 
 /* The annotation for the new list: positions may have moved. */
-static const ml_Value *moved(ml_Ctx *cx, const ml_Block *old, const ml_Value *notes, bool write,
-                             const ml_Region *v, size_t n)
+static const ml_Value *moved(ml_Ctx *cx, const ml_Block *old, const ml_Value *notes,
+                             bool write, const ml_Region *v, size_t n)
 {
     const char *key = write ? "explicit_write_region" : "explicit_read_region";
     ML_VEC(const ml_Value *) at = {0};

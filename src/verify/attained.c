@@ -1,8 +1,8 @@
 /*
  * attained - interval ends that some point of the loops really takes. An interval may be
- * wider than the values (i - i); a bound may be claimed as reached only for a detected digit
- * or where every variable occurs once under operators that grow or fall in each operand.
- * Source: ir-and-analysis 5.5.
+ * wider than the values (i - i); a bound may be claimed as reached only for a detected
+ * digit or where every variable occurs once under operators that grow or fall in each
+ * operand. Source: ir-and-analysis 5.5.
  */
 #include "verify/attained.h"
 

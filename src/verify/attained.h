@@ -4,8 +4,8 @@
 
 #include "verify/facts.h"
 
-/* The least and the greatest value of e while the loops of dom run under the predicate, both
- * taken at some point; other variables are symbols. false: not known. */
+/* The least and the greatest value of e while the loops of dom run under the predicate,
+ * both taken at some point; other variables are symbols. false: not known. */
 bool ml_attained(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n,
                  const ml_Expr *pred, ml_Interval *out);
 /* The greatest value of e over its variables, all of them loops with literal bounds that

@@ -51,8 +51,7 @@ static bool outside(Walk *w, const ml_Expr *e, const ml_Expr *extent)
 
     if (!ml_dtype_eq(max->type, extent->type))
         ml_promote(w->cx, &max, &extent);
-    return ml_prove_lt(w->ar, i.min, 0) ||
-           ml_prove(w->ar, ml_ge(w->cx, max, extent));
+    return ml_prove_lt(w->ar, i.min, 0) || ml_prove(w->ar, ml_ge(w->cx, max, extent));
 }
 
 static void check_scalar(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *idx)
@@ -71,11 +70,12 @@ static void check_scalar(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *i
 
     bool wrong = outside(w, e, extent);
     ml_Interval have = ml_relax(w->ar, e, w->dom.v, w->dom.n);
-    const ml_Expr *last = ml_simplify(w->ar, ml_sub(w->cx, extent, ml_int(w->cx, extent->type, 1)));
+    const ml_Expr *last =
+        ml_simplify(w->ar, ml_sub(w->cx, extent, ml_int(w->cx, extent->type, 1)));
     const char *legal = ml_format(w->cx, "[0, %s]", ml_expr_text(w->cx, last));
 
-    ml_find(&w->find, wrong ? ML_SEV_ERROR : ML_SEV_UNPROVED, ML_E_ACCESS_BOUNDS, ML_BUFFER(b),
-            ML_NUMBER("dimension", k), ML_EXPRESSION(idx),
+    ml_find(&w->find, wrong ? ML_SEV_ERROR : ML_SEV_UNPROVED, ML_E_ACCESS_BOUNDS,
+            ML_BUFFER(b), ML_NUMBER("dimension", k), ML_EXPRESSION(idx),
             ML_TEXT(ml_interval_text(w->cx, have)), ML_TEXT(legal),
             w->at ? ML_BLOCK(w->at) : ML_TEXT("(no block)"));
 }
@@ -86,7 +86,8 @@ static void check_index(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *id
         check_index(w, b, k, idx->args[0]);
     } else if (idx->kind == ML_EXPR_RAMP) {
         const ml_Expr *base = idx->args[0], *stride = idx->args[1];
-        const ml_Expr *run = ml_mul(w->cx, stride, ml_int(w->cx, stride->type, idx->type.lanes - 1));
+        const ml_Expr *run =
+            ml_mul(w->cx, stride, ml_int(w->cx, stride->type, idx->type.lanes - 1));
 
         check_scalar(w, b, k, base);
         if (ml_dtype_eq(base->type, run->type))
@@ -249,9 +250,7 @@ static void visit(Walk *w, const ml_Stmt *s)
         }
         ml_arith_restore(w->ar, mark);
         break;
-    case ML_STMT_ASSERT:
-        visit_expr(w, ml_as_assert(s)->cond);
-        break;
+    case ML_STMT_ASSERT: visit_expr(w, ml_as_assert(s)->cond); break;
     case ML_STMT_RETURN:
         if (ml_as_return(s)->value)
             visit_expr(w, ml_as_return(s)->value);
@@ -279,7 +278,9 @@ void ml_verify_bounds(ml_Ctx *cx, ml_Program p, ml_Findings *out)
 {
     for (uint32_t f = 0; f < p.mod->n; f++) {
         const ml_Func *func = p.mod->funcs[f];
-        Walk w = {.cx = cx, .find = {cx, out, f, 0}, .ar = ml_arith_new(cx),
+        Walk w = {.cx = cx,
+                  .find = {cx, out, f, 0},
+                  .ar = ml_arith_new(cx),
                   .pred = ml_bool(cx, true)};
 
         ml_arith_bind_params(w.ar, func);

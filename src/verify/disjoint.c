@@ -2,10 +2,10 @@
  * disjoint - whether different iterations of a loop touch different elements of a buffer.
  *
  * Three ways to show it, each sufficient: some dimensions are, in every access, the same
- * expressions of the loop variable, and these determine it; one dimension's interval moves
- * past itself from one iteration to any later one; or there is one writer and the element that
- * it writes determines the loop variable (the indices are an invertible map of it and the
- * loops inside). Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
+ * expressions of the loop variable, and these determine it; each access has moved past each
+ * other one, in some dimension, from one iteration to any later one; or there is one writer
+ * and the element that it writes determines the loop variable (the indices are an invertible
+ * map of it and the loops inside). Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
  */
 #include "verify/facts.h"
 
@@ -67,28 +67,47 @@ static bool by_common_points(Disjoint *d)
         if (same && ml_expr_uses_var(first, d->loop->var))
             e[n++] = first;
     }
-    return n > 0 && ml_iter_detect(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, true).ok;
+    return n > 0 &&
+           ml_iter_detect(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, true)
+               .ok;
 }
 
-/* In dimension m every interval at iteration i lies before (after) every one at j > i. */
-static bool by_motion(Disjoint *d, size_t m, bool up)
+/* In dimension m the interval of k at an iteration lies before (after) that of j at any
+ * later one. */
+static bool passes(Disjoint *d, const Access *k, const Access *j, size_t m,
+                   const ml_Expr *later)
+{
+    ml_Ctx *cx = d->cx;
+    const ml_Expr *hi = k->box[m].max, *lo = k->box[m].min;
+    const ml_Expr *next_lo = j->box[m].min, *next_hi = j->box[m].max;
+    const ml_Var *v = d->loop->var;
+
+    if (hi && next_lo &&
+        ml_prove_symbolic(d->ar, ml_lt(cx, hi, ml_expr_subst1(cx, next_lo, v, later))))
+        return true;
+    return lo && next_hi &&
+           ml_prove_symbolic(d->ar, ml_gt(cx, lo, ml_expr_subst1(cx, next_hi, v, later)));
+}
+
+/* Whatever one access touches at iteration i, another one at any j > i is past it in some
+ * dimension. */
+static bool by_motion(Disjoint *d)
 {
     ml_Ctx *cx = d->cx;
     const ml_Var *v = d->loop->var;
     const ml_Var *step = ml_var_new(cx, "t", v->type);
-    const ml_Expr *later = ml_add(cx, ml_add(cx, ml_var(cx, v), ml_int(cx, v->type, 1)),
-                                  ml_var(cx, step));
+    const ml_Expr *one = ml_int(cx, v->type, 1);
+    const ml_Expr *later = ml_add(cx, ml_add(cx, ml_var(cx, v), one), ml_var(cx, step));
 
-    ml_arith_bind_range(d->ar, step, ml_int(cx, v->type, 0), d->loop->extent);
+    ml_arith_bind_range(d->ar, step, ml_int(cx, v->type, 0),
+                        ml_simplify(d->ar, ml_sub(cx, d->loop->extent, one)));
     for (size_t k = 0; k < d->access.n; k++)
         for (size_t j = 0; j < d->access.n; j++) {
-            const ml_Expr *at_i = up ? d->access.v[k].box[m].max : d->access.v[k].box[m].min;
-            const ml_Expr *at_j = up ? d->access.v[j].box[m].min : d->access.v[j].box[m].max;
+            bool apart = false;
 
-            if (!at_i || !at_j)
-                return false;
-            at_j = ml_expr_subst1(cx, at_j, v, later);
-            if (!ml_prove_symbolic(d->ar, up ? ml_lt(cx, at_i, at_j) : ml_gt(cx, at_i, at_j)))
+            for (size_t m = 0; m < d->buf->rank && !apart; m++)
+                apart = passes(d, &d->access.v[k], &d->access.v[j], m, later);
+            if (!apart)
                 return false;
         }
     return true;
@@ -137,24 +156,24 @@ static bool by_inverse(Disjoint *d)
     }
     if (!loop_used)
         return false;
-    return ml_iter_detect(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE, true)
+    return ml_iter_detect(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE,
+                          true)
                .ok ||
-           ml_iter_detect(d->ar, idx, rank, used.v, used.n, a->block->predicate, ML_BIJECTIVE, true)
+           ml_iter_detect(d->ar, idx, rank, used.v, used.n, a->block->predicate,
+                          ML_BIJECTIVE, true)
                .ok;
 }
 
 static bool shown(Disjoint *d)
 {
-    if (d->access.n == 0 || ml_is_int(d->loop->extent, 1))
+    if (d->access.n == 0 ||
+        (ml_is_const_int(d->loop->extent) && d->loop->extent->as.i <= 1))
         return true;
-    for (size_t m = 0; m < d->buf->rank; m++)
-        if (by_motion(d, m, true) || by_motion(d, m, false))
-            return true;
-    return by_common_points(d) || by_inverse(d);
+    return by_motion(d) || by_common_points(d) || by_inverse(d);
 }
 
-/* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those are
- * seen through their signatures. reads: reads too. */
+/* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those
+ * are seen through their signatures. reads: reads too. */
 static bool disjoint(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b, bool reads)
 {
     ml_Mark mark = ml_mark(cx);
@@ -178,13 +197,15 @@ static bool disjoint(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b, 
     return yes;
 }
 
-bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                        const ml_Buffer *b)
 {
     (void)f;
     return disjoint(cx, p, loop, b, false);
 }
 
-bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                          const ml_Buffer *b)
 {
     (void)f;
     return disjoint(cx, p, loop, b, true);

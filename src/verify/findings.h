@@ -1,4 +1,5 @@
-/* findings - what a validation reports: errors as values, without touching the context's own. */
+/* findings - what a validation reports: errors as values, without touching the context's
+ * own. */
 #ifndef ML_VERIFY_FINDINGS_H
 #define ML_VERIFY_FINDINGS_H
 

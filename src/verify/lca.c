@@ -1,7 +1,7 @@
 /*
- * lca - the lowest loop or block that dominates every access of a buffer, raised to where the
- * buffer must live: above the loops of a reduction that writes it, above opaque bindings, and
- * for global memory above every blockIdx loop. Source: ir-and-analysis 6.2.
+ * lca - the lowest loop or block that dominates every access of a buffer, raised to where
+ * the buffer must live: above the loops of a reduction that writes it, above opaque
+ * bindings, and for global memory above every blockIdx loop. Source: ir-and-analysis 6.2.
  */
 #include "verify/facts.h"
 

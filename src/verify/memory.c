@@ -1,8 +1,9 @@
 /*
- * memory - what a kernel takes of its target: bytes of shared and local memory, vector widths,
- * number of kernels. A buffer counts with the part of it that is used where it lives. Buffers
- * used by one block live at the same time; others may share their place, so that only the
- * former can show that the memory does not suffice. Source: ir-and-analysis 5.6.
+ * memory - what a kernel takes of its target: bytes of shared and local memory, vector
+ * widths, number of kernels. A buffer counts with the part of it that is used where it
+ * lives. Buffers used by one block live at the same time; others may share their place, so
+ * that only the former can show that the memory does not suffice. Source:
+ * ir-and-analysis 5.6.
  */
 #include "verify/threads.h"
 
@@ -68,10 +69,12 @@ static void add_regions(ml_ThreadCheck *t, const ml_Block *b, const ml_Region *v
         if (ml_region_strict(t->ar, r.ranges, buf->rank, dom.v, dom.n, b->predicate, box)) {
             for (size_t d = 0; d < buf->rank; d++) {
                 const ml_Expr *w =
-                    box[d].nothing ? NULL
-                                   : ml_simplify(t->ar, ml_sub(t->cx, box[d].max, box[d].min));
+                    box[d].nothing
+                        ? NULL
+                        : ml_simplify(t->ar, ml_sub(t->cx, box[d].max, box[d].min));
 
-                exact = w && ml_is_const_int(w) && w->as.i >= 0 ? mul(exact, w->as.i + 1) : 0;
+                exact =
+                    w && ml_is_const_int(w) && w->as.i >= 0 ? mul(exact, w->as.i + 1) : 0;
             }
             u->least = exact > u->least ? exact : u->least;
         }
@@ -114,8 +117,8 @@ static Size size_of(ml_ThreadCheck *t, const ml_Buffer *buf, ml_Uid lca, int ran
     return s;
 }
 
-static void over(ml_ThreadCheck *t, const ml_Kernel *k, ml_Severity severity, const char *what,
-                 const char *have, int64_t limit)
+static void over(ml_ThreadCheck *t, const ml_Kernel *k, ml_Severity severity,
+                 const char *what, const char *have, int64_t limit)
 {
     ml_find(&t->find, severity, ML_E_MEMORY_LIMIT, ML_TEXT(what), ML_TEXT(have),
             ML_TEXT(ml_format(t->cx, "%" PRId64, limit)), ML_LOOP(k->root));
@@ -132,8 +135,8 @@ static bool block_uses(const ml_Block *b, const ml_Buffer *buf)
     return false;
 }
 
-static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *sizes, int rank,
-                         const char *what, int64_t limit)
+static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *sizes,
+                         int rank, const char *what, int64_t limit)
 {
     int64_t total = 0, least = 0;
     const char *unknown = NULL;
@@ -163,14 +166,15 @@ static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *siz
     if (least > limit)
         over(t, k, ML_SEV_ERROR, what, ml_format(t->cx, "%" PRId64, least), limit);
     else if (unknown)
-        over(t, k, ML_SEV_UNPROVED, what, ml_format(t->cx, "an unknown number of (%s)", unknown),
-             limit);
+        over(t, k, ML_SEV_UNPROVED, what,
+             ml_format(t->cx, "an unknown number of (%s)", unknown), limit);
     else if (total > limit)
         over(t, k, ML_SEV_UNPROVED, what, ml_format(t->cx, "up to %" PRId64, total), limit);
 }
 
 /* Buffers that live in the kernel, with their sizes. */
-static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *b, Sizes *out)
+static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *b,
+                    Sizes *out)
 {
     for (size_t k = 0; k < b->n_allocs; k++) {
         const ml_Buffer *buf = b->allocs[k];
@@ -178,7 +182,8 @@ static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *
 
         if (!ml_scope_parse(buf->scope, &s) || (s.rank != 1 && s.rank != 3))
             continue;
-        ml_Uid lca = ml_buffer_lca(t->cx, t->p, t->find.func, buf), root = kernel->root->var->uid;
+        ml_Uid lca = ml_buffer_lca(t->cx, t->p, t->find.func, buf),
+               root = kernel->root->var->uid;
 
         if (lca && (lca == root || ml_index_is_above(t->p.index, root, lca)))
             ml_push(t->cx, out, size_of(t, buf, lca, s.rank));

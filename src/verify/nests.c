@@ -1,8 +1,8 @@
 /*
  * nests - whether each block is executed as its iters say: bindings inside their domains,
  * independent, over whole domains where that matters, reductions finished once per element;
- * and whether every consumer finds what it reads. What is provably wrong for some point is an
- * error, what cannot be decided is unproved. Source: ir-and-analysis 5.1, 5.2.
+ * and whether every consumer finds what it reads. What is provably wrong for some point is
+ * an error, what cannot be decided is unproved. Source: ir-and-analysis 5.1, 5.2.
  */
 #include "verify/attained.h"
 #include "verify/findings.h"
@@ -13,10 +13,10 @@ typedef struct Nest {
     ml_Facts *facts;
     ml_Program p;
     const ml_Block *b;
-    ml_Arith *ar;      /* knows the loops above */
-    ml_DomVec dom;     /* loops up to the scope root, outermost first */
-    bool reached;      /* some instance is executed */
-    bool independent;  /* no finding of rule 2 */
+    ml_Arith *ar;     /* knows the loops above */
+    ml_DomVec dom;    /* loops up to the scope root, outermost first */
+    bool reached;     /* some instance is executed */
+    bool independent; /* no finding of rule 2 */
 } Nest;
 
 static ml_Severity if_reached(const Nest *n)
@@ -35,7 +35,8 @@ static const char *domain_text(Nest *n, const ml_Iter *it)
 {
     const ml_Expr *end = ml_simplify(n->ar, ml_add(n->cx, it->min, it->extent));
 
-    return ml_format(n->cx, "[%s, %s)", ml_expr_text(n->cx, it->min), ml_expr_text(n->cx, end));
+    return ml_format(n->cx, "[%s, %s)", ml_expr_text(n->cx, it->min),
+                     ml_expr_text(n->cx, end));
 }
 
 static const char *range_text(Nest *n, const ml_Expr *min, const ml_Expr *extent)
@@ -64,7 +65,8 @@ static bool sum_range(Nest *n, const ml_IterSum *s, ml_Range *out)
 {
     if (s->n > 1 || (s->n == 1 && !ml_is_int(s->digits[0].scale, 1)))
         return false;
-    *out = (ml_Range){s->base, s->n ? s->digits[0].extent : ml_int(n->cx, s->base->type, 1)};
+    *out =
+        (ml_Range){s->base, s->n ? s->digits[0].extent : ml_int(n->cx, s->base->type, 1)};
     return true;
 }
 
@@ -101,8 +103,8 @@ static void check_domain(Nest *n, size_t k)
 
 /* ---- rule 2: bindings are independent */
 
-/* Sizes of the single images multiply to more than there are iterations: some combination of
- * values never occurs. */
+/* Sizes of the single images multiply to more than there are iterations: some combination
+ * of values never occurs. */
 static bool pigeonhole(Nest *n, const ml_Expr *const *values, size_t n_values,
                        const ml_Expr *pred)
 {
@@ -142,7 +144,8 @@ static ml_IterMap detect(Nest *n, const ml_Expr **values, size_t *n_values, size
 {
     *n_values = 0;
     for (size_t k = 0; k < n->b->n_iters; k++)
-        if (n->b->iters[k].kind == ML_ITER_SPATIAL || n->b->iters[k].kind == ML_ITER_REDUCE) {
+        if (n->b->iters[k].kind == ML_ITER_SPATIAL ||
+            n->b->iters[k].kind == ML_ITER_REDUCE) {
             which[*n_values] = k;
             values[(*n_values)++] = n->b->iters[k].value;
         }
@@ -199,14 +202,15 @@ static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
             const ml_Expr *one = ml_int(n->cx, d->extent->type, 1);
             const ml_Expr *base = (m->ok ? &m->sums[at] : &alone.sums[0])->base;
 
-            have.min = ml_simplify(
-                n->ar, ml_sub(n->cx, base, ml_sub(n->cx, d->extent, one)));
+            have.min =
+                ml_simplify(n->ar, ml_sub(n->cx, base, ml_sub(n->cx, d->extent, one)));
             have.extent = d->extent;
             known = true;
         } else {
             ml_find(&n->find, gaps ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
                     ML_ITER(n->b, k), ML_BLOCK(n->b),
-                    ML_TEXT(ml_format(n->cx, "every %s-th value", ml_expr_text(n->cx, d->scale))),
+                    ML_TEXT(ml_format(n->cx, "every %s-th value",
+                                      ml_expr_text(n->cx, d->scale))),
                     ML_TEXT(domain_text(n, it)));
             return;
         }
@@ -214,7 +218,8 @@ static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
     if (!known) {
         if (n->independent && !(m->fail == ML_ITER_FAIL_EMPTY && !m->ok))
             ml_find(&n->find, ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL, ML_ITER(n->b, k),
-                    ML_BLOCK(n->b), ML_TEXT("an unknown part"), ML_TEXT(domain_text(n, it)));
+                    ML_BLOCK(n->b), ML_TEXT("an unknown part"),
+                    ML_TEXT(domain_text(n, it)));
         return;
     }
     const ml_Expr *min = have.min, *dmin = it->min, *ext = have.extent, *dext = it->extent;
@@ -223,7 +228,8 @@ static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
         ml_promote(n->cx, &min, &dmin);
     if (!ml_dtype_eq(ext->type, dext->type))
         ml_promote(n->cx, &ext, &dext);
-    bool same_min = ml_prove_equal(n->ar, min, dmin), same_ext = ml_prove_equal(n->ar, ext, dext);
+    bool same_min = ml_prove_equal(n->ar, min, dmin),
+         same_ext = ml_prove_equal(n->ar, ext, dext);
 
     if (same_min && same_ext)
         return;
@@ -272,8 +278,8 @@ static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
     return false;
 }
 
-/* Loops inside the outermost reduce loop that repeat an element: with its init the block would
- * start over, or add again, in the middle of the reduction. */
+/* Loops inside the outermost reduce loop that repeat an element: with its init the block
+ * would start over, or add again, in the middle of the reduction. */
 static void check_once(Nest *n)
 {
     const ml_Expr **spatial = ML_ARRAY(n->cx, const ml_Expr *, n->b->n_iters + 1u);
@@ -285,7 +291,8 @@ static void check_once(Nest *n)
     if (!n->b->init || !n->independent)
         return;
     for (size_t k = 0; k < n->dom.n && first == n->dom.n; k++)
-        if (uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE) && !ml_is_int(n->dom.v[k].extent, 1))
+        if (uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE) &&
+            !ml_is_int(n->dom.v[k].extent, 1))
             first = k;
     for (size_t k = first; k < n->dom.n; k++)
         if (!uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE)) {
@@ -296,7 +303,8 @@ static void check_once(Nest *n)
     if (inside.n == 0)
         return;
     for (size_t k = 0; k < n->b->n_iters; k++)
-        if (n->b->iters[k].kind == ML_ITER_SPATIAL && uses_any(n->b->iters[k].value, &inside))
+        if (n->b->iters[k].kind == ML_ITER_SPATIAL &&
+            uses_any(n->b->iters[k].value, &inside))
             spatial[n_spatial++] = n->b->iters[k].value;
     if (ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n, ml_bool(n->cx, true),
                        ML_BIJECTIVE, false)
@@ -311,8 +319,8 @@ static void check_once(Nest *n)
         counted = width && ml_is_const_int(width) && width->as.i < INT32_MAX &&
                   !__builtin_mul_overflow(images, width->as.i + 1, &images);
     }
-    bool repeats = counted && points > images &&
-                   ml_arith_bound(n->ar, n->dom.v[first].extent).lo > 1;
+    bool repeats =
+        counted && points > images && ml_arith_bound(n->ar, n->dom.v[first].extent).lo > 1;
 
     /* Holes: one-to-one though not onto. */
     if (!repeats && ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n,

@@ -1,8 +1,8 @@
 /*
- * threads - whether thread-bound loops make legal kernels: one extent per tag, launch limits,
- * no access from the host, cross-thread reductions, warp-level blocks, uniform barriers.
- * Cooperative and private buffers are a matter of cover (rules 14, 15 are rule 7).
- * Source: ir-and-analysis 5.3.
+ * threads - whether thread-bound loops make legal kernels: one extent per tag, launch
+ * limits, no access from the host, cross-thread reductions, warp-level blocks, uniform
+ * barriers. Cooperative and private buffers are a matter of cover (rules 14, 15 are rule
+ * 7). Source: ir-and-analysis 5.3.
  */
 #include "verify/threads.h"
 
@@ -139,8 +139,8 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
             first = false;
             if (nested && uses_outer(t, a, b, &user))
                 ml_find(&t->find, ML_SEV_ERROR, ML_E_THREAD_NESTED, ML_LOOP(b),
-                        ML_TEXT(b->thread),
-                        user ? ML_BLOCK(user) : ML_TEXT("(no block)"), ML_LOOP(a));
+                        ML_TEXT(b->thread), user ? ML_BLOCK(user) : ML_TEXT("(no block)"),
+                        ML_LOOP(a));
         }
     }
 }
@@ -151,9 +151,9 @@ static const struct {
     const char *tag, *limit;
     int64_t cuda;
 } AXES[] = {
-    {"threadIdx.x", "max_thread_x", 1024},   {"threadIdx.y", "max_thread_y", 1024},
-    {"threadIdx.z", "max_thread_z", 64},     {"blockIdx.x", "max_block_x", INT32_MAX},
-    {"blockIdx.y", "max_block_y", 65535},    {"blockIdx.z", "max_block_z", 65535},
+    {"threadIdx.x", "max_thread_x", 1024}, {"threadIdx.y", "max_thread_y", 1024},
+    {"threadIdx.z", "max_thread_z", 64},   {"blockIdx.x", "max_block_x", INT32_MAX},
+    {"blockIdx.y", "max_block_y", 65535},  {"blockIdx.z", "max_block_z", 65535},
 };
 
 static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_t limit,
@@ -190,7 +190,8 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
     limit = ml_target_limit(t->target, "max_vthread", 8);
     for (size_t j = 0; j < k->loops.n; j++)
-        if (ml_is_thread_tag(k->loops.v[j], "vthread") && literal(k->loops.v[j]->extent) > limit)
+        if (ml_is_thread_tag(k->loops.v[j], "vthread") &&
+            literal(k->loops.v[j]->extent) > limit)
             over_limit(t, k->loops.v[j]->thread, literal(k->loops.v[j]->extent), limit,
                        k->loops.v[j]);
 }
@@ -208,7 +209,8 @@ static void host_access(Host *h, const ml_Buffer *b)
     bool param = false, said = false;
 
     for (size_t k = 0; k < h->t->func->n_params; k++)
-        param |= h->t->func->params[k].buffer && h->t->func->params[k].buffer->uid == b->uid;
+        param |=
+            h->t->func->params[k].buffer && h->t->func->params[k].buffer->uid == b->uid;
     for (size_t k = 0; k < h->said.n; k++)
         said |= h->said.v[k] == b->uid;
     if (!param || said)
@@ -292,12 +294,14 @@ static void check_cross_thread(ml_ThreadCheck *t, const ml_Block *b)
     const char *why = NULL;
     ml_Severity severity = ML_SEV_ERROR;
 
-    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u; u = ml_index_parent(t->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
+         u = ml_index_parent(t->p.index, u)) {
         const ml_Stmt *s = ml_index_node(t->p.index, u);
 
         if (s->kind != ML_STMT_FOR)
             break;
-        for (size_t k = 0; ml_is_thread_tag(ml_as_for(s), "threadIdx.") && k < b->n_iters; k++)
+        for (size_t k = 0; ml_is_thread_tag(ml_as_for(s), "threadIdx.") && k < b->n_iters;
+             k++)
             if (b->iters[k].kind == ML_ITER_REDUCE &&
                 ml_expr_uses_var(b->iters[k].value, ml_as_for(s)->var))
                 across = ml_as_for(s); /* the outermost */
@@ -326,9 +330,18 @@ static void check_cross_thread(ml_ThreadCheck *t, const ml_Block *b)
 static bool warp_op(const ml_Expr *e, void *user)
 {
     static const char *const NAMES[] = {
-        "tvm_load_matrix_sync", "tvm_store_matrix_sync", "tvm_mma_sync", "tvm_bmma_sync",
-        "tvm_fill_fragment",    "mma_store",             "mma_fill",     "tvm_warp_shuffle",
-        "tvm_warp_activemask",  "ptx_mma",               "ptx_ldmatrix", "ptx_wmma",
+        "tvm_load_matrix_sync",
+        "tvm_store_matrix_sync",
+        "tvm_mma_sync",
+        "tvm_bmma_sync",
+        "tvm_fill_fragment",
+        "mma_store",
+        "mma_fill",
+        "tvm_warp_shuffle",
+        "tvm_warp_activemask",
+        "ptx_mma",
+        "ptx_ldmatrix",
+        "ptx_wmma",
     };
     bool *found = user;
 
@@ -365,7 +378,8 @@ static bool is_warp_block(const ml_Block *b)
     return found;
 }
 
-static void bad_scope(ml_ThreadCheck *t, const ml_Block *b, const ml_For *f, const char *text)
+static void bad_scope(ml_ThreadCheck *t, const ml_Block *b, const ml_For *f,
+                      const char *text)
 {
     if (f)
         ml_find(&t->find, ML_SEV_ERROR, ML_E_EXECUTION_SCOPE, ML_TEXT(text), ML_BLOCK(b),
@@ -383,12 +397,13 @@ typedef struct Lanes {
 static void check_lanes(const Lanes *l, const ml_For *f)
 {
     if (f->thread && ml_streq(f->thread, "threadIdx.x") && !ml_is_int(f->extent, l->warp))
-        bad_scope(l->t, l->b, f,
-                  ml_format(l->t->cx,
-                            "block %s is executed by one warp, but loop %s binds threadIdx.x with "
-                            "extent %s, not %" PRId64,
-                            l->b->name, f->var->hint, ml_expr_text(l->t->cx, f->extent),
-                            l->warp));
+        bad_scope(
+            l->t, l->b, f,
+            ml_format(
+                l->t->cx,
+                "block %s is executed by one warp, but loop %s binds threadIdx.x with "
+                "extent %s, not %" PRId64,
+                l->b->name, f->var->hint, ml_expr_text(l->t->cx, f->extent), l->warp));
 }
 
 static bool lanes_inside(const ml_Stmt *s, void *user)
@@ -403,7 +418,8 @@ static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
     Lanes l = {t, b, ml_target_limit(t->target, "thread_warp_size", 32)};
 
     ml_stmt_visit(b->body, lanes_inside, &l);
-    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u; u = ml_index_parent(t->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
+         u = ml_index_parent(t->p.index, u)) {
         const ml_Stmt *s = ml_index_node(t->p.index, u);
         const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
         bool used;
@@ -416,8 +432,10 @@ static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
             used |= ml_expr_uses_var(b->iters[k].value, f->var);
         if (used)
             bad_scope(t, b, f,
-                      ml_format(t->cx, "block %s is executed by one warp, but its binding uses "
-                                       "threadIdx.x (loop %s)", b->name, f->var->hint));
+                      ml_format(t->cx,
+                                "block %s is executed by one warp, but its binding uses "
+                                "threadIdx.x (loop %s)",
+                                b->name, f->var->hint));
     }
 }
 
@@ -436,8 +454,8 @@ static bool is_fragment(const ml_Buffer *b)
 {
     ml_Scope s;
 
-    return ml_scope_parse(b->scope, &s) && ((s.rank >= 4 && s.rank <= 6) ||
-                                            (s.rank >= 9 && s.rank <= 11));
+    return ml_scope_parse(b->scope, &s) &&
+           ((s.rank >= 4 && s.rank <= 6) || (s.rank >= 9 && s.rank <= 11));
 }
 
 /* Fragments belong to warp-level blocks; a block of blocks only names them. */
@@ -451,19 +469,23 @@ static void check_fragments(ml_ThreadCheck *t, const ml_Block *b)
         used = is_fragment(b->writes[k].buffer) ? b->writes[k].buffer : NULL;
     if (used && !b->body->has_block && !in_warp_block(t, b))
         bad_scope(t, b, NULL,
-                  ml_format(t->cx, "block %s accesses %s (%s), but is not executed by a warp",
+                  ml_format(t->cx,
+                            "block %s accesses %s (%s), but is not executed by a warp",
                             b->name, used->name, used->scope));
 }
 
 static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
 {
-    int64_t lo = ml_target_limit(b->annotations, "meta_schedule.thread_extent_low_inclusive", -1);
-    int64_t hi = ml_target_limit(b->annotations, "meta_schedule.thread_extent_high_inclusive", -1);
+    int64_t lo =
+        ml_target_limit(b->annotations, "meta_schedule.thread_extent_low_inclusive", -1);
+    int64_t hi =
+        ml_target_limit(b->annotations, "meta_schedule.thread_extent_high_inclusive", -1);
     int64_t around = 1, axis[3] = {1, 1, 1};
 
     if (lo < 0 && hi < 0)
         return;
-    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u; u = ml_index_parent(t->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
+         u = ml_index_parent(t->p.index, u)) {
         const ml_Stmt *s = ml_index_node(t->p.index, u);
 
         if (s->kind == ML_STMT_FOR && ml_is_thread_tag(ml_as_for(s), "threadIdx.") &&
@@ -477,8 +499,10 @@ static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
             around = INT64_MAX;
     if ((lo >= 0 && around < lo) || (hi >= 0 && around > hi))
         bad_scope(t, b, NULL,
-                  ml_format(t->cx, "block %s is executed by %" PRId64 " threads; it asks for %"
-                            PRId64 " to %" PRId64, b->name, around, lo, hi));
+                  ml_format(t->cx,
+                            "block %s is executed by %" PRId64
+                            " threads; it asks for %" PRId64 " to %" PRId64,
+                            b->name, around, lo, hi));
 }
 
 /* ---- rule 17: barriers */
@@ -535,10 +559,20 @@ static void check_barrier(ml_ThreadCheck *t, const ml_Block *b)
 static void check_limit_names(ml_ThreadCheck *t)
 {
     static const char *const KNOWN[] = {
-        "max_threads_per_block", "max_num_threads", "max_thread_x",     "max_thread_y",
-        "max_thread_z",          "max_block_x",     "max_block_y",      "max_block_z",
-        "max_vthread",           "max_kernels",     "max_vector_bytes", "max_function_args",
-        "max_shared_memory_per_block",              "max_local_memory_per_block",
+        "max_threads_per_block",
+        "max_num_threads",
+        "max_thread_x",
+        "max_thread_y",
+        "max_thread_z",
+        "max_block_x",
+        "max_block_y",
+        "max_block_z",
+        "max_vthread",
+        "max_kernels",
+        "max_vector_bytes",
+        "max_function_args",
+        "max_shared_memory_per_block",
+        "max_local_memory_per_block",
     };
 
     for (size_t k = 0; k < ml_dict_count(t->target); k++) {
@@ -558,8 +592,13 @@ void ml_verify_threads(ml_Ctx *cx, ml_Program p, const ml_Value *target, bool gp
 {
     for (uint32_t f = 0; f < p.mod->n; f++) {
         const ml_Func *func = p.mod->funcs[f];
-        ml_ThreadCheck t = {.cx = cx, .find = {cx, out, f, 0}, .p = p, .func = func,
-                            .target = target, .gpu = gpu, .ar = ml_arith_new(cx)};
+        ml_ThreadCheck t = {.cx = cx,
+                            .find = {cx, out, f, 0},
+                            .p = p,
+                            .func = func,
+                            .target = target,
+                            .gpu = gpu,
+                            .ar = ml_arith_new(cx)};
         Collect c = {&t, NULL};
         Host h = {.t = &t};
         ml_StmtVec blocks = {0};

@@ -1,7 +1,8 @@
 /*
  * well_formed - whether a program says anything at all: every variable and buffer defined
- * once and used inside its scope, blocks that use their own iters and not outer loops, nodes
- * that fit together. One walk per function, outside in. Source: ir-and-analysis 1.8, script 11.
+ * once and used inside its scope, blocks that use their own iters and not outer loops,
+ * nodes that fit together. One walk per function, outside in. Source: ir-and-analysis 1.8,
+ * script 11.
  */
 #include "verify/findings.h"
 
@@ -59,8 +60,9 @@ static const char *path_text(Walk *w)
         const char *name =
             s->kind == ML_STMT_FOR ? ml_as_for(s)->var->hint : ml_as_block(s)->name;
 
-        text = ml_format(w->cx, "%s, %s %s", text, s->kind == ML_STMT_FOR ? "loop" : "block",
-                         name && *name ? name : "(unnamed)");
+        text =
+            ml_format(w->cx, "%s, %s %s", text, s->kind == ML_STMT_FOR ? "loop" : "block",
+                      name && *name ? name : "(unnamed)");
         if (up[n]->part)
             text = ml_format(w->cx, "%s, its %s", text, up[n]->part);
     }
@@ -209,7 +211,8 @@ static void use_var(Walk *w, const ml_Var *v)
     if (d->said & SAID_UNDEFINED)
         return;
     d->said |= SAID_UNDEFINED;
-    place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_UNDEFINED, ML_VARIABLE(v), ML_TEXT(why)));
+    place(w,
+          ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_UNDEFINED, ML_VARIABLE(v), ML_TEXT(why)));
 }
 
 static void use_buffer(Walk *w, const ml_Buffer *b)
@@ -239,8 +242,9 @@ static void check_index(Walk *w, const ml_Buffer *b, const ml_Expr *idx, size_t 
         ill_typed(w, ml_format(w->cx, "index %zu of %s has type %s, not an integer's", k,
                                b->name, type_name(w, t)));
     else if (t.lanes > 1 && k + 1 < n)
-        ill_typed(w, ml_format(w->cx, "index %zu of %s is a vector; only the last index may be",
-                               k, b->name));
+        ill_typed(w, ml_format(w->cx,
+                               "index %zu of %s is a vector; only the last index may be", k,
+                               b->name));
 }
 
 static bool expr_uses(const ml_Expr *e, void *user)
@@ -307,7 +311,8 @@ static void use_cond(Walk *w, const ml_Expr *e, const char *of)
 {
     use(w, e);
     if (!ml_dtype_is_bool(e->type) || e->type.lanes != 1)
-        ill_typed(w, ml_format(w->cx, "the %s has type %s, not bool", of, type_name(w, e->type)));
+        ill_typed(
+            w, ml_format(w->cx, "the %s has type %s, not bool", of, type_name(w, e->type)));
 }
 
 /* ---- statements */
@@ -339,8 +344,10 @@ static void visit_for(Walk *w, const ml_For *f)
                                    type_name(w, t)));
     }
     if (!ml_dtype_is_int(t) || t.lanes != 1)
-        ill_typed(w, ml_format(w->cx, "the variable of loop %s has type %s, not a scalar "
-                                      "integer's", f->var->hint, type_name(w, t)));
+        ill_typed(w, ml_format(w->cx,
+                               "the variable of loop %s has type %s, not a scalar "
+                               "integer's",
+                               f->var->hint, type_name(w, t)));
     if (f->step && ml_is_const_int(f->step) && f->step->as.i <= 0)
         ill_typed(w, ml_format(w->cx, "the step of loop %s is not positive", f->var->hint));
     define_var(w, f->var, DEF_LOOP);
@@ -355,7 +362,8 @@ static void visit_for(Walk *w, const ml_For *f)
 
 static void bad_match(Walk *w, const ml_Match *m, const char *why)
 {
-    place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_MATCH, ML_BUFFER(m->target), ML_TEXT(why)));
+    place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_MATCH, ML_BUFFER(m->target),
+                     ML_TEXT(why)));
 }
 
 static ml_Arith *prover(Walk *w)
@@ -381,17 +389,21 @@ static void check_match(Walk *w, const ml_Match *m)
     const ml_Buffer *t = m->target, *s = m->source.buffer;
 
     if (!ml_dtype_eq(t->type, s->type))
-        bad_match(w, m, ml_format(w->cx, "it has type %s, its source %s has %s",
-                                  type_name(w, t->type), s->name, type_name(w, s->type)));
+        bad_match(w, m,
+                  ml_format(w->cx, "it has type %s, its source %s has %s",
+                            type_name(w, t->type), s->name, type_name(w, s->type)));
     if (!ml_streq(t->scope, s->scope))
-        bad_match(w, m, ml_format(w->cx, "it has scope %s, its source %s has %s", t->scope,
-                                  s->name, s->scope));
+        bad_match(w, m,
+                  ml_format(w->cx, "it has scope %s, its source %s has %s", t->scope,
+                            s->name, s->scope));
     if (s->align % t->align != 0)
-        bad_match(w, m, ml_format(w->cx, "its alignment %u does not divide the %u of %s",
-                                  t->align, s->align, s->name));
+        bad_match(w, m,
+                  ml_format(w->cx, "its alignment %u does not divide the %u of %s",
+                            t->align, s->align, s->name));
     if (s->rank < t->rank) {
-        bad_match(w, m, ml_format(w->cx, "it has %u dimensions, its source region %u", t->rank,
-                                  s->rank));
+        bad_match(w, m,
+                  ml_format(w->cx, "it has %u dimensions, its source region %u", t->rank,
+                            s->rank));
         return;
     }
     size_t extra = (size_t)s->rank - t->rank;
@@ -400,8 +412,9 @@ static void check_match(Walk *w, const ml_Match *m)
         if (!ml_is_int(m->source.ranges[k].extent, 1) &&
             !same_extent(w, m->source.ranges[k].extent,
                          ml_int(w->cx, m->source.ranges[k].extent->type, 1)))
-            bad_match(w, m, ml_format(w->cx, "the leading extent %s of its source is not 1",
-                                      ml_expr_text(w->cx, m->source.ranges[k].extent)));
+            bad_match(w, m,
+                      ml_format(w->cx, "the leading extent %s of its source is not 1",
+                                ml_expr_text(w->cx, m->source.ranges[k].extent)));
     for (size_t k = 0; k < t->rank; k++) {
         const ml_Expr *want = t->shape[k], *have = m->source.ranges[extra + k].extent;
         const Def *d = want->kind == ML_EXPR_VAR ? get(w, want->as.var->uid) : NULL;
@@ -409,8 +422,9 @@ static void check_match(Walk *w, const ml_Match *m)
         if (want->kind == ML_EXPR_VAR && (!d || !d->live))
             continue; /* bound by the match */
         if (!same_extent(w, want, have))
-            bad_match(w, m, ml_format(w->cx, "dimension %zu is %s, its source region has %s", k,
-                                      ml_expr_text(w->cx, want), ml_expr_text(w->cx, have)));
+            bad_match(w, m,
+                      ml_format(w->cx, "dimension %zu is %s, its source region has %s", k,
+                                ml_expr_text(w->cx, want), ml_expr_text(w->cx, have)));
     }
 }
 
@@ -421,8 +435,8 @@ static void visit_iters(Walk *w, const ml_Block *b)
     for (size_t k = 0; k < b->n_iters; k++)
         bound += b->iters[k].value != NULL;
     if (bound < b->n_iters)
-        ill_typed(w, ml_format(w->cx, "block %s has %u bindings for %u iters", b->name, bound,
-                               b->n_iters));
+        ill_typed(w, ml_format(w->cx, "block %s has %u bindings for %u iters", b->name,
+                               bound, b->n_iters));
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         ml_Dtype t = it->var->type;
@@ -432,12 +446,15 @@ static void visit_iters(Walk *w, const ml_Block *b)
         use(w, it->value);
         if (t.code != ML_INT || t.lanes != 1 || !ml_dtype_eq(it->min->type, t) ||
             !ml_dtype_eq(it->extent->type, t))
-            ill_typed(w, ml_format(w->cx, "iter %s of block %s has type %s, its domain %s, %s",
-                                   ml_iter_name(b, k), b->name, type_name(w, t),
-                                   type_name(w, it->min->type), type_name(w, it->extent->type)));
+            ill_typed(
+                w, ml_format(w->cx, "iter %s of block %s has type %s, its domain %s, %s",
+                             ml_iter_name(b, k), b->name, type_name(w, t),
+                             type_name(w, it->min->type), type_name(w, it->extent->type)));
         if (it->value && !ml_dtype_eq(it->value->type, t))
-            ill_typed(w, ml_format(w->cx, "the binding of iter %s of block %s has type %s, the "
-                                          "iter %s", ml_iter_name(b, k), b->name,
+            ill_typed(w, ml_format(w->cx,
+                                   "the binding of iter %s of block %s has type %s, the "
+                                   "iter %s",
+                                   ml_iter_name(b, k), b->name,
                                    type_name(w, it->value->type), type_name(w, t)));
     }
 }
@@ -506,12 +523,14 @@ static void visit_store(Walk *w, const ml_Store *s)
                                s->buffer->name, s->buffer->rank, s->n));
     if (s->value->type.code != t.code || s->value->type.bits != t.bits ||
         s->value->type.lanes != lanes)
-        ill_typed(w, ml_format(w->cx, "a value of type %s is stored to %s, which holds %s with "
-                                      "%u lanes here", type_name(w, s->value->type),
-                               s->buffer->name, type_name(w, t), lanes));
+        ill_typed(w, ml_format(w->cx,
+                               "a value of type %s is stored to %s, which holds %s with "
+                               "%u lanes here",
+                               type_name(w, s->value->type), s->buffer->name,
+                               type_name(w, t), lanes));
     if (s->mask && (!ml_dtype_is_bool(s->mask->type) || s->mask->type.lanes != lanes))
-        ill_typed(w, ml_format(w->cx, "the mask of a store to %s has type %s", s->buffer->name,
-                               type_name(w, s->mask->type)));
+        ill_typed(w, ml_format(w->cx, "the mask of a store to %s has type %s",
+                               s->buffer->name, type_name(w, s->mask->type)));
 }
 
 static void visit_attr(Walk *w, const ml_Attr *a)
@@ -545,9 +564,11 @@ static void visit_attr(Walk *w, const ml_Attr *a)
 static void visit_return(Walk *w, const ml_Return *r)
 {
     use(w, r->value);
-    if (r->value && w->func->ret.code != ML_VOID && !ml_dtype_eq(r->value->type, w->func->ret))
-        ill_typed(w, ml_format(w->cx, "a value of type %s is returned, the function says %s",
-                               type_name(w, r->value->type), type_name(w, w->func->ret)));
+    if (r->value && w->func->ret.code != ML_VOID &&
+        !ml_dtype_eq(r->value->type, w->func->ret))
+        ill_typed(w,
+                  ml_format(w->cx, "a value of type %s is returned, the function says %s",
+                            type_name(w, r->value->type), type_name(w, w->func->ret)));
 }
 
 static void visit(Walk *w, const ml_Stmt *s)
@@ -588,7 +609,9 @@ static void visit(Walk *w, const ml_Stmt *s)
         define_buffer(w, ml_as_alloc(s)->buffer);
         break;
     case ML_STMT_ATTR: visit_attr(w, ml_as_attr(s)); break;
-    case ML_STMT_ASSERT: use_cond(w, ml_as_assert(s)->cond, "condition of an assert"); break;
+    case ML_STMT_ASSERT:
+        use_cond(w, ml_as_assert(s)->cond, "condition of an assert");
+        break;
     case ML_STMT_RETURN: visit_return(w, ml_as_return(s)); break;
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE:
@@ -614,8 +637,10 @@ static void check_func(Walk *w)
         }
     if (f->body->has_block && !ml_func_root(f))
         place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_ILL_FORMED,
-                         ML_TEXT(ml_format(w->cx, "function %s contains blocks, but its body is "
-                                                  "no root block", f->name))));
+                         ML_TEXT(ml_format(w->cx,
+                                           "function %s contains blocks, but its body is "
+                                           "no root block",
+                                           f->name))));
     visit_body(w, f->body);
 }
 
@@ -628,8 +653,8 @@ static void set_error(ml_Ctx *cx, const ml_Findings *out, size_t from)
 
         if (out->v[k].severity != ML_SEV_ERROR)
             continue;
-        ml_fail_(cx, e->code, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10],
-                 f[11], ML_FACT_END);
+        ml_fail_(cx, e->code, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9],
+                 f[10], f[11], ML_FACT_END);
         for (uint32_t n = 0; n < e->n_notes; n++)
             ml_error_note(cx, "%s", e->notes[n]);
         if (e->place)

@@ -525,12 +525,21 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         }
     }
     line(g, in++, "with T.block(\"%s\"):", name);
-    for (int k = 0; k < n; k++)
-        line(g, in, "v%d = T.axis.%s(%s, %s)", k, s->it[k].reduce ? "reduce" : "spatial",
-             dim_text(g, s->it[k].dom, t), bind[k]);
+    bool direct = from > 0 && below(g, 2); /* the outer iterator itself, no axis of its own */
+    size_t begin = g->body.n;
+
+    for (int k = direct ? from : 0; k < n; k++)
+        if (k < from)
+            line(g, in, "v%d = T.axis.spatial((%s, %s + 1), %s)", k, bind[k], bind[k], bind[k]);
+        else
+            line(g, in, "v%d = T.axis.%s(%s, %s)", k, s->it[k].reduce ? "reduce" : "spatial",
+                 dim_text(g, s->it[k].dom, t), bind[k]);
     if (where[0])
         line(g, in, "T.where(%s)", where);
     emit_body(g, s, in);
+    for (size_t k = begin; direct && k + 1 < g->body.n; k++)
+        if (g->body.p[k] == 'v' && g->body.p[k + 1] == '0')
+            g->body.p[k] = 'w';
 }
 
 /* The first iterator gets a block of its own around the rest; what the source holds there
@@ -548,7 +557,7 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
         how = 0;
     line(g, in, "for %c in range(%s):", LOOPS[0], dim_text(g, s->it[0].dom, t));
     line(g, in + 1, "with T.block(\"%s_o\"):", name);
-    line(g, in + 2, "w = T.axis.spatial(%s, %c)", dim_text(g, s->it[0].dom, t), LOOPS[0]);
+    line(g, in + 2, "w0 = T.axis.spatial(%s, %c)", dim_text(g, s->it[0].dom, t), LOOPS[0]);
     for (int d = 1; d < b->rank && how; d++) {
         size_t n = strlen(shape), r = strlen(region), a = strlen(all);
         dim_text(g, b->dims[d], t);
@@ -565,9 +574,9 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
         for (int d = 1; d < b->rank; d++)
             line(g, in + 2 + b->rank, "u%d = T.axis.spatial(%s, x%d)", d,
                  dim_text(g, b->dims[d], t), d);
-        line(g, in + 2 + b->rank, "t%d[%s] = %s[w, %s]", s->k, all, b->name, all);
+        line(g, in + 2 + b->rank, "t%d[%s] = %s[w0, %s]", s->k, all, b->name, all);
     } else if (how == 2) {
-        line(g, in + 2, "m%d = T.match_buffer(%s[w%s], (1, %s), \"%s\", offset_factor=1)", s->k,
+        line(g, in + 2, "m%d = T.match_buffer(%s[w0%s], (1, %s), \"%s\", offset_factor=1)", s->k,
              b->name, region, shape, b->dtype);
     }
     if (how) { /* the value reads it in place of the source */
@@ -582,7 +591,7 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
         strncat(done, p, sizeof done - strlen(done) - 1);
         memcpy(s->value, done, sizeof done);
     }
-    emit_nest(g, s, 1, "w", in + 2, name);
+    emit_nest(g, s, 1, "w0", in + 2, name);
 }
 
 static void stage(Gen *g, int k)

@@ -2,7 +2,8 @@
 #include "verify/verify_test.h"
 
 #include "../core/program.h"
-#include "../core/script/random_ir.h"
+/* Helpers of another folder are compiled in. */
+#include "../core/script/random_ir.c"
 
 /* for i: with block("b"): v = S(8, i); B[index] = A[v], under a root block. */
 typedef struct Simple {

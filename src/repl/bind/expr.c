@@ -8,6 +8,7 @@
 #include "repl/bind/bind.h"
 
 #include "core/equal.h"
+#include "core/walk.h"
 
 #include <math.h>
 
@@ -374,6 +375,24 @@ static int ir_load(lua_State *L)
     return push_checked(L, sp, ml_load(sp->cx, b->b, idx, (size_t)n));
 }
 
+/* subst(e, v1, to1, v2, to2, ...): variables by expressions, all at once */
+static int ir_subst(lua_State *L)
+{
+    BindSpace *sp = bind_builder(L);
+    const ml_Expr *e = bind_expr(L, 1, sp, ML_DT_VOID, "expression");
+    ml_Subst s = {0};
+
+    for (int k = 2; k < lua_gettop(L); k += 2) {
+        const ml_Expr *v = bind_expr(L, k, sp, ML_DT_VOID, "variable");
+        const ml_Expr *to = bind_expr(L, k + 1, sp, v->type, "value");
+
+        if (v->kind != ML_EXPR_VAR || !ml_dtype_eq(v->type, to->type))
+            return bind_bad(L, "subst: a variable and a value of its dtype are needed");
+        ml_subst_var(sp->cx, &s, v->as.var, to);
+    }
+    return push_checked(L, sp, ml_expr_subst(sp->cx, e, &s));
+}
+
 /* parse_expr(text, {name = expression or buffer}) */
 static int ir_parse(lua_State *L)
 {
@@ -619,7 +638,7 @@ int bind_ir_table(lua_State *L)
         {"var", ir_var},         {"size", ir_size},       {"const", ir_const},
         {"limit", ir_limit},     {"cast", ir_cast},       {"select", ir_select},
         {"if_then_else", ir_if_then_else},                {"call", ir_call},
-        {"load", ir_load},       {"parse_expr", ir_parse}, {"add", op_add},
+        {"load", ir_load},       {"subst", ir_subst},     {"parse_expr", ir_parse}, {"add", op_add},
         {"sub", op_sub},         {"mul", op_mul},         {"div", op_div},
         {"truncdiv", op_truncdiv}, {"truncmod", op_truncmod}, {"floordiv", op_floordiv},
         {"floormod", op_floormod}, {"min", op_min},       {"max", op_max},

@@ -191,10 +191,22 @@ static int epilogue(lua_State *L)
     return 0;
 }
 
+/* assign(y, x): the elements of x, rounded to y's dtype */
+static int assign(lua_State *L)
+{
+    ml_Tensor *y = bind_tensor(L, 1), *x = bind_tensor(L, 2);
+
+    if (x->n_lanes != y->n_lanes)
+        return bind_bad(L, "assign: the sizes differ");
+    for (int64_t k = 0; k < y->n_lanes; k++)
+        ml_tensor_set(y, k, ml_tensor_get(x, k));
+    return 0;
+}
+
 int bind_reference_functions(lua_State *L)
 {
     static const luaL_Reg fns[] = {{"contract", contract}, {"softmax", softmax},
-                                   {"norm", norm},         {"epilogue", epilogue},
+                                   {"norm", norm},         {"epilogue", epilogue}, {"assign", assign},
                                    {NULL, NULL}};
 
     bind_functions(L, fns);

@@ -1,0 +1,8 @@
+/* fault - the switch of the built-in faults; only in builds with FAULTS=1. */
+#include "core/fault.h"
+
+#ifdef ML_FAULTS
+int ml_fault;
+#else
+typedef int ml_no_faults; /* a translation unit is never empty */
+#endif

@@ -1,0 +1,162 @@
+/*
+ * fuzz_schedule - random programs under random schedules, against the oracle.
+ *
+ *   fuzz_schedule N SEED           N programs; exit 1 and a shrunk script at each failure
+ *   fuzz_schedule N SEED faults    with -DML_FAULTS: each built-in fault must be found
+ *   fuzz_schedule 1 SEED plan STAGES CAP OFF 'step' ...   one plan under the given steps
+ *
+ * The output for a seed is always the same. Source: style 10.
+ */
+#include "core/fault.h"
+#include "trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_FAILURES = 10 };
+
+static FzTrial trial_of(uint64_t seed)
+{
+    uint64_t rnd = seed ^ 0x5deece66dU;
+    FzTrial t = {.plan = {seed, 9, 12, 0}};
+
+    fz_next(&rnd);
+    if (fz_chance(&rnd, 50)) /* half of the programs are tiny */
+        t.plan.cap = 2 + fz_below(&rnd, 6);
+    t.n_steps = 4 + fz_below(&rnd, 12);
+    t.rnd = rnd;
+    return t;
+}
+
+/* Numbers of programs must not repeat between seeds 1, 2, 3 ... */
+static uint64_t seed_of(uint64_t seed, int64_t k)
+{
+    return seed * 1000003U + (uint64_t)k;
+}
+
+static void print_failure(FzTrial *t)
+{
+    ml_Text out = {0};
+
+    fz_shrink(t);
+    fz_report(t, &out);
+    fputs(ml_text_z(&out), stdout);
+    fflush(stdout);
+    ml_text_free(&out);
+}
+
+static void print_stats(const FzStats *s)
+{
+    printf("%lld programs, %lld steps, %lld runs, %lld not judged (threads-cooperate), "
+           "%lld start versions refused\n",
+           (long long)s->programs, (long long)s->steps, (long long)s->runs,
+           (long long)s->cooperate, (long long)s->start_refused);
+    printf("%-24s %8s %8s %5s  %s\n", "primitive", "tried", "accepted", "%", "refused");
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        const FzCount *c = &s->prims[k];
+        if (c->tried == 0)
+            continue;
+        printf("%-24s %8lld %8lld %5.1f ", ml_primitives[k]->name, (long long)c->tried,
+               (long long)c->accepted, 100.0 * (double)c->accepted / (double)c->tried);
+        for (int e = 0; e < ML_E_COUNT; e++)
+            if (c->refused[e])
+                printf(" %s %lld", ml_error_code((ml_ErrorCode)e), (long long)c->refused[e]);
+        printf("\n");
+    }
+}
+
+static int campaign(int64_t n, uint64_t seed)
+{
+    FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
+    int failures = 0;
+
+    for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
+        FzTrial t = trial_of(seed_of(seed, k));
+        if (getenv("FZ_TRACE"))
+            fprintf(stderr, "program %llu\n", (unsigned long long)t.plan.seed);
+        fz_run(&t, true, &stats);
+        if (t.failed) {
+            failures++;
+            print_failure(&t);
+        }
+        fz_trial_clear(&t);
+    }
+    print_stats(&stats);
+    printf("seed %llu: %d failures\n", (unsigned long long)seed, failures);
+    free(stats.prims);
+    return failures ? 1 : 0;
+}
+
+#ifdef ML_FAULTS
+static int faults(int64_t n, uint64_t seed)
+{
+    static const char *const names[] = {
+#define ML_FAULT_NAME(id, text) text,
+#include "core/fault.def"
+#undef ML_FAULT_NAME
+    };
+    int missed = 0;
+
+    printf("%-64s %s\n", "fault", "found by");
+    for (size_t f = 0; f < ML_COUNT(names); f++) {
+        FzTrial t = {0};
+        int64_t k = 0;
+
+        ml_fault = (int)f + 1;
+        for (; k < n && !t.failed; k++) {
+            fz_trial_clear(&t);
+            t = trial_of(seed_of(seed, k));
+            fz_run(&t, true, NULL);
+        }
+        if (t.failed)
+            printf("%-64s %s, program %lld\n", names[f], t.kind, (long long)k);
+        else
+            printf("%-64s NOT FOUND in %lld programs\n", names[f], (long long)n);
+        missed += !t.failed;
+        fflush(stdout);
+        fz_trial_clear(&t);
+    }
+    ml_fault = 0;
+    return missed ? 1 : 0;
+}
+#endif
+
+/* One plan under steps given as text: what a report names. */
+static int one_plan(uint64_t seed, int argc, char **argv)
+{
+    FzTrial t = {.plan = {seed, (int)strtol(argv[0], NULL, 10), (int)strtol(argv[1], NULL, 10), 0}};
+
+    t.plan.off = (uint32_t)strtoul(argv[2], NULL, 0);
+    for (int k = 3; k < argc && t.n_steps < FZ_MAX_STEPS; k++)
+        t.steps[t.n_steps++] = strdup(argv[k]);
+    fz_run(&t, false, NULL);
+    if (t.failed) {
+        ml_Text out = {0};
+        fz_report(&t, &out);
+        fputs(ml_text_z(&out), stdout);
+        ml_text_free(&out);
+    } else {
+        printf("no failure\n");
+    }
+    int bad = t.failed;
+    fz_trial_clear(&t);
+    return bad;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t n = argc > 1 ? strtoll(argv[1], NULL, 10) : 1000;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+
+    if (argc > 6 && strcmp(argv[3], "plan") == 0)
+        return one_plan(seed, argc - 4, argv + 4);
+    if (argc > 3 && strcmp(argv[3], "faults") == 0) {
+#ifdef ML_FAULTS
+        return faults(n < 5000 ? 5000 : n, seed);
+#else
+        fprintf(stderr, "the faults need a build with FAULTS=1\n");
+        return 2;
+#endif
+    }
+    return campaign(n, seed);
+}
