@@ -335,13 +335,14 @@ static const ml_Param params[] = {
     ML_PARAM_INT("index", -1, "place in the loop's body; -1: last legal, -2: first legal"),
 };
 
-#define ERRORS(MISSING)                                                                        \
+/* only-leaf and no-insertion-point are checked, but cannot come: a block and a loop that is not
+ * above it have a sequence above both, and all producers of a block stand before it. */
+#define ERRORS(...)                                                                            \
     (const ml_ErrorCode[])                                                                     \
     {                                                                                          \
         ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_COMPLETE_OR_REDUCTION,              \
-            ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, ML_E_OUTPUT_BLOCK, ML_E_ONLY_LEAF,      \
-            ML_E_NO_INSERTION_POINT, MISSING, ML_E_BAD_ARGUMENT, ML_E_REGION_NOT_SOLVABLE,     \
-            ML_E_NOT_REGION_COVERED, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK             \
+            ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, __VA_ARGS__, ML_E_BAD_ARGUMENT,         \
+            ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK           \
     }
 
 const ml_Primitive ml_prim_compute_at = {
@@ -356,7 +357,7 @@ const ml_Primitive ml_prim_compute_at = {
     .result = ML_R_NONE,
     .apply = compute_at,
     .suggest = suggest,
-    .errors = ERRORS(ML_E_CONSUMERS_MISSING),
+    .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING),
     .cases = "compute_at",
 };
 
@@ -372,6 +373,6 @@ const ml_Primitive ml_prim_reverse_compute_at = {
     .result = ML_R_NONE,
     .apply = reverse_compute_at,
     .suggest = suggest,
-    .errors = ERRORS(ML_E_PRODUCERS_MISSING),
+    .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL),
     .cases = "reverse_compute_at",
 };

@@ -212,7 +212,7 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
     ml_text_fmt(&t, "%s[%d]%s %s", ml_style(ss->out.color, ML_STYLE_STRONG), version,
                 ml_style(ss->out.color, ML_STYLE_PLAIN), step.headline);
     if (!ml_streq(how, "brief"))
-        ml_text_fmt(&t, step.seconds < 0.01 ? "   %.1f ms" : "   %.0f ms", step.seconds * 1e3);
+        ml_text_fmt(&t, step.seconds < 0.0001 ? "   %.2f ms" : step.seconds < 0.01 ? "   %.1f ms" : "   %.0f ms", step.seconds * 1e3);
     ml_out_line(&ss->out, ml_text_z(&t));
     ml_text_clear(&t);
     if (ml_streq(how, "diff"))

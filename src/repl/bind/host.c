@@ -859,6 +859,15 @@ bool ml_host_require(ml_Host *h, const char *name)
     return run(h, 1, 0, false);
 }
 
+/* "examples/matmul.py" -> "matmul" */
+static void push_stem(lua_State *L, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+    const char *dot = strrchr(from, '.');
+
+    lua_pushlstring(L, from, dot && dot > from ? (size_t)(dot - from) : strlen(from));
+}
+
 /* moon.NAME(text), and moon.schedule of what it gives when that is a module. */
 static int l_open(lua_State *L)
 {
@@ -871,7 +880,14 @@ static int l_open(lua_State *L)
     if (!ml_lua_to_schedule(L, -1)) {
         lua_getfield(L, -2, "schedule");
         lua_insert(L, -2);
-        lua_call(L, 1, 1);
+        bool file = ml_streq(fn, "open");
+
+        if (file) { /* named after the file: the function is `main` in most */
+            lua_createtable(L, 0, 1);
+            push_stem(L, lua_tostring(L, 2));
+            lua_setfield(L, -2, "name");
+        }
+        lua_call(L, file ? 2 : 1, 1);
     }
     ml_session_focus(host_of(L)->ss, ml_lua_to_schedule(L, -1));
     return 0;
