@@ -8,13 +8,12 @@ local moon = {
     parse = core.parse,
     equal = core.equal,
     module = core.module,
-    tensor = nil,
     interpret = core.interpret,
     check = core.check,
     primitives = core.primitives,
     codes = core.codes,
     index_map = core.ir.index_map,
-    version = "0.1.0",
+    version = core.version,
 }
 
 -- What the program around Lua provides: cmd, set, get, focus, and what it wants to hear of.
@@ -166,12 +165,7 @@ function moon.trace(from)
     return (core.trace(from))
 end
 
-local trace_methods = debug.getupvalue
-do
-    local index = getmetatable(core.trace("[[],[]]")).__index
-    local _, methods = debug.getupvalue(index, 1)
-    trace_methods = methods
-end
+local trace_methods = core.methods("trace")
 
 -- t:append(inst [, decision]): the instruction as t[i] gives them
 function trace_methods.append(t, inst, decision)
@@ -188,7 +182,7 @@ function trace_methods.show(t) print(t:lua()) end
 
 -- ---- methods of schedules written in Lua
 
-local methods = core.schedule_methods()
+local methods = core.methods("schedule")
 
 function methods.show(s)
     print(s:text())

@@ -138,13 +138,13 @@ end
 function te.compute(shape, body, name)
     if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
     name = name or "compute"
-    local info = debug.getinfo(body, "u")
-    if not info.isvararg and info.nparams ~= #shape then
-        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, info.nparams, #shape)
+    local names = core.params(body)
+    if names and #names ~= #shape then
+        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, #names, #shape)
     end
     local spatial = {}
     for k = 1, #shape do
-        local axis = (not info.isvararg and debug.getlocal(body, k)) or ("i" .. (k - 1))
+        local axis = names and names[k] or ("i" .. (k - 1))
         spatial[k] = { name = axis, extent = shape[k], iter = ir.var("v" .. axis) }
     end
     local iters = {}

@@ -97,9 +97,11 @@ static size_t put_utf8(char *z, uint32_t c)
 static size_t utf8_length(const char *p, const char *end)
 {
     unsigned char c = (unsigned char)*p;
-    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3
-             : c >= 0xf0 && c < 0xf5                ? 4
-                                                    : 0;
+    size_t n = c < 0x80                ? 1
+               : c >= 0xc2 && c < 0xe0 ? 2
+               : c >= 0xe0 && c < 0xf0 ? 3
+               : c >= 0xf0 && c < 0xf5 ? 4
+                                       : 0;
 
     if (n == 0 || (size_t)(end - p) < n)
         return 0;
@@ -340,7 +342,8 @@ static bool read_value(Reader *r, ml_Json *out)
 
 const ml_Json *ml_json_read(ml_Ctx *cx, ml_Str text, ml_JsonError *error)
 {
-    Reader r = {.cx = cx, .p = text.p, .end = text.p + text.n, .line_start = text.p, .line = 1};
+    Reader r = {
+        .cx = cx, .p = text.p, .end = text.p + text.n, .line_start = text.p, .line = 1};
     ml_Json *out = ML_NEW(cx, ml_Json);
 
     r.error = error;

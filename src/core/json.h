@@ -19,8 +19,8 @@ typedef enum ml_JsonKind {
 
 typedef struct ml_Json ml_Json;
 struct ml_Json {
-    uint8_t kind; /* an ml_JsonKind */
-    uint32_t n;   /* LIST, OBJECT: members; STRING: bytes */
+    uint8_t kind;       /* an ml_JsonKind */
+    uint32_t n;         /* LIST, OBJECT: members; STRING: bytes */
     uint32_t line, col; /* where it begins, from 1; columns count bytes */
     union {
         bool b;

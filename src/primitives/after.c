@@ -1,6 +1,7 @@
 /*
  * after - checks on the result of a rewrite that moved a block: what the conditions before
- * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6 "Right".
+ * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6
+ * "Right".
  */
 #include "primitives/move.h"
 
@@ -32,17 +33,16 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
         if (first)
             ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
-    if (!first) /* every reduce iter takes one value: its whole domain, or it would be cut */
+    if (!first) /* every reduce iter takes one value: its whole domain, or it would be cut
+                 */
         first = loops.n ? ml_as_for(loops.v[loops.n - 1]) : NULL;
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
     ml_Arith *ar = ml_arith_at(cx, c->p, first ? first->var->uid : block);
-    bool once = ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, ml_bool(cx, true),
-                               ML_BIJECTIVE, true)
-                    .ok ||
-                ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
-                               true)
-                    .ok;
+    bool once = ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, ml_bool(cx, true),
+                              ML_BIJECTIVE, false) ||
+                ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate,
+                              ML_BIJECTIVE, false);
     size_t n = 0;
     ml_Range *box = ML_ARRAY(cx, ml_Range, b->n_iters);
     ml_Interval *got = ML_ARRAY(cx, ml_Interval, b->n_iters);
@@ -63,11 +63,12 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
     if (once && whole)
         return true;
     ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              once ? "cannot show that block %s would still reduce over the whole "
-                                     "domain of its reduce iters"
-                                   : "cannot show that block %s would accumulate each element once",
-                              b->name)),
+            ML_TEXT(ml_format(
+                cx,
+                once ? "cannot show that block %s would still reduce over the whole "
+                       "domain of its reduce iters"
+                     : "cannot show that block %s would accumulate each element once",
+                b->name)),
             ML_BLOCK(b));
     ml_error_set_unproved(cx);
     return false;
@@ -78,14 +79,16 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
     ml_Ctx *cx = c->cx;
     const ml_Block *b = ml_call_block(c, block);
 
-    for (ml_Uid u = ml_index_parent(c->p.index, block); u; u = ml_index_parent(c->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(c->p.index, block); u;
+         u = ml_index_parent(c->p.index, u)) {
         const ml_Stmt *node = ml_index_node(c->p.index, u);
 
         if (node->kind != ML_STMT_FOR)
             continue;
         const ml_For *f = ml_as_for(node);
 
-        if (f->kind == ML_FOR_SERIAL || f->kind == ML_FOR_UNROLLED || ml_is_int(f->extent, 1))
+        if (f->kind == ML_FOR_SERIAL || f->kind == ML_FOR_UNROLLED ||
+            ml_is_int(f->extent, 1))
             continue;
         bool cooperate = f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
 
@@ -94,8 +97,8 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
                 b->iters[k].kind != ML_ITER_SPATIAL &&
                 !(cooperate && b->iters[k].kind == ML_ITER_REDUCE))
                 return ml_fail(cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(f),
-                               ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)), ML_ITER(b, k),
-                               ML_BLOCK(b),
+                               ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
+                               ML_ITER(b, k), ML_BLOCK(b),
                                ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[k].kind)));
         for (size_t k = 0; k < b->n_writes; k++) {
             const ml_Buffer *buf = b->writes[k].buffer;
@@ -106,13 +109,14 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
                 ml_buffer_site(c->p, c->func, buf, NULL))
                 continue;
             if (!ml_writes_disjoint(cx, c->facts, c->p, u, buf)) {
-                ml_fail(cx, ML_E_UNSOUND,
-                        ML_TEXT(ml_format(cx,
-                                          "cannot show that iterations of the %s loop %s would "
-                                          "write different elements of %s",
-                                          ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
-                                          buf->name)),
-                        ML_LOOP(f), ML_BLOCK(b), ML_BUFFER(buf));
+                ml_fail(
+                    cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(cx,
+                                      "cannot show that iterations of the %s loop %s would "
+                                      "write different elements of %s",
+                                      ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
+                                      buf->name)),
+                    ML_LOOP(f), ML_BLOCK(b), ML_BUFFER(buf));
                 ml_error_set_unproved(cx);
                 return false;
             }

@@ -163,10 +163,11 @@ static bool factors(const Resolve *r, const ml_Arg *a, ml_Given *g)
             continue;
         if (one->kind == ML_A_STRING || one->kind == ML_A_LIST || one->kind == ML_A_DICT ||
             one->kind == ML_A_BOOL || one->kind == ML_A_ABSENT)
-            return ml_bad_argument(r->cx,
-                                   "%s: factor %zu is %s; a positive integer, a sampled number "
-                                   "or auto is needed",
-                                   r->pa->name, k, ml_arg_kind_name(one));
+            return ml_bad_argument(
+                r->cx,
+                "%s: factor %zu is %s; a positive integer, a sampled number "
+                "or auto is needed",
+                r->pa->name, k, ml_arg_kind_name(one));
         if (!int_of(r, one, &v))
             return false;
         e[k] = small_int(r->cx, v);
@@ -187,8 +188,8 @@ static const ml_Block *block_before(const Resolve *r)
     return NULL;
 }
 
-static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *list, uint32_t n,
-                         const char *name, ml_Given *g)
+static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *list,
+                         uint32_t n, const char *name, ml_Given *g)
 {
     ml_Uid hit = 0;
 
@@ -227,7 +228,8 @@ static bool buffer_index(const Resolve *r, const ml_Arg *a, bool write, ml_Given
             }
         const char *name = ml_name_known(r->s->space, a->as.buffer);
 
-        return ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b), ML_TEXT(name ? name : "?"));
+        return ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b),
+                       ML_TEXT(name ? name : "?"));
     }
     if (!int_of(r, a, &g->i))
         return false;
@@ -239,7 +241,8 @@ static bool buffer_index(const Resolve *r, const ml_Arg *a, bool write, ml_Given
 
 /* ---- constants */
 
-static const ml_Value *value_of(ml_Schedule *s, const char *what, const ml_Arg *a, int depth)
+static const ml_Value *value_of(ml_Schedule *s, const char *what, const ml_Arg *a,
+                                int depth)
 {
     ml_Ctx *cx = s->space->cx;
     int64_t v;
@@ -273,8 +276,9 @@ static const ml_Value *value_of(ml_Schedule *s, const char *what, const ml_Arg *
     case ML_A_BUFFER:
     case ML_A_MAP: break;
     }
-    ml_bad_argument(cx, "%s: a string, number, boolean, or a list or map of such is needed, got %s",
-                    what, ml_arg_kind_name(a));
+    ml_bad_argument(
+        cx, "%s: a string, number, boolean, or a list or map of such is needed, got %s",
+        what, ml_arg_kind_name(a));
     return NULL;
 }
 
@@ -382,7 +386,8 @@ static bool absent_arg(const Resolve *r, ml_Given *g)
     g->i = pa->def;
     g->b = pa->def != 0;
     g->s = pa->def_s;
-    if (pa->optional || pa->input_if_given || pa->kind == ML_P_DECISION || pa->kind == ML_P_LOOPS)
+    if (pa->optional || pa->input_if_given || pa->kind == ML_P_DECISION ||
+        pa->kind == ML_P_LOOPS)
         return true;
     return ml_bad_argument(r->cx, "%s is missing: %s", pa->name, pa->doc);
 }

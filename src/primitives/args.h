@@ -9,7 +9,8 @@
  * expired-handle, ...; during a call. */
 bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                      const ml_Arg **raw, ml_Given *given);
-/* A constant made of a raw argument; expression handles are their value. NULL: error set. */
+/* A constant made of a raw argument; expression handles are their value. NULL: error set.
+ */
 const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a);
 const char *ml_arg_kind_name(const ml_Arg *a);
 

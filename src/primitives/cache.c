@@ -14,7 +14,8 @@ bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
 
 /* ---- place */
 
-/* Whether the node is the statement itself or below it, as far as the schedule tree tells. */
+/* Whether the node is the statement itself or below it, as far as the schedule tree tells.
+ */
 static bool holds(const ml_Stmt *s, ml_Uid uid)
 {
     if (ml_stmt_uid(s) == uid)
@@ -81,15 +82,16 @@ bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_Cach
 
 /* ---- region */
 
-void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_CachePlace *place,
-                     ml_Range *out, bool *exact)
+void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
+                     const ml_CachePlace *place, ml_Range *out, bool *exact)
 {
     ml_Ctx *cx = c->cx;
     const ml_Block *b = ml_call_block(c, block);
     size_t rank = r->buffer->rank;
     ml_Subst sub = {0};
     ml_DomVec dom = {0};
-    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank), *strict = ML_ARRAY(cx, ml_Interval, rank);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank),
+                *strict = ML_ARRAY(cx, ml_Interval, rank);
     ml_Arith *ar = ml_arith_at(cx, c->p, place->node);
 
     for (size_t k = 0; k < b->n_iters; k++)
@@ -99,7 +101,8 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_Cach
     ml_relax_domain(cx, c->p, block, place->at_root ? 0 : place->node, NULL, &dom);
     ml_region_upper(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, box);
     if (exact)
-        *exact = ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+        *exact =
+            ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
     for (size_t d = 0; d < rank; d++) {
         const ml_Expr *n = r->buffer->shape[d];
         const ml_Expr *zero = ml_int(cx, n->type, 0);
@@ -114,8 +117,8 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_Cach
 
 /* ---- buffer and nest */
 
-ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_Range *region,
-                       const ml_CachePlace *place)
+ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope,
+                       ml_Range *region, const ml_CachePlace *place)
 {
     ml_Ctx *cx = c->cx;
     ml_Cache cache = {.old = old, .region = region, .compact = place->at_root};
@@ -123,8 +126,8 @@ ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_R
 
     for (size_t d = 0; d < old->rank; d++)
         shape[d] = cache.compact ? region[d].extent : old->shape[d];
-    cache.cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", old->name, scope), old->type, shape,
-                                 old->rank, scope);
+    cache.cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", old->name, scope), old->type,
+                                 shape, old->rank, scope);
     return cache;
 }
 
@@ -184,7 +187,8 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
     const ml_Stmt *st = ml_block_from(cx, &b);
 
     for (size_t d = rank; d-- > 0;)
-        st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), cache->region[d].extent, st);
+        st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), cache->region[d].extent,
+                       st);
     return st;
 }
 
@@ -195,8 +199,9 @@ typedef struct Rewire {
     const ml_Cache *cache;
     ml_CachePick *pick;
     void *user;
-    bool on;           /* inside a block that is rewired */
-    bool shifted;      /* indices move */
+    bool on;                /* inside a block that is rewired */
+    bool shifted;           /* indices move */
+    bool matched;           /* a match_buffer target is a view of the new buffer */
     const ml_Block *opaque; /* the block that uses the pointer of a shifted buffer */
     const ml_Block *at;
     ml_Arith *ar;
@@ -296,6 +301,7 @@ static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
             memcpy(m, nb.matches, b->n_matches * sizeof *m);
             m[k].source = rewire_region(rw, b->matches[k].source);
             nb.matches = m;
+            rw->matched = true;
         }
     }
     rw->on = was;
@@ -324,9 +330,9 @@ static const ml_Stmt *rewire_store(Rewire *rw, const ml_Stmt *s)
     }
     if (!changed)
         return s;
-    return ml_stmt_at(cx,
-                      ml_store(cx, moved ? rw->cache->cached : st->buffer, value, idx, st->n, mask),
-                      s->span);
+    return ml_stmt_at(
+        cx, ml_store(cx, moved ? rw->cache->cached : st->buffer, value, idx, st->n, mask),
+        s->span);
 }
 
 static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
@@ -352,7 +358,8 @@ static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     return r;
 }
 
-static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick, void *user)
+static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick,
+                           void *user)
 {
     Rewire rw = {.c = c, .cache = cache, .pick = pick, .user = user};
 
@@ -366,11 +373,12 @@ static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick
 
 static bool opaque_error(ml_Call *c, const Rewire *rw)
 {
-    return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(rw->cache->old), ML_BLOCK(rw->opaque));
+    return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(rw->cache->old),
+                   ML_BLOCK(rw->opaque));
 }
 
-bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st, ml_CachePick *pick,
-                     void *user, const ml_Stmt **out)
+bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,
+                     ml_CachePick *pick, void *user, const ml_Stmt **out)
 {
     Rewire rw = rewire_state(c, cache, pick, user);
 
@@ -400,6 +408,8 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
     const ml_Stmt *st = ml_block_from(cx, &root);
 
     st = &ml_block_add_alloc(cx, ml_as_block(st), cache->cached)->base;
+    if (rw.matched)
+        st = ml_views_follow(cx, st, cache->cached);
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, scope, st);

@@ -2,9 +2,9 @@
  * cache_read - copy a buffer that a block reads into a new buffer and let readers use the
  * copy.
  *
- * A buffer written in the scope is copied after its only writer, an input of the scope at the
- * beginning. Only readers that come after the copy are rewired: a reader before the writer
- * keeps the original. Source: primitives 8, cache_read.
+ * A buffer written in the scope is copied after its only writer, an input of the scope at
+ * the beginning. Only readers that come after the copy are rewired: a reader before the
+ * writer keeps the original. Source: primitives 8, cache_read.
  */
 #include "primitives/cache.h"
 
@@ -13,10 +13,10 @@ enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 typedef struct Readers {
     ml_Call *c;
     const ml_Buffer *buffer;
-    ml_UidVec chosen;  /* child blocks of the scope that are rewired */
-    bool whole;        /* everything inside a chosen block, not only its child blocks */
-    ml_UidVec given;   /* consumer_blocks */
-    ml_Uid nest;       /* the copy block itself */
+    ml_UidVec chosen; /* child blocks of the scope that are rewired */
+    bool whole;       /* everything inside a chosen block, not only its child blocks */
+    ml_UidVec given;  /* consumer_blocks */
+    ml_Uid nest;      /* the copy block itself */
 } Readers;
 
 static bool writes_it(const ml_Block *b, const ml_Buffer *buf)
@@ -83,22 +83,54 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
     }
     for (size_t k = 0; k < r->given.n; k++)
         if (!ml_uids_have(&after, r->given.v[k]))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "consumer_blocks: block %s does not read %s after it "
-                                             "is written",
-                                             ml_call_block(c, r->given.v[k])->name,
-                                             r->buffer->name)),
-                           ML_BLOCK_UID(r->given.v[k]));
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "consumer_blocks: block %s does not read %s after it "
+                                  "is written",
+                                  ml_call_block(c, r->given.v[k])->name, r->buffer->name)),
+                ML_BLOCK_UID(r->given.v[k]));
     r->chosen = r->given.n ? r->given : after;
     if (!ml_cache_place(c, writer, &r->chosen, place))
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx,
-                                         "no statement after the one that writes %s reads it; a "
-                                         "copy would come too late",
-                                         r->buffer->name)),
-                       ML_BLOCK_UID(writer));
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "no statement after the one that writes %s reads it; a "
+                              "copy would come too late",
+                              r->buffer->name)),
+            ML_BLOCK_UID(writer));
     return true;
+}
+
+/* Of a view (match_buffer) only what is read may be copied: the block that makes the view
+ * declares no more of the buffer behind it. */
+static void shrink_view(const Readers *r, const ml_CachePlace *place, ml_Range *region)
+{
+    ml_Call *c = r->c;
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, place->node);
+    size_t rank = r->buffer->rank, n = 0;
+    ml_Interval *hull = ML_ARRAY(c->cx, ml_Interval, rank);
+    ml_Range *one = ML_ARRAY(c->cx, ml_Range, rank);
+    bool is_match = false;
+
+    ml_buffer_site(c->p, c->func, r->buffer, &is_match);
+    for (size_t k = 0; is_match && k < r->chosen.n; k++) {
+        const ml_Block *b = ml_call_block(c, r->chosen.v[k]);
+
+        for (size_t m = 0; m < b->n_reads; m++) {
+            if (b->reads[m].buffer->uid != r->buffer->uid)
+                continue;
+            ml_cache_region(c, b->tag, &b->reads[m], place, one, NULL);
+            for (size_t d = 0; d < rank; d++) {
+                ml_Interval i = ml_interval_range(ar, one[d].min, one[d].extent);
+
+                hull[d] = n ? ml_interval_union(ar, hull[d], i) : i;
+            }
+            n++;
+        }
+    }
+    for (size_t d = 0; n && d < rank; d++)
+        region[d] = ml_interval_cover(ar, hull[d], region[d]);
 }
 
 static bool cache_read(ml_Call *c)
@@ -147,13 +179,29 @@ static bool cache_read(ml_Call *c)
         for (size_t k = 0; k < root->n_reads && !declared; k++)
             if (root->reads[k].buffer->uid == r.buffer->uid)
                 declared = &root->reads[k];
-        for (size_t d = 0; d < rank; d++)
-            region[d] = declared ? declared->ranges[d]
-                                 : (ml_Range){ml_int(cx, r.buffer->shape[d]->type, 0),
-                                              r.buffer->shape[d]};
+        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
+
+        /* A declared region may reach beyond the shape where nothing is accessed. */
+        for (size_t d = 0; d < rank; d++) {
+            const ml_Expr *n = r.buffer->shape[d];
+            ml_Range whole = {ml_int(cx, n->type, 0), n};
+
+            region[d] = whole;
+            if (declared) {
+                ml_Interval box = ml_interval_range(ar, declared->ranges[d].min,
+                                                    declared->ranges[d].extent);
+
+                box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
+                region[d] = ml_interval_cover(ar, box, whole);
+                region[d].min = ml_cast(cx, n->type, region[d].min);
+                region[d].extent = ml_cast(cx, n->type, region[d].extent);
+            }
+        }
         ml_readers(cx, c->facts, c->p, scope, r.buffer, &r.chosen);
         if (r.given.n)
             r.chosen = r.given;
+        if (!declared)
+            shrink_view(&r, &place, region);
     }
     ml_Cache cache = ml_cache_make(c, r.buffer, scope_name, region, &place);
     const ml_Stmt *nest = ml_cache_nest(c, &cache, true, &r.nest);
@@ -161,9 +209,11 @@ static bool cache_read(ml_Call *c)
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &r))
         return false;
-    if (elements > 0 && elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
-        ml_call_note(c, "%s takes %lld MiB", cache.cached->name,
-                     (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
+    if (elements > 0 &&
+        elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
+        ml_call_note(
+            c, "%s takes %lld MiB", cache.cached->name,
+            (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
     ml_call_return_block(c, r.nest);
     return true;
 }
@@ -185,7 +235,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that reads the buffer"),
     ML_PARAM_ATTR("read_buffer_index", ML_P_READ_BUFFER, "which of its read buffers"),
-    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE, "scope of the copy: global, shared, local, ..."),
+    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE,
+                  "scope of the copy: global, shared, local, ..."),
     {.name = "consumer_blocks",
      .kind = ML_P_BLOCKS,
      .optional = true,
@@ -198,15 +249,17 @@ const ml_Primitive ml_prim_cache_read = {
     .kind = "CacheRead",
     .group = "caching",
     .summary = "copy a buffer before it is read",
-    .help = "Makes a buffer <buf>_<scope>, a nest that copies into it, and lets the readers use\n"
+    .help = "Makes a buffer <buf>_<scope>, a nest that copies into it, and lets the "
+            "readers use\n"
             "the copy. Usually followed by compute_at of the copy.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = cache_read,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
-                                     ML_E_NOT_REGION_COVERED, ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
+                                     ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
+                                     ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
                                      ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_read",
 };

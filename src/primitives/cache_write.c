@@ -1,9 +1,9 @@
 /*
  * cache_write - let a block write a new buffer, and copy that to the original afterwards.
  *
- * The copy covers exactly what the block writes; where that cannot be shown and the original
- * is seen outside the scope, elements that nobody wrote would be overwritten: unsound.
- * Source: primitives 8, cache_write.
+ * The copy covers exactly what the block writes; where that cannot be shown and the
+ * original is seen outside the scope, elements that nobody wrote would be overwritten:
+ * unsound. Source: primitives 8, cache_write.
  */
 #include "primitives/cache.h"
 
@@ -27,9 +27,46 @@ static int pick(const ml_Block *b, void *user)
     for (ml_Uid u = b->tag; u; u = ml_index_scope(ix, u))
         if (u == w->block)
             return 1;
-    return ml_uids_have(&w->given, b->tag) || ml_uids_have(&w->given, ml_index_scope(ix, b->tag))
+    return ml_uids_have(&w->given, b->tag) ||
+                   ml_uids_have(&w->given, ml_index_scope(ix, b->tag))
                ? 1
                : 2;
+}
+
+/* Whether the statement stores to the buffer whatever its conditions are. */
+static bool always_stores(const ml_Stmt *s, const ml_Buffer *buf)
+{
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_STORE: return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
+    case ML_STMT_SEQ:
+        for (uint32_t k = 0; k < ml_as_seq(s)->n; k++)
+            if (always_stores(ml_as_seq(s)->stmts[k], buf))
+                return true;
+        return false;
+    case ML_STMT_FOR: return always_stores(ml_as_for(s)->body, buf);
+    case ML_STMT_ATTR: return always_stores(ml_as_attr(s)->body, buf);
+    case ML_STMT_BLOCK:
+        for (uint32_t k = 0; k < ml_as_block(s)->n_matches; k++)
+            if (ml_as_block(s)->matches[k].source.buffer->uid == buf->uid &&
+                always_stores(ml_as_block(s)->body, ml_as_block(s)->matches[k].target))
+                return true;
+        return always_stores(ml_as_block(s)->body, buf);
+    case ML_STMT_IF:
+        return ml_as_if(s)->other && always_stores(ml_as_if(s)->then, buf) &&
+               always_stores(ml_as_if(s)->other, buf);
+    case ML_STMT_EVALUATE: /* an intrinsic: its regions tell what it writes */
+        return (ml_as_evaluate(s)->value->flags & ML_X_EFFECT) != 0;
+    case ML_STMT_WHILE:
+    case ML_STMT_BIND:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+    return false;
 }
 
 static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scope)
@@ -50,18 +87,19 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
     }
     for (size_t k = 0; k < b->n_reads; k++)
         if (b->reads[k].buffer->uid == r->buffer->uid)
-            return ml_fail(cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(cx,
-                                             "block %s also reads %s; its cache would start without "
-                                             "those values",
-                                             b->name, r->buffer->name)),
-                           ML_BLOCK(b), ML_BUFFER(r->buffer));
+            return ml_fail(
+                cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "block %s also reads %s; its cache would start without "
+                                  "those values",
+                                  b->name, r->buffer->name)),
+                ML_BLOCK(b), ML_BUFFER(r->buffer));
     for (size_t k = 0; k < b->n_writes; k++)
         same += b->writes[k].buffer->uid == r->buffer->uid;
     if (same > 1)
         return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s", b->name, same,
-                                         r->buffer->name)),
+                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s", b->name,
+                                         same, r->buffer->name)),
                        ML_BLOCK(b), ML_BUFFER(r->buffer));
     return true;
 }
@@ -95,11 +133,13 @@ static bool cache_write(ml_Call *c)
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)
         if (!ml_uids_have(&raw, w.given.v[k]))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx, "consumer_blocks: block %s does not read what "
-                                                 "block %s writes",
-                                             ml_call_block(c, w.given.v[k])->name, b->name)),
-                           ML_BLOCK_UID(w.given.v[k]));
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "consumer_blocks: block %s does not read what "
+                                  "block %s writes",
+                                  ml_call_block(c, w.given.v[k])->name, b->name)),
+                ML_BLOCK_UID(w.given.v[k]));
     for (size_t k = 0; k < raw.n; k++)
         if (!ml_uids_have(&w.given, raw.v[k]))
             ml_push(cx, &after, raw.v[k]);
@@ -111,16 +151,20 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
-    if (!exact && !local && !c->unchecked) {
+    if ((!exact || !always_stores(b->body, r->buffer)) && !local && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "cannot show that block %s writes all of the region of %s that "
-                                  "would be copied back; what it leaves out would be overwritten",
-                                  b->name, r->buffer->name)),
+                ML_TEXT(ml_format(
+                    cx,
+                    "cannot show that block %s writes all of the region of %s that "
+                    "would be copied back; what it leaves out would be overwritten",
+                    b->name, r->buffer->name)),
                 ML_BLOCK(b), ML_BUFFER(r->buffer));
         ml_error_set_unproved(cx);
         return false;
     }
+    /* A copy outside of an `if` around the writer would overwrite what was left alone. */
+    if (!local && !c->unchecked && !ml_check_schedulable(c, place.node, uid))
+        return false;
     ml_Cache cache = ml_cache_make(c, r->buffer, scope_name, region, &place);
     const ml_Stmt *nest = ml_cache_nest(c, &cache, false, &w.nest);
 
@@ -146,7 +190,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that writes the buffer"),
     ML_PARAM_ATTR("write_buffer_index", ML_P_WRITE_BUFFER, "which of its written buffers"),
-    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE, "scope of the new buffer: local, shared, ..."),
+    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE,
+                  "scope of the new buffer: local, shared, ..."),
     {.name = "consumer_blocks",
      .kind = ML_P_BLOCKS,
      .optional = true,
@@ -159,15 +204,16 @@ const ml_Primitive ml_prim_cache_write = {
     .kind = "CacheWrite",
     .group = "caching",
     .summary = "let a block write a copy that is stored afterwards",
-    .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that copies\n"
+    .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that "
+            "copies\n"
             "it to the original. Usually followed by reverse_compute_at of the copy.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = cache_write,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
-                                     ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
-                                     ML_E_UNSOUND, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
+                                     ML_E_ROOT_BLOCK, ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
+                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_write",
 };

@@ -1,8 +1,9 @@
 /*
- * call - one application of a primitive: begin, arguments, checks and rewrite, record, commit.
+ * call - one application of a primitive: begin, arguments, checks and rewrite, record,
+ * commit.
  *
- * Nothing of the schedule changes before the last step; a failed call leaves a mark to which
- * the arena is taken back when the next call begins. Source: primitives 1.2 to 1.4.
+ * Nothing of the schedule changes before the last step; a failed call leaves a mark to
+ * which the arena is taken back when the next call begins. Source: primitives 1.2 to 1.4.
  */
 #include "primitives/args.h"
 
@@ -19,7 +20,8 @@ static double now(void)
 }
 
 /* A loop or block argument decides which function is worked on. */
-static uint32_t func_of(const ml_Schedule *s, const ml_Primitive *prim, const ml_Given *args)
+static uint32_t func_of(const ml_Schedule *s, const ml_Primitive *prim,
+                        const ml_Given *args)
 {
     const ml_Index *ix = s->v[s->cur].p.index;
 
@@ -41,7 +43,8 @@ static bool note_short_list(ml_Ctx *cx, const ml_Primitive *prim, const ml_Given
         if (prim->params[k].kind == ML_P_FACTORS && args[k].n == 1 && args[k].exprs[0] &&
             ml_is_const_int(args[k].exprs[0])) {
             ml_error_note(cx, "in Lua {%lld, nil} is {%lld}",
-                          (long long)args[k].exprs[0]->as.i, (long long)args[k].exprs[0]->as.i);
+                          (long long)args[k].exprs[0]->as.i,
+                          (long long)args[k].exprs[0]->as.i);
             noted = true;
         }
     return noted;
@@ -135,9 +138,11 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
         return fail_call(s, prim, given, raw, mark, random);
     if (!prim->not_recorded) {
         int version = prim->no_version ? s->cur : s->n_versions;
+        ml_TraceNode *nodes = sp->nodes;
 
         if (!ml_record(s, &c, raw, version)) {
             s->trace = before;
+            sp->nodes = nodes;
             return fail_call(s, prim, given, raw, mark, random);
         }
     }
@@ -153,7 +158,8 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     return true;
 }
 
-bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n, ml_Results *out)
+bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n,
+              ml_Results *out)
 {
     const ml_Primitive *prim = ml_primitive_find(name);
 

@@ -26,8 +26,8 @@ typedef struct Table {
 
 static bool syntax(Reader *r, const char *what)
 {
-    return ml_bad_argument(r->cx, "at character %zu of the call: %s", (size_t)(r->p - r->start) + 1,
-                           what);
+    return ml_bad_argument(r->cx, "at character %zu of the call: %s",
+                           (size_t)(r->p - r->start) + 1, what);
 }
 
 static void skip(Reader *r)
@@ -236,7 +236,9 @@ static bool read_value(Reader *r, ml_Arg *out)
     if (t.keys.n > 0 && t.list.n > 0)
         return syntax(r, "a value is a list or has names, not both");
     if (t.keys.n > 0)
-        *out = (ml_Arg){.kind = ML_A_DICT, .n = (uint32_t)t.keys.n, .as.list = t.values.v,
+        *out = (ml_Arg){.kind = ML_A_DICT,
+                        .n = (uint32_t)t.keys.n,
+                        .as.list = t.values.v,
                         .keys = t.keys.v};
     else
         *out = ML_ARG_LIST(t.list.v, t.list.n);
@@ -292,8 +294,8 @@ static bool read_call(Reader *r, ml_CallText *out)
 
     out->n = out->prim->n_params;
     out->args = args;
-    return ml_args_by_name(r->cx, out->prim, t.list.v, t.list.n, t.keys.v, t.values.v, t.keys.n,
-                           args);
+    return ml_args_by_name(r->cx, out->prim, t.list.v, t.list.n, t.keys.v, t.values.v,
+                           t.keys.n, args);
 }
 
 bool ml_parse_calls(ml_Ctx *cx, ml_Str text, ml_CallTexts *out)

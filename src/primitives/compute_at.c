@@ -1,6 +1,6 @@
 /*
- * compute_at, reverse_compute_at - move a producer under a loop that holds all its consumers,
- * or a consumer under a loop that holds all its producers.
+ * compute_at, reverse_compute_at - move a producer under a loop that holds all its
+ * consumers, or a consumer under a loop that holds all its producers.
  *
  * The block gets a new nest over exactly what is needed there (solve.c); its old loops and
  * predicate go. What the conditions cannot see is checked on the result: readers are still
@@ -20,7 +20,8 @@ typedef struct Move {
     size_t n_body;
     const ml_Stmt *const *body; /* the statements of the loop's body */
     const ml_Stmt *one[1];
-    size_t at;                  /* where the nest goes among them */
+    size_t at; /* where the nest goes among them */
+    bool ask_later;   /* the scope is no stage pipeline yet */
     ml_Removal removal;
 } Move;
 
@@ -43,6 +44,24 @@ static bool holds_block(const Move *m, const ml_Stmt *s, ml_Uid block)
     return false;
 }
 
+/* Whether the block accesses an intermediate that threads do not share. */
+static bool has_private(const Move *m, ml_Uid scope)
+{
+    const ml_Block *root = ml_call_block(m->c, scope), *b = m->block;
+
+    for (size_t k = 0; k < root->n_allocs; k++) {
+        if (ml_streq(root->allocs[k]->scope, "global"))
+            continue;
+        for (size_t j = 0; j < b->n_reads + b->n_writes; j++) {
+            const ml_Region *r = j < b->n_reads ? &b->reads[j] : &b->writes[j - b->n_reads];
+
+            if (r->buffer->uid == root->allocs[k]->uid)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool check_scope(Move *m)
 {
     ml_Call *c = m->c;
@@ -51,7 +70,11 @@ static bool check_scope(Move *m)
     ml_Uid scope = ml_index_scope(ix, block);
 
     if (!c->unchecked) {
-        if (c->checks && !ml_need_stage_pipeline(c->cx, c->facts, c->p, scope))
+        /* A block that is moved to where its values are visible (a local buffer written by
+         * threads) may be what is uncovered now: then the result is asked. */
+        m->ask_later = c->checks && !ml_is_stage_pipeline(c->cx, c->facts, c->p, scope);
+        if (m->ask_later && !has_private(m, scope) &&
+            !ml_need_stage_pipeline(c->cx, c->facts, c->p, scope))
             return false;
         if (!ml_need_complete_or_reduction(c->cx, c->facts, c->p, block))
             return false;
@@ -88,6 +111,80 @@ static bool check_all_under(Move *m, const ml_UidVec *v, ml_ErrorCode code)
                    ML_LOOP(m->loop), ML_TEXT(names));
 }
 
+/* The other side stays where it is: what the block reads must be written before the loop,
+ * what reads the block must come after it. */
+static bool check_order(Move *m, const ml_UidVec *v)
+{
+    ml_Call *c = m->c;
+    const ml_Index *ix = c->p.index;
+    ml_Uid loop = m->loop->var->uid;
+    ml_StmtVec all = {0};
+    bool seen = false; /* the loop was passed, in the order of the text */
+
+    ml_child_blocks(c->cx, ml_index_node(ix, ml_index_scope(ix, loop)), &all);
+    for (size_t k = 0; k < all.n; k++) {
+        ml_Uid at = ml_stmt_uid(all.v[k]);
+        bool under = ml_index_is_above(ix, loop, at);
+
+        seen |= under;
+        for (size_t j = 0; !under && j < v->n; j++)
+            if (v->v[j] == at && seen != m->reverse)
+                return ml_fail(
+                    c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(
+                        c->cx, "block %s, which %s block %s, would come %s it",
+                        ml_as_block(all.v[k])->name, m->reverse ? "follows" : "precedes",
+                        m->block->name, m->reverse ? "before" : "after")),
+                    ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK(all.v[k]));
+    }
+    return true;
+}
+
+/* reverse: every instance of the block reads an element that there is. One that reads none
+ * (padding by if_then_else) is driven by no producer and would be lost. */
+static bool check_inside(Move *m)
+{
+    ml_Call *c = m->c;
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = m->block;
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < b->n_reads; k++) {
+        const ml_Region *r = &b->reads[k];
+        bool produced = false, inside = true;
+
+        for (size_t j = 0; j < m->producers.n && !produced; j++) {
+            const ml_Block *p = ml_call_block(c, m->producers.v[j]);
+
+            for (size_t w = 0; w < p->n_writes; w++)
+                produced |= p->writes[w].buffer->uid == r->buffer->uid;
+        }
+        for (size_t d = 0; produced && inside && d < r->buffer->rank; d++) {
+            const ml_Expr *min = r->ranges[d].min, *n = r->ranges[d].extent;
+            const ml_Expr *dim = r->buffer->shape[d];
+
+            inside = ml_promote(cx, &min, &n);
+            const ml_Expr *end = ml_add(cx, min, n);
+
+            inside = inside && ml_promote(cx, &end, &dim) &&
+                     ml_prove(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) &&
+                     ml_prove(ar, ml_le(cx, end, dim));
+        }
+        if (produced && inside)
+            return true;
+    }
+    ml_fail(
+        cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(cx,
+                          "some instances of block %s may read nothing that its producers "
+                          "write; they would be lost",
+                          b->name)),
+        ML_BLOCK(b));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
 static bool find_place(Move *m)
 {
     ml_Call *c = m->c;
@@ -118,16 +215,20 @@ static bool find_place(Move *m)
     if (m->reverse ? !check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)
                    : !check_all_under(m, &m->consumers, ML_E_CONSUMERS_MISSING))
         return false;
+    if (!c->unchecked && !check_order(m, m->reverse ? &m->consumers : &m->producers))
+        return false;
+    if (!c->unchecked && m->reverse && !check_inside(m))
+        return false;
     if (index == -1)
         index = first;
     else if (index == -2)
         index = last + 1;
     if (index < last + 1 || index > first)
-        return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(c->cx, "index is %lld; legal are %lld to %lld, -1 and -2",
-                                         (long long)index, (long long)(last + 1),
-                                         (long long)first)),
-                       ML_LOOP(m->loop));
+        return ml_fail(
+            c->cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(c->cx, "index is %lld; legal are %lld to %lld, -1 and -2",
+                              (long long)index, (long long)(last + 1), (long long)first)),
+            ML_LOOP(m->loop));
     m->at = (size_t)index;
     return true;
 }
@@ -161,8 +262,7 @@ static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
             n++;
         }
         if (dom[k].bound.min) {
-            const ml_Expr *p =
-                ml_ge(cx, iters[k].value, ml_cast(cx, t, dom[k].bound.min));
+            const ml_Expr *p = ml_ge(cx, iters[k].value, ml_cast(cx, t, dom[k].bound.min));
 
             if (!ml_prove_symbolic(ar, p))
                 nb.predicate = ml_and(cx, nb.predicate, ml_simplify(ar, p));
@@ -199,7 +299,8 @@ static bool check_loop_uses(Move *m, const ml_Stmt *nest)
         if (!ml_index_is_above(c->p.index, f->var->uid, m->loop->var->uid) &&
             ml_stmt_uses_var(nest, f->var))
             return ml_fail(c->cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(c->cx, "block %s uses the variable of loop %s, which "
+                           ML_TEXT(ml_format(c->cx,
+                                             "block %s uses the variable of loop %s, which "
                                              "does not move with it",
                                              m->block->name, f->var->hint)),
                            ML_BLOCK(m->block), ML_LOOP(f));
@@ -215,6 +316,9 @@ static bool check_result(Move *m)
 
     if (c->unchecked)
         return true;
+    if (m->ask_later &&
+        !ml_need_stage_pipeline(c->cx, c->facts, c->p, ml_index_scope(c->p.index, block)))
+        return false;
     if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block))
         return false;
     if (m->reverse)
@@ -262,8 +366,8 @@ static bool move(ml_Call *c, bool reverse)
     ml_IterDomain *dom = ML_ARRAY(cx, ml_IterDomain, m.block->n_iters);
 
     ml_arith_bind_loop(ar, m.loop);
-    if (!ml_solve_domains(c, ar, m.block, m.loop, reverse ? &m.producers : &m.consumers, reverse,
-                          dom))
+    if (!ml_solve_domains(c, ar, m.block, m.loop, reverse ? &m.producers : &m.consumers,
+                          reverse, dom))
         return false;
     const ml_Stmt *nest = new_nest(&m, ar, dom);
     int64_t before = executions(c, block);
@@ -322,8 +426,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_index_loops(cx, p.index, rel.v[0], &loops);
     for (size_t k = loops.n; k-- > 0;)
         if (ml_stmt_uid(loops.v[k]) != args[LOOP].uid)
-            ml_try(t, NULL, "%s(\"%s\", \"%s\")", e->primitive, ml_name_of(s, args[BLOCK].uid),
-                   ml_name_of(s, ml_stmt_uid(loops.v[k])));
+            ml_try(t, NULL, "%s(\"%s\", \"%s\")", e->primitive,
+                   ml_name_of(s, args[BLOCK].uid), ml_name_of(s, ml_stmt_uid(loops.v[k])));
     if (!reverse)
         ml_try(t, NULL, "compute_inline(\"%s\")", ml_name_of(s, args[BLOCK].uid));
 }
@@ -335,14 +439,14 @@ static const ml_Param params[] = {
     ML_PARAM_INT("index", -1, "place in the loop's body; -1: last legal, -2: first legal"),
 };
 
-/* only-leaf and no-insertion-point are checked, but cannot come: a block and a loop that is not
- * above it have a sequence above both, and all producers of a block stand before it. */
-#define ERRORS(...)                                                                            \
-    (const ml_ErrorCode[])                                                                     \
-    {                                                                                          \
-        ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_COMPLETE_OR_REDUCTION,              \
-            ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, __VA_ARGS__, ML_E_BAD_ARGUMENT,         \
-            ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK           \
+/* only-leaf and no-insertion-point are checked, but cannot come: a block and a loop that is
+ * not above it have a sequence above both, and all producers of a block stand before it. */
+#define ERRORS(...)                                                                        \
+    (const ml_ErrorCode[])                                                                 \
+    {                                                                                      \
+        ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_COMPLETE_OR_REDUCTION,          \
+            ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, __VA_ARGS__, ML_E_BAD_ARGUMENT,     \
+            ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK       \
     }
 
 const ml_Primitive ml_prim_compute_at = {
@@ -350,8 +454,9 @@ const ml_Primitive ml_prim_compute_at = {
     .kind = "ComputeAt",
     .group = "compute location",
     .summary = "compute a producer where it is used",
-    .help = "Moves a block under a loop that holds all its consumers; there it computes just\n"
-            "what they need in one iteration.",
+    .help =
+        "Moves a block under a loop that holds all its consumers; there it computes just\n"
+        "what they need in one iteration.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
@@ -366,8 +471,9 @@ const ml_Primitive ml_prim_reverse_compute_at = {
     .kind = "ReverseComputeAt",
     .group = "compute location",
     .summary = "compute a consumer where its input is produced",
-    .help = "Moves a block under a loop that holds all its producers; there it uses just what\n"
-            "one iteration has produced.",
+    .help =
+        "Moves a block under a loop that holds all its producers; there it uses just what\n"
+        "one iteration has produced.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,

@@ -73,13 +73,14 @@ static bool check_instances(Decompose *d)
         for (size_t m = 0; m < b->n_iters; m++)
             used |= ml_expr_uses_var(b->iters[m].value, f->var);
         if (!used && !ml_is_int(f->extent, 1))
-            return ml_fail(cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(cx,
-                                             "no iter of block %s uses loop %s: the reduction is "
-                                             "computed anew in each of its iterations, and without "
-                                             "the init there it would add up",
-                                             b->name, f->var->hint)),
-                           ML_LOOP(f), ML_BLOCK(b));
+            return ml_fail(
+                cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "no iter of block %s uses loop %s: the reduction is "
+                                  "computed anew in each of its iterations, and without "
+                                  "the init there it would add up",
+                                  b->name, f->var->hint)),
+                ML_LOOP(f), ML_BLOCK(b));
         ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
     for (size_t m = 0; m < b->n_iters; m++)
@@ -87,15 +88,17 @@ static bool check_instances(Decompose *d)
     ml_Arith *ar = ml_arith_at(cx, d->c->p, d->loop->var->uid);
     const ml_Expr *yes = ml_bool(cx, true);
 
-    if (ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, true).ok ||
-        ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE, true).ok)
+    if (ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, false) ||
+        ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
+                      false))
         return true;
     ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show that the iterations under loop %s compute different "
-                              "elements of block %s; what is computed twice would add up without "
-                              "an init in between",
-                              d->loop->var->hint, b->name)),
+            ML_TEXT(ml_format(
+                cx,
+                "cannot show that the iterations under loop %s compute different "
+                "elements of block %s; what is computed twice would add up without "
+                "an init in between",
+                d->loop->var->hint, b->name)),
             ML_LOOP(d->loop), ML_BLOCK(b));
     ml_error_set_unproved(cx);
     return false;
@@ -116,12 +119,13 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
             drops |= !d->kept[k];
         }
     if (keeps && drops)
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx,
-                                         "a condition of block %s mixes spatial and reduce loops; "
-                                         "the init would write more elements than are updated",
-                                         d->block->name)),
-                       ML_BLOCK(d->block), ML_EXPRESSION(p));
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "a condition of block %s mixes spatial and reduce loops; "
+                              "the init would write more elements than are updated",
+                              d->block->name)),
+            ML_BLOCK(d->block), ML_EXPRESSION(p));
     if (!drops)
         *out = ml_and(cx, *out, p);
     return true;
@@ -165,8 +169,8 @@ static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
     ib.allocs = allocs;
     ib.matches = matches;
     if (reduce_in_region) {
-        const ml_Block *inferred = ml_block_reinfer(
-            cx, ml_call_func(d->c), ml_as_block(ml_block_from(cx, &ib)));
+        const ml_Block *inferred =
+            ml_block_reinfer(cx, ml_call_func(d->c), ml_as_block(ml_block_from(cx, &ib)));
 
         if (!inferred)
             return NULL;
@@ -210,7 +214,8 @@ static bool same_region(const ml_Region *a, const ml_Region *b)
     if (a->buffer->uid != b->buffer->uid)
         return false;
     for (size_t k = 0; k < a->buffer->rank; k++)
-        if (a->ranges[k].min != b->ranges[k].min || a->ranges[k].extent != b->ranges[k].extent)
+        if (a->ranges[k].min != b->ranges[k].min ||
+            a->ranges[k].extent != b->ranges[k].extent)
             return false;
     return true;
 }
@@ -252,6 +257,29 @@ static bool check_bounds(Decompose *d)
     return true;
 }
 
+/* Threads that reduce together need the init: it makes each thread's own accumulator. */
+static bool check_threads(Decompose *d)
+{
+    for (size_t k = 0; k < d->n; k++) {
+        const ml_For *f = d->inside[k];
+
+        if (f->kind == ML_FOR_SERIAL || f->kind == ML_FOR_UNROLLED)
+            continue;
+        for (size_t m = 0; m < d->block->n_iters; m++)
+            if (d->block->iters[m].kind == ML_ITER_REDUCE &&
+                ml_expr_uses_var(d->block->iters[m].value, f->var))
+                return ml_fail(
+                    d->c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(d->c->cx,
+                                      "the iterations of the %s loop %s reduce together; "
+                                      "without an init in block %s they would race",
+                                      ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
+                                      d->block->name)),
+                    ML_LOOP(f), ML_BLOCK(d->block));
+    }
+    return true;
+}
+
 static bool decompose_reduction(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -268,10 +296,10 @@ static bool decompose_reduction(ml_Call *c)
         return false;
     if (!d.block->init) /* without it there is nothing to split off */
         return ml_need_reduction(cx, c->facts, c->p, d.block->tag);
-    if (!check_outer_loops(&d) || !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) ||
-        !check_bounds(&d))
+    if (!check_outer_loops(&d) ||
+        !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
-    if (!c->unchecked && !check_instances(&d))
+    if (!c->unchecked && (!check_threads(&d) || !check_instances(&d)))
         return false;
     if (!init_predicate(&d, d.block->predicate, &pred))
         return false;
@@ -318,15 +346,16 @@ const ml_Primitive ml_prim_decompose_reduction = {
     .kind = "DecomposeReduction",
     .group = "reductions",
     .summary = "split a reduction into its init and its update",
-    .help = "The init gets a nest of its own directly before the loop; the block becomes the\n"
-            "update. The loop is at or above every loop that drives a reduce iter.",
+    .help =
+        "The init gets a nest of its own directly before the loop; the block becomes the\n"
+        "update. The loop is at or above every loop that drives a reduce iter.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = decompose_reduction,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
-                                     ML_E_LOOP_TOO_LOW, ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
-                                     ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_LOOP_TOO_LOW, ML_E_NOT_SCHEDULABLE,
+                                     ML_E_LOOP_DEPENDENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "decompose_reduction",
 };

@@ -140,8 +140,8 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     }
 }
 
-void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim, const ml_Given *args,
-                  const ml_Value *decision, bool quote)
+void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
+                  const ml_Given *args, const ml_Value *decision, bool quote)
 {
     size_t last = 0;
     bool named = false, list_before = false, table;
@@ -240,14 +240,13 @@ static void describe_results(const ml_Call *c, ml_Text *out)
     for (size_t k = 0; k < r->n; k++) {
         const ml_Stmt *st = ml_index_node(c->p.index, h[k].uid);
 
-        ml_text_add(out, k == 0                     ? " → "
-                         : h[k].kind == ML_H_LOOP ? " "
-                                                  : ", ");
+        ml_text_add(out, k == 0 ? " → " : h[k].kind == ML_H_LOOP ? " " : ", ");
         add_node(c->sched, out, h[k].uid, false);
         if (st && st->kind == ML_STMT_FOR) {
             ml_text_char(out, '[');
-            ml_print_expr(c->cx, out, ml_as_for(st)->extent,
-                          &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
+            ml_print_expr(
+                c->cx, out, ml_as_for(st)->extent,
+                &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
             ml_text_char(out, ']');
         }
     }

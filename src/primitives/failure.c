@@ -56,12 +56,14 @@ static void take_facts(ml_Failure *f, ml_Import *im)
         }
         case ML_FACT_STMT: {
             static const char *const words[ML_STMT_KINDS] = {
-                "store", "sequence", "for",  "while",  "if",     "binding",  "call",    "allocation",
-                "decl",  "attr",     "assert", "return", "break", "continue", "block"};
+                "store",   "sequence", "for",        "while",    "if",
+                "binding", "call",     "allocation", "decl",     "attr",
+                "assert",  "return",   "break",      "continue", "block"};
 
             if (f->s && in_program(f->s, fact->as.stmt))
                 f->stmts[k] = fact->as.stmt;
-            *fact = (ml_Fact){.kind = ML_FACT_STMT, .name = fact->name,
+            *fact = (ml_Fact){.kind = ML_FACT_STMT,
+                              .name = fact->name,
                               .as.text = words[fact->as.stmt->kind]};
             break;
         }
@@ -108,18 +110,18 @@ const ml_Arg *ml_args_copy(ml_Ctx *cx, const ml_Arg *const *raw, size_t n)
     return to;
 }
 
-static const ml_Given *take_args(ml_Failure *f, ml_Import *im, const ml_Given *from, size_t n)
+const ml_Given *ml_given_copy(ml_Ctx *cx, ml_Import *im, const ml_Given *from, size_t n)
 {
-    ml_Given *to = ML_ARRAY(f->cx, ml_Given, n + 1);
+    ml_Given *to = ML_ARRAY(cx, ml_Given, n + 1);
 
     for (size_t k = 0; k < n; k++) {
-        ml_Uid *uids = ML_ARRAY(f->cx, ml_Uid, from[k].n + 1);
-        const ml_Expr **exprs = ML_ARRAY(f->cx, const ml_Expr *, from[k].n + 1);
+        ml_Uid *uids = ML_ARRAY(cx, ml_Uid, from[k].n + 1);
+        const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, from[k].n + 1);
 
         to[k] = from[k];
         to[k].node = NULL;
         to[k].map = NULL;
-        to[k].s = from[k].s ? ml_strdup(f->cx, ml_str(from[k].s)) : NULL;
+        to[k].s = from[k].s ? ml_strdup(cx, ml_str(from[k].s)) : NULL;
         to[k].value = from[k].value ? ml_import_value(im, from[k].value) : NULL;
         for (size_t m = 0; m < from[k].n; m++) {
             if (from[k].uids)
@@ -159,7 +161,7 @@ ml_Failure *ml_failure_take(ml_Schedule *s)
     if (s->failed) {
         f->prim = s->failed_prim;
         f->n_args = s->n_failed_args;
-        f->args = take_args(f, im, s->failed_args, s->n_failed_args);
+        f->args = ml_given_copy(f->cx, im, s->failed_args, s->n_failed_args);
         const ml_Arg **raw = ML_ARRAY(f->cx, const ml_Arg *, f->n_args + 1);
 
         for (size_t k = 0; k < f->n_args; k++)
@@ -221,8 +223,9 @@ static const char *name_of(ml_Failure *f, ml_Uid uid)
 
 static const char *iter_name(const ml_Failure *f, ml_Uid block, uint32_t pos)
 {
-    const ml_Stmt *st =
-        ml_failure_has_program(f) ? ml_index_node(ml_failure_program(f).index, block) : NULL;
+    const ml_Stmt *st = ml_failure_has_program(f)
+                            ? ml_index_node(ml_failure_program(f).index, block)
+                            : NULL;
 
     if (!st || st->kind != ML_STMT_BLOCK || pos >= ml_as_block(st)->n_iters)
         return "?";

@@ -1,4 +1,5 @@
-/* failure - the inside of an ml_Failure, for the files that render it and look for ways out. */
+/* failure - the inside of an ml_Failure, for the files that render it and look for ways
+ * out. */
 #ifndef ML_PRIMITIVES_FAILURE_H
 #define ML_PRIMITIVES_FAILURE_H
 
@@ -9,8 +10,9 @@ struct ml_Failure {
     ml_Ctx *cx;     /* its own: error, arguments, texts, and the struct itself */
     ml_Schedule *s; /* a reference; NULL: an error without a schedule */
     int version;    /* on which the call was made */
-    unsigned epoch; /* of the space: pointers into the program are good while it is the same */
-    ml_Error e;     /* expressions and buffers imported into cx */
+    unsigned
+        epoch;  /* of the space: pointers into the program are good while it is the same */
+    ml_Error e; /* expressions and buffers imported into cx */
     const ml_Stmt *stmts[ML_MAX_FACTS]; /* of STMT facts: nodes of the program, or NULL */
     const ml_Expr *exprs[ML_MAX_FACTS]; /* of EXPR facts: nodes of the schedule, or NULL */
     const ml_Primitive *prim;

@@ -88,9 +88,11 @@ bool ml_eval_symbols(ml_Schedule *s, const ml_Expr *e, const char *what, int64_t
     const ml_Expr *v = eval_node(cx, e, &ev);
 
     if (ev.unknown)
-        return ml_bad_argument(cx, "%s: the expression uses a variable that is no handle of this "
-                                   "schedule",
-                               what);
+        return ml_bad_argument(
+            cx,
+            "%s: the expression uses a variable that is no handle of this "
+            "schedule",
+            what);
     if (!ml_is_const_int(v)) {
         ml_Arith *ar = ml_arith_new(cx);
 
@@ -172,7 +174,8 @@ static const ml_Stmt *gone(ml_Schedule *s, ml_Handle h)
         }
     }
     if (t.n == 0)
-        ml_fail(cx, ML_E_BAD_HANDLE, ML_TEXT(h.kind == ML_H_LOOP ? "the loop" : "the block"));
+        ml_fail(cx, ML_E_BAD_HANDLE,
+                ML_TEXT(h.kind == ML_H_LOOP ? "the loop" : "the block"));
     else
         ml_fail(cx, ML_E_EXPIRED_HANDLE, ML_TEXT(ml_text_z(&t)),
                 h.kind == ML_H_LOOP ? ML_LOOP_UID(h.uid) : ML_BLOCK_UID(h.uid));
@@ -206,8 +209,8 @@ const ml_Stmt *ml_handle_node(ml_Schedule *s, ml_Handle h, ml_HandleKind want)
 
         if (node && ml_handle_alive(s, h)) {
             ml_names_ensure(s, s->cur);
-            ml_fail(cx, ML_E_WRONG_HANDLE_KIND, ML_TEXT(known_name(s, h.uid)), ML_TEXT(have),
-                    ML_TEXT(need));
+            ml_fail(cx, ML_E_WRONG_HANDLE_KIND, ML_TEXT(known_name(s, h.uid)),
+                    ML_TEXT(have), ML_TEXT(need));
         } else
             ml_fail(cx, ML_E_WRONG_HANDLE_KIND, ML_TEXT("the handle"), ML_TEXT(have),
                     ML_TEXT(need));

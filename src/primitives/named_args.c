@@ -11,12 +11,9 @@
 static const struct {
     const char *prim, *other, *name;
 } spellings[] = {
-    {"bind", "thread", "thread_axis"},
-    {"blockize", "loop", "target"},
-    {"tensorize", "loop", "block_or_loop"},
-    {"tensorize", "intrin", "tensor_intrin"},
-    {"annotate", "loop", "block_or_loop"},
-    {"annotate", "key", "ann_key"},
+    {"bind", "thread", "thread_axis"},      {"blockize", "loop", "target"},
+    {"tensorize", "loop", "block_or_loop"}, {"tensorize", "intrin", "tensor_intrin"},
+    {"annotate", "loop", "block_or_loop"},  {"annotate", "key", "ann_key"},
     {"annotate", "value", "ann_val"},
 };
 
@@ -46,8 +43,8 @@ static bool unknown(ml_Ctx *cx, const ml_Primitive *prim, const char *name)
 }
 
 /* split(loop, factor = f) is {auto, f}, split(loop, nparts = n) is {n, auto}. */
-static bool old_split(ml_Ctx *cx, const ml_Primitive *prim, const char *key, const ml_Arg *v,
-                      ml_Arg *out)
+static bool old_split(ml_Ctx *cx, const ml_Primitive *prim, const char *key,
+                      const ml_Arg *v, ml_Arg *out)
 {
     bool factor = ml_streq(key, "factor"), nparts = ml_streq(key, "nparts");
 
@@ -62,7 +59,8 @@ static bool old_split(ml_Ctx *cx, const ml_Primitive *prim, const char *key, con
 }
 
 bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, size_t n_pos,
-                     const char *const *keys, const ml_Arg *values, size_t n_named, ml_Arg *out)
+                     const char *const *keys, const ml_Arg *values, size_t n_named,
+                     ml_Arg *out)
 {
     size_t at = 0;
 
@@ -74,7 +72,8 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
             (pos[at].kind == ML_A_HANDLE || pos[at].kind == ML_A_STRING)) {
             size_t from = at;
 
-            while (at < n_pos && (pos[at].kind == ML_A_HANDLE || pos[at].kind == ML_A_STRING))
+            while (at < n_pos &&
+                   (pos[at].kind == ML_A_HANDLE || pos[at].kind == ML_A_STRING))
                 at++;
             out[k] = ML_ARG_LIST(&pos[from], at - from);
         } else

@@ -172,6 +172,10 @@ bool ml_leaf_removal(ml_Call *c, ml_Uid block, ml_Removal *out);
 /* Alloc list of the scope root with b appended / without b. */
 const ml_Block *ml_block_add_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
 const ml_Block *ml_block_drop_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
+/* The buffer, fresh, in another scope and named after it. */
+const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope);
+/* root with the match_buffer targets of buf, and views of them, in the scope of buf. */
+const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf);
 /* Checks shared by many: fail with root-block; not-schedulable between two nodes. */
 bool ml_check_not_root(ml_Call *c, ml_Uid block);
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node);

@@ -19,7 +19,8 @@ static bool find_func(ml_Call *c, uint32_t *pos)
     if (!name) {
         if (ml_schedule_func(c->sched))
             return true;
-        return ml_fail(c->cx, ML_E_NO_FUNCTION, ML_TEXT(ml_format(c->cx, "%u functions", m->n)));
+        return ml_fail(c->cx, ML_E_NO_FUNCTION,
+                       ML_TEXT(ml_format(c->cx, "%u functions", m->n)));
     }
     for (*pos = 0; *pos < m->n; ++*pos)
         if (ml_streq(m->funcs[*pos]->name, name) && ml_func_root(m->funcs[*pos]))
@@ -73,7 +74,10 @@ static bool get_block(ml_Call *c)
 
 static const ml_Param get_block_params[] = {
     ML_PARAM_ATTR("name", ML_P_NAME, "name of the block"),
-    {.name = "func_name", .kind = ML_P_STRING, .optional = true, .attr = true,
+    {.name = "func_name",
+     .kind = ML_P_STRING,
+     .optional = true,
+     .attr = true,
      .doc = "function to search; default: the one worked on"},
 };
 
@@ -89,8 +93,8 @@ const ml_Primitive ml_prim_get_block = {
     .pure = true,
     .no_version = true,
     .apply = get_block,
-    .errors = (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION, ML_E_NO_SUCH_BLOCK,
-                                     ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION,
+                                     ML_E_NO_SUCH_BLOCK, ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
     .cases = "get_block",
 };
 
@@ -192,8 +196,9 @@ const ml_Primitive ml_prim_get_producers = {
     .kind = "GetProducers",
     .group = "queries",
     .summary = "the blocks whose results a block uses",
-    .help = "Blocks of the same scope that wrote, earlier, a buffer which this block reads or\n"
-            "writes.",
+    .help =
+        "Blocks of the same scope that wrote, earlier, a buffer which this block reads or\n"
+        "writes.",
     .params = block_params,
     .n_params = 1,
     .result = ML_R_BLOCKS,
@@ -209,7 +214,8 @@ const ml_Primitive ml_prim_get_consumers = {
     .kind = "GetConsumers",
     .group = "queries",
     .summary = "the blocks that use the result of a block",
-    .help = "Blocks of the same scope that later read or write a buffer which this block writes.",
+    .help = "Blocks of the same scope that later read or write a buffer which this block "
+            "writes.",
     .params = block_params,
     .n_params = 1,
     .result = ML_R_BLOCKS,

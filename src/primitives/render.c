@@ -1,9 +1,11 @@
 /*
  * render - an error as a person reads it: sentence, marked program lines, rule, ways out.
  *
- * Levels: brief (the form of interaction 7), detail (ir-and-analysis 7), fast (the sentence),
- * none. Columns are counted in code points.
+ * Levels: brief (the form of interaction 7), detail (ir-and-analysis 7), fast (the
+ * sentence), none. Columns are counted in code points.
  */
+#include "primitives/render.h"
+
 #include "primitives/failure.h"
 
 #include <stdlib.h>
@@ -131,9 +133,12 @@ static bool marks_fact(const ml_Failure *f, size_t k, const ml_TextMark *m)
     case ML_MARK_BLOCK: return fact->kind == ML_FACT_BLOCK && fact->as.uid == m->uid;
     case ML_MARK_ITER:
         return fact->kind == ML_FACT_ITER && fact->as.uid == m->uid && fact->aux == m->aux;
-    case ML_MARK_STMT: return fact->kind == ML_FACT_STMT && f->stmts[k] && f->stmts[k] == m->stmt;
-    case ML_MARK_BUFFER: return fact->kind == ML_FACT_BUFFER && fact->as.buffer->uid == m->uid;
-    case ML_MARK_EXPR: return fact->kind == ML_FACT_EXPR && f->exprs[k] && f->exprs[k] == m->expr;
+    case ML_MARK_STMT:
+        return fact->kind == ML_FACT_STMT && f->stmts[k] && f->stmts[k] == m->stmt;
+    case ML_MARK_BUFFER:
+        return fact->kind == ML_FACT_BUFFER && fact->as.buffer->uid == m->uid;
+    case ML_MARK_EXPR:
+        return fact->kind == ML_FACT_EXPR && f->exprs[k] && f->exprs[k] == m->expr;
     }
     return false;
 }
@@ -329,8 +334,9 @@ static void brief(const Painter *p)
     }
     if (p->f->e.unproved) {
         heading(p, "note");
-        ml_text_add(p->out, "this could not be shown for every value of the symbols; a bound on "
-                            "them may help");
+        ml_text_add(p->out,
+                    "this could not be shown for every value of the symbols; a bound on "
+                    "them may help");
     }
     rule_line(p);
     if (at) {

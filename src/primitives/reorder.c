@@ -55,9 +55,9 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         const ml_For *loop = ml_call_loop(c, u);
 
         if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
-            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
-                           ML_TEXT(ml_format(cx, "%s holds other statements too",
-                                             loop->var->hint)));
+            return ml_fail(
+                cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
+                ML_TEXT(ml_format(cx, "%s holds other statements too", loop->var->hint)));
         ml_push(cx, &up, loop);
         if (u == top)
             break;
@@ -122,10 +122,9 @@ static bool may_repeat(ml_Call *c, const ml_Block *b, const Chain *ch)
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
     ml_Arith *ar = ml_arith_at(cx, c->p, ch->path[0]->var->uid);
-    ml_IterMap m = ml_iter_detect(ar, values, b->n_iters, dom.v, dom.n, b->predicate,
-                                  ML_BIJECTIVE, true);
 
-    return !m.ok;
+    return !ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
+                          false);
 }
 
 /* A reduce loop that moves outside a loop under which instances repeat would accumulate
@@ -142,15 +141,15 @@ static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
                 position(ch, in->var->uid) > position(ch, ch->now[r]->var->uid))
                 continue;
             if (may_repeat(c, b, ch))
-                return ml_fail(c->cx, ML_E_UNSOUND,
-                               ML_TEXT(ml_format(c->cx,
-                                                 "several iterations of loop %s may compute the "
-                                                 "same element of block %s; with the reduce loop "
-                                                 "%s outside, it would be accumulated more than "
-                                                 "once",
-                                                 in->var->hint, b->name,
-                                                 ch->now[r]->var->hint)),
-                               ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
+                return ml_fail(
+                    c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(c->cx,
+                                      "several iterations of loop %s may compute the "
+                                      "same element of block %s; with the reduce loop "
+                                      "%s outside, it would be accumulated more than "
+                                      "once",
+                                      in->var->hint, b->name, ch->now[r]->var->hint)),
+                    ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
         }
     }
     return true;
@@ -174,12 +173,13 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
         if (!fed)
             continue;
         if (!ml_is_covered(cx, c->facts, c->p, b->tag, false))
-            return ml_fail(cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(cx,
-                                             "block %s reads what other iterations write; another "
-                                             "order of the loops would change what it sees",
-                                             b->name)),
-                           ML_BLOCK(b));
+            return ml_fail(
+                cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "block %s reads what other iterations write; another "
+                                  "order of the loops would change what it sees",
+                                  b->name)),
+                ML_BLOCK(b));
         for (size_t w = 0; w < b->n_writes; w++) {
             ml_UidVec writers = {0};
             size_t below = 0;
@@ -193,12 +193,12 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
                     !ml_writes_disjoint(cx, c->facts, c->p, ch->path[l]->var->uid,
                                         b->writes[w].buffer))
                     return ml_fail(cx, ML_E_UNSOUND,
-                                   ML_TEXT(ml_format(cx,
-                                                     "%zu blocks under loop %s write %s, and "
-                                                     "iterations of %s may write one element",
-                                                     below, inner->var->hint,
-                                                     b->writes[w].buffer->name,
-                                                     ch->path[l]->var->hint)),
+                                   ML_TEXT(ml_format(
+                                       cx,
+                                       "%zu blocks under loop %s write %s, and "
+                                       "iterations of %s may write one element",
+                                       below, inner->var->hint, b->writes[w].buffer->name,
+                                       ch->path[l]->var->hint)),
                                    ML_BLOCK(b), ML_BUFFER(b->writes[w].buffer));
         }
     }
@@ -270,15 +270,15 @@ const ml_Primitive ml_prim_reorder = {
     .kind = "Reorder",
     .group = "loops",
     .summary = "change the order of nested loops",
-    .help = "The listed loops, which lie on one chain, take the listed order in the positions\n"
-            "they occupy. Fewer than two loops: nothing happens.",
+    .help =
+        "The listed loops, which lie on one chain, take the listed order in the positions\n"
+        "they occupy. Fewer than two loops: nothing happens.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = reorder,
-    .errors =
-        (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
-                               ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
-                               ML_E_UNSOUND, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE,
+                                     ML_E_NOT_CHAIN, ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE,
+                                     ML_E_LOOP_DEPENDENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "reorder",
 };

@@ -3,8 +3,8 @@
  *
  * The producer stores what the consumer would have stored, at the consumer's place for the
  * element at hand: the consumer's iters are solved from the producer's store indices. An
- * element that no instance of the consumer reads is cut off by a predicate: the solved iters
- * must lie in their domains and lead back to the same element. Source: primitives 7.
+ * element that no instance of the consumer reads is cut off by a predicate: the solved
+ * iters must lie in their domains and lead back to the same element. Source: primitives 7.
  */
 #include "primitives/inline.h"
 
@@ -14,13 +14,13 @@ typedef struct Fold {
     ml_Call *c;
     const ml_Block *consumer, *producer;
     const ml_Buffer *buf;
-    const ml_Store *use;          /* the consumer's store */
-    const ml_Store *def;          /* the producer's store */
-    const ml_Expr *cond;          /* of `if c: store`, or NULL */
-    const ml_Expr *const *index;  /* at which the consumer loads the buffer */
+    const ml_Store *use;         /* the consumer's store */
+    const ml_Store *def;         /* the producer's store */
+    const ml_Expr *cond;         /* of `if c: store`, or NULL */
+    const ml_Expr *const *index; /* at which the consumer loads the buffer */
     bool differ;
-    const ml_Expr *value;         /* what the producer stores */
-    ml_Map *inverse;              /* consumer iter -> expression over the producer's iters */
+    const ml_Expr *value; /* what the producer stores */
+    ml_Map *inverse;      /* consumer iter -> expression over the producer's iters */
 } Fold;
 
 /* ---- who is folded into whom */
@@ -47,16 +47,18 @@ static bool find_buffer(Fold *f, ml_Uid scope)
     writers.n = 0;
     ml_writers(c->cx, c->facts, c->p, scope, f->buf, &writers);
     if (writers.n != 1)
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n, f->buf->name)),
-                       ML_BLOCK(f->consumer));
+        return ml_fail(
+            c->cx, ML_E_NOT_SINGLE_PRODUCER,
+            ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n, f->buf->name)),
+            ML_BLOCK(f->consumer));
     ml_readers(c->cx, c->facts, c->p, scope, f->buf, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (readers.v[k] != f->consumer->tag)
-            return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                           ML_TEXT(ml_format(c->cx, "block %s reads %s too",
-                                             ml_call_block(c, readers.v[k])->name, f->buf->name)),
-                           ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
+            return ml_fail(
+                c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                ML_TEXT(ml_format(c->cx, "block %s reads %s too",
+                                  ml_call_block(c, readers.v[k])->name, f->buf->name)),
+                ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
     f->producer = ml_call_block(c, writers.v[0]);
     return true;
 }
@@ -71,15 +73,17 @@ static bool check_producer(Fold *f)
 
     ml_child_blocks(c->cx, &p->base, &inner);
     if (inner.n > 0)
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
-                                         p->name, f->buf->name)),
-                       ML_BLOCK(p));
+        return ml_fail(
+            c->cx, ML_E_NOT_SINGLE_PRODUCER,
+            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks", p->name,
+                              f->buf->name)),
+            ML_BLOCK(p));
     if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0)
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(c->cx, "block %s, which writes %s, is not complete: %s",
-                                         p->name, f->buf->name, why ? why : "?")),
-                       ML_BLOCK(p));
+        return ml_fail(
+            c->cx, ML_E_NOT_SINGLE_PRODUCER,
+            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, is not complete: %s",
+                              p->name, f->buf->name, why ? why : "?")),
+            ML_BLOCK(p));
     if (ml_is_output_block(c->p, p->tag, &out))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
     const ml_Stmt *body = p->body;
@@ -90,8 +94,9 @@ static bool check_producer(Fold *f)
     }
     if (body->kind != ML_STMT_STORE || p->init || p->n_matches || p->n_allocs ||
         ml_as_store(body)->mask || ml_as_store(body)->buffer->uid != f->buf->uid)
-        return ml_fail(c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(p),
-                       ML_TEXT("the body of the producer is not one store, or an if around one"));
+        return ml_fail(
+            c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(p),
+            ML_TEXT("the body of the producer is not one store, or an if around one"));
     f->def = ml_as_store(body);
     return true;
 }
@@ -134,14 +139,15 @@ static bool check_consumer(Fold *f)
         ml_expr_visit(f->use->indices[k], find_load, f);
     if (!f->index || f->differ)
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx, f->index ? "it loads %s at different indices"
-                                                      : "it does not load %s",
+                       ML_TEXT(ml_format(cx,
+                                         f->index ? "it loads %s at different indices"
+                                                  : "it does not load %s",
                                          f->buf->name)));
     return true;
 }
 
-/* Every instance of the consumer reads an element that there is: one that reads none (padding
- * by if_then_else) would not be stored by any instance of the producer. */
+/* Every instance of the consumer reads an element that there is: one that reads none
+ * (padding by if_then_else) would not be stored by any instance of the producer. */
 static bool check_inside(Fold *f, ml_Arith *ar)
 {
     ml_Ctx *cx = f->c->cx;
@@ -154,7 +160,8 @@ static bool check_inside(Fold *f, ml_Arith *ar)
         if (!ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
             !ml_prove(ar, ml_lt(cx, at, dim)))
             return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
-                           ML_TEXT(ml_format(cx, "some of its instances read outside of %s and "
+                           ML_TEXT(ml_format(cx,
+                                             "some of its instances read outside of %s and "
                                              "would be lost",
                                              f->buf->name)),
                            ML_EXPRESSION(f->index[d]));
@@ -172,8 +179,8 @@ static bool solve(Fold *f)
 
     for (size_t k = 0; k < b->n_iters; k++)
         ml_push(cx, &dom, ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));
-    ml_IterMap m = ml_iter_detect(ar, f->index, f->buf->rank, dom.v, dom.n, ml_bool(cx, true),
-                                  ML_NO_CHECK, true);
+    ml_IterMap m = ml_iter_detect(ar, f->index, f->buf->rank, dom.v, dom.n,
+                                  ml_bool(cx, true), ML_NO_CHECK, true);
 
     f->inverse = ml_map_new(cx);
     ml_arith_bind_iters(ar, b);
@@ -181,7 +188,8 @@ static bool solve(Fold *f)
         return false;
     if (!m.ok)
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx, "the indices of its load are no affine map of its "
+                       ML_TEXT(ml_format(cx,
+                                         "the indices of its load are no affine map of its "
                                          "iters (%s)",
                                          ml_iter_fail_text(m.fail))),
                        ML_EXPRESSION(m.at ? m.at : f->index[0]));
@@ -194,11 +202,13 @@ static bool solve(Fold *f)
         if (ml_map_has(f->inverse, it->var->uid) && !ml_is_int(it->extent, 1))
             continue;
         if (!ml_is_int(it->extent, 1))
-            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                           ML_TEXT(ml_format(cx, "iter %s is not determined by the element that "
-                                             "is read",
-                                             it->var->hint)),
-                           ML_ITER(b, k));
+            return ml_fail(
+                cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
+                ML_TEXT(ml_format(cx,
+                                  "iter %s is not determined by the element that "
+                                  "is read",
+                                  it->var->hint)),
+                ML_ITER(b, k));
         ml_map_set(cx, f->inverse, it->var->uid, it->min);
     }
     return true;
@@ -237,6 +247,21 @@ static const ml_Expr *used(Fold *f, ml_Arith *ar, const ml_Subst *sub)
     return ml_simplify(ar, p);
 }
 
+static bool has_conjunct(const ml_Expr *p, const ml_Expr *q)
+{
+    if (p == q)
+        return true;
+    return p->kind == ML_EXPR_AND && (has_conjunct(p->args[0], q) || has_conjunct(p->args[1], q));
+}
+
+/* p and q, without what p says already. */
+static const ml_Expr *conjoin(ml_Ctx *cx, const ml_Expr *p, const ml_Expr *q)
+{
+    if (q->kind == ML_EXPR_AND)
+        return conjoin(cx, conjoin(cx, p, q->args[0]), q->args[1]);
+    return has_conjunct(p, q) ? p : ml_and(cx, p, q);
+}
+
 static const ml_Stmt *folded(Fold *f)
 {
     ml_Ctx *cx = f->c->cx;
@@ -267,11 +292,11 @@ static const ml_Stmt *folded(Fold *f)
 
     nb.body = ml_store(cx, f->use->buffer, value, idx, f->use->n, NULL);
     if (!ml_is_true(keep))
-        nb.predicate = ml_and(cx, p->predicate, keep);
+        nb.predicate = conjoin(cx, p->predicate, keep);
     if (f->cond && (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0)
         nb.body = ml_if(cx, f->cond, nb.body, NULL);
     else if (f->cond)
-        nb.predicate = ml_and(cx, nb.predicate, ml_expr_subst(cx, f->cond, &bind));
+        nb.predicate = conjoin(cx, nb.predicate, ml_expr_subst(cx, f->cond, &bind));
     const ml_Block *r =
         ml_block_reinfer(cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)));
 
@@ -305,7 +330,8 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f.buf), ML_BLOCK(opaque));
     ml_Uid lca = ml_index_lca(c->p.index, block, f.producer->tag);
 
-    if (!ml_check_schedulable(c, lca, block) || !ml_check_schedulable(c, lca, f.producer->tag))
+    if (!ml_check_schedulable(c, lca, block) ||
+        !ml_check_schedulable(c, lca, f.producer->tag))
         return false;
     const ml_Stmt *st = folded(&f);
 
@@ -338,8 +364,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     if (rel.n)
         ml_index_loops(cx, p.index, rel.v[0], &loops);
     for (size_t k = loops.n; k-- > 0;)
-        ml_try(t, NULL, "reverse_compute_at(\"%s\", \"%s\")", ml_name_of(s, args[BLOCK].uid),
-               ml_name_of(s, ml_stmt_uid(loops.v[k])));
+        ml_try(t, NULL, "reverse_compute_at(\"%s\", \"%s\")",
+               ml_name_of(s, args[BLOCK].uid), ml_name_of(s, ml_stmt_uid(loops.v[k])));
 }
 
 static const ml_Param params[] = {
@@ -351,18 +377,19 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
     .kind = "ReverseComputeInline",
     .group = "compute location",
     .summary = "fold a consumer into its single producer",
-    .help = "The producer stores what the consumer would have stored; consumer and buffer go.\n"
-            "Elements that the consumer does not use are cut off by a predicate.",
+    .help =
+        "The producer stores what the consumer would have stored; consumer and buffer go.\n"
+        "Elements that the consumer does not use are cut off by a predicate.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = reverse_compute_inline,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE,
-                                     ML_E_NOT_SINGLE_READ, ML_E_NOT_COMPLETE,
-                                     ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
-                                     ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF, ML_E_OPAQUE_ACCESS,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
-                                     ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT,
+                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
+                                     ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER,
+                                     ML_E_OUTPUT_BLOCK, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
+                                     ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "reverse_compute_inline",
 };

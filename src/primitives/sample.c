@@ -52,7 +52,8 @@ size_t ml_random_categorical(uint32_t *state, const double *weights, size_t n)
 }
 
 /* k distinct of 0..n-1 into out; pool has room for n. */
-static void random_subset(uint32_t *state, int64_t n, int64_t k, int64_t *pool, int64_t *out)
+static void random_subset(uint32_t *state, int64_t n, int64_t k, int64_t *pool,
+                          int64_t *out)
 {
     if (k == 1) {
         out[0] = ml_random_int(state, 0, n);
@@ -178,7 +179,8 @@ static bool sample_categorical(ml_Call *c)
     if (cand->n == 0)
         return ml_bad_argument(c->cx, "candidates: at least one is needed");
     if (probs->n != cand->n)
-        return ml_bad_argument(c->cx, "probs: %u numbers for %u candidates", probs->n, cand->n);
+        return ml_bad_argument(c->cx, "probs: %u numbers for %u candidates", probs->n,
+                               cand->n);
     if (c->decision) {
         if (c->decision->kind != ML_VAL_INT)
             return ml_bad_argument(c->cx, "decision: the index of a candidate is needed");
@@ -192,8 +194,8 @@ static bool sample_categorical(ml_Call *c)
         for (uint32_t k = 0; k < cand->n; k++) {
             w[k] = probs->as.list[k]->as.f;
             if (!(w[k] >= 0) || w[k] > 1e300)
-                return ml_bad_argument(c->cx, "probs: number %u is %g; weights are not negative",
-                                       k, w[k]);
+                return ml_bad_argument(
+                    c->cx, "probs: number %u is %g; weights are not negative", k, w[k]);
             total += w[k];
         }
         if (!(total > 0))
@@ -210,7 +212,10 @@ static bool sample_categorical(ml_Call *c)
 static const ml_Param categorical_params[] = {
     ML_PARAM_ATTR("candidates", ML_P_INTS, "the integers to choose from"),
     ML_PARAM_ATTR("probs", ML_P_FLOATS, "a weight for each"),
-    {.name = "decision", .kind = ML_P_DECISION, .optional = true, .doc = "index of the choice"},
+    {.name = "decision",
+     .kind = ML_P_DECISION,
+     .optional = true,
+     .doc = "index of the choice"},
 };
 
 const ml_Primitive ml_prim_sample_categorical = {
@@ -241,7 +246,8 @@ static bool return_tile(ml_Call *c, const int64_t *tile, size_t n, bool dynamic)
 
     for (size_t k = 0; k < n; k++) {
         list[k] = ml_val_int(c->cx, tile[k]);
-        h[k] = dynamic && k == 0 ? (ml_Handle){ML_H_NONE, 0} : ml_symbol_new(c->sched, tile[k]);
+        h[k] = dynamic && k == 0 ? (ml_Handle){ML_H_NONE, 0}
+                                 : ml_symbol_new(c->sched, tile[k]);
     }
     c->decision = ml_val_list(c->cx, list, n);
     ml_call_return_handles(c, h, n, true);
@@ -290,9 +296,9 @@ static bool sample_perfect_tile(ml_Call *c)
         return ml_bad_argument(c->cx, "n is %lld; it must be in [1, %d]", (long long)n,
                                MAX_FACTORS);
     if (limit != -1 && limit < 1)
-        return ml_bad_argument(c->cx,
-                               "max_innermost_factor is %lld; it must be positive, or -1 for none",
-                               (long long)limit);
+        return ml_bad_argument(
+            c->cx, "max_innermost_factor is %lld; it must be positive, or -1 for none",
+            (long long)limit);
     int64_t *tile = ML_ARRAY(c->cx, int64_t, (size_t)n);
 
     if (!ml_is_const_int(loop->extent)) {
@@ -310,8 +316,9 @@ static bool sample_perfect_tile(ml_Call *c)
             return false;
     } else {
         if (limit != -1 && n < 2)
-            return ml_bad_argument(c->cx, "n is 1; with max_innermost_factor at least 2 factors "
-                                          "are needed");
+            return ml_bad_argument(c->cx,
+                                   "n is 1; with max_innermost_factor at least 2 factors "
+                                   "are needed");
         if (!draw_tile(c, extent, (size_t)n, limit, tile))
             return false;
     }
@@ -330,8 +337,9 @@ const ml_Primitive ml_prim_sample_perfect_tile = {
     .kind = "SamplePerfectTile",
     .group = "sampling",
     .summary = "choose factors whose product is the extent of a loop",
-    .help = "Uniform over all ordered lists of n positive factors whose last is within the\n"
-            "limit. The factors are stored in the trace and used again in a replay.",
+    .help =
+        "Uniform over all ordered lists of n positive factors whose last is within the\n"
+        "limit. The factors are stored in the trace and used again in a replay.",
     .params = tile_params,
     .n_params = ML_COUNT(tile_params),
     .result = ML_R_EXPRS,

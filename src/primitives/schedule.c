@@ -1,10 +1,11 @@
 /*
- * schedule - making, copying and dropping schedules; the tree of versions and its moves.
+ * schedule - making, copying, forking and dropping schedules; the random state.
  *
- * A version is a program with its index, the trace that made it and the random state after
- * it; versions are never changed, moves only change which one is current. Source:
- * primitives 1 and 4, interaction 6, DESIGN section 3.
+ * Copies share a space, a fork has one of its own on top of it. Source: primitives 1 and 4,
+ * DESIGN section 3.
  */
+#include "primitives/schedule.h"
+
 #include "primitives/schedule_impl.h"
 
 #include "core/equal.h"
@@ -26,6 +27,22 @@ static ml_Space *new_space(ML_TAKES ml_Ctx *cx)
     sp->names = ml_map_new(sp->home);
     sp->symbols = ml_map_new(sp->home);
     return sp;
+}
+
+static void join_space(ml_Schedule *s)
+{
+    s->next = s->space->first;
+    s->space->first = s;
+}
+
+static void leave_space(ml_Schedule *s)
+{
+    ml_Schedule **at = &s->space->first;
+
+    while (*at && *at != s)
+        at = &(*at)->next;
+    if (*at)
+        *at = s->next;
 }
 
 static void drop_space(ml_Space *sp)
@@ -134,8 +151,10 @@ ml_Version *ml_version_add(ml_Schedule *s)
 
 static void drop_schedule(ml_Schedule *s)
 {
-    if (s->space)
+    if (s->space) {
+        leave_space(s);
         drop_space(s->space);
+    }
     ml_heap_free(s->v);
     ml_heap_free(s);
 }
@@ -153,8 +172,8 @@ static ml_Schedule *give_up(ml_Schedule *s, ml_Mark mark, ml_Ctx *module_cx,
     return NULL;
 }
 
-ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m, const ml_ScheduleOpts *opts,
-                             const ml_Error **error)
+ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m,
+                             const ml_ScheduleOpts *opts, const ml_Error **error)
 {
     static const ml_ScheduleOpts none;
     ml_Schedule *s = ml_heap_zalloc(sizeof(*s));
@@ -164,6 +183,7 @@ ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m, const ml_Sch
     s->refs = 1;
     ml_ctx_seal(module_cx);
     s->space = new_space(ml_ctx_fork(module_cx));
+    join_space(s);
     s->opts = *o;
     s->opts.name = o->name ? ml_strdup(s->space->home, ml_str(o->name)) : NULL;
     s->opts.func = o->func ? ml_strdup(s->space->home, ml_str(o->func)) : NULL;
@@ -180,10 +200,10 @@ ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m, const ml_Sch
     if (!o->unchecked && !ml_verify_well_formed(cx, m, &findings))
         return give_up(s, mark, module_cx, error);
     ml_release(cx, mark);
-    s->name = s->opts.name    ? s->opts.name
-              : s->has_func   ? m->funcs[s->func]->name
-              : m->n > 0      ? m->funcs[0]->name
-                              : "module";
+    s->name = s->opts.name  ? s->opts.name
+              : s->has_func ? m->funcs[s->func]->name
+              : m->n > 0    ? m->funcs[0]->name
+                            : "module";
     ml_Version *v = ml_version_add(s);
 
     v->p = (ml_Program){m, ml_index_build(cx, m)};
@@ -224,6 +244,7 @@ ml_Schedule *ml_schedule_copy(ml_Schedule *s)
     ml_Schedule *c = copy_struct(s);
 
     c->space->refs++;
+    join_space(c);
     c->cap_versions = c->n_versions = s->n_versions;
     c->v = ml_heap_grow(NULL, (size_t)c->cap_versions * sizeof(c->v[0]));
     memcpy(c->v, s->v, (size_t)s->n_versions * sizeof(c->v[0]));
@@ -242,6 +263,8 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
     ml_Space *old = s->space;
 
     c->space = new_space(ml_ctx_fork(old->cx));
+    c->space->is_fork = true;
+    join_space(c);
     for (size_t k = 0; k < ml_map_count(old->names); k++)
         ml_map_set(c->space->home, c->space->names, ml_map_key_at(old->names, k),
                    ml_strdup(c->space->home, ml_str(ml_map_value_at(old->names, k))));
@@ -329,237 +352,6 @@ size_t ml_schedule_notes(const ml_Schedule *s, const char *const **notes)
     return s->n_notes;
 }
 
-/* ---- versions */
-
-int ml_schedule_version(const ml_Schedule *s)
-{
-    return s->cur;
-}
-
-int ml_schedule_n_versions(const ml_Schedule *s)
-{
-    return s->n_versions;
-}
-
-bool ml_version_ok(const ml_Schedule *s, int version)
-{
-    return version >= 0 && version < s->n_versions && s->v[version].known;
-}
-
-bool ml_version_known(const ml_Schedule *s, int version)
-{
-    return ml_version_ok(s, version);
-}
-
-ml_Program ml_version_program(const ml_Schedule *s, int version)
-{
-    return ml_version_ok(s, version) ? s->v[version].p : (ml_Program){0};
-}
-
-bool ml_version_step(ml_Schedule *s, int version, ml_Step *out)
-{
-    if (version < 0 || version >= s->n_versions)
-        return false;
-    const ml_Version *v = &s->v[version];
-
-    *out = (ml_Step){.prim = v->prim, .parent = v->parent, .seconds = v->seconds};
-    if (v->prim) {
-        out->line = ml_step_line(s, version);
-        out->headline = ml_step_headline(s, version);
-    }
-    out->n_notes = v->n_notes;
-    out->notes = v->notes;
-    out->check = v->check;
-    return true;
-}
-
-static bool no_move(ml_Schedule *s, const char *why)
-{
-    return ml_fail(s->space->cx, ML_E_BAD_ARGUMENT, ML_TEXT(why));
-}
-
-/* Makes the path from the root down to `version` the one that redo follows. */
-static void visit(ml_Schedule *s, int version)
-{
-    for (int v = version; s->v[v].parent >= 0; v = s->v[v].parent)
-        s->v[s->v[v].parent].redo = v;
-    s->cur = version;
-    s->branch = s->v[version].branch;
-}
-
-/* The state of an ancestor is the one just before the step that leads away from it. */
-static void move_to(ml_Schedule *s, int version)
-{
-    int below = -1;
-
-    for (int v = s->cur; v >= 0 && v != version; v = s->v[v].parent)
-        below = s->v[v].parent == version ? v : below;
-    if (below >= 0) {
-        s->trace = s->v[below].before;
-        s->random = s->v[below].random_before;
-    } else if (version != s->cur) {
-        s->trace = s->v[version].trace;
-        s->random = s->v[version].random;
-    }
-    if (below >= 0) { /* redo returns along the way that was left */
-        s->cur = version;
-        s->branch = s->v[version].branch;
-    } else
-        visit(s, version);
-}
-
-bool ml_schedule_undo(ml_Schedule *s, int n)
-{
-    int to = s->cur;
-
-    ml_schedule_begin(s);
-    if (n < 0)
-        return no_move(s, "undo: the number of steps is negative");
-    for (int k = 0; k < n; k++) {
-        if (s->v[to].parent < 0)
-            return no_move(s, k == 0 ? "there is no step to undo"
-                                     : "there are not that many steps to undo");
-        to = s->v[to].parent;
-    }
-    if (!ml_version_ok(s, to))
-        return no_move(s, "that version was dropped (undo limit)");
-    move_to(s, to);
-    return true;
-}
-
-bool ml_schedule_redo(ml_Schedule *s, int n)
-{
-    int to = s->cur;
-
-    ml_schedule_begin(s);
-    if (n < 0)
-        return no_move(s, "redo: the number of steps is negative");
-    for (int k = 0; k < n; k++) {
-        if (s->v[to].redo < 0)
-            return no_move(s, k == 0 ? "there is no step to redo"
-                                     : "there are not that many steps to redo");
-        to = s->v[to].redo;
-    }
-    if (!ml_version_ok(s, to))
-        return no_move(s, "that version was dropped (undo limit)");
-    move_to(s, to);
-    return true;
-}
-
-bool ml_schedule_goto(ml_Schedule *s, int version)
-{
-    ml_schedule_begin(s);
-    if (version < 0 || version >= s->n_versions)
-        return ml_bad_argument(s->space->cx, "there is no version %d; they run from 0 to %d",
-                               version, s->n_versions - 1);
-    if (!s->v[version].known)
-        return no_move(s, "that version was dropped (undo limit)");
-    move_to(s, version);
-    return true;
-}
-
-bool ml_schedule_mark(ml_Schedule *s, const char *name)
-{
-    ml_schedule_begin(s);
-    if (!name || !*name)
-        return no_move(s, "a mark needs a name");
-    ml_MarkName *m = ML_NEW(s->space->home, ml_MarkName);
-
-    m->prev = s->marks;
-    m->name = ml_strdup(s->space->home, ml_str(name));
-    m->version = s->cur;
-    s->marks = m;
-    return true;
-}
-
-int ml_schedule_find_mark(const ml_Schedule *s, const char *name)
-{
-    for (const ml_MarkName *m = s->marks; m; m = m->prev)
-        if (ml_streq(m->name, name))
-            return m->version;
-    return -1;
-}
-
-static const char *join_marks(ml_Schedule *s, const ml_MarkName *m, int version)
-{
-    const char *older = NULL;
-
-    while (m && !(m->version == version && ml_schedule_find_mark(s, m->name) == version))
-        m = m->prev;
-    if (!m)
-        return NULL;
-    older = join_marks(s, m->prev, version);
-    for (const ml_MarkName *o = m->prev; o; o = o->prev) /* the same mark set again */
-        if (o->version == version && ml_streq(o->name, m->name))
-            return older;
-    return older ? ml_format(s->space->home, "%s, %s", older, m->name) : m->name;
-}
-
-const char *ml_schedule_marks_of(const ml_Schedule *s, int version)
-{
-    union {
-        const ml_Schedule *in;
-        ml_Schedule *out;
-    } u = {.in = s};
-
-    return join_marks(u.out, s->marks, version);
-}
-
-bool ml_schedule_branch(ml_Schedule *s, const char *name)
-{
-    ml_schedule_begin(s);
-    if (!name || !*name)
-        return no_move(s, "a branch needs a name");
-    s->branch = ml_strdup(s->space->home, ml_str(name));
-    s->v[s->cur].branch = s->branch;
-    return true;
-}
-
-const char *ml_schedule_branch_name(const ml_Schedule *s)
-{
-    return s->branch;
-}
-
-void ml_schedule_set_check(ml_Schedule *s, int version, const char *result)
-{
-    if (version >= 0 && version < s->n_versions)
-        s->v[version].check = result ? ml_strdup(s->space->home, ml_str(result)) : NULL;
-}
-
-/* Versions older than the newest n lose their program, except the start, the current one,
- * those with marks and what leads to them by undo from the newest. */
-void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
-{
-    s->undo_limit = n > 0 ? n : 0;
-    if (n <= 0)
-        return;
-    for (int v = 1; v < s->n_versions - n; v++) {
-        if (!s->v[v].known || v == s->cur || ml_schedule_marks_of(s, v))
-            continue;
-        ml_names_ensure(s, v);
-        ml_step_headline(s, v);
-        ml_step_line(s, v);
-        s->v[v].known = false;
-        s->v[v].p = (ml_Program){0};
-    }
-}
-
-ml_State ml_schedule_state(const ml_Schedule *s)
-{
-    return (ml_State){s->cur, s->trace, s->random};
-}
-
-void ml_schedule_restore(ml_Schedule *s, ml_State st)
-{
-    ml_schedule_begin(s);
-    if (!ml_version_ok(s, st.version))
-        return;
-    if (st.version != s->cur)
-        move_to(s, st.version);
-    s->trace = st.trace;
-    s->random = st.random;
-}
-
 /* ---- random state (primitives 4) */
 
 static bool entropy(uint32_t *out)
@@ -577,14 +369,15 @@ bool ml_schedule_seed(ml_Schedule *s, int64_t seed)
     uint32_t from_system = 1;
 
     if (seed < -1)
-        return ml_bad_argument(s->space->cx,
-                               "seed is %lld; it must be in [1, 2147483647], or -1 for one from "
-                               "the system",
-                               (long long)seed);
+        return ml_bad_argument(
+            s->space->cx,
+            "seed is %lld; it must be in [1, 2147483647], or -1 for one from "
+            "the system",
+            (long long)seed);
     if (seed == -1) {
         if (!entropy(&from_system))
-            return ml_fail(s->space->cx, ML_E_NO_FILE, ML_TEXT("/dev/urandom"),
-                           ML_TEXT("cannot be read"));
+            return ml_fail(s->space->cx, ML_E_NO_FILE,
+                           ML_TEXT("/dev/urandom cannot be read"));
         seed = from_system;
     }
     s->random = (uint32_t)(seed % RANDOM_MODULUS);

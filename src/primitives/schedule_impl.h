@@ -5,7 +5,8 @@
  * traces, and a second one (`home`) for names and texts, which a failed call never rolls
  * back. The arena is released to the mark of a failed call only when the next call begins,
  * so that the error and what it points to stay readable until then: whoever allocates in
- * the space's context calls ml_space_settle first. Source: DESIGN section 3, primitives 1.4.
+ * the space's context calls ml_space_settle first. Source: DESIGN section 3,
+ * primitives 1.4.
  */
 #ifndef ML_PRIMITIVES_SCHEDULE_IMPL_H
 #define ML_PRIMITIVES_SCHEDULE_IMPL_H
@@ -24,24 +25,32 @@ typedef struct ml_Space {
     ml_Ctx *home; /* names, texts, symbols' table */
     unsigned refs;
     bool in_call;
-    bool dirty;        /* the last call failed: release to `dirty_mark` when the next begins */
+    bool dirty; /* the last call failed: release to `dirty_mark` when the next begins */
     ml_Mark dirty_mark;
-    ml_Map *names;     /* in home: uid -> display name of every loop, block, buffer ever named */
-    ml_Map *symbols;   /* in home: uid -> const ml_Symbol * */
-    ml_Facts *facts;   /* NULL until first asked for */
-    size_t facts_at_mark; /* entries there were when the failed call began */
-    unsigned epoch;    /* counts compactions: pointers from before are void */
+    ml_Map
+        *names; /* in home: uid -> display name of every loop, block, buffer ever named */
+    ml_Map *symbols;            /* in home: uid -> const ml_Symbol * */
+    ml_Facts *facts;            /* NULL until first asked for */
+    size_t facts_at_mark;       /* entries there were when the failed call began */
+    struct ml_TraceNode *nodes; /* all of them, newest first, for compaction */
+    ml_Schedule *first;         /* those that share it */
+    bool is_fork;               /* reads another space's objects: never compacted */
+    size_t live;                /* bytes after the last compaction */
+    unsigned epoch;             /* counts compactions: pointers from before are void */
 } ml_Space;
 
 void ml_space_settle(ml_Space *sp);
 /* Sets bad-argument with this sentence; false. */
-bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 ml_Facts *ml_space_facts(ml_Space *sp);
 
-/* ---- the trace, newest instruction first; shared by versions and copies */
+/* ---- the trace, newest instruction first; shared by versions and copies. The nodes lie in
+ * `home`, so that an ml_State outlives compactions; these replace the instructions. */
 typedef struct ml_TraceNode ml_TraceNode;
 struct ml_TraceNode {
     const ml_TraceNode *prev;
+    ml_TraceNode *older; /* of all nodes of the space */
     const ml_Inst *inst;
     uint32_t n;        /* instructions from the start up to here */
     uint32_t next_var; /* number of the next output */
@@ -53,10 +62,10 @@ typedef struct ml_Version {
     const ml_TraceNode *trace;  /* with the step's own instruction */
     const ml_TraceNode *before; /* the trace just before the step */
     uint32_t random, random_before;
-    int parent; /* -1: the start */
-    int redo;   /* the child visited last; -1: none */
-    bool known; /* false: its program was dropped by the undo limit */
-    bool named; /* every node of it has a display name */
+    int parent;         /* -1: the start */
+    int redo;           /* the child visited last; -1: none */
+    bool known;         /* false: its program was dropped by the undo limit */
+    bool named;         /* every node of it has a display name */
     const char *branch; /* or NULL */
     const char *check;
     double seconds;
@@ -82,6 +91,7 @@ struct ml_MarkName { /* newest first */
 struct ml_Schedule {
     unsigned refs;
     ml_Space *space;
+    ml_Schedule *next; /* of those that share the space */
     ml_ScheduleOpts opts;
     const char *name;
     bool has_func;
@@ -141,14 +151,19 @@ const char *ml_step_line(ml_Schedule *s, int version);       /* split("j", {auto
 const char *ml_step_plain_line(ml_Schedule *s, int version); /* split(j, {auto, 16}) */
 const char *ml_step_headline(ml_Schedule *s, int version);
 /* A call with display names; quote: names in quotes. */
-void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim, const ml_Given *args,
-                  const ml_Value *decision, bool quote);
+void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
+                  const ml_Given *args, const ml_Value *decision, bool quote);
 /* The programmer-independent Lua form of a string: "a\"b". */
 void ml_text_quote(ml_Text *out, const char *z);
 
 /* ---- failure.c */
+/* Resolved arguments without their nodes. */
+const ml_Given *ml_given_copy(ml_Ctx *cx, ml_Import *im, const ml_Given *from, size_t n);
 /* A copy of raw arguments without the expressions of other contexts. */
 const ml_Arg *ml_args_copy(ml_Ctx *cx, const ml_Arg *const *raw, size_t n);
+
+/* ---- trace.c */
+const ml_Inst *ml_inst_copy(ml_Ctx *cx, ml_Import *im, const ml_Inst *in);
 
 /* ---- table.c */
 /* The primitive whose name is near, or NULL. */

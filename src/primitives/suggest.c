@@ -109,7 +109,8 @@ static void raw_call(Swap *w, ml_Text *out, const ml_Failure *f)
     ml_text_fmt(out, "%s(", f->prim->name);
     for (size_t k = 0; k < last; k++) {
         const ml_Arg *a = &f->raw[k];
-        bool bare = f->prim->params[k].kind == ML_P_LOOPS && a->kind == ML_A_LIST && last == 1;
+        bool bare =
+            f->prim->params[k].kind == ML_P_LOOPS && a->kind == ML_A_LIST && last == 1;
 
         if (k)
             ml_text_add(out, ", ");
@@ -124,8 +125,8 @@ static void raw_call(Swap *w, ml_Text *out, const ml_Failure *f)
     ml_text_char(out, ')');
 }
 
-static void try_swapped(ml_Failure *f, ml_Schedule *s, ml_Tries *t, ml_Uid uid, const char *text,
-                        const char *by)
+static void try_swapped(ml_Failure *f, ml_Schedule *s, ml_Tries *t, ml_Uid uid,
+                        const char *text, const char *by)
 {
     Swap w = {s, uid, text, by, false};
     ml_Text out = {0};
@@ -212,7 +213,8 @@ static const char *describe_cut(ml_Failure *f, ml_Schedule *s, const ml_CallText
     }
     const ml_Block *b = first_block(tmp, p, r->v[0].uid);
     const ml_Stmt *old = b ? ml_index_node(was.index, b->tag) : NULL;
-    const ml_Expr *before = old && old->kind == ML_STMT_BLOCK ? ml_as_block(old)->predicate : NULL;
+    const ml_Expr *before =
+        old && old->kind == ML_STMT_BLOCK ? ml_as_block(old)->predicate : NULL;
 
     if (t.n > 0)
         ml_text_add(&t, ", ");

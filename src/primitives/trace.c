@@ -3,6 +3,8 @@
  *
  * Source: primitives 12.
  */
+#include "primitives/trace.h"
+
 #include "primitives/trace_impl.h"
 
 #include <stdio.h>
@@ -60,6 +62,11 @@ static const ml_Inst *copy_inst(Copy *c, const ml_Inst *in)
     if (in->decision)
         to->decision = ml_import_value(c->im, in->decision);
     return to;
+}
+
+const ml_Inst *ml_inst_copy(ml_Ctx *cx, ml_Import *im, const ml_Inst *in)
+{
+    return copy_inst(&(Copy){cx, im}, in);
 }
 
 ml_Trace ml_schedule_trace(ml_Schedule *s, ml_Ctx *cx)
@@ -326,7 +333,8 @@ typedef struct Replay {
     const ml_Trace *t;
     ml_Handle *now; /* by number */
     bool *made;
-    ml_Map *symbols; /* of the trace: uid -> number + 1; NULL until an expression needs it */
+    ml_Map
+        *symbols; /* of the trace: uid -> number + 1; NULL until an expression needs it */
 } Replay;
 
 static bool bad(Replay *r, size_t k, const char *what)
@@ -381,7 +389,8 @@ static void find_symbols(Replay *r)
             const ml_TVar *v = &r->t->insts[k]->outputs[m];
 
             if (v->kind == ML_H_EXPR)
-                ml_map_set(r->tmp, r->symbols, v->uid, (const void *)((uintptr_t)v->num + 1));
+                ml_map_set(r->tmp, r->symbols, v->uid,
+                           (const void *)((uintptr_t)v->num + 1));
         }
 }
 
@@ -398,8 +407,9 @@ static const ml_Expr *translate(ml_Ctx *cx, const ml_Expr *e, void *user)
     if (e->kind != ML_EXPR_VAR)
         return ml_expr_map_args(cx, e, translate, user);
     uintptr_t num = (uintptr_t)ml_map_get(tr->r->symbols, e->as.var->uid);
-    const ml_Expr *sym =
-        num && tr->r->made[num - 1] ? ml_handle_symbol(tr->r->s, tr->r->now[num - 1]) : NULL;
+    const ml_Expr *sym = num && tr->r->made[num - 1]
+                             ? ml_handle_symbol(tr->r->s, tr->r->now[num - 1])
+                             : NULL;
 
     return sym ? ml_cast(cx, e->type, ml_import_expr(tr->im, sym)) : e;
 }
@@ -479,7 +489,8 @@ static bool replay_one(Replay *r, size_t k, ml_DecideFn *decide, void *user)
     if (!inst_args(r, k, decision, args))
         return false;
     if (!ml_apply_prim(r->s, in->prim, args, in->prim->n_params, &res)) {
-        ml_error_note(r->s->space->cx, "while replaying instruction %zu, %s", k, in->prim->kind);
+        ml_error_note(r->s->space->cx, "while replaying instruction %zu, %s", k,
+                      in->prim->kind);
         return false;
     }
     if (res.n != in->n_outputs) {

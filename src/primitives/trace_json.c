@@ -74,10 +74,13 @@ static void write_tv(const Writer *w, const ml_TV *v)
 
     switch ((ml_TVKind)v->kind) {
     case ML_TV_NONE: ml_text_add(w->out, "\"None\""); return;
-    case ML_TV_VAR: ml_json_string(w->out, ml_trace_var_name(w->cx, &w->vars[v->var])); return;
+    case ML_TV_VAR:
+        ml_json_string(w->out, ml_trace_var_name(w->cx, &w->vars[v->var]));
+        return;
     case ML_TV_VALUE: write_value(w, v->value); return;
     case ML_TV_EXPR:
-        ml_print_expr(w->cx, &t, v->expr, &(ml_PrintOpts){.spelling = -1, .names = &w->names});
+        ml_print_expr(w->cx, &t, v->expr,
+                      &(ml_PrintOpts){.spelling = -1, .names = &w->names});
         ml_json_string(w->out, ml_text_z(&t));
         ml_text_free(&t);
         return;
@@ -175,7 +178,8 @@ void ml_saved_write(ml_Schedule *s, ml_Text *out)
         ml_text_add(out, "null");
     ml_text_add(out, ",\n\"trace\": ");
     ml_trace_json(tmp, out, &t);
-    ml_text_fmt(out, ",\n\"hash\": \"%016llx\"}\n", (unsigned long long)ml_schedule_hash(s));
+    ml_text_fmt(out, ",\n\"hash\": \"%016llx\"}\n",
+                (unsigned long long)ml_schedule_hash(s));
     ml_text_free(&program);
     ml_ctx_unref(tmp);
 }
@@ -184,7 +188,7 @@ void ml_saved_write(ml_Schedule *s, ml_Text *out)
 
 typedef struct Reader {
     ml_Ctx *cx;
-    ML_VEC(const char *) names; /* by number */
+    ML_VEC(const char *) names;     /* by number */
     ML_VEC(const ml_Var *) symbols; /* by number; NULL for loops and blocks */
 } Reader;
 
@@ -227,15 +231,18 @@ static bool read_expr(Reader *r, const ml_Json *j, ml_TV *out)
 
     for (size_t k = 0; k < r->names.n; k++)
         if (r->symbols.v[k]) {
-            ml_ParseName one = {.name = r->names.v[k], .expr = ml_var(r->cx, r->symbols.v[k])};
+            ml_ParseName one = {.name = r->names.v[k],
+                                .expr = ml_var(r->cx, r->symbols.v[k])};
 
             ml_push(r->cx, &names, one);
         }
-    const ml_Expr *e = ml_parse_expr(r->cx, (ml_Str){j->as.s, j->n}, names.v, names.n, &diags);
+    const ml_Expr *e =
+        ml_parse_expr(r->cx, (ml_Str){j->as.s, j->n}, names.v, names.n, &diags);
 
     if (!e) {
         ml_error_clear(r->cx);
-        return bad_at(r->cx, j, "this is neither a name defined before nor an expression of such");
+        return bad_at(r->cx, j,
+                      "this is neither a name defined before nor an expression of such");
     }
     *out = (ml_TV){.kind = ML_TV_EXPR, .expr = e};
     return true;
@@ -364,7 +371,8 @@ static bool read_outputs(Reader *r, const ml_Json *j, ml_Inst *in)
         const ml_Var *v =
             kind == ML_H_EXPR ? ml_var_new(r->cx, one->as.s, ML_DT_I32) : NULL;
 
-        out[k] = (ml_TVar){.kind = kind, .num = (uint32_t)r->names.n, .uid = v ? v->uid : 0};
+        out[k] =
+            (ml_TVar){.kind = kind, .num = (uint32_t)r->names.n, .uid = v ? v->uid : 0};
         ml_push(r->cx, &r->names, one->as.s);
         ml_push(r->cx, &r->symbols, v);
     }
@@ -378,7 +386,8 @@ static bool read_counts(Reader *r, const ml_Json *j, const ml_Inst *in)
     ml_TVArg args[ML_MAX_PARAMS];
 
     if (!ml_inst_args(in, args))
-        return bad_at(r->cx, j, "the number of inputs or attributes does not fit this kind");
+        return bad_at(r->cx, j,
+                      "the number of inputs or attributes does not fit this kind");
     for (size_t k = 0; k < in->prim->n_params; k++) {
         const ml_Param *pa = &in->prim->params[k];
         bool may_miss = pa->attr || pa->optional || pa->input_if_given ||

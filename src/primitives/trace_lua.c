@@ -148,7 +148,8 @@ static void add_call(const Printer *p, const ml_Inst *in)
         bool loops = variadic && k == 0;
 
         if (pa->kind == ML_P_DECISION ||
-            (loops ? args[k].n == 0 : ml_tv_is_default(pa, &args[k]) && pa->kind != ML_P_FACTORS))
+            (loops ? args[k].n == 0
+                   : ml_tv_is_default(pa, &args[k]) && pa->kind != ML_P_FACTORS))
             continue;
         if (n++)
             ml_text_add(p->out, ", ");
@@ -201,8 +202,9 @@ void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t)
 
         p.prefix = "v.";
         for (size_t k = 0; k < ml_map_count(p.names.map); k++)
-            ml_map_set(tmp, map, ml_map_key_at(p.names.map, k),
-                       ml_format(tmp, "v.%s", (const char *)ml_map_value_at(p.names.map, k)));
+            ml_map_set(
+                tmp, map, ml_map_key_at(p.names.map, k),
+                ml_format(tmp, "v.%s", (const char *)ml_map_value_at(p.names.map, k)));
         p.names.map = map;
         ml_text_add(out, "local v = {}\n");
     }

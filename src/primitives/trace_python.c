@@ -100,7 +100,8 @@ static void add_map(const Printer *p, const ml_IndexMap *m)
     }
     ml_text_add(p->out, ": (");
     for (uint32_t k = 0; k < m->n_exprs; k++) {
-        ml_print_expr(p->cx, p->out, m->exprs[k], &(ml_PrintOpts){.spelling = -1, .names = &n});
+        ml_print_expr(p->cx, p->out, m->exprs[k],
+                      &(ml_PrintOpts){.spelling = -1, .names = &n});
         ml_text_add(p->out, k + 1 < m->n_exprs ? ", " : ",");
     }
     ml_text_char(p->out, ')');
@@ -201,7 +202,8 @@ void ml_trace_python(ml_Ctx *cx, ml_Text *out, const ml_Trace *t, bool newest)
 
     (void)cx;
     p.names = ml_trace_names(tmp, t);
-    ml_text_fmt(out, "# from tvm import %s\ndef apply_trace(sch: %s.Schedule) -> None:\n", ns, ns);
+    ml_text_fmt(out, "# from tvm import %s\ndef apply_trace(sch: %s.Schedule) -> None:\n",
+                ns, ns);
     if (t->n == 0)
         ml_text_add(out, "  pass\n");
     for (size_t k = 0; k < t->n; k++)

@@ -1,9 +1,9 @@
 /*
  * trace_record - an accepted call as an instruction behind the trace.
  *
- * What the trace cannot name yet is looked up first: a block by its stored name when that is
- * unique in its function, else as a child of the nearest enclosing block; a loop as one of
- * the loops of the first block below it. All lookups are made in the program before the
+ * What the trace cannot name yet is looked up first: a block by its stored name when that
+ * is unique in its function, else as a child of the nearest enclosing block; a loop as one
+ * of the loops of the first block below it. All lookups are made in the program before the
  * call, so that a replay finds the same things. Source: primitives 1.2, 12.
  */
 #include "primitives/args.h"
@@ -38,10 +38,12 @@ static bool find_var(const ml_TraceNode *t, ml_Uid uid, uint32_t *num)
     return false;
 }
 
-static void append(Recorder *r, const ml_Primitive *prim, const TVs *inputs, const TVs *attrs,
-                   const ml_Handle *outputs, size_t n, const ml_Value *decision)
+static void append(Recorder *r, const ml_Primitive *prim, const TVs *inputs,
+                   const TVs *attrs, const ml_Handle *outputs, size_t n,
+                   const ml_Value *decision)
 {
-    ml_TraceNode *t = ML_NEW(r->cx, ml_TraceNode);
+    ml_Space *sp = r->s->space;
+    ml_TraceNode *t = ML_NEW(sp->home, ml_TraceNode);
     ml_Inst *in = ML_NEW(r->cx, ml_Inst);
     ml_TVar *out = ML_ARRAY(r->cx, ml_TVar, n + 1);
 
@@ -63,6 +65,8 @@ static void append(Recorder *r, const ml_Primitive *prim, const TVs *inputs, con
     in->decision = decision;
     in->version = r->version;
     t->inst = in;
+    t->older = sp->nodes;
+    sp->nodes = t;
     r->s->trace = t;
 }
 
@@ -123,7 +127,8 @@ static bool record_block(Recorder *r, const ml_Block *b)
     if (!scope) {
         ml_fail(r->cx, ML_E_AMBIGUOUS_BLOCK, ML_TEXT(b->name),
                 ML_NUMBER("count", count_named(r, f, b->name)));
-        ml_error_note(r->cx, "the step cannot be recorded: the root block has no name of its own");
+        ml_error_note(r->cx,
+                      "the step cannot be recorded: the root block has no name of its own");
         return false;
     }
     if (!record_node(r, scope, &above))
@@ -140,7 +145,8 @@ static bool record_loop(Recorder *r, const ml_Stmt *loop)
 
     ml_child_blocks(r->cx, loop, &below);
     if (below.n == 0) {
-        ml_bad_argument(r->cx, "loop %s lies inside the body of a block", ml_as_for(loop)->var->hint);
+        ml_bad_argument(r->cx, "loop %s lies inside the body of a block",
+                        ml_as_for(loop)->var->hint);
         return false;
     }
     if (!record_node(r, ml_stmt_uid(below.v[0]), &block))
@@ -281,9 +287,10 @@ static bool push_arg(Recorder *r, TVs *to, const ml_Param *pa, const ml_Given *g
     case ML_P_LOOP_OR_MARK:
         if (g->h.kind == ML_H_INLINE_MARK || g->h.kind == ML_H_ROOT_MARK) {
             if (!find_var(r->s->trace, g->h.uid, &tv.var))
-                return ml_fail(cx, ML_E_EXPIRED_HANDLE,
-                               ML_TEXT("the mark was sampled by an instruction that was taken "
-                                       "back"));
+                return ml_fail(
+                    cx, ML_E_EXPIRED_HANDLE,
+                    ML_TEXT("the mark was sampled by an instruction that was taken "
+                            "back"));
             ml_push(cx, to, var_tv(tv.var));
             return true;
         }
@@ -356,6 +363,7 @@ bool ml_record(ml_Schedule *s, const ml_Call *c, const ml_Arg *const *raw, int v
         if (!push_arg(&r, pa->attr ? &attrs : &inputs, pa, &c->args[k], raw[k]))
             return false;
     }
-    append(&r, c->prim, &inputs, &attrs, res->more ? res->more : res->v, res->n, c->decision);
+    append(&r, c->prim, &inputs, &attrs, res->more ? res->more : res->v, res->n,
+           c->decision);
     return true;
 }

@@ -12,7 +12,6 @@
 
 #include "repl/bind/host.h"
 #include "repl/history.h"
-#include "repl/line.h"
 
 /* ---- a stream of lines */
 
@@ -21,6 +20,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
+    const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
 } Lines;
 
 /* The next line without its newline; false: the end. */
@@ -33,7 +33,7 @@ static bool next_line(Lines *l, ml_Text *out)
 
             do
                 k = read(l->fd, l->buf, sizeof l->buf);
-            while (k < 0 && errno == EINTR);
+            while (k < 0 && errno == EINTR && !*l->stop);
             l->ended = k <= 0;
             l->at = 0;
             l->n = k > 0 ? (size_t)k : 0;
@@ -52,14 +52,24 @@ static bool next_line(Lines *l, ml_Text *out)
     }
 }
 
+void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
+{
+    ml_Text t = {0};
+
+    ml_session_prompt(ss, &t);
+    if (more)
+        ml_text_repeat(out, ' ', ml_columns(ml_text_z(&t)));
+    else
+        ml_text_add(out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 static void echo_line(ml_Session *ss, const char *line, bool more)
 {
     ml_Text t = {0};
 
-    if (more)
-        ml_text_add(&t, "  ");
-    else
-        ml_session_prompt(ss, &t);
+    ml_out_flush(&ss->out);
+    ml_input_prompt_text(ss, more, &t);
     ml_text_add(&t, line);
     ml_out_line(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
@@ -73,7 +83,7 @@ static bool is_binary(const ml_Text *t)
 
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
-    Lines l = {.fd = fd};
+    Lines l = {.fd = fd, .stop = &ss->interrupt};
     ml_Text line = {0}, whole = {0};
     bool ok = true;
     size_t number = 0;
@@ -154,57 +164,7 @@ bool ml_input_run_file(ml_Session *ss, const char *path)
     return ok;
 }
 
-/* ---- the prompt */
-
-void ml_input_prompt(ml_Session *ss)
-{
-    ml_Text whole = {0}, prompt = {0};
-
-    ss->mode = ML_MODE_TYPED;
-    if (!isatty(STDIN_FILENO)) {
-        ml_input_stream(ss, STDIN_FILENO, "standard input", true);
-        ss->status = 0; /* as at a terminal: an error there is no failure of the program */
-        return;
-    }
-    ss->prompting = true;
-    ml_line_init(ss);
-    while (!ss->quit && !ss->out.broken) {
-        ml_text_clear(&prompt);
-        if (whole.n)
-            ml_text_add(&prompt, "  ");
-        else
-            ml_session_prompt(ss, &prompt);
-        ml_out_flush(&ss->out);
-        bool interrupted = false;
-        char *line = ml_line_read(ss, ml_text_z(&prompt), &interrupted);
-
-        ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
-        if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
-            ss->interrupt = 0;
-            ml_text_clear(&whole);
-            ml_line_free(line);
-            continue;
-        }
-        if (!line) {
-            ml_out_line(&ss->out, "");
-            break;
-        }
-        if (whole.n)
-            ml_text_char(&whole, '\n');
-        ml_text_add(&whole, line);
-        ml_line_free(line);
-        if (ml_session_wants_more(ss, ml_text_z(&whole)))
-            continue;
-        ml_line_history_add(ss, ml_text_z(&whole));
-        ss->interrupt = 0;
-        ml_session_line(ss, ml_text_z(&whole), NULL);
-        ss->status = 0; /* an error at the prompt is no failure of the program */
-        ml_text_clear(&whole);
-    }
-    ml_line_end(ss);
-    ml_text_free(&whole);
-    ml_text_free(&prompt);
-}
+/* ---- history */
 
 bool ml_input_show_history(ml_Session *ss, int n)
 {

@@ -11,8 +11,8 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo);
 /* A file by its suffix: .lua a script, .py .tir .tvm .json opened, .txt .mls session text; no
  * suffix: Lua when it begins with #!, else session text. */
 bool ml_input_run_file(ml_Session *ss, const char *path);
-/* The prompt, until the end of input or :quit. */
-void ml_input_prompt(ml_Session *ss);
+/* The prompt's text; more: of a continuation line, blanks as wide as the first. */
+void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out);
 bool ml_input_show_history(ml_Session *ss, int n);
 void ml_settings_apply(ml_Session *ss);
 

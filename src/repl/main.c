@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "repl/input.h"
 #include "repl/line.h"
 #include "repl/options.h"
+#include "repl/prompt.h"
 #include "repl/transcript.h"
 #include "version.h"
 
@@ -231,6 +233,9 @@ int main(int argc, char **argv)
     /* A closed pipe is noticed where it happens, and ends the program quietly. */
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    /* Contexts come and go by the thousand: their chunks stay with the program. */
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
     session.host = ml_host_new(&session);
     ml_settings_apply(&session);
     if (o.show)
@@ -243,9 +248,9 @@ int main(int argc, char **argv)
     bool ok = run_chunks(&o) && (!o.file || run_file(&o));
 
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
-        if (tty && nothing)
+        if (nothing)
             banner();
-        ml_input_prompt(&session);
+        ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;
         ml_input_stream(&session, STDIN_FILENO, "standard input", false);

@@ -12,6 +12,11 @@ static bool affine_over(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Do
 
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
+    if (ml_iter_holds(ar, values, b->n_iters, dom->v, dom->n, b->predicate, ML_SURJECTIVE,
+                      true))
+        return true;
+    if (!why)
+        return false;
     ml_IterMap m = ml_iter_detect(ar, values, b->n_iters, dom->v, dom->n, b->predicate,
                                   ML_SURJECTIVE, true);
 

@@ -4,8 +4,9 @@
  * Three ways to show it, each sufficient: some dimensions are, in every access, the same
  * expressions of the loop variable, and these determine it; each access has moved past each
  * other one, in some dimension, from one iteration to any later one; or there is one writer
- * and the element that it writes determines the loop variable (the indices are an invertible
- * map of it and the loops inside). Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
+ * and the element that it writes determines the loop variable (the indices are an
+ * invertible map of it and the loops inside). Source: ir-and-analysis 2.3 "Fix", primitives
+ * 6 "Right".
  */
 #include "verify/facts.h"
 
@@ -68,8 +69,7 @@ static bool by_common_points(Disjoint *d)
             e[n++] = first;
     }
     return n > 0 &&
-           ml_iter_detect(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, true)
-               .ok;
+           ml_iter_holds(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, false);
 }
 
 /* In dimension m the interval of k at an iteration lies before (after) that of j at any
@@ -156,12 +156,10 @@ static bool by_inverse(Disjoint *d)
     }
     if (!loop_used)
         return false;
-    return ml_iter_detect(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE,
-                          true)
-               .ok ||
-           ml_iter_detect(d->ar, idx, rank, used.v, used.n, a->block->predicate,
-                          ML_BIJECTIVE, true)
-               .ok;
+    return ml_iter_holds(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE,
+                         false) ||
+           ml_iter_holds(d->ar, idx, rank, used.v, used.n, a->block->predicate,
+                         ML_BIJECTIVE, false);
 }
 
 static bool shown(Disjoint *d)

@@ -163,9 +163,11 @@ static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const
     bool shared = m->fail == ML_ITER_FAIL_DEPENDENT && !chain.ok &&
                   chain.fail == ML_ITER_FAIL_DEPENDENT &&
                   pigeonhole(n, values, n_values, n->b->predicate);
+    /* Part of an intermediate, or some of it again: legal for a complete block (rules 4, 9). */
+    bool spare = ml_is_spatial_block(n->b) && !ml_is_output_block(n->p, n->b->tag, NULL);
 
     n->independent = false;
-    ml_find(&n->find, shared ? if_reached(n) : ML_SEV_UNPROVED, ML_E_NOT_INDEPENDENT,
+    ml_find(&n->find, shared && !spare ? if_reached(n) : ML_SEV_UNPROVED, ML_E_NOT_INDEPENDENT,
             ML_BLOCK(n->b),
             ML_TEXT(m->at ? ml_format(n->cx, "%s: %s", ml_expr_text(n->cx, m->at),
                                       ml_iter_fail_text(m->fail))

@@ -426,7 +426,7 @@ static const char LOOPS[] = "ijklmnopq";
 /* The store (with its init) of a stage, its iterators being v0, v1 ... */
 static void emit_body(Gen *g, const Stage *s, int in)
 {
-    const Buf *b = &g->bufs[s->out];
+    Buf *b = &g->bufs[s->out];
     char at[80] = "", v[8];
 
     for (int k = 0, d = 0; k < s->n_it; k++)
@@ -450,6 +450,10 @@ static void emit_body(Gen *g, const Stage *s, int in)
         char num[40];
         line(g, in, "if v%d %% 2 == 0:", below(g, s->n_it));
         line(g, in + 1, "%s[%s] = %s", b->name, at, s->value);
+        if (below(g, 4) == 0) { /* the rest is never written, nor read */
+            b->closed = b->output = true;
+            return;
+        }
         line(g, in, "else:");
         line(g, in + 1, "%s[%s] = %s", b->name, at, literal(b->dtype, 2, num));
         return;
@@ -653,7 +657,7 @@ static void stage(Gen *g, int k)
         emit_nested(g, &s, in, name);
     else
         emit_nest(g, &s, 0, "", in, name);
-    if (rank > 0 && rank <= 3 && ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
+    if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed && ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
         char at[40] = "";
         Buf *b = &g->bufs[s.out];
         for (int d = 0; d < rank; d++) {

@@ -1,10 +1,13 @@
-/* cases - see cases.h */
+/*
+ * cases - see cases.h
+ */
 #include "cases.h"
 
 static void must(ml_Ctx *cx, bool ok)
 {
     if (!ok)
-        fail_msg("%s", ml_error(cx) ? ml_error(cx)->facts[0].as.text : "a case is malformed");
+        fail_msg("%s",
+                 ml_error(cx) ? ml_error(cx)->facts[0].as.text : "a case is malformed");
 }
 
 void cases_read(ml_Ctx *cx, const char *file, const char *text, Cases *out)

@@ -1,4 +1,6 @@
-/* fixture - see fixture.h */
+/*
+ * fixture - see fixture.h
+ */
 #include "fixture.h"
 
 #include "core/equal.h"
@@ -22,8 +24,9 @@ static void point(ml_Ctx *cx, ml_Region *r, const ml_Buffer *b, const ml_Expr *c
     *r = (ml_Region){b, range};
 }
 
-static const ml_Module *module_of(ml_Ctx *cx, const char *name, const ml_Buffer *const *params,
-                                  size_t n, const ml_Buffer *const *allocs, size_t n_allocs,
+static const ml_Module *module_of(ml_Ctx *cx, const char *name,
+                                  const ml_Buffer *const *params, size_t n,
+                                  const ml_Buffer *const *allocs, size_t n_allocs,
                                   const ml_Stmt *body)
 {
     ml_FuncParam *p = ML_ARRAY(cx, ml_FuncParam, n);
@@ -33,27 +36,29 @@ static const ml_Module *module_of(ml_Ctx *cx, const char *name, const ml_Buffer 
         p[k] = (ml_FuncParam){ml_var_new(cx, params[k]->name, ML_DT_HANDLE), params[k]};
     for (size_t k = 0; k < n_allocs; k++)
         kept[k] = allocs[k];
-    ml_Block root = {.tag = ml_fresh_uid(cx), .name = "root", .predicate = ml_bool(cx, true)};
+    ml_Block root = {
+        .tag = ml_fresh_uid(cx), .name = "root", .predicate = ml_bool(cx, true)};
 
     root.n_allocs = (uint32_t)n_allocs;
     root.allocs = kept;
     root.body = body;
     const char *keys[] = {"global_symbol"};
     const ml_Value *values[] = {ml_val_string(cx, ml_str(name))};
-    const ml_Func *f = ml_func_from(cx, &(ml_Func){.name = name,
-                                                   .n_params = (uint32_t)n,
-                                                   .params = p,
-                                                   .body = ml_block_from(cx, &root),
-                                                   .attrs = ml_val_dict(cx, keys, values, 1),
-                                                   .ret = ML_DT_VOID});
+    const ml_Func *f =
+        ml_func_from(cx, &(ml_Func){.name = name,
+                                    .n_params = (uint32_t)n,
+                                    .params = p,
+                                    .body = ml_block_from(cx, &root),
+                                    .attrs = ml_val_dict(cx, keys, values, 1),
+                                    .ret = ML_DT_VOID});
 
     return ml_module_new(cx, &f, 1, NULL);
 }
 
 const ml_Module *fx_matmul_module(ml_Ctx *cx, int64_t n, int64_t m, int64_t k)
 {
-    static const char *const loop_names[] = {"i", "j", "k"}, *const iter_names[] = {"vi", "vj",
-                                                                                    "vk"};
+    static const char *const loop_names[] = {"i", "j", "k"}, *const iter_names[] = {
+                                                                 "vi", "vj", "vk"};
     int64_t extents[] = {n, m, k};
     const ml_Buffer *bufs[] = {matrix(cx, "A", n, k), matrix(cx, "B", k, m),
                                matrix(cx, "C", n, m)};
@@ -85,10 +90,11 @@ const ml_Module *fx_matmul_module(ml_Ctx *cx, int64_t n, int64_t m, int64_t k)
     b.n_writes = 1;
     b.writes = writes;
     b.init = ml_store(cx, bufs[2], ml_float(cx, ML_DT_F32, 0), ic, 2, NULL);
-    b.body = ml_store(cx, bufs[2],
-                      ml_add(cx, ml_load(cx, bufs[2], ic, 2),
-                             ml_mul(cx, ml_load(cx, bufs[0], ia, 2), ml_load(cx, bufs[1], ib, 2))),
-                      ic, 2, NULL);
+    b.body = ml_store(
+        cx, bufs[2],
+        ml_add(cx, ml_load(cx, bufs[2], ic, 2),
+               ml_mul(cx, ml_load(cx, bufs[0], ia, 2), ml_load(cx, bufs[1], ib, 2))),
+        ic, 2, NULL);
     const ml_Stmt *st = ml_block_from(cx, &b);
 
     for (size_t d = 3; d-- > 0;)
@@ -99,22 +105,25 @@ const ml_Module *fx_matmul_module(ml_Ctx *cx, int64_t n, int64_t m, int64_t k)
 static const ml_Stmt *stage(ml_Ctx *cx, const char *loop_name, const ml_Buffer *to,
                             const ml_Buffer *from, int64_t n)
 {
-    const ml_Var *loop = ml_var_new(cx, loop_name, ML_DT_I32), *v = ml_var_new(cx, "v", ML_DT_I32);
+    const ml_Var *loop = ml_var_new(cx, loop_name, ML_DT_I32),
+                 *v = ml_var_new(cx, "v", ML_DT_I32);
     const ml_Expr *idx[] = {ml_var(cx, v)};
     ml_Iter *it = ML_NEW(cx, ml_Iter);
     ml_Region *reads = ML_NEW(cx, ml_Region), *writes = ML_NEW(cx, ml_Region);
-    ml_Block b = {.tag = ml_fresh_uid(cx), .name = to->name, .predicate = ml_bool(cx, true)};
+    ml_Block b = {
+        .tag = ml_fresh_uid(cx), .name = to->name, .predicate = ml_bool(cx, true)};
 
-    *it = (ml_Iter){.var = v, .min = ml_i32(cx, 0), .extent = ml_i32(cx, n),
-                    .value = ml_var(cx, loop)};
+    *it = (ml_Iter){
+        .var = v, .min = ml_i32(cx, 0), .extent = ml_i32(cx, n), .value = ml_var(cx, loop)};
     point(cx, reads, from, idx);
     point(cx, writes, to, idx);
     b.n_iters = b.n_reads = b.n_writes = 1;
     b.iters = it;
     b.reads = reads;
     b.writes = writes;
-    b.body = ml_store(cx, to, ml_add(cx, ml_load(cx, from, idx, 1), ml_float(cx, ML_DT_F32, 1)),
-                      idx, 1, NULL);
+    b.body =
+        ml_store(cx, to, ml_add(cx, ml_load(cx, from, idx, 1), ml_float(cx, ML_DT_F32, 1)),
+                 idx, 1, NULL);
     return ml_serial(cx, loop, ml_i32(cx, 0), ml_i32(cx, n), ml_block_from(cx, &b));
 }
 

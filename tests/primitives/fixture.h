@@ -15,7 +15,7 @@
 typedef struct Fixture {
     ml_Ctx *module_cx;
     ml_Schedule *s;
-    ml_Ctx *tmp; /* of the calls' texts; emptied by the next call */
+    ml_Ctx *tmp;  /* of the calls' texts; emptied by the next call */
     ml_Results r; /* of the last call */
 } Fixture;
 

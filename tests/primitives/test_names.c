@@ -1,4 +1,7 @@
-/* Display names: given once, kept over versions, unique; every form of text resolves. */
+/*
+ * test_names - display names: given once, kept over versions, unique; every form of text
+ * resolves.
+ */
 #include "fixture.h"
 
 static ml_Uid uid_of(Fixture *fx, const char *name)
@@ -93,16 +96,19 @@ static void what_does_not_resolve_says_why(void **state)
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@-2", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@0", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@x", ML_H_LOOP, NULL);
-    refuses(&fx, ML_E_BAD_ARGUMENT, "B@99999999999999999999999", ML_H_LOOP, NULL);
+    refuses(&fx, ML_E_NO_SUCH_LOOP, "B@99999999999999999999999", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_NO_SUCH_BLOCK, "X@1", ML_H_LOOP, "nearest: B, C, root");
     refuses(&fx, ML_E_NO_SUCH_BLOCK, "i", ML_H_BLOCK, NULL);
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_AMBIGUOUS_LOOP, "i*", ML_H_LOOP, "candidates: \"i\", \"i_1\"");
-    refuses(&fx, ML_E_AMBIGUOUS_BLOCK, "*", ML_H_BLOCK, "candidates: \"root\", \"B\", \"C\"");
+    refuses(&fx, ML_E_AMBIGUOUS_BLOCK, "*", ML_H_BLOCK,
+            "candidates: \"root\", \"B\", \"C\"");
     refuses(&fx, ML_E_NO_SUCH_BLOCK, "", ML_H_BLOCK, NULL);
-    refuses(&fx, ML_E_NO_SUCH_BLOCK, "****************************************x", ML_H_BLOCK, NULL);
+    refuses(&fx, ML_E_NO_SUCH_BLOCK, "****************************************x",
+            ML_H_BLOCK, NULL);
     fx_apply(&fx, "split(\"i\", {4, 4})");
-    refuses(&fx, ML_E_NO_SUCH_LOOP, "i", ML_H_LOOP, "loop i ended at step 1, split(i, {4, 4})");
+    refuses(&fx, ML_E_NO_SUCH_LOOP, "i", ML_H_LOOP,
+            "loop i ended at step 1, split(i, {4, 4})");
     fx_close(&fx);
 }
 

@@ -1,4 +1,7 @@
-/* Errors as a person reads them: the texts of the manual's second session, letter by letter. */
+/*
+ * test_render - errors as a person reads them: the texts of the manual's second session,
+ * letter by letter.
+ */
 #include "fixture.h"
 
 #include "primitives/render.h"
@@ -36,7 +39,8 @@ static void factors_that_are_too_small(void **state)
         "   3 |     for i, j, k in T.grid(1024, 1024, 1024):\n"
         "     |         ^ loop i\n"
         "  rule   the product of the factors must be at least the extent of the loop\n"
-        "  try    split(\"i\", {auto, 100})       11 × 100, guarded by i_0 * 100 + i_1 < 1024\n"
+        "  try    split(\"i\", {auto, 100})       11 × 100, guarded by i_0 * 100 + i_1 < "
+        "1024\n"
         "         split(\"i\", {16, 64})          exact");
     fx_close(&fx);
 }
@@ -76,8 +80,9 @@ static void a_reduction_loop_made_parallel(void **state)
         assert_string_equal(z, head);
     assert_false(fx_try(&fx, "bind(\"k\", \"blockIdx.z\")"));
     z = shown(&fx, NULL);
-    assert_non_null(strstr(z, "\n  rule   a reduction loop may be bound to threadIdx.x, .y or .z "
-                              "only (threads that cooperate)\n"));
+    assert_non_null(
+        strstr(z, "\n  rule   a reduction loop may be bound to threadIdx.x, .y or .z "
+                  "only (threads that cooperate)\n"));
     fx_close(&fx);
 }
 
@@ -93,12 +98,12 @@ static void an_ended_handle(void **state)
     ml_Arg args[] = {ML_ARG_HANDLE(j), ML_ARG_LIST(list, 2)};
 
     assert_false(ml_apply(fx.s, "split", args, 2, NULL));
-    assert_string_equal(
-        shown(&fx, NULL),
-        "error: split: loop j ended at step 1, split(j, {auto, 16})                          "
-        "[expired-handle]\n"
-        "  now    j_0 (64), j_1 (16)\n"
-        "  try    split(\"j_0\", {auto, 4})   split(\"j_1\", {auto, 4})");
+    assert_string_equal(shown(&fx, NULL),
+                        "error: split: loop j ended at step 1, split(j, {auto, 16})        "
+                        "                  "
+                        "[expired-handle]\n"
+                        "  now    j_0 (64), j_1 (16)\n"
+                        "  try    split(\"j_0\", {auto, 4})   split(\"j_1\", {auto, 4})");
     fx_close(&fx);
 }
 
@@ -142,8 +147,9 @@ static void levels_and_widths(void **state)
                               "'parallel'."));
     assert_non_null(strstr(z, "for#0"));
     assert_non_null(strstr(z, "block#1"));
-    assert_non_null(strstr(z, "Error message: loop for#0 drives the reduction iter vk of block "
-                              "block#1"));
+    assert_non_null(
+        strstr(z, "Error message: loop for#0 drives the reduction iter vk of block "
+                  "block#1"));
     assert_false(fx_try(&fx, "parallel(\"k\")"));
     z = shown(&fx, &(ml_RenderOpts){.color = true, .no_suggestions = true});
     assert_non_null(strstr(z, "\033["));
@@ -206,13 +212,14 @@ static void an_error_without_a_schedule(void **state)
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Text t = {0};
 
-    ml_fail(cx, ML_E_NO_FILE, ML_TEXT("a.py"), ML_TEXT("is a folder"));
+    ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("the number of runs is -1"));
     ml_Failure *f = ml_failure_from(ml_error(cx));
 
     ml_failure_render(f, &t, &(ml_RenderOpts){.width = 60});
-    assert_string_equal(ml_text_z(&t),
-                        "error: a.py: is a folder                           [no-file]\n"
-                        "  rule   the file exists and can be read or written");
+    assert_string_equal(
+        ml_text_z(&t),
+        "error: the number of runs is -1               [bad-argument]\n"
+        "  rule   every argument has the type and range its parameter asks for");
     ml_text_free(&t);
     ml_failure_free(f);
     ml_ctx_unref(cx);

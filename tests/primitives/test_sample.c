@@ -1,4 +1,7 @@
-/* Sampling: the draws bit by bit, distributions, decisions repaired and stored. */
+/*
+ * test_sample - sampling: the draws bit by bit, distributions, decisions repaired and
+ * stored.
+ */
 #include "fixture.h"
 
 #include "primitives/sample.h"
@@ -205,7 +208,8 @@ static void a_loop_of_unknown_extent_gives_auto_and_ones(void **state)
                  "            X[v] = T.float32(1)\n");
     fx_apply(&fx, "sample_perfect_tile(\"i\", 3)");
     assert_int_equal(ML_H_NONE, fx.r.v[0].kind);
-    ml_Arg list[] = {ML_ARG_HANDLE(fx.r.v[0]), ML_ARG_HANDLE(fx.r.v[1]), ML_ARG_HANDLE(fx.r.v[2])};
+    ml_Arg list[] = {ML_ARG_HANDLE(fx.r.v[0]), ML_ARG_HANDLE(fx.r.v[1]),
+                     ML_ARG_HANDLE(fx.r.v[2])};
     ml_Arg args[] = {ML_ARG_STR("i"), ML_ARG_LIST(list, 3)};
 
     assert_int_equal(-1, last_inst(&fx, cx)->decision->as.list[0]->as.i);

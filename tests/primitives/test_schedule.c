@@ -1,4 +1,7 @@
-/* Schedules: versions, undo, copies, handles, arguments, failed calls, random state. */
+/*
+ * test_schedule - schedules: versions, undo, copies, handles, arguments, failed calls,
+ * random state.
+ */
 #include "fixture.h"
 
 #include "core/equal.h"
@@ -215,6 +218,59 @@ static void a_fork_leaves_no_trace(void **state)
     fx_close(&fx);
 }
 
+static void a_compaction_keeps_versions_handles_traces_and_copies(void **state)
+{
+    Fixture fx;
+    ml_Schedule *c;
+    ml_State st;
+    ml_Handle i_1;
+    ml_Step step;
+    uint64_t hash;
+    size_t bytes;
+
+    fx_matmul(&fx, 64, 64, 64);
+    fx_apply(&fx, "sample_categorical({4}, {1})");
+    ml_Handle v = fx.r.v[0];
+    int64_t value;
+
+    fx_apply(&fx, "split(\"i\", {16, 4}) annotate(\"C\", \"a\", \"text\")");
+    i_1 = fx_handle(&fx, "i_1");
+    c = ml_schedule_copy(fx.s);
+    st = ml_schedule_state(fx.s);
+    hash = ml_schedule_hash(fx.s);
+    for (int k = 0; k < 400; k++) {
+        fx_apply(
+            &fx,
+            "split(\"j\", {auto, 4}) split(\"k\", {auto, 8}) reorder(\"k_1\", \"j_1\")");
+        ml_schedule_restore(fx.s, st);
+    }
+    ml_schedule_set_undo_limit(fx.s, 1);
+    bytes = ml_ctx_bytes(ml_schedule_ctx(fx.s));
+    ml_schedule_compact(fx.s);
+    assert_true(ml_ctx_bytes(ml_schedule_ctx(fx.s)) < bytes);
+    assert_true(hash == ml_schedule_hash(fx.s));
+    assert_true(hash == ml_schedule_hash(c));
+    assert_true(ml_handle_alive(fx.s, i_1));
+    assert_string_equal("i_1", ml_name_of(fx.s, i_1.uid));
+    assert_true(ml_version_step(fx.s, 1, &step));
+    assert_string_equal("split  i → i_0[16] i_1[4]", step.headline);
+    assert_true(ml_handle_value(fx.s, v, &value));
+    assert_int_equal(4, value);
+    ml_schedule_restore(fx.s, st);
+    ml_Arg args[] = {ML_ARG_STR("j"), ML_ARG_HANDLE(v)};
+
+    assert_true(ml_apply(fx.s, "split", args, 2, NULL));
+    assert_true(ml_apply(c, "unroll", (ml_Arg[]){ML_ARG_HANDLE(i_1)}, 1, NULL));
+    const char *what = "";
+    ml_Ctx *tmp = ml_ctx_new(0);
+
+    if (!ml_index_verify(tmp, ml_schedule_program(fx.s), &what))
+        fail_msg("%s", what);
+    ml_ctx_unref(tmp);
+    ml_schedule_unref(c);
+    fx_close(&fx);
+}
+
 /* ---- failed calls */
 
 static void a_failed_call_changes_nothing_and_takes_no_memory(void **state)
@@ -259,16 +315,20 @@ static void wrong_arguments_are_named(void **state)
         {"split()", "loop is missing: the loop to cut"},
         {"split(\"i\")",
          "factors is missing: extents of the new loops, outermost first; auto: the rest"},
-        {"split(\"i\", {2, 4}, 3)", "preserve_unit_iters: true or false is needed, got an integer"},
+        {"split(\"i\", {2, 4}, 3)",
+         "preserve_unit_iters: true or false is needed, got an integer"},
         {"split(\"i\", {2, 4.5})", "factors: 4.5 is no integer"},
-        {"split(\"i\", {2, \"a\"})", "factors: factor 1 is a string; a positive integer, a sampled "
-                                     "number or auto is needed"},
+        {"split(\"i\", {2, \"a\"})",
+         "factors: factor 1 is a string; a positive integer, a sampled "
+         "number or auto is needed"},
         {"split(3, {2, 4})", "loop: a loop (handle or name) is needed, got an integer"},
         {"bind(\"i\", 3)", "thread_axis: a string is needed, got an integer"},
-        {"annotate(\"i\", \"k\")", "ann_val is missing: string, number, boolean, or a list or map "
-                                   "of such"},
-        {"annotate(\"i\", \"k\", auto)", "ann_val: a string, number, boolean, or a list or map of "
-                                         "such is needed, got auto"},
+        {"annotate(\"i\", \"k\")",
+         "ann_val is missing: string, number, boolean, or a list or map "
+         "of such"},
+        {"annotate(\"i\", \"k\", auto)",
+         "ann_val: a string, number, boolean, or a list or map of "
+         "such is needed, got auto"},
     };
     Fixture fx;
 
@@ -286,7 +346,8 @@ static void surplus_and_unknown_arguments_are_refused(void **state)
     ml_CallTexts c = {0};
 
     assert_false(ml_parse_calls(cx, ml_str("unroll(\"i\", 1)"), &c));
-    assert_string_equal("unroll takes at most 1 arguments, got 2", ml_error(cx)->facts[0].as.text);
+    assert_string_equal("unroll takes at most 1 arguments, got 2",
+                        ml_error(cx)->facts[0].as.text);
     ml_error_clear(cx);
     assert_false(ml_parse_calls(cx, ml_str("split{loop = \"i\", factor_s = {1}}"), &c));
     assert_string_equal("split has no parameter factor_s; did you mean factors?",
@@ -303,7 +364,9 @@ static void other_spellings_are_understood(void **state)
     Fixture fx;
 
     fx_matmul(&fx, 64, 64, 64);
-    fx_apply(&fx, "split{loop = \"i\", factor = 4} split{loop = \"j\", nparts = 4} split(\"k\", 8)");
+    fx_apply(
+        &fx,
+        "split{loop = \"i\", factor = 4} split{loop = \"j\", nparts = 4} split(\"k\", 8)");
     fx_apply(&fx, "get_sblock(\"C\") get_axes(\"C\")");
     assert_int_equal(6, fx.r.n);
     fx_apply(&fx, "bind{loop = \"i_0\", thread = \"blockIdx.x\"}");
@@ -327,12 +390,14 @@ static void factors_may_be_sampled_numbers_and_expressions(void **state)
     assert_int_equal(4, value);
 
     const ml_Expr *sym = ml_import_expr(ml_import_begin(cx), ml_handle_symbol(fx.s, v));
-    ml_Arg list[] = {ML_ARG_AUTO, ML_ARG_HANDLE(v),
+    ml_Arg list[] = {ML_ARG_AUTO,
+                     ML_ARG_HANDLE(v),
                      {.kind = ML_A_EXPR, .as.e = ml_mul(cx, sym, ml_i32(cx, 2))}};
     ml_Arg args[] = {ML_ARG_HANDLE(loop), ML_ARG_LIST(list, 3)};
 
     assert_true(ml_apply(fx.s, "split", args, 2, &fx.r));
-    const ml_For *f = ml_as_for(ml_index_node(ml_schedule_program(fx.s).index, fx.r.v[2].uid));
+    const ml_For *f =
+        ml_as_for(ml_index_node(ml_schedule_program(fx.s).index, fx.r.v[2].uid));
 
     assert_true(ml_is_int(f->extent, 8));
     f = ml_as_for(ml_index_node(ml_schedule_program(fx.s).index, fx.r.v[0].uid));
@@ -351,12 +416,16 @@ static void buffers_are_named_by_number_name_or_object(void **state)
     assert_non_null(b);
     fx_apply(&fx, "storage_align(\"B\", 0, 0, 8, 4)");
     fx_apply(&fx, "storage_align(\"B\", \"B\", 0, 8, 4)");
-    ml_Arg args[] = {ML_ARG_STR("B"), {.kind = ML_A_BUFFER, .as.buffer = b->uid}, ML_ARG_INT(0),
-                     ML_ARG_INT(8), ML_ARG_INT(4)};
+    ml_Arg args[] = {ML_ARG_STR("B"),
+                     {.kind = ML_A_BUFFER, .as.buffer = b->uid},
+                     ML_ARG_INT(0),
+                     ML_ARG_INT(8),
+                     ML_ARG_INT(4)};
 
     assert_true(ml_apply(fx.s, "storage_align", args, 5, NULL));
     fx_refuses(&fx, ML_E_BUFFER_INDEX, "storage_align(\"B\", 1, 0, 8, 4)");
-    assert_string_equal("block B has 1 write regions; index 1 is out of range", fx_message(&fx));
+    assert_string_equal("block B has 1 write regions; index 1 is out of range",
+                        fx_message(&fx));
     fx_refuses(&fx, ML_E_BUFFER_INDEX, "storage_align(\"B\", -1, 0, 8, 4)");
     fx_refuses(&fx, ML_E_BUFFER_NOT_FOUND, "storage_align(\"B\", \"A\", 0, 8, 4)");
     fx_close(&fx);
@@ -411,8 +480,9 @@ static void a_handle_of_an_undone_step_is_expired(void **state)
     assert_true(ml_schedule_undo(fx.s, 1));
     assert_false(ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(j_0)}, 1, NULL));
     assert_int_equal(ML_E_EXPIRED_HANDLE, ml_schedule_error(fx.s)->code);
-    assert_string_equal("loop j_0 belongs to step 1, split(j, {auto, 16}), which was undone",
-                        fx_message(&fx));
+    assert_string_equal(
+        "loop j_0 belongs to step 1, split(j, {auto, 16}), which was undone",
+        fx_message(&fx));
     fx_close(&fx);
 }
 
@@ -426,10 +496,11 @@ static void strange_handles_are_refused(void **state)
     assert_false(ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(c)}, 1, NULL));
     assert_int_equal(ML_E_WRONG_HANDLE_KIND, ml_schedule_error(fx.s)->code);
     assert_string_equal("C is a block; a loop is needed", fx_message(&fx));
-    assert_false(ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(loop_handle(123456))}, 1, NULL));
+    assert_false(
+        ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(loop_handle(123456))}, 1, NULL));
     assert_int_equal(ML_E_BAD_HANDLE, ml_schedule_error(fx.s)->code);
-    assert_false(ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(((ml_Handle){ML_H_EXPR, 99}))},
-                          1, NULL));
+    assert_false(ml_apply(
+        fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(((ml_Handle){ML_H_EXPR, 99}))}, 1, NULL));
     assert_int_equal(ML_E_WRONG_HANDLE_KIND, ml_schedule_error(fx.s)->code);
     fx_close(&fx);
 }
@@ -565,6 +636,7 @@ int main(void)
         cmocka_unit_test(a_copy_goes_its_own_way),
         cmocka_unit_test(a_copy_has_a_forked_random_state),
         cmocka_unit_test(a_fork_leaves_no_trace),
+        cmocka_unit_test(a_compaction_keeps_versions_handles_traces_and_copies),
         cmocka_unit_test(a_failed_call_changes_nothing_and_takes_no_memory),
         cmocka_unit_test(the_error_stays_readable_until_the_next_call),
         cmocka_unit_test(wrong_arguments_are_named),

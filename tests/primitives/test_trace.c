@@ -1,4 +1,7 @@
-/* Traces: what is recorded, the three texts, reading JSON, dead code, decisions, replay. */
+/*
+ * test_trace - traces: what is recorded, the three texts, reading JSON, dead code,
+ * decisions, replay.
+ */
 #include "fixture.h"
 
 #include "core/equal.h"
@@ -45,14 +48,15 @@ static void names_are_recorded_as_lookups(void **state)
     fx_matmul(&fx, 1024, 1024, 1024);
     fx_apply(&fx, "split(\"j\", {auto, 16}) reorder(\"i\", \"j_0\", \"k\", \"j_1\")");
     fx_apply(&fx, "vectorize(\"j_1\") parallel(\"i\")");
-    assert_string_equal(lua_of(&fx),
-                        "local b0 = sch:get_block{name = \"C\", func_name = \"matmul\"}\n"
-                        "local l1, l2, l3 = table.unpack(sch:get_loops{block = b0})\n"
-                        "local l4, l5 = table.unpack(sch:split{loop = l2, factors = {moon.auto, "
-                        "16}})\n"
-                        "sch:reorder(l1, l4, l3, l5)\n"
-                        "sch:vectorize{loop = l5}\n"
-                        "sch:parallel{loop = l1}\n");
+    assert_string_equal(
+        lua_of(&fx),
+        "local b0 = sch:get_block{name = \"C\", func_name = \"matmul\"}\n"
+        "local l1, l2, l3 = table.unpack(sch:get_loops{block = b0})\n"
+        "local l4, l5 = table.unpack(sch:split{loop = l2, factors = {moon.auto, "
+        "16}})\n"
+        "sch:reorder(l1, l4, l3, l5)\n"
+        "sch:vectorize{loop = l5}\n"
+        "sch:parallel{loop = l1}\n");
     assert_string_equal(python_of(&fx, false),
                         "# from tvm import tir\n"
                         "def apply_trace(sch: tir.Schedule) -> None:\n"
@@ -63,9 +67,10 @@ static void names_are_recorded_as_lookups(void **state)
                         "  sch.reorder(l1, l4, l3, l5)\n"
                         "  sch.vectorize(loop=l5)\n"
                         "  sch.parallel(loop=l1)\n");
-    assert_non_null(strstr(python_of(&fx, true), "# from tvm import s_tir\n"
-                                                 "def apply_trace(sch: s_tir.Schedule) -> None:\n"
-                                                 "  b0 = sch.get_sblock(name=\"C\""));
+    assert_non_null(strstr(python_of(&fx, true),
+                           "# from tvm import s_tir\n"
+                           "def apply_trace(sch: s_tir.Schedule) -> None:\n"
+                           "  b0 = sch.get_sblock(name=\"C\""));
     fx_close(&fx);
 }
 
@@ -111,11 +116,12 @@ static void blocks_of_one_name_are_recorded_as_children(void **state)
     fx_open(&fx, cx, ml_module_new(cx, &f, 1, NULL), NULL);
     fx_refuses(&fx, ML_E_AMBIGUOUS_BLOCK, "get_block(\"B\", \"main\")");
     fx_apply(&fx, "unroll(\"j\") get_block(\"B_1\")");
-    assert_string_equal(lua_of(&fx),
-                        "local b0 = sch:get_block{name = \"root\", func_name = \"main\"}\n"
-                        "local b1, b2 = table.unpack(sch:get_child_blocks{block_or_loop = b0})\n"
-                        "local l3 = table.unpack(sch:get_loops{block = b2})\n"
-                        "sch:unroll{loop = l3}\n");
+    assert_string_equal(
+        lua_of(&fx),
+        "local b0 = sch:get_block{name = \"root\", func_name = \"main\"}\n"
+        "local b1, b2 = table.unpack(sch:get_child_blocks{block_or_loop = b0})\n"
+        "local l3 = table.unpack(sch:get_loops{block = b2})\n"
+        "sch:unroll{loop = l3}\n");
     fx_close(&fx);
 }
 
@@ -132,8 +138,9 @@ static void samples_print_their_decisions(void **state)
     assert_true(ml_apply(fx.s, "split", args, 2, NULL));
     const char *z = lua_of(&fx);
 
-    assert_non_null(strstr(z, "local v4, v5, v6 = table.unpack(sch:sample_perfect_tile{loop = l1, "
-                              "n = 3, decision = {"));
+    assert_non_null(
+        strstr(z, "local v4, v5, v6 = table.unpack(sch:sample_perfect_tile{loop = l1, "
+                  "n = 3, decision = {"));
     assert_non_null(strstr(z, "local l7, l8, l9 = table.unpack(sch:split{loop = l1, "
                               "factors = {v4, v5, v6}})\n"));
     fx_close(&fx);
@@ -187,11 +194,13 @@ static void json_replays_to_the_same_program_and_trace(void **state)
     fx_apply(&fx, "sample_categorical({2, 4}, {0.5, 0.5}) sample_perfect_tile(\"j\", 2)");
     ml_Handle v = fx.r.v[1];
     const ml_Expr *sym = ml_import_expr(ml_import_begin(ex), ml_handle_symbol(fx.s, v));
-    ml_Arg list[] = {ML_ARG_AUTO, {.kind = ML_A_EXPR, .as.e = ml_add(ex, sym, ml_i32(ex, 1))}};
+    ml_Arg list[] = {ML_ARG_AUTO,
+                     {.kind = ML_A_EXPR, .as.e = ml_add(ex, sym, ml_i32(ex, 1))}};
     ml_Arg args[] = {ML_ARG_STR("i"), ML_ARG_LIST(list, 2)};
 
     assert_true(ml_apply(fx.s, "split", args, 2, NULL));
-    fx_apply(&fx, "split(\"j\", {4, auto, 2}) fuse(\"j_0\", \"j_1\") reorder(\"k\", \"j_2\")");
+    fx_apply(&fx,
+             "split(\"j\", {4, auto, 2}) fuse(\"j_0\", \"j_1\") reorder(\"k\", \"j_2\")");
     fx_apply(&fx, "annotate(\"C\", \"text\", \"a \\\"quoted\\\" word\")");
     fx_apply(&fx, "annotate(\"C\", \"list\", {1, 2.5, true, \"None\", {3}})");
     fx_apply(&fx, "annotate(\"C\", \"map\", {a = 1, b = \"b0\", c = {\"x\"}})");
@@ -230,12 +239,14 @@ static void bad_traces_are_refused_with_their_place(void **state)
          "the number of inputs or attributes"},
         {"[[[\"GetBlock\", [], [\"C\", \"main\", 3], [\"b0\"]]], []]", ML_E_BAD_TRACE,
          "the number of inputs or attributes"},
-        {"[[[\"GetLoops\", [], [], [\"l0\"]]], []]", ML_E_BAD_TRACE, "the number of inputs"},
+        {"[[[\"GetLoops\", [], [], [\"l0\"]]], []]", ML_E_BAD_TRACE,
+         "the number of inputs"},
         {"[[[\"GetBlock\", [], [\"C\", \"main\"], []]], []]", ML_E_BAD_TRACE,
          "this kind has one output"},
         {"[[[\"GetBlock\", [], [\"C\", \"main\"], [3]]], []]", ML_E_BAD_TRACE,
          "the name of an output is expected"},
-        {"[[[\"EnterUnknown\", [], [], []]], []]", ML_E_NO_SUCH_INSTRUCTION, "EnterUnknown"},
+        {"[[[\"EnterUnknown\", [], [], []]], []]", ML_E_NO_SUCH_INSTRUCTION,
+         "EnterUnknown"},
         {"[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]]], [[1, 2]]]", ML_E_BAD_TRACE,
          "there is no instruction of this index"},
         {"[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]]], [[-1, 2]]]", ML_E_BAD_TRACE,
@@ -244,8 +255,8 @@ static void bad_traces_are_refused_with_their_place(void **state)
          "this instruction has no decision"},
         {"[[[\"SampleCategorical\", [], [[1], [1.0]], [\"v0\"]]], [[0, 0], [0, 0]]]",
          ML_E_BAD_TRACE, "a second decision for one instruction"},
-        {"[[[\"SampleCategorical\", [], [[1], [1.0]], [\"v0\"]]], [[0, \"x\"]]]", ML_E_BAD_TRACE,
-         "a decision is an integer"},
+        {"[[[\"SampleCategorical\", [], [[1], [1.0]], [\"v0\"]]], [[0, \"x\"]]]",
+         ML_E_BAD_TRACE, "a decision is an integer"},
         {"[[[\"Annotate\", [\"\\\"abc\"], [\"k\"], []]], []]", ML_E_BAD_TRACE,
          "the quoted text inside the string is wrong"},
     };
@@ -307,11 +318,11 @@ static void a_replay_stops_at_the_first_instruction_that_fails(void **state)
     fx_stages(&small, 64, "j");
     ml_Ctx *jx = ml_ctx_new(0);
 
-    assert_true(ml_trace_from_json(
-        jx,
-        ml_str("[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]],"
-               "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\"]]], []]"),
-        &t));
+    assert_true(
+        ml_trace_from_json(jx,
+                           ml_str("[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]],"
+                                  "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\"]]], []]"),
+                           &t));
     assert_false(ml_trace_apply(small.s, &t, false, NULL, NULL, &done));
     assert_int_equal(1, done);
     assert_int_equal(ML_E_BAD_TRACE, ml_schedule_error(small.s)->code);
@@ -345,7 +356,8 @@ static void unused_queries_are_dropped_and_variables_renumbered(void **state)
     fx_close(&fx);
 }
 
-static const ml_Value *always_first(const ml_Inst *inst, const ml_Value *decision, void *user)
+static const ml_Value *always_first(const ml_Inst *inst, const ml_Value *decision,
+                                    void *user)
 {
     return user;
 }
@@ -365,7 +377,8 @@ static void decisions_can_be_replaced(void **state)
     assert_true(ml_trace_apply(other.s, &t, false, NULL, NULL, NULL));
     ml_Trace o = ml_schedule_trace(other.s, cx);
 
-    assert_true(ml_handle_value(other.s, (ml_Handle){ML_H_EXPR, o.insts[0]->outputs[0].uid}, &v));
+    assert_true(
+        ml_handle_value(other.s, (ml_Handle){ML_H_EXPR, o.insts[0]->outputs[0].uid}, &v));
     assert_int_equal(9, v);
     fx_close(&other);
 
@@ -426,8 +439,9 @@ static void a_saved_script_ends_with_its_hash(void **state)
     snprintf(want, sizeof(want), "assert(sch:hash(8) == \"%08x\")\n",
              (unsigned)(ml_schedule_hash(fx.s) >> 32));
     assert_non_null(strstr(out.p, "moon.parse([=[\n"));
-    assert_non_null(strstr(out.p, "\n]=])\nlocal sch = moon.schedule(program, {func = \"matmul\", "
-                                  "name = \"matmul\"})\nlocal b0 = "));
+    assert_non_null(strstr(out.p,
+                           "\n]=])\nlocal sch = moon.schedule(program, {func = \"matmul\", "
+                           "name = \"matmul\"})\nlocal b0 = "));
     assert_string_equal(want, out.p + out.n - strlen(want));
     ml_text_free(&out);
     fx_close(&fx);
@@ -443,7 +457,8 @@ static void long_traces_keep_their_variables_in_a_table(void **state)
     const char *z = lua_of(&fx);
 
     assert_ptr_equal(z, strstr(z, "local v = {}\nv.b0 = sch:get_block{"));
-    assert_non_null(strstr(z, "\nv.l1, v.l2, v.l3 = table.unpack(sch:get_loops{block = v.b0})\n"));
+    assert_non_null(
+        strstr(z, "\nv.l1, v.l2, v.l3 = table.unpack(sch:get_loops{block = v.b0})\n"));
     fx_close(&fx);
 }
 
@@ -465,9 +480,13 @@ static void a_replay_is_fast(void **state)
     int n = 200;
 
     fx_matmul(&fx, 1024, 1024, 1024);
-    fx_apply(&fx, "split(\"i\", {4, 4, 4, 16}) split(\"j\", {4, 4, 4, 16}) split(\"k\", {64, 16})");
-    fx_apply(&fx, "reorder(\"i_0\", \"j_0\", \"i_1\", \"j_1\", \"k_0\", \"i_2\", \"j_2\", \"k_1\", "
-                  "\"i_3\", \"j_3\")");
+    fx_apply(
+        &fx,
+        "split(\"i\", {4, 4, 4, 16}) split(\"j\", {4, 4, 4, 16}) split(\"k\", {64, 16})");
+    fx_apply(
+        &fx,
+        "reorder(\"i_0\", \"j_0\", \"i_1\", \"j_1\", \"k_0\", \"i_2\", \"j_2\", \"k_1\", "
+        "\"i_3\", \"j_3\")");
     fx_apply(&fx, "fuse(\"i_0\", \"j_0\") parallel(\"i_0_j_0_fused\") vectorize(\"j_3\")");
     fx_apply(&fx, "unroll(\"i_3\") annotate(\"C\", \"a\", 1)");
     ml_Trace t = ml_schedule_trace(fx.s, cx);
@@ -482,7 +501,8 @@ static void a_replay_is_fast(void **state)
     double each = (seconds() - start) / n;
 
     print_message("a replay of %zu instructions takes %.0f us\n", t.n, each * 1e6);
-    assert_true(each < 0.02); /* far above what is wanted: machines differ, sanitizers too */
+    assert_true(each <
+                0.02); /* far above what is wanted: machines differ, sanitizers too */
     ml_ctx_unref(mx);
     ml_ctx_unref(cx);
     fx_close(&fx);

@@ -391,3 +391,16 @@ ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
         out = (ml_IterMap){.fail = st.fail, .at = st.at};
     return out;
 }
+
+bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
+                   size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool scale_one)
+{
+    ml_ItState st = {.ar = ar, .level = level, .keep_unit = true};
+
+    if (!ml_it_detect(&st, indices, n, iters, n_iters, pred) || st.failed)
+        return false;
+    for (size_t k = 0; scale_one && k < n; k++)
+        if (st.sums[k].n > 0 && !ml_it_is(st.sums[k].v[0].scale, 1))
+            return false;
+    return true;
+}

@@ -64,6 +64,10 @@ typedef struct ml_IterMap {
 ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                           const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
                           ml_IterLevel level, bool keep_unit);
+/* Only whether the map is of the level (unit iterators carried), and with scale_one every
+ * index has scale 1: cheaper, as no expressions are made of the result. */
+bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
+                   size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool scale_one);
 const ml_Expr *ml_iter_digit_expr(ml_Arith *ar, const ml_IterDigit *d);
 const ml_Expr *ml_iter_sum_expr(ml_Arith *ar, const ml_IterSum *s);
 

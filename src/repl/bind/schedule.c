@@ -703,20 +703,10 @@ static const char *const schedule_fields[] = {"name", "target", NULL};
 const BindClass bind_schedule_class = {"moonloop.schedule", schedule_meta, schedule_methods,
                                        schedule_fields, schedule_get};
 
-/* methods(): the table of methods of schedules, to which init.lua adds those written in Lua */
-static int methods(lua_State *L)
-{
-    luaL_getmetatable(L, bind_schedule_class.name);
-    lua_getfield(L, -1, "__index");
-    lua_getupvalue(L, -1, 1);
-    return 1;
-}
-
 int bind_schedule_functions(lua_State *L)
 {
     static const luaL_Reg fns[] = {{"schedule", new_schedule},
                                    {"trace", bind_trace_new},
-                                   {"schedule_methods", methods},
                                    {NULL, NULL}};
 
     bind_functions(L, fns);

@@ -6,12 +6,12 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/arena.h"
+#include "config.h"
 #include "core/embedded.h"
 
 #include <stdlib.h>
 
-static const char state_key, moon_key;
+static const char state_key, moon_key, env_key;
 
 /* ---- the state */
 
@@ -119,8 +119,38 @@ static bool load_from_path(lua_State *L, const char *name)
     return false;
 }
 
+/* The globals that the files of lua/ see: those of the time of opening, so that a session may
+ * call its own variables `table` or `type`. */
+static void new_environment(lua_State *L)
+{
+    static const char *const names[] = {
+        "assert", "error",  "getmetatable", "ipairs", "math",         "next",     "pairs",
+        "pcall",  "print",  "rawequal",     "rawget", "rawlen",       "rawset",   "select",
+        "string", "table",  "tonumber",     "tostring", "type",       "setmetatable", "xpcall",
+        "require"};
+
+    lua_createtable(L, 0, (int)ML_COUNT(names));
+    for (size_t k = 0; k < ML_COUNT(names); k++) {
+        lua_getglobal(L, names[k]);
+        lua_setfield(L, -2, names[k]);
+    }
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &env_key);
+}
+
+static bool find_file(lua_State *L, const char *name);
+
 /* Pushes the chunk of the file below lua/, or returns false. */
 static bool load_file(lua_State *L, const char *name)
+{
+    if (!find_file(L, name))
+        return false;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &env_key);
+    if (!lua_setupvalue(L, -2, 1))
+        lua_pop(L, 1);
+    return true;
+}
+
+static bool find_file(lua_State *L, const char *name)
 {
     if (load_from_path(L, name))
         return true;
@@ -238,16 +268,56 @@ static int core_fail(lua_State *L)
     return ml_lua_fail(L, e == ML_E_OK ? ML_E_LUA_ERROR : e, "%s", luaL_checkstring(L, 2));
 }
 
+/* params(function): the names of its parameters; nil when it takes any number */
+static int core_params(lua_State *L)
+{
+    lua_Debug ar;
+
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    lua_pushvalue(L, 1);
+    lua_getinfo(L, ">u", &ar);
+    if (ar.isvararg)
+        return 0;
+    lua_createtable(L, ar.nparams, 0);
+    for (int k = 1; k <= ar.nparams; k++) {
+        lua_pushvalue(L, 1);
+        const char *name = lua_getlocal(L, NULL, k); /* of the function on top, which stays */
+
+        lua_pop(L, 1);
+        if (name)
+            lua_pushstring(L, name);
+        else
+            lua_pushfstring(L, "i%d", k - 1); /* stripped of its names */
+        lua_rawseti(L, 2, k);
+    }
+    return 1;
+}
+
+/* methods(class): its table of methods, for those that are written in Lua */
+static int core_methods(lua_State *L)
+{
+    lua_pushfstring(L, "moonloop.%s", luaL_checkstring(L, 1));
+    lua_getfield(L, LUA_REGISTRYINDEX, lua_tostring(L, -1));
+    lua_getfield(L, -1, "__index");
+    if (!lua_getupvalue(L, -1, 1))
+        return luaL_error(L, "no class %s", lua_tostring(L, 1));
+    return 1;
+}
+
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {
-        {"load", core_load}, {"fail", core_fail}, {"seed", set_seed}, {"get_seed", get_seed}, {NULL, NULL}};
+    static const luaL_Reg own[] = {{"load", core_load},       {"fail", core_fail},
+                                   {"seed", set_seed},        {"get_seed", get_seed},
+                                   {"params", core_params},   {"methods", core_methods},
+                                   {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
         return 1;
     lua_pop(L, 1);
     luaL_checkstack(L, 40, "moonloop");
     new_state(L);
+    new_environment(L);
     for (size_t k = 0; k < ML_COUNT(classes); k++)
         bind_class(L, classes[k]);
     add_searcher(L);
@@ -264,6 +334,8 @@ int luaopen_moonloop(lua_State *L)
     lua_setfield(L, -2, "auto");
     bind_ir_table(L);
     lua_setfield(L, -2, "ir");
+    lua_pushliteral(L, ML_VERSION);
+    lua_setfield(L, -2, "version");
     if (!load_file(L, "moonloop/init.lua"))
         return luaL_error(L, "moonloop: lua/moonloop/init.lua is missing");
     lua_insert(L, -2);

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/arena.h"
+#include "core/json.h"
 
 typedef struct BindTrace {
     ml_Ctx *own;  /* of the list */
@@ -310,7 +310,11 @@ static void push_tv(lua_State *L, const ml_Trace *t, const ml_TV *v)
     case ML_TV_VAR: push_var(L, t, v->var); return;
     case ML_TV_VALUE:
         if (v->value && v->value->kind == ML_VAL_STRING) {
-            lua_pushfstring(L, "\"%s\"", v->value->as.s);
+            ml_Text *text = bind_text(L);
+
+            ml_json_string(text, v->value->as.s);
+            bind_push_text(L, text);
+            lua_remove(L, -2);
             return;
         }
         bind_push_value(L, NULL, v->value);

@@ -1,0 +1,120 @@
+/*
+ * compact - what the versions still need, moved to a fresh context; the rest is given back.
+ *
+ * Every step leaves intermediate expressions and replaced nodes in the arena. Identity
+ * numbers are kept, so that handles, names and states stay right; pointers into programs do
+ * not. Source: DESIGN section 3.
+ */
+#include "primitives/schedule_impl.h"
+
+enum { WORTH = 1 << 20 };
+
+typedef struct Moved {
+    const ml_Module *from;
+    ml_Program to;
+} Moved;
+
+typedef struct Mover {
+    ml_Ctx *cx;
+    ml_Import *im;
+    ML_VEC(Moved) programs;
+} Mover;
+
+/* Version 0 is the module's own and stays where it is. */
+static ml_Program move_program(Mover *m, const ml_Module *mod, bool own)
+{
+    for (size_t k = m->programs.n; k-- > 0;)
+        if (m->programs.v[k].from == mod)
+            return m->programs.v[k].to;
+    Moved one = {.from = mod};
+
+    one.to.mod = own ? ml_import_module(m->im, mod) : mod;
+    one.to.index = ml_index_build(m->cx, one.to.mod);
+    ml_push(m->cx, &m->programs, one);
+    return one.to;
+}
+
+static void *copy_of(ml_Ctx *cx, const void *from, size_t n)
+{
+    void *to = ml_alloc(cx, n + 1);
+
+    if (n > 0)
+        memcpy(to, from, n);
+    return to;
+}
+
+static void move_version(Mover *m, ml_Version *v, const ml_Module *start)
+{
+    if (v->known)
+        v->p = move_program(m, v->p.mod, v->p.mod != start);
+    if (!v->prim)
+        return;
+    const char **notes = ML_ARRAY(m->cx, const char *, v->n_notes + 1);
+
+    for (uint32_t k = 0; k < v->n_notes; k++)
+        notes[k] = ml_strdup(m->cx, ml_str(v->notes[k]));
+    v->notes = notes;
+    v->args = ml_given_copy(m->cx, m->im, v->args, v->prim->n_params);
+    v->results = copy_of(m->cx, v->results, v->n_results * sizeof(*v->results));
+    v->ended = copy_of(m->cx, v->ended, v->n_ended * sizeof(*v->ended));
+    if (v->decision)
+        v->decision = ml_import_value(m->im, v->decision);
+}
+
+static void move_schedule(Mover *m, ml_Schedule *s)
+{
+    const ml_Module *start = s->v[0].p.mod;
+
+    for (int v = 0; v < s->n_versions; v++)
+        move_version(m, &s->v[v], start);
+    s->failed = false;
+    s->failed_prim = NULL;
+    s->failed_args = NULL;
+    s->failed_raw = NULL;
+    s->n_notes = 0;
+}
+
+static void move_symbols(Mover *m, ml_Space *sp)
+{
+    for (size_t k = 0; k < ml_map_count(sp->symbols); k++) {
+        ml_Symbol *y = ML_NEW(sp->home, ml_Symbol);
+
+        *y = *(const ml_Symbol *)ml_map_value_at(sp->symbols, k);
+        y->var = ml_import_expr(m->im, y->var);
+        ml_map_set(sp->home, sp->symbols, ml_map_key_at(sp->symbols, k), y);
+    }
+}
+
+void ml_schedule_compact(ml_Schedule *s)
+{
+    ml_Space *sp = s->space;
+    ml_Ctx *old = sp->cx;
+    size_t bytes = ml_ctx_bytes(old);
+
+    if (sp->in_call || sp->is_fork || ml_ctx_frozen(old) || bytes < WORTH ||
+        bytes < 2 * sp->live)
+        return;
+    ml_space_settle(sp);
+    /* texts of steps are made now: what describes a step may look at its nodes */
+    for (ml_Schedule *one = sp->first; one; one = one->next)
+        for (int v = 0; v < one->n_versions; v++)
+            if (one->v[v].prim && one->v[v].known) {
+                ml_step_headline(one, v);
+                ml_step_line(one, v);
+            }
+    Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old))};
+
+    m.im = ml_import_begin(m.cx);
+    ml_ctx_reserve_uid(m.cx, ml_ctx_next_uid(old) - 1);
+    for (ml_Schedule *one = sp->first; one; one = one->next)
+        move_schedule(&m, one);
+    for (ml_TraceNode *t = sp->nodes; t; t = t->older)
+        t->inst = ml_inst_copy(m.cx, m.im, t->inst);
+    move_symbols(&m, sp);
+    ml_facts_free(sp->facts);
+    sp->facts = NULL;
+    sp->cx = m.cx;
+    sp->epoch++;
+    sp->live = ml_ctx_bytes(m.cx);
+    ml_ctx_unref(old);
+}

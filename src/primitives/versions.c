@@ -1,0 +1,238 @@
+/*
+ * versions - the tree of versions: moves, marks, branches, the undo limit.
+ *
+ * A version is a program with its index, the trace that made it and the random state after
+ * it; versions are never changed, moves only change which one is current.
+ * Source: interaction 6, DESIGN section 3.
+ */
+#include "primitives/schedule_impl.h"
+
+int ml_schedule_version(const ml_Schedule *s)
+{
+    return s->cur;
+}
+
+int ml_schedule_n_versions(const ml_Schedule *s)
+{
+    return s->n_versions;
+}
+
+bool ml_version_ok(const ml_Schedule *s, int version)
+{
+    return version >= 0 && version < s->n_versions && s->v[version].known;
+}
+
+bool ml_version_known(const ml_Schedule *s, int version)
+{
+    return ml_version_ok(s, version);
+}
+
+ml_Program ml_version_program(const ml_Schedule *s, int version)
+{
+    return ml_version_ok(s, version) ? s->v[version].p : (ml_Program){0};
+}
+
+bool ml_version_step(ml_Schedule *s, int version, ml_Step *out)
+{
+    if (version < 0 || version >= s->n_versions)
+        return false;
+    const ml_Version *v = &s->v[version];
+
+    *out = (ml_Step){.prim = v->prim, .parent = v->parent, .seconds = v->seconds};
+    if (v->prim) {
+        out->line = ml_step_line(s, version);
+        out->headline = ml_step_headline(s, version);
+    }
+    out->n_notes = v->n_notes;
+    out->notes = v->notes;
+    out->check = v->check;
+    return true;
+}
+
+static bool no_move(ml_Schedule *s, const char *why)
+{
+    return ml_fail(s->space->cx, ML_E_BAD_ARGUMENT, ML_TEXT(why));
+}
+
+/* Makes the path from the root down to `version` the one that redo follows. */
+static void visit(ml_Schedule *s, int version)
+{
+    for (int v = version; s->v[v].parent >= 0; v = s->v[v].parent)
+        s->v[s->v[v].parent].redo = v;
+    s->cur = version;
+    s->branch = s->v[version].branch;
+}
+
+/* The state of an ancestor is the one just before the step that leads away from it. */
+static void move_to(ml_Schedule *s, int version)
+{
+    int below = -1;
+
+    for (int v = s->cur; v >= 0 && v != version; v = s->v[v].parent)
+        below = s->v[v].parent == version ? v : below;
+    if (below >= 0) {
+        s->trace = s->v[below].before;
+        s->random = s->v[below].random_before;
+    } else if (version != s->cur) {
+        s->trace = s->v[version].trace;
+        s->random = s->v[version].random;
+    }
+    if (below >= 0) { /* redo returns along the way that was left */
+        s->cur = version;
+        s->branch = s->v[version].branch;
+    } else
+        visit(s, version);
+}
+
+bool ml_schedule_undo(ml_Schedule *s, int n)
+{
+    int to = s->cur;
+
+    ml_schedule_begin(s);
+    if (n < 0)
+        return no_move(s, "undo: the number of steps is negative");
+    for (int k = 0; k < n; k++) {
+        if (s->v[to].parent < 0)
+            return no_move(s, k == 0 ? "there is no step to undo"
+                                     : "there are not that many steps to undo");
+        to = s->v[to].parent;
+    }
+    if (!ml_version_ok(s, to))
+        return no_move(s, "that version was dropped (undo limit)");
+    move_to(s, to);
+    return true;
+}
+
+bool ml_schedule_redo(ml_Schedule *s, int n)
+{
+    int to = s->cur;
+
+    ml_schedule_begin(s);
+    if (n < 0)
+        return no_move(s, "redo: the number of steps is negative");
+    for (int k = 0; k < n; k++) {
+        if (s->v[to].redo < 0)
+            return no_move(s, k == 0 ? "there is no step to redo"
+                                     : "there are not that many steps to redo");
+        to = s->v[to].redo;
+    }
+    if (!ml_version_ok(s, to))
+        return no_move(s, "that version was dropped (undo limit)");
+    move_to(s, to);
+    return true;
+}
+
+bool ml_schedule_goto(ml_Schedule *s, int version)
+{
+    ml_schedule_begin(s);
+    if (version < 0 || version >= s->n_versions)
+        return ml_bad_argument(s->space->cx,
+                               "there is no version %d; they run from 0 to %d", version,
+                               s->n_versions - 1);
+    if (!s->v[version].known)
+        return no_move(s, "that version was dropped (undo limit)");
+    move_to(s, version);
+    return true;
+}
+
+bool ml_schedule_mark(ml_Schedule *s, const char *name)
+{
+    ml_schedule_begin(s);
+    if (!name || !*name)
+        return no_move(s, "a mark needs a name");
+    ml_MarkName *m = ML_NEW(s->space->home, ml_MarkName);
+
+    m->prev = s->marks;
+    m->name = ml_strdup(s->space->home, ml_str(name));
+    m->version = s->cur;
+    s->marks = m;
+    return true;
+}
+
+int ml_schedule_find_mark(const ml_Schedule *s, const char *name)
+{
+    for (const ml_MarkName *m = s->marks; m; m = m->prev)
+        if (ml_streq(m->name, name))
+            return m->version;
+    return -1;
+}
+
+static const char *join_marks(ml_Schedule *s, const ml_MarkName *m, int version)
+{
+    const char *older = NULL;
+
+    while (m && !(m->version == version && ml_schedule_find_mark(s, m->name) == version))
+        m = m->prev;
+    if (!m)
+        return NULL;
+    older = join_marks(s, m->prev, version);
+    for (const ml_MarkName *o = m->prev; o; o = o->prev) /* the same mark set again */
+        if (o->version == version && ml_streq(o->name, m->name))
+            return older;
+    return older ? ml_format(s->space->home, "%s, %s", older, m->name) : m->name;
+}
+
+const char *ml_schedule_marks_of(const ml_Schedule *s, int version)
+{
+    union {
+        const ml_Schedule *in;
+        ml_Schedule *out;
+    } u = {.in = s};
+
+    return join_marks(u.out, s->marks, version);
+}
+
+bool ml_schedule_branch(ml_Schedule *s, const char *name)
+{
+    ml_schedule_begin(s);
+    if (!name || !*name)
+        return no_move(s, "a branch needs a name");
+    s->branch = ml_strdup(s->space->home, ml_str(name));
+    s->v[s->cur].branch = s->branch;
+    return true;
+}
+
+const char *ml_schedule_branch_name(const ml_Schedule *s)
+{
+    return s->branch;
+}
+
+void ml_schedule_set_check(ml_Schedule *s, int version, const char *result)
+{
+    if (version >= 0 && version < s->n_versions)
+        s->v[version].check = result ? ml_strdup(s->space->home, ml_str(result)) : NULL;
+}
+
+/* Versions older than the newest n lose their program, except the start, the current one,
+ * those with marks and what leads to them by undo from the newest. */
+void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
+{
+    s->undo_limit = n > 0 ? n : 0;
+    if (n <= 0)
+        return;
+    for (int v = 1; v < s->n_versions - n; v++) {
+        if (!s->v[v].known || v == s->cur || ml_schedule_marks_of(s, v))
+            continue;
+        ml_names_ensure(s, v);
+        ml_step_headline(s, v);
+        ml_step_line(s, v);
+        s->v[v].known = false;
+        s->v[v].p = (ml_Program){0};
+    }
+}
+
+ml_State ml_schedule_state(const ml_Schedule *s)
+{
+    return (ml_State){s->cur, s->trace, s->random};
+}
+
+void ml_schedule_restore(ml_Schedule *s, ml_State st)
+{
+    ml_schedule_begin(s);
+    if (!ml_version_ok(s, st.version))
+        return;
+    if (st.version != s->cur)
+        move_to(s, st.version);
+    s->trace = st.trace;
+    s->random = st.random;
+}

@@ -1,0 +1,285 @@
+-- Schedules, handles, arguments of primitives, errors, versions and traces from Lua.
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function matmul(n, opts) return moon.schedule(moon.workload.matmul(n or 64, n or 64, n or 64), opts) end
+
+local function fails(code, fn, ...)
+    local ok, e = pcall(fn, ...)
+    assert(not ok, "the call did not fail")
+    assert(type(e) == "userdata", tostring(e))
+    assert(e.code == code, ("%s instead of %s: %s"):format(e.code, code, e.message))
+    return e
+end
+
+test("results are handles; several are one list", function()
+    local s = matmul()
+    local l = s:split("i", { moon.auto, 16 })
+    assert(#l == 2 and tostring(l[1]) == "i_0" and tostring(l[2]) == "i_1")
+    assert(l[1].kind == "loop" and l[1].alive and l[1].ended_by == nil)
+    assert(tostring(s:get_block("C")) == "C")
+    assert(s:get_block("C").kind == "block")
+    assert(select("#", s:reorder("i_0", "j", "i_1")) == 0)
+end)
+
+test("arguments by position, by name, and mixed mean the same", function()
+    local texts = {}
+    local forms = {
+        function(s) s:split("i", { moon.auto, 16 }) end,
+        function(s) s:split { loop = "i", factors = { false, 16 } } end,
+        function(s) s:split { "i", factors = { moon.auto, 16 } } end,
+        function(s) s:split("i", 16) end,
+        function(s) s:split { loop = "i", factor = 16 } end,
+        function(s) s:split { loop = "i", nparts = 4 } end,
+        function(s) s:split(s:loops("C")[1], { 4, 16.0 }) end,
+        function(s) s:split("C/i", { 4, 16 }) end,
+        function(s) s:split("C@1", { 4, 16 }) end,
+    }
+    for k, form in ipairs(forms) do
+        local s = matmul()
+        form(s)
+        texts[k] = s:hash()
+        assert(texts[k] == texts[1], "form " .. k)
+    end
+end)
+
+test("loops are given one by one or as one list", function()
+    local a, b, c = matmul(), matmul(), matmul()
+    a:fuse("i", "j")
+    b:fuse { b:loops("C")[1], b:loops("C")[2] }
+    c:fuse { "i", "j", preserve_unit_iters = true }
+    assert(a:hash() == b:hash() and b:hash() == c:hash())
+end)
+
+test("a wrong call names the parameter", function()
+    local s = matmul()
+    local e = fails("bad-argument", s.split, s, { loop = "i", factor_s = { 4, 16 } })
+    assert(e.message:find("factors") and e.primitive == "split", e.message)
+    fails("bad-argument", s.split, s)
+    fails("bad-argument", s.split, s, "i", { 4, 16 }, true, true, true)
+    fails("bad-argument", s.split, s, "i", { 2.5, 4 })
+    fails("bad-argument", s.split, s, "i", { "x" })
+    fails("bad-argument", s.split, s, "i", { [1] = 4, [3] = 4 })
+    fails("bad-argument", s.split, s, "i", print)
+    fails("bad-argument", s.split, s, { loop = "i", factors = { 4, 16 }, [true] = 1 })
+    fails("wrong-handle-kind", s.split, s, s:get_block("C"), { 4, 16 })
+    fails("bad-argument", s.split, 3, "i", { 4, 16 })
+    assert(s:version() == 0)
+end)
+
+test("an error object tells code, numbers, names, ways out and a text without colour", function()
+    local s = matmul(100)
+    local e = fails("factors-too-small", s.split, s, "i", { 3, 33 })
+    assert(e.numbers.product == 99 and e.numbers.extent == 100)
+    assert(e.primitive == "split" and e.loops[1] == "i")
+    assert(#e.suggestions > 0)
+    assert(tostring(e):find("factors%-too%-small") and not tostring(e):find("\27"))
+    assert(e.rule ~= "" and #e.frames > 0 and e.nothing == nil)
+    local fields = {}
+    for k in pairs(e) do fields[k] = true end
+    assert(fields.code and fields.message)
+    assert(s:version() == 0)
+end)
+
+test("a dead handle is expired, one of another schedule is bad", function()
+    local s, t = matmul(), matmul()
+    local l = s:loops("C")
+    s:split(l[1], { 4, 16 })
+    assert(not l[1].alive and l[1].ended_by == 1)
+    fails("expired-handle", s.split, s, l[1], { 2, 32 })
+    fails("bad-handle", t.split, t, l[2], { 2, 32 })
+    s:undo()
+    assert(l[1].alive)
+end)
+
+test("handles of the original are valid in a copy", function()
+    local s = matmul()
+    local l = s:loops("C")
+    local c = s:copy()
+    c:split(l[1], { 4, 16 })
+    assert(c:version() == 1 and s:version() == 0)
+    assert(s:handle("i") == l[1] and s:handle(l[1]) == l[1])
+end)
+
+test("a handle keeps its schedule", function()
+    local l = matmul():loops("C")
+    collectgarbage()
+    collectgarbage()
+    assert(l[1].name == "i" and l[3].alive)
+    l[1].schedule:split(l[1], { 4, 16 })
+    assert(not l[1].alive)
+end)
+
+test("versions: undo, redo, jump, marks", function()
+    local s = matmul()
+    s:split("i", { 4, 16 })
+    s:mark("tiled")
+    s:parallel("i_0")
+    assert(s:version() == 2)
+    local h = s:hash()
+    s:undo()
+    assert(s:version() == 1 and s:redo() == 2 and s:hash() == h)
+    assert(s:jump("tiled") == 1 and s:jump(0) == 0 and s:jump("v2") == 2)
+    fails("bad-argument", s.jump, s, 9)
+    fails("bad-argument", s.jump, s, "nowhere")
+    fails("bad-argument", s.undo, s, 7)
+    local v = s:versions()
+    assert(#v == 3 and v[2].primitive == "split" and v[2].marks == "tiled" and v[3].parent == 1)
+    assert(v[2].line == 'split("i", {4, 16})', v[2].line)
+    local plus = 0
+    for _, line in ipairs(s:diff(0, 1)) do plus = plus + (line[1] == "+" and 1 or 0) end
+    assert(plus > 0)
+end)
+
+test("programs: script parses back, mod and func are imported", function()
+    local s = matmul()
+    s:split("j", { false, 16 })
+    local again = moon.parse(s:script())
+    assert(again == s:mod() and again:hash() == s:mod():hash())
+    assert(#s:hash(8) == 8 and s:hash(8) == s:hash():sub(1, 8))
+    local f = s:func()
+    assert(f.name == "main" and f.buffers.A.shape[2] == 64 and f.buffers.A.dtype == "float32")
+    s:undo()
+    assert(not moon.equal(s:mod(), again))
+    local same, where = moon.equal(s:mod(), again)
+    assert(same == false and type(where.reason) == "string")
+    assert(s:tree():find("i 64", 1, true))
+end)
+
+test("the trace: Lua, Python, JSON, and back", function()
+    local s = matmul()
+    local b = s:get_block("C")
+    local i, j, k = table.unpack(s:get_loops(b))
+    local i0, i1 = table.unpack(s:split(i, { moon.auto, 16 }))
+    s:reorder(i0, j, k, i1)
+    s:vectorize(i1)
+    s:annotate(b, "note", "a \"quoted\" word")
+    local t = s:trace()
+    assert(#t == 6 and t[1].kind == "GetBlock" and t[3].kind == "Split")
+    assert(t[3].outputs[1] == "l4" and t[3].inputs[1] == "l1" and t[3].inputs[2] == "None")
+    assert(t:lua():find("sch:split", 1, true) and t:python():find("sch.split(", 1, true))
+    for _, source in ipairs { t:json(), moon.trace(t:json()):json() } do
+        local u = matmul()
+        assert(moon.trace(source):apply(u) == 6)
+        assert(u:hash() == s:hash())
+    end
+    local v = matmul()
+    load("local sch, moon = ...\n" .. t:lua():gsub("^%s*", ""))(v, moon)
+    assert(v:hash() == s:hash())
+    local copy = moon.trace(t:json())
+    local last = copy:pop()
+    assert(last.kind == "Annotate" and #copy == 5)
+    copy:append(last)
+    assert(#copy == 6 and copy:json() == t:json())
+    assert(#t:simplified() == 6)
+    fails("bad-trace", moon.trace, "[[[")
+    fails("bad-trace", moon.trace, "[[],[[0, 1]]]")
+end)
+
+test("sampled numbers: value, arithmetic, decisions", function()
+    local s = matmul(nil, { seed = 3 })
+    local l = s:get_loops("C")
+    local f = s:sample_perfect_tile { l[1], n = 2, max_innermost_factor = 16 }
+    assert(f[1].kind == "number" and f[1].value * f[2].value == 64)
+    s:split(l[1], f)
+    local double = f[2] * 2
+    assert(double.value == 2 * f[2].value)
+    s:split(l[2], { moon.auto, double })
+    assert(s:get(s:handle("j_1")).extent == 2 * f[2].value)
+    local t = s:trace()
+    local at
+    for i = 1, #t do if t[i].kind == "SamplePerfectTile" then at = i end end
+    local u = matmul()
+    t:with_decision(at, { 16, 4 }):apply(u)
+    assert(u:get("j_1").extent == 8)
+    local v = matmul()
+    t:apply(v, { decide = function(inst, d)
+        assert(inst.kind == "SamplePerfectTile" and #d == 2)
+        return { 32, 2 }
+    end })
+    assert(v:get("j_1").extent == 4)
+    local ok, e = pcall(t.apply, t, matmul(), { decide = function() error("stop here") end })
+    assert(not ok and tostring(e):find("stop here"))
+    fails("bad-argument", function() return l[1] + 1 end)
+end)
+
+test("names of primitives that others use", function()
+    local s = matmul()
+    assert(s:get_sblock("C") == s:get_block("C"))
+    assert(#s:get_axes("C") == 3)
+    s:bind { "i", thread = "blockIdx.x" }
+end)
+
+test("what needs a host or a later version says so", function()
+    fails("not-yet", moon.build, matmul())
+    fails("not-yet", moon.tune, matmul())
+    fails("not-yet", moon.te.load, "B")
+    fails("not-supported", moon.cmd, "time")
+    moon.hooks.cmd = function(name) return "ran " .. name end
+    assert(moon.cmd("time") == "ran time")
+    moon.hooks.cmd = nil
+end)
+
+test("options are checked", function()
+    fails("bad-argument", matmul, 64, { sed = 3 })
+    fails("bad-argument", matmul, 64, { seed = 0 })
+    fails("unknown-function", matmul, 64, { func = "nothing" })
+    fails("bad-argument", moon.schedule, 7)
+    assert(matmul(64, { name = "mine" }).name == "mine")
+    assert(moon.schedule(moon.workload "GMM-0").name == "GMM-0")
+    assert(matmul(64, { target = "cuda -arch=sm_90a" }).target.arch == "sm_90a")
+end)
+
+test("the table of primitives", function()
+    local all = moon.primitives()
+    assert(all.split and all.split.args[1] == "loop" and all.split.kinds[2] == "factors")
+    for _, p in ipairs(all) do
+        assert(p.name and p.group and p.summary ~= "", p.name)
+        assert(matmul()[p.name], p.name)
+    end
+    local e = moon.explain("factors-too-small")
+    assert(e.rule ~= "" and e.primitives[1] == "split")
+    fails("unknown-name", moon.explain, "no-such-code")
+    assert(#moon.codes() > 50)
+end)
+
+test("check compares with the start, and says where it differs", function()
+    local s = matmul(16)
+    s:split("i", { 4, 4 })
+    local r = moon.check(s)
+    assert(r.ok and r.outside == 0 and s:versions()[2].check == "ok")
+    local wrong = moon.parse((s:script():gsub("A%[vi, vk%] %* B", "A[vi, vk] * T.float32(2) * B")))
+    local d = moon.check(moon.workload.matmul(16, 16, 16), wrong)
+    assert(not d.ok and d.outside > 0 and d.first ~= "")
+    local same = moon.check(moon.workload.matmul(16, 16, 16), moon.workload.matmul(16, 16, 16))
+    assert(same.ok)
+end)
+
+test("block properties", function()
+    local i = matmul():info("C")
+    assert(i.affine and i.reduction and not i.complete and i.why.complete)
+    assert(#moon.analyze(matmul()) == 1)
+end)
+
+test("fields are found by pairs, for completion", function()
+    local seen = {}
+    for k in pairs(matmul()) do seen[k] = true end
+    assert(seen.split and seen.undo and seen.name)
+    for k in pairs(moon) do seen[k] = true end
+    assert(seen.workload and seen.te and seen.schedule)
+end)
+
+test("three thousand dropped schedules do not fill the memory", function()
+    local m = moon.workload.matmul(8, 8, 8)
+    for _ = 1, 3000 do
+        local s = moon.schedule(m)
+        s:split("i", { 2, 4 })
+    end
+    local f = io.open("/proc/self/status")
+    if not f then return end
+    local kib = tonumber(f:read("a"):match("VmRSS:%s*(%d+)"))
+    f:close()
+    assert(kib < 400 * 1024, kib)
+end)
+
+return tests
