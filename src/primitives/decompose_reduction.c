@@ -14,6 +14,8 @@ typedef struct Decompose {
     ml_Call *c;
     const ml_Block *block;
     const ml_For *loop;
+    const ml_For **outer;  /* loops outside of the target */
+    size_t n_outer;
     const ml_For **inside; /* loops from the target inwards */
     bool *kept;            /* of these: it occurs in a spatial iter's value */
     size_t n;
@@ -31,6 +33,10 @@ static bool find_loops(Decompose *d)
     if (at == loops.n)
         return ml_fail(cx, ML_E_NOT_ANCESTOR, ML_LOOP(d->loop), ML_BLOCK(d->block));
     d->n = loops.n - at;
+    d->n_outer = at;
+    d->outer = ML_ARRAY(cx, const ml_For *, at + 1);
+    for (size_t k = 0; k < at; k++)
+        d->outer[k] = ml_as_for(loops.v[k]);
     d->inside = ML_ARRAY(cx, const ml_For *, d->n);
     d->kept = ML_ARRAY(cx, bool, d->n);
     for (size_t k = 0; k < d->n; k++)
@@ -118,6 +124,8 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
             keeps |= d->kept[k];
             drops |= !d->kept[k];
         }
+    for (size_t k = 0; k < d->n_outer; k++)
+        keeps |= ml_expr_uses_var(p, d->outer[k]->var);
     if (keeps && drops)
         return ml_fail(
             cx, ML_E_UNSOUND,
@@ -129,6 +137,21 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
     if (!drops)
         *out = ml_and(cx, *out, p);
     return true;
+}
+
+/* The predicate with the one value of discarded loops that have one. */
+static const ml_Expr *without_unit_loops(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_Subst sub = {0};
+
+    for (size_t k = 0; k < d->n; k++)
+        if (!d->kept[k] && ml_is_int(d->inside[k]->extent, 1))
+            ml_subst_var(cx, &sub, d->inside[k]->var, d->inside[k]->min);
+    if (!sub.vars)
+        return d->block->predicate;
+    return ml_simplify(ml_arith_at(cx, d->c->p, d->block->tag),
+                       ml_expr_subst(cx, d->block->predicate, &sub));
 }
 
 static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
@@ -301,7 +324,7 @@ static bool decompose_reduction(ml_Call *c)
         return false;
     if (!c->unchecked && (!check_threads(&d) || !check_instances(&d)))
         return false;
-    if (!init_predicate(&d, d.block->predicate, &pred))
+    if (!init_predicate(&d, without_unit_loops(&d), &pred))
         return false;
 
     const ml_Stmt *init = init_block(&d, pred);

@@ -36,19 +36,23 @@ static ml_Region bound(Disjoint *d, const ml_Block *b, const ml_Region *r)
 
 static void add(Disjoint *d, const ml_Block *b, const ml_Region *v, size_t n)
 {
-    ml_DomVec dom = {0};
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == d->buf->uid)
+            ml_push(d->cx, &d->access, ((Access){b, &v[k], NULL}));
+}
 
-    for (size_t k = 0; k < n; k++) {
-        if (v[k].buffer->uid != d->buf->uid)
-            continue;
-        Access a = {b, &v[k], ML_ARRAY(d->cx, ml_Interval, d->buf->rank)};
-        ml_Region r = bound(d, b, &v[k]);
+/* What each access covers in one iteration, as intervals. */
+static void relax_all(Disjoint *d)
+{
+    for (size_t k = 0; k < d->access.n; k++) {
+        Access *a = &d->access.v[k];
+        ml_DomVec dom = {0};
+        ml_Region r = bound(d, a->block, a->region);
 
-        dom.n = 0;
-        ml_relax_domain(d->cx, d->p, b->tag, d->loop->var->uid, NULL, &dom);
+        a->box = ML_ARRAY(d->cx, ml_Interval, d->buf->rank);
+        ml_relax_domain(d->cx, d->p, a->block->tag, d->loop->var->uid, NULL, &dom);
         for (size_t m = 0; m < d->buf->rank; m++)
-            a.box[m] = ml_relax_range(d->ar, r.ranges[m], dom.v, dom.n);
-        ml_push(d->cx, &d->access, a);
+            a->box[m] = ml_relax_range(d->ar, r.ranges[m], dom.v, dom.n);
     }
 }
 
@@ -167,7 +171,10 @@ static bool shown(Disjoint *d)
     if (d->access.n == 0 ||
         (ml_is_const_int(d->loop->extent) && d->loop->extent->as.i <= 1))
         return true;
-    return by_motion(d) || by_common_points(d) || by_inverse(d);
+    if (by_inverse(d)) /* the cheapest, and the common case */
+        return true;
+    relax_all(d);
+    return by_motion(d) || by_common_points(d);
 }
 
 /* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those

@@ -541,11 +541,9 @@ void bind_map_from_function(lua_State *L, int idx, int inverse)
     lua_pushvalue(L, idx);
     for (int k = 0; k < n; k++) {
         lua_pushvalue(L, idx);
-        lua_pop(L, 1);
-        const char *name = NULL;
+        const char *name = lua_getlocal(L, NULL, k + 1); /* of the function on top */
 
-        lua_pushvalue(L, idx);
-        name = lua_getlocal(L, NULL, k + 1); /* pops the function; the name is its own */
+        lua_pop(L, 1);
         vars[k] = ml_var_new(sp->cx, ml_strdup(sp->cx, ml_str(name ? name : "i")), ML_DT_I32);
         bind_push_expr(L, sp, ml_var(sp->cx, vars[k]));
     }

@@ -1,0 +1,162 @@
+-- Modules, functions, reading files, errors of texts, tensors, runs.
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function fails(code, fn, ...)
+    local ok, e = pcall(fn, ...)
+    assert(not ok, "the call did not fail")
+    assert(type(e) == "userdata", tostring(e))
+    assert(not code or e.code == code, ("%s instead of %s: %s"):format(e.code, code, e.message))
+    return e
+end
+
+local source = [[
+from tvm.script import tir as T
+
+@T.prim_func
+def twice(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32")):
+    for j, i in T.grid(8, 8):
+        with T.block("Y"):
+            vj, vi = T.axis.remap("SS", [j, i])
+            Y[vi, vj] = X[vi, vj] * T.float32(2)
+]]
+
+local function temporary(text, suffix)
+    local path = (os.getenv("TMPDIR") or "/tmp") .. "/moonloop-test-" .. tostring(math.random(1 << 40)) .. suffix
+    local f = assert(io.open(path, "w"))
+    f:write(text)
+    f:close()
+    return path
+end
+
+test("a text becomes a module", function()
+    local m = moon.parse(source)
+    assert(#m.names == 1 and m.names[1] == "twice" and m.twice == m:func("twice"))
+    assert(m["twice"].params[2].name == "Y" and #m.twice.buffers == 2)
+    assert(#m:hash() == 16 and m:hash() == moon.parse(source):hash() and m == moon.parse(source))
+    assert(tostring(m) == "module twice" and tostring(m.twice) == "function twice(X, Y)")
+    assert(m.nothing == nil)
+    fails("unknown-function", m.func, m, "nothing")
+end)
+
+test("errors of a text have code, place and the source line", function()
+    local e = fails(nil, moon.parse, source:gsub("T.grid%(8, 8%)", "T.grod(8, 8)"), { name = "twice.py" })
+    assert(e.code:match("^E%d+$"), e.code)
+    assert(e.place.file == "twice.py" and e.place.line == 5, e.place.line)
+    assert(tostring(e):find("T.grod", 1, true), tostring(e))
+    fails(nil, moon.parse, "")
+    fails("bad-argument", moon.parse, 3)
+    fails("bad-argument", moon.parse, source, { nam = "x" })
+    fails("bad-argument", moon.parse, source, { spelling = "old" })
+end)
+
+test("captured constants", function()
+    local m = moon.parse((source:gsub("%(8, 8%)", "(n, n)")), { values = { n = 8 } })
+    assert(m == moon.parse(source))
+end)
+
+test("files: programs, saved schedules, and what cannot be opened", function()
+    local path = temporary(source, ".py")
+    local m = moon.open(path)
+    assert(m == moon.parse(source))
+    local s = moon.schedule(m)
+    s:split("j", { 2, 4 })
+    local saved = temporary(s:saved_json(), ".json")
+    local again = moon.open(saved)
+    assert(again:hash() == s:hash() and again:version() == 1)
+    local bare = temporary(s:trace():json(), ".json")
+    assert(moon.open(bare, { program = m }):hash() == s:hash())
+    fails("bad-file", moon.open, bare)
+    local broken = temporary("{ not json", ".json")
+    fails("bad-file", moon.open, broken)
+    fails("no-file", moon.open, "/nowhere/at/all.py")
+    fails("not-yet", moon.open, "net.onnx")
+    os.remove(path)
+    os.remove(saved)
+    os.remove(bare)
+    os.remove(broken)
+end)
+
+test("modules and functions are immutable: with, with_attr", function()
+    local m = moon.parse(source)
+    local g = m.twice:with_attr("note", { 1, 2, { a = true } })
+    assert(g.attrs.note[3].a == true and m.twice.attrs.note == nil)
+    assert(g:with_attr("note", nil) == m.twice)
+    local two = m:with("other", moon.workload.matmul(4, 4, 4).main)
+    assert(#two.names == 2 and #m.names == 1)
+    assert(two.other.buffers.A.shape[1] == 4)
+    local s = moon.schedule(two, { func = "other" })
+    s:split("i", { 2, 2 })
+    assert(#moon.verify(two) == 0 and moon.check(s).ok)
+end)
+
+test("spelling and options of the printer", function()
+    local m = moon.parse(source)
+    assert(m:script { spelling = "newest" }:find("T.sblock", 1, true))
+    assert(m.twice:script { prefix = "tir" }:find("@tir.prim_func", 1, true))
+    assert(not m:script { regions = "auto" }:find("T.reads", 1, true))
+    fails("bad-argument", m.script, m, { spelings = "newest" })
+end)
+
+test("a function alone is scheduled as main", function()
+    local s = moon.schedule(moon.parse(source).twice)
+    assert(s.name == "twice" and s:mod().names[1] == "main")
+end)
+
+test("tensors: elements, filling, tables, files", function()
+    local t = moon.tensor({ 2, 3 }, "int32", { { 1, 2, 3 }, { 4, 5, 6 } })
+    assert(t[{ 1, 2 }] == 6 and t.shape[2] == 3 and t.dtype == "int32" and t.bytes == 24)
+    t[{ 0, 0 }] = -1
+    assert(t:totable()[1][1] == -1)
+    assert(t:copy():fill(7)[{ 1, 1 }] == 7 and t[{ 1, 1 }] == 5)
+    local path = temporary("", ".npy")
+    t:save(path)
+    assert(moon.tensor.load(path):compare(t).ok)
+    os.remove(path)
+    fails("bad-argument", function() return t[{ 2, 0 }] end)
+    fails("bad-argument", function() return t[{ 0 }] end)
+    fails("bad-argument", moon.tensor, { 2, 2 }, "int32", { { 1, 2 } })
+    fails("bad-argument", moon.tensor, { -1 }, "int32")
+    fails("bad-argument", moon.tensor, { 2 }, "int33")
+    fails("too-large", moon.tensor, { 1 << 40, 1 << 40 }, "int32")
+    local r = moon.tensor({ 100 }, "float32"):random(1, 2, 3)
+    for i = 0, 99 do assert(r[i] >= 2 and r[i] < 3) end
+end)
+
+test("the interpreter runs and refuses", function()
+    local m = moon.parse(source)
+    local x, y = moon.tensor({ 8, 8 }, "float32", "iota"), moon.tensor({ 8, 8 }, "float32")
+    moon.interpret(m, { x, y })
+    assert(y[{ 3, 2 }] == 2 * x[{ 3, 2 }])
+    moon.interpret(m.twice, { X = x, Y = y })
+    fails("bad-run-argument", moon.interpret, m, { x })
+    fails("bad-run-argument", moon.interpret, m, { x, 3 })
+    fails(nil, moon.interpret, m, { x, moon.tensor({ 4, 4 }, "float32") })
+    local wrong = moon.parse((source:gsub("X%[vi, vj%]", "X[vi + 1, vj]")))
+    local e = fails(nil, moon.interpret, wrong, { x, y })
+    assert(e.code == "out-of-bounds" or e.code == "outside-region", e.code)
+    assert(#e.notes > 0 and e.notes[#e.notes]:find("i = 7") , e.notes[#e.notes])
+end)
+
+test("verify finds what is wrong", function()
+    assert(#moon.verify(moon.parse(source)) == 0)
+    fails("bad-argument", moon.verify, moon.parse(source), { what = "nothing" })
+    local bad = moon.parse((source:gsub("X%[vi, vj%]", "X[vi + 1, vj]")))
+    local findings = moon.verify(bad)
+    assert(#findings > 0 and findings[1].code and findings[1].text ~= "" and findings[1].severity)
+end)
+
+test("version, features and auto", function()
+    assert(moon.version:match("^%d+%.%d+") and type(moon.features) == "table")
+    assert(moon.auto == moon.auto and tostring(moon.auto) == "auto")
+end)
+
+test("names of a session do not disturb the Lua part", function()
+    local was = table
+    table = nil
+    local ok, e = pcall(moon.workload, "GMM-0")
+    table = was
+    assert(ok, e)
+end)
+
+return tests
