@@ -208,7 +208,15 @@ $(OUT)/moonloop.so: $(BIND_OBJS) $(LIB) $(OUT)/link.txt
 
 # Public headers: every include between them is made relative, so that they work below any -I.
 INCLUDED := $(patsubst src/%,$(BUILD)/include/moonloop/%,$(PUBLIC))
-headers: $(INCLUDED)
+headers: $(INCLUDED) $(BUILD)/include/moonloop/primitives.h
+
+# Typed functions for the primitives, written by a small program that reads the table.
+$(OUT)/primitives-h: scripts/primitives_h.c $(LIB) $(OUT)/link.txt
+	$(Q)$(CC) $(ML_CPPFLAGS) $(CPPFLAGS) $(ML_CFLAGS) $(CFLAGS) $(ML_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ML_LDLIBS) $(LDLIBS)
+$(BUILD)/include/moonloop/primitives.h: $(OUT)/primitives-h
+	@mkdir -p $(@D)
+	$(call say,WRITE   $@)
+	$(Q)$< >$@.new && mv $@.new $@
 $(BUILD)/include/moonloop/%: src/%
 	@mkdir -p $(@D)
 	$(Q)up=$$(echo '$*' | sed 's|[^/]*$$||; s|[^/]*/|../|g'); \

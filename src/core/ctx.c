@@ -238,6 +238,14 @@ void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks)
     cx->ticks = 0;
 }
 
+void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from)
+{
+    ml_arena_set_limit(&cx->arena, from->arena.limit);
+    cx->cancel = from->cancel;
+    cx->budget = from->budget;
+    cx->ticks = from->ticks;
+}
+
 bool ml_ok(const ml_Ctx *cx)
 {
     return !cx->out_of_memory && !cx->stopped && !cx->overflow && !cx->too_deep;

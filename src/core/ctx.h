@@ -65,6 +65,8 @@ void ml_ctx_reserve_uid(ml_Ctx *cx, ml_Uid uid);
 bool ml_tick(ml_Ctx *cx);
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag); /* inherited by forks */
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks);           /* 0: none */
+/* `cx` takes over the byte limit, the cancel flag and the budget of `from`. */
+void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from);
 
 /* True while no sticky condition (memory, overflow, depth, cancel) is set. The boundary of
  * a primitive checks once. */

@@ -94,7 +94,9 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
                 *strict = ML_ARRAY(cx, ml_Interval, rank);
     ml_Arith *ar = ml_arith_at(cx, c->p, place->node);
 
-    if (!place->at_root)
+    if (place->at_root)
+        ml_arith_bind_iters(ar, ml_call_block(c, place->node));
+    else
         ml_arith_bind_loop(ar, ml_as_for(ml_index_node(c->p.index, place->node)));
     for (size_t k = 0; k < b->n_iters; k++)
         ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);

@@ -7,6 +7,7 @@
  * writer keeps the original. Source: primitives 8, cache_read.
  */
 #include "primitives/cache.h"
+#include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 
@@ -214,6 +215,8 @@ static bool cache_read(ml_Call *c)
         ml_call_note(
             c, "%s takes %lld MiB", cache.cached->name,
             (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
+    if (c->checks && !c->unchecked && (!ml_check_concurrency(c, r.nest)))
+        return false;
     ml_call_return_block(c, r.nest);
     return true;
 }
@@ -260,6 +263,7 @@ const ml_Primitive ml_prim_cache_read = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
+                                     ML_E_OK},
     .cases = "cache_read",
 };

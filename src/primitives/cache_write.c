@@ -6,6 +6,7 @@
  * unsound. Source: primitives 8, cache_write.
  */
 #include "primitives/cache.h"
+#include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 
@@ -151,7 +152,7 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
-    if ((!exact || !always_stores(b->body, r->buffer)) && !local && !c->unchecked) {
+    if ((!exact || !always_stores(&b->base, r->buffer)) && !local && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(
                     cx,
@@ -169,6 +170,8 @@ static bool cache_write(ml_Call *c)
     const ml_Stmt *nest = ml_cache_nest(c, &cache, false, &w.nest);
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
+        return false;
+    if (c->checks && !c->unchecked && (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
     ml_call_return_block(c, w.nest);
     return true;
@@ -214,6 +217,7 @@ const ml_Primitive ml_prim_cache_write = {
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_BAD_ARGUMENT, ML_E_NOT_SCHEDULABLE,
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_write",
 };

@@ -122,6 +122,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
 
     sp->in_call = true;
     sp->facts_at_mark = sp->facts ? ml_facts_count(sp->facts) : 0;
+    sp->symbols_at_mark = sp->n_symbols;
     if (!ml_args_resolve(s, prim, args, n, raw, given))
         return fail_call(s, prim, given, raw, mark, random);
 

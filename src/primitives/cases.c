@@ -93,6 +93,8 @@ bool ml_cases_read(ml_Ctx *cx, const char *file, const char *text, ml_Cases *out
                 ml_text_fmt(&calls, "%s\n", c.calls);
             ml_text_addn(&calls, line.p + 3, line.n - 3);
             c.calls = kept(cx, &calls);
+        } else if (begins(line, "-> ")) {
+            c.results = ml_strdup(cx, (ml_Str){line.p + 3, line.n - 3});
         } else if (begins(line, "!! ")) {
             const char *z = ml_strdup(cx, (ml_Str){line.p + 3, line.n - 3});
             const char *at = strstr(z, " at ");

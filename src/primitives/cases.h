@@ -6,6 +6,9 @@
  *   program that must come, or
  *   !! code at place
  *
+ * A line `-> i, j` before the program tells what the last call returns: names of loops and
+ * blocks, values of samples, auto.
+ *
  * A fragment is wrapped into a function whose parameters are the buffers it uses: float32
  * arrays of the smallest shape that fits. Source: style 10. */
 #ifndef ML_PRIMITIVES_CASES_H
@@ -16,6 +19,7 @@
 typedef struct ml_Case {
     const char *title, *program, *calls, *expected; /* expected: NULL with a code */
     const char *code, *place;                       /* place: NULL: not said */
+    const char *results;                            /* NULL: not said */
     unsigned line;
 } ml_Case;
 typedef ML_VEC(ml_Case) ml_Cases;

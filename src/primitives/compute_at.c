@@ -321,6 +321,10 @@ static bool check_result(Move *m)
         return false;
     if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block))
         return false;
+    /* What they wrote for one iteration alone may now be read outside of it. */
+    for (size_t k = 0; k < m->producers.n; k++)
+        if (!ml_check_concurrency(c, m->producers.v[k]))
+            return false;
     if (m->reverse)
         return ml_is_covered(c->cx, c->facts, c->p, block, true);
     for (size_t k = 0; k < m->consumers.n; k++)

@@ -224,7 +224,7 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
     Producer p = {.c = c, .block = ml_call_block(c, block)};
     ml_Uid scope = ml_index_scope(c->p.index, block);
     const ml_Buffer *out = NULL;
-    ml_UidVec readers = {0};
+    ml_UidVec readers = {0}, producers = {0};
 
     if (p.block->init)
         return ml_fail(cx, ML_E_HAS_INIT, ML_BLOCK(p.block));
@@ -246,6 +246,7 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
         return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(p.buf), ML_BLOCK(opaque));
 
     ml_readers(cx, c->facts, c->p, scope, p.buf, &readers);
+    ml_producers(cx, c->facts, c->p, block, &producers);
     ml_call_replace(c, removal.uid, removal.with);
     for (size_t k = 0; k < readers.n; k++) {
         const ml_Stmt *now = ml_index_node(c->p.index, readers.v[k]);
@@ -263,6 +264,10 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
         ml_call_replace(c, readers.v[k], st);
     }
     ml_inline_finish(c, scope, p.buf);
+    /* What they wrote for one iteration alone may now be read outside of it. */
+    for (size_t k = 0; k < producers.n && !c->unchecked; k++)
+        if (!ml_check_concurrency(c, producers.v[k]))
+            return false;
     return ml_ok_or_fail(cx);
 }
 
@@ -310,6 +315,7 @@ const ml_Primitive ml_prim_compute_inline = {
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_SINGLE_WRITE,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK, ML_E_NOT_COMPLETE,
                                      ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF, ML_E_OPAQUE_ACCESS,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_OK},
+                                     ML_E_NOT_SCHEDULABLE, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
+                                     ML_E_OK},
     .cases = "compute_inline",
 };

@@ -126,6 +126,8 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
         }
     for (size_t k = 0; k < d->n_outer; k++)
         keeps |= ml_expr_uses_var(p, d->outer[k]->var);
+    if (keeps && drops && ml_prove(ml_arith_at(cx, d->c->p, d->block->tag), p))
+        return true;
     if (keeps && drops)
         return ml_fail(
             cx, ML_E_UNSOUND,
@@ -152,6 +154,28 @@ static const ml_Expr *without_unit_loops(Decompose *d)
         return d->block->predicate;
     return ml_simplify(ml_arith_at(cx, d->c->p, d->block->tag),
                        ml_expr_subst(cx, d->block->predicate, &sub));
+}
+
+static void look_for_load(const ml_Expr *e, ml_Role role, void *user)
+{
+    bool *found = user;
+
+    (void)role;
+    *found |= (e->flags & ML_X_HAS_LOAD) != 0;
+}
+
+static bool visit_loads(const ml_Stmt *s, void *user)
+{
+    ml_stmt_exprs(s, look_for_load, user);
+    return true;
+}
+
+static bool has_loads(const ml_Stmt *s)
+{
+    bool found = false;
+
+    ml_stmt_visit(s, visit_loads, &found);
+    return found;
 }
 
 static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
@@ -191,14 +215,20 @@ static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
             matches[ib.n_matches++] = b->matches[k];
     ib.allocs = allocs;
     ib.matches = matches;
-    if (reduce_in_region) {
+    bool loads = has_loads(b->init);
+
+    if (reduce_in_region || loads) {
         const ml_Block *inferred =
             ml_block_reinfer(cx, ml_call_func(d->c), ml_as_block(ml_block_from(cx, &ib)));
 
         if (!inferred)
             return NULL;
-        ib.n_writes = inferred->n_writes;
-        ib.writes = inferred->writes;
+        ib.n_reads = inferred->n_reads;
+        ib.reads = inferred->reads;
+        if (reduce_in_region) {
+            ib.n_writes = inferred->n_writes;
+            ib.writes = inferred->writes;
+        }
     }
     return ml_stmt_copy_fresh(cx, ml_block_from(cx, &ib), NULL);
 }

@@ -193,7 +193,9 @@ static const char *line(ml_Schedule *s, int version, bool quote)
     ml_Version *v = &s->v[version];
     ml_Text t = {0};
 
+    /* A call names things as they were called before it. */
     ml_names_ensure(s, version);
+    ml_names_ensure(s, v->parent >= 0 && s->v[v->parent].known ? v->parent : version);
     ml_call_text(s, &t, v->prim, v->args, NULL, quote);
     return keep(s, &t);
 }
@@ -212,24 +214,79 @@ const char *ml_step_plain_line(ml_Schedule *s, int version)
     return s->v[version].plain_line;
 }
 
-/* Nodes and texts among the arguments; factors and sizes show in the results. */
-static void describe_args(const ml_Call *c, ml_Text *out)
+/* The buffer that an argument counts, in the program before the step; NULL: none. */
+static const ml_Buffer *buffer_arg(const ml_Call *c, ml_Program before, size_t k)
 {
+    ml_ParamKind kind = (ml_ParamKind)c->prim->params[k].kind;
+
+    if (kind != ML_P_READ_BUFFER && kind != ML_P_WRITE_BUFFER)
+        return NULL;
+    for (size_t m = 0; m < c->prim->n_params; m++) {
+        const ml_Stmt *st = c->prim->params[m].kind == ML_P_BLOCK
+                                ? ml_index_node(before.index, c->args[m].uid)
+                                : NULL;
+
+        if (!st)
+            continue;
+        const ml_Block *b = ml_as_block(st);
+        const ml_Region *v = kind == ML_P_READ_BUFFER ? b->reads : b->writes;
+        size_t n = kind == ML_P_READ_BUFFER ? b->n_reads : b->n_writes;
+
+        return c->args[k].i >= 0 && (size_t)c->args[k].i < n ? v[c->args[k].i].buffer
+                                                             : NULL;
+    }
+    return NULL;
+}
+
+/* Nodes and texts among the arguments; factors and sizes show in the results. A copied
+ * buffer stands for itself: the block that reads it and the scope show in the results. */
+static void describe_args(const ml_Call *c, ml_Program before, ml_Text *out)
+{
+    bool caching = ml_streq(c->prim->group, "caching");
     size_t n = 0;
 
     for (size_t k = 0; k < c->prim->n_params; k++) {
         const ml_Param *pa = &c->prim->params[k];
+        const ml_Buffer *buf = buffer_arg(c, before, k);
 
         if (!c->args[k].given || pa->kind == ML_P_FACTORS || pa->kind == ML_P_DECISION)
             continue;
         if (pa->kind == ML_P_LOOPS && c->args[k].n == 0)
             continue;
+        if (caching && (pa->kind == ML_P_BLOCK || pa->kind == ML_P_SCOPE))
+            continue;
+        bool at =
+            k > 0 && pa->kind == ML_P_LOOP && c->prim->params[k - 1].kind == ML_P_BLOCK;
+
         if (n++)
-            ml_text_add(out, ", ");
+            ml_text_add(out, at || pa->kind == ML_P_LOOP_OR_MARK ? " at " : ", ");
         if (pa->kind == ML_P_BOOL)
             ml_text_fmt(out, "%s = ", pa->name);
-        add_arg(c->sched, out, pa, &c->args[k], false);
+        if (buf)
+            add_node(c->sched, out, buf->uid, false);
+        else
+            add_arg(c->sched, out, pa, &c->args[k], false);
     }
+}
+
+/* (4 MiB) behind the block that fills or empties a copy. */
+static void describe_size(const ml_Call *c, const ml_Stmt *st, ml_Text *out)
+{
+    const ml_Block *b = ml_as_block(st);
+    bool read = ml_streq(c->prim->name, "cache_read");
+    size_t n = read ? b->n_writes : b->n_reads;
+    const ml_Buffer *buf = n ? (read ? b->writes : b->reads)[0].buffer : NULL;
+    int64_t size = buf ? ml_buffer_const_size(buf) : -1;
+
+    if (size < 0)
+        return;
+    size *= (int64_t)ml_dtype_bytes(buf->type);
+    if (size >= 1 << 20)
+        ml_text_fmt(out, " (%.3g MiB)", (double)size / (1 << 20));
+    else if (size >= 1 << 10)
+        ml_text_fmt(out, " (%.3g KiB)", (double)size / (1 << 10));
+    else
+        ml_text_fmt(out, " (%d B)", (int)size);
 }
 
 static void describe_results(const ml_Call *c, ml_Text *out)
@@ -248,8 +305,28 @@ static void describe_results(const ml_Call *c, ml_Text *out)
                 c->cx, out, ml_as_for(st)->extent,
                 &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
             ml_text_char(out, ']');
-        }
+        } else if (st && st->kind == ML_STMT_BLOCK && ml_streq(c->prim->group, "caching"))
+            describe_size(c, st, out);
     }
+}
+
+/* Blocks among the arguments that the step gave another name. */
+static bool was_renamed(const ml_Rename *before, const ml_Rename *r)
+{
+    for (; before; before = before->next)
+        if (before->uid == r->uid && ml_streq(before->display, r->display))
+            return true;
+    return false;
+}
+
+static void describe_renamed(const ml_Call *c, const ml_Rename *before,
+                             const ml_Rename *now, ml_Text *out)
+{
+    for (size_t k = 0; k < c->prim->n_params; k++)
+        for (const ml_Rename *r = now; r; r = r->next)
+            if (c->prim->params[k].kind == ML_P_BLOCK && r->uid == c->args[k].uid &&
+                !was_renamed(before, r))
+                ml_text_fmt(out, ", %s", r->display);
 }
 
 const char *ml_step_headline(ml_Schedule *s, int version)
@@ -271,8 +348,15 @@ const char *ml_step_headline(ml_Schedule *s, int version)
     if (v->prim->describe)
         v->prim->describe(&c, &t);
     else {
-        describe_args(&c, &t);
+        int parent = v->parent >= 0 && s->v[v->parent].known ? v->parent : version;
+        const ml_Rename *before = s->v[parent].renames;
+
+        ml_names_ensure(s, parent);
+        describe_args(&c, s->v[parent].p, &t);
+        ml_names_ensure(s, version);
         describe_results(&c, &t);
+        if (c.results.n > 0)
+            describe_renamed(&c, before, v->renames, &t);
     }
     ml_ctx_unref(tmp);
     v->headline = keep(s, &t);

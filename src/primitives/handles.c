@@ -38,6 +38,7 @@ ml_Handle ml_symbol_new(ml_Schedule *s, int64_t value)
     y->var = ml_var(sp->cx, v);
     y->value = value;
     ml_map_set(sp->home, sp->symbols, v->uid, y);
+    sp->n_symbols++;
     return (ml_Handle){ML_H_EXPR, v->uid};
 }
 
@@ -218,5 +219,10 @@ const ml_Stmt *ml_handle_node(ml_Schedule *s, ml_Handle h, ml_HandleKind want)
     }
     const ml_Stmt *st = ml_index_node(s->v[s->cur].p.index, h.uid);
 
+    if (st && (st->kind == ML_STMT_BLOCK) != (h.kind == ML_H_BLOCK)) {
+        /* a number made up outside: no schedule gives a loop's number to a block */
+        ml_fail(cx, ML_E_BAD_HANDLE, ML_TEXT(h.kind == ML_H_LOOP ? "the loop" : "the block"));
+        return NULL;
+    }
     return st ? st : gone(s, h);
 }

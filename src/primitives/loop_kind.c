@@ -48,8 +48,6 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     if (kind != ML_FOR_UNROLLED && !c->unchecked) {
         if (!check_iters(c, loop, what, tag))
             return false;
-        if (c->checks && !ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
-            return false;
     }
     ml_For f = *loop;
 
@@ -61,7 +59,9 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
-    return true;
+    /* Asked of the result: under blockIdx a global buffer is shared. */
+    return kind == ML_FOR_UNROLLED || c->unchecked || !c->checks ||
+           ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid);
 }
 
 static bool parallel(ml_Call *c)

@@ -125,40 +125,92 @@ static const char *free_name(ml_Ctx *cx, const ml_Map *set, const ml_NamedItem *
     return name;
 }
 
-static void name_version(ml_Space *sp, const ml_Version *v)
+/* The display name of a block under a later stored name; made when it is first met. */
+static const ml_Rename *rename_of(ml_Space *sp, const ml_NamedItem *it, ml_Ctx *tmp,
+                                  const ml_Map *blocks, const char *func)
 {
-    for (uint32_t f = 0; f < v->p.mod->n; f++) {
-        ml_Ctx *tmp = ml_ctx_new(0);
-        ml_NamedItems it = {.cx = tmp};
-        size_t n_new = 0;
+    for (const ml_Rename *r = sp->alts; r; r = r->next)
+        if (r->uid == it->uid && ml_streq(r->stored, it->hint))
+            return r;
+    ml_Rename *r = ML_NEW(sp->home, ml_Rename);
 
-        ml_named_items(&it, v->p.mod->funcs[f]);
-        for (size_t k = 0; k < it.list.n; k++)
-            n_new += !ml_map_has(sp->names, it.list.v[k].uid);
-        if (n_new > 0) {
-            ml_Map *vars = ml_map_new(tmp), *blocks = ml_map_new(tmp);
+    r->uid = it->uid;
+    r->stored = ml_strdup(sp->home, ml_str(it->hint));
+    r->display = ml_strdup(sp->home, ml_str(free_name(tmp, blocks, it, func)));
+    r->was = ml_map_get(sp->names, it->uid);
+    r->next = sp->alts;
+    sp->alts = r;
+    return r;
+}
 
-            for (size_t k = 0; k < it.list.n; k++) {
-                const char *z = ml_map_get(sp->names, it.list.v[k].uid);
+static bool is_renamed(const ml_Space *sp, const ml_NamedItem *it)
+{
+    const char *z = it->kind == ML_BEARS_BLOCK ? ml_map_get(sp->stored, it->uid) : NULL;
 
-                if (z)
-                    take(tmp, it.list.v[k].kind == ML_BEARS_BLOCK ? blocks : vars, z);
-            }
-            for (size_t k = 0; k < it.list.n; k++) {
-                const ml_NamedItem *one = &it.list.v[k];
-                ml_Map *set = one->kind == ML_BEARS_BLOCK ? blocks : vars;
+    return z && !ml_streq(z, it->hint);
+}
 
-                if (ml_map_has(sp->names, one->uid))
-                    continue;
-                const char *z = ml_strdup(
-                    sp->home, ml_str(free_name(tmp, set, one, v->p.mod->funcs[f]->name)));
+/* `names` as it was before any block was renamed, then with the version's renames. */
+static void sync_renames(ml_Space *sp, const ml_Rename *now)
+{
+    if (sp->synced == now)
+        return;
+    for (const ml_Rename *r = sp->synced; r; r = r->next)
+        ml_map_set(sp->home, sp->names, r->uid, r->was);
+    for (const ml_Rename *r = now; r; r = r->next)
+        ml_map_set(sp->home, sp->names, r->uid, r->display);
+    sp->synced = now;
+}
 
-                ml_map_set(sp->home, sp->names, one->uid, z);
-                take(tmp, set, z);
-            }
-        }
-        ml_ctx_unref(tmp);
+static void name_func(ml_Space *sp, ml_Version *v, const ml_Func *func)
+{
+    ml_Ctx *tmp = ml_ctx_new(0);
+    ml_NamedItems it = {.cx = tmp};
+    ml_Map *vars = ml_map_new(tmp), *blocks = ml_map_new(tmp);
+
+    ml_named_items(&it, func);
+    for (size_t k = 0; k < it.list.n; k++) {
+        const char *z = ml_map_get(sp->names, it.list.v[k].uid);
+
+        if (z && !is_renamed(sp, &it.list.v[k]))
+            take(tmp, it.list.v[k].kind == ML_BEARS_BLOCK ? blocks : vars, z);
     }
+    for (size_t k = 0; k < it.list.n; k++) {
+        const ml_NamedItem *one = &it.list.v[k];
+
+        if (!is_renamed(sp, one))
+            continue;
+        ml_Rename *r = ML_NEW(sp->home, ml_Rename);
+
+        *r = *rename_of(sp, one, tmp, blocks, func->name);
+        r->next = v->renames;
+        v->renames = r;
+        take(tmp, blocks, r->display);
+    }
+    for (size_t k = 0; k < it.list.n; k++) {
+        const ml_NamedItem *one = &it.list.v[k];
+        ml_Map *set = one->kind == ML_BEARS_BLOCK ? blocks : vars;
+
+        if (ml_map_has(sp->names, one->uid))
+            continue;
+        const char *z = ml_strdup(sp->home, ml_str(free_name(tmp, set, one, func->name)));
+
+        ml_map_set(sp->home, sp->names, one->uid, z);
+        if (one->kind == ML_BEARS_BLOCK)
+            ml_map_set(sp->home, sp->stored, one->uid,
+                       ml_strdup(sp->home, ml_str(one->hint)));
+        take(tmp, set, z);
+    }
+    ml_ctx_unref(tmp);
+}
+
+static void name_version(ml_Space *sp, ml_Version *v)
+{
+    if (!sp->stored)
+        sp->stored = ml_map_new(sp->home);
+    sync_renames(sp, NULL);
+    for (uint32_t f = 0; f < v->p.mod->n; f++)
+        name_func(sp, v, v->p.mod->funcs[f]);
 }
 
 void ml_names_ensure(ml_Schedule *s, int version)
@@ -172,6 +224,7 @@ void ml_names_ensure(ml_Schedule *s, int version)
             name_version(s->space, &s->v[v]);
         s->v[v].named = true;
     }
+    sync_renames(s->space, s->v[version].renames);
 }
 
 const char *ml_name_known(const ml_Space *sp, ml_Uid uid)

@@ -155,6 +155,38 @@ static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
     return true;
 }
 
+/* Loops that drive spatial and reduce iters at once (fused ones, split again) decide together
+ * which reduce instance of an element comes first, which is where its init runs: they keep
+ * their order. */
+static bool check_mixed(ml_Call *c, const ml_Block *b, const Chain *ch)
+{
+    const ml_For *last = NULL;
+    size_t at = 0;
+
+    if (!b->init)
+        return true;
+    for (size_t k = 0; k < ch->n; k++) {
+        const ml_For *f = ch->now[k];
+
+        if (!drives(b, f, ML_ITER_REDUCE) || !drives(b, f, ML_ITER_SPATIAL) ||
+            ml_is_int(f->extent, 1))
+            continue;
+        size_t was = position(ch, f->var->uid);
+
+        if (last && was < at)
+            return ml_fail(c->cx, ML_E_UNSOUND,
+                           ML_TEXT(ml_format(c->cx,
+                                             "loops %s and %s both choose the element and the "
+                                             "reduce instance of block %s; in another order its "
+                                             "init would not come first",
+                                             f->var->hint, last->var->hint, b->name)),
+                           ML_BLOCK(b), ML_LOOP(f), ML_LOOP(last));
+        last = f;
+        at = was;
+    }
+    return true;
+}
+
 /* Blocks below the innermost loop that touch one buffer must do so within one iteration:
  * readers are covered there, writers write disjoint elements in different iterations. */
 static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain *ch)
@@ -230,7 +262,8 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
     if (c->unchecked)
         return true;
     for (size_t k = 0; k < blocks.n; k++)
-        if (!check_repeats(c, ml_as_block(blocks.v[k]), ch))
+        if (!check_repeats(c, ml_as_block(blocks.v[k]), ch) ||
+            !check_mixed(c, ml_as_block(blocks.v[k]), ch))
             return false;
     return blocks.n < 2 || check_dependences(c, &blocks, ch);
 }

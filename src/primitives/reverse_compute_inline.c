@@ -333,6 +333,9 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
     if (!ml_check_schedulable(c, lca, block) ||
         !ml_check_schedulable(c, lca, f.producer->tag))
         return false;
+    ml_UidVec producers = {0};
+
+    ml_producers(cx, c->facts, c->p, f.producer->tag, &producers);
     const ml_Stmt *st = folded(&f);
 
     if (!st || !ml_ok_or_fail(cx))
@@ -342,7 +345,13 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
     ml_inline_finish(c, scope, f.buf);
     if (!ml_ok_or_fail(cx))
         return false;
-    return c->unchecked || ml_check_concurrency(c, f.producer->tag);
+    if (c->unchecked)
+        return true;
+    for (size_t k = 0; k < producers.n; k++)
+        if (ml_index_node(c->p.index, producers.v[k]) &&
+            !ml_check_concurrency(c, producers.v[k]))
+            return false;
+    return ml_check_concurrency(c, f.producer->tag);
 }
 
 static bool reverse_compute_inline(ml_Call *c)

@@ -55,11 +55,30 @@ static void drop_space(ml_Space *sp)
     ml_heap_free(sp);
 }
 
+/* Numbers of a failed call go back with its memory and will be given out again. */
+static void forget_symbols(ml_Space *sp)
+{
+    for (size_t k = 0; k < ml_map_count(sp->symbols); k++)
+        if (ml_map_key_at(sp->symbols, k) >= sp->dirty_mark.next_uid)
+            ml_map_set(sp->home, sp->symbols, ml_map_key_at(sp->symbols, k), NULL);
+    sp->n_symbols = sp->symbols_at_mark;
+}
+
+/* What copies that share the space remember of a failed call goes too: it lies in the memory
+ * that is taken back. */
 void ml_space_settle(ml_Space *sp)
 {
     if (!sp->dirty || sp->in_call)
         return;
     sp->dirty = false;
+    for (ml_Schedule *s = sp->first; s; s = s->next) {
+        s->failed = false;
+        s->failed_prim = NULL;
+        s->failed_args = NULL;
+        s->failed_raw = NULL;
+    }
+    if (sp->n_symbols != sp->symbols_at_mark)
+        forget_symbols(sp);
     if (sp->facts && ml_facts_count(sp->facts) != sp->facts_at_mark)
         ml_facts_forget(sp->facts); /* entries may be about nodes that go now */
     ml_release(sp->cx, sp->dirty_mark);
@@ -269,9 +288,13 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
         ml_map_set(c->space->home, c->space->names, ml_map_key_at(old->names, k),
                    ml_strdup(c->space->home, ml_str(ml_map_value_at(old->names, k))));
     for (size_t k = 0; k < ml_map_count(old->symbols); k++) {
+        const ml_Symbol *from_old = ml_map_value_at(old->symbols, k);
+
+        if (!from_old)
+            continue;
         ml_Symbol *y = ML_NEW(c->space->home, ml_Symbol);
 
-        *y = *(const ml_Symbol *)ml_map_value_at(old->symbols, k);
+        *y = *from_old;
         ml_map_set(c->space->home, c->space->symbols, ml_map_key_at(old->symbols, k), y);
     }
     c->name = ml_strdup(c->space->home, ml_str(s->name));

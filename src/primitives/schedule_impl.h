@@ -29,7 +29,11 @@ typedef struct ml_Space {
     ml_Mark dirty_mark;
     ml_Map
         *names; /* in home: uid -> display name of every loop, block, buffer ever named */
-    ml_Map *symbols;            /* in home: uid -> const ml_Symbol * */
+    ml_Map *stored; /* in home: block uid -> the stored name its display name came from */
+    const struct ml_Rename *alts;   /* in home: display names under later stored names */
+    const struct ml_Rename *synced; /* those that `names` shows at the moment */
+    ml_Map *symbols;            /* in home: uid -> ml_Symbol *; NULL: of a failed call */
+    size_t n_symbols, symbols_at_mark; /* made so far; before the failed call */
     ml_Facts *facts;            /* NULL until first asked for */
     size_t facts_at_mark;       /* entries there were when the failed call began */
     struct ml_TraceNode *nodes; /* all of them, newest first, for compaction */
@@ -56,6 +60,14 @@ struct ml_TraceNode {
     uint32_t next_var; /* number of the next output */
 };
 
+/* ---- names of blocks that a primitive renamed (an update block): a list */
+typedef struct ml_Rename ml_Rename;
+struct ml_Rename {
+    const ml_Rename *next;
+    ml_Uid uid;
+    const char *stored, *display, *was; /* was: the display name under the first stored name */
+};
+
 /* ---- versions */
 typedef struct ml_Version {
     ml_Program p;
@@ -66,6 +78,7 @@ typedef struct ml_Version {
     int redo;           /* the child visited last; -1: none */
     bool known;         /* false: its program was dropped by the undo limit */
     bool named;         /* every node of it has a display name */
+    const ml_Rename *renames; /* blocks that have another name than at first */
     const char *branch; /* or NULL */
     const char *check;
     double seconds;

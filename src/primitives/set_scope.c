@@ -4,7 +4,7 @@
  * The buffer becomes <name>_<scope> everywhere below the block that allocates it; views of
  * it change scope and name with it. Source: primitives 11, set_scope.
  */
-#include "primitives/prim.h"
+#include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE };
 
@@ -36,6 +36,14 @@ static bool set_scope(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, site, st);
+
+    /* What threads had each for themselves they may share now. */
+    ml_UidVec writers = {0};
+
+    ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
+    for (size_t k = 0; k < writers.n && c->checks && !c->unchecked; k++)
+        if (!ml_check_concurrency(c, writers.v[k]))
+            return false;
     return true;
 }
 
@@ -57,6 +65,7 @@ const ml_Primitive ml_prim_set_scope = {
     .result = ML_R_NONE,
     .apply = set_scope,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
-                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_OK},
+                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_ITER_NOT_PARALLEL,
+                                     ML_E_UNSOUND, ML_E_OK},
     .cases = "set_scope",
 };

@@ -67,7 +67,7 @@ static void set_signals(void)
 
 static void show_version(void)
 {
-    printf("moonloop %s (%s) · %s · Readline %s\n", ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
+    printf("moonloop %s (%s) · Lua %s · Readline %s\n", ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
            HAVE_READLINE ? ML_READLINE_VERSION : "none");
 }
 
@@ -152,7 +152,7 @@ static void banner(void)
 {
     ml_Text t = {0};
 
-    ml_text_fmt(&t, "moonloop %s · %s · :help for help", ML_VERSION, ML_LUA_VERSION);
+    ml_text_fmt(&t, "moonloop %s · Lua %s · :help for help", ML_VERSION, ML_LUA_VERSION);
     ml_out_line(&session.out, ml_text_z(&t));
     ml_text_free(&t);
 }

@@ -446,30 +446,34 @@ static int replay_file(const Replay *r, const char *path, bool update)
     return status;
 }
 
-/* The program itself by its path, wherever the shell stands. */
-static char *own_path(const char *argv0)
+/* The program itself, by a path that holds wherever the shell stands. */
+static void own_path(const char *argv0, ml_Text *out)
 {
     char buf[4096];
     ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
 
     if (n > 0) {
-        buf[n] = '\0';
-        return realpath(buf, NULL);
+        ml_text_addn(out, buf, (size_t)n);
+        return;
     }
-    return strchr(argv0, '/') ? realpath(argv0, NULL) : NULL;
+    if (argv0[0] != '/' && strchr(argv0, '/') && getcwd(buf, sizeof buf))
+        ml_text_fmt(out, "%s/", buf);
+    ml_text_add(out, argv0);
 }
 
 int ml_transcript_run(const char *argv0, char **files, int n, bool update)
 {
     static ml_Session session;
-    char *path = own_path(argv0);
-    Replay r = {.ss = &session, .program = path ? path : argv0};
+    ml_Text path = {0};
+    Replay r = {.ss = &session};
     int status = 0;
 
     if (n == 0) {
         fprintf(stderr, "moonloop: --transcript needs a file\n");
         return 2;
     }
+    own_path(argv0, &path);
+    r.program = ml_text_z(&path);
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 100, false);
     session.host = ml_host_new(&session);
@@ -489,7 +493,7 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
             status = s;
     }
     ml_session_free(&session);
-    free(path);
+    ml_text_free(&path);
     if (fflush(stdout) != 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
         return 1;

@@ -1,11 +1,12 @@
 /*
- * cover - whether what a block reads was written before, under every loop that it shares with
- * a producer; and the stage pipeline of a scope.
+ * cover - whether what a block reads was written before, under every loop that it shares
+ * with a producer; and the stage pipeline of a scope.
  *
- * Per common ancestor: the union of what the producers write (lower bounds, merged as boxes)
- * must hold what the consumer reads (upper bound). Storage decides which thread loops count:
- * shared memory is seen by all threads of a block, private memory by one thread only, so that
- * there loops of one tag and extent are one symbol. Source: ir-and-analysis 2.4, 5.4.
+ * Per common ancestor: the union of what the producers write (lower bounds, merged as
+ * boxes) must hold what the consumer reads (upper bound). Storage decides which thread
+ * loops count: shared memory is seen by all threads of a block, private memory by one
+ * thread only, so that there loops of one tag and extent are one symbol. Source:
+ * ir-and-analysis 2.4, 5.4.
  */
 #include "verify/attained.h"
 
@@ -44,7 +45,8 @@ static const ml_Var *tag_var(Cover *c, const ml_For *f)
     return v;
 }
 
-static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf, Around *out)
+static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,
+                        Around *out)
 {
     ml_Scope scope;
     ml_DomVec all = {0};
@@ -64,8 +66,8 @@ static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *bu
 }
 
 /* A region of the block in terms of what is around it. */
-static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r, const Around *around,
-                         const ml_Expr **pred)
+static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
+                         const Around *around, const ml_Expr **pred)
 {
     ml_Subst sub = {0};
 
@@ -97,8 +99,8 @@ static const ml_Buffer *canonical(Cover *c, const ml_Buffer *b)
 }
 
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
-static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read, ml_Uid a,
-                           const ml_UidVec *producers)
+static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
+                           ml_Uid a, const ml_UidVec *producers)
 {
     const ml_Buffer *buf = canonical(c, read->buffer);
     size_t rank = read->buffer->rank;
@@ -125,7 +127,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             look_around(c, w->tag, stop, read->buffer, &around);
             ml_Region r = outward(c, w, &w->writes[m], &around, &pred);
 
-            if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box))
+            if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
+                                 box))
                 continue;
             clip(c, read->buffer, box);
             ml_boxes_add(boxes, box);
@@ -165,7 +168,8 @@ static void raw_producers(Cover *c, ml_Facts *f, const ml_Block *consumer, ml_Ui
 
     for (size_t m = 0; m < ch.n && ch.v[m]->tag != consumer->tag; m++)
         for (size_t k = 0; k < consumer->n_reads; k++)
-            if (ml_block_writes(c->p, c->scope, ch.v[m], canonical(c, consumer->reads[k].buffer))) {
+            if (ml_block_writes(c->p, c->scope, ch.v[m],
+                                canonical(c, consumer->reads[k].buffer))) {
                 ml_push(c->cx, out, ch.v[m]->tag);
                 break;
             }
@@ -214,7 +218,8 @@ static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *produ
         ml_key_nest(c->cx, key, c->p, w, 0);
     }
     /* Thread loops above the scope matter to shared buffers. */
-    for (ml_Uid u = ml_index_parent(c->p.index, c->scope); u; u = ml_index_parent(c->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(c->p.index, c->scope); u;
+         u = ml_index_parent(c->p.index, u)) {
         const ml_Stmt *node = ml_index_node(c->p.index, u);
 
         if (node->kind == ML_STMT_FOR && ml_as_for(node)->thread)
@@ -261,7 +266,8 @@ static bool dimension_missed(Cover *c, ml_Interval read, ml_Interval written)
     if (written.nothing)
         return true;
     for (size_t k = 0; k < c->tags.n; k++)
-        ml_subst_var(c->cx, &threads, c->tags.v[k].var, ml_var(c->cx, c->tags.v[k].loop->var));
+        ml_subst_var(c->cx, &threads, c->tags.v[k].var,
+                     ml_var(c->cx, c->tags.v[k].loop->var));
     if (read.max && written.max && ml_dtype_eq(read.max->type, written.max->type))
         gaps[0] = ml_sub(c->cx, read.max, written.max);
     if (read.min && written.min && ml_dtype_eq(read.min->type, written.min->type))
@@ -281,8 +287,8 @@ static bool dimension_missed(Cover *c, ml_Interval read, ml_Interval written)
 }
 
 /* The elements surely read of one region, against the hull of all that may be written. */
-static bool region_missed(Cover *c, const ml_Block *consumer, const ml_Region *read, ml_Uid a,
-                          const ml_UidVec *producers)
+static bool region_missed(Cover *c, const ml_Block *consumer, const ml_Region *read,
+                          ml_Uid a, const ml_UidVec *producers)
 {
     size_t rank = read->buffer->rank;
     ml_Uid stop = a == c->scope ? 0 : a;
@@ -321,13 +327,15 @@ static bool region_missed(Cover *c, const ml_Block *consumer, const ml_Region *r
     for (size_t d = 0; d < around.dom.n; d++)
         if (ml_arith_bound(c->ar, around.dom.v[d].extent).lo < 1)
             return false;
+    for (size_t d = 0; d < rank; d++) /* surely something is read */
+        if (ml_arith_bound(c->ar, r.ranges[d].extent).lo < 1)
+            return false;
     if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box))
         return false;
     /* What lies outside the buffer is not read. */
     for (size_t d = 0; d < rank; d++) {
-        ml_Interval whole =
-            ml_interval_range(c->ar, ml_int(c->cx, read->buffer->shape[d]->type, 0),
-                              read->buffer->shape[d]);
+        ml_Interval whole = ml_interval_range(
+            c->ar, ml_int(c->cx, read->buffer->shape[d]->type, 0), read->buffer->shape[d]);
 
         if (box[d].nothing || !ml_interval_includes(c->ar, whole, box[d]))
             return false;
@@ -364,8 +372,9 @@ bool ml_is_missed(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
 /* ---- stage pipeline */
 
 /* A block that overwrites what an earlier one reads. */
-static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Block **reader,
-                     const ml_Block **writer, const ml_Buffer **buf)
+static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                     const ml_Block **reader, const ml_Block **writer,
+                     const ml_Buffer **buf)
 {
     ml_Children ch = ml_scope_children(f, p, scope);
     ml_Map *readers = ml_map_new(cx); /* canonical buffer -> first reader */
@@ -394,7 +403,8 @@ static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const 
     return false;
 }
 
-static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bool explain)
+static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                           bool explain)
 {
     ml_Children ch = ml_scope_children(f, p, scope);
     const ml_Stmt *root = ml_index_node(p.index, scope);
@@ -404,8 +414,9 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, 
     if (find_war(cx, f, p, scope, &reader, &writer, &buf)) {
         if (explain)
             ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
-                    ML_TEXT(ml_format(cx, "block %s overwrites %s, which block %s reads before it",
-                                      writer->name, buf->name, reader->name)),
+                    ML_TEXT(ml_format(
+                        cx, "block %s overwrites %s, which block %s reads before it",
+                        writer->name, buf->name, reader->name)),
                     ML_BLOCK(writer), ML_BLOCK(reader), ML_BUFFER(buf));
         return false;
     }
@@ -424,8 +435,9 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, 
             }
             ml_error_clear(cx);
             ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
-                    ML_TEXT(ml_format(cx, "block %s reads parts of %s that were not written: %s",
-                                      ch.v[m]->name, read ? read->name : "a buffer", text)),
+                    ML_TEXT(ml_format(
+                        cx, "block %s reads parts of %s that were not written: %s",
+                        ch.v[m]->name, read ? read->name : "a buffer", text)),
                     ML_BLOCK(ch.v[m]));
         }
         return false;

@@ -153,6 +153,23 @@ static ml_IterMap detect(Nest *n, const ml_Expr **values, size_t *n_values, size
                           ML_SURJECTIVE, false);
 }
 
+/* Whether a loop drives a reduce iter and another iter at once. */
+static bool reduce_shares_loops(const Nest *n)
+{
+    for (size_t d = 0; d < n->dom.n; d++) {
+        size_t reduce = 0, all = 0;
+
+        for (size_t k = 0; k < n->b->n_iters; k++)
+            if (ml_expr_uses_var(n->b->iters[k].value, n->dom.v[d].var)) {
+                reduce += n->b->iters[k].kind != ML_ITER_SPATIAL;
+                all++;
+            }
+        if (reduce > 0 && all > 1)
+            return true;
+    }
+    return false;
+}
+
 static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const *values,
                               size_t n_values)
 {
@@ -163,12 +180,13 @@ static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const
     bool shared = m->fail == ML_ITER_FAIL_DEPENDENT && !chain.ok &&
                   chain.fail == ML_ITER_FAIL_DEPENDENT &&
                   pigeonhole(n, values, n_values, n->b->predicate);
-    /* Part of an intermediate, or some of it again: legal for a complete block (rules 4, 9). */
-    bool spare = ml_is_spatial_block(n->b) && !ml_is_output_block(n->p, n->b->tag, NULL);
+    /* Part of an intermediate, or some of it again: legal for a complete block (rules 4,
+     * 9). */
+    bool spare = !reduce_shares_loops(n) && !ml_is_output_block(n->p, n->b->tag, NULL);
 
     n->independent = false;
-    ml_find(&n->find, shared && !spare ? if_reached(n) : ML_SEV_UNPROVED, ML_E_NOT_INDEPENDENT,
-            ML_BLOCK(n->b),
+    ml_find(&n->find, shared && !spare ? if_reached(n) : ML_SEV_UNPROVED,
+            ML_E_NOT_INDEPENDENT, ML_BLOCK(n->b),
             ML_TEXT(m->at ? ml_format(n->cx, "%s: %s", ml_expr_text(n->cx, m->at),
                                       ml_iter_fail_text(m->fail))
                           : ml_iter_fail_text(m->fail)));
@@ -243,13 +261,22 @@ static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
             ML_ITER(n->b, k), ML_BLOCK(n->b), ML_TEXT(text), ML_TEXT(domain_text(n, it)));
     /* The init runs at the first reduce iteration: it must not be cut off. */
     if (it->kind == ML_ITER_REDUCE && n->b->init && !same_min && lt(n, dmin, min))
-        ml_find(&n->find, if_reached(n), ML_E_INIT_EXCLUDED, ML_BLOCK(n->b));
+        ml_find(&n->find, if_reached(n), ML_E_INIT_EXCLUDED, ML_BLOCK(n->b),
+                ML_TEXT("the predicate excludes the first reduce iteration"));
 }
 
 static bool uses_any(const ml_Expr *e, const ml_DomVec *dom)
 {
     for (size_t k = 0; k < dom->n; k++)
         if (ml_expr_uses_var(e, dom->v[k].var))
+            return true;
+    return false;
+}
+
+static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
+{
+    for (size_t k = 0; k < n->b->n_iters; k++)
+        if (n->b->iters[k].kind == kind && ml_expr_uses_var(n->b->iters[k].value, v))
             return true;
     return false;
 }
@@ -267,28 +294,100 @@ static void check_init(Nest *n)
             if (ml_expr_uses_var(n->b->iters[k].value, n->dom.v[d].var))
                 ml_push(n->cx, &reduce, n->dom.v[d]);
     if (uses_any(n->b->predicate, &reduce))
-        ml_find(&n->find, ML_SEV_UNPROVED, ML_E_INIT_EXCLUDED, ML_BLOCK(n->b));
+        ml_find(&n->find, ML_SEV_UNPROVED, ML_E_INIT_EXCLUDED, ML_BLOCK(n->b),
+                ML_TEXT("the predicate may exclude the first reduce iteration"));
+}
+
+/* The init runs where every reduce iter is at its domain's minimum: that must be the first
+ * iteration of the loops, not just one of them (a reversed or rotated binding). */
+static void check_first(Nest *n)
+{
+    ml_Subst start = {0};
+
+    if (!n->b->init)
+        return;
+    for (size_t d = 0; d < n->dom.n; d++)
+        if (uses_kind(n, n->dom.v[d].var, ML_ITER_REDUCE))
+            ml_subst_var(n->cx, &start, n->dom.v[d].var, n->dom.v[d].min);
+    for (size_t k = 0; start.vars && k < n->b->n_iters; k++) {
+        const ml_Iter *it = &n->b->iters[k];
+        const ml_Expr *first, *min = it->min;
+
+        if (it->kind != ML_ITER_REDUCE)
+            continue;
+        first = ml_simplify(n->ar, ml_expr_subst(n->cx, it->value, &start));
+        if (!ml_dtype_eq(first->type, min->type))
+            ml_promote(n->cx, &first, &min);
+        if (ml_prove_equal(n->ar, first, min))
+            continue;
+        bool wrong =
+            ml_is_true(n->b->predicate) && ml_prove(n->ar, ml_ne(n->cx, first, min));
+
+        ml_find(&n->find, wrong ? if_reached(n) : ML_SEV_UNPROVED, ML_E_INIT_EXCLUDED,
+                ML_BLOCK(n->b),
+                ML_TEXT(ml_format(n->cx, "iter %s starts at %s, its domain at %s",
+                                  ml_iter_name(n->b, k), ml_expr_text(n->cx, first),
+                                  ml_expr_text(n->cx, it->min))));
+    }
 }
 
 /* ---- rule 9: a reduction runs once per element */
 
-static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
+/* Whether different iterations of the loops give different values; provably. */
+static bool one_to_one(Nest *n, const ml_Expr *const *values, size_t n_values,
+                       const ml_DomVec *loops)
 {
-    for (size_t k = 0; k < n->b->n_iters; k++)
-        if (n->b->iters[k].kind == kind && ml_expr_uses_var(n->b->iters[k].value, v))
-            return true;
-    return false;
+    const ml_Expr *yes = ml_bool(n->cx, true);
+
+    if (ml_iter_detect(n->ar, values, n_values, loops->v, loops->n, yes, ML_BIJECTIVE,
+                       false)
+            .ok)
+        return true;
+    for (size_t k = 0; k < loops->n; k++) { /* perhaps not onto: each loop as it is */
+        bool bare = ml_is_int(loops->v[k].extent, 1);
+
+        for (size_t m = 0; m < n_values && !bare; m++)
+            bare = values[m]->kind == ML_EXPR_VAR &&
+                   values[m]->as.var->uid == loops->v[k].var->uid;
+        if (!bare)
+            return false;
+    }
+    return true;
 }
 
-/* Loops inside the outermost reduce loop that repeat an element: with its init the block
- * would start over, or add again, in the middle of the reduction. */
+/* More iterations than there can be values: some are repeated. */
+static bool repeats(Nest *n, const ml_Expr *const *values, size_t n_values,
+                    const ml_DomVec *loops)
+{
+    int64_t points = 1, images = 1;
+
+    for (size_t k = 0; k < loops->n; k++)
+        if (!ml_is_const_int(loops->v[k].extent) ||
+            __builtin_mul_overflow(points, loops->v[k].extent->as.i, &points))
+            return false;
+    for (size_t k = 0; k < n_values; k++) {
+        ml_Interval box = ml_relax(n->ar, values[k], loops->v, loops->n);
+        const ml_Expr *width;
+
+        if (box.nothing || !box.min || !box.max)
+            return false;
+        width = ml_simplify(n->ar, ml_sub(n->cx, box.max, box.min));
+        if (!ml_is_const_int(width) || width->as.i >= INT32_MAX ||
+            __builtin_mul_overflow(images, width->as.i + 1, &images))
+            return false;
+    }
+    return points > images;
+}
+
+/* Within the outermost reduce loop no iteration may come to an element again: the block
+ * would start over, or add again, in the middle of the reduction. Further out it finishes
+ * each repetition. */
 static void check_once(Nest *n)
 {
+    const ml_Expr **all = ML_ARRAY(n->cx, const ml_Expr *, n->b->n_iters + 1u);
     const ml_Expr **spatial = ML_ARRAY(n->cx, const ml_Expr *, n->b->n_iters + 1u);
-    size_t n_spatial = 0, first = n->dom.n;
-    ml_DomVec inside = {0};
-    int64_t points = 1, images = 1;
-    bool counted = ml_is_true(n->b->predicate);
+    size_t n_all = 0, n_spatial = 0, first = n->dom.n;
+    ml_DomVec inside = {0}, others = {0};
 
     if (!n->b->init || !n->independent)
         return;
@@ -296,52 +395,27 @@ static void check_once(Nest *n)
         if (uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE) &&
             !ml_is_int(n->dom.v[k].extent, 1))
             first = k;
-    for (size_t k = first; k < n->dom.n; k++)
-        if (!uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE)) {
-            ml_push(n->cx, &inside, n->dom.v[k]);
-            counted = counted && ml_is_const_int(n->dom.v[k].extent) &&
-                      !__builtin_mul_overflow(points, n->dom.v[k].extent->as.i, &points);
-        }
+    for (size_t k = first; k < n->dom.n; k++) {
+        ml_push(n->cx, &inside, n->dom.v[k]);
+        if (!uses_kind(n, n->dom.v[k].var, ML_ITER_REDUCE))
+            ml_push(n->cx, &others, n->dom.v[k]);
+    }
     if (inside.n == 0)
         return;
-    for (size_t k = 0; k < n->b->n_iters; k++)
-        if (n->b->iters[k].kind == ML_ITER_SPATIAL &&
-            uses_any(n->b->iters[k].value, &inside))
+    for (size_t k = 0; k < n->b->n_iters; k++) {
+        if (!uses_any(n->b->iters[k].value, &inside))
+            continue;
+        all[n_all++] = n->b->iters[k].value;
+        if (n->b->iters[k].kind == ML_ITER_SPATIAL)
             spatial[n_spatial++] = n->b->iters[k].value;
-    if (ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n, ml_bool(n->cx, true),
-                       ML_BIJECTIVE, false)
-            .ok)
+    }
+    if (one_to_one(n, all, n_all, &inside))
         return;
-    for (size_t k = 0; k < n_spatial && counted; k++) {
-        ml_Interval box = ml_relax(n->ar, spatial[k], inside.v, inside.n);
-        const ml_Expr *width = NULL;
+    bool wrong = ml_is_true(n->b->predicate) && others.n > 0 &&
+                 repeats(n, spatial, n_spatial, &others) &&
+                 ml_arith_bound(n->ar, n->dom.v[first].extent).lo > 1;
 
-        if (!box.nothing && box.min && box.max)
-            width = ml_simplify(n->ar, ml_sub(n->cx, box.max, box.min));
-        counted = width && ml_is_const_int(width) && width->as.i < INT32_MAX &&
-                  !__builtin_mul_overflow(images, width->as.i + 1, &images);
-    }
-    bool repeats =
-        counted && points > images && ml_arith_bound(n->ar, n->dom.v[first].extent).lo > 1;
-
-    /* Holes: one-to-one though not onto. */
-    if (!repeats && ml_iter_detect(n->ar, spatial, n_spatial, inside.v, inside.n,
-                                   ml_bool(n->cx, true), ML_NO_CHECK, false)
-                        .ok) {
-        bool all = true;
-
-        for (size_t k = 0; k < inside.n; k++) {
-            bool bare = ml_is_int(inside.v[k].extent, 1);
-
-            for (size_t m = 0; m < n_spatial && !bare; m++)
-                bare = spatial[m]->kind == ML_EXPR_VAR &&
-                       spatial[m]->as.var->uid == inside.v[k].var->uid;
-            all &= bare;
-        }
-        if (all)
-            return;
-    }
-    ml_find(&n->find, repeats ? if_reached(n) : ML_SEV_UNPROVED, ML_E_ACCUMULATED_TWICE,
+    ml_find(&n->find, wrong ? if_reached(n) : ML_SEV_UNPROVED, ML_E_ACCUMULATED_TWICE,
             ML_BLOCK(n->b));
 }
 
@@ -486,6 +560,7 @@ static void check_block(Nest *n)
     }
     if (!m.ok)
         check_init(n);
+    check_first(n);
     check_once(n);
     check_producers(n);
 }

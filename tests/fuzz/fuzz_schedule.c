@@ -15,25 +15,6 @@
 
 enum { MAX_FAILURES = 10 };
 
-static FzTrial trial_of(uint64_t seed)
-{
-    uint64_t rnd = seed ^ 0x5deece66dU;
-    FzTrial t = {.plan = {seed, 9, 12, 0}};
-
-    fz_next(&rnd);
-    if (fz_chance(&rnd, 50)) /* half of the programs are tiny */
-        t.plan.cap = 2 + fz_below(&rnd, 6);
-    t.n_steps = 4 + fz_below(&rnd, 12);
-    t.rnd = rnd;
-    return t;
-}
-
-/* Numbers of programs must not repeat between seeds 1, 2, 3 ... */
-static uint64_t seed_of(uint64_t seed, int64_t k)
-{
-    return seed * 1000003U + (uint64_t)k;
-}
-
 static void print_failure(FzTrial *t)
 {
     ml_Text out = {0};
@@ -71,7 +52,7 @@ static int campaign(int64_t n, uint64_t seed)
     int failures = 0;
 
     for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
-        FzTrial t = trial_of(seed_of(seed, k));
+        FzTrial t = fz_trial(seed, k);
         if (getenv("FZ_TRACE"))
             fprintf(stderr, "program %llu\n", (unsigned long long)t.plan.seed);
         fz_run(&t, true, &stats);
@@ -105,7 +86,7 @@ static int faults(int64_t n, uint64_t seed)
         ml_fault = (int)f + 1;
         for (; k < n && !t.failed; k++) {
             fz_trial_clear(&t);
-            t = trial_of(seed_of(seed, k));
+            t = fz_trial(seed, k);
             fz_run(&t, true, NULL);
         }
         if (t.failed)

@@ -422,7 +422,22 @@ static bool all_steps(Run *r, bool make)
         }
         ml_ctx_reset(r->tmp);
     }
+    t->hash = hash;
     return replays(r, hash);
+}
+
+FzTrial fz_trial(uint64_t seed, int64_t k)
+{
+    /* Numbers of programs must not repeat between seeds 1, 2, 3 ... */
+    uint64_t plan = seed * 1000003U + (uint64_t)k, rnd = plan ^ 0x5deece66dU;
+    FzTrial t = {.plan = {plan, 9, 12, 0}};
+
+    fz_next(&rnd);
+    if (fz_chance(&rnd, 50)) /* half of the programs are tiny */
+        t.plan.cap = 2 + fz_below(&rnd, 6);
+    t.n_steps = 4 + fz_below(&rnd, 12);
+    t.rnd = rnd;
+    return t;
 }
 
 void fz_run(FzTrial *t, bool make, FzStats *stats)

@@ -31,6 +31,7 @@ typedef struct FzTrial {
     uint64_t rnd;  /* of the steps, when they are to be made */
     int n_steps;
     char *steps[FZ_MAX_STEPS];
+    uint64_t hash; /* of the last version */
     /* of a failure */
     bool failed;
     int at;          /* steps done, the failing one included */
@@ -39,6 +40,8 @@ typedef struct FzTrial {
     ml_Text program; /* the version on which it showed */
 } FzTrial;
 
+/* The k-th trial of a seed, its steps to be made. */
+FzTrial fz_trial(uint64_t seed, int64_t k);
 /* Runs the steps; make: makes n_steps of them on the way. stats may be NULL. */
 void fz_run(FzTrial *t, bool make, FzStats *stats);
 void fz_trial_clear(FzTrial *t);

@@ -117,7 +117,7 @@ test("tensors: elements, filling, tables, files", function()
     fails("bad-argument", function() return t[{ 0 }] end)
     fails("bad-argument", moon.tensor, { 2, 2 }, "int32", { { 1, 2 } })
     fails("bad-argument", moon.tensor, { -1 }, "int32")
-    fails("bad-argument", moon.tensor, { 2 }, "int33")
+    fails("bad-argument", moon.tensor, { 2 }, "int3x")
     fails("too-large", moon.tensor, { 1 << 40, 1 << 40 }, "int32")
     local r = moon.tensor({ 100 }, "float32"):random(1, 2, 3)
     for i = 0, 99 do assert(r[i] >= 2 and r[i] < 3) end

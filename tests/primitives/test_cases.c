@@ -121,6 +121,34 @@ static void check_numbers(One *o)
     ml_ctx_unref(cx);
 }
 
+/* `-> i, j` against the handles of the last call. */
+static void check_results(One *o)
+{
+    const ml_Results *r = &o->fx.r;
+    ml_Text t = {0};
+
+    if (!o->c->results)
+        return;
+    for (size_t k = 0; k < r->n; k++) {
+        ml_Handle h = r->n > ML_MAX_RESULTS ? r->more[k] : r->v[k];
+        int64_t value;
+
+        ml_text_add(&t, k ? ", " : "");
+        if (h.kind == ML_H_NONE)
+            ml_text_add(&t, "auto");
+        else if (ml_handle_value(o->fx.s, h, &value))
+            ml_text_fmt(&t, "%lld", (long long)value);
+        else
+            ml_text_add(&t, ml_name_of(o->fx.s, h.uid));
+    }
+    if (r->n == 0)
+        ml_text_add(&t, "nothing");
+    if (!ml_streq(ml_text_z(&t), o->c->results))
+        fail_msg("%s:%u: %s: returned %s, not %s", o->file, o->c->line, o->c->title,
+                 ml_text_z(&t), o->c->results);
+    ml_text_free(&t);
+}
+
 static void check_accepted(One *o, const char *program)
 {
     ml_Ctx *cx = ml_ctx_new(0);
@@ -129,6 +157,7 @@ static void check_accepted(One *o, const char *program)
 
     same(o, cx, parsed(o, cx, want), got, "the program");
     same(o, cx, got, parsed(o, cx, text_of(cx, got)), "the program printed and read again");
+    check_results(o);
     check_replay(o, program);
     check_numbers(o);
     ml_ctx_unref(cx);
@@ -198,7 +227,8 @@ static void run_case(One *o)
         ml_State before = ml_schedule_state(o->fx.s);
         ml_Program p = ml_schedule_program(o->fx.s);
 
-        ok = ml_apply_prim(o->fx.s, calls.v[k].prim, calls.v[k].args, calls.v[k].n, NULL);
+        ok = ml_apply_prim(o->fx.s, calls.v[k].prim, calls.v[k].args, calls.v[k].n,
+                           &o->fx.r);
         if (!ok) {
             ml_State after = ml_schedule_state(o->fx.s);
 

@@ -179,6 +179,18 @@ static void a_predicate_must_not_cut_off_the_first_reduce_iteration(void **state
     prog_free(&g);
 }
 
+static void the_init_comes_with_the_first_iteration_of_the_loops(void **state)
+{
+    const char *text = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n"
+                       I12 "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, %s)\n"
+                       I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
+                       I12 "C[vi] = C[vi] + A[vi, vk]\n";
+    char body[1024];
+
+    snprintf(body, sizeof body, text, "63 - k");
+    expect(MAT, body, ML_SEV_ERROR, "init-excluded", "starts at 63");
+}
+
 static void reading_before_any_write_is_an_error(void **state)
 {
     Prog g = prog_any(V64, I4 "B = T.alloc_buffer((64,))\n"
@@ -298,6 +310,7 @@ int main(void)
         cmocka_unit_test(v20_a_reduction_with_overlap_finishes_each_repetition),
         cmocka_unit_test(a_repeating_loop_inside_the_reduction_accumulates_twice),
         cmocka_unit_test(a_predicate_must_not_cut_off_the_first_reduce_iteration),
+        cmocka_unit_test(the_init_comes_with_the_first_iteration_of_the_loops),
         cmocka_unit_test(reading_before_any_write_is_an_error),
         cmocka_unit_test(what_is_surely_not_written_is_an_error_else_unproved),
         cmocka_unit_test(v16_an_index_past_the_end_is_an_error_unless_guarded),

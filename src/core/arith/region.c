@@ -69,10 +69,24 @@ bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom 
     return true;
 }
 
+static bool outside_holds(ml_Arith *ar, const ml_Expr *pred, const ml_Dom *dom, size_t n)
+{
+    if (!pred)
+        return true;
+    if (ml_is_op(pred, ML_OP_LIKELY))
+        return outside_holds(ar, pred->args[0], dom, n);
+    if (pred->kind == ML_EXPR_AND)
+        return outside_holds(ar, pred->args[0], dom, n) &&
+               outside_holds(ar, pred->args[1], dom, n);
+    return mentions(pred, dom, n) || ml_is_true(pred) || ml_prove(ar, pred);
+}
+
 bool ml_region_lower(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                      size_t n_dom, const ml_Expr *pred, ml_Interval *out)
 {
-    return ml_region_strict(ar, box, n, dom, n_dom, pred, out);
+    /* What the predicate asks of outer symbols alone must hold, or nothing is touched. */
+    return outside_holds(ar, pred, dom, n_dom) &&
+           ml_region_strict(ar, box, n, dom, n_dom, pred, out);
 }
 
 void ml_region_upper(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,

@@ -90,7 +90,11 @@ int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str s
     }
     while (t->n > 0 && t->p[t->n - 1] == '\n')
         t->p[--t->n] = '\0';
+    if (!ml_error(cx))
+        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("the text cannot be read"));
     e->f = ml_failure_from(ml_error(cx));
+    ml_error_clear(cx);
+    ml_ctx_clear_marks(cx);
     if (t->n > 0) {
         bind_push_text(L, t);
         lua_setiuservalue(L, -3, 1);

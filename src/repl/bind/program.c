@@ -7,6 +7,7 @@
 #include "repl/bind/bind.h"
 
 #include "core/equal.h"
+#include "core/walk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -380,6 +381,80 @@ static int module_func(lua_State *L)
     return 1;
 }
 
+typedef struct Fresh {
+    ml_Ctx *cx;
+    ml_Subst s;
+    ml_Map *seen;
+} Fresh;
+
+static void fresh_var(Fresh *r, const ml_Var *v)
+{
+    if (ml_map_has(r->seen, v->uid))
+        return;
+    ml_map_set(r->cx, r->seen, v->uid, v);
+    ml_subst_var(r->cx, &r->s, v, ml_var(r->cx, ml_var_fresh(r->cx, v)));
+}
+
+static bool fresh_sizes(const ml_Expr *e, void *user)
+{
+    if (e->kind == ML_EXPR_VAR)
+        fresh_var(user, e->as.var);
+    return true;
+}
+
+static const ml_Expr *const *substituted(Fresh *r, const ml_Expr *const *e, size_t n)
+{
+    const ml_Expr **out = ML_ARRAY(r->cx, const ml_Expr *, n + 1);
+
+    for (size_t k = 0; k < n; k++)
+        out[k] = ml_expr_subst(r->cx, e[k], &r->s);
+    return out;
+}
+
+static const ml_Var *replacement(const Fresh *r, const ml_Var *v)
+{
+    const ml_Expr *e = ml_map_get(r->s.vars, v->uid);
+
+    return e->as.var;
+}
+
+/* A copy of f in cx in which every identity is fresh: one module may hold it beside others. */
+static const ml_Func *import_fresh(ml_Ctx *cx, const ml_Func *f)
+{
+    ml_Func g = *ml_import_func(ml_import_begin(cx), f);
+    Fresh r = {.cx = cx, .seen = ml_map_new(cx)};
+    ml_FuncParam *params = ML_ARRAY(cx, ml_FuncParam, (size_t)g.n_params + 1);
+
+    for (uint32_t k = 0; k < g.n_params; k++) {
+        const ml_Buffer *b = g.params[k].buffer;
+
+        fresh_var(&r, g.params[k].var);
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            ml_expr_visit(b->shape[d], fresh_sizes, &r);
+        for (uint16_t d = 0; b && d < b->n_strides; d++)
+            ml_expr_visit(b->strides[d], fresh_sizes, &r);
+        if (b)
+            ml_expr_visit(b->elem_offset, fresh_sizes, &r);
+    }
+    for (uint32_t k = 0; k < g.n_params; k++) {
+        const ml_Buffer *b = g.params[k].buffer;
+
+        params[k].var = replacement(&r, g.params[k].var);
+        if (!b)
+            continue;
+        ml_Buffer nb = *b;
+
+        nb.shape = substituted(&r, b->shape, b->rank);
+        nb.strides = substituted(&r, b->strides, b->n_strides);
+        nb.elem_offset = ml_expr_subst(cx, b->elem_offset, &r.s);
+        params[k].buffer = ml_buffer_from(cx, &nb, true);
+        ml_subst_buffer(cx, &r.s, b, params[k].buffer);
+    }
+    g.params = params;
+    g.body = ml_stmt_subst(cx, ml_stmt_copy_fresh(cx, g.body, NULL), &r.s);
+    return ml_func_from(cx, &g);
+}
+
 /* m:with(name, f): a module of its own with that function replaced or added */
 static int module_with(lua_State *L)
 {
@@ -389,7 +464,7 @@ static int module_with(lua_State *L)
     BindModule *to = open_module(L);
     ml_Ctx *cx = to->sp->cx;
     const ml_Module *m = ml_import_module(ml_import_begin(cx), o->m);
-    ml_Func g = *ml_import_func(ml_import_begin(cx), f->f); /* its numbers may repeat m's */
+    ml_Func g = *import_fresh(cx, f->f);
 
     g.name = ml_strdup(cx, ml_str(name));
     close_module(to, ml_module_with(cx, m, ml_func_from(cx, &g)));
@@ -409,7 +484,10 @@ static int new_module(lua_State *L)
     for (int k = 1; k <= n; k++) {
         BindFunc *f = bind_check(L, k, &bind_func_class);
 
-        list[k - 1] = ml_import_func(ml_import_begin(cx), f->f);
+        for (int j = 1; j < k; j++)
+            if (ml_streq(list[j - 1]->name, f->f->name))
+                return bind_bad(L, "two functions are named %s", f->f->name);
+        list[k - 1] = n == 1 ? ml_import_func(ml_import_begin(cx), f->f) : import_fresh(cx, f->f);
     }
     close_module(to, ml_module_new(cx, list, (size_t)n, NULL));
     return 1;

@@ -1,0 +1,33 @@
+/*
+ * moonloop - the C interface: read a program, schedule it, check it, run it, print it.
+ *
+ *   ml_Ctx       owns everything of a program: ml_ctx_new, ml_ctx_unref
+ *   ml_parse     a text becomes a module; all its diagnostics are in the result
+ *   ml_print     a module becomes a text that reads back
+ *   ml_schedule_new, ml_apply   steps by the name of a primitive, any argument as an ml_Arg;
+ *                <moonloop/primitives.h> has a typed function for each primitive
+ *   ml_check     compares two programs on random inputs
+ *   ml_interpret runs one, every access checked
+ *
+ * Errors are values: a function that fails returns false or NULL and leaves an ml_Error in
+ * its context (ml_error) or schedule (ml_schedule_error); ml_failure_take keeps one with what
+ * is needed to show it (ml_failure_render). Nothing sets errno, nothing ends the program.
+ * One context is used by one thread at a time. Link libmoonloop.a with -lm -lpthread.
+ */
+#ifndef ML_MOONLOOP_H
+#define ML_MOONLOOP_H
+
+#include "codegen/check.h"
+#include "codegen/interp.h"
+#include "core/equal.h"
+#include "core/script/script.h"
+#include "primitives/render.h"
+#include "primitives/trace.h"
+
+/* The module as text, appended to *out (ml_text_free). cx is for scratch. */
+static inline void ml_print(ml_Ctx *cx, ml_Text *out, const ml_Module *m)
+{
+    ml_print_module(cx, out, m, NULL);
+}
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * What Tab offers, without a terminal: a session, a line with the cursor marked by |, and the
+ * candidates joined by blanks. Source: interaction 4.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "repl/bind/host.h"
+#include "repl/command.h"
+#include "repl/complete.h"
+
+typedef struct Got {
+    ml_Text names, notes;
+} Got;
+
+static void gather(const char *text, const char *note, void *user)
+{
+    Got *g = user;
+
+    ml_text_fmt(&g->names, "%s%s", g->names.n ? " " : "", text);
+    ml_text_fmt(&g->notes, "%s%s", g->notes.n ? "; " : "", note);
+}
+
+static ml_CompletionPlace ask(ml_Session *ss, const char *marked, Got *g)
+{
+    char line[400];
+    const char *bar = strchr(marked, '|');
+    size_t at = (size_t)(bar - marked);
+
+    assert_non_null(bar);
+    snprintf(line, sizeof line, "%.*s%s", (int)at, marked, bar + 1);
+    *g = (Got){0};
+    return ml_complete(ss, line, at, gather, g);
+}
+
+static void drop(Got *g)
+{
+    ml_text_free(&g->names);
+    ml_text_free(&g->notes);
+}
+
+/* All candidates of the marked line, and where the word begins (-1: not looked at). */
+static void offers(ml_Session *ss, const char *marked, int start, const char *want)
+{
+    Got g;
+    ml_CompletionPlace at = ask(ss, marked, &g);
+
+    assert_string_equal(ml_text_z(&g.names), want);
+    if (start >= 0)
+        assert_int_equal(at.start, start);
+    drop(&g);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = list; (p = strstr(p, word)) != NULL; p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' '))
+            return true;
+    return false;
+}
+
+/* yes: among the candidates; no (may be NULL): not among them. */
+static void offers_among(ml_Session *ss, const char *marked, const char *yes, const char *no)
+{
+    Got g;
+
+    ask(ss, marked, &g);
+    if (!has_word(ml_text_z(&g.names), yes))
+        fail_msg("%s: no %s in: %s", marked, yes, ml_text_z(&g.names));
+    if (no && has_word(ml_text_z(&g.names), no))
+        fail_msg("%s: %s in: %s", marked, no, ml_text_z(&g.names));
+    drop(&g);
+}
+
+static int start(void **state)
+{
+    ml_Session *ss = calloc(1, sizeof *ss);
+
+    ml_session_init(ss);
+    ml_out_init(&ss->out, 0, 100, false);
+    ss->host = ml_host_new(ss);
+    ss->mode = ML_MODE_QUIET;
+    if (!ml_session_line(ss, "s = schedule(workload.matmul(96, 64, 32))", NULL))
+        return 1;
+    *state = ss;
+    return 0;
+}
+
+static int end(void **state)
+{
+    ml_session_free(*state);
+    free(*state);
+    return 0;
+}
+
+static void run(ml_Session *ss, const char *line)
+{
+    assert_true(ml_session_line(ss, line, NULL));
+}
+
+static void commands_stand_behind_a_colon(void **state)
+{
+    offers(*state, ":und|", 1, "undo");
+    offers(*state, "  :che|", 3, "check");
+    offers_among(*state, ":|", "show", NULL);
+    offers_among(*state, ":t|", "tree", "show");
+    offers(*state, ":nothing|", 1, "");
+}
+
+static void commands_complete_their_words(void **state)
+{
+    offers(*state, ":set ec|", 5, "echo");
+    offers(*state, ":set echo |", 10, "diff full tree brief off");
+    offers(*state, ":set echo br|", 10, "brief");
+    offers(*state, ":set atomic |", -1, "on off");
+    offers(*state, ":set check-a|", -1, "check-after-step");
+    offers(*state, ":explain iter-not|", 9, "iter-not-parallel");
+    offers_among(*state, ":help sp|", "split", "fuse");
+    offers_among(*state, ":help |", "primitives", NULL);
+    offers(*state, "?reor|", 1, "reorder");
+    offers(*state, ":graph |", 7, "loops deps");
+    offers(*state, ":check --inp|", 7, "--inputs");
+    offers(*state, ":block |", 7, "C");
+    offers(*state, ":undo |", -1, "step");
+}
+
+static void versions_and_marks_are_offered(void **state)
+{
+    run(*state, "split(\"i\", {auto, 8})");
+    run(*state, ":mark tiled");
+    run(*state, ":undo");
+    offers(*state, ":goto |", 6, "v0 v1 tiled");
+    offers(*state, ":goto t|", -1, "tiled");
+    offers(*state, ":diff v0 v|", 9, "v0 v1");
+}
+
+static void globals_primitives_and_keywords_are_offered(void **state)
+{
+    offers(*state, "spl|", 0, "split");
+    offers(*state, "x = sch|", 4, "schedule");
+    offers(*state, "whi|", 0, "while");
+    offers_among(*state, "s|", "s", NULL);
+    offers_among(*state, "|", "reorder", "__index");
+    run(*state, "mine = {alpha = 1, beta = function() end}");
+    offers(*state, "mine.|", 5, "alpha beta");
+    offers(*state, "f(mine.al|", 7, "alpha");
+    offers(*state, "workload.matm|", 9, "matmul");
+    offers(*state, "string.form|", 7, "format");
+}
+
+static void methods_of_objects_are_offered(void **state)
+{
+    offers(*state, "s:compute_i|", 2, "compute_inline");
+    offers_among(*state, "s:|", "split", NULL);
+    offers(*state, "moon.workload.matm|", 14, "matmul");
+}
+
+static void no_metamethod_runs(void **state)
+{
+    run(*state, "hit = 0");
+    run(*state, "trap = setmetatable({a = 1}, {__index = function() hit = hit + 1 end, "
+                "__pairs = function() hit = hit + 1 end})");
+    offers(*state, "trap.|", 5, "a");
+    offers(*state, "trap.b.c|", 7, "");
+    run(*state, "assert(hit == 0)");
+}
+
+static void strings_are_completed_by_the_parameter(void **state)
+{
+    offers(*state, "split(\"|", 7, "i j k");
+    offers(*state, "s:split(\"|", 9, "i j k");
+    offers(*state, "reorder(\"i\", \"|", 14, "i j k");
+    offers(*state, "reorder(\"i\", \"j\", \"k|", -1, "k");
+    offers(*state, "get_loops(\"|", -1, "C");
+    offers(*state, "loops(\"|", -1, "C");
+    offers(*state, "split{loop = \"|", 14, "i j k");
+    offers(*state, "split{factors = {4}, loop = \"j|", -1, "j");
+    offers(*state, "cache_read(\"C\", \"|", 17, "A B");
+    offers(*state, "cache_write(\"C\", \"|", -1, "C");
+    offers(*state, "cache_read(\"C\", \"A\", \"sh|", -1, "shared shared.dyn");
+    offers(*state, "bind(\"i\", \"threadI|", -1, "threadIdx.x threadIdx.y threadIdx.z");
+    offers(*state, "split('C/|", 7, "C/i C/j C/k");
+    offers(*state, "print(\"|", -1, "");
+}
+
+static void annotation_keys_are_offered(void **state)
+{
+    offers_among(*state, "annotate(\"C\", \"|", "pragma_auto_unroll_max_step", NULL);
+    run(*state, "annotate(\"C\", \"mine\", 1)");
+    offers(*state, "unannotate(\"C\", \"|", -1, "mine");
+}
+
+static void factors_are_divisors_then_powers_of_two(void **state)
+{
+    offers(*state, "split(\"k\", {|", 12, "auto 1 2 4 8 16 32");
+    offers(*state, "split(\"i\", {auto, |", 18, "auto 1 2 3 4 6 8 12 16 24 32 48 96 64");
+    offers(*state, "split(\"i\", {auto, 1|", 18, "1 12 16");
+    offers(*state, "split{loop = \"k\", factors = {8, |", -1, "auto 1 2 4 8 16 32");
+    offers(*state, "split(x, {|", -1, "auto");
+}
+
+static void names_follow_the_steps(void **state)
+{
+    run(*state, "split(\"j\", {auto, 16}) parallel(\"i\")");
+    offers(*state, "vectorize(\"j|", -1, "j_0 j_1");
+    Got g;
+
+    ask(*state, "unroll(\"|", &g);
+    assert_string_equal(ml_text_z(&g.notes),
+                        "loop of 96, parallel; loop of 4; loop of 16; loop of 32");
+    drop(&g);
+}
+
+static void a_taken_candidate_is_followed_by_the_quote(void **state)
+{
+    Got g;
+
+    assert_int_equal(ask(*state, "split('i|", &g).after, '\'');
+    drop(&g);
+    assert_int_equal(ask(*state, ":und|", &g).after, ' ');
+    drop(&g);
+    assert_int_equal(ask(*state, "spl|", &g).after, 0);
+    drop(&g);
+}
+
+static void nothing_is_offered_in_comments_and_long_strings(void **state)
+{
+    offers(*state, "x = 1 -- spl|", -1, "");
+    offers(*state, "--[[ spl|", -1, "");
+    offers(*state, "x = [==[ spl|", -1, "");
+    offers(*state, "--[[ a ]] spl|", -1, "split");
+    offers(*state, "x = [[a\"]] .. spl|", -1, "split");
+}
+
+static void files_are_offered_where_a_file_belongs(void **state)
+{
+    char dir[] = "/tmp/ml-complete-XXXXXX", line[200], want[200];
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(line, sizeof line, "%s/one.py", dir);
+    FILE *f = fopen(line, "w");
+
+    assert_non_null(f);
+    fclose(f);
+    snprintf(want, sizeof want, "%s/one.py", dir);
+    snprintf(line, sizeof line, ":open %s/o|", dir);
+    offers(*state, line, 6, want);
+    snprintf(line, sizeof line, "open(\"%s/|", dir);
+    offers(*state, line, -1, want);
+    snprintf(line, sizeof line, ":show > %s/|", dir);
+    offers(*state, line, -1, want);
+    unlink(want);
+    rmdir(dir);
+}
+
+/* Whatever stands in front of the cursor, completion answers. */
+static void any_prefix_of_any_line_is_survived(void **state)
+{
+    static const char *const LINES[] = {
+        "split(\"i\", {auto, 8}) f{a = {b = [[x]], [1] = 'q\\'r'}, c} -- \"",
+        "((((((((((((((((((((((((((((((((((((((((((((((((((split(\"i\",",
+        "reorder(\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"",
+        ")))}}]] = = , , ; : :: . .. a.:b \"unfinished \\",
+        ":set echo :diff > x | y",
+        ": :: ? ?? ! !! @T \xc3\x97 \xff\xfe",
+        "f\"x\":g'y'.h.i:split(\"",
+    };
+
+    for (size_t k = 0; k < ML_COUNT(LINES); k++)
+        for (size_t n = 0; n <= strlen(LINES[k]); n++) {
+            Got g = {0};
+            ml_CompletionPlace at = ml_complete(*state, LINES[k], n, gather, &g);
+
+            assert_true(at.start <= n);
+            drop(&g);
+        }
+}
+
+int main(void)
+{
+#define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
+    const struct CMUnitTest tests[] = {
+        EACH(commands_stand_behind_a_colon),
+        EACH(commands_complete_their_words),
+        EACH(versions_and_marks_are_offered),
+        EACH(globals_primitives_and_keywords_are_offered),
+        EACH(methods_of_objects_are_offered),
+        EACH(no_metamethod_runs),
+        EACH(strings_are_completed_by_the_parameter),
+        EACH(annotation_keys_are_offered),
+        EACH(factors_are_divisors_then_powers_of_two),
+        EACH(names_follow_the_steps),
+        EACH(a_taken_candidate_is_followed_by_the_quote),
+        EACH(nothing_is_offered_in_comments_and_long_strings),
+        EACH(files_are_offered_where_a_file_belongs),
+        EACH(any_prefix_of_any_line_is_survived),
+    };
+#undef EACH
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
