@@ -4,6 +4,8 @@
  */
 #include "primitives/cache.h"
 
+#include "core/fault.h"
+
 bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
 {
     for (size_t k = 0; k < v->n; k++)
@@ -190,9 +192,13 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
     b.body = ml_store(cx, to, ml_load(cx, from, at_from, rank), at_to, rank, NULL);
     const ml_Stmt *st = ml_block_from(cx, &b);
 
-    for (size_t d = rank; d-- > 0;)
-        st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), cache->region[d].extent,
-                       st);
+    for (size_t d = rank; d-- > 0;) {
+        const ml_Expr *n = cache->region[d].extent;
+
+        if (ML_FAULT(CACHE_REGION) && !ml_is_int(n, 1))
+            n = ml_sub(cx, n, ml_int(cx, n->type, 1));
+        st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), n, st);
+    }
     return st;
 }
 
@@ -255,8 +261,10 @@ static ml_Region rewire_region(Rewire *rw, ml_Region r)
         return r;
     ml_Range *ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
 
-    for (size_t d = 0; d < r.buffer->rank; d++)
-        ranges[d] = (ml_Range){shift(rw, r.ranges[d].min, d), r.ranges[d].extent};
+    for (size_t d = 0; d < r.buffer->rank; d++) {
+        ranges[d].min = shift(rw, r.ranges[d].min, d);
+        ranges[d].extent = ml_cast(cx, ranges[d].min->type, r.ranges[d].extent);
+    }
     return (ml_Region){rw->cache->cached, ranges};
 }
 
@@ -411,8 +419,8 @@ static bool collect_views(const ml_Stmt *s, void *user)
     for (size_t k = 0; k < b->n_matches; k++) {
         const ml_Match *m = &b->matches[k];
 
-        if (!ml_map_has(v->moved, m->source.buffer->uid) || ml_map_has(v->moved, m->target->uid) ||
-            ml_streq(m->target->scope, v->scope))
+        if (!ml_map_has(v->moved, m->source.buffer->uid) ||
+            ml_map_has(v->moved, m->target->uid) || ml_streq(m->target->scope, v->scope))
             continue;
         ml_Buffer nb = *m->target;
 

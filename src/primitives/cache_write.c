@@ -38,7 +38,8 @@ static int pick(const ml_Block *b, void *user)
 static bool always_stores(const ml_Stmt *s, const ml_Buffer *buf)
 {
     switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_STORE: return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
+    case ML_STMT_STORE:
+        return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
     case ML_STMT_SEQ:
         for (uint32_t k = 0; k < ml_as_seq(s)->n; k++)
             if (always_stores(ml_as_seq(s)->stmts[k], buf))
@@ -171,7 +172,8 @@ static bool cache_write(ml_Call *c)
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
         return false;
-    if (c->checks && !c->unchecked && (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
+    if (c->checks && !c->unchecked &&
+        (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
     ml_call_return_block(c, w.nest);
     return true;

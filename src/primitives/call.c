@@ -154,8 +154,13 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     s->n_notes = c.notes.n;
     if (out)
         *out = c.results;
-    if (s->undo_limit > 0 && !prim->no_version)
+    if (prim->no_version)
+        return true;
+    if (s->undo_limit > 0)
         ml_schedule_set_undo_limit(s, s->undo_limit);
+    /* A trace that is replayed, and a list longer than `out` holds, may lie in what would go. */
+    if (!s->replaying && c.results.n <= ML_MAX_RESULTS)
+        ml_schedule_compact(s);
     return true;
 }
 

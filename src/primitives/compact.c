@@ -15,7 +15,7 @@ typedef struct Moved {
 } Moved;
 
 typedef struct Mover {
-    ml_Ctx *cx;
+    ml_Ctx *cx, *tmp;
     ml_Import *im;
     ML_VEC(Moved) programs;
 } Mover;
@@ -49,14 +49,21 @@ static void move_version(Mover *m, ml_Version *v, const ml_Module *start)
         v->p = move_program(m, v->p.mod, v->p.mod != start);
     if (!v->prim)
         return;
+    v->results = copy_of(m->cx, v->results, v->n_results * sizeof(*v->results));
+    v->ended = copy_of(m->cx, v->ended, v->n_ended * sizeof(*v->ended));
+    if (!v->known) { /* dropped by the undo limit: its texts and what it ended stay */
+        v->args = NULL;
+        v->notes = NULL;
+        v->n_notes = 0;
+        v->decision = NULL;
+        return;
+    }
     const char **notes = ML_ARRAY(m->cx, const char *, v->n_notes + 1);
 
     for (uint32_t k = 0; k < v->n_notes; k++)
         notes[k] = ml_strdup(m->cx, ml_str(v->notes[k]));
     v->notes = notes;
     v->args = ml_given_copy(m->cx, m->im, v->args, v->prim->n_params);
-    v->results = copy_of(m->cx, v->results, v->n_results * sizeof(*v->results));
-    v->ended = copy_of(m->cx, v->ended, v->n_ended * sizeof(*v->ended));
     if (v->decision)
         v->decision = ml_import_value(m->im, v->decision);
 }
@@ -71,17 +78,74 @@ static void move_schedule(Mover *m, ml_Schedule *s)
     s->failed_prim = NULL;
     s->failed_args = NULL;
     s->failed_raw = NULL;
-    s->n_notes = 0;
+    s->n_notes = s->n_notes > 0 ? s->v[s->cur].n_notes : 0;
+    s->notes = s->v[s->cur].notes;
 }
 
 static void move_symbols(Mover *m, ml_Space *sp)
 {
     for (size_t k = 0; k < ml_map_count(sp->symbols); k++) {
+        const ml_Symbol *from = ml_map_value_at(sp->symbols, k);
+
+        if (!from)
+            continue;
         ml_Symbol *y = ML_NEW(sp->home, ml_Symbol);
 
-        *y = *(const ml_Symbol *)ml_map_value_at(sp->symbols, k);
+        *y = *from;
         y->var = ml_import_expr(m->im, y->var);
         ml_map_set(sp->home, sp->symbols, ml_map_key_at(sp->symbols, k), y);
+    }
+}
+
+/* ---- the trace: what a version that can be returned to is made of */
+
+/* `inst` of a node that is not needed is NULL. Nodes are kept with all before them, so that
+ * a walk may end at one that was kept already (copied: it lies in the new context). */
+static void need(Mover *m, ml_Map *done, const ml_TraceNode *t)
+{
+    for (; t && !ml_map_has(done, t->serial); t = t->prev)
+        ml_map_set(m->tmp, done, t->serial, t);
+}
+
+static void move_trace(Mover *m, ml_Space *sp)
+{
+    ml_Map *done = ml_map_new(m->tmp);
+    ml_TraceNode **at = &sp->nodes;
+
+    for (const ml_Schedule *s = sp->first; s; s = s->next) {
+        need(m, done, s->trace);
+        for (int v = 0; v < s->n_versions; v++)
+            if (s->v[v].known) {
+                need(m, done, s->v[v].trace);
+                need(m, done, s->v[v].before);
+            }
+    }
+    /* Queries and samples that a state remembers (ml_State) were recorded at its version. */
+    for (const ml_TraceNode *t = sp->nodes; t; t = t->older)
+        for (const ml_Schedule *s = sp->first; s; s = s->next)
+            if (ml_version_ok(s, t->inst->version))
+                need(m, done, t);
+    while (*at) {
+        ml_TraceNode *t = *at;
+
+        if (ml_map_has(done, t->serial)) {
+            t->inst = ml_inst_copy(m->cx, m->im, t->inst);
+            at = &t->older;
+        } else
+            *at = t->older;
+    }
+}
+
+/* Texts of steps are made now: what describes a step may look at its nodes. */
+static void make_texts(ml_Schedule *s)
+{
+    for (int v = 0; v < s->n_versions; v++) {
+        if (s->v[v].prim && (s->v[v].known || s->v[v].args)) {
+            ml_step_headline(s, v);
+            ml_step_line(s, v);
+        }
+        if (s->v[v].prim && !s->v[v].known && s->v[v].args)
+            ml_step_plain_line(s, v);
     }
 }
 
@@ -95,26 +159,22 @@ void ml_schedule_compact(ml_Schedule *s)
         bytes < 2 * sp->live)
         return;
     ml_space_settle(sp);
-    /* texts of steps are made now: what describes a step may look at its nodes */
     for (ml_Schedule *one = sp->first; one; one = one->next)
-        for (int v = 0; v < one->n_versions; v++)
-            if (one->v[v].prim && one->v[v].known) {
-                ml_step_headline(one, v);
-                ml_step_line(one, v);
-            }
-    Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old))};
+        make_texts(one);
+    Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old)), .tmp = ml_ctx_new(0)};
 
     m.im = ml_import_begin(m.cx);
+    ml_ctx_limits_of(m.cx, old);
     ml_ctx_reserve_uid(m.cx, ml_ctx_next_uid(old) - 1);
     for (ml_Schedule *one = sp->first; one; one = one->next)
         move_schedule(&m, one);
-    for (ml_TraceNode *t = sp->nodes; t; t = t->older)
-        t->inst = ml_inst_copy(m.cx, m.im, t->inst);
+    move_trace(&m, sp);
     move_symbols(&m, sp);
     ml_facts_free(sp->facts);
     sp->facts = NULL;
     sp->cx = m.cx;
     sp->epoch++;
     sp->live = ml_ctx_bytes(m.cx);
+    ml_ctx_unref(m.tmp);
     ml_ctx_unref(old);
 }

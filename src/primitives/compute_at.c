@@ -9,6 +9,8 @@
  */
 #include "primitives/move.h"
 
+#include "core/fault.h"
+
 enum { BLOCK, LOOP, PRESERVE_UNIT_LOOPS, INDEX };
 
 typedef struct Move {
@@ -20,8 +22,8 @@ typedef struct Move {
     size_t n_body;
     const ml_Stmt *const *body; /* the statements of the loop's body */
     const ml_Stmt *one[1];
-    size_t at; /* where the nest goes among them */
-    bool ask_later;   /* the scope is no stage pipeline yet */
+    size_t at;      /* where the nest goes among them */
+    bool ask_later; /* the scope is no stage pipeline yet */
     ml_Removal removal;
 } Move;
 
@@ -249,6 +251,9 @@ static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
         const ml_Expr *lo = ml_cast(cx, t, dom[k].need.min);
         const ml_Expr *hi = ml_cast(cx, t, dom[k].need.max), *one = ml_int(cx, t, 1);
         const ml_Expr *extent = ml_simplify(ar, ml_add(cx, ml_sub(cx, hi, lo), one));
+
+        if (ML_FAULT(COMPUTE_AT_DOMAIN) && !ml_is_int(extent, 1))
+            extent = ml_sub(cx, extent, one);
 
         iters[k] = b->iters[k];
         iters[k].value = lo;

@@ -2,10 +2,12 @@
  * compute_inline - substitute a producer's value into all its readers and delete it.
  *
  * The producer is a complete leaf block with one store, whose indices are its iters or an
- * invertible affine map of them. Its predicate goes: region cover says that nobody reads what
- * the predicate excluded. Source: primitives 7, compute_inline.
+ * invertible affine map of them. Its predicate goes: region cover says that nobody reads
+ * what the predicate excluded. Source: primitives 7, compute_inline.
  */
 #include "primitives/inline.h"
+
+#include "core/fault.h"
 
 enum { BLOCK };
 
@@ -77,9 +79,9 @@ typedef struct Producer {
     const ml_Block *block;
     const ml_Buffer *buf;
     const ml_Store *store;
-    ml_IterMap map;   /* of the store indices, when they are not the iters in order */
+    ml_IterMap map; /* of the store indices, when they are not the iters in order */
     bool in_order;
-    ml_Uid failed;    /* block where a substitution could not be made */
+    ml_Uid failed; /* block where a substitution could not be made */
 } Producer;
 
 static bool is_iter_in_order(const ml_Block *b, const ml_Store *s)
@@ -121,8 +123,8 @@ static bool find_pattern(Producer *p)
 
     for (size_t k = 0; k < b->n_iters; k++)
         ml_push(cx, &dom, ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));
-    p->map = ml_iter_detect(ar, p->store->indices, p->store->n, dom.v, dom.n, ml_bool(cx, true),
-                            ML_BIJECTIVE, true);
+    p->map = ml_iter_detect(ar, p->store->indices, p->store->n, dom.v, dom.n,
+                            ml_bool(cx, true), ML_BIJECTIVE, true);
     if (p->map.ok)
         return true;
     return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
@@ -152,7 +154,8 @@ static const ml_Expr *value_at(Producer *p, const ml_Expr *const *idx)
 
         if (!to || ml_is_int(it->extent, 1))
             to = it->min;
-        ml_subst_var(cx, &sub, it->var, ml_cast(cx, it->var->type, to));
+        if (!ML_FAULT(INLINE_ITER) || k + 1 < b->n_iters)
+            ml_subst_var(cx, &sub, it->var, ml_cast(cx, it->var->type, to));
     }
     return ml_expr_subst(cx, p->store->value, &sub);
 }
@@ -210,8 +213,8 @@ static const ml_Stmt *inline_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     if (s->kind == ML_STMT_BLOCK)
         return inline_block(user, ml_as_block(s));
-    return ml_stmt_map(cx, s,
-                       &(ml_Mapper){.stmt = inline_stmt, .expr = inline_expr, .user = user});
+    return ml_stmt_map(
+        cx, s, &(ml_Mapper){.stmt = inline_stmt, .expr = inline_expr, .user = user});
 }
 
 bool ml_inline_block(ml_Call *c, ml_Uid block)
@@ -305,17 +308,18 @@ const ml_Primitive ml_prim_compute_inline = {
     .kind = "ComputeInline",
     .group = "compute location",
     .summary = "substitute a producer into its readers",
-    .help = "Each load of what the block writes becomes the stored value; the block and its\n"
-            "buffer go. A block whose buffer nobody reads is simply deleted.",
+    .help =
+        "Each load of what the block writes becomes the stored value; the block and its\n"
+        "buffer go. A block whose buffer nobody reads is simply deleted.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = compute_inline,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_SINGLE_WRITE,
-                                     ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK, ML_E_NOT_COMPLETE,
-                                     ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF, ML_E_OPAQUE_ACCESS,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
-                                     ML_E_OK},
+                                     ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK,
+                                     ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
+                                     ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "compute_inline",
 };

@@ -8,13 +8,15 @@
  */
 #include "primitives/prim.h"
 
+#include "core/fault.h"
+
 enum { BLOCK, LOOP };
 
 typedef struct Decompose {
     ml_Call *c;
     const ml_Block *block;
     const ml_For *loop;
-    const ml_For **outer;  /* loops outside of the target */
+    const ml_For **outer; /* loops outside of the target */
     size_t n_outer;
     const ml_For **inside; /* loops from the target inwards */
     bool *kept;            /* of these: it occurs in a spatial iter's value */
@@ -349,7 +351,7 @@ static bool decompose_reduction(ml_Call *c)
         return false;
     if (!d.block->init) /* without it there is nothing to split off */
         return ml_need_reduction(cx, c->facts, c->p, d.block->tag);
-    if (!check_outer_loops(&d) ||
+    if ((!ML_FAULT(DECOMPOSE_LOOP) && !check_outer_loops(&d)) ||
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
     if (!c->unchecked && (!check_threads(&d) || !check_instances(&d)))

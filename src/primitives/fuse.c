@@ -2,10 +2,12 @@
  * fuse - collapse a chain of perfectly nested loops into one loop.
  *
  * The order of iterations and the number of block executions do not change: each old loop
- * variable becomes a floordiv/floormod of the new one, and the block bindings are simplified
- * afterwards. Source: primitives 6, fuse; Feng et al., ASPLOS 2023, section 3.2.
+ * variable becomes a floordiv/floormod of the new one, and the block bindings are
+ * simplified afterwards. Source: primitives 6, fuse; Feng et al., ASPLOS 2023, section 3.2.
  */
 #include "primitives/prim.h"
+
+#include "core/fault.h"
 
 enum { LOOPS, PRESERVE_UNIT_ITERS };
 
@@ -58,7 +60,8 @@ static bool fuse(ml_Call *c)
     size_t n = given->n;
 
     if (n == 0)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("loops: at least one loop is needed"));
+        return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT("loops: at least one loop is needed"));
     const ml_For **loops = ML_ARRAY(cx, const ml_For *, n);
     ml_Dtype t = ML_DT_I32;
 
@@ -78,7 +81,8 @@ static bool fuse(ml_Call *c)
     ml_Subst sub = {0};
 
     for (size_t k = n; k-- > 0;) {
-        const ml_Expr *extent = ml_cast(cx, t, loops[k]->extent);
+        const ml_Expr *extent =
+            ml_cast(cx, t, loops[ML_FAULT(FUSE_FACTORS) ? n - 1 - k : k]->extent);
         const ml_Expr *next = ml_simplify(ar, ml_mul(cx, stride, extent));
         const ml_Expr *value = k > 0 ? ml_floormod(cx, var, next) : var;
 
@@ -93,7 +97,8 @@ static bool fuse(ml_Call *c)
             ml_call_note(c, "loop %s was %s; the fused loop is serial", loops[k]->var->hint,
                          ml_for_kind_name((ml_ForKind)loops[k]->kind));
     }
-    ml_For f = {.kind = ML_FOR_SERIAL, .var = fused, .min = ml_int(cx, t, 0), .extent = stride};
+    ml_For f = {
+        .kind = ML_FOR_SERIAL, .var = fused, .min = ml_int(cx, t, 0), .extent = stride};
 
     f.body = ml_stmt_subst(cx, loops[n - 1]->body, &sub);
     f.base.span = loops[0]->base.span;
@@ -116,8 +121,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     for (size_t k = 0; k < g->n; k++)
         ml_text_fmt(&list, "%s\"%s\"", k ? ", " : "", ml_name_of(s, g->uids[k]));
     if (e->code == ML_E_NOT_PARENT) {
-        ml_try(t, "other loops stand between them", "reorder(%s) fuse(%s)", ml_text_z(&list),
-               ml_text_z(&list));
+        ml_try(t, "other loops stand between them", "reorder(%s) fuse(%s)",
+               ml_text_z(&list), ml_text_z(&list));
         if (g->n == 2)
             ml_try(t, NULL, "fuse(\"%s\", \"%s\")", ml_name_of(s, g->uids[1]),
                    ml_name_of(s, g->uids[0]));
@@ -138,16 +143,17 @@ const ml_Primitive ml_prim_fuse = {
     .kind = "Fuse",
     .group = "loops",
     .summary = "collapse nested loops into one",
-    .help = "The loops must be nested directly in each other, outermost first, each holding\n"
-            "nothing but the next. The new loop is serial; its extent is the product.",
+    .help =
+        "The loops must be nested directly in each other, outermost first, each holding\n"
+        "nothing but the next. The new loop is serial; its extent is the product.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_LOOP,
     .apply = fuse,
     .suggest = suggest,
-    .errors =
-        (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
-                               ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD, ML_E_LOOP_NOT_ZERO_BASED,
-                               ML_E_LOOP_DEPENDENT, ML_E_INDEX_OVERFLOW, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
+                                     ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
+                                     ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
+                                     ML_E_INDEX_OVERFLOW, ML_E_OK},
     .cases = "fuse",
 };

@@ -6,6 +6,8 @@
  */
 #include "primitives/prim.h"
 
+#include "core/fault.h"
+
 enum { LOOP, THREAD };
 
 static bool is_thread_idx(const char *tag)
@@ -45,7 +47,7 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     ml_Ctx *cx = c->cx;
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
 
-    if (kind != ML_FOR_UNROLLED && !c->unchecked) {
+    if (kind != ML_FOR_UNROLLED && !c->unchecked && !ML_FAULT(PARALLEL_CHECKS)) {
         if (!check_iters(c, loop, what, tag))
             return false;
     }
@@ -61,6 +63,7 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
     /* Asked of the result: under blockIdx a global buffer is shared. */
     return kind == ML_FOR_UNROLLED || c->unchecked || !c->checks ||
+           ML_FAULT(PARALLEL_CHECKS) ||
            ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid);
 }
 
@@ -84,11 +87,12 @@ static bool bind(ml_Call *c)
     const char *tag = c->args[THREAD].s;
 
     if (!ml_thread_known(tag))
-        return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(c->cx,
-                                         "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
-                                         "threadIdx.x|y|z or vthread.x|y|z",
-                                         tag)));
+        return ml_fail(
+            c->cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(c->cx,
+                              "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
+                              "threadIdx.x|y|z or vthread.x|y|z",
+                              tag)));
     if (ml_streq(tag, "vthread")) {
         ml_call_note(c, "vthread alone is an old spelling of vthread.x");
         tag = "vthread.x";
@@ -126,7 +130,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         if (f->var->uid == args[LOOP].uid)
             continue;
         if (ml_streq(e->primitive, "bind"))
-            ml_try(t, NULL, "bind(\"%s\", \"%s\")", ml_name_of(s, f->var->uid), args[THREAD].s);
+            ml_try(t, NULL, "bind(\"%s\", \"%s\")", ml_name_of(s, f->var->uid),
+                   args[THREAD].s);
         else
             ml_try(t, NULL, "%s(\"%s\")", e->primitive, ml_name_of(s, f->var->uid));
     }
@@ -144,13 +149,14 @@ static const char *bind_rule(const ml_Error *e)
 
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the loop"),
-    ML_PARAM_ATTR("thread_axis", ML_P_THREAD, "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
+    ML_PARAM_ATTR("thread_axis", ML_P_THREAD,
+                  "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
 };
 
-#define ERRORS                                                                                 \
-    (const ml_ErrorCode[])                                                                     \
-    {                                                                                          \
-        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK               \
+#define ERRORS                                                                             \
+    (const ml_ErrorCode[])                                                                 \
+    {                                                                                      \
+        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK           \
     }
 
 const ml_Primitive ml_prim_parallel = {
@@ -158,8 +164,9 @@ const ml_Primitive ml_prim_parallel = {
     .kind = "Parallel",
     .group = "loop kinds",
     .summary = "run the iterations of a loop on several cores",
-    .help = "Every block under the loop is complete or a reduction within it, and every iter\n"
-            "bound to the loop is spatial.",
+    .help =
+        "Every block under the loop is complete or a reduction within it, and every iter\n"
+        "bound to the loop is spatial.",
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
@@ -203,7 +210,8 @@ const ml_Primitive ml_prim_bind = {
     .kind = "Bind",
     .group = "loop kinds",
     .summary = "let GPU threads run the iterations of a loop",
-    .help = "The same conditions as parallel; an iter bound to threadIdx.x, .y or .z may also be\n"
+    .help = "The same conditions as parallel; an iter bound to threadIdx.x, .y or .z may "
+            "also be\n"
             "a reduce iter: the threads then cooperate. Binding again replaces the axis.",
     .params = params,
     .n_params = 2,

@@ -8,6 +8,8 @@
  */
 #include "primitives/inline.h"
 
+#include "core/fault.h"
+
 enum { BLOCK };
 
 typedef struct Fold {
@@ -251,7 +253,8 @@ static bool has_conjunct(const ml_Expr *p, const ml_Expr *q)
 {
     if (p == q)
         return true;
-    return p->kind == ML_EXPR_AND && (has_conjunct(p->args[0], q) || has_conjunct(p->args[1], q));
+    return p->kind == ML_EXPR_AND &&
+           (has_conjunct(p->args[0], q) || has_conjunct(p->args[1], q));
 }
 
 /* p and q, without what p says already. */
@@ -291,7 +294,7 @@ static const ml_Stmt *folded(Fold *f)
     ml_Block nb = *p;
 
     nb.body = ml_store(cx, f->use->buffer, value, idx, f->use->n, NULL);
-    if (!ml_is_true(keep))
+    if (!ml_is_true(keep) && !ML_FAULT(INLINE_PREDICATE))
         nb.predicate = conjoin(cx, p->predicate, keep);
     if (f->cond && (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0)
         nb.body = ml_if(cx, f->cond, nb.body, NULL);

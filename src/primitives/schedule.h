@@ -150,7 +150,9 @@ const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
 /* Keeps only the newest n versions reachable (and ancestors needed by them): undo-limit. */
 void ml_schedule_set_undo_limit(ml_Schedule *s, int n);
-/* Imports what is reachable into a fresh context when dead bytes exceed live ones. */
+/* Imports what is reachable into a fresh context when dead bytes exceed live ones. Happens
+ * by itself after a step: pointers into programs, traces and notes of this schedule and its
+ * copies are good until the next accepted step (numbers, names and texts of steps for ever). */
 void ml_schedule_compact(ml_Schedule *s);
 /* Everything that changes with steps, as one value: what a line of the prompt goes back to. */
 typedef struct ml_State {

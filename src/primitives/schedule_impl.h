@@ -58,6 +58,7 @@ struct ml_TraceNode {
     const ml_Inst *inst;
     uint32_t n;        /* instructions from the start up to here */
     uint32_t next_var; /* number of the next output */
+    uint32_t serial;   /* its own among those of the space */
 };
 
 /* ---- names of blocks that a primitive renamed (an update block): a list */

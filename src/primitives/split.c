@@ -2,10 +2,12 @@
  * split - cut one loop into a nest of loops whose extents are the given factors.
  *
  * The loop variable becomes ((i_0*f_1 + i_1)*f_2 + i_2)...; where that may pass the extent,
- * the blocks below get the guard `value < extent`. Source: primitives 6, split; Feng et al.,
- * ASPLOS 2023, section 3.2.
+ * the blocks below get the guard `value < extent`. Source: primitives 6, split; Feng et
+ * al., ASPLOS 2023, section 3.2.
  */
 #include "primitives/prim.h"
+
+#include "core/fault.h"
 
 enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
 
@@ -105,7 +107,8 @@ static bool split(ml_Call *c)
     if (!ml_check_plain_loop(c, loop))
         return false;
     if (!ml_prove_equal(ar, loop->min, ml_int(cx, loop->min->type, 0)))
-        return ml_fail(cx, ML_E_LOOP_NOT_ZERO_BASED, ML_LOOP(loop), ML_EXPRESSION(loop->min));
+        return ml_fail(cx, ML_E_LOOP_NOT_ZERO_BASED, ML_LOOP(loop),
+                       ML_EXPRESSION(loop->min));
 
     if (n_auto) {
         const ml_Expr *one = ml_int(cx, t, 1);
@@ -137,7 +140,7 @@ static bool split(ml_Call *c)
 
     ml_subst_var(cx, &sub, loop->var, ml_cast(cx, loop->var->type, value));
     body = ml_stmt_subst(cx, body, &sub);
-    if (guard)
+    if (guard && !ML_FAULT(SPLIT_GUARD))
         body = ml_append_predicate(cx, body, guard);
     for (size_t k = n; k-- > 0;) {
         ml_For f = {.kind = ML_FOR_SERIAL, .var = vars[k], .min = ml_int(cx, t, 0)};
@@ -155,8 +158,9 @@ static bool split(ml_Call *c)
         ml_call_note(c, "loop %s was %s; its parts are serial", loop->var->hint,
                      ml_for_kind_name((ml_ForKind)loop->kind));
     if (c->args[DISABLE_PREDICATION].b)
-        ml_call_note(c, "no guard was added: the result is right only if the factors' product "
-                        "equals the extent");
+        ml_call_note(c,
+                     "no guard was added: the result is right only if the factors' product "
+                     "equals the extent");
     ml_call_replace(c, c->args[LOOP].uid, body);
 
     const ml_Stmt **loops = ML_ARRAY(cx, const ml_Stmt *, n);
@@ -210,7 +214,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
             ml_text_fmt(&rest, ", %lld", (long long)best);
         }
         if (exact && f->n == 2)
-            ml_try(t, NULL, "split(\"%s\", {%lld%s})", name, (long long)left, ml_text_z(&rest));
+            ml_try(t, NULL, "split(\"%s\", {%lld%s})", name, (long long)left,
+                   ml_text_z(&rest));
         ml_text_free(&rest);
     }
     if (e->code == ML_E_FACTOR_NOT_POSITIVE)
@@ -226,9 +231,11 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the loop to cut"),
-    ML_PARAM("factors", ML_P_FACTORS, "extents of the new loops, outermost first; auto: the rest"),
+    ML_PARAM("factors", ML_P_FACTORS,
+             "extents of the new loops, outermost first; auto: the rest"),
     ML_PARAM_FLAG("preserve_unit_iters", true, "keep bindings of extent-1 iters"),
-    ML_PARAM_FLAG("disable_predication", false, "add no guard: the product must equal the extent"),
+    ML_PARAM_FLAG("disable_predication", false,
+                  "add no guard: the product must equal the extent"),
 };
 
 const ml_Primitive ml_prim_split = {
@@ -236,9 +243,11 @@ const ml_Primitive ml_prim_split = {
     .kind = "Split",
     .group = "loops",
     .summary = "cut a loop into nested loops",
-    .help = "The loop becomes a nest of serial loops whose extents are the factors, outermost\n"
-            "first; at most one factor is auto and takes what is left. When the product is more\n"
-            "than the extent, the blocks below get a guard.",
+    .help =
+        "The loop becomes a nest of serial loops whose extents are the factors, outermost\n"
+        "first; at most one factor is auto and takes what is left. When the product is "
+        "more\n"
+        "than the extent, the blocks below get a guard.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_LOOPS,

@@ -50,6 +50,7 @@ static void append(Recorder *r, const ml_Primitive *prim, const TVs *inputs,
     t->prev = r->s->trace;
     t->n = t->prev ? t->prev->n + 1 : 1;
     t->next_var = t->prev ? t->prev->next_var : 0;
+    t->serial = sp->nodes ? sp->nodes->serial + 1 : 0;
     for (size_t k = 0; k < n; k++) {
         out[k] = (ml_TVar){.kind = outputs[k].kind, .uid = outputs[k].uid};
         if (outputs[k].kind != ML_H_NONE)

@@ -498,8 +498,8 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
     return at;
 }
 
-ml_CompletionPlace ml_complete(ml_Session *ss, const char *line, size_t cursor,
-                               ml_CandidateFn *fn, void *user)
+ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t cursor,
+                                  ml_CandidateFn *fn, void *user)
 {
     ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user};
     ml_CompletionPlace at = {.start = cursor};

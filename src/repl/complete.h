@@ -16,7 +16,7 @@ typedef struct ml_CompletionPlace {
 } ml_CompletionPlace;
 
 /* Calls fn for each candidate, in the order in which they are to be shown. */
-ml_CompletionPlace ml_complete(ml_Session *ss, const char *line, size_t cursor,
-                               ml_CandidateFn *fn, void *user);
+ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t cursor,
+                                  ml_CandidateFn *fn, void *user);
 
 #endif

@@ -215,7 +215,7 @@ static void add_found(const char *text, const char *note, void *user)
 static void find_all(ml_CompletionPlace *place)
 {
     drop_found(&comp.all);
-    *place = ml_complete(io.ss, rl_line_buffer, (size_t)rl_point, add_found, &comp.all);
+    *place = ml_completions(io.ss, rl_line_buffer, (size_t)rl_point, add_found, &comp.all);
 }
 
 /* Readline looks back from the cursor for one of the characters we return. */

@@ -10,6 +10,8 @@
  */
 #include "verify/attained.h"
 
+#include "core/fault.h"
+
 /* The loops between a block and the ancestor, split into what is relaxed and what is one
  * thread's own. */
 typedef struct Around {
@@ -142,6 +144,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     ml_region_upper(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box);
     clip(c, read->buffer, box);
+    if (ML_FAULT(COVER_DIMENSION) && rank > 0 && ml_boxes_count(boxes) > 0)
+        box[rank - 1] = ml_boxes_at(boxes, 0)[rank - 1];
     if (ml_boxes_cover(boxes, box, &dim))
         return true;
     if (c->explain) {
@@ -338,6 +342,11 @@ static bool region_missed(Cover *c, const ml_Block *consumer, const ml_Region *r
             c->ar, ml_int(c->cx, read->buffer->shape[d]->type, 0), read->buffer->shape[d]);
 
         if (box[d].nothing || !ml_interval_includes(c->ar, whole, box[d]))
+            return false;
+        /* Nor anything at all where the predicate leaves nothing. */
+        if (!box[d].min || !box[d].max ||
+            !ml_dtype_eq(box[d].min->type, box[d].max->type) ||
+            !ml_prove_symbolic(c->ar, ml_le(c->cx, box[d].min, box[d].max)))
             return false;
     }
     for (size_t d = 0; d < rank; d++)

@@ -197,7 +197,7 @@ static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const
 static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
 {
     const ml_Iter *it = &n->b->iters[k];
-    ml_IterMap alone;
+    ml_IterMap alone = {0};
     ml_Range have = {0};
     bool known = false, strided = false;
 

@@ -41,7 +41,8 @@ static void print_stats(const FzStats *s)
                (long long)c->accepted, 100.0 * (double)c->accepted / (double)c->tried);
         for (int e = 0; e < ML_E_COUNT; e++)
             if (c->refused[e])
-                printf(" %s %lld", ml_error_code((ml_ErrorCode)e), (long long)c->refused[e]);
+                printf(" %s %lld", ml_error_code((ml_ErrorCode)e),
+                       (long long)c->refused[e]);
         printf("\n");
     }
 }
@@ -105,7 +106,8 @@ static int faults(int64_t n, uint64_t seed)
 /* One plan under steps given as text: what a report names. */
 static int one_plan(uint64_t seed, int argc, char **argv)
 {
-    FzTrial t = {.plan = {seed, (int)strtol(argv[0], NULL, 10), (int)strtol(argv[1], NULL, 10), 0}};
+    FzTrial t = {
+        .plan = {seed, (int)strtol(argv[0], NULL, 10), (int)strtol(argv[1], NULL, 10), 0}};
 
     t.plan.off = (uint32_t)strtoul(argv[2], NULL, 0);
     for (int k = 3; k < argc && t.n_steps < FZ_MAX_STEPS; k++)

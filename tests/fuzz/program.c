@@ -17,7 +17,8 @@ int fz_below(uint64_t *state, int n)
 }
 
 /* snprintf that cuts silently: texts are far shorter than their room. */
-static void put(char *out, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void put(char *out, size_t n, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static void put(char *out, size_t n, const char *fmt, ...)
 {
     va_list ap;
@@ -39,7 +40,7 @@ typedef struct Buf {
     const char *dtype;
     Dim dims[MAX_RANK];
     int rank;
-    int mag; /* no value is larger */
+    int mag;                              /* no value is larger */
     bool input, output, consumed, closed; /* closed: not to be read again */
 } Buf;
 
@@ -117,7 +118,8 @@ static int elements(const Dim *d, int rank)
 
 static const char *dtype(Gen *g, int mag)
 {
-    static const char *const some[] = {"float32", "float32", "int64", "float16", "int8", "float64"};
+    static const char *const some[] = {"float32", "float32", "int64",
+                                       "float16", "int8",    "float64"};
 
     if (!ON(g, FZ_DTYPES, 40))
         return "int32";
@@ -140,7 +142,8 @@ static const char *literal(const char *type, int v, char out[40])
     return out;
 }
 
-static void line(Gen *g, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void line(Gen *g, int indent, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static void line(Gen *g, int indent, const char *fmt, ...)
 {
     va_list ap;
@@ -159,7 +162,7 @@ static int new_buf(Gen *g, bool input, const char *type, const Dim *dims, int ra
     ML_ASSERT(g->n_bufs < MAX_BUFS);
     *b = (Buf){.dtype = type, .rank = rank, .mag = mag, .input = input};
     put(b->name, sizeof b->name, "%c%d", input ? 'A' : 'B',
-             input ? g->n_inputs++ : g->n_inter++);
+        input ? g->n_inputs++ : g->n_inter++);
     memcpy(b->dims, dims, (size_t)rank * sizeof *dims);
     return g->n_bufs++;
 }
@@ -235,7 +238,8 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
         return true;
     case 4: { /* padded */
         char t[40];
-        put(s->guard, sizeof s->guard, "1 <= v%d and v%d < %s + 1", d, d, dim_text(g, *x, t));
+        put(s->guard, sizeof s->guard, "1 <= v%d and v%d < %s + 1", d, d,
+            dim_text(g, *x, t));
         x->v += 2;
         put(s->idx[d], sizeof s->idx[d], "v%d - 1", d);
         return true;
@@ -304,8 +308,8 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
 }
 
 /* Some buffer read at iterators of the stage: an old one that fits, or a new input. */
-static bool second_operand(Gen *g, Stage *s, const char *type, bool all, char *out, size_t n,
-                           int *mag)
+static bool second_operand(Gen *g, Stage *s, const char *type, bool all, char *out,
+                           size_t n, int *mag)
 {
     char idx[MAX_RANK][40];
     int at = -1;
@@ -314,7 +318,8 @@ static bool second_operand(Gen *g, Stage *s, const char *type, bool all, char *o
         const Buf *b = &g->bufs[at = below(g, g->n_bufs)];
         for (int d = 0; d < b->rank && at >= 0; d++) {
             int v = s->n_it ? below(g, s->n_it) : 0;
-            if (s->n_it && s->it[v].dom.sym == b->dims[d].sym && s->it[v].dom.v <= b->dims[d].v)
+            if (s->n_it && s->it[v].dom.sym == b->dims[d].sym &&
+                s->it[v].dom.v <= b->dims[d].v)
                 put(idx[d], sizeof idx[d], "v%d", v);
             else if (s->n_it && !b->dims[d].sym && !s->it[v].dom.sym && below(g, 2))
                 put(idx[d], sizeof idx[d], "v%d %% %d", v, b->dims[d].v);
@@ -375,7 +380,7 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
     }
     if (s->guard[0]) {
         put(s->value, sizeof s->value, "T.if_then_else(%s, %s, %s)", s->guard, first,
-                 literal(type, 0, num));
+            literal(type, 0, num));
         return mag;
     }
     if (product && second_operand(g, s, type, true, other, sizeof other, &m2) &&
@@ -383,7 +388,8 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
         put(s->value, sizeof s->value, "%s * %s", first, other);
         return mag * m2;
     }
-    if (!ON(g, FZ_OPERANDS, 60) || !second_operand(g, s, type, false, other, sizeof other, &m2)) {
+    if (!ON(g, FZ_OPERANDS, 60) ||
+        !second_operand(g, s, type, false, other, sizeof other, &m2)) {
         m2 = 1 + below(g, 3);
         literal(type, m2, other);
     }
@@ -401,23 +407,17 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
         return mag > m2 ? mag : m2;
     case 3:
         put(s->value, sizeof s->value, "T.Select(%s < %s, %s, %s)", other, first, first,
-                 literal(type, 2, num));
+            literal(type, 2, num));
         return mag + 2;
     case 4:
         if (is_int(type)) {
             put(s->value, sizeof s->value, below(g, 2) ? "%s // %s + %s" : "%s %% %s + %s",
-                     first, literal(type, 2 + below(g, 3), num), other);
+                first, literal(type, 2 + below(g, 3), num), other);
             return mag + m2 + 4;
         } /* fallthrough */
-    case 5:
-        put(s->value, sizeof s->value, "%s - %s", first, other);
-        return mag + m2;
-    case 6:
-        put(s->value, sizeof s->value, "%s", first);
-        return mag;
-    default:
-        put(s->value, sizeof s->value, "%s + %s", first, other);
-        return mag + m2;
+    case 5: put(s->value, sizeof s->value, "%s - %s", first, other); return mag + m2;
+    case 6: put(s->value, sizeof s->value, "%s", first); return mag;
+    default: put(s->value, sizeof s->value, "%s + %s", first, other); return mag + m2;
     }
 }
 
@@ -462,7 +462,8 @@ static void emit_body(Gen *g, const Stage *s, int in)
 }
 
 /* Loops from iterator `from` on, and the axis lines; outer: the value of those before. */
-static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in, const char *name)
+static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,
+                      const char *name)
 {
     int style = (g->plan->off & FZ_LOOPS) ? 0 : below(g, 10), tiled = -1, factor = 1;
     int order[MAX_ITERS], n = s->n_it;
@@ -497,7 +498,8 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
             ml_text_fmt(&g->body, "%s%c", k > from ? ", " : "", LOOPS[k]);
         ml_text_add(&g->body, " in T.grid(");
         for (int k = from; k < n; k++)
-            ml_text_fmt(&g->body, "%s%s", k > from ? ", " : "", dim_text(g, s->it[k].dom, t));
+            ml_text_fmt(&g->body, "%s%s", k > from ? ", " : "",
+                        dim_text(g, s->it[k].dom, t));
         ml_text_add(&g->body, "):\n");
         in++;
     } else if (style == 2 && n - from >= 2 && tiled < 0 && !s->it[from].dom.sym &&
@@ -529,15 +531,18 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         }
     }
     line(g, in++, "with T.block(\"%s\"):", name);
-    bool direct = from > 0 && below(g, 2); /* the outer iterator itself, no axis of its own */
+    bool direct =
+        from > 0 && below(g, 2); /* the outer iterator itself, no axis of its own */
     size_t begin = g->body.n;
 
     for (int k = direct ? from : 0; k < n; k++)
         if (k < from)
-            line(g, in, "v%d = T.axis.spatial((%s, %s + 1), %s)", k, bind[k], bind[k], bind[k]);
+            line(g, in, "v%d = T.axis.spatial((%s, %s + 1), %s)", k, bind[k], bind[k],
+                 bind[k]);
         else
-            line(g, in, "v%d = T.axis.%s(%s, %s)", k, s->it[k].reduce ? "reduce" : "spatial",
-                 dim_text(g, s->it[k].dom, t), bind[k]);
+            line(g, in, "v%d = T.axis.%s(%s, %s)", k,
+                 s->it[k].reduce ? "reduce" : "spatial", dim_text(g, s->it[k].dom, t),
+                 bind[k]);
     if (where[0])
         line(g, in, "T.where(%s)", where);
     emit_body(g, s, in);
@@ -580,8 +585,8 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
                  dim_text(g, b->dims[d], t), d);
         line(g, in + 2 + b->rank, "t%d[%s] = %s[w0, %s]", s->k, all, b->name, all);
     } else if (how == 2) {
-        line(g, in + 2, "m%d = T.match_buffer(%s[w0%s], (1, %s), \"%s\", offset_factor=1)", s->k,
-             b->name, region, shape, b->dtype);
+        line(g, in + 2, "m%d = T.match_buffer(%s[w0%s], (1, %s), \"%s\", offset_factor=1)",
+             s->k, b->name, region, shape, b->dtype);
     }
     if (how) { /* the value reads it in place of the source */
         char *p = s->value, done[400] = "";
@@ -589,7 +594,7 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
         while ((cut = strstr(p, old)) != NULL) {
             size_t n = strlen(done);
             put(done + n, sizeof done - n, "%.*s%c%d[%s", (int)(cut - p), p,
-                     how == 1 ? 't' : 'm', s->k, how == 1 ? "" : "0, ");
+                how == 1 ? 't' : 'm', s->k, how == 1 ? "" : "0, ");
             p = cut + strlen(old);
         }
         strncat(done, p, sizeof done - strlen(done) - 1);
@@ -636,12 +641,14 @@ static void stage(Gen *g, int k)
             if (s.it[i].reduce)
                 s.reduce = "+";
         }
-    } while (tries <= 20 && (total == 0 || total > 1500 || elements(out, rank) > MAX_ELEMENTS));
+    } while (tries <= 20 &&
+             (total == 0 || total > 1500 || elements(out, rank) > MAX_ELEMENTS));
     mag = g->bufs[s.src].mag;
     type = dtype(g, mag * (s.reduce ? count : 1));
     mag = value_of(g, &s, type, kind == 11);
     if (s.reduce) {
-        s.reduce = mag * count > LIMIT || below(g, 3) == 0 ? (below(g, 2) ? "max" : "min") : "+";
+        s.reduce =
+            mag * count > LIMIT || below(g, 3) == 0 ? (below(g, 2) ? "max" : "min") : "+";
         literal(type, s.reduce[0] == '+' ? 0 : s.reduce[1] == 'a' ? -100 : 100, s.init);
         mag = s.reduce[0] == '+' ? mag * count : mag > 100 ? mag : 100;
     }
@@ -657,7 +664,8 @@ static void stage(Gen *g, int k)
         emit_nested(g, &s, in, name);
     else
         emit_nest(g, &s, 0, "", in, name);
-    if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed && ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
+    if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed &&
+        ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
         char at[40] = "";
         Buf *b = &g->bufs[s.out];
         for (int d = 0; d < rank; d++) {
@@ -668,8 +676,8 @@ static void stage(Gen *g, int k)
         line(g, in + rank, "with T.block(\"%s_u\"):", name);
         for (int d = 0; d < rank; d++) {
             char t[40];
-            line(g, in + rank + 1, "v%d = T.axis.spatial(%s, %c)", d, dim_text(g, out[d], t),
-                 LOOPS[d]);
+            line(g, in + rank + 1, "v%d = T.axis.spatial(%s, %c)", d,
+                 dim_text(g, out[d], t), LOOPS[d]);
         }
         line(g, in + rank + 1, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at,
              literal(type, 1, num));

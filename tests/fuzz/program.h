@@ -12,18 +12,18 @@
 
 /* Features that a plan may leave out. */
 enum {
-    FZ_SYMBOLIC = 1,  /* an extent n, given at run time */
-    FZ_INT64 = 2,     /* 64-bit indices */
-    FZ_NESTED = 4,    /* a block within a block, with a local buffer or a matched region */
-    FZ_WHERE = 8,     /* tiled loops with a predicate */
-    FZ_LOOPS = 16,    /* fused, permuted, shifted, parallel loops */
-    FZ_FUNCS = 32,    /* a second function */
-    FZ_IF = 64,       /* an if around a stage or in a body */
-    FZ_DTYPES = 128,  /* other than int32 */
-    FZ_OPERANDS = 256,/* a second operand */
-    FZ_INPLACE = 512, /* a stage that updates a buffer */
-    FZ_SHAPES = 1024, /* stages other than elementwise and reductions */
-    FZ_FEATURES = 11, /* bits */
+    FZ_SYMBOLIC = 1,   /* an extent n, given at run time */
+    FZ_INT64 = 2,      /* 64-bit indices */
+    FZ_NESTED = 4,     /* a block within a block, with a local buffer or a matched region */
+    FZ_WHERE = 8,      /* tiled loops with a predicate */
+    FZ_LOOPS = 16,     /* fused, permuted, shifted, parallel loops */
+    FZ_FUNCS = 32,     /* a second function */
+    FZ_IF = 64,        /* an if around a stage or in a body */
+    FZ_DTYPES = 128,   /* other than int32 */
+    FZ_OPERANDS = 256, /* a second operand */
+    FZ_INPLACE = 512,  /* a stage that updates a buffer */
+    FZ_SHAPES = 1024,  /* stages other than elementwise and reductions */
+    FZ_FEATURES = 11,  /* bits */
 };
 
 typedef struct FzPlan {

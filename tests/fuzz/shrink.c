@@ -96,7 +96,8 @@ void fz_report(FzTrial *t, ml_Text *out)
 
     fz_program(&t->plan, &prog);
     ml_text_fmt(out, "---- failure: %s\n%s\n", t->kind, ml_text_z(&t->detail));
-    ml_text_fmt(out, "-- plan: seed %llu, stages %d, cap %d, off 0x%x; n = %lld, flag = %lld\n",
+    ml_text_fmt(out,
+                "-- plan: seed %llu, stages %d, cap %d, off 0x%x; n = %lld, flag = %lld\n",
                 (unsigned long long)t->plan.seed, t->plan.stages, t->plan.cap, t->plan.off,
                 (long long)prog.n, (long long)prog.flag);
     ml_text_fmt(out, "local m = parse [[\n%s]]\nlocal s = m:schedule(\"main\")\n",

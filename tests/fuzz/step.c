@@ -41,12 +41,8 @@ static void collect(View *v, const ml_Stmt *st)
         if (ml_as_if(st)->other)
             collect(v, ml_as_if(st)->other);
         break;
-    case ML_STMT_ATTR:
-        collect(v, ml_as_attr(st)->body);
-        break;
-    case ML_STMT_WHILE:
-        collect(v, ml_as_while(st)->body);
-        break;
+    case ML_STMT_ATTR: collect(v, ml_as_attr(st)->body); break;
+    case ML_STMT_WHILE: collect(v, ml_as_while(st)->body); break;
     case ML_STMT_STORE:
     case ML_STMT_BIND:
     case ML_STMT_EVALUATE:
@@ -56,8 +52,7 @@ static void collect(View *v, const ml_Stmt *st)
     case ML_STMT_RETURN:
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS:
-        break;
+    case ML_STMT_KINDS: break;
     }
 }
 
@@ -79,7 +74,9 @@ static const ml_Block *block(const View *v)
     if (!st && chance(v, 40))
         st = alive(v, v->focus->block);
     if (!st || st->kind != ML_STMT_BLOCK)
-        st = v->blocks.v[v->blocks.n > 1 && chance(v, 98) ? 1 + below(v, (int)v->blocks.n - 1) : 0];
+        st = v->blocks
+                 .v[v->blocks.n > 1 && chance(v, 98) ? 1 + below(v, (int)v->blocks.n - 1)
+                                                     : 0];
     return ml_as_block(st);
 }
 
@@ -207,7 +204,8 @@ static void add_reorder(const View *v, ml_Text *out)
 
 static const char *scope(const View *v)
 {
-    static const char *const some[] = {"global", "shared", "local", "local", "shared.dyn", "warp"};
+    static const char *const some[] = {"global", "shared",     "local",
+                                       "local",  "shared.dyn", "warp"};
 
     return chance(v, 2) ? "nowhere" : some[below(v, (int)ML_COUNT(some))];
 }
@@ -255,8 +253,8 @@ static const ml_Block *non_root(const View *v)
 
 static void add_call(View *v, int pick, ml_Text *out)
 {
-    static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x", "threadIdx.y",
-                                       "threadIdx.q"};
+    static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
+                                       "threadIdx.y", "threadIdx.q"};
     static const char *const values[] = {"1", "\"on\"", "true", "{1, 2}", "2.5"};
     const ml_Block *b;
     const ml_For *f;
@@ -306,7 +304,8 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 13:
         b = non_root(v);
         ml_text_fmt(out, "storage_align(\"%s\", %d, %d, %d, %d)", name(v, &b->base),
-                    index_below(v, b->n_writes), below(v, 4) - 2, 4 * below(v, 5), below(v, 3));
+                    index_below(v, b->n_writes), below(v, 4) - 2, 4 * below(v, 5),
+                    below(v, 3));
         break;
     case 14: add_move(v, out, false); break;
     case 15: add_move(v, out, true); break;
@@ -315,15 +314,16 @@ static void add_call(View *v, int pick, ml_Text *out)
         b = block(v);
         for (int k = 0; k < 3 && b->init; k++)
             b = block(v);
-        ml_text_fmt(out, "%s(\"%s\")", pick == 16 ? "compute_inline" : "reverse_compute_inline",
+        ml_text_fmt(out, "%s(\"%s\")",
+                    pick == 16 ? "compute_inline" : "reverse_compute_inline",
                     name(v, &b->base));
         break;
     case 18:
     case 19:
         b = non_root(v);
-        ml_text_fmt(out, "%s(\"%s\", %d, \"%s\")", pick == 18 ? "cache_read" : "cache_write",
-                    name(v, &b->base), index_below(v, pick == 18 ? b->n_reads : b->n_writes),
-                    scope(v));
+        ml_text_fmt(out, "%s(\"%s\", %d, \"%s\")",
+                    pick == 18 ? "cache_read" : "cache_write", name(v, &b->base),
+                    index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
     default:
         b = reduction(v);
@@ -337,7 +337,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13, 11, 7, 7, 8, 8, 9};
+    static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
+                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -361,7 +362,8 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 0;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
-    if (v.loops.n == 0 && (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
+    if (v.loops.n == 0 &&
+        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
         pick = 16;
     add_call(&v, pick, out);
 }

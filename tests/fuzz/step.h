@@ -10,13 +10,14 @@ typedef struct FzFocus { /* what the steps before were about: biases the next on
     ml_Uid block, made;  /* made: a block that a step returned */
     ml_Uid loops[4];
     int n_loops;
-    int n_samples;       /* integers that the last sampling returned */
-    const char *last;    /* name of the primitive accepted last, or "" */
+    int n_samples;    /* integers that the last sampling returned */
+    const char *last; /* name of the primitive accepted last, or "" */
 } FzFocus;
 
 /* Stand for the results of the last sampling in a call's text. */
 enum { FZ_SAMPLE = 900001 };
 
-void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out);
+void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp,
+             ml_Text *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* test_fuzz - half a minute of the random differential test (fuzz_schedule runs more of it).
- * Source: style 10. */
+/* test_fuzz - half a minute of the random differential test (fuzz_schedule runs more of
+ * it). Source: style 10. */
 #include "trial.h"
 
 #include <setjmp.h>

@@ -112,7 +112,8 @@ static bool same_output(Run *r, const ml_Func *f)
         if (a == NULL)
             continue;
         if (!ml_tensor_guards_intact(b))
-            return fail(r, "output", "memory beside %s was written", f->params[k].var->hint);
+            return fail(r, "output", "memory beside %s was written",
+                        f->params[k].var->hint);
         for (int64_t l = 0; l < a->n_lanes; l++) {
             int da = a->defined ? a->defined[l] : 1, db = b->defined ? b->defined[l] : 1;
             double x = ml_tensor_get(a, l), y = ml_tensor_get(b, l);
@@ -176,7 +177,8 @@ static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
     } else {
         ml_print_module(fresh, &two, again.mod, NULL);
         if (!ml_streq(ml_text_z(&one), ml_text_z(&two)))
-            ok = fail(r, "print-parse-print", "the second print differs:\n%s", ml_text_z(&two));
+            ok = fail(r, "print-parse-print", "the second print differs:\n%s",
+                      ml_text_z(&two));
     }
     if (!ok) {
         ml_text_clear(&r->t->program);
@@ -252,7 +254,10 @@ static const ml_Arg *real_arg(Run *r, const ml_Arg *a, bool handles, ml_ParamKin
         if ((kind == ML_P_BLOCK || kind == ML_P_LOOP || kind == ML_P_LOOPS || either ||
              kind == ML_P_LOOP_OR_MARK) &&
             ml_resolve(r->s, a->as.s,
-                       either ? ML_H_NONE : kind == ML_P_BLOCK ? ML_H_BLOCK : ML_H_LOOP, &h))
+                       either               ? ML_H_NONE
+                       : kind == ML_P_BLOCK ? ML_H_BLOCK
+                                            : ML_H_LOOP,
+                       &h))
             *b = ML_ARG_HANDLE(h);
     }
     return b;
@@ -304,7 +309,8 @@ static void look_at(Run *r, const ml_Primitive *prim, const ml_Arg *args, size_t
     if (n && prim->params[0].kind == ML_P_BLOCK) {
         if (args[0].kind == ML_A_HANDLE)
             r->focus.block = args[0].as.h.uid;
-        else if (args[0].kind == ML_A_STRING && ml_resolve(r->s, args[0].as.s, ML_H_BLOCK, &first))
+        else if (args[0].kind == ML_A_STRING &&
+                 ml_resolve(r->s, args[0].as.s, ML_H_BLOCK, &first))
             r->focus.block = first.uid;
     }
 }
@@ -327,7 +333,8 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
     bool handles = strlen(text) % 2;
 
     for (size_t k = 0; k < calls.v[0].n && k < ML_COUNT(args); k++)
-        args[k] = *real_arg(r, &calls.v[0].args[k], handles, (ml_ParamKind)prim->params[k].kind);
+        args[k] =
+            *real_arg(r, &calls.v[0].args[k], handles, (ml_ParamKind)prim->params[k].kind);
     if (r->stats) {
         for (size_t k = 0; k < ml_n_primitives; k++)
             if (ml_primitives[k] == prim)
@@ -344,8 +351,9 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
             ml_Failure *f = ml_failure_take(r->s);
             ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(r->s));
             ml_print_module(cx, &t, before.p.mod, NULL);
-            fprintf(stderr, "---- seed %llu: %s\n%s\n%s\n", (unsigned long long)r->t->plan.seed,
-                    text, ml_failure_message(f), ml_text_z(&t));
+            fprintf(stderr, "---- seed %llu: %s\n%s\n%s\n",
+                    (unsigned long long)r->t->plan.seed, text, ml_failure_message(f),
+                    ml_text_z(&t));
             ml_ctx_unref(cx);
             ml_failure_free(f);
             ml_text_free(&t);
@@ -373,7 +381,8 @@ static bool replays(Run *r, uint64_t hash)
     for (int json = 0; json < 2 && ok; json++) {
         const ml_Error *e = NULL;
         ml_Text text = {0};
-        ml_Schedule *again = ml_schedule_new(r->module_cx, ml_version_program(r->s, 0).mod, &opts, &e);
+        ml_Schedule *again =
+            ml_schedule_new(r->module_cx, ml_version_program(r->s, 0).mod, &opts, &e);
         ml_Trace t = ml_schedule_trace(r->s, ml_schedule_ctx(r->s));
         size_t done = 0;
         if (json) {

@@ -2,10 +2,10 @@
  * trial - one random program under one sequence of steps, with everything that must hold.
  *
  * After an accepted step: the interpreter's output is the start version's bit for bit (all
- * its checks on), print-parse-print is the same, no error in well-formedness and loop nests,
- * the index equals a fresh one. After a refused one: version, program, hash, trace and
- * random state are as before. At the end the trace replays, directly and through JSON, to
- * the same hash. Source: style 10.
+ * its checks on), print-parse-print is the same, no error in well-formedness and loop
+ * nests, the index equals a fresh one. After a refused one: version, program, hash, trace
+ * and random state are as before. At the end the trace replays, directly and through JSON,
+ * to the same hash. Source: style 10.
  */
 #ifndef ML_TESTS_FUZZ_TRIAL_H
 #define ML_TESTS_FUZZ_TRIAL_H
@@ -28,14 +28,14 @@ enum { FZ_MAX_STEPS = 24 };
 
 typedef struct FzTrial {
     FzPlan plan;
-    uint64_t rnd;  /* of the steps, when they are to be made */
+    uint64_t rnd; /* of the steps, when they are to be made */
     int n_steps;
     char *steps[FZ_MAX_STEPS];
     uint64_t hash; /* of the last version */
     /* of a failure */
     bool failed;
-    int at;          /* steps done, the failing one included */
-    char kind[32];   /* "output", "parse", "replay", ... */
+    int at;        /* steps done, the failing one included */
+    char kind[32]; /* "output", "parse", "replay", ... */
     ml_Text detail;
     ml_Text program; /* the version on which it showed */
 } FzTrial;

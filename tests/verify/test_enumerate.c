@@ -1,7 +1,7 @@
 /*
  * Enumeration as oracle: what the analyses claim of random small programs is compared with
- * all their points. A claim may be missing (unproved), it must never be wrong; the numbers of
- * claims made are checked to be no handful. Source: ir-and-analysis 8.5.
+ * all their points. A claim may be missing (unproved), it must never be wrong; the numbers
+ * of claims made are checked to be no handful. Source: ir-and-analysis 8.5.
  */
 #include "../core/core_test.h"
 #include "verify/verify_test.h"
@@ -118,7 +118,8 @@ static uint64_t elements(const World *w, const Env *env, const ml_Region *r)
     return bits;
 }
 
-typedef void PointFn(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user);
+typedef void PointFn(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                     void *user);
 
 /* Every executed instance of the block, in order. */
 static void each_point(World *w, const Blk *b, PointFn *fn, void *user)
@@ -215,15 +216,18 @@ static const ml_Expr *index_of(World *w, const ml_Expr *v, const ml_Expr *q)
 }
 
 /* One block below the loops; nothing of it is left to chance later. */
-static void make_block(World *w, Blk *b, const ml_For *const *own, size_t n_own, bool producer,
-                       const char *name)
+static void make_block(World *w, Blk *b, const ml_For *const *own, size_t n_own,
+                       bool producer, const char *name)
 {
     ml_Ctx *cx = w->cx;
     bool reduce = !producer && n_own > 1 && pick(w, 3) == 0;
     size_t n_iters = w->rank + (reduce ? 1 : 0);
     ml_Iter *it = ML_ARRAY(cx, ml_Iter, n_iters);
-    ml_Block nb = {.tag = ml_fresh_uid(cx), .name = name, .predicate = ml_bool(cx, true),
-                   .n_iters = (uint32_t)n_iters, .iters = it};
+    ml_Block nb = {.tag = ml_fresh_uid(cx),
+                   .name = name,
+                   .predicate = ml_bool(cx, true),
+                   .n_iters = (uint32_t)n_iters,
+                   .iters = it};
     const ml_Expr *to[2], *from[2], *q = NULL;
     Span span = {.any = false};
     ml_Block probe;
@@ -321,9 +325,9 @@ static void make(World *w, uint64_t seed)
     const ml_Expr *shape[2], *wide[2];
     const ml_Stmt *parts[MAX_BLOCKS], *body;
     bool threads;
-    ml_FuncParam params[2];
 
-    *w = (World){.rng = {seed * 0x9E3779B97F4A7C15u + 1}, .seed = seed, .cx = ml_ctx_new(0)};
+    *w =
+        (World){.rng = {seed * 0x9E3779B97F4A7C15u + 1}, .seed = seed, .cx = ml_ctx_new(0)};
     ml_Ctx *cx = w->cx;
 
     w->rank = 1 + (pick(w, 3) == 0);
@@ -371,13 +375,20 @@ static void make(World *w, uint64_t seed)
     body = ml_seq(cx, parts, w->n_blk);
     if (w->outer)
         body = wrap(w, w->outer, body);
-    body = ml_block_from(cx, &(ml_Block){.tag = ml_fresh_uid(cx), .name = "root",
-                                         .predicate = ml_bool(cx, true), .n_allocs = 1,
-                                         .allocs = &w->T, .body = body});
+    body = ml_block_from(cx, &(ml_Block){.tag = ml_fresh_uid(cx),
+                                         .name = "root",
+                                         .predicate = ml_bool(cx, true),
+                                         .n_allocs = 1,
+                                         .allocs = &w->T,
+                                         .body = body});
+    ml_FuncParam *params = ML_ARRAY(cx, ml_FuncParam, 2);
+
     params[0] = (ml_FuncParam){ml_var_new(cx, "A", ML_DT_HANDLE), w->A};
     params[1] = (ml_FuncParam){ml_var_new(cx, "C", ML_DT_HANDLE), w->C};
-    const ml_Func *f = ml_func_from(cx, &(ml_Func){.name = "main", .n_params = 2,
-                                                   .params = params, .body = body,
+    const ml_Func *f = ml_func_from(cx, &(ml_Func){.name = "main",
+                                                   .n_params = 2,
+                                                   .params = params,
+                                                   .body = body,
                                                    .ret = ML_DT_VOID});
 
     w->p.mod = ml_module_new(cx, &f, 1, NULL);
@@ -397,7 +408,8 @@ static void wrong(World *w, const char *what)
 
 /* ---- signatures against bodies */
 
-static void body_inside(World *w, const Blk *b, const int64_t *loops, const Env *at, void *user)
+static void body_inside(World *w, const Blk *b, const int64_t *loops, const Env *at,
+                        void *user)
 {
     const ml_Region *r = b->writes_t ? b->b->writes : NULL;
     const ml_Stmt *s = b->b->body;
@@ -446,14 +458,15 @@ static void body_inside(World *w, const Blk *b, const int64_t *loops, const Env 
 /* ---- cover */
 
 typedef struct Cover {
-    size_t level;      /* loops at or above the common ancestor, as symbols */
-    bool relax_outer;  /* shared memory: thread loops there are not symbols */
-    bool by_thread;    /* private memory: thread loops below are one symbol */
+    size_t level;     /* loops at or above the common ancestor, as symbols */
+    bool relax_outer; /* shared memory: thread loops there are not symbols */
+    bool by_thread;   /* private memory: thread loops below are one symbol */
     uint64_t produced[5][6], consumed[5][6];
     const ml_Region *read;
 } Cover;
 
-static void key_of(const Cover *c, const Blk *b, const int64_t *loops, size_t *outer, size_t *thread)
+static void key_of(const Cover *c, const Blk *b, const int64_t *loops, size_t *outer,
+                   size_t *thread)
 {
     *outer = *thread = 0;
     for (size_t k = 0; k < b->n_loops; k++) {
@@ -466,7 +479,8 @@ static void key_of(const Cover *c, const Blk *b, const int64_t *loops, size_t *o
     }
 }
 
-static void produce(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user)
+static void produce(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                    void *user)
 {
     Cover *c = user;
     size_t o, t;
@@ -475,7 +489,8 @@ static void produce(World *w, const Blk *b, const int64_t *loops, const Env *env
     c->produced[o][t] |= elements(w, env, &b->b->writes[0]);
 }
 
-static void consume(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user)
+static void consume(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                    void *user)
 {
     Cover *c = user;
     size_t o, t;
@@ -510,12 +525,13 @@ static bool exactly_covered(World *w)
 /* ---- disjoint writes */
 
 typedef struct Writes {
-    size_t depth;        /* position of the loop in the block's loops */
-    uint64_t seen[8];    /* by iteration, for one value of the outer loop */
-    int64_t outer;       /* value of the outer loop looked at; -1: none above */
+    size_t depth;     /* position of the loop in the block's loops */
+    uint64_t seen[8]; /* by iteration, for one value of the outer loop */
+    int64_t outer;    /* value of the outer loop looked at; -1: none above */
 } Writes;
 
-static void written(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user)
+static void written(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                    void *user)
 {
     Writes *s = user;
 
@@ -568,7 +584,8 @@ typedef struct Image {
     size_t n;
 } Image;
 
-static void add_tuple(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user)
+static void add_tuple(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                      void *user)
 {
     Image *im = user;
     int64_t t[3] = {0, 0, 0};
@@ -613,7 +630,8 @@ typedef struct Sums {
     size_t n;
 } Sums;
 
-static void accumulate(World *w, const Blk *b, const int64_t *loops, const Env *env, void *user)
+static void accumulate(World *w, const Blk *b, const int64_t *loops, const Env *env,
+                       void *user)
 {
     Sums *s = user;
     const ml_Iter *r = &b->b->iters[w->rank];
@@ -659,7 +677,8 @@ static bool accumulates_once(World *w, const Blk *b, const Image *im)
 
 /* ---- findings */
 
-static const ml_Finding *about(const ml_Findings *v, const Blk *b, const char *code, int64_t iter)
+static const ml_Finding *about(const ml_Findings *v, const Blk *b, const char *code,
+                               int64_t iter)
 {
     for (size_t k = 0; k < v->n; k++) {
         const ml_Error *e = v->v[k].error;
@@ -668,7 +687,8 @@ static const ml_Finding *about(const ml_Findings *v, const Blk *b, const char *c
         if (!ml_streq(ml_error_code(e->code), code))
             continue;
         for (size_t f = 0; f < e->n_facts; f++) {
-            if (e->facts[f].kind == ML_FACT_ITER && iter >= 0 && e->facts[f].aux != (uint32_t)iter)
+            if (e->facts[f].kind == ML_FACT_ITER && iter >= 0 &&
+                e->facts[f].aux != (uint32_t)iter)
                 here = false;
             if (e->facts[f].kind == ML_FACT_BLOCK && e->facts[f].as.uid == b->b->tag)
                 here = true;
@@ -709,7 +729,8 @@ static void check_bindings(World *w, const Blk *b, const ml_Findings *found)
         box *= n[k];
         contiguous &= n[k] == hi[k] - lo[k] + 1;
     }
-    if (ml_is_affine(w->cx, w->facts, w->p, b->b->tag, NULL) && b->n_loops > 0 && im.n > 0) {
+    if (ml_is_affine(w->cx, w->facts, w->p, b->b->tag, NULL) && b->n_loops > 0 &&
+        im.n > 0) {
         n_affine++;
         if (box != (int64_t)im.n || !contiguous)
             wrong(w, "affine, but the values are not a box");
@@ -733,7 +754,8 @@ static void check_bindings(World *w, const Blk *b, const ml_Findings *found)
     const ml_Finding *dependent = about(found, b, "not-independent", -1);
 
     judge(w, dependent, box != (int64_t)im.n, "not-independent");
-    if (b->b->init && !dependent && !about(found, b, "domain-not-equal", (int64_t)w->rank) &&
+    if (b->b->init && !dependent &&
+        !about(found, b, "domain-not-equal", (int64_t)w->rank) &&
         !about(found, b, "domain-exceeded", -1) && !about(found, b, "init-excluded", -1)) {
         const ml_Finding *f = about(found, b, "accumulated-twice", -1);
 
@@ -748,7 +770,8 @@ typedef struct Outside {
     bool yes[2]; /* per dimension of T */
 } Outside;
 
-static void look_outside(World *w, const Blk *b, const int64_t *loops, const Env *at, void *user)
+static void look_outside(World *w, const Blk *b, const int64_t *loops, const Env *at,
+                         void *user)
 {
     Outside *o = user;
     const ml_Stmt *s = b->b->body;
@@ -795,7 +818,8 @@ static void check_bounds(World *w, const ml_Findings *nests)
 
             for (size_t j = 0; j < found.n && !f; j++) {
                 const ml_Error *e = found.v[j].error;
-                bool here = e->facts[0].as.buffer == w->T && e->facts[1].as.i == (int64_t)d &&
+                bool here = e->facts[0].as.buffer == w->T &&
+                            e->facts[1].as.i == (int64_t)d &&
                             e->facts[5].as.uid == b->b->tag;
 
                 f = here ? &found.v[j] : NULL;
@@ -810,7 +834,6 @@ static void claims_agree_with_enumeration(void **state)
     const char *from = getenv("ML_TEST_SEED");
     uint64_t first = from ? strtoull(from, NULL, 10) : 1;
     uint64_t programs = from ? 1 : PROGRAMS;
-    if (getenv("VX")) programs = 100000;
 
     (void)state;
     print_message("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + programs - 1);
@@ -846,9 +869,10 @@ static void claims_agree_with_enumeration(void **state)
         ml_facts_free(w.facts);
         ml_ctx_unref(w.cx);
     }
-    print_message("covered %" PRIu64 " missed %" PRIu64 " disjoint %" PRIu64 " affine %" PRIu64
-                  " clean %" PRIu64 " errors %" PRIu64 " accumulated %" PRIu64 "\n",
-                  n_covered, n_missed, n_disjoint, n_affine, n_clean, n_error, n_accumulated);
+    print_message(
+        "covered %" PRIu64 " missed %" PRIu64 " disjoint %" PRIu64 " affine %" PRIu64
+        " clean %" PRIu64 " errors %" PRIu64 " accumulated %" PRIu64 "\n",
+        n_covered, n_missed, n_disjoint, n_affine, n_clean, n_error, n_accumulated);
     if (!from) {
         assert_true(n_covered > PROGRAMS / 20 && n_missed > PROGRAMS / 20);
         assert_true(n_disjoint > PROGRAMS / 20 && n_affine > PROGRAMS / 4);

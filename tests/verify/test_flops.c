@@ -20,23 +20,31 @@ static void expect(const char *params, const char *body, double flops)
 
 static void t10_a_matmul_counts_two_per_point_and_no_init(void **state)
 {
-    expect("A: T.Buffer((16, 4), \"float32\"), B: T.Buffer((4, 8), \"float32\"), C: T.Buffer((16, 8), \"float32\")",
-           I4 "for i, j, k in T.grid(16, 8, 4):\n" I8 "with T.block(\"b\"):\n"
-           I12 "vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n" I12 "with T.init():\n"
-           I16 "C[vi, vj] = T.float32(0) + A[vi, vk]\n"
-           I12 "C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n", 1024);
+    expect("A: T.Buffer((16, 4), \"float32\"), B: T.Buffer((4, 8), \"float32\"), C: "
+           "T.Buffer((16, 8), \"float32\")",
+           I4 "for i, j, k in T.grid(16, 8, 4):\n" I8 "with T.block(\"b\"):\n" I12
+              "vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n" I12 "with T.init():\n" I16
+              "C[vi, vj] = T.float32(0) + A[vi, vk]\n" I12
+              "C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n",
+           1024);
 }
 
 static void t11_an_unknown_extent_counts_once(void **state)
 {
     const char *head = "a: T.handle, n: T.int32";
 
-    expect(head, I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(n):\n"
-           I8 "A[i] = A[i] + A[i]\n", 1);
-    expect(head, I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(n):\n"
-           I8 "A[i] = T.exp(A[i] + A[i])\n", 1);
-    expect(head, I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(T.min(n, 8)):\n"
-           I8 "A[i] = A[i] + A[i]\n", 8);
+    expect(head,
+           I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(n):\n" I8
+              "A[i] = A[i] + A[i]\n",
+           1);
+    expect(head,
+           I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(n):\n" I8
+              "A[i] = T.exp(A[i] + A[i])\n",
+           1);
+    expect(head,
+           I4 "A = T.match_buffer(a, (n,))\n" I4 "for i in range(T.min(n, 8)):\n" I8
+              "A[i] = A[i] + A[i]\n",
+           8);
 }
 
 static void only_values_count(void **state)
@@ -49,19 +57,25 @@ static void only_values_count(void **state)
 
 static void the_dearer_arm_counts_per_dtype(void **state)
 {
-    expect(V64, I4 "for i in range(10):\n" I8 "if i < 3:\n"
-           I12 "B[i] = A[i] * A[i] + A[i]\n" I8 "else:\n" I12 "B[i] = A[i] + A[i]\n", 20);
-    expect(V64, I4 "for i in range(10):\n" I8 "if i < 3:\n"
-           I12 "B[i] = A[i] * A[i] + A[i]\n" I8 "else:\n"
-           I12 "B[i] = T.cast(i * 3 + i, \"float32\")\n", 40);
-    expect(V64, I4 "for i in range(10):\n"
-           I8 "B[i] = T.Select(i + 1 < 3, A[i] * A[i], A[i])\n", 20);
+    expect(V64,
+           I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
+              "else:\n" I12 "B[i] = A[i] + A[i]\n",
+           20);
+    expect(V64,
+           I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
+              "else:\n" I12 "B[i] = T.cast(i * 3 + i, \"float32\")\n",
+           40);
+    expect(V64,
+           I4 "for i in range(10):\n" I8 "B[i] = T.Select(i + 1 < 3, A[i] * A[i], A[i])\n",
+           20);
 }
 
 static void an_attribute_overrides_the_count(void **state)
 {
-    expect(V64, I4 "T.func_attr({\"estimated_flops\": 77})\n" I4 "for i in range(64):\n"
-           I8 "B[i] = A[i] + A[i]\n", 77);
+    expect(V64,
+           I4 "T.func_attr({\"estimated_flops\": 77})\n" I4 "for i in range(64):\n" I8
+              "B[i] = A[i] + A[i]\n",
+           77);
 }
 
 int main(void)

@@ -14,8 +14,8 @@ static void nests_of(Prog *g, ml_Findings *out)
 
 /* The program gives one finding of this severity and code, and nothing else; code NULL: no
  * finding. The third text fact, if asked for. */
-static void expect(const char *params, const char *body, ml_Severity severity, const char *code,
-                   const char *text)
+static void expect(const char *params, const char *body, ml_Severity severity,
+                   const char *code, const char *text)
 {
     Prog g = prog_any(params, body);
     ml_Findings found = {0};
@@ -34,7 +34,8 @@ static void expect(const char *params, const char *body, ml_Severity severity, c
             print_finding(&found.v[0]);
         assert_true(seen);
     }
-    assert_int_equal(code && severity == ML_SEV_UNPROVED, found.n && found.v[0].error->unproved);
+    assert_int_equal(code && severity == ML_SEV_UNPROVED,
+                     found.n && found.v[0].error->unproved);
     prog_free(&g);
 }
 
@@ -44,17 +45,19 @@ static void expect(const char *params, const char *body, ml_Severity severity, c
 static void v1_digits_of_one_loop_are_independent(void **state)
 {
     expect("A: T.Buffer((16, 4), \"float32\"), C: T.Buffer((16, 4), \"float32\")",
-           I4 "for i in range(64):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v0 = T.axis.spatial(16, i // 4)\n" I12 "v1 = T.axis.spatial(4, i % 4)\n"
-           I12 "C[v0, v1] = A[v0, v1]\n", ML_SEV_ERROR, NULL, NULL);
+           I4 "for i in range(64):\n" I8 "with T.block(\"b\"):\n" I12
+              "v0 = T.axis.spatial(16, i // 4)\n" I12 "v1 = T.axis.spatial(4, i % 4)\n" I12
+              "C[v0, v1] = A[v0, v1]\n",
+           ML_SEV_ERROR, NULL, NULL);
 }
 
 static void v2_one_loop_in_two_bindings_is_not_independent(void **state)
 {
-    Prog g = prog_any("A: T.Buffer((8, 16), \"float32\"), C: T.Buffer((8, 16), \"float32\")",
-                      I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n"
-                      I12 "v0 = T.axis.spatial(8, i)\n" I12 "v1 = T.axis.spatial(16, i * 2)\n"
-                      I12 "C[v0, v1] = A[v0, v1]\n");
+    Prog g =
+        prog_any("A: T.Buffer((8, 16), \"float32\"), C: T.Buffer((8, 16), \"float32\")",
+                 I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n" I12
+                    "v0 = T.axis.spatial(8, i)\n" I12 "v1 = T.axis.spatial(16, i * 2)\n" I12
+                    "C[v0, v1] = A[v0, v1]\n");
     ml_Findings found = {0};
 
     nests_of(&g, &found);
@@ -64,37 +67,45 @@ static void v2_one_loop_in_two_bindings_is_not_independent(void **state)
 
 static void v3_an_output_takes_its_whole_domain(void **state)
 {
-    expect(V64, I4 "for i in range(32):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(64, i)\n" I12 "C[v] = A[v]\n", ML_SEV_ERROR,
-           "domain-not-equal", "[0, 32)");
+    expect(V64,
+           I4 "for i in range(32):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(64, i)\n" I12 "C[v] = A[v]\n",
+           ML_SEV_ERROR, "domain-not-equal", "[0, 32)");
 }
 
 static void v4_an_intermediate_may_take_a_part(void **state)
 {
     expect("A: T.Buffer((64,), \"float32\"), C: T.Buffer((32,), \"float32\")",
-           I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(32):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(64, i)\n" I12 "B[v] = A[v]\n"
-           I4 "for i in range(32):\n" I8 "with T.block(\"c\"):\n"
-           I12 "v = T.axis.spatial(32, i)\n" I12 "C[v] = B[v]\n", ML_SEV_ERROR, NULL, NULL);
+           I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(32):\n" I8
+              "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(64, i)\n" I12
+              "B[v] = A[v]\n" I4 "for i in range(32):\n" I8 "with T.block(\"c\"):\n" I12
+              "v = T.axis.spatial(32, i)\n" I12 "C[v] = B[v]\n",
+           ML_SEV_ERROR, NULL, NULL);
 }
 
 static void v5_a_reduction_takes_its_whole_domain(void **state)
 {
-    expect(MAT, I4 "for i, k in T.grid(16, 60):\n" I8 "with T.block(\"b\"):\n"
-           I12 "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, k)\n"
-           I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-           I12 "C[vi] = C[vi] + A[vi, vk]\n", ML_SEV_ERROR, "domain-not-equal", "[0, 60)");
+    expect(MAT,
+           I4 "for i, k in T.grid(16, 60):\n" I8 "with T.block(\"b\"):\n" I12
+              "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, k)\n" I12
+              "with T.init():\n" I16 "C[vi] = T.float32(0)\n" I12
+              "C[vi] = C[vi] + A[vi, vk]\n",
+           ML_SEV_ERROR, "domain-not-equal", "[0, 60)");
 }
 
 static void v6_a_predicate_keeps_a_binding_inside(void **state)
 {
-    const char *params = "A: T.Buffer((100,), \"float32\"), C: T.Buffer((100,), \"float32\")";
+    const char *params =
+        "A: T.Buffer((100,), \"float32\"), C: T.Buffer((100,), \"float32\")";
 
-    expect(params, I4 "for a, b in T.grid(4, 32):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(100, a * 32 + b)\n" I12 "T.where(a * 32 + b < 100)\n"
-           I12 "C[v] = A[v]\n", ML_SEV_ERROR, NULL, NULL);
-    Prog g = prog_any(params, I4 "for a, b in T.grid(4, 32):\n" I8 "with T.block(\"b\"):\n"
-                      I12 "v = T.axis.spatial(100, a * 32 + b)\n" I12 "C[v] = A[v]\n");
+    expect(params,
+           I4 "for a, b in T.grid(4, 32):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(100, a * 32 + b)\n" I12 "T.where(a * 32 + b < 100)\n" I12
+              "C[v] = A[v]\n",
+           ML_SEV_ERROR, NULL, NULL);
+    Prog g =
+        prog_any(params, I4 "for a, b in T.grid(4, 32):\n" I8 "with T.block(\"b\"):\n" I12
+                            "v = T.axis.spatial(100, a * 32 + b)\n" I12 "C[v] = A[v]\n");
     ml_Findings found = {0};
 
     nests_of(&g, &found);
@@ -110,10 +121,11 @@ static const char *reduction(const char *loop)
     static char text[1024];
 
     snprintf(text, sizeof text,
-             I4 "for i in range(16):\n" I8 "for k in %s:\n" I12 "with T.block(\"b\"):\n"
-             I16 "vi = T.axis.spatial(16, i)\n" I16 "vk = T.axis.reduce(64, k)\n"
-             I16 "with T.init():\n" I16 I4 "C[vi] = T.float32(0)\n"
-             I16 "C[vi] = C[vi] + A[vi, vk]\n", loop);
+             I4 "for i in range(16):\n" I8 "for k in %s:\n" I12 "with T.block(\"b\"):\n" I16
+                "vi = T.axis.spatial(16, i)\n" I16 "vk = T.axis.reduce(64, k)\n" I16
+                "with T.init():\n" I16 I4 "C[vi] = T.float32(0)\n" I16
+                "C[vi] = C[vi] + A[vi, vk]\n",
+             loop);
     return text;
 }
 
@@ -124,24 +136,27 @@ static void v7_v8_loop_kinds_and_reduce_bindings(void **state)
     expect(MAT, reduction("T.vectorized(64)"), ML_SEV_ERROR, "loop-kind", "vectorized");
     expect(MAT, reduction("T.thread_binding(64, thread=\"blockIdx.x\")"), ML_SEV_ERROR,
            "loop-kind", "blockIdx.x");
-    expect(MAT, reduction("T.thread_binding(64, thread=\"threadIdx.x\")"), ML_SEV_ERROR, NULL,
-           NULL);
+    expect(MAT, reduction("T.thread_binding(64, thread=\"threadIdx.x\")"), ML_SEV_ERROR,
+           NULL, NULL);
 }
 
 static void a_vectorized_loop_has_a_constant_extent(void **state)
 {
-    expect("a: T.handle, n: T.int32", I4 "C = T.match_buffer(a, (n,))\n"
-           I4 "for i in T.vectorized(n):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(n, i)\n" I12 "C[v] = T.float32(1)\n", ML_SEV_ERROR,
-           "loop-dynamic", NULL);
+    expect("a: T.handle, n: T.int32",
+           I4 "C = T.match_buffer(a, (n,))\n" I4 "for i in T.vectorized(n):\n" I8
+              "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(n, i)\n" I12
+              "C[v] = T.float32(1)\n",
+           ML_SEV_ERROR, "loop-dynamic", NULL);
 }
 
 static void v20_a_reduction_with_overlap_finishes_each_repetition(void **state)
 {
-    const char *params = "A: T.Buffer((58, 4), \"float32\"), C: T.Buffer((58,), \"float32\")";
-    const char *body = I8 "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(58, i * 8 + j)\n"
-                       I12 "vk = T.axis.reduce(4, k)\n" I12 "with T.init():\n"
-                       I16 "C[v] = T.float32(0)\n" I12 "C[v] = C[v] + A[v, vk]\n";
+    const char *params =
+        "A: T.Buffer((58, 4), \"float32\"), C: T.Buffer((58,), \"float32\")";
+    const char *body =
+        I8 "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(58, i * 8 + j)\n" I12
+           "vk = T.axis.reduce(4, k)\n" I12 "with T.init():\n" I16
+           "C[v] = T.float32(0)\n" I12 "C[v] = C[v] + A[v, vk]\n";
     char text[1024];
 
     snprintf(text, sizeof text, I4 "for k, i, j in T.grid(4, 7, 10):\n%s", body);
@@ -152,9 +167,9 @@ static void v20_a_reduction_with_overlap_finishes_each_repetition(void **state)
 
 static void a_repeating_loop_inside_the_reduction_accumulates_twice(void **state)
 {
-    const char *body = I8 "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(16, i)\n"
-                       I12 "vk = T.axis.reduce(64, k)\n" I12 "with T.init():\n"
-                       I16 "C[v] = T.float32(0)\n" I12 "C[v] = C[v] + A[v, vk]\n";
+    const char *body = I8 "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(16, i)\n" I12
+                          "vk = T.axis.reduce(64, k)\n" I12 "with T.init():\n" I16
+                          "C[v] = T.float32(0)\n" I12 "C[v] = C[v] + A[v, vk]\n";
     char text[1024];
 
     snprintf(text, sizeof text, I4 "for i, k, z in T.grid(16, 64, 2):\n%s", body);
@@ -167,11 +182,11 @@ static void a_repeating_loop_inside_the_reduction_accumulates_twice(void **state
 
 static void a_predicate_must_not_cut_off_the_first_reduce_iteration(void **state)
 {
-    Prog g = prog_any(MAT, I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n"
-                      I12 "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, k)\n"
-                      I12 "T.where(1 <= k)\n"
-                      I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-                      I12 "C[vi] = C[vi] + A[vi, vk]\n");
+    Prog g = prog_any(MAT, I4
+                      "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
+                      "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, k)\n" I12
+                      "T.where(1 <= k)\n" I12 "with T.init():\n" I16
+                      "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n");
     ml_Findings found = {0};
 
     nests_of(&g, &found);
@@ -181,10 +196,10 @@ static void a_predicate_must_not_cut_off_the_first_reduce_iteration(void **state
 
 static void the_init_comes_with_the_first_iteration_of_the_loops(void **state)
 {
-    const char *text = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n"
-                       I12 "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, %s)\n"
-                       I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-                       I12 "C[vi] = C[vi] + A[vi, vk]\n";
+    const char *text = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
+                          "vi = T.axis.spatial(16, i)\n" I12
+                          "vk = T.axis.reduce(64, %s)\n" I12 "with T.init():\n" I16
+                          "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n";
     char body[1024];
 
     snprintf(body, sizeof body, text, "63 - k");
@@ -193,11 +208,11 @@ static void the_init_comes_with_the_first_iteration_of_the_loops(void **state)
 
 static void reading_before_any_write_is_an_error(void **state)
 {
-    Prog g = prog_any(V64, I4 "B = T.alloc_buffer((64,))\n"
-                      I4 "for i in range(64):\n" I8 "with T.block(\"Q\"):\n"
-                      I12 "v = T.axis.spatial(64, i)\n" I12 "C[v] = B[v]\n"
-                      I4 "for i in range(64):\n" I8 "with T.block(\"P\"):\n"
-                      I12 "v = T.axis.spatial(64, i)\n" I12 "B[v] = A[v]\n");
+    Prog g = prog_any(V64, I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(64):\n" I8
+                              "with T.block(\"Q\"):\n" I12 "v = T.axis.spatial(64, i)\n" I12
+                              "C[v] = B[v]\n" I4 "for i in range(64):\n" I8
+                              "with T.block(\"P\"):\n" I12 "v = T.axis.spatial(64, i)\n" I12
+                              "B[v] = A[v]\n");
     ml_Findings found = {0};
     const ml_Error *e;
 
@@ -209,11 +224,11 @@ static void reading_before_any_write_is_an_error(void **state)
 
 static void what_is_surely_not_written_is_an_error_else_unproved(void **state)
 {
-    const char *text = I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(%s):\n" I8 "with T.block(\"P\"):\n"
-        I12 "v = T.axis.spatial(64, %s)\n" I12 "B[v] = A[v]\n"
-        I4 "for i in range(64):\n" I8 "with T.block(\"Q\"):\n"
-        I12 "v = T.axis.spatial(64, i)\n" I12 "C[v] = B[v]\n";
+    const char *text =
+        I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(%s):\n" I8
+           "with T.block(\"P\"):\n" I12 "v = T.axis.spatial(64, %s)\n" I12
+           "B[v] = A[v]\n" I4 "for i in range(64):\n" I8 "with T.block(\"Q\"):\n" I12
+           "v = T.axis.spatial(64, i)\n" I12 "C[v] = B[v]\n";
     char body[1024];
 
     snprintf(body, sizeof body, text, "63", "i");
@@ -231,8 +246,8 @@ static void what_is_surely_not_written_is_an_error_else_unproved(void **state)
 
 /* ---- bounds */
 
-static void bounds(const char *params, const char *body, ml_Severity severity, const char *code,
-                   const char *have)
+static void bounds(const char *params, const char *body, ml_Severity severity,
+                   const char *code, const char *have)
 {
     Prog g = prog_any(params, body);
     ml_Findings found = {0};
@@ -253,16 +268,20 @@ static void v16_an_index_past_the_end_is_an_error_unless_guarded(void **state)
            "access-bounds", "[1, 8]");
     bounds(params, I4 "for i in range(8):\n" I8 "if i < 7:\n" I12 "C[i] = A[i + 1]\n",
            ML_SEV_ERROR, NULL, NULL);
-    bounds(params, I4 "for i in range(8):\n"
-           I8 "C[i] = T.if_then_else(i < 7, A[i + 1], T.float32(0))\n", ML_SEV_ERROR, NULL, NULL);
-    bounds(params, I4 "for i in range(8):\n"
-           I8 "C[i] = T.Select(i < 7, A[i + 1], T.float32(0))\n", ML_SEV_ERROR, "access-bounds",
-           "[1, 8]");
-    bounds(params, I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(8, i)\n" I12 "C[v] = A[v - 1]\n", ML_SEV_ERROR,
-           "access-bounds", "[-1, 6]");
-    bounds(params, I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n"
-           I12 "v = T.axis.spatial(8, i)\n" I12 "T.where(0 < i)\n" I12 "C[v] = A[v - 1]\n",
+    bounds(params,
+           I4 "for i in range(8):\n" I8
+              "C[i] = T.if_then_else(i < 7, A[i + 1], T.float32(0))\n",
+           ML_SEV_ERROR, NULL, NULL);
+    bounds(params,
+           I4 "for i in range(8):\n" I8 "C[i] = T.Select(i < 7, A[i + 1], T.float32(0))\n",
+           ML_SEV_ERROR, "access-bounds", "[1, 8]");
+    bounds(params,
+           I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(8, i)\n" I12 "C[v] = A[v - 1]\n",
+           ML_SEV_ERROR, "access-bounds", "[-1, 6]");
+    bounds(params,
+           I4 "for i in range(8):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(8, i)\n" I12 "T.where(0 < i)\n" I12 "C[v] = A[v - 1]\n",
            ML_SEV_ERROR, NULL, NULL);
 }
 
@@ -281,19 +300,21 @@ static void every_dimension_out_of_bounds_is_reported(void **state)
 
 static void an_interval_that_no_point_takes_is_unproved(void **state)
 {
-    bounds("A: T.Buffer((8,), \"float32\"), C: T.Buffer((8,), \"float32\"), X: T.Buffer((8,), \"int32\")",
-           I4 "for i in range(8):\n" I8 "C[i] = A[X[i]]\n", ML_SEV_UNPROVED, "access-bounds",
-           NULL);
+    bounds("A: T.Buffer((8,), \"float32\"), C: T.Buffer((8,), \"float32\"), X: "
+           "T.Buffer((8,), \"int32\")",
+           I4 "for i in range(8):\n" I8 "C[i] = A[X[i]]\n", ML_SEV_UNPROVED,
+           "access-bounds", NULL);
     bounds("A: T.Buffer((50,), \"float32\"), C: T.Buffer((8,), \"float32\")",
-           I4 "for i in range(8):\n" I8 "C[i] = A[i * i + i]\n", ML_SEV_UNPROVED, "access-bounds",
-           NULL);
+           I4 "for i in range(8):\n" I8 "C[i] = A[i * i + i]\n", ML_SEV_UNPROVED,
+           "access-bounds", NULL);
 }
 
 static void v17_unrelated_sizes_are_unproved(void **state)
 {
     bounds("a: T.handle, c: T.handle, n: T.int32, m: T.int32",
-           I4 "A = T.match_buffer(a, (m,))\n" I4 "C = T.match_buffer(c, (1,))\n"
-           I4 "C[0] = A[n]\n", ML_SEV_UNPROVED, "access-bounds", NULL);
+           I4 "A = T.match_buffer(a, (m,))\n" I4 "C = T.match_buffer(c, (1,))\n" I4
+              "C[0] = A[n]\n",
+           ML_SEV_UNPROVED, "access-bounds", NULL);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
 
 #define VEC "A: T.Buffer((64,), \"float32\"), C: T.Buffer((64,), \"float32\")"
 /* One block with one spatial iter, its statement on one line. */
-#define BLOCK(ind, name, n, e, st)                                                             \
-    ind "with T.block(\"" name "\"):\n" ind "    v = T.axis.spatial(" n ", " e ")\n" ind       \
+#define BLOCK(ind, name, n, e, st)                                                         \
+    ind "with T.block(\"" name "\"):\n" ind "    v = T.axis.spatial(" n ", " e ")\n" ind   \
         "    " st "\n"
 #define I4  "    "
 #define I8  I4 I4
@@ -19,7 +19,8 @@ static bool covered(Prog *g, const char *block)
 
 static bool pipeline(Prog *g)
 {
-    return ml_is_stage_pipeline(g->cx, g->facts, g->p, ml_func_root(g->p.mod->funcs[0])->tag);
+    return ml_is_stage_pipeline(g->cx, g->facts, g->p,
+                                ml_func_root(g->p.mod->funcs[0])->tag);
 }
 
 static int complete(Prog *g, const char *block)
@@ -39,9 +40,10 @@ static bool affine(Prog *g, const char *block)
 
 static void s1_two_stages_are_a_pipeline(void **state)
 {
-    Prog g = prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
-        I4 "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
+    Prog g =
+        prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n" I4
+                         "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]") I4
+                 "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
     ml_UidVec v = {0}, none = {0}, out = {0};
 
     assert_int_equal(complete(&g, "P"), 0);
@@ -63,26 +65,30 @@ static void s1_two_stages_are_a_pipeline(void **state)
 
 static void s2_a_write_after_a_read_is_no_pipeline(void **state)
 {
-    Prog g = prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]")
-        I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]"));
+    Prog g =
+        prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n" I4
+                         "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]") I4
+                 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]"));
     const ml_Error *e;
 
     assert_true(covered(&g, "P") && covered(&g, "Q"));
     assert_false(pipeline(&g));
-    assert_false(ml_need_stage_pipeline(g.cx, g.facts, g.p,
-                                        ml_func_root(g.p.mod->funcs[0])->tag));
+    assert_false(
+        ml_need_stage_pipeline(g.cx, g.facts, g.p, ml_func_root(g.p.mod->funcs[0])->tag));
     e = ml_error(g.cx);
     assert_string_equal(ml_error_code(e->code), "not-stage-pipeline");
-    assert_string_equal(fact_text(e, 1), "block P overwrites B, which block Q reads before it");
+    assert_string_equal(fact_text(e, 1),
+                        "block P overwrites B, which block Q reads before it");
     prog_free(&g);
 }
 
 static void s3_the_neighbour_is_not_covered_in_one_loop(void **state)
 {
-    Prog g = prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
-        BLOCK(I8, "Q", "64", "i", "C[v] = T.if_then_else(v > 0, B[v - 1], T.float32(0))"));
+    Prog g =
+        prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n" I4
+                         "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
+                             BLOCK(I8, "Q", "64", "i",
+                                   "C[v] = T.if_then_else(v > 0, B[v - 1], T.float32(0))"));
 
     assert_false(covered(&g, "Q"));
     assert_false(pipeline(&g));
@@ -91,9 +97,10 @@ static void s3_the_neighbour_is_not_covered_in_one_loop(void **state)
 
 static void s4_the_same_element_is_covered_in_one_loop(void **state)
 {
-    Prog g = prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
-        BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
+    Prog g =
+        prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n" I4
+                         "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
+                             BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
 
     assert_true(covered(&g, "Q") && pipeline(&g));
     prog_free(&g);
@@ -114,8 +121,9 @@ static bool parts_cover(const char *a, const char *b, const char *c)
             continue;
         sscanf(parts[k], "%d:%d", &lo, &hi);
         at += (size_t)snprintf(text + at, sizeof text - at,
-                               I4 "for i in range(%d):\n" I8 "with T.block(\"P%d\"):\n"
-                               I12 "v = T.axis.spatial((%d, %d), i + %d)\n" I12 "B[v] = A[v]\n",
+                               I4 "for i in range(%d):\n" I8 "with T.block(\"P%d\"):\n" I12
+                                  "v = T.axis.spatial((%d, %d), i + %d)\n" I12
+                                  "B[v] = A[v]\n",
                                hi - lo, k, lo, hi, lo);
     }
     snprintf(text + at, sizeof text - at,
@@ -138,14 +146,15 @@ static void s5_s6_producers_of_parts_are_joined_in_any_order(void **state)
 
 static void s7_diagonal_tiles_do_not_cover_a_square(void **state)
 {
-    Prog g = prog_any("A: T.Buffer((8, 8), \"float32\"), C: T.Buffer((8, 8), \"float32\")",
-        I4 "B = T.alloc_buffer((8, 8))\n"
-        I4 "for i, j in T.grid(4, 4):\n" I8 "with T.block(\"P\"):\n"
-        I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12 "B[vi, vj] = A[vi, vj]\n"
-        I4 "for i, j in T.grid(4, 4):\n" I8 "with T.block(\"P2\"):\n"
-        I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12 "B[vi + 4, vj + 4] = A[vi, vj]\n"
-        I4 "for i, j in T.grid(8, 8):\n" I8 "with T.block(\"Q\"):\n"
-        I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12 "C[vi, vj] = B[vi, vj]\n");
+    Prog g =
+        prog_any("A: T.Buffer((8, 8), \"float32\"), C: T.Buffer((8, 8), \"float32\")", I4
+                 "B = T.alloc_buffer((8, 8))\n" I4 "for i, j in T.grid(4, 4):\n" I8
+                 "with T.block(\"P\"):\n" I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12
+                 "B[vi, vj] = A[vi, vj]\n" I4 "for i, j in T.grid(4, 4):\n" I8
+                 "with T.block(\"P2\"):\n" I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12
+                 "B[vi + 4, vj + 4] = A[vi, vj]\n" I4 "for i, j in T.grid(8, 8):\n" I8
+                 "with T.block(\"Q\"):\n" I12 "vi, vj = T.axis.remap(\"SS\", [i, j])\n" I12
+                 "C[vi, vj] = B[vi, vj]\n");
 
     assert_false(covered(&g, "Q"));
     prog_free(&g);
@@ -157,11 +166,12 @@ static bool across_threads(const char *scope, bool two_loops, const char *row)
     bool yes;
 
     snprintf(text, sizeof text,
-             I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n"
-             I4 "for t in T.thread_binding(32, thread=\"threadIdx.x\"):\n"
-             BLOCK(I8, "P", "32", "t", "B[v] = A[v]") "%s"
-             BLOCK(I8, "Q", "32", "t", "C[v] = B[%s]"),
-             scope, two_loops ? I4 "for u in T.thread_binding(32, thread=\"threadIdx.x\"):\n" : "",
+             I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n" I4
+                "for t in T.thread_binding(32, thread=\"threadIdx.x\"):\n" BLOCK(
+                    I8, "P", "32", "t", "B[v] = A[v]") "%s" BLOCK(I8, "Q", "32", "t",
+                                                                  "C[v] = B[%s]"),
+             scope,
+             two_loops ? I4 "for u in T.thread_binding(32, thread=\"threadIdx.x\"):\n" : "",
              row);
     if (two_loops) {
         char *at = strstr(text, "spatial(32, t)\n            C");
@@ -191,13 +201,12 @@ static bool across_rows(const char *scope, const char *index)
     bool yes;
 
     snprintf(text, sizeof text,
-             I4 "B = T.alloc_buffer((4, 32), scope=\"%s\")\n"
-             I4 "for y in T.thread_binding(4, thread=\"threadIdx.y\"):\n"
-             I8 "for x in T.thread_binding(32, thread=\"threadIdx.x\"):\n"
-             I12 "with T.block(\"P\"):\n"
-             I16 "vy, vx = T.axis.remap(\"SS\", [y, x])\n" I16 "B[vy, vx] = A[vx]\n"
-             I12 "with T.block(\"Q\"):\n"
-             I16 "vy, vx = T.axis.remap(\"SS\", [y, x])\n" I16 "C[vx] = B[%s]\n",
+             I4 "B = T.alloc_buffer((4, 32), scope=\"%s\")\n" I4
+                "for y in T.thread_binding(4, thread=\"threadIdx.y\"):\n" I8
+                "for x in T.thread_binding(32, thread=\"threadIdx.x\"):\n" I12
+                "with T.block(\"P\"):\n" I16 "vy, vx = T.axis.remap(\"SS\", [y, x])\n" I16
+                "B[vy, vx] = A[vx]\n" I12 "with T.block(\"Q\"):\n" I16
+                "vy, vx = T.axis.remap(\"SS\", [y, x])\n" I16 "C[vx] = B[%s]\n",
              scope, index);
     Prog g = prog_any(VEC, text);
 
@@ -216,13 +225,13 @@ static void s9_a_warp_shares_along_threadIdx_x_only(void **state)
 
 static void s10_a_region_with_gaps_covers_nothing(void **state)
 {
-    Prog g = prog_any(VEC, I4 "B = T.alloc_buffer((64,))\n"
-        I4 "for i in range(16):\n" I8 "with T.block(\"P\"):\n"
-        I12 "v = T.axis.spatial(16, i)\n" I12 "T.reads(A[v * 4:v * 4 + 2])\n"
-        I12 "T.writes(B[v * 4:v * 4 + 2])\n" I12 "for j in range(2):\n"
-        I16 "with T.block(\"inner\"):\n" I16 I4 "w = T.axis.spatial(2, j)\n"
-        I16 I4 "B[v * 4 + w] = A[v * 4 + w]\n"
-        I4 "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
+    Prog g = prog_any(
+        VEC, I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(16):\n" I8
+                "with T.block(\"P\"):\n" I12 "v = T.axis.spatial(16, i)\n" I12
+                "T.reads(A[v * 4:v * 4 + 2])\n" I12 "T.writes(B[v * 4:v * 4 + 2])\n" I12
+                "for j in range(2):\n" I16 "with T.block(\"inner\"):\n" I16 I4
+                "w = T.axis.spatial(2, j)\n" I16 I4 "B[v * 4 + w] = A[v * 4 + w]\n" I4
+                "for i in range(64):\n" BLOCK(I8, "Q", "64", "i", "C[v] = B[v]"));
 
     assert_false(covered(&g, "Q"));
     prog_free(&g);
@@ -234,12 +243,12 @@ static bool predicated_cover(int n)
     bool yes;
 
     snprintf(text, sizeof text,
-             I4 "B = T.alloc_buffer((64,))\n"
-             I4 "for i0, i1 in T.grid(4, 16):\n" I8 "with T.block(\"P\"):\n"
-             I12 "v = T.axis.spatial(60, i0 * 16 + i1)\n" I12 "T.where(i0 * 16 + i1 < 60)\n"
-             I12 "B[v] = A[v]\n"
-             I4 "for i in range(%d):\n" I8 "with T.block(\"Q\"):\n"
-             I12 "v = T.axis.spatial(%d, i)\n" I12 "C[v] = B[v]\n", n, n);
+             I4 "B = T.alloc_buffer((64,))\n" I4 "for i0, i1 in T.grid(4, 16):\n" I8
+                "with T.block(\"P\"):\n" I12 "v = T.axis.spatial(60, i0 * 16 + i1)\n" I12
+                "T.where(i0 * 16 + i1 < 60)\n" I12 "B[v] = A[v]\n" I4
+                "for i in range(%d):\n" I8 "with T.block(\"Q\"):\n" I12
+                "v = T.axis.spatial(%d, i)\n" I12 "C[v] = B[v]\n",
+             n, n);
     Prog g = prog_any(VEC, text);
 
     yes = covered(&g, "Q");
@@ -255,10 +264,11 @@ static void s11_a_predicate_bounds_what_is_written(void **state)
 
 static void s12_the_two_blocks_of_a_split_reduction_are_neither(void **state)
 {
-    Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")",
-        I4 "for i in range(8):\n" BLOCK(I8, "I", "8", "i", "C[v] = T.float32(0)")
-        I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n"
-        I12 "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12 "C[vi] = C[vi] + A[vi, vk]\n");
+    Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")", I4
+                      "for i in range(8):\n" BLOCK(I8, "I", "8", "i", "C[v] = T.float32(0)")
+                          I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n" I12
+                             "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12
+                             "C[vi] = C[vi] + A[vi, vk]\n");
 
     assert_int_equal(complete(&g, "U"), 1);
     assert_int_equal(complete(&g, "I"), 2);
@@ -270,11 +280,11 @@ static void s12_the_two_blocks_of_a_split_reduction_are_neither(void **state)
 
 static void s13_a_store_at_a_reduce_iter_is_no_reduction(void **state)
 {
-    Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8, 4), \"float32\")",
-        I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n"
-        I12 "vi, vk = T.axis.remap(\"SR\", [i, k])\n"
-        I12 "with T.init():\n" I16 "C[vi, vk] = T.float32(0)\n"
-        I12 "C[vi, vk] = C[vi, vk] + A[vi, vk]\n");
+    Prog g =
+        prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8, 4), \"float32\")",
+                 I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n" I12
+                    "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12 "with T.init():\n" I16
+                    "C[vi, vk] = T.float32(0)\n" I12 "C[vi, vk] = C[vi, vk] + A[vi, vk]\n");
 
     assert_int_equal(reduction(&g, "U"), 5);
     prog_free(&g);
@@ -282,29 +292,28 @@ static void s13_a_store_at_a_reduce_iter_is_no_reduction(void **state)
 
 static void a_plain_reduction_holds_and_an_undeclared_store_is_an_error(void **state)
 {
-    Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")",
-        I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n"
-        I12 "vi, vk = T.axis.remap(\"SR\", [i, k])\n"
-        I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-        I12 "C[vi] = C[vi] + A[vi, vk]\n");
+    Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")", I4
+                      "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n" I12
+                      "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12 "with T.init():\n" I16
+                      "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n");
 
     assert_int_equal(reduction(&g, "U"), 0);
     assert_int_equal(complete(&g, "U"), 1);
     assert_true(ml_need_reduction(g.cx, g.facts, g.p, block_uid(&g, "U")));
     prog_free(&g);
     g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")",
-        I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n"
-        I12 "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12 "T.reads(A[vi, vk])\n" I12 "T.writes()\n"
-        I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-        I12 "C[vi] = C[vi] + A[vi, vk]\n");
+                 I4 "for i, k in T.grid(8, 4):\n" I8 "with T.block(\"U\"):\n" I12
+                    "vi, vk = T.axis.remap(\"SR\", [i, k])\n" I12 "T.reads(A[vi, vk])\n" I12
+                    "T.writes()\n" I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n" I12
+                    "C[vi] = C[vi] + A[vi, vk]\n");
     assert_int_equal(reduction(&g, "U"), 5);
     prog_free(&g);
 }
 
 static void s14_reading_what_is_written_is_not_complete(void **state)
 {
-    Prog g = prog_any(VEC, I4 "for i in range(64):\n"
-                      BLOCK(I8, "P", "64", "i", "C[v] = C[v] + A[v]"));
+    Prog g = prog_any(
+        VEC, I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "C[v] = C[v] + A[v]"));
 
     assert_int_equal(complete(&g, "P"), 3);
     prog_free(&g);
@@ -312,35 +321,41 @@ static void s14_reading_what_is_written_is_not_complete(void **state)
 
 static void s15_writers_of_disjoint_halves(void **state)
 {
-    Prog g = prog_any(VEC,
-        I4 "for i in range(32):\n" BLOCK(I8, "P", "32", "i", "C[v] = A[v]")
-        I4 "for j in range(32):\n" BLOCK(I8, "Q", "32", "j", "C[v + 32] = A[v]"));
+    Prog g =
+        prog_any(VEC, I4 "for i in range(32):\n" BLOCK(I8, "P", "32", "i", "C[v] = A[v]") I4
+                 "for j in range(32):\n" BLOCK(I8, "Q", "32", "j", "C[v + 32] = A[v]"));
 
     assert_int_equal(complete(&g, "P"), 2);
     assert_int_equal(complete(&g, "Q"), 2);
     assert_int_equal(ml_local_complete_violation(g.cx, g.facts, g.p, block_uid(&g, "P"),
-                                                 loop_uid(&g, "i"), NULL), 0);
+                                                 loop_uid(&g, "i"), NULL),
+                     0);
     prog_free(&g);
     g = prog_any(VEC, I4 "for i in range(32):\n" BLOCK(I8, "P", "32", "i", "C[v] = A[v]")
-                 BLOCK(I8, "Q", "32", "i", "C[v + 32] = A[v]"));
+                          BLOCK(I8, "Q", "32", "i", "C[v + 32] = A[v]"));
     assert_int_equal(complete(&g, "P"), 2);
     assert_int_equal(ml_local_complete_violation(g.cx, g.facts, g.p, block_uid(&g, "P"),
-                                                 loop_uid(&g, "i"), NULL), 0);
+                                                 loop_uid(&g, "i"), NULL),
+                     0);
     assert_int_equal(ml_local_complete_violation(g.cx, g.facts, g.p, block_uid(&g, "Q"),
-                                                 loop_uid(&g, "i"), NULL), 0);
+                                                 loop_uid(&g, "i"), NULL),
+                     0);
     prog_free(&g);
 }
 
 static void s16_the_affine_flag_ignores_the_domain(void **state)
 {
-    Prog g = prog_any(VEC, I4 "for i in range(32):\n" BLOCK(I8, "P", "64", "i", "C[v] = A[v]"));
+    Prog g =
+        prog_any(VEC, I4 "for i in range(32):\n" BLOCK(I8, "P", "64", "i", "C[v] = A[v]"));
 
     assert_true(affine(&g, "P"));
     prog_free(&g);
-    g = prog_any(VEC, I4 "for i in range(32):\n" BLOCK(I8, "P", "64", "i * 2", "C[v] = A[v]"));
+    g = prog_any(VEC,
+                 I4 "for i in range(32):\n" BLOCK(I8, "P", "64", "i * 2", "C[v] = A[v]"));
     assert_false(affine(&g, "P"));
     prog_free(&g);
-    g = prog_any(VEC, I4 "for i in range(8):\n" BLOCK(I8, "P", "64", "i * i", "C[v] = A[v]"));
+    g = prog_any(VEC,
+                 I4 "for i in range(8):\n" BLOCK(I8, "P", "64", "i * i", "C[v] = A[v]"));
     assert_false(affine(&g, "P"));
     prog_free(&g);
 }
@@ -348,11 +363,10 @@ static void s16_the_affine_flag_ignores_the_domain(void **state)
 static void s17_a_loop_in_a_spatial_and_a_reduce_binding_is_opaque(void **state)
 {
     Prog g = prog_any("A: T.Buffer((8, 8), \"float32\"), C: T.Buffer((8,), \"float32\")",
-        I4 "for i, k, z in T.grid(8, 8, 2):\n" I8 "with T.block(\"U\"):\n"
-        I12 "vi = T.axis.spatial(8, i)\n" I12 "vk = T.axis.reduce(8, i)\n"
-        I12 "vl = T.axis.reduce(8, k)\n"
-        I12 "with T.init():\n" I16 "C[vi] = T.float32(0)\n"
-        I12 "C[vi] = C[vi] + A[vk, vl]\n");
+                      I4 "for i, k, z in T.grid(8, 8, 2):\n" I8 "with T.block(\"U\"):\n" I12
+                         "vi = T.axis.spatial(8, i)\n" I12 "vk = T.axis.reduce(8, i)\n" I12
+                         "vl = T.axis.reduce(8, k)\n" I12 "with T.init():\n" I16
+                         "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vk, vl]\n");
 
     assert_int_equal(ml_loop_type(g.p, loop_uid(&g, "i")), ML_ITER_OPAQUE);
     assert_int_equal(ml_loop_type(g.p, loop_uid(&g, "k")), ML_ITER_REDUCE);
@@ -364,21 +378,22 @@ static void s17_a_loop_in_a_spatial_and_a_reduce_binding_is_opaque(void **state)
 static void s18a_iterations_that_write_one_element_are_no_compact_dataflow(void **state)
 {
     Prog g = prog_any("A: T.Buffer((65,), \"float32\"), B: T.Buffer((65,), \"float32\")",
-        I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
-        BLOCK(I8, "Q", "64", "i", "B[v + 1] = A[v]"));
+                      I4 "for i in range(64):\n" BLOCK(I8, "P", "64", "i", "B[v] = A[v]")
+                          BLOCK(I8, "Q", "64", "i", "B[v + 1] = A[v]"));
 
     assert_false(ml_need_compact_dataflow(g.cx, g.facts, g.p, loop_uid(&g, "i")));
     assert_string_equal(ml_error_code(ml_error(g.cx)->code), "unsound");
-    assert_false(ml_writes_disjoint(g.cx, g.facts, g.p, loop_uid(&g, "i"), buffer_of(&g, "B")));
+    assert_false(
+        ml_writes_disjoint(g.cx, g.facts, g.p, loop_uid(&g, "i"), buffer_of(&g, "B")));
     prog_free(&g);
 }
 
 static void s19_an_if_between_root_and_block_is_seen(void **state)
 {
-    Prog g = prog_any(VEC ", n: T.int32", I4 "if n > 0:\n" I8 "for i in range(64):\n"
-                      BLOCK(I12, "P", "64", "i", "C[v] = A[v]"));
-    const ml_Stmt *s = ml_between(g.p.index, ml_func_root(g.p.mod->funcs[0])->tag,
-                                  block_uid(&g, "P"));
+    Prog g = prog_any(VEC ", n: T.int32", I4 "if n > 0:\n" I8 "for i in range(64):\n" BLOCK(
+                                              I12, "P", "64", "i", "C[v] = A[v]"));
+    const ml_Stmt *s =
+        ml_between(g.p.index, ml_func_root(g.p.mod->funcs[0])->tag, block_uid(&g, "P"));
 
     assert_non_null(s);
     assert_int_equal(s->kind, ML_STMT_IF);
@@ -392,14 +407,16 @@ static bool halo_covered(const char *loop, const char *scope)
     bool yes;
 
     snprintf(text, sizeof text,
-             I4 "B = T.alloc_buffer((66,), scope=\"%s\")\n" I4 "for i0 in range(8):\n"
-             I8 "for a in %s:\n" I12 "with T.block(\"P\"):\n"
-             I16 "v = T.axis.spatial(66, i0 * 8 + a)\n" I16 "B[v] = A[v]\n"
-             I8 "for i1, k in T.grid(8, 3):\n" I12 "with T.block(\"Q\"):\n"
-             I16 "v = T.axis.spatial(64, i0 * 8 + i1)\n" I16 "vk = T.axis.reduce(3, k)\n"
-             I16 "with T.init():\n" I16 I4 "C[v] = T.float32(0)\n"
-             I16 "C[v] = C[v] + B[v + vk]\n", scope, loop);
-    Prog g = prog_any("A: T.Buffer((66,), \"float32\"), C: T.Buffer((64,), \"float32\")", text);
+             I4 "B = T.alloc_buffer((66,), scope=\"%s\")\n" I4 "for i0 in range(8):\n" I8
+                "for a in %s:\n" I12 "with T.block(\"P\"):\n" I16
+                "v = T.axis.spatial(66, i0 * 8 + a)\n" I16 "B[v] = A[v]\n" I8
+                "for i1, k in T.grid(8, 3):\n" I12 "with T.block(\"Q\"):\n" I16
+                "v = T.axis.spatial(64, i0 * 8 + i1)\n" I16 "vk = T.axis.reduce(3, k)\n" I16
+                "with T.init():\n" I16 I4 "C[v] = T.float32(0)\n" I16
+                "C[v] = C[v] + B[v + vk]\n",
+             scope, loop);
+    Prog g =
+        prog_any("A: T.Buffer((66,), \"float32\"), C: T.Buffer((64,), \"float32\")", text);
 
     yes = covered(&g, "Q");
     prog_free(&g);

@@ -2,8 +2,7 @@
 #include "verify/verify_test.h"
 
 #include "../core/program.h"
-/* Helpers of another folder are compiled in. */
-#include "../core/script/random_ir.c"
+#include "../core/script/random_ir.h"
 
 /* for i: with block("b"): v = S(8, i); B[index] = A[v], under a root block. */
 typedef struct Simple {
@@ -25,10 +24,15 @@ static Simple *simple(void)
     s->v = new_i32(cx, "vi");
     s->A = vector_of(cx, "A", 8);
     s->B = vector_of(cx, "B", 8);
-    s->iters[0] = (ml_Iter){.var = s->v, .min = ml_i32(cx, 0), .extent = ml_i32(cx, 8),
+    s->iters[0] = (ml_Iter){.var = s->v,
+                            .min = ml_i32(cx, 0),
+                            .extent = ml_i32(cx, 8),
                             .value = ml_var(cx, s->i)};
-    s->b = (ml_Block){.tag = ml_fresh_uid(cx), .name = "b", .predicate = ml_bool(cx, true),
-                      .n_iters = 1, .iters = s->iters};
+    s->b = (ml_Block){.tag = ml_fresh_uid(cx),
+                      .name = "b",
+                      .predicate = ml_bool(cx, true),
+                      .n_iters = 1,
+                      .iters = s->iters};
     return s;
 }
 
@@ -81,7 +85,8 @@ static void w2_a_loop_variable_inside_a_block_is_rejected(void **state)
 
     (void)state;
     s->b.body = copy_at(s, ml_var(s->cx, s->i), ml_var(s->cx, s->v));
-    e = rejected(s, loop_over(s, s->i, ml_block_from(s->cx, &s->b)), "loop-variable-in-block");
+    e = rejected(s, loop_over(s, s->i, ml_block_from(s->cx, &s->b)),
+                 "loop-variable-in-block");
     assert_int_equal(e->facts[0].as.uid, s->b.tag);
     assert_ptr_equal(e->facts[1].as.var, s->i);
     assert_non_null(strstr(e->notes[0], "block b"));
@@ -217,7 +222,8 @@ static bool judge_match(int64_t lead, int64_t rows, const char *why)
     s->b.body = ml_store(s->cx, s->B, ml_load(s->cx, m.target, zero, 2), &v, 1, NULL);
     ok = judge(s, loop_over(s, s->i, ml_block_from(s->cx, &s->b)));
     if (why)
-        assert_non_null(strstr(only(&s->found, ML_SEV_ERROR, "bad-match")->facts[1].as.text, why));
+        assert_non_null(
+            strstr(only(&s->found, ML_SEV_ERROR, "bad-match")->facts[1].as.text, why));
     ml_ctx_unref(s->cx);
     return ok;
 }
@@ -307,7 +313,8 @@ static void one_variable_per_environment_thread(void **state)
     Simple *s = simple();
     const ml_Var *t = new_i32(s->cx, "t"), *u = new_i32(s->cx, "u");
     const ml_Expr *at = ml_var(s->cx, t), *bu = ml_var(s->cx, u);
-    const ml_Stmt *two[] = {launch(s, t, copy_at(s, at, at)), launch(s, t, copy_at(s, at, at))};
+    const ml_Stmt *two[] = {launch(s, t, copy_at(s, at, at)),
+                            launch(s, t, copy_at(s, at, at))};
 
     (void)state;
     assert_true(judge(s, ml_seq(s->cx, two, 2)));
@@ -329,7 +336,8 @@ static void a_lost_root_block_is_reported(void **state)
     s->b.body = copy_at(s, v, v);
     f.body = loop_over(s, s->i, ml_block_from(s->cx, &s->b));
     func = ml_func_from(s->cx, &f);
-    assert_false(ml_verify_well_formed(s->cx, ml_module_new(s->cx, &func, 1, NULL), &s->found));
+    assert_false(
+        ml_verify_well_formed(s->cx, ml_module_new(s->cx, &func, 1, NULL), &s->found));
     only(&s->found, ML_SEV_ERROR, "ill-formed");
     ml_ctx_unref(s->cx);
 }

@@ -20,8 +20,8 @@ typedef struct Prog {
     ml_Facts *facts;
 } Prog;
 
-/* The text of a function's parameters and body; the header is added. Body lines are indented
- * by four. */
+/* The text of a function's parameters and body; the header is added. Body lines are
+ * indented by four. */
 static inline Prog prog_any(const char *params, const char *body)
 {
     Prog g = {.cx = ml_ctx_new(0)};
@@ -31,7 +31,8 @@ static inline Prog prog_any(const char *params, const char *body)
 
     assert_non_null(text);
     snprintf(text, n,
-             "from tvm.script import tir as T\n\n@T.prim_func(check_well_formed=False)\ndef main(%s):\n%s",
+             "from tvm.script import tir as "
+             "T\n\n@T.prim_func(check_well_formed=False)\ndef main(%s):\n%s",
              params, body);
     r = ml_parse(g.cx, ml_str(text), &(ml_ParseOpts){.spelling = -1});
     if (!r.mod) {
@@ -137,9 +138,10 @@ static inline void print_finding(const ml_Finding *f)
 {
     const ml_Error *e = f->error;
 
-    print_message("  %s %s:", f->severity == ML_SEV_ERROR      ? "error"
-                              : f->severity == ML_SEV_UNPROVED ? "unproved"
-                                                               : "warning",
+    print_message("  %s %s:",
+                  f->severity == ML_SEV_ERROR      ? "error"
+                  : f->severity == ML_SEV_UNPROVED ? "unproved"
+                                                   : "warning",
                   ml_error_code(e->code));
     for (size_t k = 0; k < e->n_facts; k++)
         if (e->facts[k].kind == ML_FACT_TEXT)
@@ -148,7 +150,8 @@ static inline void print_finding(const ml_Finding *f)
 }
 
 /* The findings of that severity are one, of this code; NULL: there is none. Returns it. */
-static inline const ml_Error *only(const ml_Findings *v, ml_Severity severity, const char *code)
+static inline const ml_Error *only(const ml_Findings *v, ml_Severity severity,
+                                   const char *code)
 {
     const ml_Error *found = NULL;
     size_t n = 0;
@@ -170,7 +173,8 @@ static inline const ml_Error *only(const ml_Findings *v, ml_Severity severity, c
 static inline bool has_code(const ml_Findings *v, ml_Severity severity, const char *code)
 {
     for (size_t k = 0; k < v->n; k++)
-        if (v->v[k].severity == severity && ml_streq(ml_error_code(v->v[k].error->code), code))
+        if (v->v[k].severity == severity &&
+            ml_streq(ml_error_code(v->v[k].error->code), code))
             return true;
     return false;
 }

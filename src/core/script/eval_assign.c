@@ -26,16 +26,21 @@ static ml_Cv named_var(ml_Eval *ev, const ml_Node *t, ml_Cv fresh)
     return ml_cv_expr(ml_var(ev->cx, v));
 }
 
-static void bind_value(ml_Eval *ev, const ml_Node *t, const ml_Expr *e, ml_Place at)
+/* type: what the text says of the name, or NULL. */
+static void bind_value(ml_Eval *ev, const ml_Node *t, const ml_Expr *e, const ml_Cv *type,
+                       ml_Place at)
 {
     const ml_Var *v;
 
-    if (e->type.code == ML_HANDLE && e->kind == ML_EXPR_VAR)
+    if (type && type->scope && e->type.code == ML_HANDLE)
+        v = ml_var_new_handle(ev->cx, t->as.sym->name.p, type->elem, type->scope);
+    else if (e->type.code == ML_HANDLE && e->kind == ML_EXPR_VAR)
         v = ml_var_new_handle(ev->cx, t->as.sym->name.p, e->as.var->elem,
                               e->as.var->scope ? e->as.var->scope : "global");
     else
         v = ml_var_new(ev->cx, t->as.sym->name.p, e->type);
-    if (e->type.code == ML_HANDLE && (e->kind != ML_EXPR_VAR || !e->as.var->scope))
+    if (!(type && type->scope) && e->type.code == ML_HANDLE &&
+        (e->kind != ML_EXPR_VAR || !e->as.var->scope))
         v = ml_var_new(ev->cx, t->as.sym->name.p, e->type);
     ml_ev_remember(ev, v, t->at);
     ml_ev_emit(ev, ml_bind(ev->cx, v, e), at);
@@ -151,7 +156,7 @@ static void assign_name(ml_Eval *ev, const ml_Node *t, ml_Cv v, ml_Place value_a
         if (!ev->fn->newest || e->type.code == ML_HANDLE || e->type.code == ML_VOID) {
             if (old && old->scope == ev->scope && old->val.kind != ML_CV_POISON)
                 break; /* E310 below */
-            bind_value(ev, t, e, at);
+            bind_value(ev, t, e, NULL, at);
             return;
         }
         if (old && old->scope == ev->scope && old->val.kind != ML_CV_POISON)
@@ -368,7 +373,7 @@ void ml_ev_annotated(ml_Eval *ev, const ml_Node *nd)
         store_cell(ev, new_cell(ev, t, e->type, nd->at), ml_cv_expr(e), value->at, nd->at);
         return;
     }
-    bind_value(ev, t, e, nd->at);
+    bind_value(ev, t, e, &type, nd->at);
 }
 
 void ml_ev_augmented(ml_Eval *ev, const ml_Node *nd)

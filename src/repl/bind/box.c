@@ -226,6 +226,14 @@ void bind_class(lua_State *L, const BindClass *c)
         luaL_setfuncs(L, c->methods, 0);
     if (c == &bind_schedule_class)
         bind_schedule_primitives(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "methods"); /* this and the next: for completion */
+    lua_newtable(L);
+    for (size_t k = 0; c->fields && c->fields[k]; k++) {
+        lua_pushboolean(L, 1);
+        lua_setfield(L, -2, c->fields[k]);
+    }
+    lua_setfield(L, -3, "fields");
     if (c->methods || c->get) {
         bool any = c == &bind_module_class || c == &bind_trace_class || c == &bind_tensor_class;
 
@@ -241,6 +249,8 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_pop(L, 1);
     if (c->meta)
         luaL_setfuncs(L, c->meta, 0);
+    lua_pushboolean(L, 0); /* getmetatable(object) gives false: no script calls __gc */
+    lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }
 

@@ -256,6 +256,7 @@ bool bind_hexpr(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, const ml_Expr
 
 static bool hexpr_get(lua_State *L, const char *key)
 {
+    bind_check(L, 1, &bind_hexpr_class);
     if (!ml_streq(key, "value"))
         return false;
     ml_Schedule *s = schedule_of(L, 1, 3);

@@ -357,8 +357,14 @@ static int equal(lua_State *L)
     return 2;
 }
 
+/* Equal as programs, or two modules; anything else is not equal. */
 static int program_eq(lua_State *L)
 {
+    for (int k = 1; k <= 2; k++)
+        if (!bind_test(L, k, &bind_module_class) && !bind_test(L, k, &bind_func_class)) {
+            lua_pushboolean(L, 0);
+            return 1;
+        }
     BindProgram a = bind_program(L, 1), b = bind_program(L, 2);
     ml_Ctx *cx = bind_scratch(L);
 

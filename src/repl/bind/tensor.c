@@ -14,6 +14,8 @@ ml_Tensor *bind_tensor(lua_State *L, int idx)
 {
     BindTensor *o = bind_check(L, idx, &bind_tensor_class);
 
+    if (!o->t)
+        bind_bad(L, "the tensor was closed");
     return o->t;
 }
 
@@ -162,7 +164,7 @@ static void push_lane(lua_State *L, const ml_Tensor *t, int64_t lane)
 
 static bool tensor_get(lua_State *L, const char *key)
 {
-    ml_Tensor *t = bind_tensor(L, 1);
+    ml_Tensor *t = ((BindTensor *)bind_check(L, 1, &bind_tensor_class))->t;
 
     if (!t)
         return false;
@@ -348,11 +350,11 @@ static int tensor_compare(lua_State *L)
 
 static int tensor_tostring(lua_State *L)
 {
-    ml_Tensor *t = bind_tensor(L, 1);
+    ml_Tensor *t = ((BindTensor *)bind_check(L, 1, &bind_tensor_class))->t;
     ml_Text *text = bind_text(L);
 
     if (!t) {
-        lua_pushliteral(L, "tensor");
+        lua_pushliteral(L, "tensor (closed)");
         return 1;
     }
     ml_text_add(text, "tensor ");

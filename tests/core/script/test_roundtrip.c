@@ -117,7 +117,7 @@ static void the_corpus_survives(void **state)
     assert_true(n > 0); /* run from the top of the tree, or set ML_CORPUS */
     for (int k = 0; k < n; k++) {
         char path[4096];
-        size_t len;
+        size_t len = 0;
         snprintf(path, sizeof path, "%s/%s", corpus_dir(), names[k]->d_name);
         char *text = read_file(path, &len);
         assert_non_null(text);

@@ -37,7 +37,7 @@ static ml_CompletionPlace ask(ml_Session *ss, const char *marked, Got *g)
     assert_non_null(bar);
     snprintf(line, sizeof line, "%.*s%s", (int)at, marked, bar + 1);
     *g = (Got){0};
-    return ml_complete(ss, line, at, gather, g);
+    return ml_completions(ss, line, at, gather, g);
 }
 
 static void drop(Got *g)
@@ -278,7 +278,7 @@ static void any_prefix_of_any_line_is_survived(void **state)
     for (size_t k = 0; k < ML_COUNT(LINES); k++)
         for (size_t n = 0; n <= strlen(LINES[k]); n++) {
             Got g = {0};
-            ml_CompletionPlace at = ml_complete(*state, LINES[k], n, gather, &g);
+            ml_CompletionPlace at = ml_completions(*state, LINES[k], n, gather, &g);
 
             assert_true(at.start <= n);
             drop(&g);
