@@ -102,21 +102,27 @@ static void write_function(const ml_Primitive *p)
         }
     }
     if (gives_one(p))
-        printf("    if (!ml_apply(s, \"%s\", args_, %zu, &results_))\n        return false;\n"
-               "    if (out)\n        *out = results_.n ? results_.v[0] : (ml_Handle){.kind = ML_H_NONE};\n"
-               "    return true;\n}\n\n",
-               p->name, p->n_params);
+        printf(
+            "    if (!ml_apply(s, \"%s\", args_, %zu, &results_))\n        return false;\n"
+            "    if (out)\n        *out = results_.n ? results_.v[0] : (ml_Handle){.kind = "
+            "ML_H_NONE};\n"
+            "    return true;\n}\n\n",
+            p->name, p->n_params);
     else
-        printf("    return ml_apply(s, \"%s\", args_, %zu, %s);\n}\n\n", p->name, p->n_params,
-               p->result == ML_R_NONE ? "NULL" : "out");
+        printf("    return ml_apply(s, \"%s\", args_, %zu, %s);\n}\n\n", p->name,
+               p->n_params, p->result == ML_R_NONE ? "NULL" : "out");
 }
 
 int main(void)
 {
-    printf("/*\n * primitives - one typed function for each primitive; written from the table.\n"
-           " *\n * A loop, block or buffer is an ml_Arg: ML_ARG_STR(name) or ML_ARG_HANDLE(handle). A list\n"
-           " * is an array with its length, of factors too (ML_ARG_INT, ML_ARG_AUTO); NULL and\n"
-           " * ML_ARG_ABSENT leave an argument out. `out` may be NULL. false: ml_schedule_error says\n"
+    printf("/*\n * primitives - one typed function for each primitive; written from the "
+           "table.\n"
+           " *\n * A loop, block or buffer is an ml_Arg: ML_ARG_STR(name) or "
+           "ML_ARG_HANDLE(handle). A list\n"
+           " * is an array with its length, of factors too (ML_ARG_INT, ML_ARG_AUTO); NULL "
+           "and\n"
+           " * ML_ARG_ABSENT leave an argument out. `out` may be NULL. false: "
+           "ml_schedule_error says\n"
            " * why, and the schedule is as before.\n */\n"
            "#ifndef ML_MOONLOOP_PRIMITIVES_H\n#define ML_MOONLOOP_PRIMITIVES_H\n\n"
            "#include \"primitives/prim.h\"\n\n");

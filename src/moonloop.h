@@ -4,15 +4,15 @@
  *   ml_Ctx       owns everything of a program: ml_ctx_new, ml_ctx_unref
  *   ml_parse     a text becomes a module; all its diagnostics are in the result
  *   ml_print     a module becomes a text that reads back
- *   ml_schedule_new, ml_apply   steps by the name of a primitive, any argument as an ml_Arg;
- *                <moonloop/primitives.h> has a typed function for each primitive
- *   ml_check     compares two programs on random inputs
- *   ml_interpret runs one, every access checked
+ *   ml_schedule_new, ml_apply   steps by the name of a primitive, any argument as an
+ * ml_Arg; <moonloop/primitives.h> has a typed function for each primitive ml_check compares
+ * two programs on random inputs ml_interpret runs one, every access checked
  *
  * Errors are values: a function that fails returns false or NULL and leaves an ml_Error in
- * its context (ml_error) or schedule (ml_schedule_error); ml_failure_take keeps one with what
- * is needed to show it (ml_failure_render). Nothing sets errno, nothing ends the program.
- * One context is used by one thread at a time. Link libmoonloop.a with -lm -lpthread.
+ * its context (ml_error) or schedule (ml_schedule_error); ml_failure_take keeps one with
+ * what is needed to show it (ml_failure_render). Nothing sets errno, nothing ends the
+ * program. One context is used by one thread at a time. Link libmoonloop.a with -lm
+ * -lpthread.
  */
 #ifndef ML_MOONLOOP_H
 #define ML_MOONLOOP_H

@@ -197,9 +197,10 @@ function methods.diff(s, a, b)
     return core.load("diff")(s:two_texts(a, b))
 end
 
-function methods.counts(s)
-    return { flops = core.flops(s) }
-end
+-- operations of the current program, counted from it
+methods.flops = core.flops
+
+function methods.counts() core.fail("not-yet", "s:counts") end
 
 -- properties of every block
 function moon.analyze(s)
@@ -220,13 +221,12 @@ end
 
 -- ---- errors
 
+-- code, rule, reason, primitives; example: a case that is refused so; counter_example: a legal one
 function moon.explain(code)
     local e = core.explain(code)
-    if not e then
-        local near = core.nearest_code and core.nearest_code(code)
-        core.fail("unknown-name", "no error code is named " .. tostring(code) .. (near and "; did you mean " .. near .. "?" or ""))
-    end
-    return { code = e.code, rule = e.rule, reason = e.sentence, primitives = e.primitives }
+    if not e then core.fail("unknown-name", "no error code is named " .. tostring(code) .. "; moon.codes() lists them") end
+    e.reason, e.sentence = e.sentence, nil
+    return e
 end
 
 -- ---- tensors
@@ -239,7 +239,7 @@ moon.tensor = setmetatable({ load = core.tensor_load }, {
 -- ---- what comes later says so by name
 
 local later = {
-    "build", "time", "machine", "tune", "draft", "db", "apply_best", "intrin", "intrins", "calibrate",
+    "build", "time", "machine", "tune", "draft", "db", "apply_best", "intrin", "intrins",
 }
 for _, name in ipairs(later) do
     moon[name] = function() core.fail("not-yet", "moon." .. name) end

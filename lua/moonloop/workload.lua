@@ -446,6 +446,79 @@ function workload.capsule(opts)
     }
 end
 
+-- winograd{h=, w=, ci=, co=, n=1, pre=}: F(4x4, 3x3) with k = 3, s = 1, p = 1; pre: the transformed
+-- kernel, of shape 6x6xCoxCi, is an argument
+local win_b = { { 4, 0, 0, 0, 0, 0 }, { 0, -4, 4, -2, 2, 4 }, { -5, -4, -4, -1, -1, 0 }, { 0, 1, -1, 2, -2, -5 },
+    { 1, 1, 1, 1, 1, 0 }, { 0, 0, 0, 0, 0, 1 } }
+local win_g = { { 1 / 4, 0, 0 }, { -1 / 6, -1 / 6, -1 / 6 }, { -1 / 6, 1 / 6, -1 / 6 }, { 1 / 24, 1 / 12, 1 / 6 },
+    { 1 / 24, -1 / 12, 1 / 6 }, { 0, 0, 1 } }
+local win_a = { { 1, 0, 0, 0 }, { 1, 1, 1, 1 }, { 1, -1, 1, -1 }, { 1, 2, 4, 8 }, { 1, -2, 4, -8 }, { 0, 0, 0, 1 } }
+
+-- The element (i, j) of a constant matrix, as a choice that unrolling folds.
+local function constant(matrix, i, j, dtype)
+    local e = te.const(0, dtype)
+    for r, row in ipairs(matrix) do
+        for c, v in ipairs(row) do
+            if v ~= 0 then e = te.select(te.all(te.eq(i, r - 1), te.eq(j, c - 1)), te.const(v, dtype), e) end
+        end
+    end
+    return e
+end
+
+function workload.winograd(opts)
+    local pre = opts and opts.pre or false
+    local s = with(opts, {})
+    s.pre = nil
+    s = sizes(s, { h = true, w = true, ci = true, co = true, n = 1 })
+    local dtype, acc = dtypes(opts)
+    if not acc:find("float") then bad("winograd: a float dtype is needed") end
+    local th, tw = (s.h + 3) // 4, (s.w + 3) // 4
+    local tiles = s.n * th * tw
+    local X = te.placeholder({ s.n, s.h, s.w, s.ci }, dtype, "X")
+    local W = te.placeholder(pre and { 6, 6, s.co, s.ci } or { 3, 3, s.ci, s.co }, dtype, "W")
+    local Xp = te.compute({ s.n, th * 4 + 2, tw * 4 + 2, s.ci }, function(n, h, w, c)
+        return te.if_then_else(te.all(te.ge(h, 1), te.lt(h, s.h + 1), te.ge(w, 1), te.lt(w, s.w + 1)),
+            X(n, h - 1, w - 1, c), te.const(0, dtype))
+    end, "Xp")
+    local tile = te.compute({ 6, 6, tiles, s.ci }, function(a, e, p, c)
+        return Xp(p // (th * tw), p // tw % th * 4 + a, p % tw * 4 + e, c)
+    end, "tile")
+    local r, t = te.reduce_axis(6, "r"), te.reduce_axis(6, "t")
+    local data = te.compute({ 6, 6, tiles, s.ci }, function(a, e, p, c)
+        return te.sum(te.cast(tile(r, t, p, c), acc) * constant(win_b, r, a, acc) * constant(win_b, t, e, acc), r, t)
+    end, "data")
+    local kernel = W
+    if not pre then
+        local u, v = te.reduce_axis(3, "r"), te.reduce_axis(3, "t")
+        kernel = te.compute({ 6, 6, s.co, s.ci }, function(a, e, o, c)
+            return te.sum(te.cast(W(u, v, c, o), acc) * constant(win_g, a, u, acc) * constant(win_g, e, v, acc), u, v)
+        end, "kernel")
+    end
+    local c = te.reduce_axis(s.ci, "c")
+    local M = te.compute({ 6, 6, tiles, s.co }, function(a, e, p, o)
+        return te.sum(data(a, e, p, c) * te.cast(kernel(a, e, o, c), acc), c)
+    end, "gemm")
+    local i, j = te.reduce_axis(6, "r"), te.reduce_axis(6, "t")
+    local inverse = te.compute({ 4, 4, tiles, s.co }, function(a, e, p, o)
+        return te.sum(M(i, j, p, o) * constant(win_a, i, a, acc) * constant(win_a, j, e, acc), i, j)
+    end, "inverse")
+    local Y = te.compute({ s.n, s.h, s.w, s.co }, function(n, h, w, o)
+        return inverse(h % 4, w % 4, (n * th + h // 4) * tw + w // 4, o)
+    end, "Y")
+    return finish {
+        id = s.id or "winograd", inputs = { X, W }, outputs = { Y }, flop = 2 * 36 * tiles * s.ci * s.co,
+        reference = function(v)
+            local w = v.W
+            if pre then core.fail("not-supported", "winograd with a transformed kernel has no direct reference") end
+            local ix = indexer { "n", "h", "w", "o", "r", "t", "c" }
+            local n, o, cc = ix(0, { n = 1 }), ix(0, { o = 1 }), ix(0, { c = 1 })
+            core.contract({ s.n, s.h, s.w, s.co, 3, 3, s.ci }, { v.Y, n, ix(0, { h = 1 }), ix(0, { w = 1 }), o },
+                { v.X, n, ix(-1, { h = 1, r = 1 }), ix(-1, { w = 1, t = 1 }), cc },
+                { w, ix(0, { r = 1 }), ix(0, { t = 1 }), cc, o })
+        end,
+    }
+end
+
 -- ---- rows
 
 -- norm{b=1, m=, n=}: D[b] = sqrt of the sum of A[b,i,j]^2
@@ -568,7 +641,8 @@ local families = {
     TBG = { "transpose_batch_matmul", conv_args({ "b", "s", "h", "d" }, { { 1, 128, 12, 64 }, { 1, 128, 16, 64 },
         { 1, 64, 12, 128 }, { 1, 128, 12, 128 } }), {}, "b" },
 }
-local order = { "C1D", "C2D", "C3D", "DEP", "DIL", "GMM", "GRP", "T2D", "CAP", "NRM", "SFM", "CBR", "TBG" }
+families.WIN = { "winograd", conv_args({ "h", "w", "ci", "co" }, { { 14, 14, 128, 128 } }), {}, "n" }
+local order = { "C1D", "C2D", "C3D", "DEP", "DIL", "GMM", "GRP", "T2D", "CAP", "NRM", "SFM", "CBR", "TBG", "WIN" }
 
 -- workload.list([pattern [, extended]]): names, those of the default runs unless extended
 function workload.list(pattern, extended)

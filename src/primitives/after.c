@@ -13,6 +13,36 @@ static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
     return false;
 }
 
+/* The init runs at the minimum of the reduce iters: the first iteration must be there. */
+static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_DomVec *dom)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Subst start = {0};
+
+    for (size_t d = 0; d < dom->n; d++)
+        ml_subst_var(cx, &start, dom->v[d].var, dom->v[d].min);
+    for (size_t k = 0; b->init && k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+        const ml_Expr *first = it->value, *min = it->min;
+
+        if (it->kind != ML_ITER_REDUCE)
+            continue;
+        if (start.vars)
+            first = ml_expr_subst(cx, first, &start);
+        if (ml_promote(cx, &first, &min) && ml_prove_equal(ar, first, min))
+            continue;
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "cannot show that the first iteration of block %s would be the "
+                                  "one that initialises: iter %s would not start at its minimum",
+                                  b->name, it->var->hint)),
+                ML_ITER(b, k), ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    return true;
+}
+
 bool ml_check_accumulation(ml_Call *c, ml_Uid block)
 {
     ml_Ctx *cx = c->cx;
@@ -61,7 +91,7 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
             n++;
         }
     if (once && whole)
-        return true;
+        return init_first(c, b, ar, &dom);
     ml_fail(cx, ML_E_UNSOUND,
             ML_TEXT(ml_format(
                 cx,

@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-enum { MAX_VALUE_DEPTH = 64 };
 
 typedef struct Resolve {
     ml_Schedule *s;
@@ -247,7 +246,7 @@ static const ml_Value *value_of(ml_Schedule *s, const char *what, const ml_Arg *
     ml_Ctx *cx = s->space->cx;
     int64_t v;
 
-    if (depth > MAX_VALUE_DEPTH) {
+    if (depth > ML_MAX_ARG_DEPTH) {
         ml_bad_argument(cx, "%s: nested too deep", what);
         return NULL;
     }
@@ -421,6 +420,16 @@ static bool line_up(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *args, si
     return true;
 }
 
+static bool too_deep(const ml_Arg *a, int depth)
+{
+    if (a->kind != ML_A_LIST && a->kind != ML_A_DICT)
+        return false;
+    for (uint32_t k = 0; k < a->n; k++)
+        if (depth == ML_MAX_ARG_DEPTH || too_deep(&a->as.list[k], depth + 1))
+            return true;
+    return false;
+}
+
 bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                      const ml_Arg **raw, ml_Given *given)
 {
@@ -432,6 +441,8 @@ bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *arg
         const ml_Arg *a = raw[r.k];
 
         r.pa = &prim->params[r.k];
+        if (too_deep(a, 0))
+            return ml_bad_argument(r.cx, "%s: nested too deep", r.pa->name);
         if (a->kind == ML_A_ABSENT ? !absent_arg(&r, &given[r.k])
                                    : !given_arg(&r, a, &given[r.k]))
             return false;

@@ -78,9 +78,13 @@ static void take_facts(ml_Failure *f, ml_Import *im)
     }
 }
 
-static ml_Arg copy_arg(ml_Ctx *cx, const ml_Arg *a)
+/* What is nested too deep to be resolved is left out. */
+static ml_Arg copy_arg(ml_Ctx *cx, const ml_Arg *a, int depth)
 {
     ml_Arg to = *a;
+
+    if (depth > ML_MAX_ARG_DEPTH)
+        return ML_ARG_ABSENT;
 
     if (a->kind == ML_A_STRING)
         to.as.s = ml_strdup(cx, ml_str(a->as.s));
@@ -92,7 +96,7 @@ static ml_Arg copy_arg(ml_Ctx *cx, const ml_Arg *a)
     const char **keys = ML_ARRAY(cx, const char *, a->n + 1);
 
     for (uint32_t k = 0; k < a->n; k++) {
-        list[k] = copy_arg(cx, &a->as.list[k]);
+        list[k] = copy_arg(cx, &a->as.list[k], depth + 1);
         if (a->kind == ML_A_DICT)
             keys[k] = ml_strdup(cx, ml_str(a->keys[k]));
     }
@@ -106,7 +110,7 @@ const ml_Arg *ml_args_copy(ml_Ctx *cx, const ml_Arg *const *raw, size_t n)
     ml_Arg *to = ML_ARRAY(cx, ml_Arg, n + 1);
 
     for (size_t k = 0; k < n; k++)
-        to[k] = raw[k] ? copy_arg(cx, raw[k]) : ML_ARG_ABSENT;
+        to[k] = raw[k] ? copy_arg(cx, raw[k], 0) : ML_ARG_ABSENT;
     return to;
 }
 

@@ -101,6 +101,14 @@ static bool bind(ml_Call *c)
                     ml_strdup(c->cx, ml_str(tag)));
 }
 
+static bool is_spatial(const ml_Block *b, const ml_Var *loop)
+{
+    for (size_t m = 0; m < b->n_iters; m++)
+        if (b->iters[m].kind != ML_ITER_SPATIAL && ml_expr_uses_var(b->iters[m].value, loop))
+            return false;
+    return true;
+}
+
 /* Ways out: a loop of the same block that would do. */
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
@@ -124,16 +132,21 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     if (ml_streq(e->primitive, "bind") && args[THREAD].s && !is_thread_idx(args[THREAD].s))
         ml_try(t, "threads cooperate in the reduction", "bind(\"%s\", \"threadIdx.x\")",
                ml_name_of(s, args[LOOP].uid));
-    for (size_t k = 0; k < loops.n; k++) {
-        const ml_For *f = ml_as_for(loops.v[k]);
+    /* One loop: the outermost that drives no reduction, of lanes the innermost. */
+    bool inner = ml_streq(e->primitive, "vectorize");
 
-        if (f->var->uid == args[LOOP].uid)
+    for (size_t k = 0; k < loops.n; k++) {
+        const ml_For *f = ml_as_for(loops.v[inner ? loops.n - 1 - k : k]);
+
+        if (f->var->uid == args[LOOP].uid || f->kind != ML_FOR_SERIAL ||
+            !is_spatial(ml_as_block(ml_index_node(p.index, block)), f->var))
             continue;
         if (ml_streq(e->primitive, "bind"))
             ml_try(t, NULL, "bind(\"%s\", \"%s\")", ml_name_of(s, f->var->uid),
                    args[THREAD].s);
         else
             ml_try(t, NULL, "%s(\"%s\")", e->primitive, ml_name_of(s, f->var->uid));
+        return;
     }
 }
 

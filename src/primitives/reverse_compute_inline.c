@@ -400,7 +400,7 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
                                      ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER,
-                                     ML_E_OUTPUT_BLOCK, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
+                                     ML_E_OUTPUT_BLOCK, ML_E_INLINE_PATTERN,
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "reverse_compute_inline",

@@ -391,6 +391,7 @@ bool ml_schedule_seed(ml_Schedule *s, int64_t seed)
 {
     uint32_t from_system = 1;
 
+    ml_schedule_begin(s);
     if (seed < -1)
         return ml_bad_argument(
             s->space->cx,

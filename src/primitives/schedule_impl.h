@@ -43,6 +43,8 @@ typedef struct ml_Space {
     unsigned epoch;             /* counts compactions: pointers from before are void */
 } ml_Space;
 
+enum { ML_MAX_ARG_DEPTH = 64 }; /* lists in lists of a raw argument */
+
 void ml_space_settle(ml_Space *sp);
 /* Sets bad-argument with this sentence; false. */
 bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...)

@@ -1,7 +1,6 @@
 /* findings - making findings: an error per finding in the caller's context. */
 #include "verify/findings.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 
 ml_Error *ml_find_(ml_Finder *f, ml_Severity severity, ml_ErrorCode code, ...)
@@ -33,14 +32,6 @@ void ml_find_note(ml_Finder *f, ml_Error *e, const char *note)
         notes[k] = e->notes[k];
     notes[e->n_notes++] = note;
     e->notes = notes;
-}
-
-const char *ml_bound_text(ml_Ctx *cx, ml_Bound b)
-{
-    const char *lo = b.lo == -ML_INF ? "-inf" : ml_format(cx, "%" PRId64, b.lo);
-    const char *hi = b.hi == ML_INF ? "inf" : ml_format(cx, "%" PRId64, b.hi);
-
-    return ml_format(cx, "[%s, %s]", lo, hi);
 }
 
 const char *ml_iter_name(const ml_Block *b, size_t k)

@@ -19,8 +19,6 @@ ml_Error *ml_find_(ml_Finder *f, ml_Severity severity, ml_ErrorCode code, ...);
 #define ml_find(f, severity, ...) ml_find_((f), (severity), __VA_ARGS__, ML_FACT_END)
 void ml_find_note(ml_Finder *f, ml_Error *e, const char *note);
 
-/* "[lo, hi]", with inf and -inf. */
-const char *ml_bound_text(ml_Ctx *cx, ml_Bound b);
 /* Name of an iter as the text shows it. */
 const char *ml_iter_name(const ml_Block *b, size_t k);
 

@@ -186,6 +186,8 @@ test("sampled numbers: value, arithmetic, decisions", function()
     assert(double.value == 2 * f[2].value)
     s:split(l[2], { moon.auto, double })
     assert(s:get(s:handle("j_1")).extent == 2 * f[2].value)
+    local x = moon.te.var("x")
+    assert(tostring(x * f[1]) == "x * " .. f[1].value and tostring(f[1] + x) == f[1].value .. " + x")
     local t = s:trace()
     local at
     for i = 1, #t do if t[i].kind == "SamplePerfectTile" then at = i end end
@@ -239,6 +241,8 @@ test("the table of primitives", function()
     end
     local e = moon.explain("factors-too-small")
     assert(e.rule ~= "" and e.primitives[1] == "split")
+    assert(e.example:find("!! factors-too-small", 1, true) and not e.counter_example:find("!!", 1, true))
+    for _, code in ipairs(moon.codes()) do assert(moon.explain(code).reason, code) end
     fails("unknown-name", moon.explain, "no-such-code")
     assert(#moon.codes() > 50)
 end)
@@ -253,6 +257,24 @@ test("check compares with the start, and says where it differs", function()
     assert(not d.ok and d.outside > 0 and d.first ~= "")
     local same = moon.check(moon.workload.matmul(16, 16, 16), moon.workload.matmul(16, 16, 16))
     assert(same.ok)
+end)
+
+test("check of symbolic sizes", function()
+    local te = moon.te
+    local n = te.var("n")
+    local A = te.placeholder({ n }, "float32", "A")
+    local f = te.func { A, te.compute({ n }, function(i) return A(i) * 2 end, "B") }
+    local s = moon.schedule(f)
+    s:split("i", { moon.auto, 8 })
+    assert(moon.check(s, { shape = { n = 13 }, inputs = "iota" }).ok)
+    fails("too-large", moon.check, s)
+    fails("bad-argument", moon.check, s, { shape = { n = "x" } })
+    fails("bad-argument", moon.check, s, { input = "iota" })
+    fails("bad-argument", moon.check, f)
+end)
+
+test("operations are counted", function()
+    assert(matmul(16):flops() == 2 * 16 ^ 3)
 end)
 
 test("block properties", function()

@@ -97,6 +97,14 @@ for _, name in ipairs(sorted(with_functions)) do
     end)
 end
 
+test("winograd within 32 times the tolerance", function()
+    for _, s in ipairs { { h = 6, w = 5, ci = 2, co = 3, n = 2 }, { h = 4, w = 8, ci = 3, co = 2 }, { h = 1, w = 1, ci = 1, co = 1 } } do
+        local got, ref = result(w.winograd(s), 4)
+        assert(got:compare(ref, { rtol = 3e-5, atol = 3e-5 }).ok)
+    end
+    assert(w.winograd { h = 4, w = 4, ci = 2, co = 3, pre = true }.main.buffers.W.shape[3] == 3)
+end)
+
 test("the reference is not the program: a wrong result is seen", function()
     local m = reduced["conv2d"] {}
     local got, ref = result(m, 5, "ternary")
@@ -119,6 +127,7 @@ test("FLOP and KiB are those of the table", function()
         ["NRM-0"] = { 0.13, 256 }, ["NRM-1"] = { 0.52, 1024 }, ["NRM-2"] = { 2.10, 4096 }, ["NRM-3"] = { 8.39, 16384 },
         ["SFM-0"] = { 0.26, 512 }, ["SFM-1"] = { 1.05, 2048 }, ["SFM-2"] = { 4.19, 8192 }, ["SFM-3"] = { 16.78, 32768 },
         ["CBR-0"] = { 239.2, 3762 }, ["CBR-1"] = { 116.0, 1466 }, ["CBR-2"] = { 13.05, 719 }, ["CBR-3"] = { 231.3, 9418 },
+        ["WIN-0"] = { 18.87, (2 * 14 * 14 * 128 + 9 * 128 * 128) * 4 / 1024 },
         ["TBG-0"] = { 25.17, 1536 }, ["TBG-1"] = { 33.55, 2048 }, ["TBG-2"] = { 12.58, 960 }, ["TBG-3"] = { 50.33, 2304 },
     }
     local seen = 0
@@ -138,7 +147,7 @@ end)
 
 test("every listed workload is built, the extended ones too", function()
     local list = w.list(nil, true)
-    assert(#list == 52 + 10 + 12 + 12 + 11 + 12 + 9, #list)
+    assert(#list == 53 + 10 + 12 + 12 + 11 + 12 + 9, #list)
     for _, id in ipairs(list) do assert(w(id).id == id) end
     assert(#w.list("^GMM") == 4)
     assert(w("GMM-2.f16").main.buffers.X.dtype == "float16")

@@ -51,7 +51,8 @@ static void opening_writes_no_global(void **state)
     luaL_openlibs(L);
     run(L, "before = {}; for k in pairs(_G) do before[k] = true end");
     luaopen_moonloop(L);
-    run(L, "for k in pairs(_G) do if not before[k] and k ~= 'before' then return k end end return nil");
+    run(L, "for k in pairs(_G) do if not before[k] and k ~= 'before' then return k end end "
+           "return nil");
     assert_true(lua_isnil(L, -1));
     lua_close(L);
 }
@@ -167,7 +168,8 @@ static void two_states_share_nothing(void **state)
     (void)state;
     lua_State *a = open_state(), *b = open_state();
 
-    run(a, "moon.mine = 1; moon.hooks.cmd = function() end; s = moon.schedule(moon.workload.matmul(4, 4, 4))");
+    run(a, "moon.mine = 1; moon.hooks.cmd = function() end; s = "
+           "moon.schedule(moon.workload.matmul(4, 4, 4))");
     run(b, "return moon.mine, moon.hooks.cmd, s");
     assert_true(lua_isnil(b, -1) && lua_isnil(b, -2) && lua_isnil(b, -3));
     lua_close(a);
@@ -176,7 +178,8 @@ static void two_states_share_nothing(void **state)
     lua_close(b);
 }
 
-/* A Lua allocator that fails after a while: nothing may leak or crash (seen by sanitizers). */
+/* A Lua allocator that fails after a while: nothing may leak or crash (seen by sanitizers).
+ */
 static void *failing(void *ud, void *p, size_t was, size_t n)
 {
     long *left = ud;

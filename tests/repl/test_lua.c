@@ -53,7 +53,8 @@ static void load_file(lua_State *L, const char *path, const char *stem)
         fprintf(stderr, "%s: %s\n", path, lua_tostring(L, -1));
         exit(1);
     }
-    for (lua_Integer k = 1; lua_rawgeti(L, 2, k) == LUA_TTABLE && n_cases < MAX_TESTS; k++) {
+    for (lua_Integer k = 1; lua_rawgeti(L, 2, k) == LUA_TTABLE && n_cases < MAX_TESTS;
+         k++) {
         Case *c = &cases[n_cases++];
 
         c->L = L;

@@ -196,7 +196,7 @@ static void a_predicate_must_not_cut_off_the_first_reduce_iteration(void **state
 
 static void the_init_comes_with_the_first_iteration_of_the_loops(void **state)
 {
-    const char *text = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
+    static const char text[] = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
                           "vi = T.axis.spatial(16, i)\n" I12
                           "vk = T.axis.reduce(64, %s)\n" I12 "with T.init():\n" I16
                           "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n";
@@ -224,7 +224,7 @@ static void reading_before_any_write_is_an_error(void **state)
 
 static void what_is_surely_not_written_is_an_error_else_unproved(void **state)
 {
-    const char *text =
+    static const char text[] =
         I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(%s):\n" I8
            "with T.block(\"P\"):\n" I12 "v = T.axis.spatial(64, %s)\n" I12
            "B[v] = A[v]\n" I4 "for i in range(64):\n" I8 "with T.block(\"Q\"):\n" I12

@@ -59,7 +59,7 @@ static void v8_v13_reductions_across_threads(void **state)
 {
     const char *params =
         "A: T.Buffer((16, 64), \"float32\"), C: T.Buffer((16,), \"float32\")";
-    const char *text =
+    static const char text[] =
         I4 "for i in range(16):\n" I8
            "for k in " BIND("64", "threadIdx.x") ":\n" I12 "with T.block(\"b\"):\n" I16
                                                  "vi, vk = T.axis.remap(\"SR\", [i, k])\n"
@@ -180,7 +180,7 @@ static void v11_the_outer_thread_may_come_through_an_iter(void **state)
 
 static bool tile_is_covered(const char *rows)
 {
-    const char *text = I4
+    static const char text[] = I4
         "B = T.alloc_buffer((%s, 32), scope=\"shared\")\n" I4
         "for b in " BIND("1", "blockIdx.x") ":\n" I8 "for t in " BIND(
             "64", "threadIdx.x") ":\n" I12 "for v in range(4):\n" I16
@@ -218,7 +218,7 @@ static void v12_a_cooperative_fill_covers_its_tile(void **state)
 
 static void v13_a_private_buffer_is_not_seen_by_another_thread(void **state)
 {
-    const char *text = I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n" I4 "for t in " BIND(
+    static const char text[] = I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n" I4 "for t in " BIND(
         "32", "threadIdx.x") ":\n" I8 "with T.block(\"P\"):\n" I12
                              "v = T.axis.spatial(32, t)\n" I12 "B[v] = A[v]\n" I8
                              "with T.block(\"Q\"):\n" I12 "v = T.axis.spatial(32, t)\n" I12
@@ -267,7 +267,7 @@ static void v14_a_warp_block_is_executed_by_one_warp(void **state)
 
 static void v14_fragments_belong_to_warp_blocks(void **state)
 {
-    const char *text = I4 "B = T.alloc_buffer((64,), scope=\"wmma.accumulator\")\n" I4
+    static const char text[] = I4 "B = T.alloc_buffer((64,), scope=\"wmma.accumulator\")\n" I4
                           "for i in range(64):\n" I8 "with T.block(\"P\"):\n" I12
                           "v = T.axis.spatial(64, i)\n"
                           "%s" I12 "B[v] = A[v]\n";
@@ -302,7 +302,7 @@ static void v15_a_loop_that_was_not_bound_accesses_from_the_host(void **state)
 
 static void v17_a_barrier_under_a_condition_on_the_thread_is_unproved(void **state)
 {
-    const char *text =
+    static const char text[] =
         I4 "B = T.alloc_buffer((64,), scope=\"shared\")\n" I4
            "for t in " BIND("64", "threadIdx.x") ":\n" I8 "if %s:\n" I12
                                                  "with T.block(\"P\"):\n" I16
@@ -320,7 +320,7 @@ static void v18_shared_memory_is_limited(void **state)
 {
     const char *params =
         "A: T.Buffer((128, 128), \"float32\"), C: T.Buffer((128, 128), \"float32\")";
-    const char *text = I4
+    static const char text[] = I4
         "B = T.alloc_buffer((128, 128), scope=\"shared\")\n" I4
         "for b in " BIND("%s", "blockIdx.x") ":\n" I8 "for i, j in T.grid(%s, 128):\n" I12
                                              "with T.block(\"P\"):\n" I16

@@ -58,7 +58,8 @@ static void refuse_option(lua_State *L, const char *key, const char *const *know
     for (size_t k = 0; known[k]; k++)
         ml_nearest_try(&near, ml_str(known[k]));
     if (near.best.n > 0)
-        bind_bad(L, "no option is named %s; did you mean %.*s?", key, (int)near.best.n, near.best.p);
+        bind_bad(L, "no option is named %s; did you mean %.*s?", key, (int)near.best.n,
+                 near.best.p);
     bind_bad(L, "no option is named %s", key);
 }
 

@@ -37,7 +37,8 @@ ml_Failure *ml_lua_to_failure(lua_State *L, int idx);
 /* The diagnostics of a text that could not be read, as they are shown; NULL: none. */
 const char *ml_lua_failure_text(lua_State *L, int idx);
 /* Where the Lua code stood when the error was raised, innermost first; NULL at the end. */
-const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name, int *line);
+const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name,
+                                 int *line);
 /* Raises an error object of this code; the text is the sentence's first fact. */
 int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -86,7 +87,7 @@ void bind_push_text(lua_State *L, ml_Text *t);
 
 /* ---- classes */
 typedef struct BindClass {
-    const char *name; /* __name, also the key in the registry */
+    const char *name;               /* __name, also the key in the registry */
     const luaL_Reg *meta, *methods; /* either may be NULL */
     const char *const *fields;      /* ended by NULL; NULL: none */
     /* Pushes the field of the object at 1 and returns true; false: there is none. */
@@ -101,8 +102,9 @@ void *bind_check(lua_State *L, int idx, const BindClass *c);
 void bind_functions(lua_State *L, const luaL_Reg *fns);
 
 extern const BindClass bind_module_class, bind_func_class, bind_buffer_class,
-    bind_schedule_class, bind_handle_class, bind_hexpr_class, bind_trace_class, bind_expr_class,
-    bind_stmt_class, bind_map_class, bind_tensor_class, bind_error_class, bind_auto_class;
+    bind_schedule_class, bind_handle_class, bind_hexpr_class, bind_trace_class,
+    bind_expr_class, bind_stmt_class, bind_map_class, bind_tensor_class, bind_error_class,
+    bind_auto_class;
 
 /* ---- errors */
 /* Raises what is set in cx, as a failure of no schedule. */
@@ -126,13 +128,14 @@ int64_t bind_opt_int(lua_State *L, int idx, const char *key, int64_t def);
 double bind_opt_number(lua_State *L, int idx, const char *key, double def);
 const char *bind_opt_string(lua_State *L, int idx, const char *key, const char *def);
 /* Position of the option's text in `words` (ended by NULL). */
-int bind_opt_word(lua_State *L, int idx, const char *key, const char *const *words, int def);
+int bind_opt_word(lua_State *L, int idx, const char *key, const char *const *words,
+                  int def);
 ml_Dtype bind_dtype(lua_State *L, int idx, const char *what);
 void bind_push_dtype(lua_State *L, ml_Dtype t);
 
 /* ---- values */
-/* The Lua value at idx as a raw argument in cx. box: a scratch box that keeps what it points
- * to; s: the schedule whose handles may occur, or NULL. */
+/* The Lua value at idx as a raw argument in cx. box: a scratch box that keeps what it
+ * points to; s: the schedule whose handles may occur, or NULL. */
 ml_Arg bind_read_arg(lua_State *L, int idx, ml_Ctx *cx, int box, ml_Schedule *s);
 /* Constants: numbers, strings, booleans, lists, dicts, expressions of the space. */
 const ml_Value *bind_read_value(lua_State *L, int idx, ml_Ctx *cx);
@@ -160,7 +163,8 @@ void bind_parse(lua_State *L, ml_Str text, const ml_ParseOpts *opts);
 void bind_push_imported(lua_State *L, const ml_Module *m);
 /* Reads a file whole onto the stack as a string; raises no-file. */
 void bind_read_file(lua_State *L, const char *path);
-bool bind_print_opts(lua_State *L, int idx, ml_PrintOpts *o); /* spelling, regions, prefix */
+bool bind_print_opts(lua_State *L, int idx,
+                     ml_PrintOpts *o); /* spelling, regions, prefix */
 
 typedef struct BindProgram {
     ml_Ctx *cx;         /* owns it; frozen or not */
@@ -182,7 +186,7 @@ typedef struct BindHandle {
 } BindHandle; /* uservalue 1: the schedule */
 typedef struct BindHexpr {
     uint8_t op; /* an ml_ExprKind */
-} BindHexpr; /* uservalues 1, 2: operands; 3: the schedule */
+} BindHexpr;    /* uservalues 1, 2: operands; 3: the schedule */
 ml_Schedule *bind_check_schedule(lua_State *L, int idx);
 void bind_push_handle(lua_State *L, int sched, ml_Handle h);
 /* The results of a call on the schedule at `sched`, as Lua sees them; number of values. */
@@ -213,10 +217,11 @@ typedef struct BindMap {
 void bind_push_expr(lua_State *L, BindSpace *sp, const ml_Expr *e);
 /* A number, boolean or expression as an expression of the builder's space; raises. `like`:
  * the dtype that a plain number takes where it can (code ML_VOID: none). */
-const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like, const char *what);
+const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
+                         const char *what);
 /* The function at idx, called once over fresh variables; pushes an index map. */
 void bind_map_from_function(lua_State *L, int idx, int inverse);
-int bind_ir_table(lua_State *L);   /* pushes moon.ir */
+int bind_ir_table(lua_State *L);       /* pushes moon.ir */
 int bind_stmt_functions(lua_State *L); /* adds to moon.ir on top */
 
 /* ---- tensors, runs, checks, tables */

@@ -1,5 +1,6 @@
 /*
- * box - userdata that own what is outside Lua: spaces, scratch contexts, texts; and classes.
+ * box - userdata that own what is outside Lua: spaces, scratch contexts, texts; and
+ * classes.
  *
  * A box on the stack is emptied at the end of a call that succeeds; after an error the
  * collector empties it, so that nothing leaks whatever raises.
@@ -235,7 +236,8 @@ void bind_class(lua_State *L, const BindClass *c)
     }
     lua_setfield(L, -3, "fields");
     if (c->methods || c->get) {
-        bool any = c == &bind_module_class || c == &bind_trace_class || c == &bind_tensor_class;
+        bool any =
+            c == &bind_module_class || c == &bind_trace_class || c == &bind_tensor_class;
 
         lua_pushvalue(L, -1);
         lua_pushlightuserdata(L, (void *)(uintptr_t)c);

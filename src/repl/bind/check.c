@@ -32,10 +32,12 @@ static ml_Ctx **context_box(lua_State *L)
 
 /* ---- moon.check */
 
-static const char *const check_options[] = {"inputs", "seed",  "shape", "rtol",  "atol",
-                                            "exact",  "limit", "func",  "start", "id", NULL};
+static const char *const check_options[] = {"inputs", "seed",  "shape", "rtol",
+                                            "atol",   "exact", "limit", "func",
+                                            "start",  "id",    NULL};
 
-static void read_check(lua_State *L, int idx, ml_Ctx *cx, ml_CheckOpts *o, const char **func)
+static void read_check(lua_State *L, int idx, ml_Ctx *cx, ml_CheckOpts *o,
+                       const char **func)
 {
     if (!bind_options(L, idx, check_options))
         return;
@@ -140,7 +142,8 @@ static int check(lua_State *L)
         ref.m = ml_version_program(got.s, v).mod;
     }
     const ml_Func *gf = bind_program_func(L, &got, name);
-    const ml_Func *rf = two ? bind_program_func(L, &ref, name) : ml_module_find(ref.m, gf->name);
+    const ml_Func *rf =
+        two ? bind_program_func(L, &ref, name) : ml_module_find(ref.m, gf->name);
 
     if (!rf)
         return bind_bad(L, "check: the start has no function %s", gf->name);
@@ -172,7 +175,10 @@ static int check(lua_State *L)
     ml_ctx_unref(*run);
     *run = NULL;
     if (!two && got.s) /* kept with the version, shown by versions */
-        ml_schedule_set_check(got.s, ml_schedule_version(got.s), lua_getfield(L, -1, "ok") == LUA_TBOOLEAN && lua_toboolean(L, -1) ? "ok" : "FAIL");
+        ml_schedule_set_check(
+            got.s, ml_schedule_version(got.s),
+            lua_getfield(L, -1, "ok") == LUA_TBOOLEAN && lua_toboolean(L, -1) ? "ok"
+                                                                              : "FAIL");
     lua_settop(L, lua_gettop(L) - (!two && got.s));
     return 1;
 }
@@ -242,8 +248,9 @@ static int verify(lua_State *L)
         else if (ml_streq(what, "out-of-bounds"))
             ml_verify_bounds(cx, prog, &all);
         else if (!ml_streq(what, "well-formed"))
-            return bind_bad(L, "what: one of well-formed, regions, threading, memory, "
-                               "out-of-bounds, gpu is needed, got %s",
+            return bind_bad(L,
+                            "what: one of well-formed, regions, threading, memory, "
+                            "out-of-bounds, gpu is needed, got %s",
                             what);
         ml_error_clear(cx);
     }
@@ -340,8 +347,10 @@ static int info(lua_State *L)
         push_property(L, "complete", yes, why);
         yes = ml_reduction_violation(b->cx, b->facts, p, h.uid, &why) == 0;
         push_property(L, "reduction", yes, why);
-        push_property(L, "region_cover", ml_is_covered(b->cx, b->facts, p, h.uid, false), NULL);
-        push_property(L, "stage_pipeline", ml_is_stage_pipeline(b->cx, b->facts, p, scope), NULL);
+        push_property(L, "region_cover", ml_is_covered(b->cx, b->facts, p, h.uid, false),
+                      NULL);
+        push_property(L, "stage_pipeline", ml_is_stage_pipeline(b->cx, b->facts, p, scope),
+                      NULL);
         const ml_Buffer *out = NULL;
 
         push_property(L, "output", ml_is_output_block(p, h.uid, &out), NULL);
@@ -372,8 +381,11 @@ static int flops(lua_State *L)
 
 int bind_check_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {
-        {"check", check}, {"verify", verify}, {"info", info}, {"flops", flops}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"check", check},
+                                   {"verify", verify},
+                                   {"info", info},
+                                   {"flops", flops},
+                                   {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

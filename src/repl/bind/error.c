@@ -46,7 +46,7 @@ static void note_frames(lua_State *L, BindError *e)
 }
 
 /* The object is on top. A raised interruption is answered: the flag goes back. */
-static int throw(lua_State *L, BindError *e)
+static int throw(lua_State * L, BindError *e)
 {
     BindState *st = bind_state(L);
 
@@ -75,6 +75,8 @@ int bind_raise_schedule(lua_State *L, ml_Schedule *s)
     BindError *e = new_error(L);
 
     e->f = ml_failure_take(s);
+    if (!e->f)
+        return ml_lua_fail(L, ML_E_LUA_ERROR, "the call failed without a reason");
     return throw(L, e);
 }
 
@@ -281,12 +283,15 @@ static int error_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg error_meta[] = {
-    {"__tostring", error_tostring}, {"__gc", error_gc}, {"__close", error_gc}, {NULL, NULL}};
-static const char *const error_fields[] = {"code",    "message", "primitive", "loops",
-                                           "blocks",  "buffers", "numbers",   "place",
-                                           "notes",   "rule",    "frames",    NULL};
-const BindClass bind_error_class = {"moonloop.error", error_meta, NULL, error_fields, error_get};
+static const luaL_Reg error_meta[] = {{"__tostring", error_tostring},
+                                      {"__gc", error_gc},
+                                      {"__close", error_gc},
+                                      {NULL, NULL}};
+static const char *const error_fields[] = {"code",   "message", "primitive", "loops",
+                                           "blocks", "buffers", "numbers",   "place",
+                                           "notes",  "rule",    "frames",    NULL};
+const BindClass bind_error_class = {"moonloop.error", error_meta, NULL, error_fields,
+                                    error_get};
 
 ml_Failure *ml_lua_to_failure(lua_State *L, int idx)
 {
@@ -307,7 +312,8 @@ const char *ml_lua_failure_text(lua_State *L, int idx)
     return z;
 }
 
-const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name, int *line)
+const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name,
+                                 int *line)
 {
     BindError *e = bind_test(L, idx, &bind_error_class);
 

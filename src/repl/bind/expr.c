@@ -22,7 +22,8 @@ void bind_push_expr(lua_State *L, BindSpace *sp, const ml_Expr *e)
 
 /* ---- reading */
 
-static const ml_Expr *number(lua_State *L, int idx, BindSpace *sp, ml_Dtype like, const char *what)
+static const ml_Expr *number(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
+                             const char *what)
 {
     bool like_float = like.lanes == 1 && ml_dtype_is_float(like);
     bool like_int = like.lanes == 1 && ml_dtype_is_int(like);
@@ -40,7 +41,8 @@ static const ml_Expr *number(lua_State *L, int idx, BindSpace *sp, ml_Dtype like
     return ml_int(sp->cx, ml_dtype_fits(ML_DT_I32, v) ? ML_DT_I32 : ML_DT_I64, v);
 }
 
-const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like, const char *what)
+const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
+                         const char *what)
 {
     BindExpr *x = bind_test(L, idx, &bind_expr_class);
     int64_t v;
@@ -105,7 +107,8 @@ static void operands(lua_State *L, BindSpace *sp, const ml_Expr **a, const ml_Ex
         return;
     bind_push_dtype(L, (*a)->type);
     bind_push_dtype(L, (*b)->type);
-    bind_bad(L, "there is no common dtype of %s and %s", lua_tostring(L, -2), lua_tostring(L, -1));
+    bind_bad(L, "there is no common dtype of %s and %s", lua_tostring(L, -2),
+             lua_tostring(L, -1));
 }
 
 static bool is_logical(ml_ExprKind k)
@@ -115,7 +118,8 @@ static bool is_logical(ml_ExprKind k)
 
 static bool is_division(ml_ExprKind k)
 {
-    return k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV || k == ML_EXPR_FLOORMOD;
+    return k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV ||
+           k == ML_EXPR_FLOORMOD;
 }
 
 static int binary(lua_State *L, ml_ExprKind k)
@@ -128,7 +132,9 @@ static int binary(lua_State *L, ml_ExprKind k)
         return bind_bad(L, "conditions are needed on both sides");
     if (is_division(k) && k != ML_EXPR_DIV && !ml_dtype_is_int(a->type))
         return bind_bad(L, "integers are needed on both sides of %s",
-                        k == ML_EXPR_MOD ? "truncmod" : k == ML_EXPR_FLOORDIV ? "//" : "%");
+                        k == ML_EXPR_MOD        ? "truncmod"
+                        : k == ML_EXPR_FLOORDIV ? "//"
+                                                : "%");
     if (is_division(k) && !ml_dtype_is_float(a->type) && ml_is_int(b, 0))
         return ml_lua_fail(L, ML_E_DIVIDE_BY_ZERO, "the expression");
     if (ml_dtype_is_bool(a->type) && !is_logical(k) && k < ML_EXPR_EQ)
@@ -136,10 +142,10 @@ static int binary(lua_State *L, ml_ExprKind k)
     return push_checked(L, sp, ml_binary(sp->cx, k, a, b));
 }
 
-#define BINARY(name, KIND)                                                                     \
-    static int op_##name(lua_State *L)                                                         \
-    {                                                                                          \
-        return binary(L, ML_EXPR_##KIND);                                                      \
+#define BINARY(name, KIND)                                                                 \
+    static int op_##name(lua_State *L)                                                     \
+    {                                                                                      \
+        return binary(L, ML_EXPR_##KIND);                                                  \
     }
 BINARY(add, ADD)
 BINARY(sub, SUB)
@@ -205,7 +211,8 @@ static int op_not(lua_State *L)
 
 static int no_order(lua_State *L)
 {
-    return bind_bad(L, "< and <= cannot give expressions in Lua; te.lt, te.le, te.gt, te.ge do");
+    return bind_bad(
+        L, "< and <= cannot give expressions in Lua; te.lt, te.le, te.gt, te.ge do");
 }
 
 /* ---- the expression part of moon.ir */
@@ -221,8 +228,9 @@ static int new_var(lua_State *L, bool is_size)
     if (!*name)
         return bind_bad(L, "name: a name is needed");
     name = ml_strdup(sp->cx, ml_str(name));
-    bind_push_expr(L, sp, ml_var(sp->cx, is_size ? ml_var_new_size(sp->cx, name, t)
-                                                 : ml_var_new(sp->cx, name, t)));
+    bind_push_expr(L, sp,
+                   ml_var(sp->cx, is_size ? ml_var_new_size(sp->cx, name, t)
+                                          : ml_var_new(sp->cx, name, t)));
     return 1;
 }
 
@@ -265,7 +273,8 @@ static int ir_const(lua_State *L)
         int64_t v = bind_int(L, 3, "value");
 
         if (!ml_dtype_fits(ml_dtype_lanes(t, 1), v))
-            return bind_bad(L, "value: %lld does not fit %s", (long long)v, lua_tostring(L, 2));
+            return bind_bad(L, "value: %lld does not fit %s", (long long)v,
+                            lua_tostring(L, 2));
         bind_push_expr(L, sp, ml_int(sp->cx, t, v));
     } else if (ml_dtype_is_float(t))
         bind_push_expr(L, sp, ml_float(sp->cx, t, lua_tonumber(L, 3)));
@@ -282,7 +291,8 @@ static int ir_limit(lua_State *L)
     BindSpace *sp = bind_builder(L);
 
     if (ml_dtype_is_float(t))
-        bind_push_expr(L, sp, ml_float(sp->cx, t, high ? ml_dtype_fmax(t) : ml_dtype_flowest(t)));
+        bind_push_expr(L, sp,
+                       ml_float(sp->cx, t, high ? ml_dtype_fmax(t) : ml_dtype_flowest(t)));
     else if (ml_dtype_is_int(t) || ml_dtype_is_bool(t))
         bind_push_expr(L, sp, ml_int(sp->cx, t, high ? ml_dtype_max(t) : ml_dtype_min(t)));
     else
@@ -316,7 +326,8 @@ static int choose(lua_State *L, bool lazy)
         return bind_bad(L, "condition: a comparison is needed");
     if (!ml_promote(sp->cx, &a, &b))
         return bind_bad(L, "the two values have no common dtype");
-    return push_checked(L, sp, lazy ? ml_if_then_else(sp->cx, c, a, b) : ml_select(sp->cx, c, a, b));
+    return push_checked(
+        L, sp, lazy ? ml_if_then_else(sp->cx, c, a, b) : ml_select(sp->cx, c, a, b));
 }
 
 static int ir_select(lua_State *L)
@@ -341,11 +352,13 @@ static int ir_call(lua_State *L)
     if (!op)
         return bind_bad(L, "no operator is named %s", name);
     if (n < 0 || (op->n_args >= 0 && n != op->n_args))
-        return bind_bad(L, "%s takes %d arguments, got %d", name, (int)op->n_args, n < 0 ? 0 : n);
+        return bind_bad(L, "%s takes %d arguments, got %d", name, (int)op->n_args,
+                        n < 0 ? 0 : n);
     const ml_Expr **args = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)n + 1);
 
     for (int k = 0; k < n; k++)
-        args[k] = bind_expr(L, k + 3, sp, k > 0 ? args[0]->type : type_of(L, 4), "argument");
+        args[k] =
+            bind_expr(L, k + 3, sp, k > 0 ? args[0]->type : type_of(L, 4), "argument");
     if (!lua_isnil(L, 2))
         t = bind_dtype(L, 2, "dtype");
     else if (n > 0)
@@ -366,7 +379,8 @@ static int ir_load(lua_State *L)
     if (b->sp != sp)
         return bind_bad(L, "buffer %s belongs to another program", b->b->name);
     if (n != b->b->rank)
-        return bind_bad(L, "%s has %d dimensions, got %d indices", b->b->name, (int)b->b->rank, n);
+        return bind_bad(L, "%s has %d dimensions, got %d indices", b->b->name,
+                        (int)b->b->rank, n);
     for (int k = 0; k < n; k++) {
         idx[k] = bind_expr(L, k + 2, sp, ml_buffer_index_dtype(b->b), "index");
         if (!ml_dtype_is_int(idx[k]->type))
@@ -405,7 +419,8 @@ static int ir_parse(lua_State *L)
 
     bind_push_expr(L, sp, ml_i32(sp->cx, 0)); /* holds the builder while names are read */
     if (!lua_isnil(L, 2))
-        for (luaL_checktype(L, 2, LUA_TTABLE), lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
+        for (luaL_checktype(L, 2, LUA_TTABLE), lua_pushnil(L); lua_next(L, 2);
+             lua_pop(L, 1))
             n++;
     ml_ParseName *names = ML_ARRAY(sp->cx, ml_ParseName, n + 1);
     ml_Parsed diags = {0};
@@ -500,14 +515,23 @@ static int space_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg expr_meta[] = {
-    {"__gc", space_gc},      {"__tostring", expr_tostring}, {"__eq", expr_eq},
-    {"__add", op_add},       {"__sub", op_sub},             {"__mul", op_mul},
-    {"__div", op_div},       {"__idiv", op_floordiv},       {"__mod", op_floormod},
-    {"__unm", op_neg},       {"__lt", no_order},            {"__le", no_order},
-    {NULL, NULL}};
-static const char *const expr_fields[] = {"dtype", "kind", "name", "value", "op", "args", NULL};
-const BindClass bind_expr_class = {"moonloop.expression", expr_meta, NULL, expr_fields, expr_get};
+static const luaL_Reg expr_meta[] = {{"__gc", space_gc},
+                                     {"__tostring", expr_tostring},
+                                     {"__eq", expr_eq},
+                                     {"__add", op_add},
+                                     {"__sub", op_sub},
+                                     {"__mul", op_mul},
+                                     {"__div", op_div},
+                                     {"__idiv", op_floordiv},
+                                     {"__mod", op_floormod},
+                                     {"__unm", op_neg},
+                                     {"__lt", no_order},
+                                     {"__le", no_order},
+                                     {NULL, NULL}};
+static const char *const expr_fields[] = {"dtype", "kind", "name", "value",
+                                          "op",    "args", NULL};
+const BindClass bind_expr_class = {"moonloop.expression", expr_meta, NULL, expr_fields,
+                                   expr_get};
 
 /* ---- index maps */
 
@@ -544,7 +568,8 @@ void bind_map_from_function(lua_State *L, int idx, int inverse)
         const char *name = lua_getlocal(L, NULL, k + 1); /* of the function on top */
 
         lua_pop(L, 1);
-        vars[k] = ml_var_new(sp->cx, ml_strdup(sp->cx, ml_str(name ? name : "i")), ML_DT_I32);
+        vars[k] =
+            ml_var_new(sp->cx, ml_strdup(sp->cx, ml_str(name ? name : "i")), ML_DT_I32);
         bind_push_expr(L, sp, ml_var(sp->cx, vars[k]));
     }
     lua_call(L, n, LUA_MULTRET);
@@ -627,23 +652,45 @@ static int map_tostring(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg map_meta[] = {{"__gc", space_gc}, {"__tostring", map_tostring}, {NULL, NULL}};
+static const luaL_Reg map_meta[] = {
+    {"__gc", space_gc}, {"__tostring", map_tostring}, {NULL, NULL}};
 const BindClass bind_map_class = {"moonloop.index_map", map_meta, NULL, NULL, NULL};
 
 int bind_ir_table(lua_State *L)
 {
-    static const luaL_Reg fns[] = {
-        {"var", ir_var},         {"size", ir_size},       {"const", ir_const},
-        {"limit", ir_limit},     {"cast", ir_cast},       {"select", ir_select},
-        {"if_then_else", ir_if_then_else},                {"call", ir_call},
-        {"load", ir_load},       {"subst", ir_subst},     {"parse_expr", ir_parse}, {"add", op_add},
-        {"sub", op_sub},         {"mul", op_mul},         {"div", op_div},
-        {"truncdiv", op_truncdiv}, {"truncmod", op_truncmod}, {"floordiv", op_floordiv},
-        {"floormod", op_floormod}, {"min", op_min},       {"max", op_max},
-        {"eq", op_eq},           {"ne", op_ne},           {"lt", op_lt},
-        {"le", op_le},           {"gt", op_gt},           {"ge", op_ge},
-        {"and_", op_and_},       {"or_", op_or_},         {"not_", op_not},
-        {"neg", op_neg},         {"index_map", new_index_map}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"var", ir_var},
+                                   {"size", ir_size},
+                                   {"const", ir_const},
+                                   {"limit", ir_limit},
+                                   {"cast", ir_cast},
+                                   {"select", ir_select},
+                                   {"if_then_else", ir_if_then_else},
+                                   {"call", ir_call},
+                                   {"load", ir_load},
+                                   {"subst", ir_subst},
+                                   {"parse_expr", ir_parse},
+                                   {"add", op_add},
+                                   {"sub", op_sub},
+                                   {"mul", op_mul},
+                                   {"div", op_div},
+                                   {"truncdiv", op_truncdiv},
+                                   {"truncmod", op_truncmod},
+                                   {"floordiv", op_floordiv},
+                                   {"floormod", op_floormod},
+                                   {"min", op_min},
+                                   {"max", op_max},
+                                   {"eq", op_eq},
+                                   {"ne", op_ne},
+                                   {"lt", op_lt},
+                                   {"le", op_le},
+                                   {"gt", op_gt},
+                                   {"ge", op_ge},
+                                   {"and_", op_and_},
+                                   {"or_", op_or_},
+                                   {"not_", op_not},
+                                   {"neg", op_neg},
+                                   {"index_map", new_index_map},
+                                   {NULL, NULL}};
 
     lua_newtable(L);
     bind_functions(L, fns);

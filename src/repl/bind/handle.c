@@ -1,8 +1,9 @@
 /*
- * handle - blocks, loops and numbers of a schedule as Lua objects, and arithmetic on numbers.
+ * handle - blocks, loops and numbers of a schedule as Lua objects, and arithmetic on
+ * numbers.
  *
- * A handle is an identity number that keeps its schedule. Arithmetic on number handles gives
- * a small tree of Lua objects, made into an expression when a primitive takes it.
+ * A handle is an identity number that keeps its schedule. Arithmetic on number handles
+ * gives a small tree of Lua objects, made into an expression when a primitive takes it.
  * Source: primitives 1.2, 1.3.
  */
 #include "repl/bind/bind.h"
@@ -133,7 +134,8 @@ static int handle_tostring(lua_State *L)
 
 static int handle_eq(lua_State *L)
 {
-    BindHandle *a = bind_test(L, 1, &bind_handle_class), *b = bind_test(L, 2, &bind_handle_class);
+    BindHandle *a = bind_test(L, 1, &bind_handle_class),
+               *b = bind_test(L, 2, &bind_handle_class);
 
     lua_pushboolean(L, a && b && a->h.kind == b->h.kind && a->h.uid == b->h.uid &&
                            bind_same_family(schedule_of(L, 1, 1), schedule_of(L, 2, 1)));
@@ -161,9 +163,31 @@ static bool operand(lua_State *L, int idx)
     return false;
 }
 
+/* With an expression on the other side a number counts as its value. */
+static bool with_expression(lua_State *L, ml_ExprKind op)
+{
+    static const char *const events[ML_EXPR_KINDS] = {[ML_EXPR_ADD] = "__add",
+                                                      [ML_EXPR_SUB] = "__sub",
+                                                      [ML_EXPR_MUL] = "__mul",
+                                                      [ML_EXPR_FLOORDIV] = "__idiv",
+                                                      [ML_EXPR_FLOORMOD] = "__mod"};
+    int idx = bind_test(L, 1, &bind_expr_class)   ? 1
+              : bind_test(L, 2, &bind_expr_class) ? 2
+                                                  : 0;
+
+    if (!idx)
+        return false;
+    luaL_getmetafield(L, idx, events[op]);
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);
+    return true;
+}
+
 static int combine(lua_State *L, ml_ExprKind op)
 {
     lua_settop(L, 2);
+    if (with_expression(L, op))
+        return 1;
     if (operand(L, 1)) {
         if (operand(L, 2)) {
             if (!bind_same_family(bind_check_schedule(L, 3), bind_check_schedule(L, 4)))
@@ -290,8 +314,10 @@ static bool hexpr_get(lua_State *L, const char *key)
 static int hexpr_tostring(lua_State *L)
 {
     BindHexpr *x = bind_check(L, 1, &bind_hexpr_class);
-    static const char *const ops[ML_EXPR_KINDS] = {[ML_EXPR_ADD] = "+",       [ML_EXPR_SUB] = "-",
-                                                   [ML_EXPR_MUL] = "*",       [ML_EXPR_FLOORDIV] = "//",
+    static const char *const ops[ML_EXPR_KINDS] = {[ML_EXPR_ADD] = "+",
+                                                   [ML_EXPR_SUB] = "-",
+                                                   [ML_EXPR_MUL] = "*",
+                                                   [ML_EXPR_FLOORDIV] = "//",
                                                    [ML_EXPR_FLOORMOD] = "%"};
 
     lua_getiuservalue(L, 1, 1);
@@ -302,18 +328,25 @@ static int hexpr_tostring(lua_State *L)
     return 1;
 }
 
-#define ARITHMETIC                                                                             \
-    {"__add", op_add}, {"__sub", op_sub}, {"__mul", op_mul}, {"__idiv", op_idiv},              \
-        {"__mod", op_mod}, {"__unm", op_neg}
+#define ARITHMETIC                                                                         \
+    {"__add", op_add}, {"__sub", op_sub}, {"__mul", op_mul}, {"__idiv", op_idiv},          \
+        {"__mod", op_mod},                                                                 \
+    {                                                                                      \
+        "__unm", op_neg                                                                    \
+    }
 
 static const luaL_Reg handle_meta[] = {
     {"__tostring", handle_tostring}, {"__eq", handle_eq}, ARITHMETIC, {NULL, NULL}};
-static const char *const handle_fields[] = {"kind", "name", "alive", "ended_by", "value", "schedule", NULL};
-const BindClass bind_handle_class = {"moonloop.handle", handle_meta, NULL, handle_fields, handle_get};
+static const char *const handle_fields[] = {"kind",  "name",     "alive", "ended_by",
+                                            "value", "schedule", NULL};
+const BindClass bind_handle_class = {"moonloop.handle", handle_meta, NULL, handle_fields,
+                                     handle_get};
 
-static const luaL_Reg hexpr_meta[] = {{"__tostring", hexpr_tostring}, ARITHMETIC, {NULL, NULL}};
+static const luaL_Reg hexpr_meta[] = {
+    {"__tostring", hexpr_tostring}, ARITHMETIC, {NULL, NULL}};
 static const char *const hexpr_fields[] = {"value", NULL};
-const BindClass bind_hexpr_class = {"moonloop.number", hexpr_meta, NULL, hexpr_fields, hexpr_get};
+const BindClass bind_hexpr_class = {"moonloop.number", hexpr_meta, NULL, hexpr_fields,
+                                    hexpr_get};
 
 /* ---- auto */
 
@@ -325,9 +358,11 @@ static int auto_tostring(lua_State *L)
 
 static int auto_eq(lua_State *L)
 {
-    lua_pushboolean(L, bind_test(L, 1, &bind_auto_class) && bind_test(L, 2, &bind_auto_class));
+    lua_pushboolean(L,
+                    bind_test(L, 1, &bind_auto_class) && bind_test(L, 2, &bind_auto_class));
     return 1;
 }
 
-static const luaL_Reg auto_meta[] = {{"__tostring", auto_tostring}, {"__eq", auto_eq}, {NULL, NULL}};
+static const luaL_Reg auto_meta[] = {
+    {"__tostring", auto_tostring}, {"__eq", auto_eq}, {NULL, NULL}};
 const BindClass bind_auto_class = {"moonloop.auto", auto_meta, NULL, NULL, NULL};

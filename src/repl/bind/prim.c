@@ -7,6 +7,8 @@
  */
 #include "repl/bind/bind.h"
 
+#include "core/embedded.h"
+
 /* Whether the value is the one table of a call by name: it has a string key. */
 static bool has_names(lua_State *L, int idx)
 {
@@ -49,7 +51,8 @@ static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule 
             if (in_list)
                 continue;
             if (lua_type(L, -2) != LUA_TSTRING)
-                bind_bad(L, "a call by name has a list and parameter names, not keys like %s",
+                bind_bad(L,
+                         "a call by name has a list and parameter names, not keys like %s",
                          luaL_tolstring(L, -2, NULL));
             lua_pushvalue(L, -2);
             lua_pushvalue(L, -2);
@@ -102,8 +105,8 @@ static int call_primitive(lua_State *L)
 }
 
 /* Every spelling of primitives 13 that names a primitive of this table. */
-static const char *const other_names[] = {"get_sblock", "get_axes", "get_child_sblocks", "pragma",
-                                          "set_dtype", NULL};
+static const char *const other_names[] = {"get_sblock", "get_axes",  "get_child_sblocks",
+                                          "pragma",     "set_dtype", NULL};
 
 static void add_primitive(lua_State *L, const ml_Primitive *p, const char *name)
 {
@@ -254,7 +257,70 @@ static int codes(lua_State *L)
     return 1;
 }
 
-/* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown */
+/* ---- the cases of a primitive: "== title", program, "-- call", then the result or "!!
+ * code" */
+
+static const ml_EmbeddedFile *case_file(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    for (const ml_EmbeddedFile *f = ml_case_files; n > 0 && f->name; f++)
+        if (strncmp(f->name, name, n) == 0 && ml_streq(f->name + n, ".case"))
+            return f;
+    return NULL;
+}
+
+/* The case after `at` (NULL: the first), with *n its length; NULL: no more. */
+static const char *next_case(const ml_EmbeddedFile *f, const char *at, size_t *n)
+{
+    const char *begin = at ? strstr(at, "\n== ") : f->text, *end;
+
+    if (!begin)
+        return NULL;
+    begin += *begin == '\n';
+    if (strncmp(begin, "== ", 3) != 0)
+        return at ? NULL : next_case(f, begin, n);
+    end = strstr(begin, "\n== ");
+    *n = end ? (size_t)(end - begin) : strlen(begin);
+    while (*n > 0 && begin[*n - 1] == '\n')
+        --*n;
+    return begin;
+}
+
+static bool refuses_with(const char *text, size_t n, const char *code)
+{
+    const char *at = strstr(text, "\n!! ");
+    size_t len = strlen(code);
+
+    if (!at || at >= text + n)
+        return false;
+    at += 4;
+    return strncmp(at, code, len) == 0 &&
+           (at[len] == ' ' || at[len] == '\n' || at[len] == '\0');
+}
+
+/* Sets example (a case that ends with the code) and counter_example (the same primitive's
+ * first case) of the table on top, when a case shows it. */
+static void set_examples(lua_State *L, const char *code)
+{
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        const ml_EmbeddedFile *f = case_file(ml_primitives[k]->cases);
+        size_t n = 0, n_first = 0;
+        const char *first = f ? next_case(f, NULL, &n_first) : NULL;
+
+        for (const char *at = first; at; at = next_case(f, at, &n))
+            if (at != first && refuses_with(at, n, code)) {
+                lua_pushlstring(L, at, n);
+                lua_setfield(L, -2, "example");
+                lua_pushlstring(L, first, n_first);
+                lua_setfield(L, -2, "counter_example");
+                return;
+            }
+    }
+}
+
+/* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown
+ */
 static int explain(lua_State *L)
 {
     const char *code = bind_string(L, 1, "code");
@@ -279,6 +345,7 @@ static int explain(lua_State *L)
                 break;
             }
     lua_setfield(L, -2, "primitives");
+    set_examples(L, code);
     return 1;
 }
 

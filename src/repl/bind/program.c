@@ -93,7 +93,8 @@ static const char *const spellings[] = {"classic", "newest", NULL};
 /* moon.parse(text [, {name=, values=, spelling=, archaic=, file_mode=}]) */
 static int parse(lua_State *L)
 {
-    static const char *const known[] = {"name", "values", "spelling", "archaic", "file_mode", NULL};
+    static const char *const known[] = {"name",    "values",    "spelling",
+                                        "archaic", "file_mode", NULL};
     size_t n = 0;
     ml_ParseOpts o = {.spelling = -1};
 
@@ -193,10 +194,10 @@ BindProgram bind_program(lua_State *L, int idx)
     if (f && f->f)
         return (BindProgram){.cx = f->sp->cx, .f = f->f};
     if (s && s->s)
-        return (BindProgram){.cx = ml_schedule_ctx(s->s),
-                             .m = ml_schedule_program(s->s).mod,
-                             .s = s->s};
-    bind_bad(L, "a program (module, function or schedule) is needed, got %s", bind_type(L, idx));
+        return (BindProgram){
+            .cx = ml_schedule_ctx(s->s), .m = ml_schedule_program(s->s).mod, .s = s->s};
+    bind_bad(L, "a program (module, function or schedule) is needed, got %s",
+             bind_type(L, idx));
     return (BindProgram){0};
 }
 
@@ -316,7 +317,8 @@ static bool equal_programs(ml_Ctx *cx, const BindProgram *a, const BindProgram *
     if (fa && fb)
         return ml_equal_func(cx, fa, fb, o, d);
     if (d)
-        *d = (ml_Difference){.reason = "a function and a module", .path_a = "", .path_b = ""};
+        *d = (ml_Difference){
+            .reason = "a function and a module", .path_a = "", .path_b = ""};
     return false;
 }
 
@@ -332,7 +334,8 @@ static int equal(lua_State *L)
         o.map_free = bind_opt_bool(L, 3, "map_free", false);
         o.ignore_symbol = bind_opt_bool(L, 3, "ignore_symbol", false);
     }
-    BindExpr *ea = bind_test(L, 1, &bind_expr_class), *eb = bind_test(L, 2, &bind_expr_class);
+    BindExpr *ea = bind_test(L, 1, &bind_expr_class),
+             *eb = bind_test(L, 2, &bind_expr_class);
     ml_Ctx *cx = bind_scratch(L);
     bool same;
 
@@ -424,7 +427,8 @@ static const ml_Var *replacement(const Fresh *r, const ml_Var *v)
     return e->as.var;
 }
 
-/* A copy of f in cx in which every identity is fresh: one module may hold it beside others. */
+/* A copy of f in cx in which every identity is fresh: one module may hold it beside others.
+ */
 static const ml_Func *import_fresh(ml_Ctx *cx, const ml_Func *f)
 {
     ml_Func g = *ml_import_func(ml_import_begin(cx), f);
@@ -493,7 +497,8 @@ static int new_module(lua_State *L)
         for (int j = 1; j < k; j++)
             if (ml_streq(list[j - 1]->name, f->f->name))
                 return bind_bad(L, "two functions are named %s", f->f->name);
-        list[k - 1] = n == 1 ? ml_import_func(ml_import_begin(cx), f->f) : import_fresh(cx, f->f);
+        list[k - 1] =
+            n == 1 ? ml_import_func(ml_import_begin(cx), f->f) : import_fresh(cx, f->f);
     }
     close_module(to, ml_module_new(cx, list, (size_t)n, NULL));
     return 1;
@@ -571,13 +576,20 @@ static int space_gc(lua_State *L) /* every object that begins with its space */
     return 0;
 }
 
-static const luaL_Reg module_meta[] = {
-    {"__gc", space_gc}, {"__tostring", module_tostring}, {"__eq", program_eq}, {"__len", module_len}, {NULL, NULL}};
-static const luaL_Reg module_methods[] = {
-    {"script", script}, {"hash", hash}, {"func", module_func}, {"with", module_with}, {NULL, NULL}};
-static const char *const module_fields[] = {"names",     "inputs", "reference", "flop", "bytes",
-                                            "id",        "warnings", NULL};
-const BindClass bind_module_class = {"moonloop.module", module_meta, module_methods, module_fields, module_get};
+static const luaL_Reg module_meta[] = {{"__gc", space_gc},
+                                       {"__tostring", module_tostring},
+                                       {"__eq", program_eq},
+                                       {"__len", module_len},
+                                       {NULL, NULL}};
+static const luaL_Reg module_methods[] = {{"script", script},
+                                          {"hash", hash},
+                                          {"func", module_func},
+                                          {"with", module_with},
+                                          {NULL, NULL}};
+static const char *const module_fields[] = {"names", "inputs", "reference", "flop",
+                                            "bytes", "id",     "warnings",  NULL};
+const BindClass bind_module_class = {"moonloop.module", module_meta, module_methods,
+                                     module_fields, module_get};
 
 /* ---- functions */
 
@@ -668,7 +680,8 @@ static const luaL_Reg func_meta[] = {
 static const luaL_Reg func_methods[] = {
     {"script", script}, {"hash", hash}, {"with_attr", func_with_attr}, {NULL, NULL}};
 static const char *const func_fields[] = {"name", "params", "buffers", "attrs", NULL};
-const BindClass bind_func_class = {"moonloop.function", func_meta, func_methods, func_fields, func_get};
+const BindClass bind_func_class = {"moonloop.function", func_meta, func_methods,
+                                   func_fields, func_get};
 
 /* ---- buffers */
 
@@ -727,7 +740,8 @@ static int buffer_tostring(lua_State *L)
 
 static int buffer_eq(lua_State *L)
 {
-    BindBuffer *a = bind_test(L, 1, &bind_buffer_class), *b = bind_test(L, 2, &bind_buffer_class);
+    BindBuffer *a = bind_test(L, 1, &bind_buffer_class),
+               *b = bind_test(L, 2, &bind_buffer_class);
 
     lua_pushboolean(L, a && b && a->b == b->b);
     return 1;
@@ -735,13 +749,16 @@ static int buffer_eq(lua_State *L)
 
 static const luaL_Reg buffer_meta[] = {
     {"__gc", space_gc}, {"__tostring", buffer_tostring}, {"__eq", buffer_eq}, {NULL, NULL}};
-static const char *const buffer_fields[] = {"name", "shape", "dtype", "scope", "strides", NULL};
-const BindClass bind_buffer_class = {"moonloop.buffer", buffer_meta, NULL, buffer_fields, buffer_get};
+static const char *const buffer_fields[] = {"name",  "shape",   "dtype",
+                                            "scope", "strides", NULL};
+const BindClass bind_buffer_class = {"moonloop.buffer", buffer_meta, NULL, buffer_fields,
+                                     buffer_get};
 
 int bind_program_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"parse", parse},   {"equal", equal},       {"module", new_module},
-                                   {"attach", attach}, {"read_file", read_file}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"parse", parse},         {"equal", equal},
+                                   {"module", new_module},   {"attach", attach},
+                                   {"read_file", read_file}, {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

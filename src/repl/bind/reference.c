@@ -98,12 +98,13 @@ static int contract(lua_State *L)
 
     memset(sum, 0, bytes);
     for (;;) {
-        int64_t o = place(&v[0]), a = o < 0 ? -1 : place(&v[1]), b = a < 0 ? -1 : place(&v[2]);
+        int64_t o = place(&v[0]), a = o < 0 ? -1 : place(&v[1]),
+                b = a < 0 ? -1 : place(&v[2]);
 
         if (b >= 0 && exact)
-            sum[o].i = (int64_t)((uint64_t)sum[o].i +
-                                 (uint64_t)ml_tensor_get_int(v[1].t, a) *
-                                     (uint64_t)ml_tensor_get_int(v[2].t, b));
+            sum[o].i =
+                (int64_t)((uint64_t)sum[o].i + (uint64_t)ml_tensor_get_int(v[1].t, a) *
+                                                   (uint64_t)ml_tensor_get_int(v[2].t, b));
         else if (b >= 0)
             sum[o].f += ml_tensor_get(v[1].t, a) * ml_tensor_get(v[2].t, b);
         int k = n - 1;
@@ -206,8 +207,8 @@ static int assign(lua_State *L)
 int bind_reference_functions(lua_State *L)
 {
     static const luaL_Reg fns[] = {{"contract", contract}, {"softmax", softmax},
-                                   {"norm", norm},         {"epilogue", epilogue}, {"assign", assign},
-                                   {NULL, NULL}};
+                                   {"norm", norm},         {"epilogue", epilogue},
+                                   {"assign", assign},     {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

@@ -34,9 +34,16 @@ void ml_lua_push_schedule(lua_State *L, ML_TAKES ml_Schedule *s)
 
 /* ---- making one */
 
-static const char *const schedule_options[] = {
-    "target", "seed", "name", "func", "debug_mask", "debug_mode", "error_render_level",
-    "enable_check", "unchecked", NULL};
+static const char *const schedule_options[] = {"target",
+                                               "seed",
+                                               "name",
+                                               "func",
+                                               "debug_mask",
+                                               "debug_mode",
+                                               "error_render_level",
+                                               "enable_check",
+                                               "unchecked",
+                                               NULL};
 
 static void read_options(lua_State *L, int idx, ml_Ctx *cx, ml_ScheduleOpts *o)
 {
@@ -62,7 +69,8 @@ static void read_options(lua_State *L, int idx, ml_Ctx *cx, ml_ScheduleOpts *o)
         lua_pop(L, 1);
     }
     if (o->seed == 0)
-        bind_bad(L, "seed: an integer of 1 to 2147483647 is needed, or -1 for entropy, got 0");
+        bind_bad(L,
+                 "seed: an integer of 1 to 2147483647 is needed, or -1 for entropy, got 0");
     if (lua_getfield(L, idx, "target") != LUA_TNIL)
         o->target = bind_read_value(L, -1, cx);
     lua_pop(L, 1);
@@ -221,9 +229,11 @@ static void tree_line(Tree *r, const ml_Stmt *st)
 
         ml_text_fmt(r->t, "%s", ml_name_of(r->s, b->tag));
         for (uint32_t k = 0; k < b->n_reads; k++)
-            ml_text_fmt(r->t, "%s%s", k ? ", " : "   reads ", ml_name_of(r->s, b->reads[k].buffer->uid));
+            ml_text_fmt(r->t, "%s%s", k ? ", " : "   reads ",
+                        ml_name_of(r->s, b->reads[k].buffer->uid));
         for (uint32_t k = 0; k < b->n_writes; k++)
-            ml_text_fmt(r->t, "%s%s", k ? ", " : "   writes ", ml_name_of(r->s, b->writes[k].buffer->uid));
+            ml_text_fmt(r->t, "%s%s", k ? ", " : "   writes ",
+                        ml_name_of(r->s, b->writes[k].buffer->uid));
     }
     ml_text_char(r->t, '\n');
 }
@@ -231,7 +241,8 @@ static void tree_line(Tree *r, const ml_Stmt *st)
 static void tree_child(const ml_Stmt *st, bool in_init, void *user)
 {
     Tree *r = user;
-    bool line = st->kind == ML_STMT_FOR || (st->kind == ML_STMT_BLOCK && ml_as_block(st)->n_iters > 0);
+    bool line = st->kind == ML_STMT_FOR ||
+                (st->kind == ML_STMT_BLOCK && ml_as_block(st)->n_iters > 0);
 
     if (in_init || !st->has_block) /* loops inside a leaf block have no names */
         return;
@@ -440,7 +451,8 @@ static int two_texts(lua_State *L)
 
 /* ---- handles */
 
-static void resolve(lua_State *L, ml_Schedule *s, const char *z, ml_HandleKind want, ml_Handle *h)
+static void resolve(lua_State *L, ml_Schedule *s, const char *z, ml_HandleKind want,
+                    ml_Handle *h)
 {
     if (!ml_resolve(s, z, want, h))
         bind_raise_schedule(L, s);
@@ -488,7 +500,8 @@ static int loops(lua_State *L)
     if (h.kind != ML_H_BLOCK)
         return bind_bad(L, "loops: a block is needed");
     if (!ml_handle_alive(s, h))
-        return ml_lua_fail(L, ML_E_EXPIRED_HANDLE, "block %s is gone", ml_name_of(s, h.uid));
+        return ml_lua_fail(L, ML_E_EXPIRED_HANDLE, "block %s is gone",
+                           ml_name_of(s, h.uid));
     ml_index_loops(cx, ml_schedule_program(s).index, h.uid, &v);
     push_handles(L, &v, ML_H_LOOP);
     bind_scratch_done(L, 3);
@@ -666,7 +679,8 @@ static int schedule_tostring(lua_State *L)
     if (!o->s)
         lua_pushliteral(L, "schedule (closed)");
     else
-        lua_pushfstring(L, "schedule %s v%d", ml_schedule_name(o->s), ml_schedule_version(o->s));
+        lua_pushfstring(L, "schedule %s v%d", ml_schedule_name(o->s),
+                        ml_schedule_version(o->s));
     return 1;
 }
 
@@ -689,25 +703,44 @@ static int schedule_eq(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg schedule_meta[] = {
-    {"__gc", schedule_gc}, {"__tostring", schedule_tostring}, {"__eq", schedule_eq}, {NULL, NULL}};
-static const luaL_Reg schedule_methods[] = {
-    {"script", script},   {"text", text},           {"mod", mod},           {"func", func},
-    {"hash", hash},       {"tree", tree},           {"version", version},   {"undo", undo},
-    {"redo", redo},       {"jump", jump},           {"mark", mark},         {"branch", branch},
-    {"copy", copy},       {"versions", versions},   {"two_texts", two_texts}, {"handle", handle},
-    {"loops", loops},     {"blocks", blocks},       {"seed", seed},         {"fork_seed", fork_seed},
-    {"get", get},         {"notes", notes},         {"trace", trace},       {"saved_json", saved_json},
-    {"saved_lua", saved_lua}, {NULL, NULL}};
+static const luaL_Reg schedule_meta[] = {{"__gc", schedule_gc},
+                                         {"__tostring", schedule_tostring},
+                                         {"__eq", schedule_eq},
+                                         {NULL, NULL}};
+static const luaL_Reg schedule_methods[] = {{"script", script},
+                                            {"text", text},
+                                            {"mod", mod},
+                                            {"func", func},
+                                            {"hash", hash},
+                                            {"tree", tree},
+                                            {"version", version},
+                                            {"undo", undo},
+                                            {"redo", redo},
+                                            {"jump", jump},
+                                            {"mark", mark},
+                                            {"branch", branch},
+                                            {"copy", copy},
+                                            {"versions", versions},
+                                            {"two_texts", two_texts},
+                                            {"handle", handle},
+                                            {"loops", loops},
+                                            {"blocks", blocks},
+                                            {"seed", seed},
+                                            {"fork_seed", fork_seed},
+                                            {"get", get},
+                                            {"notes", notes},
+                                            {"trace", trace},
+                                            {"saved_json", saved_json},
+                                            {"saved_lua", saved_lua},
+                                            {NULL, NULL}};
 static const char *const schedule_fields[] = {"name", "target", NULL};
 const BindClass bind_schedule_class = {"moonloop.schedule", schedule_meta, schedule_methods,
                                        schedule_fields, schedule_get};
 
 int bind_schedule_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"schedule", new_schedule},
-                                   {"trace", bind_trace_new},
-                                   {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"schedule", new_schedule}, {"trace", bind_trace_new}, {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

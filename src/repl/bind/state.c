@@ -1,8 +1,8 @@
 /*
  * state - one Lua state's share of moonloop: opening, finding Lua files, interruption.
  *
- * Files of lua/ are looked for below the folders of MOONLOOP_PATH, then among those compiled
- * in. `moon` is assembled by lua/moonloop/init.lua from a table of C functions.
+ * Files of lua/ are looked for below the folders of MOONLOOP_PATH, then among those
+ * compiled in. `moon` is assembled by lua/moonloop/init.lua from a table of C functions.
  */
 #include "repl/bind/bind.h"
 
@@ -119,15 +119,15 @@ static bool load_from_path(lua_State *L, const char *name)
     return false;
 }
 
-/* The globals that the files of lua/ see: those of the time of opening, so that a session may
- * call its own variables `table` or `type`. */
+/* The globals that the files of lua/ see: those of the time of opening, so that a session
+ * may call its own variables `table` or `type`. */
 static void new_environment(lua_State *L)
 {
     static const char *const names[] = {
-        "assert", "error",  "getmetatable", "ipairs", "math",         "next",     "pairs",
-        "pcall",  "print",  "rawequal",     "rawget", "rawlen",       "rawset",   "select",
-        "string", "table",  "tonumber",     "tostring", "type",       "setmetatable", "xpcall",
-        "require"};
+        "assert", "error",        "getmetatable", "ipairs",   "math",     "next",
+        "pairs",  "pcall",        "print",        "rawequal", "rawget",   "rawlen",
+        "rawset", "select",       "string",       "table",    "tonumber", "tostring",
+        "type",   "setmetatable", "xpcall",       "require"};
 
     lua_createtable(L, 0, (int)ML_COUNT(names));
     for (size_t k = 0; k < ML_COUNT(names); k++) {
@@ -241,9 +241,9 @@ static void add_searcher(lua_State *L)
 /* ---- opening */
 
 static const BindClass *const classes[] = {
-    &bind_error_class,  &bind_auto_class, &bind_module_class, &bind_func_class,
-    &bind_buffer_class, &bind_expr_class, &bind_stmt_class,   &bind_map_class,
-    &bind_handle_class, &bind_hexpr_class, &bind_trace_class, &bind_tensor_class,
+    &bind_error_class,    &bind_auto_class,  &bind_module_class, &bind_func_class,
+    &bind_buffer_class,   &bind_expr_class,  &bind_stmt_class,   &bind_map_class,
+    &bind_handle_class,   &bind_hexpr_class, &bind_trace_class,  &bind_tensor_class,
     &bind_schedule_class,
 };
 
@@ -282,7 +282,8 @@ static int core_params(lua_State *L)
     lua_createtable(L, ar.nparams, 0);
     for (int k = 1; k <= ar.nparams; k++) {
         lua_pushvalue(L, 1);
-        const char *name = lua_getlocal(L, NULL, k); /* of the function on top, which stays */
+        const char *name =
+            lua_getlocal(L, NULL, k); /* of the function on top, which stays */
 
         lua_pop(L, 1);
         if (name)
@@ -307,9 +308,12 @@ static int core_methods(lua_State *L)
 
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"load", core_load},       {"fail", core_fail},
-                                   {"seed", set_seed},        {"get_seed", get_seed},
-                                   {"params", core_params},   {"methods", core_methods},
+    static const luaL_Reg own[] = {{"load", core_load},
+                                   {"fail", core_fail},
+                                   {"seed", set_seed},
+                                   {"get_seed", get_seed},
+                                   {"params", core_params},
+                                   {"methods", core_methods},
                                    {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)

@@ -128,7 +128,8 @@ static int ir_store(lua_State *L)
     const ml_Expr **idx = exprs_at(L, 3, sp, ml_buffer_index_dtype(b), "indices", &n);
 
     if (n != b->rank)
-        return bind_bad(L, "%s has %d dimensions, got %d indices", b->name, (int)b->rank, (int)n);
+        return bind_bad(L, "%s has %d dimensions, got %d indices", b->name, (int)b->rank,
+                        (int)n);
     for (size_t k = 0; k < n; k++)
         if (!ml_dtype_is_int(idx[k]->type) || idx[k]->type.lanes != 1)
             return bind_bad(L, "index %d of %s is no integer", (int)k, b->name);
@@ -178,11 +179,13 @@ static int ir_loop(lua_State *L)
     if (!ml_dtype_is_int(f.var->type))
         return bind_bad(L, "var: an integer variable is needed");
     lua_getfield(L, 1, "extent");
-    f.extent = as_index(L, sp, bind_expr(L, 3, sp, f.var->type, "extent"), f.var->type, "extent");
+    f.extent =
+        as_index(L, sp, bind_expr(L, 3, sp, f.var->type, "extent"), f.var->type, "extent");
     if (lua_getfield(L, 1, "min") == LUA_TNIL)
         f.min = ml_int(sp->cx, f.var->type, 0);
     else
-        f.min = as_index(L, sp, bind_expr(L, 4, sp, f.var->type, "min"), f.var->type, "min");
+        f.min =
+            as_index(L, sp, bind_expr(L, 4, sp, f.var->type, "min"), f.var->type, "min");
     lua_getfield(L, 1, "body");
     f.body = stmt_at(L, 5, sp, "body");
     if (lua_getfield(L, 1, "annotations") != LUA_TNIL)
@@ -208,8 +211,9 @@ static int ir_if(lua_State *L)
 
     if (!ml_dtype_is_bool(c->type) || c->type.lanes != 1)
         return bind_bad(L, "condition: a comparison is needed");
-    return push_stmt(L, sp, ml_if(sp->cx, c, stmt_at(L, 2, sp, "then"),
-                                  lua_isnil(L, 3) ? NULL : stmt_at(L, 3, sp, "else")));
+    return push_stmt(L, sp,
+                     ml_if(sp->cx, c, stmt_at(L, 2, sp, "then"),
+                           lua_isnil(L, 3) ? NULL : stmt_at(L, 3, sp, "else")));
 }
 
 /* while_(condition, body) */
@@ -259,13 +263,16 @@ static ml_Iter read_iter(lua_State *L, BindSpace *sp)
     lua_getfield(L, t, "var");
     it.var = var_at(L, t + 1, sp, "var");
     lua_getfield(L, t, "extent");
-    it.extent = as_index(L, sp, bind_expr(L, t + 2, sp, it.var->type, "extent"), it.var->type, "extent");
+    it.extent = as_index(L, sp, bind_expr(L, t + 2, sp, it.var->type, "extent"),
+                         it.var->type, "extent");
     if (lua_getfield(L, t, "min") == LUA_TNIL)
         it.min = ml_int(sp->cx, it.var->type, 0);
     else
-        it.min = as_index(L, sp, bind_expr(L, t + 3, sp, it.var->type, "min"), it.var->type, "min");
+        it.min = as_index(L, sp, bind_expr(L, t + 3, sp, it.var->type, "min"), it.var->type,
+                          "min");
     lua_getfield(L, t, "value");
-    it.value = as_index(L, sp, bind_expr(L, t + 4, sp, it.var->type, "value"), it.var->type, "value");
+    it.value = as_index(L, sp, bind_expr(L, t + 4, sp, it.var->type, "value"), it.var->type,
+                        "value");
     lua_settop(L, t);
     return it;
 }
@@ -292,7 +299,8 @@ static ml_Region read_region(lua_State *L, BindSpace *sp)
         lua_rawgeti(L, t + 2, 2);
         r[k].min = bind_expr(L, t + 3, sp, it, "min");
         r[k].extent = bind_expr(L, t + 4, sp, r[k].min->type, "extent");
-        if (!ml_dtype_is_int(r[k].min->type) || !ml_promote(sp->cx, &r[k].min, &r[k].extent))
+        if (!ml_dtype_is_int(r[k].min->type) ||
+            !ml_promote(sp->cx, &r[k].min, &r[k].extent))
             bind_bad(L, "region of %s: integers are needed", b->name);
     }
     lua_settop(L, t);
@@ -312,12 +320,13 @@ static const ml_Region *read_regions(lua_State *L, int idx, BindSpace *sp, uint3
     return v;
 }
 
-/* block{name=, iters={}, predicate=, reads=, writes=, allocs={}, annotations=, init=, body=};
- * regions that are not given are worked out from the body */
+/* block{name=, iters={}, predicate=, reads=, writes=, allocs={}, annotations=, init=,
+ * body=}; regions that are not given are worked out from the body */
 static int ir_block(lua_State *L)
 {
-    static const char *const known[] = {"name",   "iters",       "predicate", "reads", "writes",
-                                        "allocs", "annotations", "init",      "body",  NULL};
+    static const char *const known[] = {"name",   "iters",  "predicate",   "reads",
+                                        "writes", "allocs", "annotations", "init",
+                                        "body",   NULL};
     ml_Block b = {.name = "root"};
     bool regions = true;
 
@@ -431,11 +440,13 @@ static int ir_func(lua_State *L)
         f.attrs = NULL;
     }
     if (!private && !ml_dict_get(f.attrs, "global_symbol"))
-        f.attrs = ml_dict_with(cx, f.attrs, "global_symbol", ml_val_string(cx, ml_str(f.name)));
+        f.attrs =
+            ml_dict_with(cx, f.attrs, "global_symbol", ml_val_string(cx, ml_str(f.name)));
     const ml_Func *made = ml_func_from(cx, &f);
 
     if (made->body->has_block && !ml_func_root(made)) { /* as at import: a root block */
-        ml_Block root = {.name = "root", .predicate = ml_bool(cx, true), .body = made->body};
+        ml_Block root = {
+            .name = "root", .predicate = ml_bool(cx, true), .body = made->body};
 
         root.tag = ml_fresh_uid(cx);
         made = ml_func_with_body(cx, made, ml_block_from(cx, &root));
@@ -476,17 +487,17 @@ static int stmt_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg stmt_meta[] = {{"__gc", stmt_gc}, {"__tostring", stmt_tostring}, {NULL, NULL}};
+static const luaL_Reg stmt_meta[] = {
+    {"__gc", stmt_gc}, {"__tostring", stmt_tostring}, {NULL, NULL}};
 const BindClass bind_stmt_class = {"moonloop.statement", stmt_meta, NULL, NULL, NULL};
 
 int bind_stmt_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"buffer", ir_buffer}, {"store", ir_store},
-                                   {"seq", ir_seq},       {"loop", ir_loop},
-                                   {"if_", ir_if},        {"while_", ir_while},
-                                   {"evaluate", ir_evaluate}, {"bind", ir_bind},
-                                   {"block", ir_block},   {"func", ir_func},
-                                   {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"buffer", ir_buffer},     {"store", ir_store}, {"seq", ir_seq},
+        {"loop", ir_loop},         {"if_", ir_if},      {"while_", ir_while},
+        {"evaluate", ir_evaluate}, {"bind", ir_bind},   {"block", ir_block},
+        {"func", ir_func},         {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

@@ -69,7 +69,8 @@ static void set_from_table(lua_State *L, ml_Tensor *t, int idx, size_t dim, int6
     }
     luaL_checkstack(L, 4, NULL);
     if (!lua_istable(L, idx) || (int64_t)lua_rawlen(L, idx) != t->shape[dim])
-        bind_bad(L, "init: dimension %d needs a list of %lld", (int)dim, (long long)t->shape[dim]);
+        bind_bad(L, "init: dimension %d needs a list of %lld", (int)dim,
+                 (long long)t->shape[dim]);
     for (int64_t k = 0; k < t->shape[dim]; k++) {
         lua_rawgeti(L, idx, k + 1);
         set_from_table(L, t, lua_gettop(L), dim + 1, at);
@@ -134,7 +135,8 @@ static int64_t element(lua_State *L, const ml_Tensor *t, int idx)
     if (lua_isinteger(L, idx) && t->rank == 1) {
         at = lua_tointeger(L, idx);
         if (at < 0 || at >= t->shape[0])
-            bind_bad(L, "index %lld is outside [0, %lld)", (long long)at, (long long)t->shape[0]);
+            bind_bad(L, "index %lld is outside [0, %lld)", (long long)at,
+                     (long long)t->shape[0]);
         return at * t->type.lanes;
     }
     if (!lua_istable(L, idx) || lua_rawlen(L, idx) != t->rank)
@@ -144,8 +146,8 @@ static int64_t element(lua_State *L, const ml_Tensor *t, int idx)
         int64_t i = bind_int(L, -1, "index");
 
         if (i < 0 || i >= t->shape[k])
-            bind_bad(L, "index %lld of dimension %d is outside [0, %lld)", (long long)i, (int)k,
-                     (long long)t->shape[k]);
+            bind_bad(L, "index %lld of dimension %d is outside [0, %lld)", (long long)i,
+                     (int)k, (long long)t->shape[k]);
         at = at * t->shape[k] + i;
         lua_pop(L, 1);
     }
@@ -380,11 +382,13 @@ static const luaL_Reg tensor_meta[] = {{"__gc", tensor_gc},
                                        {"__newindex", tensor_newindex},
                                        {NULL, NULL}};
 static const luaL_Reg tensor_methods[] = {
-    {"fill", tensor_fill}, {"random", tensor_random},   {"generate", tensor_generate},
-    {"copy", tensor_copy}, {"totable", tensor_totable}, {"save", tensor_save},
-    {"compare", tensor_compare}, {NULL, NULL}};
+    {"fill", tensor_fill},         {"random", tensor_random},
+    {"generate", tensor_generate}, {"copy", tensor_copy},
+    {"totable", tensor_totable},   {"save", tensor_save},
+    {"compare", tensor_compare},   {NULL, NULL}};
 static const char *const tensor_fields[] = {"shape", "dtype", "bytes", "size", NULL};
-const BindClass bind_tensor_class = {"moonloop.tensor", tensor_meta, tensor_methods, tensor_fields, tensor_get};
+const BindClass bind_tensor_class = {"moonloop.tensor", tensor_meta, tensor_methods,
+                                     tensor_fields, tensor_get};
 
 /* ---- running */
 
@@ -461,8 +465,8 @@ static ml_Ctx **fork_box(lua_State *L, ml_Ctx *cx)
 /* moon.interpret(program, {tensors} [, {func=, env=, skip={}, max_iterations=}]) */
 static int interpret(lua_State *L)
 {
-    static const char *const known[] = {"func", "env", "races", "regions", "undefined",
-                                        "max_iterations", NULL};
+    static const char *const known[] = {
+        "func", "env", "races", "regions", "undefined", "max_iterations", NULL};
     ml_InterpOpts o = {0};
     ml_InterpReport r = {0};
 
@@ -510,8 +514,10 @@ static int interpret(lua_State *L)
 
 int bind_tensor_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {
-        {"tensor", new_tensor}, {"tensor_load", tensor_load}, {"interpret", interpret}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"tensor", new_tensor},
+                                   {"tensor_load", tensor_load},
+                                   {"interpret", interpret},
+                                   {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

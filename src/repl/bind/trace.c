@@ -144,7 +144,8 @@ static size_t position(lua_State *L, int idx, const BindTrace *o)
     int64_t k = bind_int(L, idx, "position");
 
     if (k < 1 || (uint64_t)k > o->t.n)
-        bind_bad(L, "the trace has instructions 1 to %d, got %lld", (int)o->t.n, (long long)k);
+        bind_bad(L, "the trace has instructions 1 to %d, got %lld", (int)o->t.n,
+                 (long long)k);
     return (size_t)(k - 1);
 }
 
@@ -158,7 +159,8 @@ static int trace_with_decision(lua_State *L)
     BindTrace *to = derived(L, 1);
 
     if (!o->t.insts[k]->prim->has_decision)
-        return bind_bad(L, "instruction %d, %s, has no decision", (int)k + 1, o->t.insts[k]->prim->kind);
+        return bind_bad(L, "instruction %d, %s, has no decision", (int)k + 1,
+                        o->t.insts[k]->prim->kind);
     ml_Trace t = cut(o->t, postproc);
 
     if (k >= t.n)
@@ -196,12 +198,12 @@ static int trace_become(lua_State *L)
 
 typedef struct Decide {
     lua_State *L;
-    int fn;       /* stack position of the function; 0: none */
-    int trace;    /* of the trace */
+    int fn;    /* stack position of the function; 0: none */
+    int trace; /* of the trace */
     BindTrace *o;
-    size_t k;     /* instructions seen */
-    ml_Ctx *cx;   /* where decisions are made */
-    bool failed;  /* the error is on top of the stack */
+    size_t k;    /* instructions seen */
+    ml_Ctx *cx;  /* where decisions are made */
+    bool failed; /* the error is on top of the stack */
 } Decide;
 
 static int read_decision(lua_State *L)
@@ -443,10 +445,14 @@ static int trace_gc(lua_State *L)
 
 static const luaL_Reg trace_meta[] = {
     {"__gc", trace_gc}, {"__tostring", trace_tostring}, {"__len", trace_len}, {NULL, NULL}};
-static const luaL_Reg trace_methods[] = {
-    {"lua", trace_lua},         {"python", trace_python},
-    {"json", trace_json},       {"simplified", trace_simplified},
-    {"with_decision", trace_with_decision}, {"pop", trace_pop},
-    {"become", trace_become},   {"apply", trace_apply},
-    {NULL, NULL}};
-const BindClass bind_trace_class = {"moonloop.trace", trace_meta, trace_methods, NULL, trace_get};
+static const luaL_Reg trace_methods[] = {{"lua", trace_lua},
+                                         {"python", trace_python},
+                                         {"json", trace_json},
+                                         {"simplified", trace_simplified},
+                                         {"with_decision", trace_with_decision},
+                                         {"pop", trace_pop},
+                                         {"become", trace_become},
+                                         {"apply", trace_apply},
+                                         {NULL, NULL}};
+const BindClass bind_trace_class = {"moonloop.trace", trace_meta, trace_methods, NULL,
+                                    trace_get};

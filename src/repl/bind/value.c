@@ -29,13 +29,16 @@ static size_t count_names(lua_State *L, int idx, size_t *n_list)
         else if (lua_isinteger(L, -2))
             numbers++;
         else
-            bind_bad(L, "a table holds a list or names, not keys like %s", bind_type(L, -2));
+            bind_bad(L, "a table holds a list or names, not keys like %s",
+                     bind_type(L, -2));
     }
     for (size_t k = 1; k <= numbers; k++) {
         if (lua_rawgeti(L, idx, (lua_Integer)k) == LUA_TNIL)
-            bind_bad(L, "the list has a hole at position %d; \"whatever is left\" is moon.auto or "
-                        "false, never nil",
-                     (int)k);
+            bind_bad(
+                L,
+                "the list has a hole at position %d; \"whatever is left\" is moon.auto or "
+                "false, never nil",
+                (int)k);
         lua_pop(L, 1);
     }
     *n_list = numbers;
@@ -96,7 +99,8 @@ static ml_Arg read_table(const Reader *r, int idx, int depth)
         list[k] = read_arg(r, lua_gettop(L), depth + 1);
         lua_pop(L, 1);
     }
-    return (ml_Arg){.kind = ML_A_DICT, .n = (uint32_t)n_names, .as.list = list, .keys = keys};
+    return (ml_Arg){
+        .kind = ML_A_DICT, .n = (uint32_t)n_names, .as.list = list, .keys = keys};
 }
 
 static ml_Arg read_handle(const Reader *r, int idx)
@@ -109,7 +113,8 @@ static ml_Arg read_handle(const Reader *r, int idx)
 
     lua_pop(r->L, 1);
     if (r->s && !bind_same_family(from, r->s))
-        ml_lua_fail(r->L, ML_E_BAD_HANDLE, "%s of %s", h->h.kind == ML_H_BLOCK ? "the block" : "the handle",
+        ml_lua_fail(r->L, ML_E_BAD_HANDLE, "%s of %s",
+                    h->h.kind == ML_H_BLOCK ? "the block" : "the handle",
                     ml_schedule_name(from));
     return ML_ARG_HANDLE(h->h);
 }
@@ -130,10 +135,12 @@ static ml_Arg read_object(const Reader *r, int idx)
         return (ml_Arg){.kind = ML_A_EXPR, .as.e = e};
     if ((x = bind_test(L, idx, &bind_expr_class)) != NULL) {
         if (x->e->kind == ML_EXPR_INT)
-            return ml_dtype_is_bool(x->e->type) ? ML_ARG_BOOL(x->e->as.i != 0) : ML_ARG_INT(x->e->as.i);
+            return ml_dtype_is_bool(x->e->type) ? ML_ARG_BOOL(x->e->as.i != 0)
+                                                : ML_ARG_INT(x->e->as.i);
         if (x->e->kind == ML_EXPR_FLOAT)
             return (ml_Arg){.kind = ML_A_FLOAT, .as.f = x->e->as.f};
-        return (ml_Arg){.kind = ML_A_EXPR, .as.e = ml_import_expr(ml_import_begin(r->cx), x->e)};
+        return (ml_Arg){.kind = ML_A_EXPR,
+                        .as.e = ml_import_expr(ml_import_begin(r->cx), x->e)};
     }
     if ((b = bind_test(L, idx, &bind_buffer_class)) != NULL)
         return (ml_Arg){.kind = ML_A_BUFFER, .as.buffer = b->b->uid};
