@@ -106,6 +106,7 @@ function moon.open(path, opts)
     if suffix == "onnx" then core.fail("not-yet", "moon.open of .onnx") end
     local text = core.read_file(path)
     if suffix == "json" then return open_saved(path, text, opts) end
+    if text:find("\0", 1, true) then core.fail("bad-file", path .. " is no text: it holds a zero byte") end
     local with = { name = path, file_mode = true }
     for k, v in pairs(opts or {}) do with[k] = v end
     return core.parse(text, with)

@@ -15,7 +15,7 @@ typedef struct Slot {
 } Slot;
 
 struct ml_Import {
-    ml_Ctx *cx;
+    ml_Ctx *cx, *tables; /* where copies go, and where these tables are */
     Slot *slots;
     size_t cap, n;
     ml_Map *vars, *buffers; /* by uid: one node for each identity */
@@ -45,7 +45,7 @@ static void remember(ml_Import *im, const void *from, const void *made)
         size_t n = im->cap;
 
         im->cap *= 2;
-        im->slots = ML_ARRAY(im->cx, Slot, im->cap);
+        im->slots = ML_ARRAY(im->tables, Slot, im->cap);
         for (size_t j = 0; j < n; j++)
             if (old[j].from)
                 im->slots[place(im, old[j].from)] = old[j];
@@ -55,17 +55,23 @@ static void remember(ml_Import *im, const void *from, const void *made)
     im->slots[k] = (Slot){from, made};
 }
 
-ml_Import *ml_import_begin(ml_Ctx *to)
+ml_Import *ml_import_begin_in(ml_Ctx *to, ml_Ctx *tables)
 {
     enum { FIRST_SLOTS = 256 };
-    ml_Import *im = ML_NEW(to, ml_Import);
+    ml_Import *im = ML_NEW(tables, ml_Import);
 
     im->cx = to;
+    im->tables = tables;
     im->cap = FIRST_SLOTS;
-    im->slots = ML_ARRAY(to, Slot, im->cap);
-    im->vars = ml_map_new(to);
-    im->buffers = ml_map_new(to);
+    im->slots = ML_ARRAY(tables, Slot, im->cap);
+    im->vars = ml_map_new(tables);
+    im->buffers = ml_map_new(tables);
     return im;
+}
+
+ml_Import *ml_import_begin(ml_Ctx *to)
+{
+    return ml_import_begin_in(to, to);
 }
 
 /* ---- small things */
@@ -116,7 +122,7 @@ static const ml_Var *import_var(ml_Import *im, const ml_Var *v)
     copy->hint = import_text(im, v->hint);
     copy->scope = import_text(im, v->scope);
     ml_ctx_reserve_uid(im->cx, v->uid);
-    ml_map_set(im->cx, im->vars, v->uid, copy);
+    ml_map_set(im->tables, im->vars, v->uid, copy);
     return copy;
 }
 
@@ -167,7 +173,7 @@ const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b)
         copy->separators = separators;
     }
     ml_ctx_reserve_uid(im->cx, b->uid);
-    ml_map_set(im->cx, im->buffers, b->uid, copy);
+    ml_map_set(im->tables, im->buffers, b->uid, copy);
     return copy;
 }
 

@@ -88,6 +88,7 @@ const ml_Stmt *ml_stmt_copy_fresh(ml_Ctx *cx, const ml_Stmt *st, ml_Map *renamed
  * remembers what it copied, so that several versions share. */
 typedef struct ml_Import ml_Import;
 ml_Import *ml_import_begin(ml_Ctx *to); /* itself lives in `to` */
+ml_Import *ml_import_begin_in(ml_Ctx *to, ml_Ctx *tables); /* or in `tables` */
 const ml_Expr *ml_import_expr(ml_Import *im, const ml_Expr *e);
 const ml_Value *ml_import_value(ml_Import *im, const ml_Value *v);
 const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b);

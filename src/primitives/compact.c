@@ -30,7 +30,7 @@ static ml_Program move_program(Mover *m, const ml_Module *mod, bool own)
 
     one.to.mod = own ? ml_import_module(m->im, mod) : mod;
     one.to.index = ml_index_build(m->cx, one.to.mod);
-    ml_push(m->cx, &m->programs, one);
+    ml_push(m->tmp, &m->programs, one);
     return one.to;
 }
 
@@ -163,7 +163,7 @@ void ml_schedule_compact(ml_Schedule *s)
         make_texts(one);
     Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old)), .tmp = ml_ctx_new(0)};
 
-    m.im = ml_import_begin(m.cx);
+    m.im = ml_import_begin_in(m.cx, m.tmp);
     ml_ctx_limits_of(m.cx, old);
     ml_ctx_reserve_uid(m.cx, ml_ctx_next_uid(old) - 1);
     for (ml_Schedule *one = sp->first; one; one = one->next)

@@ -195,7 +195,8 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     }
     ok = ml_graph_write(&g, w->v[1], &why);
     if (ok) {
-        ml_text_fmt(&said, "wrote %s (%zu nodes, %zu edges)", w->v[1], g.nodes, g.edges);
+        ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
+                    g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
         ml_out_line(&ss->out, ml_text_z(&said));
     } else
         ml_session_error(ss, ML_E_NO_FILE, "%s", ml_text_z(&why));

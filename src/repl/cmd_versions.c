@@ -85,8 +85,15 @@ bool cmd_undo(ml_Session *ss, const ml_Words *w)
 
     if (!steps_arg(ss, w, &steps, &n))
         return false;
-    if (steps ? !ml_schedule_undo(ss->focus, n) : !ml_session_undo(ss, n))
-        return steps ? ml_session_schedule_error(ss, ss->focus) : false;
+    ml_State was = ml_schedule_state(ss->focus);
+
+    if (steps && !ml_schedule_undo(ss->focus, n)) {
+        ml_session_schedule_error(ss, ss->focus);
+        ml_schedule_restore(ss->focus, was);
+        return false;
+    }
+    if (!steps && !ml_session_undo(ss, n))
+        return false;
     return arrived(ss, from);
 }
 
@@ -97,8 +104,15 @@ bool cmd_redo(ml_Session *ss, const ml_Words *w)
 
     if (!steps_arg(ss, w, &steps, &n))
         return false;
-    if (steps ? !ml_schedule_redo(ss->focus, n) : !ml_session_redo(ss, n))
-        return steps ? ml_session_schedule_error(ss, ss->focus) : false;
+    ml_State was = ml_schedule_state(ss->focus);
+
+    if (steps && !ml_schedule_redo(ss->focus, n)) {
+        ml_session_schedule_error(ss, ss->focus);
+        ml_schedule_restore(ss->focus, was);
+        return false;
+    }
+    if (!steps && !ml_session_redo(ss, n))
+        return false;
     return arrived(ss, from);
 }
 

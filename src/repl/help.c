@@ -177,11 +177,25 @@ static bool topic(ml_Text *t, const char *name)
     return true;
 }
 
+/* A sentence without its facts: … where they stand. */
+static void add_sentence(ml_Text *t, ml_ErrorCode code)
+{
+    for (const char *z = ml_error_sentence(code); *z; z++) {
+        if (*z == '{' && strchr(z, '}')) {
+            ml_text_add(t, "…");
+            z = strchr(z, '}');
+        } else
+            ml_text_char(t, *z);
+    }
+}
+
 void ml_help_codes(ml_Text *t)
 {
-    for (int k = 1; k < ML_E_COUNT; k++)
-        ml_text_fmt(t, "%-24s %s\n", ml_error_code((ml_ErrorCode)k),
-                    ml_error_sentence((ml_ErrorCode)k));
+    for (int k = 1; k < ML_E_COUNT; k++) {
+        ml_text_fmt(t, "%-24s ", ml_error_code((ml_ErrorCode)k));
+        add_sentence(t, (ml_ErrorCode)k);
+        ml_text_char(t, '\n');
+    }
 }
 
 void ml_help_all(ml_Session *ss, ml_Text *t)
@@ -197,9 +211,15 @@ void ml_help_all(ml_Session *ss, ml_Text *t)
     ml_help_codes(t);
 }
 
-static void explain_code(ml_Text *t, ml_ErrorCode code)
+/* said: the sentence of an error that happened, or NULL. */
+static void explain_code(ml_Text *t, ml_ErrorCode code, const char *said)
 {
-    ml_text_fmt(t, "%s\n  says   %s\n", ml_error_code(code), ml_error_sentence(code));
+    ml_text_fmt(t, "%s\n  says   ", ml_error_code(code));
+    if (said)
+        ml_text_add(t, said);
+    else
+        add_sentence(t, code);
+    ml_text_char(t, '\n');
     if (*ml_error_rule(code))
         ml_text_fmt(t, "  rule   %s\n", ml_error_rule(code));
     for (size_t k = 0, n = 0; k < ml_n_primitives; k++)
@@ -227,7 +247,7 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
         ml_text_fmt(&t, ":%s %s\n  %s%s\n", c->name, c->args, c->help,
                     c->run ? "" : " (comes with a later version)");
     else if (ml_error_find(w->v[0]) != ML_E_OK)
-        explain_code(&t, ml_error_find(w->v[0]));
+        explain_code(&t, ml_error_find(w->v[0]), NULL);
     else
         ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s", w->v[0], w->v[0]);
     if (ok)
@@ -285,7 +305,7 @@ bool cmd_explain(ml_Session *ss, const ml_Words *w)
     code = w->n ? ml_error_find(w->v[0]) : ml_failure_code(ss->last);
     if (code == ML_E_OK)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no error code %s; :help errors lists them", w->v[0]);
-    explain_code(&t, code);
+    explain_code(&t, code, w->n ? NULL : ml_failure_message(ss->last));
     ml_page(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;

@@ -20,6 +20,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
+    int error; /* errno of a failed read */
     const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
 } Lines;
 
@@ -35,6 +36,7 @@ static bool next_line(Lines *l, ml_Text *out)
                 k = read(l->fd, l->buf, sizeof l->buf);
             while (k < 0 && errno == EINTR && !*l->stop);
             l->ended = k <= 0;
+            l->error = k < 0 ? errno : 0;
             l->at = 0;
             l->n = k > 0 ? (size_t)k : 0;
         }
@@ -106,6 +108,8 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
             ok = false;
         ml_text_clear(&whole);
     }
+    if (l.error && l.error != EINTR)
+        ok = ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", name, strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
         ok = ml_session_line(ss, ml_text_z(&whole), NULL);

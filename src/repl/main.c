@@ -52,6 +52,11 @@ static void on_end(int sig)
     raise(sig);
 }
 
+static void on_pipe(int sig)
+{
+    (void)sig;
+}
+
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
@@ -65,19 +70,22 @@ static void set_signals(void)
 
 /* ---- what is merely shown */
 
-static void show_version(void)
+static const char *readline_version(void)
 {
-    printf("moonloop %s (%s) · Lua %s · Readline %s\n", ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
-           HAVE_READLINE ? ML_READLINE_VERSION : "none");
+    return HAVE_READLINE ? ML_READLINE_VERSION : "none";
 }
 
-static void show_features(void)
+/* What the failure of standard output means for the exit status. */
+static int status_of_output(int status)
 {
-    printf("version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\nxgboost=none\n"
-           "sqlite=none\nopenmp=none\n",
-           ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION,
-           HAVE_READLINE ? ML_READLINE_VERSION : "none",
-           HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+    ml_out_flush(&session.out);
+    if (!session.out.broken)
+        return status;
+    if (session.out.fault == EPIPE)
+        return 141;
+    fprintf(stderr, "moonloop: cannot write to standard output: %s\n",
+            strerror(session.out.fault));
+    return 1;
 }
 
 static int show(const char *what)
@@ -85,20 +93,23 @@ static int show(const char *what)
     ml_Text t = {0};
 
     if (ml_streq(what, "version"))
-        show_version();
+        ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s\n", ML_VERSION,
+                    ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version());
     else if (ml_streq(what, "features"))
-        show_features();
-    else {
-        if (ml_streq(what, "help"))
-            ml_options_help(&t);
-        else if (ml_streq(what, "codes"))
-            ml_help_codes(&t);
-        else
-            ml_help_all(&session, &t);
-        fputs(ml_text_z(&t), stdout);
-    }
+        ml_text_fmt(&t,
+                    "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\n"
+                    "xgboost=none\nsqlite=none\nopenmp=none\n",
+                    ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                    HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+    else if (ml_streq(what, "help"))
+        ml_options_help(&t);
+    else if (ml_streq(what, "codes"))
+        ml_help_codes(&t);
+    else
+        ml_help_all(&session, &t);
+    ml_out(&session.out, ml_text_z(&t));
     ml_text_free(&t);
-    return fflush(stdout) == 0 ? 0 : 1;
+    return status_of_output(0);
 }
 
 /* ---- the run */
@@ -186,15 +197,8 @@ static bool set_options(const ml_Options *o)
 
 static int finish(void)
 {
-    int status = session.status;
+    int status = status_of_output(session.status);
 
-    ml_out_flush(&session.out);
-    if (session.out.broken) {
-        if (session.out.fault != EPIPE)
-            fprintf(stderr, "moonloop: cannot write to standard output: %s\n",
-                    strerror(session.out.fault));
-        status = session.out.fault == EPIPE ? 141 : 1;
-    }
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
@@ -209,6 +213,9 @@ int main(int argc, char **argv)
     ml_Text why = {0};
 
     setlocale(LC_CTYPE, "");
+    /* A closed pipe is noticed where it happens, and ends the program quietly. A handler, not
+     * SIG_IGN: that would be inherited by what the shell starts. */
+    signal(SIGPIPE, on_pipe);
     if (!ml_options_read(&o, argc, argv, &why)) {
         fprintf(stderr, "moonloop: %s\n", ml_text_z(&why));
         ml_text_free(&why);
@@ -230,8 +237,6 @@ int main(int argc, char **argv)
         return 2;
     if (o.batch)
         session.out.pager = false;
-    /* A closed pipe is noticed where it happens, and ends the program quietly. */
-    signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
     /* Contexts come and go by the thousand: their chunks stay with the program. */
     mallopt(M_TRIM_THRESHOLD, 256 << 20);

@@ -175,7 +175,8 @@ void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at
     ml_failure_render(f, &t, &opts);
     if (at && *at)
         ml_text_fmt(&t, "\n%s", at);
-    ml_err_line(&ss->out, ml_text_z(&t));
+    if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
+        ml_err_line(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
     if (ss->status == 0)
         ss->status = status;
@@ -312,7 +313,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ml_Text line = {0};
     ml_Schedule *focus = ss->focus;
     ml_State before = {0};
-    bool more = false, ok, moves;
+    bool ok, moves;
 
     while (*text == ' ' || *text == '\t' || *text == '\n')
         text++;
@@ -329,7 +330,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         before = ml_schedule_state(focus);
     /* Commands that walk through the versions are no steps to be undone as a line. */
     moves = line.p[0] == ':';
-    ok = run_text(ss, ml_text_z(&line), incomplete ? incomplete : &more);
+    ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
         ml_text_free(&line);
         return true;
@@ -354,47 +355,67 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     return ok;
 }
 
+/* Moves the top line of the focus from one stack to the other; false: there is none that
+ * leads on from here. */
+static bool take_line(ml_Session *ss, bool undo)
+{
+    ml_Line *v = undo ? ss->done : ss->undone;
+    size_t *n = undo ? &ss->n_done : &ss->n_undone, at = *n;
+
+    while (at > 0 && v[at - 1].s != ss->focus)
+        at--;
+    if (at == 0)
+        return false;
+    ml_Line l = v[at - 1];
+
+    if (ml_schedule_state(ss->focus).version != (undo ? l.after.version : l.before.version))
+        return false;
+    memmove(&v[at - 1], &v[at], (*n - at) * sizeof *v);
+    --*n;
+    ml_schedule_restore(l.s, undo ? l.before : l.after);
+    if (undo)
+        push_line(ss, &ss->undone, &ss->n_undone, l);
+    else
+        push_line(ss, &ss->done, &ss->n_done, l);
+    return true;
+}
+
+/* n lines, or none: on an error everything is as it was. Steps that no line of this session
+ * made are walked one by one. */
+static bool walk_lines(ml_Session *ss, int n, bool undo)
+{
+    ml_State was = ml_schedule_state(ss->focus);
+    int moved = 0, k = 0;
+
+    while (k < n) {
+        if (take_line(ss, undo))
+            moved++;
+        else if (!(undo ? ml_schedule_undo(ss->focus, 1) : ml_schedule_redo(ss->focus, 1)))
+            break;
+        k++;
+    }
+    if (k == n)
+        return true;
+    ml_schedule_restore(ss->focus, was);
+    while (moved-- > 0) {
+        if (undo)
+            push_line(ss, &ss->done, &ss->n_done, ss->undone[--ss->n_undone]);
+        else
+            push_line(ss, &ss->undone, &ss->n_undone, ss->done[--ss->n_done]);
+    }
+    if (k == 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "there is nothing to %s",
+                                undo ? "undo" : "redo");
+    return ml_session_error(ss, ML_E_BAD_ARGUMENT, "there %s only %d line%s to %s",
+                            k == 1 ? "is" : "are", k, k == 1 ? "" : "s", undo ? "undo" : "redo");
+}
+
 bool ml_session_undo(ml_Session *ss, int n)
 {
-    for (int k = 0; k < n; k++) {
-        size_t at = ss->n_done;
-
-        while (at > 0 && ss->done[at - 1].s != ss->focus)
-            at--;
-        if (at == 0 || ml_schedule_state(ss->focus).version != ss->done[at - 1].after.version) {
-            /* Steps that no line of this session made, or a jump in between: step back. */
-            if (!ml_schedule_undo(ss->focus, 1))
-                return ml_session_schedule_error(ss, ss->focus);
-            continue;
-        }
-        ml_Line l = ss->done[at - 1];
-
-        memmove(&ss->done[at - 1], &ss->done[at], (ss->n_done - at) * sizeof *ss->done);
-        ss->n_done--;
-        ml_schedule_restore(l.s, l.before);
-        push_line(ss, &ss->undone, &ss->n_undone, l);
-    }
-    return true;
+    return walk_lines(ss, n, true);
 }
 
 bool ml_session_redo(ml_Session *ss, int n)
 {
-    for (int k = 0; k < n; k++) {
-        size_t at = ss->n_undone;
-
-        while (at > 0 && ss->undone[at - 1].s != ss->focus)
-            at--;
-        if (at == 0 || ml_schedule_state(ss->focus).version != ss->undone[at - 1].before.version) {
-            if (!ml_schedule_redo(ss->focus, 1))
-                return ml_session_schedule_error(ss, ss->focus);
-            continue;
-        }
-        ml_Line l = ss->undone[at - 1];
-
-        memmove(&ss->undone[at - 1], &ss->undone[at], (ss->n_undone - at) * sizeof *ss->undone);
-        ss->n_undone--;
-        ml_schedule_restore(l.s, l.after);
-        push_line(ss, &ss->done, &ss->n_done, l);
-    }
-    return true;
+    return walk_lines(ss, n, false);
 }

@@ -100,6 +100,62 @@ static const ml_Buffer *canonical(Cover *c, const ml_Buffer *b)
     return ml_canonical_buffer(c->p, c->scope, b);
 }
 
+static const ml_Expr *at_unit_loops(Cover *c, const ml_Expr *e, const ml_DomVec *dom)
+{
+    ml_Subst sub = {0};
+
+    for (size_t k = 0; k < dom->n; k++)
+        if (ml_is_int(dom->v[k].extent, 1))
+            ml_subst_var(c->cx, &sub, dom->v[k].var, dom->v[k].min);
+    return sub.vars ? ml_simplify(c->ar, ml_expr_subst(c->cx, e, &sub)) : e;
+}
+
+/* A producer's predicate without the conjuncts that only outer loops decide and that hold
+ * wherever an instance of the consumer runs: where none does, nothing is read. */
+static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_DomVec *own,
+                                 const ml_Expr *given, const ml_DomVec *inner)
+{
+    pred = at_unit_loops(c, pred, own);
+    if (ml_is_true(pred))
+        return pred;
+    if (pred->kind == ML_EXPR_AND)
+        return ml_and(c->cx, where_read(c, pred->args[0], own, given, inner),
+                      where_read(c, pred->args[1], own, given, inner));
+    for (size_t k = 0; k < own->n; k++)
+        if (ml_expr_uses_var(pred, own->v[k].var))
+            return pred;
+    ml_ArithMark mark = ml_arith_save(c->ar);
+
+    for (size_t k = 0; k < inner->n; k++)
+        ml_arith_bind_range(c->ar, inner->v[k].var, inner->v[k].min, inner->v[k].extent);
+    ml_arith_assume(c->ar, at_unit_loops(c, given, inner));
+    bool holds = ml_prove_symbolic(c->ar, pred);
+
+    ml_arith_restore(c->ar, mark);
+    return holds ? ml_bool(c->cx, true) : pred;
+}
+
+/* What holds where an instance of the consumer reads an element that there is: its
+ * predicate, and that the region meets the buffer. */
+static const ml_Expr *touched(Cover *c, const ml_Buffer *buf, const ml_Region *r,
+                              const ml_DomVec *dom, const ml_Expr *given)
+{
+    ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, buf->rank + 1u);
+
+    ml_region_upper(c->ar, r->ranges, buf->rank, dom->v, dom->n, given, box);
+    for (size_t d = 0; d < buf->rank; d++) {
+        const ml_Expr *lo = box[d].min, *hi = box[d].max, *n = buf->shape[d];
+
+        if (box[d].nothing)
+            continue;
+        if (hi)
+            given = ml_and(c->cx, given, ml_ge(c->cx, hi, ml_int(c->cx, hi->type, 0)));
+        if (lo && ml_promote(c->cx, &lo, &n))
+            given = ml_and(c->cx, given, ml_lt(c->cx, lo, n));
+    }
+    return given;
+}
+
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
 static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
                            ml_Uid a, const ml_UidVec *producers)
@@ -110,9 +166,13 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     ml_Uid stop = a == c->scope ? 0 : a;
     ml_Boxes *boxes = ml_boxes_new(c->ar, rank);
     ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank);
-    const ml_Expr *pred;
-    Around around;
+    const ml_Expr *pred, *given;
+    Around around, mine;
     bool written = false;
+
+    look_around(c, consumer->tag, stop, read->buffer, &mine);
+    ml_Region mine_read = outward(c, consumer, read, &mine, &given);
+    const ml_Expr *inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
 
     for (size_t k = 0; k < producers->n; k++) {
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
@@ -129,6 +189,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             look_around(c, w->tag, stop, read->buffer, &around);
             ml_Region r = outward(c, w, &w->writes[m], &around, &pred);
 
+            pred = where_read(c, pred, &around.dom, inside, &mine.dom);
             if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
                                  box))
                 continue;
@@ -138,11 +199,9 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     }
     if (!written)
         return true;
-    look_around(c, consumer->tag, stop, read->buffer, &around);
-    ml_Region r = outward(c, consumer, read, &around, &pred);
     size_t dim = 0;
 
-    ml_region_upper(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box);
+    ml_region_upper(c->ar, mine_read.ranges, rank, mine.dom.v, mine.dom.n, given, box);
     clip(c, read->buffer, box);
     if (ML_FAULT(COVER_DIMENSION) && rank > 0 && ml_boxes_count(boxes) > 0)
         box[rank - 1] = ml_boxes_at(boxes, 0)[rank - 1];

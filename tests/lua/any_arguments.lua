@@ -20,7 +20,7 @@ local function pool()
     return {
         false, true, 0, 1, -1, 3, 2.5, 1 / 0, 0 / 0, math.mininteger, math.maxinteger, "", "C", "i", "j", "C/*", "C@1",
         "global", "nothing", "float32", "int8", "\0", ("x"):rep(500), "blockIdx.x", {}, { 1, 2 }, { 2, moon.auto },
-        { "i", "j" }, { [1] = 1, [3] = 3 }, { loop = "i" }, { name = "n" }, { { { {} } } }, print, function() end,
+        { "i", "j" }, { [1] = 1, [3] = 3 }, { loop = "i" }, { name = "n" }, { { { {} } } }, tostring, function() end,
         function(i, j) return j, i end, function(...) return ... end, function() error("inside") end,
         coroutine.create(print), io.stdout, moon.auto, moon, m, m.main, s, t, gone, tiles[1], tiles[2], t:get_block("C"),
         sampled[1], sampled[1] * 2, s:trace(), t:trace(), x, x + 1, moon.te.lt(x, 1), moon.te.const(2), A, A.buffer, st,
@@ -73,7 +73,7 @@ tests[#tests + 1] = { "functions of moon, te, ir, workload", function()
     sweep(small, pool(), 60)
     -- sizes of workloads are kept small: a huge one is legal and slow
     sweep(fns, { false, 1, 2, 3, -1, 0, 2.5, "GMM-0", "C2D-9", {}, { h = 3, w = 3, ci = 2, co = 2, k = 3 }, { m = 2, n = 2 },
-        { l = 4, ci = 1, co = 1, k = 9 }, { b = 1, s = 2, h = 2, d = 2 }, { dtype = "float16" }, moon, print }, 20)
+        { l = 4, ci = 1, co = 1, k = 9 }, { b = 1, s = 2, h = 2, d = 2 }, { dtype = "float16" }, moon, tostring }, 20)
 end }
 
 tests[#tests + 1] = { "methods and operators of all objects", function()

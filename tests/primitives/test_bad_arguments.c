@@ -658,6 +658,90 @@ static void on_guards_conditions_and_several_functions(void **state)
          "                A[v] = T.float32(0)\n");
 }
 
+/* ---- found by the above, or feared */
+
+static void an_expression_that_divides_by_a_sampled_zero_has_no_value(void **state)
+{
+    static const ml_ExprKind ops[] = {ML_EXPR_FLOORDIV, ML_EXPR_FLOORMOD, ML_EXPR_DIV,
+                                      ML_EXPR_MOD};
+    Fixture fx;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    fx_matmul(&fx, 8, 8, 8);
+    fx_apply(&fx, "sample_categorical({0}, {1})");
+    const ml_Expr *zero = ml_handle_symbol(fx.s, fx.r.v[0]);
+
+    for (size_t k = 0; k < ML_COUNT(ops); k++) {
+        const ml_Expr *e = ml_binary(cx, ops[k], ml_i32(cx, 4), zero);
+        ml_Arg args[] = {ML_ARG_STR("i"), {.kind = ML_A_EXPR, .as.e = e}};
+
+        assert_false(ml_apply(fx.s, "split", args, 2, NULL));
+        assert_int_equal(ML_E_BAD_ARGUMENT, ml_schedule_error(fx.s)->code);
+    }
+    fx_apply(&fx, "split(\"i\", 4)");
+    ml_ctx_unref(cx);
+    fx_close(&fx);
+}
+
+static void lists_nested_without_end_are_refused(void **state)
+{
+    Run r = {.cx = ml_ctx_new(0)};
+
+    fx_matmul(&r.fx, 8, 8, 8);
+    for (size_t depth = 60; depth <= 1000000; depth *= 10) {
+        ml_Arg args[] = {ML_ARG_STR("C"), ML_ARG_STR("key"), deep_list(&r, depth)};
+        bool ok = ml_apply(r.fx.s, "annotate", args, 3, NULL);
+
+        assert_int_equal(depth <= ML_MAX_ARG_DEPTH, ok);
+        if (ok)
+            assert_true(ml_schedule_undo(r.fx.s, 1));
+        else
+            explains_itself(&r, ml_primitive_find("annotate"));
+    }
+    ml_ctx_unref(r.cx);
+    fx_close(&r.fx);
+}
+
+static void a_loop_handle_with_the_number_of_a_block_is_refused(void **state)
+{
+    Fixture fx;
+
+    fx_matmul(&fx, 8, 8, 8);
+    ml_Arg block = ML_ARG_HANDLE(((ml_Handle){ML_H_LOOP, fx_handle(&fx, "C").uid}));
+    ml_Arg loop = ML_ARG_HANDLE(((ml_Handle){ML_H_BLOCK, fx_handle(&fx, "i").uid}));
+
+    assert_false(ml_apply(fx.s, "unroll", &block, 1, NULL));
+    assert_int_equal(ML_E_BAD_HANDLE, ml_schedule_error(fx.s)->code);
+    assert_false(ml_apply(fx.s, "compute_inline", &loop, 1, NULL));
+    assert_int_equal(ML_E_BAD_HANDLE, ml_schedule_error(fx.s)->code);
+    fx_close(&fx);
+}
+
+/* Copies share one memory: what one remembers of its failure goes when the other calls. */
+static void the_failures_of_two_copies_do_not_mix(void **state)
+{
+    Fixture fx;
+    ml_Schedule *c;
+
+    fx_matmul(&fx, 64, 64, 64);
+    c = ml_schedule_copy(fx.s);
+    fx_refuses(&fx, ML_E_FACTORS_TOO_SMALL, "split(\"i\", {3, 5})");
+    for (int k = 0; k < 50; k++)
+        assert_false(ml_apply(c, "unroll", (ml_Arg[]){ML_ARG_STR("nothing")}, 1, NULL));
+    ml_Failure *f = ml_failure_take(fx.s), *g = ml_failure_take(c);
+    ml_Text t = {0};
+
+    ml_failure_render(g, &t, NULL);
+    assert_non_null(strstr(ml_text_z(&t), "no-such-loop"));
+    if (f)
+        ml_failure_render(f, &t, NULL);
+    ml_text_free(&t);
+    ml_failure_free(f);
+    ml_failure_free(g);
+    ml_schedule_unref(c);
+    fx_close(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -669,6 +753,10 @@ int main(void)
         cmocka_unit_test(on_symbolic_extents),
         cmocka_unit_test(on_rank_0_unit_loops_and_nested_blocks),
         cmocka_unit_test(on_guards_conditions_and_several_functions),
+        cmocka_unit_test(an_expression_that_divides_by_a_sampled_zero_has_no_value),
+        cmocka_unit_test(lists_nested_without_end_are_refused),
+        cmocka_unit_test(a_loop_handle_with_the_number_of_a_block_is_refused),
+        cmocka_unit_test(the_failures_of_two_copies_do_not_mix),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

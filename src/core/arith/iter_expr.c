@@ -111,6 +111,21 @@ static bool has_shifts(const ml_ItState *st)
     return st->constraints.n > 0;
 }
 
+/* e simplified; keep_unit: as if iterators of extent 1 could take other values too. */
+static const ml_Expr *plain(ml_Arith *ar, const ml_Expr *e, const ml_Dom *iters,
+                            size_t n_iters, bool keep_unit)
+{
+    ml_ArithMark mark = ml_arith_save(ar);
+
+    for (size_t k = 0; keep_unit && k < n_iters; k++)
+        if (ml_is_int(iters[k].extent, 1))
+            ml_arith_bind_range(ar, iters[k].var, iters[k].min,
+                                ml_int(ml_arith_ctx(ar), iters[k].extent->type, 2));
+    e = ml_simplify(ar, e);
+    ml_arith_restore(ar, mark);
+    return e;
+}
+
 void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                       const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
                       ml_IterLevel level, bool keep_unit, bool non_trivial,
@@ -128,7 +143,7 @@ void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
         if (ok) {
             e = ml_it_sum_expr(&st, &st.sums[k]);
             if (has_shifts(&st))
-                e = ml_simplify(ar, e);
+                e = plain(ar, e, iters, n_iters, keep_unit);
             if (!ml_dtype_eq(e->type, old->type))
                 e = ml_cast(st.cx, old->type, e);
         }

@@ -69,6 +69,7 @@ BindSpace *bind_space_new(lua_State *L, ML_TAKES ml_Ctx *cx);
 void bind_space_ref(BindSpace *sp);
 void bind_space_unref(BindSpace *sp); /* NULL is fine */
 BindSpace *bind_builder(lua_State *L);
+int bind_space_gc(lua_State *L); /* __gc of every object that begins with its space */
 /* A fresh context that knows the interrupt flag. Call inside a box (below). */
 ML_GIVES ml_Ctx *bind_new_ctx(lua_State *L);
 /* Memory outside Lua was taken: the collector goes on as if Lua had. */
@@ -80,6 +81,8 @@ ml_Ctx *bind_scratch(lua_State *L);
 void bind_scratch_done(lua_State *L, int idx);
 /* Keeps the value on top of the stack alive as long as the box at idx; pops it. */
 void bind_anchor(lua_State *L, int idx);
+/* Pushes a box for a context, to be filled by the caller. */
+ml_Ctx **bind_context_box(lua_State *L);
 /* Pushes a box with an empty text. */
 ml_Text *bind_text(lua_State *L);
 /* Pushes the text as a string and empties it. */
@@ -157,6 +160,13 @@ typedef struct BindBuffer {
 void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m);
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f);
 void bind_push_buffer(lua_State *L, BindSpace *sp, const ml_Buffer *b);
+/* A copy of f in cx in which every identity is fresh: one module may hold it beside others.
+ */
+const ml_Func *bind_import_fresh(ml_Ctx *cx, const ml_Func *f);
+/* Methods of modules and functions. */
+int bind_program_script(lua_State *L);
+int bind_program_hash(lua_State *L);
+int bind_program_eq(lua_State *L);
 /* Reads a text into a module; raises with all its diagnostics. */
 void bind_parse(lua_State *L, ml_Str text, const ml_ParseOpts *opts);
 /* A copy of the module in a context of its own, pushed as a module. */
@@ -200,6 +210,7 @@ int bind_version(lua_State *L, int idx, ml_Schedule *s);
 void bind_push_trace(lua_State *L, int sched);
 int bind_trace_new(lua_State *L);
 void bind_schedule_primitives(lua_State *L); /* adds them to the table on top */
+void bind_schedule_versions(lua_State *L);   /* methods of the version tree, likewise */
 
 /* ---- expressions and statements */
 typedef struct BindExpr {
@@ -221,6 +232,7 @@ const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
                          const char *what);
 /* The function at idx, called once over fresh variables; pushes an index map. */
 void bind_map_from_function(lua_State *L, int idx, int inverse);
+int bind_new_index_map(lua_State *L);  /* moon.index_map */
 int bind_ir_table(lua_State *L);       /* pushes moon.ir */
 int bind_stmt_functions(lua_State *L); /* adds to moon.ir on top */
 

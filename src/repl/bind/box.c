@@ -51,6 +51,26 @@ BindSpace *bind_builder(lua_State *L)
     return st->builder;
 }
 
+int bind_space_gc(lua_State *L)
+{
+    BindSpace **sp = lua_touserdata(L, 1);
+
+    bind_space_unref(*sp);
+    *sp = NULL;
+    return 0;
+}
+
+/* ---- contexts */
+
+static int context_gc(lua_State *L)
+{
+    ml_Ctx **cx = lua_touserdata(L, 1);
+
+    ml_ctx_unref(*cx);
+    *cx = NULL;
+    return 0;
+}
+
 /* ---- scratch */
 
 typedef struct Scratch {
@@ -89,6 +109,15 @@ static void set_gc(lua_State *L, const char *name, lua_CFunction gc)
         lua_setfield(L, -2, "__gc");
     }
     lua_setmetatable(L, -2);
+}
+
+ml_Ctx **bind_context_box(lua_State *L)
+{
+    ml_Ctx **box = lua_newuserdatauv(L, sizeof(*box), 0);
+
+    *box = NULL;
+    set_gc(L, "moonloop.context", context_gc);
+    return box;
 }
 
 ml_Ctx *bind_scratch(lua_State *L)
@@ -225,8 +254,10 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_newtable(L);
     if (c->methods)
         luaL_setfuncs(L, c->methods, 0);
-    if (c == &bind_schedule_class)
+    if (c == &bind_schedule_class) {
         bind_schedule_primitives(L);
+        bind_schedule_versions(L);
+    }
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "methods"); /* this and the next: for completion */
     lua_newtable(L);

@@ -7,29 +7,6 @@
 #include "codegen/check.h"
 #include "verify/verify.h"
 
-static int context_gc(lua_State *L)
-{
-    ml_Ctx **cx = lua_touserdata(L, 1);
-
-    ml_ctx_unref(*cx);
-    *cx = NULL;
-    return 0;
-}
-
-/* Pushes a box that holds a context; filled by the caller. */
-static ml_Ctx **context_box(lua_State *L)
-{
-    ml_Ctx **box = lua_newuserdatauv(L, sizeof(*box), 0);
-
-    *box = NULL;
-    if (luaL_newmetatable(L, "moonloop.context")) {
-        lua_pushcfunction(L, context_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return box;
-}
-
 /* ---- moon.check */
 
 static const char *const check_options[] = {"inputs", "seed",  "shape", "rtol",
@@ -147,7 +124,7 @@ static int check(lua_State *L)
 
     if (!rf)
         return bind_bad(L, "check: the start has no function %s", gf->name);
-    ml_Ctx **run = context_box(L);
+    ml_Ctx **run = bind_context_box(L);
 
     if (two && ref.cx != got.cx && !ml_ctx_descends(got.cx, ref.cx)) {
         /* programs of different contexts: both are brought into one */
@@ -224,7 +201,7 @@ static int verify(lua_State *L)
     ml_Findings all = {0};
 
     luaL_checkstack(L, 10, NULL);
-    ml_Ctx **box = context_box(L);
+    ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
     ml_Ctx *cx = *box;
@@ -368,7 +345,7 @@ static int flops(lua_State *L)
     BindProgram p = bind_program(L, 1);
     const ml_Func *f =
         bind_program_func(L, &p, lua_isnil(L, 2) ? NULL : bind_string(L, 2, "func"));
-    ml_Ctx **box = context_box(L);
+    ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
     double n = ml_flops(*box, f);

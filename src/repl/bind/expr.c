@@ -506,16 +506,7 @@ static bool expr_get(lua_State *L, const char *key)
     return true;
 }
 
-static int space_gc(lua_State *L)
-{
-    BindSpace **sp = lua_touserdata(L, 1);
-
-    bind_space_unref(*sp);
-    *sp = NULL;
-    return 0;
-}
-
-static const luaL_Reg expr_meta[] = {{"__gc", space_gc},
+static const luaL_Reg expr_meta[] = {{"__gc", bind_space_gc},
                                      {"__tostring", expr_tostring},
                                      {"__eq", expr_eq},
                                      {"__add", op_add},
@@ -532,129 +523,6 @@ static const char *const expr_fields[] = {"dtype", "kind", "name", "value",
                                           "op",    "args", NULL};
 const BindClass bind_expr_class = {"moonloop.expression", expr_meta, NULL, expr_fields,
                                    expr_get};
-
-/* ---- index maps */
-
-enum { MAX_MAP = 64 };
-
-/* Number of parameters of the function; raises for those that take any number. */
-static int parameters(lua_State *L, int idx)
-{
-    lua_Debug ar;
-
-    lua_pushvalue(L, idx);
-    lua_getinfo(L, ">u", &ar);
-    if (ar.isvararg || ar.nparams > MAX_MAP)
-        bind_bad(L, "an index map is a function with a fixed number of parameters");
-    return ar.nparams;
-}
-
-void bind_map_from_function(lua_State *L, int idx, int inverse)
-{
-    idx = lua_absindex(L, idx);
-    int n = parameters(L, idx), top = lua_gettop(L);
-    BindSpace *sp = bind_builder(L);
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
-
-    luaL_checkstack(L, n + MAX_MAP + 8, "index map");
-    o->sp = sp;
-    bind_space_ref(sp);
-    ml_IndexMap m = {.n_vars = (uint32_t)n};
-    const ml_Var **vars = ML_ARRAY(sp->cx, const ml_Var *, (size_t)n + 1);
-
-    lua_pushvalue(L, idx);
-    for (int k = 0; k < n; k++) {
-        lua_pushvalue(L, idx);
-        const char *name = lua_getlocal(L, NULL, k + 1); /* of the function on top */
-
-        lua_pop(L, 1);
-        vars[k] =
-            ml_var_new(sp->cx, ml_strdup(sp->cx, ml_str(name ? name : "i")), ML_DT_I32);
-        bind_push_expr(L, sp, ml_var(sp->cx, vars[k]));
-    }
-    lua_call(L, n, LUA_MULTRET);
-    int n_out = lua_gettop(L) - top - 1, first = top + 2;
-
-    if (n_out == 1 && lua_istable(L, first)) { /* one list */
-        n_out = (int)lua_rawlen(L, first);
-        luaL_checkstack(L, n_out + 4, "index map");
-        for (int k = 0; k < n_out; k++)
-            lua_rawgeti(L, first, k + 1);
-        first++;
-    }
-    if (n_out > MAX_MAP)
-        bind_bad(L, "an index map gives at most %d expressions", MAX_MAP);
-    const ml_Expr **out = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)n_out + 1);
-
-    for (int k = 0; k < n_out; k++)
-        out[k] = bind_expr(L, first + k, sp, ML_DT_I32, "index map");
-    m.vars = vars;
-    m.exprs = out;
-    m.n_exprs = (uint32_t)n_out;
-    if (inverse) {
-        BindMap *inv = bind_check(L, inverse, &bind_map_class);
-
-        m.inverse = inv->m;
-    }
-    ml_IndexMap *kept = ML_NEW(sp->cx, ml_IndexMap);
-
-    *kept = m;
-    o->m = kept;
-    lua_settop(L, top + 1);
-}
-
-/* moon.index_map(function or text [, inverse]) */
-static int new_index_map(lua_State *L)
-{
-    lua_settop(L, 2);
-    if (lua_isfunction(L, 2)) {
-        bind_map_from_function(L, 2, 0);
-        lua_replace(L, 2);
-    } else if (!lua_isnil(L, 2))
-        bind_check(L, 2, &bind_map_class);
-    if (lua_isfunction(L, 1)) {
-        bind_map_from_function(L, 1, lua_isnil(L, 2) ? 0 : 2);
-        return 1;
-    }
-    size_t n;
-
-    bind_string(L, 1, "index map");
-    const char *z = lua_tolstring(L, 1, &n);
-    BindSpace *sp = bind_builder(L);
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
-    ml_Parsed diags = {0};
-
-    o->sp = sp;
-    bind_space_ref(sp);
-    o->m = ml_parse_index_map(sp->cx, (ml_Str){z, n}, ML_DT_I32, &diags);
-    if (!o->m)
-        return bind_raise_parse(L, sp->cx, &diags, (ml_Str){z, n});
-    return 1;
-}
-
-static int map_tostring(lua_State *L)
-{
-    BindMap *o = bind_check(L, 1, &bind_map_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
-
-    ml_text_add(t, "lambda ");
-    for (uint32_t k = 0; o->m && k < o->m->n_vars; k++)
-        ml_text_fmt(t, "%s%s", k ? ", " : "", o->m->vars[k]->hint);
-    ml_text_add(t, ": (");
-    for (uint32_t k = 0; o->m && k < o->m->n_exprs; k++) {
-        if (k)
-            ml_text_add(t, ", ");
-        print_expr(cx, t, o->m->exprs[k]);
-    }
-    ml_text_add(t, ")");
-    bind_push_text(L, t);
-    return 1;
-}
-
-static const luaL_Reg map_meta[] = {
-    {"__gc", space_gc}, {"__tostring", map_tostring}, {NULL, NULL}};
-const BindClass bind_map_class = {"moonloop.index_map", map_meta, NULL, NULL, NULL};
 
 int bind_ir_table(lua_State *L)
 {
@@ -689,7 +557,7 @@ int bind_ir_table(lua_State *L)
                                    {"or_", op_or_},
                                    {"not_", op_not},
                                    {"neg", op_neg},
-                                   {"index_map", new_index_map},
+                                   {"index_map", bind_new_index_map},
                                    {NULL, NULL}};
 
     lua_newtable(L);

@@ -21,6 +21,7 @@ struct ml_Host {
     int env;      /* registry references */
     int result;   /* table of the last line's values, or LUA_NOREF */
     int error;    /* the last error object */
+    const char *line; /* what is being run, or NULL */
     size_t bytes; /* held by Lua */
     size_t limit; /* 0: none */
 };
@@ -430,6 +431,37 @@ static bool undefined_name(const char *msg, char *buf, size_t n)
     return true;
 }
 
+/* Line `n` of what was typed, with a caret where `near 'x'` of the message points. */
+static void add_source_line(ml_Text *at, const char *text, int n, const char *what)
+{
+    const char *p = text, *near = strstr(what, "near '"), *end;
+    char token[64];
+    size_t len;
+
+    while (p && n-- > 1) {
+        p = strchr(p, '\n');
+        p = p ? p + 1 : NULL;
+    }
+    if (!p || !*p)
+        return;
+    len = strcspn(p, "\n");
+    ml_text_fmt(at, "%s     | %.*s", at->n ? "\n" : "", (int)len, p);
+    if (!near || !(end = strrchr(near + 6, '\'')) || (size_t)(end - near - 6) >= sizeof token)
+        return;
+    memcpy(token, near + 6, (size_t)(end - near - 6));
+    token[end - near - 6] = '\0';
+    /* The last one on the line that Lua had got to: earlier ones were fine. */
+    const char *hit = NULL;
+
+    for (const char *q = p; *token && (q = strstr(q, token)) && q < p + len; q++)
+        hit = q;
+    if (hit) {
+        ml_text_add(at, "\n     | ");
+        ml_text_repeat(at, ' ', (size_t)(hit - p));
+        ml_text_repeat(at, '^', strlen(token));
+    }
+}
+
 static void report_text(ml_Host *h, const char *msg, bool typed)
 {
     ml_Session *ss = h->ss;
@@ -441,8 +473,8 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
 
     if (line && !(typed && ml_streq(chunk, "input")))
         ml_text_fmt(&at, "  at     %s:%d", chunk, line);
-    else if (line > 1)
-        ml_text_fmt(&at, "  at     line %d of what was typed", line);
+    else if (line && h->line && !undefined_name(what, name, sizeof name))
+        add_source_line(&at, h->line, line, what);
     if (undefined_name(what, name, sizeof name)) {
         const char *other = near_name(h, name, near, sizeof near);
 
@@ -476,7 +508,7 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
 
     /* The call that was typed stands before one's eyes; deeper frames and files do not. */
     for (size_t k = 0; (chunk = ml_lua_failure_frame(L, -1, k, &name, &line)) != NULL; k++) {
-        if (typed && ml_streq(chunk, "input"))
+        if ((typed && ml_streq(chunk, "input")) || strncmp(chunk, "lua/moonloop/", 13) == 0)
             continue;
         ml_text_fmt(&at, "%s  at     %s:%d%s%s", at.n ? "\n" : "", chunk, line,
                     *name ? " in " : "", name);
@@ -611,7 +643,7 @@ bool ml_host_incomplete(ml_Host *h, const char *text)
     return more;
 }
 
-bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+static bool eval(ml_Host *h, const char *text, bool *incomplete)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
@@ -645,6 +677,15 @@ bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
     lua_setfield(L, base + 1, "n");
     h->result = luaL_ref(L, LUA_REGISTRYINDEX);
     return true;
+}
+
+bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+{
+    h->line = text;
+    bool ok = eval(h, text, incomplete);
+
+    h->line = NULL;
+    return ok;
 }
 
 /* ---- results */

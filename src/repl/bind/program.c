@@ -7,7 +7,6 @@
 #include "repl/bind/bind.h"
 
 #include "core/equal.h"
-#include "core/walk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -266,7 +265,7 @@ bool bind_print_opts(lua_State *L, int idx, ml_PrintOpts *o)
 }
 
 /* p:script([opts]) of modules and functions */
-static int script(lua_State *L)
+int bind_program_script(lua_State *L)
 {
     ml_PrintOpts o;
 
@@ -294,7 +293,7 @@ static void push_hash(lua_State *L, uint64_t h)
     lua_pushstring(L, text);
 }
 
-static int hash(lua_State *L)
+int bind_program_hash(lua_State *L)
 {
     BindProgram p = bind_program(L, 1);
     ml_Ctx *cx = bind_scratch(L);
@@ -361,7 +360,7 @@ static int equal(lua_State *L)
 }
 
 /* Equal as programs, or two modules; anything else is not equal. */
-static int program_eq(lua_State *L)
+int bind_program_eq(lua_State *L)
 {
     for (int k = 1; k <= 2; k++)
         if (!bind_test(L, k, &bind_module_class) && !bind_test(L, k, &bind_func_class)) {
@@ -390,81 +389,6 @@ static int module_func(lua_State *L)
     return 1;
 }
 
-typedef struct Fresh {
-    ml_Ctx *cx;
-    ml_Subst s;
-    ml_Map *seen;
-} Fresh;
-
-static void fresh_var(Fresh *r, const ml_Var *v)
-{
-    if (ml_map_has(r->seen, v->uid))
-        return;
-    ml_map_set(r->cx, r->seen, v->uid, v);
-    ml_subst_var(r->cx, &r->s, v, ml_var(r->cx, ml_var_fresh(r->cx, v)));
-}
-
-static bool fresh_sizes(const ml_Expr *e, void *user)
-{
-    if (e->kind == ML_EXPR_VAR)
-        fresh_var(user, e->as.var);
-    return true;
-}
-
-static const ml_Expr *const *substituted(Fresh *r, const ml_Expr *const *e, size_t n)
-{
-    const ml_Expr **out = ML_ARRAY(r->cx, const ml_Expr *, n + 1);
-
-    for (size_t k = 0; k < n; k++)
-        out[k] = ml_expr_subst(r->cx, e[k], &r->s);
-    return out;
-}
-
-static const ml_Var *replacement(const Fresh *r, const ml_Var *v)
-{
-    const ml_Expr *e = ml_map_get(r->s.vars, v->uid);
-
-    return e->as.var;
-}
-
-/* A copy of f in cx in which every identity is fresh: one module may hold it beside others.
- */
-static const ml_Func *import_fresh(ml_Ctx *cx, const ml_Func *f)
-{
-    ml_Func g = *ml_import_func(ml_import_begin(cx), f);
-    Fresh r = {.cx = cx, .seen = ml_map_new(cx)};
-    ml_FuncParam *params = ML_ARRAY(cx, ml_FuncParam, (size_t)g.n_params + 1);
-
-    for (uint32_t k = 0; k < g.n_params; k++) {
-        const ml_Buffer *b = g.params[k].buffer;
-
-        fresh_var(&r, g.params[k].var);
-        for (uint16_t d = 0; b && d < b->rank; d++)
-            ml_expr_visit(b->shape[d], fresh_sizes, &r);
-        for (uint16_t d = 0; b && d < b->n_strides; d++)
-            ml_expr_visit(b->strides[d], fresh_sizes, &r);
-        if (b)
-            ml_expr_visit(b->elem_offset, fresh_sizes, &r);
-    }
-    for (uint32_t k = 0; k < g.n_params; k++) {
-        const ml_Buffer *b = g.params[k].buffer;
-
-        params[k].var = replacement(&r, g.params[k].var);
-        if (!b)
-            continue;
-        ml_Buffer nb = *b;
-
-        nb.shape = substituted(&r, b->shape, b->rank);
-        nb.strides = substituted(&r, b->strides, b->n_strides);
-        nb.elem_offset = ml_expr_subst(cx, b->elem_offset, &r.s);
-        params[k].buffer = ml_buffer_from(cx, &nb, true);
-        ml_subst_buffer(cx, &r.s, b, params[k].buffer);
-    }
-    g.params = params;
-    g.body = ml_stmt_subst(cx, ml_stmt_copy_fresh(cx, g.body, NULL), &r.s);
-    return ml_func_from(cx, &g);
-}
-
 /* m:with(name, f): a module of its own with that function replaced or added */
 static int module_with(lua_State *L)
 {
@@ -474,7 +398,7 @@ static int module_with(lua_State *L)
     BindModule *to = open_module(L);
     ml_Ctx *cx = to->sp->cx;
     const ml_Module *m = ml_import_module(ml_import_begin(cx), o->m);
-    ml_Func g = *import_fresh(cx, f->f);
+    ml_Func g = *bind_import_fresh(cx, f->f);
 
     g.name = ml_strdup(cx, ml_str(name));
     close_module(to, ml_module_with(cx, m, ml_func_from(cx, &g)));
@@ -497,8 +421,8 @@ static int new_module(lua_State *L)
         for (int j = 1; j < k; j++)
             if (ml_streq(list[j - 1]->name, f->f->name))
                 return bind_bad(L, "two functions are named %s", f->f->name);
-        list[k - 1] =
-            n == 1 ? ml_import_func(ml_import_begin(cx), f->f) : import_fresh(cx, f->f);
+        list[k - 1] = n == 1 ? ml_import_func(ml_import_begin(cx), f->f)
+                             : bind_import_fresh(cx, f->f);
     }
     close_module(to, ml_module_new(cx, list, (size_t)n, NULL));
     return 1;
@@ -567,22 +491,13 @@ static int module_len(lua_State *L)
     return 1;
 }
 
-static int space_gc(lua_State *L) /* every object that begins with its space */
-{
-    BindSpace **sp = lua_touserdata(L, 1);
-
-    bind_space_unref(*sp);
-    *sp = NULL;
-    return 0;
-}
-
-static const luaL_Reg module_meta[] = {{"__gc", space_gc},
+static const luaL_Reg module_meta[] = {{"__gc", bind_space_gc},
                                        {"__tostring", module_tostring},
-                                       {"__eq", program_eq},
+                                       {"__eq", bind_program_eq},
                                        {"__len", module_len},
                                        {NULL, NULL}};
-static const luaL_Reg module_methods[] = {{"script", script},
-                                          {"hash", hash},
+static const luaL_Reg module_methods[] = {{"script", bind_program_script},
+                                          {"hash", bind_program_hash},
                                           {"func", module_func},
                                           {"with", module_with},
                                           {NULL, NULL}};
@@ -590,169 +505,6 @@ static const char *const module_fields[] = {"names", "inputs", "reference", "flo
                                             "bytes", "id",     "warnings",  NULL};
 const BindClass bind_module_class = {"moonloop.module", module_meta, module_methods,
                                      module_fields, module_get};
-
-/* ---- functions */
-
-static int func_with_attr(lua_State *L)
-{
-    BindFunc *o = bind_check(L, 1, &bind_func_class);
-    const char *key = bind_string(L, 2, "key");
-    BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
-
-    to->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(to->sp);
-    ml_Ctx *cx = to->sp->cx;
-    ml_Func f = *ml_import_func(ml_import_begin(cx), o->f);
-
-    if (lua_isnoneornil(L, 3))
-        f.attrs = ml_dict_without(cx, f.attrs, key);
-    else
-        f.attrs = ml_dict_with(cx, f.attrs, key, bind_read_value(L, 3, cx));
-    to->f = ml_func_from(cx, &f);
-    ml_ctx_seal(cx);
-    return 1;
-}
-
-static bool func_get(lua_State *L, const char *key)
-{
-    BindFunc *o = bind_check(L, 1, &bind_func_class);
-
-    if (!o->f)
-        return false;
-    if (ml_streq(key, "name"))
-        lua_pushstring(L, o->f->name);
-    else if (ml_streq(key, "params")) {
-        lua_createtable(L, (int)o->f->n_params, 0);
-        for (uint32_t k = 0; k < o->f->n_params; k++) {
-            const ml_FuncParam *p = &o->f->params[k];
-
-            if (p->buffer)
-                bind_push_buffer(L, o->sp, p->buffer);
-            else
-                lua_pushstring(L, p->var->hint);
-            lua_rawseti(L, -2, (lua_Integer)k + 1);
-        }
-    } else if (ml_streq(key, "buffers")) {
-        lua_Integer n = 0;
-
-        lua_newtable(L);
-        for (uint32_t k = 0; k < o->f->n_params; k++)
-            if (o->f->params[k].buffer) {
-                bind_push_buffer(L, o->sp, o->f->params[k].buffer);
-                lua_pushvalue(L, -1);
-                lua_rawseti(L, -3, ++n);
-                lua_setfield(L, -2, o->f->params[k].buffer->name);
-            }
-    } else if (ml_streq(key, "attrs")) {
-        lua_newtable(L);
-        for (uint32_t k = 0; o->f->attrs && k < o->f->attrs->n; k++) {
-            bind_push_value(L, o->sp, o->f->attrs->as.list[k]);
-            lua_setfield(L, -2, o->f->attrs->keys[k]);
-        }
-    } else
-        return false;
-    return true;
-}
-
-static int func_tostring(lua_State *L)
-{
-    BindFunc *o = bind_check(L, 1, &bind_func_class);
-
-    if (!o->f) {
-        lua_pushliteral(L, "function");
-        return 1;
-    }
-    ml_Text *t = bind_text(L);
-
-    ml_text_fmt(t, "function %s(", o->f->name);
-    for (uint32_t k = 0; k < o->f->n_params; k++) {
-        const ml_FuncParam *p = &o->f->params[k];
-
-        ml_text_fmt(t, "%s%s", k ? ", " : "", p->buffer ? p->buffer->name : p->var->hint);
-    }
-    ml_text_char(t, ')');
-    bind_push_text(L, t);
-    return 1;
-}
-
-static const luaL_Reg func_meta[] = {
-    {"__gc", space_gc}, {"__tostring", func_tostring}, {"__eq", program_eq}, {NULL, NULL}};
-static const luaL_Reg func_methods[] = {
-    {"script", script}, {"hash", hash}, {"with_attr", func_with_attr}, {NULL, NULL}};
-static const char *const func_fields[] = {"name", "params", "buffers", "attrs", NULL};
-const BindClass bind_func_class = {"moonloop.function", func_meta, func_methods,
-                                   func_fields, func_get};
-
-/* ---- buffers */
-
-static void push_extents(lua_State *L, BindSpace *sp, const ml_Expr *const *e, size_t n)
-{
-    lua_createtable(L, (int)n, 0);
-    for (size_t k = 0; k < n; k++) {
-        if (ml_is_const_int(e[k]))
-            lua_pushinteger(L, e[k]->as.i);
-        else
-            bind_push_expr(L, sp, e[k]);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-}
-
-static bool buffer_get(lua_State *L, const char *key)
-{
-    BindBuffer *o = bind_check(L, 1, &bind_buffer_class);
-    const ml_Buffer *b = o->b;
-
-    if (ml_streq(key, "name"))
-        lua_pushstring(L, b->name);
-    else if (ml_streq(key, "shape"))
-        push_extents(L, o->sp, b->shape, b->rank);
-    else if (ml_streq(key, "strides"))
-        push_extents(L, o->sp, b->strides, b->n_strides);
-    else if (ml_streq(key, "dtype"))
-        bind_push_dtype(L, b->type);
-    else if (ml_streq(key, "scope"))
-        lua_pushstring(L, b->scope);
-    else
-        return false;
-    return true;
-}
-
-static int buffer_tostring(lua_State *L)
-{
-    BindBuffer *o = bind_check(L, 1, &bind_buffer_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
-
-    ml_text_fmt(t, "%s: ", o->b->name);
-    ml_dtype_print(t, o->b->type);
-    ml_text_char(t, '[');
-    for (uint16_t k = 0; k < o->b->rank; k++) {
-        if (k)
-            ml_text_add(t, ", ");
-        ml_print_expr(cx, t, o->b->shape[k], NULL);
-    }
-    ml_text_char(t, ']');
-    if (!ml_streq(o->b->scope, "global"))
-        ml_text_fmt(t, " %s", o->b->scope);
-    bind_push_text(L, t);
-    return 1;
-}
-
-static int buffer_eq(lua_State *L)
-{
-    BindBuffer *a = bind_test(L, 1, &bind_buffer_class),
-               *b = bind_test(L, 2, &bind_buffer_class);
-
-    lua_pushboolean(L, a && b && a->b == b->b);
-    return 1;
-}
-
-static const luaL_Reg buffer_meta[] = {
-    {"__gc", space_gc}, {"__tostring", buffer_tostring}, {"__eq", buffer_eq}, {NULL, NULL}};
-static const char *const buffer_fields[] = {"name",  "shape",   "dtype",
-                                            "scope", "strides", NULL};
-const BindClass bind_buffer_class = {"moonloop.buffer", buffer_meta, NULL, buffer_fields,
-                                     buffer_get};
 
 int bind_program_functions(lua_State *L)
 {

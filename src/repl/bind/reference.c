@@ -137,7 +137,7 @@ static int softmax(lua_State *L)
         return bind_bad(L, "softmax: two matrices of one shape are needed");
     for (int64_t i = 0; i < x->shape[0]; i++) {
         int64_t row = i * x->shape[1];
-        double top = -INFINITY, sum = 0;
+        double top = -HUGE_VAL, sum = 0;
 
         for (int64_t j = 0; j < x->shape[1]; j++)
             top = fmax(top, ml_tensor_get(x, row + j));

@@ -437,26 +437,11 @@ static ml_RunArg *run_args(lua_State *L, int idx, ml_Ctx *cx, const ml_Func *f)
     return a;
 }
 
-static int context_gc(lua_State *L)
-{
-    ml_Ctx **cx = lua_touserdata(L, 1);
-
-    ml_ctx_unref(*cx);
-    *cx = NULL;
-    return 0;
-}
-
 /* Pushes a box with a child of cx. */
 static ml_Ctx **fork_box(lua_State *L, ml_Ctx *cx)
 {
-    ml_Ctx **box = lua_newuserdatauv(L, sizeof(*box), 0);
+    ml_Ctx **box = bind_context_box(L);
 
-    *box = NULL;
-    if (luaL_newmetatable(L, "moonloop.context")) {
-        lua_pushcfunction(L, context_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     *box = ml_ctx_fork(cx);
     ml_ctx_set_cancel(*box, bind_state(L)->interrupt);
     return box;

@@ -1,0 +1,307 @@
+#!/bin/bash
+# The program from outside: options, exit codes, where text goes, scripts and session text, and
+# what must not matter: bad files, a full disk, a closed pipe, no terminal, a home that cannot be
+# written. Source: interaction 2, 9, 16.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok cli: the program was not built'; exit 1; }
+examples=$PWD/examples
+mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+export HOME=$TMPDIR/home
+mkdir "$HOME"
+ml=$MOONLOOP
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+run() { # ARGUMENTS, standard input from the caller: leaves status, out, err
+    timeout 60 "$ml" "$@" >out 2>err
+    status=$?
+}
+typed() { # LINES...: session text
+    printf '%s\n' "$@" | timeout 60 "$ml" >out 2>err
+    status=$?
+}
+matmul='s = schedule(workload.matmul(64, 64, 64))'
+
+# ---- options
+run --version </dev/null
+[ "$status" = 0 ] && [ "$(wc -l <out)" = 1 ] && grep -q '^moonloop [0-9]' out
+verdict 'prints its version in one line'
+run --help </dev/null
+[ "$status" = 0 ] && grep -q -e --transcript out && grep -q -e --keep-going out
+verdict 'prints its options'
+run --features </dev/null
+[ "$status" = 0 ] && grep -q '^lua=5.4' out && ! grep -v '^[a-z]*=' out
+verdict 'prints its features as name=value'
+run --codes </dev/null
+[ "$status" = 0 ] && grep -q '^iter-not-parallel ' out
+verdict 'prints the error codes'
+run --help-all </dev/null
+[ "$status" = 0 ] && grep -q 'decompose_reduction' out && [ "$(wc -l <out)" -gt 200 ]
+verdict 'prints the manual'
+run --frobnicate </dev/null
+[ "$status" = 2 ] && [ "$(cat err)" = 'moonloop: unknown option --frobnicate; see moonloop --help' ] && [ ! -s out ]
+verdict 'refuses an unknown option with status 2'
+run --width </dev/null
+[ "$status" = 2 ] && run --width=abc </dev/null && [ "$status" = 2 ] && run --color=blue </dev/null && [ "$status" = 2 ] &&
+    run --version=3 </dev/null && [ "$status" = 2 ] && run --seed=0 </dev/null && [ "$status" = 2 ] && [ -s err ]
+verdict 'refuses a missing or wrong value with status 2'
+run -e 'print(1)' -e ':set echo' -e 'print(2)' </dev/null
+[ "$status" = 0 ] && [ "$(head -n 1 out)" = 1 ] && [ "$(tail -n 1 out)" = 2 ] && grep -q '^echo' out
+verdict 'runs -e in order, commands too'
+mkdir lib && echo 'return {answer = 42}' >lib/mine.lua
+MOONLOOP_PATH=lib run -l mine -e 'print(mine.answer)' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 42 ]
+verdict 'requires -l NAME into a global'
+printf 'print(...)\nprint(arg[0], arg[1], #arg)\n' >args.lua
+run -- args.lua -x y </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = $'-x\ty\nargs.lua\t-x\t2' ]
+verdict 'gives a script its arguments'
+run --safe -e 'print(io, os.execute, os.remove, debug, package.loadlib)' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = $'nil\tnil\tnil\tnil\tnil' ]
+verdict 'takes away with --safe what reaches beyond the session'
+echo 'print(6 * 7)' | timeout 60 "$ml" - >out 2>err
+[ $? = 0 ] && [ "$(cat out)" = 42 ]
+verdict 'runs - as Lua from standard input'
+echo 'greeting = "hello"' >init.lua
+run --init init.lua -e 'print(greeting)' </dev/null
+[ "$(cat out)" = hello ] && run -b -e 'print(greeting)' </dev/null && [ "$(cat out)" = nil ]
+verdict 'reads the init file that is named'
+echo 'error("no")' >init.lua
+run --init init.lua -e 'print(1)' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 1 ] && grep -q 'no' err
+verdict 'goes on after an error in the init file'
+
+# ---- session text, results and errors
+typed "$matmul" 'split("j", {auto, 16})' 'reorder("i","j_0","k","j_1")' 'vectorize("j_1")' ':check'
+[ "$status" = 0 ] && [ "$(grep -c '^\[[123]\] ' out)" = 3 ] && grep -q '^ok   C equals v0' out && grep -q '^      3 +' out &&
+    [ "$(cat err)" = 'focus: matmul v0   block C   loops i, j, k   524 kFLOP' ]
+verdict 'shows the diff of each step and the check'
+run -b -e 'schedule(workload.matmul(64,64,64)):parallel("k")' </dev/null
+[ "$status" = 1 ] && [ ! -s out ] && grep -q '^error: parallel: .*\[iter-not-parallel\]$' err && grep -q '\^ loop k$' err &&
+    grep -q '\^^ reduction iter, bound to k$' err && grep -q '^  try    parallel("i")$' err
+verdict 'explains an illegal step with the marked source, and ends with 1'
+typed "$matmul" 'parallel("k")' 'print("after")'
+[ "$status" = 1 ] && ! grep -q after out
+verdict 'stops session text at the first error'
+printf '%s\n' "$matmul" 'parallel("k")' 'print("after")' | timeout 60 "$ml" --keep-going >out 2>err
+[ $? = 1 ] && grep -q after out
+verdict 'goes on with --keep-going, and still ends with 1'
+typed "$matmul" 'assert(false, "a test")'
+[ "$status" = 1 ] && grep -q 'a test' err
+verdict 'ends with 1 after a failed assert'
+typed 'function f(x)' '  return 2 * x' 'end' 'f(21)'
+[ "$status" = 0 ] && [ "$(cat out)" = 42 ]
+verdict 'gathers the lines of a chunk'
+typed 'x = 1 +'
+[ "$status" = 1 ] && grep -q '<eof>' err
+verdict 'tells the error of a line that never became whole'
+typed "$matmul" 'split("j", {auto, 16}) parallel("k")' ':versions' ':goto failed' ':undo'
+[ "$status" = 1 ]
+verdict 'takes a failed line back as a whole'
+printf '%s\n' "$matmul" 'split("j", {auto, 16}) parallel("k")' 'print(s:version())' ':goto failed' 'print(s:version())' |
+    timeout 60 "$ml" --keep-going >out 2>err
+grep -q '^0$' out && grep -q '^1$' out && grep -q 'marked `failed`' err
+verdict 'keeps what a failed line had done under a mark'
+typed "$matmul" 'split("j", {auto, 16});' 'reorder("i", "j_0", "k", "j_1");' ':undo' 'print(s:version())' ':undo' ':redo' \
+    'print(s:version())' ':goto v2' 'print(s:version())' ':diff v0 v1'
+[ "$status" = 0 ] && [ "$(grep -c '^[12]$' out)" = 3 ] && [ "$(grep '^[12]$' out | tr -d '\n')" = 112 ] && grep -q 'j_0 \* 16 + j_1' out
+verdict 'goes back and forth between versions'
+typed "$matmul" ':show > prog.py' ':show >> prog.py' ':tree | wc -l'
+[ "$status" = 0 ] && [ "$(grep -c '^def main' prog.py)" = 2 ] && [ "$(cat out)" -ge 4 ]
+verdict 'redirects what a command prints'
+run -e "print(moon.cmd('set', 'echo').ok)" </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = true ]
+verdict 'gives every command as a function'
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" -i --no-init --private >out 2>&1
+[ $? = 0 ] && grep -q '^> s = schedule' out && grep -q '^matmul v0> split("j", {auto, 16})$' out
+verdict 'echoes prompts and lines with -i and no terminal'
+printf '%s\n' ':set echo brief' 'one = 1' 'print(one + 1)' >lines.mls
+run lines.mls </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 2 ]
+verdict 'runs a file of session text'
+printf '#!/usr/bin/env moonloop\nprint("script", ...)\n' >tool
+run tool a </dev/null
+[ "$status" = 0 ] && grep -q '^script' out
+verdict 'runs a file without a suffix that begins with #! as Lua'
+
+# ---- programs
+printf '%s\n' ":open $examples/matmul.py" ':show > a.py' | timeout 60 "$ml" >out 2>err &&
+    printf '%s\n' ':open a.py' ':show > b.py' | timeout 60 "$ml" >>out 2>>err && [ -s a.py ] && cmp a.py b.py >>out
+verdict 'prints a program that reads back to the same text'
+typed "$matmul" 'split("j", {auto, 16});' 'vectorize("j_1");' ':save mm.lua' ':save mm.json' ':save mm.py'
+[ "$status" = 0 ] && run mm.lua </dev/null && [ "$status" = 0 ] && run -e ':open mm.json' -e ':show' </dev/null && [ "$status" = 0 ] &&
+    cp out json.out && run -e ':open mm.py' -e ':show' </dev/null && [ "$status" = 0 ] && grep -q vectorized out && cmp out json.out
+verdict 'saves a version as a script, as JSON, as a program, and takes each back'
+if command -v lua5.4 >lua.path && [ -e "$ML_OUT/moonloop.so" ] && [ -z "${ML_SAN:-}" ]; then
+    LUA_CPATH="$ML_OUT/?.so" timeout 60 lua5.4 -e 'local m = require"moonloop"; local s = m.schedule(m.workload.matmul(32, 32, 32));
+        s:split("i", {m.auto, 8}); print(m.check(s).ok)' >out 2>err
+    [ $? = 0 ] && [ "$(cat out)" = true ]
+    verdict 'is a module of a stock lua5.4'
+else
+    echo 'skip is a module of a stock lua5.4: no lua5.4, or a build with sanitizers'
+fi
+if [ -x "${MOONLOOP_DRAW:-}" ]; then
+    typed "$matmul" 'split("j", {auto, 16});' ':graph loops m.svg' ':graph deps d.png' ':graph loops m.dot' ':graph deps d.pdf'
+    [ "$status" = 0 ] && grep -q '</svg>' m.svg && grep -q 'j_0' m.svg && [ "$(head -c 4 d.png | tail -c 3)" = PNG ] &&
+        grep -q digraph m.dot && [ "$(head -c 5 d.pdf)" = %PDF- ]
+    verdict 'draws loops and dependences'
+else
+    echo 'skip draws loops and dependences: moonloop-draw was not built'
+fi
+
+# ---- what is missing or broken
+run nowhere.lua </dev/null
+[ "$status" = 3 ] && grep -q 'nowhere.lua: No such file' err
+verdict 'ends with 3 when the script is missing'
+run nowhere.mls </dev/null
+[ "$status" = 3 ]
+verdict 'ends with 3 when the session text is missing'
+run -b -e ':open nowhere.py' </dev/null
+[ "$status" = 3 ] && grep -q 'nowhere.py' err
+verdict 'ends with 3 when the program is missing'
+mkdir folder.py
+run -b -e ':open folder.py' </dev/null
+[ "$status" -gt 0 ] && [ "$status" -lt 4 ] && [ -s err ]
+verdict 'refuses a folder as a program'
+run folder.py </dev/null && [ "$status" -gt 0 ] && [ "$status" -lt 4 ] && mkdir folder && run folder </dev/null &&
+    [ "$status" -gt 0 ] && [ "$status" -lt 4 ] && [ -s err ]
+verdict 'refuses a folder as FILE'
+if [ "$(id -u)" != 0 ]; then
+    echo 'print(1)' >secret.lua && chmod 000 secret.lua
+    run secret.lua </dev/null
+    [ "$status" = 3 ] && grep -q 'secret.lua' err
+    verdict 'says that a file may not be read'
+else
+    echo 'skip says that a file may not be read: run as root'
+fi
+head -c 3000 "$ml" >binary.py && cp binary.py binary.mls && cp binary.py binary.lua && cp binary.py binary.json
+bad=''
+for f in binary.py binary.mls binary.lua binary.json; do
+    run -b $f </dev/null
+    { [ "$status" -gt 0 ] && [ "$status" -lt 4 ] && [ -s err ]; } || bad="$bad $f($status)"
+done
+run -b <binary.mls
+{ [ "$status" = 1 ] && [ -s err ]; } || bad="$bad stdin($status)"
+[ -z "$bad" ] || { echo "$bad" >>err && false; }
+verdict 'refuses binary files of each kind'
+printf 'for i in T.grid(\n' >broken.py
+run -b broken.py </dev/null
+[ "$status" = 1 ] && grep -q 'broken.py:1' err
+verdict 'says where a program does not parse'
+: >empty.py && : >empty.mls && : >empty.lua
+run empty.mls </dev/null && [ "$status" = 0 ] && run empty.lua </dev/null && [ "$status" = 0 ] && run -b empty.py </dev/null && [ "$status" = 1 ]
+verdict 'takes empty files as what they are'
+run -b -e 'error({})' </dev/null && [ "$status" = 1 ] && run -b -e 'error()' </dev/null && [ "$status" = 1 ] &&
+    run -b -e 'x.y.z = 1' </dev/null && [ "$status" = 1 ] && run -b -e 'local function f() return f() + 1 end f()' </dev/null &&
+    [ "$status" = 1 ] && grep -q 'stack overflow' err
+verdict 'reports errors of Lua of any kind'
+printf 'local t = nil\n\nt.x = 1\n' >fault.lua
+run fault.lua </dev/null
+[ "$status" = 1 ] && grep -q 'fault.lua:3' err
+verdict 'says the line of an error in a script'
+run -b -e 'moon.set{["memory-limit"] = 64}' -e 't = {} for k = 1, 1e9 do t[k] = ("x"):rep(1000) .. k end' </dev/null
+[ "$status" = 1 ] && grep -q 'out-of-memory' err
+verdict 'stops Lua at the memory limit'
+typed ':set memory-limit 64' "$matmul" 'for k = 1, 1e6 do split("i", {auto, 1}) end' 'print(1)'
+[ "$status" = 1 ] && [ -s err ] && ! grep -q 'Aborted' err
+verdict 'stops a schedule at the memory limit'
+run -b -e ':frobnicate' </dev/null && [ "$status" = 1 ] && run -b -e ':tune' </dev/null && [ "$status" = 3 ] && grep -q 'not-yet' err
+verdict 'tells an unknown command from one that comes later'
+run -b -e ':check' </dev/null
+[ "$status" = 1 ] && grep -q 'needs a schedule' err
+verdict 'says that a command needs a schedule'
+
+# ---- disks, pipes, terminals, homes
+if [ -c /dev/full ]; then
+    "$ml" --help-all >/dev/full 2>err </dev/null
+    [ $? = 1 ] && grep -qi 'no space' err
+    verdict 'ends with 1 when standard output is full'
+    timeout 60 "$ml" -e 'for k = 1, 100000 do print(k) end' >/dev/full 2>err </dev/null
+    [ $? = 1 ] && grep -qi 'no space' err
+    verdict 'ends with 1 when print finds no space'
+    typed "$matmul" ':show > /dev/full'
+    [ "$status" = 1 ] && grep -q 'No space' err
+    verdict 'tells of a full disk when a command writes'
+    typed "$matmul" 'split("i", {auto, 8});' ':save /dev/full.lua' || true
+    typed "$matmul" ':save /dev/full'
+    [ "$status" = 1 ]
+    verdict 'tells of a place that cannot be saved to'
+fi
+set -o pipefail
+timeout 60 "$ml" -e 'for k = 1, 1e7 do print(k) end' 2>err </dev/null | head -n 1 >out
+[ $? = 141 ] && [ "$(cat out)" = 1 ] && [ ! -s err ]
+verdict 'ends quietly with 141 when the pipe is closed'
+timeout 60 "$ml" -e 'for k = 1, 1000 do moon.cmd("set") end' -e ':help-all' -e 'for k = 1, 300 do io.write(("x"):rep(1000)) end' \
+    2>err </dev/null | true
+[ "${PIPESTATUS[0]}" != 4 ]
+verdict 'does not crash when io.write has no reader'
+timeout 60 "$ml" -e '!yes | head -n 1' >out 2>err </dev/null
+[ $? = 0 ] && [ "$(cat out)" = y ] && [ ! -s err ]
+verdict 'leaves the signal of a closed pipe to what it starts'
+printf '%s\n' "$matmul" ':show' ':show' | timeout 60 "$ml" 2>err | true
+[ "${PIPESTATUS[1]}" != 4 ]
+verdict 'survives a reader that is not there'
+set +o pipefail
+run </dev/null
+[ "$status" = 0 ] && [ ! -s out ] && [ ! -s err ]
+verdict 'does nothing for no input'
+timeout 60 "$ml" <&- >out 2>err
+[ $? -lt 4 ]
+verdict 'survives a closed standard input'
+timeout 60 "$ml" -e 'print(1)' >&- 2>err </dev/null
+[ $? = 1 ]
+verdict 'ends with 1 for a closed standard output'
+for variable in TERM=dumb TERM= TERM=vt100 TERM=nonsense LANG=C LC_ALL=C LC_ALL=nowhere; do
+    printf '%s\n' "$matmul" 'split("j", {auto, 16})' ':check' | env "$variable" timeout 60 "$ml" >out 2>err
+    [ $? = 0 ] && grep -q '^\[1\] split  j → j_0\[4\] j_1\[16\]' out
+    verdict "prints the same with $variable in a pipe"
+done
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" --ascii >out 2>err
+[ $? = 0 ] && ! LC_ALL=C grep -q '[^ -~	]' out err && grep -q 'j -> j_0' out
+verdict 'prints nothing outside ASCII with --ascii'
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" --color=always >out 2>err
+grep -q $'\x1b\[' out && printf '%s\n' "$matmul" 'split("j", {auto, 16})' | NO_COLOR=1 CLICOLOR_FORCE=1 timeout 60 "$ml" >out 2>err &&
+    ! grep -q $'\x1b' out err
+verdict 'colours when told to, and not with NO_COLOR'
+printf '%s\n' "$matmul" 'print(1)' | HOME=/nowhere XDG_STATE_HOME=/proc/none timeout 60 "$ml" -i >out 2>err
+[ $? = 0 ] && grep -q '^1$' out
+verdict 'runs without a home'
+printf '%s\n' "$matmul" 'print(1)' | env -i timeout 60 "$ml" >out 2>err
+[ $? = 0 ] && grep -q '^1$' out
+verdict 'runs with an empty environment'
+for k in 1 2; do
+    printf '%s\n' "$matmul" 'split("j", {auto, 16})' ':set echo tree' 'reorder("i", "j_0", "k", "j_1")' ':show' ':trace' ':check' |
+        timeout 60 "$ml" 2>&1 | sed 's/[0-9.]* ms$//' >same.$k
+done
+cmp same.1 same.2 >out 2>err && [ -s same.1 ]
+verdict 'prints the same twice'
+
+# ---- ending: a fifo keeps the program waiting; the deadline is that of the loop
+waits_for() { # CONDITION...: until it holds, 20 s at most
+    local end=$(($(date +%s) + 20))
+    until "$@"; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        sleep 0.02
+    done
+}
+ended_by() { # SIGNAL ARGUMENTS...: starts the program, sends the signal when it has printed
+    local signal=$1 pid
+    shift
+    : >out
+    bash -c 'trap - INT; exec "$@"' sh "$ml" "$@" >out 2>err </dev/null &
+    pid=$!
+    waits_for grep -q ready out || { kill -9 $pid; return 1; }
+    kill -s "$signal" $pid
+    wait $pid 2>>err
+    status=$?
+}
+loop='io.stdout:write("ready\n") io.stdout:flush() while true do end'
+set -m # background jobs take SIGINT
+ended_by INT -b -e "$loop"
+[ "$status" = 130 ]
+verdict 'ends with 130 by Ctrl-C in batch mode'
+ended_by TERM -b -e "$loop"
+[ "$status" = 143 ]
+verdict 'ends with 143 by SIGTERM'

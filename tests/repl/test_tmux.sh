@@ -1,0 +1,213 @@
+#!/bin/bash
+# The prompt in a terminal of 80 by 24, typed by tmux: the sessions A and B of the manual,
+# completion, undo, Ctrl-C at work and at the prompt, a paste, history, a resize, Ctrl-Z, the end.
+# Each step waits for what it wants to see, 20 s at most, and never sleeps for its own sake.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok tmux: the program was not built'; exit 1; }
+if ! command -v tmux >/dev/null; then
+    echo 'skip the prompt in a terminal: no tmux'
+    exit 0
+fi
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+export HOME=$TMPDIR/home
+unset TMUX XDG_STATE_HOME XDG_CONFIG_HOME INPUTRC NO_COLOR CLICOLOR_FORCE
+tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null' EXIT
+
+# A plain shell holds the pane, so that its end and its exit status can be seen.
+tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
+    echo 'skip the prompt in a terminal: tmux cannot open one'
+    exit 0
+}
+screen() { tm capture-pane -p -t t; }
+within() { # CONDITION...: until it holds
+    local end=$(($(date +%s) + 20))
+    until "$@"; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        read -r -t 0.03 <>"$TMPDIR/never" || :
+    done
+}
+mkfifo "$TMPDIR/never"
+shows() { screen | grep -qF -e "$1"; }
+sees() { within shows "$1"; }
+last_line_is() { [ "$(screen | grep -v '^$' | tail -n 1)" = "$1" ]; }
+ends_in() { within last_line_is "$1"; }
+keys() { tm send-keys -t t "$@"; }
+line() { tm send-keys -t t -l -- "$1" && keys Enter; }
+verdict() {
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi
+}
+fresh() { keys C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
+
+line "'$MOONLOOP'"
+sees 'moonloop ' && ends_in '>'
+verdict 'starts with a banner and a prompt'
+
+# ---- session A
+line 's = schedule(workload.matmul(128, 128, 128))'
+sees 'focus: matmul v0   block C   loops i, j, k   4.19 MFLOP' && ends_in 'matmul v0>'
+verdict 'focuses the new schedule'
+line 'split("j", {auto, 16})'
+sees '[1] split  j → j_0[8] j_1[16]' && sees '      3 +     for i, j_0, j_1, k in T.grid(128, 8, 16, 128):' &&
+    ends_in 'matmul v1>' && shows '→ j_0, j_1'
+verdict 'shows the diff of a step'
+fresh
+line 'reorder("i", "j_0", "k", "j_1")'
+sees 'for i, j_0, k, j_1 in T.grid(128, 8, 128, 16)' && ends_in 'matmul v2>'
+verdict 'shows the diff of the next step'
+line ':set echo brief'
+line 'vectorize("j_1") parallel("i") decompose_reduction("C", "k")'
+sees '[5] decompose_reduction' && ends_in 'matmul v5>' && line ':check' && sees 'ok   C equals v0 within 1.1e-04'
+verdict 'runs three steps of one line, and the check'
+line ':mark tiled'
+line ':save mm.lua'
+sees 'saved mm.lua: 5 steps, replays to matmul v5' && line '!tail -n 1 mm.lua' && sees 'assert(sch:hash(8) == "'
+verdict 'saves a script, and runs the shell'
+
+# ---- completion, undo
+fresh
+keys -l ':und'
+keys Tab
+within last_line_is 'matmul v5> :undo'
+verdict 'completes a command with Tab'
+keys Enter
+ends_in 'matmul v2>'
+verdict 'undoes the whole line'
+line ':redo'
+ends_in 'matmul v5>' && keys Up && within last_line_is 'matmul v5> :redo' && keys Up && within last_line_is 'matmul v5> :undo'
+verdict 'recalls earlier lines'
+keys C-c
+ends_in 'matmul v5>' && fresh && keys -l 'unroll("j_' && keys Tab Tab && sees 'loop of 16, vectorized' && sees 'loop of 8'
+verdict 'lists the loops of a parameter with an explanation each'
+keys -l '0'
+keys Tab
+within last_line_is 'matmul v5> unroll("j_0"' && keys ')' Enter && sees '[6] unroll  j_0'
+verdict 'completes a loop and closes the string'
+line ':goto ti'
+within shows 'error' || true
+keys -l ':goto ti'
+keys Tab Enter
+ends_in 'matmul v5>'
+verdict 'completes a mark'
+
+# ---- Ctrl-C
+fresh
+keys -l 'this is not run'
+keys C-c
+ends_in 'matmul v5>' && shows 'matmul v5> this is not run^C' && ! shows error
+verdict 'clears the line with Ctrl-C'
+line 'for k = 1, 3 do'
+keys C-c
+line 'print("alive")'
+sees alive && ends_in 'matmul v5>'
+verdict 'drops an unfinished entry with Ctrl-C'
+fresh
+line 'while true do end'
+within shows 'while true do end' && keys C-c && sees 'interrupted' && ends_in 'matmul v5>' && line 'print(s:version() + 1000)' && sees 1005
+verdict 'returns from an endless loop with Ctrl-C, the session intact'
+fresh
+line 'while true do pcall(function() while true do end end) end'
+within shows 'pcall' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
+verdict 'returns from an endless loop that catches errors with a second Ctrl-C'
+line ':check'
+sees 'ok   C equals v0' && ends_in 'matmul v5>'
+verdict 'works on after an interruption'
+
+# ---- pastes, long lines, a resize
+fresh
+printf 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' >paste
+tm load-buffer paste && tm paste-buffer -p -t t
+sees 'print(twice(21))' && ! shows 42
+verdict 'does not run a paste before Enter'
+keys Enter
+sees 42 && ends_in 'matmul v5>'
+verdict 'runs a paste of several lines'
+keys Up
+sees 'return 2 * x' && keys Enter && within eval '[ "$(screen | grep -c "^42$")" = 2 ]'
+verdict 'recalls an entry of several lines whole'
+fresh
+tm resize-window -t t -x 60 -y 20
+line 'print(("="):rep(10))'
+sees '==========' && ends_in 'matmul v5>'
+verdict 'goes on after a resize'
+keys -l 'print("a line that is longer than the sixty columns of the window now", 1 + 1)'
+keys Enter
+sees 'a line that is longer than the sixty columns of the window n' && ends_in 'matmul v5>'
+verdict 'edits a line longer than the window'
+tm resize-window -t t -x 80 -y 24
+
+# ---- session B
+line ':set echo diff'
+line 's = schedule(workload.matmul(1024, 1024, 1024))'
+ends_in 'matmul v0>' && fresh && line 'split("i", {10, 100})' && sees 'factors 10 × 100 = 1000 do not cover loop i, extent 1024' &&
+    sees '^ loop i' && sees 'split("i", {16, 64})          exact' && ends_in 'matmul v0>'
+verdict 'explains factors that are too small'
+fresh
+line 'split("i", {64, nil})'
+sees 'in Lua {64, nil} is {64}' && sees 'split("i", {64, auto})        64 × 16, exact'
+verdict 'explains nil in a list'
+fresh
+line 'parallel("k")'
+sees 'loop k drives the reduction iter vk of block C' && sees '^^ reduction iter, bound to k' && sees 'try    parallel("i")'
+verdict 'explains a reduction loop'
+fresh
+line 'l = loops("C")'
+line 'split(l[2], {auto, 16});'
+ends_in 'matmul v1>' && line 'split(l[2], {auto, 4})' && sees 'loop j ended at step 1' && sees 'now    j_0 (64), j_1 (16)'
+verdict 'explains an expired handle'
+line "spilt(\"i\", {auto, 8})"
+sees "did you mean split?" && ends_in 'matmul v1>'
+verdict 'offers the name that was meant'
+
+# ---- the pager, Ctrl-Z, the end
+fresh
+line ':help'
+within shows ':' && keys q && ends_in 'matmul v1>'
+verdict 'pages long text and returns'
+fresh
+keys C-z
+within last_line_is 'sh>' && line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon"' && sees icanon && ! shows -icanon &&
+    shows echo && ! shows -echo
+verdict 'restores the terminal when stopped with Ctrl-Z'
+line fg
+within last_line_is 'matmul v1>' && line 'print("back")' && sees back
+verdict 'goes on in the foreground'
+keys C-d
+within last_line_is 'sh>' && line 'echo status $?' && sees 'status 0'
+verdict 'ends with Ctrl-D'
+line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon" | paste -s -d+'
+within eval 'screen | grep -qx "icanon+echo\|echo+icanon"'
+verdict 'leaves the terminal as it was'
+history=$HOME/.local/state/moonloop/history
+[ "$(stat -c %a "$history")" = 600 ] && grep -qx 'parallel("k")' "$history" &&
+    grep -qF 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' "$history" && ! grep -q 'not run' "$history"
+verdict 'keeps the history in a file of its own'
+
+# ---- other terminals and homes
+tm send-keys -t t C-l
+line "TERM=dumb '$MOONLOOP' --no-init"
+within last_line_is '>' && line 'print(6 * 7)' && sees 42 && keys C-c && line 'print(6 * 8)' && sees 48 && keys C-d &&
+    within last_line_is 'sh>'
+verdict 'reads plain lines on a dumb terminal'
+tm send-keys -t t C-l
+line "HOME=/proc/nowhere '$MOONLOOP'"
+sees 'no history is kept' && within last_line_is '>' && line 'print(6 * 7)' && sees 42 && line ':quit' && within last_line_is 'sh>'
+verdict 'warns once of a home that cannot be written'
+tm send-keys -t t C-l
+line "LC_ALL=C '$MOONLOOP' -e 's = schedule(workload.matmul(64, 64, 64))' -i"
+within last_line_is 'matmul v0>' && line 'split("j", {auto, 16})' && sees 'split  j -> j_0[4] j_1[16]' && line ':quit' &&
+    within last_line_is 'sh>'
+verdict 'prints nothing outside ASCII in the C locale'
+tm send-keys -t t C-l
+line "'$MOONLOOP' --private"
+within last_line_is '>' && line 'x = 1 -- private' && keys C-d && within last_line_is 'sh>' && ! grep -q private "$history"
+verdict 'keeps nothing of a private session'
+line "'$MOONLOOP'"
+within last_line_is '>' && keys Up && within last_line_is '> spilt("i", {auto, 8})' || within last_line_is '> :help'
+keys C-c
+pane=$(tm display-message -p -t t '#{pane_pid}')
+pid=$(pgrep -P "$pane" | tail -n 1)
+kill -TERM "$pid" && within last_line_is 'sh>' || within shows Terminated
+line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon" | paste -s -d+'
+within eval 'screen | tail -n 8 | grep -qx "icanon+echo\|echo+icanon"'
+verdict 'restores the terminal when it is ended'
