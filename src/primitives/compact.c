@@ -9,29 +9,36 @@
 
 enum { WORTH = 1 << 20 };
 
-typedef struct Moved {
+typedef struct Moved Moved;
+struct Moved {
+    const Moved *next; /* another one whose address ends alike */
     const ml_Module *from;
     ml_Program to;
-} Moved;
+};
 
 typedef struct Mover {
     ml_Ctx *cx, *tmp;
     ml_Import *im;
-    ML_VEC(Moved) programs;
+    ml_Map *programs; /* end of the old address -> const Moved * */
 } Mover;
 
 /* Version 0 is the module's own and stays where it is. */
 static ml_Program move_program(Mover *m, const ml_Module *mod, bool own)
 {
-    for (size_t k = m->programs.n; k-- > 0;)
-        if (m->programs.v[k].from == mod)
-            return m->programs.v[k].to;
-    Moved one = {.from = mod};
+    uint32_t key = (uint32_t)((uintptr_t)mod >> 4);
+    const Moved *first = ml_map_get(m->programs, key);
 
-    one.to.mod = own ? ml_import_module(m->im, mod) : mod;
-    one.to.index = ml_index_build(m->cx, one.to.mod);
-    ml_push(m->tmp, &m->programs, one);
-    return one.to;
+    for (const Moved *p = first; p; p = p->next)
+        if (p->from == mod)
+            return p->to;
+    Moved *one = ML_NEW(m->tmp, Moved);
+
+    one->next = first;
+    one->from = mod;
+    one->to.mod = own ? ml_import_module(m->im, mod) : mod;
+    one->to.index = ml_index_build(m->cx, one->to.mod);
+    ml_map_set(m->tmp, m->programs, key, one);
+    return one->to;
 }
 
 static void *copy_of(ml_Ctx *cx, const void *from, size_t n)
@@ -164,6 +171,7 @@ void ml_schedule_compact(ml_Schedule *s)
     Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old)), .tmp = ml_ctx_new(0)};
 
     m.im = ml_import_begin_in(m.cx, m.tmp);
+    m.programs = ml_map_new(m.tmp);
     ml_ctx_limits_of(m.cx, old);
     ml_ctx_reserve_uid(m.cx, ml_ctx_next_uid(old) - 1);
     for (ml_Schedule *one = sp->first; one; one = one->next)

@@ -475,7 +475,7 @@ static bool read_trace(ml_Ctx *cx, const ml_Json *j, ml_Trace *out)
         if (!read_decision(cx, &decisions->as.list[k], insts, list->n))
             return false;
     *out = (ml_Trace){list->n, insts};
-    return true;
+    return ml_ok_or_fail(cx);
 }
 
 static const ml_Json *read_json(ml_Ctx *cx, ml_Str json)

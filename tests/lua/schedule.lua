@@ -222,6 +222,33 @@ test("what needs a host or a later version says so", function()
     moon.hooks.cmd = nil
 end)
 
+test("a schedule of a schedule starts from its program, alone", function()
+    local s = matmul()
+    s:split("i", { 4, 16 })
+    local t = moon.schedule(s)
+    assert(t:version() == 0 and t:hash() == s:hash())
+    t:fuse("i_0", "i_1")
+    assert(s:version() == 1 and t:hash() ~= s:hash())
+    fails("bad-handle", t.split, t, s:loops("C")[1], { 2, 2 })
+end)
+
+test("annotations hold constants, lists and tables by name", function()
+    local s = matmul()
+    s:annotate("C", "list", { 1, 2.5, "x", true, { 3 } })
+    s:annotate("C", "map", { b = 1, a = { 2 } })
+    local a = s:get("C").annotations
+    assert(a.list[3] == "x" and a.list[4] == true and a.list[5][1] == 3 and a.map.a[1] == 2)
+    fails("bad-argument", s.annotate, s, "C", "bad", { 1, x = 2 })
+    fails("bad-argument", s.annotate, s, "C", "bad", print)
+    local deep = {}
+    for _ = 1, 200 do deep = { deep } end
+    fails("bad-argument", s.annotate, s, "C", "bad", deep)
+    local cycle = {}
+    cycle[1] = cycle
+    fails("bad-argument", s.annotate, s, "C", "bad", cycle)
+    assert(moon.parse(s:script()) == s:mod())
+end)
+
 test("options are checked", function()
     fails("bad-argument", matmul, 64, { sed = 3 })
     fails("bad-argument", matmul, 64, { seed = 0 })

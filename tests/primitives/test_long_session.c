@@ -90,7 +90,7 @@ static void memory_is_flat_under_an_undo_limit(void **state)
     print_message("programs %zu KiB, texts %zu KiB\n", ml_ctx_bytes(fx.s->space->cx) / 1024,
                   ml_ctx_bytes(fx.s->space->home) / 1024);
     /* texts of the versions stay, a few hundred bytes for each */
-    assert_true(taken(&fx) < early + 9000 * (size_t)600);
+    assert_true(taken(&fx) < early + 9000 * (size_t)800);
     assert_true(ml_ctx_bytes(fx.s->space->cx) < 4 * (size_t)MIB);
     fx_close(&fx);
 }

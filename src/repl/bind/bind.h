@@ -25,7 +25,8 @@ int luaopen_moonloop(lua_State *L);
 /* The same, and package.loaded.moonloop is set. */
 void ml_lua_open(lua_State *L);
 /* While *flag is not 0, running Lua code and primitives at work raise `interrupted`, which
- * sets the flag back to 0. NULL: none. */
+ * sets the flag back to 0. NULL: none. Contexts made meanwhile keep watching the flag: it
+ * outlives the state. */
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);

@@ -18,6 +18,15 @@ typedef struct View { /* index of dimension d: offset[d] + sum of coef[d][loop] 
     int64_t at[MAX_DIMS]; /* now */
 } View;
 
+static int64_t small(lua_State *L, const char *what)
+{
+    int64_t v = bind_int(L, -1, what);
+
+    if (v < -INT32_MAX || v > INT32_MAX)
+        bind_bad(L, "contract: the %s is too large", what);
+    return v;
+}
+
 /* {tensor, {offset, coef...}, ...} at idx */
 static void read_view(lua_State *L, int idx, int n_loops, View *v)
 {
@@ -30,29 +39,16 @@ static void read_view(lua_State *L, int idx, int n_loops, View *v)
         lua_rawgeti(L, idx, (lua_Integer)d + 2);
         luaL_checktype(L, -1, LUA_TTABLE);
         lua_rawgeti(L, -1, 1);
-        v->offset[d] = bind_int(L, -1, "offset");
+        v->offset[d] = small(L, "offset");
         lua_pop(L, 1);
         for (int k = 0; k < n_loops; k++) {
             if (lua_rawgeti(L, -1, k + 2) != LUA_TNIL)
-                v->coef[d][k] = bind_int(L, -1, "coefficient");
+                v->coef[d][k] = small(L, "coefficient");
             lua_pop(L, 1);
         }
         lua_pop(L, 1);
         v->at[d] = v->offset[d];
     }
-}
-
-/* The element, or -1 when an index is outside. */
-static int64_t place(const View *v)
-{
-    int64_t at = 0;
-
-    for (uint32_t d = 0; d < v->t->rank; d++) {
-        if (v->at[d] < 0 || v->at[d] >= v->t->shape[d])
-            return -1;
-        at = at * v->t->shape[d] + v->at[d];
-    }
-    return at;
 }
 
 static void advance(View *v, int loop, int64_t steps)
@@ -61,9 +57,81 @@ static void advance(View *v, int loop, int64_t steps)
         v->at[d] += steps * v->coef[d][loop];
 }
 
-static bool whole_numbers(const ml_Tensor *t)
+/* Narrows [*lo, *hi) to the iterations of the loop at which every index is inside, counted
+ * from where the view stands. */
+static void inside(const View *v, int loop, int64_t *lo, int64_t *hi)
 {
-    return !ml_dtype_is_float(t->type);
+    for (uint32_t d = 0; d < v->t->rank; d++) {
+        int64_t c = v->coef[d][loop], at = v->at[d], n = v->t->shape[d];
+
+        if (c == 0) {
+            if (at < 0 || at >= n)
+                *hi = *lo;
+            continue;
+        }
+        /* 0 <= at + c * k < n */
+        int64_t first = c > 0 ? -ml_floordiv_i64(at, c) : -ml_floordiv_i64(n - 1 - at, -c);
+        int64_t end =
+            c > 0 ? ml_floordiv_i64(n - 1 - at, c) + 1 : ml_floordiv_i64(at, -c) + 1;
+
+        *lo = first > *lo ? first : *lo;
+        *hi = end < *hi ? end : *hi;
+    }
+}
+
+/* Position in the data at iteration k of the loop, and what one iteration adds. */
+static int64_t place(const View *v, int loop, int64_t k, int64_t *step)
+{
+    int64_t at = 0;
+
+    *step = 0;
+    for (uint32_t d = 0; d < v->t->rank; d++) {
+        at = at * v->t->shape[d] + v->at[d] + k * v->coef[d][loop];
+        *step = *step * v->t->shape[d] + v->coef[d][loop];
+    }
+    return at;
+}
+
+/* The tensor's elements as doubles, or as whole numbers; in a userdata on the stack. */
+typedef union Number {
+    double f;
+    int64_t i;
+} Number;
+
+static Number *numbers(lua_State *L, const ml_Tensor *t, bool exact, bool zero)
+{
+    Number *v = lua_newuserdatauv(L, ((size_t)t->n + 1) * sizeof(*v), 0);
+
+    for (int64_t k = 0; k < t->n; k++)
+        if (exact)
+            v[k].i = zero ? 0 : ml_tensor_get_int(t, k);
+        else
+            v[k].f = zero ? 0 : ml_tensor_get(t, k);
+    return v;
+}
+
+/* The innermost loop. */
+static void run_loop(const View v[3], int loop, int64_t extent, bool exact,
+                     Number *const x[3])
+{
+    int64_t lo = 0, hi = extent, at[3], step[3];
+
+    for (int k = 0; k < 3; k++)
+        inside(&v[k], loop, &lo, &hi);
+    if (lo >= hi)
+        return;
+    for (int k = 0; k < 3; k++)
+        at[k] = place(&v[k], loop, lo, &step[k]);
+    for (int64_t k = lo; k < hi; k++) {
+        if (exact)
+            x[0][at[0]].i = (int64_t)((uint64_t)x[0][at[0]].i +
+                                      (uint64_t)x[1][at[1]].i * (uint64_t)x[2][at[2]].i);
+        else
+            x[0][at[0]].f += x[1][at[1]].f * x[2][at[2]].f;
+        at[0] += step[0];
+        at[1] += step[1];
+        at[2] += step[2];
+    }
 }
 
 /* contract({extents}, out, a, b): out += a * b over all loops, out zeroed first; each of
@@ -71,7 +139,9 @@ static bool whole_numbers(const ml_Tensor *t)
 static int contract(lua_State *L)
 {
     int64_t extent[MAX_LOOPS], now[MAX_LOOPS] = {0};
+    BindState *st = bind_state(L);
     View v[3] = {{0}};
+    Number *x[3];
 
     luaL_checktype(L, 1, LUA_TTABLE);
     int n = (int)lua_rawlen(L, 1);
@@ -82,33 +152,21 @@ static int contract(lua_State *L)
         lua_rawgeti(L, 1, k + 1);
         extent[k] = bind_int(L, -1, "extent");
         lua_pop(L, 1);
-        if (extent[k] <= 0)
+        if (extent[k] <= 0 || extent[k] > INT32_MAX)
             return bind_bad(L, "contract: extents are positive");
     }
     for (int k = 0; k < 3; k++) {
         luaL_checktype(L, k + 2, LUA_TTABLE);
         read_view(L, k + 2, n, &v[k]);
     }
-    bool exact = whole_numbers(v[0].t);
-    size_t bytes = (size_t)v[0].t->n * sizeof(double);
-    union {
-        double f;
-        int64_t i;
-    } *sum = lua_newuserdatauv(L, bytes + 8, 0);
+    bool exact = !ml_dtype_is_float(v[0].t->type);
 
-    memset(sum, 0, bytes);
+    for (int k = 0; k < 3; k++)
+        x[k] = numbers(L, v[k].t, exact, k == 0);
     for (;;) {
-        int64_t o = place(&v[0]), a = o < 0 ? -1 : place(&v[1]),
-                b = a < 0 ? -1 : place(&v[2]);
+        int k = n - 2;
 
-        if (b >= 0 && exact)
-            sum[o].i =
-                (int64_t)((uint64_t)sum[o].i + (uint64_t)ml_tensor_get_int(v[1].t, a) *
-                                                   (uint64_t)ml_tensor_get_int(v[2].t, b));
-        else if (b >= 0)
-            sum[o].f += ml_tensor_get(v[1].t, a) * ml_tensor_get(v[2].t, b);
-        int k = n - 1;
-
+        run_loop(v, n - 1, extent[n - 1], exact, x);
         while (k >= 0 && ++now[k] == extent[k]) {
             now[k] = 0;
             for (int j = 0; j < 3; j++)
@@ -119,12 +177,14 @@ static int contract(lua_State *L)
             break;
         for (int j = 0; j < 3; j++)
             advance(&v[j], k, 1);
+        if (st->interrupt && *st->interrupt)
+            return ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
     }
     for (int64_t k = 0; k < v[0].t->n; k++)
         if (exact)
-            ml_tensor_set_int(v[0].t, k, sum[k].i);
+            ml_tensor_set_int(v[0].t, k, x[0][k].i);
         else
-            ml_tensor_set(v[0].t, k, sum[k].f);
+            ml_tensor_set(v[0].t, k, x[0][k].f);
     return 0;
 }
 

@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 100 };
 typedef struct Reader {
     lua_State *L;
     ml_Ctx *cx;
-    int box;
+    int box; /* 0: constants only, nothing is anchored and no function is called */
     ml_Schedule *s;
 } Reader;
 
@@ -166,6 +166,8 @@ static ml_Arg read_arg(const Reader *r, int idx, int depth)
     case LUA_TTABLE: return read_table(r, idx, depth);
     case LUA_TUSERDATA: return read_object(r, idx);
     case LUA_TFUNCTION: {
+        if (!r->box)
+            bind_bad(L, "a function is no constant");
         bind_map_from_function(L, idx, 0);
         const BindMap *m = lua_touserdata(L, -1);
         ml_Arg a = {.kind = ML_A_MAP, .as.map = m->m};
@@ -216,16 +218,10 @@ static const ml_Value *value_of(lua_State *L, const ml_Arg *a, ml_Ctx *cx)
 
 const ml_Value *bind_read_value(lua_State *L, int idx, ml_Ctx *cx)
 {
-    int top = lua_gettop(L);
+    Reader r = {.L = L, .cx = cx};
+    ml_Arg a = read_arg(&r, lua_absindex(L, idx), 0);
 
-    idx = lua_absindex(L, idx);
-    bind_scratch(L);
-    ml_Arg a = bind_read_arg(L, idx, cx, top + 1, NULL);
-    const ml_Value *v = value_of(L, &a, cx);
-
-    bind_scratch_done(L, top + 1);
-    lua_settop(L, top);
-    return v;
+    return value_of(L, &a, cx);
 }
 
 void bind_push_value(lua_State *L, BindSpace *sp, const ml_Value *v)
