@@ -5,6 +5,8 @@
  * an error is described by numbers and nodes of the program, and set in the caller's
  * context once the fork is about to go.
  */
+#include "codegen/interp.h"
+
 #include "codegen/interp/code.h"
 
 static ml_Gen *gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)

@@ -9,6 +9,8 @@
  * sides the map between the variables is one-to-one by construction, and identity is never
  * a shortcut.
  */
+#include "core/canon.h"
+
 #include "core/canon_impl.h"
 #include "core/walk.h"
 

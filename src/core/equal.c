@@ -5,6 +5,8 @@
  * difference is located by walking both once more up to the number of the word that
  * differs. Scratch memory is released before the report is made. Source: script 13.
  */
+#include "core/equal.h"
+
 #include "core/canon.h"
 
 typedef void WalkFn(ml_Canon *c, const void *program);

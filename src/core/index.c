@@ -8,6 +8,8 @@
  * are consecutive. A page may be written only by the edit that made it (`owner`).
  * Source: ir-and-analysis 2.1, 8.2.
  */
+#include "core/index.h"
+
 #include "core/index_pages.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, FAN_MASK = FAN - 1 };

@@ -260,10 +260,9 @@ const ml_Primitive ml_prim_cache_read = {
     .result = ML_R_BLOCK,
     .apply = cache_read,
     .suggest = suggest,
-    .errors =
-        (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
-                               ML_E_NOT_REGION_COVERED, ML_E_MULTI_WRITER,
-                               ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
-                               ML_E_UNSOUND, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
+                                     ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
+                                     ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
+                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_read",
 };

@@ -3,9 +3,9 @@
  *
  * What the related blocks touch of each buffer under the loop is solved for the block's own
  * index expressions: through the inverse of a bijective affine map, else dimension by
- * dimension. Every answer is a superset of what is needed: intervals of the inverse are taken
- * over the whole required box, not over two of its corners (a remainder has its extremes
- * inside). Source: primitives 7, steps 1 to 4.
+ * dimension. Every answer is a superset of what is needed: intervals of the inverse are
+ * taken over the whole required box, not over two of its corners (a remainder has its
+ * extremes inside). Source: primitives 7, steps 1 to 4.
  */
 #include "primitives/move.h"
 
@@ -90,7 +90,8 @@ static void require_regions(Solver *s, const ml_For *loop, const ml_Block *rel,
             steady(s, loop, r.ranges[d], &dom, &box[d]);
         for (size_t d = 0; d < buf->rank; d++) {
             /* An end that is not known may be anything inside the buffer. */
-            const ml_Expr *last = ml_sub(cx, buf->shape[d], ml_int(cx, buf->shape[d]->type, 1));
+            const ml_Expr *last =
+                ml_sub(cx, buf->shape[d], ml_int(cx, buf->shape[d]->type, 1));
 
             if (!box[d].min)
                 box[d].min = ml_int(cx, last->type, 0);
@@ -104,8 +105,8 @@ static void require_regions(Solver *s, const ml_For *loop, const ml_Block *rel,
 
 /* ---- solving one buffer */
 
-static void narrow(Solver *s, size_t k, ml_Interval need, ml_Interval bound, ml_Interval *needs,
-                   ml_Interval *bounds, bool *got)
+static void narrow(Solver *s, size_t k, ml_Interval need, ml_Interval bound,
+                   ml_Interval *needs, ml_Interval *bounds, bool *got)
 {
     if (!got[k]) {
         needs[k] = need;
@@ -179,6 +180,9 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
 
     if (!uses_iters(s->block, e))
         return true; /* no iter to solve for: the consumer's index is what it is */
+    if (e->kind == ML_EXPR_SUB && !uses_iters(s->block, a)) /* c - e' */
+        return mirrored(s, a, &need) && mirrored(s, a, &bound) &&
+               solve_index(s, b, need, bound, needs, bounds, got);
     switch ((ml_ExprKind)e->kind) {
     case ML_EXPR_VAR:
         narrow(s, iter_of(s->block, e->as.var), need, bound, needs, bounds, got);
@@ -196,15 +200,8 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
         need = (ml_Interval){div_end(s, need.min, b), div_end(s, need.max, b), false};
         bound = (ml_Interval){div_end(s, bound.min, b), div_end(s, bound.max, b), false};
         return solve_index(s, a, need, bound, needs, bounds, got);
-    case ML_EXPR_SUB:
-        /* c - e': mirrored. */
-        if (!uses_iters(s->block, a)) {
-            if (!mirrored(s, a, &need) || !mirrored(s, a, &bound))
-                return false;
-            return solve_index(s, b, need, bound, needs, bounds, got);
-        }
-        /* fallthrough */
     case ML_EXPR_ADD:
+    case ML_EXPR_SUB:
         /* e' + c, e' - c with c free of iters: move c over. */
         if (!uses_iters(s->block, b)) {
             ml_Ctx *cx = s->c->cx;
@@ -218,8 +215,9 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
 
                     if (!x || !ml_promote(cx, &x, &y))
                         return false;
-                    *ends[m] = ml_simplify(s->ar, e->kind == ML_EXPR_ADD ? ml_sub(cx, x, y)
-                                                                         : ml_add(cx, x, y));
+                    *ends[m] =
+                        ml_simplify(s->ar, e->kind == ML_EXPR_ADD ? ml_sub(cx, x, y)
+                                                                  : ml_add(cx, x, y));
                 }
             }
             return solve_index(s, a, need, bound, needs, bounds, got);
@@ -228,7 +226,8 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
     case ML_EXPR_FLOORDIV:
         if (b->kind != ML_EXPR_INT || b->as.i <= 0)
             return false;
-        return solve_index(s, a, scaled(s, need, b), scaled(s, bound, b), needs, bounds, got);
+        return solve_index(s, a, scaled(s, need, b), scaled(s, bound, b), needs, bounds,
+                           got);
     case ML_EXPR_FLOORMOD: return true; /* says nothing about where the iter lies */
     case ML_EXPR_INT:
     case ML_EXPR_FLOAT:
@@ -264,11 +263,12 @@ static ml_Interval whole_dim(Solver *s, const ml_Buffer *buf, size_t d)
     const ml_Expr *n = buf->shape[d], *zero = ml_int(cx, n->type, 0);
 
     return (ml_Interval){
-        zero, ml_simplify(s->ar, ml_max(cx, ml_sub(cx, n, ml_int(cx, n->type, 1)), zero)), false};
+        zero, ml_simplify(s->ar, ml_max(cx, ml_sub(cx, n, ml_int(cx, n->type, 1)), zero)),
+        false};
 }
 
-/* Through the inverse of the index vector, when it is a bijective map of all the iters that it
- * uses: each iter is the interval of its inverse over the box. */
+/* Through the inverse of the index vector, when it is a bijective map of all the iters that
+ * it uses: each iter is the interval of its inverse over the box. */
 static bool solve_inverse(Solver *s, const ml_Region *r, const ml_Interval *need,
                           ml_Interval *needs, ml_Interval *bounds, bool *got)
 {
@@ -342,13 +342,15 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
 
             if (!ml_is_int(ext, 1)) {
                 /* A range [e, e+x) meets [a, b] when e is in [a-x+1, b]; of multiples of f,
-                 * e is then f * [(a-x+f)//f, b//f], and [a//f, b//f] holds that when x <= f. */
+                 * e is then f * [(a-x+f)//f, b//f], and [a//f, b//f] holds that when x <=
+                 * f. */
                 const ml_Expr *x = ext, *a = n.min;
                 int64_t f = stride_of(b, e);
 
                 if (uses_iters(b, ext) || !ml_promote(cx, &a, &x))
                     return ml_fail(cx, ML_E_REGION_NOT_SOLVABLE, ML_BUFFER(r->buffer),
-                                   ML_NUMBER("dimension", d), ML_EXPRESSION(e), ML_BLOCK(b));
+                                   ML_NUMBER("dimension", d), ML_EXPRESSION(e),
+                                   ML_BLOCK(b));
                 if (!(x->kind == ML_EXPR_INT && x->as.i <= f))
                     n.min = ml_simplify(
                         s->ar, ml_add(cx, ml_sub(cx, a, x), ml_int(cx, a->type, f)));
@@ -359,8 +361,7 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
         }
     }
     for (size_t k = 0; k < b->n_iters; k++) {
-        ml_Interval own =
-            ml_interval_range(s->ar, b->iters[k].min, b->iters[k].extent);
+        ml_Interval own = ml_interval_range(s->ar, b->iters[k].min, b->iters[k].extent);
 
         /* A buffer that says nothing about an iter leaves it its whole domain. */
         ml_Interval n = got[k] ? needs[k] : own, w = got[k] ? bounds[k] : own;
@@ -446,12 +447,13 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     s.bound = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.known = ML_ARRAY(cx, bool, block->n_iters);
     if (!ml_executed_domains(c, block, own))
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx,
-                                         "cannot show which instances the predicate of block %s "
-                                         "lets run; it cannot be kept when the block moves",
-                                         block->name)),
-                       ML_BLOCK(block));
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "cannot show which instances the predicate of block %s "
+                              "lets run; it cannot be kept when the block moves",
+                              block->name)),
+            ML_BLOCK(block));
     for (size_t k = 0; k < n; k++) {
         const ml_Buffer *buf = provided[k].buffer;
         ml_Interval *hull = ML_ARRAY(cx, ml_Interval, buf->rank);
@@ -461,7 +463,8 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
             const ml_Block *rel = ml_call_block(c, related->v[m]);
 
             require_regions(&s, loop, rel, reverse ? rel->writes : rel->reads,
-                            reverse ? rel->n_writes : rel->n_reads, buf, !reverse, hull, &any);
+                            reverse ? rel->n_writes : rel->n_reads, buf, !reverse, hull,
+                            &any);
         }
         if (any && !solve_buffer(&s, &provided[k], hull))
             return false;

@@ -153,10 +153,11 @@ static void clear_line(void)
     rl_free_line_state();
     rl_callback_sigcleanup();
     rl_point = rl_end;
-    rl_redisplay(); /* the cursor below the last row of a long line */
-    rl_callback_handler_remove();
-    if (write(STDOUT_FILENO, "^C\r\n", 4) < 0)
-        return;
+    rl_redisplay(); /* the cursor at the end of the line */
+    fputs("^C", rl_outstream);
+    rl_callback_handler_remove(); /* may return the cursor to column 0 */
+    fputs("\n", rl_outstream);
+    fflush(rl_outstream);
 }
 
 static void die_of(int sig)

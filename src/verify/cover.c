@@ -172,7 +172,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
-    const ml_Expr *inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
+    const ml_Expr *inside = NULL; /* made when a producer has a predicate */
 
     for (size_t k = 0; k < producers->n; k++) {
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
@@ -189,7 +189,11 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             look_around(c, w->tag, stop, read->buffer, &around);
             ml_Region r = outward(c, w, &w->writes[m], &around, &pred);
 
-            pred = where_read(c, pred, &around.dom, inside, &mine.dom);
+            if (!ml_is_true(pred)) {
+                if (!inside)
+                    inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
+                pred = where_read(c, pred, &around.dom, inside, &mine.dom);
+            }
             if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
                                  box))
                 continue;

@@ -476,6 +476,14 @@ int main(int argc, char **argv)
         report("six steps on 1,000 blocks", 1e3 * of_blocks(1000), 1, "ms", false);
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "--replay") == 0) {
+        Bench one, *b = &one;
+        bench_open(b, dense);
+        tile(b);
+        replay(b, false, 5000);
+        bench_close(b);
+        return 0;
+    }
     memory(); /* first: the peak of the process is what is reported */
     steps();
     double few = of_blocks(10), many = of_blocks(1000);

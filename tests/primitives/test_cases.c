@@ -149,7 +149,8 @@ static void check_results(One *o)
     ml_text_free(&t);
 }
 
-/* Names are part of what a primitive gives (primitives 1.5); structural equality skips them. */
+/* Names are part of what a primitive gives (primitives 1.5); structural equality skips
+ * them. */
 static void same_text(const One *o, ml_Ctx *cx, const ml_Module *want, const ml_Module *got)
 {
     if (!ml_streq(text_of(cx, want), text_of(cx, got)))

@@ -23,7 +23,8 @@ static const Row rows[] = {
     {"compute_at.case", "computes just what one iteration of the loop needs", "i"},
     {"compute_at.case", "counts names of loops over those that are made", "i, j, k"},
     {"compute_at.case", "takes the loops that become empty along", "o, i"},
-    {"reverse_compute_at.case", "uses just what one iteration of the loop has produced", "j"},
+    {"reverse_compute_at.case", "uses just what one iteration of the loop has produced",
+     "j"},
     {"reverse_compute_at.case", "moves a consumer of two producers under one loop", "j"},
     {"compute_inline.case", "substitutes a producer into its reader", "i, j, T"},
     {"compute_inline.case", "inlines into nested blocks", "o, i, B"},
@@ -88,7 +89,8 @@ static bool below(const ml_Stmt *s, void *user)
 }
 
 /* Loops in program order, then blocks: as the rows list them. */
-static void list_gone(Fixture *fx, const Handles *all, const char *const *names, ml_Text *out)
+static void list_gone(Fixture *fx, const Handles *all, const char *const *names,
+                      ml_Text *out)
 {
     for (int kind = ML_H_LOOP; kind >= ML_H_BLOCK; kind--)
         for (size_t k = 0; k < all->n; k++)
@@ -114,7 +116,8 @@ static void check_row(const Row *r)
     fx_apply(&fx, c.calls);
     list_gone(&fx, &all, names, &gone);
     if (!ml_streq(ml_text_z(&gone), r->gone))
-        fail_msg("%s: %s: gone are %s, not %s", r->file, r->title, ml_text_z(&gone), r->gone);
+        fail_msg("%s: %s: gone are %s, not %s", r->file, r->title, ml_text_z(&gone),
+                 r->gone);
 
     /* What is gone is told with the step that ended it. */
     for (size_t k = 0; k < all.n; k++) {

@@ -52,12 +52,32 @@ static void every_parameter_has_a_name_and_a_doc_string(void **state)
 /* The order in which help and manual show them. */
 static void primitives_stand_in_their_order(void **state)
 {
-    static const char *const order[] = {
-        "get_block", "get_loops", "get_child_blocks", "get_producers", "get_consumers",
-        "split", "fuse", "reorder", "add_unit_loop", "parallel", "vectorize", "unroll", "bind",
-        "compute_at", "reverse_compute_at", "compute_inline", "reverse_compute_inline",
-        "cache_read", "cache_write", "decompose_reduction", "annotate", "unannotate",
-        "sample_categorical", "sample_perfect_tile", "set_scope", "storage_align"};
+    static const char *const order[] = {"get_block",
+                                        "get_loops",
+                                        "get_child_blocks",
+                                        "get_producers",
+                                        "get_consumers",
+                                        "split",
+                                        "fuse",
+                                        "reorder",
+                                        "add_unit_loop",
+                                        "parallel",
+                                        "vectorize",
+                                        "unroll",
+                                        "bind",
+                                        "compute_at",
+                                        "reverse_compute_at",
+                                        "compute_inline",
+                                        "reverse_compute_inline",
+                                        "cache_read",
+                                        "cache_write",
+                                        "decompose_reduction",
+                                        "annotate",
+                                        "unannotate",
+                                        "sample_categorical",
+                                        "sample_perfect_tile",
+                                        "set_scope",
+                                        "storage_align"};
     size_t at = 0;
 
     (void)state;
@@ -72,7 +92,8 @@ static void other_spellings_resolve(void **state)
 {
     static const struct {
         const char *other, *name;
-    } v[] = {{"get_sblock", "get_block"}, {"get_axes", "get_loops"}, {"pragma", "annotate"}};
+    } v[] = {
+        {"get_sblock", "get_block"}, {"get_axes", "get_loops"}, {"pragma", "annotate"}};
 
     (void)state;
     for (size_t k = 0; k < ML_COUNT(v); k++) {
@@ -160,7 +181,8 @@ static void every_listed_error_has_a_case(void **state)
     for (size_t k = 0; k < ml_n_primitives; k++)
         for (const ml_ErrorCode *e = ml_primitives[k]->errors; *e != ML_E_OK; e++)
             if (!seen[k].codes[*e] && !is_elsewhere(ml_primitives[k], ml_error_code(*e))) {
-                print_message("%s: no case for %s\n", ml_primitives[k]->name, ml_error_code(*e));
+                print_message("%s: no case for %s\n", ml_primitives[k]->name,
+                              ml_error_code(*e));
                 missing++;
             }
     free(seen);
@@ -171,10 +193,11 @@ static void every_listed_error_has_a_case(void **state)
 static bool is_of_the_call(ml_ErrorCode e)
 {
     static const ml_ErrorCode codes[] = {
-        ML_E_BAD_ARGUMENT,    ML_E_BAD_HANDLE,       ML_E_EXPIRED_HANDLE, ML_E_WRONG_HANDLE_KIND,
-        ML_E_NO_SUCH_BLOCK,   ML_E_AMBIGUOUS_BLOCK,  ML_E_NO_SUCH_LOOP,   ML_E_AMBIGUOUS_LOOP,
-        ML_E_BUFFER_INDEX,    ML_E_BUFFER_NOT_FOUND, ML_E_BUFFER_AMBIGUOUS,
-        ML_E_INDEX_OVERFLOW,  ML_E_TOO_DEEP,         ML_E_NO_FUNCTION};
+        ML_E_BAD_ARGUMENT,      ML_E_BAD_HANDLE,       ML_E_EXPIRED_HANDLE,
+        ML_E_WRONG_HANDLE_KIND, ML_E_NO_SUCH_BLOCK,    ML_E_AMBIGUOUS_BLOCK,
+        ML_E_NO_SUCH_LOOP,      ML_E_AMBIGUOUS_LOOP,   ML_E_BUFFER_INDEX,
+        ML_E_BUFFER_NOT_FOUND,  ML_E_BUFFER_AMBIGUOUS, ML_E_INDEX_OVERFLOW,
+        ML_E_TOO_DEEP,          ML_E_NO_FUNCTION};
 
     for (size_t k = 0; k < ML_COUNT(codes); k++)
         if (codes[k] == e)
@@ -222,7 +245,8 @@ static unsigned n_holes(const char *sentence, const char *code)
     return n;
 }
 
-/* {2} of iter-not-parallel is the iter, {1} the kind of the loop, which is shown at the mark. */
+/* {2} of iter-not-parallel is the iter, {1} the kind of the loop, which is shown at the
+ * mark. */
 static bool may_skip(const char *code)
 {
     static const char *const codes[] = {"iter-not-parallel", "factors-too-small"};

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The prompt in a terminal of 80 by 24, typed by tmux: the sessions A and B of the manual,
 # completion, undo, Ctrl-C at work and at the prompt, a paste, history, a resize, Ctrl-Z, the end.
-# Each step waits for what it wants to see, 20 s at most, and never sleeps for its own sake.
+# Each step waits for what it wants to see, 10 s at most, and never sleeps for its own sake.
 set -u
 [ -x "$MOONLOOP" ] || { echo 'not ok tmux: the program was not built'; exit 1; }
 if ! command -v tmux >/dev/null; then
@@ -21,7 +21,7 @@ tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" ||
 }
 screen() { tm capture-pane -p -t t; }
 within() { # CONDITION...: until it holds
-    local end=$(($(date +%s) + 20))
+    local end=$(($(date +%s) + 10))
     until "$@"; do
         [ "$(date +%s)" -lt "$end" ] || return 1
         read -r -t 0.03 <>"$TMPDIR/never" || :
@@ -162,7 +162,7 @@ verdict 'offers the name that was meant'
 # ---- the pager, Ctrl-Z, the end
 fresh
 line ':help'
-within shows ':' && keys q && ends_in 'matmul v1>'
+ends_in ':' && keys q && ends_in 'matmul v1>'
 verdict 'pages long text and returns'
 fresh
 keys C-z

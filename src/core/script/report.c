@@ -81,6 +81,15 @@ static bool before(const ml_Diag *a, const ml_Diag *b)
                                         : a->span.col < b->span.col;
 }
 
+/* Memory ran out, or somebody stopped the work: what there is may be a part only. */
+static bool stopped(const ml_Ctx *cx)
+{
+    const ml_Error *e = ml_error(cx);
+
+    return e && (e->code == ML_E_OUT_OF_MEMORY || e->code == ML_E_INTERRUPTED ||
+                 e->code == ML_E_WORK_LIMIT);
+}
+
 ml_Parsed ml_report_finish(ml_Report *r, const ml_Module *mod)
 {
     ml_Parsed out = {0};
@@ -100,7 +109,7 @@ ml_Parsed ml_report_finish(ml_Report *r, const ml_Module *mod)
     out.diags = r->diags.v;
     out.n_diags = r->diags.n;
     out.n_errors = r->n_errors;
-    out.mod = r->n_errors ? NULL : mod;
+    out.mod = r->n_errors || stopped(r->cx) ? NULL : mod;
     for (size_t k = 0; k < r->diags.n; k++)
         if (!r->diags.v[k].warning) {
             ml_fail(r->cx, r->codes.v[k], ML_TEXT(r->diags.v[k].message));
