@@ -85,6 +85,8 @@ TEST_SH    := $(filter %.sh,$(TEST_PICK))
 TEST_PROGS := $(patsubst %.c,$(OUT)/%,$(TEST_C))
 FAKE_PROGS := $(patsubst %.c,$(OUT)/%,$(if $(filter tests/selfcheck/%,$(TEST_SH)),$(call every,tests/selfcheck/fake_*.c)))
 FUZZ_PROGS := $(patsubst %.c,$(OUT)/%,$(call every,tests/fuzz/fuzz_*.c))
+# tests/fuzz/test_*.sh runs them for a moment
+FUZZ_TESTED := $(if $(filter tests/fuzz/%,$(TEST_SH)),$(FUZZ_PROGS))
 BENCH_PROGS := $(patsubst %.c,$(OUT)/%,$(call every,tests/bench/bench_*.c))
 helpers_in  = $(filter-out $(addprefix $(1)/,test_% fuzz_% fake_% bench_%),$(call every,$(1)/*.c))
 TESTLIB_OBJS := $(call objs,$(call helpers_in,tests))
@@ -245,7 +247,7 @@ test check:
 
 # Everything that compiles is built and run; a build that breaks is one more failure.
 NEEDS_ALL := $(if $(TEST_SH)$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
-test-programs: $(NEEDS_ALL) $(TEST_PROGS) $(FAKE_PROGS)
+test-programs: $(NEEDS_ALL) $(TEST_PROGS) $(FAKE_PROGS) $(FUZZ_TESTED)
 run-tests:
 	$(if $(and $(TEST_C),$(filter 0,$(HAVE_CMOCKA))),$(error the tests need cmocka (Debian package libcmocka-dev)))
 	@built=yes; $(MAKE) --no-print-directory -k test-programs || built=no; \
@@ -270,7 +272,7 @@ bench:
 run-bench: $(BENCH_PROGS) all
 	$(if $(BENCH_PROGS)$(wildcard tests/bench/bench_*.sh),,$(error there is no benchmark yet (tests/bench/bench_*)))
 	@set -e; for p in $(BENCH_PROGS) $(sort $(wildcard tests/bench/bench_*.sh)); do \
-	    MOONLOOP='$(abspath $(OUT))/moonloop' ./$$p $(if $(filter 1,$(JSON)),--json); done
+	    MOONLOOP='$(abspath $(OUT))/moonloop' $$(realpath $$p) $(if $(filter 1,$(JSON)),--json); done
 
 cov:
 	@sh scripts/install-deps.sh test

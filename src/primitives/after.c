@@ -130,6 +130,9 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
                                ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
                                ML_ITER(b, k), ML_BLOCK(b),
                                ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[k].kind)));
+        /* Threads that reduce together meet by design. */
+        if (cooperate && b->init && drives(b, f, ML_ITER_REDUCE))
+            continue;
         for (size_t k = 0; k < b->n_writes; k++) {
             const ml_Buffer *buf = b->writes[k].buffer;
             ml_Uid lca = ml_buffer_lca(cx, c->p, c->func, buf);

@@ -84,6 +84,35 @@ bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_Cach
 
 /* ---- region */
 
+/* An analyzer that knows the loops and iters around the place. */
+static ml_Arith *arith_inside(ml_Call *c, const ml_CachePlace *place)
+{
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, place->node);
+
+    if (place->at_root)
+        ml_arith_bind_iters(ar, ml_call_block(c, place->node));
+    else
+        ml_arith_bind_loop(ar, ml_as_for(ml_index_node(c->p.index, place->node)));
+    return ar;
+}
+
+/* The box inside the shape, as ranges. */
+static void clip_region(ml_Arith *ar, const ml_Buffer *buf, const ml_Interval *box,
+                        ml_Range *out)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    for (size_t d = 0; d < buf->rank; d++) {
+        const ml_Expr *n = buf->shape[d], *zero = ml_int(cx, n->type, 0);
+        ml_Interval whole = ml_interval_range(ar, zero, n);
+        ml_Interval clipped = ml_interval_intersect(ar, box[d], whole);
+
+        out[d] = ml_interval_cover(ar, clipped, (ml_Range){zero, n});
+        out[d].min = ml_cast(cx, n->type, out[d].min);
+        out[d].extent = ml_cast(cx, n->type, out[d].extent);
+    }
+}
+
 void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
                      const ml_CachePlace *place, ml_Range *out, bool *exact)
 {
@@ -94,12 +123,8 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
     ml_DomVec dom = {0};
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank),
                 *strict = ML_ARRAY(cx, ml_Interval, rank);
-    ml_Arith *ar = ml_arith_at(cx, c->p, place->node);
+    ml_Arith *ar = arith_inside(c, place);
 
-    if (place->at_root)
-        ml_arith_bind_iters(ar, ml_call_block(c, place->node));
-    else
-        ml_arith_bind_loop(ar, ml_as_for(ml_index_node(c->p.index, place->node)));
     for (size_t k = 0; k < b->n_iters; k++)
         ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
     ml_Region outer = ml_region_subst(cx, *r, &sub);
@@ -109,16 +134,103 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
     if (exact)
         *exact =
             ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
-    for (size_t d = 0; d < rank; d++) {
-        const ml_Expr *n = r->buffer->shape[d];
-        const ml_Expr *zero = ml_int(cx, n->type, 0);
-        ml_Interval whole = ml_interval_range(ar, zero, n);
-        ml_Interval clipped = ml_interval_intersect(ar, box[d], whole);
+    clip_region(ar, r->buffer, box, out);
+}
 
-        out[d] = ml_interval_cover(ar, clipped, (ml_Range){zero, n});
-        out[d].min = ml_cast(cx, n->type, out[d].min);
-        out[d].extent = ml_cast(cx, n->type, out[d].extent);
+/* ---- the same where inner blocks have predicates */
+
+static const ml_Region *write_of(const ml_Block *b, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (b->writes[k].buffer->uid == buf->uid)
+            return &b->writes[k];
+    return NULL;
+}
+
+bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
+{
+    ml_StmtVec inner = {0};
+    bool viewed = ml_call_block(c, block)->n_matches > 0;
+
+    ml_all_blocks(c->cx, ml_call_block(c, block)->body, &inner);
+    for (size_t k = 0; k < inner.n; k++)
+        viewed |= ml_as_block(inner.v[k])->n_matches > 0;
+    for (size_t k = 0; k < inner.n; k++)
+        if (!ml_is_true(ml_as_block(inner.v[k])->predicate) &&
+            (viewed || write_of(ml_as_block(inner.v[k]), buf)))
+            return true;
+    return false;
+}
+
+typedef struct Stores {
+    const ml_Buffer *buf;
+    size_t n;
+} Stores;
+
+static bool count_stores(const ml_Stmt *s, void *user)
+{
+    Stores *st = user;
+
+    st->n += s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == st->buf->uid;
+    return true;
+}
+
+/* The one inner block whose body holds all stores to the buffer; NULL: there is none. */
+static const ml_Block *only_inner_writer(ml_Call *c, const ml_Block *b,
+                                         const ml_Buffer *buf)
+{
+    ml_StmtVec inner = {0};
+    Stores all = {buf, 0}, one;
+
+    ml_stmt_visit(b->body, count_stores, &all);
+    ml_all_blocks(c->cx, b->body, &inner);
+    for (size_t k = inner.n; k-- > 0;) {
+        one = (Stores){buf, 0};
+        ml_stmt_visit(ml_as_block(inner.v[k])->body, count_stores, &one);
+        if (one.n == all.n && all.n > 0 && write_of(ml_as_block(inner.v[k]), buf))
+            return ml_as_block(inner.v[k]);
     }
+    return NULL;
+}
+
+bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                             const ml_CachePlace *place, ml_Range *out)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = only_inner_writer(c, ml_call_block(c, block), buf);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+    const ml_Expr *pred = ml_bool(cx, true);
+    ml_DomVec dom = {0};
+    ml_Arith *ar = arith_inside(c, place);
+
+    if (!b)
+        return false;
+    ml_Region r = *write_of(b, buf);
+
+    /* From the writer outwards: iters become their values, loops join the domain. */
+    for (;; b = ml_call_block(c, ml_index_scope(c->p.index, b->tag))) {
+        bool last = b->tag == block;
+        ml_Subst sub = {0};
+        ml_DomVec here = {0};
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+        r = ml_region_subst(cx, r, &sub);
+        pred = ml_and(cx, ml_expr_subst(cx, pred, &sub), b->predicate);
+        ml_relax_domain(cx, c->p, b->tag, last && !place->at_root ? place->node : 0, NULL,
+                        &here);
+        for (size_t k = 0; k < dom.n; k++)
+            ml_push(cx, &here,
+                    ((ml_Dom){dom.v[k].var, ml_expr_subst(cx, dom.v[k].min, &sub),
+                              ml_expr_subst(cx, dom.v[k].extent, &sub)}));
+        dom = here;
+        if (last)
+            break;
+    }
+    if (!ml_region_strict(ar, r.ranges, buf->rank, dom.v, dom.n, pred, box))
+        return false;
+    clip_region(ar, buf, box, out);
+    return true;
 }
 
 /* ---- buffer and nest */

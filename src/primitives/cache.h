@@ -28,6 +28,12 @@ bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_Cach
 void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_CachePlace *place,
                      ml_Range *out, bool *exact);
 
+/* Where blocks inside the block write the buffer under predicates of their own: exactly what
+ * they write at the place, when that can be told (true); else out is left as it is. */
+bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf); /* there are such */
+bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                             const ml_CachePlace *place, ml_Range *out);
+
 /* Makes the new buffer `<buf>_<scope>` for the region at the place. */
 ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_Range *region,
                        const ml_CachePlace *place);

@@ -182,6 +182,7 @@ static bool cache_read(ml_Call *c)
                 declared = &root->reads[k];
         ml_Arith *ar = ml_arith_at(cx, c->p, scope);
 
+        ml_arith_bind_iters(ar, root);
         /* A declared region may reach beyond the shape where nothing is accessed. */
         for (size_t d = 0; d < rank; d++) {
             const ml_Expr *n = r.buffer->shape[d];

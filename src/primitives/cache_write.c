@@ -149,6 +149,8 @@ static bool cache_write(ml_Call *c)
         place = (ml_CachePlace){scope, NULL, true};
 
     ml_cache_region(c, uid, r, &place, region, &exact);
+    if (ml_cache_guarded(c, uid, r->buffer))
+        exact = ml_cache_guarded_region(c, uid, r->buffer, &place, region);
     bool local = false;
 
     for (size_t k = 0; k < root->n_allocs; k++)

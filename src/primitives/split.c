@@ -130,12 +130,11 @@ static bool split(ml_Call *c)
     const ml_Expr *guard = NULL;
     const ml_Stmt *body = loop->body;
 
-    if (!c->args[DISABLE_PREDICATION].b) {
-        const ml_Expr *inside = ml_lt(cx, value, extent);
+    const ml_Expr *inside = ml_lt(cx, value, extent);
+    bool passes = !ml_prove_symbolic(ar, inside); /* the end of the loop, for all we know */
 
-        if (!ml_prove_symbolic(ar, inside))
-            guard = inside;
-    }
+    if (passes && !c->args[DISABLE_PREDICATION].b)
+        guard = inside;
     ml_Subst sub = {0};
 
     ml_subst_var(cx, &sub, loop->var, ml_cast(cx, loop->var->type, value));
@@ -157,7 +156,7 @@ static bool split(ml_Call *c)
     if (loop->kind != ML_FOR_SERIAL)
         ml_call_note(c, "loop %s was %s; its parts are serial", loop->var->hint,
                      ml_for_kind_name((ml_ForKind)loop->kind));
-    if (c->args[DISABLE_PREDICATION].b)
+    if (passes && c->args[DISABLE_PREDICATION].b)
         ml_call_note(c,
                      "no guard was added: the result is right only if the factors' product "
                      "equals the extent");

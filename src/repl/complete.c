@@ -16,11 +16,11 @@
 enum { MAX_OPEN = 32, MAX_ARGS = 16 };
 
 typedef struct Open {
-    char kind;               /* ( { [ */
-    ml_Str callee;           /* a.b:c before it; empty: none */
-    int arg;                 /* commas so far */
-    ml_Str key;              /* of a table: the name before the last = */
-    ml_Str arg_text[MAX_ARGS]; /* string literals among the arguments */
+    char kind;                  /* ( { [ */
+    ml_Str callee;              /* a.b:c before it; empty: none */
+    int arg;                    /* commas so far */
+    ml_Str key;                 /* of a table: the name before the last = */
+    ml_Str arg_text[MAX_ARGS];  /* string literals among the arguments */
     ml_Str loop_key, block_key; /* literals under the keys of that name */
 } Open;
 
@@ -28,16 +28,17 @@ typedef struct Scan {
     const char *p;
     size_t n, at;
     Open open[MAX_OPEN];
-    size_t depth;       /* may exceed MAX_OPEN: then nothing is offered */
-    ml_Str chain;       /* names and separators just before `at`: a.b:c, a.b. */
-    char quote;         /* the cursor is in a string that began with it; 0: it is not */
-    size_t string_at;   /* its first byte */
-    bool nowhere;       /* in a comment or long string */
+    size_t depth;     /* may exceed MAX_OPEN: then nothing is offered */
+    ml_Str chain;     /* names and separators just before `at`: a.b:c, a.b. */
+    char quote;       /* the cursor is in a string that began with it; 0: it is not */
+    size_t string_at; /* its first byte */
+    bool nowhere;     /* in a comment or long string */
 } Scan;
 
 static bool is_name(char c)
 {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9');
 }
 
 static Open *top(Scan *s)
@@ -305,7 +306,8 @@ static void offer_argument(ml_Offer *o, const Place *pl)
     case ML_P_SCOPE: ml_offer_scopes(o); return;
     case ML_P_THREAD: ml_offer_threads(o); return;
     case ML_P_KEY:
-        ml_offer_keys(o, given(o, pl, ML_P_BLOCK_OR_LOOP), ml_streq(pl->prim->name, "unannotate"));
+        ml_offer_keys(o, given(o, pl, ML_P_BLOCK_OR_LOOP),
+                      ml_streq(pl->prim->name, "unannotate"));
         return;
     case ML_P_FACTORS:
     case ML_P_INT:
@@ -320,8 +322,8 @@ static void offer_argument(ml_Offer *o, const Place *pl)
 
 static bool takes_a_file(ml_Str chain)
 {
-    static const char *const NAMES[] = {"open", "moon.open", "dofile", "loadfile", "io.open",
-                                        "io.lines"};
+    static const char *const NAMES[] = {"open",     "moon.open", "dofile",
+                                        "loadfile", "io.open",   "io.lines"};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
         if (ml_str_eq(chain, ml_str(NAMES[k])))
@@ -358,7 +360,8 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
     o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
     bool digits = cursor > at.start && line[at.start] >= '0' && line[at.start] <= '9';
 
-    if (pl.param && pl.param->kind == ML_P_FACTORS && (pl.in_list || pl.call->kind == '(') &&
+    if (pl.param && pl.param->kind == ML_P_FACTORS &&
+        (pl.in_list || pl.call->kind == '(') &&
         (digits || at.start == cursor || !s.chain.n || ml_streq(o->prefix, "a") ||
          (o->prefix[0] == 'a' && strncmp("auto", o->prefix, strlen(o->prefix)) == 0))) {
         ml_offer_factors(o, given(o, &pl, ML_P_LOOP));
@@ -367,7 +370,8 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
     if (digits)
         return at;
     /* a.b: the path is what stands before the last separator */
-    size_t path = s.chain.n - (cursor - at.start <= s.chain.n ? cursor - at.start : s.chain.n);
+    size_t path =
+        s.chain.n - (cursor - at.start <= s.chain.n ? cursor - at.start : s.chain.n);
 
     if (s.chain.n && s.chain.p + s.chain.n != line + cursor)
         path = 0; /* a blank in between */
@@ -424,8 +428,10 @@ static void offer_options(ml_Offer *o, const char *const *options)
 
 static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
 {
-    static const char *const CHECK[] = {"--seed", "--inputs", "--shape", "--rtol", "--atol", NULL};
-    static const char *const INPUTS[] = {"zeros", "ones", "iota", "adversarial", "random", NULL};
+    static const char *const CHECK[] = {"--seed", "--inputs", "--shape",
+                                        "--rtol", "--atol",   NULL};
+    static const char *const INPUTS[] = {"zeros",       "ones",   "iota",
+                                         "adversarial", "random", NULL};
     static const char *const DIFF[] = {"--tree", "--trace", NULL};
     static const char *const TRACE[] = {"--python", "--json", NULL};
     static const char *const GRAPH[] = {"loops", "deps", NULL};
@@ -471,7 +477,8 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
 }
 
 /* from: where the command's name begins. */
-static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t from, size_t cursor)
+static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t from,
+                                           size_t cursor)
 {
     Word w = find_word(line, from, cursor);
     ml_CompletionPlace at = {.start = w.start, .after = ' '};
@@ -507,7 +514,8 @@ ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t curso
 
     while (from < cursor && (line[from] == ' ' || line[from] == '\t'))
         from++;
-    if (from < cursor && line[from] == ':' && !(from + 1 < cursor && line[from + 1] == ':')) {
+    if (from < cursor && line[from] == ':' &&
+        !(from + 1 < cursor && line[from + 1] == ':')) {
         from++;
         while (from < cursor && line[from] == ' ')
             from++;

@@ -1,4 +1,5 @@
-/* complete_impl - what the two files of completion share: offering, and candidates by kind. */
+/* complete_impl - what the two files of completion share: offering, and candidates by kind.
+ */
 #ifndef ML_REPL_COMPLETE_IMPL_H
 #define ML_REPL_COMPLETE_IMPL_H
 

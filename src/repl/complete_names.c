@@ -1,8 +1,8 @@
 /*
- * complete_names - the candidates of each kind: commands, settings, versions, files, names of
- * the program, factors. Offered in the order in which a reader would look for them: of the
- * program in textual order, everything else sorted or as its table has it.
- * Source: interaction 4.
+ * complete_names - the candidates of each kind: commands, settings, versions, files, names
+ * of the program, factors. Offered in the order in which a reader would look for them: of
+ * the program in textual order, everything else sorted or as its table has it. Source:
+ * interaction 4.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -87,7 +87,8 @@ void ml_offer_setting_values(ml_Offer *o, const char *name)
         size_t n = strcspn(p, " ");
         const char *word = ml_strdup(o->cx, (ml_Str){p, n});
 
-        ml_offer(o, word, ml_setting_is(&o->ss->set, (ml_SettingId)id, word) ? "now" : NULL);
+        ml_offer(o, word,
+                 ml_setting_is(&o->ss->set, (ml_SettingId)id, word) ? "now" : NULL);
         p += n + (p[n] == ' ');
     }
     if (!ml_settings[id].words)
@@ -198,9 +199,9 @@ static bool is_identifier(const char *z)
 void ml_offer_names(ml_Offer *o, const char *path)
 {
     static const char *const KEYWORDS[] = {
-        "and",      "break", "do",  "else", "elseif", "end",    "false", "for",  "function",
-        "goto",     "if",    "in",  "local", "nil",   "not",    "or",    "repeat", "return",
-        "then",     "true",  "until", "while"};
+        "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
+        "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
+        "repeat",   "return", "then", "true", "until",  "while"};
     Collected c = {.cx = o->cx};
 
     ml_host_names(o->ss->host, path, o->prefix, collect, &c);
@@ -211,7 +212,8 @@ void ml_offer_names(ml_Offer *o, const char *path)
     sort_names(&c.names);
     for (size_t k = 0; k < c.names.n; k++) {
         const char *end = strchr(c.names.v[k], '\n');
-        const char *name = ml_strdup(o->cx, (ml_Str){c.names.v[k], (size_t)(end - c.names.v[k])});
+        const char *name =
+            ml_strdup(o->cx, (ml_Str){c.names.v[k], (size_t)(end - c.names.v[k])});
         const ml_Primitive *p = ml_primitive_find(name);
 
         if (is_identifier(name) && (name[0] != '_' || o->prefix[0] == '_'))
@@ -225,19 +227,20 @@ typedef struct Visit {
     ml_Offer *o;
     ml_Schedule *s;
     bool loops, blocks;
-    ml_Uid below; /* only nodes above this block; 0: all */
+    ml_Uid below;       /* only nodes above this block; 0: all */
     const char *before; /* put before each name */
 } Visit;
 
 static const char *loop_note(ml_Offer *o, const ml_For *f)
 {
-    const char *kind = f->thread ? f->thread
+    const char *kind = f->thread                  ? f->thread
                        : f->kind == ML_FOR_SERIAL ? ""
                                                   : ml_for_kind_name((ml_ForKind)f->kind);
 
     if (!ml_is_const_int(f->extent))
         return ml_format(o->cx, "loop%s%s", *kind ? ", " : "", kind);
-    return ml_format(o->cx, "loop of %lld%s%s", (long long)f->extent->as.i, *kind ? ", " : "", kind);
+    return ml_format(o->cx, "loop of %lld%s%s", (long long)f->extent->as.i,
+                     *kind ? ", " : "", kind);
 }
 
 static const char *block_note(ml_Offer *o, ml_Schedule *s, const ml_Block *b)
@@ -247,9 +250,11 @@ static const char *block_note(ml_Offer *o, ml_Schedule *s, const ml_Block *b)
 
     ml_text_add(&t, "block");
     for (uint32_t k = 0; k < b->n_reads; k++)
-        ml_text_fmt(&t, "%s%s", k ? ", " : ", reads ", ml_name_of(s, b->reads[k].buffer->uid));
+        ml_text_fmt(&t, "%s%s", k ? ", " : ", reads ",
+                    ml_name_of(s, b->reads[k].buffer->uid));
     for (uint32_t k = 0; k < b->n_writes; k++)
-        ml_text_fmt(&t, "%s%s", k ? ", " : ", writes ", ml_name_of(s, b->writes[k].buffer->uid));
+        ml_text_fmt(&t, "%s%s", k ? ", " : ", writes ",
+                    ml_name_of(s, b->writes[k].buffer->uid));
     z = ml_strdup(o->cx, ml_str(ml_text_z(&t)));
     ml_text_free(&t);
     return z;
@@ -262,7 +267,8 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
 
     if (in_init)
         return;
-    bool shown = uid && (!v->below || ml_index_is_above(ml_schedule_program(v->s).index, uid, v->below));
+    bool shown = uid && (!v->below ||
+                         ml_index_is_above(ml_schedule_program(v->s).index, uid, v->below));
 
     if (shown && st->kind == ML_STMT_FOR && v->loops)
         ml_offer(v->o, ml_format(v->o->cx, "%s%s", v->before, ml_name_of(v->s, uid)),
@@ -273,7 +279,8 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
     ml_stmt_children(st, visit, v);
 }
 
-static void visit_program(ml_Offer *o, bool loops, bool blocks, ml_Uid below, const char *before)
+static void visit_program(ml_Offer *o, bool loops, bool blocks, ml_Uid below,
+                          const char *before)
 {
     ml_Schedule *s = o->ss->focus;
     const ml_Func *f = s ? ml_schedule_func(s) : NULL;
@@ -303,7 +310,8 @@ void ml_offer_loops(ml_Offer *o)
     const char *slash = strrchr(o->prefix, '/');
 
     if (slash) { /* "C/": the loops above block C */
-        const char *block = ml_strdup(o->cx, (ml_Str){o->prefix, (size_t)(slash - o->prefix)});
+        const char *block =
+            ml_strdup(o->cx, (ml_Str){o->prefix, (size_t)(slash - o->prefix)});
         ml_Uid below = node_of(o, block, ML_H_BLOCK);
 
         if (below)
@@ -380,8 +388,9 @@ void ml_offer_buffers(ml_Offer *o, const char *block, bool written)
 
 void ml_offer_scopes(ml_Offer *o)
 {
-    static const char *const SCOPES[] = {"global", "shared", "shared.dyn", "local", "warp",
-                                         "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"};
+    static const char *const SCOPES[] = {
+        "global", "shared",        "shared.dyn",    "local",
+        "warp",   "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator"};
 
     for (size_t k = 0; k < ML_COUNT(SCOPES); k++)
         ml_offer(o, SCOPES[k], "storage scope");
@@ -401,7 +410,8 @@ void ml_offer_threads(ml_Offer *o)
 void ml_offer_keys(ml_Offer *o, const char *target, bool only_present)
 {
     static const char *const KEYS[][2] = {
-        {"pragma_auto_unroll_max_step", "loop: unroll below while the body stays under this"},
+        {"pragma_auto_unroll_max_step",
+         "loop: unroll below while the body stays under this"},
         {"pragma_unroll_explicit", "loop: unroll in the code, not as a hint"},
         {"software_pipeline_stage", "loop: stage of each statement"},
         {"software_pipeline_order", "loop: order of the statements"},
@@ -413,8 +423,9 @@ void ml_offer_keys(ml_Offer *o, const char *target, bool only_present)
         {"buffer_dim_align", "block: strides (storage_align sets it)"},
     };
     ml_Uid uid = node_of(o, target, ML_H_NONE);
-    const ml_Stmt *node = uid ? ml_index_node(ml_schedule_program(o->ss->focus).index, uid) : NULL;
-    const ml_Value *dict = !node ? NULL
+    const ml_Stmt *node =
+        uid ? ml_index_node(ml_schedule_program(o->ss->focus).index, uid) : NULL;
+    const ml_Value *dict = !node                       ? NULL
                            : node->kind == ML_STMT_FOR ? ml_as_for(node)->annotations
                                                        : ml_as_block(node)->annotations;
 
@@ -428,7 +439,8 @@ void ml_offer_factors(ml_Offer *o, const char *loop)
 {
     enum { MOST = 64 }; /* a highly composite extent has hundreds */
     ml_Uid uid = node_of(o, loop, ML_H_LOOP);
-    const ml_Stmt *node = uid ? ml_index_node(ml_schedule_program(o->ss->focus).index, uid) : NULL;
+    const ml_Stmt *node =
+        uid ? ml_index_node(ml_schedule_program(o->ss->focus).index, uid) : NULL;
     const ml_Expr *e = node ? ml_as_for(node)->extent : NULL;
     int64_t extent = e && ml_is_const_int(e) ? e->as.i : 0;
     size_t n = 0;

@@ -2,9 +2,10 @@
  * history - the entries that were typed, and the file that keeps them over sessions.
  *
  * One entry is one line of the file: a newline within is written as \n, a backslash as \\.
- * `offset` is how far the file has been read; before an entry is appended, what others wrote
- * since is read. A file that has grown too long is cut to the newest entries when it is
- * opened. A lock that cannot be had soon is an error, never a wait. Source: interaction 4.
+ * `offset` is how far the file has been read; before an entry is appended, what others
+ * wrote since is read. A file that has grown too long is cut to the newest entries when it
+ * is opened. A lock that cannot be had soon is an error, never a wait. Source:
+ * interaction 4.
  */
 #include "repl/history.h"
 
@@ -18,9 +19,9 @@
 #include "core/arena.h"
 
 enum {
-    SLACK = 2000,             /* entries above the maximum before the file is cut */
-    FILE_LIMIT = 64 << 20,    /* bytes: a larger file is none of ours */
-    LOCK_TRIES = 100,         /* of 5 ms each */
+    SLACK = 2000,          /* entries above the maximum before the file is cut */
+    FILE_LIMIT = 64 << 20, /* bytes: a larger file is none of ours */
+    LOCK_TRIES = 100,      /* of 5 ms each */
 };
 
 struct ml_History {
@@ -28,6 +29,7 @@ struct ml_History {
     size_t n, cap;
     int fd; /* -1: no file */
     off_t offset;
+    size_t lines; /* of the file, read so far */
 };
 
 ml_History *ml_history_new(void)
@@ -159,8 +161,11 @@ static bool read_rest(ml_History *h)
     }
     const char *p = buf;
 
-    for (const char *end; (end = memchr(p, '\n', got - (size_t)(p - buf))) != NULL; p = end + 1)
+    for (const char *end; (end = memchr(p, '\n', got - (size_t)(p - buf))) != NULL;
+         p = end + 1) {
         decode_line(h, p, (size_t)(end - p));
+        h->lines++;
+    }
     h->offset += (off_t)(p - buf);
     ml_heap_free(buf);
     return true;
@@ -244,11 +249,12 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
     bool ok = !t.bad && t.n > 0 && make_folders(t.p);
 
     if (ok)
-        h->fd = open(t.p, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+        h->fd = open(t.p, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                     0600);
     ok = ok && h->fd >= 0 && lock(h->fd, F_WRLCK);
     if (ok) {
         h->offset = 0;
-        ok = read_rest(h) && (h->n < ML_HISTORY_MAX + SLACK / 2 || cut_file(h));
+        ok = read_rest(h) && (h->lines < ML_HISTORY_MAX + SLACK || cut_file(h));
         int error = errno;
 
         lock(h->fd, F_UNLCK);

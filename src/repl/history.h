@@ -15,8 +15,9 @@ typedef struct ml_History ml_History;
 
 ML_GIVES ml_History *ml_history_new(void);
 void ml_history_free(ml_History *h);
-/* Reads $XDG_STATE_HOME/moonloop/history (default ~/.local/state) and appends to it from now
- * on; path: another file, or NULL. false: *why says what is wrong, and nothing is written. */
+/* Reads $XDG_STATE_HOME/moonloop/history (default ~/.local/state) and appends to it from
+ * now on; path: another file, or NULL. false: *why says what is wrong, and nothing is
+ * written. */
 bool ml_history_attach(ml_History *h, const char *path, ml_Text *why);
 /* Keeps an entry, unless it is blank, begins with a space or repeats the last one. false:
  * the file could not be written; it is detached and *why says why. */

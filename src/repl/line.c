@@ -32,14 +32,14 @@ static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCON
 
 static struct {
     ml_Session *ss;
-    bool editor;            /* Readline is in use */
-    bool saved;             /* `found` holds the terminal's state */
+    bool editor; /* Readline is in use */
+    bool saved;  /* `found` holds the terminal's state */
     struct termios found;
-    int signals[2];         /* the pipe; -1 before the first line */
+    int signals[2]; /* the pipe; -1 before the first line */
     struct sigaction was[ML_COUNT(SIGNALS)];
-    char *line;             /* what the editor handed over */
-    bool done;              /* the editor handed over: a line or, when it is NULL, the end */
-    ml_Text rest;           /* plain reading: what was read past the line */
+    char *line;   /* what the editor handed over */
+    bool done;    /* the editor handed over: a line or, when it is NULL, the end */
+    ml_Text rest; /* plain reading: what was read past the line */
     bool ended;
 } io = {.signals = {-1, -1}};
 
@@ -51,7 +51,8 @@ static void on_signal(int sig)
     unsigned char c = (unsigned char)sig;
 
     if (write(io.signals[1], &c, 1) < 0) {
-        /* The pipe is full of signals that have not been looked at: one more says nothing. */
+        /* The pipe is full of signals that have not been looked at: one more says nothing.
+         */
     }
     errno = keep;
 }
@@ -176,8 +177,8 @@ typedef struct Found {
 } Found;
 
 static struct {
-    Found all;       /* of the last completion, for the list */
-    char breaks[2];  /* the character before the word */
+    Found all;      /* of the last completion, for the list */
+    char breaks[2]; /* the character before the word */
 } comp;
 
 static void drop_found(Found *f)
@@ -318,7 +319,6 @@ static void show_matches(char **v, int n, int longest)
         ml_text_free(&shown);
     }
     lines[0] = copy("");
-    rl_crlf();
     rl_display_match_list(lines, (int)f->n, (int)max);
     rl_forced_update_display();
     for (size_t k = 0; k <= f->n; k++)
@@ -563,7 +563,8 @@ static bool can_edit(void)
 {
     const char *term = getenv("TERM");
 
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && !ml_streq(term, "dumb");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
+           !ml_streq(term, "dumb");
 }
 
 void ml_line_init(ml_Session *ss)

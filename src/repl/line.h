@@ -10,11 +10,13 @@
 
 #include "repl/session.h"
 
-/* Sets the editor up and attaches ss->history (made when it is NULL) to its file, unless the
- * session is private or keeps no history. A home that cannot be written is one warning. */
+/* Sets the editor up and attaches ss->history (made when it is NULL) to its file, unless
+ * the session is private or keeps no history. A home that cannot be written is one warning.
+ */
 void ml_line_init(ml_Session *ss);
-/* The next line without its newline; it may hold newlines (a paste, a recalled entry). NULL:
- * the end of input, or with *interrupted set, Ctrl-C: what was collected is to be dropped. */
+/* The next line without its newline; it may hold newlines (a paste, a recalled entry).
+ * NULL: the end of input, or with *interrupted set, Ctrl-C: what was collected is to be
+ * dropped. */
 ML_GIVES char *ml_line_read(ml_Session *ss, const char *prompt, bool *interrupted);
 void ml_line_free(char *line);
 /* One entry, all its lines, for recall and for the history file. */

@@ -1,5 +1,6 @@
 /*
- * prompt - typed lines, one after the other: gathered until they can be run, run, remembered.
+ * prompt - typed lines, one after the other: gathered until they can be run, run,
+ * remembered.
  *
  * Apart from input.c because it needs a terminal, which the Lua module must not.
  * Source: interaction 4, 9.
@@ -44,6 +45,8 @@ void ml_prompt_run(ml_Session *ss)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, line);
+        if (strchr(line, '\n')) /* pasted or recalled whole: its end is the end of a program */
+            ml_text_char(&whole, '\n');
         ml_line_free(line);
         if (ml_session_wants_more(ss, ml_text_z(&whole)))
             continue;

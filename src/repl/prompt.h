@@ -4,8 +4,8 @@
 
 #include "repl/session.h"
 
-/* The prompt, until the end of input or :quit. Without a terminal on standard input, prompts
- * and lines are echoed, so that the output reads like a terminal's. */
+/* The prompt, until the end of input or :quit. Without a terminal on standard input,
+ * prompts and lines are echoed, so that the output reads like a terminal's. */
 void ml_prompt_run(ml_Session *ss);
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * transcript - replays what a manual shows, and compares.
  *
- * A transcript is a list of commands, `$ cmd`, each followed by what it prints. `$ moonloop`
- * alone is a session: its lines behind a prompt are what is typed. What is written and what
- * was printed are aligned at least cost, where a wildcard costs nothing; a cost of zero is
- * equality, anything else is shown as a diff, and --update writes the aligned text back with
- * the wildcards that still stand for something. Source: interaction 15.
+ * A transcript is a list of commands, `$ cmd`, each followed by what it prints. `$
+ * moonloop` alone is a session: its lines behind a prompt are what is typed. What is
+ * written and what was printed are aligned at least cost, where a wildcard costs nothing; a
+ * cost of zero is equality, anything else is shown as a diff, and --update writes the
+ * aligned text back with the wildcards that still stand for something. Source:
+ * interaction 15.
  */
 #include "repl/transcript.h"
 
@@ -75,8 +76,8 @@ static bool read_all(FILE *f, ml_Text *out)
 
 static bool word_char(char c)
 {
-    return c == '_' || c == '.' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+    return c == '_' || c == '.' || c == '-' || (c >= '0' && c <= '9') ||
+           (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
 /* Bytes of the prompt that the line begins with, `> ` or `name v7> ` or `name:branch v7> `;
@@ -110,7 +111,8 @@ static size_t prompt_of(const char *p)
 /* Commands whose figures are those of one machine. */
 static bool measures(const char *line)
 {
-    static const char *const NAMES[] = {":time", ":profile", ":roofline", ":machine", ":tune"};
+    static const char *const NAMES[] = {":time", ":profile", ":roofline", ":machine",
+                                        ":tune"};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++) {
         size_t n = strlen(NAMES[k]);
@@ -162,15 +164,16 @@ static bool is_session(const char *cmd)
 {
     if (strncmp(cmd, "moonloop", 8) != 0 || (cmd[8] && cmd[8] != ' '))
         return false;
-    return cmd[8] == '\0' || strcmp(cmd + 8, " -i") == 0 || strncmp(cmd + 8, " -i ", 4) == 0;
+    return cmd[8] == '\0' || strcmp(cmd + 8, " -i") == 0 ||
+           strncmp(cmd + 8, " -i ", 4) == 0;
 }
 
 /* Runs sh with the text on standard input; what it prints on both streams comes to out. */
 static bool run_shell(const Replay *r, const char *cmd, const ml_Text *input, ml_Text *out)
 {
-    static const char WRAP[] =
-        "moonloop() { \"$ML_REPLAYED\" --no-init --private --no-history --color=never --width=100 "
-        "\"$@\"; }; ";
+    static const char WRAP[] = "moonloop() { \"$ML_REPLAYED\" --no-init --private "
+                               "--no-history --color=never --width=100 "
+                               "\"$@\"; }; ";
     ml_Text script = {0};
     posix_spawn_file_actions_t act;
     int fds[2] = {-1, -1};
@@ -248,13 +251,19 @@ static void fill(const Align *a)
                 best = *cell(a, i + 1, j) + !any;
             if (j < ng && *cell(a, i, j + 1) + !any < best)
                 best = *cell(a, i, j + 1) + !any;
-            if (i < nw && j < ng && !any && *cell(a, i + 1, j + 1) <= best && equal_lines(a, i, j))
+            if (i < nw && j < ng && !any && *cell(a, i + 1, j + 1) <= best &&
+                equal_lines(a, i, j))
                 best = *cell(a, i + 1, j + 1);
             *cell(a, i, j) = best;
         }
 }
 
-typedef enum Move { SAME, SKIP, WRITTEN, PRINTED } Move; /* SKIP: a wildcard took a line or ended */
+typedef enum Move {
+    SAME,
+    SKIP,
+    WRITTEN,
+    PRINTED
+} Move; /* SKIP: a wildcard took a line or ended */
 
 static Move next_move(const Align *a, size_t i, size_t j)
 {
@@ -378,8 +387,8 @@ static bool replay_command(const Replay *r, Lines *l, size_t at, size_t to, Repo
         end--;
     ok = run_shell(r, cmd, &input, &printed);
     if (!ok)
-        ml_text_fmt(rep->shown, "%s:%zu: cannot run: %s: %s\n", rep->file, l->v[at].number, cmd,
-                    strerror(errno));
+        ml_text_fmt(rep->shown, "%s:%zu: cannot run: %s: %s\n", rep->file, l->v[at].number,
+                    cmd, strerror(errno));
     else {
         if (printed.n)
             cut(&g, printed.p);
@@ -430,7 +439,8 @@ static int replay_file(const Replay *r, const char *path, bool update)
         at = to;
     }
     if (commands == 0) {
-        fprintf(stderr, "moonloop: %s: no line begins with `$ `: nothing to replay\n", path);
+        fprintf(stderr, "moonloop: %s: no line begins with `$ `: nothing to replay\n",
+                path);
         status = 1;
     } else if (status == 0)
         printf("%s: ok, %zu command%s\n", path, commands, commands == 1 ? "" : "s");

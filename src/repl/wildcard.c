@@ -8,12 +8,13 @@
 
 #include "core/base.h"
 
-#define REST "\xe2\x80\xa6" /* … */
-#define TIMES "\xc3\x97"    /* × */
-#define WORD "<x>"
+#define REST  "\xe2\x80\xa6" /* … */
+#define TIMES "\xc3\x97"     /* × */
+#define WORD  "<x>"
 
-static const char *const TIME_UNITS[] = {"ns", "us", "\xc2\xb5s", "ms", "s", "m", "min", "h"};
-static const char *const UNITS[] = {"GFLOP/s", "MFLOP/s", "TFLOP/s", "FLOP/s", "kB/s",
+static const char *const TIME_UNITS[] = {"ns", "us", "\xc2\xb5s", "ms",
+                                         "s",  "m",  "min",       "h"};
+static const char *const UNITS[] = {"GFLOP/s", "MFLOP/s", "TFLOP/s", "FLOP/s",   "kB/s",
                                     "MB/s",    "GB/s",    "TB/s",    "trials/s", "%"};
 
 static bool is_digit(char c)
@@ -55,10 +56,12 @@ static size_t one_of(const char *p, const char *const *units, size_t n_units)
     return 0;
 }
 
-/* Bytes of the unit of time behind a number, with the blank before it. 1m19s has one, too. */
+/* Bytes of the unit of time behind a number, with the blank before it. 1m19s has one, too.
+ */
 static size_t time_unit(const char *p)
 {
-    size_t blank = *p == ' ' ? 1 : 0, n = one_of(p + blank, TIME_UNITS, ML_COUNT(TIME_UNITS));
+    size_t blank = *p == ' ' ? 1 : 0,
+           n = one_of(p + blank, TIME_UNITS, ML_COUNT(TIME_UNITS));
 
     return n ? blank + n : 0;
 }
@@ -77,8 +80,8 @@ static bool at_end(const char *p)
     return *p == '\0';
 }
 
-/* Numbers that the machine makes; advances both texts past number and unit. before: what the
- * line has in front of the number. */
+/* Numbers that the machine makes; advances both texts past number and unit. before: what
+ * the line has in front of the number. */
 static bool loose_number(const char *line, const char **want, const char **got, bool any)
 {
     const char *w = *want, *g = *got;

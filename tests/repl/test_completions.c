@@ -1,11 +1,12 @@
 /*
- * What Tab offers, without a terminal: a session, a line with the cursor marked by |, and the
- * candidates joined by blanks. Source: interaction 4.
+ * What Tab offers, without a terminal: a session, a line with the cursor marked by |, and
+ * the candidates joined by blanks. Source: interaction 4.
  */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -69,7 +70,8 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* yes: among the candidates; no (may be NULL): not among them. */
-static void offers_among(ml_Session *ss, const char *marked, const char *yes, const char *no)
+static void offers_among(ml_Session *ss, const char *marked, const char *yes,
+                         const char *no)
 {
     Got g;
 
@@ -268,7 +270,8 @@ static void any_prefix_of_any_line_is_survived(void **state)
     static const char *const LINES[] = {
         "split(\"i\", {auto, 8}) f{a = {b = [[x]], [1] = 'q\\'r'}, c} -- \"",
         "((((((((((((((((((((((((((((((((((((((((((((((((((split(\"i\",",
-        "reorder(\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"",
+        "reorder(\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\","
+        "\"i\",\"i\",\"i\",\"i\",\"i\",\"",
         ")))}}]] = = , , ; : :: . .. a.:b \"unfinished \\",
         ":set echo :diff > x | y",
         ": :: ? ?? ! !! @T \xc3\x97 \xff\xfe",
