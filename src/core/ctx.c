@@ -141,6 +141,11 @@ void ml_ctx_set_limit(ml_Ctx *cx, size_t byte_limit)
     ml_arena_set_limit(&cx->arena, byte_limit);
 }
 
+size_t ml_ctx_limit(const ml_Ctx *cx)
+{
+    return cx->arena.limit;
+}
+
 void ml_ctx_fail_alloc(ml_Ctx *cx, uint64_t nth)
 {
     cx->arena.fail_in = nth;

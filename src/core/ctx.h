@@ -39,6 +39,7 @@ char *ml_strdup(ml_Ctx *cx, ml_Str s); /* a zero-terminated copy */
 const char *ml_format(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 size_t ml_ctx_bytes(const ml_Ctx *cx); /* taken by this context alone */
 void ml_ctx_set_limit(ml_Ctx *cx, size_t byte_limit);
+size_t ml_ctx_limit(const ml_Ctx *cx); /* 0: none */
 
 /* Scratch: everything allocated and interned since the mark is taken back by the release
  * (memory is kept for reuse). The identity counter goes back too. A sticky error that was

@@ -32,10 +32,11 @@ static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_Dom
         if (ml_promote(cx, &first, &min) && ml_prove_equal(ar, first, min))
             continue;
         ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "cannot show that the first iteration of block %s would be the "
-                                  "one that initialises: iter %s would not start at its minimum",
-                                  b->name, it->var->hint)),
+                ML_TEXT(ml_format(
+                    cx,
+                    "cannot show that the first iteration of block %s would be the "
+                    "one that initialises: iter %s would not start at its minimum",
+                    b->name, it->var->hint)),
                 ML_ITER(b, k), ML_BLOCK(b));
         ml_error_set_unproved(cx);
         return false;
@@ -135,11 +136,8 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
             continue;
         for (size_t k = 0; k < b->n_writes; k++) {
             const ml_Buffer *buf = b->writes[k].buffer;
-            ml_Uid lca = ml_buffer_lca(cx, c->p, c->func, buf);
 
-            /* A buffer used only under the loop is each iteration's own. */
-            if (lca && (lca == u || ml_index_is_above(c->p.index, u, lca)) &&
-                ml_buffer_site(c->p, c->func, buf, NULL))
+            if (ml_buffer_is_private(cx, c->p, u, buf))
                 continue;
             if (!ml_writes_disjoint(cx, c->facts, c->p, u, buf)) {
                 ml_fail(

@@ -7,7 +7,8 @@
  */
 #include "primitives/schedule_impl.h"
 
-enum { WORTH = 1 << 20 };
+/* Below this many bytes it is not worth the trouble. */
+enum { WORTH = 16 << 20 };
 
 typedef struct Moved Moved;
 struct Moved {
@@ -143,27 +144,24 @@ static void move_trace(Mover *m, ml_Space *sp)
     }
 }
 
-/* Texts of steps are made now: what describes a step may look at its nodes. */
+/* The texts of steps whose program is dropped are made now: what describes a step looks at its
+ * nodes. Those of other steps can be made as long as their programs are kept. */
 static void make_texts(ml_Schedule *s)
 {
-    for (int v = 0; v < s->n_versions; v++) {
-        if (s->v[v].prim && (s->v[v].known || s->v[v].args)) {
+    for (int v = 0; v < s->n_versions; v++)
+        if (s->v[v].prim && !s->v[v].known && s->v[v].args) {
             ml_step_headline(s, v);
             ml_step_line(s, v);
-        }
-        if (s->v[v].prim && !s->v[v].known && s->v[v].args)
             ml_step_plain_line(s, v);
-    }
+        }
 }
 
 void ml_schedule_compact(ml_Schedule *s)
 {
     ml_Space *sp = s->space;
     ml_Ctx *old = sp->cx;
-    size_t bytes = ml_ctx_bytes(old);
 
-    if (sp->in_call || sp->is_fork || ml_ctx_frozen(old) || bytes < WORTH ||
-        bytes < 2 * sp->live)
+    if (sp->in_call || sp->is_fork || ml_ctx_frozen(old))
         return;
     ml_space_settle(sp);
     for (ml_Schedule *one = sp->first; one; one = one->next)
@@ -185,4 +183,12 @@ void ml_schedule_compact(ml_Schedule *s)
     sp->live = ml_ctx_bytes(m.cx);
     ml_ctx_unref(m.tmp);
     ml_ctx_unref(old);
+}
+
+void ml_schedule_compact_when_due(ml_Schedule *s)
+{
+    size_t bytes = ml_ctx_bytes(s->space->cx);
+
+    if (bytes >= WORTH && bytes >= 2 * s->space->live)
+        ml_schedule_compact(s);
 }

@@ -4,7 +4,7 @@
  * The first three of parallel, vectorize, bind need compact dataflow under the loop, and
  * every iter bound to it spatial (threadIdx: or reduce). Source: primitives 6.
  */
-#include "primitives/prim.h"
+#include "primitives/move.h"
 
 #include "core/fault.h"
 
@@ -61,10 +61,21 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
-    /* Asked of the result: under blockIdx a global buffer is shared. */
-    return kind == ML_FOR_UNROLLED || c->unchecked || !c->checks ||
-           ML_FAULT(PARALLEL_CHECKS) ||
-           ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid);
+    if (kind == ML_FOR_UNROLLED || c->unchecked || !c->checks || ML_FAULT(PARALLEL_CHECKS))
+        return true;
+    /* Asked of the result: under blockIdx a global buffer is shared, also by the iterations
+     * of loops further inside. */
+    if (!ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
+        return false;
+    if (!tag || strncmp(tag, "blockIdx.", 9) != 0)
+        return true;
+    ml_StmtVec blocks = {0};
+
+    ml_all_blocks(cx, ml_index_node(c->p.index, loop->var->uid), &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
+            return false;
+    return true;
 }
 
 static bool parallel(ml_Call *c)
@@ -104,7 +115,8 @@ static bool bind(ml_Call *c)
 static bool is_spatial(const ml_Block *b, const ml_Var *loop)
 {
     for (size_t m = 0; m < b->n_iters; m++)
-        if (b->iters[m].kind != ML_ITER_SPATIAL && ml_expr_uses_var(b->iters[m].value, loop))
+        if (b->iters[m].kind != ML_ITER_SPATIAL &&
+            ml_expr_uses_var(b->iters[m].value, loop))
             return false;
     return true;
 }

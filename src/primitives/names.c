@@ -64,6 +64,7 @@ typedef struct Taken Taken;
 struct Taken {
     const Taken *next;
     const char *name;
+    unsigned suffix; /* the last one tried behind this name: earlier ones are taken */
 };
 
 static uint32_t hash_text(const char *z)
@@ -81,6 +82,20 @@ static bool is_taken(const ml_Map *set, const char *name)
         if (ml_streq(t->name, name))
             return true;
     return false;
+}
+
+/* Where to go on with _1, _2, … behind a name that is taken; NULL: it is free. */
+static unsigned *suffix_of(const ml_Map *set, const char *name)
+{
+    for (const Taken *t = ml_map_get(set, hash_text(name)); t; t = t->next)
+        if (ml_streq(t->name, name)) {
+            union {
+                const Taken *in;
+                Taken *out;
+            } u = {.in = t}; /* the set is the caller's own */
+            return &u.out->suffix;
+        }
+    return NULL;
 }
 
 static void take(ml_Ctx *cx, ml_Map *set, const char *name)
@@ -117,11 +132,14 @@ static const char *free_name(ml_Ctx *cx, const ml_Map *set, const ml_NamedItem *
     bool reserved =
         it->kind != ML_BEARS_BLOCK && (ml_name_is_reserved(base) || ml_streq(base, func));
     const char *name = base;
+    unsigned *last = suffix_of(set, base), k = last ? *last : 0;
 
-    for (unsigned k = 1; reserved || is_taken(set, name); k++) {
-        name = ml_format(cx, "%s_%u", base, k);
+    while (reserved || is_taken(set, name)) {
+        name = ml_format(cx, "%s_%u", base, ++k);
         reserved = false;
     }
+    if (last)
+        *last = k ? k - 1 : 0; /* this one is free until it is taken */
     return name;
 }
 

@@ -172,6 +172,9 @@ void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
 /* The programmer-independent Lua form of a string: "a\"b". */
 void ml_text_quote(ml_Text *out, const char *z);
 
+/* ---- compact.c: after a step, when dead bytes exceed live ones */
+void ml_schedule_compact_when_due(ml_Schedule *s);
+
 /* ---- failure.c */
 /* Resolved arguments without their nodes. */
 const ml_Given *ml_given_copy(ml_Ctx *cx, ml_Import *im, const ml_Given *from, size_t n);

@@ -210,7 +210,10 @@ void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
     s->undo_limit = n > 0 ? n : 0;
     if (n <= 0)
         return;
+    int dropped = 0, kept = n;
+
     for (int v = 1; v < s->n_versions - n; v++) {
+        kept += s->v[v].known;
         if (!s->v[v].known || v == s->cur || ml_schedule_marks_of(s, v))
             continue;
         ml_names_ensure(s, v);
@@ -218,7 +221,10 @@ void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
         ml_step_line(s, v);
         s->v[v].known = false;
         s->v[v].p = (ml_Program){0};
+        dropped++;
     }
+    if (2 * dropped > kept) /* most of what was live is dead now */
+        s->space->live = 0;
 }
 
 ml_State ml_schedule_state(const ml_Schedule *s)

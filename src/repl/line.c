@@ -28,7 +28,7 @@
 #include <readline/readline.h>
 #endif
 
-static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
+static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 
 static struct {
     ml_Session *ss;
@@ -41,6 +41,7 @@ static struct {
     bool done;    /* the editor handed over: a line or, when it is NULL, the end */
     ml_Text rest; /* plain reading: what was read past the line */
     bool ended;
+    bool resumed; /* shown again after Ctrl-Z, and no key since */
 } io = {.signals = {-1, -1}};
 
 /* ---- signals */
@@ -146,6 +147,7 @@ static void suspend(void)
     sigprocmask(SIG_SETMASK, &before, NULL);
     take_signals();
     show_editor();
+    io.resumed = true;
 }
 
 /* Ctrl-C: what was typed stays on the screen, a new line begins. */
@@ -265,11 +267,11 @@ static char **matches(const char *text, int start, int end)
     if (!v)
         return NULL;
     v[0] = strndup(f->text[0], common(f));
-    for (size_t k = 0; k < f->n; k++)
+    size_t n = f->n > 1 ? f->n : 0; /* of a single one the common part is all of it */
+
+    for (size_t k = 0; k < n; k++)
         v[k + 1] = strdup(f->text[k]);
-    v[f->n + 1] = NULL;
-    if (f->n == 1)
-        v[1] = NULL; /* the common part is all of it */
+    v[n + 1] = NULL;
     rl_completion_suppress_append = place.after == '\0';
     rl_completion_append_character = place.after;
     return v;
@@ -451,8 +453,10 @@ static char *edit_line(const char *prompt, bool *interrupted)
     take_signals();
     rl_callback_handler_install(prompt, on_line);
     while (!io.done && !*interrupted)
-        if (wait_for_key(interrupted))
+        if (wait_for_key(interrupted)) {
             rl_callback_read_char();
+            io.resumed = false;
+        }
     give_signals();
     return io.line;
 }
@@ -472,7 +476,9 @@ static void handle_signal(int sig, bool *interrupted)
         break;
     case SIGTSTP: suspend(); break;
     case SIGCONT:
-        if (io.editor) /* stopped from outside: the shell has changed the terminal */
+        /* Stopped from outside: the shell has changed the terminal. A shell may also
+         * continue us once more after Ctrl-Z, when everything is shown already. */
+        if (io.editor && !io.resumed)
             show_editor();
         break;
     default: die_of(sig); break;

@@ -45,7 +45,8 @@ void ml_prompt_run(ml_Session *ss)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, line);
-        if (strchr(line, '\n')) /* pasted or recalled whole: its end is the end of a program */
+        if (strchr(line,
+                   '\n')) /* pasted or recalled whole: its end is the end of a program */
             ml_text_char(&whole, '\n');
         ml_line_free(line);
         if (ml_session_wants_more(ss, ml_text_z(&whole)))

@@ -427,12 +427,13 @@ static int replay_file(const Replay *r, const char *path, bool update)
     for (size_t at = 0; at < l.n;) {
         size_t to = at + 1;
 
-        if (strncmp(l.v[at].p, "$ ", 2) != 0) { /* what stands before the first command */
+        if (strncmp(l.v[at].p, "$ ", 2) != 0) { /* what the page says around the commands */
             put(&updated, "", l.v[at++].p);
             continue;
         }
-        while (to < l.n && strncmp(l.v[to].p, "$ ", 2) != 0)
-            to++;
+        while (to < l.n && strncmp(l.v[to].p, "$ ", 2) != 0 &&
+               strncmp(l.v[to].p, "```", 3) != 0)
+            to++; /* in a page of Markdown the fence ends the output */
         if (!replay_command(r, &l, at, to, &rep))
             status = 1;
         commands++;

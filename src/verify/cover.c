@@ -517,6 +517,116 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     return true;
 }
 
+/* ---- the same for a version that shares most of its statements with one that was shown */
+
+enum { MAX_CHANGED = 24 };
+
+typedef struct Changed {
+    ml_StmtVec blocks;              /* of the statements that are new */
+    ML_VEC(const ml_Buffer *) made; /* written by blocks of old and new statements */
+    ML_VEC(const ml_Buffer *) used; /* read or written by those of new statements */
+} Changed;
+
+static bool in_list(const ml_Buffer *const *v, size_t n, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k]->uid == b->uid)
+            return true;
+    return false;
+}
+
+static void add_buffers(ml_Ctx *cx, Changed *c, const ml_Block *b, bool is_new)
+{
+    for (size_t k = 0; k < b->n_writes; k++) {
+        if (!in_list(c->made.v, c->made.n, b->writes[k].buffer))
+            ml_push(cx, &c->made, b->writes[k].buffer);
+        if (is_new && !in_list(c->used.v, c->used.n, b->writes[k].buffer))
+            ml_push(cx, &c->used, b->writes[k].buffer);
+    }
+    for (size_t k = 0; is_new && k < b->n_reads; k++)
+        if (!in_list(c->used.v, c->used.n, b->reads[k].buffer))
+            ml_push(cx, &c->used, b->reads[k].buffer);
+}
+
+/* The statements that differ between two bodies; false: too many, or no lists. */
+static bool find_changed(ml_Ctx *cx, const ml_Stmt *was, const ml_Stmt *now, Changed *c)
+{
+    if (was->kind != ML_STMT_SEQ || now->kind != ML_STMT_SEQ)
+        return false;
+    const ml_Seq *a = ml_as_seq(was), *b = ml_as_seq(now);
+    size_t n = a->n < b->n ? a->n : b->n, head = 0, tail = 0;
+
+    while (head < n && a->stmts[head] == b->stmts[head])
+        head++;
+    while (tail < n - head && a->stmts[a->n - 1 - tail] == b->stmts[b->n - 1 - tail])
+        tail++;
+    if (a->n - head - tail > MAX_CHANGED || b->n - head - tail > MAX_CHANGED)
+        return false;
+    for (size_t side = 0; side < 2; side++) {
+        const ml_Seq *q = side ? b : a;
+
+        for (size_t k = head; k < q->n - tail; k++) {
+            ml_StmtVec v = {0};
+
+            if (q->stmts[k]->kind == ML_STMT_BLOCK)
+                ml_push(cx, &v, q->stmts[k]);
+            else
+                ml_child_blocks(cx, q->stmts[k], &v);
+            for (size_t m = 0; m < v.n; m++) {
+                add_buffers(cx, c, ml_as_block(v.v[m]), side == 1);
+                if (side)
+                    ml_push(cx, &c->blocks, v.v[m]);
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether what changed keeps the scope a stage pipeline: only its blocks, and readers of
+ * what they write or wrote, can have lost their cover; only their buffers can have got a
+ * WAR. */
+static bool still_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                           const Changed *c)
+{
+    ml_Children ch = ml_scope_children(f, p, scope);
+    const ml_Block **reader = ML_ARRAY(cx, const ml_Block *, c->used.n + 1);
+
+    for (size_t m = 0; m < ch.n; m++) {
+        const ml_Block *b = ch.v[m];
+        bool ask = false;
+
+        for (size_t k = 0; k < b->n_writes; k++)
+            for (size_t u = 0; u < c->used.n; u++)
+                if (c->used.v[u]->uid == b->writes[k].buffer->uid && reader[u] &&
+                    reader[u] != b)
+                    return false;
+        for (size_t k = 0; k < b->n_reads; k++) {
+            ask |= in_list(c->made.v, c->made.n, b->reads[k].buffer);
+            for (size_t u = 0; u < c->used.n; u++)
+                if (c->used.v[u]->uid == b->reads[k].buffer->uid && !reader[u])
+                    reader[u] = b;
+        }
+        for (size_t k = 0; !ask && k < c->blocks.n; k++)
+            ask = c->blocks.v[k] == &b->base;
+        if (ask && !ml_is_covered(cx, f, p, b->tag, false))
+            return false;
+    }
+    return true;
+}
+
+/* true: shown from what was shown before; false: nothing is known by this. */
+static bool pipeline_by_change(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
+{
+    const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
+    const ml_Stmt *was = ml_last_pipeline(f, scope);
+    Changed c = {0};
+
+    /* Views and thread loops above the scope take part in cover, too. */
+    if (!was || root->n_matches > 0 || ml_index_parent(p.index, scope) != 0)
+        return false;
+    return find_changed(cx, was, root->body, &c) && still_pipeline(cx, f, p, scope, &c);
+}
+
 static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bool explain)
 {
     ml_Mark mark = ml_mark(cx);
@@ -534,8 +644,11 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bo
             ml_key_add(cx, &key, ml_as_for(node)->thread);
     }
     if (!ml_fact_get(f, &key, &answer)) {
-        answer = stage_pipeline(cx, f, p, scope, false);
+        answer =
+            pipeline_by_change(cx, f, p, scope) || stage_pipeline(cx, f, p, scope, false);
         ml_fact_put(f, &key, answer);
+        if (answer)
+            ml_set_last_pipeline(f, scope, root->body);
     }
     if (!answer && explain)
         stage_pipeline(cx, f, p, scope, true);

@@ -13,17 +13,25 @@ typedef struct Entry {
     bool answer;
 } Entry;
 
-enum { CHILD_SLOTS = 8, MAX_BYTES = 16 << 20 };
+enum { CHILD_SLOTS = 8, PIPELINE_SLOTS = 4, MAX_BYTES = 16 << 20 };
 
 struct ml_Facts {
     ml_Ctx *cx; /* own memory */
     size_t count;
     size_t n, cap; /* of the open-addressing table; cap is a power of two */
     Entry *table;
-    struct {
+    struct Slot {
+        ml_Uid scope;
         const ml_Stmt *body;
         ml_Children children;
+        const uint32_t *first; /* per statement of the body: its first child block */
     } slots[CHILD_SLOTS];
+    size_t newest; /* slot that was filled last */
+    struct {
+        ml_Uid scope;
+        const ml_Stmt *body;
+    } pipeline[PIPELINE_SLOTS];
+    size_t next_pipeline;
 };
 
 static void start(ml_Facts *f)
@@ -32,6 +40,7 @@ static void start(ml_Facts *f)
     f->cap = 256;
     f->table = ML_ARRAY(f->cx, Entry, f->cap);
     memset(f->slots, 0, sizeof f->slots);
+    memset(f->pipeline, 0, sizeof f->pipeline);
 }
 
 ml_Facts *ml_facts_new(ml_Ctx *cx)
@@ -166,26 +175,116 @@ void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer)
 
 /* ---- children */
 
+static const ml_Stmt *const *statements(const ml_Stmt *const *body, size_t *n)
+{
+    if ((*body)->kind == ML_STMT_SEQ) {
+        *n = ml_as_seq(*body)->n;
+        return ml_as_seq(*body)->stmts;
+    }
+    *n = 1;
+    return body;
+}
+
+static void gather(ml_Ctx *cx, const ml_Stmt *s, ml_StmtVec *out)
+{
+    if (s->kind == ML_STMT_BLOCK)
+        ml_push(cx, out, s);
+    else
+        ml_child_blocks(cx, s, out);
+}
+
+/* Statements at the beginning and end of two bodies that are the same nodes. */
+static void common_ends(const ml_Stmt *const *a, size_t na, const ml_Stmt *const *b,
+                        size_t nb, size_t *head, size_t *tail)
+{
+    size_t n = na < nb ? na : nb;
+
+    *head = *tail = 0;
+    while (*head < n && a[*head] == b[*head])
+        ++*head;
+    while (*tail < n - *head && a[na - 1 - *tail] == b[nb - 1 - *tail])
+        ++*tail;
+}
+
+/* A new version shares most statements of the body with an earlier one: only the blocks of
+ * the others are looked for. */
+static void fill_slot(ml_Facts *f, ml_Uid scope, const ml_Stmt *body,
+                      const struct Slot *from, struct Slot *to)
+{
+    ml_StmtVec v = {0};
+    size_t n, n_old = 0, head = 0, tail = 0;
+    const ml_Stmt *const *st = statements(&body, &n);
+    const ml_Stmt *const *old = from->body ? statements(&from->body, &n_old) : NULL;
+    uint32_t *first = ML_ARRAY(f->cx, uint32_t, n + 1);
+
+    if (old && from->scope == scope)
+        common_ends(old, n_old, st, n, &head, &tail);
+    for (size_t k = head; k < n - tail; k++) {
+        first[k] = (uint32_t)v.n;
+        gather(f->cx, st[k], &v);
+    }
+    size_t before = head ? from->first[head] : 0;
+    size_t after = tail ? from->children.n - from->first[n_old - tail] : 0;
+    size_t total = before + v.n + after;
+    const ml_Block **blocks = ML_ARRAY(f->cx, const ml_Block *, total);
+
+    if (before)
+        memcpy(blocks, from->children.v, before * sizeof *blocks);
+    for (size_t k = 0; k < v.n; k++)
+        blocks[before + k] = ml_as_block(v.v[k]);
+    if (after)
+        memcpy(blocks + before + v.n, from->children.v + from->children.n - after,
+               after * sizeof *blocks);
+    for (size_t k = 0; k < n; k++) {
+        if (k < head)
+            first[k] = from->first[k];
+        else if (k < n - tail)
+            first[k] += (uint32_t)before;
+        else
+            first[k] = from->first[n_old - (n - k)] - from->first[n_old - tail] +
+                       (uint32_t)(before + v.n);
+    }
+    first[n] = (uint32_t)total;
+    *to = (struct Slot){scope, body, {total, blocks}, first};
+}
+
 ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope)
 {
     const ml_Stmt *body = ml_node_body(ml_index_node(p.index, scope));
-    size_t slot = ((uintptr_t)body >> 4) % CHILD_SLOTS;
 
-    if (f->slots[slot].body != body) {
-        ml_StmtVec v = {0};
+    for (size_t k = 0; k < CHILD_SLOTS; k++)
+        if (f->slots[k].body == body)
+            return f->slots[k].children;
+    if (ml_ctx_bytes(f->cx) > MAX_BYTES)
+        ml_facts_forget(f);
+    struct Slot made;
 
-        if (ml_ctx_bytes(f->cx) > MAX_BYTES)
-            ml_facts_forget(f);
-        ml_child_blocks(f->cx, ml_index_node(p.index, scope), &v);
-        const ml_Block **blocks = ML_ARRAY(f->cx, const ml_Block *, v.n);
+    fill_slot(f, scope, body, &f->slots[f->newest], &made);
+    f->newest = (f->newest + 1) % CHILD_SLOTS;
+    f->slots[f->newest] = made;
+    f->count++;
+    return made.children;
+}
 
-        for (size_t k = 0; k < v.n; k++)
-            blocks[k] = ml_as_block(v.v[k]);
-        f->slots[slot].body = body;
-        f->slots[slot].children = (ml_Children){v.n, blocks};
-        f->count++;
-    }
-    return f->slots[slot].children;
+const ml_Stmt *ml_last_pipeline(const ml_Facts *f, ml_Uid scope)
+{
+    for (size_t k = 0; k < PIPELINE_SLOTS; k++)
+        if (f->pipeline[k].scope == scope)
+            return f->pipeline[k].body;
+    return NULL;
+}
+
+void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body)
+{
+    size_t k = 0;
+
+    while (k < PIPELINE_SLOTS && f->pipeline[k].scope != scope)
+        k++;
+    if (k == PIPELINE_SLOTS)
+        k = f->next_pipeline++ % PIPELINE_SLOTS;
+    f->pipeline[k].scope = scope;
+    f->pipeline[k].body = body;
+    f->count++;
 }
 
 const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b)
@@ -206,9 +305,16 @@ static bool has_buffer(ml_Program p, ml_Uid scope, const ml_Region *v, size_t n,
                        const ml_Buffer *buf)
 {
     for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == buf->uid ||
-            ml_canonical_buffer(p, scope, v[k].buffer)->uid == buf->uid)
+        if (v[k].buffer->uid == buf->uid)
             return true;
+    /* Views are rare: look for them only where there are any. */
+    for (ml_Uid u = scope; u && n > 0; u = ml_index_scope(p.index, u))
+        if (ml_as_block(ml_index_node(p.index, u))->n_matches > 0) {
+            for (size_t k = 0; k < n; k++)
+                if (ml_canonical_buffer(p, scope, v[k].buffer)->uid == buf->uid)
+                    return true;
+            return false;
+        }
     return false;
 }
 

@@ -21,6 +21,9 @@ typedef struct ml_Children {
     const ml_Block *const *v;
 } ml_Children;
 ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope);
+/* The body with which the scope was last shown to be a stage pipeline; NULL: never. */
+const ml_Stmt *ml_last_pipeline(const ml_Facts *f, ml_Uid scope);
+void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body);
 /* The buffer itself, or what the scope block (or one above) matched it from. */
 const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b);
 bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);

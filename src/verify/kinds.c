@@ -349,22 +349,10 @@ static bool is_update(const ml_Block *b, const ml_For *loop)
     return true;
 }
 
-/* A buffer that lives under the loop alone: each iteration may have its own. */
-static bool is_private(ml_Ctx *cx, ml_Program p, const ml_For *loop, const ml_Buffer *b)
-{
-    uint32_t func = ml_index_func(p.index, loop->var->uid);
-    ml_Uid lca, site = ml_buffer_site(p, func, b, NULL);
-
-    if (!site)
-        return false;
-    lca = ml_buffer_lca(cx, p, func, b);
-    return lca && (lca == loop->var->uid || ml_index_is_above(p.index, loop->var->uid, lca));
-}
-
 static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *loop,
                           const ml_Block *b, const ml_Buffer *buf)
 {
-    if (is_private(cx, p, loop, buf) ||
+    if (ml_buffer_is_private(cx, p, loop->var->uid, buf) ||
         ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
         return true;
     ml_fail(cx, ML_E_UNSOUND,

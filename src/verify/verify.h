@@ -58,6 +58,10 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
 
+/* Whether the buffer is allocated by the program and used under the loop alone: each
+ * iteration may have its own. */
+bool ml_buffer_is_private(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b);
+
 /* ---- facts of a scope, memoised. The memory is ml_Facts' own; entries are keyed by node
  * pointers: whoever takes back nodes (a release after a failed step, a compaction) calls
  * ml_facts_forget when ml_facts_count has grown since the mark. */

@@ -3,8 +3,9 @@
  * are.
  *
  * One line per figure: what, value, target, met or not; with --json one JSON object per
- * line. Times are of the processor (but for the start), so that neighbours on the machine do not
- * matter; those of steps are medians, and a step includes all its checks. Source: DESIGN 5.
+ * line. Times are of the processor (but for the start), so that neighbours on the machine
+ * do not matter; those of steps are medians, and a step includes all its checks. Source:
+ * DESIGN 5.
  */
 #include "codegen/interp.h"
 #include "primitives/trace.h"
@@ -453,7 +454,8 @@ static void start_up(void)
         }
         waitpid(pid, &status, 0);
         clock_gettime(CLOCK_MONOTONIC, &to);
-        wall[k] = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        wall[k] =
+            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
         getrusage(RUSAGE_CHILDREN, &z);
         cpu[k] = (double)(z.ru_utime.tv_sec - a.ru_utime.tv_sec) +
                  (double)(z.ru_stime.tv_sec - a.ru_stime.tv_sec) +

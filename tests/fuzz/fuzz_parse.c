@@ -190,8 +190,11 @@ int main(int argc, char **argv)
         size_t len = strlen(list[k]->d_name);
 
         if (len > 3 && strcmp(list[k]->d_name + len - 3, ".py") == 0 &&
-            n_files < MAX_FILES && strlen(dir) + len < sizeof *names - 2)
-            snprintf(names[n_files++], sizeof *names, "%s/%.250s", dir, list[k]->d_name);
+            n_files < MAX_FILES && strlen(dir) + len < sizeof *names - 2) {
+            memcpy(names[n_files], dir, strlen(dir));
+            names[n_files][strlen(dir)] = '/';
+            memcpy(names[n_files++] + strlen(dir) + 1, list[k]->d_name, len + 1);
+        }
         free(list[k]);
     }
     if (found >= 0)

@@ -1,3 +1,6 @@
+/* program - see program.h. A stage is chosen by what it reads and how (shape_stage), gets a
+ * value (value_of) and a loop nest (emit_nest); parameters are known when all stages are
+ * there. */
 #include "program.h"
 
 #include <stdio.h>
@@ -26,6 +29,13 @@ static void put(char *out, size_t n, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(out, n, fmt, ap);
     va_end(ap);
+}
+
+static void append(char *out, size_t n, const char *z)
+{
+    size_t at = strlen(out);
+
+    put(out + at, n - at, "%s", z);
 }
 
 enum { MAX_RANK = 4, MAX_BUFS = 24, MAX_ITERS = 6, MAX_ELEMENTS = 240, LIMIT = 1000 };
@@ -188,8 +198,8 @@ static void access(const Buf *b, char idx[][40], const char *type, char *out, si
     char all[MAX_RANK * 44] = "";
 
     for (int d = 0; d < b->rank; d++) {
-        strncat(all, d ? ", " : "", sizeof all - strlen(all) - 1);
-        strncat(all, idx[d], sizeof all - strlen(all) - 1);
+        append(all, sizeof all, d ? ", " : "");
+        append(all, sizeof all, idx[d]);
     }
     if (b->rank == 0)
         put(all, sizeof all, "()");
@@ -369,14 +379,14 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
         }
         access(b, idx, type, one, sizeof one);
         if (p)
-            strncat(first, " + ", sizeof first - strlen(first) - 1);
-        strncat(first, one, sizeof first - strlen(first) - 1);
+            append(first, sizeof first, " + ");
+        append(first, sizeof first, one);
     }
     mag *= s->n_points ? s->n_points : 1;
     if (s->n_points) {
         memmove(first + 1, first, sizeof first - 2);
         first[0] = '(';
-        strncat(first, ")", sizeof first - strlen(first) - 1);
+        append(first, sizeof first, ")");
     }
     if (s->guard[0]) {
         put(s->value, sizeof s->value, "T.if_then_else(%s, %s, %s)", s->guard, first,
@@ -432,7 +442,7 @@ static void emit_body(Gen *g, const Stage *s, int in)
     for (int k = 0, d = 0; k < s->n_it; k++)
         if (!s->it[k].reduce) {
             put(v, sizeof v, "%sv%d", d++ ? ", " : "", k);
-            strncat(at, v, sizeof at - strlen(at) - 1);
+            append(at, sizeof at, v);
         }
     if (b->rank == 0)
         put(at, sizeof at, "()");
@@ -597,7 +607,7 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
                 how == 1 ? 't' : 'm', s->k, how == 1 ? "" : "0, ");
             p = cut + strlen(old);
         }
-        strncat(done, p, sizeof done - strlen(done) - 1);
+        append(done, sizeof done, p);
         memcpy(s->value, done, sizeof done);
     }
     emit_nest(g, s, 1, "w0", in + 2, name);

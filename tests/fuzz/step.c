@@ -1,3 +1,5 @@
+/* step - see step.h. Loops and blocks are taken from the current version, near what the
+ * last steps were about. */
 #include "step.h"
 
 typedef struct View { /* the loops and blocks of the function worked on, in program order */
@@ -94,7 +96,7 @@ static const ml_For *loop(const View *v)
 {
     const ml_Stmt *st = NULL;
 
-    if (v->focus->n_loops && chance(v, 30))
+    if (v->focus->n_loops && chance(v, 45))
         st = alive(v, v->focus->loops[below(v, v->focus->n_loops)]);
     if (!st || st->kind != ML_STMT_FOR)
         st = v->loops.v[below(v, (int)v->loops.n)];
@@ -358,6 +360,8 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 14;
     else if (ml_streq(focus->last, "split") && chance(&v, 35))
         pick = 2;
+    else if (ml_streq(focus->last, "fuse") && chance(&v, 40))
+        pick = 0;
     else if (ml_streq(focus->last, "sample_perfect_tile") && chance(&v, 70))
         pick = 0;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))

@@ -1,3 +1,4 @@
+/* trial - see trial.h. */
 #include "trial.h"
 
 #include "codegen/check.h"

@@ -37,6 +37,7 @@ line() { tm send-keys -t t -l -- "$1" && keys Enter; }
 verdict() {
     if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi
 }
+sh_clear() { line clear && within eval '[ "$(screen | grep -v "^$")" = "sh>" ]'; }
 fresh() { keys C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
 
 line "'$MOONLOOP'"
@@ -98,8 +99,8 @@ ends_in 'matmul v5>' && shows 'matmul v5> this is not run^C' && ! shows error
 verdict 'clears the line with Ctrl-C'
 line 'for k = 1, 3 do'
 keys C-c
-line 'print("alive")'
-sees alive && ends_in 'matmul v5>'
+line 'print(900 + 9)'
+sees 909 && ends_in 'matmul v5>'
 verdict 'drops an unfinished entry with Ctrl-C'
 fresh
 line 'while true do end'
@@ -179,7 +180,7 @@ within last_line_is 'sh>' && line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" 
     shows echo && ! shows -echo
 verdict 'restores the terminal when stopped with Ctrl-Z'
 line fg
-within last_line_is 'matmul v1>' && line 'print("back")' && sees back
+within last_line_is 'matmul v1>' && line 'print(800 + 8)' && sees 808
 verdict 'goes on in the foreground'
 keys C-d
 within last_line_is 'sh>' && line 'echo status $?' && sees 'status 0'
@@ -193,25 +194,31 @@ history=$HOME/.local/state/moonloop/history
 verdict 'keeps the history in a file of its own'
 
 # ---- other terminals and homes
-line clear
+sh_clear
 line "TERM=dumb '$MOONLOOP' --no-init"
 within last_line_is '>' && line 'print(6 * 7)' && sees 42 && keys C-c && line 'print(6 * 8)' && sees 48 && keys C-d &&
     within last_line_is 'sh>'
 verdict 'reads plain lines on a dumb terminal'
-line clear
+sh_clear
 line "HOME=/proc/nowhere '$MOONLOOP'"
 sees 'no history is kept' && within last_line_is '>' && line 'print(6 * 7)' && sees 42 && line ':quit' && within last_line_is 'sh>'
 verdict 'warns once of a home that cannot be written'
-line clear
+sh_clear
 line "LC_ALL=C '$MOONLOOP' -e 's = schedule(workload.matmul(64, 64, 64))' -i"
 within last_line_is 'matmul v0>' && line 'split("j", {auto, 16})' && sees 'split  j -> j_0[4] j_1[16]' && line ':quit' &&
     within last_line_is 'sh>'
 verdict 'prints nothing outside ASCII in the C locale'
-line clear
+sh_clear
 line "'$MOONLOOP' --private"
 within last_line_is '>' && line 'x = 1 -- private' && keys C-d && within last_line_is 'sh>' && ! grep -q private "$history"
 verdict 'keeps nothing of a private session'
-line clear
+printf '%s\n' '$if moonloop' '"\C-t": "print(6 * 9)"' '$endif' >inputrc
+sh_clear
+line "INPUTRC=inputrc EDITOR='sed -i s/9/7/' '$MOONLOOP'"
+within last_line_is '>' && keys C-t && within last_line_is '> print(6 * 9)' && keys C-x C-e &&
+    within last_line_is '> print(6 * 7)' && keys Enter && sees 42 && line ':quit' && within last_line_is 'sh>'
+verdict 'takes keys from inputrc, and lines from the editor'
+sh_clear
 line "'$MOONLOOP'"
 within last_line_is '>' && keys Up && within last_line_is '> :quit'
 verdict 'shares the history with the next session'
@@ -221,3 +228,8 @@ kill -TERM "$(pgrep -P "$pane" | tail -n 1)" && within shows Terminated
 line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon" | paste -s -d+'
 within eval 'screen | grep -v "^$" | tail -n 4 | grep -qx "icanon+echo\|echo+icanon"'
 verdict 'restores the terminal when it is ended'
+
+# ---- the terminal disappears
+line "'$MOONLOOP'"
+ends_in '>' && pid=$(pgrep -P "$pane" | tail -n 1) && tm kill-server && within eval '! kill -0 $pid 2>/dev/null'
+if [ $? = 0 ]; then echo 'ok ends when the terminal disappears'; else echo 'not ok ends when the terminal disappears'; fi

@@ -82,6 +82,12 @@ replay i.transcript
 [ "$status" = 0 ]
 verdict 'types a program up to its empty line'
 
+text page.md 'Text.' '```' '$ echo one' one '```' 'More text.' '```' '$ echo two' two '```' 'End.'
+cp page.md page.want && sed -i s/^one/eins/ page.md
+replay --update page.md
+[ "$status" = 0 ] && cmp page.md page.want >>out && replay page.md && [ "$status" = 0 ] && grep -q '2 commands' out
+verdict 'replays a page of Markdown, and leaves its text alone'
+
 replay nowhere.transcript
 [ "$status" = 3 ] && grep -q 'cannot read nowhere.transcript' err
 verdict 'says which file is missing'

@@ -1,0 +1,106 @@
+/*
+ * private - whether a buffer lives under one loop alone, so that each iteration may have
+ * its own.
+ *
+ * The same as asking whether the lowest node above all accesses (lca.c) is the loop or
+ * below it, but found from the signatures on the way, without walking into other nests: a
+ * step on a function of a thousand blocks asks this. Source: ir-and-analysis 6.2, DESIGN 4.
+ */
+#include "verify/verify.h"
+
+typedef struct Outside {
+    ml_Program p;
+    const ml_For *loop;
+    const ml_Buffer *buf;
+    bool touched;
+} Outside;
+
+static bool has_buffer(const ml_Region *v, size_t n, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == b->uid)
+            return true;
+    return false;
+}
+
+static void look_expr(const ml_Expr *e, ml_Role role, void *user)
+{
+    Outside *o = user;
+
+    if (role != ML_ROLE_REGION && !o->touched && ml_expr_uses_buffer(e, o->buf))
+        o->touched = true;
+}
+
+static void look(const ml_Stmt *s, bool in_init, void *user)
+{
+    Outside *o = user;
+
+    if (o->touched || s == &o->loop->base)
+        return;
+    ml_stmt_exprs(s, look_expr, o);
+    if (s->kind == ML_STMT_BLOCK) {
+        const ml_Block *b = ml_as_block(s);
+        bool above = ml_index_is_above(o->p.index, b->tag, o->loop->var->uid);
+
+        for (size_t k = 0; k < b->n_matches; k++)
+            if (b->matches[k].source.buffer->uid == o->buf->uid)
+                o->touched = true;
+        if (!above || in_init) { /* what it does is what its signature says */
+            o->touched |= has_buffer(b->reads, b->n_reads, o->buf) ||
+                          has_buffer(b->writes, b->n_writes, o->buf);
+            return;
+        }
+    }
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == o->buf->uid)
+        o->touched = true;
+    ml_stmt_children(s, look, o);
+}
+
+/* A block below the loop writes the buffer and accumulates or orders over the loop: the
+ * iterations share it. */
+static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *buf)
+{
+    ml_StmtVec blocks = {0};
+
+    ml_child_blocks(cx, &loop->base, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        if (!has_buffer(b->writes, b->n_writes, buf))
+            continue;
+        for (size_t m = 0; m < b->n_iters; m++)
+            if (b->iters[m].kind != ML_ITER_SPATIAL &&
+                ml_expr_uses_var(b->iters[m].value, loop->var))
+                return true;
+    }
+    return false;
+}
+
+bool ml_buffer_is_private(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+{
+    Outside o = {.p = p, .loop = ml_as_for(ml_index_node(p.index, loop)), .buf = b};
+    ml_Uid site = ml_buffer_site(p, ml_index_func(p.index, loop), b, NULL);
+    ml_Scope scope;
+
+    if (!site || shared_by_design(cx, o.loop, b))
+        return false;
+    /* Global memory is one for all blocks of a grid. */
+    if (!ml_scope_parse(b->scope, &scope) || scope.rank == 0)
+        for (ml_Uid u = loop; u; u = ml_index_parent(p.index, u)) {
+            const ml_Stmt *n = ml_index_node(p.index, u);
+
+            if (n->kind == ML_STMT_FOR && ml_as_for(n)->thread &&
+                ml_thread_rank(ml_as_for(n)->thread) == 0)
+                return false;
+        }
+    if (ml_index_is_above(p.index, loop, site))
+        return true;
+    if (!ml_index_is_above(p.index, site, loop))
+        return false;
+    const ml_Block *home = ml_as_block(ml_index_node(p.index, site));
+
+    look(home->body, false, &o);
+    if (home->init)
+        look(home->init, true, &o);
+    return !o.touched;
+}
