@@ -19,6 +19,8 @@ struct ml_Import {
     Slot *slots;
     size_t cap, n;
     ml_Map *vars, *buffers; /* by uid: one node for each identity */
+    ml_Uid keep_below;      /* nodes numbered below it are of an ancestor: used as they are */
+    ml_Uid shift;           /* added to every number */
 };
 
 static size_t place(const ml_Import *im, const void *from)
@@ -74,6 +76,19 @@ ml_Import *ml_import_begin(ml_Ctx *to)
     return ml_import_begin_in(to, to);
 }
 
+ml_Import *ml_import_begin_apart(ml_Ctx *to)
+{
+    ml_Import *im = ml_import_begin_in(to, to);
+
+    im->shift = ml_ctx_next_uid(to) - 1;
+    return im;
+}
+
+void ml_import_keep_below(ml_Import *im, ml_Uid uid)
+{
+    im->keep_below = uid;
+}
+
 /* ---- small things */
 
 static const char *import_text(ml_Import *im, const char *z)
@@ -112,16 +127,17 @@ static const ml_Var *import_var(ml_Import *im, const ml_Var *v)
     const ml_Var *made;
     ml_Var *copy;
 
-    if (!v)
-        return NULL;
+    if (!v || v->uid < im->keep_below)
+        return v;
     made = ml_map_get(im->vars, v->uid);
     if (made)
         return made;
     copy = ml_alloc(im->cx, sizeof(*copy));
     *copy = *v;
+    copy->uid += im->shift;
     copy->hint = import_text(im, v->hint);
     copy->scope = import_text(im, v->scope);
-    ml_ctx_reserve_uid(im->cx, v->uid);
+    ml_ctx_reserve_uid(im->cx, copy->uid);
     ml_map_set(im->tables, im->vars, v->uid, copy);
     return copy;
 }
@@ -156,10 +172,13 @@ const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b)
     int32_t *separators;
     ml_Buffer *copy;
 
+    if (b->uid < im->keep_below)
+        return b;
     if (made)
         return made;
     copy = ml_alloc(im->cx, sizeof(*copy));
     *copy = *b;
+    copy->uid += im->shift;
     copy->name = import_text(im, b->name);
     copy->scope = import_text(im, b->scope);
     copy->data = import_var(im, b->data);
@@ -172,7 +191,7 @@ const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b)
         memcpy(separators, b->separators, b->n_separators * sizeof(*separators));
         copy->separators = separators;
     }
-    ml_ctx_reserve_uid(im->cx, b->uid);
+    ml_ctx_reserve_uid(im->cx, copy->uid);
     ml_map_set(im->tables, im->buffers, b->uid, copy);
     return copy;
 }
@@ -366,7 +385,8 @@ static const ml_Stmt *import_block(ml_Import *im, const ml_Block *old)
     for (size_t k = 0; k < old->n_matches; k++)
         matches[k] = (ml_Match){ml_import_buffer(im, old->matches[k].target),
                                 import_region(im, &old->matches[k].source)};
-    ml_ctx_reserve_uid(im->cx, old->tag);
+    b.tag += im->shift;
+    ml_ctx_reserve_uid(im->cx, b.tag);
     b.base.span = import_span(im, old->base.span);
     b.name = import_text(im, old->name);
     b.predicate = ml_import_expr(im, old->predicate);

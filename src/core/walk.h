@@ -89,6 +89,12 @@ const ml_Stmt *ml_stmt_copy_fresh(ml_Ctx *cx, const ml_Stmt *st, ml_Map *renamed
 typedef struct ml_Import ml_Import;
 ml_Import *ml_import_begin(ml_Ctx *to); /* itself lives in `to` */
 ml_Import *ml_import_begin_in(ml_Ctx *to, ml_Ctx *tables); /* or in `tables` */
+/* Numbers are raised above those of `to`: it may hold unrelated programs already, with which
+ * expressions would be shared by number. */
+ml_Import *ml_import_begin_apart(ml_Ctx *to);
+/* Variables and buffers with smaller numbers belong to an ancestor of `to` and are not copied:
+ * the ancestor's expressions, which `to` shares, point to them. */
+void ml_import_keep_below(ml_Import *im, ml_Uid uid);
 const ml_Expr *ml_import_expr(ml_Import *im, const ml_Expr *e);
 const ml_Value *ml_import_value(ml_Import *im, const ml_Value *v);
 const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b);

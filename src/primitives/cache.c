@@ -459,11 +459,60 @@ static const ml_Stmt *rewire_store(Rewire *rw, const ml_Stmt *s)
         s->span);
 }
 
+static bool region_of(const ml_Region *v, size_t n, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == buf->uid)
+            return true;
+    return false;
+}
+
+static bool is_touched(const ml_Stmt *s, const ml_Buffer *buf);
+
+typedef struct Touch {
+    const ml_Buffer *buf;
+    bool yes;
+} Touch;
+
+static void touch_child(const ml_Stmt *s, bool in_init, void *user)
+{
+    Touch *t = user;
+
+    (void)in_init;
+    t->yes = t->yes || is_touched(s, t->buf);
+}
+
+/* Whether a block at or below uses the buffer, by the signatures: large functions have many
+ * nests that do not. */
+static bool is_touched(const ml_Stmt *s, const ml_Buffer *buf)
+{
+    Touch t = {buf, false};
+
+    if (!s->has_block)
+        return false;
+    if (s->kind == ML_STMT_FOR)
+        return is_touched(ml_as_for(s)->body, buf);
+    if (s->kind == ML_STMT_BLOCK) {
+        const ml_Block *b = ml_as_block(s);
+
+        if (region_of(b->reads, b->n_reads, buf) || region_of(b->writes, b->n_writes, buf))
+            return true;
+        for (size_t k = 0; k < b->n_matches; k++)
+            if (b->matches[k].source.buffer->uid == buf->uid)
+                return true;
+    }
+    ml_stmt_children(s, touch_child, &t);
+    return t.yes;
+}
+
 static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     Rewire *rw = user;
     const ml_Stmt *r;
 
+    if (s->kind == ML_STMT_FOR && !rw->on && s != rw->before &&
+        !is_touched(s, rw->cache->old))
+        return s;
     if (s->kind == ML_STMT_BLOCK)
         r = rewire_block(rw, ml_as_block(s));
     else if (s->kind == ML_STMT_STORE)

@@ -169,6 +169,7 @@ void ml_schedule_compact(ml_Schedule *s)
     Mover m = {.cx = ml_ctx_fork(ml_ctx_parent(old)), .tmp = ml_ctx_new(0)};
 
     m.im = ml_import_begin_in(m.cx, m.tmp);
+    ml_import_keep_below(m.im, ml_ctx_next_uid(ml_ctx_parent(old)));
     m.programs = ml_map_new(m.tmp);
     ml_ctx_limits_of(m.cx, old);
     ml_ctx_reserve_uid(m.cx, ml_ctx_next_uid(old) - 1);
@@ -187,8 +188,9 @@ void ml_schedule_compact(ml_Schedule *s)
 
 void ml_schedule_compact_when_due(ml_Schedule *s)
 {
-    size_t bytes = ml_ctx_bytes(s->space->cx);
+    size_t bytes = ml_ctx_bytes(s->space->cx), limit = ml_ctx_limit(s->space->cx);
+    bool near = limit > 0 && bytes >= limit / 2;
 
-    if (bytes >= WORTH && bytes >= 2 * s->space->live)
+    if ((bytes >= WORTH || near) && bytes >= 2 * s->space->live)
         ml_schedule_compact(s);
 }

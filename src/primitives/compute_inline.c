@@ -23,19 +23,13 @@ typedef struct Opaque {
     const ml_Block *at, *found;
 } Opaque;
 
-static bool uses_pointer(const ml_Expr *e, void *user)
+static void pointer_in(const ml_Expr *e, ml_Role role, void *user)
 {
     Opaque *o = user;
 
-    if (e->kind == ML_EXPR_VAR && e->as.var->uid == o->buf->data->uid)
-        o->found = o->at;
-    return !o->found;
-}
-
-static void pointer_in(const ml_Expr *e, ml_Role role, void *user)
-{
     (void)role;
-    ml_expr_visit(e, uses_pointer, user);
+    if (!o->found && ml_expr_uses_var(e, o->buf->data))
+        o->found = o->at;
 }
 
 static bool find_opaque(const ml_Stmt *s, void *user)
@@ -49,7 +43,7 @@ static bool find_opaque(const ml_Stmt *s, void *user)
                 o->found = o->at;
     }
     if (s->kind == ML_STMT_DECL && ml_as_alloc(s)->data)
-        ml_expr_visit(ml_as_alloc(s)->data, uses_pointer, o);
+        pointer_in(ml_as_alloc(s)->data, ML_ROLE_VALUE, o);
     ml_stmt_exprs(s, pointer_in, o);
     return !o->found;
 }

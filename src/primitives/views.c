@@ -42,7 +42,7 @@ static bool collect_views(const ml_Stmt *s, void *user)
             v->grew = true;
         }
     }
-    return true;
+    return b->base.n_blocks > 1 || (b->init && b->init->has_block);
 }
 
 const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf)

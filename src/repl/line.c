@@ -129,7 +129,7 @@ static void hide_editor(void)
 static void show_editor(void)
 {
     rl_prep_terminal(1);
-    rl_resize_terminal();
+    rl_reset_screen_size();
     rl_forced_update_display();
 }
 
@@ -397,7 +397,7 @@ static int edit_outside(int count, int key)
             rl_replace_line(ml_text_z(&text), 1);
             rl_point = rl_end;
         }
-        rl_resize_terminal();
+        rl_reset_screen_size();
         rl_on_new_line();
         rl_redisplay();
     }

@@ -84,14 +84,18 @@ static void memory_is_flat_under_an_undo_limit(void **state)
     ml_schedule_set_undo_limit(fx.s, 20);
     for (int k = 0; k < 10000; k++) {
         step_and_undo(&fx, k);
-        if (k == 1000)
+        if (k == 1000) {
+            ml_schedule_compact(fx.s);
             early = taken(&fx);
+        }
     }
+    assert_true(ml_ctx_bytes(fx.s->space->cx) < 20 * (size_t)MIB); /* it compacts by itself */
+    ml_schedule_compact(fx.s);
     print_message("programs %zu KiB, texts %zu KiB\n", ml_ctx_bytes(fx.s->space->cx) / 1024,
                   ml_ctx_bytes(fx.s->space->home) / 1024);
     /* texts of the versions stay, a few hundred bytes for each */
     assert_true(taken(&fx) < early + 9000 * (size_t)800);
-    assert_true(ml_ctx_bytes(fx.s->space->cx) < 4 * (size_t)MIB);
+    assert_true(ml_ctx_bytes(fx.s->space->cx) < 6 * (size_t)MIB);
     fx_close(&fx);
 }
 
@@ -123,6 +127,8 @@ static void a_long_chain_keeps_its_trace_names_and_handles(void **state)
         fx_apply(&fx, call);
         snprintf(call, sizeof call, "unannotate(\"C\", \"key%d\")", n % 7);
         fx_apply(&fx, call);
+        if (n % 250 == 100)
+            ml_schedule_compact(fx.s);
     }
     assert_true(fx.s->space->epoch > 0);
     assert_true(ml_handle_alive(fx.s, j));
@@ -197,6 +203,19 @@ static void a_compaction_keeps_limit_cancellation_and_notes(void **state)
     fx_close(&fx);
 }
 
+static void a_session_goes_on_below_a_small_memory_limit(void **state)
+{
+    Fixture fx;
+
+    fx_matmul(&fx, 1024, 1024, 1024);
+    ml_schedule_set_undo_limit(fx.s, 5);
+    ml_ctx_set_limit(ml_schedule_ctx(fx.s), MIB);
+    for (int k = 0; k < 3000; k++)
+        step_and_undo(&fx, k % 7);
+    assert_true(fx.s->space->epoch > 0);
+    fx_close(&fx);
+}
+
 static void failed_calls_leave_nothing_behind(void **state)
 {
     static const char *const wrong[] = {
@@ -263,6 +282,7 @@ int main(void)
         cmocka_unit_test(memory_is_flat_under_an_undo_limit),
         cmocka_unit_test(a_long_chain_keeps_its_trace_names_and_handles),
         cmocka_unit_test(a_compaction_keeps_limit_cancellation_and_notes),
+        cmocka_unit_test(a_session_goes_on_below_a_small_memory_limit),
         cmocka_unit_test(failed_calls_leave_nothing_behind),
         cmocka_unit_test(schedules_made_and_dropped_give_their_memory_back),
     };

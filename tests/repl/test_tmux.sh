@@ -95,10 +95,10 @@ verdict 'completes a mark'
 fresh
 keys -l 'this is not run'
 keys C-c
-ends_in 'matmul v5>' && shows 'matmul v5> this is not run^C' && ! shows error
+sees 'matmul v5> this is not run^C' && ends_in 'matmul v5>' && ! shows error
 verdict 'clears the line with Ctrl-C'
 line 'for k = 1, 3 do'
-keys C-c
+sees 'for k = 1, 3 do' && keys C-c
 line 'print(900 + 9)'
 sees 909 && ends_in 'matmul v5>'
 verdict 'drops an unfinished entry with Ctrl-C'

@@ -137,10 +137,10 @@ static int check(lua_State *L)
         } else
             rf = ml_import_func(ml_import_begin(*run), rf);
         if (gm) {
-            gm = ml_import_module(ml_import_begin(*run), gm);
+            gm = ml_import_module(ml_import_begin_apart(*run), gm);
             gf = ml_module_find(gm, gf->name);
         } else
-            gf = ml_import_func(ml_import_begin(*run), gf);
+            gf = ml_import_func(ml_import_begin_apart(*run), gf);
         ref.m = rm;
         got.m = gm;
     } else

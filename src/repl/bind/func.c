@@ -49,7 +49,7 @@ static const ml_Var *replacement(const Fresh *r, const ml_Var *v)
  */
 const ml_Func *bind_import_fresh(ml_Ctx *cx, const ml_Func *f)
 {
-    ml_Func g = *ml_import_func(ml_import_begin(cx), f);
+    ml_Func g = *ml_import_func(ml_import_begin_apart(cx), f);
     Fresh r = {.cx = cx, .seen = ml_map_new(cx)};
     ml_FuncParam *params = ML_ARRAY(cx, ml_FuncParam, (size_t)g.n_params + 1);
 
