@@ -128,7 +128,8 @@ static void move_trace(Mover *m, ml_Space *sp)
                 need(m, done, s->v[v].before);
             }
     }
-    /* Queries and samples that a state remembers (ml_State) were recorded at its version. */
+    /* Queries and samples that a state remembers (ml_State) were recorded at its version.
+     */
     for (const ml_TraceNode *t = sp->nodes; t; t = t->older)
         for (const ml_Schedule *s = sp->first; s; s = s->next)
             if (ml_version_ok(s, t->inst->version))
@@ -144,8 +145,8 @@ static void move_trace(Mover *m, ml_Space *sp)
     }
 }
 
-/* The texts of steps whose program is dropped are made now: what describes a step looks at its
- * nodes. Those of other steps can be made as long as their programs are kept. */
+/* The texts of steps whose program is dropped are made now: what describes a step looks at
+ * its nodes. Those of other steps can be made as long as their programs are kept. */
 static void make_texts(ml_Schedule *s)
 {
     for (int v = 0; v < s->n_versions; v++)

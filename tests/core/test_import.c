@@ -98,6 +98,65 @@ static void constants_of_every_kind_are_copied(void **state)
     ml_ctx_unref(to);
 }
 
+/* The buffer that block `b` names as read and the one its body loads from. */
+static void assert_one_buffer(const ml_Stmt *st)
+{
+    const ml_Block *b = ml_as_block(st);
+    const ml_Expr *value = ml_as_store(b->body)->value;
+
+    assert_int_equal(value->args[0]->kind, ML_EXPR_LOAD);
+    assert_ptr_equal(value->args[0]->as.buffer, b->reads[0].buffer);
+    assert_ptr_equal(b->reads[0].ranges[0].min->as.var, b->iters[0].var);
+}
+
+static void what_an_ancestor_made_is_not_copied(void **state)
+{
+    ml_Ctx *home = ml_ctx_new(0), *old = ml_ctx_fork(home), *to;
+    const ml_Buffer *a = NULL, *b = NULL;
+
+    (void)state;
+    ml_ctx_unref(old);
+    a = vector_of(home, "A", 8);
+    b = vector_of(home, "B", 8);
+    const ml_Stmt *first = add_one(home, "S", b, a, 8, ml_i32(home, 0));
+
+    old = ml_ctx_fork(home);
+    const ml_Stmt *next = add_one(old, "T", a, b, 8, ml_i32(old, 0));
+
+    to = ml_ctx_fork(home);
+    ml_Import *im = ml_import_begin(to);
+
+    ml_import_keep_below(im, ml_ctx_next_uid(home));
+    first = ml_import_stmt(im, first);
+    next = ml_import_stmt(im, next);
+    assert_one_buffer(first);
+    assert_one_buffer(next);
+    assert_ptr_equal(ml_as_block(first)->reads[0].buffer, a);
+    ml_ctx_unref(old);
+    ml_ctx_unref(to);
+    ml_ctx_unref(home);
+}
+
+static void programs_brought_together_stay_apart(void **state)
+{
+    ml_Ctx *one = ml_ctx_new(0), *two = ml_ctx_new(0), *to = ml_ctx_new(0);
+    const ml_Stmt *a, *b;
+
+    (void)state;
+    a = add_one(one, "S", vector_of(one, "B", 8), vector_of(one, "A", 8), 8, ml_i32(one, 0));
+    b = add_one(two, "T", vector_of(two, "D", 4), vector_of(two, "C", 4), 4, ml_i32(two, 0));
+    a = ml_import_stmt(ml_import_begin(to), a);
+    b = ml_import_stmt(ml_import_begin_apart(to), b);
+    assert_one_buffer(a);
+    assert_one_buffer(b);
+    assert_string_equal("C", ml_as_block(b)->reads[0].buffer->name);
+    assert_int_not_equal(ml_as_block(a)->tag, ml_as_block(b)->tag);
+    assert_true(ml_ctx_next_uid(to) > ml_as_block(b)->tag);
+    ml_ctx_unref(one);
+    ml_ctx_unref(two);
+    ml_ctx_unref(to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +164,8 @@ int main(void)
         cmocka_unit_test(versions_share_what_they_shared),
         cmocka_unit_test(nothing_is_folded_and_shared_nodes_cost_once),
         cmocka_unit_test(constants_of_every_kind_are_copied),
+        cmocka_unit_test(what_an_ancestor_made_is_not_copied),
+        cmocka_unit_test(programs_brought_together_stay_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

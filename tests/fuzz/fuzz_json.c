@@ -1,6 +1,7 @@
 /* fuzz_json - no saved schedule and no trace crashes the reader, and what it accepts can be
  * printed, written, read again and replayed: fuzz_json N SEED changes real ones N times by
- * bytes and by structure, fuzz_json FILE... reads files. Source: style 10, primitives 12.3. */
+ * bytes and by structure, fuzz_json FILE... reads files. Source: style 10, primitives 12.3.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +165,8 @@ static void call(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n,
 }
 
 #define CALL(name, ...)                                                                    \
-    call(s, (name), (ml_Arg[]){__VA_ARGS__}, sizeof((ml_Arg[]){__VA_ARGS__}) / sizeof(ml_Arg), &r)
+    call(s, (name), (ml_Arg[]){__VA_ARGS__},                                               \
+         sizeof((ml_Arg[]){__VA_ARGS__}) / sizeof(ml_Arg), &r)
 
 static void make_seeds(Seeds *seeds)
 {
@@ -184,7 +186,8 @@ static void make_seeds(Seeds *seeds)
     CALL("sample_perfect_tile", ML_ARG_HANDLE(i), ML_ARG_INT(2));
     factors[0] = ML_ARG_HANDLE(r.v[0]);
     CALL("split", ML_ARG_HANDLE(i), ML_ARG_LIST(factors, 2));
-    CALL("annotate", ML_ARG_HANDLE(c), ML_ARG_STR("key \"\\\n\xc3\xa9"), ML_ARG_LIST(factors, 1));
+    CALL("annotate", ML_ARG_HANDLE(c), ML_ARG_STR("key \"\\\n\xc3\xa9"),
+         ML_ARG_LIST(factors, 1));
     CALL("unroll", ML_ARG_HANDLE(j));
     CALL("compute_inline", ML_ARG_STR("B"));
     CALL("cache_write", ML_ARG_STR("D"), ML_ARG_INT(0), ML_ARG_STR("local"));
@@ -243,7 +246,8 @@ static size_t value_start(const char *p, size_t n, uint64_t *s)
     return 0;
 }
 
-static size_t replace(char *p, size_t n, size_t at, size_t end, const char *with, size_t len)
+static size_t replace(char *p, size_t n, size_t at, size_t end, const char *with,
+                      size_t len)
 {
     if (n - (end - at) + len + 1 >= MAX_TEXT)
         return n;
@@ -254,13 +258,41 @@ static size_t replace(char *p, size_t n, size_t at, size_t end, const char *with
 
 static size_t change(char *p, size_t n, uint64_t *s)
 {
-    static const char *const VALUES[] = {
-        "null", "true", "0", "-1", "1", "2", "7", "9223372036854775807", "-9223372036854775808",
-        "9223372036854775808", "1e999", "-0.0", "1.5", "\"\"", "\"b0\"", "\"l1\"", "\"v0\"",
-        "\"v99999999999\"", "\"_\"", "\"Split\"", "\"GetBlock\"", "\"v0 * 2\"", "\"v0 // v0\"",
-        "\"v0 // 0\"", "\"global\"", "\"\\u0000\"", "\"\\ud800\"", "[]", "{}", "[[]]", "[null, null]",
-        "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]", "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]",
-        "{\"a\": 1, \"a\": 2}", "{\"key\": [1, {\"b\": null}]}"};
+    static const char *const VALUES[] = {"null",
+                                         "true",
+                                         "0",
+                                         "-1",
+                                         "1",
+                                         "2",
+                                         "7",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "9223372036854775808",
+                                         "1e999",
+                                         "-0.0",
+                                         "1.5",
+                                         "\"\"",
+                                         "\"b0\"",
+                                         "\"l1\"",
+                                         "\"v0\"",
+                                         "\"v99999999999\"",
+                                         "\"_\"",
+                                         "\"Split\"",
+                                         "\"GetBlock\"",
+                                         "\"v0 * 2\"",
+                                         "\"v0 // v0\"",
+                                         "\"v0 // 0\"",
+                                         "\"global\"",
+                                         "\"\\u0000\"",
+                                         "\"\\ud800\"",
+                                         "[]",
+                                         "{}",
+                                         "[[]]",
+                                         "[null, null]",
+                                         "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]",
+                                         "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]",
+                                         "{\"a\": 1, \"a\": 2}",
+                                         "{\"key\": [1, {\"b\": null}]}"};
     char kept[4096];
     size_t at, end, len, from;
 
@@ -282,7 +314,7 @@ static size_t change(char *p, size_t n, uint64_t *s)
         at = value_start(p, n, s);
         end = value_end(p, n, at);
         return replace(p, n, at, end + (end < n && p[end] == ','), "", 0);
-    case 6: /* one value is put where another was, */
+    case 6:  /* one value is put where another was, */
     default: /* or before it */
         from = value_start(p, n, s);
         len = value_end(p, n, from) - from;

@@ -1,8 +1,8 @@
 /* fuzz_session - no text that is typed ends the program other than in order:
  * fuzz_session N SEED makes N sessions of commands, calls and soups of words, gives each to
- * moonloop as session text, and wants an exit status of interaction 2 within the time limit.
- * What fails is printed. MOONLOOP names the program (else the one built beside this).
- * Source: style 10. */
+ * moonloop as session text, and wants an exit status of interaction 2 within the time
+ * limit. What fails is printed. MOONLOOP names the program (else the one built beside
+ * this). Source: style 10. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,15 +52,84 @@ static const char *pick(uint64_t *s, const char *const *list, size_t n)
 
 static void word(uint64_t *s, ml_Text *t)
 {
-    static const char *const words[] = {
-        "i", "j", "k", "i_0", "j_1", "C", "B", "A", "C/i", "C@1", "C@-1", "C/*", "v0", "v1",
-        "v99", "-1", "-99", "0", "1", "3", "99999999999999999999", "failed", "base", "--tree",
-        "--trace", "--python", "--json", "--seed", "--inputs", "zeros", "nan", "ones", "--shape",
-        "n=4", "n=-1", "n=", "--rtol", "1e-3", "step", "loops", "deps", "x.svg", "x.dot", "x.json",
-        "x.lua", "x.py", "nowhere/x.py", "/", "echo", "full", "brief", "off", "on", "context",
-        "undo_limit", "memory_limit", "2", "width", "20", "errors", "detail", "fast", "split",
-        "no-such-loop", "\"a b\"", "\"", "'", "\\", "*", "?", "[", "%s%n", "\xff\xfe", "\xe2\x82",
-        "µ", "#", ";", ""};
+    static const char *const words[] = {"i",
+                                        "j",
+                                        "k",
+                                        "i_0",
+                                        "j_1",
+                                        "C",
+                                        "B",
+                                        "A",
+                                        "C/i",
+                                        "C@1",
+                                        "C@-1",
+                                        "C/*",
+                                        "v0",
+                                        "v1",
+                                        "v99",
+                                        "-1",
+                                        "-99",
+                                        "0",
+                                        "1",
+                                        "3",
+                                        "99999999999999999999",
+                                        "failed",
+                                        "base",
+                                        "--tree",
+                                        "--trace",
+                                        "--python",
+                                        "--json",
+                                        "--seed",
+                                        "--inputs",
+                                        "zeros",
+                                        "nan",
+                                        "ones",
+                                        "--shape",
+                                        "n=4",
+                                        "n=-1",
+                                        "n=",
+                                        "--rtol",
+                                        "1e-3",
+                                        "step",
+                                        "loops",
+                                        "deps",
+                                        "x.svg",
+                                        "x.dot",
+                                        "x.json",
+                                        "x.lua",
+                                        "x.py",
+                                        "nowhere/x.py",
+                                        "/",
+                                        "echo",
+                                        "full",
+                                        "brief",
+                                        "off",
+                                        "on",
+                                        "context",
+                                        "undo_limit",
+                                        "memory_limit",
+                                        "2",
+                                        "width",
+                                        "20",
+                                        "errors",
+                                        "detail",
+                                        "fast",
+                                        "split",
+                                        "no-such-loop",
+                                        "\"a b\"",
+                                        "\"",
+                                        "'",
+                                        "\\",
+                                        "*",
+                                        "?",
+                                        "[",
+                                        "%s%n",
+                                        "\xff\xfe",
+                                        "\xe2\x82",
+                                        "µ",
+                                        "#",
+                                        ";",
+                                        ""};
 
     ml_text_char(t, ' ');
     ml_text_add(t, PICK(s, words));
@@ -81,13 +150,53 @@ static void command(uint64_t *s, ml_Text *t)
 
 static void value(uint64_t *s, ml_Text *t, int depth)
 {
-    static const char *const values[] = {
-        "\"i\"", "\"j\"", "\"k\"", "\"i_0\"", "\"i_1\"", "\"C\"", "\"C@1\"", "\"\"", "\"nothing\"",
-        "0", "1", "2", "4", "16", "1000", "-1", "1e300", "0/0", "1/0", "2^53", "1 << 40", "math.mininteger",
-        "math.maxinteger", "nil", "true", "false", "auto", "s", "moon", "{}", "print", "i", "j",
-        "i_0", "C", "A", "s.i", "s.C", "s:get_block(\"C\")", "function() end",
-        "\"threadIdx.x\"", "\"shared\"", "\"global\"", "\"\\xff\\0\"", "coroutine.create(print)",
-        "io", "setmetatable({}, {__index = error})"};
+    static const char *const values[] = {"\"i\"",
+                                         "\"j\"",
+                                         "\"k\"",
+                                         "\"i_0\"",
+                                         "\"i_1\"",
+                                         "\"C\"",
+                                         "\"C@1\"",
+                                         "\"\"",
+                                         "\"nothing\"",
+                                         "0",
+                                         "1",
+                                         "2",
+                                         "4",
+                                         "16",
+                                         "1000",
+                                         "-1",
+                                         "1e300",
+                                         "0/0",
+                                         "1/0",
+                                         "2^53",
+                                         "1 << 40",
+                                         "math.mininteger",
+                                         "math.maxinteger",
+                                         "nil",
+                                         "true",
+                                         "false",
+                                         "auto",
+                                         "s",
+                                         "moon",
+                                         "{}",
+                                         "print",
+                                         "i",
+                                         "j",
+                                         "i_0",
+                                         "C",
+                                         "A",
+                                         "s.i",
+                                         "s.C",
+                                         "s:get_block(\"C\")",
+                                         "function() end",
+                                         "\"threadIdx.x\"",
+                                         "\"shared\"",
+                                         "\"global\"",
+                                         "\"\\xff\\0\"",
+                                         "coroutine.create(print)",
+                                         "io",
+                                         "setmetatable({}, {__index = error})"};
 
     if (depth < 3 && below(s, 5) == 0) {
         ml_text_char(t, '{');
@@ -104,14 +213,30 @@ static void value(uint64_t *s, ml_Text *t, int depth)
 
 static void call(uint64_t *s, ml_Text *t)
 {
-    static const char *const methods[] = {
-        "undo", "redo", "show", "mod", "trace", "copy", "seed", "work_on", "loops", "blocks", "get",
-        "goto_version", "mark", "func_working_on", "version", "check", "nothing_like_it"};
+    static const char *const methods[] = {"undo",
+                                          "redo",
+                                          "show",
+                                          "mod",
+                                          "trace",
+                                          "copy",
+                                          "seed",
+                                          "work_on",
+                                          "loops",
+                                          "blocks",
+                                          "get",
+                                          "goto_version",
+                                          "mark",
+                                          "func_working_on",
+                                          "version",
+                                          "check",
+                                          "nothing_like_it"};
     static const char *const functions[] = {
-        "print", "tostring", "type", "pairs", "ipairs", "pcall", "error", "schedule", "load",
-        "moon.set", "moon.check", "moon.run", "moon.parse", "moon.load", "moon.te.sum", "require",
-        "workload.matmul", "string.format", "table.concat", "moon.ir.store", "moon.tensor",
-        "moon.array", "help", "next", "rawget", "getmetatable", "select", "collectgarbage"};
+        "print",        "tostring",        "type",          "pairs",        "ipairs",
+        "pcall",        "error",           "schedule",      "load",         "moon.set",
+        "moon.check",   "moon.run",        "moon.parse",    "moon.load",    "moon.te.sum",
+        "require",      "workload.matmul", "string.format", "table.concat", "moon.ir.store",
+        "moon.tensor",  "moon.array",      "help",          "next",         "rawget",
+        "getmetatable", "select",          "collectgarbage"};
 
     switch (below(s, 5)) {
     case 0: ml_text_fmt(t, "s:%s(", PICK(s, methods)); break;
@@ -129,12 +254,27 @@ static void call(uint64_t *s, ml_Text *t)
 
 static void good_step(uint64_t *s, ml_Text *t)
 {
-    static const char *const steps[] = {
-        "split(\"i\", {auto, 4})", "split(\"k\", 3)", "fuse(\"i\", \"j\")", "unroll(\"k\")",
-        "reorder(\"j\", \"i\")", "cache_read(\"C\", 0, \"shared\")", "decompose_reduction(\"C\", \"k\")",
-        "parallel(\"i\")", "annotate(\"C\", \"x\", {1, 2})", ":undo", ":redo", ":mark here",
-        "s = schedule(workload.matmul(8, 8, 8))", "t = s:copy()", "s:undo(1)", ":check",
-        "sample_perfect_tile(\"i\", 2)", "x, y = split(\"j\", {2, auto})", "vectorize(y)", ":show", ":tree"};
+    static const char *const steps[] = {"split(\"i\", {auto, 4})",
+                                        "split(\"k\", 3)",
+                                        "fuse(\"i\", \"j\")",
+                                        "unroll(\"k\")",
+                                        "reorder(\"j\", \"i\")",
+                                        "cache_read(\"C\", 0, \"shared\")",
+                                        "decompose_reduction(\"C\", \"k\")",
+                                        "parallel(\"i\")",
+                                        "annotate(\"C\", \"x\", {1, 2})",
+                                        ":undo",
+                                        ":redo",
+                                        ":mark here",
+                                        "s = schedule(workload.matmul(8, 8, 8))",
+                                        "t = s:copy()",
+                                        "s:undo(1)",
+                                        ":check",
+                                        "sample_perfect_tile(\"i\", 2)",
+                                        "x, y = split(\"j\", {2, auto})",
+                                        "vectorize(y)",
+                                        ":show",
+                                        ":tree"};
 
     ml_text_add(t, PICK(s, steps));
 }
@@ -142,11 +282,15 @@ static void good_step(uint64_t *s, ml_Text *t)
 static void soup(uint64_t *s, ml_Text *t)
 {
     static const char *const tokens[] = {
-        "s", ":", ".", "(", ")", "{", "}", "[", "]", ",", "=", "==", "~=", "..", "...", "+", "-", "*",
-        "//", "%", "^", "#", "&", "~", "|", "<<", "<", "<=", "local", "function", "end", "if", "then",
-        "else", "for", "in", "do", "return", "not", "and", "or", "nil", "true", "1", "0x10", "1e5", "\"i\"",
-        "'", "\"", "[[", "]]", "--", "--[[", "i", "C", "split", "fuse", "moon", "auto", "pcall", "error",
-        "\\", ";", "::", "?", "!", "@", "$", "\t", "\x01", "\x7f", "\xff", "µ", "v7>", ">", ">>"};
+        "s",   ":",      ".",        "(",    ")",    "{",     "}",     "[",    "]",
+        ",",   "=",      "==",       "~=",   "..",   "...",   "+",     "-",    "*",
+        "//",  "%",      "^",        "#",    "&",    "~",     "|",     "<<",   "<",
+        "<=",  "local",  "function", "end",  "if",   "then",  "else",  "for",  "in",
+        "do",  "return", "not",      "and",  "or",   "nil",   "true",  "1",    "0x10",
+        "1e5", "\"i\"",  "'",        "\"",   "[[",   "]]",    "--",    "--[[", "i",
+        "C",   "split",  "fuse",     "moon", "auto", "pcall", "error", "\\",   ";",
+        "::",  "?",      "!",        "@",    "$",    "\t",    "\x01",  "\x7f", "\xff",
+        "µ",   "v7>",    ">",        ">>"};
 
     for (size_t k = 1 + below(s, 14); k > 0; k--) {
         ml_text_add(t, PICK(s, tokens));
@@ -191,7 +335,8 @@ static _Noreturn void start(const char *program, int in, int out)
     dup2(out, STDERR_FILENO);
     setrlimit(RLIMIT_CPU, &cpu);
     alarm(3 * SECONDS);
-    execl(program, program, "--keep-going", "--safe", "--no-init", "--private", (char *)NULL);
+    execl(program, program, "--keep-going", "--safe", "--no-init", "--private",
+          (char *)NULL);
     _exit(127);
 }
 
@@ -240,8 +385,8 @@ static bool one(const char *program, const ml_Text *text, long k, unsigned long 
 
         lseek(out, end > 4096 ? end - 4096 : 0, SEEK_SET);
         n = read(out, tail, sizeof tail - 1);
-        printf("session %ld of seed %llu: %s\n---- text\n%.*s\n---- output ends\n%.*s\n", k, seed,
-               why, (int)text->n, text->p, (int)(n > 0 ? n : 0), tail);
+        printf("session %ld of seed %llu: %s\n---- text\n%.*s\n---- output ends\n%.*s\n", k,
+               seed, why, (int)text->n, text->p, (int)(n > 0 ? n : 0), tail);
     }
     close(in);
     close(out);
@@ -260,8 +405,8 @@ static const char *program_path(const char *self, char *path)
 
         if (self[0] != '/' && !getcwd(here, sizeof here))
             return NULL;
-        snprintf(path, PATH_SIZE, "%s%s%.*smoonloop", here, *here ? "/" : "", (int)(end - self),
-                 self);
+        snprintf(path, PATH_SIZE, "%s%s%.*smoonloop", here, *here ? "/" : "",
+                 (int)(end - self), self);
     } else
         return NULL;
     return access(path, X_OK) == 0 ? path : NULL;

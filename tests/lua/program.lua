@@ -146,6 +146,40 @@ test("verify finds what is wrong", function()
     assert(#findings > 0 and findings[1].code and findings[1].text ~= "" and findings[1].severity)
 end)
 
+test("programs that were read apart are compared, and joined in a module", function()
+    local function through(shape, at)
+        return moon.parse(([[
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    Q = T.alloc_buffer((SHAPE,))
+    for i in range(16):
+        with T.block("Q"):
+            vi = T.axis.spatial(16, i)
+            Q[AT] = A[vi] + T.float32(1)
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = Q[AT] * T.float32(2)
+]]):gsub("SHAPE", shape):gsub("AT", at))
+    end
+    local a, b = through("16", "vi"), through("4, 4", "vi // 4, vi % 4")
+    assert(moon.check(a, b).ok and moon.check(b, a).ok)
+    local both = a:with("other", b["main"])
+    local again = moon.parse(both:script())
+    assert(moon.equal(both, again))
+    assert(moon.equal(both["other"], again["other"]))
+    assert(moon.check(both, again, { func = "other" }).ok)
+end)
+
+test("a program is right after much work in its schedules", function()
+    local s = moon.schedule(moon.workload.conv2d { h = 5, w = 5, ci = 3, co = 2, k = 3, p = 1 })
+    for i = 1, 3000 do
+        local t = s:copy()
+        t:split("Y@1", { moon.auto, 2 })
+        if i % 500 == 0 then assert(moon.check(t).ok) end
+    end
+end)
+
 test("version, features and auto", function()
     assert(moon.version:match("^%d+%.%d+") and type(moon.features) == "table")
     assert(moon.auto == moon.auto and tostring(moon.auto) == "auto")

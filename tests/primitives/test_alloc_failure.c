@@ -132,10 +132,12 @@ static void every_primitive_is_tried(void **state)
 {
     for (size_t k = 0; k < ml_n_primitives; k++) {
         size_t n = strlen(ml_primitives[k]->name);
-        bool found = ml_streq(ml_primitives[k]->name, "unannotate"); /* needs another first */
+        bool found =
+            ml_streq(ml_primitives[k]->name, "unannotate"); /* needs another first */
 
         for (size_t m = 0; m < ML_COUNT(calls); m++)
-            found |= strncmp(calls[m], ml_primitives[k]->name, n) == 0 && calls[m][n] == '(';
+            found |=
+                strncmp(calls[m], ml_primitives[k]->name, n) == 0 && calls[m][n] == '(';
         if (!found)
             fail_msg("%s is missing", ml_primitives[k]->name);
     }
@@ -144,9 +146,12 @@ static void every_primitive_is_tried(void **state)
 /* The n-th chunk that the arena takes from the heap is refused. */
 static void a_sequence_survives_the_failure_of_any_chunk(void **state)
 {
-    static const char *const steps[] = {
-        "split(\"i\", {auto, 5})", "compute_inline(\"B\")", "reverse_compute_at(\"D\", \"C@1\")",
-        "annotate(\"C\", \"k\", 1)", "split(\"C@2\", {4, auto})", "unroll(\"C@2\")"};
+    static const char *const steps[] = {"split(\"i\", {auto, 5})",
+                                        "compute_inline(\"B\")",
+                                        "reverse_compute_at(\"D\", \"C@1\")",
+                                        "annotate(\"C\", \"k\", 1)",
+                                        "split(\"C@2\", {4, auto})",
+                                        "unroll(\"C@2\")"};
     int failures = 0;
 
     for (uint64_t nth = 1; nth <= 6; nth++) {
@@ -273,7 +278,8 @@ static void a_check_survives_every_limit(void **state)
         }
         if (!ok || !r.ok)
             fail_msg("with %zu bytes: %s %s", limit,
-                     ok ? r.problem : ml_error_code(ml_error(cx)->code), enough ? "" : "again");
+                     ok ? r.problem : ml_error_code(ml_error(cx)->code),
+                     enough ? "" : "again");
         ml_ctx_unref(cx);
     }
     assert_true(refused > 10);

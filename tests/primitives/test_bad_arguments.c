@@ -86,8 +86,18 @@ static int64_t any_int(Run *r)
 
 static double any_float(Run *r)
 {
-    const double floats[] = {0.0, -0.0, 1.0, 2.0,  0.5, -1.5,  1e18,
-                             9.3e18, -1e300, 1e-320, (double)NAN, (double)INFINITY,
+    const double floats[] = {0.0,
+                             -0.0,
+                             1.0,
+                             2.0,
+                             0.5,
+                             -1.5,
+                             1e18,
+                             9.3e18,
+                             -1e300,
+                             1e-320,
+                             (double)NAN,
+                             (double)INFINITY,
                              -(double)INFINITY};
 
     return floats[below(r, ML_COUNT(floats))];
@@ -298,7 +308,7 @@ static ml_Arg any_arg(Run *r, int depth)
 static ml_Arg likely_arg(Run *r, const ml_Param *pa)
 {
     static const char *const scopes[] = {"global", "shared", "local", "warp"},
-                            *const threads[] = {"threadIdx.x", "blockIdx.y", "vthread"};
+                             *const threads[] = {"threadIdx.x", "blockIdx.y", "vthread"};
 
     switch ((ml_ParamKind)pa->kind) {
     case ML_P_BLOCK: return ML_ARG_HANDLE(live(r, ML_H_BLOCK));
@@ -323,7 +333,8 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
         ml_Arg *v = ML_ARRAY(r->cx, ml_Arg, n);
 
         for (size_t k = 0; k < n; k++)
-            v[k] = k == 0 && pa->kind == ML_P_FACTORS ? ML_ARG_AUTO : ML_ARG_INT(any_int(r));
+            v[k] =
+                k == 0 && pa->kind == ML_P_FACTORS ? ML_ARG_AUTO : ML_ARG_INT(any_int(r));
         return ML_ARG_LIST(v, n);
     }
     case ML_P_INT: return ML_ARG_INT(any_int(r));
@@ -587,7 +598,8 @@ static void on_loops_near_the_end_of_int64(void **state)
 static void on_loops_near_the_end_of_int32(void **state)
 {
     text("@T.prim_func\n"
-         "def main(A: T.Buffer((2147483647,), \"int8\"), C: T.Buffer((65536, 32767), \"int8\")):\n"
+         "def main(A: T.Buffer((2147483647,), \"int8\"), C: T.Buffer((65536, 32767), "
+         "\"int8\")):\n"
          "    B = T.alloc_buffer((65536, 32767), \"int8\")\n"
          "    for i, j in T.grid(65536, 32767):\n"
          "        with T.block(\"B\"):\n"
@@ -638,7 +650,8 @@ static void on_guards_conditions_and_several_functions(void **state)
     text("@I.ir_module\n"
          "class Module:\n"
          "    @T.prim_func\n"
-         "    def main(A: T.Buffer((100,), \"float32\"), C: T.Buffer((100,), \"float32\")):\n"
+         "    def main(A: T.Buffer((100,), \"float32\"), C: T.Buffer((100,), "
+         "\"float32\")):\n"
          "        B = T.alloc_buffer((100,), \"float32\")\n"
          "        for i, j in T.grid(13, 8):\n"
          "            with T.block(\"B\"):\n"

@@ -69,7 +69,8 @@ static const ml_Expr *huge(ml_Ctx *cx, ml_Arith *ar, int n)
     for (int k = 0; k < n; k++) {
         const ml_Expr *a = ml_mul(cx, v[k % VARS], ml_i32(cx, 1 + k % 7));
 
-        a = ml_binary(cx, ML_EXPR_FLOORDIV, ml_add(cx, a, ml_i32(cx, k)), ml_i32(cx, 2 + k % 5));
+        a = ml_binary(cx, ML_EXPR_FLOORDIV, ml_add(cx, a, ml_i32(cx, k)),
+                      ml_i32(cx, 2 + k % 5));
         e = k % 3 ? ml_add(cx, e, a) : ml_binary(cx, ML_EXPR_MAX, e, a);
     }
     return e;
@@ -92,7 +93,8 @@ static void simplifying_a_huge_expression_stops(void **state)
         assert_true(now() - from < soon);
         assert_int_equal(ML_E_INTERRUPTED, ml_error(cx)->code);
         ml_error_clear(cx);
-        assert_true(ml_is_int(ml_simplify(ar, ml_sub(cx, ml_i32(cx, 5), ml_i32(cx, 3))), 2));
+        assert_true(
+            ml_is_int(ml_simplify(ar, ml_sub(cx, ml_i32(cx, 5), ml_i32(cx, 3))), 2));
         ml_ctx_unref(cx);
     }
 }
@@ -135,8 +137,10 @@ static void many_blocks(Fixture *fx, int n)
 {
     ml_Text t = {0};
 
-    ml_text_fmt(&t, "@T.prim_func\n"
-                    "def main(A: T.Buffer((64,), \"float32\"), Z: T.Buffer((64,), \"float32\")):\n");
+    ml_text_fmt(
+        &t,
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((64,), \"float32\"), Z: T.Buffer((64,), \"float32\")):\n");
     for (int k = 0; k < n; k++)
         ml_text_fmt(&t, "    B%d = T.alloc_buffer((64,), \"float32\")\n", k);
     for (int k = 0; k <= n; k++) {

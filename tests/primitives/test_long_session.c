@@ -89,7 +89,8 @@ static void memory_is_flat_under_an_undo_limit(void **state)
             early = taken(&fx);
         }
     }
-    assert_true(ml_ctx_bytes(fx.s->space->cx) < 20 * (size_t)MIB); /* it compacts by itself */
+    assert_true(ml_ctx_bytes(fx.s->space->cx) <
+                20 * (size_t)MIB); /* it compacts by itself */
     ml_schedule_compact(fx.s);
     print_message("programs %zu KiB, texts %zu KiB\n", ml_ctx_bytes(fx.s->space->cx) / 1024,
                   ml_ctx_bytes(fx.s->space->home) / 1024);
@@ -261,7 +262,8 @@ static void schedules_made_and_dropped_give_their_memory_back(void **state)
         const ml_Error *e;
         ml_Schedule *s = ml_schedule_new(cx, m, NULL, &e), *c = ml_schedule_copy(s);
 
-        assert_true(ml_apply(k % 2 ? s : c, "unroll", (ml_Arg[]){ML_ARG_STR("k")}, 1, NULL));
+        assert_true(
+            ml_apply(k % 2 ? s : c, "unroll", (ml_Arg[]){ML_ARG_STR("k")}, 1, NULL));
         ml_schedule_unref(k % 3 ? s : c);
         ml_schedule_unref(k % 3 ? c : s);
         if (k == 2000)
