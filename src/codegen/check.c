@@ -139,7 +139,8 @@ static bool small_enough(Runs *w, const ml_Func *f, int64_t *count)
         return true;
     return ml_fail(w->cx, ML_E_TOO_LARGE,
                    ML_TEXT(*count == ML_INF
-                               ? "the program has innermost loops without a known bound"
+                               ? "the program has innermost loops without a known bound: "
+                                 "the sizes of its symbols are needed (:check --shape n=127)"
                                : ml_format(w->cx,
                                            "the program has %lld innermost iterations, the "
                                            "interpreter's limit is %lld",

@@ -19,8 +19,8 @@ struct ml_Import {
     Slot *slots;
     size_t cap, n;
     ml_Map *vars, *buffers; /* by uid: one node for each identity */
-    ml_Uid keep_below;      /* nodes numbered below it are of an ancestor: used as they are */
-    ml_Uid shift;           /* added to every number */
+    ml_Uid keep_below; /* nodes numbered below it are of an ancestor: used as they are */
+    ml_Uid shift;      /* added to every number */
 };
 
 static size_t place(const ml_Import *im, const void *from)

@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-
 typedef struct Resolve {
     ml_Schedule *s;
     ml_Ctx *cx;

@@ -158,7 +158,8 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
         return true;
     if (s->undo_limit > 0)
         ml_schedule_set_undo_limit(s, s->undo_limit);
-    /* A trace that is replayed, and a list longer than `out` holds, may lie in what would go. */
+    /* A trace that is replayed, and a list longer than `out` holds, may lie in what would
+     * go. */
     if (!s->replaying && c.results.n <= ML_MAX_RESULTS)
         ml_schedule_compact_when_due(s);
     return true;

@@ -221,7 +221,8 @@ const ml_Stmt *ml_handle_node(ml_Schedule *s, ml_Handle h, ml_HandleKind want)
 
     if (st && (st->kind == ML_STMT_BLOCK) != (h.kind == ML_H_BLOCK)) {
         /* a number made up outside: no schedule gives a loop's number to a block */
-        ml_fail(cx, ML_E_BAD_HANDLE, ML_TEXT(h.kind == ML_H_LOOP ? "the loop" : "the block"));
+        ml_fail(cx, ML_E_BAD_HANDLE,
+                ML_TEXT(h.kind == ML_H_LOOP ? "the loop" : "the block"));
         return NULL;
     }
     return st ? st : gone(s, h);

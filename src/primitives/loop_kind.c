@@ -142,8 +142,10 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         return;
     ml_index_loops(cx, p.index, block, &loops);
     if (ml_streq(e->primitive, "bind") && args[THREAD].s && !is_thread_idx(args[THREAD].s))
-        ml_try(t, "threads cooperate in the reduction", "bind(\"%s\", \"threadIdx.x\")",
-               ml_name_of(s, args[LOOP].uid));
+        ml_try(t,
+               e->code == ML_E_ITER_NOT_PARALLEL ? "threads cooperate in the reduction"
+                                                 : NULL,
+               "bind(\"%s\", \"threadIdx.x\")", ml_name_of(s, args[LOOP].uid));
     /* One loop: the outermost that drives no reduction, of lanes the innermost. */
     bool inner = ml_streq(e->primitive, "vectorize");
 

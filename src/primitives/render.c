@@ -334,9 +334,10 @@ static void brief(const Painter *p)
     }
     if (p->f->e.unproved) {
         heading(p, "note");
-        ml_text_add(p->out,
-                    "this could not be shown for every value of the symbols; a bound on "
-                    "them may help");
+        ml_text_add(
+            p->out,
+            "a proof failed, which does not mean that the opposite holds; where symbols "
+            "are concerned, a bound on them may help");
     }
     rule_line(p);
     if (at) {

@@ -64,8 +64,8 @@ static void forget_symbols(ml_Space *sp)
     sp->n_symbols = sp->symbols_at_mark;
 }
 
-/* What copies that share the space remember of a failed call goes too: it lies in the memory
- * that is taken back. */
+/* What copies that share the space remember of a failed call goes too: it lies in the
+ * memory that is taken back. */
 void ml_space_settle(ml_Space *sp)
 {
     if (!sp->dirty || sp->in_call)

@@ -146,6 +146,7 @@ int ml_schedule_find_mark(const ml_Schedule *s, const char *name); /* -1: none *
 /* Names of marks of a version, joined; NULL: none. */
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version);
 bool ml_schedule_branch(ml_Schedule *s, const char *name); /* names the line of work from here */
+int ml_schedule_find_branch(const ml_Schedule *s, const char *name); /* its newest version, or -1 */
 const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
 /* Keeps only the newest n versions reachable (and ancestors needed by them): undo-limit. */

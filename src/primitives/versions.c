@@ -192,6 +192,14 @@ bool ml_schedule_branch(ml_Schedule *s, const char *name)
     return true;
 }
 
+int ml_schedule_find_branch(const ml_Schedule *s, const char *name)
+{
+    for (int v = s->n_versions - 1; v >= 0; v--)
+        if (s->v[v].branch && ml_streq(s->v[v].branch, name))
+            return v;
+    return -1;
+}
+
 const char *ml_schedule_branch_name(const ml_Schedule *s)
 {
     return s->branch;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "codegen/check.h"
+#include "codegen/count.h"
 #include "repl/command.h"
 #include "repl/graph/graph.h"
 
@@ -85,18 +86,29 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
     return true;
 }
 
+/* -1: not known, or more than a run could have. */
+static int64_t elements_of(const ml_Buffer *b, const CheckArgs *a)
+{
+    int64_t n = 1, extent;
+
+    for (uint16_t d = 0; d < b->rank; d++)
+        if (!ml_eval_size(b->shape[d], a->o.sizes, a->o.n_sizes, &extent) ||
+            __builtin_mul_overflow(n, extent, &n))
+            return -1;
+    return n;
+}
+
 /* Names of the outputs, and how many elements they have where that is constant. */
-static int64_t outputs(ml_Session *ss, ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text *names)
+static int64_t outputs(ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text *names)
 {
     ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params);
     int64_t n = 0;
 
-    (void)ss;
     ml_param_roles(cx, f, a->sizes, a->o.n_sizes, roles);
     for (size_t k = 0; k < f->n_params; k++) {
         if (!roles[k].written || !f->params[k].buffer)
             continue;
-        int64_t m = ml_buffer_const_size(f->params[k].buffer);
+        int64_t m = elements_of(f->params[k].buffer, a);
 
         ml_text_fmt(names, "%s%s", names->n ? ", " : "", f->params[k].buffer->name);
         n = m < 0 || n < 0 ? -1 : n + m;
@@ -108,7 +120,9 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names, i
 {
     ml_Text t = {0};
 
-    if (r->ok) {
+    if (r->ok && r->n_outputs == 0) {
+        ml_text_fmt(&t, "ok   %snothing to compare: no parameter is written", names);
+    } else if (r->ok) {
         ml_text_fmt(&t, "ok   %s equals v0 ", names);
         if (r->rtol == 0)
             ml_text_add(&t, "exactly");
@@ -117,7 +131,7 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names, i
         if (elements >= 0) {
             ml_text_add(&t, ", ");
             ml_text_thousands(&t, elements);
-            ml_text_add(&t, " elements");
+            ml_text_add(&t, elements == 1 ? " element" : " elements");
         }
         ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
     } else if (r->problem && *r->problem) {
@@ -138,41 +152,91 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names, i
     ml_text_free(&t);
 }
 
-bool cmd_check(ml_Session *ss, const ml_Words *w)
+/* Whether the error tells about the current version: it ran and broke a rule. */
+static bool is_verdict(ml_Ctx *cx)
+{
+    const ml_Error *e = ml_error(cx);
+
+    switch (e->code) {
+    case ML_E_TOO_LARGE:
+    case ML_E_BAD_RUN_ARGUMENT:
+    case ML_E_NOT_SUPPORTED:
+    case ML_E_INTERRUPTED:
+    case ML_E_OUT_OF_MEMORY: return false;
+    default: break;
+    }
+    for (uint32_t k = 0; k < e->n_notes; k++)
+        if (ml_streq(e->notes[k], "in the start version"))
+            return false;
+    return true;
+}
+
+typedef struct Verdict {
+    bool ok, known;
+} Verdict;
+
+/* One function of the current version against the same of the start. */
+static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
 {
     ml_Schedule *s = ss->focus;
     ml_Program now = ml_schedule_program(s), start = ml_version_program(s, 0);
-    uint32_t at = ml_schedule_func_pos(s);
+    const ml_Func *f = start.mod->funcs[at];
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
-    CheckArgs a = {0};
     ml_CheckResult r = {0};
     ml_Text names = {0};
-    bool ok;
+    Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
     ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    if (!ml_check(cx, start.mod, f, now.mod, now.mod->funcs[at], &a->o, &r)) {
+        v.known = is_verdict(cx);
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    } else {
+        int64_t n = outputs(cx, f, a, &names);
+
+        report(ss, &r,
+               name_it ? ml_format(cx, "%s: %s", f->name, ml_text_z(&names))
+                       : ml_text_z(&names),
+               n);
+        v.ok = r.ok;
+        if (!r.ok && ss->status == 0)
+            ss->status = 1;
+    }
+    ml_text_free(&names);
+    ml_ctx_unref(cx);
+    return v;
+}
+
+/* The function worked on, and every other one that differs from the start. */
+bool cmd_check(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    const ml_Module *now = ml_schedule_program(s).mod, *start = ml_version_program(s, 0).mod;
+    ml_Ctx *cx = ml_ctx_new(0);
+    CheckArgs a = {0};
+    Verdict all = {true, true};
+    bool any = false;
+
+    ss->check_ok = false;
     if (!read_args(ss, w, &a, cx)) {
         ml_ctx_unref(cx);
         return false;
     }
-    ok = ml_check(cx, start.mod, start.mod->funcs[at], now.mod, now.mod->funcs[at], &a.o, &r);
-    if (!ok) {
-        ml_Failure *f = ml_failure_from(ml_error(cx));
+    for (uint32_t k = 0; k < start->n; k++)
+        any |= start->funcs[k] != now->funcs[k];
+    for (uint32_t k = 0; k < start->n && all.known; k++) {
+        if (start->funcs[k] == now->funcs[k] && (any || k != ml_schedule_func_pos(s)))
+            continue;
+        Verdict v = check_func(ss, &a, k, start->n > 1);
 
-        ml_schedule_set_check(s, ml_schedule_version(s), "FAIL");
-        ml_session_fail(ss, f);
-    } else {
-        int64_t n = outputs(ss, cx, start.mod->funcs[at], &a, &names);
-
-        report(ss, &r, ml_text_z(&names), n);
-        ml_schedule_set_check(s, ml_schedule_version(s), r.ok ? "ok" : "FAIL");
-        if (!r.ok && ss->status == 0)
-            ss->status = 1;
+        all.ok &= v.ok;
+        all.known &= v.known;
     }
-    ss->check_ok = ok && r.ok;
-    ml_text_free(&names);
+    if (all.known)
+        ml_schedule_set_check(s, ml_schedule_version(s), all.ok ? "ok" : "FAIL");
     ml_ctx_unref(cx);
-    return ok && r.ok;
+    ss->check_ok = all.ok && all.known;
+    return ss->check_ok;
 }
 
 /* ---- :graph */

@@ -151,7 +151,9 @@ bool cmd_where(ml_Session *ss, const ml_Words *w)
         const ml_Buffer *b = ml_resolve_buffer(s, w->v[0]);
 
         if (!b)
-            return ml_session_schedule_error(ss, s);
+            return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                    "no loop, block or buffer is named %s in this version",
+                                    w->v[0]);
         ml_text_fmt(&t, "%s is a buffer\n", w->v[0]);
         ml_out(&ss->out, ml_text_z(&t));
         ml_text_free(&t);

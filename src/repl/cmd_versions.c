@@ -23,7 +23,8 @@ bool ml_is_version(ml_Session *ss, const char *text)
     int v;
 
     return (text[0] == 'v' && number(text + 1, &v) && text[1] != '-') ||
-           (text[0] == '-' && number(text, &v)) || ml_schedule_find_mark(ss->focus, text) >= 0;
+           (text[0] == '-' && number(text, &v)) || ml_schedule_find_mark(ss->focus, text) >= 0 ||
+           ml_schedule_find_branch(ss->focus, text) >= 0;
 }
 
 bool ml_find_version(ml_Session *ss, const char *text, int *out)
@@ -40,9 +41,11 @@ bool ml_find_version(ml_Session *ss, const char *text, int *out)
             v = ml_version_step(s, v, &step) ? step.parent : -1;
     } else if (v < 0 && number(text, &k) && k >= 0)
         v = k;
+    else if (v < 0)
+        v = ml_schedule_find_branch(s, text);
     if (v < 0 || !ml_version_known(s, v))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "no version %s; :versions shows them (v0 to v%d, marks, -N)", text,
+                                "no version %s; :versions shows them (v0 to v%d, marks, branches, -N)", text,
                                 ml_schedule_n_versions(s) - 1);
     *out = v;
     return true;
@@ -129,10 +132,21 @@ bool cmd_goto(ml_Session *ss, const ml_Words *w)
     return arrived(ss, from);
 }
 
+/* `v7`, `7`, `-2`: what :goto takes for a number. */
+static bool reads_as_version(const char *text)
+{
+    int v;
+
+    return number(text, &v) || (text[0] == 'v' && number(text + 1, &v));
+}
+
 bool cmd_mark(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":mark NAME");
+    if (reads_as_version(w->v[0]))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "%s reads as a version: a mark needs another name", w->v[0]);
     if (!ml_schedule_mark(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     return true;
@@ -142,6 +156,9 @@ bool cmd_branch(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":branch NAME");
+    if (reads_as_version(w->v[0]))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "%s reads as a version: a branch needs another name", w->v[0]);
     if (!ml_schedule_branch(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     return true;

@@ -143,8 +143,10 @@ static void programs_brought_together_stay_apart(void **state)
     const ml_Stmt *a, *b;
 
     (void)state;
-    a = add_one(one, "S", vector_of(one, "B", 8), vector_of(one, "A", 8), 8, ml_i32(one, 0));
-    b = add_one(two, "T", vector_of(two, "D", 4), vector_of(two, "C", 4), 4, ml_i32(two, 0));
+    a = add_one(one, "S", vector_of(one, "B", 8), vector_of(one, "A", 8), 8,
+                ml_i32(one, 0));
+    b = add_one(two, "T", vector_of(two, "D", 4), vector_of(two, "C", 4), 4,
+                ml_i32(two, 0));
     a = ml_import_stmt(ml_import_begin(to), a);
     b = ml_import_stmt(ml_import_begin_apart(to), b);
     assert_one_buffer(a);

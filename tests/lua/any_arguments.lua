@@ -52,6 +52,17 @@ local function collect()
     return out, of
 end
 
+-- What writes a file gets a path that cannot be written.
+local function nowhere(fn)
+    return function(...)
+        local args = table.pack(...)
+        for k = 1, args.n do
+            if type(args[k]) == "string" then args[k] = "/nonexistent/" .. args[k] end
+        end
+        return fn(table.unpack(args, 1, args.n))
+    end
+end
+
 local function try(fn, args, n) pcall(function() return tostring((fn(table.unpack(args, 1, n)))) end) end
 
 local function sweep(fns, values, rounds)
@@ -103,7 +114,7 @@ tests[#tests + 1] = { "methods and operators of all objects", function()
             local methods = {}
             if meta.__pairs then
                 for k, v in pairs(object) do
-                    if type(v) == "function" and not skip[k] then methods[#methods + 1] = { k, v } end
+                    if type(v) == "function" and not skip[k] then methods[#methods + 1] = { k, k == "save" and nowhere(v) or v } end
                 end
             end
             table.sort(methods, function(a, b) return a[1] < b[1] end)

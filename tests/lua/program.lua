@@ -148,7 +148,7 @@ end)
 
 test("programs that were read apart are compared, and joined in a module", function()
     local function through(shape, at)
-        return moon.parse(([[
+        local text = [[
 @T.prim_func
 def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
     Q = T.alloc_buffer((SHAPE,))
@@ -160,7 +160,8 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         with T.block("B"):
             vi = T.axis.spatial(16, i)
             B[vi] = Q[AT] * T.float32(2)
-]]):gsub("SHAPE", shape):gsub("AT", at))
+]]
+        return moon.parse((text:gsub("SHAPE", shape):gsub("AT", function() return at end)))
     end
     local a, b = through("16", "vi"), through("4, 4", "vi // 4, vi % 4")
     assert(moon.check(a, b).ok and moon.check(b, a).ok)

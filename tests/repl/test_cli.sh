@@ -24,6 +24,69 @@ typed() { # LINES...: session text
 }
 matmul='s = schedule(workload.matmul(64, 64, 64))'
 
+# ---- what :check compares
+cat >two.py <<'E'
+@I.ir_module
+class Module:
+    @T.prim_func
+    def foo(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    @T.prim_func
+    def bar(A: T.Buffer((64,), "bool"), B: T.Buffer((64,), "bool")):
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = not A[vi]
+E
+typed ':open two.py' 'split(get_loops(get_block("B", "foo"))[1], {auto, 7});' ':check' \
+    'split(get_loops(get_block("B", "bar"))[1], {auto, 7});' ':check'
+[ "$status" = 0 ] && [ "$(grep -c '^ok   foo: B equals' out)" = 2 ] &&
+    [ "$(grep -c '^ok   bar: B equals' out)" = 1 ]
+verdict 'checks every function that a step changed'
+cat >any.py <<'E'
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.float32(1)
+E
+timeout 60 "$ml" --keep-going >out 2>err <<'E'
+:open any.py
+split("i", {auto, 4})
+:check
+:versions
+:check --shape n=17
+E
+grep -q -e '--shape n=127.*too-large' err && ! grep -q FAIL out &&
+    grep -q '^v1 split("i", {auto, 4}) ◀' out && grep -q ', 17 elements, seed 1' out
+verdict 'a check that could not run is no failed check, and says what it needs'
+
+# ---- names of versions
+timeout 60 "$ml" --keep-going >out 2>err <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+split("i", {auto, 4});
+:branch wide
+split("j", {auto, 4});
+:goto v0
+split("k", {auto, 8});
+:mark v1
+:mark -1
+:goto wide
+print(s:version())
+:where nothing
+E
+[ "$(grep -c 'reads as a version' err)" = 2 ] && grep -q '^2$' out &&
+    grep -q 'no loop, block or buffer is named nothing' err
+verdict 'branches are reached by name, marks do not hide versions'
+
 # ---- options
 run --version </dev/null
 [ "$status" = 0 ] && [ "$(wc -l <out)" = 1 ] && grep -q '^moonloop [0-9]' out
