@@ -5,7 +5,7 @@
 # On another system it says nothing and leaves the finding to scripts/configure.sh.
 set -u
 build='gcc make libc6-dev pkg-config liblua5.4-dev libreadline-dev libncurses-dev libgraphviz-dev'
-test="$build clang libclang-rt-dev libcmocka-dev lua5.4 tmux"
+test="$build clang libclang-rt-dev libcmocka-dev lua5.4 tmux procps less"
 lint="$build clang-format clang-tidy"
 bench="$test valgrind"
 

@@ -137,15 +137,16 @@ static bool small_enough(Runs *w, const ml_Func *f, int64_t *count)
     *count = ml_count_iterations(w->cx, f, w->opts->sizes, w->opts->n_sizes);
     if (*count < limit)
         return true;
-    return ml_fail(w->cx, ML_E_TOO_LARGE,
-                   ML_TEXT(*count == ML_INF
-                               ? "the program has innermost loops without a known bound: "
-                                 "the sizes of its symbols are needed (:check --shape n=127)"
-                               : ml_format(w->cx,
-                                           "the program has %lld innermost iterations, the "
-                                           "interpreter's limit is %lld",
-                                           (long long)*count, (long long)limit)),
-                   ML_NUMBER("iterations", *count), ML_NUMBER("limit", limit));
+    return ml_fail(
+        w->cx, ML_E_TOO_LARGE,
+        ML_TEXT(*count == ML_INF
+                    ? "the program has innermost loops without a known bound: "
+                      "the sizes of its symbols are needed (:check --shape n=127)"
+                    : ml_format(w->cx,
+                                "the program has %lld innermost iterations, the "
+                                "interpreter's limit is %lld",
+                                (long long)*count, (long long)limit)),
+        ML_NUMBER("iterations", *count), ML_NUMBER("limit", limit));
 }
 
 /* Makes elements that neither program need agree on equal, and those that only one wrote

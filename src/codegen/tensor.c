@@ -105,6 +105,7 @@ static double decode(Format f, uint64_t bits)
         v = ldexp((double)man, 1 - f.bias - f.man_bits);
         return neg ? -v : v;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): 64 bits hold it */
     u = (uint64_t)neg << 63 | (uint64_t)(exp - f.bias + 1023) << 52 |
         man << (52 - f.man_bits);
     memcpy(&v, &u, sizeof v);
@@ -236,8 +237,8 @@ ml_Tensor *ml_tensor_new(ml_Ctx *cx, ml_Dtype type, const int64_t *shape, size_t
     }
     t = calloc(1, sizeof *t + rank * sizeof(int64_t));
     if (t == NULL ||
-        posix_memalign(&block, 64, ((size_t)bytes + 63) / 64 * 64 + 2 * ML_GUARD_BYTES) !=
-            0) {
+        posix_memalign(&block, 64,
+                       ((size_t)bytes + 63) / 64 * 64 + (size_t)2 * ML_GUARD_BYTES) != 0) {
         free(t);
         ml_fail(cx, ML_E_TOO_LARGE, ML_TEXT("no memory for a tensor"),
                 ML_NUMBER("bytes", bytes));

@@ -27,6 +27,7 @@
 enum {
     FIRST_CHUNK = 16 * 1024,
     LAST_CHUNK = 1024 * 1024,
+    KEPT = 1024 * 1024,  /* of an arena that ends, for the next one */
     RESERVE = 64 * 1024, /* usable past the limit before the next report of it */
 };
 
@@ -123,15 +124,44 @@ void *ml_arena_alloc(ml_Arena *a, size_t n)
     return p;
 }
 
-void ml_arena_free(ml_Arena *a)
+static void free_chunks(ml_Chunk *c)
 {
-    for (ml_Chunk *c = a->first; c;) {
+    while (c) {
         ml_Chunk *next = c->next;
         UNPOISON(c->data, c->size);
         free(c);
         c = next;
     }
+}
+
+void ml_arena_free(ml_Arena *a)
+{
+    free_chunks(a->first);
     *a = (ml_Arena){.limit = a->limit};
+}
+
+ml_Chunk *ml_arena_strip(ml_Arena *a)
+{
+    ml_Chunk *first = a->first, **end = &first;
+    size_t sum = 0;
+
+    while (*end && (*end)->size <= KEPT - sum) {
+        sum += (*end)->size;
+        POISON((*end)->data, (*end)->size);
+        end = &(*end)->next;
+    }
+    free_chunks(*end);
+    *end = NULL;
+    *a = (ml_Arena){.limit = a->limit};
+    return first;
+}
+
+void ml_arena_trim(ml_Arena *a)
+{
+    ml_Chunk **end = a->cur ? &a->cur->next : &a->first;
+
+    free_chunks(*end);
+    *end = NULL;
 }
 
 void ml_arena_release(ml_Arena *a, ml_Chunk *chunk, size_t used)

@@ -31,6 +31,11 @@ void ml_arena_release(ml_Arena *a, ml_Chunk *chunk, size_t used);
 bool ml_arena_holds_since(const ml_Arena *a, const ml_Chunk *chunk, size_t used,
                           const void *p);
 void ml_arena_set_limit(ml_Arena *a, size_t limit);
+/* Takes the first chunks, 1 MiB at most, out of an arena that is not used any more: its
+ * `first` for a later one. The rest is freed. */
+ml_Chunk *ml_arena_strip(ml_Arena *a);
+/* Frees the chunks that hold nothing. */
+void ml_arena_trim(ml_Arena *a);
 
 /* The heap itself, for what lives beside arenas; zeroed; true exhaustion ends the program.
  */

@@ -21,6 +21,7 @@ static ml_Ctx *new_ctx(ml_Ctx *parent)
     cx->parent = parent;
     atomic_init(&cx->refs, 1);
     atomic_init(&cx->children, 0);
+    atomic_init(&cx->spare, NULL);
     return cx;
 }
 
@@ -37,6 +38,7 @@ ml_Ctx *ml_ctx_fork(ml_Ctx *parent)
     ml_Ctx *cx = new_ctx(ml_ctx_ref(parent));
     atomic_fetch_add(&parent->children, 1);
     cx->arena.limit = parent->arena.limit;
+    cx->arena.first = atomic_exchange(&parent->spare, NULL);
     cx->base_expr = parent->base_expr + parent->n_exprs;
     cx->base_uid = cx->next_uid = parent->next_uid;
     cx->cancel = parent->cancel;
@@ -53,6 +55,13 @@ void ml_ctx_unref(ml_Ctx *cx)
 {
     while (cx && atomic_fetch_sub(&cx->refs, 1) == 1) {
         ml_Ctx *parent = cx->parent;
+        ml_Arena spare = {.first = atomic_exchange(&cx->spare, NULL)};
+        ml_arena_free(&spare);
+        if (parent) {
+            spare.first = ml_arena_strip(&cx->arena);
+            spare.first = atomic_exchange(&parent->spare, spare.first);
+            ml_arena_free(&spare);
+        }
         ml_arena_free(&cx->arena);
         ml_arena_free(&cx->error_arena);
         ml_heap_free(cx->exprs);
@@ -148,6 +157,7 @@ size_t ml_ctx_limit(const ml_Ctx *cx)
 
 void ml_ctx_fail_alloc(ml_Ctx *cx, uint64_t nth)
 {
+    ml_arena_trim(&cx->arena);
     cx->arena.fail_in = nth;
 }
 

@@ -36,7 +36,8 @@ void *ml_zalloc(ml_Ctx *cx, size_t n);
 #define ML_NEW(cx, T)      ((T *)ml_zalloc((cx), sizeof(T)))
 #define ML_ARRAY(cx, T, n) ((T *)ml_zalloc((cx), (n) * sizeof(T)))
 char *ml_strdup(ml_Ctx *cx, ml_Str s); /* a zero-terminated copy */
-const char *ml_format(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *ml_format(ml_Ctx *cx, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 size_t ml_ctx_bytes(const ml_Ctx *cx); /* taken by this context alone */
 void ml_ctx_set_limit(ml_Ctx *cx, size_t byte_limit);
 size_t ml_ctx_limit(const ml_Ctx *cx); /* 0: none */
@@ -83,7 +84,8 @@ bool ml_ok_or_fail(ml_Ctx *cx);
 
 /* Expression table, used by expr.c only. */
 const ml_Expr *ml_ctx_find_expr(const ml_Ctx *cx, uint32_t hash,
-                                bool (*same)(const ml_Expr *, const void *), const void *key);
+                                bool (*same)(const ml_Expr *, const void *),
+                                const void *key);
 void ml_ctx_add_expr(ml_Ctx *cx, ml_Expr *e); /* sets e->id and links it; e->hash is set */
 uint32_t ml_ctx_n_exprs(const ml_Ctx *cx);    /* ids in use are below this */
 

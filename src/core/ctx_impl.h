@@ -11,6 +11,7 @@ struct ml_Ctx {
     ml_Arena arena;
     ml_Ctx *parent; /* a reference is held */
     atomic_uint refs, children;
+    _Atomic(ml_Chunk *) spare; /* left by a child that ended, for the next one */
     bool sealed;
 
     ml_Expr **exprs; /* own nodes by id - base_expr, in order of insertion */

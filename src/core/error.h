@@ -34,7 +34,8 @@ typedef enum ml_FactKind {
 typedef struct ml_Fact {
     uint8_t kind;
     uint32_t aux;
-    const char *name; /* label: of a NUMBER its field; of others the word shown at the mark */
+    const char
+        *name; /* label: of a NUMBER its field; of others the word shown at the mark */
     union {
         ml_Uid uid;
         int64_t i;
@@ -49,20 +50,20 @@ typedef struct ml_Fact {
 
 #define ML_FACT_(k, field, x, nm) ((ml_Fact){.kind = (k), .name = (nm), .as.field = (x)})
 /* Loops and blocks as nodes (const ml_Stmt *, const ml_For *, const ml_Block *) or uids. */
-#define ML_LOOP(x)         ML_FACT_(ML_FACT_LOOP, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
-#define ML_LOOP_UID(u)     ML_FACT_(ML_FACT_LOOP, uid, (u), NULL)
-#define ML_BLOCK(x)        ML_FACT_(ML_FACT_BLOCK, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
-#define ML_BLOCK_UID(u)    ML_FACT_(ML_FACT_BLOCK, uid, (u), NULL)
-#define ML_ITER(blk, k)                                                                        \
+#define ML_LOOP(x)      ML_FACT_(ML_FACT_LOOP, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_LOOP_UID(u)  ML_FACT_(ML_FACT_LOOP, uid, (u), NULL)
+#define ML_BLOCK(x)     ML_FACT_(ML_FACT_BLOCK, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_BLOCK_UID(u) ML_FACT_(ML_FACT_BLOCK, uid, (u), NULL)
+#define ML_ITER(blk, k)                                                                    \
     ((ml_Fact){.kind = ML_FACT_ITER, .aux = (uint32_t)(k), .as.uid = (blk)->tag})
-#define ML_BUFFER(b)       ML_FACT_(ML_FACT_BUFFER, buffer, (b), NULL)
-#define ML_EXPRESSION(e)   ML_FACT_(ML_FACT_EXPR, expr, (e), NULL)
-#define ML_VARIABLE(v)     ML_FACT_(ML_FACT_VAR, var, (v), NULL)
-#define ML_NUMBER(nm, x)   ML_FACT_(ML_FACT_NUMBER, i, (int64_t)(x), (nm))
-#define ML_TEXT(z)         ML_FACT_(ML_FACT_TEXT, text, (z), NULL)
-#define ML_DTYPE(t)        ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
-#define ML_STATEMENT(s)    ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
-#define ML_FACT_END        ((ml_Fact){.kind = ML_FACT_STOP})
+#define ML_BUFFER(b)     ML_FACT_(ML_FACT_BUFFER, buffer, (b), NULL)
+#define ML_EXPRESSION(e) ML_FACT_(ML_FACT_EXPR, expr, (e), NULL)
+#define ML_VARIABLE(v)   ML_FACT_(ML_FACT_VAR, var, (v), NULL)
+#define ML_NUMBER(nm, x) ML_FACT_(ML_FACT_NUMBER, i, (int64_t)(x), (nm))
+#define ML_TEXT(z)       ML_FACT_(ML_FACT_TEXT, text, (z), NULL)
+#define ML_DTYPE(t)      ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
+#define ML_STATEMENT(s)  ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
+#define ML_FACT_END      ((ml_Fact){.kind = ML_FACT_STOP})
 
 enum { ML_MAX_FACTS = 12 };
 
@@ -74,7 +75,7 @@ struct ml_Error {
     uint32_t n_notes;
     const char *const *notes; /* one sentence each */
     const ml_Span *place;     /* in a file or chunk, or NULL */
-    bool unproved;            /* a proof failed rather than the rule: "cannot show that ..." */
+    bool unproved; /* a proof failed rather than the rule: "cannot show that ..." */
 };
 
 /* Sets the error of cx and returns false. Facts are ML_LOOP(x) ... in the order of the

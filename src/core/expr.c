@@ -14,7 +14,7 @@
 enum { MAX_DEPTH = 1000 };
 
 static const char *const kind_names[] = {
-#define ML_EXPR(NAME, cls, op) [ML_EXPR_##NAME] = cls,
+#define ML_EXPR(NAME, cls, op) [ML_EXPR_##NAME] = (cls),
 #include "core/expr.def"
 #undef ML_EXPR
 };

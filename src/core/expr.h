@@ -19,14 +19,15 @@ typedef enum ml_ExprKind {
     ML_EXPR_KINDS
 } ml_ExprKind;
 
-/* A variable: loop, iterator, let, scalar parameter, handle, data pointer, symbolic size. */
+/* A variable: loop, iterator, let, scalar parameter, handle, data pointer, symbolic size.
+ */
 struct ml_Var {
     ml_Uid uid;
     ml_Dtype type;
-    bool is_size;       /* known non-negative */
-    ml_Dtype elem;      /* of a typed handle: what it points to; else ML_DT_VOID */
-    const char *scope;  /* of a typed handle: storage scope; else NULL */
-    const char *hint;   /* preferred name; names never identify */
+    bool is_size;      /* known non-negative */
+    ml_Dtype elem;     /* of a typed handle: what it points to; else ML_DT_VOID */
+    const char *scope; /* of a typed handle: storage scope; else NULL */
+    const char *hint;  /* preferred name; names never identify */
 };
 
 /* Effect classes, ordered. */
@@ -57,13 +58,13 @@ typedef enum ml_OpId {
 
 /* Flags computed once, at construction. */
 enum {
-    ML_X_HAS_LOAD = 1,  /* a LOAD somewhere inside */
-    ML_X_HAS_CALL = 2,  /* a CALL somewhere inside */
-    ML_X_MASKED = 4,    /* LOAD: the last argument is a mask, not an index */
-    ML_X_VAR_FREE = 8,  /* no VAR inside */
-    ML_X_EFFECT = 16,   /* not pure: update-state or opaque somewhere inside */
-    ML_X_READ_OP = 32,  /* a call that reads state somewhere inside */
-    ML_X_OPAQUE = 64,   /* an opaque call somewhere inside */
+    ML_X_HAS_LOAD = 1, /* a LOAD somewhere inside */
+    ML_X_HAS_CALL = 2, /* a CALL somewhere inside */
+    ML_X_MASKED = 4,   /* LOAD: the last argument is a mask, not an index */
+    ML_X_VAR_FREE = 8, /* no VAR inside */
+    ML_X_EFFECT = 16,  /* not pure: update-state or opaque somewhere inside */
+    ML_X_READ_OP = 32, /* a call that reads state somewhere inside */
+    ML_X_OPAQUE = 64,  /* an opaque call somewhere inside */
 };
 
 struct ml_Expr {
@@ -90,7 +91,8 @@ struct ml_Expr {
 
 /* ---- variables */
 const ml_Var *ml_var_new(ml_Ctx *cx, const char *hint, ml_Dtype type);
-const ml_Var *ml_var_new_handle(ml_Ctx *cx, const char *hint, ml_Dtype elem, const char *scope);
+const ml_Var *ml_var_new_handle(ml_Ctx *cx, const char *hint, ml_Dtype elem,
+                                const char *scope);
 const ml_Var *ml_var_new_size(ml_Ctx *cx, const char *hint, ml_Dtype type);
 /* A variable like v with a fresh uid. */
 const ml_Var *ml_var_fresh(ml_Ctx *cx, const ml_Var *v);
@@ -133,17 +135,20 @@ const ml_Expr *ml_neg(ml_Ctx *cx, const ml_Expr *a); /* literal: negated; else a
 const ml_Expr *ml_binary(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a, const ml_Expr *b);
 /* Select with a constant condition still builds the node (folding is the simplifier's). */
 const ml_Expr *ml_select(ml_Ctx *cx, const ml_Expr *c, const ml_Expr *t, const ml_Expr *f);
-const ml_Expr *ml_cast(ml_Ctx *cx, ml_Dtype t, const ml_Expr *e); /* script 10.1 cast rules */
+const ml_Expr *ml_cast(ml_Ctx *cx, ml_Dtype t,
+                       const ml_Expr *e); /* script 10.1 cast rules */
 const ml_Expr *ml_load(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *const *idx, size_t n);
 const ml_Expr *ml_load_masked(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *const *idx,
                               size_t n, const ml_Expr *mask);
-const ml_Expr *ml_ramp(ml_Ctx *cx, const ml_Expr *base, const ml_Expr *stride, unsigned lanes);
+const ml_Expr *ml_ramp(ml_Ctx *cx, const ml_Expr *base, const ml_Expr *stride,
+                       unsigned lanes);
 const ml_Expr *ml_broadcast(ml_Ctx *cx, const ml_Expr *e, unsigned lanes);
 /* vectors[0..n_vec) concatenated, lanes picked by the int32 literals idx[0..n_idx). The
  * children are the vectors, then the indices; as.i holds n_vec. */
 const ml_Expr *ml_shuffle(ml_Ctx *cx, const ml_Expr *const *vectors, size_t n_vec,
                           const ml_Expr *const *idx, size_t n_idx);
-const ml_Expr *ml_let(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value, const ml_Expr *body);
+const ml_Expr *ml_let(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value,
+                      const ml_Expr *body);
 const ml_Expr *ml_call(ml_Ctx *cx, ml_Dtype t, const ml_Op *op, const ml_Expr *const *args,
                        size_t n);
 const ml_Expr *ml_call_id(ml_Ctx *cx, ml_Dtype t, ml_OpId id, const ml_Expr *const *args,
@@ -154,7 +159,8 @@ const ml_Expr *ml_likely(ml_Ctx *cx, const ml_Expr *c); /* constant: itself */
 
 /* The node of this kind without any folding (what the text reader's T.Add(3, 4) means).
  * Operands as for ml_binary; UNARY/NOT through ml_raw_not, casts through ml_raw_cast. */
-const ml_Expr *ml_raw_binary(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a, const ml_Expr *b);
+const ml_Expr *ml_raw_binary(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a,
+                             const ml_Expr *b);
 const ml_Expr *ml_raw_not(ml_Ctx *cx, const ml_Expr *a);
 const ml_Expr *ml_raw_cast(ml_Ctx *cx, ml_Dtype t, const ml_Expr *e);
 /* e with other children, of the same count and dtypes; folds as the constructor does. */
@@ -165,7 +171,8 @@ bool ml_promote(ml_Ctx *cx, const ml_Expr **a, const ml_Expr **b);
 
 /* ---- operators by name */
 const ml_Op *ml_op(ml_OpId id);
-const ml_Op *ml_op_find(ml_Str name); /* NULL: not in the table; a prefix tir./tirx. is cut */
+const ml_Op *
+ml_op_find(ml_Str name); /* NULL: not in the table; a prefix tir./tirx. is cut */
 /* The op of that name, an opaque one in the arena when the table has none. */
 const ml_Op *ml_op_intern(ml_Ctx *cx, ml_Str name);
 
@@ -197,11 +204,13 @@ static inline size_t ml_load_rank(const ml_Expr *e)
 }
 ml_Effect ml_expr_effect(const ml_Expr *e);
 uint64_t ml_uid_bloom(ml_Uid uid);
-bool ml_expr_uses_var(const ml_Expr *e, const ml_Var *v);   /* variable of that uid inside */
-bool ml_expr_uses_buffer(const ml_Expr *e, const ml_Buffer *b); /* loaded, or its data pointer */
+bool ml_expr_uses_var(const ml_Expr *e, const ml_Var *v); /* variable of that uid inside */
+bool ml_expr_uses_buffer(const ml_Expr *e,
+                         const ml_Buffer *b); /* loaded, or its data pointer */
 const char *ml_expr_kind_name(ml_ExprKind k);
 
-/* Exact arithmetic on literals as the IR defines it (wrapped to t). *lost: value changed. */
+/* Exact arithmetic on literals as the IR defines it (wrapped to t). *lost: value changed.
+ */
 int64_t ml_fold_int(ml_ExprKind kind, ml_Dtype t, int64_t a, int64_t b, bool *lost);
 int64_t ml_floordiv_i64(int64_t a, int64_t b); /* b != 0; INT64_MIN / -1 wraps */
 int64_t ml_floormod_i64(int64_t a, int64_t b);

@@ -2,10 +2,10 @@
  * index - parents, paths and nodes by identity number, carried from version to version.
  *
  * A persistent radix table uid -> (node, parent uid, function number): a step copies only
- * the pages of what it rewrote, so that it costs the same in a function of ten blocks and of
- * a thousand. It holds one entry per loop and per block, excluding everything below an init
- * (the schedule tree of ir-and-analysis 2.1). Positions in sequences are not stored; they
- * are found by pointer in the parent.
+ * the pages of what it rewrote, so that it costs the same in a function of ten blocks and
+ * of a thousand. It holds one entry per loop and per block, excluding everything below an
+ * init (the schedule tree of ir-and-analysis 2.1). Positions in sequences are not stored;
+ * they are found by pointer in the parent.
  */
 #ifndef ML_CORE_INDEX_H
 #define ML_CORE_INDEX_H
@@ -27,8 +27,8 @@ const ml_Stmt *ml_index_node(const ml_Index *ix, ml_Uid uid);
 ml_Uid ml_index_parent(const ml_Index *ix, ml_Uid uid); /* 0: none above in its function */
 uint32_t ml_index_func(const ml_Index *ix, ml_Uid uid); /* position in mod->funcs */
 /* All uids in the index, in no particular order. */
-void ml_index_each(const ml_Index *ix, void (*fn)(ml_Uid uid, const ml_Stmt *node, void *user),
-                   void *user);
+void ml_index_each(const ml_Index *ix,
+                   void (*fn)(ml_Uid uid, const ml_Stmt *node, void *user), void *user);
 
 /* The nearest proper ancestor that is a block, as uid; 0 for a root block. */
 ml_Uid ml_index_scope(const ml_Index *ix, ml_Uid uid);

@@ -24,15 +24,15 @@ struct ml_Buffer {
     ml_Uid uid;
     ml_Dtype type; /* of an element; may be a vector */
     uint16_t rank;
-    uint16_t n_strides;    /* 0 (compact, row-major) or rank */
+    uint16_t n_strides; /* 0 (compact, row-major) or rank */
     uint16_t n_separators;
-    bool auto_broadcast;   /* buffer_type "auto" */
-    bool is_scalar;        /* a scalar cell of the newest spelling (mutable local) */
-    uint32_t align;        /* bytes, > 0 */
-    uint32_t offset_factor;/* >= 1 */
-    const char *name;      /* hint */
-    const char *scope;     /* storage scope, "global" by default; never "" */
-    const ml_Var *data;    /* the data pointer */
+    bool auto_broadcast;    /* buffer_type "auto" */
+    bool is_scalar;         /* a scalar cell of the newest spelling (mutable local) */
+    uint32_t align;         /* bytes, > 0 */
+    uint32_t offset_factor; /* >= 1 */
+    const char *name;       /* hint */
+    const char *scope;      /* storage scope, "global" by default; never "" */
+    const ml_Var *data;     /* the data pointer */
     const ml_Expr *const *shape;
     const ml_Expr *const *strides;
     const ml_Expr *elem_offset; /* in elements; never NULL */
@@ -205,7 +205,7 @@ typedef struct ml_Match { /* match_buffer: target is a view of the source region
 typedef struct ml_Block {
     ml_Stmt base;
     ml_Uid tag;
-    const char *name; /* stored name; not unique; "" allowed */
+    const char *name;         /* stored name; not unique; "" allowed */
     const ml_Expr *predicate; /* bool; never NULL */
     uint32_t n_iters, n_reads, n_writes, n_allocs, n_matches;
     const ml_Iter *iters;
@@ -321,8 +321,8 @@ bool ml_is_noop(const ml_Stmt *s); /* evaluate of a literal */
 ml_Uid ml_stmt_uid(const ml_Stmt *s);
 /* The thread variable that a thread_extent or virtual_thread attribute defines, or NULL. */
 const ml_Var *ml_attr_defines(const ml_Attr *a);
-const char *ml_for_kind_name(ml_ForKind k);  /* "serial", "parallel", "vectorized", ... */
-const char *ml_iter_kind_name(ml_IterKind k);/* "spatial", "reduce", "scan", "opaque" */
+const char *ml_for_kind_name(ml_ForKind k);   /* "serial", "parallel", "vectorized", ... */
+const char *ml_iter_kind_name(ml_IterKind k); /* "spatial", "reduce", "scan", "opaque" */
 
 /* ---- functions and modules */
 typedef struct ml_FuncParam {
@@ -336,10 +336,10 @@ typedef struct ml_Func {
     const char *name; /* the key in its module */
     uint32_t n_params;
     const ml_FuncParam *params;
-    const ml_Stmt *body;    /* a root block when it contains blocks */
-    const ml_Value *attrs;  /* dict; global_symbol when not private; or NULL */
-    ml_Dtype ret;           /* ML_DT_VOID: none */
-    ml_Spelling spelling;   /* preferred for printing; not compared */
+    const ml_Stmt *body;   /* a root block when it contains blocks */
+    const ml_Value *attrs; /* dict; global_symbol when not private; or NULL */
+    ml_Dtype ret;          /* ML_DT_VOID: none */
+    ml_Spelling spelling;  /* preferred for printing; not compared */
     const ml_Span *span;
 } ml_Func;
 
@@ -355,7 +355,8 @@ const ml_Module *ml_module_new(ml_Ctx *cx, const ml_Func *const *funcs, size_t n
                                const ml_Value *attrs);
 const ml_Func *ml_module_find(const ml_Module *m, const char *name); /* NULL: none */
 const ml_Module *ml_module_with(ml_Ctx *cx, const ml_Module *m, const ml_Func *f);
-/* The root block of a function with blocks, or NULL (the body is no block without iters). */
+/* The root block of a function with blocks, or NULL (the body is no block without iters).
+ */
 const ml_Block *ml_func_root(const ml_Func *f);
 
 #endif

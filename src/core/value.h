@@ -43,7 +43,8 @@ struct ml_Value {
     const char *const *keys;
 };
 
-/* An index map: final expressions over initial variables, with an optional given inverse. */
+/* An index map: final expressions over initial variables, with an optional given inverse.
+ */
 struct ml_IndexMap {
     const ml_Var *const *vars;
     const ml_Expr *const *exprs;
@@ -64,11 +65,12 @@ const ml_Value *ml_val_bool(ml_Ctx *cx, bool b);
 const ml_Value *ml_val_int(ml_Ctx *cx, int64_t i);
 const ml_Value *ml_val_float(ml_Ctx *cx, double f);
 const ml_Value *ml_val_string(ml_Ctx *cx, ml_Str s); /* copied */
-const ml_Value *ml_val_list(ml_Ctx *cx, const ml_Value *const *v, size_t n);
+const ml_Value *ml_val_list(ml_Ctx *cx, const ml_Value *const *list, size_t n);
 /* Sorted by the function; keys are copied; of equal keys the last wins. */
 const ml_Value *ml_val_dict(ml_Ctx *cx, const char *const *keys, const ml_Value *const *v,
                             size_t n);
-const ml_Value *ml_val_expr(ml_Ctx *cx, const ml_Expr *e); /* scalar literals become plain */
+const ml_Value *ml_val_expr(ml_Ctx *cx,
+                            const ml_Expr *e); /* scalar literals become plain */
 const ml_Value *ml_val_buffer(ml_Ctx *cx, const ml_Buffer *b);
 const ml_Value *ml_val_var(ml_Ctx *cx, const ml_Var *v);
 const ml_Value *ml_val_map(ml_Ctx *cx, const ml_IndexMap *m);

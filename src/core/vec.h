@@ -6,16 +6,15 @@
 #include "core/ctx.h"
 
 /* ML_VEC(T) declares {T *v; size_t n, cap}. ml_push(cx, &vec, value). */
-#define ML_VEC(T)                                                                              \
-    struct {                                                                                   \
-        T *v;                                                                                  \
-        size_t n, cap;                                                                         \
+#define ML_VEC(T)                                                                          \
+    struct {                                                                               \
+        T *v;                                                                              \
+        size_t n, cap;                                                                     \
     }
-#define ml_push(cx, vec, value)                                                                \
-    (((vec)->n == (vec)->cap                                                                   \
-          ? (void)((vec)->v = ml_vec_grow((cx), (vec)->v, &(vec)->cap, (vec)->n,               \
-                                          sizeof(*(vec)->v)))                                  \
-          : (void)0),                                                                          \
+#define ml_push(cx, vec, value)                                                            \
+    (((vec)->n == (vec)->cap ? (void)((vec)->v = ml_vec_grow((cx), (vec)->v, &(vec)->cap,  \
+                                                             (vec)->n, sizeof(*(vec)->v))) \
+                             : (void)0),                                                   \
      (void)((vec)->v[(vec)->n++] = (value)))
 void *ml_vec_grow(ml_Ctx *cx, void *v, size_t *cap, size_t n, size_t elem);
 

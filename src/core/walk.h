@@ -26,7 +26,8 @@ typedef struct ml_Subst {
 void ml_subst_var(ml_Ctx *cx, ml_Subst *s, const ml_Var *v, const ml_Expr *to);
 void ml_subst_buffer(ml_Ctx *cx, ml_Subst *s, const ml_Buffer *b, const ml_Buffer *to);
 const ml_Expr *ml_expr_subst(ml_Ctx *cx, const ml_Expr *e, const ml_Subst *s);
-const ml_Expr *ml_expr_subst1(ml_Ctx *cx, const ml_Expr *e, const ml_Var *v, const ml_Expr *to);
+const ml_Expr *ml_expr_subst1(ml_Ctx *cx, const ml_Expr *e, const ml_Var *v,
+                              const ml_Expr *to);
 const ml_Stmt *ml_stmt_subst(ml_Ctx *cx, const ml_Stmt *st, const ml_Subst *s);
 ml_Region ml_region_subst(ml_Ctx *cx, ml_Region r, const ml_Subst *s);
 
@@ -40,7 +41,8 @@ ml_Region ml_region_subst(ml_Ctx *cx, ml_Region r, const ml_Subst *s);
 typedef struct ml_Mapper {
     const ml_Stmt *(*stmt)(ml_Ctx *cx, const ml_Stmt *s, void *user);
     const ml_Expr *(*expr)(ml_Ctx *cx, const ml_Expr *e, void *user);
-    const ml_Buffer *(*buffer)(ml_Ctx *cx, const ml_Buffer *b, bool is_definition, void *user);
+    const ml_Buffer *(*buffer)(ml_Ctx *cx, const ml_Buffer *b, bool is_definition,
+                               void *user);
     void *user;
 } ml_Mapper;
 const ml_Stmt *ml_stmt_map(ml_Ctx *cx, const ml_Stmt *st, const ml_Mapper *m);
@@ -52,22 +54,23 @@ void ml_stmt_children(const ml_Stmt *st, ml_StmtChildFn *fn, void *user);
 
 /* What an expression of a statement is. */
 typedef enum ml_Role {
-    ML_ROLE_VALUE,     /* stored, bound, evaluated, returned */
-    ML_ROLE_INDEX,     /* of a store */
+    ML_ROLE_VALUE, /* stored, bound, evaluated, returned */
+    ML_ROLE_INDEX, /* of a store */
     ML_ROLE_MASK,
-    ML_ROLE_BOUND,     /* min, extent, step of a loop */
-    ML_ROLE_COND,      /* of if, while, assert; a block's predicate */
-    ML_ROLE_DOMAIN,    /* min, extent of an iterator */
-    ML_ROLE_BINDING,   /* value of an iterator */
-    ML_ROLE_REGION,    /* bounds of reads, writes, match sources */
-    ML_ROLE_SHAPE,     /* shape, strides, offset of a buffer defined here */
-    ML_ROLE_ATTR,      /* inside annotations, attributes */
+    ML_ROLE_BOUND,   /* min, extent, step of a loop */
+    ML_ROLE_COND,    /* of if, while, assert; a block's predicate */
+    ML_ROLE_DOMAIN,  /* min, extent of an iterator */
+    ML_ROLE_BINDING, /* value of an iterator */
+    ML_ROLE_REGION,  /* bounds of reads, writes, match sources */
+    ML_ROLE_SHAPE,   /* shape, strides, offset of a buffer defined here */
+    ML_ROLE_ATTR,    /* inside annotations, attributes */
 } ml_Role;
 typedef void ml_RoleFn(const ml_Expr *e, ml_Role role, void *user);
 /* Every expression directly in st (not in child statements), in a fixed documented order:
  * FOR min extent step annotations; BLOCK iters (min extent value)..., predicate, reads,
- * writes, alloc shapes, match sources, match targets' shapes, annotations; STORE indices value
- * mask; ALLOC/DECL shape, data, annotations. (A bare variable as a constant is no expression.) */
+ * writes, alloc shapes, match sources, match targets' shapes, annotations; STORE indices
+ * value mask; ALLOC/DECL shape, data, annotations. (A bare variable as a constant is no
+ * expression.) */
 void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user);
 
 /* Every statement below st, st included, outside in; fn returns false to skip below. */
@@ -87,13 +90,13 @@ const ml_Stmt *ml_stmt_copy_fresh(ml_Ctx *cx, const ml_Stmt *st, ml_Map *renamed
 /* Deep copies from another, unrelated context; identity numbers are kept. An import object
  * remembers what it copied, so that several versions share. */
 typedef struct ml_Import ml_Import;
-ml_Import *ml_import_begin(ml_Ctx *to); /* itself lives in `to` */
+ml_Import *ml_import_begin(ml_Ctx *to);                    /* itself lives in `to` */
 ml_Import *ml_import_begin_in(ml_Ctx *to, ml_Ctx *tables); /* or in `tables` */
-/* Numbers are raised above those of `to`: it may hold unrelated programs already, with which
- * expressions would be shared by number. */
+/* Numbers are raised above those of `to`: it may hold unrelated programs already, with
+ * which expressions would be shared by number. */
 ml_Import *ml_import_begin_apart(ml_Ctx *to);
-/* Variables and buffers with smaller numbers belong to an ancestor of `to` and are not copied:
- * the ancestor's expressions, which `to` shares, point to them. */
+/* Variables and buffers with smaller numbers belong to an ancestor of `to` and are not
+ * copied: the ancestor's expressions, which `to` shares, point to them. */
 void ml_import_keep_below(ml_Import *im, ml_Uid uid);
 const ml_Expr *ml_import_expr(ml_Import *im, const ml_Expr *e);
 const ml_Value *ml_import_value(ml_Import *im, const ml_Value *v);

@@ -37,9 +37,11 @@ static bool annotate(ml_Call *c)
     const char *key = c->args[KEY].s;
 
     if (ml_dict_get(old, key)) {
-        ml_call_note(c, "the annotation %s is there already and stays as it is; unannotate first "
-                        "to change it",
-                     key);
+        ml_call_note(
+            c,
+            "the annotation %s is there already and stays as it is; unannotate first "
+            "to change it",
+            key);
         return true;
     }
     set_annotations(c, ml_dict_with(c->cx, old, key, c->args[VALUE].value));
@@ -84,7 +86,8 @@ const ml_Primitive ml_prim_annotate = {
     .kind = "Annotate",
     .group = "annotations",
     .summary = "attach a constant to a block or loop",
-    .help = "A key that is there already stays as it is. A loop with an annotation can no longer\n"
+    .help = "A key that is there already stays as it is. A loop with an annotation can no "
+            "longer\n"
             "be split, fused or merged.",
     .params = annotate_params,
     .n_params = 3,

@@ -15,38 +15,40 @@ typedef struct ml_CachePlace {
 /* A buffer's cache: what part of it, and the new buffer. */
 typedef struct ml_Cache {
     const ml_Buffer *old, *cached;
-    ml_Range *region;  /* of the old buffer, at the place */
-    bool compact;      /* the new buffer holds the region alone, shifted to 0 */
+    ml_Range *region; /* of the old buffer, at the place */
+    bool compact;     /* the new buffer holds the region alone, shifted to 0 */
 } ml_Cache;
 
 /* The innermost statement sequence that holds `writer` in one element and one of `readers`
  * in a later one; false: there is none. */
-bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_CachePlace *out);
+bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers,
+                    ml_CachePlace *out);
 
 /* What the block's region covers at the place (upper bound, under the predicate, clipped to
  * the shape); exact (may be NULL): provably nothing but what is written. */
-void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r, const ml_CachePlace *place,
-                     ml_Range *out, bool *exact);
+void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
+                     const ml_CachePlace *place, ml_Range *out, bool *exact);
 
-/* Where blocks inside the block write the buffer under predicates of their own: exactly what
- * they write at the place, when that can be told (true); else out is left as it is. */
+/* Where blocks inside the block write the buffer under predicates of their own: exactly
+ * what they write at the place, when that can be told (true); else out is left as it is. */
 bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf); /* there are such */
 bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                              const ml_CachePlace *place, ml_Range *out);
 
 /* Makes the new buffer `<buf>_<scope>` for the region at the place. */
-ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope, ml_Range *region,
-                       const ml_CachePlace *place);
+ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope,
+                       ml_Range *region, const ml_CachePlace *place);
 
 /* The copy nest: from the old buffer into the new one (in), or back. *tag: its block. */
 const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid *tag);
 
-/* st with every access of the old buffer going to the new one. `pick` decides for each block
- * by its tag: 0 leave it and everything inside, 1 rewire it, 2 leave it but look inside.
- * false: opaque-access, the buffer is used through its pointer and the copy is shifted. */
+/* st with every access of the old buffer going to the new one. `pick` decides for each
+ * block by its tag: 0 leave it and everything inside, 1 rewire it, 2 leave it but look
+ * inside. false: opaque-access, the buffer is used through its pointer and the copy is
+ * shifted. */
 typedef int ml_CachePick(const ml_Block *b, void *user);
-bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st, ml_CachePick *pick,
-                     void *user, const ml_Stmt **out);
+bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,
+                     ml_CachePick *pick, void *user, const ml_Stmt **out);
 
 /* The scope block with the nest put in its place, rewired, and the buffer allocated. */
 bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,

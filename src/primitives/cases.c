@@ -1,6 +1,6 @@
 /*
- * cases - reading src/primitives/cases/NAME.case: what a primitive does, as data. They are its
- * tests and the example that `:help` runs. Source: style 10.
+ * cases - reading src/primitives/cases/NAME.case: what a primitive does, as data. They are
+ * its tests and the example that `:help` runs. Source: style 10.
  */
 #include "primitives/cases.h"
 
@@ -134,7 +134,8 @@ typedef struct Bufs {
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (c >= '0' && c <= '9');
 }
 
 /* Whether the fragment itself makes it: NAME = T.alloc_buffer(...) or the like. */
@@ -147,7 +148,8 @@ static bool made_inside(const char *text, ml_Str name)
             e--;
         if ((size_t)(e - text) >= name.n && memcmp(e - name.n, name.p, name.n) == 0 &&
             (e - name.n == text || !is_word(e[-(long)name.n - 1])) &&
-            (strncmp(p, "= T.alloc_buffer", 16) == 0 || strncmp(p, "= T.match_buffer", 16) == 0))
+            (strncmp(p, "= T.alloc_buffer", 16) == 0 ||
+             strncmp(p, "= T.match_buffer", 16) == 0))
             return true;
     }
     return false;
@@ -217,7 +219,8 @@ static const char *wrap(ml_Ctx *cx, const Bufs *b, const char *text)
     return z;
 }
 
-static void widen(Bufs *b, const ml_Buffer *buf, size_t dim, const ml_Expr *index, bool is_extent)
+static void widen(Bufs *b, const ml_Buffer *buf, size_t dim, const ml_Expr *index,
+                  bool is_extent)
 {
     ml_Bound bound = ml_arith_bound(b->ar, index);
 

@@ -27,7 +27,8 @@ typedef ML_VEC(ml_Case) ml_Cases;
 /* false: cx's error is bad-file, with the line. */
 bool ml_cases_read(ml_Ctx *cx, const char *file, const char *text, ml_Cases *out);
 /* The whole text of the program of a case: with a header when it is a fragment. Parameters
- * are those of `of` (the case's program), so that both sides have the same. NULL: bad-file. */
+ * are those of `of` (the case's program), so that both sides have the same. NULL: bad-file.
+ */
 const char *ml_case_whole(ml_Ctx *cx, const char *text, const char *of);
 
 /* The first case of NAME.case, run now. */

@@ -300,10 +300,15 @@ static void describe_results(const ml_Call *c, ml_Text *out)
         ml_text_add(out, k == 0 ? " → " : h[k].kind == ML_H_LOOP ? " " : ", ");
         add_node(c->sched, out, h[k].uid, false);
         if (st && st->kind == ML_STMT_FOR) {
+            const ml_Expr *extent = ml_as_for(st)->extent;
+
             ml_text_char(out, '[');
-            ml_print_expr(
-                c->cx, out, ml_as_for(st)->extent,
-                &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
+            if (ml_is_const_int(extent)) /* without its dtype */
+                ml_text_int(out, extent->as.i);
+            else
+                ml_print_expr(
+                    c->cx, out, extent,
+                    &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
             ml_text_char(out, ']');
         } else if (st && st->kind == ML_STMT_BLOCK && ml_streq(c->prim->group, "caching"))
             describe_size(c, st, out);

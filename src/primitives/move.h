@@ -5,14 +5,16 @@
 
 #include "primitives/prim.h"
 
-/* Per iter of the block: the values it must take under the loop, and a bound to be guarded. */
+/* Per iter of the block: the values it must take under the loop, and a bound to be guarded.
+ */
 typedef struct ml_IterDomain {
     ml_Interval need;  /* both ends finite */
     ml_Interval bound; /* guard `need` by it; everything: none needed */
 } ml_IterDomain;
 
 /* What `block` must compute (reverse: may compute) under `loop` for the `related` blocks:
- * one entry per iter. false: region-not-solvable. ar knows the loops at and above `loop`. */
+ * one entry per iter. false: region-not-solvable. ar knows the loops at and above `loop`.
+ */
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
                       const ml_UidVec *related, bool reverse, ml_IterDomain *out);
 
@@ -21,8 +23,9 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
 
 /* After a rewrite: a reduction still accumulates each element once (unsound). */
 bool ml_check_accumulation(ml_Call *c, ml_Uid block);
-/* After a rewrite: loops above the block that run concurrently are bound to spatial iters, and
- * their iterations do not write one element of a shared buffer (iter-not-parallel, unsound). */
+/* After a rewrite: loops above the block that run concurrently are bound to spatial iters,
+ * and their iterations do not write one element of a shared buffer (iter-not-parallel,
+ * unsound). */
 bool ml_check_concurrency(ml_Call *c, ml_Uid block);
 
 /* compute_inline of a block, for compute_at at the inline mark. */

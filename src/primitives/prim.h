@@ -27,31 +27,43 @@ typedef enum ml_ParamKind {
     ML_P_THREAD,        /* s: a thread axis */
     ML_P_READ_BUFFER,   /* i: position in the block's reads; by number, name or object */
     ML_P_WRITE_BUFFER,  /* i: position in the block's writes */
-    ML_P_VALUE,         /* value: an annotation value (expression handles are their value) */
-    ML_P_KEY,           /* s: an annotation key */
-    ML_P_INTS,          /* value: list of integers */
-    ML_P_FLOATS,        /* value: list of numbers */
-    ML_P_DECISION,      /* value or NULL */
-    ML_P_NAME,          /* s: the name of a block, looked up by the primitive itself */
+    ML_P_VALUE,    /* value: an annotation value (expression handles are their value) */
+    ML_P_KEY,      /* s: an annotation key */
+    ML_P_INTS,     /* value: list of integers */
+    ML_P_FLOATS,   /* value: list of numbers */
+    ML_P_DECISION, /* value or NULL */
+    ML_P_NAME,     /* s: the name of a block, looked up by the primitive itself */
 } ml_ParamKind;
 
 typedef struct ml_Param {
     const char *name;
-    uint8_t kind;     /* an ml_ParamKind */
-    bool optional;    /* has the default below */
-    bool attr;        /* recorded among the attrs, not the inputs (primitives 12.1) */
+    uint8_t kind;        /* an ml_ParamKind */
+    bool optional;       /* has the default below */
+    bool attr;           /* recorded among the attrs, not the inputs (primitives 12.1) */
     bool input_if_given; /* BLOCKS: recorded only when given */
-    int64_t def;      /* default of INT and BOOL; strings default to def_s */
+    int64_t def;         /* default of INT and BOOL; strings default to def_s */
     const char *def_s;
-    const char *doc;  /* one line */
+    const char *doc; /* one line */
 } ml_Param;
 
-#define ML_PARAM(nm, k, d)           {.name = (nm), .kind = (k), .doc = (d)}
-#define ML_PARAM_ATTR(nm, k, d)      {.name = (nm), .kind = (k), .attr = true, .doc = (d)}
-#define ML_PARAM_FLAG(nm, dflt, d)                                                             \
-    {.name = (nm), .kind = ML_P_BOOL, .optional = true, .attr = true, .def = (dflt), .doc = (d)}
-#define ML_PARAM_INT(nm, dflt, d)                                                              \
-    {.name = (nm), .kind = ML_P_INT, .optional = true, .attr = true, .def = (dflt), .doc = (d)}
+#define ML_PARAM(nm, k, d)                                                                 \
+    {                                                                                      \
+        .name = (nm), .kind = (k), .doc = (d)                                              \
+    }
+#define ML_PARAM_ATTR(nm, k, d)                                                            \
+    {                                                                                      \
+        .name = (nm), .kind = (k), .attr = true, .doc = (d)                                \
+    }
+#define ML_PARAM_FLAG(nm, dflt, d)                                                         \
+    {                                                                                      \
+        .name = (nm), .kind = ML_P_BOOL, .optional = true, .attr = true, .def = (dflt),    \
+        .doc = (d)                                                                         \
+    }
+#define ML_PARAM_INT(nm, dflt, d)                                                          \
+    {                                                                                      \
+        .name = (nm), .kind = ML_P_INT, .optional = true, .attr = true, .def = (dflt),     \
+        .doc = (d)                                                                         \
+    }
 
 /* ---- a resolved argument */
 typedef struct ml_Given {
@@ -75,8 +87,8 @@ typedef struct ml_Call {
     ml_Schedule *sched;
     const ml_Primitive *prim;
     ml_Facts *facts;
-    ml_Program p;   /* current program; ml_call_replace moves it on */
-    uint32_t func;  /* position of the function worked on */
+    ml_Program p;  /* current program; ml_call_replace moves it on */
+    uint32_t func; /* position of the function worked on */
     const ml_Given *args;
     bool checks;    /* false: enable_check is off (skip only what primitives 1.4 says) */
     bool unchecked; /* legality conditions may be skipped: replay of known-good traces */
@@ -85,7 +97,7 @@ typedef struct ml_Call {
     const ml_Value *decision; /* in: the given one or NULL; out: what is stored */
     ml_UidVec ended;          /* filled by ml_call_replace */
     ML_VEC(const char *) notes;
-    bool changed;             /* a new program was set */
+    bool changed; /* a new program was set */
 } ml_Call;
 
 /* The node of a loop or block argument in the program as it is now. */
@@ -127,10 +139,10 @@ struct ml_Primitive {
     const char *help;    /* a few lines: what it does, preconditions */
     const ml_Param *params;
     size_t n_params;
-    uint8_t result;     /* an ml_ResultKind */
-    bool pure;          /* dead-code elimination may drop it */
+    uint8_t result; /* an ml_ResultKind */
+    bool pure;      /* dead-code elimination may drop it */
     bool has_decision;
-    bool no_version;    /* query or sampling: no new version */
+    bool no_version; /* query or sampling: no new version */
     bool not_recorded;
     bool (*apply)(ml_Call *c);
     const ml_ErrorCode *errors; /* its errors, ended by ML_E_OK */
@@ -145,14 +157,17 @@ struct ml_Primitive {
 /* The table, in the order of primitives.def. */
 extern const ml_Primitive *const ml_primitives[];
 extern const size_t ml_n_primitives;
-const ml_Primitive *ml_primitive_find(const char *name); /* other spellings too (primitives 13) */
+const ml_Primitive *
+ml_primitive_find(const char *name); /* other spellings too (primitives 13) */
 const ml_Primitive *ml_primitive_of_kind(const char *kind);
 
 /* Arguments by position and by name lined up with the parameters: out has room for
- * prim->n_params. Loops given one by one become one list; other spellings of parameter names
- * (primitives 13) are understood. false: bad-argument set in cx, naming the nearest one. */
+ * prim->n_params. Loops given one by one become one list; other spellings of parameter
+ * names (primitives 13) are understood. false: bad-argument set in cx, naming the nearest
+ * one. */
 bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, size_t n_pos,
-                     const char *const *keys, const ml_Arg *values, size_t n_named, ml_Arg *out);
+                     const char *const *keys, const ml_Arg *values, size_t n_named,
+                     ml_Arg *out);
 
 /* ---- shared rewriting helpers (primitives 2.4), in rewrite.c */
 /* Rewrites the iter values of the non-opaque blocks directly under `st` (looking through
@@ -165,8 +180,8 @@ const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr 
 /* Leaf removal plan: the uid and replacement that remove `block` from its scope; false:
  * only-leaf set. */
 typedef struct ml_Removal {
-    ml_Uid uid;           /* loop or block to be replaced */
-    const ml_Stmt *with;  /* its replacement without the leaf */
+    ml_Uid uid;          /* loop or block to be replaced */
+    const ml_Stmt *with; /* its replacement without the leaf */
 } ml_Removal;
 bool ml_leaf_removal(ml_Call *c, ml_Uid block, ml_Removal *out);
 /* Alloc list of the scope root with b appended / without b. */

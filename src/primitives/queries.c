@@ -19,8 +19,7 @@ static bool find_func(ml_Call *c, uint32_t *pos)
     if (!name) {
         if (ml_schedule_func(c->sched))
             return true;
-        return ml_fail(c->cx, ML_E_NO_FUNCTION,
-                       ML_TEXT(ml_format(c->cx, "%u functions", m->n)));
+        return ml_fail_no_function(c->cx, m);
     }
     for (*pos = 0; *pos < m->n; ++*pos)
         if (ml_streq(m->funcs[*pos]->name, name) && ml_func_root(m->funcs[*pos]))

@@ -34,7 +34,8 @@ static void color(const Painter *p, const char *code)
         ml_text_fmt(p->out, "\033[%sm", code);
 }
 
-/* error: split: SENTENCE            [code] */
+/* error: split: SENTENCE            [code]
+   The code goes on a line of its own rather than being broken by a narrow terminal. */
 static void first_line(const Painter *p, bool with_code)
 {
     ml_Text t = {0};
@@ -50,7 +51,13 @@ static void first_line(const Painter *p, bool with_code)
     color(p, "0");
     ml_text_fmt(p->out, " %s", ml_text_z(&t));
     if (with_code) {
-        ml_text_repeat(p->out, ' ', used + need < p->width ? p->width - used - need : 1);
+        if (used + need < p->width)
+            ml_text_repeat(p->out, ' ', p->width - used - need);
+        else if (used / p->width == (used + need) / p->width)
+            ml_text_add(p->out, " ");
+        else
+            ml_text_fmt(p->out, "\n%*s", (int)(p->width > need ? p->width - need : 0),
+                        "");
         color(p, "2");
         ml_text_fmt(p->out, "[%s]", code);
         color(p, "0");

@@ -12,7 +12,7 @@ typedef struct ml_Suggestion {
 
 /* A failure held for later (a Lua error object): owns its memory, keeps the schedule. */
 typedef struct ml_Failure ml_Failure;
-ML_GIVES ml_Failure *ml_failure_take(ml_Schedule *s);  /* of the last failed call */
+ML_GIVES ml_Failure *ml_failure_take(ml_Schedule *s);    /* of the last failed call */
 ML_GIVES ml_Failure *ml_failure_from(const ml_Error *e); /* without a schedule */
 void ml_failure_free(ml_Failure *f);
 ml_ErrorCode ml_failure_code(const ml_Failure *f);
@@ -30,7 +30,7 @@ void ml_failure_add_note(ml_Failure *f, const char *note);
 size_t ml_failure_suggestions(ml_Failure *f, const ml_Suggestion **out);
 
 typedef struct ml_RenderOpts {
-    int width;     /* of the screen; 0: 100 */
+    int width; /* of the screen; 0: 100 */
     bool color;
     bool ascii;
     ml_RenderLevel level;

@@ -67,19 +67,28 @@ static void search(ml_Schedule *s, Found *f, const char *text, ml_HandleKind wan
     }
 }
 
+bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m)
+{
+    enum { SHOWN = 8 };
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "%u functions", m->n);
+    for (uint32_t k = 0; k < m->n && k < SHOWN; k++)
+        ml_text_fmt(&t, "%s%s", k ? ", " : " (", m->funcs[k]->name);
+    if (m->n > 0)
+        ml_text_add(&t, m->n > SHOWN ? ", …)" : ")");
+    ml_fail(cx, ML_E_NO_FUNCTION, ML_TEXT(ml_text_z(&t)));
+    ml_text_free(&t);
+    return false;
+}
+
 static bool begin_search(ml_Schedule *s, Found *f)
 {
     const ml_Func *func = ml_schedule_func(s);
 
     *f = (Found){0};
-    if (!func) {
-        ml_Text t = {0};
-
-        ml_text_fmt(&t, "%u functions", s->v[s->cur].p.mod->n);
-        ml_fail(s->space->cx, ML_E_NO_FUNCTION, ML_TEXT(ml_text_z(&t)));
-        ml_text_free(&t);
-        return false;
-    }
+    if (!func)
+        return ml_fail_no_function(s->space->cx, s->v[s->cur].p.mod);
     ml_names_ensure(s, s->cur);
     f->tmp = ml_ctx_new(0);
     f->items.cx = f->tmp;

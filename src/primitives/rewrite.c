@@ -135,7 +135,8 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
         ml_push(cx, &sm->dom, ((ml_Dom){f->var, f->min, f->extent}));
         ml_arith_bind_loop(sm->ar, f);
-        const ml_Stmt *r = ml_stmt_map(cx, s, &(ml_Mapper){.stmt = simplify_stmt, .user = sm});
+        const ml_Stmt *r =
+            ml_stmt_map(cx, s, &(ml_Mapper){.stmt = simplify_stmt, .user = sm});
 
         sm->dom.n = n;
         return r;
@@ -148,7 +149,8 @@ static void loops_above(ml_Call *c, ml_Uid at, ml_DomVec *out)
 {
     ML_VEC(const ml_For *) up = {0};
 
-    for (ml_Uid u = ml_index_parent(c->p.index, at); u; u = ml_index_parent(c->p.index, u)) {
+    for (ml_Uid u = ml_index_parent(c->p.index, at); u;
+         u = ml_index_parent(c->p.index, u)) {
         const ml_Stmt *n = ml_index_node(c->p.index, u);
 
         if (n->kind == ML_STMT_FOR)
@@ -326,8 +328,9 @@ bool ml_check_plain_loop(ml_Call *c, const ml_For *loop)
         return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
                        ML_TEXT(ml_format(cx, "a thread binding, %s", loop->thread)));
     if (ml_dict_count(loop->annotations) > 0)
-        return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
-                       ML_TEXT(ml_format(cx, "the annotation %s", loop->annotations->keys[0])));
+        return ml_fail(
+            cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
+            ML_TEXT(ml_format(cx, "the annotation %s", loop->annotations->keys[0])));
     if (loop->step && !ml_is_int(loop->step, 1))
         return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(loop), ML_EXPRESSION(loop->step));
     return true;

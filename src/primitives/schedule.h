@@ -3,9 +3,9 @@
  *
  * A schedule owns one context, a child of its module's, shared by copies. Each accepted
  * primitive that changes the program makes a child of the current version: a step. Queries
- * and sampling only append to the trace. A handle is an identity number with its kind, never
- * a pointer. A failed primitive leaves program, handles, random state and trace as they
- * were. Source: primitives 1 to 4, 12; interaction 3, 5, 6; DESIGN section 3.
+ * and sampling only append to the trace. A handle is an identity number with its kind,
+ * never a pointer. A failed primitive leaves program, handles, random state and trace as
+ * they were. Source: primitives 1 to 4, 12; interaction 3, 5, 6; DESIGN section 3.
  */
 #ifndef ML_PRIMITIVES_SCHEDULE_H
 #define ML_PRIMITIVES_SCHEDULE_H
@@ -42,7 +42,7 @@ typedef enum ml_ArgKind {
     ML_A_BUFFER, /* a buffer object, by uid */
     ML_A_MAP,    /* an index map */
     ML_A_LIST,
-    ML_A_DICT,   /* keys with args: annotation values */
+    ML_A_DICT, /* keys with args: annotation values */
 } ml_ArgKind;
 typedef struct ml_Arg ml_Arg;
 struct ml_Arg {
@@ -61,15 +61,20 @@ struct ml_Arg {
     } as;
     const char *const *keys;
 };
-#define ML_ARG_ABSENT    ((ml_Arg){.kind = ML_A_ABSENT})
-#define ML_ARG_AUTO      ((ml_Arg){.kind = ML_A_NONE})
-#define ML_ARG_INT(x)    ((ml_Arg){.kind = ML_A_INT, .as.i = (x)})
-#define ML_ARG_BOOL(x)   ((ml_Arg){.kind = ML_A_BOOL, .as.b = (x)})
-#define ML_ARG_STR(x)    ((ml_Arg){.kind = ML_A_STRING, .as.s = (x)})
-#define ML_ARG_HANDLE(x) ((ml_Arg){.kind = ML_A_HANDLE, .as.h = (x)})
+#define ML_ARG_ABSENT     ((ml_Arg){.kind = ML_A_ABSENT})
+#define ML_ARG_AUTO       ((ml_Arg){.kind = ML_A_NONE})
+#define ML_ARG_INT(x)     ((ml_Arg){.kind = ML_A_INT, .as.i = (x)})
+#define ML_ARG_BOOL(x)    ((ml_Arg){.kind = ML_A_BOOL, .as.b = (x)})
+#define ML_ARG_STR(x)     ((ml_Arg){.kind = ML_A_STRING, .as.s = (x)})
+#define ML_ARG_HANDLE(x)  ((ml_Arg){.kind = ML_A_HANDLE, .as.h = (x)})
 #define ML_ARG_LIST(v, k) ((ml_Arg){.kind = ML_A_LIST, .n = (uint32_t)(k), .as.list = (v)})
 
-typedef enum ml_RenderLevel { ML_RENDER_BRIEF, ML_RENDER_DETAIL, ML_RENDER_FAST, ML_RENDER_NONE } ml_RenderLevel;
+typedef enum ml_RenderLevel {
+    ML_RENDER_BRIEF,
+    ML_RENDER_DETAIL,
+    ML_RENDER_FAST,
+    ML_RENDER_NONE
+} ml_RenderLevel;
 
 typedef struct ml_ScheduleOpts {
     const char *name; /* on screen; NULL: the function's */
@@ -77,8 +82,8 @@ typedef struct ml_ScheduleOpts {
     int64_t seed;     /* 0: not given, 1; -1: entropy */
     uint32_t debug_mask;
     ml_RenderLevel render;
-    bool no_check;    /* enable_check = false (primitives 1.4) */
-    bool unchecked;   /* replay of known-good traces (ir-and-analysis 8.4) */
+    bool no_check;          /* enable_check = false (primitives 1.4) */
+    bool unchecked;         /* replay of known-good traces (ir-and-analysis 8.4) */
     const ml_Value *target; /* dict or NULL; of the module's context */
 } ml_ScheduleOpts;
 
@@ -101,11 +106,12 @@ typedef struct ml_Results {
     ml_Handle v[ML_MAX_RESULTS];
     const ml_Handle *more; /* all n of them when n > ML_MAX_RESULTS; in the arena */
 } ml_Results;
-/* args[k] for the k-th parameter (missing ones at the end are absent). false: ml_schedule_error
- * tells why and the schedule is as before. */
+/* args[k] for the k-th parameter (missing ones at the end are absent). false:
+ * ml_schedule_error tells why and the schedule is as before. */
 bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                    ml_Results *out);
-bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n, ml_Results *out);
+bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n,
+              ml_Results *out);
 /* The last failure; valid until the next call on this schedule. */
 const ml_Error *ml_schedule_error(const ml_Schedule *s);
 /* What the last accepted step wants to tell (notes of interaction 5): n sentences. */
@@ -115,47 +121,55 @@ size_t ml_schedule_notes(const ml_Schedule *s, const char *const **notes);
 ml_Program ml_schedule_program(const ml_Schedule *s);
 const ml_Func *ml_schedule_func(const ml_Schedule *s); /* function worked on; NULL: none */
 uint32_t ml_schedule_func_pos(const ml_Schedule *s);
+/* Sets no-function, which names the functions there are; false. */
+bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m);
 const char *ml_schedule_name(const ml_Schedule *s);
 ml_Facts *ml_schedule_facts(ml_Schedule *s);
 const ml_ScheduleOpts *ml_schedule_opts(const ml_Schedule *s);
 uint64_t ml_schedule_hash(ml_Schedule *s);
 
 /* ---- versions: numbers count from 0 (the start) in order of creation and never change */
-typedef struct ml_Step { /* how a version came from its parent */
+typedef struct ml_Step {      /* how a version came from its parent */
     const ml_Primitive *prim; /* NULL: the start version, or several functions' import */
     int parent;               /* version number; -1 for the start */
-    const char *line;         /* the call as Lua text with display names: split("j", {auto, 16}) */
-    const char *headline;     /* "split  j → j_0[64] j_1[16]" */
+    const char *line; /* the call as Lua text with display names: split("j", {auto, 16}) */
+    const char *headline; /* "split  j → j_0[64] j_1[16]" */
     double seconds;
     size_t n_notes;
     const char *const *notes;
-    const char *check;        /* "ok", "FAIL" or NULL: result of a check of that version */
+    const char *check; /* "ok", "FAIL" or NULL: result of a check of that version */
 } ml_Step;
 int ml_schedule_version(const ml_Schedule *s);
 int ml_schedule_n_versions(const ml_Schedule *s);
-bool ml_version_step(ml_Schedule *s, int version, ml_Step *out); /* false: no such version */
+bool ml_version_step(ml_Schedule *s, int version,
+                     ml_Step *out); /* false: no such version */
 ml_Program ml_version_program(const ml_Schedule *s, int version);
-bool ml_version_known(const ml_Schedule *s, int version); /* false: dropped by the undo limit */
+bool ml_version_known(const ml_Schedule *s,
+                      int version); /* false: dropped by the undo limit */
 /* Moves; false (bad-argument) when there is none. undo goes to ancestors, redo to the child
  * visited last. */
 bool ml_schedule_undo(ml_Schedule *s, int n);
 bool ml_schedule_redo(ml_Schedule *s, int n);
 bool ml_schedule_goto(ml_Schedule *s, int version);
-bool ml_schedule_mark(ml_Schedule *s, const char *name);  /* names the current version */
+bool ml_schedule_mark(ml_Schedule *s, const char *name); /* names the current version */
 int ml_schedule_find_mark(const ml_Schedule *s, const char *name); /* -1: none */
 /* Names of marks of a version, joined; NULL: none. */
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version);
-bool ml_schedule_branch(ml_Schedule *s, const char *name); /* names the line of work from here */
-int ml_schedule_find_branch(const ml_Schedule *s, const char *name); /* its newest version, or -1 */
+bool ml_schedule_branch(ml_Schedule *s,
+                        const char *name); /* names the line of work from here */
+int ml_schedule_find_branch(const ml_Schedule *s,
+                            const char *name);             /* its newest version, or -1 */
 const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
 /* Keeps only the newest n versions reachable (and ancestors needed by them): undo-limit. */
 void ml_schedule_set_undo_limit(ml_Schedule *s, int n);
 /* Imports what is reachable into a fresh context when dead bytes exceed live ones. Happens
  * by itself after a step: pointers into programs, traces and notes of this schedule and its
- * copies are good until the next accepted step (numbers, names and texts of steps for ever). */
+ * copies are good until the next accepted step (numbers, names and texts of steps for
+ * ever). */
 void ml_schedule_compact(ml_Schedule *s);
-/* Everything that changes with steps, as one value: what a line of the prompt goes back to. */
+/* Everything that changes with steps, as one value: what a line of the prompt goes back to.
+ */
 typedef struct ml_State {
     int version;
     const void *trace;
@@ -173,26 +187,27 @@ bool ml_handle_alive(ml_Schedule *s, ml_Handle h);
 /* The step (version number) that ended it on the current line, -1: alive or unknown. */
 int ml_handle_ended_by(ml_Schedule *s, ml_Handle h);
 bool ml_handle_value(ml_Schedule *s, ml_Handle h, int64_t *out); /* of an EXPR */
-const ml_Expr *ml_handle_symbol(ml_Schedule *s, ml_Handle h);    /* of an EXPR: its variable */
+const ml_Expr *ml_handle_symbol(ml_Schedule *s, ml_Handle h); /* of an EXPR: its variable */
 
 /* ---- display names (interaction 3): unique in the function, kept over versions. Loops and
  * buffers share one set, blocks have theirs. Names are worked out when asked for. */
-const ml_Names *ml_schedule_names(ml_Schedule *s);              /* for the current version */
+const ml_Names *ml_schedule_names(ml_Schedule *s); /* for the current version */
 const ml_Names *ml_version_names(ml_Schedule *s, int version);
-const char *ml_name_of(ml_Schedule *s, ml_Uid uid); /* loop, block or buffer; "?" if unknown */
-/* Any form of interaction 3; false: error set (no-such-..., ambiguous-...). want: ML_H_BLOCK,
- * ML_H_LOOP, or ML_H_NONE for either. */
+const char *ml_name_of(ml_Schedule *s,
+                       ml_Uid uid); /* loop, block or buffer; "?" if unknown */
+/* Any form of interaction 3; false: error set (no-such-..., ambiguous-...). want:
+ * ML_H_BLOCK, ML_H_LOOP, or ML_H_NONE for either. */
 bool ml_resolve(ml_Schedule *s, const char *text, ml_HandleKind want, ml_Handle *out);
 /* "C/" followed by a star, where a list of loops is expected. */
 bool ml_resolve_loops(ml_Schedule *s, const char *text, ml_UidVec *out);
 /* Buffer by name among all of the function; NULL: error set. */
 const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text);
 /* Up to n names nearest to `text` by edit distance among the given kind. */
-size_t ml_nearest_names(ml_Schedule *s, const char *text, ml_HandleKind kind, const char **out,
-                        size_t n);
+size_t ml_nearest_names(ml_Schedule *s, const char *text, ml_HandleKind kind,
+                        const char **out, size_t n);
 
-/* ---- printing a version with display names, as screens show it: the comment that stands for
- * the root block is left out (no_root_comment is set). opts NULL: without header lines,
+/* ---- printing a version with display names, as screens show it: the comment that stands
+ * for the root block is left out (no_root_comment is set). opts NULL: without header lines,
  * regions where inference would give others. */
 void ml_schedule_print(ml_Schedule *s, int version, ml_Text *out, ml_PrintOpts *opts);
 

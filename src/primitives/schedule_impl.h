@@ -32,15 +32,15 @@ typedef struct ml_Space {
     ml_Map *stored; /* in home: block uid -> the stored name its display name came from */
     const struct ml_Rename *alts;   /* in home: display names under later stored names */
     const struct ml_Rename *synced; /* those that `names` shows at the moment */
-    ml_Map *symbols;            /* in home: uid -> ml_Symbol *; NULL: of a failed call */
+    ml_Map *symbols; /* in home: uid -> ml_Symbol *; NULL: of a failed call */
     size_t n_symbols, symbols_at_mark; /* made so far; before the failed call */
-    ml_Facts *facts;            /* NULL until first asked for */
-    size_t facts_at_mark;       /* entries there were when the failed call began */
-    struct ml_TraceNode *nodes; /* all of them, newest first, for compaction */
-    ml_Schedule *first;         /* those that share it */
-    bool is_fork;               /* reads another space's objects: never compacted */
-    size_t live;                /* bytes after the last compaction */
-    unsigned epoch;             /* counts compactions: pointers from before are void */
+    ml_Facts *facts;                   /* NULL until first asked for */
+    size_t facts_at_mark;              /* entries there were when the failed call began */
+    struct ml_TraceNode *nodes;        /* all of them, newest first, for compaction */
+    ml_Schedule *first;                /* those that share it */
+    bool is_fork;                      /* reads another space's objects: never compacted */
+    size_t live;                       /* bytes after the last compaction */
+    unsigned epoch; /* counts compactions: pointers from before are void */
 } ml_Space;
 
 enum { ML_MAX_ARG_DEPTH = 64 }; /* lists in lists of a raw argument */
@@ -68,7 +68,8 @@ typedef struct ml_Rename ml_Rename;
 struct ml_Rename {
     const ml_Rename *next;
     ml_Uid uid;
-    const char *stored, *display, *was; /* was: the display name under the first stored name */
+    const char *stored, *display,
+        *was; /* was: the display name under the first stored name */
 };
 
 /* ---- versions */
@@ -77,12 +78,12 @@ typedef struct ml_Version {
     const ml_TraceNode *trace;  /* with the step's own instruction */
     const ml_TraceNode *before; /* the trace just before the step */
     uint32_t random, random_before;
-    int parent;         /* -1: the start */
-    int redo;           /* the child visited last; -1: none */
-    bool known;         /* false: its program was dropped by the undo limit */
-    bool named;         /* every node of it has a display name */
+    int parent;               /* -1: the start */
+    int redo;                 /* the child visited last; -1: none */
+    bool known;               /* false: its program was dropped by the undo limit */
+    bool named;               /* every node of it has a display name */
     const ml_Rename *renames; /* blocks that have another name than at first */
-    const char *branch; /* or NULL */
+    const char *branch;       /* or NULL */
     const char *check;
     double seconds;
     /* the step; NULL prim for the start */

@@ -54,12 +54,13 @@ static bool storage_align(ml_Call *c)
         const ml_Value *e = old->as.list[k];
 
         if (!well_formed(e))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "entry %zu of the annotation buffer_dim_align is not "
-                                             "a list of four integers",
-                                             k)),
-                           ML_BLOCK(b));
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "entry %zu of the annotation buffer_dim_align is not "
+                                  "a list of four integers",
+                                  k)),
+                ML_BLOCK(b));
         list[k] = e;
         if (e->as.list[0]->as.i == index && e->as.list[1]->as.i == axis)
             at = k;
@@ -89,8 +90,9 @@ const ml_Primitive ml_prim_storage_align = {
     .kind = "StorageAlign",
     .group = "storage",
     .summary = "align the stride of a buffer's axis",
-    .help = "Asks that the stride of the axis be k*factor + offset elements, to avoid bank\n"
-            "conflicts. Only an annotation; lowering lays the buffer out.",
+    .help =
+        "Asks that the stride of the axis be k*factor + offset elements, to avoid bank\n"
+        "conflicts. Only an annotation; lowering lays the buffer out.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,

@@ -8,9 +8,9 @@
 /* An input or attr of an instruction; variables by their number in the trace. */
 typedef enum ml_TVKind {
     ML_TV_NONE,
-    ML_TV_VAR,    /* var: a handle that an earlier instruction made */
-    ML_TV_VALUE,  /* value: int, float, bool, string, dict, ... */
-    ML_TV_EXPR,   /* expr over the symbols of expression variables */
+    ML_TV_VAR,   /* var: a handle that an earlier instruction made */
+    ML_TV_VALUE, /* value: int, float, bool, string, dict, ... */
+    ML_TV_EXPR,  /* expr over the symbols of expression variables */
     ML_TV_MAP,
     ML_TV_LIST,
 } ml_TVKind;
@@ -25,9 +25,9 @@ struct ml_TV {
     const ml_TV *list;
 };
 typedef struct ml_TVar { /* an output */
-    uint8_t kind;  /* ml_HandleKind; NONE prints _ */
-    uint32_t num;  /* number in the trace; unused when NONE */
-    ml_Uid uid;    /* in the schedule that recorded it: of the loop, block or symbol */
+    uint8_t kind;        /* ml_HandleKind; NONE prints _ */
+    uint32_t num;        /* number in the trace; unused when NONE */
+    ml_Uid uid; /* in the schedule that recorded it: of the loop, block or symbol */
 } ml_TVar;
 typedef struct ml_Inst {
     const ml_Primitive *prim;
@@ -50,15 +50,17 @@ ml_Trace ml_trace_with_decision(ml_Ctx *cx, const ml_Trace *t, size_t inst,
 /* Replays onto s; false: s's error says which instruction failed (a note) and s is at the
  * version before it. decide (may be NULL) may replace each decision. Names are not resolved
  * and nothing is printed. */
-typedef const ml_Value *ml_DecideFn(const ml_Inst *inst, const ml_Value *decision, void *user);
+typedef const ml_Value *ml_DecideFn(const ml_Inst *inst, const ml_Value *decision,
+                                    void *user);
 bool ml_trace_apply(ml_Schedule *s, const ml_Trace *t, bool remove_postproc,
                     ml_DecideFn *decide, void *user, size_t *n_done);
-void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t);    /* native Lua, on `sch` */
+void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t); /* native Lua, on `sch` */
 void ml_trace_python(ml_Ctx *cx, ml_Text *out, const ml_Trace *t, bool newest);
 void ml_trace_json(ml_Ctx *cx, ml_Text *out, const ml_Trace *t);
 /* NULL: cx's error is bad-trace / no-such-instruction with the position. */
 bool ml_trace_from_json(ml_Ctx *cx, ml_Str json, ml_Trace *out);
-/* A saved schedule file: program text, function, trace, hash; bare traces have no program. */
+/* A saved schedule file: program text, function, trace, hash; bare traces have no program.
+ */
 typedef struct ml_Saved {
     const char *program; /* or NULL */
     const char *func;
@@ -68,7 +70,8 @@ typedef struct ml_Saved {
 } ml_Saved;
 bool ml_saved_read(ml_Ctx *cx, ml_Str json, ml_Saved *out);
 void ml_saved_write(ml_Schedule *s, ml_Text *out);
-/* A Lua script that rebuilds the version from its start and ends with the hash assertion. */
+/* A Lua script that rebuilds the version from its start and ends with the hash assertion.
+ */
 void ml_saved_lua(ml_Schedule *s, ml_Text *out);
 
 #endif

@@ -57,30 +57,34 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
 
         if ((v = value_of(w, &k, "--seed")) != NULL) {
             if (!number(v, &x) || x < 1)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--seed takes a number from 1, not %s", v);
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "--seed takes a number from 1, not %s", v);
             a->o.seed = (uint64_t)x;
         } else if ((v = value_of(w, &k, "--inputs")) != NULL) {
             if (!ml_fill_parse(ml_str(v), &a->o.inputs))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--inputs is random, zeros, ones, iota or adversarial, not %s",
-                                        v);
+                return ml_session_error(
+                    ss, ML_E_BAD_ARGUMENT,
+                    "--inputs is random, zeros, ones, iota or adversarial, not %s", v);
         } else if ((v = value_of(w, &k, "--shape")) != NULL) {
             if (!read_shape(ss, a, ml_strdup(cx, ml_str(v))))
                 return false;
-        } else if ((v = value_of(w, &k, "--rtol")) != NULL || (v = value_of(w, &k, "--atol")) != NULL) {
+        } else if ((v = value_of(w, &k, "--rtol")) != NULL ||
+                   (v = value_of(w, &k, "--atol")) != NULL) {
             bool r = strstr(w->v[k > 0 && v == w->v[k] ? k - 1 : k], "--rtol") != NULL;
 
             if (!number(v, &x) || x < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "a tolerance is a number from 0, not %s", v);
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "a tolerance is a number from 0, not %s", v);
             a->o.own_tolerance = true;
             if (r)
                 a->o.rtol = x;
             else
                 a->o.atol = x;
         } else
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    ":check knows --seed, --inputs, --shape, --rtol and --atol, not %s",
-                                    w->v[k]);
+            return ml_session_error(
+                ss, ML_E_BAD_ARGUMENT,
+                ":check knows --seed, --inputs, --shape, --rtol and --atol, not %s",
+                w->v[k]);
     }
     a->o.sizes = a->sizes;
     return true;
@@ -116,7 +120,8 @@ static int64_t outputs(ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text
     return n;
 }
 
-static void report(ml_Session *ss, const ml_CheckResult *r, const char *names, int64_t elements)
+static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
+                   int64_t elements)
 {
     ml_Text t = {0};
 
@@ -211,7 +216,8 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
 bool cmd_check(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
-    const ml_Module *now = ml_schedule_program(s).mod, *start = ml_version_program(s, 0).mod;
+    const ml_Module *now = ml_schedule_program(s).mod,
+                    *start = ml_version_program(s, 0).mod;
     ml_Ctx *cx = ml_ctx_new(0);
     CheckArgs a = {0};
     Verdict all = {true, true};
@@ -248,7 +254,8 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     bool ok;
 
     if (w->n != 2)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":graph loops|deps FILE (.svg .png .pdf .dot)");
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":graph loops|deps FILE (.svg .png .pdf .dot)");
     if (!ml_graph_build(ss->focus, w->v[0], &g)) {
         ml_Ctx *cx = ml_schedule_ctx(ss->focus);
         ml_Failure *f = ml_failure_from(ml_error(cx));

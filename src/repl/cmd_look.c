@@ -45,8 +45,8 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
-static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v, size_t n,
-                        const ml_Names *names)
+static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v,
+                        size_t n, const ml_Names *names)
 {
     ml_PrintOpts o = {.spelling = -1, .names = names};
 
@@ -60,7 +60,8 @@ static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Regio
     ml_text_char(t, '\n');
 }
 
-static void add_block_names(ml_Schedule *s, ml_Text *t, const char *what, const ml_UidVec *v)
+static void add_block_names(ml_Schedule *s, ml_Text *t, const char *what,
+                            const ml_UidVec *v)
 {
     if (!v->n)
         return;
@@ -114,9 +115,11 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
         else if (ml_reduction_violation(cx, f, p, h.uid, &why) == 0)
             ml_text_add(&t, "  kind    reduction\n");
         else
-            ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n", why ? why : "?");
+            ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n",
+                        why ? why : "?");
         why = NULL;
-        ml_text_fmt(&t, "  binding %s", ml_is_affine(cx, f, p, h.uid, &why) ? "affine" : "not affine");
+        ml_text_fmt(&t, "  binding %s",
+                    ml_is_affine(cx, f, p, h.uid, &why) ? "affine" : "not affine");
         ml_text_fmt(&t, "%s%s\n", why ? ": " : "", why ? why : "");
         ml_producers(cx, f, p, h.uid, &from);
         ml_consumers(cx, f, p, h.uid, &to);
@@ -124,8 +127,9 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
         add_block_names(s, &t, "before", &to);
         if (from.n)
             ml_text_fmt(&t, "  cover   what it reads is %s\n",
-                        ml_is_covered(cx, f, p, h.uid, false) ? "written before"
-                                                              : "not shown to be written before");
+                        ml_is_covered(cx, f, p, h.uid, false)
+                            ? "written before"
+                            : "not shown to be written before");
     }
     ml_page(ss, ml_text_z(&t));
     ml_facts_free(f);

@@ -1,4 +1,5 @@
-/* cmd_session - :focus :open :save :source :set :history :shell :quit. Source: interaction 4. */
+/* cmd_session - :focus :open :save :source :set :history :shell :quit. Source:
+ * interaction 4. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
             ml_text_free(&t);
         }
         if (ss->n_schedules == 0)
-            ml_out_line(&ss->out, "no schedule yet: s = schedule(workload.matmul(64, 64, 64)), or "
-                                  ":open FILE");
+            ml_out_line(&ss->out,
+                        "no schedule yet: s = schedule(workload.matmul(64, 64, 64)), or "
+                        ":open FILE");
         return true;
     }
     char *end;
@@ -43,8 +45,9 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
             found = ss->schedules[k];
     if (!found)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                                fits > 1 ? "%s names %zu schedules; give the number of :focus"
-                                         : "no schedule %s (%zu fit); :focus lists them",
+                                fits > 1
+                                    ? "%s names %zu schedules; give the number of :focus"
+                                    : "no schedule %s (%zu fit); :focus lists them",
                                 w->v[0], fits);
     ml_session_focus(ss, found);
     return true;
@@ -71,8 +74,8 @@ static bool write_file(ml_Session *ss, const char *path, const ml_Text *t)
     }
     if (ok)
         return true;
-    return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE, "cannot write %s: %s",
-                            path, strerror(why));
+    return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
+                            "cannot write %s: %s", path, strerror(why));
 }
 
 /* Steps from the start to the current version. */
@@ -81,7 +84,8 @@ static int steps_of(ml_Schedule *s)
     ml_Step step;
     int n = 0;
 
-    for (int v = ml_schedule_version(s); ml_version_step(s, v, &step) && step.prim; v = step.parent)
+    for (int v = ml_schedule_version(s); ml_version_step(s, v, &step) && step.prim;
+         v = step.parent)
         n++;
     return n;
 }
@@ -93,10 +97,12 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     const char *dot = w->n == 1 ? strrchr(w->v[0], '.') : NULL;
     bool replays = true;
 
-    if (w->n == 2 && ml_streq(w->v[0], "--all"))
-        return ml_session_error(ss, ML_E_NOT_YET, ":save --all");
+    for (size_t k = 0; k < w->n; k++)
+        if (ml_streq(w->v[k], "--all"))
+            return ml_session_error(ss, ML_E_NOT_YET, ":save FILE --all");
     if (!dot)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":save FILE, where the suffix is .lua, .json or .py");
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":save FILE, where the suffix is .lua, .json or .py");
     if (ml_streq(dot, ".lua"))
         ml_saved_lua(s, &t);
     else if (ml_streq(dot, ".json"))
@@ -111,15 +117,16 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
         replays = false;
     } else {
         ml_text_free(&t);
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s: the suffix is .lua, .json or .py", w->v[0]);
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "%s: the suffix is .lua, .json or .py", w->v[0]);
     }
     bool ok = write_file(ss, w->v[0], &t);
 
     if (ok && replays) {
         int n = steps_of(s);
 
-        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", w->v[0], n,
-                    n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
+        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", w->v[0],
+                    n, n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
                     (unsigned long long)(ml_schedule_hash(s) >> 32));
         ml_out_line(&ss->out, ml_text_z(&said));
     } else if (ok) {
@@ -186,7 +193,8 @@ bool cmd_set(ml_Session *ss, const ml_Words *w)
     }
     id = ml_setting_find(w->v[0]);
     if (id < 0)
-        return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them", w->v[0]);
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "no setting is called %s; :set lists them", w->v[0]);
     if (w->n == 1) {
         show_setting(ss, id);
         return true;

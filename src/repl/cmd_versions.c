@@ -23,7 +23,8 @@ bool ml_is_version(ml_Session *ss, const char *text)
     int v;
 
     return (text[0] == 'v' && number(text + 1, &v) && text[1] != '-') ||
-           (text[0] == '-' && number(text, &v)) || ml_schedule_find_mark(ss->focus, text) >= 0 ||
+           (text[0] == '-' && number(text, &v)) ||
+           ml_schedule_find_mark(ss->focus, text) >= 0 ||
            ml_schedule_find_branch(ss->focus, text) >= 0;
 }
 
@@ -33,20 +34,19 @@ bool ml_find_version(ml_Session *ss, const char *text, int *out)
     int v = ml_schedule_find_mark(s, text), k;
     ml_Step step;
 
-    if (v < 0 && text[0] == 'v' && number(text + 1, &k) && k >= 0)
+    if (v < 0 && text[0] != '-' && number(text + (text[0] == 'v'), &k) && k >= 0)
         v = k;
     else if (v < 0 && text[0] == '-' && number(text, &k)) {
         v = ml_schedule_version(s);
         for (; k < 0 && v >= 0; k++)
             v = ml_version_step(s, v, &step) ? step.parent : -1;
-    } else if (v < 0 && number(text, &k) && k >= 0)
-        v = k;
-    else if (v < 0)
+    } else if (v < 0)
         v = ml_schedule_find_branch(s, text);
     if (v < 0 || !ml_version_known(s, v))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "no version %s; :versions shows them (v0 to v%d, marks, branches, -N)", text,
-                                ml_schedule_n_versions(s) - 1);
+        return ml_session_error(
+            ss, ML_E_BAD_ARGUMENT,
+            "no version %s; :versions shows them (v0 to v%d, marks, branches, -N)", text,
+            ml_schedule_n_versions(s) - 1);
     *out = v;
     return true;
 }
@@ -60,8 +60,8 @@ static bool steps_arg(ml_Session *ss, const ml_Words *w, bool *steps, int *n)
     k += *steps;
     *n = 1;
     if (w->n > k && (!number(w->v[k], n) || *n < 1))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "a number of lines or steps, from 1; not %s",
-                                w->v[k]);
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "a number of lines or steps, from 1; not %s", w->v[k]);
     return true;
 }
 
@@ -146,7 +146,8 @@ bool cmd_mark(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":mark NAME");
     if (reads_as_version(w->v[0]))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "%s reads as a version: a mark needs another name", w->v[0]);
+                                "%s reads as a version: a mark needs another name",
+                                w->v[0]);
     if (!ml_schedule_mark(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     return true;
@@ -158,7 +159,8 @@ bool cmd_branch(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":branch NAME");
     if (reads_as_version(w->v[0]))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "%s reads as a version: a branch needs another name", w->v[0]);
+                                "%s reads as a version: a branch needs another name",
+                                w->v[0]);
     if (!ml_schedule_branch(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     return true;
@@ -247,7 +249,8 @@ static void trace_text(ml_Schedule *s, int version, ml_Text *out)
     ML_VEC(const char *) lines = {0};
     ml_Step step;
 
-    for (int v = version; v >= 0 && ml_version_step(s, v, &step) && step.prim; v = step.parent)
+    for (int v = version; v >= 0 && ml_version_step(s, v, &step) && step.prim;
+         v = step.parent)
         ml_push(cx, &lines, step.line);
     for (size_t k = lines.n; k-- > 0;)
         ml_text_fmt(out, "%s\n", lines.v[k]);
@@ -270,7 +273,9 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
         else if (strncmp(w->v[k], "--", 2) == 0)
             return ml_session_error(ss, ML_E_NOT_YET, ":diff %s", w->v[k]);
         else if (n == 2 || !ml_find_version(ss, w->v[k], &v[n++]))
-            return n == 2 ? ml_session_error(ss, ML_E_BAD_ARGUMENT, ":diff takes two versions") : false;
+            return n == 2
+                       ? ml_session_error(ss, ML_E_BAD_ARGUMENT, ":diff takes two versions")
+                       : false;
     }
     if (n == 0)
         v[0] = ml_version_step(s, v[1], &step) && step.parent >= 0 ? step.parent : v[1];
@@ -323,7 +328,8 @@ bool cmd_trace(ml_Session *ss, const ml_Words *w)
         ml_trace_json(cx, &out, &t);
         ml_text_char(&out, '\n');
     } else
-        ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, ":trace [--lua|--python|--json], not %s", w->v[0]);
+        ok = ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                              ":trace [--lua|--python|--json], not %s", w->v[0]);
     if (ok) {
         if (out.n && out.p[out.n - 1] != '\n')
             ml_text_char(&out, '\n');

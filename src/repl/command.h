@@ -1,5 +1,5 @@
-/* command - the lines that begin with a colon: one table, from which help and completion come
- * too. Source: interaction 4. */
+/* command - the lines that begin with a colon: one table, from which help and completion
+ * come too. Source: interaction 4. */
 #ifndef ML_REPL_COMMAND_H
 #define ML_REPL_COMMAND_H
 
@@ -26,7 +26,8 @@ bool ml_command_run(ml_Session *ss, const char *text);
 const ml_Command *ml_command_find(const char *name, ml_Text *why);
 
 /* ---- the commands, by file */
-#define ML_COMMAND(name, group, args, help, fn, focus) bool fn(ml_Session *ss, const ml_Words *w);
+#define ML_COMMAND(name, group, args, help, fn, focus)                                     \
+    bool fn(ml_Session *ss, const ml_Words *w);
 #define ML_COMMAND_LATER(name, group, args, help)
 #include "repl/commands.def"
 #undef ML_COMMAND

@@ -509,7 +509,7 @@ ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t curso
                                   ml_CandidateFn *fn, void *user)
 {
     ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user};
-    ml_CompletionPlace at = {.start = cursor};
+    ml_CompletionPlace at;
     size_t from = 0;
 
     while (from < cursor && (line[from] == ' ' || line[from] == '\t'))

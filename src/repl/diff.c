@@ -2,8 +2,8 @@
  * diff - what changed between two texts, by lines, as the prompt shows it after a step.
  *
  * The common beginning and end are cut off, the rest is aligned by a longest common
- * subsequence; stretches too large for the quadratic table are taken as replaced. A line that
- * only moved right or left counts as unchanged. Gutter: old and new line number, sign.
+ * subsequence; stretches too large for the quadratic table are taken as replaced. A line
+ * that only moved right or left counts as unchanged. Gutter: old and new line number, sign.
  * Source: interaction 5.
  */
 #include "repl/diff.h"
@@ -95,7 +95,8 @@ typedef struct Row {
     size_t a, b;
 } Row;
 
-static void print_row(ml_Text *out, const Row *r, const Lines *a, const Lines *b, bool color)
+static void print_row(ml_Text *out, const Row *r, const Lines *a, const Lines *b,
+                      bool color)
 {
     const Line *l = r->sign == '-' ? &a->v[r->a] : &b->v[r->b];
 
@@ -182,14 +183,14 @@ static ml_DiffStats print_rows(ml_Text *out, const Row *rows, size_t n, const Li
     return st;
 }
 
-ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b, const ml_DiffOpts *opts)
+ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
+                          const ml_DiffOpts *opts)
 {
     Lines la = cut(a), lb = cut(b);
     bool *keep_a = ml_heap_zalloc(la.n + 1), *keep_b = ml_heap_zalloc(lb.n + 1);
     Row *rows = ml_heap_zalloc((la.n + lb.n + 1) * sizeof *rows);
     ml_DiffStats st = {0};
     size_t n = 0;
-
 
     align(&la, &lb, keep_a, keep_b);
     for (size_t i = 0, j = 0; i < la.n || j < lb.n;) {

@@ -16,8 +16,9 @@ typedef struct ml_DiffStats {
     size_t shown; /* lines printed */
 } ml_DiffStats;
 
-/* Appends the diff of a and b to out; "" when nothing changed. Lines that only moved right or
- * left count as unchanged. */
-ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b, const ml_DiffOpts *opts);
+/* Appends the diff of a and b to out; "" when nothing changed. Lines that only moved right
+ * or left count as unchanged. */
+ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
+                          const ml_DiffOpts *opts);
 
 #endif

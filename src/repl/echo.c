@@ -63,7 +63,10 @@ static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
 
         ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
         ml_text_fmt(t->out, "%s ", tree_name(t, f->var->uid));
-        tree_expr(t, f->extent);
+        if (ml_is_const_int(f->extent)) /* without its dtype */
+            ml_text_int(t->out, f->extent->as.i);
+        else
+            tree_expr(t, f->extent);
         if (f->kind == ML_FOR_THREAD)
             ml_text_fmt(t->out, " %s", f->thread);
         else if (f->kind != ML_FOR_SERIAL)
@@ -98,16 +101,21 @@ static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
 
 void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
 {
-    const ml_Func *f = ml_version_program(s, version).mod->funcs[ml_schedule_func_pos(s)];
-    const ml_Block *root = ml_func_root(f);
+    const ml_Module *m = ml_version_program(s, version).mod;
+    bool all = !ml_schedule_func(s); /* none is chosen: each under its name */
+    uint32_t from = all ? 0 : ml_schedule_func_pos(s), end = all ? m->n : from + 1;
     Tree t = {.s = s, .out = out};
 
     (void)ss;
     t.names = ml_version_names(s, version);
     t.cx = ml_ctx_new(0);
-    ml_text_fmt(out, "%s\n", ml_schedule_name(s));
-    if (root)
-        tree_visit(root->body, false, &t);
+    for (uint32_t k = from; k < end; k++) {
+        const ml_Block *root = ml_func_root(m->funcs[k]);
+
+        ml_text_fmt(out, "%s\n", all ? m->funcs[k]->name : ml_schedule_name(s));
+        if (root)
+            tree_visit(root->body, false, &t);
+    }
     ml_ctx_unref(t.cx);
 }
 
@@ -156,7 +164,8 @@ void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out)
         ml_push(cx, &up, u);
     for (size_t k = up.n; k-- > 0;) {
         bool loop = ml_index_node(ix, up.v[k])->kind == ML_STMT_FOR;
-        const ml_TextMark *m = find_mark(&marks, loop ? ML_MARK_LOOP : ML_MARK_BLOCK, up.v[k]);
+        const ml_TextMark *m =
+            find_mark(&marks, loop ? ML_MARK_LOOP : ML_MARK_BLOCK, up.v[k]);
 
         if (m && m->line != last) {
             add_lines(out, ml_text_z(&text), m->line, m->line);
@@ -193,7 +202,8 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
         ml_show_tree(ss, s, from, &a);
         ml_show_tree(ss, s, to, &b);
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
-        ml_text_add(&out, "      (most of the text changed: this is the loop tree; :show for the text)\n");
+        ml_text_add(&out, "      (most of the text changed: this is the loop tree; :show "
+                          "for the text)\n");
     }
     ml_out(&ss->out, ml_text_z(&out));
     ml_text_free(&a);
@@ -212,7 +222,11 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
     ml_text_fmt(&t, "%s[%d]%s %s", ml_style(ss->out.color, ML_STYLE_STRONG), version,
                 ml_style(ss->out.color, ML_STYLE_PLAIN), step.headline);
     if (!ml_streq(how, "brief"))
-        ml_text_fmt(&t, step.seconds < 0.0001 ? "   %.2f ms" : step.seconds < 0.01 ? "   %.1f ms" : "   %.0f ms", step.seconds * 1e3);
+        ml_text_fmt(&t,
+                    step.seconds < 0.0001 ? "   %.2f ms"
+                    : step.seconds < 0.01 ? "   %.1f ms"
+                                          : "   %.0f ms",
+                    step.seconds * 1e3);
     ml_out_line(&ss->out, ml_text_z(&t));
     ml_text_clear(&t);
     if (ml_streq(how, "diff"))
@@ -226,8 +240,8 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
     }
     for (size_t k = 0; k < step.n_notes; k++) {
         ml_text_clear(&t);
-        ml_text_fmt(&t, "%snote: %s%s", ml_style(ss->out.err_color, ML_STYLE_NOTE), step.notes[k],
-                    ml_style(ss->out.err_color, ML_STYLE_PLAIN));
+        ml_text_fmt(&t, "%snote: %s%s", ml_style(ss->out.err_color, ML_STYLE_NOTE),
+                    step.notes[k], ml_style(ss->out.err_color, ML_STYLE_PLAIN));
         ml_err_line(&ss->out, ml_text_z(&t));
     }
     ml_text_free(&t);
@@ -256,6 +270,21 @@ void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to)
 
 /* ---- the pager */
 
+static bool in_path(const char *prog)
+{
+    const char *path = getenv("PATH");
+    char file[4096];
+
+    for (const char *end; path && *path; path = *end ? end + 1 : end) {
+        end = strchr(path, ':');
+        end = end ? end : path + strlen(path);
+        int n = snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, prog);
+        if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 void ml_page(ml_Session *ss, const char *text)
 {
     size_t lines = 0;
@@ -267,8 +296,8 @@ void ml_page(ml_Session *ss, const char *text)
     if (!prog || !*prog)
         prog = getenv("PAGER");
     if (!prog || !*prog)
-        prog = "less";
-    if (ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
+        prog = in_path("less") ? "less" : NULL;
+    if (!prog || ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
         ml_setting_is(&ss->set, ML_SET_pager, "off") ||
         (!on && lines + 1 < (size_t)ss->out.height)) {
         ml_out(&ss->out, text);
@@ -276,12 +305,15 @@ void ml_page(ml_Session *ss, const char *text)
     }
     if (!getenv("LESS"))
         setenv("LESS", "FRX", 1);
-    FILE *p = popen(prog, "w");
+    FILE *p = popen(prog, "w"); /* NOLINT(cert-env33-c): the pager of the user's choice */
 
     if (!p) {
         ml_out(&ss->out, text);
         return;
     }
     fputs(text, p);
-    pclose(p);
+    int status = pclose(p);
+
+    if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        ml_out(&ss->out, text); /* the shell found no such program */
 }

@@ -1,7 +1,7 @@
 /*
- * help - :help, :apropos, :explain, and the lists of the command line. Everything comes from
- * the tables of primitives, commands, settings and errors; the example of a primitive is run
- * when it is shown. Source: interaction 4 (Help).
+ * help - :help, :apropos, :explain, and the lists of the command line. Everything comes
+ * from the tables of primitives, commands, settings and errors; the example of a primitive
+ * is run when it is shown. Source: interaction 4 (Help).
  */
 #include "repl/help.h"
 
@@ -83,7 +83,8 @@ static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bo
     if (p->errors && p->errors[0] != ML_E_OK)
         ml_text_add(t, "\nrefused when it breaks one of these rules\n");
     for (size_t k = 0; p->errors && p->errors[k] != ML_E_OK; k++)
-        ml_text_fmt(t, "  %-24s %s\n", ml_error_code(p->errors[k]), ml_error_rule(p->errors[k]));
+        ml_text_fmt(t, "  %-24s %s\n", ml_error_code(p->errors[k]),
+                    ml_error_rule(p->errors[k]));
     if (!example || !p->cases)
         return;
     ml_CaseExample ex = {0};
@@ -92,8 +93,8 @@ static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bo
         ml_Text diff = {0};
         ml_DiffOpts o = {.context = 2, .color = ss->out.color};
 
-        ml_text_fmt(t, "\nexample: %s\n%s\n> %s\n", ml_text_z(&ex.title), ml_text_z(&ex.before),
-                    ml_text_z(&ex.call));
+        ml_text_fmt(t, "\nexample: %s\n%s\n> %s\n", ml_text_z(&ex.title),
+                    ml_text_z(&ex.before), ml_text_z(&ex.call));
         if (ex.ok)
             ml_diff_text(&diff, ml_text_z(&ex.before), ml_text_z(&ex.after), &o);
         ml_text_add(t, ex.ok && diff.n ? ml_text_z(&diff) : ml_text_z(&ex.after));
@@ -140,15 +141,18 @@ static void overview(ml_Text *t)
 {
     ml_text_add(t,
                 "A line is Lua, a command that begins with a colon, or a program text.\n\n"
-                "  s = schedule(workload.matmul(128, 128, 128))    a program to work on: the focus\n"
-                "  split(\"j\", {auto, 16})                          a step; names as they are shown\n"
+                "  s = schedule(workload.matmul(128, 128, 128))    a program to work on: "
+                "the focus\n"
+                "  split(\"j\", {auto, 16})                          a step; names as they "
+                "are shown\n"
                 "  :undo  :redo  :versions  :check                 nothing is lost\n\n"
                 "primitives (:help NAME runs an example)\n");
     list_primitives(t);
     ml_text_add(t, "\ncommands (any unambiguous prefix will do)\n");
     list_commands(t, false);
-    ml_text_add(t, "\nTopics: primitives, commands, later, settings, names, errors; :help CODE "
-                   "explains an error code.\n");
+    ml_text_add(
+        t, "\nTopics: primitives, commands, later, settings, names, errors; :help CODE "
+           "explains an error code.\n");
 }
 
 static bool topic(ml_Text *t, const char *name)
@@ -164,12 +168,13 @@ static bool topic(ml_Text *t, const char *name)
         for (int k = 0; k < ML_SETTINGS; k++)
             ml_text_fmt(t, "  %-18s %s\n", ml_settings[k].name, ml_settings[k].help);
     else if (ml_streq(name, "names"))
-        ml_text_add(t, "Wherever a loop, block or buffer is wanted a string will do:\n"
-                       "  \"k\"       the loop (block, buffer) of that name, as it is shown\n"
-                       "  \"C/k\"     the loop k above block C\n"
-                       "  \"C@1\"     the outermost loop above C; \"C@-1\" the innermost\n"
-                       "  \"C/*\"     all loops above C, where a list is expected\n"
-                       "  \"conv*\"   the only block that matches\n");
+        ml_text_add(t,
+                    "Wherever a loop, block or buffer is wanted a string will do:\n"
+                    "  \"k\"       the loop (block, buffer) of that name, as it is shown\n"
+                    "  \"C/k\"     the loop k above block C\n"
+                    "  \"C@1\"     the outermost loop above C; \"C@-1\" the innermost\n"
+                    "  \"C/*\"     all loops above C, where a list is expected\n"
+                    "  \"conv*\"   the only block that matches\n");
     else if (ml_streq(name, "errors"))
         ml_help_codes(t);
     else
@@ -189,11 +194,28 @@ static void add_sentence(ml_Text *t, ml_ErrorCode code)
     }
 }
 
+/* Whether the sentence is nothing but what is made where the error is found. */
+static bool sentence_is_open(ml_ErrorCode code)
+{
+    return ml_streq(ml_error_sentence(code), "{0}");
+}
+
+/* What a code stands for, in one line: its sentence, or the rule that is broken. */
+static void add_meaning(ml_Text *t, ml_ErrorCode code)
+{
+    if (!sentence_is_open(code))
+        add_sentence(t, code);
+    else if (*ml_error_rule(code))
+        ml_text_fmt(t, "broken rule: %s", ml_error_rule(code));
+    else
+        ml_text_add(t, "(its sentence is made where the error is found)");
+}
+
 void ml_help_codes(ml_Text *t)
 {
     for (int k = 1; k < ML_E_COUNT; k++) {
         ml_text_fmt(t, "%-24s ", ml_error_code((ml_ErrorCode)k));
-        add_sentence(t, (ml_ErrorCode)k);
+        add_meaning(t, (ml_ErrorCode)k);
         ml_text_char(t, '\n');
     }
 }
@@ -217,13 +239,16 @@ static void explain_code(ml_Text *t, ml_ErrorCode code, const char *said)
     ml_text_fmt(t, "%s\n  says   ", ml_error_code(code));
     if (said)
         ml_text_add(t, said);
+    else if (sentence_is_open(code))
+        ml_text_add(t, "what is wrong there, in a sentence made where it is found");
     else
         add_sentence(t, code);
     ml_text_char(t, '\n');
     if (*ml_error_rule(code))
         ml_text_fmt(t, "  rule   %s\n", ml_error_rule(code));
     for (size_t k = 0, n = 0; k < ml_n_primitives; k++)
-        for (size_t m = 0; ml_primitives[k]->errors && ml_primitives[k]->errors[m] != ML_E_OK; m++)
+        for (size_t m = 0;
+             ml_primitives[k]->errors && ml_primitives[k]->errors[m] != ML_E_OK; m++)
             if (ml_primitives[k]->errors[m] == code)
                 ml_text_fmt(t, "%s%s", n++ ? ", " : "  from   ", ml_primitives[k]->name);
     if (t->n && t->p[t->n - 1] != '\n')
@@ -249,7 +274,8 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
     else if (ml_error_find(w->v[0]) != ML_E_OK)
         explain_code(&t, ml_error_find(w->v[0]), NULL);
     else
-        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s", w->v[0], w->v[0]);
+        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s",
+                              w->v[0], w->v[0]);
     if (ok)
         ml_page(ss, ml_text_z(&t));
     ml_text_free(&t);
@@ -301,10 +327,12 @@ bool cmd_explain(ml_Session *ss, const ml_Words *w)
     ml_ErrorCode code;
 
     if (w->n == 0 && !ss->last)
-        return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no error yet; :explain CODE explains one");
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "no error yet; :explain CODE explains one");
     code = w->n ? ml_error_find(w->v[0]) : ml_failure_code(ss->last);
     if (code == ML_E_OK)
-        return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no error code %s; :help errors lists them", w->v[0]);
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "no error code %s; :help errors lists them", w->v[0]);
     explain_code(&t, code, w->n ? NULL : ml_failure_message(ss->last));
     ml_page(ss, ml_text_z(&t));
     ml_text_free(&t);

@@ -1,8 +1,8 @@
 /*
  * input - where lines come from: a prompt, session text, a file.
  *
- * Lines are gathered until they can be run: Lua that is not finished, a pasted program up to
- * an empty line. Source: interaction 2, 4.
+ * Lines are gathered until they can be run: Lua that is not finished, a pasted program up
+ * to an empty line. Source: interaction 2, 4.
  */
 #include "repl/input.h"
 
@@ -20,7 +20,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
-    int error; /* errno of a failed read */
+    int error;                         /* errno of a failed read */
     const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
 } Lines;
 
@@ -90,11 +90,13 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
     bool ok = true;
     size_t number = 0;
 
-    while (!ss->quit && !ss->out.broken && (ok || ss->keep_going || echo) && next_line(&l, &line)) {
+    while (!ss->quit && !ss->out.broken && (ok || ss->keep_going || echo) &&
+           next_line(&l, &line)) {
         number++;
         if (is_binary(&line)) {
-            ok = ml_session_error(ss, ML_E_BAD_FILE, "%s is no text: line %zu holds a zero byte", name,
-                                  number);
+            ok =
+                ml_session_error(ss, ML_E_BAD_FILE,
+                                 "%s is no text: line %zu holds a zero byte", name, number);
             break;
         }
         if (echo)
@@ -109,7 +111,8 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         ml_text_clear(&whole);
     }
     if (l.error && l.error != EINTR)
-        ok = ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", name, strerror(l.error));
+        ok = ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", name,
+                              strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
         ok = ml_session_line(ss, ml_text_z(&whole), NULL);
@@ -152,7 +155,8 @@ bool ml_input_run_file(ml_Session *ss, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path, strerror(errno));
+        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path,
+                                strerror(errno));
     bool ok;
 
     if (begins_with_hash_bang(fd))

@@ -273,7 +273,7 @@ static char **matches(const char *text, int start, int end)
         v[k + 1] = strdup(f->text[k]);
     v[n + 1] = NULL;
     rl_completion_suppress_append = place.after == '\0';
-    rl_completion_append_character = place.after;
+    rl_completion_append_character = (unsigned char)place.after;
     return v;
 }
 

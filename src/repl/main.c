@@ -25,6 +25,7 @@
 #include "version.h"
 
 static ml_Session session; /* one per process: the signal handlers' only way to it */
+static volatile sig_atomic_t hard_stopped;
 
 /* ---- signals */
 
@@ -39,8 +40,10 @@ static void on_interrupt(int sig)
         raise(SIGINT);
         return;
     }
-    if (session.interrupt || now - last <= 1)
+    if (session.interrupt || now - last <= 1) {
         ml_host_hard_stop();
+        hard_stopped = 1;
+    }
     last = now;
     session.interrupt = 1;
 }
@@ -96,11 +99,12 @@ static int show(const char *what)
         ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s\n", ML_VERSION,
                     ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version());
     else if (ml_streq(what, "features"))
-        ml_text_fmt(&t,
-                    "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\n"
-                    "xgboost=none\nsqlite=none\nopenmp=none\n",
-                    ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-                    HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+        ml_text_fmt(
+            &t,
+            "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\n"
+            "xgboost=none\nsqlite=none\nopenmp=none\n",
+            ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
     else if (ml_streq(what, "help"))
         ml_options_help(&t);
     else if (ml_streq(what, "codes"))
@@ -130,7 +134,8 @@ static bool init_file(const ml_Options *o)
         ok = ml_host_file(session.host, ml_text_z(&path), 0, NULL);
     ml_text_free(&path);
     if (!ok) {
-        ml_err_line(&session.out, "note: the init file failed; going on without the rest of it");
+        ml_err_line(&session.out,
+                    "note: the init file failed; going on without the rest of it");
         session.status = 0;
     }
     return ok;
@@ -213,8 +218,8 @@ int main(int argc, char **argv)
     ml_Text why = {0};
 
     setlocale(LC_CTYPE, "");
-    /* A closed pipe is noticed where it happens, and ends the program quietly. A handler, not
-     * SIG_IGN: that would be inherited by what the shell starts. */
+    /* A closed pipe is noticed where it happens, and ends the program quietly. A handler,
+     * not SIG_IGN: that would be inherited by what the shell starts. */
     signal(SIGPIPE, on_pipe);
     if (!ml_options_read(&o, argc, argv, &why)) {
         fprintf(stderr, "moonloop: %s\n", ml_text_z(&why));
@@ -251,6 +256,9 @@ int main(int argc, char **argv)
 
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
     bool ok = run_chunks(&o) && (!o.file || run_file(&o));
+
+    if (!ok && hard_stopped) /* what it stopped is no longer known to be an interruption */
+        session.status = 130;
 
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)

@@ -8,21 +8,25 @@
 typedef enum Kind { FLAG, TEXT, NUMBER, SHOW, COLOR, NO_COLOR, CHUNK, LATER } Kind;
 
 typedef struct Option {
-    const char *name;  /* long form, or NULL */
-    char letter;       /* short form, or 0 */
+    const char *name; /* long form, or NULL */
+    char letter;      /* short form, or 0 */
     Kind kind;
-    size_t field;      /* offset in ml_Options */
+    size_t field; /* offset in ml_Options */
     const char *arg, *help;
 } Option;
 
 #define AT(f) offsetof(ml_Options, f)
 static const Option OPTIONS[] = {
-    {NULL, 'e', CHUNK, 0, "CODE", "run CODE (Lua; a leading : makes it a command); repeatable"},
+    {NULL, 'e', CHUNK, 0, "CODE",
+     "run CODE (Lua; a leading : makes it a command); repeatable"},
     {NULL, 'l', CHUNK, 0, "NAME", "require NAME into a global"},
-    {NULL, 'i', FLAG, AT(interactive), NULL, "prompt after FILE or -e, also without a terminal"},
+    {NULL, 'i', FLAG, AT(interactive), NULL,
+     "prompt after FILE or -e, also without a terminal"},
     {"batch", 'b', FLAG, AT(batch), NULL, "never prompt or page; stop at the first error"},
-    {"keep-going", 0, FLAG, AT(keep_going), NULL, "in session text, continue after an error"},
-    {"transcript", 0, FLAG, AT(transcript), NULL, "replay the transcripts FILE… and compare"},
+    {"keep-going", 0, FLAG, AT(keep_going), NULL,
+     "in session text, continue after an error"},
+    {"transcript", 0, FLAG, AT(transcript), NULL,
+     "replay the transcripts FILE… and compare"},
     {"update", 0, FLAG, AT(update), NULL, "with --transcript: rewrite what differs"},
     {"color", 0, COLOR, AT(color), "WHEN", "auto, always or never"},
     {"no-color", 0, NO_COLOR, AT(color), NULL, "no colour"},
@@ -49,7 +53,8 @@ static const Option OPTIONS[] = {
 static const Option *find(const char *name, size_t n)
 {
     for (size_t k = 0; k < ML_COUNT(OPTIONS); k++)
-        if (OPTIONS[k].name && strlen(OPTIONS[k].name) == n && strncmp(OPTIONS[k].name, name, n) == 0)
+        if (OPTIONS[k].name && strlen(OPTIONS[k].name) == n &&
+            strncmp(OPTIONS[k].name, name, n) == 0)
             return &OPTIONS[k];
     return NULL;
 }
@@ -174,9 +179,11 @@ bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why)
 
 void ml_options_help(ml_Text *t)
 {
-    ml_text_add(t, "usage: moonloop [options] [FILE [ARGS…]]\n\n"
-                   "FILE by its suffix: .lua a script; .py .tir .tvm a program, opened; .json a saved\n"
-                   "schedule; .txt .mls session text; - a Lua chunk from standard input.\n\n");
+    ml_text_add(t,
+                "usage: moonloop [options] [FILE [ARGS…]]\n\n"
+                "FILE by its suffix: .lua a script; .py .tir .tvm a program, opened; .json "
+                "a saved\n"
+                "schedule; .txt .mls session text; - a Lua chunk from standard input.\n\n");
     for (size_t k = 0; k < ML_COUNT(OPTIONS); k++) {
         const Option *d = &OPTIONS[k];
         size_t at = t->n;
@@ -193,6 +200,9 @@ void ml_options_help(ml_Text *t)
         ml_text_repeat(t, ' ', t->n - at < 24 ? 24 - (t->n - at) : 1);
         ml_text_fmt(t, " %s\n", d->help);
     }
-    ml_text_add(t, "\nStandard input that is no terminal is read as session text. Exit status: 0 fine, 1 a\n"
-                   "step or check failed, 2 wrong usage, 3 something is absent, 4 internal error.\n");
+    ml_text_add(
+        t,
+        "\nStandard input that is no terminal is read as session text. Exit status: 0 "
+        "fine, 1 a\n"
+        "step or check failed, 2 wrong usage, 3 something is absent, 4 internal error.\n");
 }

@@ -13,15 +13,16 @@ enum { ML_MAX_CHUNKS = 256 };
 typedef struct ml_Options {
     ml_Chunk chunks[ML_MAX_CHUNKS];
     int n_chunks;
-    bool interactive, batch, keep_going, ascii, safe, no_init, no_history, private_, transcript,
-        update, json, view;
+    bool interactive, batch, keep_going, ascii, safe, no_init, no_history, private_,
+        transcript, update, json, view;
     int color; /* -1 auto, 0 never, 1 always */
     int width;
     const char *init, *target, *threads, *seed;
     const char *file; /* or NULL */
     char **args;      /* of the file, or the files of --transcript */
     int n_args;
-    const char *show; /* "help", "help-all", "version", "features", "codes", "worker" or NULL */
+    const char
+        *show; /* "help", "help-all", "version", "features", "codes", "worker" or NULL */
 } ml_Options;
 
 /* false: *why is the message for standard error (status 2). */

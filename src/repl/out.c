@@ -105,9 +105,10 @@ static void write_all(ml_Out *o, int fd, const char *p, size_t n)
 static const struct {
     const char *from, *to;
 } PLAIN[] = {
-    {"×", "x"},  {"→", "->"}, {"…", "..."}, {"·", "-"}, {"✓", "ok"}, {"✗", "no"}, {"«", "<"},
-    {"»", ">"},  {"─", "-"},  {"│", "|"},   {"┐", "+"}, {"└", "+"},  {"├", "+"},  {"┘", "+"},
-    {"◀", "<"},  {"≤", "<="}, {"≥", ">="},  {"±", "+-"}, {"√", "sqrt"}, {"⟨", "<"}, {"⟩", ">"},
+    {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
+    {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
+    {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
+    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},
 };
 
 void ml_out_plain(ml_Text *out, const char *text)
@@ -119,7 +120,8 @@ void ml_out_plain(ml_Text *out, const char *text)
             ml_text_char(out, *text++);
             continue;
         }
-        while (k < ML_COUNT(PLAIN) && strncmp(text, PLAIN[k].from, strlen(PLAIN[k].from)) != 0)
+        while (k < ML_COUNT(PLAIN) &&
+               strncmp(text, PLAIN[k].from, strlen(PLAIN[k].from)) != 0)
             k++;
         if (k < ML_COUNT(PLAIN)) {
             ml_text_add(out, PLAIN[k].to);

@@ -1,24 +1,25 @@
-/* out - where text goes: results to standard output, the rest to standard error; redirection
- * of one command, colour, and the closed pipe. Source: interaction 2, 4. */
+/* out - where text goes: results to standard output, the rest to standard error;
+ * redirection of one command, colour, and the closed pipe. Source: interaction 2, 4. */
 #ifndef ML_REPL_OUT_H
 #define ML_REPL_OUT_H
 
 #include "core/text.h"
 
 typedef struct ml_Out {
-    bool color;     /* escape sequences may be used on standard output */
-    bool err_color; /* the same on standard error */
-    bool ascii;     /* no characters outside ASCII */
-    int width;      /* of a line */
-    int height;     /* of the screen; 0: no screen */
-    bool pager;     /* long text may go through a pager */
+    bool color;           /* escape sequences may be used on standard output */
+    bool err_color;       /* the same on standard error */
+    bool ascii;           /* no characters outside ASCII */
+    int width;            /* of a line */
+    int height;           /* of the screen; 0: no screen */
+    bool pager;           /* long text may go through a pager */
     ml_Text *capture;     /* results go here instead, when set (a redirected command) */
     ml_Text *err_capture; /* the same for what goes to standard error */
-    bool broken;    /* a write to standard output failed: `fault` says why (errno) */
+    bool broken;          /* a write to standard output failed: `fault` says why (errno) */
     int fault;
 } ml_Out;
 
-/* Finds out about the terminal. color: -1 automatic, 0 never, 1 always. width 0: automatic. */
+/* Finds out about the terminal. color: -1 automatic, 0 never, 1 always. width 0: automatic.
+ */
 void ml_out_init(ml_Out *o, int color, int width, bool ascii);
 /* Size of the screen again (after a resize). */
 void ml_out_measure(ml_Out *o, int width);

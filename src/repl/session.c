@@ -40,7 +40,8 @@ static void keep(ml_Session *ss, ml_Schedule *s)
     for (size_t k = 0; k < ss->n_schedules; k++)
         if (ss->schedules[k] == s)
             return;
-    ss->schedules = ml_heap_grow(ss->schedules, (ss->n_schedules + 1) * sizeof *ss->schedules);
+    ss->schedules =
+        ml_heap_grow(ss->schedules, (ss->n_schedules + 1) * sizeof *ss->schedules);
     ss->schedules[ss->n_schedules++] = ml_schedule_ref(s);
 }
 
@@ -83,6 +84,37 @@ void ml_text_thousands(ml_Text *out, int64_t v)
     }
 }
 
+/* Whether a parameter has an extent that is not known before the run: then the operations
+ * cannot be counted. */
+static bool symbolic(const ml_Func *f)
+{
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+
+        for (size_t d = 0; b && d < b->rank; d++)
+            if (!ml_is_const_int(b->shape[d]))
+                return true;
+    }
+    return false;
+}
+
+/* The functions of a module of which none is worked on, and how to choose one. */
+static void say_functions(const ml_Module *m, ml_Text *t)
+{
+    enum { SHOWN = 8 };
+
+    for (uint32_t k = 0; k < m->n && k < SHOWN; k++)
+        ml_text_fmt(t, "%s%s", k ? ", " : "   functions ", m->funcs[k]->name);
+    if (m->n > SHOWN)
+        ml_text_fmt(t, ", … %u more", m->n - SHOWN);
+    for (uint32_t k = 0; k < m->n; k++)
+        if (ml_func_root(m->funcs[k])) {
+            ml_text_fmt(t, "   choose one: s = schedule(focus(), {func = \"%s\"})",
+                        m->funcs[k]->name);
+            return;
+        }
+}
+
 void ml_session_announce(ml_Session *ss)
 {
     ml_Schedule *s = ss->focus;
@@ -113,7 +145,7 @@ void ml_session_announce(ml_Session *ss)
             ml_text_fmt(&t, "%s%s", k ? ", " : "   loops ",
                         ml_name_of(s, ml_stmt_uid(loops.v[k])));
     }
-    if (f) {
+    if (f && !symbolic(f)) {
         double flops = ml_flops(cx, f);
 
         ml_text_add(&t, "   ");
@@ -121,6 +153,8 @@ void ml_session_announce(ml_Session *ss)
         ml_text_add(&t, "FLOP");
     }
     ml_ctx_unref(cx);
+    if (!f)
+        say_functions(ml_schedule_program(s).mod, &t);
     ml_err_line(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -149,6 +183,7 @@ int ml_status_of(ml_ErrorCode code)
     case ML_E_NO_DEVICE:
     case ML_E_NO_WORKER:
     case ML_E_NOT_YET: return 3;
+    case ML_E_INTERRUPTED: return 130;
     default: return 1;
     }
 }
@@ -164,14 +199,19 @@ static ml_RenderLevel render_level(const ml_Session *ss)
     return ML_RENDER_BRIEF;
 }
 
-void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at)
+static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
+                   ml_RenderLevel level)
 {
     ml_Text t = {0};
     ml_RenderOpts opts = {.width = ss->out.width, .color = ss->out.err_color};
     int status = ml_status_of(ml_failure_code(f));
 
     opts.ascii = ss->out.ascii;
-    opts.level = render_level(ss);
+    opts.level = level;
+    /* The terminal has just shown ^C where the cursor was. */
+    if (ss->prompting && ml_failure_code(f) == ML_E_INTERRUPTED && isatty(STDIN_FILENO) &&
+        isatty(STDERR_FILENO) && !ss->out.broken)
+        ml_err(&ss->out, "\n");
     ml_failure_render(f, &t, &opts);
     if (at && *at)
         ml_text_fmt(&t, "\n%s", at);
@@ -184,6 +224,11 @@ void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at
         ml_failure_free(ss->last);
     ss->last = f;
     ss->last_owned = owned;
+}
+
+void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at)
+{
+    report(ss, f, owned, at, render_level(ss));
 }
 
 void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f)
@@ -201,7 +246,12 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     ml_text_vfmt(&t, fmt, ap);
     va_end(ap);
     ml_fail(cx, code, ML_TEXT(ml_text_z(&t)));
-    ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    /* The sentence of a command says what its arguments are; the rule would say it less
+     * well. */
+    report(ss, ml_failure_from(ml_error(cx)), true, NULL,
+           code == ML_E_BAD_ARGUMENT && render_level(ss) == ML_RENDER_BRIEF
+               ? ML_RENDER_FAST
+               : render_level(ss));
     ml_text_free(&t);
     ml_ctx_unref(cx);
     return false;
@@ -254,7 +304,8 @@ static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
 
     if (text[0] == ':' && text[1] != ':')
         return ml_command_run(ss, text + 1);
-    if (text[0] == '?' || (n > 1 && text[n - 1] == '?' && text[0] != '?' && !strpbrk(text, " (\"'"))) {
+    if (text[0] == '?' ||
+        (n > 1 && text[n - 1] == '?' && text[0] != '?' && !strpbrk(text, " (\"'"))) {
         ml_Text t = {0};
         const char *topic = text[0] == '?' ? text + 1 : text;
 
@@ -295,9 +346,11 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
             ml_Text t = {0};
 
             ml_schedule_mark(s, "failed");
-            ml_text_fmt(&t, "note: the steps of this line were taken back; they are at v%d, marked "
-                        "`failed`",
-                        after.version);
+            ml_text_fmt(
+                &t,
+                "note: the steps of this line were taken back; they are at v%d, marked "
+                "`failed`",
+                after.version);
             ml_err_line(&ss->out, ml_text_z(&t));
             ml_text_free(&t);
         }
@@ -407,7 +460,8 @@ static bool walk_lines(ml_Session *ss, int n, bool undo)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "there is nothing to %s",
                                 undo ? "undo" : "redo");
     return ml_session_error(ss, ML_E_BAD_ARGUMENT, "there %s only %d line%s to %s",
-                            k == 1 ? "is" : "are", k, k == 1 ? "" : "s", undo ? "undo" : "redo");
+                            k == 1 ? "is" : "are", k, k == 1 ? "" : "s",
+                            undo ? "undo" : "redo");
 }
 
 bool ml_session_undo(ml_Session *ss, int n)

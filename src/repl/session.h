@@ -14,7 +14,7 @@
 #include "repl/out.h"
 #include "repl/settings.h"
 
-typedef struct ml_Host ml_Host; /* the Lua side, bind/host.h */
+typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
@@ -47,11 +47,11 @@ typedef struct ml_Session {
 
     volatile sig_atomic_t interrupt; /* set by SIGINT */
     bool check_ok;                   /* of the last :check */
-    ml_Failure *last;  /* the last error, for :explain */
-    bool last_owned;   /* it is ours; else a Lua error object that the host keeps has it */
-    int status;        /* exit status so far */
+    ml_Failure *last;                /* the last error, for :explain */
+    bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
+    int status;      /* exit status so far */
     bool quit;
-    bool quiet_line;   /* the line ended in ; */
+    bool quiet_line; /* the line ended in ; */
 } ml_Session;
 
 void ml_session_init(ml_Session *ss);
@@ -62,9 +62,9 @@ void ml_session_announce(ml_Session *ss);
 /* `matmul v7> `, `> ` without focus. */
 void ml_session_prompt(const ml_Session *ss, ml_Text *out);
 
-/* Runs one complete line, command or chunk of a typed session or of -e; returns true when it
- * went well. Errors are printed and set the status. incomplete (may be NULL): set when the
- * text is Lua that wants more lines; then nothing was run. */
+/* Runs one complete line, command or chunk of a typed session or of -e; returns true when
+ * it went well. Errors are printed and set the status. incomplete (may be NULL): set when
+ * the text is Lua that wants more lines; then nothing was run. */
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete);
 /* Whether the text wants more lines before it can be run. */
 bool ml_session_wants_more(ml_Session *ss, const char *text);

@@ -4,7 +4,12 @@
 
 #include "core/text.h"
 
-typedef enum ml_SettingKind { ML_SET_WORD, ML_SET_BOOL, ML_SET_INT, ML_SET_TEXT } ml_SettingKind;
+typedef enum ml_SettingKind {
+    ML_SET_WORD,
+    ML_SET_BOOL,
+    ML_SET_INT,
+    ML_SET_TEXT
+} ml_SettingKind;
 
 typedef enum ml_SettingId {
 #define ML_SETTING(name, kind, def, words, help) ML_SET_##name,

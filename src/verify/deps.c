@@ -27,7 +27,8 @@ static size_t position(ml_Children ch, ml_Uid block)
 static bool raw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block *to)
 {
     for (size_t k = 0; k < to->n_reads; k++)
-        if (ml_block_writes(p, scope, from, ml_canonical_buffer(p, scope, to->reads[k].buffer)))
+        if (ml_block_writes(p, scope, from,
+                            ml_canonical_buffer(p, scope, to->reads[k].buffer)))
             return true;
     return false;
 }
@@ -35,7 +36,8 @@ static bool raw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block
 static bool waw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block *to)
 {
     for (size_t k = 0; k < to->n_writes; k++)
-        if (ml_block_writes(p, scope, from, ml_canonical_buffer(p, scope, to->writes[k].buffer)))
+        if (ml_block_writes(p, scope, from,
+                            ml_canonical_buffer(p, scope, to->writes[k].buffer)))
             return true;
     return false;
 }
@@ -190,9 +192,7 @@ void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
             continue;
         const ml_For *f = ml_as_for(node);
 
-        if (!above)
-            ml_push(cx, &up, f);
-        else if (scope.rank > 0 && f->thread && ml_scope_spans(scope, f->thread))
+        if (!above || (scope.rank > 0 && f->thread && ml_scope_spans(scope, f->thread)))
             ml_push(cx, &up, f);
         if (above && scope.rank == 0)
             break;

@@ -287,6 +287,14 @@ void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body)
     f->count++;
 }
 
+bool ml_has_views(ml_Program p, ml_Uid scope)
+{
+    for (ml_Uid u = scope; u; u = ml_index_scope(p.index, u))
+        if (ml_as_block(ml_index_node(p.index, u))->n_matches > 0)
+            return true;
+    return false;
+}
+
 const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b)
 {
     for (ml_Uid u = scope; u; u = ml_index_scope(p.index, u)) {

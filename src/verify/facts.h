@@ -24,10 +24,18 @@ ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope);
 /* The body with which the scope was last shown to be a stage pipeline; NULL: never. */
 const ml_Stmt *ml_last_pipeline(const ml_Facts *f, ml_Uid scope);
 void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body);
+/* Whether the scope block or one above it has views. */
+bool ml_has_views(ml_Program p, ml_Uid scope);
 /* The buffer itself, or what the scope block (or one above) matched it from. */
 const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer *b);
 bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
 bool ml_block_reads(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
+
+/* Whether what the producer writes under the ancestor holds what the consumer reads there;
+ * false: not by comparing numbers. No views. */
+bool ml_covers_plainly(ml_Program p, ml_Uid ancestor, const ml_Block *producer,
+                       const ml_Region *write, const ml_Block *consumer,
+                       const ml_Region *read);
 
 /* Text of an expression or interval for a reason, in cx. */
 const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e);

@@ -19,7 +19,8 @@ static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_U
         for (size_t m = 0; m < ch.n; m++)
             if (ch.v[m]->tag != b->tag && ml_block_writes(p, scope, ch.v[m], buf)) {
                 if (why)
-                    *why = ml_format(cx, "2, block %s writes %s too", ch.v[m]->name, buf->name);
+                    *why = ml_format(cx, "2, block %s writes %s too", ch.v[m]->name,
+                                     buf->name);
                 return buf;
             }
     }
@@ -61,7 +62,8 @@ static int complete_rest(ml_Ctx *cx, const ml_Block *b, const char **why)
         for (size_t m = 0; m < b->n_writes; m++)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
                 if (why)
-                    *why = ml_format(cx, "3, it both reads and writes %s", b->reads[k].buffer->name);
+                    *why = ml_format(cx, "3, it both reads and writes %s",
+                                     b->reads[k].buffer->name);
                 return 3;
             }
     return 0;
@@ -84,7 +86,8 @@ static const ml_Block *block_at(ml_Program p, ml_Uid block)
     return ml_as_block(ml_index_node(p.index, block));
 }
 
-int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const char **why)
+int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                          const char **why)
 {
     const ml_Block *b = block_at(p, block);
 
@@ -95,8 +98,8 @@ int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, c
     return complete_rest(cx, b, why);
 }
 
-int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_Uid root,
-                                const char **why)
+int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                ml_Uid root, const char **why)
 {
     const ml_Block *b = block_at(p, block);
 
@@ -112,9 +115,9 @@ int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid bl
 typedef struct Stores {
     ml_Ctx *cx;
     const ml_Block *block;
-    ml_Map *tainted;  /* variables that a reduce iter reaches */
-    ml_Map *views;    /* buffers that stand for a written one; value: has a tainted source */
-    ml_Map *inner;    /* buffers allocated inside */
+    ml_Map *tainted; /* variables that a reduce iter reaches */
+    ml_Map *views;   /* buffers that stand for a written one; value: has a tainted source */
+    ml_Map *inner;   /* buffers allocated inside */
     const ml_Buffer *at_reduce, *undeclared;
 } Stores;
 
@@ -123,7 +126,8 @@ static bool mentions(const ml_Expr *e, void *user)
     Stores *s = user;
 
     if (e->kind == ML_EXPR_VAR && ml_map_has(s->tainted, e->as.var->uid))
-        s->at_reduce = s->at_reduce ? s->at_reduce : (const ml_Buffer *)(const void *)s->block;
+        s->at_reduce =
+            s->at_reduce ? s->at_reduce : (const ml_Buffer *)(const void *)s->block;
     return !s->at_reduce;
 }
 
@@ -250,7 +254,8 @@ static int reduction_first(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block
     return 0;
 }
 
-int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const char **why)
+int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                           const char **why)
 {
     const ml_Block *b = block_at(p, block);
     int v = reduction_first(cx, f, p, b, why);
@@ -265,8 +270,8 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, 
     return stores_violation(cx, b, why);
 }
 
-int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_Uid root,
-                                 const char **why)
+int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                 ml_Uid root, const char **why)
 {
     const ml_Block *b = block_at(p, block);
     int v = reduction_first(cx, f, p, b, why);
@@ -329,7 +334,8 @@ static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
 static bool same_ranges(const ml_Region *a, const ml_Region *b)
 {
     for (size_t d = 0; d < a->buffer->rank; d++)
-        if (a->ranges[d].min != b->ranges[d].min || a->ranges[d].extent != b->ranges[d].extent)
+        if (a->ranges[d].min != b->ranges[d].min ||
+            a->ranges[d].extent != b->ranges[d].extent)
             return false;
     return true;
 }
@@ -356,10 +362,11 @@ static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *l
         ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
         return true;
     ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show that different iterations of loop %s touch different "
-                              "elements of %s, which block %s writes",
-                              loop->var->hint, buf->name, b->name)),
+            ML_TEXT(ml_format(
+                cx,
+                "cannot show that different iterations of loop %s touch different "
+                "elements of %s, which block %s writes",
+                loop->var->hint, buf->name, b->name)),
             ML_LOOP(loop), ML_BLOCK(b), ML_BUFFER(buf));
     ml_error_set_unproved(cx);
     return false;

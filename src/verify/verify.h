@@ -50,7 +50,8 @@ typedef struct ml_Access {
     ML_VEC(ml_Region) writes;
     ML_VEC(const ml_Buffer *) opaque;
 } ml_Access;
-/* The function is for symbolic sizes (may be NULL). Buffers allocated inside are left out. */
+/* The function is for symbolic sizes (may be NULL). Buffers allocated inside are left out.
+ */
 void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out);
 /* reads and writes of a block recomputed from its body, as a new block; NULL: opaque
  * accesses need annotated regions (error set). Explicit block attributes override. */

@@ -241,7 +241,7 @@ static void call(uint64_t *s, ml_Text *t)
     switch (below(s, 5)) {
     case 0: ml_text_fmt(t, "s:%s(", PICK(s, methods)); break;
     case 1: ml_text_fmt(t, "%s(", PICK(s, functions)); break;
-    case 2: ml_text_add(t, "s:"); /* fall through */
+    case 2: ml_text_add(t, "s:"); __attribute__((fallthrough));
     default: ml_text_fmt(t, "%s(", ml_primitives[below(s, ml_n_primitives)]->name); break;
     }
     for (size_t k = below(s, 4); k > 0; k--) {

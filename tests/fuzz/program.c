@@ -374,8 +374,11 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
         for (int d = 0; d < b->rank; d++) {
             char *cut;
             memcpy(idx[d], s->idx[d], sizeof idx[d]);
-            if ((cut = strchr(idx[d], '@')) != NULL)
-                put(cut - 1, 20, p ? " + %d" : "", p);
+            cut = strchr(idx[d], '@');
+            if (cut && p)
+                put(cut - 1, 20, " + %d", p);
+            else if (cut)
+                cut[-1] = '\0';
         }
         access(b, idx, type, one, sizeof one);
         if (p)
@@ -408,7 +411,8 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
         if (mag * m2 <= LIMIT) {
             put(s->value, sizeof s->value, "%s * %s", first, other);
             return mag * m2;
-        } /* fallthrough */
+        }
+        __attribute__((fallthrough));
     case 1:
         put(s->value, sizeof s->value, "T.max(%s, %s)", first, other);
         return mag > m2 ? mag : m2;
@@ -424,7 +428,8 @@ static int value_of(Gen *g, Stage *s, const char *type, bool product)
             put(s->value, sizeof s->value, below(g, 2) ? "%s // %s + %s" : "%s %% %s + %s",
                 first, literal(type, 2 + below(g, 3), num), other);
             return mag + m2 + 4;
-        } /* fallthrough */
+        }
+        __attribute__((fallthrough));
     case 5: put(s->value, sizeof s->value, "%s - %s", first, other); return mag + m2;
     case 6: put(s->value, sizeof s->value, "%s", first); return mag;
     default: put(s->value, sizeof s->value, "%s + %s", first, other); return mag + m2;

@@ -512,7 +512,7 @@ static int calls_each(void)
 {
     const char *z = getenv("ML_CALLS");
 
-    return z ? atoi(z) : 2500;
+    return z ? (int)strtol(z, NULL, 10) : 2500;
 }
 
 static void hammer(Run *r)

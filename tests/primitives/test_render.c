@@ -138,7 +138,12 @@ static void levels_and_widths(void **state)
                         "[iter-not-parallel]");
     assert_false(fx_try(&fx, "parallel(\"k\")"));
     assert_string_equal(shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_FAST, .width = 20}),
-                        "error: parallel: loop k drives the reduction iter vk of block C "
+                        "error: parallel: loop k drives the reduction iter vk of block C\n"
+                        " [iter-not-parallel]");
+    assert_false(fx_try(&fx, "parallel(\"k\")")); /* the code is not broken in the middle */
+    assert_string_equal(shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_FAST, .width = 72}),
+                        "error: parallel: loop k drives the reduction iter vk of block C\n"
+                        "                                                     "
                         "[iter-not-parallel]");
     assert_false(fx_try(&fx, "parallel(\"k\")"));
     const char *z = shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_DETAIL});

@@ -47,6 +47,29 @@ typed ':open two.py' 'split(get_loops(get_block("B", "foo"))[1], {auto, 7});' ':
 [ "$status" = 0 ] && [ "$(grep -c '^ok   foo: B equals' out)" = 2 ] &&
     [ "$(grep -c '^ok   bar: B equals' out)" = 1 ]
 verdict 'checks every function that a step changed'
+typed ':open two.py' 'split("i", {auto, 8})'
+[ "$status" = 1 ] && grep -qF 'functions foo, bar   choose one: s = schedule(focus(), {func = "foo"})' err &&
+    grep -qF '2 functions (foo, bar)' err && grep -qF 'schedule(focus(), {func = "NAME"})' err
+verdict 'says how to choose one of several functions'
+typed ':open two.py' 's = schedule(focus(), {func = "bar"})' 'split("i", {auto, 8});' ':tree'
+[ "$status" = 0 ] && grep -q '^  i_0 8$' out && ! grep -q foo out
+verdict 'works on the function that was chosen'
+typed ':open two.py' ':tree'
+[ "$status" = 0 ] && [ "$(grep -xc -e foo -e bar out)" = 2 ]
+verdict 'shows the loops of every function when none is chosen'
+sed 's/64/T.int64(64)/; s/def foo/def main/; /def bar/,$d' two.py >wide.py
+typed ':open wide.py' ':set echo brief' 'split("i", {auto, 8})' ':tree'
+[ "$status" = 0 ] && grep -qF 'i → i_0[8] i_1[8]' out && grep -q '^  i_0 8$' out
+verdict 'shows extents without their type'
+for words in '--all a.lua' 'a.lua --all' --all; do
+    typed "$matmul" ":save $words"
+    [ "$status" = 3 ] && grep -qF 'error: :save FILE --all comes with a later version' err && [ ! -e a.lua ] || break
+done
+verdict 'says that :save --all comes later wherever it stands'
+typed "$matmul" ':redo'
+[ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null &&
+    grep -q '^  rule' err
+verdict 'adds no rule about arguments to the error of a command'
 cat >any.py <<'E'
 @T.prim_func
 def main(a: T.handle, b: T.handle):
@@ -68,6 +91,27 @@ E
 grep -q -e '--shape n=127.*too-large' err && ! grep -q FAIL out &&
     grep -q '^v1 split("i", {auto, 4}) ◀' out && grep -q ', 17 elements, seed 1' out
 verdict 'a check that could not run is no failed check, and says what it needs'
+
+# ---- ways out
+timeout 60 "$ml" --keep-going >out 2>err <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+split("j", {4, auto}) split("k", {auto, 16}) reorder("j_0", "k_0", "i", "k_1", "j_1");
+cache_read("C", "A", "global") compute_at("A_global", "k_0");
+bind("j_0", "blockIdx.y")
+bind("k_1", "blockIdx.y")
+E
+[ "$(grep -c 'unsound\]$' err)" = 1 ] && [ "$(grep -c 'iter-not-parallel\]$' err)" = 1 ] &&
+    [ "$(grep -c 'threads cooperate in the reduction' err)" = 1 ]
+verdict 'promises no cooperation where there is no reduction'
+
+# ---- where a line is wrong
+timeout 60 "$ml" --keep-going >out 2>err <<'E'
+split"j", {auto, 16})
+x = = 1 + 2
+x = 1 ) 2
+E
+[ "$(grep -c '\^' err)" = 1 ] && grep -qF '     |       ^' err
+verdict 'points at a token only where no other looks the same'
 
 # ---- names of versions
 timeout 60 "$ml" --keep-going >out 2>err <<'E'
@@ -98,7 +142,8 @@ run --features </dev/null
 [ "$status" = 0 ] && grep -q '^lua=5.4' out && ! grep -v '^[a-z]*=' out
 verdict 'prints its features as name=value'
 run --codes </dev/null
-[ "$status" = 0 ] && grep -q '^iter-not-parallel ' out
+[ "$status" = 0 ] && grep -q '^iter-not-parallel ' out && ! grep -q ' …$' out &&
+    grep -q '^W403  *broken rule: thread tags are known$' out
 verdict 'prints the error codes'
 run --help-all </dev/null
 [ "$status" = 0 ] && grep -q 'decompose_reduction' out && [ "$(wc -l <out)" -gt 200 ]
@@ -365,6 +410,9 @@ set -m # background jobs take SIGINT
 ended_by INT -b -e "$loop"
 [ "$status" = 130 ]
 verdict 'ends with 130 by Ctrl-C in batch mode'
+ended_by INT -e "$loop"
+[ "$status" = 130 ] && grep -q '^error: interrupted' err
+verdict 'ends with 130 by Ctrl-C while -e is at work'
 ended_by TERM -b -e "$loop"
 [ "$status" = 143 ]
 verdict 'ends with 143 by SIGTERM'

@@ -270,8 +270,8 @@ static void any_prefix_of_any_line_is_survived(void **state)
     static const char *const LINES[] = {
         "split(\"i\", {auto, 8}) f{a = {b = [[x]], [1] = 'q\\'r'}, c} -- \"",
         "((((((((((((((((((((((((((((((((((((((((((((((((((split(\"i\",",
-        "reorder(\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\","
-        "\"i\",\"i\",\"i\",\"i\",\"i\",\"",
+        ("reorder(\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\",\"i\","
+         "\"i\",\"i\",\"i\",\"i\",\"i\",\""),
         ")))}}]] = = , , ; : :: . .. a.:b \"unfinished \\",
         ":set echo :diff > x | y",
         ": :: ? ?? ! !! @T \xc3\x97 \xff\xfe",

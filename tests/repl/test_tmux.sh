@@ -94,6 +94,7 @@ verdict 'completes a mark'
 # ---- Ctrl-C
 fresh
 keys -l 'this is not run'
+within last_line_is 'matmul v5> this is not run'
 keys C-c
 sees 'matmul v5> this is not run^C' && ends_in 'matmul v5>' && ! shows error
 verdict 'clears the line with Ctrl-C'

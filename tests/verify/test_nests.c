@@ -196,10 +196,10 @@ static void a_predicate_must_not_cut_off_the_first_reduce_iteration(void **state
 
 static void the_init_comes_with_the_first_iteration_of_the_loops(void **state)
 {
-    static const char text[] = I4 "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
-                          "vi = T.axis.spatial(16, i)\n" I12
-                          "vk = T.axis.reduce(64, %s)\n" I12 "with T.init():\n" I16
-                          "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n";
+    static const char text[] = I4
+        "for i, k in T.grid(16, 64):\n" I8 "with T.block(\"b\"):\n" I12
+        "vi = T.axis.spatial(16, i)\n" I12 "vk = T.axis.reduce(64, %s)\n" I12
+        "with T.init():\n" I16 "C[vi] = T.float32(0)\n" I12 "C[vi] = C[vi] + A[vi, vk]\n";
     char body[1024];
 
     snprintf(body, sizeof body, text, "63 - k");

@@ -218,11 +218,14 @@ static void v12_a_cooperative_fill_covers_its_tile(void **state)
 
 static void v13_a_private_buffer_is_not_seen_by_another_thread(void **state)
 {
-    static const char text[] = I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n" I4 "for t in " BIND(
-        "32", "threadIdx.x") ":\n" I8 "with T.block(\"P\"):\n" I12
-                             "v = T.axis.spatial(32, t)\n" I12 "B[v] = A[v]\n" I8
-                             "with T.block(\"Q\"):\n" I12 "v = T.axis.spatial(32, t)\n" I12
-                             "C[v] = B[31 - v]\n";
+    static const char text[] =
+        I4 "B = T.alloc_buffer((32,), scope=\"%s\")\n" I4
+           "for t in " BIND("32", "threadIdx.x") ":\n" I8 "with T.block(\"P\"):\n" I12
+                                                 "v = T.axis.spatial(32, t)\n" I12
+                                                 "B[v] = A[v]\n" I8
+                                                 "with T.block(\"Q\"):\n" I12
+                                                 "v = T.axis.spatial(32, t)\n" I12
+                                                 "C[v] = B[31 - v]\n";
     const char *params = "A: T.Buffer((32,), \"float32\"), C: T.Buffer((32,), \"float32\")";
     char body[1024];
     ml_Findings found = {0};
@@ -267,10 +270,11 @@ static void v14_a_warp_block_is_executed_by_one_warp(void **state)
 
 static void v14_fragments_belong_to_warp_blocks(void **state)
 {
-    static const char text[] = I4 "B = T.alloc_buffer((64,), scope=\"wmma.accumulator\")\n" I4
-                          "for i in range(64):\n" I8 "with T.block(\"P\"):\n" I12
-                          "v = T.axis.spatial(64, i)\n"
-                          "%s" I12 "B[v] = A[v]\n";
+    static const char text[] =
+        I4 "B = T.alloc_buffer((64,), scope=\"wmma.accumulator\")\n" I4
+           "for i in range(64):\n" I8 "with T.block(\"P\"):\n" I12
+           "v = T.axis.spatial(64, i)\n"
+           "%s" I12 "B[v] = A[v]\n";
     char body[1024];
 
     snprintf(body, sizeof body, text, "");

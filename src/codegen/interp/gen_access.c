@@ -239,13 +239,14 @@ static bool reads_memory(const ml_Range *r)
     return ((r->min->flags | r->extent->flags) & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0;
 }
 
-/* own: what is read may also be what the block writes (an accumulator, or what a block within
- * wrote before). */
+/* own: what is read may also be what the block writes (an accumulator, or what a block
+ * within wrote before). */
 static void check_block(ml_Gen *g, const Place *p, const ml_Block *b, const uint32_t *regs,
                         bool write, bool own)
 {
     const ml_Region *lists[2] = {write ? b->writes : b->reads, b->writes};
-    uint32_t counts[2] = {write ? b->n_writes : b->n_reads, !write && own ? b->n_writes : 0};
+    uint32_t counts[2] = {write ? b->n_writes : b->n_reads,
+                          !write && own ? b->n_writes : 0};
     ml_RegVec mins = {0}, extents = {0};
     ml_BoxCheck *check;
     uint32_t n = 0;
@@ -321,7 +322,8 @@ static bool walk_out(ml_Gen *g, Place *p, unsigned lane, bool write, bool check)
             continue;
         if (p->info->implicit)
             continue;
-        check_block(g, p, b, index_registers(g, p, lane), write, b->init || level < g->n_blocks);
+        check_block(g, p, b, index_registers(g, p, lane), write,
+                    b->init || level < g->n_blocks);
     }
     return true;
 }

@@ -60,6 +60,7 @@ static int64_t load_bits(const ml_View *v, const uint8_t *p, ml_Cell *out)
         bits = v->lane_bytes == 2 ? u.u16 : *p;
         out->f = ml_float_value(v->lane, bits);
         return 0;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c): a number, no character */
     case ML_LANE_I8: out->i = (int8_t)*p; return 0;
     case ML_LANE_I16:
         memcpy(&u.i16, p, 2);

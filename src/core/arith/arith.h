@@ -60,9 +60,10 @@ bool ml_prove(ml_Arith *ar, const ml_Expr *p);
 /* Also by the interval of the difference (symbolic strength): top level only. */
 bool ml_prove_symbolic(ml_Arith *ar, const ml_Expr *p);
 bool ml_prove_equal(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);
-bool ml_prove_ge(ml_Arith *ar, const ml_Expr *e, int64_t c); /* e >= c */
-bool ml_prove_lt(ml_Arith *ar, const ml_Expr *e, int64_t c); /* e < c */
-bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b); /* a <= b */
+bool ml_prove_ge(ml_Arith *ar, const ml_Expr *e, int64_t c);              /* e >= c */
+bool ml_prove_lt(ml_Arith *ar, const ml_Expr *e, int64_t c);              /* e < c */
+bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);  /* a <= b */
+bool ml_prove_le_cases(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b); /* and min, max */
 bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);
 typedef enum ml_Cmp {
     ML_CMP_UNKNOWN,

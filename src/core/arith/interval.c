@@ -53,7 +53,7 @@ static const ml_Expr *pick(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b, boo
     return tidy(ar, greater ? ml_max(cx, a, b) : ml_min(cx, a, b));
 }
 
-static bool le(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+static bool below(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
 {
     if (a == b)
         return true;
@@ -61,7 +61,7 @@ static bool le(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
         return a->as.i <= b->as.i;
     if (!ml_dtype_eq(a->type, b->type))
         ml_promote(ml_arith_ctx(ar), &a, &b);
-    return ml_prove_le_expr(ar, a, b);
+    return ml_prove_le_cases(ar, a, b);
 }
 
 ml_Interval ml_interval_point(const ml_Expr *e)
@@ -133,8 +133,8 @@ bool ml_interval_includes(ml_Arith *ar, ml_Interval outer, ml_Interval inner)
         return true;
     if (outer.nothing)
         return false;
-    return (!outer.min || (inner.min && le(ar, outer.min, inner.min))) &&
-           (!outer.max || (inner.max && le(ar, inner.max, outer.max)));
+    return (!outer.min || (inner.min && below(ar, outer.min, inner.min))) &&
+           (!outer.max || (inner.max && below(ar, inner.max, outer.max)));
 }
 
 ml_Range ml_interval_cover(ml_Arith *ar, ml_Interval i, ml_Range whole)

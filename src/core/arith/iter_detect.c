@@ -392,8 +392,9 @@ ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
     return out;
 }
 
-bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                   size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool scale_one)
+bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
+                   const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
+                   ml_IterLevel level, bool scale_one)
 {
     ml_ItState st = {.ar = ar, .level = level, .keep_unit = true};
 

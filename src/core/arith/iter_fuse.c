@@ -236,7 +236,8 @@ static void insert_unit(ml_ItState *st, ml_ItSum *list, ml_ItDigit u, ml_ItVal s
                   ? ml_it_div(st, u.scale, s0)
                   : one;
     size_t at = 0;
-    /* Inside the digits of its own scale: there a unit digit is taken first (4.5, step 3). */
+    /* Inside the digits of its own scale: there a unit digit is taken first (4.5, step 3).
+     */
     while (at < list->n && (list->v[at].scale.e || list->v[at].scale.i >= u.scale.i))
         at++;
     ml_push(st->cx, list, u);

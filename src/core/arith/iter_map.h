@@ -5,8 +5,8 @@
 
 #include "core/arith/region.h"
 
-/* With symbolic ranges what a level promises is promised for all sizes that leave the domain
- * (under the predicate) not empty. */
+/* With symbolic ranges what a level promises is promised for all sizes that leave the
+ * domain (under the predicate) not empty. */
 typedef enum ml_IterLevel { ML_BIJECTIVE, ML_SURJECTIVE, ML_NO_CHECK } ml_IterLevel;
 
 /* Why detection failed (4.1). */
@@ -37,11 +37,12 @@ typedef struct ml_IterDigit {
     bool open; /* then `extent` is (offset+M-1)//lower - offset//lower + 1 */
 } ml_IterDigit;
 
-/* A source with values exactly [0, extent): an input iterator minus its minimum, or a sum. */
+/* A source with values exactly [0, extent): an input iterator minus its minimum, or a sum.
+ */
 struct ml_IterMark {
     uint32_t id;
-    const ml_Var *var; /* input iterator, or NULL */
-    const ml_Expr *min;/* of the input iterator */
+    const ml_Var *var;     /* input iterator, or NULL */
+    const ml_Expr *min;    /* of the input iterator */
     const ml_IterSum *sum; /* or NULL */
     const ml_Expr *extent;
 };
@@ -54,28 +55,31 @@ struct ml_IterSum {
 
 typedef struct ml_IterMap {
     bool ok;
-    ml_IterFail fail;        /* when not ok */
-    const ml_Expr *at;       /* the expression at fault, or NULL */
+    ml_IterFail fail;  /* when not ok */
+    const ml_Expr *at; /* the expression at fault, or NULL */
     size_t n;
-    const ml_IterSum *sums;  /* per index: at most one digit after detection */
+    const ml_IterSum *sums; /* per index: at most one digit after detection */
 } ml_IterMap;
 
-/* keep_unit: unit iterators are carried as digits; otherwise simplified to their minimum. */
+/* keep_unit: unit iterators are carried as digits; otherwise simplified to their minimum.
+ */
 ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                           const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
                           ml_IterLevel level, bool keep_unit);
 /* Only whether the map is of the level (unit iterators carried), and with scale_one every
  * index has scale 1: cheaper, as no expressions are made of the result. */
-bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                   size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool scale_one);
+bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
+                   const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
+                   ml_IterLevel level, bool scale_one);
 const ml_Expr *ml_iter_digit_expr(ml_Arith *ar, const ml_IterDigit *d);
 const ml_Expr *ml_iter_sum_expr(ml_Arith *ar, const ml_IterSum *s);
 
 /* Indices rewritten through their map (4.7); the input when detection fails even without
  * the predicate. non_trivial: an index that was a bare variable stays one. */
-void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
-                      size_t n_iters, const ml_Expr *pred, ml_IterLevel level, bool keep_unit,
-                      bool non_trivial, const ml_Expr **out);
+void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
+                      const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
+                      ml_IterLevel level, bool keep_unit, bool non_trivial,
+                      const ml_Expr **out);
 /* Normalise to a sum of digits (NoCheck, no fusing), ordered by scale descending. */
 bool ml_iter_normalize(ml_Arith *ar, const ml_Expr *e, const ml_Dom *iters, size_t n_iters,
                        ml_IterSum *out);
@@ -91,13 +95,13 @@ typedef struct ml_IterPart {
 } ml_IterPart;
 typedef struct ml_Division {
     bool ok;
-    ml_IterPart *outer, *inner;         /* per binding */
+    ml_IterPart *outer, *inner; /* per binding */
     const ml_Expr *outer_pred, *inner_pred;
 } ml_Division;
 ml_Division ml_subspace_divide(ml_Arith *ar, const ml_Expr *const *bindings, size_t n,
                                const ml_Dom *iters, size_t n_iters,
-                               const ml_Var *const *inner, size_t n_inner, const ml_Expr *pred,
-                               ml_IterLevel level);
+                               const ml_Var *const *inner, size_t n_inner,
+                               const ml_Expr *pred, ml_IterLevel level);
 
 /* ---- index maps (4.11) */
 void ml_index_map_apply(ml_Arith *ar, const ml_IndexMap *m, const ml_Expr *const *idx,

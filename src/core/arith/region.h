@@ -4,7 +4,8 @@
 
 #include "core/arith/arith.h"
 
-/* [min, max], both ends included. NULL min: -inf; NULL max: +inf. nothing: the empty set. */
+/* [min, max], both ends included. NULL min: -inf; NULL max: +inf. nothing: the empty set.
+ */
 typedef struct ml_Interval {
     const ml_Expr *min, *max;
     bool nothing;
@@ -26,7 +27,8 @@ ml_Interval ml_interval_range(ml_Arith *ar, const ml_Expr *min, const ml_Expr *e
 bool ml_interval_is_point(ml_Arith *ar, ml_Interval i);
 /* e with the variables of dom anywhere in their ranges; other variables stay symbolic. */
 ml_Interval ml_relax(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n);
-/* [min, min+extent) relaxed: min at the low end, simplified min+extent-1 at the high end. */
+/* [min, min+extent) relaxed: min at the low end, simplified min+extent-1 at the high end.
+ */
 ml_Interval ml_relax_range(ml_Arith *ar, ml_Range r, const ml_Dom *dom, size_t n);
 ml_Interval ml_interval_union(ml_Arith *ar, ml_Interval a, ml_Interval b); /* hull */
 ml_Interval ml_interval_intersect(ml_Arith *ar, ml_Interval a, ml_Interval b);
@@ -35,7 +37,8 @@ ml_Interval ml_interval_intersect(ml_Arith *ar, ml_Interval a, ml_Interval b);
 ml_Interval ml_interval_lower_union(ml_Arith *ar, const ml_Interval *v, size_t n);
 /* [min, max+1) as a range when both ends are finite, else `whole`. */
 ml_Range ml_interval_cover(ml_Arith *ar, ml_Interval i, ml_Range whole);
-bool ml_interval_includes(ml_Arith *ar, ml_Interval outer, ml_Interval inner); /* provably */
+bool ml_interval_includes(ml_Arith *ar, ml_Interval outer,
+                          ml_Interval inner); /* provably */
 
 /* ---- regions: a box of n ranges relaxed over dom under a predicate (NULL: true).
  * out[n]. strict and lower fail (false) as a whole; upper always answers. */

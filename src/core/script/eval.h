@@ -246,7 +246,7 @@ ml_Cv ml_cv_float(double f);
 ml_Cv ml_cv_str(ml_Str s);
 ml_Cv ml_cv_expr(const ml_Expr *e); /* NULL: poison */
 ml_Cv ml_cv_buffer(const ml_Buffer *b);
-ml_Cv ml_cv_list(ml_Eval *ev, ml_CvKind kind, const ml_Cv *v, size_t n);
+ml_Cv ml_cv_list(ml_Eval *ev, ml_CvKind kind, const ml_Cv *list, size_t n);
 bool ml_cv_same(ml_Cv a, ml_Cv b);
 bool ml_cv_is_plain(ml_Cv v); /* bool, int, float, string */
 /* "int32", "a tuple", "a buffer". */
@@ -348,8 +348,7 @@ extern const ml_Builtin ml_ev_block_table[];
 extern const ml_Builtin ml_ev_axis_table[];
 extern const ml_Builtin ml_ev_stmt_table[];
 
-ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *lambda, ml_Dtype index,
-                             ml_Place at);
+ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_Place at);
 
 /* ---- buffers (eval_buffer.c, eval_member.c) */
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);

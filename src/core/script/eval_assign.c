@@ -278,13 +278,12 @@ void ml_ev_assignment(ml_Eval *ev, const ml_Node *nd)
     ev->stmt = NULL;
     v = ml_ev_value(ev, value);
     /* what an axis or a bind gives is a name for a variable made by the call */
-    if (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_VAR && value->kind == ML_N_CALL &&
-        ml_map_has(ev->fn ? ev->fn->places : NULL, v.as.e->as.var->uid) &&
-        value->kids[0]->kind == ML_N_ATTR) {
+    if (value->kind == ML_N_CALL &&
+        (v.kind == ML_CV_TUPLE ||
+         (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_VAR &&
+          ml_map_has(ev->fn ? ev->fn->places : NULL, v.as.e->as.var->uid) &&
+          value->kids[0]->kind == ML_N_ATTR)))
         v = ml_cv_list(ev, ML_CV_META, &v, 1);
-    } else if (v.kind == ML_CV_TUPLE && value->kind == ML_N_CALL) {
-        v = ml_cv_list(ev, ML_CV_META, &v, 1);
-    }
     assign(ev, t, v, value->at, nd->at);
     ev->target = ev->rhs = NULL;
 }

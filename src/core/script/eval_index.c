@@ -326,7 +326,6 @@ ml_Cv ml_ev_subscript(ml_Eval *ev, const ml_Node *nd)
         v.big = true;
         return v;
     case ML_CV_DTYPE: /* T.float32[4]: a local array */
-        v = ml_cv(ML_CV_ARRAY);
         for (size_t k = 1; k < nd->n; k++) {
             ml_Cv d;
 

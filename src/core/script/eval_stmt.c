@@ -226,7 +226,7 @@ static void evaluate(ml_Eval *ev, const ml_Node *nd)
     case ML_CV_POISON:
     case ML_CV_DONE:
     case ML_CV_SCOPE:
-    case ML_CV_STRING: return;
+    case ML_CV_STRING:
     case ML_CV_NONE: return;
     case ML_CV_BUFFER:
         if (e->kind == ML_N_CALL)

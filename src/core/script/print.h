@@ -166,7 +166,7 @@ void ml_pr_call(ml_Printer *p, const ml_Expr *e);
 void ml_pr_args(ml_Printer *p, const ml_Expr *const *args, size_t n); /* a, b, c */
 void ml_pr_tuple(ml_Printer *p, const ml_Expr *const *args,
                  size_t n); /* (a, b), (a,), () */
-void ml_pr_string(ml_Printer *p, const char *s, size_t n);
+void ml_pr_string(ml_Printer *p, const char *z, size_t n);
 void ml_pr_dtype(ml_Printer *p, ml_Dtype t); /* "float32" in quotes */
 /* The end of [min, min + extent), so that reading it gives this very extent. */
 void ml_pr_stop(ml_Printer *p, const ml_Expr *min, const ml_Expr *extent);

@@ -43,8 +43,9 @@ static bool has_signature_count(const ml_Expr *e)
 static bool helper_ok(const ml_Expr *e)
 {
     const ml_Op *op = e->as.op;
-    const ml_Expr *a = e->n_args > 0 ? e->args[0] : NULL;
-    const ml_Expr *b = e->n_args > 1 ? e->args[1] : NULL;
+    /* Where the operator has no such argument, nothing below reads them. */
+    const ml_Expr *a = e->n_args > 0 ? e->args[0] : e;
+    const ml_Expr *b = e->n_args > 1 ? e->args[1] : e;
 
     if (op->n_args >= 0 && e->n_args != op->n_args)
         return false;

@@ -26,9 +26,9 @@ typedef struct ml_ParseValue { /* a captured constant of the caller */
 } ml_ParseValue;
 
 typedef struct ml_ParseOpts {
-    const char *file;   /* name for diagnostics; NULL: "<text>" */
-    int spelling;       /* -1: by the rules of script 1; else an ml_Spelling */
-    bool file_mode;     /* load(file): other top-level Python is skipped with warnings */
+    const char *file; /* name for diagnostics; NULL: "<text>" */
+    int spelling;     /* -1: by the rules of script 1; else an ml_Spelling */
+    bool file_mode;   /* load(file): other top-level Python is skipped with warnings */
     bool archaic;
     const ml_ParseValue *values;
     size_t n_values;
@@ -46,7 +46,7 @@ ml_Parsed ml_parse(ml_Ctx *cx, ml_Str text, const ml_ParseOpts *opts);
 /* One expression over the given names; buffers by name as A[...]. NULL: error set. */
 typedef struct ml_ParseName {
     const char *name;
-    const ml_Expr *expr;     /* or */
+    const ml_Expr *expr; /* or */
     const ml_Buffer *buffer;
 } ml_ParseName;
 const ml_Expr *ml_parse_expr(ml_Ctx *cx, ml_Str text, const ml_ParseName *names, size_t n,
@@ -67,10 +67,10 @@ typedef struct ml_Names {
 /* Where things ended up in the printed text. Lines and columns are 1-based; columns count
  * bytes of the line as printed (ASCII, except in strings). */
 typedef enum ml_MarkKind {
-    ML_MARK_LOOP,   /* the loop variable in its header; uid */
-    ML_MARK_BLOCK,  /* the block's header; uid */
-    ML_MARK_ITER,   /* the iterator's name in its axis line; uid of the block, aux position */
-    ML_MARK_STMT,   /* any other statement's first line; stmt */
+    ML_MARK_LOOP,  /* the loop variable in its header; uid */
+    ML_MARK_BLOCK, /* the block's header; uid */
+    ML_MARK_ITER, /* the iterator's name in its axis line; uid of the block, aux position */
+    ML_MARK_STMT, /* any other statement's first line; stmt */
     ML_MARK_BUFFER, /* a definition of a buffer; uid of the buffer */
     ML_MARK_EXPR,   /* an expression that was asked for in opts.mark_exprs */
 } ml_MarkKind;
@@ -86,33 +86,36 @@ typedef struct ml_TextMark {
 typedef ML_VEC(ml_TextMark) ml_TextMarks;
 
 typedef struct ml_PrintOpts {
-    int spelling;        /* -1: the function's own; else an ml_Spelling */
-    const char *prefix;  /* NULL: "T" */
-    int indent;          /* 0: 4 */
+    int spelling;       /* -1: the function's own; else an ml_Spelling */
+    const char *prefix; /* NULL: "T" */
+    int indent;         /* 0: 4 */
     bool no_sugar;
-    bool regions_auto;   /* reads/writes only where inference would give others */
-    bool no_header;      /* without the comment lines about imports */
+    bool regions_auto;    /* reads/writes only where inference would give others */
+    bool no_header;       /* without the comment lines about imports */
     bool no_root_comment; /* without the comment that stands for a plain root block */
     const ml_Names *names;
     ml_Ctx *marks_cx;    /* arena of marks; needed when marks is given */
     ml_TextMarks *marks; /* filled when not NULL */
-    const ml_Expr *const *mark_exprs; /* expressions (by pointer) to be marked wherever they occur */
+    const ml_Expr *const
+        *mark_exprs; /* expressions (by pointer) to be marked wherever they occur */
     size_t n_mark_exprs;
     /* 12.7: underlines and comments */
     const ml_Stmt *const *underline; /* statements whose header line is underlined */
     const char *const *labels;       /* comment for each, or NULL */
     size_t n_underline;
-    int context;                     /* > 0: skip lines farther than this from an underline */
+    int context; /* > 0: skip lines farther than this from an underline */
 } ml_PrintOpts;
 
 /* opts NULL: defaults. No final newline. cx is for scratch. */
-void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m, const ml_PrintOpts *opts);
+void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m,
+                     const ml_PrintOpts *opts);
 void ml_print_func(ml_Ctx *cx, ml_Text *out, const ml_Func *f, const ml_PrintOpts *opts);
 void ml_print_stmt(ml_Ctx *cx, ml_Text *out, const ml_Stmt *s, const ml_PrintOpts *opts);
 /* One expression, without declarations of its free names. */
 void ml_print_expr(ml_Ctx *cx, ml_Text *out, const ml_Expr *e, const ml_PrintOpts *opts);
 void ml_print_value(ml_Ctx *cx, ml_Text *out, const ml_Value *v, const ml_PrintOpts *opts);
-void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r, const ml_PrintOpts *opts);
+void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r,
+                     const ml_PrintOpts *opts);
 /* The name a hint becomes before uniqueness: script 12.5. */
 const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer);
 bool ml_name_is_reserved(const char *name);

@@ -1,8 +1,10 @@
 /*
- * host - the session's Lua state: running lines and files, printing results, telling errors.
+ * host - the session's Lua state: running lines and files, printing results, telling
+ * errors.
  *
  * Typed lines and -e run in an environment whose unknown names are primitives on the focus;
- * their assignments go to the globals, so that scripts see them. Source: interaction 3, 4, 7.
+ * their assignments go to the globals, so that scripts see them. Source: interaction 3,
+ * 4, 7.
  */
 #include "repl/bind/host.h"
 
@@ -18,12 +20,12 @@
 struct ml_Host {
     ml_Session *ss;
     lua_State *L;
-    int env;      /* registry references */
-    int result;   /* table of the last line's values, or LUA_NOREF */
-    int error;    /* the last error object */
+    int env;          /* registry references */
+    int result;       /* table of the last line's values, or LUA_NOREF */
+    int error;        /* the last error object */
     const char *line; /* what is being run, or NULL */
-    size_t bytes; /* held by Lua */
-    size_t limit; /* 0: none */
+    size_t bytes;     /* held by Lua */
+    size_t limit;     /* 0: none */
 };
 
 static const char host_key;
@@ -50,7 +52,8 @@ static void *host_alloc(void *ud, void *p, size_t was, size_t n)
     }
     if (h->limit && n > was && h->bytes + (n - was) > h->limit)
         return NULL;
-    void *q = realloc(p, n); /* NOLINT: Lua's allocator is the one place beside the arenas */
+    void *q =
+        realloc(p, n); /* NOLINT: Lua's allocator is the one place beside the arenas */
 
     if (q)
         h->bytes = h->bytes - was + n;
@@ -86,7 +89,8 @@ static int l_print(lua_State *L)
     }
     ml_out_line(&h->ss->out, ml_text_z(t));
     if (h->ss->out.broken)
-        return luaL_error(L, "cannot write to standard output: %s", strerror(h->ss->out.fault));
+        return luaL_error(L, "cannot write to standard output: %s",
+                          strerror(h->ss->out.fault));
     return 0;
 }
 
@@ -133,10 +137,11 @@ static void push_focus(lua_State *L, const char *what)
     ml_Host *h = host_of(L);
 
     if (!h->ss->focus)
-        ml_lua_fail(L, ML_E_UNKNOWN_NAME,
-                    "%s works on the focus, and there is none: s = schedule(workload.matmul(64, "
-                    "64, 64)) makes one",
-                    what);
+        ml_lua_fail(
+            L, ML_E_UNKNOWN_NAME,
+            "%s works on the focus, and there is none: s = schedule(workload.matmul(64, "
+            "64, 64)) makes one",
+            what);
     ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
 }
 
@@ -245,7 +250,8 @@ static int l_get(lua_State *L)
     int id = ml_setting_find(name);
 
     if (id < 0)
-        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them", name);
+        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them",
+                           name);
     if (ml_settings[id].kind == ML_SET_INT)
         lua_pushinteger(L, ml_setting_int(&h->ss->set, (ml_SettingId)id));
     else if (ml_settings[id].kind == ML_SET_BOOL)
@@ -261,8 +267,8 @@ static int l_get(lua_State *L)
 static void make_safe(lua_State *L)
 {
     static const char *const GLOBALS[] = {"io", "debug", "dofile", "loadfile"};
-    static const char *const OS[] = {"execute", "remove", "rename", "exit", "tmpname", "getenv",
-                                     "setlocale"};
+    static const char *const OS[] = {"execute", "remove", "rename",   "exit",
+                                     "tmpname", "getenv", "setlocale"};
 
     for (size_t k = 0; k < ML_COUNT(GLOBALS); k++) {
         lua_pushnil(L);
@@ -289,7 +295,8 @@ static void make_safe(lua_State *L)
 
 static int open_state(lua_State *L)
 {
-    static const char *const FROM_MOON[] = {"schedule", "workload", "open", "focus", "auto"};
+    static const char *const FROM_MOON[] = {"schedule", "workload", "open", "focus",
+                                            "auto"};
     static const char *const ON_FOCUS[] = {"loops", "blocks"};
     ml_Host *h = lua_touserdata(L, 1);
 
@@ -446,16 +453,18 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
         return;
     len = strcspn(p, "\n");
     ml_text_fmt(at, "%s     | %.*s", at->n ? "\n" : "", (int)len, p);
-    if (!near || !(end = strrchr(near + 6, '\'')) || (size_t)(end - near - 6) >= sizeof token)
+    if (!near || !(end = strrchr(near + 6, '\'')) ||
+        (size_t)(end - near - 6) >= sizeof token)
         return;
     memcpy(token, near + 6, (size_t)(end - near - 6));
     token[end - near - 6] = '\0';
-    /* The last one on the line that Lua had got to: earlier ones were fine. */
+    /* Lua does not say which one: a caret under a wrong one would mislead. */
     const char *hit = NULL;
+    int hits = 0;
 
-    for (const char *q = p; *token && (q = strstr(q, token)) && q < p + len; q++)
+    for (const char *q = p; *token && (q = strstr(q, token)) && q < p + len; q++, hits++)
         hit = q;
-    if (hit) {
+    if (hits == 1) {
         ml_text_add(at, "\n     | ");
         ml_text_repeat(at, ' ', (size_t)(hit - p));
         ml_text_repeat(at, '^', strlen(token));
@@ -479,14 +488,16 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
         const char *other = near_name(h, name, near, sizeof near);
 
         if (!typed && ml_primitive_find(name))
-            ml_fail(cx, ML_E_UNKNOWN_NAME,
-                    ML_TEXT(ml_format(cx, "no function '%s' in a script: write s:%s(…), or call "
-                                      "focus(s) and use the prompt",
-                                      name, name)));
+            ml_fail(
+                cx, ML_E_UNKNOWN_NAME,
+                ML_TEXT(ml_format(cx,
+                                  "no function '%s' in a script: write s:%s(…), or call "
+                                  "focus(s) and use the prompt",
+                                  name, name)));
         else if (other)
             ml_fail(cx, ML_E_UNKNOWN_NAME,
-                    ML_TEXT(ml_format(cx, "no function or primitive '%s'; did you mean %s?", name,
-                                      other)));
+                    ML_TEXT(ml_format(cx, "no function or primitive '%s'; did you mean %s?",
+                                      name, other)));
         else
             ml_fail(cx, ML_E_UNKNOWN_NAME,
                     ML_TEXT(ml_format(cx, "no function or primitive '%s'", name)));
@@ -507,7 +518,8 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
     int line;
 
     /* The call that was typed stands before one's eyes; deeper frames and files do not. */
-    for (size_t k = 0; (chunk = ml_lua_failure_frame(L, -1, k, &name, &line)) != NULL; k++) {
+    for (size_t k = 0; (chunk = ml_lua_failure_frame(L, -1, k, &name, &line)) != NULL;
+         k++) {
         if ((typed && ml_streq(chunk, "input")) || strncmp(chunk, "lua/moonloop/", 13) == 0)
             continue;
         ml_text_fmt(&at, "%s  at     %s:%d%s%s", at.n ? "\n" : "", chunk, line,
@@ -536,8 +548,9 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
 /* What to say of an error value that is neither text nor ours; runs no metamethod. */
 static const char *plain(lua_State *L)
 {
-    return lua_isnil(L, -1) ? "an error without a message"
-                            : lua_pushfstring(L, "(an error of type %s)", luaL_typename(L, -1));
+    return lua_isnil(L, -1)
+               ? "an error without a message"
+               : lua_pushfstring(L, "(an error of type %s)", luaL_typename(L, -1));
 }
 
 /* The error value is on top; it is printed and popped. */
@@ -557,7 +570,8 @@ static void report(ml_Host *h, bool typed)
 
 /* ---- interruption: a second Ctrl-C within a second gets past every pcall */
 
-static ml_Host *volatile running; /* the host whose code is at work, for the signal handler */
+static ml_Host
+    *volatile running; /* the host whose code is at work, for the signal handler */
 
 static void hard_stop(lua_State *L, lua_Debug *ar)
 {
@@ -571,7 +585,8 @@ void ml_host_hard_stop(void)
     ml_Host *h = running;
 
     if (h)
-        lua_sethook(h->L, hard_stop, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
+        lua_sethook(h->L, hard_stop,
+                    LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
 }
 
 /* Calls what is on the stack; false: the error was printed. */
@@ -783,7 +798,8 @@ static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
     if (lua_type(L, idx) == LUA_TSTRING) {
         z = lua_tolstring(L, idx, &n);
         add_quoted(t, z, n);
-    } else if (lua_type(L, idx) == LUA_TTABLE && luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL)
+    } else if (lua_type(L, idx) == LUA_TTABLE &&
+               luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL)
         add_table(L, idx, t, depth);
     else {
         if (lua_type(L, idx) == LUA_TTABLE)
@@ -868,7 +884,8 @@ bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
         FILE *f = fopen(path, "r");
 
         if (!f)
-            return ml_session_error(h->ss, ML_E_NO_FILE, "cannot open %s: %s", path, strerror(errno));
+            return ml_session_error(h->ss, ML_E_NO_FILE, "cannot open %s: %s", path,
+                                    strerror(errno));
         fclose(f);
     }
     if (luaL_loadfilex(L, path, "t") != LUA_OK) {
@@ -971,7 +988,8 @@ static void tell_names(lua_State *L, const NamesWanted *w, const char *what)
     size_t n = strlen(w->prefix);
 
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-        if (lua_type(L, -2) == LUA_TSTRING && strncmp(lua_tostring(L, -2), w->prefix, n) == 0)
+        if (lua_type(L, -2) == LUA_TSTRING &&
+            strncmp(lua_tostring(L, -2), w->prefix, n) == 0)
             w->fn(lua_tostring(L, -2), what ? what : kind_of(L, -1), w->user);
 }
 

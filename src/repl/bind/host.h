@@ -1,5 +1,5 @@
-/* host - the session's Lua state: running lines and files, printing results, telling errors.
- * Source: interaction 3, 4, 7. */
+/* host - the session's Lua state: running lines and files, printing results, telling
+ * errors. Source: interaction 3, 4, 7. */
 #ifndef ML_REPL_BIND_HOST_H
 #define ML_REPL_BIND_HOST_H
 
@@ -25,13 +25,14 @@ bool ml_host_require(ml_Host *h, const char *name);
 bool ml_host_open_text(ml_Host *h, const char *text);
 /* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
 bool ml_host_open(ml_Host *h, const char *path);
-/* Names for completion: calls fn for each global, field or method that begins with `prefix`,
- * where `path` is what stands before the last . or : ("" for globals). No metamethod is run. */
+/* Names for completion: calls fn for each global, field or method that begins with
+ * `prefix`, where `path` is what stands before the last . or : ("" for globals). No
+ * metamethod is run. */
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
 void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
-size_t ml_host_memory(ml_Host *h); /* bytes that Lua holds */
+size_t ml_host_memory(ml_Host *h);               /* bytes that Lua holds */
 
 #endif

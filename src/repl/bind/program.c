@@ -42,7 +42,7 @@ static BindModule *open_module(lua_State *L)
 {
     BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
 
-    bind_pressure(L, 32 * 1024);
+    bind_pressure(L, (size_t)32 * 1024);
     o->sp = bind_space_new(L, bind_new_ctx(L));
     bind_space_ref(o->sp);
     return o;
@@ -244,8 +244,12 @@ const ml_Func *bind_program_func(lua_State *L, const BindProgram *p, const char 
     f = ml_module_find(p->m, "main");
     if (!f && p->m->n == 1)
         f = p->m->funcs[0];
-    if (!f)
-        ml_lua_fail(L, ML_E_NO_FUNCTION, "%d functions", (int)p->m->n);
+    if (!f) {
+        ml_Ctx *cx = bind_scratch(L);
+
+        ml_fail_no_function(cx, p->m);
+        bind_raise(L, cx);
+    }
     return f;
 }
 

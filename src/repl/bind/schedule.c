@@ -87,7 +87,7 @@ static int new_schedule(lua_State *L)
     BindSchedule *to = bind_new(L, &bind_schedule_class, sizeof(*to), 0);
     ml_Ctx *cx = p.cx;
 
-    bind_pressure(L, 64 * 1024);
+    bind_pressure(L, (size_t)64 * 1024);
     if (p.s) { /* another schedule's program: a module of its own */
         bind_push_imported(L, p.m);
         BindModule *m = lua_touserdata(L, -1);
@@ -339,9 +339,10 @@ static int blocks(lua_State *L)
     lua_settop(L, 1);
     ml_Ctx *cx = bind_scratch(L);
 
-    if (!f)
-        return ml_lua_fail(L, ML_E_NO_FUNCTION, "%d functions",
-                           (int)ml_schedule_program(s).mod->n);
+    if (!f) {
+        ml_fail_no_function(cx, ml_schedule_program(s).mod);
+        return bind_raise(L, cx);
+    }
     ml_all_blocks(cx, f->body, &v);
     push_handles(L, &v, ML_H_BLOCK);
     bind_scratch_done(L, 2);

@@ -457,7 +457,7 @@ static int ir_func(lua_State *L)
         return bind_raise(L, cx);
     BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
 
-    bind_pressure(L, 32 * 1024);
+    bind_pressure(L, (size_t)32 * 1024);
     to->sp = bind_space_new(L, bind_new_ctx(L));
     bind_space_ref(to->sp);
     to->f = ml_import_func(ml_import_begin(to->sp->cx), made);

@@ -18,7 +18,7 @@ static BindTrace *new_trace(lua_State *L)
 {
     BindTrace *o = bind_new(L, &bind_trace_class, sizeof(*o), 1);
 
-    bind_pressure(L, 16 * 1024);
+    bind_pressure(L, (size_t)16 * 1024);
     o->own = bind_new_ctx(L);
     return o;
 }

@@ -60,11 +60,14 @@ static void scope(Deps *d, const ml_Block *root)
             ml_text_add(&d->g->dot, "\"; style=rounded; color=\"#999999\";\n");
         }
         indent(d);
-        ml_text_fmt(&d->g->dot, "block_%u [style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"",
+        ml_text_fmt(&d->g->dot,
+                    "block_%u [style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"",
                     (unsigned)b->tag);
         ml_graph_escape(&d->g->dot, ml_name_of(d->s, b->tag));
-        ml_text_fmt(&d->g->dot, "\", id=\"block_%u\", tooltip=\"%u reads, %u writes\", URL=\"#block_%u\"];\n",
-                    (unsigned)b->tag, b->n_reads, b->n_writes, (unsigned)b->tag);
+        ml_text_fmt(
+            &d->g->dot,
+            "\", id=\"block_%u\", tooltip=\"%u reads, %u writes\", URL=\"#block_%u\"];\n",
+            (unsigned)b->tag, b->n_reads, b->n_writes, (unsigned)b->tag);
         d->g->nodes++;
         if (inner.n > 0) {
             scope(d, b);
@@ -77,10 +80,12 @@ static void scope(Deps *d, const ml_Block *root)
         for (size_t j = k + 1; j < v.n; j++) {
             const ml_Block *a = ml_as_block(v.v[k]), *b = ml_as_block(v.v[j]);
 
-            edge(d, a, b, common(b->reads, b->n_reads, a->writes, a->n_writes), "RAW", "solid");
+            edge(d, a, b, common(b->reads, b->n_reads, a->writes, a->n_writes), "RAW",
+                 "solid");
             edge(d, a, b, common(b->writes, b->n_writes, a->writes, a->n_writes), "WAW",
                  "dashed");
-            edge(d, a, b, common(b->writes, b->n_writes, a->reads, a->n_reads), "WAR", "dotted");
+            edge(d, a, b, common(b->writes, b->n_writes, a->reads, a->n_reads), "WAR",
+                 "dotted");
         }
 }
 

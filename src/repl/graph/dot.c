@@ -1,6 +1,7 @@
 /*
- * dot - what all pictures share: head and foot of the DOT text, escaping, and the way through
- * moonloop-draw. Graphviz itself is linked there alone. Source: interaction 12, DESIGN 4.
+ * dot - what all pictures share: head and foot of the DOT text, escaping, and the way
+ * through moonloop-draw. Graphviz itself is linked there alone. Source: interaction 12,
+ * DESIGN 4.
  */
 #include "repl/graph/graph.h"
 
@@ -35,11 +36,12 @@ void ml_graph_begin(ml_Graph *g, const char *title)
 {
     ml_text_add(&g->dot, "digraph \"");
     ml_graph_escape(&g->dot, title);
-    ml_text_add(&g->dot,
-                "\" {\n"
-                "  graph [rankdir=TB, dpi=96, fontname=\"Helvetica\", fontsize=11];\n"
-                "  node [fontname=\"monospace\", fontsize=11, shape=box, color=\"#555555\"];\n"
-                "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n");
+    ml_text_add(
+        &g->dot,
+        "\" {\n"
+        "  graph [rankdir=TB, dpi=96, fontname=\"Helvetica\", fontsize=11];\n"
+        "  node [fontname=\"monospace\", fontsize=11, shape=box, color=\"#555555\"];\n"
+        "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n");
 }
 
 void ml_graph_end(ml_Graph *g)
@@ -66,8 +68,9 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g)
         if (ml_streq(kind, LATER[k]))
             return ml_fail(cx, ML_E_NOT_YET,
                            ML_TEXT(ml_format(cx, "the picture `%s`", kind)));
-    return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                   ML_TEXT(ml_format(cx, "no picture is called %s; there are loops and deps", kind)));
+    return ml_fail(
+        cx, ML_E_BAD_ARGUMENT,
+        ML_TEXT(ml_format(cx, "no picture is called %s; there are loops and deps", kind)));
 }
 
 /* ---- writing */
@@ -253,8 +256,9 @@ bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message)
     bool ok = rc == 0;
 
     if (rc < 0 || rc == 127) {
-        ml_text_add(message, "moonloop-draw is not there (it is built when Graphviz, package "
-                             "libgraphviz-dev, is installed)");
+        ml_text_add(message,
+                    "moonloop-draw is not there (it is built when Graphviz, package "
+                    "libgraphviz-dev, is installed)");
         keep_dot(g, file, message);
     } else if (!ok) {
         const char *line = ml_text_z(&said);

@@ -1,5 +1,5 @@
-/* graph - pictures of a schedule: what their nodes and edges are (DOT text), and handing them
- * to moonloop-draw. Source: interaction 12. */
+/* graph - pictures of a schedule: what their nodes and edges are (DOT text), and handing
+ * them to moonloop-draw. Source: interaction 12. */
 #ifndef ML_REPL_GRAPH_H
 #define ML_REPL_GRAPH_H
 
@@ -22,8 +22,8 @@ void ml_graph_end(ml_Graph *g);
 void ml_graph_escape(ml_Text *out, const char *text);
 
 /* Writes the graph to `file`: the suffix chooses .svg, .png, .pdf (through moonloop-draw,
- * found beside the program, then in PATH) or .dot. false: *message says why in one line, and
- * where the DOT text was kept. */
+ * found beside the program, then in PATH) or .dot. false: *message says why in one line,
+ * and where the DOT text was kept. */
 bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * loops - the picture of the loop tree: loops are boxes `j_0 [64] vectorized`, blocks rounded
- * boxes with their iters, an init is dashed; edges are nesting, siblings stand in order.
- * Source: interaction 12.
+ * loops - the picture of the loop tree: loops are boxes `j_0 [64] vectorized`, blocks
+ * rounded boxes with their iters, an init is dashed; edges are nesting, siblings stand in
+ * order. Source: interaction 12.
  */
 #include "repl/graph/graph.h"
 
@@ -73,8 +73,9 @@ static void loop_node(Draw *d, const ml_For *f, const char *id)
 
 static void block_node(Draw *d, const ml_Block *b, const char *id)
 {
-    ml_text_fmt(&d->g->dot, "  %s [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"",
-                id);
+    ml_text_fmt(
+        &d->g->dot,
+        "  %s [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"", id);
     ml_graph_escape(&d->g->dot, ml_name_of(d->s, b->tag));
     for (size_t k = 0; k < b->n_iters; k++) {
         ml_text_fmt(&d->g->dot, "\\n%s: %s ", b->iters[k].var->hint,

@@ -429,6 +429,20 @@ static void an_interval_proves_over_symbolic_ranges(void **state)
     assert_false(ml_prove_symbolic(f->ar, ml_lt(f->cx, x, SUB(MUL(f->n, LIT(4)), LIT(1)))));
 }
 
+static void ends_of_clipped_windows_compare_by_cases(void **state)
+{
+    Fix *f = *state;
+    const ml_Expr *twice = MUL(f->i, LIT(2));
+    const ml_Expr *read = ADD(ml_min(f->cx, SUB(twice, LIT(7)), LIT(0)), LIT(10));
+    const ml_Expr *written =
+        SUB(ADD(twice, LIT(10)), MUL(ml_max(f->cx, f->i, LIT(3)), LIT(2)));
+
+    range(f, f->i, 0, 5);
+    assert_true(ml_prove_le_cases(f->ar, read, written));
+    assert_false(ml_prove_le_cases(f->ar, ADD(read, LIT(2)), written));
+    assert_false(ml_prove_le_cases(f->ar, written, read));
+}
+
 static void parameter_dimensions_are_not_negative(void **state)
 {
     Fix *f = *state;
@@ -604,6 +618,7 @@ int main(void)
         T(a_binding_made_inside_a_scope_ends_with_it),
         T(rebinding_forgets_the_symbolic_range),
         T(a_variable_bound_to_itself_is_unknown),
+        T(ends_of_clipped_windows_compare_by_cases),
         T(an_interval_proves_over_symbolic_ranges),
         T(parameter_dimensions_are_not_negative),
         T(ramps_and_broadcasts_are_added_lane_by_lane),

@@ -334,7 +334,7 @@ static void round_of(ml_Ctx *cx, uint64_t seed)
     bool equal = !is_bool && ml_prove_equal(ar, e, other);
     bool least = !is_bool && ml_prove_ge(ar, e, 2),
          below = !is_bool && ml_prove_lt(ar, e, 3);
-    bool le = !is_bool && ml_prove_le_expr(ar, e, other);
+    bool le = !is_bool && ml_prove_le_cases(ar, e, other);
     bool lt = !is_bool && ml_prove_lt_expr(ar, e, other);
     ml_ctx_clear_marks(cx);
     (void)first_point(&w);
