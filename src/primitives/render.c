@@ -56,8 +56,7 @@ static void first_line(const Painter *p, bool with_code)
         else if (used / p->width == (used + need) / p->width)
             ml_text_add(p->out, " ");
         else
-            ml_text_fmt(p->out, "\n%*s", (int)(p->width > need ? p->width - need : 0),
-                        "");
+            ml_text_fmt(p->out, "\n%*s", (int)(p->width > need ? p->width - need : 0), "");
         color(p, "2");
         ml_text_fmt(p->out, "[%s]", code);
         color(p, "0");

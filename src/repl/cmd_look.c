@@ -94,7 +94,10 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
 
         ml_text_fmt(&t, "  iter    %s: %s ", it->var->hint,
                     ml_iter_kind_name((ml_IterKind)it->kind));
-        ml_print_expr(cx, &t, it->extent, &o);
+        if (ml_is_const_int(it->extent)) /* without its dtype */
+            ml_text_int(&t, it->extent->as.i);
+        else
+            ml_print_expr(cx, &t, it->extent, &o);
         ml_text_add(&t, " = ");
         ml_print_expr(cx, &t, it->value, &o);
         ml_text_char(&t, '\n');

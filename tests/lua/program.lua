@@ -181,6 +181,20 @@ test("a program is right after much work in its schedules", function()
     end
 end)
 
+test("a module of several functions names them when one must be chosen", function()
+    local two = moon.parse(source):with("again", moon.parse(source).twice)
+    local s = moon.schedule(two)
+    for _, e in ipairs {
+        fails("no-function", s.blocks, s),
+        fails("no-function", s.split, s, "i", { moon.auto, 2 }),
+        fails("no-function", moon.interpret, two, {}),
+    } do
+        assert(e.message:find("2 functions (twice, again)", 1, true), e.message)
+        assert(e.rule:find('{func = "NAME"}', 1, true))
+    end
+    assert(#moon.schedule(two, { func = "again" }):blocks() == 1)
+end)
+
 test("version, features and auto", function()
     assert(moon.version:match("^%d+%.%d+") and type(moon.features) == "table")
     assert(moon.auto == moon.auto and tostring(moon.auto) == "auto")

@@ -218,7 +218,10 @@ static void tree_line(Tree *r, const ml_Stmt *st)
         const ml_For *f = ml_as_for(st);
 
         ml_text_fmt(r->t, "%s ", ml_name_of(r->s, f->var->uid));
-        ml_print_expr(r->cx, r->t, f->extent, NULL);
+        if (ml_is_const_int(f->extent)) /* without its dtype */
+            ml_text_int(r->t, f->extent->as.i);
+        else
+            ml_print_expr(r->cx, r->t, f->extent, NULL);
         if (f->kind == ML_FOR_THREAD)
             ml_text_fmt(r->t, " bind %s", f->thread);
         else if (f->kind != ML_FOR_SERIAL)

@@ -26,7 +26,10 @@ static void expr(Draw *d, const ml_Expr *e)
 {
     ml_Text t = {0};
 
-    ml_print_expr(ml_schedule_ctx(d->s), &t, e, &d->print);
+    if (ml_is_const_int(e)) /* without its dtype */
+        ml_text_int(&t, e->as.i);
+    else
+        ml_print_expr(ml_schedule_ctx(d->s), &t, e, &d->print);
     ml_graph_escape(&d->g->dot, ml_text_z(&t));
     ml_text_free(&t);
 }

@@ -1,0 +1,33 @@
+/* host_impl - what the files of the session's Lua state share. */
+#ifndef ML_REPL_BIND_HOST_IMPL_H
+#define ML_REPL_BIND_HOST_IMPL_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "repl/bind/host.h"
+
+struct ml_Host {
+    ml_Session *ss;
+    lua_State *L;
+    int env;          /* registry references */
+    int result;       /* table of the last line's values, or LUA_NOREF */
+    int error;        /* the last error object */
+    const char *line; /* what is being run, or NULL */
+    size_t bytes;     /* held by Lua */
+    size_t limit;     /* 0: none */
+};
+
+ml_Host *ml_host_of(lua_State *L);
+/* Calls what is on the stack; false: the error was printed. */
+bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
+/* The error value is on top; it is printed and popped. typed: the chunk stands before one's
+ * eyes, so no place is given. */
+void ml_host_report(ml_Host *h, bool typed);
+/* The functions of the prompt into the table moon, on top, and the globals; leaves moon. */
+void ml_host_add_functions(lua_State *L);
+/* __index of the environment of typed lines: unknown names are primitives on the focus. */
+int ml_host_name(lua_State *L);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * host_lib - the functions of moon, and of the prompt, that need the session: print,
+ * schedule and open with focus, cmd, set and get; a primitive's name on the focus. Source:
+ * interaction 3, 4.
+ */
+#include "repl/bind/host_impl.h"
+
+#include "repl/bind/bind.h"
+#include "repl/command.h"
+
+static int l_print(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    ml_Text *t = bind_text(L);
+    int n = lua_gettop(L) - 1;
+
+    for (int k = 1; k <= n; k++) {
+        size_t len;
+        const char *z = luaL_tolstring(L, k, &len);
+
+        if (k > 1)
+            ml_text_char(t, '\t');
+        ml_text_addn(t, z, len);
+        lua_pop(L, 1);
+    }
+    ml_out_line(&h->ss->out, ml_text_z(t));
+    if (h->ss->out.broken)
+        return luaL_error(L, "cannot write to standard output: %s",
+                          strerror(h->ss->out.fault));
+    return 0;
+}
+
+/* moon.schedule and open: what they make becomes the focus, except in script files. */
+static int l_schedule(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    int n = lua_gettop(L);
+
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, n, LUA_MULTRET);
+    ml_Schedule *s = lua_gettop(L) > 0 ? ml_lua_to_schedule(L, 1) : NULL;
+
+    if (s && h->ss->mode != ML_MODE_SCRIPT)
+        ml_session_focus(h->ss, s);
+    return lua_gettop(L);
+}
+
+static int l_focus(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+
+    if (!lua_isnoneornil(L, 1)) {
+        ml_Schedule *s = ml_lua_to_schedule(L, 1);
+
+        if (!s)
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "focus takes a schedule, not %s",
+                               bind_type(L, 1));
+        ml_session_focus(h->ss, s);
+        lua_settop(L, 1);
+        return 1;
+    }
+    if (!h->ss->focus) {
+        lua_pushnil(L);
+        return 1;
+    }
+    ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+    return 1;
+}
+
+static void push_focus(lua_State *L, const char *what)
+{
+    ml_Host *h = ml_host_of(L);
+
+    if (!h->ss->focus)
+        ml_lua_fail(
+            L, ML_E_UNKNOWN_NAME,
+            "%s works on the focus, and there is none: s = schedule(workload.matmul(64, "
+            "64, 64)) makes one",
+            what);
+    ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+}
+
+/* upvalue 1: a method's name. f(...) is focus:f(...). */
+static int l_on_focus(lua_State *L)
+{
+    const char *name = lua_tostring(L, lua_upvalueindex(1));
+    int n = lua_gettop(L);
+
+    push_focus(L, name);
+    lua_insert(L, 1);
+    lua_getfield(L, 1, name);
+    lua_insert(L, 1);
+    lua_call(L, n + 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* Globals first, then primitives on the focus. */
+int ml_host_name(lua_State *L)
+{
+    const char *name = lua_tostring(L, 2);
+
+    lua_pushglobaltable(L);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TNIL)
+        return 1;
+    if (name && ml_primitive_find(name)) {
+        lua_pushvalue(L, 2);
+        lua_pushcclosure(L, l_on_focus, 1);
+        return 1;
+    }
+    lua_pushnil(L);
+    return 1;
+}
+
+static void add_word(ml_Text *t, const char *z)
+{
+    ml_text_add(t, " \"");
+    for (; *z; z++) {
+        if (*z == '"' || *z == '\\')
+            ml_text_char(t, '\\');
+        ml_text_char(t, *z);
+    }
+    ml_text_char(t, '"');
+}
+
+/* moon.cmd(name, ...): {ok =, text =} */
+static int l_cmd(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    int n = lua_gettop(L);
+    const char *name = bind_string(L, 1, "name");
+    ml_Text *line = bind_text(L), *got = bind_text(L);
+
+    ml_text_add(line, name);
+    for (int k = 2; k <= n; k++) {
+        add_word(line, luaL_tolstring(L, k, NULL));
+        lua_pop(L, 1);
+    }
+    ml_Text *was = h->ss->out.capture;
+
+    h->ss->out.capture = got;
+    bool ok = ml_command_run(h->ss, ml_text_z(line));
+
+    h->ss->out.capture = was;
+    lua_newtable(L);
+    lua_pushboolean(L, ok);
+    lua_setfield(L, -2, "ok");
+    bind_push_text(L, got);
+    lua_setfield(L, -2, "text");
+    return 1;
+}
+
+static void set_one(lua_State *L, const char *name, const char *value)
+{
+    ml_Host *h = ml_host_of(L);
+    int id = ml_setting_find(name);
+    ml_Text *why;
+
+    if (id < 0)
+        ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them", name);
+    why = bind_text(L);
+    if (!ml_setting_set(&h->ss->set, id, value, why))
+        ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+    lua_pop(L, 1);
+}
+
+static int l_set(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "moon.set{name = value, ...}");
+        const char *value = luaL_tolstring(L, -1, NULL);
+
+        set_one(L, lua_tostring(L, -3), value);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+static int l_get(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    const char *name = bind_string(L, 1, "name");
+    int id = ml_setting_find(name);
+
+    if (id < 0)
+        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them",
+                           name);
+    if (ml_settings[id].kind == ML_SET_INT)
+        lua_pushinteger(L, ml_setting_int(&h->ss->set, (ml_SettingId)id));
+    else if (ml_settings[id].kind == ML_SET_BOOL)
+        lua_pushboolean(L, ml_setting_bool(&h->ss->set, (ml_SettingId)id));
+    else
+        lua_pushstring(L, ml_setting_word(&h->ss->set, (ml_SettingId)id));
+    return 1;
+}
+
+void ml_host_add_functions(lua_State *L)
+{
+    static const char *const FROM_MOON[] = {"schedule", "workload", "open", "focus",
+                                            "auto"};
+    static const char *const ON_FOCUS[] = {"loops", "blocks"};
+
+    lua_pushcfunction(L, l_print);
+    lua_setglobal(L, "print");
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, "moon");
+    lua_getfield(L, -1, "schedule");
+    lua_pushcclosure(L, l_schedule, 1);
+    lua_setfield(L, -2, "schedule");
+    lua_getfield(L, -1, "open");
+    lua_pushcclosure(L, l_schedule, 1);
+    lua_setfield(L, -2, "open");
+    const luaL_Reg fns[] = {
+        {"focus", l_focus}, {"cmd", l_cmd}, {"set", l_set}, {"get", l_get}, {NULL, NULL}};
+
+    bind_functions(L, fns);
+    for (size_t k = 0; k < ML_COUNT(FROM_MOON); k++) {
+        lua_getfield(L, -1, FROM_MOON[k]);
+        lua_setglobal(L, FROM_MOON[k]);
+    }
+    for (size_t k = 0; k < ML_COUNT(ON_FOCUS); k++) {
+        lua_pushstring(L, ON_FOCUS[k]);
+        lua_pushcclosure(L, l_on_focus, 1);
+        lua_setglobal(L, ON_FOCUS[k]);
+    }
+}
