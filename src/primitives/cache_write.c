@@ -106,6 +106,20 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
     return true;
 }
 
+/* Whether iterations of a loop above `node` run at the same time. */
+static bool under_concurrent(const ml_Call *c, ml_Uid node)
+{
+    for (ml_Uid u = node; u; u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *s = ml_index_node(c->p.index, u);
+
+        if (s->kind == ML_STMT_FOR && (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
+                                       ml_as_for(s)->kind == ML_FOR_VECTORIZED ||
+                                       ml_as_for(s)->kind == ML_FOR_THREAD))
+            return true;
+    }
+    return false;
+}
+
 static bool cache_write(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -155,7 +169,9 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
-    if ((!exact || !always_stores(&b->base, r->buffer)) && !local && !c->unchecked) {
+    /* What is left out of a temporary is not read, unless another iteration wrote it. */
+    if ((!exact || !always_stores(&b->base, r->buffer)) &&
+        (!local || under_concurrent(c, place.node)) && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(
                     cx,
