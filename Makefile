@@ -263,8 +263,8 @@ N    ?= 1000
 SEED ?= 1
 fuzz:
 	@$(SUBMAKE) run-fuzz
-run-fuzz: $(FUZZ_PROGS)
-	@ML_JOBS='$(JOBS)' bash scripts/fuzz.sh '$(N)' '$(SEED)' '$(FAULTS)' $(FUZZ_PROGS)
+run-fuzz: $(FUZZ_PROGS) all
+	@MOONLOOP='$(abspath $(OUT))/moonloop' ML_JOBS='$(JOBS)' bash scripts/fuzz.sh '$(N)' '$(SEED)' '$(FAULTS)' $(FUZZ_PROGS)
 
 bench:
 	@sh scripts/install-deps.sh build

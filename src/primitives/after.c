@@ -105,6 +105,56 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
     return false;
 }
 
+/* Threads of one block, which may reduce together. */
+static bool together(const ml_For *f)
+{
+    return f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
+}
+
+static bool concurrent(const ml_Stmt *node)
+{
+    if (node->kind != ML_STMT_FOR)
+        return false;
+    const ml_For *f = ml_as_for(node);
+
+    return f->kind != ML_FOR_SERIAL && f->kind != ML_FOR_UNROLLED &&
+           !ml_is_int(f->extent, 1);
+}
+
+/* Every iter of b that the concurrent loop f drives is one that may run at the same time.
+ */
+static bool drives_spatial(ml_Call *c, const ml_Block *b, const ml_For *f)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (ml_expr_uses_var(b->iters[k].value, f->var) &&
+            b->iters[k].kind != ML_ITER_SPATIAL &&
+            !(together(f) && b->iters[k].kind == ML_ITER_REDUCE))
+            return ml_fail(c->cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(f),
+                           ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)), ML_ITER(b, k),
+                           ML_BLOCK(b),
+                           ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[k].kind)));
+    return true;
+}
+
+bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest)
+{
+    ml_StmtVec blocks = {0};
+
+    ml_child_blocks(c->cx, nest, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        for (ml_Uid u = ml_index_parent(c->p.index, b->tag); u;
+             u = ml_index_parent(c->p.index, u)) {
+            const ml_Stmt *node = ml_index_node(c->p.index, u);
+
+            if (concurrent(node) && !drives_spatial(c, b, ml_as_for(node)))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool ml_check_concurrency(ml_Call *c, ml_Uid block)
 {
     ml_Ctx *cx = c->cx;
@@ -114,23 +164,13 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
          u = ml_index_parent(c->p.index, u)) {
         const ml_Stmt *node = ml_index_node(c->p.index, u);
 
-        if (node->kind != ML_STMT_FOR)
+        if (!concurrent(node))
             continue;
         const ml_For *f = ml_as_for(node);
+        bool cooperate = together(f);
 
-        if (f->kind == ML_FOR_SERIAL || f->kind == ML_FOR_UNROLLED ||
-            ml_is_int(f->extent, 1))
-            continue;
-        bool cooperate = f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
-
-        for (size_t k = 0; k < b->n_iters; k++)
-            if (ml_expr_uses_var(b->iters[k].value, f->var) &&
-                b->iters[k].kind != ML_ITER_SPATIAL &&
-                !(cooperate && b->iters[k].kind == ML_ITER_REDUCE))
-                return ml_fail(cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(f),
-                               ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
-                               ML_ITER(b, k), ML_BLOCK(b),
-                               ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[k].kind)));
+        if (!drives_spatial(c, b, f))
+            return false;
         /* Threads that reduce together meet by design. */
         if (cooperate && b->init && drives(b, f, ML_ITER_REDUCE))
             continue;

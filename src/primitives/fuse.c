@@ -8,6 +8,7 @@
 #include "primitives/prim.h"
 
 #include "core/fault.h"
+#include "primitives/move.h"
 
 enum { LOOPS, PRESERVE_UNIT_ITERS };
 
@@ -108,6 +109,10 @@ static bool fuse(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, outermost, st);
+    /* An extent that depends on a loop outside brings that loop into the bindings. */
+    if (stride->kind != ML_EXPR_INT &&
+        !ml_check_loop_kinds(c, ml_index_node(c->p.index, fused->uid)))
+        return false;
     ml_call_return_loop(c, ml_index_node(c->p.index, fused->uid));
     return true;
 }
@@ -154,6 +159,6 @@ const ml_Primitive ml_prim_fuse = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                      ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
                                      ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
-                                     ML_E_INDEX_OVERFLOW, ML_E_OK},
+                                     ML_E_INDEX_OVERFLOW, ML_E_ITER_NOT_PARALLEL, ML_E_OK},
     .cases = "fuse",
 };

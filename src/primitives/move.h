@@ -27,6 +27,8 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block);
  * and their iterations do not write one element of a shared buffer (iter-not-parallel,
  * unsound). */
 bool ml_check_concurrency(ml_Call *c, ml_Uid block);
+/* The first half of it for every block of a nest (iter-not-parallel). */
+bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest);
 
 /* compute_inline of a block, for compute_at at the inline mark. */
 bool ml_inline_block(ml_Call *c, ml_Uid block);

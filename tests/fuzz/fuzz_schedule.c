@@ -28,10 +28,11 @@ static void print_failure(FzTrial *t)
 
 static void print_stats(const FzStats *s)
 {
-    printf("%lld programs, %lld steps, %lld runs, %lld not judged (threads-cooperate), "
+    printf("%lld programs, %lld steps, %lld runs, %lld not judged (threads-cooperate, "
+           "too-large), "
            "%lld start versions refused\n",
            (long long)s->programs, (long long)s->steps, (long long)s->runs,
-           (long long)s->cooperate, (long long)s->start_refused);
+           (long long)s->not_judged, (long long)s->start_refused);
     printf("%-24s %8s %8s %5s  %s\n", "primitive", "tried", "accepted", "%", "refused");
     for (size_t k = 0; k < ml_n_primitives; k++) {
         const FzCount *c = &s->prims[k];

@@ -146,9 +146,9 @@ static bool runs_the_same(Run *r, ml_Ctx *cx, ml_Program p, bool start)
             reset_argument(args[k].tensor, r->start[k].tensor);
     if (!ml_interpret(cx, p.mod, f, args, r->n_args, &opts, &report)) {
         const ml_Error *e = ml_error(cx);
-        if (e && e->code == ML_E_THREADS_COOPERATE) {
+        if (e && (e->code == ML_E_THREADS_COOPERATE || e->code == ML_E_TOO_LARGE)) {
             if (r->stats)
-                r->stats->cooperate++;
+                r->stats->not_judged++;
             ml_error_clear(cx);
             return true;
         }

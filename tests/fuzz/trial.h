@@ -19,7 +19,8 @@ typedef struct FzCount { /* of one primitive */
 
 typedef struct FzStats {
     int64_t programs, steps, runs;
-    int64_t cooperate; /* runs that the interpreter cannot judge: threads-cooperate */
+    int64_t
+        not_judged; /* runs that the interpreter refuses: threads-cooperate, too-large */
     int64_t start_refused;
     FzCount *prims; /* ml_n_primitives of them */
 } FzStats;
