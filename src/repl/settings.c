@@ -62,8 +62,8 @@ static bool has_word(const char *words, const char *w)
 {
     size_t n = strlen(w);
 
-    for (const char *p = words; (p = strstr(p, w)); p += n)
-        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0') && n > 0)
+    for (const char *p = words; n > 0 && (p = strstr(p, w)); p += n)
+        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
             return true;
     return false;
 }

@@ -305,6 +305,10 @@ verdict 'says where a program does not parse'
 : >empty.py && : >empty.mls && : >empty.lua
 run empty.mls </dev/null && [ "$status" = 0 ] && run empty.lua </dev/null && [ "$status" = 0 ] && run -b empty.py </dev/null && [ "$status" = 1 ]
 verdict 'takes empty files as what they are'
+printf ":set errors '\n:get errors\n" >quote.mls
+run quote.mls </dev/null
+[ "$status" = 1 ] && grep -q 'errors is one of: brief' err
+verdict 'refuses an empty value of a setting'
 run -b -e 'error({})' </dev/null && [ "$status" = 1 ] && run -b -e 'error()' </dev/null && [ "$status" = 1 ] &&
     run -b -e 'x.y.z = 1' </dev/null && [ "$status" = 1 ] && run -b -e 'local function f() return f() + 1 end f()' </dev/null &&
     [ "$status" = 1 ] && grep -q 'stack overflow' err
