@@ -34,7 +34,7 @@ CONFIG  := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),release)$(if $(filter 1,$(
 OUT     := $(BUILD)/$(CCNAME)-$(CONFIG)
 
 # These goals start a make of their own, or compile nothing: they must work before anything is installed.
-LIGHT   := help clean test check demo bench fuzz golden cov lint tidy format format-check doc \
+LIGHT   := help clean test check demo bench fuzz races golden cov lint tidy format format-check doc \
            dist uninstall deps
 HEAVY   := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 
@@ -54,6 +54,9 @@ endif
 LIB_DIRS   := core verify primitives codegen tune model
 every       = $(filter-out $(SKIP_FILES),$(sort $(wildcard $(1))))
 SKIP_FILES := $(wildcard $(SKIP))
+
+# Without LLVM's headers the backend is llvm/none.c, which answers no-target.
+SKIP_FILES += $(if $(filter 0,$(HAVE_LLVM)),$(filter-out src/codegen/llvm/none.c src/codegen/llvm/lines.c,$(wildcard src/codegen/llvm/*.c)),src/codegen/llvm/none.c)
 
 DRAW_SRCS := $(call every,src/draw/*.c)
 LIB_SRCS  := $(call every,$(foreach d,$(LIB_DIRS),src/$(d)/*.c src/$(d)/*/*.c))
@@ -77,7 +80,7 @@ DRAW_OBJS := $(call objs,$(DRAW_SRCS))
 
 # A test is a program (test_*.c) or a script (test_*.sh); other .c files beside it are its helpers.
 # The folders of the library are tested without the REPL; all others are linked with everything.
-LEAN_TESTS := $(LIB_DIRS) selfcheck arith script fuzz bench
+LEAN_TESTS := $(LIB_DIRS) selfcheck arith script lower llvm runtime worker fuzz bench
 TEST_ALL   := $(call every,tests/*/test_*.c tests/*/*/test_*.c tests/*/test_*.sh)
 TEST_PICK  := $(if $(T),$(foreach t,$(TEST_ALL),$(if $(foreach w,$(T),$(findstring $(w),$(t))),$(t))),$(TEST_ALL))
 TEST_C     := $(filter %.c,$(TEST_PICK))
@@ -100,7 +103,7 @@ ML_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -Isrc -I$(OUT)
 ML_CFLAGS   := -std=c11 $(ML_WARN) $(WERROR) -g $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2) \
                -fPIC -fno-semantic-interposition -ffile-prefix-map='$(CURDIR)'=. -pthread
 ML_LDFLAGS  := -pthread -Wl,--as-needed
-ML_LDLIBS   := -ldl -lm
+ML_LDLIBS   := -ldl -lm $(SQLITE_LIBS)
 ifneq ($(SAN),)
 ML_CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all
 ML_LDFLAGS += -fsanitize=$(SAN)
@@ -171,6 +174,7 @@ $(if $(MAIN_SRC),$(shell grep -ls '"version.h"' src/*/*.c src/*/*/*.c | sed 's|^
 # The third-party headers, each visible only where style allows it (scripts/lint.sh checks the rest).
 $(OUT)/src/repl/%.o: ML_CPPFLAGS += $(LUA_CFLAGS) $(READLINE_CFLAGS) $(CURSES_CFLAGS)
 $(OUT)/src/draw/%.o: ML_CPPFLAGS += $(GRAPHVIZ_CFLAGS)
+$(OUT)/src/codegen/llvm/%.o: ML_CPPFLAGS += $(LLVM_CFLAGS)
 $(OUT)/tests/%.o:    ML_CPPFLAGS += -Itests $(LUA_CFLAGS) $(CMOCKA_CFLAGS)
 $(OUT)/tests/%.o:    ML_CFLAGS   += -Wno-unused-parameter
 
@@ -204,7 +208,7 @@ $(OUT)/moonloop.so: $(BIND_OBJS) $(LIB) $(OUT)/link.txt
 	$(Q)printf '{ global: luaopen_moonloop; local: *; };\n' >$(OUT)/moonloop.map
 	$(Q)$(CC) $(ML_CFLAGS) $(CFLAGS) $(ML_LDFLAGS) $(LDFLAGS) -shared -Wl,--version-script=$(OUT)/moonloop.map \
 	    -o $@.new $(BIND_OBJS) $(LIB) $(ML_LDLIBS) $(LDLIBS)
-	$(Q)if [ -z '$(SAN)' ] && nm -u $@.new | grep -v @ | grep -E ' U [a-zA-Z]' | grep -vE ' U lua(L|open)?_'; then \
+	$(Q)if [ -z '$(SAN)' ] && nm -u $@.new | grep -v @ | grep -E ' U [a-zA-Z]' | grep -vE ' U (lua(L|open)?|sqlite3)_'; then \
 	    echo "$@: the names above are undefined in the Lua module (they need main.c, line.c or curses)" >&2; \
 	    rm -f $@.new; exit 1; fi
 	$(Q)mv $@.new $@
@@ -246,7 +250,7 @@ test check:
 	@$(SUBMAKE) run-tests
 
 # Everything that compiles is built and run; a build that breaks is one more failure.
-NEEDS_ALL := $(if $(TEST_SH)$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
+NEEDS_ALL := $(if $(TEST_SH)$(filter tests/codegen/worker/%,$(TEST_C))$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
 test-programs: $(NEEDS_ALL) $(TEST_PROGS) $(FAKE_PROGS) $(FUZZ_TESTED)
 run-tests:
 	$(if $(and $(TEST_C),$(filter 0,$(HAVE_CMOCKA))),$(error the tests need cmocka (Debian package libcmocka-dev)))
@@ -254,10 +258,15 @@ run-tests:
 	ML_BUILT=$$built ML_SAN='$(SAN)' ML_JOBS='$(JOBS)' CC='$(CC)' \
 	    bash scripts/run-tests.sh '$(OUT)' $(TEST_PROGS) $(TEST_SH)
 
-.PHONY: golden fuzz bench cov
+.PHONY: golden races fuzz bench cov
 golden:
 	@sh scripts/install-deps.sh test
 	@ML_GOLDEN=1 $(SUBMAKE) run-tests T=golden
+
+# The tests of contexts and schedules between threads, under the thread sanitizer.
+races:
+	@sh scripts/install-deps.sh test
+	@$(SUBMAKE) run-tests SAN=thread T=parallel
 
 N    ?= 1000
 SEED ?= 1
@@ -304,7 +313,7 @@ run-tidy: $(patsubst %.c,$(OUT)/%.tidy,$(LIB_SRCS) $(REPL_SRCS) $(if $(filter 1,
 $(OUT)/%.tidy: %.c .clang-tidy $(OUT)/config.h $(OUT)/version.h
 	@mkdir -p $(@D)
 	$(call say,TIDY    $<)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(ML_CPPFLAGS) $(LUA_CFLAGS) $(GRAPHVIZ_CFLAGS) $(CPPFLAGS) \
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(ML_CPPFLAGS) $(LUA_CFLAGS) $(GRAPHVIZ_CFLAGS) $(LLVM_CFLAGS) $(CPPFLAGS) \
 	    >$@.new 2>$@.err || { cat $@.new $@.err; exit 1; }
 	$(Q)mv $@.new $@
 
@@ -354,6 +363,7 @@ help:
 	@echo 'make demo            installs what is missing, builds and shows the program at work'
 	@echo 'make bench           benchmarks; JSON=1 for machine-readable results'
 	@echo 'make fuzz            random programs and schedules; N=, SEED=, FAULTS=1 (built-in faults)'
+	@echo 'make races           the tests between threads with the thread sanitizer'
 	@echo 'make golden          rewrite the expected texts of tests/golden'
 	@echo 'make cov             tests with coverage, and the lines reached by file'
 	@echo 'make lint            format-check, rules of the house (scripts/lint.sh), clang-tidy'

@@ -37,18 +37,23 @@ local result = moon.check(s)
 assert(result.ok, "the schedule changed the result")
 print(string.format("ok: %d steps, hash %s", s:version(), s:hash()))
 
--- Saved as Lua and as JSON, both replay to the same program.
-local dir = arg and arg[1] or os.getenv("TMPDIR") or "/tmp"
-local lua_file, json_file = dir .. "/conv_by_hand_saved.lua", dir .. "/conv_by_hand_saved.json"
-focus(s)
-assert(moon.cmd("save", lua_file).ok)
-assert(moon.cmd("save", json_file).ok)
-dofile(lua_file)
-local again = moon.open(json_file)
-assert(again:hash() == s:hash(), "the replay from JSON gives another program")
-print("replayed from " .. lua_file .. " and " .. json_file .. " to hash " .. again:hash(8))
-os.remove(lua_file)
-os.remove(json_file)
+-- Saved as Lua and as JSON, both replay to the same program. The files get names of their own
+-- and go away with the block, whatever happens in it.
+do
+    local stem = os.tmpname()
+    local files <close> = setmetatable({stem, stem .. ".lua", stem .. ".json"}, {
+        __close = function(names)
+            for _, name in ipairs(names) do os.remove(name) end
+        end,
+    })
+    focus(s)
+    assert(moon.cmd("save", files[2]).ok)
+    assert(moon.cmd("save", files[3]).ok)
+    dofile(files[2])
+    local again = moon.open(files[3])
+    assert(again:hash() == s:hash(), "the replay from JSON gives another program")
+    print("replayed from Lua and from JSON to hash " .. again:hash(8))
+end
 
 print("\nThe trace in Python:")
 print(s:trace():python())

@@ -6,6 +6,7 @@
 # Nothing machine-specific (paths, dates) goes into config.h: builds are reproducible.
 set -u
 CC=${CC:-gcc} PKG_CONFIG=${PKG_CONFIG:-pkg-config} VERSION=${VERSION:-0}
+LLVM_CONFIG=${LLVM_CONFIG:-llvm-config-19}
 
 # replace FILE: standard input becomes FILE unless FILE already says the same.
 replace() {
@@ -60,11 +61,25 @@ find_pc curses ncursesw
 find_pc cmocka cmocka
 find_pc gvc libgvc
 find_pc cgraph libcgraph
+find_pc sqlite sqlite3
 [ -n "$cgraph_pc" ] || gvc_pc=
+
+# LLVM is opened at run time, never linked: building needs the C headers alone. Other versions
+# lack functions of the table (src/codegen/llvm/llvm.def).
+llvm_version= llvm_include=
+if command -v "${LLVM_CONFIG%% *}" >/dev/null 2>&1; then
+    llvm_version=$($LLVM_CONFIG --version 2>/dev/null)
+    llvm_include=$($LLVM_CONFIG --includedir 2>/dev/null)
+fi
+case $llvm_version in
+19.*) [ -e "$llvm_include/llvm-c/Orc.h" ] || llvm_version= ;;
+*) llvm_version= ;;
+esac
 
 missing=
 [ -n "$lua_pc" ] || missing="$missing liblua5.4-dev"
 [ -n "$readline_pc" ] || missing="$missing libreadline-dev"
+[ -n "$sqlite_pc" ] || missing="$missing libsqlite3-dev"
 if [ -n "$missing" ]; then
     echo "configure: missing packages (Debian names):$missing" >&2
     exit 1
@@ -78,8 +93,10 @@ replace "$out/config.h" <<END
 #define HAVE_READLINE $(have "$readline_pc")
 #define HAVE_CURSES $(have "$curses_pc")
 #define HAVE_GRAPHVIZ $(have "$gvc_pc")
+#define HAVE_LLVM $(have "$llvm_version")
 #define ML_LUA_VERSION "$(version "$lua_pc")"
 #define ML_READLINE_VERSION "$(version "$readline_pc")"
+#define ML_SQLITE_VERSION "$(version "$sqlite_pc")"
 #define ML_CURSES_VERSION "$(version "$curses_pc")"
 #define ML_GRAPHVIZ_VERSION "$(version "$gvc_pc")"
 #endif
@@ -89,14 +106,18 @@ replace "$out/config.mk" <<END
 # Written by scripts/configure.sh. Do not edit.
 HAVE_GRAPHVIZ := $(have "$gvc_pc")
 HAVE_CMOCKA := $(have "$cmocka_pc")
+HAVE_LLVM := $(have "$llvm_version")
 LUA_CFLAGS := $(cflags "$lua_pc")
 LUA_LIBS := $(libs "$lua_pc")
 READLINE_CFLAGS := $(cflags "$readline_pc")
 READLINE_LIBS := $(libs "$readline_pc")
+SQLITE_CFLAGS := $(cflags "$sqlite_pc")
+SQLITE_LIBS := $(libs "$sqlite_pc")
 CURSES_CFLAGS := $(cflags "$curses_pc")
 CURSES_LIBS := $(libs "$curses_pc")
 CMOCKA_CFLAGS := $(cflags "$cmocka_pc")
 CMOCKA_LIBS := $(libs "$cmocka_pc")
+LLVM_CFLAGS := $([ -n "$llvm_version" ] && printf -- '-isystem %s' "$llvm_include")
 GRAPHVIZ_CFLAGS := $([ -n "$gvc_pc" ] && cflags "$gvc_pc")
 GRAPHVIZ_LIBS := $([ -n "$gvc_pc" ] && libs "$gvc_pc" "$cgraph_pc")
 END

@@ -36,7 +36,8 @@ static Form form(uint8_t kind)
     case ML_P_VALUE:
     case ML_P_INTS:
     case ML_P_FLOATS:
-    case ML_P_DECISION: return FORM_ARG;
+    case ML_P_DECISION:
+    case ML_P_MAP: return FORM_ARG;
     }
     return FORM_ARG;
 }

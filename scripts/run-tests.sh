@@ -115,7 +115,8 @@ supp=${ML_SUPP:-$PWD/tests/lsan.supp}
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}
 export LSAN_OPTIONS=suppressions=$supp:print_suppressions=0:${LSAN_OPTIONS:-}
 export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
-unset MAKEFLAGS MAKELEVEL MFLAGS MOONLOOP_PATH MOONLOOP_WORKER LUA_PATH LUA_CPATH LUA_INIT
+export MOONLOOP_WORKER=$ML_OUT/moonloop
+unset MAKEFLAGS MAKELEVEL MFLAGS MOONLOOP_PATH LUA_PATH LUA_CPATH LUA_INIT
 
 together=() alone=() missing=()
 for p in "$@"; do

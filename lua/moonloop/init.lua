@@ -10,6 +10,8 @@ local moon = {
     module = core.module,
     interpret = core.interpret,
     check = core.check,
+    time = core.time,
+    machine = core.machine,
     primitives = core.primitives,
     codes = core.codes,
     index_map = core.ir.index_map,
@@ -237,10 +239,17 @@ moon.tensor = setmetatable({ load = core.tensor_load }, {
     __name = "moonloop.tensor_maker",
 })
 
+-- ---- tuning
+
+function moon.tune(program, opts) return moon.tuning.run(program, opts) end
+function moon.draft(program, opts) return moon.tuning.draft(program, opts) end
+function moon.db(path) return moon.tuning.db(path) end
+function moon.apply_best(program, db, opts) return moon.tuning.apply_best(program, db, opts) end
+
 -- ---- what comes later says so by name
 
 local later = {
-    "build", "time", "machine", "tune", "draft", "db", "apply_best", "intrin", "intrins",
+    "build", "intrin", "intrins",
 }
 for _, name in ipairs(later) do
     moon[name] = function() core.fail("not-yet", "moon." .. name) end
@@ -253,7 +262,7 @@ moon.features = {
 
 -- ---- loaded at first use
 
-local lazy = { te = "te", workload = "workload" }
+local lazy = { te = "te", workload = "workload", space = "space", tuning = "tune" }
 return setmetatable(moon, {
     __index = function(t, key)
         local file = lazy[key]

@@ -18,13 +18,11 @@ typedef struct Runs {
     ml_Tensor **start; /* what inputs held */
 } Runs;
 
-static bool same_parameters(Runs *w)
+bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g)
 {
-    const ml_Func *f = w->ref, *g = w->got;
-
     if (f->n_params != g->n_params)
-        return ml_fail(w->cx, ML_E_BAD_RUN_ARGUMENT,
-                       ML_TEXT(ml_format(w->cx, "the programs have %u and %u parameters",
+        return ml_fail(cx, ML_E_BAD_RUN_ARGUMENT,
+                       ML_TEXT(ml_format(cx, "the programs have %u and %u parameters",
                                          f->n_params, g->n_params)));
     for (uint32_t k = 0; k < f->n_params; k++) {
         const ml_Buffer *p = f->params[k].buffer, *q = g->params[k].buffer;
@@ -35,93 +33,33 @@ static bool same_parameters(Runs *w)
             same = ml_dtype_eq(f->params[k].var->type, g->params[k].var->type);
         if (!same)
             return ml_fail(
-                w->cx, ML_E_BAD_RUN_ARGUMENT,
-                ML_TEXT(ml_format(w->cx, "parameter %u differs between the programs", k)));
+                cx, ML_E_BAD_RUN_ARGUMENT,
+                ML_TEXT(ml_format(cx, "parameter %u differs between the programs", k)));
     }
     return true;
 }
 
-static const char *param_name(const Runs *w, uint32_t k)
+static const char *param_name(const ml_Func *f, uint32_t k)
 {
-    return w->ref->params[k].buffer ? w->ref->params[k].buffer->name
-                                    : w->ref->params[k].var->hint;
+    return f->params[k].buffer ? f->params[k].buffer->name : f->params[k].var->hint;
 }
 
-static bool shape_of(Runs *w, uint32_t k, int64_t *shape)
+static bool make_arguments(Runs *w, uint64_t seed)
 {
-    const ml_Buffer *b = w->ref->params[k].buffer;
+    ml_CheckOpts o = *w->opts;
 
-    for (size_t d = 0; d < b->rank; d++) {
-        if (ml_eval_size(b->shape[d], w->opts->sizes, w->opts->n_sizes, &shape[d]))
-            continue;
-        return ml_fail(
-            w->cx, ML_E_BAD_RUN_ARGUMENT,
-            ML_TEXT(ml_format(w->cx, "dimension %zu of %s is symbolic: give its size%s%s",
-                              d, b->name, b->shape[d]->kind == ML_EXPR_VAR ? ", " : "",
-                              b->shape[d]->kind == ML_EXPR_VAR ? b->shape[d]->as.var->hint
-                                                               : "")),
-            ML_EXPRESSION(b->shape[d]));
-    }
-    return true;
-}
-
-static void fill_input(const Runs *w, uint32_t k, ml_Tensor *t, const char *id,
-                       uint64_t seed)
-{
-    int64_t limit = w->roles[k].index_limit;
-    ml_Random r;
-
-    if (limit == 0) {
-        ml_tensor_fill(t, w->opts->inputs, id, k, seed, 0, 0);
-        return;
-    }
-    r = ml_random(id, k, seed);
-    for (int64_t l = 0; l < t->n_lanes; l++)
-        ml_tensor_set_int(t, l,
-                          w->opts->inputs == ML_FILL_ZEROS
-                              ? 0
-                              : (int64_t)ml_random_below(&r, (uint64_t)limit));
-}
-
-/* A number for a scalar parameter: its size by name, else a small random one. */
-static void fill_scalar(const Runs *w, uint32_t k, const char *id, uint64_t seed)
-{
-    const ml_Var *v = w->ref->params[k].var;
-    ml_Random r = ml_random(id, k, seed);
-    ml_RunArg a = {.i = (int64_t)ml_random_below(&r, v->type.code == ML_BOOL ? 2 : 8)};
-
-    a.f = ldexp((double)(ml_random_next(&r) >> 40), -23) - 1.0;
-    for (size_t s = 0; s < w->opts->n_sizes; s++)
-        if (v->hint && ml_streq(v->hint, w->opts->sizes[s].name)) {
-            a.i = w->opts->sizes[s].value;
-            a.f = (double)a.i;
-        }
-    w->a[k] = w->b[k] = a;
-}
-
-static bool make_arguments(Runs *w, const char *id, uint64_t seed)
-{
+    o.seed = seed;
+    if (!ml_inputs_make(w->cx, w->ref, &o, w->roles, w->a))
+        return false;
     for (uint32_t k = 0; k < w->n; k++) {
-        const ml_Buffer *b = w->ref->params[k].buffer;
-        int64_t *shape;
-        ml_Tensor *t;
-        if (b == NULL) {
-            fill_scalar(w, k, id, seed);
-            continue;
-        }
-        shape = ML_ARRAY(w->cx, int64_t, b->rank + 1u);
-        if (!shape_of(w, k, shape))
-            return false;
-        t = w->a[k].tensor = ml_tensor_new(w->cx, b->type, shape, b->rank);
+        ml_Tensor *t = w->a[k].tensor;
+
+        w->b[k] = w->a[k];
+        w->b[k].tensor = NULL;
         if (t == NULL)
+            continue;
+        if (w->roles[k].output && !ml_tensor_track(w->cx, t, 0))
             return false;
-        if (w->roles[k].output) {
-            ml_tensor_fill(t, ML_FILL_POISON, id, k, seed, 0, 0);
-            if (!ml_tensor_track(w->cx, t, 0))
-                return false;
-        } else {
-            fill_input(w, k, t, id, seed);
-        }
         w->b[k].tensor = ml_tensor_copy(w->cx, t);
         w->start[k] = w->roles[k].written ? NULL : ml_tensor_copy(w->cx, t);
         if (w->b[k].tensor == NULL || (!w->roles[k].written && w->start[k] == NULL))
@@ -175,38 +113,29 @@ static int64_t settle_undefined(ml_Tensor *ref, ml_Tensor *got, int64_t *first)
     return extra;
 }
 
-static const char *place(Runs *w, uint32_t k, int64_t lane)
+static const char *place(ml_Ctx *cx, const ml_Func *f, const ml_RunArg *a, uint32_t k,
+                         int64_t lane)
 {
     ml_Text t = {0};
     const char *z;
 
-    ml_text_add(&t, param_name(w, k));
-    ml_tensor_place(&t, w->a[k].tensor, lane);
-    z = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
+    ml_text_add(&t, param_name(f, k));
+    ml_tensor_place(&t, a[k].tensor, lane);
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
     ml_text_free(&t);
     return z;
 }
 
-static ml_Tolerance tolerance_of(const Runs *w, uint32_t k)
+void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                      const ml_ParamRole *roles, const ml_RunArg *ref, const ml_RunArg *got,
+                      ml_CheckResult *r)
 {
-    double t = w->roles[k].rtol * sqrt(w->roles[k].reduction);
-    ml_Tolerance tol = {.rtol = t, .atol = t, .exact = w->opts->exact};
-
-    if (w->opts->own_tolerance) {
-        tol.rtol = w->opts->rtol;
-        tol.atol = w->opts->atol;
-    }
-    return tol;
-}
-
-static void compare(Runs *w, ml_CheckResult *r)
-{
-    for (uint32_t k = 0; k < w->n; k++) {
-        ml_Tensor *x = w->a[k].tensor, *y = w->b[k].tensor;
-        ml_Tolerance tol = tolerance_of(w, k);
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        ml_Tensor *x = ref[k].tensor, *y = got[k].tensor;
+        ml_Tolerance tol = ml_check_tolerance(opts, &roles[k]);
         ml_Comparison c;
         int64_t extra, at = -1;
-        if (x == NULL || !w->roles[k].written)
+        if (x == NULL || !roles[k].written)
             continue;
         r->n_outputs++;
         extra = settle_undefined(x, y, &at);
@@ -215,7 +144,7 @@ static void compare(Runs *w, ml_CheckResult *r)
             c.first = at;
         r->outside += c.outside + extra;
         if (c.first >= 0 && !*r->first_at) {
-            r->first_at = place(w, k, c.first);
+            r->first_at = place(cx, f, ref, k, c.first);
             r->first_ref = ml_tensor_get(x, c.first);
             r->first_got = ml_tensor_get(y, c.first);
             r->rtol = tol.rtol;
@@ -223,7 +152,7 @@ static void compare(Runs *w, ml_CheckResult *r)
         }
         if (c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at)) {
             r->largest = c.largest;
-            r->largest_at = place(w, k, c.largest_at);
+            r->largest_at = place(cx, f, ref, k, c.largest_at);
             if (!*r->first_at) {
                 r->rtol = tol.rtol;
                 r->atol = tol.atol;
@@ -244,9 +173,9 @@ static void check_untouched(Runs *w, ml_CheckResult *r)
         if (y == NULL)
             continue;
         if (!ml_tensor_guards_intact(y) || !ml_tensor_guards_intact(w->a[k].tensor))
-            r->problem = ml_format(w->cx, "memory beside %s was written", param_name(w, k));
+            r->problem = ml_format(w->cx, "memory beside %s was written", param_name(w->ref, k));
         else if (w->start[k] && memcmp(w->start[k]->data, y->data, y->bytes) != 0)
-            r->problem = ml_format(w->cx, "input %s was changed", param_name(w, k));
+            r->problem = ml_format(w->cx, "input %s was changed", param_name(w->ref, k));
     }
 }
 
@@ -258,7 +187,7 @@ static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod
 
     if (!small_enough(w, w->ref, &r->iterations) || !small_enough(w, w->got, &count))
         return false;
-    if (!make_arguments(w, w->opts->id ? w->opts->id : w->ref->name, r->seed))
+    if (!make_arguments(w, r->seed))
         return false;
     if (!ml_interpret(w->cx, ref_mod, w->ref, w->a, w->n, &io, NULL)) {
         ml_error_note(w->cx, "in the start version");
@@ -269,7 +198,7 @@ static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod
         return false;
     }
     check_untouched(w, r);
-    compare(w, r);
+    ml_check_compare(w->cx, w->ref, w->opts, w->roles, w->a, w->b, r);
     r->ok = r->outside == 0 && !*r->problem;
     return true;
 }
@@ -289,7 +218,7 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
     w.a = ML_ARRAY(cx, ml_RunArg, w.n + 1);
     w.b = ML_ARRAY(cx, ml_RunArg, w.n + 1);
     w.start = ML_ARRAY(cx, ml_Tensor *, w.n + 1);
-    ok = same_parameters(&w);
+    ok = ml_check_same_parameters(cx, ref, got);
     if (ok) {
         ml_param_roles(cx, ref, w.opts->sizes, w.opts->n_sizes, w.roles);
         ok = run_both(&w, ref_mod, got_mod, r);

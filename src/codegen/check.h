@@ -57,6 +57,21 @@ typedef struct ml_ParamRole {
     double reduction;    /* product of the reduction domains along the longest chain */
     int64_t index_limit; /* values are indices below that; 0: data */
 } ml_ParamRole;
+/* Arguments for a run of f: tensors by the generators (outputs hold poison), numbers by
+ * their names among the sizes, else small random ones. roles are ml_param_roles'. false:
+ * cx's error names the dimension whose size is not given; tensors made so far are in args,
+ * for ml_inputs_free. */
+bool ml_inputs_make(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                    const ml_ParamRole *roles, ml_RunArg *args);
+void ml_inputs_free(ml_RunArg *args, uint32_t n);
+/* What is tolerated of a parameter that is written (interaction 8). */
+ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_ParamRole *role);
+/* Whether one set of arguments serves both; false: cx's error names the parameter. */
+bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g);
+/* Compares what two runs of f's parameters left; adds to *r. */
+void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                      const ml_ParamRole *roles, const ml_RunArg *ref, const ml_RunArg *got,
+                      ml_CheckResult *r);
 /* roles[f->n_params]. */
 void ml_param_roles(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n_sizes,
                     ml_ParamRole *roles);

@@ -13,8 +13,9 @@
 
 #include "codegen/tensor.h"
 
-/* One argument per parameter of the function: a tensor where the parameter has a buffer,
- * else a number (f for floats, i otherwise). Size variables are found from the shapes. */
+/* One argument per parameter of the function: a tensor where the parameter has a buffer or
+ * is a data pointer, else a number (f for floats, i otherwise). Size variables are found
+ * from the shapes. */
 typedef struct ml_RunArg {
     ml_Tensor *tensor;
     int64_t i;

@@ -8,13 +8,6 @@
 
 #include <stdlib.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ML_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ML_ASAN 1
-#endif
-#endif
 #ifdef ML_ASAN
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   ASAN_POISON_MEMORY_REGION((p), (n))
@@ -29,13 +22,6 @@ enum {
     LAST_CHUNK = 1024 * 1024,
     KEPT = 1024 * 1024,  /* of an arena that ends, for the next one */
     RESERVE = 64 * 1024, /* usable past the limit before the next report of it */
-};
-
-struct ml_Chunk {
-    ml_Chunk *next;
-    size_t size;   /* of data */
-    size_t before; /* taken in earlier chunks when this one became current */
-    _Alignas(16) char data[];
 };
 
 static size_t min_size(size_t a, size_t b)

@@ -36,6 +36,7 @@ typedef struct ml_Canon {
 ml_Canon ml_canon_begin(ml_Ctx *cx, const ml_EqualOpts *opts);
 void ml_canon_expr(ml_Canon *c, const ml_Expr *e);
 void ml_canon_stmt(ml_Canon *c, const ml_Stmt *st);
+void ml_canon_block(ml_Canon *c, const ml_Block *b); /* without its realization */
 void ml_canon_func(ml_Canon *c, const ml_Func *f);
 void ml_canon_module(ml_Canon *c, const ml_Module *m);
 

@@ -40,13 +40,9 @@ static void put_child(ml_Canon *c, const ml_Stmt *st, const char *what, int64_t 
     ML_CANON_LEAVE(c);
 }
 
-/* Realization first (bindings, predicate), then the block. */
-static void put_block(ml_Canon *c, const ml_Block *b)
+/* Everything but bindings, predicate and the number of iterators. */
+static void put_content(ml_Canon *c, const ml_Block *b)
 {
-    ml_canon_put_number(c, b->n_iters, "number of iterators");
-    for (size_t k = 0; k < b->n_iters; k++)
-        ml_canon_put_expr(c, b->iters[k].value, "binding", (int64_t)k);
-    ml_canon_put_expr(c, b->predicate, "predicate", -1);
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
 
@@ -75,6 +71,16 @@ static void put_block(ml_Canon *c, const ml_Block *b)
     if (b->init)
         put_child(c, b->init, "init", -1);
     put_child(c, b->body, "body", -1);
+}
+
+/* Realization first (bindings, predicate), then the block. */
+static void put_block(ml_Canon *c, const ml_Block *b)
+{
+    ml_canon_put_number(c, b->n_iters, "number of iterators");
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_canon_put_expr(c, b->iters[k].value, "binding", (int64_t)k);
+    ml_canon_put_expr(c, b->predicate, "predicate", -1);
+    put_content(c, b);
 }
 
 static void put_for(ml_Canon *c, const ml_For *f)
@@ -202,6 +208,18 @@ void ml_canon_stmt(ml_Canon *c, const ml_Stmt *st)
     } else {
         put_fields(c, st);
     }
+    c->stmt = outer;
+}
+
+void ml_canon_block(ml_Canon *c, const ml_Block *b)
+{
+    const ml_Stmt *outer = c->stmt;
+
+    c->stmt = &b->base;
+    ML_CANON_AT(c, "block", *b->name ? b->name : NULL, -1);
+    ml_canon_put_number(c, b->n_iters, "number of iterators");
+    put_content(c, b);
+    ML_CANON_LEAVE(c);
     c->stmt = outer;
 }
 

@@ -15,6 +15,12 @@
 
 enum { FIRST_HEADS = 64, FIRST_EXPRS = 64, POLL = 64 };
 
+/* The slot of `recent` for a key: the top bits of a product with an odd number. */
+static size_t slot_of(uint64_t key)
+{
+    return (size_t)((key * 0x9E3779B97F4A7C15u) >> (64 - ML_RECENT_BITS));
+}
+
 static ml_Ctx *new_ctx(ml_Ctx *parent)
 {
     ml_Ctx *cx = ml_heap_zalloc(sizeof(ml_Ctx));
@@ -75,12 +81,14 @@ void ml_ctx_unref(ml_Ctx *cx)
 
 void ml_ctx_seal(ml_Ctx *cx)
 {
-    cx->sealed = true;
+    if (!cx->sealed) /* by then, threads may read it */
+        cx->sealed = true;
 }
 
+/* Acquire: whoever sees that the last fork has ended may write what the fork has read. */
 bool ml_ctx_frozen(const ml_Ctx *cx)
 {
-    return cx->sealed || atomic_load_explicit(&cx->children, memory_order_relaxed) > 0;
+    return cx->sealed || atomic_load_explicit(&cx->children, memory_order_acquire) > 0;
 }
 
 ml_Ctx *ml_ctx_parent(const ml_Ctx *cx)
@@ -101,7 +109,10 @@ bool ml_ctx_descends(const ml_Ctx *cx, const ml_Ctx *ancestor)
 void *ml_alloc(ml_Ctx *cx, size_t n)
 {
     ML_ASSERT(!ml_ctx_frozen(cx));
-    void *p = ml_arena_alloc(&cx->arena, n);
+    void *p = ml_arena_quick(&cx->arena, n);
+    if (p)
+        return p;
+    p = ml_arena_alloc(&cx->arena, n);
     if (cx->arena.full) {
         cx->arena.full = false;
         cx->out_of_memory = true;
@@ -128,15 +139,34 @@ char *ml_strdup(ml_Ctx *cx, ml_Str s)
 
 const char *ml_format(ml_Ctx *cx, const char *fmt, ...)
 {
+    char text[200]; /* most fit: then the arguments are looked at once */
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     ML_ASSERT(n >= 0);
     char *p = ml_alloc(cx, (size_t)n + 1);
-    vsnprintf(p, (size_t)n + 1, fmt, again);
+    if ((size_t)n < sizeof text)
+        memcpy(p, text, (size_t)n + 1);
+    else
+        vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
+    return p;
+}
+
+const char *ml_numbered(ml_Ctx *cx, const char *a, const char *b, size_t k)
+{
+    char digits[3 * sizeof k];
+    size_t n = sizeof digits, na = strlen(a), nb = strlen(b);
+    do
+        digits[--n] = (char)('0' + k % 10);
+    while ((k /= 10) > 0);
+    char *p = ml_alloc(cx, na + nb + sizeof digits - n + 1);
+    memcpy(p, a, na);
+    memcpy(p + na, b, nb);
+    memcpy(p + na + nb, digits + n, sizeof digits - n);
+    p[na + nb + sizeof digits - n] = 0;
     return p;
 }
 
@@ -242,6 +272,15 @@ bool ml_tick(ml_Ctx *cx)
     return true;
 }
 
+bool ml_poll_cancel(ml_Ctx *cx)
+{
+    if (!cx->stopped && cx->cancel && *cx->cancel) {
+        cx->stopped = true;
+        ml_fail(cx, ML_E_INTERRUPTED);
+    }
+    return !cx->stopped;
+}
+
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag)
 {
     cx->cancel = flag;
@@ -292,6 +331,18 @@ void ml_ctx_clear_marks(ml_Ctx *cx)
 {
     cx->overflow = cx->too_deep = false;
 }
+ml_CtxMarks ml_ctx_take_marks(ml_Ctx *cx)
+{
+    ml_CtxMarks m = {cx->overflow, cx->too_deep, cx->overflow_have};
+    ml_ctx_clear_marks(cx);
+    return m;
+}
+void ml_ctx_put_marks(ml_Ctx *cx, ml_CtxMarks m)
+{
+    cx->overflow = m.overflow;
+    cx->too_deep = m.too_deep;
+    cx->overflow_have = m.have;
+}
 
 /* The two ends of int64 stand for "beyond": constructors give them when the exact value
  * does not fit an int64, and then the dtype at fault is int64. */
@@ -329,6 +380,23 @@ const ml_Expr *ml_ctx_find_expr(const ml_Ctx *cx, uint32_t hash,
                 return e;
     }
     return NULL;
+}
+
+/* A number of a node that is gone, or is another node now, does no harm: the caller looks
+ * at what the node is. */
+const ml_Expr *ml_ctx_recent(const ml_Ctx *cx, uint64_t key)
+{
+    uint32_t id = cx->recent[slot_of(key)];
+    while (id < cx->base_expr)
+        cx = cx->parent;
+    id -= cx->base_expr;
+    return id < cx->n_exprs ? cx->exprs[id] : NULL;
+}
+
+void ml_ctx_set_recent(ml_Ctx *cx, uint64_t key, const ml_Expr *e)
+{
+    if (!ml_ctx_frozen(cx))
+        cx->recent[slot_of(key)] = e->id;
 }
 
 /* Nodes go back in the order of their ids, so that every bucket stays newest first. */

@@ -38,6 +38,8 @@ void *ml_zalloc(ml_Ctx *cx, size_t n);
 char *ml_strdup(ml_Ctx *cx, ml_Str s); /* a zero-terminated copy */
 const char *ml_format(ml_Ctx *cx, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The name a, b, k in one: a format is slow where every step makes several of them. */
+const char *ml_numbered(ml_Ctx *cx, const char *a, const char *b, size_t k);
 size_t ml_ctx_bytes(const ml_Ctx *cx); /* taken by this context alone */
 void ml_ctx_set_limit(ml_Ctx *cx, size_t byte_limit);
 size_t ml_ctx_limit(const ml_Ctx *cx); /* 0: none */
@@ -65,6 +67,8 @@ void ml_ctx_reserve_uid(ml_Ctx *cx, ml_Uid uid);
 /* Work budget and cancellation. ml_tick counts work, polls the flag of ml_ctx_set_cancel
  * now and then and returns false when to stop (error `interrupted` or `work-limit` set). */
 bool ml_tick(ml_Ctx *cx);
+/* Looks at the flag at once, without counting: what waits for other processes calls it. */
+bool ml_poll_cancel(ml_Ctx *cx);
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag); /* inherited by forks */
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks);           /* 0: none */
 /* `cx` takes over the byte limit, the cancel flag and the budget of `from`. */
@@ -80,12 +84,24 @@ void ml_ctx_mark_too_deep(ml_Ctx *cx);
 bool ml_ctx_overflowed(const ml_Ctx *cx);
 bool ml_ctx_too_deep(const ml_Ctx *cx);
 void ml_ctx_clear_marks(ml_Ctx *cx);
+/* Work whose marks say nothing about the work around it (printing): takes the marks away,
+ * and puts them back afterwards in place of those made since. */
+typedef struct ml_CtxMarks {
+    bool overflow, too_deep;
+    int64_t have;
+} ml_CtxMarks;
+ml_CtxMarks ml_ctx_take_marks(ml_Ctx *cx);
+void ml_ctx_put_marks(ml_Ctx *cx, ml_CtxMarks marks);
 bool ml_ok_or_fail(ml_Ctx *cx);
 
 /* Expression table, used by expr.c only. */
 const ml_Expr *ml_ctx_find_expr(const ml_Ctx *cx, uint32_t hash,
                                 bool (*same)(const ml_Expr *, const void *),
                                 const void *key);
+/* A leaf is often asked for again: what was stored under the key last, or anything else, or
+ * NULL. The caller compares. */
+const ml_Expr *ml_ctx_recent(const ml_Ctx *cx, uint64_t key);
+void ml_ctx_set_recent(ml_Ctx *cx, uint64_t key, const ml_Expr *e);
 void ml_ctx_add_expr(ml_Ctx *cx, ml_Expr *e); /* sets e->id and links it; e->hash is set */
 uint32_t ml_ctx_n_exprs(const ml_Ctx *cx);    /* ids in use are below this */
 

@@ -7,6 +7,8 @@
 
 #include <stdatomic.h>
 
+enum { ML_RECENT_BITS = 7 };
+
 struct ml_Ctx {
     ml_Arena arena;
     ml_Ctx *parent; /* a reference is held */
@@ -18,7 +20,8 @@ struct ml_Ctx {
     uint32_t n_exprs, cap_exprs;
     const ml_Expr **heads; /* buckets, each newest first; a power of two, or 0 */
     uint32_t n_heads;
-    uint32_t base_expr; /* ids below are the ancestors' */
+    uint32_t base_expr;                   /* ids below are the ancestors' */
+    uint32_t recent[1 << ML_RECENT_BITS]; /* ids of leaves that were asked for last */
     ml_Uid base_uid, next_uid;
 
     uint64_t ticks, budget;

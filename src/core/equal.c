@@ -74,6 +74,11 @@ static void walk_stmt(ml_Canon *c, const void *st)
     ml_canon_stmt(c, st);
 }
 
+static void walk_block(ml_Canon *c, const void *b)
+{
+    ml_canon_block(c, b);
+}
+
 static void walk_func(ml_Canon *c, const void *f)
 {
     ml_canon_func(c, f);
@@ -94,6 +99,12 @@ bool ml_equal_stmt(ml_Ctx *cx, const ml_Stmt *a, const ml_Stmt *b, const ml_Equa
                    ml_Difference *diff)
 {
     return equal(cx, a, b, walk_stmt, opts, diff);
+}
+
+bool ml_equal_block(ml_Ctx *cx, const ml_Block *a, const ml_Block *b,
+                    const ml_EqualOpts *opts, ml_Difference *diff)
+{
+    return equal(cx, a, b, walk_block, opts, diff);
 }
 
 bool ml_equal_func(ml_Ctx *cx, const ml_Func *a, const ml_Func *b, const ml_EqualOpts *opts,

@@ -23,6 +23,10 @@ bool ml_equal_expr(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b, const ml_Equa
                    ml_Difference *diff);
 bool ml_equal_stmt(ml_Ctx *cx, const ml_Stmt *a, const ml_Stmt *b, const ml_EqualOpts *opts,
                    ml_Difference *diff);
+/* What a block does, wherever it stands: its bindings and predicate do not count. With
+ * map_free, buffers and sizes from outside map to each other. */
+bool ml_equal_block(ml_Ctx *cx, const ml_Block *a, const ml_Block *b,
+                    const ml_EqualOpts *opts, ml_Difference *diff);
 bool ml_equal_func(ml_Ctx *cx, const ml_Func *a, const ml_Func *b, const ml_EqualOpts *opts,
                    ml_Difference *diff);
 bool ml_equal_module(ml_Ctx *cx, const ml_Module *a, const ml_Module *b,
@@ -32,6 +36,7 @@ bool ml_equal_module(ml_Ctx *cx, const ml_Module *a, const ml_Module *b,
  */
 uint64_t ml_hash_expr(ml_Ctx *cx, const ml_Expr *e, const ml_EqualOpts *opts);
 uint64_t ml_hash_stmt(ml_Ctx *cx, const ml_Stmt *s, const ml_EqualOpts *opts);
+uint64_t ml_hash_block(ml_Ctx *cx, const ml_Block *b, const ml_EqualOpts *opts);
 uint64_t ml_hash_func(ml_Ctx *cx, const ml_Func *f, const ml_EqualOpts *opts);
 uint64_t ml_hash_module(ml_Ctx *cx, const ml_Module *m, const ml_EqualOpts *opts);
 

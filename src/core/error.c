@@ -47,6 +47,7 @@ static const ml_Span *copy_span(Place to, const ml_Span *span)
         return NULL;
     ml_Span *s = take(to, sizeof(*s));
     *s = *span;
+    s->exprs = NULL; /* of another context */
     s->file = copy_text(to, span->file);
     return s;
 }

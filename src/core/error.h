@@ -61,9 +61,15 @@ typedef struct ml_Fact {
 #define ML_VARIABLE(v)   ML_FACT_(ML_FACT_VAR, var, (v), NULL)
 #define ML_NUMBER(nm, x) ML_FACT_(ML_FACT_NUMBER, i, (int64_t)(x), (nm))
 #define ML_TEXT(z)       ML_FACT_(ML_FACT_TEXT, text, (z), NULL)
-#define ML_DTYPE(t)      ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
-#define ML_STATEMENT(s)  ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
-#define ML_FACT_END      ((ml_Fact){.kind = ML_FACT_STOP})
+/* A text in which {k} stands for the k-th fact; and an expression that only such a text
+ * shows, marked nowhere. */
+#define ML_TEMPLATE     "template"
+#define ML_HIDDEN       "hidden"
+#define ML_TEMPLATED(z) ML_FACT_(ML_FACT_TEXT, text, (z), ML_TEMPLATE)
+#define ML_SHOWN_IN(e)  ML_FACT_(ML_FACT_EXPR, expr, (e), ML_HIDDEN)
+#define ML_DTYPE(t)     ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
+#define ML_STATEMENT(s) ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
+#define ML_FACT_END     ((ml_Fact){.kind = ML_FACT_STOP})
 
 enum { ML_MAX_FACTS = 12 };
 

@@ -239,10 +239,23 @@ const ml_Var *ml_var_fresh(ml_Ctx *cx, const ml_Var *v)
 
 /* ---- leaves */
 
+/* Most variables and integers are found where the last one of their key was. */
+static const ml_Expr *new_leaf(ml_Ctx *cx, const ml_Expr *head, uint64_t key)
+{
+    const ml_Expr *e = ml_expr_intern(cx, head, NULL, 0);
+    ml_ctx_set_recent(cx, key, e);
+    return e;
+}
+
 const ml_Expr *ml_var(ml_Ctx *cx, const ml_Var *v)
 {
+    uint64_t key = ~(uint64_t)v->uid;
+    const ml_Expr *e = ml_ctx_recent(cx, key);
+    if (e && e->kind == ML_EXPR_VAR && e->as.var->uid == v->uid &&
+        ml_dtype_eq(e->type, v->type))
+        return e;
     const ml_Expr head = {.kind = ML_EXPR_VAR, .type = v->type, .as.var = v};
-    return ml_expr_intern(cx, &head, NULL, 0);
+    return new_leaf(cx, &head, key);
 }
 
 static const ml_Expr *spread(ml_Ctx *cx, const ml_Expr *e, unsigned lanes)
@@ -252,13 +265,16 @@ static const ml_Expr *spread(ml_Ctx *cx, const ml_Expr *e, unsigned lanes)
 
 const ml_Expr *ml_int(ml_Ctx *cx, ml_Dtype t, int64_t v)
 {
+    const ml_Expr *e = ml_ctx_recent(cx, (uint64_t)v);
+    if (e && e->kind == ML_EXPR_INT && e->as.i == v && ml_dtype_eq(e->type, t))
+        return e;
     ML_ASSERT(ml_dtype_is_int(t) || ml_dtype_is_bool(t));
     ml_Dtype scalar = ml_dtype_lanes(t, 1);
     int64_t wrapped = ml_dtype_wrap(scalar, v);
     if (wrapped != v && ml_dtype_is_index(scalar))
         ml_ctx_mark_overflow(cx, v);
     const ml_Expr head = {.kind = ML_EXPR_INT, .type = scalar, .as.i = wrapped};
-    return spread(cx, ml_expr_intern(cx, &head, NULL, 0), t.lanes);
+    return spread(cx, new_leaf(cx, &head, (uint64_t)wrapped), t.lanes);
 }
 
 const ml_Expr *ml_i32(ml_Ctx *cx, int64_t v)

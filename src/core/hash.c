@@ -42,6 +42,15 @@ uint64_t ml_hash_stmt(ml_Ctx *cx, const ml_Stmt *s, const ml_EqualOpts *opts)
     return finish(&c, mark);
 }
 
+uint64_t ml_hash_block(ml_Ctx *cx, const ml_Block *b, const ml_EqualOpts *opts)
+{
+    ml_Mark mark = ml_mark(cx);
+    ml_Canon c = begin(cx, opts);
+
+    ml_canon_block(&c, b);
+    return finish(&c, mark);
+}
+
 uint64_t ml_hash_func(ml_Ctx *cx, const ml_Func *f, const ml_EqualOpts *opts)
 {
     ml_Mark mark = ml_mark(cx);

@@ -117,6 +117,7 @@ static const ml_Span *import_span(ml_Import *im, const ml_Span *span)
         return made;
     copy = ml_alloc(im->cx, sizeof(*copy));
     *copy = *span;
+    copy->exprs = NULL; /* nodes of the other context */
     copy->file = import_text(im, span->file);
     remember(im, span, copy);
     return copy;
@@ -203,6 +204,13 @@ static const ml_Op *import_op(ml_Import *im, const ml_Op *op)
     return op->id == ML_OP_OTHER ? ml_op_intern(im->cx, ml_str(op->name)) : op;
 }
 
+/* The copy of the k-th child; there are as many as e's kind has. */
+static const ml_Expr *kid(const ml_Expr *e, const ml_Expr *const *kids, size_t k)
+{
+    ML_ASSERT(k < e->n_args);
+    return kids[k];
+}
+
 static const ml_Expr *build(ml_Import *im, const ml_Expr *e, const ml_Expr *const *kids)
 {
     size_t n = e->n_args, vectors;
@@ -228,22 +236,27 @@ static const ml_Expr *build(ml_Import *im, const ml_Expr *e, const ml_Expr *cons
     case ML_EXPR_GT:
     case ML_EXPR_GE:
     case ML_EXPR_AND:
-    case ML_EXPR_OR: return ml_raw_binary(im->cx, (ml_ExprKind)e->kind, kids[0], kids[1]);
-    case ML_EXPR_NOT: return ml_raw_not(im->cx, kids[0]);
-    case ML_EXPR_SELECT: return ml_select(im->cx, kids[0], kids[1], kids[2]);
-    case ML_EXPR_CAST: return ml_raw_cast(im->cx, e->type, kids[0]);
+    case ML_EXPR_OR:
+        return ml_raw_binary(im->cx, (ml_ExprKind)e->kind, kid(e, kids, 0),
+                             kid(e, kids, 1));
+    case ML_EXPR_NOT: return ml_raw_not(im->cx, kid(e, kids, 0));
+    case ML_EXPR_SELECT:
+        return ml_select(im->cx, kid(e, kids, 0), kid(e, kids, 1), kid(e, kids, 2));
+    case ML_EXPR_CAST: return ml_raw_cast(im->cx, e->type, kid(e, kids, 0));
     case ML_EXPR_LOAD:
         vectors = ml_load_rank(e);
         return (e->flags & ML_X_MASKED)
                    ? ml_load_masked(im->cx, ml_import_buffer(im, e->as.buffer), kids,
-                                    vectors, kids[vectors])
+                                    vectors, kid(e, kids, vectors))
                    : ml_load(im->cx, ml_import_buffer(im, e->as.buffer), kids, vectors);
-    case ML_EXPR_RAMP: return ml_ramp(im->cx, kids[0], kids[1], e->type.lanes);
-    case ML_EXPR_BROADCAST: return ml_broadcast(im->cx, kids[0], e->type.lanes);
+    case ML_EXPR_RAMP:
+        return ml_ramp(im->cx, kid(e, kids, 0), kid(e, kids, 1), e->type.lanes);
+    case ML_EXPR_BROADCAST: return ml_broadcast(im->cx, kid(e, kids, 0), e->type.lanes);
     case ML_EXPR_SHUFFLE:
         vectors = (size_t)e->as.i;
         return ml_shuffle(im->cx, kids, vectors, kids + vectors, n - vectors);
-    case ML_EXPR_LET: return ml_let(im->cx, import_var(im, e->as.var), kids[0], kids[1]);
+    case ML_EXPR_LET:
+        return ml_let(im->cx, import_var(im, e->as.var), kid(e, kids, 0), kid(e, kids, 1));
     case ML_EXPR_CALL: return ml_call(im->cx, e->type, import_op(im, e->as.op), kids, n);
     case ML_EXPR_KINDS: break;
     }

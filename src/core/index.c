@@ -1,74 +1,19 @@
 /*
- * index - a persistent radix table uid -> (node, parent, function), and questions about the
- * schedule tree that it answers.
- *
- *   root (inner) --16--> inner --16--> leaf: 16 entries for 16 consecutive uids
- *
- * Pages are small because a step touches the few uids on its path and the fresh ones, which
- * are consecutive. A page may be written only by the edit that made it (`owner`).
+ * index - a table uid -> (node, parent, function), and questions about the schedule tree
+ * that it answers. Its pages are those of index_pages.c; who uses what is in postings.c.
  * Source: ir-and-analysis 2.1, 8.2.
  */
 #include "core/index.h"
 
 #include "core/index_pages.h"
 
-enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, FAN_MASK = FAN - 1 };
-
-typedef struct Page {
-    const ml_Index *owner;
-    union {
-        struct Page *below[FAN];
-        ml_IndexEntry entries[FAN];
-    } as;
-} Page;
-
-struct ml_Index {
-    Page *root;      /* NULL: empty */
-    unsigned height; /* levels of inner pages above the leaves */
-};
-
-static const size_t leaf_size = sizeof(Page);
-static const size_t inner_size = offsetof(Page, as) + FAN * sizeof(Page *);
-
 /* ---- the table */
-
-static bool fits(const ml_Index *ix, ml_Uid uid)
-{
-    unsigned bits = FAN_BITS * (ix->height + 1);
-
-    return ix->root && (bits >= 32 || (uid >> bits) == 0);
-}
-
-static unsigned slot(ml_Uid uid, unsigned level)
-{
-    return (uid >> (FAN_BITS * level)) & FAN_MASK;
-}
 
 const ml_IndexEntry *ml_index_find(const ml_Index *ix, ml_Uid uid)
 {
-    const Page *p = ix->root;
+    const ml_Cell *c = ml_pages_find(&ix->nodes, uid);
 
-    if (!fits(ix, uid))
-        return NULL;
-    for (unsigned level = ix->height; p && level > 0; level--)
-        p = p->as.below[slot(uid, level)];
-    return p && p->as.entries[slot(uid, 0)].node ? &p->as.entries[slot(uid, 0)] : NULL;
-}
-
-/* The page in *at, made or copied so that this edit may write to it. */
-static Page *own_page(ml_Ctx *cx, const ml_Index *ix, Page **at, bool leaf)
-{
-    size_t size = leaf ? leaf_size : inner_size;
-    Page *p;
-
-    if (*at && (*at)->owner == ix)
-        return *at;
-    p = ml_zalloc(cx, size);
-    if (*at)
-        memcpy(p, *at, size);
-    p->owner = ix;
-    *at = p;
-    return p;
+    return c && c->entry.node ? &c->entry : NULL;
 }
 
 ml_Index *ml_index_edit(ml_Ctx *cx, const ml_Index *ix)
@@ -82,21 +27,7 @@ ml_Index *ml_index_edit(ml_Ctx *cx, const ml_Index *ix)
 
 void ml_index_put(ml_Ctx *cx, ml_Index *ix, ml_Uid uid, ml_IndexEntry entry)
 {
-    Page *p, **at = &ix->root;
-
-    if (!ix->root)
-        own_page(cx, ix, at, true);
-    while (!fits(ix, uid)) {
-        Page *top = NULL;
-
-        own_page(cx, ix, &top, false)->as.below[0] = ix->root;
-        ix->root = top;
-        ix->height++;
-    }
-    for (unsigned level = ix->height; level > 0; level--)
-        at = &own_page(cx, ix, at, false)->as.below[slot(uid, level)];
-    p = own_page(cx, ix, at, true);
-    p->as.entries[slot(uid, 0)] = entry;
+    ml_pages_own(cx, &ix->nodes, ix, uid)->entry = entry;
 }
 
 /* ---- building */
@@ -117,8 +48,10 @@ static void enter_child(const ml_Stmt *st, bool in_init, void *user)
     below.parent = ml_stmt_uid(st);
     if (below.parent == 0)
         below.parent = e->parent;
-    else
+    else {
         ml_index_put(e->cx, e->ix, below.parent, (ml_IndexEntry){st, e->parent, e->func});
+        ml_index_sign(e->cx, e->ix, NULL, st);
+    }
     if (st->has_block || st->has_loop)
         ml_stmt_children(st, enter_child, &below);
 }
@@ -132,7 +65,11 @@ void ml_index_enter(ml_Ctx *cx, ml_Index *ix, const ml_Stmt *st, ml_Uid parent,
 const ml_Index *ml_index_build(ml_Ctx *cx, const ml_Module *m)
 {
     ml_Index *ix = ml_index_edit(cx, NULL);
+    size_t blocks = 0;
 
+    for (uint32_t k = 0; k < m->n; k++)
+        blocks += m->funcs[k]->body->n_blocks;
+    ml_index_expect(ix, blocks);
     for (uint32_t k = 0; k < m->n; k++)
         ml_index_enter(cx, ix, m->funcs[k]->body, 0, k);
     return ix;
@@ -161,24 +98,23 @@ uint32_t ml_index_func(const ml_Index *ix, ml_Uid uid)
     return e ? e->func : 0;
 }
 
-typedef void EachFn(ml_Uid uid, const ml_Stmt *node, void *user);
+typedef struct Each {
+    void (*fn)(ml_Uid uid, const ml_Stmt *node, void *user);
+    void *user;
+} Each;
 
-static void each_page(const Page *p, unsigned level, ml_Uid first, EachFn *fn, void *user)
+static void each_entry(uint32_t uid, const ml_Cell *cell, void *user)
 {
-    for (unsigned k = 0; p && k < FAN; k++) {
-        ml_Uid uid = first | (k << (FAN_BITS * level));
+    const Each *e = user;
 
-        if (level > 0)
-            each_page(p->as.below[k], level - 1, uid, fn, user);
-        else if (p->as.entries[k].node)
-            fn(uid, p->as.entries[k].node, user);
-    }
+    if (cell->entry.node)
+        e->fn(uid, cell->entry.node, e->user);
 }
 
 void ml_index_each(const ml_Index *ix,
                    void (*fn)(ml_Uid uid, const ml_Stmt *node, void *user), void *user)
 {
-    each_page(ix->root, ix->height, 0, fn, user);
+    ml_pages_each(&ix->nodes, each_entry, &(Each){fn, user});
 }
 
 /* ---- ancestors */
@@ -221,32 +157,38 @@ bool ml_index_is_above(const ml_Index *ix, ml_Uid above, ml_Uid uid)
     return up != 0;
 }
 
-static size_t levels_above(const ml_Index *ix, ml_Uid uid)
-{
-    size_t n = 0;
+/* Where the ways up from two nodes meet; 0: nowhere. */
+typedef struct Fork {
+    ml_Uid top;
+    ml_Uid a, b; /* the nodes just below it on the two ways; 0: it is the node itself */
+} Fork;
 
-    while ((uid = ml_index_parent(ix, uid)) != 0)
-        n++;
-    return n;
+enum { FEW_LEVELS = 32 };
+
+static Fork fork_of(const ml_Index *ix, ml_Uid a, ml_Uid b)
+{
+    ml_Uid way[FEW_LEVELS], below = 0; /* some levels above a; the node below them */
+
+    if (!ml_index_find(ix, a) || !ml_index_find(ix, b))
+        return (Fork){0, 0, 0};
+    while (a) {
+        ml_Uid last = 0;
+        size_t n = 0;
+
+        for (; a && n < FEW_LEVELS; a = ml_index_parent(ix, a))
+            way[n++] = a;
+        for (ml_Uid u = b; u; last = u, u = ml_index_parent(ix, u))
+            for (size_t k = 0; k < n; k++)
+                if (way[k] == u)
+                    return (Fork){u, k > 0 ? way[k - 1] : below, last};
+        below = way[n - 1];
+    }
+    return (Fork){0, 0, 0};
 }
 
 ml_Uid ml_index_lca(const ml_Index *ix, ml_Uid a, ml_Uid b)
 {
-    size_t da, db;
-
-    if (!ml_index_node(ix, a) || !ml_index_node(ix, b))
-        return 0;
-    da = levels_above(ix, a);
-    db = levels_above(ix, b);
-    for (; da > db; da--)
-        a = ml_index_parent(ix, a);
-    for (; db > da; db--)
-        b = ml_index_parent(ix, b);
-    while (a != b) {
-        a = ml_index_parent(ix, a);
-        b = ml_index_parent(ix, b);
-    }
-    return a;
+    return fork_of(ix, a, b).top;
 }
 
 /* ---- descendants */
@@ -286,6 +228,61 @@ void ml_all_blocks(ml_Ctx *cx, const ml_Stmt *st, ml_StmtVec *out)
     ml_stmt_children(st, gather, &(Blocks){cx, out, true});
 }
 
+/* ---- order */
+
+static size_t place(const ml_Seq *seq, size_t from, const ml_Stmt *st)
+{
+    while (from < seq->n && seq->stmts[from] != st)
+        from++;
+    return from;
+}
+
+typedef struct First {
+    const ml_Stmt *a, *b;
+    const ml_Stmt *found; /* the one of them that was met */
+} First;
+
+static void meet(const ml_Stmt *st, bool in_init, void *user)
+{
+    First *f = user;
+
+    if (f->found || in_init)
+        return;
+    if (st == f->a || st == f->b) {
+        f->found = st;
+        return;
+    }
+    if (st->kind == ML_STMT_FOR || st->kind == ML_STMT_BLOCK ||
+        !(st->has_block || st->has_loop))
+        return;
+    if (st->kind == ML_STMT_SEQ) { /* found by pointer alone, where both stand in it */
+        const ml_Seq *seq = ml_as_seq(st);
+        size_t at = 0;
+
+        while (at < seq->n && seq->stmts[at] != f->a && seq->stmts[at] != f->b)
+            at++;
+        if (at < seq->n &&
+            place(seq, at + 1, seq->stmts[at] == f->a ? f->b : f->a) < seq->n) {
+            f->found = seq->stmts[at];
+            return;
+        }
+    }
+    ml_stmt_children(st, meet, f);
+}
+
+bool ml_index_before(const ml_Index *ix, ml_Uid a, ml_Uid b)
+{
+    Fork k = fork_of(ix, a, b);
+    First f = {0};
+
+    ML_ASSERT(k.top && k.a && k.b);
+    f.a = ml_index_node(ix, k.a);
+    f.b = ml_index_node(ix, k.b);
+    meet(ml_node_body(ml_index_node(ix, k.top)), false, &f);
+    ML_ASSERT(f.found);
+    return f.found == f.a;
+}
+
 /* ---- what stands between two nodes */
 
 typedef struct Between {
@@ -307,6 +304,10 @@ static void seek(const ml_Stmt *st, bool in_init, void *user)
     }
     if (st->kind == ML_STMT_FOR || st->kind == ML_STMT_BLOCK || st->depth < b->to->depth)
         return;
+    if (st->kind == ML_STMT_SEQ && place(ml_as_seq(st), 0, b->to) < ml_as_seq(st)->n) {
+        b->found = true;
+        return;
+    }
     ml_stmt_children(st, seek, b);
     if (b->found && st->kind != ML_STMT_SEQ)
         b->first = st;
@@ -389,6 +390,8 @@ bool ml_index_verify(ml_Ctx *cx, ml_Program p, const char **what)
         count_nodes(p.mod->funcs[k]->body, false, &nodes);
     if (!v.what && nodes != v.n)
         v.what = ml_format(cx, "%zu loops and blocks have %zu uids", nodes, v.n);
+    if (!v.what)
+        ml_index_same_postings(cx, v.have, v.want, &v.what);
     if (what)
         *what = v.what;
     return v.what == NULL;

@@ -5,7 +5,8 @@
  * the pages of what it rewrote, so that it costs the same in a function of ten blocks and
  * of a thousand. It holds one entry per loop and per block, excluding everything below an
  * init (the schedule tree of ir-and-analysis 2.1). Positions in sequences are not stored;
- * they are found by pointer in the parent.
+ * they are found by pointer in the parent. Beside it: which blocks use a buffer, define it,
+ * or bear a name (postings.c).
  */
 #ifndef ML_CORE_INDEX_H
 #define ML_CORE_INDEX_H
@@ -21,6 +22,8 @@ typedef struct ml_Program {
 } ml_Program;
 
 const ml_Index *ml_index_build(ml_Ctx *cx, const ml_Module *m);
+/* The same, at the cost of what differs from a program that shares most of its nodes. */
+const ml_Index *ml_index_follow(ml_Ctx *cx, ml_Program near, const ml_Module *m);
 
 /* The node, or NULL when no loop or block of that uid is in the program. */
 const ml_Stmt *ml_index_node(const ml_Index *ix, ml_Uid uid);
@@ -50,6 +53,23 @@ const ml_Stmt *ml_node_body(const ml_Stmt *loop_or_block);
  * node `to` (both excluded); NULL: schedulable. */
 const ml_Stmt *ml_between(const ml_Index *ix, ml_Uid from, ml_Uid to);
 
+/* Whether a comes before b in the text; neither is above the other, both have a common
+ * ancestor. */
+bool ml_index_before(const ml_Index *ix, ml_Uid a, ml_Uid b);
+
+/* ---- who uses what: kept from version to version, so that nobody walks a scope for it */
+typedef struct ml_Tags {
+    size_t n;
+    const ml_Uid *v;
+} ml_Tags;
+/* The blocks of all scopes whose reads or writes name the buffer, each once, in no
+ * particular order; those under an init do not count. Views are other buffers. */
+ml_Tags ml_index_users(const ml_Index *ix, const ml_Buffer *b);
+/* The blocks that allocate the buffer or match it to a region: one, in a right program. */
+ml_Tags ml_index_homes(const ml_Index *ix, const ml_Buffer *b);
+/* How many blocks of the function have this stored name; *one (may be NULL) gets one. */
+size_t ml_index_named(const ml_Index *ix, uint32_t func, const char *name, ml_Uid *one);
+
 /* ---- replacing
  * A new program in which the statement of `uid` (a loop or block) is `with` (any statement;
  * NULL: removed, sequences shrink; removing the only statement of a body gives
@@ -62,6 +82,9 @@ ml_Program ml_program_replace(ml_Ctx *cx, ml_Program p, ml_Uid uid, const ml_Stm
 /* The same for a whole function body (by position in mod->funcs). */
 ml_Program ml_program_replace_body(ml_Ctx *cx, ml_Program p, uint32_t func,
                                    const ml_Stmt *body, ml_UidVec *ended);
+/* Statements at the beginning and end of two lists that are the same nodes. */
+void ml_common_ends(const ml_Stmt *const *a, size_t na, const ml_Stmt *const *b, size_t nb,
+                    size_t *head, size_t *tail);
 /* Only statements: `root` with the statement `old` (found by pointer, not below other loops
  * or blocks than those on the path given by the tree itself) replaced by `with`. */
 const ml_Stmt *ml_stmt_replace(ml_Ctx *cx, const ml_Stmt *root, const ml_Stmt *old,

@@ -4,8 +4,11 @@
  */
 #include "core/json.h"
 
+#include "core/utf8.h"
+#include "core/value_text.h"
 #include "core/vec.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 enum { MAX_DEPTH = 200, MAX_KEYS = 4096 };
@@ -69,53 +72,6 @@ static bool hex4(Reader *r, uint32_t *out)
     return true;
 }
 
-static size_t put_utf8(char *z, uint32_t c)
-{
-    if (c < 0x80) {
-        z[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        z[0] = (char)(0xc0 | c >> 6);
-        z[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        z[0] = (char)(0xe0 | c >> 12);
-        z[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        z[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    z[0] = (char)(0xf0 | c >> 18);
-    z[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    z[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    z[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
-/* Length of the valid UTF-8 sequence at p, 0: none. */
-static size_t utf8_length(const char *p, const char *end)
-{
-    unsigned char c = (unsigned char)*p;
-    size_t n = c < 0x80                ? 1
-               : c >= 0xc2 && c < 0xe0 ? 2
-               : c >= 0xe0 && c < 0xf0 ? 3
-               : c >= 0xf0 && c < 0xf5 ? 4
-                                       : 0;
-
-    if (n == 0 || (size_t)(end - p) < n)
-        return 0;
-    for (size_t k = 1; k < n; k++)
-        if (((unsigned char)p[k] & 0xc0) != 0x80)
-            return 0;
-    unsigned char d = n > 1 ? (unsigned char)p[1] : 0;
-
-    if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
-        (c == 0xf4 && d > 0x8f))
-        return 0;
-    return n;
-}
-
 static bool escape(Reader *r, char *z, size_t *n)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -148,7 +104,7 @@ static bool escape(Reader *r, char *z, size_t *n)
         return bad(r, "half of a surrogate pair");
     if (c == 0)
         return bad(r, "a NUL character");
-    *n += put_utf8(z + *n, c);
+    *n += ml_utf8_put(z + *n, c);
     return true;
 }
 
@@ -174,7 +130,7 @@ static bool read_string(Reader *r, const char **out, uint32_t *len)
                 return false;
             continue;
         }
-        size_t u = utf8_length(r->p, r->end);
+        size_t u = ml_utf8_length(r->p, r->end);
 
         if (u == 0)
             return bad(r, "the text is not UTF-8");
@@ -371,57 +327,41 @@ const ml_Json *ml_json_get(const ml_Json *object, const char *key)
 
 void ml_json_string(ml_Text *out, const char *z)
 {
-    ml_text_char(out, '"');
-    for (; *z; z++) {
-        unsigned char c = (unsigned char)*z;
+    ml_text_string(out, z, ML_ESCAPE_JSON);
+}
 
-        if (c == '"' || c == '\\')
-            ml_text_fmt(out, "\\%c", c);
-        else if (c == '\n')
-            ml_text_add(out, "\\n");
-        else if (c < ' ')
-            ml_text_fmt(out, "\\u%04x", c);
-        else
-            ml_text_char(out, (char)c);
-    }
-    ml_text_char(out, '"');
+void ml_json_key(ml_Text *out, const char *z)
+{
+    ml_json_string(out, z);
+    ml_text_add(out, ": ");
+}
+
+void ml_json_real(ml_Text *out, double v)
+{
+    if (v != v)
+        ml_text_add(out, "null");
+    else if (v > DBL_MAX || v < -DBL_MAX)
+        ml_text_add(out, v > 0 ? "1e999" : "-1e999");
+    else
+        ml_text_double(out, v);
 }
 
 void ml_json_value(ml_Text *out, const ml_Value *v)
 {
-    switch ((ml_ValueKind)v->kind) {
-    case ML_VAL_BOOL: ml_text_add(out, v->as.i ? "true" : "false"); return;
-    case ML_VAL_INT: ml_text_int(out, v->as.i); return;
-    case ML_VAL_FLOAT:
-        if (v->as.f != v->as.f)
-            ml_text_add(out, "null");
-        else if (v->as.f > 1.7976931348623157e308 || v->as.f < -1.7976931348623157e308)
-            ml_text_add(out, v->as.f > 0 ? "1e999" : "-1e999");
-        else
-            ml_text_double(out, v->as.f);
-        return;
-    case ML_VAL_STRING: ml_json_string(out, v->as.s); return;
-    case ML_VAL_LIST:
-    case ML_VAL_DICT:
-        ml_text_char(out, v->kind == ML_VAL_LIST ? '[' : '{');
-        for (uint32_t k = 0; k < v->n; k++) {
-            if (k)
-                ml_text_add(out, ", ");
-            if (v->kind == ML_VAL_DICT) {
-                ml_json_string(out, v->keys[k]);
-                ml_text_add(out, ": ");
-            }
-            ml_json_value(out, v->as.list[k]);
-        }
-        ml_text_char(out, v->kind == ML_VAL_LIST ? ']' : '}');
-        return;
-    case ML_VAL_NONE:
-    case ML_VAL_EXPR:
-    case ML_VAL_BUFFER:
-    case ML_VAL_VAR:
-    case ML_VAL_MAP:
-    case ML_VAL_REDUCER: ml_text_add(out, "null"); return;
-    }
+    static const ml_Notation json = {
+        .no = "false",
+        .yes = "true",
+        .none = "null",
+        .object = "null",
+        .list = "[]",
+        .dict = "{}",
+        .integer = ml_text_int,
+        .real = ml_json_real,
+        .string = ml_json_string,
+        .key = ml_json_key,
+    };
+
+    ml_value_text(out, v, &json);
 }
 
 const ml_Value *ml_json_to_value(ml_Ctx *cx, const ml_Json *j)

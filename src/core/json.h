@@ -42,8 +42,11 @@ const ml_Json *ml_json_read(ml_Ctx *cx, ml_Str text, ml_JsonError *error);
 const ml_Json *ml_json_get(const ml_Json *object, const char *key); /* NULL: absent */
 
 void ml_json_string(ml_Text *out, const char *z); /* with quotes and escapes */
-/* Constants only: none, booleans, numbers, strings, lists, dicts. Infinite numbers become
- * +-1e999, which reads back as such; NaN becomes null. */
+void ml_json_key(ml_Text *out, const char *z);    /* the same and its colon */
+/* Infinite numbers become +-1e999, which reads back as such; NaN becomes null. */
+void ml_json_real(ml_Text *out, double v);
+/* Constants only: none, booleans, numbers, strings, lists, dicts; all others become null.
+ */
 void ml_json_value(ml_Text *out, const ml_Value *v);
 /* The constant; lists and objects become lists and dicts, null becomes none. */
 const ml_Value *ml_json_to_value(ml_Ctx *cx, const ml_Json *j);

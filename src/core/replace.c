@@ -12,6 +12,13 @@
  */
 #include "core/index_pages.h"
 
+/* -DML_CHECK_INDEX: after each replacement the index is compared with a fresh one. */
+#ifdef ML_CHECK_INDEX
+enum { CHECK_INDEX = 1 };
+#else
+enum { CHECK_INDEX = 0 };
+#endif
+
 /* ---- statements */
 
 static const ml_Stmt *nothing(ml_Ctx *cx)
@@ -181,18 +188,42 @@ typedef struct Reindex {
 
 static void compare(Reindex *r, const ml_Stmt *old, const ml_Stmt *new, ml_Uid parent);
 
+/* Pointers compared at once where lists are the same: long lists differ in one place. */
+enum { STRIDE = 32 };
+
+static bool same_stride(const ml_Stmt *const *a, const ml_Stmt *const *b)
+{
+    return memcmp(a, b, STRIDE * sizeof(*a)) == 0;
+}
+
+void ml_common_ends(const ml_Stmt *const *a, size_t na, const ml_Stmt *const *b, size_t nb,
+                    size_t *head, size_t *tail)
+{
+    size_t n = na < nb ? na : nb, k = 0;
+
+    while (n - k >= STRIDE && same_stride(a + k, b + k))
+        k += STRIDE;
+    while (k < n && a[k] == b[k])
+        k++;
+    *head = k;
+    n -= k;
+    k = 0;
+    while (n - k >= STRIDE && same_stride(a + na - k - STRIDE, b + nb - k - STRIDE))
+        k += STRIDE;
+    while (k < n && a[na - 1 - k] == b[nb - 1 - k])
+        k++;
+    *tail = k;
+}
+
 /* Common statements at both ends of two lists are skipped; the rest is compared in pairs
  * as far as it goes. */
 static void compare_lists(Reindex *r, const ml_Seq *old, const ml_Seq *new, ml_Uid parent)
 {
-    size_t first = 0, no = old->n, nn = new->n;
+    size_t first, tail, no, nn;
 
-    while (first < no && first < nn && old->stmts[first] == new->stmts[first])
-        first++;
-    while (no > first && nn > first && old->stmts[no - 1] == new->stmts[nn - 1]) {
-        no--;
-        nn--;
-    }
+    ml_common_ends(old->stmts, old->n, new->stmts, new->n, &first, &tail);
+    no = old->n - tail;
+    nn = new->n - tail;
     for (size_t k = first; k < no || k < nn; k++)
         compare(r, k < no ? old->stmts[k] : NULL, k < nn ? new->stmts[k] : NULL, parent);
 }
@@ -224,6 +255,7 @@ static void compare(Reindex *r, const ml_Stmt *old, const ml_Stmt *new, ml_Uid p
             return;
         }
         ml_index_put(r->cx, r->ix, uid, (ml_IndexEntry){new, parent, r->func});
+        ml_index_sign(r->cx, r->ix, old, new);
         compare(r, ml_node_body(old), ml_node_body(new), uid);
         return;
     case ML_STMT_SEQ: compare_lists(r, ml_as_seq(old), ml_as_seq(new), parent); return;
@@ -265,6 +297,7 @@ static void enter(const ml_Stmt *st, bool in_init, void *user)
             ml_index_put(r->cx, r->ix, uid, (ml_IndexEntry){st, above, r->func});
         if (was && was->node == st && was->func == r->func)
             return;
+        ml_index_sign(r->cx, r->ix, was ? was->node : NULL, st);
         r->parent = uid;
     }
     ml_stmt_children(st, enter, r);
@@ -285,6 +318,7 @@ static void leave(const ml_Stmt *st, bool in_init, void *user)
             return;
         if (!met) {
             ml_index_put(r->cx, r->ix, uid, (ml_IndexEntry){NULL, 0, 0});
+            ml_index_sign(r->cx, r->ix, st, NULL);
             if (r->ended)
                 ml_push(r->cx, r->ended, uid);
         }
@@ -325,6 +359,20 @@ static const ml_Module *with_func_body(ml_Ctx *cx, const ml_Module *m, uint32_t 
     return made;
 }
 
+static ml_Program checked(ml_Program p)
+{
+    const char *what = NULL;
+
+    if (CHECK_INDEX) {
+        ml_Ctx *scratch = ml_ctx_new(0);
+
+        ml_index_verify(scratch, p, &what);
+        ML_ASSERT(!what);
+        ml_ctx_unref(scratch);
+    }
+    return p;
+}
+
 ml_Program ml_program_replace(ml_Ctx *cx, ml_Program p, ml_Uid uid, const ml_Stmt *with,
                               ml_UidVec *ended)
 {
@@ -354,8 +402,8 @@ ml_Program ml_program_replace(ml_Ctx *cx, ml_Program p, ml_Uid uid, const ml_Stm
         const ml_Stmt *body = swap(&s, p.mod->funcs[at->func]->body);
 
         ML_ASSERT(s.found);
-        return (ml_Program){with_func_body(cx, p.mod, at->func, body ? body : nothing(cx)),
-                            ix};
+        p.mod = with_func_body(cx, p.mod, at->func, body ? body : nothing(cx));
+        return checked((ml_Program){p.mod, ix});
     }
 }
 
@@ -372,5 +420,26 @@ ml_Program ml_program_replace_body(ml_Ctx *cx, ml_Program p, uint32_t func,
     body = body ? body : nothing(cx);
     ix = ml_index_edit(cx, p.index);
     reindex(cx, p.index, ix, old, body, 0, func, ended);
-    return (ml_Program){with_func_body(cx, p.mod, func, body), ix};
+    return checked((ml_Program){with_func_body(cx, p.mod, func, body), ix});
+}
+
+const ml_Index *ml_index_follow(ml_Ctx *cx, ml_Program near, const ml_Module *m)
+{
+    size_t changed = 0;
+    uint32_t func = 0;
+
+    for (uint32_t k = 0; m->n == near.mod->n && k < m->n; k++)
+        if (m->funcs[k]->body != near.mod->funcs[k]->body) {
+            changed++;
+            func = k;
+        }
+    if (m->n != near.mod->n || changed > 1)
+        return ml_index_build(cx, m);
+
+    ml_Index *ix = ml_index_edit(cx, near.index);
+
+    if (changed)
+        reindex(cx, near.index, ix, near.mod->funcs[func]->body, m->funcs[func]->body, 0,
+                func, NULL);
+    return checked((ml_Program){m, ix}).index;
 }

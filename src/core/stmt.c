@@ -235,39 +235,60 @@ const ml_Stmt *ml_seq(ml_Ctx *cx, const ml_Stmt *const *stmts, size_t n)
     return ml_seq_at(cx, stmts, n, NULL);
 }
 
-/* The common replacement (one plain statement by another) copies the pointers and updates
- * the summary; only when it may shrink are all children looked at. */
+/* The summary of a list in which `old` is gone and `new` (or nothing) has come; it holds
+ * that of the list before. What perhaps only `old` gave is looked for until it is found. */
+static void resummarise(ml_Seq *s, const ml_Stmt *old, const ml_Stmt *new)
+{
+    ml_Stmt *b = &s->base;
+    const ml_Stmt was = *b;
+    uint32_t n_blocks = b->n_blocks - old->n_blocks + (new ? new->n_blocks : 0);
+
+    b->has_block &= !old->has_block;
+    b->has_loop &= !old->has_loop;
+    b->depth = old->depth == was.depth ? 1 : was.depth;
+    if (new)
+        add_child(b, new, 0);
+    for (size_t k = 0; k < s->n && (b->has_block < was.has_block ||
+                                    b->has_loop < was.has_loop || b->depth < was.depth);
+         k++)
+        add_child(b, s->stmts[k], 0);
+    b->n_blocks = n_blocks;
+}
+
+/* One plain statement by another or by nothing: copies the pointers and updates the
+ * summary. */
 const ml_Stmt *ml_seq_with(ml_Ctx *cx, const ml_Seq *seq, size_t pos, const ml_Stmt *child)
 {
     const ml_Stmt *old = seq->stmts[pos], **list;
+    uint32_t n = seq->n;
     ml_Seq *s;
 
     ML_ASSERT(pos < seq->n);
     if (child == old)
         return &seq->base;
-    if (child && child->kind != ML_STMT_SEQ && !is_evaluate_0(child)) {
-        list = ml_alloc(cx, seq->n * sizeof(*list));
-        memcpy(list, seq->stmts, seq->n * sizeof(*list));
+    list = ml_alloc(cx, n * sizeof(*list));
+    if (child && child->kind == ML_STMT_SEQ) {
+        memcpy(list, seq->stmts, n * sizeof(*list));
         list[pos] = child;
-        s = ml_alloc(cx, sizeof(*s));
-        *s = *seq;
-        s->stmts = list;
-        if ((old->has_block && !child->has_block) || (old->has_loop && !child->has_loop) ||
-            (child->depth < old->depth && old->depth == s->base.depth)) {
-            summarise(&s->base);
-        } else {
-            s->base.n_blocks -= old->n_blocks;
-            add_child(&s->base, child, 0);
-        }
-        return &s->base;
+        return ml_seq_at(cx, list, n, seq->base.span);
     }
-    list = ml_alloc(cx, seq->n * sizeof(*list));
-    memcpy(list, seq->stmts, pos * sizeof(*list));
-    if (child)
+    if (child && !is_evaluate_0(child)) {
+        memcpy(list, seq->stmts, n * sizeof(*list));
         list[pos] = child;
-    memcpy(list + pos + (child ? 1 : 0), seq->stmts + pos + 1,
-           (seq->n - pos - 1) * sizeof(*list));
-    return ml_seq_at(cx, list, seq->n - (child ? 0 : 1), seq->base.span);
+    } else {
+        child = NULL;
+        n--;
+        if (n == 1)
+            return seq->stmts[1 - pos];
+        memcpy(list, seq->stmts, pos * sizeof(*list));
+        memcpy(list + pos, seq->stmts + pos + 1, (n - pos) * sizeof(*list));
+    }
+    s = ml_alloc(cx, sizeof(*s));
+    *s = *seq;
+    s->n = n;
+    s->stmts = list;
+    resummarise(s, old, child);
+    return &s->base;
 }
 
 /* ---- leaves */

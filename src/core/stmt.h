@@ -14,9 +14,11 @@
 
 /* A place in source text; belongs to the statement that was read there. Lines and columns
  * are 1-based, columns count code points; the end is exclusive. */
+typedef struct ml_ExprSpans ml_ExprSpans; /* spans.h */
 typedef struct ml_Span {
     const char *file; /* or "<text>" */
     uint32_t line, col, end_line, end_col;
+    const ml_ExprSpans *exprs; /* of a statement's expressions; NULL: not known */
 } ml_Span;
 
 /* ---- buffers */

@@ -154,12 +154,6 @@ const ml_Value *ml_val_reducer(ml_Ctx *cx, const ml_Reducer *r)
 
 /* ---- dicts */
 
-size_t ml_dict_count(const ml_Value *dict)
-{
-    ML_ASSERT(!dict || dict->kind == ML_VAL_DICT);
-    return dict ? dict->n : 0;
-}
-
 /* The place of the key, or where it belongs; whether it is there. */
 static bool locate(const ml_Value *dict, const char *key, size_t *at)
 {

@@ -81,7 +81,11 @@ const ml_Value *ml_dict_get(const ml_Value *dict, const char *key); /* NULL: abs
 const ml_Value *ml_dict_with(ml_Ctx *cx, const ml_Value *dict, const char *key,
                              const ml_Value *v);
 const ml_Value *ml_dict_without(ml_Ctx *cx, const ml_Value *dict, const char *key);
-size_t ml_dict_count(const ml_Value *dict);
+static inline size_t ml_dict_count(const ml_Value *dict)
+{
+    ML_ASSERT(!dict || dict->kind == ML_VAL_DICT);
+    return dict ? dict->n : 0;
+}
 /* Equal as constants: numbers by value within a kind, floats by bits with NaNs equal,
  * expressions, variables, buffers by identity. For equality of programs see equal.h. */
 bool ml_value_eq(const ml_Value *a, const ml_Value *b);

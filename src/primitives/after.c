@@ -177,7 +177,7 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
         for (size_t k = 0; k < b->n_writes; k++) {
             const ml_Buffer *buf = b->writes[k].buffer;
 
-            if (ml_buffer_is_private(cx, c->p, u, buf))
+            if (ml_buffer_is_private(cx, c->facts, c->p, u, buf))
                 continue;
             if (!ml_writes_disjoint(cx, c->facts, c->p, u, buf)) {
                 ml_fail(

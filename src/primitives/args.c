@@ -117,7 +117,7 @@ static bool many_nodes(const Resolve *r, const ml_Arg *a, ml_HandleKind want, ml
     ml_UidVec uids = {0};
 
     for (size_t k = 0; k < n; k++) {
-        ml_Handle h;
+        ml_Handle h = {0};
         const ml_Stmt *node;
 
         if (want == ML_H_LOOP && list[k].kind == ML_A_STRING) {
@@ -155,7 +155,7 @@ static bool factors(const Resolve *r, const ml_Arg *a, ml_Given *g)
 
     for (size_t k = lone; k < n; k++) {
         const ml_Arg *one = lone ? a : &a->as.list[k];
-        int64_t v;
+        int64_t v = 0;
 
         if (is_auto(one))
             continue;
@@ -243,7 +243,7 @@ static const ml_Value *value_of(ml_Schedule *s, const char *what, const ml_Arg *
                                 int depth)
 {
     ml_Ctx *cx = s->space->cx;
-    int64_t v;
+    int64_t v = 0;
 
     if (depth > ML_MAX_ARG_DEPTH) {
         ml_bad_argument(cx, "%s: nested too deep", what);
@@ -293,7 +293,7 @@ static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given
 
     for (uint32_t k = 0; k < a->n; k++) {
         const ml_Arg *one = &a->as.list[k];
-        int64_t v;
+        int64_t v = 0;
 
         if (floats && one->kind == ML_A_FLOAT)
             list[k] = ml_val_float(r->cx, one->as.f);
@@ -308,7 +308,7 @@ static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given
 
 static bool decision(const Resolve *r, const ml_Arg *a, ml_Given *g)
 {
-    int64_t v;
+    int64_t v = 0;
 
     if (a->kind == ML_A_NONE)
         return true;
@@ -373,6 +373,7 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
     case ML_P_INTS: return number_list(r, a, false, g);
     case ML_P_FLOATS: return number_list(r, a, true, g);
     case ML_P_DECISION: return decision(r, a, g);
+    case ML_P_MAP: g->map = ml_arg_map(r->s, r->pa->name, a); return g->map != NULL;
     }
     return ml_bad_argument(r->cx, "%s: this kind of parameter comes later", r->pa->name);
 }

@@ -12,6 +12,12 @@ bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *arg
 /* A constant made of a raw argument; expression handles are their value. NULL: error set.
  */
 const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a);
+/* An index map, given as an object or a text, in the schedule's context, with variables of
+ * its own; NULL: error set. */
+const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a);
+/* A Lua function; moon.index_map(...) when there is an inverse, or what Lua's operators
+ * cannot say. cx is for scratch. */
+void ml_map_lua(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m);
 const char *ml_arg_kind_name(const ml_Arg *a);
 
 #endif

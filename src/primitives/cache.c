@@ -272,8 +272,8 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
         const ml_Range *r = &cache->region[d];
         ml_Dtype t = r->extent->type;
 
-        loops[d] = ml_var_new(cx, ml_format(cx, "ax%zu", d), t);
-        iters[d].var = ml_var_new(cx, ml_format(cx, "v%zu", d), t);
+        loops[d] = ml_var_new(cx, ml_numbered(cx, "ax", "", d), t);
+        iters[d].var = ml_var_new(cx, ml_numbered(cx, "v", "", d), t);
         iters[d].kind = ML_ITER_SPATIAL;
         iters[d].min = ml_int(cx, t, 0);
         iters[d].extent = cache->compact ? r->extent : cache->old->shape[d];

@@ -35,6 +35,12 @@ bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf); /* there 
 bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                              const ml_CachePlace *place, ml_Range *out);
 
+/* The same of reads: the region of an input, narrowed to what the readers (child blocks of
+ * the scope) read of it under all predicates. */
+bool ml_cache_read_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf);
+void ml_cache_narrow(ml_Call *c, ml_Uid scope, const ml_UidVec *readers,
+                     const ml_Buffer *buf, ml_Range *region);
+
 /* Makes the new buffer `<buf>_<scope>` for the region at the place. */
 ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope,
                        ml_Range *region, const ml_CachePlace *place);

@@ -204,6 +204,8 @@ static bool cache_read(ml_Call *c)
             r.chosen = r.given;
         if (!declared)
             shrink_view(&r, &place, region);
+        if (ml_cache_read_guarded(c, block->uid, r.buffer))
+            ml_cache_narrow(c, scope, &r.chosen, r.buffer, region);
     }
     ml_Cache cache = ml_cache_make(c, r.buffer, scope_name, region, &place);
     const ml_Stmt *nest = ml_cache_nest(c, &cache, true, &r.nest);

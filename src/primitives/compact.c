@@ -21,6 +21,7 @@ typedef struct Mover {
     ml_Ctx *cx, *tmp;
     ml_Import *im;
     ml_Map *programs; /* end of the old address -> const Moved * */
+    ml_Program last;  /* moved before: the next one shares most of its nodes */
 } Mover;
 
 /* Version 0 is the module's own and stays where it is. */
@@ -37,7 +38,9 @@ static ml_Program move_program(Mover *m, const ml_Module *mod, bool own)
     one->next = first;
     one->from = mod;
     one->to.mod = own ? ml_import_module(m->im, mod) : mod;
-    one->to.index = ml_index_build(m->cx, one->to.mod);
+    one->to.index = m->last.mod ? ml_index_follow(m->cx, m->last, one->to.mod)
+                                : ml_index_build(m->cx, one->to.mod);
+    m->last = one->to;
     ml_map_set(m->tmp, m->programs, key, one);
     return one->to;
 }

@@ -120,26 +120,21 @@ static bool check_order(Move *m, const ml_UidVec *v)
     ml_Call *c = m->c;
     const ml_Index *ix = c->p.index;
     ml_Uid loop = m->loop->var->uid;
-    ml_StmtVec all = {0};
-    bool seen = false; /* the loop was passed, in the order of the text */
+    ml_Uid wrong = 0; /* the first one in the text */
 
-    ml_child_blocks(c->cx, ml_index_node(ix, ml_index_scope(ix, loop)), &all);
-    for (size_t k = 0; k < all.n; k++) {
-        ml_Uid at = ml_stmt_uid(all.v[k]);
-        bool under = ml_index_is_above(ix, loop, at);
-
-        seen |= under;
-        for (size_t j = 0; !under && j < v->n; j++)
-            if (v->v[j] == at && seen != m->reverse)
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(
-                        c->cx, "block %s, which %s block %s, would come %s it",
-                        ml_as_block(all.v[k])->name, m->reverse ? "follows" : "precedes",
-                        m->block->name, m->reverse ? "before" : "after")),
-                    ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK(all.v[k]));
-    }
-    return true;
+    for (size_t j = 0; j < v->n; j++)
+        if (!ml_index_is_above(ix, loop, v->v[j]) &&
+            ml_index_before(ix, loop, v->v[j]) != m->reverse &&
+            (!wrong || ml_index_before(ix, v->v[j], wrong)))
+            wrong = v->v[j];
+    if (!wrong)
+        return true;
+    return ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx, "block %s, which %s block %s, would come %s it",
+                                     ml_call_block(c, wrong)->name,
+                                     m->reverse ? "follows" : "precedes", m->block->name,
+                                     m->reverse ? "before" : "after")),
+                   ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK_UID(wrong));
 }
 
 /* reverse: every instance of the block reads an element that there is. One that reads none
@@ -259,7 +254,7 @@ static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
         iters[k].value = lo;
         if (!ml_is_int(extent, 1) || m->c->args[PRESERVE_UNIT_LOOPS].b) {
             loops[n].kind = ML_FOR_SERIAL;
-            loops[n].var = ml_var_new(cx, ml_format(cx, "ax%zu", n), t);
+            loops[n].var = ml_var_new(cx, ml_numbered(cx, "ax", "", n), t);
             loops[n].min = ml_int(cx, t, 0);
             loops[n].extent = extent;
             ml_arith_bind_loop(ar, &loops[n]);

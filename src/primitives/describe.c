@@ -3,24 +3,20 @@
  *
  * Made when somebody looks, never by a call. Source: interaction 5, 6.
  */
-#include "primitives/schedule_impl.h"
+#include "primitives/args.h"
+
+#include "core/value_text.h"
 
 void ml_text_quote(ml_Text *out, const char *z)
 {
-    ml_text_char(out, '"');
-    for (; *z; z++) {
-        unsigned char c = (unsigned char)*z;
+    ml_text_string(out, z, ML_ESCAPE_LUA);
+}
 
-        if (c == '"' || c == '\\')
-            ml_text_fmt(out, "\\%c", c);
-        else if (c == '\n')
-            ml_text_add(out, "\\n");
-        else if (c < ' ' || c == 127)
-            ml_text_fmt(out, "\\%03u", c);
-        else
-            ml_text_char(out, (char)c);
-    }
-    ml_text_char(out, '"');
+void ml_text_lua_key(ml_Text *out, const char *z)
+{
+    ml_text_char(out, '[');
+    ml_text_quote(out, z);
+    ml_text_add(out, "] = ");
 }
 
 static void add_name(ml_Text *out, const char *z, bool quote)
@@ -49,38 +45,32 @@ static bool lua_key(const char *z)
     return true;
 }
 
-/* Constants in Lua's notation. */
+/* ["key"] = only where key = would not do. */
+static void add_key(ml_Text *out, const char *z)
+{
+    if (lua_key(z))
+        ml_text_fmt(out, "%s = ", z);
+    else
+        ml_text_lua_key(out, z);
+}
+
+/* Constants in Lua's notation, as people read them. */
 static void add_value(ml_Text *out, const ml_Value *v)
 {
-    switch ((ml_ValueKind)v->kind) {
-    case ML_VAL_BOOL: ml_text_add(out, v->as.i ? "true" : "false"); return;
-    case ML_VAL_INT: ml_text_int(out, v->as.i); return;
-    case ML_VAL_FLOAT: ml_text_double(out, v->as.f); return;
-    case ML_VAL_STRING: ml_text_quote(out, v->as.s); return;
-    case ML_VAL_LIST:
-    case ML_VAL_DICT:
-        ml_text_char(out, '{');
-        for (uint32_t k = 0; k < v->n; k++) {
-            if (k)
-                ml_text_add(out, ", ");
-            if (v->kind == ML_VAL_DICT && lua_key(v->keys[k]))
-                ml_text_fmt(out, "%s = ", v->keys[k]);
-            else if (v->kind == ML_VAL_DICT) {
-                ml_text_char(out, '[');
-                ml_text_quote(out, v->keys[k]);
-                ml_text_add(out, "] = ");
-            }
-            add_value(out, v->as.list[k]);
-        }
-        ml_text_char(out, '}');
-        return;
-    case ML_VAL_NONE: ml_text_add(out, "auto"); return;
-    case ML_VAL_EXPR:
-    case ML_VAL_BUFFER:
-    case ML_VAL_VAR:
-    case ML_VAL_MAP:
-    case ML_VAL_REDUCER: ml_text_add(out, "…"); return;
-    }
+    static const ml_Notation lua = {
+        .no = "false",
+        .yes = "true",
+        .none = "auto",
+        .object = "…",
+        .list = "{}",
+        .dict = "{}",
+        .integer = ml_text_int,
+        .real = ml_text_double,
+        .string = ml_text_quote,
+        .key = add_key,
+    };
+
+    ml_value_text(out, v, &lua);
 }
 
 static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_Given *g,
@@ -136,6 +126,10 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_DECISION:
         if (g->value)
             add_value(out, g->value);
+        return;
+    case ML_P_MAP:
+        if (g->map)
+            ml_map_lua(s->space->cx, out, g->map);
         return;
     }
 }
@@ -306,9 +300,10 @@ static void describe_results(const ml_Call *c, ml_Text *out)
             if (ml_is_const_int(extent)) /* without its dtype */
                 ml_text_int(out, extent->as.i);
             else
-                ml_print_expr(
-                    c->cx, out, extent,
-                    &(ml_PrintOpts){.spelling = -1, .names = ml_schedule_names(c->sched)});
+                ml_print_expr(c->cx, out, extent,
+                              &(ml_PrintOpts){.spelling = -1,
+                                              .plain = true,
+                                              .names = ml_schedule_names(c->sched)});
             ml_text_char(out, ']');
         } else if (st && st->kind == ML_STMT_BLOCK && ml_streq(c->prim->group, "caching"))
             describe_size(c, st, out);

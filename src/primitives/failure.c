@@ -43,7 +43,9 @@ static void take_facts(ml_Failure *f, ml_Import *im)
 
         switch ((ml_FactKind)fact->kind) {
         case ML_FACT_EXPR:
-            if (sp && (!sp->dirty || fact->as.expr->id < sp->dirty_mark.n_exprs))
+            if (fact->name && ml_streq(fact->name, ML_HIDDEN))
+                f->exprs[k] = NULL;
+            else if (sp && (!sp->dirty || fact->as.expr->id < sp->dirty_mark.n_exprs))
                 f->exprs[k] = fact->as.expr;
             fact->as.expr = ml_import_expr(im, fact->as.expr);
             break;
@@ -124,7 +126,8 @@ const ml_Given *ml_given_copy(ml_Ctx *cx, ml_Import *im, const ml_Given *from, s
 
         to[k] = from[k];
         to[k].node = NULL;
-        to[k].map = NULL;
+        to[k].map =
+            from[k].map ? ml_import_value(im, ml_val_map(cx, from[k].map))->as.map : NULL;
         to[k].s = from[k].s ? ml_strdup(cx, ml_str(from[k].s)) : NULL;
         to[k].value = from[k].value ? ml_import_value(im, from[k].value) : NULL;
         for (size_t m = 0; m < from[k].n; m++) {
@@ -236,10 +239,49 @@ static const char *iter_name(const ml_Failure *f, ml_Uid block, uint32_t pos)
     return ml_as_block(st)->iters[pos].var->hint;
 }
 
+/* An expression of a text, its middle left out when it is long. */
+static void add_elided(ml_Failure *f, size_t k, ml_Text *out)
+{
+    enum { LONGEST = 24, HEAD = 14, TAIL = 10 };
+    ml_Text t = {0};
+
+    ml_failure_fact(f, k, &t);
+    if (t.n <= LONGEST)
+        ml_text_add(out, ml_text_z(&t));
+    else { /* at word boundaries: names may hold several bytes per character */
+        const char *z = ml_text_z(&t);
+        size_t a = HEAD, b = t.n - TAIL;
+
+        while (a > 0 && z[a] != ' ')
+            a--;
+        while (b < t.n && z[b] != ' ')
+            b++;
+        ml_text_fmt(out, "%.*s …%s", (int)a, z, z + b);
+    }
+    ml_text_free(&t);
+}
+
+static void fill_template(ml_Failure *f, const char *z, ml_Text *out)
+{
+    for (; *z; z++) {
+        size_t k = z[0] == '{' && z[1] >= '0' && z[1] <= '9' && z[2] == '}'
+                       ? (size_t)(z[1] - '0')
+                       : ML_MAX_FACTS;
+
+        if (k < f->e.n_facts &&
+            (f->e.facts[k].kind == ML_FACT_EXPR ||
+             (f->e.facts[k].kind == ML_FACT_TEXT && !f->e.facts[k].name))) {
+            add_elided(f, k, out);
+            z += 2;
+        } else
+            ml_text_char(out, *z);
+    }
+}
+
 void ml_failure_fact(ml_Failure *f, size_t k, ml_Text *out)
 {
     const ml_Fact *fact = &f->e.facts[k];
-    ml_PrintOpts o = {.spelling = -1};
+    ml_PrintOpts o = {.spelling = -1, .plain = true};
 
     switch ((ml_FactKind)fact->kind) {
     case ML_FACT_LOOP:
@@ -264,6 +306,11 @@ void ml_failure_fact(ml_Failure *f, size_t k, ml_Text *out)
     }
     case ML_FACT_NUMBER: ml_text_int(out, fact->as.i); return;
     case ML_FACT_TEXT:
+        if (fact->name && ml_streq(fact->name, ML_TEMPLATE))
+            fill_template(f, fact->as.text, out);
+        else
+            ml_text_add(out, fact->as.text);
+        return;
     case ML_FACT_STMT: ml_text_add(out, fact->as.text); return;
     case ML_FACT_DTYPE: ml_dtype_print(out, fact->as.type); return;
     case ML_FACT_STOP: return;

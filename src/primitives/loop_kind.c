@@ -121,6 +121,41 @@ static bool is_spatial(const ml_Block *b, const ml_Var *loop)
     return true;
 }
 
+/* A copy in global memory that all threads would write: each block of threads (or thread)
+ * may have its own. */
+static void suggest_scope(ml_Schedule *s, const ml_Given *args, ml_Tries *t)
+{
+    ml_Program p = ml_schedule_program(s);
+    ml_StmtVec blocks = {0};
+    const ml_Stmt *loop = ml_index_node(p.index, args[LOOP].uid);
+
+    if (!loop || loop->kind != ML_STMT_FOR || !args[THREAD].s)
+        return;
+    ml_child_blocks(ml_schedule_ctx(s), loop, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+        const ml_Block *home = ml_as_block(
+            ml_index_node(p.index, ml_index_scope(p.index, ml_stmt_uid(blocks.v[k]))));
+
+        for (size_t m = 0; m < b->n_writes; m++) {
+            const ml_Buffer *buf = b->writes[m].buffer;
+            bool own = false;
+
+            for (size_t a = 0; a < home->n_allocs; a++)
+                own |= home->allocs[a]->uid == buf->uid;
+            if (!own || strncmp(buf->scope, "global", 6) != 0)
+                continue;
+            for (int thread = 0; thread < 2; thread++)
+                ml_try(t,
+                       thread ? "each thread has its own"
+                              : "each block of threads has its own",
+                       "set_scope(\"%s\", %zu, \"%s\") bind(\"%s\", \"%s\")",
+                       ml_name_of(s, b->tag), m, thread ? "local" : "shared",
+                       ml_name_of(s, args[LOOP].uid), args[THREAD].s);
+        }
+    }
+}
+
 /* Ways out: a loop of the same block that would do. */
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
@@ -138,6 +173,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_try(t, NULL, "bind(\"%s\", \"threadIdx.x\")", ml_name_of(s, args[LOOP].uid));
         return;
     }
+    if (ml_streq(e->primitive, "bind") && e->code != ML_E_NOT_COMPACT_DATAFLOW)
+        suggest_scope(s, args, t);
     if (!block || !ml_index_node(p.index, block))
         return;
     ml_index_loops(cx, p.index, block, &loops);

@@ -33,6 +33,7 @@ typedef enum ml_ParamKind {
     ML_P_FLOATS,   /* value: list of numbers */
     ML_P_DECISION, /* value or NULL */
     ML_P_NAME,     /* s: the name of a block, looked up by the primitive itself */
+    ML_P_MAP,      /* map: an index map over its own variables, of integers */
 } ml_ParamKind;
 
 typedef struct ml_Param {

@@ -91,7 +91,8 @@ static const char *iter_word(uint8_t kind)
 static const char *iter_label(ml_Failure *f, const ml_Fact *fact)
 {
     const ml_Stmt *st = ml_index_node(ml_failure_program(f).index, fact->as.uid);
-    ml_PrintOpts o = {.spelling = -1, .names = ml_version_names(f->s, f->version)};
+    ml_PrintOpts o = {
+        .spelling = -1, .plain = true, .names = ml_version_names(f->s, f->version)};
     ml_Text t = {0};
     const char *z;
 
@@ -267,7 +268,8 @@ static void now_line(const Painter *p)
         return;
     tmp = ml_ctx_new(0);
     heading(p, "now");
-    ml_PrintOpts o = {.spelling = -1, .names = ml_version_names(p->f->s, p->f->version)};
+    ml_PrintOpts o = {
+        .spelling = -1, .plain = true, .names = ml_version_names(p->f->s, p->f->version)};
 
     for (size_t k = 0; k < n; k++) {
         const ml_Stmt *st = ml_index_node(ml_failure_program(p->f).index, heirs[k]);

@@ -279,7 +279,10 @@ static bool reorder(ml_Call *c)
 
     if (g->n < 2)
         return true;
-    if (!find_chain(c, g, &ch) || !check_blocks(c, &ch))
+    if (!find_chain(c, g, &ch))
+        return false;
+    ML_ASSERT(ch.n > 0 && ch.path);
+    if (!check_blocks(c, &ch))
         return false;
 
     const ml_Stmt *st = ch.path[ch.n - 1]->body;

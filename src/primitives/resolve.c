@@ -382,7 +382,7 @@ bool ml_resolve_loops(ml_Schedule *s, const char *text, ml_UidVec *out)
 {
     size_t n = strlen(text);
     Found f;
-    ml_Uid uid;
+    ml_Uid uid = 0;
 
     ml_schedule_begin(s);
     if (!begin_search(s, &f))

@@ -19,6 +19,7 @@ typedef struct Fold {
     const ml_Store *use;         /* the consumer's store */
     const ml_Store *def;         /* the producer's store */
     const ml_Expr *cond;         /* of `if c: store`, or NULL */
+    ml_StmtVec nest;             /* loops of a copy nest around it, outermost first */
     const ml_Expr *const *index; /* at which the consumer loads the buffer */
     bool differ;
     const ml_Expr *value; /* what the producer stores */
@@ -26,6 +27,14 @@ typedef struct Fold {
 } Fold;
 
 /* ---- who is folded into whom */
+
+/* A block that read_at or write_at made: its body is a nest that copies. */
+static bool is_auto_copy(const ml_Block *b)
+{
+    const ml_Value *v = b->annotations ? ml_dict_get(b->annotations, "auto_copy") : NULL;
+
+    return v && (v->kind == ML_VAL_BOOL || v->kind == ML_VAL_INT) && v->as.i != 0;
+}
 
 static bool find_buffer(Fold *f, ml_Uid scope)
 {
@@ -73,6 +82,7 @@ static bool check_producer(Fold *f)
     const char *why = NULL;
     ml_StmtVec inner = {0};
 
+    ML_ASSERT(p);
     ml_child_blocks(c->cx, &p->base, &inner);
     if (inner.n > 0)
         return ml_fail(
@@ -90,6 +100,10 @@ static bool check_producer(Fold *f)
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
     const ml_Stmt *body = p->body;
 
+    while (is_auto_copy(p) && body->kind == ML_STMT_FOR) {
+        ml_push(c->cx, &f->nest, body);
+        body = ml_as_for(body)->body;
+    }
     if (body->kind == ML_STMT_IF && !ml_as_if(body)->other) {
         f->cond = ml_as_if(body)->cond;
         body = ml_as_if(body)->then;
@@ -98,7 +112,8 @@ static bool check_producer(Fold *f)
         ml_as_store(body)->mask || ml_as_store(body)->buffer->uid != f->buf->uid)
         return ml_fail(
             c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(p),
-            ML_TEXT("the body of the producer is not one store, or an if around one"));
+            ML_TEXT("the body of the producer is not one store, an if around one, or a "
+                    "copy nest annotated auto_copy"));
     f->def = ml_as_store(body);
     return true;
 }
@@ -184,6 +199,7 @@ static bool solve(Fold *f)
     ml_IterMap m = ml_iter_detect(ar, f->index, f->buf->rank, dom.v, dom.n,
                                   ml_bool(cx, true), ML_NO_CHECK, true);
 
+    ML_ASSERT(f->index && f->def);
     f->inverse = ml_map_new(cx);
     ml_arith_bind_iters(ar, b);
     if (!f->c->unchecked && !check_inside(f, ar))
@@ -265,15 +281,37 @@ static const ml_Expr *conjoin(ml_Ctx *cx, const ml_Expr *p, const ml_Expr *q)
     return has_conjunct(p, q) ? p : ml_and(cx, p, q);
 }
 
+static bool uses_nest(const Fold *f, const ml_Expr *e)
+{
+    for (size_t k = 0; k < f->nest.n; k++)
+        if (ml_expr_uses_var(e, ml_as_for(f->nest.v[k])->var))
+            return true;
+    return false;
+}
+
+/* The conjuncts that the loops of the nest decide stay with the store (`inside`). */
+static const ml_Expr *part(const Fold *f, const ml_Expr *e, bool inside)
+{
+    ml_Ctx *cx = f->c->cx;
+
+    if (e->kind == ML_EXPR_AND)
+        return ml_and(cx, part(f, e->args[0], inside), part(f, e->args[1], inside));
+    return uses_nest(f, e) == inside ? e : ml_bool(cx, true);
+}
+
 static const ml_Stmt *folded(Fold *f)
 {
     ml_Ctx *cx = f->c->cx;
     const ml_Block *p = f->producer, *b = f->consumer;
     ml_Arith *ar = ml_arith_at(cx, f->c->p, p->tag);
     ml_Subst sub = {0}, bind = {0};
+
+    ML_ASSERT(f->use);
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, f->use->n);
 
     ml_arith_bind_iters(ar, p);
+    for (size_t k = 0; k < f->nest.n; k++)
+        ml_arith_bind_loop(ar, ml_as_for(f->nest.v[k]));
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Var *v = b->iters[k].var;
         const ml_Expr *to = ml_map_get(f->inverse, v->uid);
@@ -290,16 +328,26 @@ static const ml_Stmt *folded(Fold *f)
     for (size_t k = 0; k < f->use->n; k++)
         idx[k] = ml_simplify(
             ar, ml_expr_subst(cx, replace_load(cx, f->use->indices[k], f), &sub));
-    const ml_Expr *keep = ml_expr_subst(cx, used(f, ar, &sub), &bind);
+    const ml_Expr *all = used(f, ar, &sub);
+    const ml_Expr *here = part(f, all, true);
+    const ml_Expr *keep = ml_expr_subst(cx, part(f, all, false), &bind);
     ml_Block nb = *p;
 
     nb.body = ml_store(cx, f->use->buffer, value, idx, f->use->n, NULL);
     if (!ml_is_true(keep) && !ML_FAULT(INLINE_PREDICATE))
         nb.predicate = conjoin(cx, p->predicate, keep);
-    if (f->cond && (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0)
+    if (f->cond && (f->nest.n || (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0))
         nb.body = ml_if(cx, f->cond, nb.body, NULL);
     else if (f->cond)
         nb.predicate = conjoin(cx, nb.predicate, ml_expr_subst(cx, f->cond, &bind));
+    if (!ml_is_true(here))
+        nb.body = ml_if(cx, here, nb.body, NULL);
+    for (size_t k = f->nest.n; k-- > 0;) {
+        ml_For loop = *ml_as_for(f->nest.v[k]);
+
+        loop.body = nb.body;
+        nb.body = ml_for_from(cx, &loop);
+    }
     const ml_Block *r =
         ml_block_reinfer(cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)));
 

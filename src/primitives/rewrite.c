@@ -202,18 +202,6 @@ const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr 
 
 /* ---- leaf removal */
 
-/* The child statements of a loop's or block's body as a sequence of one or more. */
-static const ml_Stmt *without_child(ml_Ctx *cx, const ml_Seq *seq, const ml_Stmt *child)
-{
-    const ml_Stmt **keep = ML_ARRAY(cx, const ml_Stmt *, seq->n);
-    size_t n = 0;
-
-    for (size_t k = 0; k < seq->n; k++)
-        if (seq->stmts[k] != child)
-            keep[n++] = seq->stmts[k];
-    return ml_seq(cx, keep, n);
-}
-
 static const ml_Stmt *with_body(ml_Ctx *cx, const ml_Stmt *node, const ml_Stmt *body)
 {
     if (node->kind == ML_STMT_FOR) {
@@ -244,7 +232,7 @@ bool ml_leaf_removal(ml_Call *c, ml_Uid block, ml_Removal *out)
             for (size_t k = 0; k < seq->n; k++)
                 if (seq->stmts[k] == below) {
                     out->uid = up;
-                    out->with = with_body(c->cx, node, without_child(c->cx, seq, below));
+                    out->with = with_body(c->cx, node, ml_seq_with(c->cx, seq, k, NULL));
                     return true;
                 }
         }

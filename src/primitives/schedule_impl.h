@@ -170,8 +170,9 @@ const char *ml_step_headline(ml_Schedule *s, int version);
 /* A call with display names; quote: names in quotes. */
 void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
                   const ml_Given *args, const ml_Value *decision, bool quote);
-/* The programmer-independent Lua form of a string: "a\"b". */
+/* The programmer-independent Lua form of a string: "a\"b"; of a key: ["a b"] = */
 void ml_text_quote(ml_Text *out, const char *z);
+void ml_text_lua_key(ml_Text *out, const char *z);
 
 /* ---- compact.c: after a step, when dead bytes exceed live ones */
 void ml_schedule_compact_when_due(ml_Schedule *s);

@@ -178,6 +178,8 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
     const ml_Expr *a = e->n_args > 0 ? e->args[0] : NULL;
     const ml_Expr *b = e->n_args > 1 ? e->args[1] : NULL;
 
+    ML_ASSERT(e->kind == ML_EXPR_CAST ? a != NULL
+                                      : e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_OR || b);
     if (!uses_iters(s->block, e))
         return true; /* no iter to solve for: the consumer's index is what it is */
     if (e->kind == ML_EXPR_SUB && !uses_iters(s->block, a)) /* c - e' */
@@ -267,6 +269,37 @@ static ml_Interval whole_dim(Solver *s, const ml_Buffer *buf, size_t d)
         false};
 }
 
+/* The same as below for what most blocks do: each index is an iter, from 0 and of its own,
+ * in a buffer of a literal shape. Then each iter is needed where its index is. */
+static bool solve_plain(Solver *s, const ml_Region *r, const ml_Interval *need,
+                        ml_Interval *needs, ml_Interval *bounds, bool *got)
+{
+    const ml_Block *b = s->block;
+
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        const ml_Expr *e = r->ranges[d].min, *lo = need[d].min, *hi = need[d].max;
+        size_t k = e->kind == ML_EXPR_VAR ? iter_of(b, e->as.var) : b->n_iters;
+
+        if (k == b->n_iters || got[k] || !ml_is_int(r->ranges[d].extent, 1) ||
+            !ml_is_int(b->iters[k].min, 0) || b->iters[k].extent->kind != ML_EXPR_INT ||
+            b->iters[k].extent->as.i < 2 || r->buffer->shape[d]->kind != ML_EXPR_INT ||
+            !ml_dtype_eq(r->buffer->shape[d]->type, e->type) || !lo || !hi ||
+            !ml_dtype_eq(lo->type, e->type) || !ml_dtype_eq(hi->type, e->type) ||
+            (lo->kind == ML_EXPR_INT && hi->kind == ML_EXPR_INT && hi->as.i < lo->as.i))
+            return false;
+        got[k] = true;
+    }
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        size_t k = iter_of(b, r->ranges[d].min->as.var);
+        const ml_Expr *lo = ml_simplify(s->ar, need[d].min);
+        const ml_Expr *hi = ml_simplify(s->ar, need[d].max);
+
+        needs[k] = (ml_Interval){lo, hi, false};
+        bounds[k] = whole_dim(s, r->buffer, d);
+    }
+    return true;
+}
+
 /* Through the inverse of the index vector, when it is a bijective map of all the iters that
  * it uses: each iter is the interval of its inverse over the box. */
 static bool solve_inverse(Solver *s, const ml_Region *r, const ml_Interval *need,
@@ -321,6 +354,7 @@ static bool solve_inverse(Solver *s, const ml_Region *r, const ml_Interval *need
 
         if (!n.min || !n.max)
             return false;
+        n = (ml_Interval){ml_simplify(s->ar, n.min), ml_simplify(s->ar, n.max), n.nothing};
         narrow(s, iter_of(b, iters.v[k].var), n, w, needs, bounds, got);
     }
     return true;
@@ -334,7 +368,11 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
     ml_Interval *bounds = ML_ARRAY(cx, ml_Interval, b->n_iters);
     bool *got = ML_ARRAY(cx, bool, b->n_iters);
 
-    if (!solve_inverse(s, r, need, needs, bounds, got)) {
+    bool plain = solve_plain(s, r, need, needs, bounds, got);
+
+    if (!plain)
+        memset(got, 0, b->n_iters * sizeof *got);
+    if (!plain && !solve_inverse(s, r, need, needs, bounds, got)) {
         memset(got, 0, b->n_iters * sizeof *got);
         for (size_t d = 0; d < r->buffer->rank; d++) {
             const ml_Expr *e = r->ranges[d].min, *ext = r->ranges[d].extent;

@@ -15,16 +15,17 @@ enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
 static const char *factor_list(ml_Ctx *cx, const ml_Given *f, const ml_Expr *product)
 {
     ml_Text t = {0};
+    ml_PrintOpts o = {.spelling = -1, .plain = true};
 
     ml_text_add(&t, f->n == 1 ? "factor " : "factors ");
     for (size_t k = 0; k < f->n; k++) {
         if (k)
             ml_text_add(&t, " × ");
-        ml_print_expr(cx, &t, f->exprs[k], NULL);
+        ml_print_expr(cx, &t, f->exprs[k], &o);
     }
     if (f->n > 1) {
         ml_text_add(&t, " = ");
-        ml_print_expr(cx, &t, product, NULL);
+        ml_print_expr(cx, &t, product, &o);
     }
     ml_text_add(&t, f->n == 1 ? " does" : " do");
     const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
@@ -122,7 +123,7 @@ static bool split(ml_Call *c)
     const ml_Expr *value = ml_int(cx, t, 0);
 
     for (size_t k = 0; k < n; k++) {
-        vars[k] = ml_var_new(cx, ml_format(cx, "%s_%zu", loop->var->hint, k), t);
+        vars[k] = ml_var_new(cx, ml_numbered(cx, loop->var->hint, "_", k), t);
         value = ml_add(cx, ml_mul(cx, value, factors[k]), ml_var(cx, vars[k]));
         ml_arith_bind_range(ar, vars[k], ml_int(cx, t, 0), factors[k]);
     }

@@ -2,7 +2,8 @@
  * suggest - ways out of an error, each executed on a scratch copy before it is shown.
  *
  * The primitive proposes calls; wrong names are tried with the nearest right ones, ended
- * handles with what came of them. At most three that work are kept, found within 50 ms.
+ * handles with what came of them; last the same call on earlier versions, with the later
+ * steps repeated. At most three that work are kept, found within 50 ms.
  * Source: interaction 7.
  */
 #include "primitives/failure.h"
@@ -83,11 +84,8 @@ static void raw_text(Swap *w, ml_Text *out, const ml_Arg *a)
         for (uint32_t k = 0; k < a->n; k++) {
             if (k)
                 ml_text_add(out, ", ");
-            if (a->kind == ML_A_DICT) {
-                ml_text_char(out, '[');
-                ml_text_quote(out, a->keys[k]);
-                ml_text_add(out, "] = ");
-            }
+            if (a->kind == ML_A_DICT)
+                ml_text_lua_key(out, a->keys[k]);
             raw_text(w, out, &a->as.list[k]);
         }
         ml_text_char(out, '}');
@@ -194,7 +192,7 @@ static const char *describe_cut(ml_Failure *f, ml_Schedule *s, const ml_CallText
                                 const ml_Results *r)
 {
     ml_Program p = ml_schedule_program(s), was = ml_failure_program(f);
-    ml_PrintOpts o = {.spelling = -1, .names = ml_schedule_names(s)};
+    ml_PrintOpts o = {.spelling = -1, .plain = true, .names = ml_schedule_names(s)};
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_Text t = {0};
     bool any_auto = false;
@@ -276,6 +274,59 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* ---- the same step earlier */
+
+enum { MAX_EARLIER = 24 }; /* versions tried, from the newest on */
+
+/* The call as it was written, made before the step that made version `step`, and the later
+ * steps again; false: one of them fails. */
+static bool works_before(ml_Failure *f, const char *call, int step, const ml_Trace *trace)
+{
+    ml_Schedule *s = ml_schedule_fork_at(f->s, f->s->v[step].parent);
+    ml_Ctx *tmp = ml_ctx_new(0);
+    ml_CallTexts calls = {0};
+    ml_Results r = {0};
+    bool ok = ml_parse_calls(tmp, ml_str(call), &calls) && calls.n == 1 &&
+              ml_apply_prim(s, calls.v[0].prim, calls.v[0].args, calls.v[0].n, &r) &&
+              ml_trace_continue(s, trace, ml_trace_before(f->s, step), NULL);
+
+    ml_ctx_unref(tmp);
+    ml_schedule_unref(s);
+    return ok;
+}
+
+static void try_earlier(ml_Failure *f, int64_t end)
+{
+    const ml_Schedule *s = f->s;
+    Swap w = {f->s, 0, NULL, NULL, false};
+    ml_Ctx *tmp = ml_ctx_new(0);
+    ml_Text call = {0};
+    int tried = 0;
+
+    /* A trace is that of the current version. */
+    if (!f->in_call && f->version == s->cur) {
+        ml_Trace trace = ml_schedule_trace(f->s, tmp);
+
+        raw_call(&w, &call, f);
+        for (int v = f->version; v > 0 && tried < MAX_EARLIER && now_ms() <= end;
+             v = s->v[v].parent) {
+            if (s->v[v].parent < 0 || !ml_version_ok(s, s->v[v].parent))
+                break;
+            tried++;
+            if (!works_before(f, ml_text_z(&call), v, &trace))
+                continue;
+            ml_Suggestion *to = &f->suggestions[f->n_suggestions++];
+
+            to->call = ml_format(f->cx, ":before %d %s", v, ml_text_z(&call));
+            to->remark = ml_format(f->cx, "the later step%s repeated",
+                                   v == f->version ? " is" : "s are");
+            break;
+        }
+    }
+    ml_text_free(&call);
+    ml_ctx_unref(tmp);
+}
+
 static bool known_already(const ml_Failure *f, const char *call)
 {
     for (size_t k = 0; k < f->n_suggestions; k++)
@@ -301,6 +352,8 @@ size_t ml_failure_suggestions(ml_Failure *f, const ml_Suggestion **out)
                 works(f, &t.list.v[k], t.plain, &f->suggestions[f->n_suggestions]))
                 f->n_suggestions++;
         }
+        if (f->n_suggestions < MAX_SHOWN && now_ms() <= end)
+            try_earlier(f, end);
     }
     if (out)
         *out = f->suggestions;

@@ -54,6 +54,11 @@ typedef const ml_Value *ml_DecideFn(const ml_Inst *inst, const ml_Value *decisio
                                     void *user);
 bool ml_trace_apply(ml_Schedule *s, const ml_Trace *t, bool remove_postproc,
                     ml_DecideFn *decide, void *user, size_t *n_done);
+/* How many instructions there were just before the step that made the version. */
+size_t ml_trace_before(const ml_Schedule *s, int version);
+/* Repeats the instructions from `first` on of the schedule's own trace (taken at a later
+ * version) on its current version, in which what the earlier ones made is still meant. */
+bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first, size_t *n_done);
 void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t); /* native Lua, on `sch` */
 void ml_trace_python(ml_Ctx *cx, ml_Text *out, const ml_Trace *t, bool newest);
 void ml_trace_json(ml_Ctx *cx, ml_Text *out, const ml_Trace *t);

@@ -22,6 +22,7 @@ typedef struct ml_TVArg {
     size_t n;
     const ml_TV *v;
 } ml_TVArg;
+bool ml_takes_many(const ml_Param *pa); /* loops, factors: several values */
 /* out has room for n_params; false: more inputs or attrs than parameters, or too few. */
 bool ml_inst_args(const ml_Inst *in, ml_TVArg *out);
 /* Whether the value is the parameter's default. */

@@ -4,7 +4,7 @@
  * Reading checks everything: shapes, kinds, counts, names defined before they are used,
  * decisions in range and once each. Source: primitives 12.3.
  */
-#include "primitives/trace_impl.h"
+#include "primitives/trace_value.h"
 
 #include "core/json.h"
 
@@ -12,105 +12,52 @@
 
 /* ---- writing */
 
-typedef struct Writer {
-    ml_Ctx *cx;
-    ml_Text *out;
-    const ml_TVar *vars;
-    ml_Names names;
-} Writer;
-
-static void write_value(const Writer *w, const ml_Value *v);
-
 /* A string among the inputs carries its quotes, to tell it from names and expressions. */
-static void write_quoted(const Writer *w, const char *z)
+static void add_string(ml_Text *out, const char *z)
 {
     ml_Text inner = {0};
 
     ml_json_string(&inner, z);
-    ml_json_string(w->out, ml_text_z(&inner));
+    ml_json_string(out, ml_text_z(&inner));
+    out->bad |= inner.bad;
     ml_text_free(&inner);
 }
 
-static void write_value(const Writer *w, const ml_Value *v)
+static void add_real(ml_Text *out, double v)
 {
-    ml_Text *out = w->out;
-
-    switch ((ml_ValueKind)v->kind) {
-    case ML_VAL_NONE: ml_text_add(out, "\"None\""); return;
-    case ML_VAL_STRING: write_quoted(w, v->as.s); return;
-    case ML_VAL_FLOAT:
-        if (isnan(v->as.f))
-            ml_text_add(out, "\"nan\"");
-        else
-            ml_json_value(out, v);
-        return;
-    case ML_VAL_LIST:
-    case ML_VAL_DICT:
-        ml_text_char(out, v->kind == ML_VAL_LIST ? '[' : '{');
-        for (uint32_t k = 0; k < v->n; k++) {
-            if (k)
-                ml_text_add(out, ", ");
-            if (v->kind == ML_VAL_DICT) {
-                ml_json_string(out, v->keys[k]);
-                ml_text_add(out, ": ");
-            }
-            write_value(w, v->as.list[k]);
-        }
-        ml_text_char(out, v->kind == ML_VAL_LIST ? ']' : '}');
-        return;
-    case ML_VAL_BOOL:
-    case ML_VAL_INT:
-    case ML_VAL_EXPR:
-    case ML_VAL_BUFFER:
-    case ML_VAL_VAR:
-    case ML_VAL_MAP:
-    case ML_VAL_REDUCER: ml_json_value(out, v); return;
-    }
+    if (isnan(v))
+        ml_text_add(out, "\"nan\"");
+    else
+        ml_json_real(out, v);
 }
 
-static void write_tv(const Writer *w, const ml_TV *v)
+static void add_map(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m)
 {
-    ml_Text t = {0};
-
-    switch ((ml_TVKind)v->kind) {
-    case ML_TV_NONE: ml_text_add(w->out, "\"None\""); return;
-    case ML_TV_VAR:
-        ml_json_string(w->out, ml_trace_var_name(w->cx, &w->vars[v->var]));
-        return;
-    case ML_TV_VALUE: write_value(w, v->value); return;
-    case ML_TV_EXPR:
-        ml_print_expr(w->cx, &t, v->expr,
-                      &(ml_PrintOpts){.spelling = -1, .names = &w->names});
-        ml_json_string(w->out, ml_text_z(&t));
-        ml_text_free(&t);
-        return;
-    case ML_TV_MAP:
-        ml_print_value(w->cx, &t, ml_val_map(w->cx, v->map), NULL);
-        ml_json_string(w->out, ml_text_z(&t));
-        ml_text_free(&t);
-        return;
-    case ML_TV_LIST:
-        ml_text_char(w->out, '[');
-        for (uint32_t k = 0; k < v->n; k++) {
-            if (k)
-                ml_text_add(w->out, ", ");
-            write_tv(w, &v->list[k]);
-        }
-        ml_text_char(w->out, ']');
-        return;
-    }
+    ml_print_value(w->cx, out, ml_val_map(w->cx, m), NULL);
 }
 
-static void write_inst(const Writer *w, const ml_Inst *in)
+static const ml_Notation notation = {
+    .no = "false",
+    .yes = "true",
+    .none = "\"None\"",
+    .object = "null",
+    .list = "[]",
+    .dict = "{}",
+    .integer = ml_text_int,
+    .real = add_real,
+    .string = add_string,
+    .key = ml_json_key,
+};
+
+static const ml_TraceForm form = {
+    .notation = &notation, .word = ml_json_string, .map = add_map};
+
+static void write_inst(const ml_TraceWriter *w, const ml_Inst *in)
 {
     ml_text_char(w->out, '[');
     ml_json_string(w->out, in->prim->kind);
     ml_text_add(w->out, ", [");
-    for (uint32_t k = 0; k < in->n_inputs; k++) {
-        if (k)
-            ml_text_add(w->out, ", ");
-        write_tv(w, &in->inputs[k]);
-    }
+    ml_write_inputs(w, in->inputs, in->n_inputs);
     ml_text_add(w->out, "], [");
     for (uint32_t k = 0; k < in->n_attrs; k++) {
         if (k)
@@ -121,24 +68,16 @@ static void write_inst(const Writer *w, const ml_Inst *in)
             ml_text_add(w->out, "null");
     }
     ml_text_add(w->out, "], [");
-    for (uint32_t k = 0; k < in->n_outputs; k++) {
-        if (k)
-            ml_text_add(w->out, ", ");
-        ml_json_string(w->out, in->outputs[k].kind == ML_H_NONE
-                                   ? "_"
-                                   : ml_trace_var_name(w->cx, &in->outputs[k]));
-    }
+    ml_write_outputs(w, in);
     ml_text_add(w->out, "]]");
 }
 
 void ml_trace_json(ml_Ctx *cx, ml_Text *out, const ml_Trace *t)
 {
-    ml_Ctx *tmp = ml_ctx_new(0);
-    Writer w = {.cx = tmp, .out = out, .vars = ml_trace_vars(tmp, t)};
+    ml_TraceWriter w = ml_trace_writer(out, t, &form);
     size_t n = 0;
 
     (void)cx;
-    w.names = ml_trace_names(tmp, t);
     ml_text_add(out, "[[");
     for (size_t k = 0; k < t->n; k++) {
         ml_text_add(out, k ? ",\n  " : "\n  ");
@@ -153,7 +92,7 @@ void ml_trace_json(ml_Ctx *cx, ml_Text *out, const ml_Trace *t)
         ml_text_char(out, ']');
     }
     ml_text_add(out, "]]");
-    ml_ctx_unref(tmp);
+    ml_trace_writer_end(&w);
 }
 
 void ml_saved_write(ml_Schedule *s, ml_Text *out)
@@ -263,6 +202,19 @@ static bool read_inner(Reader *r, const ml_Json *j, ml_TV *out)
     return true;
 }
 
+static bool read_map(Reader *r, const ml_Json *j, ml_TV *out)
+{
+    ml_Parsed diags = {0};
+
+    *out = (ml_TV){
+        .kind = ML_TV_MAP,
+        .map = ml_parse_index_map(r->cx, (ml_Str){j->as.s, j->n}, ML_DT_I32, &diags)};
+    if (out->map)
+        return true;
+    ml_error_clear(r->cx);
+    return bad_at(r->cx, j, "this is no index map");
+}
+
 static bool read_text(Reader *r, const ml_Json *j, ml_TV *out)
 {
     const char *z = j->as.s;
@@ -278,6 +230,8 @@ static bool read_text(Reader *r, const ml_Json *j, ml_TV *out)
         *out = (ml_TV){.kind = ML_TV_VALUE, .value = ml_val_float(r->cx, (double)NAN)};
         return true;
     }
+    if (strncmp(z, "T.index_map(", 12) == 0)
+        return read_map(r, j, out);
     if (is_name(z)) {
         out->kind = ML_TV_VAR;
         return find_name(r, z, &out->var) ||

@@ -80,17 +80,6 @@ static const ml_Func *func_of_node(const Recorder *r, ml_Uid uid)
     return r->p.mod->funcs[ml_index_func(r->p.index, uid)];
 }
 
-static size_t count_named(const Recorder *r, const ml_Func *f, const char *name)
-{
-    ml_StmtVec all = {0};
-    size_t n = ml_streq(ml_as_block(f->body)->name, name);
-
-    ml_all_blocks(r->cx, f->body, &all);
-    for (size_t k = 0; k < all.n; k++)
-        n += ml_streq(ml_as_block(all.v[k])->name, name);
-    return n;
-}
-
 static void record_get_block(Recorder *r, const ml_Func *f, ml_Uid tag, const char *name)
 {
     TVs inputs = {0}, attrs = {0};
@@ -116,18 +105,18 @@ static void record_list(Recorder *r, const ml_Primitive *prim, uint32_t input,
 
 static bool record_block(Recorder *r, const ml_Block *b)
 {
-    const ml_Func *f = func_of_node(r, b->tag);
+    size_t count =
+        ml_index_named(r->p.index, ml_index_func(r->p.index, b->tag), b->name, NULL);
     ml_Uid scope = ml_index_scope(r->p.index, b->tag);
     ml_StmtVec children = {0};
     uint32_t above;
 
-    if (count_named(r, f, b->name) == 1) {
-        record_get_block(r, f, b->tag, b->name);
+    if (count == 1) {
+        record_get_block(r, func_of_node(r, b->tag), b->tag, b->name);
         return true;
     }
     if (!scope) {
-        ml_fail(r->cx, ML_E_AMBIGUOUS_BLOCK, ML_TEXT(b->name),
-                ML_NUMBER("count", count_named(r, f, b->name)));
+        ml_fail(r->cx, ML_E_AMBIGUOUS_BLOCK, ML_TEXT(b->name), ML_NUMBER("count", count));
         ml_error_note(r->cx,
                       "the step cannot be recorded: the root block has no name of its own");
         return false;
@@ -338,6 +327,10 @@ static bool push_arg(Recorder *r, TVs *to, const ml_Param *pa, const ml_Given *g
             tv = value_tv(g->value);
         break;
     case ML_P_DECISION: return true;
+    case ML_P_MAP:
+        if (g->map)
+            tv = (ml_TV){.kind = ML_TV_MAP, .map = g->map};
+        break;
     }
     ml_push(cx, to, tv);
     return true;
@@ -353,7 +346,7 @@ bool ml_record(ml_Schedule *s, const ml_Call *c, const ml_Arg *const *raw, int v
         const ml_Block *b = ml_as_block(ml_index_node(r.p.index, res->v[0].uid));
         uint32_t num;
 
-        if (count_named(&r, func_of_node(&r, b->tag), b->name) != 1)
+        if (ml_index_named(r.p.index, ml_index_func(r.p.index, b->tag), b->name, NULL) != 1)
             return record_node(&r, b->tag, &num);
         record_get_block(&r, func_of_node(&r, b->tag), b->tag, b->name);
         return true;

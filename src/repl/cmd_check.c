@@ -4,7 +4,10 @@
 
 #include "codegen/check.h"
 #include "codegen/count.h"
+#include "repl/bind/checking.h"
 #include "repl/command.h"
+#include "repl/bind/host.h"
+#include "repl/bind/work.h"
 #include "repl/graph/graph.h"
 
 /* ---- :check */
@@ -19,7 +22,13 @@ static bool number(const char *text, double *out)
     char *end;
 
     *out = strtod(text, &end);
-    return end != text && !*end;
+    return end != text && !*end && isfinite(*out);
+}
+
+/* A whole number that a double holds exactly. */
+static bool whole(const char *text, double from, double *out)
+{
+    return number(text, out) && *out >= from && *out <= 0x1p53 && *out == floor(*out);
 }
 
 /* `--name value` or `--name=value`. */
@@ -31,9 +40,13 @@ static const char *value_of(const ml_Words *w, size_t *k, const char *name)
         return NULL;
     if (w->v[*k][n] == '=')
         return w->v[*k] + n + 1;
-    if (w->v[*k][n] == '\0')
-        return *k + 1 < w->n ? w->v[++*k] : "";
-    return NULL;
+    if (w->v[*k][n] != '\0')
+        return NULL;
+    if (*k + 1 == w->n)
+        return "";
+    ++*k;
+    ML_ASSERT(w->v[*k]);
+    return w->v[*k];
 }
 
 static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
@@ -41,8 +54,11 @@ static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
     char *eq = strchr(text, '=');
     double v;
 
-    if (!eq || !number(eq + 1, &v) || v < 0 || a->o.n_sizes == ML_COUNT(a->sizes))
+    if (!eq || eq == text || !whole(eq + 1, 0, &v))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s", text);
+    if (a->o.n_sizes == ML_COUNT(a->sizes))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "at most %zu sizes are taken",
+                                ML_COUNT(a->sizes));
     *eq = '\0';
     a->sizes[a->o.n_sizes++] = (ml_Size){.name = text, .value = (int64_t)v};
     return true;
@@ -56,7 +72,7 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
         double x = 0;
 
         if ((v = value_of(w, &k, "--seed")) != NULL) {
-            if (!number(v, &x) || x < 1)
+            if (!whole(v, 1, &x))
                 return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                         "--seed takes a number from 1, not %s", v);
             a->o.seed = (uint64_t)x;
@@ -153,7 +169,7 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
         ml_text_fmt(&t, "     first at %s: %.9g instead of %.9g, seed %llu", r->first_at,
                     r->first_got, r->first_ref, (unsigned long long)r->seed);
     }
-    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -184,16 +200,20 @@ typedef struct Verdict {
 static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
 {
     ml_Schedule *s = ss->focus;
-    ml_Program now = ml_schedule_program(s), start = ml_version_program(s, 0);
-    const ml_Func *f = start.mod->funcs[at];
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_Work start, now;
+    const ml_Func *f;
     ml_CheckResult r = {0};
+    ml_CheckRuns runs;
     ml_Text names = {0};
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
     ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
-    if (!ml_check(cx, start.mod, f, now.mod, now.mod->funcs[at], &a->o, &r)) {
+    start = ml_work_of(cx, s, 0, at);
+    now = ml_work_of(cx, s, ml_schedule_version(s), at);
+    f = start.func;
+    if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &a->o, &r, &runs)) {
         v.known = is_verdict(cx);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     } else {
@@ -212,26 +232,28 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     return v;
 }
 
-/* The function worked on, and every other one that differs from the start. */
 bool cmd_check(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
-    const ml_Module *now = ml_schedule_program(s).mod,
-                    *start = ml_version_program(s, 0).mod;
+    const ml_Module *start = ml_version_program(s, 0).mod;
     ml_Ctx *cx = ml_ctx_new(0);
     CheckArgs a = {0};
     Verdict all = {true, true};
-    bool any = false;
+    const char *why = NULL;
+    bool ok;
 
     ss->check_ok = false;
-    if (!read_args(ss, w, &a, cx)) {
+    ok = read_args(ss, w, &a, cx);
+    if (ok)
+        why = ml_checking_bad_size(cx, start, NULL, a.o.sizes, a.o.n_sizes);
+    if (why)
+        ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape: %s", why);
+    if (!ok) {
         ml_ctx_unref(cx);
         return false;
     }
-    for (uint32_t k = 0; k < start->n; k++)
-        any |= start->funcs[k] != now->funcs[k];
     for (uint32_t k = 0; k < start->n && all.known; k++) {
-        if (start->funcs[k] == now->funcs[k] && (any || k != ml_schedule_func_pos(s)))
+        if (!ml_checking_wants(s, start, k))
             continue;
         Verdict v = check_func(ss, &a, k, start->n > 1);
 
@@ -268,7 +290,7 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     if (ok) {
         ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
                     g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
-        ml_out_line(&ss->out, ml_text_z(&said));
+        ml_out_prose(&ss->out, ml_text_z(&said));
     } else
         ml_session_error(ss, ML_E_NO_FILE, "%s", ml_text_z(&why));
     ml_text_free(&g.dot);

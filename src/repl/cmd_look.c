@@ -1,4 +1,4 @@
-/* cmd_look - :show :tree :block :where. Source: interaction 4, 5. */
+/* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
 #include "repl/command.h"
@@ -39,8 +39,8 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
 
     if (!version_arg(ss, w, 0, &v))
         return false;
-    ml_show_tree(ss, ss->focus, v, &t);
-    ml_page(ss, ml_text_z(&t));
+    ml_show_tree_sizes(ss, ss->focus, v, &t);
+    ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;
 }
@@ -48,7 +48,7 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
 static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v,
                         size_t n, const ml_Names *names)
 {
-    ml_PrintOpts o = {.spelling = -1, .names = names};
+    ml_PrintOpts o = {.spelling = -1, .plain = true, .names = names};
 
     ml_text_fmt(t, "  %-8s", what);
     if (n == 0)
@@ -134,48 +134,9 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
                             ? "written before"
                             : "not shown to be written before");
     }
-    ml_page(ss, ml_text_z(&t));
+    ml_page_prose(ss, ml_text_z(&t));
     ml_facts_free(f);
     ml_ctx_unref(cx);
-    ml_text_free(&t);
-    return true;
-}
-
-bool cmd_where(ml_Session *ss, const ml_Words *w)
-{
-    ml_Schedule *s = ss->focus;
-    ml_Text t = {0};
-    ml_Handle h = {0};
-    ml_Step step;
-    int made = ml_schedule_version(s);
-    ml_Uid uid;
-
-    if (w->n != 1)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":where NAME");
-    if (ml_resolve(s, w->v[0], ML_H_NONE, &h))
-        uid = h.uid;
-    else {
-        const ml_Buffer *b = ml_resolve_buffer(s, w->v[0]);
-
-        if (!b)
-            return ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                                    "no loop, block or buffer is named %s in this version",
-                                    w->v[0]);
-        ml_text_fmt(&t, "%s is a buffer\n", w->v[0]);
-        ml_out(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
-        return true;
-    }
-    /* The earliest version on this line that has it. */
-    while (ml_version_step(s, made, &step) && step.parent >= 0 &&
-           ml_version_known(s, step.parent) &&
-           ml_index_node(ml_version_program(s, step.parent).index, uid))
-        made = step.parent;
-    if (ml_version_step(s, made, &step) && step.prim)
-        ml_text_fmt(&t, "%s was made by step %d: %s\n", w->v[0], made, step.line);
-    else
-        ml_text_fmt(&t, "%s is there from the start\n", w->v[0]);
-    ml_out(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
     return true;
 }

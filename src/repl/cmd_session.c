@@ -12,6 +12,22 @@
 #include "repl/command.h"
 #include "repl/input.h"
 
+/* In a module of several: the function worked on, or all of them. */
+static void add_functions(ml_Schedule *s, ml_Text *t)
+{
+    const ml_Module *m = ml_schedule_program(s).mod;
+    const ml_Func *f = ml_schedule_func(s);
+
+    if (m->n < 2)
+        return;
+    if (f)
+        ml_text_fmt(t, "   function %s of ", f->name);
+    else
+        ml_text_add(t, "   functions ");
+    for (uint32_t k = 0; k < m->n; k++)
+        ml_text_fmt(t, "%s%s", k ? ", " : "", m->funcs[k]->name);
+}
+
 bool cmd_focus(ml_Session *ss, const ml_Words *w)
 {
     if (w->n == 0) {
@@ -21,13 +37,14 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
 
             ml_text_fmt(&t, "%c %zu  %s v%d", s == ss->focus ? '*' : ' ', k + 1,
                         ml_schedule_name(s), ml_schedule_version(s));
-            ml_out_line(&ss->out, ml_text_z(&t));
+            add_functions(s, &t);
+            ml_out_prose(&ss->out, ml_text_z(&t));
             ml_text_free(&t);
         }
         if (ss->n_schedules == 0)
-            ml_out_line(&ss->out,
-                        "no schedule yet: s = schedule(workload.matmul(64, 64, 64)), or "
-                        ":open FILE");
+            ml_out_prose(&ss->out,
+                         "no schedule yet: s = schedule(workload.matmul(64, 64, 64)), or "
+                         ":open FILE");
         return true;
     }
     char *end;
@@ -43,12 +60,19 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
     for (size_t k = 0; fits == 1 && k < ss->n_schedules; k++)
         if (ml_streq(ml_schedule_name(ss->schedules[k]), w->v[0]))
             found = ss->schedules[k];
+    if (!found && fits > 1)
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "%s names %zu schedules; give the number of :focus",
+                                w->v[0], fits);
+    if (!found && ss->focus && ml_module_find(ml_schedule_program(ss->focus).mod, w->v[0]))
+        return ml_session_error(
+            ss, ML_E_UNKNOWN_NAME,
+            "%s is a function of %s, no schedule; s = schedule(focus(), {func = \"%s\"}) "
+            "works on it",
+            w->v[0], ml_schedule_name(ss->focus), w->v[0]);
     if (!found)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                                fits > 1
-                                    ? "%s names %zu schedules; give the number of :focus"
-                                    : "no schedule %s (%zu fit); :focus lists them",
-                                w->v[0], fits);
+                                "no schedule is named %s; :focus lists them", w->v[0]);
     ml_session_focus(ss, found);
     return true;
 }
@@ -128,10 +152,10 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
         ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", w->v[0],
                     n, n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
                     (unsigned long long)(ml_schedule_hash(s) >> 32));
-        ml_out_line(&ss->out, ml_text_z(&said));
+        ml_out_prose(&ss->out, ml_text_z(&said));
     } else if (ok) {
         ml_text_fmt(&said, "saved %s", w->v[0]);
-        ml_out_line(&ss->out, ml_text_z(&said));
+        ml_out_prose(&ss->out, ml_text_z(&said));
     }
     ml_text_free(&t);
     ml_text_free(&said);
@@ -160,7 +184,7 @@ static void show_setting(ml_Session *ss, int id)
                 ml_settings[id].help);
     if (ml_settings[id].words)
         ml_text_fmt(&t, " (%s)", ml_settings[id].words);
-    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 

@@ -75,7 +75,7 @@ static bool arrived(ml_Session *ss, int from)
         ml_text_fmt(&t, "v%d → v%d", from, to);
         if (ml_version_step(ss->focus, to, &step))
             ml_text_fmt(&t, "   %s", step.prim ? step.line : "the start");
-        ml_err_line(&ss->out, ml_text_z(&t));
+        ml_err_prose(&ss->out, ml_text_z(&t));
     }
     ml_text_free(&t);
     return true;
@@ -148,8 +148,18 @@ bool cmd_mark(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "%s reads as a version: a mark needs another name",
                                 w->v[0]);
+    int was = ml_schedule_find_mark(ss->focus, w->v[0]);
+    int now = ml_schedule_version(ss->focus);
+
     if (!ml_schedule_mark(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
+    if (was >= 0 && was != now) {
+        ml_Text t = {0};
+
+        ml_text_fmt(&t, "mark %s moved from v%d to v%d", w->v[0], was, now);
+        ml_err_prose(&ss->out, ml_text_z(&t));
+        ml_text_free(&t);
+    }
     return true;
 }
 
@@ -166,76 +176,13 @@ bool cmd_branch(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
-/* ---- the tree of versions */
-
-typedef struct VersionTree {
-    ml_Schedule *s;
-    ml_Text *out;
-    int n;
-} VersionTree;
-
-static bool has_child_after(VersionTree *t, int parent, int after)
-{
-    ml_Step step;
-
-    for (int v = after + 1; v < t->n; v++)
-        if (ml_version_step(t->s, v, &step) && step.parent == parent)
-            return true;
-    return false;
-}
-
-static void one_version(VersionTree *t, int v)
-{
-    ml_Step step;
-    const char *marks = ml_schedule_marks_of(t->s, v);
-
-    ml_version_step(t->s, v, &step);
-    ml_text_fmt(t->out, "v%d %s", v, step.prim ? step.line : "start");
-    if (marks)
-        ml_text_fmt(t->out, " «%s»", marks);
-    if (step.check)
-        ml_text_fmt(t->out, " %s", step.check);
-    if (v == ml_schedule_version(t->s))
-        ml_text_add(t->out, " ◀");
-    ml_text_char(t->out, '\n');
-}
-
-/* The line from v downwards; an only child continues it, siblings are indented. Iterative
- * along the line, so that ten thousand steps are no depth. */
-static void version_line(VersionTree *t, int v, int depth)
-{
-    for (;;) {
-        ml_Step step;
-        int next = -1;
-
-        ml_text_repeat(t->out, ' ', (size_t)(2 * depth));
-        one_version(t, v);
-        for (int c = v + 1; c < t->n; c++) {
-            if (!ml_version_step(t->s, c, &step) || step.parent != v)
-                continue;
-            if (has_child_after(t, v, c)) {
-                if (depth < 40)
-                    version_line(t, c, depth + 1);
-            } else
-                next = c;
-        }
-        if (next < 0)
-            return;
-        v = next;
-    }
-}
-
 bool cmd_versions(ml_Session *ss, const ml_Words *w)
 {
     ml_Text text = {0};
-    VersionTree t = {ss->focus, &text, ml_schedule_n_versions(ss->focus)};
-    ml_Step step;
 
-    (void)w;
-    for (int v = 0; v < t.n; v++)
-        if (ml_version_step(ss->focus, v, &step) &&
-            (step.parent < 0 || !ml_version_known(ss->focus, step.parent)))
-            version_line(&t, v, 0);
+    if (w->n > 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":versions takes no argument");
+    ml_show_versions(ss, ss->focus, &text);
     ml_page(ss, ml_text_z(&text));
     ml_text_free(&text);
     return true;

@@ -21,104 +21,6 @@ void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
     ml_text_char(out, '\n');
 }
 
-/* ---- the loop tree */
-
-typedef struct Tree {
-    ml_Schedule *s;
-    const ml_Names *names;
-    ml_Ctx *cx;
-    ml_Text *out;
-    int depth;
-} Tree;
-
-static const char *tree_name(Tree *t, ml_Uid uid)
-{
-    const char *z = t->names->map ? ml_map_get(t->names->map, uid) : NULL;
-
-    return z ? z : "?";
-}
-
-static void tree_expr(Tree *t, const ml_Expr *e)
-{
-    ml_PrintOpts o = {.spelling = -1, .names = t->names};
-
-    ml_print_expr(t->cx, t->out, e, &o);
-}
-
-static void tree_buffers(Tree *t, const char *what, const ml_Region *v, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        ml_text_fmt(t->out, "%s%s", k ? ", " : what, tree_name(t, v[k].buffer->uid));
-}
-
-static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
-{
-    Tree *t = user;
-    int depth = t->depth;
-
-    if (in_init || !st->has_block)
-        return;
-    if (st->kind == ML_STMT_FOR) {
-        const ml_For *f = ml_as_for(st);
-
-        ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
-        ml_text_fmt(t->out, "%s ", tree_name(t, f->var->uid));
-        if (ml_is_const_int(f->extent)) /* without its dtype */
-            ml_text_int(t->out, f->extent->as.i);
-        else
-            tree_expr(t, f->extent);
-        if (f->kind == ML_FOR_THREAD)
-            ml_text_fmt(t->out, " %s", f->thread);
-        else if (f->kind != ML_FOR_SERIAL)
-            ml_text_fmt(t->out, " %s", ml_for_kind_name((ml_ForKind)f->kind));
-        for (size_t k = 0; k < ml_dict_count(f->annotations); k++)
-            ml_text_fmt(t->out, "%s%s", k ? ", " : "   @ ", f->annotations->keys[k]);
-        ml_text_char(t->out, '\n');
-        t->depth++;
-    } else if (st->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(st);
-        const char *name = tree_name(t, b->tag);
-        size_t pad = ml_columns(name) < 16 ? 16 - ml_columns(name) : 1;
-
-        ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
-        ml_text_add(t->out, name);
-        ml_text_repeat(t->out, ' ', pad);
-        ml_text_add(t->out, "  ");
-        tree_buffers(t, "reads ", b->reads, b->n_reads);
-        if (b->n_reads && b->n_writes)
-            ml_text_add(t->out, ", ");
-        tree_buffers(t, "writes ", b->writes, b->n_writes);
-        if (!ml_is_true(b->predicate)) {
-            ml_text_add(t->out, "   where ");
-            tree_expr(t, b->predicate);
-        }
-        ml_text_char(t->out, '\n');
-        t->depth++;
-    }
-    ml_stmt_children(st, tree_visit, t);
-    t->depth = depth;
-}
-
-void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
-{
-    const ml_Module *m = ml_version_program(s, version).mod;
-    bool all = !ml_schedule_func(s); /* none is chosen: each under its name */
-    uint32_t from = all ? 0 : ml_schedule_func_pos(s), end = all ? m->n : from + 1;
-    Tree t = {.s = s, .out = out};
-
-    (void)ss;
-    t.names = ml_version_names(s, version);
-    t.cx = ml_ctx_new(0);
-    for (uint32_t k = from; k < end; k++) {
-        const ml_Block *root = ml_func_root(m->funcs[k]);
-
-        ml_text_fmt(out, "%s\n", all ? m->funcs[k]->name : ml_schedule_name(s));
-        if (root)
-            tree_visit(root->body, false, &t);
-    }
-    ml_ctx_unref(t.cx);
-}
-
 /* ---- one block with its ancestors */
 
 /* The line on which a node's header stands in the printed text, 0 when it is not there. */
@@ -195,17 +97,20 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
     size_t total = st.same + (st.added > st.removed ? st.added : st.removed);
     bool too_tall = ss->out.height > 0 && st.shown + 3 > (size_t)ss->out.height;
 
-    if (too_tall || (total > 40 && (st.added + st.removed) * 10 > total * 12)) {
+    bool as_tree = too_tall || (total > 40 && (st.added + st.removed) * 10 > total * 12);
+
+    if (as_tree) {
         ml_text_clear(&a);
         ml_text_clear(&b);
         ml_text_clear(&out);
         ml_show_tree(ss, s, from, &a);
         ml_show_tree(ss, s, to, &b);
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
-        ml_text_add(&out, "      (most of the text changed: this is the loop tree; :show "
-                          "for the text)\n");
     }
     ml_out(&ss->out, ml_text_z(&out));
+    if (as_tree)
+        ml_out_prose(&ss->out, "      (most of the text changed: this is the loop tree; "
+                               ":show for the text)");
     ml_text_free(&a);
     ml_text_free(&b);
     ml_text_free(&out);
@@ -227,7 +132,7 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
                     : step.seconds < 0.01 ? "   %.1f ms"
                                           : "   %.0f ms",
                     step.seconds * 1e3);
-    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_clear(&t);
     if (ml_streq(how, "diff"))
         echo_diff(ss, s, step.parent, version);
@@ -242,7 +147,7 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
         ml_text_clear(&t);
         ml_text_fmt(&t, "%snote: %s%s", ml_style(ss->out.err_color, ML_STYLE_NOTE),
                     step.notes[k], ml_style(ss->out.err_color, ML_STYLE_PLAIN));
-        ml_err_line(&ss->out, ml_text_z(&t));
+        ml_err_prose(&ss->out, ml_text_z(&t));
     }
     ml_text_free(&t);
 }
@@ -283,6 +188,18 @@ static bool in_path(const char *prog)
             return true;
     }
     return false;
+}
+
+void ml_page_prose(ml_Session *ss, const char *text)
+{
+    ml_Text t = {0};
+
+    if (ss->out.capture)
+        ml_text_add(&t, text);
+    else
+        ml_out_fold(&ss->out, text, &t);
+    ml_page(ss, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
 void ml_page(ml_Session *ss, const char *text)

@@ -36,6 +36,7 @@ static const char *kind_word(ml_ParamKind k)
     case ML_P_FLOATS: return "list of numbers";
     case ML_P_DECISION: return "decision";
     case ML_P_NAME: return "name";
+    case ML_P_MAP: return "index map: function or text";
     }
     return "?";
 }
@@ -277,7 +278,7 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
         ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s",
                               w->v[0], w->v[0]);
     if (ok)
-        ml_page(ss, ml_text_z(&t));
+        ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     ml_text_free(&why);
     return ok;
@@ -316,7 +317,7 @@ bool cmd_apropos(ml_Session *ss, const ml_Words *w)
                         ml_error_sentence((ml_ErrorCode)k));
     if (!t.n)
         ml_text_fmt(&t, "nothing about %s\n", w->v[0]);
-    ml_page(ss, ml_text_z(&t));
+    ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;
 }
@@ -334,7 +335,7 @@ bool cmd_explain(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                 "no error code %s; :help errors lists them", w->v[0]);
     explain_code(&t, code, w->n ? NULL : ml_failure_message(ss->last));
-    ml_page(ss, ml_text_z(&t));
+    ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;
 }

@@ -54,26 +54,88 @@ static bool next_line(Lines *l, ml_Text *out)
     }
 }
 
+/* The end of an escape sequence for the terminal (ESC [ … letter), or of what stands
+ * between \001 and \002 for Readline; p itself when none begins there. */
+static const char *behind_invisible(const char *p)
+{
+    const char *q = p;
+
+    if (*p == '\001') {
+        while (*q && *q != '\002')
+            q++;
+        return *q ? q + 1 : q;
+    }
+    if (p[0] != '\033' || p[1] != '[')
+        return p;
+    for (q = p + 2; *q && (*q < '@' || *q > '~');)
+        q++;
+    return *q ? q + 1 : q;
+}
+
+size_t ml_input_prompt_columns(const char *p)
+{
+    size_t n = 0;
+
+    while (*p) {
+        const char *end = behind_invisible(p);
+
+        if (end != p) {
+            p = end;
+            continue;
+        }
+        n = *p == '\n' ? 0 : n + (((unsigned char)*p & 0xc0) != 0x80);
+        p++;
+    }
+    return n;
+}
+
+void ml_input_mark_invisible(const char *prompt, bool readline, ml_Text *out)
+{
+    while (*prompt) {
+        const char *end = behind_invisible(prompt);
+
+        if (end == prompt) {
+            ml_text_char(out, *prompt++);
+            continue;
+        }
+        bool marked = *prompt == '\001';
+        const char *from = prompt + marked, *to = end - (marked && end[-1] == '\002');
+
+        if (readline)
+            ml_text_char(out, '\001');
+        ml_text_addn(out, from, (size_t)(to - from));
+        if (readline)
+            ml_text_char(out, '\002');
+        prompt = end;
+    }
+}
+
 void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
 {
-    ml_Text t = {0};
+    ml_Text usual = {0};
+    size_t from = out->n;
 
-    ml_session_prompt(ss, &t);
     if (more)
-        ml_text_repeat(out, ' ', ml_columns(ml_text_z(&t)));
+        ml_text_repeat(&usual, ' ', ss->prompt_columns);
     else
-        ml_text_add(out, ml_text_z(&t));
-    ml_text_free(&t);
+        ml_session_prompt(ss, &usual);
+    if (!ml_host_prompt(ss->host, more ? "_PROMPT2" : "_PROMPT", ml_text_z(&usual), out))
+        ml_text_add(out, ml_text_z(&usual));
+    if (!more)
+        ss->prompt_columns = ml_input_prompt_columns(ml_text_z(out) + from);
+    ml_text_free(&usual);
 }
 
 static void echo_line(ml_Session *ss, const char *line, bool more)
 {
-    ml_Text t = {0};
+    ml_Text prompt = {0}, t = {0};
 
     ml_out_flush(&ss->out);
-    ml_input_prompt_text(ss, more, &t);
+    ml_input_prompt_text(ss, more, &prompt);
+    ml_input_mark_invisible(ml_text_z(&prompt), false, &t);
     ml_text_add(&t, line);
     ml_out_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&prompt);
     ml_text_free(&t);
 }
 
@@ -181,7 +243,12 @@ bool ml_input_show_history(ml_Session *ss, int n)
     for (size_t k = all > (size_t)n ? all - (size_t)n : 0; k < all; k++) {
         ml_Text t = {0};
 
-        ml_text_fmt(&t, "%5zu  %s", k + 1, ml_history_at(ss->history, k));
+        ml_text_fmt(&t, "%5zu  ", k + 1);
+        for (const char *p = ml_history_at(ss->history, k); *p; p++) {
+            ml_text_char(&t, *p);
+            if (*p == '\n') /* under the first line of the entry */
+                ml_text_repeat(&t, ' ', 7);
+        }
         ml_out_line(&ss->out, ml_text_z(&t));
         ml_text_free(&t);
     }

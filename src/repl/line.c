@@ -22,6 +22,7 @@
 #include "core/arena.h"
 #include "repl/complete.h"
 #include "repl/history.h"
+#include "repl/input.h"
 
 #if HAVE_READLINE
 #include <readline/history.h>
@@ -42,6 +43,7 @@ static struct {
     ml_Text rest; /* plain reading: what was read past the line */
     bool ended;
     bool resumed; /* shown again after Ctrl-Z, and no key since */
+    size_t pad; /* columns of the prompt: further lines of an entry stand under the first */
 } io = {.signals = {-1, -1}};
 
 /* ---- signals */
@@ -114,6 +116,45 @@ void ml_line_restore(void)
 
 #if HAVE_READLINE
 
+/* Shows the line that is edited; those behind its newlines are moved under the first, on
+ * the screen only. */
+static void show_line(void)
+{
+    char *line = rl_line_buffer;
+    int point = rl_point, end = rl_end, mark = rl_mark;
+    ml_Text t = {0};
+
+    if (!memchr(line, '\n', (size_t)end) || io.pad * 2 > (size_t)io.ss->out.width) {
+        rl_redisplay();
+        return;
+    }
+    for (int k = 0; k <= end; k++) {
+        if (k == point)
+            rl_point = (int)t.n;
+        if (k == mark)
+            rl_mark = (int)t.n;
+        if (k == end)
+            break;
+        ml_text_char(&t, line[k]);
+        if (line[k] == '\n')
+            ml_text_repeat(&t, ' ', io.pad);
+    }
+    ml_text_z(&t);
+    if (!t.bad) {
+        rl_line_buffer = t.p;
+        rl_end = (int)t.n;
+    } else {
+        rl_point = point;
+        rl_mark = mark;
+    }
+    rl_redisplay();
+    rl_line_buffer = line;
+    rl_point = point;
+    rl_end = end;
+    rl_mark = mark;
+    ml_text_free(&t);
+}
+
 static void on_line(char *line)
 {
     io.line = line;
@@ -156,7 +197,7 @@ static void clear_line(void)
     rl_free_line_state();
     rl_callback_sigcleanup();
     rl_point = rl_end;
-    rl_redisplay(); /* the cursor at the end of the line */
+    show_line(); /* the cursor at the end of the line */
     fputs("^C", rl_outstream);
     rl_callback_handler_remove(); /* may return the cursor to column 0 */
     fputs("\n", rl_outstream);
@@ -399,7 +440,7 @@ static int edit_outside(int count, int key)
         }
         rl_reset_screen_size();
         rl_on_new_line();
-        rl_redisplay();
+        show_line();
     }
     if (fd >= 0)
         unlink(path.p);
@@ -429,6 +470,7 @@ static void start_editor(void)
     rl_completion_display_matches_hook = show_matches;
     rl_sort_completion_matches = 0;
     rl_initialize();
+    rl_redisplay_function = show_line; /* from here on: with another, none reads terminfo */
     const char *wait = rl_variable_value("keyseq-timeout");
     long ms = wait ? strtol(wait, NULL, 10) : -1;
 
@@ -471,8 +513,13 @@ static void handle_signal(int sig, bool *interrupted)
         break;
     case SIGWINCH:
         ml_out_measure(&io.ss->out, (int)ml_setting_int(&io.ss->set, ML_SET_width));
-        if (io.editor)
+        if (io.editor) {
+            /* With a redisplay of one's own Readline does not clear what it drew. */
+            rl_redisplay_function = rl_redisplay;
             rl_resize_terminal();
+            rl_redisplay_function = show_line;
+            show_line();
+        }
         break;
     case SIGTSTP: suspend(); break;
     case SIGCONT:
@@ -602,6 +649,7 @@ void ml_line_init(ml_Session *ss)
 char *ml_line_read(ml_Session *ss, const char *prompt, bool *interrupted)
 {
     char *line;
+    ml_Text shown = {0};
 
     *interrupted = false;
     io.ss = ss;
@@ -609,11 +657,15 @@ char *ml_line_read(ml_Session *ss, const char *prompt, bool *interrupted)
         ml_session_error(ss, ML_E_OUT_OF_MEMORY, "pipe: %s", strerror(errno));
         return NULL;
     }
+    ml_input_mark_invisible(prompt, io.editor, &shown);
+    io.pad = ml_input_prompt_columns(prompt);
 #if HAVE_READLINE
-    line = io.editor ? edit_line(prompt, interrupted) : plain_line(prompt, interrupted);
+    line = io.editor ? edit_line(ml_text_z(&shown), interrupted)
+                     : plain_line(ml_text_z(&shown), interrupted);
 #else
-    line = plain_line(prompt, interrupted);
+    line = plain_line(ml_text_z(&shown), interrupted);
 #endif
+    ml_text_free(&shown);
     if (*interrupted) {
         ml_line_free(line);
         return NULL;

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "codegen/llvm/llvm.h"
+#include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base.h"
+#include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/help.h"
@@ -23,6 +26,8 @@
 #include "repl/prompt.h"
 #include "repl/transcript.h"
 #include "version.h"
+
+enum { WORKER_FD = 3 }; /* the socket that a worker is started with */
 
 static ml_Session session; /* one per process: the signal handlers' only way to it */
 static volatile sig_atomic_t hard_stopped;
@@ -40,12 +45,14 @@ static void on_interrupt(int sig)
         raise(SIGINT);
         return;
     }
-    if (session.interrupt || now - last <= 1) {
+    bool again = session.interrupt || now - last <= 1;
+
+    if (again) {
         ml_host_hard_stop();
         hard_stopped = 1;
     }
     last = now;
-    session.interrupt = 1;
+    session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
 }
 
 static void on_end(int sig)
@@ -96,15 +103,16 @@ static int show(const char *what)
     ml_Text t = {0};
 
     if (ml_streq(what, "version"))
-        ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s\n", ML_VERSION,
-                    ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version());
+        ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
+                    ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                    ml_llvm_find() ? "LLVM 19" : "no LLVM");
     else if (ml_streq(what, "features"))
         ml_text_fmt(
             &t,
-            "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=none\ncuda=none\n"
+            "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
             "xgboost=none\nsqlite=none\nopenmp=none\n",
             ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none", ml_llvm_find() ? "19" : "none");
     else if (ml_streq(what, "help"))
         ml_options_help(&t);
     else if (ml_streq(what, "codes"))
@@ -169,7 +177,7 @@ static void banner(void)
     ml_Text t = {0};
 
     ml_text_fmt(&t, "moonloop %s · Lua %s · :help for help", ML_VERSION, ML_LUA_VERSION);
-    ml_out_line(&session.out, ml_text_z(&t));
+    ml_out_prose(&session.out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -217,6 +225,9 @@ int main(int argc, char **argv)
     static ml_Options o;
     ml_Text why = {0};
 
+    /* What a session starts to compile and run kernels; it wants nothing of a prompt. */
+    if (argc == 2 && ml_streq(argv[1], "--worker"))
+        return ml_worker_main(WORKER_FD);
     setlocale(LC_CTYPE, "");
     /* A closed pipe is noticed where it happens, and ends the program quietly. A handler,
      * not SIG_IGN: that would be inherited by what the shell starts. */
@@ -257,7 +268,7 @@ int main(int argc, char **argv)
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
     bool ok = run_chunks(&o) && (!o.file || run_file(&o));
 
-    if (!ok && hard_stopped) /* what it stopped is no longer known to be an interruption */
+    if (!ok && hard_stopped) /* also where something else had failed before */
         session.status = 130;
 
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {

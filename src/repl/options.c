@@ -47,7 +47,7 @@ static const Option OPTIONS[] = {
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
     {"json", 0, LATER, 0, NULL, "comes later"},
     {"view", 0, LATER, 0, NULL, "comes later"},
-    {"worker", 0, LATER, 0, NULL, NULL},
+    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
 };
 
 static const Option *find(const char *name, size_t n)
@@ -69,7 +69,17 @@ static const Option *find_letter(char c)
 
 static bool wants_value(const Option *d)
 {
-    return d->arg != NULL;
+    switch (d->kind) {
+    case TEXT:
+    case NUMBER:
+    case COLOR:
+    case CHUNK: return true;
+    case FLAG:
+    case SHOW:
+    case NO_COLOR:
+    case LATER: break;
+    }
+    return false;
 }
 
 static bool apply(ml_Options *o, const Option *d, const char *value, ml_Text *why)

@@ -24,13 +24,13 @@ static bool env_set(const char *name)
 
 static bool wants_color(int color, int fd)
 {
-    const char *term = getenv("TERM");
+    const char *term = getenv("TERM"), *force = getenv("CLICOLOR_FORCE");
 
     if (color >= 0)
         return color == 1;
     if (env_set("NO_COLOR"))
         return false;
-    if (env_set("CLICOLOR_FORCE") && !ml_streq(getenv("CLICOLOR_FORCE"), "0"))
+    if (force && *force && !ml_streq(force, "0"))
         return true;
     return isatty(fd) && term && *term && !ml_streq(term, "dumb");
 }
@@ -181,6 +181,130 @@ void ml_out_line(ml_Out *o, const char *text)
 void ml_err_line(ml_Out *o, const char *text)
 {
     put_line(o, STDERR_FILENO, o->err_capture, text);
+}
+
+/* ---- folding */
+
+/* The next character with what shows nothing before it; *columns grows by what is seen. */
+static const char *next_char(const char *p, size_t *columns)
+{
+    if (p[0] == '\033' && p[1] == '[') {
+        for (p += 2; *p && (*p < '@' || *p > '~'); p++) {
+        }
+        return *p ? p + 1 : p;
+    }
+    ++*columns;
+    for (p++; ((unsigned char)*p & 0xc0) == 0x80; p++) {
+    }
+    return p;
+}
+
+static size_t seen(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p < end)
+        p = next_char(p, &n);
+    return n;
+}
+
+/* `   3 | for i in …`, and the marks below it: `     |     ^ loop i`. */
+static bool is_program_line(const char *p, const char *end)
+{
+    size_t columns = 0;
+
+    while (p < end && (*p == ' ' || *p == '\033')) /* a colour may come first */
+        p = next_char(p, &columns);
+    bool indented = columns > 1;
+
+    if (indented && p < end && *p >= '0' && *p <= '9') /* numbered: of a program, a diff */
+        return true;
+    return p < end && *p == '|';
+}
+
+/* Where the text of a line begins: behind a label that two blanks set apart. */
+static size_t hang_of(const char *line, const char *end, size_t width)
+{
+    const char *p = line, *word;
+
+    while (p < end && *p == ' ')
+        p++;
+    size_t indent = (size_t)(p - line), hang = indent + 2;
+
+    word = p;
+    while (p < end && *p != ' ')
+        p++;
+    if (p > word && p + 1 < end && p[1] == ' ') {
+        while (p < end && *p == ' ')
+            p++;
+        hang = seen(line, p);
+    }
+    return hang * 2 > width ? (indent * 2 > width ? 0 : indent) : hang;
+}
+
+static void fold_line(const char *line, const char *end, size_t width, ml_Text *out)
+{
+    size_t hang = hang_of(line, end, width), at = 0;
+    const char *p = line;
+
+    if (seen(line, end) <= width || is_program_line(line, end)) {
+        ml_text_addn(out, line, (size_t)(end - line));
+        return;
+    }
+    while (p < end) {
+        const char *gap = p, *word;
+
+        while (p < end && *p == ' ')
+            p++;
+        word = p;
+        while (p < end && *p != ' ')
+            p++;
+        if (at > 0 && at + seen(gap, p) > width && hang + seen(word, p) <= width) {
+            ml_text_char(out, '\n');
+            ml_text_repeat(out, ' ', hang);
+            at = hang;
+            gap = word;
+        }
+        ml_text_addn(out, gap, (size_t)(p - gap));
+        at += seen(gap, p);
+    }
+}
+
+void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
+{
+    const char *end;
+
+    if (o->height <= 0 || o->width <= 0) {
+        ml_text_add(out, text);
+        return;
+    }
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        fold_line(text, end, (size_t)o->width, out);
+        ml_text_char(out, '\n');
+    }
+    fold_line(text, text + strlen(text), (size_t)o->width, out);
+}
+
+static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    ml_Text t = {0};
+
+    if (capture)
+        ml_text_add(&t, text);
+    else
+        ml_out_fold(o, text, &t);
+    put_line(o, fd, capture, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_out_prose(ml_Out *o, const char *text)
+{
+    put_prose(o, STDOUT_FILENO, o->capture, text);
+}
+
+void ml_err_prose(ml_Out *o, const char *text)
+{
+    put_prose(o, STDERR_FILENO, o->err_capture, text);
 }
 
 void ml_out_flush(ml_Out *o)

@@ -27,6 +27,12 @@ void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
 void ml_out_line(ml_Out *o, const char *text); /* with a newline */
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
+/* Sentences and tables: on a screen, lines that are too long for it are folded between
+ * words and go on under their own text; lines of a program (` 3 | …`) stay as they are. The
+ * text may hold several lines; one newline is put behind it. */
+void ml_out_prose(ml_Out *o, const char *text);
+void ml_err_prose(ml_Out *o, const char *text);
+void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
 void ml_out_flush(ml_Out *o);
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
 void ml_out_plain(ml_Text *out, const char *text);

@@ -84,18 +84,19 @@ void ml_text_thousands(ml_Text *out, int64_t v)
     }
 }
 
-/* Whether a parameter has an extent that is not known before the run: then the operations
- * cannot be counted. */
-static bool symbolic(const ml_Func *f)
+/* "2 * m * n * 64 FLOP", or "symbolic FLOP" when that would be long or is not known. */
+static void say_symbolic(ml_Ctx *cx, ml_Schedule *s, const ml_Expr *e, ml_Text *t)
 {
-    for (uint32_t k = 0; k < f->n_params; k++) {
-        const ml_Buffer *b = f->params[k].buffer;
+    enum { LONGEST = 48 };
+    ml_PrintOpts o = {.spelling = -1, .plain = true, .names = ml_schedule_names(s)};
+    ml_Text one = {0};
 
-        for (size_t d = 0; b && d < b->rank; d++)
-            if (!ml_is_const_int(b->shape[d]))
-                return true;
-    }
-    return false;
+    if (e)
+        ml_print_expr(cx, &one, e, &o);
+    ml_text_add(t, one.n > 0 && one.n <= LONGEST && !strstr(ml_text_z(&one), "T.")
+                       ? ml_text_z(&one)
+                       : "symbolic");
+    ml_text_free(&one);
 }
 
 /* The functions of a module of which none is worked on, and how to choose one. */
@@ -145,17 +146,23 @@ void ml_session_announce(ml_Session *ss)
             ml_text_fmt(&t, "%s%s", k ? ", " : "   loops ",
                         ml_name_of(s, ml_stmt_uid(loops.v[k])));
     }
-    if (f && !symbolic(f)) {
-        double flops = ml_flops(cx, f);
+    if (f) {
+        const ml_Expr *count;
+        ml_Ctx *tmp = ml_ctx_fork(ml_schedule_ctx(s));
+        bool open = ml_flops_symbolic(tmp, f, &count);
 
         ml_text_add(&t, "   ");
-        ml_text_si(&t, flops);
-        ml_text_add(&t, "FLOP");
+        if (open)
+            say_symbolic(tmp, s, count, &t);
+        else
+            ml_text_si(&t, ml_flops(tmp, f));
+        ml_text_add(&t, open ? " FLOP" : "FLOP");
+        ml_ctx_unref(tmp);
     }
     ml_ctx_unref(cx);
     if (!f)
         say_functions(ml_schedule_program(s).mod, &t);
-    ml_err_line(&ss->out, ml_text_z(&t));
+    ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -216,7 +223,7 @@ static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
     if (at && *at)
         ml_text_fmt(&t, "\n%s", at);
     if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
-        ml_err_line(&ss->out, ml_text_z(&t));
+        ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
     if (ss->status == 0)
         ss->status = status;
@@ -351,7 +358,7 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
                 "note: the steps of this line were taken back; they are at v%d, marked "
                 "`failed`",
                 after.version);
-            ml_err_line(&ss->out, ml_text_z(&t));
+            ml_err_prose(&ss->out, ml_text_z(&t));
             ml_text_free(&t);
         }
         ml_schedule_restore(s, before);
@@ -359,6 +366,23 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
     }
     push_line(ss, &ss->done, &ss->n_done, (ml_Line){s, before, after});
     ss->n_undone = 0;
+}
+
+/* Commands walk through the versions, which is no step to be undone; :before and :adopt make
+ * steps. */
+static bool makes_steps(const char *line)
+{
+    ml_Text name = {0}, why = {0};
+    const char *p = line + 1;
+
+    while (*p && *p != ' ')
+        ml_text_char(&name, *p++);
+    const ml_Command *c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
+    bool yes = line[0] != ':' || (c && (c->run == cmd_before || c->run == cmd_adopt));
+
+    ml_text_free(&name);
+    ml_text_free(&why);
+    return yes;
 }
 
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
@@ -381,8 +405,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
     if (focus)
         before = ml_schedule_state(focus);
-    /* Commands that walk through the versions are no steps to be undone as a line. */
-    moves = line.p[0] == ':';
+    moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
         ml_text_free(&line);

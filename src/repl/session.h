@@ -45,13 +45,14 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt; /* set by SIGINT */
+    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
     bool check_ok;                   /* of the last :check */
     ml_Failure *last;                /* the last error, for :explain */
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;
-    bool quiet_line; /* the line ended in ; */
+    bool quiet_line;       /* the line ended in ; */
+    size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
 } ml_Session;
 
 void ml_session_init(ml_Session *ss);
@@ -88,10 +89,14 @@ void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
 /* Prints the program of a version with display names, as the screen shows it. */
 void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
 void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* The same with what each loop touches, as far as the screen is wide enough. */
+void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
 /* One block with its ancestors. */
 void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
 /* Through the pager when it is longer than the screen. */
 void ml_page(ml_Session *ss, const char *text);
+/* The same, folded as ml_out_prose does. */
+void ml_page_prose(ml_Session *ss, const char *text);
 /* 2.15 G, 524 k, 64 ; three digits. */
 void ml_text_si(ml_Text *out, double v);
 void ml_text_thousands(ml_Text *out, int64_t v); /* 1,048,576 */

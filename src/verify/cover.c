@@ -1,6 +1,6 @@
 /*
  * cover - whether what a block reads was written before, under every loop that it shares
- * with a producer; and the stage pipeline of a scope.
+ * with a producer.
  *
  * Per common ancestor: the union of what the producers write (lower bounds, merged as
  * boxes) must hold what the consumer reads (upper bound). Storage decides which thread
@@ -9,6 +9,7 @@
  * ir-and-analysis 2.4, 5.4.
  */
 #include "verify/attained.h"
+#include "verify/cover_strides.h"
 
 #include "core/fault.h"
 
@@ -164,6 +165,70 @@ static const ml_Expr *touched(Cover *c, const ml_Buffer *buf, const ml_Region *r
     return given;
 }
 
+/* ---- the reason, with loops as what they are on screen */
+
+typedef ml_CoverEnds Ends;
+
+static const char *end_text(Cover *c, const ml_Expr *e, size_t k, Ends *ends)
+{
+    ml_Subst threads = {0};
+
+    if (!e)
+        return k % 2 ? "inf" : "-inf";
+    if (ml_is_const_int(e))
+        return ml_format(c->cx, "%lld", (long long)e->as.i);
+    for (size_t t = 0; t < c->tags.n; t++)
+        ml_subst_var(c->cx, &threads, c->tags.v[t].var,
+                     ml_var(c->cx, c->tags.v[t].loop->var));
+    ends->v[k] = threads.vars ? ml_expr_subst(c->cx, e, &threads) : e;
+    return ml_format(c->cx, "{%zu}", ML_COVER_FIRST_END + k);
+}
+
+/* " 2 elements past the end", where the distance is a number. */
+static const char *beyond(Cover *c, const ml_Expr *far, const ml_Expr *near,
+                          const char *where)
+{
+    if (!far || !near || !ml_promote(c->cx, &far, &near))
+        return "";
+    const ml_Expr *d = ml_simplify(c->ar, ml_sub(c->cx, far, near));
+
+    if (!ml_is_const_int(d) || d->as.i <= 0)
+        return "";
+    return ml_format(c->cx, ", %lld element%s %s", (long long)d->as.i,
+                     d->as.i == 1 ? "" : "s", where);
+}
+
+static bool is_number(const ml_Expr *e)
+{
+    return e && ml_is_const_int(e);
+}
+
+/* One end is named when it alone fails and the ends are no numbers. */
+static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Interval read,
+                                     ml_Interval written, Ends *ends)
+{
+    const char *of = rank > 1 ? ml_format(c->cx, " of %zu", rank) : "";
+    bool low = !written.min || (read.min && ml_prove_le_expr(c->ar, written.min, read.min));
+    bool high =
+        !written.max || (read.max && ml_prove_le_expr(c->ar, read.max, written.max));
+    bool numbers = is_number(read.min) && is_number(read.max) && is_number(written.min) &&
+                   is_number(written.max);
+
+    if (!numbers && low != high)
+        return ml_format(c->cx, "dimension %zu%s is read %s %s, written %s %s%s", dim, of,
+                         low ? "up to" : "from",
+                         end_text(c, low ? read.max : read.min, low, ends),
+                         low ? "up to" : "from",
+                         end_text(c, low ? written.max : written.min, 2u + low, ends),
+                         low ? beyond(c, read.max, written.max, "past it")
+                             : beyond(c, written.min, read.min, "before it"));
+    return ml_format(c->cx, "dimension %zu%s reads [%s, %s], written is [%s, %s]%s%s", dim,
+                     of, end_text(c, read.min, 0, ends), end_text(c, read.max, 1, ends),
+                     end_text(c, written.min, 2, ends), end_text(c, written.max, 3, ends),
+                     beyond(c, written.min, read.min, "before it"),
+                     beyond(c, read.max, written.max, "past it"));
+}
+
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
 static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
                            ml_Uid a, const ml_UidVec *producers)
@@ -177,6 +242,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     const ml_Expr *pred, *given;
     Around around, mine;
     bool written = false;
+    ML_VEC(ml_Access1) parts = {0};
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -202,6 +268,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
                     inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
                 pred = where_read(c, pred, &around.dom, inside, &mine.dom);
             }
+            ml_push(c->cx, &parts,
+                    ((ml_Access1){r.ranges, around.dom.v, around.dom.n, pred}));
             if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
                                  box))
                 continue;
@@ -219,47 +287,52 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
         box[rank - 1] = ml_boxes_at(boxes, 0)[rank - 1];
     if (ml_boxes_cover(boxes, box, &dim))
         return true;
+    ml_Access1 me = {mine_read.ranges, mine.dom.v, mine.dom.n, given};
+
+    if (ml_strides_cover(c->ar, rank, parts.v, parts.n, &me, box))
+        return true;
     if (c->explain) {
         const char *text;
+        Ends ends = ml_cover_no_ends(c->cx);
 
         if (aliased)
             text = "it is written through a view";
         else if (ml_boxes_count(boxes) == 0)
             text = "cannot show which elements are written";
-        else
-            text = ml_format(c->cx, "dimension %zu reads %s, written is %s", dim,
-                             ml_interval_text(c->cx, box[dim]),
-                             ml_interval_text(c->cx, ml_boxes_at(boxes, 0)[dim]));
-        ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(read->buffer),
-                ML_TEXT(text), ML_BLOCK_UID(producers->v[0]));
-    }
-    return false;
-}
+        else {
+            /* As it is read, not cut to the buffer: shorter, where both say the same. */
+            ml_Interval *whole = ML_ARRAY(c->cx, ml_Interval, rank + 1u);
 
-static bool writes_itself(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
+            ml_region_upper(c->ar, mine_read.ranges, rank, mine.dom.v, mine.dom.n, given,
+                            whole);
+            if (!box[dim].min || !ml_is_const_int(box[dim].min))
+                box[dim].min = whole[dim].min;
+            if (!box[dim].max || !ml_is_const_int(box[dim].max))
+                box[dim].max = whole[dim].max;
+            text = explain_dimension(c, dim, rank, box[dim], ml_boxes_at(boxes, 0)[dim],
+                                     &ends);
+        }
+        ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(read->buffer),
+                ML_TEMPLATED(text), ML_BLOCK_UID(producers->v[0]), ML_SHOWN_IN(ends.v[0]),
+                ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
+    }
     return false;
 }
 
 /* Writers before the consumer of anything that it reads. */
 static void raw_producers(Cover *c, ml_Facts *f, const ml_Block *consumer, ml_UidVec *out)
 {
-    ml_Children ch = ml_scope_children(f, c->p, c->scope);
-    const ml_Buffer **reads = ML_ARRAY(c->cx, const ml_Buffer *, consumer->n_reads + 1);
+    ml_BlockVec users = {0};
 
-    for (size_t k = 0; k < consumer->n_reads; k++)
-        reads[k] = canonical(c, consumer->reads[k].buffer);
-    for (size_t m = 0; m < ch.n && ch.v[m]->tag != consumer->tag; m++) {
+    ml_region_users(c->cx, f, c->p, c->scope, consumer->reads, consumer->n_reads, &users);
+    for (size_t m = 0; m < users.n && users.v[m]->tag != consumer->tag; m++) {
         bool writes = false;
 
         for (size_t k = 0; k < consumer->n_reads && !writes; k++)
-            writes = c->views ? ml_block_writes(c->p, c->scope, ch.v[m], reads[k])
-                              : writes_itself(ch.v[m], reads[k]);
+            writes = ml_block_writes(c->p, c->scope, users.v[m],
+                                     canonical(c, consumer->reads[k].buffer));
         if (writes)
-            ml_push(c->cx, out, ch.v[m]->tag);
+            ml_push(c->cx, out, users.v[m]->tag);
     }
 }
 
@@ -326,7 +399,7 @@ static bool covered(Cover *c, const ml_Block *consumer, const ml_UidVec *produce
     return true;
 }
 
-static const char COVER, PIPELINE; /* their addresses tell the questions apart */
+static const char COVER; /* its address tells the question from others */
 
 static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *producers,
                       ml_FactKey *key)
@@ -497,230 +570,4 @@ bool ml_is_missed(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
     }
     ml_release(cx, mark);
     return missed;
-}
-
-/* ---- stage pipeline */
-
-/* A block that overwrites what an earlier one reads. */
-static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
-                     const ml_Block **reader, const ml_Block **writer,
-                     const ml_Buffer **buf)
-{
-    ml_Children ch = ml_scope_children(f, p, scope);
-    ml_Map *readers = ml_map_new(cx); /* canonical buffer -> first reader */
-
-    for (size_t m = 0; m < ch.n; m++) {
-        const ml_Block *b = ch.v[m];
-
-        for (size_t k = 0; k < b->n_writes; k++) {
-            const ml_Buffer *w = ml_canonical_buffer(p, scope, b->writes[k].buffer);
-            const ml_Block *r = ml_map_get(readers, w->uid);
-
-            if (r && r->tag != b->tag) {
-                *reader = r;
-                *writer = b;
-                *buf = w;
-                return true;
-            }
-        }
-        for (size_t k = 0; k < b->n_reads; k++) {
-            const ml_Buffer *r = ml_canonical_buffer(p, scope, b->reads[k].buffer);
-
-            if (!ml_map_has(readers, r->uid))
-                ml_map_set(cx, readers, r->uid, b);
-        }
-    }
-    return false;
-}
-
-static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
-                           bool explain)
-{
-    ml_Children ch = ml_scope_children(f, p, scope);
-    const ml_Stmt *root = ml_index_node(p.index, scope);
-    const ml_Block *reader = NULL, *writer = NULL;
-    const ml_Buffer *buf = NULL;
-
-    if (find_war(cx, f, p, scope, &reader, &writer, &buf)) {
-        if (explain)
-            ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
-                    ML_TEXT(ml_format(
-                        cx, "block %s overwrites %s, which block %s reads before it",
-                        writer->name, buf->name, reader->name)),
-                    ML_BLOCK(writer), ML_BLOCK(reader), ML_BUFFER(buf));
-        return false;
-    }
-    for (size_t m = 0; m < ch.n; m++) {
-        if (ml_is_covered(cx, f, p, ch.v[m]->tag, false))
-            continue;
-        if (explain) {
-            ml_is_covered(cx, f, p, ch.v[m]->tag, true);
-            const ml_Error *e = ml_error(cx);
-            const char *text = "its producers do not cover what it reads";
-            const ml_Buffer *read = NULL;
-
-            if (e && e->code == ML_E_NOT_REGION_COVERED) {
-                read = e->facts[1].as.buffer;
-                text = ml_strdup(cx, ml_str(e->facts[2].as.text));
-            }
-            ml_error_clear(cx);
-            ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
-                    ML_TEXT(ml_format(
-                        cx, "cannot show that what block %s reads of %s was written: %s",
-                        ch.v[m]->name, read ? read->name : "a buffer", text)),
-                    ML_BLOCK(ch.v[m]));
-        }
-        return false;
-    }
-    return true;
-}
-
-/* ---- the same for a version that shares most of its statements with one that was shown */
-
-enum { MAX_CHANGED = 24 };
-
-typedef struct Changed {
-    ml_StmtVec blocks;              /* of the statements that are new */
-    ML_VEC(const ml_Buffer *) made; /* written by blocks of old and new statements */
-    ML_VEC(const ml_Buffer *) used; /* read or written by those of new statements */
-} Changed;
-
-static bool in_list(const ml_Buffer *const *v, size_t n, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k]->uid == b->uid)
-            return true;
-    return false;
-}
-
-static void add_buffers(ml_Ctx *cx, Changed *c, const ml_Block *b, bool is_new)
-{
-    for (size_t k = 0; k < b->n_writes; k++) {
-        if (!in_list(c->made.v, c->made.n, b->writes[k].buffer))
-            ml_push(cx, &c->made, b->writes[k].buffer);
-        if (is_new && !in_list(c->used.v, c->used.n, b->writes[k].buffer))
-            ml_push(cx, &c->used, b->writes[k].buffer);
-    }
-    for (size_t k = 0; is_new && k < b->n_reads; k++)
-        if (!in_list(c->used.v, c->used.n, b->reads[k].buffer))
-            ml_push(cx, &c->used, b->reads[k].buffer);
-}
-
-/* The statements that differ between two bodies; false: too many, or no lists. */
-static bool find_changed(ml_Ctx *cx, const ml_Stmt *was, const ml_Stmt *now, Changed *c)
-{
-    if (was->kind != ML_STMT_SEQ || now->kind != ML_STMT_SEQ)
-        return false;
-    const ml_Seq *a = ml_as_seq(was), *b = ml_as_seq(now);
-    size_t n = a->n < b->n ? a->n : b->n, head = 0, tail = 0;
-
-    while (head < n && a->stmts[head] == b->stmts[head])
-        head++;
-    while (tail < n - head && a->stmts[a->n - 1 - tail] == b->stmts[b->n - 1 - tail])
-        tail++;
-    if (a->n - head - tail > MAX_CHANGED || b->n - head - tail > MAX_CHANGED)
-        return false;
-    for (size_t side = 0; side < 2; side++) {
-        const ml_Seq *q = side ? b : a;
-
-        for (size_t k = head; k < q->n - tail; k++) {
-            ml_StmtVec v = {0};
-
-            if (q->stmts[k]->kind == ML_STMT_BLOCK)
-                ml_push(cx, &v, q->stmts[k]);
-            else
-                ml_child_blocks(cx, q->stmts[k], &v);
-            for (size_t m = 0; m < v.n; m++) {
-                add_buffers(cx, c, ml_as_block(v.v[m]), side == 1);
-                if (side)
-                    ml_push(cx, &c->blocks, v.v[m]);
-            }
-        }
-    }
-    return true;
-}
-
-/* Whether what changed keeps the scope a stage pipeline: only its blocks, and readers of
- * what they write or wrote, can have lost their cover; only their buffers can have got a
- * WAR. */
-static bool still_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
-                           const Changed *c)
-{
-    ml_Children ch = ml_scope_children(f, p, scope);
-    const ml_Block **reader = ML_ARRAY(cx, const ml_Block *, c->used.n + 1);
-
-    for (size_t m = 0; m < ch.n; m++) {
-        const ml_Block *b = ch.v[m];
-        bool ask = false;
-
-        for (size_t k = 0; k < b->n_writes; k++)
-            for (size_t u = 0; u < c->used.n; u++)
-                if (c->used.v[u]->uid == b->writes[k].buffer->uid && reader[u] &&
-                    reader[u] != b)
-                    return false;
-        for (size_t k = 0; k < b->n_reads; k++) {
-            ask |= in_list(c->made.v, c->made.n, b->reads[k].buffer);
-            for (size_t u = 0; u < c->used.n; u++)
-                if (c->used.v[u]->uid == b->reads[k].buffer->uid && !reader[u])
-                    reader[u] = b;
-        }
-        for (size_t k = 0; !ask && k < c->blocks.n; k++)
-            ask = c->blocks.v[k] == &b->base;
-        if (ask && !ml_is_covered(cx, f, p, b->tag, false))
-            return false;
-    }
-    return true;
-}
-
-/* true: shown from what was shown before; false: nothing is known by this. */
-static bool pipeline_by_change(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
-{
-    const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
-    const ml_Stmt *was = ml_last_pipeline(f, scope);
-    Changed c = {0};
-
-    /* Views and thread loops above the scope take part in cover, too. */
-    if (!was || root->n_matches > 0 || ml_index_parent(p.index, scope) != 0)
-        return false;
-    return find_changed(cx, was, root->body, &c) && still_pipeline(cx, f, p, scope, &c);
-}
-
-static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bool explain)
-{
-    ml_Mark mark = ml_mark(cx);
-    ml_FactKey key = {0};
-    const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
-    bool answer;
-
-    ml_key_add(cx, &key, &PIPELINE);
-    ml_key_add(cx, &key, root->body);
-    ml_key_add(cx, &key, root->matches);
-    for (ml_Uid u = ml_index_parent(p.index, scope); u; u = ml_index_parent(p.index, u)) {
-        const ml_Stmt *node = ml_index_node(p.index, u);
-
-        if (node->kind == ML_STMT_FOR)
-            ml_key_add(cx, &key, ml_as_for(node)->thread);
-    }
-    if (!ml_fact_get(f, &key, &answer)) {
-        answer =
-            pipeline_by_change(cx, f, p, scope) || stage_pipeline(cx, f, p, scope, false);
-        ml_fact_put(f, &key, answer);
-        if (answer)
-            ml_set_last_pipeline(f, scope, root->body);
-    }
-    if (!answer && explain)
-        stage_pipeline(cx, f, p, scope, true);
-    if (answer || !explain)
-        ml_release(cx, mark);
-    return answer;
-}
-
-bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
-{
-    return ask_pipeline(cx, f, p, scope, false);
-}
-
-bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
-{
-    return ask_pipeline(cx, f, p, scope, true);
 }

@@ -14,14 +14,6 @@ static void add_once(ml_Ctx *cx, ml_UidVec *v, ml_Uid uid)
     ml_push(cx, v, uid);
 }
 
-static size_t position(ml_Children ch, ml_Uid block)
-{
-    for (size_t k = 0; k < ch.n; k++)
-        if (ch.v[k]->tag == block)
-            return k;
-    return ch.n;
-}
-
 /* RAW: `to` reads what `from` writes; WAW: both write one buffer. In the order of the
  * buffers of `to`. */
 static bool raw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block *to)
@@ -42,72 +34,84 @@ static bool waw(ml_Program p, ml_Uid scope, const ml_Block *from, const ml_Block
     return false;
 }
 
+static const ml_Block *block_at(ml_Program p, ml_Uid block)
+{
+    return ml_as_block(ml_index_node(p.index, block));
+}
+
+/* The writers before `b` of the buffers of the regions, buffer by buffer. */
+static void add_writers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                        const ml_Block *b, const ml_Region *v, size_t n, ml_UidVec *out)
+{
+    for (size_t k = 0; k < n; k++) {
+        const ml_Buffer *buf = ml_canonical_buffer(p, scope, v[k].buffer);
+        ml_BlockVec users = {0};
+
+        ml_scope_users(cx, f, p, scope, &buf, 1, &users);
+        for (size_t m = 0; m < users.n && users.v[m] != b; m++)
+            if (ml_block_writes(p, scope, users.v[m], buf))
+                add_once(cx, out, users.v[m]->tag);
+    }
+}
+
 void ml_producers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
 {
     ml_Uid scope = ml_index_scope(p.index, block);
-    ml_Children ch = ml_scope_children(f, p, scope);
-    size_t at = position(ch, block);
-    const ml_Block *b = at < ch.n ? ch.v[at] : NULL;
+    const ml_Block *b = block_at(p, block);
 
     /* Edge order: per read buffer its writers, then per written buffer its writers. */
-    for (size_t k = 0; b && k < b->n_reads; k++) {
-        const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->reads[k].buffer);
+    add_writers(cx, f, p, scope, b, b->reads, b->n_reads, out);
+    add_writers(cx, f, p, scope, b, b->writes, b->n_writes, out);
+}
 
-        for (size_t m = 0; m < at; m++)
-            if (ml_block_writes(p, scope, ch.v[m], buf))
-                add_once(cx, out, ch.v[m]->tag);
-    }
-    for (size_t k = 0; b && k < b->n_writes; k++) {
-        const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->writes[k].buffer);
+static void add_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                          bool with_waw, ml_UidVec *out)
+{
+    ml_Uid scope = ml_index_scope(p.index, block);
+    const ml_Block *b = block_at(p, block);
+    ml_BlockVec users = {0};
+    size_t m = 0;
 
-        for (size_t m = 0; m < at; m++)
-            if (ml_block_writes(p, scope, ch.v[m], buf))
-                add_once(cx, out, ch.v[m]->tag);
-    }
+    ml_region_users(cx, f, p, scope, b->writes, b->n_writes, &users);
+    while (m < users.n && users.v[m] != b)
+        m++;
+    for (m++; m < users.n; m++)
+        if (raw(p, scope, b, users.v[m]) || (with_waw && waw(p, scope, b, users.v[m])))
+            add_once(cx, out, users.v[m]->tag);
 }
 
 void ml_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
 {
-    ml_Uid scope = ml_index_scope(p.index, block);
-    ml_Children ch = ml_scope_children(f, p, scope);
-    size_t at = position(ch, block);
-
-    for (size_t m = at + 1; m < ch.n; m++)
-        if (raw(p, scope, ch.v[at], ch.v[m]) || waw(p, scope, ch.v[at], ch.v[m]))
-            add_once(cx, out, ch.v[m]->tag);
+    add_consumers(cx, f, p, block, true, out);
 }
 
 void ml_raw_consumers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_UidVec *out)
 {
-    ml_Uid scope = ml_index_scope(p.index, block);
-    ml_Children ch = ml_scope_children(f, p, scope);
-    size_t at = position(ch, block);
-
-    for (size_t m = at + 1; m < ch.n; m++)
-        if (raw(p, scope, ch.v[at], ch.v[m]))
-            add_once(cx, out, ch.v[m]->tag);
+    add_consumers(cx, f, p, block, false, out);
 }
 
 void ml_writers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
                 ml_UidVec *out)
 {
-    ml_Children ch = ml_scope_children(f, p, scope);
+    ml_BlockVec users = {0};
 
     b = ml_canonical_buffer(p, scope, b);
-    for (size_t m = 0; m < ch.n; m++)
-        if (ml_block_writes(p, scope, ch.v[m], b))
-            ml_push(cx, out, ch.v[m]->tag);
+    ml_scope_users(cx, f, p, scope, &b, 1, &users);
+    for (size_t m = 0; m < users.n; m++)
+        if (ml_block_writes(p, scope, users.v[m], b))
+            ml_push(cx, out, users.v[m]->tag);
 }
 
 void ml_readers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Buffer *b,
                 ml_UidVec *out)
 {
-    ml_Children ch = ml_scope_children(f, p, scope);
+    ml_BlockVec users = {0};
 
     b = ml_canonical_buffer(p, scope, b);
-    for (size_t m = 0; m < ch.n; m++)
-        if (ml_block_reads(p, scope, ch.v[m], b))
-            ml_push(cx, out, ch.v[m]->tag);
+    ml_scope_users(cx, f, p, scope, &b, 1, &users);
+    for (size_t m = 0; m < users.n; m++)
+        if (ml_block_reads(p, scope, users.v[m], b))
+            ml_push(cx, out, users.v[m]->tag);
 }
 
 /* ---- where buffers come from */
@@ -128,7 +132,18 @@ ml_Uid ml_buffer_site(ml_Program p, uint32_t func, const ml_Buffer *b, bool *is_
 
     if (!root)
         return 0;
-    /* Most intermediates belong to the root: look there first. */
+    ml_Tags homes = ml_index_homes(p.index, b);
+
+    if (homes.n == 0)
+        return 0;
+    if (homes.n == 1 && ml_index_func(p.index, homes.v[0]) == func) {
+        const ml_Block *home = block_at(p, homes.v[0]);
+
+        for (size_t k = 0; is_match && k < home->n_matches; k++)
+            *is_match |= home->matches[k].target->uid == b->uid;
+        return home->tag;
+    }
+    /* Several define it: the root, or the first in the text. */
     for (size_t k = 0; k < root->n_allocs; k++)
         if (root->allocs[k]->uid == b->uid)
             return root->tag;
@@ -152,6 +167,18 @@ ml_Uid ml_buffer_site(ml_Program p, uint32_t func, const ml_Buffer *b, bool *is_
     return found;
 }
 
+static bool allocates(ml_Program p, const ml_Block *b, const ml_Buffer *buf)
+{
+    ml_Tags homes = ml_index_homes(p.index, buf);
+    bool here = false;
+
+    for (size_t k = 0; k < homes.n; k++)
+        here |= homes.v[k] == b->tag;
+    for (size_t k = 0; here && k < b->n_matches; k++)
+        here = b->matches[k].target->uid != buf->uid;
+    return here;
+}
+
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which)
 {
     const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
@@ -159,11 +186,7 @@ bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which)
     const ml_Block *root = scope ? ml_as_block(ml_index_node(p.index, scope)) : NULL;
 
     for (size_t k = 0; k < b->n_writes; k++) {
-        bool local = false;
-
-        for (size_t m = 0; root && m < root->n_allocs; m++)
-            local |= root->allocs[m]->uid == b->writes[k].buffer->uid;
-        if (!local) {
+        if (!root || !allocates(p, root, b->writes[k].buffer)) {
             if (which)
                 *which = b->writes[k].buffer;
             return true;

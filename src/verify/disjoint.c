@@ -215,3 +215,88 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
     (void)f;
     return disjoint(cx, p, loop, b, true);
 }
+
+/* ---- the contrary: a common element, shown at two iterations */
+
+/* What an access surely touches at one iteration of the loop. */
+static bool box_at(Disjoint *d, const ml_Block *b, const ml_Region *r, int64_t at,
+                   ml_Interval *out)
+{
+    const ml_Var *v = d->loop->var;
+    const ml_Expr *when = ml_int(d->cx, v->type, at);
+    ml_Subst sub = {0};
+    ml_DomVec dom = {0};
+
+    ml_subst_var(d->cx, &sub, v, when);
+    ml_Region here = bound(d, b, r);
+
+    here = ml_region_subst(d->cx, here, &sub);
+    ml_relax_domain(d->cx, d->p, b->tag, v->uid, NULL, &dom);
+    for (size_t k = 0; k < dom.n; k++) {
+        dom.v[k].min = ml_expr_subst(d->cx, dom.v[k].min, &sub);
+        dom.v[k].extent = ml_expr_subst(d->cx, dom.v[k].extent, &sub);
+        if (ml_arith_bound(d->ar, dom.v[k].extent).lo < 1)
+            return false;
+    }
+    return ml_region_lower(d->ar, here.ranges, d->buf->rank, dom.v, dom.n,
+                           ml_simplify(d->ar, ml_expr_subst(d->cx, b->predicate, &sub)),
+                           out);
+}
+
+static bool boxes_meet(Disjoint *d, const ml_Interval *a, const ml_Interval *b)
+{
+    for (size_t k = 0; k < d->buf->rank; k++) {
+        const ml_Expr *ends[4] = {a[k].min, a[k].max, b[k].min, b[k].max};
+
+        if (a[k].nothing || b[k].nothing)
+            return false;
+        for (size_t m = 0; m < 4; m++)
+            if (!ends[m] || !ml_dtype_eq(ends[m]->type, ends[0]->type))
+                return false;
+        if (!ml_prove_le_expr(d->ar, a[k].min, a[k].max) ||
+            !ml_prove_le_expr(d->ar, b[k].min, b[k].max) ||
+            !ml_prove_le_expr(d->ar, a[k].min, b[k].max) ||
+            !ml_prove_le_expr(d->ar, b[k].min, a[k].max))
+            return false;
+    }
+    return true;
+}
+
+enum { ITERATIONS = 6 }; /* tried from the first one */
+
+bool ml_writes_meet(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Block *a,
+                    const ml_Block *b, const ml_Buffer *buf)
+{
+    ml_Mark mark = ml_mark(cx);
+    Disjoint d = {.cx = cx, .p = p, .buf = buf};
+    ml_Interval *box[2][ITERATIONS] = {{0}};
+    int64_t n;
+    bool meet = false;
+
+    d.loop = ml_as_for(ml_index_node(p.index, loop));
+    d.ar = ml_arith_at(cx, p, loop);
+    n = ml_arith_bound(d.ar, d.loop->extent).lo;
+    if (!ml_is_const_int(d.loop->min))
+        n = 0;
+    n = n < ITERATIONS ? n : ITERATIONS;
+    for (size_t k = 0; k < a->n_writes && !meet; k++)
+        for (size_t m = 0; m < b->n_writes && !meet; m++) {
+            const ml_Region *w[2] = {&a->writes[k], &b->writes[m]};
+
+            if (w[0]->buffer->uid != buf->uid || w[1]->buffer->uid != buf->uid)
+                continue;
+            for (size_t side = 0; side < 2; side++)
+                for (int64_t at = 0; at < n; at++) {
+                    box[side][at] = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+                    if (!box_at(&d, side ? b : a, w[side], d.loop->min->as.i + at,
+                                box[side][at]))
+                        box[side][at] = NULL;
+                }
+            for (int64_t i = 0; i < n && !meet; i++)
+                for (int64_t j = 0; j < n && !meet; j++)
+                    meet = i != j && box[0][i] && box[1][j] &&
+                           boxes_meet(&d, box[0][i], box[1][j]);
+        }
+    ml_release(cx, mark);
+    return meet;
+}

@@ -13,7 +13,7 @@ typedef struct Entry {
     bool answer;
 } Entry;
 
-enum { CHILD_SLOTS = 8, PIPELINE_SLOTS = 4, MAX_BYTES = 16 << 20 };
+enum { CHILD_SLOTS = 8, SHOWN_SLOTS = 4, MAX_BYTES = 16 << 20 };
 
 struct ml_Facts {
     ml_Ctx *cx; /* own memory */
@@ -30,17 +30,17 @@ struct ml_Facts {
     struct {
         ml_Uid scope;
         const ml_Stmt *body;
-    } pipeline[PIPELINE_SLOTS];
-    size_t next_pipeline;
+    } shown[ML_SHOWN_KINDS][SHOWN_SLOTS];
+    size_t next_shown;
 };
 
 static void start(ml_Facts *f)
 {
     f->n = 0;
-    f->cap = 256;
+    f->cap = 64;
     f->table = ML_ARRAY(f->cx, Entry, f->cap);
     memset(f->slots, 0, sizeof f->slots);
-    memset(f->pipeline, 0, sizeof f->pipeline);
+    memset(f->shown, 0, sizeof f->shown);
 }
 
 ml_Facts *ml_facts_new(ml_Ctx *cx)
@@ -175,7 +175,7 @@ void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer)
 
 /* ---- children */
 
-static const ml_Stmt *const *statements(const ml_Stmt *const *body, size_t *n)
+const ml_Stmt *const *ml_statements(const ml_Stmt *const *body, size_t *n)
 {
     if ((*body)->kind == ML_STMT_SEQ) {
         *n = ml_as_seq(*body)->n;
@@ -193,19 +193,6 @@ static void gather(ml_Ctx *cx, const ml_Stmt *s, ml_StmtVec *out)
         ml_child_blocks(cx, s, out);
 }
 
-/* Statements at the beginning and end of two bodies that are the same nodes. */
-static void common_ends(const ml_Stmt *const *a, size_t na, const ml_Stmt *const *b,
-                        size_t nb, size_t *head, size_t *tail)
-{
-    size_t n = na < nb ? na : nb;
-
-    *head = *tail = 0;
-    while (*head < n && a[*head] == b[*head])
-        ++*head;
-    while (*tail < n - *head && a[na - 1 - *tail] == b[nb - 1 - *tail])
-        ++*tail;
-}
-
 /* A new version shares most statements of the body with an earlier one: only the blocks of
  * the others are looked for. */
 static void fill_slot(ml_Facts *f, ml_Uid scope, const ml_Stmt *body,
@@ -213,12 +200,12 @@ static void fill_slot(ml_Facts *f, ml_Uid scope, const ml_Stmt *body,
 {
     ml_StmtVec v = {0};
     size_t n, n_old = 0, head = 0, tail = 0;
-    const ml_Stmt *const *st = statements(&body, &n);
-    const ml_Stmt *const *old = from->body ? statements(&from->body, &n_old) : NULL;
+    const ml_Stmt *const *st = ml_statements(&body, &n);
+    const ml_Stmt *const *old = from->body ? ml_statements(&from->body, &n_old) : NULL;
     uint32_t *first = ML_ARRAY(f->cx, uint32_t, n + 1);
 
     if (old && from->scope == scope)
-        common_ends(old, n_old, st, n, &head, &tail);
+        ml_common_ends(old, n_old, st, n, &head, &tail);
     for (size_t k = head; k < n - tail; k++) {
         first[k] = (uint32_t)v.n;
         gather(f->cx, st[k], &v);
@@ -266,24 +253,24 @@ ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope)
     return made.children;
 }
 
-const ml_Stmt *ml_last_pipeline(const ml_Facts *f, ml_Uid scope)
+const ml_Stmt *ml_last_shown(const ml_Facts *f, ml_Shown what, ml_Uid scope)
 {
-    for (size_t k = 0; k < PIPELINE_SLOTS; k++)
-        if (f->pipeline[k].scope == scope)
-            return f->pipeline[k].body;
+    for (size_t k = 0; k < SHOWN_SLOTS; k++)
+        if (f->shown[what][k].scope == scope)
+            return f->shown[what][k].body;
     return NULL;
 }
 
-void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body)
+void ml_set_shown(ml_Facts *f, ml_Shown what, ml_Uid scope, const ml_Stmt *body)
 {
     size_t k = 0;
 
-    while (k < PIPELINE_SLOTS && f->pipeline[k].scope != scope)
+    while (k < SHOWN_SLOTS && f->shown[what][k].scope != scope)
         k++;
-    if (k == PIPELINE_SLOTS)
-        k = f->next_pipeline++ % PIPELINE_SLOTS;
-    f->pipeline[k].scope = scope;
-    f->pipeline[k].body = body;
+    if (k == SHOWN_SLOTS)
+        k = f->next_shown++ % SHOWN_SLOTS;
+    f->shown[what][k].scope = scope;
+    f->shown[what][k].body = body;
     f->count++;
 }
 
@@ -342,7 +329,7 @@ const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e)
 {
     ml_Text t = {0};
 
-    ml_print_expr(cx, &t, e, NULL);
+    ml_print_expr(cx, &t, e, &(ml_PrintOpts){.spelling = -1, .plain = true});
     const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
 
     ml_text_free(&t);

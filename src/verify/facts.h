@@ -21,9 +21,18 @@ typedef struct ml_Children {
     const ml_Block *const *v;
 } ml_Children;
 ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope);
-/* The body with which the scope was last shown to be a stage pipeline; NULL: never. */
-const ml_Stmt *ml_last_pipeline(const ml_Facts *f, ml_Uid scope);
-void ml_set_last_pipeline(ml_Facts *f, ml_Uid scope, const ml_Stmt *body);
+/* What was shown of a whole scope, so that of a later version only the statements that
+ * differ are looked at. */
+typedef enum ml_Shown {
+    ML_SHOWN_PIPELINE,
+    ML_SHOWN_SIGNED, /* buffers are used in blocks alone, as their signatures say */
+    ML_SHOWN_KINDS
+} ml_Shown;
+/* The body with which it was last shown of the scope; NULL: never. */
+const ml_Stmt *ml_last_shown(const ml_Facts *f, ml_Shown what, ml_Uid scope);
+void ml_set_shown(ml_Facts *f, ml_Shown what, ml_Uid scope, const ml_Stmt *body);
+/* The statements of a body: of the list, or the one that it is. */
+const ml_Stmt *const *ml_statements(const ml_Stmt *const *body, size_t *n);
 /* Whether the scope block or one above it has views. */
 bool ml_has_views(ml_Program p, ml_Uid scope);
 /* The buffer itself, or what the scope block (or one above) matched it from. */
@@ -31,11 +40,24 @@ const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer
 bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
 bool ml_block_reads(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
 
+/* The child blocks of the scope whose signature names one of the buffers (canonical ones),
+ * each once, in textual order, behind what is in *out. */
+typedef ML_VEC(const ml_Block *) ml_BlockVec;
+void ml_scope_users(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                    const ml_Buffer *const *bufs, size_t n, ml_BlockVec *out);
+/* The same for the buffers of regions. */
+void ml_region_users(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                     const ml_Region *v, size_t n, ml_BlockVec *out);
+
 /* Whether what the producer writes under the ancestor holds what the consumer reads there;
  * false: not by comparing numbers. No views. */
 bool ml_covers_plainly(ml_Program p, ml_Uid ancestor, const ml_Block *producer,
                        const ml_Region *write, const ml_Block *consumer,
                        const ml_Region *read);
+
+/* Two writers under a loop provably write one element in different iterations of it. */
+bool ml_writes_meet(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Block *a,
+                    const ml_Block *b, const ml_Buffer *buf);
 
 /* Text of an expression or interval for a reason, in cx. */
 const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e);

@@ -65,44 +65,14 @@ static void count_arms(Walk *w, const ml_Expr *e, Counts *to)
 
 static void count_expr(Walk *w, const ml_Expr *e, Counts *to)
 {
-    switch ((ml_ExprKind)e->kind) {
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX: add(w, to, e->type, 1); break;
-    case ML_EXPR_SELECT: count_arms(w, e, to); return;
-    case ML_EXPR_CALL:
-        if (e->as.op->id == ML_OP_IF_THEN_ELSE) {
-            count_arms(w, e, to);
-            return;
-        }
-        break;
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_LOAD: return;
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_KINDS: break;
+    if (e->kind == ML_EXPR_LOAD)
+        return;
+    if (e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
+        count_arms(w, e, to);
+        return;
     }
+    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+        add(w, to, e->type, 1);
     for (size_t k = 0; k < e->n_args; k++)
         count_expr(w, e->args[k], to);
 }
@@ -168,22 +138,28 @@ static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
     }
 }
 
-double ml_flops(ml_Ctx *cx, const ml_Func *f)
+double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st)
 {
-    const ml_Value *given = ml_dict_get(f->attrs, "estimated_flops");
     ml_Mark mark = ml_mark(cx);
     Walk w = {cx, ml_arith_new(cx)};
     Counts sum = {0};
     double total = 0;
 
-    if (given && given->kind == ML_VAL_INT)
-        return (double)given->as.i;
-    if (given && given->kind == ML_VAL_FLOAT)
-        return given->as.f;
     ml_arith_bind_params(w.ar, f);
-    count_stmt(&w, f->body, &sum);
+    count_stmt(&w, st, &sum);
     for (size_t k = 0; k < sum.n; k++)
         total += sum.v[k].n;
     ml_release(cx, mark);
     return total;
+}
+
+double ml_flops(ml_Ctx *cx, const ml_Func *f)
+{
+    const ml_Value *given = ml_dict_get(f->attrs, "estimated_flops");
+
+    if (given && given->kind == ML_VAL_INT)
+        return (double)given->as.i;
+    if (given && given->kind == ML_VAL_FLOAT)
+        return given->as.f;
+    return ml_flops_stmt(cx, f, f->body);
 }

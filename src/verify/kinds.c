@@ -11,15 +11,15 @@
 static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
                                      const ml_Block *b, const char **why)
 {
-    ml_Children ch = ml_scope_children(f, p, scope);
-
     for (size_t k = 0; k < b->n_writes; k++) {
         const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->writes[k].buffer);
+        ml_BlockVec users = {0};
 
-        for (size_t m = 0; m < ch.n; m++)
-            if (ch.v[m]->tag != b->tag && ml_block_writes(p, scope, ch.v[m], buf)) {
+        ml_scope_users(cx, f, p, scope, &buf, 1, &users);
+        for (size_t m = 0; m < users.n; m++)
+            if (users.v[m] != b && ml_block_writes(p, scope, users.v[m], buf)) {
                 if (why)
-                    *why = ml_format(cx, "2, block %s writes %s too", ch.v[m]->name,
+                    *why = ml_format(cx, "2, block %s writes %s too", users.v[m]->name,
                                      buf->name);
                 return buf;
             }
@@ -27,27 +27,32 @@ static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_U
     return NULL;
 }
 
-/* Within a subtree: other writers under its root, whose iterations meet. */
+/* Within a subtree: other writers under its root, of which some element is written in
+ * different iterations for sure (that they are apart is asked for separately). */
 static bool meets_other_writer(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b,
                                ml_Uid root, const char **why)
 {
     ml_Uid scope = ml_index_scope(p.index, b->tag);
-    ml_Children ch = ml_scope_children(f, p, scope);
     const ml_Stmt *node = ml_index_node(p.index, root);
 
     for (size_t k = 0; k < b->n_writes; k++) {
         const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->writes[k].buffer);
+        ml_BlockVec users = {0};
 
-        for (size_t m = 0; m < ch.n; m++) {
-            if (ch.v[m]->tag == b->tag || !ml_index_is_above(p.index, root, ch.v[m]->tag) ||
-                !ml_block_writes(p, scope, ch.v[m], buf))
+        ml_scope_users(cx, f, p, scope, &buf, 1, &users);
+        for (size_t m = 0; m < users.n; m++) {
+            if (users.v[m] == b || !ml_index_is_above(p.index, root, users.v[m]->tag) ||
+                !ml_block_writes(p, scope, users.v[m], buf))
                 continue;
             if (node->kind == ML_STMT_FOR &&
-                ml_writes_disjoint(cx, f, p, root, b->writes[k].buffer))
+                (ml_buffer_is_private(cx, f, p, root, b->writes[k].buffer) ||
+                 !ml_writes_meet(cx, p, root, b, users.v[m], b->writes[k].buffer)))
                 continue;
             if (why)
-                *why = ml_format(cx, "2, block %s writes %s too, and iterations may meet",
-                                 ch.v[m]->name, buf->name);
+                *why = ml_format(cx,
+                                 "2, block %s writes elements of %s that it writes in "
+                                 "another iteration",
+                                 users.v[m]->name, buf->name);
             return true;
         }
     }
@@ -344,21 +349,25 @@ static bool same_ranges(const ml_Region *a, const ml_Region *b)
  * the loop drives spatial iters only. */
 static bool is_update(const ml_Block *b, const ml_For *loop)
 {
+    bool accumulates = false;
+
     if (b->init || drives(b, loop, ML_ITER_REDUCE) || drives(b, loop, ML_ITER_ORDERED) ||
         drives(b, loop, ML_ITER_OPAQUE))
         return false;
     for (size_t k = 0; k < b->n_reads; k++)
         for (size_t m = 0; m < b->n_writes; m++)
-            if (b->reads[k].buffer->uid == b->writes[m].buffer->uid &&
-                !same_ranges(&b->reads[k], &b->writes[m]))
-                return false;
-    return true;
+            if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
+                if (!same_ranges(&b->reads[k], &b->writes[m]))
+                    return false;
+                accumulates = true;
+            }
+    return accumulates;
 }
 
 static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *loop,
                           const ml_Block *b, const ml_Buffer *buf)
 {
-    if (ml_buffer_is_private(cx, p, loop->var->uid, buf) ||
+    if (ml_buffer_is_private(cx, f, p, loop->var->uid, buf) ||
         ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
         return true;
     ml_fail(cx, ML_E_UNSOUND,

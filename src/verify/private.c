@@ -6,7 +6,14 @@
  * below it, but found from the signatures on the way, without walking into other nests: a
  * step on a function of a thousand blocks asks this. Source: ir-and-analysis 6.2, DESIGN 4.
  */
-#include "verify/verify.h"
+#include "verify/facts.h"
+
+/* -DML_CHECK_INDEX: what signatures say is compared with what a walk finds. */
+#ifdef ML_CHECK_INDEX
+enum { CHECK_INDEX = 1 };
+#else
+enum { CHECK_INDEX = 0 };
+#endif
 
 typedef struct Outside {
     ml_Program p;
@@ -56,6 +63,90 @@ static void look(const ml_Stmt *s, bool in_init, void *user)
     ml_stmt_children(s, look, o);
 }
 
+/* ---- by signatures alone */
+
+/* A load, or the pointer of a buffer. */
+static bool names_buffer(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |= e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_CALL ||
+              (e->kind == ML_EXPR_VAR && !ml_dtype_is_int(e->type));
+    return !*found && !(e->flags & ML_X_VAR_FREE);
+}
+
+static void find_use(const ml_Expr *e, ml_Role role, void *user)
+{
+    if (role != ML_ROLE_REGION)
+        ml_expr_visit(e, names_buffer, user);
+}
+
+/* *user becomes true when a buffer may be used outside of the child blocks at or below s,
+ * or by one of them otherwise than its signature says. */
+static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
+{
+    bool *found = user;
+
+    (void)in_init;
+    if (*found)
+        return;
+    ml_stmt_exprs(s, find_use, found);
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_BLOCK: *found |= ml_as_block(s)->n_matches > 0; return;
+    case ML_STMT_SEQ:
+    case ML_STMT_FOR:
+    case ML_STMT_WHILE:
+    case ML_STMT_IF: ml_stmt_children(s, find_unsigned, found); return;
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE: return;
+    case ML_STMT_STORE:
+    case ML_STMT_BIND:
+    case ML_STMT_EVALUATE:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ATTR:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_KINDS: break;
+    }
+    *found = true;
+}
+
+/* Whether the signatures of the child blocks say all about what uses buffers in the scope;
+ * a later version is asked about its new statements only. */
+static bool is_signed(ml_Facts *f, const ml_Block *scope)
+{
+    const ml_Stmt *was = ml_last_shown(f, ML_SHOWN_SIGNED, scope->tag);
+    size_t n, n_was, head = 0, tail = 0;
+    const ml_Stmt *const *v = ml_statements(&scope->body, &n);
+    bool found = false;
+
+    if (was == scope->body)
+        return true;
+    if (was) {
+        const ml_Stmt *const *old = ml_statements(&was, &n_was);
+
+        ml_common_ends(old, n_was, v, n, &head, &tail);
+    }
+    for (size_t k = head; k < n - tail; k++)
+        find_unsigned(v[k], false, &found);
+    if (!found)
+        ml_set_shown(f, ML_SHOWN_SIGNED, scope->tag, scope->body);
+    return !found;
+}
+
+/* Whether a child block of the scope that is not below the loop uses the buffer. */
+static bool signed_outside(ml_Program p, ml_Uid scope, ml_Uid loop, const ml_Buffer *b)
+{
+    ml_Tags t = ml_index_users(p.index, b);
+
+    for (size_t k = 0; k < t.n; k++)
+        if (ml_index_scope(p.index, t.v[k]) == scope &&
+            !ml_index_is_above(p.index, loop, t.v[k]))
+            return true;
+    return false;
+}
+
 /* A block below the loop writes the buffer and accumulates or orders over the loop: the
  * iterations share it. */
 static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *buf)
@@ -76,7 +167,8 @@ static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *bu
     return false;
 }
 
-bool ml_buffer_is_private(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b)
+bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                          const ml_Buffer *b)
 {
     Outside o = {.p = p, .loop = ml_as_for(ml_index_node(p.index, loop)), .buf = b};
     ml_Uid site = ml_buffer_site(p, ml_index_func(p.index, loop), b, NULL);
@@ -99,6 +191,15 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer
         return false;
     const ml_Block *home = ml_as_block(ml_index_node(p.index, site));
 
+    if (ml_index_scope(p.index, loop) == site && !home->init && is_signed(f, home)) {
+        bool outside = signed_outside(p, site, loop, b);
+
+        if (CHECK_INDEX) {
+            look(home->body, false, &o);
+            ML_ASSERT(o.touched == outside);
+        }
+        return !outside;
+    }
     look(home->body, false, &o);
     if (home->init)
         look(home->init, true, &o);

@@ -9,6 +9,7 @@
 #define ML_VERIFY_H
 
 #include "core/arith/iter_map.h"
+#include "core/equal.h"
 #include "core/error.h"
 #include "core/index.h"
 
@@ -59,10 +60,6 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
 
-/* Whether the buffer is allocated by the program and used under the loop alone: each
- * iteration may have its own. */
-bool ml_buffer_is_private(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b);
-
 /* ---- facts of a scope, memoised. The memory is ml_Facts' own; entries are keyed by node
  * pointers: whoever takes back nodes (a release after a failed step, a compaction) calls
  * ml_facts_forget when ml_facts_count has grown since the mark. */
@@ -107,6 +104,10 @@ bool ml_need_complete_or_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid
 /* Compact dataflow of the subtree under `root` (parallel, vectorize, bind): fails with
  * not-compact-dataflow. tag: the thread tag, or NULL. */
 bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root);
+/* Whether the buffer is allocated by the program and used under the loop alone: each
+ * iteration may have its own. */
+bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
+                          const ml_Buffer *b);
 /* Written regions of different iterations of the loop provably disjoint, for all blocks
  * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
 bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
@@ -138,5 +139,30 @@ ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid);
 
 /* 6.3 */
 double ml_flops(ml_Ctx *cx, const ml_Func *f);
+/* Of one statement directly in the root of f; estimated_flops does not count. */
+/* Whether extents that are not known before the run decide the number; *out is then an
+ * expression of them, or NULL. */
+bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out);
+double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st);
+/* The only init-form reduction block of the module, or the one whose outermost loop has the
+ * most operations (the first on ties, functions by name); NULL: none. */
+const ml_Block *ml_anchor_block(ml_Ctx *cx, const ml_Module *m);
+
+/* ---- what counts as the same program for a database of records (6.6) */
+typedef enum ml_Sameness {
+    ML_SAME_STRUCTURE,
+    ML_SAME_BUT_TENSORS, /* contents of constant tensors do not count */
+    ML_SAME_ANCHOR, /* only what the anchor block does; without one as SAME_BUT_TENSORS */
+} ml_Sameness;
+/* What of a program is compared. Programs have no constant tensors yet, so that the first
+ * two ways agree. */
+typedef struct ml_Identity {
+    const ml_Module *mod;
+    const ml_Block *anchor; /* NULL: the whole module */
+} ml_Identity;
+ml_Identity ml_identity(ml_Ctx *cx, const ml_Module *m, ml_Sameness how);
+/* Of any contexts; cx is for scratch. The hash is the same on all machines. */
+bool ml_identity_equal(ml_Ctx *cx, ml_Identity a, ml_Identity b, ml_Difference *diff);
+uint64_t ml_identity_hash(ml_Ctx *cx, ml_Identity a);
 
 #endif

@@ -4,6 +4,7 @@
  * nodes that fit together. One walk per function, outside in. Source: ir-and-analysis 1.8,
  * script 11.
  */
+#include "core/spans.h"
 #include "verify/findings.h"
 
 typedef enum What { DEF_VARIABLE, DEF_LOOP, DEF_THREAD, DEF_BUFFER, DEF_BLOCK } What;
@@ -40,9 +41,11 @@ typedef struct Walk {
     ML_VEC(Def *) live;
     ML_VEC(Thread) threads;
     Frame *at;
-    uint32_t depth; /* blocks with iters around */
-    uint32_t loops; /* loops around */
-    ml_Arith *ar;   /* made when a proof is needed */
+    const ml_Stmt *stmt; /* at hand */
+    const ml_Expr *expr; /* of it, or NULL */
+    uint32_t depth;      /* blocks with iters around */
+    uint32_t loops;      /* loops around */
+    ml_Arith *ar;        /* made when a proof is needed */
 } Walk;
 
 /* ---- reporting */
@@ -76,13 +79,27 @@ static void place(Walk *w, ml_Error *e)
     if (w->at && e->n_facts < ML_MAX_FACTS)
         e->facts[e->n_facts++] =
             w->at->node->kind == ML_STMT_FOR ? ML_LOOP(w->at->node) : ML_BLOCK(w->at->node);
-    if (w->at)
+    if (w->stmt && w->expr)
+        e->place = ml_expr_place(w->cx, w->stmt, w->expr);
+    else if (w->stmt)
+        e->place = w->stmt->span;
+    if (!e->place && w->at)
         e->place = w->at->node->span;
 }
 
 static void ill_typed(Walk *w, const char *what)
 {
     place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_TYPE, ML_TEXT(what)));
+}
+
+/* What is wrong is this expression of the statement at hand. */
+static void ill_typed_expr(Walk *w, const ml_Expr *e, const char *what)
+{
+    const ml_Expr *outer = w->expr;
+
+    w->expr = e;
+    ill_typed(w, what);
+    w->expr = outer;
 }
 
 static const char *type_name(Walk *w, ml_Dtype t)
@@ -239,12 +256,14 @@ static void check_index(Walk *w, const ml_Buffer *b, const ml_Expr *idx, size_t 
     ml_Dtype t = idx->type;
 
     if (!ml_dtype_is_int(t))
-        ill_typed(w, ml_format(w->cx, "index %zu of %s has type %s, not an integer's", k,
-                               b->name, type_name(w, t)));
+        ill_typed_expr(w, idx,
+                       ml_format(w->cx, "index %zu of %s has type %s, not an integer's", k,
+                                 b->name, type_name(w, t)));
     else if (t.lanes > 1 && k + 1 < n)
-        ill_typed(w, ml_format(w->cx,
-                               "index %zu of %s is a vector; only the last index may be", k,
-                               b->name));
+        ill_typed_expr(w, idx,
+                       ml_format(w->cx,
+                                 "index %zu of %s is a vector; only the last index may be",
+                                 k, b->name));
 }
 
 static bool expr_uses(const ml_Expr *e, void *user)
@@ -252,6 +271,7 @@ static bool expr_uses(const ml_Expr *e, void *user)
     Walk *w = user;
     size_t mark;
 
+    w->expr = e;
     switch ((ml_ExprKind)e->kind) {
     case ML_EXPR_VAR: use_var(w, e->as.var); break;
     case ML_EXPR_LOAD:
@@ -279,6 +299,7 @@ static void use(Walk *w, const ml_Expr *e)
 {
     if (e)
         ml_expr_visit(e, expr_uses, w);
+    w->expr = NULL;
 }
 
 static void use_regions(Walk *w, const ml_Region *v, size_t n, const char *part)
@@ -291,8 +312,10 @@ static void use_regions(Walk *w, const ml_Region *v, size_t n, const char *part)
             use(w, v[k].ranges[d].extent);
             if (!ml_dtype_is_int(v[k].ranges[d].min->type) ||
                 v[k].ranges[d].min->type.lanes != 1)
-                ill_typed(w, ml_format(w->cx, "the region of %s is not of scalar integers",
-                                       v[k].buffer->name));
+                ill_typed_expr(w, v[k].ranges[d].min,
+                               ml_format(w->cx,
+                                         "the region of %s is not of scalar integers",
+                                         v[k].buffer->name));
         }
     }
     w->at->part = NULL;
@@ -311,8 +334,9 @@ static void use_cond(Walk *w, const ml_Expr *e, const char *of)
 {
     use(w, e);
     if (!ml_dtype_is_bool(e->type) || e->type.lanes != 1)
-        ill_typed(
-            w, ml_format(w->cx, "the %s has type %s, not bool", of, type_name(w, e->type)));
+        ill_typed_expr(
+            w, e,
+            ml_format(w->cx, "the %s has type %s, not bool", of, type_name(w, e->type)));
 }
 
 /* ---- statements */
@@ -339,9 +363,10 @@ static void visit_for(Walk *w, const ml_For *f)
     for (size_t k = 0; k < ML_COUNT(bounds); k++) {
         use(w, bounds[k]);
         if (bounds[k] && !ml_dtype_eq(bounds[k]->type, t))
-            ill_typed(w, ml_format(w->cx, "a bound of loop %s has type %s, its variable %s",
-                                   f->var->hint, type_name(w, bounds[k]->type),
-                                   type_name(w, t)));
+            ill_typed_expr(
+                w, bounds[k],
+                ml_format(w->cx, "a bound of loop %s has type %s, its variable %s",
+                          f->var->hint, type_name(w, bounds[k]->type), type_name(w, t)));
     }
     if (!ml_dtype_is_int(t) || t.lanes != 1)
         ill_typed(w, ml_format(w->cx,
@@ -523,11 +548,12 @@ static void visit_store(Walk *w, const ml_Store *s)
                                s->buffer->name, s->buffer->rank, s->n));
     if (s->value->type.code != t.code || s->value->type.bits != t.bits ||
         s->value->type.lanes != lanes)
-        ill_typed(w, ml_format(w->cx,
-                               "a value of type %s is stored to %s, which holds %s with "
-                               "%u lanes here",
-                               type_name(w, s->value->type), s->buffer->name,
-                               type_name(w, t), lanes));
+        ill_typed_expr(w, s->value,
+                       ml_format(w->cx,
+                                 "a value of type %s is stored to %s, which holds %s with "
+                                 "%u lanes here",
+                                 type_name(w, s->value->type), s->buffer->name,
+                                 type_name(w, t), lanes));
     if (s->mask && (!ml_dtype_is_bool(s->mask->type) || s->mask->type.lanes != lanes))
         ill_typed(w, ml_format(w->cx, "the mask of a store to %s has type %s",
                                s->buffer->name, type_name(w, s->mask->type)));
@@ -573,6 +599,9 @@ static void visit_return(Walk *w, const ml_Return *r)
 
 static void visit(Walk *w, const ml_Stmt *s)
 {
+    const ml_Stmt *outer = w->stmt;
+
+    w->stmt = s->kind == ML_STMT_SEQ ? outer : s;
     switch ((ml_StmtKind)s->kind) {
     case ML_STMT_STORE: visit_store(w, ml_as_store(s)); break;
     case ML_STMT_SEQ:
@@ -622,6 +651,7 @@ static void visit(Walk *w, const ml_Stmt *s)
     case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
     case ML_STMT_KINDS: break;
     }
+    w->stmt = outer;
 }
 
 static void check_func(Walk *w)

@@ -18,7 +18,7 @@
 
 typedef struct Fix {
     ml_Ctx *cx;
-    ml_RunArg args[8];
+    ml_RunArg args[16];
     size_t n_args;
     ml_InterpReport report;
     ml_InterpOpts opts;

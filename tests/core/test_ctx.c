@@ -165,6 +165,77 @@ static void a_fork_reads_its_parents_nodes_and_numbers_on(void **state)
     ml_ctx_unref(base);
 }
 
+/* Integers and variables are remembered by number: what was released must not come back,
+ * and what shares a slot, a value or a number must not be taken for another. */
+static void leaves_asked_for_again_are_the_live_ones(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Expr *kept[600];
+
+    for (int64_t k = 0; k < 600; k++)
+        kept[k] = ml_i32(cx, k - 300);
+    for (int round = 0; round < 20; round++) {
+        ml_Mark mark = ml_mark(cx);
+        const ml_Var *v = ml_var_new(cx, "v", round % 2 ? ML_DT_I32 : ML_DT_I64);
+        const ml_Expr *e = ml_var(cx, v);
+
+        assert_ptr_equal(ml_var(cx, v), e);
+        assert_ptr_equal(e->as.var, v);
+        for (int64_t k = 0; k < 600; k++) {
+            const ml_Expr *wide = ml_int(cx, ML_DT_I64, k - 300);
+            const ml_Expr *more = ml_i32(cx, 1000 + 7 * k + round);
+
+            assert_ptr_equal(ml_i32(cx, k - 300), kept[k]);
+            assert_int_equal(wide->type.bits, 64);
+            assert_int_equal(wide->as.i, k - 300);
+            assert_ptr_equal(ml_int(cx, ML_DT_I64, k - 300), wide);
+            assert_int_equal(more->as.i, 1000 + 7 * k + round);
+            assert_ptr_equal(ml_i32(cx, 1000 + 7 * k + round), more);
+        }
+        ml_release(cx, mark);
+    }
+    assert_false(ml_ctx_overflowed(cx));
+    ml_int(cx, ML_DT_I32, (int64_t)1 << 40);
+    assert_true(ml_ctx_overflowed(cx));
+    assert_int_equal(ml_int(cx, ML_DT(ML_UINT, 8), 300)->as.i, 44);
+    assert_int_equal(ml_int(cx, ML_DT(ML_UINT, 8), 300)->as.i, 44);
+
+    ml_Ctx *child = ml_ctx_fork(cx);
+
+    for (int64_t k = 0; k < 600; k++) {
+        assert_ptr_equal(ml_i32(child, k - 300), kept[k]);
+        assert_ptr_equal(ml_i32(cx, k - 300), kept[k]); /* frozen: found, not noted */
+    }
+    const ml_Expr *own = ml_i32(child, 123456);
+
+    assert_ptr_equal(ml_i32(child, 123456), own);
+    ml_ctx_reset(child);
+    assert_ptr_equal(ml_i32(child, 5), kept[305]);
+    assert_int_equal(ml_i32(child, 123456)->as.i, 123456);
+    ml_ctx_unref(child);
+    ml_ctx_unref(cx);
+}
+
+static void texts_longer_than_the_first_guess_are_whole(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    char want[1000];
+
+    for (size_t n = 190; n < 210; n++) {
+        memset(want, 'x', n);
+        want[n] = 0;
+        assert_string_equal(ml_format(cx, "%s", want), want);
+    }
+    memset(want, 'y', 999);
+    want[999] = 0;
+    assert_string_equal(ml_format(cx, "%.500s%s", want, want + 500), want);
+    assert_string_equal(ml_numbered(cx, "i", "_", 0), "i_0");
+    assert_string_equal(ml_numbered(cx, "", "", 10), "10");
+    snprintf(want, sizeof want, "ax%zu", SIZE_MAX);
+    assert_string_equal(ml_numbered(cx, "ax", "", SIZE_MAX), want);
+    ml_ctx_unref(cx);
+}
+
 static void a_fork_keeps_its_parent_alive(void **state)
 {
     ml_Ctx *base = ml_ctx_new(0);
@@ -352,6 +423,8 @@ int main(void)
         cmocka_unit_test(a_mark_before_the_first_allocation_takes_back_all),
         cmocka_unit_test(after_any_release_nodes_are_fresh_and_unique),
         cmocka_unit_test(a_fork_reads_its_parents_nodes_and_numbers_on),
+        cmocka_unit_test(leaves_asked_for_again_are_the_live_ones),
+        cmocka_unit_test(texts_longer_than_the_first_guess_are_whole),
         cmocka_unit_test(a_fork_keeps_its_parent_alive),
         cmocka_unit_test(imported_numbers_are_skipped),
         cmocka_unit_test(the_byte_limit_sets_an_error_and_serves_all_the_same),

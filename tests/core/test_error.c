@@ -26,7 +26,7 @@ static void facts_notes_and_place_are_copied(void **state)
 {
     ml_Ctx *cx = ml_ctx_new(0);
     char text[] = "text", name[] = "product", file[] = "a.py", fuse[] = "fuse";
-    ml_Span span = {file, 1, 2, 3, 4};
+    ml_Span span = {file, 1, 2, 3, 4, NULL};
     ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(text), ML_NUMBER(name, -5), ML_LOOP_UID(9),
             ML_DTYPE(ML_DT_F32));
     ml_error_note(cx, "while %s %d", "replaying", 12);

@@ -181,13 +181,51 @@ static const ml_Stmt *wrapped(ml_Ctx *cx, const ml_Stmt *st)
     return ml_serial(cx, new_i32(cx, "w"), ml_i32(cx, 0), ml_i32(cx, 1), st);
 }
 
+/* The block with another signature, name, or other buffers of its own. */
+static const ml_Stmt *resigned(ml_Ctx *cx, Rng *rng, const ml_Block *b,
+                               const ml_Buffer *const *bufs, size_t n_bufs)
+{
+    static const char *const names[] = {"P", "Q", "R", ""};
+    ml_Block nb = *b;
+    size_t n = rng_below(rng, 4), m = rng_below(rng, 3), a = rng_below(rng, 5);
+    ml_Region *reads = ML_ARRAY(cx, ml_Region, n + 1), *writes = reads;
+    const ml_Buffer **allocs = ML_ARRAY(cx, const ml_Buffer *, b->n_allocs + 1);
+
+    switch (rng_below(rng, 3)) {
+    case 0:
+        for (size_t k = 0; k < n; k++)
+            reads[k] = *point_region(cx, bufs[rng_below(rng, n_bufs)], ml_i32(cx, 0));
+        nb.n_reads = (uint32_t)n;
+        nb.reads = reads;
+        writes = ML_ARRAY(cx, ml_Region, m + 1);
+        for (size_t k = 0; k < m; k++)
+            writes[k] = *point_region(cx, bufs[rng_below(rng, n_bufs)], ml_i32(cx, 0));
+        nb.n_writes = (uint32_t)m;
+        nb.writes = writes;
+        break;
+    case 1: nb.name = names[rng_below(rng, ML_COUNT(names))]; break;
+    default: /* one more buffer, or all but one */
+        nb.n_allocs = 0;
+        for (size_t k = 0; k < b->n_allocs; k++)
+            if (k != a)
+                allocs[nb.n_allocs++] = b->allocs[k];
+        if (nb.n_allocs == b->n_allocs)
+            allocs[nb.n_allocs++] = vector_of(cx, "own", 4);
+        nb.allocs = allocs;
+    }
+    return ml_block_from(cx, &nb);
+}
+
 /* Some statement for the place of `node`: parts of it moved, dropped, doubled, wrapped. */
-static const ml_Stmt *random_replacement(ml_Ctx *cx, Rng *rng, const ml_Stmt *node)
+static const ml_Stmt *random_replacement(ml_Ctx *cx, Rng *rng, const ml_Stmt *node,
+                                         const ml_Buffer *const *bufs, size_t n_bufs)
 {
     const ml_Stmt *body = ml_node_body(node), *list[4];
     ml_For loop;
     ml_Block block;
 
+    if (node->kind == ML_STMT_BLOCK && rng_below(rng, 2))
+        return resigned(cx, rng, ml_as_block(node), bufs, n_bufs);
     switch (rng_below(rng, 9)) {
     case 0: return NULL;
     case 1: return body;
@@ -230,6 +268,73 @@ static const ml_Stmt *random_replacement(ml_Ctx *cx, Rng *rng, const ml_Stmt *no
     return ml_block_from(cx, &block);
 }
 
+/* ---- what the index says of uses, names and order, against a walk over the function */
+
+static bool signs(const ml_Block *b, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < b->n_reads; k++)
+        if (b->reads[k].buffer->uid == buf->uid)
+            return true;
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (b->writes[k].buffer->uid == buf->uid)
+            return true;
+    return false;
+}
+
+static void blocks_of(ml_Ctx *cx, ml_Program p, ml_StmtVec *out)
+{
+    const ml_Stmt *body = p.mod->funcs[0]->body;
+
+    if (body->kind == ML_STMT_BLOCK)
+        ml_push(cx, out, body);
+    ml_all_blocks(cx, body, out);
+}
+
+static void compare_uses(ml_Ctx *cx, ml_Program p, const ml_Buffer *const *bufs, size_t n)
+{
+    ml_StmtVec all = {0};
+
+    blocks_of(cx, p, &all);
+    for (size_t k = 0; k < n; k++) {
+        ml_Tags users = ml_index_users(p.index, bufs[k]);
+        size_t count_users = 0;
+
+        for (size_t m = 0; m < all.n; m++) {
+            bool listed = false;
+
+            for (size_t u = 0; u < users.n; u++)
+                listed |= users.v[u] == ml_stmt_uid(all.v[m]);
+            assert_int_equal(listed, signs(ml_as_block(all.v[m]), bufs[k]));
+            count_users += listed;
+        }
+        assert_int_equal(count_users, users.n);
+    }
+    for (size_t m = 0; m < all.n; m++) {
+        const ml_Block *b = ml_as_block(all.v[m]);
+        size_t same = 0;
+
+        for (size_t k = 0; k < all.n; k++)
+            same += ml_streq(ml_as_block(all.v[k])->name, b->name);
+        assert_int_equal(ml_index_named(p.index, 0, b->name, NULL), same);
+        for (size_t k = 0; k < b->n_allocs; k++) {
+            ml_Tags homes = ml_index_homes(p.index, b->allocs[k]);
+            bool found = false;
+
+            for (size_t u = 0; u < homes.n; u++)
+                found |= homes.v[u] == b->tag;
+            assert_true(found);
+        }
+    }
+    for (size_t m = 0; m + 1 < all.n; m++) { /* the walk is in textual order */
+        ml_Uid a = ml_stmt_uid(all.v[m]), b = ml_stmt_uid(all.v[m + 1]);
+
+        if (!ml_index_lca(p.index, a, b) || ml_index_is_above(p.index, a, b))
+            continue;
+        assert_true(ml_index_before(p.index, a, b));
+        assert_false(ml_index_before(p.index, b, a));
+    }
+}
+
 static void random_replacements_keep_the_index_right(void **state)
 {
     ml_Ctx *cx = *state;
@@ -237,6 +342,10 @@ static void random_replacements_keep_the_index_right(void **state)
 
     for (int round = 0; round < 60; round++) {
         ml_Program p = program_of(cx, two_stages(cx, 8)), before;
+        const ml_Program first = p;
+        const ml_Func *f = p.mod->funcs[0];
+        const ml_Buffer *bufs[] = {f->params[0].buffer, f->params[1].buffer,
+                                   vector_of(cx, "T", 8), vector_of(cx, "U", 8)};
 
         for (int step = 0; step < 25; step++) {
             size_t n = 0, m = 0;
@@ -247,11 +356,15 @@ static void random_replacements_keep_the_index_right(void **state)
             if (n == 0 || n > 150 || p.mod->funcs[0]->body->depth > 60)
                 break;
             before = p;
-            p = ml_program_replace(
-                cx, p, uid, random_replacement(cx, &rng, ml_index_node(p.index, uid)),
-                &ended);
+            p = ml_program_replace(cx, p, uid,
+                                   random_replacement(cx, &rng, ml_index_node(p.index, uid),
+                                                      bufs, ML_COUNT(bufs)),
+                                   &ended);
             verify(cx, p);
             verify(cx, before);
+            compare_uses(cx, p, bufs, ML_COUNT(bufs));
+            verify(cx, (ml_Program){p.mod, ml_index_follow(cx, first, p.mod)});
+            verify(cx, (ml_Program){first.mod, ml_index_follow(cx, p, first.mod)});
             ml_index_each(before.index, count, &m);
             assert_int_equal(n, m);
             for (size_t k = 0; k < ended.n; k++) {
@@ -302,6 +415,32 @@ static void a_step_copies_few_pages_however_large_the_program(void **state)
     assert_true(bytes_of_a_step(1000) < 12000 + 1000 * sizeof(void *) + 4000);
 }
 
+/* A buffer with many users: lists longer than a cell, shared and changed. */
+static void a_widely_read_buffer_lists_every_reader_once(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Buffer *a = vector_of(cx, "A", 8), *b = vector_of(cx, "B", 8);
+    const ml_Buffer *bufs[] = {a, b};
+    enum { N = 40 };
+    const ml_Stmt *loops[N];
+    ml_Program p, versions[N];
+
+    for (size_t k = 0; k < N; k++)
+        loops[k] = add_one_loop(cx, "i", b, a, 8);
+    p = program_of(cx, func_of(cx, "main", bufs, 2, ml_seq(cx, loops, N)));
+    assert_int_equal(ml_index_users(p.index, a).n, N);
+    for (size_t k = 0; k < N; k++) {
+        versions[k] = p;
+        p = ml_program_replace(cx, p, ml_stmt_uid(loops[(k * 7) % N]), NULL, NULL);
+        compare_uses(cx, p, bufs, 2);
+    }
+    assert_int_equal(ml_index_users(p.index, a).n, 0);
+    for (size_t k = 0; k < N; k++) {
+        verify(cx, versions[k]);
+        assert_int_equal(ml_index_users(versions[k].index, b).n, N - k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +451,7 @@ int main(void)
         T(what_is_gone_has_ended),
         T(the_only_statement_of_a_branch_can_go),
         T(random_replacements_keep_the_index_right),
+        T(a_widely_read_buffer_lists_every_reader_once),
         T(a_step_copies_few_pages_however_large_the_program),
     };
 

@@ -82,6 +82,50 @@ static void a_list_with_one_statement_replaced_has_the_right_summary(void **stat
                      seq->stmts[1]);
 }
 
+/* A leaf, a block, a loop or a nest of some depth. */
+static const ml_Stmt *random_child(ml_Ctx *cx, Rng *rng, const ml_Buffer *b)
+{
+    const ml_Stmt *st = ml_break(cx);
+
+    if (rng_below(rng, 2))
+        st = add_one(cx, "b", b, b, 4, ml_i32(cx, 0));
+    for (uint32_t k = rng_below(rng, 4); k > 0; k--)
+        st = rng_below(rng, 2)
+                 ? ml_serial(cx, new_i32(cx, "i"), ml_i32(cx, 0), ml_i32(cx, 4), st)
+                 : ml_while(cx, ml_bool(cx, true), st);
+    return st;
+}
+
+static void lists_changed_one_by_one_have_the_summary_of_a_new_list(void **state)
+{
+    ml_Ctx *cx = *state;
+    Rng rng = {7};
+    const ml_Buffer *b = vector_of(cx, "A", 4);
+
+    for (int round = 0; round < 200; round++) {
+        const ml_Stmt *list[6];
+
+        for (size_t k = 0; k < ML_COUNT(list); k++)
+            list[k] = random_child(cx, &rng, b);
+        const ml_Stmt *st = ml_seq(cx, list, ML_COUNT(list));
+
+        while (st->kind == ML_STMT_SEQ) {
+            const ml_Seq *seq = ml_as_seq(st);
+            const ml_Stmt *to = rng_below(&rng, 2) ? random_child(cx, &rng, b) : NULL;
+
+            st = ml_seq_with(cx, seq, rng_below(&rng, seq->n), to);
+            if (st->kind != ML_STMT_SEQ)
+                break;
+            const ml_Stmt *want = ml_seq(cx, ml_as_seq(st)->stmts, ml_as_seq(st)->n);
+
+            assert_int_equal(st->has_block, want->has_block);
+            assert_int_equal(st->has_loop, want->has_loop);
+            assert_int_equal(st->depth, want->depth);
+            assert_int_equal(st->n_blocks, want->n_blocks);
+        }
+    }
+}
+
 static void nesting_past_the_limit_marks_the_context(void **state)
 {
     ml_Ctx *cx = *state;
@@ -151,6 +195,7 @@ int main(void)
         T(blocks_below_an_init_do_not_count),
         T(lists_are_flat_and_without_noops),
         T(a_list_with_one_statement_replaced_has_the_right_summary),
+        T(lists_changed_one_by_one_have_the_summary_of_a_new_list),
         T(nesting_past_the_limit_marks_the_context),
         T(buffers_get_their_defaults_and_sizes),
         T(modules_replace_by_name_or_append),

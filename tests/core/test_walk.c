@@ -86,7 +86,7 @@ static void an_allocation_that_is_mapped_is_replaced(void **state)
     ml_Ctx *cx = *state;
     const ml_Buffer **allocs = ML_ARRAY(cx, const ml_Buffer *, 1),
                     *b = vector_of(cx, "B", 4);
-    const ml_Span span = {"f", 3, 1, 3, 9};
+    const ml_Span span = {"f", 3, 1, 3, 9, NULL};
     const ml_Block *out;
     ml_Buffer fields = *b;
     ml_Block block = {.tag = ml_fresh_uid(cx), .name = "x", .predicate = ml_bool(cx, true)};

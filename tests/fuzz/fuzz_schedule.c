@@ -2,13 +2,15 @@
  * fuzz_schedule - random programs under random schedules, against the oracle.
  *
  *   fuzz_schedule N SEED           N programs; exit 1 and a shrunk script at each failure
+ *   fuzz_schedule N SEED compile=K one in K last versions is compiled and run (10; 0: none)
  *   fuzz_schedule N SEED faults    with -DML_FAULTS: each built-in fault must be found
- *   fuzz_schedule 1 SEED plan STAGES CAP OFF 'step' ...   one plan under the given steps
+ *   fuzz_schedule 1 SEED plan STAGES CAP OFF [code=C] 'step' ...   one plan under the given
+ *                                  steps; code: every version is compiled, as C says
  *
  * The output for a seed is always the same. Source: style 10.
  */
+#include "compiled.h"
 #include "core/fault.h"
-#include "trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,11 @@ static void print_stats(const FzStats *s)
            "%lld start versions refused\n",
            (long long)s->programs, (long long)s->steps, (long long)s->runs,
            (long long)s->not_judged, (long long)s->start_refused);
+    printf(
+        "%lld versions to compile: %lld compiled, %lld run, %lld refused for a GPU, %lld "
+        "for an extent, %lld for a dtype\n",
+        (long long)s->to_compile, (long long)s->compiled, (long long)s->ran,
+        (long long)s->for_gpu, (long long)s->not_constant, (long long)s->not_supported);
     printf("%-24s %8s %8s %5s  %s\n", "primitive", "tried", "accepted", "%", "refused");
     for (size_t k = 0; k < ml_n_primitives; k++) {
         const FzCount *c = &s->prims[k];
@@ -48,13 +55,25 @@ static void print_stats(const FzStats *s)
     }
 }
 
-static int campaign(int64_t n, uint64_t seed)
+/* compile as asked for, 0 when there is no compiler. */
+static int compiling(int compile)
+{
+    const char *why;
+
+    if (compile == 0 || fz_compiler(&why))
+        return compile;
+    printf("nothing is compiled: %s\n", why);
+    return 0;
+}
+
+static int campaign(int64_t n, uint64_t seed, int compile)
 {
     FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
     int failures = 0;
 
     for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
         FzTrial t = fz_trial(seed, k);
+        t.plan.compile = compile;
         if (getenv("FZ_TRACE"))
             fprintf(stderr, "program %llu\n", (unsigned long long)t.plan.seed);
         fz_run(&t, true, &stats);
@@ -107,12 +126,18 @@ static int faults(int64_t n, uint64_t seed)
 /* One plan under steps given as text: what a report names. */
 static int one_plan(uint64_t seed, int argc, char **argv)
 {
-    FzTrial t = {
-        .plan = {seed, (int)strtol(argv[0], NULL, 10), (int)strtol(argv[1], NULL, 10), 0}};
+    FzTrial t = {.plan.seed = seed};
 
+    t.plan.stages = (int)strtol(argv[0], NULL, 10);
+    t.plan.cap = (int)strtol(argv[1], NULL, 10);
     t.plan.off = (uint32_t)strtoul(argv[2], NULL, 0);
     for (int k = 3; k < argc && t.n_steps < FZ_MAX_STEPS; k++)
-        t.steps[t.n_steps++] = strdup(argv[k]);
+        if (strncmp(argv[k], "code=", 5) == 0) {
+            t.plan.compile = compiling(1);
+            t.plan.code = (uint32_t)strtoul(argv[k] + 5, NULL, 10);
+        } else {
+            t.steps[t.n_steps++] = strdup(argv[k]);
+        }
     fz_run(&t, false, NULL);
     if (t.failed) {
         ml_Text out = {0};
@@ -127,10 +152,11 @@ static int one_plan(uint64_t seed, int argc, char **argv)
     return bad;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     int64_t n = argc > 1 ? strtoll(argv[1], NULL, 10) : 1000;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    int compile = 10;
 
     if (argc > 6 && strcmp(argv[3], "plan") == 0)
         return one_plan(seed, argc - 4, argv + 4);
@@ -142,5 +168,15 @@ int main(int argc, char **argv)
         return 2;
 #endif
     }
-    return campaign(n, seed);
+    if (argc > 3 && strncmp(argv[3], "compile=", 8) == 0)
+        compile = (int)strtol(argv[3] + 8, NULL, 10);
+    return campaign(n, seed, compiling(compile));
+}
+
+int main(int argc, char **argv)
+{
+    int status = run(argc, argv);
+
+    fz_compiler_close();
+    return status;
 }

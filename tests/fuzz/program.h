@@ -28,9 +28,14 @@ enum {
 
 typedef struct FzPlan {
     uint64_t seed;
-    int stages;   /* at most so many */
-    int cap;      /* extents at most this */
-    uint32_t off; /* features left out */
+    int stages;        /* at most so many */
+    int cap;           /* extents at most this */
+    uint32_t off;      /* features left out */
+    const char *lower; /* versions are lowered, too, up to this pass ("": all of them), and
+                          run at every stage; NULL: they are not */
+    int compile;       /* one in so many last versions, and a tenth as many of those before,
+                          are compiled and run; 0: none */
+    uint32_t code; /* how they are compiled (fz_code); 0: by the numbers of plan and step */
 } FzPlan;
 
 typedef struct FzProgram {

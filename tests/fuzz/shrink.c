@@ -78,6 +78,8 @@ static bool smaller_plan(FzTrial *t)
 
 void fz_shrink(FzTrial *t)
 {
+    if (strncmp(t->kind, "compiled", 8) == 0)
+        t->plan.compile = 1; /* every version, as plan.code says by now */
     for (int k = t->at; k < t->n_steps; k++) {
         free(t->steps[k]);
         t->steps[k] = NULL;
@@ -100,6 +102,8 @@ void fz_report(FzTrial *t, ml_Text *out)
                 "-- plan: seed %llu, stages %d, cap %d, off 0x%x; n = %lld, flag = %lld\n",
                 (unsigned long long)t->plan.seed, t->plan.stages, t->plan.cap, t->plan.off,
                 (long long)prog.n, (long long)prog.flag);
+    if (t->plan.compile)
+        ml_text_fmt(out, "-- compiled: code %u\n", (unsigned)t->plan.code);
     ml_text_fmt(out, "local m = parse [[\n%s]]\nlocal s = m:schedule(\"main\")\n",
                 ml_text_z(&prog.text));
     for (int k = 0; k < t->n_steps; k++) {

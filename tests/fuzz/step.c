@@ -21,41 +21,17 @@ static bool chance(const View *v, int percent)
     return fz_chance(v->rnd, percent);
 }
 
-static void collect(View *v, const ml_Stmt *st)
+static void collect(const ml_Stmt *st, bool in_init, void *user)
 {
-    switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_SEQ:
-        for (uint32_t k = 0; k < ml_as_seq(st)->n; k++)
-            collect(v, ml_as_seq(st)->stmts[k]);
-        break;
-    case ML_STMT_FOR:
-        if (!st->has_block)
-            break;
+    View *v = user;
+
+    if (in_init || (st->kind == ML_STMT_FOR && !st->has_block))
+        return;
+    if (st->kind == ML_STMT_FOR)
         ml_push(v->tmp, &v->loops, st);
-        collect(v, ml_as_for(st)->body);
-        break;
-    case ML_STMT_BLOCK:
+    if (st->kind == ML_STMT_BLOCK)
         ml_push(v->tmp, &v->blocks, st);
-        collect(v, ml_as_block(st)->body);
-        break;
-    case ML_STMT_IF:
-        collect(v, ml_as_if(st)->then);
-        if (ml_as_if(st)->other)
-            collect(v, ml_as_if(st)->other);
-        break;
-    case ML_STMT_ATTR: collect(v, ml_as_attr(st)->body); break;
-    case ML_STMT_WHILE: collect(v, ml_as_while(st)->body); break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
-    }
+    ml_stmt_children(st, collect, v);
 }
 
 static const char *name(const View *v, const ml_Stmt *st)
@@ -345,7 +321,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
     int total = 0, at, pick = 0;
 
     ml_schedule_names(s);
-    collect(&v, ml_schedule_func(s)->body);
+    collect(ml_schedule_func(s)->body, false, &v);
     if (v.blocks.n == 0)
         return;
     for (size_t k = 0; k < sizeof weights; k++)

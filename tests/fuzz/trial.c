@@ -1,5 +1,5 @@
 /* trial - see trial.h. */
-#include "trial.h"
+#include "compiled.h"
 
 #include "codegen/check.h"
 #include "core/equal.h"
@@ -17,6 +17,8 @@ typedef struct Run {
     ml_RunArg *start, *ref, *got; /* arguments before, and after the start version */
     ml_Size sizes[1];
     FzStats *stats;
+    bool judged;     /* the start version ran, so that ref holds what must come */
+    uint64_t chosen; /* which versions are compiled, and how */
     FzFocus focus;
     ml_Handle samples[ML_MAX_RESULTS];
 } Run;
@@ -154,7 +156,8 @@ static bool runs_the_same(Run *r, ml_Ctx *cx, ml_Program p, bool start)
         }
         return fail_error(r, start ? "start" : e ? ml_error_code(e->code) : "run", e);
     }
-    return start || same_output(r, f);
+    r->judged = r->judged || start;
+    return start || !r->judged || same_output(r, f);
 }
 
 static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
@@ -219,14 +222,183 @@ static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
     return true;
 }
 
+static void reset_got(void *user)
+{
+    Run *r = user;
+
+    for (uint32_t k = 0; k < r->n_args; k++)
+        if (r->got[k].tensor)
+            reset_argument(r->got[k].tensor, r->start[k].tensor);
+}
+
+static bool same_got(void *user)
+{
+    Run *r = user;
+
+    return same_output(r, ml_schedule_func(r->s));
+}
+
+/* Lowered, the version computes the same at every stage. */
+static bool lowers_the_same(Run *r, ml_Ctx *cx, ml_Program p)
+{
+    ml_Text text = {0};
+    FzLower l = {.args = r->got,
+                 .n_args = r->n_args,
+                 .n = r->prog.n,
+                 .reset = reset_got,
+                 .same = same_got,
+                 .user = r,
+                 .stats = r->stats};
+    const char *kind;
+
+    if (!r->t->plan.lower)
+        return true;
+    ml_print_module(cx, &text, p.mod, NULL);
+    l.cx = ml_ctx_new(0);
+    l.stop_after = *r->t->plan.lower ? r->t->plan.lower : NULL;
+    l.text = ml_text_z(&text);
+    kind = fz_lower(&l);
+    if (kind && !r->t->failed)
+        fail(r, kind, "%s", ml_text_z(&l.detail));
+    else if (kind) /* the comparison said what */
+        ml_text_fmt(&r->t->detail, "\n%s", ml_text_z(&l.detail));
+    if (kind) {
+        memcpy(r->t->kind, kind, strlen(kind) + 1);
+        ml_text_clear(&r->t->program);
+        ml_text_fmt(&r->t->program, "%s\n# lowered:\n%s", l.text, ml_text_z(&l.program));
+    }
+    ml_text_free(&l.detail);
+    ml_text_free(&l.program);
+    ml_text_free(&text);
+    ml_ctx_unref(l.cx);
+    return kind == NULL;
+}
+
+/* As same_output, of arguments that only data is known of: what the start version does not
+ * write must be as it was. */
+static bool same_compiled(Run *r, const ml_Func *f)
+{
+    for (uint32_t k = 0; k < r->n_args; k++) {
+        const ml_Tensor *a = r->ref[k].tensor, *b = r->got[k].tensor;
+        const ml_Tensor *was = r->start[k].tensor;
+        ml_Text place = {0};
+
+        for (int64_t l = 0; a && l < a->n_lanes; l++) {
+            int da = a->defined ? a->defined[l] : 1;
+            size_t at = (size_t)l * a->lane;
+            bool same =
+                memcmp((uint8_t *)b->data + at, (uint8_t *)was->data + at, a->lane) == 0;
+            if (da == 2 || (da == 1 && ml_tensor_get(a, l) == ml_tensor_get(b, l)) ||
+                (da == 0 && same))
+                continue;
+            ml_tensor_place(&place, a, l);
+            fail(r, "compiled-output", "%s%s is %g%s, was %g%s", f->params[k].var->hint,
+                 ml_text_z(&place), ml_tensor_get(b, l), same ? " (as before)" : "",
+                 ml_tensor_get(a, l), da ? "" : " (never written)");
+            ml_text_free(&place);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which pass it was, if the interpreter can tell. */
+static void blame(Run *r, const char *text)
+{
+    FzLower l = {.args = r->got,
+                 .n_args = r->n_args,
+                 .n = r->prog.n,
+                 .reset = reset_got,
+                 .same = same_got,
+                 .user = r,
+                 .text = text};
+    FzTrial *t = r->t;
+    ml_Text detail = t->detail;
+    char kind[sizeof t->kind];
+
+    memcpy(kind, t->kind, sizeof kind);
+    t->detail = (ml_Text){0};
+    l.cx = ml_ctx_new(0);
+    if (fz_lower(&l))
+        ml_text_fmt(&detail, "\n%s (%s)\n%s", ml_text_z(&l.detail), ml_text_z(&t->detail),
+                    ml_text_z(&l.program));
+    else
+        ml_text_add(&detail, "\nno pass of lowering is to blame");
+    ml_text_free(&t->detail);
+    ml_text_free(&l.detail);
+    ml_text_free(&l.program);
+    t->detail = detail;
+    memcpy(t->kind, kind, sizeof kind);
+    t->failed = true;
+    ml_ctx_unref(l.cx);
+}
+
+/* Compiled, the version computes the same. */
+static bool compiles_the_same(Run *r, ml_Ctx *cx, ml_Program p, uint32_t pick)
+{
+    ml_Text text = {0};
+    FzCompile c = {.args = r->got,
+                   .n_args = r->n_args,
+                   .n = r->prog.n,
+                   .pick = r->t->plan.code ? r->t->plan.code : pick,
+                   .stats = r->stats};
+    const char *kind;
+    bool ran;
+
+    if (!r->judged)
+        return true;
+    if (r->stats)
+        r->stats->to_compile++;
+    ml_print_module(cx, &text, p.mod, NULL);
+    c.cx = ml_ctx_new(0);
+    c.text = ml_text_z(&text);
+    reset_got(r);
+    kind = fz_compile(&c, &ran);
+    if (kind)
+        fail(r, kind, "%s", ml_text_z(&c.detail));
+    else if (ran && !same_compiled(r, ml_schedule_func(r->s)))
+        kind = "compiled-output";
+    if (kind) {
+        ml_Text how = {0};
+        fz_code_text(fz_code(c.pick), &how);
+        ml_text_fmt(&r->t->detail, "\n(%s)", ml_text_z(&how));
+        ml_text_free(&how);
+        r->t->plan.code = c.pick;
+        blame(r, c.text);
+        ml_text_clear(&r->t->program);
+        ml_text_fmt(&r->t->program, "%s\n# lowered:\n", c.text);
+        if (c.lowered)
+            ml_print_func(c.cx, &r->t->program, c.lowered, NULL);
+    }
+    ml_text_free(&c.detail);
+    ml_text_free(&text);
+    ml_ctx_unref(c.cx);
+    return kind == NULL;
+}
+
+/* Whether this version is one of those compiled: by numbers of the plan alone. */
+static bool chosen(Run *r, bool last, uint32_t *pick)
+{
+    int every = r->t->plan.compile;
+    int odds = last ? every : 10 * every;
+
+    *pick = 1 + (uint32_t)(fz_next(&r->chosen) >> 40);
+    if (every == 1)
+        return !last; /* all of them, as they come */
+    return every > 0 && fz_below(&r->chosen, odds) == 0;
+}
+
 static bool version_holds(Run *r, bool start)
 {
     ml_Program p = ml_schedule_program(r->s);
     ml_Ctx *cx;
-    bool ok;
+    uint32_t pick;
+    bool ok, compiled = chosen(r, false, &pick);
 
     cx = ml_ctx_fork(ml_schedule_ctx(r->s));
-    ok = well_formed(r, cx, p) && runs_the_same(r, cx, p, start) && survives_text(r, cx, p);
+    ok = well_formed(r, cx, p) && runs_the_same(r, cx, p, start) &&
+         survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
+         (!compiled || compiles_the_same(r, cx, p, pick));
     if (!ok && r->t->program.n == 0)
         ml_print_module(cx, &r->t->program, p.mod, NULL);
     ml_ctx_unref(cx);
@@ -413,6 +585,7 @@ static bool all_steps(Run *r, bool make)
 {
     uint64_t hash = ml_schedule_hash(r->s);
     FzTrial *t = r->t;
+    uint32_t pick;
 
     for (t->at = 0; t->at < t->n_steps; t->at++) {
         if (make) {
@@ -433,6 +606,14 @@ static bool all_steps(Run *r, bool make)
         ml_ctx_reset(r->tmp);
     }
     t->hash = hash;
+    if (chosen(r, true, &pick)) {
+        ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(r->s));
+        bool ok = compiles_the_same(r, cx, ml_schedule_program(r->s), pick);
+
+        ml_ctx_unref(cx);
+        if (!ok)
+            return false;
+    }
     return replays(r, hash);
 }
 
@@ -440,7 +621,7 @@ FzTrial fz_trial(uint64_t seed, int64_t k)
 {
     /* Numbers of programs must not repeat between seeds 1, 2, 3 ... */
     uint64_t plan = seed * 1000003U + (uint64_t)k, rnd = plan ^ 0x5deece66dU;
-    FzTrial t = {.plan = {plan, 9, 12, 0}};
+    FzTrial t = {.plan = {.seed = plan, .stages = 9, .cap = 12}};
 
     fz_next(&rnd);
     if (fz_chance(&rnd, 50)) /* half of the programs are tiny */
@@ -453,13 +634,14 @@ FzTrial fz_trial(uint64_t seed, int64_t k)
 void fz_run(FzTrial *t, bool make, FzStats *stats)
 {
     ml_ScheduleOpts opts = {.func = "main"};
-    Run r = {.t = t, .stats = stats, .focus = {.last = ""}};
+    Run r = {.t = t, .stats = stats, .chosen = t->plan.seed, .focus = {.last = ""}};
     const ml_Error *e = NULL;
     ml_Parsed parsed;
 
     t->failed = false;
     t->at = 0;
     ml_text_clear(&t->program);
+    fz_watch(t);
     fz_program(&t->plan, &r.prog);
     r.sizes[0] = (ml_Size){"n", r.prog.n};
     r.module_cx = ml_ctx_new(0);
@@ -476,6 +658,7 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
     } else if (!ml_streq(t->kind, "generator")) {
         memcpy(t->kind, "start", 6);
     }
+    fz_watch(NULL);
     if (stats && t->failed && ml_streq(t->kind, "start"))
         stats->start_refused++;
     for (uint32_t k = 0; k < r.n_args; k++) {

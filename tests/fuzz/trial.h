@@ -10,6 +10,7 @@
 #ifndef ML_TESTS_FUZZ_TRIAL_H
 #define ML_TESTS_FUZZ_TRIAL_H
 
+#include "codegen/interp.h"
 #include "step.h"
 
 typedef struct FzCount { /* of one primitive */
@@ -22,6 +23,11 @@ typedef struct FzStats {
     int64_t
         not_judged; /* runs that the interpreter refuses: threads-cooperate, too-large */
     int64_t start_refused;
+    /* versions lowered; refused as for a GPU, for an extent; passes that changed something
+     */
+    int64_t lowered, for_gpu, not_constant, passes;
+    /* versions compiled and run; asked for, refused for a dtype */
+    int64_t to_compile, compiled, ran, not_supported;
     FzCount *prims; /* ml_n_primitives of them */
 } FzStats;
 
@@ -43,6 +49,24 @@ typedef struct FzTrial {
 
 /* The k-th trial of a seed, its steps to be made. */
 FzTrial fz_trial(uint64_t seed, int64_t k);
+/* Lowers f of the module, pass by pass, and runs what each pass gives with args (reset is
+ * called before), which same compares. NULL: all is well; else kind and detail. */
+typedef struct FzLower {
+    ml_Ctx *cx;                    /* scratch, dropped afterwards */
+    const char *text, *stop_after; /* NULL: all passes */
+    const ml_RunArg *args;
+    uint32_t n_args;
+    int64_t n; /* value of the size n */
+    void (*reset)(void *user);
+    bool (*same)(void *user);
+    void *user;
+    FzStats *stats;
+    ml_Text detail, program;
+} FzLower;
+const char *fz_lower(FzLower *l);
+/* Whether the pipeline of CPUs may refuse f so: as a program for a GPU, or for a vectorized
+ * or unrolled loop whose extent is not constant. Counted. */
+bool fz_may_refuse(const ml_Error *e, const ml_Func *f, FzStats *stats);
 /* Runs the steps; make: makes n_steps of them on the way. stats may be NULL. */
 void fz_run(FzTrial *t, bool make, FzStats *stats);
 void fz_trial_clear(FzTrial *t);

@@ -158,7 +158,7 @@ static void a_sequence_survives_the_failure_of_any_chunk(void **state)
         Fixture fx;
 
         fx_text(&fx, program);
-        for (int round = 0; round < 60; round++) {
+        for (int round = 0; round < 150; round++) {
             ml_ctx_fail_alloc(ml_schedule_ctx(fx.s), nth);
             for (size_t k = 0; k < ML_COUNT(steps); k++)
                 if (!fx_try(&fx, steps[k])) {

@@ -337,6 +337,7 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
                 k == 0 && pa->kind == ML_P_FACTORS ? ML_ARG_AUTO : ML_ARG_INT(any_int(r));
         return ML_ARG_LIST(v, n);
     }
+    case ML_P_MAP: return ML_ARG_STR("lambda i, j: (j, i // 4, i % 4)");
     case ML_P_INT: return ML_ARG_INT(any_int(r));
     case ML_P_BOOL: return ML_ARG_BOOL(chance(r, 50));
     case ML_P_STRING:

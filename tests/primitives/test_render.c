@@ -241,6 +241,144 @@ static void every_sentence_uses_the_facts_it_has_places_for(void **state)
     }
 }
 
+#define HEAD                                                                               \
+    "from tvm.script import tir as T\n\n@T.prim_func\ndef main("                           \
+    "A: T.Buffer((128, 4096), \"float32\"), C: T.Buffer((128, 4096), \"float32\")):\n"
+
+static const char WIDE[] =
+    HEAD "    B = T.alloc_buffer((128, 4096), scope=\"shared\")\n"
+         "    for i0 in T.thread_binding(16, thread=\"blockIdx.y\"):\n"
+         "        for i1 in T.thread_binding(8, thread=\"blockIdx.x\"):\n"
+         "            for j0 in range(4):\n"
+         "                for j1 in range(64):\n"
+         "                    for j2 in range(16):\n"
+         "                        with T.block(\"B\"):\n"
+         "                            vi = T.axis.spatial(128, i0 * 8 + i1)\n"
+         "                            vj = T.axis.spatial(4096, j0 * 1024 + j1 * 16 + j2)\n"
+         "                            B[vi, vj] = A[vi, vj]\n"
+         "                    for j2 in range(17):\n"
+         "                        with T.block(\"C\"):\n"
+         "                            vi = T.axis.spatial(128, i0 * 8 + i1)\n"
+         "                            vj = T.axis.spatial(4096, j0 * 1024 + j1 * 16 + j2)\n"
+         "                            T.where(j0 * 1024 + j1 * 16 + j2 < 4096)\n"
+         "                            C[vi, vj] = B[vi, vj]\n";
+
+static void a_wide_region_is_told_in_part(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, WIDE);
+    z = refused(&fx, "cache_read(\"C\", 0, \"local\")");
+    assert_non_null(strstr(z, "dimension 1 of 2 is read up to j0 * 1024 + j1 …"));
+    assert_non_null(strstr(z, "written up to j0 * 1024 + j1 * 16 + 15"));
+    assert_true(strcspn(z, "\n") < 200);
+    fx_close(&fx);
+}
+
+/* Threads of one tag count as one symbol in the proof; on screen they are the loop. */
+static void a_region_speaks_of_loops(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, HEAD "    B = T.alloc_buffer((128, 4096), scope=\"local\")\n"
+                      "    for t in T.thread_binding(128, thread=\"threadIdx.x\"):\n"
+                      "        for j in range(4096):\n"
+                      "            with T.block(\"B\"):\n"
+                      "                vi, vj = T.axis.remap(\"SS\", [t, j])\n"
+                      "                B[vi, vj] = A[vi, vj]\n"
+                      "    for t in T.thread_binding(128, thread=\"threadIdx.x\"):\n"
+                      "        for j in range(4096):\n"
+                      "            with T.block(\"C\"):\n"
+                      "                vi, vj = T.axis.remap(\"SS\", [t, j])\n"
+                      "                C[vi, vj] = B[127 - vi, vj]\n");
+    z = refused(&fx, "cache_read(\"C\", 0, \"local\")");
+    assert_non_null(strstr(z, "dimension 0 of 2 reads ["));
+    assert_null(strstr(z, "threadIdx_x"));
+    fx_close(&fx);
+}
+
+static void the_distance_is_a_number(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, HEAD "    B = T.alloc_buffer((128,))\n"
+                      "    for i in range(100):\n"
+                      "        with T.block(\"B\"):\n"
+                      "            v = T.axis.spatial(100, i)\n"
+                      "            B[v] = A[v, 0]\n"
+                      "    for i in range(120):\n"
+                      "        with T.block(\"C\"):\n"
+                      "            v = T.axis.spatial(120, i)\n"
+                      "            C[v, 0] = B[v]\n");
+    z = refused(&fx, "compute_inline(\"B\")");
+    assert_non_null(strstr(z, "dimension 0 reads [0, 119], written is [0, 99], 20 elements "
+                              "past it"));
+    fx_close(&fx);
+}
+
+static void a_step_that_would_have_worked_earlier(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, HEAD "    B = T.alloc_buffer((128, 4096))\n"
+                      "    for i, j in T.grid(128, 4096):\n"
+                      "        with T.block(\"B\"):\n"
+                      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                      "            B[vi, vj] = A[vi, vj]\n"
+                      "    for i, j in T.grid(128, 4096):\n"
+                      "        with T.block(\"C\"):\n"
+                      "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                      "            C[vi, vj] = B[vi, vj]\n");
+    fx_apply(&fx, "annotate(\"B/i\", \"x\", 1) compute_at(\"B\", \"C/i\")");
+    /* The second step gave loop C/i another statement. */
+    z = refused(&fx, "reorder(\"C/j\", \"C/i\")");
+    assert_non_null(strstr(z, "[not-chain]"));
+    assert_non_null(strstr(z, "  try    :before 2 reorder(\"C/j\", \"C/i\")"));
+    /* Before the first step it would work, too, but not what came later. */
+    fx_apply(&fx, "annotate(\"C/j\", \"y\", 1)");
+    z = refused(&fx, "fuse(\"C/i\", \"C/j\")");
+    assert_null(strstr(z, ":before"));
+    fx_close(&fx);
+}
+
+static void a_global_copy_moves_to_shared_memory(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_matmul(&fx, 64, 64, 64);
+    fx_apply(&fx, "cache_read(\"C\", \"B\", \"global\") compute_at(\"B_global\", \"j\")");
+    z = refused(&fx, "bind(\"i\", \"blockIdx.x\")");
+    assert_non_null(strstr(z, "[unsound]"));
+    assert_non_null(strstr(z, "set_scope(\"B_global\", 0, \"shared\") bind(\"i\", "
+                              "\"blockIdx.x\")"));
+    fx_apply(&fx, "set_scope(\"B_global\", 0, \"shared\") bind(\"i\", \"blockIdx.x\")");
+    fx_close(&fx);
+}
+
+static void remarks_have_plain_numbers(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, "from tvm.script import tir as T\n\n@T.prim_func\ndef main(a: T.handle):\n"
+                 "    n = T.int64()\n"
+                 "    A = T.match_buffer(a, (n,))\n"
+                 "    for i in range(n):\n"
+                 "        with T.block(\"B\"):\n"
+                 "            v = T.axis.spatial(n, i)\n"
+                 "            A[v] = T.float32(0)\n");
+    z = refused(&fx, "split(\"i\", {auto, 8, auto})");
+    assert_null(strstr(z, "T.int64("));
+    fx_apply(&fx, "split(\"i\", {auto, 8})");
+    assert_non_null(strstr(ml_step_headline(fx.s, 1), "[(n + 7) // 8]"));
+    fx_close(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +391,12 @@ int main(void)
         cmocka_unit_test(a_failure_outlives_later_calls),
         cmocka_unit_test(a_failure_keeps_its_schedule),
         cmocka_unit_test(an_error_without_a_schedule),
+        cmocka_unit_test(a_wide_region_is_told_in_part),
+        cmocka_unit_test(a_region_speaks_of_loops),
+        cmocka_unit_test(the_distance_is_a_number),
+        cmocka_unit_test(a_step_that_would_have_worked_earlier),
+        cmocka_unit_test(a_global_copy_moves_to_shared_memory),
+        cmocka_unit_test(remarks_have_plain_numbers),
         cmocka_unit_test(every_sentence_uses_the_facts_it_has_places_for),
     };
 

@@ -111,6 +111,12 @@ fresh
 line 'while true do pcall(function() while true do end end) end'
 within shows 'pcall' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
 verdict 'returns from an endless loop that catches errors with a second Ctrl-C'
+sees 'error: interrupted' && shows '[interrupted]' && ! shows '^Cerror'
+verdict 'says so on a line of its own'
+fresh
+line 'coroutine.wrap(function() while true do pcall(function() while true do end end) end end)()'
+within shows 'coroutine' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
+verdict 'the same in a coroutine'
 line ':check'
 sees 'ok   C equals v0' && ends_in 'matmul v5>'
 verdict 'works on after an interruption'
@@ -125,6 +131,8 @@ keys Enter
 sees 42 && ends_in 'matmul v5>'
 verdict 'runs a paste of several lines'
 keys Up
+within eval '[ "$(screen | grep -c "^             return 2 \\* x$")" = 2 ]'
+verdict 'recalls an entry of several lines with each line under the first'
 sees 'return 2 * x' && keys Enter && within eval '[ "$(screen | grep -c "^42$")" = 2 ]'
 verdict 'recalls an entry of several lines whole'
 fresh
@@ -146,6 +154,9 @@ keys Enter
 sees 'a line that is longer than the sixty columns of the window n' && ends_in 'matmul v5>'
 verdict 'edits a line longer than the window'
 tm resize-window -t t -x 80 -y 24
+# tmux tells the program a little later
+wide() { line '!stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 80'; }
+within wide
 
 # ---- session B
 line ':set echo diff'
@@ -193,6 +204,26 @@ history=$HOME/.local/state/moonloop/history
 [ "$(stat -c %a "$history")" = 600 ] && grep -qx 'parallel("k")' "$history" &&
     grep -qF 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' "$history" && ! grep -q 'not run' "$history"
 verdict 'keeps the history in a file of its own'
+
+# ---- narrow terminals
+sh_clear
+tm resize-window -t t -x 20 -y 24
+wide_sh() { line 'stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 80'; }
+narrow() { line 'stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 20'; }
+within narrow
+line clear
+line "'$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
+within last_line_is 'matmul v0>' && line ':set pager off' && fresh && line ':block C' && sees '  iter    vi:' &&
+    sees '          spatial' && sees '  writes  C[vi, vj]' && ends_in 'matmul v0>'
+verdict 'folds lines between words in 20 columns'
+fresh
+line ':tree'
+sees '        C   reads A,' && sees '        B, writes C' && sees '      k 64' && ends_in 'matmul v0>'
+verdict 'shows the tree in 20 columns'
+line ':quit'
+within last_line_is 'sh>'
+tm resize-window -t t -x 80 -y 24
+within wide_sh
 
 # ---- other terminals and homes
 sh_clear

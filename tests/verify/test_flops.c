@@ -78,9 +78,46 @@ static void an_attribute_overrides_the_count(void **state)
            77);
 }
 
+static void extents_that_are_not_known_give_an_expression(void **state)
+{
+    static const struct {
+        const char *body, *count; /* NULL: known; "": no expression */
+    } cases[] = {
+        {"    for i in range(n):\n        C[0] = C[0] + A[i]\n", "n"},
+        {"    for i, j in T.grid(n, 4):\n        C[0] = C[0] + A[i] * A[j]\n", "n * 8"},
+        {"    for i in range(8):\n        C[0] = C[0] + A[i]\n", NULL},
+        {"    for i in range(n):\n        for j in range(i):\n"
+         "            C[0] = C[0] + A[j]\n",
+         ""},
+        {"    for i in range(8):\n        if i < 4:\n            for j in range(n):\n"
+         "                C[0] = C[0] + A[j]\n",
+         ""},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ML_COUNT(cases); k++) {
+        Prog g =
+            prog_any("A: T.Buffer((64,), \"float32\"), C: T.Buffer((64,), \"float32\"), "
+                     "n: T.int32",
+                     cases[k].body);
+        const ml_Expr *e;
+        ml_Text t = {0};
+        bool open = ml_flops_symbolic(g.cx, g.p.mod->funcs[0], &e);
+
+        assert_true(open == (cases[k].count != NULL));
+        if (e)
+            ml_print_expr(g.cx, &t, e, &(ml_PrintOpts){.spelling = -1, .plain = true});
+        if (open)
+            assert_string_equal(ml_text_z(&t), cases[k].count);
+        ml_text_free(&t);
+        prog_free(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extents_that_are_not_known_give_an_expression),
         cmocka_unit_test(t10_a_matmul_counts_two_per_point_and_no_init),
         cmocka_unit_test(t11_an_unknown_extent_counts_once),
         cmocka_unit_test(only_values_count),

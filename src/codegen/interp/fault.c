@@ -6,6 +6,8 @@
  */
 #include "codegen/interp/code.h"
 
+#include "core/spans.h"
+
 #include <stdio.h>
 
 void ml_fault_place(ml_Fault *f, const ml_Cell *r, const uint32_t *index, size_t rank)
@@ -62,6 +64,15 @@ static void fail_block(ml_Ctx *cx, const ml_Fault *f, ml_Fact where)
 static ml_Fact loop_fact(const ml_Par *p)
 {
     return p->stmt->kind == ML_STMT_FOR ? ML_LOOP(p->stmt) : ML_VARIABLE(p->var);
+}
+
+/* cx may be frozen: an error of its own it may have all the same. */
+static void set_place(ml_Ctx *cx, const ml_Stmt *s, const ml_Expr *e)
+{
+    ml_Ctx *tmp = ml_ctx_new(0);
+
+    ml_error_set_place(cx, e ? ml_expr_place(tmp, s, e) : s->span);
+    ml_ctx_unref(tmp);
 }
 
 void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_Text *loops)
@@ -125,7 +136,7 @@ void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_
     if (loops->n)
         ml_error_note(cx, "at %s", ml_text_z(loops));
     if (site->stmt && site->stmt->span)
-        ml_error_set_place(cx, site->stmt->span);
+        set_place(cx, site->stmt, e);
     if (report) {
         report->where = site->stmt;
         report->iterations = run->iterations;

@@ -105,6 +105,20 @@ static void tensor_argument(ml_Gen *g, const ml_Buffer *b, ml_Tensor *t)
     ml_gen_define(g, b, v, NULL);
 }
 
+/* A lowered function takes data pointers: its aliases lie over the tensor's memory. */
+static void pointer_argument(ml_Gen *g, const ml_Var *v, ml_Tensor *t)
+{
+    const ml_Expr *n = ml_int(g->cx, ML_DT_I64, t->n);
+    ml_Buffer b = *ml_buffer_new(g->cx, v->hint, t->type, &n, 1, "global");
+    ml_Memory *mem;
+
+    b.data = v;
+    mem = ml_gen_memory(g, ml_buffer_from(g->cx, &b, false));
+    mem->data = t->data;
+    mem->bytes = t->bytes;
+    mem->defined = mem->unit == t->lane ? t->defined : NULL;
+}
+
 bool ml_gen_func(ml_Gen *g, const ml_Func *f, const ml_RunArg *args, size_t n_args)
 {
     ml_Label *end = ml_gen_label(g);
@@ -116,9 +130,16 @@ bool ml_gen_func(ml_Gen *g, const ml_Func *f, const ml_RunArg *args, size_t n_ar
     g->frame = &frame;
     ml_gen_private(g, f);
     (void)ml_gen_site(g, f->body);
-    for (size_t k = 0; k < n_args; k++)
-        if (f->params[k].buffer == NULL && !scalar_argument(g, f->params[k].var, &args[k]))
+    for (size_t k = 0; k < n_args; k++) {
+        const ml_Var *v = f->params[k].var;
+
+        if (f->params[k].buffer)
+            continue;
+        if (v->type.code == ML_HANDLE && args[k].tensor)
+            pointer_argument(g, v, args[k].tensor);
+        else if (!scalar_argument(g, v, &args[k]))
             return false;
+    }
     for (size_t k = 0; k < n_args; k++)
         if (f->params[k].buffer && !define_sizes(g, f->params[k].buffer, args[k].tensor))
             return false;

@@ -15,6 +15,9 @@ ml_Arith *ml_arith_new(ml_Ctx *cx)
 
     ar->cx = cx;
     ar->epoch = ar->last_epoch = 1;
+    ar->vars.cap = ar->undo.cap = ML_ARITH_VARS;
+    ar->vars.v = ml_alloc(cx, ML_ARITH_VARS * sizeof *ar->vars.v);
+    ar->undo.v = ml_alloc(cx, ML_ARITH_VARS * sizeof *ar->undo.v);
     return ar;
 }
 
@@ -36,7 +39,7 @@ static void memo_insert(ml_ArithMemo *tab, uint32_t cap, const ml_ArithMemo *m)
 
 static void memo_grow(ml_Arith *ar)
 {
-    uint32_t cap = ar->memo_cap ? ar->memo_cap * 4 : 64;
+    uint32_t cap = ar->memo_cap ? ar->memo_cap * 4 : 16;
     ml_ArithMemo *tab = ML_ARRAY(ar->cx, ml_ArithMemo, cap);
 
     for (uint32_t k = 0; k < ar->memo_cap; k++)
@@ -84,6 +87,11 @@ void ml_arith_enter(ml_Arith *ar)
 void ml_arith_leave(ml_Arith *ar)
 {
     ar->depth--;
+}
+
+void ml_arith_forget(ml_Arith *ar)
+{
+    ar->epoch = ++ar->last_epoch;
 }
 
 /* ---- undo */
@@ -168,17 +176,22 @@ static ml_Bound default_bound(const ml_Var *v)
     return b;
 }
 
-/* The record of v, to be changed by the caller; what it was is remembered. */
-static ml_VarInfo *var_change(ml_Arith *ar, const ml_Var *v)
+/* The record of v, to be changed by the caller; what it was is remembered. unknown: the
+ * record starts again from what the variable's dtype says. */
+static ml_VarInfo *var_change(ml_Arith *ar, const ml_Var *v, bool unknown)
 {
     ml_VarInfo *i = ml_arith_var(ar, v);
+    ml_VarInfo fresh = {.uid = v->uid, .mod = {1, 0}};
 
+    if (!i || unknown)
+        fresh.bound = default_bound(v);
     if (!i) {
-        ml_VarInfo fresh = {.uid = v->uid, .bound = default_bound(v), .mod = {1, 0}};
         ml_push(ar->cx, &ar->vars, fresh);
         i = &ar->vars.v[ar->vars.n - 1];
     }
     changing(ar, 0, (size_t)(i - ar->vars.v), ml_uid_bloom(v->uid))->old = *i;
+    if (unknown)
+        *i = fresh;
     i->known = true;
     i->var = v;
     return i;
@@ -203,11 +216,7 @@ static ml_VarInfo *var_rebind(ml_Arith *ar, const ml_Var *v)
             count_fact(ar, f, false);
         }
     }
-    ml_VarInfo *i = var_change(ar, v);
-    i->bound = default_bound(v);
-    i->mod = (ml_Modular){1, 0};
-    i->value = i->min = i->extent = NULL;
-    return i;
+    return var_change(ar, v, true);
 }
 
 /* terms of s <= -base of s becomes a fact. */
@@ -285,7 +294,7 @@ void ml_arith_bind_range(ml_Arith *ar, const ml_Var *v, const ml_Expr *min,
         b.hi = b.lo;
     bool self = ml_expr_uses_var(min, v) || ml_expr_uses_var(extent, v);
     ml_VarInfo *i = var_rebind(ar, v);
-    i->bound = ml_bound_meet(default_bound(v), b);
+    i->bound = ml_bound_meet(i->bound, b);
     if (!self) {
         i->min = min;
         i->extent = extent;
@@ -305,7 +314,7 @@ void ml_arith_bind_range(ml_Arith *ar, const ml_Var *v, const ml_Expr *min,
 
 void ml_arith_bind_lower(ml_Arith *ar, const ml_Var *v, int64_t lo)
 {
-    ml_VarInfo *i = var_change(ar, v);
+    ml_VarInfo *i = var_change(ar, v, false);
 
     if (lo > i->bound.lo && lo <= i->bound.hi)
         i->bound.lo = lo;
@@ -390,7 +399,7 @@ static void bound_fact(ml_Arith *ar, const ml_Expr *x, ml_Bound b, ml_Modular m)
     if (x->kind == ML_EXPR_INT || x->type.lanes != 1 || !ml_dtype_is_int(x->type))
         return;
     if (x->kind == ML_EXPR_VAR) {
-        ml_VarInfo *i = var_change(ar, x->as.var);
+        ml_VarInfo *i = var_change(ar, x->as.var, false);
         i->bound = ml_bound_meet(b, i->bound);
         (void)ml_modular_meet(i->mod, m, &i->mod);
         return;

@@ -16,6 +16,10 @@ typedef struct ml_Arith ml_Arith;
 ml_Arith *ml_arith_new(ml_Ctx *cx);
 ml_Ctx *ml_arith_ctx(const ml_Arith *ar);
 
+/* Answers found in the facts in force are not remembered any longer: for who takes away a
+ * mark of overflow, which a remembered answer would not make again. */
+void ml_arith_forget(ml_Arith *ar);
+
 /* ---- facts about variables. Rebinding replaces what was known. */
 void ml_arith_bind_range(ml_Arith *ar, const ml_Var *v, const ml_Expr *min,
                          const ml_Expr *extent);

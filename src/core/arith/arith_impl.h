@@ -157,7 +157,11 @@ struct ml_Arith {
     bool cut;       /* an answer was cut short: it is not remembered */
 };
 
-enum { ML_ARITH_FUEL = 200000, ML_ARITH_AGAIN = 5 };
+enum {
+    ML_ARITH_FUEL = 200000,
+    ML_ARITH_AGAIN = 5,
+    ML_ARITH_VARS = 8, /* room for variables made at once: about the loops of a nest */
+};
 
 ml_ArithMemo *ml_arith_memo(ml_Arith *ar, const ml_Expr *e); /* the entry, made if needed */
 ml_VarInfo *ml_arith_var(ml_Arith *ar, const ml_Var *v);     /* NULL: nothing known */

@@ -40,6 +40,7 @@ const ml_Expr *ml_try_rebuild(ml_Arith *ar, const ml_Expr *e, const ml_Expr *con
     if (same)
         return e;
     if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR) {
+        ML_ASSERT(e->n_args == 2);
         const ml_Expr *r = ml_try_binary(ar, (ml_ExprKind)e->kind, kids[0], kids[1]);
         return r ? r : e;
     }

@@ -45,6 +45,8 @@ ml_ItMark *ml_it_mark(ml_ItState *st, ml_ItMarkKind kind)
 
     m->kind = kind;
     m->id = (uint32_t)st->marks.n;
+    m->taken.v = &m->first_taken;
+    m->taken.cap = 1;
     ml_push(st->cx, &st->marks, m);
     return m;
 }
@@ -373,6 +375,21 @@ bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
     return ml_it_check(st) && !st->failed;
 }
 
+/* Of the marks whose values the predicate leaves no choice. */
+static void export_fixed(ml_ItState *st, const ml_Dom *iters, ml_IterMap *out)
+{
+    ML_VEC(const ml_IterMark *) v = {0};
+
+    for (size_t k = 0; k < st->n_inputs; k++)
+        if (ml_it_is(st->marks.v[k]->extent, 1) && !ml_is_int(iters[k].extent, 1))
+            ml_push(st->cx, &v, ml_it_export_mark(st, st->marks.v[k]));
+    for (size_t k = 0; k < st->constraints.n; k++)
+        if (st->constraints.v[k]->at_unit)
+            ml_push(st->cx, &v, ml_it_export_mark(st, st->constraints.v[k]));
+    out->n_fixed = v.n;
+    out->fixed = v.v;
+}
+
 ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                           const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
                           ml_IterLevel level, bool keep_unit)
@@ -385,6 +402,7 @@ ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
         for (size_t k = 0; k < n; k++)
             sums[k] = ml_it_export(&st, &st.sums[k]);
         out.sums = sums;
+        export_fixed(&st, iters, &out);
     }
     out.ok = !st.failed;
     if (!out.ok)

@@ -6,7 +6,7 @@
 
 /* ---- export */
 
-static const ml_IterMark *export_mark(ml_ItState *st, ml_ItMark *m)
+const ml_IterMark *ml_it_export_mark(ml_ItState *st, ml_ItMark *m)
 {
     if (m->out)
         return m->out;
@@ -30,7 +30,7 @@ ml_IterSum ml_it_export(ml_ItState *st, const ml_ItSum *s)
 
     for (size_t k = 0; k < s->n; k++) {
         const ml_ItDigit *d = &s->v[k];
-        v[k] = (ml_IterDigit){.mark = export_mark(st, d->mark),
+        v[k] = (ml_IterDigit){.mark = ml_it_export_mark(st, d->mark),
                               .offset = ml_it_expr(st, d->off),
                               .lower = ml_it_expr(st, d->low),
                               .extent = ml_it_expr(st, d->ext),
@@ -131,6 +131,9 @@ void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                       ml_IterLevel level, bool keep_unit, bool non_trivial,
                       const ml_Expr **out)
 {
+    if (level != ML_BIJECTIVE && (!pred || ml_is_true(pred)) &&
+        ml_it_radix(ar, indices, n, iters, n_iters, out))
+        return;
     ml_ItState st = {.ar = ar, .level = level, .keep_unit = keep_unit};
     bool ok = ml_it_detect(&st, indices, n, iters, n_iters, pred);
 

@@ -62,6 +62,7 @@ struct ml_ItMark {
     /* of the check in progress */
     bool visited;
     ML_VEC(ml_ItTaken) taken;
+    ml_ItTaken first_taken; /* room for the one that most marks have */
     /* of the export */
     ml_IterMark *out;
 };
@@ -164,8 +165,14 @@ bool ml_it_check(ml_ItState *st);
 /* Sorts n digits of one mark innermost first; units must have been left out. */
 void ml_it_sort(ml_ItState *st, ml_ItDigit *v, size_t n);
 
+/* ---- plain mixed-radix indices (iter_radix.c): *out as simplification without a predicate
+ * would give it; false: not of that form. */
+bool ml_it_radix(ml_Arith *ar, const ml_Expr *const *indices, size_t n, const ml_Dom *iters,
+                 size_t n_iters, const ml_Expr **out);
+
 /* ---- export (iter_expr.c) */
 ml_IterSum ml_it_export(ml_ItState *st, const ml_ItSum *s);
+const ml_IterMark *ml_it_export_mark(ml_ItState *st, ml_ItMark *m);
 /* The expression of a sum, of the detection's dtype. */
 const ml_Expr *ml_it_sum_expr(ml_ItState *st, const ml_ItSum *s);
 

@@ -207,6 +207,8 @@ bool ml_it_invert(ml_Arith *ar, const ml_IterMap *m, const ml_Expr *const *outpu
     for (size_t k = 0; k < m->n; k++)
         for (size_t j = 0; j < m->sums[k].n; j++)
             reach(&iv, m->sums[k].digits[j].mark);
+    for (size_t k = 0; k < m->n_fixed; k++)
+        reach(&iv, m->fixed[k]);
     for (size_t k = 0; k < m->n; k++) {
         const ml_Expr *v = outputs[k];
         if (!ml_dtype_eq(v->type, m->sums[k].base->type))
@@ -216,9 +218,13 @@ bool ml_it_invert(ml_Arith *ar, const ml_IterMap *m, const ml_Expr *const *outpu
     }
     for (size_t k = 0; k < iv.nodes.n; k++) {
         Node *n = iv.nodes.v[k];
-        if (n->known.n == 0)
+        const ml_Expr *v;
+        if (n->known.n > 0)
+            v = total(&iv, n);
+        else if (ml_is_int(n->mark->extent, 1))
+            v = ml_int(iv.cx, n->mark->extent->type, 0);
+        else
             continue;
-        const ml_Expr *v = total(&iv, n);
         if (!v)
             return false;
         if (n->mark->sum) {

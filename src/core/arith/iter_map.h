@@ -59,6 +59,10 @@ typedef struct ml_IterMap {
     const ml_Expr *at; /* the expression at fault, or NULL */
     size_t n;
     const ml_IterSum *sums; /* per index: at most one digit after detection */
+    /* Marks of extent 1 by the predicate, whose digits no index needs: the inverse has to.
+     */
+    size_t n_fixed;
+    const ml_IterMark *const *fixed;
 } ml_IterMap;
 
 /* keep_unit: unit iterators are carried as digits; otherwise simplified to their minimum.
@@ -84,7 +88,8 @@ void ml_iter_simplify(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
 bool ml_iter_normalize(ml_Arith *ar, const ml_Expr *e, const ml_Dom *iters, size_t n_iters,
                        ml_IterSum *out);
 /* Inverse: outputs[k] is the value of index k; fills *inverse: var uid -> const ml_Expr *.
- * Inputs without digits are absent. false: not a fuse pattern. */
+ * Inputs without digits are absent, unless the predicate leaves them one value. false: not
+ * a fuse pattern. */
 bool ml_iter_inverse(ml_Arith *ar, const ml_IterMap *m, const ml_Expr *const *outputs,
                      ml_Map *inverse);
 

@@ -185,10 +185,30 @@ ml_Cmp ml_compare(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
     return r;
 }
 
+/* x < c, x <= c, x > c or x >= c by the bound of x alone: much of what is asked. */
+static bool by_bound(ml_Arith *ar, const ml_Expr *p)
+{
+    if (!ml_is_index_compare(p) || p->args[1]->kind != ML_EXPR_INT ||
+        p->kind == ML_EXPR_EQ || p->kind == ML_EXPR_NE)
+        return false;
+    int64_t c = p->args[1]->as.i;
+    ml_arith_enter(ar);
+    ml_Bound b = ml_arith_bound(ar, p->args[0]);
+    ml_arith_leave(ar);
+    switch ((int)p->kind) {
+    case ML_EXPR_LT: return b.hi < c;
+    case ML_EXPR_LE: return b.hi <= c && b.hi < ML_INF;
+    case ML_EXPR_GT: return b.lo > c && b.lo > -ML_INF;
+    default: return b.lo >= c && b.lo > -ML_INF;
+    }
+}
+
 bool ml_prove(ml_Arith *ar, const ml_Expr *p)
 {
     if (p->kind == ML_EXPR_INT)
         return p->as.i != 0;
+    if (by_bound(ar, p))
+        return true;
     p = ml_simplify(ar, p);
     return p->kind == ML_EXPR_INT && p->as.i != 0;
 }
@@ -241,10 +261,24 @@ static bool widen(ml_Arith *ar, const ml_Expr **a, const ml_Expr **b)
     return true;
 }
 
+/* a + c <= b (c: 0 or 1) by the bound of one where the other is a literal. */
+static bool apart(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b, int64_t c)
+{
+    int64_t hi, lo;
+
+    if (a->kind != ML_EXPR_INT && b->kind != ML_EXPR_INT)
+        return false;
+    hi = ml_arith_bound(ar, a).hi;
+    lo = ml_arith_bound(ar, b).lo;
+    return hi < ML_INF && lo > -ML_INF && hi + c <= lo;
+}
+
 bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
 {
     if (!widen(ar, &a, &b))
         return false;
+    if (apart(ar, a, b, 0))
+        return true;
     ml_Cmp c = ml_compare(ar, a, b);
     if (c == ML_CMP_EQ || c == ML_CMP_LT || c == ML_CMP_LE)
         return true;
@@ -255,6 +289,8 @@ bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
 {
     if (!widen(ar, &a, &b))
         return false;
+    if (apart(ar, a, b, 1))
+        return true;
     ml_Cmp c = ml_compare(ar, a, b);
     if (c == ML_CMP_LT)
         return true;

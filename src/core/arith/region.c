@@ -22,7 +22,7 @@ static bool dimension(ml_ItState *st, const ml_ItSum *s, const ml_Expr *extent, 
     ml_ItVal one = ml_it_lit(1), zero = ml_it_lit(0);
     ml_ItVal ext =
         ml_it_val(st, ml_is_const_int(extent) ? extent : ml_simplify(st->ar, extent));
-    ml_ItVal lo = s->base, hi = ml_it_sub(st, ml_it_add(st, s->base, ext), one);
+    ml_ItVal lo = s->base, past = ml_it_sub(st, ext, one); /* of the last element */
 
     if (!ext.e && ext.i <= 0) {
         *out = ML_NOTHING;
@@ -40,11 +40,12 @@ static bool dimension(ml_ItState *st, const ml_ItSum *s, const ml_Expr *extent, 
             return false;
         ml_ItVal run = ml_it_mul(st, ml_it_sub(st, d->ext, one), d->scale);
         if (up)
-            hi = ml_it_add(st, hi, run);
+            past = ml_it_add(st, past, run);
         else
             lo = ml_it_add(st, lo, run);
     }
-    *out = (ml_Interval){ml_it_expr(st, lo), ml_it_expr(st, hi), false};
+    *out = (ml_Interval){ml_it_expr(st, lo), ml_it_expr(st, ml_it_add(st, s->base, past)),
+                         false};
     return !st->failed;
 }
 

@@ -103,7 +103,7 @@ void ml_syntax(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx, bool file_mode, m
 /* One expression that is the whole text; NULL: reported. */
 ml_Node *ml_syntax_expr(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx);
 
-/* ---- shared by syntax.c and syntax_expr.c */
+/* ---- shared by syntax.c and the files syntax_*.c */
 typedef struct ml_Parser {
     ml_Ctx *sc;
     ml_Report *rep;
@@ -132,5 +132,22 @@ ml_Node *ml_syn_expr(ml_Parser *p);
 ml_Node *ml_syn_expr_list(ml_Parser *p);
 /* The same without `in` as an operator: the target of a loop. */
 ml_Node *ml_syn_target_list(ml_Parser *p);
+
+/* From `from` to the last token read. */
+ml_Place ml_syn_so_far(const ml_Parser *p, ml_Place from);
+/* Passes over the rest of the logical line and the indented block below it. */
+void ml_syn_skip(ml_Parser *p);
+ml_Node *ml_syn_suite(ml_Parser *p, ml_NodeVec *v, ml_Place at);
+/* ':' and the block behind it. `what` names the header for messages. */
+ml_Node *ml_syn_block(ml_Parser *p, const char *what);
+/* A node for the statement that begins with the keyword at hand, which is taken. */
+ml_Node *ml_syn_keyword(ml_Parser *p, ml_NodeKind kind, size_t kids);
+/* One statement of a line, without its end. */
+ml_Node *ml_syn_simple(ml_Parser *p);
+ml_Node *ml_syn_for(ml_Parser *p);
+ml_Node *ml_syn_while(ml_Parser *p);
+ml_Node *ml_syn_if(ml_Parser *p);
+ml_Node *ml_syn_with(ml_Parser *p);
+ml_Node *ml_syn_definition(ml_Parser *p); /* a function or class, with its decorators */
 
 #endif

@@ -21,9 +21,10 @@ static int state(const Check *c, ml_Uid uid)
     return (int)(uintptr_t)ml_map_get(c->state, uid);
 }
 
-static ml_Place place(const Check *c)
+/* Of e in the statement at hand; e NULL: of the statement. */
+static ml_Place place(const Check *c, const ml_Expr *e)
 {
-    const ml_Span *s = c->at ? c->at->span : NULL;
+    const ml_Span *s = !c->at ? NULL : e ? ml_expr_place(c->ev->sc, c->at, e) : c->at->span;
 
     return s ? (ml_Place){s->line, s->col, s->end_line, s->end_col}
              : c->ev->fn->node->name_at;
@@ -45,7 +46,7 @@ static void begin(Check *c, ml_Uid uid)
 static void define(Check *c, const ml_Var *v, bool again)
 {
     if (state(c, v->uid) != UNSEEN && !again) {
-        ml_Diag *d = ml_report(c->ev->rep, ML_E_E705, place(c),
+        ml_Diag *d = ml_report(c->ev->rep, ML_E_E705, place(c, NULL),
                                "variable `%s` is defined twice", v->hint);
 
         ml_report_note(c->ev->rep, d, where(c, v->uid), "first defined here");
@@ -60,12 +61,13 @@ static void end_scope(Check *c, size_t n)
                    (const void *)(uintptr_t)ENDED);
 }
 
-static void use_buffer(Check *c, const ml_Buffer *b)
+/* load: that uses it, or NULL. */
+static void use_buffer(Check *c, const ml_Buffer *b, const ml_Expr *load)
 {
     if (state(c, b->uid) == LIVE)
         return;
     if (state(c, b->uid) == ENDED) {
-        ml_Diag *d = ml_report(c->ev->rep, ML_E_E702, place(c),
+        ml_Diag *d = ml_report(c->ev->rep, ML_E_E702, place(c, load),
                                "buffer `%s` is not visible here", b->name);
         ml_Place p = {0};
 
@@ -74,19 +76,20 @@ static void use_buffer(Check *c, const ml_Buffer *b)
                            b->span->end_col};
         ml_report_note(c->ev->rep, d, p, "defined here, in a scope that has ended");
     } else {
-        ml_report(c->ev->rep, ML_E_E706, place(c), "buffer `%s` is not defined", b->name);
+        ml_report(c->ev->rep, ML_E_E706, place(c, load), "buffer `%s` is not defined",
+                  b->name);
     }
     begin(c, b->uid); /* once is enough */
 }
 
-static void use_var(Check *c, const ml_Var *v)
+static void use_var(Check *c, const ml_Var *v, const ml_Expr *e)
 {
     int s = state(c, v->uid);
     ml_Diag *d;
     uintptr_t level;
 
     if (s != LIVE) {
-        d = ml_report(c->ev->rep, s == ENDED ? ML_E_E702 : ML_E_E706, place(c),
+        d = ml_report(c->ev->rep, s == ENDED ? ML_E_E702 : ML_E_E706, place(c, e),
                       s == ENDED ? "`%s` is not visible here"
                                  : "variable `%s` is not defined",
                       v->hint);
@@ -98,7 +101,7 @@ static void use_var(Check *c, const ml_Var *v)
     }
     level = (uintptr_t)ml_map_get(c->loops, v->uid);
     if (level && level - 1 < c->depth && c->block) {
-        d = ml_report(c->ev->rep, ML_E_E701, place(c),
+        d = ml_report(c->ev->rep, ML_E_E701, place(c, e),
                       "block \"%s\" uses loop variable `%s`; bind it to an axis",
                       c->block->name, v->hint);
         ml_report_note(c->ev->rep, d, where(c, v->uid), "the loop");
@@ -109,7 +112,7 @@ static void use_var(Check *c, const ml_Var *v)
 static void expr(Check *c, const ml_Expr *e)
 {
     if (e->kind == ML_EXPR_VAR) {
-        use_var(c, e->as.var);
+        use_var(c, e->as.var, e);
     } else if (e->kind == ML_EXPR_LET) {
         size_t n = c->stack.n;
 
@@ -119,7 +122,7 @@ static void expr(Check *c, const ml_Expr *e)
         end_scope(c, n);
     } else {
         if (e->kind == ML_EXPR_LOAD)
-            use_buffer(c, e->as.buffer);
+            use_buffer(c, e->as.buffer, e);
         if (!(e->flags & ML_X_VAR_FREE) || e->kind == ML_EXPR_LOAD ||
             (e->flags & ML_X_HAS_LOAD))
             for (size_t k = 0; k < e->n_args; k++)
@@ -157,7 +160,7 @@ static void value(Check *c, const ml_Value *v)
     if (v->kind == ML_VAL_EXPR)
         expr(c, v->as.expr);
     else if (v->kind == ML_VAL_BUFFER)
-        use_buffer(c, v->as.buffer);
+        use_buffer(c, v->as.buffer, NULL);
     else if (v->kind == ML_VAL_LIST || v->kind == ML_VAL_DICT)
         for (uint32_t k = 0; k < v->n; k++)
             value(c, v->as.list[k]);
@@ -174,7 +177,7 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
 static void regions(Check *c, const ml_Region *r, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
-        use_buffer(c, r[k].buffer);
+        use_buffer(c, r[k].buffer, NULL);
         for (size_t j = 0; j < r[k].buffer->rank; j++) {
             expr(c, r[k].ranges[j].min);
             expr(c, r[k].ranges[j].extent);
@@ -226,7 +229,7 @@ static void attr(Check *c, const ml_Attr *a)
         if (ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread"))
             define(c, a->node->as.var, true);
         else
-            use_var(c, a->node->as.var);
+            use_var(c, a->node->as.var, NULL);
     } else {
         value(c, a->node);
     }
@@ -245,7 +248,7 @@ static void stmt(Check *c, const ml_Stmt *s)
     case ML_STMT_STORE: {
         const ml_Store *st = ml_as_store(s);
 
-        use_buffer(c, st->buffer);
+        use_buffer(c, st->buffer, NULL);
         for (uint32_t k = 0; k < st->n; k++)
             expr(c, st->indices[k]);
         expr(c, st->value);

@@ -11,6 +11,7 @@
 
 #include "core/arith/arith.h"
 #include "core/script/ast.h"
+#include "core/spans.h"
 
 typedef enum ml_CvKind {
     ML_CV_POISON,
@@ -75,8 +76,8 @@ typedef struct ml_LoopHeader {
     uint8_t kind;
     const char *thread;
     uint32_t n;
-    bool is_grid;
     const ml_Expr **min, **extent;
+    const ml_Place *part; /* of a grid: where each of them stands; NULL otherwise */
     const ml_Expr *step;
     const ml_Value *annotations;
 } ml_LoopHeader;
@@ -230,6 +231,8 @@ struct ml_Eval {
     size_t steps;          /* of compile-time work */
     ml_Sym *module;        /* name of the class at hand */
     ML_VEC(ml_Callee *) callees;
+    ML_VEC(ml_ExprPlace) read; /* expressions, for the statements they belong to */
+    size_t read_from;          /* of the statement at hand */
 };
 
 static inline ml_Cv ml_cv(ml_CvKind k)
@@ -239,6 +242,14 @@ static inline ml_Cv ml_cv(ml_CvKind k)
 static inline ml_Cv ml_cv_poison(void)
 {
     return ml_cv(ML_CV_POISON);
+}
+static inline bool ml_cv_is_ir(ml_Cv v) /* part of the program, not of its text alone */
+{
+    return v.kind == ML_CV_EXPR || v.kind == ML_CV_CELL;
+}
+static inline bool ml_ev_has_arith(ml_Dtype t)
+{
+    return t.code != ML_VOID && t.code != ML_HANDLE;
 }
 ml_Cv ml_cv_int(int64_t i);
 ml_Cv ml_cv_bool(bool b);
@@ -271,7 +282,7 @@ int ml_ev_python_find(ml_Str name); /* -1: none */
 const char *ml_ev_python_name(int which);
 bool ml_ev_truth(ml_Cv v); /* of a compile-time value */
 
-/* ---- expressions (eval_expr.c) */
+/* ---- expressions (eval_expr.c, eval_op.c, eval_convert.c) */
 ml_Cv ml_ev_raw(ml_Eval *ev, const ml_Node *nd);   /* cells stay cells */
 ml_Cv ml_ev_value(ml_Eval *ev, const ml_Node *nd); /* cells are loaded */
 ml_Cv ml_ev_load_cell(ml_Eval *ev, ml_Cv v);
@@ -290,6 +301,7 @@ bool ml_ev_promote(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b);
 const ml_Expr *ml_ev_difference(ml_Eval *ev, const ml_Expr *a, const ml_Expr *b);
 const ml_Expr *ml_ev_cast(ml_Eval *ev, ml_Dtype t, const ml_Expr *e, ml_Place at);
 bool ml_ev_too_deep(ml_Eval *ev, const ml_Expr *e, ml_Place at);
+ml_Cv ml_ev_checked(ml_Eval *ev, const ml_Expr *e, ml_Place at); /* or poison: too deep */
 ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t n,
                   ml_Place at);
 const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at);  /* of attributes */
@@ -326,8 +338,14 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd);
 bool ml_ev_slots(ml_Eval *ev, ml_Args *a, const char *const *names, ml_Arg **out);
 /* The keyword argument of that name, marked as used; NULL: absent. */
 ml_Arg *ml_ev_keyword(ml_Args *a, const char *name);
-bool ml_ev_no_more(ml_Eval *ev, ml_Args *a, size_t max_pos); /* E412 for what is left */
-bool ml_ev_need(ml_Eval *ev, ml_Args *a, ml_Arg *slot, const char *name);
+bool ml_ev_no_more(ml_Eval *ev, ml_Args *a, size_t max_pos);   /* E412 for what is left */
+void ml_ev_missing(ml_Eval *ev, ml_Args *a, const char *name); /* E414 */
+static inline bool ml_ev_need(ml_Eval *ev, ml_Args *a, const ml_Arg *slot, const char *name)
+{
+    if (!slot)
+        ml_ev_missing(ev, a, name);
+    return slot != NULL;
+}
 bool ml_ev_arg_string(ml_Eval *ev, ml_Args *a, ml_Arg *arg, const char *what, ml_Str *out);
 bool ml_ev_poisoned(const ml_Args *a);
 const ml_Builtin *ml_ev_builtin(ml_Str name); /* T.name; NULL: none */
@@ -362,6 +380,9 @@ ml_Cv ml_ev_method(ml_Eval *ev, ml_Str name, ml_Args *a);
 
 /* ---- statements (eval_stmt.c, eval_loop.c, eval_block.c) */
 void ml_ev_suite(ml_Eval *ev, const ml_Node *suite);
+/* A statement's span: where it stands and what was read for it so far; part: of that only
+ * what stands inside it, or NULL. */
+const ml_Span *ml_ev_span(ml_Eval *ev, ml_Place at, const ml_Place *part);
 void ml_ev_emit(ml_Eval *ev, const ml_Stmt *s, ml_Place at);
 void ml_ev_wrap(ml_Eval *ev, const ml_Attr *attr, ml_Place at);
 ml_Frame *ml_ev_open(ml_Eval *ev, ml_FrameKind kind, ml_Place at);

@@ -61,12 +61,9 @@ bool ml_ev_slots(ml_Eval *ev, ml_Args *a, const char *const *names, ml_Arg **out
     return ml_ev_no_more(ev, a, n_pos);
 }
 
-bool ml_ev_need(ml_Eval *ev, ml_Args *a, ml_Arg *slot, const char *name)
+void ml_ev_missing(ml_Eval *ev, ml_Args *a, const char *name)
 {
-    if (!slot)
-        ml_report(ev->rep, ML_E_E414, a->call->at, "%s needs the argument `%s`", a->name,
-                  name);
-    return slot != NULL;
+    ml_report(ev->rep, ML_E_E414, a->call->at, "%s needs the argument `%s`", a->name, name);
 }
 
 bool ml_ev_arg_string(ml_Eval *ev, ml_Args *a, ml_Arg *arg, const char *what, ml_Str *out)

@@ -144,7 +144,7 @@ static void assign_name(ml_Eval *ev, const ml_Node *t, ml_Cv v, ml_Place value_a
             ev->rhs->kind == ML_N_CALL && ev->rhs->kids[0]->kind == ML_N_ATTR &&
             ev->stmt == ev->rhs)
             break; /* an axis, a bound name: defined by the call itself */
-        if (ev->fn->newest && old && holds_one(old->val)) {
+        if (ev->fn && ev->fn->newest && old && holds_one(old->val)) {
             store_cell(ev, old->val.as.b, v, value_at, at);
             return;
         }

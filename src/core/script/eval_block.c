@@ -126,7 +126,7 @@ void ml_ev_with_block(ml_Eval *ev, const ml_Node *nd, ml_Cv header)
     ev->loops.n = loops;
     report_uses(ev, b);
 
-    out.base.span = ml_place_span(ev->rep, nd->at);
+    out.base.span = ml_ev_span(ev, nd->at, NULL);
     out.tag = ml_fresh_uid(ev->cx);
     out.name = b->name;
     out.predicate = b->predicate;

@@ -62,7 +62,7 @@ static ml_Cv quoted(ml_Eval *ev, ml_Str text, ml_Place at)
     }
     for (size_t k = n_diags; k < ev->rep->diags.n; k++)
         ev->rep->diags.v[k].span =
-            (ml_Span){ev->rep->file, at.line, at.col, at.end_line, at.end_col};
+            (ml_Span){ev->rep->file, at.line, at.col, at.end_line, at.end_col, NULL};
     return v;
 }
 
@@ -233,12 +233,14 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
             return false;
         }
     }
-    if ((f = field(s, names, "strides")) && !strides_of(ev, f, out))
-        return false;
-    if (out->has_strides && out->has_shape && out->b.n_strides != out->b.rank) {
-        ml_report(ev->rep, ML_E_E417, f->at, "%u strides for %u dimensions",
-                  (unsigned)out->b.n_strides, (unsigned)out->b.rank);
-        return false;
+    if ((f = field(s, names, "strides"))) {
+        if (!strides_of(ev, f, out))
+            return false;
+        if (out->has_strides && out->has_shape && out->b.n_strides != out->b.rank) {
+            ml_report(ev->rep, ML_E_E417, f->at, "%u strides for %u dimensions",
+                      (unsigned)out->b.n_strides, (unsigned)out->b.rank);
+            return false;
+        }
     }
     if ((f = field(s, names, "elem_offset"))) {
         if (f->v.kind == ML_CV_FRESH || f->v.kind == ML_CV_STRING) {
@@ -299,13 +301,15 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
         }
         out->b.auto_broadcast = out->is_auto;
     }
-    if ((f = field(s, names, "axis_separators")) && !separators_of(ev, f, out))
-        return false;
-    if (out->has_shape && out->b.n_separators &&
-        out->b.separators[out->b.n_separators - 1] > out->b.rank) {
-        ml_report(ev->rep, ML_E_E417, f->at,
-                  "axis_separators must be non-decreasing, from 0 to the rank");
-        return false;
+    if ((f = field(s, names, "axis_separators"))) {
+        if (!separators_of(ev, f, out))
+            return false;
+        if (out->has_shape && out->b.n_separators &&
+            out->b.separators[out->b.n_separators - 1] > out->b.rank) {
+            ml_report(ev->rep, ML_E_E417, f->at,
+                      "axis_separators must be non-decreasing, from 0 to the rank");
+            return false;
+        }
     }
     f = field(s, names, "layout");
     if (f && !(f->v.kind == ML_CV_STRING && ml_str_eq(f->v.as.s, ml_str("default")))) {
@@ -451,6 +455,7 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
             return x;
         ml_push(ev->sc, &items, x);
     }
+    ML_ASSERT(items.n > 0); /* `[]` is no expression */
     if (ml_streq(fn.as.builtin->name, "Ptr")) {
         v = ml_cv(ML_CV_FRESH);
         v.dt = ML_DT_HANDLE;

@@ -62,7 +62,7 @@ static ml_Cv from_value(ml_Eval *ev, const ml_Value *v)
 /* big marks a namespace that was imported, n its flavour: 1 tir, 2 tirx. */
 static void import(ml_Eval *ev, const ml_Node *nd)
 {
-    const ml_Node *from = nd->kids && nd->n ? nd->kids[0] : NULL;
+    const ml_Node *from = nd->n ? nd->kids[0] : NULL;
 
     for (size_t k = 0; k < nd->n_keys; k++) {
         const ml_Node *what = nd->kids[k + 1];

@@ -221,11 +221,14 @@ static ml_Cv grid(ml_Eval *ev, ml_Args *a)
     if (a->n_pos > ML_MAX_BLOCKS)
         return ml_ev_fail(ev, E109, a->call->at, "statements are nested deeper than %d",
                           ML_MAX_BLOCKS);
-    h->is_grid = true;
+    ml_Place *part = ML_ARRAY(ev->sc, ml_Place, a->n_pos);
+
+    h->part = part;
     for (size_t k = 0; k < a->n_pos; k++) {
         ml_Cv v = a->v[k].v;
         const ml_Expr *lo, *n;
 
+        part[k] = a->v[k].at;
         if (v.kind == ML_CV_TUPLE && v.n == 2) {
             lo = ml_ev_to_int(ev, v.as.list[0], a->v[k].at, "loop start");
             n = lo ? extent_of(ev, v.as.list[1], a->v[k].at) : NULL;
@@ -439,8 +442,7 @@ void ml_ev_for(ml_Eval *ev, const ml_Node *nd)
                     .annotations = l->annotations,
                     .body = body};
 
-        if (k > 0)
-            f.base.span = ml_place_span(ev->rep, nd->at);
+        f.base.span = ml_ev_span(ev, nd->at, l->part ? &l->part[k] : NULL);
         body = ml_for_from(ev->cx, &f);
     }
     ml_ev_emit(ev, body, nd->at);

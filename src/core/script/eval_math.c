@@ -142,6 +142,7 @@ static ml_Cv pure(ml_Eval *ev, ml_Args *a)
     const ml_Expr *x[8];
     size_t n = (size_t)op->n_args;
 
+    ML_ASSERT(n > 0 && n <= ML_COUNT(x));
     if (!exprs(ev, a, n, x))
         return ml_cv_poison();
     if (!numeric(x[0]))

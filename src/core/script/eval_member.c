@@ -433,6 +433,7 @@ ml_Cv ml_ev_method(ml_Eval *ev, ml_Str name, ml_Args *a)
             return ml_cv_poison();
         return ml_cv_expr(ml_ev_cast(ev, t, a->self->as.e, a->call->at));
     }
+    ML_ASSERT(b); /* only buffers have the others */
     if (ml_str_eq(name, ml_str("scope")))
         return a->n ? ml_ev_fail(ev, E414, a->call->at, "scope() takes no argument")
                     : ml_cv_str(ml_str(b->scope));

@@ -50,6 +50,31 @@ const ml_Stmt *ml_ev_close(ml_Eval *ev)
     return body;
 }
 
+static bool within(const ml_ExprPlace *p, const ml_Place *part)
+{
+    return (p->line > part->line || (p->line == part->line && p->col >= part->col)) &&
+           (p->end_line < part->end_line ||
+            (p->end_line == part->end_line && p->end_col <= part->end_col));
+}
+
+const ml_Span *ml_ev_span(ml_Eval *ev, ml_Place at, const ml_Place *part)
+{
+    ml_Span *s = ML_NEW(ev->cx, ml_Span);
+    ml_ExprSpans *x;
+    ml_ExprPlace *v;
+
+    *s = *ml_place_span(ev->rep, at);
+    if (ev->read.n == ev->read_from)
+        return s;
+    x = ML_NEW(ev->cx, ml_ExprSpans);
+    x->v = v = ML_ARRAY(ev->cx, ml_ExprPlace, ev->read.n - ev->read_from);
+    for (size_t k = ev->read_from; k < ev->read.n; k++)
+        if (!part || within(&ev->read.v[k], part))
+            v[x->n++] = ev->read.v[k];
+    s->exprs = x;
+    return s;
+}
+
 enum { MAX_DEPTH = 400 };
 
 void ml_ev_emit(ml_Eval *ev, const ml_Stmt *s, ml_Place at)
@@ -62,7 +87,7 @@ void ml_ev_emit(ml_Eval *ev, const ml_Stmt *s, ml_Place at)
         return;
     }
     if (!s->span)
-        it.s = ml_stmt_at(ev->cx, s, ml_place_span(ev->rep, at));
+        it.s = ml_stmt_at(ev->cx, s, ml_ev_span(ev, at, NULL));
     ml_push(ev->sc, &ev->frame->items, it);
 }
 
@@ -72,7 +97,7 @@ void ml_ev_wrap(ml_Eval *ev, const ml_Attr *attr, ml_Place at)
     ml_Item it = {NULL, copy};
 
     *copy = *attr;
-    copy->base.span = ml_place_span(ev->rep, at);
+    copy->base.span = ml_ev_span(ev, at, NULL);
     if (++ev->frame->n_wraps > ML_MAX_BLOCKS) {
         if (ev->frame->n_wraps == ML_MAX_BLOCKS + 1)
             ml_report(ev->rep, ML_E_E109, at, "statements are nested deeper than %d",
@@ -397,8 +422,14 @@ void ml_ev_suite(ml_Eval *ev, const ml_Node *suite)
 {
     for (size_t k = 0; suite && k < suite->n && !ml_report_full(ev->rep); k++) {
         const ml_Node *nd = suite->kids[k];
+        size_t outer = ev->read_from, n_items = ev->frame->items.n;
 
+        ev->read_from = ev->read.n;
         statement(ev, nd);
+        /* What made no statement belongs to the block or loop around: its axes, regions. */
+        if (ev->frame->items.n > n_items)
+            ev->read.n = ev->read_from;
+        ev->read_from = outer;
         ev->target = ev->rhs = ev->stmt = ev->with = NULL;
         if (ml_ctx_overflowed(ev->cx))
             ml_report(ev->rep, ML_E_W112, nd->at, "integer arithmetic here wraps around");

@@ -23,6 +23,22 @@ typedef struct Walk {
     ML_VEC(const ml_Buffer *) opaque;
 } Walk;
 
+/* Whether a mark was made since the last time: what was computed then is no bound. The
+ * analyzer must not give the same from memory, without the mark. */
+static bool gave_up(Walk *w)
+{
+    if (!ml_ctx_overflowed(w->cx) && !ml_ctx_too_deep(w->cx))
+        return false;
+    ml_ctx_clear_marks(w->cx);
+    ml_arith_forget(w->ar);
+    return true;
+}
+
+static ml_Interval bounded(Walk *w, ml_Interval i)
+{
+    return gave_up(w) ? ML_EVERYTHING : i;
+}
+
 static const ml_Expr *expand(Walk *w, const ml_Expr *e)
 {
     return w->lets.vars && ml_map_count(w->lets.vars) ? ml_expr_subst(w->cx, e, &w->lets)
@@ -91,8 +107,8 @@ static void touch(Walk *w, const ml_Buffer *b, const ml_Interval *dims, bool wri
         for (size_t k = 0; k < src->rank; k++) {
             ml_Range r = m->source.ranges[k];
 
-            copy[k] = k < extra ? ml_relax_range(w->ar, r, w->dom.v, w->dom.n)
-                                : shifted(w, dims[k - extra], r.min);
+            copy[k] = bounded(w, k < extra ? ml_relax_range(w->ar, r, w->dom.v, w->dom.n)
+                                           : shifted(w, dims[k - extra], r.min));
         }
         touch(w, src, copy, write);
         return;
@@ -111,7 +127,7 @@ static void touch(Walk *w, const ml_Buffer *b, const ml_Interval *dims, bool wri
         Touch *old = write ? &w->writes.v[at - 1] : &w->reads.v[at - 1];
 
         for (size_t k = 0; k < b->rank; k++)
-            old->dims[k] = ml_interval_union(w->ar, old->dims[k], dims[k]);
+            old->dims[k] = bounded(w, ml_interval_union(w->ar, old->dims[k], dims[k]));
         return;
     }
     t.buffer = b;
@@ -134,8 +150,9 @@ static void touch_at(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, siz
 
     if (n != b->rank)
         return;
+    gave_up(w); /* a bound or a value before: it wraps as it does in the program */
     for (size_t k = 0; k < n; k++)
-        dims[k] = relaxed(w, idx[k]);
+        dims[k] = bounded(w, relaxed(w, idx[k]));
     touch(w, b, dims, write);
 }
 
@@ -196,6 +213,7 @@ static void limit(Walk *w, size_t k, const ml_Expr *lhs, const ml_Expr *rhs, int
 
     if (!ml_dtype_eq(lhs->type, t) || !ml_dtype_is_index(t))
         return;
+    gave_up(w);
     diff = ml_sub(w->cx, lhs, rhs);
     if (!linear(w, diff, d->var, &c) || c == 0)
         return;
@@ -220,9 +238,12 @@ static void limit(Walk *w, size_t k, const ml_Expr *lhs, const ml_Expr *rhs, int
             edge = ml_floordiv(w->cx, edge, ml_int(w->cx, t, -c));
         lo = ml_max(w->cx, lo, ml_sub(w->cx, ml_int(w->cx, t, 0), edge));
     }
-    d->min = ml_simplify(w->ar, lo);
-    d->extent =
-        ml_simplify(w->ar, ml_add(w->cx, ml_sub(w->cx, hi, d->min), ml_int(w->cx, t, 1)));
+    lo = ml_simplify(w->ar, lo);
+    hi = ml_simplify(w->ar, ml_add(w->cx, ml_sub(w->cx, hi, lo), ml_int(w->cx, t, 1)));
+    if (gave_up(w))
+        return;
+    d->min = lo;
+    d->extent = hi;
 }
 
 static void assume(Walk *w, const ml_Expr *c, bool holds)
@@ -336,13 +357,14 @@ static void nested_region(Walk *w, const ml_Region *r, const ml_Subst *bindings,
 {
     ml_Interval *dims = ML_ARRAY(w->cx, ml_Interval, r->buffer->rank + 1u);
 
+    gave_up(w);
     for (size_t k = 0; k < r->buffer->rank; k++) {
         ml_Range x = r->ranges[k];
 
         x.min = expand(w, bindings->vars ? ml_expr_subst(w->cx, x.min, bindings) : x.min);
         x.extent =
             expand(w, bindings->vars ? ml_expr_subst(w->cx, x.extent, bindings) : x.extent);
-        dims[k] = ml_relax_range(w->ar, x, w->dom.v, w->dom.n);
+        dims[k] = bounded(w, ml_relax_range(w->ar, x, w->dom.v, w->dom.n));
     }
     touch(w, r->buffer, dims, write);
 }
@@ -481,6 +503,8 @@ static ml_Region result(Walk *w, const Touch *t)
             r[k] = (ml_Range){i.min, ml_int(w->cx, i.min->type, 1)};
         else
             r[k] = ml_interval_cover(w->ar, i, whole);
+        if (gave_up(w))
+            r[k] = whole;
     }
     return (ml_Region){t->buffer, r};
 }
@@ -489,6 +513,8 @@ bool ml_infer_regions(ml_Ctx *cx, ml_Arith *ar, const ml_Map *pointers, const ml
                       ml_Inferred *out)
 {
     Walk w = {.cx = cx, .ar = ar, .pointers = pointers, .block = b};
+    ml_CtxMarks before = ml_ctx_take_marks(cx);
+    bool ok;
 
     ml_arith_bind_iters(ar, b);
     w.own = ml_map_new(cx);
@@ -536,7 +562,10 @@ bool ml_infer_regions(ml_Ctx *cx, ml_Arith *ar, const ml_Map *pointers, const ml
     }
     for (size_t k = 0; k < w.opaque.n; k++)
         ml_push(cx, &out->opaque, w.opaque.v[k]);
-    return ml_ok(cx);
+    ml_ctx_clear_marks(cx);
+    ok = ml_ok(cx);
+    ml_ctx_put_marks(cx, before);
+    return ok;
 }
 
 /* ---- pointers */

@@ -20,7 +20,9 @@ typedef struct ml_Inferred {
  * the accesses that name the pointer: a map to const ml_Buffer *. */
 ml_Map *ml_infer_pointers(ml_Ctx *cx, const ml_Func *f);
 /* Everything is allocated in cx. ar: what is known of symbolic sizes. With an init, buffers
- * written are dropped from the reads. False when cx has a sticky error. */
+ * written are dropped from the reads. A dimension whose bounds pass the limits of their
+ * dtype or of nesting is taken whole, so that the answer depends on the block alone and not
+ * on marks of cx, which stay as they were. False when cx is out of memory or stopped. */
 bool ml_infer_regions(ml_Ctx *cx, ml_Arith *ar, const ml_Map *pointers, const ml_Block *b,
                       ml_Inferred *out);
 

@@ -1,11 +1,13 @@
 /*
- * lex - see lex.h. A bracket that is never closed would swallow the rest of the text: the
- * statement is then lexed again up to the next line that is indented like it.
+ * lex - see lex.h: logical lines, indentation, names and operators. A bracket that is never
+ * closed would swallow the rest of the text: the statement is then lexed again up to the
+ * next line that is indented like it.
  */
 #include "core/script/lex.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "core/script/lex_impl.h"
+
+#include "core/utf8.h"
 
 static const char *const OP_TEXT[ML_OPR_COUNT] = {
     "",      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",
@@ -69,31 +71,8 @@ ml_Sym *ml_symbol(ml_Symbols *t, ml_Str name)
     return s;
 }
 
-/* ---- the lexer */
-enum { MAX_BRACKETS = 200, MAX_INDENTS = 256 };
-
-typedef struct Lexer {
-    ml_Ctx *sc;
-    ml_Symbols *syms;
-    ml_Report *rep;
-    ml_Lexed *out;
-    size_t cap;
-    const char *p, *end; /* end: of what may be read now */
-    uint32_t line, col;
-    size_t depth;
-    struct {
-        char open;
-        ml_Place at;
-    } brackets[MAX_BRACKETS + 1];
-    uint32_t indents[MAX_INDENTS], alts[MAX_INDENTS];
-    size_t n_indents;
-    uint32_t last_line, last_col; /* end of the last token */
-    bool broken;                  /* a bracket is not matched */
-    bool too_deep;                /* ... because there are too many */
-    bool bad_byte;                /* one report of bad bytes is enough */
-} Lexer;
-
-static ml_Tok *push(Lexer *x, ml_TokKind kind, ml_Place at)
+/* ---- moving over the text */
+ml_Tok *ml_lex_push(ml_Lexer *x, ml_TokKind kind, ml_Place at)
 {
     ml_Lexed *o = x->out;
 
@@ -105,71 +84,30 @@ static ml_Tok *push(Lexer *x, ml_TokKind kind, ml_Place at)
     return &o->toks[o->n++];
 }
 
-static bool is_name_start(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Length of the valid UTF-8 sequence at p, 0: none. */
-static size_t utf8_len(const char *p, const char *end)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    size_t n = u[0] < 0x80                   ? 1
-               : u[0] >= 0xc2 && u[0] < 0xe0 ? 2
-               : u[0] >= 0xe0 && u[0] < 0xf0 ? 3
-               : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
-                                             : 0;
-
-    if (n == 0 || (size_t)(end - p) < n)
-        return 0;
-    for (size_t k = 1; k < n; k++)
-        if ((u[k] & 0xc0) != 0x80)
-            return 0;
-    if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
-        (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 /* Moves over n bytes of one line, counting code points. */
-static void advance(Lexer *x, size_t n)
+void ml_lex_advance(ml_Lexer *x, size_t n)
 {
     for (size_t k = 0; k < n; k++)
         x->col += ((unsigned char)x->p[k] & 0xc0) != 0x80;
     x->p += n;
 }
 
-static bool at_newline(const Lexer *x)
-{
-    return x->p < x->end && (*x->p == '\n' || *x->p == '\r');
-}
-
-static void take_newline(Lexer *x)
+void ml_lex_newline(ml_Lexer *x)
 {
     x->p += x->p[0] == '\r' && x->p + 1 < x->end && x->p[1] == '\n' ? 2 : 1;
     x->line++;
     x->col = 1;
 }
 
-static ml_Place from(const Lexer *x, uint32_t line, uint32_t col)
+static void skip_line(ml_Lexer *x)
 {
-    return (ml_Place){line, col, x->line, x->col};
-}
-
-static void skip_line(Lexer *x)
-{
-    while (x->p < x->end && !at_newline(x)) {
+    while (x->p < x->end && !ml_lex_at_newline(x)) {
         x->col += ((unsigned char)*x->p & 0xc0) != 0x80;
         x->p++;
     }
 }
 
-static void comment(Lexer *x)
+static void comment(ml_Lexer *x)
 {
     const char *b = x->p;
     ml_Str s;
@@ -199,299 +137,53 @@ static void comment(Lexer *x)
     }
 }
 
-static void bad_bytes(Lexer *x, uint32_t line, uint32_t col, const char *what)
+void ml_lex_bad_bytes(ml_Lexer *x, uint32_t line, uint32_t col, const char *what)
 {
     if (!x->bad_byte)
         ml_report(x->rep, ML_E_E110, (ml_Place){line, col, line, col + 1}, "%s", what);
     x->bad_byte = true;
 }
 
-/* ---- numbers */
-static int digit_of(char c)
-{
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : 99;
-}
-
-/* Digits of the base with single underscores between them; false: malformed. */
-static bool digits(const char **pp, const char *end, int base, ml_Text *clean)
-{
-    const char *p = *pp;
-    bool any = false;
-
-    while (p < end) {
-        if (*p == '_' && any && p + 1 < end && digit_of(p[1]) < base) {
-            p++;
-            continue;
-        }
-        if (digit_of(*p) >= base)
-            break;
-        ml_text_char(clean, *p++);
-        any = true;
-    }
-    *pp = p;
-    return any;
-}
-
-static void number(Lexer *x)
-{
-    const char *b = x->p, *p = b;
-    uint32_t line = x->line, col = x->col;
-    int base = 10;
-    bool ok = true, real = false;
-    ml_Text clean = {0};
-    ml_Tok *t;
-
-    if (*p == '0' && p + 1 < x->end && strchr("xXoObB", p[1]) && p[1]) {
-        base = (p[1] | 32) == 'x' ? 16 : (p[1] | 32) == 'o' ? 8 : 2;
-        p += 2;
-        if (p < x->end && *p == '_')
-            p++;
-        ok = digits(&p, x->end, base, &clean);
-    } else {
-        if (*p != '.')
-            ok = digits(&p, x->end, 10, &clean);
-        if (p < x->end && *p == '.') {
-            real = true;
-            ml_text_char(&clean, *p++);
-            digits(&p, x->end, 10, &clean);
-        }
-        if (p < x->end && (*p | 32) == 'e' &&
-            (p + 1 < x->end && (is_digit(p[1]) || ((p[1] == '+' || p[1] == '-') &&
-                                                   p + 2 < x->end && is_digit(p[2]))))) {
-            real = true;
-            ml_text_char(&clean, *p++);
-            if (!is_digit(*p))
-                ml_text_char(&clean, *p++);
-            digits(&p, x->end, 10, &clean);
-        }
-    }
-    while (p < x->end && (is_name_start(*p) || is_digit(*p)))
-        p++, ok = false;
-    advance(x, (size_t)(p - b));
-    if (!ok) {
-        bool complex = (p[-1] | 32) == 'j';
-
-        ml_report(x->rep, ML_E_E111, from(x, line, col), "%s `%.*s`",
-                  complex ? "complex numbers are not supported:" : "malformed number",
-                  (int)(p - b), b);
-        push(x, ML_TOK_ERROR, from(x, line, col));
-    } else if (!real && base == 10 && *b == '0' &&
-               strspn(ml_text_z(&clean), "0") < clean.n) {
-        const char *z = ml_text_z(&clean) + strspn(ml_text_z(&clean), "0");
-        bool octal = strspn(z, "01234567") == strlen(z);
-
-        ml_report(x->rep, ML_E_E105, from(x, line, col),
-                  octal ? "leading zeros are not allowed; write %s or 0o%s"
-                        : "leading zeros are not allowed; write %s",
-                  z, z);
-        push(x, ML_TOK_ERROR, from(x, line, col));
-    } else if (real) {
-        t = push(x, ML_TOK_FLOAT, from(x, line, col));
-        t->as.f = strtod(ml_text_z(&clean), NULL);
-    } else {
-        uint64_t v = 0;
-
-        t = push(x, ML_TOK_INT, from(x, line, col));
-        for (const char *z = ml_text_z(&clean); *z; z++) {
-            t->big |= __builtin_mul_overflow(v, (uint64_t)base, &v);
-            t->big |= __builtin_add_overflow(v, (uint64_t)digit_of(*z), &v);
-        }
-        t->as.i = v;
-    }
-    ml_text_free(&clean);
-}
-
-/* ---- strings */
-static void put_utf8(ml_Text *t, uint32_t c)
-{
-    if (c < 0x80) {
-        ml_text_char(t, (char)c);
-    } else if (c < 0x800) {
-        ml_text_char(t, (char)(0xc0 | c >> 6));
-        ml_text_char(t, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        ml_text_char(t, (char)(0xe0 | c >> 12));
-        ml_text_char(t, (char)(0x80 | (c >> 6 & 63)));
-        ml_text_char(t, (char)(0x80 | (c & 63)));
-    } else {
-        ml_text_char(t, (char)(0xf0 | c >> 18));
-        ml_text_char(t, (char)(0x80 | (c >> 12 & 63)));
-        ml_text_char(t, (char)(0x80 | (c >> 6 & 63)));
-        ml_text_char(t, (char)(0x80 | (c & 63)));
-    }
-}
-
-/* The escape behind a backslash; false: malformed. */
-static bool escape(Lexer *x, ml_Text *t)
-{
-    static const char NAMES[] = "\\'\"ntrabfv", VALUES[] = "\\'\"\n\t\r\a\b\f\v";
-    char c = x->p[1];
-    const char *at = c ? strchr(NAMES, c) : NULL;
-    uint32_t line = x->line, col = x->col, v = 0;
-    size_t n;
-
-    if (at) {
-        ml_text_char(t, VALUES[at - NAMES]);
-        advance(x, 2);
-        return true;
-    }
-    if (c >= '0' && c <= '7') {
-        for (n = 1; n <= 3 && x->p + n < x->end && x->p[n] >= '0' && x->p[n] <= '7'; n++)
-            v = v * 8 + (uint32_t)(x->p[n] - '0');
-        advance(x, n);
-    } else if (c == 'x' || c == 'u' || c == 'U') {
-        size_t want = c == 'x' ? 2 : c == 'u' ? 4 : 8;
-
-        for (n = 2; n < want + 2 && x->p + n < x->end && digit_of(x->p[n]) < 16; n++)
-            v = v * 16 + (uint32_t)digit_of(x->p[n]);
-        advance(x, n);
-        if (n < want + 2 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000)) {
-            ml_report(x->rep, ML_E_E111, from(x, line, col),
-                      "malformed escape in a string");
-            return false;
-        }
-    } else {
-        ml_report(x->rep, ML_E_W102, (ml_Place){line, col, line, col + 2},
-                  "unknown escape in a string; the backslash stays");
-        ml_text_char(t, '\\');
-        advance(x, 1);
-        return true;
-    }
-    if (v == 0 || v > 0x10ffff) {
-        ml_report(x->rep, ML_E_E111, from(x, line, col), "a string cannot hold a NUL");
-        return false;
-    }
-    put_utf8(t, v);
-    return true;
-}
-
-static void string(Lexer *x, size_t prefix)
-{
-    uint32_t line = x->line, col = x->col;
-    bool raw = false, ok = true, closed = false, triple;
-    ml_Text t = {0};
-    char quote;
-
-    for (size_t k = 0; k < prefix; k++) {
-        char c = (char)(x->p[k] | 32);
-
-        raw |= c == 'r';
-        if (c == 'b' || c == 'f') {
-            ml_report(x->rep, ML_E_E108,
-                      (ml_Place){line, col, line, col + (uint32_t)prefix},
-                      "%s are not supported in script functions",
-                      c == 'b' ? "byte strings" : "f-strings");
-            ok = false;
-        }
-    }
-    advance(x, prefix);
-    quote = *x->p;
-    triple = x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote;
-    advance(x, triple ? 3 : 1);
-    while (x->p < x->end) {
-        if (*x->p == quote &&
-            (!triple || (x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote))) {
-            advance(x, triple ? 3 : 1);
-            closed = true;
-            break;
-        }
-        if (at_newline(x)) {
-            if (!triple)
-                break;
-            take_newline(x);
-            ml_text_char(&t, '\n');
-        } else if (*x->p == '\\' && x->p + 1 < x->end) {
-            bool line_end = x->p[1] == '\n' || x->p[1] == '\r';
-
-            if (raw) {
-                ml_text_char(&t, '\\');
-                advance(x, 1);
-                if (line_end) {
-                    take_newline(x);
-                    ml_text_char(&t, '\n');
-                } else if ((x->p[0] & 0x80) == 0) {
-                    ml_text_char(&t, *x->p);
-                    advance(x, 1);
-                }
-            } else if (line_end) {
-                advance(x, 1);
-                take_newline(x);
-            } else {
-                ok &= escape(x, &t);
-            }
-        } else {
-            size_t n = utf8_len(x->p, x->end);
-
-            if (n == 0 || *x->p == 0) {
-                bad_bytes(x, x->line, x->col,
-                          n ? "a NUL byte in the text" : "the text is not valid UTF-8");
-                ok = false;
-                n = 1;
-            }
-            ml_text_addn(&t, x->p, n);
-            advance(x, n);
-        }
-    }
-    if (!closed) {
-        if (!triple)
-            ml_report(x->rep, ML_E_E104, from(x, line, col), "unterminated string");
-        else
-            ml_report(x->rep, ML_E_E104, (ml_Place){line, col, line, col + 3},
-                      "unterminated triple-quoted string");
-        ok = false;
-    }
-    if (ok) {
-        ml_Tok *k = push(x, ML_TOK_STRING, from(x, line, col));
-
-        k->as.s = (ml_Str){ml_strdup(x->sc, (ml_Str){ml_text_z(&t), t.n}), t.n};
-    } else {
-        push(x, ML_TOK_ERROR, from(x, line, col));
-    }
-    ml_text_free(&t);
-}
-
 /* ---- names and operators */
-static void name(Lexer *x)
+static void name(ml_Lexer *x)
 {
     const char *b = x->p, *p = b;
     uint32_t line = x->line, col = x->col;
     ml_Tok *t;
     ml_Sym *s;
 
-    while (p < x->end && (is_name_start(*p) || is_digit(*p))) {
-        size_t n = utf8_len(p, x->end);
+    while (p < x->end && (ml_lex_name_start(*p) || ml_lex_digit(*p))) {
+        size_t n = ml_utf8_length(p, x->end);
 
         if (n == 0) {
-            advance(x, (size_t)(p - b));
-            bad_bytes(x, x->line, x->col, "the text is not valid UTF-8");
-            advance(x, 1);
-            push(x, ML_TOK_ERROR, from(x, line, col));
+            ml_lex_advance(x, (size_t)(p - b));
+            ml_lex_bad_bytes(x, x->line, x->col, "the text is not valid UTF-8");
+            ml_lex_advance(x, 1);
+            ml_lex_push(x, ML_TOK_ERROR, ml_lex_from(x, line, col));
             return;
         }
         p += n;
     }
     if (p < x->end && (*p == '"' || *p == '\'') && p - b <= 2 &&
         strspn(b, "rRuUbBfF") >= (size_t)(p - b)) {
-        string(x, (size_t)(p - b));
+        ml_lex_string(x, (size_t)(p - b));
         return;
     }
-    advance(x, (size_t)(p - b));
+    ml_lex_advance(x, (size_t)(p - b));
     s = ml_symbol(x->syms, (ml_Str){b, (size_t)(p - b)});
-    t = push(x, s->keyword ? ML_TOK_KEYWORD : ML_TOK_NAME, from(x, line, col));
+    t = ml_lex_push(x, s->keyword ? ML_TOK_KEYWORD : ML_TOK_NAME,
+                    ml_lex_from(x, line, col));
     t->op = s->keyword;
     t->as.sym = s;
 }
 
-static void unmatched(Lexer *x)
+static void unmatched(ml_Lexer *x)
 {
     ml_report(x->rep, ML_E_E101, x->brackets[x->depth - 1].at, "`%c` is never closed",
               x->brackets[x->depth - 1].open);
 }
 
-static void op_token(Lexer *x)
+static void op_token(ml_Lexer *x)
 {
     uint32_t line = x->line, col = x->col;
     size_t left = (size_t)(x->end - x->p);
@@ -505,23 +197,23 @@ static void op_token(Lexer *x)
         n = strlen(OP_TEXT[op]);
         if (n > left || memcmp(x->p, OP_TEXT[op], n) != 0)
             continue;
-        advance(x, n);
+        ml_lex_advance(x, n);
         if (op == ML_OPR_LPAREN || op == ML_OPR_LBRACKET || op == ML_OPR_LBRACE) {
-            if (x->depth >= MAX_BRACKETS) {
-                ml_report(x->rep, ML_E_E109, from(x, line, col),
-                          "brackets are nested deeper than %d", MAX_BRACKETS);
+            if (x->depth >= ML_MAX_BRACKETS) {
+                ml_report(x->rep, ML_E_E109, ml_lex_from(x, line, col),
+                          "brackets are nested deeper than %d", ML_MAX_BRACKETS);
                 x->broken = x->too_deep = true;
                 return;
             }
             x->brackets[x->depth].open = OP_TEXT[op][0];
-            x->brackets[x->depth++].at = from(x, line, col);
+            x->brackets[x->depth++].at = ml_lex_from(x, line, col);
         } else if (op == ML_OPR_RPAREN || op == ML_OPR_RBRACKET || op == ML_OPR_RBRACE) {
             char want = op == ML_OPR_RPAREN ? '(' : op == ML_OPR_RBRACKET ? '[' : '{';
 
             if (x->depth == 0) {
-                ml_report(x->rep, ML_E_E101, from(x, line, col), "`%s` was never opened",
-                          OP_TEXT[op]);
-                push(x, ML_TOK_ERROR, from(x, line, col));
+                ml_report(x->rep, ML_E_E101, ml_lex_from(x, line, col),
+                          "`%s` was never opened", OP_TEXT[op]);
+                ml_lex_push(x, ML_TOK_ERROR, ml_lex_from(x, line, col));
                 return;
             }
             if (x->brackets[x->depth - 1].open != want) {
@@ -530,41 +222,42 @@ static void op_token(Lexer *x)
             }
             x->depth--;
         }
-        t = push(x, ML_TOK_OP, from(x, line, col));
+        t = ml_lex_push(x, ML_TOK_OP, ml_lex_from(x, line, col));
         t->op = (uint8_t)op;
         return;
     }
     if (*x->p == 0)
-        bad_bytes(x, line, col, "a NUL byte in the text");
+        ml_lex_bad_bytes(x, line, col, "a NUL byte in the text");
     else
         ml_report(x->rep, ML_E_E100, (ml_Place){line, col, line, col + 1},
                   "unexpected character `%c`", *x->p);
-    advance(x, 1);
-    push(x, ML_TOK_ERROR, from(x, line, col));
+    ml_lex_advance(x, 1);
+    ml_lex_push(x, ML_TOK_ERROR, ml_lex_from(x, line, col));
 }
 
 /* Tokens up to the end of the logical line; the newline is taken. */
-static void logical_line(Lexer *x)
+static void logical_line(ml_Lexer *x)
 {
     while (x->p < x->end && !x->broken && !ml_report_full(x->rep)) {
         char c = *x->p;
 
-        if (at_newline(x)) {
-            take_newline(x);
+        if (ml_lex_at_newline(x)) {
+            ml_lex_newline(x);
             if (x->depth == 0)
                 return;
         } else if (c == ' ' || c == '\t' || c == '\f') {
-            advance(x, 1);
+            ml_lex_advance(x, 1);
         } else if (c == '#') {
             comment(x);
         } else if (c == '\\' && x->p + 1 < x->end && (x->p[1] == '\n' || x->p[1] == '\r')) {
-            advance(x, 1);
-            take_newline(x);
+            ml_lex_advance(x, 1);
+            ml_lex_newline(x);
         } else if (c == '"' || c == '\'') {
-            string(x, 0);
-        } else if (is_digit(c) || (c == '.' && x->p + 1 < x->end && is_digit(x->p[1]))) {
-            number(x);
-        } else if (is_name_start(c)) {
+            ml_lex_string(x, 0);
+        } else if (ml_lex_digit(c) ||
+                   (c == '.' && x->p + 1 < x->end && ml_lex_digit(x->p[1]))) {
+            ml_lex_number(x);
+        } else if (ml_lex_name_start(c)) {
             name(x);
         } else {
             op_token(x);
@@ -576,7 +269,7 @@ typedef struct Column {
     uint32_t col, alt, chars; /* tabs as 8, as 1; characters */
 } Column;
 
-static Column indentation(const Lexer *x, const char *p)
+static Column indentation(const ml_Lexer *x, const char *p)
 {
     Column c = {0, 0, 0};
 
@@ -590,7 +283,7 @@ static Column indentation(const Lexer *x, const char *p)
 }
 
 /* INDENT and DEDENT for a line that starts at column c; p stands at its first token. */
-static void indent_to(Lexer *x, Column c)
+static void indent_to(ml_Lexer *x, Column c)
 {
     size_t top = x->n_indents - 1;
     ml_Place space = {x->line, 1, x->line, x->col},
@@ -599,13 +292,13 @@ static void indent_to(Lexer *x, Column c)
 
     if (c.col > x->indents[top]) {
         mixed = c.alt <= x->alts[top];
-        if (x->n_indents == MAX_INDENTS) {
+        if (x->n_indents == ML_MAX_INDENTS) {
             ml_report(x->rep, ML_E_E109, space, "blocks are nested deeper than 200");
             return;
         }
         x->indents[x->n_indents] = c.col;
         x->alts[x->n_indents++] = c.alt;
-        push(x, ML_TOK_INDENT, first);
+        ml_lex_push(x, ML_TOK_INDENT, first);
     } else {
         size_t n = x->n_indents;
 
@@ -618,8 +311,9 @@ static void indent_to(Lexer *x, Column c)
 
             for (size_t k = 0; k < x->n_indents; k++)
                 ml_text_fmt(&open, "%s%u", k ? ", " : "", (unsigned)(x->indents[k] + 1));
-            if (is_name_start(*q))
-                for (len = 0; q < x->end && (is_name_start(*q) || is_digit(*q)); q++)
+            if (ml_lex_name_start(*q))
+                for (len = 0; q < x->end && (ml_lex_name_start(*q) || ml_lex_digit(*q));
+                     q++)
                     len += ((unsigned char)*q & 0xc0) != 0x80;
             ml_report(x->rep, ML_E_E102,
                       (ml_Place){x->line, x->col, x->line, x->col + (uint32_t)len},
@@ -633,7 +327,7 @@ static void indent_to(Lexer *x, Column c)
         }
         while (x->n_indents > n) {
             x->n_indents--;
-            push(x, ML_TOK_DEDENT, first);
+            ml_lex_push(x, ML_TOK_DEDENT, first);
         }
     }
     if (mixed)
@@ -642,7 +336,7 @@ static void indent_to(Lexer *x, Column c)
 
 /* The place where reading goes on after an unclosed bracket in a statement at column col.
  */
-static const char *resume_point(const Lexer *x, const char *p, uint32_t col)
+static const char *resume_point(const ml_Lexer *x, const char *p, uint32_t col)
 {
     const char *end = x->end;
 
@@ -662,7 +356,7 @@ static const char *resume_point(const Lexer *x, const char *p, uint32_t col)
 
 void ml_lex(ml_Ctx *sc, ml_Symbols *syms, ml_Report *rep, ml_Str text, ml_Lexed *out)
 {
-    Lexer *x = ML_NEW(sc, Lexer); /* its bracket stack is large */
+    ml_Lexer *x = ML_NEW(sc, ml_Lexer); /* its bracket stack is large */
     const char *whole_end = text.p + text.n;
     bool first = true;
     ml_Place here;
@@ -684,11 +378,11 @@ void ml_lex(ml_Ctx *sc, ml_Symbols *syms, ml_Report *rep, ml_Str text, ml_Lexed 
         uint32_t line, col;
         size_t n_toks, n_diags;
 
-        advance(x, c.chars);
+        ml_lex_advance(x, c.chars);
         if (x->p >= x->end)
             break;
-        if (at_newline(x)) {
-            take_newline(x);
+        if (ml_lex_at_newline(x)) {
+            ml_lex_newline(x);
             continue;
         }
         if (*x->p == '#') {
@@ -723,8 +417,8 @@ void ml_lex(ml_Ctx *sc, ml_Symbols *syms, ml_Report *rep, ml_Str text, ml_Lexed 
                 unmatched(x);
             x->too_deep = false;
             while (x->p < x->end) /* the rest of the broken statement */
-                if (at_newline(x))
-                    take_newline(x);
+                if (ml_lex_at_newline(x))
+                    ml_lex_newline(x);
                 else
                     skip_line(x);
             x->depth = 0;
@@ -732,14 +426,14 @@ void ml_lex(ml_Ctx *sc, ml_Symbols *syms, ml_Report *rep, ml_Str text, ml_Lexed 
             x->end = whole_end;
             here = (ml_Place){line, col, line, col + 1};
             out->n = n_toks;
-            push(x, ML_TOK_ERROR, here);
+            ml_lex_push(x, ML_TOK_ERROR, here);
         }
         here = (ml_Place){x->last_line, x->last_col, x->last_line, x->last_col + 1};
         if (out->n > n_toks)
-            push(x, ML_TOK_NEWLINE, here);
+            ml_lex_push(x, ML_TOK_NEWLINE, here);
     }
     here = (ml_Place){x->line, x->col, x->line, x->col};
     while (x->n_indents-- > 1)
-        push(x, ML_TOK_DEDENT, here);
-    push(x, ML_TOK_EOF, here);
+        ml_lex_push(x, ML_TOK_DEDENT, here);
+    ml_lex_push(x, ML_TOK_EOF, here);
 }

@@ -251,9 +251,11 @@ static void print_import(ml_Printer *p, bool newest)
 }
 
 /* Scratch is given back unless the marks live in the same arena. */
-static bool may_release(ml_Ctx *cx, const ml_PrintOpts *o)
+static void finish(ml_Printer *p, ml_Mark mark)
 {
-    return !(o && o->marks && o->marks_cx == cx);
+    ml_ctx_put_marks(p->cx, p->before);
+    if (!p->o->marks || p->o->marks_cx != p->cx)
+        ml_release(p->cx, mark);
 }
 
 static bool is_newest(const ml_Printer *p, const ml_Func *f)
@@ -275,8 +277,7 @@ void ml_print_func(ml_Ctx *cx, ml_Text *out, const ml_Func *f, const ml_PrintOpt
     }
     print_func(&p, f, name);
     ml_pr_fold(&p);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }
 
 /* By name, main last. */
@@ -343,8 +344,7 @@ void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m, const ml_Prin
         print_func(&p, fs[k], names[k]);
     }
     ml_pr_fold(&p);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }
 
 /* ---- fragments */
@@ -361,8 +361,7 @@ void ml_print_stmt(ml_Ctx *cx, ml_Text *out, const ml_Stmt *s, const ml_PrintOpt
     ml_pr_pending(&p, 0);
     ml_pr_list(&p, s);
     ml_pr_fold(&p);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }
 
 /* The data pointers of buffers that occur in e are written A.data. */
@@ -387,8 +386,7 @@ void ml_print_expr(ml_Ctx *cx, ml_Text *out, const ml_Expr *e, const ml_PrintOpt
     ml_pr_begin(&p, cx, out, opts);
     note_buffers(&p, e);
     ml_pr_expr(&p, e, ML_PREC_TEST);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }
 
 void ml_print_value(ml_Ctx *cx, ml_Text *out, const ml_Value *v, const ml_PrintOpts *opts)
@@ -398,8 +396,7 @@ void ml_print_value(ml_Ctx *cx, ml_Text *out, const ml_Value *v, const ml_PrintO
 
     ml_pr_begin(&p, cx, out, opts);
     ml_pr_value(&p, v);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }
 
 void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r, const ml_PrintOpts *opts)
@@ -409,6 +406,5 @@ void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r, const ml_Prin
 
     ml_pr_begin(&p, cx, out, opts);
     ml_pr_region(&p, r);
-    if (may_release(cx, opts))
-        ml_release(cx, mark);
+    finish(&p, mark);
 }

@@ -80,6 +80,7 @@ typedef struct ml_Printer {
     ml_Ctx *cx;
     ml_Text *out;
     const ml_PrintOpts *o;
+    ml_CtxMarks before; /* of cx; expressions made for the text leave none */
     const char *prefix;
     int indent;
     bool newest, no_sugar;

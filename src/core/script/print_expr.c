@@ -7,6 +7,9 @@
  * Source: script 10, 12.4.
  */
 #include "core/script/print.h"
+
+#include "core/utf8.h"
+
 #include <math.h>
 
 bool ml_pr_is_zero(const ml_Expr *e)
@@ -122,7 +125,7 @@ bool ml_pr_dtype_has_ctor(ml_Dtype t)
 
 static void print_literal(ml_Printer *p, const ml_Expr *e)
 {
-    if (is_plain(e)) {
+    if (is_plain(e) || (p->o->plain && ml_dtype_is_index(e->type))) {
         ml_text_int(p->out, e->as.i);
         return;
     }
@@ -152,21 +155,6 @@ static void print_literal(ml_Printer *p, const ml_Expr *e)
     ml_pr_z(p, ")");
 }
 
-/* Length of the valid UTF-8 sequence at s, 0: none. */
-static size_t utf8_at(const unsigned char *s, size_t n)
-{
-    size_t len = s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-    if (len == 0 || len > n)
-        return 0;
-    for (size_t k = 1; k < len; k++)
-        if ((s[k] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return len;
-}
-
 void ml_pr_string(ml_Printer *p, const char *z, size_t n)
 {
     const unsigned char *s = (const unsigned char *)z;
@@ -186,7 +174,7 @@ void ml_pr_string(ml_Printer *p, const char *z, size_t n)
         } else if (c >= 0x20 && c < 0x7F) {
             ml_text_char(p->out, (char)c);
         } else {
-            size_t len = c >= 0x80 ? utf8_at(s + k, n - k) : 0;
+            size_t len = c >= 0x80 ? ml_utf8_length(z + k, z + n) : 0;
             if (len == 0) {
                 ml_text_fmt(p->out, "\\x%02X", (unsigned)c);
             } else {
@@ -449,6 +437,11 @@ static void print_node(ml_Printer *p, const ml_Expr *e, int prec)
         return;
     case ML_EXPR_SELECT: print_by_name(p, "Select", e); return;
     case ML_EXPR_CAST:
+        if (p->o->plain && ml_dtype_is_index(e->type) &&
+            ml_dtype_is_index(e->args[0]->type)) {
+            ml_pr_expr(p, e->args[0], prec);
+            return;
+        }
         ml_pr_t(p, "Cast(");
         ml_pr_dtype(p, e->type);
         ml_pr_z(p, ", ");

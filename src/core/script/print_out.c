@@ -12,6 +12,7 @@ static const ml_PrintOpts DEFAULTS = {.spelling = -1};
 void ml_pr_begin(ml_Printer *p, ml_Ctx *cx, ml_Text *out, const ml_PrintOpts *opts)
 {
     *p = (ml_Printer){.cx = cx, .out = out, .o = opts ? opts : &DEFAULTS};
+    p->before = ml_ctx_take_marks(cx);
     p->prefix = p->o->prefix ? p->o->prefix : "T";
     p->indent = p->o->indent > 0 ? p->o->indent : 4;
     p->no_sugar = p->o->no_sugar;

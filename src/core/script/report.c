@@ -26,7 +26,7 @@ ml_Diag *ml_report(ml_Report *r, ml_ErrorCode code, ml_Place at, const char *fmt
 
     if (warning ? r->n_warnings >= ML_MAX_WARNINGS : r->n_errors >= ML_MAX_REPORTED)
         return NULL;
-    d.span = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+    d.span = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col, NULL};
     va_start(ap, fmt);
     d.message = format_in(r->cx, fmt, ap);
     va_end(ap);
@@ -44,7 +44,7 @@ void ml_report_note(ml_Report *r, ml_Diag *d, ml_Place at, const char *text)
     if (!d || d->n_notes == ML_COUNT(d->notes) || at.line == 0)
         return;
     d->notes[d->n_notes].span =
-        (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+        (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col, NULL};
     d->notes[d->n_notes++].text = text;
 }
 
@@ -128,7 +128,7 @@ const ml_Span *ml_place_span(ml_Report *r, ml_Place at)
 {
     ml_Span *s = ML_NEW(r->cx, ml_Span);
 
-    *s = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col};
+    *s = (ml_Span){r->file, at.line, at.col, at.end_line, at.end_col, NULL};
     return s;
 }
 

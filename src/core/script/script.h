@@ -90,8 +90,9 @@ typedef struct ml_PrintOpts {
     const char *prefix; /* NULL: "T" */
     int indent;         /* 0: 4 */
     bool no_sugar;
-    bool regions_auto;    /* reads/writes only where inference would give others */
-    bool no_header;       /* without the comment lines about imports */
+    bool regions_auto; /* reads/writes only where inference would give others */
+    bool no_header;    /* without the comment lines about imports */
+    bool plain;        /* indices without their dtypes: for people, not to be read back */
     bool no_root_comment; /* without the comment that stands for a plain root block */
     const ml_Names *names;
     ml_Ctx *marks_cx;    /* arena of marks; needed when marks is given */

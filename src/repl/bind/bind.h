@@ -14,6 +14,7 @@
 #include <lualib.h>
 #include <signal.h>
 
+#include "codegen/engine.h"
 #include "codegen/tensor.h"
 #include "primitives/render.h"
 #include "primitives/trace.h"
@@ -25,8 +26,10 @@ int luaopen_moonloop(lua_State *L);
 /* The same, and package.loaded.moonloop is set. */
 void ml_lua_open(lua_State *L);
 /* While *flag is not 0, running Lua code and primitives at work raise `interrupted`, which
- * sets the flag back to 0. NULL: none. Contexts made meanwhile keep watching the flag: it
- * outlives the state. */
+ * sets the flag back to 0, except from ML_INTERRUPT_HARD: that is raised again and again,
+ * past every pcall, until the caller resets it. NULL: none. Contexts made meanwhile keep
+ * watching the flag: it outlives the state. */
+enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
@@ -40,11 +43,14 @@ const char *ml_lua_failure_text(lua_State *L, int idx);
 /* Where the Lua code stood when the error was raised, innermost first; NULL at the end. */
 const char *ml_lua_failure_frame(lua_State *L, int idx, size_t k, const char **name,
                                  int *line);
-/* Raises an error object of this code; the text is the sentence's first fact. */
-int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
+/* Raises an error object of this code; the text is the sentence's first fact. Functions
+ * that only raise have a result so that they can be returned, as lua_error can. */
+_Noreturn int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The program (module, function or schedule) at that index, or false. */
 bool ml_lua_to_program(lua_State *L, int idx, ml_Ctx **cx, const ml_Module **m);
+/* What this state compiles, runs and times with; made when it is first asked for. */
+ml_Engine *ml_lua_engine(lua_State *L);
 /* A handle's name, schedule and kind; false: it is no handle. */
 bool ml_lua_to_handle(lua_State *L, int idx, ml_Schedule **s, ml_Handle *h);
 
@@ -56,6 +62,7 @@ typedef struct BindState {
     BindSpace *builder; /* where expressions are built now; not counted; or NULL */
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
+    ml_Engine *engine; /* or NULL */
 } BindState;
 BindState *bind_state(lua_State *L);
 
@@ -112,12 +119,15 @@ extern const BindClass bind_module_class, bind_func_class, bind_buffer_class,
 
 /* ---- errors */
 /* Raises what is set in cx, as a failure of no schedule. */
-int bind_raise(lua_State *L, ml_Ctx *cx);
-int bind_raise_schedule(lua_State *L, ml_Schedule *s);
+_Noreturn int bind_raise(lua_State *L, ml_Ctx *cx);
+_Noreturn int bind_raise_schedule(lua_State *L, ml_Schedule *s);
 /* Raises cx's error with the rendered diagnostics of a text. */
-int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str source);
-int bind_bad(lua_State *L, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int bind_not_yet(lua_State *L); /* upvalue 1: the name */
+_Noreturn int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed,
+                               ml_Str source);
+_Noreturn int bind_bad(lua_State *L, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+_Noreturn int bind_not_yet(lua_State *L); /* upvalue 1: the name */
+_Noreturn void bind_throw(lua_State *L);  /* the value on top of the stack */
 
 /* ---- arguments of plain functions; all raise bad-argument */
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */
@@ -136,6 +146,12 @@ int bind_opt_word(lua_State *L, int idx, const char *key, const char *const *wor
                   int def);
 ml_Dtype bind_dtype(lua_State *L, int idx, const char *what);
 void bind_push_dtype(lua_State *L, ml_Dtype t);
+
+/* ---- fields of the table on top of the stack */
+void bind_set_string(lua_State *L, const char *key, const char *z); /* NULL: no field */
+void bind_set_int(lua_State *L, const char *key, int64_t v);
+void bind_set_number(lua_State *L, const char *key, double v);
+void bind_set_bool(lua_State *L, const char *key, bool v);
 
 /* ---- values */
 /* The Lua value at idx as a raw argument in cx. box: a scratch box that keeps what it
@@ -245,6 +261,8 @@ ml_Tensor *bind_tensor(lua_State *L, int idx);
 void bind_push_tensor(lua_State *L, BindTensor **box); /* an empty one, to be filled */
 int bind_tensor_functions(lua_State *L);
 int bind_check_functions(lua_State *L);
+int bind_time_functions(lua_State *L);
+int bind_machine_functions(lua_State *L);
 int bind_reference_functions(lua_State *L);
 int bind_info_functions(lua_State *L);
 int bind_program_functions(lua_State *L);

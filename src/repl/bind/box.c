@@ -262,8 +262,7 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_setfield(L, -3, "methods"); /* this and the next: for completion */
     lua_newtable(L);
     for (size_t k = 0; c->fields && c->fields[k]; k++) {
-        lua_pushboolean(L, 1);
-        lua_setfield(L, -2, c->fields[k]);
+        bind_set_bool(L, c->fields[k], true);
     }
     lua_setfield(L, -3, "fields");
     if (c->methods || c->get) {

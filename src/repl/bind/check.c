@@ -4,7 +4,9 @@
  */
 #include "repl/bind/bind.h"
 
-#include "codegen/check.h"
+#include "core/vec.h"
+#include "repl/bind/checking.h"
+#include "repl/bind/work.h"
 #include "verify/verify.h"
 
 /* ---- moon.check */
@@ -53,34 +55,131 @@ static void read_check(lua_State *L, int idx, ml_Ctx *cx, ml_CheckOpts *o,
 static void push_check(lua_State *L, const ml_CheckResult *r)
 {
     lua_createtable(L, 0, 16);
-    lua_pushboolean(L, r->ok);
-    lua_setfield(L, -2, "ok");
-    lua_pushinteger(L, r->outside);
-    lua_setfield(L, -2, "outside");
-    lua_pushnumber(L, r->largest);
-    lua_setfield(L, -2, "largest");
-    lua_pushstring(L, r->largest_at ? r->largest_at : "");
-    lua_setfield(L, -2, "largest_at");
-    lua_pushstring(L, r->first_at ? r->first_at : "");
-    lua_setfield(L, -2, "first");
-    lua_pushnumber(L, r->first_ref);
-    lua_setfield(L, -2, "first_expected");
-    lua_pushnumber(L, r->first_got);
-    lua_setfield(L, -2, "first_got");
-    lua_pushinteger(L, (lua_Integer)r->seed);
-    lua_setfield(L, -2, "seed");
-    lua_pushnumber(L, r->rtol);
-    lua_setfield(L, -2, "rtol");
-    lua_pushnumber(L, r->atol);
-    lua_setfield(L, -2, "atol");
-    lua_pushinteger(L, r->n_outputs);
-    lua_setfield(L, -2, "outputs");
-    lua_pushinteger(L, r->iterations);
-    lua_setfield(L, -2, "iterations");
+    bind_set_bool(L, "ok", r->ok);
+    bind_set_int(L, "outside", r->outside);
+    bind_set_number(L, "largest", r->largest);
+    bind_set_string(L, "largest_at", r->largest_at ? r->largest_at : "");
+    bind_set_string(L, "first", r->first_at ? r->first_at : "");
+    bind_set_number(L, "first_expected", r->first_ref);
+    bind_set_number(L, "first_got", r->first_got);
+    bind_set_int(L, "seed", r->seed);
+    bind_set_number(L, "rtol", r->rtol);
+    bind_set_number(L, "atol", r->atol);
+    bind_set_int(L, "outputs", r->n_outputs);
+    bind_set_int(L, "iterations", r->iterations);
     if (r->problem && *r->problem) {
-        lua_pushstring(L, r->problem);
-        lua_setfield(L, -2, "problem");
+        bind_set_string(L, "problem", r->problem);
     }
+}
+
+/* Two functions that are compared. */
+typedef struct Pair {
+    const ml_Func *ref, *got;
+} Pair;
+typedef ML_VEC(Pair) Pairs;
+
+/* One function when it is named, a lone one, or the only one; else each that the schedule
+ * changed (checking.h), or each of the second program. */
+static void choose_pairs(lua_State *L, ml_Ctx *cx, const BindProgram *got,
+                         const BindProgram *ref, const char *name, bool two, Pairs *out)
+{
+    bool one = name || got->f || ref->f || (got->m->n == 1 && ref->m->n == 1);
+
+    if (one) {
+        const ml_Func *g = bind_program_func(L, got, name);
+        const ml_Func *r =
+            two ? bind_program_func(L, ref, name) : ml_module_find(ref->m, g->name);
+
+        if (!r)
+            bind_bad(L, "check: the start has no function %s", g->name);
+        ml_push(cx, out, ((Pair){r, g}));
+        return;
+    }
+    for (uint32_t k = 0; k < ref->m->n; k++) {
+        const ml_Func *r = ref->m->funcs[k], *g = ml_module_find(got->m, r->name);
+
+        if (!two && !ml_checking_wants(got->s, ref->m, k))
+            continue;
+        if (!g)
+            bind_bad(L, "check: the first program has no function %s", r->name);
+        ml_push(cx, out, ((Pair){r, g}));
+    }
+}
+
+/* `part` is what came of function `name`: all of them in one, texts in cx. */
+static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
+                       ml_CheckResult *all, bool first)
+{
+    bool worst = first || (all->ok && !part->ok) ||
+                 (all->ok == part->ok && part->largest > all->largest);
+
+    if (worst) {
+        all->largest = part->largest;
+        all->largest_at = part->largest_at && *part->largest_at
+                              ? ml_format(cx, "%s: %s", name, part->largest_at)
+                              : "";
+        all->rtol = part->rtol;
+        all->atol = part->atol;
+    }
+    if (!part->ok && part->first_at && *part->first_at &&
+        (!all->first_at || !*all->first_at)) {
+        all->first_at = ml_format(cx, "%s: %s", name, part->first_at);
+        all->first_ref = part->first_ref;
+        all->first_got = part->first_got;
+    }
+    if (part->problem && *part->problem && (!all->problem || !*all->problem))
+        all->problem = ml_format(cx, "%s: %s", name, part->problem);
+    all->seed = part->seed;
+    all->ok = (first || all->ok) && part->ok;
+    all->outside += part->outside;
+    all->n_outputs += part->n_outputs;
+    if (__builtin_add_overflow(all->iterations, part->iterations, &all->iterations))
+        all->iterations = INT64_MAX;
+}
+
+/* Compares one pair; pushes its table, and adds it to *all. */
+static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
+                       const BindProgram *ref, Pair p, const ml_CheckOpts *o,
+                       ml_CheckResult *all, bool first, bool alone)
+{
+    const ml_Module *rm = ref->m, *gm = got->m;
+    const ml_Func *rf = p.ref, *gf = p.got;
+    ml_CheckResult r = {0};
+    ml_CheckRuns runs;
+    ml_Ctx **run = bind_context_box(L);
+
+    if (ref->cx != got->cx && !ml_ctx_descends(got->cx, ref->cx)) {
+        /* programs of different contexts: both are brought into one */
+        *run = bind_new_ctx(L);
+        if (rm) {
+            rm = ml_import_module(ml_import_begin(*run), rm);
+            rf = ml_module_find(rm, rf->name);
+        } else
+            rf = ml_import_func(ml_import_begin(*run), rf);
+        if (gm) {
+            gm = ml_import_module(ml_import_begin_apart(*run), gm);
+            gf = ml_module_find(gm, gf->name);
+        } else
+            gf = ml_import_func(ml_import_begin_apart(*run), gf);
+    } else
+        *run = ml_ctx_fork(got->cx);
+    ml_ctx_set_cancel(*run, bind_state(L)->interrupt);
+    const ml_Work start = {.mod = rm ? rm : ml_module_new(*run, &rf, 1, NULL), .func = rf};
+    const ml_Work now = {.mod = gm ? gm : ml_module_new(*run, &gf, 1, NULL), .func = gf};
+
+    if (!ml_work_check(*run, ml_lua_engine(L), &start, &now, o, &r, &runs))
+        bind_raise(L, *run);
+    push_check(L, &r);
+    if (alone) { /* its texts are copied all the same: the run's context ends here */
+        *all = r;
+        all->largest_at = ml_strdup(scratch, ml_str(r.largest_at ? r.largest_at : ""));
+        all->first_at = ml_strdup(scratch, ml_str(r.first_at ? r.first_at : ""));
+        all->problem = ml_strdup(scratch, ml_str(r.problem ? r.problem : ""));
+    } else
+        add_result(scratch, p.ref->name, &r, all, first);
+    ml_ctx_unref(*run);
+    *run = NULL;
+    lua_remove(L, -2); /* the box */
 }
 
 /* moon.check(s [, opts]): against the start, or opts.start; moon.check(a, b [, opts]) */
@@ -88,8 +187,9 @@ static int check(lua_State *L)
 {
     bool two = lua_isuserdata(L, 2);
     ml_CheckOpts o = {.seed = 1};
-    ml_CheckResult r = {0};
-    const char *name = NULL;
+    ml_CheckResult all = {0};
+    const char *name = NULL, *why;
+    Pairs pairs = {0};
 
     lua_settop(L, 3);
     if (!two) {
@@ -118,45 +218,22 @@ static int check(lua_State *L)
             return bind_bad(L, "check: version %d was dropped by the undo limit", v);
         ref.m = ml_version_program(got.s, v).mod;
     }
-    const ml_Func *gf = bind_program_func(L, &got, name);
-    const ml_Func *rf =
-        two ? bind_program_func(L, &ref, name) : ml_module_find(ref.m, gf->name);
-
-    if (!rf)
-        return bind_bad(L, "check: the start has no function %s", gf->name);
-    ml_Ctx **run = bind_context_box(L);
-
-    if (two && ref.cx != got.cx && !ml_ctx_descends(got.cx, ref.cx)) {
-        /* programs of different contexts: both are brought into one */
-        *run = bind_new_ctx(L);
-        const ml_Module *rm = ref.m, *gm = got.m;
-
-        if (rm) {
-            rm = ml_import_module(ml_import_begin(*run), rm);
-            rf = ml_module_find(rm, rf->name);
-        } else
-            rf = ml_import_func(ml_import_begin(*run), rf);
-        if (gm) {
-            gm = ml_import_module(ml_import_begin_apart(*run), gm);
-            gf = ml_module_find(gm, gf->name);
-        } else
-            gf = ml_import_func(ml_import_begin_apart(*run), gf);
-        ref.m = rm;
-        got.m = gm;
-    } else
-        *run = ml_ctx_fork(got.cx);
-    ml_ctx_set_cancel(*run, bind_state(L)->interrupt);
-    if (!ml_check(*run, ref.m, rf, got.m, gf, &o, &r))
-        return bind_raise(L, *run);
-    push_check(L, &r);
-    ml_ctx_unref(*run);
-    *run = NULL;
-    if (!two && got.s) /* kept with the version, shown by versions */
-        ml_schedule_set_check(
-            got.s, ml_schedule_version(got.s),
-            lua_getfield(L, -1, "ok") == LUA_TBOOLEAN && lua_toboolean(L, -1) ? "ok"
-                                                                              : "FAIL");
-    lua_settop(L, lua_gettop(L) - (!two && got.s));
+    choose_pairs(L, cx, &got, &ref, name, two, &pairs);
+    why = ml_checking_bad_size(cx, ref.m, pairs.n == 1 ? pairs.v[0].ref : ref.f, o.sizes,
+                               o.n_sizes);
+    if (why)
+        return bind_bad(L, "shape: %s", why);
+    lua_settop(L, 4);
+    lua_createtable(L, 0, (int)pairs.n); /* 5: by function */
+    for (size_t k = 0; k < pairs.n; k++) {
+        check_pair(L, cx, &got, &ref, pairs.v[k], &o, &all, k == 0, pairs.n == 1);
+        lua_setfield(L, 5, pairs.v[k].ref->name);
+    }
+    push_check(L, &all);
+    lua_pushvalue(L, 5);
+    lua_setfield(L, -2, "functions");
+    if (!two) /* kept with the version, shown by versions */
+        ml_schedule_set_check(got.s, ml_schedule_version(got.s), all.ok ? "ok" : "FAIL");
     return 1;
 }
 
@@ -176,18 +253,13 @@ static void push_finding(lua_State *L, ml_Ctx *cx, const ml_Finding *fi)
     lua_createtable(L, 0, 4);
     lua_insert(L, -2);
     lua_setfield(L, -2, "text");
-    lua_pushstring(L, ml_error_code(fi->error->code));
-    lua_setfield(L, -2, "code");
-    lua_pushstring(L, severities[fi->severity]);
-    lua_setfield(L, -2, "severity");
+    bind_set_string(L, "code", ml_error_code(fi->error->code));
+    bind_set_string(L, "severity", severities[fi->severity]);
     if (fi->error->place) {
         lua_createtable(L, 0, 3);
-        lua_pushstring(L, fi->error->place->file);
-        lua_setfield(L, -2, "file");
-        lua_pushinteger(L, fi->error->place->line);
-        lua_setfield(L, -2, "line");
-        lua_pushinteger(L, fi->error->place->col);
-        lua_setfield(L, -2, "column");
+        bind_set_string(L, "file", fi->error->place->file);
+        bind_set_int(L, "line", fi->error->place->line);
+        bind_set_int(L, "column", fi->error->place->col);
         lua_setfield(L, -2, "place");
     }
     lua_remove(L, -2);
@@ -245,13 +317,11 @@ static int verify(lua_State *L)
 
 static void push_property(lua_State *L, const char *name, bool yes, const char *why)
 {
-    lua_pushboolean(L, yes);
-    lua_setfield(L, -2, name);
+    bind_set_bool(L, name, yes);
     if (yes || !why)
         return;
     lua_getfield(L, -1, "why");
-    lua_pushstring(L, why);
-    lua_setfield(L, -2, name);
+    bind_set_string(L, name, why);
     lua_pop(L, 1);
 }
 

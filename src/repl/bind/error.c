@@ -45,15 +45,22 @@ static void note_frames(lua_State *L, BindError *e)
     }
 }
 
+void bind_throw(lua_State *L)
+{
+    lua_error(L);
+    ML_ASSERT(!"lua_error comes back");
+}
+
 /* The object is on top. A raised interruption is answered: the flag goes back. */
-static int throw(lua_State * L, BindError *e)
+static _Noreturn void throw(lua_State * L, BindError *e)
 {
     BindState *st = bind_state(L);
 
-    if (st && st->interrupt && ml_failure_code(e->f) == ML_E_INTERRUPTED)
+    if (st && st->interrupt && *st->interrupt != ML_INTERRUPT_HARD &&
+        ml_failure_code(e->f) == ML_E_INTERRUPTED)
         *st->interrupt = 0;
     note_frames(L, e);
-    return lua_error(L);
+    bind_throw(L);
 }
 
 int bind_raise(lua_State *L, ml_Ctx *cx)
@@ -67,7 +74,7 @@ int bind_raise(lua_State *L, ml_Ctx *cx)
         ml_error_clear(cx);
         ml_ctx_clear_marks(cx);
     }
-    return throw(L, e);
+    throw(L, e);
 }
 
 int bind_raise_schedule(lua_State *L, ml_Schedule *s)
@@ -76,8 +83,8 @@ int bind_raise_schedule(lua_State *L, ml_Schedule *s)
 
     e->f = ml_failure_take(s);
     if (!e->f)
-        return ml_lua_fail(L, ML_E_LUA_ERROR, "the call failed without a reason");
-    return throw(L, e);
+        ml_lua_fail(L, ML_E_LUA_ERROR, "the call failed without a reason");
+    throw(L, e);
 }
 
 int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str source)
@@ -102,10 +109,10 @@ int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str s
         lua_setiuservalue(L, -3, 1);
     }
     lua_pop(L, 1);
-    return throw(L, e);
+    throw(L, e);
 }
 
-static int fail_text(lua_State *L, ml_ErrorCode code, const char *text)
+static _Noreturn void fail_text(lua_State *L, ml_ErrorCode code, const char *text)
 {
     BindError *e = new_error(L);
     ml_Ctx *cx = bind_scratch(L);
@@ -114,7 +121,7 @@ static int fail_text(lua_State *L, ml_ErrorCode code, const char *text)
     e->f = ml_failure_from(ml_error(cx));
     bind_scratch_done(L, -1);
     lua_pop(L, 1);
-    return throw(L, e);
+    throw(L, e);
 }
 
 int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
@@ -125,7 +132,7 @@ int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return fail_text(L, code, text);
+    fail_text(L, code, text);
 }
 
 int bind_bad(lua_State *L, const char *fmt, ...)
@@ -136,12 +143,12 @@ int bind_bad(lua_State *L, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return fail_text(L, ML_E_BAD_ARGUMENT, text);
+    fail_text(L, ML_E_BAD_ARGUMENT, text);
 }
 
 int bind_not_yet(lua_State *L)
 {
-    return fail_text(L, ML_E_NOT_YET, lua_tostring(L, lua_upvalueindex(1)));
+    fail_text(L, ML_E_NOT_YET, lua_tostring(L, lua_upvalueindex(1)));
 }
 
 /* ---- looking at one */
@@ -167,8 +174,7 @@ static void push_numbers(lua_State *L, ml_Failure *f)
     for (size_t k = 0; ml_failure_number(f, k, &name, &v); k++) {
         if (!name)
             continue;
-        lua_pushinteger(L, v);
-        lua_setfield(L, -2, name);
+        bind_set_int(L, name, v);
     }
 }
 
@@ -191,12 +197,9 @@ static bool push_place(lua_State *L, const ml_Failure *f)
     if (!p)
         return false;
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, p->file ? p->file : "<text>");
-    lua_setfield(L, -2, "file");
-    lua_pushinteger(L, p->line);
-    lua_setfield(L, -2, "line");
-    lua_pushinteger(L, p->col);
-    lua_setfield(L, -2, "column");
+    bind_set_string(L, "file", p->file ? p->file : "<text>");
+    bind_set_int(L, "line", p->line);
+    bind_set_int(L, "column", p->col);
     return true;
 }
 
@@ -205,13 +208,10 @@ static void push_frames(lua_State *L, const BindError *e)
     lua_createtable(L, e->n_frames, 0);
     for (int k = 0; k < e->n_frames; k++) {
         lua_createtable(L, 0, 3);
-        lua_pushstring(L, e->frames[k].src);
-        lua_setfield(L, -2, "source");
-        lua_pushinteger(L, e->frames[k].line);
-        lua_setfield(L, -2, "line");
+        bind_set_string(L, "source", e->frames[k].src);
+        bind_set_int(L, "line", e->frames[k].line);
         if (e->frames[k].name[0]) {
-            lua_pushstring(L, e->frames[k].name);
-            lua_setfield(L, -2, "name");
+            bind_set_string(L, "name", e->frames[k].name);
         }
         lua_rawseti(L, -2, k + 1);
     }

@@ -278,6 +278,22 @@ bool bind_hexpr(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, const ml_Expr
     return true;
 }
 
+/* A variable inside e, as an expression; NULL: there is none. */
+static const ml_Expr *some_variable(const ml_Expr *e)
+{
+    while (e->kind != ML_EXPR_VAR) {
+        const ml_Expr *next = NULL;
+
+        for (size_t k = 0; !next && k < e->n_args; k++)
+            if (!(e->args[k]->flags & ML_X_VAR_FREE))
+                next = e->args[k];
+        if (!next)
+            return NULL;
+        e = next;
+    }
+    return e;
+}
+
 static bool hexpr_get(lua_State *L, const char *key)
 {
     bind_check(L, 1, &bind_hexpr_class);
@@ -288,16 +304,7 @@ static bool hexpr_get(lua_State *L, const char *key)
     const ml_Expr *e = tree(L, 1, cx, s, 0);
 
     for (;;) { /* variables are number handles: their values are known */
-        const ml_Expr *v = e;
-
-        while (v && v->kind != ML_EXPR_VAR) {
-            const ml_Expr *next = NULL;
-
-            for (size_t k = 0; !next && k < v->n_args; k++)
-                if (!(v->args[k]->flags & ML_X_VAR_FREE))
-                    next = v->args[k];
-            v = next;
-        }
+        const ml_Expr *v = some_variable(e);
         int64_t value;
 
         if (!v || !ml_handle_value(s, (ml_Handle){ML_H_EXPR, v->as.var->uid}, &value))

@@ -6,12 +6,13 @@
  * their assignments go to the globals, so that scripts see them. Source: interaction 3,
  * 4, 7.
  */
-#include "repl/bind/host_impl.h"
+#include "repl/bind/host.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "repl/bind/bind.h"
+#include "repl/bind/host_impl.h"
 
 static const char host_key;
 
@@ -55,6 +56,11 @@ void ml_host_set_seed(ml_Host *h, int64_t seed)
     ml_lua_set_seed(h->L, seed);
 }
 
+ml_Engine *ml_host_engine(ml_Host *h)
+{
+    return ml_lua_engine(h->L);
+}
+
 /* ---- opening */
 
 /* Lua without what reaches beyond the session, for scripts one does not trust. */
@@ -77,8 +83,7 @@ static void make_safe(lua_State *L)
     lua_getglobal(L, "package");
     lua_pushnil(L);
     lua_setfield(L, -2, "loadlib");
-    lua_pushliteral(L, "");
-    lua_setfield(L, -2, "cpath");
+    bind_set_string(L, "cpath", "");
     lua_getfield(L, -1, "loaded");
     for (size_t k = 0; k < 2; k++) {
         lua_pushnil(L);
@@ -145,6 +150,11 @@ static void hard_stop(lua_State *L, lua_Debug *ar)
     luaL_error(L, "interrupted");
 }
 
+static int l_interrupted(lua_State *L)
+{
+    return ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
+}
+
 void ml_host_hard_stop(void)
 {
     ml_Host *h = running;
@@ -154,17 +164,28 @@ void ml_host_hard_stop(void)
                     LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
 }
 
-bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
+int ml_host_call(ml_Host *h, int n_args, int n_results)
 {
     running = h;
     h->limit = (size_t)ml_setting_int(&h->ss->set, ML_SET_memory_limit) << 20;
     int status = lua_pcall(h->L, n_args, n_results, 0);
+    bool hard = lua_gethook(h->L) == hard_stop;
 
     running = NULL;
     h->limit = 0;
     ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
     h->ss->interrupt = 0;
-    if (status == LUA_OK)
+    if (status != LUA_OK && hard) {
+        lua_pop(h->L, 1);
+        lua_pushcfunction(h->L, l_interrupted);
+        status = lua_pcall(h->L, 0, 0, 0);
+    }
+    return status;
+}
+
+bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
+{
+    if (ml_host_call(h, n_args, n_results) == LUA_OK)
         return true;
     ml_host_report(h, typed);
     return false;

@@ -3,6 +3,7 @@
 #ifndef ML_REPL_BIND_HOST_H
 #define ML_REPL_BIND_HOST_H
 
+#include "codegen/engine.h"
 #include "repl/session.h"
 
 /* Opens the state with moon and the names of the prompt; NULL never. */
@@ -17,6 +18,9 @@ bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete);
 bool ml_host_incomplete(ml_Host *h, const char *text);
 /* The values of the last line, as the prompt shows them; `_` keeps the first. */
 void ml_host_print_result(ml_Host *h, bool silent);
+/* Appends what the global `name` (_PROMPT, _PROMPT2) gives for a prompt; false: it is not
+ * set, or it failed, which is told once for each value. */
+bool ml_host_prompt(ml_Host *h, const char *name, const char *usual, ml_Text *out);
 /* A script file with plain rules and `arg`; path NULL: standard input. */
 bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv);
 /* require NAME into a global. */
@@ -32,6 +36,7 @@ void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
+ml_Engine *ml_host_engine(ml_Host *h);           /* of its Lua state: the session's */
 void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
 size_t ml_host_memory(ml_Host *h);               /* bytes that Lua holds */
 

@@ -144,8 +144,7 @@ static int l_cmd(lua_State *L)
 
     h->ss->out.capture = was;
     lua_newtable(L);
-    lua_pushboolean(L, ok);
-    lua_setfield(L, -2, "ok");
+    bind_set_bool(L, "ok", ok);
     bind_push_text(L, got);
     lua_setfield(L, -2, "text");
     return 1;

@@ -152,6 +152,7 @@ static const char *param_kind(uint8_t kind)
     case ML_P_FLOATS: return "numbers";
     case ML_P_DECISION: return "decision";
     case ML_P_NAME: return "block name";
+    case ML_P_MAP: return "index map";
     }
     return "?";
 }
@@ -189,18 +190,12 @@ static bool push_default(lua_State *L, const ml_Param *pa)
 static void push_primitive(lua_State *L, const ml_Primitive *p)
 {
     lua_createtable(L, 0, 12);
-    lua_pushstring(L, p->name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, p->kind);
-    lua_setfield(L, -2, "kind");
-    lua_pushstring(L, p->group);
-    lua_setfield(L, -2, "group");
-    lua_pushstring(L, p->summary);
-    lua_setfield(L, -2, "summary");
-    lua_pushstring(L, p->help);
-    lua_setfield(L, -2, "help");
-    lua_pushstring(L, result_kind(p->result));
-    lua_setfield(L, -2, "returns");
+    bind_set_string(L, "name", p->name);
+    bind_set_string(L, "kind", p->kind);
+    bind_set_string(L, "group", p->group);
+    bind_set_string(L, "summary", p->summary);
+    bind_set_string(L, "help", p->help);
+    bind_set_string(L, "returns", result_kind(p->result));
     lua_newtable(L); /* args, kinds, defaults, optional, docs: -5 ... -1 */
     lua_newtable(L);
     lua_newtable(L);
@@ -217,8 +212,7 @@ static void push_primitive(lua_State *L, const ml_Primitive *p)
             lua_setfield(L, -4, pa->name);
         lua_pushboolean(L, pa->optional || pa->input_if_given);
         lua_setfield(L, -3, pa->name);
-        lua_pushstring(L, pa->doc);
-        lua_setfield(L, -2, pa->name);
+        bind_set_string(L, pa->name, pa->doc);
     }
     lua_setfield(L, -6, "docs");
     lua_setfield(L, -5, "optional");
@@ -330,12 +324,9 @@ static int explain(lua_State *L)
     if (e == ML_E_OK)
         return 0;
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, code);
-    lua_setfield(L, -2, "code");
-    lua_pushstring(L, ml_error_sentence(e));
-    lua_setfield(L, -2, "sentence");
-    lua_pushstring(L, ml_error_rule(e));
-    lua_setfield(L, -2, "rule");
+    bind_set_string(L, "code", code);
+    bind_set_string(L, "sentence", ml_error_sentence(e));
+    bind_set_string(L, "rule", ml_error_rule(e));
     lua_newtable(L);
     for (size_t k = 0; k < ml_n_primitives; k++)
         for (const ml_ErrorCode *at = ml_primitives[k]->errors; at && *at != ML_E_OK; at++)

@@ -353,12 +353,9 @@ static int equal(lua_State *L)
     if (same)
         return 1;
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, d.reason ? d.reason : "");
-    lua_setfield(L, -2, "reason");
-    lua_pushstring(L, d.path_a ? d.path_a : "");
-    lua_setfield(L, -2, "a");
-    lua_pushstring(L, d.path_b ? d.path_b : "");
-    lua_setfield(L, -2, "b");
+    bind_set_string(L, "reason", d.reason ? d.reason : "");
+    bind_set_string(L, "a", d.path_a ? d.path_a : "");
+    bind_set_string(L, "b", d.path_b ? d.path_b : "");
     bind_scratch_done(L, 4);
     return 2;
 }

@@ -396,22 +396,17 @@ static int get(lua_State *L)
     if (!st)
         return ml_lua_fail(L, ML_E_EXPIRED_HANDLE, "%s is gone", ml_name_of(s, h.uid));
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, ml_name_of(s, h.uid));
-    lua_setfield(L, -2, "name");
+    bind_set_string(L, "name", ml_name_of(s, h.uid));
     if (st->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(st);
 
-        lua_pushliteral(L, "loop");
-        lua_setfield(L, -2, "node");
-        lua_pushstring(L, ml_for_kind_name((ml_ForKind)f->kind));
-        lua_setfield(L, -2, "kind");
+        bind_set_string(L, "node", "loop");
+        bind_set_string(L, "kind", ml_for_kind_name((ml_ForKind)f->kind));
         if (ml_is_const_int(f->extent)) {
-            lua_pushinteger(L, f->extent->as.i);
-            lua_setfield(L, -2, "extent");
+            bind_set_int(L, "extent", f->extent->as.i);
         }
         if (f->thread) {
-            lua_pushstring(L, f->thread);
-            lua_setfield(L, -2, "thread");
+            bind_set_string(L, "thread", f->thread);
         }
         bind_push_value(L, NULL, f->annotations);
         lua_setfield(L, -2, "annotations");
@@ -419,20 +414,16 @@ static int get(lua_State *L)
     }
     const ml_Block *b = ml_as_block(st);
 
-    lua_pushliteral(L, "block");
-    lua_setfield(L, -2, "node");
+    bind_set_string(L, "node", "block");
     bind_push_value(L, NULL, b->annotations);
     lua_setfield(L, -2, "annotations");
     lua_createtable(L, (int)b->n_iters, 0);
     for (uint32_t k = 0; k < b->n_iters; k++) {
         lua_createtable(L, 0, 2);
-        lua_pushstring(L, b->iters[k].var->hint);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
-        lua_setfield(L, -2, "kind");
+        bind_set_string(L, "name", b->iters[k].var->hint);
+        bind_set_string(L, "kind", ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
         if (ml_is_const_int(b->iters[k].extent)) {
-            lua_pushinteger(L, b->iters[k].extent->as.i);
-            lua_setfield(L, -2, "extent");
+            bind_set_int(L, "extent", b->iters[k].extent->as.i);
         }
         lua_rawseti(L, -2, k + 1);
     }

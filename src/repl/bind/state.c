@@ -5,6 +5,7 @@
  * compiled in. `moon` is assembled by lua/moonloop/init.lua from a table of C functions.
  */
 #include "repl/bind/bind.h"
+#include "repl/bind/tuning.h"
 
 #include "config.h"
 #include "core/embedded.h"
@@ -19,6 +20,8 @@ static int state_gc(lua_State *L)
 {
     BindState *st = lua_touserdata(L, 1);
 
+    ml_engine_free(st->engine);
+    st->engine = NULL;
     ml_ctx_unref(st->spare);
     st->spare = NULL;
     if (st->builder && st->builder->refs == 0)
@@ -36,6 +39,15 @@ BindState *bind_state(lua_State *L)
 
     lua_pop(L, 1);
     return st;
+}
+
+ml_Engine *ml_lua_engine(lua_State *L)
+{
+    BindState *st = bind_state(L);
+
+    if (!st->engine)
+        st->engine = ml_engine_new();
+    return st->engine;
 }
 
 static void new_state(lua_State *L)
@@ -74,7 +86,11 @@ static void poll_interrupt(lua_State *L, lua_Debug *ar)
     (void)ar;
     if (!st || !st->interrupt || !*st->interrupt)
         return;
-    *st->interrupt = 0;
+    if (*st->interrupt == ML_INTERRUPT_HARD) /* a coroutine, too: here at every turn */
+        lua_sethook(L, poll_interrupt,
+                    LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
+    else
+        *st->interrupt = 0;
     ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
 }
 
@@ -111,7 +127,7 @@ static bool load_from_path(lua_State *L, const char *name)
                 return true;
             }
             if (status != LUA_ERRFILE)
-                lua_error(L); /* found, and broken */
+                bind_throw(L); /* found, and broken */
             lua_pop(L, 2);
         }
         at += n + (at[n] != '\0');
@@ -158,7 +174,7 @@ static bool find_file(lua_State *L, const char *name)
         if (ml_streq(f->name, name)) {
             lua_pushfstring(L, "@lua/%s", name);
             if (luaL_loadbufferx(L, f->text, f->size, lua_tostring(L, -1), "t") != LUA_OK)
-                lua_error(L);
+                bind_throw(L);
             lua_remove(L, -2);
             return true;
         }
@@ -244,7 +260,7 @@ static const BindClass *const classes[] = {
     &bind_error_class,    &bind_auto_class,  &bind_module_class, &bind_func_class,
     &bind_buffer_class,   &bind_expr_class,  &bind_stmt_class,   &bind_map_class,
     &bind_handle_class,   &bind_hexpr_class, &bind_trace_class,  &bind_tensor_class,
-    &bind_schedule_class,
+    &bind_schedule_class, &bind_db_class,    &bind_tuner_class,
 };
 
 static int set_seed(lua_State *L)
@@ -333,13 +349,16 @@ int luaopen_moonloop(lua_State *L)
     bind_info_functions(L);
     bind_tensor_functions(L);
     bind_check_functions(L);
+    bind_time_functions(L);
+    bind_machine_functions(L);
     bind_reference_functions(L);
+    bind_tune_functions(L);
+    bind_rule_functions(L);
     bind_new(L, &bind_auto_class, 1, 0);
     lua_setfield(L, -2, "auto");
     bind_ir_table(L);
     lua_setfield(L, -2, "ir");
-    lua_pushliteral(L, ML_VERSION);
-    lua_setfield(L, -2, "version");
+    bind_set_string(L, "version", ML_VERSION);
     if (!load_file(L, "moonloop/init.lua"))
         return luaL_error(L, "moonloop: lua/moonloop/init.lua is missing");
     lua_insert(L, -2);

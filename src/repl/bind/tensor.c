@@ -333,12 +333,9 @@ static int tensor_compare(lua_State *L)
     ml_Comparison c = ml_tensor_compare(a, b, tol);
 
     lua_createtable(L, 0, 4);
-    lua_pushboolean(L, c.outside == 0);
-    lua_setfield(L, -2, "ok");
-    lua_pushinteger(L, c.outside);
-    lua_setfield(L, -2, "outside");
-    lua_pushnumber(L, c.largest);
-    lua_setfield(L, -2, "largest");
+    bind_set_bool(L, "ok", c.outside == 0);
+    bind_set_int(L, "outside", c.outside);
+    bind_set_number(L, "largest", c.largest);
     if (c.first >= 0) {
         ml_Text *t = bind_text(L);
 

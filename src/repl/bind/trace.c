@@ -275,7 +275,7 @@ static int trace_apply(lua_State *L)
     bool ok = ml_trace_apply(s, &o->t, postproc, d.fn ? decide : NULL, &d, &done);
 
     if (d.failed)
-        return lua_error(L);
+        bind_throw(L);
     if (!ok)
         return bind_raise_schedule(L, s);
     lua_pushinteger(L, (lua_Integer)done);
@@ -348,8 +348,7 @@ static bool push_inst(lua_State *L, BindTrace *o, size_t k)
     const ml_Inst *in = o->t.insts[k];
 
     lua_createtable(L, 0, 6);
-    lua_pushstring(L, in->prim->kind);
-    lua_setfield(L, -2, "kind");
+    bind_set_string(L, "kind", in->prim->kind);
     lua_createtable(L, (int)in->n_inputs, 0);
     for (uint32_t j = 0; j < in->n_inputs; j++) {
         push_tv(L, &o->t, &in->inputs[j]);
@@ -376,8 +375,7 @@ static bool push_inst(lua_State *L, BindTrace *o, size_t k)
     lua_setfield(L, -2, "outputs");
     bind_push_value(L, NULL, in->decision);
     lua_setfield(L, -2, "decision");
-    lua_pushinteger(L, in->version);
-    lua_setfield(L, -2, "version");
+    bind_set_int(L, "version", in->version);
     return true;
 }
 
@@ -410,14 +408,10 @@ int bind_trace_new(lua_State *L)
     if (!saved.program)
         return 1;
     lua_createtable(L, 0, 4); /* what a saved schedule has around it */
-    lua_pushstring(L, saved.program);
-    lua_setfield(L, -2, "program");
-    lua_pushstring(L, saved.func);
-    lua_setfield(L, -2, "func");
-    lua_pushstring(L, saved.target);
-    lua_setfield(L, -2, "target");
-    lua_pushstring(L, saved.hash);
-    lua_setfield(L, -2, "hash");
+    bind_set_string(L, "program", saved.program);
+    bind_set_string(L, "func", saved.func);
+    bind_set_string(L, "target", saved.target);
+    bind_set_string(L, "hash", saved.hash);
     return 2;
 }
 

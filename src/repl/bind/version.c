@@ -98,26 +98,20 @@ static void push_version(lua_State *L, ml_Schedule *s, int v, const ml_Step *ste
     const char *z;
 
     lua_createtable(L, 0, 10);
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, "version");
+    bind_set_int(L, "version", v);
     if (step->parent >= 0) {
-        lua_pushinteger(L, step->parent);
-        lua_setfield(L, -2, "parent");
+        bind_set_int(L, "parent", step->parent);
     }
     if (step->prim) {
-        lua_pushstring(L, step->prim->name);
-        lua_setfield(L, -2, "primitive");
+        bind_set_string(L, "primitive", step->prim->name);
     }
     if (step->line) {
-        lua_pushstring(L, step->line);
-        lua_setfield(L, -2, "line");
+        bind_set_string(L, "line", step->line);
     }
     if (step->headline) {
-        lua_pushstring(L, step->headline);
-        lua_setfield(L, -2, "headline");
+        bind_set_string(L, "headline", step->headline);
     }
-    lua_pushnumber(L, step->seconds);
-    lua_setfield(L, -2, "seconds");
+    bind_set_number(L, "seconds", step->seconds);
     lua_createtable(L, (int)step->n_notes, 0);
     for (size_t k = 0; k < step->n_notes; k++) {
         lua_pushstring(L, step->notes[k]);
@@ -125,15 +119,12 @@ static void push_version(lua_State *L, ml_Schedule *s, int v, const ml_Step *ste
     }
     lua_setfield(L, -2, "notes");
     if (step->check) {
-        lua_pushstring(L, step->check);
-        lua_setfield(L, -2, "check");
+        bind_set_string(L, "check", step->check);
     }
     if ((z = ml_schedule_marks_of(s, v)) != NULL) {
-        lua_pushstring(L, z);
-        lua_setfield(L, -2, "marks");
+        bind_set_string(L, "marks", z);
     }
-    lua_pushboolean(L, v == ml_schedule_version(s));
-    lua_setfield(L, -2, "current");
+    bind_set_bool(L, "current", v == ml_schedule_version(s));
 }
 
 /* s:versions(): a list; the k-th is version k - 1 */

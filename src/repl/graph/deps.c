@@ -89,16 +89,18 @@ static void scope(Deps *d, const ml_Block *root)
         }
 }
 
+static void draw(const ml_Block *root, void *user)
+{
+    scope(user, root);
+}
+
 void ml_graph_deps(ml_Schedule *s, ml_Graph *g)
 {
-    const ml_Func *f = ml_schedule_func(s);
-    const ml_Block *root = f ? ml_func_root(f) : NULL;
     Deps d = {.s = s, .g = g};
 
     d.cx = ml_ctx_new(0);
     ml_graph_begin(g, ml_schedule_name(s));
-    if (root)
-        scope(&d, root);
+    ml_graph_funcs(s, g, draw, &d);
     ml_graph_end(g);
     ml_ctx_unref(d.cx);
 }

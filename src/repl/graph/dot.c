@@ -44,6 +44,25 @@ void ml_graph_begin(ml_Graph *g, const char *title)
         "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n");
 }
 
+void ml_graph_funcs(ml_Schedule *s, ml_Graph *g,
+                    void (*fn)(const ml_Block *root, void *user), void *user)
+{
+    const ml_Module *m = ml_schedule_program(s).mod;
+    const ml_Func *chosen = ml_schedule_func(s);
+
+    if (chosen && ml_func_root(chosen))
+        fn(ml_func_root(chosen), user);
+    for (uint32_t k = 0; !chosen && k < m->n; k++) {
+        if (!ml_func_root(m->funcs[k]))
+            continue;
+        ml_text_fmt(&g->dot, "  subgraph cluster_func_%u {\n  label=\"", (unsigned)k);
+        ml_graph_escape(&g->dot, m->funcs[k]->name);
+        ml_text_add(&g->dot, "\"; color=\"#999999\";\n");
+        fn(ml_func_root(m->funcs[k]), user);
+        ml_text_add(&g->dot, "  }\n");
+    }
+}
+
 void ml_graph_end(ml_Graph *g)
 {
     ml_text_add(&g->dot, "}\n");

@@ -16,6 +16,11 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g);
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g);
 void ml_graph_deps(ml_Schedule *s, ml_Graph *g);
 
+/* Calls fn for the function worked on or, when none is chosen, for each of the module, in
+ * a cluster of its own that bears its name. */
+void ml_graph_funcs(ml_Schedule *s, ml_Graph *g,
+                    void (*fn)(const ml_Block *root, void *user), void *user);
+
 /* Beginning and end of a graph, a label's text escaped for DOT. */
 void ml_graph_begin(ml_Graph *g, const char *title);
 void ml_graph_end(ml_Graph *g);

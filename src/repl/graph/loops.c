@@ -125,17 +125,18 @@ static void visit(const ml_Stmt *s, bool in_init, void *user)
     d->parent = above;
 }
 
+static void draw(const ml_Block *root, void *user)
+{
+    visit(root->body, false, user);
+}
+
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g)
 {
-    const ml_Func *f = ml_schedule_func(s);
     Draw d = {.s = s, .g = g};
 
     d.print.names = ml_schedule_names(s);
     ml_graph_begin(g, ml_schedule_name(s));
     ml_text_add(&g->dot, "  graph [ordering=out];\n");
-    const ml_Block *root = f ? ml_func_root(f) : NULL;
-
-    if (root)
-        visit(root->body, false, &d);
+    ml_graph_funcs(s, g, draw, &d);
     ml_graph_end(g);
 }

@@ -325,6 +325,24 @@ static void the_inverse_of_the_worked_example(void **state)
     sc_free(&sc);
 }
 
+static void digits_that_the_predicate_leaves_one_value_are_inverted(void **state)
+{
+    Scope sc = sc_new("i<46 j<8");
+    ml_IterMap m = detect(&sc, "(i//2)%2116, (i+6)%2, j//4",
+                          "(i%46)//2<=4 and i-3>=5 and j>=6 and j<7", ML_BIJECTIVE);
+    const ml_Expr *z[3] = {sc_expr(&sc, "z0"), sc_expr(&sc, "z1"), sc_expr(&sc, "z2")};
+    ml_Map *inv = ml_map_new(sc.cx);
+
+    assert_true(m.ok);
+    assert_true(ml_iter_inverse(sc.ar, &m, z, inv));
+    const ml_Expr *i = ml_map_get(inv, sc.dom[0].var->uid);
+    assert_non_null(i);
+    sc.at[2] = 4, sc.at[3] = 1, sc.at[4] = 1; /* i = 9: its upper digit is 4 */
+    assert_int_equal(sc_eval(&sc, i), 9);
+    assert_true(ml_is_int(ml_map_get(inv, sc.dom[1].var->uid), 6));
+    sc_free(&sc);
+}
+
 /* ---- division */
 
 static ml_Division divide(Scope *sc, const char *bindings, const char *pred,
@@ -460,6 +478,7 @@ int main(void)
         cmocka_unit_test(indices_are_rewritten_through_their_map),
         cmocka_unit_test(a_sum_is_normalised_by_scale),
         cmocka_unit_test(the_inverse_of_the_worked_example),
+        cmocka_unit_test(digits_that_the_predicate_leaves_one_value_are_inverted),
         cmocka_unit_test(a_plain_split_divides),
         cmocka_unit_test(what_cannot_be_divided_is_refused),
         cmocka_unit_test(a_fused_dividend_divides_by_its_prefix),

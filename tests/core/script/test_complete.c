@@ -70,6 +70,12 @@ static const Row ROWS[] = {
      "vt])\n"
      "                    T.writes(Y[vi])\n                    Y[vi] = X[vi * 4 + vt]\n",
      "T.reads(X[vi * 4:vi * 4 + 4])", "T.writes(Y[vi])"},
+    /* bounds past the limits of int32: that dimension whole, the others and what follows
+     * as usual */
+    {BLOCK
+     "            for t in range(2147483647):\n                for u in "
+     "range(2147483647):\n                    Y[vi] = X[t + u] + Z[0, u] + X[t + u]\n",
+     "T.reads(X[0:64], Z[0, 0:2147483647])", "T.writes(Y[vi])"},
 };
 
 static void print(ml_Ctx *cx, ml_Text *out, const char *text)

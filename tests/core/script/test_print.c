@@ -749,15 +749,31 @@ static void regions_that_reading_infers_are_left_out_on_demand(void **state)
     ml_text_free(&t);
 }
 
+static void marks_of_the_context_have_no_say_in_what_is_printed(void **state)
+{
+    (void)state;
+    ml_Text a = {0}, b = {0};
+    ml_PrintOpts o = {.spelling = ML_CLASSIC, .regions_auto = true, .no_header = true};
+    const ml_Func *f = scale_sum(ML_CLASSIC);
+    ml_print_func(cx, &a, f, &o);
+    ml_ctx_mark_overflow(cx, INT64_MAX);
+    ml_print_func(cx, &b, f, &o);
+    assert_string_equal(ml_text_z(&a), ml_text_z(&b));
+    assert_true(ml_ctx_overflowed(cx)); /* and they stay as they were */
+    ml_ctx_clear_marks(cx);
+    ml_text_free(&a);
+    ml_text_free(&b);
+}
+
 static void diagnostics_print_with_lines_and_carets(void **state)
 {
     (void)state;
     ml_Diag d = {.code = "E310",
                  .message = "`vk` is already defined in this scope",
-                 .span = {"conv.py", 3, 3, 3, 5},
+                 .span = {"conv.py", 3, 3, 3, 5, NULL},
                  .n_notes = 2,
                  .help = "use another name"};
-    d.notes[0].span = (ml_Span){"conv.py", 1, 3, 1, 5};
+    d.notes[0].span = (ml_Span){"conv.py", 1, 3, 1, 5, NULL};
     d.notes[0].text = "first defined here";
     d.notes[1].span = d.span;
     d.notes[1].text = "second definition";
@@ -835,6 +851,7 @@ int main(void)
         T(underlines_labels_and_context),
         T(no_sugar_shows_the_root_and_every_loop),
         T(regions_that_reading_infers_are_left_out_on_demand),
+        T(marks_of_the_context_have_no_say_in_what_is_printed),
         T(diagnostics_print_with_lines_and_carets),
         T(printing_twice_gives_the_same_bytes),
         T(many_names_with_one_hint_are_not_tried_again_and_again),

@@ -1,0 +1,149 @@
+-- tune - moon.tune, moon.draft and moon.apply_best over the search of the core.
+-- Source: lua-api 6.
+local moon, core = ...
+local tune = {}
+
+local known = { trials = true, seconds = true, seed = true, space = true, db = true, threads = true,
+    progress = true, on_record = true, fresh = true, name = true, workers = true }
+
+local function read(opts)
+    for k in pairs(opts or {}) do
+        if not known[k] then core.fail("bad-argument", "tune: no option is named " .. tostring(k)) end
+    end
+    return opts or {}
+end
+
+-- space: nil, a module with sketches(program, opts), or a function that gives the list.
+local function sketches_of(program, o)
+    local space = o.space or moon.space
+    if type(space) == "function" then
+        local list = space(program, o)
+        return list, "user"
+    end
+    return space.sketches(program, o), space.name
+end
+
+local function name_of(program, o)
+    if o.name then return o.name end
+    local ok, id = pcall(function() return program.id end)
+    if ok and type(id) == "string" then return id end
+    local ok2, name = pcall(function() return program.name end)
+    return ok2 and type(name) == "string" and name or "main"
+end
+
+-- The search of the core over a design space, not yet started: what :tune turns too.
+function tune.search(program, opts)
+    local o = read(opts)
+    local list, name = sketches_of(program, o)
+    local db = o.db
+    if type(db) == "string" then db = core.db(db) end
+    return core.tuner(program, list, { trials = o.trials, seconds = o.seconds, seed = o.seed, threads = o.threads,
+        db = db, name = name_of(program, o), space = name, fresh = o.fresh, workers = o.workers }), list
+end
+
+function tune.run(program, opts)
+    local o = read(opts)
+    local t <close> = tune.search(program, o)
+    local records = {}
+    local state = "more"
+    while state == "more" do
+        state = t:step(0.2)
+        for _, r in ipairs(t:fresh()) do
+            records[#records + 1] = r
+            if o.on_record then o.on_record(r) end
+        end
+        if o.progress then o.progress(t:status()) end
+    end
+    local st = t:status()
+    local best
+    for _, r in ipairs(records) do
+        if r.best and (not best or r.best < best.best) then best = r end
+    end
+    if st.best_record and (not best or st.best_record ~= best.id) then
+        best = t.record and t:record(st.best_record) or best
+    end
+    local out = { best = best, records = records, seconds = st.seconds, failed = st.failed, state = state,
+        elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
+        warning = st.warning }
+    function out.schedule()
+        if not best then core.fail("unknown-name", "tune: no candidate was measured") end
+        return tune.apply(program, best)
+    end
+    return out
+end
+
+-- ---- what the commands :tune, :best, :adopt and :db work with
+
+local open = {} -- by path: databases of this session; true is the usual one
+
+-- The database of that path; when it cannot be used, one in memory that stands for it, and why.
+function tune.session_db(path)
+    local key = path or true
+    local db = open[key]
+    if db then return db end
+    local ok, e = pcall(core.db, path)
+    if ok then
+        open[key] = e
+        return e
+    end
+    if type(e) ~= "userdata" or e.code == "interrupted" then error(e, 0) end
+    open.memory = open.memory or core.db(":memory:")
+    return open.memory, e.message
+end
+
+-- The program that a schedule began with.
+local function start_of(s)
+    local c = s:copy()
+    c:jump(0)
+    local m = c:mod()
+    return #m.names == 1 and m or c:func()
+end
+
+function tune.begin(s, opts)
+    local warning
+    opts.db, warning = tune.session_db(opts.db)
+    if opts.threads == 0 then opts.threads = nil end
+    return tune.search(start_of(s), opts), warning
+end
+
+-- Records that had to go to memory are what the session goes on with.
+function tune.finish(t, path)
+    local db = t:take_db()
+    if db then open[path or true] = db end
+    t:close()
+end
+
+-- A schedule on the start of the program with a record's steps.
+function tune.apply(program, record)
+    local m = program
+    local s = moon.schedule(m, { name = name_of(program, {}) })
+    moon.trace(record.trace):apply(s)
+    return s
+end
+
+function tune.draft(program, opts)
+    local list = sketches_of(program, read(opts))
+    local s = moon.schedule(program, { name = name_of(program, {}) })
+    list[1].schedule:trace():apply(s)
+    return s
+end
+
+-- The best record of the database for this program on this machine, or nil.
+function tune.best(db, program, target)
+    local list = db:records { program = program, target = target or (core.tune_target()), valid = true, best = true, limit = 1 }
+    return list[1]
+end
+
+function tune.apply_best(program, db, opts)
+    if type(db) == "string" or db == nil then db = core.db(db) end
+    local r = tune.best(db, program, opts and opts.target)
+    if not r then core.fail("unknown-name", "apply_best: the database has no record of this program for this machine") end
+    return tune.apply(program, r)
+end
+
+tune.db = core.db
+
+local db_methods = core.methods("db")
+function db_methods.best(db, program, target) return tune.best(db, program, target) end
+
+return tune

@@ -1,0 +1,332 @@
+/* compiled - what is run where, and what is compared. */
+#include "codegen/compiled.h"
+#include "codegen/worker/message.h"
+#include "codegen/worker/timing.h"
+#include "core/script/script.h"
+
+#include <stdlib.h>
+
+enum { REFERENCE_SECONDS = 120 };
+
+typedef struct Check {
+    ml_Ctx *cx;
+    ml_Worker *w;
+    const ml_Target *target;
+    const ml_Work *ref, *got;
+    const ml_CheckOpts *opts;
+    uint32_t n;
+    ml_ParamRole *roles;
+    ml_RunArg *initial, *expected, *result;
+    ml_CheckResult *r;
+    ml_CheckRuns *runs;
+} Check;
+
+/* ---------------------------------------------------------------- jobs */
+
+static const char *text_of(ml_Ctx *cx, const ml_Work *work)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    if (work->text)
+        return work->text;
+    ml_print_module(cx, &t, work->mod, NULL);
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+bool ml_job_fail(ml_Ctx *cx, const ml_JobResult *r, const char *name)
+{
+    const char *line = r->line ? ml_format(cx, ", line %u", r->line) : "";
+    const char *message = r->message ? r->message : "the job failed";
+    bool told = r->line && strstr(message, "line ") != NULL;
+    const char *where = ml_format(cx, "%s%s", name, told ? "" : line);
+    ml_ErrorCode code = r->code != ML_E_OK ? r->code : ML_E_WORKER_CRASHED;
+    const char *sentence = ml_error_sentence(code);
+
+    if (ml_streq(sentence, "{0}: {1}")) /* the pass is in the message */
+        return ml_fail(cx, code, ML_TEXT(where), ML_TEXT(message));
+    if (!ml_streq(sentence, "{0}")) /* it names parts of a program that is elsewhere */
+        code = ML_E_CODEGEN_FAILED;
+    return ml_fail(cx, code, ML_TEXT(ml_format(cx, "%s: %s", where, message)),
+                   ML_TEXT(message));
+}
+
+static ml_WorkSet *share(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
+                         const ml_RunArg *initial)
+{
+    ml_WorkArg *args = ML_ARRAY(cx, ml_WorkArg, f->n_params + 1u);
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Tensor *t = initial[k].tensor;
+
+        if (t == NULL) {
+            args[k].scalar = initial[k];
+            args[k].type = f->params[k].var->type;
+            continue;
+        }
+        args[k] = (ml_WorkArg){.is_tensor = true, .type = t->type, .rank = t->rank,
+                               .shape = t->shape, .initial = t,
+                               .written = roles[k].written};
+        if (roles[k].output)
+            args[k].initial = NULL;
+    }
+    return ml_workset_new(cx, args, f->n_params);
+}
+
+ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts)
+{
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
+    const ml_CheckOpts *o = opts ? opts : &none;
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
+    ml_RunArg *args = ML_ARRAY(cx, ml_RunArg, f->n_params + 1u);
+    ml_WorkSet *set = NULL;
+
+    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
+    if (ml_inputs_make(cx, f, o, roles, args))
+        set = share(cx, f, roles, args);
+    ml_inputs_free(args, f->n_params);
+    return set;
+}
+
+/* Runs one program on the initial contents and reads what it wrote into `into`. */
+static bool run_compiled(Check *c, const ml_Work *work, bool contract, ml_RunArg *into,
+                         ml_JobResult *job)
+{
+    ml_WorkSet *set = share(c->cx, c->ref->func, c->roles, c->initial);
+    ml_Job j = {.program = text_of(c->cx, work), .func = work->func->name,
+                .target = *c->target, .code = {.no_contract = !contract}, .set = set,
+                .want = ML_WANT_OUTPUTS, .run_limit = contract ? 0 : REFERENCE_SECONDS};
+    bool ok = set && ml_worker_run(c->w, c->cx, &j, job);
+
+    for (uint32_t k = 0; k < c->n && ok && job->ok; k++) {
+        const ml_Tensor *t = c->initial[k].tensor;
+
+        into[k] = c->initial[k];
+        if (t == NULL)
+            continue;
+        into[k].tensor = ml_tensor_copy(c->cx, t);
+        ok = into[k].tensor != NULL &&
+             (!c->roles[k].written || ml_workset_output(set, k, into[k].tensor));
+    }
+    ml_workset_free(set);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- the two programs */
+
+static bool run_interpreted(Check *c, const ml_Work *work, ml_RunArg *into)
+{
+    const ml_InterpOpts io = {.skip = c->opts->skip};
+
+    for (uint32_t k = 0; k < c->n; k++) {
+        into[k] = c->initial[k];
+        if (c->initial[k].tensor == NULL)
+            continue;
+        into[k].tensor = ml_tensor_copy(c->cx, c->initial[k].tensor);
+        if (into[k].tensor == NULL ||
+            (c->roles[k].output && !ml_tensor_track(c->cx, into[k].tensor, 0)))
+            return false;
+    }
+    return ml_interpret(c->cx, work->mod, work->func, into, c->n, &io, NULL);
+}
+
+static bool make_reference(Check *c, int64_t iterations)
+{
+    ml_JobResult job;
+
+    if (iterations < ML_INTERP_REFERENCE) {
+        if (run_interpreted(c, c->ref, c->expected))
+            return true;
+        ml_error_note(c->cx, "in the start version");
+        return false;
+    }
+    c->runs->ref_compiled = true;
+    if (!run_compiled(c, c->ref, false, c->expected, &job))
+        return false;
+    if (job.ok)
+        return true;
+    ml_job_fail(c->cx, &job, "the start version");
+    return false;
+}
+
+/* What a failed run of the current program means. */
+static bool judge_failure(Check *c, const ml_JobResult *job)
+{
+    bool compiling = job->phase && (ml_streq(job->phase, "lower") ||
+                                    ml_streq(job->phase, "compile"));
+
+    if (compiling && (job->code == ML_E_LOWERING_FAILED || job->code == ML_E_NOT_SUPPORTED ||
+                      job->code == ML_E_NO_TARGET)) {
+        c->runs->not_compiled = job->message;
+        return true;
+    }
+    if (job->code == ML_E_MISMATCH) {
+        c->r->problem = job->message;
+        return true;
+    }
+    c->runs->line = job->line;
+    return ml_job_fail(c->cx, job, c->got->func->name);
+}
+
+static bool check_current(Check *c)
+{
+    ml_JobResult job;
+
+    if (!run_compiled(c, c->got, true, c->result, &job))
+        return false;
+    if (!job.ok)
+        return judge_failure(c, &job);
+    c->runs->got_compiled = true;
+    ml_check_compare(c->cx, c->ref->func, c->opts, c->roles, c->expected, c->result, c->r);
+    c->r->ok = c->r->outside == 0 && !*c->r->problem;
+    return true;
+}
+
+static bool too_large(Check *c, int64_t count, const char *why)
+{
+    ml_fail(c->cx, ML_E_TOO_LARGE,
+            ML_TEXT(count == ML_INF
+                        ? "the program has innermost loops without a known bound: the sizes "
+                          "of its symbols are needed (:check --shape n=127)"
+                        : ml_format(c->cx,
+                                    "the program has %lld innermost iterations, the "
+                                    "interpreter's limit is %d",
+                                    (long long)count, ML_INTERP_REFERENCE)),
+            ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_INTERP_REFERENCE));
+    if (why)
+        ml_error_note(c->cx, "not compiled: %s", why);
+    return false;
+}
+
+static bool interpret_only(Check *c, const char *why, int64_t n_ref, int64_t n_got)
+{
+    c->runs->not_compiled = why;
+    c->runs->got_interpreted = true;
+    if (n_ref >= ML_INTERP_REFERENCE || n_got >= ML_INTERP_REFERENCE)
+        return too_large(c, n_ref > n_got ? n_ref : n_got, why);
+    return ml_check(c->cx, c->ref->mod, c->ref->func, c->got->mod, c->got->func, c->opts,
+                    c->r);
+}
+
+static bool run_all(Check *c, int64_t n_ref, int64_t n_got)
+{
+    if (n_got < ML_INTERP_TOO && n_ref < ML_INTERP_REFERENCE) {
+        c->runs->got_interpreted = true;
+        if (!ml_check(c->cx, c->ref->mod, c->ref->func, c->got->mod, c->got->func, c->opts,
+                      c->r))
+            return false;
+        if (!c->r->ok)
+            return true;
+        *c->r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = "",
+                                 .seed = c->r->seed, .iterations = c->r->iterations};
+    }
+    if (!ml_inputs_make(c->cx, c->ref->func, c->opts, c->roles, c->initial) ||
+        !make_reference(c, n_ref) || !check_current(c))
+        return false;
+    if (c->runs->not_compiled && !c->runs->got_compiled)
+        return interpret_only(c, c->runs->not_compiled, n_ref, n_got);
+    return true;
+}
+
+bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Target *target,
+                       const ml_Work *ref, const ml_Work *got, const ml_CheckOpts *opts,
+                       ml_CheckResult *r, ml_CheckRuns *runs)
+{
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
+    Check c = {.cx = cx, .w = w, .target = target, .ref = ref, .got = got,
+               .opts = opts ? opts : &none, .n = ref->func->n_params, .r = r, .runs = runs};
+    int64_t n_ref, n_got;
+    bool ok;
+
+    *runs = (ml_CheckRuns){0};
+    *r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = ""};
+    r->seed = c.opts->seed ? c.opts->seed : 1;
+    c.roles = ML_ARRAY(cx, ml_ParamRole, c.n + 1u);
+    c.initial = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
+    c.expected = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
+    c.result = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
+    ml_param_roles(cx, ref->func, c.opts->sizes, c.opts->n_sizes, c.roles);
+    n_ref = ml_count_iterations(cx, ref->func, c.opts->sizes, c.opts->n_sizes);
+    n_got = ml_count_iterations(cx, got->func, c.opts->sizes, c.opts->n_sizes);
+    r->iterations = n_ref;
+    if (!ml_check_same_parameters(cx, ref->func, got->func))
+        ok = false;
+    else if (n_ref == ML_INF || n_got == ML_INF)
+        ok = too_large(&c, ML_INF, NULL);
+    else if (w == NULL)
+        ok = interpret_only(&c, why, n_ref, n_got);
+    else
+        ok = run_all(&c, n_ref, n_got);
+    ml_inputs_free(c.initial, c.n);
+    ml_inputs_free(c.expected, c.n);
+    ml_inputs_free(c.result, c.n);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- timing */
+
+void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport *out)
+{
+    double *v = ML_ARRAY(cx, double, n + 1);
+
+    out->n = n;
+    if (n == 0)
+        return;
+    memcpy(v, samples, n * sizeof *v);
+    out->median = ml_median(v, n); /* sorts v */
+    out->min = v[0];
+    out->p90 = v[(n * 9) / 10 < n ? (n * 9) / 10 : n - 1];
+    out->spread = out->median > 0 ? ml_mad(v, n, out->median) / out->median : 0;
+}
+
+static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *set,
+                         const ml_TimeOpts *o)
+{
+    return (ml_Job){.program = c->work ? text_of(cx, c->work) : NULL,
+                    .func = c->work ? c->work->func->name : NULL,
+                    .library = c->library,
+                    .target = o->target,
+                    .code = o->code,
+                    .set = set,
+                    .want = ML_WANT_TIMES,
+                    .timing = o->mode,
+                    .cold = o->cold,
+                    .run_limit = o->limit};
+}
+
+bool ml_time_contest(ml_Ctx *cx, const ml_Contender *c, size_t n, const ml_WorkSet *set,
+                     const ml_TimeOpts *o, int rounds, ml_TimeReport *reports)
+{
+    ML_VEC(double) *all = (void *)ml_zalloc(cx, n * sizeof *all);
+
+    for (size_t k = 0; k < n; k++)
+        reports[k] = (ml_TimeReport){0};
+    for (int round = 0; round < rounds; round++)
+        for (size_t k = 0; k < n; k++) {
+            ml_Job j = timing_job(cx, &c[k], set, o);
+            ml_JobResult *r = &reports[k].job;
+
+            if (round == 0 && c[k].work)
+                j.want |= ML_WANT_CHECK; /* a wild program ends here, not in a sample */
+            if (!ml_worker_run(c[k].worker, cx, &j, r))
+                return false;
+            if (!r->ok)
+                return ml_job_fail(cx, r, c[k].work ? c[k].work->func->name : c[k].library);
+            reports[k].switches += r->switches;
+            for (size_t s = 0; s < r->n_samples; s++)
+                ml_push(cx, &all[k], r->samples[s]);
+        }
+    for (size_t k = 0; k < n; k++)
+        ml_time_summary(cx, all[k].v, all[k].n, &reports[k]);
+    return true;
+}
+
+bool ml_time_work(ml_Ctx *cx, ml_Worker *w, const ml_Work *work, const ml_WorkSet *set,
+                  const ml_TimeOpts *o, ml_TimeReport *out)
+{
+    const ml_Contender one = {.worker = w, .work = work};
+
+    return ml_time_contest(cx, &one, 1, set, o, 1, out);
+}

@@ -1,0 +1,106 @@
+/*
+ * inputs - arguments for checking and timing a function: the generators of workloads 9 by
+ * the roles of its parameters. Integers that serve as indices stay inside what they index.
+ */
+#include "codegen/check.h"
+
+#include <math.h>
+
+static bool shape_of(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts, uint32_t k,
+                     int64_t *shape)
+{
+    const ml_Buffer *b = f->params[k].buffer;
+
+    for (size_t d = 0; d < b->rank; d++) {
+        if (ml_eval_size(b->shape[d], opts->sizes, opts->n_sizes, &shape[d]))
+            continue;
+        return ml_fail(
+            cx, ML_E_BAD_RUN_ARGUMENT,
+            ML_TEXT(ml_format(cx, "dimension %zu of %s is symbolic: give its size%s%s", d,
+                              b->name, b->shape[d]->kind == ML_EXPR_VAR ? ", " : "",
+                              b->shape[d]->kind == ML_EXPR_VAR ? b->shape[d]->as.var->hint
+                                                               : "")),
+            ML_EXPRESSION(b->shape[d]));
+    }
+    return true;
+}
+
+static void fill_input(const ml_CheckOpts *opts, const ml_ParamRole *role, uint32_t k,
+                       ml_Tensor *t, const char *id, uint64_t seed)
+{
+    ml_Random r;
+
+    if (role->index_limit == 0) {
+        ml_tensor_fill(t, opts->inputs, id, k, seed, 0, 0);
+        return;
+    }
+    r = ml_random(id, k, seed);
+    for (int64_t l = 0; l < t->n_lanes; l++)
+        ml_tensor_set_int(t, l,
+                          opts->inputs == ML_FILL_ZEROS
+                              ? 0
+                              : (int64_t)ml_random_below(&r, (uint64_t)role->index_limit));
+}
+
+/* A number for a scalar parameter: its size by name, else a small random one. */
+static ml_RunArg scalar(const ml_CheckOpts *opts, const ml_Var *v, uint32_t k,
+                        const char *id, uint64_t seed)
+{
+    ml_Random r = ml_random(id, k, seed);
+    ml_RunArg a = {.i = (int64_t)ml_random_below(&r, v->type.code == ML_BOOL ? 2 : 8)};
+
+    a.f = ldexp((double)(ml_random_next(&r) >> 40), -23) - 1.0;
+    for (size_t s = 0; s < opts->n_sizes; s++)
+        if (v->hint && ml_streq(v->hint, opts->sizes[s].name)) {
+            a.i = opts->sizes[s].value;
+            a.f = (double)a.i;
+        }
+    return a;
+}
+
+bool ml_inputs_make(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                    const ml_ParamRole *roles, ml_RunArg *args)
+{
+    const char *id = opts->id ? opts->id : f->name;
+    uint64_t seed = opts->seed ? opts->seed : 1;
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+        int64_t *shape;
+        ml_Tensor *t;
+
+        if (b == NULL) {
+            args[k] = scalar(opts, f->params[k].var, k, id, seed);
+            continue;
+        }
+        shape = ML_ARRAY(cx, int64_t, b->rank + 1u);
+        if (!shape_of(cx, f, opts, k, shape))
+            return false;
+        t = args[k].tensor = ml_tensor_new(cx, b->type, shape, b->rank);
+        if (t == NULL)
+            return false;
+        if (roles[k].output)
+            ml_tensor_fill(t, ML_FILL_POISON, id, k, seed, 0, 0);
+        else
+            fill_input(opts, &roles[k], k, t, id, seed);
+    }
+    return true;
+}
+
+void ml_inputs_free(ml_RunArg *args, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        ml_tensor_free(args[k].tensor);
+}
+
+ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_ParamRole *role)
+{
+    double t = role->rtol * sqrt(role->reduction);
+    ml_Tolerance tol = {.rtol = t, .atol = t, .exact = opts->exact};
+
+    if (opts->own_tolerance) {
+        tol.rtol = opts->rtol;
+        tol.atol = opts->atol;
+    }
+    return tol;
+}

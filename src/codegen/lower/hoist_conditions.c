@@ -1,0 +1,48 @@
+/*
+ * hoist_conditions - an `if` that is all there is in a loop and does not depend on it moves
+ * outside. Conditions that read memory or call what is not pure stay where they are, and so
+ * do those of parallel loops, where moving gains nothing. Source: lowering-and-codegen 3.7.
+ */
+#include "codegen/lower/lower_impl.h"
+
+static bool fixed(const ml_Expr *c, const ml_For *f)
+{
+    return c->type.lanes == 1 &&
+           !(c->flags & (ML_X_HAS_LOAD | ML_X_EFFECT | ML_X_READ_OP | ML_X_OPAQUE)) &&
+           !ml_expr_uses_var(c, f->var);
+}
+
+static const ml_Stmt *loop_over(ml_Ctx *cx, const ml_For *f, const ml_Stmt *body)
+{
+    ml_For to = *f;
+
+    to.body = body;
+    return ml_for_from(cx, &to);
+}
+
+static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const ml_Mapper m = {.stmt = visit, .user = user};
+    const ml_For *f;
+    const ml_If *i;
+    const ml_Stmt *then, *other = NULL;
+
+    if (!s->has_loop)
+        return s;
+    s = ml_stmt_map(cx, s, &m);
+    if (s->kind != ML_STMT_FOR || ml_as_for(s)->body->kind != ML_STMT_IF)
+        return s;
+    f = ml_as_for(s);
+    i = ml_as_if(f->body);
+    if (f->kind == ML_FOR_THREAD || f->kind == ML_FOR_PARALLEL || !fixed(i->cond, f))
+        return s;
+    then = loop_over(cx, f, i->then);
+    if (i->other)
+        other = ml_stmt_copy_fresh(cx, loop_over(cx, f, i->other), NULL);
+    return ml_stmt_at(cx, ml_if(cx, i->cond, then, other), i->base.span);
+}
+
+const ml_Func *ml_pass_hoist_conditions(ml_Lower *lo, const ml_Func *f)
+{
+    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, NULL));
+}

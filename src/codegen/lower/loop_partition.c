@@ -1,0 +1,371 @@
+/*
+ * loop_partition - a loop whose conditions hold in the middle of its range runs there
+ * without them; what is left at the ends becomes loops of its own.
+ *
+ * Conditions are those marked likely (the guards that splits leave). Each is brought to
+ * c * x + rest >= 0; with `rest` at its least over the loops inside, that gives the values
+ * of x where it always holds. A vectorized loop is left whole: its condition becomes a
+ * mask. A parallel loop is not cut either, since each part would be a parallel region of
+ * its own: its body gets both forms under a condition. Source: lowering-and-codegen 3.2.
+ */
+#include "codegen/lower/lower_impl.h"
+
+enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
+
+typedef struct Guard { /* a condition, the loops and the bindings between x and it */
+    const ml_Expr *likely;
+    ml_DomVec inner;
+    const ml_Var **bound;
+    size_t n_bound;
+} Guard;
+
+typedef struct Walk {
+    ml_Lower *lo;
+    ml_Arith *ar;
+    bool hinted; /* below pragma_loop_partition_hint */
+} Walk;
+
+/* ---------------------------------------------------------------- finding conditions */
+
+typedef struct Find {
+    ml_Ctx *cx;
+    const ml_Var *x;
+    ml_DomVec inner;
+    ML_VEC(const ml_Var *) bound;
+    ML_VEC(Guard) found;
+    size_t statements;
+    bool stop;
+} Find;
+
+static bool see_expr(const ml_Expr *e, void *user)
+{
+    Find *f = user;
+    Guard g;
+
+    if (!(e->flags & ML_X_HAS_CALL))
+        return false;
+    if (!ml_is_op(e, ML_OP_LIKELY))
+        return true;
+    if (!ml_expr_uses_var(e, f->x))
+        return false;
+    for (size_t k = 0; k < f->found.n; k++)
+        if (f->found.v[k].likely == e)
+            return false;
+    if (f->found.n >= MOST_CONDITIONS) {
+        f->stop = true;
+        return false;
+    }
+    g = (Guard){.likely = e};
+    for (size_t k = 0; k < f->inner.n; k++)
+        ml_push(f->cx, &g.inner, f->inner.v[k]);
+    g.n_bound = f->bound.n;
+    g.bound = ML_ARRAY(f->cx, const ml_Var *, g.n_bound + 1);
+    for (size_t k = 0; k < g.n_bound; k++)
+        g.bound[k] = f->bound.v[k];
+    ml_push(f->cx, &f->found, g);
+    return false;
+}
+
+static void see_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    ml_expr_visit(e, see_expr, user);
+}
+
+static void see_stmt(const ml_Stmt *s, bool in_init, void *user)
+{
+    Find *f = user;
+    size_t n = f->inner.n;
+
+    (void)in_init;
+    f->statements++;
+    if (s->kind == ML_STMT_BIND)
+        ml_push(f->cx, &f->bound, ml_as_bind(s)->var);
+    ml_stmt_exprs(s, see_role, f);
+    if (s->kind == ML_STMT_FOR) {
+        const ml_For *loop = ml_as_for(s);
+        ml_Dom d = {loop->var, loop->min, loop->extent};
+
+        ml_push(f->cx, &f->inner, d);
+    }
+    ml_stmt_children(s, see_stmt, f);
+    f->inner.n = n;
+}
+
+/* ---------------------------------------------------------------- where they hold */
+
+/* cond as an expression that is >= 0 exactly where it holds; NULL: another form. */
+static const ml_Expr *difference(ml_Ctx *cx, const ml_Expr *cond)
+{
+    const ml_Expr *a, *b, *one;
+
+    if (cond->n_args != 2 || !ml_dtype_is_index(cond->args[0]->type))
+        return NULL;
+    a = cond->args[0];
+    b = cond->args[1];
+    one = ml_int(cx, a->type, 1);
+    switch ((ml_ExprKind)cond->kind) {
+    case ML_EXPR_LT: return ml_sub(cx, ml_sub(cx, b, a), one);
+    case ML_EXPR_LE: return ml_sub(cx, b, a);
+    case ML_EXPR_GT: return ml_sub(cx, ml_sub(cx, a, b), one);
+    case ML_EXPR_GE: return ml_sub(cx, a, b);
+    default: return NULL;
+    }
+}
+
+typedef struct Range { /* [from, to) of x; NULL: no end of its own */
+    const ml_Expr *from, *to;
+} Range;
+
+/* Narrows r to where the guard always holds; false: that is not known. */
+static bool narrow(Walk *w, const ml_Var *x, const Guard *g, Range *r)
+{
+    ml_Ctx *cx = w->lo->cx;
+    const ml_Expr *d = difference(cx, g->likely->args[0]), *at, *next, *c, *rest, *end;
+    ml_Interval i;
+
+    if (d == NULL || d->type.bits != x->type.bits)
+        return false;
+    at = ml_expr_subst1(cx, d, x, ml_int(cx, x->type, 0));
+    next = ml_expr_subst1(cx, d, x, ml_add(cx, ml_var(cx, x), ml_int(cx, x->type, 1)));
+    c = ml_simplify(w->ar, ml_sub(cx, next, d));
+    if (!ml_is_const_int(c) || c->as.i == 0)
+        return false;
+    i = ml_relax(w->ar, at, g->inner.v, g->inner.n);
+    if (i.nothing || i.min == NULL)
+        return false;
+    rest = ml_simplify(w->ar, i.min);
+    if (ml_expr_uses_var(rest, x)) /* through the bounds of a loop inside */
+        return false;
+    for (size_t k = 0; k < g->inner.n; k++)
+        if (ml_expr_uses_var(rest, g->inner.v[k].var))
+            return false;
+    for (size_t k = 0; k < g->n_bound; k++)
+        if (ml_expr_uses_var(rest, g->bound[k]))
+            return false;
+    if (rest->flags & (ML_X_HAS_LOAD | ML_X_EFFECT))
+        return false;
+    if (c->as.i > 0) { /* x >= ceil(-rest / c) */
+        end = ml_floordiv(cx,
+                          ml_sub(cx, ml_int(cx, x->type, c->as.i - 1), rest),
+                          ml_int(cx, x->type, c->as.i));
+        r->from = r->from ? ml_max(cx, r->from, end) : end;
+    } else { /* x < floor(rest / -c) + 1 */
+        end = ml_add(cx, ml_floordiv(cx, rest, ml_int(cx, x->type, -c->as.i)),
+                     ml_int(cx, x->type, 1));
+        r->to = r->to ? ml_min(cx, r->to, end) : end;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- cutting */
+
+typedef struct Drop { /* guards that hold */
+    const Guard *const *v;
+    size_t n;
+} Drop;
+
+static const ml_Expr *without(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    const Drop *d = user;
+
+    if (!(e->flags & ML_X_HAS_CALL))
+        return e;
+    for (size_t k = 0; k < d->n; k++)
+        if (d->v[k]->likely == e)
+            return ml_bool(cx, true);
+    return ml_expr_map_args(cx, e, without, user);
+}
+
+static const ml_Stmt *drop(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const ml_Mapper m = {drop, without, NULL, user};
+
+    s = ml_stmt_map(cx, s, &m);
+    if (s->kind == ML_STMT_IF && ml_is_true(ml_as_if(s)->cond))
+        return ml_as_if(s)->then;
+    return s;
+}
+
+static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+
+/* The loop over [from, to) with the given body, which is visited in turn when `known`. */
+static const ml_Stmt *part(Walk *w, const ml_For *f, const ml_Expr *from, const ml_Expr *to,
+                           const ml_Stmt *body, bool fresh, bool known)
+{
+    ml_Ctx *cx = w->lo->cx;
+    ml_For own = *f;
+    ml_Subst s = {0};
+    bool dynamic = ml_dynamic_buffers(body);
+    const ml_Stmt *loop;
+
+    own.min = ml_int(cx, f->var->type, 0);
+    own.extent = ml_simplify(w->ar, ml_sub(cx, to, from));
+    if (ml_is_const_int(own.extent) && own.extent->as.i <= 0)
+        return NULL;
+    if (fresh) {
+        body = ml_stmt_copy_fresh(cx, body, NULL);
+        own.var = ml_var_fresh(cx, f->var);
+    }
+    if (ml_is_int(own.extent, 1) && ml_dict_count(f->annotations) == 0) {
+        ml_subst_var(cx, &s, f->var, from);
+        body = ml_lower_subst(cx, body, &s, dynamic);
+        return known ? visit(cx, body, w) : body;
+    }
+    if (fresh || !ml_is_int(from, 0)) {
+        ml_subst_var(cx, &s, f->var, ml_add(cx, from, ml_var(cx, own.var)));
+        body = ml_lower_subst(cx, body, &s, dynamic);
+    }
+    own.body = body;
+    loop = ml_for_from(cx, &own);
+    return known ? visit(cx, loop, w) : loop;
+}
+
+static const ml_Expr *clamp(Walk *w, const ml_Expr *e, const ml_Expr *lo, const ml_Expr *hi)
+{
+    ml_Ctx *cx = w->lo->cx;
+
+    return ml_simplify(w->ar, ml_min(cx, ml_max(cx, e, lo), hi));
+}
+
+/* x in the middle, for the body of a parallel loop; NULL: always. */
+static const ml_Expr *in_middle(Walk *w, const ml_For *f, const Range *r)
+{
+    ml_Ctx *cx = w->lo->cx;
+    const ml_Expr *x = ml_var(cx, f->var), *c = NULL;
+
+    if (r->from && !ml_prove_le_expr(w->ar, r->from, ml_int(cx, x->type, 0)))
+        c = ml_ge(cx, x, ml_simplify(w->ar, r->from));
+    if (r->to && !ml_prove_le_expr(w->ar, f->extent, r->to)) {
+        const ml_Expr *d = ml_lt(cx, x, ml_simplify(w->ar, r->to));
+
+        c = c ? ml_and(cx, c, d) : d;
+    }
+    return c;
+}
+
+static const ml_Stmt *inside(Walk *w, const ml_For *f, const ml_Stmt *body)
+{
+    ml_ArithMark mark = ml_arith_save(w->ar);
+    ml_For to = *f;
+    const ml_Stmt *done;
+
+    if (ml_dtype_is_index(f->var->type))
+        ml_arith_bind_loop(w->ar, f);
+    done = visit(w->lo->cx, body, w);
+    ml_arith_restore(w->ar, mark);
+    if (done == f->body)
+        return &f->base;
+    to.body = done;
+    return ml_for_from(w->lo->cx, &to);
+}
+
+static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const ml_Stmt *middle)
+{
+    ml_Ctx *cx = w->lo->cx;
+    const ml_Expr *zero = ml_int(cx, f->var->type, 0), *from, *to;
+    const ml_Stmt *parts[3];
+    size_t n = 0;
+    bool known;
+
+    from = r->from ? clamp(w, r->from, zero, f->extent) : zero;
+    to = r->to ? clamp(w, r->to, from, f->extent) : f->extent;
+    if (ml_gave_up(cx, w->ar) || ml_prove_le_expr(w->ar, to, from)) /* no middle */
+        return inside(w, f, f->body);
+    known = ml_is_const_int(from) && ml_is_const_int(to) && ml_is_const_int(f->extent);
+    if (f->kind == ML_FOR_PARALLEL) {
+        const ml_Expr *c = in_middle(w, f, r);
+
+        return inside(w, f,
+                      c ? ml_stmt_at(cx,
+                                     ml_if(cx, c, middle,
+                                           ml_stmt_copy_fresh(cx, f->body, NULL)),
+                                     f->base.span)
+                        : middle);
+    }
+    if (ml_is_int(from, 0) && ml_prove_le_expr(w->ar, f->extent, to))
+        return inside(w, f, middle);
+    parts[n] = part(w, f, zero, from, f->body, true, known);
+    n += parts[n] != NULL;
+    parts[n] = part(w, f, from, to, middle, false, true);
+    n += parts[n] != NULL;
+    parts[n] = part(w, f, to, f->extent, f->body, true, known);
+    n += parts[n] != NULL;
+    return ml_seq_at(cx, parts, n, f->base.span);
+}
+
+static bool candidate(const Walk *w, const ml_For *f)
+{
+    if (f->kind == ML_FOR_VECTORIZED || f->kind == ML_FOR_UNROLLED ||
+        !ml_dtype_is_index(f->var->type) || !ml_is_int(f->min, 0) ||
+        ml_dict_get(f->annotations, ML_IRREGULAR_LOOP))
+        return false;
+    return w->hinted || w->lo->opts.partition_const_loop || !ml_is_const_int(f->extent);
+}
+
+static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
+{
+    ml_Ctx *cx = w->lo->cx;
+    Find find = {.cx = cx, .x = f->var};
+    const Guard *hold[MOST_CONDITIONS];
+    Range r = {0};
+    Drop d = {hold, 0};
+
+    if (!candidate(w, f))
+        return inside(w, f, f->body);
+    see_stmt(f->body, false, &find);
+    if (find.stop || find.statements > MOST_STATEMENTS)
+        return inside(w, f, f->body);
+    for (size_t k = 0; k < find.found.n; k++)
+        if (narrow(w, f->var, &find.found.v[k], &r))
+            hold[d.n++] = &find.found.v[k];
+    if (ml_gave_up(cx, w->ar) || d.n == 0)
+        return inside(w, f, f->body);
+    return cut(w, f, &r, drop(cx, f->body, &d));
+}
+
+static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const ml_Mapper m = {.stmt = visit, .user = user};
+    Walk *w = user;
+
+    if (!s->has_loop)
+        return s;
+    if (s->kind == ML_STMT_FOR)
+        return visit_for(w, ml_as_for(s));
+    if (s->kind == ML_STMT_ATTR && ml_streq(ml_as_attr(s)->key, "pragma_loop_partition_hint")) {
+        bool hinted = w->hinted;
+
+        w->hinted = true;
+        s = visit(cx, ml_as_attr(s)->body, w);
+        w->hinted = hinted;
+        return s;
+    }
+    return ml_stmt_map(cx, s, &m);
+}
+
+/* ---------------------------------------------------------------- markers go */
+
+static const ml_Expr *unmark(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    if (!(e->flags & ML_X_HAS_CALL))
+        return e;
+    if (ml_is_op(e, ML_OP_LIKELY))
+        return unmark(cx, e->args[0], user);
+    return ml_expr_map_args(cx, e, unmark, user);
+}
+
+static const ml_Stmt *unmark_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const ml_Mapper m = {unmark_stmt, unmark, NULL, user};
+
+    return ml_stmt_map(cx, s, &m);
+}
+
+const ml_Func *ml_pass_loop_partition(ml_Lower *lo, const ml_Func *f)
+{
+    Walk w = {.lo = lo, .ar = ml_lower_arith(lo, f)};
+    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+
+    return ml_func_with_body(lo->cx, f, unmark_stmt(lo->cx, body, NULL));
+}

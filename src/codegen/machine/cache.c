@@ -1,0 +1,271 @@
+/*
+ * cache - measured figures in a file: {"machines": [...]}, the newest last.
+ *
+ * An entry counts on the processor, features, cores, threads and version it was made with.
+ * The file is written beside itself and renamed, so that a reader sees one or the other. A
+ * file that cannot be understood is as good as none. Source: interaction 2, 8.
+ */
+#include "codegen/machine.h"
+
+#include "config.h"
+#include "core/arena.h"
+#include "core/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 1 << 20, MOST_ENTRIES = 16 };
+
+const char *ml_machine_path(ml_Ctx *cx)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (cache && *cache == '/') /* others are to be ignored */
+        return ml_format(cx, "%s/moonloop/machine.json", cache);
+    if (home && *home)
+        return ml_format(cx, "%s/.cache/moonloop/machine.json", home);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the list of figures */
+
+typedef struct Figure {
+    const char *name;
+    double *v;
+    int n;
+} Figure;
+enum { FIGURES = 3 + ML_MACHINE_KINDS + ML_MACHINE_LEVELS * ML_TRAFFICS };
+
+/* The same for reading and writing. */
+static void figures_of(ml_Ctx *cx, ml_Machine *m, Figure *to)
+{
+    *to++ = (Figure){"clock", &m->clock_measured, 1};
+    *to++ = (Figure){"call", &m->call, 1};
+    *to++ = (Figure){"fork-join", &m->fork_join, 1};
+    for (int k = 0; k < ML_MACHINE_KINDS; k++)
+        *to++ = (Figure){ml_format(cx, "peak-%s", ml_machine_kind_name((ml_MachineKind)k)),
+                         m->peak[k], 2};
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
+        for (int t = 0; t < ML_TRAFFICS; t++)
+            *to++ =
+                (Figure){ml_format(cx, "%s-%s", ml_machine_level_name((ml_MachineLevel)l),
+                                   ml_traffic_name((ml_Traffic)t)),
+                         m->bandwidth[l][t], 2};
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static const ml_Json *read_file(ml_Ctx *cx, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    const ml_Json *j;
+    ml_JsonError where;
+    char *text;
+    size_t n;
+
+    if (f == NULL)
+        return NULL;
+    text = ml_heap_zalloc(MOST_BYTES + 1);
+    n = fread(text, 1, MOST_BYTES + 1, f);
+    fclose(f);
+    j = n <= MOST_BYTES ? ml_json_read(cx, (ml_Str){text, n}, &where) : NULL;
+    ml_heap_free(text);
+    if (j == NULL || j->kind != ML_JSON_OBJECT)
+        return NULL;
+    j = ml_json_get(j, "machines");
+    return j && j->kind == ML_JSON_LIST ? j : NULL;
+}
+
+static bool text_is(const ml_Json *entry, const char *key, const char *value)
+{
+    const ml_Json *j = ml_json_get(entry, key);
+
+    return j && j->kind == ML_JSON_STRING && ml_streq(j->as.s, value);
+}
+
+static bool int_is(const ml_Json *entry, const char *key, int64_t value)
+{
+    const ml_Json *j = ml_json_get(entry, key);
+
+    return j && j->kind == ML_JSON_INT && j->as.i == value;
+}
+
+static bool is_of(const ml_Json *entry, const ml_Machine *m)
+{
+    return entry->kind == ML_JSON_OBJECT && text_is(entry, "cpu", m->cpu) &&
+           text_is(entry, "features", m->target.features) &&
+           int_is(entry, "cores", m->target.cores) &&
+           int_is(entry, "threads", m->threads) && text_is(entry, "moonloop", ML_VERSION);
+}
+
+/* A positive number, or null for what was not measured. */
+static bool read_number(const ml_Json *j, double *to)
+{
+    double v;
+
+    if (j->kind == ML_JSON_NULL) {
+        *to = (double)NAN;
+        return true;
+    }
+    if (j->kind != ML_JSON_FLOAT && j->kind != ML_JSON_INT)
+        return false;
+    v = j->kind == ML_JSON_INT ? (double)j->as.i : j->as.f;
+    *to = v;
+    return v >= 0 && !isinf(v);
+}
+
+static bool read_entry(ml_Ctx *cx, const ml_Json *entry, ml_Machine *m)
+{
+    const ml_Json *full = ml_json_get(entry, "full");
+    Figure figures[FIGURES];
+
+    if (full == NULL || full->kind != ML_JSON_BOOL)
+        return false;
+    m->full = full->as.b;
+    figures_of(cx, m, figures);
+    for (int k = 0; k < FIGURES; k++) {
+        const ml_Json *j = ml_json_get(entry, figures[k].name);
+
+        if (j == NULL)
+            return false;
+        if (figures[k].n == 1) {
+            if (!read_number(j, figures[k].v))
+                return false;
+            continue;
+        }
+        if (j->kind != ML_JSON_LIST || j->n != 2 ||
+            !read_number(&j->as.list[0], &figures[k].v[0]) ||
+            !read_number(&j->as.list[1], &figures[k].v[1]))
+            return false;
+    }
+    return m->peak[ML_MACHINE_F32][0] > 0 && m->peak[ML_MACHINE_F32][1] > 0;
+}
+
+bool ml_machine_load(ml_Ctx *cx, const char *path, ml_Machine *m)
+{
+    const ml_Json *list = read_file(cx, path);
+
+    for (uint32_t k = list ? list->n : 0; k-- > 0;) {
+        ml_Machine found = *m;
+
+        if (!is_of(&list->as.list[k], m))
+            continue;
+        if (!read_entry(cx, &list->as.list[k], &found))
+            return false;
+        *m = found;
+        return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static void write_json(ml_Text *out, const ml_Json *j)
+{
+    switch ((ml_JsonKind)j->kind) {
+    case ML_JSON_NULL: ml_text_add(out, "null"); break;
+    case ML_JSON_BOOL: ml_text_add(out, j->as.b ? "true" : "false"); break;
+    case ML_JSON_INT: ml_text_int(out, j->as.i); break;
+    case ML_JSON_FLOAT: ml_json_real(out, j->as.f); break;
+    case ML_JSON_STRING: ml_json_string(out, j->as.s); break;
+    case ML_JSON_LIST:
+    case ML_JSON_OBJECT:
+        ml_text_char(out, j->kind == ML_JSON_LIST ? '[' : '{');
+        for (uint32_t k = 0; k < j->n; k++) {
+            if (k)
+                ml_text_add(out, ", ");
+            if (j->kind == ML_JSON_OBJECT)
+                ml_json_key(out, j->keys[k]);
+            write_json(out, &j->as.list[k]);
+        }
+        ml_text_char(out, j->kind == ML_JSON_LIST ? ']' : '}');
+        break;
+    }
+}
+
+static void write_entry(ml_Ctx *cx, ml_Text *out, const ml_Machine *m)
+{
+    ml_Machine copy = *m;
+    Figure figures[FIGURES];
+
+    ml_text_add(out, "{\"cpu\": ");
+    ml_json_string(out, m->cpu);
+    ml_text_add(out, ", \"features\": ");
+    ml_json_string(out, m->target.features);
+    ml_text_fmt(out, ", \"cores\": %u, \"threads\": %u, \"moonloop\": ", m->target.cores,
+                m->threads);
+    ml_json_string(out, ML_VERSION);
+    ml_text_fmt(out, ", \"full\": %s", m->full ? "true" : "false");
+    figures_of(cx, &copy, figures);
+    for (int k = 0; k < FIGURES; k++) {
+        ml_text_fmt(out, ", \"%s\": %s", figures[k].name, figures[k].n > 1 ? "[" : "");
+        ml_json_real(out, figures[k].v[0]);
+        if (figures[k].n > 1) {
+            ml_text_add(out, ", ");
+            ml_json_real(out, figures[k].v[1]);
+            ml_text_char(out, ']');
+        }
+    }
+    ml_text_char(out, '}');
+}
+
+static bool make_folders(ml_Ctx *cx, const char *path)
+{
+    char *z = ml_strdup(cx, ml_str(path));
+
+    for (char *p = z + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            if (mkdir(z, 0700) != 0 && errno != EEXIST)
+                return false;
+            *p = '/';
+        }
+    return true;
+}
+
+static bool replace(ml_Ctx *cx, const char *path, const ml_Text *t)
+{
+    char *temporary = ml_strdup(cx, ml_str(ml_format(cx, "%s.XXXXXX", path)));
+    int fd = mkstemp(temporary); /* mode 0600 */
+    FILE *f;
+    bool ok;
+
+    if (fd < 0)
+        return false;
+    f = fdopen(fd, "w");
+    if (f == NULL) {
+        close(fd);
+        unlink(temporary);
+        return false;
+    }
+    ok = fwrite(t->p, 1, t->n, f) == t->n;
+    ok = fclose(f) == 0 && ok && rename(temporary, path) == 0;
+    if (!ok)
+        unlink(temporary);
+    return ok;
+}
+
+bool ml_machine_store(ml_Ctx *cx, const char *path, const ml_Machine *m)
+{
+    const ml_Json *list = read_file(cx, path);
+    uint32_t n = list ? list->n : 0;
+    ml_Text t = {0};
+    bool ok;
+
+    ml_text_add(&t, "{\"machines\": [\n");
+    for (uint32_t k = n > MOST_ENTRIES - 1 ? n - (MOST_ENTRIES - 1) : 0; k < n; k++) {
+        if (is_of(&list->as.list[k], m))
+            continue;
+        write_json(&t, &list->as.list[k]);
+        ml_text_add(&t, ",\n");
+    }
+    write_entry(cx, &t, m);
+    ml_text_add(&t, "\n]}\n");
+    ok = !t.bad && make_folders(cx, path) && replace(cx, path, &t);
+    ml_text_free(&t);
+    return ok;
+}

@@ -1,0 +1,350 @@
+/*
+ * serve - the worker's side: reads a program, lowers, compiles, has its runner run it.
+ *
+ * The worker is single-threaded and keeps LLVM open; objects are kept by the text, the
+ * target and the options they were made from. It leaves as soon as its socket closes.
+ */
+#define _GNU_SOURCE
+#include "codegen/worker/message.h"
+#include "codegen/worker/serve_impl.h"
+#include "core/script/script.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+bool ml_serve_fail(ml_ServerJob *w, const char *phase)
+{
+    const ml_Error *e = ml_error(w->cx);
+
+    w->r.ok = false;
+    w->r.phase = phase;
+    w->r.code = e ? e->code : ML_E_WORKER_CRASHED;
+    w->r.message = e ? ml_error_line(w->cx, e) : "failed without a reason";
+    for (uint32_t k = 0; e && k < e->n_facts; k++)
+        if (e->facts[k].kind == ML_FACT_STMT && e->facts[k].as.stmt->span)
+            w->r.line = e->facts[k].as.stmt->span->line;
+    if (e && e->place)
+        w->r.line = e->place->line;
+    return false;
+}
+
+bool ml_serve_fail_text(ml_ServerJob *w, ml_ErrorCode code, const char *phase,
+                        const char *text)
+{
+    w->r.ok = false;
+    w->r.code = code;
+    w->r.phase = phase;
+    w->r.message = text;
+    return false;
+}
+
+/* ---------------------------------------------------------------- time for compiling */
+
+/* What is answered when the compiler does not come back; the worker ends then, and the
+ * session starts another. */
+static struct Late {
+    int fd;
+    ml_Pack answer;
+} late;
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    ml_frame_send(late.fd, 0, ML_FRAME_RESULT, &late.answer, NULL, 0);
+    _exit(0);
+}
+
+static void set_alarm(double seconds)
+{
+    struct itimerval t = {0};
+
+    t.it_value.tv_sec = (time_t)seconds;
+    t.it_value.tv_usec = (suseconds_t)((seconds - (double)t.it_value.tv_sec) * 1e6);
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void begin_compiling(ml_ServerJob *w)
+{
+    double limit = w->job.compile_limit > 0 ? w->job.compile_limit : 30.0;
+    ml_JobResult r = {.code = ML_E_WORKER_TIMEOUT, .phase = "compile", .bad_arg = -1};
+
+    r.message = ml_format(w->cx, "it was not compiled within %g s", limit);
+    late.fd = w->sv->fd;
+    late.answer.n = 0;
+    ml_result_pack(&late.answer, &r);
+    set_alarm(fmin(fmax(limit, 1e-3), 1e6));
+}
+
+/* ---------------------------------------------------------------- compiling */
+
+static bool read_program(ml_ServerJob *w)
+{
+    ml_ParseOpts o = {.file = "the program", .spelling = -1};
+    ml_Parsed p = ml_parse(w->cx, ml_str(w->job.program ? w->job.program : ""), &o);
+
+    if (p.mod == NULL)
+        return ml_serve_fail(w, "parse");
+    w->mod = p.mod;
+    if (w->job.func)
+        w->func = ml_module_find(p.mod, w->job.func);
+    else if (p.mod->n == 1)
+        w->func = p.mod->funcs[0];
+    if (w->func == NULL)
+        return ml_serve_fail_text(w, ML_E_UNKNOWN_FUNCTION, "parse",
+                                  "the function is not in the text");
+    return true;
+}
+
+static bool lower(ml_ServerJob *w)
+{
+    double t = ml_now();
+
+    w->lower = (ml_Lower){
+        .cx = w->cx, .opts = ml_lower_defaults(&w->job.target), .module = w->mod};
+    w->lowered = ml_lower(&w->lower, w->func,
+                          w->job.want & ML_WANT_IR ? w->job.stop_after : NULL, NULL, NULL);
+    w->r.lower_seconds = ml_now() - t;
+    if (w->lower.notes.n) {
+        const char **notes = ML_ARRAY(w->cx, const char *, w->lower.notes.n);
+
+        for (size_t k = 0; k < w->lower.notes.n; k++) {
+            const ml_LowerNote *n = &w->lower.notes.v[k];
+
+            notes[k] =
+                n->span ? ml_format(w->cx, "line %u: %s", n->span->line, n->text) : n->text;
+        }
+        w->r.notes = notes;
+        w->r.n_notes = w->lower.notes.n;
+    }
+    return w->lowered != NULL || ml_serve_fail(w, "lower");
+}
+
+static bool open_llvm(ml_ServerJob *w)
+{
+    ml_Server *sv = w->sv;
+
+    if (sv->ll && memcmp(&sv->target, &w->job.target, sizeof sv->target) == 0)
+        return true;
+    ml_serve_stop_runner(sv); /* it was forked with the other one */
+    ml_llvm_close(sv->ll);
+    sv->target = w->job.target;
+    sv->ll = ml_llvm_open(w->cx, &w->job.target);
+    return sv->ll != NULL || ml_serve_fail(w, "compile");
+}
+
+static uint64_t mix(uint64_t h, const void *v, size_t n)
+{
+    const uint8_t *p = v;
+
+    for (size_t k = 0; k < n; k++)
+        h = (h ^ p[k]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* FNV over everything that decides the object. */
+static uint64_t key_of(const ml_ServerJob *w)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    ml_Pack p = {0};
+
+    ml_job_pack_key(&p, &w->job);
+    ml_pack_str(&p, w->func->name);
+    h = mix(h, p.v, p.n);
+    ml_pack_free(&p);
+    return h;
+}
+
+static Kept *find_kept(ml_Server *sv, uint64_t key)
+{
+    for (size_t k = 0; k < KEPT; k++)
+        if (sv->kept[k].object.v && sv->kept[k].key == key) {
+            sv->kept[k].used = ++sv->clock;
+            return &sv->kept[k];
+        }
+    return NULL;
+}
+
+static Kept *keep(ml_Server *sv, uint64_t key, ml_Bytes object)
+{
+    Kept *oldest = &sv->kept[0];
+
+    for (size_t k = 1; k < KEPT; k++)
+        if (sv->kept[k].used < oldest->used)
+            oldest = &sv->kept[k];
+    free(oldest->object.v);
+    *oldest = (Kept){.key = key, .object = object, .used = ++sv->clock};
+    return oldest;
+}
+
+static bool text_wanted(ml_ServerJob *w)
+{
+    ml_CodeText what = w->job.want & ML_WANT_ASM   ? ML_CODE_ASM
+                       : w->job.want & ML_WANT_OPT ? ML_CODE_LLVM_OPT
+                                                   : ML_CODE_LLVM;
+    ml_Text t = {0};
+    bool ok = ml_llvm_text(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, what, &t);
+
+    if (ok)
+        w->r.text = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return ok || ml_serve_fail(w, "compile");
+}
+
+static bool compile(ml_ServerJob *w, const ml_Bytes **out)
+{
+    uint64_t key = key_of(w);
+    Kept *k = find_kept(w->sv, key);
+
+    w->r.cached = k != NULL;
+    if (k == NULL) {
+        ml_Bytes object = {0};
+        double t = ml_now();
+
+        if (!ml_llvm_object(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, &object))
+            return ml_serve_fail(w, "compile");
+        w->r.compile_seconds = ml_now() - t;
+        k = keep(w->sv, key, object);
+    }
+    w->r.object_bytes = k->object.n;
+    *out = &k->object;
+    return true;
+}
+
+static bool ir_wanted(ml_ServerJob *w)
+{
+    ml_Text t = {0};
+
+    ml_print_func(w->cx, &t, w->lowered, NULL);
+    w->r.text = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return true;
+}
+
+/* Text and object, as far as they are wanted. *done: nothing is to be run. */
+static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
+{
+    uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
+    uint32_t texts = ML_WANT_LLVM | ML_WANT_OPT | ML_WANT_ASM;
+
+    *done = true;
+    if (!read_program(w) || !lower(w))
+        return false;
+    if (w->job.want & ML_WANT_IR)
+        return ir_wanted(w);
+    if (!(w->job.want & (texts | ML_WANT_OBJECT | runs)))
+        return true; /* it can be lowered: that is all */
+    if (!open_llvm(w) || ((w->job.want & texts) && !text_wanted(w)))
+        return false;
+    if (!(w->job.want & (ML_WANT_OBJECT | runs)))
+        return true;
+    if (!compile(w, object))
+        return false;
+    if (w->job.want & ML_WANT_OBJECT)
+        w->r.object = **object;
+    *done = !(w->job.want & runs);
+    return true;
+}
+
+static bool do_job(ml_ServerJob *w)
+{
+    const ml_Bytes *object = NULL;
+    bool ok, done;
+
+    if (w->job.library)
+        return ml_serve_run(w, NULL);
+    begin_compiling(w);
+    ok = make_code(w, &object, &done);
+    set_alarm(0);
+    return ok && (done || ml_serve_run(w, object));
+}
+
+/* ---------------------------------------------------------------- the loop */
+
+static bool take_set(ml_Server *sv, const ml_Frame *f)
+{
+    ml_WorkSet *s = ml_set_receive(sv->fd, f);
+
+    if (s == NULL)
+        return false;
+    if (sv->runner >= 0 && !ml_set_send(sv->runner, 0, s))
+        ml_serve_stop_runner(sv);
+    return ml_sets_put(&sv->sets, s);
+}
+
+static bool take_forget(ml_Server *sv, const ml_Frame *f)
+{
+    ml_Unpack u = {.v = f->body.v, .n = f->body.n};
+    uint64_t id = ml_unpack_u64(&u);
+
+    if (sv->runner >= 0 && !ml_set_send_forget(sv->runner, 0, id))
+        ml_serve_stop_runner(sv);
+    ml_sets_forget(&sv->sets, id);
+    return !u.bad;
+}
+
+static bool take_job(ml_Server *sv, const ml_Frame *f)
+{
+    ml_ServerJob w = {
+        .sv = sv, .cx = ml_ctx_new((size_t)4 << 30), .r = {.ok = true, .bad_arg = -1}};
+    ml_Unpack u = {.v = f->body.v, .n = f->body.n};
+    ml_Pack p = {0};
+    bool ok = ml_job_unpack(&u, &w.job, &w.set_id);
+
+    if (ok) {
+        do_job(&w);
+        ml_result_pack(&p, &w.r);
+        ok = ml_frame_send(sv->fd, 0, ML_FRAME_RESULT, &p, NULL, 0);
+    }
+    ml_pack_free(&p);
+    ml_ctx_unref(w.cx);
+    return ok;
+}
+
+static bool serve(ml_Server *sv)
+{
+    ml_Frame f;
+    bool ok = false;
+
+    if (!ml_frame_receive(sv->fd, 0, &f))
+        return false;
+    if (f.kind == ML_FRAME_SET)
+        ok = take_set(sv, &f);
+    else if (f.kind == ML_FRAME_FORGET)
+        ok = take_forget(sv, &f);
+    else if (f.kind == ML_FRAME_JOB)
+        ok = take_job(sv, &f);
+    ml_frame_free(&f);
+    return ok;
+}
+
+int ml_worker_main(int fd)
+{
+    ml_Server sv = {.fd = fd, .runner = -1};
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+        fputs("moonloop --worker is started by moonloop itself\n", stderr);
+        return 2;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* the session decides; it kills the group */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGALRM, on_alarm);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    while (serve(&sv))
+        ;
+    ml_serve_stop_runner(&sv);
+    ml_llvm_close(sv.ll);
+    ml_sets_free(&sv.sets);
+    for (size_t k = 0; k < KEPT; k++)
+        free(sv.kept[k].object.v);
+    ml_pack_free(&late.answer);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* serve_impl - the state of a worker and of the job at work (worker/ only). */
+#ifndef ML_CODEGEN_WORKER_SERVE_IMPL_H
+#define ML_CODEGEN_WORKER_SERVE_IMPL_H
+
+#include "codegen/worker/job.h"
+
+#include <sys/types.h>
+
+enum { KEPT = 64 };
+
+typedef struct Kept { /* an object made before */
+    uint64_t key;
+    ml_Bytes object;
+    uint64_t used;
+} Kept;
+
+typedef struct ml_Server {
+    int fd;
+    ml_Llvm *ll;
+    ml_Target target; /* of ll */
+    int runner;       /* socket, -1: none */
+    pid_t pid;
+    ml_Sets sets;
+    Kept kept[KEPT];
+    uint64_t clock;
+} ml_Server;
+
+typedef struct ml_ServerJob {
+    ml_Server *sv;
+    ml_Ctx *cx;
+    ml_Job job;
+    uint64_t set_id;
+    const ml_Module *mod;
+    const ml_Func *func, *lowered;
+    ml_Lower lower;
+    ml_JobResult r;
+} ml_ServerJob;
+
+/* Sets the result's failure; false. By cx's error, or by words. */
+bool ml_serve_fail(ml_ServerJob *w, const char *phase);
+bool ml_serve_fail_text(ml_ServerJob *w, ml_ErrorCode code, const char *phase,
+                        const char *text);
+
+/* Has the runner run the object (NULL: the job's library). */
+bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object);
+void ml_serve_stop_runner(ml_Server *sv);
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * timing - how often and how long a kernel is run.
+ *
+ * A sample is a batch of calls back to back, long enough for the clock. Samples in which
+ * the process was put aside by the system are taken again, within reason. What counts is
+ * the caller's: the minimum in a search, median and spread in a report.
+ */
+#define _GNU_SOURCE
+#include "codegen/worker/timing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+typedef struct Plan {
+    double warm, sample, total, limit; /* seconds */
+    size_t least;
+    bool settle; /* until the median is good to 1 % */
+} Plan;
+
+static Plan plan_of(ml_TimingMode m)
+{
+    switch (m) {
+    case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, false};
+    case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, false};
+    case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, true};
+    }
+    return (Plan){0};
+}
+
+static double clock_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t switches(void)
+{
+    struct rusage r;
+
+    return getrusage(RUSAGE_SELF, &r) == 0 ? (uint64_t)r.ru_nivcsw : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x, y;
+
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+double ml_median(double *v, size_t n)
+{
+    if (n == 0)
+        return (double)NAN;
+    qsort(v, n, sizeof *v, by_value);
+    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+double ml_mad(const double *v, size_t n, double median)
+{
+    double *d = malloc((n ? n : 1) * sizeof *d), m;
+
+    if (d == NULL)
+        ml_out_of_memory();
+    for (size_t k = 0; k < n; k++)
+        d[k] = fabs(v[k] - median);
+    m = ml_median(d, n);
+    free(d);
+    return m;
+}
+
+static void evict(const ml_Evict *e, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const char *p = e[k].v, *end = p + e[k].n;
+
+        for (; p < end; p += 64) {
+#if defined __x86_64__
+            __builtin_ia32_clflush(p);
+#elif defined __aarch64__
+            __asm__ volatile("dc civac, %0" ::"r"(p) : "memory");
+#endif
+        }
+    }
+#if defined __x86_64__
+    __builtin_ia32_mfence();
+#endif
+}
+
+/* Seconds of n calls. */
+static double batch(const ml_Kernel *k, uint64_t n, int32_t *status)
+{
+    double t = clock_now();
+
+    for (uint64_t c = 0; c < n && *status == 0; c++)
+        *status = k->fn(k->words);
+    t = clock_now() - t;
+    if (k->tick)
+        k->tick(k->user);
+    return t;
+}
+
+static int32_t nothing(const ml_Word *words)
+{
+    return words != NULL && words[0].i == INT64_MIN;
+}
+
+/* Seconds that calling takes. */
+static double overhead(void)
+{
+    static ml_KernelFn *volatile fn = nothing; /* so that it is called */
+    const ml_Word word = {.i = 0};
+    const ml_Kernel k = {.fn = fn, .words = &word};
+    double least = (double)INFINITY;
+    int32_t status = 0;
+
+    for (int round = 0; round < 5; round++)
+        least = fmin(least, batch(&k, 1000, &status));
+    return least / 1000;
+}
+
+/* Calls that take `seconds` together, found by doubling. */
+static uint64_t calls_for(const ml_Kernel *k, double seconds, double first, int32_t *status)
+{
+    uint64_t n = 1;
+    double t = first;
+
+    while (t < seconds && *status == 0 && n < UINT64_C(1) << 40) {
+        double more = 1.1 * seconds / fmax(t, 1e-9) * (double)n;
+
+        n = (uint64_t)fmin(fmax(more, 2.0 * (double)n), 10.0 * (double)n + 10.0);
+        t = batch(k, n, status);
+    }
+    return n;
+}
+
+static bool settled(const ml_Samples *s)
+{
+    double v[ML_MAX_SAMPLES], m;
+
+    memcpy(v, s->v, s->n * sizeof *v);
+    m = ml_median(v, s->n);
+    return ml_mad(v, s->n, m) < 0.01 * m;
+}
+
+/* Runs it once, and then until it is warm; how many calls a sample has. */
+static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *status)
+{
+    double begin = clock_now(), t = batch(k, 1, status);
+
+    while (clock_now() - begin < p->warm && *status == 0)
+        t = fmin(t, batch(k, 1, status));
+    if (t < 0.3 && *status == 0) /* the first call found cold pages and sleeping threads */
+        t = fmin(t, batch(k, 1, status));
+    return cold ? 1 : calls_for(k, p->sample, t, status);
+}
+
+static bool done(const Plan *p, const ml_Samples *s, double spent)
+{
+    if (s->n == ML_MAX_SAMPLES || s->status != 0 || (spent >= p->limit && s->n >= 1))
+        return true;
+    return s->n >= p->least && spent >= p->total && (!p->settle || settled(s));
+}
+
+void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
+                    const ml_Evict *cold, size_t n_cold, ml_Samples *out)
+{
+    Plan p = plan_of(mode);
+    double begin, least = (double)INFINITY, empty = overhead();
+    uint64_t calls, retakes = 0;
+
+    memset(out, 0, sizeof *out);
+    calls = warm_up(k, &p, n_cold > 0, &out->status);
+    if (out->status)
+        return;
+    if (n_cold)
+        p.least *= 4; /* a sample is a single call */
+    begin = clock_now();
+    while (!done(&p, out, clock_now() - begin)) {
+        uint64_t before;
+        double t;
+
+        if (n_cold)
+            evict(cold, n_cold);
+        before = switches();
+        t = batch(k, calls, &out->status) / (double)calls;
+        if (switches() != before) {
+            out->switches += switches() - before;
+            if (retakes++ < 8 + out->n && clock_now() - begin < p.limit)
+                continue;
+        }
+        t = fmax(t - empty, 0.01 * t);
+        out->v[out->n++] = t;
+        least = fmin(least, t);
+        if (mode == ML_TIMING_TUNE && best > 0 && out->n >= 2 && least > 1.5 * best) {
+            out->given_up = true;
+            break;
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/* timing - samples of a kernel's time. Source: lowering-and-codegen 12. */
+#ifndef ML_CODEGEN_WORKER_TIMING_H
+#define ML_CODEGEN_WORKER_TIMING_H
+
+#include "codegen/runtime.h"
+#include "codegen/worker/worker.h"
+
+/* What is called: fn(words), or a function of a library with its own state. */
+typedef struct ml_Kernel {
+    ml_KernelFn *fn;
+    const ml_Word *words;
+    void (*tick)(void *); /* after each batch of calls; or NULL */
+    void *user;
+} ml_Kernel;
+typedef struct ml_Evict { /* memory to be out of the caches before a cold call */
+    const void *v;
+    size_t n;
+} ml_Evict;
+enum { ML_MAX_SAMPLES = 4096 };
+typedef struct ml_Samples {
+    double v[ML_MAX_SAMPLES];
+    size_t n;
+    bool given_up;
+    uint64_t switches;
+    int32_t status; /* of the last call: not 0 ends sampling */
+} ml_Samples;
+void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
+                    const ml_Evict *evict, size_t n_evict, ml_Samples *out);
+/* Middle of n values (sorted in place), and the median absolute deviation from it. */
+double ml_median(double *v, size_t n);
+double ml_mad(const double *v, size_t n, double median);
+
+#endif

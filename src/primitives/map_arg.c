@@ -1,0 +1,182 @@
+/*
+ * map_arg - index maps as arguments: an object or a text becomes a map of the schedule's
+ * own context, and a map becomes Lua again.
+ *
+ * Whatever context a map comes from, its variables get fresh numbers here: they could mean
+ * something else in the schedule. An index map speaks of its own variables only. Source:
+ * primitives 1.2, 12.2.
+ */
+#include "core/script/script.h"
+#include "primitives/args.h"
+
+typedef struct Own {
+    const ml_IndexMap *map;
+    const ml_Expr *bad; /* what an expression must not hold */
+} Own;
+
+static bool is_own(const ml_Expr *e, void *user)
+{
+    Own *o = user;
+    bool own = e->kind != ML_EXPR_VAR;
+
+    for (uint32_t k = 0; k < o->map->n_vars && !own; k++)
+        own = o->map->vars[k]->uid == e->as.var->uid;
+    if (!o->bad && (!own || e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_LET))
+        o->bad = e;
+    return !o->bad;
+}
+
+static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m)
+{
+    for (uint32_t k = 0; k < m->n_exprs; k++) {
+        Own o = {m, NULL};
+
+        if (!ml_dtype_is_index(m->exprs[k]->type))
+            return ml_bad_argument(cx, "%s: result %u of the index map is no integer", what,
+                                   k);
+        ml_expr_visit(m->exprs[k], is_own, &o);
+        if (o.bad && o.bad->kind == ML_EXPR_VAR)
+            return ml_bad_argument(
+                cx, "%s: the index map uses %s, which is not one of its variables", what,
+                o.bad->as.var->hint);
+        if (o.bad)
+            return ml_bad_argument(cx, "%s: the index map reads a buffer or binds a name",
+                                   what);
+    }
+    return !m->inverse || check(cx, what, m->inverse);
+}
+
+/* In the context of the map. */
+static const ml_IndexMap *with_fresh_vars(ml_Ctx *cx, const ml_IndexMap *m)
+{
+    ml_IndexMap *out = ML_NEW(cx, ml_IndexMap);
+    const ml_Var **vars = ML_ARRAY(cx, const ml_Var *, m->n_vars + 1u);
+    const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    ml_Subst s = {NULL, NULL};
+
+    for (uint32_t k = 0; k < m->n_vars; k++) {
+        vars[k] = ml_var_new(cx, m->vars[k]->hint, m->vars[k]->type);
+        ml_subst_var(cx, &s, m->vars[k], ml_var(cx, vars[k]));
+    }
+    for (uint32_t k = 0; k < m->n_exprs; k++)
+        exprs[k] = s.vars ? ml_expr_subst(cx, m->exprs[k], &s) : m->exprs[k];
+    *out = *m;
+    out->vars = vars;
+    out->exprs = exprs;
+    out->inverse = m->inverse ? with_fresh_vars(cx, m->inverse) : NULL;
+    return out;
+}
+
+/* A copy in cx of a map of any context. */
+static const ml_IndexMap *adopt(ml_Ctx *cx, const ml_IndexMap *m)
+{
+    ml_Ctx *tmp = ml_ctx_new(0);
+
+    m = ml_import_value(ml_import_begin(tmp), ml_val_map(tmp, m))->as.map;
+    ml_ctx_reserve_uid(tmp, ml_ctx_next_uid(cx)); /* numbers that cx does not have */
+    m = with_fresh_vars(tmp, m);
+    m = ml_import_value(ml_import_begin(cx), ml_val_map(tmp, m))->as.map;
+    ml_ctx_unref(tmp);
+    return m;
+}
+
+static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
+{
+    ml_Parsed diags = {0};
+    const ml_IndexMap *m = ml_parse_index_map(cx, ml_str(text), ML_DT_I32, &diags);
+
+    if (m)
+        return m;
+    ml_error_clear(cx);
+    ml_ctx_clear_marks(cx);
+    ml_bad_argument(cx, "%s: \"%s\" is no index map: %s", what, text,
+                    diags.n_diags ? diags.diags[0].message : "it cannot be read");
+    return NULL;
+}
+
+const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a)
+{
+    ml_Ctx *cx = s->space->cx;
+    const ml_IndexMap *m = NULL;
+
+    if (a->kind == ML_A_STRING)
+        m = parse(cx, what, a->as.s);
+    else if (a->kind == ML_A_MAP && a->as.map)
+        m = adopt(cx, a->as.map);
+    else
+        ml_bad_argument(cx,
+                        "%s: an index map is needed (a function or \"lambda i, j: "
+                        "(j, i)\"), got %s",
+                        what, ml_arg_kind_name(a));
+    return m && check(cx, what, m) ? m : NULL;
+}
+
+/* ---- as Lua */
+
+/* What Lua's operators say over expressions of int32. */
+static bool lua_can_say(const ml_Expr *e)
+{
+    if (!ml_dtype_eq(e->type, ML_DT_I32))
+        return false;
+    if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT)
+        return true;
+    if (e->kind != ML_EXPR_ADD && e->kind != ML_EXPR_SUB && e->kind != ML_EXPR_MUL &&
+        e->kind != ML_EXPR_FLOORDIV && e->kind != ML_EXPR_FLOORMOD)
+        return false;
+    /* numbers alone Lua would compute; here they would have been folded */
+    return (e->args[0]->kind != ML_EXPR_INT || e->args[1]->kind != ML_EXPR_INT) &&
+           lua_can_say(e->args[0]) && lua_can_say(e->args[1]);
+}
+
+static bool is_function(const ml_IndexMap *m)
+{
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        if (!ml_dtype_eq(m->vars[k]->type, ML_DT_I32))
+            return false;
+    for (uint32_t k = 0; k < m->n_exprs; k++)
+        if (!lua_can_say(m->exprs[k]))
+            return false;
+    return !m->inverse || is_function(m->inverse);
+}
+
+static void add_function(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m)
+{
+    ml_Map *map = ml_map_new(cx);
+    ml_Names names = {map};
+
+    ml_text_add(out, "function(");
+    for (uint32_t k = 0; k < m->n_vars; k++) {
+        const char *z = ml_format(cx, "i%u", k);
+
+        ml_map_set(cx, map, m->vars[k]->uid, z);
+        ml_text_fmt(out, "%s%s", k ? ", " : "", z);
+    }
+    ml_text_add(out, ") return ");
+    for (uint32_t k = 0; k < m->n_exprs; k++) {
+        ml_text_add(out, k ? ", " : "");
+        ml_print_expr(cx, out, m->exprs[k],
+                      &(ml_PrintOpts){.spelling = -1, .names = &names});
+    }
+    ml_text_add(out, " end");
+}
+
+void ml_map_lua(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m)
+{
+    ml_Text t = {0};
+
+    if (is_function(m) && !m->inverse) {
+        add_function(cx, out, m);
+        return;
+    }
+    ml_text_add(out, "moon.index_map(");
+    if (is_function(m)) {
+        add_function(cx, out, m);
+        ml_text_add(out, ", ");
+        add_function(cx, out, m->inverse);
+    } else {
+        ml_print_value(cx, &t, ml_val_map(cx, m), NULL);
+        ml_text_quote(out, ml_text_z(&t));
+        ml_text_free(&t);
+    }
+    ml_text_char(out, ')');
+}

@@ -1,0 +1,19 @@
+/* asm_view - assembly text as people read it: the hottest inner loop first, each instruction
+ * with the line of the program it came from. Source: interaction 8. */
+#ifndef ML_REPL_ASM_VIEW_H
+#define ML_REPL_ASM_VIEW_H
+
+#include "core/ctx.h"
+#include "core/text.h"
+
+typedef struct ml_AsmSummary { /* of the hottest loop, or of everything */
+    size_t instructions, fmas, loads, stores, spills;
+    unsigned vector_bits; /* of the widest register used */
+    bool is_loop;
+} ml_AsmSummary;
+/* from, to: lines of the program that are wanted, 0: all. false: no instruction is of those
+ * lines. cx is for scratch. */
+bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to,
+                 ml_Text *out, ml_AsmSummary *sum);
+
+#endif

@@ -1,0 +1,136 @@
+/* time - moon.time: timings as tables. Source: lua-api 5. */
+#include "repl/bind/bind.h"
+#include "repl/bind/timing.h"
+
+#include <math.h>
+
+static const char *const time_options[] = {"shape",  "seed",    "cold", "report", "limit",
+                                           "threads", "against", "func", "alone",  NULL};
+
+static void push_report(lua_State *L, const ml_TimeReport *t)
+{
+    lua_createtable(L, 0, 8);
+    bind_set_number(L, "median", t->median);
+    bind_set_number(L, "min", t->min);
+    bind_set_number(L, "p90", t->p90);
+    bind_set_number(L, "spread", t->spread);
+    bind_set_int(L, "runs", (int64_t)t->n);
+}
+
+static void push_timing(lua_State *L, const ml_Timing *t)
+{
+    double s = t->t.median;
+
+    push_report(L, &t->t);
+    bind_set_int(L, "threads", t->threads);
+    bind_set_number(L, "flop", t->flop);
+    bind_set_number(L, "gflops", s > 0 ? t->flop / s * 1e-9 : 0);
+    bind_set_number(L, "bytes", t->bytes);
+    bind_set_number(L, "intensity", t->bytes > 0 ? t->flop / t->bytes : 0);
+    bind_set_bool(L, "noisy", t->noisy);
+    if (!isnan(t->share)) {
+        bind_set_number(L, "share", t->share);
+        bind_set_number(L, "peak", t->peak * 1e-9);
+    }
+    if (!isnan(t->nominal))
+        bind_set_number(L, "nominal", t->nominal * 1e-9);
+    if (t->has_roof)
+        bind_set_string(L, "roof", t->roof.memory ? "memory" : "compute");
+    bind_set_number(L, "compile", t->t.job.compile_seconds);
+    if (!isnan(t->start) && s > 0) {
+        bind_set_number(L, "start", t->start);
+        bind_set_number(L, "ratio_start", t->start / s);
+    }
+    if (t->rival) {
+        push_report(L, &t->rival_t);
+        bind_set_string(L, "name", t->rival);
+        bind_set_number(L, "gflops",
+                        t->rival_t.median > 0 ? t->flop / t->rival_t.median * 1e-9 : 0);
+        lua_setfield(L, -2, "rival");
+    }
+    bind_set_string(L, "no_rival", t->no_rival);
+}
+
+static void read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o)
+{
+    if (lua_getfield(L, idx, "shape") == LUA_TNIL)
+        return;
+    ml_Arg a = bind_read_arg(L, -1, cx, box, NULL);
+    ml_Size *sizes = ML_ARRAY(cx, ml_Size, a.n + 1);
+
+    if (a.kind != ML_A_DICT && a.n > 0)
+        bind_bad(L, "shape: sizes by name are needed: shape = {n = 127}");
+    for (uint32_t k = 0; k < a.n; k++) {
+        if (a.as.list[k].kind != ML_A_INT)
+            bind_bad(L, "shape: %s: an integer is needed", a.keys[k]);
+        sizes[k] = (ml_Size){a.keys[k], a.as.list[k].as.i};
+    }
+    o->sizes = sizes;
+    o->n_sizes = a.n;
+}
+
+/* Position of the function meant, in the schedule's module. */
+static uint32_t func_at(lua_State *L, const BindProgram *p, const char *name)
+{
+    const ml_Func *f = bind_program_func(L, p, name);
+
+    for (uint32_t k = 0; k < p->m->n; k++)
+        if (p->m->funcs[k] == f)
+            return k;
+    return 0;
+}
+
+/* moon.time(s [, opts]) */
+static int time_schedule(lua_State *L)
+{
+    ml_TimingOpts o = {.seed = 1};
+    ml_Engine *e = ml_lua_engine(L);
+    uint32_t threads = ml_engine_threads(e);
+    const char *name = NULL;
+    ml_Timing t;
+
+    lua_settop(L, 2);
+    BindProgram p = bind_program(L, 1);
+
+    if (!p.s)
+        return bind_bad(L, "time: a schedule is needed, got %s", bind_type(L, 1));
+    ml_Ctx *scratch = bind_scratch(L); /* 3 */
+
+    if (bind_options(L, 2, time_options)) {
+        read_sizes(L, 2, scratch, 3, &o);
+        o.seed = (uint64_t)bind_opt_int(L, 2, "seed", 1);
+        o.cold = bind_opt_bool(L, 2, "cold", false);
+        o.report = bind_opt_bool(L, 2, "report", false);
+        o.alone = bind_opt_bool(L, 2, "alone", false);
+        o.limit = bind_opt_number(L, 2, "limit", 0);
+        threads = (uint32_t)bind_opt_int(L, 2, "threads", threads);
+        o.against = bind_opt_string(L, 2, "against", NULL);
+        name = bind_opt_string(L, 2, "func", NULL);
+        if (threads < 1 || threads > 1024)
+            return bind_bad(L, "threads: a number from 1 to 1024 is needed");
+    }
+    uint32_t at = func_at(L, &p, name);
+    ml_Ctx **run = bind_context_box(L);
+    uint32_t usual = ml_engine_threads(e);
+    bool ok;
+
+    *run = ml_ctx_fork(ml_schedule_ctx(p.s));
+    ml_ctx_set_cancel(*run, bind_state(L)->interrupt);
+    if (threads != usual)
+        ml_engine_set_threads(e, threads);
+    ok = ml_timing_run(*run, e, p.s, ml_schedule_version(p.s), at, &o, &t);
+    if (threads != usual)
+        ml_engine_set_threads(e, usual);
+    if (!ok)
+        return bind_raise(L, *run);
+    push_timing(L, &t);
+    return 1;
+}
+
+int bind_time_functions(lua_State *L)
+{
+    static const luaL_Reg fns[] = {{"time", time_schedule}, {NULL, NULL}};
+
+    bind_functions(L, fns);
+    return 0;
+}

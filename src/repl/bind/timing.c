@@ -1,0 +1,225 @@
+/*
+ * timing - one version, the start beside it, perhaps a library by turns.
+ *
+ * Operations are counted in the start version, so that recomputing cannot look like speed.
+ * Times are remembered by the hash of the function, so that the start is timed once.
+ */
+#include "repl/bind/timing.h"
+
+#include "core/equal.h"
+#include "verify/verify.h"
+
+#include <math.h>
+
+enum { ROUNDS = 4 };
+
+void ml_text_seconds(ml_Text *t, double s)
+{
+    static const char *const units[] = {"s", "ms", "µs", "ns"};
+    size_t k = 0;
+
+    while (k + 1 < ML_COUNT(units) && s < 0.99995) {
+        s *= 1000;
+        k++;
+    }
+    ml_text_fmt(t, "%.*f %s", s < 9.995 ? 2 : s < 99.95 ? 1 : 0, s, units[k]);
+}
+
+/* What must move: every parameter once for reading, once for writing. */
+static double bytes_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
+{
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
+    double sum = 0;
+
+    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+        double n = b ? (double)ml_dtype_bytes(b->type) : 0;
+        int64_t extent;
+
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            n *= ml_eval_size(b->shape[d], o->sizes, o->n_sizes, &extent) ? (double)extent
+                                                                           : 0;
+        sum += n * ((roles[k].written ? 1 : 0) + (roles[k].output ? 0 : 1));
+    }
+    return sum;
+}
+
+static uint64_t key_of(ml_Ctx *cx, const ml_Engine *e, const ml_Func *f,
+                       const ml_TimingOpts *o)
+{
+    uint64_t h = ml_hash_func(cx, f, NULL) ^ (uint64_t)ml_engine_threads(e) << 48;
+
+    for (size_t k = 0; k < o->n_sizes; k++)
+        h = (h ^ (uint64_t)o->sizes[k].value) * UINT64_C(0x9e3779b97f4a7c15);
+    return o->cold ? ~h : h;
+}
+
+static ml_TimeOpts time_opts(const ml_Engine *e, const ml_TimingOpts *o)
+{
+    return (ml_TimeOpts){.target = *ml_engine_target(e),
+                         .code = {.threads = ml_engine_threads(e)},
+                         .mode = o->report ? ML_TIMING_REPORT : ML_TIMING_TIME,
+                         .cold = o->cold,
+                         .limit = o->limit};
+}
+
+/* Median seconds of the start, timed briefly when it was not yet; NAN: it fails. */
+static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
+                         uint32_t at, const ml_WorkSet *set, const ml_TimingOpts *o)
+{
+    ml_Work work = ml_work_of(cx, s, 0, at);
+    uint64_t key = key_of(cx, e, work.func, o);
+    double known = ml_engine_known(e, key);
+    ml_TimeOpts to = time_opts(e, o);
+    ml_TimeReport r;
+
+    if (!isnan(known))
+        return known;
+    to.mode = ML_TIMING_TUNE;
+    if (!ml_time_work(cx, w, &work, set, &to, &r)) {
+        const ml_Error *err = ml_error(cx);
+
+        if (err && err->code != ML_E_INTERRUPTED)
+            ml_error_clear(cx);
+        return (double)NAN;
+    }
+    ml_engine_remember(e, key, r.median);
+    return r.median;
+}
+
+static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t at,
+                      const ml_TimingOpts *o, ml_Timing *out)
+{
+    out->best = (double)NAN;
+    for (int v = 0; v < ml_schedule_n_versions(s); v++) {
+        double known;
+
+        if (!ml_version_known(s, v))
+            continue;
+        known = ml_engine_known(
+            e, key_of(cx, e, ml_version_program(s, v).mod->funcs[at], o));
+        if (!isnan(known) && (isnan(out->best) || known < out->best)) {
+            out->best = known;
+            out->best_version = v;
+        }
+    }
+}
+
+static const char *routine(ml_Ctx *cx, const ml_Func *f, const char *against)
+{
+    ml_Dtype t = f->n_params == 3 && f->params[0].buffer ? f->params[0].buffer->type
+                                                         : ML_DT_VOID;
+
+    if (!ml_streq(against, "openblas"))
+        return NULL;
+    return ml_format(cx, "openblas:%s", t.bits == 64 ? "dgemm" : "sgemm");
+}
+
+static bool contest(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const ml_WorkSet *set,
+                    const ml_TimingOpts *o, ml_Timing *out)
+{
+    ml_TimeOpts to = time_opts(e, o);
+    ml_Contender c[2] = {{.work = work}, {.library = routine(cx, work->func, o->against)}};
+    ml_TimeReport r[2];
+
+    if (c[1].library == NULL) {
+        out->no_rival = ml_format(cx, "no library named %s: openblas is known", o->against);
+        c[0].worker = ml_engine_worker(e, cx, 0);
+        return c[0].worker && ml_time_work(cx, c[0].worker, work, set, &to, &out->t);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        if ((c[k].worker = ml_engine_worker(e, cx, k)) == NULL)
+            return false;
+    if (ml_time_contest(cx, c, 2, set, &to, ROUNDS, r)) {
+        out->t = r[0];
+        out->rival = o->against;
+        out->rival_t = r[1];
+        return true;
+    }
+    if (r[1].job.ok || r[1].job.message == NULL)
+        return false;
+    out->no_rival = r[1].job.message; /* the library is missing, or has no such routine */
+    ml_error_clear(cx);
+    return ml_time_work(cx, c[0].worker, work, set, &to, &out->t);
+}
+
+/* The element type of what is computed: of the last parameter that is written. */
+static ml_Dtype type_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
+{
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
+    ml_Dtype t = ML_DT_F32;
+
+    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
+    for (uint32_t k = 0; k < f->n_params; k++)
+        if (roles[k].written && f->params[k].buffer)
+            t = f->params[k].buffer->type;
+    return t;
+}
+
+static ml_MachineKind kind_of(ml_Dtype t)
+{
+    return t.code == ML_FLOAT && t.bits == 64 ? ML_MACHINE_F64 : ML_MACHINE_F32;
+}
+
+/* Beside the machine's limits, as far as they can be measured; false: interrupted. */
+static bool add_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_TimingOpts *o,
+                     ml_Timing *out)
+{
+    ml_Dtype t = type_of(cx, start, o);
+    const ml_Machine *m = NULL;
+
+    out->share = out->peak = out->nominal = (double)NAN;
+    if (!ml_dtype_is_float(t) || out->flop <= 0 || out->t.median <= 0 ||
+        !ml_machine_share(cx, e, t, out->threads, out->flop / out->t.median, &out->share) ||
+        (m = ml_machine_get(cx, e, true)) == NULL) {
+        if (ml_error(cx) && ml_error(cx)->code == ML_E_INTERRUPTED)
+            return false;
+        ml_error_clear(cx);
+        return true;
+    }
+    out->peak = ml_machine_peak(m, t, out->threads);
+    out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
+    out->roof = ml_machine_roof(m, t, out->threads, out->flop, out->bytes);
+    out->has_roof = true;
+    return true;
+}
+
+bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
+                   const ml_TimingOpts *o, ml_Timing *out)
+{
+    ml_Work work = ml_work_of(cx, s, version, at);
+    const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
+    const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
+                                 .seed = o->seed,
+                                 .id = ml_schedule_name(s),
+                                 .sizes = o->sizes,
+                                 .n_sizes = o->n_sizes};
+    ml_TimeOpts to = time_opts(e, o);
+    ml_Worker *w = ml_engine_worker(e, cx, 0);
+    ml_WorkSet *set = w ? ml_inputs_share(cx, work.func, &inputs) : NULL;
+    bool ok;
+
+    *out = (ml_Timing){.threads = ml_engine_threads(e),
+                       .start = (double)NAN,
+                       .best = (double)NAN,
+                       .best_version = -1};
+    if (set == NULL)
+        return false;
+    ok = o->against ? contest(cx, e, &work, set, o, out)
+                    : ml_time_work(cx, w, &work, set, &to, &out->t);
+    if (ok) {
+        ml_engine_remember(e, key_of(cx, e, work.func, o), out->t.median);
+        if (!o->alone)
+            out->start = time_start(cx, e, w, s, at, set, o);
+        ok = ml_error(cx) == NULL;
+    }
+    ml_workset_free(set);
+    if (!ok)
+        return false;
+    out->flop = ml_flops(cx, start);
+    out->bytes = bytes_of(cx, start, o);
+    out->noisy = out->t.spread > 0.05;
+    find_best(cx, e, s, at, o, out);
+    return add_roof(cx, e, start, o, out);
+}

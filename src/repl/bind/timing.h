@@ -1,0 +1,39 @@
+/* timing - timing versions of schedules, for :time and moon.time. Source: interaction 8. */
+#ifndef ML_REPL_BIND_TIMING_H
+#define ML_REPL_BIND_TIMING_H
+
+#include "codegen/machine.h"
+#include "repl/bind/work.h"
+
+typedef struct ml_TimingOpts {
+    const ml_Size *sizes;
+    size_t n_sizes;
+    uint64_t seed;
+    bool cold, report;   /* report: at least 20 samples of 10 ms */
+    double limit;        /* seconds that one call may take; 0: 10 */
+    const char *against; /* "openblas", or NULL */
+    bool alone;          /* the start is not timed for comparison */
+} ml_TimingOpts;
+
+typedef struct ml_Timing {
+    ml_TimeReport t;
+    uint32_t threads;
+    double flop, bytes; /* of the start version; bytes that must move at least */
+    double start, best; /* median seconds of the start, of the best version; NAN: unknown */
+    int best_version;
+    bool noisy;
+    double share, peak, nominal; /* of the machine's peak; NAN: not known */
+    ml_Roof roof;
+    bool has_roof;
+    const char *rival;     /* name, or NULL */
+    const char *no_rival;  /* why there is none, when one was asked for */
+    ml_TimeReport rival_t; /* sampled by turns with t */
+} ml_Timing;
+
+/* Times function `at` of a version. false: cx's error. Texts are in cx. */
+bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
+                   const ml_TimingOpts *o, ml_Timing *out);
+/* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
+void ml_text_seconds(ml_Text *t, double seconds);
+
+#endif

@@ -1,0 +1,34 @@
+/* work - the text that is shown is the text that is compiled. */
+#include "repl/bind/work.h"
+
+ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
+{
+    ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true};
+    ml_Program p = ml_version_program(s, version);
+    ml_Work w = {.mod = p.mod, .func = p.mod->funcs[at]};
+    ml_Text t = {0};
+
+    ml_schedule_print(s, version, &t, &o);
+    w.text = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return w;
+}
+
+bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
+                   const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs)
+{
+    const char *why = NULL;
+    ml_Worker *w = NULL;
+
+    if (opts && opts->limit) { /* an interpreter's limit was asked for */
+        *runs = (ml_CheckRuns){.got_interpreted = true, .not_compiled = "by request"};
+        return ml_check(cx, ref->mod, ref->func, got->mod, got->func, opts, r);
+    }
+    if (ml_llvm_find() == NULL)
+        why = "LLVM 19 was not found (Debian: libllvm19)";
+    else if ((w = ml_engine_worker(e, cx, 0)) == NULL) {
+        why = "the program moonloop, which serves as worker, was not found";
+        ml_error_clear(cx);
+    }
+    return ml_check_compiled(cx, w, why, ml_engine_target(e), ref, got, opts, r, runs);
+}

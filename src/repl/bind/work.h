@@ -1,0 +1,15 @@
+/* work - versions of schedules as work for compiled code. Source: interaction 8. */
+#ifndef ML_REPL_BIND_WORK_H
+#define ML_REPL_BIND_WORK_H
+
+#include "codegen/engine.h"
+#include "primitives/schedule.h"
+
+/* Function `at` of a version with the text that :show prints, in cx: what is told of a line
+ * is told of that text. */
+ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at);
+/* ml_check_compiled with the engine's worker. */
+bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
+                   const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs);
+
+#endif

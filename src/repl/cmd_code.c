@@ -1,0 +1,263 @@
+/* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine does.
+ * Source: interaction 4, 8; lowering-and-codegen 1.2. */
+#include "codegen/lower/lower.h"
+#include "repl/asm_view.h"
+#include "repl/bind/host.h"
+#include "repl/bind/work.h"
+#include "repl/command.h"
+#include "repl/diff.h"
+#include "repl/versions.h"
+
+typedef struct Code { /* what a command looks at */
+    ml_Ctx *cx;
+    ml_Work work;
+} Code;
+
+/* The function worked on, of the current version. */
+static bool code_begin(ml_Session *ss, Code *c)
+{
+    ml_Schedule *s = ss->focus;
+    const ml_Func *f = ml_schedule_func(s);
+    ml_Program p = ml_schedule_program(s);
+    uint32_t at = ml_schedule_func_pos(s);
+
+    if (f == NULL && p.mod->n != 1) {
+        ml_Ctx *cx = ml_ctx_new(0);
+
+        ml_fail_no_function(cx, p.mod);
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_ctx_unref(cx);
+        return false;
+    }
+    c->cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_ctx_set_limit(c->cx, 0);
+    ml_ctx_set_cancel(c->cx, (const volatile int *)&ss->interrupt);
+    c->work = ml_work_of(c->cx, s, ml_schedule_version(s), f ? at : 0);
+    return true;
+}
+
+static bool code_fail(ml_Session *ss, Code *c)
+{
+    ml_session_fail(ss, ml_failure_from(ml_error(c->cx)));
+    ml_ctx_unref(c->cx);
+    return false;
+}
+
+/* ---- :ir */
+
+static void list_passes(ml_Session *ss)
+{
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < ml_n_passes; k++)
+        ml_text_fmt(&t, "%-22s %-12s %s\n", ml_passes[k].name,
+                    ml_stage_name(ml_passes[k].out), ml_passes[k].help);
+    ml_page_prose(ss, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+typedef struct Before { /* the program before the last pass */
+    const ml_Func *now, *before;
+} Before;
+
+static bool keep(const ml_Pass *pass, const ml_Func *f, void *user)
+{
+    Before *b = user;
+
+    (void)pass;
+    b->before = b->now;
+    b->now = f;
+    return true;
+}
+
+/* Lowers the text that is shown, so that spans are its lines. */
+static const ml_Func *lower_work(ml_Session *ss, Code *c, const char *pass, Before *b,
+                                 ml_Lower *lo)
+{
+    ml_ParseOpts po = {.file = "the program", .spelling = -1};
+    ml_Parsed p = ml_parse(c->cx, ml_str(c->work.text), &po);
+    const ml_Func *f = p.mod ? ml_module_find(p.mod, c->work.func->name) : NULL;
+
+    if (f == NULL)
+        return NULL;
+    *lo = (ml_Lower){.cx = c->cx,
+                     .opts = ml_lower_defaults(ml_engine_target(ml_host_engine(ss->host))),
+                     .module = p.mod};
+    b->now = b->before = f;
+    return ml_lower(lo, f, pass, keep, b);
+}
+
+static void print_stage(Code *c, const ml_Func *f, ml_Text *out)
+{
+    const ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true,
+                            .no_root_comment = true};
+
+    ml_print_func(c->cx, out, f, &o);
+    ml_text_char(out, '\n');
+}
+
+bool cmd_ir(ml_Session *ss, const ml_Words *w)
+{
+    const char *pass = NULL;
+    bool diff = false;
+    Code c;
+    Before b = {0};
+    ml_Lower lo;
+    const ml_Func *f;
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < w->n; k++) {
+        if (ml_streq(w->v[k], "--list")) {
+            list_passes(ss);
+            return true;
+        }
+        if (ml_streq(w->v[k], "--diff"))
+            diff = true;
+        else if (w->v[k][0] != '-' && !pass && ml_pass_find(w->v[k]))
+            pass = w->v[k];
+        else
+            return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                    "no pass is named %s; :ir --list tells them", w->v[k]);
+    }
+    if (!code_begin(ss, &c))
+        return false;
+    f = lower_work(ss, &c, pass, &b, &lo);
+    if (f == NULL)
+        return code_fail(ss, &c);
+    if (diff) {
+        ml_Text old = {0}, now = {0};
+        const ml_DiffOpts o = {.context = 2, .color = ss->out.color};
+
+        print_stage(&c, b.before, &old);
+        print_stage(&c, f, &now);
+        if (ml_diff_text(&t, ml_text_z(&old), ml_text_z(&now), &o).shown == 0)
+            ml_text_fmt(&t, "pass %s changed nothing\n",
+                        pass ? pass : ml_passes[ml_n_passes - 1].name);
+        ml_text_free(&old);
+        ml_text_free(&now);
+    } else {
+        print_stage(&c, f, &t);
+    }
+    for (size_t k = 0; k < lo.notes.n; k++) {
+        const ml_LowerNote *n = &lo.notes.v[k];
+
+        if (n->span)
+            ml_text_fmt(&t, "note: line %u: %s\n", n->span->line, n->text);
+        else
+            ml_text_fmt(&t, "note: %s\n", n->text);
+    }
+    ml_page(ss, ml_text_z(&t));
+    ml_text_free(&t);
+    ml_ctx_unref(c.cx);
+    return true;
+}
+
+/* ---- :llvm, :asm */
+
+static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want)
+{
+    ml_Engine *e = ml_host_engine(ss->host);
+    ml_Worker *w = ml_engine_worker(e, c->cx, 0);
+    ml_Job j = {.program = c->work.text,
+                .func = c->work.func->name,
+                .target = *ml_engine_target(e),
+                .code = {.threads = ml_engine_threads(e), .lines = true},
+                .want = want};
+    ml_JobResult r;
+
+    if (w == NULL || !ml_worker_run(w, c->cx, &j, &r))
+        return NULL;
+    if (!r.ok) {
+        ml_job_fail(c->cx, &r, c->work.func->name);
+        return NULL;
+    }
+    return r.text ? r.text : "";
+}
+
+bool cmd_llvm(ml_Session *ss, const ml_Words *w)
+{
+    uint32_t want = ML_WANT_LLVM;
+    const char *text;
+    Code c;
+
+    if (w->n == 1 && ml_streq(w->v[0], "--opt"))
+        want |= ML_WANT_OPT;
+    else if (w->n > 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":llvm takes --opt (after the optimizer), not %s", w->v[0]);
+    if (!code_begin(ss, &c))
+        return false;
+    text = compiled_text(ss, &c, want);
+    if (text == NULL)
+        return code_fail(ss, &c);
+    ml_page(ss, text);
+    ml_ctx_unref(c.cx);
+    return true;
+}
+
+/* Lines of the printed program on which a loop or block stands. */
+static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from, uint32_t *to)
+{
+    ml_Schedule *s = ss->focus;
+    ml_TextMarks marks = {0};
+    ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true,
+                      .marks = &marks, .marks_cx = c->cx};
+    ml_Text t = {0};
+    ml_Handle h;
+
+    if (!ml_resolve(s, name, ML_H_NONE, &h))
+        return ml_session_schedule_error(ss, s);
+    ml_schedule_print(s, ml_schedule_version(s), &t, &o);
+    ml_text_free(&t);
+    for (size_t k = 0; k < marks.n; k++)
+        if (marks.v[k].uid == h.uid &&
+            (marks.v[k].kind == ML_MARK_LOOP || marks.v[k].kind == ML_MARK_BLOCK)) {
+            *from = marks.v[k].line;
+            *to = marks.v[k].last_line;
+            return true;
+        }
+    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of the program shows %s", name);
+}
+
+static void add_summary(ml_Text *t, const ml_AsmSummary *s)
+{
+    ml_text_fmt(t, "%zu instructions%s, ", s->instructions,
+                s->is_loop ? " an iteration of the hottest inner loop" : "");
+    if (s->vector_bits)
+        ml_text_fmt(t, "%u-bit vectors, ", s->vector_bits);
+    ml_text_fmt(t, "%zu multiply-add%s, %zu load%s, %zu store%s, %zu spill%s\n", s->fmas,
+                s->fmas == 1 ? "" : "s", s->loads, s->loads == 1 ? "" : "s", s->stores,
+                s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
+}
+
+bool cmd_asm(ml_Session *ss, const ml_Words *w)
+{
+    uint32_t from = 0, to = 0;
+    const char *text;
+    ml_AsmSummary sum;
+    ml_Text t = {0}, all = {0};
+    Code c;
+
+    if (w->n > 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":asm takes one loop or block");
+    if (!code_begin(ss, &c))
+        return false;
+    if (w->n == 1 && !lines_of(ss, &c, w->v[0], &from, &to)) {
+        ml_ctx_unref(c.cx);
+        return false;
+    }
+    text = compiled_text(ss, &c, ML_WANT_ASM);
+    if (text == NULL)
+        return code_fail(ss, &c);
+    if (!ml_asm_view(c.cx, text, from, to, &t, &sum)) {
+        ml_text_fmt(&all, "no instruction is left of lines %u to %u\n", from, to);
+    } else {
+        add_summary(&all, &sum);
+        ml_text_add(&all, ml_text_z(&t));
+    }
+    ml_page(ss, ml_text_z(&all));
+    ml_text_free(&t);
+    ml_text_free(&all);
+    ml_ctx_unref(c.cx);
+    return true;
+}

@@ -1,0 +1,152 @@
+/* cmd_time - :time. Source: interaction 8, 15 A. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/bind/host.h"
+#include "repl/bind/timing.h"
+#include "repl/command.h"
+
+static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ctx *cx)
+{
+    ml_Size *sizes = ML_ARRAY(cx, ml_Size, w->n + 1);
+
+    o->seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
+    o->sizes = sizes;
+    for (size_t k = 0; k < w->n; k++) {
+        const char *a = w->v[k], *v = strchr(a, '=');
+
+        if (ml_streq(a, "--cold")) {
+            o->cold = true;
+        } else if (ml_streq(a, "--report")) {
+            o->report = true;
+        } else if (strncmp(a, "--against", 9) == 0) {
+            o->against = v ? v + 1 : k + 1 < w->n ? w->v[++k] : "";
+        } else if (ml_streq(a, "--shape") && k + 1 < w->n && strchr(w->v[k + 1], '=')) {
+            char *text = ml_strdup(cx, ml_str(w->v[++k])), *eq = strchr(text, '='), *end;
+            long long n;
+
+            *eq = '\0';
+            n = strtoll(eq + 1, &end, 10);
+            if (end == eq + 1 || *end || n < 0)
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s=%s",
+                                        text, eq + 1);
+            sizes[o->n_sizes++] = (ml_Size){text, n};
+        } else {
+            return ml_session_error(
+                ss, ML_E_BAD_ARGUMENT,
+                ":time knows --cold, --report, --against LIBRARY and --shape n=N, not %s", a);
+        }
+    }
+    return true;
+}
+
+static void add_rate(ml_Text *t, double flop, double seconds)
+{
+    if (flop > 0 && seconds > 0) {
+        ml_text_add(t, "   ");
+        ml_text_si(t, flop / seconds);
+        ml_text_add(t, "FLOP/s");
+    }
+}
+
+static void add_giga(ml_Text *t, double v)
+{
+    ml_text_thousands(t, (int64_t)llround(v * 1e-9));
+}
+
+/* The share of the peak, what must move at least, and which roof is nearer. */
+static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
+{
+    if (!isnan(r->share)) {
+        ml_text_fmt(t, "\n%*s%.*f %% of the measured peak ", indent, "",
+                    r->share < 0.0995 ? 1 : 0, r->share * 100);
+        add_giga(t, r->peak);
+        if (!isnan(r->nominal)) {
+            ml_text_add(t, " (nominal ");
+            add_giga(t, r->nominal);
+            ml_text_char(t, ')');
+        }
+    }
+    if (r->bytes > 0 && r->flop > 0) {
+        ml_text_fmt(t, "\n%*smoves at least ", indent, "");
+        ml_text_si(t, r->bytes);
+        ml_text_fmt(t, "B, %.3g FLOP/B", r->flop / r->bytes);
+        if (r->has_roof)
+            ml_text_fmt(t, ": the %s roof is the limit",
+                        r->roof.memory ? "memory" : "compute");
+    }
+}
+
+static void report(ml_Session *ss, const char *name, int version, const ml_Timing *r)
+{
+    ml_Text t = {0};
+    int indent;
+
+    ml_text_fmt(&t, "%s v%d   ", name, version);
+    indent = (int)t.n;
+    ml_text_seconds(&t, r->t.median);
+    ml_text_fmt(&t, "   median of %zu (min ", r->t.n);
+    ml_text_seconds(&t, r->t.min);
+    ml_text_add(&t, ", p90 ");
+    ml_text_seconds(&t, r->t.p90);
+    ml_text_char(&t, ')');
+    add_rate(&t, r->flop, r->t.median);
+    ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
+    if (r->noisy)
+        ml_text_fmt(&t, "   noisy: spread %.0f %%, try fewer threads",
+                    r->t.spread * 100);
+    add_roofs(r, indent, &t);
+    if (!isnan(r->start) && version != 0 && r->t.median > 0) {
+        ml_text_fmt(&t, "\n%*s×%.3g against the start (", indent, "",
+                    r->start / r->t.median);
+        ml_text_seconds(&t, r->start);
+        ml_text_char(&t, ')');
+    }
+    if (!isnan(r->best) && r->best_version != version && r->best < r->t.median * 0.98) {
+        ml_text_fmt(&t, "\n%*s×%.3g against the best version, v%d (", indent, "",
+                    r->best / r->t.median, r->best_version);
+        ml_text_seconds(&t, r->best);
+        ml_text_char(&t, ')');
+    }
+    if (r->rival) {
+        ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
+        ml_text_seconds(&t, r->rival_t.median);
+        add_rate(&t, r->flop, r->rival_t.median);
+        ml_text_fmt(&t, ", sampled by turns: ×%.2f of its speed",
+                    r->rival_t.median / r->t.median);
+    } else if (r->no_rival) {
+        ml_text_fmt(&t, "\n%*snot compared: %s", indent, "", r->no_rival);
+    }
+    ml_out_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+bool cmd_time(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_Program p = ml_schedule_program(s);
+    ml_TimingOpts o = {0};
+    ml_Timing r;
+    bool ok;
+
+    ml_ctx_set_limit(cx, 0);
+    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ok = read_args(ss, w, &o, cx);
+    if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
+        ml_fail_no_function(cx, p.mod);
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ok = false;
+    } else if (ok) {
+        uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+
+        ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
+                           &r);
+        if (ok)
+            report(ss, ml_schedule_name(s), ml_schedule_version(s), &r);
+        else
+            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    }
+    ml_ctx_unref(cx);
+    return ok;
+}

@@ -1,0 +1,257 @@
+/* db - opening, schema, workloads. */
+#include "tune/db/db_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *ml_db_default_path(ml_Ctx *cx)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+
+    if (data && *data)
+        return ml_format(cx, "%s/moonloop/db/tuning.db", data);
+    return home && *home ? ml_format(cx, "%s/.local/share/moonloop/db/tuning.db", home) : NULL;
+}
+
+enum { APPLICATION = 0x6d6f6f6e, VERSION = 1, BUSY_MS = 5000 };
+
+static const char SCHEMA[] =
+    "begin immediate;"
+    "create table if not exists workload(id integer primary key, hash text unique, "
+    "name text, program text, flop real);"
+    "create table if not exists record(id integer primary key, workload integer, "
+    "target text, space text, seed integer, threads integer, trace text, run_secs text, "
+    "best real, error text, phase text, args text, machine text, version text, "
+    "time integer);"
+    "create index if not exists record_best on record(workload, target, threads, best);"
+    "create index if not exists record_search on "
+    "record(workload, target, space, seed, id);"
+    "pragma application_id = 1836019566;" /* 0x6d6f6f6e */
+    "pragma user_version = 1;"
+    "commit;";
+
+bool ml_db_failed(const ml_Db *db, ml_Ctx *cx, const char *what)
+{
+    int code = sqlite3_errcode(db->sq);
+    ml_ErrorCode e = code == SQLITE_FULL || code == SQLITE_IOERR ? ML_E_NO_SPACE
+                                                                  : ML_E_BAD_DATABASE;
+
+    return ml_fail(cx, e,
+                   ML_TEXT(ml_format(cx, "%s: %s: %s", db->path, what,
+                                     sqlite3_errmsg(db->sq))));
+}
+
+sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql)
+{
+    sqlite3_stmt *st = NULL;
+
+    if (sqlite3_prepare_v2(db->sq, sql, -1, &st, NULL) == SQLITE_OK)
+        return st;
+    ml_db_failed(db, cx, "cannot be read");
+    sqlite3_finalize(st);
+    return NULL;
+}
+
+bool ml_db_step(const ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, bool *row)
+{
+    int code = sqlite3_step(st);
+
+    *row = code == SQLITE_ROW;
+    return code == SQLITE_ROW || code == SQLITE_DONE ||
+           ml_db_failed(db, cx, sqlite3_stmt_readonly(st) ? "cannot be read"
+                                                          : "cannot be written");
+}
+
+const char *ml_db_text(ml_Ctx *cx, sqlite3_stmt *st, int column)
+{
+    const unsigned char *z = sqlite3_column_text(st, column);
+
+    return z ? ml_strdup(cx, ml_str((const char *)z)) : NULL;
+}
+
+static bool ask(ml_Db *db, ml_Ctx *cx, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *st = ml_db_prepare(db, cx, sql);
+    bool row = false, ok = st && ml_db_step(db, cx, st, &row);
+
+    if (ok && row)
+        *out = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return ok;
+}
+
+/* The file is ours, or empty and becomes ours. */
+static bool check_schema(ml_Db *db, ml_Ctx *cx)
+{
+    int64_t application = 0, version = 0, tables = 0;
+    char *message = NULL;
+
+    if (!ask(db, cx, "select count(*) from sqlite_master", &tables) ||
+        !ask(db, cx, "pragma application_id", &application) ||
+        !ask(db, cx, "pragma user_version", &version))
+        return false;
+    if (tables > 0 && application != APPLICATION)
+        return ml_fail(cx, ML_E_BAD_DATABASE,
+                       ML_TEXT(ml_format(cx, "%s: a database of another program; nothing "
+                                             "was written",
+                                         db->path)));
+    if (tables > 0 && version != VERSION)
+        return ml_fail(cx, ML_E_BAD_DATABASE,
+                       ML_TEXT(ml_format(cx, "%s: version %lld of the format; this "
+                                             "moonloop knows version %d; nothing was written",
+                                         db->path, (long long)version, VERSION)));
+    if (db->read_only)
+        return tables > 0 ||
+               ml_fail(cx, ML_E_BAD_DATABASE,
+                       ML_TEXT(ml_format(cx, "%s: empty, and may not be written", db->path)));
+    if (sqlite3_exec(db->sq, "pragma journal_mode = wal; pragma synchronous = normal", NULL,
+                     NULL, &message) != SQLITE_OK ||
+        (tables == 0 && sqlite3_exec(db->sq, SCHEMA, NULL, NULL, &message) != SQLITE_OK)) {
+        sqlite3_free(message);
+        return ml_db_failed(db, cx, "cannot be written");
+    }
+    return true;
+}
+
+static bool make_folders(ml_Ctx *cx, const char *path)
+{
+    char *copy = ml_strdup(cx, ml_str(path));
+
+    for (char *p = copy + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST && access(copy, F_OK) != 0)
+            return ml_fail(cx, ML_E_NO_FILE,
+                           ML_TEXT(ml_format(cx, "the folder %s cannot be made: %s", copy,
+                                             strerror(errno))));
+        *p = '/';
+    }
+    return true;
+}
+
+ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
+{
+    ml_Db *db;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    struct stat st;
+
+    if (path && !make_folders(cx, path))
+        return NULL;
+    if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        ml_fail(cx, ML_E_BAD_DATABASE, ML_TEXT(ml_format(cx, "%s: a folder", path)));
+        return NULL;
+    }
+    db = calloc(1, sizeof *db);
+    if (db == NULL)
+        ml_out_of_memory();
+    db->path = strdup(path ? path : ":memory:");
+    if (db->path == NULL)
+        ml_out_of_memory();
+    db->read_only = path && access(path, F_OK) == 0 && access(path, W_OK) != 0;
+    if (db->read_only)
+        flags = SQLITE_OPEN_READONLY;
+    if (sqlite3_open_v2(db->path, &db->sq, flags, NULL) != SQLITE_OK) {
+        if (db->sq)
+            ml_db_failed(db, cx, "cannot be opened");
+        else
+            ml_out_of_memory();
+        ml_db_close(db);
+        return NULL;
+    }
+    sqlite3_busy_timeout(db->sq, BUSY_MS);
+    if (!check_schema(db, cx)) {
+        ml_db_close(db);
+        return NULL;
+    }
+    return db;
+}
+
+void ml_db_close(ml_Db *db)
+{
+    if (db == NULL)
+        return;
+    sqlite3_close(db->sq);
+    free(db->path);
+    free(db);
+}
+
+const char *ml_db_path(const ml_Db *db)
+{
+    return db->path;
+}
+
+bool ml_db_read_only(const ml_Db *db)
+{
+    return db->read_only;
+}
+
+/* ---------------------------------------------------------------- workloads */
+
+static bool read_workload(ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, ml_DbWorkload *out)
+{
+    bool row = false, ok = ml_db_step(db, cx, st, &row);
+
+    if (ok && row)
+        *out = (ml_DbWorkload){.id = sqlite3_column_int64(st, 0),
+                               .hash = ml_db_text(cx, st, 1),
+                               .name = ml_db_text(cx, st, 2),
+                               .program = ml_db_text(cx, st, 3),
+                               .flop = sqlite3_column_double(st, 4)};
+    sqlite3_finalize(st);
+    return ok && row;
+}
+
+bool ml_db_find_workload(ml_Db *db, ml_Ctx *cx, const char *hash, ml_DbWorkload *out)
+{
+    sqlite3_stmt *st = ml_db_prepare(
+        db, cx, "select id, hash, name, program, flop from workload where hash = ?");
+
+    if (st == NULL)
+        return false;
+    sqlite3_bind_text(st, 1, hash, -1, SQLITE_STATIC);
+    return read_workload(db, cx, st, out);
+}
+
+bool ml_db_workload_at(ml_Db *db, ml_Ctx *cx, int64_t id, ml_DbWorkload *out)
+{
+    sqlite3_stmt *st = ml_db_prepare(
+        db, cx, "select id, hash, name, program, flop from workload where id = ?");
+
+    if (st == NULL)
+        return false;
+    sqlite3_bind_int64(st, 1, id);
+    return read_workload(db, cx, st, out);
+}
+
+bool ml_db_put_workload(ml_Db *db, ml_Ctx *cx, ml_DbWorkload *w)
+{
+    ml_DbWorkload old;
+    sqlite3_stmt *st;
+    bool row, ok;
+
+    if (ml_db_find_workload(db, cx, w->hash, &old)) {
+        w->id = old.id;
+        return true;
+    }
+    if (ml_error(cx))
+        return false;
+    st = ml_db_prepare(db, cx,
+                       "insert into workload(hash, name, program, flop) values(?, ?, ?, ?) "
+                       "on conflict(hash) do nothing");
+    if (st == NULL)
+        return false;
+    sqlite3_bind_text(st, 1, w->hash, -1, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, w->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(st, 3, w->program, -1, SQLITE_STATIC);
+    sqlite3_bind_double(st, 4, w->flop);
+    ok = ml_db_step(db, cx, st, &row);
+    sqlite3_finalize(st);
+    if (!ok || !ml_db_find_workload(db, cx, w->hash, &old)) /* perhaps another session's */
+        return false;
+    w->id = old.id;
+    return true;
+}

@@ -1,0 +1,86 @@
+/*
+ * db - tuning records in one SQLite file.
+ *
+ * WAL mode with synchronous = NORMAL: a record is committed, one transaction each, before it
+ * is reported, survives the death of the process, and costs no fsync. Sessions share a file
+ * (busy timeout 5 s). A file that is corrupt, foreign or of another version is refused by
+ * name and never written. Source: auto-scheduler 17.
+ */
+#ifndef ML_TUNE_DB_H
+#define ML_TUNE_DB_H
+
+#include "core/error.h"
+#include "core/text.h"
+#include "core/vec.h"
+
+typedef struct ml_Db ml_Db;
+/* path NULL: in memory only. Folders are made. NULL: cx's error (bad-database, no-file,
+ * no-space), with the path. A file that may not be written is opened for reading. */
+ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
+void ml_db_close(ml_Db *db); /* NULL is fine */
+const char *ml_db_path(const ml_Db *db); /* ":memory:" */
+bool ml_db_read_only(const ml_Db *db);
+/* $XDG_DATA_HOME/moonloop/db/tuning.db, else below ~/.local/share; in cx. NULL: no home. */
+const char *ml_db_default_path(ml_Ctx *cx);
+
+typedef struct ml_DbWorkload {
+    int64_t id;
+    const char *hash;    /* 16 hex digits: the structural hash */
+    const char *name, *program; /* script form */
+    double flop;
+} ml_DbWorkload;
+/* Idempotent by hash; sets w->id. false: cx's error. */
+bool ml_db_put_workload(ml_Db *db, ml_Ctx *cx, ml_DbWorkload *w);
+/* false without an error: there is none. Texts in cx. */
+bool ml_db_find_workload(ml_Db *db, ml_Ctx *cx, const char *hash, ml_DbWorkload *out);
+bool ml_db_workload_at(ml_Db *db, ml_Ctx *cx, int64_t id, ml_DbWorkload *out);
+/* Each workload with its records, in order of its number. */
+typedef struct ml_DbSummary {
+    ml_DbWorkload w;
+    int64_t records, failed;
+    double best; /* of all targets; 0: none */
+} ml_DbSummary;
+bool ml_db_summary(ml_Db *db, ml_Ctx *cx, ml_DbSummary **out, size_t *n);
+
+typedef struct ml_Record {
+    int64_t id, workload;
+    const char *target; /* canonical JSON */
+    const char *space;  /* name of the design space */
+    uint64_t seed;
+    uint32_t threads;
+    const char *trace; /* [instructions, decisions] */
+    size_t n_run;
+    const double *run_secs; /* none: a failure */
+    const char *error, *phase; /* of a failure: code and phase; or NULL */
+    const char *args;          /* JSON list of ["TENSOR", dtype, shape] */
+    const char *machine, *version;
+    int64_t time; /* Unix seconds; 0 on the way in: now */
+} ml_Record;
+double ml_record_best(const ml_Record *r); /* its minimum; infinity for a failure */
+/* Committed when it returns true; sets r->id. */
+bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r);
+
+/* What to look for; 0 or NULL: anything. */
+typedef struct ml_DbQuery {
+    int64_t workload, record;
+    int64_t after; /* records with greater ids */
+    const char *target, *space;
+    uint64_t seed;
+    bool any_seed; /* seed is not looked at */
+    uint32_t threads;
+    bool valid_only; /* with a run time and an instruction */
+    bool by_time;    /* ascending best, ties in commit order; else in commit order */
+    int64_t limit;   /* 0: all; negative is an error */
+} ml_DbQuery;
+/* Records and their number, in cx. false: cx's error. */
+bool ml_db_records(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, ml_Record **out, size_t *n);
+bool ml_db_count(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, int64_t *n);
+
+/* Exchange with the peer's two files, database_workload.json and
+ * database_tuning_record.json in a folder (made). Malformed lines are skipped and counted.
+ */
+bool ml_db_export(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records);
+bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
+                  size_t *n_skipped);
+
+#endif

@@ -1,0 +1,24 @@
+/* db_impl - the open database; shared by the files of tune/db. */
+#ifndef ML_TUNE_DB_IMPL_H
+#define ML_TUNE_DB_IMPL_H
+
+#include "tune/db/db.h"
+
+#include <sqlite3.h>
+
+struct ml_Db {
+    sqlite3 *sq;
+    char *path;
+    bool read_only;
+};
+
+/* Sets cx's error from the last failure of the database, with its path; false. */
+bool ml_db_failed(const ml_Db *db, ml_Ctx *cx, const char *what);
+/* A statement with its text; NULL: cx's error. */
+sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql);
+/* One step; false with *row unset on an error. */
+bool ml_db_step(const ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, bool *row);
+/* The text of a column in cx; NULL for null. */
+const char *ml_db_text(ml_Ctx *cx, sqlite3_stmt *st, int column);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * reference - the arguments of a workload and what its start version makes of them, computed
+ * once: in the interpreter when it is small, else compiled without contraction.
+ *
+ * Source: lowering-and-codegen 12.11; interaction 8.
+ */
+#include "tune/search/tuner_impl.h"
+
+#include "codegen/compiled.h"
+
+enum { REFERENCE_SECONDS = 120 };
+
+typedef struct Reference {
+    ml_Tuner *t;
+    ml_Ctx *cx;
+    uint32_t n;
+    ml_ParamRole *roles;
+    ml_RunArg *initial, *expected;
+    ml_CheckOpts opts;
+} Reference;
+
+static ml_WorkSet *make_set(Reference *r, bool compare)
+{
+    const ml_Func *f = r->t->func;
+    ml_WorkArg *args = ML_ARRAY(r->cx, ml_WorkArg, r->n + 1u);
+
+    for (uint32_t k = 0; k < r->n; k++) {
+        const ml_Tensor *x = r->initial[k].tensor;
+
+        args[k] = (ml_WorkArg){.is_tensor = x != NULL};
+        if (x == NULL) {
+            args[k].scalar = r->initial[k];
+            args[k].type = f->params[k].var->type;
+            continue;
+        }
+        args[k].type = x->type;
+        args[k].rank = x->rank;
+        args[k].shape = x->shape;
+        args[k].initial = r->roles[k].output ? NULL : x;
+        args[k].written = r->roles[k].written;
+        if (compare && r->roles[k].written) {
+            args[k].expected = r->expected[k].tensor;
+            args[k].tolerance = ml_check_tolerance(&r->opts, &r->roles[k]);
+        }
+    }
+    return ml_workset_new(r->cx, args, r->n);
+}
+
+static bool copy_initial(Reference *r)
+{
+    for (uint32_t k = 0; k < r->n; k++) {
+        r->expected[k] = r->initial[k];
+        if (r->initial[k].tensor == NULL)
+            continue;
+        r->expected[k].tensor = ml_tensor_copy(r->cx, r->initial[k].tensor);
+        if (r->expected[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool interpret(Reference *r)
+{
+    const ml_InterpOpts io = {.skip = ML_SKIP_RACES};
+
+    for (uint32_t k = 0; k < r->n; k++)
+        if (r->roles[k].output && r->expected[k].tensor &&
+            !ml_tensor_track(r->cx, r->expected[k].tensor, 0))
+            return false;
+    return ml_interpret(r->cx, r->t->mod, r->t->func, r->expected, r->n, &io, NULL);
+}
+
+static bool compiled(Reference *r, ml_Worker *w)
+{
+    ml_WorkSet *set = make_set(r, false);
+    ml_Job j = {.program = r->t->program,
+                .func = r->t->func->name,
+                .target = r->t->target,
+                .code = {.no_contract = true},
+                .set = set,
+                .want = ML_WANT_OUTPUTS,
+                .run_limit = REFERENCE_SECONDS};
+    ml_JobResult out;
+    bool ok = set && ml_worker_run(w, r->cx, &j, &out);
+
+    if (ok && !out.ok)
+        ok = ml_job_fail(r->cx, &out, "the start version");
+    for (uint32_t k = 0; ok && k < r->n; k++)
+        ok = !r->expected[k].tensor || !r->roles[k].written ||
+             ml_workset_output(set, k, r->expected[k].tensor);
+    ml_workset_free(set);
+    return ok;
+}
+
+bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
+{
+    Reference r = {.t = t, .n = t->func->n_params, .opts = {.inputs = ML_FILL_RANDOM}};
+    bool ok;
+
+    r.cx = ml_ctx_fork(t->base);
+    ml_ctx_limits_of(r.cx, t->tmp);
+    r.roles = ML_ARRAY(r.cx, ml_ParamRole, r.n + 1u);
+    r.initial = ML_ARRAY(r.cx, ml_RunArg, r.n + 1u);
+    r.expected = ML_ARRAY(r.cx, ml_RunArg, r.n + 1u);
+    ml_param_roles(r.cx, t->func, NULL, 0, r.roles);
+    ok = ml_inputs_make(r.cx, t->func, &r.opts, r.roles, r.initial) && copy_initial(&r);
+    if (ok)
+        ok = ml_count_iterations(r.cx, t->func, NULL, 0) < ML_INTERP_REFERENCE
+                 ? interpret(&r)
+                 : compiled(&r, w);
+    if (ok)
+        t->set = make_set(&r, true);
+    if (t->set == NULL)
+        ml_error_move(cx, r.cx);
+    ml_inputs_free(r.initial, r.n);
+    ml_inputs_free(r.expected, r.n);
+    ml_ctx_unref(r.cx);
+    return t->set != NULL;
+}

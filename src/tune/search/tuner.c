@@ -1,0 +1,451 @@
+/*
+ * tuner - the crank: candidates go to workers to be built, then one after the other to be
+ * checked and timed, and into the database.
+ *
+ * Programs of one thread: while one worker times, the other builds. Programs of several
+ * threads need every core while they are timed, so blocks of candidates are built on all
+ * workers and then timed one by one, nothing else running. A worker keeps what it built.
+ * Source: auto-scheduler 16.
+ */
+#include "tune/search/tuner_impl.h"
+
+#include "core/script/script.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+double ml_tune_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- making one */
+
+static const char *args_json(ml_Ctx *cx, const ml_Func *f)
+{
+    ml_Text t = {0};
+    const char *z;
+    size_t n = 0;
+
+    ml_text_char(&t, '[');
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+
+        if (b == NULL)
+            continue;
+        ml_text_fmt(&t, "%s[\"TENSOR\", \"", n++ ? ", " : "");
+        ml_dtype_print(&t, b->type);
+        ml_text_add(&t, "\", [");
+        for (uint16_t d = 0; d < b->rank; d++) {
+            if (d)
+                ml_text_add(&t, ", ");
+            if (ml_is_const_int(b->shape[d]))
+                ml_text_int(&t, b->shape[d]->as.i);
+            else
+                ml_text_add(&t, "-1");
+        }
+        ml_text_add(&t, "]]");
+    }
+    ml_text_char(&t, ']');
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+/* The function alone, in a base context of the search's own. */
+static bool take_program(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
+{
+    const ml_Func *f = o->func ? ml_module_find(o->mod, o->func)
+                               : (o->mod->n == 1 ? o->mod->funcs[0] : NULL);
+    ml_Text text = {0};
+
+    if (f == NULL)
+        return ml_fail_no_function(cx, o->mod);
+    f = ml_import_func(ml_import_begin(t->base), f);
+    t->mod = ml_module_new(t->base, &f, 1, NULL);
+    t->func = t->mod->funcs[0];
+    ml_print_module(t->tmp, &text, t->mod, NULL);
+    t->program = ml_strdup(t->keep, ml_str(ml_text_z(&text)));
+    ml_text_free(&text);
+    t->args_json = args_json(t->keep, t->func);
+    t->st.flop = ml_flops(t->tmp, t->func);
+    return true;
+}
+
+static void take_target(ml_Tuner *t, const ml_TuneOpts *o)
+{
+    ml_Text json = {0};
+
+    t->target = o->target;
+    t->threads = o->threads ? o->threads : ml_threads(&t->target);
+    ml_target_json(&t->target, &json);
+    t->target_json = ml_strdup(t->keep, ml_str(ml_text_z(&json)));
+    ml_text_free(&json);
+    t->machine = ml_format(t->keep, "%s, %u cores", ml_target_level(&t->target),
+                           t->target.cores);
+}
+
+static bool make_workers(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
+{
+    const ml_WorkerOpts w = {.program = o->worker, .threads = t->threads};
+
+    t->n_slots = o->n_workers ? o->n_workers : t->target.cores > 1 ? 2 : 1;
+    t->n_slots = t->n_slots > ML_MAX_WORKERS ? ML_MAX_WORKERS : t->n_slots;
+    t->exclusive = t->threads > 1 || t->target.cores < 2;
+    for (size_t k = 0; k < t->n_slots; k++) {
+        t->slot[k].w = ml_worker_new(cx, &w);
+        if (t->slot[k].w == NULL)
+            return false;
+    }
+    return true;
+}
+
+ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
+{
+    ml_Tuner *t;
+
+    if (o->trials < 0 || o->trials > ML_TUNE_MAX_TRIALS) {
+        ml_fail(cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx, "trials: from 1 to %d", ML_TUNE_MAX_TRIALS)));
+        return NULL;
+    }
+    if (o->n_sketches == 0) {
+        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("the design space has no schedule"));
+        return NULL;
+    }
+    t = calloc(1, sizeof *t);
+    if (t == NULL)
+        ml_out_of_memory();
+    t->base = ml_ctx_new(0);
+    t->keep = ml_ctx_new(0);
+    t->tmp = ml_ctx_new(0);
+    ml_ctx_limits_of(t->tmp, cx);
+    ml_ctx_set_limit(t->tmp, 0);
+    t->seed = o->seed ? o->seed : 1;
+    t->seconds = o->seconds;
+    t->name = ml_strdup(t->keep, ml_str(o->name ? o->name : "main"));
+    t->space = ml_strdup(t->keep, ml_str(o->space ? o->space : "default"));
+    take_target(t, o);
+    if (!take_program(t, cx, o) || !ml_sketches_take(t, cx, o->sketches, o->n_sketches) ||
+        !make_workers(t, cx, o) || !ml_records_open(t, cx, o)) {
+        ml_tuner_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void ml_tuner_free(ml_Tuner *t)
+{
+    if (t == NULL)
+        return;
+    for (size_t k = 0; k < t->n_slots; k++) {
+        Slot *s = &t->slot[k];
+
+        if (s->doing != SLOT_IDLE)
+            ml_candidate_free(&s->at);
+        for (size_t m = 0; m < s->n_built; m++)
+            ml_candidate_free(&s->built[m]);
+        ml_worker_free(s->w);
+    }
+    ml_log_stop(t);
+    ml_workset_free(t->set);
+    ml_db_close(t->own);
+    free(t->seen);
+    free(t->log);
+    ml_ctx_unref(t->tmp);
+    ml_ctx_unref(t->keep);
+    ml_ctx_unref(t->base);
+    free(t);
+}
+
+/* ---------------------------------------------------------------- jobs */
+
+static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
+{
+    double best = t->st.best;
+
+    return (ml_Job){.program = c->program,
+                    .func = t->func->name,
+                    .target = t->target,
+                    .set = t->set,
+                    .want = run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT,
+                    .timing = ML_TIMING_TUNE,
+                    .best = best,
+                    .compile_limit = 30,
+                    .run_limit = best > 0 ? fmin(10, 0.5 + 60 * best) : 10};
+}
+
+static size_t in_work(const ml_Tuner *t)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < t->n_slots; k++)
+        n += t->slot[k].n_built + (t->slot[k].doing != SLOT_IDLE);
+    return n;
+}
+
+static bool any_doing(const ml_Tuner *t, int what)
+{
+    for (size_t k = 0; k < t->n_slots; k++)
+        if ((int)t->slot[k].doing == what)
+            return true;
+    return false;
+}
+
+static bool out_of_time(const ml_Tuner *t)
+{
+    return t->seconds > 0 && ml_tune_now() - t->begin >= t->seconds;
+}
+
+static bool wants_more(const ml_Tuner *t)
+{
+    return !t->used_up && !out_of_time(t) &&
+           t->st.done + (int64_t)in_work(t) < t->st.total;
+}
+
+static bool send(ml_Tuner *t, ml_Ctx *cx, Slot *s, bool run)
+{
+    ml_Job j = job_of(t, &s->at, run);
+
+    s->since = ml_tune_now();
+    s->doing = run ? SLOT_RUN : SLOT_BUILD;
+    if (ml_worker_send(s->w, t->tmp, &j))
+        return true;
+    ml_error_move(cx, t->tmp);
+    return false;
+}
+
+static bool start_build(ml_Tuner *t, ml_Ctx *cx, Slot *s)
+{
+    double begin = ml_tune_now();
+    bool ok;
+
+    if (t->round_left-- <= 0) {
+        t->round_left = ML_BLOCK - 1;
+        t->st.generation++;
+        ml_records_refresh(t);
+        if (!wants_more(t))
+            return true;
+    }
+    ok = ml_propose(t, &s->at);
+    t->st.search_seconds += ml_tune_now() - begin;
+    return !ok || send(t, cx, s, false);
+}
+
+static bool start_run(ml_Tuner *t, ml_Ctx *cx, Slot *s)
+{
+    s->at = s->built[0];
+    memmove(&s->built[0], &s->built[1], --s->n_built * sizeof s->built[0]);
+    return send(t, cx, s, true);
+}
+
+/* Everything runs at once, but one timing at a time. */
+static bool assign_shared(ml_Tuner *t, ml_Ctx *cx)
+{
+    for (size_t k = 0; k < t->n_slots; k++) {
+        Slot *s = &t->slot[k];
+        bool ok = true;
+
+        if (s->doing != SLOT_IDLE)
+            continue;
+        if (s->n_built > 0 && !any_doing(t, SLOT_RUN))
+            ok = start_run(t, cx, s);
+        else if (s->n_built < ML_AHEAD && wants_more(t))
+            ok = start_build(t, cx, s);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* Blocks of building and of timing. */
+static bool assign_exclusive(ml_Tuner *t, ml_Ctx *cx)
+{
+    size_t share = ML_BLOCK / t->n_slots;
+
+    for (size_t k = 0; k < t->n_slots && !t->timing; k++) {
+        Slot *s = &t->slot[k];
+
+        if (s->doing == SLOT_IDLE && s->n_built < share && wants_more(t) &&
+            !start_build(t, cx, s))
+            return false;
+    }
+    if (any_doing(t, SLOT_BUILD) || any_doing(t, SLOT_RUN))
+        return true;
+    t->timing = false;
+    for (size_t k = 0; k < t->n_slots; k++)
+        if (t->slot[k].n_built > 0) {
+            t->timing = true;
+            return start_run(t, cx, &t->slot[k]);
+        }
+    return true;
+}
+
+/* ---------------------------------------------------------------- results */
+
+static double least(const ml_JobResult *r)
+{
+    double best = 0;
+
+    for (size_t k = 0; k < r->n_samples; k++)
+        if (best == 0 || r->samples[k] < best)
+            best = r->samples[k];
+    return best;
+}
+
+static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
+{
+    ml_JobResult r = {0};
+    bool build = s->doing == SLOT_BUILD;
+    double spent;
+
+    if (!ml_worker_take(s->w, t->tmp, &r)) {
+        ml_error_move(cx, t->tmp);
+        return false;
+    }
+    spent = ml_tune_now() - s->since;
+    *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
+    free(r.object.v);
+    s->doing = SLOT_IDLE;
+    if (build && r.ok) {
+        s->built[s->n_built++] = s->at;
+        return true;
+    }
+    ml_records_put(t, &s->at, &r, build ? 0 : least(&r));
+    ml_candidate_free(&s->at);
+    return true;
+}
+
+static bool wait_for(ml_Tuner *t, ml_Ctx *cx, double seconds)
+{
+    struct pollfd pf[ML_MAX_WORKERS];
+    Slot *who[ML_MAX_WORKERS];
+    nfds_t n = 0;
+
+    for (size_t k = 0; k < t->n_slots; k++) {
+        Slot *s = &t->slot[k];
+        double left;
+
+        if (s->doing == SLOT_IDLE)
+            continue;
+        left = ml_worker_time_left(s->w);
+        seconds = fmin(seconds, fmax(left, 0));
+        pf[n] = (struct pollfd){.fd = ml_worker_fd(s->w), .events = POLLIN};
+        who[n++] = s;
+    }
+    if (poll(pf, n, (int)ceil(1e3 * seconds)) < 0)
+        return true; /* a signal: the flag is looked at next */
+    for (nfds_t k = 0; k < n; k++)
+        if ((pf[k].revents || ml_worker_time_left(who[k]->w) <= 0) &&
+            !take(t, cx, who[k]))
+            return false;
+    return true;
+}
+
+/* ---------------------------------------------------------------- the crank */
+
+static ml_TuneState failed(ml_Ctx *cx)
+{
+    const ml_Error *e = ml_error(cx);
+
+    if (e && e->code == ML_E_INTERRUPTED) {
+        ml_error_clear(cx);
+        return ML_TUNE_CANCELLED;
+    }
+    return ML_TUNE_FAILED;
+}
+
+ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
+{
+    ml_Mark mark = ml_mark(t->tmp);
+    bool ok = true;
+
+    if (!ml_poll_cancel(t->tmp)) {
+        ml_error_clear(t->tmp);
+        return ML_TUNE_CANCELLED;
+    }
+    if (t->st.done >= t->st.total && in_work(t) == 0)
+        return ML_TUNE_DONE;
+    if (!t->ready) {
+        t->begin = ml_tune_now();
+        ok = ml_reference_make(t, cx, t->slot[0].w);
+        t->ready = ok;
+        if (ok)
+            ml_log_start(t);
+    }
+    if (ok)
+        ok = t->exclusive ? assign_exclusive(t, cx) : assign_shared(t, cx);
+    if (ok && in_work(t) == 0) {
+        t->st.exhausted = t->used_up;
+        ml_release(t->tmp, mark);
+        return wants_more(t) ? ML_TUNE_MORE : ML_TUNE_DONE;
+    }
+    if (ok)
+        ok = wait_for(t, cx, seconds);
+    ml_release(t->tmp, mark);
+    return ok ? ML_TUNE_MORE : failed(cx);
+}
+
+const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
+{
+    ml_TuneStatus *s = &t->st;
+    double left = (double)(s->total - s->done);
+
+    s->elapsed = t->ready ? ml_tune_now() - t->begin : 0;
+    s->rate = s->elapsed > 0 ? (double)t->records.n / s->elapsed : 0;
+    s->eta = s->rate > 0 ? left / s->rate : 0;
+    if (t->seconds > 0)
+        s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
+    return s;
+}
+
+size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out)
+{
+    *out = t->records.v;
+    return t->records.n;
+}
+
+ml_Db *ml_tuner_db(ml_Tuner *t)
+{
+    return t->db;
+}
+
+ml_Db *ml_tuner_take_db(ml_Tuner *t)
+{
+    ml_Db *db = t->own;
+
+    t->own = NULL;
+    return db;
+}
+
+int64_t ml_tuner_workload(const ml_Tuner *t)
+{
+    return t->workload;
+}
+
+bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out)
+{
+    Candidate c;
+
+    if (!ml_propose(t, &c))
+        return false;
+    *out = (ml_Proposal){c.sketch, c.program, c.trace, c.hash};
+    return true;
+}
+
+void ml_proposal_free(ml_Proposal *p)
+{
+    union {
+        const char *c;
+        void *v;
+    } a = {.c = p->program}, b = {.c = p->trace};
+
+    free(a.v);
+    free(b.v);
+    *p = (ml_Proposal){0};
+}

@@ -1,0 +1,125 @@
+/* tuner_impl - the search's state, shared by the files of tune/search. */
+#ifndef ML_TUNE_TUNER_IMPL_H
+#define ML_TUNE_TUNER_IMPL_H
+
+#include "codegen/check.h"
+#include "codegen/worker/worker.h"
+#include "core/vec.h"
+#include "tune/tune.h"
+
+enum {
+    ML_MAX_WORKERS = 2,
+    ML_BLOCK = 16,     /* candidates built between two rounds of timing */
+    ML_AHEAD = 2,      /* built and waiting, per worker, where both go on at once */
+    ML_ATTEMPTS = 200, /* proposals without a new program before the space counts as used up */
+};
+
+/* A sampling instruction of a sketch and where its numbers are in a vector of decisions. */
+typedef struct Sampling {
+    size_t inst;
+    bool tile;
+    uint32_t n;  /* candidates of a choice; factors of a tile */
+    uint32_t at; /* numbers from there on: one for a choice, n for a tile */
+} Sampling;
+
+typedef struct Sketch {
+    const char *name;
+    ml_Trace trace;        /* in base */
+    const char *signature; /* its JSON without decisions */
+    uint32_t n_samplings, n_numbers;
+    Sampling *s;
+    int64_t *first; /* the decisions it came with; NULL: none */
+} Sketch;
+
+/* A program of the space. */
+typedef struct Candidate {
+    uint32_t sketch;
+    int64_t *d; /* decisions after repair, in keep */
+    uint64_t hash;
+    char *program, *trace; /* malloc, until it is recorded */
+} Candidate;
+
+typedef struct Measured {
+    uint32_t sketch;
+    const int64_t *d;
+    double seconds;
+} Measured;
+
+typedef struct Slot {
+    ml_Worker *w;
+    enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN } doing;
+    Candidate at;    /* in work */
+    double since;
+    Candidate built[ML_BLOCK];
+    size_t n_built;
+} Slot;
+
+struct ml_Tuner {
+    ml_Ctx *base;  /* module and sketches; sealed */
+    ml_Ctx *keep;  /* what lasts as long as the tuner */
+    ml_Ctx *tmp;   /* one call */
+    const ml_Module *mod;
+    const ml_Func *func;
+    const char *name, *target_json, *space, *args_json, *machine;
+    const char *program; /* text of the start version */
+    ml_Target target;
+    uint32_t threads;
+    uint64_t seed;
+    double seconds;
+    Sketch *sketches;
+    size_t n_sketches;
+
+    ml_Db *db, *own; /* own: in memory, ours */
+    int64_t workload, after, last_seen;
+    char *log; /* path; NULL: none */
+
+    ML_VEC(Measured) valid; /* ascending seconds */
+    ML_VEC(const ml_Record *) records;
+    uint64_t *seen;
+    size_t n_seen, cap_seen;
+    int64_t proposed; /* accepted proposals, those of earlier runs counted */
+    size_t first_left; /* sketches whose own decisions are still to be tried */
+    int64_t round_left;
+    bool used_up;
+
+    Slot slot[ML_MAX_WORKERS];
+    size_t n_slots;
+    bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
+    ml_WorkSet *set;
+    bool ready; /* reference and arguments are there */
+    double begin, start_done;
+    ml_TuneStatus st;
+};
+
+double ml_tune_now(void);
+
+/* sketch.c */
+bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
+/* Replays sketch k. d NULL or d[at] < 0 in its first number: a fresh sample by `seed`.
+ * false: counted as a failed replay. */
+bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
+                       Candidate *out);
+void ml_candidate_free(Candidate *c);
+/* The sketch and decisions of a record; false: it is of no sketch here. *hash of the program
+ * that it gives, 0 when it cannot be replayed. */
+bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, int64_t **d,
+                            uint64_t *hash);
+
+/* propose.c */
+bool ml_seen_add(ml_Tuner *t, uint64_t hash); /* false: it was there */
+bool ml_propose(ml_Tuner *t, Candidate *out);
+void ml_valid_add(ml_Tuner *t, uint32_t sketch, const int64_t *d, double seconds);
+
+/* reference.c: arguments and expected results, in shared memory. */
+bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
+
+/* records.c */
+bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o);
+/* What other processes have put there since. */
+void ml_records_refresh(ml_Tuner *t);
+/* Commits a result; when the database takes it no longer, goes on in memory. */
+void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, double best);
+void ml_log_start(ml_Tuner *t);
+void ml_log_stop(ml_Tuner *t);
+
+#endif

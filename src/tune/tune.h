@@ -1,0 +1,110 @@
+/*
+ * tune - the search for a fast schedule of one function, as a state machine.
+ *
+ * It knows no Lua and no terminal: sketches (traces whose sampling decisions are left open)
+ * are made by the caller, candidates are replayed on forks of a base context of its own with
+ * every check, compiled and measured in worker processes, and recorded before they are
+ * reported. The caller turns the crank (ml_tuner_step) and may stop at any time: what was
+ * measured is kept. Source: auto-scheduler 2, 12, 16, 17.
+ */
+#ifndef ML_TUNE_TUNE_H
+#define ML_TUNE_TUNE_H
+
+#include "codegen/target.h"
+#include "primitives/trace.h"
+#include "tune/db/db.h"
+
+/* A trace on the start version. Its own decisions are tried first: a rule puts sensible ones
+ * there. */
+typedef struct ml_Sketch {
+    const char *name;
+    ml_Trace trace;
+} ml_Sketch;
+
+enum {
+    ML_TUNE_TRIALS = 64, /* when nothing was asked for */
+    ML_TUNE_MAX_TRIALS = 1000000,
+};
+
+typedef struct ml_TuneOpts {
+    const ml_Module *mod; /* the start version; any context */
+    const char *func;     /* NULL: the only one */
+    const char *name;     /* of the workload, for people */
+    const ml_Sketch *sketches;
+    size_t n_sketches;
+    const char *space; /* name of the design space, part of a record's key */
+    ml_Target target;
+    uint32_t threads; /* of parallel loops; 0: ml_threads */
+    uint64_t seed;
+    int64_t trials;  /* records in all, those of before counted; 0: as asked last, else 64 */
+    bool fresh;      /* records of before are not looked at */
+    double seconds;  /* of searching; 0: no limit */
+    ml_Db *db;       /* NULL, or one that cannot be written: records in memory */
+    const char *worker; /* program; NULL: found */
+    uint32_t n_workers; /* 0: by the cores */
+} ml_TuneOpts;
+
+typedef enum ml_TuneState {
+    ML_TUNE_MORE,
+    ML_TUNE_DONE,      /* the number, the time, or the space is used up */
+    ML_TUNE_CANCELLED, /* the cancel flag of the caller's context */
+    ML_TUNE_FAILED,    /* no worker, no reference: cx's error */
+} ml_TuneState;
+
+/* Phases in which a candidate fails. */
+typedef enum ml_TunePhase {
+    ML_PHASE_REPLAY, /* no record: there was no program */
+    ML_PHASE_BUILD,
+    ML_PHASE_RUN,
+    ML_PHASE_VERIFY,
+    ML_PHASE_TIMEOUT,
+    ML_PHASES
+} ml_TunePhase;
+
+typedef struct ml_TuneStatus {
+    int64_t done, total; /* records of this key */
+    int64_t before;      /* of those, there when the search began */
+    int64_t failed[ML_PHASES];
+    int64_t generation; /* rounds of proposals so far */
+    double best;        /* seconds; 0: none yet */
+    int64_t best_record;
+    double flop;
+    double elapsed, rate, eta; /* seconds; candidates per second */
+    double search_seconds, build_seconds, run_seconds;
+    bool exhausted;      /* no further program was found in the space */
+    const char *warning; /* records are kept in memory only, and why; NULL */
+} ml_TuneStatus;
+
+typedef struct ml_Tuner ml_Tuner;
+/* NULL: cx's error. The cancel flag of cx is watched; workload and earlier records are
+ * looked up. */
+ML_GIVES ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *opts);
+/* Waits at most `seconds` for something to happen. cx: where an error is set. */
+ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds);
+const ml_TuneStatus *ml_tuner_status(ml_Tuner *t);
+/* Records measured so far by this tuner, in order; those after `seen` are new. They live as
+ * long as the tuner. */
+size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out);
+/* Where the records went: opts.db, or one in memory that the caller may take over with
+ * ml_tuner_take_db. */
+ml_Db *ml_tuner_db(ml_Tuner *t);
+ML_GIVES ml_Db *ml_tuner_take_db(ml_Tuner *t); /* NULL: it is opts.db */
+int64_t ml_tuner_workload(const ml_Tuner *t);
+void ml_tuner_free(ml_Tuner *t); /* jobs in progress are lost; NULL is fine */
+
+/* 16 hex digits by which the database knows a function, in cx; func NULL: the only one. */
+const char *ml_tune_hash(ml_Ctx *cx, const ml_Module *m, const char *func);
+/* Applies a record's trace to a schedule at its start version. false: cx's or the
+ * schedule's error. */
+bool ml_tune_apply(ml_Ctx *cx, ml_Schedule *s, const ml_Record *r);
+
+/* How candidates are proposed, alone, for tests: the n-th random one of a seed. */
+typedef struct ml_Proposal {
+    uint32_t sketch;
+    const char *program, *trace; /* malloc */
+    uint64_t hash;
+} ml_Proposal;
+bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out); /* false: none was found */
+void ml_proposal_free(ml_Proposal *p);
+
+#endif

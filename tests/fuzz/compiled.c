@@ -1,0 +1,374 @@
+/* compiled - see compiled.h. */
+#include "compiled.h"
+
+#include "runner.h"
+
+#include "codegen/lower/lower.h"
+#include "primitives/render.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CANARY = 0xc5 };
+
+static struct Compiler {
+    bool tried, there;
+    char why[400];
+    ml_Ctx *cx;
+    ml_Llvm *ll[3]; /* of the widths */
+    ml_Target target[3];
+    uint32_t n_widths;
+} comp;
+
+static const uint32_t widths[] = {128, 256, 512};
+
+/* ---------------------------------------------------------------- choices */
+
+FzCode fz_code(uint32_t pick)
+{
+    static const ml_OptLevel opts[] = {ML_OPT_LIGHT, ML_OPT_LIGHT, ML_OPT_LIGHT,
+                                       ML_OPT_NONE,  ML_OPT_O2,    ML_OPT_O3};
+    uint64_t rnd = pick;
+    FzCode c;
+
+    c.opt = opts[fz_below(&rnd, (int)ML_COUNT(opts))];
+    c.threads = 1 + (uint32_t)fz_below(&rnd, 2);
+    c.bits = widths[fz_below(&rnd, 3)];
+    c.place = (FzPlace)fz_below(&rnd, FZ_PLACES);
+    return c;
+}
+
+void fz_code_text(FzCode c, ml_Text *out)
+{
+    static const char *const places[] = {"at the end of the page", "near the end",
+                                         "at the begin of the page"};
+    const char *opt = c.opt == ML_OPT_LIGHT  ? "light"
+                      : c.opt == ML_OPT_NONE ? "no passes"
+                      : c.opt == ML_OPT_O2   ? "O2"
+                                             : "O3";
+
+    ml_text_fmt(out, "%s, %u thread%s, %u bits, data %s", opt, (unsigned)c.threads,
+                c.threads == 1 ? "" : "s", (unsigned)c.bits, places[c.place]);
+}
+
+/* ---------------------------------------------------------------- targets */
+
+static bool wider(const char *name, uint32_t bits)
+{
+    static const char *const ymm[] = {"+avx",  "+f16c", "+fma",
+                                      "+vaes", "+vpcl", "+xop"}; /* beginnings */
+
+    if (strncmp(name, "+avx512", 7) == 0 || strncmp(name, "+amx", 4) == 0)
+        return true;
+    for (size_t k = 0; bits < 256 && k < ML_COUNT(ymm); k++)
+        if (strncmp(name, ymm[k], strlen(ymm[k])) == 0)
+            return true;
+    return false;
+}
+
+/* The host with vectors of at most so many bits. */
+static bool narrowed(ml_Ctx *cx, uint32_t bits, ml_Target *out)
+{
+    ml_Target host = ml_target_host();
+    ml_Text json = {0};
+    bool first = true, ok;
+
+    *out = host;
+    if (bits >= host.vector_bits)
+        return bits == host.vector_bits;
+    ml_text_add(&json, "{\"features\":\"");
+    for (const char *p = host.features; *p;) {
+        size_t n = strcspn(p, ",");
+        if (!wider(p, bits))
+            ml_text_fmt(&json, "%s%.*s", first ? "" : ",", (int)n, p);
+        first = first && wider(p, bits);
+        p += n + (p[n] == ',');
+    }
+    ml_text_fmt(&json, "\",\"vector-bits\":%u}", (unsigned)bits);
+    ok = ml_target_parse(cx, ml_str(ml_text_z(&json)), out);
+    ml_text_free(&json);
+    return ok;
+}
+
+static const char *first_fact(ml_Ctx *cx)
+{
+    const ml_Error *e = ml_error(cx);
+
+    return e && e->n_facts && e->facts[0].kind == ML_FACT_TEXT ? e->facts[0].as.text : "?";
+}
+
+bool fz_compiler(const char **why)
+{
+    static const char no_memory[] = "no memory to share with a child";
+    bool tried = comp.tried;
+
+    if (why)
+        *why = comp.why;
+    comp.tried = true;
+    if (tried)
+        return comp.there;
+    comp.cx = ml_ctx_new(0);
+    while (comp.n_widths < ML_COUNT(widths) &&
+           narrowed(comp.cx, widths[comp.n_widths], &comp.target[comp.n_widths])) {
+        uint32_t k = comp.n_widths;
+
+        comp.ll[k] = ml_llvm_open(comp.cx, &comp.target[k]);
+        if (comp.ll[k] == NULL)
+            break;
+        comp.n_widths++;
+    }
+    comp.there = comp.n_widths > 0 && fz_runner_open();
+    snprintf(comp.why, sizeof comp.why, "%s",
+             comp.n_widths ? no_memory : first_fact(comp.cx));
+    return comp.there;
+}
+
+void fz_compiler_close(void)
+{
+    fz_runner_close();
+    for (uint32_t k = 0; k < comp.n_widths; k++)
+        ml_llvm_close(comp.ll[k]);
+    if (comp.cx)
+        ml_ctx_unref(comp.cx);
+    comp = (struct Compiler){0};
+}
+
+/* ---------------------------------------------------------------- crashes */
+
+static const FzTrial *watched;
+static const char *phase = "";
+
+void fz_phase(const char *what)
+{
+    phase = what;
+}
+
+static void on_crash(int sig, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    dprintf(2, "---- crash: signal %d, %s\n", sig, phase);
+    if (watched)
+        dprintf(2, "-- plan: seed %llu, stages %d, cap %d, off 0x%x, compile %d, code %u\n",
+                (unsigned long long)watched->plan.seed, watched->plan.stages,
+                watched->plan.cap, watched->plan.off, watched->plan.compile,
+                watched->plan.code);
+    for (int k = 0; watched && k < FZ_MAX_STEPS && watched->steps[k]; k++)
+        dprintf(2, "s:%s\n", watched->steps[k]);
+    _exit(1);
+}
+
+void fz_watch(const FzTrial *t)
+{
+    static bool handled;
+
+    if (!handled)
+        fz_handle_faults(on_crash);
+    handled = true;
+    watched = t;
+}
+
+/* ---------------------------------------------------------------- one program */
+
+typedef struct Job {
+    FzCompile *c;
+    FzCode code;
+    ml_CodeOpts opts;
+    ml_Llvm *ll;
+    const ml_Func *body;
+    FzWord words[FZ_SLOTS];
+    uint32_t n_words;
+} Job;
+
+static size_t start_of(FzPlace place, size_t bytes)
+{
+    switch (place) {
+    case FZ_AT_END: return FZ_ROOM - bytes;
+    case FZ_NEAR_END: return (FZ_ROOM - bytes) / 64 * 64;
+    case FZ_AT_BEGIN:
+    case FZ_PLACES: break;
+    }
+    return 0;
+}
+
+static bool lay_out(Job *j, uint32_t n_sizes)
+{
+    const FzCompile *c = j->c;
+
+    j->n_words = c->n_args + n_sizes;
+    if (j->n_words > FZ_SLOTS)
+        return false;
+    for (uint32_t k = 0; k < c->n_args; k++) {
+        const ml_Tensor *t = c->args[k].tensor;
+
+        if (t == NULL) {
+            j->words[k].i = c->args[k].i;
+            continue;
+        }
+        if (t->bytes > FZ_ROOM)
+            return false;
+        memset(fz_slot(k), CANARY, FZ_ROOM);
+        j->words[k].p = fz_slot(k) + start_of(j->code.place, t->bytes);
+        memcpy(j->words[k].p, t->data, t->bytes);
+    }
+    for (uint32_t k = c->n_args; k < j->n_words; k++)
+        j->words[k].i = c->n;
+    return true;
+}
+
+/* Takes the results over; false: something beside an argument was written. */
+static bool take_back(Job *j)
+{
+    FzCompile *c = j->c;
+
+    for (uint32_t k = 0; k < c->n_args; k++) {
+        const ml_Tensor *t = c->args[k].tensor;
+        size_t from = t ? start_of(j->code.place, t->bytes) : 0;
+        const uint8_t *slot = fz_slot(k);
+
+        for (size_t b = 0; t && b < FZ_ROOM; b++)
+            if (slot[b] != CANARY && (b < from || b >= from + t->bytes)) {
+                ml_text_fmt(&c->detail, "byte %lld of %s was written",
+                            (long long)b - (long long)from, j->body->params[k].var->hint);
+                return false;
+            }
+        if (t)
+            memcpy(t->data, slot + from, t->bytes);
+    }
+    return true;
+}
+
+static void fault_text(Job *j, const FzAnswer *a)
+{
+    FzCompile *c = j->c;
+    uint32_t line =
+        ml_llvm_line_at(j->ll, c->cx, &j->body, 1, &j->opts, "main_body", a->offset);
+    const ml_Tensor *t =
+        a->slot >= 0 && a->slot < c->n_args ? c->args[a->slot].tensor : NULL;
+
+    ml_text_fmt(&c->detail, "signal %d", a->signal);
+    if (t)
+        ml_text_fmt(&c->detail, " at byte %lld of %s (%zu bytes)",
+                    (long long)a->byte - (long long)start_of(j->code.place, t->bytes),
+                    j->body->params[a->slot].var->hint, t->bytes);
+    else
+        ml_text_fmt(&c->detail, " at address %#llx", (unsigned long long)a->byte);
+    if (line)
+        ml_text_fmt(&c->detail, ", line %u", (unsigned)line);
+}
+
+static const char *refused(FzCompile *c, const char *what)
+{
+    const ml_Error *e = ml_error(c->cx);
+    ml_Failure *f = e ? ml_failure_from(e) : NULL;
+
+    ml_text_fmt(&c->detail, "%s: %s: %s", what, e ? ml_error_code(e->code) : "no error",
+                f ? ml_failure_message(f) : "");
+    for (uint32_t k = 0; e && k < e->n_notes; k++)
+        ml_text_fmt(&c->detail, "\n  %s", e->notes[k]);
+    ml_failure_free(f);
+    return "compiled-refused";
+}
+
+static const char *judge(Job *j, const FzAnswer *a)
+{
+    ml_Text *detail = &j->c->detail;
+
+    switch (a->said) {
+    case FZ_SAID_NOT_LINKED: ml_text_add(detail, a->text); return "compiled-link";
+    case FZ_SAID_FAULT: fault_text(j, a); return "compiled-crash";
+    case FZ_SAID_TOO_LARGE:
+        ml_text_add(detail, "the object is too large for the test");
+        return "compiled-size";
+    case FZ_SAID_NOTHING:
+        ml_text_fmt(detail, "it ran for more than %d s, or its process ended", FZ_SECONDS);
+        return "compiled-hangs";
+    case FZ_SAID_RAN: break;
+    }
+    if (a->status) {
+        ml_text_fmt(detail, "it returned %d", (int)a->status);
+        return "compiled-status";
+    }
+    return take_back(j) ? NULL : "compiled-beside";
+}
+
+static const char *compile_and_run(Job *j, uint32_t n_sizes, bool *ran)
+{
+    FzCompile *c = j->c;
+    ml_Bytes object;
+    FzAnswer answer;
+    const char *kind;
+
+    fz_phase("code generation");
+    if (!ml_llvm_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
+        if (ml_error(c->cx)->code != ML_E_NOT_SUPPORTED)
+            return refused(c, "code generation");
+        if (c->stats)
+            c->stats->not_supported++;
+        return NULL;
+    }
+    if (c->stats)
+        c->stats->compiled++;
+    if (!lay_out(j, n_sizes)) {
+        free(object.v);
+        ml_text_add(&c->detail, "the arguments are too large for the test");
+        return "compiled-size";
+    }
+    fz_phase("the run");
+    fz_runner_run(j->ll, &object, j->words, j->n_words, &answer);
+    free(object.v);
+    kind = judge(j, &answer);
+    *ran = kind == NULL;
+    if (c->stats && *ran)
+        c->stats->ran++;
+    return kind;
+}
+
+static bool pass_done(const ml_Pass *p, const ml_Func *f, void *user)
+{
+    FzCompile *c = user;
+
+    c->lowered = f;
+    fz_phase(p + 1 < ml_passes + ml_n_passes ? p[1].name : "signature");
+    return true;
+}
+
+const char *fz_compile(FzCompile *c, bool *ran)
+{
+    FzCode code = fz_code(c->pick);
+    Job j = {.c = c,
+             .code = code,
+             .opts = {.opt = code.opt,
+                      .no_contract = true,
+                      .threads = code.threads,
+                      .unaligned = code.place == FZ_AT_END}};
+    ml_Parsed parsed = ml_parse(c->cx, ml_str(c->text), NULL);
+    const ml_Func *f = parsed.mod ? ml_module_find(parsed.mod, "main") : NULL;
+    ml_Lower lo = {.cx = c->cx, .module = parsed.mod};
+    uint32_t k = 0; /* the narrowest width that is wide enough, or the widest there is */
+    ml_Signature sig;
+    const char *kind;
+
+    *ran = false;
+    c->lowered = f;
+    if (f == NULL) {
+        ml_text_add(&c->detail, "the printed program is not read");
+        return "compiled-parse";
+    }
+    while (k + 1 < comp.n_widths && widths[k] < code.bits)
+        k++;
+    j.ll = comp.ll[k];
+    lo.opts = ml_lower_defaults(&comp.target[k]);
+    lo.opts.target.cores = 2; /* the same on every machine */
+    fz_phase(ml_passes[0].name);
+    j.body = ml_lower(&lo, f, NULL, pass_done, c);
+    if (j.body && ml_signature_of(c->cx, f, &sig))
+        kind = compile_and_run(&j, sig.n_sizes, ran);
+    else if (fz_may_refuse(ml_error(c->cx), f, c->stats))
+        kind = NULL;
+    else
+        kind = refused(c, "lowering");
+    fz_phase("");
+    return kind;
+}

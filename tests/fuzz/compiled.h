@@ -1,0 +1,55 @@
+/*
+ * compiled - versions of the random test as machine code: lowered, compiled in process, and
+ * run by a forked child that serves one program after the other.
+ *
+ * Every buffer lies between guard pages in memory shared with the child; a fault, an
+ * endless loop or a wild write in generated code costs the child, never the seed.
+ * Contraction is off, so that results equal the interpreter's. Source: style 10;
+ * lowering-and-codegen 13.
+ */
+#ifndef ML_TESTS_FUZZ_COMPILED_H
+#define ML_TESTS_FUZZ_COMPILED_H
+
+#include "trial.h"
+
+#include "codegen/llvm/llvm.h"
+
+/* How a version is compiled and where its arguments lie: all of it from one number. */
+typedef enum FzPlace {
+    FZ_AT_END,   /* data ends with the page, aligned to its elements only */
+    FZ_NEAR_END, /* as near to the end as a start aligned to 64 bytes allows */
+    FZ_AT_BEGIN, /* data begins with the page */
+    FZ_PLACES
+} FzPlace;
+typedef struct FzCode {
+    ml_OptLevel opt;
+    uint32_t threads, bits;
+    FzPlace place;
+} FzCode;
+FzCode fz_code(uint32_t pick);
+void fz_code_text(FzCode c, ml_Text *out); /* "light, 2 threads, 256 bits, data at ..." */
+
+typedef struct FzCompile {
+    ml_Ctx *cx;       /* scratch, dropped afterwards */
+    const char *text; /* of the module; main is compiled */
+    uint32_t pick;
+    ml_RunArg *args; /* their data before the run, and after it */
+    uint32_t n_args;
+    int64_t n; /* value of the size n */
+    FzStats *stats;
+    ml_Text detail;
+    const ml_Func *lowered; /* how far it came, in cx */
+} FzCompile;
+/* NULL: it ran, or was refused as programs for a GPU are; else the kind of failure, with
+ * detail. *ran: the arguments hold what it computed. */
+const char *fz_compile(FzCompile *c, bool *ran);
+
+/* Whether there is a compiler; opened at the first call. What is missing goes to why. */
+bool fz_compiler(const char **why);
+void fz_compiler_close(void);
+
+/* A crash of this process prints the trial at work and what it was about. */
+void fz_watch(const FzTrial *t);
+void fz_phase(const char *what);
+
+#endif

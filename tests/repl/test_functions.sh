@@ -1,0 +1,213 @@
+#!/bin/bash
+# A module of two functions at the prompt, with none chosen and with one; what :check takes and
+# moon.check gives; what each loop touches; the prompt's text. Source: interaction 3, 4, 5, 8.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok functions: the program was not built'; exit 1; }
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+export HOME=$TMPDIR/home
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+typed() { # LINES...: session text that goes on after an error
+    printf '%s\n' "$@" | timeout 60 "$MOONLOOP" --keep-going >out 2>err
+    status=$?
+}
+says() { # LINES...: each is a line of the output
+    local l
+    for l in "$@"; do grep -qxF -e "$l" out || return 1; done
+}
+fails() { # WORDS...: each stands in an error
+    local w
+    for w in "$@"; do grep -qF -e "$w" err || return 1; done
+}
+
+cat >two.py <<'E'
+@I.ir_module
+class Module:
+    @T.prim_func
+    def foo(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    @T.prim_func
+    def bar(A: T.Buffer((64,), "bool"), B: T.Buffer((64,), "bool")):
+        for j in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, j)
+                B[vi] = not A[vi]
+E
+split_foo='split(get_loops(get_block("B", "foo"))[1], {auto, 7});'
+split_bar='split(get_loops(get_block("B", "bar"))[1], {auto, 7});'
+
+typed ':open two.py' "$split_foo" ':where j' ':where i_1' ':where B' ':where zoo'
+[ "$status" = 1 ] && says 'loop j of bar is there from the start' 'loop i_1 of foo was made by step 1: split("i", {auto, 7})' \
+    'block B of foo is there from the start' 'buffer B of bar is there from the start' &&
+    fails 'no loop, block or buffer is named zoo'
+verdict 'tells where a name comes from in every function'
+typed 's = schedule(workload.matmul(8, 8, 8))' 'cache_write("C", 0, "local");' ':where C_local' ':where ax0' ':where C/k'
+says 'buffer C_local was made by step 1: cache_write("C", 0, "local")' \
+    'block C_local was made by step 1: cache_write("C", 0, "local")' 'loop k is there from the start'
+verdict 'tells which step made a buffer'
+typed ':open two.py' ':focus' ':focus foo' ':focus zoo' 's = schedule(focus(), {func = "bar"})' ':focus' ':tree' ':where i'
+says '* 1  two v0   functions foo, bar' '* 2  bar v0   function bar of foo, bar' bar 'loop i of foo is there from the start' &&
+    ! grep -qx foo out &&
+    fails 'foo is a function of two, no schedule; s = schedule(focus(), {func = "foo"})' 'no schedule is named zoo'
+verdict 'lists the functions with the schedules'
+typed ':open two.py' ':graph loops a.dot' ':graph deps b.dot' 's = schedule(focus(), {func = "bar"})' ':graph loops c.dot'
+says 'wrote a.dot (4 nodes, 2 edges)' 'wrote b.dot (2 nodes, 0 edges)' 'wrote c.dot (2 nodes, 1 edge)' &&
+    grep -q 'label="foo"' a.dot && grep -q 'label="bar"' b.dot && ! grep -q cluster c.dot
+verdict 'draws every function when none is chosen'
+typed ':open two.py' 'split("j", {auto, 7})' ':block B' 'get_block("B")' 'get_block("B", "zoo")'
+[ "$(grep -c 'no function is chosen: the module has 2 functions (foo, bar)' err)" = 3 ] && fails unknown-function
+verdict 'asks for the function where one is needed'
+typed ':open two.py' "$split_foo" "$split_bar" ':trace' ':save a.lua' ':save a.json' ':source a.lua' ':open a.json' ':save a.py' \
+    ':open a.py' ':diff v0 --tree'
+[ "$(grep -c 'hash' out)" = 2 ] && says '[1] split("i", {auto, 7})' '[2] split("j", {auto, 7})' && [ "$(wc -l <err)" = 3 ]
+verdict 'saves and replays steps of both functions'
+
+# ---- :check and moon.check
+typed ':open two.py' ':check'
+[ "$(grep -c '^ok ' out)" = 2 ]
+verdict 'checks every function when none is chosen and none has changed'
+cat >all.lua <<'E'
+local s = schedule(moon.open("two.py"))
+local r = moon.check(s)
+assert(r.ok and r.functions.foo.ok and r.functions.bar.ok and r.outputs == 2)
+s:split(s:get_loops(s:get_block("B", "bar"))[1], {auto, 7})
+r = moon.check(s)
+assert(r.ok and r.functions.bar.ok and not r.functions.foo, "only what has changed")
+assert(r.largest == r.functions.bar.largest and r.iterations == r.functions.bar.iterations)
+assert(s:versions()[2].check == "ok")
+local right = moon.open("two.py")
+local wrong = moon.parse((right:script():gsub("T.float32%(1.0%)", "T.float32(2.0)")))
+r = moon.check(wrong, right)
+assert(not r.ok and r.functions.bar.ok and not r.functions.foo.ok)
+assert(r.outside == 64 and r.functions.foo.outside == 64 and r.functions.bar.outside == 0)
+assert(r.first == "foo: B[0]" and r.functions.foo.first == "B[0]" and r.largest == r.functions.foo.largest)
+assert(moon.check(wrong, right, {func = "bar"}).ok and not moon.check(wrong, right, {func = "foo"}).ok)
+local ok, e = pcall(moon.check, wrong:with("more", right.foo), right)
+assert(ok and not e.ok)
+ok, e = pcall(moon.check, right, wrong:with("more", right.foo))
+assert(not ok and e.code == "bad-argument" and e.message:find("no function more", 1, true))
+local one = moon.check(schedule(workload.matmul(8, 8, 8)))
+assert(one.functions.main.ok and one.outside == one.functions.main.outside)
+E
+timeout 60 "$MOONLOOP" -b all.lua >out 2>err
+verdict 'moon.check checks each function and tells of each'
+cat >any.py <<'E'
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    k = T.int64()
+    A = T.match_buffer(a, (n, k), "float32")
+    B = T.match_buffer(b, (n, k), "float32")
+    for i, j in T.grid(n, k):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+E
+typed ':open any.py' ':check --shape m=3 --shape n=3' ':check --shape n=3 --shape k=4 --shape n=5' ':check --shape n=2.5' \
+    ':check --shape n=1e300' ':check --shape n=nan' ':check --seed nan' ':check --shape n=3 --shape k=4' \
+    'moon.check(focus(), {shape = {m = 3}})' ':open two.py' ':check --shape n=3'
+[ "$(grep -c 'there is no size m; the program has n, k' err)" = 2 ] && [ "$(grep -c -e '--shape n=127, not' err)" = 3 ] &&
+    fails 'the size n is given twice' '--seed takes a number from 1' 'there is no size n: every size of the program is a number' &&
+    [ "$(grep -c ^ok out)" = 1 ] && grep -q ', 12 elements, seed 1$' out
+verdict 'refuses sizes that the program does not have'
+
+# ---- what each loop touches
+typed 's = schedule(workload.matmul(1024, 1024, 1024))' \
+    'split("j", {auto, 16}) split("i", {auto, 100}) reorder("i_0", "j_0", "k", "i_1", "j_1");' \
+    'cache_read("C", "A", "global") compute_at("A_global", "k");' ':tree'
+diff out - >>err <<'E'
+matmul
+  i_0 11           A 4 MiB, A_global 4 MiB, B 4 MiB, C 4 MiB
+    j_0 64         A ≤ 400 KiB, A_global ≤ 400 KiB, B 4 MiB, C ≤ 400 KiB
+      k 1024       A ≤ 400 KiB, A_global ≤ 400 KiB, B 64 KiB, C ≤ 6.25 KiB
+        ax0 100    A ≤ 400 B, A_global ≤ 400 B
+          A_global          reads A, writes A_global   where i_0 * 100 + ax0 < 1024
+        i_1 100    A_global ≤ 400 B, B 64 B, C ≤ 6.25 KiB
+          j_1 16   A_global 4 B, B 64 B, C 64 B
+            C                 reads A_global, B, writes C   where i_0 * 100 + i_1 < 1024
+E
+verdict 'shows what a loop touches, as a bound where a guard cuts it'
+cat >gaps.py <<'E'
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float16"), D: T.Buffer((), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi * 4] = T.Cast("float16", A[vi] * D[()])
+    for i in range(16):
+        with T.block("E"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = T.Cast("float16", A[vi * 2])
+E
+typed ':open gaps.py' ':tree' ':set width 40' ':tree' ':set width 20' ':tree'
+diff out - >>err <<'E'
+gaps
+  i 16     A 64 B, D 4 B, B ≤ 122 B
+    B                 reads A, D, writes B
+  i_1 16   A ≤ 124 B, B 32 B
+    E                 reads A, writes B
+gaps
+  i 16     A 64 B, D 4 B, B ≤ 122 B
+    B   reads A, D, writes B
+  i_1 16   A ≤ 124 B, B 32 B
+    E   reads A, writes B
+gaps
+  i 16     A 64 B, …
+    B   reads A, D, writes B
+  i_1 16
+    E   reads A, writes B
+E
+verdict 'shows a bound where there are gaps, and no more than fits'
+
+# ---- the prompt's text
+cat >lines <<'E'
+_PROMPT = "my> "
+print(
+1)
+_PROMPT = function(usual) return "\27[1m<" .. usual .. ">\27[0m " end
+print(
+2)
+_PROMPT2 = ".. "
+print(
+3)
+_PROMPT = function() error("bad\nthing") end
+4
+5
+_PROMPT = function() return {} end
+_PROMPT, _PROMPT2 = nil, nil
+6
+E
+timeout 60 "$MOONLOOP" -i --no-init <lines 2>err | tail -n +2 | sed 's/\x1b\[[01]m/@/g' >out
+diff out - >>err <<'E'
+> _PROMPT = "my> "
+my> print(
+    1)
+1
+my> _PROMPT = function(usual) return "\27[1m<" .. usual .. ">\27[0m " end
+@<> >@ print(
+     2)
+2
+@<> >@ _PROMPT2 = ".. "
+@<> >@ print(
+.. 3)
+3
+@<> >@ _PROMPT = function() error("bad\nthing") end
+> 4
+4
+> 5
+5
+> _PROMPT = function() return {} end
+> _PROMPT, _PROMPT2 = nil, nil
+> 6
+6
+E
+[ $? = 0 ] && [ "$(wc -l <err)" = 2 ] && fails '_PROMPT: input:1: bad; the usual prompt is shown' \
+    '_PROMPT: it must give a string, not a table; the usual prompt is shown'
+verdict 'takes its text from _PROMPT and _PROMPT2, and complains once'

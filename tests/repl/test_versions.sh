@@ -1,0 +1,168 @@
+#!/bin/bash
+# What the prompt says of versions: the tree that :versions draws, at every width, in Unicode and
+# in ASCII; marks. Source: interaction 6, 15.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok versions: the program was not built'; exit 1; }
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+export HOME=$TMPDIR/home
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+drawn() { # OPTIONS...: the tree of tree.txt, in out
+    timeout 60 "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^v0/,$p' >out
+}
+
+cat >tree.txt <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+split("j", {auto, 16}) reorder("i", "j_0", "k", "j_1") vectorize("j_1") parallel("i") decompose_reduction("C", "k");
+:check
+:mark tiled
+:goto v2
+parallel("i");
+unroll("j_1");
+:goto v6
+vectorize("j_1");
+:mark a
+:goto v1
+:mark a
+:mark b
+:mark b
+parallel("i");
+:goto v4
+unroll("k");
+:goto v6
+split("k", {auto, 4});
+:versions
+E
+drawn --width 40
+diff out - >>err <<'E'
+v0 ─ v1 split «a, b» ─┐
+├ v9 parallel
+└ v2 reorder ─┐
+├ v3 vectorize ─ v4 parallel ─┐
+│ ├ v5 decompose_reduction «tiled» ok
+│ └ v10 unroll
+└ v6 parallel ─┐
+├ v7 unroll
+├ v8 vectorize
+└ v11 split ◀
+E
+verdict 'draws the branches, the current version, marks and checks'
+[ "$(grep -c '^mark ' err)" = 1 ] && grep -qx 'mark a moved from v8 to v1' err
+verdict 'says when a mark moves, and only then'
+drawn --width 20
+diff out - >>err <<'E'
+v0 ─┐
+└ v1 split «a, b» ─┐
+├ v9 parallel
+└ v2 reorder ─┐
+├ v3 vectorize ─┐
+│ └ v4 parallel ─┐
+│ ├ v5
+│ │   decompose_red…
+│ │   «tiled» ok
+│ └ v10 unroll
+└ v6 parallel ─┐
+├ v7 unroll
+├ v8 vectorize
+└ v11 split ◀
+E
+verdict 'draws the tree in 20 columns'
+drawn --width 40 --ascii
+diff out - >>err <<'E'
+v0 - v1 split <a, b> -+
++ v9 parallel
+` v2 reorder -+
++ v3 vectorize - v4 parallel -+
+| + v5 decompose_reduction <tiled> ok
+| ` v10 unroll
+` v6 parallel -+
++ v7 unroll
++ v8 vectorize
+` v11 split <
+E
+verdict 'draws the tree in ASCII'
+
+cat >walk.lua <<'E'
+-- A tree that grows by a walk: deep, wide, with long names. At no width may a line be too long,
+-- and each version stands on the drawing once.
+local seed = 1
+local function pick(n)
+    seed = (seed * 1103515245 + 12345) % 2147483648
+    return seed // 65536 % n
+end
+local s = schedule(workload.matmul(64, 64, 64))
+focus(s)
+for k = 1, 120 do
+    s:jump(math.max(0, s:version() - pick(3)))
+    s:annotate(s:loops("C")[1], "key" .. k, k)
+    if pick(9) == 0 then s:mark("mark_with_a_long_name_" .. k) end
+end
+for width = 20, 100 do
+    moon.cmd("set", "width", width)
+    moon.cmd("versions")
+    print("width " .. width)
+end
+E
+for how in --ascii --color=never; do
+    timeout 60 "$MOONLOOP" -b $how walk.lua </dev/null >out 2>err && LC_ALL=C.UTF-8 sed 's/[─┐├└│◀…«»]/x/g' out | awk '
+        /^width/ { if (longest > $2 || n != 121) bad = 1; longest = n = 0; split("", seen); widths++; next }
+        length($0) > longest { longest = length($0) }
+        { for (k = 1; k <= NF; k++) if ($k ~ /^v[0-9]+$/) { n++; if ($k in seen) bad = 1; seen[$k] = 1 } }
+        END { exit bad || widths != 81 }' && grep -q '(from v' out || { false; break; }
+done
+verdict 'draws every version once, and no line wider than the screen'
+
+cat >tree.txt <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+:set undo_limit 2
+annotate("i", "a", 1) annotate("i", "b", 1) annotate("i", "c", 1) annotate("i", "d", 1);
+:versions
+E
+drawn
+diff out - >>err <<'E'
+v0 ─ v1..v2 dropped ─ v3 annotate ─ v4 annotate ◀
+E
+verdict 'shows the versions that the undo limit dropped as a row'
+
+# A step put among earlier ones: the later steps follow on another branch, and mean the same loops.
+cat >pair.py <<'P'
+from tvm.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((32, 16), "float32"), C: T.Buffer((32, 16), "float32")):
+    B = T.alloc_buffer((32, 16))
+    for i, j in T.grid(32, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(32, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+P
+cat >before.txt <<'E2'
+:open pair.py
+annotate("C/j", "x", 1);
+compute_at("B", "C/i");
+reorder("C/j", "C/i")
+:before 2 reorder("C/j", "C/i")
+:versions
+:trace
+:undo
+:before 9 unroll("B/i")
+:before 1
+:before 1 split("C/j", {4, 4})
+:versions
+E2
+timeout 60 "$MOONLOOP" --keep-going before.txt >out 2>err
+grep -qF 'try    :before 2 reorder("C/j", "C/i")' err
+verdict 'an earlier place of the step is offered'
+grep -q '^├ v3 reorder ─ v4 compute_at' out && grep -q 'v4 compute_at ◀' out
+verdict 'puts a step before another one and repeats the later ones'
+[ "$(grep -c 'does not lead to' err)" = 1 ] && grep -qF ':before N CODE' err
+verdict 'a step that does not lead to the version is refused'
+grep -qF 'are at v5, marked `failed`' err && grep -q '«failed»' out && grep -q 'v2 compute_at ◀' out
+verdict 'a later step that does not apply any more takes the line back'
