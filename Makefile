@@ -250,7 +250,7 @@ test check:
 	@$(SUBMAKE) run-tests
 
 # Everything that compiles is built and run; a build that breaks is one more failure.
-NEEDS_ALL := $(if $(TEST_SH)$(filter tests/codegen/worker/%,$(TEST_C))$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
+NEEDS_ALL := $(if $(TEST_SH)$(filter tests/codegen/worker/% tests/tune/%,$(TEST_C))$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
 test-programs: $(NEEDS_ALL) $(TEST_PROGS) $(FAKE_PROGS) $(FUZZ_TESTED)
 run-tests:
 	$(if $(and $(TEST_C),$(filter 0,$(HAVE_CMOCKA))),$(error the tests need cmocka (Debian package libcmocka-dev)))

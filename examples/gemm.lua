@@ -6,7 +6,8 @@
 -- for the whole reduction (C_local). A panel of B is packed just before it is used, by a copy
 -- (B_global) that compute_at moves to where the panel begins: 32 columns side by side fit
 -- the caches, where whole rows of B would not.
-local n = tonumber(arg and arg[1]) or 1024
+local n, only = ...
+n = tonumber(n) or 1024
 assert(n > 0 and n % 128 == 0, "N is a multiple of 128")
 
 -- The tile by the instruction set: 8 rows of 2 vectors use 16 of AVX-512's 32 registers, 4 rows
@@ -48,6 +49,8 @@ local _, column = table.unpack(s:split(lp[#lp], { moon.auto, lanes }))
 s:vectorize(column)
 -- The C tile is fetched before the reduction ends; last, since an annotated loop cannot be split.
 s:annotate(ir, "prefetch", { { buffer = "C", rw = 1 } })
+
+if only then return s end -- for others that want the schedule
 
 local check = moon.check(s)
 assert(check.ok, "the schedule does not compute what the program computes")

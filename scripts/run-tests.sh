@@ -116,6 +116,8 @@ export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after
 export LSAN_OPTIONS=suppressions=$supp:print_suppressions=0:${LSAN_OPTIONS:-}
 export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
 export MOONLOOP_WORKER=$ML_OUT/moonloop
+# What programs keep between runs (measured peaks) is kept here, not in the user's home.
+export XDG_CACHE_HOME=$ML_OUT/test-cache XDG_DATA_HOME=$ML_OUT/test-data
 unset MAKEFLAGS MAKELEVEL MFLAGS MOONLOOP_PATH LUA_PATH LUA_CPATH LUA_INIT
 
 together=() alone=() missing=()

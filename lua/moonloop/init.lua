@@ -11,6 +11,7 @@ local moon = {
     interpret = core.interpret,
     check = core.check,
     time = core.time,
+    build = core.build,
     machine = core.machine,
     primitives = core.primitives,
     codes = core.codes,
@@ -249,7 +250,7 @@ function moon.apply_best(program, db, opts) return moon.tuning.apply_best(progra
 -- ---- what comes later says so by name
 
 local later = {
-    "build", "intrin", "intrins",
+    "intrin", "intrins",
 }
 for _, name in ipairs(later) do
     moon[name] = function() core.fail("not-yet", "moon." .. name) end
@@ -257,7 +258,7 @@ end
 moon.axis_separator = setmetatable({}, { __tostring = function() return "axis separator" end })
 
 moon.features = {
-    llvm = false, cuda = false, tuning = false, interpreter = true,
+    llvm = false, cuda = false, tuning = true, interpreter = true,
 }
 
 -- ---- loaded at first use

@@ -40,15 +40,15 @@ local function contiguous(f)
     end
 end
 
--- Whether every element that is read is used by many iterations: a reduction over two
--- operands of which one does not know the vector axis.
-local function is_matmul_like(f)
+-- A reduction whose results lie side by side, from operands that do so too or are the same
+-- for all of them: accumulators in registers pay.
+local function is_tileable(f)
     local v = contiguous(f)
-    if #f.reduce == 0 or not f.init or not v or f.guard then return false end
+    if #f.reduce == 0 or not f.init or not v then return false end
     for _, r in ipairs(f.reads) do
-        if r.strides[v] == false and not r.irregular then return true end
+        if not r.irregular and r.strides[v] and r.strides[v] ~= 1 then return false end
     end
-    return false
+    return true
 end
 
 local function block_list(s)
@@ -122,10 +122,21 @@ local function split_vector(s, loop, lanes)
     return o, i
 end
 
+-- Does fn to s where a copy of s stands it.
+local function try(s, fn)
+    local copy = s:copy()
+    if pcall(fn, copy) then
+        fn(s)
+        return true
+    end
+    return false
+end
+
 -- ---- simple blocks: elementwise, copies, transposes, small reductions
 
 -- Outer spatial loops fused and parallel, the innermost contiguous one vectorised.
-local function plain_block(s, name, target, threads)
+-- free: how many vectors are in flight is left open.
+local function plain_block(s, name, target, threads, free)
     local b = s:get_block(name)
     local f = facts_of(s, b)
     if not f or #f.spatial == 0 then return end
@@ -140,10 +151,16 @@ local function plain_block(s, name, target, threads)
     for _, l in ipairs(outer) do order[#order + 1] = l end
     local wide = v and f.iters[v].extent >= lanes
     if wide then
-        local vo, vi = table.unpack(s:split(loops[v], { auto, lanes }))
+        local vo, vi, vu
+        if free and #f.reduce == 0 then
+            vo, vu, vi = table.unpack(s:split(loops[v], { auto, choose(s, { 1, 4, 2, 8 }), lanes }))
+        else
+            vo, vi = table.unpack(s:split(loops[v], { auto, lanes }))
+        end
         order[#order + 1] = vo
         outer[#outer + 1] = vo
         for _, k in ipairs(f.reduce) do order[#order + 1] = loops[k] end
+        order[#order + 1] = vu
         order[#order + 1] = vi
         if #order > 1 then s:reorder(table.unpack(order)) end
         if f.init then
@@ -155,6 +172,7 @@ local function plain_block(s, name, target, threads)
             end
         end
         s:vectorize(vi)
+        if vu then s:unroll(vu) end
     else
         if v then
             order[#order + 1] = loops[v]
@@ -164,21 +182,19 @@ local function plain_block(s, name, target, threads)
         if #order > 1 then s:reorder(table.unpack(order)) end
     end
     if threads > 1 and f.points >= 32768 and #outer > 0 then
-        local all = #outer > 1 and s:fuse(table.unpack(outer)) or outer[1]
-        if (s:get(all).extent or 1) > 1 then s:parallel(all) end
+        local function parallel(n)
+            return try(s, function(x) x:parallel(n > 1 and x:fuse(table.unpack(outer, 1, n)) or outer[1]) end)
+        end
+        -- all of them as one; where that cannot be shown to be sound, fewer
+        for n = #outer, 1, -1 do
+            local extent = 1
+            for k = 1, n do extent = extent * (s:get(outer[k]).extent or 1) end
+            if extent > 1 and parallel(n) then break end
+        end
     end
 end
 
 -- ---- inlining
-
-local function try(s, fn)
-    local copy = s:copy()
-    if pcall(fn, copy) then
-        fn(s)
-        return true
-    end
-    return false
-end
 
 -- Elementwise producers go into their consumers when that does not repeat real work: plain
 -- copies always, others unless the consumer is a reduction (which would repeat them).
@@ -313,7 +329,7 @@ local function tiled(s, name, f, target, threads, how)
     local tile_loop = order[n_outer]
 
     if panel then
-        s:compute_at(panel, jr)
+        s:compute_at(panel, jr, true)
         local pl = loops_of(s, panel)
         local o, i = table.unpack(s:split(pl[#pl], { auto, lanes }))
         s:vectorize(i)
@@ -322,7 +338,7 @@ local function tiled(s, name, f, target, threads, how)
     -- the tile goes back, with what follows it
     local back = how.consumer and s:get_block(how.consumer) or acc
     if how.consumer then s:set_scope(b, 0, "local") end
-    s:reverse_compute_at(back, tile_loop)
+    s:reverse_compute_at(back, tile_loop, true)
     local bl = loops_of(s, back)
     local o, i = table.unpack(s:split(bl[#bl], { auto, lanes }))
     s:vectorize(i)
@@ -339,14 +355,16 @@ local function tiled(s, name, f, target, threads, how)
     s:unroll(il[#il - 1])
     if ii then s:unroll(il[#il - 2]) end
 
-    -- producers that stay are computed for each of the outermost iterations, or before
-    if how.pad and how.pad_at == "outer" and n_outer > 1 then s:compute_at(how.pad, order[1]) end
+    -- a producer that stays is computed for each iteration of the first loop that has some
+    local first = 1
+    while first < n_outer and s:get(order[first]).extent == 1 do first = first + 1 end
+    if how.pad then s:compute_at(how.pad, order[first], true) end
 
     if threads > 1 then
         local fused = {}
         local outer = how.order == "blocks" and #others + (ic and 2 or 1) or #others + 1
         for k = 1, math.min(outer, n_outer) do fused[k] = order[k] end
-        if how.pad and how.pad_at == "outer" then fused = { order[1] } end
+        if how.pad then fused = { order[first] } end
         local all = #fused > 1 and s:fuse(table.unpack(fused)) or fused[1]
         s:parallel(all)
     end
@@ -371,7 +389,7 @@ local function anchor(s)
     local best, work
     for _, name in ipairs(block_list(s)) do
         local f = facts_of(s, s:get_block(name))
-        if f and is_matmul_like(f) and (not work or f.points > work) then best, work = name, f.points end
+        if f and is_tileable(f) and (not work or f.points > work) then best, work = name, f.points end
     end
     return best
 end
@@ -406,13 +424,14 @@ local function tiled_sketches(list, program, target, threads)
         return function(s)
             inline_producers(s, {})
             for _, n in ipairs(rest) do
-                if not (how.pad == n and how.pad_at == "outer") then plain_block(s, n, target, threads) end
+                if how.pad ~= n then try(s, function(x) plain_block(x, n, target, threads) end) end
             end
             how.consumer = consumer
             tiled(s, name, f, target, threads, how)
         end
     end
     local v = contiguous(f)
+    list.narrow = f.iters[v].extent * 2 <= lanes_of(target, f.write.dtype) -- vectors mostly empty
     local at, r = packed_operand(f, v)
     local small = r and r.elements * bytes_of(r.dtype) <= 1 << 18
     local pack = { "pack, panels outermost", { pack = true, order = "jr" } }
@@ -425,8 +444,22 @@ local function tiled_sketches(list, program, target, threads)
         if at or not k[2].pack then sketch(list, program, k[1], whole(k[2])) end
     end
     if #before == 1 then
-        sketch(list, program, "in place, producer with each part", whole { order = "ir", pad = before[1], pad_at = "outer" })
+        sketch(list, program, "in place, producer with each part", whole { order = "ir", pad = before[1] })
     end
+end
+
+-- Every block by itself, with and without inlining.
+local function plain_sketches(list, program, target, threads)
+    local function each(s)
+        for _, n in ipairs(block_list(s)) do
+            try(s, function(x) plain_block(x, n, target, threads, true) end)
+        end
+    end
+    sketch(list, program, "fused, vectorised", function(s)
+        inline_producers(s, {})
+        each(s)
+    end)
+    sketch(list, program, "vectorised", each)
 end
 
 -- The sketches of a program for a target; never empty.
@@ -435,19 +468,7 @@ function space.sketches(program, opts)
     local threads = opts and opts.threads or target.threads
     local list = { refused = {}, target = json, threads = threads }
     tiled_sketches(list, program, target, threads)
-    if #list == 0 then
-        sketch(list, program, "fused, vectorised", function(s)
-            inline_producers(s, {})
-            for _, n in ipairs(block_list(s)) do
-                try(s, function(x) plain_block(x, n, target, threads) end)
-            end
-        end)
-        sketch(list, program, "vectorised", function(s)
-            for _, n in ipairs(block_list(s)) do
-                try(s, function(x) plain_block(x, n, target, threads) end)
-            end
-        end)
-    end
+    if #list == 0 or list.narrow then plain_sketches(list, program, target, threads) end
     if #list == 0 then sketch(list, program, "as it is", function() end) end
     return list
 end

@@ -31,14 +31,35 @@ local function name_of(program, o)
     return ok2 and type(name) == "string" and name or "main"
 end
 
+local function has(o, field)
+    local ok, v = pcall(function() return o[field] end)
+    return ok and v ~= nil
+end
+
+-- A module of one function: of a schedule the one at its start, of a function itself.
+local function module_of(program)
+    if type(program) ~= "userdata" then return program end -- refused by name further on
+    if has(program, "jump") then
+        local c = program:copy()
+        c:jump(0)
+        local m = c:mod()
+        return #m.names == 1 and m or moon.module(c:func())
+    elseif has(program, "params") then
+        return moon.module(program)
+    end
+    return program
+end
+
 -- The search of the core over a design space, not yet started: what :tune turns too.
 function tune.search(program, opts)
     local o = read(opts)
+    local id = name_of(program, o)
+    program = module_of(program)
     local list, name = sketches_of(program, o)
     local db = o.db
     if type(db) == "string" then db = core.db(db) end
     return core.tuner(program, list, { trials = o.trials, seconds = o.seconds, seed = o.seed, threads = o.threads,
-        db = db, name = name_of(program, o), space = name, fresh = o.fresh, workers = o.workers }), list
+        db = db, name = id, space = name, fresh = o.fresh, workers = o.workers }), list
 end
 
 function tune.run(program, opts)
@@ -60,7 +81,7 @@ function tune.run(program, opts)
         if r.best and (not best or r.best < best.best) then best = r end
     end
     if st.best_record and (not best or st.best_record ~= best.id) then
-        best = t.record and t:record(st.best_record) or best
+        best = t:record(st.best_record) or best
     end
     local out = { best = best, records = records, seconds = st.seconds, failed = st.failed, state = state,
         elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
@@ -91,19 +112,11 @@ function tune.session_db(path)
     return open.memory, e.message
 end
 
--- The program that a schedule began with.
-local function start_of(s)
-    local c = s:copy()
-    c:jump(0)
-    local m = c:mod()
-    return #m.names == 1 and m or c:func()
-end
-
 function tune.begin(s, opts)
     local warning
     opts.db, warning = tune.session_db(opts.db)
     if opts.threads == 0 then opts.threads = nil end
-    return tune.search(start_of(s), opts), warning
+    return tune.search(s, opts), warning
 end
 
 -- Records that had to go to memory are what the session goes on with.
@@ -115,15 +128,16 @@ end
 
 -- A schedule on the start of the program with a record's steps.
 function tune.apply(program, record)
-    local m = program
-    local s = moon.schedule(m, { name = name_of(program, {}) })
+    local s = moon.schedule(module_of(program), { name = name_of(program, {}) })
     moon.trace(record.trace):apply(s)
     return s
 end
 
 function tune.draft(program, opts)
-    local list = sketches_of(program, read(opts))
-    local s = moon.schedule(program, { name = name_of(program, {}) })
+    local id = name_of(program, read(opts))
+    program = module_of(program)
+    local list = sketches_of(program, opts or {})
+    local s = moon.schedule(program, { name = id })
     list[1].schedule:trace():apply(s)
     return s
 end

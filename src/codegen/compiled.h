@@ -28,17 +28,23 @@ typedef struct ml_CheckRuns {
     uint32_t line;            /* of the current program's text, of a crash; 0 */
 } ml_CheckRuns;
 
+/* What a compiled reference left, kept for the next check of the same start with the same
+ * inputs: the start may take seconds. */
+typedef struct ml_Reference ml_Reference;
+void ml_reference_free(ml_Reference *r); /* NULL is fine */
+
 /*
  * ml_check_compiled - ml_check with compiled code, as interaction 8 says: the reference in
  * the interpreter when it is small, else compiled without contraction; the current program
  * compiled, and in the interpreter too when it is small. A program that cannot be compiled
  * (for a GPU, no LLVM) is interpreted when it is small enough, else refused as too-large.
  *
- * w NULL: nothing is compiled, for the reason `why`.
+ * w NULL: nothing is compiled, for the reason `why`. kept (may be NULL): where the
+ * reference is found and left.
  */
 bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Target *target,
                        const ml_Work *ref, const ml_Work *got, const ml_CheckOpts *opts,
-                       ml_CheckResult *r, ml_CheckRuns *runs);
+                       ml_Reference **kept, ml_CheckResult *r, ml_CheckRuns *runs);
 
 /* Arguments of a function in shared memory, for timing. NULL: cx's error. */
 ML_GIVES ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts);
@@ -48,7 +54,8 @@ typedef struct ml_TimeOpts {
     ml_CodeOpts code;
     ml_TimingMode mode;
     bool cold;
-    double limit; /* seconds that a job may run; 0: 10 */
+    double limit;   /* seconds that a job may run; 0: 10 */
+    bool unguarded; /* without the run between guard pages that comes first */
 } ml_TimeOpts;
 typedef struct ml_TimeReport {
     double median, min, p90, spread; /* seconds; spread: MAD / median */

@@ -18,6 +18,7 @@ struct ml_Engine {
     } known[KNOWN];
     size_t n_known; /* ever put; the oldest are overwritten */
     ml_Machine machine;
+    ml_Reference *reference;
 };
 
 ml_Engine *ml_engine_new(void)
@@ -43,6 +44,7 @@ void ml_engine_free(ml_Engine *e)
     if (e == NULL)
         return;
     ml_engine_stop(e);
+    ml_reference_free(e->reference);
     free(e);
 }
 
@@ -103,4 +105,9 @@ void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds)
 ml_Machine *ml_engine_machine(ml_Engine *e)
 {
     return &e->machine;
+}
+
+ml_Reference **ml_engine_reference(ml_Engine *e)
+{
+    return &e->reference;
 }

@@ -31,6 +31,8 @@ ml_Target ml_target_host(void);
 void ml_target_json(const ml_Target *t, ml_Text *out);
 /* false: cx's error says which key. Unknown keys are ignored, absent ones are the host's. */
 bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out);
+/* "native", "llvm", "llvm -mcpu=znver4 -num-cores=2 -vector-bits=256"; "" is the host. */
+bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out);
 /* The features in full, as LLVM reads them: those of t->features, and a minus for each
  * extension known here that is not among them (t->cpu may imply it). */
 void ml_target_features(const ml_Target *t, ml_Text *out);

@@ -188,6 +188,28 @@ static void show_setting(ml_Session *ss, int id)
     ml_text_free(&t);
 }
 
+/* "auto" is 0: as many as the machine has. -1: no number. */
+static long threads_setting(const char *text)
+{
+    char *end;
+    long n;
+
+    if (ml_streq(text, "auto") || !*text)
+        return 0;
+    n = strtol(text, &end, 10);
+    return end != text && !*end && n >= 1 && n <= 1024 ? n : -1;
+}
+
+static void set_engine_target(ml_Session *ss)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Target t;
+
+    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t))
+        ml_engine_set_target(ml_host_engine(ss->host), &t);
+    ml_ctx_unref(cx);
+}
+
 void ml_settings_apply(ml_Session *ss)
 {
     const char *color = ml_setting_word(&ss->set, ML_SET_color);
@@ -203,6 +225,30 @@ void ml_settings_apply(ml_Session *ss)
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
     }
     ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
+    ml_engine_set_threads(ml_host_engine(ss->host),
+                          (uint32_t)threads_setting(ml_setting_word(&ss->set, ML_SET_threads)));
+    set_engine_target(ss);
+}
+
+/* Threads and targets are more than texts; false: an error was printed. */
+bool ml_settings_allow(ml_Session *ss, int id, const char *value)
+{
+    ml_Ctx *cx;
+    ml_Target t;
+    bool ok = true;
+
+    if (id == ML_SET_threads && threads_setting(value) < 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "threads is auto or a number from 1 to 1024, not %s", value);
+    if (id != ML_SET_target)
+        return true;
+    cx = ml_ctx_new(0);
+    if (!ml_target_read(cx, value, &t)) {
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ok = false;
+    }
+    ml_ctx_unref(cx);
+    return ok;
 }
 
 bool cmd_set(ml_Session *ss, const ml_Words *w)
@@ -225,6 +271,8 @@ bool cmd_set(ml_Session *ss, const ml_Words *w)
     }
     if (w->n > 2)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":set NAME VALUE");
+    if (!ml_settings_allow(ss, id, w->v[1]))
+        return false;
     if (!ml_setting_set(&ss->set, id, w->v[1], &why)) {
         ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", ml_text_z(&why));
         ml_text_free(&why);

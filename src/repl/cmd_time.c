@@ -86,15 +86,15 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     indent = (int)t.n;
     ml_text_seconds(&t, r->t.median);
     ml_text_fmt(&t, "   median of %zu (min ", r->t.n);
-    ml_text_seconds(&t, r->t.min);
+    ml_text_seconds_like(&t, r->t.min, r->t.median);
     ml_text_add(&t, ", p90 ");
-    ml_text_seconds(&t, r->t.p90);
+    ml_text_seconds_like(&t, r->t.p90, r->t.median);
     ml_text_char(&t, ')');
     add_rate(&t, r->flop, r->t.median);
     ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
     if (r->noisy)
-        ml_text_fmt(&t, "   noisy: spread %.0f %%, try fewer threads",
-                    r->t.spread * 100);
+        ml_text_fmt(&t, "   noisy: spread %.0f %%%s", r->t.spread * 100,
+                    r->threads > 1 ? ", try fewer threads" : "");
     add_roofs(r, indent, &t);
     if (!isnan(r->start) && version != 0 && r->t.median > 0) {
         ml_text_fmt(&t, "\n%*s×%.3g against the start (", indent, "",

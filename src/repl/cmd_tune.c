@@ -102,8 +102,8 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
     if (!sh->live || now() - sh->line_at < 0.1)
         return;
     sh->line_at = now();
-    ml_text_fmt(&t, "%lld/%lld trials   %.0f/s   ", (long long)s->done,
-                (long long)s->total, s->rate);
+    ml_text_fmt(&t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
+                s->rate);
     duration(&t, s->elapsed);
     ml_text_add(&t, "   eta ");
     duration(&t, s->eta);
@@ -330,6 +330,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.row_at = now();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
+    ss->stops_itself = 1;
     while (state == ML_TUNE_MORE) {
         state = ml_tuner_step(t, cx, 0.1);
         s = ml_tuner_status(t);
@@ -340,6 +341,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
+    ss->stops_itself = 0;
     erase(&sh);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
@@ -405,8 +407,11 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
 static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, size_t *n)
 {
     ml_Text target = {0};
-    ml_DbQuery q = {.workload = l->w.id, .any_seed = true, .valid_only = true,
-                    .by_time = true, .limit = limit,
+    ml_DbQuery q = {.workload = l->w.id,
+                    .any_seed = true,
+                    .valid_only = true,
+                    .by_time = true,
+                    .limit = limit,
                     .threads = ml_engine_threads(ml_host_engine(ss->host))};
     bool ok;
 
@@ -456,13 +461,12 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
         for (size_t k = 0; k < n; k++) {
             double s = ml_record_best(&v[k]);
             const char *d = decisions(v[k].trace);
-            int at = (int)strlen(d) - 2;
+            int at = (int)strlen(d) - 1;
 
-            ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s%s", k + 1,
+            ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s\n", k + 1,
                         flop ? 1 : 4, flop ? l.w.flop / s * 1e-9 : s * 1e3,
                         100 * ml_record_best(&v[0]) / s, (long long)v[k].id,
-                        (unsigned long long)v[k].seed, at > 0 ? at : 0, d,
-                        k + 1 < n ? "\n" : "");
+                        (unsigned long long)v[k].seed, at > 0 ? at : 0, d);
         }
         ml_page_prose(ss, ml_text_z(&t));
         ml_text_free(&t);
@@ -492,8 +496,8 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_Text said = {0};
     int from, steps = 0;
     ml_Step step;
-    bool ok = ml_schedule_goto(s, 0) && ml_schedule_branch(s, name) &&
-              ml_tune_apply(cx, s, r);
+    bool ok =
+        ml_schedule_goto(s, 0) && ml_schedule_branch(s, name) && ml_tune_apply(cx, s, r);
 
     if (!ok) {
         if (ml_error(cx))
@@ -528,8 +532,8 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
         return false;
     if (l.number) {
         ok = whole(l.number, 1, INT64_MAX, &id) ||
-             ml_session_error(ss, ML_E_BAD_ARGUMENT, ":adopt takes a record's number, not %s",
-                              l.number);
+             ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                              ":adopt takes a record's number, not %s", l.number);
         if (ok) {
             const ml_DbQuery q = {.record = id, .workload = l.w.id, .any_seed = true};
 
@@ -591,6 +595,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
         else if (v[k].best > 0)
             ml_text_fmt(&t, "   best %.4f ms", v[k].best * 1e3);
     }
+    ml_text_char(&t, '\n');
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     ml_ctx_unref(cx);

@@ -21,5 +21,7 @@ size_t ml_input_prompt_columns(const char *prompt);
 void ml_input_mark_invisible(const char *prompt, bool readline, ml_Text *out);
 bool ml_input_show_history(ml_Session *ss, int n);
 void ml_settings_apply(ml_Session *ss);
+/* Whether threads or target can have that value; false: an error was printed. */
+bool ml_settings_allow(ml_Session *ss, int id, const char *value);
 
 #endif

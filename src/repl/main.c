@@ -40,7 +40,7 @@ static void on_interrupt(int sig)
     sig_atomic_t now = (sig_atomic_t)time(NULL);
 
     (void)sig;
-    if (session.batch && !session.prompting) {
+    if (session.batch && !session.prompting && !session.stops_itself) {
         signal(SIGINT, SIG_DFL);
         raise(SIGINT);
         return;
@@ -176,7 +176,15 @@ static void banner(void)
 {
     ml_Text t = {0};
 
-    ml_text_fmt(&t, "moonloop %s · Lua %s · :help for help", ML_VERSION, ML_LUA_VERSION);
+    ml_Target host = ml_target_host();
+
+    ml_text_fmt(&t, "moonloop %s · Lua %.3s · ", ML_VERSION, ML_LUA_VERSION);
+    if (ml_llvm_find())
+        ml_text_fmt(&t, "LLVM 19 %s · ", ml_target_level(&host));
+    else
+        ml_text_add(&t, "no LLVM: programs are interpreted · ");
+    ml_text_fmt(&t, "%u thread%s · :help for help", ml_threads(&host),
+                ml_threads(&host) == 1 ? "" : "s");
     ml_out_prose(&session.out, ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -198,12 +206,14 @@ static bool set_options(const ml_Options *o)
     if (seed)
         ok = ml_setting_set(&session.set, ML_SET_seed, seed, &why) &&
              ml_setting_int(&session.set, ML_SET_seed) > 0;
-    if (!ok)
+    if (!ok && seed)
         fprintf(stderr, "moonloop: --seed is a number from 1, or random, not %s\n", seed);
     if (ok && o->target)
-        ok = ml_setting_set(&session.set, ML_SET_target, o->target, &why);
+        ok = ml_settings_allow(&session, ML_SET_target, o->target) &&
+             ml_setting_set(&session.set, ML_SET_target, o->target, &why);
     if (ok && o->threads)
-        ok = ml_setting_set(&session.set, ML_SET_threads, o->threads, &why);
+        ok = ml_settings_allow(&session, ML_SET_threads, o->threads) &&
+             ml_setting_set(&session.set, ML_SET_threads, o->threads, &why);
     ml_text_free(&why);
     return ok;
 }

@@ -2,8 +2,8 @@
  * tune - the search for a fast schedule of one function, as a state machine.
  *
  * It knows no Lua and no terminal: sketches (traces whose sampling decisions are left open)
- * are made by the caller, candidates are replayed on forks of a base context of its own with
- * every check, compiled and measured in worker processes, and recorded before they are
+ * are made by the caller, candidates are replayed on forks of a base context of its own
+ * with every check, compiled and measured in worker processes, and recorded before they are
  * reported. The caller turns the crank (ml_tuner_step) and may stop at any time: what was
  * measured is kept. Source: auto-scheduler 2, 12, 16, 17.
  */
@@ -14,8 +14,8 @@
 #include "primitives/trace.h"
 #include "tune/db/db.h"
 
-/* A trace on the start version. Its own decisions are tried first: a rule puts sensible ones
- * there. */
+/* A trace on the start version. Its own decisions are tried first: a rule puts sensible
+ * ones there. */
 typedef struct ml_Sketch {
     const char *name;
     ml_Trace trace;
@@ -36,10 +36,10 @@ typedef struct ml_TuneOpts {
     ml_Target target;
     uint32_t threads; /* of parallel loops; 0: ml_threads */
     uint64_t seed;
-    int64_t trials;  /* records in all, those of before counted; 0: as asked last, else 64 */
-    bool fresh;      /* records of before are not looked at */
-    double seconds;  /* of searching; 0: no limit */
-    ml_Db *db;       /* NULL, or one that cannot be written: records in memory */
+    int64_t trials; /* records in all, those of before counted; 0: as asked last, else 64 */
+    bool fresh;     /* records of before are not looked at */
+    double seconds; /* of searching; 0: no limit */
+    ml_Db *db;      /* NULL, or one that cannot be written: records in memory */
     const char *worker; /* program; NULL: found */
     uint32_t n_workers; /* 0: by the cores */
 } ml_TuneOpts;

@@ -76,21 +76,26 @@ static bool by_common_points(Disjoint *d)
            ml_iter_holds(d->ar, e, n, &dom, 1, ml_bool(d->cx, true), ML_BIJECTIVE, false);
 }
 
+/* a < b; indices of one buffer may be of either integer type. */
+static bool before(Disjoint *d, const ml_Expr *a, const ml_Expr *b)
+{
+    return a && b && ml_promote(d->cx, &a, &b) &&
+           ml_prove_symbolic(d->ar, ml_lt(d->cx, a, b));
+}
+
 /* In dimension m the interval of k at an iteration lies before (after) that of j at any
  * later one. */
 static bool passes(Disjoint *d, const Access *k, const Access *j, size_t m,
                    const ml_Expr *later)
 {
-    ml_Ctx *cx = d->cx;
-    const ml_Expr *hi = k->box[m].max, *lo = k->box[m].min;
     const ml_Expr *next_lo = j->box[m].min, *next_hi = j->box[m].max;
     const ml_Var *v = d->loop->var;
 
-    if (hi && next_lo &&
-        ml_prove_symbolic(d->ar, ml_lt(cx, hi, ml_expr_subst1(cx, next_lo, v, later))))
+    next_lo = next_lo ? ml_expr_subst1(d->cx, next_lo, v, later) : NULL;
+    if (before(d, k->box[m].max, next_lo))
         return true;
-    return lo && next_hi &&
-           ml_prove_symbolic(d->ar, ml_gt(cx, lo, ml_expr_subst1(cx, next_hi, v, later)));
+    next_hi = next_hi ? ml_expr_subst1(d->cx, next_hi, v, later) : NULL;
+    return before(d, next_hi, k->box[m].min);
 }
 
 /* Whatever one access touches at iteration i, another one at any j > i is past it in some

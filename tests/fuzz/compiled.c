@@ -144,11 +144,10 @@ void fz_phase(const char *what)
     phase = what;
 }
 
-static void on_crash(int sig, siginfo_t *info, void *context)
+/* Where a broken invariant or a fault ended this process. */
+static void tell_trial(void)
 {
-    (void)info;
-    (void)context;
-    dprintf(2, "---- crash: signal %d, %s\n", sig, phase);
+    dprintf(2, "---- crash%s%s\n", *phase ? " in " : "", phase);
     if (watched)
         dprintf(2, "-- plan: seed %llu, stages %d, cap %d, off 0x%x, compile %d, code %u\n",
                 (unsigned long long)watched->plan.seed, watched->plan.stages,
@@ -156,6 +155,14 @@ static void on_crash(int sig, siginfo_t *info, void *context)
                 watched->plan.code);
     for (int k = 0; watched && k < FZ_MAX_STEPS && watched->steps[k]; k++)
         dprintf(2, "s:%s\n", watched->steps[k]);
+}
+
+static void on_crash(int sig, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    dprintf(2, "signal %d\n", sig);
+    tell_trial();
     _exit(1);
 }
 
@@ -163,8 +170,10 @@ void fz_watch(const FzTrial *t)
 {
     static bool handled;
 
-    if (!handled)
+    if (!handled) {
         fz_handle_faults(on_crash);
+        ml_set_assert_hook(tell_trial);
+    }
     handled = true;
     watched = t;
 }

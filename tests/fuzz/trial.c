@@ -655,7 +655,8 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
         fail_error(&r, "start", e);
     } else if (make_arguments(&r, ml_schedule_func(r.s)) && version_holds(&r, true)) {
         all_steps(&r, make);
-    } else if (!ml_streq(t->kind, "generator")) {
+    } else if (!ml_streq(t->kind, "generator") && strncmp(t->kind, "compiled", 8) != 0 &&
+               strncmp(t->kind, "lowered", 7) != 0) {
         memcpy(t->kind, "start", 6);
     }
     fz_watch(NULL);

@@ -30,8 +30,21 @@ local function pool()
     }
 end
 
+-- What writes a file gets a path that cannot be written, nor its folder made.
+local function nowhere(fn, at)
+    return function(...)
+        local args = table.pack(...)
+        for k = 1, args.n do
+            if type(args[k]) == "string" then args[k] = "/proc/none/" .. args[k] end
+        end
+        if at and args[at] == nil then args[at], args.n = "/proc/none", math.max(args.n, at) end
+        return fn(table.unpack(args, 1, args.n))
+    end
+end
+
 -- Functions that end, print, or run for long are left out.
-local skip = { show = true, hooks = true, primitives = true, codes = true }
+local writes = { db = 1, apply_best = 2 } -- without a path: the usual database
+local skip = { show = true, hooks = true, primitives = true, codes = true, tune = true }
 
 local function collect()
     local out = {}
@@ -42,7 +55,7 @@ local function collect()
         table.sort(names)
         for _, k in ipairs(names) do
             local v = t[k]
-            if type(v) == "function" and not skip[k] then add(table_name .. "." .. k, v) end
+            if type(v) == "function" and not skip[k] then add(table_name .. "." .. k, writes[k] and nowhere(v, writes[k]) or v) end
         end
     end
     of("moon", moon)
@@ -50,17 +63,6 @@ local function collect()
     of("ir", moon.ir)
     of("workload", moon.workload)
     return out, of
-end
-
--- What writes a file gets a path that cannot be written.
-local function nowhere(fn)
-    return function(...)
-        local args = table.pack(...)
-        for k = 1, args.n do
-            if type(args[k]) == "string" then args[k] = "/nonexistent/" .. args[k] end
-        end
-        return fn(table.unpack(args, 1, args.n))
-    end
 end
 
 local function try(fn, args, n) pcall(function() return tostring((fn(table.unpack(args, 1, n)))) end) end

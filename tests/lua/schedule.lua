@@ -213,7 +213,6 @@ test("names of primitives that others use", function()
 end)
 
 test("what needs a host or a later version says so", function()
-    fails("not-yet", moon.build, matmul())
     fails("not-yet", moon.te.load, "B")
     fails("not-supported", moon.cmd, "time")
     moon.hooks.cmd = function(name) return "ran " .. name end

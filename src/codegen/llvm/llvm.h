@@ -35,6 +35,7 @@ typedef struct ml_CodeOpts {
     bool exact_math;  /* libm instead of the polynomials of 7.8 */
     bool unaligned;   /* arguments are aligned to their elements only */
     bool lines;       /* line tables: spans of statements as debug locations */
+    bool standalone;  /* workspace from aligned_alloc: nothing of moonloop is imported */
     uint32_t threads; /* of parallel loops; 0: what the runtime says when called */
 } ml_CodeOpts;
 

@@ -10,6 +10,8 @@
  */
 #include "codegen/llvm/emit.h"
 
+#include "core/fault.h"
+
 enum { STATUS, COUNTER, EXTENT, CONTROL, FIRST_CAPTURED };
 
 typedef struct Captured {
@@ -259,6 +261,12 @@ static void float_modes(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, bool load)
                               NULL, 0, &at, 1);
 }
 
+/* The fault: a chunk ends where the next one has begun. */
+static LLVMValueRef overlap(ml_Cg *g, LLVMValueRef hi)
+{
+    return ML_FAULT(PARALLEL_CHUNKS) ? L(BuildAdd)(g->b, hi, ml_cg_i64(g, 1), "") : hi;
+}
+
 static LLVMValueRef emit_driver(ml_Cg *g, const ml_For *f, LLVMTypeRef env,
                                 LLVMValueRef run, const char *name, bool uneven,
                                 bool strided)
@@ -293,6 +301,11 @@ static LLVMValueRef emit_driver(ml_Cg *g, const ml_For *f, LLVMTypeRef env,
     L(BuildCondBr)(g->b, c, got, done);
     ml_cg_place(g, got);
     hi = L(BuildAdd)(g->b, lo, i1, "");
+    if (ML_FAULT(PARALLEL_CHUNKS)) {
+        hi = overlap(g, hi);
+        c = L(BuildICmp)(g->b, LLVMIntSLT, hi, e, "");
+        hi = L(BuildSelect)(g->b, c, hi, e, "");
+    }
     report(g, env, p, call_run(g, run, p, lo, hi, i1));
     ml_cg_goto(g, one);
     ml_cg_place(g, all);
@@ -304,6 +317,7 @@ static LLVMValueRef emit_driver(ml_Cg *g, const ml_For *f, LLVMTypeRef env,
         chunk = L(BuildSDiv)(g->b, chunk, n, "");
         lo = L(BuildMul)(g->b, t, chunk, "");
         hi = L(BuildAdd)(g->b, lo, chunk, "");
+        hi = overlap(g, hi);
         c = L(BuildICmp)(g->b, LLVMIntSLT, hi, e, "");
         hi = L(BuildSelect)(g->b, c, hi, e, "");
     }

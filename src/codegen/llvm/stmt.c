@@ -51,8 +51,8 @@ LLVMValueRef ml_cg_alloca(ml_Cg *g, LLVMTypeRef t, unsigned align, const char *n
 void ml_cg_free_down_to(ml_Cg *g, size_t n)
 {
     for (size_t k = g->fn->frees.n; k > n; k--)
-        (void)ml_cg_call_c(g, "ml_workspace_free", g->none, &g->ptr, &g->fn->frees.v[k - 1],
-                           1, false);
+        (void)ml_cg_call_c(g, g->o->standalone ? "free" : "ml_workspace_free", g->none,
+                           &g->ptr, &g->fn->frees.v[k - 1], 1, false);
 }
 
 void ml_cg_exit(ml_Cg *g, LLVMValueRef status)
@@ -129,17 +129,30 @@ static void set_pointer(ml_Cg *g, const ml_Var *data, LLVMValueRef p, uint32_t r
     ml_map_set(g->cx, g->fn->pointers, data->uid, q);
 }
 
-static LLVMValueRef workspace(ml_Cg *g, const ml_Buffer *b)
+/* A block of the workspace. C wants a multiple of the alignment, and may give NULL for
+ * nothing. */
+static LLVMValueRef take_block(ml_Cg *g, LLVMValueRef bytes, int64_t align)
 {
     LLVMTypeRef types[2] = {g->i64, g->i64};
-    LLVMValueRef args[2], p, c;
+    LLVMValueRef args[2] = {bytes, ml_cg_i64(g, align)};
+
+    if (!g->o->standalone)
+        return ml_cg_call_c(g, "ml_workspace_alloc", g->ptr, types, args, 2, false);
+    args[0] = args[1];
+    args[1] = L(BuildAnd)(g->b, L(BuildAdd)(g->b, bytes, args[0], ""),
+                          ml_cg_i64(g, -align), "");
+    return ml_cg_call_c(g, "aligned_alloc", g->ptr, types, args, 2, false);
+}
+
+static LLVMValueRef workspace(ml_Cg *g, const ml_Buffer *b)
+{
+    LLVMValueRef bytes, p, c;
     LLVMBasicBlockRef bad = ml_cg_block(g, "nomemory"), ok = ml_cg_block(g, "memory");
 
-    args[0] = ml_cg_i64(g, (int64_t)ml_lane_bytes(b->type) * b->type.lanes);
+    bytes = ml_cg_i64(g, (int64_t)ml_lane_bytes(b->type) * b->type.lanes);
     for (size_t d = 0; d < b->rank; d++)
-        args[0] = L(BuildMul)(g->b, args[0], ml_cg_index(g, b->shape[d]), "");
-    args[1] = ml_cg_i64(g, b->align > STACK_ALIGN ? b->align : STACK_ALIGN);
-    p = ml_cg_call_c(g, "ml_workspace_alloc", g->ptr, types, args, 2, false);
+        bytes = L(BuildMul)(g->b, bytes, ml_cg_index(g, b->shape[d]), "");
+    p = take_block(g, bytes, b->align > STACK_ALIGN ? b->align : STACK_ALIGN);
     c = L(BuildICmp)(g->b, LLVMIntEQ, p, L(ConstNull)(g->ptr), "");
     L(BuildCondBr)(g->b, c, bad, ok);
     ml_cg_place(g, bad);

@@ -85,18 +85,36 @@ static void read(Walk *w, const ml_Interval *box)
         w->ok = false;
 }
 
-/* cond holds from here on; its parts one by one. */
-static void assume(Walk *w, const ml_Expr *cond)
+/* The analyzer learns the parts of cond, each as the others have made it simpler so far. */
+static void learn(Walk *w, const ml_Expr *cond)
 {
     if (cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT))
         return;
     if (cond->kind == ML_EXPR_AND) {
-        assume(w, cond->args[0]);
-        assume(w, cond->args[1]);
+        learn(w, cond->args[0]);
+        learn(w, cond->args[1]);
         return;
     }
-    ml_push(w->cx, &w->conds, cond);
-    ml_arith_assume(w->ar, cond);
+    ml_arith_assume(w->ar, ml_simplify(w->ar, cond));
+}
+
+static void in_force(Walk *w, const ml_Expr *cond)
+{
+    if (cond->kind == ML_EXPR_AND) {
+        in_force(w, cond->args[0]);
+        in_force(w, cond->args[1]);
+    } else if (!(cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT))) {
+        ml_push(w->cx, &w->conds, cond);
+    }
+}
+
+/* cond holds from here on; its parts one by one. */
+static void assume(Walk *w, const ml_Expr *cond)
+{
+    in_force(w, cond);
+    learn(w, cond);
+    if (cond->kind == ML_EXPR_AND) /* a part before may be simpler by one after */
+        learn(w, cond);
 }
 
 /* What was written from `from` on was so only where cond holds. */

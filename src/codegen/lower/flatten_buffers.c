@@ -10,6 +10,8 @@
  */
 #include "codegen/lower/lower_impl.h"
 
+#include "core/fault.h"
+
 static const char PASS[] = "flatten_buffers";
 
 typedef struct Flat {
@@ -203,9 +205,10 @@ static void set_strides(Walk *w, Flat *f)
         } else if (d + 1u == b->rank) {
             s = ml_int(cx, f->wide ? ML_DT_I64 : b->shape[d]->type, 1);
         } else {
-            const ml_Expr *n = f->wide ? widen(cx, b->shape[d + 1]) : b->shape[d + 1];
+            const ml_Expr *n = b->shape[ML_FAULT(FLATTEN_STRIDE) ? d : d + 1];
             const ml_Expr *x = f->stride[d + 1];
 
+            n = f->wide ? widen(cx, n) : n;
             (void)ml_promote(cx, &x, &n);
             s = ml_mul(cx, x, n);
         }

@@ -5,9 +5,30 @@
  */
 #include "codegen/lower/lower_impl.h"
 
+static bool divides(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    if (e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORDIV ||
+        e->kind == ML_EXPR_FLOORMOD)
+        *found |= !ml_is_const_int(e->args[1]) || e->args[1]->as.i == 0;
+    return !*found;
+}
+
+/* A loop that may not run may be what keeps a division by zero from happening. */
+static bool may_fault(const ml_Expr *c, const ml_For *f)
+{
+    bool found = false;
+
+    if (ml_is_const_int(f->extent) && f->extent->as.i > 0)
+        return false;
+    ml_expr_visit(c, divides, &found);
+    return found;
+}
+
 static bool fixed(const ml_Expr *c, const ml_For *f)
 {
-    return c->type.lanes == 1 &&
+    return c->type.lanes == 1 && !may_fault(c, f) &&
            !(c->flags & (ML_X_HAS_LOAD | ML_X_EFFECT | ML_X_READ_OP | ML_X_OPAQUE)) &&
            !ml_expr_uses_var(c, f->var);
 }

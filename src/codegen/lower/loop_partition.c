@@ -10,6 +10,8 @@
  */
 #include "codegen/lower/lower_impl.h"
 
+#include "core/fault.h"
+
 enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
 
 typedef struct Guard { /* a condition, the loops and the bindings between x and it */
@@ -17,6 +19,8 @@ typedef struct Guard { /* a condition, the loops and the bindings between x and 
     ml_DomVec inner;
     const ml_Var **bound;
     size_t n_bound;
+    const ml_Expr *off_below, *off_from; /* it never holds for x < off_below, or for
+                                            x >= off_from; NULL: not known */
 } Guard;
 
 typedef struct Walk {
@@ -117,11 +121,38 @@ typedef struct Range { /* [from, to) of x; NULL: no end of its own */
     const ml_Expr *from, *to;
 } Range;
 
+/* A bound of an interval that means something outside the loop over x; NULL: none. */
+static const ml_Expr *outside(Walk *w, const ml_Var *x, const Guard *g, const ml_Expr *e)
+{
+    if (e == NULL)
+        return NULL;
+    e = ml_simplify(w->ar, e);
+    if (ml_expr_uses_var(e, x)) /* through the bounds of a loop inside */
+        return NULL;
+    for (size_t k = 0; k < g->inner.n; k++)
+        if (ml_expr_uses_var(e, g->inner.v[k].var))
+            return NULL;
+    for (size_t k = 0; k < g->n_bound; k++)
+        if (ml_expr_uses_var(e, g->bound[k]))
+            return NULL;
+    return e->flags & (ML_X_HAS_LOAD | ML_X_EFFECT) ? NULL : e;
+}
+
+/* The least x with c * x + rest >= 0, for c > 0; the least with < 0, for c < 0. */
+static const ml_Expr *turn(ml_Ctx *cx, const ml_Var *x, int64_t c, const ml_Expr *rest)
+{
+    if (c > 0)
+        return ml_floordiv(cx, ml_sub(cx, ml_int(cx, x->type, c - 1), rest),
+                           ml_int(cx, x->type, c));
+    return ml_add(cx, ml_floordiv(cx, rest, ml_int(cx, x->type, -c)),
+                  ml_int(cx, x->type, 1));
+}
+
 /* Narrows r to where the guard always holds; false: that is not known. */
-static bool narrow(Walk *w, const ml_Var *x, const Guard *g, Range *r)
+static bool narrow(Walk *w, const ml_Var *x, Guard *g, Range *r)
 {
     ml_Ctx *cx = w->lo->cx;
-    const ml_Expr *d = difference(cx, g->likely->args[0]), *at, *next, *c, *rest, *end;
+    const ml_Expr *d = difference(cx, g->likely->args[0]), *at, *next, *c, *least, *most;
     ml_Interval i;
 
     if (d == NULL || d->type.bits != x->type.bits)
@@ -132,37 +163,32 @@ static bool narrow(Walk *w, const ml_Var *x, const Guard *g, Range *r)
     if (!ml_is_const_int(c) || c->as.i == 0)
         return false;
     i = ml_relax(w->ar, at, g->inner.v, g->inner.n);
-    if (i.nothing || i.min == NULL)
+    if (i.nothing)
         return false;
-    rest = ml_simplify(w->ar, i.min);
-    if (ml_expr_uses_var(rest, x)) /* through the bounds of a loop inside */
+    least = outside(w, x, g, i.min);
+    most = outside(w, x, g, i.max);
+    if (least == NULL)
         return false;
-    for (size_t k = 0; k < g->inner.n; k++)
-        if (ml_expr_uses_var(rest, g->inner.v[k].var))
-            return false;
-    for (size_t k = 0; k < g->n_bound; k++)
-        if (ml_expr_uses_var(rest, g->bound[k]))
-            return false;
-    if (rest->flags & (ML_X_HAS_LOAD | ML_X_EFFECT))
-        return false;
-    if (c->as.i > 0) { /* x >= ceil(-rest / c) */
-        end = ml_floordiv(cx,
-                          ml_sub(cx, ml_int(cx, x->type, c->as.i - 1), rest),
-                          ml_int(cx, x->type, c->as.i));
-        r->from = r->from ? ml_max(cx, r->from, end) : end;
-    } else { /* x < floor(rest / -c) + 1 */
-        end = ml_add(cx, ml_floordiv(cx, rest, ml_int(cx, x->type, -c->as.i)),
-                     ml_int(cx, x->type, 1));
-        r->to = r->to ? ml_min(cx, r->to, end) : end;
+    if (c->as.i > 0) {
+        const ml_Expr *from = turn(cx, x, c->as.i, least);
+
+        g->off_below = most ? turn(cx, x, c->as.i, most) : NULL;
+        r->from = r->from ? ml_max(cx, r->from, from) : from;
+    } else {
+        const ml_Expr *to = turn(cx, x, c->as.i, least);
+
+        g->off_from = most ? turn(cx, x, c->as.i, most) : NULL;
+        r->to = r->to ? ml_min(cx, r->to, to) : to;
     }
     return true;
 }
 
 /* ---------------------------------------------------------------- cutting */
 
-typedef struct Drop { /* guards that hold */
+typedef struct Drop { /* guards that are known to hold, or never to hold */
     const Guard *const *v;
     size_t n;
+    bool holds;
 } Drop;
 
 static const ml_Expr *without(ml_Ctx *cx, const ml_Expr *e, void *user)
@@ -173,18 +199,29 @@ static const ml_Expr *without(ml_Ctx *cx, const ml_Expr *e, void *user)
         return e;
     for (size_t k = 0; k < d->n; k++)
         if (d->v[k]->likely == e)
-            return ml_bool(cx, true);
-    return ml_expr_map_args(cx, e, without, user);
+            return ml_bool(cx, d->holds);
+    e = ml_expr_map_args(cx, e, without, user);
+    if (ml_is_op(e, ML_OP_IF_THEN_ELSE) && ml_is_true(e->args[0]))
+        return e->args[1];
+    return ml_is_op(e, ML_OP_IF_THEN_ELSE) && ml_is_false(e->args[0]) ? e->args[2] : e;
 }
 
 static const ml_Stmt *drop(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {drop, without, NULL, user};
+    const ml_Stmt *nothing;
 
     s = ml_stmt_map(cx, s, &m);
     if (s->kind == ML_STMT_IF && ml_is_true(ml_as_if(s)->cond))
         return ml_as_if(s)->then;
-    return s;
+    if (s->kind != ML_STMT_IF && s->kind != ML_STMT_FOR)
+        return s;
+    nothing = ml_stmt_at(cx, ml_evaluate(cx, ml_i32(cx, 0)), s->span);
+    if (s->kind == ML_STMT_FOR)
+        return ml_is_noop(ml_as_for(s)->body) ? nothing : s;
+    if (!ml_is_false(ml_as_if(s)->cond))
+        return s;
+    return ml_as_if(s)->other ? ml_as_if(s)->other : nothing;
 }
 
 static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
@@ -201,7 +238,7 @@ static const ml_Stmt *part(Walk *w, const ml_For *f, const ml_Expr *from, const 
 
     own.min = ml_int(cx, f->var->type, 0);
     own.extent = ml_simplify(w->ar, ml_sub(cx, to, from));
-    if (ml_is_const_int(own.extent) && own.extent->as.i <= 0)
+    if ((ml_is_const_int(own.extent) && own.extent->as.i <= 0) || ml_is_noop(body))
         return NULL;
     if (fresh) {
         body = ml_stmt_copy_fresh(cx, body, NULL);
@@ -260,11 +297,31 @@ static const ml_Stmt *inside(Walk *w, const ml_For *f, const ml_Stmt *body)
     return ml_for_from(w->lo->cx, &to);
 }
 
-static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const ml_Stmt *middle)
+/* The body before r's begin (below), or from its end on, without what never happens there.
+ * Where these are beyond the ends of the loop the part is empty, so that they need not be
+ * clamped. */
+static const ml_Stmt *at_end(Walk *w, const ml_For *f, const Drop *all, const Range *r,
+                             bool below)
+{
+    const ml_Expr *end = below ? r->from : r->to;
+    const Guard *off[MOST_CONDITIONS];
+    Drop d = {off, 0, false};
+
+    for (size_t k = 0; k < all->n; k++) {
+        const Guard *g = all->v[k];
+
+        if (end && (below ? g->off_below && ml_prove_le_expr(w->ar, end, g->off_below)
+                          : g->off_from && ml_prove_le_expr(w->ar, g->off_from, end)))
+            off[d.n++] = g;
+    }
+    return d.n ? drop(w->lo->cx, f->body, &d) : f->body;
+}
+
+static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const Drop *d)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *zero = ml_int(cx, f->var->type, 0), *from, *to;
-    const ml_Stmt *parts[3];
+    const ml_Stmt *parts[3], *middle = drop(cx, f->body, (void *)(uintptr_t)d);
     size_t n = 0;
     bool known;
 
@@ -276,21 +333,20 @@ static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const ml_Stm
     if (f->kind == ML_FOR_PARALLEL) {
         const ml_Expr *c = in_middle(w, f, r);
 
-        return inside(w, f,
-                      c ? ml_stmt_at(cx,
-                                     ml_if(cx, c, middle,
-                                           ml_stmt_copy_fresh(cx, f->body, NULL)),
-                                     f->base.span)
-                        : middle);
+        return inside(
+            w, f,
+            c ? ml_stmt_at(cx, ml_if(cx, c, middle, ml_stmt_copy_fresh(cx, f->body, NULL)),
+                           f->base.span)
+              : middle);
     }
     if (ml_is_int(from, 0) && ml_prove_le_expr(w->ar, f->extent, to))
         return inside(w, f, middle);
-    parts[n] = part(w, f, zero, from, f->body, true, known);
+    parts[n] = part(w, f, zero, from, at_end(w, f, d, r, true), true, known);
     n += parts[n] != NULL;
     parts[n] = part(w, f, from, to, middle, false, true);
     n += parts[n] != NULL;
-    parts[n] = part(w, f, to, f->extent, f->body, true, known);
-    n += parts[n] != NULL;
+    parts[n] = part(w, f, to, f->extent, at_end(w, f, d, r, false), true, known);
+    n += parts[n] != NULL && !ML_FAULT(PARTITION_TAIL);
     return ml_seq_at(cx, parts, n, f->base.span);
 }
 
@@ -309,7 +365,7 @@ static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
     Find find = {.cx = cx, .x = f->var};
     const Guard *hold[MOST_CONDITIONS];
     Range r = {0};
-    Drop d = {hold, 0};
+    Drop d = {hold, 0, true};
 
     if (!candidate(w, f))
         return inside(w, f, f->body);
@@ -321,7 +377,7 @@ static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
             hold[d.n++] = &find.found.v[k];
     if (ml_gave_up(cx, w->ar) || d.n == 0)
         return inside(w, f, f->body);
-    return cut(w, f, &r, drop(cx, f->body, &d));
+    return cut(w, f, &r, &d);
 }
 
 static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
@@ -333,7 +389,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     if (s->kind == ML_STMT_FOR)
         return visit_for(w, ml_as_for(s));
-    if (s->kind == ML_STMT_ATTR && ml_streq(ml_as_attr(s)->key, "pragma_loop_partition_hint")) {
+    if (s->kind == ML_STMT_ATTR &&
+        ml_streq(ml_as_attr(s)->key, "pragma_loop_partition_hint")) {
         bool hinted = w->hinted;
 
         w->hinted = true;

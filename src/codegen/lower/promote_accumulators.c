@@ -8,6 +8,8 @@
  */
 #include "codegen/lower/lower_impl.h"
 
+#include "core/fault.h"
+
 enum { MOST_VECTORS = 64, MOST_BYTES = 8192 };
 
 typedef struct Walk {
@@ -98,12 +100,12 @@ static const ml_Stmt *keep_in_register(Walk *w, const ml_For *f, const ml_Store 
     s.to = ml_load(cx, acc, &at, 1);
     parts[0] = ml_stmt_at(cx, ml_alloc_stmt(cx, acc, NULL), span);
     parts[1] = ml_stmt_at(cx, ml_store(cx, acc, load, &at, 1, NULL), span);
-    loop.body = ml_stmt_at(
-        cx, ml_store(cx, acc, swap(cx, st->value, &s), &at, 1, NULL), span);
+    loop.body =
+        ml_stmt_at(cx, ml_store(cx, acc, swap(cx, st->value, &s), &at, 1, NULL), span);
     parts[2] = ml_for_from(cx, &loop);
-    parts[3] = ml_stmt_at(
-        cx, ml_store(cx, st->buffer, s.to, st->indices, st->n, st->mask), span);
-    return ml_seq_at(cx, parts, 4, f->base.span);
+    parts[3] =
+        ml_stmt_at(cx, ml_store(cx, st->buffer, s.to, st->indices, st->n, st->mask), span);
+    return ml_seq_at(cx, parts, ML_FAULT(ACCUMULATOR_STORE) ? 3 : 4, f->base.span);
 }
 
 /* ---------------------------------------------------------------- tiles in registers */
@@ -143,8 +145,7 @@ static bool see_access(const ml_Stmt *s, void *user)
 {
     Tile *t = user;
 
-    if (s->kind == ML_STMT_STORE &&
-        ml_map_has(t->small, ml_as_store(s)->buffer->data->uid))
+    if (s->kind == ML_STMT_STORE && ml_map_has(t->small, ml_as_store(s)->buffer->data->uid))
         for (uint32_t k = 0; k < ml_as_store(s)->n; k++)
             ml_expr_visit(ml_as_store(s)->indices[k], see_index_var, t);
     ml_stmt_exprs(s, see_role, t);
@@ -181,11 +182,32 @@ static int64_t extent_of(const ml_Stmt *s)
     return ml_is_const_int(f->extent) ? f->extent->as.i : -1;
 }
 
-/* Marks the loops of register tiles `unrolled`, innermost ones of at most 64 vectors. */
+typedef struct Copies {
+    const Tile *t;
+    int64_t n; /* of a statement below, at most; many where a loop over the tile stays */
+} Copies;
+
+static void count_copies(const ml_Stmt *s, bool in_init, void *user)
+{
+    Copies *c = user, below = {c->t, 1};
+
+    (void)in_init;
+    ml_stmt_children(s, count_copies, &below);
+    if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_UNROLLED)
+        below.n *= extent_of(s) < 1 ? 1 : extent_of(s);
+    else if (s->kind == ML_STMT_FOR && ml_map_has(c->t->inside, ml_as_for(s)->var->uid))
+        below.n = MOST_VECTORS + 1;
+    if (below.n > c->n)
+        c->n = below.n;
+}
+
+/* Marks the loops of register tiles `unrolled`, the innermost ones, of at most 64 copies
+ * together. */
 static const ml_Stmt *mark(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {.stmt = mark, .user = user};
     Unroll *u = user;
+    Copies copies = {u->t, 1};
     ml_For f;
 
     if (!s->has_loop)
@@ -197,6 +219,9 @@ static const ml_Stmt *mark(ml_Ctx *cx, const ml_Stmt *s, void *user)
     if (f.kind != ML_FOR_SERIAL || extent_of(s) < 1 || extent_of(s) > MOST_VECTORS ||
         ml_dict_get(f.annotations, ML_IRREGULAR_LOOP))
         return s;
+    count_copies(f.body, false, &copies);
+    if (copies.n * extent_of(s) > MOST_VECTORS)
+        return s;
     ml_lower_note(u->w->lo, s->span,
                   "loop %s indexes a buffer in registers: it is unrolled (%lld times)",
                   f.var->hint, (long long)extent_of(s));
@@ -206,9 +231,10 @@ static const ml_Stmt *mark(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 static const ml_Stmt *unroll_tiles(Walk *w, const ml_Func *f, const ml_Stmt *body)
 {
-    Tile t = {.cx = w->lo->cx, .small = ml_map_new(w->lo->cx),
-              .inside = ml_map_new(w->lo->cx)};
+    Tile t = {
+        .cx = w->lo->cx, .small = ml_map_new(w->lo->cx), .inside = ml_map_new(w->lo->cx)};
     Unroll u = {w, &t};
+    size_t notes = w->lo->notes.n;
     const ml_Stmt *marked;
     const ml_Func *g;
 
@@ -220,7 +246,11 @@ static const ml_Stmt *unroll_tiles(Walk *w, const ml_Func *f, const ml_Stmt *bod
     if (marked == body)
         return body;
     g = ml_pass_unroll(w->lo, ml_func_with_body(w->lo->cx, f, marked));
-    return g ? g->body : NULL;
+    if (g)
+        return g->body;
+    ml_error_clear(w->lo->cx); /* too many statements: nobody asked for them */
+    w->lo->notes.n = notes;
+    return body;
 }
 
 /* ---------------------------------------------------------------- the pass */
@@ -253,7 +283,5 @@ const ml_Func *ml_pass_promote_accumulators(ml_Lower *lo, const ml_Func *f)
     Walk w = {.lo = lo};
     const ml_Stmt *body = unroll_tiles(&w, f, f->body);
 
-    if (body == NULL)
-        return NULL;
     return ml_func_with_body(lo->cx, f, visit(lo->cx, body, &w));
 }

@@ -9,6 +9,8 @@
  */
 #include "codegen/lower/vectorize.h"
 
+#include "core/fault.h"
+
 static const char PASS[] = "vectorize";
 
 typedef struct Walk {
@@ -65,9 +67,8 @@ static const ml_Stmt *store(ml_Vectorize *v, const ml_Stmt *s)
     value = ml_vectorize_wide(v, value);
     if (v->obstacle)
         return s;
-    return ml_stmt_at(v->cx,
-                      ml_store(v->cx, b ? b : st->buffer, value, idx, st->n, v->mask),
-                      s->span);
+    return ml_stmt_at(
+        v->cx, ml_store(v->cx, b ? b : st->buffer, value, idx, st->n, v->mask), s->span);
 }
 
 /* cond, true in the first lanes only: `lane + x < y` and its kind. */
@@ -92,6 +93,12 @@ static bool is_prefix(const ml_Expr *c)
            b->kind == ML_EXPR_BROADCAST;
 }
 
+/* The fault: `a < b` as `a <= b`. */
+static const ml_Expr *one_more(ml_Vectorize *v, const ml_Expr *c)
+{
+    return c->kind == ML_EXPR_LT ? ml_le(v->cx, c->args[0], c->args[1]) : c;
+}
+
 /* A branch under the mask `more`; first: its condition in lane 0, when that decides
  * whether any lane is at work. */
 static const ml_Stmt *branch(ml_Vectorize *v, const ml_Stmt *s, const ml_Expr *more,
@@ -113,7 +120,7 @@ static const ml_Stmt *condition(ml_Vectorize *v, const ml_Stmt *s)
 {
     const ml_If *i = ml_as_if(s);
     const ml_Expr *cond = ml_vectorize_expr(v, i->cond), *first = NULL;
-    const ml_Stmt *then, *other;
+    const ml_Stmt *then, *other, *asked = NULL;
     ml_If to = *i;
 
     if (v->obstacle)
@@ -127,9 +134,20 @@ static const ml_Stmt *condition(ml_Vectorize *v, const ml_Stmt *s)
         to.other = i->other ? lanes_of(v, i->other) : NULL;
         return v->obstacle ? s : ml_stmt_from(v->cx, &to.base);
     }
+    if (ML_FAULT(VECTOR_MASK))
+        cond = one_more(v, cond);
     if (is_prefix(cond) && (v->mask == NULL || v->some))
         first = ml_expr_subst1(v->cx, i->cond, v->var, ml_int(v->cx, v->var->type, 0));
+    if (cond->flags & ML_X_HAS_LOAD) { /* asked once: a branch may change what it reads */
+        const ml_Var *on =
+            ml_var_new(v->cx, ml_format(v->cx, "%s_on", v->var->hint), cond->type);
+
+        asked = ml_stmt_at(v->cx, ml_bind(v->cx, on, cond), s->span);
+        cond = ml_var(v->cx, on);
+    }
     then = branch(v, i->then, cond, first);
+    if (asked)
+        then = ml_then(v->cx, asked, then);
     if (!i->other || v->obstacle)
         return v->obstacle ? s : then;
     other = branch(v, i->other, ml_not(v->cx, cond), NULL);
@@ -172,6 +190,7 @@ static const ml_Stmt *bind(ml_Vectorize *v, const ml_Stmt *s)
     if (value->type.lanes != 1) {
         to = ml_var_new(v->cx, b->var->hint, value->type);
         ml_map_set(v->cx, v->bound, b->var->uid, to);
+        v->n_own++;
     }
     return ml_stmt_at(v->cx, ml_bind(v->cx, to, value), s->span);
 }
@@ -192,6 +211,7 @@ static const ml_Stmt *alloc(ml_Vectorize *v, const ml_Stmt *s)
     fields.data = wide->data;
     wide = ml_buffer_from(v->cx, &fields, false);
     ml_map_set(v->cx, v->expanded, b->uid, wide);
+    v->n_own++;
     return ml_stmt_at(v->cx, ml_alloc_stmt(v->cx, wide, a->annotations), s->span);
 }
 
@@ -209,8 +229,8 @@ static const ml_Stmt *attribute(ml_Vectorize *v, const ml_Stmt *s)
  * of the statements around s that have been taken apart: only at the top there are none. */
 static const ml_Stmt *serial(ml_Vectorize *v, const ml_Stmt *s, const char *why)
 {
-    const ml_Var *var = ml_var_new(v->cx, ml_format(v->cx, "%s_s", v->var->hint),
-                                   v->var->type);
+    const ml_Var *var =
+        ml_var_new(v->cx, ml_format(v->cx, "%s_s", v->var->hint), v->var->type);
     ml_Subst to = {0};
     ml_For f = {.kind = ML_FOR_SERIAL, .var = var};
 
@@ -238,7 +258,7 @@ static const ml_Stmt *list(ml_Vectorize *v, const ml_Stmt *s)
 {
     const ml_Seq *q = ml_as_seq(s);
     const ml_Stmt **to = ML_ARRAY(v->cx, const ml_Stmt *, q->n);
-    bool apart = !v->mask && !shares(q);
+    bool apart = !v->mask && !v->n_own && !shares(q);
 
     for (uint32_t k = 0; k < q->n; k++) {
         to[k] = lanes_of(v, q->stmts[k]);
@@ -286,7 +306,10 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
 static const ml_Stmt *one_width(Walk *w, const ml_For *f, const ml_Expr *base, unsigned n)
 {
     ml_Ctx *cx = w->lo->cx;
-    ml_Vectorize v = {.lo = w->lo, .cx = cx, .lanes = n, .bound = ml_map_new(cx),
+    ml_Vectorize v = {.lo = w->lo,
+                      .cx = cx,
+                      .lanes = n,
+                      .bound = ml_map_new(cx),
                       .expanded = ml_map_new(cx)};
     ml_Subst to = {0};
     const ml_Stmt *body, *done;
@@ -359,10 +382,10 @@ static const ml_Stmt *visit_loop(Walk *w, const ml_For *f)
     cut.min = ml_int(cx, outer->type, 0);
     cut.extent = ml_int(cx, outer->type, whole);
     cut.base.span = f->base.span;
-    cut.body = one_width(w, f,
-                         ml_add(cx, f->min,
-                                ml_mul(cx, ml_var(cx, outer), ml_int(cx, outer->type, most))),
-                         (unsigned)most);
+    cut.body = one_width(
+        w, f,
+        ml_add(cx, f->min, ml_mul(cx, ml_var(cx, outer), ml_int(cx, outer->type, most))),
+        (unsigned)most);
     main_part = ml_for_from(cx, &cut);
     if (n % most == 0)
         return main_part;
@@ -382,7 +405,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_VECTORIZED) {
         s = visit_loop(w, ml_as_for(s));
-        return s->has_loop ? visit(cx, s, user) : s; /* loops left inside scalarised parts */
+        return s->has_loop ? visit(cx, s, user)
+                           : s; /* loops left inside scalarised parts */
     }
     return ml_stmt_map(cx, s, &m);
 }

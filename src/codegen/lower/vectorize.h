@@ -12,10 +12,12 @@ typedef struct ml_Vectorize {
     ml_Ctx *cx;
     const ml_Var *var; /* of the loop */
     unsigned lanes;
-    const ml_Expr *mask; /* lanes at work: a vector, or NULL: all of them */
-    bool some;           /* at least one lane is at work whenever the mask is used */
-    ml_Map *bound;       /* uid of a let variable -> its vector variable */
-    ml_Map *expanded;    /* uid of a buffer -> the one with an element per lane */
+    const ml_Expr *mask;  /* lanes at work: a vector, or NULL: all of them */
+    bool some;            /* at least one lane is at work whenever the mask is used */
+    ml_Map *bound;        /* uid of a let variable -> its vector variable */
+    ml_Map *expanded;     /* uid of a buffer -> the one with an element per lane */
+    unsigned n_own;       /* bindings and buffers with an element per lane so far: what uses
+                             them cannot become serial alone */
     const char *obstacle; /* why the statement at work cannot be vectorized; NULL */
 } ml_Vectorize;
 

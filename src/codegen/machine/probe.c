@@ -10,27 +10,39 @@
 #include "codegen/machine/machine_impl.h"
 
 #include <math.h>
+#include <time.h>
 
 enum {
     PEAK_ROUNDS = 1 << 17, /* of 24 products: half a millisecond */
     CHAIN_ROUNDS = 1 << 14,
-    FULL_TRIES = 3,
-    COLD_BYTES = 32 << 20,  /* of a stream that is not to be in any cache */
+    FULL_TRIES = 2,
+    COLD_BYTES = 16 << 20,  /* of a stream that is not to be in any cache */
     WARM_BYTES = 128 << 20, /* at most, of one that is too large for all caches */
 };
+
+#define PATIENCE 1.0 /* seconds, after which nothing is timed twice */
 
 typedef struct Probe {
     ml_Ctx *cx;
     ml_Worker *w;
     ml_Machine *m;
     bool quick;
+    double begin;    /* of all of it */
     const char *why; /* the last program that failed did, or NULL */
 } Probe;
 
 /* ---------------------------------------------------------------- one program */
 
-/* Least seconds per call of `tries` timings; NAN in *seconds: it cannot be compiled or run.
- * false: nothing more can be measured. */
+static double clock_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Least seconds per call of `tries` timings (one, when the machine is busy); NAN in
+ * *seconds: it cannot be compiled or run. false: nothing more can be measured. */
 static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool cold,
                          int tries, double *seconds)
 {
@@ -41,11 +53,12 @@ static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool
                 .timing = ML_TIMING_TUNE,
                 .cold = cold};
     double least = (double)INFINITY;
+    bool crashed = false;
 
     if (cold) /* emptying the caches takes long: hopeless against this, after two samples */
         j.best = 1e-9;
     *seconds = (double)NAN;
-    for (int k = 0; k < tries; k++) {
+    for (int k = 0; k < tries && (k == 0 || clock_now() - p->begin < PATIENCE); k++) {
         ml_JobResult r;
 
         if (!ml_worker_run(p->w, p->cx, &j, &r))
@@ -54,7 +67,11 @@ static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool
             return ml_job_fail(p->cx, &r, "the probe of this machine");
         if (!r.ok) {
             p->why = r.message;
-            return true;
+            if (r.code != ML_E_WORKER_CRASHED || crashed)
+                return true;
+            crashed = true; /* whatever ended it, not the program: once more */
+            k--;
+            continue;
         }
         for (size_t s = 0; s < r.n_samples; s++)
             least = fmin(least, r.samples[s]);
@@ -318,7 +335,11 @@ static bool measure_calls(Probe *p)
 bool ml_machine_measure(ml_Ctx *cx, ml_Engine *e, bool quick, ml_Machine *out)
 {
     ml_Machine m;
-    Probe p = {.cx = cx, .w = ml_engine_worker(e, cx, 0), .m = &m, .quick = quick};
+    Probe p = {.cx = cx,
+               .w = ml_engine_worker(e, cx, 0),
+               .m = &m,
+               .quick = quick,
+               .begin = clock_now()};
 
     if (p.w == NULL)
         return false;

@@ -1,6 +1,7 @@
 /* compare - the quick look before the exact one. */
 #include "codegen/worker/compare.h"
 
+#include <float.h>
 #include <math.h>
 
 static bool close_f32(const ml_Tensor *ref, const ml_Tensor *got, ml_Tolerance tol)
@@ -9,9 +10,10 @@ static bool close_f32(const ml_Tensor *ref, const ml_Tensor *got, ml_Tolerance t
     int64_t bad = 0;
 
     for (int64_t k = 0; k < ref->n_lanes; k++) {
-        double r = (double)x[k], g = (double)y[k];
+        double r = (double)x[k], d = fabs(r - (double)y[k]);
 
-        bad += !(fabs(r - g) <= tol.atol + tol.rtol * fabs(r)); /* NaN: looked at exactly */
+        /* NaN and infinities are looked at exactly */
+        bad += !(d <= tol.atol + tol.rtol * fabs(r)) || !(d <= DBL_MAX);
     }
     return bad == 0;
 }

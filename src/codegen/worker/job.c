@@ -49,7 +49,7 @@ static void pack_code(ml_Pack *p, const ml_CodeOpts *o)
     ml_pack_u64(p, o->opt);
     ml_pack_u64(p, (o->no_contract ? 1u : 0) | (o->fast_math ? 2u : 0) |
                        (o->exact_math ? 4u : 0) | (o->unaligned ? 8u : 0) |
-                       (o->lines ? 16u : 0));
+                       (o->lines ? 16u : 0) | (o->standalone ? 32u : 0));
     ml_pack_u64(p, o->threads);
 }
 
@@ -66,6 +66,7 @@ static void unpack_code(ml_Unpack *u, ml_CodeOpts *o)
     o->exact_math = flags & 4;
     o->unaligned = flags & 8;
     o->lines = flags & 16;
+    o->standalone = flags & 32;
     o->threads = (uint32_t)ml_unpack_u64(u);
 }
 
@@ -224,6 +225,7 @@ bool ml_result_unpack(ml_Unpack *u, ml_Ctx *cx, ml_JobResult *r)
 void ml_run_pack(ml_Pack *p, const ml_RunJob *r)
 {
     ml_pack_u64(p, r->set);
+    ml_pack_u64(p, r->keep);
     ml_pack_str(p, r->symbol);
     ml_pack_str(p, r->body);
     ml_pack_str(p, r->library);
@@ -243,6 +245,7 @@ bool ml_run_unpack(ml_Unpack *u, ml_RunJob *r)
 
     *r = (ml_RunJob){0};
     r->set = ml_unpack_u64(u);
+    r->keep = ml_unpack_u64(u);
     r->symbol = ml_unpack_str(u);
     r->body = ml_unpack_str(u);
     r->library = ml_unpack_str(u);

@@ -16,6 +16,8 @@ bool ml_result_unpack(ml_Unpack *u, ml_Ctx *cx, ml_JobResult *r);
 /* ---- what the worker asks of its runner */
 typedef struct ml_RunJob {
     uint64_t set;
+    uint64_t keep; /* 0, or under what the linked object stays; without an object: it is
+                      to be there, and ML_FRAME_MISSING says that it is not */
     const char *symbol;  /* of the kernel: NAME_call */
     const char *body;    /* NAME_body: crash addresses are told relative to it */
     const char *library; /* instead of object and symbol */

@@ -59,13 +59,15 @@ ml_KernelFn *ml_library_kernel(ml_Ctx *cx, const char *name, const ml_WorkSet *s
     } f = {0};
 
     if (!is_double && !ml_streq(name, "openblas:sgemm")) {
-        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT(ml_format(cx, "no library kernel %s", name)));
+        ml_fail(cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx, "no library kernel %s", name)));
         return NULL;
     }
     if (!shapes_fit(s, is_double)) {
-        ml_fail(cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT("only a plain matrix product of three rank-2 tensors can be compared "
-                        "with OpenBLAS"));
+        ml_fail(
+            cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT("only a plain matrix product of three rank-2 tensors can be compared "
+                    "with OpenBLAS"));
         return NULL;
     }
     for (size_t k = 0; k < ML_COUNT(files) && !lib; k++)

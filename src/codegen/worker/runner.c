@@ -33,7 +33,7 @@
 #define SANITIZED 0
 #endif
 
-enum { MAX_ARGS = 256, STACK = 64 << 10, NEAR_STACK = 128 << 10 };
+enum { MAX_LINKED = 32, MAX_ARGS = 256, STACK = 64 << 10, NEAR_STACK = 128 << 10 };
 
 /* What the signal handler reads: set before a kernel runs. */
 static struct Watch {
@@ -52,13 +52,24 @@ typedef struct Warm { /* arguments of timed runs */
     ml_Mapped *v;
 } Warm;
 
+typedef struct Linked { /* an object that stays */
+    uint64_t key;       /* 0: none */
+    ml_Linked *l;
+    ml_KernelFn *fn;
+    uintptr_t body;
+    uint64_t used;
+} Linked;
+
 typedef struct Runner {
     int fd;
     ml_Llvm *ll;
     ml_Ctx *cx; /* of the request at work */
     ml_Sets sets;
     Warm warm;
-    double told; /* when the worker last heard that a call had ended */
+    Linked linked[MAX_LINKED];
+    uint64_t clock;
+    uint64_t memory; /* limit of the kernel's buffers */
+    double told;     /* when the worker last heard that a call had ended */
 } Runner;
 
 /* ---------------------------------------------------------------- crashes */
@@ -173,10 +184,13 @@ static bool status_ok(Runner *ru, ml_JobResult *r, int32_t status, const char *p
     if (status == 0)
         return true;
     if (status == ML_CALL_NO_WORKSPACE)
-        return fail(r, ML_E_TOO_LARGE, phase,
-                    ml_format(ru->cx,
-                              "out of workspace memory: %llu bytes more were asked for",
-                              (unsigned long long)ml_workspace_refused()));
+        return fail(
+            r, ML_E_TOO_LARGE, phase,
+            ml_format(ru->cx,
+                      "out of workspace memory: %llu bytes more were asked for, the "
+                      "limit is %llu",
+                      (unsigned long long)ml_workspace_refused(),
+                      (unsigned long long)ru->memory));
     return fail(r, ML_E_ASSERT_FAILED, phase, "an assertion failed");
 }
 
@@ -362,7 +376,7 @@ static uint64_t space_used(void)
 /* Buffers of the kernel are counted exactly; the address space bounds what functions that
  * it calls take. The sum leaves room for the arguments twice and for the stacks of threads.
  */
-static void limit_memory(const ml_RunJob *q, const ml_WorkSet *s)
+static void limit_memory(Runner *ru, const ml_RunJob *q, const ml_WorkSet *s)
 {
     uint64_t own = q->memory_limit ? q->memory_limit : UINT64_C(4) << 30;
     uint64_t used = SANITIZED ? 0 : space_used(), sum = used + (UINT64_C(2) << 30);
@@ -370,8 +384,9 @@ static void limit_memory(const ml_RunJob *q, const ml_WorkSet *s)
 
     ml_workspace_release();
     ml_workspace_set_limit(own);
+    ru->memory = own;
     for (uint32_t k = 0; k < s->n; k++)
-        sum += 2 * s->args[k].mapped;
+        sum += 2 * (s->args[k].mapped + ML_SET_GUARD);
     if (used == 0 || getrlimit(RLIMIT_AS, &r) != 0 ||
         __builtin_add_overflow(sum, own, &sum) || sum > INT64_MAX)
         return;
@@ -390,6 +405,50 @@ static ml_KernelFn *find_kernel(const ml_RunJob *q, ml_Linked *linked, uintptr_t
     if (find.p && q->body)
         *body = (uintptr_t)ml_linked_find(linked, q->body);
     return find.fn;
+}
+
+static Linked *find_linked(Runner *ru, uint64_t key)
+{
+    for (size_t k = 0; k < MAX_LINKED; k++)
+        if (key && ru->linked[k].key == key) {
+            ru->linked[k].used = ++ru->clock;
+            return &ru->linked[k];
+        }
+    return NULL;
+}
+
+static void keep_linked(Runner *ru, uint64_t key, ml_Linked *l, ml_KernelFn *fn,
+                        uintptr_t body)
+{
+    Linked *oldest = &ru->linked[0];
+
+    for (size_t k = 1; k < MAX_LINKED; k++)
+        if (ru->linked[k].used < oldest->used)
+            oldest = &ru->linked[k];
+    ml_linked_free(oldest->l);
+    *oldest = (Linked){key, l, fn, body, ++ru->clock};
+}
+
+/* The kernel that is asked for, linked now or before. Free *linked afterwards. */
+static ml_KernelFn *kernel_of(Runner *ru, const ml_RunJob *q, const ml_WorkSet *s,
+                              ml_Linked **linked, uintptr_t *body)
+{
+    Linked *kept = find_linked(ru, q->keep);
+    ml_KernelFn *fn;
+
+    if (q->library)
+        return ml_library_kernel(ru->cx, q->library, s);
+    if (kept) {
+        *body = kept->body;
+        return kept->fn;
+    }
+    *linked = ml_llvm_link(ru->ll, ru->cx, q->object, q->object_bytes);
+    fn = find_kernel(q, *linked, body);
+    if (fn && q->keep) {
+        keep_linked(ru, q->keep, *linked, fn, *body);
+        *linked = NULL;
+    }
+    return fn;
 }
 
 static bool words_fit(const ml_RunJob *q, const ml_WorkSet *s)
@@ -422,11 +481,8 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
         fail(r, ML_E_WORKER_CRASHED, "run", "the arguments were not passed on");
         return;
     }
-    limit_memory(q, s);
-    if (!q->library)
-        linked = ml_llvm_link(ru->ll, ru->cx, q->object, q->object_bytes);
-    kernel.fn = q->library ? ml_library_kernel(ru->cx, q->library, s)
-                           : find_kernel(q, linked, &body);
+    limit_memory(ru, q, s);
+    kernel.fn = kernel_of(ru, q, s, &linked, &body);
     r->link_seconds = ml_now() - t;
     if (kernel.fn == NULL) {
         const ml_Error *e = ml_error(ru->cx);
@@ -454,6 +510,8 @@ static bool take_run(Runner *ru, const ml_Frame *f)
 
     if (!ok)
         return false;
+    if (q.keep && q.object_bytes == 0 && !find_linked(ru, q.keep))
+        return ml_frame_send(ru->fd, 0, ML_FRAME_MISSING, NULL, NULL, 0);
     ru->cx = ml_ctx_new(0);
     run_request(ru, &q, &r);
     ml_result_pack(&p, &r);

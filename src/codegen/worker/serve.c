@@ -155,7 +155,7 @@ static uint64_t key_of(const ml_ServerJob *w)
     ml_Pack p = {0};
 
     ml_job_pack_key(&p, &w->job);
-    ml_pack_str(&p, w->func->name);
+    ml_pack_str(&p, w->func ? w->func->name : w->job.func);
     h = mix(h, p.v, p.n);
     ml_pack_free(&p);
     return h;
@@ -179,6 +179,7 @@ static Kept *keep(ml_Server *sv, uint64_t key, ml_Bytes object)
         if (sv->kept[k].used < oldest->used)
             oldest = &sv->kept[k];
     free(oldest->object.v);
+    ml_ctx_unref(oldest->cx);
     *oldest = (Kept){.key = key, .object = object, .used = ++sv->clock};
     return oldest;
 }
@@ -212,6 +213,36 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
         w->r.compile_seconds = ml_now() - t;
         k = keep(w->sv, key, object);
     }
+    if (w->job.want & ML_WANT_KEEP) {
+        w->keep = key;
+        if (k->cx == NULL) {
+            k->cx = ml_ctx_ref(w->cx);
+            k->mod = w->mod;
+            k->func = w->func;
+            k->lowered = w->lowered;
+        }
+    }
+    w->r.object_bytes = k->object.n;
+    *out = &k->object;
+    return true;
+}
+
+/* A program that was kept with its object is not even read again. */
+static bool take_kept(ml_ServerJob *w, const ml_Bytes **out)
+{
+    const uint32_t only = ML_WANT_KEEP | ML_WANT_CHECK | ML_WANT_OUTPUTS;
+    Kept *k;
+
+    if (!(w->job.want & ML_WANT_KEEP) || (w->job.want & ~only) || !w->job.func ||
+        !(k = find_kept(w->sv, key_of(w))) || !k->cx)
+        return false;
+    ml_ctx_unref(w->cx);
+    w->cx = ml_ctx_fork(k->cx);
+    w->mod = k->mod;
+    w->func = k->func;
+    w->lowered = k->lowered;
+    w->keep = k->key;
+    w->r.cached = true;
     w->r.object_bytes = k->object.n;
     *out = &k->object;
     return true;
@@ -233,6 +264,9 @@ static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
     uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
     uint32_t texts = ML_WANT_LLVM | ML_WANT_OPT | ML_WANT_ASM;
 
+    *done = !(w->job.want & runs);
+    if (take_kept(w, object))
+        return open_llvm(w);
     *done = true;
     if (!read_program(w) || !lower(w))
         return false;
@@ -343,8 +377,10 @@ int ml_worker_main(int fd)
     ml_serve_stop_runner(&sv);
     ml_llvm_close(sv.ll);
     ml_sets_free(&sv.sets);
-    for (size_t k = 0; k < KEPT; k++)
+    for (size_t k = 0; k < KEPT; k++) {
         free(sv.kept[k].object.v);
+        ml_ctx_unref(sv.kept[k].cx);
+    }
     ml_pack_free(&late.answer);
     return 0;
 }

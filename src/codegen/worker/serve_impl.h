@@ -12,6 +12,9 @@ typedef struct Kept { /* an object made before */
     uint64_t key;
     ml_Bytes object;
     uint64_t used;
+    ml_Ctx *cx; /* of the program it was made of; NULL: that is not kept */
+    const ml_Module *mod;
+    const ml_Func *func, *lowered;
 } Kept;
 
 typedef struct ml_Server {
@@ -33,6 +36,7 @@ typedef struct ml_ServerJob {
     const ml_Module *mod;
     const ml_Func *func, *lowered;
     ml_Lower lower;
+    uint64_t keep; /* the object's key, when it is to stay linked; 0 */
     ml_JobResult r;
 } ml_ServerJob;
 

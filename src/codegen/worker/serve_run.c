@@ -221,14 +221,19 @@ static bool take_result(ml_ServerJob *w, const ml_Frame *f)
                               r.message ? r.message : "");
 }
 
-static bool take_answer(ml_ServerJob *w, double limit)
+static bool take_answer(ml_ServerJob *w, double limit, bool *missing)
 {
     ml_Frame f;
     bool ok;
 
     if (!wait_answer(w, limit, &f))
         return false;
-    ok = f.kind == ML_FRAME_FAULT ? take_fault(w, &f) : take_result(w, &f);
+    if (f.kind == ML_FRAME_MISSING && !*missing) {
+        *missing = ok = true;
+    } else {
+        *missing = false;
+        ok = f.kind == ML_FRAME_FAULT ? take_fault(w, &f) : take_result(w, &f);
+    }
     ml_frame_free(&f);
     return ok;
 }
@@ -325,6 +330,26 @@ static bool send_run(ml_ServerJob *w, const ml_RunJob *q)
     return ok;
 }
 
+/* One that is kept is sent to a runner once: it is asked for when it is not there. */
+static bool run(ml_ServerJob *w, ml_RunJob *q, const ml_Bytes *object)
+{
+    double limit = w->job.run_limit > 0 ? w->job.run_limit : 10.0;
+    bool missing = false;
+
+    q->keep = w->keep;
+    if (object && !q->keep) {
+        q->object = object->v;
+        q->object_bytes = object->n;
+    }
+    if (!send_run(w, q) || !take_answer(w, limit, &missing))
+        return false;
+    if (!missing)
+        return true;
+    q->object = object->v;
+    q->object_bytes = object->n;
+    return send_run(w, q) && take_answer(w, limit, &missing);
+}
+
 bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object)
 {
     const ml_WorkSet *s = ml_sets_find(&w->sv->sets, w->set_id);
@@ -345,10 +370,7 @@ bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object)
     } else {
         q.symbol = ml_format(w->cx, "%s_call", w->lowered->name);
         q.body = ml_format(w->cx, "%s_body", w->lowered->name);
-        q.object = object->v;
-        q.object_bytes = object->n;
         ok = make_words(w, s, &q);
     }
-    return ok && send_run(w, &q) &&
-           take_answer(w, w->job.run_limit > 0 ? w->job.run_limit : 10.0);
+    return ok && run(w, &q, object);
 }

@@ -243,6 +243,26 @@ bool ml_workset_expect(ml_Ctx *cx, ml_WorkSet *s, uint32_t k, const ml_Tensor *e
     return true;
 }
 
+bool ml_workset_fill(const ml_WorkSet *s, uint32_t k, const ml_Tensor *content)
+{
+    const ml_SetArg *a = &s->args[k];
+
+    ML_ASSERT(k < s->n && a->is_tensor && content->bytes == a->bytes);
+    return ml_set_write(a, a->initial, content->data);
+}
+
+void ml_workset_number(ml_WorkSet *s, uint32_t k, ml_RunArg value)
+{
+    ml_SetArg *a = &s->args[k];
+
+    ML_ASSERT(k < s->n && !a->is_tensor);
+    if (a->i == value.i && memcmp(&a->f, &value.f, sizeof a->f) == 0)
+        return;
+    a->i = value.i;
+    a->f = value.f;
+    s->version++;
+}
+
 bool ml_workset_output(const ml_WorkSet *s, uint32_t k, ml_Tensor *into)
 {
     const ml_SetArg *a = &s->args[k];
@@ -449,20 +469,29 @@ void ml_sets_free(ml_Sets *s)
 
 /* ---------------------------------------------------------------- mapping */
 
+/* Far accesses too are to end in the guard of the buffer that they were meant for, so that
+ * the message can name it. Nothing but address space is taken. */
 bool ml_set_map(const ml_SetArg *a, ml_Mapped *out)
 {
-    size_t p = page(), n = a->mapped + 2 * p;
-    uint8_t *base = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t guard = ML_SET_GUARD, n = a->mapped + 2 * guard;
+    uint8_t *base =
+        mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     *out = (ml_Mapped){0};
+    if (base == MAP_FAILED) {
+        guard = page();
+        n = a->mapped + 2 * guard;
+        base = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
     if (base == MAP_FAILED)
         return false;
-    if (mmap(base + p, a->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+    if (mmap(base + guard, a->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
              a->initial, 0) == MAP_FAILED) {
         munmap(base, n);
         return false;
     }
-    *out = (ml_Mapped){.base = base, .n = n, .data = base + p + a->start, .guarded = true};
+    *out =
+        (ml_Mapped){.base = base, .n = n, .data = base + guard + a->start, .guarded = true};
     return true;
 }
 

@@ -48,6 +48,7 @@ enum {                   /* frames */
        ML_FRAME_ALIVE, /* a call has ended, more is to come */
        ML_FRAME_RAN,
        ML_FRAME_FAULT,
+       ML_FRAME_MISSING, /* the object of a run is not kept: it must come with it */
 };
 bool ml_set_send(int fd, double deadline, const ml_WorkSet *s);
 bool ml_set_send_forget(int fd, double deadline, uint64_t id);
@@ -69,7 +70,9 @@ typedef struct ml_Mapped {
     uint8_t *data;
     bool guarded;
 } ml_Mapped;
-/* A private copy of the initial contents between guard pages. */
+/* A private copy of the initial contents between guards of that many bytes, a page each
+ * where there is no room for more. */
+enum { ML_SET_GUARD = 256 << 20 };
 bool ml_set_map(const ml_SetArg *a, ml_Mapped *out);
 /* Memory of its own in huge pages where that pays, filled with the initial contents. */
 bool ml_set_map_timed(const ml_SetArg *a, ml_Mapped *out);

@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#define LONG_SAMPLE 0.02 /* seconds */
+
 typedef struct Plan {
     double warm, sample, total, limit; /* seconds */
     size_t least;
@@ -191,7 +193,9 @@ void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
         t = batch(k, calls, &out->status) / (double)calls;
         if (switches() != before) {
             out->switches += switches() - before;
-            if (retakes++ < 8 + out->n && clock_now() - begin < p.limit)
+            /* a long sample is put aside for a moment as a matter of course */
+            if (t * (double)calls < LONG_SAMPLE && retakes++ < 8 + out->n &&
+                clock_now() - begin < p.limit)
                 continue;
         }
         t = fmax(t - empty, 0.01 * t);

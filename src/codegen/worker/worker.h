@@ -35,6 +35,10 @@ ML_GIVES ml_WorkSet *ml_workset_new(ml_Ctx *cx, const ml_WorkArg *args, uint32_t
 void ml_workset_free(ml_WorkSet *s);
 /* What the last job that asked for outputs left in argument k; false: k is no tensor. */
 bool ml_workset_output(const ml_WorkSet *s, uint32_t k, ml_Tensor *into);
+/* Gives argument k another initial content, or another number, seen by later jobs. The
+ * tensor is of the argument's size; false: it could not be written. */
+bool ml_workset_fill(const ml_WorkSet *s, uint32_t k, const ml_Tensor *content);
+void ml_workset_number(ml_WorkSet *s, uint32_t k, ml_RunArg value);
 /* Gives argument k another expected content, seen by later jobs. */
 bool ml_workset_expect(ml_Ctx *cx, ml_WorkSet *s, uint32_t k, const ml_Tensor *expected,
                        ml_Tolerance tolerance);
@@ -49,6 +53,8 @@ enum {                      /* what a job is to give */
        ML_WANT_OPT = 32,
        ML_WANT_ASM = 64, /* assembly with .loc lines */
        ML_WANT_IR = 128, /* the program after pass `stop_after` */
+       ML_WANT_KEEP = 256, /* more runs of it will come: what was made for this one is
+                              kept as it is, ready to run (`func` is given) */
 };
 typedef enum ml_TimingMode {
     ML_TIMING_TUNE,   /* at least 5 samples of 1 ms, given up early when hopeless */

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-static const char KEY[] = "moonloop.search at work"; /* in the registry: the search at work */
+static const char KEY[] =
+    "moonloop.search at work"; /* in the registry: the search at work */
 
 /* Pushes moon.tuning[name]. Within a protected call. */
 static void push_function(lua_State *L, const char *name)

@@ -65,8 +65,8 @@ static bool is_param(const ml_Func *f, const ml_Buffer *b)
     return false;
 }
 
-/* {buffer=, dtype=, elements=, param=, irregular=, strides={elements by iterator; false: not
- * used}} */
+/* {buffer=, dtype=, elements=, param=, irregular=, strides={elements by iterator; false:
+ * not used}} */
 static void push_access(Body *c, const ml_Buffer *buffer, const ml_Expr *const *idx,
                         size_t n)
 {
@@ -135,8 +135,8 @@ static void push_iters(lua_State *L, const ml_Block *b)
     }
 }
 
-/* block_body(s, block): {iters=, reads=, write=, init=, ops=, guard=, calls=, copy=}, or nil
- * when its body is not one store. */
+/* block_body(s, block): {iters=, reads=, write=, init=, ops=, guard=, calls=, copy=}, or
+ * nil when its body is not one store. */
 static int block_body(lua_State *L)
 {
     ml_Schedule *s = bind_check_schedule(L, 1), *from;

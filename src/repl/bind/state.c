@@ -5,6 +5,7 @@
  * compiled in. `moon` is assembled by lua/moonloop/init.lua from a table of C functions.
  */
 #include "repl/bind/bind.h"
+#include "repl/bind/kernel.h"
 #include "repl/bind/tuning.h"
 
 #include "config.h"
@@ -260,7 +261,7 @@ static const BindClass *const classes[] = {
     &bind_error_class,    &bind_auto_class,  &bind_module_class, &bind_func_class,
     &bind_buffer_class,   &bind_expr_class,  &bind_stmt_class,   &bind_map_class,
     &bind_handle_class,   &bind_hexpr_class, &bind_trace_class,  &bind_tensor_class,
-    &bind_schedule_class, &bind_db_class,    &bind_tuner_class,
+    &bind_schedule_class, &bind_db_class,    &bind_tuner_class,  &bind_kernel_class,
 };
 
 static int set_seed(lua_State *L)
@@ -350,6 +351,7 @@ int luaopen_moonloop(lua_State *L)
     bind_tensor_functions(L);
     bind_check_functions(L);
     bind_time_functions(L);
+    bind_build_functions(L);
     bind_machine_functions(L);
     bind_reference_functions(L);
     bind_tune_functions(L);

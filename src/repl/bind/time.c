@@ -1,5 +1,6 @@
 /* time - moon.time: timings as tables. Source: lua-api 5. */
 #include "repl/bind/bind.h"
+#include "repl/bind/kernel.h"
 #include "repl/bind/timing.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ static void push_report(lua_State *L, const ml_TimeReport *t)
     bind_set_int(L, "runs", (int64_t)t->n);
 }
 
-static void push_timing(lua_State *L, const ml_Timing *t)
+void bind_push_timing(lua_State *L, const ml_Timing *t)
 {
     double s = t->t.median;
 
@@ -51,7 +52,7 @@ static void push_timing(lua_State *L, const ml_Timing *t)
     bind_set_string(L, "no_rival", t->no_rival);
 }
 
-static void read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o)
+void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o)
 {
     if (lua_getfield(L, idx, "shape") == LUA_TNIL)
         return;
@@ -97,7 +98,7 @@ static int time_schedule(lua_State *L)
     ml_Ctx *scratch = bind_scratch(L); /* 3 */
 
     if (bind_options(L, 2, time_options)) {
-        read_sizes(L, 2, scratch, 3, &o);
+        bind_read_sizes(L, 2, scratch, 3, &o);
         o.seed = (uint64_t)bind_opt_int(L, 2, "seed", 1);
         o.cold = bind_opt_bool(L, 2, "cold", false);
         o.report = bind_opt_bool(L, 2, "report", false);
@@ -123,7 +124,7 @@ static int time_schedule(lua_State *L)
         ml_engine_set_threads(e, usual);
     if (!ok)
         return bind_raise(L, *run);
-    push_timing(L, &t);
+    bind_push_timing(L, &t);
     return 1;
 }
 

@@ -11,18 +11,33 @@
 
 #include <math.h>
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 4, START_SECONDS = 60 };
+
+static const char *const units[] = {"s", "ms", "µs", "ns"};
+
+/* The unit in which `like` is written: how often it is multiplied by 1000. */
+static size_t unit_of(double like)
+{
+    size_t k = 0;
+
+    while (k + 1 < ML_COUNT(units) && like < 0.99995) {
+        like *= 1000;
+        k++;
+    }
+    return k;
+}
+
+void ml_text_seconds_like(ml_Text *t, double s, double like)
+{
+    for (size_t k = unit_of(like); k > 0; k--)
+        s *= 1000;
+    ml_text_fmt(t, "%.*f", s < 9.995 ? 2 : s < 99.95 ? 1 : 0, s);
+}
 
 void ml_text_seconds(ml_Text *t, double s)
 {
-    static const char *const units[] = {"s", "ms", "µs", "ns"};
-    size_t k = 0;
-
-    while (k + 1 < ML_COUNT(units) && s < 0.99995) {
-        s *= 1000;
-        k++;
-    }
-    ml_text_fmt(t, "%.*f %s", s < 9.995 ? 2 : s < 99.95 ? 1 : 0, s, units[k]);
+    ml_text_seconds_like(t, s, s);
+    ml_text_fmt(t, " %s", units[unit_of(s)]);
 }
 
 /* What must move: every parameter once for reading, once for writing. */
@@ -76,7 +91,9 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
 
     if (!isnan(known))
         return known;
-    to.mode = ML_TIMING_TUNE;
+    to.mode = ML_TIMING_TUNE; /* a slow start is called twice, and not checked again */
+    to.limit = START_SECONDS;
+    to.unguarded = true;
     if (!ml_time_work(cx, w, &work, set, &to, &r)) {
         const ml_Error *err = ml_error(cx);
 
@@ -222,4 +239,36 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     out->noisy = out->t.spread > 0.05;
     find_best(cx, e, s, at, o, out);
     return add_roof(cx, e, start, o, out);
+}
+
+bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
+                    const ml_Target *target, const ml_CodeOpts *code,
+                    const ml_TimingOpts *o, ml_Timing *out)
+{
+    const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
+                                 .seed = o->seed,
+                                 .id = work->func->name,
+                                 .sizes = o->sizes,
+                                 .n_sizes = o->n_sizes};
+    ml_TimeOpts to = time_opts(e, o);
+    ml_Worker *w = ml_engine_worker(e, cx, 0);
+    ml_WorkSet *set = w ? ml_inputs_share(cx, work->func, &inputs) : NULL;
+    bool ok;
+
+    *out = (ml_Timing){.threads = ml_engine_threads(e),
+                       .start = (double)NAN,
+                       .best = (double)NAN,
+                       .best_version = -1};
+    if (set == NULL)
+        return false;
+    to.target = *target;
+    to.code = *code;
+    ok = ml_time_work(cx, w, work, set, &to, &out->t);
+    ml_workset_free(set);
+    if (!ok)
+        return false;
+    out->flop = flop;
+    out->bytes = bytes_of(cx, work->func, o);
+    out->noisy = out->t.spread > 0.05;
+    return add_roof(cx, e, work->func, o, out);
 }

@@ -33,7 +33,13 @@ typedef struct ml_Timing {
 /* Times function `at` of a version. false: cx's error. Texts are in cx. */
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
                    const ml_TimingOpts *o, ml_Timing *out);
+/* Times one function by itself, as code and target say; `flop` is what it computes. */
+bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
+                    const ml_Target *target, const ml_CodeOpts *code,
+                    const ml_TimingOpts *o, ml_Timing *out);
 /* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
 void ml_text_seconds(ml_Text *t, double seconds);
+/* The number alone, in the unit that ml_text_seconds gives `like`. */
+void ml_text_seconds_like(ml_Text *t, double seconds, double like);
 
 #endif

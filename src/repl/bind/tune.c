@@ -15,7 +15,7 @@ typedef struct BindDb {
 typedef struct BindTuner {
     ml_Tuner *t;
     size_t told; /* records given so far */
-} BindTuner; /* uservalue 1: the database */
+} BindTuner;     /* uservalue 1: the database */
 
 /* ---------------------------------------------------------------- databases */
 
@@ -63,7 +63,8 @@ static int new_db(lua_State *L)
     if (path == NULL) {
         path = ml_db_default_path(cx);
         if (path == NULL)
-            return bind_bad(L, "db: neither XDG_DATA_HOME nor HOME is set; a path is needed");
+            return bind_bad(L,
+                            "db: neither XDG_DATA_HOME nor HOME is set; a path is needed");
     }
     o->db = ml_db_open(cx, ml_streq(path, ":memory:") ? NULL : path);
     if (o->db == NULL)
@@ -129,8 +130,9 @@ static int64_t workload_of(lua_State *L, int idx, ml_Db *db, ml_Ctx *cx)
 /* {program=, target=, space=, seed=, threads=, limit=, valid=, best=, after=} */
 static bool read_query(lua_State *L, int idx, ml_Db *db, ml_Ctx *cx, ml_DbQuery *q)
 {
-    static const char *const known[] = {"program", "target", "space", "seed", "threads",
-                                        "limit", "valid", "best", "after", "id", NULL};
+    static const char *const known[] = {"program", "target", "space", "seed",
+                                        "threads", "limit",  "valid", "best",
+                                        "after",   "id",     NULL};
 
     *q = (ml_DbQuery){.any_seed = true};
     if (!bind_options(L, idx, known))
@@ -180,9 +182,9 @@ static int db_records(lua_State *L)
 /* db:put{program=, name=, trace=, run_secs=, target=, space=, seed=, threads=}: its id */
 static int db_put(lua_State *L)
 {
-    static const char *const known[] = {"program", "name", "trace", "run_secs", "target",
-                                        "space", "seed", "threads", "error", "phase",
-                                        "args", NULL};
+    static const char *const known[] = {"program", "name",  "trace", "run_secs",
+                                        "target",  "space", "seed",  "threads",
+                                        "error",   "phase", "args",  NULL};
 
     lua_settop(L, 2);
     BindDb *o = check_db(L, 1);
@@ -335,14 +337,14 @@ static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
  * workers=}) */
 static int new_tuner(lua_State *L)
 {
-    static const char *const known[] = {"trials", "seconds", "seed", "threads", "db",
+    static const char *const known[] = {"trials", "seconds", "seed",  "threads", "db",
                                         "name",   "space",   "fresh", "workers", NULL};
 
     lua_settop(L, 3);
     luaL_checkstack(L, 20, NULL);
     BindProgram p = bind_program(L, 1);
     const ml_Func *f = bind_program_func(L, &p, NULL);
-    ml_Ctx *cx = bind_scratch(L); /* 4 */
+    ml_Ctx *cx = bind_scratch(L);                                /* 4 */
     BindTuner *o = bind_new(L, &bind_tuner_class, sizeof *o, 1); /* 5 */
     ml_TuneOpts opts = {.func = f->name, .target = ml_target_host()};
 
@@ -486,12 +488,15 @@ static int tuner_propose(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg tuner_meta[] = {{"__gc", tuner_gc}, {"__close", tuner_gc}, {NULL, NULL}};
+static const luaL_Reg tuner_meta[] = {
+    {"__gc", tuner_gc}, {"__close", tuner_gc}, {NULL, NULL}};
 static const luaL_Reg tuner_methods[] = {
-    {"step", tuner_step},       {"status", tuner_status}, {"fresh", tuner_fresh},
-    {"take_db", tuner_take_db}, {"close", tuner_gc},      {"propose", tuner_propose},
-    {"record", tuner_record},   {NULL, NULL}};
-const BindClass bind_tuner_class = {"moonloop.tuner", tuner_meta, tuner_methods, NULL, NULL};
+    {"step", tuner_step},     {"status", tuner_status},
+    {"fresh", tuner_fresh},   {"take_db", tuner_take_db},
+    {"close", tuner_gc},      {"propose", tuner_propose},
+    {"record", tuner_record}, {NULL, NULL}};
+const BindClass bind_tuner_class = {"moonloop.tuner", tuner_meta, tuner_methods, NULL,
+                                    NULL};
 
 /* tune_target(): canonical JSON of this machine, threads of parallel loops */
 static int tune_target(lua_State *L)
@@ -513,10 +518,8 @@ static int tune_target(lua_State *L)
 
 int bind_tune_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"db", new_db},
-                                   {"tuner", new_tuner},
-                                   {"tune_target", tune_target},
-                                   {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"db", new_db}, {"tuner", new_tuner}, {"tune_target", tune_target}, {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

@@ -30,5 +30,6 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
         why = "the program moonloop, which serves as worker, was not found";
         ml_error_clear(cx);
     }
-    return ml_check_compiled(cx, w, why, ml_engine_target(e), ref, got, opts, r, runs);
+    return ml_check_compiled(cx, w, why, ml_engine_target(e), ref, got, opts,
+                             ml_engine_reference(e), r, runs);
 }

@@ -1,7 +1,9 @@
 /* db - opening, schema, workloads. */
+#include "tune/db/db.h"
 #include "tune/db/db_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,7 +15,8 @@ const char *ml_db_default_path(ml_Ctx *cx)
 
     if (data && *data)
         return ml_format(cx, "%s/moonloop/db/tuning.db", data);
-    return home && *home ? ml_format(cx, "%s/.local/share/moonloop/db/tuning.db", home) : NULL;
+    return home && *home ? ml_format(cx, "%s/.local/share/moonloop/db/tuning.db", home)
+                         : NULL;
 }
 
 enum { APPLICATION = 0x6d6f6f6e, VERSION = 1, BUSY_MS = 5000 };
@@ -36,12 +39,12 @@ static const char SCHEMA[] =
 bool ml_db_failed(const ml_Db *db, ml_Ctx *cx, const char *what)
 {
     int code = sqlite3_errcode(db->sq);
-    ml_ErrorCode e = code == SQLITE_FULL || code == SQLITE_IOERR ? ML_E_NO_SPACE
-                                                                  : ML_E_BAD_DATABASE;
+    ml_ErrorCode e =
+        code == SQLITE_FULL || code == SQLITE_IOERR ? ML_E_NO_SPACE : ML_E_BAD_DATABASE;
 
-    return ml_fail(cx, e,
-                   ML_TEXT(ml_format(cx, "%s: %s: %s", db->path, what,
-                                     sqlite3_errmsg(db->sq))));
+    return ml_fail(
+        cx, e,
+        ML_TEXT(ml_format(cx, "%s: %s: %s", db->path, what, sqlite3_errmsg(db->sq))));
 }
 
 sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql)
@@ -61,8 +64,8 @@ bool ml_db_step(const ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, bool *row)
 
     *row = code == SQLITE_ROW;
     return code == SQLITE_ROW || code == SQLITE_DONE ||
-           ml_db_failed(db, cx, sqlite3_stmt_readonly(st) ? "cannot be read"
-                                                          : "cannot be written");
+           ml_db_failed(db, cx,
+                        sqlite3_stmt_readonly(st) ? "cannot be read" : "cannot be written");
 }
 
 const char *ml_db_text(ml_Ctx *cx, sqlite3_stmt *st, int column)
@@ -95,18 +98,21 @@ static bool check_schema(ml_Db *db, ml_Ctx *cx)
         return false;
     if (tables > 0 && application != APPLICATION)
         return ml_fail(cx, ML_E_BAD_DATABASE,
-                       ML_TEXT(ml_format(cx, "%s: a database of another program; nothing "
-                                             "was written",
+                       ML_TEXT(ml_format(cx,
+                                         "%s: a database of another program; nothing "
+                                         "was written",
                                          db->path)));
     if (tables > 0 && version != VERSION)
         return ml_fail(cx, ML_E_BAD_DATABASE,
-                       ML_TEXT(ml_format(cx, "%s: version %lld of the format; this "
-                                             "moonloop knows version %d; nothing was written",
+                       ML_TEXT(ml_format(cx,
+                                         "%s: version %lld of the format; this "
+                                         "moonloop knows version %d; nothing was written",
                                          db->path, (long long)version, VERSION)));
     if (db->read_only)
         return tables > 0 ||
-               ml_fail(cx, ML_E_BAD_DATABASE,
-                       ML_TEXT(ml_format(cx, "%s: empty, and may not be written", db->path)));
+               ml_fail(
+                   cx, ML_E_BAD_DATABASE,
+                   ML_TEXT(ml_format(cx, "%s: empty, and may not be written", db->path)));
     if (sqlite3_exec(db->sq, "pragma journal_mode = wal; pragma synchronous = normal", NULL,
                      NULL, &message) != SQLITE_OK ||
         (tables == 0 && sqlite3_exec(db->sq, SCHEMA, NULL, NULL, &message) != SQLITE_OK)) {
@@ -120,11 +126,11 @@ static bool make_folders(ml_Ctx *cx, const char *path)
 {
     char *copy = ml_strdup(cx, ml_str(path));
 
-    for (char *p = copy + 1; *p; p++) {
+    for (char *p = *copy ? copy + 1 : copy; *p; p++) {
         if (*p != '/')
             continue;
         *p = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST && access(copy, F_OK) != 0)
+        if (mkdir(copy, 0700) != 0 && errno != EEXIST && access(copy, F_OK) != 0)
             return ml_fail(cx, ML_E_NO_FILE,
                            ML_TEXT(ml_format(cx, "the folder %s cannot be made: %s", copy,
                                              strerror(errno))));
@@ -133,10 +139,62 @@ static bool make_folders(ml_Ctx *cx, const char *path)
     return true;
 }
 
+/* "file:PATH?OPTION" with what has a meaning there escaped. */
+static const char *uri(ml_Ctx *cx, const char *path, const char *option)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    ml_text_add(&t, "file:");
+    for (; *path; path++)
+        if (strchr("?#%", *path))
+            ml_text_fmt(&t, "%%%02x", (unsigned char)*path);
+        else
+            ml_text_char(&t, *path);
+    ml_text_fmt(&t, "?%s", option);
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+static bool reads(sqlite3 *sq)
+{
+    return sqlite3_exec(sq, "select count(*) from sqlite_master", NULL, NULL, NULL) ==
+           SQLITE_OK;
+}
+
+/* For reading. A file in WAL mode wants another beside it, which cannot be made in a folder
+ * that may not be written; nobody writes there, so that it does not change meanwhile. */
+static int open_to_read(ml_Db *db, ml_Ctx *cx)
+{
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    int code = sqlite3_open_v2(uri(cx, db->path, "mode=ro"), &db->sq, flags, NULL);
+
+    if (code != SQLITE_OK || reads(db->sq))
+        return code;
+    if (sqlite3_errcode(db->sq) != SQLITE_CANTOPEN &&
+        sqlite3_errcode(db->sq) != SQLITE_READONLY)
+        return code; /* the check of the schema tells what is wrong */
+    sqlite3_close(db->sq);
+    return sqlite3_open_v2(uri(cx, db->path, "immutable=1"), &db->sq, flags, NULL);
+}
+
+/* A new file is its owner's alone. */
+static int open_to_write(ml_Db *db, bool file)
+{
+    if (file) {
+        int fd = open(db->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        if (fd >= 0)
+            close(fd);
+    }
+    return sqlite3_open_v2(db->path, &db->sq, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                           NULL);
+}
+
 ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
 {
     ml_Db *db;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     struct stat st;
 
     if (path && !make_folders(cx, path))
@@ -152,9 +210,8 @@ ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
     if (db->path == NULL)
         ml_out_of_memory();
     db->read_only = path && access(path, F_OK) == 0 && access(path, W_OK) != 0;
-    if (db->read_only)
-        flags = SQLITE_OPEN_READONLY;
-    if (sqlite3_open_v2(db->path, &db->sq, flags, NULL) != SQLITE_OK) {
+    if ((db->read_only ? open_to_read(db, cx) : open_to_write(db, path != NULL)) !=
+        SQLITE_OK) {
         if (db->sq)
             ml_db_failed(db, cx, "cannot be opened");
         else

@@ -1,10 +1,10 @@
 /*
  * db - tuning records in one SQLite file.
  *
- * WAL mode with synchronous = NORMAL: a record is committed, one transaction each, before it
- * is reported, survives the death of the process, and costs no fsync. Sessions share a file
- * (busy timeout 5 s). A file that is corrupt, foreign or of another version is refused by
- * name and never written. Source: auto-scheduler 17.
+ * WAL mode with synchronous = NORMAL: a record is committed, one transaction each, before
+ * it is reported, survives the death of the process, and costs no fsync. Sessions share a
+ * file (busy timeout 5 s). A file that is corrupt, foreign or of another version is refused
+ * by name and never written. Source: auto-scheduler 17.
  */
 #ifndef ML_TUNE_DB_H
 #define ML_TUNE_DB_H
@@ -17,7 +17,7 @@ typedef struct ml_Db ml_Db;
 /* path NULL: in memory only. Folders are made. NULL: cx's error (bad-database, no-file,
  * no-space), with the path. A file that may not be written is opened for reading. */
 ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
-void ml_db_close(ml_Db *db); /* NULL is fine */
+void ml_db_close(ml_Db *db);             /* NULL is fine */
 const char *ml_db_path(const ml_Db *db); /* ":memory:" */
 bool ml_db_read_only(const ml_Db *db);
 /* $XDG_DATA_HOME/moonloop/db/tuning.db, else below ~/.local/share; in cx. NULL: no home. */
@@ -25,7 +25,7 @@ const char *ml_db_default_path(ml_Ctx *cx);
 
 typedef struct ml_DbWorkload {
     int64_t id;
-    const char *hash;    /* 16 hex digits: the structural hash */
+    const char *hash;           /* 16 hex digits: the structural hash */
     const char *name, *program; /* script form */
     double flop;
 } ml_DbWorkload;
@@ -50,7 +50,7 @@ typedef struct ml_Record {
     uint32_t threads;
     const char *trace; /* [instructions, decisions] */
     size_t n_run;
-    const double *run_secs; /* none: a failure */
+    const double *run_secs;    /* none: a failure */
     const char *error, *phase; /* of a failure: code and phase; or NULL */
     const char *args;          /* JSON list of ["TENSOR", dtype, shape] */
     const char *machine, *version;

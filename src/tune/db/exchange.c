@@ -197,11 +197,11 @@ static int64_t import_workload(ml_Db *db, ml_Ctx *cx, const char *line, ssize_t 
     if (p.mod && p.mod->n == 1) {
         const ml_Func *f = p.mod->funcs[0];
 
-        w = (ml_DbWorkload){.hash = ml_format(cx, "%016llx",
-                                              (unsigned long long)ml_hash_func(cx, f, NULL)),
-                            .name = ml_strdup(cx, ml_str(f->name)),
-                            .program = text,
-                            .flop = ml_flops(scratch, f)};
+        w = (ml_DbWorkload){
+            .hash = ml_format(cx, "%016llx", (unsigned long long)ml_hash_func(cx, f, NULL)),
+            .name = ml_strdup(cx, ml_str(f->name)),
+            .program = text,
+            .flop = ml_flops(scratch, f)};
     }
     ml_ctx_unref(scratch);
     return w.hash && ml_db_put_workload(db, cx, &w) ? w.id : 0;

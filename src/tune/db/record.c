@@ -111,7 +111,8 @@ static void where(ml_Text *sql, const ml_DbQuery *q)
     if (q->after)
         ml_text_add(sql, " and id > ?7");
     if (q->valid_only)
-        ml_text_add(sql, " and best is not null and best < 1e10 and trace not like '[[],%'");
+        ml_text_add(sql,
+                    " and best is not null and best < 1e10 and trace not like '[[],%'");
 }
 
 static sqlite3_stmt *query(ml_Db *db, ml_Ctx *cx, const char *columns, const ml_DbQuery *q)

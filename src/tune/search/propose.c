@@ -181,8 +181,8 @@ static bool make_child(ml_Tuner *t, ml_Random *r, Candidate *out)
         while (ml_random_below(r, 3) == 0)
             mutate(r, sk, d);
     }
-    ok = ml_candidate_make(t, a->sketch, d,
-                           (uint32_t)ml_random_below(r, 2147483646) + 1, out);
+    ok = ml_candidate_make(t, a->sketch, d, (uint32_t)ml_random_below(r, 2147483646) + 1,
+                           out);
     ml_release(t->tmp, mark);
     return ok;
 }

@@ -4,8 +4,8 @@
  * The log (tuning.db -> tuning.log.jsonl) has one JSON object per line, appended with one
  * write: when a search began, with the number asked for and the record after which it
  * counts, and how it ended. From it a bare :tune knows what to go on with. A database that
- * cannot be written is left as it is: records are kept in memory. Source: auto-scheduler 17;
- * interaction 11.
+ * cannot be written is left as it is: records are kept in memory. Source: auto-scheduler
+ * 17; interaction 11.
  */
 #include "tune/search/tuner_impl.h"
 
@@ -196,8 +196,11 @@ static void count_record(ml_Tuner *t, const ml_Record *r)
 
 static ml_DbQuery key_query(const ml_Tuner *t)
 {
-    return (ml_DbQuery){.workload = t->workload, .target = t->target_json,
-                        .space = t->space, .seed = t->seed, .threads = t->threads,
+    return (ml_DbQuery){.workload = t->workload,
+                        .target = t->target_json,
+                        .space = t->space,
+                        .seed = t->seed,
+                        .threads = t->threads,
                         .after = t->last_seen};
 }
 
@@ -258,8 +261,10 @@ void ml_records_refresh(ml_Tuner *t)
 
 static bool put_workload(ml_Tuner *t, ml_Ctx *cx, ml_Db *db)
 {
-    ml_DbWorkload w = {.hash = ml_tune_hash(t->tmp, t->mod, NULL), .name = t->name,
-                       .program = t->program, .flop = t->st.flop};
+    ml_DbWorkload w = {.hash = ml_tune_hash(t->tmp, t->mod, NULL),
+                       .name = t->name,
+                       .program = t->program,
+                       .flop = t->st.flop};
 
     if (!ml_db_put_workload(db, cx, &w))
         return false;
@@ -357,10 +362,15 @@ void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, doub
         if (*p != '\n')
             ml_text_char(&one, *p);
     *secs = best;
-    *rec = (ml_Record){.workload = t->workload, .target = t->target_json,
-                       .space = t->space, .seed = t->seed, .threads = t->threads,
+    *rec = (ml_Record){.workload = t->workload,
+                       .target = t->target_json,
+                       .space = t->space,
+                       .seed = t->seed,
+                       .threads = t->threads,
                        .trace = ml_strdup(t->keep, ml_str(ml_text_z(&one))),
-                       .args = t->args_json, .machine = t->machine, .version = ML_VERSION};
+                       .args = t->args_json,
+                       .machine = t->machine,
+                       .version = ML_VERSION};
     ml_text_free(&one);
     if (r->ok && best > 0) {
         rec->n_run = 1;

@@ -1,6 +1,6 @@
 /*
- * reference - the arguments of a workload and what its start version makes of them, computed
- * once: in the interpreter when it is small, else compiled without contraction.
+ * reference - the arguments of a workload and what its start version makes of them,
+ * computed once: in the interpreter when it is small, else compiled without contraction.
  *
  * Source: lowering-and-codegen 12.11; interaction 8.
  */

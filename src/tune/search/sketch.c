@@ -33,7 +33,6 @@ static const char *signature_of(ml_Ctx *cx, const ml_Trace *t)
     return z;
 }
 
-
 static uint32_t list_length(const ml_TV *v)
 {
     if (v->kind == ML_TV_LIST)
@@ -166,8 +165,8 @@ static char *heap(ml_Text *t)
 static ml_Schedule *replay(ml_Tuner *t, const ml_Trace *trace, ml_DecideFn *fn, void *user,
                            int64_t seed)
 {
-    const ml_ScheduleOpts opts = {.func = t->func->name, .seed = seed,
-                                  .render = ML_RENDER_NONE};
+    const ml_ScheduleOpts opts = {
+        .func = t->func->name, .seed = seed, .render = ML_RENDER_NONE};
     const ml_Error *why = NULL;
     ml_Schedule *s = ml_schedule_new(t->base, t->mod, &opts, &why);
 

@@ -86,8 +86,8 @@ static void take_target(ml_Tuner *t, const ml_TuneOpts *o)
     ml_target_json(&t->target, &json);
     t->target_json = ml_strdup(t->keep, ml_str(ml_text_z(&json)));
     ml_text_free(&json);
-    t->machine = ml_format(t->keep, "%s, %u cores", ml_target_level(&t->target),
-                           t->target.cores);
+    t->machine =
+        ml_format(t->keep, "%s, %u cores", ml_target_level(&t->target), t->target.cores);
 }
 
 static bool make_workers(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
@@ -204,8 +204,7 @@ static bool out_of_time(const ml_Tuner *t)
 
 static bool wants_more(const ml_Tuner *t)
 {
-    return !t->used_up && !out_of_time(t) &&
-           t->st.done + (int64_t)in_work(t) < t->st.total;
+    return !t->used_up && !out_of_time(t) && t->st.done + (int64_t)in_work(t) < t->st.total;
 }
 
 static bool send(ml_Tuner *t, ml_Ctx *cx, Slot *s, bool run)
@@ -298,13 +297,28 @@ static double least(const ml_JobResult *r)
     return best;
 }
 
+/* A worker that ends at once, whatever it is given, is none; one that ends now and then is
+ * a candidate that the compiler cannot stand. */
+static bool ended_by_candidate(ml_Tuner *t, Slot *s, bool build, ml_JobResult *r)
+{
+    const ml_Error *e = ml_error(t->tmp);
+
+    if (e == NULL || e->code != ML_E_NO_WORKER || ++s->ended >= MOST_ENDED)
+        return false;
+    *r = (ml_JobResult){.code = ML_E_WORKER_CRASHED, .phase = build ? "compile" : "run"};
+    ml_error_clear(t->tmp);
+    return true;
+}
+
 static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
 {
     ml_JobResult r = {0};
     bool build = s->doing == SLOT_BUILD;
     double spent;
 
-    if (!ml_worker_take(s->w, t->tmp, &r)) {
+    if (ml_worker_take(s->w, t->tmp, &r)) {
+        s->ended = 0;
+    } else if (!ended_by_candidate(t, s, build, &r)) {
         ml_error_move(cx, t->tmp);
         return false;
     }
@@ -341,8 +355,7 @@ static bool wait_for(ml_Tuner *t, ml_Ctx *cx, double seconds)
     if (poll(pf, n, (int)ceil(1e3 * seconds)) < 0)
         return true; /* a signal: the flag is looked at next */
     for (nfds_t k = 0; k < n; k++)
-        if ((pf[k].revents || ml_worker_time_left(who[k]->w) <= 0) &&
-            !take(t, cx, who[k]))
+        if ((pf[k].revents || ml_worker_time_left(who[k]->w) <= 0) && !take(t, cx, who[k]))
             return false;
     return true;
 }

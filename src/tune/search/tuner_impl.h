@@ -9,9 +9,11 @@
 
 enum {
     ML_MAX_WORKERS = 2,
-    ML_BLOCK = 16,     /* candidates built between two rounds of timing */
-    ML_AHEAD = 2,      /* built and waiting, per worker, where both go on at once */
-    ML_ATTEMPTS = 200, /* proposals without a new program before the space counts as used up */
+    ML_BLOCK = 16,  /* candidates built between two rounds of timing */
+    ML_AHEAD = 2,   /* built and waiting, per worker, where both go on at once */
+    MOST_ENDED = 3, /* times in a row that a worker may end before it counts as none */
+    ML_ATTEMPTS =
+        200, /* proposals without a new program before the space counts as used up */
 };
 
 /* A sampling instruction of a sketch and where its numbers are in a vector of decisions. */
@@ -48,16 +50,17 @@ typedef struct Measured {
 typedef struct Slot {
     ml_Worker *w;
     enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN } doing;
-    Candidate at;    /* in work */
+    Candidate at; /* in work */
     double since;
     Candidate built[ML_BLOCK];
     size_t n_built;
+    int ended; /* times in a row that the worker ended without a result */
 } Slot;
 
 struct ml_Tuner {
-    ml_Ctx *base;  /* module and sketches; sealed */
-    ml_Ctx *keep;  /* what lasts as long as the tuner */
-    ml_Ctx *tmp;   /* one call */
+    ml_Ctx *base; /* module and sketches; sealed */
+    ml_Ctx *keep; /* what lasts as long as the tuner */
+    ml_Ctx *tmp;  /* one call */
     const ml_Module *mod;
     const ml_Func *func;
     const char *name, *target_json, *space, *args_json, *machine;
@@ -77,7 +80,7 @@ struct ml_Tuner {
     ML_VEC(const ml_Record *) records;
     uint64_t *seen;
     size_t n_seen, cap_seen;
-    int64_t proposed; /* accepted proposals, those of earlier runs counted */
+    int64_t proposed;  /* accepted proposals, those of earlier runs counted */
     size_t first_left; /* sketches whose own decisions are still to be tried */
     int64_t round_left;
     bool used_up;
@@ -100,8 +103,8 @@ bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
 bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
                        Candidate *out);
 void ml_candidate_free(Candidate *c);
-/* The sketch and decisions of a record; false: it is of no sketch here. *hash of the program
- * that it gives, 0 when it cannot be replayed. */
+/* The sketch and decisions of a record; false: it is of no sketch here. *hash of the
+ * program that it gives, 0 when it cannot be replayed. */
 bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, int64_t **d,
                             uint64_t *hash);
 

@@ -136,6 +136,17 @@ static inline bool has_note(const ml_Lower *lo, const char *words)
     return false;
 }
 
+/* As expect_body, and some remark says `words`. */
+static inline void expect_body_and_note(Fix *x, const char *program, const char *pass,
+                                        const char *want, const char *words)
+{
+    ml_Lower lo = lowering(x);
+
+    expect_text(body_text(x, lowered(x, &lo, parse(x, program), pass)), want);
+    if (!has_note(&lo, words))
+        fail_msg("no remark says `%s`", words);
+}
+
 /* ---- running every stage */
 
 typedef struct Stages {
@@ -211,6 +222,18 @@ static inline size_t expect_same_at_every_stage(Fix *x, const ml_Module *mod,
     for (uint32_t k = 0; k < s.n_args; k++)
         ml_tensor_free(s.ref[k]);
     return s.passes;
+}
+
+/* Every stage of the program computes the same; its numbers are all n. */
+static inline size_t expect_same_for(Fix *x, const char *program, int64_t n)
+{
+    const ml_Module *m = parse_module(x, program);
+
+    make_args(x, m->funcs[0]);
+    for (size_t k = 0; k < x->n_args; k++)
+        if (!x->args[k].tensor)
+            x->args[k].i = n;
+    return expect_same_at_every_stage(x, m, m->funcs[0], &n);
 }
 
 #endif

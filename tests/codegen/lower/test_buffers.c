@@ -246,6 +246,27 @@ static void regions_lose_what_is_allocated_inside(void **state)
                 "                B[vi, j] = t[vi, 63 - j]");
 }
 
+/* The parts of a predicate are known together: that o is 0 makes the indices equal. */
+static void
+what_is_written_under_a_predicate_covers_a_read_under_a_stronger_one(void **state)
+{
+    static const char program[] =
+        HEAD "A: T.Buffer((2,), \"int32\"), B: T.Buffer((2,), \"int32\")):\n"
+             "    t = T.alloc_buffer((2,), \"int32\")\n"
+             "    for p, o in T.grid(1, 4):\n"
+             "        for i in T.vectorized(5):\n"
+             "            with T.block(\"t\"):\n"
+             "                v = T.axis.spatial(2, i)\n"
+             "                T.where(i < 2 and p * 4 + o < 1)\n"
+             "                t[v] = A[v]\n"
+             "            with T.block(\"B\"):\n"
+             "                v = T.axis.spatial(2, p * 20 + o * 5 + i)\n"
+             "                T.where((p * 4 + o) * 5 + i < 2 and p * 4 + o < 1)\n"
+             "                B[v] = t[v] * 2\n";
+
+    assert_true(same_everywhere(*state, program) > 3);
+}
+
 /* ---------------------------------------------------------------- compact_buffers */
 
 /* The shape of the first allocated buffer after compaction, as "(1, 16)". */
@@ -644,6 +665,7 @@ static void the_pointer_of_a_view_without_offset_is_its_first_element(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_is_written_under_a_predicate_covers_a_read_under_a_stronger_one),
         TEST(a_buffer_used_in_one_loop_is_allocated_there),
         TEST(the_block_that_is_made_stands_where_the_buffer_was_allocated),
         TEST(a_buffer_that_carries_a_value_stays_outside_of_the_loop),

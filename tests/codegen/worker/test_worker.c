@@ -432,7 +432,7 @@ static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
 
     NEED_WORKER();
     make_set(x, 256, NULL);
-    /* one call takes some tenths of a second, a timed job five times as long */
+    /* a timed job takes nine calls at least */
     j = job_of(x,
                PROGRAM("    for r in range(100000):\n"
                        "        for i in range(256):\n"
@@ -441,10 +441,10 @@ static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
     j.run_limit = 0;
     j.timing = ML_TIMING_TIME;
     assert_true(run_job(x, &j));
-    j.run_limit = 4 * x->r.samples[0];
-    if (j.run_limit < 1)
-        j.run_limit = 1;
-    assert_true(run_job(x, &j));
+    for (size_t k = 0; k < x->r.n_samples; k++)
+        j.run_limit = fmax(j.run_limit, 5 * x->r.samples[k]);
+    if (!run_job(x, &j))
+        fail_msg("%s", x->r.message);
     assert_true(x->r.n_samples >= 2);
 }
 
@@ -485,7 +485,8 @@ static void a_program_that_eats_memory_is_refused_in_one_line(void **state)
                CHECK);
     j.memory_limit = 1 << 20;
     fails(x, &j, ML_E_TOO_LARGE, "run",
-          "out of workspace memory: 268435456 bytes more were asked for");
+          "out of workspace memory: 268435456 bytes more were asked for, the limit is "
+          "1048576");
     j.memory_limit = 0;
     assert_true(run_job(x, &j));
     j.memory_limit = 1 << 20;
@@ -799,6 +800,9 @@ static void two_hundred_jobs_take_no_more_than_the_first_ones(void **state)
     long memory = 0;
 
     NEED_WORKER();
+    if (getenv("ASAN_OPTIONS")) /* what was freed is to be used again soon */
+        setenv("ASAN_OPTIONS",
+               ml_format(x->cx, "%s:quarantine_size_mb=1", getenv("ASAN_OPTIONS")), 1);
     make_set(x, 256, NULL);
     for (int k = 0; k < 200; k++) {
         const char *text = ml_format(x->cx,

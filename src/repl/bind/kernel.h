@@ -1,0 +1,21 @@
+/* kernel - compiled functions as Lua objects. Source: lua-api 5. */
+#ifndef ML_REPL_BIND_KERNEL_H
+#define ML_REPL_BIND_KERNEL_H
+
+#include "codegen/kernel.h"
+#include "repl/bind/bind.h"
+#include "repl/bind/timing.h"
+
+typedef struct BindKernel {
+    ml_Ctx *cx;  /* everything of the kernel, and its errors */
+    ml_Built *b; /* NULL: closed */
+    double flop; /* of the program that it was scheduled from */
+} BindKernel;
+extern const BindClass bind_kernel_class;
+int bind_build_functions(lua_State *L);
+
+/* ---- time.c: the table of moon.time, and its option `shape` */
+void bind_push_timing(lua_State *L, const ml_Timing *t);
+void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o);
+
+#endif

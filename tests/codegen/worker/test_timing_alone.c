@@ -1,0 +1,246 @@
+/* test_timing - medians, and the plan of sampling: long enough, not too long, and the right
+ * number of calls whatever a kernel takes. */
+#define _DEFAULT_SOURCE
+#include "codegen/worker/pack.h"
+#include "codegen/worker/timing.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static ml_Samples samples;
+static struct Kernel {
+    uint64_t calls, ticks;
+    double seconds; /* of a call */
+    double first;   /* of the first one */
+    int64_t fail_at;
+} kernel;
+
+static void spin(double seconds)
+{
+    double t = ml_now();
+
+    while (ml_now() - t < seconds)
+        ;
+}
+
+static int32_t sleeps(const ml_Word *w)
+{
+    struct timespec t = {.tv_nsec = (long)(kernel.seconds * 1e9)};
+
+    (void)w;
+    kernel.calls++;
+    nanosleep(&t, NULL);
+    return 0;
+}
+
+static int32_t spins(const ml_Word *w)
+{
+    (void)w;
+    spin(kernel.calls++ == 0 && kernel.first > 0 ? kernel.first : kernel.seconds);
+    return kernel.fail_at && (int64_t)kernel.calls >= kernel.fail_at ? 5 : 0;
+}
+
+static int32_t empty(const ml_Word *w)
+{
+    (void)w;
+    kernel.calls++;
+    return 0;
+}
+
+static void tick(void *user)
+{
+    (void)user;
+    kernel.ticks++;
+}
+
+static double run(ml_KernelFn *fn, ml_TimingMode mode, double best)
+{
+    static const ml_Word word;
+    const ml_Kernel k = {.fn = fn, .words = &word, .tick = tick};
+    double t = ml_now();
+
+    kernel.calls = kernel.ticks = 0;
+    ml_time_kernel(&k, mode, best, NULL, 0, &samples);
+    return ml_now() - t;
+}
+
+static double least(void)
+{
+    double m = (double)INFINITY;
+
+    for (size_t k = 0; k < samples.n; k++)
+        m = fmin(m, samples.v[k]);
+    return m;
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void the_median_is_the_middle_or_the_mean_of_two(void **state)
+{
+    double one[] = {7}, even[] = {4, 1, 3, 2}, odd[] = {5, 1, 3};
+
+    (void)state;
+    assert_true(ml_median(one, 1) == 7);
+    assert_true(ml_median(even, 4) == 2.5);
+    assert_true(ml_median(odd, 3) == 3);
+    assert_true(isnan(ml_median(one, 0)));
+}
+
+static void deviations_are_taken_from_the_median(void **state)
+{
+    double v[] = {1, 1, 2, 2, 4, 6, 9};
+
+    (void)state;
+    assert_true(ml_mad(v, 7, 2) == 1);
+    assert_true(v[6] == 9); /* its argument stays in order */
+    for (uint32_t seed = 1; seed < 200; seed++) {
+        double w[50], d[50];
+        size_t n = seed % 49 + 1;
+        double m, want;
+        for (size_t k = 0; k < n; k++)
+            w[k] = (double)((seed * 2654435761u + (uint32_t)k * 40503u) % 1000);
+        m = ml_median(w, n);
+        for (size_t k = 0; k < n; k++)
+            d[k] = fabs(w[k] - m);
+        qsort(d, n, sizeof *d, by_value);
+        want = n % 2 ? d[n / 2] : (d[n / 2 - 1] + d[n / 2]) / 2;
+        assert_true(ml_mad(w, n, m) == want);
+    }
+}
+
+/* ---------------------------------------------------------------- plans */
+
+static void a_kernel_that_sleeps_is_timed_right(void **state)
+{
+    (void)state;
+    kernel.seconds = 0.003;
+    kernel.first = 0;
+    run(sleeps, ML_TIMING_TUNE, 0);
+    assert_true(samples.n >= 5);
+    assert_true(least() > 0.0029 && least() < 0.01);
+    assert_true(kernel.ticks > 5);
+}
+
+static void short_kernels_are_called_until_a_sample_is_long_enough(void **state)
+{
+    (void)state;
+    kernel.seconds = 2e-6;
+    kernel.first = 0.004; /* cold pages, sleeping threads */
+    run(spins, ML_TIMING_TIME, 0);
+    assert_true(samples.n >= 5);
+    assert_true(least() > 1.5e-6 && least() < 1e-5);
+    assert_true(kernel.calls / samples.n > 50); /* samples of about 1 ms */
+}
+
+static void an_empty_kernel_takes_next_to_nothing(void **state)
+{
+    (void)state;
+    run(empty, ML_TIMING_TUNE, 0);
+    assert_true(samples.n >= 5);
+    assert_true(least() >= 0 && least() < 1e-8);
+}
+
+static void timing_lasts_as_long_as_planned(void **state)
+{
+    double t;
+
+    (void)state;
+    kernel.seconds = 1e-5;
+    kernel.first = 0;
+    t = run(spins, ML_TIMING_TUNE, 0);
+    assert_true(t < 0.5);
+    t = run(spins, ML_TIMING_TIME, 0);
+    assert_true(t >= 0.2 && t < 3.5);
+    kernel.seconds = 1.2; /* slower than the plan: at least one sample, no second */
+    t = run(spins, ML_TIMING_TUNE, 0);
+    assert_true(samples.n >= 1 && t < 6);
+}
+
+static void reports_take_twenty_samples_of_ten_milliseconds(void **state)
+{
+    double t;
+
+    (void)state;
+    kernel.seconds = 1e-4;
+    kernel.first = 0;
+    t = run(spins, ML_TIMING_REPORT, 0);
+    assert_true(samples.n >= 20);
+    assert_true(t > 0.2 && t < 8);
+    assert_true(kernel.calls > 20 * 90);
+}
+
+static void a_hopeless_candidate_is_given_up(void **state)
+{
+    (void)state;
+    kernel.seconds = 0.002;
+    kernel.first = 0;
+    run(spins, ML_TIMING_TUNE, 0.001);
+    assert_true(samples.given_up);
+    assert_int_equal(samples.n, 2);
+    run(spins, ML_TIMING_TUNE, 0.0019);
+    assert_false(samples.given_up);
+    assert_true(samples.n >= 5);
+}
+
+static void a_kernel_that_fails_ends_sampling(void **state)
+{
+    (void)state;
+    kernel.seconds = 1e-6;
+    kernel.first = 0;
+    kernel.fail_at = 1;
+    run(spins, ML_TIMING_TIME, 0);
+    assert_int_equal(samples.status, 5);
+    assert_int_equal(kernel.calls, 1);
+    kernel.fail_at = 5000;
+    run(spins, ML_TIMING_TIME, 0);
+    assert_int_equal(samples.status, 5);
+    assert_int_equal(kernel.calls, 5000);
+    kernel.fail_at = 0;
+}
+
+static void cold_samples_are_single_calls_after_an_eviction(void **state)
+{
+    static const ml_Word word;
+    const ml_Kernel k = {.fn = spins, .words = &word};
+    static char data[100000];
+    const ml_Evict cold = {data, sizeof data};
+
+    (void)state;
+    kernel = (struct Kernel){.seconds = 1e-5};
+    ml_time_kernel(&k, ML_TIMING_TUNE, 0, &cold, 1, &samples);
+    assert_true(samples.n >= 20);
+    assert_true(kernel.calls < 2000);
+    assert_true(least() > 5e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_median_is_the_middle_or_the_mean_of_two),
+        cmocka_unit_test(deviations_are_taken_from_the_median),
+        cmocka_unit_test(a_kernel_that_sleeps_is_timed_right),
+        cmocka_unit_test(short_kernels_are_called_until_a_sample_is_long_enough),
+        cmocka_unit_test(an_empty_kernel_takes_next_to_nothing),
+        cmocka_unit_test(timing_lasts_as_long_as_planned),
+        cmocka_unit_test(reports_take_twenty_samples_of_ten_milliseconds),
+        cmocka_unit_test(a_hopeless_candidate_is_given_up),
+        cmocka_unit_test(a_kernel_that_fails_ends_sampling),
+        cmocka_unit_test(cold_samples_are_single_calls_after_an_eviction),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

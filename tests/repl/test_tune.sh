@@ -1,0 +1,225 @@
+#!/bin/bash
+# Tuning from outside: :tune in a pipe and in a terminal, what is counted and resumed, Ctrl-C, a
+# kill in the middle, databases that cannot be used, and what is done with the records.
+# Source: interaction 9, 11, 15 E; auto-scheduler 17.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok tune: the program was not built'; exit 1; }
+mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME TMUX
+export HOME=$TMPDIR/home XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
+mkdir "$HOME"
+ml=$MOONLOOP
+db=$XDG_DATA_HOME/moonloop/db/tuning.db
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+typed() { # LINES...: session text
+    printf '%s\n' "$@" | timeout 120 "$ml" >out 2>err
+    status=$?
+}
+records() { # FILE: what is in it, by the program itself
+    timeout 60 "$ml" -b -e ":db $1" | sed -n 's/.* \([0-9]*\) records\{0,1\} (.*/\1/p'
+}
+mm='s = schedule(workload.matmul(64, 64, 64))'
+
+typed "$mm" ':tune --trials 6'
+if grep -q 'no-target' err; then
+    echo 'skip tuning: libLLVM 19 is not there'
+    exit 0
+fi
+
+# ---- counting and resuming
+[ "$status" = 0 ] && grep -q '^6 of 6 trials (' out && grep -q '^best   [0-9.]* GFLOP/s.*, record [0-9]*; :adopt makes it a branch$' out &&
+    grep -q '^tune matmul  llvm .*  seed 1  1 thread$' err && [ "$(records "$db")" = 6 ]
+verdict 'tunes and keeps the records'
+typed "$mm" ':tune --trials 9'
+[ "$status" = 0 ] && grep -q '^9 of 9 trials (.*; 6 of them earlier;' out && [ "$(records "$db")" = 9 ]
+verdict 'counts the records of before'
+typed "$mm" ':tune'
+[ "$status" = 0 ] && grep -q '^9 of 9 trials (.*; 9 of them earlier' out && [ "$(records "$db")" = 9 ]
+verdict 'a bare :tune remembers the number'
+typed "$mm" ':tune --trials 4'
+[ "$status" = 0 ] && [ "$(records "$db")" = 9 ]
+verdict 'does not measure more than was asked for'
+typed "$mm" ':tune --trials 3 --seed 2' && [ "$status" = 0 ] && [ "$(records "$db")" = 12 ]
+verdict 'another seed has its own number'
+typed "$mm" ':tune --trials 5 --fresh' ':tune'
+[ "$status" = 0 ] && [ "$(records "$db")" = 17 ] && grep -q '^5 of 5 trials (.*; 5 of them earlier' out
+verdict 'begins anew with --fresh, and stays so'
+
+# ---- what is done with records
+typed "$mm" ':best 3'
+[ "$status" = 0 ] && [ "$(wc -l <out)" = 4 ] && grep -q '^   1 .* 100.0 %' out
+verdict 'lists the best records'
+typed "$mm" ':adopt' ':check' ':versions' ':undo'
+[ "$status" = 0 ] && grep -q '^branch tuned-1: [0-9]* steps from record [0-9]*$' out && grep -q '^ok   C equals v0' out &&
+    grep -q '→ v0   the start' err
+verdict 'adopts the best as a branch of steps that can be undone'
+typed "$mm" 'split("i", {auto, 8});' ':adopt 1' ':adopt 2'
+[ "$status" = 0 ] && grep -q '^branch tuned-1: .* record 1$' out && grep -q '^branch tuned-2: .* record 2$' out
+verdict 'adopts a record by its number, beside other work'
+typed "$mm" ':adopt 999'
+[ "$status" = 1 ] && grep -q 'no record 999' err
+verdict 'a record that is not there is named'
+typed 's = schedule(workload.matmul(8, 8, 8))' ':best'
+[ "$status" = 1 ] && grep -q 'has no records' err
+verdict 'a program without records is told so'
+for words in '--trials 0' '--trials x' '--seconds -1' '--seed 0' '--what' '--db'; do
+    typed "$mm" ":tune $words"
+    [ "$status" = 1 ] && grep -q 'bad-argument' err
+    verdict "refuses :tune $words"
+done
+
+# ---- Lua
+cat >t.lua <<'E'
+local p = moon.workload.matmul(48, 48, 48)
+local n = 0
+local r = moon.tune(p, { trials = 5, db = "lua.db", threads = 1, on_record = function() n = n + 1 end })
+assert(n == 5 and #r.records == 5 and r.best and r.best.best > 0)
+for _, x in ipairs(r.records) do assert(x.error or x.best >= r.best.best) end
+assert(moon.check(r.schedule()).ok)
+local db = moon.db("lua.db")
+assert(#db:records() == 5 and #db:records { program = p, limit = 2 } == 2)
+assert(db:best(p).id == r.best.id)
+assert(moon.apply_best(p, db):hash() == r.schedule():hash())
+assert(moon.check(moon.draft(p)).ok)
+assert(db:export("x") == 5)
+local other <close> = moon.db(":memory:")
+assert(other:import("x") == 5 and #other:records { valid = true } == #db:records { valid = true })
+assert(other:best(p, db:best(p).target) == nil or other:best(p, db:best(p).target).best == r.best.best)
+assert(not pcall(moon.tune, p, { trails = 5 }))
+-- a design space of one's own
+local mine = function(program)
+    local s = moon.schedule(program)
+    local l = s:get_loops(s:get_block("C"))
+    s:split(l[2], { moon.auto, s:sample_categorical({ 4, 8, 16 }, { 0.3, 0.3, 0.4 }, 0) })
+    return { { name = "mine", schedule = s } }
+end
+local own = moon.tune(p, { trials = 10, space = mine, db = "lua.db", threads = 1 })
+assert(own.exhausted and own.done == 3)
+print("all well")
+E
+timeout 120 "$ml" t.lua >out 2>err
+[ $? = 0 ] && grep -qx 'all well' out
+verdict 'moon.tune, moon.db, moon.draft and moon.apply_best do what they say'
+
+cat >two.py <<'PY'
+@I.ir_module
+class Module:
+    @T.prim_func
+    def foo(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    @T.prim_func
+    def bar(A: T.Buffer((64, 256), "int8"), B: T.Buffer((64, 256), "int8")):
+        for i, j in T.grid(64, 256):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+PY
+typed ':open two.py' 's = schedule(focus(), {func = "bar"})' ':tune --trials 3' ':adopt' ':check'
+[ "$status" = 0 ] && grep -q '^3 of 3 trials' out && grep -q '^branch tuned-1' out && grep -q '^ok   bar: B equals\|^ok   B equals' out
+verdict 'tunes one function of several'
+cat >sym.py <<'PY'
+@T.prim_func
+def f(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,))
+    B = T.match_buffer(b, (n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.float32(1)
+PY
+typed ':open sym.py' ':tune --trials 3'
+[ "$status" = 1 ] && grep -q 'symbolic' err
+verdict 'a program without sizes is refused'
+
+# ---- databases that cannot be used
+echo 'this is no database, it is a text that is long enough to be one' >bad.db
+cp bad.db bad.copy
+typed "$mm" ':tune --trials 3 --db bad.db' ':best --db bad.db' ':adopt --db bad.db'
+[ "$status" = 0 ] && grep -q 'bad.db: .*not a database' err && grep -q 'in memory' err && cmp -s bad.db bad.copy &&
+    grep -q '^branch tuned-1' out && grep -q '^3 of 3 trials' out
+verdict 'a corrupt database is named and left, and the session goes on'
+typed "$mm" ':tune --trials 3 --db /proc/none/t.db' && [ "$status" = 0 ] && grep -q '/proc/none' err && grep -q '^3 of 3 trials' out
+verdict 'a folder that cannot be made is named, and the session goes on'
+(ulimit -f 120 && trap '' XFSZ && exec timeout 120 "$ml" -e "$mm" -e ':tune --trials 40 --db full.db' -e ':best 2 --db full.db') >out 2>err
+[ $? = 0 ] && grep -q 'full.db' err && [ "$(grep -c 'in memory' err)" = 1 ] && grep -q '^40 of 40 trials' out &&
+    [ "$(records full.db)" -gt 0 ]
+verdict 'a full disk is told once, what was stored is kept, and the session goes on'
+
+# ---- Ctrl-C and kill
+mkfifo go
+wait_for() { # FILE COUNT SECONDS: until the database has as many records
+    local end=$(($(date +%s) + $3))
+    until [ "$(records "$1" 2>/dev/null || echo 0)" -ge "$2" ] 2>/dev/null; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        read -r -t 0.05 <>go || :
+    done
+}
+set -m # background jobs take SIGINT
+bash -c 'trap - INT; exec "$@"' sh "$ml" -b -e "$mm" -e ':tune --trials 5000 --db int.db' >out 2>err </dev/null &
+pid=$!
+wait_for int.db 5 30
+kill -INT "$pid"
+wait "$pid"
+status=$?
+n=$(records int.db)
+[ "$status" = 130 ] && grep -q "^stopped after $n of 5000 trials (.*); $n records kept; :tune continues to 5000$" out &&
+    grep -q '^best ' out
+verdict 'Ctrl-C ends a search and keeps what was measured'
+"$ml" -b -e "$mm" -e ':tune --trials 60 --db lost.db' >out 2>err </dev/null &
+pid=$!
+wait_for lost.db 5 30
+pkill -KILL -P "$pid" # its workers
+wait "$pid"
+[ $? = 0 ] && grep -q '^60 of 60 trials' out && [ "$(records lost.db)" = 60 ]
+verdict 'workers that are killed cost a candidate each'
+"$ml" -b -e "$mm" -e ':tune --trials 5000 --db kill.db' >out 2>err </dev/null &
+pid=$!
+wait_for kill.db 5 30
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+set +m
+n=$(records kill.db)
+typed "$mm" ":tune --trials $((n + 3)) --db kill.db"
+[ "$n" -ge 5 ] && [ "$status" = 0 ] && grep -q "^$((n + 3)) of $((n + 3)) trials (.*; $n of them earlier" out &&
+    [ "$(records kill.db)" = $((n + 3)) ]
+verdict 'kill -9 in the middle loses no record, and a search goes on from there'
+
+# ---- a terminal
+if ! command -v tmux >/dev/null; then
+    echo 'skip tuning in a terminal: no tmux'
+    exit 0
+fi
+tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null' EXIT
+tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
+    echo 'skip tuning in a terminal: tmux cannot open one'
+    exit 0
+}
+screen() { tm capture-pane -p -t t; }
+within() { # CONDITION...: until it holds
+    local end=$(($(date +%s) + 20))
+    until "$@"; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        read -r -t 0.03 <>go || :
+    done
+}
+shows() { screen | grep -q -e "$1"; }
+line() { tm send-keys -t t -l -- "$1" && tm send-keys -t t Enter; }
+line "'$ml' --no-init"
+within shows '^>' && line "$mm" && within shows '^matmul v0>' && line ':tune --trials 4000 --db term.db' &&
+    within shows '^[0-9]*/4000 trials .*eta .*best [0-9.]* GFLOP/s'
+verdict_screen() { if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi; }
+verdict_screen 'shows where it stands on one line'
+tm send-keys -t t C-c
+within shows '^stopped after [0-9]* of 4000 trials' && within shows '^best .*:adopt makes it a branch' && within shows '^matmul v0> *$'
+verdict_screen 'Ctrl-C gives the prompt back'
+line ':adopt --db term.db'
+within shows '^branch tuned-1: ' && within shows '^matmul:tuned-1 v[0-9]*> *$'
+verdict_screen 'a record becomes the branch tuned-1'

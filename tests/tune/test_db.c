@@ -1,0 +1,675 @@
+/*
+ * test_db - the database of records: what is put is found again; files that are corrupt,
+ * foreign, too new, read only, locked, or on a full disk are named and left as they are.
+ */
+#define _DEFAULT_SOURCE
+#include "tune/db/db.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct Fix {
+    ml_Ctx *cx;
+    ml_Db *db;
+    char dir[180], path[256];
+} Fix;
+
+static int set_up(void **state)
+{
+    static Fix fix;
+    const char *tmp = getenv("TMPDIR");
+
+    fix = (Fix){.cx = ml_ctx_new(0)};
+    snprintf(fix.dir, sizeof fix.dir, "%s/ml-db.XXXXXX", tmp ? tmp : "/tmp");
+    if (mkdtemp(fix.dir) == NULL)
+        return -1;
+    snprintf(fix.path, sizeof fix.path, "%s/t.db", fix.dir);
+    *state = &fix;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fix *x = *state;
+    static const char *const names[] = {"t.db",
+                                        "t.db-wal",
+                                        "t.db-shm",
+                                        "t.db-journal",
+                                        "out/database_workload.json",
+                                        "out/database_tuning_record.json",
+                                        "out"};
+    char path[300];
+
+    ml_db_close(x->db);
+    ml_ctx_unref(x->cx);
+    chmod(x->dir, 0700);
+    for (size_t k = 0; k < ML_COUNT(names); k++) {
+        snprintf(path, sizeof path, "%s/%s", x->dir, names[k]);
+        remove(path);
+    }
+    return rmdir(x->dir);
+}
+
+static const char *error_text(Fix *x)
+{
+    const ml_Error *e = ml_error(x->cx);
+
+    return e && e->n_facts && e->facts[0].kind == ML_FACT_TEXT ? e->facts[0].as.text : "";
+}
+
+static void opened(Fix *x)
+{
+    x->db = ml_db_open(x->cx, x->path);
+    if (x->db == NULL)
+        fail_msg("%s", error_text(x));
+}
+
+/* It is refused with the code; the message names the file; the file is as before. */
+static void refused(Fix *x, ml_ErrorCode code, const char *words)
+{
+    struct stat before, after;
+
+    assert_int_equal(stat(x->path, &before), 0);
+    x->db = ml_db_open(x->cx, x->path);
+    assert_null(x->db);
+    assert_int_equal(ml_error(x->cx)->code, code);
+    if (strstr(error_text(x), x->path) == NULL || strstr(error_text(x), words) == NULL)
+        fail_msg("%s", error_text(x));
+    ml_error_clear(x->cx);
+    assert_int_equal(stat(x->path, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
+    assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+}
+
+static const char program[] =
+    "@T.prim_func\n"
+    "def add(A: T.Buffer((8,), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+    "    for i in range(8):\n"
+    "        with T.block(\"B\"):\n"
+    "            v = T.axis.spatial(8, i)\n"
+    "            B[v] = A[v] + T.float32(1)\n";
+
+static int64_t workload(Fix *x, const char *hash)
+{
+    ml_DbWorkload w = {.hash = hash, .name = "add", .program = program, .flop = 8};
+
+    assert_true(ml_db_put_workload(x->db, x->cx, &w));
+    assert_true(w.id > 0);
+    return w.id;
+}
+
+static const char trace[] = "[[[\"GetBlock\", [], [\"B\", \"add\"], [\"b0\"]]], []]";
+
+static int64_t put(Fix *x, int64_t w, double seconds, uint64_t seed)
+{
+    ml_Record r = {.workload = w,
+                   .target = "{\"kind\":\"llvm\"}",
+                   .space = "s",
+                   .seed = seed,
+                   .threads = 2,
+                   .trace = trace,
+                   .args = "[[\"TENSOR\", \"float32\", [8]]]",
+                   .machine = "m",
+                   .version = "v"};
+
+    if (seconds > 0) {
+        r.n_run = 1;
+        r.run_secs = &seconds;
+    } else {
+        r.error = "worker-timeout";
+        r.phase = "run";
+    }
+    if (!ml_db_put(x->db, x->cx, &r))
+        fail_msg("%s", error_text(x));
+    return r.id;
+}
+
+static int64_t count(Fix *x, ml_DbQuery q)
+{
+    int64_t n;
+
+    assert_true(ml_db_count(x->db, x->cx, &q, &n));
+    return n;
+}
+
+/* ---------------------------------------------------------------- records */
+
+static void what_is_put_is_found_again(void **state)
+{
+    Fix *x = *state;
+    ml_Record *v;
+    size_t n;
+
+    opened(x);
+    int64_t w = workload(x, "0123456789abcdef"), id = put(x, w, 0.1 + 0.2, 7);
+    const ml_DbQuery q = {.workload = w, .any_seed = true};
+
+    ml_db_close(x->db);
+    opened(x);
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(v[0].id, id);
+    assert_int_equal(v[0].workload, w);
+    assert_int_equal(v[0].seed, 7);
+    assert_int_equal(v[0].threads, 2);
+    assert_string_equal(v[0].trace, trace);
+    assert_string_equal(v[0].target, "{\"kind\":\"llvm\"}");
+    assert_true(v[0].n_run == 1 && v[0].run_secs[0] == 0.1 + 0.2);
+    assert_true(ml_record_best(&v[0]) == 0.1 + 0.2);
+    assert_null(v[0].error);
+    assert_true(v[0].time > 1600000000);
+}
+
+static void a_workload_is_kept_once_by_its_hash(void **state)
+{
+    Fix *x = *state;
+    ml_DbWorkload w;
+
+    opened(x);
+    int64_t a = workload(x, "00000000000000aa"), b = workload(x, "00000000000000bb");
+
+    assert_int_not_equal(a, b);
+    assert_int_equal(workload(x, "00000000000000aa"), a);
+    assert_true(ml_db_find_workload(x->db, x->cx, "00000000000000bb", &w));
+    assert_int_equal(w.id, b);
+    assert_string_equal(w.program, program);
+    assert_false(ml_db_find_workload(x->db, x->cx, "00000000000000cc", &w));
+    assert_null(ml_error(x->cx));
+}
+
+static void records_come_by_time_failures_last(void **state)
+{
+    Fix *x = *state;
+    ml_Record *v;
+    size_t n;
+
+    opened(x);
+    int64_t w = workload(x, "1"),
+            ids[5] = {put(x, w, 3, 1), put(x, w, 0, 1), put(x, w, 1, 1), put(x, w, 2, 2),
+                      put(x, w, 1, 1)};
+    static const int order[] = {2, 4, 3, 0, 1}; /* ties in order of commit */
+    ml_DbQuery q = {.workload = w, .any_seed = true, .by_time = true};
+
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(n, 5);
+    for (size_t k = 0; k < 5; k++)
+        assert_int_equal(v[k].id, ids[order[k]]);
+    assert_true(isinf(ml_record_best(&v[4])));
+    assert_string_equal(v[4].error, "worker-timeout");
+    assert_string_equal(v[4].phase, "run");
+    q.valid_only = true;
+    assert_int_equal(count(x, q), 4);
+    q.limit = 2;
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(n, 2);
+    q.limit = -1;
+    assert_false(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_ARGUMENT);
+}
+
+static void queries_look_at_every_part_of_the_key(void **state)
+{
+    Fix *x = *state;
+
+    opened(x);
+    int64_t w = workload(x, "1"), first = put(x, w, 1, 1);
+
+    put(x, w, 1, 2);
+    put(x, w, 1, 2);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 3);
+    assert_int_equal(count(x, (ml_DbQuery){.seed = 2}), 2);
+    assert_int_equal(count(x, (ml_DbQuery){.seed = 3}), 0);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .after = first}), 2);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .threads = 1}), 0);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .space = "other"}), 0);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .target = "{}"}), 0);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .workload = w + 1}), 0);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .record = first}), 1);
+}
+
+static void a_summary_counts_records_and_failures(void **state)
+{
+    Fix *x = *state;
+    ml_DbSummary *v;
+    size_t n;
+
+    opened(x);
+    int64_t w = workload(x, "1");
+
+    workload(x, "2");
+    put(x, w, 2, 1);
+    put(x, w, 0, 1);
+    put(x, w, 1, 1);
+    assert_true(ml_db_summary(x->db, x->cx, &v, &n));
+    assert_int_equal(n, 2);
+    assert_int_equal(v[0].records, 3);
+    assert_int_equal(v[0].failed, 1);
+    assert_true(v[0].best == 1);
+    assert_int_equal(v[1].records, 0);
+    assert_int_equal(v[1].failed, 0);
+}
+
+static void a_database_in_memory_leaves_no_file(void **state)
+{
+    Fix *x = *state;
+
+    x->db = ml_db_open(x->cx, NULL);
+    assert_non_null(x->db);
+    put(x, workload(x, "1"), 1, 1);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 1);
+    assert_string_equal(ml_db_path(x->db), ":memory:");
+}
+
+static void the_file_is_its_owners_alone(void **state)
+{
+    Fix *x = *state;
+    struct stat st;
+
+    opened(x);
+    assert_int_equal(stat(x->path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* ---------------------------------------------------------------- files that are refused
+ */
+
+static void write_file(const char *path, const char *text, size_t n)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_file_that_is_no_database_is_named_and_left(void **state)
+{
+    Fix *x = *state;
+    char noise[8192];
+
+    for (size_t k = 0; k < sizeof noise; k++)
+        noise[k] = (char)(k * 2654435761u >> 7);
+    write_file(x->path, noise, sizeof noise);
+    refused(x, ML_E_BAD_DATABASE, "not a database");
+}
+
+static void a_truncated_database_is_named_and_left(void **state)
+{
+    Fix *x = *state;
+    struct stat st;
+
+    opened(x);
+    int64_t w = workload(x, "1");
+
+    for (int k = 0; k < 100; k++)
+        put(x, w, 1, 1);
+    ml_db_close(x->db); /* the log goes into the file */
+    x->db = NULL;
+    assert_int_equal(stat(x->path, &st), 0);
+    assert_true(st.st_size > 8192);
+    assert_int_equal(truncate(x->path, st.st_size / 2), 0);
+    refused(x, ML_E_BAD_DATABASE, "malformed");
+}
+
+/* Another connection to the file. */
+static sqlite3 *other(Fix *x)
+{
+    sqlite3 *sq = NULL;
+
+    assert_int_equal(sqlite3_open(x->path, &sq), SQLITE_OK);
+    return sq;
+}
+
+static void another_programs_database_is_named_and_left(void **state)
+{
+    Fix *x = *state;
+    sqlite3 *sq = other(x);
+
+    assert_int_equal(sqlite3_exec(sq, "create table mine(a)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(sq);
+    refused(x, ML_E_BAD_DATABASE, "another program");
+}
+
+static void a_newer_version_is_named_and_left(void **state)
+{
+    Fix *x = *state;
+
+    opened(x);
+    ml_db_close(x->db);
+    sqlite3 *sq = other(x);
+
+    assert_int_equal(sqlite3_exec(sq, "pragma user_version = 2", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(sq);
+    refused(x, ML_E_BAD_DATABASE, "version 2");
+}
+
+static void a_folder_is_no_database(void **state)
+{
+    Fix *x = *state;
+
+    snprintf(x->path, sizeof x->path, "%s", x->dir);
+    x->db = ml_db_open(x->cx, x->path);
+    assert_null(x->db);
+    assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
+}
+
+static void a_path_through_a_file_is_refused(void **state)
+{
+    Fix *x = *state;
+    char path[300];
+
+    write_file(x->path, "x", 1);
+    snprintf(path, sizeof path, "%s/below/t.db", x->path);
+    x->db = ml_db_open(x->cx, path);
+    assert_null(x->db);
+    assert_int_equal(ml_error(x->cx)->code, ML_E_NO_FILE);
+}
+
+/* ---------------------------------------------------------------- in the middle of things
+ */
+
+/* In a child without the rights of the owner: 0 when all went as it should. */
+static int read_only_child(Fix *x)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_DbQuery q = {.any_seed = true};
+    ml_Record r = {.workload = 1, .trace = trace};
+    int64_t n = 0;
+
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        return 2;
+    ml_Db *db = ml_db_open(cx, x->path);
+
+    if (db == NULL) {
+        print_error("%s\n", ml_error(cx)->facts[0].as.text);
+        return 3;
+    }
+    if (!ml_db_read_only(db))
+        return 4;
+    if (!ml_db_count(db, cx, &q, &n) || n != 1)
+        return 5;
+    if (ml_db_put(db, cx, &r) || ml_error(cx)->code != ML_E_BAD_DATABASE)
+        return 6;
+    ml_db_close(db);
+    ml_ctx_unref(cx);
+    return 0;
+}
+
+static void a_file_that_may_not_be_written_answers_queries(void **state)
+{
+    Fix *x = *state;
+    int status;
+
+    opened(x);
+    put(x, workload(x, "1"), 1, 1);
+    ml_db_close(x->db);
+    x->db = NULL;
+    assert_int_equal(chmod(x->path, 0444), 0);
+    assert_int_equal(chmod(x->dir, 0555), 0);
+    if (geteuid() == 0 && getenv("TMPDIR")) /* the child may pass through, as nobody */
+        assert_int_equal(chmod(getenv("TMPDIR"), 0711), 0);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(read_only_child(x));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_locked_database_is_named_and_later_usable(void **state)
+{
+    Fix *x = *state;
+    ml_Record r = {.workload = 1, .trace = trace};
+
+    opened(x);
+    r.workload = workload(x, "1");
+    sqlite3 *sq = other(x);
+
+    assert_int_equal(sqlite3_exec(sq, "begin exclusive", NULL, NULL, NULL), SQLITE_OK);
+    assert_false(ml_db_put(x->db, x->cx, &r)); /* after the five seconds of waiting */
+    assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
+    assert_non_null(strstr(error_text(x), "locked"));
+    assert_non_null(strstr(error_text(x), x->path));
+    ml_error_clear(x->cx);
+    assert_int_equal(sqlite3_exec(sq, "commit", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(sq);
+    assert_true(ml_db_put(x->db, x->cx, &r));
+}
+
+/* The system refuses to let files grow: 0 when it was told and nothing was lost. */
+static int full_disk_child(Fix *x)
+{
+    struct rlimit limit = {256 * 1024, 256 * 1024};
+    const ml_DbQuery q = {.any_seed = true};
+    int64_t stored = 0, n;
+    char *big = malloc(4096);
+
+    memset(big, ' ', 4095);
+    big[4095] = '\0';
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return 2;
+    opened(x);
+    int64_t w = workload(x, "1");
+
+    for (;;) {
+        ml_Record r = {.workload = w, .trace = big};
+
+        if (!ml_db_put(x->db, x->cx, &r))
+            break;
+        if (++stored > 1000)
+            return 3;
+    }
+    if (ml_error(x->cx)->code != ML_E_NO_SPACE || !strstr(error_text(x), x->path))
+        return 4;
+    ml_error_clear(x->cx);
+    if (!ml_db_count(x->db, x->cx, &q, &n) || n != stored || stored < 5)
+        return 5;
+    ml_db_close(x->db);
+    opened(x);
+    if (!ml_db_count(x->db, x->cx, &q, &n) || n != stored)
+        return 6;
+    ml_db_close(x->db);
+    free(big);
+    return 0;
+}
+
+static void a_full_disk_is_named_and_loses_nothing(void **state)
+{
+    Fix *x = *state;
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(full_disk_child(x));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void what_was_committed_survives_a_kill(void **state)
+{
+    Fix *x = *state;
+    int status, pipes[2];
+    char c;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        opened(x);
+        int64_t w = workload(x, "1");
+
+        for (int k = 0; k < 20; k++)
+            put(x, w, 1 + k, 1);
+        if (write(pipes[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(pipes[0], &c, 1), 1);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(pipes[0]);
+    close(pipes[1]);
+    opened(x);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 20);
+}
+
+static void two_connections_write_one_file(void **state)
+{
+    Fix *x = *state;
+
+    opened(x);
+    int64_t w = workload(x, "1");
+    ml_Db *mine = x->db;
+
+    opened(x);
+    ml_Db *theirs = x->db;
+
+    for (int k = 0; k < 50; k++) {
+        x->db = k % 2 ? mine : theirs;
+        put(x, w, 1, (uint64_t)k + 1);
+    }
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 50);
+    ml_db_close(x->db == mine ? theirs : mine);
+}
+
+/* ---------------------------------------------------------------- exchange */
+
+static void what_is_exported_is_imported_again(void **state)
+{
+    Fix *x = *state;
+    char folder[300];
+    size_t n = 0, skipped = 0;
+    ml_Record *v;
+    size_t nv;
+    const ml_DbQuery q = {.any_seed = true};
+
+    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    opened(x);
+    int64_t w = workload(x, "0000000000000001");
+
+    put(x, w, 0.1 + 0.2, 1);
+    put(x, w, 0, 1);
+    assert_true(ml_db_export(x->db, x->cx, folder, &n));
+    assert_int_equal(n, 2);
+    ml_db_close(x->db);
+    x->db = ml_db_open(x->cx, NULL);
+    n = 0;
+    if (!ml_db_import(x->db, x->cx, folder, &n, &skipped))
+        fail_msg("%s", error_text(x));
+    assert_int_equal(n, 2);
+    assert_int_equal(skipped, 0);
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &nv));
+    assert_int_equal(nv, 2);
+    assert_true(ml_record_best(&v[0]) == 0.1 + 0.2);
+    assert_string_equal(v[0].trace, trace);
+    assert_string_equal(v[0].target, "{\"kind\":\"llvm\"}");
+    assert_true(isinf(ml_record_best(&v[1])));
+    ml_DbWorkload back;
+
+    assert_true(ml_db_workload_at(x->db, x->cx, v[0].workload, &back));
+    assert_string_equal(back.program, program);
+    assert_int_equal(strlen(back.hash), 16);
+    assert_string_not_equal(back.hash, "0000000000000001"); /* worked out again */
+    assert_true(back.flop == 8);
+}
+
+static void malformed_lines_are_passed_over_and_counted(void **state)
+{
+    Fix *x = *state;
+    char folder[220], path[300], text[4096];
+    size_t n = 0, skipped = 0;
+
+    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    opened(x);
+    put(x, workload(x, "1"), 1, 1);
+    assert_true(ml_db_export(x->db, x->cx, folder, &n));
+    snprintf(path, sizeof path, "%s/database_tuning_record.json", folder);
+    snprintf(text, sizeof text,
+             "[0, [%s, [0.5], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [%s, [1e10], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [%s, null, {\"kind\": \"llvm\"}, []]]\n"
+             "\n"
+             "nonsense\n"
+             "{}\n"
+             "[7, [%s, [1], {\"kind\": \"llvm\"}, []]]\n"
+             "[-1, [%s, [1], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [[], [1], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [%s, [\"x\"], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [%s, [-1], {\"kind\": \"llvm\"}, []]]\n"
+             "[0, [%s, [1], \"llvm\", []]]\n"
+             "[0, [%s, [1], {\"kind\"",
+             trace, trace, trace, trace, trace, trace, trace, trace, trace);
+    write_file(path, text, strlen(text));
+    ml_db_close(x->db);
+    x->db = ml_db_open(x->cx, NULL);
+    n = 0;
+    assert_true(ml_db_import(x->db, x->cx, folder, &n, &skipped));
+    assert_int_equal(n, 3);
+    assert_int_equal(skipped, 10);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .valid_only = true}), 1);
+}
+
+static void an_import_without_files_names_them(void **state)
+{
+    Fix *x = *state;
+    size_t n = 0, skipped = 0;
+
+    opened(x);
+    assert_false(ml_db_import(x->db, x->cx, x->dir, &n, &skipped));
+    assert_int_equal(ml_error(x->cx)->code, ML_E_NO_FILE);
+    assert_non_null(strstr(error_text(x), "database_workload.json"));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(what_is_put_is_found_again),
+        T(a_workload_is_kept_once_by_its_hash),
+        T(records_come_by_time_failures_last),
+        T(queries_look_at_every_part_of_the_key),
+        T(a_summary_counts_records_and_failures),
+        T(a_database_in_memory_leaves_no_file),
+        T(the_file_is_its_owners_alone),
+        T(a_file_that_is_no_database_is_named_and_left),
+        T(a_truncated_database_is_named_and_left),
+        T(another_programs_database_is_named_and_left),
+        T(a_newer_version_is_named_and_left),
+        T(a_folder_is_no_database),
+        T(a_path_through_a_file_is_refused),
+        T(a_file_that_may_not_be_written_answers_queries),
+        T(a_locked_database_is_named_and_later_usable),
+        T(a_full_disk_is_named_and_loses_nothing),
+        T(what_was_committed_survives_a_kill),
+        T(two_connections_write_one_file),
+        T(what_is_exported_is_imported_again),
+        T(malformed_lines_are_passed_over_and_counted),
+        T(an_import_without_files_names_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
