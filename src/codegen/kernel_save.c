@@ -83,9 +83,11 @@ static bool no_file(ml_Ctx *cx, const char *path, int why)
                    ML_TEXT(ml_format(cx, "%s cannot be written: %s", path, strerror(why))));
 }
 
-static bool write_bytes(ml_Ctx *cx, const char *path, const void *v, size_t n)
+/* `path` is the place that it is for. */
+static bool write_bytes(ml_Ctx *cx, const char *fresh, const char *path, const void *v,
+                        size_t n)
 {
-    FILE *f = fopen(path, "we");
+    FILE *f = fopen(fresh, "we");
     bool ok = f != NULL && (n == 0 || fwrite(v, 1, n, f) == n) && fflush(f) == 0;
     int why = errno;
 
@@ -96,7 +98,7 @@ static bool write_bytes(ml_Ctx *cx, const char *path, const void *v, size_t n)
     if (ok)
         return true;
     if (f)
-        unlink(path);
+        unlink(fresh);
     return no_file(cx, path, why);
 }
 
@@ -115,7 +117,7 @@ static bool save_bytes(ml_Built *b, const char *path, const void *v, size_t n)
 {
     const char *fresh = ml_format(b->cx, "%s.new", path);
 
-    return write_bytes(b->cx, fresh, v, n) && put_in_place(b->cx, fresh, path);
+    return write_bytes(b->cx, fresh, path, v, n) && put_in_place(b->cx, fresh, path);
 }
 
 /* ---------------------------------------------------------------- shared libraries */
@@ -206,7 +208,7 @@ static bool save_library(ml_Built *b, const char *path, const ml_Bytes *object)
                               "%s: cc links for this machine, not for %s; a file "
                               ".o needs none",
                               path, b->o.target.triple)));
-    if (!write_bytes(b->cx, from, object->v, object->n))
+    if (!write_bytes(b->cx, from, path, object->v, object->n))
         return false;
     ok = run_cc(b->cx, argv, path);
     unlink(from);

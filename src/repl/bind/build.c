@@ -17,6 +17,13 @@ static void target_from_table(lua_State *L, int idx, ml_Text *out)
     static const char *const names[] = {"mcpu", "mattr", "mtriple", "vector_bits",
                                         "num_cores"};
 
+    lua_getfield(L, idx, "kind");
+    ml_text_add(out, bind_string(L, -1, "target: kind"));
+    if (!ml_streq(lua_tostring(L, -1), "llvm")) { /* its keys are its own */
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pop(L, 1);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
         bool known = ml_streq(key, "kind");
@@ -26,9 +33,6 @@ static void target_from_table(lua_State *L, int idx, ml_Text *out)
         if (!known)
             ml_lua_fail(L, ML_E_NO_TARGET, "target: %s is no key of a target", key);
     }
-    lua_getfield(L, idx, "kind");
-    ml_text_add(out, bind_string(L, -1, "target: kind"));
-    lua_pop(L, 1);
     for (size_t k = 0; k < ML_COUNT(names); k++) {
         if (lua_getfield(L, idx, names[k]) != LUA_TNIL) {
             if (lua_type(L, -1) != LUA_TSTRING && !lua_isinteger(L, -1))

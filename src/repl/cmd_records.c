@@ -1,0 +1,280 @@
+/* cmd_records - what is done with records: :best, :adopt, :db. Source: interaction 11. */
+#include <stdlib.h>
+
+#include "repl/bind/host_tune.h"
+#include "repl/command.h"
+#include "repl/tune_words.h"
+
+const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strncmp(w->v[*k], name, n) != 0)
+        return NULL;
+    if (w->v[*k][n] == '=')
+        return w->v[*k] + n + 1;
+    if (w->v[*k][n] == '\0')
+        return *k + 1 < w->n ? w->v[++*k] : "";
+    return NULL;
+}
+
+bool ml_tune_whole(const char *text, int64_t from, int64_t to, int64_t *out)
+{
+    char *end;
+    long long v = strtoll(text, &end, 10);
+
+    *out = v;
+    return end != text && !*end && v >= from && v <= to;
+}
+
+void ml_tune_warn(ml_Session *ss, const char *why)
+{
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "warning: %s; records are kept in memory for this session", why);
+    ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+typedef struct Look {
+    ml_Ctx *cx;
+    ml_Db *db;
+    ml_DbWorkload w;
+    const char *number, *path;
+} Look;
+
+/* [NUMBER] [--db FILE], and the focus' workload; known: it must be there. */
+static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
+{
+    char *warning = NULL;
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_Module *start = ml_version_program(ss->focus, 0).mod;
+    const char *hash;
+
+    *l = (Look){0};
+    for (size_t k = 0; k < w->n; k++) {
+        const char *v = ml_tune_value(w, &k, "--db");
+
+        if (v)
+            l->path = v;
+        else if (l->number == NULL && w->v[k][0] != '-')
+            l->number = w->v[k];
+        else
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", what, w->v[k]);
+    }
+    l->db = ml_host_db(ss->host, l->path, &warning);
+    if (warning)
+        ml_tune_warn(ss, warning);
+    free(warning);
+    if (l->db == NULL)
+        return false;
+    l->cx = ml_ctx_new(0);
+    hash = ml_tune_hash(l->cx, start, f ? f->name : NULL);
+    if (hash && ml_db_find_workload(l->db, l->cx, hash, &l->w))
+        return true;
+    if (ml_error(l->cx))
+        ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
+    else
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s has no records in %s; :tune makes some",
+                         ml_schedule_name(ss->focus), ml_db_path(l->db));
+    ml_ctx_unref(l->cx);
+    return false;
+}
+
+static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, size_t *n)
+{
+    ml_Text target = {0};
+    ml_DbQuery q = {.workload = l->w.id,
+                    .any_seed = true,
+                    .valid_only = true,
+                    .by_time = true,
+                    .limit = limit,
+                    .threads = ml_engine_threads(ml_host_engine(ss->host))};
+    bool ok;
+
+    ml_target_json(ml_engine_target(ml_host_engine(ss->host)), &target);
+    q.target = ml_text_z(&target);
+    ok = ml_db_records(l->db, l->cx, &q, v, n);
+    ml_text_free(&target);
+    if (!ok)
+        ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
+    return ok;
+}
+
+/* The decisions of a trace: what is behind its instructions. */
+static const char *decisions(const char *trace)
+{
+    const char *last = NULL;
+
+    for (const char *p = trace; p && (p = strstr(p, "], [[")) != NULL; p++)
+        last = p + 3;
+    return last ? last : "";
+}
+
+bool cmd_best(ml_Session *ss, const ml_Words *w)
+{
+    Look l;
+    int64_t n_asked = 10;
+    ml_Record *v;
+    size_t n;
+    bool ok;
+
+    if (!look(ss, w, ":best [N] [--db FILE]", &l))
+        return false;
+    ok = !l.number || ml_tune_whole(l.number, 1, 100000, &n_asked) ||
+         ml_session_error(ss, ML_E_BAD_ARGUMENT, ":best takes a number from 1, not %s",
+                          l.number);
+    ok = ok && best_records(ss, &l, n_asked, &v, &n);
+    if (ok && n == 0)
+        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                              "%s has no measured record for this machine and thread count",
+                              ml_schedule_name(ss->focus));
+    if (ok) {
+        ml_Text t = {0};
+        bool flop = l.w.flop > 0;
+
+        ml_text_fmt(&t, "rank  %12s  of best  record  seed  decisions\n",
+                    flop ? "GFLOP/s" : "ms");
+        for (size_t k = 0; k < n; k++) {
+            double s = ml_record_best(&v[k]);
+            const char *d = decisions(v[k].trace);
+            int at = (int)strlen(d) - 1;
+
+            ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s\n", k + 1,
+                        flop ? 1 : 4, flop ? l.w.flop / s * 1e-9 : s * 1e3,
+                        100 * ml_record_best(&v[0]) / s, (long long)v[k].id,
+                        (unsigned long long)v[k].seed, at > 0 ? at : 0, d);
+        }
+        ml_page_prose(ss, ml_text_z(&t));
+        ml_text_free(&t);
+    }
+    ml_ctx_unref(l.cx);
+    return ok;
+}
+
+/* tuned-1, tuned-2, ...: the first that is free. */
+static const char *free_name(ml_Session *ss, ml_Ctx *cx)
+{
+    for (int k = 1;; k++) {
+        const char *name = ml_format(cx, "tuned-%d", k);
+
+        if (ml_schedule_find_branch(ss->focus, name) < 0 &&
+            ml_schedule_find_mark(ss->focus, name) < 0)
+            return name;
+    }
+}
+
+static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
+{
+    ml_Schedule *s = ss->focus;
+    ml_State was = ml_schedule_state(s);
+    const char *name = free_name(ss, l->cx);
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Text said = {0};
+    int from, steps = 0;
+    ml_Step step;
+    bool ok =
+        ml_schedule_goto(s, 0) && ml_schedule_branch(s, name) && ml_tune_apply(cx, s, r);
+
+    if (!ok) {
+        if (ml_error(cx))
+            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        else
+            ml_session_schedule_error(ss, s);
+        ml_schedule_restore(s, was);
+        ml_ctx_unref(cx);
+        return false;
+    }
+    for (from = ml_schedule_version(s); from > 0 && ml_version_step(s, from, &step);
+         from = step.parent)
+        steps++;
+    ml_text_fmt(&said, "branch %s: %d steps from record %lld", name, steps,
+                (long long)r->id);
+    ml_out_prose(&ss->out, ml_text_z(&said));
+    ml_text_free(&said);
+    ml_ctx_unref(cx);
+    ss->quiet_line = true; /* no diff of each of them */
+    return true;
+}
+
+bool cmd_adopt(ml_Session *ss, const ml_Words *w)
+{
+    Look l;
+    int64_t id = 0;
+    ml_Record *v = NULL;
+    size_t n = 0;
+    bool ok;
+
+    if (!look(ss, w, ":adopt [RECORD] [--db FILE]", &l))
+        return false;
+    if (l.number) {
+        ok = ml_tune_whole(l.number, 1, INT64_MAX, &id) ||
+             ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                              ":adopt takes a record's number, not %s", l.number);
+        if (ok) {
+            const ml_DbQuery q = {.record = id, .workload = l.w.id, .any_seed = true};
+
+            ok = ml_db_records(l.db, l.cx, &q, &v, &n);
+            if (!ok)
+                ml_session_fail(ss, ml_failure_from(ml_error(l.cx)));
+        }
+    } else {
+        ok = best_records(ss, &l, 1, &v, &n);
+    }
+    if (ok && n == 0)
+        ok = id ? ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s has no record %lld",
+                                   ml_schedule_name(ss->focus), (long long)id)
+                : ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                   "%s has no measured record for this machine and thread "
+                                   "count; :tune makes some",
+                                   ml_schedule_name(ss->focus));
+    ok = ok && adopt(ss, &l, &v[0]);
+    ml_ctx_unref(l.cx);
+    return ok;
+}
+
+bool cmd_db(ml_Session *ss, const ml_Words *w)
+{
+    char *warning = NULL;
+    ml_Db *db;
+    ml_Ctx *cx;
+    ml_DbSummary *v;
+    size_t n;
+    int64_t records = 0, failed = 0;
+    ml_Text t = {0};
+
+    if (w->n > 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":db [FILE]");
+    db = ml_host_db(ss->host, w->n ? w->v[0] : NULL, &warning);
+    if (warning)
+        ml_tune_warn(ss, warning);
+    free(warning);
+    if (db == NULL)
+        return false;
+    cx = ml_ctx_new(0);
+    if (!ml_db_summary(db, cx, &v, &n)) {
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_ctx_unref(cx);
+        return false;
+    }
+    for (size_t k = 0; k < n; k++) {
+        records += v[k].records;
+        failed += v[k].failed;
+    }
+    ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
+                ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",
+                (long long)records, records == 1 ? "" : "s", (long long)failed);
+    for (size_t k = 0; k < n; k++) {
+        ml_text_fmt(&t, "\n  %-16s %s  %6lld records", v[k].w.name, v[k].w.hash,
+                    (long long)v[k].records);
+        if (v[k].best > 0 && v[k].w.flop > 0)
+            ml_text_fmt(&t, "   best %.1f GFLOP/s", v[k].w.flop / v[k].best * 1e-9);
+        else if (v[k].best > 0)
+            ml_text_fmt(&t, "   best %.4f ms", v[k].best * 1e3);
+    }
+    ml_text_char(&t, '\n');
+    ml_page_prose(ss, ml_text_z(&t));
+    ml_text_free(&t);
+    ml_ctx_unref(cx);
+    return true;
+}

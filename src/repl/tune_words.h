@@ -1,0 +1,15 @@
+/* tune_words - what the commands about tuning share. */
+#ifndef ML_REPL_TUNE_WORDS_H
+#define ML_REPL_TUNE_WORDS_H
+
+#include "repl/command.h"
+
+/* The value of `--name value` or `--name=value` at word *k, which it passes over; NULL:
+ * another word. */
+const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name);
+/* A whole number of that range. */
+bool ml_tune_whole(const char *text, int64_t from, int64_t to, int64_t *out);
+/* Why records are kept in memory. */
+void ml_tune_warn(ml_Session *ss, const char *why);
+
+#endif
