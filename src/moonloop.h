@@ -7,6 +7,7 @@
  *   ml_schedule_new, ml_apply   steps by the name of a primitive, any argument as an
  * ml_Arg; <moonloop/primitives.h> has a typed function for each primitive ml_check compares
  * two programs on random inputs ml_interpret runs one, every access checked
+ *   ml_build     compiles a function, to be called on tensors (ml_built_call) and saved
  *
  * Errors are values: a function that fails returns false or NULL and leaves an ml_Error in
  * its context (ml_error) or schedule (ml_schedule_error); ml_failure_take keeps one with
@@ -19,6 +20,7 @@
 
 #include "codegen/check.h"
 #include "codegen/interp.h"
+#include "codegen/kernel.h"
 #include "core/equal.h"
 #include "core/script/script.h"
 #include "primitives/render.h"

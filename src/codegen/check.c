@@ -173,7 +173,8 @@ static void check_untouched(Runs *w, ml_CheckResult *r)
         if (y == NULL)
             continue;
         if (!ml_tensor_guards_intact(y) || !ml_tensor_guards_intact(w->a[k].tensor))
-            r->problem = ml_format(w->cx, "memory beside %s was written", param_name(w->ref, k));
+            r->problem =
+                ml_format(w->cx, "memory beside %s was written", param_name(w->ref, k));
         else if (w->start[k] && memcmp(w->start[k]->data, y->data, y->bytes) != 0)
             r->problem = ml_format(w->cx, "input %s was changed", param_name(w->ref, k));
     }

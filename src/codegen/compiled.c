@@ -75,8 +75,11 @@ static ml_WorkSet *share(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles
             args[k].type = f->params[k].var->type;
             continue;
         }
-        args[k] = (ml_WorkArg){.is_tensor = true, .type = t->type, .rank = t->rank,
-                               .shape = t->shape, .initial = t,
+        args[k] = (ml_WorkArg){.is_tensor = true,
+                               .type = t->type,
+                               .rank = t->rank,
+                               .shape = t->shape,
+                               .initial = t,
                                .written = roles[k].written};
         if (roles[k].output)
             args[k].initial = NULL;
@@ -104,9 +107,13 @@ static bool run_compiled(Check *c, const ml_Work *work, bool contract, ml_RunArg
                          ml_JobResult *job)
 {
     ml_WorkSet *set = share(c->cx, c->ref->func, c->roles, c->initial);
-    ml_Job j = {.program = text_of(c->cx, work), .func = work->func->name,
-                .target = *c->target, .code = {.no_contract = !contract}, .set = set,
-                .want = ML_WANT_OUTPUTS, .run_limit = contract ? 0 : REFERENCE_SECONDS};
+    ml_Job j = {.program = text_of(c->cx, work),
+                .func = work->func->name,
+                .target = *c->target,
+                .code = {.no_contract = !contract},
+                .set = set,
+                .want = ML_WANT_OUTPUTS,
+                .run_limit = contract ? 0 : REFERENCE_SECONDS};
     bool ok = set && ml_worker_run(c->w, c->cx, &j, job);
 
     for (uint32_t k = 0; k < c->n && ok && job->ok; k++) {
@@ -225,11 +232,11 @@ static bool make_reference(Check *c, int64_t iterations)
 /* What a failed run of the current program means. */
 static bool judge_failure(Check *c, const ml_JobResult *job)
 {
-    bool compiling = job->phase && (ml_streq(job->phase, "lower") ||
-                                    ml_streq(job->phase, "compile"));
+    bool compiling =
+        job->phase && (ml_streq(job->phase, "lower") || ml_streq(job->phase, "compile"));
 
-    if (compiling && (job->code == ML_E_LOWERING_FAILED || job->code == ML_E_NOT_SUPPORTED ||
-                      job->code == ML_E_NO_TARGET)) {
+    if (compiling && (job->code == ML_E_LOWERING_FAILED ||
+                      job->code == ML_E_NOT_SUPPORTED || job->code == ML_E_NO_TARGET)) {
         c->runs->not_compiled = job->message;
         return true;
     }
@@ -257,15 +264,16 @@ static bool check_current(Check *c)
 
 static bool too_large(Check *c, int64_t count, const char *why)
 {
-    ml_fail(c->cx, ML_E_TOO_LARGE,
-            ML_TEXT(count == ML_INF
-                        ? "the program has innermost loops without a known bound: the sizes "
-                          "of its symbols are needed (:check --shape n=127)"
-                        : ml_format(c->cx,
-                                    "the program has %lld innermost iterations, the "
-                                    "interpreter's limit is %d",
-                                    (long long)count, ML_INTERP_REFERENCE)),
-            ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_INTERP_REFERENCE));
+    ml_fail(
+        c->cx, ML_E_TOO_LARGE,
+        ML_TEXT(count == ML_INF
+                    ? "the program has innermost loops without a known bound: the sizes "
+                      "of its symbols are needed (:check --shape n=127)"
+                    : ml_format(c->cx,
+                                "the program has %lld innermost iterations, the "
+                                "interpreter's limit is %d",
+                                (long long)count, ML_INTERP_REFERENCE)),
+        ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_INTERP_REFERENCE));
     if (why)
         ml_error_note(c->cx, "not compiled: %s", why);
     return false;
@@ -290,8 +298,11 @@ static bool run_all(Check *c, int64_t n_ref, int64_t n_got)
             return false;
         if (!c->r->ok)
             return true;
-        *c->r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = "",
-                                 .seed = c->r->seed, .iterations = c->r->iterations};
+        *c->r = (ml_CheckResult){.largest_at = "",
+                                 .first_at = "",
+                                 .problem = "",
+                                 .seed = c->r->seed,
+                                 .iterations = c->r->iterations};
     }
     if (!ml_inputs_make(c->cx, c->ref->func, c->opts, c->roles, c->initial) ||
         !make_reference(c, n_ref) || !check_current(c))
@@ -306,8 +317,15 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
                        ml_Reference **kept, ml_CheckResult *r, ml_CheckRuns *runs)
 {
     const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
-    Check c = {.cx = cx, .w = w, .target = target, .ref = ref, .got = got,
-               .opts = opts ? opts : &none, .n = ref->func->n_params, .r = r, .runs = runs,
+    Check c = {.cx = cx,
+               .w = w,
+               .target = target,
+               .ref = ref,
+               .got = got,
+               .opts = opts ? opts : &none,
+               .n = ref->func->n_params,
+               .r = r,
+               .runs = runs,
                .kept = kept};
     int64_t n_ref, n_got;
     bool ok;

@@ -47,7 +47,8 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
                        ml_Reference **kept, ml_CheckResult *r, ml_CheckRuns *runs);
 
 /* Arguments of a function in shared memory, for timing. NULL: cx's error. */
-ML_GIVES ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts);
+ML_GIVES ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f,
+                                     const ml_CheckOpts *opts);
 
 typedef struct ml_TimeOpts {
     ml_Target target;

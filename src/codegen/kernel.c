@@ -5,7 +5,10 @@
  * The text is read into the kernel's own context, so that nothing of the schedule it came
  * from is needed later, and the worker reads the same text.
  */
+#include "codegen/kernel.h"
+
 #include "codegen/kernel_impl.h"
+#include "codegen/worker/message.h"
 
 #include "core/script/script.h"
 #include "core/walk.h"
@@ -59,6 +62,47 @@ static const bool *find_written(ml_Ctx *cx, const ml_Func *f)
         written[k] = roles[k].written || opaque ||
                      (!f->params[k].buffer && f->params[k].var->type.code == ML_HANDLE);
     return written;
+}
+
+/* ---------------------------------------------------------------- one use */
+
+void ml_built_begin(ml_Built *b, const ml_Ctx *cx)
+{
+    ml_error_clear(b->cx);
+    ml_ctx_clear_marks(b->cx);
+    if (b->start.chunk)
+        ml_release(b->cx, b->start);
+    ml_ctx_limits_of(b->cx, cx);
+}
+
+/* Whether nothing in it points into the context it is from. */
+static bool plain(const ml_Error *e)
+{
+    for (uint32_t k = 0; k < e->n_facts; k++)
+        if (e->facts[k].kind != ML_FACT_TEXT && e->facts[k].kind != ML_FACT_NUMBER)
+            return false;
+    return e->place == NULL;
+}
+
+bool ml_built_end(ml_Built *b, ml_Ctx *cx, bool ok)
+{
+    const ml_Error *e = ml_error(b->cx);
+    ml_JobResult r = {0};
+
+    if (ok)
+        return true;
+    if (e && !plain(e)) { /* as a worker would have told it */
+        r.code = e->code;
+        r.message = ml_error_line(cx, e);
+        r.line = e->place ? e->place->line : 0;
+        for (uint32_t k = 0; k < e->n_facts; k++)
+            if (e->facts[k].kind == ML_FACT_STMT && e->facts[k].as.stmt->span)
+                r.line = e->facts[k].as.stmt->span->line;
+        ml_error_clear(b->cx);
+        return ml_job_fail(cx, &r, b->work.func ? b->work.func->name : "the program");
+    }
+    ml_error_move(cx, b->cx);
+    return false;
 }
 
 static bool see_failure(const ml_Stmt *s, void *user)
@@ -151,18 +195,20 @@ ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const ml_Build
 
     if (b == NULL)
         ml_out_of_memory();
-    *b = (ml_Built){.cx = cx, .engine = e, .o = *o};
+    *b = (ml_Built){.cx = ml_ctx_new(0), .engine = e, .o = *o};
+    ml_built_begin(b, cx);
     b->threads = o->code.threads;
     b->foreign =
         o->target.triple[0] && strncmp(o->target.triple, machine, strlen(machine)) != 0;
     if (b->o.code.threads == 0)
         b->o.code.threads = ml_engine_threads(e);
-    if (!have_llvm(b) || !read_text(b, work) ||
-        !(o->inprocess ? compile_here(b) : compile_there(b))) {
+    if (!ml_built_end(b, cx,
+                      have_llvm(b) && read_text(b, work) &&
+                          (o->inprocess ? compile_here(b) : compile_there(b)))) {
         ml_built_free(b);
         return NULL;
     }
-    b->start = ml_mark(cx);
+    b->start = ml_mark(b->cx);
     return b;
 }
 
@@ -186,6 +232,7 @@ void ml_built_free(ml_Built *b)
         drop_set(b, k);
     ml_linked_free(b->linked);
     ml_llvm_close(b->ll);
+    ml_ctx_unref(b->cx);
     free(b);
 }
 
@@ -223,7 +270,7 @@ static const char *name_of(const ml_Built *b, uint32_t k)
     return p->buffer ? p->buffer->name : p->var->hint ? p->var->hint : "v";
 }
 
-void ml_built_signature(const ml_Built *b, ml_Text *out)
+void ml_built_signature(const ml_Built *b, ml_Ctx *cx, ml_Text *out)
 {
     const ml_Func *f = b->work.func;
 
@@ -235,7 +282,7 @@ void ml_built_signature(const ml_Built *b, ml_Text *out)
                     buffer ? "Tensor([" : "");
         for (uint16_t d = 0; buffer && d < buffer->rank; d++) {
             ml_text_add(out, d ? ", " : "");
-            ml_print_expr(b->cx, out, buffer->shape[d], NULL);
+            ml_print_expr(cx, out, buffer->shape[d], NULL);
         }
         ml_text_add(out, buffer ? "], " : "");
         ml_dtype_print(out, buffer ? buffer->type : f->params[k].var->type);
@@ -244,15 +291,7 @@ void ml_built_signature(const ml_Built *b, ml_Text *out)
     ml_text_char(out, ')');
 }
 
-/* ---------------------------------------------------------------- one use */
-
-void ml_built_begin(ml_Built *b)
-{
-    ml_error_clear(b->cx);
-    ml_ctx_clear_marks(b->cx);
-    if (b->start.chunk)
-        ml_release(b->cx, b->start);
-}
+/* ---------------------------------------------------------------- jobs */
 
 bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want,
                   const ml_WorkSet *set, ml_JobResult *r)
@@ -559,7 +598,7 @@ static bool call_here(ml_Built *b, const ml_CallArg *args, const ml_PackedArg *p
     if (ok) {
         ok = ml_packed_call(b->cx, &b->sig, b->fn, packed, n, &o);
         for (int32_t k = 0; k < n && !ok; k++)
-            if (before[k])
+            if (before[k] && args[k].tensor)
                 memcpy(args[k].tensor->data, before[k], args[k].tensor->bytes);
     }
     for (int32_t k = 0; k < n; k++)
@@ -567,13 +606,15 @@ static bool call_here(ml_Built *b, const ml_CallArg *args, const ml_PackedArg *p
     return ok;
 }
 
-bool ml_built_call(ml_Built *b, const ml_CallArg *args, int32_t n)
+bool ml_built_call(ml_Built *b, ml_Ctx *cx, const ml_CallArg *args, int32_t n)
 {
     ml_PackedArg *packed = NULL;
 
-    ml_built_begin(b);
-    if (!check(b, args, n, &packed) ||
-        !(b->o.inprocess ? call_here(b, args, packed, n) : call_there(b, args)))
+    ml_built_begin(b, cx);
+    if (!ml_built_end(
+            b, cx,
+            check(b, args, n, &packed) &&
+                (b->o.inprocess ? call_here(b, args, packed, n) : call_there(b, args))))
         return false;
     for (int32_t k = 0; k < n; k++) /* what it left is defined */
         if (args[k].tensor && args[k].tensor->defined && b->written[k])

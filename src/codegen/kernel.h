@@ -33,29 +33,25 @@ typedef struct ml_CallArg { /* what a caller has for a parameter */
 } ml_CallArg;
 
 typedef struct ml_Built ml_Built;
-/* Compiles work->func of the text work->text. Everything of the kernel lives in cx, which
- * must be fresh, and outlive it together with e. NULL: cx's error. */
+/* Compiles work->func (its name) of the text work->text. The kernel has a context of its
+ * own; e outlives it. Here and below a failure is cx's error; cx's limits and its flag hold
+ * for the call. */
 ML_GIVES ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work,
                             const ml_BuildOpts *o);
 void ml_built_free(ml_Built *b); /* NULL is fine */
+
+bool ml_built_call(ml_Built *b, ml_Ctx *cx, const ml_CallArg *args, int32_t n);
+bool ml_built_text(ml_Built *b, ml_Ctx *cx, ml_CodeText what, ml_Text *out);
+/* As the suffix says: .o .so .s .ll .h. Nothing of moonloop is imported by what is saved.
+ */
+bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path);
 
 const char *ml_built_name(const ml_Built *b);
 const ml_Func *ml_built_func(const ml_Built *b); /* as it was read, before lowering */
 bool ml_built_writes(const ml_Built *b, uint32_t param); /* or may */
 const ml_BuildOpts *ml_built_opts(const ml_Built *b);
 ml_Work ml_built_work(const ml_Built *b);
-/* "f(A: Tensor([n, 64], float32), n: int32)". */
-void ml_built_signature(const ml_Built *b, ml_Text *out);
-
-/* Gives back what the last use left in the kernel's context, its error too. Each of the
- * others begins so; on false the error is in that context. */
-void ml_built_begin(ml_Built *b);
-bool ml_built_call(ml_Built *b, const ml_CallArg *args, int32_t n);
-bool ml_built_text(ml_Built *b, ml_CodeText what, ml_Text *out);
-/* As the suffix says: .o .so .s .ll .h. Nothing of moonloop is imported by what is saved.
- */
-bool ml_built_save(ml_Built *b, const char *path);
-/* The prototypes, with a comment on the words of a call. */
-bool ml_built_header(ml_Built *b, ml_Text *out);
+/* "f(A: Tensor([n, 64], float32), n: int32)"; cx is for scratch. */
+void ml_built_signature(const ml_Built *b, ml_Ctx *cx, ml_Text *out);
 
 #endif

@@ -193,7 +193,7 @@ static bool add_comment(ml_Built *b, ml_Text *out)
     uint32_t n = b->work.func->n_params + b->sig.n_sizes;
     ml_Text sig = {0};
 
-    ml_built_signature(b, &sig);
+    ml_built_signature(b, b->cx, &sig);
     ml_text_add(out, "/*\n * ");
     add_safe(out, ml_text_z(&sig));
     ml_text_free(&sig);
@@ -263,7 +263,6 @@ bool ml_built_header(ml_Built *b, ml_Text *out)
     const char *name = b->work.func->name;
     ml_Text guard = {0};
 
-    ml_built_begin(b);
     if (!plain_name(name))
         return ml_fail(b->cx, ML_E_NOT_SUPPORTED,
                        ML_TEXT(ml_format(b->cx, "a header: %s is no name in C", name)));

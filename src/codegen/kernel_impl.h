@@ -33,10 +33,17 @@ struct ml_Built {
     bool may_fail; /* it has assertions, or takes memory */
 };
 
+/* Around each use: what the last one left in b->cx is given back, cx's limits hold; at the
+ * end its error goes to cx. Gives ok. */
+void ml_built_begin(ml_Built *b, const ml_Ctx *cx);
+bool ml_built_end(ml_Built *b, ml_Ctx *cx, bool ok);
 /* One job of the worker; false: the error of a failed one too. */
 bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want,
                   const ml_WorkSet *set, ml_JobResult *r);
 /* Lowered in cx, as the worker does it. */
 const ml_Func *ml_built_lower(const ml_Built *b, ml_Ctx *cx);
+
+/* The prototypes, with a comment on the words of a call. */
+bool ml_built_header(ml_Built *b, ml_Text *out);
 
 #endif

@@ -46,10 +46,10 @@ static bool text_of(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_T
     return b->o.inprocess ? text_here(b, code, what, out) : text_there(b, code, what, out);
 }
 
-bool ml_built_text(ml_Built *b, ml_CodeText what, ml_Text *out)
+bool ml_built_text(ml_Built *b, ml_Ctx *cx, ml_CodeText what, ml_Text *out)
 {
-    ml_built_begin(b);
-    return text_of(b, &b->o.code, what, out);
+    ml_built_begin(b, cx);
+    return ml_built_end(b, cx, text_of(b, &b->o.code, what, out));
 }
 
 /* `threads`: those that were asked for; 0 leaves it to the runtime. */
@@ -248,12 +248,11 @@ static bool save_header(ml_Built *b, const char *path)
     return ok;
 }
 
-bool ml_built_save(ml_Built *b, const char *path)
+static bool save(ml_Built *b, const char *path)
 {
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
     const char *suffix = dot && (!slash || slash < dot) ? dot : "";
 
-    ml_built_begin(b);
     if (ml_streq(suffix, ".o") || ml_streq(suffix, ".so"))
         return save_object(b, path, suffix[1] == 's');
     if (ml_streq(suffix, ".s"))
@@ -271,4 +270,10 @@ bool ml_built_save(ml_Built *b, const char *path)
                                      "path: %s says no form: .o, .so, .s, .ll and .h are "
                                      "written",
                                      path)));
+}
+
+bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path)
+{
+    ml_built_begin(b, cx);
+    return ml_built_end(b, cx, save(b, path));
 }

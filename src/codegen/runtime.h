@@ -60,7 +60,8 @@ enum { /* kinds of failure, as Python users name them */
 typedef struct ml_CallOpts {
     bool unaligned;   /* align_args=false: element alignment suffices */
     bool check_alias; /* refuse written ranges that overlap others */
-    const ml_Func *body; /* the function as lowered, for texts of assertions; NULL: as it was */
+    const ml_Func
+        *body; /* the function as lowered, for texts of assertions; NULL: as it was */
 } ml_CallOpts;
 /* The checks of 5.3 in their order, first failure wins, nothing is written before all pass.
  * words: room for sig->func->n_params + sig->n_sizes. 0, or a kind of failure with its text
@@ -88,7 +89,7 @@ uint64_t ml_workspace_refused(void); /* bytes of the last refusal, 0: none */
 
 /* ---- the OpenMP runtime (7.5): opened once per process; generated code imports
  * GOMP_parallel, omp_get_thread_num and omp_get_num_threads. */
-bool ml_openmp_open(ml_Ctx *cx); /* false: neither libgomp.so.1 nor libomp.so.5 is there */
+bool ml_openmp_open(ml_Ctx *cx);  /* false: neither libgomp.so.1 nor libomp.so.5 is there */
 const char *ml_openmp_name(void); /* "libgomp.so.1", or NULL: not opened */
 
 #endif

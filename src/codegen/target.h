@@ -12,15 +12,15 @@
 #include "core/text.h"
 
 typedef struct ml_Target {
-    char triple[64];    /* "" : the host's */
-    char cpu[64];       /* LLVM's name, "" : the host's */
-    char features[2048]; /* "+avx2,+fma,..." ; "" : the host's */
-    uint32_t vector_bits;   /* of the widest vectors worth using: 512, 256 or 128 */
-    uint32_t registers;     /* vector registers: 32 or 16 */
-    bool masks;             /* masked moves are cheap for all element sizes (AVX-512) */
-    bool f16, bf16;         /* native arithmetic (avx512fp16), dot products of bf16 */
-    bool vnni;              /* 8-bit dot products */
-    uint32_t cores;         /* physical cores that this process may use, >= 1 */
+    char triple[64];      /* "" : the host's */
+    char cpu[64];         /* LLVM's name, "" : the host's */
+    char features[2048];  /* "+avx2,+fma,..." ; "" : the host's */
+    uint32_t vector_bits; /* of the widest vectors worth using: 512, 256 or 128 */
+    uint32_t registers;   /* vector registers: 32 or 16 */
+    bool masks;           /* masked moves are cheap for all element sizes (AVX-512) */
+    bool f16, bf16;       /* native arithmetic (avx512fp16), dot products of bf16 */
+    bool vnni;            /* 8-bit dot products */
+    uint32_t cores;       /* physical cores that this process may use, >= 1 */
 } ml_Target;
 
 /* The machine at hand, from cpuid and the affinity mask alone: needs no LLVM. Threads are
@@ -29,7 +29,8 @@ ml_Target ml_target_host(void);
 /* Canonical JSON: keys in a fixed order, only those that tell targets apart:
  * {"kind":"llvm","cpu":...,"vector-bits":...,"features":...,"num-cores":...}. */
 void ml_target_json(const ml_Target *t, ml_Text *out);
-/* false: cx's error says which key. Unknown keys are ignored, absent ones are the host's. */
+/* false: cx's error says which key. Unknown keys are ignored, absent ones are the host's.
+ */
 bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out);
 /* "native", "llvm", "llvm -mcpu=znver4 -num-cores=2 -vector-bits=256"; "" is the host. */
 bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out);

@@ -29,9 +29,10 @@ static bool add_option(ml_Ctx *cx, const char *p, size_t n, ml_Text *json)
     key = eq && *p == '-' ? key_of(p + 1, (size_t)(eq - p - 1)) : NULL;
     if (key == NULL)
         return ml_fail(cx, ML_E_NO_TARGET,
-                       ML_TEXT(ml_format(cx, "'%.*s' is no option of a target: -mcpu=, "
-                                             "-mattr=, -mtriple=, -vector-bits= and "
-                                             "-num-cores= are",
+                       ML_TEXT(ml_format(cx,
+                                         "'%.*s' is no option of a target: -mcpu=, "
+                                         "-mattr=, -mtriple=, -vector-bits= and "
+                                         "-num-cores= are",
                                          (int)n, p)));
     value = n - (size_t)(eq + 1 - p);
     if (value > 0 && strspn(eq + 1, "0123456789") >= value)
@@ -56,8 +57,9 @@ bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
     }
     if (!is(text, n, "llvm"))
         return ml_fail(cx, ML_E_NO_TARGET,
-                       ML_TEXT(ml_format(cx, "no code is made for the target %.*s: llvm or "
-                                             "native",
+                       ML_TEXT(ml_format(cx,
+                                         "no code is made for the target %.*s: llvm or "
+                                         "native",
                                          (int)n, text)));
     ml_text_add(&json, "{\"kind\":\"llvm\"");
     for (const char *p = text + n; ok && *p; p += n) {

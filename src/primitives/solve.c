@@ -492,6 +492,13 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
                               "lets run; it cannot be kept when the block moves",
                               block->name)),
             ML_BLOCK(block));
+    /* What was found holds where the block's loops run. One that may not run at all leaves
+     * no value, which the domain says: a guard against it stands for the loop, should the
+     * move drop it. */
+    for (size_t k = 0; k < block->n_iters; k++)
+        own[k] = ml_interval_intersect(
+            ar, own[k],
+            ml_interval_range(ar, block->iters[k].min, block->iters[k].extent));
     for (size_t k = 0; k < n; k++) {
         const ml_Buffer *buf = provided[k].buffer;
         ml_Interval *hull = ML_ARRAY(cx, ml_Interval, buf->rank);

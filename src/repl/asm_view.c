@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 typedef struct Line {
-    ml_Str text; /* trimmed, without a comment */
+    ml_Str text;   /* trimmed, without a comment */
     uint32_t line; /* of the program; 0: not known */
     bool label, spill;
     size_t func; /* number of the function it is in */
@@ -251,8 +251,8 @@ static void add_line(ml_Text *out, const Line *l)
     ml_text_add(out, l->spill ? "   # spill\n" : "\n");
 }
 
-bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to,
-                 ml_Text *out, ml_AsmSummary *sum)
+bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, ml_Text *out,
+                 ml_AsmSummary *sum)
 {
     Lines v = {0};
     Loops loops = {0};

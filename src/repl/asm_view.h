@@ -1,5 +1,5 @@
-/* asm_view - assembly text as people read it: the hottest inner loop first, each instruction
- * with the line of the program it came from. Source: interaction 8. */
+/* asm_view - assembly text as people read it: the hottest inner loop first, each
+ * instruction with the line of the program it came from. Source: interaction 8. */
 #ifndef ML_REPL_ASM_VIEW_H
 #define ML_REPL_ASM_VIEW_H
 
@@ -13,7 +13,7 @@ typedef struct ml_AsmSummary { /* of the hottest loop, or of everything */
 } ml_AsmSummary;
 /* from, to: lines of the program that are wanted, 0: all. false: no instruction is of those
  * lines. cx is for scratch. */
-bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to,
-                 ml_Text *out, ml_AsmSummary *sum);
+bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, ml_Text *out,
+                 ml_AsmSummary *sum);
 
 #endif

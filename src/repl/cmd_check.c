@@ -5,9 +5,9 @@
 #include "codegen/check.h"
 #include "codegen/count.h"
 #include "repl/bind/checking.h"
-#include "repl/command.h"
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
+#include "repl/command.h"
 #include "repl/graph/graph.h"
 
 /* ---- :check */

@@ -1,5 +1,5 @@
-/* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine does.
- * Source: interaction 4, 8; lowering-and-codegen 1.2. */
+/* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
+ * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
 #include "codegen/lower/lower.h"
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
@@ -89,8 +89,8 @@ static const ml_Func *lower_work(ml_Session *ss, Code *c, const char *pass, Befo
 
 static void print_stage(Code *c, const ml_Func *f, ml_Text *out)
 {
-    const ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true,
-                            .no_root_comment = true};
+    const ml_PrintOpts o = {
+        .spelling = -1, .no_header = true, .regions_auto = true, .no_root_comment = true};
 
     ml_print_func(c->cx, out, f, &o);
     ml_text_char(out, '\n');
@@ -196,12 +196,16 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
 }
 
 /* Lines of the printed program on which a loop or block stands. */
-static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from, uint32_t *to)
+static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
+                     uint32_t *to)
 {
     ml_Schedule *s = ss->focus;
     ml_TextMarks marks = {0};
-    ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true,
-                      .marks = &marks, .marks_cx = c->cx};
+    ml_PrintOpts o = {.spelling = -1,
+                      .no_header = true,
+                      .regions_auto = true,
+                      .marks = &marks,
+                      .marks_cx = c->cx};
     ml_Text t = {0};
     ml_Handle h;
 
@@ -216,7 +220,8 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from, 
             *to = marks.v[k].last_line;
             return true;
         }
-    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of the program shows %s", name);
+    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of the program shows %s",
+                            name);
 }
 
 static void add_summary(ml_Text *t, const ml_AsmSummary *s)

@@ -225,8 +225,9 @@ void ml_settings_apply(ml_Session *ss)
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
     }
     ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
-    ml_engine_set_threads(ml_host_engine(ss->host),
-                          (uint32_t)threads_setting(ml_setting_word(&ss->set, ML_SET_threads)));
+    ml_engine_set_threads(
+        ml_host_engine(ss->host),
+        (uint32_t)threads_setting(ml_setting_word(&ss->set, ML_SET_threads)));
     set_engine_target(ss);
 }
 
@@ -239,7 +240,8 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
 
     if (id == ML_SET_threads && threads_setting(value) < 0)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "threads is auto or a number from 1 to 1024, not %s", value);
+                                "threads is auto or a number from 1 to 1024, not %s",
+                                value);
     if (id != ML_SET_target)
         return true;
     cx = ml_ctx_new(0);

@@ -34,7 +34,8 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ct
         } else {
             return ml_session_error(
                 ss, ML_E_BAD_ARGUMENT,
-                ":time knows --cold, --report, --against LIBRARY and --shape n=N, not %s", a);
+                ":time knows --cold, --report, --against LIBRARY and --shape n=N, not %s",
+                a);
         }
     }
     return true;

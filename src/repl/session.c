@@ -368,8 +368,8 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
     ss->n_undone = 0;
 }
 
-/* Commands walk through the versions, which is no step to be undone; :before and :adopt make
- * steps. */
+/* Commands walk through the versions, which is no step to be undone; :before and :adopt
+ * make steps. */
 static bool makes_steps(const char *line)
 {
     ml_Text name = {0}, why = {0};

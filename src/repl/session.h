@@ -45,10 +45,10 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
+    volatile sig_atomic_t interrupt;    /* set by SIGINT; see ml_lua_set_interrupt */
     volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
     bool check_ok;                      /* of the last :check */
-    ml_Failure *last;                /* the last error, for :explain */
+    ml_Failure *last;                   /* the last error, for :explain */
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;

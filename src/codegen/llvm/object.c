@@ -156,7 +156,8 @@ static const char *pipeline(ml_OptLevel o)
 {
     switch (o) {
     case ML_OPT_LIGHT:
-        return "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
+        return "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa("
+               "licm),simplifycfg)";
     case ML_OPT_NONE: return NULL;
     case ML_OPT_O1: return "default<O1>";
     case ML_OPT_O2: return "default<O2>";

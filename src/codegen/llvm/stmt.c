@@ -139,8 +139,8 @@ static LLVMValueRef take_block(ml_Cg *g, LLVMValueRef bytes, int64_t align)
     if (!g->o->standalone)
         return ml_cg_call_c(g, "ml_workspace_alloc", g->ptr, types, args, 2, false);
     args[0] = args[1];
-    args[1] = L(BuildAnd)(g->b, L(BuildAdd)(g->b, bytes, args[0], ""),
-                          ml_cg_i64(g, -align), "");
+    args[1] =
+        L(BuildAnd)(g->b, L(BuildAdd)(g->b, bytes, args[0], ""), ml_cg_i64(g, -align), "");
     return ml_cg_call_c(g, "aligned_alloc", g->ptr, types, args, 2, false);
 }
 

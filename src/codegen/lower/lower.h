@@ -28,7 +28,7 @@ const char *ml_stage_name(ml_Stage s);
 
 typedef struct ml_LowerOpts {
     ml_Target target;
-    bool partition_const_loop;   /* true for CPU (3.2) */
+    bool partition_const_loop;                               /* true for CPU (3.2) */
     uint32_t auto_max_step, auto_max_depth, auto_max_extent; /* unroll (3.6) */
     bool debug_verify; /* the stage verifier after every pass; on in tests */
 } ml_LowerOpts;
@@ -49,7 +49,8 @@ typedef struct ml_Lower { /* the state of one lowering */
 void ml_lower_note(ml_Lower *lo, const ml_Span *span, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* NULL with cx's error: it carries the pass (error's primitive), the statement, the rule. */
+/* NULL with cx's error: it carries the pass (error's primitive), the statement, the rule.
+ */
 typedef const ml_Func *ml_PassFn(ml_Lower *lo, const ml_Func *f);
 typedef struct ml_Pass {
     const char *name; /* as :ir names it: "compact_buffers" */
@@ -57,7 +58,8 @@ typedef struct ml_Pass {
     ml_PassFn *run;
     const char *help; /* one line */
 } ml_Pass;
-/* In order; passes.def lists them: ML_PASS(name, IN, OUT, "help"), function ml_pass_NAME. */
+/* In order; passes.def lists them: ML_PASS(name, IN, OUT, "help"), function ml_pass_NAME.
+ */
 extern const ml_Pass ml_passes[];
 extern const size_t ml_n_passes;
 const ml_Pass *ml_pass_find(const char *name); /* NULL: unknown */

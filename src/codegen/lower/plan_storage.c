@@ -158,8 +158,10 @@ static void assign(Scope *sc)
         if (i->shares)
             s = free_slot(sc, i);
         if (s == NULL) {
-            Slot fresh = {.buffer = b, .span = i->alloc->base.span,
-                          .size = ml_buffer_const_size(b), .align = b->align};
+            Slot fresh = {.buffer = b,
+                          .span = i->alloc->base.span,
+                          .size = ml_buffer_const_size(b),
+                          .align = b->align};
 
             ml_push(sc->cx, &sc->slots, fresh);
             s = &sc->slots.v[sc->slots.n - 1];
@@ -232,8 +234,7 @@ static const ml_Stmt *plan(ml_Lower *lo, const ml_Stmt *body)
         Slot *s = &sc.slots.v[k];
 
         s->made = s->changed ? make_shared(cx, s) : s->buffer;
-        ml_push(cx, &to,
-                ml_stmt_at(cx, ml_alloc_stmt(cx, s->made, NULL), s->span));
+        ml_push(cx, &to, ml_stmt_at(cx, ml_alloc_stmt(cx, s->made, NULL), s->span));
     }
     for (size_t k = 0; k < sc.items.n; k++) {
         const Item *i = &sc.items.v[k];

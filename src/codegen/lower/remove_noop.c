@@ -55,9 +55,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         const ml_If *i = ml_as_if(s);
 
         if (ml_is_noop(i->then) && (!i->other || ml_is_noop(i->other)))
-            return has_effect(i->cond)
-                       ? ml_stmt_at(cx, ml_evaluate(cx, i->cond), s->span)
-                       : nothing(cx, s);
+            return has_effect(i->cond) ? ml_stmt_at(cx, ml_evaluate(cx, i->cond), s->span)
+                                       : nothing(cx, s);
         if (i->other && ml_is_noop(i->other))
             return ml_stmt_at(cx, ml_if(cx, i->cond, i->then, NULL), s->span);
     }

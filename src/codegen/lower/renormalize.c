@@ -21,8 +21,7 @@ static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
     if (part < 2 || all <= part || all % part != 0)
         return e;
     x = e->args[0]->args[0];
-    return ml_floormod(cx, ml_floordiv(cx, x, e->args[1]),
-                       ml_int(cx, e->type, all / part));
+    return ml_floormod(cx, ml_floordiv(cx, x, e->args[1]), ml_int(cx, e->type, all / part));
 }
 
 static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)

@@ -11,9 +11,9 @@
 static const char PASS[] = "unroll";
 enum { MOST_STATEMENTS = 65536 };
 
-typedef struct Count {  /* of a statement, after unrolling */
-    int64_t steps;      /* stores and calls */
-    int64_t statements; /* leaves */
+typedef struct Count {        /* of a statement, after unrolling */
+    int64_t steps;            /* stores and calls */
+    int64_t statements;       /* leaves */
     int64_t unrolled, normal; /* depth of loops that were unrolled, that remain */
 } Count;
 
@@ -61,8 +61,7 @@ static const ml_Stmt *copies(Walk *w, const ml_For *f, const ml_Stmt *body, int6
         const ml_Stmt *own = k == 0 ? body : ml_stmt_copy_fresh(cx, body, NULL);
         ml_Subst s = {0};
 
-        ml_subst_var(cx, &s, f->var,
-                     ml_add(cx, f->min, ml_int(cx, f->var->type, k)));
+        ml_subst_var(cx, &s, f->var, ml_add(cx, f->min, ml_int(cx, f->var->type, k)));
         to[k] = ml_lower_subst(cx, own, &s, dynamic);
     }
     return ml_seq_at(cx, to, (size_t)n, f->base.span);

@@ -159,8 +159,9 @@ static const ml_Expr *choice(ml_Vectorize *v, const ml_Expr *e, bool lazy)
 
 const ml_Expr *ml_vectorize_spread(ml_Vectorize *v, const ml_Expr *index)
 {
-    const ml_Expr *lane = ml_ramp(v->cx, ml_int(v->cx, ml_dtype_lanes(index->type, 1), 0),
-                                  ml_int(v->cx, ml_dtype_lanes(index->type, 1), 1), v->lanes);
+    const ml_Expr *lane =
+        ml_ramp(v->cx, ml_int(v->cx, ml_dtype_lanes(index->type, 1), 0),
+                ml_int(v->cx, ml_dtype_lanes(index->type, 1), 1), v->lanes);
     const ml_Expr *n = ml_int(v->cx, ml_dtype_lanes(index->type, 1), v->lanes), *at;
 
     if (index->type.lanes == 1)

@@ -51,8 +51,8 @@ enum {                      /* what a job is to give */
        ML_WANT_OBJECT = 8,
        ML_WANT_LLVM = 16, /* text as emitted; with ML_WANT_OPT after the pipeline */
        ML_WANT_OPT = 32,
-       ML_WANT_ASM = 64, /* assembly with .loc lines */
-       ML_WANT_IR = 128, /* the program after pass `stop_after` */
+       ML_WANT_ASM = 64,   /* assembly with .loc lines */
+       ML_WANT_IR = 128,   /* the program after pass `stop_after` */
        ML_WANT_KEEP = 256, /* more runs of it will come: what was made for this one is
                               kept as it is, ready to run (`func` is given) */
 };

@@ -146,20 +146,20 @@ static int build(lua_State *L)
     const ml_Func *f = bind_program_func(L, &p, name);
     BindKernel *k = bind_new(L, &bind_kernel_class, sizeof *k, 0);
     int at = lua_gettop(L);
+    ml_Ctx *cx = bind_scratch(L);
     ml_Ctx **fork = bind_context_box(L); /* no Lua function while there is a child */
 
-    k->cx = bind_new_ctx(L);
     *fork = ml_ctx_fork(p.cx);
     ml_Work work = work_of(*fork, &p, f);
 
     k->flop = flop_of(*fork, &p, f);
     ml_error_clear(*fork);
-    k->b = ml_build(k->cx, e, &work, &o);
+    k->b = ml_build(cx, e, &work, &o);
     ml_ctx_unref(*fork);
     *fork = NULL;
     if (k->b == NULL)
-        return bind_raise(L, k->cx);
-    bind_pressure(L, ml_ctx_bytes(k->cx));
+        return bind_raise(L, cx);
+    bind_pressure(L, (size_t)64 << 10);
     lua_settop(L, at);
     return 1;
 }

@@ -1,8 +1,7 @@
 /*
  * kernel - kernels as Lua objects: calling them on tensors, their code, saving.
  *
- * A kernel's context holds its program and the error of the call that failed last, which is
- * raised from there. Source: lua-api 5; lowering-and-codegen 5.3.
+ * Source: lua-api 5; lowering-and-codegen 5.3.
  */
 #include "repl/bind/kernel.h"
 
@@ -61,14 +60,15 @@ static const char *asked(const ml_FuncParam *p, const ml_CallArg *a)
     if (p->buffer)
         return a->kind == ML_GIVEN_TENSOR ? NULL : "tensor";
     if (ml_dtype_is_float(p->var->type))
-        return a->kind == ML_GIVEN_INT || a->kind == ML_GIVEN_BOOL || a->kind == ML_GIVEN_FLOAT
+        return a->kind == ML_GIVEN_INT || a->kind == ML_GIVEN_BOOL ||
+                       a->kind == ML_GIVEN_FLOAT
                    ? NULL
                    : "float";
     if (p->var->type.code == ML_HANDLE)
         return a->kind == ML_GIVEN_TENSOR || a->kind == ML_GIVEN_NULL ? NULL : "pointer";
     return a->kind == ML_GIVEN_INT || a->kind == ML_GIVEN_BOOL ? NULL
-           : ml_dtype_is_bool(p->var->type)            ? "bool"
-                                                       : "int";
+           : ml_dtype_is_bool(p->var->type)                    ? "bool"
+                                                               : "int";
 }
 
 /* Strings, tables and the like have no kind: they are told by what they are, unless an
@@ -106,8 +106,11 @@ static int kernel_call(lua_State *L)
     }
     if (unknown >= 0)
         refuse_unknown(L, f, a, n, unknown);
-    if (!ml_built_call(k->b, a, n))
-        return bind_raise(L, k->cx);
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!ml_built_call(k->b, cx, a, n))
+        return bind_raise(L, cx);
+    bind_scratch_done(L, -1);
     return 0;
 }
 
@@ -139,15 +142,14 @@ static int kernel_time(lua_State *L)
         o.report = bind_opt_bool(L, 2, "report", false);
         o.limit = bind_opt_number(L, 2, "limit", 0);
     }
-    ml_built_begin(k->b);
     if (opts->code.threads !=
         usual) /* a worker's threads have their places from its start */
         ml_engine_set_threads(e, opts->code.threads);
-    ok = ml_timing_work(k->cx, e, &work, k->flop, &opts->target, &opts->code, &o, &t);
+    ok = ml_timing_work(scratch, e, &work, k->flop, &opts->target, &opts->code, &o, &t);
     if (opts->code.threads != usual)
         ml_engine_set_threads(e, usual);
     if (!ok)
-        return bind_raise(L, k->cx);
+        return bind_raise(L, scratch);
     bind_push_timing(L, &t);
     return 1;
 }
@@ -156,10 +158,11 @@ static int kernel_time(lua_State *L)
 
 static int push_code(lua_State *L, BindKernel *k, ml_CodeText what)
 {
+    ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
-    if (!ml_built_text(k->b, what, t))
-        return bind_raise(L, k->cx);
+    if (!ml_built_text(k->b, cx, what, t))
+        return bind_raise(L, cx);
     bind_push_text(L, t);
     return 1;
 }
@@ -190,24 +193,29 @@ static int kernel_save(lua_State *L)
 {
     BindKernel *k = check_kernel(L, 1);
 
-    if (!ml_built_save(k->b, bind_string(L, 2, "path")))
-        return bind_raise(L, k->cx);
+    const char *path = bind_string(L, 2, "path");
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!ml_built_save(k->b, cx, path))
+        return bind_raise(L, cx);
     return 0;
 }
 
 /* ---------------------------------------------------------------- fields */
 
-static void push_extent(lua_State *L, BindKernel *k, const ml_Expr *e)
+static void push_extent(lua_State *L, const ml_Expr *e)
 {
     if (e->kind == ML_EXPR_INT) {
         lua_pushinteger(L, e->as.i);
         return;
     }
+    ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
-    ml_print_expr(k->cx, t, e, NULL);
+    ml_print_expr(cx, t, e, NULL);
     bind_push_text(L, t);
-    lua_remove(L, -2);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
 }
 
 /* {name=, dtype=, shape=, written=} of each; a number has neither of the last two */
@@ -215,7 +223,6 @@ static void push_params(lua_State *L, BindKernel *k)
 {
     const ml_Func *f = ml_built_func(k->b);
 
-    ml_built_begin(k->b);
     luaL_checkstack(L, 8, NULL);
     lua_createtable(L, (int)f->n_params, 0);
     for (uint32_t p = 0; p < f->n_params; p++) {
@@ -229,7 +236,7 @@ static void push_params(lua_State *L, BindKernel *k)
             bind_set_bool(L, "written", ml_built_writes(k->b, p));
             lua_createtable(L, b->rank, 0);
             for (uint16_t d = 0; d < b->rank; d++) {
-                push_extent(L, k, b->shape[d]);
+                push_extent(L, b->shape[d]);
                 lua_rawseti(L, -2, (lua_Integer)d + 1);
             }
             lua_setfield(L, -2, "shape");
@@ -262,12 +269,12 @@ static bool kernel_get(lua_State *L, const char *key)
 static int kernel_tostring(lua_State *L)
 {
     BindKernel *k = bind_check(L, 1, &bind_kernel_class);
+    ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
     ml_text_add(t, "kernel ");
     if (k->b) {
-        ml_built_begin(k->b);
-        ml_built_signature(k->b, t);
+        ml_built_signature(k->b, cx, t);
     } else {
         ml_text_add(t, "(closed)");
     }
@@ -281,8 +288,6 @@ static int kernel_close(lua_State *L)
 
     ml_built_free(k->b);
     k->b = NULL;
-    ml_ctx_unref(k->cx);
-    k->cx = NULL;
     return 0;
 }
 

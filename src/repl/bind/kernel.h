@@ -7,7 +7,6 @@
 #include "repl/bind/timing.h"
 
 typedef struct BindKernel {
-    ml_Ctx *cx;  /* everything of the kernel, and its errors */
     ml_Built *b; /* NULL: closed */
     double flop; /* of the program that it was scheduled from */
 } BindKernel;

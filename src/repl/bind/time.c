@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static const char *const time_options[] = {"shape",  "seed",    "cold", "report", "limit",
+static const char *const time_options[] = {"shape",   "seed",    "cold", "report", "limit",
                                            "threads", "against", "func", "alone",  NULL};
 
 static void push_report(lua_State *L, const ml_TimeReport *t)

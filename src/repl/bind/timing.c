@@ -54,7 +54,7 @@ static double bytes_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
 
         for (uint16_t d = 0; b && d < b->rank; d++)
             n *= ml_eval_size(b->shape[d], o->sizes, o->n_sizes, &extent) ? (double)extent
-                                                                           : 0;
+                                                                          : 0;
         sum += n * ((roles[k].written ? 1 : 0) + (roles[k].output ? 0 : 1));
     }
     return sum;
@@ -114,8 +114,8 @@ static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t a
 
         if (!ml_version_known(s, v))
             continue;
-        known = ml_engine_known(
-            e, key_of(cx, e, ml_version_program(s, v).mod->funcs[at], o));
+        known =
+            ml_engine_known(e, key_of(cx, e, ml_version_program(s, v).mod->funcs[at], o));
         if (!isnan(known) && (isnan(out->best) || known < out->best)) {
             out->best = known;
             out->best_version = v;
@@ -125,8 +125,8 @@ static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t a
 
 static const char *routine(ml_Ctx *cx, const ml_Func *f, const char *against)
 {
-    ml_Dtype t = f->n_params == 3 && f->params[0].buffer ? f->params[0].buffer->type
-                                                         : ML_DT_VOID;
+    ml_Dtype t =
+        f->n_params == 3 && f->params[0].buffer ? f->params[0].buffer->type : ML_DT_VOID;
 
     if (!ml_streq(against, "openblas"))
         return NULL;
