@@ -67,8 +67,8 @@ static void bad_targets_are_refused_with_their_key(void **state)
                                       "{\"cpu\":7}",
                                       "{\"vector-bits\":300}",
                                       "{\"num-cores\":\"8\"}",
-                                      "{\"cpu\":\"an-invented-name-that-is-much-too-long-"
-                                      "to-be-the-name-of-a-processor\"}"};
+                                      ("{\"cpu\":\"an-invented-name-that-is-much-too-long-"
+                                       "to-be-the-name-of-a-processor\"}")};
     Fix *x = *state;
     ml_Target t;
 

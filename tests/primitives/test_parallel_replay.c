@@ -15,8 +15,8 @@ enum { THREADS = 6 };
 
 /* What a candidate is made by; some end in a refusal, whose code belongs to the result. */
 static const char *const recipes[] = {
-    "split(\"i\", {auto, 4}) split(\"j\", {auto, 8}) "
-    "reorder(\"i_0\", \"j_0\", \"i_1\", \"j_1\")",
+    ("split(\"i\", {auto, 4}) split(\"j\", {auto, 8}) "
+     "reorder(\"i_0\", \"j_0\", \"i_1\", \"j_1\")"),
     "split(\"k\", {auto, 16}) decompose_reduction(\"C\", \"k_0\") parallel(\"i\")",
     "cache_write(\"C\", 0, \"local\") split(\"j\", {4, auto}) vectorize(\"j\")",
     "cache_read(\"C\", 0, \"shared\") compute_at(\"A_shared\", \"k\")",

@@ -53,9 +53,9 @@ static double ulps(double want, float got)
     double unit;
 
     if (isnan(want) || isnan(got))
-        return isnan(want) && isnan(got) ? 0 : INFINITY;
+        return isnan(want) && isnan(got) ? 0 : (double)INFINITY;
     if (isinf(near) || isinf(got)) /* at the edge of overflow either side is near */
-        return near == got || fabs(want) > 0x1.fffffcp127 ? 0 : INFINITY;
+        return near == got || fabs(want) > 0x1.fffffcp127 ? 0 : (double)INFINITY;
     unit = (double)nextafterf(fabsf(near), INFINITY) - (double)fabsf(near);
     return fabs(want - (double)got) / unit;
 }
