@@ -258,7 +258,7 @@ end
 moon.axis_separator = setmetatable({}, { __tostring = function() return "axis separator" end })
 
 moon.features = {
-    llvm = false, cuda = false, tuning = true, interpreter = true,
+    llvm = core.llvm, cuda = false, tuning = true, interpreter = true,
 }
 
 -- ---- loaded at first use

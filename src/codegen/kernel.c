@@ -331,13 +331,13 @@ static uint64_t offset_of(const ml_Buffer *buffer)
 static ml_PackedKind packed_kind(ml_GivenKind k)
 {
     switch (k) {
-    case ML_GIVEN_NULL: return ML_P_NULL;
-    case ML_GIVEN_INT: return ML_P_INT;
-    case ML_GIVEN_FLOAT: return ML_P_FLOAT;
-    case ML_GIVEN_BOOL: return ML_P_BOOL;
-    case ML_GIVEN_TENSOR: return ML_P_TENSOR;
+    case ML_GIVEN_NULL: return ML_PACKED_NULL;
+    case ML_GIVEN_INT: return ML_PACKED_INT;
+    case ML_GIVEN_FLOAT: return ML_PACKED_FLOAT;
+    case ML_GIVEN_BOOL: return ML_PACKED_BOOL;
+    case ML_GIVEN_TENSOR: return ML_PACKED_TENSOR;
     }
-    return ML_P_NULL;
+    return ML_PACKED_NULL;
 }
 
 static ml_PackedArg *pack(ml_Built *b, const ml_CallArg *args, int32_t n)
@@ -351,11 +351,11 @@ static ml_PackedArg *pack(ml_Built *b, const ml_CallArg *args, int32_t n)
         uint64_t offset = (uint32_t)k < f->n_params ? offset_of(f->params[k].buffer) : 0;
 
         out[k].kind = packed_kind(args[k].kind);
-        if (out[k].kind == ML_P_FLOAT)
+        if (out[k].kind == ML_PACKED_FLOAT)
             out[k].as.f = args[k].f;
-        else if (out[k].kind != ML_P_TENSOR)
+        else if (out[k].kind != ML_PACKED_TENSOR)
             out[k].as.i = args[k].i;
-        if (out[k].kind != ML_P_TENSOR)
+        if (out[k].kind != ML_PACKED_TENSOR)
             continue;
         out[k].as.tensor = &dl[k];
         dl[k] = (ml_DLTensor){.data = (uint8_t *)t->data - offset,

@@ -36,12 +36,12 @@ typedef struct ml_DLTensor {
 } ml_DLTensor;
 ml_DLType ml_dl_type(ml_Dtype t); /* code 3 (handle) for types that DLPack lacks */
 typedef enum ml_PackedKind {
-    ML_P_NULL,
-    ML_P_INT,
-    ML_P_FLOAT,
-    ML_P_BOOL,
-    ML_P_POINTER,
-    ML_P_TENSOR,
+    ML_PACKED_NULL,
+    ML_PACKED_INT,
+    ML_PACKED_FLOAT,
+    ML_PACKED_BOOL,
+    ML_PACKED_POINTER,
+    ML_PACKED_TENSOR,
 } ml_PackedKind;
 typedef struct ml_PackedArg {
     ml_PackedKind kind;

@@ -91,12 +91,12 @@ bool ml_packed_refuse(ml_Decode *d, int kind, uint32_t arg, const char *part)
 static const char *kind_name(ml_PackedKind k)
 {
     switch (k) {
-    case ML_P_NULL: return "null";
-    case ML_P_INT: return "int";
-    case ML_P_FLOAT: return "float";
-    case ML_P_BOOL: return "bool";
-    case ML_P_POINTER: return "pointer";
-    case ML_P_TENSOR: return "tensor";
+    case ML_PACKED_NULL: return "null";
+    case ML_PACKED_INT: return "int";
+    case ML_PACKED_FLOAT: return "float";
+    case ML_PACKED_BOOL: return "bool";
+    case ML_PACKED_POINTER: return "pointer";
+    case ML_PACKED_TENSOR: return "tensor";
     }
     return "?";
 }
@@ -129,12 +129,12 @@ static const char *expected_kind(const ml_FuncParam *p)
 static bool kind_fits(const ml_FuncParam *p, ml_PackedKind k)
 {
     if (p->buffer)
-        return k == ML_P_TENSOR;
+        return k == ML_PACKED_TENSOR;
     if (p->var->type.code == ML_HANDLE)
-        return k == ML_P_POINTER || k == ML_P_TENSOR || k == ML_P_NULL;
+        return k == ML_PACKED_POINTER || k == ML_PACKED_TENSOR || k == ML_PACKED_NULL;
     if (ml_dtype_is_float(p->var->type))
-        return k == ML_P_FLOAT || k == ML_P_INT || k == ML_P_BOOL;
-    return k == ML_P_INT || k == ML_P_BOOL;
+        return k == ML_PACKED_FLOAT || k == ML_PACKED_INT || k == ML_PACKED_BOOL;
+    return k == ML_PACKED_INT || k == ML_PACKED_BOOL;
 }
 
 static bool check_kinds(ml_Decode *d)
@@ -282,7 +282,7 @@ static bool check_scalars(ml_Decode *d)
         const ml_Var *v = d->f->params[k].var;
 
         if (d->f->params[k].buffer || !ml_dtype_is_int(v->type) ||
-            d->args[k].kind != ML_P_INT)
+            d->args[k].kind != ML_PACKED_INT)
             continue;
         if (!ml_dtype_fits(v->type, d->args[k].as.i))
             return ml_packed_refuse(d, ML_CALL_VALUE_ERROR, k,
@@ -355,7 +355,7 @@ static bool check_alias(ml_Decode *d)
 
 int64_t ml_packed_int(const ml_PackedArg *a)
 {
-    return a->kind == ML_P_BOOL ? a->as.i != 0 : a->as.i;
+    return a->kind == ML_PACKED_BOOL ? a->as.i != 0 : a->as.i;
 }
 
 static void *address(const ml_DLTensor *t)
@@ -367,12 +367,13 @@ static ml_Word word_of(const ml_FuncParam *p, const ml_PackedArg *a)
 {
     ml_Dtype t = p->var->type;
 
-    if (p->buffer || (t.code == ML_HANDLE && a->kind == ML_P_TENSOR))
+    if (p->buffer || (t.code == ML_HANDLE && a->kind == ML_PACKED_TENSOR))
         return (ml_Word){.p = address(a->as.tensor)};
     if (t.code == ML_HANDLE)
-        return (ml_Word){.p = a->kind == ML_P_NULL ? NULL : a->as.p};
+        return (ml_Word){.p = a->kind == ML_PACKED_NULL ? NULL : a->as.p};
     if (ml_dtype_is_float(t))
-        return (ml_Word){.f = a->kind == ML_P_FLOAT ? a->as.f : (double)ml_packed_int(a)};
+        return (ml_Word){.f = a->kind == ML_PACKED_FLOAT ? a->as.f
+                                                         : (double)ml_packed_int(a)};
     return (ml_Word){.i = ml_dtype_is_bool(t) ? a->as.i != 0 : ml_packed_int(a)};
 }
 

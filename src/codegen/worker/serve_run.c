@@ -273,13 +273,13 @@ static bool make_words(ml_ServerJob *w, const ml_WorkSet *s, ml_RunJob *q)
             dl[k].dtype = ml_dl_type(a->type);
             dl[k].shape = a->shape;
             dl[k].byte_offset = offset_of(w->func, k);
-            args[k].kind = ML_P_TENSOR;
+            args[k].kind = ML_PACKED_TENSOR;
             args[k].as.tensor = &dl[k];
         } else if (ml_dtype_is_float(a->type)) {
-            args[k].kind = ML_P_FLOAT;
+            args[k].kind = ML_PACKED_FLOAT;
             args[k].as.f = a->f;
         } else {
-            args[k].kind = ML_P_INT;
+            args[k].kind = ML_PACKED_INT;
             args[k].as.i = a->i;
         }
     }

@@ -60,7 +60,7 @@ static void give(Call *c, uint32_t k, int32_t rank, int64_t n0, int64_t n1)
                             .ndim = rank,
                             .dtype = {2, 32, 1},
                             .shape = c->shape[k]};
-    c->args[k].kind = ML_P_TENSOR;
+    c->args[k].kind = ML_PACKED_TENSOR;
     c->args[k].as.tensor = &c->t[k];
 }
 
@@ -91,9 +91,9 @@ static void begin_plain(Call *c, Fix *x)
     begin(c, x, plain);
     give(c, 0, 2, 8, 64);
     give(c, 1, 2, 64, 5);
-    c->args[2] = (ml_PackedArg){ML_P_INT, {.i = 8}};
-    c->args[3] = (ml_PackedArg){ML_P_BOOL, {.i = 1}};
-    c->args[4] = (ml_PackedArg){ML_P_FLOAT, {.f = 0.5}};
+    c->args[2] = (ml_PackedArg){ML_PACKED_INT, {.i = 8}};
+    c->args[3] = (ml_PackedArg){ML_PACKED_BOOL, {.i = 1}};
+    c->args[4] = (ml_PackedArg){ML_PACKED_FLOAT, {.f = 0.5}};
 }
 
 static const char *text_of(Fix *x)
@@ -185,28 +185,28 @@ static void each_kind_of_argument_fits_the_parameters_that_it_should(void **stat
         ml_PackedKind kind;
         const char *text; /* NULL: accepted */
     } rows[] = {
-        {0, ML_P_INT, A0 ": expected tensor, got int"},
-        {0, ML_P_NULL, A0 ": expected tensor, got null"},
-        {0, ML_P_POINTER, A0 ": expected tensor, got pointer"},
-        {2, ML_P_BOOL, NULL},
-        {2, ML_P_FLOAT, "f: argument #2 'n': expected int, got float"},
-        {2, ML_P_TENSOR, "f: argument #2 'n': expected int, got tensor"},
-        {2, ML_P_NULL, "f: argument #2 'n': expected int, got null"},
-        {3, ML_P_INT, NULL},
-        {3, ML_P_FLOAT, "f: argument #3 'flag': expected bool, got float"},
-        {4, ML_P_INT, NULL},
-        {4, ML_P_BOOL, NULL},
-        {4, ML_P_POINTER, "f: argument #4 'alpha': expected float, got pointer"},
+        {0, ML_PACKED_INT, A0 ": expected tensor, got int"},
+        {0, ML_PACKED_NULL, A0 ": expected tensor, got null"},
+        {0, ML_PACKED_POINTER, A0 ": expected tensor, got pointer"},
+        {2, ML_PACKED_BOOL, NULL},
+        {2, ML_PACKED_FLOAT, "f: argument #2 'n': expected int, got float"},
+        {2, ML_PACKED_TENSOR, "f: argument #2 'n': expected int, got tensor"},
+        {2, ML_PACKED_NULL, "f: argument #2 'n': expected int, got null"},
+        {3, ML_PACKED_INT, NULL},
+        {3, ML_PACKED_FLOAT, "f: argument #3 'flag': expected bool, got float"},
+        {4, ML_PACKED_INT, NULL},
+        {4, ML_PACKED_BOOL, NULL},
+        {4, ML_PACKED_POINTER, "f: argument #4 'alpha': expected float, got pointer"},
     };
 
     for (size_t k = 0; k < ML_COUNT(rows); k++) {
         Call c;
 
         begin_plain(&c, *state);
-        if (rows[k].arg == 2 && rows[k].kind == ML_P_BOOL)
+        if (rows[k].arg == 2 && rows[k].kind == ML_PACKED_BOOL)
             c.shape[0][0] = 1;
         c.args[rows[k].arg] = (ml_PackedArg){rows[k].kind, {.i = 7}};
-        if (rows[k].kind == ML_P_TENSOR)
+        if (rows[k].kind == ML_PACKED_TENSOR)
             c.args[rows[k].arg].as.tensor = &c.t[0];
         if (rows[k].text)
             refuse(&c, TYPE, rows[k].text);
@@ -220,12 +220,12 @@ static void a_bool_is_0_or_1_and_numbers_become_floats(void **state)
     Call c;
 
     begin_plain(&c, *state);
-    c.args[3] = (ml_PackedArg){ML_P_INT, {.i = 256}};
-    c.args[4] = (ml_PackedArg){ML_P_INT, {.i = -3}};
+    c.args[3] = (ml_PackedArg){ML_PACKED_INT, {.i = 256}};
+    c.args[4] = (ml_PackedArg){ML_PACKED_INT, {.i = -3}};
     accept(&c);
     assert_int_equal(called.words[3].i, 1);
     assert_true(called.words[4].f == -3.0);
-    c.args[4] = (ml_PackedArg){ML_P_BOOL, {.i = 9}};
+    c.args[4] = (ml_PackedArg){ML_PACKED_BOOL, {.i = 9}};
     accept(&c);
     assert_true(called.words[4].f == 1.0);
 }
@@ -236,18 +236,18 @@ static void a_pointer_parameter_takes_null_a_pointer_or_a_tensor(void **state)
     Call c;
 
     begin(&c, x, "@T.prim_func\ndef f(p: T.handle, n: T.int32):\n    T.evaluate(n)\n");
-    c.args[1] = (ml_PackedArg){ML_P_INT, {.i = 1}};
-    c.args[0] = (ml_PackedArg){ML_P_NULL, {.p = memory[2]}};
+    c.args[1] = (ml_PackedArg){ML_PACKED_INT, {.i = 1}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_NULL, {.p = memory[2]}};
     accept(&c);
     assert_null(called.words[0].p);
-    c.args[0] = (ml_PackedArg){ML_P_POINTER, {.p = memory[2]}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_POINTER, {.p = memory[2]}};
     accept(&c);
     assert_ptr_equal(called.words[0].p, memory[2]);
     give(&c, 0, 1, 4, 0);
     c.t[0].byte_offset = 16;
     accept(&c);
     assert_ptr_equal(called.words[0].p, &memory[0][4]);
-    c.args[0] = (ml_PackedArg){ML_P_INT, {.i = 1}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_INT, {.i = 1}};
     refuse(&c, TYPE, "f: argument #0 'p': expected pointer, got int");
 }
 
@@ -444,7 +444,7 @@ static void expressions_without_a_value_are_refused(void **state)
           "    A = T.match_buffer(a, (T.int64(12) // n,), \"float32\")\n"
           "    A[0] = T.float32(0)\n");
     give(&c, 0, 1, 4, 0);
-    c.args[1] = (ml_PackedArg){ML_P_INT, {.i = 3}};
+    c.args[1] = (ml_PackedArg){ML_PACKED_INT, {.i = 3}};
     accept(&c);
     c.args[1].as.i = 0;
     refuse(&c, VALUE, A0 ".shape[0]: expected T.int64(12) // n, which has no value here");
@@ -629,8 +629,8 @@ static void integers_fit_the_width_of_their_parameter(void **state)
           "@T.prim_func\n"
           "def f(n: T.int32, u: T.uint8):\n"
           "    T.evaluate(n)\n");
-    c.args[0] = (ml_PackedArg){ML_P_INT, {.i = 5000000000}};
-    c.args[1] = (ml_PackedArg){ML_P_INT, {.i = 255}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_INT, {.i = 5000000000}};
+    c.args[1] = (ml_PackedArg){ML_PACKED_INT, {.i = 255}};
     refuse(&c, VALUE, "f: argument #0 'n': 5000000000 does not fit int32");
     c.args[0].as.i = INT32_MIN;
     accept(&c);
@@ -672,7 +672,7 @@ static void the_first_row_that_fails_is_told(void **state)
     begin_plain(&c, *state);
     c.opts.check_alias = true;
     c.n = 4;
-    c.args[4].kind = ML_P_NULL;
+    c.args[4].kind = ML_PACKED_NULL;
     c.args[0].as.tensor = NULL;
     c.t[1] = (ml_DLTensor){.data = NULL,
                            .device = {2, 0},
@@ -689,7 +689,7 @@ static void the_first_row_that_fails_is_told(void **state)
            "B: Tensor([64, m], float32), n: int32, flag: bool, alpha: float32)");
     c.n = 5;
     refuse(&c, TYPE, "f: argument #4 'alpha': expected float, got null");
-    c.args[4].kind = ML_P_FLOAT;
+    c.args[4].kind = ML_PACKED_FLOAT;
     refuse(&c, TYPE, A0 ": tensor is NULL");
     c.args[0].as.tensor = &c.t[0];
     refuse(&c, VALUE, B1 ".ndim: expected 2, got 3");
@@ -736,7 +736,7 @@ static void an_assertion_that_fails_is_told_by_its_text(void **state)
     Call c;
 
     begin(&c, x, asserting);
-    c.args[0] = (ml_PackedArg){ML_P_INT, {.i = 2}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_INT, {.i = 2}};
     for (int32_t k = 0; k < 3; k++) {
         const char *kind = k < 2 ? ml_packed_assert(x->cx, c.f, k + 1)->error : "";
 
@@ -759,7 +759,7 @@ static void a_full_workspace_is_told_with_what_was_asked_for(void **state)
     Call c;
 
     begin(&c, x, asserting);
-    c.args[0] = (ml_PackedArg){ML_P_INT, {.i = 2}};
+    c.args[0] = (ml_PackedArg){ML_PACKED_INT, {.i = 2}};
     called.status = ML_CALL_NO_WORKSPACE;
     ml_workspace_set_limit(1 << 20);
     assert_null(ml_workspace_alloc(2 << 20, 64));
@@ -801,9 +801,9 @@ static void spoil(Call *c, ml_Random *r)
 
     switch (ml_random_below(r, 12)) {
     case 0: c->n = (int32_t)v; break;
-    case 1: c->args[k].kind = (ml_PackedKind)ml_random_below(r, ML_P_TENSOR); break;
+    case 1: c->args[k].kind = (ml_PackedKind)ml_random_below(r, ML_PACKED_TENSOR); break;
     case 2:
-        if (c->args[k].kind == ML_P_TENSOR)
+        if (c->args[k].kind == ML_PACKED_TENSOR)
             c->args[k].as.tensor = NULL;
         break;
     case 3: t->ndim = (int32_t)v; break;
@@ -820,7 +820,9 @@ static void spoil(Call *c, ml_Random *r)
     case 7: t->byte_offset = (uint64_t)v; break;
     case 8: t->device.type = (int32_t)v; break;
     case 9: t->data = ml_random_below(r, 2) ? NULL : (char *)memory[0] + (v & 255); break;
-    case 10: c->args[k].as.i = c->args[k].kind == ML_P_TENSOR ? c->args[k].as.i : v; break;
+    case 10:
+        c->args[k].as.i = c->args[k].kind == ML_PACKED_TENSOR ? c->args[k].as.i : v;
+        break;
     case 11: t->shape = NULL; break;
     }
 }
@@ -856,8 +858,9 @@ static void is_right(const Call *c, bool symbolic)
     } else {
         const ml_DLTensor *a = c->args[0].as.tensor, *b = c->args[1].as.tensor;
 
-        assert_int_equal(a->shape[0], c->args[2].kind == ML_P_BOOL ? c->args[2].as.i != 0
-                                                                   : c->args[2].as.i);
+        assert_int_equal(a->shape[0], c->args[2].kind == ML_PACKED_BOOL
+                                          ? c->args[2].as.i != 0
+                                          : c->args[2].as.i);
         assert_int_equal(a->shape[1], 64);
         assert_int_equal(b->shape[0], 64);
     }
