@@ -1,21 +1,21 @@
 -- A matrix product scheduled by hand to run near the machine's peak on one core, checked, and
 -- timed beside OpenBLAS. Usage: moonloop -b examples/gemm.lua [N], N a multiple of 128.
 --
--- The order is: column panels of B (jr), row tiles of A and C (ir), the reduction (k0, four
--- steps of it unrolled), and a register tile of MR rows by NV vectors that stays in registers
--- for the whole reduction (C_local). A panel of B is packed just before it is used, by a copy
--- (B_global) that compute_at moves to where the panel begins: 32 columns side by side fit
--- the caches, where whole rows of B would not.
+-- The order is: two column panels of B at a time (jc), row tiles of A and C (ir), the panels
+-- (jr), the reduction (k0, four steps of it unrolled), and a register tile of MR rows by NV
+-- vectors that stays in registers for the whole reduction (C_local). The panels of B are
+-- packed just before they are used, by a copy (B_global) that compute_at moves to where they
+-- begin and that shrinks to what is used there: it stays in the second cache while the rows
+-- of A stream past, and each row tile is read from far away once for both panels.
 local n, only = ...
 n = tonumber(n) or 1024
 assert(n > 0 and n % 128 == 0, "N is a multiple of 128")
 
--- The tile by the instruction set: 8 rows of 2 vectors use 16 of AVX-512's 32 registers, 4 rows
--- of 2 vectors 8 of the 16 that AVX2 has (6 rows are best there, but do not divide N).
+-- The tile by the instruction set: 6 rows of 4 vectors are 24 of AVX-512's 32 registers, 6 rows
+-- of 2 vectors 12 of the 16 that AVX2 has. What is left of the rows becomes a loop of its own.
 local machine = moon.machine()
 local lanes = machine.vector_bits // 32
-local MR = lanes == 16 and 8 or 4
-local NV = 2
+local MR, NV = 6, lanes == 16 and 4 or 2
 local NR = NV * lanes
 
 local s = schedule(workload.matmul(n, n, n))
@@ -23,13 +23,13 @@ local packed = s:cache_read("C", 1, "global")
 local tile = s:cache_write("C", 0, "local")
 
 local i, j, k = table.unpack(s:get_loops("C"))
-local jc, jr, jv, jl = table.unpack(s:split(j, { 1, moon.auto, NV, lanes }))
-local ic, ir, ii = table.unpack(s:split(i, { 1, moon.auto, MR }))
+local jc, jr, jv, jl = table.unpack(s:split(j, { moon.auto, 2, NV, lanes }))
+local ir, ii = table.unpack(s:split(i, { moon.auto, MR }))
 local k0, k1 = table.unpack(s:split(k, { moon.auto, 4 }))
-s:reorder(jc, jr, ic, ir, k0, k1, ii, jv, jl)
+s:reorder(jc, ir, jr, k0, k1, ii, jv, jl)
 
-s:compute_at(packed, jr)
-s:reverse_compute_at(tile, ir)
+s:compute_at(packed, jc)
+s:reverse_compute_at(tile, jr)
 local init = s:decompose_reduction("C", k0)
 
 -- Vectors and registers: the tile's loops are unrolled, so that every element has a register.
@@ -47,8 +47,8 @@ s:unroll(lt[#lt - 1])
 local lp = s:get_loops(packed)
 local _, column = table.unpack(s:split(lp[#lp], { moon.auto, lanes }))
 s:vectorize(column)
--- The C tile is fetched before the reduction ends; last, since an annotated loop cannot be split.
-s:annotate(ir, "prefetch", { { buffer = "C", rw = 1 } })
+-- The C tile is fetched before the reduction begins; last, since an annotated loop cannot be split.
+s:annotate(jr, "prefetch", { { buffer = "C", rw = 1 } })
 
 if only then return s end -- for others that want the schedule
 
