@@ -12,11 +12,12 @@ fi
 cores=${ML_JOBS:-$(nproc)}
 bad=0
 for p in "$@"; do
-    pids=()
+    pids=() program=$p
+    case $p in /*) ;; *) program=./$p ;; esac
     for ((k = 0; k < cores; k++)); do
         echo "fuzz: $p $((n / cores + 1)) $((seed + k)) $faults"
         # shellcheck disable=SC2086
-        "./$p" $((n / cores + 1)) $((seed + k)) $faults </dev/null &
+        "$program" $((n / cores + 1)) $((seed + k)) $faults </dev/null &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do
