@@ -100,9 +100,23 @@ static bool not_constant(const ml_Error *e)
             (ml_streq(e->primitive, "unroll") && says(e, "which is not constant")));
 }
 
+/* Whether a buffer under a parallel loop belongs to the iteration cannot always be shown:
+ * counted, so that it stays rare. */
+static bool not_shown(const ml_Error *e)
+{
+    return e && e->code == ML_E_LOWERING_FAILED && e->primitive &&
+           ml_streq(e->primitive, "plan_allocations") && says(e, "carries no value around");
+}
+
 bool fz_may_refuse(const ml_Error *e, const ml_Func *f, FzStats *stats)
 {
     bool gpu = false;
+
+    if (not_shown(e)) {
+        if (stats)
+            stats->not_shown++;
+        return true;
+    }
 
     ml_stmt_visit(f->body, thread_bound, &gpu);
     gpu = gpu && says(e, "for a GPU");

@@ -26,6 +26,7 @@ typedef struct FzStats {
     /* versions lowered; refused as for a GPU, for an extent; passes that changed something
      */
     int64_t lowered, for_gpu, not_constant, passes;
+    int64_t not_shown; /* whether a buffer is private to an iteration */
     /* versions compiled and run; asked for, refused for a dtype */
     int64_t to_compile, compiled, ran, not_supported;
     FzCount *prims; /* ml_n_primitives of them */

@@ -1,7 +1,7 @@
 /*
  * gen_stmt - statements to register code.
  *
- * A block: bindings, predicate, domains, allocations, matches, init at the first reduction
+ * A block: predicate, bindings, domains, allocations, matches, init at the first reduction
  * point, body. Loops of every kind run in order; parallel, vectorized and thread-bound ones
  * also keep the stamps by which races are found. Source: ir-and-analysis 1.5, 1.6.
  */
@@ -329,13 +329,15 @@ static void gen_block(ml_Gen *g, const ml_Block *b)
         ml_gen_unsupported(g, "blocks nested this deeply");
         return;
     }
+    /* The predicate is over what is outside: where it does not hold, the bindings need have
+     * no value. */
+    if (!ml_is_true(b->predicate))
+        ml_gen_jump(g, ML_I_JZ, ml_gen_checked(g, b->predicate), end);
     for (uint32_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         ml_gen_set_var(g, it->var, ml_gen_checked(g, it->value),
                        ml_gen_par_mask(g, it->value));
     }
-    if (!ml_is_true(b->predicate))
-        ml_gen_jump(g, ML_I_JZ, ml_gen_checked(g, b->predicate), end);
     for (uint32_t k = 0; k < b->n_iters && !(g->opts.skip & ML_SKIP_REGIONS); k++) {
         const ml_Iter *it = &b->iters[k];
         const ml_VarInfo *info = ml_map_get(g->vars, it->var->uid);

@@ -113,7 +113,8 @@ static const ml_Stmt *branch(ml_Vectorize *v, const ml_Stmt *s, const ml_Expr *m
     to = lanes_of(v, s);
     v->mask = mask;
     v->some = some;
-    return first ? ml_stmt_at(v->cx, ml_if(v->cx, first, to, NULL), s->span) : to;
+    return first ? ml_stmt_at(v->cx, ml_if(v->cx, first, to, NULL), ml_span_of(s, NULL))
+                 : to;
 }
 
 static const ml_Stmt *condition(ml_Vectorize *v, const ml_Stmt *s)
