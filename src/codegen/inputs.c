@@ -5,6 +5,9 @@
 #include "codegen/check.h"
 
 #include <math.h>
+#include <stdio.h>
+
+enum { COPIES = 4, SMALL = 64 << 20 };
 
 static bool shape_of(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts, uint32_t k,
                      int64_t *shape)
@@ -58,12 +61,55 @@ static ml_RunArg scalar(const ml_CheckOpts *opts, const ml_Var *v, uint32_t k,
     return a;
 }
 
+/* Bytes that the system can still give, by its own account; 0: it does not say. */
+static uint64_t memory_left(void)
+{
+    FILE *f = fopen("/proc/meminfo", "r");
+    unsigned long long kib = 0;
+    char line[128];
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return (uint64_t)kib * 1024;
+}
+
+/* Arguments exist up to four times: here, shared, private to a run, and warm. */
+static bool room_for(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts)
+{
+    double bytes = 0;
+    uint64_t left;
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+        double n = b ? (double)ml_dtype_bytes(b->type) : 0;
+        int64_t extent;
+
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            if (ml_eval_size(b->shape[d], opts->sizes, opts->n_sizes, &extent))
+                n *= (double)extent;
+        bytes += n;
+    }
+    left = bytes > SMALL ? memory_left() : 0;
+    if (left == 0 || COPIES * bytes < (double)left)
+        return true;
+    return ml_fail(cx, ML_E_TOO_LARGE,
+                   ML_TEXT(ml_format(cx,
+                                     "the arguments take %.1f GB and are needed %d times; "
+                                     "%.1f GB of memory are left",
+                                     bytes * 1e-9, COPIES, (double)left * 1e-9)));
+}
+
 bool ml_inputs_make(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                     const ml_ParamRole *roles, ml_RunArg *args)
 {
     const char *id = opts->id ? opts->id : f->name;
     uint64_t seed = opts->seed ? opts->seed : 1;
 
+    if (!room_for(cx, f, opts))
+        return false;
     for (uint32_t k = 0; k < f->n_params; k++) {
         const ml_Buffer *b = f->params[k].buffer;
         int64_t *shape;

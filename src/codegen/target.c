@@ -120,6 +120,85 @@ static int level(const char *features)
     return lists_all(features, v4, ML_COUNT(v4)) ? 4 : 3;
 }
 
+/* Processors of 64 bits that LLVM 19 knows by name. An unknown name would end the process
+ * that hands it to LLVM. */
+static const char *const processors[] = {"alderlake",
+                                         "amdfam10",
+                                         "arrowlake",
+                                         "arrowlake-s",
+                                         "atom",
+                                         "barcelona",
+                                         "bdver1",
+                                         "bdver2",
+                                         "bdver3",
+                                         "bdver4",
+                                         "bonnell",
+                                         "broadwell",
+                                         "btver1",
+                                         "btver2",
+                                         "cannonlake",
+                                         "cascadelake",
+                                         "clearwaterforest",
+                                         "cooperlake",
+                                         "core-avx-i",
+                                         "core-avx2",
+                                         "core2",
+                                         "corei7",
+                                         "corei7-avx",
+                                         "emeraldrapids",
+                                         "goldmont",
+                                         "goldmont-plus",
+                                         "gracemont",
+                                         "grandridge",
+                                         "graniterapids",
+                                         "graniterapids-d",
+                                         "haswell",
+                                         "icelake-client",
+                                         "icelake-server",
+                                         "ivybridge",
+                                         "k8",
+                                         "k8-sse3",
+                                         "knl",
+                                         "knm",
+                                         "lunarlake",
+                                         "meteorlake",
+                                         "nehalem",
+                                         "nocona",
+                                         "opteron",
+                                         "opteron-sse3",
+                                         "pantherlake",
+                                         "penryn",
+                                         "raptorlake",
+                                         "rocketlake",
+                                         "sandybridge",
+                                         "sapphirerapids",
+                                         "sierraforest",
+                                         "silvermont",
+                                         "skx",
+                                         "skylake",
+                                         "skylake-avx512",
+                                         "slm",
+                                         "tigerlake",
+                                         "tremont",
+                                         "westmere",
+                                         "x86-64",
+                                         "x86-64-v2",
+                                         "x86-64-v3",
+                                         "x86-64-v4",
+                                         "znver1",
+                                         "znver2",
+                                         "znver3",
+                                         "znver4",
+                                         "znver5"};
+
+static bool known_processor(const char *name)
+{
+    for (size_t k = 0; k < ML_COUNT(processors); k++)
+        if (ml_streq(processors[k], name))
+            return true;
+    return false;
+}
+
 /* What follows from the extensions. */
 static void derive(ml_Target *t)
 {
@@ -393,6 +472,13 @@ bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out)
         !number_key(cx, j, "vector-bits", 512, &bits) ||
         !number_key(cx, j, "num-cores", 65536, &t.cores))
         return false;
+    if ((t.triple[0] == 0 || strncmp(t.triple, "x86_64", 6) == 0) && t.cpu[0] &&
+        !known_processor(t.cpu))
+        return ml_fail(cx, ML_E_NO_TARGET,
+                       ML_TEXT(ml_format(cx,
+                                         "no x86-64 processor is named %s (znver4, "
+                                         "sapphirerapids, x86-64-v3, ... are)",
+                                         t.cpu)));
     if (bits && bits != 128 && bits != 256 && bits != 512)
         return wrong(cx, "vector-bits", "is none of 128, 256, 512");
     if (t.triple[0] == 0 || strncmp(t.triple, "x86_64", 6) == 0)

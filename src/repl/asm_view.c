@@ -90,8 +90,8 @@ static void read(ml_Ctx *cx, const char *text, Lines *out)
             code = contains(s, ".text") || contains(s, ".ltext");
         else if (begins(s, ".text"))
             code = true;
-        if (begins(s, ".loc\t") || begins(s, ".loc "))
-            at = loc_line(s);
+        if ((begins(s, ".loc\t") || begins(s, ".loc ")) && loc_line(s) > 0)
+            at = loc_line(s); /* what has no line belongs to what is around it */
         if (!code)
             continue;
         if (s.p[s.n - 1] == ':') {
@@ -171,6 +171,17 @@ static bool is_store(ml_Str s)
            !begins(s, "prefetch") && !begins(s, "call") && !begins(s, "jmp");
 }
 
+/* vmovss, vfmadd132sd: one element of a vector register. */
+static bool is_scalar(ml_Str s)
+{
+    size_t n = 0;
+
+    while (n < s.n && s.p[n] != ' ' && s.p[n] != '\t')
+        n++;
+    return n > 2 && s.p[n - 2] == 's' && (s.p[n - 1] == 's' || s.p[n - 1] == 'd') &&
+           !begins(s, "vbroadcast");
+}
+
 static void count(const Line *l, ml_AsmSummary *sum)
 {
     if (l->label)
@@ -186,6 +197,8 @@ static void count(const Line *l, ml_AsmSummary *sum)
             sum->loads++;
     }
     sum->spills += l->spill;
+    if (is_scalar(l->text))
+        return;
     if (contains(l->text, "zmm"))
         sum->vector_bits = 512;
     else if (contains(l->text, "ymm") && sum->vector_bits < 256)
@@ -251,6 +264,14 @@ static void add_line(ml_Text *out, const Line *l)
     ml_text_add(out, l->spill ? "   # spill\n" : "\n");
 }
 
+/* Whether the next instruction behind a label is wanted: jumps lead there. */
+static bool near_wanted(const Lines *v, size_t k, uint32_t from, uint32_t to)
+{
+    while (k < v->n && v->v[k].label)
+        k++;
+    return k < v->n && wanted(&v->v[k], from, to);
+}
+
 bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, ml_Text *out,
                  ml_AsmSummary *sum)
 {
@@ -275,7 +296,8 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, m
             if (!sum->is_loop)
                 count(&v.v[k], sum);
         }
-        if (v.v[k].label ? from == 0 : wanted(&v.v[k], from, to))
+        if (v.v[k].label ? from == 0 || near_wanted(&v, k, from, to)
+                         : wanted(&v.v[k], from, to))
             add_line(out, &v.v[k]);
     }
     return any;

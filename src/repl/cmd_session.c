@@ -238,6 +238,11 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
     ml_Target t;
     bool ok = true;
 
+    if (id == ML_SET_threads && threads_setting(value) > (long)ml_target_host().cores)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "this machine has %u cores; %s threads would wait for each "
+                                "other",
+                                ml_target_host().cores, value);
     if (id == ML_SET_threads && threads_setting(value) < 0)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "threads is auto or a number from 1 to 1024, not %s",

@@ -59,8 +59,8 @@ static void add_giga(ml_Text *t, double v)
 static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
 {
     if (!isnan(r->share)) {
-        ml_text_fmt(t, "\n%*s%.*f %% of the measured peak ", indent, "",
-                    r->share < 0.0995 ? 1 : 0, r->share * 100);
+        ml_text_fmt(t, "\n%*s%.*f %% of the %s", indent, "", r->share < 0.0995 ? 1 : 0,
+                    r->share * 100, r->by_hand ? "peak set by hand, " : "measured peak ");
         add_giga(t, r->peak);
         if (!isnan(r->nominal)) {
             ml_text_add(t, " (nominal ");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "codegen/llvm/llvm.h"
+#include "codegen/runtime.h"
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base.h"
@@ -85,6 +86,15 @@ static const char *readline_version(void)
     return HAVE_READLINE ? ML_READLINE_VERSION : "none";
 }
 
+static const char *openmp_name(void)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    bool there = ml_openmp_open(cx);
+
+    ml_ctx_unref(cx);
+    return there ? ml_openmp_name() : "none";
+}
+
 /* What the failure of standard output means for the exit status. */
 static int status_of_output(int status)
 {
@@ -110,9 +120,10 @@ static int show(const char *what)
         ml_text_fmt(
             &t,
             "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
-            "xgboost=none\nsqlite=none\nopenmp=none\n",
+            "xgboost=none\nsqlite=%s\nopenmp=%s\n",
             ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none", ml_llvm_find() ? "19" : "none");
+            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none", ml_llvm_find() ? "19" : "none",
+            ML_SQLITE_VERSION, openmp_name());
     else if (ml_streq(what, "help"))
         ml_options_help(&t);
     else if (ml_streq(what, "codes"))

@@ -56,7 +56,7 @@ static void the_table_counts_pipes_and_lanes(void **state)
         {"rocketlake", "+amx-tile,+avx512vnni," V4, 64, 256, -1},
         /* a large core whose wide registers are hidden */
         {"icelake-server", V3, 32, -1, -1},
-        {"some-new-core", V4, -1, -1, -1},
+        {"knm", V4, -1, -1, -1},
     };
 
     (void)state;

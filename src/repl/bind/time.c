@@ -107,8 +107,11 @@ static int time_schedule(lua_State *L)
         threads = (uint32_t)bind_opt_int(L, 2, "threads", threads);
         o.against = bind_opt_string(L, 2, "against", NULL);
         name = bind_opt_string(L, 2, "func", NULL);
-        if (threads < 1 || threads > 1024)
-            return bind_bad(L, "threads: a number from 1 to 1024 is needed");
+        if (threads < 1 || threads > ml_target_host().cores)
+            return bind_bad(L, "threads: a number from 1 to %d, the cores, is needed",
+                            (int)ml_target_host().cores);
+        if (!(o.limit >= 0) || o.limit > 86400)
+            return bind_bad(L, "limit: seconds from 0 (10 then) are needed");
     }
     uint32_t at = func_at(L, &p, name);
     ml_Ctx **run = bind_context_box(L);

@@ -40,6 +40,34 @@ void ml_text_seconds(ml_Text *t, double s)
     ml_text_fmt(t, " %s", units[unit_of(s)]);
 }
 
+/* Operations of the start version, symbolic sizes as they were given. */
+static double flop_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
+{
+    const ml_Expr *count;
+    int64_t n;
+
+    if (!ml_flops_symbolic(cx, f, &count))
+        return ml_flops(cx, f);
+    return count && ml_eval_size(count, o->sizes, o->n_sizes, &n) ? (double)n : 0;
+}
+
+static bool see_parallel(const ml_Stmt *s, void *user)
+{
+    bool *found = user;
+
+    *found |= s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL;
+    return !*found;
+}
+
+/* Threads that the program can use: one where no loop is parallel. */
+static uint32_t threads_of(const ml_Engine *e, const ml_Func *f)
+{
+    bool found = false;
+
+    ml_stmt_visit(f->body, see_parallel, &found);
+    return found ? ml_engine_threads(e) : 1;
+}
+
 /* What must move: every parameter once for reading, once for writing. */
 static double bytes_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
 {
@@ -176,7 +204,9 @@ static ml_Dtype type_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
 
 static ml_MachineKind kind_of(ml_Dtype t)
 {
-    return t.code == ML_FLOAT && t.bits == 64 ? ML_MACHINE_F64 : ML_MACHINE_F32;
+    if (t.code == ML_FLOAT && t.bits == 64)
+        return ML_MACHINE_F64;
+    return t.code == ML_FLOAT && t.bits == 16 ? ML_MACHINE_F16 : ML_MACHINE_F32;
 }
 
 /* Beside the machine's limits, as far as they can be measured; false: interrupted. */
@@ -199,12 +229,14 @@ static bool add_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_Ti
     out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
     out->roof = ml_machine_roof(m, t, out->threads, out->flop, out->bytes);
     out->has_roof = true;
+    out->by_hand = m->peak_set > 0;
     return true;
 }
 
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
                    const ml_TimingOpts *o, ml_Timing *out)
 {
+    const char *foreign = ml_work_foreign(cx, s);
     ml_Work work = ml_work_of(cx, s, version, at);
     const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
     const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
@@ -213,11 +245,13 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
                                  .sizes = o->sizes,
                                  .n_sizes = o->n_sizes};
     ml_TimeOpts to = time_opts(e, o);
-    ml_Worker *w = ml_engine_worker(e, cx, 0);
+    ml_Worker *w = foreign ? NULL : ml_engine_worker(e, cx, 0);
     ml_WorkSet *set = w ? ml_inputs_share(cx, work.func, &inputs) : NULL;
     bool ok;
 
-    *out = (ml_Timing){.threads = ml_engine_threads(e),
+    if (foreign)
+        return ml_fail(cx, ML_E_NO_DEVICE, ML_TEXT(foreign));
+    *out = (ml_Timing){.threads = threads_of(e, work.func),
                        .start = (double)NAN,
                        .best = (double)NAN,
                        .best_version = -1};
@@ -234,7 +268,7 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     ml_workset_free(set);
     if (!ok)
         return false;
-    out->flop = ml_flops(cx, start);
+    out->flop = flop_of(cx, start, o);
     out->bytes = bytes_of(cx, start, o);
     out->noisy = out->t.spread > 0.05;
     find_best(cx, e, s, at, o, out);
@@ -255,7 +289,7 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
     ml_WorkSet *set = w ? ml_inputs_share(cx, work->func, &inputs) : NULL;
     bool ok;
 
-    *out = (ml_Timing){.threads = ml_engine_threads(e),
+    *out = (ml_Timing){.threads = threads_of(e, work->func),
                        .start = (double)NAN,
                        .best = (double)NAN,
                        .best_version = -1};

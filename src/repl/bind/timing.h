@@ -24,7 +24,7 @@ typedef struct ml_Timing {
     bool noisy;
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
     ml_Roof roof;
-    bool has_roof;
+    bool has_roof, by_hand; /* by_hand: the user gave the peak */
     const char *rival;     /* name, or NULL */
     const char *no_rival;  /* why there is none, when one was asked for */
     ml_TimeReport rival_t; /* sampled by turns with t */

@@ -33,3 +33,16 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
     return ml_check_compiled(cx, w, why, ml_engine_target(e), ref, got, opts,
                              ml_engine_reference(e), r, runs);
 }
+
+const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s)
+{
+    const ml_Value *t = ml_schedule_opts(s)->target,
+                   *kind = t ? ml_dict_get(t, "kind") : NULL;
+
+    if (!kind || kind->kind != ML_VAL_STRING || ml_streq(kind->as.s, "llvm") ||
+        ml_streq(kind->as.s, "native"))
+        return NULL;
+    return ml_format(cx,
+                     "the schedule's target is %s; code for it comes with a later version",
+                     kind->as.s);
+}
