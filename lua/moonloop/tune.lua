@@ -13,9 +13,15 @@ local function read(opts)
     return opts or {}
 end
 
--- space: nil, a module with sketches(program, opts), or a function that gives the list.
+-- space: nil, the name of one, a module with sketches(program, opts), or a function that gives the list.
 local function sketches_of(program, o)
-    local space = o.space or moon.space
+    local space = o.space
+    if space == nil or space == "default" or space == moon.space.name then space = moon.space end
+    if type(space) ~= "function" and not (type(space) == "table" and type(space.sketches) == "function") then
+        core.fail("bad-argument", string.format("tune: space is '%s' (also called 'default'), a function that gives "
+            .. "schedules, or a table with one called sketches; not %s", moon.space.name,
+            type(space) == "string" and "'" .. space .. "'" or type(space)))
+    end
     if type(space) == "function" then
         local list = space(program, o)
         return list, "user"
@@ -96,25 +102,37 @@ end
 -- ---- what the commands :tune, :best, :adopt and :db work with
 
 local open = {} -- by path: databases of this session; true is the usual one
+local memory -- stands for those that cannot be used
+local why = {} -- by path: why memory does
+local current -- the path that :tune was given last
 
--- The database of that path; when it cannot be used, one in memory that stands for it, and why.
-function tune.session_db(path)
+-- The database of that path, else of the last :tune. make: it is made when it is not there, and when it cannot
+-- be used, one in memory stands for it from then on; the second result says why.
+function tune.session_db(path, make)
+    path = path or current
     local key = path or true
-    local db = open[key]
-    if db then return db end
+    if open[key] then return open[key] end
+    if not make then
+        if why[key] then return memory, why[key] end
+        open[key] = core.db_there(path)
+        return open[key]
+    end
     local ok, e = pcall(core.db, path)
     if ok then
         open[key] = e
         return e
     end
-    if type(e) ~= "userdata" or e.code == "interrupted" then error(e, 0) end
-    open.memory = open.memory or core.db(":memory:")
-    return open.memory, e.message
+    if type(e) ~= "userdata" or e.code == "interrupted" or e.code == "not-supported" then error(e, 0) end
+    memory = memory or core.db(":memory:")
+    why[key] = e.message
+    return memory, e.message
 end
 
 function tune.begin(s, opts)
     local warning
-    opts.db, warning = tune.session_db(opts.db)
+    local path = opts.db or current
+    opts.db, warning = tune.session_db(path, true)
+    current = path
     if opts.threads == 0 then opts.threads = nil end
     return tune.search(s, opts), warning
 end
@@ -122,7 +140,7 @@ end
 -- Records that had to go to memory are what the session goes on with.
 function tune.finish(t, path)
     local db = t:take_db()
-    if db then open[path or true] = db end
+    if db then open[path or current or true] = db end
     t:close()
 end
 

@@ -264,6 +264,14 @@ static bool check_current(Check *c)
 
 static bool too_large(Check *c, int64_t count, const char *why)
 {
+    if (count != ML_INF && count > ML_COMPILED_MOST)
+        return ml_fail(
+            c->cx, ML_E_TOO_LARGE,
+            ML_TEXT(ml_format(c->cx,
+                              "the program has %lld innermost iterations, compiled "
+                              "code is checked up to %lld; check it at smaller sizes",
+                              (long long)count, (long long)ML_COMPILED_MOST)),
+            ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_COMPILED_MOST));
     ml_fail(
         c->cx, ML_E_TOO_LARGE,
         ML_TEXT(count == ML_INF
@@ -345,6 +353,8 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
         ok = false;
     else if (n_ref == ML_INF || n_got == ML_INF)
         ok = too_large(&c, ML_INF, NULL);
+    else if (n_ref > ML_COMPILED_MOST || n_got > ML_COMPILED_MOST)
+        ok = too_large(&c, n_ref > n_got ? n_ref : n_got, NULL);
     else if (w == NULL)
         ok = interpret_only(&c, why, n_ref, n_got);
     else

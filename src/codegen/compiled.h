@@ -15,6 +15,7 @@ typedef struct ml_Work {
     const char *text; /* NULL: printed by default rules */
 } ml_Work;
 
+#define ML_COMPILED_MOST INT64_C(1000000000000) /* iterations that anybody can wait for */
 enum {
     ML_INTERP_REFERENCE = 10000000, /* innermost iterations below which the reference is
                                        interpreted */

@@ -497,8 +497,7 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
      * move drop it. */
     for (size_t k = 0; k < block->n_iters; k++)
         own[k] = ml_interval_intersect(
-            ar, own[k],
-            ml_interval_range(ar, block->iters[k].min, block->iters[k].extent));
+            ar, own[k], ml_interval_range(ar, block->iters[k].min, block->iters[k].extent));
     for (size_t k = 0; k < n; k++) {
         const ml_Buffer *buf = provided[k].buffer;
         ml_Interval *hull = ML_ARRAY(cx, ml_Interval, buf->rank);

@@ -12,6 +12,8 @@
 
 /* ---- :check */
 
+#define LONG_RUN INT64_C(2000000000) /* innermost iterations: several seconds */
+
 typedef struct CheckArgs {
     ml_CheckOpts o;
     ml_Size sizes[16];
@@ -213,6 +215,10 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     start = ml_work_of(cx, s, 0, at);
     now = ml_work_of(cx, s, ml_schedule_version(s), at);
     f = start.func;
+    if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
+        ml_err_line(&ss->out,
+                    "checking: the start version runs first, which takes a while; "
+                    "Ctrl-C ends it");
     if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &a->o, &r, &runs)) {
         v.known = is_verdict(cx);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));

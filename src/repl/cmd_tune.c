@@ -311,6 +311,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         progress(&sh, s, state != ML_TUNE_MORE);
     }
     ss->stops_itself = 0;
+    sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
     erase(&sh);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));

@@ -564,6 +564,7 @@ static void what_is_exported_is_imported_again(void **state)
     size_t n = 0, skipped = 0;
     ml_Record *v;
     size_t nv;
+    int64_t left = 0;
     const ml_DbQuery q = {.any_seed = true};
 
     snprintf(folder, sizeof folder, "%s/out", x->dir);
@@ -583,6 +584,12 @@ static void what_is_exported_is_imported_again(void **state)
     assert_int_equal(skipped, 0);
     assert_true(ml_db_records(x->db, x->cx, &q, &v, &nv));
     assert_int_equal(nv, 2);
+    n = 0;
+    assert_true(ml_db_import(x->db, x->cx, folder, &n, &skipped)); /* once more */
+    assert_int_equal(n, 0);
+    assert_int_equal(skipped, 0);
+    assert_true(ml_db_count(x->db, x->cx, &q, &left));
+    assert_int_equal(left, 2);
     assert_true(ml_record_best(&v[0]) == 0.1 + 0.2);
     assert_string_equal(v[0].trace, trace);
     assert_string_equal(v[0].target, "{\"kind\":\"llvm\"}");

@@ -63,6 +63,7 @@ typedef struct BindState {
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
     ml_Engine *engine; /* or NULL */
+    bool safe;         /* no files of Lua's choice: the prompt's --safe */
 } BindState;
 BindState *bind_state(lua_State *L);
 

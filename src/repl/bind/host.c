@@ -100,6 +100,7 @@ static int open_state(lua_State *L)
     if (h->ss->safe)
         make_safe(L);
     luaopen_moonloop(L);
+    bind_state(L)->safe = h->ss->safe;
     ml_host_add_functions(L);
     lua_newtable(L); /* the environment of typed lines */
     lua_newtable(L);

@@ -196,6 +196,9 @@ static int kernel_save(lua_State *L)
     const char *path = bind_string(L, 2, "path");
     ml_Ctx *cx = bind_scratch(L);
 
+    if (bind_state(L)->safe)
+        return ml_lua_fail(L, ML_E_NOT_SUPPORTED,
+                           "save: no files are written under --safe");
     if (!ml_built_save(k->b, cx, path))
         return bind_raise(L, cx);
     return 0;

@@ -25,9 +25,9 @@ typedef struct ml_Timing {
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
     ml_Roof roof;
     bool has_roof, by_hand; /* by_hand: the user gave the peak */
-    const char *rival;     /* name, or NULL */
-    const char *no_rival;  /* why there is none, when one was asked for */
-    ml_TimeReport rival_t; /* sampled by turns with t */
+    const char *rival;      /* name, or NULL */
+    const char *no_rival;   /* why there is none, when one was asked for */
+    ml_TimeReport rival_t;  /* sampled by turns with t */
 } ml_Timing;
 
 /* Times function `at` of a version. false: cx's error. Texts are in cx. */

@@ -52,24 +52,47 @@ static int db_tostring(lua_State *L)
     return 1;
 }
 
-/* moon.db(path): nil is the default one, ":memory:" none on disk */
-static int new_db(lua_State *L)
+/* With --safe Lua reaches no file of its choice. */
+static void refuse_safe(lua_State *L, const char *what)
+{
+    if (bind_state(L)->safe)
+        ml_lua_fail(L, ML_E_NOT_SUPPORTED, "%s with a path under --safe", what);
+}
+
+static int open_db(lua_State *L, bool make)
 {
     lua_settop(L, 1);
     const char *path = lua_isnil(L, 1) ? NULL : bind_string(L, 1, "path");
     ml_Ctx *cx = bind_scratch(L);
     BindDb *o = bind_new(L, &bind_db_class, sizeof *o, 0);
 
+    if (path && !ml_streq(path, ":memory:"))
+        refuse_safe(L, "db");
     if (path == NULL) {
         path = ml_db_default_path(cx);
         if (path == NULL)
             return bind_bad(L,
                             "db: neither XDG_DATA_HOME nor HOME is set; a path is needed");
     }
-    o->db = ml_db_open(cx, ml_streq(path, ":memory:") ? NULL : path);
+    if (ml_streq(path, ":memory:"))
+        o->db = ml_db_open(cx, NULL);
+    else
+        o->db = make ? ml_db_open(cx, path) : ml_db_open_existing(cx, path);
     if (o->db == NULL)
         return bind_raise(L, cx);
     return 1;
+}
+
+/* moon.db(path): nil is the default one, ":memory:" none on disk */
+static int new_db(lua_State *L)
+{
+    return open_db(L, true);
+}
+
+/* db_there(path): the same, but nothing is made */
+static int db_there(lua_State *L)
+{
+    return open_db(L, false);
 }
 
 void bind_push_record(lua_State *L, const ml_Record *r)
@@ -241,6 +264,8 @@ static int exchange(lua_State *L, bool out)
     lua_settop(L, 2);
     BindDb *o = check_db(L, 1);
     const char *folder = bind_string(L, 2, "folder");
+
+    refuse_safe(L, out ? "export" : "import");
     ml_Ctx *cx = bind_scratch(L);
     size_t n = 0, skipped = 0;
 
@@ -518,8 +543,11 @@ static int tune_target(lua_State *L)
 
 int bind_tune_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {
-        {"db", new_db}, {"tuner", new_tuner}, {"tune_target", tune_target}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"db", new_db},
+                                   {"db_there", db_there},
+                                   {"tuner", new_tuner},
+                                   {"tune_target", tune_target},
+                                   {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

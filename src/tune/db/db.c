@@ -108,11 +108,13 @@ static bool check_schema(ml_Db *db, ml_Ctx *cx)
                                          "%s: version %lld of the format; this "
                                          "moonloop knows version %d; nothing was written",
                                          db->path, (long long)version, VERSION)));
-    if (db->read_only)
+    if (db->read_only || (db->as_it_is && tables == 0))
         return tables > 0 ||
-               ml_fail(
-                   cx, ML_E_BAD_DATABASE,
-                   ML_TEXT(ml_format(cx, "%s: empty, and may not be written", db->path)));
+               ml_fail(cx, ML_E_BAD_DATABASE,
+                       ML_TEXT(ml_format(cx,
+                                         db->read_only ? "%s: empty, and may not be written"
+                                                       : "%s: a database of no tables",
+                                         db->path)));
     if (sqlite3_exec(db->sq, "pragma journal_mode = wal; pragma synchronous = normal", NULL,
                      NULL, &message) != SQLITE_OK ||
         (tables == 0 && sqlite3_exec(db->sq, SCHEMA, NULL, NULL, &message) != SQLITE_OK)) {
@@ -182,6 +184,8 @@ static int open_to_read(ml_Db *db, ml_Ctx *cx)
 /* A new file is its owner's alone. */
 static int open_to_write(ml_Db *db, bool file)
 {
+    if (db->as_it_is)
+        return sqlite3_open_v2(db->path, &db->sq, SQLITE_OPEN_READWRITE, NULL);
     if (file) {
         int fd = open(db->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
@@ -192,13 +196,11 @@ static int open_to_write(ml_Db *db, bool file)
                            NULL);
 }
 
-ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
+static ml_Db *open_db(ml_Ctx *cx, const char *path, bool as_it_is)
 {
     ml_Db *db;
     struct stat st;
 
-    if (path && !make_folders(cx, path))
-        return NULL;
     if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         ml_fail(cx, ML_E_BAD_DATABASE, ML_TEXT(ml_format(cx, "%s: a folder", path)));
         return NULL;
@@ -206,6 +208,7 @@ ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
     db = calloc(1, sizeof *db);
     if (db == NULL)
         ml_out_of_memory();
+    db->as_it_is = as_it_is;
     db->path = strdup(path ? path : ":memory:");
     if (db->path == NULL)
         ml_out_of_memory();
@@ -225,6 +228,27 @@ ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
         return NULL;
     }
     return db;
+}
+
+ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
+{
+    if (path && !make_folders(cx, path))
+        return NULL;
+    return open_db(cx, path, false);
+}
+
+ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 && errno != ENOENT && errno != ENOTDIR)
+        ml_fail(cx, ML_E_NO_FILE, ML_TEXT(ml_format(cx, "%s: %s", path, strerror(errno))));
+    else if (stat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0))
+        ml_fail(cx, ML_E_NO_FILE,
+                ML_TEXT(ml_format(cx, "no database at %s yet: :tune makes one", path)));
+    else
+        return open_db(cx, path, true);
+    return NULL;
 }
 
 void ml_db_close(ml_Db *db)

@@ -17,6 +17,8 @@ typedef struct ml_Db ml_Db;
 /* path NULL: in memory only. Folders are made. NULL: cx's error (bad-database, no-file,
  * no-space), with the path. A file that may not be written is opened for reading. */
 ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
+/* The same of a file that is there: nothing is made. no-file: it is not there, or empty. */
+ML_GIVES ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path);
 void ml_db_close(ml_Db *db);             /* NULL is fine */
 const char *ml_db_path(const ml_Db *db); /* ":memory:" */
 bool ml_db_read_only(const ml_Db *db);
@@ -78,7 +80,8 @@ bool ml_db_count(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, int64_t *n);
 
 /* Exchange with the peer's two files, database_workload.json and
  * database_tuning_record.json in a folder (made). Malformed lines are skipped and counted.
- */
+ * A record that the database had before (workload, target, trace, run times) is passed over
+ * and not counted. */
 bool ml_db_export(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records);
 bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
                   size_t *n_skipped);

@@ -10,6 +10,7 @@ struct ml_Db {
     sqlite3 *sq;
     char *path;
     bool read_only;
+    bool as_it_is; /* opened as it was found: nothing is made of an empty one */
 };
 
 /* Sets cx's error from the last failure of the database, with its path; false. */

@@ -310,6 +310,88 @@ static bool read_record(ml_Ctx *cx, const char *line, ssize_t length, const int6
     return true;
 }
 
+/* ---------------------------------------------------------------- what is there already */
+
+typedef struct Known {
+    uint64_t hash;
+    bool met; /* a line of the import stands for it */
+} Known;
+typedef struct KnownList {
+    Known *v;
+    size_t n;
+} KnownList;
+
+static uint64_t mix(uint64_t h, const char *z)
+{
+    for (; z && *z; z++)
+        h = (h ^ (unsigned char)*z) * 0x100000001b3u;
+    return (h ^ 0xff) * 0x100000001b3u; /* ends of texts count */
+}
+
+/* As an import would write it: another program's blanks mean nothing. */
+static const char *one_form(ml_Ctx *cx, const char *z)
+{
+    ml_JsonError e;
+    const ml_Json *j = z ? ml_json_read(cx, ml_str(z), &e) : NULL;
+
+    return j ? text_of(cx, j) : z;
+}
+
+static uint64_t record_hash(ml_Ctx *cx, const ml_Record *r)
+{
+    ml_Mark mark = ml_mark(cx);
+    uint64_t h = mix(0xcbf29ce484222325u, ml_format(cx, "%lld", (long long)r->workload));
+
+    h = mix(h, one_form(cx, r->target));
+    h = mix(h, one_form(cx, r->trace));
+    for (size_t k = 0; k < r->n_run; k++)
+        h = mix(h, ml_format(cx, "%.17g", r->run_secs[k]));
+    ml_release(cx, mark);
+    return h;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    uint64_t x = ((const Known *)a)->hash, y = ((const Known *)b)->hash;
+
+    return (x > y) - (x < y);
+}
+
+static bool known_before(ml_Db *db, ml_Ctx *cx, KnownList *out)
+{
+    const ml_DbQuery all = {.any_seed = true};
+    ml_Record *v;
+    size_t n;
+
+    if (!ml_db_records(db, cx, &all, &v, &n))
+        return false;
+    *out = (KnownList){ML_ARRAY(cx, Known, n + 1), n};
+    for (size_t k = 0; k < n; k++)
+        out->v[k] = (Known){record_hash(cx, &v[k]), false};
+    qsort(out->v, n, sizeof *out->v, by_hash);
+    return true;
+}
+
+/* Each record of before stands for one line. */
+static bool meets(KnownList *l, uint64_t hash)
+{
+    size_t lo = 0, hi = l->n;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (l->v[mid].hash < hash)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    while (lo < l->n && l->v[lo].hash == hash && l->v[lo].met)
+        lo++;
+    if (lo == l->n || l->v[lo].hash != hash)
+        return false;
+    return l->v[lo].met = true;
+}
+
 static FILE *open_lines(ml_Ctx *cx, const char *folder, const char *name)
 {
     const char *path = ml_format(cx, "%s/%s", folder, name);
@@ -349,7 +431,8 @@ bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
     Lines w = {.f = open_lines(cx, folder, WORKLOADS)};
     Lines r = {.f = w.f ? open_lines(cx, folder, RECORDS) : NULL};
     ML_VEC(int64_t) ids = {0};
-    bool ok = w.f && r.f;
+    KnownList known = {0};
+    bool ok = w.f && r.f && known_before(db, cx, &known);
     ssize_t n;
 
     while (ok && (n = next(&w)) >= 0) {
@@ -362,11 +445,11 @@ bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
     while (ok && (n = next(&r)) >= 0) {
         ml_Record rec;
 
-        if (read_record(cx, r.line, n, ids.v, ids.n, &rec)) {
+        if (!read_record(cx, r.line, n, ids.v, ids.n, &rec)) {
+            ++*n_skipped;
+        } else if (!meets(&known, record_hash(cx, &rec))) {
             ok = ml_db_put(db, cx, &rec);
             *n_records += ok;
-        } else {
-            ++*n_skipped;
         }
     }
     end(&w);

@@ -8,7 +8,11 @@
 
 #include "codegen/compiled.h"
 
-enum { REFERENCE_SECONDS = 120 };
+#include <math.h>
+
+/* Iterations that a compiled loop does in a second at least; what the interpreter is given.
+ */
+enum { LEAST_SECONDS = 10, MOST_SECONDS = 120, PER_SECOND = 50000000, STEPS = 50000000 };
 
 typedef struct Reference {
     ml_Tuner *t;
@@ -61,7 +65,7 @@ static bool copy_initial(Reference *r)
 
 static bool interpret(Reference *r)
 {
-    const ml_InterpOpts io = {.skip = ML_SKIP_RACES};
+    const ml_InterpOpts io = {.skip = ML_SKIP_RACES, .max_iterations = STEPS};
 
     for (uint32_t k = 0; k < r->n; k++)
         if (r->roles[k].output && r->expected[k].tensor &&
@@ -70,8 +74,26 @@ static bool interpret(Reference *r)
     return ml_interpret(r->cx, r->t->mod, r->t->func, r->expected, r->n, &io, NULL);
 }
 
-static bool compiled(Reference *r, ml_Worker *w)
+/* Long enough for the iterations that are known of; a loop without bounds counts once. */
+static double seconds_for(int64_t iterations)
 {
+    double s = iterations == ML_INF ? 0 : (double)iterations / PER_SECOND;
+
+    return fmin(fmax(s, LEAST_SECONDS), MOST_SECONDS);
+}
+
+static bool gave_up(Reference *r, double seconds)
+{
+    return ml_fail(r->cx, ML_E_WORKER_TIMEOUT,
+                   ML_TEXT(ml_format(r->cx,
+                                     "the start version ran longer than %.0f s; there is "
+                                     "nothing to compare candidates with",
+                                     seconds)));
+}
+
+static bool compiled(Reference *r, ml_Worker *w, int64_t iterations)
+{
+    double limit = seconds_for(iterations);
     ml_WorkSet *set = make_set(r, false);
     ml_Job j = {.program = r->t->program,
                 .func = r->t->func->name,
@@ -79,17 +101,41 @@ static bool compiled(Reference *r, ml_Worker *w)
                 .code = {.no_contract = true},
                 .set = set,
                 .want = ML_WANT_OUTPUTS,
-                .run_limit = REFERENCE_SECONDS};
+                .run_limit = limit};
     ml_JobResult out;
     bool ok = set && ml_worker_run(w, r->cx, &j, &out);
 
-    if (ok && !out.ok)
+    if (ok && !out.ok && out.code == ML_E_WORKER_TIMEOUT && out.phase &&
+        ml_streq(out.phase, "run"))
+        ok = gave_up(r, limit);
+    else if (ok && !out.ok)
         ok = ml_job_fail(r->cx, &out, "the start version");
     for (uint32_t k = 0; ok && k < r->n; k++)
         ok = !r->expected[k].tensor || !r->roles[k].written ||
              ml_workset_output(set, k, r->expected[k].tensor);
     ml_workset_free(set);
     return ok;
+}
+
+/* What is small is interpreted; more steps than its bounds say (a loop without any) are
+ * left to compiled code. */
+static bool reference(Reference *r, ml_Worker *w)
+{
+    int64_t n = ml_count_iterations(r->cx, r->t->func, NULL, 0);
+    const ml_Error *e;
+
+    if (n < ML_INTERP_REFERENCE) {
+        if (interpret(r))
+            return true;
+        e = ml_error(r->cx);
+        if (e == NULL || e->code != ML_E_TOO_LARGE)
+            return false;
+        ml_error_clear(r->cx);
+        ml_inputs_free(r->expected, r->n);
+        if (!copy_initial(r))
+            return false;
+    }
+    return compiled(r, w, n);
 }
 
 bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
@@ -105,9 +151,7 @@ bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
     ml_param_roles(r.cx, t->func, NULL, 0, r.roles);
     ok = ml_inputs_make(r.cx, t->func, &r.opts, r.roles, r.initial) && copy_initial(&r);
     if (ok)
-        ok = ml_count_iterations(r.cx, t->func, NULL, 0) < ML_INTERP_REFERENCE
-                 ? interpret(&r)
-                 : compiled(&r, w);
+        ok = reference(&r, w);
     if (ok)
         t->set = make_set(&r, true);
     if (t->set == NULL)

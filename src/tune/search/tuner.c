@@ -9,10 +9,12 @@
  */
 #include "tune/search/tuner_impl.h"
 
+#include "codegen/count.h"
 #include "core/script/script.h"
 
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,6 +59,23 @@ static const char *args_json(ml_Ctx *cx, const ml_Func *f)
     return z;
 }
 
+static bool sizes_are_known(ml_Ctx *cx, const ml_Func *f)
+{
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+        int64_t extent;
+
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            if (!ml_eval_size(b->shape[d], NULL, 0, &extent))
+                return ml_fail(cx, ML_E_NOT_SUPPORTED,
+                               ML_TEXT(ml_format(cx,
+                                                 "programs with symbolic sizes cannot be "
+                                                 "tuned yet (dimension %u of %s)",
+                                                 (unsigned)d, b->name)));
+    }
+    return true;
+}
+
 /* The function alone, in a base context of the search's own. */
 static bool take_program(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
 {
@@ -66,6 +85,8 @@ static bool take_program(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
 
     if (f == NULL)
         return ml_fail_no_function(cx, o->mod);
+    if (!sizes_are_known(cx, f))
+        return false;
     f = ml_import_func(ml_import_begin(t->base), f);
     t->mod = ml_module_new(t->base, &f, 1, NULL);
     t->func = t->mod->funcs[0];
@@ -310,6 +331,14 @@ static bool ended_by_candidate(ml_Tuner *t, Slot *s, bool build, ml_JobResult *r
     return true;
 }
 
+/* SIGKILL comes from outside (a person, a lack of memory): the candidate need not be why.
+ */
+static bool killed(const ml_JobResult *r)
+{
+    return !r->ok && r->code == ML_E_WORKER_CRASHED && r->signal == SIGKILL && r->phase &&
+           ml_streq(r->phase, "worker");
+}
+
 static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
 {
     ml_JobResult r = {0};
@@ -326,6 +355,10 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
     *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
     free(r.object.v);
     s->doing = SLOT_IDLE;
+    if (killed(&r) && !s->at.again) {
+        s->at.again = true;
+        return send(t, cx, s, !build);
+    }
     if (build && r.ok) {
         s->built[s->n_built++] = s->at;
         return true;

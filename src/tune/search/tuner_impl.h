@@ -39,6 +39,7 @@ typedef struct Candidate {
     int64_t *d; /* decisions after repair, in keep */
     uint64_t hash;
     char *program, *trace; /* malloc, until it is recorded */
+    bool again;            /* its worker was killed once: this is the second time */
 } Candidate;
 
 typedef struct Measured {
