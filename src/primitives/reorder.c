@@ -7,7 +7,7 @@
  * inside (ir-and-analysis 5.2, rule 9), and blocks that pass values to each other under the
  * innermost loop must do so within one iteration. Source: primitives 6, reorder.
  */
-#include "primitives/prim.h"
+#include "primitives/move.h"
 
 #include "core/fault.h"
 
@@ -271,6 +271,25 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
     return blocks.n < 2 || check_dependences(c, &blocks, ch);
 }
 
+/* Under blockIdx a global buffer is shared, also by the iterations of loops further inside:
+ * a blockIdx loop that comes outside of a parallel one takes their own buffers from them. */
+static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
+{
+    ml_StmtVec blocks = {0};
+    bool shared = false;
+
+    for (size_t k = 0; k < ch->n; k++)
+        shared |= ch->now[k]->kind == ML_FOR_THREAD &&
+                  strncmp(ch->now[k]->thread, "blockIdx.", 9) == 0;
+    if (!shared)
+        return true;
+    ml_all_blocks(c->cx, nest, &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
+            return false;
+    return true;
+}
+
 static bool reorder(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -297,7 +316,7 @@ static bool reorder(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, ch.path[0]->var->uid, st);
-    return true;
+    return c->unchecked || !c->checks || check_shared(c, &ch, st);
 }
 
 static const ml_Param params[] = {
