@@ -133,7 +133,7 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
     ml_region_upper(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, box);
     if (exact)
         *exact =
-            ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+            ml_region_lower(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
     clip_region(ar, r->buffer, box, out);
 }
 
@@ -227,7 +227,7 @@ bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
         if (last)
             break;
     }
-    if (!ml_region_strict(ar, r.ranges, buf->rank, dom.v, dom.n, pred, box))
+    if (!ml_region_lower(ar, r.ranges, buf->rank, dom.v, dom.n, pred, box))
         return false;
     clip_region(ar, buf, box, out);
     return true;

@@ -103,6 +103,40 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
     return true;
 }
 
+/* Of a view that `root` makes: what root's signature says is read of the buffer behind it,
+ * in the view's own coordinates. The hull of the readers may be wider, where predicates
+ * keep them from going as far. */
+static void declared_of_view(ml_Arith *ar, const ml_Block *root, const ml_Buffer *view,
+                             ml_Range *region)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Region *source = NULL, *declared = NULL;
+
+    for (size_t k = 0; k < root->n_matches; k++)
+        if (root->matches[k].target->uid == view->uid)
+            source = &root->matches[k].source;
+    size_t regions = 0;
+
+    for (size_t k = 0; source && k < root->n_reads; k++)
+        if (root->reads[k].buffer->uid == source->buffer->uid) {
+            declared = &root->reads[k];
+            regions++;
+        }
+    if (regions != 1)
+        return; /* a view of a view, or several regions: the hull stands */
+    size_t skip = source->buffer->rank - view->rank; /* leading dimensions of extent 1 */
+
+    for (size_t d = 0; d < view->rank; d++) {
+        const ml_Range *is = &declared->ranges[d + skip], *at = &source->ranges[d + skip];
+        const ml_Expr *min = ml_simplify(ar, ml_sub(cx, is->min, at->min));
+        ml_Interval box = ml_interval_intersect(
+            ar, ml_interval_range(ar, region[d].min, region[d].extent),
+            ml_interval_range(ar, min, is->extent));
+
+        region[d] = ml_interval_cover(ar, box, region[d]);
+    }
+}
+
 /* Of a view (match_buffer) only what is read may be copied: the block that makes the view
  * declares no more of the buffer behind it. */
 static void shrink_view(const Readers *r, const ml_CachePlace *place, ml_Range *region)
@@ -132,6 +166,12 @@ static void shrink_view(const Readers *r, const ml_CachePlace *place, ml_Range *
     }
     for (size_t d = 0; n && d < rank; d++)
         region[d] = ml_interval_cover(ar, hull[d], region[d]);
+    if (n)
+        declared_of_view(ar, ml_call_block(c, place->node), r->buffer, region);
+    for (size_t d = 0; n && d < rank; d++) {
+        region[d].min = ml_cast(c->cx, r->buffer->shape[d]->type, region[d].min);
+        region[d].extent = ml_cast(c->cx, r->buffer->shape[d]->type, region[d].extent);
+    }
 }
 
 static bool cache_read(ml_Call *c)

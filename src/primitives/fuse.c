@@ -81,9 +81,17 @@ static bool fuse(ml_Call *c)
     const ml_Expr *stride = ml_int(cx, t, 1);
     ml_Subst sub = {0};
 
+    size_t doubtful = 0; /* extents that may be below 0 */
+
     for (size_t k = n; k-- > 0;) {
         const ml_Expr *extent =
             ml_cast(cx, t, loops[ML_FAULT(FUSE_FACTORS) ? n - 1 - k : k]->extent);
+
+        /* A loop of a negative extent does not run; the product of two would be positive.
+         */
+        if (extent->kind != ML_EXPR_INT &&
+            !ml_prove(ar, ml_ge(cx, extent, ml_int(cx, t, 0))) && doubtful++ > 0)
+            extent = ml_max(cx, extent, ml_int(cx, t, 0));
         const ml_Expr *next = ml_simplify(ar, ml_mul(cx, stride, extent));
         const ml_Expr *value = k > 0 ? ml_floormod(cx, var, next) : var;
 
