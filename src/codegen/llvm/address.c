@@ -195,13 +195,14 @@ LLVMValueRef ml_cg_address(ml_Cg *g, const ml_Buffer *b, const ml_Expr *flat,
         LLVMValueRef index = ml_cg_index(g, rest);
         if (lanes > 1)
             index = L(BuildMul)(g->b, index, ml_cg_i64(g, lanes), "");
-        /* Half way the sum may be outside, unless it only grows from there. */
+        /* Half way the sum may be outside, unless it only grows from there; a step that
+         * begins outside is not inbounds either, though it ends inside. */
         if (s.constant != 0)
             safe = inbounds && s.constant > 0 && ml_arith_bound(g->ar, rest).lo >= 0;
         at = step_to(g, t, at, index, safe);
     }
     if (s.constant != 0)
-        at = step_to(g, t, at, ml_cg_i64(g, s.constant), inbounds);
+        at = step_to(g, t, at, ml_cg_i64(g, s.constant), safe);
     return at;
 }
 

@@ -152,6 +152,21 @@ static bool emit_module(ml_Cg *g, const ml_Func *const *fs, size_t n, bool names
     return !g->failed && verify(g);
 }
 
+/* LLVM's O2 or O3 without its SLP vectorizer, which the text default<O..> always switches
+ * on and which, in LLVM 19, makes wrong code: loads gathered from one array in
+ * straight-line code come out in a wrong order. The simplification pipeline, then the
+ * passes of its second half. */
+#define PIPELINE(level)                                                                    \
+    "thinlto-pre-link<" level ">,function(float2int,lower-constant-intrinsics,"            \
+    "loop(loop-rotate,loop-deletion),loop-distribute,loop-vectorize,infer-alignment,"      \
+    "loop-load-elim,instcombine<no-verify-fixpoint>,simplifycfg<forward-switch-cond;"      \
+    "switch-range-to-icmp;switch-to-lookup;no-keep-loops;hoist-common-insts;"              \
+    "sink-common-insts>,vector-combine,instcombine<no-verify-fixpoint>,loop-unroll<" level \
+    ">,sroa<preserve-cfg>,infer-alignment,instcombine<no-verify-fixpoint>,"                \
+    "loop-mssa(licm<allowspeculation>),alignment-from-assumptions,loop-sink,instsimplify," \
+    "div-rem-pairs,simplifycfg<switch-range-to-icmp;hoist-common-insts;"                   \
+    "sink-common-insts;speculate-unpredictables>)"
+
 static const char *pipeline(ml_OptLevel o)
 {
     switch (o) {
@@ -160,8 +175,8 @@ static const char *pipeline(ml_OptLevel o)
                "licm),simplifycfg)";
     case ML_OPT_NONE: return NULL;
     case ML_OPT_O1: return "default<O1>";
-    case ML_OPT_O2: return "default<O2>";
-    case ML_OPT_O3: return "default<O3>";
+    case ML_OPT_O2: return PIPELINE("O2");
+    case ML_OPT_O3: return PIPELINE("O3");
     }
     return NULL;
 }

@@ -60,6 +60,67 @@ static void every_pipeline_computes_the_same(void **state)
     }
 }
 
+/* Copies, averages and minima in nests of 12: unrolled to straight-line code, whose loads
+ * an SLP vectorizer gathers. */
+static void straight_line_code_is_right_in_every_pipeline(void **state)
+{
+    static const char text[] =
+        "@T.prim_func\n"
+        "def main(A0: T.Buffer((24,), \"int32\"), A1: T.Buffer((12,), \"float32\"), "
+        "B0: T.Buffer((24,), \"int32\"), B2: T.Buffer((12,), \"int32\")):\n"
+        "    B1 = T.decl_buffer((12,), \"int32\")\n"
+        "    S = T.decl_buffer((12,), \"int32\")\n"
+        "    for i, j, k in T.grid(4, 3, 2):\n"
+        "        B0[i * 6 + j * 2 + k] = T.max(A0[j * 2 + k + 18 - i * 6], "
+        "T.Cast(\"int32\", A1[j * 4 + i]))\n"
+        "    for i in range(2):\n"
+        "        for a, b, c in T.grid(2, 3, 2):\n"
+        "            S[a * 6 + b * 2 + c] = A0[i * 6 + a * 6 + b * 2 + c]\n"
+        "        for f in range(6):\n"
+        "            B1[i * 6 + f] = T.shift_right(S[f] + S[f + 6], 1) + "
+        "B0[T.shift_right(f, 1) * 6 + i * 2 + T.bitwise_and(f, 1)]\n"
+        "    for i, j, k in T.grid(2, 3, 2):\n"
+        "        B2[i * 6 + j * 2 + k] = T.min(B1[i * 7 + k * 2], B1[i * 6 + j * 2 + k])\n";
+    Fix *x = *state;
+
+    NEED_LLVM();
+    for (int opt = ML_OPT_LIGHT; opt <= ML_OPT_O3; opt++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            const ml_Func *f = parse_func(x, text);
+            ml_CodeOpts o = {.opt = (ml_OptLevel)opt, .no_contract = true};
+            make_args(x, f);
+            fill_random(x, seed);
+            same_as_interpreter(x, f, &o, EXACT);
+        }
+}
+
+/* A[18 - i * 6] begins 18 elements before A when i is 3: neither step is inbounds. */
+static void a_step_from_outside_a_buffer_is_not_inbounds(void **state)
+{
+    Fix *x = *state;
+    ml_CodeOpts o = {0};
+    char *t;
+
+    NEED_LLVM();
+    t = text_of(x,
+                parse_func(x, "@T.prim_func\n"
+                              "def main(A: T.Buffer((24,), \"int32\"), "
+                              "B: T.Buffer((4,), \"int32\")):\n"
+                              "    for i in range(4):\n"
+                              "        B[i] = A[18 - i * 6]\n"),
+                &o, ML_CODE_LLVM);
+    assert_non_null(strstr(t, "i64 18"));
+    for (char *p = t, *e; *p; p = e + 1) {
+        e = strchr(p, '\n');
+        if (e == NULL)
+            break;
+        *e = 0;
+        if (strstr(p, "getelementptr") && strstr(p, "i64 18") && strstr(p, "inbounds"))
+            fail_msg("%s", p);
+    }
+    free(t);
+}
+
 static int count(const char *text, const char *what)
 {
     int n = 0;
@@ -368,6 +429,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(lines_of_the_program_are_in_the_assembly),
         TEST(every_pipeline_computes_the_same),
+        TEST(straight_line_code_is_right_in_every_pipeline),
+        TEST(a_step_from_outside_a_buffer_is_not_inbounds),
         TEST(prefetch_touches_each_line_of_the_tile_once),
         TEST(parameters_say_what_is_known_of_them),
         TEST(contraction_happens_only_where_it_is_allowed),
