@@ -54,6 +54,24 @@ static const char *fused_name(ml_Ctx *cx, const ml_For **loops, size_t n)
     return z;
 }
 
+/* What stands for an extent where it divides: an extent that goes by an outer loop may be 0
+ * in some of its iterations; the body does not run then, but regions derived from it are
+ * evaluated all the same. */
+static const ml_Expr *divisor(ml_Call *c, ml_Arith *ar, const ml_Expr *extent)
+{
+    const ml_Expr *one = ml_int(c->cx, extent->type, 1);
+    bool varies = false;
+
+    for (ml_Uid at = ml_index_parent(c->p.index, c->args[LOOPS].uids[0]); at && !varies;
+         at = ml_index_parent(c->p.index, at)) {
+        const ml_Stmt *st = ml_index_node(c->p.index, at);
+
+        varies = st->kind == ML_STMT_FOR && ml_expr_uses_var(extent, ml_as_for(st)->var);
+    }
+    return varies && !ml_prove(ar, ml_ge(c->cx, extent, one)) ? ml_max(c->cx, extent, one)
+                                                              : extent;
+}
+
 static bool fuse(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -78,7 +96,7 @@ static bool fuse(ml_Call *c)
     ml_Arith *ar = ml_arith_at(cx, c->p, outermost);
     const ml_Var *fused = ml_var_new(cx, fused_name(cx, loops, n), t);
     const ml_Expr *var = ml_var(cx, fused);
-    const ml_Expr *stride = ml_int(cx, t, 1);
+    const ml_Expr *stride = ml_int(cx, t, 1), *total = stride;
     ml_Subst sub = {0};
 
     size_t doubtful = 0; /* extents that may be below 0 */
@@ -87,14 +105,15 @@ static bool fuse(ml_Call *c)
         const ml_Expr *extent =
             ml_cast(cx, t, loops[ML_FAULT(FUSE_FACTORS) ? n - 1 - k : k]->extent);
 
+        const ml_Expr *next = ml_simplify(ar, ml_mul(cx, stride, divisor(c, ar, extent)));
+        const ml_Expr *value = k > 0 ? ml_floormod(cx, var, next) : var;
+
         /* A loop of a negative extent does not run; the product of two would be positive.
          */
         if (extent->kind != ML_EXPR_INT &&
             !ml_prove(ar, ml_ge(cx, extent, ml_int(cx, t, 0))) && doubtful++ > 0)
             extent = ml_max(cx, extent, ml_int(cx, t, 0));
-        const ml_Expr *next = ml_simplify(ar, ml_mul(cx, stride, extent));
-        const ml_Expr *value = k > 0 ? ml_floormod(cx, var, next) : var;
-
+        total = ml_simplify(ar, ml_mul(cx, total, extent));
         value = ml_floordiv(cx, value, stride);
         if (ml_is_int(extent, 1))
             value = ml_int(cx, t, 0);
@@ -107,7 +126,7 @@ static bool fuse(ml_Call *c)
                          ml_for_kind_name((ml_ForKind)loops[k]->kind));
     }
     ml_For f = {
-        .kind = ML_FOR_SERIAL, .var = fused, .min = ml_int(cx, t, 0), .extent = stride};
+        .kind = ML_FOR_SERIAL, .var = fused, .min = ml_int(cx, t, 0), .extent = total};
 
     f.body = ml_stmt_subst(cx, loops[n - 1]->body, &sub);
     f.base.span = loops[0]->base.span;
@@ -118,7 +137,7 @@ static bool fuse(ml_Call *c)
         return false;
     ml_call_replace(c, outermost, st);
     /* An extent that depends on a loop outside brings that loop into the bindings. */
-    if (stride->kind != ML_EXPR_INT &&
+    if (total->kind != ML_EXPR_INT &&
         !ml_check_loop_kinds(c, ml_index_node(c->p.index, fused->uid)))
         return false;
     ml_call_return_loop(c, ml_index_node(c->p.index, fused->uid));

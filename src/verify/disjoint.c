@@ -1,12 +1,12 @@
 /*
  * disjoint - whether different iterations of a loop touch different elements of a buffer.
  *
- * Three ways to show it, each sufficient: some dimensions are, in every access, the same
+ * Four ways to show it, each sufficient: some dimensions are, in every access, the same
  * expressions of the loop variable, and these determine it; each access has moved past each
- * other one, in some dimension, from one iteration to any later one; or there is one writer
+ * other one, in some dimension, from one iteration to any later one; there is one writer
  * and the element that it writes determines the loop variable (the indices are an
- * invertible map of it and the loops inside). Source: ir-and-analysis 2.3 "Fix", primitives
- * 6 "Right".
+ * invertible map of it and the loops inside, or of it and all loops); or guards leave only
+ * one iteration. Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
  */
 #include "verify/facts.h"
 
@@ -122,16 +122,39 @@ static bool by_motion(Disjoint *d)
     return true;
 }
 
-/* One writer whose element determines the loop variable. */
+/* The loop occurs in the indices, and these determine the variables of `dom` in them. */
+static bool determined(Disjoint *d, const ml_Expr *const *idx, const ml_DomVec *dom,
+                       const ml_Expr *predicate)
+{
+    size_t rank = d->buf->rank;
+    ml_DomVec used = {0};
+    bool loop_used = false;
+
+    for (size_t k = 0; k < dom->n; k++) {
+        bool uses = false;
+
+        for (size_t m = 0; m < rank; m++)
+            uses |= ml_expr_uses_var(idx[m], dom->v[k].var);
+        if (uses)
+            ml_push(d->cx, &used, dom->v[k]);
+        loop_used |= uses && dom->v[k].var == d->loop->var;
+    }
+    return loop_used && (ml_iter_holds(d->ar, idx, rank, used.v, used.n,
+                                       ml_bool(d->cx, true), ML_BIJECTIVE, false) ||
+                         ml_iter_holds(d->ar, idx, rank, used.v, used.n, predicate,
+                                       ML_BIJECTIVE, false));
+}
+
+/* One writer whose element determines the loop variable, for given loops outside, or
+ * together with all of these. */
 static bool by_inverse(Disjoint *d)
 {
     ml_Ctx *cx = d->cx;
     const Access *a = &d->access.v[0];
     size_t rank = d->buf->rank;
     ml_Region r = bound(d, a->block, a->region);
-    ml_DomVec inside = {0}, used = {0};
+    ml_DomVec inside = {0}, all = {0};
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rank);
-    bool loop_used = false;
 
     for (size_t k = 1; k < d->access.n; k++)
         if (d->access.v[k].block != a->block)
@@ -149,26 +172,36 @@ static bool by_inverse(Disjoint *d)
         idx[m] = r.ranges[m].min;
     }
     ml_push(cx, &inside, ((ml_Dom){d->loop->var, d->loop->min, d->loop->extent}));
-    ml_DomVec below = {0};
+    ml_relax_domain(cx, d->p, a->block->tag, d->loop->var->uid, NULL, &inside);
+    ml_relax_domain(cx, d->p, a->block->tag, 0, NULL, &all);
+    return determined(d, idx, &inside, a->block->predicate) ||
+           (all.n > inside.n && determined(d, idx, &all, a->block->predicate));
+}
 
-    ml_relax_domain(cx, d->p, a->block->tag, d->loop->var->uid, NULL, &below);
-    for (size_t k = 0; k < below.n; k++)
-        ml_push(cx, &inside, below.v[k]);
-    for (size_t k = 0; k < inside.n; k++) {
-        bool uses = false;
+/* No other iteration than the first does anything: what is written is guarded so. */
+static bool by_guard(Disjoint *d)
+{
+    ml_Ctx *cx = d->cx;
+    const ml_Var *v = d->loop->var;
+    const ml_Var *step = ml_var_new(cx, "t", v->type);
+    const ml_Expr *second = ml_add(cx, d->loop->min, ml_int(cx, v->type, 1));
+    const ml_Expr *other = ml_add(cx, second, ml_var(cx, step));
 
-        for (size_t m = 0; m < rank; m++)
-            uses |= ml_expr_uses_var(idx[m], inside.v[k].var);
-        if (uses)
-            ml_push(cx, &used, inside.v[k]);
-        loop_used |= uses && k == 0;
+    ml_arith_bind_range(d->ar, step, ml_int(cx, v->type, 0), d->loop->extent);
+    for (size_t k = 0; k < d->access.n; k++) {
+        const ml_Block *b = d->access.v[k].block;
+        ml_DomVec inner = {0};
+
+        if (ml_is_true(b->predicate) || !ml_expr_uses_var(b->predicate, v))
+            return false;
+        ml_relax_domain(cx, d->p, b->tag, v->uid, NULL, &inner);
+        for (size_t m = 0; m < inner.n; m++)
+            ml_arith_bind_range(d->ar, inner.v[m].var, inner.v[m].min, inner.v[m].extent);
+        if (!ml_prove_symbolic(d->ar,
+                               ml_not(cx, ml_expr_subst1(cx, b->predicate, v, other))))
+            return false;
     }
-    if (!loop_used)
-        return false;
-    return ml_iter_holds(d->ar, idx, rank, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE,
-                         false) ||
-           ml_iter_holds(d->ar, idx, rank, used.v, used.n, a->block->predicate,
-                         ML_BIJECTIVE, false);
+    return true;
 }
 
 static bool shown(Disjoint *d)
@@ -179,7 +212,7 @@ static bool shown(Disjoint *d)
     if (by_inverse(d)) /* the cheapest, and the common case */
         return true;
     relax_all(d);
-    return by_motion(d) || by_common_points(d);
+    return by_motion(d) || by_common_points(d) || by_guard(d);
 }
 
 /* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those

@@ -3,6 +3,9 @@
  *
  *   fuzz_schedule N SEED           N programs; exit 1 and a shrunk script at each failure
  *   fuzz_schedule N SEED compile=K one in K last versions is compiled and run (10; 0: none)
+ *   fuzz_schedule N SEED refused   what is refused is tried again without the conditions: a
+ *                                  table of refusals that were not needed; FZ_SHOW=CODE
+ *                                  in the environment shows the programs (empty: all codes)
  *   fuzz_schedule N SEED faults    with -DML_FAULTS: each built-in fault must be found
  *   fuzz_schedule 1 SEED plan STAGES CAP OFF [code=C] 'step' ...   one plan under the given
  *                                  steps; code: every version is compiled, as C says
@@ -67,9 +70,22 @@ static void print_stats(const FzStats *s)
     }
 }
 
-static int campaign(int64_t n, uint64_t seed, int compile)
+static void print_refusals(const FzStats *s)
 {
-    FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
+    printf("%-24s %-28s %8s %8s %8s\n", "primitive", "refused with", "refused", "applied",
+           "right");
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        for (int e = 0; e < ML_E_COUNT; e++)
+            if (s->prims[k].applied[e])
+                printf("%-24s %-28s %8lld %8lld %8lld\n", ml_primitives[k]->name,
+                       ml_error_code((ml_ErrorCode)e), (long long)s->prims[k].refused[e],
+                       (long long)s->prims[k].applied[e], (long long)s->prims[k].right[e]);
+}
+
+static int campaign(int64_t n, uint64_t seed, int compile, bool reexamine)
+{
+    FzStats stats = {.reexamine = reexamine,
+                     .prims = calloc(ml_n_primitives, sizeof(FzCount))};
     int failures = 0;
 
     for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
@@ -85,6 +101,8 @@ static int campaign(int64_t n, uint64_t seed, int compile)
         fz_trial_clear(&t);
     }
     print_stats(&stats);
+    if (reexamine)
+        print_refusals(&stats);
     printf("seed %llu: %d failures\n", (unsigned long long)seed, failures);
     free(stats.prims);
     return failures ? 1 : 0;
@@ -179,7 +197,9 @@ static int run(int argc, char **argv)
     }
     if (argc > 3 && strncmp(argv[3], "compile=", 8) == 0)
         compile = (int)strtol(argv[3] + 8, NULL, 10);
-    return campaign(n, seed, compiling(compile));
+    if (argc > 3 && strcmp(argv[3], "refused") == 0)
+        return campaign(n, seed, 0, true);
+    return campaign(n, seed, compiling(compile), false);
 }
 
 int main(int argc, char **argv)

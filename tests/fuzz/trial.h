@@ -16,6 +16,8 @@
 typedef struct FzCount { /* of one primitive */
     int64_t tried, accepted;
     int64_t refused[ML_E_COUNT];
+    /* of those tried again without the conditions: applied, and right (reexamine.h) */
+    int64_t applied[ML_E_COUNT], right[ML_E_COUNT];
 } FzCount;
 
 typedef struct FzStats {
@@ -29,6 +31,7 @@ typedef struct FzStats {
     int64_t not_shown; /* whether a buffer is private to an iteration */
     /* versions compiled and run; asked for, refused for a dtype */
     int64_t to_compile, compiled, ran, not_supported;
+    bool reexamine; /* what is refused is tried again */
     FzCount *prims; /* ml_n_primitives of them */
 } FzStats;
 

@@ -83,19 +83,43 @@ static size_t find(Fuse *f, const ml_ItDigit *like, ml_ItVal scale, const bool *
     return f->n;
 }
 
+/* Whether d, times the scale, is there: itself, or when it is a whole constraint or fused
+ * mark the digits that this is made of. They are marked in used; base gets the offsets. */
+static bool present(Fuse *f, const ml_ItDigit *d, ml_ItVal scale, bool *used,
+                    ml_ItVal *base)
+{
+    ml_ItState *st = f->st;
+    const ml_ItMark *m = d->mark;
+    size_t k = find(f, d, scale, used);
+
+    if (k < f->n) {
+        used[k] = true;
+        return true;
+    }
+    if ((m->kind != ML_IT_CONSTRAINT && m->kind != ML_IT_FUSED) || !ml_it_is_whole(d))
+        return false;
+    for (size_t j = 0; j < m->sum.n; j++)
+        if (!present(f, &m->sum.v[j], ml_it_mul(st, m->sum.v[j].scale, scale), used, base))
+            return false;
+    if (m->kind == ML_IT_CONSTRAINT)
+        *base = ml_it_add(st, *base, ml_it_mul(st, m->lo, scale));
+    return true;
+}
+
 /* Whether all digits of c are there, the innermost being `cur`; they are marked in used. */
-static bool complete(Fuse *f, const ml_ItMark *c, const ml_ItDigit *cur, bool *used)
+static bool complete(Fuse *f, const ml_ItMark *c, const ml_ItDigit *cur, bool *used,
+                     ml_ItVal *base)
 {
     size_t n = c->sum.n;
 
+    *base = ml_it_mul(f->st, c->lo, cur->scale);
     if (!ml_it_same_digit(f->st, &c->sum.v[n - 1], cur))
         return false;
     for (size_t j = 0; j + 1 < n; j++) {
         const ml_ItDigit *d = &c->sum.v[j];
-        size_t k = find(f, d, ml_it_mul(f->st, d->scale, cur->scale), used);
-        if (k == f->n)
+
+        if (!present(f, d, ml_it_mul(f->st, d->scale, cur->scale), used, base))
             return false;
-        used[k] = true;
     }
     return true;
 }
@@ -110,20 +134,23 @@ static void consume(Fuse *f, ml_ItDigit *cur)
     bool *used = ML_ARRAY(st->cx, bool, f->n), *best_used = ML_ARRAY(st->cx, bool, f->n);
     for (;;) {
         ml_ItMark *best = NULL;
+        ml_ItVal base, best_base = ml_it_lit(0);
+
         for (size_t k = 0; k < st->constraints.n; k++) {
             ml_ItMark *c = st->constraints.v[k];
             if (best && c->sum.n <= best->sum.n)
                 continue;
             memcpy(used, f->used, f->n * sizeof *used);
-            if (!complete(f, c, cur, used))
+            if (!complete(f, c, cur, used, &base))
                 continue;
             best = c;
+            best_base = base;
             memcpy(best_used, used, f->n * sizeof *used);
         }
         if (!best)
             return;
         memcpy(f->used, best_used, f->n * sizeof *used);
-        f->sum->base = ml_it_add(st, f->sum->base, ml_it_mul(st, best->lo, cur->scale));
+        f->sum->base = ml_it_add(st, f->sum->base, best_base);
         *cur = ml_it_whole(best, cur->scale);
         if (ml_it_is_unit(cur))
             best->at_unit = true;

@@ -63,8 +63,6 @@ static const ml_Rule floormod_rules[] = {
     RRW(FMOD(ADD(MUL(X, C1), Y), C2), FMOD(Y, C2), BOTH(POS(C2), DIVIDES(C2, C1))),
     RW(FMOD(ADD(MUL(X, C1), Y), C2), ADD(MUL(FMOD(X, FDIV(C2, C1)), C1), Y),
        ALL4(BOTH(POS(C1), POS(C2)), DIVIDES(C1, C2), NONNEG(Y), LT(Y, C1))),
-    RRW(FMOD(ADD(MUL(X, C1), Y), C2), FMOD(ADD(MUL(X, FMOD(C1, C2)), Y), C2),
-        BOTH(POS(C2), OR(GE(C1, C2), LE(C1, SUB(NUM(0), C2))))),
     RRW(FMOD(SUB(Y, MUL(X, C1)), C2), FMOD(Y, C2), BOTH(POS(C2), DIVIDES(C2, C1))),
     RRW(FMOD(SUB(MUL(X, C1), Y), C2), FMOD(SUB(NUM(0), Y), C2),
         BOTH(POS(C2), DIVIDES(C2, C1))),

@@ -354,15 +354,20 @@ static const ml_Expr *reduce_index(ml_Arith *ar, const ml_Expr *index, int64_t u
 
 bool ml_sum_modulo(ml_Arith *ar, ml_Sum *s, int64_t c, bool trunc, int64_t k, ml_Sum *out)
 {
-    ml_Sum rest, a, r;
+    ml_Sum rest, whole, a, r; /* whole: only the terms that c divides are gone */
     int64_t q, g, u, gk;
 
     if (c == 1)
         return true;
     ml_sum_init(&rest, s->type);
-    rest.base = ml_floormod_i64(s->base, c);
+    ml_sum_init(&whole, s->type);
+    whole.base = rest.base = ml_floormod_i64(s->base, c);
     for (uint32_t j = 0; j < s->n; j++) {
         ml_Term t = s->t[j];
+        if (t.scale % c == 0)
+            continue;
+        if (!ml_sum_add_term(ar, &whole, &t))
+            return false;
         if (t.scale <= -c || t.scale >= c)
             t.scale = ml_floormod_i64(t.scale, c);
         if (!ml_sum_add_term(ar, &rest, &t))
@@ -401,5 +406,7 @@ bool ml_sum_modulo(ml_Arith *ar, ml_Sum *s, int64_t c, bool trunc, int64_t k, ml
         t.index = reduce_index(ar, t.index, u, trunc);
         return ml_sum_add_term(ar, out, &t);
     }
-    return add_over(ar, out, &rest, 1, c, k, trunc);
+    /* (x*5 + y) % 3 stays as it is: with (x*2 + y) % 3 nobody could see that it and
+     * (x*5 + y) // 3 are the digits of one number. */
+    return add_over(ar, out, rest.n > 1 && !trunc ? &whole : &rest, 1, c, k, trunc);
 }
