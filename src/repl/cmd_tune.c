@@ -213,6 +213,8 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     if (s->best > 0) {
         ml_text_add(&t, "best   ");
         rate(&t, sh, s->best);
+        if (s->final_of)
+            ml_text_fmt(&t, ", first of %lld measured by turns", (long long)s->final_of);
         ml_text_fmt(&t, ", record %lld; :adopt makes it a branch",
                     (long long)s->best_record);
     } else {

@@ -230,7 +230,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
 /* A program that was kept with its object is not even read again. */
 static bool take_kept(ml_ServerJob *w, const ml_Bytes **out)
 {
-    const uint32_t only = ML_WANT_KEEP | ML_WANT_CHECK | ML_WANT_OUTPUTS;
+    const uint32_t only = ML_WANT_KEEP | ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
     Kept *k;
 
     if (!(w->job.want & ML_WANT_KEEP) || (w->job.want & ~only) || !w->job.func ||

@@ -26,6 +26,7 @@ static Plan plan_of(ml_TimingMode m)
     switch (m) {
     case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, false};
     case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, false};
+    case ML_TIMING_TURN: return (Plan){0.002, 0.001, 0.0, 0.05, 5, false};
     case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, true};
     }
     return (Plan){0};

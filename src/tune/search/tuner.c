@@ -1,6 +1,6 @@
 /*
  * tuner - the crank: candidates go to workers to be built, then one after the other to be
- * checked and timed, and into the database.
+ * checked and timed, and into the database; at the end the fastest by turns (turns.c).
  *
  * Programs of one thread: while one worker times, the other builds. Programs of several
  * threads need every core while they are timed, so blocks of candidates are built on all
@@ -167,12 +167,13 @@ void ml_tuner_free(ml_Tuner *t)
     for (size_t k = 0; k < t->n_slots; k++) {
         Slot *s = &t->slot[k];
 
-        if (s->doing != SLOT_IDLE)
+        if (s->doing == SLOT_BUILD || s->doing == SLOT_RUN)
             ml_candidate_free(&s->at);
         for (size_t m = 0; m < s->n_built; m++)
             ml_candidate_free(&s->built[m]);
         ml_worker_free(s->w);
     }
+    ml_turns_free(t);
     ml_log_stop(t);
     ml_workset_free(t->set);
     ml_db_close(t->own);
@@ -188,7 +189,7 @@ void ml_tuner_free(ml_Tuner *t)
 
 static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
 {
-    double best = t->st.best;
+    double best = t->valid.n ? t->valid.v[0].seconds : 0;
 
     return (ml_Job){.program = c->program,
                     .func = t->func->name,
@@ -354,6 +355,11 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
     spent = ml_tune_now() - s->since;
     *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
     free(r.object.v);
+    if (s->doing == SLOT_TURN) {
+        s->doing = SLOT_IDLE;
+        ml_turns_take(t, &r, killed(&r));
+        return true;
+    }
     s->doing = SLOT_IDLE;
     if (killed(&r) && !s->at.again) {
         s->at.again = true;
@@ -415,7 +421,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         ml_error_clear(t->tmp);
         return ML_TUNE_CANCELLED;
     }
-    if (t->st.done >= t->st.total && in_work(t) == 0)
+    if (t->st.done >= t->st.total && in_work(t) == 0 && !ml_turns_wanted(t))
         return ML_TUNE_DONE;
     if (!t->ready) {
         t->begin = ml_tune_now();
@@ -427,9 +433,15 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
     if (ok)
         ok = t->exclusive ? assign_exclusive(t, cx) : assign_shared(t, cx);
     if (ok && in_work(t) == 0) {
+        bool more = wants_more(t);
+
         t->st.exhausted = t->used_up;
-        ml_release(t->tmp, mark);
-        return wants_more(t) ? ML_TUNE_MORE : ML_TUNE_DONE;
+        if (!more && (more = ml_turns_wanted(t)))
+            ok = ml_turns_next(t, cx);
+        if (ok && in_work(t) == 0) {
+            ml_release(t->tmp, mark);
+            return more ? ML_TUNE_MORE : ML_TUNE_DONE;
+        }
     }
     if (ok)
         ok = wait_for(t, cx, seconds);
