@@ -15,7 +15,7 @@
 
 enum {
     ROUNDS = 9,
-    TURN_MS = 600, /* for all of it, or SHARE of the search; two rounds at least */
+    TURN_MS = 300, /* for all of it, or SHARE of the search; two rounds at least */
 };
 #define SHARE 0.1
 
