@@ -381,8 +381,10 @@ static void a_cancelled_search_goes_on_to_its_number(void **state)
     begin(x);
     assert_int_equal(ml_tuner_status(x->t)->total, 18);
     assert_int_equal(ml_tuner_status(x->t)->before, done);
+    assert_true(isnan(ml_tuner_status(x->t)->eta)); /* nothing was measured yet */
     assert_int_equal(run(x), ML_TUNE_DONE);
     assert_int_equal(ml_tuner_status(x->t)->done, 18);
+    assert_true(ml_tuner_status(x->t)->eta == 0);
 
     const ml_DbQuery q = {.any_seed = true};
     ml_Record *v;

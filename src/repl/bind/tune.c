@@ -454,7 +454,9 @@ static int tuner_status(lua_State *L)
     bind_set_number(L, "flop", s->flop);
     bind_set_number(L, "elapsed", s->elapsed);
     bind_set_number(L, "rate", s->rate);
-    bind_set_number(L, "eta", s->eta);
+    if (isfinite(s->eta)) {
+        bind_set_number(L, "eta", s->eta);
+    }
     bind_set_bool(L, "exhausted", s->exhausted);
     bind_set_string(L, "warning", s->warning);
     lua_createtable(L, 0, 3);

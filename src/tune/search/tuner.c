@@ -427,6 +427,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         t->begin = ml_tune_now();
         ok = ml_reference_make(t, cx, t->slot[0].w);
         t->ready = ok;
+        t->start_done = ml_tune_now();
         if (ok)
             ml_log_start(t);
     }
@@ -456,7 +457,11 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
 
     s->elapsed = t->ready ? ml_tune_now() - t->begin : 0;
     s->rate = s->elapsed > 0 ? (double)t->records.n / s->elapsed : 0;
-    s->eta = s->rate > 0 ? left / s->rate : 0;
+    s->eta = (double)NAN; /* what earlier searches measured tells nothing about now */
+    if (left <= 0)
+        s->eta = 0;
+    else if (t->records.n > 0)
+        s->eta = left * (ml_tune_now() - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
     return s;

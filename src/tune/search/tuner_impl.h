@@ -105,8 +105,8 @@ struct ml_Tuner {
     size_t n_slots;
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
-    bool ready; /* reference and arguments are there */
-    double begin, start_done;
+    bool ready;               /* reference and arguments are there */
+    double begin, start_done; /* start_done: when the reference was there */
     ml_TuneStatus st;
 };
 
