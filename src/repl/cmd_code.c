@@ -36,6 +36,20 @@ static bool code_begin(ml_Session *ss, Code *c)
     return true;
 }
 
+/* What code is made of for the processor; false: an error was printed, and c is gone. */
+static bool code_for_host(ml_Session *ss, Code *c)
+{
+    const char *foreign = ml_work_foreign(c->cx, ss->focus);
+
+    if (foreign == NULL)
+        foreign = ml_work_for_gpu(c->cx, c->work.func);
+    if (foreign == NULL)
+        return true;
+    ml_session_error(ss, ML_E_NO_DEVICE, "%s", foreign);
+    ml_ctx_unref(c->cx);
+    return false;
+}
+
 static bool code_fail(ml_Session *ss, Code *c)
 {
     ml_session_fail(ss, ml_failure_from(ml_error(c->cx)));
@@ -119,7 +133,7 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
             return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                     "no pass is named %s; :ir --list tells them", w->v[k]);
     }
-    if (!code_begin(ss, &c))
+    if (!code_begin(ss, &c) || (pass == NULL && !code_for_host(ss, &c)))
         return false;
     f = lower_work(ss, &c, pass, &b, &lo);
     if (f == NULL)
@@ -185,7 +199,7 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
     else if (w->n > 0)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":llvm takes --opt (after the optimizer), not %s", w->v[0]);
-    if (!code_begin(ss, &c))
+    if (!code_begin(ss, &c) || !code_for_host(ss, &c))
         return false;
     text = compiled_text(ss, &c, want);
     if (text == NULL)
@@ -247,7 +261,7 @@ bool cmd_asm(ml_Session *ss, const ml_Words *w)
 
     if (w->n > 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":asm takes one loop or block");
-    if (!code_begin(ss, &c))
+    if (!code_begin(ss, &c) || !code_for_host(ss, &c))
         return false;
     if (w->n == 1 && !lines_of(ss, &c, w->v[0], &from, &to)) {
         ml_ctx_unref(c.cx);
