@@ -372,6 +372,7 @@ int ml_worker_main(int fd)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGALRM, on_alarm);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
+    ml_frame_send(fd, 0, ML_FRAME_ALIVE, NULL, NULL, 0); /* the greeting */
     while (serve(&sv))
         ;
     ml_serve_stop_runner(&sv);

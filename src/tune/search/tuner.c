@@ -190,6 +190,7 @@ void ml_tuner_free(ml_Tuner *t)
 static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
 {
     double best = t->valid.n ? t->valid.v[0].seconds : 0;
+    double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
     return (ml_Job){.program = c->program,
                     .func = t->func->name,
@@ -199,7 +200,7 @@ static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
                     .timing = ML_TIMING_TUNE,
                     .best = best,
                     .compile_limit = 30,
-                    .run_limit = best > 0 ? fmin(10, 0.5 + 60 * best) : 10};
+                    .run_limit = fmin(10, 0.5 + (best > 0 ? fmin(60 * best, slow) : slow))};
 }
 
 static size_t in_work(const ml_Tuner *t)

@@ -106,6 +106,7 @@ struct ml_Tuner {
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
     bool ready;               /* reference and arguments are there */
+    double start_seconds; /* of the start version, about */
     double begin, start_done; /* start_done: when the reference was there */
     ml_TuneStatus st;
 };
