@@ -92,3 +92,21 @@ typed 's = schedule(workload.matmul(64, 64, 64))' 'split("i", {auto, 8})' ':time
     'vectorize("j")' ':time' 'unroll("i_1")' ':time'
 [ "$status" = 0 ] && [ "$(grep -c 'against v[0-9]*, the step before (' out)" = 1 ] && grep -q '^ *×[0-9.e+-]* against v3, the step before (' out
 verdict ':time compares with the step before, when that was timed'
+
+# ---- :asm
+mm=('s = schedule(workload.matmul(64, 64, 64))' 'split("j", {auto, 16})' 'reorder("k", "j_1")' 'vectorize("j_1")')
+typed "${mm[@]}" ':asm k'
+[ "$status" = 0 ] && sed -n '/^hottest inner loop/,/^all of it/p' out | grep -q 'fmadd' && grep -q '^[0-9]* instructions an iteration' out
+verdict ':asm of a loop shows its hottest loop'
+typed "${mm[@]}" ':asm --diff'
+[ "$status" = 0 ] && grep -q '^v2 .* scalar' out && grep -q '^v3 .*-bit vectors' out && grep -q '^ .* - ' out && grep -q '^ .* + ' out
+verdict ':asm --diff compares with the step before'
+typed "${mm[@]}" ':asm k --diff v1' ':asm --diff v3' ':mark here' ':asm --diff here k'
+[ "$status" = 0 ] && grep -q '^v1 ' out && [ "$(grep -c '^the same instructions' out)" = 2 ]
+verdict ':asm --diff takes a version, and a loop'
+typed "${mm[@]}" ':asm --diff v9' && [ "$status" = 1 ] && has err 'bad-argument' &&
+    typed "${mm[@]}" ':asm --what' && [ "$status" = 1 ] && has err ':asm takes one loop or block, and --diff' &&
+    typed 's = schedule(workload.matmul(8, 8, 8))' ':asm --diff' && [ "$status" = 1 ] && has err 'no step before v0'
+verdict ':asm --diff refuses what is no version'
+typed "${mm[@]}" ':asm j_1 --diff v0' && [ "$status" = 1 ] && has err 'no line of v0 shows j_1'
+verdict ':asm --diff says when the other version has no such loop'
