@@ -256,7 +256,8 @@ local function first_below(extent, list)
 end
 
 -- One sketch. how: pack (the vector operand is copied panel by panel), order ("jr": panels
--- outermost; "ir": rows outermost), consumer (name of an elementwise block to be computed
+-- outermost; "ir": rows outermost; "two": two panels at a time, so that a row tile is read
+-- from far away once for both; "blocks": of panels and rows), consumer (name of an elementwise block to be computed
 -- with each tile), pad (name of a producer and where it goes).
 local function tiled(s, name, f, target, threads, how)
     local b = s:get_block(name)
@@ -300,7 +301,10 @@ local function tiled(s, name, f, target, threads, how)
     local order = {}
     for _, l in ipairs(others) do order[#order + 1] = l end
     local jc, jr, ic, ir
-    if how.order == "blocks" then
+    if how.order == "two" then
+        jc, jr = table.unpack(s:split(jo, { auto, 2 }))
+        ir = io
+    elseif how.order == "blocks" then
         jc, jr = table.unpack(s:split(jo, s:sample_perfect_tile { loop = jo, n = 2, max_innermost_factor = 64 }))
         if io then
             ic, ir = table.unpack(s:split(io, s:sample_perfect_tile { loop = io, n = 2, max_innermost_factor = 64 }))
@@ -313,6 +317,8 @@ local function tiled(s, name, f, target, threads, how)
         list = { jr, ir }
     elseif how.order == "ir" then
         list = { ir or false, jr }
+    elseif how.order == "two" then
+        list = { jc, ir or false, jr }
     else
         list = { ic or false, jc, jr, ir or false }
     end
@@ -329,7 +335,7 @@ local function tiled(s, name, f, target, threads, how)
     local tile_loop = order[n_outer]
 
     if panel then
-        s:compute_at(panel, jr, true)
+        s:compute_at(panel, how.order == "two" and jc or jr, true)
         local pl = loops_of(s, panel)
         local o, i = table.unpack(s:split(pl[#pl], { auto, lanes }))
         s:vectorize(i)
@@ -360,6 +366,11 @@ local function tiled(s, name, f, target, threads, how)
     while first < n_outer and s:get(order[first]).extent == 1 do first = first + 1 end
     if how.pad then s:compute_at(how.pad, order[first], true) end
 
+    -- what the tile goes back to is fetched while it is computed; last, since an annotated loop
+    -- cannot be split
+    if how.order == "two" and not how.consumer then
+        s:annotate(tile_loop, "prefetch", { { buffer = f.write.buffer, rw = 1 } })
+    end
     if threads > 1 then
         local fused = {}
         local outer = how.order == "blocks" and #others + (ic and 2 or 1) or #others + 1
@@ -436,7 +447,8 @@ local function tiled_sketches(list, program, target, threads)
     local small = r and r.elements * bytes_of(r.dtype) <= 1 << 18
     local pack = { "pack, panels outermost", { pack = true, order = "jr" } }
     local plain = { "in place, panels outermost", { order = "jr" } }
-    local kinds = small and { plain, pack } or { pack, plain }
+    local two = { "pack, two panels outermost", { pack = true, order = "two" } }
+    local kinds = small and { plain, pack, two } or { two, pack, plain }
     kinds[#kinds + 1] = { "in place, rows outermost", { order = "ir" } }
     kinds[#kinds + 1] = { "in place, blocks", { order = "blocks" } }
     if at then kinds[#kinds + 1] = { "pack, blocks", { pack = true, order = "blocks" } } end

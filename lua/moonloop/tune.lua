@@ -82,15 +82,13 @@ function tune.run(program, opts)
         if o.progress then o.progress(t:status()) end
     end
     local st = t:status()
-    local best
+    local best -- the winner of the final contest, where there was one
     for _, r in ipairs(records) do
         if r.best and (not best or r.best < best.best) then best = r end
     end
-    if st.best_record and (not best or st.best_record ~= best.id) then
-        best = t:record(st.best_record) or best
-    end
+    best = st.best_record and t:record(st.best_record) or best
     local out = { best = best, records = records, seconds = st.seconds, failed = st.failed, state = state,
-        elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
+        final_of = st.final_of, final_samples = st.final_samples, elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
         warning = st.warning }
     function out.schedule()
         if not best then core.fail("unknown-name", "tune: no candidate was measured") end

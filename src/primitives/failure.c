@@ -284,7 +284,12 @@ void ml_failure_fact(ml_Failure *f, size_t k, ml_Text *out)
     ml_PrintOpts o = {.spelling = -1, .plain = true};
 
     switch ((ml_FactKind)fact->kind) {
-    case ML_FACT_LOOP:
+    case ML_FACT_LOOP: {
+        const char *z = name_of(f, fact->as.uid);
+
+        ml_text_add(out, ml_streq(z, "?") && fact->name ? fact->name : z);
+        return;
+    }
     case ML_FACT_BLOCK: ml_text_add(out, name_of(f, fact->as.uid)); return;
     case ML_FACT_ITER: ml_text_add(out, iter_name(f, fact->as.uid, fact->aux)); return;
     case ML_FACT_BUFFER: {

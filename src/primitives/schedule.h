@@ -160,6 +160,8 @@ bool ml_schedule_branch(ml_Schedule *s,
 int ml_schedule_find_branch(const ml_Schedule *s,
                             const char *name);             /* its newest version, or -1 */
 const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
+/* The line of work that a version is of; NULL: it has no name. */
+const char *ml_version_branch(const ml_Schedule *s, int version);
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
 /* Keeps only the newest n versions reachable (and ancestors needed by them): undo-limit. */
 void ml_schedule_set_undo_limit(ml_Schedule *s, int n);

@@ -200,6 +200,11 @@ int ml_schedule_find_branch(const ml_Schedule *s, const char *name)
     return -1;
 }
 
+const char *ml_version_branch(const ml_Schedule *s, int version)
+{
+    return version >= 0 && version < s->n_versions ? s->v[version].branch : NULL;
+}
+
 const char *ml_schedule_branch_name(const ml_Schedule *s)
 {
     return s->branch;

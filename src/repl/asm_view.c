@@ -1,28 +1,17 @@
 /*
  * asm_view - reads the compiler's assembly: labels, .loc lines, instructions.
  *
- * A loop is a jump back to a label of its function; an inner one holds no other. Hottest is
- * the inner loop with the most multiply-adds, then the most instructions: what a schedule
- * is about is there. Source: interaction 8.
+ * Hottest is the inner loop with the most multiply-adds, then the most instructions: what a
+ * schedule is about is there. Source: interaction 8.
  */
 #include "repl/asm_view.h"
 
-#include "core/vec.h"
+#include "repl/asm_loops.h"
 
 #include <stdlib.h>
 
-typedef struct Line {
-    ml_Str text;   /* trimmed, without a comment */
-    uint32_t line; /* of the program; 0: not known */
-    bool label, spill;
-    size_t func; /* number of the function it is in */
-} Line;
-typedef ML_VEC(Line) Lines;
-
-typedef struct Loop {
-    size_t from, to; /* lines, both included */
-} Loop;
-typedef ML_VEC(Loop) Loops;
+typedef ml_AsmLine Line;
+typedef ml_AsmLines Lines;
 
 /* ---------------------------------------------------------------- reading */
 
@@ -113,49 +102,6 @@ static void read(ml_Ctx *cx, const char *text, Lines *out)
     }
 }
 
-/* ---------------------------------------------------------------- loops */
-
-static ml_Str operand(ml_Str s)
-{
-    size_t n = 0;
-
-    while (n < s.n && s.p[n] != ' ' && s.p[n] != '\t')
-        n++;
-    return trimmed(s.p + n, s.n - n);
-}
-
-static bool is_jump(ml_Str s)
-{
-    return s.n > 1 && (s.p[0] == 'j' || begins(s, "b.") || begins(s, "b\t") ||
-                       begins(s, "cbnz") || begins(s, "tbnz"));
-}
-
-static void find_loops(ml_Ctx *cx, const Lines *v, Loops *out)
-{
-    for (size_t k = 0; k < v->n; k++) {
-        ml_Str to;
-
-        if (v->v[k].label || !is_jump(v->v[k].text))
-            continue;
-        to = operand(v->v[k].text);
-        for (size_t j = k; j-- > 0 && v->v[j].func == v->v[k].func;)
-            if (v->v[j].label && ml_str_eq(v->v[j].text, to)) {
-                ml_push(cx, out, ((Loop){j, k}));
-                break;
-            }
-    }
-}
-
-static bool is_inner(const Loops *loops, size_t k)
-{
-    for (size_t j = 0; j < loops->n; j++)
-        if (j != k && loops->v[j].from >= loops->v[k].from &&
-            loops->v[j].to <= loops->v[k].to &&
-            loops->v[j].to - loops->v[j].from < loops->v[k].to - loops->v[k].from)
-            return false;
-    return true;
-}
-
 /* ---------------------------------------------------------------- counting */
 
 static bool is_memory(ml_Str s)
@@ -213,55 +159,99 @@ static bool wanted(const Line *l, uint32_t from, uint32_t to)
 }
 
 /* Instructions of the wanted lines in a loop; most of them must be. */
-static bool loop_wanted(const Lines *v, Loop l, uint32_t from, uint32_t to)
+static bool loop_wanted(const Lines *v, const ml_AsmLoop *l, uint32_t from, uint32_t to)
 {
     size_t in = 0, all = 0;
 
-    for (size_t k = l.from; k <= l.to; k++)
-        if (!v->v[k].label) {
-            all++;
-            in += wanted(&v->v[k], from, to);
-        }
+    for (size_t p = 0; p < l->n; p++)
+        for (size_t k = l->parts[p].from; k <= l->parts[p].to; k++)
+            if (!v->v[k].label) {
+                all++;
+                in += wanted(&v->v[k], from, to);
+            }
     return in * 2 > all;
 }
 
-static bool hottest(const Lines *v, const Loops *loops, uint32_t from, uint32_t to,
-                    Loop *out, ml_AsmSummary *sum)
+static const ml_AsmLoop *hottest(const Lines *v, const ml_AsmLoopList *loops, uint32_t from,
+                                 uint32_t to, ml_AsmSummary *sum)
 {
-    bool found = false;
+    const ml_AsmLoop *found = NULL;
 
     for (size_t k = 0; k < loops->n; k++) {
+        const ml_AsmLoop *l = &loops->v[k];
         ml_AsmSummary s = {.is_loop = true};
 
-        if (!is_inner(loops, k) || !loop_wanted(v, loops->v[k], from, to))
+        if (!loop_wanted(v, l, from, to))
             continue;
-        for (size_t j = loops->v[k].from; j <= loops->v[k].to; j++)
-            count(&v->v[j], &s);
+        for (size_t p = 0; p < l->n; p++)
+            for (size_t j = l->parts[p].from; j <= l->parts[p].to; j++)
+                count(&v->v[j], &s);
         if (found && (s.fmas < sum->fmas ||
                       (s.fmas == sum->fmas && s.instructions <= sum->instructions)))
             continue;
-        found = true;
+        found = l;
         *sum = s;
-        *out = loops->v[k];
     }
     return found;
 }
 
 /* ---------------------------------------------------------------- the text */
 
-static void add_line(ml_Text *out, const Line *l)
+typedef struct View {
+    ml_Ctx *cx;
+    ml_Text *out;
+    bool plain;
+    ML_VEC(ml_Str) labels; /* in the order in which they are shown */
+} View;
+
+static bool in_label(char c)
 {
-    if (l->label) {
-        ml_text_fmt(out, "     | %.*s:\n", (int)l->text.n, l->text.p);
-        return;
+    return c == '.' || c == '_' || c == '$' || (c >= '0' && c <= '9') ||
+           (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* Labels by their order: their numbers in the text say nothing to a comparison. */
+static size_t add_label(View *w, ml_Str s)
+{
+    size_t n = 0, k = 0;
+
+    while (n < s.n && in_label(s.p[n]))
+        n++;
+    const ml_Str label = {s.p, n};
+
+    while (k < w->labels.n && !ml_str_eq(w->labels.v[k], label))
+        k++;
+    if (k == w->labels.n)
+        ml_push(w->cx, &w->labels, label);
+    ml_text_fmt(w->out, ".L%zu", k + 1);
+    return n;
+}
+
+static void add_code(View *w, ml_Str s)
+{
+    for (size_t k = 0; k < s.n;) {
+        bool label = w->plain && s.p[k] == '.' && k + 1 < s.n && s.p[k + 1] == 'L' &&
+                     (k == 0 || !in_label(s.p[k - 1]));
+
+        if (label) {
+            k += add_label(w, (ml_Str){s.p + k, s.n - k});
+            continue;
+        }
+        ml_text_char(w->out, s.p[k] == '\t' ? ' ' : s.p[k]);
+        k++;
     }
-    if (l->line)
-        ml_text_fmt(out, "%4u |     ", l->line);
-    else
-        ml_text_add(out, "     |     ");
-    for (size_t k = 0; k < l->text.n; k++)
-        ml_text_char(out, l->text.p[k] == '\t' ? ' ' : l->text.p[k]);
-    ml_text_add(out, l->spill ? "   # spill\n" : "\n");
+}
+
+static void add_line(View *w, const Line *l)
+{
+    if (!w->plain && l->line && !l->label)
+        ml_text_fmt(w->out, "%4u | ", l->line);
+    else if (!w->plain)
+        ml_text_add(w->out, "     | ");
+    if (!l->label)
+        ml_text_add(w->out, "    ");
+    add_code(w, l->text);
+    ml_text_add(w->out, l->label ? ":\n" : l->spill ? "   # spill\n" : "\n");
 }
 
 /* Whether the next instruction behind a label is wanted: jumps lead there. */
@@ -272,33 +262,36 @@ static bool near_wanted(const Lines *v, size_t k, uint32_t from, uint32_t to)
     return k < v->n && wanted(&v->v[k], from, to);
 }
 
-bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, ml_Text *out,
+bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text *out,
                  ml_AsmSummary *sum)
 {
     Lines v = {0};
-    Loops loops = {0};
-    Loop hot = {0};
+    ml_AsmLoopList loops = {0};
+    const ml_AsmLoop *hot;
+    View w = {.cx = cx, .out = out, .plain = o->plain};
     bool any = false;
 
     read(cx, assembly, &v);
-    find_loops(cx, &v, &loops);
+    ml_asm_inner_loops(cx, &v, &loops);
     *sum = (ml_AsmSummary){0};
-    if (hottest(&v, &loops, from, to, &hot, sum)) {
+    hot = hottest(&v, &loops, o->from, o->to, sum);
+    if (hot) {
         ml_text_add(out, "hottest inner loop\n");
-        for (size_t k = hot.from; k <= hot.to; k++)
-            add_line(out, &v.v[k]);
-        ml_text_add(out, from ? "all of it\n" : "all of the function\n");
+        for (size_t p = 0; p < hot->n; p++)
+            for (size_t k = hot->parts[p].from; k <= hot->parts[p].to; k++)
+                add_line(&w, &v.v[k]);
+        ml_text_add(out, o->from ? "all of it\n" : "all of the function\n");
         any = true;
     }
     for (size_t k = 0; k < v.n; k++) {
-        if (!v.v[k].label && wanted(&v.v[k], from, to)) {
+        if (!v.v[k].label && wanted(&v.v[k], o->from, o->to)) {
             any = true;
             if (!sum->is_loop)
                 count(&v.v[k], sum);
         }
-        if (v.v[k].label ? from == 0 || near_wanted(&v, k, from, to)
-                         : wanted(&v.v[k], from, to))
-            add_line(out, &v.v[k]);
+        if (v.v[k].label ? o->from == 0 || near_wanted(&v, k, o->from, o->to)
+                         : wanted(&v.v[k], o->from, o->to))
+            add_line(&w, &v.v[k]);
     }
     return any;
 }

@@ -11,9 +11,12 @@ typedef struct ml_AsmSummary { /* of the hottest loop, or of everything */
     unsigned vector_bits; /* of the widest register used */
     bool is_loop;
 } ml_AsmSummary;
-/* from, to: lines of the program that are wanted, 0: all. false: no instruction is of those
- * lines. cx is for scratch. */
-bool ml_asm_view(ml_Ctx *cx, const char *assembly, uint32_t from, uint32_t to, ml_Text *out,
+typedef struct ml_AsmOpts {
+    uint32_t from, to; /* lines of the program that are wanted; 0: all */
+    bool plain;        /* without them, and labels by their order: to be compared */
+} ml_AsmOpts;
+/* false: no instruction is of those lines. cx is for scratch. */
+bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text *out,
                  ml_AsmSummary *sum);
 
 #endif

@@ -11,10 +11,11 @@
 typedef struct Code { /* what a command looks at */
     ml_Ctx *cx;
     ml_Work work;
+    int version;
 } Code;
 
-/* The function worked on, of the current version. */
-static bool code_begin(ml_Session *ss, Code *c)
+/* The function worked on, of a version. */
+static bool code_of(ml_Session *ss, int version, Code *c)
 {
     ml_Schedule *s = ss->focus;
     const ml_Func *f = ml_schedule_func(s);
@@ -32,8 +33,28 @@ static bool code_begin(ml_Session *ss, Code *c)
     c->cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(c->cx, 0);
     ml_ctx_set_cancel(c->cx, (const volatile int *)&ss->interrupt);
-    c->work = ml_work_of(c->cx, s, ml_schedule_version(s), f ? at : 0);
+    c->version = version;
+    c->work = ml_work_of(c->cx, s, version, f ? at : 0);
     return true;
+}
+
+static bool code_begin(ml_Session *ss, Code *c)
+{
+    return code_of(ss, ml_schedule_version(ss->focus), c);
+}
+
+/* What code is made of for the processor; false: an error was printed, and c is gone. */
+static bool code_for_host(ml_Session *ss, Code *c)
+{
+    const char *foreign = ml_work_foreign(c->cx, ss->focus);
+
+    if (foreign == NULL)
+        foreign = ml_work_for_gpu(c->cx, c->work.func);
+    if (foreign == NULL)
+        return true;
+    ml_session_error(ss, ML_E_NO_DEVICE, "%s", foreign);
+    ml_ctx_unref(c->cx);
+    return false;
 }
 
 static bool code_fail(ml_Session *ss, Code *c)
@@ -119,7 +140,7 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
             return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                     "no pass is named %s; :ir --list tells them", w->v[k]);
     }
-    if (!code_begin(ss, &c))
+    if (!code_begin(ss, &c) || (pass == NULL && !code_for_host(ss, &c)))
         return false;
     f = lower_work(ss, &c, pass, &b, &lo);
     if (f == NULL)
@@ -185,7 +206,7 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
     else if (w->n > 0)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":llvm takes --opt (after the optimizer), not %s", w->v[0]);
-    if (!code_begin(ss, &c))
+    if (!code_begin(ss, &c) || !code_for_host(ss, &c))
         return false;
     text = compiled_text(ss, &c, want);
     if (text == NULL)
@@ -211,7 +232,7 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
 
     if (!ml_resolve(s, name, ML_H_NONE, &h))
         return ml_session_schedule_error(ss, s);
-    ml_schedule_print(s, ml_schedule_version(s), &t, &o);
+    ml_schedule_print(s, c->version, &t, &o);
     ml_text_free(&t);
     for (size_t k = 0; k < marks.n; k++)
         if (marks.v[k].uid == h.uid &&
@@ -220,7 +241,7 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
             *to = marks.v[k].last_line;
             return true;
         }
-    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of the program shows %s",
+    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of v%d shows %s", c->version,
                             name);
 }
 
@@ -237,34 +258,98 @@ static void add_summary(ml_Text *t, const ml_AsmSummary *s)
                 s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
 }
 
-bool cmd_asm(ml_Session *ss, const ml_Words *w)
+/* What :asm says of a version: its summary, and the view; false: an error was printed. */
+static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
+                   ml_Text *summary, ml_Text *view)
 {
-    uint32_t from = 0, to = 0;
-    const char *text;
+    ml_AsmOpts o = {.plain = plain};
     ml_AsmSummary sum;
-    ml_Text t = {0}, all = {0};
+    const char *text;
     Code c;
 
-    if (w->n > 1)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":asm takes one loop or block");
-    if (!code_begin(ss, &c))
+    if (!code_of(ss, version, &c) || !code_for_host(ss, &c))
         return false;
-    if (w->n == 1 && !lines_of(ss, &c, w->v[0], &from, &to)) {
+    if (name && !lines_of(ss, &c, name, &o.from, &o.to)) {
         ml_ctx_unref(c.cx);
         return false;
     }
     text = compiled_text(ss, &c, ML_WANT_ASM);
     if (text == NULL)
         return code_fail(ss, &c);
-    if (!ml_asm_view(c.cx, text, from, to, &t, &sum)) {
-        ml_text_fmt(&all, "no instruction is left of lines %u to %u\n", from, to);
-    } else {
-        add_summary(&all, &sum);
-        ml_text_add(&all, ml_text_z(&t));
-    }
-    ml_page(ss, ml_text_z(&all));
-    ml_text_free(&t);
-    ml_text_free(&all);
+    if (ml_asm_view(c.cx, text, &o, view, &sum))
+        add_summary(summary, &sum);
+    else
+        ml_text_fmt(summary, "no instruction is left of lines %u to %u\n", o.from, o.to);
     ml_ctx_unref(c.cx);
     return true;
+}
+
+static bool asm_diff(ml_Session *ss, int version, const char *name)
+{
+    const ml_DiffOpts o = {.context = 2, .color = ss->out.color};
+    int v[2] = {version, ml_schedule_version(ss->focus)};
+    ml_Text view[2] = {{0}, {0}}, all = {0};
+    bool ok = true;
+
+    for (int k = 0; k < 2 && ok; k++) {
+        ml_text_fmt(&all, "v%-3d ", v[k]);
+        ok = asm_of(ss, v[k], name, true, &all, &view[k]);
+    }
+    if (ok) {
+        if (ml_diff_text(&all, ml_text_z(&view[0]), ml_text_z(&view[1]), &o).shown == 0)
+            ml_text_add(&all, "the same instructions\n");
+        ml_page(ss, ml_text_z(&all));
+    }
+    ml_text_free(&view[0]);
+    ml_text_free(&view[1]);
+    ml_text_free(&all);
+    return ok;
+}
+
+/* [LOOP|BLOCK] [--diff [VERSION]] */
+static bool read_asm(ml_Session *ss, const ml_Words *w, const char **name, int *against)
+{
+    ml_Step step;
+
+    for (size_t k = 0; k < w->n; k++) {
+        if (ml_streq(w->v[k], "--diff") && *against < 0) {
+            int now = ml_schedule_version(ss->focus);
+
+            *against = ml_version_step(ss->focus, now, &step) ? step.parent : -1;
+            if (k + 1 < w->n && ml_is_version(ss, w->v[k + 1])) {
+                if (!ml_find_version(ss, w->v[++k], against))
+                    return false;
+            } else if (*against < 0) {
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "there is no step before v%d to compare with", now);
+            }
+        } else if (w->v[k][0] != '-' && *name == NULL) {
+            *name = w->v[k];
+        } else {
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    ":asm takes one loop or block, and --diff [VERSION]");
+        }
+    }
+    return true;
+}
+
+bool cmd_asm(ml_Session *ss, const ml_Words *w)
+{
+    ml_Text view = {0}, all = {0};
+    const char *name = NULL;
+    int against = -1;
+    bool ok;
+
+    if (!read_asm(ss, w, &name, &against))
+        return false;
+    if (against >= 0)
+        return asm_diff(ss, against, name);
+    ok = asm_of(ss, ml_schedule_version(ss->focus), name, false, &all, &view);
+    if (ok) {
+        ml_text_add(&all, ml_text_z(&view));
+        ml_page(ss, ml_text_z(&all));
+    }
+    ml_text_free(&view);
+    ml_text_free(&all);
+    return ok;
 }

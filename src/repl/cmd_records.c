@@ -1,4 +1,5 @@
 /* cmd_records - what is done with records: :best, :adopt, :db. Source: interaction 11. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "repl/bind/host_tune.h"
@@ -111,6 +112,16 @@ static const char *decisions(const char *trace)
     return last ? last : "";
 }
 
+/* Minima are compared with minima, medians with medians. */
+static double least_of(const ml_Record *v, size_t n)
+{
+    double least = n ? ml_record_best(&v[0]) : 0;
+
+    for (size_t k = 1; k < n; k++)
+        least = fmin(least, ml_record_best(&v[k]));
+    return least;
+}
+
 bool cmd_best(ml_Session *ss, const ml_Words *w)
 {
     Look l;
@@ -133,17 +144,20 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
         ml_Text t = {0};
         bool flop = l.w.flop > 0;
 
+        double least = least_of(v, n);
+
         ml_text_fmt(&t, "rank  %12s  of best  record  seed  decisions\n",
                     flop ? "GFLOP/s" : "ms");
         for (size_t k = 0; k < n; k++) {
-            double s = ml_record_best(&v[k]);
+            double s = ml_record_seconds(&v[k]);
             const char *d = decisions(v[k].trace);
             int at = (int)strlen(d) - 1;
 
             ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s\n", k + 1,
                         flop ? 1 : 4, flop ? l.w.flop / s * 1e-9 : s * 1e3,
-                        100 * ml_record_best(&v[0]) / s, (long long)v[k].id,
-                        (unsigned long long)v[k].seed, at > 0 ? at : 0, d);
+                        100 * (v[k].median > 0 ? ml_record_seconds(&v[0]) : least) / s,
+                        (long long)v[k].id, (unsigned long long)v[k].seed, at > 0 ? at : 0,
+                        d);
         }
         ml_page_prose(ss, ml_text_z(&t));
         ml_text_free(&t);

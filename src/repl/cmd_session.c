@@ -260,7 +260,7 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
 
 bool cmd_set(ml_Session *ss, const ml_Words *w)
 {
-    ml_Text why = {0};
+    ml_Text why = {0}, value = {0};
     int id;
 
     if (w->n == 0) {
@@ -276,18 +276,19 @@ bool cmd_set(ml_Session *ss, const ml_Words *w)
         show_setting(ss, id);
         return true;
     }
-    if (w->n > 2)
+    if (w->n > 2 && ml_settings[id].kind != ML_SET_TEXT)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":set NAME VALUE");
-    if (!ml_settings_allow(ss, id, w->v[1]))
-        return false;
-    if (!ml_setting_set(&ss->set, id, w->v[1], &why)) {
-        ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", ml_text_z(&why));
-        ml_text_free(&why);
-        return false;
-    }
+    for (size_t k = 1; k < w->n; k++) /* llvm -mcpu=znver4, with or without quotes */
+        ml_text_fmt(&value, "%s%s", k > 1 ? " " : "", w->v[k]);
+    bool ok = ml_settings_allow(ss, id, ml_text_z(&value));
+
+    if (ok && !ml_setting_set(&ss->set, id, ml_text_z(&value), &why))
+        ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", ml_text_z(&why));
+    ml_text_free(&value);
     ml_text_free(&why);
-    ml_settings_apply(ss);
-    return true;
+    if (ok)
+        ml_settings_apply(ss);
+    return ok;
 }
 
 bool cmd_history(ml_Session *ss, const ml_Words *w)

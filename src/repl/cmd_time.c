@@ -68,13 +68,19 @@ static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
             ml_text_char(t, ')');
         }
     }
-    if (r->bytes > 0 && r->flop > 0) {
+    if (r->bytes > 0) {
         ml_text_fmt(t, "\n%*smoves at least ", indent, "");
         ml_text_si(t, r->bytes);
-        ml_text_fmt(t, "B, %.3g FLOP/B", r->flop / r->bytes);
-        if (r->has_roof)
+        ml_text_add(t, "B");
+        if (r->flop > 0)
+            ml_text_fmt(t, ", %.3g FLOP/B", r->flop / r->bytes);
+        if (r->has_roof && r->flop > 0)
             ml_text_fmt(t, ": the %s roof is the limit",
                         r->roof.memory ? "memory" : "compute");
+        if (r->has_roof && r->roof.memory && !isnan(r->moved))
+            ml_text_fmt(t, ", %.*f %% of the %.3g GB/s of %s", r->moved < 0.0995 ? 1 : 0,
+                        r->moved * 100, r->roof.bandwidth * 1e-9,
+                        ml_machine_level_name(r->roof.level));
     }
 }
 
@@ -103,7 +109,14 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
         ml_text_seconds(&t, r->start);
         ml_text_char(&t, ')');
     }
-    if (!isnan(r->best) && r->best_version != version && r->best < r->t.median * 0.98) {
+    if (!isnan(r->parent) && r->parent_version != 0 && r->t.median > 0) {
+        ml_text_fmt(&t, "\n%*s×%.3g against v%d, the step before (", indent, "",
+                    r->parent / r->t.median, r->parent_version);
+        ml_text_seconds(&t, r->parent);
+        ml_text_char(&t, ')');
+    }
+    if (!isnan(r->best) && r->best_version != version &&
+        r->best_version != r->parent_version && r->best < r->t.median * 0.98) {
         ml_text_fmt(&t, "\n%*s×%.3g against the best version, v%d (", indent, "",
                     r->best / r->t.median, r->best_version);
         ml_text_seconds(&t, r->best);

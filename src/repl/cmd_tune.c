@@ -13,6 +13,7 @@
 
 #include "codegen/machine.h"
 #include "repl/bind/host_tune.h"
+#include "repl/bind/work.h"
 #include "repl/command.h"
 #include "repl/tune_words.h"
 
@@ -106,8 +107,10 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
     ml_text_fmt(&t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
                 s->rate);
     duration(&t, s->elapsed);
-    ml_text_add(&t, "   eta ");
-    duration(&t, s->eta);
+    if (isfinite(s->eta)) {
+        ml_text_add(&t, "   eta ");
+        duration(&t, s->eta);
+    }
     if (s->best > 0) {
         ml_text_add(&t, "   best ");
         rate(&t, sh, s->best);
@@ -145,7 +148,10 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_text_fmt(&t, "   %6lld   ", (long long)failures(s));
     ml_Text left = {0};
 
-    duration(&left, s->eta);
+    if (isfinite(s->eta))
+        duration(&left, s->eta);
+    else
+        ml_text_char(&left, '-');
     ml_text_fmt(&t, "%9s", ml_text_z(&left));
     ml_err_line(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&left);
@@ -213,6 +219,8 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     if (s->best > 0) {
         ml_text_add(&t, "best   ");
         rate(&t, sh, s->best);
+        if (s->final_of)
+            ml_text_fmt(&t, ", first of %lld measured by turns", (long long)s->final_of);
         ml_text_fmt(&t, ", record %lld; :adopt makes it a branch",
                     (long long)s->best_record);
     } else {
@@ -262,6 +270,16 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
     return true;
 }
 
+static bool is_for_host(ml_Session *ss)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const char *foreign = ml_work_foreign(cx, ss->focus);
+    bool ok = foreign == NULL || ml_session_error(ss, ML_E_NO_DEVICE, "%s", foreign);
+
+    ml_ctx_unref(cx);
+    return ok;
+}
+
 static void announce(Show *sh, const ml_TuneAsk *a)
 {
     ml_Text t = {0};
@@ -283,7 +301,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     const ml_TuneStatus *s;
     bool warned = false;
 
-    if (!read_ask(ss, w, &ask))
+    if (!read_ask(ss, w, &ask) || !is_for_host(ss))
         return false;
     ml_Tuner *t = ml_host_tuner_begin(ss->host, ss->focus, &ask, &warning);
     if (t == NULL)

@@ -202,7 +202,8 @@ static void banner(void)
 
 static bool set_options(const ml_Options *o)
 {
-    const char *seed = o->seed;
+    const char *seed = o->seed, *env = getenv("MOONLOOP_TARGET");
+    const char *target = o->target ? o->target : env && *env ? env : NULL;
     char text[32];
     ml_Text why = {0};
     bool ok = true;
@@ -219,9 +220,11 @@ static bool set_options(const ml_Options *o)
              ml_setting_int(&session.set, ML_SET_seed) > 0;
     if (!ok && seed)
         fprintf(stderr, "moonloop: --seed is a number from 1, or random, not %s\n", seed);
-    if (ok && o->target)
-        ok = ml_settings_allow(&session, ML_SET_target, o->target) &&
-             ml_setting_set(&session.set, ML_SET_target, o->target, &why);
+    if (ok && target)
+        ok = ml_settings_allow(&session, ML_SET_target, target) &&
+             ml_setting_set(&session.set, ML_SET_target, target, &why);
+    if (!ok && target && !o->target)
+        fprintf(stderr, "moonloop: MOONLOOP_TARGET is %s\n", target);
     if (ok && o->threads)
         ok = ml_settings_allow(&session, ML_SET_threads, o->threads) &&
              ml_setting_set(&session.set, ML_SET_threads, o->threads, &why);

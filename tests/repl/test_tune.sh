@@ -30,7 +30,7 @@ if grep -q 'no-target' err; then
 fi
 
 # ---- counting and resuming
-[ "$status" = 0 ] && grep -q '^6 of 6 trials (' out && grep -q '^best   [0-9.]* GFLOP/s.*, record [0-9]*; :adopt makes it a branch$' out &&
+[ "$status" = 0 ] && grep -q '^6 of 6 trials (' out && grep -q '^best   [0-9.]* GFLOP/s.*, first of 5 measured by turns, record [0-9]*; :adopt makes it a branch$' out &&
     grep -q '^tune matmul  llvm .*  seed 1  1 thread$' err && [ "$(records "$db")" = 6 ]
 verdict 'tunes and keeps the records'
 typed "$mm" ':tune --trials 9'
@@ -77,11 +77,12 @@ local p = moon.workload.matmul(48, 48, 48)
 local n = 0
 local r = moon.tune(p, { trials = 5, db = "lua.db", threads = 1, on_record = function() n = n + 1 end })
 assert(n == 5 and #r.records == 5 and r.best and r.best.best > 0)
-for _, x in ipairs(r.records) do assert(x.error or x.best >= r.best.best) end
+assert(r.final_of == 5 and r.final_samples >= 10 and r.best.median > 0)
 assert(moon.check(r.schedule()).ok)
 local db = moon.db("lua.db")
 assert(#db:records() == 5 and #db:records { program = p, limit = 2 } == 2)
 assert(db:best(p).id == r.best.id)
+for _, x in ipairs(db:records { program = p, valid = true }) do assert(x.median >= r.best.median) end
 assert(moon.apply_best(p, db):hash() == r.schedule():hash())
 assert(moon.check(moon.draft(p)).ok)
 assert(db:export("x") == 5)
@@ -90,7 +91,7 @@ assert(other:import("x") == 5 and #other:records { valid = true } == #db:records
 local n, skipped = other:import("x")
 assert(n == 0 and skipped == 0 and #other:records() == 5)
 assert(db:import("x") == 0 and #db:records() == 5)
-assert(other:best(p, db:best(p).target) == nil or other:best(p, db:best(p).target).best == r.best.best)
+assert(other:best(p, db:best(p).target) == nil or other:best(p, db:best(p).target).best <= r.best.best)
 assert(not pcall(moon.tune, p, { trails = 5 }))
 -- a design space of one's own
 local mine = function(program)

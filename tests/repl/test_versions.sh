@@ -52,6 +52,14 @@ E
 verdict 'draws the branches, the current version, marks and checks'
 [ "$(grep -c '^mark ' err)" = 1 ] && grep -qx 'mark a moved from v8 to v1' err
 verdict 'says when a mark moves, and only then'
+printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' 'parallel("i");' ':branch one' 'unroll("k");' ':goto v1' ':branch two' \
+    'unroll("j");' ':goto v0' ':versions' | timeout 30 "$MOONLOOP" --no-init >out 2>err
+diff out - >>err <<'E'
+v0 ◀ ─ v1 parallel ─┐
+├ v2 unroll [one]
+└ v3 unroll [two]
+E
+verdict 'names branches where :goto leads by them'
 drawn --width 20
 diff out - >>err <<'E'
 v0 ─┐

@@ -192,6 +192,51 @@ static void a_workload_is_kept_once_by_its_hash(void **state)
     assert_null(ml_error(x->cx));
 }
 
+/* Two of four were measured by turns. */
+static void those_measured_by_turns_stand_together(void **state)
+{
+    static const double seconds[] = {3e-3, 1e-3, 4e-3, 2e-3};
+    Fix *x = *state;
+    int64_t id[4];
+    ml_Record *v;
+    size_t n;
+
+    opened(x);
+    int64_t w = workload(x, "0123456789abcdef");
+
+    for (size_t k = 0; k < 4; k++)
+        id[k] = put(x, w, seconds[k], 7);
+    const ml_DbQuery q = {.workload = w, .any_seed = true, .by_time = true};
+    const ml_DbTurn first[] = {{id[1], 1.5e-3, 10}, {id[3], 1.4e-3, 10}};
+    const ml_DbTurn then[] = {{id[0], 3.1e-3, 10}, {id[3], 3.2e-3, 10}};
+
+    assert_true(ml_db_put_turns(x->db, x->cx, &q, first, 2));
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(n, 4);
+    assert_int_equal(v[0].id, id[3]);
+    assert_true(v[0].median == 1.4e-3 && ml_record_seconds(&v[0]) == 1.4e-3);
+    assert_int_equal(v[1].id, id[1]);
+    assert_int_equal(v[2].id, id[0]);
+    assert_int_equal(v[3].id, id[2]);
+    assert_true(v[3].median == 0 && ml_record_seconds(&v[3]) == 4e-3);
+
+    /* the next contest replaces the medians of the one before */
+    assert_true(ml_db_put_turns(x->db, x->cx, &q, then, 2));
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_int_equal(v[0].id, id[1]);
+    assert_true(v[0].median == 0);
+    assert_int_equal(v[1].id, id[0]);
+    assert_int_equal(v[2].id, id[3]);
+    assert_int_equal(v[3].id, id[2]);
+
+    /* another key's stay */
+    const ml_DbQuery other = {.workload = w, .seed = 77};
+
+    assert_true(ml_db_put_turns(x->db, x->cx, &other, NULL, 0));
+    assert_true(ml_db_records(x->db, x->cx, &q, &v, &n));
+    assert_true(v[1].median == 3.1e-3);
+}
+
 static void records_come_by_time_failures_last(void **state)
 {
     Fix *x = *state;
@@ -658,6 +703,7 @@ int main(void)
         T(what_is_put_is_found_again),
         T(a_workload_is_kept_once_by_its_hash),
         T(records_come_by_time_failures_last),
+        T(those_measured_by_turns_stand_together),
         T(queries_look_at_every_part_of_the_key),
         T(a_summary_counts_records_and_failures),
         T(a_database_in_memory_leaves_no_file),

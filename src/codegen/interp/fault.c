@@ -61,9 +61,16 @@ static void fail_block(ml_Ctx *cx, const ml_Fault *f, ml_Fact where)
                 ML_TEXT(f->place), where);
 }
 
+/* A program without a schedule has no names but its own. */
 static ml_Fact loop_fact(const ml_Par *p)
 {
-    return p->stmt->kind == ML_STMT_FOR ? ML_LOOP(p->stmt) : ML_VARIABLE(p->var);
+    ml_Fact f = ML_VARIABLE(p->var);
+
+    if (p->stmt->kind == ML_STMT_FOR) {
+        f = ML_LOOP(p->stmt);
+        f.name = p->var->hint;
+    }
+    return f;
 }
 
 /* cx may be frozen: an error of its own it may have all the same. */

@@ -26,7 +26,8 @@
 extern char **environ;
 
 enum { SENT = 32, CHILD_FD = 3, TAIL = 400, WORDS = 64 << 10 };
-#define SEND_SECONDS 20.0 /* until a worker takes a job */
+#define SEND_SECONDS  20.0 /* until a worker takes a job */
+#define GREET_SECONDS 5.0  /* until a process says that it is a worker */
 
 typedef struct Sent { /* a set that the worker knows */
     uint64_t id, version;
@@ -257,27 +258,6 @@ static int words_file(void)
     return fd;
 }
 
-static bool start(ml_Worker *w, ml_Ctx *cx)
-{
-    int pair[2];
-    bool ok;
-
-    if (w->fd >= 0)
-        return true;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return cannot_start(cx, w, "no socket", errno);
-    w->fd = pair[0];
-    pair[1] = above(pair[1]);
-    w->err = words_file();
-    w->answered = false;
-    ok = pair[1] >= 0 ? spawn(w, cx, pair[1]) : cannot_start(cx, w, "no socket", errno);
-    if (pair[1] >= 0)
-        close(pair[1]);
-    if (!ok)
-        reap(w);
-    return ok;
-}
-
 /* The end of what it wrote to standard error, as one line; "" when nothing. */
 static const char *last_words(const ml_Worker *w, ml_Ctx *cx)
 {
@@ -342,6 +322,69 @@ static bool died(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
         .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         .message = ml_format(cx, "the worker process was ended by %s%s", how, words)};
     return true;
+}
+
+/* Something else than a worker of this build is at the other end. */
+static bool nonsense(ml_Worker *w, ml_Ctx *cx)
+{
+    reap(w);
+    return cannot_start(cx, w, "answers nonsense", EPROTO);
+}
+
+/* A process that is no worker, or hangs before it serves, is known before it has a job. */
+static bool greeted(ml_Worker *w, ml_Ctx *cx)
+{
+    double deadline = ml_now() + GREET_SECONDS;
+    struct pollfd pf = {.fd = w->fd, .events = POLLIN};
+    ml_JobResult r;
+    ml_Frame f;
+    bool ok;
+
+    while (poll(&pf, 1, 100) <= 0) {
+        if (!ml_poll_cancel(cx)) {
+            reap(w);
+            return false;
+        }
+        if (ml_now() > deadline) {
+            reap(w);
+            return ml_fail(cx, ML_E_NO_WORKER,
+                           ML_TEXT(ml_format(cx,
+                                             "%s does not serve as worker (no sign of "
+                                             "life within %g s)",
+                                             w->program, GREET_SECONDS)));
+        }
+    }
+    if (!ml_frame_receive(w->fd, deadline, &f)) {
+        if (errno == EPROTO || errno == ETIMEDOUT)
+            return nonsense(w, cx);
+        return died(w, cx, &r) &&
+               ml_fail(cx, ML_E_NO_WORKER,
+                       ML_TEXT(ml_format(cx, "%s: %s", w->program, r.message)));
+    }
+    ok = f.kind == ML_FRAME_ALIVE;
+    ml_frame_free(&f);
+    return ok || nonsense(w, cx);
+}
+
+static bool start(ml_Worker *w, ml_Ctx *cx)
+{
+    int pair[2];
+    bool ok;
+
+    if (w->fd >= 0)
+        return true;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return cannot_start(cx, w, "no socket", errno);
+    w->fd = pair[0];
+    pair[1] = above(pair[1]);
+    w->err = words_file();
+    w->answered = false;
+    ok = pair[1] >= 0 ? spawn(w, cx, pair[1]) : cannot_start(cx, w, "no socket", errno);
+    if (pair[1] >= 0)
+        close(pair[1]);
+    if (!ok)
+        reap(w);
+    return ok && greeted(w, cx);
 }
 
 /* ---------------------------------------------------------------- jobs */
@@ -481,13 +524,6 @@ static bool wait_for(ml_Worker *w, ml_Ctx *cx, bool *late)
             return true;
         }
     }
-}
-
-/* Something else than a worker of this build is at the other end. */
-static bool nonsense(ml_Worker *w, ml_Ctx *cx)
-{
-    reap(w);
-    return cannot_start(cx, w, "answers nonsense", EPROTO);
 }
 
 bool ml_worker_take(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)

@@ -109,7 +109,7 @@ bool ml_job_unpack(ml_Unpack *u, ml_Job *j, uint64_t *set)
     *set = ml_unpack_u64(u);
     j->want = (uint32_t)ml_unpack_u64(u);
     timing = ml_unpack_u64(u);
-    if (timing > ML_TIMING_REPORT)
+    if (timing > ML_TIMING_LAST)
         u->bad = true;
     else
         j->timing = (ml_TimingMode)timing;
@@ -259,5 +259,5 @@ bool ml_run_unpack(ml_Unpack *u, ml_RunJob *r)
     r->tensor = ml_unpack_blob(u, &m);
     r->object = ml_unpack_blob(u, &r->object_bytes);
     return !u->bad && n % sizeof *r->words == 0 && m == r->n_words * sizeof *r->tensor &&
-           r->timing <= ML_TIMING_REPORT && (r->library || r->symbol);
+           r->timing <= ML_TIMING_LAST && (r->library || r->symbol);
 }

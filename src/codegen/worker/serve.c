@@ -230,7 +230,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
 /* A program that was kept with its object is not even read again. */
 static bool take_kept(ml_ServerJob *w, const ml_Bytes **out)
 {
-    const uint32_t only = ML_WANT_KEEP | ML_WANT_CHECK | ML_WANT_OUTPUTS;
+    const uint32_t only = ML_WANT_KEEP | ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
     Kept *k;
 
     if (!(w->job.want & ML_WANT_KEEP) || (w->job.want & ~only) || !w->job.func ||
@@ -372,6 +372,7 @@ int ml_worker_main(int fd)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGALRM, on_alarm);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
+    ml_frame_send(fd, 0, ML_FRAME_ALIVE, NULL, NULL, 0); /* the greeting */
     while (serve(&sv))
         ;
     ml_serve_stop_runner(&sv);

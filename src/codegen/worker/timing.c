@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define LONG_SAMPLE 0.02 /* seconds */
+#define HOPELESS    3.0  /* times the best, of a single call */
 
 typedef struct Plan {
     double warm, sample, total, limit; /* seconds */
@@ -26,6 +27,7 @@ static Plan plan_of(ml_TimingMode m)
     switch (m) {
     case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, false};
     case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, false};
+    case ML_TIMING_TURN: return (Plan){0.002, 0.001, 0.0, 0.05, 5, false};
     case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, true};
     }
     return (Plan){0};
@@ -150,8 +152,10 @@ static bool settled(const ml_Samples *s)
     return ml_mad(v, s->n, m) < 0.01 * m;
 }
 
-/* Runs it once, and then until it is warm; how many calls a sample has. */
-static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *status)
+/* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
+ * takes at most. */
+static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *status,
+                        double *once)
 {
     double begin = clock_now(), t = batch(k, 1, status);
 
@@ -159,6 +163,7 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *s
         t = fmin(t, batch(k, 1, status));
     if (t < 0.3 && *status == 0) /* the first call found cold pages and sleeping threads */
         t = fmin(t, batch(k, 1, status));
+    *once = t;
     return cold ? 1 : calls_for(k, p->sample, t, status);
 }
 
@@ -173,13 +178,18 @@ void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
                     const ml_Evict *cold, size_t n_cold, ml_Samples *out)
 {
     Plan p = plan_of(mode);
-    double begin, least = (double)INFINITY, empty = overhead();
+    double begin, least = (double)INFINITY, empty = overhead(), once;
     uint64_t calls, retakes = 0;
 
     memset(out, 0, sizeof *out);
-    calls = warm_up(k, &p, n_cold > 0, &out->status);
+    calls = warm_up(k, &p, n_cold > 0, &out->status, &once);
     if (out->status)
         return;
+    if (mode == ML_TIMING_TUNE && best > 0 && once > HOPELESS * best) {
+        out->v[out->n++] = once;
+        out->given_up = true;
+        return;
+    }
     if (n_cold)
         p.least *= 4; /* a sample is a single call */
     begin = clock_now();

@@ -60,6 +60,8 @@ typedef enum ml_TimingMode {
     ML_TIMING_TUNE,   /* at least 5 samples of 1 ms, given up early when hopeless */
     ML_TIMING_TIME,   /* until 0.2 s and 5 samples have passed, at most 3 s */
     ML_TIMING_REPORT, /* at least 20 samples of 10 ms, until the median is good to 1 % */
+    ML_TIMING_TURN,   /* 5 samples of 1 ms, as one turn of several programs */
+    ML_TIMING_LAST = ML_TIMING_TURN,
 } ml_TimingMode;
 
 typedef struct ml_Job {

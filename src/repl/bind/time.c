@@ -37,6 +37,10 @@ void bind_push_timing(lua_State *L, const ml_Timing *t)
         bind_set_number(L, "nominal", t->nominal * 1e-9);
     if (t->has_roof)
         bind_set_string(L, "roof", t->roof.memory ? "memory" : "compute");
+    if (!isnan(t->moved))
+        bind_set_number(L, "bandwidth_share", t->moved);
+    if (!isnan(t->parent) && s > 0)
+        bind_set_number(L, "ratio_parent", t->parent / s);
     bind_set_number(L, "compile", t->t.job.compile_seconds);
     if (!isnan(t->start) && s > 0) {
         bind_set_number(L, "start", t->start);

@@ -209,35 +209,70 @@ static ml_MachineKind kind_of(ml_Dtype t)
     return t.code == ML_FLOAT && t.bits == 16 ? ML_MACHINE_F16 : ML_MACHINE_F32;
 }
 
+/* Cold runs read from memory, whatever the caches hold. */
+static void add_bandwidth(const ml_Machine *m, const ml_TimingOpts *o, ml_Timing *out)
+{
+    if (o->cold && out->roof.level != ML_MACHINE_MEMORY) {
+        double moving;
+
+        out->roof.level = ML_MACHINE_MEMORY;
+        out->roof.bandwidth = ml_machine_bandwidth(m, ML_MACHINE_MEMORY, out->threads);
+        moving = out->bytes / out->roof.bandwidth;
+        out->roof.memory = out->flop <= 0 || moving > out->flop / out->roof.peak;
+        out->roof.limit = fmax(out->roof.limit, moving);
+    }
+    if (out->bytes > 0 && out->roof.bandwidth > 0)
+        out->moved = out->bytes / out->t.median / out->roof.bandwidth;
+}
+
 /* Beside the machine's limits, as far as they can be measured; false: interrupted. */
 static bool add_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_TimingOpts *o,
                      ml_Timing *out)
 {
     ml_Dtype t = type_of(cx, start, o);
+    bool computes = ml_dtype_is_float(t) && out->flop > 0;
     const ml_Machine *m = NULL;
 
-    out->share = out->peak = out->nominal = (double)NAN;
-    if (!ml_dtype_is_float(t) || out->flop <= 0 || out->t.median <= 0 ||
-        !ml_machine_share(cx, e, t, out->threads, out->flop / out->t.median, &out->share) ||
+    out->share = out->peak = out->nominal = out->moved = (double)NAN;
+    if (out->t.median <= 0 || (!computes && out->bytes <= 0) ||
+        (computes && !ml_machine_share(cx, e, t, out->threads, out->flop / out->t.median,
+                                       &out->share)) ||
         (m = ml_machine_get(cx, e, true)) == NULL) {
         if (ml_error(cx) && ml_error(cx)->code == ML_E_INTERRUPTED)
             return false;
         ml_error_clear(cx);
         return true;
     }
-    out->peak = ml_machine_peak(m, t, out->threads);
-    out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
-    out->roof = ml_machine_roof(m, t, out->threads, out->flop, out->bytes);
-    out->has_roof = true;
-    out->by_hand = m->peak_set > 0;
+    out->roof = ml_machine_roof(m, t, out->threads, computes ? out->flop : 0, out->bytes);
+    if (computes) {
+        out->peak = ml_machine_peak(m, t, out->threads);
+        out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
+        out->by_hand = m->peak_set > 0;
+    }
+    out->has_roof = computes || out->flop <= 0;
+    add_bandwidth(m, o, out);
     return true;
+}
+
+static void find_parent(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
+                        uint32_t at, const ml_TimingOpts *o, ml_Timing *out)
+{
+    ml_Step step;
+
+    if (!ml_version_step(s, version, &step) || step.parent < 0 ||
+        !ml_version_known(s, step.parent))
+        return;
+    out->parent_version = step.parent;
+    out->parent = ml_engine_known(
+        e, key_of(cx, e, ml_version_program(s, step.parent).mod->funcs[at], o));
 }
 
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
                    const ml_TimingOpts *o, ml_Timing *out)
 {
-    const char *foreign = ml_work_foreign(cx, s);
     ml_Work work = ml_work_of(cx, s, version, at);
+    const char *target = ml_work_foreign(cx, s);
+    const char *foreign = target ? target : ml_work_for_gpu(cx, work.func);
     const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
     const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
                                  .seed = o->seed,
@@ -254,7 +289,9 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     *out = (ml_Timing){.threads = threads_of(e, work.func),
                        .start = (double)NAN,
                        .best = (double)NAN,
-                       .best_version = -1};
+                       .best_version = -1,
+                       .parent = (double)NAN,
+                       .parent_version = -1};
     if (set == NULL)
         return false;
     ok = o->against ? contest(cx, e, &work, set, o, out)
@@ -272,6 +309,7 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     out->bytes = bytes_of(cx, start, o);
     out->noisy = out->t.spread > 0.05;
     find_best(cx, e, s, at, o, out);
+    find_parent(cx, e, s, version, at, o, out);
     return add_roof(cx, e, start, o, out);
 }
 
@@ -292,7 +330,9 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
     *out = (ml_Timing){.threads = threads_of(e, work->func),
                        .start = (double)NAN,
                        .best = (double)NAN,
-                       .best_version = -1};
+                       .best_version = -1,
+                       .parent = (double)NAN,
+                       .parent_version = -1};
     if (set == NULL)
         return false;
     to.target = *target;

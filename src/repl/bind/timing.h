@@ -21,9 +21,12 @@ typedef struct ml_Timing {
     double flop, bytes; /* of the start version; bytes that must move at least */
     double start, best; /* median seconds of the start, of the best version; NAN: unknown */
     int best_version;
+    double parent; /* of the version before, when it was timed; NAN */
+    int parent_version;
     bool noisy;
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
     ml_Roof roof;
+    double moved; /* share of the roof's bandwidth that the bytes take; NAN: not known */
     bool has_roof, by_hand; /* by_hand: the user gave the peak */
     const char *rival;      /* name, or NULL */
     const char *no_rival;   /* why there is none, when one was asked for */

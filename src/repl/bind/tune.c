@@ -116,6 +116,9 @@ void bind_push_record(lua_State *L, const ml_Record *r)
     if (isfinite(best)) {
         bind_set_number(L, "best", best);
     }
+    if (r->median > 0) {
+        bind_set_number(L, "median", r->median);
+    }
     lua_createtable(L, (int)r->n_run, 0);
     for (size_t k = 0; k < r->n_run; k++) {
         lua_pushnumber(L, r->run_secs[k]);
@@ -444,10 +447,16 @@ static int tuner_status(lua_State *L)
         bind_set_number(L, "best", s->best);
         bind_set_int(L, "best_record", s->best_record);
     }
+    if (s->final_of) {
+        bind_set_int(L, "final_of", s->final_of);
+        bind_set_int(L, "final_samples", s->final_samples);
+    }
     bind_set_number(L, "flop", s->flop);
     bind_set_number(L, "elapsed", s->elapsed);
     bind_set_number(L, "rate", s->rate);
-    bind_set_number(L, "eta", s->eta);
+    if (isfinite(s->eta)) {
+        bind_set_number(L, "eta", s->eta);
+    }
     bind_set_bool(L, "exhausted", s->exhausted);
     bind_set_string(L, "warning", s->warning);
     lua_createtable(L, 0, 3);

@@ -34,6 +34,27 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
                              ml_engine_reference(e), r, runs);
 }
 
+static bool see_thread(const ml_Stmt *s, void *user)
+{
+    const ml_For **found = user;
+
+    if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_THREAD && *found == NULL)
+        *found = ml_as_for(s);
+    return *found == NULL;
+}
+
+const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f)
+{
+    const ml_For *found = NULL;
+
+    ml_stmt_visit(f->body, see_thread, &found);
+    return found ? ml_format(cx,
+                             "loop %s is bound to %s: this is a program for a GPU, code "
+                             "for which comes with a later version",
+                             found->var->hint, found->thread)
+                 : NULL;
+}
+
 const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s)
 {
     const ml_Value *t = ml_schedule_opts(s)->target,

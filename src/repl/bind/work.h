@@ -10,6 +10,8 @@
 ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at);
 /* Why code for the schedule's own target cannot be made here, in cx; NULL: it can. */
 const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s);
+/* The same of a function: a loop of it is bound to threads of a GPU. */
+const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f);
 /* ml_check_compiled with the engine's worker. */
 bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
                    const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs);

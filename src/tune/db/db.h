@@ -56,13 +56,25 @@ typedef struct ml_Record {
     const char *error, *phase; /* of a failure: code and phase; or NULL */
     const char *args;          /* JSON list of ["TENSOR", dtype, shape] */
     const char *machine, *version;
-    int64_t time; /* Unix seconds; 0 on the way in: now */
+    int64_t time;  /* Unix seconds; 0 on the way in: now */
+    double median; /* of what was measured again, by turns with others; 0: it was not */
 } ml_Record;
 double ml_record_best(const ml_Record *r); /* its minimum; infinity for a failure */
-/* Committed when it returns true; sets r->id. */
+double ml_record_seconds(const ml_Record *r); /* its median by turns, else its minimum */
+/* Committed when it returns true; sets r->id. The median is put by ml_db_put_turns. */
 bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r);
+/* Medians of records that were measured by turns. */
+typedef struct ml_DbTurn {
+    int64_t record;
+    double median;
+    int64_t samples;
+} ml_DbTurn;
 
-/* What to look for; 0 or NULL: anything. */
+/* What to look for; 0 or NULL: anything.
+ *
+ * A minimum of few samples flatters, so minima and medians are not compared with each
+ * other: the fastest are ordered by minimum, but those measured by turns stand together,
+ * where the least minimum among them would stand, in the order of their medians. */
 typedef struct ml_DbQuery {
     int64_t workload, record;
     int64_t after; /* records with greater ids */
@@ -71,9 +83,13 @@ typedef struct ml_DbQuery {
     bool any_seed; /* seed is not looked at */
     uint32_t threads;
     bool valid_only; /* with a run time and an instruction */
-    bool by_time;    /* ascending best, ties in commit order; else in commit order */
+    bool by_time;    /* the fastest first, ties in commit order; else in commit order */
     int64_t limit;   /* 0: all; negative is an error */
 } ml_DbQuery;
+/* Puts all of them or none. Medians that records of `key` had before go: they were
+ * measured with others. */
+bool ml_db_put_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key, const ml_DbTurn *v,
+                     size_t n);
 /* Records and their number, in cx. false: cx's error. */
 bool ml_db_records(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, ml_Record **out, size_t *n);
 bool ml_db_count(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, int64_t *n);

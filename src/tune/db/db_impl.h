@@ -11,6 +11,7 @@ struct ml_Db {
     char *path;
     bool read_only;
     bool as_it_is; /* opened as it was found: nothing is made of an empty one */
+    bool turns;    /* the table of ml_db_put_turns is there */
 };
 
 /* Sets cx's error from the last failure of the database, with its path; false. */

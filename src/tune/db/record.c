@@ -15,6 +15,11 @@ double ml_record_best(const ml_Record *r)
     return best;
 }
 
+double ml_record_seconds(const ml_Record *r)
+{
+    return r->median > 0 ? r->median : ml_record_best(r);
+}
+
 static void bind_text(sqlite3_stmt *st, int k, const char *z)
 {
     if (z)
@@ -73,6 +78,59 @@ bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r)
     return ok;
 }
 
+/* ---------------------------------------------------------------- by turns */
+
+/* Readers of the format's first version pass over a table that they do not know. */
+static const char TURNS[] =
+    "create table if not exists turns(record integer primary key, median real, "
+    "samples integer, at integer)";
+
+static bool execute(ml_Db *db, ml_Ctx *cx, const char *sql)
+{
+    sqlite3_stmt *st = ml_db_prepare(db, cx, sql);
+    bool row, ok = st && ml_db_step(db, cx, st, &row);
+
+    sqlite3_finalize(st);
+    return ok;
+}
+
+static bool put_turn(ml_Db *db, ml_Ctx *cx, const ml_DbTurn *t)
+{
+    sqlite3_stmt *st =
+        ml_db_prepare(db, cx,
+                      "insert or replace into turns(record, median, samples, at) "
+                      "values(?, ?, ?, ?)");
+    bool row, ok;
+
+    if (st == NULL)
+        return false;
+    sqlite3_bind_int64(st, 1, t->record);
+    sqlite3_bind_double(st, 2, t->median);
+    sqlite3_bind_int64(st, 3, t->samples);
+    sqlite3_bind_int64(st, 4, (int64_t)time(NULL));
+    ok = ml_db_step(db, cx, st, &row);
+    sqlite3_finalize(st);
+    return ok;
+}
+
+/* Another session may have made the table since. */
+static bool has_turns(ml_Db *db, ml_Ctx *cx, bool *there)
+{
+    sqlite3_stmt *st;
+    bool row = false, ok;
+
+    *there = db->turns;
+    if (db->turns)
+        return true;
+    st = ml_db_prepare(db, cx,
+                       "select 1 from sqlite_master where type = 'table' and name = "
+                       "'turns'");
+    ok = st && ml_db_step(db, cx, st, &row);
+    sqlite3_finalize(st);
+    *there = db->turns = ok && row;
+    return ok;
+}
+
 /* ---------------------------------------------------------------- finding */
 
 /* "[1e-3, 2e-3]" */
@@ -115,24 +173,8 @@ static void where(ml_Text *sql, const ml_DbQuery *q)
                     " and best is not null and best < 1e10 and trace not like '[[],%'");
 }
 
-static sqlite3_stmt *query(ml_Db *db, ml_Ctx *cx, const char *columns, const ml_DbQuery *q)
+static void bind_query(sqlite3_stmt *st, const ml_DbQuery *q)
 {
-    ml_Text sql = {0};
-    sqlite3_stmt *st = NULL;
-
-    if (q->limit < 0) {
-        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("the number of records is at least 0"));
-        return NULL;
-    }
-    ml_text_fmt(&sql, "select %s from record", columns);
-    where(&sql, q);
-    ml_text_add(&sql, q->by_time ? " order by best is null, best, id" : " order by id");
-    if (q->limit)
-        ml_text_fmt(&sql, " limit %lld", (long long)q->limit);
-    st = ml_db_prepare(db, cx, ml_text_z(&sql));
-    ml_text_free(&sql);
-    if (st == NULL)
-        return NULL;
     sqlite3_bind_int64(st, 1, q->record);
     sqlite3_bind_int64(st, 2, q->workload);
     bind_text(st, 3, q->target);
@@ -140,6 +182,89 @@ static sqlite3_stmt *query(ml_Db *db, ml_Ctx *cx, const char *columns, const ml_
     sqlite3_bind_int64(st, 5, (int64_t)q->seed);
     sqlite3_bind_int64(st, 6, q->threads);
     sqlite3_bind_int64(st, 7, q->after);
+}
+
+static bool forget_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key)
+{
+    ml_Text sql = {0};
+    sqlite3_stmt *st;
+    bool row, ok;
+
+    ml_text_add(&sql, "delete from turns where record in (select id from record");
+    where(&sql, key);
+    ml_text_char(&sql, ')');
+    st = ml_db_prepare(db, cx, ml_text_z(&sql));
+    ml_text_free(&sql);
+    if (st == NULL)
+        return false;
+    bind_query(st, key);
+    ok = ml_db_step(db, cx, st, &row);
+    sqlite3_finalize(st);
+    return ok;
+}
+
+bool ml_db_put_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key, const ml_DbTurn *v,
+                     size_t n)
+{
+    bool ok;
+
+    if (db->read_only)
+        return ml_fail(cx, ML_E_BAD_DATABASE,
+                       ML_TEXT(ml_format(cx, "%s: may not be written", db->path)));
+    if (!execute(db, cx, "begin immediate"))
+        return false;
+    ok = execute(db, cx, TURNS) && forget_turns(db, cx, key);
+    for (size_t k = 0; k < n && ok; k++)
+        ok = put_turn(db, cx, &v[k]);
+    ok = ok && execute(db, cx, "commit");
+    if (!ok)
+        sqlite3_exec(db->sq, "rollback", NULL, NULL, NULL);
+    db->turns |= ok;
+    return ok;
+}
+
+/* As ml_DbQuery says. */
+static void order(ml_Text *sql, const ml_DbQuery *q, bool turns)
+{
+    if (!q->by_time) {
+        ml_text_add(sql, " order by id");
+        return;
+    }
+    ml_text_add(sql, " order by best is null, ");
+    if (turns) {
+        ml_text_add(sql, "case when median is null then best else (select min(best) from "
+                         "record join turns on turns.record = record.id");
+        where(sql, q);
+        ml_text_add(sql, ") end, median is null, median, ");
+    }
+    ml_text_add(sql, "best, id");
+}
+
+static sqlite3_stmt *query(ml_Db *db, ml_Ctx *cx, const char *columns, const ml_DbQuery *q)
+{
+    ml_Text sql = {0};
+    sqlite3_stmt *st = NULL;
+    bool turns;
+
+    if (q->limit < 0) {
+        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT("the number of records is at least 0"));
+        return NULL;
+    }
+    if (!has_turns(db, cx, &turns))
+        return NULL;
+    ml_text_fmt(&sql, "select %s%s from record", columns,
+                turns ? ", (select median from turns where turns.record = record.id) as "
+                        "median"
+                      : ", null as median");
+    where(&sql, q);
+    order(&sql, q, turns);
+    if (q->limit)
+        ml_text_fmt(&sql, " limit %lld", (long long)q->limit);
+    st = ml_db_prepare(db, cx, ml_text_z(&sql));
+    ml_text_free(&sql);
+    if (st == NULL)
+        return NULL;
+    bind_query(st, q);
     return st;
 }
 
@@ -168,7 +293,8 @@ bool ml_db_records(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, ml_Record **out, 
                            .args = ml_db_text(cx, st, 10),
                            .machine = ml_db_text(cx, st, 11),
                            .version = ml_db_text(cx, st, 12),
-                           .time = sqlite3_column_int64(st, 13)};
+                           .time = sqlite3_column_int64(st, 13),
+                           .median = sqlite3_column_double(st, 14)};
 
             read_seconds(cx, (const char *)sqlite3_column_text(st, 7), &r);
             ml_push(cx, &v, r);

@@ -58,14 +58,14 @@ bool ml_seen_add(ml_Tuner *t, uint64_t hash)
     return true;
 }
 
-void ml_valid_add(ml_Tuner *t, uint32_t sketch, const int64_t *d, double seconds)
+void ml_valid_add(ml_Tuner *t, const Measured *m)
 {
     size_t k = t->valid.n;
 
     ml_push(t->keep, &t->valid, ((Measured){0}));
-    for (; k > 0 && t->valid.v[k - 1].seconds > seconds; k--)
+    for (; k > 0 && t->valid.v[k - 1].seconds > m->seconds; k--)
         t->valid.v[k] = t->valid.v[k - 1];
-    t->valid.v[k] = (Measured){sketch, d, seconds};
+    t->valid.v[k] = *m;
 }
 
 /* ---------------------------------------------------------------- children */

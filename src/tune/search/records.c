@@ -179,22 +179,37 @@ static ml_TunePhase phase_of(const ml_Record *r)
                : ML_PHASE_BUILD;
 }
 
-static void count_record(ml_Tuner *t, const ml_Record *r)
+/* sketch, d: those of the record, or d NULL. */
+static void count_record(ml_Tuner *t, const ml_Record *r, uint32_t sketch, const int64_t *d)
 {
-    double best = ml_record_best(r);
+    const Measured m = {sketch, d, ml_record_best(r), r->median, r->id};
 
     t->st.done++;
-    if (!isfinite(best) || best >= 1e10) {
+    if (!isfinite(m.seconds) || m.seconds >= 1e10)
         t->st.failed[phase_of(r)]++;
-        return;
-    }
-    if (t->st.best == 0 || best < t->st.best) {
-        t->st.best = best;
-        t->st.best_record = r->id;
-    }
+    else if (d)
+        ml_valid_add(t, &m);
+    else if (t->other.seconds == 0 || m.seconds < t->other.seconds)
+        t->other = m;
 }
 
-static ml_DbQuery key_query(const ml_Tuner *t)
+/* The order of ml_DbQuery.by_time. */
+void ml_best_update(ml_Tuner *t)
+{
+    const Measured *best = t->other.seconds > 0 ? &t->other : NULL;
+
+    if (t->valid.n > 0 && (!best || t->valid.v[0].seconds <= best->seconds))
+        best = &t->valid.v[0];
+    for (size_t k = 0; best && best->median > 0 && k < t->valid.n; k++)
+        if (t->valid.v[k].median > 0 && t->valid.v[k].median < best->median)
+            best = &t->valid.v[k];
+    if (best == NULL)
+        return;
+    t->st.best = best->median > 0 ? best->median : best->seconds;
+    t->st.best_record = best->record;
+}
+
+ml_DbQuery ml_records_key(const ml_Tuner *t)
 {
     return (ml_DbQuery){.workload = t->workload,
                         .target = t->target_json,
@@ -222,17 +237,16 @@ static bool is_own(const ml_Tuner *t, int64_t id)
 
 static bool take_records(ml_Tuner *t, ml_Ctx *cx)
 {
-    ml_DbQuery q = key_query(t);
+    ml_DbQuery q = ml_records_key(t);
     ml_Record *v;
     size_t n;
 
     if (!ml_db_records(t->db, cx, &q, &v, &n))
         return false;
     for (size_t k = 0; k < n; k++) {
-        uint32_t sketch;
-        int64_t *d;
+        uint32_t sketch = 0;
+        int64_t *d = NULL;
         uint64_t hash;
-        double best = ml_record_best(&v[k]);
         bool known;
 
         if (v[k].id > t->last_seen)
@@ -242,10 +256,9 @@ static bool take_records(ml_Tuner *t, ml_Ctx *cx)
         known = ml_candidate_of_record(t, &v[k], &sketch, &d, &hash);
         if (hash)
             ml_seen_add(t, hash);
-        if (known && isfinite(best) && best < 1e10)
-            ml_valid_add(t, sketch, d, best);
-        count_record(t, &v[k]);
+        count_record(t, &v[k], sketch, known ? d : NULL);
     }
+    ml_best_update(t);
     return true;
 }
 
@@ -280,6 +293,18 @@ static const char *first_text(ml_Tuner *t, const ml_Error *e)
     return e ? ml_error_code(e->code) : "not known why";
 }
 
+static void put_again(ml_Tuner *t, ml_Record *r)
+{
+    int64_t was = r->id;
+
+    r->workload = t->workload;
+    if (!ml_db_put(t->db, t->tmp, r))
+        ml_error_clear(t->tmp);
+    for (size_t k = 0; k < t->valid.n; k++)
+        if (t->valid.v[k].record == -was)
+            t->valid.v[k].record = r->id;
+}
+
 /* From here on in memory; what this tuner measured is taken along. */
 static void go_to_memory(ml_Tuner *t, const char *why)
 {
@@ -293,19 +318,21 @@ static void go_to_memory(ml_Tuner *t, const char *why)
         return;
     }
     t->db = t->own;
-    t->st.best_record = 0;
+    for (size_t k = 0; k < t->valid.n; k++)
+        t->valid.v[k].record = -t->valid.v[k].record;
     for (size_t k = 0; k < t->records.n; k++) {
         ml_Record *r = ML_NEW(t->keep, ml_Record);
 
         *r = *t->records.v[k];
-        r->workload = t->workload;
-        if (!ml_db_put(t->db, t->tmp, r))
-            ml_error_clear(t->tmp);
+        put_again(t, r);
         t->records.v[k] = r;
-        if (ml_record_best(r) == t->st.best) /* NOLINT: the same number */
-            t->st.best_record = r->id;
         t->last_seen = r->id;
     }
+    t->other.record = 0;
+    for (size_t k = 0; k < t->valid.n; k++)
+        if (t->valid.v[k].record < 0)
+            t->valid.v[k].record = 0;
+    ml_best_update(t);
 }
 
 bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
@@ -326,7 +353,7 @@ bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     }
     log_last(t, &asked, &after);
     t->last_seen = t->after = o->fresh ? 0 : after;
-    all = key_query(t);
+    all = ml_records_key(t);
     if (o->fresh) {
         ml_Record *v;
         size_t n;
@@ -389,7 +416,6 @@ void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, doub
             ml_error_clear(t->tmp);
     }
     ml_push(t->keep, &t->records, (const ml_Record *)rec);
-    count_record(t, rec);
-    if (rec->n_run)
-        ml_valid_add(t, c->sketch, c->d, best);
+    count_record(t, rec, c->sketch, c->d);
+    ml_best_update(t);
 }

@@ -110,6 +110,7 @@ static bool compiled(Reference *r, ml_Worker *w, int64_t iterations)
         ok = gave_up(r, limit);
     else if (ok && !out.ok)
         ok = ml_job_fail(r->cx, &out, "the start version");
+    r->t->start_seconds = ok ? out.run_seconds : 0;
     for (uint32_t k = 0; ok && k < r->n; k++)
         ok = !r->expected[k].tensor || !r->roles[k].written ||
              ml_workset_output(set, k, r->expected[k].tensor);
@@ -125,6 +126,7 @@ static bool reference(Reference *r, ml_Worker *w)
     const ml_Error *e;
 
     if (n < ML_INTERP_REFERENCE) {
+        r->t->start_seconds = (double)n / PER_SECOND;
         if (interpret(r))
             return true;
         e = ml_error(r->cx);

@@ -1,6 +1,6 @@
 /*
  * tuner - the crank: candidates go to workers to be built, then one after the other to be
- * checked and timed, and into the database.
+ * checked and timed, and into the database; at the end the fastest by turns (turns.c).
  *
  * Programs of one thread: while one worker times, the other builds. Programs of several
  * threads need every core while they are timed, so blocks of candidates are built on all
@@ -167,12 +167,13 @@ void ml_tuner_free(ml_Tuner *t)
     for (size_t k = 0; k < t->n_slots; k++) {
         Slot *s = &t->slot[k];
 
-        if (s->doing != SLOT_IDLE)
+        if (s->doing == SLOT_BUILD || s->doing == SLOT_RUN)
             ml_candidate_free(&s->at);
         for (size_t m = 0; m < s->n_built; m++)
             ml_candidate_free(&s->built[m]);
         ml_worker_free(s->w);
     }
+    ml_turns_free(t);
     ml_log_stop(t);
     ml_workset_free(t->set);
     ml_db_close(t->own);
@@ -188,7 +189,8 @@ void ml_tuner_free(ml_Tuner *t)
 
 static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
 {
-    double best = t->st.best;
+    double best = t->valid.n ? t->valid.v[0].seconds : 0;
+    double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
     return (ml_Job){.program = c->program,
                     .func = t->func->name,
@@ -198,7 +200,7 @@ static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
                     .timing = ML_TIMING_TUNE,
                     .best = best,
                     .compile_limit = 30,
-                    .run_limit = best > 0 ? fmin(10, 0.5 + 60 * best) : 10};
+                    .run_limit = fmin(10, 0.5 + (best > 0 ? fmin(60 * best, slow) : slow))};
 }
 
 static size_t in_work(const ml_Tuner *t)
@@ -354,6 +356,11 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
     spent = ml_tune_now() - s->since;
     *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
     free(r.object.v);
+    if (s->doing == SLOT_TURN) {
+        s->doing = SLOT_IDLE;
+        ml_turns_take(t, &r, killed(&r));
+        return true;
+    }
     s->doing = SLOT_IDLE;
     if (killed(&r) && !s->at.again) {
         s->at.again = true;
@@ -415,21 +422,28 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         ml_error_clear(t->tmp);
         return ML_TUNE_CANCELLED;
     }
-    if (t->st.done >= t->st.total && in_work(t) == 0)
+    if (t->st.done >= t->st.total && in_work(t) == 0 && !ml_turns_wanted(t))
         return ML_TUNE_DONE;
     if (!t->ready) {
         t->begin = ml_tune_now();
         ok = ml_reference_make(t, cx, t->slot[0].w);
         t->ready = ok;
+        t->start_done = ml_tune_now();
         if (ok)
             ml_log_start(t);
     }
     if (ok)
         ok = t->exclusive ? assign_exclusive(t, cx) : assign_shared(t, cx);
     if (ok && in_work(t) == 0) {
+        bool more = wants_more(t);
+
         t->st.exhausted = t->used_up;
-        ml_release(t->tmp, mark);
-        return wants_more(t) ? ML_TUNE_MORE : ML_TUNE_DONE;
+        if (!more && (more = ml_turns_wanted(t)))
+            ok = ml_turns_next(t, cx);
+        if (ok && in_work(t) == 0) {
+            ml_release(t->tmp, mark);
+            return more ? ML_TUNE_MORE : ML_TUNE_DONE;
+        }
     }
     if (ok)
         ok = wait_for(t, cx, seconds);
@@ -444,7 +458,11 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
 
     s->elapsed = t->ready ? ml_tune_now() - t->begin : 0;
     s->rate = s->elapsed > 0 ? (double)t->records.n / s->elapsed : 0;
-    s->eta = s->rate > 0 ? left / s->rate : 0;
+    s->eta = (double)NAN; /* what earlier searches measured tells nothing about now */
+    if (left <= 0)
+        s->eta = 0;
+    else if (t->records.n > 0)
+        s->eta = left * (ml_tune_now() - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
     return s;

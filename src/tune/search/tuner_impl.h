@@ -13,7 +13,8 @@ enum {
     ML_AHEAD = 2,   /* built and waiting, per worker, where both go on at once */
     MOST_ENDED = 3, /* times in a row that a worker may end before it counts as none */
     ML_ATTEMPTS =
-        200, /* proposals without a new program before the space counts as used up */
+        200,      /* proposals without a new program before the space counts as used up */
+    ML_FINAL = 5, /* the fastest, which are measured again by turns */
 };
 
 /* A sampling instruction of a sketch and where its numbers are in a vector of decisions. */
@@ -45,12 +46,21 @@ typedef struct Candidate {
 typedef struct Measured {
     uint32_t sketch;
     const int64_t *d;
-    double seconds;
+    double seconds; /* the least of its samples */
+    double median;  /* by turns with others; 0: it was not */
+    int64_t record; /* 0: of another database */
 } Measured;
+
+typedef struct Finalist {
+    Candidate c;
+    int64_t record;
+    ML_VEC(double) samples; /* in keep */
+    bool failed;
+} Finalist;
 
 typedef struct Slot {
     ml_Worker *w;
-    enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN } doing;
+    enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN, SLOT_TURN } doing;
     Candidate at; /* in work */
     double since;
     Candidate built[ML_BLOCK];
@@ -78,6 +88,11 @@ struct ml_Tuner {
     char *log; /* path; NULL: none */
 
     ML_VEC(Measured) valid; /* ascending seconds */
+    Measured other;         /* the fastest that is of no sketch here; seconds 0: none */
+    Finalist final[ML_FINAL];
+    size_t n_final, turns; /* turns: so many were begun */
+    double turns_begin;
+    bool decided;
     ML_VEC(const ml_Record *) records;
     uint64_t *seen;
     size_t n_seen, cap_seen;
@@ -90,8 +105,9 @@ struct ml_Tuner {
     size_t n_slots;
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
-    bool ready; /* reference and arguments are there */
-    double begin, start_done;
+    bool ready;               /* reference and arguments are there */
+    double start_seconds; /* of the start version, about */
+    double begin, start_done; /* start_done: when the reference was there */
     ml_TuneStatus st;
 };
 
@@ -112,7 +128,7 @@ bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, i
 /* propose.c */
 bool ml_seen_add(ml_Tuner *t, uint64_t hash); /* false: it was there */
 bool ml_propose(ml_Tuner *t, Candidate *out);
-void ml_valid_add(ml_Tuner *t, uint32_t sketch, const int64_t *d, double seconds);
+void ml_valid_add(ml_Tuner *t, const Measured *m);
 
 /* reference.c: arguments and expected results, in shared memory. */
 bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
@@ -123,7 +139,17 @@ bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o);
 void ml_records_refresh(ml_Tuner *t);
 /* Commits a result; when the database takes it no longer, goes on in memory. */
 void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, double best);
+/* Sets the best that there is: by minimum, of those measured by turns by their medians. */
+void ml_best_update(ml_Tuner *t);
+ml_DbQuery ml_records_key(const ml_Tuner *t);
 void ml_log_start(ml_Tuner *t);
 void ml_log_stop(ml_Tuner *t);
+
+/* turns.c: the contest at the end. */
+bool ml_turns_wanted(const ml_Tuner *t);
+/* Begins the next turn on the first worker; when there is none left, decides. */
+bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx);
+void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again);
+void ml_turns_free(ml_Tuner *t);
 
 #endif

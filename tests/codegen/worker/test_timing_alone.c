@@ -191,6 +191,10 @@ static void a_hopeless_candidate_is_given_up(void **state)
     run(spins, ML_TIMING_TUNE, 0.001);
     assert_true(samples.given_up);
     assert_int_equal(samples.n, 2);
+    run(spins, ML_TIMING_TUNE, 0.0005); /* so slow that its warm calls say enough */
+    assert_true(samples.given_up);
+    assert_int_equal(samples.n, 1);
+    assert_true(samples.v[0] >= 0.002 && samples.v[0] < 0.1);
     run(spins, ML_TIMING_TUNE, 0.0019);
     assert_false(samples.given_up);
     assert_true(samples.n >= 5);

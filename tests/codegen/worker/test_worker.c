@@ -664,6 +664,7 @@ static void programs_that_are_no_workers_are_told(void **state)
     Fix *x = *state;
     char dir[] = "/tmp/ml-worker.XXXXXX", path[64];
     FILE *f;
+    double t;
 
     for (int k = 0; k < 5; k++)
         no_worker(x, "/bin/false", "/bin/false does not serve as worker (status 1)");
@@ -688,6 +689,12 @@ static void programs_that_are_no_workers_are_told(void **state)
     fputs("#!/bin/sh\necho nonsense, and more of it than a header has >&3\ncat <&3\n", f);
     fclose(f);
     no_worker(x, path, "answers nonsense");
+    f = fopen(path, "w");
+    fputs("#!/bin/sh\nexec sleep 100\n", f);
+    fclose(f);
+    t = ml_now();
+    no_worker(x, path, "does not serve as worker (no sign of life within 5 s)");
+    assert_true(ml_now() - t < 8);
     no_worker(x, dir, "");
     unlink(path);
     rmdir(dir);

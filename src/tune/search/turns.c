@@ -1,0 +1,172 @@
+/*
+ * turns - the fastest of a search, measured again before one of them is chosen.
+ *
+ * A search scores by the least of a few samples, and the least of many such scores is
+ * partly luck. So when it ends, the first five are run by turns, A B C D E A B ..., each
+ * turn a few samples, nothing else running; the least median wins. What disturbs the
+ * machine for a while disturbs all of them. The winner of an earlier contest takes part.
+ * Source: auto-scheduler 16.
+ */
+#include "tune/search/tuner_impl.h"
+
+#include "codegen/worker/timing.h"
+
+#include <math.h>
+
+enum {
+    ROUNDS = 9,
+    TURN_MS = 300, /* for all of it, or SHARE of the search; two rounds at least */
+};
+#define SHARE 0.1
+
+/* Whether nobody new is among the first: a contest has places for four and the winner of
+ * the one before. */
+static bool is_settled(const ml_Tuner *t)
+{
+    for (size_t k = 0; k < t->valid.n && k < ML_FINAL - 1; k++)
+        if (t->valid.v[k].median <= 0)
+            return false;
+    return true;
+}
+
+bool ml_turns_wanted(const ml_Tuner *t)
+{
+    return !t->decided && t->valid.n > 1 && !is_settled(t);
+}
+
+/* The winner of the contest before; NULL: there was none. */
+static const Measured *champion(const ml_Tuner *t)
+{
+    const Measured *best = NULL;
+
+    for (size_t k = 0; k < t->valid.n; k++) {
+        const Measured *m = &t->valid.v[k];
+
+        if (m->median > 0 && (best == NULL || m->median < best->median))
+            best = m;
+    }
+    return best;
+}
+
+/* One that cannot be made again, or has no record to win for, stays out. */
+static void enter(ml_Tuner *t, const Measured *m)
+{
+    Finalist *f = &t->final[t->n_final];
+
+    *f = (Finalist){.record = m->record};
+    if (m->record && ml_candidate_make(t, m->sketch, m->d, 1, &f->c))
+        t->n_final++;
+}
+
+static void choose(ml_Tuner *t)
+{
+    const Measured *before = champion(t);
+
+    if (before)
+        enter(t, before);
+    for (size_t k = 0; k < t->valid.n && t->n_final < ML_FINAL; k++)
+        if (&t->valid.v[k] != before)
+            enter(t, &t->valid.v[k]);
+    t->turns_begin = ml_tune_now();
+}
+
+static bool is_over(const ml_Tuner *t)
+{
+    double now = ml_tune_now();
+    double budget = fmax(1e-3 * TURN_MS, SHARE * (t->turns_begin - t->begin));
+
+    if (t->turns % t->n_final != 0)
+        return false;
+    return t->turns >= ROUNDS * t->n_final ||
+           (t->turns >= 2 * t->n_final && now - t->turns_begin >= budget);
+}
+
+static void put_median(ml_Tuner *t, const ml_DbTurn *turn)
+{
+    for (size_t k = 0; k < t->valid.n; k++)
+        if (t->valid.v[k].record == turn->record)
+            t->valid.v[k].median = turn->median;
+}
+
+static void decide(ml_Tuner *t)
+{
+    ml_DbQuery key = ml_records_key(t);
+    ml_DbTurn v[ML_FINAL];
+    int64_t samples = 0;
+    size_t n = 0;
+
+    t->decided = true;
+    for (size_t k = 0; k < t->n_final; k++) {
+        Finalist *f = &t->final[k];
+
+        if (f->failed || f->samples.n == 0)
+            continue;
+        v[n++] = (ml_DbTurn){f->record, ml_median(f->samples.v, f->samples.n),
+                             (int64_t)f->samples.n};
+        samples += (int64_t)f->samples.n;
+    }
+    if (n < 2)
+        return;
+    for (size_t k = 0; k < t->valid.n; k++)
+        t->valid.v[k].median = 0;
+    for (size_t k = 0; k < n; k++)
+        put_median(t, &v[k]);
+    t->st.final_of = (int64_t)n;
+    t->st.final_samples = samples / (int64_t)n;
+    ml_best_update(t);
+    key.after = 0;
+    if (!ml_db_put_turns(t->db, t->tmp, &key, v, n))
+        ml_error_clear(t->tmp); /* the records are there; what they say is told */
+}
+
+static ml_Job job_of(const ml_Tuner *t, const Finalist *f)
+{
+    return (ml_Job){.program = f->c.program,
+                    .func = t->func->name,
+                    .target = t->target,
+                    .set = t->set,
+                    .want = ML_WANT_TIMES | ML_WANT_KEEP,
+                    .timing = ML_TIMING_TURN,
+                    .compile_limit = 30,
+                    .run_limit = fmin(10, 0.5 + 60 * t->valid.v[0].seconds)};
+}
+
+bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx)
+{
+    Slot *s = &t->slot[0];
+
+    if (t->turns == 0)
+        choose(t);
+    if (t->n_final < 2 || is_over(t)) {
+        decide(t);
+        return true;
+    }
+    const Finalist *f = &t->final[t->turns++ % t->n_final];
+    const ml_Job j = job_of(t, f);
+
+    if (f->failed)
+        return true;
+    s->since = ml_tune_now();
+    s->doing = SLOT_TURN;
+    if (ml_worker_send(s->w, t->tmp, &j))
+        return true;
+    ml_error_move(cx, t->tmp);
+    return false;
+}
+
+/* again: the worker was killed from outside, which is no fault of the program. */
+void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again)
+{
+    Finalist *f = &t->final[(t->turns - 1) % t->n_final];
+
+    f->failed |= !r->ok && !again;
+    for (size_t k = 0; r->ok && k < r->n_samples; k++)
+        ml_push(t->keep, &f->samples, r->samples[k]);
+    t->st.run_seconds += ml_tune_now() - t->slot[0].since;
+}
+
+void ml_turns_free(ml_Tuner *t)
+{
+    for (size_t k = 0; k < t->n_final; k++)
+        ml_candidate_free(&t->final[k].c);
+}
