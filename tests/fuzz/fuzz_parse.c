@@ -110,6 +110,9 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
         "(",          ")",   "[",       "]",    ":",  ",",    "T.", "0",  "-1", "for",
         "with",       "if ", "lambda ", "not ", "\n", "    ", "i",  "A",  "=",  "\"",
         "T.int64(8)", "1.5", "break",   "x",    "{}", "*",    "//", "% 0"};
+    /* what the reader computes */
+    static const char *const MORE[] = {"[k for k in range(3)]", " if k % 2", "f\"{k}\"",
+                                       "{k!r:>4}", "f'"};
     size_t at = below(s, n), a, b, la, lb;
     const char *w;
     char tmp[4096];
@@ -121,7 +124,8 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
         return n;
     case 1: return cut(p, n, at, 1 + below(s, 8)); /* a token or so is deleted */
     case 2:                                        /* a word is put in */
-        w = WORDS[below(s, sizeof WORDS / sizeof *WORDS)];
+        w = below(s, 4) ? WORDS[below(s, sizeof WORDS / sizeof *WORDS)]
+                        : MORE[below(s, sizeof MORE / sizeof *MORE)];
         la = strlen(w);
         if (n + la >= MAX_TEXT)
             return n;

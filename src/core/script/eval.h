@@ -281,6 +281,11 @@ ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a);
 int ml_ev_python_find(ml_Str name); /* -1: none */
 const char *ml_ev_python_name(int which);
 bool ml_ev_truth(ml_Cv v); /* of a compile-time value */
+/* Python's str or repr of v; false: reported, it has none. */
+bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at);
+bool ml_ev_format(ml_Eval *ev, ml_Text *out, ml_Cv v, const ml_Node *field);
+ml_Cv ml_ev_comprehension(ml_Eval *ev, const ml_Node *nd);
+ml_Cv ml_ev_fstring(ml_Eval *ev, const ml_Node *nd);
 
 /* ---- expressions (eval_expr.c, eval_op.c, eval_convert.c) */
 ml_Cv ml_ev_raw(ml_Eval *ev, const ml_Node *nd);   /* cells stay cells */

@@ -414,7 +414,10 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_CMP:
     case ML_N_COND:
     case ML_N_LAMBDA:
-    case ML_N_STAR: break;
+    case ML_N_STAR:
+    case ML_N_COMP:
+    case ML_N_FSTRING:
+    case ML_N_FIELD: break;
     }
 }
 
