@@ -111,8 +111,16 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
         "with",       "if ", "lambda ", "not ", "\n", "    ", "i",  "A",  "=",  "\"",
         "T.int64(8)", "1.5", "break",   "x",    "{}", "*",    "//", "% 0"};
     /* what the reader computes */
-    static const char *const MORE[] = {"[k for k in range(3)]", " if k % 2", "f\"{k}\"",
-                                       "{k!r:>4}", "f'"};
+    static const char *const MORE[] = {"[k for k in range(3)]",
+                                       " if k % 2",
+                                       "f\"{k}\"",
+                                       "{k!r:>4}",
+                                       "f'",
+                                       "@T.macro\n",
+                                       "hygienic=False",
+                                       "copy(A, A, 4)\n",
+                                       "add(n)",
+                                       "def m(x):\n"};
     size_t at = below(s, n), a, b, la, lb;
     const char *w;
     char tmp[4096];

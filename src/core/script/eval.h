@@ -49,6 +49,7 @@ typedef enum ml_CvKind {
     ML_CV_FN,      /* builtin */
     ML_CV_PYFN,    /* i: a Python builtin */
     ML_CV_METHOD,  /* s: name; list[0]: the object */
+    ML_CV_MACRO,   /* macro */
 } ml_CvKind;
 
 typedef enum ml_Namespace {
@@ -65,6 +66,7 @@ typedef enum ml_Namespace {
 typedef struct ml_Cv ml_Cv;
 typedef struct ml_Eval ml_Eval;
 typedef struct ml_Args ml_Args;
+typedef struct ml_Macro ml_Macro;
 typedef struct ml_Builtin {
     const char *name;
     ml_Cv (*run)(ml_Eval *ev, ml_Args *a);
@@ -118,6 +120,7 @@ struct ml_Cv {
         const ml_IndexMap *map;
         const ml_Value *val;
         const ml_Builtin *builtin;
+        ml_Macro *macro;
     } as;
     const ml_Cv *self; /* METHOD */
     const char *scope; /* handles */
@@ -129,6 +132,7 @@ struct ml_Binding {
     ml_Cv val;
     ml_Place at;
     uint32_t scope, func;
+    bool hidden;           /* from the macro that is being read */
     bool loop;             /* a loop variable; val is EXPR (or a TUPLE of them) */
     struct ml_BlockB *blk; /* innermost block when it was defined */
 };
@@ -229,6 +233,9 @@ struct ml_Eval {
     const ml_Node *with;   /* a call in a with header */
     size_t depth;          /* of evaluation, lambdas included */
     size_t steps;          /* of compile-time work */
+    size_t nest;           /* of statement lists */
+    size_t expanding;      /* macros that are being read */
+    const char *suffix;    /* of block names in them; NULL: none */
     ml_Sym *module;        /* name of the class at hand */
     ML_VEC(ml_Callee *) callees;
     ML_VEC(ml_ExprPlace) read; /* expressions, for the statements they belong to */
@@ -405,6 +412,11 @@ void ml_ev_with_init(ml_Eval *ev, const ml_Node *nd, ml_Place at);
 /* Whether the call stands at the top level of an open block; reports E602, E603. */
 ml_BlockB *ml_ev_block_top(ml_Eval *ev, const char *what, ml_Place at);
 void ml_ev_remember(ml_Eval *ev, const ml_Var *v, ml_Place at);
+
+/* ---- macros (eval_macro.c) */
+bool ml_ev_is_macro(const ml_Node *fn); /* by its decorator */
+void ml_ev_macro_define(ml_Eval *ev, const ml_Node *nd);
+ml_Cv ml_ev_macro_call(ml_Eval *ev, ml_Macro *m, ml_Args *a);
 
 /* ---- functions (eval_func.c) and what comes after them */
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);

@@ -114,6 +114,8 @@ void ml_ev_with_block(ml_Eval *ev, const ml_Node *nd, ml_Cv header)
     b->up = ev->blk;
     b->at = nd->at;
     b->name = ml_strdup(ev->cx, header.as.s);
+    if (ev->suffix && b->name[0])
+        b->name = ml_format(ev->cx, "%s%s", b->name, ev->suffix);
     b->predicate = ml_bool(ev->cx, true);
     saved = ml_ev_push_scope(ev);
     ev->blk = ev->blk_ctx = b;

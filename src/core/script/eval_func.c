@@ -299,6 +299,12 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     ev->blk = ev->blk_ctx = NULL;
     ev->frame = NULL;
     ev->n_loops = 0;
+    for (size_t k = 0; k < nd->n_keys; k++) { /* def f[n](...): a symbolic dimension */
+        const ml_Var *v = ml_var_new(ev->cx, nd->keys[k]->name.p, ML_DT_I64);
+
+        ml_ev_define(ev, nd->keys[k], ml_cv_expr(ml_var(ev->cx, v)), nd->key_at[k]);
+        ml_ev_remember(ev, v, nd->key_at[k]);
+    }
     for (size_t k = 0; k < nd->as.params.n; k++)
         parameter(ev, &nd->as.params.v[k]);
     f->ret = return_type(ev, nd);
@@ -346,10 +352,6 @@ static bool is_prim_func(ml_Eval *ev, const ml_Node *nd)
     }
     for (size_t k = 0; k < nd->n; k++) {
         last = deco_name(nd->kids[k], &name);
-        if (ml_str_eq(name, ml_str("macro")) || ml_str_eq(name, ml_str("inline"))) {
-            ml_report(ev->rep, ML_E_E419, last->at, "macros are not supported yet");
-            return false;
-        }
         if (!ml_str_eq(name, ml_str("prim_func"))) {
             ml_report(ev->rep, ML_E_E613, last->at,
                       "only T.prim_func functions are supported in a module");
@@ -475,9 +477,11 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         size_t n_diags = ev->rep->diags.n;
 
         ev->target = ev->rhs = ev->stmt = ev->with = NULL;
-        any |= s->kind == ML_N_FUNC || s->kind == ML_N_CLASS;
+        any |= (s->kind == ML_N_FUNC && !ml_ev_is_macro(s)) || s->kind == ML_N_CLASS;
         if (s->kind == ML_N_IMPORT) {
             import(ev, s);
+        } else if (s->kind == ML_N_FUNC && ml_ev_is_macro(s)) {
+            ml_ev_macro_define(ev, s);
         } else if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
                 is_prim_func(ev, s) ? function(ev, s, s->kids[s->n - 1]) : NULL;

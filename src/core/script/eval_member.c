@@ -8,8 +8,6 @@ static const ml_Builtin *const TABLES[] = {ml_ev_math_table,   ml_ev_call_table,
 
 static const char *const LATER[] = {"allocate",
                                     "allocate_const",
-                                    "macro",
-                                    "inline",
                                     "tvm_load_matrix_sync",
                                     "tvm_store_matrix_sync",
                                     "tvm_mma_sync",

@@ -357,6 +357,10 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
         ml_ev_assert(ev, v, nd->kids[0]->at, m, nd->kids[1]->at, nd->at);
         break;
     case ML_N_RETURN:
+        if (ev->expanding) {
+            ml_report(ev->rep, ML_E_E202, nd->at, "a macro gives no value");
+            break;
+        }
         if (!nd->kids[0]) {
             ml_ev_return(ev, NULL, nd->at);
             break;
@@ -381,8 +385,11 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_IF: if_stmt(ev, nd); break;
     case ML_N_WITH: with_item(ev, nd, 0); break;
     case ML_N_FUNC:
-        ml_report(ev->rep, ML_E_E419, nd->name_at,
-                  "functions inside functions (macros) are not supported yet");
+        if (ml_ev_is_macro(nd))
+            ml_ev_macro_define(ev, nd);
+        else
+            ml_report(ev->rep, ML_E_E108, nd->name_at,
+                      "a function inside a function is a macro: write @T.macro above it");
         break;
     case ML_N_CLASS:
         ml_report(ev->rep, ML_E_E108, nd->name_at,
@@ -423,6 +430,7 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
 
 void ml_ev_suite(ml_Eval *ev, const ml_Node *suite)
 {
+    ev->nest++;
     for (size_t k = 0; suite && k < suite->n && !ml_report_full(ev->rep); k++) {
         const ml_Node *nd = suite->kids[k];
         size_t outer = ev->read_from, n_items = ev->frame->items.n;
@@ -440,4 +448,5 @@ void ml_ev_suite(ml_Eval *ev, const ml_Node *suite)
             ml_report(ev->rep, ML_E_E109, nd->at, "this is nested too deeply");
         ml_ctx_clear_marks(ev->cx);
     }
+    ev->nest--;
 }

@@ -82,6 +82,119 @@ static const LatePair STRINGS[] = {
      HEAD "    T.evaluate(T.call_extern(\"int32\", \"x\"))\n"},
 };
 
+static const LatePair MACROS[] = {
+    {"statements are put in",
+     "@T.macro\ndef put(X, at, value):\n    X[at] = value\n    X[at + 1] = value\n" HEAD
+     "    for i in range(8):\n        put(A, i, 1.0)\n    put(A, value=A[3], at=2)\n",
+     HEAD "    for i in range(8):\n        A[i] = 1.0\n        A[i + 1] = 1.0\n"
+          "    A[2] = A[3]\n    A[3] = A[3]\n"},
+    {"inside a function, with the names there",
+     HEAD "    @T.inline\n    def put(at=0):\n        A[at] = T.cast(n, \"float32\")\n"
+          "    put()\n    for i in range(4):\n        put(i)\n",
+     HEAD "    A[0] = T.cast(n, \"float32\")\n    for i in range(4):\n"
+          "        A[i] = T.cast(n, \"float32\")\n"},
+    {"hygiene: the names of the definition",
+     "K = 1\n@T.macro\ndef put(X):\n    X[K] = 1.0\n" HEAD
+     "    for K in range(4):\n        put(A)\n",
+     HEAD "    for K in range(4):\n        A[1] = 1.0\n"},
+    {"without hygiene: the names of the call",
+     "K = 1\n@T.macro(hygienic=False)\ndef put(X):\n    X[K] = 1.0\n" HEAD
+     "    for K in range(4):\n        put(A)\n",
+     HEAD "    for K in range(4):\n        A[K] = 1.0\n"},
+    {"names of blocks are told apart, per function",
+     "@T.macro\ndef fill(X, value):\n    for i in range(16):\n        with "
+     "T.block(\"b\"):\n"
+     "            v = T.axis.S(16, i)\n            X[v] = value\n" HEAD
+     "    fill(A, 1.0)\n    fill(A, 2.0)\n    fill(A, 3.0)\n",
+     HEAD "    for i in range(16):\n        with T.block(\"b\"):\n"
+          "            v = T.axis.S(16, i)\n            A[v] = 1.0\n"
+          "    for i in range(16):\n        with T.block(\"b_1\"):\n"
+          "            v = T.axis.S(16, i)\n            A[v] = 2.0\n"
+          "    for i in range(16):\n        with T.block(\"b_2\"):\n"
+          "            v = T.axis.S(16, i)\n            A[v] = 3.0\n"},
+    {"macros call macros, and themselves",
+     "@T.macro\ndef down(X, k):\n    if k > 0:\n        X[k] = 1.0\n        down(X, k - "
+     "1)\n"
+     "@T.macro\ndef twice(X):\n    down(X, 1)\n    down(X, 2)\n" HEAD "    twice(A)\n",
+     HEAD "    A[1] = 1.0\n    A[2] = 1.0\n    A[1] = 1.0\n"},
+    {"a macro as an argument, with the names of its own place",
+     "@T.macro\ndef each(f):\n    for i in range(4):\n        f(i)\n" HEAD
+     "    @T.macro\n    def put(k):\n        A[k] = B[k, k]\n    each(put)\n",
+     HEAD "    for i in range(4):\n        A[i] = B[i, i]\n"},
+    {"the body of a block",
+     "@T.macro\ndef body(X, i, j):\n    vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+     "    with T.init():\n        X[vi, vj] = 0.0\n    X[vi, vj] += 1.0\n" HEAD
+     "    for i, j in T.grid(4, 4):\n        with T.block(\"x\"):\n            body(B, i, "
+     "j)\n",
+     HEAD "    for i, j in T.grid(4, 4):\n        with T.block(\"x\"):\n"
+          "            vi, vj = T.axis.remap(\"SS\", [i, j])\n            with T.init():\n"
+          "                B[vi, vj] = 0.0\n            B[vi, vj] += 1.0\n"},
+    {"a mutable scalar stays one",
+     "@T.macro\ndef bump(x):\n    x = x + 1.0\n@T.prim_func(s_tir=True)\n"
+     "def f(A: T.Buffer((4,), \"float32\")):\n    y = A[0]\n    bump(y)\n    A[1] = y\n",
+     "@T.prim_func(s_tir=True)\n"
+     "def f(A: T.Buffer((4,), \"float32\")):\n    y = A[0]\n    y = y + 1.0\n    A[1] = "
+     "y\n"},
+    {"a name of the reader, not a macro of that name",
+     HEAD "    @T.macro\n    def put(n):\n        A[n] = 1.0\n    put(n=3)\n",
+     HEAD "    A[3] = 1.0\n"},
+    {"type parameters",
+     "@T.prim_func\ndef f[m](A: T.Buffer((m,), \"float32\")):\n    for i in range(m):\n"
+     "        A[i] = 1.0\n",
+     "@T.prim_func\ndef f(a: T.handle):\n    m = T.int64()\n    A = T.match_buffer(a, "
+     "(m,))\n"
+     "    for i in range(m):\n        A[i] = 1.0\n"},
+};
+
+static const LateRow BAD_MACROS[] = {
+    {"E202", 6, 12, 3, "its call is a statement",
+     "@T.macro\ndef m():\n    pass\n" HEAD "    A[0] = m()\n"},
+    {"E202", 3, 5, 0, "gives no value",
+     "@T.macro\ndef m():\n    return 1\n" HEAD "    m()\n"},
+    {"E414", 6, 5, 3, "needs the argument `x`",
+     "@T.macro\ndef m(x):\n    pass\n" HEAD "    m()\n"},
+    {"E414", 6, 10, 1, "takes 1 argument, 2 given",
+     "@T.macro\ndef m(x):\n    pass\n" HEAD "    m(1, 2)\n"},
+    {"E412", 6, 7, 1, "no argument `y`",
+     "@T.macro\ndef m(x):\n    pass\n" HEAD "    m(y=1)\n"},
+    {"E412", 6, 10, 1, "got `x` twice",
+     "@T.macro\ndef m(x):\n    pass\n" HEAD "    m(1, x=1)\n"},
+    {"E301", 3, 5, 1, "not a name where the macro is defined",
+     "@T.macro\ndef m():\n    A[0] = 1.0\n" HEAD "    m()\n"},
+    {"E109", 3, 5, 3, "nested deeper", "@T.macro\ndef m():\n    m()\n" HEAD "    m()\n"},
+    {"E114", 0, 0, 0, "too much",
+     "@T.macro\ndef m(k):\n    if k < 40:\n        m(k + 1)\n        m(k + 1)\n" HEAD
+     "    m(0)\n"},
+    {"E412", 1, 10, 0, "no such argument",
+     "@T.macro(fast=1)\ndef m():\n    pass\n" HEAD "    pass\n"},
+    {"E406", 2, 8, 0, "positional", "@T.macro\ndef m(*x):\n    pass\n" HEAD "    pass\n"},
+    {"E108", 3, 9, 1, "write @T.macro", HEAD "    def g():\n        pass\n"},
+    {"E612", 1, 1, 1, "no function", "@T.macro\ndef m():\n    pass\n"},
+    {"E310", 2, 10, 1, "already defined", "@T.prim_func\ndef f[m, m]():\n    pass\n"},
+    {"E504", 3, 5, 0, "storing 4 lanes into 1",
+     "@T.macro\ndef m(X, v):\n    X[0] = v\n" HEAD "    m(A, T.broadcast(1.0, 4))\n"},
+};
+
+static void macros_are_read_anew_at_each_call(void **state)
+{
+    (void)state;
+    late_pairs(MACROS, LATE_COUNT(MACROS), NULL);
+}
+
+static void wrong_macros_are_reported_with_their_call(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Parsed p = ml_parse(
+        cx, ml_str("@T.macro\ndef m(X):\n    X[0, 0] = 1.0\n" HEAD "    m(A)\n"), NULL);
+
+    (void)state;
+    assert_int_equal(p.n_diags, 1);
+    assert_int_equal(p.diags[0].n_notes, 1);
+    assert_int_equal(p.diags[0].notes[0].span.line, 6);
+    ml_ctx_unref(cx);
+    late_rows(BAD_MACROS, LATE_COUNT(BAD_MACROS), NULL);
+}
+
 static const LateRow WRONG[] = {
     {"E601", 3, 21, 1, "cannot iterate over a buffer", HEAD "    x = [a for a in A]\n"},
     {"E601", 3, 21, 1, "cannot iterate over an int32", HEAD "    x = [a for a in n]\n"},
@@ -130,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comprehensions_denote_the_lists_that_python_would_make),
         cmocka_unit_test(f_strings_denote_the_strings_that_python_would_make),
+        cmocka_unit_test(macros_are_read_anew_at_each_call),
+        cmocka_unit_test(wrong_macros_are_reported_with_their_call),
         cmocka_unit_test(wrong_lists_and_strings_are_reported_where_they_stand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
