@@ -58,9 +58,11 @@ typedef enum ml_Namespace {
     ML_NS_TVM,
     ML_NS_SCRIPT, /* tvm.script */
     ML_NS_AXIS,   /* T.axis */
-    ML_NS_SELF,   /* Module, cls */
-    ML_NS_R,      /* relax: refused */
-    ML_NS_OTHER,  /* imported, unknown */
+    ML_NS_PTX,    /* T.ptx */
+    ML_NS_PTX_LEGACY,
+    ML_NS_SELF,  /* Module, cls */
+    ML_NS_R,     /* relax: refused */
+    ML_NS_OTHER, /* imported, unknown */
 } ml_Namespace;
 
 typedef struct ml_Cv ml_Cv;
@@ -364,12 +366,14 @@ const ml_Builtin *ml_ev_builtin(ml_Str name); /* T.name; NULL: none */
 const ml_Builtin *ml_ev_axis_builtin(ml_Str name);
 void ml_ev_builtin_names(ml_Nearest *n);
 bool ml_ev_dtype_name(ml_Str name, ml_Dtype *out);
-/* Whether T.name is planned for later; such a name is refused by name. */
-bool ml_ev_is_later(ml_Str name);
+/* Whether T.name is none of TensorIR; such a name is refused by name. */
 bool ml_ev_is_refused(ml_Str name);
+bool ml_ev_is_scalable(ml_Str name); /* a dtype like int32xvscalex4: refused too */
 /* The hint of what the call makes: the target's k-th name, or `other`. */
 const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *other);
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);
+/* T.name, or with space "ptx." T.ptx.name, when that is a low-level call (eval_low.c). */
+const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name);
 extern const ml_Builtin ml_ev_math_table[]; /* ends with name NULL; so do the others */
 extern const ml_Builtin ml_ev_call_table[];
 extern const ml_Builtin ml_ev_buffer_table[];
