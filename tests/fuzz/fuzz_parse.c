@@ -120,7 +120,13 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
                                        "hygienic=False",
                                        "copy(A, A, 4)\n",
                                        "add(n)",
-                                       "def m(x):\n"};
+                                       "def m(x):\n",
+                                       "T.allocate([4], \"float32\")",
+                                       "data=p",
+                                       "p",
+                                       "T.ptx.",
+                                       "T.tvm_tuple(",
+                                       "[0]"};
     size_t at = below(s, n), a, b, la, lb;
     const char *w;
     char tmp[4096];

@@ -202,8 +202,9 @@ typedef struct ml_FuncB { /* the function at hand */
     ml_Dtype ret;
     ML_VEC(ml_FuncParam) params;
     ML_VEC(ml_Place) param_at;
-    ML_VEC(const ml_Buffer *) allocs; /* function-level block-owned allocations */
-    ML_VEC(const ml_Var *) threads;   /* T.env_thread: variables and their tags */
+    ML_VEC(const ml_Buffer *) allocs;   /* function-level block-owned allocations */
+    ML_VEC(const ml_Buffer *) pointers; /* made by T.allocate */
+    ML_VEC(const ml_Var *) threads;     /* T.env_thread: variables and their tags */
     ML_VEC(const char *) thread_tags;
     ML_VEC(const ml_Value *) thread_extents;
     ML_VEC(const char *) attr_keys;
@@ -377,6 +378,7 @@ const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name)
 extern const ml_Builtin ml_ev_math_table[]; /* ends with name NULL; so do the others */
 extern const ml_Builtin ml_ev_call_table[];
 extern const ml_Builtin ml_ev_buffer_table[];
+extern const ml_Builtin ml_ev_alloc_table[];
 extern const ml_Builtin ml_ev_loop_table[];
 extern const ml_Builtin ml_ev_block_table[];
 extern const ml_Builtin ml_ev_axis_table[];
@@ -416,6 +418,9 @@ void ml_ev_with_init(ml_Eval *ev, const ml_Node *nd, ml_Place at);
 /* Whether the call stands at the top level of an open block; reports E602, E603. */
 ml_BlockB *ml_ev_block_top(ml_Eval *ev, const char *what, ml_Place at);
 void ml_ev_remember(ml_Eval *ev, const ml_Var *v, ml_Place at);
+
+/* Joins T.allocate with the only declaration over its pointer (eval_alloc.c). */
+const ml_Stmt *ml_ev_merge_allocations(ml_Eval *ev, const ml_Stmt *body);
 
 /* ---- macros (eval_macro.c) */
 bool ml_ev_is_macro(const ml_Node *fn); /* by its decorator */

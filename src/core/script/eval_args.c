@@ -194,7 +194,7 @@ static ml_Cv call_function(ml_Eval *ev, const ml_Callee *f, ml_Args *a)
 static bool needs_body(const ml_Builtin *f)
 {
     static const ml_Builtin *const TABLES[] = {ml_ev_stmt_table, ml_ev_block_table,
-                                               ml_ev_axis_table};
+                                               ml_ev_axis_table, ml_ev_alloc_table};
 
     for (size_t t = 0; t < ML_COUNT(TABLES); t++)
         for (const ml_Builtin *b = TABLES[t]; b->name; b++)

@@ -314,6 +314,7 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     ev->frame = NULL;
     ml_ev_pop_scope(ev, saved, bound);
     if (ev->rep->n_errors == errors && ml_ok(ev->cx)) {
+        body = ml_ev_merge_allocations(ev, body);
         out.name = ml_strdup(ev->cx, nd->sym->name);
         out.span = ml_place_span(ev->rep, nd->name_at);
         out.n_params = (uint32_t)f->params.n;

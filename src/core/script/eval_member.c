@@ -3,9 +3,9 @@
 #include "core/script/eval.h"
 #include "core/script/lowcall.h"
 
-static const ml_Builtin *const TABLES[] = {ml_ev_math_table,   ml_ev_call_table,
-                                           ml_ev_buffer_table, ml_ev_loop_table,
-                                           ml_ev_block_table,  ml_ev_stmt_table};
+static const ml_Builtin *const TABLES[] = {
+    ml_ev_math_table, ml_ev_call_table,  ml_ev_buffer_table, ml_ev_alloc_table,
+    ml_ev_loop_table, ml_ev_block_table, ml_ev_stmt_table};
 
 static const char *const REFUSED[] = {"realize", "prefetch"};
 

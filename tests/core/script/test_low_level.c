@@ -110,6 +110,82 @@ static const LatePair OFFSETS[] = {
      HEAD "    C = T.decl_buffer(())\n    C[()] = 0.0\n    A[0] = 1.0\n"},
 };
 
+static const LatePair ALLOCATIONS[] = {
+    {"a pointer and the buffer over it become one",
+     HEAD "    p = T.allocate([16], \"float32\", \"local\")\n"
+          "    C = T.decl_buffer((16,), data=p, scope=\"local\")\n    C[0] = A[0]\n",
+     HEAD "    C = T.decl_buffer((16,), scope=\"local\")\n    C[0] = A[0]\n"},
+    {"as a scope",
+     HEAD "    with T.allocate((n, 2), \"int8\", annotations={\"k\": 1}) as p:\n"
+          "        C = T.Buffer((n, 2), \"int8\", data=p)\n        C[0, 0] = 1\n",
+     HEAD
+     "    C = T.decl_buffer((n, 2), \"int8\", annotations={\"k\": 1})\n    C[0, 0] = 1\n"},
+    {"another shape is another buffer",
+     HEAD "    p = T.allocate([16], \"float32\", condition=True)\n"
+          "    C = T.decl_buffer((4, 4), data=p)\n    C[0, 0] = A[0]\n",
+     HEAD "    p = T.decl_buffer((16,))\n"
+          "    C = T.decl_buffer((4, 4), data=p.data)\n    C[0, 0] = A[0]\n"},
+    {"another use of the pointer keeps both",
+     HEAD
+     "    p = T.allocate([16], \"float32\")\n"
+     "    C = T.decl_buffer((16,), data=p)\n    T.evaluate(T.call_extern(\"int32\", \"g\", "
+     "p))\n    C[0] = A[0]\n",
+     HEAD
+     "    p = T.decl_buffer((16,))\n"
+     "    C = T.decl_buffer((16,), data=p.data)\n    T.evaluate(T.call_extern(\"int32\", "
+     "\"g\", p.data))\n    C[0] = A[0]\n"},
+    {"an attribute of the pointer is a use",
+     HEAD "    p = T.allocate([16], \"float32\")\n    T.attr(p, \"volatile_scope\", 1)\n"
+          "    C = T.decl_buffer((16,), data=p)\n    C[0] = A[0]\n",
+     HEAD "    q = T.decl_buffer((16,))\n    T.attr(q.data, \"volatile_scope\", 1)\n"
+          "    C = T.decl_buffer((16,), data=q.data)\n    C[0] = A[0]\n"},
+    {"only a pointer",
+     HEAD "    p = T.allocate([16], \"float32\")\n    T.call_extern(\"int32\", \"g\", p)\n",
+     HEAD "    p = T.decl_buffer((16,))\n    T.call_extern(\"int32\", \"g\", p.data)\n"},
+    {"in a loop, declared further in",
+     HEAD "    for i in range(4):\n        p = T.allocate([4], \"float32\")\n"
+          "        for j in range(4):\n            C = T.decl_buffer((4,), data=p)\n"
+          "            C[j] = A[j]\n",
+     HEAD "    for i in range(4):\n        C = T.decl_buffer((4,))\n"
+          "        for j in range(4):\n            C[j] = A[j]\n"},
+    {"constants are stores",
+     HEAD "    p = T.allocate_const([[1, 2], [3, -4]], \"int8\", [2, 2])\n"
+          "    C = T.decl_buffer((2, 2), \"int8\", data=p)\n    A[0] = T.cast(C[1, 0], "
+          "\"float32\")\n",
+     HEAD "    C = T.decl_buffer((2, 2), \"int8\")\n    C[0, 0] = T.int8(1)\n"
+          "    C[0, 1] = T.int8(2)\n    C[1, 0] = T.int8(3)\n    C[1, 1] = T.int8(-4)\n"
+          "    A[0] = T.cast(C[1, 0], \"float32\")\n"},
+};
+
+static const LateRow BAD_ALLOCATIONS[] = {
+    {"E420", 3, 41, 5, "under a condition",
+     HEAD "    p = T.allocate([16], \"float32\", \"\", n > 0)\n"},
+    {"E414", 3, 9, 0, "needs the argument `dtype`", HEAD "    p = T.allocate([16])\n"},
+    {"E501", 3, 20, 0, "buffer extent", HEAD "    p = T.allocate([1.5], \"float32\")\n"},
+    {"E417", 3, 26, 0, "3 constants for 4 elements",
+     HEAD "    p = T.allocate_const([1, 2, 3], \"int8\", [4])\n"},
+    {"E513", 3, 26, 0, "does not fit int8",
+     HEAD "    p = T.allocate_const([300], \"int8\", [1])\n"},
+    {"E420", 3, 26, 0, "more than 4096",
+     HEAD "    p = T.allocate_const([0] * 5000, \"int8\", [5000])\n"},
+    {"E417", 3, 9, 0, "are constants",
+     HEAD "    p = T.allocate_const([0], \"int8\", [n])\n"},
+    {"E602", 1, 5, 0, "inside a function",
+     "p = T.allocate([4], \"int8\")\n" HEAD "    pass\n"},
+    {"E420", 3, 5, 0, "`T.realize` is not supported", HEAD "    T.realize(A[0:4])\n"},
+    {"E420", 3, 5, 0, "`T.prefetch` is not supported",
+     HEAD "    T.prefetch(A, [(0, 4)])\n"},
+    {"E702", 5, 12, 1, "not visible",
+     HEAD "    with T.allocate([4], \"float32\") as p:\n        pass\n    A[0] = p\n"},
+};
+
+static void allocations_by_pointer_are_buffers(void **state)
+{
+    (void)state;
+    late_pairs(ALLOCATIONS, LATE_COUNT(ALLOCATIONS), NULL);
+    late_rows(BAD_ALLOCATIONS, LATE_COUNT(BAD_ALLOCATIONS), NULL);
+}
+
 static void low_level_calls_are_kept_by_name(void **state)
 {
     (void)state;
@@ -157,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(low_level_calls_are_kept_by_name),
         cmocka_unit_test(offsets_of_elements_are_expressions),
+        cmocka_unit_test(allocations_by_pointer_are_buffers),
         cmocka_unit_test(wrong_low_level_calls_are_reported),
         cmocka_unit_test(the_helper_is_printed_where_it_reads_back),
     };
