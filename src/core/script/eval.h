@@ -32,7 +32,7 @@ typedef enum ml_CvKind {
     ML_CV_CELL,   /* b: a scalar cell, read as b[0] */
     ML_CV_SPEC,   /* spec: T.Buffer(...) not yet given a name */
     ML_CV_LOOP,   /* loop: a loop header */
-    ML_CV_BLOCK,  /* s: T.block(name) */
+    ML_CV_BLOCK,  /* s: T.block(name); self: axes in the header (archaic), or NULL */
     ML_CV_INIT,   /* T.init() */
     ML_CV_SCOPE, /* done by the call; only a `with` may hold it. list[0]: the value of as */
     ML_CV_DONE,  /* a statement that has been done; no value */
@@ -105,6 +105,7 @@ typedef struct ml_Callee {
 struct ml_Cv {
     uint8_t kind;
     bool big;
+    uint8_t axis; /* RANGE in an archaic header: the kind of its axis + 1 */
     ml_Dtype dt, elem;
     uint32_t n;
     union {
@@ -124,7 +125,7 @@ struct ml_Cv {
         const ml_Builtin *builtin;
         ml_Macro *macro;
     } as;
-    const ml_Cv *self; /* METHOD */
+    const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */
 };
 
@@ -187,6 +188,7 @@ typedef struct ml_BlockB {
     ML_VEC(ml_Match) matches;
     const ml_Value *annotations;
     const ml_Stmt *init;
+    bool header; /* its axes stand in the header (archaic) */
     ML_VEC(ml_Use) uses;
 } ml_BlockB;
 
@@ -421,6 +423,18 @@ void ml_ev_remember(ml_Eval *ev, const ml_Var *v, ml_Place at);
 
 /* Joins T.allocate with the only declaration over its pointer (eval_alloc.c). */
 const ml_Stmt *ml_ev_merge_allocations(ml_Eval *ev, const ml_Stmt *body);
+
+/* ---- older spellings (eval_archaic.c) */
+/* What a name without a prefix means when nothing else has it. */
+bool ml_ev_archaic_name(ml_Eval *ev, ml_Sym *sym, ml_Cv *out);
+const ml_Builtin *ml_ev_archaic_builtin(const ml_Eval *ev, ml_Str name);
+bool ml_ev_is_archaic_script(const ml_Eval *ev, ml_Str decorator);
+void ml_ev_header_axes(ml_Eval *ev, ml_BlockB *b, const ml_Cv *axes, const ml_Node *as);
+/* T.bind(axis, value); false: it is another T.bind. */
+bool ml_ev_header_bind(ml_Eval *ev, ml_Args *a, ml_Cv *out);
+/* At the end of the block: whether loops are to come around it. */
+bool ml_ev_header_close(ml_Eval *ev, ml_BlockB *b);
+const ml_Stmt *ml_ev_header_loops(ml_Eval *ev, const ml_BlockB *b, const ml_Stmt *body);
 
 /* ---- macros (eval_macro.c) */
 bool ml_ev_is_macro(const ml_Node *fn); /* by its decorator */

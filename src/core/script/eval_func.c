@@ -75,6 +75,8 @@ static void import(ml_Eval *ev, const ml_Node *nd)
             v.n = last.n == 3 ? 1 : 2;
         } else if (ml_str_eq(last, ml_str("ir"))) {
             v = ns(ML_NS_I);
+        } else if (ev->opts->archaic && ml_str_eq(last, ml_str("ty"))) {
+            v = ns(ML_NS_T);
         } else if (ml_str_eq(last, ml_str("relax"))) {
             v = ns(ML_NS_R);
         } else if (ml_str_eq(last, ml_str("tvm"))) {
@@ -353,7 +355,7 @@ static bool is_prim_func(ml_Eval *ev, const ml_Node *nd)
     }
     for (size_t k = 0; k < nd->n; k++) {
         last = deco_name(nd->kids[k], &name);
-        if (!ml_str_eq(name, ml_str("prim_func"))) {
+        if (!ml_str_eq(name, ml_str("prim_func")) && !ml_ev_is_archaic_script(ev, name)) {
             ml_report(ev->rep, ML_E_E613, last->at,
                       "only T.prim_func functions are supported in a module");
             return false;
@@ -560,9 +562,6 @@ ml_Parsed ml_parse(ml_Ctx *cx, ml_Str text, const ml_ParseOpts *opts)
 
     opts = opts ? opts : &DEFAULTS;
     begin(&s, cx, text, opts);
-    if (opts->archaic)
-        ml_report(&s.rep, ML_E_E419, (ml_Place){1, 1, 1, 2},
-                  "the archaic spelling is not supported yet");
     ml_syntax(s.ev.sc, &s.rep, &s.lx, opts->file_mode, &ast);
     mod = ml_ev_module(&s.ev, &ast);
     ml_ctx_unref(s.ev.sc);

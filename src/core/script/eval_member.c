@@ -140,6 +140,8 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
         if (!nd->as.sym->looked_up) {
             nd->as.sym->builtin = ml_ev_builtin(name);
             if (!nd->as.sym->builtin)
+                nd->as.sym->builtin = ml_ev_archaic_builtin(ev, name);
+            if (!nd->as.sym->builtin)
                 nd->as.sym->builtin = ml_ev_low_builtin(ev, "", name);
             nd->as.sym->looked_up = true;
         }

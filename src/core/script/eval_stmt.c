@@ -310,7 +310,7 @@ static void with_item(ml_Eval *ev, const ml_Node *nd, size_t k)
     v = ml_ev_value(ev, item);
     ev->with = ev->target = ev->rhs = NULL;
     if (v.kind == ML_CV_BLOCK || v.kind == ML_CV_INIT) {
-        if (as)
+        if (as && !v.self)
             ml_report(ev->rep, ML_E_E608, as->at, "%s has no value to name",
                       v.kind == ML_CV_BLOCK ? "a block" : "T.init()");
         ev->frame = f->up;

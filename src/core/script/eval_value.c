@@ -269,6 +269,7 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
 ml_Cv ml_ev_name(ml_Eval *ev, ml_Sym *sym, ml_Place at)
 {
     ml_Binding *b = sym->top;
+    ml_Cv old;
     int py;
 
     if (b) {
@@ -286,6 +287,8 @@ ml_Cv ml_ev_name(ml_Eval *ev, ml_Sym *sym, ml_Place at)
         v.as.i = py;
         return v;
     }
+    if (ml_ev_archaic_name(ev, sym, &old))
+        return old;
     if (ml_str_eq(sym->name, ml_str("metadata")))
         return ml_ev_fail(
             ev, E413, at,
