@@ -50,14 +50,17 @@ static void round_trip(ml_Ctx *cx, const ml_Module *mod, int spelling)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    ml_Ctx *cx = ml_ctx_new((size_t)256 << 20);
-    ml_Parsed p = ml_parse(cx, (ml_Str){(const char *)data, size}, NULL);
+    for (int archaic = 0; archaic < 2; archaic++) {
+        ml_Ctx *cx = ml_ctx_new((size_t)256 << 20);
+        ml_ParseOpts o = {.spelling = -1, .archaic = archaic != 0};
+        ml_Parsed p = ml_parse(cx, (ml_Str){(const char *)data, size}, &o);
 
-    if (p.mod) {
-        round_trip(cx, p.mod, ML_CLASSIC);
-        round_trip(cx, p.mod, ML_NEWEST);
+        if (p.mod) {
+            round_trip(cx, p.mod, ML_CLASSIC);
+            round_trip(cx, p.mod, ML_NEWEST);
+        }
+        ml_ctx_unref(cx);
     }
-    ml_ctx_unref(cx);
     return 0;
 }
 
@@ -110,6 +113,28 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
         "(",          ")",   "[",       "]",    ":",  ",",    "T.", "0",  "-1", "for",
         "with",       "if ", "lambda ", "not ", "\n", "    ", "i",  "A",  "=",  "\"",
         "T.int64(8)", "1.5", "break",   "x",    "{}", "*",    "//", "% 0"};
+    /* what the reader computes */
+    static const char *const MORE[] = {"[k for k in range(3)]",
+                                       " if k % 2",
+                                       "f\"{k}\"",
+                                       "{k!r:>4}",
+                                       "f'",
+                                       "@T.macro\n",
+                                       "hygienic=False",
+                                       "copy(A, A, 4)\n",
+                                       "add(n)",
+                                       "def m(x):\n",
+                                       "T.allocate([4], \"float32\")",
+                                       "data=p",
+                                       "p",
+                                       "T.ptx.",
+                                       "T.tvm_tuple(",
+                                       "[0]",
+                                       "[8, T.reduce_axis(0, 8)]",
+                                       " as [v, w]",
+                                       "T.bind(vi, i)\n",
+                                       "grid(4)",
+                                       "spatial_axis(8, i)"};
     size_t at = below(s, n), a, b, la, lb;
     const char *w;
     char tmp[4096];
@@ -121,7 +146,8 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
         return n;
     case 1: return cut(p, n, at, 1 + below(s, 8)); /* a token or so is deleted */
     case 2:                                        /* a word is put in */
-        w = WORDS[below(s, sizeof WORDS / sizeof *WORDS)];
+        w = below(s, 4) ? WORDS[below(s, sizeof WORDS / sizeof *WORDS)]
+                        : MORE[below(s, sizeof MORE / sizeof *MORE)];
         la = strlen(w);
         if (n + la >= MAX_TEXT)
             return n;
@@ -185,20 +211,25 @@ int main(int argc, char **argv)
             LLVMFuzzerTestOneInput((const uint8_t *)text, read_file(argv[k], text));
         return 0;
     }
-    found = scandir(dir, &list, NULL, alphasort);
-    for (int k = 0; k < found; k++) {
-        size_t len = strlen(list[k]->d_name);
+    for (int sub = 0; sub < 2; sub++) { /* older spellings in a folder of their own */
+        char place[300];
 
-        if (len > 3 && strcmp(list[k]->d_name + len - 3, ".py") == 0 &&
-            n_files < MAX_FILES && strlen(dir) + len < sizeof *names - 2) {
-            memcpy(names[n_files], dir, strlen(dir));
-            names[n_files][strlen(dir)] = '/';
-            memcpy(names[n_files++] + strlen(dir) + 1, list[k]->d_name, len + 1);
+        snprintf(place, sizeof place, "%.200s%s", dir, sub ? "/archaic" : "");
+        found = scandir(place, &list, NULL, alphasort);
+        for (int k = 0; k < found; k++) {
+            size_t len = strlen(list[k]->d_name);
+
+            if (len > 3 && strcmp(list[k]->d_name + len - 3, ".py") == 0 &&
+                n_files < MAX_FILES && strlen(place) + len < sizeof *names - 2) {
+                memcpy(names[n_files], place, strlen(place));
+                names[n_files][strlen(place)] = '/';
+                memcpy(names[n_files++] + strlen(place) + 1, list[k]->d_name, len + 1);
+            }
+            free(list[k]);
         }
-        free(list[k]);
+        if (found >= 0)
+            free(list);
     }
-    if (found >= 0)
-        free(list);
     if (n_files == 0) {
         fprintf(stderr, "no programs in %s\n", dir);
         return 1;

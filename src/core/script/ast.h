@@ -23,13 +23,16 @@ typedef enum ml_NodeKind {
     ML_N_CALL, /* kids[0] ( kids[1] ... ); keys[k]: keyword of kids[k] or NULL */
     ML_N_SUB, /* kids[0] [ kids[1] ... ]; big: the index was a tuple of one (trailing comma)
                */
-    ML_N_SLICE,  /* kids[0..2], each may be NULL */
-    ML_N_UNARY,  /* op kids[0] */
-    ML_N_BIN,    /* kids[0] op kids[1], and / or too */
-    ML_N_CMP,    /* kids[0] ops[0] kids[1] ops[1] ... */
-    ML_N_COND,   /* kids[0] if kids[1] else kids[2] */
-    ML_N_LAMBDA, /* keys[0..n_keys): parameters; kids[0] */
-    ML_N_STAR,   /* * kids[0] */
+    ML_N_SLICE,   /* kids[0..2], each may be NULL */
+    ML_N_UNARY,   /* op kids[0] */
+    ML_N_BIN,     /* kids[0] op kids[1], and / or too */
+    ML_N_CMP,     /* kids[0] ops[0] kids[1] ops[1] ... */
+    ML_N_COND,    /* kids[0] if kids[1] else kids[2] */
+    ML_N_LAMBDA,  /* keys[0..n_keys): parameters; kids[0] */
+    ML_N_STAR,    /* * kids[0] */
+    ML_N_COMP,    /* [kids[0] for ... if ...]: kids[1..] are FOR and IF without a body */
+    ML_N_FSTRING, /* kids: STRING and FIELD */
+    ML_N_FIELD,   /* kids[0]; op: conversion; s: format */
     /* statements */
     ML_N_EXPR_STMT,
     ML_N_ASSIGN, /* kids[0..n-1): targets of a chain, kids[n-1]: value */
@@ -40,11 +43,11 @@ typedef enum ml_NodeKind {
     ML_N_PASS,
     ML_N_BREAK,
     ML_N_CONTINUE,
-    ML_N_FOR,    /* kids[0] in kids[1]: body */
-    ML_N_WHILE,  /* kids[0]: body */
-    ML_N_IF,     /* kids[0]: body else other (may be NULL; elif: a suite of one IF) */
-    ML_N_WITH,   /* kids: item, target or NULL, item, target ...; body */
-    ML_N_FUNC,   /* sym; kids: decorators; params; ret or NULL; body */
+    ML_N_FOR,   /* kids[0] in kids[1]: body */
+    ML_N_WHILE, /* kids[0]: body */
+    ML_N_IF,    /* kids[0]: body else other (may be NULL; elif: a suite of one IF) */
+    ML_N_WITH,  /* kids: item, target or NULL, item, target ...; body */
+    ML_N_FUNC, /* sym; kids: decorators; keys: type parameters; params; ret or NULL; body */
     ML_N_CLASS,  /* sym; kids: decorators; body */
     ML_N_IMPORT, /* from: kids[0] module (NAME or ATTR chain) or NULL, names below */
     ML_N_SUITE,  /* kids: statements */

@@ -32,7 +32,7 @@ typedef enum ml_CvKind {
     ML_CV_CELL,   /* b: a scalar cell, read as b[0] */
     ML_CV_SPEC,   /* spec: T.Buffer(...) not yet given a name */
     ML_CV_LOOP,   /* loop: a loop header */
-    ML_CV_BLOCK,  /* s: T.block(name) */
+    ML_CV_BLOCK,  /* s: T.block(name); self: axes in the header (archaic), or NULL */
     ML_CV_INIT,   /* T.init() */
     ML_CV_SCOPE, /* done by the call; only a `with` may hold it. list[0]: the value of as */
     ML_CV_DONE,  /* a statement that has been done; no value */
@@ -49,6 +49,7 @@ typedef enum ml_CvKind {
     ML_CV_FN,      /* builtin */
     ML_CV_PYFN,    /* i: a Python builtin */
     ML_CV_METHOD,  /* s: name; list[0]: the object */
+    ML_CV_MACRO,   /* macro */
 } ml_CvKind;
 
 typedef enum ml_Namespace {
@@ -57,14 +58,17 @@ typedef enum ml_Namespace {
     ML_NS_TVM,
     ML_NS_SCRIPT, /* tvm.script */
     ML_NS_AXIS,   /* T.axis */
-    ML_NS_SELF,   /* Module, cls */
-    ML_NS_R,      /* relax: refused */
-    ML_NS_OTHER,  /* imported, unknown */
+    ML_NS_PTX,    /* T.ptx */
+    ML_NS_PTX_LEGACY,
+    ML_NS_SELF,  /* Module, cls */
+    ML_NS_R,     /* relax: refused */
+    ML_NS_OTHER, /* imported, unknown */
 } ml_Namespace;
 
 typedef struct ml_Cv ml_Cv;
 typedef struct ml_Eval ml_Eval;
 typedef struct ml_Args ml_Args;
+typedef struct ml_Macro ml_Macro;
 typedef struct ml_Builtin {
     const char *name;
     ml_Cv (*run)(ml_Eval *ev, ml_Args *a);
@@ -101,6 +105,7 @@ typedef struct ml_Callee {
 struct ml_Cv {
     uint8_t kind;
     bool big;
+    uint8_t axis; /* RANGE in an archaic header: the kind of its axis + 1 */
     ml_Dtype dt, elem;
     uint32_t n;
     union {
@@ -118,8 +123,9 @@ struct ml_Cv {
         const ml_IndexMap *map;
         const ml_Value *val;
         const ml_Builtin *builtin;
+        ml_Macro *macro;
     } as;
-    const ml_Cv *self; /* METHOD */
+    const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */
 };
 
@@ -129,6 +135,7 @@ struct ml_Binding {
     ml_Cv val;
     ml_Place at;
     uint32_t scope, func;
+    bool hidden;           /* from the macro that is being read */
     bool loop;             /* a loop variable; val is EXPR (or a TUPLE of them) */
     struct ml_BlockB *blk; /* innermost block when it was defined */
 };
@@ -181,6 +188,7 @@ typedef struct ml_BlockB {
     ML_VEC(ml_Match) matches;
     const ml_Value *annotations;
     const ml_Stmt *init;
+    bool header; /* its axes stand in the header (archaic) */
     ML_VEC(ml_Use) uses;
 } ml_BlockB;
 
@@ -196,8 +204,9 @@ typedef struct ml_FuncB { /* the function at hand */
     ml_Dtype ret;
     ML_VEC(ml_FuncParam) params;
     ML_VEC(ml_Place) param_at;
-    ML_VEC(const ml_Buffer *) allocs; /* function-level block-owned allocations */
-    ML_VEC(const ml_Var *) threads;   /* T.env_thread: variables and their tags */
+    ML_VEC(const ml_Buffer *) allocs;   /* function-level block-owned allocations */
+    ML_VEC(const ml_Buffer *) pointers; /* made by T.allocate */
+    ML_VEC(const ml_Var *) threads;     /* T.env_thread: variables and their tags */
     ML_VEC(const char *) thread_tags;
     ML_VEC(const ml_Value *) thread_extents;
     ML_VEC(const char *) attr_keys;
@@ -229,6 +238,9 @@ struct ml_Eval {
     const ml_Node *with;   /* a call in a with header */
     size_t depth;          /* of evaluation, lambdas included */
     size_t steps;          /* of compile-time work */
+    size_t nest;           /* of statement lists */
+    size_t expanding;      /* macros that are being read */
+    const char *suffix;    /* of block names in them; NULL: none */
     ml_Sym *module;        /* name of the class at hand */
     ML_VEC(ml_Callee *) callees;
     ML_VEC(ml_ExprPlace) read; /* expressions, for the statements they belong to */
@@ -281,6 +293,11 @@ ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a);
 int ml_ev_python_find(ml_Str name); /* -1: none */
 const char *ml_ev_python_name(int which);
 bool ml_ev_truth(ml_Cv v); /* of a compile-time value */
+/* Python's str or repr of v; false: reported, it has none. */
+bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at);
+bool ml_ev_format(ml_Eval *ev, ml_Text *out, ml_Cv v, const ml_Node *field);
+ml_Cv ml_ev_comprehension(ml_Eval *ev, const ml_Node *nd);
+ml_Cv ml_ev_fstring(ml_Eval *ev, const ml_Node *nd);
 
 /* ---- expressions (eval_expr.c, eval_op.c, eval_convert.c) */
 ml_Cv ml_ev_raw(ml_Eval *ev, const ml_Node *nd);   /* cells stay cells */
@@ -352,15 +369,18 @@ const ml_Builtin *ml_ev_builtin(ml_Str name); /* T.name; NULL: none */
 const ml_Builtin *ml_ev_axis_builtin(ml_Str name);
 void ml_ev_builtin_names(ml_Nearest *n);
 bool ml_ev_dtype_name(ml_Str name, ml_Dtype *out);
-/* Whether T.name is planned for later; such a name is refused by name. */
-bool ml_ev_is_later(ml_Str name);
+/* Whether T.name is none of TensorIR; such a name is refused by name. */
 bool ml_ev_is_refused(ml_Str name);
+bool ml_ev_is_scalable(ml_Str name); /* a dtype like int32xvscalex4: refused too */
 /* The hint of what the call makes: the target's k-th name, or `other`. */
 const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *other);
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);
+/* T.name, or with space "ptx." T.ptx.name, when that is a low-level call (eval_low.c). */
+const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name);
 extern const ml_Builtin ml_ev_math_table[]; /* ends with name NULL; so do the others */
 extern const ml_Builtin ml_ev_call_table[];
 extern const ml_Builtin ml_ev_buffer_table[];
+extern const ml_Builtin ml_ev_alloc_table[];
 extern const ml_Builtin ml_ev_loop_table[];
 extern const ml_Builtin ml_ev_block_table[];
 extern const ml_Builtin ml_ev_axis_table[];
@@ -400,6 +420,26 @@ void ml_ev_with_init(ml_Eval *ev, const ml_Node *nd, ml_Place at);
 /* Whether the call stands at the top level of an open block; reports E602, E603. */
 ml_BlockB *ml_ev_block_top(ml_Eval *ev, const char *what, ml_Place at);
 void ml_ev_remember(ml_Eval *ev, const ml_Var *v, ml_Place at);
+
+/* Joins T.allocate with the only declaration over its pointer (eval_alloc.c). */
+const ml_Stmt *ml_ev_merge_allocations(ml_Eval *ev, const ml_Stmt *body);
+
+/* ---- older spellings (eval_archaic.c) */
+/* What a name without a prefix means when nothing else has it. */
+bool ml_ev_archaic_name(ml_Eval *ev, ml_Sym *sym, ml_Cv *out);
+const ml_Builtin *ml_ev_archaic_builtin(const ml_Eval *ev, ml_Str name);
+bool ml_ev_is_archaic_script(const ml_Eval *ev, ml_Str decorator);
+void ml_ev_header_axes(ml_Eval *ev, ml_BlockB *b, const ml_Cv *axes, const ml_Node *as);
+/* T.bind(axis, value); false: it is another T.bind. */
+bool ml_ev_header_bind(ml_Eval *ev, ml_Args *a, ml_Cv *out);
+/* At the end of the block: whether loops are to come around it. */
+bool ml_ev_header_close(ml_Eval *ev, ml_BlockB *b);
+const ml_Stmt *ml_ev_header_loops(ml_Eval *ev, const ml_BlockB *b, const ml_Stmt *body);
+
+/* ---- macros (eval_macro.c) */
+bool ml_ev_is_macro(const ml_Node *fn); /* by its decorator */
+void ml_ev_macro_define(ml_Eval *ev, const ml_Node *nd);
+ml_Cv ml_ev_macro_call(ml_Eval *ev, ml_Macro *m, ml_Args *a);
 
 /* ---- functions (eval_func.c) and what comes after them */
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);

@@ -97,8 +97,9 @@ const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *o
     return t && t->kind == ML_N_NAME ? t->as.sym->name.p : other;
 }
 
-/* Evaluates the arguments; stars are spread. Lazy positional ones stay unevaluated. */
-static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, ml_Args *out)
+/* Evaluates the arguments; stars are spread. Lazy positional ones stay unevaluated; cells
+ * stay cells for macros. */
+static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, bool cells, ml_Args *out)
 {
     ML_VEC(ml_Arg) v = {0};
     bool ok = true;
@@ -139,7 +140,7 @@ static bool collect(ml_Eval *ev, const ml_Node *nd, bool lazy, ml_Args *out)
         }
         if (!lazy || a.key)
             a.v = ml_ev_raw(ev, sub);
-        if (a.v.kind == ML_CV_CELL && !lazy)
+        if (a.v.kind == ML_CV_CELL && !lazy && !cells)
             a.v = ml_ev_load_cell(ev, a.v);
         ml_push(ev->sc, &v, a);
         ok &= a.v.kind != ML_CV_POISON;
@@ -193,7 +194,7 @@ static ml_Cv call_function(ml_Eval *ev, const ml_Callee *f, ml_Args *a)
 static bool needs_body(const ml_Builtin *f)
 {
     static const ml_Builtin *const TABLES[] = {ml_ev_stmt_table, ml_ev_block_table,
-                                               ml_ev_axis_table};
+                                               ml_ev_axis_table, ml_ev_alloc_table};
 
     for (size_t t = 0; t < ML_COUNT(TABLES); t++)
         for (const ml_Builtin *b = TABLES[t]; b->name; b++)
@@ -227,6 +228,7 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
 {
     ml_Cv fn = ml_ev_raw(ev, nd->kids[0]);
     ml_Args a = {.call = nd};
+    ml_BlockB *ctx;
     ml_Cv *vals;
     bool ok;
 
@@ -234,7 +236,13 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
         return fn;
     }
     a.name = callee_text(ev, nd->kids[0]);
-    ok = collect(ev, nd, fn.kind == ML_CV_FN && fn.as.builtin->lazy, &a);
+    /* A macro may take a loop variable to bind it: the check is made on what it makes. */
+    ctx = ev->blk_ctx;
+    if (fn.kind == ML_CV_MACRO)
+        ev->blk_ctx = NULL;
+    ok = collect(ev, nd, fn.kind == ML_CV_FN && fn.as.builtin->lazy, fn.kind == ML_CV_MACRO,
+                 &a);
+    ev->blk_ctx = ctx;
     if (!ok)
         return ml_cv_poison();
     switch (fn.kind) {
@@ -255,6 +263,7 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
             vals[k] = a.v[k].v;
         return ml_ev_apply(ev, fn.as.node, vals, a.n, nd->at);
     case ML_CV_LET: return let_existing(ev, &a);
+    case ML_CV_MACRO: return ml_ev_macro_call(ev, fn.as.macro, &a);
     default: break;
     }
     return ml_ev_fail(ev, E401, nd->kids[0]->at, "%s cannot be called",

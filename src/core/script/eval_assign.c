@@ -26,6 +26,15 @@ static ml_Cv named_var(ml_Eval *ev, const ml_Node *t, ml_Cv fresh)
     return ml_cv_expr(ml_var(ev->cx, v));
 }
 
+/* Whether the call is one of the reader's functions: T.f(...), or f(...) in old texts. */
+static bool calls_reader(const ml_Eval *ev, const ml_Node *call)
+{
+    const ml_Node *fn = call->kids[0];
+
+    return fn->kind == ML_N_ATTR ||
+           (ev->opts->archaic && fn->kind == ML_N_NAME && !fn->as.sym->top);
+}
+
 /* type: what the text says of the name, or NULL. */
 static void bind_value(ml_Eval *ev, const ml_Node *t, const ml_Expr *e, const ml_Cv *type,
                        ml_Place at)
@@ -141,8 +150,7 @@ static void assign_name(ml_Eval *ev, const ml_Node *t, ml_Cv v, ml_Place value_a
         if (!ev->frame)
             break;
         if (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_VAR && ev->rhs &&
-            ev->rhs->kind == ML_N_CALL && ev->rhs->kids[0]->kind == ML_N_ATTR &&
-            ev->stmt == ev->rhs)
+            ev->rhs->kind == ML_N_CALL && calls_reader(ev, ev->rhs) && ev->stmt == ev->rhs)
             break; /* an axis, a bound name: defined by the call itself */
         if (ev->fn && ev->fn->newest && old && holds_one(old->val)) {
             store_cell(ev, old->val.as.b, v, value_at, at);
@@ -282,7 +290,7 @@ void ml_ev_assignment(ml_Eval *ev, const ml_Node *nd)
         (v.kind == ML_CV_TUPLE ||
          (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_VAR &&
           ml_map_has(ev->fn ? ev->fn->places : NULL, v.as.e->as.var->uid) &&
-          value->kids[0]->kind == ML_N_ATTR)))
+          calls_reader(ev, value))))
         v = ml_cv_list(ev, ML_CV_META, &v, 1);
     assign(ev, t, v, value->at, nd->at);
     ev->target = ev->rhs = NULL;

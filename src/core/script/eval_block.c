@@ -32,15 +32,30 @@ static ml_Cv block(ml_Eval *ev, ml_Args *a)
     static const char *const NAMES[] = {"name", "no_realize", "*exec_scope", NULL};
     ml_Arg *s[3];
     ml_Cv v = ml_cv(ML_CV_BLOCK);
+    ml_Args rest = *a;
 
     v.as.s = (ml_Str){"", 0};
     if (ev->with != a->call)
         return ml_ev_fail(ev, E201, a->call->at, "%s must stand in a `with` statement",
                           a->name);
-    if (a->n_pos && a->v[0].v.kind == ML_CV_LIST)
-        return ml_ev_fail(
-            ev, E419, a->call->at,
-            "the 2020 form of blocks (axes in the header) is not supported yet");
+    if (a->n_pos && (a->v[0].v.kind == ML_CV_LIST || a->v[0].v.kind == ML_CV_TUPLE)) {
+        ml_Cv *axes = ML_NEW(ev->sc, ml_Cv);
+
+        if (!ev->opts->archaic) {
+            ml_Diag *d = ml_report(ev->rep, ML_E_E419, a->v[0].at,
+                                   "axes in the header of a block are the form of 2020");
+
+            ml_report_help(ev->rep, d,
+                           "read the text with the option archaic, or write T.axis");
+            return ml_cv_poison();
+        }
+        *axes = a->v[0].v;
+        v.self = axes;
+        rest.v++;
+        rest.n--;
+        rest.n_pos--;
+        a = &rest;
+    }
     if (!ml_ev_slots(ev, a, NAMES, s) ||
         (s[0] && !ml_ev_arg_string(ev, a, s[0], "the name", &v.as.s)))
         return ml_cv_poison();
@@ -108,22 +123,29 @@ void ml_ev_with_block(ml_Eval *ev, const ml_Node *nd, ml_Cv header)
     ml_BlockB *b = ML_NEW(ev->sc, ml_BlockB), *ctx = ev->blk_ctx;
     ml_BlockNote *note = ML_NEW(ev->sc, ml_BlockNote);
     uint32_t saved;
-    size_t bound = ev->bound.n, loops = ev->loops.n;
+    size_t bound = ev->bound.n, n_loops = ev->loops.n;
     ml_Block out = {0};
+    const ml_Stmt *s;
+    bool loops;
 
     b->up = ev->blk;
     b->at = nd->at;
     b->name = ml_strdup(ev->cx, header.as.s);
+    if (ev->suffix && b->name[0])
+        b->name = ml_format(ev->cx, "%s%s", b->name, ev->suffix);
     b->predicate = ml_bool(ev->cx, true);
     saved = ml_ev_push_scope(ev);
     ev->blk = ev->blk_ctx = b;
     ml_ev_open(ev, ML_FRAME_BLOCK, nd->at);
+    if (header.self)
+        ml_ev_header_axes(ev, b, header.self, nd->kids[nd->n - 1]);
     ml_ev_suite(ev, nd->body);
+    loops = ml_ev_header_close(ev, b);
     out.body = ml_ev_close(ev);
     ev->blk = b->up;
     ev->blk_ctx = ctx;
     ml_ev_pop_scope(ev, saved, bound);
-    ev->loops.n = loops;
+    ev->loops.n = n_loops;
     report_uses(ev, b);
 
     out.base.span = ml_ev_span(ev, nd->at, NULL);
@@ -146,7 +168,8 @@ void ml_ev_with_block(ml_Eval *ev, const ml_Node *nd, ml_Cv header)
     note->no_writes = b->writes_at.line == 0;
     note->at = nd->at;
     ml_map_set(ev->sc, ev->fn->notes, out.tag, note);
-    ml_ev_emit(ev, ml_block_from(ev->cx, &out), nd->at);
+    s = ml_block_from(ev->cx, &out);
+    ml_ev_emit(ev, loops ? ml_ev_header_loops(ev, b, s) : s, nd->at);
 }
 
 /* ---- axes */

@@ -86,6 +86,20 @@ static ml_Cv type_annotation(ml_Eval *ev, ml_Args *a)
     return ml_cv_expr(ml_call_id(ev->cx, t, ML_OP_TYPE_ANNOTATION, NULL, 0));
 }
 
+/* T.llvm_lookup_intrinsic_id("llvm.x") is the name itself. */
+static ml_Cv llvm_name(ml_Eval *ev, ml_Args *a)
+{
+    ml_Str z;
+
+    if (a->n_pos != 1 || !ml_ev_no_more(ev, a, 1))
+        return ml_ev_fail(ev, E414, a->call->at, "%s takes 1 argument", a->name);
+    if (!ml_ev_arg_string(ev, a, &a->v[0], "the intrinsic", &z))
+        return ml_cv_poison();
+    if (z.n < 6 || memcmp(z.p, "llvm.", 5) != 0)
+        return ml_ev_fail(ev, E416, a->v[0].at, "unknown intrinsic `%.*s`", (int)z.n, z.p);
+    return ml_cv_str(z);
+}
+
 /* Ops with a fixed result dtype. */
 static ml_Cv fixed(ml_Eval *ev, ml_Args *a)
 {
@@ -412,6 +426,7 @@ const ml_Builtin ml_ev_call_table[] = {
     {"call_llvm_intrin", dtype_first, ML_OP_CALL_LLVM_INTRIN, false},
     {"call_llvm_pure_intrin", dtype_first, ML_OP_CALL_LLVM_PURE_INTRIN, false},
     {"call_intrin", dtype_first, ML_OP_OTHER, false},
+    {"llvm_lookup_intrinsic_id", llvm_name, 0, false},
     {"type_annotation", type_annotation, 0, false},
     {"call_packed", fixed, ML_OP_CALL_PACKED, false},
     {"call_cpacked", fixed, ML_OP_CALL_CPACKED, false},

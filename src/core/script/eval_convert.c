@@ -264,6 +264,14 @@ bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out)
     }
     if (ml_dtype_parse(v.as.s, out) || ml_ev_dtype_name(v.as.s, out))
         return true;
+    if (ml_ev_is_scalable(v.as.s)) {
+        ml_report(
+            ev->rep, ML_E_E420, at,
+            "`%.*s`: vectors whose number of lanes the machine chooses are not part of "
+            "the program form; write a fixed number",
+            (int)v.as.s.n, v.as.s.p);
+        return false;
+    }
     near = ml_dtype_nearest(v.as.s);
     ml_report(ev->rep, ML_E_E516, at, "unknown dtype `%.*s`%s%s%s", (int)v.as.s.n, v.as.s.p,
               near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");

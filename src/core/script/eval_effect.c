@@ -78,6 +78,25 @@ static ml_Cv let_stmt(ml_Eval *ev, ml_Args *a)
     return a->fn->arg ? out : scope_value(ev, out);
 }
 
+/* T.bind: its arguments wait until it is known whether it binds an axis. */
+static ml_Cv bind(ml_Eval *ev, ml_Args *a)
+{
+    ml_Cv out;
+
+    if (ml_ev_header_bind(ev, a, &out))
+        return out;
+    for (size_t k = 0; k < a->n; k++) {
+        ml_Arg *s = &a->v[k];
+
+        if (k < a->n_pos && s->node->kind != ML_N_STAR)
+            s->v = ml_ev_value(ev, s->node);
+        s->v = ml_ev_load_cell(ev, s->v);
+        if (s->v.kind == ML_CV_POISON)
+            return ml_cv_poison();
+    }
+    return let_stmt(ev, a);
+}
+
 /* ---- attributes */
 static void wrap_attr(ml_Eval *ev, const ml_Value *node, const char *thread,
                       const char *key, const ml_Value *value, ml_Place at)
@@ -229,7 +248,7 @@ const ml_Builtin ml_ev_stmt_table[] = {
     {"break_loop", jump, 0, false},
     {"continue_loop", jump, 1, false},
     {"LetStmt", let_stmt, 0, false},
-    {"bind", let_stmt, 1, false},
+    {"bind", bind, 1, true},
     {"attr", attr, 0, false},
     {"env_thread", env_thread, 0, false},
     {"launch_thread", launch_thread, 0, false},

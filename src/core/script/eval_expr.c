@@ -190,6 +190,9 @@ static ml_Cv node(ml_Eval *ev, const ml_Node *nd)
     case ML_N_SLICE:
         return ml_ev_fail(ev, E100, nd->at, "a slice may only stand in an index");
     case ML_N_STAR: return ml_ev_fail(ev, E100, nd->at, "`*` may only stand in a list");
+    case ML_N_COMP: return ml_ev_comprehension(ev, nd);
+    case ML_N_FSTRING: return ml_ev_fstring(ev, nd);
+    case ML_N_FIELD:
     case ML_N_EXPR_STMT:
     case ML_N_ASSIGN:
     case ML_N_AUG:

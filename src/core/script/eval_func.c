@@ -75,6 +75,8 @@ static void import(ml_Eval *ev, const ml_Node *nd)
             v.n = last.n == 3 ? 1 : 2;
         } else if (ml_str_eq(last, ml_str("ir"))) {
             v = ns(ML_NS_I);
+        } else if (ev->opts->archaic && ml_str_eq(last, ml_str("ty"))) {
+            v = ns(ML_NS_T);
         } else if (ml_str_eq(last, ml_str("relax"))) {
             v = ns(ML_NS_R);
         } else if (ml_str_eq(last, ml_str("tvm"))) {
@@ -299,6 +301,12 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     ev->blk = ev->blk_ctx = NULL;
     ev->frame = NULL;
     ev->n_loops = 0;
+    for (size_t k = 0; k < nd->n_keys; k++) { /* def f[n](...): a symbolic dimension */
+        const ml_Var *v = ml_var_new(ev->cx, nd->keys[k]->name.p, ML_DT_I64);
+
+        ml_ev_define(ev, nd->keys[k], ml_cv_expr(ml_var(ev->cx, v)), nd->key_at[k]);
+        ml_ev_remember(ev, v, nd->key_at[k]);
+    }
     for (size_t k = 0; k < nd->as.params.n; k++)
         parameter(ev, &nd->as.params.v[k]);
     f->ret = return_type(ev, nd);
@@ -308,6 +316,7 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     ev->frame = NULL;
     ml_ev_pop_scope(ev, saved, bound);
     if (ev->rep->n_errors == errors && ml_ok(ev->cx)) {
+        body = ml_ev_merge_allocations(ev, body);
         out.name = ml_strdup(ev->cx, nd->sym->name);
         out.span = ml_place_span(ev->rep, nd->name_at);
         out.n_params = (uint32_t)f->params.n;
@@ -346,11 +355,7 @@ static bool is_prim_func(ml_Eval *ev, const ml_Node *nd)
     }
     for (size_t k = 0; k < nd->n; k++) {
         last = deco_name(nd->kids[k], &name);
-        if (ml_str_eq(name, ml_str("macro")) || ml_str_eq(name, ml_str("inline"))) {
-            ml_report(ev->rep, ML_E_E419, last->at, "macros are not supported yet");
-            return false;
-        }
-        if (!ml_str_eq(name, ml_str("prim_func"))) {
+        if (!ml_str_eq(name, ml_str("prim_func")) && !ml_ev_is_archaic_script(ev, name)) {
             ml_report(ev->rep, ML_E_E613, last->at,
                       "only T.prim_func functions are supported in a module");
             return false;
@@ -475,9 +480,11 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         size_t n_diags = ev->rep->diags.n;
 
         ev->target = ev->rhs = ev->stmt = ev->with = NULL;
-        any |= s->kind == ML_N_FUNC || s->kind == ML_N_CLASS;
+        any |= (s->kind == ML_N_FUNC && !ml_ev_is_macro(s)) || s->kind == ML_N_CLASS;
         if (s->kind == ML_N_IMPORT) {
             import(ev, s);
+        } else if (s->kind == ML_N_FUNC && ml_ev_is_macro(s)) {
+            ml_ev_macro_define(ev, s);
         } else if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
                 is_prim_func(ev, s) ? function(ev, s, s->kids[s->n - 1]) : NULL;
@@ -555,9 +562,6 @@ ml_Parsed ml_parse(ml_Ctx *cx, ml_Str text, const ml_ParseOpts *opts)
 
     opts = opts ? opts : &DEFAULTS;
     begin(&s, cx, text, opts);
-    if (opts->archaic)
-        ml_report(&s.rep, ML_E_E419, (ml_Place){1, 1, 1, 2},
-                  "the archaic spelling is not supported yet");
     ml_syntax(s.ev.sc, &s.rep, &s.lx, opts->file_mode, &ast);
     mod = ml_ev_module(&s.ev, &ast);
     ml_ctx_unref(s.ev.sc);

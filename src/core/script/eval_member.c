@@ -1,55 +1,23 @@
 /* eval_member - what stands behind a dot: namespaces, fields and methods of buffers and
  * expressions. Source: script 6.2, 10.4, 14. */
 #include "core/script/eval.h"
+#include "core/script/lowcall.h"
 
-static const ml_Builtin *const TABLES[] = {ml_ev_math_table,   ml_ev_call_table,
-                                           ml_ev_buffer_table, ml_ev_loop_table,
-                                           ml_ev_block_table,  ml_ev_stmt_table};
+static const ml_Builtin *const TABLES[] = {
+    ml_ev_math_table, ml_ev_call_table,  ml_ev_buffer_table, ml_ev_alloc_table,
+    ml_ev_loop_table, ml_ev_block_table, ml_ev_stmt_table};
 
-static const char *const LATER[] = {"allocate",
-                                    "allocate_const",
-                                    "macro",
-                                    "inline",
-                                    "tvm_load_matrix_sync",
-                                    "tvm_store_matrix_sync",
-                                    "tvm_mma_sync",
-                                    "tvm_bmma_sync",
-                                    "tvm_fill_fragment",
-                                    "mma_store",
-                                    "mma_fill",
-                                    "tvm_warp_shuffle",
-                                    "tvm_warp_shuffle_up",
-                                    "tvm_warp_shuffle_down",
-                                    "tvm_warp_activemask",
-                                    "vectorlow",
-                                    "vectorhigh",
-                                    "vectorcombine",
-                                    "dp4a",
-                                    "vscale",
-                                    "get_active_lane_mask",
-                                    "tvm_stack_alloca",
-                                    "tvm_stack_make_shape",
-                                    "tvm_stack_make_array",
-                                    "tvm_struct_get",
-                                    "tvm_struct_set",
-                                    "lookup_param",
-                                    "isnullptr",
-                                    "start_profile_intrinsic",
-                                    "end_profile_intrinsic",
-                                    "tvm_tuple",
-                                    "TVMBackendAllocWorkspace",
-                                    "TVMBackendFreeWorkspace",
-                                    "ptx",
-                                    "ptx_legacy",
-                                    "llvm_lookup_intrinsic_id"};
 static const char *const REFUSED[] = {"realize", "prefetch"};
 
-bool ml_ev_is_later(ml_Str name)
+bool ml_ev_is_scalable(ml_Str name)
 {
-    for (size_t k = 0; k < ML_COUNT(LATER); k++)
-        if (ml_str_eq(name, ml_str(LATER[k])))
+    static const char PART[] = "xvscalex";
+    size_t n = sizeof PART - 1;
+
+    for (size_t k = 1; k + n < name.n; k++)
+        if (memcmp(name.p + k, PART, n) == 0)
             return true;
-    return name.n > 4 && memcmp(name.p, "ptx_", 4) == 0;
+    return false;
 }
 
 bool ml_ev_is_refused(ml_Str name)
@@ -74,6 +42,8 @@ void ml_ev_builtin_names(ml_Nearest *n)
     for (size_t t = 0; t < ML_COUNT(TABLES); t++)
         for (const ml_Builtin *b = TABLES[t]; b->name; b++)
             ml_nearest_try(n, ml_str(b->name));
+    for (size_t k = 0; ml_low_name(k); k++)
+        ml_nearest_try(n, ml_str(ml_low_name(k)));
 }
 
 const ml_Builtin *ml_ev_axis_builtin(ml_Str name)
@@ -163,8 +133,16 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
             return ns(ML_NS_AXIS);
         if (ml_str_eq(name, ml_str("let")))
             return ml_cv(ML_CV_LET);
+        if (ml_str_eq(name, ml_str("ptx")))
+            return ns(ML_NS_PTX);
+        if (ml_str_eq(name, ml_str("ptx_legacy")))
+            return ns(ML_NS_PTX_LEGACY);
         if (!nd->as.sym->looked_up) {
             nd->as.sym->builtin = ml_ev_builtin(name);
+            if (!nd->as.sym->builtin)
+                nd->as.sym->builtin = ml_ev_archaic_builtin(ev, name);
+            if (!nd->as.sym->builtin)
+                nd->as.sym->builtin = ml_ev_low_builtin(ev, "", name);
             nd->as.sym->looked_up = true;
         }
         if ((b = nd->as.sym->builtin))
@@ -174,9 +152,10 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
             v.dt = t;
             return v;
         }
-        if (ml_ev_is_later(name))
-            return ml_ev_fail(ev, E419, nd->at, "`T.%.*s` is not supported yet",
-                              (int)name.n, name.p);
+        if (ml_ev_is_scalable(name)) {
+            ml_ev_dtype(ev, ml_cv_str(name), nd->at, &t);
+            return ml_cv_poison();
+        }
         if (ml_ev_is_refused(name))
             return ml_ev_fail(ev, E420, nd->at,
                               "`T.%.*s` is not supported: TensorIR has blocks "
@@ -193,6 +172,12 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
         }
         return ml_ev_fail(ev, E401, nd->at, "no `T.%.*s`%s", (int)name.n, name.p,
                           ml_nearest_text(ev->cx, &near, "T."));
+    case ML_NS_PTX:
+    case ML_NS_PTX_LEGACY:
+        b = ml_ev_low_builtin(ev, base.as.i == ML_NS_PTX ? "ptx." : "ptx_legacy.", name);
+        if (b)
+            return builtin_cv(b);
+        break;
     case ML_NS_R:
         return ml_ev_fail(ev, E613, nd->at,
                           "only T.prim_func functions are supported in a module");
@@ -222,7 +207,8 @@ static ml_Cv method(ml_Eval *ev, ml_Cv self, ml_Str name)
 
 static ml_Cv of_buffer(ml_Eval *ev, const ml_Node *nd, const ml_Buffer *b, ml_Cv self)
 {
-    static const char *const METHODS[] = {"scope", "vload", "vstore", "access_ptr"};
+    static const char *const METHODS[] = {"scope", "vload", "vstore", "access_ptr",
+                                          "offset_of"};
     static const char *const REFUSE[] = {"view", "permute", "local",
                                          "sub",  "tile",    "chunk"};
     ml_Str name = nd->as.sym->name;
@@ -247,8 +233,6 @@ static ml_Cv of_buffer(ml_Eval *ev, const ml_Node *nd, const ml_Buffer *b, ml_Cv
     for (size_t k = 0; k < ML_COUNT(METHODS); k++)
         if (ml_str_eq(name, ml_str(METHODS[k])))
             return method(ev, ml_cv_buffer(b), name);
-    if (ml_str_eq(name, ml_str("offset_of")))
-        return ml_ev_fail(ev, E419, nd->at, "`offset_of` is not supported yet");
     for (size_t k = 0; k < ML_COUNT(REFUSE); k++)
         if (ml_str_eq(name, ml_str(REFUSE[k])))
             return ml_ev_fail(ev, E420, nd->at,
@@ -400,6 +384,55 @@ static bool begin_of(ml_Eval *ev, const ml_Buffer *b, ml_Arg *s, unsigned factor
     return true;
 }
 
+/* A.offset_of(indices): where the element lies, one offset per group of axes. */
+static ml_Cv offset_of(ml_Eval *ev, const ml_Buffer *b, ml_Args *a)
+{
+    static const char *const NAMES[] = {"indices", NULL};
+    ml_ExprVec idx = {0};
+    ML_VEC(ml_Cv) out = {0};
+    const ml_Expr *sum = NULL;
+    ml_Arg *s[1];
+
+    if (!ml_ev_slots(ev, a, NAMES, s) || !ml_ev_need(ev, a, s[0], "indices") ||
+        !begin_of(ev, b, s[0], 1, &idx))
+        return ml_cv_poison();
+    for (size_t k = 0, group = 0; k < b->rank; k++) {
+        const ml_Expr *i = idx.v[k], *size = b->n_strides ? b->strides[k] : b->shape[k];
+
+        while (group < b->n_separators && (size_t)b->separators[group] <= k) {
+            if (sum)
+                ml_push(ev->sc, &out, ml_cv_expr(sum));
+            sum = NULL;
+            group++;
+        }
+        if (b->n_strides) {
+            if (!ml_ev_promote(ev, &i, &size))
+                return ml_cv_poison();
+            i = ml_mul(ev->cx, i, size);
+        } else if (sum) {
+            if (!ml_ev_promote(ev, &sum, &size))
+                return ml_cv_poison();
+            sum = ml_mul(ev->cx, sum, size);
+        }
+        if (sum && !ml_ev_promote(ev, &sum, &i))
+            return ml_cv_poison();
+        sum = sum ? ml_add(ev->cx, sum, i) : i;
+    }
+    if (!sum)
+        sum = ml_int(ev->cx, ml_buffer_index_dtype(b), 0);
+    if (out.n == 0) {
+        const ml_Expr *base = b->elem_offset;
+
+        if (!ml_ev_promote(ev, &base, &sum))
+            return ml_cv_poison();
+        sum = ml_add(ev->cx, base, sum);
+    }
+    if (ml_ev_too_deep(ev, sum, a->call->at))
+        return ml_cv_poison();
+    ml_push(ev->sc, &out, ml_cv_expr(sum));
+    return ml_cv_list(ev, ML_CV_LIST, out.v, out.n);
+}
+
 static const ml_Expr *mask_of(ml_Eval *ev, ml_Arg *s, unsigned lanes, bool *ok)
 {
     const ml_Expr *e;
@@ -439,6 +472,8 @@ ml_Cv ml_ev_method(ml_Eval *ev, ml_Str name, ml_Args *a)
                     : ml_cv_str(ml_str(b->scope));
     if (ml_str_eq(name, ml_str("access_ptr")))
         return access_ptr(ev, b, a);
+    if (ml_str_eq(name, ml_str("offset_of")))
+        return offset_of(ev, b, a);
     if (ml_str_eq(name, ml_str("vload"))) {
         unsigned factor = 1;
 

@@ -108,25 +108,46 @@ static ml_Cv to_int(ml_Eval *ev, ml_Args *a, ml_Cv v)
 static ml_Cv to_str(ml_Eval *ev, ml_Args *a, ml_Cv v)
 {
     ml_Text t = {0};
-    ml_Cv out;
+    ml_Cv out = ml_cv_poison();
 
     if (v.kind == ML_CV_STRING)
         return v;
-    if (v.kind == ML_CV_INT && v.big)
-        ml_text_fmt(&t, "%llu", (unsigned long long)v.as.i);
-    else if (v.kind == ML_CV_INT)
-        ml_text_int(&t, v.as.i);
-    else if (v.kind == ML_CV_BOOL)
-        ml_text_add(&t, v.as.i ? "True" : "False");
-    else if (v.kind == ML_CV_FLOAT)
-        ml_text_double(&t, v.as.f);
-    else if (v.kind == ML_CV_DTYPE)
-        ml_dtype_print(&t, v.dt);
-    else
-        return wrong(ev, a, v);
-    out = ml_cv_str((ml_Str){ml_strdup(ev->sc, (ml_Str){ml_text_z(&t), t.n}), t.n});
+    if (ml_ev_show(ev, &t, v, false, a->call->at))
+        out = ml_cv_str((ml_Str){ml_strdup(ev->sc, (ml_Str){ml_text_z(&t), t.n}), t.n});
     ml_text_free(&t);
     return out;
+}
+
+/* range(n), range(a, b), range(a, b, s) as a list; loops have their own. */
+static ml_Cv range(ml_Eval *ev, ml_Args *a)
+{
+    int64_t x[3] = {0, 0, 1}, at;
+    ML_VEC(ml_Cv) out = {0};
+
+    if (a->n < 1 || a->n > 3)
+        return ml_ev_fail(ev, E414, a->call->at, "`range` takes 1 to 3 arguments, got %zu",
+                          a->n);
+    for (size_t k = 0; k < a->n; k++) {
+        ml_Cv v = a->v[k].v;
+
+        if (v.kind == ML_CV_EXPR && ml_is_const_int(v.as.e))
+            v = ml_cv_int(v.as.e->as.i);
+        if ((v.kind != ML_CV_INT && v.kind != ML_CV_BOOL) || v.big)
+            return ml_ev_fail(ev, E501, a->v[k].at,
+                              "`range` of a list needs constant integers, got %s",
+                              ml_cv_describe(ev, v));
+        x[a->n == 1 ? 1 : k] = v.as.i;
+    }
+    if (x[2] == 0)
+        return ml_ev_fail(ev, E404, a->v[2].at, "step must not be 0");
+    for (at = x[0]; x[2] > 0 ? at < x[1] : at > x[1];) {
+        if (out.n >= 1000000 || ev->steps++ > 10000000)
+            return ml_ev_fail(ev, E114, a->call->at, "too much compile-time work");
+        ml_push(ev->sc, &out, ml_cv_int(at));
+        if (__builtin_add_overflow(at, x[2], &at))
+            break;
+    }
+    return ml_cv_list(ev, ML_CV_LIST, out.v, out.n);
 }
 
 ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a)
@@ -141,13 +162,13 @@ ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a)
             return ml_ev_fail(ev, E412, a->v[k].key_at, "%s has no argument `%.*s`",
                               a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
     }
+    if (which == PY_RANGE)
+        return range(ev, a);
     if (which != PY_MIN && which != PY_MAX && which != PY_ZIP && which != PY_ENUMERATE &&
         a->n != 1)
         return ml_ev_fail(ev, E414, a->call->at, "`%s` takes 1 argument, got %zu", a->name,
                           a->n);
     switch ((Py)which) {
-    case PY_RANGE:
-        return ml_ev_fail(ev, E601, a->call->at, "`range` may only stand in a loop header");
     case PY_LEN:
         if (v.kind == ML_CV_STRING)
             return ml_cv_int((int64_t)v.as.s.n);
@@ -218,6 +239,7 @@ ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a)
             ml_push(ev->sc, &out, one);
         }
         return ml_cv_list(ev, ML_CV_LIST, out.v, out.n);
+    case PY_RANGE:
     case PY_COUNT: break;
     }
     return ml_cv_poison();

@@ -310,7 +310,7 @@ static void with_item(ml_Eval *ev, const ml_Node *nd, size_t k)
     v = ml_ev_value(ev, item);
     ev->with = ev->target = ev->rhs = NULL;
     if (v.kind == ML_CV_BLOCK || v.kind == ML_CV_INIT) {
-        if (as)
+        if (as && !v.self)
             ml_report(ev->rep, ML_E_E608, as->at, "%s has no value to name",
                       v.kind == ML_CV_BLOCK ? "a block" : "T.init()");
         ev->frame = f->up;
@@ -357,6 +357,10 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
         ml_ev_assert(ev, v, nd->kids[0]->at, m, nd->kids[1]->at, nd->at);
         break;
     case ML_N_RETURN:
+        if (ev->expanding) {
+            ml_report(ev->rep, ML_E_E202, nd->at, "a macro gives no value");
+            break;
+        }
         if (!nd->kids[0]) {
             ml_ev_return(ev, NULL, nd->at);
             break;
@@ -381,8 +385,11 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_IF: if_stmt(ev, nd); break;
     case ML_N_WITH: with_item(ev, nd, 0); break;
     case ML_N_FUNC:
-        ml_report(ev->rep, ML_E_E419, nd->name_at,
-                  "functions inside functions (macros) are not supported yet");
+        if (ml_ev_is_macro(nd))
+            ml_ev_macro_define(ev, nd);
+        else
+            ml_report(ev->rep, ML_E_E108, nd->name_at,
+                      "a function inside a function is a macro: write @T.macro above it");
         break;
     case ML_N_CLASS:
         ml_report(ev->rep, ML_E_E108, nd->name_at,
@@ -414,12 +421,16 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_CMP:
     case ML_N_COND:
     case ML_N_LAMBDA:
-    case ML_N_STAR: break;
+    case ML_N_STAR:
+    case ML_N_COMP:
+    case ML_N_FSTRING:
+    case ML_N_FIELD: break;
     }
 }
 
 void ml_ev_suite(ml_Eval *ev, const ml_Node *suite)
 {
+    ev->nest++;
     for (size_t k = 0; suite && k < suite->n && !ml_report_full(ev->rep); k++) {
         const ml_Node *nd = suite->kids[k];
         size_t outer = ev->read_from, n_items = ev->frame->items.n;
@@ -437,4 +448,5 @@ void ml_ev_suite(ml_Eval *ev, const ml_Node *suite)
             ml_report(ev->rep, ML_E_E109, nd->at, "this is nested too deeply");
         ml_ctx_clear_marks(ev->cx);
     }
+    ev->nest--;
 }

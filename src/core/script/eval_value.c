@@ -112,6 +112,7 @@ bool ml_cv_same(ml_Cv a, ml_Cv b)
     case ML_CV_MAP: return a.as.map == b.as.map;
     case ML_CV_VALUE: return a.as.val == b.as.val;
     case ML_CV_FN: return a.as.builtin == b.as.builtin;
+    case ML_CV_MACRO: return a.as.macro == b.as.macro;
     }
     return false;
 }
@@ -149,6 +150,7 @@ const char *ml_cv_describe(ml_Eval *ev, ml_Cv v)
     case ML_CV_FN:
     case ML_CV_PYFN:
     case ML_CV_METHOD: return "function";
+    case ML_CV_MACRO: return "macro";
     case ML_CV_LAMBDA: return "lambda";
     case ML_CV_REDUCER: return "reducer";
     case ML_CV_MAP: return "index map";
@@ -237,6 +239,16 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
     ml_Nearest near = ml_nearest_begin(sym->name);
     ml_Diag *d;
 
+    for (size_t k = ev->bound.n; k-- > 0;)
+        if (ev->bound.v[k]->hidden && ev->bound.v[k]->sym == sym) {
+            d = ml_report(ev->rep, ML_E_E301, at,
+                          "`%.*s` is not a name where the macro is defined",
+                          (int)sym->name.n, sym->name.p);
+            ml_report_note(ev->rep, d, ev->bound.v[k]->at, "known where it is called");
+            ml_report_help(ev->rep, d,
+                           "pass it as an argument, or use @T.macro(hygienic=False)");
+            return ml_cv_poison();
+        }
     if (sym->dead && ev->fn && sym->dead->func == ev->fn->id) {
         if (sym->dead->val.kind == ML_CV_POISON)
             return ml_cv_poison();
@@ -257,6 +269,7 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
 ml_Cv ml_ev_name(ml_Eval *ev, ml_Sym *sym, ml_Place at)
 {
     ml_Binding *b = sym->top;
+    ml_Cv old;
     int py;
 
     if (b) {
@@ -274,6 +287,8 @@ ml_Cv ml_ev_name(ml_Eval *ev, ml_Sym *sym, ml_Place at)
         v.as.i = py;
         return v;
     }
+    if (ml_ev_archaic_name(ev, sym, &old))
+        return old;
     if (ml_str_eq(sym->name, ml_str("metadata")))
         return ml_ev_fail(
             ev, E413, at,

@@ -265,6 +265,32 @@ static void logical_line(ml_Lexer *x)
     }
 }
 
+void ml_lex_inside(ml_Lexer *x, size_t n, ml_Lexed *out)
+{
+    ml_Lexed *outer = x->out;
+    size_t cap = x->cap, depth = x->depth;
+    const char *end = x->end;
+
+    x->out = out;
+    x->cap = 0;
+    x->end = x->p + n;
+    if (depth >= ML_MAX_BRACKETS) {
+        x->broken = x->too_deep = true;
+        ml_report(x->rep, ML_E_E109, ml_lex_from(x, x->line, x->col),
+                  "brackets are nested deeper than %d", ML_MAX_BRACKETS);
+    } else {
+        x->brackets[x->depth].open = '(';
+        x->brackets[x->depth++].at = ml_lex_from(x, x->line, x->col);
+        logical_line(x);
+        x->broken |= x->depth != depth + 1;
+    }
+    ml_lex_push(x, ML_TOK_EOF, ml_lex_from(x, x->line, x->col));
+    x->out = outer;
+    x->cap = cap;
+    x->depth = depth;
+    x->end = end;
+}
+
 typedef struct Column {
     uint32_t col, alt, chars; /* tabs as 8, as 1; characters */
 } Column;

@@ -131,16 +131,18 @@ typedef enum ml_TokOp {
 } ml_TokOp;
 const char *ml_tok_op_text(ml_TokOp op);
 
+typedef struct ml_FString ml_FString;
 typedef struct ml_Tok {
     uint8_t kind;
     uint8_t op;
-    bool big;
+    bool big; /* of a STRING: an f-string */
     ml_Place at;
     union {
         ml_Sym *sym;
         uint64_t i;
         double f;
         ml_Str s;
+        const ml_FString *fs;
     } as;
 } ml_Tok;
 
@@ -154,6 +156,17 @@ typedef struct ml_Lexed {
     size_t n;
     ML_VEC(ml_Pragma) pragmas;
 } ml_Lexed;
+
+/* A part of an f-string: a piece of text, or a field {expression!conversion:format}. */
+typedef struct ml_FPart {
+    const ml_Lexed *expr; /* NULL: text */
+    ml_Str text;          /* of a field: its format, "" when there is none */
+    char conversion;      /* 's', 'r', 'a' or 0 */
+    ml_Place at;
+} ml_FPart;
+struct ml_FString {
+    ML_VEC(ml_FPart) parts;
+};
 
 /* Tokens and symbols live in sc; the list always ends with EOF. */
 void ml_lex(ml_Ctx *sc, ml_Symbols *syms, ml_Report *rep, ml_Str text, ml_Lexed *out);

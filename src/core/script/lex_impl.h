@@ -32,9 +32,14 @@ void ml_lex_advance(ml_Lexer *x, size_t n); /* over n bytes of one line */
 void ml_lex_newline(ml_Lexer *x);           /* over the newline that is there */
 void ml_lex_bad_bytes(ml_Lexer *x, uint32_t line, uint32_t col, const char *what);
 
-/* ---- literals (lex_literal.c) */
+/* The tokens of the n bytes that come next, as inside parentheses; they end with EOF. */
+void ml_lex_inside(ml_Lexer *x, size_t n, ml_Lexed *out);
+
+/* ---- literals (lex_literal.c, lex_fstring.c) */
 void ml_lex_number(ml_Lexer *x);
 void ml_lex_string(ml_Lexer *x, size_t prefix); /* prefix: letters before the quote */
+/* The field of an f-string that begins with the brace at hand; false: reported. */
+bool ml_lex_field(ml_Lexer *x, char quote, bool triple, ml_FString *out);
 
 static inline bool ml_lex_name_start(char c)
 {

@@ -154,10 +154,22 @@ static bool escape(ml_Lexer *x, ml_Text *t)
     return true;
 }
 
+/* Moves the text read so far into the f-string. */
+static void keep_text(ml_Lexer *x, ml_FString *out, ml_Text *t)
+{
+    ml_FPart part = {.text = {ml_strdup(x->sc, (ml_Str){ml_text_z(t), t->n}), t->n}};
+
+    if (t->n)
+        ml_push(x->sc, &out->parts, part);
+    ml_text_free(t);
+    *t = (ml_Text){0};
+}
+
 void ml_lex_string(ml_Lexer *x, size_t prefix)
 {
     uint32_t line = x->line, col = x->col;
-    bool raw = false, ok = true, closed = false, triple;
+    bool raw = false, ok = true, closed = false, fields = false, triple;
+    ml_FString fs = {0};
     ml_Text t = {0};
     char quote;
 
@@ -165,11 +177,11 @@ void ml_lex_string(ml_Lexer *x, size_t prefix)
         char c = (char)(x->p[k] | 32);
 
         raw |= c == 'r';
-        if (c == 'b' || c == 'f') {
+        fields |= c == 'f';
+        if (c == 'b') {
             ml_report(x->rep, ML_E_E108,
                       (ml_Place){line, col, line, col + (uint32_t)prefix},
-                      "%s are not supported in script functions",
-                      c == 'b' ? "byte strings" : "f-strings");
+                      "byte strings are not supported in script functions");
             ok = false;
         }
     }
@@ -189,6 +201,22 @@ void ml_lex_string(ml_Lexer *x, size_t prefix)
                 break;
             ml_lex_newline(x);
             ml_text_char(&t, '\n');
+        } else if (fields && (*x->p == '{' || *x->p == '}')) {
+            if (x->p + 1 < x->end && x->p[1] == *x->p) {
+                ml_text_char(&t, *x->p);
+                ml_lex_advance(x, 2);
+            } else if (*x->p == '}') {
+                ml_report(x->rep, ML_E_E111,
+                          (ml_Place){x->line, x->col, x->line, x->col + 1},
+                          "a `}` in the text of an f-string is written `}}`");
+                ml_lex_advance(x, 1);
+                ok = false;
+            } else {
+                keep_text(x, &fs, &t);
+                ok &= ml_lex_field(x, quote, triple, &fs);
+                if (x->broken)
+                    break;
+            }
         } else if (*x->p == '\\' && x->p + 1 < x->end) {
             bool line_end = x->p[1] == '\n' || x->p[1] == '\r';
 
@@ -222,7 +250,7 @@ void ml_lex_string(ml_Lexer *x, size_t prefix)
             ml_lex_advance(x, n);
         }
     }
-    if (!closed) {
+    if (!closed && !x->broken) {
         if (!triple)
             ml_report(x->rep, ML_E_E104, ml_lex_from(x, line, col), "unterminated string");
         else
@@ -233,6 +261,16 @@ void ml_lex_string(ml_Lexer *x, size_t prefix)
     if (ok) {
         ml_Tok *k = ml_lex_push(x, ML_TOK_STRING, ml_lex_from(x, line, col));
 
+        if (fs.parts.n) {
+            ml_FString *own = ML_NEW(x->sc, ml_FString);
+
+            keep_text(x, &fs, &t);
+            *own = fs;
+            k->big = true;
+            k->as.fs = own;
+            ml_text_free(&t);
+            return;
+        }
         k->as.s = (ml_Str){ml_strdup(x->sc, (ml_Str){ml_text_z(&t), t.n}), t.n};
     } else {
         ml_lex_push(x, ML_TOK_ERROR, ml_lex_from(x, line, col));

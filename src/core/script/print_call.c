@@ -5,6 +5,7 @@
  * The helpers of the text fold, promote and type their result (script 10.4); `helper_ok`
  * says for each operator when none of that would happen. Source: script 12.4.
  */
+#include "core/script/lowcall.h"
 #include "core/script/print.h"
 
 static bool is_literal(const ml_Expr *e)
@@ -40,6 +41,18 @@ static bool has_signature_count(const ml_Expr *e)
            e->args[1]->as.i == (int64_t)e->n_args - 2;
 }
 
+static bool low_ok(const ml_Expr *e)
+{
+    const ml_Low *l = ml_low_find(ml_str(e->as.op->name));
+    ml_Dtype t;
+
+    if (!l || e->n_args < l->least || e->n_args > l->most)
+        return false;
+    if (l->result == ML_LOW_FIRST || l->result == ML_LOW_LAST)
+        return true;
+    return ml_low_type(l, e->args, e->n_args, &t) && ml_dtype_eq(t, e->type);
+}
+
 static bool helper_ok(const ml_Expr *e)
 {
     const ml_Op *op = e->as.op;
@@ -50,7 +63,7 @@ static bool helper_ok(const ml_Expr *e)
     if (op->n_args >= 0 && e->n_args != op->n_args)
         return false;
     switch ((ml_OpId)op->id) {
-    case ML_OP_OTHER: return false;
+    case ML_OP_OTHER: return low_ok(e);
     case ML_OP_IF_THEN_ELSE:
         return !is_literal(a) && ml_dtype_eq(a->type, ML_DT_BOOL) &&
                ml_dtype_eq(b->type, e->type) && ml_dtype_eq(e->args[2]->type, e->type) &&
@@ -156,8 +169,11 @@ static const char *helper_name(const ml_Op *op)
 void ml_pr_call(ml_Printer *p, const ml_Expr *e)
 {
     const ml_Op *op = e->as.op;
+    const ml_Low *low = op->id == ML_OP_OTHER ? ml_low_find(ml_str(op->name)) : NULL;
+    bool first = low ? low->result == ML_LOW_FIRST : op->dtype_first;
 
     if (!helper_ok(e)) {
+        low = NULL;
         ml_pr_t(p, "call_intrin(");
         ml_pr_dtype(p, e->type);
         ml_pr_z(p, p->newest ? ", \"tirx." : ", \"tir.");
@@ -166,11 +182,15 @@ void ml_pr_call(ml_Printer *p, const ml_Expr *e)
     } else {
         ml_pr_t(p, helper_name(op));
         ml_pr_z(p, "(");
-        if (op->dtype_first) {
+        if (first) {
             ml_pr_dtype(p, e->type);
             ml_pr_z(p, e->n_args ? ", " : "");
         }
     }
     ml_pr_args(p, e->args, e->n_args);
+    if (low && low->result == ML_LOW_LAST) {
+        ml_pr_z(p, e->n_args ? ", " : "");
+        ml_pr_dtype(p, e->type);
+    }
     ml_pr_z(p, ")");
 }

@@ -178,6 +178,36 @@ static void params(ml_Parser *p, ml_Node *fn)
     fn->as.params.n = v.n;
 }
 
+/* def f[n, m](...): names of symbolic dimensions; a bound behind `:` is passed over. */
+static void type_params(ml_Parser *p, ml_Node *fn)
+{
+    ML_VEC(ml_Sym *) names = {0};
+    ML_VEC(ml_Place) at = {0};
+
+    while (!p->failed && !ml_syn_at(p, ML_OPR_RBRACKET)) {
+        const ml_Tok *t = ml_syn_peek(p);
+
+        if (t->kind != ML_TOK_NAME) {
+            ml_syn_expected(p, "the name of a type parameter");
+            return;
+        }
+        p->k++;
+        ml_push(p->sc, &names, t->as.sym);
+        ml_push(p->sc, &at, t->at);
+        if (ml_syn_take(p, ML_OPR_COLON))
+            ml_syn_expr(p);
+        if (!ml_syn_take(p, ML_OPR_COMMA))
+            break;
+    }
+    if (!p->failed && !ml_syn_take(p, ML_OPR_RBRACKET))
+        ml_syn_expected(p, "`,` or `]`");
+    if (!p->failed && names.n == 0)
+        ml_syn_expected(p, "the name of a type parameter");
+    fn->keys = names.v;
+    fn->key_at = at.v;
+    fn->n_keys = (uint32_t)names.n;
+}
+
 ml_Node *ml_syn_definition(ml_Parser *p)
 {
     size_t first = p->k;
@@ -223,11 +253,9 @@ ml_Node *ml_syn_definition(ml_Parser *p)
                 ml_syn_expected(p, "`)`");
         }
     } else {
-        if (ml_syn_at(p, ML_OPR_LBRACKET)) {
-            ml_syn_unsupported(p, ml_syn_peek(p)->at, "type parameters of a function are");
-            return ml_syn_bad(p);
-        }
-        if (!ml_syn_take(p, ML_OPR_LPAREN))
+        if (ml_syn_take(p, ML_OPR_LBRACKET))
+            type_params(p, nd);
+        if (!p->failed && !ml_syn_take(p, ML_OPR_LPAREN))
             ml_syn_expected(p, "`(`");
         if (!p->failed)
             params(p, nd);

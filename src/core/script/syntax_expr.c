@@ -126,12 +126,54 @@ static ml_Node *starred(ml_Parser *p)
     return nd;
 }
 
-static bool no_comprehension(ml_Parser *p)
+/* what: the kind that is not supported here. */
+static bool no_comprehension(ml_Parser *p, const char *what)
 {
     if (!ml_syn_at(p, ML_KW_FOR) && !ml_syn_at(p, ML_KW_ASYNC))
         return true;
-    ml_syn_unsupported(p, ml_syn_peek(p)->at, "a comprehension is");
+    ml_syn_unsupported(p, ml_syn_peek(p)->at, what);
     return false;
+}
+
+static ml_Node *binary(ml_Parser *p, int least);
+
+/* One `for targets in list` or `if condition`. */
+static ml_Node *clause(ml_Parser *p)
+{
+    ml_Place at = ml_syn_peek(p)->at;
+    bool loop = ml_syn_at(p, ML_KW_FOR);
+    ml_Node *nd = ml_syn_keyword(p, loop ? ML_N_FOR : ML_N_IF, loop ? 2 : 1);
+
+    if (loop) {
+        nd->kids[0] = ml_syn_target_list(p);
+        if (!p->failed && !ml_syn_take(p, ML_KW_IN))
+            ml_syn_expected(p, "`in`");
+    }
+    nd->kids[loop] = p->failed ? ml_syn_bad(p) : binary(p, 1);
+    nd->at = ml_syn_so_far(p, at);
+    measure(p, nd);
+    return nd;
+}
+
+/* The clauses behind an element; it alone when there are none. */
+static ml_Node *comprehension(ml_Parser *p, ml_Node *element)
+{
+    ml_NodeVec v = {0};
+    ml_Node *nd;
+
+    if (p->failed || !ml_syn_at(p, ML_KW_FOR))
+        return element;
+    if (element->kind == ML_N_STAR) {
+        ml_syn_unsupported(p, element->at, "`*` in a comprehension is");
+        return element;
+    }
+    ml_push(p->sc, &v, element);
+    while (!p->failed && (ml_syn_at(p, ML_KW_FOR) || ml_syn_at(p, ML_KW_IF)))
+        ml_push(p->sc, &v, clause(p));
+    nd = ml_syn_node(p, ML_N_COMP, ml_syn_so_far(p, element->at), 0);
+    ml_syn_keep(p, nd, &v);
+    measure(p, nd);
+    return nd;
 }
 
 /* Elements up to the closing bracket, which is taken; *comma: whether there was one. */
@@ -139,9 +181,17 @@ static void elements(ml_Parser *p, ml_TokOp close, ml_NodeVec *out, bool *comma)
 {
     *comma = false;
     while (!p->failed && !ml_syn_at(p, close)) {
-        ml_push(p->sc, out, starred(p));
-        if (p->failed || !no_comprehension(p))
+        ml_Node *one = starred(p);
+
+        if (out->n == 0)
+            one = comprehension(p, one);
+        ml_push(p->sc, out, one);
+        if (p->failed || !no_comprehension(p, "a comprehension behind other elements is"))
             return;
+        if (one->kind == ML_N_COMP && ml_syn_at(p, ML_OPR_COMMA)) {
+            ml_syn_expected(p, "the end of the comprehension");
+            return;
+        }
         if (ml_syn_take(p, ML_OPR_COMMA))
             *comma = true;
         else
@@ -170,14 +220,16 @@ static ml_Node *dict(ml_Parser *p, ml_Place open)
         if (p->failed)
             break;
         if (!ml_syn_take(p, ML_OPR_COLON)) {
-            if (ml_syn_at(p, ML_OPR_COMMA) || ml_syn_at(p, ML_OPR_RBRACE))
+            if (ml_syn_at(p, ML_OPR_COMMA) || ml_syn_at(p, ML_OPR_RBRACE) ||
+                ml_syn_at(p, ML_KW_FOR))
                 ml_syn_unsupported(p, open, "a set is");
             else
                 ml_syn_expected(p, "`:`");
             break;
         }
         ml_push(p->sc, &v, ml_syn_expr(p));
-        if (p->failed || !no_comprehension(p) || !ml_syn_take(p, ML_OPR_COMMA))
+        if (p->failed || !no_comprehension(p, "a comprehension of a dict is") ||
+            !ml_syn_take(p, ML_OPR_COMMA))
             break;
     }
     if (!p->failed && !ml_syn_take(p, ML_OPR_RBRACE))
@@ -186,6 +238,53 @@ static ml_Node *dict(ml_Parser *p, ml_Place open)
     ml_syn_keep(p, nd, &v);
     if (p->failed)
         nd->n &= ~1u;
+    return nd;
+}
+
+/* The expression of a field, which must be all of its tokens. */
+static ml_Node *field(ml_Parser *p, const ml_FPart *part)
+{
+    ml_Parser inner = *p;
+    ml_Node *nd = ml_syn_node(p, ML_N_FIELD, part->at, 1);
+
+    inner.lx = part->expr;
+    inner.k = 0;
+    nd->kids[0] = ml_syn_expr_list(&inner);
+    if (!inner.failed && ml_syn_peek(&inner)->kind != ML_TOK_EOF)
+        ml_syn_expected(&inner, "the end of the field");
+    p->failed = inner.failed;
+    nd->op = (uint8_t)part->conversion;
+    nd->as.s = part->text;
+    measure(p, nd);
+    return nd;
+}
+
+/* Adjacent strings of which one is an f-string. */
+static ml_Node *fstring(ml_Parser *p)
+{
+    ml_Place at = ml_syn_peek(p)->at;
+    ml_NodeVec v = {0};
+    const ml_Tok *t;
+    ml_Node *nd;
+
+    for (; !p->failed && (t = ml_syn_peek(p))->kind == ML_TOK_STRING; p->k++) {
+        size_t n = t->big ? t->as.fs->parts.n : 1;
+
+        for (size_t k = 0; k < n && !p->failed; k++) {
+            const ml_FPart *part = t->big ? &t->as.fs->parts.v[k] : NULL;
+
+            if (part && part->expr) {
+                ml_push(p->sc, &v, field(p, part));
+                continue;
+            }
+            nd = ml_syn_node(p, ML_N_STRING, t->at, 0);
+            nd->as.s = part ? part->text : t->as.s;
+            ml_push(p->sc, &v, nd);
+        }
+    }
+    nd = ml_syn_node(p, ML_N_FSTRING, ml_syn_so_far(p, at), 0);
+    ml_syn_keep(p, nd, &v);
+    measure(p, nd);
     return nd;
 }
 
@@ -217,6 +316,9 @@ static ml_Node *atom(ml_Parser *p)
         ml_Text joined = {0};
         ml_Place at = t->at;
 
+        for (size_t k = p->k; p->lx->toks[k].kind == ML_TOK_STRING; k++)
+            if (p->lx->toks[k].big)
+                return fstring(p);
         for (; (t = ml_syn_peek(p))->kind == ML_TOK_STRING; p->k++) {
             ml_text_addn(&joined, t->as.s.p, t->as.s.n);
             at = ml_place_join(at, t->at);
@@ -246,6 +348,10 @@ static ml_Node *atom(ml_Parser *p)
 
             p->k++;
             elements(p, paren ? ML_OPR_RPAREN : ML_OPR_RBRACKET, &v, &comma);
+            if (v.n == 1 && v.v[0]->kind == ML_N_COMP) {
+                v.v[0]->at = upto_here(p, t->at);
+                return v.v[0];
+            }
             if (paren && v.n == 1 && !comma && v.v[0]->kind != ML_N_STAR) {
                 if (!p->failed)
                     v.v[0]->at = upto_here(p, t->at);
@@ -304,10 +410,16 @@ static ml_Node *call(ml_Parser *p, ml_Node *fn)
             ml_syn_expected(p, "a keyword argument");
             break;
         }
-        ml_push(p->sc, &v, key ? ml_syn_expr(p) : starred(p));
+        ml_Node *value = key ? ml_syn_expr(p) : starred(p);
+
+        if (!key && v.n == 1)
+            value = comprehension(p, value);
+        ml_push(p->sc, &v, value);
         ml_push(p->sc, &keys, key);
         ml_push(p->sc, &at, t->at);
-        if (p->failed || !no_comprehension(p) || !ml_syn_take(p, ML_OPR_COMMA))
+        if (p->failed || !no_comprehension(p, "a comprehension among other arguments is"))
+            break;
+        if (!ml_syn_take(p, ML_OPR_COMMA))
             break;
     }
     if (!p->failed && !ml_syn_take(p, ML_OPR_RPAREN))
@@ -349,7 +461,7 @@ static ml_Node *subscript(ml_Parser *p, ml_Node *base)
     ml_push(p->sc, &v, base);
     while (!p->failed && !ml_syn_at(p, ML_OPR_RBRACKET)) {
         ml_push(p->sc, &v, slice_or_expr(p));
-        if (p->failed || !no_comprehension(p))
+        if (p->failed || !no_comprehension(p, "a comprehension in an index is"))
             break;
         if (!ml_syn_take(p, ML_OPR_COMMA))
             break;
@@ -428,8 +540,6 @@ static int strength(const ml_Tok *t)
     default: return 0;
     }
 }
-
-static ml_Node *binary(ml_Parser *p, int least);
 
 static ml_Node *unary(ml_Parser *p)
 {

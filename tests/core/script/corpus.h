@@ -7,16 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The k-th file of tests/corpus in order of name as a zero-terminated text (free it); NULL:
- * there are no more. *name is kept until the next call. */
-static inline char *corpus_file(size_t k, char name[512])
+/* The k-th file of tests/corpus, or of a folder below it, in order of name as a
+ * zero-terminated text (free it); NULL: there are no more. *name is kept until the next
+ * call. */
+static inline char *corpus_file_in(const char *folder, size_t k, char name[512])
 {
-    const char *dir = getenv("ML_CORPUS") ? getenv("ML_CORPUS") : "tests/corpus";
+    const char *corpus = getenv("ML_CORPUS") ? getenv("ML_CORPUS") : "tests/corpus";
+    char dir[300];
     struct dirent **list;
-    int n = scandir(dir, &list, NULL, alphasort);
+    int n;
     char *text = NULL;
     size_t seen = 0;
 
+    snprintf(dir, sizeof dir, "%.200s/%.90s", corpus, folder);
+    n = scandir(dir, &list, NULL, alphasort);
     for (int j = 0; j < n; j++) {
         const char *z = list[j]->d_name;
 
@@ -37,6 +41,11 @@ static inline char *corpus_file(size_t k, char name[512])
     if (n >= 0)
         free(list);
     return text;
+}
+
+static inline char *corpus_file(size_t k, char name[512])
+{
+    return corpus_file_in(".", k, name);
 }
 
 #endif

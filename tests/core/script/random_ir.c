@@ -182,8 +182,19 @@ static const ml_Expr *call(Gen *g, ml_Dtype t, unsigned depth)
         ml_OpId id = chance(g, 50) ? ML_OP_CALL_EXTERN : ML_OP_CALL_PURE_EXTERN;
         return ml_call_id(g->cx, t, id, args, 2);
     }
-    if (pick == 8 && !g->how->index_only)
-        return ml_call(g->cx, t, ml_op_intern(g->cx, ml_str("some.opaque")), args, 2);
+    if (pick == 8 && !g->how->index_only) { /* with the right arguments only by chance */
+        static const char *const NAMES[] = {
+            "some.opaque",    "tvm_mma_sync",     "tvm_tuple",     "vectorlow",
+            "vectorcombine",  "tvm_struct_get",   "ptx.mma",       "ptx_commit_group",
+            "isnullptr",      "tvm_warp_shuffle", "vscale",        "tvm_stack_make_shape",
+            "ptx_legacy.bar", "lookup_param",     "tvm_struct_set"};
+
+        args[2] = args[0];
+        args[3] = args[1];
+        return ml_call(g->cx, t,
+                       ml_op_intern(g->cx, ml_str(NAMES[below(g, ML_COUNT(NAMES))])), args,
+                       below(g, 5));
+    }
     if (ml_dtype_is_float(t) && pick < 7)
         return ml_call_id(g->cx, t, UNARY[below(g, ML_COUNT(UNARY))], args, 1);
     if (ml_dtype_is_float(t))

@@ -37,7 +37,7 @@ static const Row ROWS[] = {
     {8, "E108", 3, 5, 3, "`try` is not supported", HEAD "    try:\n        pass\n"},
     {8, "E108", 3, 5, 5, "`yield`", HEAD "    yield\n"},
     {8, "E108", 3, 8, 2, "`:=`", HEAD "    (x := 1)\n"},
-    {8, "E108", 3, 12, 3, "comprehension", HEAD "    x = [a for a in A]\n"},
+    {8, "E601", 3, 21, 1, "cannot iterate over a buffer", HEAD "    x = [a for a in A]\n"},
     {9, "E301", 4, 16, 1, "undefined name `C`; did you mean `",
      HEAD "    for i in range(8):\n        A[i] = C[i]\n"},
     {10, "E310", 4, 5, 1, "already defined",

@@ -190,7 +190,7 @@ static void values_of_the_caller_are_constants(void **state)
 
 static void other_python_of_a_file_is_skipped_with_warnings(void **state)
 {
-    static const char TEXT[] = "import numpy as np\nx = [a for a in range(3)]\n"
+    static const char TEXT[] = "import numpy as np\nx = {a: 1 for a in [3]}\n"
                                "def helper(n):\n    return np.zeros(n)\n"
                                "@T.prim_func\ndef f(n: T.int32):\n    pass\n"
                                "def outer(k):\n    @T.prim_func\n    def g(n: T.int32):\n"
