@@ -113,6 +113,19 @@ static void clip_region(ml_Arith *ar, const ml_Buffer *buf, const ml_Interval *b
     }
 }
 
+/* Whether the parts of the predicate that none of the loops decides hold: else all or
+ * nothing is written, as loops further out will have it. */
+static bool holds_outside(ml_Arith *ar, const ml_Expr *pred, const ml_DomVec *dom)
+{
+    if (pred->kind == ML_EXPR_AND)
+        return holds_outside(ar, pred->args[0], dom) &&
+               holds_outside(ar, pred->args[1], dom);
+    for (size_t k = 0; k < dom->n; k++)
+        if (ml_expr_uses_var(pred, dom->v[k].var))
+            return true;
+    return ml_prove_symbolic(ar, pred);
+}
+
 void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
                      const ml_CachePlace *place, ml_Range *out, bool *exact)
 {
@@ -133,7 +146,8 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
     ml_region_upper(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, box);
     if (exact)
         *exact =
-            ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+            ml_region_strict(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict) &&
+            holds_outside(ar, b->predicate, &dom);
     clip_region(ar, r->buffer, box, out);
 }
 
@@ -235,11 +249,28 @@ bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
 
 /* ---- buffer and nest */
 
+/* Whether the region moves with a loop above the scope (a block without iters has such):
+ * the blocks inside, which know their own iters alone, cannot shift their indices by it. */
+static bool moves_with_loop(ml_Call *c, ml_Uid scope, const ml_Range *region, size_t rank)
+{
+    for (ml_Uid u = scope; u; u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *s = ml_index_node(c->p.index, u);
+
+        for (size_t d = 0; s->kind == ML_STMT_FOR && d < rank; d++)
+            if (ml_expr_uses_var(region[d].min, ml_as_for(s)->var) ||
+                ml_expr_uses_var(region[d].extent, ml_as_for(s)->var))
+                return true;
+    }
+    return false;
+}
+
 ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope,
                        ml_Range *region, const ml_CachePlace *place)
 {
     ml_Ctx *cx = c->cx;
-    ml_Cache cache = {.old = old, .region = region, .compact = place->at_root};
+    ml_Cache cache = {.old = old, .region = region};
+
+    cache.compact = place->at_root && !moves_with_loop(c, place->node, region, old->rank);
     const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, old->rank);
 
     for (size_t d = 0; d < old->rank; d++)

@@ -194,6 +194,14 @@ static bool cache_read(ml_Call *c)
                                                     declared->ranges[d].extent);
 
                 box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
+                if (box.nothing && !c->unchecked)
+                    return ml_fail(cx, ML_E_UNSOUND,
+                                   ML_TEXT(ml_format(
+                                       cx,
+                                       "what block %s declares to read of %s lies outside "
+                                       "of its shape: there is nothing to copy",
+                                       root->name, r.buffer->name)),
+                                   ML_BLOCK(root), ML_BUFFER(r.buffer));
                 region[d] = ml_interval_cover(ar, box, whole);
                 region[d].min = ml_cast(cx, n->type, region[d].min);
                 region[d].extent = ml_cast(cx, n->type, region[d].extent);

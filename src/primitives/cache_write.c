@@ -144,7 +144,7 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < given->n; k++)
         ml_push(cx, &w.given, given->uids[k]);
-    if (!check(c, b, r, scope))
+    if (!check(c, b, r, scope) || (!c->unchecked && !ml_check_reduces_inside(c, uid)))
         return false;
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)

@@ -195,11 +195,12 @@ static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
 
 /* Findings that a later step may mend: the extent of a vectorized loop; a buffer private to
  * threads that is still read outside of their loops; and a block that takes part of its
- * domain, because all outputs are compared anyway. */
+ * domain (of a fused one: rows and a piece of a row, which are not independent), because
+ * all outputs are compared anyway. */
 static bool may_wait(ml_ErrorCode code)
 {
     return code == ML_E_LOOP_DYNAMIC || code == ML_E_NOT_REGION_COVERED ||
-           code == ML_E_DOMAIN_NOT_EQUAL;
+           code == ML_E_DOMAIN_NOT_EQUAL || code == ML_E_NOT_INDEPENDENT;
 }
 
 static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
