@@ -34,15 +34,12 @@ static int pick(const ml_Block *b, void *user)
 
     if (b->tag == r->nest || writes_it(b, r->buffer))
         return 0;
-    if (r->given.n > 0) {
-        ml_Uid up = ml_index_scope(r->c->p.index, b->tag);
-
-        return ml_uids_have(&r->given, b->tag) || ml_uids_have(&r->given, up) ? 1 : 2;
-    }
+    /* With everything inside: a block that declares the copy for blocks that keep the
+     * original would be wrong. */
     for (ml_Uid u = b->tag; u; u = ml_index_scope(r->c->p.index, u))
-        if (ml_uids_have(&r->chosen, u))
+        if (ml_uids_have(r->given.n ? &r->given : &r->chosen, u))
             return 1;
-    return 0;
+    return r->given.n ? 2 : 0;
 }
 
 /* Every reader of the scope must be covered by what was written before. */

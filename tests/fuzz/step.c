@@ -382,6 +382,12 @@ static void add_call(View *v, int pick, ml_Text *out)
                     name(v, &loop(v)->base), 2 + below(v, 2),
                     below(v, chance(v, 90) ? 2 : 4), 1 + below(v, 4));
         break;
+    case 27:
+        ml_text_fmt(out, "sample_compute_location(\"%s\"", name(v, &block(v)->base));
+        if (chance(v, 20))
+            ml_text_fmt(out, ", %d", below(v, 6) - 2);
+        ml_text_add(out, ")");
+        break;
     case 26: ml_text_add(out, "enter_postproc()"); break;
     case 24: ml_text_fmt(out, "get_output_blocks(\"%s\")", name(v, &block(v)->base)); break;
     default:
@@ -397,7 +403,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
 {
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9,  11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2,
-                                      13, 11, 7,  7, 8, 8, 9, 5, 3, 2, 1, 2, 1};
+                                      13, 11, 7,  7, 8, 8, 9, 5, 3, 2, 1, 2, 1, 4};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -428,5 +434,11 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
     if (v.loops.n == 0 &&
         (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || (pick >= 20 && pick <= 22)))
         pick = 16;
+    const ml_Stmt *placed = alive(&v, focus->block);
+
+    if (ml_streq(focus->last, "sample_compute_location") && placed && chance(&v, 80)) {
+        ml_text_fmt(out, "compute_at(\"%s\", %d)", name(&v, placed), FZ_SAMPLE);
+        return;
+    }
     add_call(&v, pick, out);
 }

@@ -473,6 +473,9 @@ static void look_at(Run *r, const ml_Primitive *prim, const ml_Arg *args, size_t
     if (res->n && h[0].kind == ML_H_EXPR) {
         r->focus.n_samples = res->is_list ? (int)res->n : 1;
         memcpy(r->samples, h, res->n * sizeof *h);
+    } else if (ml_streq(prim->name, "sample_compute_location")) {
+        r->focus.n_samples = 1; /* a place: a loop or a mark */
+        r->samples[0] = h[0];
     } else if (res->n && h[0].kind == ML_H_BLOCK) {
         r->focus.made = h[0].uid;
     } else if (res->n && h[0].kind == ML_H_LOOP) {

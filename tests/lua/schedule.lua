@@ -205,6 +205,39 @@ test("sampled numbers: value, arithmetic, decisions", function()
     fails("bad-argument", function() return l[1] + 1 end)
 end)
 
+test("a sampled place is for compute_at, and is replayed", function()
+    local program = moon.parse [[
+@T.prim_func
+def main(A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
+    B = T.alloc_buffer((8, 4))
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for x, y in T.grid(8, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [x, y])
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+]]
+    for _, want in ipairs { { -2, "inline mark" }, { -1, "root mark" }, { 0, "loop" }, { 1, "loop" } } do
+        local s = moon.schedule(program)
+        local place = s:sample_compute_location("B", want[1])
+        assert(place.kind == want[2], place.kind)
+        local before = s:hash()
+        if want[1] < 0 then fails("wrong-handle-kind", s.split, s, place, { 2, 4 }) end
+        s:compute_at("B", place)
+        assert((s:hash() == before) == (want[1] == -1))
+        assert(s:trace()[2].kind == "SampleComputeLocation" and s:trace()[2].decision == want[1])
+        for _, o in ipairs { s:trace(), moon.trace(s:trace():json()) } do
+            local r = moon.schedule(program)
+            o:apply(r)
+            assert(r:hash() == s:hash() and r:trace():json() == s:trace():json())
+        end
+        local c = s:copy()
+        assert(c:hash() == s:hash())
+    end
+end)
+
 test("names of primitives that others use", function()
     local s = matmul()
     assert(s:get_sblock("C") == s:get_block("C"))

@@ -68,6 +68,7 @@ static const char *const calls[] = {
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",
     "sample_partitioned_tile(\"i\", 3, 1, 4)",
+    "sample_compute_location(\"B\")",
     "enter_postproc()",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
