@@ -188,12 +188,6 @@ function trace_methods.show(t) print(t:lua()) end
 
 local methods = core.methods("schedule")
 
-function methods.show(s)
-    print(s:text())
-    print()
-    print(s:trace():lua())
-end
-
 methods.info = core.info
 
 -- s:diff([a [, b]]): lines {" ", "-" or "+", text} of the printed programs

@@ -105,6 +105,41 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
     return false;
 }
 
+/* The variable of the loop, or an iter of the block, that is used in e; or NULL. */
+static const ml_Var *used_of(const ml_Stmt *node, const ml_Expr *e)
+{
+    if (node->kind == ML_STMT_FOR)
+        return ml_expr_uses_var(e, ml_as_for(node)->var) ? ml_as_for(node)->var : NULL;
+    for (size_t k = 0; k < ml_as_block(node)->n_iters; k++)
+        if (ml_expr_uses_var(e, ml_as_block(node)->iters[k].var))
+            return ml_as_block(node)->iters[k].var;
+    return NULL;
+}
+
+bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
+{
+    const ml_Block *b = ml_call_block(c, block);
+    ml_Uid scope = ml_index_scope(c->p.index, block);
+
+    for (size_t k = 0; b->init && k < b->n_iters; k++)
+        for (ml_Uid u = scope; b->iters[k].kind == ML_ITER_REDUCE && u;
+             u = ml_index_parent(c->p.index, u)) {
+            const ml_Var *v = used_of(ml_index_node(c->p.index, u), b->iters[k].value);
+
+            if (v)
+                return ml_fail(
+                    c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(
+                        c->cx,
+                        "block %s goes on accumulating from one instance of block %s to "
+                        "the next: its reduce iter %s is bound to %s",
+                        b->name, ml_call_block(c, scope)->name, b->iters[k].var->hint,
+                        v->hint)),
+                    ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
+        }
+    return true;
+}
+
 /* Threads of one block, which may reduce together. */
 static bool together(const ml_For *f)
 {

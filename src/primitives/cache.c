@@ -235,11 +235,28 @@ bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
 
 /* ---- buffer and nest */
 
+/* Whether the region moves with a loop above the scope (a block without iters has such):
+ * the blocks inside, which know their own iters alone, cannot shift their indices by it. */
+static bool moves_with_loop(ml_Call *c, ml_Uid scope, const ml_Range *region, size_t rank)
+{
+    for (ml_Uid u = scope; u; u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *s = ml_index_node(c->p.index, u);
+
+        for (size_t d = 0; s->kind == ML_STMT_FOR && d < rank; d++)
+            if (ml_expr_uses_var(region[d].min, ml_as_for(s)->var) ||
+                ml_expr_uses_var(region[d].extent, ml_as_for(s)->var))
+                return true;
+    }
+    return false;
+}
+
 ml_Cache ml_cache_make(ml_Call *c, const ml_Buffer *old, const char *scope,
                        ml_Range *region, const ml_CachePlace *place)
 {
     ml_Ctx *cx = c->cx;
-    ml_Cache cache = {.old = old, .region = region, .compact = place->at_root};
+    ml_Cache cache = {.old = old, .region = region};
+
+    cache.compact = place->at_root && !moves_with_loop(c, place->node, region, old->rank);
     const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, old->rank);
 
     for (size_t d = 0; d < old->rank; d++)

@@ -34,15 +34,12 @@ static int pick(const ml_Block *b, void *user)
 
     if (b->tag == r->nest || writes_it(b, r->buffer))
         return 0;
-    if (r->given.n > 0) {
-        ml_Uid up = ml_index_scope(r->c->p.index, b->tag);
-
-        return ml_uids_have(&r->given, b->tag) || ml_uids_have(&r->given, up) ? 1 : 2;
-    }
+    /* With everything inside: a block that declares the copy for blocks that keep the
+     * original would be wrong. */
     for (ml_Uid u = b->tag; u; u = ml_index_scope(r->c->p.index, u))
-        if (ml_uids_have(&r->chosen, u))
+        if (ml_uids_have(r->given.n ? &r->given : &r->chosen, u))
             return 1;
-    return 0;
+    return r->given.n ? 2 : 0;
 }
 
 /* Every reader of the scope must be covered by what was written before. */
@@ -234,6 +231,14 @@ static bool cache_read(ml_Call *c)
                                                     declared->ranges[d].extent);
 
                 box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
+                if (box.nothing && !c->unchecked)
+                    return ml_fail(cx, ML_E_UNSOUND,
+                                   ML_TEXT(ml_format(
+                                       cx,
+                                       "what block %s declares to read of %s lies outside "
+                                       "of its shape: there is nothing to copy",
+                                       root->name, r.buffer->name)),
+                                   ML_BLOCK(root), ML_BUFFER(r.buffer));
                 region[d] = ml_interval_cover(ar, box, whole);
                 region[d].min = ml_cast(cx, n->type, region[d].min);
                 region[d].extent = ml_cast(cx, n->type, region[d].extent);

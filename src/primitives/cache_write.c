@@ -17,7 +17,8 @@ typedef struct Writer {
     ml_UidVec given;
 } Writer;
 
-/* The writer and everything inside; listed consumers and their child blocks. */
+/* The writer and the listed consumers, each with everything inside: a block that declares
+ * the new buffer for blocks that keep the old one would be wrong. */
 static int pick(const ml_Block *b, void *user)
 {
     Writer *w = user;
@@ -26,12 +27,9 @@ static int pick(const ml_Block *b, void *user)
     if (b->tag == w->nest)
         return 0;
     for (ml_Uid u = b->tag; u; u = ml_index_scope(ix, u))
-        if (u == w->block)
+        if (u == w->block || ml_uids_have(&w->given, u))
             return 1;
-    return ml_uids_have(&w->given, b->tag) ||
-                   ml_uids_have(&w->given, ml_index_scope(ix, b->tag))
-               ? 1
-               : 2;
+    return 2;
 }
 
 /* Whether the statement stores to the buffer whatever its conditions are. */
@@ -144,7 +142,7 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < given->n; k++)
         ml_push(cx, &w.given, given->uids[k]);
-    if (!check(c, b, r, scope))
+    if (!check(c, b, r, scope) || (!c->unchecked && !ml_check_reduces_inside(c, uid)))
         return false;
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)

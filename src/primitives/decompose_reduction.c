@@ -6,7 +6,7 @@
  * instances at or below the target are all different: the original initialises again for
  * each repetition, the decomposed one does not. Source: primitives 9.
  */
-#include "primitives/prim.h"
+#include "primitives/move.h"
 
 #include "core/fault.h"
 
@@ -354,7 +354,8 @@ static bool decompose_reduction(ml_Call *c)
     if ((!ML_FAULT(DECOMPOSE_LOOP) && !check_outer_loops(&d)) ||
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
-    if (!c->unchecked && (!check_threads(&d) || !check_instances(&d)))
+    if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||
+                          !check_instances(&d)))
         return false;
     if (!init_predicate(&d, without_unit_loops(&d), &pred))
         return false;

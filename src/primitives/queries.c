@@ -1,5 +1,6 @@
 /*
- * queries - get_block, get_loops, get_child_blocks, get_producers, get_consumers.
+ * queries - get_block, get_loops, get_child_blocks, get_producers, get_consumers,
+ * get_output_blocks.
  *
  * They change nothing; they are recorded, so that a trace can name what later instructions
  * use. Source: primitives 2.1, 4.
@@ -151,6 +152,19 @@ static bool get_consumers(ml_Call *c)
     return true;
 }
 
+static bool get_output_blocks(ml_Call *c)
+{
+    ml_StmtVec all = {0};
+    ml_UidVec tags = {0};
+
+    ml_all_blocks(c->cx, c->args[0].node, &all);
+    for (size_t k = 0; k < all.n; k++)
+        if (ml_is_output_block(c->p, ml_stmt_uid(all.v[k]), NULL))
+            ml_push(c->cx, &tags, ml_stmt_uid(all.v[k]));
+    return_blocks(c, tags.v, tags.n);
+    return true;
+}
+
 static const ml_Param block_params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block"),
 };
@@ -223,4 +237,26 @@ const ml_Primitive ml_prim_get_consumers = {
     .apply = get_consumers,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_OK},
     .cases = "get_consumers",
+};
+
+static const ml_Param scope_params[] = {
+    ML_PARAM("scope_block", ML_P_BLOCK, "where to look"),
+};
+
+const ml_Primitive ml_prim_get_output_blocks = {
+    .name = "get_output_blocks",
+    .kind = "GetOutputBlocks",
+    .group = "queries",
+    .summary = "the blocks that write results",
+    .help =
+        "All blocks below the given one that write a buffer which the block around them\n"
+        "does not allocate, outer ones first.",
+    .params = scope_params,
+    .n_params = 1,
+    .result = ML_R_BLOCKS,
+    .pure = true,
+    .no_version = true,
+    .apply = get_output_blocks,
+    .errors = (const ml_ErrorCode[]){ML_E_OK},
+    .cases = "get_output_blocks",
 };

@@ -1,5 +1,6 @@
 /*
- * sample - sample_categorical, sample_perfect_tile, and the random draws under them.
+ * sample - sample_categorical, sample_perfect_tile, sample_partitioned_tile, and the
+ * random draws under them.
  *
  * The mapping from draws to values is part of the interface: equal seeds give equal
  * decisions everywhere. Source: primitives 4 (random numbers), 5.
@@ -287,30 +288,51 @@ static bool draw_tile(ml_Call *c, int64_t extent, size_t n, int64_t limit, int64
     return true;
 }
 
+static bool check_n(ml_Call *c, int64_t n)
+{
+    if (n >= 1 && n <= MAX_FACTORS)
+        return true;
+    return ml_bad_argument(c->cx, "n is %lld; it must be in [1, %d]", (long long)n,
+                           MAX_FACTORS);
+}
+
+static bool check_extent(ml_Call *c, int64_t extent)
+{
+    if (extent >= 1)
+        return true;
+    return ml_bad_argument(c->cx, "loop: its extent is %lld; it must be positive",
+                           (long long)extent);
+}
+
+/* auto, 1, ..., 1 */
+static bool return_auto(ml_Call *c, size_t n)
+{
+    int64_t *tile = ML_ARRAY(c->cx, int64_t, n);
+
+    for (size_t k = 0; k < n; k++)
+        tile[k] = k == 0 ? -1 : 1;
+    return return_tile(c, tile, n, true);
+}
+
 static bool sample_perfect_tile(ml_Call *c)
 {
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
     int64_t n = c->args[N].i, limit = c->args[MAX_INNERMOST].i;
 
-    if (n < 1 || n > MAX_FACTORS)
-        return ml_bad_argument(c->cx, "n is %lld; it must be in [1, %d]", (long long)n,
-                               MAX_FACTORS);
+    if (!check_n(c, n))
+        return false;
     if (limit != -1 && limit < 1)
         return ml_bad_argument(
             c->cx, "max_innermost_factor is %lld; it must be positive, or -1 for none",
             (long long)limit);
     int64_t *tile = ML_ARRAY(c->cx, int64_t, (size_t)n);
 
-    if (!ml_is_const_int(loop->extent)) {
-        for (int64_t k = 0; k < n; k++)
-            tile[k] = k == 0 ? -1 : 1;
-        return return_tile(c, tile, (size_t)n, true);
-    }
+    if (!ml_is_const_int(loop->extent))
+        return return_auto(c, (size_t)n);
     int64_t extent = loop->extent->as.i;
 
-    if (extent < 1)
-        return ml_bad_argument(c->cx, "loop: its extent is %lld; it must be positive",
-                               (long long)extent);
+    if (!check_extent(c, extent))
+        return false;
     if (c->decision) {
         if (!repair(c, extent, (size_t)n, tile))
             return false;
@@ -349,4 +371,127 @@ const ml_Primitive ml_prim_sample_perfect_tile = {
     .apply = sample_perfect_tile,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
     .cases = "sample_perfect_tile",
+};
+
+/* ---- sample_partitioned_tile */
+
+enum { PART_LOOP, PART_N, PARTITION_POS, INNERPART_FACTOR };
+
+static int64_t inner_product(const int64_t *tile, int64_t from, int64_t n)
+{
+    int64_t product = 1;
+
+    while (from < n)
+        product *= tile[from++];
+    return product;
+}
+
+/* The given factors where they divide, with an inner part that the factor divides: else
+ * the plainest tile that has it. */
+static bool repair_partitioned(ml_Call *c, int64_t extent, int64_t n, int64_t pos,
+                               int64_t factor, int64_t *tile)
+{
+    const ml_Value *d = c->decision;
+    int64_t rest = 1;
+
+    /* The product modulo the factor: of any integers, it must not overflow. */
+    for (int64_t k = pos; d->kind == ML_VAL_LIST && d->n == n && k < n; k++)
+        if (d->as.list[k]->kind == ML_VAL_INT) {
+            __int128 wide = (__int128)rest * (d->as.list[k]->as.i % factor);
+
+            rest = (int64_t)(wide % factor);
+        }
+    if (!repair(c, extent, (size_t)n, tile))
+        return false;
+    if (rest % factor == 0 && inner_product(tile, pos, n) % factor == 0)
+        return true;
+    for (int64_t k = 0; k < n; k++)
+        tile[k] = k == 0 ? extent / factor : 1;
+    tile[pos] *= factor;
+    return true;
+}
+
+static bool draw_partitioned(ml_Call *c, int64_t extent, int64_t n, int64_t pos,
+                             int64_t factor, int64_t *tile)
+{
+    if (pos == 0 && factor == 1)
+        return draw_tile(c, extent, (size_t)n, -1, tile);
+    int64_t *scratch = ML_ARRAY(c->cx, int64_t, 2 * (size_t)n + 64);
+    ml_Primes primes;
+
+    if (!ml_factorise(c->cx, extent, &primes))
+        return false;
+    do {
+        if (!ml_tick(c->cx))
+            return false;
+        ml_random_tile(&c->sched->random, extent, &primes, (size_t)n, scratch, tile);
+    } while (inner_product(tile, pos, n) % factor != 0);
+    return true;
+}
+
+static bool sample_partitioned_tile(ml_Call *c)
+{
+    const ml_For *loop = ml_call_loop(c, c->args[PART_LOOP].uid);
+    int64_t n = c->args[PART_N].i, pos = c->args[PARTITION_POS].i;
+    int64_t factor = c->args[INNERPART_FACTOR].i;
+
+    if (!check_n(c, n))
+        return false;
+    if (pos < 0 || pos >= n)
+        return ml_bad_argument(c->cx, "partition_pos is %lld; it must be in [0, %lld)",
+                               (long long)pos, (long long)n);
+    if (factor < 1)
+        return ml_bad_argument(c->cx, "innerpart_factor is %lld; it must be positive",
+                               (long long)factor);
+    if (n < 2 && factor > 1)
+        return ml_bad_argument(c->cx, "n is 1; with innerpart_factor at least 2 factors "
+                                      "are needed");
+    int64_t *tile = ML_ARRAY(c->cx, int64_t, (size_t)n);
+
+    if (!ml_is_const_int(loop->extent))
+        return return_auto(c, (size_t)n);
+    int64_t extent = loop->extent->as.i;
+
+    if (!check_extent(c, extent))
+        return false;
+    if (extent % factor != 0) {
+        ml_call_note(c,
+                     "extent %lld is no multiple of innerpart_factor %lld: nothing to "
+                     "choose",
+                     (long long)extent, (long long)factor);
+        return return_auto(c, (size_t)n);
+    }
+    if (c->decision ? !repair_partitioned(c, extent, n, pos, factor, tile)
+                    : !draw_partitioned(c, extent, n, pos, factor, tile))
+        return false;
+    return return_tile(c, tile, (size_t)n, false);
+}
+
+static const ml_Param partitioned_params[] = {
+    ML_PARAM("loop", ML_P_LOOP, "the loop whose extent is to be cut"),
+    ML_PARAM_ATTR("n", ML_P_INT, "number of factors"),
+    ML_PARAM_INT("partition_pos", 0, "position of the first factor of the inner part"),
+    ML_PARAM_INT("innerpart_factor", 1,
+                 "what the product of the inner part is a multiple of"),
+    {.name = "decision", .kind = ML_P_DECISION, .optional = true, .doc = "the factors"},
+};
+
+const ml_Primitive ml_prim_sample_partitioned_tile = {
+    .name = "sample_partitioned_tile",
+    .kind = "SamplePartitionedTile",
+    .group = "sampling",
+    .summary = "choose factors of a loop whose inner part is a multiple",
+    .help =
+        "As sample_perfect_tile, without a limit of the last factor: the product of the\n"
+        "factors from partition_pos on is a multiple of innerpart_factor. An extent that\n"
+        "is none gives auto, 1, ..., 1.",
+    .params = partitioned_params,
+    .n_params = ML_COUNT(partitioned_params),
+    .result = ML_R_EXPRS,
+    .pure = true,
+    .has_decision = true,
+    .no_version = true,
+    .apply = sample_partitioned_tile,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
+    .cases = "sample_partitioned_tile",
 };

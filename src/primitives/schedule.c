@@ -338,6 +338,12 @@ uint32_t ml_schedule_func_pos(const ml_Schedule *s)
     return s->func;
 }
 
+bool ml_schedule_work_on(ml_Schedule *s, const char *name)
+{
+    ml_schedule_begin(s);
+    return named_func(s, s->v[s->cur].p.mod, name);
+}
+
 const char *ml_schedule_name(const ml_Schedule *s)
 {
     return s->name;

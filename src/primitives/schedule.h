@@ -121,6 +121,8 @@ size_t ml_schedule_notes(const ml_Schedule *s, const char *const **notes);
 ml_Program ml_schedule_program(const ml_Schedule *s);
 const ml_Func *ml_schedule_func(const ml_Schedule *s); /* function worked on; NULL: none */
 uint32_t ml_schedule_func_pos(const ml_Schedule *s);
+/* The function that names are looked up in, from now on; false: unknown-function. */
+bool ml_schedule_work_on(ml_Schedule *s, const char *name);
 /* Sets no-function, which names the functions there are; false. */
 bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m);
 const char *ml_schedule_name(const ml_Schedule *s);

@@ -294,7 +294,9 @@ bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first, size_t
 
                 if (v->kind == ML_H_NONE)
                     continue;
-                r.now[v->num] = (ml_Handle){v->kind, own->insts[m]->outputs[o].uid};
+                const ml_TVar *then = &own->insts[m]->outputs[o]; /* of a mark: which one */
+
+                r.now[v->num] = (ml_Handle){then->kind, then->uid};
                 r.made[v->num] = true;
             }
     } else {

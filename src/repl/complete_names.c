@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "repl/bind/calls.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/complete_impl.h"
@@ -42,6 +43,8 @@ void ml_offer_topics(ml_Offer *o)
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);
+    for (size_t k = 0; k < ml_n_schedule_calls; k++)
+        ml_offer(o, ml_schedule_calls[k].name, ml_schedule_calls[k].summary);
     ml_offer_commands(o);
     for (size_t k = 0; k < ML_COUNT(TOPICS); k++)
         ml_offer(o, TOPICS[k], "topic");

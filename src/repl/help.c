@@ -9,6 +9,8 @@
 
 #include "core/embedded.h"
 #include "primitives/cases.h"
+#include "repl/bind/calls.h"
+#include "repl/bind/host.h"
 #include "repl/diff.h"
 
 /* ---- primitives */
@@ -64,11 +66,10 @@ void ml_help_signature(ml_Text *t, const ml_Primitive *p)
     ml_text_char(t, ')');
 }
 
-static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bool example)
+/* text with each line indented */
+static void add_indented(ml_Text *t, const char *z)
 {
-    ml_help_signature(t, p);
-    ml_text_fmt(t, "\n  %s\n\n", p->summary);
-    for (const char *z = p->help; z && *z;) {
+    while (*z) {
         size_t n = strcspn(z, "\n");
 
         ml_text_add(t, "  ");
@@ -76,6 +77,13 @@ static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bo
         ml_text_char(t, '\n');
         z += n + (z[n] == '\n');
     }
+}
+
+static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bool example)
+{
+    ml_help_signature(t, p);
+    ml_text_fmt(t, "\n  %s\n\n", p->summary);
+    add_indented(t, p->help);
     if (p->n_params)
         ml_text_add(t, "\nparameters\n");
     for (size_t k = 0; k < p->n_params; k++)
@@ -102,6 +110,21 @@ static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bo
         ml_text_free(&diff);
     }
     ml_case_example_free(&ex);
+}
+
+/* A call that no trace records, with its example run now. */
+static void call_help(ml_Session *ss, ml_Text *t, const ml_ScheduleCall *c)
+{
+    ml_Text got = {0};
+
+    ml_text_fmt(t, "s:%s(%s)\n  %s\n\n", c->name, c->args, c->summary);
+    add_indented(t, c->help);
+    ml_text_add(t, "\nexample\n");
+    add_indented(t, c->example);
+    ml_host_example(ss->host, c->example, &got);
+    ml_text_add(t, "gives\n");
+    add_indented(t, ml_text_z(&got));
+    ml_text_free(&got);
 }
 
 /* ---- topics */
@@ -136,6 +159,10 @@ static void list_primitives(ml_Text *t)
             ml_text_fmt(t, "  %s\n", group = p->group);
         ml_text_fmt(t, "    %-24s %s\n", p->name, p->summary);
     }
+    ml_text_add(t, "  not recorded (methods: s:copy())\n");
+    for (size_t k = 0; k < ml_n_schedule_calls; k++)
+        ml_text_fmt(t, "    %-24s %s\n", ml_schedule_calls[k].name,
+                    ml_schedule_calls[k].summary);
 }
 
 static void overview(ml_Text *t)
@@ -228,6 +255,10 @@ void ml_help_all(ml_Session *ss, ml_Text *t)
         ml_text_add(t, "\n");
         primitive_help(ss, t, ml_primitives[k], true);
     }
+    for (size_t k = 0; k < ml_n_schedule_calls; k++) {
+        ml_text_add(t, "\n");
+        call_help(ss, t, &ml_schedule_calls[k]);
+    }
     ml_text_add(t, "\nsettings\n");
     topic(t, "settings");
     ml_text_add(t, "\nerror codes\n");
@@ -260,6 +291,7 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
 {
     ml_Text t = {0}, why = {0};
     const ml_Primitive *p;
+    const ml_ScheduleCall *call;
     const ml_Command *c;
     bool ok = true;
 
@@ -269,6 +301,8 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
         ;
     else if ((p = ml_primitive_find(w->v[0])) != NULL)
         primitive_help(ss, &t, p, true);
+    else if ((call = ml_schedule_call_find(w->v[0])) != NULL)
+        call_help(ss, &t, call);
     else if ((c = ml_command_find(w->v[0][0] == ':' ? w->v[0] + 1 : w->v[0], &why)) != NULL)
         ml_text_fmt(&t, ":%s %s\n  %s%s\n", c->name, c->args, c->help,
                     c->run ? "" : " (comes with a later version)");

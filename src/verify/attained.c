@@ -139,6 +139,9 @@ bool ml_reaches(ml_Arith *ar, ml_Program p, const ml_Expr *e, int64_t least)
 bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid)
 {
     ml_Uid below = uid;
+    const ml_Stmt *self = ml_index_node(p.index, uid);
+    const ml_Expr *pred = self->kind == ML_STMT_BLOCK ? ml_as_block(self)->predicate : NULL;
+    bool outside = false; /* of the scope: what such loops decide may exclude everything */
 
     for (ml_Uid u = ml_index_parent(p.index, uid); u; u = ml_index_parent(p.index, u)) {
         const ml_Stmt *s = ml_index_node(p.index, u);
@@ -149,6 +152,10 @@ bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid)
             return false;
         if (s->kind == ML_STMT_BLOCK && !ml_is_true(ml_as_block(s)->predicate))
             return false;
+        if (outside && pred && s->kind == ML_STMT_FOR &&
+            ml_expr_uses_var(pred, ml_as_for(s)->var))
+            return false;
+        outside |= s->kind == ML_STMT_BLOCK;
         below = u;
     }
     return true;

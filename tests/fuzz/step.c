@@ -180,6 +180,77 @@ static void add_reorder(const View *v, ml_Text *out)
     ml_text_add(out, ")");
 }
 
+/* Whether both lie in one scope and none of them holds the other. */
+static bool apart(const View *v, ml_Uid x, ml_Uid y)
+{
+    const ml_Index *ix = v->p.index;
+
+    return x != y && ml_index_scope(ix, x) == ml_index_scope(ix, y) &&
+           !ml_index_is_above(ix, x, y) && !ml_index_is_above(ix, y, x);
+}
+
+/* Two nests of the same extents below what holds both, mostly in the order of the text. */
+static void add_merge(const View *v, ml_Text *out)
+{
+    const ml_For *a = loop(v), *b = loop(v);
+
+    for (int k = 0; k < 24; k++) {
+        if (apart(v, a->var->uid, b->var->uid) && a->extent == b->extent)
+            break;
+        a = k % 3 ? a : loop(v);
+        b = ml_as_for(v->loops.v[below(v, (int)v->loops.n)]);
+    }
+    if (apart(v, a->var->uid, b->var->uid) &&
+        ml_index_before(v->p.index, b->var->uid, a->var->uid) != chance(v, 8)) {
+        const ml_For *t = a;
+        a = b;
+        b = t;
+    }
+    ml_text_fmt(out, "merge(\"%s\", ", name(v, &a->base));
+    ml_text_fmt(out, "\"%s\")", name(v, &b->base));
+}
+
+static void add_partition(const View *v, ml_Text *out)
+{
+    const ml_For *f = loop(v);
+    int n = chance(v, 75) ? 1 : 2, e;
+
+    for (int k = 0; k < 6 && extent_of(f) <= n; k++)
+        f = loop(v);
+    e = (int)extent_of(f);
+    ml_text_fmt(out, "loop_partition(\"%s\", {", name(v, &f->base));
+    for (int k = 0; k < n; k++) {
+        int most = chance(v, 90) && e > n - k ? e - (n - k) : e + 1;
+        int len = 1 + below(v, most);
+        ml_text_fmt(out, "%s%d", k ? ", " : "", len);
+        e = e > len ? e - len : 1;
+    }
+    ml_text_add(out, chance(v, 30) ? ", auto})" : "})");
+}
+
+static void add_iter_order(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v);
+    int order[16], n;
+
+    for (int k = 0; k < 6 && b->n_iters < 2; k++)
+        b = block(v);
+    n = b->n_iters < 16 ? (int)b->n_iters : 16;
+    for (int k = 0; k < n; k++)
+        order[k] = k;
+    for (int k = n - 1; k > 0; k--) {
+        int o = below(v, k + 1), t = order[k];
+        order[k] = order[o];
+        order[o] = t;
+    }
+    if (n && chance(v, 10))
+        order[0] = below(v, 3);
+    ml_text_fmt(out, "reorder_block_iter_var(\"%s\", {", name(v, &b->base));
+    for (int k = 0; k < n; k++)
+        ml_text_fmt(out, "%s%d", k ? ", " : "", order[k]);
+    ml_text_add(out, "})");
+}
+
 static const char *scope(const View *v)
 {
     static const char *const some[] = {"global", "shared",     "local",
@@ -303,6 +374,22 @@ static void add_call(View *v, int pick, ml_Text *out)
                     pick == 18 ? "cache_read" : "cache_write", name(v, &b->base),
                     index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
+    case 21: add_merge(v, out); break;
+    case 22: add_partition(v, out); break;
+    case 23: add_iter_order(v, out); break;
+    case 25:
+        ml_text_fmt(out, "sample_partitioned_tile(\"%s\", %d, %d, %d)",
+                    name(v, &loop(v)->base), 2 + below(v, 2),
+                    below(v, chance(v, 90) ? 2 : 4), 1 + below(v, 4));
+        break;
+    case 27:
+        ml_text_fmt(out, "sample_compute_location(\"%s\"", name(v, &block(v)->base));
+        if (chance(v, 20))
+            ml_text_fmt(out, ", %d", below(v, 6) - 2);
+        ml_text_add(out, ")");
+        break;
+    case 26: ml_text_add(out, "enter_postproc()"); break;
+    case 24: ml_text_fmt(out, "get_output_blocks(\"%s\")", name(v, &block(v)->base)); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -315,8 +402,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
-                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9};
+    static const uint8_t weights[] = {16, 9,  11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2,
+                                      13, 11, 7,  7, 8, 8, 9, 5, 3, 2, 1, 2, 1, 4};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -338,12 +425,20 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 2;
     else if (ml_streq(focus->last, "fuse") && chance(&v, 40))
         pick = 0;
-    else if (ml_streq(focus->last, "sample_perfect_tile") && chance(&v, 70))
+    else if ((ml_streq(focus->last, "sample_perfect_tile") ||
+              ml_streq(focus->last, "sample_partitioned_tile")) &&
+             chance(&v, 70))
         pick = 0;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
     if (v.loops.n == 0 &&
-        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
+        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || (pick >= 20 && pick <= 22)))
         pick = 16;
+    const ml_Stmt *placed = alive(&v, focus->block);
+
+    if (ml_streq(focus->last, "sample_compute_location") && placed && chance(&v, 80)) {
+        ml_text_fmt(out, "compute_at(\"%s\", %d)", name(&v, placed), FZ_SAMPLE);
+        return;
+    }
     add_call(&v, pick, out);
 }

@@ -196,11 +196,12 @@ static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
 
 /* Findings that a later step may mend: the extent of a vectorized loop; a buffer private to
  * threads that is still read outside of their loops; and a block that takes part of its
- * domain, because all outputs are compared anyway. */
+ * domain (of a fused one: rows and a piece of a row, which are not independent), because
+ * all outputs are compared anyway. */
 static bool may_wait(ml_ErrorCode code)
 {
     return code == ML_E_LOOP_DYNAMIC || code == ML_E_NOT_REGION_COVERED ||
-           code == ML_E_DOMAIN_NOT_EQUAL;
+           code == ML_E_DOMAIN_NOT_EQUAL || code == ML_E_NOT_INDEPENDENT;
 }
 
 static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
@@ -473,6 +474,9 @@ static void look_at(Run *r, const ml_Primitive *prim, const ml_Arg *args, size_t
     if (res->n && h[0].kind == ML_H_EXPR) {
         r->focus.n_samples = res->is_list ? (int)res->n : 1;
         memcpy(r->samples, h, res->n * sizeof *h);
+    } else if (ml_streq(prim->name, "sample_compute_location")) {
+        r->focus.n_samples = 1; /* a place: a loop or a mark */
+        r->samples[0] = h[0];
     } else if (res->n && h[0].kind == ML_H_BLOCK) {
         r->focus.made = h[0].uid;
     } else if (res->n && h[0].kind == ML_H_LOOP) {

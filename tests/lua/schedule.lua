@@ -205,6 +205,67 @@ test("sampled numbers: value, arithmetic, decisions", function()
     fails("bad-argument", function() return l[1] + 1 end)
 end)
 
+test("a sampled place is for compute_at, and is replayed", function()
+    local program = moon.parse [[
+@T.prim_func
+def main(A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
+    B = T.alloc_buffer((8, 4))
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for x, y in T.grid(8, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [x, y])
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+]]
+    for _, want in ipairs { { -2, "inline mark" }, { -1, "root mark" }, { 0, "loop" }, { 1, "loop" } } do
+        local s = moon.schedule(program)
+        local place = s:sample_compute_location("B", want[1])
+        assert(place.kind == want[2], place.kind)
+        local before = s:hash()
+        if want[1] < 0 then fails("wrong-handle-kind", s.split, s, place, { 2, 4 }) end
+        s:compute_at("B", place)
+        assert((s:hash() == before) == (want[1] == -1))
+        assert(s:trace()[2].kind == "SampleComputeLocation" and s:trace()[2].decision == want[1])
+        for _, o in ipairs { s:trace(), moon.trace(s:trace():json()) } do
+            local r = moon.schedule(program)
+            o:apply(r)
+            assert(r:hash() == s:hash() and r:trace():json() == s:trace():json())
+        end
+        local c = s:copy()
+        assert(c:hash() == s:hash())
+    end
+end)
+
+test("calls that no trace records", function()
+    local s = matmul()
+    local two = moon.schedule(s:mod():with("second", s:func()))
+    assert(two:func().name == "main" or pcall(two.func, two) == false)
+    two:work_on("second")
+    assert(two:func().name == "second" and two:get_block("C"))
+    fails("unknown-function", two.work_on, two, "third")
+    assert(two:func().name == "second" and two:copy():func().name == "second")
+    local at = s:get_sref("k")
+    assert(tostring(at.parent) == "j" and at.index == -1)
+    assert(s:get_sref("root").parent == nil)
+    local l = s:get_loops("C")
+    local again = s:loops("C")[1]
+    s:remove_rv(l[1])
+    fails("bad-handle", s.split, s, l[1], { 4, 16 })
+    fails("bad-handle", s.remove_rv, s, l[1])
+    fails("bad-handle", s.get_sref, s, l[1])
+    fails("bad-argument", s.remove_rv, s, "i")
+    assert(not l[1].alive and tostring(l[1]))
+    s:split(again, { 4, 16 })
+    fails("expired-handle", s.get_sref, s, again)
+    local t = s:sample_perfect_tile("j", 2)
+    fails("wrong-handle-kind", s.get_sref, s, t[1])
+    s:remove_rv(t[1])
+    fails("bad-handle", s.split, s, "j", { t[1], t[2] })
+    assert(#s:trace() == 4, #s:trace())
+end)
+
 test("names of primitives that others use", function()
     local s = matmul()
     assert(s:get_sblock("C") == s:get_block("C"))
@@ -260,10 +321,17 @@ end)
 test("the table of primitives", function()
     local all = moon.primitives()
     assert(all.split and all.split.args[1] == "loop" and all.split.kinds[2] == "factors")
+    local calls = 0
     for _, p in ipairs(all) do
         assert(p.name and p.group and p.summary ~= "", p.name)
         assert(matmul()[p.name], p.name)
+        assert(all[p.name] == p and p.help ~= "")
+        if not p.recorded then
+            calls = calls + 1
+            assert(load("local s = ...\n" .. p.example:gsub("print", "select"), "=" .. p.name))
+        end
     end
+    assert(calls == 8)
     local e = moon.explain("factors-too-small")
     assert(e.rule ~= "" and e.primitives[1] == "split")
     assert(e.example:find("!! factors-too-small", 1, true) and not e.counter_example:find("!!", 1, true))

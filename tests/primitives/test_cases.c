@@ -136,6 +136,8 @@ static void check_results(One *o)
         ml_text_add(&t, k ? ", " : "");
         if (h.kind == ML_H_NONE)
             ml_text_add(&t, "auto");
+        else if (h.kind == ML_H_INLINE_MARK || h.kind == ML_H_ROOT_MARK)
+            ml_text_add(&t, h.kind == ML_H_ROOT_MARK ? "root mark" : "inline mark");
         else if (ml_handle_value(o->fx.s, h, &value))
             ml_text_fmt(&t, "%lld", (long long)value);
         else

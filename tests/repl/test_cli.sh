@@ -152,6 +152,9 @@ verdict 'prints the error codes'
 run --help-all </dev/null
 [ "$status" = 0 ] && grep -q 'decompose_reduction' out && [ "$(wc -l <out)" -gt 200 ]
 verdict 'prints the manual'
+! awk '/^gives$/ { in_it = 1; n = 0; next } in_it && /^$/ { if (!n) print "nothing"; in_it = 0 } in_it { n++ }
+    in_it && /error:/ && !/does not belong/ { print }' out | grep . && [ "$(grep -c '^gives$' out)" = 8 ]
+verdict 'runs the examples of the calls that are not recorded'
 run --frobnicate </dev/null
 [ "$status" = 2 ] && [ "$(cat err)" = 'moonloop: unknown option --frobnicate; see moonloop --help' ] && [ ! -s out ]
 verdict 'refuses an unknown option with status 2'

@@ -229,6 +229,9 @@ void bind_push_trace(lua_State *L, int sched);
 int bind_trace_new(lua_State *L);
 void bind_schedule_primitives(lua_State *L); /* adds them to the table on top */
 void bind_schedule_versions(lua_State *L);   /* methods of the version tree, likewise */
+void bind_schedule_calls(lua_State *L);      /* what no trace records, likewise */
+struct ml_ScheduleCall;
+void bind_push_schedule_call(lua_State *L, const struct ml_ScheduleCall *c);
 
 /* ---- expressions and statements */
 typedef struct BindExpr {

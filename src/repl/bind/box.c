@@ -256,6 +256,7 @@ void bind_class(lua_State *L, const BindClass *c)
         luaL_setfuncs(L, c->methods, 0);
     if (c == &bind_schedule_class) {
         bind_schedule_primitives(L);
+        bind_schedule_calls(L);
         bind_schedule_versions(L);
     }
     lua_pushvalue(L, -1);

@@ -29,6 +29,9 @@ bool ml_host_require(ml_Host *h, const char *name);
 bool ml_host_open_text(ml_Host *h, const char *text);
 /* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
 bool ml_host_open(ml_Host *h, const char *path);
+/* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
+ * out. */
+bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
 /* Names for completion: calls fn for each global, field or method that begins with
  * `prefix`, where `path` is what stands before the last . or : ("" for globals). No
  * metamethod is run. */

@@ -8,6 +8,7 @@
 #include "repl/bind/bind.h"
 
 #include "core/embedded.h"
+#include "repl/bind/calls.h"
 
 /* Whether the value is the one table of a call by name: it has a string key. */
 static bool has_names(lua_State *L, int idx)
@@ -189,8 +190,9 @@ static bool push_default(lua_State *L, const ml_Param *pa)
 
 static void push_primitive(lua_State *L, const ml_Primitive *p)
 {
-    lua_createtable(L, 0, 12);
+    lua_createtable(L, 0, 13);
     bind_set_string(L, "name", p->name);
+    bind_set_bool(L, "recorded", !p->not_recorded);
     bind_set_string(L, "kind", p->kind);
     bind_set_string(L, "group", p->group);
     bind_set_string(L, "summary", p->summary);
@@ -227,15 +229,24 @@ static void push_primitive(lua_State *L, const ml_Primitive *p)
     lua_setfield(L, -2, "errors");
 }
 
-/* moon.primitives(): the table, in its order; also by name */
+/* moon.primitives(): the table, in its order, then the calls that are not recorded; also by
+ * name */
 static int primitives(lua_State *L)
 {
-    lua_createtable(L, (int)ml_n_primitives, (int)ml_n_primitives);
+    int n = (int)(ml_n_primitives + ml_n_schedule_calls);
+
+    lua_createtable(L, n, n);
     for (size_t k = 0; k < ml_n_primitives; k++) {
         push_primitive(L, ml_primitives[k]);
         lua_pushvalue(L, -1);
         lua_rawseti(L, -3, (lua_Integer)k + 1);
         lua_setfield(L, -2, ml_primitives[k]->name);
+    }
+    for (size_t k = 0; k < ml_n_schedule_calls; k++) {
+        bind_push_schedule_call(L, &ml_schedule_calls[k]);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, (lua_Integer)(ml_n_primitives + k) + 1);
+        lua_setfield(L, -2, ml_schedule_calls[k].name);
     }
     return 1;
 }

@@ -1,0 +1,31 @@
+/*
+ * host_example - a piece of Lua run for the help, its output taken. Source: interaction 4.
+ */
+#include "repl/bind/host_impl.h"
+
+static const char setup[] = "local s = moon.schedule(moon.workload.matmul(8, 8, 8))\n";
+
+bool ml_host_example(ml_Host *h, const char *code, ml_Text *out)
+{
+    ml_Text chunk = {0}, *was = h->ss->out.capture;
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+    ml_Mode mode = h->ss->mode;
+
+    ml_text_add(&chunk, setup);
+    ml_text_add(&chunk, code);
+    h->ss->out.capture = out;
+    h->ss->mode = ML_MODE_SCRIPT; /* its schedules do not become the focus */
+    bool ok = luaL_loadbuffer(L, ml_text_z(&chunk), chunk.n, "=example") == LUA_OK &&
+              ml_host_call(h, 0, 0) == LUA_OK;
+
+    h->ss->out.capture = was;
+    h->ss->mode = mode;
+    if (!ok) {
+        ml_text_add(out, luaL_tolstring(L, -1, NULL));
+        ml_text_char(out, '\n');
+    }
+    lua_settop(L, top);
+    ml_text_free(&chunk);
+    return ok;
+}
