@@ -61,6 +61,14 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
                       const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
                       void *user);
 
+/* Whether the statement stores to the buffer whatever its conditions are. */
+bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf);
+
+/* The scope block with the statement `top` of its body (found by pointer) replaced by
+ * `before`, `with`, `after` (each may be NULL), and `alloc` allocated (NULL: nothing). */
+void ml_put_beside(ml_Call *c, ml_Uid scope, const ml_Stmt *top, const ml_Stmt *before,
+                   const ml_Stmt *with, const ml_Stmt *after, const ml_Buffer *alloc);
+
 bool ml_uids_have(const ml_UidVec *v, ml_Uid uid);
 
 #endif

@@ -229,6 +229,42 @@ static const ml_Block *non_root(const View *v)
     return b;
 }
 
+/* One of the block's buffers: by position, by name, or by side. */
+static void add_buffer(const View *v, const ml_Block *b, bool write, bool side,
+                       ml_Text *out)
+{
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    int at = index_below(v, n);
+
+    if ((uint32_t)at < n && chance(v, 25))
+        ml_text_fmt(out, "\"%s\"",
+                    ml_name_of(v->s, (write ? b->writes : b->reads)[at].buffer->uid));
+    else if (side)
+        ml_text_fmt(out, "{\"%s\", %d}", write ? "write" : "read", at);
+    else
+        ml_text_fmt(out, "%d", at);
+}
+
+/* A block without blocks inside, if there is one. */
+static const ml_Block *leaf(const View *v)
+{
+    const ml_Block *b = non_root(v);
+
+    for (int k = 0; k < 6 && b->body->has_block; k++)
+        b = block(v);
+    return b;
+}
+
+static void add_caching(View *v, ml_Text *out)
+{
+    const ml_Block *b = leaf(v);
+    bool write = chance(v, 40);
+
+    ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
+    add_buffer(v, b, write, true, out);
+    ml_text_add(out, ")");
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -342,6 +378,10 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 0;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
+    if (chance(&v, 6)) {
+        add_caching(&v, out);
+        return;
+    }
     if (v.loops.n == 0 &&
         (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
         pick = 16;

@@ -59,6 +59,7 @@ static const char *const calls[] = {
     "reverse_compute_inline(\"E\")",
     "cache_read(\"C\", 0, \"shared\")",
     "cache_write(\"C\", 0, \"local\")",
+    "reindex(\"C\", {\"read\", 0})",
     "decompose_reduction(\"C\", \"C@1\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",

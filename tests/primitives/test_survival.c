@@ -32,6 +32,7 @@ static const Row rows[] = {
     {"cache_read.case", "copies a buffer and lets the readers use the copy", ""},
     {"cache_read.case", "lets blocks inside blocks use the copy", ""},
     {"cache_write.case", "lets a block write a copy that is stored afterwards", ""},
+    {"reindex.case", "gives what is written a buffer and copies it back", ""},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},
