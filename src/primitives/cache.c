@@ -314,39 +314,6 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
     return st;
 }
 
-void ml_put_beside(ml_Call *c, ml_Uid scope, const ml_Stmt *top, const ml_Stmt *before,
-                   const ml_Stmt *with, const ml_Stmt *after, const ml_Buffer *alloc)
-{
-    ml_Ctx *cx = c->cx;
-    ml_Block root = *ml_call_block(c, scope);
-    const ml_Stmt *all[3];
-    size_t n = 0;
-
-    if (before)
-        all[n++] = before;
-    if (with)
-        all[n++] = with;
-    if (after)
-        all[n++] = after;
-    const ml_Stmt *now = ml_seq(cx, all, n);
-
-    if (root.body == top) {
-        root.body = now;
-    } else {
-        const ml_Seq *seq = ml_as_seq(root.body);
-        size_t at = 0;
-
-        while (seq->stmts[at] != top)
-            at++;
-        root.body = ml_seq_with(cx, seq, at, now);
-    }
-    const ml_Block *b = ml_as_block(ml_block_from(cx, &root));
-
-    if (alloc)
-        b = ml_block_add_alloc(cx, b, alloc);
-    ml_call_replace(c, scope, &b->base);
-}
-
 /* ---- rewiring */
 
 typedef struct Rewire {

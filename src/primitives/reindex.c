@@ -109,23 +109,9 @@ static bool check_write(Reindex *r)
     ml_Call *c = r->c;
     ml_Ctx *cx = c->cx;
     const ml_Block *b = r->block;
-    ml_DomVec dom = {0};
-    bool reads = false;
-    const char *why = NULL;
 
-    for (size_t k = 0; k < b->n_reads; k++)
-        reads |= b->reads[k].buffer->uid == r->old->uid;
-    if (reads ||
-        (b->init && ml_reduction_violation(cx, c->facts, c->p, b->tag, &why) != 0)) {
-        if (!b->init)
-            return unsound(r, false,
-                           ml_format(cx,
-                                     "block %s reads %s without an init; its own buffer "
-                                     "would start without those values",
-                                     b->name, r->old->name));
-        if (!ml_need_reduction(cx, c->facts, c->p, b->tag))
-            return false;
-    }
+    if (!ml_check_starts_fresh(c, b, r->old))
+        return false;
     if (!ml_always_stores(b->body, r->old) || !ml_covers_domains(c, b, &r->iters))
         return unsound(r, true,
                        ml_format(cx,
@@ -133,13 +119,7 @@ static bool check_write(Reindex *r)
                                  "values of its iters; what it leaves out would be "
                                  "overwritten",
                                  b->name));
-    for (size_t k = 0; k < r->iters.n; k++) {
-        const ml_Iter *it = &b->iters[r->iters.v[k]];
-
-        ml_push(cx, &dom, ((ml_Dom){it->var, it->min, it->extent}));
-    }
-    if (!ml_iter_holds(ml_arith_at(cx, c->p, b->tag), r->index, r->old->rank, dom.v, dom.n,
-                       ml_bool(cx, true), ML_BIJECTIVE, false))
+    if (!ml_is_injective(c, b, &r->iters, r->index, r->old->rank))
         return unsound(r, true,
                        ml_format(cx,
                                  "cannot show that block %s writes different elements of "

@@ -332,3 +332,102 @@ bool ml_covers_domains(ml_Call *c, const ml_Block *b, const ml_IterList *iters)
     }
     return true;
 }
+
+bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
+{
+    ml_Ctx *cx = c->cx;
+    const char *why = NULL;
+    bool reads = false;
+
+    for (size_t k = 0; k < b->n_reads; k++)
+        reads |= b->reads[k].buffer->uid == buf->uid;
+    if (!reads && (!b->init || !ml_reduction_violation(cx, c->facts, c->p, b->tag, &why)))
+        return true;
+    if (b->init)
+        return ml_need_reduction(cx, c->facts, c->p, b->tag);
+    return ml_fail(cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(cx,
+                                     "block %s reads %s without an init; its own buffer "
+                                     "would start without those values",
+                                     b->name, buf->name)),
+                   ML_BLOCK(b), ML_BUFFER(buf));
+}
+
+/* ---- whether indices tell all values of the iters apart */
+
+typedef struct Digit {
+    const ml_Var *var;
+    int64_t lower, extent; /* var // lower % extent */
+} Digit;
+
+/* The digits of an index that its value tells apart: each scale is larger than everything
+ * below it together. */
+static bool digits_of(ml_Arith *ar, const ml_Expr *e, const ml_DomVec *dom, Digit *out,
+                      size_t *n, size_t room)
+{
+    ml_IterSum sum;
+    __int128 below = 0;
+
+    if (!ml_iter_normalize(ar, e, dom->v, dom->n, &sum))
+        return false;
+    for (size_t k = sum.n; k-- > 0;) { /* smallest scale first */
+        const ml_IterDigit *d = &sum.digits[k];
+
+        if (*n == room || !d->mark->var || !ml_is_int(d->offset, 0) ||
+            !ml_is_const_int(d->lower) || !ml_is_const_int(d->extent) ||
+            !ml_is_const_int(d->scale))
+            return false;
+        __int128 scale = d->scale->as.i < 0 ? -(__int128)d->scale->as.i : d->scale->as.i;
+
+        if (scale <= below)
+            return false;
+        out[(*n)++] = (Digit){d->mark->var, d->lower->as.i, d->extent->as.i};
+        below += scale * (d->extent->as.i - 1);
+    }
+    return true;
+}
+
+/* Whether the digits of the variable put together give it back. */
+static bool digits_give(const Digit *v, size_t n, const ml_Dom *dom)
+{
+    int64_t have = 1;
+
+    if (!ml_is_const_int(dom->extent))
+        return false;
+    for (bool more = true; more && have < dom->extent->as.i;) {
+        more = false;
+        for (size_t k = 0; k < n && !more; k++)
+            if (v[k].var->uid == dom->var->uid && v[k].lower <= have && v[k].lower > 0 &&
+                v[k].extent > have / v[k].lower && have % v[k].lower == 0) {
+                more = !__builtin_mul_overflow(v[k].lower, v[k].extent, &have);
+            }
+    }
+    return have >= dom->extent->as.i;
+}
+
+bool ml_is_injective(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
+                     const ml_Expr *const *e, size_t n)
+{
+    enum { ROOM = 64 };
+    ml_Ctx *cx = c->cx;
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+    ml_DomVec dom = {0};
+    Digit digits[ROOM];
+    size_t n_digits = 0;
+
+    for (size_t k = 0; k < iters->n; k++) {
+        const ml_Iter *it = &b->iters[iters->v[k]];
+
+        ml_push(cx, &dom, ((ml_Dom){it->var, it->min, it->extent}));
+    }
+    if (ml_iter_holds(ar, e, n, dom.v, dom.n, ml_bool(cx, true), ML_BIJECTIVE, false))
+        return true;
+    /* Indices that leave gaps tell them apart too. */
+    for (size_t k = 0; k < n; k++)
+        if (!digits_of(ar, e[k], &dom, digits, &n_digits, ROOM))
+            return false;
+    for (size_t k = 0; k < dom.n; k++)
+        if (!digits_give(digits, n_digits, &dom.v[k]))
+            return false;
+    return true;
+}

@@ -255,14 +255,65 @@ static const ml_Block *leaf(const View *v)
     return b;
 }
 
+/* An index map of the block's iters: those of the region in some order, two of them fused
+ * now and then; seldom all of them, or none. */
+static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Text *out)
+{
+    const ml_Iter *used[16];
+    int n = 0;
+
+    ml_text_add(out, "\"lambda ");
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        ml_text_fmt(out, "%sx%u", k ? ", " : "", k);
+    ml_text_add(out, ": (");
+    for (uint32_t k = 0; k < b->n_iters && n < 16; k++)
+        if ((r && ml_region_uses_var(r, b->iters[k].var)) || chance(v, 5))
+            used[n++] = &b->iters[k];
+    for (int k = n - 1; k > 0 && chance(v, 60); k--) {
+        int o = below(v, k + 1);
+        const ml_Iter *t = used[k];
+        used[k] = used[o];
+        used[o] = t;
+    }
+    for (int k = 0; k < n; k++) {
+        int at = (int)(used[k] - b->iters);
+        int64_t e = k + 1 < n && used[k + 1]->extent->kind == ML_EXPR_INT
+                        ? used[k + 1]->extent->as.i
+                        : 0;
+        if (e > 0 && chance(v, 35)) {
+            ml_text_fmt(out, "x%d * %lld + x%d, ", at,
+                        (long long)(e + (chance(v, 20) ? below(v, 3) - 1 : 0)),
+                        (int)(used[k + 1] - b->iters));
+            k++;
+        } else if (chance(v, 12)) {
+            ml_text_fmt(out, "x%d // 2, x%d %% 2, ", at, at);
+        } else {
+            ml_text_fmt(out, "x%d, ", at);
+        }
+    }
+    ml_text_add(out, ")\"");
+}
+
 static void add_caching(View *v, ml_Text *out)
 {
     const ml_Block *b = leaf(v);
     bool write = chance(v, 40);
+    uint32_t n = write ? b->n_writes : b->n_reads;
 
-    ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
-    add_buffer(v, b, write, true, out);
-    ml_text_add(out, ")");
+    switch (below(v, 2)) {
+    case 0:
+        ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
+        add_buffer(v, b, write, true, out);
+        ml_text_add(out, ")");
+        break;
+    default: {
+        int at = index_below(v, n);
+        ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",
+                    name(v, &b->base), at, scope(v));
+        add_map(v, b, (uint32_t)at < n ? &(write ? b->writes : b->reads)[at] : NULL, out);
+        ml_text_add(out, ")");
+    }
+    }
 }
 
 static void add_call(View *v, int pick, ml_Text *out)

@@ -60,6 +60,8 @@ static const char *const calls[] = {
     "cache_read(\"C\", 0, \"shared\")",
     "cache_write(\"C\", 0, \"local\")",
     "reindex(\"C\", {\"read\", 0})",
+    "reindex_cache_read(\"C\", 0, \"shared\", \"lambda i, j: (j, i)\")",
+    "reindex_cache_write(\"C\", 0, \"local\", \"lambda i, j: (i,)\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",

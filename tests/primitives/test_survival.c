@@ -33,6 +33,8 @@ static const Row rows[] = {
     {"cache_read.case", "lets blocks inside blocks use the copy", ""},
     {"cache_write.case", "lets a block write a copy that is stored afterwards", ""},
     {"reindex.case", "gives what is written a buffer and copies it back", ""},
+    {"reindex_cache_read.case", "copies what a block reads into a layout of its own", ""},
+    {"reindex_cache_write.case", "lets a block write a layout of its own", ""},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},
