@@ -294,18 +294,41 @@ static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Tex
     ml_text_add(out, ")\"");
 }
 
+/* A buffer that the block reads and writes comes first. */
+static void add_inplace(const View *v, ml_Text *out)
+{
+    const ml_Block *b = non_root(v);
+    int at = -1;
+
+    for (size_t m = 0; m < v->blocks.n && at < 0; m++) {
+        const ml_Block *o = ml_as_block(v->blocks.v[m]);
+        for (uint32_t k = 0; k < o->n_reads * o->n_writes; k++)
+            if (m > 0 &&
+                o->reads[k / o->n_writes].buffer->uid ==
+                    o->writes[k % o->n_writes].buffer->uid &&
+                chance(v, 70)) {
+                b = o;
+                at = (int)(k / o->n_writes);
+            }
+    }
+    if (at < 0 || chance(v, 10))
+        at = index_below(v, b->n_reads);
+    ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &b->base), at, scope(v));
+}
+
 static void add_caching(View *v, ml_Text *out)
 {
     const ml_Block *b = leaf(v);
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
 
-    switch (below(v, 2)) {
+    switch (below(v, 3)) {
     case 0:
         ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
         add_buffer(v, b, write, true, out);
         ml_text_add(out, ")");
         break;
+    case 1: add_inplace(v, out); break;
     default: {
         int at = index_below(v, n);
         ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",
