@@ -7,6 +7,7 @@
  * element by one instance. Source: primitives 8.
  */
 #include "primitives/cache.h"
+#include "primitives/copy_nest.h"
 #include "primitives/move.h"
 #include "primitives/same_index.h"
 
@@ -21,13 +22,9 @@ typedef struct Recache {
     const ml_Buffer *old, *own;
     const ml_Expr **at_old, **at_new; /* in iters, simplified */
     size_t n_new;
-    ml_IterList iters; /* that the indices use */
+    ml_CopyNest copy; /* over the iters that the indices use */
     ml_CachePlace place;
-    size_t pos;                     /* in the body of place.node */
-    ML_VEC(const ml_For *) loops;   /* copied, outermost first */
-    ML_VEC(const ml_For *) dropped; /* the other ones between the place and the block */
-    const ml_Expr *predicate;       /* what holds of the copied loops */
-    const ml_Expr *lost;            /* a conjunct that uses dropped ones, or NULL */
+    size_t pos; /* in the body of place.node */
     ml_Uid nest;
 } Recache;
 
@@ -72,7 +69,7 @@ static bool check_match(Recache *r)
                            ML_TEXT(in_old ? "the access" : "the index map"),
                            ML_TEXT(in_old ? "the index map" : "the access"));
         if (in_old)
-            ml_push(cx, &r->iters, (uint32_t)k);
+            ml_push(cx, &r->copy.iters, (uint32_t)k);
     }
     return true;
 }
@@ -99,8 +96,8 @@ static bool check_access(Recache *r, ml_Arith *ar)
     if (!why && ml_uses_other_var(r->c, b, r->at_old, r->old->rank, &other))
         why =
             ml_format(cx, "its indices use %s, which is no iter of the block", other->hint);
-    for (size_t k = 0; !why && k < r->iters.n; k++) {
-        const ml_Iter *it = &b->iters[r->iters.v[k]];
+    for (size_t k = 0; !why && k < r->copy.iters.n; k++) {
+        const ml_Iter *it = &b->iters[r->copy.iters.v[k]];
         const ml_Expr *dom[2] = {it->min, it->extent};
 
         if (ml_uses_other_var(r->c, b, dom, 2, &other))
@@ -151,8 +148,8 @@ static bool make_buffer(Recache *r)
     ml_DomVec dom = {0};
 
     ml_arith_bind_iters(ar, ml_call_block(c, r->scope));
-    for (size_t k = 0; k < r->iters.n; k++) {
-        const ml_Iter *it = &r->block->iters[r->iters.v[k]];
+    for (size_t k = 0; k < r->copy.iters.n; k++) {
+        const ml_Iter *it = &r->block->iters[r->copy.iters.v[k]];
 
         ml_push(cx, &dom, ((ml_Dom){it->var, it->min, it->extent}));
         ml_arith_bind_range(ar, it->var, it->min, it->extent);
@@ -173,7 +170,7 @@ static bool make_buffer(Recache *r)
     }
     r->own = ml_buffer_new(cx, ml_format(cx, "%s_%s", r->old->name, c->args[SCOPE].s),
                            r->old->type, shape, r->n_new, c->args[SCOPE].s);
-    if (!ml_is_injective(c, r->block, &r->iters, r->at_new, r->n_new))
+    if (!ml_is_injective(c, r->block, &r->copy.iters, r->at_new, r->n_new))
         return unsound(r, "cannot show that the index map gives different elements for "
                           "different values of the iters");
     return true;
@@ -221,61 +218,6 @@ static bool find_place(Recache *r)
     return ml_check_schedulable(c, r->place.node, uid);
 }
 
-static bool loop_needed(const Recache *r, const ml_For *f)
-{
-    for (size_t k = 0; k < r->iters.n; k++)
-        if (ml_expr_uses_var(r->block->iters[r->iters.v[k]].value, f->var))
-            return true;
-    for (size_t k = 0; k < r->loops.n; k++)
-        if (ml_expr_uses_var(r->loops.v[k]->min, f->var) ||
-            ml_expr_uses_var(r->loops.v[k]->extent, f->var))
-            return true;
-    return false;
-}
-
-static void keep_conjuncts(Recache *r, const ml_Expr *p)
-{
-    bool lost = (p->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0;
-
-    if (p->kind == ML_EXPR_AND) {
-        keep_conjuncts(r, p->args[0]);
-        keep_conjuncts(r, p->args[1]);
-        return;
-    }
-    for (size_t k = 0; k < r->dropped.n; k++)
-        lost |= ml_expr_uses_var(p, r->dropped.v[k]->var);
-    if (lost)
-        r->lost = p;
-    else
-        r->predicate = ml_and(r->c->cx, r->predicate, p);
-}
-
-static void find_loops(Recache *r)
-{
-    ml_Ctx *cx = r->c->cx;
-    const ml_Index *ix = r->c->p.index;
-    size_t n;
-
-    for (ml_Uid u = ml_index_parent(ix, r->block->tag); u != r->place.node;
-         u = ml_index_parent(ix, u)) {
-        const ml_For *f = ml_call_loop(r->c, u);
-
-        if (loop_needed(r, f))
-            ml_push(cx, &r->loops, f);
-        else
-            ml_push(cx, &r->dropped, f);
-    }
-    n = r->loops.n;
-    for (size_t k = 0; k < n / 2; k++) { /* outermost first */
-        const ml_For *f = r->loops.v[k];
-
-        r->loops.v[k] = r->loops.v[n - 1 - k];
-        r->loops.v[n - 1 - k] = f;
-    }
-    r->predicate = ml_bool(cx, true);
-    keep_conjuncts(r, r->block->predicate);
-}
-
 /* ---- what the copy may touch */
 
 /* Index d of the old buffer is inside for all instances of the copy. */
@@ -294,7 +236,7 @@ static bool inside(Recache *r, size_t d)
             for (size_t k = 0; k < b->n_iters; k++)
                 ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
             at = sub.vars ? ml_expr_subst(cx, at, &sub) : at;
-            ml_arith_assume(ar, r->predicate);
+            ml_arith_assume(ar, r->copy.predicate);
         } else {
             ml_arith_bind_iters(ar, b);
         }
@@ -319,20 +261,14 @@ static bool check_read(Recache *r)
                                         "all values of the iters of block %s; the copy "
                                         "would read outside",
                                         d, r->old->name, b->name));
-    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+    const ml_Iter *it = ml_copy_nest_outside(c, &r->copy);
 
-    ml_arith_assume(ar, r->predicate);
-    for (size_t k = 0; r->lost && k < r->iters.n; k++) {
-        const ml_Iter *it = &b->iters[r->iters.v[k]];
-
-        if (!ml_prove(ar, ml_ge(cx, it->value, it->min)) ||
-            !ml_prove(ar, ml_lt(cx, it->value, ml_add(cx, it->min, it->extent))))
-            return unsound(r, ml_format(cx,
-                                        "cannot show that iter %s of block %s stays in its "
-                                        "domain without the predicate on loops that are "
-                                        "not copied",
-                                        it->var->hint, b->name));
-    }
+    if (it)
+        return unsound(r, ml_format(cx,
+                                    "cannot show that iter %s of block %s stays in its "
+                                    "domain without the predicate on loops that are "
+                                    "not copied",
+                                    it->var->hint, b->name));
     return true;
 }
 
@@ -342,19 +278,19 @@ static bool check_write(Recache *r)
     ml_Ctx *cx = c->cx;
     const ml_Block *b = r->block;
     ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
-    bool all = ml_always_stores(b->body, r->old) && !r->lost;
+    bool all = ml_always_stores(b->body, r->old) && !r->copy.lost;
 
     if (!ml_check_starts_fresh(c, b, r->old))
         return false;
-    for (size_t k = 0; k < r->dropped.n; k++)
-        all = all && ml_prove_ge(ar, r->dropped.v[k]->extent, 1);
+    for (size_t k = 0; k < r->copy.dropped.n; k++)
+        all = all && ml_prove_ge(ar, r->copy.dropped.v[k]->extent, 1);
     if (!all)
         return unsound(r, ml_format(cx,
                                     "cannot show that block %s writes an element for all "
                                     "values of its iters; what it leaves out would be "
                                     "overwritten",
                                     b->name));
-    if (!ml_is_injective(c, b, &r->iters, r->at_old, r->old->rank))
+    if (!ml_is_injective(c, b, &r->copy.iters, r->at_old, r->old->rank))
         return unsound(r, ml_format(cx,
                                     "cannot show that block %s writes different elements "
                                     "of %s for different values of its iters",
@@ -366,53 +302,23 @@ static bool check_write(Recache *r)
 
 static const ml_Stmt *make_nest(Recache *r)
 {
-    ml_Ctx *cx = r->c->cx;
-    size_t n = r->iters.n, n_loops = r->loops.n;
-    ml_Iter *iters = ML_ARRAY(cx, ml_Iter, n + 1);
-    ml_For *loops = ML_ARRAY(cx, ml_For, n_loops + 1);
+    ml_Call *c = r->c;
+    ml_Ctx *cx = c->cx;
     const ml_Expr **at_old = ML_ARRAY(cx, const ml_Expr *, r->old->rank + 1u);
     const ml_Expr **at_new = ML_ARRAY(cx, const ml_Expr *, r->n_new + 1u);
-    ml_Subst outer = {0}, inner = {0};
 
-    for (size_t k = 0; k < n_loops; k++) {
-        const ml_For *f = r->loops.v[k];
-
-        loops[k] = (ml_For){.kind = ML_FOR_SERIAL,
-                            .var = ml_var_fresh(cx, f->var),
-                            .min = outer.vars ? ml_expr_subst(cx, f->min, &outer) : f->min,
-                            .extent = outer.vars ? ml_expr_subst(cx, f->extent, &outer)
-                                                 : f->extent,
-                            .step = f->step};
-        ml_subst_var(cx, &outer, f->var, ml_var(cx, loops[k].var));
-    }
-    for (size_t k = 0; k < n; k++) {
-        const ml_Iter *it = &r->block->iters[r->iters.v[k]];
-
-        iters[k] = (ml_Iter){.var = ml_var_fresh(cx, it->var),
-                             .min = it->min,
-                             .extent = it->extent,
-                             .value = outer.vars ? ml_expr_subst(cx, it->value, &outer)
-                                                 : it->value,
-                             .kind = ML_ITER_SPATIAL};
-        ml_subst_var(cx, &inner, it->var, ml_var(cx, iters[k].var));
-    }
+    ml_copy_nest_open(c, &r->copy, false);
     for (size_t d = 0; d < r->old->rank; d++)
-        at_old[d] = inner.vars ? ml_expr_subst(cx, r->at_old[d], &inner) : r->at_old[d];
+        at_old[d] = ml_copy_nest_expr(c, &r->copy, r->at_old[d]);
     for (size_t d = 0; d < r->n_new; d++)
-        at_new[d] = inner.vars ? ml_expr_subst(cx, r->at_new[d], &inner) : r->at_new[d];
-    const ml_Stmt *st = r->write ? ml_copy_block(r->c, r->own->name, iters, n, r->own,
-                                                 at_new, r->old, at_old, &r->nest)
-                                 : ml_copy_block(r->c, r->own->name, iters, n, r->old,
-                                                 at_old, r->own, at_new, &r->nest);
-    ml_Block b = *ml_as_block(st);
+        at_new[d] = ml_copy_nest_expr(c, &r->copy, r->at_new[d]);
+    const ml_Stmt *st = r->write
+                            ? ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n,
+                                            r->own, at_new, r->old, at_old, &r->nest)
+                            : ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n,
+                                            r->old, at_old, r->own, at_new, &r->nest);
 
-    b.predicate = outer.vars ? ml_expr_subst(cx, r->predicate, &outer) : r->predicate;
-    st = ml_block_from(cx, &b);
-    for (size_t k = n_loops; k-- > 0;) {
-        loops[k].body = st;
-        st = ml_for_from(cx, &loops[k]);
-    }
-    return st;
+    return ml_copy_nest_close(c, &r->copy, st);
 }
 
 /* Whoever reads what is copied still finds it, and nobody collides. */
@@ -455,6 +361,7 @@ static bool recache(ml_Call *c, bool write)
         return false;
     Recache r = {.c = c, .write = write, .block = ml_call_block(c, uid)};
 
+    r.copy.block = r.block;
     r.scope = ml_index_scope(c->p.index, uid);
     r.region = &(write ? r.block->writes : r.block->reads)[c->args[BUFFER].i];
     r.old = r.region->buffer;
@@ -462,7 +369,7 @@ static bool recache(ml_Call *c, bool write)
         return false;
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;
-    find_loops(&r);
+    ml_copy_nest_find(c, &r.copy, r.place.node);
     if (!c->unchecked && !(write ? check_write(&r) : check_read(&r)))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);

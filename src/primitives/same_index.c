@@ -143,6 +143,9 @@ static bool defines(const ml_Stmt *s, void *user)
 
     if (v && uses_any(v, in->e, in->n))
         in->found = v;
+    for (uint32_t k = 0; s->kind == ML_STMT_BLOCK && k < ml_as_block(s)->n_iters; k++)
+        if (uses_any(ml_as_block(s)->iters[k].var, in->e, in->n))
+            in->found = ml_as_block(s)->iters[k].var;
     if (!in->found)
         ml_stmt_exprs(s, lets_of, in);
     return !in->found;

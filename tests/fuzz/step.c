@@ -322,13 +322,17 @@ static void add_caching(View *v, ml_Text *out)
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
 
-    switch (below(v, 3)) {
+    switch (below(v, 4)) {
     case 0:
         ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
         add_buffer(v, b, write, true, out);
         ml_text_add(out, ")");
         break;
     case 1: add_inplace(v, out); break;
+    case 2:
+        ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &b->base), scope(v),
+                    below(v, 3));
+        break;
     default: {
         int at = index_below(v, n);
         ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",

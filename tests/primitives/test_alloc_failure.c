@@ -41,7 +41,7 @@ static const char program[] =
     "    for i in range(16):\n"
     "        with T.block(\"F\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
-    "            F[vi] = F[vi] + T.float32(1)\n";
+    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -68,6 +68,7 @@ static const char *const calls[] = {
     "reindex_cache_read(\"C\", 0, \"shared\", \"lambda i, j: (j, i)\")",
     "reindex_cache_write(\"C\", 0, \"local\", \"lambda i, j: (i,)\")",
     "cache_inplace(\"F\", 0, \"local\")",
+    "cache_index(\"F\", \"local\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",

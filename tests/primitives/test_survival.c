@@ -36,6 +36,7 @@ static const Row rows[] = {
     {"reindex_cache_read.case", "copies what a block reads into a layout of its own", ""},
     {"reindex_cache_write.case", "lets a block write a layout of its own", ""},
     {"cache_inplace.case", "copies in before the block, and back after it", ""},
+    {"cache_index.case", "computes repeated index arithmetic before the block", ""},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},
