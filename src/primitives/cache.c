@@ -349,11 +349,10 @@ typedef struct Rewire {
 
 static const ml_Expr *shift(Rewire *rw, const ml_Expr *index, size_t d)
 {
-    const ml_Expr *min = rw->cache->region[d].min;
     ml_Ctx *cx = rw->c->cx;
-    const ml_Expr *a = index;
+    const ml_Expr *a = index, *min;
 
-    if (!rw->cache->compact || ml_is_int(min, 0))
+    if (!rw->cache->compact || ml_is_int(min = rw->cache->region[d].min, 0))
         return index;
     if (!ml_promote(cx, &a, &min))
         return index;

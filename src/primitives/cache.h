@@ -61,6 +61,21 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
                       const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
                       void *user);
 
+/* Whether the statement stores to the buffer whatever its conditions are. */
+bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf);
+
+/* The scope block with the statement `top` of its body (found by pointer) replaced by
+ * `before`, `with`, `after` (each may be NULL), and `alloc` allocated (NULL: nothing). */
+void ml_put_beside(ml_Call *c, ml_Uid scope, const ml_Stmt *top, const ml_Stmt *before,
+                   const ml_Stmt *with, const ml_Stmt *after, const ml_Buffer *alloc);
+
+/* The position of a statement in a body; the number of its statements: it is not there. */
+size_t ml_position_in(const ml_Stmt *body, const ml_Stmt *child);
+/* The nest put at that position of the body of a loop or block, and `alloc` (or NULL)
+ * allocated by the scope. */
+void ml_put_at(ml_Call *c, ml_Uid node, size_t pos, const ml_Stmt *nest, ml_Uid scope,
+               const ml_Buffer *alloc);
+
 bool ml_uids_have(const ml_UidVec *v, ml_Uid uid);
 
 #endif

@@ -32,28 +32,27 @@ static int pick(const ml_Block *b, void *user)
     return 2;
 }
 
-/* Whether the statement stores to the buffer whatever its conditions are. */
-static bool always_stores(const ml_Stmt *s, const ml_Buffer *buf)
+bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
 {
     switch ((ml_StmtKind)s->kind) {
     case ML_STMT_STORE:
         return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
     case ML_STMT_SEQ:
         for (uint32_t k = 0; k < ml_as_seq(s)->n; k++)
-            if (always_stores(ml_as_seq(s)->stmts[k], buf))
+            if (ml_always_stores(ml_as_seq(s)->stmts[k], buf))
                 return true;
         return false;
-    case ML_STMT_FOR: return always_stores(ml_as_for(s)->body, buf);
-    case ML_STMT_ATTR: return always_stores(ml_as_attr(s)->body, buf);
+    case ML_STMT_FOR: return ml_always_stores(ml_as_for(s)->body, buf);
+    case ML_STMT_ATTR: return ml_always_stores(ml_as_attr(s)->body, buf);
     case ML_STMT_BLOCK:
         for (uint32_t k = 0; k < ml_as_block(s)->n_matches; k++)
             if (ml_as_block(s)->matches[k].source.buffer->uid == buf->uid &&
-                always_stores(ml_as_block(s)->body, ml_as_block(s)->matches[k].target))
+                ml_always_stores(ml_as_block(s)->body, ml_as_block(s)->matches[k].target))
                 return true;
-        return always_stores(ml_as_block(s)->body, buf);
+        return ml_always_stores(ml_as_block(s)->body, buf);
     case ML_STMT_IF:
-        return ml_as_if(s)->other && always_stores(ml_as_if(s)->then, buf) &&
-               always_stores(ml_as_if(s)->other, buf);
+        return ml_as_if(s)->other && ml_always_stores(ml_as_if(s)->then, buf) &&
+               ml_always_stores(ml_as_if(s)->other, buf);
     case ML_STMT_EVALUATE: /* an intrinsic: its regions tell what it writes */
         return (ml_as_evaluate(s)->value->flags & ML_X_EFFECT) != 0;
     case ML_STMT_WHILE:
@@ -168,7 +167,7 @@ static bool cache_write(ml_Call *c)
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
     /* What is left out of a temporary is not read, unless another iteration wrote it. */
-    if ((!exact || !always_stores(&b->base, r->buffer)) &&
+    if ((!exact || !ml_always_stores(&b->base, r->buffer)) &&
         (!local || under_concurrent(c, place.node)) && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(

@@ -87,8 +87,12 @@ static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
 
     if (m)
         return m;
-    ml_error_clear(cx);
     ml_ctx_clear_marks(cx);
+    if (!ml_ok(cx)) { /* memory or patience ended, which says nothing about the text */
+        ml_ok_or_fail(cx);
+        return NULL;
+    }
+    ml_error_clear(cx);
     ml_bad_argument(cx, "%s: \"%s\" is no index map: %s", what, text,
                     diags.n_diags ? diags.diags[0].message : "it cannot be read");
     return NULL;

@@ -300,6 +300,120 @@ static const ml_Block *non_root(const View *v)
     return b;
 }
 
+/* One of the block's buffers: by position, by name, or by side. */
+static void add_buffer(const View *v, const ml_Block *b, bool write, bool side,
+                       ml_Text *out)
+{
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    int at = index_below(v, n);
+
+    if ((uint32_t)at < n && chance(v, 25))
+        ml_text_fmt(out, "\"%s\"",
+                    ml_name_of(v->s, (write ? b->writes : b->reads)[at].buffer->uid));
+    else if (side)
+        ml_text_fmt(out, "{\"%s\", %d}", write ? "write" : "read", at);
+    else
+        ml_text_fmt(out, "%d", at);
+}
+
+/* A block without blocks inside, if there is one. */
+static const ml_Block *leaf(const View *v)
+{
+    const ml_Block *b = non_root(v);
+
+    for (int k = 0; k < 6 && b->body->has_block; k++)
+        b = block(v);
+    return b;
+}
+
+/* An index map of the block's iters: those of the region in some order, two of them fused
+ * now and then; seldom all of them, or none. */
+static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Text *out)
+{
+    const ml_Iter *used[16];
+    int n = 0;
+
+    ml_text_add(out, "\"lambda ");
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        ml_text_fmt(out, "%sx%u", k ? ", " : "", k);
+    ml_text_add(out, ": (");
+    for (uint32_t k = 0; k < b->n_iters && n < 16; k++)
+        if ((r && ml_region_uses_var(r, b->iters[k].var)) || chance(v, 5))
+            used[n++] = &b->iters[k];
+    for (int k = n - 1; k > 0 && chance(v, 60); k--) {
+        int o = below(v, k + 1);
+        const ml_Iter *t = used[k];
+        used[k] = used[o];
+        used[o] = t;
+    }
+    for (int k = 0; k < n; k++) {
+        int at = (int)(used[k] - b->iters);
+        int64_t e = k + 1 < n && used[k + 1]->extent->kind == ML_EXPR_INT
+                        ? used[k + 1]->extent->as.i
+                        : 0;
+        if (e > 0 && chance(v, 35)) {
+            ml_text_fmt(out, "x%d * %lld + x%d, ", at,
+                        (long long)(e + (chance(v, 20) ? below(v, 3) - 1 : 0)),
+                        (int)(used[k + 1] - b->iters));
+            k++;
+        } else if (chance(v, 12)) {
+            ml_text_fmt(out, "x%d // 2, x%d %% 2, ", at, at);
+        } else {
+            ml_text_fmt(out, "x%d, ", at);
+        }
+    }
+    ml_text_add(out, ")\"");
+}
+
+/* A buffer that the block reads and writes comes first. */
+static void add_inplace(const View *v, ml_Text *out)
+{
+    const ml_Block *b = non_root(v);
+    int at = -1;
+
+    for (size_t m = 0; m < v->blocks.n && at < 0; m++) {
+        const ml_Block *o = ml_as_block(v->blocks.v[m]);
+        for (uint32_t k = 0; k < o->n_reads * o->n_writes; k++)
+            if (m > 0 &&
+                o->reads[k / o->n_writes].buffer->uid ==
+                    o->writes[k % o->n_writes].buffer->uid &&
+                chance(v, 70)) {
+                b = o;
+                at = (int)(k / o->n_writes);
+            }
+    }
+    if (at < 0 || chance(v, 10))
+        at = index_below(v, b->n_reads);
+    ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &b->base), at, scope(v));
+}
+
+static void add_caching(View *v, ml_Text *out)
+{
+    const ml_Block *b = leaf(v);
+    bool write = chance(v, 40);
+    uint32_t n = write ? b->n_writes : b->n_reads;
+
+    switch (below(v, 4)) {
+    case 0:
+        ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
+        add_buffer(v, b, write, true, out);
+        ml_text_add(out, ")");
+        break;
+    case 1: add_inplace(v, out); break;
+    case 2:
+        ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &b->base), scope(v),
+                    below(v, 3));
+        break;
+    default: {
+        int at = index_below(v, n);
+        ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",
+                    name(v, &b->base), at, scope(v));
+        add_map(v, b, (uint32_t)at < n ? &(write ? b->writes : b->reads)[at] : NULL, out);
+        ml_text_add(out, ")");
+    }
+    }
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -431,6 +545,10 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 0;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
+    if (chance(&v, 6)) {
+        add_caching(&v, out);
+        return;
+    }
     if (v.loops.n == 0 &&
         (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || (pick >= 20 && pick <= 22)))
         pick = 16;

@@ -15,7 +15,8 @@
 
 static const char program[] =
     "@T.prim_func\n"
-    "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\")):\n"
+    "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
+    "F: T.Buffer((16,), \"float32\")):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -36,7 +37,11 @@ static const char program[] =
     "    for i in range(16):\n"
     "        with T.block(\"E\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
-    "            E[vi] = D[vi] * T.float32(3)\n";
+    "            E[vi] = D[vi] * T.float32(3)\n"
+    "    for i in range(16):\n"
+    "        with T.block(\"F\"):\n"
+    "            vi = T.axis.spatial(16, i)\n"
+    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -63,6 +68,11 @@ static const char *const calls[] = {
     "reverse_compute_inline(\"E\")",
     "cache_read(\"C\", 0, \"shared\")",
     "cache_write(\"C\", 0, \"local\")",
+    "reindex(\"C\", {\"read\", 0})",
+    "reindex_cache_read(\"C\", 0, \"shared\", \"lambda i, j: (j, i)\")",
+    "reindex_cache_write(\"C\", 0, \"local\", \"lambda i, j: (i,)\")",
+    "cache_inplace(\"F\", 0, \"local\")",
+    "cache_index(\"F\", \"local\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
