@@ -229,6 +229,19 @@ static const ml_Block *non_root(const View *v)
     return b;
 }
 
+/* Mostly a loop that drives reduce iters alone. */
+static void add_rfactor(const View *v, ml_Text *out)
+{
+    const ml_Block *b = reduction(v);
+    const ml_For *f = loop_of(v, b->tag);
+    int rank = b->n_writes ? b->writes[0].buffer->rank : 1;
+
+    for (int k = 0; k < 6 && ml_loop_type(v->p, f->var->uid) != ML_ITER_REDUCE; k++)
+        f = loop_of(v, b->tag);
+    ml_text_fmt(out, "rfactor(\"%s\", %d)", name(v, &f->base),
+                chance(v, 96) ? below(v, 2 * rank + 2) - rank - 1 : 7);
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -303,6 +316,7 @@ static void add_call(View *v, int pick, ml_Text *out)
                     pick == 18 ? "cache_read" : "cache_write", name(v, &b->base),
                     index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
+    case 21: add_rfactor(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -316,7 +330,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
 {
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
-                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9};
+                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9, 5};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -343,7 +357,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
     if (v.loops.n == 0 &&
-        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
+        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick >= 20))
         pick = 16;
     add_call(&v, pick, out);
 }
