@@ -414,6 +414,19 @@ static void add_caching(View *v, ml_Text *out)
     }
 }
 
+/* Mostly a loop that drives reduce iters alone. */
+static void add_rfactor(const View *v, ml_Text *out)
+{
+    const ml_Block *b = reduction(v);
+    const ml_For *f = loop_of(v, b->tag);
+    int rank = b->n_writes ? b->writes[0].buffer->rank : 1;
+
+    for (int k = 0; k < 6 && ml_loop_type(v->p, f->var->uid) != ML_ITER_REDUCE; k++)
+        f = loop_of(v, b->tag);
+    ml_text_fmt(out, "rfactor(\"%s\", %d)", name(v, &f->base),
+                chance(v, 96) ? below(v, 2 * rank + 2) - rank - 1 : 7);
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -504,6 +517,7 @@ static void add_call(View *v, int pick, ml_Text *out)
         break;
     case 26: ml_text_add(out, "enter_postproc()"); break;
     case 24: ml_text_fmt(out, "get_output_blocks(\"%s\")", name(v, &block(v)->base)); break;
+    case 28: add_rfactor(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -516,8 +530,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9,  11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2,
-                                      13, 11, 7,  7, 8, 8, 9, 5, 3, 2, 1, 2, 1, 4};
+    static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13,
+                                      11, 7, 7,  8, 8, 9, 5, 3, 2, 1, 2, 1, 4, 5};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -549,8 +563,8 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         add_caching(&v, out);
         return;
     }
-    if (v.loops.n == 0 &&
-        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || (pick >= 20 && pick <= 22)))
+    if (v.loops.n == 0 && (pick <= 7 || pick == 10 || pick == 14 || pick == 15 ||
+                           (pick >= 20 && pick <= 22) || pick == 28))
         pick = 16;
     const ml_Stmt *placed = alive(&v, focus->block);
 

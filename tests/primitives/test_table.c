@@ -132,6 +132,7 @@ static const struct {
     const char *primitive, *code;
 } elsewhere[] = {
     {"decompose_reduction", "loop-dependent"}, /* what_a_skipped_check_lets_through */
+    {"rfactor", "loop-dependent"},             /* the same */
     {"add_unit_loop", "too-deep"},             /* nesting_has_a_limit */
 };
 
@@ -358,6 +359,7 @@ static void what_a_skipped_check_lets_through(void **state)
                         "                    Y[a] = T.float32(0)\n"
                         "                Y[a] = Y[a] + A[a, c]\n");
     fx_refuses(&fx, ML_E_LOOP_DEPENDENT, "decompose_reduction(\"M\", \"k\")");
+    fx_refuses(&fx, ML_E_LOOP_DEPENDENT, "rfactor(\"k\", 0)");
     fx_close(&fx);
     open_unchecked(&fx, "@T.prim_func\n"
                         "def main(A: T.Buffer((8, 8)), Y: T.Buffer((8,))):\n"

@@ -1,0 +1,201 @@
+/*
+ * reduction_shape - see reduction_shape.h. One accumulator: the body is one store. Several:
+ * as many lets, each the new value of one accumulator, then as many stores of them.
+ * Source: primitives 9, rfactor.
+ */
+#include "primitives/reduction_shape.h"
+
+typedef struct Parts {
+    ml_Call *c;
+    const ml_Block *b;
+    size_t n_init, n_lets, n_stores;
+    const ml_Store *init[ML_MAX_REDUCER + 1], *store[ML_MAX_REDUCER + 1];
+    const ml_Bind *let[ML_MAX_REDUCER + 1];
+} Parts;
+
+static bool wrong(Parts *p, int number, const char *what)
+{
+    return ml_fail(p->c->cx, ML_E_RFACTOR_SHAPE, ML_BLOCK(p->b),
+                   ML_NUMBER("condition", number), ML_TEXT(what));
+}
+
+/* The statements of a list, or the one that there is. */
+static size_t list_of(const ml_Stmt *const *st, const ml_Stmt *const **out)
+{
+    if ((*st)->kind != ML_STMT_SEQ) {
+        *out = st;
+        return 1;
+    }
+    *out = ml_as_seq(*st)->stmts;
+    return ml_as_seq(*st)->n;
+}
+
+static const ml_Store *plain_store(const ml_Stmt *s)
+{
+    return s->kind == ML_STMT_STORE && !ml_as_store(s)->mask ? ml_as_store(s) : NULL;
+}
+
+static bool read_init(Parts *p)
+{
+    const ml_Stmt *const *s;
+    size_t n = list_of(&p->b->init, &s);
+
+    for (size_t k = 0; k < n; k++)
+        if (!plain_store(s[k]))
+            return wrong(p, 1, "its init is not a store or a list of stores");
+    if (n > ML_MAX_REDUCER)
+        return ml_fail(p->c->cx, ML_E_NO_REDUCER, ML_BLOCK(p->b),
+                       ML_TEXT(ml_format(p->c->cx, "no reducer has %zu results", n)));
+    for (size_t k = 0; k < n; k++) {
+        p->init[k] = ml_as_store(s[k]);
+        for (size_t j = 0; j < k; j++)
+            if (p->init[j]->buffer->uid == p->init[k]->buffer->uid)
+                return wrong(p, 2,
+                             ml_format(p->c->cx, "its init stores to %s twice",
+                                       p->init[k]->buffer->name));
+    }
+    p->n_init = n;
+    return true;
+}
+
+static bool read_body(Parts *p)
+{
+    ml_Ctx *cx = p->c->cx;
+    const ml_Stmt *const *s;
+    size_t n = list_of(&p->b->body, &s), lets = 0;
+
+    while (lets < n && s[lets]->kind == ML_STMT_BIND)
+        lets++;
+    p->n_lets = lets;
+    if (lets != (p->n_init == 1 ? 0 : p->n_init))
+        return wrong(p, 3,
+                     ml_format(cx,
+                               "its init stores %zu value%s and its body begins with %zu "
+                               "let%s (one value: none)",
+                               p->n_init, p->n_init == 1 ? "" : "s", lets,
+                               lets == 1 ? "" : "s"));
+    for (size_t k = 0; k < lets; k++) {
+        p->let[k] = (const ml_Bind *)(const void *)s[k];
+        for (size_t j = 0; j < k; j++)
+            if (p->let[j]->var->uid == p->let[k]->var->uid)
+                return wrong(p, 4, "two of its lets define one variable");
+    }
+    for (size_t k = lets; k < n; k++)
+        if (!plain_store(s[k]))
+            return wrong(p, 5,
+                         lets ? "something else than stores follows its lets"
+                              : "its body is not one store");
+    if (n - lets != p->n_init)
+        return wrong(p, 6,
+                     ml_format(cx, "its init has %zu store%s, its body %zu", p->n_init,
+                               p->n_init == 1 ? "" : "s", n - lets));
+    for (size_t k = 0; k < p->n_init; k++)
+        p->store[k] = ml_as_store(s[lets + k]);
+    p->n_stores = n - lets;
+    return true;
+}
+
+/* What each store stores: a let's value. Lets are evaluated before anything is stored. */
+static bool read_values(Parts *p, const ml_Expr **combined)
+{
+    bool used[ML_MAX_REDUCER] = {0};
+
+    if (p->n_lets == 0) {
+        combined[0] = p->store[0]->value;
+        return true;
+    }
+    for (size_t k = 0; k < p->n_stores; k++) {
+        const ml_Expr *v = p->store[k]->value;
+        size_t at = 0;
+
+        while (at < p->n_lets &&
+               !(v->kind == ML_EXPR_VAR && v->as.var->uid == p->let[at]->var->uid))
+            at++;
+        if (at == p->n_lets)
+            return wrong(p, 7,
+                         ml_format(p->c->cx, "the store to %s is not of a let variable",
+                                   p->store[k]->buffer->name));
+        if (used[at])
+            return wrong(p, 8,
+                         ml_format(p->c->cx, "the let variable %s is stored twice",
+                                   p->let[at]->var->hint));
+        used[at] = true;
+        combined[k] = p->let[at]->value;
+        for (size_t m = 0; m < p->n_lets; m++)
+            if (ml_expr_uses_var(combined[k], p->let[m]->var))
+                return wrong(p, 7, "a let uses the variable of another one");
+    }
+    return true;
+}
+
+static bool same_element(const ml_Store *a, const ml_Store *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t d = 0; d < a->n; d++)
+        if (a->indices[d] != b->indices[d])
+            return false;
+    return true;
+}
+
+static bool same_shape(const ml_Buffer *a, const ml_Buffer *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (size_t d = 0; d < a->rank; d++)
+        if (a->shape[d] != b->shape[d])
+            return false;
+    return true;
+}
+
+static bool match_buffers(Parts *p, ml_ReductionShape *out)
+{
+    ml_Ctx *cx = p->c->cx;
+
+    for (size_t k = 0; k < p->n_stores; k++) {
+        const ml_Buffer *buf = p->store[k]->buffer;
+        size_t at = 0;
+
+        for (size_t j = 0; j < k; j++)
+            if (p->store[j]->buffer->uid == buf->uid)
+                return wrong(p, 9, ml_format(cx, "its body stores to %s twice", buf->name));
+        while (at < p->n_init && p->init[at]->buffer->uid != buf->uid)
+            at++;
+        if (at == p->n_init)
+            return wrong(p, 10,
+                         ml_format(cx, "its body stores to %s, which the init leaves out",
+                                   buf->name));
+        if (!same_shape(buf, p->store[0]->buffer))
+            return wrong(p, 11,
+                         ml_format(cx, "%s and %s have different shapes",
+                                   p->store[0]->buffer->name, buf->name));
+        if (!same_element(p->store[k], p->store[0]) ||
+            !same_element(p->init[at], p->store[0]))
+            return wrong(p, 12, "its stores have different indices");
+        out->buf[k] = buf;
+        out->from[k] = p->init[at]->value;
+    }
+    return true;
+}
+
+bool ml_reduction_shape(ml_Call *c, const ml_Block *b, ml_ReductionShape *out)
+{
+    ml_Ctx *cx = c->cx;
+    Parts p = {.c = c, .b = b};
+    const ml_Expr *combined[ML_MAX_REDUCER], *acc[ML_MAX_REDUCER];
+    const char *why;
+
+    memset(out, 0, sizeof *out);
+    if (!read_init(&p) || !read_body(&p) || !read_values(&p, combined) ||
+        !match_buffers(&p, out))
+        return false;
+    out->n = p.n_stores;
+    out->idx = p.store[0]->indices;
+    out->rank = p.store[0]->n;
+    for (size_t k = 0; k < out->n; k++)
+        acc[k] = ml_load(cx, out->buf[k], out->idx, out->rank);
+    if (!ml_combiner_find(cx, out->n, acc, combined, out->from, &out->combiner, &why))
+        return ml_fail(cx, ML_E_NO_REDUCER, ML_BLOCK(b), ML_TEXT(why),
+                       ML_EXPRESSION(combined[0]));
+    return true;
+}

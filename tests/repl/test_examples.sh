@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# test_examples - the schedules of examples/ that check themselves run to their end.
+set -u
+
+runs() { # name of the test, script, what it must say
+    local out
+    if out=$("$MOONLOOP" -b "examples/$2" 2>&1) && printf '%s\n' "$out" | grep -qE "$3"; then
+        echo "ok $1"
+    else
+        printf '%s\n' "$out" | tail -20
+        echo "not ok $1"
+    fi
+}
+
+runs a_dot_product_is_summed_in_parts rfactor.lua '^ok: 8 steps'
