@@ -33,6 +33,7 @@ static Form form(uint8_t kind)
     case ML_P_LOOP_OR_MARK:
     case ML_P_READ_BUFFER:
     case ML_P_WRITE_BUFFER:
+    case ML_P_BUFFER:
     case ML_P_VALUE:
     case ML_P_INTS:
     case ML_P_FLOATS:

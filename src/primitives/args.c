@@ -186,8 +186,9 @@ static const ml_Block *block_before(const Resolve *r)
     return NULL;
 }
 
-static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *list,
-                         uint32_t n, const char *name, ml_Given *g)
+/* The position of a buffer named so: false with an error: ambiguous; without one: none. */
+static bool find_named(const Resolve *r, const ml_Block *b, const ml_Region *list,
+                       uint32_t n, const char *name, ml_Given *g)
 {
     ml_Uid hit = 0;
 
@@ -205,7 +206,15 @@ static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *l
                 g->i = k;
             hit = buf->uid;
         }
-    return hit ? true : ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b), ML_TEXT(name));
+    return hit != 0;
+}
+
+static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *list,
+                         uint32_t n, const char *name, ml_Given *g)
+{
+    return find_named(r, b, list, n, name, g) ||
+           (!ml_error(r->cx) &&
+            ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b), ML_TEXT(name)));
 }
 
 static bool buffer_index(const Resolve *r, const ml_Arg *a, bool write, ml_Given *g)
@@ -235,6 +244,44 @@ static bool buffer_index(const Resolve *r, const ml_Arg *a, bool write, ml_Given
         return ml_fail(r->cx, ML_E_BUFFER_INDEX, ML_BLOCK(b), ML_NUMBER("count", n),
                        ML_TEXT(write ? "write" : "read"), ML_NUMBER("index", g->i));
     return true;
+}
+
+/* "read", "write", or 0, 1. */
+static bool side_of(const Resolve *r, const ml_Arg *a, bool *write)
+{
+    int64_t v = 0;
+
+    if (a->kind == ML_A_STRING &&
+        (ml_streq(a->as.s, "read") || ml_streq(a->as.s, "write"))) {
+        *write = a->as.s[0] == 'w';
+        return true;
+    }
+    if (a->kind != ML_A_INT || !int_of(r, a, &v) || (v != 0 && v != 1))
+        return ml_bad_argument(r->cx, "%s: the side is \"read\" or \"write\", got %s",
+                               r->pa->name, ml_arg_kind_name(a));
+    *write = v == 1;
+    return true;
+}
+
+/* Of what is both read and written the write side is meant. */
+static bool buffer_of_side(const Resolve *r, const ml_Arg *a, ml_Given *g)
+{
+    const ml_Block *b = block_before(r);
+
+    ML_ASSERT(b);
+    if (a->kind == ML_A_LIST && a->n == 2)
+        return side_of(r, &a->as.list[0], &g->b) &&
+               buffer_index(r, &a->as.list[1], g->b, g);
+    if (a->kind == ML_A_STRING) {
+        g->b = find_named(r, b, b->writes, b->n_writes, a->as.s, g);
+        return g->b ||
+               (!ml_error(r->cx) && buffer_named(r, b, b->reads, b->n_reads, a->as.s, g));
+    }
+    if (a->kind != ML_A_BUFFER)
+        return wrong(r, "{\"read\" or \"write\", position}, a name or a buffer", a);
+    for (uint32_t k = 0; k < b->n_writes; k++)
+        g->b |= b->writes[k].buffer->uid == a->as.buffer;
+    return buffer_index(r, a, g->b, g);
 }
 
 /* ---- constants */
@@ -366,6 +413,7 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
         return true;
     case ML_P_READ_BUFFER: return buffer_index(r, a, false, g);
     case ML_P_WRITE_BUFFER: return buffer_index(r, a, true, g);
+    case ML_P_BUFFER: return buffer_of_side(r, a, g);
     case ML_P_VALUE:
         g->h = a->kind == ML_A_HANDLE ? a->as.h : (ml_Handle){0};
         g->value = ml_arg_value(r->s, r->pa->name, a);

@@ -114,6 +114,11 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_INT:
     case ML_P_READ_BUFFER:
     case ML_P_WRITE_BUFFER: ml_text_int(out, g->i); return;
+    case ML_P_BUFFER:
+        ml_text_char(out, '{');
+        add_name(out, g->b ? "write" : "read", quote);
+        ml_text_fmt(out, ", %lld}", (long long)g->i);
+        return;
     case ML_P_BOOL: ml_text_add(out, g->b ? "true" : "false"); return;
     case ML_P_STRING:
     case ML_P_SCOPE:
@@ -213,8 +218,10 @@ static const ml_Buffer *buffer_arg(const ml_Call *c, ml_Program before, size_t k
 {
     ml_ParamKind kind = (ml_ParamKind)c->prim->params[k].kind;
 
-    if (kind != ML_P_READ_BUFFER && kind != ML_P_WRITE_BUFFER)
+    if (kind != ML_P_READ_BUFFER && kind != ML_P_WRITE_BUFFER && kind != ML_P_BUFFER)
         return NULL;
+    bool write = kind == ML_P_WRITE_BUFFER || (kind == ML_P_BUFFER && c->args[k].b);
+
     for (size_t m = 0; m < c->prim->n_params; m++) {
         const ml_Stmt *st = c->prim->params[m].kind == ML_P_BLOCK
                                 ? ml_index_node(before.index, c->args[m].uid)
@@ -223,8 +230,8 @@ static const ml_Buffer *buffer_arg(const ml_Call *c, ml_Program before, size_t k
         if (!st)
             continue;
         const ml_Block *b = ml_as_block(st);
-        const ml_Region *v = kind == ML_P_READ_BUFFER ? b->reads : b->writes;
-        size_t n = kind == ML_P_READ_BUFFER ? b->n_reads : b->n_writes;
+        const ml_Region *v = write ? b->writes : b->reads;
+        size_t n = write ? b->n_writes : b->n_reads;
 
         return c->args[k].i >= 0 && (size_t)c->args[k].i < n ? v[c->args[k].i].buffer
                                                              : NULL;

@@ -58,11 +58,63 @@ static bool old_split(ml_Ctx *cx, const ml_Primitive *prim, const char *key,
     return true;
 }
 
+/* The parameter that says side and position of a buffer; n_params: none. */
+static size_t buffer_param(const ml_Primitive *prim)
+{
+    size_t k = 0;
+
+    while (k < prim->n_params && prim->params[k].kind != ML_P_BUFFER)
+        k++;
+    return k;
+}
+
+static bool is_side(const ml_Arg *a)
+{
+    return a->kind == ML_A_BOOL || a->kind == ML_A_INT ||
+           (a->kind == ML_A_STRING &&
+            (ml_streq(a->as.s, "read") || ml_streq(a->as.s, "write")));
+}
+
+static ml_Arg buffer_pair(ml_Ctx *cx, const ml_Arg *index, const ml_Arg *side)
+{
+    ml_Arg *list = ML_ARRAY(cx, ml_Arg, 2);
+
+    list[0] = side->kind == ML_A_BOOL ? ML_ARG_INT(side->as.b) : *side;
+    list[1] = *index;
+    return ML_ARG_LIST(list, 2);
+}
+
+/* buffer_index = i, buffer_index_type = "read" (is_write_index = false) is buffer =
+ * {"read", i}. */
+static bool old_buffer(ml_Ctx *cx, const ml_Primitive *prim, const char *const *keys,
+                       const ml_Arg *values, size_t n, ml_Arg *out)
+{
+    const ml_Arg *index = NULL, *side = NULL;
+
+    for (size_t k = 0; k < n; k++)
+        if (ml_streq(keys[k], "buffer_index"))
+            index = &values[k];
+        else if (ml_streq(keys[k], "buffer_index_type") ||
+                 ml_streq(keys[k], "is_write_index"))
+            side = &values[k];
+    if (buffer_param(prim) == prim->n_params || !index || !side)
+        return false;
+    *out = buffer_pair(cx, index, side);
+    return true;
+}
+
+static bool is_old_buffer_key(const char *key)
+{
+    return ml_streq(key, "buffer_index") || ml_streq(key, "buffer_index_type") ||
+           ml_streq(key, "is_write_index");
+}
+
 bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, size_t n_pos,
                      const char *const *keys, const ml_Arg *values, size_t n_named,
                      ml_Arg *out)
 {
     size_t at = 0;
+    ml_Arg pair;
 
     for (size_t k = 0; k < prim->n_params; k++) {
         out[k] = ML_ARG_ABSENT;
@@ -76,13 +128,23 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
                    (pos[at].kind == ML_A_HANDLE || pos[at].kind == ML_A_STRING))
                 at++;
             out[k] = ML_ARG_LIST(&pos[from], at - from);
+        } else if (prim->params[k].kind == ML_P_BUFFER && pos[at].kind == ML_A_INT &&
+                   at + 1 < n_pos && is_side(&pos[at + 1])) {
+            out[k] = buffer_pair(cx, &pos[at], &pos[at + 1]);
+            at += 2;
         } else
             out[k] = pos[at++];
     }
     if (at < n_pos)
         return ml_bad_argument(cx, "%s takes at most %zu arguments, got %zu", prim->name,
                                prim->n_params, n_pos);
+    bool old = old_buffer(cx, prim, keys, values, n_named, &pair);
+
+    if (old)
+        out[buffer_param(prim)] = pair;
     for (size_t k = 0; k < n_named; k++) {
+        if (old && is_old_buffer_key(keys[k]))
+            continue;
         size_t p = find_param(prim, keys[k]);
         ml_Arg list;
 

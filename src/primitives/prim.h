@@ -27,6 +27,8 @@ typedef enum ml_ParamKind {
     ML_P_THREAD,        /* s: a thread axis */
     ML_P_READ_BUFFER,   /* i: position in the block's reads; by number, name or object */
     ML_P_WRITE_BUFFER,  /* i: position in the block's writes */
+    ML_P_BUFFER,   /* i, b: position in its reads or (b) writes; {"write", i}, name, object
+                    */
     ML_P_VALUE,    /* value: an annotation value (expression handles are their value) */
     ML_P_KEY,      /* s: an annotation key */
     ML_P_INTS,     /* value: list of integers */

@@ -160,8 +160,13 @@ bool ml_inst_args(const ml_Inst *in, ml_TVArg *out)
         if (pa->kind == ML_P_DECISION)
             continue;
         if (pa->attr) {
+            size_t n = pa->kind == ML_P_BUFFER ? 2 : 1;
+
+            if (n == 2 && attr + n > in->n_attrs)
+                return false;
             if (attr < in->n_attrs)
-                out[k] = (ml_TVArg){1, &in->attrs[attr++]};
+                out[k] = (ml_TVArg){n, &in->attrs[attr]};
+            attr += out[k].n;
             continue;
         }
         if (ml_takes_many(pa)) {

@@ -17,7 +17,7 @@ bool ml_is_enter_postproc(const ml_Primitive *prim);
 bool ml_returns_list(const ml_Primitive *prim);
 
 /* The k-th argument of an instruction by parameter: n values from v (several for LOOPS and
- * FACTORS), none when it was not given. */
+ * FACTORS; position and side for BUFFER), none when it was not given. */
 typedef struct ml_TVArg {
     size_t n;
     const ml_TV *v;

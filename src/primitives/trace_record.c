@@ -305,6 +305,10 @@ static bool push_arg(Recorder *r, TVs *to, const ml_Param *pa, const ml_Given *g
         break;
     }
     case ML_P_FACTORS: return push_factors(r, to, raw);
+    case ML_P_BUFFER: /* two: position, side */
+        ml_push(cx, to, value_tv(ml_val_int(cx, g->i)));
+        tv = value_tv(ml_val_int(cx, g->b));
+        break;
     case ML_P_READ_BUFFER:
     case ML_P_WRITE_BUFFER:
     case ML_P_INT: tv = value_tv(ml_val_int(cx, g->i)); break;

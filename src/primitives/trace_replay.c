@@ -152,6 +152,12 @@ static bool inst_args(Replay *r, size_t k, const ml_Value *decision, ml_Arg *arg
                 if (!tv_arg(r, k, &a->v[m], &list[m]))
                     return false;
             args[p] = ML_ARG_LIST(list, a->n);
+        } else if (pa->kind == ML_P_BUFFER) {
+            ml_Arg *pair = ML_ARRAY(r->tmp, ml_Arg, 2);
+
+            if (!tv_arg(r, k, &a->v[1], &pair[0]) || !tv_arg(r, k, &a->v[0], &pair[1]))
+                return false;
+            args[p] = ML_ARG_LIST(pair, 2);
         } else if (a->n > 0 && !(pa->attr && a->v->kind == ML_TV_NONE) &&
                    !tv_arg(r, k, a->v, &args[p]))
             return false;

@@ -86,9 +86,26 @@ void ml_write_input(const ml_TraceWriter *w, const ml_TV *v)
     }
 }
 
+/* ("read", 0) or {"read", 0} of position and side. */
+static void add_side(const ml_TraceWriter *w, const ml_TV *v)
+{
+    const char *brackets = w->form->notation->list;
+    const ml_Value *side = v[1].value;
+    bool write =
+        side && (side->kind == ML_VAL_STRING ? side->as.s[0] == 'w' : side->as.i != 0);
+
+    if (*brackets == '[')
+        brackets = "()";
+    ml_text_fmt(w->out, "%c\"%s\", ", brackets[0], write ? "write" : "read");
+    ml_write_input(w, &v[0]);
+    ml_text_char(w->out, brackets[1]);
+}
+
 void ml_write_arg(const ml_TraceWriter *w, const ml_Param *pa, const ml_TVArg *a)
 {
-    if (pa->kind == ML_P_FACTORS)
+    if (pa->kind == ML_P_BUFFER && a->n == 2)
+        add_side(w, a->v);
+    else if (pa->kind == ML_P_FACTORS)
         add_list(w, a->v, a->n);
     else
         ml_write_inputs(w, a->v, a->n);

@@ -303,6 +303,10 @@ static void offer_argument(ml_Offer *o, const Place *pl)
     case ML_P_WRITE_BUFFER:
         ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), pl->param->kind == ML_P_WRITE_BUFFER);
         return;
+    case ML_P_BUFFER:
+        ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), false);
+        ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), true);
+        return;
     case ML_P_SCOPE: ml_offer_scopes(o); return;
     case ML_P_THREAD: ml_offer_threads(o); return;
     case ML_P_KEY:

@@ -30,6 +30,7 @@ static const char *kind_word(ml_ParamKind k)
     case ML_P_THREAD: return "thread axis";
     case ML_P_READ_BUFFER: return "buffer it reads: name or position";
     case ML_P_WRITE_BUFFER: return "buffer it writes: name or position";
+    case ML_P_BUFFER: return "buffer: {\"read\" or \"write\", position} or name";
     case ML_P_VALUE: return "value";
     case ML_P_KEY: return "string";
     case ML_P_INTS: return "list of integers";

@@ -337,6 +337,13 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
                 k == 0 && pa->kind == ML_P_FACTORS ? ML_ARG_AUTO : ML_ARG_INT(any_int(r));
         return ML_ARG_LIST(v, n);
     }
+    case ML_P_BUFFER: {
+        ml_Arg *v = ML_ARRAY(r->cx, ml_Arg, 2);
+
+        v[0] = ML_ARG_STR(chance(r, 50) ? "read" : "write");
+        v[1] = ML_ARG_INT((int64_t)below(r, 2));
+        return ML_ARG_LIST(v, 2);
+    }
     case ML_P_MAP: return ML_ARG_STR("lambda i, j: (j, i // 4, i % 4)");
     case ML_P_INT: return ML_ARG_INT(any_int(r));
     case ML_P_BOOL: return ML_ARG_BOOL(chance(r, 50));

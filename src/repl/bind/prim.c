@@ -146,6 +146,7 @@ static const char *param_kind(uint8_t kind)
     case ML_P_THREAD: return "thread axis";
     case ML_P_READ_BUFFER: return "read buffer";
     case ML_P_WRITE_BUFFER: return "write buffer";
+    case ML_P_BUFFER: return "buffer";
     case ML_P_VALUE: return "value";
     case ML_P_KEY: return "annotation key";
     case ML_P_INTS: return "integers";
