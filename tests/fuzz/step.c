@@ -229,6 +229,103 @@ static const ml_Block *non_root(const View *v)
     return b;
 }
 
+/* ---- layouts */
+
+static int64_t length(const ml_Expr *e)
+{
+    return e->kind == ML_EXPR_INT ? e->as.i : 6;
+}
+
+/* A factor of n, mostly. */
+static int tile(const View *v, int64_t n)
+{
+    int f = 2 + below(v, 3);
+
+    for (int k = 2; k < 6 && n % f != 0 && chance(v, 80); k++)
+        f = k;
+    return f;
+}
+
+/* A map of the indices i0, i1, ... of a buffer to those of another layout. */
+static void add_map(const View *v, const ml_Expr *const *shape, int rank, ml_Text *out)
+{
+    int order[16], at = rank ? below(v, rank) : 0, form = below(v, 10);
+
+    ml_text_add(out, "\"lambda ");
+    for (int k = 0; k < rank; k++) {
+        ml_text_fmt(out, "%si%d", k ? ", " : "", k);
+        order[k] = k;
+    }
+    for (int k = rank - 1; k > 0 && chance(v, 50); k--) {
+        int o = below(v, k + 1), t = order[k];
+
+        order[k] = order[o];
+        order[o] = t;
+    }
+    ml_text_add(out, ": (");
+    for (int m = 0; m < rank; m++) {
+        int k = order[m], f = tile(v, length(shape[k]));
+        long long n = (long long)length(shape[k]);
+
+        if (k != at || form >= 8)
+            ml_text_fmt(out, "i%d, ", k);
+        else if (form < 4) /* the parts beside each other or apart */
+            ml_text_fmt(out, form < 2 ? "i%d // %d, i%d %% %d, " : "i%d %% %d, i%d // %d, ",
+                        k, f, k, f);
+        else if (form == 4)
+            ml_text_fmt(out, "%lld - i%d, ", n - 1, k);
+        else if (form == 5)
+            ml_text_fmt(out, "(i%d + %d) // %d, (i%d + %d) %% %d, ", k, f - 1, f, k, f - 1,
+                        f);
+        else if (form == 6 && m + 1 < rank) {
+            m++;
+            ml_text_fmt(out, "i%d * %lld + i%d, ", k, (long long)length(shape[order[m]]),
+                        order[m]);
+        } else
+            ml_text_fmt(out, chance(v, 50) ? "i%d // 2, " : "i%d * 2 + 1, ", k);
+    }
+    ml_text_add(out, ")\"");
+}
+
+static bool is_own(const View *v, const ml_Buffer *b)
+{
+    bool is_match = false;
+    uint32_t func = ml_index_func(v->p.index, ml_stmt_uid(v->blocks.v[0]));
+
+    return ml_buffer_site(v->p, func, b, &is_match) != 0;
+}
+
+/* Only of buffers that the program allocates: another layout of a parameter is another
+ * interface. */
+static void add_layout(const View *v, ml_Text *out)
+{
+    for (int k = 0; k < 12; k++) {
+        const ml_Block *b = non_root(v);
+        bool write = chance(v, 50);
+        uint32_t n = write ? b->n_writes : b->n_reads;
+        int at = n ? below(v, (int)n) : 0;
+
+        if (!n)
+            continue;
+        const ml_Buffer *buf = (write ? b->writes : b->reads)[at].buffer;
+
+        if (!is_own(v, buf) || buf->rank > 6)
+            continue;
+        ml_text_fmt(out, "transform_layout(\"%s\", {\"%s\", %d}, ", name(v, &b->base),
+                    write ? "write" : "read", at);
+        add_map(v, buf->shape, buf->rank, out);
+        if (chance(v, 60))
+            ml_text_add(out,
+                        ml_dtype_is_float(buf->type) == chance(v, 95) ? ", 1.0" : ", 1");
+        ml_text_add(out, ")");
+        return;
+    }
+    ml_text_fmt(out,
+                "transform_layout(\"%s\", {\"write\", 0}, \"lambda a, b, c, d, e, f, "
+                "g, h: (a,)\")",
+                name(v, &block(v)->base));
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -303,6 +400,7 @@ static void add_call(View *v, int pick, ml_Text *out)
                     pick == 18 ? "cache_read" : "cache_write", name(v, &b->base),
                     index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
+    case 21: add_layout(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -316,7 +414,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
 {
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
-                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9};
+                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9, 8};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

@@ -63,6 +63,7 @@ static const char *const calls[] = {
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",
+    "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };

@@ -127,6 +127,7 @@ static const struct {
 } elsewhere[] = {
     {"decompose_reduction", "loop-dependent"}, /* what_a_skipped_check_lets_through */
     {"add_unit_loop", "too-deep"},             /* nesting_has_a_limit */
+    {"transform_layout", "pad-foreign-load"},  /* test_transform_layout */
 };
 
 typedef struct Seen {
