@@ -7,6 +7,11 @@
 
 /* The map with variables and results of dtype t. */
 const ml_IndexMap *ml_map_typed(ml_Arith *ar, const ml_IndexMap *m, ml_Dtype t);
+/* The elements of a small constant shape, one by one: what is wrong with a map that is
+ * taken on trust, or NULL. all: every place of the new shape is taken, and a given inverse
+ * leads back. */
+const char *ml_map_try(ml_Ctx *cx, const ml_IndexMap *m, const ml_Expr *const *old,
+                       const ml_Expr *const *fresh, bool all);
 
 /* A buffer and what it becomes. */
 typedef struct ml_Relayout {
@@ -19,6 +24,9 @@ typedef struct ml_Relayout {
  * axes went. false: opaque-access, not-supported. */
 bool ml_relayout(ml_Call *c, ml_Arith *ar, const ml_Relayout *to, const ml_Stmt *st,
                  const ml_Stmt **out, bool *dropped);
+
+/* st under the substitution, which the buffers defined inside follow with their shapes. */
+const ml_Stmt *ml_subst_deep(ml_Arith *ar, const ml_Stmt *st, ml_Subst *s);
 
 /* Where a buffer can be seen, and its position among the parameters. */
 typedef struct ml_BufferHome {

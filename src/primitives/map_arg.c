@@ -45,6 +45,11 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index
             return ml_bad_argument(cx, "%s: the index map reads a buffer or binds a name",
                                    what);
     }
+    if (m->inverse &&
+        (m->inverse->n_vars != m->n_exprs || m->inverse->n_exprs != m->n_vars))
+        return ml_bad_argument(cx, "%s: the inverse takes %u indices to %u, not %u to %u",
+                               what, m->inverse->n_vars, m->inverse->n_exprs, m->n_exprs,
+                               m->n_vars);
     return !m->inverse || check(cx, what, m->inverse, true);
 }
 

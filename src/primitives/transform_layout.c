@@ -10,7 +10,6 @@
 #include "primitives/schedule_impl.h"
 
 enum { BLOCK, BUFFER, MAP, PAD, ASSUME };
-enum { TRIED_ELEMENTS = 1024 };
 
 typedef struct Layout {
     ml_Call *c;
@@ -181,53 +180,6 @@ static bool check_sizes(Layout *l, const ml_Expr *const *shape, size_t n)
 
 /* ---- the map */
 
-/* The elements of a small shape, one by one: an error names two that would share a place.
- */
-static bool try_elements(Layout *l, const ml_IndexMap *m, const ml_Expr *const *shape)
-{
-    ml_Ctx *cx = l->c->cx, *tmp;
-    int64_t n = ml_buffer_const_size(l->buf), size = 1;
-    const char *clash = NULL;
-
-    if (n < 0 || n > TRIED_ELEMENTS || is_symbolic(shape, m->n_exprs))
-        return true;
-    for (size_t k = 0; k < m->n_exprs; k++)
-        if (__builtin_mul_overflow(size, shape[k]->as.i, &size) || size >= UINT32_MAX)
-            return true;
-    tmp = ml_ctx_fork(cx);
-    ml_Map *taken = ml_map_new(tmp);
-
-    for (int64_t e = 0; e < n && !clash; e++) {
-        ml_Subst s = {0};
-        int64_t rest = e, at = 0;
-        bool known = true;
-
-        for (size_t k = l->buf->rank; k-- > 0;) {
-            int64_t d = l->buf->shape[k]->as.i;
-
-            ml_subst_var(tmp, &s, m->vars[k], ml_int(tmp, m->vars[k]->type, rest % d));
-            rest /= d;
-        }
-        for (size_t k = 0; k < m->n_exprs && known; k++) {
-            const ml_Expr *v = ml_expr_subst(tmp, m->exprs[k], &s);
-
-            known = v->kind == ML_EXPR_INT;
-            if (known && (v->as.i < 0 || v->as.i >= shape[k]->as.i))
-                clash = "an element would have an index outside of the new shape";
-            at = known ? at * shape[k]->as.i + v->as.i : 0;
-        }
-        if (!known)
-            break;
-        if (!clash && ml_map_has(taken, (uint32_t)at))
-            clash = "two elements would share a place";
-        if (!clash)
-            ml_map_set(tmp, taken, (uint32_t)at, l->buf);
-    }
-    ml_ctx_unref(tmp);
-    return !clash ||
-           ml_fail(cx, ML_E_MAP_NOT_INVERTIBLE, ML_BUFFER(l->buf), ML_TEXT(clash));
-}
-
 static bool is_identity(const ml_IndexMap *m)
 {
     for (uint32_t k = 0; k < m->n_exprs; k++)
@@ -269,8 +221,12 @@ static bool check_map(Layout *l, const ml_IndexMap *m, const ml_Expr **shape)
             ml_arith_bind_range(l->ar, l->pad.inverse->vars[k],
                                 ml_int(cx, shape[k]->type, 0), shape[k]);
     }
-    if (assumed || m->inverse)
-        return try_elements(l, m, shape);
+    if (assumed || m->inverse) {
+        const char *clash = ml_map_try(cx, m, old, shape, false);
+
+        return !clash ||
+               ml_fail(cx, ML_E_MAP_NOT_INVERTIBLE, ML_BUFFER(l->buf), ML_TEXT(clash));
+    }
     l->pad.where = ml_simplify(l->ar, where);
     if (l->pad.where->size >= where->size)
         l->pad.where = where;

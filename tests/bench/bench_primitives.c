@@ -287,6 +287,8 @@ static void steps(void)
     TIME("decompose_reduction", 0.15, BLK("C"), L("k"));
     TIME("transform_layout", 0.3, BLK("C"), LIST(ML_ARG_STR("write"), ML_ARG_INT(0)),
          ML_ARG_STR("lambda i, j: (i // 16, j // 16, i % 16, j % 16)"));
+    TIME("transform_block_layout", 0.15, BLK("C"),
+         ML_ARG_STR("lambda i, j, k: (i // 16, k, j, i % 16)"));
     tile(b);
     if (!json)
         printf("on the tiled program of 20 loops:\n");

@@ -326,6 +326,31 @@ static void add_layout(const View *v, ml_Text *out)
                 name(v, &block(v)->base));
 }
 
+/* Of a block whose iters are its loops, when one is found. */
+static void add_block_layout(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v);
+    const ml_Expr *shape[8] = {0};
+
+    for (int k = 0; k < 10; k++, b = block(v)) {
+        ml_StmtVec loops = {0}, blocks = {0};
+
+        ml_index_loops(v->tmp, v->p.index, b->tag, &loops);
+        if (loops.n == 0 || loops.n != b->n_iters || b->n_iters > 6)
+            continue;
+        ml_child_blocks(v->tmp, loops.v[0], &blocks);
+        if (blocks.n == 1 && ml_is_trivial_binding(v->tmp, v->p, b->tag))
+            break;
+    }
+    uint32_t n = b->n_iters < 8 ? b->n_iters : 8;
+
+    for (uint32_t k = 0; k < n; k++)
+        shape[k] = b->iters[k].extent;
+    ml_text_fmt(out, "transform_block_layout(\"%s\", ", name(v, &b->base));
+    add_map(v, shape, (int)n, out);
+    ml_text_add(out, ")");
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -401,6 +426,7 @@ static void add_call(View *v, int pick, ml_Text *out)
                     index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
     case 21: add_layout(v, out); break;
+    case 22: add_block_layout(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -413,8 +439,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
-                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9, 8};
+    static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
+                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 8, 7};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
