@@ -38,6 +38,7 @@ static Form form(uint8_t kind)
     case ML_P_INTS:
     case ML_P_FLOATS:
     case ML_P_DECISION:
+    case ML_P_PAD:
     case ML_P_MAP: return FORM_ARG;
     }
     return FORM_ARG;

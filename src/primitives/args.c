@@ -353,6 +353,35 @@ static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given
     return true;
 }
 
+/* A number, an index map, or nothing. */
+static bool pad_value(const Resolve *r, const ml_Arg *a, ml_Given *g)
+{
+    int64_t v = 0;
+
+    switch ((ml_ArgKind)a->kind) {
+    case ML_A_NONE: return true;
+    case ML_A_BOOL: g->value = ml_val_bool(r->cx, a->as.b); return true;
+    case ML_A_FLOAT: g->value = ml_val_float(r->cx, a->as.f); return true;
+    case ML_A_INT:
+    case ML_A_HANDLE:
+    case ML_A_EXPR:
+        if (!int_of(r, a, &v))
+            return false;
+        g->value = ml_val_int(r->cx, v);
+        return true;
+    case ML_A_STRING:
+        if (ml_streq(a->as.s, "None"))
+            return true;
+        /* fall through */
+    case ML_A_MAP: g->map = ml_arg_pad(r->s, r->pa->name, a); return g->map != NULL;
+    case ML_A_ABSENT:
+    case ML_A_BUFFER:
+    case ML_A_LIST:
+    case ML_A_DICT: break;
+    }
+    return wrong(r, "a number or an index map", a);
+}
+
 static bool decision(const Resolve *r, const ml_Arg *a, ml_Given *g)
 {
     int64_t v = 0;
@@ -421,6 +450,7 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
     case ML_P_INTS: return number_list(r, a, false, g);
     case ML_P_FLOATS: return number_list(r, a, true, g);
     case ML_P_DECISION: return decision(r, a, g);
+    case ML_P_PAD: return pad_value(r, a, g);
     case ML_P_MAP: g->map = ml_arg_map(r->s, r->pa->name, a); return g->map != NULL;
     }
     return ml_bad_argument(r->cx, "%s: this kind of parameter comes later", r->pa->name);

@@ -15,6 +15,8 @@ const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a);
 /* An index map, given as an object or a text, in the schedule's context, with variables of
  * its own; NULL: error set. */
 const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a);
+/* The same of a map to values of any type. */
+const ml_IndexMap *ml_arg_pad(ml_Schedule *s, const char *what, const ml_Arg *a);
 /* A Lua function; moon.index_map(...) when there is an inverse, or what Lua's operators
  * cannot say. cx is for scratch. */
 void ml_map_lua(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m);

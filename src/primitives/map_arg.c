@@ -26,12 +26,12 @@ static bool is_own(const ml_Expr *e, void *user)
     return !o->bad;
 }
 
-static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m)
+static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index)
 {
     for (uint32_t k = 0; k < m->n_exprs; k++) {
         Own o = {m, NULL};
 
-        if (!ml_dtype_is_index(m->exprs[k]->type))
+        if (index && !ml_dtype_is_index(m->exprs[k]->type))
             return ml_bad_argument(cx, "%s: result %u of the index map is no integer", what,
                                    k);
         ml_expr_visit(m->exprs[k], is_own, &o);
@@ -39,11 +39,18 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m)
             return ml_bad_argument(
                 cx, "%s: the index map uses %s, which is not one of its variables", what,
                 o.bad->as.var->hint);
+        if (o.bad && !index && o.bad->kind == ML_EXPR_LOAD)
+            return ml_fail(cx, ML_E_PAD_FOREIGN_LOAD, ML_TEXT(o.bad->as.buffer->name));
         if (o.bad)
             return ml_bad_argument(cx, "%s: the index map reads a buffer or binds a name",
                                    what);
     }
-    return !m->inverse || check(cx, what, m->inverse);
+    if (m->inverse &&
+        (m->inverse->n_vars != m->n_exprs || m->inverse->n_exprs != m->n_vars))
+        return ml_bad_argument(cx, "%s: the inverse takes %u indices to %u, not %u to %u",
+                               what, m->inverse->n_vars, m->inverse->n_exprs, m->n_exprs,
+                               m->n_vars);
+    return !m->inverse || check(cx, what, m->inverse, true);
 }
 
 /* In the context of the map. */
@@ -85,7 +92,10 @@ static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
     ml_Parsed diags = {0};
     const ml_IndexMap *m = ml_parse_index_map(cx, ml_str(text), ML_DT_I32, &diags);
 
-    if (m)
+    const ml_Error *e = ml_error(cx);
+
+    if (m || (e && (e->code == ML_E_OUT_OF_MEMORY || e->code == ML_E_INTERRUPTED ||
+                    e->code == ML_E_WORK_LIMIT)))
         return m;
     ml_ctx_clear_marks(cx);
     if (!ml_ok(cx)) { /* memory or patience ended, which says nothing about the text */
@@ -98,7 +108,8 @@ static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
     return NULL;
 }
 
-const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a)
+static const ml_IndexMap *map_of(ml_Schedule *s, const char *what, const ml_Arg *a,
+                                 bool index)
 {
     ml_Ctx *cx = s->space->cx;
     const ml_IndexMap *m = NULL;
@@ -112,7 +123,17 @@ const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a)
                         "%s: an index map is needed (a function or \"lambda i, j: "
                         "(j, i)\"), got %s",
                         what, ml_arg_kind_name(a));
-    return m && check(cx, what, m) ? m : NULL;
+    return m && check(cx, what, m, index) ? m : NULL;
+}
+
+const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a)
+{
+    return map_of(s, what, a, true);
+}
+
+const ml_IndexMap *ml_arg_pad(ml_Schedule *s, const char *what, const ml_Arg *a)
+{
+    return map_of(s, what, a, false);
 }
 
 /* ---- as Lua */

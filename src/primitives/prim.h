@@ -36,6 +36,7 @@ typedef enum ml_ParamKind {
     ML_P_DECISION, /* value or NULL */
     ML_P_NAME,     /* s: the name of a block, looked up by the primitive itself */
     ML_P_MAP,      /* map: an index map over its own variables, of integers */
+    ML_P_PAD,      /* value: a number, or map: an index map to one value; or neither */
 } ml_ParamKind;
 
 typedef struct ml_Param {

@@ -64,6 +64,8 @@ static void write_inst(const ml_TraceWriter *w, const ml_Inst *in)
             ml_text_add(w->out, ", ");
         if (in->attrs[k].kind == ML_TV_VALUE)
             ml_json_value(w->out, in->attrs[k].value);
+        else if (in->attrs[k].kind == ML_TV_MAP)
+            ml_write_input(w, &in->attrs[k]);
         else
             ml_text_add(w->out, "null");
     }
@@ -353,6 +355,22 @@ static bool read_counts(Reader *r, const ml_Json *j, const ml_Inst *in)
     return true;
 }
 
+/* Strings among the attrs of a primitive may be index maps. */
+static bool takes_maps(const ml_Primitive *prim)
+{
+    for (size_t k = 0; k < prim->n_params; k++)
+        if (prim->params[k].attr &&
+            (prim->params[k].kind == ML_P_MAP || prim->params[k].kind == ML_P_PAD))
+            return true;
+    return false;
+}
+
+static bool is_map_text(const ml_Json *j)
+{
+    return j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n &&
+           strncmp(j->as.s, "T.index_map(", 12) == 0;
+}
+
 static bool read_inst(Reader *r, const ml_Json *j, const ml_Inst **out)
 {
     ml_Inst *in = ML_NEW(r->cx, ml_Inst);
@@ -379,7 +397,10 @@ static bool read_inst(Reader *r, const ml_Json *j, const ml_Inst **out)
     for (uint32_t k = 0; k < part[2].n; k++) {
         const ml_Json *a = &part[2].as.list[k];
 
-        if (a->kind != ML_JSON_NULL)
+        if (is_map_text(a) && takes_maps(in->prim)) {
+            if (!read_map(r, a, &attrs[k]))
+                return false;
+        } else if (a->kind != ML_JSON_NULL)
             attrs[k] = (ml_TV){.kind = ML_TV_VALUE, .value = ml_json_to_value(r->cx, a)};
     }
     in->n_inputs = part[1].n;

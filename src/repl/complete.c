@@ -321,6 +321,7 @@ static void offer_argument(ml_Offer *o, const Place *pl)
     case ML_P_INTS:
     case ML_P_FLOATS:
     case ML_P_DECISION:
+    case ML_P_PAD:
     case ML_P_MAP: return; /* no names */
     }
 }

@@ -40,6 +40,7 @@ static const char *kind_word(ml_ParamKind k)
     case ML_P_DECISION: return "decision";
     case ML_P_NAME: return "name";
     case ML_P_MAP: return "index map: function or text";
+    case ML_P_PAD: return "number, or index map to one value";
     }
     return "?";
 }

@@ -193,7 +193,8 @@ static double step_time(Bench *b, const char *name, const ml_Arg *args, size_t n
         memcpy(own, args, n * sizeof *args);
         for (size_t m = 0; m < n && m < ML_COUNT(own); m++)
             if (args[m].kind == ML_A_STRING && !ml_streq(args[m].as.s, "key") &&
-                !ml_streq(args[m].as.s, "shared") && !ml_streq(args[m].as.s, "local"))
+                !ml_streq(args[m].as.s, "shared") && !ml_streq(args[m].as.s, "local") &&
+                strncmp(args[m].as.s, "lambda ", 7) != 0)
                 own[m] = loop_arg(&fresh, args[m].as.s, ML_H_NONE);
         double start = now();
         call(&fresh, name, own, n);
@@ -284,6 +285,10 @@ static void steps(void)
     TIME("reverse_compute_at", 0.15, BLK("E"), L("i"));
     TIME("compute_at", 0.15, BLK("C"), L("m"));
     TIME("decompose_reduction", 0.15, BLK("C"), L("k"));
+    TIME("transform_layout", 0.3, BLK("C"), LIST(ML_ARG_STR("write"), ML_ARG_INT(0)),
+         ML_ARG_STR("lambda i, j: (i // 16, j // 16, i % 16, j % 16)"));
+    TIME("transform_block_layout", 0.15, BLK("C"),
+         ML_ARG_STR("lambda i, j, k: (i // 16, k, j, i % 16)"));
     tile(b);
     if (!json)
         printf("on the tiled program of 20 loops:\n");
@@ -294,6 +299,8 @@ static void steps(void)
     TIME("cache_read", 0.15, BLK("D"), ML_ARG_INT(0), ML_ARG_STR("shared"));
     TIME("reverse_compute_at", 0.15, BLK("D"), L("j_1"));
     TIME("decompose_reduction", 0.15, BLK("C"), L("k_0"));
+    TIME("transform_layout", 0.3, BLK("C"), LIST(ML_ARG_STR("write"), ML_ARG_INT(0)),
+         ML_ARG_STR("lambda i, j: (i // 16, j // 16, i % 16, j % 16)"));
     printing(b);
     replay(b, false, 5000);
     replay(b, true, 12000);

@@ -1,25 +1,6 @@
 /* step - see step.h. Loops and blocks are taken from the current version, near what the
  * last steps were about. */
-#include "step.h"
-
-typedef struct View { /* the loops and blocks of the function worked on, in program order */
-    ml_Schedule *s;
-    ml_Program p;
-    uint64_t *rnd;
-    const FzFocus *focus;
-    ml_Ctx *tmp;
-    ml_StmtVec loops, blocks;
-} View;
-
-static int below(const View *v, int n)
-{
-    return fz_below(v->rnd, n);
-}
-
-static bool chance(const View *v, int percent)
-{
-    return fz_chance(v->rnd, percent);
-}
+#include "step_impl.h"
 
 static void collect(const ml_Stmt *st, bool in_init, void *user)
 {
@@ -32,11 +13,6 @@ static void collect(const ml_Stmt *st, bool in_init, void *user)
     if (st->kind == ML_STMT_BLOCK)
         ml_push(v->tmp, &v->blocks, st);
     ml_stmt_children(st, collect, v);
-}
-
-static const char *name(const View *v, const ml_Stmt *st)
-{
-    return ml_name_of(v->s, ml_stmt_uid(st));
 }
 
 static const ml_Stmt *alive(const View *v, ml_Uid uid)
@@ -427,6 +403,16 @@ static void add_rfactor(const View *v, ml_Text *out)
                 chance(v, 96) ? below(v, 2 * rank + 2) - rank - 1 : 7);
 }
 
+const ml_Block *fz_any_block(const View *v)
+{
+    return block(v);
+}
+
+const ml_Block *fz_inner_block(const View *v)
+{
+    return non_root(v);
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -518,6 +504,8 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 26: ml_text_add(out, "enter_postproc()"); break;
     case 24: ml_text_fmt(out, "get_output_blocks(\"%s\")", name(v, &block(v)->base)); break;
     case 28: add_rfactor(v, out); break;
+    case 29: fz_add_layout(v, out); break;
+    case 30: fz_add_block_layout(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -530,8 +518,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13,
-                                      11, 7, 7,  8, 8, 9, 5, 3, 2, 1, 2, 1, 4, 5};
+    static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13, 11,
+                                      7,  7, 8,  8, 9, 5, 3, 2, 1, 2, 1, 4, 5, 6, 5};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

@@ -318,6 +318,66 @@ test("options are checked", function()
     assert(matmul(64, { target = "cuda -arch=sm_90a" }).target.arch == "sm_90a")
 end)
 
+local COPY = [[
+@T.prim_func
+def main(A: T.Buffer((14,), "float32"), C: T.Buffer((14,), "float32")):
+    B = T.alloc_buffer((14,))
+    for i in range(14):
+        with T.block("P"):
+            v = T.axis.spatial(14, i)
+            B[v] = A[v] * T.float32(2)
+    for i in range(14):
+        with T.block("Q"):
+            v = T.axis.spatial(14, i)
+            C[v] = B[v] + T.float32(1)
+]]
+
+test("index maps are functions, texts or objects; buffers pairs, names or positions", function()
+    local tile = function(i) return i // 4, i % 4 end
+    local forms = {
+        function(s) s:transform_layout("P", { "write", 0 }, tile, 0.5) end,
+        function(s) s:transform_layout("P", "B", "lambda i: (i // 4, i % 4)", 0.5) end,
+        function(s) s:transform_layout("Q", "B", moon.index_map(tile), 0.5) end,
+        function(s) s:transform_layout("P", 0, "write", tile, 0.5) end,
+        function(s) s:transform_layout { "P", buffer = { 1, 0 }, index_map = tile, pad_value = 0.5 } end,
+        function(s)
+            s:transform_layout { block = "P", buffer_index = 0, buffer_index_type = "write",
+                index_map = function(i) return { i // 4, i % 4 } end, pad_value = 0.5 }
+        end,
+        function(s)
+            s:transform_layout { "P", buffer_index = 0, is_write_index = true, index_map = tile, pad_value = 0.5 }
+        end,
+    }
+    local first
+    for k, form in ipairs(forms) do
+        local s = moon.schedule(moon.parse(COPY))
+        form(s)
+        first = first or s:hash()
+        assert(s:hash() == first, "form " .. k)
+        assert(moon.check(s).ok)
+    end
+    local s = moon.schedule(moon.parse(COPY))
+    fails("introduces-padding", s.transform_layout, s, "P", "B", tile)
+    fails("pad-dtype", s.transform_layout, s, "P", "B", tile, 1)
+    fails("bad-argument", s.transform_layout, s, "P", "B", 3)
+    fails("bad-argument", s.transform_layout, s, "P", { "side", 0 }, tile)
+end)
+
+test("a trace with index maps runs again in each of its forms", function()
+    local s = moon.schedule(moon.parse(COPY))
+    s:transform_layout("P", "B", function(i) return (i + 1) // 4, (i + 1) % 4 end, 0.0)
+    s:transform_layout("P", "B", moon.index_map(function(i, j) return j, i end, function(j, i) return i, j end))
+    local python = s:trace():python()
+    assert(python:find('buffer=%("write", 0%), index_map=lambda i.*: %(%(i.* %+ 1%) // 4, .*, pad_value=0%.0'), python)
+    assert(python:find("IndexMap.from_func%(lambda .*inverse_index_map=lambda"), python)
+    local again = moon.schedule(moon.parse(COPY))
+    assert(load(s:trace():lua(), "trace", "t", { sch = again, moon = moon, table = table }))()
+    assert(again:hash() == s:hash() and again:trace():lua() == s:trace():lua(), s:trace():lua())
+    local third = moon.schedule(moon.parse(COPY))
+    moon.trace(s:trace():json()):apply(third)
+    assert(third:hash() == s:hash() and third:trace():json() == s:trace():json())
+end)
+
 test("the table of primitives", function()
     local all = moon.primitives()
     assert(all.split and all.split.args[1] == "loop" and all.split.kinds[2] == "factors")

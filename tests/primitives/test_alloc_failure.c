@@ -81,6 +81,8 @@ static const char *const calls[] = {
     "sample_partitioned_tile(\"i\", 3, 1, 4)",
     "sample_compute_location(\"B\")",
     "enter_postproc()",
+    "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
+    "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };

@@ -344,6 +344,7 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
         v[1] = ML_ARG_INT((int64_t)below(r, 2));
         return ML_ARG_LIST(v, 2);
     }
+    case ML_P_PAD: return ML_ARG_INT(any_int(r));
     case ML_P_MAP: return ML_ARG_STR("lambda i, j: (j, i // 4, i % 4)");
     case ML_P_INT: return ML_ARG_INT(any_int(r));
     case ML_P_BOOL: return ML_ARG_BOOL(chance(r, 50));

@@ -134,6 +134,7 @@ static const struct {
     {"decompose_reduction", "loop-dependent"}, /* what_a_skipped_check_lets_through */
     {"rfactor", "loop-dependent"},             /* the same */
     {"add_unit_loop", "too-deep"},             /* nesting_has_a_limit */
+    {"transform_layout", "pad-foreign-load"},  /* test_transform_layout */
 };
 
 typedef struct Seen {

@@ -155,6 +155,7 @@ static const char *param_kind(uint8_t kind)
     case ML_P_DECISION: return "decision";
     case ML_P_NAME: return "block name";
     case ML_P_MAP: return "index map";
+    case ML_P_PAD: return "pad value";
     }
     return "?";
 }

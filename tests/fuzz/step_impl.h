@@ -1,0 +1,39 @@
+/* step_impl - what the generators of random calls share: the program as they see it. */
+#ifndef ML_TESTS_FUZZ_STEP_IMPL_H
+#define ML_TESTS_FUZZ_STEP_IMPL_H
+
+#include "step.h"
+
+typedef struct View { /* the loops and blocks of the function worked on, in program order */
+    ml_Schedule *s;
+    ml_Program p;
+    uint64_t *rnd;
+    const FzFocus *focus;
+    ml_Ctx *tmp;
+    ml_StmtVec loops, blocks;
+} View;
+
+static inline int below(const View *v, int n)
+{
+    return fz_below(v->rnd, n);
+}
+
+static inline bool chance(const View *v, int percent)
+{
+    return fz_chance(v->rnd, percent);
+}
+
+static inline const char *name(const View *v, const ml_Stmt *st)
+{
+    return ml_name_of(v->s, ml_stmt_uid(st));
+}
+
+/* Any block, those that steps were about first; one that is not the root, if there is. */
+const ml_Block *fz_any_block(const View *v);
+const ml_Block *fz_inner_block(const View *v);
+
+/* step_layout.c */
+void fz_add_layout(const View *v, ml_Text *out);
+void fz_add_block_layout(const View *v, ml_Text *out);
+
+#endif

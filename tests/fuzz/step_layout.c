@@ -1,0 +1,122 @@
+/* step_layout - random calls that change layouts, of buffers and of blocks. */
+#include "step_impl.h"
+
+static int64_t length(const ml_Expr *e)
+{
+    return e->kind == ML_EXPR_INT ? e->as.i : 6;
+}
+
+/* A factor of n, mostly. */
+static int tile(const View *v, int64_t n)
+{
+    int f = 2 + below(v, 3);
+
+    for (int k = 2; k < 6 && n % f != 0 && chance(v, 80); k++)
+        f = k;
+    return f;
+}
+
+/* A map of the indices i0, i1, ... of a buffer to those of another layout. */
+static void add_map(const View *v, const ml_Expr *const *shape, int rank, ml_Text *out)
+{
+    int order[16], at = rank ? below(v, rank) : 0, form = below(v, 10);
+
+    ml_text_add(out, "\"lambda ");
+    for (int k = 0; k < rank; k++) {
+        ml_text_fmt(out, "%si%d", k ? ", " : "", k);
+        order[k] = k;
+    }
+    for (int k = rank - 1; k > 0 && chance(v, 50); k--) {
+        int o = below(v, k + 1), t = order[k];
+
+        order[k] = order[o];
+        order[o] = t;
+    }
+    ml_text_add(out, ": (");
+    for (int m = 0; m < rank; m++) {
+        int k = order[m], f = tile(v, length(shape[k]));
+        long long n = (long long)length(shape[k]);
+
+        if (k != at || form >= 8)
+            ml_text_fmt(out, "i%d, ", k);
+        else if (form < 4) /* the parts beside each other or apart */
+            ml_text_fmt(out, form < 2 ? "i%d // %d, i%d %% %d, " : "i%d %% %d, i%d // %d, ",
+                        k, f, k, f);
+        else if (form == 4)
+            ml_text_fmt(out, "%lld - i%d, ", n - 1, k);
+        else if (form == 5)
+            ml_text_fmt(out, "(i%d + %d) // %d, (i%d + %d) %% %d, ", k, f - 1, f, k, f - 1,
+                        f);
+        else if (form == 6 && m + 1 < rank) {
+            m++;
+            ml_text_fmt(out, "i%d * %lld + i%d, ", k, (long long)length(shape[order[m]]),
+                        order[m]);
+        } else
+            ml_text_fmt(out, chance(v, 50) ? "i%d // 2, " : "i%d * 2 + 1, ", k);
+    }
+    ml_text_add(out, ")\"");
+}
+
+static bool is_own(const View *v, const ml_Buffer *b)
+{
+    bool is_match = false;
+    uint32_t func = ml_index_func(v->p.index, ml_stmt_uid(v->blocks.v[0]));
+
+    return ml_buffer_site(v->p, func, b, &is_match) != 0;
+}
+
+/* Only of buffers that the program allocates: another layout of a parameter is another
+ * interface. */
+void fz_add_layout(const View *v, ml_Text *out)
+{
+    for (int k = 0; k < 12; k++) {
+        const ml_Block *b = fz_inner_block(v);
+        bool write = chance(v, 50);
+        uint32_t n = write ? b->n_writes : b->n_reads;
+        int at = n ? below(v, (int)n) : 0;
+
+        if (!n)
+            continue;
+        const ml_Buffer *buf = (write ? b->writes : b->reads)[at].buffer;
+
+        if (!is_own(v, buf) || buf->rank > 6)
+            continue;
+        ml_text_fmt(out, "transform_layout(\"%s\", {\"%s\", %d}, ", name(v, &b->base),
+                    write ? "write" : "read", at);
+        add_map(v, buf->shape, buf->rank, out);
+        if (chance(v, 60))
+            ml_text_add(out,
+                        ml_dtype_is_float(buf->type) == chance(v, 95) ? ", 1.0" : ", 1");
+        ml_text_add(out, ")");
+        return;
+    }
+    ml_text_fmt(out,
+                "transform_layout(\"%s\", {\"write\", 0}, \"lambda a, b, c, d, e, f, "
+                "g, h: (a,)\")",
+                name(v, &fz_any_block(v)->base));
+}
+
+/* Of a block whose iters are its loops, when one is found. */
+void fz_add_block_layout(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_any_block(v);
+    const ml_Expr *shape[8] = {0};
+
+    for (int k = 0; k < 10; k++, b = fz_any_block(v)) {
+        ml_StmtVec loops = {0}, blocks = {0};
+
+        ml_index_loops(v->tmp, v->p.index, b->tag, &loops);
+        if (loops.n == 0 || loops.n != b->n_iters || b->n_iters > 6)
+            continue;
+        ml_child_blocks(v->tmp, loops.v[0], &blocks);
+        if (blocks.n == 1 && ml_is_trivial_binding(v->tmp, v->p, b->tag))
+            break;
+    }
+    uint32_t n = b->n_iters < 8 ? b->n_iters : 8;
+
+    for (uint32_t k = 0; k < n; k++)
+        shape[k] = b->iters[k].extent;
+    ml_text_fmt(out, "transform_block_layout(\"%s\", ", name(v, &b->base));
+    add_map(v, shape, (int)n, out);
+    ml_text_add(out, ")");
+}
