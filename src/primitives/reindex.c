@@ -231,7 +231,8 @@ static bool reindex(ml_Call *c)
 
     if (!top)
         return false;
-    if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
+    if (!c->unchecked && (!(r.write ? check_write(&r) : check_read(&r)) ||
+                          !ml_check_declared(c, b, &r.iters, r.old, r.index, r.write)))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);
