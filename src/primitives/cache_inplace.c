@@ -106,6 +106,28 @@ static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf, ml_Uid w
     return true;
 }
 
+/* Something has written the buffer when the block begins: a block that reads only what it
+ * wrote itself has nothing to copy in. */
+static bool check_begun(Inplace *p, ml_Uid scope)
+{
+    ml_Call *c = p->c;
+    ml_UidVec writers = {0};
+    bool is_match = false;
+    ml_Uid site = ml_buffer_site(c->p, ml_index_func(c->p.index, scope), p->old, &is_match);
+
+    if (site != scope || is_match)
+        return true;
+    ml_writers(c->cx, c->facts, c->p, scope, p->old, &writers);
+    if (writers.n == 0 || writers.v[0] != p->block->tag)
+        return true;
+    return ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx,
+                                     "nothing writes %s before block %s; the copy would "
+                                     "read what nobody has written",
+                                     p->old->name, p->block->name)),
+                   ML_BLOCK(p->block), ML_BUFFER(p->old));
+}
+
 static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *writes,
                   size_t n_writes)
 {
@@ -158,7 +180,7 @@ static bool cache_inplace(ml_Call *c)
     n_writes = hull_of(&p, b->writes, b->n_writes, writes);
     if (!n_writes)
         return ml_fail(cx, ML_E_NOT_READ_WRITE, ML_BLOCK(b), ML_BUFFER(p.old));
-    if (!c->unchecked && !check(&p, reads, writes, n_writes))
+    if (!c->unchecked && (!check_begun(&p, scope) || !check(&p, reads, writes, n_writes)))
         return false;
     ml_Cache cache = {
         .old = p.old,
