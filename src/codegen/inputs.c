@@ -69,7 +69,7 @@ static uint64_t memory_left(void)
     char line[128];
 
     while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) /* NOLINT(cert-err34-c) */
             break;
     if (f)
         fclose(f);

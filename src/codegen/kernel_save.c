@@ -5,7 +5,7 @@
  * an OpenMP runtime at most. Files are written beside their place and then moved there: a
  * failure leaves the old one. Source: lowering-and-codegen 7.7.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT: memfd_create, memmem */
 #include "codegen/kernel_impl.h"
 
 #include <errno.h>

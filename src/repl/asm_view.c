@@ -272,8 +272,10 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
     bool any = false;
 
     read(cx, assembly, &v);
-    ml_asm_inner_loops(cx, &v, &loops);
     *sum = (ml_AsmSummary){0};
+    if (v.v == NULL)
+        return false;
+    ml_asm_inner_loops(cx, &v, &loops);
     hot = hottest(&v, &loops, o->from, o->to, sum);
     if (hot) {
         ml_text_add(out, "hottest inner loop\n");

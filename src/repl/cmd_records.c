@@ -54,14 +54,14 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
 
     *l = (Look){0};
     for (size_t k = 0; k < w->n; k++) {
-        const char *v = ml_tune_value(w, &k, "--db");
+        const char *word = w->v[k], *v = ml_tune_value(w, &k, "--db");
 
         if (v)
             l->path = v;
-        else if (l->number == NULL && w->v[k][0] != '-')
-            l->number = w->v[k];
+        else if (l->number == NULL && word[0] != '-')
+            l->number = word;
         else
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", what, w->v[k]);
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", what, word);
     }
     l->db = ml_host_db(ss->host, l->path, &warning);
     if (warning)

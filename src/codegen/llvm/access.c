@@ -103,6 +103,7 @@ static LLVMValueRef pointers(ml_Cg *g, const Access *a)
     if (index) {
         at = ml_cg_pointer(g, a->b->data)->p;
     } else {
+        ML_ASSERT(a->step != NULL);
         at = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra, !a->mask);
         if (a->step->kind == ML_EXPR_INT)
             index = ml_cg_iota(g, g->i64, a->n, 0, a->step->as.i);

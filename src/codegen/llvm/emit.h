@@ -28,7 +28,7 @@
 
 /* Of AArch64 there is no declaration in the headers that this build may have. */
 typedef struct ml_LlvmApi {
-#define ML_LLVM(name) __typeof__(LLVM##name) *name;
+#define ML_LLVM(name) __typeof__(LLVM##name) *name; /* NOLINT: a declaration */
 #include "codegen/llvm/llvm.def"
 #undef ML_LLVM
 } ml_LlvmApi;

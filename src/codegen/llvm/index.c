@@ -83,7 +83,6 @@ static LLVMValueRef extended(ml_Cg *g, const ml_Expr *e)
 
 static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e)
 {
-    const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;
     LLVMValueRef a, b, c;
 
     switch ((ml_ExprKind)e->kind) {
@@ -93,13 +92,13 @@ static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e)
         return v && v->wide ? v->v : extended(g, e);
     }
     case ML_EXPR_ADD:
-        a = ml_cg_index(g, p);
+        a = ml_cg_index(g, e->args[0]);
         return nsw(g, L(BuildAdd)(g->b, a, ml_cg_index(g, e->args[1]), ""));
     case ML_EXPR_SUB:
-        a = ml_cg_index(g, p);
+        a = ml_cg_index(g, e->args[0]);
         return nsw(g, L(BuildSub)(g->b, a, ml_cg_index(g, e->args[1]), ""));
     case ML_EXPR_MUL:
-        a = ml_cg_index(g, p);
+        a = ml_cg_index(g, e->args[0]);
         return nsw(g, L(BuildMul)(g->b, a, ml_cg_index(g, e->args[1]), ""));
     case ML_EXPR_DIV:
     case ML_EXPR_MOD:
@@ -107,17 +106,18 @@ static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e)
     case ML_EXPR_FLOORMOD: return divide(g, e);
     case ML_EXPR_MIN:
     case ML_EXPR_MAX:
-        a = ml_cg_index(g, p);
+        a = ml_cg_index(g, e->args[0]);
         b = ml_cg_index(g, e->args[1]);
         c = L(BuildICmp)(g->b, e->kind == ML_EXPR_MIN ? LLVMIntSLT : LLVMIntSGT, a, b, "");
         return L(BuildSelect)(g->b, c, a, b, "");
     case ML_EXPR_SELECT:
-        c = ml_cg_condition(g, p);
+        c = ml_cg_condition(g, e->args[0]);
         a = ml_cg_index(g, e->args[1]);
         b = ml_cg_index(g, e->args[2]);
         return L(BuildSelect)(g->b, c, a, b, "");
     case ML_EXPR_CAST:
-        return ml_dtype_is_index(p->type) ? ml_cg_index(g, p) : extended(g, e);
+        return ml_dtype_is_index(e->args[0]->type) ? ml_cg_index(g, e->args[0])
+                                                   : extended(g, e);
     case ML_EXPR_FLOAT:
     case ML_EXPR_STRING:
     case ML_EXPR_EQ:

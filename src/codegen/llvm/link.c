@@ -312,12 +312,12 @@ static void found(LLVMErrorRef e, LLVMOrcCSymbolMapPairs result, size_t n, void 
         f->address = result[0].Sym.Address;
 }
 
-void *ml_linked_find(ml_Linked *l, const char *name)
+void *ml_linked_find(ml_Linked *l, const char *symbol)
 {
     ml_Llvm *ll = l->ll;
     LLVMOrcCJITDylibSearchOrderElement order = {
         l->lib->jd, LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly};
-    LLVMOrcCLookupSetElement want = {A(OrcLLJITMangleAndIntern)(ll->jit, name),
+    LLVMOrcCLookupSetElement want = {A(OrcLLJITMangleAndIntern)(ll->jit, symbol),
                                      LLVMOrcSymbolLookupFlagsRequiredSymbol};
     Found f = {ll, NULL, 0};
 
@@ -326,7 +326,7 @@ void *ml_linked_find(ml_Linked *l, const char *name)
     (A(OrcLLJITGetExecutionSession)(ll->jit), LLVMOrcLookupKindStatic, &order, 1, &want, 1,
      found, &f);
     if (f.error) {
-        (void)failed(ll, l->cx, name, f.error);
+        (void)failed(ll, l->cx, symbol, f.error);
         return NULL;
     }
     return (void *)(uintptr_t)f.address; /* NOLINT(performance-no-int-to-ptr) */

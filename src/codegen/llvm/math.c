@@ -9,7 +9,7 @@
 static const char *libm_name(ml_OpId op, bool wide)
 {
 #define NAMES(OP, name)                                                                    \
-    case ML_OP_##OP: return wide ? name : name "f"
+    case ML_OP_##OP: return wide ? (name) : name "f"
     switch ((int)op) {
         NAMES(EXP, "exp");
         NAMES(EXP2, "exp2");

@@ -108,7 +108,7 @@ static void *open_library(ml_Ctx *cx, ml_Text *tried)
         lib = try_open(cx, NULL, names[k], tried);
     if (lib)
         return lib;
-    f = popen("llvm-config-19 --libdir 2>/dev/null", "r");
+    f = popen("llvm-config-19 --libdir 2>/dev/null", "r"); /* NOLINT(cert-env33-c) */
     if (f) {
         if (fgets(folder, sizeof folder, f) == NULL)
             folder[0] = 0;

@@ -17,6 +17,7 @@ static const char PASS[] = "plan_allocations";
 static ml_PlanNode *lca(ml_PlanNode *a, ml_PlanNode *b)
 {
     while (a != b) {
+        ML_ASSERT(a != NULL && b != NULL); /* the function's body is above all */
         if (a->depth < b->depth)
             b = b->up;
         else

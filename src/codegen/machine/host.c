@@ -132,9 +132,9 @@ static void read_name(char *out, size_t size)
     size_t n = 0;
 
     if (__get_cpuid(0x80000004, &r[0], &r[1], &r[2], &r[3]))
-        for (uint32_t k = 0; k < 3; k++)
-            (void)__get_cpuid(0x80000002 + k, &r[4 * k], &r[4 * k + 1], &r[4 * k + 2],
-                              &r[4 * k + 3]);
+        for (size_t k = 0; k < 3; k++)
+            (void)__get_cpuid(0x80000002 + (uint32_t)k, &r[4 * k], &r[4 * k + 1],
+                              &r[4 * k + 2], &r[4 * k + 3]);
     memcpy(text, r, sizeof text);
     for (const char *p = text; p < text + sizeof text && *p && n + 1 < size; p++)
         if (*p != ' ' || (n > 0 && out[n - 1] != ' ')) /* padded with spaces */

@@ -216,7 +216,7 @@ bool ml_packed_sizes(ml_Decode *d)
 
         if (t && !sane_shape(d, k))
             return false;
-        for (uint16_t r = 0; t && r < b->rank; r++)
+        for (uint16_t r = 0; t && b && r < b->rank; r++)
             if (!match(d, (ml_PackedPlace){ML_PART_SHAPE, k, r}, b->shape[r], t->shape[r]))
                 return false;
     }

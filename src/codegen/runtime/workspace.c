@@ -6,7 +6,7 @@
  * by turns, so that buffers of equal size do not fall into the same sets of the cache; from
  * 1 MiB on that is 0 to 15 lines behind a page's begin. Source: lowering-and-codegen 7.6.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT: MAP_ANONYMOUS, madvise */
 #include "codegen/runtime.h"
 
 #include <pthread.h>
@@ -136,7 +136,7 @@ void *ml_workspace_alloc(int64_t bytes, int64_t align)
     if (bytes >= BIG && PAGE % own == 0)
         a = PAGE;
     if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)1 << 48 && own <= (size_t)1 << 32) {
-        need = sizeof(Block *) + (size_t)bytes + a + COLOURS * LINE;
+        need = sizeof(Block *) + (size_t)bytes + a + (size_t)COLOURS * LINE;
         b = take_unused(need);
         if (b == NULL)
             b = map_block(need);

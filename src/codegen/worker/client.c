@@ -5,7 +5,7 @@
  * with its parent. What it writes to standard error is kept in a file without a name and
  * told when it dies. Source: interaction 9; DESIGN 4.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT: memfd_create */
 #include "codegen/worker/job.h"
 #include "codegen/worker/program.h"
 
@@ -336,7 +336,7 @@ static bool greeted(ml_Worker *w, ml_Ctx *cx)
 {
     double deadline = ml_now() + GREET_SECONDS;
     struct pollfd pf = {.fd = w->fd, .events = POLLIN};
-    ml_JobResult r;
+    ml_JobResult r = {0};
     ml_Frame f;
     bool ok;
 
@@ -462,7 +462,7 @@ bool ml_worker_send(ml_Worker *w, ml_Ctx *cx, const ml_Job *job)
         error = send_once(w, job);
     }
     if (error == EPIPE || error == ECONNRESET) {
-        ml_JobResult r;
+        ml_JobResult r = {0};
 
         if (!died(w, cx, &r))
             return false;

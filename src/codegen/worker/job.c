@@ -23,8 +23,8 @@ static void take_name(ml_Unpack *u, char *to, size_t room)
 
     if (n >= room)
         u->bad = true;
-    else if (n > 0)
-        memcpy(to, z, n);
+    else if (z)
+        memcpy(to, z, n + 1);
 }
 
 static void unpack_target(ml_Unpack *u, ml_Target *t)

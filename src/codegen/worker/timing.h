@@ -25,7 +25,7 @@ typedef struct ml_Samples {
     int32_t status; /* of the last call: not 0 ends sampling */
 } ml_Samples;
 void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
-                    const ml_Evict *evict, size_t n_evict, ml_Samples *out);
+                    const ml_Evict *cold, size_t n_cold, ml_Samples *out);
 /* Middle of n values (sorted in place), and the median absolute deviation from it. */
 double ml_median(double *v, size_t n);
 double ml_mad(const double *v, size_t n, double median);

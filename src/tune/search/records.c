@@ -31,7 +31,7 @@ static char *log_path(const char *db)
 
     if (z == NULL)
         ml_out_of_memory();
-    memcpy(z, db, n);
+    memcpy(z, db, n); /* NOLINT(bugprone-not-null-terminated-result): the rest follows */
     memcpy(z + n, ".log.jsonl", sizeof ".log.jsonl");
     return z;
 }
