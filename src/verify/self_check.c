@@ -136,9 +136,19 @@ static const ml_Region *region_of(const ml_Region *v, size_t n, const ml_Buffer 
     return NULL;
 }
 
-/* What is touched lies outside of what is declared, in every iteration. */
+static bool is_simple(const ml_Stmt *s, void *user)
+{
+    bool *simple = user;
+
+    *simple &= s->kind == ML_STMT_SEQ || s->kind == ML_STMT_STORE ||
+               s->kind == ML_STMT_EVALUATE || s->kind == ML_STMT_BIND;
+    return *simple;
+}
+
+/* What is touched lies outside of what is declared, in every iteration: some of it when
+ * exact, all of it when more is said to be touched than is. */
 static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
-                       const ml_Range *touched)
+                       const ml_Range *touched, bool exact)
 {
     const ml_Expr *end, *last;
 
@@ -148,6 +158,9 @@ static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
         return false;
     end = ml_add(c->cx, declared->min, declared->extent);
     last = ml_add(c->cx, touched->min, touched->extent);
+    if (!exact)
+        return ml_prove_le_expr(ar, last, declared->min) ||
+               ml_prove_le_expr(ar, end, touched->min);
     return ml_prove_lt_expr(ar, touched->min, declared->min) ||
            ml_prove_lt_expr(ar, end, last);
 }
@@ -156,14 +169,16 @@ static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Regio
                    size_t n, const ml_Region *touched, const char *kind)
 {
     const ml_Region *d = region_of(declared, n, touched->buffer);
+    bool exact = true;
 
+    ml_stmt_visit(b->body, is_simple, &exact);
     if (!d) {
         c->what = ml_format(c->cx, "block %s %s %s, which is not declared", b->name, kind,
                             touched->buffer->name);
         return;
     }
     for (size_t k = 0; k < d->buffer->rank && !c->what; k++)
-        if (is_outside(c, ar, &d->ranges[k], &touched->ranges[k]))
+        if (is_outside(c, ar, &d->ranges[k], &touched->ranges[k], exact))
             c->what = ml_format(
                 c->cx, "block %s %s %s outside of what is declared, in dimension %zu",
                 b->name, kind, touched->buffer->name, k);
