@@ -92,6 +92,24 @@ static void summarise(ml_Stmt *s)
     }
 }
 
+bool ml_stmt_summary_holds(const ml_Stmt *s)
+{
+    union {
+        ml_Stmt base;
+        ml_Store store;
+        ml_For loop;
+        ml_Alloc alloc;
+        ml_Attr attr;
+        ml_Assert assertion;
+        ml_Block block;
+    } copy;
+
+    memcpy(&copy, s, node_sizes[s->kind]);
+    summarise(&copy.base);
+    return copy.base.has_block == s->has_block && copy.base.has_loop == s->has_loop &&
+           copy.base.depth == s->depth && copy.base.n_blocks == s->n_blocks;
+}
+
 const ml_Stmt *ml_stmt_from(ml_Ctx *cx, const ml_Stmt *fields)
 {
     ml_Stmt *s;

@@ -308,6 +308,8 @@ const ml_Stmt *ml_seq_with(ml_Ctx *cx, const ml_Seq *seq, size_t pos, const ml_S
 const ml_Stmt *ml_if(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *then,
                      const ml_Stmt *other);
 const ml_Stmt *ml_while(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *body);
+/* Whether has_block, has_loop, depth and n_blocks are what the children give. */
+bool ml_stmt_summary_holds(const ml_Stmt *s);
 const ml_Stmt *ml_bind(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value);
 const ml_Stmt *ml_evaluate(ml_Ctx *cx, const ml_Expr *value);
 const ml_Stmt *ml_alloc_stmt(ml_Ctx *cx, const ml_Buffer *b, const ml_Value *annotations);

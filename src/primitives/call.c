@@ -137,6 +137,10 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
             c.decision = given[k].value;
     if (!prim->apply(&c) || !ml_ok_or_fail(cx))
         return fail_call(s, prim, given, raw, mark, random);
+    if (!prim->no_version && (s->opts.debug_mask || s->verify) &&
+        !ml_self_check(cx, c.facts, s->v[s->cur].p, c.p,
+                       s->opts.debug_mask | (s->verify ? UINT32_MAX : 0)))
+        return fail_call(s, prim, given, raw, mark, random);
     if (!prim->not_recorded) {
         int version = prim->no_version ? s->cur : s->n_versions;
         ml_TraceNode *nodes = sp->nodes;

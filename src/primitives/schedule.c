@@ -349,6 +349,11 @@ const char *ml_schedule_name(const ml_Schedule *s)
     return s->name;
 }
 
+void ml_schedule_verify_each(ml_Schedule *s, bool on)
+{
+    s->verify = on;
+}
+
 ml_Facts *ml_schedule_facts(ml_Schedule *s)
 {
     ml_space_settle(s->space);

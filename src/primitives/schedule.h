@@ -80,7 +80,7 @@ typedef struct ml_ScheduleOpts {
     const char *name; /* on screen; NULL: the function's */
     const char *func; /* function worked on; NULL: by the rules of primitives 4 */
     int64_t seed;     /* 0: not given, 1; -1: entropy */
-    uint32_t debug_mask;
+    uint32_t debug_mask; /* ML_CHECK_...: self-checks after each step */
     ml_RenderLevel render;
     bool no_check;          /* enable_check = false (primitives 1.4) */
     bool unchecked;         /* replay of known-good traces (ir-and-analysis 8.4) */
@@ -97,6 +97,9 @@ void ml_schedule_unref(ml_Schedule *s);
  * fork_seed of the original, which advances. */
 ML_GIVES ml_Schedule *ml_schedule_copy(ml_Schedule *s);
 ml_Ctx *ml_schedule_ctx(ml_Schedule *s);
+
+/* As a debug mask of all bits, switched on and off while it lives. */
+void ml_schedule_verify_each(ml_Schedule *s, bool on);
 
 /* ---- applying */
 enum { ML_MAX_RESULTS = 64 };

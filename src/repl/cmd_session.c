@@ -221,10 +221,13 @@ void ml_settings_apply(ml_Session *ss)
     for (size_t k = 0; k < ss->n_schedules; k++) {
         ml_schedule_set_undo_limit(ss->schedules[k],
                                    (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
+        ml_schedule_verify_each(ss->schedules[k],
+                                ml_setting_bool(&ss->set, ML_SET_verify_each));
         ml_ctx_set_limit(ml_schedule_ctx(ss->schedules[k]),
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
     }
     ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
+    ml_host_set_verify(ss->host, ml_setting_bool(&ss->set, ML_SET_verify_each));
     ml_engine_set_threads(
         ml_host_engine(ss->host),
         (uint32_t)threads_setting(ml_setting_word(&ss->set, ML_SET_threads)));

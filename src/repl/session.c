@@ -424,6 +424,10 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         if (ss->mode == ML_MODE_TYPED)
             ml_session_announce(ss);
     }
+    if (ok && focus && focus == ss->focus && !moves &&
+        ml_setting_bool(&ss->set, ML_SET_verify_each) &&
+        ml_schedule_version(focus) != before.version)
+        ok = ml_verify_steps(ss, before.version);
     if (ok && focus && !moves && ml_setting_bool(&ss->set, ML_SET_check_after_step) &&
         ml_schedule_version(focus) != before.version)
         ok = ml_command_run(ss, "check");

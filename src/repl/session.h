@@ -85,6 +85,9 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
 
+/* Checks the program of each step of the focus since version `from` (setting verify-each);
+ * false: an error was printed. */
+bool ml_verify_steps(ml_Session *ss, int from);
 /* After steps: headline and diff of each from one version to another. */
 void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
 /* Prints the program of a version with display names, as the screen shows it. */

@@ -148,6 +148,17 @@ double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st);
  * most operations (the first on ties, functions by name); NULL: none. */
 const ml_Block *ml_anchor_block(ml_Ctx *cx, const ml_Module *m);
 
+/* ---- what is kept beside a program against what is computed anew (8.5) */
+enum {
+    ML_CHECK_TABLES = 1,  /* the index, summaries of statements */
+    ML_CHECK_FLAGS = 2,   /* properties of blocks, who uses whose results */
+    ML_CHECK_REGIONS = 4, /* of blocks that `before` (may be empty) has not */
+};
+/* what: ML_CHECK_... . false: self-check is set as cx's error and says the first difference,
+ * with block, flag, the remembered value and the right one. */
+bool ml_self_check(ml_Ctx *cx, ml_Facts *known, ml_Program before, ml_Program p,
+                   uint32_t what);
+
 /* ---- what counts as the same program for a database of records (6.6) */
 typedef enum ml_Sameness {
     ML_SAME_STRUCTURE,

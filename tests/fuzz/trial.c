@@ -553,6 +553,8 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
         ml_ErrorCode code = ml_schedule_error(r->s)->code;
         if (count)
             count->refused[code]++;
+        if (code == ML_E_SELF_CHECK)
+            return fail_error(r, "self-check", ml_schedule_error(r->s));
         if (r->stats && r->stats->reexamine)
             refused(r, count, code, before.p.mod, text);
         return unchanged(r, &before);
@@ -657,7 +659,9 @@ FzTrial fz_trial(uint64_t seed, int64_t k)
 
 void fz_run(FzTrial *t, bool make, FzStats *stats)
 {
-    ml_ScheduleOpts opts = {.func = "main"};
+    /* every fourth trial checks after each step what is remembered of the program */
+    ml_ScheduleOpts opts = {.func = "main",
+                            .debug_mask = t->plan.seed % 4 ? 0 : UINT32_MAX};
     Run r = {.t = t, .stats = stats, .chosen = t->plan.seed, .focus = {.last = ""}};
     const ml_Error *e = NULL;
     ml_Parsed parsed;

@@ -55,6 +55,37 @@ test("captured constants", function()
     assert(m == moon.parse(source))
 end)
 
+test("captured functions are macros that give expressions", function()
+    local text = [[
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((tile(2),), "float32")):
+    for i in range(tile(2)):
+        B[i] = scaled(A[i % 8], i) + T.float32(sizes(3)[1])
+]]
+    local m = moon.parse(text, { values = {
+        tile = function(k) return k * 8 end,
+        sizes = function(n) return { n, n + 1 } end,
+        scaled = function(x, i) return x * 2 + moon.te.cast(i, "float32") end,
+    } })
+    assert(m == moon.parse((text:gsub("tile%(2%)", "16"):gsub("sizes%(3%)%[1%]", "4")
+        :gsub("scaled%(A%[i %% 8%], i%)", "(A[i %% 8] * T.float32(2) + T.Cast(\"float32\", i))"))))
+    local e = fails(nil, moon.parse, text, { values = {
+        tile = function() error("no tile today") end, sizes = function() end, scaled = print,
+    } })
+    assert(e.code == "E415" and tostring(e):find("no tile today", 1, true), tostring(e))
+    e = fails(nil, moon.parse, text, { values = {
+        tile = function() return 16 end, sizes = function() return print end,
+        scaled = function(x) return x end,
+    } })
+    assert(e.code == "E415", tostring(e))
+    fails("bad-argument", moon.parse, text, { values = { 1, 2 } })
+    fails("bad-argument", moon.parse, text, { values = 7 })
+    -- a function may read texts itself
+    m = moon.parse("@T.prim_func\ndef f(n: T.int32):\n    T.evaluate(n + k())\n", { values = {
+        k = function() return #moon.parse(source):script() > 0 and 3 or 4 end } })
+    assert(tostring(m:script()):find("n + 3", 1, true))
+end)
+
 test("files: programs, saved schedules, and what cannot be opened", function()
     local path = temporary(source, ".py")
     local m = moon.open(path)

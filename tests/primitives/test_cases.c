@@ -228,12 +228,13 @@ static void check_refused(One *o)
 
 static void run_case(One *o)
 {
+    static const ml_ScheduleOpts checked = {.debug_mask = UINT32_MAX};
     ml_Ctx *cx = ml_ctx_new(0), *mx = ml_ctx_new(0);
     const char *program = cases_whole(cx, o->c->program, o->c->program);
     ml_CallTexts calls = {0};
     bool ok = true;
 
-    fx_open(&o->fx, mx, parsed(o, mx, program), NULL);
+    fx_open(&o->fx, mx, parsed(o, mx, program), &checked);
     if (!ml_parse_calls(cx, ml_str(o->c->calls), &calls))
         fail_msg("%s:%u: %s: %s", o->file, o->c->line, o->c->calls,
                  ml_error(cx)->facts[0].as.text);

@@ -24,6 +24,25 @@ typed() { # LINES...: session text
 }
 matmul='s = schedule(workload.matmul(64, 64, 64))'
 
+# ---- :set verify-each
+cat >race.py <<'E'
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(8):
+        with T.block("b"):
+            v = T.axis.spatial(8, i)
+            B[v // 2] = A[v]
+E
+typed ':set verify-each on' "$matmul" 'split("i", {auto, 7}); reorder("i_0", "j", "k", "i_1");' \
+    'parallel("i_0");' ':set verify-each off' 'unroll("i_1");'
+[ "$status" = 0 ]
+verdict 'checks each step of right lines in silence'
+typed ':open race.py' 's = schedule(focus(), {enable_check = false})' 'parallel("i");'
+[ "$status" = 0 ] && typed ':open race.py' ':set verify-each on' \
+    's = schedule(focus(), {enable_check = false})' 'parallel("i");'
+[ "$status" = 1 ] && grep -qF 'iterations 0 and 1' err && grep -qF '[race]' err
+verdict 'runs what a step made when verify-each is on'
+
 # ---- what :check compares
 cat >two.py <<'E'
 @I.ir_module

@@ -50,6 +50,7 @@ typedef enum ml_CvKind {
     ML_CV_PYFN,    /* i: a Python builtin */
     ML_CV_METHOD,  /* s: name; list[0]: the object */
     ML_CV_MACRO,   /* macro */
+    ML_CV_HOST,    /* host: a function of the caller */
 } ml_CvKind;
 
 typedef enum ml_Namespace {
@@ -124,6 +125,7 @@ struct ml_Cv {
         const ml_Value *val;
         const ml_Builtin *builtin;
         ml_Macro *macro;
+        const ml_ParseValue *host;
     } as;
     const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */
@@ -323,6 +325,8 @@ ml_Cv ml_ev_apply(ml_Eval *ev, const ml_Node *lambda, const ml_Cv *args, size_t 
                   ml_Place at);
 const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at);  /* of attributes */
 bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out); /* a string or object */
+
+ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v);
 
 /* ---- subscripts (eval_index.c) */
 ml_Cv ml_ev_subscript(ml_Eval *ev, const ml_Node *nd);

@@ -190,6 +190,25 @@ static ml_Cv call_function(ml_Eval *ev, const ml_Callee *f, ml_Args *a)
         args, a->n));
 }
 
+/* A function of the caller of the reader: constants and expressions in, one of them out. */
+static ml_Cv call_host(ml_Eval *ev, const ml_ParseValue *f, ml_Args *a)
+{
+    const ml_Value **args = ML_ARRAY(ev->sc, const ml_Value *, a->n + 1), *out;
+    const char *why = NULL;
+
+    if (!ml_ev_no_more(ev, a, 250))
+        return ml_cv_poison();
+    for (size_t k = 0; k < a->n; k++)
+        if (!(args[k] = ml_ev_to_value(ev, a->v[k].v, a->v[k].at)))
+            return ml_cv_poison();
+    ev->steps += 100;
+    out = f->call(ev->cx, f->user, args, a->n, &why);
+    if (!out)
+        return ml_ev_fail(ev, E415, a->call->at, "%s: %s", a->name,
+                          why ? why : "no result");
+    return ml_ev_from_value(ev, out);
+}
+
 /* Whether the function works on the body of a function: it emits, or looks at blocks. */
 static bool needs_body(const ml_Builtin *f)
 {
@@ -263,6 +282,7 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
             vals[k] = a.v[k].v;
         return ml_ev_apply(ev, fn.as.node, vals, a.n, nd->at);
     case ML_CV_LET: return let_existing(ev, &a);
+    case ML_CV_HOST: return call_host(ev, fn.as.host, &a);
     case ML_CV_MACRO: return ml_ev_macro_call(ev, fn.as.macro, &a);
     default: break;
     }

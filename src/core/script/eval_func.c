@@ -23,7 +23,7 @@ static void predefine(ml_Eval *ev)
         ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ns(NAMES[k].ns), none);
 }
 
-static ml_Cv from_value(ml_Eval *ev, const ml_Value *v)
+ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
 {
     ML_VEC(ml_Cv) out = {0};
 
@@ -38,7 +38,7 @@ static ml_Cv from_value(ml_Eval *ev, const ml_Value *v)
         for (uint32_t k = 0; k < v->n; k++) {
             if (v->kind == ML_VAL_DICT)
                 ml_push(ev->sc, &out, ml_cv_str(ml_str(v->keys[k])));
-            ml_push(ev->sc, &out, from_value(ev, v->as.list[k]));
+            ml_push(ev->sc, &out, ml_ev_from_value(ev, v->as.list[k]));
         }
         return ml_cv_list(ev, v->kind == ML_VAL_DICT ? ML_CV_DICT : ML_CV_LIST, out.v,
                           out.n);
@@ -472,9 +472,14 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
     ml_Place none = {0};
 
     predefine(ev);
-    for (size_t k = 0; k < ev->opts->n_values; k++)
-        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(ev->opts->values[k].name)),
-                   from_value(ev, ev->opts->values[k].value), none);
+    for (size_t k = 0; k < ev->opts->n_values; k++) {
+        const ml_ParseValue *v = &ev->opts->values[k];
+        ml_Cv host = ml_cv(ML_CV_HOST);
+
+        host.as.host = v;
+        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(v->name)),
+                   v->call ? host : ml_ev_from_value(ev, v->value), none);
+    }
     for (size_t k = 0; k < ast->n && !ml_report_full(ev->rep); k++) {
         const ml_Node *s = ast->tops[k];
         size_t n_diags = ev->rep->diags.n;

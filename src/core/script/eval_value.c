@@ -113,6 +113,7 @@ bool ml_cv_same(ml_Cv a, ml_Cv b)
     case ML_CV_VALUE: return a.as.val == b.as.val;
     case ML_CV_FN: return a.as.builtin == b.as.builtin;
     case ML_CV_MACRO: return a.as.macro == b.as.macro;
+    case ML_CV_HOST: return a.as.host == b.as.host;
     }
     return false;
 }
@@ -149,6 +150,7 @@ const char *ml_cv_describe(ml_Eval *ev, ml_Cv v)
     case ML_CV_CALLEE:
     case ML_CV_FN:
     case ML_CV_PYFN:
+    case ML_CV_HOST:
     case ML_CV_METHOD: return "function";
     case ML_CV_MACRO: return "macro";
     case ML_CV_LAMBDA: return "lambda";

@@ -20,9 +20,15 @@ typedef struct ml_Diag { /* one diagnostic of script 14 */
     const char *help; /* or NULL */
 } ml_Diag;
 
-typedef struct ml_ParseValue { /* a captured constant of the caller */
+/* A function of the caller, called while the text is read: its result is a constant or an
+ * expression in cx, which is the text's. NULL: *why says what is wrong. It must return. */
+typedef const ml_Value *ml_ParseCall(ml_Ctx *cx, void *user, const ml_Value *const *args,
+                                     size_t n, const char **why);
+typedef struct ml_ParseValue { /* a captured constant of the caller, or */
     const char *name;
     const ml_Value *value;
+    ml_ParseCall *call; /* a function */
+    void *user;
 } ml_ParseValue;
 
 typedef struct ml_ParseOpts {

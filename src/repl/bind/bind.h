@@ -33,6 +33,8 @@ enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
+/* Whether schedules that are made check themselves after each step. */
+void ml_lua_set_verify(lua_State *L, bool on);
 /* The schedule at that index, not counted; NULL: it is no schedule. */
 ml_Schedule *ml_lua_to_schedule(lua_State *L, int idx);
 void ml_lua_push_schedule(lua_State *L, ML_TAKES ml_Schedule *s);
@@ -62,6 +64,7 @@ typedef struct BindState {
     BindSpace *builder; /* where expressions are built now; not counted; or NULL */
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
+    bool verify; /* of new schedules */
     ml_Engine *engine; /* or NULL */
     bool safe;         /* no files of Lua's choice: the prompt's --safe */
 } BindState;

@@ -56,6 +56,11 @@ void ml_host_set_seed(ml_Host *h, int64_t seed)
     ml_lua_set_seed(h->L, seed);
 }
 
+void ml_host_set_verify(ml_Host *h, bool on)
+{
+    ml_lua_set_verify(h->L, on);
+}
+
 ml_Engine *ml_host_engine(ml_Host *h)
 {
     return ml_lua_engine(h->L);

@@ -40,6 +40,7 @@ void ml_host_names(ml_Host *h, const char *path, const char *prefix,
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
 ml_Engine *ml_host_engine(ml_Host *h);           /* of its Lua state: the session's */
+void ml_host_set_verify(ml_Host *h, bool on);    /* the same */
 void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
 size_t ml_host_memory(ml_Host *h);               /* bytes that Lua holds */
 

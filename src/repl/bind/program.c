@@ -66,8 +66,12 @@ void bind_push_imported(lua_State *L, const ml_Module *m)
 void bind_parse(lua_State *L, ml_Str text, const ml_ParseOpts *opts)
 {
     BindModule *o = open_module(L);
-    ml_Parsed p = ml_parse(o->sp->cx, text, opts);
+    BindSpace *builder = bind_state(L)->builder;
+    ml_Parsed p;
 
+    bind_state(L)->builder = o->sp; /* functions among the values build there */
+    p = ml_parse(o->sp->cx, text, opts);
+    bind_state(L)->builder = builder;
     if (!p.mod)
         bind_raise_parse(L, o->sp->cx, &p, text);
     close_module(o, p.mod);
@@ -85,6 +89,118 @@ void bind_parse(lua_State *L, ml_Str text, const ml_ParseOpts *opts)
     }
     lua_setfield(L, -2, "warnings");
     lua_setiuservalue(L, -2, 1);
+}
+
+/* ---- values of the caller: constants, and functions that give expressions */
+typedef struct ValueFn {
+    lua_State *L;
+    int table; /* where the values stand on the stack */
+    const char *name;
+} ValueFn;
+
+typedef struct ValueCall {
+    const ValueFn *fn;
+    const ml_Value *const *args;
+    size_t n;
+    const ml_Value *out;
+} ValueCall;
+
+static const ml_Value *result(lua_State *L, int idx, BindSpace *sp, int depth)
+{
+    const ml_Value **list;
+    size_t n;
+
+    luaL_checkstack(L, 4, "nested results");
+    if (bind_test(L, idx, &bind_expr_class))
+        return ml_val_expr(sp->cx, bind_expr(L, idx, sp, ML_DT_VOID, "result"));
+    if (!lua_istable(L, idx) || (n = (size_t)lua_rawlen(L, idx)) == 0)
+        return bind_read_value(L, idx, sp->cx);
+    if (depth > 50)
+        bind_bad(L, "the result is nested too deep");
+    list = ML_ARRAY(sp->cx, const ml_Value *, n);
+    for (size_t k = 0; k < n; k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k + 1);
+        list[k] = result(L, lua_gettop(L), sp, depth + 1);
+        lua_pop(L, 1);
+    }
+    return ml_val_list(sp->cx, list, n);
+}
+
+static int call_value(lua_State *L)
+{
+    ValueCall *c = lua_touserdata(L, 2);
+    BindSpace *sp = bind_state(L)->builder;
+
+    lua_getfield(L, 1, c->fn->name);
+    luaL_checkstack(L, (int)c->n + 8, "arguments");
+    for (size_t k = 0; k < c->n; k++) {
+        if (c->args[k]->kind == ML_VAL_BUFFER)
+            bind_push_buffer(L, sp, c->args[k]->as.buffer);
+        else
+            bind_push_value(L, sp, c->args[k]);
+    }
+    lua_call(L, (int)c->n, 1);
+    c->out = result(L, lua_gettop(L), sp, 0);
+    return 0;
+}
+
+static const ml_Value *value_function(ml_Ctx *cx, void *user, const ml_Value *const *args,
+                                      size_t n, const char **why)
+{
+    const ValueFn *fn = user;
+    ValueCall c = {fn, args, n, NULL};
+    lua_State *L = fn->L;
+    int top = lua_gettop(L);
+
+    if (!lua_checkstack(L, 8)) {
+        *why = "the stack is full";
+        return NULL;
+    }
+    lua_pushcfunction(L, call_value);
+    lua_pushvalue(L, fn->table);
+    lua_pushlightuserdata(L, &c);
+    if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+        *why = ml_strdup(cx, ml_str(luaL_tolstring(L, -1, NULL)));
+        c.out = NULL;
+    }
+    lua_settop(L, top);
+    ml_error_clear(cx);
+    return c.out;
+}
+
+/* The table at idx; functions stay in it. */
+static void read_values(lua_State *L, int idx, ml_Ctx *cx, ml_ParseOpts *o)
+{
+    ML_VEC(ml_ParseValue) v = {0};
+
+    if (!lua_istable(L, idx))
+        bind_bad(L, "values: a table of names and constants is needed");
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        ml_ParseValue one = {0};
+
+        if (lua_type(L, -2) != LUA_TSTRING)
+            bind_bad(L, "values: a table of names and constants is needed");
+        one.name = ml_strdup(cx, ml_str(lua_tostring(L, -2)));
+        if (lua_type(L, -1) == LUA_TFUNCTION) {
+            ValueFn *fn = ML_NEW(cx, ValueFn);
+
+            *fn = (ValueFn){L, idx, one.name};
+            one.call = value_function;
+            one.user = fn;
+        } else {
+            one.value = bind_read_value(L, -1, cx);
+        }
+        ml_push(cx, &v, one);
+    }
+    for (size_t i = 1; i < v.n; i++) /* nothing depends on the order of the table */
+        for (size_t j = i; j > 0 && strcmp(v.v[j - 1].name, v.v[j].name) > 0; j--) {
+            ml_ParseValue t = v.v[j];
+
+            v.v[j] = v.v[j - 1];
+            v.v[j - 1] = t;
+        }
+    o->values = v.v;
+    o->n_values = v.n;
 }
 
 static const char *const spellings[] = {"classic", "newest", NULL};
@@ -107,21 +223,8 @@ static int parse(lua_State *L)
         o.spelling = bind_opt_word(L, 2, "spelling", spellings, -1);
         o.archaic = bind_opt_bool(L, 2, "archaic", false);
         o.file_mode = bind_opt_bool(L, 2, "file_mode", false);
-        if (lua_getfield(L, 2, "values") != LUA_TNIL) {
-            ml_Arg dict = bind_read_arg(L, -1, cx, 3, NULL);
-            ml_ParseValue *v = ML_ARRAY(cx, ml_ParseValue, dict.n + 1);
-
-            if (dict.kind != ML_A_DICT && dict.n > 0)
-                bind_bad(L, "values: a table of names and constants is needed");
-            for (uint32_t k = 0; k < dict.n; k++) {
-                v[k].name = dict.keys[k];
-                lua_getfield(L, -1, dict.keys[k]);
-                v[k].value = bind_read_value(L, -1, cx);
-                lua_pop(L, 1);
-            }
-            o.values = v;
-            o.n_values = dict.n;
-        }
+        if (lua_getfield(L, 2, "values") != LUA_TNIL)
+            read_values(L, lua_gettop(L), cx, &o);
     }
     if (o.file)
         o.file = ml_strdup(cx, ml_str(o.file));

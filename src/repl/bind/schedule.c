@@ -115,6 +115,7 @@ static int new_schedule(lua_State *L)
     to->s = ml_schedule_new(cx, p.m, &o, &error);
     if (!to->s)
         return bind_raise(L, cx);
+    ml_schedule_verify_each(to->s, bind_state(L)->verify);
     lua_pushvalue(L, 3);
     return 1;
 }

@@ -108,6 +108,11 @@ void ml_lua_set_seed(lua_State *L, int64_t seed)
     bind_state(L)->seed = seed;
 }
 
+void ml_lua_set_verify(lua_State *L, bool on)
+{
+    bind_state(L)->verify = on;
+}
+
 /* ---- Lua files */
 
 static bool load_from_path(lua_State *L, const char *name)

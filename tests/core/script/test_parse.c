@@ -177,8 +177,8 @@ static void expressions_and_index_maps_are_read_alone(void **state)
 static void values_of_the_caller_are_constants(void **state)
 {
     ml_Ctx *cx = ml_ctx_new(0);
-    ml_ParseValue v[2] = {{"M", ml_val_int(cx, 12)},
-                          {"DT", ml_val_string(cx, ml_str("int8"))}};
+    ml_ParseValue v[2] = {{.name = "M", .value = ml_val_int(cx, 12)},
+                          {.name = "DT", .value = ml_val_string(cx, ml_str("int8"))}};
     ml_ParseOpts o = {.spelling = -1, .values = v, .n_values = 2};
     ml_Parsed p = ml_parse(
         cx, ml_str("@T.prim_func\ndef f(A: T.Buffer((M * 2,), DT)):\n    A[M] = 1\n"), &o);

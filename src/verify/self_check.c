@@ -1,0 +1,241 @@
+/*
+ * self_check - what is kept beside a program against what is computed anew from it.
+ *
+ * The index and the summaries of statements are compared with fresh ones; the properties of
+ * blocks as they are remembered with those that an empty memory gives; and the regions of
+ * blocks that a step has made with what their bodies touch, where both can be compared. A
+ * difference is an error of the library, not of the program. Source: ir-and-analysis 8.5.
+ */
+#include "verify/facts.h"
+
+typedef struct SelfCheck {
+    ml_Ctx *cx;
+    ml_Facts *known, *fresh;
+    ml_Program before, p;
+    ml_UidVec blocks;
+    const char *what; /* the first difference; NULL: none */
+} SelfCheck;
+
+static const char *name_of(const SelfCheck *c, ml_Uid uid)
+{
+    return ml_as_block(ml_index_node(c->p.index, uid))->name;
+}
+
+static void differs(SelfCheck *c, ml_Uid block, const char *flag, const char *known,
+                    const char *fresh)
+{
+    if (!c->what)
+        c->what = ml_format(c->cx, "block %s: %s is remembered as %s, it is %s",
+                            name_of(c, block), flag, known, fresh);
+}
+
+static void same_bool(SelfCheck *c, ml_Uid block, const char *flag, bool known, bool fresh)
+{
+    if (known != fresh)
+        differs(c, block, flag, known ? "true" : "false", fresh ? "true" : "false");
+}
+
+static void same_number(SelfCheck *c, ml_Uid block, const char *flag, int known, int fresh)
+{
+    if (known != fresh)
+        differs(c, block, flag, ml_format(c->cx, "%d", known),
+                ml_format(c->cx, "%d", fresh));
+}
+
+static const char *names(SelfCheck *c, const ml_UidVec *v)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    for (size_t k = 0; k < v->n; k++)
+        ml_text_fmt(&t, "%s%s", k ? ", " : "", name_of(c, v->v[k]));
+    z = ml_strdup(c->cx, ml_str(t.n ? ml_text_z(&t) : "none"));
+    ml_text_free(&t);
+    return z;
+}
+
+static void same_blocks(SelfCheck *c, ml_Uid block, const char *flag,
+                        const ml_UidVec *known, const ml_UidVec *fresh)
+{
+    if (known->n != fresh->n ||
+        (known->n && memcmp(known->v, fresh->v, known->n * sizeof *known->v) != 0))
+        differs(c, block, flag, names(c, known), names(c, fresh));
+}
+
+/* ---- tables */
+static bool summary(const ml_Stmt *s, void *user)
+{
+    SelfCheck *c = user;
+
+    if (!c->what && !ml_stmt_summary_holds(s))
+        c->what = ml_format(c->cx, "a statement of kind %d has a wrong summary", s->kind);
+    return c->what == NULL;
+}
+
+static void tables(SelfCheck *c)
+{
+    if (!ml_index_verify(c->cx, c->p, &c->what))
+        return;
+    for (size_t k = 0; k < c->p.mod->n; k++)
+        ml_stmt_visit(c->p.mod->funcs[k]->body, summary, c);
+}
+
+/* ---- properties of blocks */
+static void block_node(ml_Uid uid, const ml_Stmt *node, void *user)
+{
+    SelfCheck *c = user;
+
+    if (node->kind == ML_STMT_BLOCK)
+        ml_push(c->cx, &c->blocks, uid);
+}
+
+static bool is_scope(const SelfCheck *c, ml_Uid uid)
+{
+    const ml_Stmt *body = ml_node_body(ml_index_node(c->p.index, uid));
+
+    return body->n_blocks > 0;
+}
+
+static void flags(SelfCheck *c, ml_Uid uid)
+{
+    ml_UidVec a = {0}, b = {0};
+
+    if (is_scope(c, uid))
+        same_bool(c, uid, "that its scope is a stage pipeline",
+                  ml_is_stage_pipeline(c->cx, c->known, c->p, uid),
+                  ml_is_stage_pipeline(c->cx, c->fresh, c->p, uid));
+    if (!ml_index_scope(c->p.index, uid))
+        return; /* a root has no producers, nor a binding */
+    same_bool(c, uid, "that its binding is affine",
+              ml_is_affine(c->cx, c->known, c->p, uid, NULL),
+              ml_is_affine(c->cx, c->fresh, c->p, uid, NULL));
+    same_bool(c, uid, "that it is covered",
+              ml_is_covered(c->cx, c->known, c->p, uid, false),
+              ml_is_covered(c->cx, c->fresh, c->p, uid, false));
+    same_number(c, uid, "the condition of completeness that it breaks",
+                ml_complete_violation(c->cx, c->known, c->p, uid, NULL),
+                ml_complete_violation(c->cx, c->fresh, c->p, uid, NULL));
+    same_number(c, uid, "the condition of a reduction that it breaks",
+                ml_reduction_violation(c->cx, c->known, c->p, uid, NULL),
+                ml_reduction_violation(c->cx, c->fresh, c->p, uid, NULL));
+    ml_producers(c->cx, c->known, c->p, uid, &a);
+    ml_producers(c->cx, c->fresh, c->p, uid, &b);
+    same_blocks(c, uid, "its producers", &a, &b);
+    a.n = b.n = 0;
+    ml_consumers(c->cx, c->known, c->p, uid, &a);
+    ml_consumers(c->cx, c->fresh, c->p, uid, &b);
+    same_blocks(c, uid, "its consumers", &a, &b);
+}
+
+/* ---- regions */
+static const ml_Region *region_of(const ml_Region *v, size_t n, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer == b)
+            return &v[k];
+    return NULL;
+}
+
+static bool is_simple(const ml_Stmt *s, void *user)
+{
+    bool *simple = user;
+
+    *simple &= s->kind == ML_STMT_SEQ || s->kind == ML_STMT_STORE ||
+               s->kind == ML_STMT_EVALUATE || s->kind == ML_STMT_BIND;
+    return *simple;
+}
+
+/* What is touched lies outside of what is declared, in every iteration: some of it when
+ * exact, all of it when more is said to be touched than is. */
+static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
+                       const ml_Range *touched, bool exact)
+{
+    const ml_Expr *end, *last;
+
+    if (!ml_dtype_eq(declared->min->type, touched->min->type) ||
+        !ml_dtype_eq(declared->extent->type, declared->min->type) ||
+        !ml_dtype_eq(touched->extent->type, touched->min->type))
+        return false;
+    end = ml_add(c->cx, declared->min, declared->extent);
+    last = ml_add(c->cx, touched->min, touched->extent);
+    if (!exact)
+        return ml_prove_le_expr(ar, last, declared->min) ||
+               ml_prove_le_expr(ar, end, touched->min);
+    return ml_prove_lt_expr(ar, touched->min, declared->min) ||
+           ml_prove_lt_expr(ar, end, last);
+}
+
+static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Region *declared,
+                   size_t n, const ml_Region *touched, const char *kind)
+{
+    const ml_Region *d = region_of(declared, n, touched->buffer);
+    bool exact = true;
+
+    ml_stmt_visit(b->body, is_simple, &exact);
+    if (!d) {
+        c->what = ml_format(c->cx, "block %s %s %s, which is not declared", b->name, kind,
+                            touched->buffer->name);
+        return;
+    }
+    for (size_t k = 0; k < d->buffer->rank && !c->what; k++)
+        if (is_outside(c, ar, &d->ranges[k], &touched->ranges[k], exact))
+            c->what = ml_format(
+                c->cx, "block %s %s %s outside of what is declared, in dimension %zu",
+                b->name, kind, touched->buffer->name, k);
+}
+
+static bool is_declared_by_hand(const ml_Block *b)
+{
+    return ml_dict_get(b->annotations, "explicit_read_region") ||
+           ml_dict_get(b->annotations, "explicit_write_region");
+}
+
+/* Of a block that the step made: those that were there are as right as before. */
+static void regions(SelfCheck *c, ml_Uid uid)
+{
+    const ml_Stmt *node = ml_index_node(c->p.index, uid);
+    const ml_Block *b = ml_as_block(node);
+    const ml_Func *f = c->p.mod->funcs[ml_index_func(c->p.index, uid)];
+    ml_Access touched = {0};
+    ml_Arith *ar;
+
+    if (c->before.index && ml_index_node(c->before.index, uid) == node)
+        return;
+    if (!ml_index_scope(c->p.index, uid) || is_declared_by_hand(b))
+        return;
+    ml_block_access(c->cx, f, b, &touched);
+    if (ml_error(c->cx)) {
+        ml_error_clear(c->cx);
+        return;
+    }
+    ar = ml_arith_at(c->cx, c->p, uid);
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < touched.reads.n && !c->what; k++)
+        /* of what it writes it may read what it wrote before */
+        if (!region_of(b->writes, b->n_writes, touched.reads.v[k].buffer))
+            inside(c, b, ar, b->reads, b->n_reads, &touched.reads.v[k], "reads");
+    for (size_t k = 0; k < touched.writes.n && !c->what; k++)
+        inside(c, b, ar, b->writes, b->n_writes, &touched.writes.v[k], "writes");
+}
+
+bool ml_self_check(ml_Ctx *cx, ml_Facts *known, ml_Program before, ml_Program p,
+                   uint32_t what)
+{
+    SelfCheck c = {.cx = cx, .known = known, .before = before, .p = p};
+
+    if (what & ML_CHECK_TABLES)
+        tables(&c);
+    if (!c.what && (what & (ML_CHECK_FLAGS | ML_CHECK_REGIONS)))
+        ml_index_each(p.index, block_node, &c);
+    if (what & ML_CHECK_FLAGS) {
+        c.fresh = ml_facts_new(cx);
+        for (size_t k = 0; k < c.blocks.n && !c.what; k++)
+            flags(&c, c.blocks.v[k]);
+        ml_facts_free(c.fresh);
+    }
+    for (size_t k = 0; k < c.blocks.n && !c.what && (what & ML_CHECK_REGIONS); k++)
+        regions(&c, c.blocks.v[k]);
+    if (c.what)
+        ml_fail(cx, ML_E_SELF_CHECK, ML_TEXT(c.what));
+    return c.what == NULL;
+}
