@@ -3,6 +3,7 @@
 # in ASCII; marks. Source: interaction 6, 15.
 set -u
 [ -x "$MOONLOOP" ] || { echo 'not ok versions: the program was not built'; exit 1; }
+examples=$PWD/examples
 mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
 unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
 export HOME=$TMPDIR/home
@@ -234,3 +235,30 @@ grep -qF 'stopped after 3 of 5 instructions; vector is at v1' out && grep -q '^t
     grep -qF 'while replaying instruction 3, Vectorize' err && grep -qF 'iter-not-parallel' err &&
     grep -qF 'nothing.json: No such file' err && grep -qF 'bad-trace' err
 verdict 'stops a replay before the first step that does not apply, and explains it'
+
+# ---- what TVM writes
+timeout 60 "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && grep -q '^27 instructions, of which a search would replay 16$' out &&
+    grep -q 'T.sblock("C_update")' out && sed 1d out >newest.py &&
+    printf '%s\n' ':open newest.py' 'print(#blocks())' | timeout 60 "$MOONLOOP" >out 2>err && grep -q '^3$' out
+verdict 'replays a trace of TVM and prints the program in the newest spelling'
+cat >record.lua <<'E2'
+local slow = '[[["GetBlock",[],["C","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2","l3"]],["Split",["l1","None",16],[1],["l4","l5"]]],[]]'
+local fast = slow:gsub(",16", ",4")
+local out = assert(io.open("records.json", "w"))
+out:write("[3, [", slow, ", [0.25, 0.5], {\"kind\": \"llvm\"}, []]]\n")
+out:write("[3, [", fast, ", [0.125, 0.25], {\"kind\": \"llvm\"}, []]]\n")
+out:write("[3, [", slow, ", null, {\"kind\": \"llvm\"}, []]]\n\n")
+out:close()
+for _, text in ipairs { slow, "[" .. slow .. ", [1], {}, []]", "[0, [" .. slow .. ", [1], {}, []]]" } do
+    local s = moon.schedule(moon.workload.matmul(64, 64, 64))
+    moon.trace(text):apply(s)
+    assert(s:get("i_0").extent == 4 and s:get("i_1").extent == 16)
+end
+for _, text in ipairs { "[0, [[[]], []]]", "[[[1]], []]", "[1, 2]", "[[[], []]]", "[0, [" .. slow .. "]]", slow .. "\n" .. slow } do
+    assert(not pcall(moon.trace, text), text)
+end
+E2
+timeout 60 "$MOONLOOP" -b record.lua >out 2>err &&
+    printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ':replay records.json' 'print(s:get("i_1").extent)' |
+    timeout 60 "$MOONLOOP" >out 2>err && grep -q '^4$' out
+verdict 'takes the trace out of a tuning record, the fastest out of a file of them'
