@@ -57,6 +57,9 @@ function moon.schedule(program, opts)
     return s
 end
 moon.create_schedule = moon.schedule -- the spelling of the proposal
+moon.Schedule = moon.schedule -- and those of TVM, old and new, so that a copied script runs
+moon.tir = { Schedule = moon.schedule }
+moon.s_tir = moon.tir
 
 -- "llvm -mcpu=znver4 -num-cores=2" or a table
 function moon.target(t)

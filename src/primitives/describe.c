@@ -258,6 +258,8 @@ static void describe_args(const ml_Call *c, ml_Program before, ml_Text *out)
             continue;
         if (pa->kind == ML_P_LOOPS && c->args[k].n == 0)
             continue;
+        if (pa->kind == ML_P_BOOL && pa->optional && c->args[k].b == (pa->def != 0))
+            continue;
         if (caching && (pa->kind == ML_P_BLOCK || pa->kind == ML_P_SCOPE))
             continue;
         bool at =

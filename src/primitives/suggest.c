@@ -288,7 +288,7 @@ static bool works_before(ml_Failure *f, const char *call, int step, const ml_Tra
     ml_Results r = {0};
     bool ok = ml_parse_calls(tmp, ml_str(call), &calls) && calls.n == 1 &&
               ml_apply_prim(s, calls.v[0].prim, calls.v[0].args, calls.v[0].n, &r) &&
-              ml_trace_continue(s, trace, ml_trace_before(f->s, step), NULL);
+              ml_trace_continue(s, trace, ml_trace_before(f->s, step), NULL, 0, NULL);
 
     ml_ctx_unref(tmp);
     ml_schedule_unref(s);

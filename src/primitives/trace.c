@@ -253,30 +253,42 @@ static ml_TV renumber_tv(const Renumber *r, const ml_TV *v)
     return to;
 }
 
+static const ml_Inst *renumber_inst(const Renumber *r, const ml_Inst *was)
+{
+    ml_Inst *in = ML_NEW(r->cx, ml_Inst);
+    ml_TV *inputs = ML_ARRAY(r->cx, ml_TV, was->n_inputs + 1);
+    ml_TVar *outputs = ML_ARRAY(r->cx, ml_TVar, was->n_outputs + 1);
+
+    *in = *was;
+    for (uint32_t m = 0; m < in->n_inputs; m++)
+        inputs[m] = renumber_tv(r, &in->inputs[m]);
+    for (uint32_t m = 0; m < in->n_outputs; m++) {
+        outputs[m] = in->outputs[m];
+        if (outputs[m].kind != ML_H_NONE)
+            outputs[m].num = r->to[in->outputs[m].num];
+    }
+    in->inputs = inputs;
+    in->outputs = outputs;
+    return in;
+}
+
+void ml_trace_renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, const uint32_t *to)
+{
+    Renumber r = {cx, to};
+
+    for (size_t k = 0; k < n; k++)
+        insts[k] = renumber_inst(&r, insts[k]);
+}
+
 static void renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, uint32_t n_vars)
 {
     uint32_t *to = ML_ARRAY(cx, uint32_t, n_vars + 1), next = 0;
-    Renumber r = {cx, to};
 
-    for (size_t k = 0; k < n; k++) {
-        ml_Inst *in = ML_NEW(cx, ml_Inst);
-        ml_TV *inputs = ML_ARRAY(cx, ml_TV, insts[k]->n_inputs + 1);
-        ml_TVar *outputs = ML_ARRAY(cx, ml_TVar, insts[k]->n_outputs + 1);
-
-        *in = *insts[k];
-        for (uint32_t m = 0; m < in->n_inputs; m++)
-            inputs[m] = renumber_tv(&r, &in->inputs[m]);
-        for (uint32_t m = 0; m < in->n_outputs; m++) {
-            outputs[m] = in->outputs[m];
-            if (outputs[m].kind == ML_H_NONE)
-                continue;
-            to[in->outputs[m].num] = next;
-            outputs[m].num = next++;
-        }
-        in->inputs = inputs;
-        in->outputs = outputs;
-        insts[k] = in;
-    }
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t m = 0; m < insts[k]->n_outputs; m++)
+            if (insts[k]->outputs[m].kind != ML_H_NONE)
+                to[insts[k]->outputs[m].num] = next++;
+    ml_trace_renumber(cx, insts, n, to);
 }
 
 ml_Trace ml_trace_simplified(ml_Ctx *cx, const ml_Trace *t, bool remove_postproc)

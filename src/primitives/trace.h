@@ -56,9 +56,15 @@ bool ml_trace_apply(ml_Schedule *s, const ml_Trace *t, bool remove_postproc,
                     ml_DecideFn *decide, void *user, size_t *n_done);
 /* How many instructions there were just before the step that made the version. */
 size_t ml_trace_before(const ml_Schedule *s, int version);
+size_t ml_trace_after(const ml_Schedule *s, int version); /* just after it */
+/* What the step that made the current version returned: n handles, in cx. */
+const ml_Handle *ml_version_results(const ml_Schedule *s, ml_Ctx *cx, size_t *n);
 /* Repeats the instructions from `first` on of the schedule's own trace (taken at a later
- * version) on its current version, in which what the earlier ones made is still meant. */
-bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first, size_t *n_done);
+ * version) on its current version, in which what the earlier ones made is still meant; but
+ * the outputs of instruction first - 1 are the n handles of `instead`, by position (NULL:
+ * they stay what they were). */
+bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first,
+                       const ml_Handle *instead, size_t n, size_t *n_done);
 void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t); /* native Lua, on `sch` */
 void ml_trace_python(ml_Ctx *cx, ml_Text *out, const ml_Trace *t, bool newest);
 void ml_trace_json(ml_Ctx *cx, ml_Text *out, const ml_Trace *t);
@@ -78,5 +84,7 @@ void ml_saved_write(ml_Schedule *s, ml_Text *out);
 /* A Lua script that rebuilds the version from its start and ends with the hash assertion.
  */
 void ml_saved_lua(ml_Schedule *s, ml_Text *out);
+/* The same for all versions, with marks and branches; version k is version k again. */
+void ml_saved_lua_all(ml_Schedule *s, ml_Text *out);
 
 #endif

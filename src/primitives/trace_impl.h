@@ -28,6 +28,13 @@ bool ml_inst_args(const ml_Inst *in, ml_TVArg *out);
 /* Whether the value is the parameter's default. */
 bool ml_tv_is_default(const ml_Param *pa, const ml_TVArg *a);
 
+/* Variable k becomes variable to[k] in copies of the instructions. */
+void ml_trace_renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, const uint32_t *to);
+/* Lua of the instructions from `first` on; variables are fields of the table v. */
+void ml_trace_lua_part(ml_Text *out, const ml_Trace *t, size_t first);
+/* All versions with marks and branches, ending at the current one. */
+void ml_trace_lua_tree(ml_Schedule *s, ml_Text *out);
+
 enum { ML_MAX_PARAMS = 16 };
 
 #endif

@@ -121,6 +121,16 @@ void ml_trace_lua(ml_Ctx *cx, ml_Text *out, const ml_Trace *t)
     ml_trace_writer_end(&w);
 }
 
+void ml_trace_lua_part(ml_Text *out, const ml_Trace *t, size_t first)
+{
+    ml_TraceWriter w = ml_trace_writer(out, t, &form);
+
+    ml_trace_writer_prefix(&w, "v.");
+    for (size_t k = first; k < t->n; k++)
+        add_inst(&w, t->insts[k]);
+    ml_trace_writer_end(&w);
+}
+
 /* ---- a script */
 
 /* [==[ ... ]==] with as many = as the text needs. */
@@ -143,7 +153,7 @@ static void long_string(ml_Text *out, const char *z)
     ml_text_char(out, ']');
 }
 
-void ml_saved_lua(ml_Schedule *s, ml_Text *out)
+static void save(ml_Schedule *s, ml_Text *out, bool all)
 {
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_Text program = {0};
@@ -167,9 +177,22 @@ void ml_saved_lua(ml_Schedule *s, ml_Text *out)
         ml_value_text(out, s->opts.target, &notation);
     }
     ml_text_add(out, "})\n");
-    ml_trace_lua(tmp, out, &t);
+    if (all)
+        ml_trace_lua_tree(s, out);
+    else
+        ml_trace_lua(tmp, out, &t);
     ml_text_fmt(out, "assert(sch:hash(8) == \"%08x\")\n",
                 (unsigned)(ml_schedule_hash(s) >> 32));
     ml_text_free(&program);
     ml_ctx_unref(tmp);
+}
+
+void ml_saved_lua(ml_Schedule *s, ml_Text *out)
+{
+    save(s, out, false);
+}
+
+void ml_saved_lua_all(ml_Schedule *s, ml_Text *out)
+{
+    save(s, out, true);
 }

@@ -233,6 +233,25 @@ size_t ml_trace_before(const ml_Schedule *s, int version)
     return t ? t->n : 0;
 }
 
+size_t ml_trace_after(const ml_Schedule *s, int version)
+{
+    ML_ASSERT(version >= 0 && version < s->n_versions);
+    const ml_TraceNode *t = s->v[version].trace;
+
+    return t ? t->n : 0;
+}
+
+const ml_Handle *ml_version_results(const ml_Schedule *s, ml_Ctx *cx, size_t *n)
+{
+    const ml_Version *v = &s->v[s->cur];
+    ml_Handle *h = ML_ARRAY(cx, ml_Handle, v->n_results + 1);
+
+    *n = v->n_results;
+    if (v->n_results)
+        memcpy(h, v->results, v->n_results * sizeof *h);
+    return h;
+}
+
 /* Compaction moves the instructions of a schedule: one that is no fork replays a copy of
  * its own trace. */
 static bool own_copy(ml_Schedule *s, ml_Ctx *cx, const ml_Trace *t, ml_Trace *out)
@@ -281,7 +300,8 @@ static bool repeat_one(Replay *r, const ml_Inst *was, size_t k)
     return true;
 }
 
-bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first, size_t *n_done)
+bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first,
+                       const ml_Handle *instead, size_t n, size_t *n_done)
 {
     Replay r = {.s = s, .tmp = ml_ctx_new(0)};
     ml_Trace t;
@@ -303,6 +323,8 @@ bool ml_trace_continue(ml_Schedule *s, const ml_Trace *own, size_t first, size_t
                 const ml_TVar *then = &own->insts[m]->outputs[o]; /* of a mark: which one */
 
                 r.now[v->num] = (ml_Handle){then->kind, then->uid};
+                if (instead && m + 1 == first && o < n)
+                    r.now[v->num] = instead[o];
                 r.made[v->num] = true;
             }
     } else {

@@ -1,6 +1,6 @@
 /*
- * cmd_rewrite - :before: a step put among earlier ones on another branch, as in an
- * interactive rebase. Source: interaction 6.
+ * cmd_rewrite - :before, :drop, :edit: a step put among earlier ones, left out or replaced
+ * on another branch, as in an interactive rebase. Source: interaction 6.
  */
 #include <stdlib.h>
 
@@ -39,8 +39,26 @@ static bool step_arg(ml_Session *ss, const ml_Words *w, int *step, const char **
                             ml_schedule_version(ss->focus));
 }
 
-/* Goes to before the step, runs the code and repeats the instructions from `first` on. */
-static bool rewrite(ml_Session *ss, int step, const char *code, size_t first)
+typedef enum How { BEFORE, DROP, EDIT } How;
+
+/* What the code made stands for what the replaced step made, by position. */
+static bool repeat(ml_Session *ss, How how, int step, int parent, const ml_Trace *trace,
+                   ml_Ctx *tmp)
+{
+    ml_Schedule *s = ss->focus;
+    size_t first = how == BEFORE ? ml_trace_before(s, step) : ml_trace_after(s, step);
+    size_t n = 0, done = 0;
+    const ml_Handle *instead = NULL;
+
+    if (how == EDIT && ml_schedule_version(s) != parent)
+        instead = ml_version_results(s, tmp, &n);
+    if (ml_trace_continue(s, trace, first, instead, n, &done))
+        return true;
+    return ml_session_schedule_error(ss, s);
+}
+
+/* Goes to before the step, runs the code and repeats the later instructions. */
+static bool rewrite(ml_Session *ss, How how, int step, const char *code)
 {
     ml_Schedule *s = ss->focus;
     ml_Ctx *tmp = ml_ctx_new(0);
@@ -50,24 +68,38 @@ static bool rewrite(ml_Session *ss, int step, const char *code, size_t first)
 
     if (ok && !ml_schedule_goto(s, info.parent))
         ok = ml_session_schedule_error(ss, s);
-    if (ok) {
+    if (ok && how != DROP) {
         ok = ml_host_eval(ss->host, code, NULL);
         ml_host_print_result(ss->host, true); /* the steps are shown, not the values */
     }
-    if (ok && !ml_trace_continue(s, &trace, first, NULL))
-        ok = ml_session_schedule_error(ss, s);
+    ok = ok && repeat(ss, how, step, info.parent, &trace, tmp);
     ml_ctx_unref(tmp);
     return ok;
 }
 
-bool cmd_before(ml_Session *ss, const ml_Words *w)
+static bool run(ml_Session *ss, const ml_Words *w, How how, const char *usage)
 {
     const char *code = "";
     int step = 0;
 
     if (!step_arg(ss, w, &step, &code))
         return false;
-    if (!*code)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":before N CODE");
-    return rewrite(ss, step, code, ml_trace_before(ss->focus, step));
+    if ((*code == '\0') != (how == DROP))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", usage);
+    return rewrite(ss, how, step, code);
+}
+
+bool cmd_before(ml_Session *ss, const ml_Words *w)
+{
+    return run(ss, w, BEFORE, ":before N CODE");
+}
+
+bool cmd_drop(ml_Session *ss, const ml_Words *w)
+{
+    return run(ss, w, DROP, ":drop N");
+}
+
+bool cmd_edit(ml_Session *ss, const ml_Words *w)
+{
+    return run(ss, w, EDIT, ":edit N CODE");
 }

@@ -118,17 +118,26 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
     ml_Text t = {0}, said = {0};
-    const char *dot = w->n == 1 ? strrchr(w->v[0], '.') : NULL;
-    bool replays = true;
+    const char *file = NULL, *dot;
+    bool replays = true, all = false;
+    size_t n_files = 0;
 
     for (size_t k = 0; k < w->n; k++)
         if (ml_streq(w->v[k], "--all"))
-            return ml_session_error(ss, ML_E_NOT_YET, ":save FILE --all");
+            all = true;
+        else {
+            file = w->v[k];
+            n_files++;
+        }
+    dot = n_files == 1 ? strrchr(file, '.') : NULL;
+    if (all && dot && !ml_streq(dot, ".lua"))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":save FILE.lua --all: a script alone keeps all versions");
     if (!dot)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":save FILE, where the suffix is .lua, .json or .py");
     if (ml_streq(dot, ".lua"))
-        ml_saved_lua(s, &t);
+        (all ? ml_saved_lua_all : ml_saved_lua)(s, &t);
     else if (ml_streq(dot, ".json"))
         ml_saved_write(s, &t);
     else if (ml_streq(dot, ".py") || ml_streq(dot, ".tir") || ml_streq(dot, ".tvm")) {
@@ -142,19 +151,19 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     } else {
         ml_text_free(&t);
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "%s: the suffix is .lua, .json or .py", w->v[0]);
+                                "%s: the suffix is .lua, .json or .py", file);
     }
-    bool ok = write_file(ss, w->v[0], &t);
+    bool ok = write_file(ss, file, &t);
 
     if (ok && replays) {
-        int n = steps_of(s);
+        int n = all ? ml_schedule_n_versions(s) - 1 : steps_of(s);
 
-        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", w->v[0],
-                    n, n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
+        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", file, n,
+                    n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
                     (unsigned long long)(ml_schedule_hash(s) >> 32));
         ml_out_prose(&ss->out, ml_text_z(&said));
     } else if (ok) {
-        ml_text_fmt(&said, "saved %s", w->v[0]);
+        ml_text_fmt(&said, "saved %s", file);
         ml_out_prose(&ss->out, ml_text_z(&said));
     }
     ml_text_free(&t);

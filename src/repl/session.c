@@ -368,21 +368,38 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
     ss->n_undone = 0;
 }
 
-/* Commands walk through the versions, which is no step to be undone; :before and :adopt
- * make steps. */
-static bool makes_steps(const char *line)
+/* The command of a line, or NULL. */
+static const ml_Command *command_of(const char *line)
 {
     ml_Text name = {0}, why = {0};
-    const char *p = line + 1;
+    const ml_Command *c;
 
-    while (*p && *p != ' ')
-        ml_text_char(&name, *p++);
-    const ml_Command *c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
-    bool yes = line[0] != ':' || (c && (c->run == cmd_before || c->run == cmd_adopt));
-
+    if (line[0] != ':')
+        return NULL;
+    for (const char *p = line + 1; *p && *p != ' '; p++)
+        ml_text_char(&name, *p);
+    c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
     ml_text_free(&name);
     ml_text_free(&why);
-    return yes;
+    return c;
+}
+
+/* Commands walk through the versions, which is no step to be undone; some make steps. */
+static bool makes_steps(const char *line)
+{
+    const ml_Command *c = command_of(line);
+
+    return line[0] != ':' ||
+           (c && (c->run == cmd_before || c->run == cmd_drop || c->run == cmd_edit ||
+                  c->run == cmd_replay || c->run == cmd_adopt));
+}
+
+/* A line that fails is taken back, but a replay stays as far as it went. */
+static bool keeps_what_was_done(const char *line)
+{
+    const ml_Command *c = command_of(line);
+
+    return c && c->run == cmd_replay;
 }
 
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
@@ -416,7 +433,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
 
         if (ok && ss->mode == ML_MODE_TYPED && !ss->quiet_line && to != before.version)
             ml_echo_steps(ss, focus, before.version, to);
-        finish_line(ss, focus, before, ok);
+        finish_line(ss, focus, before, ok || keeps_what_was_done(ml_text_z(&line)));
     }
     if (ss->mode == ML_MODE_TYPED && ok)
         ml_host_print_result(ss->host, ss->quiet_line);

@@ -238,6 +238,26 @@ def main(A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
     end
 end)
 
+test("calls in the style of Python", function()
+    local a, b = matmul(), moon.tir.Schedule(moon.workload.matmul(64, 64, 64))
+    assert(moon.s_tir.Schedule and moon.Schedule and moon.create_schedule)
+    local b0 = b.get_block { name = "C", func_name = "main" }
+    local l1, l2, l3 = table.unpack(b.get_loops { block = b0 })
+    local l4, l5 = table.unpack(b.split { loop = l1, factors = { moon.auto, 16 } })
+    b.reorder(l4, l2, l5, l3)
+    b.bind(l4, "blockIdx.x")
+    local split = b.split
+    split(l2, { 4, 16 })
+    a:split("i", 16)
+    a:reorder("i_0", "j", "i_1", "k")
+    a:bind("i_0", "blockIdx.x")
+    split(a, "j", { 4, 16 }) -- the first argument is a schedule: that one
+    assert(a:hash() == b:hash())
+    local e = fails("bad-argument", function() b.split(3) end)
+    assert(e.primitive == "split")
+    fails("bad-argument", function() b.split() end)
+end)
+
 test("calls that no trace records", function()
     local s = matmul()
     local two = moon.schedule(s:mod():with("second", s:func()))

@@ -174,6 +174,18 @@ verdict 'prints the manual'
 ! awk '/^gives$/ { in_it = 1; n = 0; next } in_it && /^$/ { if (!n) print "nothing"; in_it = 0 } in_it { n++ }
     in_it && /error:/ && !/does not belong/ { print }' out | grep . && [ "$(grep -c '^gives$' out)" = 8 ]
 verdict 'runs the examples of the calls that are not recorded'
+cat >python.lua <<'E'
+local sch = tir.Schedule(workload.matmul(64, 64, 64))
+local b0 = sch.get_sblock{name="C", func_name="main"}
+local l1, l2, l3 = table.unpack(sch.get_loops{block=b0})
+local l4, l5 = table.unpack(sch.split{loop=l1, factors={None, 16}, preserve_unit_iters=True, disable_predication=False})
+sch.unroll{loop=l5}
+assert(s_tir.Schedule and sch:get(l4).extent == 4 and nothing == nil)
+E
+run -b python.lua </dev/null
+[ "$status" = 0 ] && run -b -e 'sch = tir.Schedule(workload.matmul(64, 64, 64))' -e 'sch.split("i", {None, 4})' \
+    -e 'assert(True and not False)' </dev/null && [ "$status" = 0 ]
+verdict 'runs the text of a schedule in the style of Python, with local and tables'
 run --frobnicate </dev/null
 [ "$status" = 2 ] && [ "$(cat err)" = 'moonloop: unknown option --frobnicate; see moonloop --help' ] && [ ! -s out ]
 verdict 'refuses an unknown option with status 2'

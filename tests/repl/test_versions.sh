@@ -3,6 +3,7 @@
 # in ASCII; marks. Source: interaction 6, 15.
 set -u
 [ -x "$MOONLOOP" ] || { echo 'not ok versions: the program was not built'; exit 1; }
+examples=$PWD/examples
 mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
 unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
 export HOME=$TMPDIR/home
@@ -174,3 +175,90 @@ verdict 'puts a step before another one and repeats the later ones'
 verdict 'a step that does not lead to the version is refused'
 grep -qF 'are at v5, marked `failed`' err && grep -q '«failed»' out && grep -q 'v2 compute_at ◀' out
 verdict 'a later step that does not apply any more takes the line back'
+
+# ---- steps left out, replaced, sought, replayed; all versions in one file
+cat >edit.txt <<'E2'
+s = schedule(workload.matmul(64, 64, 64))
+split("j", {auto, 16}) reorder("i", "j_0", "k", "j_1") vectorize("j_1") parallel("i");
+:mark first
+:edit 1 split("j", {auto, 8})
+:drop 6
+:branch eights
+:trace
+:mark mine
+:save all.lua --all
+:save one.json
+:bisect function(s) return s:version() < 7 end
+:bisect
+:edit 7 unroll("i")
+:drop 1
+:drop
+:edit 5
+:save --all x.json
+t = schedule(workload.matmul(32, 32, 32))
+:replay one.json
+E2
+timeout 60 "$MOONLOOP" --keep-going edit.txt >out 2>err
+grep -qxF '[5] split("j", {auto, 8})' out && grep -qxF '[9] vectorize("j_1")' out &&
+    grep -qxF '[10] parallel("i")' out && ! grep -q '^.6. reorder(' out
+verdict 'replaces a step, leaves one out, and repeats the later ones with what the new one made'
+grep -qF 'v9 is the first that fails: vectorize("j_1") (v5 passes;' out && grep -qF 'v10 passes: there is nothing' out
+verdict 'finds the first step that fails a function, or a check'
+[ "$(grep -c 'does not lead to' err)" = 2 ] && [ "$(grep -c 'number of a step' err)" = 1 ] &&
+    grep -qF ':edit N CODE' err && grep -qF 'a script alone' err
+verdict 'says what is wrong with the number, the code or the file'
+grep -qF 'replayed 5 of 5 instructions; matmul is at v3' out
+verdict 'replays the trace of a file on another program'
+cat >>all.lua <<'E2'
+assert(sch:version() == 10 and #sch:trace():simplified() == 5)
+sch:jump("first")
+assert(sch:version() == 4 and sch:handle("j_1").alive)
+sch:jump("mine")
+assert(sch:version() == 10)
+E2
+timeout 60 "$MOONLOOP" -b all.lua >out 2>err && printf ':source all.lua\n' | timeout 60 "$MOONLOOP" >out 2>err
+verdict 'saves all versions, marks and branches as a script that makes them again'
+cat >vector.py <<'P'
+@T.prim_func
+def main(A: T.Buffer((8, 16, 4)), C: T.Buffer((8,))):
+    for i, j, k in T.grid(8, 16, 4):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vj, vk]
+P
+printf '%s\n' ':open vector.py' ':replay one.json' 'print(s == nil, focus():version(), #focus():trace())' ':replay nothing.json' \
+    ':replay vector.py' >stop.txt
+timeout 60 "$MOONLOOP" --keep-going stop.txt >out 2>err
+grep -qF 'stopped after 3 of 5 instructions; vector is at v1' out && grep -q '^true	1	3$' out &&
+    grep -qF 'while replaying instruction 3, Vectorize' err && grep -qF 'iter-not-parallel' err &&
+    grep -qF 'nothing.json: No such file' err && grep -qF 'bad-trace' err
+verdict 'stops a replay before the first step that does not apply, and explains it'
+
+# ---- what TVM writes
+timeout 60 "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && grep -q '^27 instructions, of which a search would replay 16$' out &&
+    grep -q 'T.sblock("C_update")' out && sed 1d out >newest.py &&
+    printf '%s\n' ':open newest.py' 'print(#blocks())' | timeout 60 "$MOONLOOP" >out 2>err && grep -q '^3$' out
+verdict 'replays a trace of TVM and prints the program in the newest spelling'
+cat >record.lua <<'E2'
+local slow = '[[["GetBlock",[],["C","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2","l3"]],["Split",["l1","None",16],[1],["l4","l5"]]],[]]'
+local fast = slow:gsub(",16", ",4")
+local out = assert(io.open("records.json", "w"))
+out:write("[3, [", slow, ", [0.25, 0.5], {\"kind\": \"llvm\"}, []]]\n")
+out:write("[3, [", fast, ", [0.125, 0.25], {\"kind\": \"llvm\"}, []]]\n")
+out:write("[3, [", slow, ", null, {\"kind\": \"llvm\"}, []]]\n\n")
+out:close()
+for _, text in ipairs { slow, "[" .. slow .. ", [1], {}, []]", "[0, [" .. slow .. ", [1], {}, []]]" } do
+    local s = moon.schedule(moon.workload.matmul(64, 64, 64))
+    moon.trace(text):apply(s)
+    assert(s:get("i_0").extent == 4 and s:get("i_1").extent == 16)
+end
+for _, text in ipairs { "[0, [[[]], []]]", "[[[1]], []]", "[1, 2]", "[[[], []]]", "[0, [" .. slow .. "]]", slow .. "\n" .. slow } do
+    assert(not pcall(moon.trace, text), text)
+end
+E2
+timeout 60 "$MOONLOOP" -b record.lua >out 2>err &&
+    printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ':replay records.json' 'print(s:get("i_1").extent)' |
+    timeout 60 "$MOONLOOP" >out 2>err && grep -q '^4$' out
+verdict 'takes the trace out of a tuning record, the fastest out of a file of them'

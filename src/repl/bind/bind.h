@@ -231,8 +231,10 @@ int bind_version(lua_State *L, int idx, ml_Schedule *s);
 void bind_push_trace(lua_State *L, int sched);
 int bind_trace_new(lua_State *L);
 void bind_schedule_primitives(lua_State *L); /* adds them to the table on top */
-void bind_schedule_versions(lua_State *L);   /* methods of the version tree, likewise */
-void bind_schedule_calls(lua_State *L);      /* what no trace records, likewise */
+/* The primitive on top becomes one that knows the schedule at `object`. */
+void bind_method_of(lua_State *L, int object);
+void bind_schedule_versions(lua_State *L); /* methods of the version tree, likewise */
+void bind_schedule_calls(lua_State *L);    /* what no trace records, likewise */
 struct ml_ScheduleCall;
 void bind_push_schedule_call(lua_State *L, const struct ml_ScheduleCall *c);
 

@@ -191,8 +191,11 @@ static int index_object(lua_State *L)
     const BindClass *c = lua_touserdata(L, lua_upvalueindex(2));
 
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+        if (c == &bind_schedule_class)
+            bind_method_of(L, 1);
         return 1;
+    }
     lua_settop(L, 2);
     if (c->get && lua_type(L, 2) == LUA_TSTRING && c->get(L, lua_tostring(L, 2)))
         return 1;

@@ -1,7 +1,10 @@
 /*
- * host_example - a piece of Lua run for the help, its output taken. Source: interaction 4.
+ * host_example - pieces of Lua run for others: an example of the help, its output taken; a
+ * test of the focus. Source: interaction 4, 6.
  */
 #include "repl/bind/host_impl.h"
+
+#include "repl/bind/bind.h"
 
 static const char setup[] = "local s = moon.schedule(moon.workload.matmul(8, 8, 8))\n";
 
@@ -25,6 +28,31 @@ bool ml_host_example(ml_Host *h, const char *code, ml_Text *out)
         ml_text_add(out, luaL_tolstring(L, -1, NULL));
         ml_text_char(out, '\n');
     }
+    lua_settop(L, top);
+    ml_text_free(&chunk);
+    return ok;
+}
+
+bool ml_host_test(ml_Host *h, const char *code)
+{
+    ml_Text chunk = {0};
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+    bool ok;
+
+    ml_text_add(&chunk, "return ");
+    ml_text_add(&chunk, code);
+    ok = luaL_loadbuffer(L, ml_text_z(&chunk), chunk.n, "=test") == LUA_OK;
+    if (ok) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
+        lua_setupvalue(L, -2, 1);
+        ok = ml_host_call(h, 0, 1) == LUA_OK;
+    }
+    if (ok && lua_isfunction(L, -1)) {
+        ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+        ok = ml_host_call(h, 1, 1) == LUA_OK;
+    }
+    ok = ok && lua_toboolean(L, -1);
     lua_settop(L, top);
     ml_text_free(&chunk);
     return ok;

@@ -95,7 +95,41 @@ static int l_on_focus(lua_State *L)
     return lua_gettop(L);
 }
 
-/* Globals first, then primitives on the focus. */
+/* What a script copied from Python says: None is auto. */
+static bool push_python_name(lua_State *L, const char *name)
+{
+    static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule"};
+
+    if (ml_streq(name, "True") || ml_streq(name, "False")) {
+        lua_pushboolean(L, *name == 'T');
+        return true;
+    }
+    for (size_t k = 0; k < ML_COUNT(FROM_MOON) + 1; k++) {
+        bool none = k == ML_COUNT(FROM_MOON);
+
+        if (!ml_streq(name, none ? "None" : FROM_MOON[k]))
+            continue;
+        lua_pushglobaltable(L);
+        lua_pushliteral(L, "moon");
+        if (lua_rawget(L, -2) != LUA_TTABLE)
+            return false;
+        lua_getfield(L, -1, none ? "auto" : FROM_MOON[k]);
+        return true;
+    }
+    return false;
+}
+
+/* __index of the globals, so that script files have these names too. */
+static int l_python_name(lua_State *L)
+{
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+
+    if (!name || !push_python_name(L, name))
+        lua_pushnil(L);
+    return 1;
+}
+
+/* Globals first, then primitives on the focus, then names that Python scripts use. */
 int ml_host_name(lua_State *L)
 {
     const char *name = lua_tostring(L, 2);
@@ -109,6 +143,8 @@ int ml_host_name(lua_State *L)
         lua_pushcclosure(L, l_on_focus, 1);
         return 1;
     }
+    if (name && push_python_name(L, name))
+        return 1;
     lua_pushnil(L);
     return 1;
 }
@@ -202,6 +238,12 @@ void ml_host_add_functions(lua_State *L)
                                             "auto"};
     static const char *const ON_FOCUS[] = {"loops", "blocks"};
 
+    lua_pushglobaltable(L);
+    lua_newtable(L);
+    lua_pushcfunction(L, l_python_name);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
     lua_pushcfunction(L, l_print);
     lua_setglobal(L, "print");
     lua_pushvalue(L, -1);

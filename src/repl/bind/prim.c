@@ -82,9 +82,17 @@ static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule 
     return g;
 }
 
+/* Upvalues: the table entry; the schedule that the function was taken from, for calls in
+ * the style of Python, sch.split(...), where it is not the first argument. */
 static int call_primitive(lua_State *L)
 {
     const ml_Primitive *prim = lua_touserdata(L, lua_upvalueindex(1));
+
+    if (!bind_test(L, 1, &bind_schedule_class) &&
+        lua_type(L, lua_upvalueindex(2)) == LUA_TUSERDATA) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+    }
     int top = lua_gettop(L), box = top + 1;
     ml_Schedule *s = bind_check_schedule(L, 1);
     ml_Ctx *cx = bind_scratch(L);
@@ -103,6 +111,16 @@ static int call_primitive(lua_State *L)
     if (!ok)
         return bind_raise_schedule(L, s);
     return bind_push_results(L, 1, &results);
+}
+
+void bind_method_of(lua_State *L, int object)
+{
+    if (lua_tocfunction(L, -1) != call_primitive)
+        return;
+    lua_getupvalue(L, -1, 1);
+    lua_pushvalue(L, object);
+    lua_pushcclosure(L, call_primitive, 2);
+    lua_replace(L, -2);
 }
 
 /* Every spelling of primitives 13 that names a primitive of this table. */

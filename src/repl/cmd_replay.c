@@ -1,0 +1,163 @@
+/*
+ * cmd_replay - :replay FILE: a trace applied to the focus, as far as it goes; :bisect: the
+ * step at which a check begins to fail. Source: interaction 6.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "primitives/trace.h"
+#include "repl/bind/host.h"
+#include "repl/command.h"
+
+static bool read_file(ml_Session *ss, const char *path, ml_Text *out)
+{
+    FILE *f = fopen(path, "rb");
+    char part[8192];
+    size_t n = 0;
+    bool ok = f != NULL;
+
+    while (ok && (n = fread(part, 1, sizeof part, f)) > 0)
+        ml_text_addn(out, part, n);
+    ok = ok && !ferror(f);
+    if (!ok)
+        ml_session_error(ss, ML_E_NO_FILE, "%s: %s", path, strerror(errno));
+    if (f)
+        fclose(f);
+    return ok;
+}
+
+bool cmd_replay(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Ctx *cx;
+    ml_Saved saved = {0};
+    ml_Text text = {0}, said = {0};
+    size_t done = 0;
+    bool ok;
+
+    if (w->n != 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":replay FILE.json");
+    if (!read_file(ss, w->v[0], &text))
+        return false;
+    cx = ml_ctx_new(0);
+    ok = ml_saved_read(cx, (ml_Str){ml_text_z(&text), text.n}, &saved);
+    if (!ok)
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    else {
+        ok = ml_trace_apply(s, &saved.trace, false, NULL, NULL, &done);
+        if (!ok) /* what was done stays: the state before the step that does not apply */
+            ml_session_schedule_error(ss, s);
+        ml_text_fmt(&said, "%s %zu of %zu instructions; %s is at v%d",
+                    ok ? "replayed" : "stopped after", done, saved.trace.n,
+                    ml_schedule_name(s), ml_schedule_version(s));
+        ml_out_prose(&ss->out, ml_text_z(&said));
+    }
+    ml_text_free(&text);
+    ml_text_free(&said);
+    ml_ctx_unref(cx);
+    return ok;
+}
+
+/* ---- :bisect */
+
+/* The verdict on the current version; what is printed on the way is thrown away. */
+static bool passes(ml_Session *ss, const char *code)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
+            *err_was = ss->out.err_capture;
+    int status = ss->status;
+    ml_Step step;
+    bool ok;
+
+    if (!*code && ml_version_step(s, ml_schedule_version(s), &step) && step.check)
+        return ml_streq(step.check, "ok");
+    ss->out.capture = &got;
+    ss->out.err_capture = &err;
+    if (!*code)
+        ok = ml_command_run(ss, "check");
+    else if (*code == ':')
+        ok = ml_command_run(ss, code + 1);
+    else
+        ok = ml_host_test(ss->host, code);
+    ss->out.capture = out_was;
+    ss->out.err_capture = err_was;
+    ss->status = status;
+    ml_text_free(&got);
+    ml_text_free(&err);
+    return ok;
+}
+
+/* Versions from the start to the current one; the number of them. */
+static int path(ml_Schedule *s, ml_Ctx *cx, int **out)
+{
+    int n = 0, v;
+    ml_Step step;
+
+    for (v = ml_schedule_version(s); v >= 0 && ml_version_step(s, v, &step);
+         v = step.parent)
+        n++;
+    *out = ML_ARRAY(cx, int, (size_t)n + 1);
+    v = ml_schedule_version(s);
+    for (int k = n; k-- > 0; v = step.parent) {
+        (*out)[k] = v;
+        ml_version_step(s, v, &step);
+    }
+    return n;
+}
+
+bool cmd_bisect(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_State here = ml_schedule_state(s);
+    ml_Ctx *cx = ml_ctx_new(0);
+    const char *code = w->rest ? w->rest : "";
+    ml_Text said = {0};
+    int *v, n = path(s, cx, &v), good = 0, bad = n - 1, runs = 0;
+    bool found = false, stopped = false;
+
+    while (*code == ' ')
+        code++;
+    for (int k = 0; k < n && !stopped; k++)
+        if (!ml_version_known(s, v[k])) {
+            stopped = true;
+            ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                             "v%d was dropped (undo limit): it cannot be tried", v[k]);
+        }
+    if (!stopped) {
+        runs++;
+        if (passes(ss, code))
+            ml_text_fmt(&said, "v%d passes: there is nothing to look for", here.version);
+        else if (n == 1 || (ml_schedule_goto(s, v[0]), runs++, !passes(ss, code)))
+            ml_text_add(&said, "v0 fails already: no step is to blame");
+        else
+            found = true;
+    }
+    while (found && bad - good > 1 && !stopped) {
+        int mid = good + (bad - good) / 2;
+
+        stopped = ss->interrupt != 0 || !ml_schedule_goto(s, v[mid]);
+        if (stopped)
+            break;
+        runs++;
+        if (passes(ss, code))
+            good = mid;
+        else
+            bad = mid;
+    }
+    ml_schedule_restore(s, here);
+    if (found && !stopped) {
+        ml_Step step;
+
+        ml_version_step(s, v[bad], &step);
+        ml_text_fmt(&said, "v%d is the first that fails: %s (v%d passes; %d run%s)", v[bad],
+                    step.line, v[good], runs, runs == 1 ? "" : "s");
+    }
+    if (said.n)
+        ml_out_prose(&ss->out, ml_text_z(&said));
+    if (found && !stopped && ss->status == 0)
+        ss->status = 1;
+    ml_text_free(&said);
+    ml_ctx_unref(cx);
+    return !found && !stopped;
+}
