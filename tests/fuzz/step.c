@@ -502,7 +502,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         return;
     }
     if (v.loops.n == 0 &&
-        (pick <= 7 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
+        (pick <= 8 || pick == 10 || pick == 14 || pick == 15 || pick == 20))
         pick = 16;
     add_call(&v, pick, out);
 }
