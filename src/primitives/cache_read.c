@@ -35,9 +35,10 @@ static int pick(const ml_Block *b, void *user)
     if (b->tag == r->nest || writes_it(b, r->buffer))
         return 0;
     if (r->given.n > 0) {
-        ml_Uid up = ml_index_scope(r->c->p.index, b->tag);
-
-        return ml_uids_have(&r->given, b->tag) || ml_uids_have(&r->given, up) ? 1 : 2;
+        for (ml_Uid u = b->tag; u; u = ml_index_scope(r->c->p.index, u))
+            if (ml_uids_have(&r->given, u))
+                return 1;
+        return 2;
     }
     for (ml_Uid u = b->tag; u; u = ml_index_scope(r->c->p.index, u))
         if (ml_uids_have(&r->chosen, u))

@@ -26,12 +26,9 @@ static int pick(const ml_Block *b, void *user)
     if (b->tag == w->nest)
         return 0;
     for (ml_Uid u = b->tag; u; u = ml_index_scope(ix, u))
-        if (u == w->block)
+        if (u == w->block || ml_uids_have(&w->given, u))
             return 1;
-    return ml_uids_have(&w->given, b->tag) ||
-                   ml_uids_have(&w->given, ml_index_scope(ix, b->tag))
-               ? 1
-               : 2;
+    return 2;
 }
 
 /* Whether the statement stores to the buffer whatever its conditions are. */

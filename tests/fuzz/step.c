@@ -242,6 +242,27 @@ static void add_rfactor(const View *v, ml_Text *out)
                 chance(v, 96) ? below(v, 2 * rank + 2) - rank - 1 : 7);
 }
 
+/* A loop of a block, mostly one that holds only that; or blocks that follow each other. */
+static void add_blockize(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v);
+    const ml_Stmt *up = alive(v, ml_index_parent(v->p.index, b->tag));
+    ml_StmtVec kids = {0};
+
+    if (up && chance(v, 25)) {
+        ml_child_blocks(v->tmp, up, &kids);
+        size_t from = (size_t)below(v, (int)kids.n), n = 1 + (size_t)below(v, 3);
+
+        ml_text_add(out, "blockize({");
+        for (size_t k = 0; k < n && from + k < kids.n; k++)
+            ml_text_fmt(out, "%s\"%s\"", k ? ", " : "", name(v, kids.v[from + k]));
+        ml_text_add(out, chance(v, 20) ? "}, false)" : "})");
+        return;
+    }
+    ml_text_fmt(out, "blockize(\"%s\"%s)", name(v, &loop_of(v, b->tag)->base),
+                chance(v, 20) ? ", false" : "");
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -317,6 +338,7 @@ static void add_call(View *v, int pick, ml_Text *out)
                     index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
         break;
     case 21: add_rfactor(v, out); break;
+    case 22: add_blockize(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -329,8 +351,8 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3,  4,  4, 2, 4, 2, 2, 4,
-                                      1,  4, 2,  13, 11, 7, 7, 8, 8, 9, 5};
+    static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
+                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 5, 4};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

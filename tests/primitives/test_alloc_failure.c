@@ -61,6 +61,7 @@ static const char *const calls[] = {
     "cache_write(\"C\", 0, \"local\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
+    "blockize(\"C@2\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",
