@@ -30,6 +30,7 @@ static Form form(uint8_t kind)
     case ML_P_BLOCK:
     case ML_P_LOOP:
     case ML_P_BLOCK_OR_LOOP:
+    case ML_P_LOOP_BLOCKS:
     case ML_P_LOOP_OR_MARK:
     case ML_P_READ_BUFFER:
     case ML_P_WRITE_BUFFER:

@@ -427,6 +427,12 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
     case ML_P_LOOP_OR_MARK: return loop_or_mark(r, a, g);
     case ML_P_LOOPS: return many_nodes(r, a, ML_H_LOOP, g);
     case ML_P_BLOCKS: return many_nodes(r, a, ML_H_BLOCK, g);
+    case ML_P_LOOP_BLOCKS:
+        if (a->kind == ML_A_LIST)
+            return many_nodes(r, a, ML_H_BLOCK, g);
+        if (!one_node(r, a, ML_H_NONE, g))
+            return false;
+        return g->node->kind == ML_STMT_FOR || many_nodes(r, a, ML_H_BLOCK, g);
     case ML_P_FACTORS: return factors(r, a, g);
     case ML_P_INT: return int_of(r, a, &g->i);
     case ML_P_BOOL: return boolean(r, a, g);

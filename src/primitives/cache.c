@@ -339,6 +339,7 @@ typedef struct Rewire {
     ml_CachePick *pick;
     void *user;
     bool on;                /* inside a block that is rewired */
+    bool in_init;           /* inside of an init, whose blocks are in no scope */
     bool shifted;           /* indices move */
     bool matched;           /* a match_buffer target is a view of the new buffer */
     const ml_Block *opaque; /* the block that uses the pointer of a shifted buffer */
@@ -417,8 +418,8 @@ static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
 {
     ml_Ctx *cx = rw->c->cx;
-    int pick = rw->pick(b, rw->user);
-    bool was = rw->on;
+    int pick = rw->in_init ? (rw->on ? 1 : 0) : rw->pick(b, rw->user);
+    bool was = rw->on, init = rw->in_init;
     const ml_Block *at = rw->at;
 
     if (pick == 0)
@@ -428,8 +429,10 @@ static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
     ml_Block nb = *b;
 
     nb.body = rewire_stmt(cx, b->body, rw);
+    rw->in_init = true; /* its blocks go with the one that they initialise */
     if (b->init)
         nb.init = rewire_stmt(cx, b->init, rw);
+    rw->in_init = init;
     if (rw->on) {
         nb.reads = rewire_regions(rw, b->reads, b->n_reads);
         nb.writes = rewire_regions(rw, b->writes, b->n_writes);

@@ -88,15 +88,20 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_LOOP:
     case ML_P_BLOCK_OR_LOOP: add_node(s, out, g->uid, quote); return;
     case ML_P_LOOPS:
+    case ML_P_LOOP_BLOCKS:
     case ML_P_BLOCKS:
-        if (pa->kind == ML_P_BLOCKS)
+        if (pa->kind == ML_P_LOOP_BLOCKS && g->n == 0) {
+            add_node(s, out, g->uid, quote);
+            return;
+        }
+        if (pa->kind != ML_P_LOOPS)
             ml_text_char(out, '{');
         for (size_t k = 0; k < g->n; k++) {
             if (k)
                 ml_text_add(out, ", ");
             add_node(s, out, g->uids[k], quote);
         }
-        if (pa->kind == ML_P_BLOCKS)
+        if (pa->kind != ML_P_LOOPS)
             ml_text_char(out, '}');
         return;
     case ML_P_FACTORS:

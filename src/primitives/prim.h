@@ -19,6 +19,7 @@ typedef enum ml_ParamKind {
     ML_P_LOOP_OR_MARK,  /* uid, node; or handle kind INLINE_MARK / ROOT_MARK in h */
     ML_P_LOOPS,         /* n, uids: all remaining positional arguments, or one list */
     ML_P_BLOCKS,        /* n, uids: one list (or one block) */
+    ML_P_LOOP_BLOCKS,   /* uid, node of a loop; or n, uids: a list of blocks (or one) */
     ML_P_FACTORS,       /* n, exprs (NULL: auto); one integer means {auto, it} */
     ML_P_INT,           /* i */
     ML_P_BOOL,          /* b */

@@ -293,7 +293,10 @@ static bool push_arg(Recorder *r, TVs *to, const ml_Param *pa, const ml_Given *g
             if (!push_node(r, to, g->uids[k]))
                 return false;
         return true;
+    case ML_P_LOOP_BLOCKS:
     case ML_P_BLOCKS: {
+        if (pa->kind == ML_P_LOOP_BLOCKS && g->n == 0)
+            return push_node(r, to, g->uid);
         if (pa->input_if_given && !g->given)
             return true;
         TVs list = {0};

@@ -294,8 +294,9 @@ static void offer_argument(ml_Offer *o, const Place *pl)
     case ML_P_LOOP:
     case ML_P_LOOPS: ml_offer_loops(o); return;
     case ML_P_LOOP_OR_MARK:
+    case ML_P_LOOP_BLOCKS:
     case ML_P_BLOCK_OR_LOOP:
-        if (pl->param->kind == ML_P_BLOCK_OR_LOOP)
+        if (pl->param->kind != ML_P_LOOP_OR_MARK)
             ml_offer_blocks(o);
         ml_offer_loops(o);
         return;

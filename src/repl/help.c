@@ -24,6 +24,7 @@ static const char *kind_word(ml_ParamKind k)
     case ML_P_LOOP_OR_MARK: return "loop";
     case ML_P_LOOPS: return "loops";
     case ML_P_BLOCKS: return "blocks";
+    case ML_P_LOOP_BLOCKS: return "loop, or list of blocks";
     case ML_P_FACTORS: return "list of factors";
     case ML_P_INT: return "integer";
     case ML_P_BOOL: return "true or false";

@@ -487,6 +487,27 @@ const ml_Block *fz_inner_block(const View *v)
     return non_root(v);
 }
 
+/* A loop of a block, mostly one that holds only that; or blocks that follow each other. */
+static void add_blockize(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v);
+    const ml_Stmt *up = alive(v, ml_index_parent(v->p.index, b->tag));
+    ml_StmtVec kids = {0};
+
+    if (up && chance(v, 25)) {
+        ml_child_blocks(v->tmp, up, &kids);
+        size_t from = (size_t)below(v, (int)kids.n), n = 1 + (size_t)below(v, 3);
+
+        ml_text_add(out, "blockize({");
+        for (size_t k = 0; k < n && from + k < kids.n; k++)
+            ml_text_fmt(out, "%s\"%s\"", k ? ", " : "", name(v, kids.v[from + k]));
+        ml_text_add(out, chance(v, 20) ? "}, false)" : "})");
+        return;
+    }
+    ml_text_fmt(out, "blockize(\"%s\"%s)", name(v, &loop_of(v, b->tag)->base),
+                chance(v, 20) ? ", false" : "");
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -580,6 +601,7 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 28: add_rfactor(v, out); break;
     case 29: fz_add_layout(v, out); break;
     case 30: fz_add_block_layout(v, out); break;
+    case 31: add_blockize(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -593,7 +615,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
 {
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13, 11,
-                                      7,  7, 8,  8, 9, 5, 3, 2, 1, 2, 1, 4, 5, 6, 5};
+                                      7,  7, 8,  8, 9, 5, 3, 2, 1, 2, 1, 4, 5, 6, 5,  4};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

@@ -78,6 +78,7 @@ static const char *const calls[] = {
     "fuse_reduction_epilogue(\"C\", \"D\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
+    "blockize(\"C@2\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",

@@ -316,6 +316,10 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
     case ML_P_LOOP_OR_MARK: return ML_ARG_HANDLE(live(r, ML_H_LOOP));
     case ML_P_BLOCK_OR_LOOP:
         return ML_ARG_HANDLE(live(r, chance(r, 50) ? ML_H_LOOP : ML_H_BLOCK));
+    case ML_P_LOOP_BLOCKS:
+        if (chance(r, 60))
+            return ML_ARG_HANDLE(live(r, ML_H_LOOP));
+        /* fall through */
     case ML_P_LOOPS:
     case ML_P_BLOCKS: {
         size_t n = 1 + below(r, 3);

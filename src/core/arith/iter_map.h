@@ -100,6 +100,7 @@ typedef struct ml_IterPart {
 } ml_IterPart;
 typedef struct ml_Division {
     bool ok;
+    bool trivial;               /* by the fallback: the values need not fill their ranges */
     ml_IterPart *outer, *inner; /* per binding */
     const ml_Expr *outer_pred, *inner_pred;
 } ml_Division;

@@ -366,7 +366,7 @@ ml_Division ml_subspace_divide(ml_Arith *ar, const ml_Expr *const *bindings, siz
         out.ok = divide(&dv, bindings, n, pred, &out);
     }
     if (!out.ok && (!pred || ml_is_true(pred)))
-        out.ok = divide_trivially(&dv, simple, n, &out);
+        out.ok = out.trivial = divide_trivially(&dv, simple, n, &out);
     ml_arith_restore(ar, mark);
     return out;
 }

@@ -157,6 +157,7 @@ static const char *param_kind(uint8_t kind)
     case ML_P_LOOP_OR_MARK: return "loop or mark";
     case ML_P_LOOPS: return "loops";
     case ML_P_BLOCKS: return "blocks";
+    case ML_P_LOOP_BLOCKS: return "loop or blocks";
     case ML_P_FACTORS: return "factors";
     case ML_P_INT: return "integer";
     case ML_P_BOOL: return "boolean";
