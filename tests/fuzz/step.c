@@ -351,6 +351,27 @@ static void add_block_layout(const View *v, ml_Text *out)
     ml_text_add(out, ")");
 }
 
+static void add_padding(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v);
+
+    for (int k = 0; k < 6; k++, b = block(v)) {
+        ml_StmtVec loops = {0};
+
+        ml_index_loops(v->tmp, v->p.index, b->tag, &loops);
+        if (loops.n > 0 && loops.n == b->n_iters)
+            break;
+    }
+    ml_text_fmt(out, "pad_einsum(\"%s\", {", name(v, &b->base));
+    for (uint32_t k = 0; k < b->n_iters; k++) {
+        bool spatial = b->iters[k].kind == ML_ITER_SPATIAL;
+
+        ml_text_fmt(out, "%s%d", k ? ", " : "",
+                    chance(v, spatial ? 50 : 20) ? 2 + below(v, 4) : 1);
+    }
+    ml_text_add(out, chance(v, 98) || b->n_iters == 0 ? "})" : ", 0})");
+}
+
 static void add_call(View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
@@ -427,6 +448,7 @@ static void add_call(View *v, int pick, ml_Text *out)
         break;
     case 21: add_layout(v, out); break;
     case 22: add_block_layout(v, out); break;
+    case 23: add_padding(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -440,7 +462,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
 {
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
-                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 8, 7};
+                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 8, 7, 7};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

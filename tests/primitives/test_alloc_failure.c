@@ -65,6 +65,7 @@ static const char *const calls[] = {
     "sample_perfect_tile(\"i\", 3)",
     "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
     "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
+    "pad_einsum(\"B\", {1, 3})",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
