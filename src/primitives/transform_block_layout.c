@@ -209,15 +209,25 @@ static bool check_order(Iters *it)
 
 typedef struct Tidy {
     ml_Arith *ar;
-    uint64_t bloom; /* of the new iters */
+    const ml_Iter *iters; /* the new ones */
+    uint32_t n;
 } Tidy;
+
+/* Exactly: a filter by numbers alone would let a replay simplify something else. */
+static bool is_new(const Tidy *t, const ml_Expr *e)
+{
+    for (uint32_t k = 0; k < t->n; k++)
+        if (ml_expr_uses_var(e, t->iters[k].var))
+            return true;
+    return false;
+}
 
 /* Index arithmetic of the new iters, as simple as it can be. */
 static const ml_Expr *tidy_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
     const Tidy *t = user;
 
-    if (!(e->bloom & t->bloom))
+    if (!is_new(t, e))
         return e;
     if (e->n_args > 0 && e->type.lanes == 1 && ml_dtype_is_index(e->type) &&
         !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL))) {
@@ -251,7 +261,7 @@ static const ml_Stmt *new_nest(Iters *it)
     const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     ml_Iter *iters = ML_ARRAY(cx, ml_Iter, n + 1u);
     ml_Subst of_iters = {0}, of_loops = {0};
-    Tidy t = {it->ar, 0};
+    Tidy t = {it->ar, iters, n};
     ml_Block nb = *b;
 
     for (uint32_t k = 0; k < n; k++) {
@@ -269,7 +279,6 @@ static const ml_Stmt *new_nest(Iters *it)
         vars[k] = ml_var(cx, iters[k].var);
         ml_arith_bind_range(it->ar, iters[k].var, zero, it->extents[k]);
         ml_arith_bind_range(it->ar, loops[k], zero, it->extents[k]);
-        t.bloom |= ml_uid_bloom(iters[k].var->uid);
     }
     ml_index_map_apply(it->ar, it->inverse, vars, old);
     ml_index_map_apply(it->ar, it->inverse, bound, at);

@@ -602,6 +602,7 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 29: fz_add_layout(v, out); break;
     case 30: fz_add_block_layout(v, out); break;
     case 31: add_blockize(v, out); break;
+    case 32: fz_add_padding(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -648,7 +649,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         return;
     }
     if (v.loops.n == 0 && (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
-                           (pick >= 20 && pick <= 22) || pick == 28))
+                           (pick >= 20 && pick <= 22) || pick == 28 || pick == 31))
         pick = 16;
     const ml_Stmt *placed = alive(&v, focus->block);
 

@@ -35,5 +35,6 @@ const ml_Block *fz_inner_block(const View *v);
 /* step_layout.c */
 void fz_add_layout(const View *v, ml_Text *out);
 void fz_add_block_layout(const View *v, ml_Text *out);
+void fz_add_padding(const View *v, ml_Text *out);
 
 #endif

@@ -120,3 +120,25 @@ void fz_add_block_layout(const View *v, ml_Text *out)
     add_map(v, shape, (int)n, out);
     ml_text_add(out, ")");
 }
+
+/* Of a block whose iters are its loops, mostly. */
+void fz_add_padding(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_any_block(v);
+
+    for (int k = 0; k < 6; k++, b = fz_any_block(v)) {
+        ml_StmtVec loops = {0};
+
+        ml_index_loops(v->tmp, v->p.index, b->tag, &loops);
+        if (loops.n > 0 && loops.n == b->n_iters)
+            break;
+    }
+    ml_text_fmt(out, "pad_einsum(\"%s\", {", name(v, &b->base));
+    for (uint32_t k = 0; k < b->n_iters; k++) {
+        bool spatial = b->iters[k].kind == ML_ITER_SPATIAL;
+
+        ml_text_fmt(out, "%s%d", k ? ", " : "",
+                    chance(v, spatial ? 50 : 20) ? 2 + below(v, 4) : 1);
+    }
+    ml_text_add(out, chance(v, 98) || b->n_iters == 0 ? "})" : ", 0})");
+}

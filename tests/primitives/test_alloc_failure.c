@@ -87,6 +87,7 @@ static const char *const calls[] = {
     "enter_postproc()",
     "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
     "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
+    "pad_einsum(\"B\", {1, 3})",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
