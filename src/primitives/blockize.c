@@ -110,13 +110,13 @@ static void name_outer_values(Inside *in, ml_Subst *loops)
 }
 
 /* What regions are taken over: the inner iters; where these need not take all of their
- * domains, the loops inside. */
+ * domains, or there are none, the loops inside. */
 static void region_domain(Inside *in)
 {
     ml_Ctx *cx = in->cx;
     ml_Subst loops = {0};
 
-    if (!in->t->d.trivial) {
+    if (!in->t->d.trivial && in->t->block->n_iters > 0) {
         in->over = in->sub;
         return;
     }

@@ -413,6 +413,20 @@ static const ml_Region *rewire_regions(Rewire *rw, const ml_Region *v, size_t n)
     return out ? out : v;
 }
 
+/* The regions with those of the new buffer beside those of the old one. */
+static const ml_Region *add_regions(Rewire *rw, const ml_Region *v, uint32_t *n)
+{
+    ml_Region *out = ML_ARRAY(rw->c->cx, ml_Region, 2 * (size_t)*n + 1);
+    uint32_t at = *n;
+
+    memcpy(out, v, *n * sizeof *v);
+    for (uint32_t k = 0; k < *n; k++)
+        if (v[k].buffer->uid == rw->cache->old->uid)
+            out[at++] = rewire_region(rw, v[k]);
+    *n = at;
+    return out;
+}
+
 static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
 static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
@@ -446,6 +460,13 @@ static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
             nb.matches = m;
             rw->matched = true;
         }
+    }
+    /* Of the blocks inside some use the one buffer, some the other. */
+    if (pick == 2 && (nb.body != b->body || nb.init != b->init)) {
+        if (b->n_reads)
+            nb.reads = add_regions(rw, b->reads, &nb.n_reads);
+        if (b->n_writes)
+            nb.writes = add_regions(rw, b->writes, &nb.n_writes);
     }
     rw->on = was;
     rw->at = at;

@@ -272,6 +272,21 @@ static const ml_Stmt *piece(Partition *p, size_t k, const ml_Stmt **loop)
 
 /* ---- the primitive */
 
+/* A buffer that one piece had to itself is used by several now: concurrent loops inside them
+ * no longer have one each. */
+static bool check_inside(ml_Call *c, const ml_Stmt *all)
+{
+    ml_StmtVec blocks = {0};
+
+    if (!ml_check_concurrency(c, ml_stmt_uid(all)))
+        return false;
+    ml_all_blocks(c->cx, ml_index_node(c->p.index, ml_stmt_uid(all)), &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
+            return false;
+    return true;
+}
+
 static bool loop_partition(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -301,7 +316,7 @@ static bool loop_partition(ml_Call *c)
         ml_call_note(c, "loop %s was %s; its pieces are serial", p.loop->var->hint,
                      ml_for_kind_name((ml_ForKind)p.loop->kind));
     ml_call_replace(c, p.loop->var->uid, all);
-    if (!c->unchecked && !ml_check_concurrency(c, ml_stmt_uid(all)))
+    if (!c->unchecked && !check_inside(c, all))
         return false;
     ml_call_return_loops(c, loops, p.n);
     return true;

@@ -39,6 +39,28 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
                    ML_TEXT("its iters are no independent digits of the loops"));
 }
 
+/* A block without iters of its own leaves the loops around it to the blocks inside: those
+ * that b is bound to, outermost first. */
+static void loops_around(ml_Call *c, const ml_Block *b, ml_StmtVec *out)
+{
+    const ml_Index *ix = c->p.index;
+
+    for (ml_Uid u = ml_index_scope(ix, b->tag); u; u = ml_index_parent(ix, u)) {
+        const ml_Stmt *st = ml_index_node(ix, u);
+        bool used = false;
+
+        for (size_t m = 0; st->kind == ML_STMT_FOR && m < b->n_iters; m++)
+            used |= ml_expr_uses_var(b->iters[m].value, ml_as_for(st)->var);
+        if (!used && (st->kind != ML_STMT_FOR ||
+                      !ml_expr_uses_var(b->predicate, ml_as_for(st)->var)))
+            continue;
+        ml_push(c->cx, out, st);
+        for (size_t k = out->n - 1; k > 0; k--)
+            out->v[k] = out->v[k - 1];
+        out->v[0] = st;
+    }
+}
+
 bool ml_tile_divide(ml_Call *c, ml_Uid block, size_t n_above, ml_Uid place, ml_Tile *out)
 {
     ml_Ctx *cx = c->cx;
@@ -48,6 +70,8 @@ bool ml_tile_divide(ml_Call *c, ml_Uid block, size_t n_above, ml_Uid place, ml_T
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1);
 
     *out = (ml_Tile){.block = b};
+    loops_around(c, b, &loops);
+    n_above += loops.n;
     ml_index_loops(cx, c->p.index, block, &loops);
     const ml_Var **inner = ML_ARRAY(cx, const ml_Var *, loops.n + 1);
 

@@ -460,6 +460,21 @@ static void keep_results(Run *r)
     }
 }
 
+/* The steps that led here, the last one first. */
+static const char *way_here(ml_Ctx *cx, ml_Schedule *s)
+{
+    ml_Text t = {0};
+    ml_Step step = {0};
+    const char *z;
+
+    for (int v = ml_schedule_version(s); ml_version_step(s, v, &step) && step.prim;
+         v = step.parent)
+        ml_text_fmt(&t, "\n  %s", step.line);
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
 static void accepted(Run *r)
 {
     ml_Schedule *s = r->fx.s;
@@ -472,11 +487,13 @@ static void accepted(Run *r)
     if (chance(r, 20)) {
         ml_Ctx *tmp = ml_ctx_new(0);
         ml_Findings found = {0};
-        ml_Step step;
+        ml_Step step = {0};
+        bool is_step = ml_version_step(s, ml_schedule_version(s), &step) && step.prim;
 
         if (!ml_verify_well_formed(tmp, ml_schedule_program(s).mod, &found))
-            fail_msg("an ill-formed program: %s", ml_error_code(ml_error(tmp)->code));
-        if (ml_version_step(s, ml_schedule_version(s), &step) && step.prim)
+            fail_msg("an ill-formed program: %s, after%s",
+                     ml_error_code(ml_error(tmp)->code), way_here(tmp, s));
+        if (is_step)
             assert_true(strlen(step.line) > 0 && strlen(step.headline) > 0);
         ml_ctx_unref(tmp);
     }
