@@ -110,3 +110,16 @@ typed "${mm[@]}" ':asm --diff v9' && [ "$status" = 1 ] && has err 'bad-argument'
 verdict ':asm --diff refuses what is no version'
 typed "${mm[@]}" ':asm j_1 --diff v0' && [ "$status" = 1 ] && has err 'no line of v0 shows j_1'
 verdict ':asm --diff says when the other version has no such loop'
+
+# ---- :llvm and :ir of two versions
+typed "${mm[@]}" ':llvm --diff' ':llvm --opt --diff v2'
+[ "$status" = 0 ] && grep -q '^ .* - .*phi i64' out && grep -q '<16 x float>' out && ! grep -q '!dbg' out
+verdict ':llvm --diff compares versions, without lines'
+typed "${mm[@]}" ':ir --diff v2' ':mark here' ':ir --diff here' ':ir simplify --diff v0'
+[ "$status" = 0 ] && grep -q '^v3 and v3 are the same here$' out && grep -q '^ .* + .*T.Ramp\|^ .* + .*vectorized' out
+verdict ':ir --diff with a version compares that stage of both'
+typed "${mm[@]}" ':ir --diff' && [ "$status" = 0 ] && grep -q '^ .* - ' out
+verdict ':ir --diff alone shows what the pass changed'
+typed "${mm[@]}" ':llvm --diff v9' && [ "$status" = 1 ] && has err 'no version v9' &&
+    typed 's = schedule(workload.matmul(8, 8, 8))' ':llvm --diff' && [ "$status" = 1 ] && has err 'no step before v0'
+verdict ':llvm --diff refuses what is no version'
