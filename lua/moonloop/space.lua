@@ -82,7 +82,8 @@ local function tiles_for(target, lanes, rows, columns)
             local w = waste(rows, mr) + waste(columns, nv * lanes)
             local acc = mr * nv
             local weak = acc < 8 and (8 - acc) * 0.1 or 0
-            list[#list + 1] = { mr * 1000 + nv, w * 2 + weak + order * 0.01 }
+            local loads = (mr + nv) / acc -- of a multiply-add
+            list[#list + 1] = { mr * 1000 + nv, w * 2 + weak + loads * 0.2 + order * 0.01 }
         end
     end
     table.sort(list, function(a, b) return a[2] < b[2] end)
@@ -448,7 +449,10 @@ local function tiled_sketches(list, program, target, threads)
     local pack = { "pack, panels outermost", { pack = true, order = "jr" } }
     local plain = { "in place, panels outermost", { order = "jr" } }
     local two = { "pack, two panels outermost", { pack = true, order = "two" } }
-    local kinds = small and { plain, pack, two } or { two, pack, plain }
+    local kinds = small and { plain, pack } or { pack, plain }
+    if f.iters[v].extent >= 8 * lanes_of(target, f.write.dtype) then -- two panels there are
+        table.insert(kinds, small and 3 or 1, two)
+    end
     kinds[#kinds + 1] = { "in place, rows outermost", { order = "ir" } }
     kinds[#kinds + 1] = { "in place, blocks", { order = "blocks" } }
     if at then kinds[#kinds + 1] = { "pack, blocks", { pack = true, order = "blocks" } } end

@@ -64,6 +64,53 @@ static bool code_fail(ml_Session *ss, Code *c)
     return false;
 }
 
+/* ---- two versions */
+
+/* Behind --diff at word *k: [VERSION], else the version before. */
+static bool read_against(ml_Session *ss, const ml_Words *w, size_t *k, int *against)
+{
+    int now = ml_schedule_version(ss->focus);
+    ml_Step step;
+
+    if (*k + 1 < w->n && ml_is_version(ss, w->v[*k + 1]))
+        return ml_find_version(ss, w->v[++*k], against);
+    *against = ml_version_step(ss->focus, now, &step) ? step.parent : -1;
+    return *against >= 0 ||
+           ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                            "there is no step before v%d to compare with", now);
+}
+
+/* false: c's error. */
+typedef bool CodeText(ml_Session *ss, Code *c, const void *user, ml_Text *out);
+
+static bool code_diff(ml_Session *ss, int against, CodeText *fn, const void *user)
+{
+    const ml_DiffOpts o = {.context = (int)ml_setting_int(&ss->set, ML_SET_context),
+                           .color = ss->out.color};
+    int v[2] = {against, ml_schedule_version(ss->focus)};
+    ml_Text t[2] = {{0}, {0}}, all = {0};
+    bool ok = true;
+    Code c;
+
+    for (int k = 0; k < 2 && ok; k++) {
+        ok = code_of(ss, v[k], &c) && code_for_host(ss, &c);
+        if (!ok)
+            break;
+        ok = fn(ss, &c, user, &t[k]) || code_fail(ss, &c);
+        if (ok)
+            ml_ctx_unref(c.cx);
+    }
+    if (ok) {
+        if (ml_diff_text(&all, ml_text_z(&t[0]), ml_text_z(&t[1]), &o).shown == 0)
+            ml_text_fmt(&all, "v%d and v%d are the same here\n", v[0], v[1]);
+        ml_page(ss, ml_text_z(&all));
+    }
+    ml_text_free(&t[0]);
+    ml_text_free(&t[1]);
+    ml_text_free(&all);
+    return ok;
+}
+
 /* ---- :ir */
 
 static void list_passes(ml_Session *ss)
@@ -117,10 +164,22 @@ static void print_stage(Code *c, const ml_Func *f, ml_Text *out)
     ml_text_char(out, '\n');
 }
 
+static bool ir_text(ml_Session *ss, Code *c, const void *user, ml_Text *out)
+{
+    Before b = {0};
+    ml_Lower lo;
+    const ml_Func *f = lower_work(ss, c, user, &b, &lo);
+
+    if (f)
+        print_stage(c, f, out);
+    return f != NULL;
+}
+
 bool cmd_ir(ml_Session *ss, const ml_Words *w)
 {
     const char *pass = NULL;
     bool diff = false;
+    int against = -1;
     Code c;
     Before b = {0};
     ml_Lower lo;
@@ -132,14 +191,19 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
             list_passes(ss);
             return true;
         }
-        if (ml_streq(w->v[k], "--diff"))
+        if (ml_streq(w->v[k], "--diff")) {
             diff = true;
-        else if (w->v[k][0] != '-' && !pass && ml_pass_find(w->v[k]))
+            if (k + 1 < w->n && ml_is_version(ss, w->v[k + 1]) &&
+                !ml_find_version(ss, w->v[++k], &against))
+                return false;
+        } else if (w->v[k][0] != '-' && !pass && ml_pass_find(w->v[k]))
             pass = w->v[k];
         else
             return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                     "no pass is named %s; :ir --list tells them", w->v[k]);
     }
+    if (against >= 0)
+        return code_diff(ss, against, ir_text, pass);
     if (!code_begin(ss, &c) || (pass == NULL && !code_for_host(ss, &c)))
         return false;
     f = lower_work(ss, &c, pass, &b, &lo);
@@ -175,14 +239,14 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
 
 /* ---- :llvm, :asm */
 
-static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want)
+static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want, bool lines)
 {
     ml_Engine *e = ml_host_engine(ss->host);
     ml_Worker *w = ml_engine_worker(e, c->cx, 0);
     ml_Job j = {.program = c->work.text,
                 .func = c->work.func->name,
                 .target = *ml_engine_target(e),
-                .code = {.threads = ml_engine_threads(e), .lines = true},
+                .code = {.threads = ml_engine_threads(e), .lines = lines},
                 .want = want};
     ml_JobResult r;
 
@@ -195,20 +259,39 @@ static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want)
     return r.text ? r.text : "";
 }
 
+/* Without lines, which differ where nothing else does. */
+static bool llvm_text(ml_Session *ss, Code *c, const void *user, ml_Text *out)
+{
+    const uint32_t *want = user;
+    const char *text = compiled_text(ss, c, *want, false);
+
+    ml_text_add(out, text ? text : "");
+    return text != NULL;
+}
+
 bool cmd_llvm(ml_Session *ss, const ml_Words *w)
 {
     uint32_t want = ML_WANT_LLVM;
+    int against = -1;
     const char *text;
     Code c;
 
-    if (w->n == 1 && ml_streq(w->v[0], "--opt"))
-        want |= ML_WANT_OPT;
-    else if (w->n > 0)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":llvm takes --opt (after the optimizer), not %s", w->v[0]);
+    for (size_t k = 0; k < w->n; k++) {
+        if (ml_streq(w->v[k], "--opt"))
+            want |= ML_WANT_OPT;
+        else if (!ml_streq(w->v[k], "--diff") || against >= 0)
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    ":llvm takes --opt (after the optimizer) and --diff "
+                                    "[VERSION], not %s",
+                                    w->v[k]);
+        else if (!read_against(ss, w, &k, &against))
+            return false;
+    }
+    if (against >= 0)
+        return code_diff(ss, against, llvm_text, &want);
     if (!code_begin(ss, &c) || !code_for_host(ss, &c))
         return false;
-    text = compiled_text(ss, &c, want);
+    text = compiled_text(ss, &c, want, true);
     if (text == NULL)
         return code_fail(ss, &c);
     ml_page(ss, text);
@@ -273,7 +356,7 @@ static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
         ml_ctx_unref(c.cx);
         return false;
     }
-    text = compiled_text(ss, &c, ML_WANT_ASM);
+    text = compiled_text(ss, &c, ML_WANT_ASM, true);
     if (text == NULL)
         return code_fail(ss, &c);
     if (ml_asm_view(c.cx, text, &o, view, &sum))
@@ -309,20 +392,10 @@ static bool asm_diff(ml_Session *ss, int version, const char *name)
 /* [LOOP|BLOCK] [--diff [VERSION]] */
 static bool read_asm(ml_Session *ss, const ml_Words *w, const char **name, int *against)
 {
-    ml_Step step;
-
     for (size_t k = 0; k < w->n; k++) {
         if (ml_streq(w->v[k], "--diff") && *against < 0) {
-            int now = ml_schedule_version(ss->focus);
-
-            *against = ml_version_step(ss->focus, now, &step) ? step.parent : -1;
-            if (k + 1 < w->n && ml_is_version(ss, w->v[k + 1])) {
-                if (!ml_find_version(ss, w->v[++k], against))
-                    return false;
-            } else if (*against < 0) {
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "there is no step before v%d to compare with", now);
-            }
+            if (!read_against(ss, w, &k, against))
+                return false;
         } else if (w->v[k][0] != '-' && *name == NULL) {
             *name = w->v[k];
         } else {

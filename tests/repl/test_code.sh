@@ -88,6 +88,19 @@ typed ':open copy.py' ':time' ':time --cold'
 [ "$status" = 0 ] && [ "$(grep -c '^ *moves at least 524 kB, [0-9.]* % of the [0-9.]* GB/s of [LMm]' out)" = 2 ] &&
     grep -q 'GB/s of memory$' out
 verdict ':time compares what moves with the bandwidth'
+cat >sym.py <<'E'
+@T.prim_func
+def f(a: T.handle, b: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n,))
+    B = T.match_buffer(b, (n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.float32(1)
+E
+typed ':open sym.py' ':time --shape n=8' ':time --shape n=8 --shape m=3'
+[ "$status" = 1 ] && has err 'shape: there is no size m; the program has n' && [ "$(grep -c 'median of' out)" = 1 ]
+verdict ':time refuses a size that there is none of'
 typed 's = schedule(workload.matmul(64, 64, 64))' 'split("i", {auto, 8})' ':time' 'reorder("i_0", "k", "i_1", "j")' \
     'vectorize("j")' ':time' 'unroll("i_1")' ':time'
 [ "$status" = 0 ] && [ "$(grep -c 'against v[0-9]*, the step before (' out)" = 1 ] && grep -q '^ *×[0-9.e+-]* against v3, the step before (' out
@@ -110,3 +123,16 @@ typed "${mm[@]}" ':asm --diff v9' && [ "$status" = 1 ] && has err 'bad-argument'
 verdict ':asm --diff refuses what is no version'
 typed "${mm[@]}" ':asm j_1 --diff v0' && [ "$status" = 1 ] && has err 'no line of v0 shows j_1'
 verdict ':asm --diff says when the other version has no such loop'
+
+# ---- :llvm and :ir of two versions
+typed "${mm[@]}" ':llvm --diff' ':llvm --opt --diff v2'
+[ "$status" = 0 ] && grep -q '^ .* - .*phi i64' out && grep -q '<16 x float>' out && ! grep -q '!dbg' out
+verdict ':llvm --diff compares versions, without lines'
+typed "${mm[@]}" ':ir --diff v2' ':mark here' ':ir --diff here' ':ir simplify --diff v0'
+[ "$status" = 0 ] && grep -q '^v3 and v3 are the same here$' out && grep -q '^ .* + .*T.Ramp\|^ .* + .*vectorized' out
+verdict ':ir --diff with a version compares that stage of both'
+typed "${mm[@]}" ':ir --diff' && [ "$status" = 0 ] && grep -q '^ .* - ' out
+verdict ':ir --diff alone shows what the pass changed'
+typed "${mm[@]}" ':llvm --diff v9' && [ "$status" = 1 ] && has err 'no version v9' &&
+    typed 's = schedule(workload.matmul(8, 8, 8))' ':llvm --diff' && [ "$status" = 1 ] && has err 'no step before v0'
+verdict ':llvm --diff refuses what is no version'

@@ -93,6 +93,19 @@ assert(n == 0 and skipped == 0 and #other:records() == 5)
 assert(db:import("x") == 0 and #db:records() == 5)
 assert(other:best(p, db:best(p).target) == nil or other:best(p, db:best(p).target).best <= r.best.best)
 assert(not pcall(moon.tune, p, { trails = 5 }))
+-- what the usual space begins with computes the same, and has one of each kind
+local seen = {}
+for _, id in ipairs { "GMM-0", "C1D-1" } do
+    for _, threads in ipairs { 1, 2 } do
+        local list = moon.space.sketches(workload(id), { threads = threads })
+        assert(#list.refused == 0, id)
+        for _, sketch in ipairs(list) do
+            seen[sketch.name] = true
+            assert(moon.check(sketch.schedule).ok, id .. ": " .. sketch.name)
+        end
+    end
+end
+assert(seen["pack, two panels outermost"] and seen["pack, panels outermost"] and seen["in place, blocks"])
 -- a design space of one's own
 local mine = function(program)
     local s = moon.schedule(program)

@@ -7,6 +7,7 @@
 #include "repl/bind/timing.h"
 
 #include "core/equal.h"
+#include "repl/bind/checking.h"
 #include "verify/verify.h"
 
 #include <math.h>
@@ -273,6 +274,8 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     ml_Work work = ml_work_of(cx, s, version, at);
     const char *target = ml_work_foreign(cx, s);
     const char *foreign = target ? target : ml_work_for_gpu(cx, work.func);
+    const char *bad_size =
+        ml_checking_bad_size(cx, work.mod, work.func, o->sizes, o->n_sizes);
     const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
     const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
                                  .seed = o->seed,
@@ -281,11 +284,15 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
                                  .n_sizes = o->n_sizes};
     ml_TimeOpts to = time_opts(e, o);
     ml_Worker *w = foreign ? NULL : ml_engine_worker(e, cx, 0);
-    ml_WorkSet *set = w ? ml_inputs_share(cx, work.func, &inputs) : NULL;
+    ml_WorkSet *set = NULL;
     bool ok;
 
     if (foreign)
         return ml_fail(cx, ML_E_NO_DEVICE, ML_TEXT(foreign));
+    if (bad_size)
+        return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT(ml_format(cx, "shape: %s", bad_size)));
+    set = w ? ml_inputs_share(cx, work.func, &inputs) : NULL;
     *out = (ml_Timing){.threads = threads_of(e, work.func),
                        .start = (double)NAN,
                        .best = (double)NAN,
