@@ -124,7 +124,7 @@ static const LatePair MACROS[] = {
     {"a lambda sees the names of its own place",
      "k = 5\n@T.macro\ndef put(f, X, k):\n    for i in range(4):\n        X[i] = "
      "f(X[k])\n" HEAD "    k = T.meta_var(2)\n    put(lambda x: x + A[k + n], A, 3)\n    g "
-                      "= lambda x: x * A[k]\n"
+     "= lambda x: x * A[k]\n"
      "    @T.macro\n    def both(h):\n        put(h, A, 1)\n        put(lambda x: h(x) + "
      "B[k, k], A, 0)\n"
      "    both(g)\n",
