@@ -77,9 +77,9 @@ typedef enum ml_RenderLevel {
 } ml_RenderLevel;
 
 typedef struct ml_ScheduleOpts {
-    const char *name; /* on screen; NULL: the function's */
-    const char *func; /* function worked on; NULL: by the rules of primitives 4 */
-    int64_t seed;     /* 0: not given, 1; -1: entropy */
+    const char *name;    /* on screen; NULL: the function's */
+    const char *func;    /* function worked on; NULL: by the rules of primitives 4 */
+    int64_t seed;        /* 0: not given, 1; -1: entropy */
     uint32_t debug_mask; /* ML_CHECK_...: self-checks after each step */
     ml_RenderLevel render;
     bool no_check;          /* enable_check = false (primitives 1.4) */

@@ -154,8 +154,8 @@ enum {
     ML_CHECK_FLAGS = 2,   /* properties of blocks, who uses whose results */
     ML_CHECK_REGIONS = 4, /* of blocks that `before` (may be empty) has not */
 };
-/* what: ML_CHECK_... . false: self-check is set as cx's error and says the first difference,
- * with block, flag, the remembered value and the right one. */
+/* what: ML_CHECK_... . false: self-check is set as cx's error and says the first
+ * difference, with block, flag, the remembered value and the right one. */
 bool ml_self_check(ml_Ctx *cx, ml_Facts *known, ml_Program before, ml_Program p,
                    uint32_t what);
 

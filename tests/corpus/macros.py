@@ -32,8 +32,15 @@ def g(A: T.Buffer((16,), "float32"), n: T.int32):
         cell = cell + A[at]
         A[at] = cell
 
+    @T.macro(hygienic=True)
+    def fill(f, count=4):
+        for i in range(count):
+            A[i] = f(A[i], lambda: i)
+
     touch(3)
     add(total)
+    fill(lambda x, at: x * C[1] + T.Cast("float32", n))
+    fill(lambda x, at: x + C[at()], count=2)
     for i in range(n):
         add(total, at=i)
         copy(C, A, 4, "")

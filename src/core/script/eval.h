@@ -40,7 +40,7 @@ typedef enum ml_CvKind {
     ML_CV_ARRAY, /* T.float32[4]: dt, list: shape */
     ML_CV_META,  /* list[0]: T.meta_var(v) */
     ML_CV_CALLEE,  /* fn: a function of the module */
-    ML_CV_LAMBDA,  /* node */
+    ML_CV_LAMBDA,  /* node; self: a MACRO, the names where it stands */
     ML_CV_REDUCER, /* reducer */
     ML_CV_MAP,     /* map */
     ML_CV_RANGE,   /* list[2]: T.Range(lo, hi) */
@@ -444,6 +444,10 @@ const ml_Stmt *ml_ev_header_loops(ml_Eval *ev, const ml_BlockB *b, const ml_Stmt
 bool ml_ev_is_macro(const ml_Node *fn); /* by its decorator */
 void ml_ev_macro_define(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_macro_call(ml_Eval *ev, ml_Macro *m, ml_Args *a);
+/* A lambda, which sees the names of the place where it stands, in macros too. */
+ml_Cv ml_ev_lambda(ml_Eval *ev, const ml_Node *nd);
+ml_Cv ml_ev_lambda_call(ml_Eval *ev, ml_Cv lambda, const ml_Cv *args, size_t n,
+                        ml_Place at);
 
 /* ---- functions (eval_func.c) and what comes after them */
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);

@@ -280,7 +280,7 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
         vals = ML_ARRAY(ev->sc, ml_Cv, a.n + 1);
         for (size_t k = 0; k < a.n; k++)
             vals[k] = a.v[k].v;
-        return ml_ev_apply(ev, fn.as.node, vals, a.n, nd->at);
+        return ml_ev_lambda_call(ev, fn, vals, a.n, nd->at);
     case ML_CV_LET: return let_existing(ev, &a);
     case ML_CV_HOST: return call_host(ev, fn.as.host, &a);
     case ML_CV_MACRO: return ml_ev_macro_call(ev, fn.as.macro, &a);

@@ -183,10 +183,7 @@ static ml_Cv node(ml_Eval *ev, const ml_Node *nd)
         return ml_ev_binary(ev, nd->op, v, ml_ev_value(ev, nd->kids[1]), nd->at);
     case ML_N_CMP: return comparison(ev, nd);
     case ML_N_COND: return conditional(ev, nd);
-    case ML_N_LAMBDA:
-        v = ml_cv(ML_CV_LAMBDA);
-        v.as.node = nd;
-        return v;
+    case ML_N_LAMBDA: return ml_ev_lambda(ev, nd);
     case ML_N_SLICE:
         return ml_ev_fail(ev, E100, nd->at, "a slice may only stand in an index");
     case ML_N_STAR: return ml_ev_fail(ev, E100, nd->at, "`*` may only stand in a list");

@@ -13,7 +13,7 @@ struct ml_Macro {
     bool hygienic;
     uint32_t scope;        /* where it was defined */
     size_t n_bound;        /* names that were in force there */
-    const uint8_t *hidden; /* of these, those that were hidden */
+    const uint8_t *hidden; /* of these, those that were hidden; NULL: none */
     const ml_Cv *defaults; /* per parameter; DONE: none */
     uint32_t func, count;  /* expansions so far in that function */
 };
@@ -54,12 +54,24 @@ static bool options(ml_Eval *ev, const ml_Node *deco, ml_Macro *m)
     return true;
 }
 
+static void remember_names(ml_Eval *ev, ml_Macro *m)
+{
+    uint8_t *hidden;
+
+    m->scope = ev->scope;
+    m->n_bound = ev->bound.n;
+    if (!ev->expanding)
+        return;
+    m->hidden = hidden = ML_ARRAY(ev->sc, uint8_t, m->n_bound + 1);
+    for (size_t k = 0; k < m->n_bound; k++)
+        hidden[k] = ev->bound.v[k]->hidden;
+}
+
 void ml_ev_macro_define(ml_Eval *ev, const ml_Node *nd)
 {
     ml_Macro *m = ML_NEW(ev->sc, ml_Macro);
     size_t n = nd->as.params.n;
     ml_Cv *defaults = ML_ARRAY(ev->sc, ml_Cv, n + 1), v = ml_cv(ML_CV_MACRO);
-    uint8_t *hidden;
     bool ok;
 
     m->node = nd;
@@ -90,12 +102,21 @@ void ml_ev_macro_define(ml_Eval *ev, const ml_Node *nd)
     }
     v.as.macro = m;
     ml_ev_define(ev, nd->sym, ok ? v : ml_cv_poison(), nd->name_at);
-    m->scope = ev->scope;
-    m->n_bound = ev->bound.n;
     m->defaults = defaults;
-    m->hidden = hidden = ML_ARRAY(ev->sc, uint8_t, m->n_bound + 1);
-    for (size_t k = 0; k < m->n_bound; k++)
-        hidden[k] = ev->bound.v[k]->hidden;
+    remember_names(ev, m);
+}
+
+ml_Cv ml_ev_lambda(ml_Eval *ev, const ml_Node *nd)
+{
+    ml_Cv v = ml_cv(ML_CV_LAMBDA), *names = ML_NEW(ev->sc, ml_Cv);
+    ml_Macro *m = ML_NEW(ev->sc, ml_Macro);
+
+    remember_names(ev, m);
+    *names = ml_cv(ML_CV_MACRO);
+    names->as.macro = m;
+    v.as.node = nd;
+    v.self = names;
+    return v;
 }
 
 /* ---- names */
@@ -122,7 +143,8 @@ static const uint8_t *hide(ml_Eval *ev, const ml_Macro *m)
         ml_Binding *b = ev->bound.v[k];
 
         before[k] = b->hidden;
-        b->hidden = b->scope != m->scope && (k >= m->n_bound || m->hidden[k]);
+        b->hidden =
+            b->scope != m->scope && (k >= m->n_bound || (m->hidden && m->hidden[k]));
     }
     relink(ev);
     return before;
@@ -133,6 +155,16 @@ static void unhide(ml_Eval *ev, const uint8_t *before)
     for (size_t k = 0; k < ev->bound.n; k++)
         ev->bound.v[k]->hidden = before[k];
     relink(ev);
+}
+
+ml_Cv ml_ev_lambda_call(ml_Eval *ev, ml_Cv lambda, const ml_Cv *args, size_t n, ml_Place at)
+{
+    const uint8_t *before = ev->expanding ? hide(ev, lambda.self->as.macro) : NULL;
+    ml_Cv v = ml_ev_apply(ev, lambda.as.node, args, n, at);
+
+    if (before)
+        unhide(ev, before);
+    return v;
 }
 
 /* ---- calls */

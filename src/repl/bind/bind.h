@@ -64,7 +64,7 @@ typedef struct BindState {
     BindSpace *builder; /* where expressions are built now; not counted; or NULL */
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
-    bool verify; /* of new schedules */
+    bool verify;       /* of new schedules */
     ml_Engine *engine; /* or NULL */
     bool safe;         /* no files of Lua's choice: the prompt's --safe */
 } BindState;

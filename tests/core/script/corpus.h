@@ -27,7 +27,7 @@ static inline char *corpus_file_in(const char *folder, size_t k, char name[512])
         if (strlen(z) > 3 && strcmp(z + strlen(z) - 3, ".py") == 0 && seen++ == k) {
             FILE *f;
 
-            snprintf(name, 512, "%s/%s", dir, z);
+            snprintf(name, 512, "%.250s/%.255s", dir, z);
             f = fopen(name, "rb");
             if (f) {
                 text = calloc(1, 1 << 20);

@@ -121,6 +121,16 @@ static const LatePair MACROS[] = {
      "@T.macro\ndef each(f):\n    for i in range(4):\n        f(i)\n" HEAD
      "    @T.macro\n    def put(k):\n        A[k] = B[k, k]\n    each(put)\n",
      HEAD "    for i in range(4):\n        A[i] = B[i, i]\n"},
+    {"a lambda sees the names of its own place",
+     "k = 5\n@T.macro\ndef put(f, X, k):\n    for i in range(4):\n        X[i] = "
+     "f(X[k])\n" HEAD "    k = T.meta_var(2)\n    put(lambda x: x + A[k + n], A, 3)\n    g "
+     "= lambda x: x * A[k]\n"
+     "    @T.macro\n    def both(h):\n        put(h, A, 1)\n        put(lambda x: h(x) + "
+     "B[k, k], A, 0)\n"
+     "    both(g)\n",
+     HEAD "    for i in range(4):\n        A[i] = A[3] + A[2 + n]\n"
+          "    for i in range(4):\n        A[i] = A[1] * A[2]\n"
+          "    for i in range(4):\n        A[i] = A[0] * A[2] + B[2, 2]\n"},
     {"the body of a block",
      "@T.macro\ndef body(X, i, j):\n    vi, vj = T.axis.remap(\"SS\", [i, j])\n"
      "    with T.init():\n        X[vi, vj] = 0.0\n    X[vi, vj] += 1.0\n" HEAD
