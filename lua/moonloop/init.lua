@@ -222,12 +222,11 @@ end
 
 -- ---- errors
 
--- code, rule, reason, primitives; example: a case that is refused so; counter_example: a legal one
+-- code, rule, reason, why, primitives; example: what is refused so; counter_example: what is not
 function moon.explain(code)
     local e = core.explain(code)
     if not e then core.fail("unknown-name", "no error code is named " .. tostring(code) .. "; moon.codes() lists them") end
-    e.reason, e.sentence = e.sentence, nil
-    return e
+    return core.load("explain")(moon, core, e)
 end
 
 -- ---- tensors

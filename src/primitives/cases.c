@@ -360,6 +360,40 @@ bool ml_case_example(const char *name, ml_CaseExample *out)
     return ok;
 }
 
+static size_t length_of(const ml_Case *c)
+{
+    return strlen(c->program) + strlen(c->calls);
+}
+
+bool ml_case_examples_of(const char *code, ml_CaseExample *bad, ml_CaseExample *good)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Case *best = NULL, *other = NULL;
+
+    for (const ml_EmbeddedFile *f = ml_case_files; f->name; f++) {
+        ml_Cases *cases = ML_NEW(cx, ml_Cases);
+        const ml_Case *fine = NULL;
+
+        if (!ml_cases_read(cx, f->name, f->text, cases))
+            continue;
+        for (size_t k = 0; k < cases->n; k++) {
+            const ml_Case *c = &cases->v[k];
+
+            if (!c->code && !fine)
+                fine = c;
+            if (c->code && ml_streq(c->code, code) &&
+                (!best || length_of(c) < length_of(best))) {
+                best = c;
+                other = fine;
+            }
+        }
+    }
+    bool ok = best && other && run_example(cx, best, bad) && run_example(cx, other, good);
+
+    ml_ctx_unref(cx);
+    return ok;
+}
+
 void ml_case_example_free(ml_CaseExample *ex)
 {
     ml_text_free(&ex->title);

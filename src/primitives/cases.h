@@ -38,5 +38,8 @@ typedef struct ml_CaseExample {
 } ml_CaseExample;
 bool ml_case_example(const char *name, ml_CaseExample *out); /* false: there is none */
 void ml_case_example_free(ml_CaseExample *ex);
+/* The shortest case that is refused with the code, and the first of the same primitive that
+ * is accepted, both run now; false: no case ends so. */
+bool ml_case_examples_of(const char *code, ml_CaseExample *bad, ml_CaseExample *good);
 
 #endif

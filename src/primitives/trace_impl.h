@@ -28,6 +28,9 @@ bool ml_inst_args(const ml_Inst *in, ml_TVArg *out);
 /* Whether the value is the parameter's default. */
 bool ml_tv_is_default(const ml_Param *pa, const ml_TVArg *a);
 
+/* The text T.index_map(lambda ...) of an index map as TVM's traces have it; NULL: it is
+ * none. */
+const char *ml_trace_node_map(ml_Ctx *cx, const char *json);
 /* Variable k becomes variable to[k] in copies of the instructions. */
 void ml_trace_renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, const uint32_t *to);
 /* Lua of the instructions from `first` on; variables are fields of the table v. */

@@ -208,10 +208,11 @@ static bool read_inner(Reader *r, const ml_Json *j, ml_TV *out)
 static bool read_map(Reader *r, const ml_Json *j, ml_TV *out)
 {
     ml_Parsed diags = {0};
+    const char *z = *j->as.s == '{' ? ml_trace_node_map(r->cx, j->as.s) : j->as.s;
 
-    *out = (ml_TV){
-        .kind = ML_TV_MAP,
-        .map = ml_parse_index_map(r->cx, (ml_Str){j->as.s, j->n}, ML_DT_I32, &diags)};
+    *out =
+        (ml_TV){.kind = ML_TV_MAP,
+                .map = z ? ml_parse_index_map(r->cx, ml_str(z), ML_DT_I32, &diags) : NULL};
     if (out->map)
         return true;
     ml_error_clear(r->cx);
@@ -233,7 +234,7 @@ static bool read_text(Reader *r, const ml_Json *j, ml_TV *out)
         *out = (ml_TV){.kind = ML_TV_VALUE, .value = ml_val_float(r->cx, (double)NAN)};
         return true;
     }
-    if (strncmp(z, "T.index_map(", 12) == 0)
+    if (strncmp(z, "T.index_map(", 12) == 0 || *z == '{')
         return read_map(r, j, out);
     if (is_name(z)) {
         out->kind = ML_TV_VAR;
@@ -369,7 +370,7 @@ static bool takes_maps(const ml_Primitive *prim)
 static bool is_map_text(const ml_Json *j)
 {
     return j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n &&
-           strncmp(j->as.s, "T.index_map(", 12) == 0;
+           (strncmp(j->as.s, "T.index_map(", 12) == 0 || *j->as.s == '{');
 }
 
 static bool read_inst(Reader *r, const ml_Json *j, const ml_Inst **out)

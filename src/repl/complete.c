@@ -443,6 +443,7 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     static const char *const TRACE[] = {"--python", "--json", NULL};
     static const char *const GRAPH[] = {"loops", "deps", NULL};
     static const char *const UNDO[] = {"step", NULL};
+    static const char *const SAVE[] = {"--all", NULL};
     const char *name = c->name;
 
     if (ml_streq(name, "help") && w->number == 1)
@@ -470,8 +471,15 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         ml_offer_buffers(o, NULL, false);
     } else if (ml_streq(name, "focus"))
         ml_offer_schedules(o);
+    else if (ml_streq(name, "save") && w->number > 1)
+        offer_options(o, SAVE);
+    else if ((ml_streq(name, "before") || ml_streq(name, "drop") ||
+              ml_streq(name, "edit")) &&
+             w->number == 1)
+        ml_offer_versions(o);
     else if (ml_streq(name, "open") || ml_streq(name, "save") || ml_streq(name, "source") ||
-             ml_streq(name, "shell") || (ml_streq(name, "graph") && w->number == 2))
+             ml_streq(name, "replay") || ml_streq(name, "shell") ||
+             (ml_streq(name, "graph") && w->number == 2))
         ml_offer_files(o);
     else if (ml_streq(name, "graph"))
         offer_options(o, GRAPH);

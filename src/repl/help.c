@@ -268,8 +268,50 @@ void ml_help_all(ml_Session *ss, ml_Text *t)
     ml_help_codes(t);
 }
 
+static void show_case(ml_Text *t, const char *title, ml_CaseExample *ex)
+{
+    ml_Text more = {0};
+
+    ml_text_fmt(t, "  %s\n", title);
+    ml_text_fmt(&more, "%s> %s\n%s", ml_text_z(&ex->before), ml_text_z(&ex->call),
+                ml_text_z(&ex->after));
+    for (const char *z = ml_text_z(&more); *z;) {
+        size_t n = strcspn(z, "\n");
+
+        ml_text_add(t, n ? "    " : "");
+        ml_text_addn(t, z, n);
+        ml_text_char(t, '\n');
+        z += n + (z[n] == '\n');
+    }
+    ml_text_free(&more);
+}
+
+/* The smallest example that breaks the rule and one that does not, both run now. */
+static void add_examples(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
+{
+    ml_CaseExample bad = {0}, good = {0};
+    ml_Text why = {0}, text = {0};
+
+    ml_host_explain(ss->host, ml_error_code(code), &why, &text);
+    if (why.n)
+        ml_text_fmt(t, "  why    %s\n", ml_text_z(&why));
+    if (ml_case_examples_of(ml_error_code(code), &bad, &good)) {
+        show_case(t, "breaks it", &bad);
+        show_case(t, "does not", &good);
+    } else if (text.n)
+        ml_text_add(t, ml_text_z(&text));
+    else
+        ml_text_add(t,
+                    "  There is no small example: it takes a machine in that state, or a "
+                    "program that\n  cannot be written as text.\n");
+    ml_case_example_free(&bad);
+    ml_case_example_free(&good);
+    ml_text_free(&why);
+    ml_text_free(&text);
+}
+
 /* said: the sentence of an error that happened, or NULL. */
-static void explain_code(ml_Text *t, ml_ErrorCode code, const char *said)
+static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const char *said)
 {
     ml_text_fmt(t, "%s\n  says   ", ml_error_code(code));
     if (said)
@@ -288,6 +330,7 @@ static void explain_code(ml_Text *t, ml_ErrorCode code, const char *said)
                 ml_text_fmt(t, "%s%s", n++ ? ", " : "  from   ", ml_primitives[k]->name);
     if (t->n && t->p[t->n - 1] != '\n')
         ml_text_char(t, '\n');
+    add_examples(ss, t, code);
 }
 
 bool cmd_help(ml_Session *ss, const ml_Words *w)
@@ -310,7 +353,7 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
         ml_text_fmt(&t, ":%s %s\n  %s%s\n", c->name, c->args, c->help,
                     c->run ? "" : " (comes with a later version)");
     else if (ml_error_find(w->v[0]) != ML_E_OK)
-        explain_code(&t, ml_error_find(w->v[0]), NULL);
+        explain_code(ss, &t, ml_error_find(w->v[0]), NULL);
     else
         ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s",
                               w->v[0], w->v[0]);
@@ -371,7 +414,7 @@ bool cmd_explain(ml_Session *ss, const ml_Words *w)
     if (code == ML_E_OK)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                 "no error code %s; :help errors lists them", w->v[0]);
-    explain_code(&t, code, w->n ? NULL : ml_failure_message(ss->last));
+    explain_code(ss, &t, code, w->n ? NULL : ml_failure_message(ss->last));
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;

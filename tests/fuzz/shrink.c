@@ -110,8 +110,13 @@ void fz_report(FzTrial *t, ml_Text *out)
         bool sample = strncmp(t->steps[k], "sample", 6) == 0;
         ml_text_add(out, sample ? "local t = s:" : "s:");
         for (const char *p = t->steps[k]; *p; p++)
-            if (strncmp(p, "90000", 5) == 0) {
-                ml_text_fmt(out, "t[%d]", p[5] - '0');
+            if (strncmp(p, "90000", 5) == 0) { /* a lone result is no list */
+                bool one = k > 0 && (strstr(t->steps[k - 1], "_location(") ||
+                                     strstr(t->steps[k - 1], "_categorical("));
+                if (one)
+                    ml_text_add(out, "t");
+                else
+                    ml_text_fmt(out, "t[%d]", p[5] - '0');
                 p += 5;
             } else if (strncmp(p, "auto", 4) == 0) {
                 ml_text_add(out, "moonloop.auto");

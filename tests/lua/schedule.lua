@@ -238,6 +238,42 @@ def main(A: T.Buffer((8, 4)), C: T.Buffer((8, 4))):
     end
 end)
 
+-- An index map as TVM saves it: nodes that name each other by number.
+local function nodes(final, extra, inverse)
+    return ([[{"root": 1, "nodes": [{"type_key": ""},
+ {"type_key": "tir.IndexMap", "attrs": {"final_indices": "%s", "initial_indices": "2", "inverse_index_map": "%s"}},
+ {"type_key": "Array", "data": [3, 5]},
+ {"type_key": "tir.Var", "attrs": {"dtype": "int32", "name": "4", "span": "0", "type_annotation": "0"}},
+ {"type_key": "runtime.String", "repr_str": "i0"},
+ {"type_key": "tir.Var", "attrs": {"dtype": "int32", "name": "6", "span": "0", "type_annotation": "0"}},
+ {"type_key": "runtime.String", "repr_str": "i1"},
+ {"type_key": "IntImm", "attrs": {"dtype": "int32", "span": "0", "value": "4"}},
+ {"type_key": "Array", "data": [3, 9, 10]},
+ {"type_key": "tir.FloorDiv", "attrs": {"a": "5", "b": "7", "dtype": "int32", "span": "0"}},
+ %s], "b64ndarrays": [], "attrs": {"tvm_version": "0.17.dev0"}}]]):format(final, inverse or "0",
+        extra or '{"type_key": "tir.FloorMod", "attrs": {"a": "5", "b": "7", "dtype": "int32", "span": "0"}}')
+end
+local function transformed(map)
+    local quoted = map:gsub('"', '\\"'):gsub("\n", "")
+    return moon.trace(('[[["GetBlock", [], ["C", "main"], ["b0"]], ["TransformLayout", ["b0", "%s"], [0, 0, null, 0], []]], []]')
+        :format(quoted))
+end
+
+test("index maps as TVM's traces have them", function()
+    local s, r = matmul(), matmul()
+    transformed(nodes("8")):apply(s)
+    r:transform_layout("C", { "read", 0 }, function(i, j) return i, j // 4, j % 4 end)
+    assert(s:hash() == r:hash())
+    for _, bad in ipairs {
+        nodes("99"), nodes("2000000000000"), nodes("x"), nodes("3"), nodes("1"),
+        nodes("8", '{"type_key": "tir.FloorMod", "attrs": {"a": "10", "b": "10"}}'), -- a circle
+        nodes("8", '{"type_key": "tir.Frobnicate", "attrs": {}}'), nodes("8", "null"), nodes("8", '{"type_key": 3}'),
+        nodes("8", nil, "7"), '{"root": 1}', '{"root": 0, "nodes": []}', "{}", "{",
+    } do
+        fails("bad-trace", transformed, bad)
+    end
+end)
+
 test("calls in the style of Python", function()
     local a, b = matmul(), moon.tir.Schedule(moon.workload.matmul(64, 64, 64))
     assert(moon.s_tir.Schedule and moon.Schedule and moon.create_schedule)

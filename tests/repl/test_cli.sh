@@ -168,6 +168,11 @@ run --codes </dev/null
 [ "$status" = 0 ] && grep -q '^iter-not-parallel ' out && ! grep -q '^[^ ]*  *…$' out &&
     grep -q '^W403  *broken rule: thread tags are known$' out
 verdict 'prints the error codes'
+run -b -e ':explain merge-extent' -e ':explain E404' -e ':explain bad-handle' -e ':explain no-worker' </dev/null
+[ "$status" = 0 ] && [ "$(grep -c '^  why    ' out)" = 4 ] && [ "$(grep -c '^  breaks it$' out)" = 3 ] &&
+    grep -q '^    > merge("i", "j")$' out && grep -q 'step must be positive, got 0' out && grep -q 'There is no small example' out &&
+    [ "$(grep -c '^    ok$' out)" = 2 ] && grep -q 'T.grid\|i_m in range(8)' out
+verdict 'explains codes with an example that breaks the rule and one that does not, run now'
 run --help-all </dev/null
 [ "$status" = 0 ] && grep -q 'decompose_reduction' out && [ "$(wc -l <out)" -gt 200 ]
 verdict 'prints the manual'

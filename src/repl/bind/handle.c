@@ -294,10 +294,30 @@ static const ml_Expr *some_variable(const ml_Expr *e)
     return e;
 }
 
+/* Whether no number in it was forgotten by remove_rv. */
+static bool all_known(lua_State *L, int idx, int depth)
+{
+    BindHandle *h = bind_test(L, idx, &bind_handle_class);
+    bool ok = true;
+
+    luaL_checkstack(L, 8, "nested expressions");
+    if (h)
+        return h->h.uid != 0;
+    if (!bind_test(L, idx, &bind_hexpr_class) || depth > MAX_TREE)
+        return true;
+    idx = lua_absindex(L, idx);
+    for (int k = 1; k <= 2 && ok; k++) {
+        lua_getiuservalue(L, idx, k);
+        ok = all_known(L, lua_gettop(L), depth + 1);
+        lua_pop(L, 1);
+    }
+    return ok;
+}
+
 static bool hexpr_get(lua_State *L, const char *key)
 {
     bind_check(L, 1, &bind_hexpr_class);
-    if (!ml_streq(key, "value"))
+    if (!ml_streq(key, "value") || !all_known(L, 1, 0))
         return false;
     ml_Schedule *s = schedule_of(L, 1, 3);
     ml_Ctx *cx = bind_scratch(L);

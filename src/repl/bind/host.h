@@ -32,6 +32,9 @@ bool ml_host_open(ml_Host *h, const char *path);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
+/* Why the code exists, and an example of each kind that is no case of a primitive, run now.
+ */
+bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *examples);
 /* Whether the expression, called with the focus when it is a function, gives something
  * true; an error is no. */
 bool ml_host_test(ml_Host *h, const char *code);

@@ -57,3 +57,47 @@ bool ml_host_test(ml_Host *h, const char *code)
     ml_text_free(&chunk);
     return ok;
 }
+
+/* moon.explain(code) -> why, text of the examples. */
+static const char explain[] =
+    "local moon, code = ...\n"
+    "local e = moon.explain(code)\n"
+    "local out = {}\n"
+    "local function show(title, which)\n"
+    "    out[#out + 1] = title .. '\\n'\n"
+    "    out[#out + 1] = '    ' .. e[which]:gsub('\\n+$', ''):gsub('\\n', '\\n    ') .. "
+    "'\\n'\n"
+    "    local what = e.run(which)\n"
+    "    if type(what) == 'table' then what = what.text end\n"
+    "    what = what and tostring(what):gsub('\\n+$', ''):gsub('\\n', '\\n    ') or 'ok'\n"
+    "    out[#out + 1] = '  gives\\n    ' .. what .. '\\n'\n"
+    "end\n"
+    "if e.run then\n"
+    "    show('  breaks it', 'example')\n"
+    "    show('  does not', 'counter_example')\n"
+    "end\n"
+    "return e.why, table.concat(out)\n";
+
+bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *examples)
+{
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+    bool ok = luaL_loadbuffer(L, explain, sizeof explain - 1, "=explain") == LUA_OK;
+
+    if (ok) {
+        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+        if (lua_getfield(L, -1, "moonloop") != LUA_TTABLE) {
+            lua_pop(L, 1);
+            lua_getglobal(L, "moon");
+        }
+        lua_remove(L, -2);
+        lua_pushstring(L, code);
+        ok = ml_host_call(h, 2, 2) == LUA_OK;
+    }
+    if (ok && lua_isstring(L, -2))
+        ml_text_add(why, lua_tostring(L, -2));
+    if (ok && lua_isstring(L, -1))
+        ml_text_add(examples, lua_tostring(L, -1));
+    lua_settop(L, top);
+    return ok;
+}

@@ -149,7 +149,7 @@ static void new_environment(lua_State *L)
         "assert", "error",        "getmetatable", "ipairs",   "math",     "next",
         "pairs",  "pcall",        "print",        "rawequal", "rawget",   "rawlen",
         "rawset", "select",       "string",       "table",    "tonumber", "tostring",
-        "type",   "setmetatable", "xpcall",       "require"};
+        "type",   "setmetatable", "xpcall",       "require",  "load"};
 
     lua_createtable(L, 0, (int)ML_COUNT(names));
     for (size_t k = 0; k < ML_COUNT(names); k++) {

@@ -1,0 +1,183 @@
+/*
+ * trace_node - index maps in the traces of TVM: a graph of nodes as JSON text, read as the
+ * lambda that it is.
+ *
+ * {"root": k, "nodes": [{"type_key": "tir.IndexMap", "attrs": {"initial_indices": "2",
+ * ...}},
+ * {"type_key": "Array", "data": [3, 5]}, {"type_key": "tir.FloorDiv", "attrs": {"a": "3",
+ * "b": "6"}}, ...]}; an attribute of a node is the number of another one, as a string.
+ * Source: primitives 12.3.
+ */
+#include "primitives/trace_impl.h"
+
+#include "core/json.h"
+
+#include <stdlib.h>
+
+enum { MAX_NODES_DEPTH = 64, MAX_VARS = 32, MAX_NODES_TEXT = 1 << 16 };
+
+typedef struct Nodes {
+    const ml_Json *list;
+    ml_Text *out;
+    size_t n_vars;
+    uint32_t var[MAX_VARS]; /* node of the k-th variable: it is called ik */
+} Nodes;
+
+static bool node_number(const Nodes *g, const ml_Json *field, uint32_t *out)
+{
+    char *end;
+    long long k;
+
+    if (!field)
+        return false;
+    if (field->kind == ML_JSON_STRING) {
+        k = strtoll(field->as.s, &end, 10);
+        if (end == field->as.s || *end)
+            return false;
+    } else if (field->kind == ML_JSON_INT)
+        k = field->as.i;
+    else
+        return false;
+    if (k < 0 || k >= (long long)g->list->n)
+        return false;
+    *out = (uint32_t)k;
+    return true;
+}
+
+static const char *type_of(const Nodes *g, uint32_t k)
+{
+    const ml_Json *node = &g->list->as.list[k];
+    const ml_Json *t = node->kind == ML_JSON_OBJECT ? ml_json_get(node, "type_key") : NULL;
+    const char *z = t && t->kind == ML_JSON_STRING ? t->as.s : "";
+
+    return strncmp(z, "tirx.", 5) == 0 ? z + 5 : strncmp(z, "tir.", 4) == 0 ? z + 4 : z;
+}
+
+static const ml_Json *attr(const Nodes *g, uint32_t k, const char *name)
+{
+    const ml_Json *a = ml_json_get(&g->list->as.list[k], "attrs");
+
+    return a && a->kind == ML_JSON_OBJECT ? ml_json_get(a, name) : NULL;
+}
+
+static bool child(const Nodes *g, uint32_t k, const char *name, uint32_t *out)
+{
+    return node_number(g, attr(g, k, name), out);
+}
+
+static bool add_expr(Nodes *g, uint32_t k, int depth)
+{
+    static const struct {
+        const char *type, *before, *between;
+    } binary[] = {{"Add", "(", " + "},          {"Sub", "(", " - "},
+                  {"Mul", "(", " * "},          {"FloorDiv", "(", " // "},
+                  {"FloorMod", "(", " % "},     {"Div", "T.truncdiv(", ", "},
+                  {"Mod", "T.truncmod(", ", "}, {"Min", "T.min(", ", "},
+                  {"Max", "T.max(", ", "}};
+    const char *type = type_of(g, k);
+    uint32_t a, b;
+
+    if (depth > MAX_NODES_DEPTH || g->out->n > MAX_NODES_TEXT)
+        return false;
+    for (size_t v = 0; v < g->n_vars; v++)
+        if (g->var[v] == k) {
+            ml_text_fmt(g->out, "i%zu", v);
+            return true;
+        }
+    if (ml_streq(type, "IntImm")) {
+        const ml_Json *v = attr(g, k, "value");
+        const char *z = v && v->kind == ML_JSON_STRING ? v->as.s : "";
+        char *end;
+        long long n = strtoll(z, &end, 10);
+
+        if (v && v->kind == ML_JSON_INT)
+            n = v->as.i;
+        else if (end == z || *end)
+            return false;
+        ml_text_fmt(g->out, "%lld", n);
+        return true;
+    }
+    if (ml_streq(type, "Cast"))
+        return child(g, k, "value", &a) && add_expr(g, a, depth + 1);
+    for (size_t t = 0; t < ML_COUNT(binary); t++) {
+        if (!ml_streq(type, binary[t].type))
+            continue;
+        if (!child(g, k, "a", &a) || !child(g, k, "b", &b))
+            return false;
+        ml_text_add(g->out, binary[t].before);
+        if (!add_expr(g, a, depth + 1))
+            return false;
+        ml_text_add(g->out, binary[t].between);
+        if (!add_expr(g, b, depth + 1))
+            return false;
+        ml_text_char(g->out, ')');
+        return true;
+    }
+    return false;
+}
+
+static const ml_Json *array(const Nodes *g, uint32_t k, const char *name)
+{
+    uint32_t at;
+
+    if (!child(g, k, name, &at) || !ml_streq(type_of(g, at), "Array"))
+        return NULL;
+    const ml_Json *data = ml_json_get(&g->list->as.list[at], "data");
+
+    return data && data->kind == ML_JSON_LIST ? data : NULL;
+}
+
+static bool add_lambda(Nodes *g, uint32_t k)
+{
+    const ml_Json *from = array(g, k, "initial_indices"),
+                  *to = array(g, k, "final_indices");
+    uint32_t at;
+
+    if (!ml_streq(type_of(g, k), "IndexMap") || !from || !to || from->n > MAX_VARS)
+        return false;
+    ml_text_add(g->out, "lambda ");
+    g->n_vars = 0;
+    for (uint32_t v = 0; v < from->n; v++) {
+        if (!node_number(g, &from->as.list[v], &g->var[v]))
+            return false;
+        ml_text_fmt(g->out, "%si%u", v ? ", " : "", v);
+    }
+    g->n_vars = from->n;
+    ml_text_add(g->out, ": (");
+    for (uint32_t v = 0; v < to->n; v++) {
+        if (!node_number(g, &to->as.list[v], &at) || !add_expr(g, at, 0))
+            return false;
+        ml_text_add(g->out, ", ");
+    }
+    ml_text_char(g->out, ')');
+    return true;
+}
+
+const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
+{
+    ml_JsonError e;
+    ml_Text text = {0};
+    Nodes g = {.out = &text};
+    const ml_Json *j = ml_json_read(cx, ml_str(json), &e);
+    const char *z = NULL;
+    uint32_t root, inverse = 0;
+
+    if (!j || j->kind != ML_JSON_OBJECT)
+        return NULL;
+    g.list = ml_json_get(j, "nodes");
+    if (!g.list || g.list->kind != ML_JSON_LIST)
+        return NULL;
+    ml_text_add(&text, "T.index_map(");
+    bool ok = node_number(&g, ml_json_get(j, "root"), &root) && add_lambda(&g, root);
+
+    /* Node 0 is none. */
+    if (ok && child(&g, root, "inverse_index_map", &inverse) && inverse != 0) {
+        ml_text_add(&text, ", inverse_index_map=");
+        ok = add_lambda(&g, inverse);
+    }
+    ml_text_char(&text, ')');
+    if (ok && text.n < MAX_NODES_TEXT)
+        z = ml_strdup(cx, (ml_Str){ml_text_z(&text), text.n});
+    ml_text_free(&text);
+    return z;
+}
