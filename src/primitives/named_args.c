@@ -94,7 +94,7 @@ static bool old_buffer(ml_Ctx *cx, const ml_Primitive *prim, const char *const *
     for (size_t k = 0; k < n; k++)
         if (ml_streq(keys[k], "buffer_index"))
             index = &values[k];
-        else if (ml_streq(keys[k], "buffer_index_type") ||
+        else if (ml_streq(keys[k], "buffer_index_type") || ml_streq(keys[k], "buf_type") ||
                  ml_streq(keys[k], "is_write_index"))
             side = &values[k];
     if (buffer_param(prim) == prim->n_params || !index || !side)
@@ -106,7 +106,7 @@ static bool old_buffer(ml_Ctx *cx, const ml_Primitive *prim, const char *const *
 static bool is_old_buffer_key(const char *key)
 {
     return ml_streq(key, "buffer_index") || ml_streq(key, "buffer_index_type") ||
-           ml_streq(key, "is_write_index");
+           ml_streq(key, "buf_type") || ml_streq(key, "is_write_index");
 }
 
 bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, size_t n_pos,

@@ -174,8 +174,14 @@ bool ml_inst_args(const ml_Inst *in, ml_TVArg *out)
                 return false;
             out[k] = (ml_TVArg){in->n_inputs - at - after, &in->inputs[at]};
             at += out[k].n;
-        } else if (at < in->n_inputs)
-            out[k] = (ml_TVArg){1, &in->inputs[at++]};
+        } else if (at < in->n_inputs) {
+            size_t n = pa->kind == ML_P_BUFFER ? 2 : 1;
+
+            if (at + n > in->n_inputs)
+                return false;
+            out[k] = (ml_TVArg){n, &in->inputs[at]};
+            at += n;
+        }
     }
     return at == in->n_inputs && attr == in->n_attrs;
 }

@@ -86,14 +86,20 @@ void ml_write_input(const ml_TraceWriter *w, const ml_TV *v)
     }
 }
 
-/* ("read", 0) or {"read", 0} of position and side. */
-static void add_side(const ml_TraceWriter *w, const ml_TV *v)
+/* ("read", 0) or {"read", 0} of position and side; as inputs they are two arguments. */
+static void add_side(const ml_TraceWriter *w, const ml_Param *pa, const ml_TV *v)
 {
     const char *brackets = w->form->notation->list;
     const ml_Value *side = v[1].value;
     bool write =
         side && (side->kind == ML_VAL_STRING ? side->as.s[0] == 'w' : side->as.i != 0);
 
+    if (!pa->attr) {
+        ml_write_input(w, &v[0]);
+        ml_text_fmt(w->out, ", buf_type%s\"%s\"", *brackets == '[' ? "=" : " = ",
+                    write ? "write" : "read");
+        return;
+    }
     if (*brackets == '[')
         brackets = "()";
     ml_text_fmt(w->out, "%c\"%s\", ", brackets[0], write ? "write" : "read");
@@ -104,7 +110,7 @@ static void add_side(const ml_TraceWriter *w, const ml_TV *v)
 void ml_write_arg(const ml_TraceWriter *w, const ml_Param *pa, const ml_TVArg *a)
 {
     if (pa->kind == ML_P_BUFFER && a->n == 2)
-        add_side(w, a->v);
+        add_side(w, pa, a->v);
     else if (pa->kind == ML_P_FACTORS)
         add_list(w, a->v, a->n);
     else

@@ -363,19 +363,60 @@ static void add_inplace(const View *v, ml_Text *out)
     ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &b->base), at, scope(v));
 }
 
+/* A declared region as a map: points that are iters as such or a little wider, everything
+ * else as the whole dimension. */
+static void add_region(const View *v, ml_Text *out)
+{
+    const ml_Block *b = non_root(v);
+    bool write = chance(v, 40);
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    int at = index_below(v, n);
+
+    ml_text_fmt(out, "annotate_buffer_access(\"%s\", %d, \"%s\", \"lambda ",
+                name(v, &b->base), at, write ? "write" : "read");
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        ml_text_fmt(out, "%sx%u", k ? ", " : "", k);
+    ml_text_add(out, ": (");
+    for (size_t d = 0; (uint32_t)at < n; d++) {
+        const ml_Region *r = &(write ? b->writes : b->reads)[at];
+        if (d == r->buffer->rank)
+            break;
+        const ml_Expr *min = r->ranges[d].min, *e = r->buffer->shape[d];
+        uint32_t k = 0;
+        while (k < b->n_iters &&
+               !(min->kind == ML_EXPR_VAR && ml_is_int(r->ranges[d].extent, 1) &&
+                 min->as.var->uid == b->iters[k].var->uid))
+            k++;
+        if (k < b->n_iters)
+            ml_text_fmt(out, "x%u, x%u + %d, ", k, k, chance(v, 80) ? 1 : below(v, 3));
+        else
+            ml_text_fmt(out, "0, %lld, ",
+                        e->kind == ML_EXPR_INT ? (long long)e->as.i : 100);
+    }
+    ml_text_add(out, ")\")");
+}
+
 static void add_caching(View *v, ml_Text *out)
 {
     const ml_Block *b = leaf(v);
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
 
-    switch (below(v, 4)) {
+    switch (below(v, 5)) {
     case 0:
         ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
         add_buffer(v, b, write, true, out);
         ml_text_add(out, ")");
         break;
     case 1: add_inplace(v, out); break;
+    case 3:
+        if (chance(v, 70))
+            add_region(v, out);
+        else /* what it hides the oracle does not forgive: nothing, or what is not there */
+            ml_text_fmt(out, "unsafe_hide_buffer_access(\"%s\", \"%s\", {%s})",
+                        name(v, &b->base), write ? "write" : "read",
+                        chance(v, 50) ? "" : "9");
+        break;
     case 2:
         ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &b->base), scope(v),
                     below(v, 3));

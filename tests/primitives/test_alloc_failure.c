@@ -73,6 +73,8 @@ static const char *const calls[] = {
     "reindex_cache_write(\"C\", 0, \"local\", \"lambda i, j: (i,)\")",
     "cache_inplace(\"F\", 0, \"local\")",
     "cache_index(\"F\", \"local\")",
+    "annotate_buffer_access(\"F\", 0, \"read\", \"lambda i: (0, 16)\")",
+    "unsafe_hide_buffer_access(\"F\", \"read\", {0})",
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",

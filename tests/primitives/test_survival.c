@@ -37,6 +37,8 @@ static const Row rows[] = {
     {"reindex_cache_write.case", "lets a block write a layout of its own", ""},
     {"cache_inplace.case", "copies in before the block, and back after it", ""},
     {"cache_index.case", "computes repeated index arithmetic before the block", ""},
+    {"annotate_buffer_access.case", "declares what a block reads", ""},
+    {"unsafe_hide_buffer_access.case", "drops declared regions", ""},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},

@@ -1,0 +1,283 @@
+/*
+ * annotate_buffer_access, unsafe_hide_buffer_access - what a block declares that it reads
+ * or writes, said by a person.
+ *
+ * A declared region must hold what the block accesses, and what is declared as written is
+ * written: later steps believe it. Where the accesses are opaque nobody can tell, and the
+ * step says so. Source: primitives 11.
+ */
+#include "primitives/prim.h"
+
+static const char *explicit_key(bool write)
+{
+    return write ? "explicit_write_region" : "explicit_read_region";
+}
+
+/* The region that the map gives: per dimension a point, or begin and end. */
+static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
+                       const ml_IndexMap *m, ml_Arith *ar, ml_Range *out)
+{
+    const ml_Buffer *buf = old->buffer;
+    ml_Ctx *cx = c->cx;
+    const ml_Expr **iters = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
+    const ml_Expr **ends = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    bool pairs = m->n_exprs != buf->rank;
+
+    if (m->n_vars != b->n_iters)
+        return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT(ml_format(cx,
+                                         "gen_new_ranges takes %u indices; block %s has %u "
+                                         "iters",
+                                         m->n_vars, b->name, b->n_iters)),
+                       ML_BLOCK(b));
+    if (pairs && m->n_exprs != 2u * buf->rank)
+        return ml_fail(
+            cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(cx,
+                              "gen_new_ranges gives %u numbers; %s has %u "
+                              "dimensions: %u points or %u begins and ends are "
+                              "needed",
+                              m->n_exprs, buf->name, buf->rank, buf->rank, 2u * buf->rank)),
+            ML_BLOCK(b), ML_BUFFER(buf));
+    for (size_t k = 0; k < b->n_iters; k++)
+        iters[k] = ml_var(cx, b->iters[k].var);
+    ml_index_map_apply(ar, m, iters, ends);
+    for (size_t d = 0; d < buf->rank; d++) {
+        ml_Dtype t = old->ranges[d].min->type;
+        const ml_Expr *begin = ml_cast(cx, t, ends[pairs ? 2 * d : d]);
+
+        out[d] = (ml_Range){begin, ml_int(cx, t, 1)};
+        if (pairs)
+            out[d].extent =
+                ml_simplify(ar, ml_sub(cx, ml_cast(cx, t, ends[2 * d + 1]), begin));
+    }
+    return true;
+}
+
+static bool includes(ml_Arith *ar, const ml_Range *outer, const ml_Range *inner,
+                     size_t rank, size_t *dim)
+{
+    for (*dim = 0; *dim < rank; ++*dim) {
+        const ml_Range *o = &outer[*dim], *i = &inner[*dim];
+
+        if (!ml_interval_includes(ar, ml_interval_range(ar, o->min, o->extent),
+                                  ml_interval_range(ar, i->min, i->extent)))
+            return false;
+    }
+    return true;
+}
+
+static bool unsound(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, const char *why)
+{
+    ml_fail(c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(b), ML_BUFFER(buf));
+    ml_error_set_unproved(c->cx);
+    return false;
+}
+
+/* The region against what the body accesses. */
+static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bool write,
+                         ml_Arith *ar, const ml_Range *region)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Access a = {0};
+    size_t dim;
+
+    ml_block_access(cx, ml_call_func(c), b, &a);
+    if (ml_error(cx))
+        return false;
+    for (size_t k = 0; k < a.opaque.n; k++)
+        if (a.opaque.v[k]->uid == buf->uid) {
+            ml_call_note(c,
+                         "block %s uses %s through its pointer: nobody can tell whether "
+                         "the region holds",
+                         b->name, buf->name);
+            return true;
+        }
+    size_t n = write ? a.writes.n : a.reads.n;
+    const ml_Region *v = write ? a.writes.v : a.reads.v;
+
+    for (size_t k = 0; k < n; k++) {
+        if (v[k].buffer->uid != buf->uid)
+            continue;
+        if (!includes(ar, region, v[k].ranges, buf->rank, &dim))
+            return unsound(c, b, buf,
+                           ml_format(cx,
+                                     "cannot show that the region holds all of %s that "
+                                     "block %s %s: dimension %zu",
+                                     buf->name, b->name, write ? "writes" : "reads", dim));
+        if (write && !includes(ar, v[k].ranges, region, buf->rank, &dim))
+            return unsound(c, b, buf,
+                           ml_format(cx,
+                                     "cannot show that block %s writes all of the region "
+                                     "of %s: dimension %zu; later steps would believe it",
+                                     b->name, buf->name, dim));
+    }
+    return true;
+}
+
+/* The list of positions with one more. */
+static const ml_Value *with_position(ml_Ctx *cx, const ml_Value *old, int64_t at)
+{
+    bool is_list = old && old->kind == ML_VAL_LIST;
+    size_t n = !old ? 0 : is_list ? old->n : 1;
+    const ml_Value **list = ML_ARRAY(cx, const ml_Value *, n + 1);
+
+    for (size_t k = 0; k < n; k++) {
+        list[k] = is_list ? old->as.list[k] : old;
+        if (list[k]->kind == ML_VAL_INT && list[k]->as.i == at)
+            return old;
+    }
+    list[n] = ml_val_int(cx, at);
+    return ml_val_list(cx, list, n + 1);
+}
+
+static bool annotate_buffer_access(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, c->args[0].uid);
+    bool write = c->args[1].b;
+    size_t at = (size_t)c->args[1].i;
+    const ml_Region *old = &(write ? b->writes : b->reads)[at];
+    const ml_Buffer *buf = old->buffer;
+    ml_Range *region = ML_ARRAY(cx, ml_Range, buf->rank + 1u);
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    ml_Region *list = ML_ARRAY(cx, ml_Region, n);
+    ml_Block nb = *b;
+
+    ml_arith_bind_iters(ar, b);
+    if (!new_region(c, b, old, c->args[2].map, ar, region))
+        return false;
+    if (!c->unchecked && !check_region(c, b, buf, write, ar, region))
+        return false;
+    memcpy(list, write ? b->writes : b->reads, n * sizeof *list);
+    list[at].ranges = region;
+    if (write)
+        nb.writes = list;
+    else
+        nb.reads = list;
+    nb.annotations = ml_dict_with(
+        cx, b->annotations, explicit_key(write),
+        with_position(cx, ml_dict_get(b->annotations, explicit_key(write)), (int64_t)at));
+    ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
+    return true;
+}
+
+/* ---- hiding */
+
+/* Positions of explicit regions in the list without the hidden ones. */
+static const ml_Value *moved_positions(ml_Ctx *cx, const ml_Value *notes, bool write,
+                                       const bool *hidden, uint32_t n)
+{
+    const ml_Value *old = ml_dict_get(notes, explicit_key(write));
+    ML_VEC(const ml_Value *) list = {0};
+
+    if (!old || old->kind != ML_VAL_LIST)
+        return notes;
+    for (uint32_t k = 0, at = 0; k < n; k++) {
+        if (hidden[k])
+            continue;
+        for (size_t m = 0; m < old->n; m++)
+            if (old->as.list[m]->kind == ML_VAL_INT && old->as.list[m]->as.i == k) {
+                ml_push(cx, &list, ml_val_int(cx, at));
+                break;
+            }
+        at++;
+    }
+    return ml_dict_with(cx, notes, explicit_key(write), ml_val_list(cx, list.v, list.n));
+}
+
+static bool unsafe_hide_buffer_access(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, c->args[0].uid);
+    const char *side = c->args[1].s, *names = "";
+    const ml_Value *which = c->args[2].value;
+    bool write = ml_streq(side, "write");
+
+    if (!write && !ml_streq(side, "read"))
+        return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT(ml_format(
+                           cx, "buf_type is \"%s\"; it is \"read\" or \"write\"", side)));
+    uint32_t n = write ? b->n_writes : b->n_reads, kept = 0;
+    const ml_Region *old = write ? b->writes : b->reads;
+    ml_Region *list = ML_ARRAY(cx, ml_Region, n + 1);
+    bool *hidden = ML_ARRAY(cx, bool, n + 1);
+
+    memset(hidden, 0, n + 1);
+    for (uint32_t k = 0; k < which->n; k++) {
+        int64_t at = which->as.list[k]->as.i;
+
+        if (at < 0 || at >= (int64_t)n)
+            return ml_fail(cx, ML_E_BUFFER_INDEX, ML_BLOCK(b), ML_NUMBER("regions", n),
+                           ML_TEXT(side), ML_NUMBER("index", at));
+        if (!hidden[at])
+            names =
+                ml_format(cx, "%s%s%s", names, *names ? ", " : "", old[at].buffer->name);
+        hidden[at] = true;
+    }
+    if (which->n == 0)
+        return true;
+    for (uint32_t k = 0; k < n; k++)
+        if (!hidden[k])
+            list[kept++] = old[k];
+    ml_Block nb = *b;
+
+    if (write) {
+        nb.writes = list;
+        nb.n_writes = kept;
+    } else {
+        nb.reads = list;
+        nb.n_reads = kept;
+    }
+    nb.annotations = moved_positions(cx, b->annotations, write, hidden, n);
+    ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
+    ml_call_note(c, "unsafe: later steps do not know that block %s %s %s", b->name,
+                 write ? "writes" : "reads", names);
+    return true;
+}
+
+static const ml_Param annotate_params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the block whose region is given"),
+    ML_PARAM("buffer_index", ML_P_BUFFER, "which one: position and side, or a name"),
+    ML_PARAM("gen_new_ranges", ML_P_MAP,
+             "from the iters to a point, or begin and end, per dimension"),
+};
+
+const ml_Primitive ml_prim_annotate_buffer_access = {
+    .name = "annotate_buffer_access",
+    .kind = "AnnotateBufferAccess",
+    .group = "storage",
+    .summary = "declare what a block accesses of a buffer",
+    .help = "The region replaces the declared one and stays when regions are worked out\n"
+            "again. It must hold what the block accesses.",
+    .params = annotate_params,
+    .n_params = ML_COUNT(annotate_params),
+    .result = ML_R_NONE,
+    .apply = annotate_buffer_access,
+    .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
+                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+    .cases = "annotate_buffer_access",
+};
+
+static const ml_Param hide_params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the block whose regions are dropped"),
+    ML_PARAM("buf_type", ML_P_STRING, "\"read\" or \"write\""),
+    ML_PARAM("buf_index_array", ML_P_INTS, "positions of the regions"),
+};
+
+const ml_Primitive ml_prim_unsafe_hide_buffer_access = {
+    .name = "unsafe_hide_buffer_access",
+    .kind = "UnsafeHideBufferAccess",
+    .group = "storage",
+    .summary = "drop declared regions of a block",
+    .help =
+        "Later steps do not know of these accesses any more: what they do to the buffer\n"
+        "may change results.",
+    .params = hide_params,
+    .n_params = ML_COUNT(hide_params),
+    .result = ML_R_NONE,
+    .apply = unsafe_hide_buffer_access,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_BUFFER_INDEX, ML_E_OK},
+    .cases = "unsafe_hide_buffer_access",
+};
