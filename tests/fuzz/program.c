@@ -618,6 +618,36 @@ static void emit_nested(Gen *g, Stage *s, int in, const char *name)
     emit_nest(g, s, 1, "w0", in + 2, name);
 }
 
+/* A stage that combines the result of a reduction with something, mostly as it does. */
+static void epilogue(Gen *g, const Stage *red, int in)
+{
+    Stage s = {.k = red->k, .src = red->out};
+    Buf *b = &g->bufs[red->out];
+    char first[150], other[120], name[8];
+    Dim out[MAX_RANK];
+    int m2 = 0, mag = b->mag;
+
+    shape_stage(g, &s, below(g, 4) == 0 ? 1 : 0);
+    for (int d = 0; d < s.n_it; d++)
+        out[d] = s.it[d].dom;
+    if (below(g, 8) == 0) {
+        mag = value_of(g, &s, b->dtype, false);
+    } else {
+        b->consumed = true;
+        access(b, s.idx, b->dtype, first, sizeof first);
+        if (!second_operand(g, &s, b->dtype, false, other, sizeof other, &m2))
+            literal(b->dtype, m2 = 1 + below(g, 3), other);
+        if (red->reduce[0] == '+')
+            put(s.value, sizeof s.value, "%s + %s", first, other);
+        else
+            put(s.value, sizeof s.value, "T.%s(%s, %s)", red->reduce, other, first);
+        mag += m2;
+    }
+    s.out = new_buf(g, false, b->dtype, out, s.n_it, mag);
+    put(name, sizeof name, "%s", g->bufs[s.out].name);
+    emit_nest(g, &s, 0, "", in, name);
+}
+
 static void stage(Gen *g, int k)
 {
     Stage s = {.k = k};
@@ -697,6 +727,9 @@ static void stage(Gen *g, int k)
         line(g, in + rank + 1, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at,
              literal(type, 1, num));
         b->mag++;
+    } else if (s.reduce && rank > 0 && !g->bufs[s.out].closed && g->n_bufs < MAX_BUFS - 4 &&
+               ON(g, FZ_EPILOGUE, 40)) {
+        epilogue(g, &s, in);
     }
 }
 

@@ -23,7 +23,8 @@ enum {
     FZ_OPERANDS = 256, /* a second operand */
     FZ_INPLACE = 512,  /* a stage that updates a buffer */
     FZ_SHAPES = 1024,  /* stages other than elementwise and reductions */
-    FZ_FEATURES = 11,  /* bits */
+    FZ_EPILOGUE = 2048, /* a stage that adds to the result of a reduction */
+    FZ_FEATURES = 12,   /* bits */
 };
 
 typedef struct FzPlan {

@@ -396,14 +396,47 @@ static void add_region(const View *v, ml_Text *out)
     ml_text_add(out, ")\")");
 }
 
+/* A reduction and what reads its result; false: there is none, mostly. */
+static bool add_epilogue(const View *v, ml_Text *out)
+{
+    const ml_Block *b = reduction(v), *e = leaf(v);
+    bool found = false;
+
+    for (size_t m = 1; m < v->blocks.n && !found && chance(v, 97); m++) {
+        const ml_Block *r = ml_as_block(v->blocks.v[m]);
+        ml_UidVec near = {0};
+        if (!r->init)
+            continue;
+        ml_consumers(v->tmp, ml_schedule_facts(v->s), v->p, r->tag, &near);
+        for (size_t k = 0; k < near.n && !found; k++) {
+            const ml_Block *c = ml_as_block(ml_index_node(v->p.index, near.v[k]));
+            if (!c->init && chance(v, 80)) {
+                b = r;
+                e = c;
+                found = true;
+            }
+        }
+    }
+    if (!found && chance(v, 90))
+        return false;
+    ml_text_fmt(out, "fuse_reduction_epilogue(\"%s\", ", name(v, &b->base));
+    ml_text_fmt(out, "\"%s\")", name(v, &e->base));
+    return true;
+}
+
 static void add_caching(View *v, ml_Text *out)
 {
     const ml_Block *b = leaf(v);
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
 
-    switch (below(v, 5)) {
+    int pick = below(v, 6);
+
+    if (pick == 4 && add_epilogue(v, out))
+        return;
+    switch (pick) {
     case 0:
+    case 4:
         ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
         add_buffer(v, b, write, true, out);
         ml_text_add(out, ")");

@@ -75,6 +75,7 @@ static const char *const calls[] = {
     "cache_index(\"F\", \"local\")",
     "annotate_buffer_access(\"F\", 0, \"read\", \"lambda i: (0, 16)\")",
     "unsafe_hide_buffer_access(\"F\", \"read\", {0})",
+    "fuse_reduction_epilogue(\"C\", \"D\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",

@@ -39,6 +39,8 @@ static const Row rows[] = {
     {"cache_index.case", "computes repeated index arithmetic before the block", ""},
     {"annotate_buffer_access.case", "declares what a block reads", ""},
     {"unsafe_hide_buffer_access.case", "drops declared regions", ""},
+    {"fuse_reduction_epilogue.case", "starts a sum from what is added afterwards",
+     "i_1, j_1, E"},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},
