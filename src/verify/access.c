@@ -96,11 +96,27 @@ static const ml_Value *moved(ml_Ctx *cx, const ml_Block *old, const ml_Value *no
     return ml_dict_with(cx, notes, key, ml_val_list(cx, at.v, at.n));
 }
 
+/* Whether the region holds all of another one: of a block that was rewritten it may speak
+ * of iters that are gone, or of less than is accessed now. */
+static bool holds(ml_Arith *ar, const ml_Region *r, const ml_Region *part)
+{
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        if (!ml_interval_includes(
+                ar, ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent),
+                ml_interval_range(ar, part->ranges[d].min, part->ranges[d].extent)))
+            return false;
+    return true;
+}
+
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b)
 {
     ml_Access a = {0};
     ml_Block nb = *b;
+    ml_Arith *ar = ml_arith_new(cx);
 
+    if (f)
+        ml_arith_bind_params(ar, f);
+    ml_arith_bind_iters(ar, b);
     ml_block_access(cx, f, b, &a);
     if (ml_error(cx))
         return NULL;
@@ -120,12 +136,12 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
     for (size_t k = 0; k < a.reads.n; k++) {
         const ml_Region *r = explicit_region(b, false, a.reads.v[k].buffer);
 
-        a.reads.v[k] = r ? *r : a.reads.v[k];
+        a.reads.v[k] = r && holds(ar, r, &a.reads.v[k]) ? *r : a.reads.v[k];
     }
     for (size_t k = 0; k < a.writes.n; k++) {
         const ml_Region *w = explicit_region(b, true, a.writes.v[k].buffer);
 
-        a.writes.v[k] = w ? *w : a.writes.v[k];
+        a.writes.v[k] = w && holds(ar, w, &a.writes.v[k]) ? *w : a.writes.v[k];
     }
     nb.reads = a.reads.v;
     nb.n_reads = (uint32_t)a.reads.n;

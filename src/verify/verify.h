@@ -55,7 +55,8 @@ typedef struct ml_Access {
  */
 void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out);
 /* reads and writes of a block recomputed from its body, as a new block; NULL: opaque
- * accesses need annotated regions (error set). Explicit block attributes override. */
+ * accesses need annotated regions (error set). Explicit regions stay while they hold what
+ * is accessed. */
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);

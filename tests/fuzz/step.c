@@ -430,7 +430,7 @@ static void add_caching(View *v, ml_Text *out)
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
 
-    int pick = below(v, 6);
+    int pick = below(v, 7);
 
     if (pick == 4 && add_epilogue(v, out))
         return;
@@ -442,6 +442,13 @@ static void add_caching(View *v, ml_Text *out)
         ml_text_add(out, ")");
         break;
     case 1: add_inplace(v, out); break;
+    case 5:
+        ml_text_fmt(out, "%s_at(\"%s\", ", write ? "write" : "read",
+                    v->loops.n ? name(v, &loop_of(v, b->tag)->base) : "i");
+        ml_text_fmt(out, "\"%s\", ", name(v, &b->base));
+        add_buffer(v, b, write, false, out);
+        ml_text_fmt(out, ", \"%s\")", scope(v));
+        break;
     case 3:
         if (chance(v, 70))
             add_region(v, out);

@@ -76,6 +76,8 @@ static const char *const calls[] = {
     "annotate_buffer_access(\"F\", 0, \"read\", \"lambda i: (0, 16)\")",
     "unsafe_hide_buffer_access(\"F\", \"read\", {0})",
     "fuse_reduction_epilogue(\"C\", \"D\")",
+    "read_at(\"C@1\", \"C\", 0, \"local\")",
+    "write_at(\"i\", \"B\", 0, \"local\")",
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
     "blockize(\"C@2\")",

@@ -41,6 +41,8 @@ static const Row rows[] = {
     {"unsafe_hide_buffer_access.case", "drops declared regions", ""},
     {"fuse_reduction_epilogue.case", "starts a sum from what is added afterwards",
      "i_1, j_1, E"},
+    {"read_at.case", "copies what an iteration reads", ""},
+    {"write_at.case", "copies back what an iteration writes", ""},
     {"decompose_reduction.case", "splits a reduction into its init and its update", ""},
     {"set_scope.case", "takes its views along", ""},
     {"storage_align.case", "asks for a stride that avoids bank conflicts", ""},

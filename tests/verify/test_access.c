@@ -119,6 +119,19 @@ static void an_explicit_region_is_kept(void **state)
     prog_free(&g);
 }
 
+static void an_explicit_region_that_does_not_hold_is_left(void **state)
+{
+    Prog g = prog_any(
+        "A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")", I4
+        "for i in range(32):\n" I8 "with T.block(\"b\"):\n" I12
+        "v = T.axis.spatial(32, i)\n" I12 "T.reads(A[v])\n" I12 "T.writes(B[v])\n" I12
+        "T.block_attr({\"explicit_read_region\": [0]})\n" I12 "B[v] = A[v] + A[v + 3]\n");
+    const ml_Block *b = ml_block_reinfer(g.cx, g.p.mod->funcs[0], block_of(&g, "b"));
+
+    assert_string_equal(region_text(&g, b->reads, b->n_reads), "A[v:v + 4]");
+    prog_free(&g);
+}
+
 static ml_Uid lca(Prog *g, const char *buffer)
 {
     return ml_buffer_lca(g->cx, g->p, 0, buffer_of(g, buffer));
@@ -176,6 +189,7 @@ int main(void)
         cmocka_unit_test(t5_a_bare_pointer_needs_annotated_regions),
         cmocka_unit_test(t6_a_child_block_counts_with_its_regions),
         cmocka_unit_test(an_explicit_region_is_kept),
+        cmocka_unit_test(an_explicit_region_that_does_not_hold_is_left),
         cmocka_unit_test(t7_a_buffer_of_one_loop_lives_there),
         cmocka_unit_test(t8_global_memory_lives_above_the_grid),
         cmocka_unit_test(t9_a_reduction_result_lives_above_its_reduce_loops),
