@@ -243,14 +243,32 @@ function moon.draft(program, opts) return moon.tuning.draft(program, opts) end
 function moon.db(path) return moon.tuning.db(path) end
 function moon.apply_best(program, db, opts) return moon.tuning.apply_best(program, db, opts) end
 
--- ---- what comes later says so by name
+-- ---- tensor intrinsics
 
-local later = {
-    "intrin", "intrins",
-}
-for _, name in ipairs(later) do
-    moon[name] = function() core.fail("not-yet", "moon." .. name) end
+-- intrin(name): name, desc and impl of one that is known; intrin(name, desc, impl [, opts]):
+-- registers one
+function moon.intrin(name, desc, impl, opts)
+    if desc == nil and impl == nil then
+        local d, i = core.intrin_get(name)
+        return { name = name, desc = d[d.names[1]], impl = i[i.names[1]] }
+    end
+    for key in pairs(opts or {}) do
+        if key ~= "override" then
+            core.fail("bad-argument", "intrin: unknown option " .. tostring(key))
+        end
+    end
+    core.intrin_register(name, desc, impl, opts and opts.override or false)
 end
+
+-- intrins([pattern]): names
+function moon.intrins(pattern)
+    local kept = {}
+    for _, name in ipairs(core.intrin_names()) do
+        if not pattern or name:find(pattern) then kept[#kept + 1] = name end
+    end
+    return kept
+end
+
 moon.axis_separator = setmetatable({}, { __tostring = function() return "axis separator" end })
 
 moon.features = {

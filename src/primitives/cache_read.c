@@ -191,8 +191,17 @@ static bool cache_read(ml_Call *c)
     size_t rank = r.buffer->rank;
     ml_Range *region = ML_ARRAY(cx, ml_Range, rank);
 
-    for (size_t k = 0; k < given->n; k++)
+    for (size_t k = 0; k < given->n; k++) {
+        if (!ml_index_is_above(c->p.index, scope, given->uids[k]))
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "consumer_blocks: block %s is not in the scope "
+                                  "of block %s",
+                                  ml_call_block(c, given->uids[k])->name, b->name)),
+                ML_BLOCK_UID(given->uids[k]));
         ml_push(cx, &r.given, given->uids[k]);
+    }
     if (!check_cover(c, scope, r.buffer))
         return false;
     ml_writers(cx, c->facts, c->p, scope, r.buffer, &writers);

@@ -6,6 +6,7 @@
  */
 #include "primitives/schedule.h"
 
+#include "primitives/intrin.h"
 #include "primitives/schedule_impl.h"
 
 #include "core/equal.h"
@@ -50,6 +51,7 @@ static void drop_space(ml_Space *sp)
     if (--sp->refs > 0)
         return;
     ml_facts_free(sp->facts);
+    ml_intrins_unref(sp->intrins);
     ml_ctx_unref(sp->cx);
     ml_ctx_unref(sp->home);
     ml_heap_free(sp);
@@ -202,6 +204,7 @@ ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m,
     s->refs = 1;
     ml_ctx_seal(module_cx);
     s->space = new_space(ml_ctx_fork(module_cx));
+    s->space->intrins = o->intrins ? ml_intrins_ref(o->intrins) : ml_intrins_new();
     join_space(s);
     s->opts = *o;
     s->opts.name = o->name ? ml_strdup(s->space->home, ml_str(o->name)) : NULL;
@@ -283,6 +286,7 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
 
     c->space = new_space(ml_ctx_fork(old->cx));
     c->space->is_fork = true;
+    c->space->intrins = ml_intrins_ref(old->intrins);
     join_space(c);
     for (size_t k = 0; k < ml_map_count(old->names); k++)
         ml_map_set(c->space->home, c->space->names, ml_map_key_at(old->names, k),

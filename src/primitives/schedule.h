@@ -85,6 +85,7 @@ typedef struct ml_ScheduleOpts {
     bool no_check;          /* enable_check = false (primitives 1.4) */
     bool unchecked;         /* replay of known-good traces (ir-and-analysis 8.4) */
     const ml_Value *target; /* dict or NULL; of the module's context */
+    struct ml_Intrins *intrins; /* counted by the schedule; NULL: what is built in */
 } ml_ScheduleOpts;
 
 /* module_cx owns `m` and is sealed by the call. NULL: *error is set (in module_cx's error

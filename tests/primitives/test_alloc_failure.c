@@ -15,8 +15,14 @@
 
 static const char program[] =
     "@T.prim_func\n"
+<<<<<<< HEAD
     "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
     "F: T.Buffer((16,), \"float32\")):\n"
+=======
+    "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"),\n"
+    "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
+    "         R: T.Buffer((16,), \"int32\")):\n"
+>>>>>>> 5fa5705 (tensorize: a registry of intrinsics, dot_16x4_vnni with its reference routine and its instruction, examples/tensorize_vnni.lua)
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -38,10 +44,19 @@ static const char program[] =
     "        with T.block(\"E\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
     "            E[vi] = D[vi] * T.float32(3)\n"
+<<<<<<< HEAD
     "    for i in range(16):\n"
     "        with T.block(\"F\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
     "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n";
+=======
+    "    for x, y in T.grid(16, 4):\n"
+    "        with T.block(\"R\"):\n"
+    "            vi, vk = T.axis.remap(\"SR\", [x, y])\n"
+    "            T.reads(R[vi], P[vk], Q[vi, vk])\n"
+    "            T.writes(R[vi])\n"
+    "            R[vi] = R[vi] + T.Cast(\"int32\", P[vk]) * T.Cast(\"int32\", Q[vi, vk])\n";
+>>>>>>> 5fa5705 (tensorize: a registry of intrinsics, dot_16x4_vnni with its reference routine and its instruction, examples/tensorize_vnni.lua)
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -81,6 +96,7 @@ static const char *const calls[] = {
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
     "blockize(\"C@2\")",
+    "tensorize(\"x\", \"dot_16x4_vnni\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",

@@ -12,4 +12,5 @@ runs() { # name of the test, script, what it must say
     fi
 }
 
+runs a_tile_becomes_a_dot_product_of_bytes tensorize_vnni.lua '^ok: 13 steps'
 runs a_dot_product_is_summed_in_parts rfactor.lua '^ok: 8 steps'

@@ -125,10 +125,44 @@ static uint32_t qmul(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return emit_to(g, e, ML_I_QMUL, 32, (int64_t)g->lists.n - 1, 0, 0);
 }
 
+/* The bits of v from `by` on, as an unsigned number of 64 bits. */
+static uint32_t shifted(ml_Gen *g, const ml_Expr *e, ml_Inst op, uint32_t v, unsigned by)
+{
+    return by ? emit_to(g, e, op, ML_UNSIGNED | 64, v, ml_gen_int(g, by), 0) : v;
+}
+
+/* Integers of another width: the lowest lane holds the lowest bits. */
+static uint32_t regroup(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    const ml_Expr *p = e->args[0];
+    unsigned from = p->type.bits, to = e->type.bits;
+    uint32_t all;
+
+    if (from > to) {
+        unsigned n = from / to;
+        all = shifted(g, e, ML_I_SHR, ml_gen_lane(g, p, lane / n), lane % n * to);
+    } else {
+        int64_t mask = (int64_t)((UINT64_C(1) << from) - 1); /* from < to <= 64 */
+        all = ml_gen_int(g, 0);
+        for (unsigned k = 0; k < to / from; k++) {
+            uint32_t v = ml_gen_lane(g, p, lane * (to / from) + k);
+            v = emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, mask), 0);
+            v = shifted(g, e, ML_I_SHL, v, k * from);
+            all = emit_to(g, e, ML_I_OR, ML_UNSIGNED | 64, all, v, 0);
+        }
+    }
+    return emit_to(g, e, ML_I_WRAP, int_x(e->type), all, 0, 0);
+}
+
 static uint32_t reinterpret(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->n_args == 1 ? e->args[0] : NULL;
 
+    if (p && p->type.bits != e->type.bits && ml_dtype_is_int(p->type) &&
+        ml_dtype_is_int(e->type) && p->type.bits >= 8 && e->type.bits >= 8 &&
+        p->type.bits <= 64 && e->type.bits <= 64 &&
+        p->type.bits * p->type.lanes == e->type.bits * e->type.lanes)
+        return regroup(g, e, lane);
     if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||
         ml_lane_bytes(p->type) == 0 || ml_lane_bytes(e->type) == 0)
         return unsupported(g, e);
@@ -146,6 +180,43 @@ static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
     if (f)
         return ml_gen_inline(g, f, e);
     return unsupported(g, e);
+}
+
+/* Reference routine of llvm.x86.avx512.vpdpbusd.*: c + the products of four unsigned bytes
+ * of a with four signed bytes of b, lane by lane; sums wrap. */
+static uint32_t dot_of_bytes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
+{
+    uint32_t sum = arg(g, e, first, lane), a = arg(g, e, first + 1, lane),
+             b = arg(g, e, first + 2, lane), byte = ml_gen_int(g, 255);
+
+    for (unsigned k = 0; k < 32; k += 8) {
+        uint32_t x = emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64,
+                             shifted(g, e, ML_I_SHR, a, k), byte, 0);
+        uint32_t y = emit_to(g, e, ML_I_WRAP, 8, shifted(g, e, ML_I_SHR, b, k), 0, 0);
+        x = emit_to(g, e, ML_I_MULW, 32, x, y, 0);
+        sum = emit_to(g, e, ML_I_ADDW, 32, sum, x, 0);
+    }
+    return sum;
+}
+
+/* The intrinsics that have a reference routine here. */
+static uint32_t llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    static const char dot[] = "llvm.x86.avx512.vpdpbusd.";
+    const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
+    size_t first = 1;
+
+    if (e->n_args > 1 && e->args[1]->kind == ML_EXPR_INT &&
+        e->args[1]->type.code == ML_UINT)
+        first = 2; /* the number of arguments that the signature names */
+    if (!name || name->kind != ML_EXPR_STRING ||
+        strncmp(name->as.s, dot, strlen(dot)) != 0 || e->n_args != first + 3)
+        return unsupported(g, e);
+    for (size_t k = first; k < e->n_args; k++)
+        if (!ml_dtype_eq(e->args[k]->type, e->type) || e->type.code != ML_INT ||
+            e->type.bits != 32)
+            return unsupported(g, e);
+    return dot_of_bytes(g, e, first, lane);
 }
 
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -240,7 +311,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_CALL_EXTERN:
     case ML_OP_CALL_PURE_EXTERN: return extern_call(g, e);
     case ML_OP_CALL_LLVM_INTRIN:
-    case ML_OP_CALL_LLVM_PURE_INTRIN:
+    case ML_OP_CALL_LLVM_PURE_INTRIN: return llvm_call(g, e, lane);
     case ML_OP_CALL_PACKED:
     case ML_OP_CALL_CPACKED:
     case ML_OP_ADDRESS_OF:

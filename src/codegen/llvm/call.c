@@ -187,6 +187,14 @@ static LLVMValueRef reinterpret(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsi
     const ml_Expr *p = e->n_args == 1 ? e->args[0] : NULL;
     LLVMValueRef v;
 
+    /* Integers of another width: all lanes at once. */
+    if (p && p->type.bits != e->type.bits && ml_dtype_is_int(p->type) &&
+        ml_dtype_is_int(e->type) && ml_cg_dtype_ok(g, p->type) &&
+        ml_cg_dtype_ok(g, e->type) && lane0 == 0 && (n == 0 || n == e->type.lanes) &&
+        p->type.bits * p->type.lanes == e->type.bits * e->type.lanes) {
+        v = ml_cg_value(g, p, 0, p->type.lanes > 1 ? p->type.lanes : 0);
+        return L(BuildBitCast)(g->b, v, ml_cg_type(g, e->type, n), "");
+    }
     if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||
         p->type.code == ML_BOOL || e->type.code == ML_BOOL || p->type.code == ML_HANDLE ||
         e->type.code == ML_HANDLE || !ml_cg_dtype_ok(g, p->type) ||
@@ -321,6 +329,38 @@ static LLVMValueRef external(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
     return ml_cg_from_memory(g, e->type, n, v);
 }
 
+/* LLVM gives up on an intrinsic that the processor lacks, and takes the process with it. */
+static bool has_feature(ml_Cg *g, const char *name)
+{
+    static const struct {
+        const char *prefix, *feature;
+    } needed[] = {
+        {"llvm.x86.avx512.vpdpbusd.512", "+avx512vnni"},
+        {"llvm.x86.avx512.vpdpbusd.", "+avxvnni"},
+        {"llvm.x86.avx512.vpdpbusd.", "+avx512vnni"},
+    };
+    const char *missing = NULL;
+    ml_Text have = {0};
+
+    ml_target_features(&g->ll->target, &have);
+    for (size_t k = 0; k < ML_COUNT(needed); k++) {
+        if (strncmp(name, needed[k].prefix, strlen(needed[k].prefix)) != 0)
+            continue;
+        const char *at = strstr(ml_text_z(&have), needed[k].feature);
+
+        if (at &&
+            (at[strlen(needed[k].feature)] == ',' || !at[strlen(needed[k].feature)])) {
+            missing = NULL;
+            break;
+        }
+        missing = missing ? missing : needed[k].feature + 1;
+    }
+    ml_text_free(&have);
+    if (missing)
+        ml_cg_unsupported(g, "the intrinsic %s on a processor without %s", name, missing);
+    return !missing;
+}
+
 /* The types that an overloaded intrinsic is named by: the result's, then the arguments'
  * as far as they are asked for, are what LLVM finds from the name's suffix. */
 static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
@@ -338,6 +378,8 @@ static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsign
         e->args[1]->type.code == ML_UINT)
         first = 2;
     count = e->n_args - first;
+    if (!has_feature(g, name->as.s))
+        return L(GetUndef)(outer_type(g, e->type, false));
     id = L(LookupIntrinsicID)(name->as.s, strlen(name->as.s));
     if (id == 0) {
         ml_cg_unsupported(g, "the intrinsic %s, which LLVM does not have", name->as.s);

@@ -66,9 +66,12 @@ typedef struct BindState {
     int64_t seed;
     bool verify;       /* of new schedules */
     ml_Engine *engine; /* or NULL */
+    struct ml_Intrins *intrins; /* or NULL */
     bool safe;         /* no files of Lua's choice: the prompt's --safe */
 } BindState;
 BindState *bind_state(lua_State *L);
+/* The tensor intrinsics of this state; made when they are first asked for. */
+struct ml_Intrins *bind_intrins(lua_State *L);
 
 /* ---- spaces: a context with the number of Lua objects that point into it */
 struct BindSpace {
@@ -275,6 +278,7 @@ int bind_machine_functions(lua_State *L);
 int bind_reference_functions(lua_State *L);
 int bind_info_functions(lua_State *L);
 int bind_program_functions(lua_State *L);
+int bind_intrin_functions(lua_State *L);
 int bind_schedule_functions(lua_State *L);
 
 #endif

@@ -50,6 +50,7 @@ static void read_options(lua_State *L, int idx, ml_Ctx *cx, ml_ScheduleOpts *o)
     static const char *const masks[] = {"none", "all", NULL};
 
     o->seed = bind_state(L)->seed;
+    o->intrins = bind_intrins(L);
     if (!bind_options(L, idx, schedule_options))
         return;
     o->name = bind_opt_string(L, idx, "name", NULL);

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "core/embedded.h"
+#include "primitives/intrin.h"
 
 #include <stdlib.h>
 
@@ -23,6 +24,8 @@ static int state_gc(lua_State *L)
 
     ml_engine_free(st->engine);
     st->engine = NULL;
+    ml_intrins_unref(st->intrins);
+    st->intrins = NULL;
     ml_ctx_unref(st->spare);
     st->spare = NULL;
     if (st->builder && st->builder->refs == 0)
@@ -49,6 +52,15 @@ ml_Engine *ml_lua_engine(lua_State *L)
     if (!st->engine)
         st->engine = ml_engine_new();
     return st->engine;
+}
+
+ml_Intrins *bind_intrins(lua_State *L)
+{
+    BindState *st = bind_state(L);
+
+    if (!st->intrins)
+        st->intrins = ml_intrins_new();
+    return st->intrins;
 }
 
 static void new_state(lua_State *L)
@@ -361,6 +373,7 @@ int luaopen_moonloop(lua_State *L)
     bind_reference_functions(L);
     bind_tune_functions(L);
     bind_rule_functions(L);
+    bind_intrin_functions(L);
     bind_new(L, &bind_auto_class, 1, 0);
     lua_setfield(L, -2, "auto");
     bind_ir_table(L);

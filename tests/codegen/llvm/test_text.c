@@ -424,6 +424,59 @@ static void narrower_targets_and_another_processor_get_code(void **state)
     }
 }
 
+/* What a processor lacks is refused by name; LLVM would take the process with it. */
+static void a_dot_product_of_bytes_needs_its_instruction(void **state)
+{
+#define V4                                                                                 \
+    "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,"        \
+    "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+    static const struct {
+        const char *cpu, *features, *says; /* says: NULL: there is the instruction */
+    } cases[] = {{"icelake-server", V4 ",+avx512vnni", NULL},
+                 {"skylake-avx512", V4, "without avx512vnni"}};
+#undef V4
+    Fix *x = *state;
+    ml_CodeOpts o = {0};
+
+    NEED_LLVM();
+    for (size_t k = 0; k < ML_COUNT(cases); k++) {
+        ml_Target t = {.vector_bits = 512, .registers = 32, .masks = true, .cores = 1};
+        const ml_Func *f = parse_func(
+            x, HEAD("A: T.Buffer((64,), \"int8\"), B: T.Buffer((4,), \"uint8\"), "
+                    "C: T.Buffer((16,), \"int32\")") "    C[0:16] = "
+                                                     "T.call_llvm_pure_intrin("
+                                                     "\"int32x16\", "
+                                                     "\"llvm.x86.avx512.vpdpbusd.512\", "
+                                                     "C[0:16], T.Broadcast(T.reinterpret("
+                                                     "\"int32\", B[0:4]), 16), "
+                                                     "T.reinterpret(\"int32x16\", "
+                                                     "A[0:64]))\n");
+        ml_Text out = {0};
+        ml_Llvm *ll;
+
+        snprintf(t.triple, sizeof t.triple, "x86_64-pc-linux-gnu");
+        snprintf(t.cpu, sizeof t.cpu, "%s", cases[k].cpu);
+        snprintf(t.features, sizeof t.features, "%s", cases[k].features);
+        ll = ml_llvm_open(x->cx, &t);
+        if (ll == NULL)
+            fail_msg("%s", error_text(x));
+        bool ok = ml_llvm_text(ll, x->cx, &f, 1, &o, ML_CODE_ASM, &out);
+
+        if (cases[k].says) {
+            assert_false(ok);
+            assert_int_equal(ML_E_NOT_SUPPORTED, ml_error(x->cx)->code);
+            assert_non_null(strstr(error_text(x), cases[k].says));
+            ml_error_clear(x->cx);
+        } else {
+            if (!ok)
+                fail_msg("%s", error_text(x));
+            assert_non_null(strstr(ml_text_z(&out), "vpdpbusd"));
+        }
+        ml_text_free(&out);
+        ml_llvm_close(ll);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +494,7 @@ int main(void)
         TEST(linking_many_times_keeps_each_apart_and_leaks_nothing),
         TEST(a_target_that_llvm_lacks_is_refused),
         TEST(narrower_targets_and_another_processor_get_code),
+        TEST(a_dot_product_of_bytes_needs_its_instruction),
     };
 
     return MAIN(tests);

@@ -1,0 +1,21 @@
+/* intrin_match - whether a block computes what an intrinsic describes, and on which parts
+ * of which buffers. Source: primitives 10, tensorize. */
+#ifndef ML_PRIMITIVES_INTRIN_MATCH_H
+#define ML_PRIMITIVES_INTRIN_MATCH_H
+
+#include "primitives/intrin.h"
+#include "primitives/prim.h"
+
+typedef struct ml_IntrinPlace { /* of a parameter */
+    const ml_Buffer *buffer;    /* of the program */
+    const ml_Expr *const *base; /* its start, for each dimension of the buffer */
+    size_t lead;                /* dimensions that the parameter lacks */
+} ml_IntrinPlace;
+
+/* desc lives in the schedule's context, its variables are its own; errors are about the
+ * block `shown`. places has room for its
+ * parameters. false: intrin-mismatch, with what differs. */
+bool ml_intrin_match(ml_Call *c, const char *name, const ml_Func *desc, const ml_Block *b,
+                     ml_Uid shown, ml_IntrinPlace *places);
+
+#endif
