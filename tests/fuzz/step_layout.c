@@ -142,3 +142,26 @@ void fz_add_padding(const View *v, ml_Text *out)
     }
     ml_text_add(out, chance(v, 98) || b->n_iters == 0 ? "})" : ", 0})");
 }
+
+static bool pads(const ml_Block *b)
+{
+    return b->body->kind == ML_STMT_STORE &&
+           ml_is_op(ml_as_store(b->body)->value, ML_OP_IF_THEN_ELSE);
+}
+
+/* Of a block that stores a value or a constant, when there is one. */
+void fz_add_decompose_padding(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_any_block(v), *one = b;
+    int n = (int)v->blocks.n, from = below(v, n);
+
+    for (int k = 0; k < n && !pads(one) && chance(v, 95); k++)
+        one = ml_as_block(v->blocks.v[(from + k) % n]);
+    if (!pads(one) && chance(v, 60)) { /* makes some */
+        fz_add_padding(v, out);
+        return;
+    }
+    b = pads(one) ? one : b;
+    ml_text_fmt(out, "decompose_padding(\"%s\", ", name(v, &b->base));
+    ml_text_fmt(out, "\"%s\")", name(v, &fz_loop_of(v, b->tag)->base));
+}

@@ -16,7 +16,7 @@
 static const char program[] =
     "@T.prim_func\n"
     "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
-    "F: T.Buffer((16,), \"float32\")):\n"
+    "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\")):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -41,7 +41,11 @@ static const char program[] =
     "    for i in range(16):\n"
     "        with T.block(\"F\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
-    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n";
+    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n"
+    "    for i in range(20):\n"
+    "        with T.block(\"G\"):\n"
+    "            vi = T.axis.spatial(20, i)\n"
+    "            G[vi] = T.if_then_else(vi < 16, A[0, vi], T.float32(0))\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -88,6 +92,7 @@ static const char *const calls[] = {
     "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
     "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
     "pad_einsum(\"B\", {1, 3})",
+    "decompose_padding(\"G\", \"G@1\")",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
