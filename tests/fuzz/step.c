@@ -609,6 +609,8 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 31: add_blockize(v, out); break;
     case 32: fz_add_padding(v, out); break;
     case 33: fz_add_decompose_padding(v, out); break;
+    case 34: fz_add_separators(v, out); break;
+    case 35: fz_add_dtype(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -623,7 +625,7 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
     /* How often each pick is made. */
     static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
                                       4,  2, 13, 11, 7, 7, 8, 8, 9, 5, 3, 2,
-                                      1,  2, 1,  4,  5, 6, 5, 4, 5, 5};
+                                      1,  2, 1,  4,  5, 6, 5, 4, 5, 5, 2, 3};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 

@@ -39,5 +39,7 @@ void fz_add_layout(const View *v, ml_Text *out);
 void fz_add_block_layout(const View *v, ml_Text *out);
 void fz_add_padding(const View *v, ml_Text *out);
 void fz_add_decompose_padding(const View *v, ml_Text *out);
+void fz_add_separators(const View *v, ml_Text *out);
+void fz_add_dtype(const View *v, ml_Text *out);
 
 #endif

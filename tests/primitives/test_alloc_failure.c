@@ -93,6 +93,8 @@ static const char *const calls[] = {
     "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
     "pad_einsum(\"B\", {1, 3})",
     "decompose_padding(\"G\", \"G@1\")",
+    "set_axis_separator(\"B\", \"B\", {1})",
+    "unsafe_set_dtype(\"B\", 0, \"float64\")",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
