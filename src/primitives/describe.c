@@ -138,10 +138,9 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
             add_value(out, g->value);
         return;
     case ML_P_PAD:
+    case ML_P_MAP:
         if (g->value)
             add_value(out, g->value);
-        /* fall through */
-    case ML_P_MAP:
         if (g->map)
             ml_map_lua(s->space->cx, out, g->map);
         return;

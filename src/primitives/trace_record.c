@@ -335,10 +335,9 @@ static bool push_arg(Recorder *r, TVs *to, const ml_Param *pa, const ml_Given *g
         break;
     case ML_P_DECISION: return true;
     case ML_P_PAD:
+    case ML_P_MAP:
         if (g->value)
             tv = value_tv(g->value);
-        /* fall through */
-    case ML_P_MAP:
         if (g->map)
             tv = (ml_TV){.kind = ML_TV_MAP, .map = g->map};
         break;
