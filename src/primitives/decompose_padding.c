@@ -76,6 +76,8 @@ static void split_condition(Padding *p, const ml_Expr *e)
     const ml_Block *b = p->block;
     bool own = false;
 
+    while (ml_is_op(e, ML_OP_LIKELY) && e->n_args == 1)
+        e = e->args[0];
     if (e->kind == ML_EXPR_AND) {
         split_condition(p, e->args[0]);
         split_condition(p, e->args[1]);
