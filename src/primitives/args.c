@@ -370,9 +370,11 @@ static bool pad_value(const Resolve *r, const ml_Arg *a, ml_Given *g)
         g->value = ml_val_int(r->cx, v);
         return true;
     case ML_A_STRING:
-        g->map = ml_streq(a->as.s, "None") ? NULL : ml_arg_pad(r->s, r->pa->name, a);
-        return g->map != NULL || ml_streq(a->as.s, "None");
-    case ML_A_MAP: g->map = ml_arg_pad(r->s, r->pa->name, a); return g->map != NULL;
+    case ML_A_MAP:
+        if (a->kind == ML_A_STRING && ml_streq(a->as.s, "None"))
+            return true;
+        g->map = ml_arg_pad(r->s, r->pa->name, a);
+        return g->map != NULL;
     case ML_A_ABSENT:
     case ML_A_BUFFER:
     case ML_A_LIST:

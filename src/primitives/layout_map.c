@@ -169,3 +169,54 @@ const ml_Stmt *ml_subst_deep(ml_Arith *ar, const ml_Stmt *st, ml_Subst *s)
     ml_stmt_visit(st, follow_defined, &d);
     return ml_stmt_subst(cx, st, s);
 }
+
+/* ---- tidying */
+
+typedef struct Tidy {
+    ml_Arith *ar;
+    const ml_Iter *iters; /* the new ones */
+    uint32_t n;
+} Tidy;
+
+/* Exactly: a filter by numbers alone would let a replay simplify something else. */
+static bool is_new(const Tidy *t, const ml_Expr *e)
+{
+    for (uint32_t k = 0; k < t->n; k++)
+        if (ml_expr_uses_var(e, t->iters[k].var))
+            return true;
+    return false;
+}
+
+/* Index arithmetic of the new iters, as simple as it can be. */
+static const ml_Expr *tidy_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    const Tidy *t = user;
+
+    if (!is_new(t, e))
+        return e;
+    if (e->n_args > 0 && e->type.lanes == 1 && ml_dtype_is_index(e->type) &&
+        !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL))) {
+        const ml_Expr *s = ml_simplify(t->ar, e);
+
+        return s->size < e->size ? s : e;
+    }
+    return ml_expr_map_args(cx, e, tidy_expr, user);
+}
+
+static const ml_Stmt *tidy_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const Tidy *t = user;
+
+    if (s->kind == ML_STMT_FOR)
+        ml_arith_bind_loop(t->ar, ml_as_for(s));
+    return ml_stmt_map(cx, s,
+                       &(ml_Mapper){.stmt = tidy_stmt, .expr = tidy_expr, .user = user});
+}
+
+const ml_Stmt *ml_tidy_indices(ml_Arith *ar, const ml_Stmt *st, const ml_Iter *iters,
+                               uint32_t n)
+{
+    Tidy t = {ar, iters, n};
+
+    return tidy_stmt(ml_arith_ctx(ar), st, &t);
+}

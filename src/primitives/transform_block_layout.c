@@ -207,47 +207,6 @@ static bool check_order(Iters *it)
 
 /* ---- the new nest */
 
-typedef struct Tidy {
-    ml_Arith *ar;
-    const ml_Iter *iters; /* the new ones */
-    uint32_t n;
-} Tidy;
-
-/* Exactly: a filter by numbers alone would let a replay simplify something else. */
-static bool is_new(const Tidy *t, const ml_Expr *e)
-{
-    for (uint32_t k = 0; k < t->n; k++)
-        if (ml_expr_uses_var(e, t->iters[k].var))
-            return true;
-    return false;
-}
-
-/* Index arithmetic of the new iters, as simple as it can be. */
-static const ml_Expr *tidy_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
-{
-    const Tidy *t = user;
-
-    if (!is_new(t, e))
-        return e;
-    if (e->n_args > 0 && e->type.lanes == 1 && ml_dtype_is_index(e->type) &&
-        !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL))) {
-        const ml_Expr *s = ml_simplify(t->ar, e);
-
-        return s->size < e->size ? s : e;
-    }
-    return ml_expr_map_args(cx, e, tidy_expr, user);
-}
-
-static const ml_Stmt *tidy_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
-{
-    const Tidy *t = user;
-
-    if (s->kind == ML_STMT_FOR)
-        ml_arith_bind_loop(t->ar, ml_as_for(s));
-    return ml_stmt_map(cx, s,
-                       &(ml_Mapper){.stmt = tidy_stmt, .expr = tidy_expr, .user = user});
-}
-
 static const ml_Stmt *new_nest(Iters *it)
 {
     ml_Ctx *cx = it->c->cx;
@@ -261,7 +220,6 @@ static const ml_Stmt *new_nest(Iters *it)
     const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     ml_Iter *iters = ML_ARRAY(cx, ml_Iter, n + 1u);
     ml_Subst of_iters = {0}, of_loops = {0};
-    Tidy t = {it->ar, iters, n};
     ml_Block nb = *b;
 
     for (uint32_t k = 0; k < n; k++) {
@@ -304,7 +262,7 @@ static const ml_Stmt *new_nest(Iters *it)
     nb.n_iters = n;
     const ml_Stmt *st = ml_subst_deep(it->ar, ml_block_from(cx, &nb), &of_iters);
 
-    st = tidy_stmt(cx, st, &t);
+    st = ml_tidy_indices(it->ar, st, iters, n);
     for (uint32_t k = n; k-- > 0;)
         st = ml_serial(cx, loops[k], ml_int(cx, loops[k]->type, 0), it->extents[k], st);
     return st;

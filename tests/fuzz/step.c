@@ -494,6 +494,11 @@ const ml_Block *fz_inner_block(const View *v)
     return non_root(v);
 }
 
+const ml_For *fz_loop_of(const View *v, ml_Uid uid)
+{
+    return loop_of(v, uid);
+}
+
 /* A loop of a block, mostly one that holds only that; or blocks that follow each other. */
 static void add_blockize(const View *v, ml_Text *out)
 {
@@ -610,6 +615,9 @@ static void add_call(View *v, int pick, ml_Text *out)
     case 30: fz_add_block_layout(v, out); break;
     case 31: add_blockize(v, out); break;
     case 32: fz_add_padding(v, out); break;
+    case 33: fz_add_decompose_padding(v, out); break;
+    case 34: fz_add_separators(v, out); break;
+    case 35: fz_add_dtype(v, out); break;
     default:
         b = reduction(v);
         f = loop_of(v, b->tag);
@@ -622,8 +630,9 @@ static void add_call(View *v, int pick, ml_Text *out)
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2, 4, 2, 2, 4, 1, 4, 2, 13, 11,
-                                      7,  7, 8,  8, 9, 5, 3, 2, 1, 2, 1, 4, 5, 6, 5,  4};
+    static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
+                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 5, 3, 2,
+                                      1,  2, 1,  4,  5, 6, 5, 4, 5, 5, 2, 3};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
     int total = 0, at, pick = 0;
 
@@ -649,14 +658,17 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
               ml_streq(focus->last, "sample_partitioned_tile")) &&
              chance(&v, 70))
         pick = 0;
+    else if (ml_streq(focus->last, "pad_einsum") && chance(&v, 40))
+        pick = 33;
     else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
         pick = 9;
     if (chance(&v, 6)) {
         add_caching(&v, out);
         return;
     }
-    if (v.loops.n == 0 && (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
-                           (pick >= 20 && pick <= 22) || pick == 28 || pick == 31))
+    if (v.loops.n == 0 &&
+        (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
+         (pick >= 20 && pick <= 22) || pick == 28 || pick == 31 || pick == 33))
         pick = 16;
     const ml_Stmt *placed = alive(&v, focus->block);
 

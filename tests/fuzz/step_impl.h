@@ -31,10 +31,15 @@ static inline const char *name(const View *v, const ml_Stmt *st)
 /* Any block, those that steps were about first; one that is not the root, if there is. */
 const ml_Block *fz_any_block(const View *v);
 const ml_Block *fz_inner_block(const View *v);
+/* A loop above the block within its scope, mostly. */
+const ml_For *fz_loop_of(const View *v, ml_Uid uid);
 
 /* step_layout.c */
 void fz_add_layout(const View *v, ml_Text *out);
 void fz_add_block_layout(const View *v, ml_Text *out);
 void fz_add_padding(const View *v, ml_Text *out);
+void fz_add_decompose_padding(const View *v, ml_Text *out);
+void fz_add_separators(const View *v, ml_Text *out);
+void fz_add_dtype(const View *v, ml_Text *out);
 
 #endif

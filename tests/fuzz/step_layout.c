@@ -142,3 +142,66 @@ void fz_add_padding(const View *v, ml_Text *out)
     }
     ml_text_add(out, chance(v, 98) || b->n_iters == 0 ? "})" : ", 0})");
 }
+
+static bool pads(const ml_Block *b)
+{
+    return b->body->kind == ML_STMT_STORE &&
+           ml_is_op(ml_as_store(b->body)->value, ML_OP_IF_THEN_ELSE);
+}
+
+/* Of a block that stores a value or a constant, when there is one. */
+void fz_add_decompose_padding(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_any_block(v), *one = b;
+    int n = (int)v->blocks.n, from = below(v, n);
+
+    for (int k = 0; k < n && !pads(one) && chance(v, 95); k++)
+        one = ml_as_block(v->blocks.v[(from + k) % n]);
+    if (!pads(one) && chance(v, 60)) { /* makes some */
+        fz_add_padding(v, out);
+        return;
+    }
+    b = pads(one) ? one : b;
+    ml_text_fmt(out, "decompose_padding(\"%s\", ", name(v, &b->base));
+    ml_text_fmt(out, "\"%s\")", name(v, &fz_loop_of(v, b->tag)->base));
+}
+
+static int index_below(const View *v, uint32_t n)
+{
+    return chance(v, 96) && n ? below(v, (int)n) : below(v, 4);
+}
+
+void fz_add_separators(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_inner_block(v);
+    bool write = chance(v, 50) || !b->n_reads;
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    int at = index_below(v, n), rank = 1;
+
+    if ((uint32_t)at < n)
+        rank = (write ? b->writes : b->reads)[at].buffer->rank;
+    ml_text_fmt(out, "set_axis_separator(\"%s\", {\"%s\", %d}, {", name(v, &b->base),
+                write ? "write" : "read", at);
+    for (int k = below(v, 2); k <= rank + chance(v, 10); k += 1 + below(v, 3))
+        ml_text_fmt(out, "%d, ", k);
+    ml_text_add(out, "})");
+}
+
+/* Wider types only: values stay what they are. */
+void fz_add_dtype(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_inner_block(v);
+    const char *to = "float33";
+    int at = index_below(v, b->n_writes);
+
+    for (int k = 0; k < 6 && b->n_writes && !is_own(v, b->writes[0].buffer); k++) {
+        b = fz_inner_block(v);
+        at = index_below(v, b->n_writes);
+    }
+    if ((uint32_t)at < b->n_writes && chance(v, 97)) {
+        ml_Dtype t = b->writes[at].buffer->type;
+
+        to = ml_dtype_is_float(t) ? "float64" : ml_dtype_is_int(t) ? "int64" : "int32";
+    }
+    ml_text_fmt(out, "unsafe_set_dtype(\"%s\", %d, \"%s\")", name(v, &b->base), at, to);
+}

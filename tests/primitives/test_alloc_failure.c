@@ -15,14 +15,10 @@
 
 static const char program[] =
     "@T.prim_func\n"
-<<<<<<< HEAD
     "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
-    "F: T.Buffer((16,), \"float32\")):\n"
-=======
-    "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"),\n"
+    "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
     "         R: T.Buffer((16,), \"int32\")):\n"
->>>>>>> 5fa5705 (tensorize: a registry of intrinsics, dot_16x4_vnni with its reference routine and its instruction, examples/tensorize_vnni.lua)
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -44,19 +40,20 @@ static const char program[] =
     "        with T.block(\"E\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
     "            E[vi] = D[vi] * T.float32(3)\n"
-<<<<<<< HEAD
     "    for i in range(16):\n"
     "        with T.block(\"F\"):\n"
     "            vi = T.axis.spatial(16, i)\n"
-    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n";
-=======
+    "            F[vi] = F[vi * 2 // 2] + T.float32(1)\n"
+    "    for i in range(20):\n"
+    "        with T.block(\"G\"):\n"
+    "            vi = T.axis.spatial(20, i)\n"
+    "            G[vi] = T.if_then_else(vi < 16, A[0, vi], T.float32(0))\n"
     "    for x, y in T.grid(16, 4):\n"
     "        with T.block(\"R\"):\n"
     "            vi, vk = T.axis.remap(\"SR\", [x, y])\n"
     "            T.reads(R[vi], P[vk], Q[vi, vk])\n"
     "            T.writes(R[vi])\n"
     "            R[vi] = R[vi] + T.Cast(\"int32\", P[vk]) * T.Cast(\"int32\", Q[vi, vk])\n";
->>>>>>> 5fa5705 (tensorize: a registry of intrinsics, dot_16x4_vnni with its reference routine and its instruction, examples/tensorize_vnni.lua)
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -106,6 +103,9 @@ static const char *const calls[] = {
     "transform_layout(\"B\", \"B\", \"lambda i, j: (i // 3, j, i % 3)\", 0.0)",
     "transform_block_layout(\"B\", \"lambda i, j: (j, i // 4, i % 4)\")",
     "pad_einsum(\"B\", {1, 3})",
+    "decompose_padding(\"G\", \"G@1\")",
+    "set_axis_separator(\"B\", \"B\", {1})",
+    "unsafe_set_dtype(\"B\", 0, \"float64\")",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
