@@ -263,8 +263,11 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
     for (size_t k = ev->bound.n; k-- > 0;)
         if (ev->bound.v[k]->val.kind != ML_CV_NS)
             ml_nearest_try(&near, ev->bound.v[k]->sym->name);
-    ml_report(ev->rep, ML_E_E301, at, "undefined name `%.*s`%s", (int)sym->name.n,
-              sym->name.p, ml_nearest_text(ev->cx, &near, ""));
+    d = ml_report(ev->rep, ML_E_E301, at, "undefined name `%.*s`%s", (int)sym->name.n,
+                  sym->name.p, ml_nearest_text(ev->cx, &near, ""));
+    if (ml_ev_builtin(sym->name))
+        ml_report_help(ev->rep, d, "write `T.%.*s`; older texts are read with archaic",
+                       (int)sym->name.n, sym->name.p);
     return ml_cv_poison();
 }
 

@@ -133,6 +133,13 @@ static void their_errors_are_reported_where_they_stand(void **state)
 
 static void without_the_option_they_are_refused(void **state)
 {
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Parsed p =
+        ml_parse(cx, ml_str(NEW "    for i in grid(8):\n        A[i, i] = 1.0\n"), NULL);
+
+    assert_int_equal(p.n_diags, 1);
+    assert_non_null(strstr(p.diags[0].help, "write `T.grid`"));
+    ml_ctx_unref(cx);
     (void)state;
     late_rows(OFF, LATE_COUNT(OFF), NULL);
 }
