@@ -88,7 +88,8 @@ function tune.run(program, opts)
     end
     best = st.best_record and t:record(st.best_record) or best
     local out = { best = best, records = records, seconds = st.seconds, failed = st.failed, state = state,
-        final_of = st.final_of, final_samples = st.final_samples, elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
+        final_of = st.final_of, final_turns = st.final_turns,
+        elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
         warning = st.warning }
     function out.schedule()
         if not best then core.fail("unknown-name", "tune: no candidate was measured") end

@@ -68,8 +68,8 @@ typedef struct ml_TuneStatus {
     int64_t generation; /* rounds of proposals so far */
     double best;        /* seconds; 0: none yet */
     int64_t best_record;
-    int64_t final_of, final_samples; /* the best was chosen among so many, by the medians
-                                        of so many samples; 0: not yet */
+    int64_t final_of, final_turns; /* the best was chosen among so many, in so many turns
+                                      of each; 0: not yet */
     double flop;
     double elapsed, rate, eta; /* seconds; candidates per second; eta NAN: not known yet */
     double search_seconds, build_seconds, run_seconds;

@@ -449,7 +449,7 @@ static int tuner_status(lua_State *L)
     }
     if (s->final_of) {
         bind_set_int(L, "final_of", s->final_of);
-        bind_set_int(L, "final_samples", s->final_samples);
+        bind_set_int(L, "final_turns", s->final_turns);
     }
     bind_set_number(L, "flop", s->flop);
     bind_set_number(L, "elapsed", s->elapsed);

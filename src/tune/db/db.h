@@ -57,17 +57,17 @@ typedef struct ml_Record {
     const char *args;          /* JSON list of ["TENSOR", dtype, shape] */
     const char *machine, *version;
     int64_t time;  /* Unix seconds; 0 on the way in: now */
-    double median; /* of what was measured again, by turns with others; 0: it was not */
+    double median; /* of its turns, when it was measured again by turns with others; 0 */
 } ml_Record;
-double ml_record_best(const ml_Record *r); /* its minimum; infinity for a failure */
+double ml_record_best(const ml_Record *r);    /* its minimum; infinity for a failure */
 double ml_record_seconds(const ml_Record *r); /* its median by turns, else its minimum */
 /* Committed when it returns true; sets r->id. The median is put by ml_db_put_turns. */
 bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r);
-/* Medians of records that were measured by turns. */
+/* What came of measuring a record by turns with others. */
 typedef struct ml_DbTurn {
     int64_t record;
-    double median;
-    int64_t samples;
+    double median;   /* of the least of every turn */
+    int64_t samples; /* in all of them */
 } ml_DbTurn;
 
 /* What to look for; 0 or NULL: anything.

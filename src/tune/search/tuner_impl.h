@@ -47,14 +47,15 @@ typedef struct Measured {
     uint32_t sketch;
     const int64_t *d;
     double seconds; /* the least of its samples */
-    double median;  /* by turns with others; 0: it was not */
+    double median;  /* of its turns with others; 0: there were none */
     int64_t record; /* 0: of another database */
 } Measured;
 
 typedef struct Finalist {
     Candidate c;
     int64_t record;
-    ML_VEC(double) samples; /* in keep */
+    ML_VEC(double) least; /* of every turn; in keep */
+    int64_t samples;
     bool failed;
 } Finalist;
 
@@ -106,7 +107,7 @@ struct ml_Tuner {
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
     bool ready;               /* reference and arguments are there */
-    double start_seconds; /* of the start version, about */
+    double start_seconds;     /* of the start version, about */
     double begin, start_done; /* start_done: when the reference was there */
     ml_TuneStatus st;
 };

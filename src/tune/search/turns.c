@@ -2,10 +2,11 @@
  * turns - the fastest of a search, measured again before one of them is chosen.
  *
  * A search scores by the least of a few samples, and the least of many such scores is
- * partly luck. So when it ends, the first five are run by turns, A B C D E A B ..., each
- * turn a few samples, nothing else running; the least median wins. What disturbs the
- * machine for a while disturbs all of them. The winner of an earlier contest takes part.
- * Source: auto-scheduler 16.
+ * partly luck. So when it ends, the first five are run by turns, A B C D E A B ..., nothing
+ * else running. Of a turn's few samples the least counts, so that a moment's disturbance is
+ * none; over the turns the median, since what disturbs the machine for longer disturbs all
+ * of them. The least of these wins. The winner of an earlier contest takes part. Source:
+ * auto-scheduler 16.
  */
 #include "tune/search/tuner_impl.h"
 
@@ -15,7 +16,8 @@
 
 enum {
     ROUNDS = 9,
-    TURN_MS = 300, /* for all of it, or SHARE of the search; two rounds at least */
+    LEAST_ROUNDS = 4,
+    TURN_MS = 300, /* for all of it, or SHARE of the search; the least rounds at any rate */
 };
 #define SHARE 0.1
 
@@ -78,7 +80,7 @@ static bool is_over(const ml_Tuner *t)
     if (t->turns % t->n_final != 0)
         return false;
     return t->turns >= ROUNDS * t->n_final ||
-           (t->turns >= 2 * t->n_final && now - t->turns_begin >= budget);
+           (t->turns >= LEAST_ROUNDS * t->n_final && now - t->turns_begin >= budget);
 }
 
 static void put_median(ml_Tuner *t, const ml_DbTurn *turn)
@@ -92,18 +94,17 @@ static void decide(ml_Tuner *t)
 {
     ml_DbQuery key = ml_records_key(t);
     ml_DbTurn v[ML_FINAL];
-    int64_t samples = 0;
+    int64_t turns = 0;
     size_t n = 0;
 
     t->decided = true;
     for (size_t k = 0; k < t->n_final; k++) {
         Finalist *f = &t->final[k];
 
-        if (f->failed || f->samples.n == 0)
+        if (f->failed || f->least.n == 0)
             continue;
-        v[n++] = (ml_DbTurn){f->record, ml_median(f->samples.v, f->samples.n),
-                             (int64_t)f->samples.n};
-        samples += (int64_t)f->samples.n;
+        v[n++] = (ml_DbTurn){f->record, ml_median(f->least.v, f->least.n), f->samples};
+        turns += (int64_t)f->least.n;
     }
     if (n < 2)
         return;
@@ -112,7 +113,7 @@ static void decide(ml_Tuner *t)
     for (size_t k = 0; k < n; k++)
         put_median(t, &v[k]);
     t->st.final_of = (int64_t)n;
-    t->st.final_samples = samples / (int64_t)n;
+    t->st.final_turns = turns / (int64_t)n;
     ml_best_update(t);
     key.after = 0;
     if (!ml_db_put_turns(t->db, t->tmp, &key, v, n))
@@ -159,9 +160,15 @@ void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again)
 {
     Finalist *f = &t->final[(t->turns - 1) % t->n_final];
 
+    double least = (double)INFINITY;
+
     f->failed |= !r->ok && !again;
     for (size_t k = 0; r->ok && k < r->n_samples; k++)
-        ml_push(t->keep, &f->samples, r->samples[k]);
+        least = fmin(least, r->samples[k]);
+    if (isfinite(least)) {
+        ml_push(t->keep, &f->least, least);
+        f->samples += (int64_t)r->n_samples;
+    }
     t->st.run_seconds += ml_tune_now() - t->slot[0].since;
 }
 
