@@ -41,6 +41,7 @@ lua("bad-trace", "moon.trace('[[[\"GetLoops\", [\"b0\"], [], [\"l1\"]]], []]')",
 lua("unknown-name", 'moon.explain("unsond")', 'moon.explain("unsound")')
 lua("lua-error", "local x = nil + 1", "local x = 1 + 1")
 lua("no-file", 'moon.open("nothing.py")', "moon.parse(s:script())")
+lua("bad-file", 'moon.tensor.load("/dev/null")', 'moon.tensor({2}, "int8")')
 lua("no-target", 'moon.build(s, {target = "llvm -mcpu=frobnicator"})', 'moon.target("llvm")')
 lua("not-yet", "s:counts()", "s:flops()")
 lua("bad-run-argument", "moon.interpret(s, {})",
@@ -181,6 +182,18 @@ local function sum(extent, value)
         "        r = T.axis.reduce(%d, %s)\n        with T.init():\n            A[v] = T.float32(0)\n" ..
         "        A[v] = A[v] + B[r]"):format(extent, value)
 end
+local overlap = [[
+@T.prim_func
+def f(A: T.Buffer((9,), "float32"), B: T.Buffer((4,), "float32")):
+    for %s:
+        with T.block("A"):
+            v = T.axis.spatial(9, i + j)
+            r = T.axis.reduce(4, k)
+            with T.init():
+                A[v] = T.float32(0)
+            A[v] = A[v] + B[r]
+]]
+text("accumulated-twice", overlap:format("k, i, j in T.grid(4, 8, 2)"), overlap:format("i, j, k in T.grid(8, 2, 4)"))
 threads_of("init-excluded", sum(5, "k + 1"), sum(4, "k"))
 
 -- ---- the text dialect
@@ -255,12 +268,28 @@ body("E114", "x = [a for a in range(10000000)]\nT.evaluate(x[0])", "x = [a for a
 body("E201", 'T.block("b")', 'with T.block("b"):\n    A[0] = 0.0')
 body("E202", "x = T.evaluate(0)", "T.evaluate(0)")
 body("E414", "A[0] = T.vectorlow()", "A[0] = T.sqrt(A[1])")
+body("E416", 'A[0] = T.llvm_lookup_intrinsic_id("x")', "A[0] = T.exp(A[1])")
+body("E417", "B = T.alloc_buffer((4, 4), strides=[1])", "B = T.alloc_buffer((4, 4), strides=[4, 1])")
+body("E418", 'B = T.alloc_buffer((4,), layout="x")', "B = T.alloc_buffer((4,))")
 body("E420", "T.realize(A[0:4])", "A[0] = 0.0")
 body("E518", "T.evaluate(n << 40)", "T.evaluate(n << 4)")
+body("E519", 'with T.block("b"):\n    T.block_attr({"x": T.serial})\n    A[0] = 0.0', 'with T.block("b"):\n    T.block_attr({"x": "serial"})\n    A[0] = 0.0')
 body("E520", 'B = T.alloc_buffer((4, 4))\nB[0:2, 0] = T.broadcast(T.float32(0), 2)', 'B = T.alloc_buffer((4, 4))\nB[0, 0:2] = T.broadcast(T.float32(0), 2)')
 body("E521", "x = [1, 2]\nT.evaluate(x[5])", "x = [1, 2]\nT.evaluate(x[1])")
 body("E522", "T.evaluate(T.broadcast(n, 5000))", "T.evaluate(T.broadcast(n, 4))")
 text("E613", "@script\ndef f():\n    pass\n", "@T.prim_func\ndef f():\n    pass\n")
+
+body("E704", 't = T.env_thread("threadIdx.x")\nT.launch_thread(t, 4)\nT.launch_thread(t, 8)', 't = T.env_thread("threadIdx.x")\nT.launch_thread(t, 4)\nA[t] = 0.0')
+
+body("W102", 'T.evaluate("a\\qb")', 'T.evaluate("a\\\\qb")')
+text("W101", "# moonloop: spelling=old\n" .. head .. "    A[0] = 0.0\n", "# moonloop: spelling=classic\n" .. head .. "    A[0] = 0.0\n")
+text("W401", head:gsub("prim_func", "prim_func(persistent=True)") .. "    A[0] = 0.0\n", head .. "    A[0] = 0.0\n")
+body("W403", 'for i in T.thread_binding(8, thread="threadIdx.q"):\n    A[i] = 0.0', 'for i in T.thread_binding(8, thread="threadIdx.x"):\n    A[i] = 0.0')
+text("W504", '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n    A[0] = T.float32(1.5)\n',
+    '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n    A[0] = T.Cast("int32", T.float32(1.5))\n')
+body("W511", "if n:\n    A[0] = 0.0", "if n != 0:\n    A[0] = 0.0")
+inside("W603", 'vi = T.axis.spatial(8, i)\nfor k in range(2):\n    T.block_attr({"k": 1})\n    A[vi] = 0.0',
+    'vi = T.axis.spatial(8, i)\nT.block_attr({"k": 1})\nfor k in range(2):\n    A[vi] = 0.0')
 
 -- ---- why the rules exist
 why {

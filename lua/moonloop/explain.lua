@@ -6,6 +6,9 @@ local moon, core, e = ...
 local function judge(text, code)
     local ok, m = pcall(moon.parse, text)
     if not ok then return m end
+    for _, w in ipairs(m.warnings or {}) do
+        if w:find("[" .. code .. "]", 1, true) then return { code = code, text = w } end
+    end
     local found = moon.verify(m, { what = { "well-formed", "regions", "threading", "out-of-bounds", "gpu" } })
     for _, f in ipairs(found) do
         if f.code == code then return f end

@@ -272,8 +272,8 @@ static const ml_Stmt *piece(Partition *p, size_t k, const ml_Stmt **loop)
 
 /* ---- the primitive */
 
-/* A buffer that one piece had to itself is used by several now: concurrent loops inside them
- * no longer have one each. */
+/* A buffer that one piece had to itself is used by several now: concurrent loops inside
+ * them no longer have one each. */
 static bool check_inside(ml_Call *c, const ml_Stmt *all)
 {
     ml_StmtVec blocks = {0};
