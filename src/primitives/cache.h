@@ -63,6 +63,8 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
 
 /* Whether the statement stores to the buffer whatever its conditions are. */
 bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf);
+/* The same of a block and its region, which may be declared wider than what is written. */
+bool ml_stores_region(ml_Call *c, const ml_Block *b, const ml_Region *r);
 
 /* The scope block with the statement `top` of its body (found by pointer) replaced by
  * `before`, `with`, `after` (each may be NULL), and `alloc` allocated (NULL: nothing). */

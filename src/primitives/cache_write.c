@@ -68,6 +68,43 @@ bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
     return false;
 }
 
+/* Whether the region is no wider than what the body writes, as far as that can be seen. */
+static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Access a = {0};
+    bool points = true, inside = false;
+
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        points &= ml_is_int(r->ranges[d].extent, 1);
+    if (points || b->body->has_block)
+        return true;
+    ml_block_access(cx, ml_call_func(c), b, &a);
+    if (ml_error(cx))
+        return false;
+    for (size_t k = 0; k < a.opaque.n; k++)
+        if (a.opaque.v[k]->uid == r->buffer->uid)
+            return true;
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < a.writes.n && !inside; k++) {
+        const ml_Region *w = &a.writes.v[k];
+
+        inside = w->buffer->uid == r->buffer->uid;
+        for (size_t d = 0; d < r->buffer->rank && inside; d++)
+            inside = ml_interval_includes(
+                ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent),
+                ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent));
+    }
+    return inside;
+}
+
+bool ml_stores_region(ml_Call *c, const ml_Block *b, const ml_Region *r)
+{
+    return ml_always_stores(&b->base, r->buffer) && is_tight(c, b, r);
+}
+
 static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scope)
 {
     ml_Ctx *cx = c->cx;
@@ -167,7 +204,7 @@ static bool cache_write(ml_Call *c)
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
     /* What is left out of a temporary is not read, unless another iteration wrote it. */
-    if ((!exact || !ml_always_stores(&b->base, r->buffer)) &&
+    if ((!exact || !ml_stores_region(c, b, r)) &&
         (!local || under_concurrent(c, place.node)) && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(

@@ -136,7 +136,7 @@ static void touched(CopyAt *a, ml_Uid block, ml_Interval *box, bool *exact)
                         found ? one : box);
         *exact = !found &&
                  ml_region_lower(a->ar, r.ranges, rank, dom.v, dom.n, b->predicate, one) &&
-                 ml_always_stores(&b->base, a->old);
+                 ml_stores_region(c, b, &v[k]);
         for (size_t d = 0; d < rank && *exact; d++)
             *exact = ml_interval_includes(a->ar, one[d], box[d]);
         for (size_t d = 0; d < rank && found; d++)

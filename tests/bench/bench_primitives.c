@@ -281,6 +281,17 @@ static void steps(void)
     TIME("annotate", 0.05, L("i"), ML_ARG_STR("key"), ML_ARG_INT(1));
     TIME("cache_read", 0.15, BLK("C"), ML_ARG_INT(0), ML_ARG_STR("shared"));
     TIME("cache_write", 0.15, BLK("C"), ML_ARG_INT(0), ML_ARG_STR("local"));
+    TIME("reindex", 0.15, BLK("C"), LIST(ML_ARG_STR("read"), ML_ARG_INT(1)));
+    TIME("reindex_cache_read", 0.15, BLK("C"), ML_ARG_INT(1), ML_ARG_STR("shared"),
+         ML_ARG_STR("lambda i, j, k: (j, k)"));
+    TIME("reindex_cache_write", 0.15, BLK("C"), ML_ARG_INT(0), ML_ARG_STR("local"),
+         ML_ARG_STR("lambda i, j, k: (j * 1024 + i,)"));
+    TIME("cache_index", 0.15, BLK("D"), ML_ARG_STR("local"));
+    TIME("read_at", 0.15, L("j"), BLK("C"), ML_ARG_INT(0), ML_ARG_STR("shared"));
+    TIME("write_at", 0.15, L("i"), BLK("C"), ML_ARG_INT(0), ML_ARG_STR("shared"));
+    TIME("annotate_buffer_access", 0.15, BLK("E"), LIST(ML_ARG_STR("read"), ML_ARG_INT(0)),
+         ML_ARG_STR("lambda i, j: (i, i + 1, 0, 1024)"));
+    TIME("fuse_reduction_epilogue", 0.15, BLK("C"), BLK("E"));
     TIME("compute_inline", 0.15, BLK("E"));
     TIME("reverse_compute_at", 0.15, BLK("E"), L("i"));
     TIME("compute_at", 0.15, BLK("C"), L("m"));

@@ -363,6 +363,31 @@ static void add_inplace(const View *v, ml_Text *out)
     ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &b->base), at, scope(v));
 }
 
+/* cache_read or cache_write, now and then with a list of consumers. */
+static void add_cache(const View *v, ml_Text *out, bool write)
+{
+    const ml_Block *b = non_root(v);
+    uint32_t n = write ? b->n_writes : b->n_reads;
+    ml_UidVec users = {0};
+    int listed = 0;
+
+    ml_text_fmt(out, "cache_%s(\"%s\", ", write ? "write" : "read", name(v, &b->base));
+    add_buffer(v, b, write, false, out);
+    ml_text_fmt(out, ", \"%s\"", scope(v));
+    if (n > 0 && ml_index_parent(v->p.index, b->tag) != 0 && chance(v, 20)) {
+        ml_readers(v->tmp, ml_schedule_facts(v->s), v->p,
+                   ml_index_scope(v->p.index, b->tag),
+                   (write ? b->writes : b->reads)[below(v, (int)n)].buffer, &users);
+        ml_text_add(out, ", {");
+        for (size_t k = 0; k < users.n; k++)
+            if (chance(v, 60))
+                ml_text_fmt(out, "%s\"%s\"", listed++ ? ", " : "",
+                            ml_name_of(v->s, users.v[k]));
+        ml_text_add(out, "}");
+    }
+    ml_text_add(out, ")");
+}
+
 /* A declared region as a map: points that are iters as such or a little wider, everything
  * else as the whole dimension. */
 static void add_region(const View *v, ml_Text *out)
@@ -588,12 +613,7 @@ static void add_call(View *v, int pick, ml_Text *out)
                     name(v, &b->base));
         break;
     case 18:
-    case 19:
-        b = non_root(v);
-        ml_text_fmt(out, "%s(\"%s\", %d, \"%s\")",
-                    pick == 18 ? "cache_read" : "cache_write", name(v, &b->base),
-                    index_below(v, pick == 18 ? b->n_reads : b->n_writes), scope(v));
-        break;
+    case 19: add_cache(v, out, pick == 19); break;
     case 21: add_merge(v, out); break;
     case 22: add_partition(v, out); break;
     case 23: add_iter_order(v, out); break;
