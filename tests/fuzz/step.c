@@ -662,9 +662,18 @@ static void add_tensorize(const View *v, ml_Text *out)
         const ml_Buffer *to = ml_as_store(b->body)->buffer,
                         *from = ml_as_store(b->body)->value->as.buffer;
 
+        if (extent_of(f) > 4 && chance(v, 90))
+            continue;
         ml_text_fmt(out, "tensorize(\"%s\", \"copy_%s_%lld_%s_%s\")", name(v, &f->base),
                     ml_dtype_name(v->tmp, to->type), (long long)extent_of(f), from->scope,
                     to->scope);
+        return;
+    }
+    const ml_Block *b = non_root(v);
+
+    if (chance(v, 85)) { /* a copy that the next one may find */
+        ml_text_fmt(out, "cache_read(\"%s\", %d, \"%s\")", name(v, &b->base),
+                    index_below(v, b->n_reads), chance(v, 50) ? "local" : "global");
         return;
     }
     ml_text_fmt(out, "tensorize(\"%s\", \"dot_16x4_vnni\")",
