@@ -22,6 +22,7 @@ typedef struct Inside {
     ml_Subst sub;         /* old iters in the new ones */
     ml_Subst over;        /* the same over the variables of dom */
     ml_DomVec dom;        /* inner iters; or loops inside, where values leave some out */
+    const ml_Expr *pred;  /* under which the variables of dom vary */
     ml_Arith *ar;         /* knows the new iters */
 } Inside;
 
@@ -116,10 +117,12 @@ static void region_domain(Inside *in)
     ml_Ctx *cx = in->cx;
     ml_Subst loops = {0};
 
-    if (!in->t->d.trivial && in->t->block->n_iters > 0) {
-        in->over = in->sub;
+    in->over = in->sub;
+    in->pred = ml_bool(cx, true);
+    if (!in->t->d.trivial && in->t->block->n_iters > 0)
         return;
-    }
+    in->over = (ml_Subst){0};
+    in->pred = in->t->d.inner_pred;
     name_outer_values(in, &loops);
     in->dom.n = 0;
     for (size_t k = 0; k < in->t->below.n; k++) {
@@ -167,7 +170,7 @@ static void add_hull(Inside *in, Hulls *h, const ml_Region *r)
     bool exact;
     size_t at = 0, rank = r->buffer->rank;
     ml_Region moved = in->over.vars ? ml_region_subst(cx, *r, &in->over) : *r;
-    ml_Region hull = ml_tile_hull(in->ar, moved, &in->dom, &exact);
+    ml_Region hull = ml_tile_hull(in->ar, moved, &in->dom, in->pred, &exact);
 
     while (at < h->n && h->v[at].buffer->uid != r->buffer->uid)
         at++;
@@ -556,7 +559,8 @@ bool ml_blockize_loop(ml_Call *c, ml_Uid uid, bool preserve, ml_Uid *outer)
         ob.body = ml_stmt_subst(cx, ob.body, &loops);
         ob.init = ob.init ? ml_stmt_subst(cx, ob.init, &loops) : NULL;
     }
-    if (!ml_tile_closed(c, &t, ob.body) || (ob.init && !ml_tile_closed(c, &t, ob.init)))
+    if (ob.n_iters > 0 &&
+        (!ml_tile_closed(c, &t, ob.body) || (ob.init && !ml_tile_closed(c, &t, ob.init))))
         return false;
     ml_call_replace(c, uid, ml_block_from(cx, &ob));
     *outer = ob.tag;
@@ -816,7 +820,7 @@ static bool blockize_blocks(ml_Call *c, const ml_Given *target, bool preserve)
     ob.body = swap_blocks(cx, ob.body, &(Swap){to});
     if (loops.vars)
         ob.body = ml_stmt_subst(cx, ob.body, &loops);
-    for (size_t k = 0; k < g.n; k++)
+    for (size_t k = 0; k < g.n && ob.n_iters > 0; k++)
         if (!ml_tile_closed(c, &g.tiles[k], ob.body))
             return false;
     const ml_Stmt *outer = ml_block_from(cx, &ob);

@@ -21,8 +21,10 @@ ml_Range ml_tile_inner(const ml_Tile *t, size_t k);
 /* Iter k in an outer and an inner variable; NULL: that part has one value. */
 const ml_Expr *ml_tile_value(ml_Ctx *cx, const ml_Tile *t, size_t k, const ml_Var *outer,
                              const ml_Var *inner);
-/* The region over the inner iters; *exact: it is provably all that the region takes. */
-ml_Region ml_tile_hull(ml_Arith *ar, ml_Region r, const ml_DomVec *dom, bool *exact);
+/* The region over the domain under the condition; *exact: it is provably all that the
+ * region takes. */
+ml_Region ml_tile_hull(ml_Arith *ar, ml_Region r, const ml_DomVec *dom, const ml_Expr *pred,
+                       bool *exact);
 /* Whether the body uses no loop outside (loop-dependent, not-divisible). */
 bool ml_tile_closed(ml_Call *c, const ml_Tile *t, const ml_Stmt *body);
 

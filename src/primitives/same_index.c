@@ -187,18 +187,6 @@ static const ml_Expr *move_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
     return ml_expr_map_args(cx, e, move_expr, user);
 }
 
-static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
-{
-    const Move *m = user;
-
-    if (s->kind != ML_STMT_STORE || ml_as_store(s)->buffer->uid != m->from->uid)
-        return ml_stmt_map(
-            cx, s, &(ml_Mapper){.stmt = move_stmt, .expr = move_expr, .user = user});
-    const ml_Expr *value = move_expr(cx, ml_as_store(s)->value, user);
-
-    return ml_stmt_at(cx, ml_store(cx, m->to, value, m->idx, m->to->rank, NULL), s->span);
-}
-
 ml_Region ml_point_region(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *const *idx)
 {
     ml_Range *r = ML_ARRAY(cx, ml_Range, b->rank + 1u);
@@ -224,6 +212,27 @@ static const ml_Region *move_regions(ml_Ctx *cx, const Move *m, const ml_Region 
         }
     *n = at;
     return out;
+}
+
+static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const Move *m = user;
+
+    if (s->kind == ML_STMT_BLOCK) { /* a block inside: what it declares moves, too */
+        const ml_Block *b = ml_as_block(ml_stmt_map(
+            cx, s, &(ml_Mapper){.stmt = move_stmt, .expr = move_expr, .user = user}));
+        ml_Block nb = *b;
+
+        nb.reads = move_regions(cx, m, b->reads, &nb.n_reads);
+        nb.writes = move_regions(cx, m, b->writes, &nb.n_writes);
+        return ml_block_from(cx, &nb);
+    }
+    if (s->kind != ML_STMT_STORE || ml_as_store(s)->buffer->uid != m->from->uid)
+        return ml_stmt_map(
+            cx, s, &(ml_Mapper){.stmt = move_stmt, .expr = move_expr, .user = user});
+    const ml_Expr *value = move_expr(cx, ml_as_store(s)->value, user);
+
+    return ml_stmt_at(cx, ml_store(cx, m->to, value, m->idx, m->to->rank, NULL), s->span);
 }
 
 const ml_Block *ml_with_access(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *from,

@@ -39,26 +39,23 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
                    ML_TEXT("its iters are no independent digits of the loops"));
 }
 
-/* A block without iters of its own leaves the loops around it to the blocks inside: those
- * that b is bound to, outermost first. */
-static void loops_around(ml_Call *c, const ml_Block *b, ml_StmtVec *out)
+/* The block's loops, and before them those around blocks without iters that hold it: such
+ * blocks may use the loops outside of them. */
+static size_t all_loops(ml_Call *c, ml_Uid block, ml_StmtVec *out)
 {
     const ml_Index *ix = c->p.index;
+    ml_StmtVec own = {0};
+    ml_Uid scope = ml_index_scope(ix, block);
+    size_t n = 0;
 
-    for (ml_Uid u = ml_index_scope(ix, b->tag); u; u = ml_index_parent(ix, u)) {
-        const ml_Stmt *st = ml_index_node(ix, u);
-        bool used = false;
-
-        for (size_t m = 0; st->kind == ML_STMT_FOR && m < b->n_iters; m++)
-            used |= ml_expr_uses_var(b->iters[m].value, ml_as_for(st)->var);
-        if (!used && (st->kind != ML_STMT_FOR ||
-                      !ml_expr_uses_var(b->predicate, ml_as_for(st)->var)))
-            continue;
-        ml_push(c->cx, out, st);
-        for (size_t k = out->n - 1; k > 0; k--)
-            out->v[k] = out->v[k - 1];
-        out->v[0] = st;
+    if (scope && ml_call_block(c, scope)->n_iters == 0 && ml_index_scope(ix, scope)) {
+        all_loops(c, scope, out);
+        n = out->n;
     }
+    ml_index_loops(c->cx, ix, block, &own);
+    for (size_t k = 0; k < own.n; k++)
+        ml_push(c->cx, out, own.v[k]);
+    return n;
 }
 
 bool ml_tile_divide(ml_Call *c, ml_Uid block, size_t n_above, ml_Uid place, ml_Tile *out)
@@ -70,9 +67,7 @@ bool ml_tile_divide(ml_Call *c, ml_Uid block, size_t n_above, ml_Uid place, ml_T
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1);
 
     *out = (ml_Tile){.block = b};
-    loops_around(c, b, &loops);
-    n_above += loops.n;
-    ml_index_loops(cx, c->p.index, block, &loops);
+    n_above += all_loops(c, block, &loops);
     const ml_Var **inner = ML_ARRAY(cx, const ml_Var *, loops.n + 1);
 
     for (size_t k = 0; k < loops.n; k++) {
@@ -129,17 +124,17 @@ const ml_Expr *ml_tile_value(ml_Ctx *cx, const ml_Tile *t, size_t k, const ml_Va
                           ml_cast(cx, type, b)));
 }
 
-ml_Region ml_tile_hull(ml_Arith *ar, ml_Region r, const ml_DomVec *dom, bool *exact)
+ml_Region ml_tile_hull(ml_Arith *ar, ml_Region r, const ml_DomVec *dom, const ml_Expr *pred,
+                       bool *exact)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
     size_t rank = r.buffer->rank;
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
     ml_Range *out = ML_ARRAY(cx, ml_Range, rank + 1);
-    const ml_Expr *yes = ml_bool(cx, true);
 
-    *exact = ml_region_strict(ar, r.ranges, rank, dom->v, dom->n, yes, box);
+    *exact = ml_region_strict(ar, r.ranges, rank, dom->v, dom->n, pred, box);
     if (!*exact)
-        ml_region_upper(ar, r.ranges, rank, dom->v, dom->n, yes, box);
+        ml_region_upper(ar, r.ranges, rank, dom->v, dom->n, pred, box);
     for (size_t d = 0; d < rank; d++) {
         const ml_Expr *n = r.buffer->shape[d];
 

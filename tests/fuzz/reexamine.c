@@ -118,7 +118,8 @@ static FzVerdict judge(Again *a, const char *step)
 FzVerdict fz_reexamine(const ml_Module *m, const char *step, const FzProgram *sizes,
                        ml_Text *after)
 {
-    ml_ScheduleOpts opts = {.func = "main", .unchecked = true, .no_check = true};
+    ml_ScheduleOpts opts = {
+        .func = "main", .unchecked = true, .no_check = true, .intrins = fz_intrins()};
     Again a = {.module_cx = ml_ctx_new(0), .cx = ml_ctx_new(0), .sizes = sizes};
     FzVerdict v = FZ_NOT_APPLIED;
     const ml_Error *e = NULL;

@@ -647,6 +647,60 @@ static void add_call(View *v, int pick, ml_Text *out)
     }
 }
 
+/* Two blocks that write one buffer. */
+static void add_merge_reduction(const View *v, ml_Text *out)
+{
+    const ml_Block *b = block(v), *other = block(v);
+
+    for (size_t k = 0; k + 1 < v->blocks.n && chance(v, 96); k++) {
+        const ml_Block *i = ml_as_block(v->blocks.v[k]),
+                       *u = ml_as_block(v->blocks.v[k + 1]);
+
+        if (i->n_writes && u->n_writes &&
+            i->writes[0].buffer->uid == u->writes[0].buffer->uid && !i->init && !u->init) {
+            b = i;
+            other = u;
+            break;
+        }
+    }
+    ml_text_fmt(out, "merge_reduction(\"%s\", ", name(v, &b->base));
+    ml_text_fmt(out, "\"%s\")", name(v, &other->base));
+}
+
+/* Copies of a few elements: see fz_intrins. */
+static void add_tensorize(const View *v, ml_Text *out)
+{
+    for (int k = 0; k < 12; k++) {
+        const ml_Block *b = block(v);
+        ml_StmtVec above = {0};
+
+        ml_index_loops(v->tmp, v->p.index, b->tag, &above);
+        if (above.n == 0 || b->body->kind != ML_STMT_STORE ||
+            ml_as_store(b->body)->value->kind != ML_EXPR_LOAD)
+            continue;
+        const ml_For *f = ml_as_for(above.v[above.n - 1]);
+        const ml_Buffer *to = ml_as_store(b->body)->buffer,
+                        *from = ml_as_store(b->body)->value->as.buffer;
+
+        if (extent_of(f) > 4 && chance(v, 90))
+            continue;
+        ml_text_fmt(out, "tensorize(\"%s\", \"copy_%s_%lld_%s_%s\")", name(v, &f->base),
+                    ml_dtype_name(v->tmp, to->type), (long long)extent_of(f), from->scope,
+                    to->scope);
+        return;
+    }
+    const ml_Block *b = non_root(v);
+
+    if (chance(v, 85)) { /* a copy that the next one may find */
+        ml_text_fmt(out, "cache_read(\"%s\", %d, \"%s\")", name(v, &b->base),
+                    index_below(v, b->n_reads), chance(v, 50) ? "local" : "global");
+        return;
+    }
+    ml_text_fmt(out, "tensorize(\"%s\", \"dot_16x4_vnni\")",
+                chance(v, 50) && v->loops.n ? name(v, &loop(v)->base)
+                                            : name(v, &block(v)->base));
+}
+
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
     /* How often each pick is made. */
@@ -684,6 +738,14 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         pick = 9;
     if (chance(&v, 6)) {
         add_caching(&v, out);
+        return;
+    }
+    if (chance(&v, ml_streq(focus->last, "decompose_reduction") ? 25 : 2)) {
+        add_merge_reduction(&v, out);
+        return;
+    }
+    if (chance(&v, 3)) {
+        add_tensorize(&v, out);
         return;
     }
     if (v.loops.n == 0 &&

@@ -3,6 +3,7 @@
 #ifndef ML_TESTS_FUZZ_STEP_H
 #define ML_TESTS_FUZZ_STEP_H
 
+#include "primitives/intrin.h"
 #include "primitives/schedule_impl.h"
 #include "program.h"
 
@@ -16,6 +17,9 @@ typedef struct FzFocus { /* what the steps before were about: biases the next on
 
 /* Stand for the results of the last sampling in a call's text. */
 enum { FZ_SAMPLE = 900001 };
+
+/* copy_TYPE_N_FROM_TO, for schedules that fz_step makes calls for; kept for good. */
+struct ml_Intrins *fz_intrins(void);
 
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp,
              ml_Text *out);

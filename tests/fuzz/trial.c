@@ -574,7 +574,7 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
 static bool replays(Run *r, uint64_t hash)
 {
     ml_Ctx *cx = ml_ctx_fork(r->module_cx);
-    ml_ScheduleOpts opts = {.func = "main"};
+    ml_ScheduleOpts opts = {.func = "main", .intrins = fz_intrins()};
     bool ok = true;
 
     for (int json = 0; json < 2 && ok; json++) {
@@ -661,6 +661,7 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
 {
     /* every fourth trial checks after each step what is remembered of the program */
     ml_ScheduleOpts opts = {.func = "main",
+                            .intrins = fz_intrins(),
                             .debug_mask = t->plan.seed % 4 ? 0 : UINT32_MAX};
     Run r = {.t = t, .stats = stats, .chosen = t->plan.seed, .focus = {.last = ""}};
     const ml_Error *e = NULL;

@@ -18,7 +18,7 @@ static const char program[] =
     "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
     "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
-    "         R: T.Buffer((16,), \"int32\")):\n"
+    "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\")):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -48,6 +48,14 @@ static const char program[] =
     "        with T.block(\"G\"):\n"
     "            vi = T.axis.spatial(20, i)\n"
     "            G[vi] = T.if_then_else(vi < 16, A[0, vi], T.float32(0))\n"
+    "    for z in range(16):\n"
+    "        with T.block(\"S_init\"):\n"
+    "            vi = T.axis.spatial(16, z)\n"
+    "            S[vi] = T.float32(1)\n"
+    "    for z, w in T.grid(16, 16):\n"
+    "        with T.block(\"S\"):\n"
+    "            vi, vj = T.axis.remap(\"SR\", [z, w])\n"
+    "            S[vi] = S[vi] * A[vi, vj]\n"
     "    for x, y in T.grid(16, 4):\n"
     "        with T.block(\"R\"):\n"
     "            vi, vk = T.axis.remap(\"SR\", [x, y])\n"
@@ -93,6 +101,7 @@ static const char *const calls[] = {
     "decompose_reduction(\"C\", \"C@1\")",
     "rfactor(\"C@2\", 0)",
     "blockize(\"C@2\")",
+    "merge_reduction(\"S_init\", \"S\")",
     "tensorize(\"x\", \"dot_16x4_vnni\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
