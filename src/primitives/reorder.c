@@ -272,7 +272,8 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
 }
 
 /* Under blockIdx a global buffer is shared, also by the iterations of loops further inside:
- * a blockIdx loop that comes outside of a parallel one takes their own buffers from them. */
+ * a blockIdx loop that comes outside of a parallel one takes their own buffers from them.
+ */
 static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
 {
     ml_StmtVec blocks = {0};

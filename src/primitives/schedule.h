@@ -82,9 +82,9 @@ typedef struct ml_ScheduleOpts {
     int64_t seed;        /* 0: not given, 1; -1: entropy */
     uint32_t debug_mask; /* ML_CHECK_...: self-checks after each step */
     ml_RenderLevel render;
-    bool no_check;          /* enable_check = false (primitives 1.4) */
-    bool unchecked;         /* replay of known-good traces (ir-and-analysis 8.4) */
-    const ml_Value *target; /* dict or NULL; of the module's context */
+    bool no_check;              /* enable_check = false (primitives 1.4) */
+    bool unchecked;             /* replay of known-good traces (ir-and-analysis 8.4) */
+    const ml_Value *target;     /* dict or NULL; of the module's context */
     struct ml_Intrins *intrins; /* counted by the schedule; NULL: what is built in */
 } ml_ScheduleOpts;
 

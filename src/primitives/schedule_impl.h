@@ -40,7 +40,7 @@ typedef struct ml_Space {
     ml_Schedule *first;                /* those that share it */
     bool is_fork;                      /* reads another space's objects: never compacted */
     size_t live;                       /* bytes after the last compaction */
-    struct ml_Intrins *intrins; /* counted */
+    struct ml_Intrins *intrins;        /* counted */
     unsigned epoch; /* counts compactions: pointers from before are void */
 } ml_Space;
 

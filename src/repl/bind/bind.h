@@ -64,10 +64,10 @@ typedef struct BindState {
     BindSpace *builder; /* where expressions are built now; not counted; or NULL */
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
-    bool verify;       /* of new schedules */
-    ml_Engine *engine; /* or NULL */
+    bool verify;                /* of new schedules */
+    ml_Engine *engine;          /* or NULL */
     struct ml_Intrins *intrins; /* or NULL */
-    bool safe;         /* no files of Lua's choice: the prompt's --safe */
+    bool safe;                  /* no files of Lua's choice: the prompt's --safe */
 } BindState;
 BindState *bind_state(lua_State *L);
 /* The tensor intrinsics of this state; made when they are first asked for. */
