@@ -114,7 +114,7 @@ static bool count_stmt(const ml_Stmt *st, void *user)
             ml_expr_visit(w->indices[k], count_expr, user);
         ml_expr_visit(w->value, count_expr, user);
     }
-    return true;
+    return st->kind != ML_STMT_BLOCK; /* blocks inside have regions of their own */
 }
 
 /* The largest one that is not settled yet, the first found of equal ones. */
@@ -214,6 +214,8 @@ static const ml_Expr *use_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 
 static const ml_Stmt *use_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
+    if (st->kind == ML_STMT_BLOCK)
+        return st;
     if (st->kind != ML_STMT_STORE)
         return ml_stmt_map(cx, st, &(ml_Mapper){.stmt = use_stmt, .user = user});
     const ml_Store *w = ml_as_store(st);

@@ -157,6 +157,7 @@ static bool find_region(CopyAt *a)
     a->cache.region = ML_ARRAY(cx, ml_Range, rank + 1);
     a->ar = ml_arith_at(cx, c->p, a->loop->var->uid);
     ml_arith_bind_loop(a->ar, a->loop);
+    ml_arith_bind_iters(a->ar, ml_call_block(c, a->scope));
     for (size_t k = 0; k < a->users.n; k++) {
         boxes[k] = ML_ARRAY(cx, ml_Interval, rank + 1);
         touched(a, a->users.v[k], boxes[k], &exact[k]);
@@ -164,10 +165,20 @@ static bool find_region(CopyAt *a)
             a->hull[d] =
                 k ? ml_interval_union(a->ar, a->hull[d], boxes[k][d]) : boxes[k][d];
     }
+    /* Where a guard keeps the block from running, no more is touched than the scope may. */
+    const ml_Block *root = ml_call_block(c, a->scope);
+    const ml_Region *most = region_of(a->write ? root->writes : root->reads,
+                                      a->write ? root->n_writes : root->n_reads, a->old);
+
     for (size_t d = 0; d < rank; d++) {
         const ml_Expr *dim = a->old->shape[d], *zero = ml_int(cx, dim->type, 0);
         ml_Interval whole = ml_interval_range(a->ar, zero, dim);
 
+        if (!ml_interval_includes(a->ar, whole, a->hull[d]))
+            a->hull[d] = ml_interval_intersect(a->ar, a->hull[d], whole);
+        if (most)
+            whole = ml_interval_range(a->ar, ml_cast(cx, dim->type, most->ranges[d].min),
+                                      ml_cast(cx, dim->type, most->ranges[d].extent));
         if (!ml_interval_includes(a->ar, whole, a->hull[d]))
             a->hull[d] = ml_interval_intersect(a->ar, a->hull[d], whole);
         a->cache.region[d] = ml_interval_cover(a->ar, a->hull[d], (ml_Range){zero, dim});

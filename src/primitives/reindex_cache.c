@@ -232,6 +232,7 @@ static bool inside(Recache *r, size_t d)
         ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
         const ml_Expr *at = r->at_old[d], *dim = r->old->shape[d];
 
+        ml_arith_bind_iters(ar, ml_call_block(c, r->scope));
         if (under) {
             for (size_t k = 0; k < b->n_iters; k++)
                 ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
@@ -242,7 +243,8 @@ static bool inside(Recache *r, size_t d)
         }
         if (ml_promote(cx, &at, &dim) &&
             ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-            ml_prove(ar, ml_lt(cx, at, dim)))
+            ml_prove(ar, ml_lt(cx, at, dim)) &&
+            ml_in_declared_reads(c, ar, r->scope, r->old, d, at))
             return true;
     }
     return false;

@@ -487,3 +487,21 @@ bool ml_is_injective(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
             return false;
     return true;
 }
+
+bool ml_in_declared_reads(ml_Call *c, ml_Arith *ar, ml_Uid scope, const ml_Buffer *buf,
+                          size_t d, const ml_Expr *at)
+{
+    const ml_Block *root = ml_call_block(c, scope);
+    ml_Ctx *cx = c->cx;
+
+    for (size_t k = 0; k < root->n_reads; k++) {
+        if (root->reads[k].buffer->uid != buf->uid)
+            continue;
+        const ml_Expr *min = ml_cast(cx, at->type, root->reads[k].ranges[d].min);
+        const ml_Expr *n = ml_cast(cx, at->type, root->reads[k].ranges[d].extent);
+
+        return ml_interval_includes(ar, ml_interval_range(ar, min, n),
+                                    ml_interval_point(at));
+    }
+    return true;
+}

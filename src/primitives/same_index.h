@@ -60,4 +60,9 @@ bool ml_check_declared(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
 bool ml_is_injective(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
                      const ml_Expr *const *e, size_t n);
 
+/* Index d of a read stays in what the scope declares that it reads of the buffer, if it
+ * says so. */
+bool ml_in_declared_reads(ml_Call *c, ml_Arith *ar, ml_Uid scope, const ml_Buffer *buf,
+                          size_t d, const ml_Expr *at);
+
 #endif
