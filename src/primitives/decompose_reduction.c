@@ -335,6 +335,31 @@ static bool check_threads(Decompose *d)
     return true;
 }
 
+/* What the init reads is there before the loop: no block under the loop writes it. */
+static bool check_reads(Decompose *d)
+{
+    ml_Call *c = d->c;
+    ml_StmtVec blocks = {0};
+
+    ml_child_blocks(c->cx, &d->loop->base, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        for (size_t m = 0; b != d->block && m < b->n_writes; m++)
+            if (ml_stmt_uses_buffer(d->block->init, b->writes[m].buffer))
+                return ml_fail(
+                    c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(c->cx,
+                                      "the init of block %s reads %s, which block %s writes "
+                                      "under loop %s; it would read it before",
+                                      d->block->name, b->writes[m].buffer->name, b->name,
+                                      d->loop->var->hint)),
+                    ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer), ML_BLOCK(b),
+                    ML_LOOP(d->loop));
+    }
+    return true;
+}
+
 static bool decompose_reduction(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -355,7 +380,7 @@ static bool decompose_reduction(ml_Call *c)
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
     if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||
-                          !check_instances(&d)))
+                          !check_instances(&d) || !check_reads(&d)))
         return false;
     if (!init_predicate(&d, without_unit_loops(&d), &pred))
         return false;

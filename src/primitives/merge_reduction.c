@@ -387,7 +387,15 @@ static bool solve(Merge *m)
     return true;
 }
 
-/* What a block stores to in one iteration of the common ancestor, exactly. */
+static bool same_end(Merge *m, ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
+{
+    if (!a || !b || !ml_promote(m->cx, &a, &b))
+        return false;
+    return a == b || ml_prove_equal(ar, a, b);
+}
+
+/* What a block stores to in every iteration of the common ancestor, exactly: also a guard
+ * on the loops above must not keep it from that. */
 static bool box_of(Merge *m, const ml_Block *b, const ml_Store *st, const ml_StmtVec *loops,
                    ml_Arith *ar, ml_Interval *out)
 {
@@ -407,14 +415,16 @@ static bool box_of(Merge *m, const ml_Block *b, const ml_Store *st, const ml_Stm
         at[d] =
             (ml_Range){sub.vars ? ml_expr_subst(cx, st->indices[d], &sub) : st->indices[d],
                        ml_int(cx, st->indices[d]->type, 1)};
-    return ml_region_strict(ar, at, st->n, dom.v, dom.n, b->predicate, out);
-}
+    ml_Interval *most = ML_ARRAY(cx, ml_Interval, st->n + 1);
 
-static bool same_end(Merge *m, ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
-{
-    if (!a || !b || !ml_promote(m->cx, &a, &b))
+    if (!ml_region_lower(ar, at, st->n, dom.v, dom.n, b->predicate, out))
         return false;
-    return a == b || ml_prove_equal(ar, a, b);
+    ml_region_upper(ar, at, st->n, dom.v, dom.n, b->predicate, most);
+    for (size_t d = 0; d < st->n; d++)
+        if (!same_end(m, ar, out[d].min, most[d].min) ||
+            !same_end(m, ar, out[d].max, most[d].max))
+            return false;
+    return true;
 }
 
 static bool same_boxes(Merge *m, const ml_Store *is, const ml_Store *us)
