@@ -200,6 +200,7 @@ static ml_VarInfo *var_change(ml_Arith *ar, const ml_Var *v, bool unknown)
 static void fact_add(ml_Arith *ar, ml_ArithFact f, uint64_t bloom)
 {
     f.live = true;
+    f.bloom = bloom;
     changing(ar, 1, ar->facts.n, bloom);
     count_fact(ar, &f, true);
     ml_push(ar->cx, &ar->facts, f);

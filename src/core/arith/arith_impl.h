@@ -123,6 +123,7 @@ typedef struct ml_ArithFact {
     ml_Bound bound;
     ml_Modular mod;
     const ml_Term *t;
+    uint64_t bloom; /* of the variables in its terms */
 } ml_ArithFact;
 
 typedef struct ml_ArithUndo {

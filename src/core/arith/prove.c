@@ -39,7 +39,7 @@ ml_Bound ml_sum_bound_facts(ml_Arith *ar, ml_Sum *s)
     for (size_t k = 0; k < ar->facts.n; k++) {
         const ml_ArithFact *f = &ar->facts.v[k];
         ml_Sum d;
-        if (f->kind != ML_AF_LINEAR || !f->live || !(bloom & f->t[0].index->bloom))
+        if (f->kind != ML_AF_LINEAR || !f->live || !(bloom & f->bloom))
             continue;
         /* s = fact + d <= k + d */
         if (against(ar, s, f, -1, &d)) {
