@@ -230,3 +230,61 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
     }
     return true;
 }
+
+/* One of the declared regions of the buffer holds the box, or there is none to hold it. */
+static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
+                  const ml_Interval *box)
+{
+    bool any = false;
+
+    for (size_t k = 0; k < n; k++) {
+        bool in = said[k].buffer->uid == buf->uid;
+
+        any |= in;
+        for (size_t d = 0; d < buf->rank && in; d++)
+            in = ml_interval_includes(
+                ar, ml_interval_range(ar, said[k].ranges[d].min, said[k].ranges[d].extent),
+                box[d]);
+        if (in)
+            return true;
+    }
+    return !any;
+}
+
+bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+    ml_Uid scope = ml_index_scope(c->p.index, block);
+    const ml_Block *around = ml_call_block(c, scope);
+    ml_Arith *ar = ml_arith_at(cx, c->p, scope);
+    ml_Subst sub = {0};
+    ml_DomVec dom = {0};
+
+    ml_arith_bind_iters(ar, around);
+    ml_relax_domain(cx, c->p, block, 0, NULL, &dom);
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+    for (size_t k = 0; k < (size_t)b->n_reads + b->n_writes; k++) {
+        bool write = k >= b->n_reads;
+        const ml_Region *r = write ? &b->writes[k - b->n_reads] : &b->reads[k];
+        const ml_Buffer *buf = r->buffer;
+        ml_Region there = ml_region_subst(cx, *r, &sub);
+        ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+
+        ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
+        if (write ? holds(ar, around->writes, around->n_writes, buf, box)
+                  : holds(ar, around->reads, around->n_reads, buf, box))
+            continue;
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "cannot show that block %s declares to %s all of %s that "
+                                  "block %s inside of it %s",
+                                  around->name, write ? "write" : "read", buf->name,
+                                  b->name, write ? "writes" : "reads")),
+                ML_BLOCK(around), ML_BUFFER(buf), ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    return true;
+}

@@ -391,7 +391,8 @@ static bool copy_at(ml_Call *c, bool write)
                                    a.old->type, a.old->shape, a.old->rank, scope_name);
     if (!find_region(&a) || (write && !c->unchecked && !check_readers(&a)))
         return false;
-    if (!rewrite(&a) || !check_result(&a))
+    if (!rewrite(&a) || !check_result(&a) ||
+        (!c->unchecked && !ml_check_stays_declared(c, a.nest)))
         return false;
     ml_call_return_block(c, a.nest);
     return true;

@@ -466,7 +466,19 @@ static bool pad_einsum(ml_Call *c)
         return false;
     e.top = find_top(&e, ml_call_block(c, e.scope));
     ML_ASSERT(e.top); /* nothing but loops stands between the scope and the block */
-    return check(&e) && ml_einsum_install(&e);
+    if (!check(&e))
+        return false;
+    ml_StmtVec blocks = {0};
+    ml_Uid last = ml_fresh_uid(c->cx);
+
+    if (!ml_einsum_install(&e))
+        return false;
+    ml_child_blocks(c->cx, ml_index_node(c->p.index, e.scope), &blocks);
+    for (size_t k = 0; k < blocks.n && !c->unchecked; k++)
+        if (ml_stmt_uid(blocks.v[k]) > last && /* one of the copies */
+            !ml_check_stays_declared(c, ml_stmt_uid(blocks.v[k])))
+            return false;
+    return true;
 }
 
 static const ml_Param params[] = {
