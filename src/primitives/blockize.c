@@ -8,6 +8,7 @@
  * says that it writes is exactly what is written. Source: primitives 10, blockize.
  */
 #include "primitives/blockize.h"
+#include "primitives/layout.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };
 
@@ -94,8 +95,9 @@ static const ml_Block *inner_block(const Inside *in, bool init_moves)
         nb.init = NULL;
     }
     const ml_Stmt *st = ml_block_from(cx, &nb);
+    ml_Subst sub = in->sub;
 
-    return ml_as_block(in->sub.vars ? ml_stmt_subst(cx, st, &in->sub) : st);
+    return ml_as_block(sub.vars ? ml_subst_deep(in->ar, st, &sub) : st);
 }
 
 /* Loops whose variable is an outer value have it as the outer iter inside. */
@@ -556,8 +558,8 @@ bool ml_blockize_loop(ml_Call *c, ml_Uid uid, bool preserve, ml_Uid *outer)
         return false;
     name_outer_values(&in, &loops);
     if (loops.vars) {
-        ob.body = ml_stmt_subst(cx, ob.body, &loops);
-        ob.init = ob.init ? ml_stmt_subst(cx, ob.init, &loops) : NULL;
+        ob.body = ml_subst_deep(in.ar, ob.body, &loops);
+        ob.init = ob.init ? ml_subst_deep(in.ar, ob.init, &loops) : NULL;
     }
     if (ob.n_iters > 0 &&
         (!ml_tile_closed(c, &t, ob.body) || (ob.init && !ml_tile_closed(c, &t, ob.init))))
