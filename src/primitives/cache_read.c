@@ -267,6 +267,8 @@ static bool cache_read(ml_Call *c)
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &r))
         return false;
+    if (!c->unchecked && !ml_check_stays_declared(c, r.nest))
+        return false;
     if (elements > 0 &&
         elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
         ml_call_note(

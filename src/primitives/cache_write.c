@@ -224,6 +224,8 @@ static bool cache_write(ml_Call *c)
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
         return false;
+    if (!c->unchecked && !ml_check_stays_declared(c, w.nest))
+        return false;
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
