@@ -748,9 +748,9 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         add_tensorize(&v, out);
         return;
     }
-    if (v.loops.n == 0 &&
-        (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
-         (pick >= 20 && pick <= 22) || pick == 28 || pick == 31 || pick == 33))
+    if (v.loops.n == 0 && (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
+                           (pick >= 20 && pick <= 22) || pick == 25 || pick == 28 ||
+                           pick == 31 || pick == 33))
         pick = 16;
     const ml_Stmt *placed = alive(&v, focus->block);
 
