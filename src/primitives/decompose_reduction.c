@@ -347,15 +347,15 @@ static bool check_reads(Decompose *d)
 
         for (size_t m = 0; b != d->block && m < b->n_writes; m++)
             if (ml_stmt_uses_buffer(d->block->init, b->writes[m].buffer))
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(c->cx,
-                                      "the init of block %s reads %s, which block %s writes "
-                                      "under loop %s; it would read it before",
-                                      d->block->name, b->writes[m].buffer->name, b->name,
-                                      d->loop->var->hint)),
-                    ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer), ML_BLOCK(b),
-                    ML_LOOP(d->loop));
+                return ml_fail(c->cx, ML_E_UNSOUND,
+                               ML_TEXT(ml_format(
+                                   c->cx,
+                                   "the init of block %s reads %s, which block %s writes "
+                                   "under loop %s; it would read it before",
+                                   d->block->name, b->writes[m].buffer->name, b->name,
+                                   d->loop->var->hint)),
+                               ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer),
+                               ML_BLOCK(b), ML_LOOP(d->loop));
     }
     return true;
 }

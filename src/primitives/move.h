@@ -30,8 +30,8 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block);
  * and their iterations do not write one element of a shared buffer (iter-not-parallel,
  * unsound). */
 bool ml_check_concurrency(ml_Call *c, ml_Uid block);
-/* After a rewrite: what the block reads and writes lies in what the block around it declares
- * of these buffers; the root declares everything (unsound). */
+/* After a rewrite: what the block reads and writes lies in what the block around it
+ * declares of these buffers; the root declares everything (unsound). */
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block);
 /* The first half of it for every block of a nest (iter-not-parallel). */
 bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest);

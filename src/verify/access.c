@@ -32,6 +32,29 @@ static bool handle_in_stmt(const ml_Stmt *s, void *user)
     return !*found;
 }
 
+/* Outside of the block its own buffers hold nothing: a dimension that goes by one of them
+ * is taken whole. */
+static ml_Region seen_outside(ml_Ctx *cx, const ml_Block *b, ml_Region r)
+{
+    ml_Range *out = NULL;
+
+    for (size_t d = 0; d < r.buffer->rank; d++)
+        for (size_t k = 0; k < b->n_allocs; k++) {
+            const ml_Expr *n = r.buffer->shape[d];
+
+            if (!ml_expr_uses_buffer(r.ranges[d].min, b->allocs[k]) &&
+                !ml_expr_uses_buffer(r.ranges[d].extent, b->allocs[k]))
+                continue;
+            if (!out) {
+                out = ML_ARRAY(cx, ml_Range, r.buffer->rank);
+                memcpy(out, r.ranges, r.buffer->rank * sizeof *out);
+                r.ranges = out;
+            }
+            out[d] = (ml_Range){ml_int(cx, n->type, 0), n};
+        }
+    return r;
+}
+
 void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out)
 {
     ml_Arith *ar = ml_arith_new(cx);
@@ -51,9 +74,9 @@ void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access 
     if (!ml_infer_regions(cx, ar, pointers, &bare, &got))
         return;
     for (size_t k = 0; k < got.reads.n; k++)
-        ml_push(cx, &out->reads, got.reads.v[k]);
+        ml_push(cx, &out->reads, seen_outside(cx, b, got.reads.v[k]));
     for (size_t k = 0; k < got.writes.n; k++)
-        ml_push(cx, &out->writes, got.writes.v[k]);
+        ml_push(cx, &out->writes, seen_outside(cx, b, got.writes.v[k]));
     for (size_t k = 0; k < got.opaque.n; k++)
         ml_push(cx, &out->opaque, got.opaque.v[k]);
 }

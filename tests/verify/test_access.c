@@ -45,6 +45,15 @@ static void t2_an_init_takes_the_result_out_of_the_reads(void **state)
            "A[v, w], B[w]", "C[v]");
 }
 
+static void an_index_loaded_from_an_own_buffer_stands_for_the_whole_dimension(void **state)
+{
+    expect("A: T.Buffer((4, 64), \"float32\"), B: T.Buffer((4,), \"float32\")",
+           I4 "for j in range(4):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(4, j)\n" I12 "X = T.alloc_buffer((1,), \"int32\")\n" I12
+              "X[0] = v * 2\n" I12 "B[v] = A[v, X[0]]\n",
+           "A[v, 0:64]", "B[v]");
+}
+
 static void t3_a_loaded_index_is_read_after_what_it_indexes(void **state)
 {
     const char *params =
@@ -188,6 +197,7 @@ int main(void)
         cmocka_unit_test(t4_a_condition_narrows_an_inner_loop),
         cmocka_unit_test(t5_a_bare_pointer_needs_annotated_regions),
         cmocka_unit_test(t6_a_child_block_counts_with_its_regions),
+        cmocka_unit_test(an_index_loaded_from_an_own_buffer_stands_for_the_whole_dimension),
         cmocka_unit_test(an_explicit_region_is_kept),
         cmocka_unit_test(an_explicit_region_that_does_not_hold_is_left),
         cmocka_unit_test(t7_a_buffer_of_one_loop_lives_there),
