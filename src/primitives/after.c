@@ -231,6 +231,38 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
     return true;
 }
 
+bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
+{
+    const ml_Index *ix = c->p.index;
+    ml_UidVec writers = {0};
+
+    ml_writers(c->cx, c->facts, c->p, ml_index_scope(ix, block), buf, &writers);
+    for (ml_Uid u = ml_index_parent(ix, block); u; u = ml_index_parent(ix, u)) {
+        const ml_Stmt *node = ml_index_node(ix, u);
+        bool inside = false;
+
+        for (size_t k = 0; k < writers.n; k++)
+            inside |= ml_index_is_above(ix, u, writers.v[k]);
+        /* An iteration with a buffer of its own must have written what it reads. */
+        if (!inside || !concurrent(node) ||
+            (ml_buffer_is_private(c->cx, c->facts, c->p, u, buf) &&
+             ml_is_covered(c->cx, c->facts, c->p, block, false)) ||
+            ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
+            continue;
+        ml_fail(
+            c->cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(c->cx,
+                              "cannot show that iterations of the %s loop %s would read "
+                              "other elements of %s than its other iterations write",
+                              ml_for_kind_name((ml_ForKind)ml_as_for(node)->kind),
+                              ml_as_for(node)->var->hint, buf->name)),
+            ML_LOOP(node), ML_BLOCK_UID(block), ML_BUFFER(buf));
+        ml_error_set_unproved(c->cx);
+        return false;
+    }
+    return true;
+}
+
 /* One of the declared regions of the buffer holds the box, or there is none to hold it. */
 static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
                   const ml_Interval *box)

@@ -237,7 +237,8 @@ static const ml_Stmt *rewritten(Cse *s)
     b.body = use_stmt(cx, b.body, s);
     if (b.init)
         b.init = use_stmt(cx, b.init, s);
-    memcpy(reads, b.reads, b.n_reads * sizeof *reads);
+    if (b.n_reads)
+        memcpy(reads, b.reads, b.n_reads * sizeof *reads);
     for (size_t k = 0; k < s->kept.n; k++)
         reads[b.n_reads++] =
             ml_point_region(cx, s->kept.v[k]->buffer, s->kept.v[k]->load->args);

@@ -274,7 +274,8 @@ static bool cache_read(ml_Call *c)
         ml_call_note(
             c, "%s takes %lld MiB", cache.cached->name,
             (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
-    if (c->checks && !c->unchecked && (!ml_check_concurrency(c, r.nest)))
+    if (c->checks && !c->unchecked &&
+        (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
         return false;
     ml_call_return_block(c, r.nest);
     return true;

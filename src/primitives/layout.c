@@ -244,7 +244,7 @@ static ml_Region move_view(Move *m, const ml_Match *view)
 {
     ml_Ctx *cx = m->c->cx;
     const ml_Region *r = &view->source;
-    size_t rank = r->buffer->rank, n_out = m->to->map->n_exprs, n = 0;
+    size_t rank = r->buffer->rank, n_out = m->to->map->n_exprs, n;
 
     if (!view_stays(m, view)) {
         found_opaque(m);
@@ -254,8 +254,8 @@ static ml_Region move_view(Move *m, const ml_Match *view)
     ml_Range *ranges = ML_ARRAY(cx, ml_Range, n_out + 1);
 
     memcpy(ranges, to.ranges, n_out * sizeof *ranges);
-    while (n < rank && !ml_is_int(r->ranges[rank - 1 - n].extent, 1))
-        n++;
+    for (n = rank; n > 0 && ml_is_int(r->ranges[rank - n].extent, 1); n--) /* as above */
+        ;
     for (size_t k = 0; k < n; k++) {
         ml_Range *at = &ranges[n_out - 1 - k];
 

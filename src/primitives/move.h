@@ -30,6 +30,9 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block);
  * and their iterations do not write one element of a shared buffer (iter-not-parallel,
  * unsound). */
 bool ml_check_concurrency(ml_Call *c, ml_Uid block);
+/* After a rewrite: no iteration of a concurrent loop above the block reads elements of the
+ * buffer that another one writes (unsound). */
+bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf);
 /* After a rewrite: what the block reads and writes lies in what the block around it
  * declares of these buffers; the root declares everything (unsound). */
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block);

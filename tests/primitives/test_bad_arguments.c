@@ -319,7 +319,7 @@ static ml_Arg likely_arg(Run *r, const ml_Param *pa)
     case ML_P_LOOP_BLOCKS:
         if (chance(r, 60))
             return ML_ARG_HANDLE(live(r, ML_H_LOOP));
-        /* fall through */
+        __attribute__((fallthrough));
     case ML_P_LOOPS:
     case ML_P_BLOCKS: {
         size_t n = 1 + below(r, 3);

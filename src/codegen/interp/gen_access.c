@@ -440,12 +440,21 @@ static void store_lane(ml_Gen *g, const ml_Store *s, const Place *named, unsigne
     }
 }
 
+/* A load, maybe as another type: what is undefined may be copied, not computed with. */
+static bool is_copy(const ml_Expr *e)
+{
+    while (e->kind == ML_EXPR_CAST && ml_lane_bytes(e->type) != 0 &&
+           ml_lane_bytes(e->args[0]->type) != 0)
+        e = e->args[0];
+    return e->kind == ML_EXPR_LOAD;
+}
+
 void ml_gen_store(ml_Gen *g, const ml_Store *s)
 {
     unsigned lanes = s->value->type.lanes > 1 ? s->value->type.lanes : 1;
     uint32_t *value = ML_ARRAY(g->cx, uint32_t, lanes);
     int64_t *state = ML_ARRAY(g->cx, int64_t, lanes);
-    bool copy = s->value->kind == ML_EXPR_LOAD;
+    bool copy = is_copy(s->value);
     bool undef = ml_is_op(s->value, ML_OP_UNDEF);
     Place named;
 
@@ -455,8 +464,10 @@ void ml_gen_store(ml_Gen *g, const ml_Store *s)
             value[l] = ml_gen_int(g, 0);
             state[l] = ml_gen_int(g, 2);
         } else if (copy) { /* a masked-off lane is neither loaded nor stored */
-            value[l] = ml_gen_load(g, s->value, l, true);
-            state[l] = value[l] + 1;
+            uint32_t known;
+
+            value[l] = ml_gen_copied(g, s->value, l, &known);
+            state[l] = known;
         } else {
             value[l] = ml_gen_lane(g, s->value, l);
         }

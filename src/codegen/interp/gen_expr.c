@@ -138,17 +138,11 @@ static uint32_t binary(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return ml_dtype_is_float(p->type) ? float_binary(g, e, a, b) : int_binary(g, e, a, b);
 }
 
-static uint32_t cast(ml_Gen *g, const ml_Expr *e, unsigned lane)
+/* The value a of type `from` as one lane of e. */
+static uint32_t cast_value(ml_Gen *g, const ml_Expr *e, ml_Dtype from, uint32_t a)
 {
-    const ml_Expr *p = e->args[0];
-    ml_Dtype from = p->type, to = e->type;
-    uint32_t a;
+    ml_Dtype to = e->type;
 
-    if (ml_lane_bytes(from) == 0 || ml_lane_bytes(to) == 0) {
-        ml_gen_unsupported(g, "a cast of a pointer");
-        return ml_gen_int(g, 0);
-    }
-    a = ml_gen_lane(g, p, lane_of(p, lane));
     from.lanes = to.lanes = 1;
     if (ml_dtype_eq(from, to))
         return a;
@@ -167,6 +161,30 @@ static uint32_t cast(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return emit_to(
         g, e, ML_I_WRAP, int_x(to), a,
         g->checked && to.code == ML_INT && !(from.code == ML_UINT && from.bits == 64), 0);
+}
+
+static uint32_t cast(ml_Gen *g, const ml_Expr *e, unsigned lane)
+{
+    const ml_Expr *p = e->args[0];
+
+    if (ml_lane_bytes(p->type) == 0 || ml_lane_bytes(e->type) == 0) {
+        ml_gen_unsupported(g, "a cast of a pointer");
+        return ml_gen_int(g, 0);
+    }
+    return cast_value(g, e, p->type, ml_gen_lane(g, p, lane_of(p, lane)));
+}
+
+uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state)
+{
+    uint32_t a;
+
+    if (e->kind == ML_EXPR_LOAD) {
+        a = ml_gen_load(g, e, lane, true);
+        *state = a + 1;
+        return a;
+    }
+    a = ml_gen_copied(g, e->args[0], lane, state);
+    return cast_value(g, e, e->args[0]->type, a);
 }
 
 static uint32_t shuffle(ml_Gen *g, const ml_Expr *e, unsigned lane)
