@@ -190,7 +190,8 @@ static bool check_result(Reindex *r)
         return false;
     if (c->unchecked)
         return true;
-    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block))
+    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block) ||
+        !ml_check_stays_declared(c, r->nest))
         return false;
     if (!ml_is_covered(c->cx, c->facts, c->p, r->nest, false))
         return unsound(r, true,
@@ -231,8 +232,7 @@ static bool reindex(ml_Call *c)
 
     if (!top)
         return false;
-    if (!c->unchecked && (!(r.write ? check_write(&r) : check_read(&r)) ||
-                          !ml_check_declared(c, b, &r.iters, r.old, r.index, r.write)))
+    if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);

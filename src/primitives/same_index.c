@@ -347,46 +347,6 @@ bool ml_covers_domains(ml_Call *c, const ml_Block *b, const ml_IterList *iters)
     return true;
 }
 
-bool ml_check_declared(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
-                       const ml_Buffer *buf, const ml_Expr *const *index, bool write)
-{
-    ml_Ctx *cx = c->cx;
-    const ml_Block *around = ml_call_block(c, ml_index_scope(c->p.index, b->tag));
-    const ml_Region *r = write ? around->writes : around->reads, *said = NULL;
-    size_t n = write ? around->n_writes : around->n_reads;
-    ml_Arith *ar = ml_arith_at(cx, c->p, around->tag);
-    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, iters->n + 1);
-    bool inside = true;
-
-    for (size_t k = 0; k < n && !said; k++)
-        if (r[k].buffer->uid == buf->uid)
-            said = &r[k];
-    if (!said) /* the root, or a buffer of the block's own */
-        return true;
-    ml_arith_bind_iters(ar, around);
-    for (size_t k = 0; k < iters->n; k++) {
-        const ml_Iter *it = &b->iters[iters->v[k]];
-
-        dom[k] = (ml_Dom){it->var, it->min, it->extent};
-    }
-    for (size_t d = 0; d < buf->rank && inside; d++)
-        inside = ml_interval_includes(
-            ar, ml_interval_range(ar, said->ranges[d].min, said->ranges[d].extent),
-            ml_relax(ar, index[d], dom, iters->n));
-    if (inside)
-        return true;
-    ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "cannot show that block %s declares to %s all of %s that the "
-                          "copy for the whole domains of the iters of block %s would %s",
-                          around->name, write ? "write" : "read", buf->name, b->name,
-                          write ? "write" : "read")),
-        ML_BLOCK(around), ML_BUFFER(buf), ML_BLOCK(b));
-    ml_error_set_unproved(cx);
-    return false;
-}
-
 bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
 {
     ml_Ctx *cx = c->cx;

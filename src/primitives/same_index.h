@@ -51,11 +51,6 @@ bool ml_covers_domains(ml_Call *c, const ml_Block *b, const ml_IterList *iters);
  * it, or its init comes first (unsound, not-reduction). */
 bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf);
 
-/* What the indices reach for all values of the iters lies in what the block around `b`
- * declares to read (write) of the buffer; the root declares everything (unsound). */
-bool ml_check_declared(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
-                       const ml_Buffer *buf, const ml_Expr *const *index, bool write);
-
 /* Different values of the iters (their whole domains) give different indices, provably. */
 bool ml_is_injective(ml_Call *c, const ml_Block *b, const ml_IterList *iters,
                      const ml_Expr *const *e, size_t n);
