@@ -41,8 +41,9 @@ static const ml_Stmt *store(ml_Vectorize *v, const ml_Stmt *s)
     const ml_Expr **idx = ML_ARRAY(v->cx, const ml_Expr *, st->n + 1u), *value;
     bool varies = b != NULL;
 
-    if (st->mask || st->buffer->type.lanes != 1)
-        return ml_stmt_uses_var(s, v->var) || v->mask
+    /* Of buffers that exist per lane the lanes would get mixed up with its own. */
+    if (st->mask || st->buffer->type.lanes != 1 || st->value->type.lanes != 1)
+        return ml_stmt_uses_var(s, v->var) || v->mask || v->n_own > 0
                    ? give_up(v, s, "it has vectors of its own")
                    : s;
     for (uint32_t k = 0; k < st->n; k++) {

@@ -505,6 +505,39 @@ static void symbolic_bounds_of_every_value_compute_the_same(void **state)
         assert_true(expect_same_for(x, program, n) > 2);
 }
 
+/* A copy of two lanes, from a buffer of the iteration to another: each exists per lane of
+ * the loop, so that its lanes are not those of the loop. */
+static void vectors_in_buffers_of_the_body_compute_the_same(void **state)
+{
+    static const char program[] =
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((2, 4), \"int32\"), C: T.Buffer((2, 4), \"int32\")):\n"
+        "    for i in T.vectorized(2):\n"
+        "        with T.block(\"O\"):\n"
+        "            w = T.axis.spatial(2, i)\n"
+        "            T.reads(A[w, 0:4])\n"
+        "            T.writes(C[w, 0:4])\n"
+        "            P = T.alloc_buffer((4,), \"int32\")\n"
+        "            Q = T.alloc_buffer((4,), \"int32\")\n"
+        "            for j in range(4):\n"
+        "                with T.block(\"P\"):\n"
+        "                    v = T.axis.spatial(4, j)\n"
+        "                    P[v] = A[w, v]\n"
+        "            for j in range(2):\n"
+        "                with T.block(\"Q\"):\n"
+        "                    v = T.axis.spatial(2, j)\n"
+        "                    T.reads(P[v * 2:v * 2 + 2])\n"
+        "                    T.writes(Q[v * 2:v * 2 + 2])\n"
+        "                    Q[v * 2:v * 2 + 2] = P[v * 2:v * 2 + 2]\n"
+        "            for j in range(4):\n"
+        "                with T.block(\"C\"):\n"
+        "                    v = T.axis.spatial(4, j)\n"
+        "                    C[w, v] = Q[v]\n";
+    Fix *x = *state;
+
+    assert_true(expect_same_for(x, program, 0) > 2);
+}
+
 static void conditions_on_memory_compute_the_same(void **state)
 {
     static const char program[] =
@@ -534,6 +567,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_condition_that_reads_memory_is_asked_once,
                                         fix_setup, fix_teardown),
         cmocka_unit_test_setup_teardown(padding_becomes_a_select_of_a_masked_load,
+                                        fix_setup, fix_teardown),
+        cmocka_unit_test_setup_teardown(vectors_in_buffers_of_the_body_compute_the_same,
                                         fix_setup, fix_teardown),
         cmocka_unit_test_setup_teardown(both_arms_of_padding_are_masked, fix_setup,
                                         fix_teardown),
