@@ -394,6 +394,7 @@ static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *se
                     .want = ML_WANT_TIMES,
                     .timing = o->mode,
                     .cold = o->cold,
+                    .runs = o->runs,
                     .run_limit = o->limit};
 }
 

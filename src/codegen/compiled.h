@@ -56,6 +56,7 @@ typedef struct ml_TimeOpts {
     ml_CodeOpts code;
     ml_TimingMode mode;
     bool cold;
+    uint32_t runs;  /* samples; 0: as mode says */
     double limit;   /* seconds that a job may run; 0: 10 */
     bool unguarded; /* without the run between guard pages that comes first */
 } ml_TimeOpts;

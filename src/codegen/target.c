@@ -223,21 +223,40 @@ static uint64_t saved_registers(void)
     return (uint64_t)hi << 32 | lo;
 }
 
-static bool has(const Feature *f, uint64_t saved)
+/* One answer of the processor. */
+typedef struct Leaf {
+    uint32_t leaf, sub, r[4];
+    bool asked, known;
+} Leaf;
+
+static void ask(Leaf *l, uint32_t leaf, uint32_t sub)
+{
+    *l = (Leaf){.leaf = leaf, .sub = sub, .asked = true};
+    l->known = __get_cpuid_count(leaf, sub, &l->r[0], &l->r[1], &l->r[2], &l->r[3]) != 0;
+    if (leaf == 7 && sub == 1) { /* subleaf 1 exists only if subleaf 0 says so */
+        uint32_t z[4] = {0, 0, 0, 0};
+        if (!__get_cpuid_count(7, 0, &z[0], &z[1], &z[2], &z[3]) || z[0] < 1)
+            l->known = false;
+    }
+}
+
+enum { LEAVES = 8 }; /* more than the table names */
+
+/* asked[LEAVES]: the answers so far: in a virtual machine a question takes tens of
+ * microseconds. */
+static bool has(const Feature *f, uint64_t saved, Leaf *asked)
 {
     static const uint64_t needed[] = {0, 6, 0xe6, 0x60000};
-    uint32_t r[4] = {0, 0, 0, 0};
+    Leaf *l = asked;
 
     if ((saved & needed[f->needs]) != needed[f->needs])
         return false;
-    if (!__get_cpuid_count(f->leaf, f->sub, &r[0], &r[1], &r[2], &r[3]))
-        return false;
-    if (f->leaf == 7 && f->sub == 1) { /* subleaf 1 exists only if subleaf 0 says so */
-        uint32_t z[4] = {0, 0, 0, 0};
-        if (!__get_cpuid_count(7, 0, &z[0], &z[1], &z[2], &z[3]) || z[0] < 1)
-            return false;
-    }
-    return (r[f->reg] >> f->bit & 1) != 0;
+    while (l->asked && (l->leaf != f->leaf || l->sub != f->sub))
+        l++;
+    ML_ASSERT(l < asked + LEAVES);
+    if (!l->asked)
+        ask(l, f->leaf, f->sub);
+    return l->known && (l->r[f->reg] >> f->bit & 1) != 0;
 }
 
 typedef struct Model {
@@ -300,10 +319,11 @@ static void host_features(ml_Target *t)
 {
     uint64_t saved = saved_registers();
     const char *name = model_name();
+    Leaf asked[LEAVES + 1] = {0};
     size_t at = 0;
 
     for (size_t k = 0; k < ML_COUNT(known); k++)
-        if (has(&known[k], saved)) {
+        if (has(&known[k], saved, asked)) {
             int n = snprintf(t->features + at, sizeof t->features - at, "%s+%s",
                              at ? "," : "", known[k].name);
             at += (size_t)n;

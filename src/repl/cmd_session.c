@@ -200,13 +200,7 @@ static void show_setting(ml_Session *ss, int id)
 /* "auto" is 0: as many as the machine has. -1: no number. */
 static long threads_setting(const char *text)
 {
-    char *end;
-    long n;
-
-    if (ml_streq(text, "auto") || !*text)
-        return 0;
-    n = strtol(text, &end, 10);
-    return end != text && !*end && n >= 1 && n <= 1024 ? n : -1;
+    return ml_setting_count(text, 1024);
 }
 
 static void set_engine_target(ml_Session *ss)
@@ -243,7 +237,7 @@ void ml_settings_apply(ml_Session *ss)
     set_engine_target(ss);
 }
 
-/* Threads and targets are more than texts; false: an error was printed. */
+/* Threads, runs and targets are more than texts; false: an error was printed. */
 bool ml_settings_allow(ml_Session *ss, int id, const char *value)
 {
     ml_Ctx *cx;
@@ -259,6 +253,10 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "threads is auto or a number from 1 to 1024, not %s",
                                 value);
+    if (id == ML_SET_runs && ml_setting_count(value, ML_MAX_SAMPLES) < 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "runs is auto or a number from 1 to %d, not %s",
+                                ML_MAX_SAMPLES, value);
     if (id != ML_SET_target)
         return true;
     cx = ml_ctx_new(0);

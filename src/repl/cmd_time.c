@@ -6,12 +6,26 @@
 #include "repl/bind/timing.h"
 #include "repl/command.h"
 
+static bool read_runs(ml_Session *ss, const char *text, uint32_t *runs)
+{
+    long n = ml_setting_count(text, ML_MAX_SAMPLES);
+
+    if (n < 0)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "runs: auto or a number from 1 to %d, not %s",
+                                ML_MAX_SAMPLES, text);
+    *runs = (uint32_t)n;
+    return true;
+}
+
 static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ctx *cx)
 {
     ml_Size *sizes = ML_ARRAY(cx, ml_Size, w->n + 1);
 
     o->seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
     o->sizes = sizes;
+    if (!read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o->runs))
+        return false;
     for (size_t k = 0; k < w->n; k++) {
         const char *a = w->v[k], *v = strchr(a, '=');
 
@@ -19,6 +33,9 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ct
             o->cold = true;
         } else if (ml_streq(a, "--report")) {
             o->report = true;
+        } else if (ml_streq(a, "--runs") || strncmp(a, "--runs=", 7) == 0) {
+            if (!read_runs(ss, v ? v + 1 : k + 1 < w->n ? w->v[++k] : "none", &o->runs))
+                return false;
         } else if (strncmp(a, "--against", 9) == 0) {
             o->against = v ? v + 1 : k + 1 < w->n ? w->v[++k] : "";
         } else if (ml_streq(a, "--shape") && k + 1 < w->n && strchr(w->v[k + 1], '=')) {
@@ -32,10 +49,11 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ct
                                         text, eq + 1);
             sizes[o->n_sizes++] = (ml_Size){text, n};
         } else {
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":time knows --cold, --report, --against LIBRARY and --shape n=N, not %s",
-                a);
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    ":time knows --runs N, --cold, --report, --against "
+                                    "LIBRARY and --shape n=N, "
+                                    "not %s",
+                                    a);
         }
     }
     return true;

@@ -127,3 +127,14 @@ int64_t ml_setting_int(const ml_Settings *s, ml_SettingId id)
 {
     return strtoll(s->value[id], NULL, 10);
 }
+
+long ml_setting_count(const char *text, long most)
+{
+    char *end;
+    long n;
+
+    if (ml_streq(text, "auto") || !*text)
+        return 0;
+    n = strtol(text, &end, 10);
+    return end != text && !*end && n >= 1 && n <= most ? n : -1;
+}

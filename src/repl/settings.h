@@ -28,6 +28,8 @@ typedef struct ml_Setting {
 extern const ml_Setting ml_settings[ML_SETTINGS];
 
 enum { ML_SETTING_LENGTH = 64 };
+/* A number from 1 to `most`; 0: "auto" or nothing; -1: neither. */
+long ml_setting_count(const char *text, long most);
 typedef struct ml_Settings {
     char value[ML_SETTINGS][ML_SETTING_LENGTH];
 } ml_Settings;

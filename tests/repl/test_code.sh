@@ -88,6 +88,13 @@ typed ':open copy.py' ':time' ':time --cold'
 [ "$status" = 0 ] && [ "$(grep -c '^ *moves at least 524 kB, [0-9.]* % of the [0-9.]* GB/s of [LMm]' out)" = 2 ] &&
     grep -q 'GB/s of memory$' out
 verdict ':time compares what moves with the bandwidth'
+typed ':open copy.py' ':time --runs 3' ':set runs 2' ':time' 'print(moon.time(moon.focus(), {runs = 4}).runs)'
+[ "$status" = 0 ] && grep -q 'median of 3 ' out && grep -q 'median of 2 ' out && grep -q '^4$' out
+verdict ':time takes as many samples as --runs or :set runs say'
+typed ':open copy.py' ':time --runs 0' && [ "$status" = 1 ] && has err 'from 1 to 4096, not 0'
+verdict 'a number of runs that is none is refused'
+typed ':set runs 5000' && [ "$status" = 1 ] && has err 'from 1 to 4096, not 5000'
+verdict 'a setting of too many runs is refused'
 cat >sym.py <<'E'
 @T.prim_func
 def f(a: T.handle, b: T.handle, n: T.int32):

@@ -474,7 +474,8 @@ bool ml_worker_send(ml_Worker *w, ml_Ctx *cx, const ml_Job *job)
         return cannot_start(cx, w, "takes no job", error);
     }
     /* A timed job calls three times at least: checked, to warm up, and for a sample. */
-    w->limit = (job->compile_limit > 0 ? job->compile_limit : 30.0) + 3 * run + 15.0;
+    w->limit = (job->compile_limit > 0 ? job->compile_limit : 30.0) +
+               (3.0 + job->runs) * run + 15.0;
     w->deadline = ml_now() + w->limit;
     w->busy = true;
     return true;

@@ -21,7 +21,7 @@ typedef struct ml_RunJob {
     const char *symbol;  /* of the kernel: NAME_call */
     const char *body;    /* NAME_body: crash addresses are told relative to it */
     const char *library; /* instead of object and symbol */
-    uint32_t want, timing;
+    uint32_t want, timing, runs;
     bool cold;
     double best;
     uint64_t memory_limit;

@@ -343,7 +343,9 @@ static bool run_timed(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
             cold[n_cold++] = (ml_Evict){ru->warm.v[k].data, s->args[k].bytes};
     watch_args(ru->warm.v, s->n, body);
     point_words(words, q, ru->warm.v);
-    ml_time_kernel(kernel, (ml_TimingMode)q->timing, q->best, cold, n_cold, out);
+    ml_time_kernel(kernel,
+                   &(ml_Sampling){(ml_TimingMode)q->timing, q->best, q->runs, cold, n_cold},
+                   out);
     if (!status_ok(ru, r, out->status, "time"))
         return false;
     r->samples = out->v;

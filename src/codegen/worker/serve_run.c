@@ -358,6 +358,7 @@ bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object)
                    .want = w->job.want,
                    .timing = w->job.timing,
                    .cold = w->job.cold,
+                   .runs = w->job.runs,
                    .best = w->job.best,
                    .memory_limit = w->job.memory_limit};
     bool ok;

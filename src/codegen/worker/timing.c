@@ -17,17 +17,17 @@
 
 typedef struct Plan {
     double warm, sample, total, limit; /* seconds */
-    size_t least;
-    bool settle; /* until the median is good to 1 % */
+    size_t least, most;                /* most: samples; 0: any number */
+    bool settle;                       /* until the median is good to 1 % */
 } Plan;
 
 static Plan plan_of(ml_TimingMode m)
 {
     switch (m) {
-    case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, false};
-    case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, false};
-    case ML_TIMING_TURN: return (Plan){0.002, 0.001, 0.0, 0.05, 5, false};
-    case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, true};
+    case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, 0, false};
+    case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, 0, false};
+    case ML_TIMING_TURN: return (Plan){0.002, 0.001, 0.0, 0.05, 5, 0, false};
+    case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, 0, true};
     }
     return (Plan){0};
 }
@@ -168,14 +168,18 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *s
 
 static bool done(const Plan *p, const ml_Samples *s, double spent)
 {
+    if (p->most && s->n >= p->most)
+        return true;
     if (s->n == ML_MAX_SAMPLES || s->status != 0 || (spent >= p->limit && s->n >= 1))
         return true;
     return s->n >= p->least && spent >= p->total && (!p->settle || settled(s));
 }
 
-void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
-                    const ml_Evict *cold, size_t n_cold, ml_Samples *out)
+void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
 {
+    const ml_TimingMode mode = how->mode;
+    const double best = how->best;
+    const size_t n_cold = how->n_cold;
     Plan p = plan_of(mode);
     double begin, least = (double)INFINITY, empty = overhead(), once;
     uint64_t calls, retakes = 0;
@@ -190,14 +194,18 @@ void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
         return;
     }
     if (n_cold)
-        p.least *= 4; /* a sample is a single call */
+        p.least *= 4;    /* a sample is a single call */
+    if (how->runs > 0) { /* the caller's number, however long that takes */
+        p.least = p.most = how->runs;
+        p.limit = (double)INFINITY;
+    }
     begin = clock_now();
     while (!done(&p, out, clock_now() - begin)) {
         uint64_t before;
         double t;
 
         if (n_cold)
-            evict(cold, n_cold);
+            evict(how->cold, n_cold);
         before = switches();
         t = batch(k, calls, &out->status) / (double)calls;
         if (switches() != before) {

@@ -16,7 +16,6 @@ typedef struct ml_Evict { /* memory to be out of the caches before a cold call *
     const void *v;
     size_t n;
 } ml_Evict;
-enum { ML_MAX_SAMPLES = 4096 };
 typedef struct ml_Samples {
     double v[ML_MAX_SAMPLES];
     size_t n;
@@ -24,8 +23,14 @@ typedef struct ml_Samples {
     uint64_t switches;
     int32_t status; /* of the last call: not 0 ends sampling */
 } ml_Samples;
-void ml_time_kernel(const ml_Kernel *k, ml_TimingMode mode, double best,
-                    const ml_Evict *cold, size_t n_cold, ml_Samples *out);
+typedef struct ml_Sampling {
+    ml_TimingMode mode;
+    double best;   /* TUNE: minimum known so far; 0: none */
+    uint32_t runs; /* samples, at most ML_MAX_SAMPLES; 0: as mode says */
+    const ml_Evict *cold;
+    size_t n_cold;
+} ml_Sampling;
+void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out);
 /* Middle of n values (sorted in place), and the median absolute deviation from it. */
 double ml_median(double *v, size_t n);
 double ml_mad(const double *v, size_t n, double median);

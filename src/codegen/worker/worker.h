@@ -56,6 +56,7 @@ enum {                      /* what a job is to give */
        ML_WANT_KEEP = 256, /* more runs of it will come: what was made for this one is
                               kept as it is, ready to run (`func` is given) */
 };
+enum { ML_MAX_SAMPLES = 4096 }; /* of one job */
 typedef enum ml_TimingMode {
     ML_TIMING_TUNE,   /* at least 5 samples of 1 ms, given up early when hopeless */
     ML_TIMING_TIME,   /* until 0.2 s and 5 samples have passed, at most 3 s */
@@ -75,6 +76,7 @@ typedef struct ml_Job {
     const char *stop_after; /* pass, for ML_WANT_IR; NULL: the last */
     ml_TimingMode timing;
     bool cold;                       /* caches evicted before every call */
+    uint32_t runs;                   /* samples, no more and no less; 0: as timing says */
     double best;                     /* TUNE: minimum known so far in seconds; 0: none */
     double compile_limit, run_limit; /* seconds; 0: 30 and 10. Of a call: a timed job may
                                         take several of them */

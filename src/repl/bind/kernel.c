@@ -116,10 +116,11 @@ static int kernel_call(lua_State *L)
 
 /* ---------------------------------------------------------------- timing */
 
-static const char *const time_options[] = {"shape",  "seed",  "cold",
-                                           "report", "limit", NULL};
+static const char *const time_options[] = {"shape", "seed", "cold", "report",
+                                           "limit", "runs", NULL};
 
-/* k:time([{shape=, seed=, cold=, report=, limit=}]): as moon.time, of this kernel alone */
+/* k:time([{shape=, seed=, cold=, report=, limit=, runs=}]): as moon.time, of this kernel
+ * alone */
 static int kernel_time(lua_State *L)
 {
     ml_TimingOpts o = {.seed = 1};
@@ -141,6 +142,7 @@ static int kernel_time(lua_State *L)
         o.cold = bind_opt_bool(L, 2, "cold", false);
         o.report = bind_opt_bool(L, 2, "report", false);
         o.limit = bind_opt_number(L, 2, "limit", 0);
+        o.runs = bind_read_runs(L, 2);
     }
     if (opts->code.threads !=
         usual) /* a worker's threads have their places from its start */

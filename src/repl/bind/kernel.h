@@ -13,8 +13,10 @@ typedef struct BindKernel {
 extern const BindClass bind_kernel_class;
 int bind_build_functions(lua_State *L);
 
-/* ---- time.c: the table of moon.time, and its option `shape` */
+/* ---- time.c: the table of moon.time, and its options `shape` and `runs` */
 void bind_push_timing(lua_State *L, const ml_Timing *t);
+/* Option `runs` of the table at idx; 0: not given. */
+uint32_t bind_read_runs(lua_State *L, int idx);
 void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-static const char *const time_options[] = {"shape",   "seed",    "cold", "report", "limit",
-                                           "threads", "against", "func", "alone",  NULL};
+static const char *const time_options[] = {"shape", "seed",    "cold",    "report",
+                                           "limit", "threads", "against", "func",
+                                           "alone", "runs",    NULL};
 
 static void push_report(lua_State *L, const ml_TimeReport *t)
 {
@@ -74,6 +75,16 @@ void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *
     o->n_sizes = a.n;
 }
 
+uint32_t bind_read_runs(lua_State *L, int idx)
+{
+    int64_t n = bind_opt_int(L, idx, "runs", 0);
+
+    if (n < 0 || n > ML_MAX_SAMPLES)
+        bind_bad(L, "runs: a number from 1 to %d (0: as many as are needed) is needed",
+                 ML_MAX_SAMPLES);
+    return (uint32_t)n;
+}
+
 /* Position of the function meant, in the schedule's module. */
 static uint32_t func_at(lua_State *L, const BindProgram *p, const char *name)
 {
@@ -111,6 +122,7 @@ static int time_schedule(lua_State *L)
         threads = (uint32_t)bind_opt_int(L, 2, "threads", threads);
         o.against = bind_opt_string(L, 2, "against", NULL);
         name = bind_opt_string(L, 2, "func", NULL);
+        o.runs = bind_read_runs(L, 2);
         if (threads < 1 || threads > ml_target_host().cores)
             return bind_bad(L, "threads: a number from 1 to %d, the cores, is needed",
                             (int)ml_target_host().cores);

@@ -105,6 +105,7 @@ static ml_TimeOpts time_opts(const ml_Engine *e, const ml_TimingOpts *o)
                          .code = {.threads = ml_engine_threads(e)},
                          .mode = o->report ? ML_TIMING_REPORT : ML_TIMING_TIME,
                          .cold = o->cold,
+                         .runs = o->runs,
                          .limit = o->limit};
 }
 

@@ -10,6 +10,7 @@ typedef struct ml_TimingOpts {
     size_t n_sizes;
     uint64_t seed;
     bool cold, report;   /* report: at least 20 samples of 10 ms */
+    uint32_t runs;       /* samples; 0: as many as the report needs */
     double limit;        /* seconds that one call may take; 0: 10 */
     const char *against; /* "openblas", or NULL */
     bool alone;          /* the start is not timed for comparison */

@@ -20,6 +20,7 @@ static struct Kernel {
     double seconds; /* of a call */
     double first;   /* of the first one */
     int64_t fail_at;
+    uint32_t runs; /* samples asked for */
 } kernel;
 
 static void spin(double seconds)
@@ -67,7 +68,8 @@ static double run(ml_KernelFn *fn, ml_TimingMode mode, double best)
     double t = ml_now();
 
     kernel.calls = kernel.ticks = 0;
-    ml_time_kernel(&k, mode, best, NULL, 0, &samples);
+    ml_time_kernel(&k, &(ml_Sampling){.mode = mode, .best = best, .runs = kernel.runs},
+                   &samples);
     return ml_now() - t;
 }
 
@@ -225,10 +227,24 @@ static void cold_samples_are_single_calls_after_an_eviction(void **state)
 
     (void)state;
     kernel = (struct Kernel){.seconds = 1e-5};
-    ml_time_kernel(&k, ML_TIMING_TUNE, 0, &cold, 1, &samples);
+    ml_time_kernel(&k, &(ml_Sampling){.mode = ML_TIMING_TUNE, .cold = &cold, .n_cold = 1},
+                   &samples);
     assert_true(samples.n >= 20);
     assert_true(kernel.calls < 2000);
     assert_true(least() > 5e-6);
+}
+
+static void as_many_samples_as_asked_for_are_taken(void **state)
+{
+    (void)state;
+    kernel = (struct Kernel){.seconds = 1e-6, .runs = 1};
+    run(spins, ML_TIMING_TIME, 0);
+    assert_true(kernel.calls < 50000); /* 0.2 s would be 200,000 */
+    assert_int_equal(samples.n, 1);
+    kernel.runs = 37;
+    run(spins, ML_TIMING_REPORT, 0);
+    assert_int_equal(samples.n, 37);
+    kernel.runs = 0;
 }
 
 int main(void)
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test(reports_take_twenty_samples_of_ten_milliseconds),
         cmocka_unit_test(a_hopeless_candidate_is_given_up),
         cmocka_unit_test(a_kernel_that_fails_ends_sampling),
+        cmocka_unit_test(as_many_samples_as_asked_for_are_taken),
         cmocka_unit_test(cold_samples_are_single_calls_after_an_eviction),
     };
 
