@@ -28,7 +28,8 @@ void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *name
 /* ---- stores of the buffer, with the way to them */
 
 typedef struct Write {
-    const ml_Store *store;
+    const ml_Store *store; /* NULL: a block writes by a view, or by a call */
+    const ml_Expr *const *idx;
     const ml_Stmt *const *way; /* loops, blocks and others, outermost first */
     size_t n;
 } Write;
@@ -40,26 +41,49 @@ typedef struct Writes {
     ML_VEC(Write) v;
 } Writes;
 
+static void add_write(Writes *w, const ml_Store *store, const ml_Expr *const *idx)
+{
+    const ml_Stmt **way = ML_ARRAY(w->cx, const ml_Stmt *, w->way.n + 1);
+
+    if (w->way.n)
+        memcpy(way, w->way.v, w->way.n * sizeof(*way));
+    ml_push(w->cx, &w->v, ((Write){store, idx, way, w->way.n}));
+}
+
+static void add_region_write(Writes *w, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_writes; k++) {
+        const ml_Region *r = &b->writes[k];
+        const ml_Expr **idx;
+
+        if (r->buffer->uid != w->buf->uid)
+            continue;
+        idx = ML_ARRAY(w->cx, const ml_Expr *, w->buf->rank + 1u);
+        for (size_t d = 0; d < w->buf->rank; d++)
+            idx[d] = r->ranges[d].min;
+        add_write(w, NULL, idx);
+        return;
+    }
+}
+
 static void find_writes(const ml_Stmt *s, bool in_init, void *user)
 {
     Writes *w = user;
+    size_t before = w->v.n;
 
     (void)in_init;
     if (w->way.n == 0 && !ml_stmt_uses_buffer(s, w->buf))
         return;
-    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == w->buf->uid) {
-        const ml_Stmt **way = ML_ARRAY(w->cx, const ml_Stmt *, w->way.n + 1);
-
-        if (w->way.n)
-            memcpy(way, w->way.v, w->way.n * sizeof(*way));
-        ml_push(w->cx, &w->v, ((Write){ml_as_store(s), way, w->way.n}));
-    }
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == w->buf->uid)
+        add_write(w, ml_as_store(s), ml_as_store(s)->indices);
     if (s->kind == ML_STMT_SEQ) {
         ml_stmt_children(s, find_writes, w);
         return;
     }
     ml_push(w->cx, &w->way, s);
     ml_stmt_children(s, find_writes, w);
+    if (s->kind == ML_STMT_BLOCK && w->v.n == before)
+        add_region_write(w, ml_as_block(s));
     w->way.n--;
 }
 
@@ -234,7 +258,7 @@ static bool find_nest(const Pad *p, const Write *w, Nest *n)
     const ml_Buffer *buf = p->to->old;
     size_t at = 0, end = w->n;
 
-    if (end == 0 || w->way[end - 1]->kind != ML_STMT_BLOCK)
+    if (w->store == NULL || end == 0 || w->way[end - 1]->kind != ML_STMT_BLOCK)
         return false;
     const ml_Block *b = ml_as_block(w->way[end - 1]);
 
@@ -391,20 +415,20 @@ static bool is_apart(const ml_Call *c, const ml_Stmt *s, const ml_Buffer *buf)
 
 /* The outermost loop that the store depends on, or the first block on the way to it; but
  * what iterations have each for themselves stays inside of them. */
-static const ml_Stmt *last_place(ml_Call *c, const Write *w)
+static const ml_Stmt *last_place(ml_Call *c, const ml_Buffer *buf, const Write *w)
 {
     ml_Ctx *cx = c->cx;
-    size_t n = w->store->n;
+    size_t n = buf->rank;
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, n + 1);
     const ml_Stmt *place = NULL;
 
     for (size_t d = 0; d < n; d++)
-        idx[d] = w->store->indices[d];
+        idx[d] = w->idx[d];
     for (size_t k = w->n; k-- > 0;) { /* iters by their values, loops as they are */
         const ml_Stmt *s = w->way[k];
         ml_Subst sub = {0};
 
-        if (is_apart(c, s, w->store->buffer))
+        if (is_apart(c, s, buf))
             return place ? place : k + 1 < w->n ? w->way[k + 1] : &w->store->base;
         if (s->kind == ML_STMT_BLOCK) {
             const ml_Block *b = ml_as_block(s);
@@ -456,7 +480,7 @@ bool ml_layout_pad(ml_Call *c, const ml_Relayout *to, const ml_Padding *pad,
             nb.body = swap(cx, nb.body, &s);
         }
     } else {
-        const ml_Stmt *at = last_place(c, &w.v.v[w.v.n - 1]);
+        const ml_Stmt *at = last_place(c, to->old, &w.v.v[w.v.n - 1]);
         const ml_Stmt *both[2] = {
             at, new_nest(&p, ml_format(cx, "buffer_%s_padding", to->old->name), true)};
         Swap s = {at, ml_seq(cx, both, 2)};
