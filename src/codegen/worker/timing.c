@@ -24,7 +24,7 @@ typedef struct Plan {
 static Plan plan_of(ml_TimingMode m)
 {
     switch (m) {
-    case ML_TIMING_TUNE: return (Plan){0.005, 0.001, 0.0, 1.0, 5, 0, false};
+    case ML_TIMING_TUNE: return (Plan){0.002, 0.001, 0.0, 1.0, 5, 0, false};
     case ML_TIMING_TIME: return (Plan){0.0, 0.001, 0.2, 3.0, 5, 0, false};
     case ML_TIMING_TURN: return (Plan){0.002, 0.001, 0.0, 0.05, 5, 0, false};
     case ML_TIMING_REPORT: return (Plan){0.2, 0.010, 0.2, 5.0, 20, 0, true};
@@ -127,18 +127,25 @@ static double overhead(void)
     return least / 1000;
 }
 
-/* Calls that take `seconds` together, found by doubling. */
-static uint64_t calls_for(const ml_Kernel *k, double seconds, double first, int32_t *status)
+/* Calls that take `seconds` together, found by doubling. *sample: seconds per call of the
+ * last batch, as good a sample as any; NAN when none was run undisturbed. */
+static uint64_t calls_for(const ml_Kernel *k, double seconds, double first, int32_t *status,
+                          double *sample)
 {
-    uint64_t n = 1;
+    uint64_t n = 1, before = switches();
     double t = first;
+
+    *sample = (double)NAN;
 
     while (t < seconds && *status == 0 && n < UINT64_C(1) << 40) {
         double more = 1.1 * seconds / fmax(t, 1e-9) * (double)n;
 
         n = (uint64_t)fmin(fmax(more, 2.0 * (double)n), 10.0 * (double)n + 10.0);
+        before = switches();
         t = batch(k, n, status);
     }
+    if (n > 1 && *status == 0 && switches() == before)
+        *sample = t / (double)n;
     return n;
 }
 
@@ -152,9 +159,9 @@ static bool settled(const ml_Samples *s)
 }
 
 /* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
- * takes at most. */
+ * takes at most; *sample: a first sample, or NAN. */
 static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *status,
-                        double *once)
+                        double *once, double *sample)
 {
     double begin = clock_now(), t = batch(k, 1, status);
 
@@ -163,7 +170,8 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *s
     if (t < 0.3 && *status == 0) /* the first call found cold pages and sleeping threads */
         t = fmin(t, batch(k, 1, status));
     *once = t;
-    return cold ? 1 : calls_for(k, p->sample, t, status);
+    *sample = (double)NAN;
+    return cold ? 1 : calls_for(k, p->sample, t, status, sample);
 }
 
 static bool done(const Plan *p, const ml_Samples *s, double spent)
@@ -181,11 +189,11 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
     const double best = how->best;
     const size_t n_cold = how->n_cold;
     Plan p = plan_of(mode);
-    double begin, least = (double)INFINITY, empty = overhead(), once;
+    double begin, least = (double)INFINITY, empty = overhead(), once, first;
     uint64_t calls, retakes = 0;
 
     memset(out, 0, sizeof *out);
-    calls = warm_up(k, &p, n_cold > 0, &out->status, &once);
+    calls = warm_up(k, &p, n_cold > 0, &out->status, &once, &first);
     if (out->status)
         return;
     if (mode == ML_TIMING_TUNE && best > 0 && once > HOPELESS * best) {
@@ -200,6 +208,8 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
         p.limit = (double)INFINITY;
     }
     begin = clock_now();
+    if (!isnan(first))
+        out->v[out->n++] = least = fmax(first - empty, 0.01 * first);
     while (!done(&p, out, clock_now() - begin)) {
         uint64_t before;
         double t;
