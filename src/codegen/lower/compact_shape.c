@@ -73,7 +73,7 @@ static bool has_loop_var(const ml_Compaction *c, const ml_Expr *e)
     return false;
 }
 
-/* A minimum or maximum among the terms of a sum. */
+/* A minimum or maximum among the terms of a sum, also of one that is divided. */
 typedef struct Choice {
     const ml_Expr *node;
     bool negative; /* it is subtracted */
@@ -91,6 +91,9 @@ static void find_choice(const ml_Expr *e, bool negative, Choice *c)
             c->negative = negative;
         }
         c->n += c->node == e;
+    } else if (e->kind == ML_EXPR_FLOORDIV && ml_is_const_int(e->args[1]) &&
+               e->args[1]->as.i > 0) {
+        find_choice(e->args[0], negative, c); /* it grows with what is divided */
     }
 }
 
@@ -104,9 +107,35 @@ static const ml_Expr *put(ml_Ctx *cx, const ml_Expr *e, void *user)
 
     if (e == p->from)
         return p->to;
-    return e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB
+    return e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB || e->kind == ML_EXPR_FLOORDIV
                ? ml_expr_map_args(cx, e, put, user)
                : e;
+}
+
+typedef struct Unknown {
+    ml_Arith *ar;
+    bool found;
+} Unknown;
+
+static bool is_unknown(const ml_Expr *e, void *user)
+{
+    Unknown *u = user;
+
+    u->found |= e->kind == ML_EXPR_VAR && ml_arith_bound(u->ar, e).hi >= INT32_MAX;
+    return !u->found;
+}
+
+/* What is known of e as it stands. What comes from the largest value of a size's dtype is
+ * not known: 2^30 elements would be allocated for (n - i) // 2. */
+static int64_t known_bound(ml_Compaction *c, const ml_Expr *e)
+{
+    enum { LARGE = 1 << 20 };
+    int64_t hi = ml_arith_bound(c->ar, e).hi;
+    Unknown u = {c->ar, false};
+
+    if (hi > LARGE)
+        ml_expr_visit(e, is_unknown, &u);
+    return u.found ? ML_INF : hi;
 }
 
 /* An upper bound of e; minima and maxima in it are taken by cases, so that what they share
@@ -118,7 +147,7 @@ static int64_t at_most(ml_Compaction *c, const ml_Expr *e, int depth)
     int64_t best, v[2];
 
     e = ml_simplify(c->ar, e);
-    best = ml_arith_bound(c->ar, e).hi;
+    best = known_bound(c, e);
     find_choice(e, false, &pick);
     if (ml_gave_up(cx, c->ar))
         return ML_INF;

@@ -307,6 +307,33 @@ static void a_buffer_shrinks_to_the_box_that_is_accessed(void **state)
                 "                B[i, j + 8] = t[0, j]");
 }
 
+/* Rows of a buffer of n rows, in pairs: with and without a bound that is known. */
+static void sizes_that_follow_a_loop_are_bounded_by_what_is_known(void **state)
+{
+    static const char text[] =
+        HEAD "A_p: T.handle, B_p: T.handle):\n"
+             "    n = T.int32()\n"
+             "    A = T.match_buffer(A_p, (n,), \"int32\")\n"
+             "    B = T.match_buffer(B_p, (n + 2,), \"int32\")\n"
+             "    for i in range(n + 2):\n"
+             "        with T.block(\"B\"):\n"
+             "            v = T.axis.spatial(n + 2, i)\n"
+             "            T.reads(A[T.max(v - 1, 0)])\n"
+             "            T.writes(B[v])\n"
+             "            t = T.alloc_buffer((%s, 2), \"int32\")\n"
+             "            for a, b in T.grid(%s, 2):\n"
+             "                t[a, b] = v\n"
+             "            B[v] = T.if_then_else(v < %s, t[0, 0], 0)\n";
+    static const char near[] = "(T.min(v, n) - T.max(v - 1, 0) - 1) // 2 + 1";
+    static const char far[] = "(n + 2 - v) // 2";
+    Fix *x = *state;
+
+    assert_string_equal(compact_shape(x, ml_format(x->cx, text, near, near, "0")),
+                        "(1, 2)");
+    assert_string_equal(compact_shape(x, ml_format(x->cx, text, far, far, "0")),
+                        "((n + 2 - i)"); /* as it was, cut at the first bracket */
+}
+
 static void several_accesses_give_their_hull(void **state)
 {
     Fix *x = *state;
@@ -678,6 +705,7 @@ int main(void)
         TEST(global_memory_stays_above_the_grid),
         TEST(regions_lose_what_is_allocated_inside),
         TEST(a_buffer_shrinks_to_the_box_that_is_accessed),
+        TEST(sizes_that_follow_a_loop_are_bounded_by_what_is_known),
         TEST(several_accesses_give_their_hull),
         TEST(conditions_narrow_what_is_accessed),
         TEST(a_tail_needs_no_more_than_a_tile),
