@@ -403,18 +403,16 @@ static const ml_Stmt *padded_nest(const Pad *p, const Nest *n)
 
 /* ---- behind the last store */
 
-/* Whether iterations run at the same time, each with a buffer of its own. */
-static bool is_apart(const ml_Call *c, const ml_Stmt *s, const ml_Buffer *buf)
+static bool is_concurrent(const ml_Stmt *s)
 {
-    return s->kind == ML_STMT_FOR &&
-           (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
-            ml_as_for(s)->kind == ML_FOR_VECTORIZED ||
-            ml_as_for(s)->kind == ML_FOR_THREAD) &&
-           ml_buffer_is_private(c->cx, c->facts, c->p, ml_stmt_uid(s), buf);
+    return s->kind == ML_STMT_FOR && (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
+                                      ml_as_for(s)->kind == ML_FOR_VECTORIZED ||
+                                      ml_as_for(s)->kind == ML_FOR_THREAD);
 }
 
-/* The outermost loop that the store depends on, or the first block on the way to it; but
- * what iterations have each for themselves stays inside of them. */
+/* The outermost loop that the store depends on, or whose iterations run at the same time on
+ * one buffer, or the first block on the way to it; but what iterations have each for
+ * themselves stays inside of them. */
 static const ml_Stmt *last_place(ml_Call *c, const ml_Buffer *buf, const Write *w)
 {
     ml_Ctx *cx = c->cx;
@@ -428,7 +426,8 @@ static const ml_Stmt *last_place(ml_Call *c, const ml_Buffer *buf, const Write *
         const ml_Stmt *s = w->way[k];
         ml_Subst sub = {0};
 
-        if (is_apart(c, s, buf))
+        if (is_concurrent(s) &&
+            ml_buffer_is_private(c->cx, c->facts, c->p, ml_stmt_uid(s), buf))
             return place ? place : k + 1 < w->n ? w->way[k + 1] : &w->store->base;
         if (s->kind == ML_STMT_BLOCK) {
             const ml_Block *b = ml_as_block(s);
@@ -439,6 +438,8 @@ static const ml_Stmt *last_place(ml_Call *c, const ml_Buffer *buf, const Write *
                 idx[d] = ml_expr_subst(cx, idx[d], &sub);
             place = s;
         }
+        if (is_concurrent(s))
+            place = s;
         for (size_t d = 0; d < n && s->kind == ML_STMT_FOR; d++)
             if (ml_expr_uses_var(idx[d], ml_as_for(s)->var))
                 place = s;

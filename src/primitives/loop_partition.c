@@ -179,7 +179,26 @@ static bool without_init(Piece *pc, ml_Block *b)
     return true;
 }
 
-/* The domain of an iter bound to the loop itself is the piece's range. */
+/* [*lo, *hi) becomes what the domain of the iter has of it; false: nothing, or unknown. */
+static bool part_of_domain(Piece *pc, const ml_Iter *it, int64_t *lo, int64_t *hi)
+{
+    ml_Ctx *cx = pc->p->c->cx;
+    ml_Dtype t = it->var->type;
+
+    int64_t end;
+
+    if (ml_is_const_int(it->min) && ml_is_const_int(it->extent) &&
+        !__builtin_add_overflow(it->min->as.i, it->extent->as.i, &end)) {
+        *lo = *lo > it->min->as.i ? *lo : it->min->as.i;
+        *hi = *hi < end ? *hi : end;
+        return *lo < *hi;
+    }
+    return ml_prove_le_expr(pc->ar, it->min, ml_int(cx, t, *lo)) &&
+           ml_prove_le_expr(pc->ar, ml_int(cx, t, *hi), ml_add(cx, it->min, it->extent));
+}
+
+/* The domain of an iter bound to the loop itself is what the piece has of it. Where the
+ * piece has nothing, a guard leaves it out. */
 static void narrow(Piece *pc, ml_Block *b)
 {
     ml_Ctx *cx = pc->p->c->cx;
@@ -191,15 +210,17 @@ static void narrow(Piece *pc, ml_Block *b)
     for (size_t k = 0; k < b->n_iters; k++) {
         ml_Iter *it = &iters[k];
         ml_Dtype t = it->var->type;
-        int64_t lo = p->min + p->at[pc->k];
+        int64_t lo = p->min + p->at[pc->k], hi = p->min + p->at[pc->k + 1];
 
         if (it->value->kind != ML_EXPR_VAR || it->value->as.var->uid != pc->var->uid)
+            continue;
+        if (!part_of_domain(pc, it, &lo, &hi))
             continue;
         /* An init that runs nowhere today must not begin to. */
         if (b->init && it->kind == ML_ITER_REDUCE && !ml_is_int(it->min, lo))
             continue;
         it->min = ml_int(cx, t, lo);
-        it->extent = ml_int(cx, t, p->at[pc->k + 1] - p->at[pc->k]);
+        it->extent = ml_int(cx, t, hi - lo);
     }
     b->iters = iters;
 }

@@ -456,9 +456,15 @@ static bool check_pair(Merge *m, const Nest *x, const Nest *y, bool after)
             for (size_t d = 0; d < m->depth + !after; d++) {
                 if (d < m->depth && ml_is_int(m->extent[d], 1))
                     continue;
+                /* That there is a later iteration in level d holds for this d alone. */
+                ml_ArithMark mark = ml_arith_save(m->ar);
+
                 later_at(m, d);
-                if (!apart(m, box_of(m, a, x, m->first, false),
-                           box_of(m, b, y, m->second, false), p->rank))
+                bool fine = apart(m, box_of(m, a, x, m->first, false),
+                                  box_of(m, b, y, m->second, false), p->rank);
+
+                ml_arith_restore(m->ar, mark);
+                if (!fine)
                     return out_of_order(m, x, a, y, b, !after);
             }
         }

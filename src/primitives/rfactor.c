@@ -664,6 +664,10 @@ static bool rfactor(ml_Call *c)
         return false;
     while (before->kind == ML_STMT_FOR)
         before = ml_as_for(before)->body;
+    /* What each iteration of a concurrent loop had for itself leaves that loop. */
+    if (!c->unchecked && (!ml_check_concurrency(c, ml_as_block(before)->tag) ||
+                          !ml_check_concurrency(c, wb->tag)))
+        return false;
     ml_call_return_block(c, ml_as_block(before)->tag);
     return true;
 }

@@ -195,10 +195,16 @@ static bool by_guard(Disjoint *d)
         if (ml_is_true(b->predicate) || !ml_expr_uses_var(b->predicate, v))
             return false;
         ml_relax_domain(cx, d->p, b->tag, v->uid, NULL, &inner);
+        /* That its loops have iterations holds where it runs. */
+        ml_ArithMark mark = ml_arith_save(d->ar);
+
         for (size_t m = 0; m < inner.n; m++)
             ml_arith_bind_range(d->ar, inner.v[m].var, inner.v[m].min, inner.v[m].extent);
-        if (!ml_prove_symbolic(d->ar,
-                               ml_not(cx, ml_expr_subst1(cx, b->predicate, v, other))))
+        bool never = ml_prove_symbolic(
+            d->ar, ml_not(cx, ml_expr_subst1(cx, b->predicate, v, other)));
+
+        ml_arith_restore(d->ar, mark);
+        if (!never)
             return false;
     }
     return true;

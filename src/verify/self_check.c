@@ -145,8 +145,8 @@ static bool is_simple(const ml_Stmt *s, void *user)
     return *simple;
 }
 
-/* What is touched lies outside of what is declared, in every iteration: some of it when
- * exact, all of it when more is said to be touched than is. */
+/* What is touched is something, and lies outside of what is declared, in every iteration:
+ * some of it when exact, all of it when more is said to be touched than is. */
 static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
                        const ml_Range *touched, bool exact)
 {
@@ -155,6 +155,8 @@ static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
     if (!ml_dtype_eq(declared->min->type, touched->min->type) ||
         !ml_dtype_eq(declared->extent->type, declared->min->type) ||
         !ml_dtype_eq(touched->extent->type, touched->min->type))
+        return false;
+    if (!ml_prove_ge(ar, touched->extent, 1)) /* nothing, where a guard leaves it out */
         return false;
     end = ml_add(c->cx, declared->min, declared->extent);
     last = ml_add(c->cx, touched->min, touched->extent);
