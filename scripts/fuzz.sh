@@ -2,7 +2,9 @@
 # Runs the random tests on all cores: fuzz.sh N SEED FAULTS PROGRAM...
 # Each PROGRAM is called as `PROGRAM N SEED [faults]` once per core, with seeds SEED, SEED+1, ...,
 # so that the failing seed of the output is all one needs to see a failure again. Exit 1 if any failed.
+# FZ_PROGRESS: seconds between two lines of progress (30; 0: none).
 set -u
+export FZ_PROGRESS=${FZ_PROGRESS:-30}
 n=$1 seed=$2 faults=$([ "$3" = 1 ] && echo faults)
 shift 3
 if [ $# = 0 ]; then
@@ -11,17 +13,48 @@ if [ $# = 0 ]; then
 fi
 cores=${ML_JOBS:-$(nproc)}
 bad=0
+started=$SECONDS
+out=$(mktemp -d) || exit 1
+trap 'rm -rf "$out"' EXIT
+
+# The counts per primitive of all seeds together.
+sum_counts() { # FILE...
+    awk '
+        /^primitive +tried/ { table = 1; next }
+        /^seed / { table = 0 }
+        table && NF >= 4 {
+            if (!($1 in tried)) order[n++] = $1
+            tried[$1] += $2; accepted[$1] += $3
+            for (k = 5; k + 1 <= NF; k += 2) {
+                if (!(($1, $k) in times)) codes[$1] = codes[$1] " " $k
+                times[$1, $k] += $(k + 1)
+            }
+        }
+        END {
+            if (n) printf "all seeds together\n%-26s %9s %9s %5s  %s\n", "primitive", "tried", "accepted", "%", "refused"
+            for (k = 0; k < n; k++) {
+                p = order[k]
+                printf "%-26s %9d %9d %5.1f ", p, tried[p], accepted[p], 100 * accepted[p] / tried[p]
+                m = split(codes[p], c, " ")
+                for (j = 1; j <= m; j++) printf " %s %d", c[j], times[p, c[j]]
+                print ""
+            }
+        }' "$@"
+}
+
 for p in "$@"; do
     pids=() program=$p
     case $p in /*) ;; *) program=./$p ;; esac
     for ((k = 0; k < cores; k++)); do
         echo "fuzz: $p $((n / cores + 1)) $((seed + k)) $faults"
         # shellcheck disable=SC2086
-        "$program" $((n / cores + 1)) $((seed + k)) $faults </dev/null &
+        "$program" $((n / cores + 1)) $((seed + k)) $faults </dev/null > >(tee "$out/${p##*/}.$k") &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do
         wait "$pid" || bad=1
     done
 done
+[ "$n" -lt 100 ] || sum_counts "$out"/fuzz_schedule.* 2>/dev/null
+echo "fuzz: $n of each in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
 exit $bad

@@ -7,6 +7,7 @@
  *
  * The output for a seed is always the same. Source: style 10.
  */
+#include "progress.h"
 #include "trial.h"
 
 #include <stdio.h>
@@ -20,12 +21,14 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const char *pass = argc > 3 && strcmp(argv[3], "faults") != 0 ? argv[3] : "";
     FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
+    FzProgress progress = fz_progress("lowered programs", n, seed);
     int failures = 0;
 
     for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
         FzTrial t = fz_trial(seed, k);
         ml_Text out = {0};
 
+        fz_progress_step(&progress, k, failures);
         t.plan.lower = pass;
         fz_run(&t, true, &stats);
         if (t.failed) {

@@ -14,6 +14,7 @@
  */
 #include "compiled.h"
 #include "core/fault.h"
+#include "progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +87,12 @@ static int campaign(int64_t n, uint64_t seed, int compile, bool reexamine)
 {
     FzStats stats = {.reexamine = reexamine,
                      .prims = calloc(ml_n_primitives, sizeof(FzCount))};
+    FzProgress progress = fz_progress("schedules", n, seed);
     int failures = 0;
 
     for (int64_t k = 0; k < n && failures < MAX_FAILURES; k++) {
         FzTrial t = fz_trial(seed, k);
+        fz_progress_step(&progress, k, failures);
         t.plan.compile = compile;
         if (getenv("FZ_TRACE"))
             fprintf(stderr, "program %llu\n", (unsigned long long)t.plan.seed);

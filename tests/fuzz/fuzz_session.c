@@ -16,6 +16,7 @@
 
 #include "core/text.h"
 #include "primitives/prim.h"
+#include "progress.h"
 
 enum { SECONDS = 20, PATH_SIZE = 1024 };
 
@@ -438,7 +439,10 @@ int main(int argc, char **argv)
         perror(dir);
         return 2;
     }
+    FzProgress progress = fz_progress("sessions", n, seed);
+
     for (long k = 0; k < n && bad < 5; k++) {
+        fz_progress_step(&progress, k, (int)bad);
         uint64_t s = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)k * 104729 + 1;
         ml_Text t = {0};
 
