@@ -32,8 +32,7 @@ void fz_progress_step(FzProgress *p, int64_t done, int failures)
         return;
     p->told = t;
     rate = (double)done / (t - p->begin);
-    fprintf(stderr,
-            "fuzz: seed %llu: %lld of %lld %s, %.0f/s, %d failed, %.0f min left\n",
+    fprintf(stderr, "fuzz: seed %llu: %lld of %lld %s, %.0f/s, %d failed, %.0f min left\n",
             (unsigned long long)p->seed, (long long)done, (long long)p->total, p->what,
             rate, failures, (double)(p->total - done) / rate / 60);
 }
