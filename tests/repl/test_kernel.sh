@@ -167,6 +167,14 @@ verdict 'a parallel object runs with the threads of its runtime'
 verdict 'a parallel library brings its runtime'
 
 # ---- failures
+cat >gpu.lua <<'END'
+local s = schedule(workload.matmul(16, 16, 16))
+s:bind(s:get_loops("C")[1], "blockIdx.x")
+local ok, e = pcall(moon.build, s)
+print(ok, e.code, e.message)
+END
+run gpu.lua && grep -q '^false.no-device.loop i is bound to blockIdx.x: this is a program for a GPU' text
+verdict 'a program for a GPU is not built, and why is told'
 cat >fail.lua <<'END'
 local k = moon.build(moon.open "f.py")
 local function code(...) local ok, e = pcall(k.save, k, ...) print(ok or e.code, ok or e.message) end

@@ -151,7 +151,16 @@ static int build(lua_State *L)
 
     *fork = ml_ctx_fork(p.cx);
     ml_Work work = work_of(*fork, &p, f);
+    const char *foreign = p.s ? ml_work_foreign(*fork, p.s) : NULL;
 
+    if (!foreign)
+        foreign = ml_work_for_gpu(*fork, work.func);
+    if (foreign) {
+        ml_fail(cx, ML_E_NO_DEVICE, ML_TEXT(ml_strdup(cx, ml_str(foreign))));
+        ml_ctx_unref(*fork);
+        *fork = NULL;
+        return bind_raise(L, cx);
+    }
     k->flop = flop_of(*fork, &p, f);
     ml_error_clear(*fork);
     k->b = ml_build(cx, e, &work, &o);
