@@ -285,7 +285,8 @@ static bool inside(const ml_PlanNode *n, const ml_PlanNode *above)
     return n == above;
 }
 
-/* Regions of buffers that are now allocated at or below this block are gone. */
+/* Regions of buffers that are now allocated at or below this block, or beside it (the
+ * region names more than the block accesses), are gone. */
 static Kept prune(ml_Plan *p, const ml_PlanNode *here, const ml_Region *v, uint32_t n)
 {
     ml_Ctx *cx = p->lo->cx;
@@ -294,7 +295,7 @@ static Kept prune(ml_Plan *p, const ml_PlanNode *here, const ml_Region *v, uint3
 
     for (uint32_t k = 0; k < n; k++) {
         const ml_PlanBuffer *r = record(p, v[k].buffer->uid);
-        bool gone = r && r->at != r->site && inside(r->at, here);
+        bool gone = r && r->at != r->site && (here == r->at || !inside(here, r->at));
 
         kept.now[k] = gone ? -1 : (int32_t)kept.n;
         if (!gone)

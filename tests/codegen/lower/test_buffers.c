@@ -42,6 +42,27 @@ static void a_buffer_used_in_one_loop_is_allocated_there(void **state)
     assert_true(same_everywhere(x, row_by_row) > 3);
 }
 
+/* The region of D names more than D accesses. */
+static void a_region_of_what_is_not_accessed_is_dropped(void **state)
+{
+    Fix *x = *state;
+    const char *text = AB "    with T.block(\"root\"):\n"
+                          "        t = T.alloc_buffer((64,), \"int32\")\n"
+                          "        for i in range(64):\n"
+                          "            with T.block(\"C\"):\n"
+                          "                v = T.axis.spatial(64, i)\n"
+                          "                for j in range(64):\n"
+                          "                    t[j] = A[v, j]\n"
+                          "                B[v, 0] = t[v]\n"
+                          "            with T.block(\"D\"):\n"
+                          "                v = T.axis.spatial(64, i)\n"
+                          "                T.reads(A[v, 1], t[v])\n"
+                          "                T.writes(B[v, 1])\n"
+                          "                B[v, 1] = A[v, 1]\n";
+
+    assert_true(same_everywhere(x, text) > 3);
+}
+
 static void the_block_that_is_made_stands_where_the_buffer_was_allocated(void **state)
 {
     Fix *x = *state;
@@ -694,6 +715,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_under_a_predicate_covers_a_read_under_a_stronger_one),
         TEST(a_buffer_used_in_one_loop_is_allocated_there),
+        TEST(a_region_of_what_is_not_accessed_is_dropped),
         TEST(the_block_that_is_made_stands_where_the_buffer_was_allocated),
         TEST(a_buffer_that_carries_a_value_stays_outside_of_the_loop),
         TEST(blocks_that_carry_a_value_keep_the_buffer_outside),
