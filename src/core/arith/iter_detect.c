@@ -419,7 +419,8 @@ bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
     if (!ml_it_detect(&st, indices, n, iters, n_iters, pred) || st.failed)
         return false;
     for (size_t k = 0; scale_one && k < n; k++)
-        if (st.sums[k].n > 0 && !ml_it_is(st.sums[k].v[0].scale, 1))
+        if (st.sums[k].n > 0 && !ml_it_is(st.sums[k].v[0].scale, 1) &&
+            !ml_it_is(st.sums[k].v[0].ext, 1)) /* of a single value there is no scale */
             return false;
     return true;
 }

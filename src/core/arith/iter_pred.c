@@ -37,13 +37,39 @@ typedef struct Lone {
     int64_t coef, base;
 } Lone;
 
+/* Whether e has one value only, as a literal: iterators of extent 1 have. */
+static bool single(ml_ItState *st, const ml_Expr *e, int64_t *v)
+{
+    int64_t a, b;
+
+    switch ((int)e->kind) {
+    case ML_EXPR_INT: *v = e->as.i; return true;
+    case ML_EXPR_VAR: {
+        const ml_ItMark *m = ml_it_input(st, e->as.var);
+        if (!m || m->min.e || !ml_it_is(m->extent, 1))
+            return false;
+        *v = m->min.i;
+        return true;
+    }
+    case ML_EXPR_ADD:
+        return single(st, e->args[0], &a) && single(st, e->args[1], &b) &&
+               !__builtin_add_overflow(a, b, v);
+    case ML_EXPR_MUL:
+        return single(st, e->args[0], &a) && single(st, e->args[1], &b) &&
+               !__builtin_mul_overflow(a, b, v);
+    }
+    return false;
+}
+
 /* e as coef * iterator + literal; false when it is anything else. */
 static bool lone(ml_ItState *st, const ml_Expr *e, int sign, Lone *l)
 {
+    int64_t v;
+
+    if (single(st, e, &v))
+        return !(sign > 0 ? __builtin_add_overflow(l->base, v, &l->base)
+                          : __builtin_sub_overflow(l->base, v, &l->base));
     switch ((int)e->kind) {
-    case ML_EXPR_INT:
-        return !(sign > 0 ? __builtin_add_overflow(l->base, e->as.i, &l->base)
-                          : __builtin_sub_overflow(l->base, e->as.i, &l->base));
     case ML_EXPR_VAR: {
         ml_ItMark *m = ml_it_input(st, e->as.var);
         if (!m || (l->mark && l->mark != m))
@@ -289,9 +315,17 @@ bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
     if (!flatten(st, pred))
         return false;
     bool *done = ML_ARRAY(st->cx, bool, st->conjs.n + 1);
-    for (size_t k = 0; k < st->conjs.n; k++)
-        if (!st->conjs.v[k].foreign && !narrow(st, &st->conjs.v[k], &done[k]))
-            return false;
+    /* One that is narrowed to a single value may leave another one alone. */
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < st->conjs.n; k++) {
+            if (st->conjs.v[k].foreign || done[k])
+                continue;
+            if (!narrow(st, &st->conjs.v[k], &done[k]))
+                return false;
+            more |= done[k];
+        }
+    }
     for (size_t k = 0; k < st->conjs.n; k++)
         if (!st->conjs.v[k].foreign && !done[k] && !gather(st, &st->conjs.v[k]))
             return false;
