@@ -10,6 +10,7 @@
  */
 #include "verify/attained.h"
 #include "verify/cover_strides.h"
+#include "verify/written.h"
 
 #include "core/fault.h"
 
@@ -94,6 +95,43 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
+/* What a producer surely writes, in terms of what is around it: its region, or the stores
+ * inside when that has holes. */
+static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
+                          const Around *around, ml_AccessVec *out)
+{
+    const ml_Expr *pred;
+    ml_AccessVec inside = {0};
+
+    if (!ml_has_holes(w, declared)) {
+        ml_Region r = outward(c, w, declared, around, &pred);
+
+        ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
+        return;
+    }
+    ml_stores_inside(c->cx, w, declared, &inside);
+    for (size_t k = 0; k < inside.n; k++) {
+        const ml_Region here = {declared->buffer, inside.v[k].ranges};
+        ml_Region r = outward(c, w, &here, around, &pred);
+        ml_DomVec dom = {0};
+        ml_Subst sub = {0};
+
+        for (size_t m = 0; m < w->n_iters; m++)
+            ml_subst_var(c->cx, &sub, w->iters[m].var, w->iters[m].value);
+        for (size_t m = 0; m < around->dom.n; m++)
+            ml_push(c->cx, &dom, around->dom.v[m]);
+        for (size_t m = 0; m < inside.v[k].n_dom; m++) {
+            ml_Dom d = inside.v[k].dom[m];
+
+            d.min = ml_expr_subst(c->cx, d.min, &sub);
+            d.extent = ml_expr_subst(c->cx, d.extent, &sub);
+            ml_push(c->cx, &dom, d);
+        }
+        pred = ml_and(c->cx, pred, ml_expr_subst(c->cx, inside.v[k].pred, &sub));
+        ml_push(c->cx, out, ((ml_Access1){r.ranges, dom.v, dom.n, pred}));
+    }
+}
+
 static void clip(Cover *c, const ml_Buffer *buf, ml_Interval *box)
 {
     for (size_t d = 0; d < buf->rank; d++) {
@@ -109,35 +147,35 @@ static const ml_Buffer *canonical(Cover *c, const ml_Buffer *b)
     return ml_canonical_buffer(c->p, c->scope, b);
 }
 
-static const ml_Expr *at_unit_loops(Cover *c, const ml_Expr *e, const ml_DomVec *dom)
+static const ml_Expr *at_unit_loops(Cover *c, const ml_Expr *e, const ml_Dom *dom, size_t n)
 {
     ml_Subst sub = {0};
 
-    for (size_t k = 0; k < dom->n; k++)
-        if (ml_is_int(dom->v[k].extent, 1))
-            ml_subst_var(c->cx, &sub, dom->v[k].var, dom->v[k].min);
+    for (size_t k = 0; k < n; k++)
+        if (ml_is_int(dom[k].extent, 1))
+            ml_subst_var(c->cx, &sub, dom[k].var, dom[k].min);
     return sub.vars ? ml_simplify(c->ar, ml_expr_subst(c->cx, e, &sub)) : e;
 }
 
 /* A producer's predicate without the conjuncts that only outer loops decide and that hold
  * wherever an instance of the consumer runs: where none does, nothing is read. */
-static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_DomVec *own,
-                                 const ml_Expr *given, const ml_DomVec *inner)
+static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_Dom *own,
+                                 size_t n_own, const ml_Expr *given, const ml_DomVec *inner)
 {
-    pred = at_unit_loops(c, pred, own);
+    pred = at_unit_loops(c, pred, own, n_own);
     if (ml_is_true(pred))
         return pred;
     if (pred->kind == ML_EXPR_AND)
-        return ml_and(c->cx, where_read(c, pred->args[0], own, given, inner),
-                      where_read(c, pred->args[1], own, given, inner));
-    for (size_t k = 0; k < own->n; k++)
-        if (ml_expr_uses_var(pred, own->v[k].var))
+        return ml_and(c->cx, where_read(c, pred->args[0], own, n_own, given, inner),
+                      where_read(c, pred->args[1], own, n_own, given, inner));
+    for (size_t k = 0; k < n_own; k++)
+        if (ml_expr_uses_var(pred, own[k].var))
             return pred;
     ml_ArithMark mark = ml_arith_save(c->ar);
 
     for (size_t k = 0; k < inner->n; k++)
         ml_arith_bind_range(c->ar, inner->v[k].var, inner->v[k].min, inner->v[k].extent);
-    ml_arith_assume(c->ar, at_unit_loops(c, given, inner));
+    ml_arith_assume(c->ar, at_unit_loops(c, given, inner->v, inner->n));
     bool holds = ml_prove_symbolic(c->ar, pred);
 
     ml_arith_restore(c->ar, mark);
@@ -239,10 +277,10 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     ml_Uid stop = a == c->scope ? 0 : a;
     ml_Boxes *boxes = ml_boxes_new(c->ar, rank);
     ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank);
-    const ml_Expr *pred, *given;
+    const ml_Expr *given;
     Around around, mine;
     bool written = false;
-    ML_VEC(ml_Access1) parts = {0};
+    ml_AccessVec parts = {0};
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -261,20 +299,24 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
                 continue;
             }
             look_around(c, w->tag, stop, read->buffer, &around);
-            ml_Region r = outward(c, w, &w->writes[m], &around, &pred);
+            size_t first = parts.n;
 
-            if (!ml_is_true(pred)) {
-                if (!inside)
-                    inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
-                pred = where_read(c, pred, &around.dom, inside, &mine.dom);
+            written_parts(c, w, &w->writes[m], &around, &parts);
+            for (size_t t = first; t < parts.n; t++) {
+                ml_Access1 *part = &parts.v[t];
+
+                if (!ml_is_true(part->pred)) {
+                    if (!inside)
+                        inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
+                    part->pred = where_read(c, part->pred, part->dom, part->n_dom, inside,
+                                            &mine.dom);
+                }
+                if (!ml_region_lower(c->ar, part->ranges, rank, part->dom, part->n_dom,
+                                     part->pred, box))
+                    continue;
+                clip(c, read->buffer, box);
+                ml_boxes_add(boxes, box);
             }
-            ml_push(c->cx, &parts,
-                    ((ml_Access1){r.ranges, around.dom.v, around.dom.n, pred}));
-            if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
-                                 box))
-                continue;
-            clip(c, read->buffer, box);
-            ml_boxes_add(boxes, box);
         }
     }
     if (!written)
@@ -352,7 +394,8 @@ static bool plainly_covered(const Cover *c, const ml_Block *consumer, const ml_R
             if (w->writes[m].buffer->uid != read->buffer->uid)
                 continue;
             written = true;
-            if (ml_covers_plainly(c->p, a, w, &w->writes[m], consumer, read))
+            if (ml_covers_plainly(c->p, a, w, &w->writes[m], consumer, read) &&
+                !ml_has_holes(w, &w->writes[m]))
                 return true;
         }
     }
@@ -411,6 +454,11 @@ static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *produ
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
 
         ml_key_add(c->cx, key, w->writes);
+        for (size_t m = 0; m < w->n_writes; m++)
+            if (ml_has_holes(w, &w->writes[m])) {
+                ml_key_add(c->cx, key, w->body);
+                break;
+            }
         ml_key_nest(c->cx, key, c->p, w, 0);
     }
     /* Thread loops above the scope matter to shared buffers. */

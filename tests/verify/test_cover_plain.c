@@ -200,12 +200,17 @@ static void add_side(ml_Text *t, const Side *s, bool writes, size_t depth)
     else
         ml_text_add(t, "C[0]");
     ml_text_add(t, ")\n");
+    if (writes) { /* all of the region */
+        indent(t, depth++);
+        ml_text_fmt(t, "for e0, e1 in T.grid(%" PRId64 ", %" PRId64 "):\n", s->dim[0].width,
+                    s->dim[1].width);
+    }
     indent(t, depth);
     ml_text_add(t, writes ? "b[" : "C[0] = b[");
     add_index(t, s, 0, 0);
-    ml_text_add(t, ", ");
+    ml_text_add(t, writes ? " + e0, " : ", ");
     add_index(t, s, 1, 0);
-    ml_text_add(t, writes ? "] = T.float32(1)\n" : "]\n");
+    ml_text_add(t, writes ? " + e1] = T.float32(1)\n" : "]\n");
 }
 
 static const char *program(ml_Ctx *cx, const Side *from, const Side *to,

@@ -74,12 +74,15 @@ static void part_text(ml_Text *t, const Part *p, const char *name, bool writes, 
         index_text(t, p, end * p->width);
         ml_text_add(t, end ? "]" : " : ");
     }
-    ml_text_fmt(t, ")\n            %s%s[", in, writes ? "b" : "C");
-    if (writes)
+    ml_text_add(t, ")\n");
+    if (writes) {
+        ml_text_fmt(t, "            %sfor e in range(%d):\n                %sb[", in,
+                    (int)p->width, in);
         index_text(t, p, 0);
-    else
-        ml_text_add(t, "v");
-    ml_text_add(t, "] = T.float32(1)\n");
+        ml_text_add(t, " + e] = T.float32(1)\n");
+    } else {
+        ml_text_fmt(t, "            %sC[v] = T.float32(1)\n", in);
+    }
 }
 
 /* What it touches in iteration o of the outer loop; true: something beyond the buffer. */

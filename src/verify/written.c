@@ -1,0 +1,184 @@
+/*
+ * written - what a block surely writes of a region of its signature.
+ *
+ * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
+ * 5 elements are. Another iteration may write the others later, so that for region cover
+ * the stores stand in place of the box where there are fewer of them than it has elements.
+ * What cannot be counted (opaque calls, views, symbolic extents), and a signature without
+ * any store behind it, is taken as it is signed. Source: ir-and-analysis 2.4.
+ */
+#include "verify/written.h"
+
+/* ---- counting */
+
+typedef struct Count {
+    const ml_Buffer *buf;
+    int64_t times, total; /* times: iterations of the loops around */
+    bool unknown;
+} Count;
+
+static bool names_pointer(const ml_Expr *e, void *user)
+{
+    Count *c = user;
+
+    c->unknown |= e->kind == ML_EXPR_VAR && e->as.var == c->buf->data;
+    return !c->unknown;
+}
+
+static void look_for_pointer(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    if (e->flags & (ML_X_HAS_CALL | ML_X_EFFECT) || e->type.code == ML_HANDLE)
+        ml_expr_visit(e, names_pointer, user);
+}
+
+static void count(const ml_Stmt *s, bool in_init, void *user)
+{
+    Count *c = user;
+    int64_t outer = c->times, n = 1;
+
+    if (c->unknown || in_init) /* the body writes what the init does */
+        return;
+    switch (s->kind) {
+    case ML_STMT_FOR:
+        if (ml_as_for(s)->thread || !ml_is_const_int(ml_as_for(s)->extent)) {
+            c->unknown = true;
+            return;
+        }
+        n = ml_as_for(s)->extent->as.i > 0 ? ml_as_for(s)->extent->as.i : 0;
+        c->unknown = __builtin_mul_overflow(outer, n, &c->times);
+        break;
+    case ML_STMT_BLOCK:
+        for (size_t k = 0; k < ml_as_block(s)->n_matches; k++)
+            c->unknown |= ml_as_block(s)->matches[k].source.buffer->uid == c->buf->uid;
+        break;
+    case ML_STMT_STORE:
+        if (ml_as_store(s)->buffer->uid == c->buf->uid) {
+            n = ml_as_store(s)->value->type.lanes;
+            c->unknown = __builtin_mul_overflow(c->times, n, &n) ||
+                         __builtin_add_overflow(c->total, n, &c->total);
+        }
+        ml_stmt_exprs(s, look_for_pointer, c);
+        break;
+    case ML_STMT_SEQ:
+    case ML_STMT_IF: break;
+    case ML_STMT_EVALUATE: ml_stmt_exprs(s, look_for_pointer, c); break;
+    case ML_STMT_WHILE:
+    case ML_STMT_BIND:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ATTR:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: c->unknown = true; return;
+    }
+    ml_stmt_children(s, count, c);
+    c->times = outer;
+}
+
+bool ml_has_holes(const ml_Block *b, const ml_Region *r)
+{
+    Count c = {.buf = r->buffer, .times = 1};
+    int64_t volume = 1;
+
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        if (!ml_is_const_int(r->ranges[d].extent) ||
+            __builtin_mul_overflow(volume, r->ranges[d].extent->as.i, &volume))
+            return false;
+    if (volume <= 1)
+        return false;
+    count(&b->base, false, &c);
+    return !c.unknown && c.total > 0 && c.total < volume;
+}
+
+/* ---- the stores */
+
+typedef struct Inside {
+    ml_Ctx *cx;
+    const ml_Buffer *buf;
+    const ml_Block *block;
+    ml_Subst iters; /* of blocks inside, by what they are bound to */
+    ml_DomVec dom;
+    const ml_Expr *pred;
+    ml_AccessVec *out;
+} Inside;
+
+static const ml_Expr *at(Inside *in, const ml_Expr *e)
+{
+    return in->iters.vars ? ml_expr_subst(in->cx, e, &in->iters) : e;
+}
+
+static void add_store(Inside *in, const ml_Store *st)
+{
+    ml_Range *point = ML_ARRAY(in->cx, ml_Range, st->n + 1u);
+    ml_Dom *dom = ML_ARRAY(in->cx, ml_Dom, in->dom.n + 1u);
+
+    if (st->mask || st->n != in->buf->rank)
+        return;
+    for (size_t d = 0; d < st->n; d++) {
+        const ml_Expr *e = st->indices[d], *lanes = ml_int(in->cx, e->type, 1);
+
+        if (e->kind == ML_EXPR_RAMP && ml_is_int(e->args[1], 1)) {
+            lanes = ml_int(in->cx, e->args[0]->type, e->type.lanes);
+            e = e->args[0];
+        }
+        if (e->type.lanes != 1)
+            return;
+        point[d] = (ml_Range){at(in, e), lanes};
+    }
+    if (in->dom.n)
+        memcpy(dom, in->dom.v, in->dom.n * sizeof *dom);
+    ml_push(in->cx, in->out, ((ml_Access1){point, dom, in->dom.n, in->pred}));
+}
+
+static void find_stores(const ml_Stmt *s, bool in_init, void *user);
+
+static void under(Inside *in, const ml_Expr *cond, const ml_Stmt *s)
+{
+    const ml_Expr *outer = in->pred;
+
+    in->pred = ml_and(in->cx, outer, cond);
+    if (s)
+        find_stores(s, false, in);
+    in->pred = outer;
+}
+
+static void find_stores(const ml_Stmt *s, bool in_init, void *user)
+{
+    Inside *in = user;
+
+    if (in_init)
+        return;
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == in->buf->uid)
+        add_store(in, ml_as_store(s));
+    if (s->kind == ML_STMT_IF) {
+        const ml_Expr *cond = at(in, ml_as_if(s)->cond);
+
+        under(in, cond, ml_as_if(s)->then);
+        under(in, ml_not(in->cx, cond), ml_as_if(s)->other);
+    } else if (s->kind == ML_STMT_FOR) {
+        const ml_For *f = ml_as_for(s);
+
+        ml_push(in->cx, &in->dom, ((ml_Dom){f->var, at(in, f->min), at(in, f->extent)}));
+        find_stores(f->body, false, in);
+        in->dom.n--;
+    } else if (s->kind == ML_STMT_BLOCK && ml_as_block(s) != in->block) {
+        const ml_Block *b = ml_as_block(s);
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(in->cx, &in->iters, b->iters[k].var, at(in, b->iters[k].value));
+        under(in, at(in, b->predicate), b->body);
+    } else if (s->kind == ML_STMT_SEQ || s->kind == ML_STMT_BLOCK) {
+        ml_stmt_children(s, find_stores, in);
+    }
+}
+
+void ml_stores_inside(ml_Ctx *cx, const ml_Block *b, const ml_Region *r, ml_AccessVec *out)
+{
+    Inside in = {
+        .cx = cx, .buf = r->buffer, .block = b, .pred = ml_bool(cx, true), .out = out};
+
+    find_stores(&b->base, false, &in);
+}
