@@ -332,6 +332,33 @@ const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a)
     return value_of(s, what, a, 0);
 }
 
+/* The position that a string in a list of positions stands for. */
+static bool position_named(const Resolve *r, const char *name, int64_t *at)
+{
+    const ml_Block *b = block_before(r);
+    ml_Given g = {0};
+    bool write = false;
+
+    ML_ASSERT(b);
+    if (r->pa->names == ML_NAMES_ITERS) {
+        for (uint32_t k = 0; k < b->n_iters; k++)
+            if (ml_streq(b->iters[k].var->hint, name)) {
+                *at = k;
+                return true;
+            }
+        return ml_bad_argument(r->cx, "%s: block %s has no iter %s", r->pa->name, b->name,
+                               name);
+    }
+    for (size_t k = r->k; k-- > 0;)
+        if (r->given[k].s)
+            write = ml_streq(r->given[k].s, "write");
+    bool ok = buffer_named(r, b, write ? b->writes : b->reads,
+                           write ? b->n_writes : b->n_reads, name, &g);
+
+    *at = g.i;
+    return ok;
+}
+
 static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given *g)
 {
     if (a->kind != ML_A_LIST)
@@ -344,12 +371,46 @@ static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given
 
         if (floats && one->kind == ML_A_FLOAT)
             list[k] = ml_val_float(r->cx, one->as.f);
-        else if (!int_of(r, one, &v))
+        else if (r->pa->names && one->kind == ML_A_STRING
+                     ? !position_named(r, one->as.s, &v)
+                     : !int_of(r, one, &v))
             return false;
         else
             list[k] = floats ? ml_val_float(r->cx, (double)v) : ml_val_int(r->cx, v);
     }
     g->value = ml_val_list(r->cx, list, a->n);
+    return true;
+}
+
+/* An index map. Where it gives ranges, a point is begin and begin + 1: recorded are pairs.
+ */
+static bool index_map(const Resolve *r, const ml_Arg *a, ml_Given *g)
+{
+    const ml_IndexMap *m = ml_arg_map(r->s, r->pa->name, a);
+    uint32_t rank = 0;
+
+    g->map = m;
+    if (!m || !r->pa->ranges)
+        return m != NULL;
+    for (size_t k = r->k; k-- > 0;)
+        if (r->prim->params[k].kind == ML_P_BUFFER) {
+            const ml_Block *b = block_before(r);
+
+            rank = (r->given[k].b ? b->writes : b->reads)[r->given[k].i].buffer->rank;
+        }
+    if (m->n_exprs != rank)
+        return true;
+    const ml_Expr **ends = ML_ARRAY(r->cx, const ml_Expr *, 2 * rank + 1u);
+    ml_IndexMap *out = ML_NEW(r->cx, ml_IndexMap);
+
+    for (uint32_t k = 0; k < rank; k++) {
+        ends[2 * k] = m->exprs[k];
+        ends[2 * k + 1] = ml_add(r->cx, m->exprs[k], ml_int(r->cx, m->exprs[k]->type, 1));
+    }
+    *out = *m;
+    out->exprs = ends;
+    out->n_exprs = 2 * rank;
+    g->map = out;
     return true;
 }
 
@@ -458,7 +519,7 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
     case ML_P_FLOATS: return number_list(r, a, true, g);
     case ML_P_DECISION: return decision(r, a, g);
     case ML_P_PAD: return pad_value(r, a, g);
-    case ML_P_MAP: g->map = ml_arg_map(r->s, r->pa->name, a); return g->map != NULL;
+    case ML_P_MAP: return index_map(r, a, g);
     }
     return ml_bad_argument(r->cx, "%s: this kind of parameter comes later", r->pa->name);
 }

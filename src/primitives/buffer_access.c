@@ -13,7 +13,7 @@ static const char *explicit_key(bool write)
     return write ? "explicit_write_region" : "explicit_read_region";
 }
 
-/* The region that the map gives: per dimension a point, or begin and end. */
+/* The region that the map gives: begin and end per dimension. */
 static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
                        const ml_IndexMap *m, ml_Arith *ar, ml_Range *out)
 {
@@ -21,7 +21,6 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     ml_Ctx *cx = c->cx;
     const ml_Expr **iters = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     const ml_Expr **ends = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
-    bool pairs = m->n_exprs != buf->rank;
 
     if (m->n_vars != b->n_iters)
         return ml_fail(cx, ML_E_BAD_ARGUMENT,
@@ -30,7 +29,7 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
                                          "iters",
                                          m->n_vars, b->name, b->n_iters)),
                        ML_BLOCK(b));
-    if (pairs && m->n_exprs != 2u * buf->rank)
+    if (m->n_exprs != 2u * buf->rank)
         return ml_fail(
             cx, ML_E_BAD_ARGUMENT,
             ML_TEXT(ml_format(cx,
@@ -44,12 +43,10 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     ml_index_map_apply(ar, m, iters, ends);
     for (size_t d = 0; d < buf->rank; d++) {
         ml_Dtype t = old->ranges[d].min->type;
-        const ml_Expr *begin = ml_cast(cx, t, ends[pairs ? 2 * d : d]);
+        const ml_Expr *begin = ml_cast(cx, t, ends[2 * d]);
+        const ml_Expr *end = ml_cast(cx, t, ends[2 * d + 1]);
 
-        out[d] = (ml_Range){begin, ml_int(cx, t, 1)};
-        if (pairs)
-            out[d].extent =
-                ml_simplify(ar, ml_sub(cx, ml_cast(cx, t, ends[2 * d + 1]), begin));
+        out[d] = (ml_Range){begin, ml_simplify(ar, ml_sub(cx, end, begin))};
     }
     return true;
 }
@@ -240,8 +237,10 @@ static bool unsafe_hide_buffer_access(ml_Call *c)
 static const ml_Param annotate_params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block whose region is given"),
     ML_PARAM("buffer_index", ML_P_BUFFER, "which one: position and side, or a name"),
-    ML_PARAM("gen_new_ranges", ML_P_MAP,
-             "from the iters to a point, or begin and end, per dimension"),
+    {.name = "gen_new_ranges",
+     .kind = ML_P_MAP,
+     .ranges = true,
+     .doc = "from the iters to a point, or {begin, end}, per dimension"},
 };
 
 const ml_Primitive ml_prim_annotate_buffer_access = {
@@ -263,7 +262,10 @@ const ml_Primitive ml_prim_annotate_buffer_access = {
 static const ml_Param hide_params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block whose regions are dropped"),
     ML_PARAM("buf_type", ML_P_STRING, "\"read\" or \"write\""),
-    ML_PARAM("buf_index_array", ML_P_INTS, "positions of the regions"),
+    {.name = "buf_index_array",
+     .kind = ML_P_INTS,
+     .names = ML_NAMES_BUFFERS,
+     .doc = "positions of the regions, or names of the buffers"},
 };
 
 const ml_Primitive ml_prim_unsafe_hide_buffer_access = {

@@ -257,8 +257,10 @@ static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
             loops[n].var = ml_var_new(cx, ml_numbered(cx, "ax", "", n), t);
             loops[n].min = ml_int(cx, t, 0);
             loops[n].extent = extent;
-            ml_arith_bind_loop(ar, &loops[n]);
+            /* before the range is known: a loop of extent 1 that is kept stands in the
+             * value */
             iters[k].value = ml_simplify(ar, ml_add(cx, lo, ml_var(cx, loops[n].var)));
+            ml_arith_bind_loop(ar, &loops[n]);
             n++;
         }
         if (dom[k].bound.min) {

@@ -187,12 +187,12 @@ static const ml_Stmt *gone(ml_Schedule *s, ml_Handle h)
 static const char *kind_name(ml_HandleKind k)
 {
     switch (k) {
-    case ML_H_NONE: return "auto tile";
+    case ML_H_NONE: return "tile left free";
     case ML_H_BLOCK: return "block";
     case ML_H_LOOP: return "loop";
     case ML_H_EXPR: return "number";
-    case ML_H_INLINE_MARK: return "inline mark";
-    case ML_H_ROOT_MARK: return "root mark";
+    case ML_H_INLINE_MARK: return "mark to inline";
+    case ML_H_ROOT_MARK: return "mark of the root";
     }
     return "handle";
 }

@@ -75,6 +75,13 @@ static bool is_side(const ml_Arg *a)
             (ml_streq(a->as.s, "read") || ml_streq(a->as.s, "write")));
 }
 
+/* Of a buffer among those that a block reads or writes: a number, a name, an object. */
+static bool is_position(const ml_Arg *a)
+{
+    return a->kind == ML_A_INT || a->kind == ML_A_FLOAT || a->kind == ML_A_STRING ||
+           a->kind == ML_A_BUFFER;
+}
+
 static ml_Arg buffer_pair(ml_Ctx *cx, const ml_Arg *index, const ml_Arg *side)
 {
     ml_Arg *list = ML_ARRAY(cx, ml_Arg, 2);
@@ -128,8 +135,10 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
                    (pos[at].kind == ML_A_HANDLE || pos[at].kind == ML_A_STRING))
                 at++;
             out[k] = ML_ARG_LIST(&pos[from], at - from);
-        } else if (prim->params[k].kind == ML_P_BUFFER && pos[at].kind == ML_A_INT &&
-                   at + 1 < n_pos && is_side(&pos[at + 1])) {
+        } else if (prim->params[k].kind == ML_P_BUFFER && is_position(&pos[at]) &&
+                   at + 1 < n_pos &&
+                   (is_side(&pos[at + 1]) ||
+                    (n_pos > prim->n_params && pos[at + 1].kind == ML_A_STRING))) {
             out[k] = buffer_pair(cx, &pos[at], &pos[at + 1]);
             at += 2;
         } else

@@ -40,13 +40,21 @@ typedef enum ml_ParamKind {
     ML_P_PAD,      /* value: a number, or map: an index map to one value; or neither */
 } ml_ParamKind;
 
+typedef enum ml_ListNames {
+    ML_NAMES_NONE,
+    ML_NAMES_ITERS,   /* iters of the block before it */
+    ML_NAMES_BUFFERS, /* what that block reads, or writes, as the string before it says */
+} ml_ListNames;
+
 typedef struct ml_Param {
     const char *name;
     uint8_t kind;        /* an ml_ParamKind */
     bool optional;       /* has the default below */
     bool attr;           /* recorded among the attrs, not the inputs (primitives 12.1) */
     bool input_if_given; /* BLOCKS: recorded only when given */
-    int64_t def;         /* default of INT and BOOL; strings default to def_s */
+    uint8_t names;       /* INTS: what a string in the list names, an ml_ListNames */
+    bool ranges; /* MAP: gives begin and end per dimension of the BUFFER before it */
+    int64_t def; /* default of INT and BOOL; strings default to def_s */
     const char *def_s;
     const char *doc; /* one line */
 } ml_Param;

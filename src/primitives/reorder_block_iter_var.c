@@ -68,7 +68,10 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block"),
-    ML_PARAM("new_order", ML_P_INTS, "old positions of the iters, from 0, in new order"),
+    {.name = "new_order",
+     .kind = ML_P_INTS,
+     .names = ML_NAMES_ITERS,
+     .doc = "old positions of the iters, from 0, or their names, in new order"},
 };
 
 const ml_Primitive ml_prim_reorder_block_iter_var = {

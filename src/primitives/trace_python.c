@@ -55,6 +55,28 @@ static void add_map(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m)
     }
 }
 
+/* [(i0, i0 + 1), ...]: what gives a region gives begin and end per dimension. */
+static void add_ranges(const ml_TraceWriter *w, const ml_IndexMap *m)
+{
+    ml_Text t = {0};
+
+    ml_text_add(&t, "lambda ");
+    ml_Names names = ml_write_map_vars(w, &t, m);
+
+    ml_text_add(&t, ": [");
+    for (uint32_t k = 0; k < m->n_exprs; k++) {
+        ml_text_add(&t, k % 2 ? ", " : k ? ", (" : "(");
+        ml_print_expr(w->cx, &t, m->exprs[k],
+                      &(ml_PrintOpts){.spelling = -1, .names = &names});
+        if (k % 2)
+            ml_text_char(&t, ')');
+    }
+    ml_text_char(&t, ']');
+    ml_text_add(w->out, ml_text_z(&t));
+    w->out->bad |= t.bad;
+    ml_text_free(&t);
+}
+
 static const ml_Notation notation = {
     .no = "False",
     .yes = "True",
@@ -106,7 +128,11 @@ static void add_inst(const ml_TraceWriter *w, const ml_Inst *in, bool newest)
             ml_text_add(w->out, ", ");
         if (!(k == 0 && positional(prim)))
             ml_text_fmt(w->out, "%s=", pa->name);
-        ml_write_arg(w, pa, &args[k]);
+        if (pa->ranges && args[k].n == 1 && args[k].v->kind == ML_TV_MAP &&
+            args[k].v->map->n_exprs % 2 == 0)
+            add_ranges(w, args[k].v->map);
+        else
+            ml_write_arg(w, pa, &args[k]);
     }
     if (in->decision) {
         ml_text_add(w->out, n ? ", decision=" : "decision=");

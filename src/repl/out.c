@@ -141,6 +141,7 @@ static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
         ml_text_add(capture, text);
         return;
     }
+    fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
         return;

@@ -364,9 +364,33 @@ test("annotations hold constants, lists and tables by name", function()
     assert(moon.parse(s:script()) == s:mod())
 end)
 
+test("a region is given as points, pairs, or begins and ends", function()
+    local forms = {
+        function(i, j, k) return i, i + 1, k - 1, k + 2 end,
+        function(i, j, k) return { i, i + 1 }, { k - 1, k + 2 } end,
+        function(i, j, k) return { { i, i + 1 }, { k - 1, k + 2 } } end,
+        function(i, j, k) return i, { k - 1, k + 2 } end,
+    }
+    for _, form in ipairs(forms) do
+        local s = matmul()
+        s:annotate_buffer_access("C", "A", "read", form)
+        assert(s:script():find("T.reads(A[vi, vk - 1:vk - 1 + 3], B[vk, vj])", 1, true), s:script())
+        assert(s:trace():python():find("lambda i0, i1, i2: [(i0, i0 + 1), (i2 - 1, i2 + 2)]", 1, true))
+    end
+    local s = matmul()
+    fails("bad-argument", s.annotate_buffer_access, s, "C", "A", "read", function(i, j, k) return i, { k } end)
+    fails("bad-argument", s.transform_layout, s, "C", "A", function(i, j) return { i, j }, j end)
+end)
+
 test("options are checked", function()
     fails("bad-argument", matmul, 64, { sed = 3 })
-    fails("bad-argument", matmul, 64, { seed = 0 })
+    for _, seed in ipairs { 0, -2, 2147483648 } do
+        fails("bad-argument", matmul, 64, { seed = seed })
+    end
+    for _, mask in ipairs { -2, 4, "some" } do
+        fails("bad-argument", matmul, 64, { debug_mask = mask })
+    end
+    assert(matmul(64, { debug_mask = 3, seed = 2147483647 }))
     fails("unknown-function", matmul, 64, { func = "nothing" })
     fails("bad-argument", moon.schedule, 7)
     assert(matmul(64, { name = "mine" }).name == "mine")

@@ -201,6 +201,9 @@ verdict 'refuses a missing or wrong value with status 2'
 run -e 'print(1)' -e ':set echo' -e 'print(2)' </dev/null
 [ "$status" = 0 ] && [ "$(head -n 1 out)" = 1 ] && [ "$(tail -n 1 out)" = 2 ] && grep -q '^echo' out
 verdict 'runs -e in order, commands too'
+run -e 'io.write("a ") print("b") io.write("c\n") print("d")' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = $'a b\nc\nd' ]
+verdict 'keeps what io.write and print say in order'
 mkdir lib && echo 'return {answer = 42}' >lib/mine.lua
 MOONLOOP_PATH=lib run -l mine -e 'print(mine.answer)' </dev/null
 [ "$status" = 0 ] && [ "$(cat out)" = 42 ]

@@ -164,6 +164,9 @@ void bind_set_bool(lua_State *L, const char *key, bool v);
 /* The Lua value at idx as a raw argument in cx. box: a scratch box that keeps what it
  * points to; s: the schedule whose handles may occur, or NULL. */
 ml_Arg bind_read_arg(lua_State *L, int idx, ml_Ctx *cx, int box, ml_Schedule *s);
+/* The same for an argument of that primitive: functions for ranges may give pairs. */
+ml_Arg bind_read_arg_of(lua_State *L, const ml_Primitive *prim, int idx, ml_Ctx *cx,
+                        int box, ml_Schedule *s);
 /* Constants: numbers, strings, booleans, lists, dicts, expressions of the space. */
 const ml_Value *bind_read_value(lua_State *L, int idx, ml_Ctx *cx);
 void bind_push_value(lua_State *L, BindSpace *sp, const ml_Value *v);
@@ -260,7 +263,7 @@ void bind_push_expr(lua_State *L, BindSpace *sp, const ml_Expr *e);
 const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
                          const char *what);
 /* The function at idx, called once over fresh variables; pushes an index map. */
-void bind_map_from_function(lua_State *L, int idx, int inverse);
+void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges);
 int bind_new_index_map(lua_State *L);  /* moon.index_map */
 int bind_ir_table(lua_State *L);       /* pushes moon.ir */
 int bind_stmt_functions(lua_State *L); /* adds to moon.ir on top */

@@ -20,7 +20,39 @@ static int parameters(lua_State *L, int idx)
     return ar.nparams;
 }
 
-void bind_map_from_function(lua_State *L, int idx, int inverse)
+/* The results from stack position `first` on, with {begin, end} as two; a single value
+ * among pairs is a point. Returns the new number. */
+static int flatten_ranges(lua_State *L, int first, int n)
+{
+    bool pairs = false;
+
+    for (int k = 0; k < n; k++)
+        pairs |= lua_istable(L, first + k);
+    if (!pairs)
+        return n;
+    if (n > MAX_MAP)
+        bind_bad(L, "at most %d ranges are given", MAX_MAP);
+    luaL_checkstack(L, 2 * n + 8, "ranges");
+    for (int k = 0; k < n; k++) {
+        if (!lua_istable(L, first + k)) {
+            lua_pushvalue(L, first + k);
+            lua_pushvalue(L, first + k);
+            lua_pushinteger(L, 1);
+            lua_arith(L, LUA_OPADD);
+            continue;
+        }
+        if (lua_rawlen(L, first + k) != 2)
+            bind_bad(L, "a range is {begin, end}, got a list of %d",
+                     (int)lua_rawlen(L, first + k));
+        lua_rawgeti(L, first + k, 1);
+        lua_rawgeti(L, first + k, 2);
+    }
+    for (int k = 0; k < n; k++)
+        lua_remove(L, first);
+    return 2 * n;
+}
+
+void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges)
 {
     idx = lua_absindex(L, idx);
     int n = parameters(L, idx), top = lua_gettop(L);
@@ -53,6 +85,8 @@ void bind_map_from_function(lua_State *L, int idx, int inverse)
             lua_rawgeti(L, first, k + 1);
         first++;
     }
+    if (ranges)
+        n_out = flatten_ranges(L, first, n_out);
     if (n_out > MAX_MAP)
         bind_bad(L, "an index map gives at most %d expressions", MAX_MAP);
     const ml_Expr **out = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)n_out + 1);
@@ -79,12 +113,12 @@ int bind_new_index_map(lua_State *L)
 {
     lua_settop(L, 2);
     if (lua_isfunction(L, 2)) {
-        bind_map_from_function(L, 2, 0);
+        bind_map_from_function(L, 2, 0, false);
         lua_replace(L, 2);
     } else if (!lua_isnil(L, 2))
         bind_check(L, 2, &bind_map_class);
     if (lua_isfunction(L, 1)) {
-        bind_map_from_function(L, 1, lua_isnil(L, 2) ? 0 : 2);
+        bind_map_from_function(L, 1, lua_isnil(L, 2) ? 0 : 2, false);
         return 1;
     }
     size_t n;

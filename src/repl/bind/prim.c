@@ -30,7 +30,8 @@ typedef struct Given {
 } Given;
 
 /* Arguments from stack position 2 to top. */
-static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule *s)
+static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx *cx,
+                        int box, ml_Schedule *s)
 {
     Given g = {0};
     ml_Arg *pos;
@@ -41,7 +42,7 @@ static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule 
 
         for (size_t k = 0; k < n; k++) {
             lua_rawgeti(L, 2, (lua_Integer)k + 1);
-            list[k] = bind_read_arg(L, -1, cx, box, s);
+            list[k] = bind_read_arg_of(L, prim, -1, cx, box, s);
             lua_pop(L, 1);
         }
         lua_newtable(L); /* the named part alone */
@@ -63,7 +64,7 @@ static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule 
         g.pos = list;
         g.n_pos = n;
         if (names > 0) {
-            ml_Arg dict = bind_read_arg(L, -1, cx, box, s);
+            ml_Arg dict = bind_read_arg_of(L, prim, -1, cx, box, s);
 
             g.keys = dict.keys;
             g.values = dict.as.list;
@@ -77,7 +78,7 @@ static Given read_given(lua_State *L, int top, ml_Ctx *cx, int box, ml_Schedule 
     g.n_pos = (size_t)(top - 1);
     pos = ML_ARRAY(cx, ml_Arg, g.n_pos + 1);
     for (size_t k = 0; k < g.n_pos; k++)
-        pos[k] = bind_read_arg(L, (int)k + 2, cx, box, s);
+        pos[k] = bind_read_arg_of(L, prim, (int)k + 2, cx, box, s);
     g.pos = pos;
     return g;
 }
@@ -99,7 +100,7 @@ static int call_primitive(lua_State *L)
     ml_Arg *args = ML_ARRAY(cx, ml_Arg, prim->n_params + 1);
     ml_Results results;
 
-    Given g = read_given(L, top, cx, box, s);
+    Given g = read_given(L, prim, top, cx, box, s);
 
     if (!ml_args_by_name(cx, prim, g.pos, g.n_pos, g.keys, g.values, g.n_named, args)) {
         ml_error_set_primitive(cx, prim->name);

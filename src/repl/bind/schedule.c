@@ -62,15 +62,21 @@ static void read_options(lua_State *L, int idx, ml_Ctx *cx, ml_ScheduleOpts *o)
     for (int k = 0; k < 2; k++) {
         const char *key = k ? "debug_mode" : "debug_mask";
 
-        if (lua_getfield(L, idx, key) == LUA_TNUMBER)
-            o->debug_mask = (uint32_t)bind_int(L, -1, key);
-        else if (!lua_isnil(L, -1))
+        if (lua_getfield(L, idx, key) == LUA_TNUMBER) {
+            lua_Integer mask = bind_int(L, -1, key);
+
+            if (mask < -1 || mask > 3)
+                bind_bad(L, "%s: 0, 1, 2, 3 or -1 (all) is needed, got %lld", key,
+                         (long long)mask);
+            o->debug_mask = (uint32_t)mask;
+        } else if (!lua_isnil(L, -1))
             o->debug_mask = bind_opt_word(L, idx, key, masks, 0) ? UINT32_MAX : 0;
         lua_pop(L, 1);
     }
-    if (o->seed == 0)
-        bind_bad(L,
-                 "seed: an integer of 1 to 2147483647 is needed, or -1 for entropy, got 0");
+    if (o->seed == 0 || o->seed > INT32_MAX)
+        bind_bad(
+            L, "seed: an integer of 1 to 2147483647 is needed, or -1 for entropy, got %lld",
+            (long long)o->seed);
     if (lua_getfield(L, idx, "target") != LUA_TNIL)
         o->target = bind_read_value(L, -1, cx);
     lua_pop(L, 1);

@@ -14,6 +14,7 @@ typedef struct Reader {
     ml_Ctx *cx;
     int box; /* 0: constants only, nothing is anchored and no function is called */
     ml_Schedule *s;
+    bool ranges; /* a function may give {begin, end} */
 } Reader;
 
 static ml_Arg read_arg(const Reader *r, int idx, int depth);
@@ -168,7 +169,7 @@ static ml_Arg read_arg(const Reader *r, int idx, int depth)
     case LUA_TFUNCTION: {
         if (!r->box)
             bind_bad(L, "a function is no constant");
-        bind_map_from_function(L, idx, 0);
+        bind_map_from_function(L, idx, 0, r->ranges);
         const BindMap *m = lua_touserdata(L, -1);
         ml_Arg a = {.kind = ML_A_MAP, .as.map = m->m};
 
@@ -182,8 +183,18 @@ static ml_Arg read_arg(const Reader *r, int idx, int depth)
 
 ml_Arg bind_read_arg(lua_State *L, int idx, ml_Ctx *cx, int box, ml_Schedule *s)
 {
-    Reader r = {L, cx, lua_absindex(L, box), s};
+    Reader r = {L, cx, lua_absindex(L, box), s, false};
 
+    return read_arg(&r, lua_absindex(L, idx), 0);
+}
+
+ml_Arg bind_read_arg_of(lua_State *L, const ml_Primitive *prim, int idx, ml_Ctx *cx,
+                        int box, ml_Schedule *s)
+{
+    Reader r = {L, cx, lua_absindex(L, box), s, false};
+
+    for (size_t k = 0; k < prim->n_params; k++)
+        r.ranges |= prim->params[k].ranges;
     return read_arg(&r, lua_absindex(L, idx), 0);
 }
 
