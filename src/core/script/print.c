@@ -185,6 +185,27 @@ static void print_decorator(ml_Printer *p, const ml_Func *f)
     ml_pr_z(p, ")");
 }
 
+static bool note_block(const ml_Stmt *s, void *user)
+{
+    ml_Printer *p = user;
+
+    if (s->kind == ML_STMT_BLOCK)
+        ml_map_set(ml_arith_ctx(p->ar), p->copies, ml_as_block(s)->tag, s);
+    return s->has_block;
+}
+
+static void copy_for_regions(ml_Printer *p, const ml_Func *f)
+{
+    ml_Ctx *own = ml_ctx_new(0);
+
+    f = ml_import_func(ml_import_begin(own), f);
+    p->ar = ml_arith_new(own);
+    ml_arith_bind_params(p->ar, f);
+    p->pointers = ml_infer_pointers(own, f);
+    p->copies = ml_map_new(own);
+    ml_stmt_visit(f->body, note_block, p);
+}
+
 static void print_func(ml_Printer *p, const ml_Func *f, const char *name)
 {
     size_t mark = ml_pr_scope_mark(p);
@@ -200,11 +221,8 @@ static void print_func(ml_Printer *p, const ml_Func *f, const char *name)
     p->order.n = 0;
     p->n_around = 0;
     p->ar = NULL;
-    if (p->o->regions_auto) {
-        p->ar = ml_arith_new(p->cx);
-        ml_arith_bind_params(p->ar, f);
-        p->pointers = ml_infer_pointers(p->cx, f);
-    }
+    if (p->o->regions_auto)
+        copy_for_regions(p, f);
     p->infos = ml_map_new(p->cx);
     p->stmt = NULL;
     p->elide_root = !p->no_sugar && ml_pr_is_plain_root(f->body);
@@ -240,6 +258,8 @@ static void print_func(ml_Printer *p, const ml_Func *f, const char *name)
     for (size_t k = 0; k < p->order.n; k++)
         if (p->order.v[k]->fixed_slot)
             ml_names_release(p->order.v[k]->fixed_slot);
+    if (p->ar)
+        ml_ctx_unref(ml_arith_ctx(p->ar));
 }
 
 static void print_import(ml_Printer *p, bool newest)

@@ -94,8 +94,11 @@ typedef struct ml_Printer {
     int level;
     const ml_Stmt *stmt; /* being printed, for marks */
     uint32_t n_around;   /* blocks around, an elided root included */
-    ml_Arith *ar;        /* regions_auto: for asking what reading would infer */
+    /* regions_auto: what reading would infer is asked of a copy of the function, in a
+     * context of its own: the printed one need not belong to cx. NULL: not asked. */
+    ml_Arith *ar;
     const ml_Map *pointers;
+    ml_Map *copies; /* block tag -> the block of the copy */
 
     ml_Map *infos;    /* uid -> ml_NameInfo * */
     ml_InfoVec order; /* the same, in order of first occurrence */

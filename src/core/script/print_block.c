@@ -104,7 +104,7 @@ static void print_regions(ml_Printer *p, const char *call, const ml_Region *r, s
     ml_pr_z(p, ")");
 }
 
-static bool same_regions(ml_Printer *p, const ml_Region *a, size_t n, const ml_Region *b,
+static bool same_regions(ml_Ctx *cx, const ml_Region *a, size_t n, const ml_Region *b,
                          size_t m)
 {
     if (n != m)
@@ -113,8 +113,8 @@ static bool same_regions(ml_Printer *p, const ml_Region *a, size_t n, const ml_R
         if (a[k].buffer->uid != b[k].buffer->uid)
             return false;
         for (size_t d = 0; d < a[k].buffer->rank; d++)
-            if (!ml_equal_expr(p->cx, a[k].ranges[d].min, b[k].ranges[d].min, NULL, NULL) ||
-                !ml_equal_expr(p->cx, a[k].ranges[d].extent, b[k].ranges[d].extent, NULL,
+            if (!ml_equal_expr(cx, a[k].ranges[d].min, b[k].ranges[d].min, NULL, NULL) ||
+                !ml_equal_expr(cx, a[k].ranges[d].extent, b[k].ranges[d].extent, NULL,
                                NULL))
                 return false;
     }
@@ -122,17 +122,22 @@ static bool same_regions(ml_Printer *p, const ml_Region *a, size_t n, const ml_R
 }
 
 /* regions_auto: whether reading the block without its two lists gives these very lists.
- * They stand or fall together, for what is given of one has a say in the other. */
+ * They stand or fall together, for what is given of one has a say in the other; and they
+ * are inferred as if neither were there, as loads in the regions themselves count too. */
 static bool can_omit_regions(ml_Printer *p, const ml_Block *b)
 {
     if (!p->ar)
         return false;
     if (p->n_around == 1) /* an outermost block is never filled in */
         return b->n_reads == 0 && b->n_writes == 0;
+    const ml_Block *copy = ml_map_get(p->copies, b->tag);
+    ml_Ctx *cx = ml_arith_ctx(p->ar);
     ml_Inferred in = {0};
-    return ml_infer_regions(p->cx, p->ar, p->pointers, b, &in) && in.opaque.n == 0 &&
-           same_regions(p, b->reads, b->n_reads, in.reads.v, in.reads.n) &&
-           same_regions(p, b->writes, b->n_writes, in.writes.v, in.writes.n);
+    ml_Block bare = *copy;
+    bare.n_reads = bare.n_writes = 0;
+    return ml_infer_regions(cx, p->ar, p->pointers, &bare, &in) && in.opaque.n == 0 &&
+           same_regions(cx, copy->reads, copy->n_reads, in.reads.v, in.reads.n) &&
+           same_regions(cx, copy->writes, copy->n_writes, in.writes.v, in.writes.n);
 }
 
 static void print_alloc(ml_Printer *p, const ml_Buffer *b)

@@ -94,7 +94,10 @@ static bool take_program(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     t->program = ml_strdup(t->keep, ml_str(ml_text_z(&text)));
     ml_text_free(&text);
     t->args_json = args_json(t->keep, t->func);
-    t->st.flop = ml_flops(t->tmp, t->func);
+    ml_Ctx *of_base = ml_ctx_fork(t->base); /* whose program it is */
+
+    t->st.flop = ml_flops(of_base, t->func);
+    ml_ctx_unref(of_base);
     return true;
 }
 

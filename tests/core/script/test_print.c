@@ -765,6 +765,48 @@ static void marks_of_the_context_have_no_say_in_what_is_printed(void **state)
     ml_text_free(&b);
 }
 
+/* P[vi + 1] and what inference makes of it have numbers of different contexts. */
+static void a_program_of_another_context_is_asked_for_its_regions_too(void **state)
+{
+    (void)state;
+    static const char text[] = "@T.prim_func\n"
+                               "def f(A: T.Buffer((20,)), P: T.Buffer((20,), \"int32\")):\n"
+                               "    for i in range(16):\n"
+                               "        with T.block(\"o\"):\n"
+                               "            vi = T.axis.spatial(16, i)\n"
+                               "            for j in range(P[vi + 1] - P[vi]):\n"
+                               "                A[P[vi] + j] = 1.0\n";
+    ml_PrintOpts o = {.spelling = ML_CLASSIC, .regions_auto = true};
+    ml_Text t = {0};
+    ml_Parsed p = ml_parse(cx, ml_str(text), NULL);
+    ml_Ctx *other = ml_ctx_new(0);
+    assert_non_null(p.mod);
+    ml_print_module(other, &t, p.mod, &o);
+    assert_null(strstr(ml_text_z(&t), "T.reads"));
+    ml_text_free(&t);
+    ml_ctx_unref(other);
+}
+
+/* The loads in the regions themselves come after those of the body, when it is read. */
+static void the_order_of_inferred_regions_is_that_of_reading(void **state)
+{
+    (void)state;
+    static const char text[] = "@T.prim_func\n"
+                               "def f(A: T.Buffer((20,)), P: T.Buffer((20,), \"int32\"),\n"
+                               "      Q: T.Buffer((20,), \"int32\")):\n"
+                               "    for i in range(16):\n"
+                               "        with T.block(\"o\"):\n"
+                               "            vi = T.axis.spatial(16, i)\n"
+                               "            A[vi] = A[vi] + A[Q[P[vi]]]\n";
+    ml_PrintOpts o = {.spelling = ML_CLASSIC, .regions_auto = true};
+    ml_Text t = {0};
+    ml_Parsed p = ml_parse(cx, ml_str(text), NULL);
+    assert_non_null(p.mod);
+    ml_print_module(cx, &t, p.mod, &o);
+    assert_null(strstr(ml_text_z(&t), "T.reads"));
+    ml_text_free(&t);
+}
+
 static void diagnostics_print_with_lines_and_carets(void **state)
 {
     (void)state;
@@ -802,6 +844,12 @@ static void printing_twice_gives_the_same_bytes(void **state)
         ml_print_func(cx, &b, f, NULL);
         assert_string_equal(ml_text_z(&a), ml_text_z(&b));
         assert_null(strstr(a.p, " \n"));
+        ml_text_clear(&a);
+        ml_text_clear(&b);
+        ml_PrintOpts o = {.spelling = -1, .regions_auto = true};
+        ml_print_func(own, &a, f, &o);
+        ml_print_func(cx, &b, f, &o);
+        assert_string_equal(ml_text_z(&a), ml_text_z(&b));
         ml_text_free(&a);
         ml_text_free(&b);
         ml_ctx_unref(own);
@@ -852,6 +900,8 @@ int main(void)
         T(no_sugar_shows_the_root_and_every_loop),
         T(regions_that_reading_infers_are_left_out_on_demand),
         T(marks_of_the_context_have_no_say_in_what_is_printed),
+        T(a_program_of_another_context_is_asked_for_its_regions_too),
+        T(the_order_of_inferred_regions_is_that_of_reading),
         T(diagnostics_print_with_lines_and_carets),
         T(printing_twice_gives_the_same_bytes),
         T(many_names_with_one_hint_are_not_tried_again_and_again),
