@@ -154,6 +154,36 @@ static bool under_concurrent(const ml_Call *c, ml_Uid node)
     return false;
 }
 
+/* Blocks before the writer in a loop that the copy comes behind read what earlier iterations
+ * wrote: the copy would come too late for them. */
+static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                              const ml_CachePlace *place)
+{
+    const ml_Index *ix = c->p.index;
+    ml_UidVec readers = {0};
+
+    ml_readers(c->cx, c->facts, c->p, ml_index_scope(ix, block), buf, &readers);
+    for (ml_Uid u = ml_index_parent(ix, block); u && u != place->node;
+         u = ml_index_parent(ix, u))
+        for (size_t k = 0; k < readers.n; k++) {
+            if (readers.v[k] == block || !ml_index_is_above(ix, u, readers.v[k]) ||
+                !ml_index_before(ix, readers.v[k], block) ||
+                ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
+                continue;
+            ml_fail(c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(
+                        c->cx,
+                        "cannot show that block %s reads none of %s that an earlier "
+                        "iteration of loop %s wrote; the copy would come behind that loop",
+                        ml_call_block(c, readers.v[k])->name, buf->name,
+                        ml_as_for(ml_index_node(ix, u))->var->hint)),
+                    ML_BLOCK(ml_call_block(c, block)), ML_BUFFER(buf));
+            ml_error_set_unproved(c->cx);
+            return false;
+        }
+    return true;
+}
+
 static bool cache_write(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -196,6 +226,8 @@ static bool cache_write(ml_Call *c)
     if (!ml_cache_place(c, uid, &after, &place))
         place = (ml_CachePlace){scope, NULL, true};
 
+    if (!c->unchecked && !check_not_carried(c, uid, r->buffer, &place))
+        return false;
     ml_cache_region(c, uid, r, &place, region, &exact);
     if (ml_cache_guarded(c, uid, r->buffer))
         exact = ml_cache_guarded_region(c, uid, r->buffer, &place, region);
