@@ -388,6 +388,8 @@ static bool check(Rf *r)
     if (loop->kind != ML_FOR_SERIAL)
         return ml_fail(r->cx, ML_E_LOOP_NOT_SERIAL, ML_LOOP(loop),
                        ML_TEXT(ml_for_kind_name((ml_ForKind)loop->kind)));
+    if (whole && !ml_check_reduces_inside(c, r->block->tag))
+        return false;
     if (!classify_loops(r) || !check_loops(r) || !check_nest(r) ||
         !ml_reduction_shape(c, r->block, &r->shape) || !check_axis(r) || !check_extent(r) ||
         !check_storage(r) || !check_elements(r) || !check_order(r))
