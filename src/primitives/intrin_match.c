@@ -48,13 +48,35 @@ static const char *text_of(Match *m, const ml_Expr *e)
     return z;
 }
 
+/* e in the wider index dtype; a variable of the description stands for a wider one of the
+ * program's, which fits. */
+static const ml_Expr *wide(Match *m, const ml_Expr *e)
+{
+    ml_Ctx *cx = m->cx;
+
+    if (e->kind == ML_EXPR_CAST && ml_dtype_is_index(e->args[0]->type)) {
+        const ml_Expr *in = wide(m, e->args[0]);
+        ml_Bound b = ml_arith_bound(m->ar, in);
+
+        if (b.lo >= ml_dtype_min(e->type) && b.hi <= ml_dtype_max(e->type))
+            return in;
+    } else if (e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX) {
+        return ml_binary(cx, (ml_ExprKind)e->kind, wide(m, e->args[0]),
+                         wide(m, e->args[1]));
+    }
+    return ml_cast(cx, ML_DT_I64, e);
+}
+
 static bool same_value(Match *m, const ml_Expr *a, const ml_Expr *b)
 {
     if (a == b)
         return true;
-    if (!ml_dtype_is_index(a->type) || !ml_dtype_is_index(b->type) ||
-        !ml_promote(m->cx, &a, &b))
+    if (!ml_dtype_is_index(a->type) || !ml_dtype_is_index(b->type))
         return false;
+    if (a->type.bits > 32 || b->type.bits > 32) {
+        a = wide(m, a);
+        b = wide(m, b);
+    }
     return a == b || ml_prove_equal(m->ar, a, b);
 }
 

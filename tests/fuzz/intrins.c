@@ -35,7 +35,8 @@ static void copy_text(ml_Text *t, const char *type, int n, const char *from, con
 
 struct ml_Intrins *fz_intrins(void)
 {
-    static const char *const types[] = {"int32", "float32", "float64", "float16", "int8"};
+    static const char *const types[] = {"int32",   "float32", "float64",
+                                        "float16", "int8",    "int64"};
     static const char *const scopes[] = {"global", "shared", "local"};
     static ml_Intrins *known;
 

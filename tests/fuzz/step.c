@@ -34,16 +34,6 @@ static const ml_Block *block(const View *v)
     return ml_as_block(st);
 }
 
-static const ml_Block *reduction(const View *v)
-{
-    for (int k = 0; k < 8; k++) {
-        const ml_Block *b = ml_as_block(v->blocks.v[below(v, (int)v->blocks.n)]);
-        if (b->init)
-            return b;
-    }
-    return block(v);
-}
-
 static const ml_For *loop(const View *v)
 {
     const ml_Stmt *st = NULL;
@@ -154,36 +144,6 @@ static void add_reorder(const View *v, ml_Text *out)
     for (int k = 0; k < n; k++)
         ml_text_fmt(out, "%s\"%s\"", k ? ", " : "", name(v, above.v[(int)from + k]));
     ml_text_add(out, ")");
-}
-
-/* Whether both lie in one scope and none of them holds the other. */
-static bool apart(const View *v, ml_Uid x, ml_Uid y)
-{
-    const ml_Index *ix = v->p.index;
-
-    return x != y && ml_index_scope(ix, x) == ml_index_scope(ix, y) &&
-           !ml_index_is_above(ix, x, y) && !ml_index_is_above(ix, y, x);
-}
-
-/* Two nests of the same extents below what holds both, mostly in the order of the text. */
-static void add_merge(const View *v, ml_Text *out)
-{
-    const ml_For *a = loop(v), *b = loop(v);
-
-    for (int k = 0; k < 24; k++) {
-        if (apart(v, a->var->uid, b->var->uid) && a->extent == b->extent)
-            break;
-        a = k % 3 ? a : loop(v);
-        b = ml_as_for(v->loops.v[below(v, (int)v->loops.n)]);
-    }
-    if (apart(v, a->var->uid, b->var->uid) &&
-        ml_index_before(v->p.index, b->var->uid, a->var->uid) != chance(v, 8)) {
-        const ml_For *t = a;
-        a = b;
-        b = t;
-    }
-    ml_text_fmt(out, "merge(\"%s\", ", name(v, &a->base));
-    ml_text_fmt(out, "\"%s\")", name(v, &b->base));
 }
 
 static void add_partition(const View *v, ml_Text *out)
@@ -341,28 +301,6 @@ static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Tex
     ml_text_add(out, ")\"");
 }
 
-/* A buffer that the block reads and writes comes first. */
-static void add_inplace(const View *v, ml_Text *out)
-{
-    const ml_Block *b = non_root(v);
-    int at = -1;
-
-    for (size_t m = 0; m < v->blocks.n && at < 0; m++) {
-        const ml_Block *o = ml_as_block(v->blocks.v[m]);
-        for (uint32_t k = 0; k < o->n_reads * o->n_writes; k++)
-            if (m > 0 &&
-                o->reads[k / o->n_writes].buffer->uid ==
-                    o->writes[k % o->n_writes].buffer->uid &&
-                chance(v, 70)) {
-                b = o;
-                at = (int)(k / o->n_writes);
-            }
-    }
-    if (at < 0 || chance(v, 10))
-        at = index_below(v, b->n_reads);
-    ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &b->base), at, scope(v));
-}
-
 /* cache_read or cache_write, now and then with a list of consumers. */
 static void add_cache(const View *v, ml_Text *out, bool write)
 {
@@ -421,92 +359,46 @@ static void add_region(const View *v, ml_Text *out)
     ml_text_add(out, ")\")");
 }
 
-/* A reduction and what reads its result; false: there is none, mostly. */
-static bool add_epilogue(const View *v, ml_Text *out)
+static void add_reindex(const View *v, ml_Text *out)
 {
-    const ml_Block *b = reduction(v), *e = leaf(v);
-    bool found = false;
+    const ml_Block *b = leaf(v);
 
-    for (size_t m = 1; m < v->blocks.n && !found && chance(v, 97); m++) {
-        const ml_Block *r = ml_as_block(v->blocks.v[m]);
-        ml_UidVec near = {0};
-        if (!r->init)
-            continue;
-        ml_consumers(v->tmp, ml_schedule_facts(v->s), v->p, r->tag, &near);
-        for (size_t k = 0; k < near.n && !found; k++) {
-            const ml_Block *c = ml_as_block(ml_index_node(v->p.index, near.v[k]));
-            if (!c->init && chance(v, 80)) {
-                b = r;
-                e = c;
-                found = true;
-            }
-        }
-    }
-    if (!found && chance(v, 90))
-        return false;
-    ml_text_fmt(out, "fuse_reduction_epilogue(\"%s\", ", name(v, &b->base));
-    ml_text_fmt(out, "\"%s\")", name(v, &e->base));
-    return true;
+    ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
+    add_buffer(v, b, chance(v, 40), true, out);
+    ml_text_add(out, ")");
 }
 
-static void add_caching(View *v, ml_Text *out)
+static void add_copy_at(const View *v, ml_Text *out)
+{
+    const ml_Block *b = leaf(v);
+    bool write = chance(v, 40);
+
+    ml_text_fmt(out, "%s_at(\"%s\", ", write ? "write" : "read",
+                v->loops.n ? name(v, &loop_of(v, b->tag)->base) : "i");
+    ml_text_fmt(out, "\"%s\", ", name(v, &b->base));
+    add_buffer(v, b, write, false, out);
+    ml_text_fmt(out, ", \"%s\")", scope(v));
+}
+
+/* What it hides the oracle does not forgive: nothing, or what is not there. */
+static void add_hide(const View *v, ml_Text *out)
+{
+    ml_text_fmt(out, "unsafe_hide_buffer_access(\"%s\", \"%s\", {%s})",
+                name(v, &leaf(v)->base), chance(v, 40) ? "write" : "read",
+                chance(v, 50) ? "" : "9");
+}
+
+static void add_reindex_cache(const View *v, ml_Text *out)
 {
     const ml_Block *b = leaf(v);
     bool write = chance(v, 40);
     uint32_t n = write ? b->n_writes : b->n_reads;
+    int at = index_below(v, n);
 
-    int pick = below(v, 7);
-
-    if (pick == 4 && add_epilogue(v, out))
-        return;
-    switch (pick) {
-    case 0:
-    case 4:
-        ml_text_fmt(out, "reindex(\"%s\", ", name(v, &b->base));
-        add_buffer(v, b, write, true, out);
-        ml_text_add(out, ")");
-        break;
-    case 1: add_inplace(v, out); break;
-    case 5:
-        ml_text_fmt(out, "%s_at(\"%s\", ", write ? "write" : "read",
-                    v->loops.n ? name(v, &loop_of(v, b->tag)->base) : "i");
-        ml_text_fmt(out, "\"%s\", ", name(v, &b->base));
-        add_buffer(v, b, write, false, out);
-        ml_text_fmt(out, ", \"%s\")", scope(v));
-        break;
-    case 3:
-        if (chance(v, 70))
-            add_region(v, out);
-        else /* what it hides the oracle does not forgive: nothing, or what is not there */
-            ml_text_fmt(out, "unsafe_hide_buffer_access(\"%s\", \"%s\", {%s})",
-                        name(v, &b->base), write ? "write" : "read",
-                        chance(v, 50) ? "" : "9");
-        break;
-    case 2:
-        ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &b->base), scope(v),
-                    below(v, 3));
-        break;
-    default: {
-        int at = index_below(v, n);
-        ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",
-                    name(v, &b->base), at, scope(v));
-        add_map(v, b, (uint32_t)at < n ? &(write ? b->writes : b->reads)[at] : NULL, out);
-        ml_text_add(out, ")");
-    }
-    }
-}
-
-/* Mostly a loop that drives reduce iters alone. */
-static void add_rfactor(const View *v, ml_Text *out)
-{
-    const ml_Block *b = reduction(v);
-    const ml_For *f = loop_of(v, b->tag);
-    int rank = b->n_writes ? b->writes[0].buffer->rank : 1;
-
-    for (int k = 0; k < 6 && ml_loop_type(v->p, f->var->uid) != ML_ITER_REDUCE; k++)
-        f = loop_of(v, b->tag);
-    ml_text_fmt(out, "rfactor(\"%s\", %d)", name(v, &f->base),
-                chance(v, 96) ? below(v, 2 * rank + 2) - rank - 1 : 7);
+    ml_text_fmt(out, "reindex_cache_%s(\"%s\", %d, \"%s\", ", write ? "write" : "read",
+                name(v, &b->base), at, scope(v));
+    add_map(v, b, (uint32_t)at < n ? &(write ? b->writes : b->reads)[at] : NULL, out);
+    ml_text_add(out, ")");
 }
 
 const ml_Block *fz_any_block(const View *v)
@@ -545,13 +437,14 @@ static void add_blockize(const View *v, ml_Text *out)
                 chance(v, 20) ? ", false" : "");
 }
 
-static void add_call(View *v, int pick, ml_Text *out)
+/* false: there is nothing to be called with. */
+static bool add_call(const View *v, int pick, ml_Text *out)
 {
     static const char *const axes[] = {"threadIdx.x", "blockIdx.x", "vthread.x",
                                        "threadIdx.y", "threadIdx.q"};
     static const char *const values[] = {"1", "\"on\"", "true", "{1, 2}", "2.5"};
     const ml_Block *b;
-    const ml_For *f;
+    int at;
 
     switch (pick) {
     case 0: add_split(v, out); break;
@@ -573,48 +466,33 @@ static void add_call(View *v, int pick, ml_Text *out)
                     chance(v, 40) ? name(v, &loop(v)->base) : name(v, &block(v)->base),
                     below(v, 3), values[below(v, 5)]);
         break;
-    case 9: {
-        const ml_Stmt *st = NULL;
-        for (size_t k = 0; k < v->loops.n && !st; k++)
-            if (ml_dict_count(ml_as_for(v->loops.v[k])->annotations))
-                st = v->loops.v[k];
-        for (size_t k = 0; k < v->blocks.n && !st; k++)
-            if (ml_dict_count(ml_as_block(v->blocks.v[k])->annotations))
-                st = v->blocks.v[k];
-        ml_text_fmt(out, "unannotate(\"%s\", \"key%d\")", name(v, st ? st : v->blocks.v[0]),
-                    below(v, 3));
-        break;
-    }
+    case 9: return fz_add_unannotate(v, out);
     case 10:
         ml_text_fmt(out, "sample_perfect_tile(\"%s\", %d, %d)", name(v, &loop(v)->base),
                     2 + below(v, 2), chance(v, 20) ? -1 : 2 + below(v, 6));
         break;
     case 11: ml_text_add(out, "sample_categorical({2, 3, 4}, {0.5, 0.25, 0.25})"); break;
     case 12:
-        b = non_root(v);
+        if ((b = fz_own_writer(v, &at)) == NULL)
+            return false;
         ml_text_fmt(out, "set_scope(\"%s\", %d, \"%s\")", name(v, &b->base),
-                    index_below(v, b->n_writes), scope(v));
+                    chance(v, 97) ? at : 4, scope(v));
         break;
     case 13:
-        b = non_root(v);
-        ml_text_fmt(out, "storage_align(\"%s\", %d, %d, %d, %d)", name(v, &b->base),
-                    index_below(v, b->n_writes), below(v, 4) - 2, 4 * below(v, 5),
+        if ((b = fz_own_writer(v, &at)) == NULL || b->writes[at].buffer->rank == 0)
+            return false;
+        ml_text_fmt(out, "storage_align(\"%s\", %d, %d, %d, %d)", name(v, &b->base), at,
+                    below(v, b->writes[at].buffer->rank + 2) - 2, 4 * below(v, 10),
                     below(v, 3));
         break;
     case 14: add_move(v, out, false); break;
     case 15: add_move(v, out, true); break;
     case 16:
-    case 17:
-        b = block(v);
-        for (int k = 0; k < 3 && b->init; k++)
-            b = block(v);
-        ml_text_fmt(out, "%s(\"%s\")",
-                    pick == 16 ? "compute_inline" : "reverse_compute_inline",
-                    name(v, &b->base));
-        break;
+    case 17: return fz_add_inline(v, pick == 17, out);
     case 18:
     case 19: add_cache(v, out, pick == 19); break;
-    case 21: add_merge(v, out); break;
+    case 20: return fz_add_decompose(v, out);
+    case 21: return fz_add_merge(v, out);
     case 22: add_partition(v, out); break;
     case 23: add_iter_order(v, out); break;
     case 25:
@@ -630,133 +508,131 @@ static void add_call(View *v, int pick, ml_Text *out)
         break;
     case 26: ml_text_add(out, "enter_postproc()"); break;
     case 24: ml_text_fmt(out, "get_output_blocks(\"%s\")", name(v, &block(v)->base)); break;
-    case 28: add_rfactor(v, out); break;
-    case 29: fz_add_layout(v, out); break;
+    case 28: return fz_add_rfactor(v, out);
+    case 29: return fz_add_layout(v, out);
     case 30: fz_add_block_layout(v, out); break;
     case 31: add_blockize(v, out); break;
     case 32: fz_add_padding(v, out); break;
     case 33: fz_add_decompose_padding(v, out); break;
     case 34: fz_add_separators(v, out); break;
     case 35: fz_add_dtype(v, out); break;
-    default:
-        b = reduction(v);
-        f = loop_of(v, b->tag);
-        ml_text_fmt(out, "decompose_reduction(\"%s\", ", name(v, &b->base));
-        ml_text_fmt(out, "\"%s\")", name(v, &f->base));
+    case 36: return fz_add_merge_reduction(v, out);
+    case 37: return fz_add_tensorize(v, out);
+    case 38: return fz_add_epilogue(v, out);
+    case 39: return fz_add_inplace(v, scope(v), out);
+    case 40: add_reindex(v, out); break;
+    case 41: add_copy_at(v, out); break;
+    case 42: add_region(v, out); break;
+    case 43: add_hide(v, out); break;
+    case 44:
+        ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &leaf(v)->base),
+                    scope(v), below(v, 3));
         break;
+    default: add_reindex_cache(v, out); break;
     }
+    return true;
 }
 
-/* Two blocks that write one buffer. */
-static void add_merge_reduction(const View *v, ml_Text *out)
+/* How often each pick is made. */
+static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2,  4, 2, 2, 4, 1, 4, 2, 13, 11,
+                                  7,  7, 8,  8, 9, 5, 3,  2, 1, 2, 1, 4, 5, 6, 5,  4,
+                                  5,  5, 2,  3, 3, 4, 12, 2, 3, 4, 2, 1, 2, 3};
+enum { N_PICKS = sizeof weights };
+
+static bool is_kind(int pick) /* of a loop: parallel, vectorize, bind */
 {
-    const ml_Block *b = block(v), *other = block(v);
-
-    for (size_t k = 0; k + 1 < v->blocks.n && chance(v, 96); k++) {
-        const ml_Block *i = ml_as_block(v->blocks.v[k]),
-                       *u = ml_as_block(v->blocks.v[k + 1]);
-
-        if (i->n_writes && u->n_writes &&
-            i->writes[0].buffer->uid == u->writes[0].buffer->uid && !i->init && !u->init) {
-            b = i;
-            other = u;
-            break;
-        }
-    }
-    ml_text_fmt(out, "merge_reduction(\"%s\", ", name(v, &b->base));
-    ml_text_fmt(out, "\"%s\")", name(v, &other->base));
+    return pick == 4 || pick == 5 || pick == 7;
 }
 
-/* Copies of a few elements: see fz_intrins. */
-static void add_tensorize(const View *v, ml_Text *out)
+static bool is_copy(int pick) /* or what moves one */
 {
-    for (int k = 0; k < 12; k++) {
-        const ml_Block *b = block(v);
-        ml_StmtVec above = {0};
+    return pick == 14 || pick == 15 || pick == 18 || pick == 19 || pick == 12 ||
+           (pick >= 39 && pick != 43);
+}
 
-        ml_index_loops(v->tmp, v->p.index, b->tag, &above);
-        if (above.n == 0 || b->body->kind != ML_STMT_STORE ||
-            ml_as_store(b->body)->value->kind != ML_EXPR_LOAD)
-            continue;
-        const ml_For *f = ml_as_for(above.v[above.n - 1]);
-        const ml_Buffer *to = ml_as_store(b->body)->buffer,
-                        *from = ml_as_store(b->body)->value->as.buffer;
+/* Every second schedule leaves half of the primitives out, so that what the others do to
+ * each other comes up; some make more loops concurrent, or more copies. */
+static int weight(const FzFocus *focus, int pick)
+{
+    uint64_t swarm = focus->swarm;
+    int w = weights[pick];
 
-        if (extent_of(f) > 4 && chance(v, 90))
-            continue;
-        ml_text_fmt(out, "tensorize(\"%s\", \"copy_%s_%lld_%s_%s\")", name(v, &f->base),
-                    ml_dtype_name(v->tmp, to->type), (long long)extent_of(f), from->scope,
-                    to->scope);
-        return;
-    }
-    const ml_Block *b = non_root(v);
+    if ((swarm >> 60 & 3) == 1 && is_kind(pick))
+        return 5 * w;
+    if ((swarm >> 62 & 3) == 1 && is_copy(pick))
+        return 3 * w;
+    if (swarm >> 59 & 1)
+        return w;
+    return swarm >> pick & 1 ? w : 0;
+}
 
-    if (chance(v, 85)) { /* a copy that the next one may find */
-        ml_text_fmt(out, "cache_read(\"%s\", %d, \"%s\")", name(v, &b->base),
-                    index_below(v, b->n_reads), chance(v, 50) ? "local" : "global");
-        return;
-    }
-    ml_text_fmt(out, "tensorize(\"%s\", \"dot_16x4_vnni\")",
-                chance(v, 50) && v->loops.n ? name(v, &loop(v)->base)
-                                            : name(v, &block(v)->base));
+static int pick_one(const View *v)
+{
+    int total = 0, at, pick = 0;
+
+    for (int k = 0; k < N_PICKS; k++)
+        total += weight(v->focus, k);
+    if (total == 0)
+        return 0;
+    at = below(v, total);
+    while (at >= weight(v->focus, pick))
+        at -= weight(v->focus, pick++);
+    return pick;
+}
+
+/* What usually comes next; -1: nothing in particular. */
+static int what_follows(const View *v)
+{
+    static const struct {
+        const char *last;
+        int percent, pick;
+    } table[] = {{"cache_write", 50, 15},
+                 {"cache_read", 50, 14},
+                 {"split", 35, 2},
+                 {"fuse", 40, 0},
+                 {"sample_perfect_tile", 70, 0},
+                 {"sample_partitioned_tile", 70, 0},
+                 {"pad_einsum", 40, 33},
+                 {"annotate", 40, 9},
+                 {"decompose_reduction", 25, 36},
+                 {"rfactor", 30, 14},
+                 {"rfactor", 30, 15}};
+
+    for (size_t k = 0; k < ML_COUNT(table); k++)
+        if (ml_streq(v->focus->last, table[k].last) && chance(v, table[k].percent))
+            return table[k].pick;
+    return -1;
+}
+
+static bool needs_loops(int pick)
+{
+    return pick <= 8 || pick == 10 || pick == 14 || pick == 15 || pick == 20 ||
+           pick == 21 || pick == 22 || pick == 25 || pick == 28 || pick == 31 ||
+           pick == 33 || pick == 41;
 }
 
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)
 {
-    /* How often each pick is made. */
-    static const uint8_t weights[] = {16, 9, 11, 3,  4, 4, 2, 4, 2, 2, 4, 1,
-                                      4,  2, 13, 11, 7, 7, 8, 8, 9, 5, 3, 2,
-                                      1,  2, 1,  4,  5, 6, 5, 4, 5, 5, 2, 3};
     View v = {.s = s, .p = ml_schedule_program(s), .rnd = rnd, .focus = focus, .tmp = tmp};
-    int total = 0, at, pick = 0;
 
     ml_schedule_names(s);
     collect(ml_schedule_func(s)->body, false, &v);
     if (v.blocks.n == 0)
         return;
-    for (size_t k = 0; k < sizeof weights; k++)
-        total += weights[k];
-    at = below(&v, total);
-    while (at >= weights[pick])
-        at -= weights[pick++];
-    /* What usually comes next. */
-    if (ml_streq(focus->last, "cache_write") && chance(&v, 50))
-        pick = 15;
-    else if (ml_streq(focus->last, "cache_read") && chance(&v, 50))
-        pick = 14;
-    else if (ml_streq(focus->last, "split") && chance(&v, 35))
-        pick = 2;
-    else if (ml_streq(focus->last, "fuse") && chance(&v, 40))
-        pick = 0;
-    else if ((ml_streq(focus->last, "sample_perfect_tile") ||
-              ml_streq(focus->last, "sample_partitioned_tile")) &&
-             chance(&v, 70))
-        pick = 0;
-    else if (ml_streq(focus->last, "pad_einsum") && chance(&v, 40))
-        pick = 33;
-    else if (ml_streq(focus->last, "annotate") && chance(&v, 40))
-        pick = 9;
-    if (chance(&v, 6)) {
-        add_caching(&v, out);
-        return;
-    }
-    if (chance(&v, ml_streq(focus->last, "decompose_reduction") ? 25 : 2)) {
-        add_merge_reduction(&v, out);
-        return;
-    }
-    if (chance(&v, 3)) {
-        add_tensorize(&v, out);
-        return;
-    }
-    if (v.loops.n == 0 && (pick <= 8 || pick == 10 || pick == 14 || pick == 15 ||
-                           (pick >= 20 && pick <= 22) || pick == 25 || pick == 28 ||
-                           pick == 31 || pick == 33))
-        pick = 16;
     const ml_Stmt *placed = alive(&v, focus->block);
 
     if (ml_streq(focus->last, "sample_compute_location") && placed && chance(&v, 80)) {
         ml_text_fmt(out, "compute_at(\"%s\", %d)", name(&v, placed), FZ_SAMPLE);
         return;
     }
-    add_call(&v, pick, out);
+    for (int k = 0; k < 32 && out->n == 0; k++) {
+        int next = k == 0 ? what_follows(&v) : -1, pick = next < 0 ? pick_one(&v) : next;
+
+        if (v.loops.n == 0 && needs_loops(pick))
+            pick = 16;
+        if (!add_call(&v, pick, out))
+            ml_text_clear(out);
+    }
+    if (out->n == 0)
+        add_reindex(&v, out);
 }

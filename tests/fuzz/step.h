@@ -13,6 +13,7 @@ typedef struct FzFocus { /* what the steps before were about: biases the next on
     int n_loops;
     int n_samples;    /* integers that the last sampling returned */
     const char *last; /* name of the primitive accepted last, or "" */
+    uint64_t swarm;   /* which primitives the schedule prefers */
 } FzFocus;
 
 /* Stand for the results of the last sampling in a call's text. */

@@ -34,8 +34,20 @@ const ml_Block *fz_inner_block(const View *v);
 /* A loop above the block within its scope, mostly. */
 const ml_For *fz_loop_of(const View *v, ml_Uid uid);
 
+/* step_target.c; false: there is nothing to be called with, and nothing was written. */
+bool fz_add_decompose(const View *v, ml_Text *out);
+bool fz_add_rfactor(const View *v, ml_Text *out);
+bool fz_add_epilogue(const View *v, ml_Text *out);
+bool fz_add_merge_reduction(const View *v, ml_Text *out);
+bool fz_add_inline(const View *v, bool reverse, ml_Text *out);
+bool fz_add_merge(const View *v, ml_Text *out);
+bool fz_add_tensorize(const View *v, ml_Text *out);
+bool fz_add_inplace(const View *v, const char *scope, ml_Text *out);
+const ml_Block *fz_own_writer(const View *v, int *at); /* NULL: none was found */
+bool fz_add_unannotate(const View *v, ml_Text *out);
+
 /* step_layout.c */
-void fz_add_layout(const View *v, ml_Text *out);
+bool fz_add_layout(const View *v, ml_Text *out);
 void fz_add_block_layout(const View *v, ml_Text *out);
 void fz_add_padding(const View *v, ml_Text *out);
 void fz_add_decompose_padding(const View *v, ml_Text *out);

@@ -67,7 +67,7 @@ static bool is_own(const View *v, const ml_Buffer *b)
 
 /* Only of buffers that the program allocates: another layout of a parameter is another
  * interface. */
-void fz_add_layout(const View *v, ml_Text *out)
+bool fz_add_layout(const View *v, ml_Text *out)
 {
     for (int k = 0; k < 12; k++) {
         const ml_Block *b = fz_inner_block(v);
@@ -88,12 +88,15 @@ void fz_add_layout(const View *v, ml_Text *out)
             ml_text_add(out,
                         ml_dtype_is_float(buf->type) == chance(v, 95) ? ", 1.0" : ", 1");
         ml_text_add(out, ")");
-        return;
+        return true;
     }
+    if (chance(v, 90))
+        return false;
     ml_text_fmt(out,
                 "transform_layout(\"%s\", {\"write\", 0}, \"lambda a, b, c, d, e, f, "
                 "g, h: (a,)\")",
                 name(v, &fz_any_block(v)->base));
+    return true;
 }
 
 /* Of a block whose iters are its loops, when one is found. */

@@ -664,9 +664,11 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
                             .intrins = fz_intrins(),
                             .debug_mask = t->plan.seed % 4 ? 0 : UINT32_MAX};
     Run r = {.t = t, .stats = stats, .chosen = t->plan.seed, .focus = {.last = ""}};
+    uint64_t theme = t->plan.seed ^ 0x6a09e667f3bcc909U;
     const ml_Error *e = NULL;
     ml_Parsed parsed;
 
+    r.focus.swarm = fz_next(&theme);
     t->failed = false;
     t->at = 0;
     ml_text_clear(&t->program);

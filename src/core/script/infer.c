@@ -70,16 +70,18 @@ static ml_Interval relaxed(Walk *w, const ml_Expr *e)
     return ml_relax(w->ar, e, w->dom.v, w->dom.n);
 }
 
+/* by + end; either may be of the wider index dtype. */
+static const ml_Expr *moved(Walk *w, const ml_Expr *by, const ml_Expr *end)
+{
+    if (!end || !ml_promote(w->cx, &by, &end))
+        return NULL;
+    return ml_simplify(w->ar, ml_add(w->cx, by, end));
+}
+
 static ml_Interval shifted(Walk *w, ml_Interval i, const ml_Expr *by)
 {
-    if (i.min && ml_dtype_eq(i.min->type, by->type))
-        i.min = ml_simplify(w->ar, ml_add(w->cx, by, i.min));
-    else
-        i.min = NULL;
-    if (i.max && ml_dtype_eq(i.max->type, by->type))
-        i.max = ml_simplify(w->ar, ml_add(w->cx, by, i.max));
-    else
-        i.max = NULL;
+    i.min = moved(w, by, i.min);
+    i.max = moved(w, by, i.max);
     return i;
 }
 
