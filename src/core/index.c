@@ -119,27 +119,39 @@ void ml_index_each(const ml_Index *ix,
 
 /* ---- ancestors */
 
+void ml_index_next(ml_Up *u)
+{
+    const ml_IndexEntry *e = u->parent ? ml_index_find(u->ix, u->parent) : NULL;
+
+    u->uid = u->parent;
+    u->node = e ? e->node : NULL;
+    u->parent = e ? e->parent : 0;
+}
+
+ml_Up ml_index_up(const ml_Index *ix, ml_Uid uid)
+{
+    ml_Up u = {.ix = ix, .parent = ml_index_parent(ix, uid)};
+
+    ml_index_next(&u);
+    return u;
+}
+
 ml_Uid ml_index_scope(const ml_Index *ix, ml_Uid uid)
 {
-    ml_Uid up = ml_index_parent(ix, uid);
+    ml_Up u = ml_index_up(ix, uid);
 
-    while (up && ml_index_node(ix, up)->kind != ML_STMT_BLOCK)
-        up = ml_index_parent(ix, up);
-    return up;
+    while (u.node && u.node->kind != ML_STMT_BLOCK)
+        ml_index_next(&u);
+    return u.uid;
 }
 
 void ml_index_loops(ml_Ctx *cx, const ml_Index *ix, ml_Uid uid, ml_StmtVec *out)
 {
     size_t first = out->n;
-    ml_Uid up = ml_index_parent(ix, uid);
+    ml_Up u = ml_index_up(ix, uid);
 
-    for (; up; up = ml_index_parent(ix, up)) {
-        const ml_Stmt *node = ml_index_node(ix, up);
-
-        if (node->kind == ML_STMT_BLOCK)
-            break;
-        ml_push(cx, out, node);
-    }
+    for (; u.node && u.node->kind != ML_STMT_BLOCK; ml_index_next(&u))
+        ml_push(cx, out, u.node);
     for (size_t a = first, b = out->n; a + 1 < b; a++) {
         const ml_Stmt *swap = out->v[a];
 

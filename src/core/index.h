@@ -33,6 +33,16 @@ uint32_t ml_index_func(const ml_Index *ix, ml_Uid uid); /* position in mod->func
 void ml_index_each(const ml_Index *ix,
                    void (*fn)(ml_Uid uid, const ml_Stmt *node, void *user), void *user);
 
+/* The way from a node to the root of its function, the node itself excluded:
+ * for (ml_Up u = ml_index_up(ix, uid); u.node; ml_index_next(&u)) */
+typedef struct ml_Up {
+    const ml_Index *ix;
+    const ml_Stmt *node; /* NULL: past the root */
+    ml_Uid uid, parent;
+} ml_Up;
+ml_Up ml_index_up(const ml_Index *ix, ml_Uid uid);
+void ml_index_next(ml_Up *u);
+
 /* The nearest proper ancestor that is a block, as uid; 0 for a root block. */
 ml_Uid ml_index_scope(const ml_Index *ix, ml_Uid uid);
 /* Loops strictly between the node and its scope block, outermost first, as nodes. */

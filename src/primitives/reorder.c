@@ -142,16 +142,17 @@ static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
             if (drives(b, in, ML_ITER_REDUCE) ||
                 position(ch, in->var->uid) > position(ch, ch->now[r]->var->uid))
                 continue;
-            if (may_repeat(c, b, ch))
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(c->cx,
-                                      "several iterations of loop %s may compute the "
-                                      "same element of block %s; with the reduce loop "
-                                      "%s outside, it would be accumulated more than "
-                                      "once",
-                                      in->var->hint, b->name, ch->now[r]->var->hint)),
-                    ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
+            if (!may_repeat(c, b, ch)) /* whichever two loops they are */
+                return true;
+            return ml_fail(
+                c->cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(c->cx,
+                                  "several iterations of loop %s may compute the "
+                                  "same element of block %s; with the reduce loop "
+                                  "%s outside, it would be accumulated more than "
+                                  "once",
+                                  in->var->hint, b->name, ch->now[r]->var->hint)),
+                ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
         }
     }
     return true;

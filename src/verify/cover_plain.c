@@ -1,15 +1,16 @@
 /*
  * cover_plain - the common case of region cover, in int64 numbers: indices that are linear
- * in loops of literal ranges.
+ * in loops of literal ranges, or e // m beside e % m with such an e.
  *
  * true is a proof, false says nothing (cover.c then asks the prover). Every element of the
  * product of the intervals is written because no loop moves two dimensions and the steps of
- * each dimension leave no gap. What loops inside the ancestor do not move must be the same
- * on both sides, term by term. Source: ir-and-analysis 2.4, 8.3.
+ * each dimension leave no gap; two dimensions that hold the digits of one index are one.
+ * What loops inside the ancestor do not move must be the same on both sides, term by term.
+ * Source: ir-and-analysis 2.4, 8.3.
  */
 #include "verify/facts.h"
 
-enum { MAX_LOOPS = 24, MAX_TERMS = 12, MAX_NODES = 64 };
+enum { MAX_LOOPS = 24, MAX_TERMS = 12, MAX_NODES = 64, MAX_RANK = 16 };
 
 typedef struct Term {
     const ml_Expr *atom;
@@ -23,12 +24,13 @@ typedef struct Linear {
     size_t nodes; /* seen so far: bounds depth and work */
 } Linear;
 
-/* A block and the loops between it and the ancestor. */
+/* A block and the loops between it and the ancestor. Loops that run once, there or further
+ * out, are the number that they count from. */
 typedef struct Nest {
     const ml_Block *block;
-    const ml_For *loops[MAX_LOOPS];
+    const ml_For *loops[MAX_LOOPS], *once[MAX_LOOPS];
     bool used[MAX_LOOPS]; /* moves an earlier dimension */
-    size_t n;
+    size_t n, n_once;
 } Nest;
 
 /* outer + [lo, hi] */
@@ -49,18 +51,20 @@ static bool open_nest(ml_Program p, const ml_Block *b, ml_Uid ancestor, Nest *ou
     bool below = true;
 
     out->block = b;
-    out->n = 0;
-    for (ml_Uid u = ml_index_parent(p.index, b->tag); u; u = ml_index_parent(p.index, u)) {
-        const ml_Stmt *node = ml_index_node(p.index, u);
-
-        below = below && u != ancestor && node->kind != ML_STMT_BLOCK;
-        if (node->kind != ML_STMT_FOR)
+    out->n = out->n_once = 0;
+    for (ml_Up u = ml_index_up(p.index, b->tag); u.node; ml_index_next(&u)) {
+        below = below && u.uid != ancestor && u.node->kind != ML_STMT_BLOCK;
+        if (u.node->kind != ML_STMT_FOR)
             continue;
-        const ml_For *f = ml_as_for(node);
+        const ml_For *f = ml_as_for(u.node);
 
         /* Threads: what a loop means depends on the storage. */
         if (f->thread)
             return false;
+        if (ml_is_const_int(f->min) && ml_is_int(f->extent, 1) && out->n_once < MAX_LOOPS) {
+            out->once[out->n_once++] = f;
+            continue;
+        }
         if (!below)
             continue;
         if (!ml_is_const_int(f->min) || !ml_is_const_int(f->extent) ||
@@ -83,6 +87,15 @@ static size_t loop_of(const Nest *nest, const ml_Expr *atom)
     return k;
 }
 
+/* The only iteration of a loop that runs once; NULL: no such loop. */
+static const ml_For *once_of(const Nest *nest, const ml_Expr *atom)
+{
+    for (size_t k = 0; k < nest->n_once; k++)
+        if (nest->once[k]->var->uid == atom->as.var->uid)
+            return nest->once[k];
+    return NULL;
+}
+
 /* Neither the loops inside nor memory can change it. */
 static bool is_outer(const Nest *nest, const ml_Expr *e, Linear *out)
 {
@@ -94,7 +107,7 @@ static bool is_outer(const Nest *nest, const ml_Expr *e, Linear *out)
         for (size_t k = 0; k < nest->block->n_iters; k++)
             if (nest->block->iters[k].var->uid == e->as.var->uid)
                 return false;
-        return loop_of(nest, e) == nest->n;
+        return loop_of(nest, e) == nest->n && !once_of(nest, e);
     }
     if (e->kind != ML_EXPR_ADD && e->kind != ML_EXPR_SUB && e->kind != ML_EXPR_MUL &&
         e->kind != ML_EXPR_FLOORDIV && e->kind != ML_EXPR_FLOORMOD)
@@ -129,7 +142,9 @@ static bool add_linear(const Nest *nest, const ml_Expr *e, int64_t coef, Linear 
         for (size_t k = 0; k < nest->block->n_iters; k++)
             if (nest->block->iters[k].var->uid == e->as.var->uid)
                 return add_linear(nest, nest->block->iters[k].value, coef, out);
-        return add_term(out, e, coef);
+        const ml_For *once = once_of(nest, e);
+
+        return once ? mul_add(&out->base, coef, once->min->as.i) : add_term(out, e, coef);
     }
     if (e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) {
         int64_t second = coef;
@@ -169,20 +184,19 @@ static bool no_gap(Term *steps, size_t n, int64_t width)
     return true;
 }
 
-/* One dimension. exact: every element between the ends must be touched, and no loop that
- * moved an earlier dimension may move this one. */
-static bool span_of(Nest *nest, const ml_Range *r, bool exact, Span *out)
+/* The values of `width` indices from `min` on. exact: every one between the ends must be
+ * touched, and no loop that moved an earlier dimension may move this one. */
+static bool span_from(Nest *nest, const ml_Expr *min, int64_t width, bool exact, Span *out)
 {
     Linear all = {.n = 0};
     Term steps[MAX_TERMS]; /* size; the atom is the loop's extent */
     size_t n_steps = 0;
 
-    if (!ml_is_const_int(r->extent) || r->extent->as.i < 1 ||
-        !add_linear(nest, r->min, 1, &all))
+    if (!add_linear(nest, min, 1, &all))
         return false;
     out->outer.n = 0;
     out->lo = out->hi = all.base;
-    if (__builtin_add_overflow(out->hi, r->extent->as.i - 1, &out->hi))
+    if (__builtin_add_overflow(out->hi, width - 1, &out->hi))
         return false;
     for (size_t k = 0; k < all.n; k++) {
         int64_t c = all.v[k].coef;
@@ -206,7 +220,53 @@ static bool span_of(Nest *nest, const ml_Range *r, bool exact, Span *out)
         nest->used[m] = true;
         steps[n_steps++] = (Term){f->extent, c < 0 ? -c : c};
     }
-    return !exact || no_gap(steps, n_steps, r->extent->as.i);
+    return !exact || no_gap(steps, n_steps, width);
+}
+
+static bool is_digit(const ml_Expr *e, ml_ExprKind kind, int64_t m)
+{
+    return e->kind == kind && ml_is_const_int(e->args[1]) && e->args[1]->as.i > 0 &&
+           (m == 0 || e->args[1]->as.i == m);
+}
+
+/* One dimension of a region. */
+static bool span_of(Nest *nest, const ml_Range *r, bool exact, Span *out)
+{
+    const ml_Expr *e = r->min;
+
+    if (!ml_is_const_int(r->extent) || r->extent->as.i < 1)
+        return false;
+    if (span_from(nest, e, r->extent->as.i, exact, out))
+        return true;
+    if (exact || !ml_is_int(r->extent, 1))
+        return false;
+    /* What a digit may be, where nothing outside moves it. */
+    if (is_digit(e, ML_EXPR_FLOORMOD, 0)) {
+        *out = (Span){.lo = 0, .hi = e->args[1]->as.i - 1};
+        return true;
+    }
+    if (!is_digit(e, ML_EXPR_FLOORDIV, 0) || !span_from(nest, e->args[0], 1, false, out) ||
+        out->outer.n > 0)
+        return false;
+    out->lo = ml_floordiv_i64(out->lo, e->args[1]->as.i);
+    out->hi = ml_floordiv_i64(out->hi, e->args[1]->as.i);
+    return true;
+}
+
+/* The dimension that holds e % m where `d` holds e // m; the rank: none. */
+static size_t low_digit(const ml_Region *r, size_t d, int64_t *m)
+{
+    const ml_Expr *e = r->ranges[d].min;
+    size_t rank = r->buffer->rank, k = 0;
+
+    if (!is_digit(e, ML_EXPR_FLOORDIV, 0) || !ml_is_int(r->ranges[d].extent, 1))
+        return rank;
+    *m = e->args[1]->as.i;
+    while (k < rank &&
+           !(is_digit(r->ranges[k].min, ML_EXPR_FLOORMOD, *m) &&
+             r->ranges[k].min->args[0] == e->args[0] && ml_is_int(r->ranges[k].extent, 1)))
+        k++;
+    return k < rank && ml_is_int(r->buffer->shape[k], *m) ? k : rank;
 }
 
 static bool same_outer(const Linear *a, const Linear *b)
@@ -224,32 +284,64 @@ static bool same_outer(const Linear *a, const Linear *b)
     return true;
 }
 
+/* Whether what is read lies in what is written; `n` elements there are, 0: not a number. */
+static bool holds(const Span *w, Span *r, int64_t n)
+{
+    if (!same_outer(&w->outer, &r->outer))
+        return false;
+    if (n > 0 && w->outer.n == 0) {
+        r->lo = r->lo < 0 ? 0 : r->lo;
+        r->hi = r->hi > n - 1 ? n - 1 : r->hi;
+    }
+    return w->lo <= r->lo && w->hi >= r->hi;
+}
+
+static bool is_all(const Span *w, int64_t n)
+{
+    return n > 0 && w->outer.n == 0 && w->lo <= 0 && w->hi >= n - 1;
+}
+
 bool ml_covers_plainly(ml_Program p, ml_Uid ancestor, const ml_Block *producer,
                        const ml_Region *write, const ml_Block *consumer,
                        const ml_Region *read)
 {
     const ml_Buffer *buf = read->buffer;
+    bool done[MAX_RANK] = {false}; /* as the low digit of another */
     Nest from, to;
 
     if (write->buffer->uid != buf->uid || !ml_is_true(producer->predicate) ||
-        !open_nest(p, producer, ancestor, &from) || !open_nest(p, consumer, ancestor, &to))
+        buf->rank > MAX_RANK || !open_nest(p, producer, ancestor, &from) ||
+        !open_nest(p, consumer, ancestor, &to))
         return false;
     for (size_t d = 0; d < buf->rank; d++) {
-        bool literal = ml_is_const_int(buf->shape[d]);
-        int64_t last = literal ? buf->shape[d]->as.i - 1 : 0;
+        int64_t n = ml_is_const_int(buf->shape[d]) ? buf->shape[d]->as.i : 0, m;
+        const ml_Range *in = &write->ranges[d], *out = &read->ranges[d];
         Span w, r;
 
+        size_t low = low_digit(write, d, &m);
+
+        if (low == buf->rank)
+            continue;
+        done[d] = done[low] = true;
+        if (__builtin_mul_overflow(n, m, &n) ||
+            !span_from(&from, in->min->args[0], 1, true, &w))
+            return false;
+        if (is_all(&w, n))
+            continue;
+        if (!is_digit(out->min, ML_EXPR_FLOORDIV, m) || low_digit(read, d, &m) != low ||
+            !span_from(&to, out->min->args[0], 1, false, &r) || !holds(&w, &r, n))
+            return false;
+    }
+    for (size_t d = 0; d < buf->rank; d++) {
+        int64_t n = ml_is_const_int(buf->shape[d]) ? buf->shape[d]->as.i : 0;
+        Span w, r;
+
+        if (done[d])
+            continue;
         if (!span_of(&from, &write->ranges[d], true, &w))
             return false;
-        if (literal && w.outer.n == 0 && w.lo <= 0 && w.hi >= last)
-            continue; /* all that there is */
-        if (!span_of(&to, &read->ranges[d], false, &r) || !same_outer(&w.outer, &r.outer))
-            return false;
-        if (literal && w.outer.n == 0) {
-            r.lo = r.lo < 0 ? 0 : r.lo;
-            r.hi = r.hi > last ? last : r.hi;
-        }
-        if (w.lo > r.lo || w.hi < r.hi)
+        if (!is_all(&w, n) &&
+            (!span_of(&to, &read->ranges[d], false, &r) || !holds(&w, &r, n)))
             return false;
     }
     return true;

@@ -206,14 +206,12 @@ void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
 
     if (storage && !ml_scope_parse(storage->scope, &scope))
         scope = (ml_Scope){0, ""};
-    for (ml_Uid u = ml_index_parent(p.index, block); u; u = ml_index_parent(p.index, u)) {
-        const ml_Stmt *node = ml_index_node(p.index, u);
-
-        if (u == stop || node->kind == ML_STMT_BLOCK)
+    for (ml_Up u = ml_index_up(p.index, block); u.node; ml_index_next(&u)) {
+        if (u.uid == stop || u.node->kind == ML_STMT_BLOCK)
             above = true;
-        if (node->kind == ML_STMT_BLOCK)
+        if (u.node->kind == ML_STMT_BLOCK)
             continue;
-        const ml_For *f = ml_as_for(node);
+        const ml_For *f = ml_as_for(u.node);
 
         if (!above || (scope.rank > 0 && f->thread && ml_scope_spans(scope, f->thread)))
             ml_push(cx, &up, f);
@@ -230,8 +228,8 @@ ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid)
     ml_StmtVec up = {0};
 
     ml_arith_bind_params(ar, p.mod->funcs[ml_index_func(p.index, uid)]);
-    for (ml_Uid u = ml_index_parent(p.index, uid); u; u = ml_index_parent(p.index, u))
-        ml_push(cx, &up, ml_index_node(p.index, u));
+    for (ml_Up u = ml_index_up(p.index, uid); u.node; ml_index_next(&u))
+        ml_push(cx, &up, u.node);
     for (size_t k = up.n; k-- > 0;) {
         if (up.v[k]->kind == ML_STMT_FOR)
             ml_arith_bind_loop(ar, ml_as_for(up.v[k]));

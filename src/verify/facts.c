@@ -85,13 +85,9 @@ void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_
 {
     ml_key_add(cx, k, b->iters);
     ml_key_add(cx, k, b->predicate);
-    for (ml_Uid u = ml_index_parent(p.index, b->tag); u && u != stop;
-         u = ml_index_parent(p.index, u)) {
-        const ml_Stmt *node = ml_index_node(p.index, u);
-
-        if (node->kind == ML_STMT_BLOCK)
-            break;
-        const ml_For *f = ml_as_for(node);
+    for (ml_Up u = ml_index_up(p.index, b->tag);
+         u.node && u.uid != stop && u.node->kind != ML_STMT_BLOCK; ml_index_next(&u)) {
+        const ml_For *f = ml_as_for(u.node);
 
         ml_key_add(cx, k, f->var);
         ml_key_add(cx, k, f->min);

@@ -81,6 +81,19 @@ static void find_use(const ml_Expr *e, ml_Role role, void *user)
         ml_expr_visit(e, names_buffer, user);
 }
 
+/* Whether the block's own signature names all that it has views of. */
+static bool views_are_signed(const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_matches; k++) {
+        const ml_Buffer *of = b->matches[k].source.buffer;
+
+        if (!has_buffer(b->reads, b->n_reads, of) &&
+            !has_buffer(b->writes, b->n_writes, of))
+            return false;
+    }
+    return true;
+}
+
 /* *user becomes true when a buffer may be used outside of the child blocks at or below s,
  * or by one of them otherwise than its signature says. */
 static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
@@ -92,7 +105,7 @@ static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
         return;
     ml_stmt_exprs(s, find_use, found);
     switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_BLOCK: *found |= ml_as_block(s)->n_matches > 0; return;
+    case ML_STMT_BLOCK: *found |= !views_are_signed(ml_as_block(s)); return;
     case ML_STMT_SEQ:
     case ML_STMT_FOR:
     case ML_STMT_WHILE:

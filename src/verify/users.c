@@ -19,11 +19,21 @@ enum { CHECK_INDEX = 0 };
  * comparing places. */
 enum { MAX_USERS = 16, MIN_BLOCKS = 12 };
 
-static bool touches(ml_Program p, ml_Uid scope, const ml_Block *b,
+static bool has(const ml_Region *v, size_t n, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == b->uid)
+            return true;
+    return false;
+}
+
+static bool touches(ml_Program p, ml_Uid scope, bool views, const ml_Block *b,
                     const ml_Buffer *const *bufs, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        if (ml_block_reads(p, scope, b, bufs[k]) || ml_block_writes(p, scope, b, bufs[k]))
+        if (has(b->reads, b->n_reads, bufs[k]) || has(b->writes, b->n_writes, bufs[k]) ||
+            (views && (ml_block_reads(p, scope, b, bufs[k]) ||
+                       ml_block_writes(p, scope, b, bufs[k]))))
             return true;
     return false;
 }
@@ -32,9 +42,10 @@ static void walk(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
                  const ml_Buffer *const *bufs, size_t n, ml_BlockVec *out)
 {
     ml_Children ch = ml_scope_children(f, p, scope);
+    bool views = ml_has_views(p, scope);
 
     for (size_t m = 0; m < ch.n; m++)
-        if (touches(p, scope, ch.v[m], bufs, n))
+        if (touches(p, scope, views, ch.v[m], bufs, n))
             ml_push(cx, out, ch.v[m]);
 }
 
