@@ -576,17 +576,27 @@ static bool too_deep(const ml_Arg *a, int depth)
     return false;
 }
 
+/* None where a name or a list of blocks may be left out, as Python's defaults say it. */
+static bool left_out(const ml_Param *pa, const ml_Arg *a)
+{
+    return a->kind == ML_A_NONE && (pa->optional || pa->input_if_given) &&
+           (pa->kind == ML_P_STRING || pa->kind == ML_P_BLOCKS);
+}
+
 bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                      const ml_Arg **raw, ml_Given *given)
 {
+    static const ml_Arg absent = {.kind = ML_A_ABSENT};
     Resolve r = {.s = s, .cx = s->space->cx, .prim = prim, .given = given};
 
     if (!line_up(r.cx, prim, args, n, raw))
         return false;
     for (r.k = 0; r.k < prim->n_params; r.k++) {
+        r.pa = &prim->params[r.k];
+        if (left_out(r.pa, raw[r.k]))
+            raw[r.k] = &absent;
         const ml_Arg *a = raw[r.k];
 
-        r.pa = &prim->params[r.k];
         if (too_deep(a, 0))
             return ml_bad_argument(r.cx, "%s: nested too deep", r.pa->name);
         if (a->kind == ML_A_ABSENT ? !absent_arg(&r, &given[r.k])

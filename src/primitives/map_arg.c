@@ -40,7 +40,8 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index
                 cx, "%s: the index map uses %s, which is not one of its variables", what,
                 o.bad->as.var->hint);
         if (o.bad && !index && o.bad->kind == ML_EXPR_LOAD)
-            return ml_fail(cx, ML_E_PAD_FOREIGN_LOAD, ML_TEXT(o.bad->as.buffer->name));
+            return ml_fail(cx, ML_E_PAD_FOREIGN_LOAD,
+                           ML_TEXT(ml_strdup(cx, ml_str(o.bad->as.buffer->name))));
         if (o.bad)
             return ml_bad_argument(cx, "%s: the index map reads a buffer or binds a name",
                                    what);
@@ -116,8 +117,8 @@ static const ml_IndexMap *map_of(ml_Schedule *s, const char *what, const ml_Arg 
 
     if (a->kind == ML_A_STRING)
         m = parse(cx, what, a->as.s);
-    else if (a->kind == ML_A_MAP && a->as.map)
-        m = adopt(cx, a->as.map);
+    else if (a->kind == ML_A_MAP && a->as.map) /* checked while its names are its own */
+        m = check(cx, what, a->as.map, index) ? adopt(cx, a->as.map) : NULL;
     else
         ml_bad_argument(cx,
                         "%s: an index map is needed (a function or \"lambda i, j: "

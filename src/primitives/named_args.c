@@ -158,7 +158,10 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
         ml_Arg list;
 
         if (p == prim->n_params && old_split(cx, prim, keys[k], &values[k], &list)) {
-            out[find_param(prim, "factors")] = list;
+            p = find_param(prim, "factors");
+            if (out[p].kind != ML_A_ABSENT)
+                return ml_bad_argument(cx, "%s: factors are given twice", prim->name);
+            out[p] = list;
             continue;
         }
         if (p == prim->n_params)

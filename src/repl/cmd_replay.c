@@ -60,8 +60,9 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 
 /* ---- :bisect */
 
-/* The verdict on the current version; what is printed on the way is thrown away. */
-static bool passes(ml_Session *ss, const char *code)
+/* The verdict on the current version; what is printed on the way is thrown away. why: the
+ * error by which Lua code failed. */
+static bool passes(ml_Session *ss, const char *code, ml_Text *why)
 {
     ml_Schedule *s = ss->focus;
     ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
@@ -79,10 +80,19 @@ static bool passes(ml_Session *ss, const char *code)
     else if (*code == ':')
         ok = ml_command_run(ss, code + 1);
     else
-        ok = ml_host_test(ss->host, code);
+        ok = ml_host_test(ss->host, code, why);
     ss->out.capture = out_was;
     ss->out.err_capture = err_was;
     ss->status = status;
+    if (!ok && *code == ':' && err.n) {
+        const char *z = ml_text_z(&err) + (strncmp(err.p, "error: ", 7) == 0 ? 7 : 0);
+        const char *code_at = strstr(z, "  ");
+        size_t n = strcspn(z, "\n");
+
+        ml_text_clear(why);
+        ml_text_fmt(why, "%.*s", (int)(code_at && code_at < z + n ? code_at - z : (long)n),
+                    z);
+    }
     ml_text_free(&got);
     ml_text_free(&err);
     return ok;
@@ -112,7 +122,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     ml_State here = ml_schedule_state(s);
     ml_Ctx *cx = ml_ctx_new(0);
     const char *code = w->rest ? w->rest : "";
-    ml_Text said = {0};
+    ml_Text said = {0}, why = {0};
     int *v, n = path(s, cx, &v), good = 0, bad = n - 1, runs = 0;
     bool found = false, stopped = false;
 
@@ -126,10 +136,11 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         }
     if (!stopped) {
         runs++;
-        if (passes(ss, code))
+        if (passes(ss, code, &why))
             ml_text_fmt(&said, "v%d passes: there is nothing to look for", here.version);
-        else if (n == 1 || (ml_schedule_goto(s, v[0]), runs++, !passes(ss, code)))
-            ml_text_add(&said, "v0 fails already: no step is to blame");
+        else if (n == 1 || (ml_schedule_goto(s, v[0]), runs++, !passes(ss, code, &why)))
+            ml_text_fmt(&said, "v%d fails already%s%s: no step is to blame", v[0],
+                        why.n ? ", " : "", ml_text_z(&why));
         else
             found = true;
     }
@@ -140,7 +151,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         if (stopped)
             break;
         runs++;
-        if (passes(ss, code))
+        if (passes(ss, code, &why))
             good = mid;
         else
             bad = mid;
@@ -158,6 +169,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     if (found && !stopped && ss->status == 0)
         ss->status = 1;
     ml_text_free(&said);
+    ml_text_free(&why);
     ml_ctx_unref(cx);
     return !found && !stopped;
 }

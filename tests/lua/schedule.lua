@@ -382,6 +382,46 @@ test("a region is given as points, pairs, or begins and ends", function()
     fails("bad-argument", s.transform_layout, s, "C", "A", function(i, j) return { i, j }, j end)
 end)
 
+test("an index map is a function, a text in any spelling, or two lists", function()
+    local i, j = moon.te.var "i", moon.te.var "j"
+    local want
+    for _, map in ipairs {
+        function(i, j) return j, i // 4, i % 4 end,
+        "lambda i, j: (j, i // 4, i % 4)",
+        "T.index_map(lambda i, j: (j, i // 4, i % 4))",
+        "tvm.tir.IndexMap.from_func(lambda i, j: (j, i // 4, i % 4))",
+        moon.index_map({ i, j }, { j, i // 4, i % 4 }),
+    } do
+        local s = matmul()
+        s:transform_layout("C", "A", map)
+        want = want or s:hash()
+        assert(s:hash() == want)
+    end
+    local given = moon.index_map({ i, j }, { j, i }, function(a, b) return b, a end)
+    local s = matmul()
+    s:transform_layout("C", "A", given)
+    assert(s:trace():lua():find("moon.index_map(function", 1, true))
+    fails("bad-argument", moon.index_map, { i, j + 1 }, { j, i })
+    fails("bad-argument", moon.index_map, { i, j })
+    local e = fails("bad-argument", s.transform_layout, s, "C", "A", moon.index_map({ i }, { j, i }))
+    assert(e.message:find("uses j,", 1, true), e.message)
+end)
+
+test("a call in the style of Python finds its schedule, and None leaves out", function()
+    local sch = matmul()
+    local block = sch.get_block { name = "C", func_name = moon.auto }
+    local l = sch.get_loops(block)
+    sch.split { l[1], factors = { moon.auto, 4 } }
+    sch.cache_read { block, 0, "shared", consumer_blocks = moon.auto }
+    sch.seed(3)
+    sch.work_on("main")
+    assert(sch.get(l[3]).extent == 64 and sch.get_sref(block).parent == l[3])
+    assert(sch.copy().version and sch.fork_seed() > 0)
+    sch.remove_rv(l[2])
+    fails("bad-handle", sch.unroll, l[2])
+    fails("bad-argument", sch.split, { l[3], factor = 4, nparts = 4 })
+end)
+
 test("options are checked", function()
     fails("bad-argument", matmul, 64, { sed = 3 })
     for _, seed in ipairs { 0, -2, 2147483648 } do

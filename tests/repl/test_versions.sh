@@ -189,6 +189,8 @@ split("j", {auto, 16}) reorder("i", "j_0", "k", "j_1") vectorize("j_1") parallel
 :save all.lua --all
 :save one.json
 :bisect function(s) return s:version() < 7 end
+:bisect local v = focus():version() return v < 7
+:bisect nothing()
 :bisect
 :edit 7 unroll("i")
 :drop 1
@@ -204,6 +206,8 @@ grep -qxF '[5] split("j", {auto, 8})' out && grep -qxF '[9] vectorize("j_1")' ou
 verdict 'replaces a step, leaves one out, and repeats the later ones with what the new one made'
 grep -qF 'v9 is the first that fails: vectorize("j_1") (v5 passes;' out && grep -qF 'v10 passes: there is nothing' out
 verdict 'finds the first step that fails a function, or a check'
+[ "$(grep -c 'v9 is the first that fails' out)" = 2 ] && grep -qF "v0 fails already, test:1: attempt to call" out
+verdict 'bisects by a chunk, and says by which error the start fails'
 [ "$(grep -c 'does not lead to' err)" = 2 ] && [ "$(grep -c 'number of a step' err)" = 1 ] &&
     grep -qF ':edit N CODE' err && grep -qF 'a script alone' err
 verdict 'says what is wrong with the number, the code or the file'

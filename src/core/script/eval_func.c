@@ -605,6 +605,27 @@ const ml_Expr *ml_parse_expr(ml_Ctx *cx, ml_Str text, const ml_ParseName *names,
     return out.n_errors ? NULL : e;
 }
 
+/* tvm.tir.IndexMap.from_func(...), as scripts and printed traces say it, is T.index_map. */
+static ml_Str map_text(ml_Ctx *cx, ml_Str text)
+{
+    static const char *const PREFIXES[] = {"tvm.", "tirx.", "s_tir.", "tir.",
+                                           "IndexMap.from_func("};
+    const char *p = text.p, *end = text.p + text.n;
+
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
+        p++;
+    for (size_t k = 0; k < ML_COUNT(PREFIXES); k++) {
+        size_t n = strlen(PREFIXES[k]);
+
+        if ((size_t)(end - p) < n || strncmp(p, PREFIXES[k], n) != 0)
+            continue;
+        p += n;
+        if (k + 1 == ML_COUNT(PREFIXES))
+            return ml_str(ml_format(cx, "T.index_map(%.*s", (int)(end - p), p));
+    }
+    return text;
+}
+
 const ml_IndexMap *ml_parse_index_map(ml_Ctx *cx, ml_Str text, ml_Dtype index,
                                       ml_Parsed *diags)
 {
@@ -613,6 +634,7 @@ const ml_IndexMap *ml_parse_index_map(ml_Ctx *cx, ml_Str text, ml_Dtype index,
     const ml_IndexMap *m = NULL;
     ml_Parsed out;
 
+    text = map_text(cx, text);
     begin(&s, cx, text, &DEFAULTS);
     s.ev.ar = ml_arith_new(cx);
     predefine(&s.ev);

@@ -237,7 +237,8 @@ int bind_version(lua_State *L, int idx, ml_Schedule *s);
 void bind_push_trace(lua_State *L, int sched);
 int bind_trace_new(lua_State *L);
 void bind_schedule_primitives(lua_State *L); /* adds them to the table on top */
-/* The primitive on top becomes one that knows the schedule at `object`. */
+/* The primitive on top, or call that is not recorded, becomes one that knows the schedule
+ * at `object`; its name stands above that. */
 void bind_method_of(lua_State *L, int object);
 void bind_schedule_versions(lua_State *L); /* methods of the version tree, likewise */
 void bind_schedule_calls(lua_State *L);    /* what no trace records, likewise */

@@ -35,9 +35,9 @@ bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
 /* Why the code exists, and an example of each kind that is no case of a primitive, run now.
  */
 bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *examples);
-/* Whether the expression, called with the focus when it is a function, gives something
- * true; an error is no. */
-bool ml_host_test(ml_Host *h, const char *code);
+/* Whether the expression or chunk, called with the focus when it is a function, gives
+ * something true; an error is no, and what it says stands in *why. */
+bool ml_host_test(ml_Host *h, const char *code, ml_Text *why);
 /* Names for completion: calls fn for each global, field or method that begins with
  * `prefix`, where `path` is what stands before the last . or : ("" for globals). No
  * metamethod is run. */

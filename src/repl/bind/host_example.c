@@ -33,7 +33,7 @@ bool ml_host_example(ml_Host *h, const char *code, ml_Text *out)
     return ok;
 }
 
-bool ml_host_test(ml_Host *h, const char *code)
+bool ml_host_test(ml_Host *h, const char *code, ml_Text *why)
 {
     ml_Text chunk = {0};
     lua_State *L = h->L;
@@ -42,7 +42,8 @@ bool ml_host_test(ml_Host *h, const char *code)
 
     ml_text_add(&chunk, "return ");
     ml_text_add(&chunk, code);
-    ok = luaL_loadbuffer(L, ml_text_z(&chunk), chunk.n, "=test") == LUA_OK;
+    ok = luaL_loadbuffer(L, ml_text_z(&chunk), chunk.n, "=test") == LUA_OK ||
+         luaL_loadbuffer(L, code, strlen(code), "=test") == LUA_OK;
     if (ok) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
         lua_setupvalue(L, -2, 1);
@@ -51,6 +52,12 @@ bool ml_host_test(ml_Host *h, const char *code)
     if (ok && lua_isfunction(L, -1)) {
         ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
         ok = ml_host_call(h, 1, 1) == LUA_OK;
+    }
+    ml_text_clear(why);
+    if (!ok) {
+        const char *z = luaL_tolstring(L, -1, NULL), *end = strchr(z, '\n');
+
+        ml_text_fmt(why, "%.*s", end ? (int)(end - z) : (int)strlen(z), z);
     }
     ok = ok && lua_toboolean(L, -1);
     lua_settop(L, top);

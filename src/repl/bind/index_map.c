@@ -108,9 +108,65 @@ void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges)
     lua_settop(L, top + 1);
 }
 
-/* moon.index_map(function or text [, inverse]) */
+/* The list at idx as expressions of sp; raises. */
+static const ml_Expr **expressions(lua_State *L, int idx, BindSpace *sp, uint32_t *n)
+{
+    lua_Unsigned len = lua_rawlen(L, idx);
+
+    if (len > MAX_MAP)
+        bind_bad(L, "an index map has at most %d indices", MAX_MAP);
+    const ml_Expr **out = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)len + 1);
+
+    for (lua_Unsigned k = 0; k < len; k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k + 1);
+        out[k] = bind_expr(L, -1, sp, ML_DT_I32, "index map");
+        lua_pop(L, 1);
+    }
+    *n = (uint32_t)len;
+    return out;
+}
+
+/* From a list of variables and a list of expressions over them, at 1 and 2. */
+static void map_from_lists(lua_State *L, int inverse)
+{
+    BindSpace *sp = bind_builder(L);
+    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
+    ml_IndexMap *m = ML_NEW(sp->cx, ml_IndexMap);
+
+    o->sp = sp;
+    bind_space_ref(sp);
+    if (!lua_istable(L, 2))
+        bind_bad(L, "index map: a list of expressions is needed, got %s", bind_type(L, 2));
+    *m = (ml_IndexMap){0};
+    const ml_Expr **given = expressions(L, 1, sp, &m->n_vars);
+    const ml_Var **vars = ML_ARRAY(sp->cx, const ml_Var *, m->n_vars + 1u);
+
+    for (uint32_t k = 0; k < m->n_vars; k++) {
+        if (given[k]->kind != ML_EXPR_VAR)
+            bind_bad(L, "index map: entry %u of the first list is no variable (te.var)", k);
+        vars[k] = given[k]->as.var;
+    }
+    m->vars = vars;
+    m->exprs = expressions(L, 2, sp, &m->n_exprs);
+    if (inverse)
+        m->inverse = ((BindMap *)bind_check(L, inverse, &bind_map_class))->m;
+    o->m = m;
+}
+
+/* moon.index_map(function or text [, inverse]), moon.index_map({i, j}, {j, i} [, inverse])
+ */
 int bind_new_index_map(lua_State *L)
 {
+    if (lua_istable(L, 1)) {
+        lua_settop(L, 3);
+        if (lua_isfunction(L, 3)) {
+            bind_map_from_function(L, 3, 0, false);
+            lua_replace(L, 3);
+        } else if (!lua_isnil(L, 3))
+            bind_check(L, 3, &bind_map_class);
+        map_from_lists(L, lua_isnil(L, 3) ? 0 : 3);
+        return 1;
+    }
     lua_settop(L, 2);
     if (lua_isfunction(L, 2)) {
         bind_map_from_function(L, 2, 0, false);

@@ -114,10 +114,30 @@ static int call_primitive(lua_State *L)
     return bind_push_results(L, 1, &results);
 }
 
+/* Upvalues: what is not recorded (sch.show(), sch.get(v)), the schedule. */
+static int call_dotted(lua_State *L)
+{
+    if (!bind_test(L, 1, &bind_schedule_class)) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
 void bind_method_of(lua_State *L, int object)
 {
-    if (lua_tocfunction(L, -1) != call_primitive)
+    if (lua_tocfunction(L, -1) != call_primitive) {
+        const char *name = lua_tostring(L, object + 1);
+
+        if (name && ml_schedule_call_find(name)) {
+            lua_pushvalue(L, object);
+            lua_pushcclosure(L, call_dotted, 2);
+        }
         return;
+    }
     lua_getupvalue(L, -1, 1);
     lua_pushvalue(L, object);
     lua_pushcclosure(L, call_primitive, 2);
