@@ -42,6 +42,15 @@ static const char *const other_names[] = {
     "bool",  "handle", "void", "int4",  "uint4", "int1",   "uint1",
 };
 
+/* Older names of formats; read, not written. */
+static const struct {
+    const char *name;
+    ml_Dtype type;
+} old_names[] = {
+    {"e4m3_float8", ML_DT(ML_F8_E4M3FN, 8)},
+    {"e5m2_float8", ML_DT(ML_F8_E5M2, 8)},
+};
+
 static const FloatFormat *format_of(ml_Dtype t)
 {
     for (size_t k = 0; k < ML_COUNT(formats); k++)
@@ -123,6 +132,11 @@ static bool parse_scalar(ml_Str s, ml_Dtype *out)
     for (size_t k = 0; k < ML_COUNT(formats); k++)
         if (ml_str_eq(s, ml_str(formats[k].name))) {
             *out = ML_DT(formats[k].code, formats[k].bits);
+            return true;
+        }
+    for (size_t k = 0; k < ML_COUNT(old_names); k++)
+        if (ml_str_eq(s, ml_str(old_names[k].name))) {
+            *out = old_names[k].type;
             return true;
         }
     bool is_unsigned = starts(s, "uint");

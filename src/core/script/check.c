@@ -3,11 +3,11 @@
  */
 #include "core/script/eval.h"
 
-enum { UNSEEN, LIVE, ENDED };
+enum { UNSEEN, LIVE, ENDED, REPORTED }; /* REPORTED: used where it is not defined */
 
 typedef struct Check {
     ml_Eval *ev;
-    ml_Map *state; /* uid of a variable or buffer -> LIVE or ENDED */
+    ml_Map *state; /* uid of a variable or buffer -> one of them */
     ML_VEC(ml_Uid) stack;
     ml_Map *loops; /* uid of a loop variable -> number of blocks with iterators around it */
     size_t depth;  /* blocks with iterators around */
@@ -43,9 +43,17 @@ static void begin(Check *c, ml_Uid uid)
     ml_push(c->ev->sc, &c->stack, uid);
 }
 
+/* One report of a name is enough. */
+static void silence(Check *c, ml_Uid uid)
+{
+    ml_map_set(c->ev->sc, c->state, uid, (const void *)(uintptr_t)REPORTED);
+}
+
 static void define(Check *c, const ml_Var *v, bool again)
 {
-    if (state(c, v->uid) != UNSEEN && !again) {
+    int s = state(c, v->uid);
+
+    if ((s == LIVE || s == ENDED) && !again) {
         ml_Diag *d = ml_report(c->ev->rep, ML_E_E705, place(c, NULL),
                                "variable `%s` is defined twice", v->hint);
 
@@ -64,7 +72,7 @@ static void end_scope(Check *c, size_t n)
 /* load: that uses it, or NULL. */
 static void use_buffer(Check *c, const ml_Buffer *b, const ml_Expr *load)
 {
-    if (state(c, b->uid) == LIVE)
+    if (state(c, b->uid) == LIVE || state(c, b->uid) == REPORTED)
         return;
     if (state(c, b->uid) == ENDED) {
         ml_Diag *d = ml_report(c->ev->rep, ML_E_E702, place(c, load),
@@ -79,7 +87,7 @@ static void use_buffer(Check *c, const ml_Buffer *b, const ml_Expr *load)
         ml_report(c->ev->rep, ML_E_E706, place(c, load), "buffer `%s` is not defined",
                   b->name);
     }
-    begin(c, b->uid); /* once is enough */
+    silence(c, b->uid);
 }
 
 static void use_var(Check *c, const ml_Var *v, const ml_Expr *e)
@@ -88,6 +96,8 @@ static void use_var(Check *c, const ml_Var *v, const ml_Expr *e)
     ml_Diag *d;
     uintptr_t level;
 
+    if (s == REPORTED)
+        return;
     if (s != LIVE) {
         d = ml_report(c->ev->rep, s == ENDED ? ML_E_E702 : ML_E_E706, place(c, e),
                       s == ENDED ? "`%s` is not visible here"
@@ -96,7 +106,7 @@ static void use_var(Check *c, const ml_Var *v, const ml_Expr *e)
         ml_report_note(c->ev->rep, d, where(c, v->uid),
                        s == ENDED ? "defined here, in a scope that has ended"
                                   : "made here");
-        begin(c, v->uid);
+        silence(c, v->uid);
         return;
     }
     level = (uintptr_t)ml_map_get(c->loops, v->uid);

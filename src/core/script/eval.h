@@ -374,8 +374,8 @@ const ml_Builtin *ml_ev_axis_builtin(ml_Str name);
 void ml_ev_builtin_names(ml_Nearest *n);
 bool ml_ev_dtype_name(ml_Str name, ml_Dtype *out);
 /* Whether T.name is none of TensorIR; such a name is refused by name. */
-bool ml_ev_is_refused(ml_Str name);
-bool ml_ev_is_scalable(ml_Str name); /* a dtype like int32xvscalex4: refused too */
+const char *ml_ev_refused(ml_Str name); /* what is written instead; NULL: not refused */
+bool ml_ev_is_scalable(ml_Str name);    /* a dtype like int32xvscalex4: refused too */
 /* The hint of what the call makes: the target's k-th name, or `other`. */
 const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *other);
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);

@@ -84,9 +84,17 @@ bool ml_ev_arg_string(ml_Eval *ev, ml_Args *a, ml_Arg *arg, const char *what, ml
 
 const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *other)
 {
-    const ml_Node *t = ev->target;
+    const ml_Node *t = ev->target, *v = ev->rhs;
 
-    if (!t || ev->rhs != call)
+    if (t && v && v != call && (v->kind == ML_N_TUPLE || v->kind == ML_N_LIST) &&
+        (t->kind == ML_N_TUPLE || t->kind == ML_N_LIST) && t->n == v->n)
+        for (size_t j = 0; j < t->n; j++) /* a, b = f(), g() */
+            if (v->kids[j] == call) {
+                t = t->kids[j];
+                v = call;
+                break;
+            }
+    if (!t || v != call)
         return other;
     if (t->kind == ML_N_TUPLE || t->kind == ML_N_LIST)
         t = k < t->n ? t->kids[k] : NULL;
@@ -222,23 +230,29 @@ static bool needs_body(const ml_Builtin *f)
     return false;
 }
 
-/* with T.let(x, e): binds the existing variable x. */
+/* with T.let(x, e): binds the existing variable x; T.let(x, e, body) is an expression. */
 static ml_Cv let_existing(ml_Eval *ev, ml_Args *a)
 {
-    const ml_Expr *e;
+    const ml_Expr *e, *body = NULL;
     ml_Cv v;
 
-    if (a->n_pos != 2 || !ml_ev_no_more(ev, a, 2))
-        return ml_ev_fail(ev, E414, a->call->at, "T.let takes a variable and a value");
+    if ((a->n_pos != 2 && a->n_pos != 3) || !ml_ev_no_more(ev, a, 3))
+        return ml_ev_fail(
+            ev, E414, a->call->at,
+            "T.let takes a variable and a value, and as an expression a body");
     v = a->v[0].v;
     if (!ev->frame || v.kind != ML_CV_EXPR || v.as.e->kind != ML_EXPR_VAR)
         return ml_ev_fail(ev, E415, a->v[0].at, "T.let binds a variable");
+    if (a->n_pos == 3 && !(body = ml_ev_to_expr(ev, a->v[2].v, a->v[2].at)))
+        return ml_cv_poison();
     if (!(e = ml_ev_to_expr(ev, a->v[1].v, a->v[1].at)))
         return ml_cv_poison();
     if (!ml_dtype_eq(e->type, v.as.e->type))
         return ml_ev_fail(ev, E515, a->v[1].at, "the variable is %s, its value %s",
                           ml_dtype_name(ev->cx, v.as.e->type),
                           ml_cv_describe(ev, a->v[1].v));
+    if (body)
+        return ml_ev_checked(ev, ml_let(ev->cx, v.as.e->as.var, e, body), a->call->at);
     ml_ev_emit(ev, ml_bind(ev->cx, v.as.e->as.var, e), a->call->at);
     return ml_cv_list(ev, ML_CV_SCOPE, &v, 1);
 }

@@ -402,11 +402,13 @@ static ml_Cv owned(ml_Eval *ev, ml_Args *a, ml_Spec *s)
     return ml_cv_buffer(b);
 }
 
-/* arg: 0 alloc_buffer, 1 sblock_alloc_buffer, 2 decl_buffer, 3 alloc_local, 4 alloc_shared
+/* arg: 0 alloc_buffer, 1 sblock_alloc_buffer, 2 decl_buffer, 3 alloc_local, 4 alloc_shared;
+ * what is a statement may also stand in a `with`.
  */
 static ml_Cv allocate(ml_Eval *ev, ml_Args *a)
 {
     ml_Spec s;
+    ml_Cv v;
 
     if (!ev->frame)
         return ml_ev_fail(ev, E602, a->call->at, "%s must be inside a function", a->name);
@@ -422,7 +424,10 @@ static ml_Cv allocate(ml_Eval *ev, ml_Args *a)
     if (a->fn->arg != 2 && s.data)
         return ml_ev_fail(ev, E417, a->call->at, "%s makes its own data; use T.decl_buffer",
                           a->name);
-    return ml_ev_declare(ev, &s, ml_ev_hint(ev, a->call, 0, "buffer"));
+    v = ml_ev_declare(ev, &s, ml_ev_hint(ev, a->call, 0, "buffer"));
+    return ev->with == a->call && v.kind == ML_CV_BUFFER
+               ? ml_cv_list(ev, ML_CV_SCOPE, &v, 1)
+               : v;
 }
 
 static ml_Cv buffer_type(ml_Eval *ev, ml_Args *a)
@@ -648,8 +653,13 @@ static ml_Cv match_buffer(ml_Eval *ev, ml_Args *a)
 }
 
 const ml_Builtin ml_ev_buffer_table[] = {
-    {"match_buffer", match_buffer, 0, true},     {"alloc_buffer", allocate, 0, false},
-    {"sblock_alloc_buffer", allocate, 1, false}, {"decl_buffer", allocate, 2, false},
-    {"alloc_local", allocate, 3, false},         {"alloc_shared", allocate, 4, false},
-    {"Buffer", buffer_type, 0, false},           {NULL, NULL, 0, false},
+    {"match_buffer", match_buffer, 0, true},
+    {"alloc_buffer", allocate, 0, false},
+    {"sblock_alloc_buffer", allocate, 1, false},
+    {"decl_buffer", allocate, 2, false},
+    {"alloc_local", allocate, 3, false},
+    {"alloc_shared", allocate, 4, false},
+    {"Buffer", buffer_type, 0, false},
+    {"buffer_decl", allocate, 2, false},
+    {NULL, NULL, 0, false},
 };

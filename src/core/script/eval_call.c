@@ -339,7 +339,8 @@ static ml_Cv meta_var(ml_Eval *ev, ml_Args *a)
     return ml_cv_list(ev, ML_CV_META, &a->v[0].v, 1);
 }
 
-/* T.var, T.Var, TypeVar: a variable that gets the target's name, or the given one. */
+/* T.var, T.Var, TypeVar, T.SizeVar: a variable that gets the target's name, or the given
+ * one. */
 static ml_Cv new_var(ml_Eval *ev, ml_Args *a)
 {
     static const char *const VAR[] = {"dtype", NULL};
@@ -347,23 +348,24 @@ static ml_Cv new_var(ml_Eval *ev, ml_Args *a)
     static const char *const TYPE[] = {"name", NULL};
     ml_Arg *s[3] = {NULL, NULL, NULL};
     ml_Cv v = ml_cv(ML_CV_FRESH);
+    bool named = a->fn->arg == 1 || a->fn->arg == 3;
     ml_Str name;
 
     v.dt = a->fn->arg == 2 ? ML_DT_I64 : ML_DT_I32;
-    if (!ml_ev_slots(ev, a, a->fn->arg == 0 ? VAR : a->fn->arg == 1 ? NAMED : TYPE, s))
+    if (!ml_ev_slots(ev, a, a->fn->arg == 0 ? VAR : named ? NAMED : TYPE, s))
         return ml_cv_poison();
     if (a->fn->arg > 0 && (!ml_ev_need(ev, a, s[0], "name") ||
                            !ml_ev_arg_string(ev, a, s[0], "the name", &name)))
         return ml_cv_poison();
-    if (a->fn->arg < 2) {
-        ml_Arg *type = s[a->fn->arg];
+    if (a->fn->arg != 2) {
+        ml_Arg *type = s[named];
 
         if (type && !ml_ev_dtype(ev, type->v, type->at, &v.dt))
             return ml_cv_poison();
         if (type)
             v.elem = type->v.elem, v.scope = type->v.scope;
     }
-    v.big = a->fn->arg == 1 && s[2] && ml_ev_truth(s[2]->v);
+    v.big = a->fn->arg == 3 || (named && s[2] && ml_ev_truth(s[2]->v));
     if (v.dt.code == ML_VOID)
         return ml_ev_fail(ev, E516, a->call->at, "a variable cannot be void");
     return v;
@@ -447,6 +449,7 @@ const ml_Builtin ml_ev_call_table[] = {
     {"var", new_var, 0, false},
     {"Var", new_var, 1, false},
     {"TypeVar", new_var, 2, false},
+    {"SizeVar", new_var, 3, false},
     {"Ptr", pointer, 0, false},
     {NULL, NULL, 0, false},
 };

@@ -342,24 +342,34 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     return ev->rep->n_errors == errors && out.body ? ml_func_from(ev->cx, &out) : NULL;
 }
 
-static bool is_prim_func(ml_Eval *ev, const ml_Node *nd)
+/* say: why not is reported. */
+static bool is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
 {
     ml_Str name;
     const ml_Node *last;
 
     if (nd->n == 0) {
-        ml_report(ev->rep, ML_E_E613, nd->name_at,
-                  "only T.prim_func functions are supported; `%s` has no decorator",
-                  nd->sym->name.p);
+        if (say)
+            ml_report(ev->rep, ML_E_E613, nd->name_at,
+                      "only T.prim_func functions are supported; `%s` has no decorator",
+                      nd->sym->name.p);
         return false;
     }
     for (size_t k = 0; k < nd->n; k++) {
         last = deco_name(nd->kids[k], &name);
-        if (!ml_str_eq(name, ml_str("prim_func")) && !ml_ev_is_archaic_script(ev, name)) {
+        if (ml_str_eq(name, ml_str("prim_func")) || ml_ev_is_archaic_script(ev, name))
+            continue;
+        if (say && (ml_str_eq(name, ml_str("script")) || ml_str_eq(name, ml_str("tir"))))
             ml_report(ev->rep, ML_E_E613, last->at,
-                      "only T.prim_func functions are supported in a module");
-            return false;
-        }
+                      "`%s` is a decorator of older texts; read this one with the option "
+                      "`archaic`",
+                      name.p);
+        else if (say)
+            ml_report(ev->rep, ML_E_E613, last->at,
+                      "only T.prim_func functions are supported; `%s` is decorated with "
+                      "`%.*s`",
+                      nd->sym->name.p, (int)name.n, name.p);
+        return false;
     }
     return true;
 }
@@ -397,7 +407,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
         c = ML_NEW(ev->sc, ml_Callee);
         c->name = ml_strdup(ev->cx, s->sym->name);
         c->at = s->name_at;
-        c->ret = return_type(ev, s);
+        c->ret = is_prim_func(ev, s, false) ? return_type(ev, s) : ML_DT_VOID;
         for (size_t j = 0; j < ev->callees.n && ev->callees.n < 1000; j++)
             if (ml_streq(ev->callees.v[j]->name, c->name)) {
                 ml_Diag *d = ml_report(ev->rep, ML_E_E310, s->name_at,
@@ -413,7 +423,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
 
         if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             if (f)
                 ml_push(ev->cx, out, f);
@@ -492,7 +502,7 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
             ml_ev_macro_define(ev, s);
         } else if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             for (size_t j = 0; f && j < funcs.n && funcs.n < 1000; j++)
                 if (ml_streq(funcs.v[j]->name, f->name))

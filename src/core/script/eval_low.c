@@ -62,8 +62,13 @@ static ml_Cv low_call(ml_Eval *ev, ml_Args *a)
 
 const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name)
 {
+    static const char *const SHORT[] = {"call_packed_lowered", "call_cpacked_lowered"};
     ml_Builtin *b;
     const char *full = ml_format(ev->sc, "%s%.*s", space, (int)name.n, name.p);
+
+    for (size_t k = 0; k < ML_COUNT(SHORT); k++)
+        if (ml_streq(full, SHORT[k]))
+            full = ml_format(ev->sc, "tvm_%s", SHORT[k]);
 
     if (!ml_low_find(ml_str(full)))
         return NULL;

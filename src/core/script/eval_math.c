@@ -337,7 +337,8 @@ static bool lanes_of(ml_Eval *ev, ml_Args *a, ml_Arg *s, unsigned *out)
     if (v.kind == ML_CV_EXPR && ml_is_const_int(v.as.e))
         v = ml_cv_int(v.as.e->as.i);
     if (v.kind != ML_CV_INT || v.as.i < 2 || v.as.i > 4096 || v.big) {
-        ml_report(ev->rep, ML_E_E522, s->at, "the number of lanes must be in 2 … 4096");
+        ml_report(ev->rep, ML_E_E522, s->at, "the number of lanes must be in 2 … 4096%s",
+                  v.kind == ML_CV_EXPR ? ", known when the text is read" : "");
         return false;
     }
     *out = (unsigned)v.as.i;

@@ -7,7 +7,17 @@ static const ml_Builtin *const TABLES[] = {
     ml_ev_math_table, ml_ev_call_table,  ml_ev_buffer_table, ml_ev_alloc_table,
     ml_ev_loop_table, ml_ev_block_table, ml_ev_stmt_table};
 
-static const char *const REFUSED[] = {"realize", "prefetch"};
+/* What older or other forms of the program have, and what is written instead. */
+static const struct {
+    const char *name, *instead;
+} REFUSED[] = {
+    {"realize", "TensorIR has blocks and buffers instead"},
+    {"prefetch", "TensorIR has blocks and buffers instead"},
+    {"load", "write A[i], with T.decl_buffer where only a pointer is there"},
+    {"store", "write A[i] = value, with T.decl_buffer where only a pointer is there"},
+    {"preflattened_buffer", "give the parameter its shape in T.Buffer or T.match_buffer"},
+    {"buffer_store", "write A[i] = value"},
+};
 
 bool ml_ev_is_scalable(ml_Str name)
 {
@@ -20,12 +30,12 @@ bool ml_ev_is_scalable(ml_Str name)
     return false;
 }
 
-bool ml_ev_is_refused(ml_Str name)
+const char *ml_ev_refused(ml_Str name)
 {
     for (size_t k = 0; k < ML_COUNT(REFUSED); k++)
-        if (ml_str_eq(name, ml_str(REFUSED[k])))
-            return true;
-    return false;
+        if (ml_str_eq(name, ml_str(REFUSED[k].name)))
+            return REFUSED[k].instead;
+    return NULL;
 }
 
 const ml_Builtin *ml_ev_builtin(ml_Str name)
@@ -156,11 +166,9 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
             ml_ev_dtype(ev, ml_cv_str(name), nd->at, &t);
             return ml_cv_poison();
         }
-        if (ml_ev_is_refused(name))
-            return ml_ev_fail(ev, E420, nd->at,
-                              "`T.%.*s` is not supported: TensorIR has blocks "
-                              "and buffers instead",
-                              (int)name.n, name.p);
+        if (ml_ev_refused(name))
+            return ml_ev_fail(ev, E420, nd->at, "`T.%.*s` is not supported: %s",
+                              (int)name.n, name.p, ml_ev_refused(name));
         ml_ev_builtin_names(&near);
         {
             static const char *const TYPES[] = {"float32", "float16", "float64", "int32",

@@ -63,6 +63,10 @@ bool ml_low_type(const ml_Low *l, const ml_Expr *const *args, size_t n, ml_Dtype
     case ML_LOW_UINT32: *out = ML_DT(ML_UINT, 32); return true;
     case ML_LOW_BOOL: *out = ML_DT_BOOL; return true;
     case ML_LOW_VOID: *out = ML_DT_VOID; return true;
+    case ML_LOW_ARG0:
+        if (n > 0)
+            *out = args[0]->type;
+        return n > 0;
     case ML_LOW_ARG1:
         if (n > 1)
             *out = args[1]->type;

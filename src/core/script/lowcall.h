@@ -13,7 +13,8 @@ typedef enum ml_LowResult {
     ML_LOW_VOID,
     ML_LOW_FIRST, /* the dtype is the first argument, or the keyword dtype */
     ML_LOW_LAST,
-    ML_LOW_ARG1, /* the dtype of the second argument */
+    ML_LOW_ARG0, /* the dtype of the first argument */
+    ML_LOW_ARG1, /* of the second */
 } ml_LowResult;
 
 typedef struct ml_Low {

@@ -17,6 +17,36 @@
     "\"float32\"), n: T.int32):\n"
 
 static const LatePair CALLS[] = {
+    {"packed calls that are lowered, by either name",
+     HEAD "    T.call_packed_lowered(\"g\", A.data, B.data, 0, 2)\n"
+          "    T.tvm_call_packed_lowered(\"g\", A.data, B.data, 0, 2, dtype=\"int32\")\n"
+          "    T.call_cpacked_lowered(\"g\", A.data, B.data, 0, 2)\n"
+          "    T.tvm_check_return(0, -1, T.call_extern(\"int32\", \"h\"))\n"
+          "    A[0] = T.tvm_thread_invariant(A[1])\n",
+     HEAD
+     "    T.call_intrin(\"int32\", \"tir.tvm_call_packed_lowered\", \"g\", A.data, B.data, "
+     "0, 2)\n"
+     "    T.call_intrin(\"int32\", \"tir.tvm_call_packed_lowered\", \"g\", A.data, B.data, "
+     "0, 2)\n"
+     "    T.call_intrin(\"int32\", \"tir.tvm_call_cpacked_lowered\", \"g\", A.data, "
+     "B.data, 0, 2)\n"
+     "    T.call_intrin(\"int32\", \"tir.tvm_check_return\", 0, -1, "
+     "T.call_extern(\"int32\", \"h\"))\n"
+     "    A[0] = T.call_intrin(\"float32\", \"tir.tvm_thread_invariant\", A[1])\n"},
+    {"a let expression",
+     HEAD "    y = T.var(\"float32\")\n    A[0] = T.let(y, A[1], y * y)\n",
+     HEAD "    y = T.var(\"float32\")\n    A[0] = T.Let(y * y, where={y: A[1]})\n"},
+    {"a size",
+     "@T.prim_func\ndef f(a: T.handle):\n    x = T.SizeVar(\"x\", \"int64\")\n"
+     "    C = T.match_buffer(a, (x,))\n    C[0] = 0.0\n",
+     "@T.prim_func\ndef f(a: T.handle):\n    x = T.Var(\"x\", \"int64\", "
+     "is_size_var=True)\n"
+     "    C = T.match_buffer(a, (x,))\n    C[0] = 0.0\n"},
+    {"older names of floats",
+     HEAD "    A[0] = T.cast(T.cast(A[1], \"e4m3_float8\"), \"float32\")\n"
+          "    A[1] = T.cast(T.cast(A[1], \"e5m2_float8\"), \"float32\")\n",
+     HEAD "    A[0] = T.cast(T.cast(A[1], \"float8_e4m3fn\"), \"float32\")\n"
+          "    A[1] = T.cast(T.cast(A[1], \"float8_e5m2\"), \"float32\")\n"},
     {"a keyword dtype is ignored",
      HEAD "    T.tvm_fill_fragment(A.data, 16, 16, 16, 0, 0.0, dtype=\"handle\")\n",
      HEAD "    T.evaluate(T.call_intrin(\"handle\", \"tir.tvm_fill_fragment\", A.data, 16, "
@@ -120,6 +150,15 @@ static const LatePair ALLOCATIONS[] = {
           "        C = T.Buffer((n, 2), \"int8\", data=p)\n        C[0, 0] = 1\n",
      HEAD
      "    C = T.decl_buffer((n, 2), \"int8\", annotations={\"k\": 1})\n    C[0, 0] = 1\n"},
+    {"declared by its older name",
+     HEAD "    p = T.allocate([16], \"float32\")\n"
+          "    C = T.buffer_decl([16], data=p)\n    C[0] = A[0]\n",
+     HEAD "    C = T.decl_buffer((16,))\n    C[0] = A[0]\n"},
+    {"a declaration as a scope",
+     HEAD "    with T.decl_buffer((4, 4), data=A.data) as C:\n        C[0, 0] = 1.0\n"
+          "    with T.decl_buffer((2,), \"int8\") as D:\n        D[0] = 1\n",
+     HEAD "    C = T.decl_buffer((4, 4), data=A.data)\n    C[0, 0] = 1.0\n"
+          "    D = T.decl_buffer((2,), \"int8\")\n    D[0] = 1\n"},
     {"another shape is another buffer",
      HEAD "    p = T.allocate([16], \"float32\", condition=True)\n"
           "    C = T.decl_buffer((4, 4), data=p)\n    C[0, 0] = A[0]\n",
@@ -175,6 +214,12 @@ static const LateRow BAD_ALLOCATIONS[] = {
     {"E420", 3, 5, 0, "`T.realize` is not supported", HEAD "    T.realize(A[0:4])\n"},
     {"E420", 3, 5, 0, "`T.prefetch` is not supported",
      HEAD "    T.prefetch(A, [(0, 4)])\n"},
+    {"E420", 3, 5, 0, "`T.store` is not supported: write A[i] = value",
+     HEAD "    T.store(A.data, 0, 1.0, True)\n"},
+    {"E420", 3, 12, 0, "`T.load` is not supported: write A[i]",
+     HEAD "    A[0] = T.load(\"float32\", A.data, 0)\n"},
+    {"E420", 3, 5, 0, "`T.preflattened_buffer` is not supported: give the parameter",
+     HEAD "    T.preflattened_buffer(A, [4, 4])\n"},
     {"E702", 5, 12, 1, "not visible",
      HEAD "    with T.allocate([4], \"float32\") as p:\n        pass\n    A[0] = p\n"},
 };
