@@ -28,7 +28,8 @@ static bool affine_over(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Do
         return false;
     }
     for (size_t k = 0; k < b->n_iters; k++)
-        if (m.sums[k].n > 0 && !ml_is_int(m.sums[k].digits[0].scale, 1)) {
+        if (m.sums[k].n > 0 && !ml_is_int(m.sums[k].digits[0].extent, 1) &&
+            !ml_is_int(m.sums[k].digits[0].scale, 1)) {
             if (why)
                 *why = ml_format(cx, "%s has scale %s, not 1", ml_expr_text(cx, values[k]),
                                  ml_expr_text(cx, m.sums[k].digits[0].scale));

@@ -63,7 +63,8 @@ static bool lt(Nest *n, const ml_Expr *a, const ml_Expr *b)
 /* A detected digit as [min, min + extent), when its scale is 1; a constant has extent 1. */
 static bool sum_range(Nest *n, const ml_IterSum *s, ml_Range *out)
 {
-    if (s->n > 1 || (s->n == 1 && !ml_is_int(s->digits[0].scale, 1)))
+    if (s->n > 1 || (s->n == 1 && !ml_is_int(s->digits[0].extent, 1) &&
+                     !ml_is_int(s->digits[0].scale, 1)))
         return false;
     *out =
         (ml_Range){s->base, s->n ? s->digits[0].extent : ml_int(n->cx, s->base->type, 1)};
