@@ -22,8 +22,13 @@ typedef struct Move {
     size_t n_body;
     const ml_Stmt *const *body; /* the statements of the loop's body */
     const ml_Stmt *one[1];
-    size_t at;      /* where the nest goes among them */
-    bool ask_later; /* the scope is no stage pipeline yet */
+    size_t at;            /* where the nest goes among them */
+    bool ask_later;       /* the scope is no stage pipeline yet */
+    bool driven;          /* reverse: every instance reads what a producer writes */
+    const bool **outside; /* per read and dimension: not shown to stay in the buffer */
+    ml_Uid above;         /* what holds both places */
+    ml_DomVec old;        /* reverse, not driven: the loops of the block below that */
+    ml_Interval *was;     /* and the values of its iters in them, at most */
     ml_Removal removal;
 } Move;
 
@@ -83,9 +88,9 @@ static bool check_scope(Move *m)
     }
     if (ml_index_scope(ix, loop) != scope || ml_index_is_above(ix, loop, block))
         return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(m->block), ML_LOOP(m->loop));
-    ml_Uid lca = ml_index_lca(ix, block, loop);
-
-    if (!ml_check_schedulable(c, lca, block) || !ml_check_schedulable(c, lca, loop))
+    m->above = ml_index_lca(ix, block, loop);
+    if (!ml_check_schedulable(c, m->above, block) ||
+        !ml_check_schedulable(c, m->above, loop))
         return false;
     const ml_Buffer *out = NULL;
 
@@ -138,8 +143,8 @@ static bool check_order(Move *m, const ml_UidVec *v)
 }
 
 /* reverse: every instance of the block reads an element that there is. One that reads none
- * (padding by if_then_else) is driven by no producer and would be lost. */
-static bool check_inside(Move *m)
+ * (padding by if_then_else) is driven by no producer. */
+static bool is_driven(Move *m)
 {
     ml_Call *c = m->c;
     ml_Ctx *cx = c->cx;
@@ -147,39 +152,127 @@ static bool check_inside(Move *m)
     ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
 
     ml_arith_bind_iters(ar, b);
+    m->outside = ML_ARRAY(cx, const bool *, b->n_reads + 1u);
     for (size_t k = 0; k < b->n_reads; k++) {
         const ml_Region *r = &b->reads[k];
+        bool *out = ML_ARRAY(cx, bool, r->buffer->rank + 1u);
         bool produced = false, inside = true;
 
+        m->outside[k] = out;
         for (size_t j = 0; j < m->producers.n && !produced; j++) {
             const ml_Block *p = ml_call_block(c, m->producers.v[j]);
 
             for (size_t w = 0; w < p->n_writes; w++)
                 produced |= p->writes[w].buffer->uid == r->buffer->uid;
         }
-        for (size_t d = 0; produced && inside && d < r->buffer->rank; d++) {
+        for (size_t d = 0; produced && d < r->buffer->rank; d++) {
             const ml_Expr *min = r->ranges[d].min, *n = r->ranges[d].extent;
-            const ml_Expr *dim = r->buffer->shape[d];
+            const ml_Expr *dim = r->buffer->shape[d], *end = NULL;
 
-            inside = ml_promote(cx, &min, &n);
-            const ml_Expr *end = ml_add(cx, min, n);
-
-            inside = inside && ml_promote(cx, &end, &dim) &&
-                     ml_prove(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) &&
-                     ml_prove(ar, ml_le(cx, end, dim));
+            if (ml_promote(cx, &min, &n))
+                end = ml_add(cx, min, n);
+            out[d] = !end || !ml_promote(cx, &end, &dim) ||
+                     !ml_prove(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) ||
+                     !ml_prove(ar, ml_le(cx, end, dim));
+            inside = inside && !out[d];
         }
         if (produced && inside)
             return true;
     }
-    ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "some instances of block %s may read nothing that its producers "
-                          "write; they would be lost",
-                          b->name)),
-        ML_BLOCK(b));
+    return false;
+}
+
+/* An analyzer for what is below the node that holds both places. */
+static ml_Arith *arith_above(const Move *m)
+{
+    const ml_Stmt *node = ml_index_node(m->c->p.index, m->above);
+    ml_Arith *ar = ml_arith_at(m->c->cx, m->c->p, m->above);
+
+    if (node->kind == ML_STMT_FOR)
+        ml_arith_bind_loop(ar, ml_as_for(node));
+    return ar;
+}
+
+static ml_Range *bindings_of(const Move *m, const ml_Block *b, ml_DomVec *dom)
+{
+    ml_Ctx *cx = m->c->cx;
+    ml_Range *box = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
+    bool root = m->above == ml_index_scope(m->c->p.index, b->tag);
+
+    ml_relax_domain(cx, m->c->p, b->tag, root ? 0 : m->above, NULL, dom);
+    for (size_t k = 0; k < b->n_iters; k++)
+        box[k] = (ml_Range){b->iters[k].value, ml_int(cx, b->iters[k].value->type, 1)};
+    return box;
+}
+
+static void note_instances(Move *m)
+{
+    const ml_Block *b = m->block;
+    const ml_Range *box = bindings_of(m, b, &m->old);
+
+    m->was = ML_ARRAY(m->c->cx, ml_Interval, b->n_iters + 1u);
+    ml_region_upper(arith_above(m), box, b->n_iters, m->old.v, m->old.n, b->predicate,
+                    m->was);
+}
+
+/* Whether the loop runs wherever the block ran before. */
+static bool surely_runs(const Move *m, ml_Arith *ar, const ml_Dom *d)
+{
+    if (ml_prove_ge(ar, d->extent, 1))
+        return true;
+    for (size_t k = 0; k < m->old.n; k++)
+        if (m->old.v[k].extent == d->extent)
+            return true;
+    return false;
+}
+
+static bool fail_lost(Move *m)
+{
+    ml_Ctx *cx = m->c->cx;
+
+    ml_error_clear(cx);
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              m->producers.n == 0
+                                  ? "cannot show that all instances of block %s would "
+                                    "still run"
+                                  : "some instances of block %s may read nothing that its "
+                                    "producers write; they would be lost",
+                              m->block->name)),
+            ML_BLOCK(m->block));
     ml_error_set_unproved(cx);
     return false;
+}
+
+/* reverse, not driven: all instances are there again, in each iteration of what holds both
+ * places. */
+static bool check_instances(Move *m)
+{
+    ml_Call *c = m->c;
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, m->block->tag);
+    ml_Arith *ar = arith_above(m);
+    ml_DomVec dom = {0};
+    const ml_Range *box = bindings_of(m, b, &dom);
+    ml_Interval *is = ML_ARRAY(cx, ml_Interval, b->n_iters + 1u);
+    bool all = ml_region_lower(ar, box, b->n_iters, dom.v, dom.n, b->predicate, is);
+
+    for (size_t k = 0; all && k < dom.n; k++)
+        if (!surely_runs(m, ar, &dom.v[k])) {
+            const ml_Stmt *loop = ml_index_node(c->p.index, dom.v[k].var->uid);
+
+            ml_fail(cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(cx,
+                                      "loop %s may have no iteration; block %s would not "
+                                      "run",
+                                      dom.v[k].var->hint, b->name)),
+                    ML_BLOCK(b), ML_LOOP(loop));
+            ml_error_set_unproved(cx);
+            return false;
+        }
+    for (size_t k = 0; all && k < b->n_iters; k++)
+        all = ml_interval_includes(ar, is[k], m->was[k]);
+    return all || fail_lost(m);
 }
 
 static bool find_place(Move *m)
@@ -214,8 +307,9 @@ static bool find_place(Move *m)
         return false;
     if (!c->unchecked && !check_order(m, m->reverse ? &m->consumers : &m->producers))
         return false;
-    if (!c->unchecked && m->reverse && !check_inside(m))
-        return false;
+    m->driven = !m->reverse || c->unchecked || is_driven(m);
+    if (!m->driven)
+        note_instances(m);
     if (index == -1)
         index = first;
     else if (index == -2)
@@ -318,6 +412,8 @@ static bool check_result(Move *m)
 
     if (c->unchecked)
         return true;
+    if (!m->driven && !check_instances(m))
+        return false;
     if (m->ask_later &&
         !ml_need_stage_pipeline(c->cx, c->facts, c->p, ml_index_scope(c->p.index, block)))
         return false;
@@ -328,7 +424,8 @@ static bool check_result(Move *m)
         if (!ml_check_concurrency(c, m->producers.v[k]))
             return false;
     if (m->reverse)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true);
+        return ml_is_covered(c->cx, c->facts, c->p, block, true) ||
+               (!m->driven && m->producers.n > 0 && fail_lost(m));
     for (size_t k = 0; k < m->consumers.n; k++)
         if (!ml_is_covered(c->cx, c->facts, c->p, m->consumers.v[k], true))
             return false;
@@ -373,7 +470,7 @@ static bool move(ml_Call *c, bool reverse)
 
     ml_arith_bind_loop(ar, m.loop);
     if (!ml_solve_domains(c, ar, m.block, m.loop, reverse ? &m.producers : &m.consumers,
-                          reverse, dom))
+                          reverse, m.driven ? NULL : m.outside, dom))
         return false;
     const ml_Stmt *nest = new_nest(&m, ar, dom);
     int64_t before = executions(c, block);

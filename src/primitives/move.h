@@ -14,9 +14,11 @@ typedef struct ml_IterDomain {
 
 /* What `block` must compute (reverse: may compute) under `loop` for the `related` blocks:
  * one entry per iter. false: region-not-solvable. ar knows the loops at and above `loop`.
- */
+ * outside: for each read and dimension whether its indices may lie outside of the buffer,
+ * so that they must not choose the instances; NULL: none does. */
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
-                      const ml_UidVec *related, bool reverse, ml_IterDomain *out);
+                      const ml_UidVec *related, bool reverse, const bool *const *outside,
+                      ml_IterDomain *out);
 
 /* The values that the iters take today, under the block's predicate; false: unknown. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);

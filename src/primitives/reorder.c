@@ -134,12 +134,12 @@ static bool may_repeat(ml_Call *c, const ml_Block *b, const Chain *ch)
 static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
 {
     for (size_t r = 0; r < ch->n; r++) {
-        if (!drives(b, ch->now[r], ML_ITER_REDUCE))
+        if (!drives(b, ch->now[r], ML_ITER_REDUCE) || ml_is_int(ch->now[r]->extent, 1))
             continue;
         for (size_t s = r + 1; s < ch->n; s++) {
             const ml_For *in = ch->now[s];
 
-            if (drives(b, in, ML_ITER_REDUCE) ||
+            if (drives(b, in, ML_ITER_REDUCE) || ml_is_int(in->extent, 1) ||
                 position(ch, in->var->uid) > position(ch, ch->now[r]->var->uid))
                 continue;
             if (!may_repeat(c, b, ch)) /* whichever two loops they are */
@@ -241,6 +241,27 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
     return true;
 }
 
+/* A reduction with its bindings simplified: (i*2 + j)//2 is driven by i alone. */
+static const ml_Block *as_driven(ml_Call *c, const ml_Block *b)
+{
+    ml_Block nb = *b;
+    bool plain = true;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        plain = plain && b->iters[k].value->kind == ML_EXPR_VAR;
+    if (plain || ml_is_spatial_block(b))
+        return b;
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, b->tag);
+    ml_Iter *iters = ML_ARRAY(c->cx, ml_Iter, b->n_iters);
+
+    for (size_t k = 0; k < b->n_iters; k++) {
+        iters[k] = b->iters[k];
+        iters[k].value = ml_simplify(ar, iters[k].value);
+    }
+    nb.iters = iters;
+    return ml_as_block(ml_block_from(c->cx, &nb));
+}
+
 static bool check_blocks(ml_Call *c, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -265,10 +286,12 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         return false;
     if (c->unchecked || ML_FAULT(REORDER_DEPENDENCE))
         return true;
-    for (size_t k = 0; k < blocks.n; k++)
-        if (!check_repeats(c, ml_as_block(blocks.v[k]), ch) ||
-            !check_mixed(c, ml_as_block(blocks.v[k]), ch))
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = as_driven(c, ml_as_block(blocks.v[k]));
+
+        if (!check_repeats(c, b, ch) || !check_mixed(c, b, ch))
             return false;
+    }
     return blocks.n < 2 || check_dependences(c, &blocks, ch);
 }
 

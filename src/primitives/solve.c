@@ -360,7 +360,9 @@ static bool solve_inverse(Solver *s, const ml_Region *r, const ml_Interval *need
     return true;
 }
 
-static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
+/* outside: dimensions that say nothing (NULL: none). */
+static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need,
+                         const bool *outside)
 {
     ml_Ctx *cx = s->c->cx;
     const ml_Block *b = s->block;
@@ -368,16 +370,22 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need)
     ml_Interval *bounds = ML_ARRAY(cx, ml_Interval, b->n_iters);
     bool *got = ML_ARRAY(cx, bool, b->n_iters);
 
-    bool plain = solve_plain(s, r, need, needs, bounds, got);
+    bool some = false;
+
+    for (size_t d = 0; outside && d < r->buffer->rank; d++)
+        some |= outside[d];
+    bool plain = !some && solve_plain(s, r, need, needs, bounds, got);
 
     if (!plain)
         memset(got, 0, b->n_iters * sizeof *got);
-    if (!plain && !solve_inverse(s, r, need, needs, bounds, got)) {
+    if (some || (!plain && !solve_inverse(s, r, need, needs, bounds, got))) {
         memset(got, 0, b->n_iters * sizeof *got);
         for (size_t d = 0; d < r->buffer->rank; d++) {
             const ml_Expr *e = r->ranges[d].min, *ext = r->ranges[d].extent;
             ml_Interval n = need[d], w = whole_dim(s, r->buffer, d);
 
+            if (outside && outside[d])
+                continue;
             if (!ml_is_int(ext, 1)) {
                 /* A range [e, e+x) meets [a, b] when e is in [a-x+1, b]; of multiples of f,
                  * e is then f * [(a-x+f)//f, b//f], and [a//f, b//f] holds that when x <=
@@ -473,7 +481,8 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
 }
 
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
-                      const ml_UidVec *related, bool reverse, ml_IterDomain *out)
+                      const ml_UidVec *related, bool reverse, const bool *const *outside,
+                      ml_IterDomain *out)
 {
     ml_Ctx *cx = c->cx;
     Solver s = {.c = c, .ar = ar, .block = block};
@@ -510,7 +519,7 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
                             reverse ? rel->n_writes : rel->n_reads, buf, !reverse, hull,
                             &any);
         }
-        if (any && !solve_buffer(&s, &provided[k], hull))
+        if (any && !solve_buffer(&s, &provided[k], hull, outside ? outside[k] : NULL))
             return false;
     }
     for (size_t k = 0; k < block->n_iters; k++)

@@ -48,6 +48,10 @@ ml_Modular ml_sum_modular(ml_Arith *ar, const ml_Sum *s);
 /* What is known of the sum compared with 0, known comparisons included. */
 ml_Bound ml_sum_bound_facts(ml_Arith *ar, ml_Sum *s);
 ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s);
+/* s with products of sums multiplied out, for comparing only; false: there is none. */
+bool ml_sum_multiply_out(ml_Arith *ar, const ml_Sum *s, ml_Sum *out);
+/* s <= 0, by ends of the quotients in it (prove_floor.c); false says nothing. */
+bool ml_sum_floors_below(ml_Arith *ar, const ml_Sum *s);
 
 /* Pieces that the files of the linear form share. */
 enum { ML_MAX_FACTORS = 16 };

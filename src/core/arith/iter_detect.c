@@ -356,8 +356,8 @@ bool ml_it_convert(ml_ItState *st, const ml_Expr *e, ml_ItVal coef, ml_ItSum *ac
     return !st->failed;
 }
 
-bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
-                  const ml_Dom *iters, size_t n_iters, const ml_Expr *pred)
+static bool detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                   const ml_Dom *iters, size_t n_iters, const ml_Expr *pred)
 {
     if (!ml_it_begin(st, indices, n, iters, n_iters))
         return false;
@@ -373,6 +373,52 @@ bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
             return false;
     }
     return ml_it_check(st) && !st->failed;
+}
+
+static bool depends_on_form(ml_IterFail f)
+{
+    switch (f) {
+    case ML_ITER_FAIL_CONSTRAINTS:
+    case ML_ITER_FAIL_DIVIDEND:
+    case ML_ITER_FAIL_SCALE:
+    case ML_ITER_FAIL_NORMALISE:
+    case ML_ITER_FAIL_DEPENDENT:
+    case ML_ITER_FAIL_BIJECTIVE:
+    case ML_ITER_FAIL_PARTIAL: return true;
+    case ML_ITER_FAIL_NONE:
+    case ML_ITER_FAIL_ITERATORS:
+    case ML_ITER_FAIL_PREDICATE:
+    case ML_ITER_FAIL_PRODUCT:
+    case ML_ITER_FAIL_DIVISOR:
+    case ML_ITER_FAIL_EMPTY: break;
+    }
+    return false;
+}
+
+bool ml_it_detect(ml_ItState *st, const ml_Expr *const *indices, size_t n,
+                  const ml_Dom *iters, size_t n_iters, const ml_Expr *pred)
+{
+    const ml_Expr *other = pred;
+
+    if (detect(st, indices, n, iters, n_iters, pred))
+        return true;
+    if (!pred || ml_is_true(pred) || !depends_on_form(st->fail) ||
+        st->conjs.n > ML_IT_FORM_CONJUNCTS)
+        return false;
+    /* The predicate in another form may be one that the indices go through. */
+    for (int form = 0; form < ML_IT_FORMS; form++) {
+        ml_ItState again = {.ar = st->ar, .level = st->level, .keep_unit = st->keep_unit};
+        const ml_Expr *e = ml_it_predicate_form(st, pred, iters, n_iters, form);
+
+        if (e == other || e == pred)
+            continue;
+        other = e;
+        if (detect(&again, indices, n, iters, n_iters, e)) {
+            *st = again;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Of the marks whose values the predicate leaves no choice. */
@@ -419,8 +465,8 @@ bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
     if (!ml_it_detect(&st, indices, n, iters, n_iters, pred) || st.failed)
         return false;
     for (size_t k = 0; scale_one && k < n; k++)
-        if (st.sums[k].n > 0 && !ml_it_is(st.sums[k].v[0].scale, 1) &&
-            !ml_it_is(st.sums[k].v[0].ext, 1)) /* of a single value there is no scale */
-            return false;
+        if (st.sums[k].n > 0 && !ml_it_is_unit(&st.sums[k].v[0]) &&
+            !ml_it_is(st.sums[k].v[0].scale, 1))
+            return false; /* one value has no scale */
     return true;
 }

@@ -159,6 +159,12 @@ ml_ItMark *ml_it_input(const ml_ItState *st, const ml_Var *v);
 bool ml_it_fuse(ml_ItState *st, ml_ItSum *s, bool drop_units, const ml_Expr *at);
 void ml_it_combine(ml_ItState *st, ml_ItSum *s);
 bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred); /* (iter_pred.c) */
+/* The predicate, equal to it on all points of the iterators' ranges, in the form-th other
+ * way of writing it: simplified, and each sum divided by what divides its bound (f*18 + g*3
+ * + h < 81 is f*2 + g//3 < 9). pred itself where there is none. */
+enum { ML_IT_FORMS = 2, ML_IT_FORM_CONJUNCTS = 64 };
+const ml_Expr *ml_it_predicate_form(ml_ItState *st, const ml_Expr *pred,
+                                    const ml_Dom *iters, size_t n_iters, int form);
 
 /* ---- checks (iter_check.c) */
 bool ml_it_check(ml_ItState *st);

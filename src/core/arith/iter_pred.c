@@ -8,6 +8,8 @@
  */
 #include "core/arith/iter_impl.h"
 
+#include "core/arith/arith_impl.h"
+
 static bool is_comparison(const ml_Expr *e)
 {
     return e->kind == ML_EXPR_LT || e->kind == ML_EXPR_LE || e->kind == ML_EXPR_GT ||
@@ -30,97 +32,185 @@ static bool flatten(ml_ItState *st, const ml_Expr *e)
     return true;
 }
 
-/* ---- lone iterators */
+/* ---- linear conjuncts over iterators of literal ranges */
 
-typedef struct Lone {
-    ml_ItMark *mark;
-    int64_t coef, base;
-} Lone;
+enum { MAX_LINEAR = 12, MAX_ROUNDS = 4 };
 
-/* Whether e has one value only, as a literal: iterators of extent 1 have. */
-static bool single(ml_ItState *st, const ml_Expr *e, int64_t *v)
+typedef struct Linear { /* sum of coef * iterator + base <= 0 */
+    ml_ItMark *mark[MAX_LINEAR];
+    int64_t coef[MAX_LINEAR];
+    size_t n;
+    int64_t base;
+} Linear;
+
+static bool add_mark(Linear *l, ml_ItMark *m, int64_t times)
 {
-    int64_t a, b;
+    size_t k = 0;
 
-    switch ((int)e->kind) {
-    case ML_EXPR_INT: *v = e->as.i; return true;
-    case ML_EXPR_VAR: {
-        const ml_ItMark *m = ml_it_input(st, e->as.var);
-        if (!m || m->min.e || !ml_it_is(m->extent, 1))
-            return false;
-        *v = m->min.i;
-        return true;
+    while (k < l->n && l->mark[k] != m)
+        k++;
+    if (k == MAX_LINEAR)
+        return false;
+    if (k == l->n) {
+        l->mark[l->n] = m;
+        l->coef[l->n++] = 0;
     }
-    case ML_EXPR_ADD:
-        return single(st, e->args[0], &a) && single(st, e->args[1], &b) &&
-               !__builtin_add_overflow(a, b, v);
-    case ML_EXPR_MUL:
-        return single(st, e->args[0], &a) && single(st, e->args[1], &b) &&
-               !__builtin_mul_overflow(a, b, v);
-    }
-    return false;
+    return !__builtin_add_overflow(l->coef[k], times, &l->coef[k]);
 }
 
-/* e as coef * iterator + literal; false when it is anything else. */
-static bool lone(ml_ItState *st, const ml_Expr *e, int sign, Lone *l)
+/* Adds times * e; false when it is not of that form. */
+static bool linear(ml_ItState *st, const ml_Expr *e, int64_t times, Linear *l)
 {
     int64_t v;
 
-    if (single(st, e, &v))
-        return !(sign > 0 ? __builtin_add_overflow(l->base, v, &l->base)
-                          : __builtin_sub_overflow(l->base, v, &l->base));
     switch ((int)e->kind) {
+    case ML_EXPR_INT:
+        return !__builtin_mul_overflow(times, e->as.i, &v) &&
+               !__builtin_add_overflow(l->base, v, &l->base);
     case ML_EXPR_VAR: {
         ml_ItMark *m = ml_it_input(st, e->as.var);
-        if (!m || (l->mark && l->mark != m))
-            return false;
-        l->mark = m;
-        l->coef += sign;
-        return true;
+
+        return m && add_mark(l, m, times);
     }
-    case ML_EXPR_ADD: return lone(st, e->args[0], sign, l) && lone(st, e->args[1], sign, l);
+    case ML_EXPR_ADD:
     case ML_EXPR_SUB:
-        return lone(st, e->args[0], sign, l) && lone(st, e->args[1], -sign, l);
+        if (e->kind == ML_EXPR_SUB && times == INT64_MIN)
+            return false;
+        return linear(st, e->args[0], times, l) &&
+               linear(st, e->args[1], e->kind == ML_EXPR_SUB ? -times : times, l);
+    case ML_EXPR_MUL: {
+        bool left = e->args[0]->kind == ML_EXPR_INT;
+        const ml_Expr *f = e->args[left ? 0 : 1];
+
+        return f->kind == ML_EXPR_INT && !__builtin_mul_overflow(times, f->as.i, &v) &&
+               linear(st, e->args[left ? 1 : 0], v, l);
+    }
     }
     return false;
 }
 
-/* Narrows the range of a lone iterator; *done: the conjunct needs nothing more. */
+/* The conjunct as sum <= 0, iterators of one value taken into the base. */
+static bool as_linear(ml_ItState *st, const ml_Expr *e, Linear *l)
+{
+    bool below = e->kind == ML_EXPR_LT || e->kind == ML_EXPR_LE;
+    bool strict = e->kind == ML_EXPR_LT || e->kind == ML_EXPR_GT;
+    size_t n = 0;
+
+    *l = (Linear){.base = strict};
+    if (!linear(st, e->args[below ? 0 : 1], 1, l) ||
+        !linear(st, e->args[below ? 1 : 0], -1, l))
+        return false;
+    for (size_t k = 0; k < l->n; k++) {
+        const ml_ItMark *m = l->mark[k];
+        int64_t v;
+
+        if (m->min.e)
+            return false;
+        if (ml_it_is(m->extent, 1) || l->coef[k] == 0) {
+            if (__builtin_mul_overflow(l->coef[k], m->min.i, &v) ||
+                __builtin_add_overflow(l->base, v, &l->base))
+                return false;
+            continue;
+        }
+        l->mark[n] = l->mark[k];
+        l->coef[n++] = l->coef[k];
+    }
+    l->n = n;
+    return true;
+}
+
+/* The least value of coef * iterator; false: not known. */
+static bool least(const ml_ItMark *m, int64_t coef, int64_t *out)
+{
+    int64_t v = m->min.i;
+
+    if (coef < 0 && (m->extent.e || __builtin_add_overflow(v, m->extent.i - 1, &v)))
+        return false;
+    return !__builtin_mul_overflow(coef, v, out);
+}
+
+/* Cuts the k-th iterator to what the others leave it. A range that stays several values is
+ * cut only when no other iterator is there: what follows of a constraint is its own. */
+static bool cut(ml_ItState *st, ml_ItConj *c, const Linear *l, size_t k)
+{
+    ml_ItMark *m = l->mark[k];
+    int64_t rest = l->base, v, lo, hi;
+
+    if (m->extent.e)
+        return true;
+    for (size_t j = 0; j < l->n; j++)
+        if (j != k &&
+            (!least(l->mark[j], l->coef[j], &v) || __builtin_add_overflow(rest, v, &rest)))
+            return true;
+    if (l->coef[k] == INT64_MIN || rest == INT64_MIN)
+        return true;
+    /* coef * v <= -rest */
+    lo = m->min.i;
+    if (__builtin_add_overflow(lo, m->extent.i - 1, &hi))
+        return true;
+    if (l->coef[k] > 0) {
+        v = ml_floordiv_i64(-rest, l->coef[k]);
+        hi = v < hi ? v : hi;
+    } else {
+        v = -ml_floordiv_i64(-rest, -l->coef[k]);
+        lo = v > lo ? v : lo;
+    }
+    if (lo > hi)
+        return ml_it_fail(st, ML_ITER_FAIL_EMPTY, c->e);
+    if (hi - lo + 1 == m->extent.i || (l->n > 1 && hi != lo))
+        return true;
+    c->narrows = true;
+    m->min = ml_it_lit(lo);
+    m->extent = ml_it_lit(hi - lo + 1);
+    return true;
+}
+
+/* Narrows ranges by one conjunct; *done: it needs nothing more. */
 static bool narrow(ml_ItState *st, ml_ItConj *c, bool *done)
 {
-    Lone l = {0};
-    int64_t end, lo, hi, b;
-    ml_ExprKind op = (ml_ExprKind)c->e->kind;
+    size_t before = MAX_LINEAR + 1;
+    Linear l;
 
-    if (!lone(st, c->e->args[0], 1, &l) || !lone(st, c->e->args[1], -1, &l) || !l.mark ||
-        (l.coef != 1 && l.coef != -1) || l.mark->min.e || l.mark->extent.e)
-        return true;
-    lo = l.mark->min.i;
-    if (__builtin_add_overflow(lo, l.mark->extent.i, &end))
-        return true;
-    hi = end;
-    /* coef * v + base op 0, that is v < b + 1, v <= b ... with b = -base or base */
-    bool below = (op == ML_EXPR_LT || op == ML_EXPR_LE) == (l.coef > 0);
-    bool strict = op == ML_EXPR_LT || op == ML_EXPR_GT;
-    b = l.base;
-    if (l.coef > 0 && __builtin_sub_overflow((int64_t)0, l.base, &b))
-        return true;
-    if (below) {
-        if (!strict && __builtin_add_overflow(b, 1, &b))
-            return true;
-        hi = b < hi ? b : hi;
-    } else {
-        if (strict && __builtin_add_overflow(b, 1, &b))
-            return true;
-        lo = b > lo ? b : lo;
+    /* again while iterators get down to one value */
+    while (as_linear(st, c->e, &l) && l.n < before) {
+        if (l.n == 0) {
+            if (l.base > 0)
+                return ml_it_fail(st, ML_ITER_FAIL_EMPTY, c->e);
+            *done = true;
+            break;
+        }
+        for (size_t k = 0; k < l.n; k++)
+            if (!cut(st, c, &l, k))
+                return false;
+        if (l.n == 1 && !l.mark[0]->extent.e) {
+            *done = true;
+            break;
+        }
+        before = l.n;
     }
-    *done = true;
-    if (lo >= hi)
-        return ml_it_fail(st, ML_ITER_FAIL_EMPTY, c->e);
-    c->narrows = lo != l.mark->min.i || hi != end;
-    c->redundant = !c->narrows;
-    l.mark->min = ml_it_lit(lo);
-    l.mark->extent = ml_it_lit(hi - lo);
+    c->redundant = *done && !c->narrows;
+    return true;
+}
+
+/* One iterator's new range may leave other conjuncts with one iterator less. */
+static bool narrow_all(ml_ItState *st, bool *done)
+{
+    size_t left = st->conjs.n, before = left + 1;
+
+    for (int round = 0; left > 0 && round < MAX_ROUNDS && (round < 2 || left < before);
+         round++) {
+        before = left;
+        left = 0;
+        for (size_t k = 0; k < st->conjs.n; k++) {
+            ml_ItConj *c = &st->conjs.v[k];
+
+            if (c->foreign || done[k])
+                continue;
+            if (!narrow(st, c, &done[k]))
+                return false;
+            left += !done[k];
+        }
+    }
     return true;
 }
 
@@ -315,17 +405,8 @@ bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
     if (!flatten(st, pred))
         return false;
     bool *done = ML_ARRAY(st->cx, bool, st->conjs.n + 1);
-    /* One that is narrowed to a single value may leave another one alone. */
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t k = 0; k < st->conjs.n; k++) {
-            if (st->conjs.v[k].foreign || done[k])
-                continue;
-            if (!narrow(st, &st->conjs.v[k], &done[k]))
-                return false;
-            more |= done[k];
-        }
-    }
+    if (!narrow_all(st, done))
+        return false;
     for (size_t k = 0; k < st->conjs.n; k++)
         if (!st->conjs.v[k].foreign && !done[k] && !gather(st, &st->conjs.v[k]))
             return false;
@@ -345,10 +426,101 @@ bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
             return false;
     for (size_t k = 0; k < st->conjs.n; k++) {
         ml_ItConj *c = &st->conjs.v[k];
-        if (!c->foreign && !done[k] && !c->redundant) {
+        if (!c->foreign && !done[k] && !c->redundant && !c->narrows) {
             const ml_ItGroup *g = &st->groups.v[c->group];
             c->redundant = c->upper ? !g->cut_hi : !g->cut_lo;
         }
     }
     return true;
+}
+
+/* ---- other forms of a predicate */
+
+/* x < 0 or x >= 0 (strict) as x // d < 0 or x // d >= 0, with the largest d that divides
+ * x's constant and something else in x. */
+static const ml_Expr *divided(ml_ItState *st, const ml_Expr *x, bool below,
+                              const ml_Expr *otherwise)
+{
+    ml_Ctx *cx = st->cx;
+    int64_t best = 1;
+    ml_Sum s;
+
+    ml_sum_init(&s, x->type);
+    if (!ml_sum_add_expr(st->ar, &s, x, 1) || s.base == 0)
+        return otherwise;
+    for (uint32_t k = 0; k < s.n; k++) {
+        int64_t d = ml_gcd(s.t[k].scale, s.base);
+
+        best = d > best ? d : best;
+    }
+    if (best <= 1 || !ml_dtype_fits(x->type, best))
+        return otherwise;
+    const ml_Expr *q = ml_simplify(st->ar, ml_floordiv(cx, x, ml_int(cx, x->type, best)));
+    const ml_Expr *zero = ml_int(cx, x->type, 0);
+
+    return below ? ml_lt(cx, q, zero) : ml_ge(cx, q, zero);
+}
+
+static const ml_Expr *other_form(ml_ItState *st, const ml_Expr *e, int form);
+
+/* A conjunct that mentions iterators goes on doing so: others are somebody else's. */
+static const ml_Expr *other_conjunct(ml_ItState *st, const ml_Expr *e, int form)
+{
+    while (ml_is_op(e, ML_OP_LIKELY) && e->n_args == 1)
+        e = e->args[0];
+    /* What narrowed a range stays: the ranges are taken as it left them. */
+    for (size_t k = 0; k < st->conjs.n; k++)
+        if (st->conjs.v[k].e == e && st->conjs.v[k].narrows)
+            return e;
+    const ml_Expr *r = other_form(st, e, form);
+
+    return ml_is_const_int(r) || ml_it_has_iter(st, r) ? r : e;
+}
+
+static const ml_Expr *other_form(ml_ItState *st, const ml_Expr *e, int form)
+{
+    ml_Ctx *cx = st->cx;
+
+    if (e->kind == ML_EXPR_AND) {
+        const ml_Expr *a = other_conjunct(st, e->args[0], form);
+        const ml_Expr *b = other_conjunct(st, e->args[1], form);
+
+        return a == e->args[0] && b == e->args[1] ? e : ml_and(cx, a, b);
+    }
+    if (!is_comparison(e) || !ml_dtype_is_index(e->args[0]->type) || !ml_it_has_iter(st, e))
+        return e;
+    /* Sides are simplified, not the comparison: it stays one. */
+    const ml_Expr *a = ml_simplify(st->ar, e->args[0]),
+                  *b = ml_simplify(st->ar, e->args[1]);
+
+    if (form == 0)
+        return ml_binary(cx, (ml_ExprKind)e->kind, a, b);
+    bool below = e->kind == ML_EXPR_LT || e->kind == ML_EXPR_LE;
+    const ml_Expr *x = ml_sub(cx, a, b);
+
+    if (e->kind == ML_EXPR_LE || e->kind == ML_EXPR_GT) /* a <= b, a > b: a - b - 1 */
+        x = ml_sub(cx, x, ml_int(cx, x->type, 1));
+    return divided(st, ml_simplify(st->ar, x), below, e);
+}
+
+const ml_Expr *ml_it_predicate_form(ml_ItState *st, const ml_Expr *pred,
+                                    const ml_Dom *iters, size_t n_iters, int form)
+{
+    ml_ArithMark mark = ml_arith_save(st->ar);
+
+    for (size_t k = 0; k < n_iters; k++) {
+        bool known = k < st->n_inputs; /* and may be narrowed */
+        const ml_Expr *min = iters[k].min, *extent = iters[k].extent;
+
+        if (known && !st->marks.v[k]->min.e &&
+            ml_dtype_fits(min->type, st->marks.v[k]->min.i))
+            min = ml_int(st->cx, min->type, st->marks.v[k]->min.i);
+        if (known && !st->marks.v[k]->extent.e &&
+            ml_dtype_fits(extent->type, st->marks.v[k]->extent.i))
+            extent = ml_int(st->cx, extent->type, st->marks.v[k]->extent.i);
+        ml_arith_bind_range(st->ar, iters[k].var, min, extent);
+    }
+    pred = other_conjunct(st, pred, form);
+    ml_arith_restore(st->ar, mark);
+    return pred;
 }

@@ -114,8 +114,7 @@ static const ml_Expr *sum_factor(ml_Arith *ar, const ml_Expr *e, const ml_Expr *
     return NULL;
 }
 
-/* s with products of sums multiplied out, for comparing only; false: there is none. */
-static bool multiplied_out(ml_Arith *ar, const ml_Sum *s, ml_Sum *out)
+bool ml_sum_multiply_out(ml_Arith *ar, const ml_Sum *s, ml_Sum *out)
 {
     bool any = false;
 
@@ -159,10 +158,10 @@ ml_Cmp ml_sum_compare(ml_Arith *ar, ml_Sum *s)
     ml_Cmp c = compare_plainly(ar, s);
     ml_Sum a, b;
 
-    if (c != ML_CMP_UNKNOWN || !multiplied_out(ar, s, &a))
+    if (c != ML_CMP_UNKNOWN || !ml_sum_multiply_out(ar, s, &a))
         return c;
     /* nested products take another round */
-    if (multiplied_out(ar, &a, &b))
+    if (ml_sum_multiply_out(ar, &a, &b))
         return ml_sum_recombine(ar, &b) ? compare_plainly(ar, &b) : c;
     return ml_sum_recombine(ar, &a) ? compare_plainly(ar, &a) : c;
 }
@@ -273,6 +272,21 @@ static bool apart(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b, int64_t c)
     return hi < ML_INF && lo > -ML_INF && hi + c <= lo;
 }
 
+/* a + c <= b where quotients do not cancel. */
+static bool floors_apart(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b, int64_t c)
+{
+    bool r = false;
+    ml_Sum s;
+
+    ml_arith_enter(ar);
+    ml_sum_init(&s, a->type);
+    if (ml_sum_add_expr(ar, &s, a, 1) && ml_sum_add_expr(ar, &s, b, -1) &&
+        ml_sum_add_literal(&s, c, 1) && ml_sum_recombine(ar, &s))
+        r = ml_sum_floors_below(ar, &s);
+    ml_arith_leave(ar);
+    return r;
+}
+
 bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
 {
     if (!widen(ar, &a, &b))
@@ -282,7 +296,8 @@ bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
     ml_Cmp c = ml_compare(ar, a, b);
     if (c == ML_CMP_EQ || c == ML_CMP_LT || c == ML_CMP_LE)
         return true;
-    return c != ML_CMP_GT && ml_prove(ar, ml_le(ar->cx, a, b));
+    return c != ML_CMP_GT &&
+           (ml_prove(ar, ml_le(ar->cx, a, b)) || floors_apart(ar, a, b, 0));
 }
 
 bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
@@ -295,7 +310,7 @@ bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
     if (c == ML_CMP_LT)
         return true;
     return c != ML_CMP_GT && c != ML_CMP_EQ && c != ML_CMP_GE &&
-           ml_prove(ar, ml_lt(ar->cx, a, b));
+           (ml_prove(ar, ml_lt(ar->cx, a, b)) || floors_apart(ar, a, b, 1));
 }
 
 bool ml_fits_symbolic_shape(ml_Arith *ar, const ml_Expr *e, const ml_Expr *n)

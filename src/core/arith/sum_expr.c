@@ -85,6 +85,77 @@ static bool cancel_common(ml_Arith *ar, ml_Sum *s, const ml_Expr **f, size_t *n,
     return *nc > 0 || *g > 1;
 }
 
+/* The divisor as a sum of plain terms: more than one term, or it is no sum. */
+static bool divisor_sum(ml_Arith *ar, const ml_Expr *cb, ml_Sum *out)
+{
+    ml_Sum once;
+
+    ml_sum_init(out, cb->type);
+    if (!ml_sum_add_expr(ar, out, cb, 1))
+        return false;
+    if (ml_sum_multiply_out(ar, out, &once)) {
+        *out = once;
+        if (once.t == once.inl)
+            out->t = out->inl;
+    }
+    for (uint32_t k = 0; k < out->n; k++)
+        if (!ml_term_is_plain(&out->t[k]))
+            return false;
+    return out->n + (out->base != 0) > 1;
+}
+
+/* to += k * index * s, index NULL: 1 */
+static bool add_times(ml_Arith *ar, ml_Sum *to, const ml_Sum *s, const ml_Expr *index,
+                      int64_t k)
+{
+    int64_t v;
+
+    if (!index)
+        return ml_sum_add_sum(ar, to, s, k);
+    for (uint32_t j = 0; j < s->n; j++) {
+        const ml_Expr *e = ml_try_binary(ar, ML_EXPR_MUL, s->t[j].index, index);
+
+        if (!e || __builtin_mul_overflow(k, s->t[j].scale, &v) ||
+            !ml_sum_add_expr(ar, to, e, v))
+            return false;
+    }
+    return !__builtin_mul_overflow(k, s->base, &v) &&
+           (v == 0 || ml_sum_add_expr(ar, to, index, v));
+}
+
+/* Moves multiples of the divisor that its first term shows from rest to quot: n*3 + 6 is
+ * 3 times n + 2. x = q*d + r gives x//d = q + r//d and x%d = r%d for any q. */
+static bool take_multiples(ml_Arith *ar, const ml_Expr *cb, ml_Sum *rest, ml_Sum *quot)
+{
+    const ml_Expr *f[ML_MAX_FACTORS];
+    size_t n = 0;
+    int64_t lit = 1;
+    ml_Sum d, left;
+
+    if (rest->n == 0 || !divisor_sum(ar, cb, &d) ||
+        !ml_product_factors(d.t[0].index, f, &n, &lit) || lit != 1)
+        return true;
+    for (uint32_t j = 0; j < rest->n;) {
+        ml_Term q;
+        int64_t v;
+
+        ml_sum_init(&left, rest->type);
+        if (!term_over(ar, &rest->t[j], f, n, d.t[0].scale, &q, &v) || v == INT64_MIN ||
+            !ml_sum_add_sum(ar, &left, rest, 1) || !add_times(ar, &left, &d, q.index, -v) ||
+            left.n >= rest->n) {
+            j++;
+            continue;
+        }
+        if (!(q.index ? ml_sum_add_term(ar, quot, &q) : ml_sum_add_literal(quot, v, 1)))
+            return false;
+        *rest = left;
+        if (left.t == left.inl)
+            rest->t = rest->inl;
+        j = 0;
+    }
+    return true;
+}
+
 static bool divide_symbolic(ml_Arith *ar, const ml_Expr *e, const ml_Expr *ca,
                             const ml_Expr *cb, int64_t k, ml_Sum *out)
 {
@@ -122,6 +193,8 @@ static bool divide_symbolic(ml_Arith *ar, const ml_Expr *e, const ml_Expr *ca,
         quot.n = 0;
         quot.base = 0;
     }
+    if (!trunc && !take_multiples(ar, cb, &rest, &quot))
+        return false;
     if (is_div && !ml_sum_add_sum(ar, out, &quot, k))
         return false;
     if (rest.n == 0 && rest.base == 0)
@@ -132,6 +205,12 @@ static bool divide_symbolic(ml_Arith *ar, const ml_Expr *e, const ml_Expr *ca,
     if (ml_sum_add_sum(ar, &d, &rest, 1) && ml_sum_add_expr(ar, &d, cb, -1) &&
         ml_sum_bound_facts(ar, &rest).lo >= 0 && ml_sum_bound_facts(ar, &d).hi < 0)
         return is_div || ml_sum_add_sum(ar, out, &rest, k);
+    /* -divisor <= rest < 0 */
+    ml_sum_init(&d, e->type);
+    if (!trunc && ml_sum_bound_facts(ar, &rest).hi < 0 &&
+        ml_sum_add_sum(ar, &d, &rest, 1) && ml_sum_add_expr(ar, &d, cb, 1) &&
+        ml_sum_bound_facts(ar, &d).lo >= 0)
+        return is_div ? ml_sum_add_literal(out, -1, k) : ml_sum_add_sum(ar, out, &d, k);
     if (simple && cancel_common(ar, &rest, f, &n, &lit, common, &nc, &g)) {
         const ml_Expr *nb = n ? product(ar, f, n) : ml_int(ar->cx, e->type, lit);
         if (n && lit != 1)

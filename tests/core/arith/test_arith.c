@@ -221,6 +221,39 @@ static void r10_rounding_up_is_not_smaller(void **state)
     assert_false(ml_prove(f->ar, ml_gt(f->cx, up, f->n)));
 }
 
+/* (n + p)//q <= (n + r)//s*t + u is shown for tiles of tiles, and only where it holds. */
+static void quotients_of_both_sides_are_compared(void **state)
+{
+    static const int must[][5] = {
+        {1, 2, 3, 4, 2}, {15, 16, 63, 64, 4}, {9, 8, 25, 24, 3}, {3, 2, 25, 24, 12}};
+    Fix *f = *state;
+    uint32_t x = 7, shown = 0;
+
+    ml_arith_bind_lower(f->ar, f->n->as.var, 0);
+    for (int k = 0; k < 4000; k++) {
+        int64_t v[6] = {0};
+
+        for (int j = 0; j < 6; j++) {
+            x = x * 1664525U + 1013904223U;
+            v[j] = (int64_t)(x >> 16) % (j == 5 ? 3 : 9) + (j == 1 || j == 3 || j == 4);
+        }
+        for (int j = 0; j < 5 && k < 4; j++)
+            v[j] = must[k][j];
+        v[5] = k < 4 ? 0 : v[5] - 1;
+        const ml_Expr *a = FDIV(ADD(f->n, LIT(v[0])), LIT(v[1]));
+        const ml_Expr *b =
+            ADD(MUL(FDIV(ADD(f->n, LIT(v[2])), LIT(v[3])), LIT(v[4])), LIT(v[5]));
+        bool holds = true, le = ml_prove_le_expr(f->ar, a, b);
+
+        for (int64_t n = 0; n < 200; n++)
+            holds &= (n + v[0]) / v[1] <= (n + v[2]) / v[3] * v[4] + v[5];
+        assert_true(holds || !le);
+        assert_true(le || k >= 4);
+        shown += le;
+    }
+    assert_true(shown > 500);
+}
+
 static void r11_an_assumption_is_used_in_other_words(void **state)
 {
     Fix *f = *state;
@@ -251,6 +284,21 @@ static void r13_a_symbolic_factor_cancels(void **state)
     ml_arith_bind_lower(f->ar, f->n->as.var, 0);
     simplified(f, FDIV(MUL(f->i, f->n), f->n), "i");
     simplified(f, FMOD(MUL(f->i, f->n), f->n), "0");
+}
+
+static void a_multiple_of_a_symbolic_sum_is_divided(void **state)
+{
+    Fix *f = *state;
+    const ml_Expr *d = ADD(f->n, LIT(2)), *x = ADD(MUL(f->n, LIT(3)), LIT(6));
+
+    ml_arith_bind_lower(f->ar, f->n->as.var, 0);
+    simplified(f, FDIV(x, d), "3");
+    simplified(f, FMOD(x, d), "0");
+    simplified(f, FMOD(ADD(x, LIT(1)), d), "1");
+    simplified(f, FDIV(ADD(x, LIT(1)), d), "3");
+    simplified(f, FDIV(ADD(MUL(f->i, f->n), MUL(f->i, LIT(2))), d), "i");
+    simplified(f, FDIV(ADD(MUL(f->n, LIT(12)), LIT(24)), MUL(d, LIT(4))), "3");
+    simplified(f, FDIV(ADD(MUL(f->n, LIT(3)), LIT(5)), d), "2");
 }
 
 static void r14_equal_terms_cancel(void **state)
@@ -601,7 +649,9 @@ int main(void)
         T(r10_rounding_up_is_not_smaller),
         T(r11_an_assumption_is_used_in_other_words),
         T(r12_the_remainder_of_multiples_is_a_multiple),
+        T(quotients_of_both_sides_are_compared),
         T(r13_a_symbolic_factor_cancels),
+        T(a_multiple_of_a_symbolic_sum_is_divided),
         T(r14_equal_terms_cancel),
         T(r15_a_narrowing_cast_may_wrap),
         T(r16_multiples_are_recognised),
