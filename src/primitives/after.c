@@ -283,6 +283,38 @@ static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer
     return !any;
 }
 
+/* The box of a view that `around` matches, as a box of what it is matched from; dimensions
+ * line up from the last. Repeated for views of views. */
+static const ml_Buffer *through_views(ml_Ctx *cx, ml_Arith *ar, const ml_Block *around,
+                                      const ml_Buffer *buf, ml_Interval **box)
+{
+    for (size_t k = around->n_matches; k-- > 0;) {
+        const ml_Match *m = &around->matches[k];
+        const ml_Buffer *src = m->source.buffer;
+        ml_Interval *out = ML_ARRAY(cx, ml_Interval, src->rank + 1u);
+        size_t extra = src->rank - buf->rank;
+
+        if (m->target->uid != buf->uid)
+            continue;
+        for (size_t d = 0; d < src->rank; d++) {
+            ml_Range r = m->source.ranges[d];
+            ml_Interval i =
+                d < extra ? ml_interval_range(ar, r.min, r.extent) : (*box)[d - extra];
+            const ml_Expr *lo = i.min, *hi = i.max, *by = r.min;
+
+            if (d >= extra && !i.nothing) {
+                i.min = lo && ml_promote(cx, &lo, &by) ? ml_add(cx, lo, by) : NULL;
+                by = r.min;
+                i.max = hi && ml_promote(cx, &hi, &by) ? ml_add(cx, hi, by) : NULL;
+            }
+            out[d] = i;
+        }
+        *box = out;
+        buf = src;
+    }
+    return buf;
+}
+
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
 {
     ml_Ctx *cx = c->cx;
@@ -305,6 +337,7 @@ bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
         ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
 
         ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
+        buf = through_views(cx, ar, around, buf, &box);
         if (write ? holds(ar, around->writes, around->n_writes, buf, box)
                   : holds(ar, around->reads, around->n_reads, buf, box))
             continue;

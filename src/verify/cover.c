@@ -103,7 +103,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
     const ml_Expr *pred;
     ml_AccessVec inside = {0};
 
-    if (!ml_has_holes(w, declared)) {
+    if (ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared)) {
         ml_Region r = outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
@@ -455,7 +455,7 @@ static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *produ
 
         ml_key_add(c->cx, key, w->writes);
         for (size_t m = 0; m < w->n_writes; m++)
-            if (ml_has_holes(w, &w->writes[m])) {
+            if (!ml_is_point(&w->writes[m])) {
                 ml_key_add(c->cx, key, w->body);
                 break;
             }

@@ -4,8 +4,9 @@
  * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
  * 5 elements are. Another iteration may write the others later, so that for region cover
  * the stores stand in place of the box where there are fewer of them than it has elements.
- * What cannot be counted (opaque calls, views, symbolic extents), and a signature without
- * any store behind it, is taken as it is signed. Source: ir-and-analysis 2.4.
+ * Of a symbolic box the stores must be shown to fill it. What cannot be looked into (opaque
+ * calls, views), and a signature without any store behind it, is taken as it is signed.
+ * Source: ir-and-analysis 2.4.
  */
 #include "verify/written.h"
 
@@ -14,6 +15,7 @@
 typedef struct Count {
     const ml_Buffer *buf;
     int64_t times, total; /* times: iterations of the loops around */
+    bool symbolic;        /* no extents: stores are looked for */
     bool unknown;
 } Count;
 
@@ -41,12 +43,15 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         return;
     switch (s->kind) {
     case ML_STMT_FOR:
-        if (ml_as_for(s)->thread || !ml_is_const_int(ml_as_for(s)->extent)) {
+        if (ml_as_for(s)->thread ||
+            (!c->symbolic && !ml_is_const_int(ml_as_for(s)->extent))) {
             c->unknown = true;
             return;
         }
-        n = ml_as_for(s)->extent->as.i > 0 ? ml_as_for(s)->extent->as.i : 0;
-        c->unknown = __builtin_mul_overflow(outer, n, &c->times);
+        if (!c->symbolic) {
+            n = ml_as_for(s)->extent->as.i > 0 ? ml_as_for(s)->extent->as.i : 0;
+            c->unknown = __builtin_mul_overflow(outer, n, &c->times);
+        }
         break;
     case ML_STMT_BLOCK:
         for (size_t k = 0; k < ml_as_block(s)->n_matches; k++)
@@ -78,6 +83,14 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     c->times = outer;
 }
 
+bool ml_is_point(const ml_Region *r)
+{
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        if (!ml_is_int(r->ranges[d].extent, 1))
+            return false;
+    return true;
+}
+
 bool ml_has_holes(const ml_Block *b, const ml_Region *r)
 {
     Count c = {.buf = r->buffer, .times = 1};
@@ -91,6 +104,37 @@ bool ml_has_holes(const ml_Block *b, const ml_Region *r)
         return false;
     count(&b->base, false, &c);
     return !c.unknown && c.total > 0 && c.total < volume;
+}
+
+bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r)
+{
+    size_t rank = r->buffer->rank;
+    Count c = {.buf = r->buffer, .times = 1, .symbolic = true};
+    bool literal = true;
+    ml_AccessVec stores = {0};
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1u);
+
+    for (size_t d = 0; d < rank; d++)
+        literal &= ml_is_const_int(r->ranges[d].extent);
+    if (literal)
+        return ml_has_holes(b, r);
+    count(&b->base, false, &c);
+    if (c.unknown || c.total == 0)
+        return false;
+    ml_Arith *ar = ml_arith_at(cx, p, b->tag);
+    ml_Boxes *boxes = ml_boxes_new(ar, rank);
+
+    ml_arith_bind_iters(ar, b);
+    ml_stores_inside(cx, b, r, &stores);
+    for (size_t k = 0; k < stores.n; k++) {
+        const ml_Access1 *s = &stores.v[k];
+
+        if (ml_region_lower(ar, s->ranges, rank, s->dom, s->n_dom, s->pred, box))
+            ml_boxes_add(boxes, box);
+    }
+    for (size_t d = 0; d < rank; d++)
+        box[d] = ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent);
+    return !ml_boxes_cover(boxes, box, NULL);
 }
 
 /* ---- the stores */
