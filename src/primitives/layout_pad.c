@@ -405,9 +405,9 @@ static const ml_Stmt *padded_nest(const Pad *p, const Nest *n)
 
 static bool is_concurrent(const ml_Stmt *s)
 {
-    return s->kind == ML_STMT_FOR && (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
-                                      ml_as_for(s)->kind == ML_FOR_VECTORIZED ||
-                                      ml_as_for(s)->kind == ML_FOR_THREAD);
+    return s->kind == ML_STMT_FOR &&
+           (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
+            ml_as_for(s)->kind == ML_FOR_VECTORIZED || ml_as_for(s)->kind == ML_FOR_THREAD);
 }
 
 /* The outermost loop that the store depends on, or whose iterations run at the same time on

@@ -283,7 +283,7 @@ static ml_Interval *box_of(Merge *m, const Touch *t, const Nest *nest,
         return ml_region_lower(m->ar, r.ranges, rank, dom.v, dom.n, p, box) ? box : NULL;
     }
     for (size_t d = 0; d < rank; d++)
-        box[d] = ml_relax_range(m->ar, r.ranges[d], dom.v, dom.n);
+        box[d] = ml_relax_loads(m->ar, r.ranges[d], dom.v, dom.n);
     return box;
 }
 

@@ -62,7 +62,7 @@ static void steady(Solver *s, const ml_For *loop, ml_Range range, const ml_DomVe
 {
     if (is_steady(s, loop, *box))
         return;
-    ml_Interval whole = ml_relax_range(s->ar, range, dom->v, dom->n);
+    ml_Interval whole = ml_relax_loads(s->ar, range, dom->v, dom->n);
 
     if (is_steady(s, loop, whole))
         *box = whole;

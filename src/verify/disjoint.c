@@ -52,7 +52,7 @@ static void relax_all(Disjoint *d)
         a->box = ML_ARRAY(d->cx, ml_Interval, d->buf->rank);
         ml_relax_domain(d->cx, d->p, a->block->tag, d->loop->var->uid, NULL, &dom);
         for (size_t m = 0; m < d->buf->rank; m++)
-            a->box[m] = ml_relax_range(d->ar, r.ranges[m], dom.v, dom.n);
+            a->box[m] = ml_relax_loads(d->ar, r.ranges[m], dom.v, dom.n);
     }
 }
 
@@ -167,7 +167,7 @@ static bool by_inverse(Disjoint *d)
                     return false;
         }
     for (size_t m = 0; m < rank; m++) {
-        if (!ml_is_int(r.ranges[m].extent, 1))
+        if (!ml_is_int(r.ranges[m].extent, 1) || (r.ranges[m].min->flags & ML_X_HAS_LOAD))
             return false;
         idx[m] = r.ranges[m].min;
     }

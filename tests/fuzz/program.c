@@ -40,9 +40,11 @@ static void append(char *out, size_t n, const char *z)
 
 enum { MAX_RANK = 4, MAX_BUFS = 24, MAX_ITERS = 6, MAX_ELEMENTS = 240, LIMIT = 1000 };
 
-typedef struct Dim { /* v elements; symbolic ones are n + (v - value of n) */
+enum { CONSTANT, SHIFTED, DOUBLED };
+
+typedef struct Dim { /* v elements */
     int v;
-    bool sym;
+    int sym; /* SHIFTED: n + (v - value of n); DOUBLED: n * 2 */
 } Dim;
 
 typedef struct Buf {
@@ -76,8 +78,10 @@ typedef struct Stage {
     char guard[96];         /* "": none; else the source counts as 0 where it is false */
     int n_points;           /* > 1: so many neighbours along dimension 0 are added */
     int src, out, k;
+    int pair; /* > 0: another result, accumulated beside it */
     char value[400], init[40];
     const char *reduce; /* "+", "max", "min" */
+    bool started;       /* its init is another stage */
 } Stage;
 
 #define ON(g, bit, percent) (fz_chance(&(g)->rnd, (percent)) && !((g)->plan->off & (bit)))
@@ -110,7 +114,9 @@ static const char *dim_text(Gen *g, Dim d, char out[40])
         return out;
     }
     g->uses_n = true;
-    if (d.v == g->n)
+    if (d.sym == DOUBLED)
+        put(out, 40, "n * %s", int_text(g, 2, num));
+    else if (d.v == g->n)
         put(out, 40, "n");
     else
         put(out, 40, "n + %s", int_text(g, d.v - g->n, num));
@@ -183,9 +189,10 @@ static int new_input(Gen *g)
     int rank = 1 + below(g, 3);
 
     for (int k = 0; k < rank; k++) {
-        d[k] = (Dim){extent(g), false};
+        d[k] = (Dim){extent(g), CONSTANT};
         if (ON(g, FZ_SYMBOLIC, 12))
-            d[k] = (Dim){g->n + 2 * below(g, 2), true};
+            d[k] = below(g, 5) ? (Dim){g->n + 2 * below(g, 2), SHIFTED}
+                               : (Dim){g->n * 2, DOUBLED};
     }
     while (elements(d, rank) > MAX_ELEMENTS)
         rank--;
@@ -235,7 +242,7 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
     }
     case 2: /* a window, reduced */
     case 3: /* a window, its points added */
-        if (x->v < 3 || (x->sym && x->v - g->n < 2))
+        if (x->v < 3 || x->sym == DOUBLED || (x->sym && x->v - g->n < 2))
             return false;
         x->v -= 2;
         if (kind == 2) {
@@ -248,6 +255,8 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
         return true;
     case 4: { /* padded */
         char t[40];
+        if (x->sym == DOUBLED)
+            return false;
         put(s->guard, sizeof s->guard, "1 <= v%d and v%d < %s + 1", d, d,
             dim_text(g, *x, t));
         x->v += 2;
@@ -302,6 +311,27 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
         s->it[r - 1].reduce = true;
         s->it[s->n_it++] = (It){{extent(g), false}, false};
         return true;
+    case 13: { /* a window with strides, its points apart, reduced */
+        int by = 1 + below(g, 3), gap = 1 + below(g, 3), w = 2 + below(g, 2);
+        if (x->sym || x->v < (w - 1) * gap + 1 || (g->plan->off & FZ_STRIDES))
+            return false;
+        x->v = (x->v - (w - 1) * gap - 1) / by + 1;
+        s->it[s->n_it] = (It){{w, CONSTANT}, true};
+        put(s->idx[d], sizeof s->idx[d], "v%d * %d + v%d * %d", d, by, s->n_it, gap);
+        s->n_it++;
+        return true;
+    }
+    case 14: { /* where an index buffer says */
+        Dim m = {extent(g), CONSTANT};
+        int at;
+        if (x->sym || g->n_bufs >= MAX_BUFS - 4 || (g->plan->off & FZ_GATHER))
+            return false;
+        at = new_buf(g, true, g->i64 ? "int64" : "int32", &m, 1, 2);
+        g->bufs[at].consumed = true;
+        put(s->idx[d], sizeof s->idx[d], "(%s[v%d] + 2) %% %d", g->bufs[at].name, d, x->v);
+        *x = m;
+        return true;
+    }
     default: /* one place of a dimension */
         if (r < 2)
             return false;
@@ -442,7 +472,7 @@ static const char LOOPS[] = "ijklmnopq";
 static void emit_body(Gen *g, const Stage *s, int in)
 {
     Buf *b = &g->bufs[s->out];
-    char at[80] = "", v[8];
+    char at[80] = "", v[8], num[40];
 
     for (int k = 0, d = 0; k < s->n_it; k++)
         if (!s->it[k].reduce) {
@@ -451,9 +481,32 @@ static void emit_body(Gen *g, const Stage *s, int in)
         }
     if (b->rank == 0)
         put(at, sizeof at, "()");
-    if (s->reduce) {
+    if (s->reduce && s->pair) {
+        const char *two = g->bufs[s->pair].name;
+        bool lets = below(g, 2);
         line(g, in, "with T.init():");
         line(g, in + 1, "%s[%s] = %s", b->name, at, s->init);
+        line(g, in + 1, "%s[%s] = %s", two, at, s->init);
+        if (lets) {
+            line(g, in, "x%d: T.%s = %s[%s] + %s", s->k, b->dtype, b->name, at, s->value);
+            line(g, in, "y%d: T.%s = %s[%s] + %s * %s", s->k, b->dtype, two, at, s->value,
+                 literal(b->dtype, 2, num));
+        }
+        if (lets) {
+            line(g, in, "%s[%s] = x%d", b->name, at, s->k);
+            line(g, in, "%s[%s] = y%d", two, at, s->k);
+        } else {
+            line(g, in, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at, s->value);
+            line(g, in, "%s[%s] = %s[%s] + %s * %s", two, at, two, at, s->value,
+                 literal(b->dtype, 2, num));
+        }
+        return;
+    }
+    if (s->reduce) {
+        if (!s->started) {
+            line(g, in, "with T.init():");
+            line(g, in + 1, "%s[%s] = %s", b->name, at, s->init);
+        }
         if (s->reduce[0] == '+')
             line(g, in, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at, s->value);
         else
@@ -462,7 +515,6 @@ static void emit_body(Gen *g, const Stage *s, int in)
         return;
     }
     if (s->n_it && ON(g, FZ_IF, 8)) {
-        char num[40];
         line(g, in, "if v%d %% 2 == 0:", below(g, s->n_it));
         line(g, in + 1, "%s[%s] = %s", b->name, at, s->value);
         if (below(g, 4) == 0) { /* the rest is never written, nor read */
@@ -473,7 +525,30 @@ static void emit_body(Gen *g, const Stage *s, int in)
         line(g, in + 1, "%s[%s] = %s", b->name, at, literal(b->dtype, 2, num));
         return;
     }
+    if (ON(g, FZ_LET, 8)) {
+        line(g, in, "z%d: T.%s = %s", s->k, b->dtype, s->value);
+        line(g, in, "%s[%s] = z%d + z%d", b->name, at, s->k, s->k);
+        b->mag *= 2;
+        return;
+    }
     line(g, in, "%s[%s] = %s", b->name, at, s->value);
+}
+
+/* A loop of another kind than serial; those that may not be concurrent are unrolled. */
+static void emit_kind(Gen *g, int in, char name, Dim d, bool innermost, bool outermost)
+{
+    static const char *const axes[] = {"blockIdx.x", "threadIdx.x", "threadIdx.y",
+                                       "vthread.x"};
+    char num[24];
+
+    int_text(g, d.v, num);
+    if (innermost && below(g, 2))
+        line(g, in, "for %c in T.vectorized(%s):", name, num);
+    else if (outermost && below(g, 3))
+        line(g, in, "for %c in T.thread_binding(%s, thread=\"%s\"):", name, num,
+             axes[below(g, 4)]);
+    else
+        line(g, in, "for %c in T.unroll(%s):", name, num);
 }
 
 /* Loops from iterator `from` on, and the axis lines; outer: the value of those before. */
@@ -482,7 +557,9 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
 {
     int style = (g->plan->off & FZ_LOOPS) ? 0 : below(g, 10), tiled = -1, factor = 1;
     int order[MAX_ITERS], n = s->n_it;
-    char bind[MAX_ITERS][64], where[100] = "", t[40], num[24];
+    char bind[MAX_ITERS][64], where[160] = "", t[40], num[24];
+    Buf *b = &g->bufs[s->out];
+    bool guarded = false;
 
     for (int k = 0; k < n; k++) {
         order[k] = k;
@@ -498,14 +575,29 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         }
     if (n > from && ON(g, FZ_WHERE, 18)) {
         int k = from + below(g, n - from);
-        if (!s->it[k].dom.sym) {
-            tiled = k;
-            factor = 1 + below(g, 4);
-            put(bind[k], sizeof bind[k], "%c_0 * %d + %c_1", LOOPS[k], factor, LOOPS[k]);
-            if (s->it[k].dom.v % factor)
-                put(where, sizeof where, "%s < %d", bind[k], s->it[k].dom.v);
+        tiled = k;
+        factor = 1 + below(g, 4);
+        put(bind[k], sizeof bind[k], "%c_0 * %d + %c_1", LOOPS[k], factor, LOOPS[k]);
+        if (s->it[k].dom.sym || s->it[k].dom.v % factor)
+            put(where, sizeof where, "%s < %s", bind[k], dim_text(g, s->it[k].dom, t));
+    }
+    if (n - from >= 2 && tiled < 0 && ON(g, FZ_GUARDS, 8)) {
+        int x = from + below(g, n - from), y = from + below(g, n - from);
+        bool part = !s->it[y].reduce; /* the others do not compute all elements */
+        if (x != y && !s->it[x].reduce &&
+            (!part || (!b->consumed && !s->pair && !s->started))) {
+            guarded = true;
+            if (part && below(g, 2))
+                put(where, sizeof where, "%s + %s < %d", bind[x], bind[y],
+                    s->it[x].dom.v + below(g, 3));
+            else
+                put(where, sizeof where, "%s <= %s", bind[y], bind[x]);
+            if (part)
+                b->closed = b->output = true;
         }
     }
+    if (guarded)
+        style = style >= 2 && style <= 4 ? 0 : style;
     if (n - from >= 2 && style >= 7 && tiled < 0) { /* a grid */
         ml_text_repeat(&g->body, ' ', (size_t)in * 4);
         ml_text_add(&g->body, "for ");
@@ -529,12 +621,19 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         for (int o = from; o < n; o++) {
             int k = order[o];
             Dim d = s->it[k].dom;
-            if (k == tiled) {
+            if (k == tiled && d.sym) {
+                line(g, in++, "for %c_0 in range((%s + %d) // %d):", LOOPS[k],
+                     dim_text(g, d, t), factor - 1, factor);
+                line(g, in++, "for %c_1 in range(%s):", LOOPS[k], int_text(g, factor, num));
+            } else if (k == tiled) {
                 line(g, in++, "for %c_0 in range(%s):", LOOPS[k],
                      int_text(g, (d.v + factor - 1) / factor, num));
                 line(g, in++, "for %c_1 in range(%s):", LOOPS[k], int_text(g, factor, num));
             } else if (style == 3 && o == from && !s->it[k].reduce) {
                 line(g, in++, "for %c in T.parallel(%s):", LOOPS[k], dim_text(g, d, t));
+            } else if (style == 5 && !d.sym && !(g->plan->off & FZ_KINDS) && below(g, 2)) {
+                emit_kind(g, in++, LOOPS[k], d, o == n - 1 && !s->it[k].reduce,
+                          o == from && !s->it[k].reduce);
             } else if (style == 4 && o == from && !d.sym && below(g, 3) == 0) {
                 char hi[24];
                 line(g, in++, "for %c in range(%s, %s):", LOOPS[k], int_text(g, 2, num),
@@ -648,6 +747,24 @@ static void epilogue(Gen *g, const Stage *red, int in)
     emit_nest(g, &s, 0, "", in, name);
 }
 
+/* What a reduction starts from, written beforehand. */
+static void emit_start(Gen *g, const Stage *s, int in, const char *name)
+{
+    const Buf *b = &g->bufs[s->out];
+    char at[80] = "", v[8], t[40];
+
+    for (int d = 0; d < b->rank; d++)
+        line(g, in++, "for %c in range(%s):", LOOPS[d], dim_text(g, b->dims[d], t));
+    line(g, in++, "with T.block(\"%s_i\"):", name);
+    for (int d = 0; d < b->rank; d++) {
+        line(g, in, "v%d = T.axis.spatial(%s, %c)", d, dim_text(g, b->dims[d], t),
+             LOOPS[d]);
+        put(v, sizeof v, "%sv%d", d ? ", " : "", d);
+        append(at, sizeof at, v);
+    }
+    line(g, in, "%s[%s] = %s", b->name, b->rank ? at : "()", s->init);
+}
+
 static void stage(Gen *g, int k)
 {
     Stage s = {.k = k};
@@ -669,7 +786,7 @@ static void stage(Gen *g, int k)
     do {
         int keep = s.src;
         s = (Stage){.k = k, .src = keep};
-        kind = below(g, 100) < 25 ? 0 : 1 + below(g, 12);
+        kind = below(g, 100) < 25 ? 0 : 1 + below(g, 14);
         if ((g->plan->off & FZ_SHAPES) && kind != 5)
             kind = 0;
         if (++tries > 20)
@@ -705,10 +822,22 @@ static void stage(Gen *g, int k)
         line(g, in++, "if flag > 0:");
         g->uses_flag = g->bufs[s.out].closed = g->bufs[s.out].output = true;
     }
+    if (s.reduce && s.reduce[0] == '+' && g->n_bufs < MAX_BUFS - 4 && ON(g, FZ_PAIR, 10)) {
+        s.pair = new_buf(g, false, type, out, rank, mag * 2);
+        g->bufs[s.pair].closed = g->bufs[s.out].closed;
+    }
+    if (ON(g, FZ_OPAQUE, 4))
+        line(g, in++, "with T.block(\"%s_w\"):", name);
+    if (s.reduce && !s.pair && ON(g, FZ_APART, 12)) {
+        emit_start(g, &s, in, name);
+        s.started = true;
+    }
     if (s.n_it >= 2 && !s.it[0].reduce && ON(g, FZ_NESTED, 15))
         emit_nested(g, &s, in, name);
     else
         emit_nest(g, &s, 0, "", in, name);
+    if (g->bufs[s.out].closed && s.pair)
+        g->bufs[s.pair].closed = g->bufs[s.pair].output = true;
     if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed &&
         ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
         char at[40] = "";
@@ -769,7 +898,7 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
             continue;
         ml_text_add(out, n_params++ ? ", " : "");
         for (int d = 0; d < b->rank; d++)
-            found = found || (b->dims[d].sym && b->dims[d].v == g->n);
+            found = found || (b->dims[d].sym == SHIFTED && b->dims[d].v == g->n);
         if (g->uses_n) {
             ml_text_fmt(out, "%s_p: T.handle", b->name);
             ml_text_fmt(&head, "        %s = T.match_buffer(%s_p, ", b->name, b->name);
@@ -793,9 +922,14 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
         const Buf *b = &g->bufs[k];
         if (b->input || b->output)
             continue;
+        static const char *const scopes[] = {"local", "shared", "warp"};
+        bool other = ON(g, FZ_KINDS, 5);
         ml_text_fmt(out, "        %s = T.alloc_buffer(", b->name);
         shape_text(g, b, out);
-        ml_text_fmt(out, ", \"%s\")\n", b->dtype);
+        ml_text_fmt(out, ", \"%s\"", b->dtype);
+        if (other)
+            ml_text_fmt(out, ", scope=\"%s\"", scopes[below(g, 3)]);
+        ml_text_add(out, ")\n");
     }
     ml_text_add(out, ml_text_z(&g->body));
     ml_text_free(&head);

@@ -24,6 +24,7 @@ typedef struct Relax {
     Memo *vars;     /* one per dom entry */
     ml_Map *seen;   /* id of a large expression -> ml_Interval * */
     uint64_t bloom; /* of all variables of dom */
+    bool loose;     /* what is loaded may be anything */
 } Relax;
 
 static ml_Interval relax(Relax *rx, const ml_Expr *e);
@@ -182,6 +183,8 @@ static bool is_free(const Relax *rx, const ml_Expr *e)
 {
     Uses u = {rx, false};
 
+    if (rx->loose && (e->flags & ML_X_HAS_LOAD))
+        return false;
     if (!(e->bloom & rx->bloom))
         return true;
     ml_expr_visit(e, look, &u);
@@ -521,16 +524,28 @@ ml_Interval ml_relax(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n
     return between(tidy(ar, r.min), tidy(ar, r.max));
 }
 
-ml_Interval ml_relax_range(ml_Arith *ar, ml_Range range, const ml_Dom *dom, size_t n)
+static ml_Interval relax_range(ml_Arith *ar, ml_Range range, const ml_Dom *dom, size_t n,
+                               bool loose)
 {
     Relax rx = begin(ar, dom, n);
     ml_Interval ends = ml_interval_range(ar, range.min, range.extent);
 
     if (ends.nothing)
         return ends;
+    rx.loose = loose;
     ml_Interval lo = relax(&rx, ends.min);
     ml_Interval hi = ends.max == ends.min ? lo : relax(&rx, ends.max);
     if (lo.nothing || hi.nothing)
         return ML_NOTHING;
     return between(tidy(ar, lo.min), tidy(ar, hi.max));
+}
+
+ml_Interval ml_relax_range(ml_Arith *ar, ml_Range range, const ml_Dom *dom, size_t n)
+{
+    return relax_range(ar, range, dom, n, false);
+}
+
+ml_Interval ml_relax_loads(ml_Arith *ar, ml_Range range, const ml_Dom *dom, size_t n)
+{
+    return relax_range(ar, range, dom, n, true);
 }

@@ -49,6 +49,12 @@ static bool dimension(ml_ItState *st, const ml_ItSum *s, const ml_Expr *extent, 
     return !st->failed;
 }
 
+static bool has_loads(ml_Interval i)
+{
+    return (i.min && (i.min->flags & ML_X_HAS_LOAD)) ||
+           (i.max && (i.max->flags & ML_X_HAS_LOAD));
+}
+
 bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                       size_t n_dom, const ml_Expr *pred, ml_Interval *out)
 {
@@ -66,7 +72,7 @@ bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom 
     if (!ml_it_detect(&st, mins, n, dom, n_dom, pred))
         return false;
     for (size_t k = 0; k < n; k++) {
-        if (!dimension(&st, &st.sums[k], box[k].extent, true, &out[k]))
+        if (!dimension(&st, &st.sums[k], box[k].extent, true, &out[k]) || has_loads(out[k]))
             return false;
     }
     return true;
@@ -104,8 +110,8 @@ void ml_region_upper(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *
         ml_ItState st = {.ar = ar, .level = ML_SURJECTIVE};
         if (extent && ml_dtype_is_index(extent->type) &&
             ml_it_detect(&st, &box[k].min, 1, dom, n_dom, pred) &&
-            dimension(&st, &st.sums[0], extent, false, &out[k]))
+            dimension(&st, &st.sums[0], extent, false, &out[k]) && !has_loads(out[k]))
             continue;
-        out[k] = ml_relax_range(ar, box[k], dom, n_dom);
+        out[k] = ml_relax_loads(ar, box[k], dom, n_dom);
     }
 }

@@ -30,6 +30,9 @@ ml_Interval ml_relax(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n
 /* [min, min+extent) relaxed: min at the low end, simplified min+extent-1 at the high end.
  */
 ml_Interval ml_relax_range(ml_Arith *ar, ml_Range r, const ml_Dom *dom, size_t n);
+/* The same, for use at another place: what is loaded may be anything, so that no end has
+ * loads. */
+ml_Interval ml_relax_loads(ml_Arith *ar, ml_Range r, const ml_Dom *dom, size_t n);
 ml_Interval ml_interval_union(ml_Arith *ar, ml_Interval a, ml_Interval b); /* hull */
 ml_Interval ml_interval_intersect(ml_Arith *ar, ml_Interval a, ml_Interval b);
 /* Lower-bound union (3.7): touching or overlapping sets merge, to a fixpoint; of several
@@ -41,7 +44,8 @@ bool ml_interval_includes(ml_Arith *ar, ml_Interval outer,
                           ml_Interval inner); /* provably */
 
 /* ---- regions: a box of n ranges relaxed over dom under a predicate (NULL: true).
- * out[n]. strict and lower fail (false) as a whole; upper always answers. */
+ * out[n]. strict and lower fail (false) as a whole; upper always answers. Where the box is
+ * said to be depends on no load: at another time it might load something else. */
 bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                       size_t n_dom, const ml_Expr *pred, ml_Interval *out);
 bool ml_region_lower(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
