@@ -229,6 +229,12 @@ static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Inter
                      beyond(c, read.max, written.max, "past it"));
 }
 
+typedef struct Writer {
+    const ml_Block *block;
+    const ml_Region *region;
+    bool threads; /* private ones */
+} Writer;
+
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
 static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
                            ml_Uid a, const ml_UidVec *producers)
@@ -243,6 +249,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     Around around, mine;
     bool written = false;
     ML_VEC(ml_Access1) parts = {0};
+    ML_VEC(Writer) writers = {0}; /* of the parts */
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -270,6 +277,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             }
             ml_push(c->cx, &parts,
                     ((ml_Access1){r.ranges, around.dom.v, around.dom.n, pred}));
+            ml_push(c->cx, &writers,
+                    ((Writer){w, &w->writes[m], around.threads.vars != NULL}));
             if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred,
                                  box))
                 continue;
@@ -291,6 +300,11 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     if (ml_strides_cover(c->ar, rank, parts.v, parts.n, &me, box))
         return true;
+    for (size_t k = 0; k < parts.n && !mine.threads.vars; k++)
+        if (!writers.v[k].threads &&
+            ml_same_cover(c->cx, c->ar, writers.v[k].block, writers.v[k].region,
+                          &parts.v[k], consumer, read, &me))
+            return true;
     if (c->explain) {
         const char *text;
         Ends ends = ml_cover_no_ends(c->cx);
