@@ -95,9 +95,9 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
-/* What a producer surely writes, in terms of what is around it: its region, or the stores
- * inside when that has holes. */
-static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
+/* What a producer surely writes, in terms of what is around it: its region (true), or the
+ * stores inside when that has holes. */
+static bool written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
                           const Around *around, ml_AccessVec *out)
 {
     const ml_Expr *pred;
@@ -107,7 +107,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
         ml_Region r = outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
-        return;
+        return true;
     }
     ml_stores_inside(c->cx, w, declared, &inside);
     for (size_t k = 0; k < inside.n; k++) {
@@ -130,6 +130,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
         pred = ml_and(c->cx, pred, ml_expr_subst(c->cx, inside.v[k].pred, &sub));
         ml_push(c->cx, out, ((ml_Access1){r.ranges, dom.v, dom.n, pred}));
     }
+    return false;
 }
 
 static void clip(Cover *c, const ml_Buffer *buf, ml_Interval *box)
@@ -267,6 +268,12 @@ static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Inter
                      beyond(c, read.max, written.max, "past it"));
 }
 
+typedef struct Writer {
+    const ml_Block *block;
+    const ml_Region *region;
+    size_t part; /* its loops and predicate */
+} Writer;
+
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
 static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
                            ml_Uid a, const ml_UidVec *producers)
@@ -281,6 +288,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     Around around, mine;
     bool written = false;
     ml_AccessVec parts = {0};
+    ML_VEC(Writer) writers = {0};
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -301,7 +309,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             look_around(c, w->tag, stop, read->buffer, &around);
             size_t first = parts.n;
 
-            written_parts(c, w, &w->writes[m], &around, &parts);
+            if (written_parts(c, w, &w->writes[m], &around, &parts) && !around.threads.vars)
+                ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
             for (size_t t = first; t < parts.n; t++) {
                 ml_Access1 *part = &parts.v[t];
 
@@ -333,6 +342,10 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     if (ml_strides_cover(c->ar, rank, parts.v, parts.n, &me, box))
         return true;
+    for (size_t k = 0; k < writers.n && !mine.threads.vars; k++)
+        if (ml_same_cover(c->cx, c->ar, writers.v[k].block, writers.v[k].region,
+                          &parts.v[writers.v[k].part], &me))
+            return true;
     if (c->explain) {
         const char *text;
         Ends ends = ml_cover_no_ends(c->cx);
