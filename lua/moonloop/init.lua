@@ -248,8 +248,18 @@ function moon.apply_best(program, db, opts) return moon.tuning.apply_best(progra
 -- intrin(name): name, desc and impl of one that is known; intrin(name, desc, impl [, opts]):
 -- registers one
 function moon.intrin(name, desc, impl, opts)
+    if type(desc) == "table" and impl == nil then desc, opts = nil, desc end
     if desc == nil and impl == nil then
-        local d, i = core.intrin_get(name)
+        for key in pairs(opts or {}) do
+            if key ~= "allow_missing" then
+                core.fail("bad-argument", "intrin: unknown option " .. tostring(key))
+            end
+        end
+        local ok, d, i = pcall(core.intrin_get, name)
+        if not ok then
+            if opts and opts.allow_missing and d.code == "no-such-intrinsic" then return nil end
+            error(d, 0)
+        end
         return { name = name, desc = d[d.names[1]], impl = i[i.names[1]] }
     end
     for key in pairs(opts or {}) do
@@ -258,6 +268,41 @@ function moon.intrin(name, desc, impl, opts)
         end
     end
     core.intrin_register(name, desc, impl, opts and opts.override or false)
+end
+
+-- register_reducer(n, combine, identity [, {dtypes = {{...}, ...}}]): a reduction of n values that
+-- rfactor may take apart. combine(x..., y...) gives the n combined values; identity is a list of n
+-- numbers, or a function of the n dtypes that gives them. It is kept for the types of `dtypes`, or
+-- for all numbers it can be built over.
+local numbers = { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+    "float32", "float64" }
+function moon.register_reducer(n, combine, identity, opts)
+    for key in pairs(opts or {}) do
+        if key ~= "dtypes" then core.fail("bad-argument", "register_reducer: unknown option " .. tostring(key)) end
+    end
+    if opts and opts.dtypes then
+        for _, types in ipairs(opts.dtypes) do core.reducer_register(n, combine, identity, types) end
+        return
+    end
+    local kept, why = 0, nil
+    local function try(types)
+        local ok, e = pcall(core.reducer_register, n, combine, identity, types)
+        if ok then kept = kept + 1 return end
+        why = why or e
+        -- what is no reduction over one type is refused for all
+        local text = type(e) == "userdata" and e.message or ""
+        if text:find("^identity: combined") or text:find("^combine: it is not") then error(e, 0) end
+    end
+    for _, t in ipairs(numbers) do
+        local same = {}
+        for k = 1, math.type(n) == "integer" and n > 0 and n <= 4 and n or 1 do same[k] = t end
+        try(same)
+        if n == 2 then -- an index and a value
+            if t ~= "int32" then try { "int32", t } end
+            if t ~= "int64" then try { "int64", t } end
+        end
+    end
+    if kept == 0 then error(why, 0) end
 end
 
 -- intrins([pattern]): names

@@ -13,6 +13,7 @@
 #include "core/script/report.h"
 #include "core/script/script.h"
 #include "core/walk.h"
+#include "primitives/reducer.h"
 
 /* ---- built in */
 
@@ -88,7 +89,13 @@ struct ml_Intrins {
     _Atomic int refs;
     _Atomic(Entry *) added; /* newest first */
     _Atomic(Entry *) known[ML_COUNT(built_in)];
+    ml_ReducerHead reducers; /* see own_reducer.c */
 };
+
+ml_ReducerHead *ml_intrins_reducers(ml_Intrins *t)
+{
+    return &t->reducers;
+}
 
 ml_Intrins *ml_intrins_new(void)
 {
@@ -117,6 +124,7 @@ void ml_intrins_unref(ml_Intrins *t)
         ml_ctx_unref(e->cx);
         e = next;
     }
+    ml_own_reducers_free(&t->reducers);
     ml_heap_free(t);
 }
 

@@ -22,6 +22,9 @@ const ml_Intrin *ml_intrin_find(ml_Intrins *t, const char *name);
 /* Copies of the functions are kept. false: bad-argument, intrin-exists, in cx. */
 bool ml_intrin_register(ml_Ctx *cx, ml_Intrins *t, const char *name, const ml_Func *desc,
                         const ml_Func *impl, bool override);
+/* Where the list of the reducers is kept that were registered with it (reducer.h). */
+typedef struct ml_ReducerHead ml_ReducerHead;
+ml_ReducerHead *ml_intrins_reducers(ml_Intrins *t);
 /* All names, sorted, in cx. */
 size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out);
 /* The one with the nearest name, or NULL. */

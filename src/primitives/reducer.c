@@ -159,6 +159,25 @@ static bool mirrored(ml_ExprKind a, ml_ExprKind b)
            (a == ML_EXPR_LE && b == ML_EXPR_GE) || (a == ML_EXPR_GE && b == ML_EXPR_LE);
 }
 
+/* x & y, x | y, x ^ y are calls, and commute as well. */
+static bool is_bitwise(const ml_Expr *e)
+{
+    return ml_is_op(e, ML_OP_BITWISE_AND) || ml_is_op(e, ML_OP_BITWISE_OR) ||
+           ml_is_op(e, ML_OP_BITWISE_XOR);
+}
+
+/* What two nodes of one kind have beside their children is the same. */
+static bool same_node(const ml_Expr *p, const ml_Expr *e)
+{
+    if (p->n_args != e->n_args)
+        return false;
+    if (p->kind == ML_EXPR_CALL)
+        return p->as.op->id == e->as.op->id && ml_streq(p->as.op->name, e->as.op->name);
+    return p->n_args > 0 ? p->kind != ML_EXPR_LOAD && p->kind != ML_EXPR_LET &&
+                               p->kind != ML_EXPR_SHUFFLE
+                         : p == e;
+}
+
 static bool match(Match *m, const ml_Expr *p, const ml_Expr *e);
 
 static bool match_pair(Match *m, const ml_Expr *p, const ml_Expr *a, const ml_Expr *b)
@@ -194,7 +213,9 @@ static bool match(Match *m, const ml_Expr *p, const ml_Expr *e)
         if (p->kind != ML_EXPR_SELECT || !ml_is_op(e, ML_OP_IF_THEN_ELSE))
             return false;
     }
-    if (commutes((ml_ExprKind)p->kind))
+    if (p->kind == e->kind && !same_node(p, e))
+        return false;
+    if (commutes((ml_ExprKind)p->kind) || is_bitwise(p))
         return match_pair(m, p, e->args[0], e->args[1]) ||
                match_pair(m, p, e->args[1], e->args[0]);
     for (size_t k = 0; k < p->n_args; k++)
@@ -235,6 +256,19 @@ static bool fits(const Row *row, const ml_Expr *const *acc)
     return true;
 }
 
+/* Every new value was found, and none uses an accumulator. */
+static bool all_given(const Match *m, Values acc, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (!m->got[k])
+            return false;
+        for (size_t j = 0; j < n; j++)
+            if (ml_expr_uses_buffer(m->got[k], acc[j]->as.buffer))
+                return false;
+    }
+    return true;
+}
+
 static bool try_row(ml_Ctx *cx, const Row *row, const uint8_t *perm, Values acc,
                     Values combined, Match *m, const ml_Reducer **reducer)
 {
@@ -255,27 +289,98 @@ static bool try_row(ml_Ctx *cx, const Row *row, const uint8_t *perm, Values acc,
     for (size_t k = 0; k < row->n; k++)
         if (!match(m, (*reducer)->results[k], combined[perm[k]]))
             return false;
-    for (size_t k = 0; k < row->n; k++) {
-        if (!m->got[k])
-            return false;
-        for (size_t j = 0; j < row->n; j++)
-            if (ml_expr_uses_buffer(m->got[k], acc[j]->as.buffer))
-                return false;
+    return all_given(m, acc, row->n);
+}
+
+/* Accumulators as they come or, of two, the other way round. */
+static const uint8_t perms[2][ML_MAX_REDUCER] = {{0, 1, 2, 3}, {1, 0, 2, 3}};
+
+static size_t count_perms(size_t n)
+{
+    return n == 2 ? 2 : 1;
+}
+
+/* The registered one as a pattern of cx. */
+static const ml_Reducer *adopt(ml_Ctx *cx, const ml_OwnReducer *own,
+                               const ml_Expr **identity)
+{
+    ml_Import *im = ml_import_begin_apart(cx);
+    const ml_Expr **results = ML_ARRAY(cx, const ml_Expr *, own->n);
+    const ml_Var **lhs = ML_ARRAY(cx, const ml_Var *, own->n);
+    const ml_Var **rhs = ML_ARRAY(cx, const ml_Var *, own->n);
+    ml_Reducer *r = ML_NEW(cx, ml_Reducer);
+
+    for (size_t k = 0; k < own->n; k++) {
+        lhs[k] = ml_import_expr(im, own->x[k])->as.var;
+        rhs[k] = ml_import_expr(im, own->y[k])->as.var;
+        results[k] = ml_import_expr(im, own->result[k]);
+        identity[k] = ml_import_expr(im, own->identity[k]);
     }
+    *r = (ml_Reducer){(uint32_t)own->n, lhs, rhs, results, NULL};
+    return r;
+}
+
+static bool types_fit(const ml_OwnReducer *own, size_t n, Values acc, const uint8_t *perm)
+{
+    for (size_t k = 0; k < n; k++)
+        if (own->n != n || !ml_dtype_eq(own->x[k]->type, acc[perm[k]]->type))
+            return false;
     return true;
 }
 
-bool ml_combiner_find(ml_Ctx *cx, size_t n, const ml_Expr *const *acc,
-                      const ml_Expr *const *combined, const ml_Expr *const *from,
-                      ml_Combiner *out, const char **why)
+/* One that was registered; the first of those that fit. */
+static bool find_own(ml_Ctx *cx, struct ml_Intrins *more, size_t n, Values acc,
+                     Values combined, Values from, ml_Combiner *out, const char **why)
 {
-    static const uint8_t perms[2][ML_MAX_REDUCER] = {{0, 1}, {1, 0}};
+    const ml_OwnReducer *own;
 
+    for (size_t at = 0; more && (own = ml_reducer_own(more, at)); at++)
+        for (size_t p = 0; p < count_perms(n); p++) {
+            const uint8_t *perm = perms[p];
+            const ml_Expr *identity[ML_MAX_REDUCER];
+            Match m = {.n = n};
+
+            if (!types_fit(own, n, acc, perm))
+                continue;
+            const ml_Reducer *r = adopt(cx, own, identity);
+            bool same = true, starts = true;
+
+            for (size_t k = 0; k < n; k++) {
+                m.x[k] = r->lhs[k];
+                m.y[k] = r->rhs[k];
+                m.acc[k] = acc[perm[k]];
+            }
+            for (size_t k = 0; k < n && same; k++)
+                same = match(&m, r->results[k], combined[perm[k]]);
+            if (!same || !all_given(&m, acc, n))
+                continue;
+            for (size_t k = 0; k < n; k++)
+                starts = starts && from[perm[k]] == identity[k];
+            if (!starts) {
+                *why = "it is combined as was registered, but its init is not the identity "
+                       "that was given";
+                continue;
+            }
+            *out = (ml_Combiner){
+                .name = "registered reduction", .n = n, .own = true, .reducer = r};
+            for (size_t k = 0; k < n; k++) {
+                out->perm[k] = perm[k];
+                out->given[perm[k]] = m.got[k];
+            }
+            return true;
+        }
+    return false;
+}
+
+bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,
+                      const ml_Expr *const *acc, const ml_Expr *const *combined,
+                      const ml_Expr *const *from, ml_Combiner *out, const char **why)
+{
     *why = n > ML_MAX_REDUCER ? ml_format(cx, "no reducer has %zu results", n)
                               : "what it stores is no known combination of the old value "
                                 "and a new one";
     for (size_t r = 0; r < ML_COUNT(rows); r++)
-        for (size_t p = 0; rows[r].n == n && p < n; p++) {
+        for (size_t p = 0; rows[r].n == n && p < count_perms(n); p++) {
             Match m = {0};
             const ml_Reducer *reducer;
             bool start = true;
@@ -290,14 +395,17 @@ bool ml_combiner_find(ml_Ctx *cx, size_t n, const ml_Expr *const *acc,
                 }
             if (!start)
                 continue;
-            *out = (ml_Combiner){rows[r].name, n, rows[r].first_wins, {0}, reducer, {0}};
+            *out = (ml_Combiner){.name = rows[r].name,
+                                 .n = n,
+                                 .first_wins = rows[r].first_wins,
+                                 .reducer = reducer};
             for (size_t k = 0; k < n; k++) {
                 out->perm[k] = perms[p][k];
                 out->given[perms[p][k]] = m.got[k];
             }
             return true;
         }
-    return false;
+    return n <= ML_MAX_REDUCER && find_own(cx, more, n, acc, combined, from, out, why);
 }
 
 void ml_combiner_apply(ml_Ctx *cx, const ml_Combiner *r, const ml_Expr *const *x,

@@ -5,23 +5,43 @@
 
 #include "core/stmt.h"
 
-enum { ML_MAX_REDUCER = 2 };
+enum { ML_MAX_REDUCER = 4 };
+
+/* One that somebody registered, for accumulators of these types: what the placeholders x
+ * and y become, and the values that change nothing. In a context of its own. */
+typedef struct ml_OwnReducer {
+    size_t n;
+    const ml_Expr *x[ML_MAX_REDUCER], *y[ML_MAX_REDUCER]; /* variables */
+    const ml_Expr *result[ML_MAX_REDUCER], *identity[ML_MAX_REDUCER];
+} ml_OwnReducer;
+struct ml_Intrins; /* the registry that keeps them, too */
+/* A copy is kept. false: bad-argument in cx. */
+bool ml_reducer_register(ml_Ctx *cx, struct ml_Intrins *t, const ml_OwnReducer *r);
+/* The k-th, in the order in which they were registered; NULL: there are not so many. */
+const ml_OwnReducer *ml_reducer_own(struct ml_Intrins *t, size_t k);
+/* The list that the registry keeps, empty at first. */
+struct ml_ReducerHead {
+    _Atomic(struct ml_ReducerEntry *) first;
+};
+void ml_own_reducers_free(struct ml_ReducerHead *list);
 
 /* A reduction that was recognised: results in the order of the accumulators given. */
 typedef struct ml_Combiner {
     const char *name; /* "sum", "argmax", ... */
     size_t n;
-    bool first_wins;              /* among equal values the one that comes first is kept */
+    bool first_wins; /* among equal values the one that comes first is kept */
+    bool own;        /* registered: that it is a reduction is somebody's word */
     uint8_t perm[ML_MAX_REDUCER]; /* reducer's k-th result belongs to accumulator perm[k] */
     const ml_Reducer *reducer;    /* over placeholders */
     const ml_Expr *given[ML_MAX_REDUCER]; /* new values, by accumulator */
 } ml_Combiner;
 
 /* combined[k] is what accumulator acc[k] (a load) becomes, from[k] what it starts with.
- * false: no known reducer; *why is a phrase, in cx. */
-bool ml_combiner_find(ml_Ctx *cx, size_t n, const ml_Expr *const *acc,
-                      const ml_Expr *const *combined, const ml_Expr *const *from,
-                      ml_Combiner *out, const char **why);
+ * After those that are built in, those of `more` (NULL: none) are tried. false: no known
+ * reducer; *why is a phrase, in cx. */
+bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,
+                      const ml_Expr *const *acc, const ml_Expr *const *combined,
+                      const ml_Expr *const *from, ml_Combiner *out, const char **why);
 /* The combination of two values each, by accumulator. */
 void ml_combiner_apply(ml_Ctx *cx, const ml_Combiner *r, const ml_Expr *const *x,
                        const ml_Expr *const *y, const ml_Expr **out);

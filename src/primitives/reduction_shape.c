@@ -5,6 +5,8 @@
  */
 #include "primitives/reduction_shape.h"
 
+#include "primitives/schedule_impl.h"
+
 typedef struct Parts {
     ml_Call *c;
     const ml_Block *b;
@@ -194,7 +196,8 @@ bool ml_reduction_shape(ml_Call *c, const ml_Block *b, ml_ReductionShape *out)
     out->rank = p.store[0]->n;
     for (size_t k = 0; k < out->n; k++)
         acc[k] = ml_load(cx, out->buf[k], out->idx, out->rank);
-    if (!ml_combiner_find(cx, out->n, acc, combined, out->from, &out->combiner, &why))
+    if (!ml_combiner_find(cx, c->sched->space->intrins, out->n, acc, combined, out->from,
+                          &out->combiner, &why))
         return ml_fail(cx, ML_E_NO_REDUCER, ML_BLOCK(b), ML_TEXT(why),
                        ML_EXPRESSION(combined[0]));
     return true;

@@ -670,6 +670,12 @@ static bool rfactor(ml_Call *c)
     if (!c->unchecked && (!ml_check_concurrency(c, ml_as_block(before)->tag) ||
                           !ml_check_concurrency(c, wb->tag)))
         return false;
+    if (r.shape.combiner.own)
+        ml_call_note(c,
+                     "block %s combines as was registered: the result is right only if the "
+                     "combination is associative and commutative and the identity changes "
+                     "nothing",
+                     r.block->name);
     ml_call_return_block(c, ml_as_block(before)->tag);
     return true;
 }

@@ -40,6 +40,8 @@ test("what is built in is listed and can be looked at", function()
     assert(#dot.desc.params == 3 and #dot.impl.params == 3)
     assert(dot.impl:script():find("vpdpbusd", 1, true))
     fails("no-such-intrinsic", moon.intrin, "dot_16x4")
+    assert(moon.intrin("dot_16x4", { allow_missing = true }) == nil)
+    fails("bad-argument", moon.intrin, "dot_16x4", { override = true })
 end)
 
 test("an intrinsic is registered and used", function()
@@ -63,6 +65,84 @@ def main(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32")):
     assert(s:trace():json():find("Tensorize", 1, true))
     assert(s:trace():python():find('tensor_intrin="scale3"', 1, true))
     fails("intrin-mismatch", s.tensorize, s, jo, "scale3")
+end)
+
+local function reduction(combined, from)
+    return moon.schedule(moon.parse([[
+@T.prim_func
+def main(A: T.Buffer((8, 32), "int32"), s: T.Buffer((8,), "int32")):
+    for i, k_0, k_1 in T.grid(8, 8, 4):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            v = T.axis.reduce(32, k_0 * 4 + k_1)
+            with T.init():
+                s[vi] = ]] .. from .. [[
+
+            s[vi] = ]] .. combined))
+end
+
+test("a reduction that is registered is taken apart, one that is none is not registered", function()
+    local te = moon.te
+    local xor = "T.bitwise_xor(s[vi], A[vi, v])"
+    local s = reduction(xor, "0")
+    fails("no-reducer", s.rfactor, s, "k_1", 0)
+    moon.register_reducer(1, te.bitwise_xor, { 0 })
+    for _, combined in ipairs { xor, "T.bitwise_xor(A[vi, v], s[vi])" } do
+        s = reduction(combined, "0")
+        s:rfactor("k_1", 0)
+        assert(moon.check(s).ok and s:notes()[1]:find("as was registered", 1, true))
+        assert(s:copy():script() == s:script())
+    end
+    s = reduction(xor, "1")
+    assert(fails("no-reducer", s.rfactor, s, "k_1", 0).message:find("init", 1, true))
+    s = reduction("T.bitwise_or(s[vi], A[vi, v])", "0")
+    fails("no-reducer", s.rfactor, s, "k_1", 0)
+
+    moon.register_reducer(1, function(x, y) return te.min(x + y, 100) end, { 0 }, { dtypes = { { "int32" } } })
+    s = reduction("T.min(s[vi] + A[vi, v], 100)", "0")
+    s:rfactor("k_1", 0)
+    s = reduction("T.min(s[vi] + A[vi, v], 99)", "0")
+    fails("no-reducer", s.rfactor, s, "k_1", 0)
+
+    local function refused(...) return fails("bad-argument", moon.register_reducer, ...) end
+    refused(1, function(x, y) return x - y end, { 0 })
+    refused(1, function(x, y) return x + y end, { 1 })
+    refused(1, function(x, y) return x + te.var "z" end, { 0 })
+    refused(1, function(x, y) return x, y end, { 0 })
+    refused(1, function(x, y) return x + y end, {})
+    refused(5, function() end, {})
+    refused(1, 7, { 0 })
+    refused(1, te.max, { 0 }, { types = {} })
+    refused(1, te.max, { 0 }, { dtypes = { { "flat" } } })
+end)
+
+test("three values are reduced at once, after their reduction was registered", function()
+    local te = moon.te
+    local text = [[
+@T.prim_func
+def main(A: T.Buffer((8, 32), "float32"), p: T.Buffer((8,), "float32"), q: T.Buffer((8,), "float32"), r: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 32):
+        with T.block("D"):
+            vi, v = T.axis.remap("SR", [i, k])
+            with T.init():
+                p[vi] = T.float32(0)
+                q[vi] = T.float32(0)
+                r[vi] = T.float32(1)
+            a: T.float32 = p[vi] + A[vi, v]
+            b: T.float32 = q[vi] + A[vi, v] * A[vi, v]
+            c: T.float32 = r[vi] * A[vi, v]
+            p[vi] = a
+            q[vi] = b
+            r[vi] = c
+]]
+    local s = moon.schedule(moon.parse(text))
+    fails("no-reducer", s.rfactor, s, "k", 0)
+    moon.register_reducer(3, function(a, b, c, d, e, f) return a + d, b + e, c * f end,
+        function(t) return 0, 0, te.const(1, t) end)
+    s:split("k", { 4, 8 })
+    s:rfactor("k_0", 1)
+    assert(moon.check(s).ok)
+    assert(s:script():find("r_rf = T.alloc_buffer((8, 4))", 1, true))
 end)
 
 test("an implementation that computes something else is refused", function()

@@ -283,6 +283,7 @@ int bind_reference_functions(lua_State *L);
 int bind_info_functions(lua_State *L);
 int bind_program_functions(lua_State *L);
 int bind_intrin_functions(lua_State *L);
+int bind_reducer_functions(lua_State *L);
 int bind_schedule_functions(lua_State *L);
 
 #endif

@@ -374,6 +374,7 @@ int luaopen_moonloop(lua_State *L)
     bind_tune_functions(L);
     bind_rule_functions(L);
     bind_intrin_functions(L);
+    bind_reducer_functions(L);
     bind_new(L, &bind_auto_class, 1, 0);
     lua_setfield(L, -2, "auto");
     bind_ir_table(L);
