@@ -12,6 +12,7 @@
 typedef struct Seek {
     const ml_Stmt *what;
     bool found;
+    ml_Uid uid;
 } Seek;
 
 static bool seek(const ml_Stmt *st, void *user)
@@ -25,7 +26,7 @@ static bool seek(const ml_Stmt *st, void *user)
 static bool in_program(const ml_Schedule *s, const ml_Stmt *st)
 {
     const ml_Module *m = s->v[s->cur].p.mod;
-    Seek sk = {st, false};
+    Seek sk = {.what = st};
 
     for (uint32_t k = 0; k < m->n && !sk.found; k++)
         ml_stmt_visit(m->funcs[k]->body, seek, &sk);
@@ -187,6 +188,22 @@ ml_Failure *ml_failure_from(const ml_Error *e)
     return f;
 }
 
+ml_Failure *ml_failure_about(const ml_Error *e, ml_Schedule *s, const ml_Module *m)
+{
+    ml_Failure *f = new_failure(e, s);
+
+    if (s) {
+        f->version = s->cur;
+        f->epoch = s->space->epoch;
+    }
+    take_facts(f, ml_import_begin(f->cx));
+    memset(f->exprs, 0, sizeof f->exprs); /* of whoever looked at the program */
+    f->about = m;
+    ml_failure_message(f);
+    f->about = NULL;
+    return f;
+}
+
 void ml_failure_free(ml_Failure *f)
 {
     if (!f)
@@ -217,22 +234,44 @@ ml_Program ml_failure_program(const ml_Failure *f)
     return f->s->v[f->version].p;
 }
 
+/* The loop or block of that number in a program without a schedule. */
+static bool seek_uid(const ml_Stmt *st, void *user)
+{
+    Seek *sk = user;
+
+    if (!sk->what && (st->kind == ML_STMT_FOR || st->kind == ML_STMT_BLOCK) &&
+        ml_stmt_uid(st) == sk->uid)
+        sk->what = st;
+    return !sk->what;
+}
+
+static const ml_Stmt *node_about(const ml_Failure *f, ml_Uid uid)
+{
+    Seek sk = {.uid = uid};
+
+    for (uint32_t k = 0; f->about && k < f->about->n && !sk.what; k++)
+        ml_stmt_visit(f->about->funcs[k]->body, seek_uid, &sk);
+    return sk.what;
+}
+
 static const char *name_of(ml_Failure *f, ml_Uid uid)
 {
+    const ml_Stmt *st = node_about(f, uid);
     const char *z = NULL;
 
     if (f->s) {
         ml_names_ensure(f->s, f->version);
         z = ml_name_known(f->s->space, uid);
-    }
-    return z ? z : "?";
+    } else if (st)
+        z = st->kind == ML_STMT_FOR ? ml_as_for(st)->var->hint : ml_as_block(st)->name;
+    return z && *z ? z : "?";
 }
 
 static const char *iter_name(const ml_Failure *f, ml_Uid block, uint32_t pos)
 {
     const ml_Stmt *st = ml_failure_has_program(f)
                             ? ml_index_node(ml_failure_program(f).index, block)
-                            : NULL;
+                            : node_about(f, block);
 
     if (!st || st->kind != ML_STMT_BLOCK || pos >= ml_as_block(st)->n_iters)
         return "?";

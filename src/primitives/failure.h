@@ -11,8 +11,9 @@ struct ml_Failure {
     ml_Schedule *s; /* a reference; NULL: an error without a schedule */
     int version;    /* on which the call was made */
     unsigned
-        epoch;  /* of the space: pointers into the program are good while it is the same */
-    ml_Error e; /* expressions and buffers imported into cx */
+        epoch; /* of the space: pointers into the program are good while it is the same */
+    const ml_Module *about; /* whose names the message takes, while it is made */
+    ml_Error e;             /* expressions and buffers imported into cx */
     const ml_Stmt *stmts[ML_MAX_FACTS]; /* of STMT facts: nodes of the program, or NULL */
     const ml_Expr *exprs[ML_MAX_FACTS]; /* of EXPR facts: nodes of the schedule, or NULL */
     const ml_Primitive *prim;

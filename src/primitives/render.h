@@ -14,6 +14,10 @@ typedef struct ml_Suggestion {
 typedef struct ml_Failure ml_Failure;
 ML_GIVES ml_Failure *ml_failure_take(ml_Schedule *s);    /* of the last failed call */
 ML_GIVES ml_Failure *ml_failure_from(const ml_Error *e); /* without a schedule */
+/* Of a question about the version s is at, or (s NULL) about a module: blocks and loops are
+ * called as they are called there. */
+ML_GIVES ml_Failure *ml_failure_about(const ml_Error *e, ml_Schedule *s,
+                                      const ml_Module *m);
 void ml_failure_free(ml_Failure *f);
 ml_ErrorCode ml_failure_code(const ml_Failure *f);
 const char *ml_failure_primitive(const ml_Failure *f); /* or NULL */

@@ -221,7 +221,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
                     "Ctrl-C ends it");
     if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &a->o, &r, &runs)) {
         v.known = is_verdict(cx);
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
         int64_t n = outputs(cx, f, a, &names);
 

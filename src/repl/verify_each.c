@@ -69,7 +69,7 @@ static bool runs_alike(ml_Session *ss, ml_Ctx *cx, int version, const char *line
                   &r)) {
         if (!is_verdict(ml_error(cx)))
             return true;
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_fail(ss, ml_failure_about(ml_error(cx), ss->focus, NULL));
         return false;
     }
     if (r.ok)
@@ -91,7 +91,7 @@ static bool well_formed(ml_Session *ss, ml_Ctx *cx, int version)
     ml_error_clear(cx);
     for (size_t k = 0; k < found.n; k++)
         if (found.v[k].severity == ML_SEV_ERROR) {
-            ml_session_fail(ss, ml_failure_from(found.v[k].error));
+            ml_session_fail(ss, ml_failure_about(found.v[k].error, ss->focus, NULL));
             return false;
         }
     return true;

@@ -5,7 +5,7 @@
  * expressions of the loop variable, and these determine it; each access has moved past each
  * other one, in some dimension, from one iteration to any later one; there is one writer
  * and the element that it writes determines the loop variable (the indices are an
- * invertible map of it and the loops inside, or of it and all loops); or guards leave only
+ * invertible map of it, the loops inside and some of those outside); or guards leave only
  * one iteration. Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
  */
 #include "verify/facts.h"
@@ -145,16 +145,17 @@ static bool determined(Disjoint *d, const ml_Expr *const *idx, const ml_DomVec *
                                        ML_BIJECTIVE, false));
 }
 
-/* One writer whose element determines the loop variable, for given loops outside, or
- * together with all of these. */
+/* One writer whose element determines the loop variable, for given loops outside or
+ * together with some of them. */
 static bool by_inverse(Disjoint *d)
 {
     ml_Ctx *cx = d->cx;
     const Access *a = &d->access.v[0];
     size_t rank = d->buf->rank;
     ml_Region r = bound(d, a->block, a->region);
-    ml_DomVec inside = {0}, all = {0};
+    ml_DomVec all = {0};
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rank);
+    bool reached = false;
 
     for (size_t k = 1; k < d->access.n; k++)
         if (d->access.v[k].block != a->block)
@@ -171,11 +172,17 @@ static bool by_inverse(Disjoint *d)
             return false;
         idx[m] = r.ranges[m].min;
     }
-    ml_push(cx, &inside, ((ml_Dom){d->loop->var, d->loop->min, d->loop->extent}));
-    ml_relax_domain(cx, d->p, a->block->tag, d->loop->var->uid, NULL, &inside);
+    /* The loop and those inside it, then with one more of the loops outside at a time: a
+     * tile of theirs may take both to be put together. The others are given. */
     ml_relax_domain(cx, d->p, a->block->tag, 0, NULL, &all);
-    return determined(d, idx, &inside, a->block->predicate) ||
-           (all.n > inside.n && determined(d, idx, &all, a->block->predicate));
+    for (size_t k = all.n; k-- > 0;) {
+        ml_DomVec from = {.v = all.v + k, .n = all.n - k};
+
+        reached |= all.v[k].var == d->loop->var;
+        if (reached && determined(d, idx, &from, a->block->predicate))
+            return true;
+    }
+    return false;
 }
 
 /* No other iteration than the first does anything: what is written is guarded so. */

@@ -49,6 +49,11 @@ local function each(fn)
     for _, inprocess in ipairs(both) do fn(inprocess) end
 end
 
+test("a size that the program has not is refused", function()
+    local k = moon.build(scale)
+    fails("bad-argument", "there is no size m; the program has", k.time, k, { shape = { k = 3, m = 3 } })
+end)
+
 test("a kernel computes what the interpreter computes", function()
     each(function(inprocess)
         local s = moon.schedule(moon.workload.matmul(33, 17, 9))

@@ -177,6 +177,30 @@ test("verify finds what is wrong", function()
     assert(#findings > 0 and findings[1].code and findings[1].text ~= "" and findings[1].severity)
 end)
 
+test("findings call blocks by their names", function()
+    local text = [[
+@T.prim_func
+def main(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+    P = T.alloc_buffer((10,))
+    for h in range(8):
+        with T.block("fill"):
+            vh = T.axis.spatial(10, h)
+            P[vh] = X[vh]
+    for h in range(8):
+        with T.block("use"):
+            vh = T.axis.spatial(8, h)
+            Y[vh] = P[vh + 2]
+]]
+    for _, p in ipairs({ moon.parse(text), moon.parse(text).main, moon.schedule(moon.parse(text)) }) do
+        local seen = false
+        for _, f in ipairs(moon.verify(p)) do
+            assert(not f.text:find("?", 1, true), f.text)
+            seen = seen or f.text:find("block use", 1, true)
+        end
+        assert(seen)
+    end
+end)
+
 test("programs that were read apart are compared, and joined in a module", function()
     local function through(shape, at)
         local text = [[

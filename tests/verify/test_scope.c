@@ -388,6 +388,25 @@ static void s18a_iterations_that_write_one_element_are_no_compact_dataflow(void 
     prog_free(&g);
 }
 
+/* The tiles of o overlap, and f1 alone is no digit of the indices: f0 and f1 together say
+ * which element of the tile is written. */
+static void a_tile_fetched_by_threads_in_turns_is_written_once(void **state)
+{
+    Prog g =
+        prog_any("A: T.Buffer((32, 9), \"float32\"), B: T.Buffer((32, 9), \"float32\")",
+                 I4 "for o, f0, f1 in T.grid(4, 3, 32):\n" I8 "with T.block(\"P\"):\n" I12
+                    "v = T.axis.spatial(32, o * 7 + (f0 * 32 + f1) // 9)\n" I12
+                    "w = T.axis.spatial(9, (f0 * 32 + f1) % 9)\n" I12
+                    "T.where(f0 * 32 + f1 < 81)\n" I12 "B[v, w] = A[v, w]\n");
+
+    for (int k = 0; k < 2; k++)
+        assert_true(ml_writes_disjoint(g.cx, g.facts, g.p, loop_uid(&g, k ? "f0" : "f1"),
+                                       buffer_of(&g, "B")));
+    assert_false(
+        ml_writes_disjoint(g.cx, g.facts, g.p, loop_uid(&g, "o"), buffer_of(&g, "B")));
+    prog_free(&g);
+}
+
 static void writers_not_shown_to_meet_are_not_shown_apart(void **state)
 {
     Prog g = prog_any("A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\"), "
@@ -482,6 +501,7 @@ int main(void)
         cmocka_unit_test(s16_the_affine_flag_ignores_the_domain),
         cmocka_unit_test(s17_a_loop_in_a_spatial_and_a_reduce_binding_is_opaque),
         cmocka_unit_test(s18a_iterations_that_write_one_element_are_no_compact_dataflow),
+        cmocka_unit_test(a_tile_fetched_by_threads_in_turns_is_written_once),
         cmocka_unit_test(writers_not_shown_to_meet_are_not_shown_apart),
         cmocka_unit_test(s19_an_if_between_root_and_block_is_seen),
         cmocka_unit_test(the_worked_halo_is_covered_exactly),

@@ -239,15 +239,14 @@ static int check(lua_State *L)
 
 /* ---- moon.verify */
 
-static void push_finding(lua_State *L, ml_Ctx *cx, const ml_Finding *fi)
+static void push_finding(lua_State *L, const BindProgram *p, const ml_Finding *fi)
 {
     static const char *const severities[] = {"error", "unproved", "warning"};
     struct {
         ml_Failure *f;
     } *box = lua_newuserdatauv(L, sizeof(*box), 0);
 
-    (void)cx;
-    box->f = ml_failure_from(fi->error);
+    box->f = ml_failure_about(fi->error, p->s, p->m);
     lua_pushstring(L, ml_failure_message(box->f)); /* raises only without memory */
     ml_failure_free(box->f);
     lua_createtable(L, 0, 4);
@@ -305,7 +304,7 @@ static int verify(lua_State *L)
     }
     lua_createtable(L, (int)all.n, 0);
     for (size_t k = 0; k < all.n; k++) {
-        push_finding(L, cx, &all.v[k]);
+        push_finding(L, &p, &all.v[k]);
         lua_rawseti(L, -2, (lua_Integer)k + 1);
     }
     ml_ctx_unref(*box);

@@ -6,6 +6,7 @@
 #include "repl/bind/kernel.h"
 
 #include "core/script/script.h"
+#include "repl/bind/checking.h"
 
 static BindKernel *check_kernel(lua_State *L, int idx)
 {
@@ -143,6 +144,10 @@ static int kernel_time(lua_State *L)
         o.report = bind_opt_bool(L, 2, "report", false);
         o.limit = bind_opt_number(L, 2, "limit", 0);
         o.runs = bind_read_runs(L, 2);
+        const char *why =
+            ml_checking_bad_size(scratch, work.mod, work.func, o.sizes, o.n_sizes);
+        if (why)
+            return bind_bad(L, "shape: %s", why);
     }
     if (opts->code.threads !=
         usual) /* a worker's threads have their places from its start */
