@@ -289,7 +289,7 @@ static const ml_Value *drop_alignment(Move *m, const ml_Block *b)
     const ml_Value *old = ml_dict_get(b->annotations, KEY);
     size_t n = 0;
 
-    if (!old || old->kind != ML_VAL_LIST)
+    if (!old || old->kind != ML_VAL_LIST || m->to->same_axes)
         return b->annotations;
     const ml_Value **list = ML_ARRAY(m->c->cx, const ml_Value *, old->n + 1);
 

@@ -17,6 +17,7 @@ const char *ml_map_try(ml_Ctx *cx, const ml_IndexMap *m, const ml_Expr *const *o
 typedef struct ml_Relayout {
     const ml_Buffer *old, *fresh;
     const ml_IndexMap *map; /* from the indices of old to those of fresh; typed */
+    bool same_axes;         /* each stays what it is: so do their alignments */
 } ml_Relayout;
 
 /* st, which `ar` is about to enter, with all accesses of the old buffer moved to the fresh

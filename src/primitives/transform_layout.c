@@ -298,7 +298,8 @@ static bool transform_layout(ml_Call *c)
     if (is_identity(map) && !l.buf->n_strides)
         return ml_ok_or_fail(cx);
     const ml_Stmt *st = ml_index_node(c->p.index, l.home.scope);
-    ml_Relayout to = {l.buf, with_shape(cx, l.buf, shape, map->n_exprs), map};
+    ml_Relayout to = {
+        .old = l.buf, .fresh = with_shape(cx, l.buf, shape, map->n_exprs), .map = map};
 
     if (l.padded && !ml_layout_pad(c, &to, &l.pad, ml_as_block(st), &st))
         return false;

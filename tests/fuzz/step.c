@@ -528,6 +528,7 @@ static bool add_call(const View *v, int pick, ml_Text *out)
         ml_text_fmt(out, "cache_index(\"%s\", \"%s\", %d)", name(v, &leaf(v)->base),
                     scope(v), below(v, 3));
         break;
+    case 46: return fz_add_rolling(v, out);
     default: add_reindex_cache(v, out); break;
     }
     return true;
@@ -536,7 +537,7 @@ static bool add_call(const View *v, int pick, ml_Text *out)
 /* How often each pick is made. */
 static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2,  4, 2, 2, 4, 1, 4, 2, 13, 11,
                                   7,  7, 8,  8, 9, 5, 3,  2, 1, 2, 1, 4, 5, 6, 5,  4,
-                                  5,  5, 2,  3, 3, 4, 12, 2, 3, 4, 2, 1, 2, 3};
+                                  5,  5, 2,  3, 3, 4, 12, 2, 3, 4, 2, 1, 2, 3, 9};
 enum { N_PICKS = sizeof weights };
 
 static bool is_kind(int pick) /* of a loop: parallel, vectorize, bind */
@@ -547,7 +548,7 @@ static bool is_kind(int pick) /* of a loop: parallel, vectorize, bind */
 static bool is_copy(int pick) /* or what moves one */
 {
     return pick == 14 || pick == 15 || pick == 18 || pick == 19 || pick == 12 ||
-           (pick >= 39 && pick != 43);
+           (pick >= 39 && pick != 43 && pick != 46);
 }
 
 /* Every second schedule leaves half of the primitives out, so that what the others do to
@@ -594,6 +595,7 @@ static int what_follows(const View *v)
                  {"sample_partitioned_tile", 70, 0},
                  {"pad_einsum", 40, 33},
                  {"annotate", 40, 9},
+                 {"compute_at", 25, 46},
                  {"decompose_reduction", 25, 36},
                  {"rfactor", 30, 14},
                  {"rfactor", 30, 15}};
@@ -608,7 +610,7 @@ static bool needs_loops(int pick)
 {
     return pick <= 8 || pick == 10 || pick == 14 || pick == 15 || pick == 20 ||
            pick == 21 || pick == 22 || pick == 25 || pick == 28 || pick == 31 ||
-           pick == 33 || pick == 41;
+           pick == 33 || pick == 41 || pick == 46;
 }
 
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, ml_Text *out)

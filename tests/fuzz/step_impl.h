@@ -53,5 +53,6 @@ void fz_add_padding(const View *v, ml_Text *out);
 void fz_add_decompose_padding(const View *v, ml_Text *out);
 void fz_add_separators(const View *v, ml_Text *out);
 void fz_add_dtype(const View *v, ml_Text *out);
+bool fz_add_rolling(const View *v, ml_Text *out);
 
 #endif

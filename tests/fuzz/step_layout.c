@@ -208,3 +208,75 @@ void fz_add_dtype(const View *v, ml_Text *out)
     }
     ml_text_fmt(out, "unsafe_set_dtype(\"%s\", %d, \"%s\")", name(v, &b->base), at, to);
 }
+
+/* A range that takes in neighbours, at one time or one after another. */
+static bool is_wide(const ml_Range *r)
+{
+    return !ml_is_int(r->extent, 1) ||
+           (r->min->kind == ML_EXPR_ADD && r->min->args[0]->kind != ML_EXPR_INT &&
+            r->min->args[1]->kind != ML_EXPR_INT);
+}
+
+/* The loop that a wide range of what the block reads moves with, the buffer's position
+ * among the reads; NULL: none. */
+static const ml_For *slides(const View *v, const ml_Block *b, const ml_Buffer *buf, int *at)
+{
+    ml_StmtVec loops = {0};
+
+    ml_index_loops(v->tmp, v->p.index, b->tag, &loops);
+    for (size_t k = 0; k < b->n_reads; k++)
+        for (size_t d = 0; d < b->reads[k].buffer->rank; d++) {
+            const ml_Range *r = &b->reads[k].ranges[d];
+
+            if ((buf && b->reads[k].buffer->uid != buf->uid) || !is_wide(r))
+                continue;
+            for (size_t m = 0; m < b->n_iters; m++)
+                for (size_t l = 0; ml_expr_uses_var(r->min, b->iters[m].var) && l < loops.n;
+                     l++)
+                    if (b->iters[m].kind == ML_ITER_SPATIAL &&
+                        ml_expr_uses_var(b->iters[m].value, ml_as_for(loops.v[l])->var)) {
+                        *at = (int)k;
+                        return ml_as_for(loops.v[l]);
+                    }
+        }
+    return NULL;
+}
+
+/* Of a block under a loop with what slides over its results; or what brings it there.
+ * false: nothing slides. */
+bool fz_add_rolling(const View *v, ml_Text *out)
+{
+    const ml_Block *b = fz_inner_block(v);
+    int n = (int)v->blocks.n, from = below(v, n), at = 0;
+
+    for (int k = 0; k < n && chance(v, 97); k++) {
+        const ml_Block *c = ml_as_block(v->blocks.v[(from + k) % n]);
+        const ml_For *f = slides(v, c, NULL, &at);
+        ml_UidVec writers = {0};
+
+        if (!f || !ml_index_scope(v->p.index, c->tag))
+            continue;
+        ml_writers(v->tmp, ml_schedule_facts(v->s), v->p,
+                   ml_index_scope(v->p.index, c->tag), c->reads[at].buffer, &writers);
+        if (writers.n == 0 || !is_own(v, c->reads[at].buffer)) {
+            if (chance(v, 50))
+                continue;
+            ml_text_fmt(out, "cache_read(\"%s\", %d, \"%s\")", name(v, &c->base), at,
+                        chance(v, 50) ? "local" : "global");
+            return true;
+        }
+        b = ml_as_block(ml_index_node(v->p.index, writers.v[0]));
+        if (ml_index_is_above(v->p.index, f->var->uid, b->tag) && chance(v, 90)) {
+            ml_text_fmt(out, "rolling_buffer(\"%s\", 0)", name(v, &b->base));
+            return true;
+        }
+        ml_text_fmt(out, "compute_at(\"%s\", ", name(v, &b->base));
+        ml_text_fmt(out, "\"%s\")", name(v, &f->base));
+        return true;
+    }
+    if (chance(v, 90))
+        return false;
+    ml_text_fmt(out, "rolling_buffer(\"%s\", %d)", name(v, &b->base),
+                index_below(v, b->n_writes));
+    return true;
+}

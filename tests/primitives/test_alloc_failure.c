@@ -16,12 +16,14 @@
 static const char program[] =
     "@T.prim_func\n"
     "def main(A: T.Buffer((16, 16), \"float32\"), E: T.Buffer((16,), \"float32\"), "
-    "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\"),\n"
+    "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\"), W: T.Buffer((16,), "
+    "\"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
     "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\")):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
+    "    V = T.alloc_buffer((18,), \"float32\")\n"
     "    for i, j in T.grid(16, 16):\n"
     "        with T.block(\"B\"):\n"
     "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
@@ -48,6 +50,14 @@ static const char program[] =
     "        with T.block(\"G\"):\n"
     "            vi = T.axis.spatial(20, i)\n"
     "            G[vi] = T.if_then_else(vi < 16, A[0, vi], T.float32(0))\n"
+    "    for t in range(16):\n"
+    "        for u in range(3):\n"
+    "            with T.block(\"V\"):\n"
+    "                vi = T.axis.spatial(18, t + u)\n"
+    "                V[vi] = G[vi] * T.float32(2)\n"
+    "        with T.block(\"W\"):\n"
+    "            vi = T.axis.spatial(16, t)\n"
+    "            W[vi] = V[vi] + V[vi + 2]\n"
     "    for z in range(16):\n"
     "        with T.block(\"S_init\"):\n"
     "            vi = T.axis.spatial(16, z)\n"
@@ -115,6 +125,7 @@ static const char *const calls[] = {
     "decompose_padding(\"G\", \"G@1\")",
     "set_axis_separator(\"B\", \"B\", {1})",
     "unsafe_set_dtype(\"B\", 0, \"float64\")",
+    "rolling_buffer(\"V\", 0)",
     "set_scope(\"B\", 0, \"shared\")",
     "storage_align(\"B\", 0, 0, 32, 8)",
 };
