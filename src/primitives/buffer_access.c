@@ -6,7 +6,7 @@
  * written: later steps believe it. Where the accesses are opaque nobody can tell, and the
  * step says so. Source: primitives 11.
  */
-#include "primitives/prim.h"
+#include "primitives/move.h"
 
 static const char *explicit_key(bool write)
 {
@@ -157,7 +157,10 @@ static bool annotate_buffer_access(ml_Call *c)
         cx, b->annotations, explicit_key(write),
         with_position(cx, ml_dict_get(b->annotations, explicit_key(write)), (int64_t)at));
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
-    return true;
+    if (!ml_ok_or_fail(cx))
+        return false;
+    return c->unchecked || !ml_index_scope(c->p.index, nb.tag) ||
+           ml_check_stays_declared(c, nb.tag);
 }
 
 /* ---- hiding */

@@ -295,6 +295,21 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
     return blocks.n < 2 || check_dependences(c, &blocks, ch);
 }
 
+/* A concurrent loop that comes outside of another runs the iterations of that one at the
+ * same time, too: those of different iterations must write different elements. */
+static bool comes_outside(const Chain *ch, size_t k)
+{
+    const ml_For *f = ch->now[k];
+
+    if (f->kind == ML_FOR_SERIAL || f->kind == ML_FOR_UNROLLED || ml_is_int(f->extent, 1))
+        return false;
+    for (size_t m = k + 1; m < ch->n; m++)
+        if (!ml_is_int(ch->now[m]->extent, 1) &&
+            position(ch, ch->now[m]->var->uid) < position(ch, f->var->uid))
+            return true;
+    return false;
+}
+
 /* Under blockIdx a global buffer is shared, also by the iterations of loops further inside:
  * a blockIdx loop that comes outside of a parallel one takes their own buffers from them.
  */
@@ -304,8 +319,9 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
     bool shared = false;
 
     for (size_t k = 0; k < ch->n; k++)
-        shared |= ch->now[k]->kind == ML_FOR_THREAD &&
-                  strncmp(ch->now[k]->thread, "blockIdx.", 9) == 0;
+        shared |= (ch->now[k]->kind == ML_FOR_THREAD &&
+                   strncmp(ch->now[k]->thread, "blockIdx.", 9) == 0) ||
+                  comes_outside(ch, k);
     if (!shared)
         return true;
     ml_all_blocks(c->cx, nest, &blocks);
