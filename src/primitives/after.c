@@ -105,6 +105,53 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
     return false;
 }
 
+/* The conjuncts that use no loop of a reduction are assumed, the others must hold where
+ * these loops begin. */
+static bool starts(ml_Arith *ar, const ml_Expr *p, const ml_Subst *first, bool assume)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    if (p->kind == ML_EXPR_AND)
+        return starts(ar, p->args[0], first, assume) &&
+               starts(ar, p->args[1], first, assume);
+    const ml_Expr *at = ml_expr_subst(cx, p, first);
+
+    if (assume && at == p)
+        ml_arith_assume(ar, p);
+    return assume || at == p || ml_prove(ar, at);
+}
+
+bool ml_check_starts(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+    ml_StmtVec loops = {0};
+    ml_Subst first = {0};
+
+    if (!b->init || ml_is_true(b->predicate))
+        return true;
+    ml_index_loops(cx, c->p.index, block, &loops);
+    for (size_t k = 0; k < loops.n; k++)
+        if (drives(b, ml_as_for(loops.v[k]), ML_ITER_REDUCE))
+            ml_subst_var(cx, &first, ml_as_for(loops.v[k])->var,
+                         ml_as_for(loops.v[k])->min);
+    if (!first.vars)
+        return true;
+    ml_Arith *ar = ml_arith_at(cx, c->p, block);
+
+    starts(ar, b->predicate, &first, true);
+    if (starts(ar, b->predicate, &first, false))
+        return true;
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "cannot show that the instance of block %s that initialises "
+                              "is not left out by its condition",
+                              b->name)),
+            ML_BLOCK(b), ML_EXPRESSION(b->predicate));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
 /* The variable of the loop, or an iter of the block, that is used in e; or NULL. */
 static const ml_Var *used_of(const ml_Stmt *node, const ml_Expr *e)
 {

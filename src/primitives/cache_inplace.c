@@ -200,7 +200,7 @@ static bool cache_inplace(ml_Call *c)
         return false;
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, in) || !ml_check_concurrency(c, uid) ||
-         !ml_check_concurrency(c, out)))
+         !ml_check_concurrency(c, out) || !ml_check_reads_apart(c, in, p.old)))
         return false;
     if (!check_cover(c, scope, p.old, in))
         return false;

@@ -326,6 +326,9 @@ static const ml_Stmt *move_block(Move *m, const ml_Block *b)
     if (move_expr(cx, b->predicate, m) != b->predicate)
         nb.predicate = move_expr(cx, b->predicate, m);
     m->at = b;
+    /* That a domain or a loop is not empty holds inside of it. */
+    ml_ArithMark mark = ml_arith_save(m->ar);
+
     ml_arith_bind_iters(m->ar, b);
     for (size_t k = 0; k < b->n_iters; k++)
         ml_push(cx, &m->dom,
@@ -345,6 +348,7 @@ static const ml_Stmt *move_block(Move *m, const ml_Block *b)
         nb.writes = move_regions(m, b->writes, b->n_writes, got.writes.v, got.writes.n);
         nb.annotations = drop_alignment(m, b);
     }
+    ml_arith_restore(m->ar, mark);
     m->at = at;
     m->dom.n = n_dom;
     if (nb.body == b->body && nb.init == b->init && !reads && !writes &&
@@ -383,6 +387,8 @@ static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return move_store(m, s);
     if (s->kind == ML_STMT_ATTR)
         return move_attr(m, s);
+    ml_ArithMark mark = ml_arith_save(m->ar);
+
     if (s->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(s);
 
@@ -391,6 +397,7 @@ static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     }
     const ml_Stmt *r = ml_stmt_map(cx, s, &deep);
 
+    ml_arith_restore(m->ar, mark);
     m->dom.n = n_dom;
     m->inside = inside;
     return r;

@@ -231,10 +231,16 @@ static const ml_Stmt *piece_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
     if (!s->has_block || pc->failed)
         return s;
-    if (s->kind == ML_STMT_FOR)
-        ml_arith_bind_loop(pc->ar, ml_as_for(s));
-    if (s->kind != ML_STMT_BLOCK)
-        return ml_stmt_map(cx, s, &(ml_Mapper){.stmt = piece_stmt, .user = user});
+    if (s->kind != ML_STMT_BLOCK) {
+        /* That a loop has iterations holds inside of it. */
+        ml_ArithMark mark = ml_arith_save(pc->ar);
+
+        if (s->kind == ML_STMT_FOR)
+            ml_arith_bind_loop(pc->ar, ml_as_for(s));
+        s = ml_stmt_map(cx, s, &(ml_Mapper){.stmt = piece_stmt, .user = user});
+        ml_arith_restore(pc->ar, mark);
+        return s;
+    }
     ml_Block b = *ml_as_block(s);
 
     if (b.n_iters == 0) { /* looked through */

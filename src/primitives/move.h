@@ -25,6 +25,9 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
 
 /* After a rewrite: a reduction still accumulates each element once (unsound). */
 bool ml_check_accumulation(ml_Call *c, ml_Uid block);
+/* After a rewrite: the guard of a block with an init lets the instance through that
+ * initialises, wherever it lets one through (unsound). */
+bool ml_check_starts(ml_Call *c, ml_Uid block);
 /* A block with an init reduces over loops of its scope alone: one whose reduce iters follow
  * a loop further out starts from what the last instance of the scope left (unsound). */
 bool ml_check_reduces_inside(ml_Call *c, ml_Uid block);

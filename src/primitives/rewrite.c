@@ -133,11 +133,15 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         const ml_For *f = ml_as_for(s);
         size_t n = sm->dom.n;
 
+        /* That it has iterations holds inside of it. */
+        ml_ArithMark mark = ml_arith_save(sm->ar);
+
         ml_push(cx, &sm->dom, ((ml_Dom){f->var, f->min, f->extent}));
         ml_arith_bind_loop(sm->ar, f);
         const ml_Stmt *r =
             ml_stmt_map(cx, s, &(ml_Mapper){.stmt = simplify_stmt, .user = sm});
 
+        ml_arith_restore(sm->ar, mark);
         sm->dom.n = n;
         return r;
     }

@@ -7,6 +7,7 @@
  * transform_block_layout.
  */
 #include "primitives/layout.h"
+#include "primitives/move.h"
 #include "primitives/schedule_impl.h"
 
 enum { BLOCK, MAP };
@@ -312,7 +313,7 @@ static bool transform_block_layout(ml_Call *c)
     if (!plain)
         ml_call_note(c, "kinds and annotations of the loops above %s went with the loops",
                      b->name);
-    return true;
+    return c->unchecked || ml_check_starts(c, b->tag);
 }
 
 static const ml_Param params[] = {

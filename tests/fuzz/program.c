@@ -946,10 +946,10 @@ void fz_program(const FzPlan *plan, FzProgram *out)
     g.i64 = ON(&g, FZ_INT64, 12);
     *out = (FzProgram){.n = g.n, .flag = below(&g, 8) ? 1 : 0, .stages = stages};
     ml_text_add(&out->text, "@I.ir_module\nclass Module:\n");
-    bool more = ON(&g, FZ_FUNCS, 6);
+    bool more = ON(&g, FZ_FUNCS, 9);
 
     function(&g, "main", stages < plan->stages ? stages : plan->stages, &out->text);
     if (more)
-        function(&g, "other", 1, &out->text);
+        function(&g, "other", 1 + below(&g, 2), &out->text);
     ml_text_free(&g.body);
 }

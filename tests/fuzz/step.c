@@ -621,6 +621,10 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
     collect(ml_schedule_func(s)->body, false, &v);
     if (v.blocks.n == 0)
         return;
+    if (v.p.mod->n > 1 && chance(&v, 10)) {
+        ml_text_fmt(out, "work_on(\"%s\")", chance(&v, 50) ? "main" : "other");
+        return;
+    }
     const ml_Stmt *placed = alive(&v, focus->block);
 
     if (ml_streq(focus->last, "sample_compute_location") && placed && chance(&v, 80)) {

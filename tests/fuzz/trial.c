@@ -9,16 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+typedef struct Args { /* of one function */
+    uint32_t n;
+    ml_RunArg *start, *ref, *got; /* before, and after the start version and another */
+    bool judged; /* the start version ran, so that ref holds what must come */
+} Args;
+
+enum { MAIN, OTHER, FUNCS };
+static const char *const func_names[FUNCS] = {"main", "other"};
+
 typedef struct Run {
     FzTrial *t;
     FzProgram prog;
     ml_Ctx *module_cx, *tmp;
     ml_Schedule *s;
-    uint32_t n_args;
-    ml_RunArg *start, *ref, *got; /* arguments before, and after the start version */
+    Args args[FUNCS];
+    int at; /* the function whose arguments are looked at */
     ml_Size sizes[1];
     FzStats *stats;
-    bool judged;     /* the start version ran, so that ref holds what must come */
     uint64_t chosen; /* which versions are compiled, and how */
     FzFocus focus;
     ml_Handle samples[ML_MAX_RESULTS];
@@ -79,25 +87,59 @@ static ml_Tensor *tensor_for(Run *r, const ml_Func *f, uint32_t k)
     return t;
 }
 
-static bool make_arguments(Run *r, const ml_Func *f)
+static Args *args_of(Run *r)
 {
-    r->n_args = f->n_params;
-    r->start = calloc(3 * ((size_t)f->n_params + 1), sizeof *r->start);
-    r->ref = r->start + f->n_params + 1;
-    r->got = r->ref + f->n_params + 1;
-    for (uint32_t k = 0; k < f->n_params; k++) {
-        bool flag = ml_streq(f->params[k].var->hint, "flag");
-        if (f->params[k].buffer == NULL)
-            r->start[k].i = flag ? r->prog.flag : r->prog.n;
-        else if ((r->start[k].tensor = tensor_for(r, f, k)) == NULL)
-            return fail(r, "generator", "no tensor for %s", f->params[k].var->hint);
-        r->ref[k] = r->got[k] = r->start[k];
-        if (r->start[k].tensor) {
-            r->ref[k].tensor = ml_tensor_copy(r->tmp, r->start[k].tensor);
-            r->got[k].tensor = ml_tensor_copy(r->tmp, r->start[k].tensor);
+    return &r->args[r->at];
+}
+
+/* The function whose arguments are looked at, in the current version; NULL: there is none.
+ */
+static const ml_Func *func_of(const Run *r)
+{
+    return ml_module_find(ml_schedule_program(r->s).mod, func_names[r->at]);
+}
+
+static bool make_arguments(Run *r)
+{
+    for (r->at = MAIN; r->at < FUNCS; r->at++) {
+        const ml_Func *f = func_of(r);
+        Args *a = args_of(r);
+
+        if (!f)
+            continue;
+        a->n = f->n_params;
+        a->start = calloc(3 * ((size_t)f->n_params + 1), sizeof *a->start);
+        a->ref = a->start + f->n_params + 1;
+        a->got = a->ref + f->n_params + 1;
+        for (uint32_t k = 0; k < f->n_params; k++) {
+            bool flag = ml_streq(f->params[k].var->hint, "flag");
+            if (f->params[k].buffer == NULL)
+                a->start[k].i = flag ? r->prog.flag : r->prog.n;
+            else if ((a->start[k].tensor = tensor_for(r, f, k)) == NULL)
+                return fail(r, "generator", "no tensor for %s", f->params[k].var->hint);
+            a->ref[k] = a->got[k] = a->start[k];
+            if (a->start[k].tensor) {
+                a->ref[k].tensor = ml_tensor_copy(r->tmp, a->start[k].tensor);
+                a->got[k].tensor = ml_tensor_copy(r->tmp, a->start[k].tensor);
+            }
         }
     }
+    r->at = MAIN;
     return true;
+}
+
+static void free_arguments(Run *r)
+{
+    for (int m = 0; m < FUNCS; m++) {
+        Args *a = &r->args[m];
+
+        for (uint32_t k = 0; k < a->n; k++) {
+            ml_tensor_free(a->start[k].tensor);
+            ml_tensor_free(a->ref[k].tensor);
+            ml_tensor_free(a->got[k].tensor);
+        }
+        free(a->start);
+    }
 }
 
 static void reset_argument(ml_Tensor *to, const ml_Tensor *from)
@@ -111,8 +153,8 @@ static void reset_argument(ml_Tensor *to, const ml_Tensor *from)
 
 static bool same_output(Run *r, const ml_Func *f)
 {
-    for (uint32_t k = 0; k < r->n_args; k++) {
-        const ml_Tensor *a = r->ref[k].tensor, *b = r->got[k].tensor;
+    for (uint32_t k = 0; k < args_of(r)->n; k++) {
+        const ml_Tensor *a = args_of(r)->ref[k].tensor, *b = args_of(r)->got[k].tensor;
         if (a == NULL)
             continue;
         if (!ml_tensor_guards_intact(b))
@@ -138,16 +180,19 @@ static bool same_output(Run *r, const ml_Func *f)
 static bool runs_the_same(Run *r, ml_Ctx *cx, ml_Program p, bool start)
 {
     static const ml_InterpOpts opts = {.max_iterations = 2000000};
-    const ml_Func *f = ml_schedule_func(r->s);
-    ml_RunArg *args = start ? r->ref : r->got;
+    const ml_Func *f = func_of(r);
+    Args *own = args_of(r);
+    ml_RunArg *args = start ? own->ref : own->got;
     ml_InterpReport report;
 
+    if (!f)
+        return true;
     if (r->stats)
         r->stats->runs++;
-    for (uint32_t k = 0; k < r->n_args; k++)
+    for (uint32_t k = 0; k < own->n; k++)
         if (args[k].tensor)
-            reset_argument(args[k].tensor, r->start[k].tensor);
-    if (!ml_interpret(cx, p.mod, f, args, r->n_args, &opts, &report)) {
+            reset_argument(args[k].tensor, own->start[k].tensor);
+    if (!ml_interpret(cx, p.mod, f, args, own->n, &opts, &report)) {
         const ml_Error *e = ml_error(cx);
         if (e && (e->code == ML_E_THREADS_COOPERATE || e->code == ML_E_TOO_LARGE)) {
             if (r->stats)
@@ -157,8 +202,8 @@ static bool runs_the_same(Run *r, ml_Ctx *cx, ml_Program p, bool start)
         }
         return fail_error(r, start ? "start" : e ? ml_error_code(e->code) : "run", e);
     }
-    r->judged = r->judged || start;
-    return start || !r->judged || same_output(r, f);
+    own->judged = own->judged || start;
+    return start || !own->judged || same_output(r, f);
 }
 
 static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
@@ -228,24 +273,26 @@ static void reset_got(void *user)
 {
     Run *r = user;
 
-    for (uint32_t k = 0; k < r->n_args; k++)
-        if (r->got[k].tensor)
-            reset_argument(r->got[k].tensor, r->start[k].tensor);
+    const Args *a = args_of(r);
+
+    for (uint32_t k = 0; k < a->n; k++)
+        if (a->got[k].tensor)
+            reset_argument(a->got[k].tensor, a->start[k].tensor);
 }
 
 static bool same_got(void *user)
 {
     Run *r = user;
 
-    return same_output(r, ml_schedule_func(r->s));
+    return same_output(r, func_of(r));
 }
 
 /* Lowered, the version computes the same at every stage. */
 static bool lowers_the_same(Run *r, ml_Ctx *cx, ml_Program p)
 {
     ml_Text text = {0};
-    FzLower l = {.args = r->got,
-                 .n_args = r->n_args,
+    FzLower l = {.args = r->args[MAIN].got,
+                 .n_args = r->args[MAIN].n,
                  .n = r->prog.n,
                  .reset = reset_got,
                  .same = same_got,
@@ -280,9 +327,9 @@ static bool lowers_the_same(Run *r, ml_Ctx *cx, ml_Program p)
  * write must be as it was. */
 static bool same_compiled(Run *r, const ml_Func *f)
 {
-    for (uint32_t k = 0; k < r->n_args; k++) {
-        const ml_Tensor *a = r->ref[k].tensor, *b = r->got[k].tensor;
-        const ml_Tensor *was = r->start[k].tensor;
+    for (uint32_t k = 0; k < args_of(r)->n; k++) {
+        const ml_Tensor *a = args_of(r)->ref[k].tensor, *b = args_of(r)->got[k].tensor;
+        const ml_Tensor *was = args_of(r)->start[k].tensor;
         ml_Text place = {0};
 
         for (int64_t l = 0; a && l < a->n_lanes; l++) {
@@ -307,8 +354,8 @@ static bool same_compiled(Run *r, const ml_Func *f)
 /* Which pass it was, if the interpreter can tell. */
 static void blame(Run *r, const char *text)
 {
-    FzLower l = {.args = r->got,
-                 .n_args = r->n_args,
+    FzLower l = {.args = r->args[MAIN].got,
+                 .n_args = r->args[MAIN].n,
                  .n = r->prog.n,
                  .reset = reset_got,
                  .same = same_got,
@@ -339,15 +386,15 @@ static void blame(Run *r, const char *text)
 static bool compiles_the_same(Run *r, ml_Ctx *cx, ml_Program p, uint32_t pick)
 {
     ml_Text text = {0};
-    FzCompile c = {.args = r->got,
-                   .n_args = r->n_args,
+    FzCompile c = {.args = r->args[MAIN].got,
+                   .n_args = r->args[MAIN].n,
                    .n = r->prog.n,
                    .pick = r->t->plan.code ? r->t->plan.code : pick,
                    .stats = r->stats};
     const char *kind;
     bool ran;
 
-    if (!r->judged)
+    if (!r->args[MAIN].judged)
         return true;
     if (r->stats)
         r->stats->to_compile++;
@@ -358,7 +405,7 @@ static bool compiles_the_same(Run *r, ml_Ctx *cx, ml_Program p, uint32_t pick)
     kind = fz_compile(&c, &ran);
     if (kind)
         fail(r, kind, "%s", ml_text_z(&c.detail));
-    else if (ran && !same_compiled(r, ml_schedule_func(r->s)))
+    else if (ran && !same_compiled(r, func_of(r)))
         kind = "compiled-output";
     if (kind) {
         ml_Text how = {0};
@@ -398,8 +445,13 @@ static bool version_holds(Run *r, bool start)
     bool ok, compiled = chosen(r, false, &pick);
 
     cx = ml_ctx_fork(ml_schedule_ctx(r->s));
-    ok = well_formed(r, cx, p) && runs_the_same(r, cx, p, start) &&
-         survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
+    ok = well_formed(r, cx, p);
+    for (int k = 0; k < FUNCS && ok; k++) {
+        r->at = k;
+        ok = runs_the_same(r, cx, p, start);
+    }
+    r->at = MAIN;
+    ok = ok && survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
          (!compiled || compiles_the_same(r, cx, p, pick));
     if (!ok && r->t->program.n == 0)
         ml_print_module(cx, &r->t->program, p.mod, NULL);
@@ -531,6 +583,11 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
     ml_Arg args[8];
     FzCount *count = NULL;
 
+    for (int k = 0; k < FUNCS; k++)
+        if (strncmp(text, "work_on", 7) == 0 && strstr(text, func_names[k])) {
+            ml_schedule_work_on(r->s, func_names[k]); /* there may be no other one */
+            return true;
+        }
     if (!ml_parse_calls(r->tmp, ml_str(text), &calls) || calls.n != 1) {
         fail_error(r, "call-text", ml_error(r->tmp));
         ml_error_clear(r->tmp);
@@ -684,7 +741,7 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
         fail(&r, "start", "%s: %s", parsed.diags[0].code, parsed.diags[0].message);
     } else if ((r.s = ml_schedule_new(r.module_cx, parsed.mod, &opts, &e)) == NULL) {
         fail_error(&r, "start", e);
-    } else if (make_arguments(&r, ml_schedule_func(r.s)) && version_holds(&r, true)) {
+    } else if (make_arguments(&r) && version_holds(&r, true)) {
         all_steps(&r, make);
     } else if (!ml_streq(t->kind, "generator") && strncmp(t->kind, "compiled", 8) != 0 &&
                strncmp(t->kind, "lowered", 7) != 0) {
@@ -693,12 +750,7 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
     fz_watch(NULL);
     if (stats && t->failed && ml_streq(t->kind, "start"))
         stats->start_refused++;
-    for (uint32_t k = 0; k < r.n_args; k++) {
-        ml_tensor_free(r.start[k].tensor);
-        ml_tensor_free(r.ref[k].tensor);
-        ml_tensor_free(r.got[k].tensor);
-    }
-    free(r.start);
+    free_arguments(&r);
     if (r.s)
         ml_schedule_unref(r.s);
     ml_ctx_unref(r.tmp);
