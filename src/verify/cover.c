@@ -95,6 +95,11 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
+static bool writes_whole(Cover *c, const ml_Block *w, const ml_Region *declared)
+{
+    return ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
+}
+
 /* What a producer surely writes, in terms of what is around it: its region, or the stores
  * inside when that has holes. */
 static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
@@ -103,7 +108,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
     const ml_Expr *pred;
     ml_AccessVec inside = {0};
 
-    if (ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared)) {
+    if (writes_whole(c, w, declared)) {
         ml_Region r = outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
@@ -267,6 +272,12 @@ static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Inter
                      beyond(c, read.max, written.max, "past it"));
 }
 
+typedef struct Writer {
+    const ml_Block *block;
+    const ml_Region *region;
+    size_t part;
+} Writer;
+
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
 static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
                            ml_Uid a, const ml_UidVec *producers)
@@ -281,6 +292,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     Around around, mine;
     bool written = false;
     ml_AccessVec parts = {0};
+    ML_VEC(Writer) writers = {0}; /* that write all that they declare */
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -317,6 +329,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
                 clip(c, read->buffer, box);
                 ml_boxes_add(boxes, box);
             }
+            if (!around.threads.vars && writes_whole(c, w, &w->writes[m]))
+                ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
         }
     }
     if (!written)
@@ -333,6 +347,10 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     if (ml_strides_cover(c->ar, rank, parts.v, parts.n, &me, box))
         return true;
+    for (size_t k = 0; k < writers.n && !mine.threads.vars; k++)
+        if (ml_same_cover(c->cx, c->ar, writers.v[k].block, writers.v[k].region,
+                          &parts.v[writers.v[k].part], &me))
+            return true;
     if (c->explain) {
         const char *text;
         Ends ends = ml_cover_no_ends(c->cx);
