@@ -320,10 +320,13 @@ static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer
         bool in = said[k].buffer->uid == buf->uid;
 
         any |= in;
-        for (size_t d = 0; d < buf->rank && in; d++)
-            in = ml_interval_includes(
-                ar, ml_interval_range(ar, said[k].ranges[d].min, said[k].ranges[d].extent),
-                box[d]);
+        for (size_t d = 0; d < buf->rank && in; d++) {
+            ml_Interval all =
+                ml_interval_range(ar, said[k].ranges[d].min, said[k].ranges[d].extent);
+
+            in = ml_interval_includes(ar, all, box[d]) ||
+                 ml_interval_includes(ar, all, ml_interval_inside(ar, box[d], buf, d));
+        }
         if (in)
             return true;
     }

@@ -51,14 +51,17 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     return true;
 }
 
-static bool includes(ml_Arith *ar, const ml_Range *outer, const ml_Range *inner,
-                     size_t rank, size_t *dim)
+/* What of inner lies in the buffer lies in outer. */
+static bool includes(ml_Arith *ar, const ml_Buffer *buf, const ml_Range *outer,
+                     const ml_Range *inner, size_t *dim)
 {
-    for (*dim = 0; *dim < rank; ++*dim) {
+    for (*dim = 0; *dim < buf->rank; ++*dim) {
         const ml_Range *o = &outer[*dim], *i = &inner[*dim];
+        ml_Interval all = ml_interval_range(ar, o->min, o->extent);
+        ml_Interval in = ml_interval_range(ar, i->min, i->extent);
 
-        if (!ml_interval_includes(ar, ml_interval_range(ar, o->min, o->extent),
-                                  ml_interval_range(ar, i->min, i->extent)))
+        if (!ml_interval_includes(ar, all, in) &&
+            !ml_interval_includes(ar, all, ml_interval_inside(ar, in, buf, *dim)))
             return false;
     }
     return true;
@@ -96,13 +99,13 @@ static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bo
     for (size_t k = 0; k < n; k++) {
         if (v[k].buffer->uid != buf->uid)
             continue;
-        if (!includes(ar, region, v[k].ranges, buf->rank, &dim))
+        if (!includes(ar, buf, region, v[k].ranges, &dim))
             return unsound(c, b, buf,
                            ml_format(cx,
                                      "cannot show that the region holds all of %s that "
                                      "block %s %s: dimension %zu",
                                      buf->name, b->name, write ? "writes" : "reads", dim));
-        if (write && !includes(ar, v[k].ranges, region, buf->rank, &dim))
+        if (write && !includes(ar, buf, v[k].ranges, region, &dim))
             return unsound(c, b, buf,
                            ml_format(cx,
                                      "cannot show that block %s writes all of the region "

@@ -299,8 +299,8 @@ static const ml_Stmt *piece(Partition *p, size_t k, const ml_Stmt **loop)
 
 /* ---- the primitive */
 
-/* Everything that b declares to write of the buffer is surely written by the blocks in it.
- */
+/* Everything that b declares to write of the buffer is surely written by the blocks in it;
+ * where that lies outside of the buffer, nothing is. */
 static bool writes_all(ml_Call *c, const ml_Block *b, const ml_Region *w)
 {
     ml_Ctx *cx = c->cx;
@@ -310,6 +310,17 @@ static bool writes_all(ml_Call *c, const ml_Block *b, const ml_Region *w)
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
     ml_StmtVec kids = {0};
 
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Expr *lo = w->ranges[d].min, *n = w->ranges[d].extent, *end = NULL;
+        const ml_Expr *dim = w->buffer->shape[d];
+
+        if (ml_promote(cx, &lo, &n))
+            end = ml_add(cx, lo, n);
+        if (end)
+            ml_arith_assume(ar, ml_gt(cx, end, ml_int(cx, end->type, 0)));
+        if (end && ml_promote(cx, &lo, &dim))
+            ml_arith_assume(ar, ml_lt(cx, lo, dim));
+    }
     ml_child_blocks(cx, &b->base, &kids);
     for (size_t k = 0; k < kids.n; k++) {
         const ml_Block *in = ml_as_block(kids.v[k]);
@@ -330,7 +341,8 @@ static bool writes_all(ml_Call *c, const ml_Block *b, const ml_Region *w)
         }
     }
     for (size_t d = 0; d < rank; d++)
-        box[d] = ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent);
+        box[d] = ml_interval_inside(
+            ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent), w->buffer, d);
     return ml_boxes_cover(boxes, box, NULL);
 }
 

@@ -462,6 +462,12 @@ static void collect(ml_Ctx *cx, const ml_Expr *p, ml_StmtVec *loops, bool keep_r
                 ml_expr_uses_var(p, ml_as_for(loops->v[k])->var) &&
                 ml_expr_uses_var(m->update->iters[j].value, ml_as_for(loops->v[k])->var))
                 return;
+    for (size_t k = m->above; k < loops->n; k++) {
+        const ml_For *f = ml_as_for(loops->v[k]);
+
+        if (ml_is_int(f->extent, 1))
+            p = ml_expr_subst1(cx, p, f->var, f->min);
+    }
     *out = ml_and(cx, *out, p);
 }
 

@@ -95,19 +95,24 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
-/* What a producer surely writes, in terms of what is around it: its region (true), or the
- * stores inside when that has holes. */
-static bool written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
+static bool writes_whole(Cover *c, const ml_Block *w, const ml_Region *declared)
+{
+    return ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
+}
+
+/* What a producer surely writes, in terms of what is around it: its region, or the stores
+ * inside when that has holes. */
+static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
                           const Around *around, ml_AccessVec *out)
 {
     const ml_Expr *pred;
     ml_AccessVec inside = {0};
 
-    if (ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared)) {
+    if (writes_whole(c, w, declared)) {
         ml_Region r = outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
-        return true;
+        return;
     }
     ml_stores_inside(c->cx, w, declared, &inside);
     for (size_t k = 0; k < inside.n; k++) {
@@ -130,7 +135,6 @@ static bool written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
         pred = ml_and(c->cx, pred, ml_expr_subst(c->cx, inside.v[k].pred, &sub));
         ml_push(c->cx, out, ((ml_Access1){r.ranges, dom.v, dom.n, pred}));
     }
-    return false;
 }
 
 static void clip(Cover *c, const ml_Buffer *buf, ml_Interval *box)
@@ -271,7 +275,7 @@ static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Inter
 typedef struct Writer {
     const ml_Block *block;
     const ml_Region *region;
-    size_t part; /* its loops and predicate */
+    size_t part;
 } Writer;
 
 /* One region read, against the producers whose common ancestor with the consumer is `a`. */
@@ -288,7 +292,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
     Around around, mine;
     bool written = false;
     ml_AccessVec parts = {0};
-    ML_VEC(Writer) writers = {0};
+    ML_VEC(Writer) writers = {0}; /* that write all that they declare */
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
@@ -309,8 +313,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             look_around(c, w->tag, stop, read->buffer, &around);
             size_t first = parts.n;
 
-            if (written_parts(c, w, &w->writes[m], &around, &parts) && !around.threads.vars)
-                ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
+            written_parts(c, w, &w->writes[m], &around, &parts);
             for (size_t t = first; t < parts.n; t++) {
                 ml_Access1 *part = &parts.v[t];
 
@@ -326,6 +329,8 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
                 clip(c, read->buffer, box);
                 ml_boxes_add(boxes, box);
             }
+            if (!around.threads.vars && writes_whole(c, w, &w->writes[m]))
+                ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
         }
     }
     if (!written)

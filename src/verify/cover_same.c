@@ -3,9 +3,9 @@
  * same indices as the writer, as B[v//2, v%2] of nine elements, A[v, v] or B[v*n].
  *
  * The writer's indices are matched against the reader's, which gives each iter of the
- * writer as an expression of the loops around the reader: the instance that wrote what is
- * read. That the indices agree is proved on the result, and that this instance ran: its
- * iters lie in the box of those that did. Source: ir-and-analysis 2.4.
+ * writer as an expression of the reader's loops: the instance that wrote what is read. That
+ * the indices agree is proved on the result, and that this instance ran: its iters lie in
+ * the box of those that did. Source: ir-and-analysis 2.4.
  */
 #include "verify/cover_strides.h"
 
@@ -107,9 +107,10 @@ static bool agrees(Match *m, const ml_Range *w, const ml_Range *r)
 }
 
 bool ml_same_cover(ml_Ctx *cx, ml_Arith *ar, const ml_Block *writer, const ml_Region *write,
-                   const ml_Access1 *by, const ml_Access1 *me)
+                   const ml_Access1 *by, const ml_Access1 *read)
 {
     Match m = {.cx = cx, .ar = ar, .writer = writer};
+    size_t rank = write->buffer->rank;
     ml_Range *box = ML_ARRAY(cx, ml_Range, writer->n_iters + 1u);
     ml_Interval *ran = ML_ARRAY(cx, ml_Interval, writer->n_iters + 1u);
     ml_ArithMark mark = ml_arith_save(ar);
@@ -119,17 +120,17 @@ bool ml_same_cover(ml_Ctx *cx, ml_Arith *ar, const ml_Block *writer, const ml_Re
         box[k] =
             (ml_Range){writer->iters[k].value, ml_int(cx, writer->iters[k].value->type, 1)};
     ok = ok && ml_region_lower(ar, box, writer->n_iters, by->dom, by->n_dom, by->pred, ran);
-    for (size_t k = 0; k < me->n_dom; k++)
-        ml_arith_bind_range(ar, me->dom[k].var, me->dom[k].min, me->dom[k].extent);
-    ml_arith_assume(ar, me->pred);
+    for (size_t k = 0; k < read->n_dom; k++)
+        ml_arith_bind_range(ar, read->dom[k].var, read->dom[k].min, read->dom[k].extent);
     /* A dimension that is an iter alone says surely which; the others follow. */
     for (int alone = 1; ok && alone >= 0; alone--)
-        for (size_t d = 0; d < write->buffer->rank; d++)
+        for (size_t d = 0; d < rank; d++)
             if ((write->ranges[d].min->kind == ML_EXPR_VAR) == alone)
-                match(&m, write->ranges[d].min, me->ranges[d].min);
-    for (size_t d = 0; ok && d < write->buffer->rank; d++)
-        ok = agrees(&m, &write->ranges[d], &me->ranges[d]);
+                match(&m, write->ranges[d].min, read->ranges[d].min);
+    for (size_t d = 0; ok && d < rank; d++)
+        ok = agrees(&m, &write->ranges[d], &read->ranges[d]);
     ml_arith_restore(ar, mark);
+
     for (size_t k = 0; ok && k < writer->n_iters; k++) {
         ml_Interval at = ran[k];
 
@@ -139,7 +140,7 @@ bool ml_same_cover(ml_Ctx *cx, ml_Arith *ar, const ml_Block *writer, const ml_Re
         }
         ml_Range r = {m.is[k], ml_int(cx, m.is[k]->type, 1)};
 
-        ml_region_upper(ar, &r, 1, me->dom, me->n_dom, me->pred, &at);
+        ml_region_upper(ar, &r, 1, read->dom, read->n_dom, read->pred, &at);
         ok = ml_interval_includes(ar, ran[k], at);
     }
     return ok;

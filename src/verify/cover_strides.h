@@ -18,11 +18,10 @@ typedef struct ml_Access1 {
 bool ml_strides_cover(ml_Arith *ar, size_t rank, const ml_Access1 *writes, size_t n_writes,
                       const ml_Access1 *read, const ml_Interval *clipped);
 
-/* Whether the instances of the writer by whose indices `me` reads, in terms of its loops,
- * ran: `by` tells the loops around the writer and its predicate (ranges are not looked at).
- */
+/* Whether the instances of the writer by whose indices the read region is touched ran. by:
+ * the loops around the writer and its predicate. */
 bool ml_same_cover(ml_Ctx *cx, ml_Arith *ar, const ml_Block *writer, const ml_Region *write,
-                   const ml_Access1 *by, const ml_Access1 *me);
+                   const ml_Access1 *by, const ml_Access1 *read);
 
 /* The error not-region-covered: its text names facts 4 to 7 by {4} ..., the ends of what is
  * read and of what is written; 0 where the text has no use of one. */

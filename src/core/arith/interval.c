@@ -128,6 +128,13 @@ ml_Interval ml_interval_intersect(ml_Arith *ar, ml_Interval a, ml_Interval b)
     return r;
 }
 
+ml_Interval ml_interval_inside(ml_Arith *ar, ml_Interval i, const ml_Buffer *b, size_t d)
+{
+    const ml_Expr *zero = ml_int(ml_arith_ctx(ar), b->shape[d]->type, 0);
+
+    return ml_interval_intersect(ar, i, ml_interval_range(ar, zero, b->shape[d]));
+}
+
 bool ml_interval_includes(ml_Arith *ar, ml_Interval outer, ml_Interval inner)
 {
     if (inner.nothing)
