@@ -69,6 +69,59 @@ static ml_Dtype split_dtype(const ml_For *loop, const ml_Given *f)
     return t;
 }
 
+typedef struct Outside { /* what is computed outside of blocks with the loop's variable */
+    const ml_Var *var;
+    const ml_Expr *bad; /* loads memory, or divides by what may be 0 */
+} Outside;
+
+static bool may_fail(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |=
+        e->kind == ML_EXPR_LOAD || (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD &&
+                                    e->args[1]->kind != ML_EXPR_INT);
+    return !*found;
+}
+
+static void look_expr(const ml_Expr *e, ml_Role role, void *user)
+{
+    Outside *o = user;
+    bool found = false;
+
+    (void)role;
+    if (ml_expr_uses_var(e, o->var))
+        ml_expr_visit(e, may_fail, &found);
+    if (found)
+        o->bad = e;
+}
+
+static bool look_stmt(const ml_Stmt *s, void *user)
+{
+    Outside *o = user;
+
+    if (s->kind != ML_STMT_BLOCK && !o->bad)
+        ml_stmt_exprs(s, look_expr, o);
+    return s->kind != ML_STMT_BLOCK && !o->bad;
+}
+
+/* The guard is at the blocks: what is computed on the way to them is computed in the
+ * iterations past the end, too. */
+static bool check_outside(ml_Call *c, const ml_For *loop)
+{
+    Outside o = {.var = loop->var};
+
+    ml_stmt_visit(loop->body, look_stmt, &o);
+    return !o.bad ||
+           ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx,
+                                     "the extent is not divided: outside of blocks, where "
+                                     "the guard does not reach, memory would be read for "
+                                     "iterations past the end of loop %s",
+                                     loop->var->hint)),
+                   ML_LOOP(loop), ML_EXPRESSION(o.bad));
+}
+
 static bool split(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -136,6 +189,8 @@ static bool split(ml_Call *c)
 
     if (passes && !c->args[DISABLE_PREDICATION].b)
         guard = inside;
+    if (guard && !c->unchecked && !check_outside(c, loop))
+        return false;
     ml_Subst sub = {0};
 
     ml_subst_var(cx, &sub, loop->var, ml_cast(cx, loop->var->type, value));
@@ -257,6 +312,7 @@ const ml_Primitive ml_prim_split = {
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
-                               ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW, ML_E_OK},
+                               ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW, ML_E_UNSOUND,
+                               ML_E_OK},
     .cases = "split",
 };

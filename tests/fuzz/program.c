@@ -79,6 +79,7 @@ typedef struct Stage {
     int n_points;           /* > 1: so many neighbours along dimension 0 are added */
     int src, out, k;
     int pair; /* > 0: another result, accumulated beside it */
+    int rest; /* > 0: so many rows behind the others are written by another block */
     char value[400], init[40];
     const char *reduce; /* "+", "max", "min" */
     bool started;       /* its init is another stage */
@@ -551,6 +552,38 @@ static void emit_kind(Gen *g, int in, char name, Dim d, bool innermost, bool out
         line(g, in, "for %c in T.unroll(%s):", name, num);
 }
 
+/* The extent of a reduce loop that follows a spatial one outside of it, or what a buffer
+ * says for it; -1: there are no such loops. The first element is always there. */
+static int bounded_loop(Gen *g, const Stage *s, int from, const int *order, int tiled,
+                        char out[64])
+{
+    char one[24], all[24];
+    int o = s->n_it - 1, at;
+
+    while (o > from && (!s->it[order[o]].reduce || order[o] == tiled))
+        o--;
+    if (o <= from)
+        return -1;
+    at = from + below(g, o - from);
+    int k = order[o], x = order[at];
+    Dim d = s->it[k].dom, e = s->it[x].dom;
+
+    if (s->it[x].reduce || d.sym || e.sym || x == tiled)
+        return -1;
+    int_text(g, 1, one);
+    int_text(g, d.v, all);
+    if (below(g, 3) && !(g->plan->off & FZ_GUARDS)) {
+        put(out, 64, "T.min(%c + %s, %s)", LOOPS[x], one, all);
+    } else if (!(g->plan->off & FZ_GATHER) && g->n_bufs < MAX_BUFS - 4) {
+        int b = new_buf(g, true, g->i64 ? "int64" : "int32", &e, 1, 2);
+        g->bufs[b].consumed = true;
+        put(out, 64, "(%s[%c] + 2) %% %s + 1", g->bufs[b].name, LOOPS[x], all);
+    } else {
+        return -1;
+    }
+    return k;
+}
+
 /* Loops from iterator `from` on, and the axis lines; outer: the value of those before. */
 static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,
                       const char *name)
@@ -559,7 +592,9 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
     int order[MAX_ITERS], n = s->n_it;
     char bind[MAX_ITERS][64], where[160] = "", t[40], num[24];
     Buf *b = &g->bufs[s->out];
+    char extent_text[64];
     bool guarded = false;
+    int bounded = -1;
 
     for (int k = 0; k < n; k++) {
         order[k] = k;
@@ -598,6 +633,10 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
     }
     if (guarded)
         style = style >= 2 && style <= 4 ? 0 : style;
+    if (n - from >= 2 && fz_chance(&g->rnd, 15))
+        bounded = bounded_loop(g, s, from, order, tiled, extent_text);
+    if (bounded >= 0)
+        style = style == 1 ? 1 : 0;
     if (n - from >= 2 && style >= 7 && tiled < 0) { /* a grid */
         ml_text_repeat(&g->body, ' ', (size_t)in * 4);
         ml_text_add(&g->body, "for ");
@@ -610,7 +649,8 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         ml_text_add(&g->body, "):\n");
         in++;
     } else if (style == 2 && n - from >= 2 && tiled < 0 && !s->it[from].dom.sym &&
-               !s->it[from + 1].dom.sym && s->it[from].reduce == s->it[from + 1].reduce) {
+               !s->it[from + 1].dom.sym &&
+               (s->it[from].reduce == s->it[from + 1].reduce || below(g, 2))) {
         int w = s->it[from + 1].dom.v; /* two as one */
         put(bind[from], sizeof bind[from], "f // %d", w);
         put(bind[from + 1], sizeof bind[from + 1], "f %% %d", w);
@@ -621,7 +661,9 @@ static void emit_nest(Gen *g, const Stage *s, int from, const char *outer, int i
         for (int o = from; o < n; o++) {
             int k = order[o];
             Dim d = s->it[k].dom;
-            if (k == tiled && d.sym) {
+            if (k == bounded) {
+                line(g, in++, "for %c in range(%s):", LOOPS[k], extent_text);
+            } else if (k == tiled && d.sym) {
                 line(g, in++, "for %c_0 in range((%s + %d) // %d):", LOOPS[k],
                      dim_text(g, d, t), factor - 1, factor);
                 line(g, in++, "for %c_1 in range(%s):", LOOPS[k], int_text(g, factor, num));
@@ -765,6 +807,29 @@ static void emit_start(Gen *g, const Stage *s, int in, const char *name)
     line(g, in, "%s[%s] = %s", b->name, b->rank ? at : "()", s->init);
 }
 
+/* The last rows of the result. */
+static void emit_rest(Gen *g, const Stage *s, int in, const char *name)
+{
+    const Buf *b = &g->bufs[s->out];
+    Dim first = {s->rest, CONSTANT};
+    char at[80] = "", v[24], t[40];
+
+    for (int d = 0; d < b->rank; d++)
+        line(g, in++, "for %c in range(%s):", LOOPS[d],
+             dim_text(g, d ? b->dims[d] : first, t));
+    line(g, in++, "with T.block(\"%s_r\"):", name);
+    for (int d = 0; d < b->rank; d++) {
+        line(g, in, "v%d = T.axis.spatial(%s, %c)", d,
+             dim_text(g, d ? b->dims[d] : first, t), LOOPS[d]);
+        if (d == 0)
+            put(v, sizeof v, "v0 + %d", b->dims[0].v - s->rest);
+        else
+            put(v, sizeof v, ", v%d", d);
+        append(at, sizeof at, v);
+    }
+    line(g, in, "%s[%s] = %s", b->name, at, literal(b->dtype, 2, t));
+}
+
 static void stage(Gen *g, int k)
 {
     Stage s = {.k = k};
@@ -816,19 +881,23 @@ static void stage(Gen *g, int k)
     }
     if (strcmp(type, "int8") == 0)
         mag = 128;
+    if (rank > 0 && !out[0].sym && ON(g, FZ_PARTS, 6) &&
+        elements(out, rank) + 2 * elements(out + 1, rank - 1) <= MAX_ELEMENTS)
+        out[0].v += s.rest = 1 + below(g, 2);
     s.out = new_buf(g, false, type, out, rank, mag);
     put(name, sizeof name, "%s", g->bufs[s.out].name);
     if (ON(g, FZ_IF, 5)) {
         line(g, in++, "if flag > 0:");
         g->uses_flag = g->bufs[s.out].closed = g->bufs[s.out].output = true;
     }
-    if (s.reduce && s.reduce[0] == '+' && g->n_bufs < MAX_BUFS - 4 && ON(g, FZ_PAIR, 10)) {
+    if (!s.rest && s.reduce && s.reduce[0] == '+' && g->n_bufs < MAX_BUFS - 4 &&
+        ON(g, FZ_PAIR, 10)) {
         s.pair = new_buf(g, false, type, out, rank, mag * 2);
         g->bufs[s.pair].closed = g->bufs[s.out].closed;
     }
     if (ON(g, FZ_OPAQUE, 4))
         line(g, in++, "with T.block(\"%s_w\"):", name);
-    if (s.reduce && !s.pair && ON(g, FZ_APART, 12)) {
+    if (s.reduce && !s.pair && !s.rest && ON(g, FZ_APART, 12)) {
         emit_start(g, &s, in, name);
         s.started = true;
     }
@@ -836,6 +905,8 @@ static void stage(Gen *g, int k)
         emit_nested(g, &s, in, name);
     else
         emit_nest(g, &s, 0, "", in, name);
+    if (s.rest)
+        emit_rest(g, &s, in, name);
     if (g->bufs[s.out].closed && s.pair)
         g->bufs[s.pair].closed = g->bufs[s.pair].output = true;
     if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed &&

@@ -32,7 +32,8 @@ enum {
     FZ_APART = 1 << 17,  /* the init of a reduction as a stage of its own */
     FZ_LET = 1 << 18,    /* a let in a body */
     FZ_OPAQUE = 1 << 19, /* a block without iters around a stage */
-    FZ_FEATURES = 20,    /* bits */
+    FZ_PARTS = 1 << 20,  /* a buffer that two blocks write, each a part */
+    FZ_FEATURES = 21,    /* bits */
 };
 
 typedef struct FzPlan {
