@@ -362,10 +362,11 @@ const char *ml_step_headline(ml_Schedule *s, int version)
     c.decision = v->decision;
     ml_call_return_handles(&c, v->results, v->n_results, v->result_list);
     ml_text_fmt(&t, "%s  ", v->prim->name);
+    int parent = v->parent >= 0 && s->v[v->parent].known ? v->parent : version;
+
     if (v->prim->describe)
-        v->prim->describe(&c, &t);
+        v->prim->describe(&c, s->v[parent].p, &t);
     else {
-        int parent = v->parent >= 0 && s->v[v->parent].known ? v->parent : version;
         const ml_Rename *before = s->v[parent].renames;
 
         ml_names_ensure(s, parent);

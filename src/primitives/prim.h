@@ -162,8 +162,9 @@ struct ml_Primitive {
     void (*suggest)(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t);
     /* The rule that was broken, where it is not the one of errors.def; or NULL. */
     const char *(*rule)(const ml_Error *e);
-    /* "j → j_0[64] j_1[16]"; NULL: made from arguments and results. */
-    void (*describe)(const ml_Call *c, ml_Text *out);
+    /* "j → j_0[64] j_1[16]"; NULL: made from arguments and results. c->p: after the step.
+     */
+    void (*describe)(const ml_Call *c, ml_Program before, ml_Text *out);
     const char *cases; /* file src/primitives/cases/NAME.case; first case: the example */
 };
 

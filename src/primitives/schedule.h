@@ -144,6 +144,7 @@ typedef struct ml_Step {      /* how a version came from its parent */
     size_t n_notes;
     const char *const *notes;
     const char *check; /* "ok", "FAIL" or NULL: result of a check of that version */
+    const char *speed; /* "58.4 GFLOP/s" or NULL: what timing it gave last */
 } ml_Step;
 int ml_schedule_version(const ml_Schedule *s);
 int ml_schedule_n_versions(const ml_Schedule *s);
@@ -169,6 +170,7 @@ const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
 /* The line of work that a version is of; NULL: it has no name. */
 const char *ml_version_branch(const ml_Schedule *s, int version);
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
+void ml_schedule_set_speed(ml_Schedule *s, int version, const char *speed);
 /* Keeps only the newest n versions reachable (and ancestors needed by them): undo-limit. */
 void ml_schedule_set_undo_limit(ml_Schedule *s, int n);
 /* Imports what is reachable into a fresh context when dead bytes exceed live ones. Happens

@@ -85,7 +85,7 @@ typedef struct ml_Version {
     bool named;               /* every node of it has a display name */
     const ml_Rename *renames; /* blocks that have another name than at first */
     const char *branch;       /* or NULL */
-    const char *check;
+    const char *check, *speed;
     double seconds;
     /* the step; NULL prim for the start */
     const ml_Primitive *prim;

@@ -159,8 +159,24 @@ static bool unsafe_set_dtype(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, site, st);
-    ml_call_note(c, "values of %s are rounded or cut to %s", buf->name, name);
+    ml_call_note(c, "this primitive may change results; :check compares with v0");
     return true;
+}
+
+/* B_global float32 → float16 */
+static void describe(const ml_Call *c, ml_Program before, ml_Text *out)
+{
+    const ml_Stmt *was = ml_index_node(before.index, c->args[BLOCK].uid),
+                  *now = ml_index_node(c->p.index, c->args[BLOCK].uid);
+
+    if (!was || !now)
+        return;
+    const ml_Buffer *a = ml_as_block(was)->writes[c->args[BUFFER].i].buffer,
+                    *b = ml_as_block(now)->writes[c->args[BUFFER].i].buffer;
+
+    ml_text_fmt(out, "%s %s", ml_name_of(c->sched, b->uid), ml_dtype_name(c->cx, a->type));
+    if (!ml_dtype_eq(a->type, b->type))
+        ml_text_fmt(out, " → %s", ml_dtype_name(c->cx, b->type));
 }
 
 static const ml_Param params[] = {
@@ -179,6 +195,7 @@ const ml_Primitive ml_prim_unsafe_set_dtype = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = unsafe_set_dtype,
+    .describe = describe,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_ARGUMENT,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_SUPPORTED,
                                      ML_E_OPAQUE_ACCESS, ML_E_OK},

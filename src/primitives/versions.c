@@ -46,6 +46,7 @@ bool ml_version_step(ml_Schedule *s, int version, ml_Step *out)
     out->n_notes = v->n_notes;
     out->notes = v->notes;
     out->check = v->check;
+    out->speed = v->speed;
     return true;
 }
 
@@ -214,6 +215,12 @@ void ml_schedule_set_check(ml_Schedule *s, int version, const char *result)
 {
     if (version >= 0 && version < s->n_versions)
         s->v[version].check = result ? ml_strdup(s->space->home, ml_str(result)) : NULL;
+}
+
+void ml_schedule_set_speed(ml_Schedule *s, int version, const char *speed)
+{
+    if (version >= 0 && version < s->n_versions)
+        s->v[version].speed = ml_strdup(s->space->home, ml_str(speed));
 }
 
 /* Versions older than the newest n lose their program, except the start, the current one,

@@ -67,11 +67,13 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why)
     ml_Schedule *s = ss->focus;
     ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
             *err_was = ss->out.err_capture;
-    int status = ss->status;
+    int status = ss->status, version = ml_schedule_version(s);
     ml_Step step;
     bool ok;
 
-    if (!*code && ml_version_step(s, ml_schedule_version(s), &step) && step.check)
+    if (!*code && version == 0) /* it is compared with itself */
+        return true;
+    if (!*code && ml_version_step(s, version, &step) && step.check)
         return ml_streq(step.check, "ok");
     ss->out.capture = &got;
     ss->out.err_capture = &err;
@@ -93,6 +95,8 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why)
         ml_text_fmt(why, "%.*s", (int)(code_at && code_at < z + n ? code_at - z : (long)n),
                     z);
     }
+    if (!*code) /* its own: :versions shows verdicts that somebody asked for */
+        ml_schedule_set_check(s, version, NULL);
     ml_text_free(&got);
     ml_text_free(&err);
     return ok;
@@ -123,7 +127,8 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     ml_Ctx *cx = ml_ctx_new(0);
     const char *code = w->rest ? w->rest : "";
     ml_Text said = {0}, why = {0};
-    int *v, n = path(s, cx, &v), good = 0, bad = n - 1, runs = 0;
+    int *v, n = path(s, cx, &v), good = 0, bad = n - 1;
+    const char **verdicts = ML_ARRAY(cx, const char *, (size_t)n + 1); /* of those tried */
     bool found = false, stopped = false;
 
     while (*code == ' ')
@@ -135,14 +140,15 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
                              "v%d was dropped (undo limit): it cannot be tried", v[k]);
         }
     if (!stopped) {
-        runs++;
         if (passes(ss, code, &why))
             ml_text_fmt(&said, "v%d passes: there is nothing to look for", here.version);
-        else if (n == 1 || (ml_schedule_goto(s, v[0]), runs++, !passes(ss, code, &why)))
+        else if (n == 1 || (ml_schedule_goto(s, v[0]), !passes(ss, code, &why)))
             ml_text_fmt(&said, "v%d fails already%s%s: no step is to blame", v[0],
                         why.n ? ", " : "", ml_text_z(&why));
         else
             found = true;
+        verdicts[bad] = "FAIL";
+        verdicts[good] = *code ? "ok" : NULL;
     }
     while (found && bad - good > 1 && !stopped) {
         int mid = good + (bad - good) / 2;
@@ -150,19 +156,21 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         stopped = ss->interrupt != 0 || !ml_schedule_goto(s, v[mid]);
         if (stopped)
             break;
-        runs++;
         if (passes(ss, code, &why))
             good = mid;
         else
             bad = mid;
+        verdicts[mid] = good == mid ? "ok" : "FAIL";
     }
     ml_schedule_restore(s, here);
     if (found && !stopped) {
         ml_Step step;
 
         ml_version_step(s, v[bad], &step);
-        ml_text_fmt(&said, "v%d is the first that fails: %s (v%d passes; %d run%s)", v[bad],
-                    step.line, v[good], runs, runs == 1 ? "" : "s");
+        for (int k = 0; k < n; k++)
+            if (verdicts[k])
+                ml_text_fmt(&said, "%sv%d %s", said.n ? "   " : "", v[k], verdicts[k]);
+        ml_text_fmt(&said, "\nfirst failing step: [%d] %s", v[bad], step.line);
     }
     if (said.n)
         ml_out_prose(&ss->out, ml_text_z(&said));

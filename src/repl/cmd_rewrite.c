@@ -77,6 +77,30 @@ static bool rewrite(ml_Session *ss, How how, int step, const char *code)
     return ok;
 }
 
+/* `branch edited-1: v8 split ─ v9 reorder`: the new line of work and its steps. */
+static void name_branch(ml_Session *ss, int parent)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Ctx *cx = ml_ctx_new(0);
+    ML_VEC(const char *) steps = {0};
+    ml_Text said = {0};
+    const char *name = NULL;
+    ml_Step step;
+
+    for (int k = 1; !name || ml_schedule_find_branch(s, name) >= 0; k++)
+        name = ml_format(cx, "edited-%d", k);
+    ml_schedule_branch(s, name);
+    for (int v = ml_schedule_version(s); v > parent && ml_version_step(s, v, &step);
+         v = step.parent)
+        ml_push(cx, &steps, ml_format(cx, "v%d %s", v, step.prim->name));
+    ml_text_fmt(&said, "branch %s:", name);
+    for (size_t k = steps.n; k-- > 0;)
+        ml_text_fmt(&said, "%s %s", k + 1 < steps.n ? " ─" : "", steps.v[k]);
+    ml_out_prose(&ss->out, ml_text_z(&said));
+    ml_text_free(&said);
+    ml_ctx_unref(cx);
+}
+
 static bool run(ml_Session *ss, const ml_Words *w, How how, const char *usage)
 {
     const char *code = "";
@@ -86,7 +110,16 @@ static bool run(ml_Session *ss, const ml_Words *w, How how, const char *usage)
         return false;
     if ((*code == '\0') != (how == DROP))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s", usage);
-    return rewrite(ss, how, step, code);
+    int newest = ml_schedule_n_versions(ss->focus) - 1;
+
+    if (!rewrite(ss, how, step, code))
+        return false;
+    if (ml_schedule_version(ss->focus) > newest) {
+        name_branch(ss, newest);
+        /* The line says all that is said of steps in brief. */
+        ss->quiet_line = ml_setting_is(&ss->set, ML_SET_echo, "brief");
+    }
+    return true;
 }
 
 bool cmd_before(ml_Session *ss, const ml_Words *w)

@@ -153,6 +153,20 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     ml_text_free(&t);
 }
 
+/* For :versions: the rate, or the time of what has no operations. */
+static void keep_speed(ml_Schedule *s, const ml_Timing *r)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    add_rate(&t, r->flop, r->t.median);
+    if (t.n == 0)
+        ml_text_seconds(&t, r->t.median);
+    z = ml_text_z(&t);
+    ml_schedule_set_speed(s, ml_schedule_version(s), z + strspn(z, " "));
+    ml_text_free(&t);
+}
+
 bool cmd_time(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
@@ -174,9 +188,10 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
 
         ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
                            &r);
-        if (ok)
+        if (ok) {
             report(ss, ml_schedule_name(s), ml_schedule_version(s), &r);
-        else
+            keep_speed(s, &r);
+        } else
             ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     }
     ml_ctx_unref(cx);

@@ -71,7 +71,8 @@ static bool arrived(ml_Session *ss, int from)
     int to = ml_schedule_version(ss->focus);
     ml_Step step;
 
-    if (ss->mode == ML_MODE_TYPED) {
+    if (ss->mode == ML_MODE_TYPED && !ml_setting_is(&ss->set, ML_SET_echo, "brief") &&
+        !ml_setting_is(&ss->set, ML_SET_echo, "off")) {
         ml_text_fmt(&t, "v%d → v%d", from, to);
         if (ml_version_step(ss->focus, to, &step))
             ml_text_fmt(&t, "   %s", step.prim ? step.line : "the start");
@@ -237,7 +238,10 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
         else
             ml_show_program(ss, s, v[k], t);
     }
-    ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+    if (ml_streq(view, "tree"))
+        ml_diff_tree(&out, ml_text_z(&a), ml_text_z(&b), o.color);
+    else
+        ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
     ml_page(ss, out.n ? ml_text_z(&out) : "no difference\n");
     ml_text_free(&a);
     ml_text_free(&b);

@@ -91,9 +91,42 @@ static void align(const Lines *a, const Lines *b, bool *keep_a, bool *keep_b)
 }
 
 typedef struct Row {
-    char sign; /* ' ', '-', '+' */
+    char sign; /* ' ', '-', '+'; of trees also '~' */
     size_t a, b;
 } Row;
+
+typedef struct Rows {
+    Lines a, b;
+    Row *v;
+    size_t n;
+} Rows;
+
+static Rows compare(const char *a, const char *b)
+{
+    Rows r = {.a = cut(a), .b = cut(b)};
+    bool *keep_a = ml_heap_zalloc(r.a.n + 1), *keep_b = ml_heap_zalloc(r.b.n + 1);
+
+    r.v = ml_heap_zalloc((r.a.n + r.b.n + 1) * sizeof *r.v);
+    align(&r.a, &r.b, keep_a, keep_b);
+    for (size_t i = 0, j = 0; i < r.a.n || j < r.b.n;) {
+        if (i < r.a.n && !keep_a[i])
+            r.v[r.n++] = (Row){'-', i++, j};
+        else if (j < r.b.n && !keep_b[j])
+            r.v[r.n++] = (Row){'+', i, j++};
+        else
+            r.v[r.n++] = (Row){' ', i++, j++};
+    }
+    ml_heap_free(keep_a);
+    ml_heap_free(keep_b);
+    return r;
+}
+
+static void rows_free(Rows *r)
+{
+    ml_heap_free(r->a.v);
+    ml_heap_free(r->b.v);
+    ml_heap_free(r->v);
+}
 
 static void print_row(ml_Text *out, const Row *r, const Lines *a, const Lines *b,
                       bool color)
@@ -186,26 +219,184 @@ static ml_DiffStats print_rows(ml_Text *out, const Row *rows, size_t n, const Li
 ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
                           const ml_DiffOpts *opts)
 {
-    Lines la = cut(a), lb = cut(b);
-    bool *keep_a = ml_heap_zalloc(la.n + 1), *keep_b = ml_heap_zalloc(lb.n + 1);
-    Row *rows = ml_heap_zalloc((la.n + lb.n + 1) * sizeof *rows);
-    ml_DiffStats st = {0};
+    Rows r = compare(a, b);
+    ml_DiffStats st = print_rows(out, r.v, r.n, &r.a, &r.b, opts);
+
+    rows_free(&r);
+    return st;
+}
+
+/* ---- trees */
+
+static ml_Str word(const Line *l)
+{
     size_t n = 0;
 
-    align(&la, &lb, keep_a, keep_b);
-    for (size_t i = 0, j = 0; i < la.n || j < lb.n;) {
-        if (i < la.n && !keep_a[i])
-            rows[n++] = (Row){'-', i++, j};
-        else if (j < lb.n && !keep_b[j])
-            rows[n++] = (Row){'+', i, j++};
-        else
-            rows[n++] = (Row){' ', i++, j++};
+    while (l->strip + n < l->n && l->p[l->strip + n] != ' ')
+        n++;
+    return (ml_Str){l->p + l->strip, n};
+}
+
+/* What stands behind the name. */
+static ml_Str rest(const Line *l)
+{
+    size_t at = l->strip + word(l).n;
+
+    while (at < l->n && l->p[at] == ' ')
+        at++;
+    return (ml_Str){l->p + at, l->n - at};
+}
+
+static bool equal(ml_Str a, ml_Str b)
+{
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+/* The items of `reads` or `writes` in what a tree says of a block; empty: none. */
+static ml_Str section(ml_Str s, const char *name)
+{
+    size_t n = strlen(name), from = 0, end;
+
+    while (from + n <= s.n && memcmp(s.p + from, name, n) != 0)
+        from++;
+    if (from + n > s.n)
+        return (ml_Str){s.p, 0};
+    for (end = from += n; end < s.n; end++)
+        if (memcmp(s.p + end, "   ", s.n - end < 3 ? s.n - end : 3) == 0 ||
+            (s.n - end > 9 && memcmp(s.p + end, ", writes ", 9) == 0))
+            break;
+    return (ml_Str){s.p + from, end - from};
+}
+
+static ml_Str next_item(ml_Str *s)
+{
+    size_t n = 0;
+    ml_Str item;
+
+    while (n < s->n && s->p[n] != ',')
+        n++;
+    item = (ml_Str){s->p, n};
+    n += n < s->n; /* the comma, and the blank behind it */
+    n += n < s->n;
+    *s = (ml_Str){s->p + n, s->n - n};
+    return item;
+}
+
+static size_t count_items(ml_Str s)
+{
+    size_t n = 0;
+
+    for (; s.n > 0; n++)
+        next_item(&s);
+    return n;
+}
+
+static void add_arrow(ml_Text *out, ml_Str a, ml_Str b)
+{
+    ml_text_addn(out, a.p, a.n);
+    if (equal(a, b))
+        return;
+    ml_text_add(out, a.n > 0 && b.n > 0 ? " → " : a.n > 0 ? " → nothing" : "→ ");
+    ml_text_addn(out, b.p, b.n);
+}
+
+/* `A, B → B_global`, item by item where there are as many. */
+static void add_items(ml_Text *out, ml_Str a, ml_Str b)
+{
+    if (count_items(a) != count_items(b)) {
+        add_arrow(out, a, b);
+        return;
     }
-    st = print_rows(out, rows, n, &la, &lb, opts);
-    ml_heap_free(la.v);
-    ml_heap_free(lb.v);
-    ml_heap_free(keep_a);
-    ml_heap_free(keep_b);
-    ml_heap_free(rows);
-    return st;
+    for (bool first = true; a.n > 0; first = false) {
+        ml_text_add(out, first ? "" : ", ");
+        ml_Str x = next_item(&a);
+
+        add_arrow(out, x, next_item(&b));
+    }
+}
+
+static void print_change(ml_Text *out, const Line *was, const Line *now)
+{
+    static const char *const names[] = {"reads ", "writes "};
+    ml_Str a = rest(was), b = rest(now);
+    size_t n = 0;
+
+    ml_text_addn(out, now->p, (size_t)(b.p - now->p));
+    for (size_t k = 0; k < ML_COUNT(names); k++) {
+        ml_Str x = section(a, names[k]), y = section(b, names[k]);
+
+        if (equal(x, y))
+            continue;
+        ml_text_fmt(out, "%s%s", n++ ? ", " : "", names[k]);
+        add_items(out, x, y);
+    }
+    if (n == 0) /* a loop, or a predicate */
+        add_arrow(out, a, b);
+}
+
+/* A node that went and came again under its name is one that changed. */
+static void find_changes(Rows *r)
+{
+    size_t to = 0;
+
+    for (size_t k = 0; k < r->n; k++) {
+        size_t end = k, m;
+
+        while (end < r->n && r->v[end].sign != ' ')
+            end++;
+        for (m = k; r->v[k].sign == '-' && m < end; m++)
+            if (r->v[m].sign == '+' &&
+                equal(word(&r->b.v[r->v[m].b]), word(&r->a.v[r->v[k].a])))
+                break;
+        if (r->v[k].sign == '-' && m < end)
+            r->v[m] = (Row){'~', r->v[k].a, r->v[m].b};
+        else
+            r->v[to++] = r->v[k];
+    }
+    r->n = to;
+}
+
+static void print_node(ml_Text *out, const Rows *r, const Row *row, bool color)
+{
+    const Line *l = row->sign == '-' ? &r->a.v[row->a] : &r->b.v[row->b];
+
+    ml_text_add(out, ml_style(color, row->sign == '-'   ? ML_STYLE_DEL
+                                     : row->sign == ' ' ? ML_STYLE_PLAIN
+                                                        : ML_STYLE_ADD));
+    ml_text_char(out, row->sign);
+    ml_text_char(out, ' ');
+    if (row->sign == '~')
+        print_change(out, &r->a.v[row->a], l);
+    else
+        ml_text_addn(out, l->p, l->n);
+    if (color && row->sign != ' ')
+        ml_text_add(out, ml_style(color, ML_STYLE_PLAIN));
+    ml_text_char(out, '\n');
+}
+
+void ml_diff_tree(ml_Text *out, const char *a, const char *b, bool color)
+{
+    Rows r = compare(a, b);
+    bool changed = false;
+
+    find_changes(&r);
+    for (size_t k = 0; k < r.n; k++)
+        changed |= r.v[k].sign != ' ';
+    for (size_t k = 0; changed && k < r.n;) {
+        size_t end = k;
+
+        /* The root, and what is behind a node that came or went, show where it is. */
+        while (end < r.n && r.v[end].sign == ' ' && end > 0 &&
+               (r.v[end - 1].sign == ' ' || r.v[end - 1].sign == '~'))
+            end++;
+        if (end - k < 2) {
+            print_node(out, &r, &r.v[k++], color);
+            continue;
+        }
+        ml_text_add(out, ml_style(color, ML_STYLE_DIM));
+        ml_text_repeat(out, ' ', r.b.v[r.v[k].b].strip + 2);
+        ml_text_fmt(out, "… %zu nodes%s\n", end - k, ml_style(color, ML_STYLE_PLAIN));
+        k = end;
+    }
+    rows_free(&r);
 }

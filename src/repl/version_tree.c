@@ -99,8 +99,8 @@ static void indent(Drawing *d, int depth)
         add(d, "│ ");
 }
 
-/* The words of a version: `v5`, `split`, `«tiled»`, `[branch]`, `ok`, `◀`. A row of
- * versions that the undo limit dropped is one word. */
+/* The words of a version: `v5`, `split`, `«tiled»`, `[branch]`, `58 GFLOP/s`, `ok`, `◀`. A
+ * row of versions that the undo limit dropped is one word. */
 typedef struct Words {
     ML_VEC(const char *) list;
     size_t columns; /* on one line */
@@ -148,6 +148,8 @@ static Words words_of(Drawing *d, int v, int *last)
         add_marks(d, &w, marks);
     if (branch && ml_schedule_find_branch(d->s, branch) == v)
         add_word(d, &w, ml_format(d->cx, "[%s]", branch)); /* where :goto leads by it */
+    if (step.speed)
+        add_word(d, &w, step.speed);
     if (step.check)
         add_word(d, &w, step.check);
     if (!ml_version_known(d->s, v))

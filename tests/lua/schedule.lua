@@ -483,6 +483,21 @@ test("index maps are functions, texts or objects; buffers pairs, names or positi
     fails("bad-argument", s.transform_layout, s, "P", { "side", 0 }, tile)
 end)
 
+test("what the function of an index map raises is an error object", function()
+    local s = matmul()
+    for _, case in ipairs {
+        { function() error("my words") end, "my words" }, { function() error({}) end, "raises a table" },
+        { function() local t = nil; return t.x end, "attempt to index" },
+        { function() s:get_block("none") end, "none" }, -- is one already
+    } do
+        for _, call in ipairs { s.transform_block_layout, function(_, _, f) return moon.index_map(f) end } do
+            local ok, e = pcall(call, s, "C", case[1])
+            assert(not ok and type(e) == "userdata" and e.message:find(case[2], 1, true), tostring(e))
+        end
+    end
+    assert(s:version() == 0)
+end)
+
 test("a trace with index maps runs again in each of its forms", function()
     local s = moon.schedule(moon.parse(COPY))
     s:transform_layout("P", "B", function(i) return (i + 1) // 4, (i + 1) % 4 end, 0.0)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The prompt in a terminal of 80 by 24, typed by tmux: the sessions A and B of the manual,
+# The prompt in a terminal of 80 by 24, typed by tmux: the sessions A, B, C of the manual,
 # completion, undo, Ctrl-C at work and at the prompt, a paste, history, a resize, Ctrl-Z, the end.
 # Each step waits for what it wants to see, 10 s at most, and never sleeps for its own sake.
 set -u
@@ -180,6 +180,34 @@ verdict 'explains an expired handle'
 line "spilt(\"i\", {auto, 8})"
 sees "did you mean split?" && ends_in 'matmul v1>'
 verdict 'offers the name that was meant'
+
+# ---- session C: versions, the culprit
+line ':set echo brief'
+line 's = schedule(workload.matmul(64, 64, 64))'
+line 'split("j", {auto, 16}) reorder("i", "j_0", "k", "j_1")'
+ends_in 'matmul v2>' && line 'vectorize("j_1") parallel("i") decompose_reduction("C", "k")' && ends_in 'matmul v5>' &&
+    line ':mark tiled' && line 'cache_read("C_update", "B", "global")' && ends_in 'matmul v6>' && fresh &&
+    line 'unsafe_set_dtype("B_global", 0, "float16")' && sees '[7] unsafe_set_dtype  B_global float32 → float16' &&
+    sees 'note: this primitive may change results' && line ':check' && sees 'FAIL C' && ends_in 'matmul v7>'
+verdict 'says what may change results, and checks it'
+fresh
+line ':bisect'
+sees 'v3 ok   v5 ok   v6 ok   v7 FAIL' && sees 'first failing step: [7] unsafe_set_dtype("B_global", 0, "float16")'
+verdict 'finds the step'
+line ':undo'
+ends_in 'matmul v6>' && line ':versions' && sees '«tiled» ─ v6 cache_read ◀ ─ v7 unsafe_set_dtype FAIL'
+verdict 'draws the versions'
+line ':diff tiled --tree'
+sees '+       B_global          reads B, writes B_global' && sees '~           C_update          reads C, A, B → B_global'
+verdict 'compares trees'
+line ':goto tiled'
+ends_in 'matmul v5>' && fresh && line ':edit 1 split("j", {auto, 32})' &&
+    sees 'branch edited-1: v8 split ─ v9 reorder ─ v10 vectorize ─ v11 parallel ─ v12' && ends_in 'matmul:edited-1 v12>'
+verdict 'edits a step and repeats the later ones on another branch'
+line 's = schedule(workload.matmul(1024, 1024, 1024))'
+line 'split("j", {auto, 16});'
+ends_in 'matmul v1>'
+verdict 'begins anew'
 
 # ---- the pager, Ctrl-Z, the end
 fresh

@@ -169,7 +169,8 @@ E2
 timeout 60 "$MOONLOOP" --keep-going before.txt >out 2>err
 grep -qF 'try    :before 2 reorder("C/j", "C/i")' err
 verdict 'an earlier place of the step is offered'
-grep -q '^├ v3 reorder ─ v4 compute_at' out && grep -q 'v4 compute_at ◀' out
+grep -q '^├ v3 reorder ─ v4 compute_at' out && grep -q 'v4 compute_at \[edited-1\] ◀' out &&
+    grep -qx 'branch edited-1: v3 reorder ─ v4 compute_at' out
 verdict 'puts a step before another one and repeats the later ones'
 [ "$(grep -c 'does not lead to' err)" = 1 ] && grep -qF ':before N CODE' err
 verdict 'a step that does not lead to the version is refused'
@@ -204,7 +205,8 @@ timeout 60 "$MOONLOOP" --keep-going edit.txt >out 2>err
 grep -qxF '[5] split("j", {auto, 8})' out && grep -qxF '[9] vectorize("j_1")' out &&
     grep -qxF '[10] parallel("i")' out && ! grep -q '^.6. reorder(' out
 verdict 'replaces a step, leaves one out, and repeats the later ones with what the new one made'
-grep -qF 'v9 is the first that fails: vectorize("j_1") (v5 passes;' out && grep -qF 'v10 passes: there is nothing' out
+grep -qx 'v0 ok   v5 ok   v9 FAIL   v10 FAIL' out && grep -qxF 'first failing step: [9] vectorize("j_1")' out &&
+    grep -qF 'v10 passes: there is nothing' out
 verdict 'finds the first step that fails a function, or a check'
 [ "$(grep -c 'v9 is the first that fails' out)" = 2 ] && grep -qF "v0 fails already, test:1: attempt to call" out
 verdict 'bisects by a chunk, and says by which error the start fails'

@@ -135,6 +135,9 @@ _Noreturn int bind_bad(lua_State *L, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 _Noreturn int bind_not_yet(lua_State *L); /* upvalue 1: the name */
 _Noreturn void bind_throw(lua_State *L);  /* the value on top of the stack */
+/* lua_call of a function that was given as an argument: what it raises otherwise than as an
+ * error object becomes bad-argument, which begins with `what`. */
+void bind_call(lua_State *L, int n_args, int n_results, const char *what);
 
 /* ---- arguments of plain functions; all raise bad-argument */
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */

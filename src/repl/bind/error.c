@@ -146,6 +146,19 @@ int bind_bad(lua_State *L, const char *fmt, ...)
     fail_text(L, ML_E_BAD_ARGUMENT, text);
 }
 
+void bind_call(lua_State *L, int n_args, int n_results, const char *what)
+{
+    int status = lua_pcall(L, n_args, n_results, 0);
+
+    if (status == LUA_OK)
+        return;
+    if (status == LUA_ERRMEM || bind_test(L, -1, &bind_error_class))
+        bind_throw(L);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        bind_bad(L, "%s fails: %s", what, lua_tostring(L, -1));
+    bind_bad(L, "%s raises %s", what, bind_type(L, -1));
+}
+
 int bind_not_yet(lua_State *L)
 {
     fail_text(L, ML_E_NOT_YET, lua_tostring(L, lua_upvalueindex(1)));

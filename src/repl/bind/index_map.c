@@ -75,7 +75,7 @@ void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges)
             ml_var_new(sp->cx, ml_strdup(sp->cx, ml_str(name ? name : "i")), ML_DT_I32);
         bind_push_expr(L, sp, ml_var(sp->cx, vars[k]));
     }
-    lua_call(L, n, LUA_MULTRET);
+    bind_call(L, n, LUA_MULTRET, "the function of the index map");
     int n_out = lua_gettop(L) - top - 1, first = top + 2;
 
     if (n_out == 1 && lua_istable(L, first)) { /* one list */
