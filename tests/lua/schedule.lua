@@ -375,6 +375,30 @@ test("annotations hold constants, lists and tables by name", function()
     assert(moon.parse(s:script()) == s:mod())
 end)
 
+test("an error is shown as the schedule says", function()
+    local first = "error: split: factors 3 × 3 = 9 do not cover loop i, extent 64"
+    local function text(level)
+        local s = matmul(64, { error_render_level = level }):copy()
+        return tostring(select(2, pcall(s.split, s, "i", { 3, 3 })))
+    end
+    assert(text():find(first, 1, true) == 1 and text() == text("brief") and text():find("rule", 1, true))
+    assert(text("fast"):find(first, 1, true) == 1 and not text("fast"):find("\n", 1, true))
+    assert(text("none") == "error: split failed")
+    assert(text("detail"):find("The program, with the places", 1, true))
+end)
+
+test("enable_check = false leaves out what it says, and no more", function()
+    local s = matmul(8, { enable_check = false })
+    s:reorder("k", "i", "j")
+    s:decompose_reduction("C", "j") -- starts anew in each k, as was asked for
+    assert(not moon.check(s).ok)
+    s = matmul(8)
+    s:reorder("k", "i", "j")
+    fails("loop-too-low", s.decompose_reduction, s, "C", "j")
+    s = matmul(8, { enable_check = false })
+    fails("iter-not-parallel", s.parallel, s, "k")
+end)
+
 test("a region is given as points, pairs, or begins and ends", function()
     local forms = {
         function(i, j, k) return i, i + 1, k - 1, k + 2 end,
