@@ -376,7 +376,7 @@ static bool decompose_reduction(ml_Call *c)
         return false;
     if (!d.block->init) /* without it there is nothing to split off */
         return ml_need_reduction(cx, c->facts, c->p, d.block->tag);
-    if ((!ML_FAULT(DECOMPOSE_LOOP) && !check_outer_loops(&d)) ||
+    if ((c->checks && !ML_FAULT(DECOMPOSE_LOOP) && !check_outer_loops(&d)) ||
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
     if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||

@@ -419,8 +419,13 @@ void ml_failure_render(ml_Failure *f, ml_Text *out, const ml_RenderOpts *opts)
     static const ml_RenderOpts defaults;
     Painter p = {.f = f, .out = out, .o = opts ? opts : &defaults};
 
+    ml_RenderLevel level = p.o->level;
+
+    if (level == ML_RENDER_BRIEF &&
+        f->s) /* nothing else was asked for: as the schedule says */
+        level = f->s->opts.render;
     p.width = p.o->width > 0 ? (size_t)p.o->width : DEFAULT_WIDTH;
-    switch (p.o->level) {
+    switch (level) {
     case ML_RENDER_BRIEF: brief(&p); return;
     case ML_RENDER_DETAIL: detail(&p); return;
     case ML_RENDER_FAST: first_line(&p, true); return;

@@ -3,9 +3,10 @@
  * lambda that it is.
  *
  * {"root": k, "nodes": [{"type_key": "tir.IndexMap", "attrs": {"initial_indices": "2",
- * ...}},
- * {"type_key": "Array", "data": [3, 5]}, {"type_key": "tir.FloorDiv", "attrs": {"a": "3",
- * "b": "6"}}, ...]}; an attribute of a node is the number of another one, as a string.
+ * ...}}, {"type_key": "Array", "data": [3, 5]}, {"type_key": "tir.FloorDiv", "attrs": {"a":
+ * "3", "b": "6"}}, ...]}; an attribute of a node is the number of another one, as a string.
+ * Since 2025: {"root_index": k, "nodes": [{"type": "tir.IndexMap", "data":
+ * {"initial_indices": 2, ...}}, {"type": "ffi.Array", "data": [3, 5]}, ...]}, in numbers.
  * Source: primitives 12.3.
  */
 #include "primitives/trace_impl.h"
@@ -48,15 +49,21 @@ static const char *type_of(const Nodes *g, uint32_t k)
 {
     const ml_Json *node = &g->list->as.list[k];
     const ml_Json *t = node->kind == ML_JSON_OBJECT ? ml_json_get(node, "type_key") : NULL;
-    const char *z = t && t->kind == ML_JSON_STRING ? t->as.s : "";
 
-    return strncmp(z, "tirx.", 5) == 0 ? z + 5 : strncmp(z, "tir.", 4) == 0 ? z + 4 : z;
+    if (!t && node->kind == ML_JSON_OBJECT)
+        t = ml_json_get(node, "type");
+    const char *z = t && t->kind == ML_JSON_STRING ? t->as.s : "";
+    const char *dot = strrchr(z, '.'); /* tir.Add, tirx.Add, ir.IntImm, ffi.Array */
+
+    return dot ? dot + 1 : z;
 }
 
 static const ml_Json *attr(const Nodes *g, uint32_t k, const char *name)
 {
     const ml_Json *a = ml_json_get(&g->list->as.list[k], "attrs");
 
+    if (!a)
+        a = ml_json_get(&g->list->as.list[k], "data");
     return a && a->kind == ML_JSON_OBJECT ? ml_json_get(a, name) : NULL;
 }
 
@@ -168,10 +175,13 @@ const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
     if (!g.list || g.list->kind != ML_JSON_LIST)
         return NULL;
     ml_text_add(&text, "T.index_map(");
-    bool ok = node_number(&g, ml_json_get(j, "root"), &root) && add_lambda(&g, root);
+    const ml_Json *at = ml_json_get(j, "root");
+    bool ok = node_number(&g, at ? at : ml_json_get(j, "root_index"), &root) &&
+              add_lambda(&g, root);
 
-    /* Node 0 is none. */
-    if (ok && child(&g, root, "inverse_index_map", &inverse) && inverse != 0) {
+    /* Node 0, or one of type None, is none. */
+    if (ok && child(&g, root, "inverse_index_map", &inverse) && *type_of(&g, inverse) &&
+        !ml_streq(type_of(&g, inverse), "None")) {
         ml_text_add(&text, ", inverse_index_map=");
         ok = add_lambda(&g, inverse);
     }

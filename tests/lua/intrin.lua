@@ -67,6 +67,89 @@ def main(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32")):
     fails("intrin-mismatch", s.tensorize, s, jo, "scale3")
 end)
 
+-- ---- tiling for an intrinsic
+
+local product = [[
+@T.prim_func
+def product(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 2), "float32"), C: T.Buffer((4, 2), "float32")):
+    with T.block("root"):
+        T.reads(C[0:4, 0:2], A[0:4, 0:8], B[0:8, 0:2])
+        T.writes(C[0:4, 0:2])
+        for i, j, k in T.grid(4, 2, 8):
+            with T.block("update"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+]]
+
+local function chain(n)
+    local text = ([[
+@T.prim_func
+def main(X: T.Buffer((N, N), "float32"), B: T.Buffer((N, N), "float32"), D: T.Buffer((N, N), "float32")):
+    A = T.alloc_buffer((N, N))
+    C = T.alloc_buffer((N, N))
+    for i, j in T.grid(N, N):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = X[vi, vj] * T.float32(2)
+    for i, j, k in T.grid(N, N, N):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(N, N):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + T.float32(1)
+]]):gsub("N", n)
+    return moon.schedule(moon.parse(text))
+end
+
+local function nest(s)
+    local text = {}
+    for _, l in ipairs(s:loops("C")) do text[#text + 1] = tostring(l) .. ":" .. s:get(l).extent end
+    return table.concat(text, " ")
+end
+
+test("the loops of a block are cut and ordered for an intrinsic", function()
+    moon.intrin("product", product, product, { override = true })
+    local s = chain(16)
+    s:reorder("C/k", "C/j", "C/i")
+    local l = s:tile_with_intrinsic("C", "product")
+    local text = nest(s)
+    assert(text:gsub("[%a_%d]+:", "") == "2 8 4 4 2 8", text)
+    assert(text:find(l.name .. ":4 ", 1, true), text)
+    assert(moon.check(s).ok)
+    assert(s:trace():lua():find("sch:split", 1, true) and not s:trace():lua():find("tile_with", 1, true))
+end)
+
+test("extents that do not divide are padded when that is allowed, else there is no loop", function()
+    moon.intrin("product", product, product, { override = true })
+    local s = chain(15)
+    assert(s:tile_with_intrinsic("C", "product") == nil)
+    assert(s:version() == 0 and #s:trace() == 0)
+end)
+
+test("tiling happens as a whole or not at all", function()
+    moon.intrin("product", product, product, { override = true })
+    local s = chain(15)
+    assert(s:tile_with_intrinsic("C", "product", true))
+    assert(nest(s):gsub("[%a_%d]+:", "") == "4 8 2 4 2 8", nest(s))
+    assert(moon.check(s).ok)
+    local names = {}
+    for _, b in ipairs(s:blocks()) do names[#names + 1] = tostring(b) end
+    assert(table.concat(names, " ") == "A_pad B_pad C D", table.concat(names, " ")) -- A and C_pad went into others
+
+    local text = chain(15):mod():script():gsub("A%[vi, vk%] %* B%[vk, vj%]", "T.exp(%0)")
+    local other = moon.schedule(moon.parse(text))
+    fails("unsound", other.tile_with_intrinsic, other, "C", "product", true)
+    assert(other:version() == 0 and #other:trace() == 0)
+    assert(other:tile_with_intrinsic("A", "product") == nil)
+    fails("no-such-intrinsic", other.tile_with_intrinsic, other, "C", "nothing")
+    fails("no-such-block", other.tile_with_intrinsic, other, "Q", "product")
+    fails("bad-argument", other.tile_with_intrinsic, other, "C", "product", 1)
+end)
+
 local function reduction(combined, from)
     return moon.schedule(moon.parse([[
 @T.prim_func

@@ -264,7 +264,18 @@ test("index maps as TVM's traces have them", function()
     transformed(nodes("8")):apply(s)
     r:transform_layout("C", { "read", 0 }, function(i, j) return i, j // 4, j % 4 end)
     assert(s:hash() == r:hash())
+    local since_2025 = [[{"root_index": 9, "nodes": [{"type": "ffi.String", "data": "i"},
+ {"type": "tirx.Var", "data": {"name": 0, "dtype": "int32"}}, {"type": "tirx.Var", "data": {"name": 0, "dtype": "int32"}},
+ {"type": "ffi.Array", "data": [1, 2]}, {"type": "ir.IntImm", "data": {"value": 4, "dtype": "int32"}},
+ {"type": "tirx.FloorDiv", "data": {"a": 2, "b": 4, "dtype": "int32"}},
+ {"type": "tirx.FloorMod", "data": {"a": 2, "b": 4, "dtype": "int32"}},
+ {"type": "ffi.Array", "data": [1, 5, 6]}, {"type": "None"},
+ {"type": "tirx.IndexMap", "data": {"initial_indices": 3, "final_indices": 7, "inverse_index_map": 8}}]}]]
+    s = matmul()
+    transformed(since_2025):apply(s)
+    assert(s:hash() == r:hash())
     for _, bad in ipairs {
+        (since_2025:gsub('"root_index": 9', '"root_index": 8')), (since_2025:gsub("%[1, 5, 6%]", "[1, 5, 60]")),
         nodes("99"), nodes("2000000000000"), nodes("x"), nodes("3"), nodes("1"),
         nodes("8", '{"type_key": "tir.FloorMod", "attrs": {"a": "10", "b": "10"}}'), -- a circle
         nodes("8", '{"type_key": "tir.Frobnicate", "attrs": {}}'), nodes("8", "null"), nodes("8", '{"type_key": 3}'),
@@ -362,6 +373,30 @@ test("annotations hold constants, lists and tables by name", function()
     cycle[1] = cycle
     fails("bad-argument", s.annotate, s, "C", "bad", cycle)
     assert(moon.parse(s:script()) == s:mod())
+end)
+
+test("an error is shown as the schedule says", function()
+    local first = "error: split: factors 3 × 3 = 9 do not cover loop i, extent 64"
+    local function text(level)
+        local s = matmul(64, { error_render_level = level }):copy()
+        return tostring(select(2, pcall(s.split, s, "i", { 3, 3 })))
+    end
+    assert(text():find(first, 1, true) == 1 and text() == text("brief") and text():find("rule", 1, true))
+    assert(text("fast"):find(first, 1, true) == 1 and not text("fast"):find("\n", 1, true))
+    assert(text("none") == "error: split failed")
+    assert(text("detail"):find("The program, with the places", 1, true))
+end)
+
+test("enable_check = false leaves out what it says, and no more", function()
+    local s = matmul(8, { enable_check = false })
+    s:reorder("k", "i", "j")
+    s:decompose_reduction("C", "j") -- starts anew in each k, as was asked for
+    assert(not moon.check(s).ok)
+    s = matmul(8)
+    s:reorder("k", "i", "j")
+    fails("loop-too-low", s.decompose_reduction, s, "C", "j")
+    s = matmul(8, { enable_check = false })
+    fails("iter-not-parallel", s.parallel, s, "k")
 end)
 
 test("a region is given as points, pairs, or begins and ends", function()
@@ -526,7 +561,7 @@ test("the table of primitives", function()
             assert(load("local s = ...\n" .. p.example:gsub("print", "select"), "=" .. p.name))
         end
     end
-    assert(calls == 8)
+    assert(calls >= 9)
     local e = moon.explain("factors-too-small")
     assert(e.rule ~= "" and e.primitives[1] == "split")
     assert(e.example:find("!! factors-too-small", 1, true) and not e.counter_example:find("!!", 1, true))

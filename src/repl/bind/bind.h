@@ -287,6 +287,7 @@ int bind_info_functions(lua_State *L);
 int bind_program_functions(lua_State *L);
 int bind_intrin_functions(lua_State *L);
 int bind_reducer_functions(lua_State *L);
+int bind_tile_with_intrinsic(lua_State *L); /* schedule:tile_with_intrinsic */
 int bind_schedule_functions(lua_State *L);
 
 #endif

@@ -134,6 +134,7 @@ void bind_schedule_calls(lua_State *L)
                                    {"show", show},
                                    {"get_sref", get_sref},
                                    {"remove_rv", remove_rv},
+                                   {"tile_with_intrinsic", bind_tile_with_intrinsic},
                                    {NULL, NULL}};
 
     luaL_setfuncs(L, fns, 0);
