@@ -145,6 +145,23 @@ double ml_flops(ml_Ctx *cx, const ml_Func *f);
  * expression of them, or NULL. */
 bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out);
 double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st);
+/* 6.4: bytes of the function's allocations that are there at once, per storage scope, in
+ * order of first appearance. */
+typedef struct ml_Allocated {
+    const char *scope;
+    int64_t bytes;
+} ml_Allocated;
+typedef ML_VEC(ml_Allocated) ml_AllocatedVec;
+void ml_allocated_memory(ml_Ctx *cx, const ml_Func *f, ml_AllocatedVec *out);
+/* 6.5: whether a nest of loops around one store copies a run of elements to another run, in
+ * one order; from, to: places of the elements, counted from the first of the buffer. *why
+ * (may be NULL): one phrase. */
+typedef struct ml_Memcpy {
+    const ml_Buffer *source, *target;
+    ml_Range from, to;
+} ml_Memcpy;
+bool ml_is_memcpy(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *nest, ml_Memcpy *out,
+                  const char **why);
 /* The only init-form reduction block of the module, or the one whose outermost loop has the
  * most operations (the first on ties, functions by name); NULL: none. */
 const ml_Block *ml_anchor_block(ml_Ctx *cx, const ml_Module *m);

@@ -1,4 +1,5 @@
 /* The estimate of operations: rows T10 and T11 of ir-and-analysis 6.7. */
+#include "../core/core_test.h"
 #include "verify/verify_test.h"
 
 #define I4  "    "
@@ -114,12 +115,183 @@ static void extents_that_are_not_known_give_an_expression(void **state)
     }
 }
 
+/* ---- against what is executed: random nests are run, operations and bytes counted */
+
+typedef struct Run {
+    ml_Ctx *cx;
+    Rng rng;
+    const ml_Buffer *a;
+    const ml_Var *loops[4];
+    int64_t at[4];
+    size_t n;     /* loops around */
+    bool choices; /* there are conditions: the estimate takes the dearer arm */
+    /* of the run */
+    int64_t ops, now, most;
+} Run;
+
+static const ml_Expr *any_value(Run *r, int depth)
+{
+    const ml_Expr *i = ml_i32(r->cx, 3);
+    const ml_Expr *load = ml_load(r->cx, r->a, &i, 1);
+
+    if (depth == 0 || rng_below(&r->rng, 4) == 0)
+        return load;
+    const ml_Expr *x = any_value(r, depth - 1), *y = any_value(r, depth - 1);
+
+    switch (rng_below(&r->rng, 5)) {
+    case 0: return ml_add(r->cx, x, y);
+    case 1: return ml_mul(r->cx, x, y);
+    case 2: return ml_sub(r->cx, x, load);
+    case 3: return ml_max(r->cx, x, load);
+    default: return ml_cast(r->cx, ML_DT_F32, ml_cast(r->cx, ML_DT_I32, x));
+    }
+}
+
+static const ml_Stmt *any_stmt(Run *r, int depth)
+{
+    ml_Ctx *cx = r->cx;
+    const ml_Expr *i = ml_i32(cx, 5);
+
+    switch (depth == 0 ? 0 : rng_below(&r->rng, 8)) {
+    case 0:
+    case 1: return ml_store(cx, r->a, any_value(r, 3), &i, 1, NULL);
+    case 2: return ml_bind(cx, ml_var_new(cx, "x", ML_DT_F32), any_value(r, 2));
+    case 3: {
+        const ml_Expr *n = ml_i32(cx, rng_below(&r->rng, 9));
+
+        return ml_alloc_stmt(cx, ml_buffer_new(cx, "L", ML_DT_F32, &n, 1, "local"), NULL);
+    }
+    case 4:
+    case 5: {
+        const ml_Stmt *part[3];
+        size_t n = 2 + rng_below(&r->rng, 2);
+
+        for (size_t k = 0; k < n; k++)
+            part[k] = any_stmt(r, depth - 1);
+        return ml_seq(cx, part, n);
+    }
+    case 6:
+        if (r->n > 0) {
+            const ml_Expr *v = ml_var(cx, r->loops[rng_below(&r->rng, (uint32_t)r->n)]);
+            const ml_Stmt *yes = any_stmt(r, depth - 1);
+
+            r->choices = true;
+            return ml_if(cx, ml_lt(cx, v, ml_i32(cx, rng_below(&r->rng, 4))), yes,
+                         rng_below(&r->rng, 2) ? any_stmt(r, depth - 1) : NULL);
+        }
+        break;
+    default: break;
+    }
+    if (r->n == ML_COUNT(r->loops))
+        return any_stmt(r, 0);
+    const ml_Var *v = r->loops[r->n++] = ml_var_new(cx, "i", ML_DT_I32);
+    const ml_Stmt *body = any_stmt(r, depth - 1);
+
+    r->n--;
+    return ml_serial(cx, v, ml_i32(cx, 0), ml_i32(cx, rng_below(&r->rng, 4)), body);
+}
+
+static void count(Run *r, const ml_Expr *e)
+{
+    if (e->kind == ML_EXPR_LOAD)
+        return;
+    r->ops += e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX;
+    for (size_t k = 0; k < e->n_args; k++)
+        count(r, e->args[k]);
+}
+
+static void run(Run *r, const ml_Stmt *s)
+{
+    int64_t before = r->now;
+
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_STORE: count(r, ml_as_store(s)->value); return;
+    case ML_STMT_BIND: count(r, ml_as_bind(s)->value); return;
+    case ML_STMT_ALLOC:
+        r->now += 4 * ml_as_alloc(s)->buffer->shape[0]->as.i;
+        r->most = r->now > r->most ? r->now : r->most;
+        return;
+    case ML_STMT_SEQ:
+        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
+            run(r, ml_as_seq(s)->stmts[k]);
+        return;
+    case ML_STMT_IF: {
+        const ml_If *f = ml_as_if(s);
+        int64_t v = 0;
+
+        for (size_t k = 0; k < r->n; k++)
+            if (r->loops[k] == f->cond->args[0]->as.var)
+                v = r->at[k];
+        bool yes = v < f->cond->args[1]->as.i;
+
+        if (yes)
+            run(r, f->then);
+        else if (f->other)
+            run(r, f->other);
+        break;
+    }
+    case ML_STMT_FOR: {
+        const ml_For *f = ml_as_for(s);
+
+        r->loops[r->n++] = f->var;
+        for (int64_t k = 0; k < f->extent->as.i; k++) {
+            r->at[r->n - 1] = k;
+            run(r, f->body);
+            r->now = before;
+        }
+        r->n--;
+        break;
+    }
+    default: fail_msg("unexpected statement");
+    }
+    r->now = before;
+}
+
+static void estimates_are_what_is_executed(void **state)
+{
+    enum { CASES = 5000 };
+    size_t exact = 0, exact_bytes = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < CASES; seed++) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        const ml_Expr *n = ml_i32(cx, 16);
+        Run r = {.cx = cx,
+                 .rng = {seed * 77 + 5},
+                 .a = ml_buffer_new(cx, "A", ML_DT_F32, &n, 1, "global")};
+        const ml_Stmt *s = any_stmt(&r, 6);
+        const ml_Func *f =
+            ml_func_from(cx, &(ml_Func){.name = "main", .body = s, .ret = ML_DT_VOID});
+        ml_AllocatedVec v = {0};
+
+        run(&r, s);
+        double have = ml_flops(cx, f);
+
+        ml_allocated_memory(cx, f, &v);
+        int64_t bytes = v.n ? v.v[0].bytes : 0;
+
+        if (have < (double)r.ops || (!r.choices && have > (double)r.ops))
+            fail_msg("seed %u: %g operations are said, %lld are done", (unsigned)seed, have,
+                     (long long)r.ops);
+        /* A loop that is not run takes no memory: only more may be said. */
+        if (bytes < r.most)
+            fail_msg("seed %u: %lld bytes are said, %lld are there", (unsigned)seed,
+                     (long long)bytes, (long long)r.most);
+        exact += have <= (double)r.ops;
+        exact_bytes += bytes == r.most;
+        ml_ctx_unref(cx);
+    }
+    assert_true(exact > CASES / 2 && exact_bytes > CASES / 2);
+    print_message("%zu and %zu of %d exactly\n", exact, exact_bytes, (int)CASES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_that_are_not_known_give_an_expression),
         cmocka_unit_test(t10_a_matmul_counts_two_per_point_and_no_init),
         cmocka_unit_test(t11_an_unknown_extent_counts_once),
+        cmocka_unit_test(estimates_are_what_is_executed),
         cmocka_unit_test(only_values_count),
         cmocka_unit_test(the_dearer_arm_counts_per_dtype),
         cmocka_unit_test(an_attribute_overrides_the_count),

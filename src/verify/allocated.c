@@ -1,0 +1,112 @@
+/*
+ * allocated - how many bytes the allocations of a function take at once, per storage scope.
+ *
+ * An allocation counts from where it stands to the end of the loop, condition, attribute or
+ * block around it; neighbours in one list add up, loops beside each other do not. A size
+ * that is no number counts 0. Source: ir-and-analysis 6.4.
+ */
+#include "verify/verify.h"
+
+typedef struct Live {
+    const char *scope;
+    int64_t now, most;
+} Live;
+
+typedef struct Walk {
+    ml_Ctx *cx;
+    ML_VEC(Live) live;
+} Walk;
+
+static int64_t bytes_of(const ml_Buffer *b)
+{
+    int64_t n = (int64_t)ml_dtype_bytes(b->type);
+
+    for (size_t k = 0; k < b->rank; k++) {
+        if (!ml_is_const_int(b->shape[k]) || b->shape[k]->as.i < 0)
+            return 0;
+        if (__builtin_mul_overflow(n, b->shape[k]->as.i, &n))
+            n = INT64_MAX;
+    }
+    return n;
+}
+
+static void add(Walk *w, const ml_Buffer *b)
+{
+    const char *scope = *b->scope ? b->scope : "global";
+    Live *l = NULL;
+
+    for (size_t k = 0; k < w->live.n && !l; k++)
+        if (ml_streq(w->live.v[k].scope, scope))
+            l = &w->live.v[k];
+    if (!l) {
+        ml_push(w->cx, &w->live, ((Live){.scope = scope}));
+        l = &w->live.v[w->live.n - 1];
+    }
+    if (__builtin_add_overflow(l->now, bytes_of(b), &l->now))
+        l->now = INT64_MAX;
+    if (l->now > l->most)
+        l->most = l->now;
+}
+
+static void walk(Walk *w, const ml_Stmt *s);
+
+static void child(const ml_Stmt *s, bool in_init, void *user)
+{
+    (void)in_init;
+    walk(user, s);
+}
+
+/* What is allocated in s, or below it when it is a loop, block or attribute, ends with it:
+ * the sums are put back. */
+static void part(Walk *w, const ml_Stmt *s, bool below)
+{
+    size_t n = w->live.n;
+    int64_t *before = ML_ARRAY(w->cx, int64_t, n + 1);
+
+    for (size_t k = 0; k < n; k++)
+        before[k] = w->live.v[k].now;
+    if (below && s->kind == ML_STMT_BLOCK)
+        for (size_t k = 0; k < ml_as_block(s)->n_allocs; k++)
+            add(w, ml_as_block(s)->allocs[k]);
+    if (below)
+        ml_stmt_children(s, child, w);
+    else
+        walk(w, s);
+    for (size_t k = 0; k < w->live.n; k++)
+        w->live.v[k].now = k < n ? before[k] : 0;
+}
+
+static void walk(Walk *w, const ml_Stmt *s)
+{
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_ALLOC: add(w, ml_as_alloc(s)->buffer); break;
+    case ML_STMT_SEQ: ml_stmt_children(s, child, w); break;
+    case ML_STMT_IF:
+        part(w, ml_as_if(s)->then, false);
+        if (ml_as_if(s)->other)
+            part(w, ml_as_if(s)->other, false);
+        break;
+    case ML_STMT_FOR:
+    case ML_STMT_WHILE:
+    case ML_STMT_ATTR:
+    case ML_STMT_BLOCK: part(w, s, true); break;
+    case ML_STMT_STORE:
+    case ML_STMT_BIND:
+    case ML_STMT_EVALUATE:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+}
+
+void ml_allocated_memory(ml_Ctx *cx, const ml_Func *f, ml_AllocatedVec *out)
+{
+    Walk w = {.cx = cx};
+
+    walk(&w, f->body);
+    for (size_t k = 0; k < w.live.n; k++)
+        ml_push(cx, out, ((ml_Allocated){w.live.v[k].scope, w.live.v[k].most}));
+}
