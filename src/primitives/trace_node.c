@@ -6,7 +6,8 @@
  * ...}},
  * {"type_key": "Array", "data": [3, 5]}, {"type_key": "tir.FloorDiv", "attrs": {"a": "3",
  * "b": "6"}}, ...]}; an attribute of a node is the number of another one, as a string.
- * Source: primitives 12.3.
+ * Since 2025 the same as {"root_index": k, "nodes": [{"type": "tir.FloorDiv", "data": {"a":
+ * 3, "b": 6}}, {"type": "ffi.Array", "data": [3, 5]}, ...]}. Source: primitives 12.3.
  */
 #include "primitives/trace_impl.h"
 
@@ -47,16 +48,25 @@ static bool node_number(const Nodes *g, const ml_Json *field, uint32_t *out)
 static const char *type_of(const Nodes *g, uint32_t k)
 {
     const ml_Json *node = &g->list->as.list[k];
+    static const char *const prefixes[] = {"tirx.", "tir.", "ffi.", "ir."};
     const ml_Json *t = node->kind == ML_JSON_OBJECT ? ml_json_get(node, "type_key") : NULL;
+
+    if (!t && node->kind == ML_JSON_OBJECT)
+        t = ml_json_get(node, "type");
     const char *z = t && t->kind == ML_JSON_STRING ? t->as.s : "";
 
-    return strncmp(z, "tirx.", 5) == 0 ? z + 5 : strncmp(z, "tir.", 4) == 0 ? z + 4 : z;
+    for (size_t p = 0; p < ML_COUNT(prefixes); p++)
+        if (strncmp(z, prefixes[p], strlen(prefixes[p])) == 0)
+            return z + strlen(prefixes[p]);
+    return z;
 }
 
 static const ml_Json *attr(const Nodes *g, uint32_t k, const char *name)
 {
     const ml_Json *a = ml_json_get(&g->list->as.list[k], "attrs");
 
+    if (!a)
+        a = ml_json_get(&g->list->as.list[k], "data");
     return a && a->kind == ML_JSON_OBJECT ? ml_json_get(a, name) : NULL;
 }
 
@@ -96,6 +106,13 @@ static bool add_expr(Nodes *g, uint32_t k, int depth)
             return false;
         ml_text_fmt(g->out, "%lld", n);
         return true;
+    }
+    if (ml_streq(type, "int")) {
+        const ml_Json *v = ml_json_get(&g->list->as.list[k], "data");
+
+        if (v && v->kind == ML_JSON_INT)
+            ml_text_fmt(g->out, "%lld", (long long)v->as.i);
+        return v && v->kind == ML_JSON_INT;
     }
     if (ml_streq(type, "Cast"))
         return child(g, k, "value", &a) && add_expr(g, a, depth + 1);
@@ -168,10 +185,12 @@ const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
     if (!g.list || g.list->kind != ML_JSON_LIST)
         return NULL;
     ml_text_add(&text, "T.index_map(");
-    bool ok = node_number(&g, ml_json_get(j, "root"), &root) && add_lambda(&g, root);
+    const ml_Json *top = ml_json_get(j, "root");
+    bool ok = node_number(&g, top ? top : ml_json_get(j, "root_index"), &root) &&
+              add_lambda(&g, root);
 
-    /* Node 0 is none. */
-    if (ok && child(&g, root, "inverse_index_map", &inverse) && inverse != 0) {
+    if (ok && child(&g, root, "inverse_index_map", &inverse) && *type_of(&g, inverse) &&
+        !ml_streq(type_of(&g, inverse), "None")) { /* node 0 of old is none */
         ml_text_add(&text, ", inverse_index_map=");
         ok = add_lambda(&g, inverse);
     }
