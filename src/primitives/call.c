@@ -104,6 +104,65 @@ static void commit(ml_Schedule *s, const ml_Call *c, const ml_TraceNode *before,
     v->decision = c->decision;
 }
 
+static void begin_call(ml_Schedule *s)
+{
+    ml_Space *sp = s->space;
+
+    sp->in_call = true;
+    sp->facts_at_mark = sp->facts ? ml_facts_count(sp->facts) : 0;
+    sp->symbols_at_mark = sp->n_symbols;
+}
+
+static ml_Call new_call(ml_Schedule *s, const ml_Primitive *prim, const ml_Given *given)
+{
+    ml_Call c = {
+        .cx = s->space->cx, .sched = s, .prim = prim, .p = s->v[s->cur].p, .args = given};
+
+    c.facts = ml_space_facts(s->space);
+    c.func = func_of(s, prim, given);
+    c.checks = !s->opts.no_check;
+    c.unchecked = s->opts.unchecked;
+    for (size_t k = 0; k < prim->n_params; k++)
+        if (prim->params[k].kind == ML_P_DECISION)
+            c.decision = given[k].value;
+    return c;
+}
+
+bool ml_would_apply(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                    bool *yes)
+{
+    ml_Space *sp = s->space;
+
+    *yes = false;
+    ML_ASSERT(!sp->in_call);
+    ml_schedule_begin(s);
+
+    ml_Ctx *cx = sp->cx;
+    ml_Mark mark = ml_mark(cx);
+    uint32_t random = s->random;
+    ml_Given *given = ML_ARRAY(cx, ml_Given, prim->n_params + 1);
+    const ml_Arg **raw = ML_ARRAY(cx, const ml_Arg *, prim->n_params + 1);
+
+    begin_call(s);
+    if (!ml_args_resolve(s, prim, args, n, raw, given))
+        return fail_call(s, prim, given, raw, mark, random);
+    ml_Call c = new_call(s, prim, given);
+
+    if (!prim->apply(&c) || !ml_ok_or_fail(cx)) {
+        ml_ErrorCode code = ml_error(cx) ? ml_error(cx)->code : ML_E_OK;
+
+        fail_call(s, prim, given, raw, mark, random);
+        return code != ML_E_OUT_OF_MEMORY && code != ML_E_INTERRUPTED;
+    }
+    *yes = true;
+    sp->in_call = false;
+    sp->dirty = true; /* nothing of it stays */
+    sp->dirty_mark = mark;
+    s->random = random;
+    ml_schedule_begin(s);
+    return true;
+}
+
 bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                    ml_Results *out)
 {
@@ -120,21 +179,11 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     ml_Given *given = ML_ARRAY(cx, ml_Given, prim->n_params + 1);
     const ml_Arg **raw = ML_ARRAY(cx, const ml_Arg *, prim->n_params + 1);
 
-    sp->in_call = true;
-    sp->facts_at_mark = sp->facts ? ml_facts_count(sp->facts) : 0;
-    sp->symbols_at_mark = sp->n_symbols;
+    begin_call(s);
     if (!ml_args_resolve(s, prim, args, n, raw, given))
         return fail_call(s, prim, given, raw, mark, random);
+    ml_Call c = new_call(s, prim, given);
 
-    ml_Call c = {.cx = cx, .sched = s, .prim = prim, .p = s->v[s->cur].p, .args = given};
-
-    c.facts = ml_space_facts(sp);
-    c.func = func_of(s, prim, given);
-    c.checks = !s->opts.no_check;
-    c.unchecked = s->opts.unchecked;
-    for (size_t k = 0; k < prim->n_params; k++)
-        if (prim->params[k].kind == ML_P_DECISION)
-            c.decision = given[k].value;
     if (!prim->apply(&c) || !ml_ok_or_fail(cx))
         return fail_call(s, prim, given, raw, mark, random);
     if (!prim->no_version && (s->opts.debug_mask || s->verify) &&

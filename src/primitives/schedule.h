@@ -114,6 +114,10 @@ typedef struct ml_Results {
  * ml_schedule_error tells why and the schedule is as before. */
 bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                    ml_Results *out);
+/* Whether the call would succeed; nothing stays of it. *yes false: ml_schedule_error says
+ * why, as after a call that failed. false: the arguments are none for this primitive. */
+bool ml_would_apply(ml_Schedule *s, const struct ml_Primitive *prim, const ml_Arg *args,
+                    size_t n, bool *yes);
 bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n,
               ml_Results *out);
 /* The last failure; valid until the next call on this schedule. */

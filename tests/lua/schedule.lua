@@ -285,6 +285,46 @@ test("index maps as TVM's traces have them", function()
     end
 end)
 
+test("index maps as newer traces of TVM have them", function()
+    local s, r = matmul(), matmul()
+    local map = [[{"root_index": 9, "nodes": [{"type": "ffi.String", "data": "i0"},
+ {"type": "tir.Var", "data": {"dtype": "int32", "name": 0, "span": 3, "type_annotation": 3}},
+ {"type": "ffi.String", "data": "i1"}, {"type": "None"},
+ {"type": "tir.Var", "data": {"dtype": "int32", "name": 2, "span": 3, "type_annotation": 3}},
+ {"type": "ffi.Array", "data": [1, 4]},
+ {"type": "ir.IntImm", "data": {"dtype": "int32", "span": 3, "value": 4}},
+ {"type": "tir.FloorDiv", "data": {"a": 4, "b": 6, "dtype": "int32", "span": 3}},
+ {"type": "ffi.Array", "data": [1, 7, 10]},
+ {"type": "tir.IndexMap", "data": {"final_indices": 8, "initial_indices": 5, "inverse_index_map": 3}},
+ {"type": "tir.FloorMod", "data": {"a": 4, "b": 6, "dtype": "int32", "span": 3}}], "metadata": {"tvm_version": "0.23"}}]]
+    transformed(map):apply(s)
+    r:transform_layout("C", { "read", 0 }, function(i, j) return i, j // 4, j % 4 end)
+    assert(s:hash() == r:hash())
+    fails("bad-trace", transformed, (map:gsub('"root_index": 9', '"root_index": 8')))
+    fails("bad-trace", transformed, (map:gsub('"a": 4', '"a": 7')))
+end)
+
+test("whether a call would succeed", function()
+    local s = moon.schedule(moon.parse [[
+@T.prim_func
+def main(X: T.Buffer((16,), "float32"), Y: T.Buffer((20,), "float32")):
+    for i in range(20):
+        with T.block("P"):
+            v = T.axis.spatial(20, i)
+            Y[v] = T.if_then_else(2 <= v and v < 18, X[v - 2], T.float32(0))
+]])
+    local before = s:hash()
+    assert(s:can_decompose_padding("P", "i") == true)
+    assert(s.can_split { loop = "i", factors = { 4, 5 } })
+    local ok, why = s:can_split("i", { 4, 4 })
+    assert(ok == false and why.code == "factors-too-small")
+    fails("no-such-loop", s.can_split, s, "nope", { 4, 4 })
+    fails("no-such-block", s.can_decompose_padding, s, "nope", "i")
+    assert(s:hash() == before and #s:trace() == 0 and s:version() == 0)
+    s:decompose_padding("P", "i")
+    assert(not s:can_decompose_padding("P", s:loops("P")[1]))
+end)
+
 test("calls in the style of Python", function()
     local a, b = matmul(), moon.tir.Schedule(moon.workload.matmul(64, 64, 64))
     assert(moon.s_tir.Schedule and moon.Schedule and moon.create_schedule)

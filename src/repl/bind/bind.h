@@ -128,6 +128,8 @@ extern const BindClass bind_module_class, bind_func_class, bind_buffer_class,
 /* Raises what is set in cx, as a failure of no schedule. */
 _Noreturn int bind_raise(lua_State *L, ml_Ctx *cx);
 _Noreturn int bind_raise_schedule(lua_State *L, ml_Schedule *s);
+/* Pushes the error of a call that was only tried. */
+void bind_push_failure(lua_State *L, ml_Schedule *s);
 /* Raises cx's error with the rendered diagnostics of a text. */
 _Noreturn int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed,
                                ml_Str source);

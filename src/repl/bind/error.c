@@ -77,14 +77,24 @@ int bind_raise(lua_State *L, ml_Ctx *cx)
     throw(L, e);
 }
 
-int bind_raise_schedule(lua_State *L, ml_Schedule *s)
+static BindError *push_failure(lua_State *L, ml_Schedule *s)
 {
     BindError *e = new_error(L);
 
     e->f = ml_failure_take(s);
     if (!e->f)
         ml_lua_fail(L, ML_E_LUA_ERROR, "the call failed without a reason");
-    throw(L, e);
+    return e;
+}
+
+int bind_raise_schedule(lua_State *L, ml_Schedule *s)
+{
+    throw(L, push_failure(L, s));
+}
+
+void bind_push_failure(lua_State *L, ml_Schedule *s)
+{
+    push_failure(L, s);
 }
 
 int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed, ml_Str source)

@@ -84,10 +84,12 @@ static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx 
 }
 
 /* Upvalues: the table entry; the schedule that the function was taken from, for calls in
- * the style of Python, sch.split(...), where it is not the first argument. */
-static int call_primitive(lua_State *L)
+ * the style of Python, sch.split(...), where it is not the first argument. dry: the call is
+ * only tried. */
+static int call(lua_State *L, bool dry)
 {
     const ml_Primitive *prim = lua_touserdata(L, lua_upvalueindex(1));
+    bool yes = false;
 
     if (!bind_test(L, 1, &bind_schedule_class) &&
         lua_type(L, lua_upvalueindex(2)) == LUA_TUSERDATA) {
@@ -106,12 +108,30 @@ static int call_primitive(lua_State *L)
         ml_error_set_primitive(cx, prim->name);
         return bind_raise(L, cx);
     }
-    bool ok = ml_apply_prim(s, prim, args, prim->n_params, &results);
+    bool ok = dry ? ml_would_apply(s, prim, args, prim->n_params, &yes)
+                  : ml_apply_prim(s, prim, args, prim->n_params, &results);
 
     bind_scratch_done(L, box);
     if (!ok)
         return bind_raise_schedule(L, s);
-    return bind_push_results(L, 1, &results);
+    if (!dry)
+        return bind_push_results(L, 1, &results);
+    lua_pushboolean(L, yes);
+    if (yes)
+        return 1;
+    bind_push_failure(L, s);
+    return 2;
+}
+
+static int call_primitive(lua_State *L)
+{
+    return call(L, false);
+}
+
+/* s:can_split(...): true, or false and the error. */
+static int try_primitive(lua_State *L)
+{
+    return call(L, true);
 }
 
 /* Upvalues: what is not recorded (sch.show(), sch.get(v)), the schedule. */
@@ -129,7 +149,9 @@ static int call_dotted(lua_State *L)
 
 void bind_method_of(lua_State *L, int object)
 {
-    if (lua_tocfunction(L, -1) != call_primitive) {
+    lua_CFunction own = lua_tocfunction(L, -1);
+
+    if (own != call_primitive && own != try_primitive) {
         const char *name = lua_tostring(L, object + 1);
 
         if (name && ml_schedule_call_find(name)) {
@@ -140,7 +162,7 @@ void bind_method_of(lua_State *L, int object)
     }
     lua_getupvalue(L, -1, 1);
     lua_pushvalue(L, object);
-    lua_pushcclosure(L, call_primitive, 2);
+    lua_pushcclosure(L, own, 2);
     lua_replace(L, -2);
 }
 
@@ -153,6 +175,12 @@ static void add_primitive(lua_State *L, const ml_Primitive *p, const char *name)
     lua_pushlightuserdata(L, (void *)(uintptr_t)p);
     lua_pushcclosure(L, call_primitive, 1);
     lua_setfield(L, -2, name);
+    if (p->no_version)
+        return;
+    lua_pushfstring(L, "can_%s", name);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)p);
+    lua_pushcclosure(L, try_primitive, 1);
+    lua_rawset(L, -3);
 }
 
 void bind_schedule_primitives(lua_State *L)
