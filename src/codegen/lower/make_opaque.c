@@ -58,6 +58,66 @@ static const char *refusal(ml_Ctx *cx, const ml_Block *b)
                    : NULL;
 }
 
+/* ---- what bindings load is read by the body from now on */
+
+typedef struct Loads {
+    ml_Ctx *cx;
+    ML_VEC(ml_Region) v;
+} Loads;
+
+static bool add_load(const ml_Expr *e, void *user)
+{
+    Loads *l = user;
+
+    if (e->kind == ML_EXPR_LOAD) {
+        const ml_Buffer *buf = e->as.buffer;
+        ml_Range *r = ML_ARRAY(l->cx, ml_Range, buf->rank + 1u);
+
+        for (size_t d = 0; d < buf->rank; d++)
+            r[d] = (ml_Range){e->args[d], ml_int(l->cx, e->args[d]->type, 1)};
+        ml_push(l->cx, &l->v, ((ml_Region){buf, r}));
+    }
+    return (e->flags & ML_X_HAS_LOAD) != 0;
+}
+
+static const ml_Range *whole(ml_Ctx *cx, const ml_Buffer *buf)
+{
+    ml_Range *r = ML_ARRAY(cx, ml_Range, buf->rank + 1u);
+
+    for (size_t d = 0; d < buf->rank; d++)
+        r[d] = (ml_Range){ml_int(cx, buf->shape[d]->type, 0), buf->shape[d]};
+    return r;
+}
+
+/* Of a buffer that is read already, all is. */
+static const ml_Stmt *declare(ml_Ctx *cx, const ml_Stmt *st, void *user)
+{
+    const Loads *l = user;
+
+    if (!st->has_block)
+        return st;
+    st = ml_stmt_map(cx, st, &(ml_Mapper){.stmt = declare, .user = user});
+    if (st->kind != ML_STMT_BLOCK)
+        return st;
+    ml_Block b = *ml_as_block(st);
+    ml_Region *reads = ML_ARRAY(cx, ml_Region, b.n_reads + l->v.n + 1u);
+
+    if (b.n_reads)
+        memcpy(reads, b.reads, b.n_reads * sizeof *reads);
+    for (size_t k = 0; k < l->v.n; k++) {
+        size_t at = 0;
+
+        while (at < b.n_reads && reads[at].buffer->uid != l->v.v[k].buffer->uid)
+            at++;
+        if (at < b.n_reads)
+            reads[at].ranges = whole(cx, reads[at].buffer);
+        else
+            reads[b.n_reads++] = l->v.v[k];
+    }
+    b.reads = reads;
+    return ml_block_from(cx, &b);
+}
+
 static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
     const ml_Mapper m = {.stmt = visit, .user = user};
@@ -83,6 +143,12 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
     for (uint32_t k = 0; k < old->n_iters; k++)
         ml_subst_var(cx, &s, old->iters[k].var, old->iters[k].value);
     st = ml_lower_subst(cx, ml_block_from(cx, &b), &s, w->dynamic);
+    Loads loads = {.cx = cx};
+
+    for (uint32_t k = 0; k < old->n_iters; k++)
+        ml_expr_visit(old->iters[k].value, add_load, &loads);
+    if (loads.v.n)
+        st = declare(cx, st, &loads);
     return ml_stmt_map(cx, st, &m);
 }
 

@@ -250,6 +250,27 @@ static void nested_bindings_are_expanded_outside_in(void **state)
                 "                    A[i, j] = i + j");
 }
 
+static void what_a_binding_loads_is_read_by_the_body(void **state)
+{
+    Fix *x = *state;
+
+    expect_body(x,
+                HEAD "N: T.Buffer((4,), \"int32\"), A: T.Buffer((8,), \"int32\")):\n"
+                     "    for i in range(4):\n"
+                     "        with T.block(\"b\"):\n"
+                     "            v = T.axis.spatial(8, N[i] % 8)\n"
+                     "            T.reads()\n"
+                     "            T.writes(A[v])\n"
+                     "            A[v] = v\n",
+                "make_opaque",
+                "    # with T.block(\"root\"):\n"
+                "    for i in range(4):\n"
+                "        with T.block(\"b\"):\n"
+                "            T.reads(N[i])\n"
+                "            T.writes(A[N[i] % 8])\n"
+                "            A[N[i] % 8] = N[i] % 8");
+}
+
 /* for i: block(vi = i) with what the caller adds; the pass is run alone */
 static ml_ErrorCode opaque_alone(Fix *x, Blk *b, const ml_Var *v, const ml_Stmt *body,
                                  const ml_Buffer *buf, const char *words)
@@ -499,6 +520,7 @@ int main(void)
         TEST(the_guard_stands_in_the_place_of_the_init),
         TEST(iterators_are_replaced_by_their_bindings),
         TEST(nested_bindings_are_expanded_outside_in),
+        TEST(what_a_binding_loads_is_read_by_the_body),
         TEST(an_iterator_in_its_own_predicate_is_refused),
         TEST(an_iterator_in_a_binding_of_its_block_is_refused),
         TEST(an_init_that_is_left_is_refused),
