@@ -181,8 +181,7 @@ void ml_schedule_compact(ml_Schedule *s)
         move_schedule(&m, one);
     move_trace(&m, sp);
     move_symbols(&m, sp);
-    ml_facts_free(sp->facts);
-    sp->facts = NULL;
+    ml_space_drop_facts(sp);
     sp->cx = m.cx;
     sp->epoch++;
     sp->live = ml_ctx_bytes(m.cx);

@@ -93,6 +93,30 @@ ml_Facts *ml_space_facts(ml_Space *sp)
     return sp->facts;
 }
 
+static ml_FactCounts counts_of(const ml_Space *sp)
+{
+    ml_FactCounts sum = sp->counted;
+    ml_FactCounts now = sp->facts ? ml_facts_counts(sp->facts) : (ml_FactCounts){{0}, {0}};
+
+    for (size_t q = 0; q < ML_QUESTIONS; q++) {
+        sum.asked[q] += now.asked[q];
+        sum.computed[q] += now.computed[q];
+    }
+    return sum;
+}
+
+void ml_space_drop_facts(ml_Space *sp)
+{
+    sp->counted = counts_of(sp);
+    ml_facts_free(sp->facts);
+    sp->facts = NULL;
+}
+
+ml_FactCounts ml_schedule_fact_counts(const ml_Schedule *s)
+{
+    return counts_of(s->space);
+}
+
 void ml_schedule_begin(ml_Schedule *s)
 {
     if (s->space->in_call)

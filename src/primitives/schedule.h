@@ -151,6 +151,8 @@ typedef struct ml_Step {      /* how a version came from its parent */
     const char *speed; /* "58.4 GFLOP/s" or NULL: what timing it gave last */
 } ml_Step;
 int ml_schedule_version(const ml_Schedule *s);
+/* What the steps have asked of the analyses, copies of the schedule included. */
+ml_FactCounts ml_schedule_fact_counts(const ml_Schedule *s);
 int ml_schedule_n_versions(const ml_Schedule *s);
 bool ml_version_step(ml_Schedule *s, int version,
                      ml_Step *out); /* false: no such version */

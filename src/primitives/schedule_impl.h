@@ -36,6 +36,7 @@ typedef struct ml_Space {
     size_t n_symbols, symbols_at_mark; /* made so far; before the failed call */
     ml_Facts *facts;                   /* NULL until first asked for */
     size_t facts_at_mark;              /* entries there were when the failed call began */
+    ml_FactCounts counted;             /* by those that were given up */
     struct ml_TraceNode *nodes;        /* all of them, newest first, for compaction */
     ml_Schedule *first;                /* those that share it */
     bool is_fork;                      /* reads another space's objects: never compacted */
@@ -51,6 +52,7 @@ void ml_space_settle(ml_Space *sp);
 bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 ml_Facts *ml_space_facts(ml_Space *sp);
+void ml_space_drop_facts(ml_Space *sp);
 
 /* ---- the trace, newest instruction first; shared by versions and copies. The nodes lie in
  * `home`, so that an ml_State outlives compactions; these replace the instructions. */

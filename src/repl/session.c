@@ -402,11 +402,31 @@ static bool keeps_what_was_done(const char *line)
     return c && c->run == cmd_replay;
 }
 
+/* :set stats on: what the line asked of the analyses. */
+static void say_counts(ml_Session *ss, const ml_FactCounts *before)
+{
+    ml_FactCounts now = ml_schedule_fact_counts(ss->focus);
+    ml_Text t = {0};
+
+    for (size_t q = 0; q < ML_QUESTIONS; q++) {
+        uint64_t asked = now.asked[q] - before->asked[q];
+        uint64_t computed = now.computed[q] - before->computed[q];
+
+        if (asked > 0)
+            ml_text_fmt(&t, "%s%s %llu asked, %llu computed",
+                        t.n ? "; " : "      analyses: ", ml_question_name((ml_Question)q),
+                        (unsigned long long)asked, (unsigned long long)computed);
+    }
+    ml_out_prose(&ss->out, t.n ? ml_text_z(&t) : "      analyses: none was asked");
+    ml_text_free(&t);
+}
+
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
 {
     ml_Text line = {0};
     ml_Schedule *focus = ss->focus;
     ml_State before = {0};
+    ml_FactCounts counts = {{0}, {0}};
     bool ok, moves;
 
     while (*text == ' ' || *text == '\t' || *text == '\n')
@@ -420,8 +440,10 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         return true;
     }
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
-    if (focus)
+    if (focus) {
         before = ml_schedule_state(focus);
+        counts = ml_schedule_fact_counts(focus);
+    }
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
@@ -433,6 +455,9 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
 
         if (ok && ss->mode == ML_MODE_TYPED && !ss->quiet_line && to != before.version)
             ml_echo_steps(ss, focus, before.version, to);
+        if (to != before.version && focus == ss->focus &&
+            ml_setting_bool(&ss->set, ML_SET_stats))
+            say_counts(ss, &counts);
         finish_line(ss, focus, before, ok || keeps_what_was_done(ml_text_z(&line)));
     }
     if (ss->mode == ML_MODE_TYPED && ok)

@@ -56,9 +56,7 @@ bool ml_is_affine(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const cha
         ml_release(cx, mark);
         return true;
     }
-    static const char AFFINE = 0; /* its address tells the question */
-
-    ml_key_add(cx, &key, &AFFINE);
+    ml_key_ask(cx, &key, ML_ASK_AFFINE);
     ml_key_nest(cx, &key, p, b, 0);
     if (!ml_fact_get(f, &key, &answer) || (!answer && why)) {
         answer = affine_over(cx, p, b, &dom, why);

@@ -460,12 +460,10 @@ static bool covered(Cover *c, const ml_Block *consumer, const ml_UidVec *produce
     return true;
 }
 
-static const char COVER; /* its address tells the question from others */
-
 static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *producers,
                       ml_FactKey *key)
 {
-    ml_key_add(c->cx, key, &COVER);
+    ml_key_ask(c->cx, key, ML_ASK_COVER);
     ml_key_add(c->cx, key, consumer->reads);
     ml_key_nest(c->cx, key, c->p, consumer, 0);
     for (size_t k = 0; k < producers->n; k++) {

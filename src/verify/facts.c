@@ -32,7 +32,10 @@ struct ml_Facts {
         const ml_Stmt *body;
     } shown[ML_SHOWN_KINDS][SHOWN_SLOTS];
     size_t next_shown;
+    ml_FactCounts counts;
 };
+
+static const char ASKED[ML_QUESTIONS]; /* the address of its place tells a question */
 
 static void start(ml_Facts *f)
 {
@@ -67,6 +70,19 @@ size_t ml_facts_count(const ml_Facts *f)
     return f->count;
 }
 
+const char *ml_question_name(ml_Question q)
+{
+    static const char *const NAMES[ML_QUESTIONS] = {"affine bindings", "region cover",
+                                                    "stage pipeline", "child blocks"};
+
+    return NAMES[q];
+}
+
+ml_FactCounts ml_facts_counts(const ml_Facts *f)
+{
+    return f->counts;
+}
+
 void ml_facts_forget(ml_Facts *f)
 {
     ml_ctx_reset(f->cx);
@@ -79,6 +95,12 @@ void ml_facts_forget(ml_Facts *f)
 void ml_key_add(ml_Ctx *cx, ml_FactKey *k, const void *p)
 {
     ml_push(cx, &k->v, p);
+}
+
+void ml_key_ask(ml_Ctx *cx, ml_FactKey *k, ml_Question q)
+{
+    k->question = (uint8_t)q;
+    ml_key_add(cx, k, &ASKED[q]);
 }
 
 void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_Uid stop)
@@ -122,10 +144,11 @@ static Entry *find(const ml_Facts *f, const ml_FactKey *k, uint64_t hash)
     }
 }
 
-bool ml_fact_get(const ml_Facts *f, const ml_FactKey *k, bool *answer)
+bool ml_fact_get(ml_Facts *f, const ml_FactKey *k, bool *answer)
 {
     const Entry *e = find(f, k, key_hash(k));
 
+    f->counts.asked[k->question]++;
     if (e->key)
         *answer = e->answer;
     return e->key != NULL;
@@ -153,6 +176,7 @@ void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer)
 {
     uint64_t hash = key_hash(k);
 
+    f->counts.computed[k->question]++;
     if (ml_ctx_bytes(f->cx) > MAX_BYTES)
         ml_facts_forget(f);
     if (f->n * 2 >= f->cap)
@@ -235,9 +259,11 @@ ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope)
 {
     const ml_Stmt *body = ml_node_body(ml_index_node(p.index, scope));
 
+    f->counts.asked[ML_ASK_CHILDREN]++;
     for (size_t k = 0; k < CHILD_SLOTS; k++)
         if (f->slots[k].body == body)
             return f->slots[k].children;
+    f->counts.computed[ML_ASK_CHILDREN]++;
     if (ml_ctx_bytes(f->cx) > MAX_BYTES)
         ml_facts_forget(f);
     struct Slot made;

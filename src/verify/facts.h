@@ -5,14 +5,17 @@
 #include "core/script/script.h"
 #include "verify/verify.h"
 
-/* A yes/no answer for a question whose inputs are the pointers of the key. */
+/* A yes/no answer for a question whose inputs are the pointers of the key; the question is
+ * the first of them. */
 typedef struct ml_FactKey {
     ML_VEC(const void *) v;
+    uint8_t question; /* an ml_Question */
 } ml_FactKey;
 void ml_key_add(ml_Ctx *cx, ml_FactKey *k, const void *p);
 /* Bindings, predicate and the loops up to (excluding) `stop` (0: the scope root). */
 void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_Uid stop);
-bool ml_fact_get(const ml_Facts *f, const ml_FactKey *k, bool *answer);
+void ml_key_ask(ml_Ctx *cx, ml_FactKey *k, ml_Question q);
+bool ml_fact_get(ml_Facts *f, const ml_FactKey *k, bool *answer);
 void ml_fact_put(ml_Facts *f, const ml_FactKey *k, bool answer);
 
 /* The child blocks of a scope block, in order; kept for the body it was computed from. */

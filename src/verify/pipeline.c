@@ -8,8 +8,6 @@
 #include "verify/cover_strides.h"
 #include "verify/facts.h"
 
-static const char PIPELINE; /* its address tells the question from others */
-
 ml_CoverEnds ml_cover_no_ends(ml_Ctx *cx)
 {
     const ml_Expr *zero = ml_i32(cx, 0);
@@ -225,7 +223,7 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bo
     const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
     bool answer;
 
-    ml_key_add(cx, &key, &PIPELINE);
+    ml_key_ask(cx, &key, ML_ASK_PIPELINE);
     ml_key_add(cx, &key, root->body);
     ml_key_add(cx, &key, root->matches);
     for (ml_Uid u = ml_index_parent(p.index, scope); u; u = ml_index_parent(p.index, u)) {

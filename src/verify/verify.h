@@ -68,6 +68,19 @@ typedef struct ml_Facts ml_Facts;
 ML_GIVES ml_Facts *ml_facts_new(ml_Ctx *cx); /* cx: whose programs it is about */
 void ml_facts_free(ml_Facts *f);
 size_t ml_facts_count(const ml_Facts *f); /* entries made so far */
+/* What was asked, and how much of it was not in memory but worked out. */
+typedef enum ml_Question {
+    ML_ASK_AFFINE,
+    ML_ASK_COVER,
+    ML_ASK_PIPELINE,
+    ML_ASK_CHILDREN, /* the child blocks of a scope */
+    ML_QUESTIONS
+} ml_Question;
+typedef struct ml_FactCounts {
+    uint64_t asked[ML_QUESTIONS], computed[ML_QUESTIONS];
+} ml_FactCounts;
+const char *ml_question_name(ml_Question q);
+ml_FactCounts ml_facts_counts(const ml_Facts *f); /* since it was made */
 void ml_facts_forget(ml_Facts *f);
 
 typedef enum ml_DepKind { ML_DEP_RAW, ML_DEP_WAW, ML_DEP_WAR, ML_DEP_OPAQUE } ml_DepKind;

@@ -107,6 +107,55 @@ static void an_ended_handle(void **state)
     fx_close(&fx);
 }
 
+/* Rows X1 to X4 of ir-and-analysis 7. */
+static void the_table_of_places_holds(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    (void)state;
+    fx_matmul(&fx, 64, 64, 64);
+    assert_false(fx_try(&fx, "vectorize(\"k\")")); /* X1 */
+    z = shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_FAST, .width = 200});
+    assert_non_null(strstr(z, "vectorize"));
+    assert_null(strchr(z, '\n'));
+    assert_false(fx_try(&fx, "vectorize(\"k\")"));
+    z = shown(&fx, &(ml_RenderOpts){.level = ML_RENDER_DETAIL});
+    assert_non_null(strstr(z, "An error occurred in the schedule primitive 'vectorize'"));
+    assert_non_null(strstr(z, "block#1"));
+    assert_non_null(strstr(z, "vk"));
+    ml_Handle j = fx_handle(&fx, "j"); /* X3 */
+
+    fx_apply(&fx, "split(\"j\", {auto, 16})");
+    ml_Arg list[] = {ML_ARG_AUTO, ML_ARG_INT(4)};
+    ml_Arg args[] = {ML_ARG_HANDLE(j), ML_ARG_LIST(list, 2)};
+
+    assert_false(ml_apply(fx.s, "split", args, 2, NULL));
+    assert_non_null(strstr(shown(&fx, NULL), "loop j ended at step 1, split("));
+    z = refused(&fx, "set_scope(\"C\", 0, \"sharde\")"); /* X4 */
+    assert_non_null(strstr(z, "unknown storage scope sharde"));
+    fx_close(&fx);
+    fx_text(&fx, "@T.prim_func\n" /* X2 */
+                 "def main(A: T.Buffer((64,)), C: T.Buffer((64,)), D: T.Buffer((64,))):\n"
+                 "    B = T.alloc_buffer((64,))\n"
+                 "    for i in range(64):\n"
+                 "        with T.block(\"Q\"):\n"
+                 "            v = T.axis.spatial(64, i)\n"
+                 "            C[v] = B[v]\n"
+                 "    for i in range(64):\n"
+                 "        with T.block(\"P\"):\n"
+                 "            v = T.axis.spatial(64, i)\n"
+                 "            B[v] = A[v]\n"
+                 "    for i in range(64):\n"
+                 "        with T.block(\"R\"):\n"
+                 "            v = T.axis.spatial(64, i)\n"
+                 "            D[v] = B[v]\n");
+    z = refused(&fx, "compute_at(\"P\", \"R/i\")");
+    assert_non_null(strstr(z, "the scope of root is not a stage pipeline"));
+    assert_non_null(strstr(z, "block P overwrites B, which block Q reads before it"));
+    fx_close(&fx);
+}
+
 static void a_name_nobody_has(void **state)
 {
     Fixture fx;
@@ -386,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_list_that_lua_cut_short),
         cmocka_unit_test(a_reduction_loop_made_parallel),
         cmocka_unit_test(an_ended_handle),
+        cmocka_unit_test(the_table_of_places_holds),
         cmocka_unit_test(a_name_nobody_has),
         cmocka_unit_test(levels_and_widths),
         cmocka_unit_test(a_failure_outlives_later_calls),

@@ -43,6 +43,14 @@ typed ':open race.py' 's = schedule(focus(), {enable_check = false})' 'parallel(
 [ "$status" = 1 ] && grep -qF 'iterations 0 and 1' err && grep -qF '[race]' err
 verdict 'runs what a step made when verify-each is on'
 
+# ---- :set stats
+typed ':set stats on' "$matmul" 'annotate("C", "k", 1);' 'parallel("i");' ':undo' ':set stats off' \
+    'parallel("i");'
+[ "$status" = 0 ] && [ "$(grep -c analyses: out)" = 2 ] &&
+    grep -q '^ *analyses: none was asked$' out &&
+    grep -q '^ *analyses: .*child blocks [0-9]* asked, [0-9]* computed' out
+verdict 'counts what a step asks of the analyses when stats is on'
+
 # ---- what :check compares
 cat >two.py <<'E'
 @I.ir_module

@@ -833,7 +833,8 @@ static void claims_agree_with_enumeration(void **state)
 {
     const char *from = getenv("ML_TEST_SEED");
     uint64_t first = from ? strtoull(from, NULL, 10) : 1;
-    uint64_t programs = from ? 1 : PROGRAMS;
+    const char *many = getenv("ML_TEST_CASES");
+    uint64_t programs = many ? strtoull(many, NULL, 10) : from ? 1 : PROGRAMS;
 
     (void)state;
     print_message("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + programs - 1);

@@ -1,7 +1,7 @@
 /*
  * test_iter_random - iterator maps, regions and divisions against enumeration: whatever is
  * accepted on a small random box must hold on every point of it (ir-and-analysis 4.9).
- * The seed is fixed; ML_CASES changes the number of cases.
+ * The seed is fixed; ML_SEED gives another one, ML_CASES another number of cases.
  */
 #include "arith_text.h"
 #include "core/core_test.h"
@@ -544,7 +544,8 @@ static void whatever_is_accepted_holds_on_every_point(void **state)
 {
     const char *wish = getenv("ML_CASES");
     size_t cases = wish ? (size_t)strtoull(wish, NULL, 10) : 100000;
-    Rng r = {20240607};
+    const char *seed = getenv("ML_SEED");
+    Rng r = {20240607 + (seed ? strtoull(seed, NULL, 10) : 0)};
     Tally t = {0};
     Case c;
 
@@ -797,7 +798,8 @@ static void symbolic_sizes_hold_for_every_size(void **state)
     const char *wish = getenv("ML_CASES");
     size_t cases = (wish ? (size_t)strtoull(wish, NULL, 10) : 100000) / 20;
     size_t accepted = 0, divided = 0, strict = 0;
-    Rng r = {77};
+    const char *seed = getenv("ML_SEED");
+    Rng r = {77 + (seed ? strtoull(seed, NULL, 10) : 0)};
     Case c;
 
     ml_Ctx *cx = ml_ctx_new(0);
