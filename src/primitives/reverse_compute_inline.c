@@ -248,13 +248,23 @@ static const ml_Expr *used(Fold *f, ml_Arith *ar, const ml_Subst *sub)
 {
     ml_Ctx *cx = f->c->cx;
     const ml_Expr *p = ml_bool(cx, true);
+    ml_Interval *ran = ML_ARRAY(cx, ml_Interval, f->consumer->n_iters + 1u);
 
+    /* A piece of a partitioned loop runs a part of its domain. */
+    (void)ml_executed_domains(f->c, f->consumer, ran);
     for (size_t k = 0; k < f->consumer->n_iters; k++) {
         const ml_Iter *it = &f->consumer->iters[k];
         const ml_Expr *v = ml_expr_subst(cx, ml_var(cx, it->var), sub);
         const ml_Expr *end = ml_add(cx, it->min, it->extent);
+        const ml_Expr *lo = ran[k].min, *hi = ran[k].max, *a = v, *b = v;
 
         p = ml_and(cx, p, ml_and(cx, ml_ge(cx, v, it->min), ml_lt(cx, v, end)));
+        if (lo && !ran[k].nothing && ml_promote(cx, &lo, &a))
+            p = ml_and(cx, p, ml_ge(cx, a, lo));
+        if (hi && !ran[k].nothing && ml_promote(cx, &hi, &b))
+            p = ml_and(
+                cx, p,
+                ml_lt(cx, b, ml_simplify(ar, ml_add(cx, hi, ml_int(cx, hi->type, 1)))));
     }
     for (size_t d = 0; d < f->buf->rank; d++) {
         const ml_Expr *back = ml_expr_subst(cx, f->index[d], sub), *at = f->def->indices[d];

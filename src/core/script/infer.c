@@ -391,8 +391,12 @@ static void nested(Walk *w, const ml_Block *b)
     ml_Subst bindings = {NULL, NULL};
 
     for (uint32_t k = 0; k < b->n_iters; k++)
-        if (b->iters[k].value)
+        if (b->iters[k].value) {
             ml_subst_var(w->cx, &bindings, b->iters[k].var, b->iters[k].value);
+            expr(w, b->iters[k].value);
+        }
+    if (b->predicate) /* it and the bindings are evaluated here, not in the block */
+        expr(w, b->predicate);
     for (uint32_t k = 0; k < b->n_reads; k++)
         nested_region(w, &b->reads[k], &bindings, false);
     for (uint32_t k = 0; k < b->n_writes; k++)
