@@ -304,6 +304,8 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_UNDEF:
         ml_gen_emit(g, ML_I_TRAP, 0, 0, ml_gen_trap(g, ML_E_UNDEFINED_READ, "undef"), 0, 0);
         return ml_gen_int(g, 0);
+    case ML_OP_AXIS_SEPARATOR:
+    case ML_OP_NAMED_LOAD: return unsupported(g, e);
     case ML_OP_THREAD_ALLREDUCE:
         ml_gen_emit(g, ML_I_TRAP, 0, 0,
                     ml_gen_trap(g, ML_E_THREADS_COOPERATE, "an all-reduce"), 0, 0);

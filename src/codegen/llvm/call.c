@@ -486,6 +486,8 @@ LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     case ML_OP_ASSUME:
     case ML_OP_TYPE_ANNOTATION: return ml_cg_int(g, g->i32, n, 0);
     case ML_OP_UNDEF: return L(ConstNull)(ml_cg_type(g, e->type, n));
+    case ML_OP_AXIS_SEPARATOR:
+    case ML_OP_NAMED_LOAD:
     case ML_OP_CALL_PACKED:
     case ML_OP_CALL_CPACKED:
     case ML_OP_THREAD_ALLREDUCE:
