@@ -314,7 +314,9 @@ function moon.intrins(pattern)
     return kept
 end
 
-moon.axis_separator = setmetatable({}, { __tostring = function() return "axis separator" end })
+-- A mark between results of the index map of transform_layout.
+moon.axis_separator = core.ir.call("axis_separator", "int32")
+moon.tir.IndexMap = { AXIS_SEPARATOR = moon.axis_separator }
 
 moon.features = {
     llvm = core.llvm, cuda = false, tuning = true, interpreter = true,

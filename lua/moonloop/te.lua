@@ -40,8 +40,17 @@ for _, op in ipairs { "isnan", "isinf", "isfinite" } do
     te[op] = function(x) return ir.call(op, "bool", x) end
 end
 
--- te.load("B", i, j): in padding values, which come with transform_layout
-function te.load() core.fail("not-yet", "te.load") end
+-- te.load("B", i, j [, dtype]): in padding values of transform_layout, an element of the old
+-- layout; the dtype, where it is not all of the value, is the buffer's
+function te.load(name, ...)
+    local args, dtype = { ... }, "float32"
+    if type(name) ~= "string" then core.fail("bad-argument", "te.load: the name of a buffer comes first") end
+    if type(args[#args]) == "string" then dtype = table.remove(args) end
+    for k, i in ipairs(args) do
+        if math.type(i) == "integer" then args[k] = ir.const(i, "int32") end
+    end
+    return ir.call("named_load", dtype, ir.const(name), table.unpack(args))
+end
 
 -- ---- reduction axes and reductions
 

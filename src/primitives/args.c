@@ -386,7 +386,7 @@ static bool number_list(const Resolve *r, const ml_Arg *a, bool floats, ml_Given
  */
 static bool index_map(const Resolve *r, const ml_Arg *a, ml_Given *g)
 {
-    const ml_IndexMap *m = ml_arg_map(r->s, r->pa->name, a);
+    const ml_IndexMap *m = ml_arg_map(r->s, r->pa->name, a, r->pa->marks);
     uint32_t rank = 0;
 
     g->map = m;

@@ -13,8 +13,9 @@ bool ml_args_resolve(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *arg
  */
 const ml_Value *ml_arg_value(ml_Schedule *s, const char *what, const ml_Arg *a);
 /* An index map, given as an object or a text, in the schedule's context, with variables of
- * its own; NULL: error set. */
-const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a);
+ * its own; marks: axis separators may stand between its results. NULL: error set. */
+const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a,
+                              bool marks);
 /* The same of a map to values of any type. */
 const ml_IndexMap *ml_arg_pad(ml_Schedule *s, const char *what, const ml_Arg *a);
 /* A Lua function; moon.index_map(...) when there is an inverse, or what Lua's operators

@@ -4,7 +4,7 @@
  * when it is first asked for; of two threads that do so at once one throws its copy away.
  * Source: primitives 10, lowering-and-codegen 9.1.
  */
-#include "primitives/intrin.h"
+#include "primitives/intrin_texts.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,67 +14,6 @@
 #include "core/script/script.h"
 #include "core/walk.h"
 #include "primitives/reducer.h"
-
-/* ---- built in */
-
-/* C[lanes] += the dot product of four bytes of A with each row of B. The four rows' bytes
- * of a lane are one integer, so that the rows of B are one vector in memory. */
-static void dot_text(ml_Text *t, int lanes, const char *llvm)
-{
-    ml_text_fmt(
-        t,
-        "@I.ir_module\n"
-        "class Module:\n"
-        "    @T.prim_func\n"
-        "    def desc(a: T.handle, b: T.handle, c: T.handle):\n"
-        "        A = T.match_buffer(a, (4,), \"uint8\", offset_factor=1)\n"
-        "        B = T.match_buffer(b, (%d, 4), \"int8\", offset_factor=1)\n"
-        "        C = T.match_buffer(c, (%d,), \"int32\", offset_factor=1)\n"
-        "        with T.block(\"root\"):\n"
-        "            T.reads(C[0:%d], A[0:4], B[0:%d, 0:4])\n"
-        "            T.writes(C[0:%d])\n"
-        "            for i, k in T.grid(%d, 4):\n"
-        "                with T.block(\"update\"):\n"
-        "                    vi, vk = T.axis.remap(\"SR\", [i, k])\n"
-        "                    C[vi] = C[vi] + T.Cast(\"int32\", A[vk]) * "
-        "T.Cast(\"int32\", B[vi, vk])\n"
-        "    @T.prim_func\n"
-        "    def impl(a: T.handle, b: T.handle, c: T.handle):\n"
-        "        A = T.match_buffer(a, (4,), \"uint8\", offset_factor=1)\n"
-        "        B = T.match_buffer(b, (%d, 4), \"int8\", offset_factor=1)\n"
-        "        C = T.match_buffer(c, (%d,), \"int32\", offset_factor=1)\n"
-        "        with T.block(\"root\"):\n"
-        "            T.reads(C[0:%d], A[0:4], B[0:%d, 0:4])\n"
-        "            T.writes(C[0:%d])\n"
-        "            C[0:%d] = T.call_llvm_pure_intrin(\"int32x%d\", \"%s\", C[0:%d], "
-        "T.Broadcast(T.reinterpret(\"int32\", A[0:4]), %d), T.Shuffle([",
-        lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes, lanes,
-        lanes, llvm, lanes, lanes);
-    for (int k = 0; k < lanes; k++)
-        ml_text_fmt(t, "%sT.reinterpret(\"int32\", B[%d, 0:4])", k ? ", " : "", k);
-    ml_text_add(t, "], [");
-    for (int k = 0; k < lanes; k++)
-        ml_text_fmt(t, "%s%d", k ? ", " : "", k);
-    ml_text_add(t, "]))\n");
-}
-
-static void dot_16x4_vnni(ml_Text *t)
-{
-    dot_text(t, 16, "llvm.x86.avx512.vpdpbusd.512");
-}
-
-static void dot_8x4_avxvnni(ml_Text *t)
-{
-    dot_text(t, 8, "llvm.x86.avx512.vpdpbusd.256");
-}
-
-static const struct {
-    const char *name;
-    void (*text)(ml_Text *t); /* a module with the functions desc and impl */
-} built_in[] = {
-    {"dot_16x4_vnni", dot_16x4_vnni},
-    {"dot_8x4_avxvnni", dot_8x4_avxvnni},
-};
 
 /* ---- the registry */
 
@@ -88,7 +27,7 @@ struct Entry {
 struct ml_Intrins {
     _Atomic int refs;
     _Atomic(Entry *) added; /* newest first */
-    _Atomic(Entry *) known[ML_COUNT(built_in)];
+    _Atomic(Entry *) known[ML_BUILT_IN];
     ml_ReducerHead reducers; /* see own_reducer.c */
 };
 
@@ -115,7 +54,7 @@ void ml_intrins_unref(ml_Intrins *t)
 {
     if (!t || --t->refs > 0)
         return;
-    for (size_t k = 0; k < ML_COUNT(built_in); k++)
+    for (size_t k = 0; k < ML_BUILT_IN; k++)
         if (t->known[k])
             ml_ctx_unref(t->known[k]->cx);
     for (const Entry *e = t->added; e;) {
@@ -143,12 +82,12 @@ static Entry *read_built_in(size_t k)
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Text t = {0};
 
-    built_in[k].text(&t);
+    ml_built_in[k].text(&t, &ml_built_in[k]);
     ml_Parsed p = ml_parse(cx, (ml_Str){t.p, t.n}, NULL);
 
     ml_text_free(&t);
     ML_ASSERT(p.mod);
-    return new_entry(cx, built_in[k].name, ml_module_find(p.mod, "desc"),
+    return new_entry(cx, ml_built_in[k].name, ml_module_find(p.mod, "desc"),
                      ml_module_find(p.mod, "impl"));
 }
 
@@ -166,8 +105,8 @@ const ml_Intrin *ml_intrin_find(ml_Intrins *t, const char *name)
 
     if (e)
         return &e->in;
-    for (size_t k = 0; k < ML_COUNT(built_in); k++) {
-        if (!ml_streq(built_in[k].name, name))
+    for (size_t k = 0; k < ML_BUILT_IN; k++) {
+        if (!ml_streq(ml_built_in[k].name, name))
             continue;
         Entry *have = t->known[k];
 
@@ -270,14 +209,14 @@ static int by_name(const void *a, const void *b)
 
 size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out)
 {
-    size_t n = ML_COUNT(built_in), at = 0;
+    size_t n = ML_BUILT_IN, at = 0;
 
     for (const Entry *e = t->added; e; e = e->next)
         n++;
     const char **v = ML_ARRAY(cx, const char *, n);
 
-    for (size_t k = 0; k < ML_COUNT(built_in); k++)
-        v[at++] = built_in[k].name;
+    for (size_t k = 0; k < ML_BUILT_IN; k++)
+        v[at++] = ml_built_in[k].name;
     for (const Entry *e = t->added; e; e = e->next)
         v[at++] = e->in.name;
     qsort(v, n, sizeof *v, by_name);

@@ -46,12 +46,18 @@ bool ml_buffer_home(ml_Call *c, const ml_Block *user, const ml_Buffer *buf,
 bool ml_layout_install(ml_Call *c, const ml_BufferHome *home, const ml_Buffer *old,
                        const ml_Buffer *fresh, const ml_Stmt *st);
 
+/* The buffer, and views of it, with these axis separators. */
+bool ml_separate(ml_Call *c, const ml_BufferHome *home, const ml_Buffer *buf,
+                 const int32_t *list, size_t n);
+
 /* ---- padding of transform_layout */
 typedef struct ml_Padding {
     const ml_IndexMap *inverse; /* from the new indices to the old ones */
     const ml_Expr *where;       /* over the inverse's variables: no old element is here */
     const ml_IndexMap *map;     /* pad value, from new indices; or NULL */
     const ml_Expr *value;       /* or a constant of the buffer's dtype */
+    bool own;   /* the buffer is allocated: what nobody wrote has no value */
+    bool loads; /* the pad value reads the old buffer: it is written behind all of it */
 } ml_Padding;
 /* The scope's statement (still with accesses of the old buffer) with what writes or
  * promises the padding. */

@@ -161,6 +161,12 @@ static const ml_Stmt *new_nest(const Pad *p, const char *name, bool writes)
     }
     const ml_Stmt *st = ml_block_from(cx, &b);
 
+    if (p->pad->loads) { /* of the old buffer, whose accesses are still to be moved */
+        const ml_Block *inferred =
+            ml_block_reinfer(cx, ml_call_func(p->c), ml_as_block(st));
+
+        st = inferred ? &inferred->base : st;
+    }
     for (size_t k = rank; k-- > 0;)
         st = ml_serial(cx, loops[k], ml_int(cx, loops[k]->type, 0), buf->shape[k], st);
     return st;
@@ -447,6 +453,98 @@ static const ml_Stmt *last_place(ml_Call *c, const ml_Buffer *buf, const Write *
     return place ? place : w->n ? w->way[0] : &w->store->base;
 }
 
+/* ---- a pad value that is an element */
+
+typedef struct Inside {
+    const Pad *p;
+    ml_Arith *ar;
+    bool ok;
+} Inside;
+
+static bool is_inside(const ml_Expr *e, void *user)
+{
+    Inside *w = user;
+
+    for (size_t d = 0; e->kind == ML_EXPR_LOAD && d < e->n_args; d++)
+        w->ok &= ml_prove_ge(w->ar, e->args[d], 0) &&
+                 ml_prove_lt_expr(w->ar, e->args[d],
+                                  ml_cast(ml_arith_ctx(w->ar), e->args[d]->type,
+                                          e->as.buffer->shape[d]));
+    return w->ok;
+}
+
+/* Where the padding is, the element is one of the old layout. */
+static bool check_inside(const Pad *p)
+{
+    ml_Ctx *cx = p->c->cx;
+    const ml_Buffer *buf = p->to->fresh;
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, buf->rank + 1u);
+    Inside w = {p, ml_arith_new(cx), true};
+
+    ml_arith_bind_params(w.ar, ml_call_func(p->c));
+    for (size_t k = 0; k < buf->rank; k++) {
+        ml_Dtype t = buf->shape[k]->type;
+        const ml_Var *v = ml_var_new(cx, "i", t);
+
+        ml_arith_bind_range(w.ar, v, ml_int(cx, t, 0), buf->shape[k]);
+        idx[k] = ml_var(cx, v);
+    }
+    ml_arith_assume(w.ar, is_padding(p, idx));
+    ml_expr_visit(pad_at(p, idx), is_inside, &w);
+    if (w.ok)
+        return true;
+    ml_fail(
+        cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(cx,
+                          "cannot show that pad_value reads inside of %s wherever there "
+                          "is padding",
+                          p->to->old->name)),
+        ML_BUFFER(p->to->old));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
+/* All of the old buffer is written by blocks of the scope. */
+static bool check_whole(ml_Call *c, const ml_Block *scope, const ml_Buffer *buf)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Arith *ar = ml_arith_at(cx, c->p, scope->tag);
+    ml_Boxes *boxes = ml_boxes_new(ar, buf->rank);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+    ml_UidVec writers = {0};
+
+    ml_writers(cx, c->facts, c->p, scope->tag, buf, &writers);
+    for (size_t k = 0; k < writers.n; k++) {
+        const ml_Block *b = ml_call_block(c, writers.v[k]);
+        ml_DomVec dom = {0};
+        ml_Subst values = {0};
+
+        for (size_t m = 0; m < b->n_iters; m++)
+            ml_subst_var(cx, &values, b->iters[m].var, b->iters[m].value);
+        ml_relax_domain(cx, c->p, b->tag, 0, buf, &dom);
+        for (size_t m = 0; m < b->n_writes; m++) {
+            ml_Region r = ml_region_subst(cx, b->writes[m], &values);
+
+            if (r.buffer->uid == buf->uid &&
+                ml_region_lower(ar, r.ranges, buf->rank, dom.v, dom.n, b->predicate, box))
+                ml_boxes_add(boxes, box);
+        }
+    }
+    for (size_t d = 0; d < buf->rank; d++)
+        box[d] = ml_interval_range(ar, ml_int(cx, buf->shape[d]->type, 0), buf->shape[d]);
+    if (ml_boxes_cover(boxes, box, NULL))
+        return true;
+    ml_fail(
+        cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(cx,
+                          "cannot show that all of %s is written before pad_value reads "
+                          "it",
+                          buf->name)),
+        ML_BUFFER(buf));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
 bool ml_layout_pad(ml_Call *c, const ml_Relayout *to, const ml_Padding *pad,
                    const ml_Block *scope, const ml_Stmt **out)
 {
@@ -455,9 +553,12 @@ bool ml_layout_pad(ml_Call *c, const ml_Relayout *to, const ml_Padding *pad,
     Writes w = {.cx = cx, .buf = to->old};
     ml_Block nb = *scope;
     ML_VEC(Nest) nests = {0};
-    bool all = true;
+    bool all = !pad->loads;
 
     find_writes(scope->body, false, &w);
+    if (pad->loads &&
+        (!check_inside(&p) || (pad->own && w.v.n > 0 && !check_whole(c, scope, to->old))))
+        return false;
     for (size_t k = 0; k < w.v.n && all; k++) {
         Nest n;
         bool again = false;

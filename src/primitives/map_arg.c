@@ -11,8 +11,23 @@
 
 typedef struct Own {
     const ml_IndexMap *map;
+    bool index, marks;
     const ml_Expr *bad; /* what an expression must not hold */
 } Own;
+
+/* A mark that is no result of its own, or what only a padding value reads. */
+static bool misplaced(const ml_Expr *e, const Own *o)
+{
+    bool result = false;
+
+    if (e->kind != ML_EXPR_CALL)
+        return false;
+    if (e->as.op->id == ML_OP_NAMED_LOAD)
+        return o->index;
+    for (uint32_t k = 0; k < o->map->n_exprs; k++)
+        result |= o->map->exprs[k] == e;
+    return e->as.op->id == ML_OP_AXIS_SEPARATOR && !(o->marks && result);
+}
 
 static bool is_own(const ml_Expr *e, void *user)
 {
@@ -21,15 +36,19 @@ static bool is_own(const ml_Expr *e, void *user)
 
     for (uint32_t k = 0; k < o->map->n_vars && !own; k++)
         own = o->map->vars[k]->uid == e->as.var->uid;
-    if (!o->bad && (!own || e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_LET))
+    if (!o->bad &&
+        (!own || e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_LET || misplaced(e, o)))
         o->bad = e;
     return !o->bad;
 }
 
-static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index)
+static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index,
+                  bool marks)
 {
+    uint32_t n_marks = 0;
+
     for (uint32_t k = 0; k < m->n_exprs; k++) {
-        Own o = {m, NULL};
+        Own o = {m, index, marks, NULL};
 
         if (index && !ml_dtype_is_index(m->exprs[k]->type))
             return ml_bad_argument(cx, "%s: result %u of the index map is no integer", what,
@@ -39,6 +58,11 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index
             return ml_bad_argument(
                 cx, "%s: the index map uses %s, which is not one of its variables", what,
                 o.bad->as.var->hint);
+        if (o.bad && ml_is_op(o.bad, ML_OP_AXIS_SEPARATOR))
+            return ml_bad_argument(cx,
+                                   "%s: an axis separator stands between results of the "
+                                   "index_map of transform_layout, not here",
+                                   what);
         if (o.bad && !index && o.bad->kind == ML_EXPR_LOAD)
             return ml_fail(cx, ML_E_PAD_FOREIGN_LOAD,
                            ML_TEXT(ml_strdup(cx, ml_str(o.bad->as.buffer->name))));
@@ -46,12 +70,14 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index
             return ml_bad_argument(cx, "%s: the index map reads a buffer or binds a name",
                                    what);
     }
+    for (uint32_t k = 0; k < m->n_exprs; k++)
+        n_marks += ml_is_op(m->exprs[k], ML_OP_AXIS_SEPARATOR);
     if (m->inverse &&
-        (m->inverse->n_vars != m->n_exprs || m->inverse->n_exprs != m->n_vars))
+        (m->inverse->n_vars != m->n_exprs - n_marks || m->inverse->n_exprs != m->n_vars))
         return ml_bad_argument(cx, "%s: the inverse takes %u indices to %u, not %u to %u",
-                               what, m->inverse->n_vars, m->inverse->n_exprs, m->n_exprs,
-                               m->n_vars);
-    return !m->inverse || check(cx, what, m->inverse, true);
+                               what, m->inverse->n_vars, m->inverse->n_exprs,
+                               m->n_exprs - n_marks, m->n_vars);
+    return !m->inverse || check(cx, what, m->inverse, true, false);
 }
 
 /* In the context of the map. */
@@ -88,10 +114,44 @@ static const ml_IndexMap *adopt(ml_Ctx *cx, const ml_IndexMap *m)
     return m;
 }
 
+static bool in_path(char c)
+{
+    return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/* tvm.tir.IndexMap.AXIS_SEPARATOR, however it is reached, is T.axis_separator(). */
+static const char *with_marks(ml_Ctx *cx, const char *text)
+{
+    static const char MARK[] = "AXIS_SEPARATOR";
+    ml_Text out = {0};
+
+    if (!strstr(text, MARK))
+        return text;
+    while (*text) {
+        size_t n = 0;
+
+        while (in_path(text[n]))
+            n++;
+        bool mark = n >= sizeof MARK - 1 &&
+                    memcmp(text + n - (sizeof MARK - 1), MARK, sizeof MARK - 1) == 0;
+
+        if (mark)
+            ml_text_add(&out, "T.axis_separator()");
+        else
+            ml_text_addn(&out, text, n ? n : 1);
+        text += n ? n : 1;
+    }
+    text = ml_strdup(cx, ml_str(ml_text_z(&out)));
+    ml_text_free(&out);
+    return text;
+}
+
 static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
 {
     ml_Parsed diags = {0};
-    const ml_IndexMap *m = ml_parse_index_map(cx, ml_str(text), ML_DT_I32, &diags);
+    const ml_IndexMap *m =
+        ml_parse_index_map(cx, ml_str(with_marks(cx, text)), ML_DT_I32, &diags);
 
     const ml_Error *e = ml_error(cx);
 
@@ -110,7 +170,7 @@ static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
 }
 
 static const ml_IndexMap *map_of(ml_Schedule *s, const char *what, const ml_Arg *a,
-                                 bool index)
+                                 bool index, bool marks)
 {
     ml_Ctx *cx = s->space->cx;
     const ml_IndexMap *m = NULL;
@@ -118,23 +178,23 @@ static const ml_IndexMap *map_of(ml_Schedule *s, const char *what, const ml_Arg 
     if (a->kind == ML_A_STRING)
         m = parse(cx, what, a->as.s);
     else if (a->kind == ML_A_MAP && a->as.map) /* checked while its names are its own */
-        m = check(cx, what, a->as.map, index) ? adopt(cx, a->as.map) : NULL;
+        m = check(cx, what, a->as.map, index, marks) ? adopt(cx, a->as.map) : NULL;
     else
         ml_bad_argument(cx,
                         "%s: an index map is needed (a function or \"lambda i, j: "
                         "(j, i)\"), got %s",
                         what, ml_arg_kind_name(a));
-    return m && check(cx, what, m, index) ? m : NULL;
+    return m && check(cx, what, m, index, marks) ? m : NULL;
 }
 
-const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a)
+const ml_IndexMap *ml_arg_map(ml_Schedule *s, const char *what, const ml_Arg *a, bool marks)
 {
-    return map_of(s, what, a, true);
+    return map_of(s, what, a, true, marks);
 }
 
 const ml_IndexMap *ml_arg_pad(ml_Schedule *s, const char *what, const ml_Arg *a)
 {
-    return map_of(s, what, a, false);
+    return map_of(s, what, a, false, false);
 }
 
 /* ---- as Lua */
@@ -144,7 +204,8 @@ static bool lua_can_say(const ml_Expr *e)
 {
     if (!ml_dtype_eq(e->type, ML_DT_I32))
         return false;
-    if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT)
+    if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT ||
+        ml_is_op(e, ML_OP_AXIS_SEPARATOR))
         return true;
     if (e->kind != ML_EXPR_ADD && e->kind != ML_EXPR_SUB && e->kind != ML_EXPR_MUL &&
         e->kind != ML_EXPR_FLOORDIV && e->kind != ML_EXPR_FLOORMOD)
@@ -180,8 +241,11 @@ static void add_function(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m)
     ml_text_add(out, ") return ");
     for (uint32_t k = 0; k < m->n_exprs; k++) {
         ml_text_add(out, k ? ", " : "");
-        ml_print_expr(cx, out, m->exprs[k],
-                      &(ml_PrintOpts){.spelling = -1, .names = &names});
+        if (ml_is_op(m->exprs[k], ML_OP_AXIS_SEPARATOR))
+            ml_text_add(out, "moon.axis_separator");
+        else
+            ml_print_expr(cx, out, m->exprs[k],
+                          &(ml_PrintOpts){.spelling = -1, .names = &names});
     }
     ml_text_add(out, " end");
 }

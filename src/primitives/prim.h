@@ -53,6 +53,7 @@ typedef struct ml_Param {
     bool attr;           /* recorded among the attrs, not the inputs (primitives 12.1) */
     bool input_if_given; /* BLOCKS: recorded only when given */
     uint8_t names;       /* INTS: what a string in the list names, an ml_ListNames */
+    bool marks;          /* MAP: axis separators may stand between its results */
     bool ranges; /* MAP: gives begin and end per dimension of the BUFFER before it */
     int64_t def; /* default of INT and BOOL; strings default to def_s */
     const char *def_s;

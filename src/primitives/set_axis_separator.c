@@ -93,19 +93,12 @@ static bool is_now(const ml_Buffer *b, const int32_t *v, size_t n)
     return true;
 }
 
-static bool set_axis_separator(ml_Call *c)
+bool ml_separate(ml_Call *c, const ml_BufferHome *home, const ml_Buffer *buf,
+                 const int32_t *list, size_t n)
 {
     ml_Ctx *cx = c->cx;
-    const ml_Given *g = c->args;
-    const ml_Block *b = ml_call_block(c, g[BLOCK].uid);
-    const ml_Buffer *buf = (g[BUFFER].b ? b->writes : b->reads)[g[BUFFER].i].buffer;
-    size_t n = g[SEPARATORS].value->n;
-    int32_t *list = ML_ARRAY(cx, int32_t, n + 1);
-    ml_BufferHome home;
     ml_Subst sub = {0};
 
-    if (!ml_buffer_home(c, b, buf, &home) || !read_list(c, buf, list))
-        return false;
     if (is_now(buf, list, n))
         return true;
     Views v = {.cx = cx,
@@ -113,17 +106,30 @@ static bool set_axis_separator(ml_Call *c)
                .moved = ml_map_new(cx),
                .fresh = separated(cx, buf, list, n),
                .zeros = ML_ARRAY(cx, int32_t, n + 1)};
-    const ml_Stmt *st = ml_index_node(c->p.index, home.scope);
+    const ml_Stmt *st = ml_index_node(c->p.index, home->scope);
 
     ml_map_set(cx, v.moved, buf->uid, buf);
     ml_subst_buffer(cx, &sub, buf, v.fresh);
     ml_stmt_visit(st, follow_views, &v);
-    if (!ml_layout_install(c, &home, buf, v.fresh, ml_stmt_subst(cx, st, &sub)))
+    if (!ml_layout_install(c, home, buf, v.fresh, ml_stmt_subst(cx, st, &sub)))
         return false;
     if (v.other)
         ml_call_note(c, "view %s has another number of dimensions: its separators are 0",
                      v.other);
     return true;
+}
+
+static bool set_axis_separator(ml_Call *c)
+{
+    const ml_Given *g = c->args;
+    const ml_Block *b = ml_call_block(c, g[BLOCK].uid);
+    const ml_Buffer *buf = (g[BUFFER].b ? b->writes : b->reads)[g[BUFFER].i].buffer;
+    size_t n = g[SEPARATORS].value->n;
+    int32_t *list = ML_ARRAY(c->cx, int32_t, n + 1);
+    ml_BufferHome home;
+
+    return ml_buffer_home(c, b, buf, &home) && read_list(c, buf, list) &&
+           ml_separate(c, &home, buf, list, n);
 }
 
 static const ml_Param params[] = {

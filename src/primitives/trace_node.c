@@ -72,6 +72,53 @@ static bool child(const Nodes *g, uint32_t k, const char *name, uint32_t *out)
     return node_number(g, attr(g, k, name), out);
 }
 
+static bool add_expr(Nodes *g, uint32_t k, int depth);
+static const ml_Json *array(const Nodes *g, uint32_t k, const char *name);
+
+/* The text that a field gives: as such, or as a node. */
+static const char *word(const Nodes *g, uint32_t k, const char *name)
+{
+    const ml_Json *a = attr(g, k, name), *z;
+    uint32_t at;
+
+    if (!node_number(g, a, &at))
+        return a && a->kind == ML_JSON_STRING ? a->as.s : NULL;
+    z = ml_json_get(&g->list->as.list[at], "repr_str");
+    if (!z)
+        z = ml_json_get(&g->list->as.list[at], "data");
+    return z && z->kind == ML_JSON_STRING ? z->as.s : NULL;
+}
+
+static bool is_word(const char *z)
+{
+    for (; z && *z; z++)
+        if (*z == '"' || *z == '\\' || (unsigned char)*z < ' ')
+            return false;
+    return z != NULL;
+}
+
+/* An element of a buffer, which its name tells. */
+static bool add_load(Nodes *g, uint32_t k, int depth)
+{
+    const ml_Json *idx = array(g, k, "indices");
+    const char *dtype = word(g, k, "dtype"), *name;
+    uint32_t buffer, at;
+
+    if (!idx || !is_word(dtype) || !child(g, k, "buffer", &buffer))
+        return false;
+    name = word(g, buffer, "name");
+    if (!is_word(name))
+        return false;
+    ml_text_fmt(g->out, "T.named_load(\"%s\", \"%s\"", dtype, name);
+    for (uint32_t d = 0; d < idx->n; d++) {
+        ml_text_add(g->out, ", ");
+        if (!node_number(g, &idx->as.list[d], &at) || !add_expr(g, at, depth + 1))
+            return false;
+    }
+    ml_text_char(g->out, ')');
+    return true;
+}
+
 static bool add_expr(Nodes *g, uint32_t k, int depth)
 {
     static const struct {
@@ -104,6 +151,8 @@ static bool add_expr(Nodes *g, uint32_t k, int depth)
         ml_text_fmt(g->out, "%lld", n);
         return true;
     }
+    if (ml_streq(type, "BufferLoad"))
+        return add_load(g, k, depth);
     if (ml_streq(type, "Cast"))
         return child(g, k, "value", &a) && add_expr(g, a, depth + 1);
     for (size_t t = 0; t < ML_COUNT(binary); t++) {

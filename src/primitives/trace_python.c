@@ -43,8 +43,11 @@ static void add_map(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m)
 
     ml_text_add(out, ": (");
     for (uint32_t k = 0; k < m->n_exprs; k++) {
-        ml_print_expr(w->cx, out, m->exprs[k],
-                      &(ml_PrintOpts){.spelling = -1, .names = &names});
+        if (ml_is_op(m->exprs[k], ML_OP_AXIS_SEPARATOR))
+            ml_text_add(out, "tvm.tir.IndexMap.AXIS_SEPARATOR");
+        else
+            ml_print_expr(w->cx, out, m->exprs[k],
+                          &(ml_PrintOpts){.spelling = -1, .names = &names});
         ml_text_add(out, k + 1 < m->n_exprs ? ", " : ",");
     }
     ml_text_char(out, ')');

@@ -19,6 +19,8 @@ typedef struct Layout {
     ml_Arith *ar;
     ml_Padding pad;
     bool padded;
+    int32_t *marks; /* axis separators that the map asks for */
+    size_t n_marks;
 } Layout;
 
 /* ---- the pad value */
@@ -51,6 +53,58 @@ static bool pad_number(Layout *l, const ml_Value *v)
     return true;
 }
 
+typedef struct Named {
+    Layout *l;
+    bool failed;
+} Named;
+
+static const ml_Expr *no_load(Named *w, const ml_Expr *e, const char *why)
+{
+    w->failed = true;
+    ml_fail(w->l->c->cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(w->l->c->cx, "pad_value: %s", why)), ML_BUFFER(w->l->buf));
+    return e;
+}
+
+/* An element that is known by the buffer's name becomes a load at its old indices. */
+static const ml_Expr *load_named(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    Named *w = user;
+    const ml_Buffer *buf = w->l->buf;
+
+    if (!ml_is_op(e, ML_OP_NAMED_LOAD) || w->failed)
+        return e->flags & ML_X_HAS_CALL ? ml_expr_map_args(cx, e, load_named, user) : e;
+    if (e->n_args == 0 || e->args[0]->kind != ML_EXPR_STRING)
+        return no_load(w, e, "a load names its buffer first");
+    if (!ml_streq(e->args[0]->as.s, buf->name)) {
+        w->failed = true;
+        ml_fail(cx, ML_E_PAD_FOREIGN_LOAD, ML_TEXT(e->args[0]->as.s), ML_BUFFER(buf));
+        return e;
+    }
+    if (e->n_args != buf->rank + 1u)
+        return no_load(w, e,
+                       ml_format(cx, "%s has %u dimensions, got %u indices", buf->name,
+                                 (unsigned)buf->rank, e->n_args - 1u));
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, e->n_args);
+
+    for (size_t k = 1; k < e->n_args; k++) {
+        idx[k - 1] = e->args[k];
+        if (!ml_dtype_is_index(e->args[k]->type) || (e->args[k]->flags & ML_X_HAS_CALL))
+            return no_load(w, e, "an index is no arithmetic of the new indices");
+        idx[k - 1] = ml_cast(cx, ml_buffer_index_dtype(buf), e->args[k]);
+    }
+    const ml_Expr *load = ml_load(cx, buf, idx, buf->rank);
+
+    if (e != w->l->c->args[PAD].map->exprs[0] && !ml_dtype_eq(load->type, e->type)) {
+        w->failed = true;
+        ml_fail(cx, ML_E_PAD_DTYPE,
+                ML_TEXT(ml_format(cx, "of %s", ml_dtype_name(cx, e->type))), ML_BUFFER(buf),
+                ML_DTYPE(buf->type));
+        return e;
+    }
+    return load;
+}
+
 static bool check_pad(Layout *l, const ml_IndexMap *map)
 {
     ml_Ctx *cx = l->c->cx;
@@ -64,12 +118,23 @@ static bool check_pad(Layout *l, const ml_IndexMap *map)
         return ml_fail(cx, ML_E_PAD_ARITY, ML_NUMBER("indices", g->map->n_vars),
                        ML_NUMBER("values", g->map->n_exprs),
                        ML_NUMBER("dimensions", map->n_exprs));
-    if (!ml_dtype_eq(g->map->exprs[0]->type, l->buf->type))
-        return ml_fail(
-            cx, ML_E_PAD_DTYPE,
-            ML_TEXT(ml_format(cx, "of %s", ml_dtype_name(cx, g->map->exprs[0]->type))),
-            ML_BUFFER(l->buf), ML_DTYPE(l->buf->type));
-    l->pad.map = g->map;
+    Named w = {l, false};
+    const ml_Expr *value = load_named(cx, g->map->exprs[0], &w);
+
+    if (w.failed)
+        return false;
+    if (!ml_dtype_eq(value->type, l->buf->type))
+        return ml_fail(cx, ML_E_PAD_DTYPE,
+                       ML_TEXT(ml_format(cx, "of %s", ml_dtype_name(cx, value->type))),
+                       ML_BUFFER(l->buf), ML_DTYPE(l->buf->type));
+    ml_IndexMap *own = ML_NEW(cx, ml_IndexMap);
+    const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, 1);
+
+    exprs[0] = value;
+    *own = *g->map;
+    own->exprs = exprs;
+    l->pad.map = own;
+    l->pad.loads = (value->flags & ML_X_HAS_LOAD) != 0;
     return true;
 }
 
@@ -180,6 +245,37 @@ static bool check_sizes(Layout *l, const ml_Expr *const *shape, size_t n)
 
 /* ---- the map */
 
+/* The map without axis separators, and where they stood: before which result. */
+static bool take_marks(Layout *l, const ml_IndexMap **map)
+{
+    ml_Ctx *cx = l->c->cx;
+    const ml_IndexMap *m = *map;
+    const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    ml_IndexMap *out = ML_NEW(cx, ml_IndexMap);
+    uint32_t n = 0;
+
+    l->marks = ML_ARRAY(cx, int32_t, m->n_exprs + 1u);
+    for (uint32_t k = 0; k < m->n_exprs; k++) {
+        if (!ml_is_op(m->exprs[k], ML_OP_AXIS_SEPARATOR)) {
+            exprs[n++] = m->exprs[k];
+            continue;
+        }
+        if (l->n_marks > 0 && l->marks[l->n_marks - 1] == (int32_t)n)
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT("two axis separators of the index_map follow each other"),
+                ML_BUFFER(l->buf));
+        l->marks[l->n_marks++] = (int32_t)n;
+    }
+    if (l->n_marks == 0)
+        return true;
+    *out = *m;
+    out->exprs = exprs;
+    out->n_exprs = n;
+    *map = out;
+    return true;
+}
+
 static bool is_identity(const ml_IndexMap *m)
 {
     for (uint32_t k = 0; k < m->n_exprs; k++)
@@ -287,7 +383,7 @@ static bool transform_layout(ml_Call *c)
             ML_TEXT(ml_format(cx, "index_map takes %u indices, %s has %u dimensions",
                               given->n_vars, l.buf->name, (unsigned)l.buf->rank)),
             ML_BUFFER(l.buf));
-    if (!check_buffer(&l) || !check_pad(&l, given))
+    if (!take_marks(&l, &given) || !check_buffer(&l) || !check_pad(&l, given))
         return false;
     l.ar = ml_arith_at(cx, c->p, l.home.scope);
     const ml_IndexMap *map = ml_map_typed(l.ar, given, ml_buffer_index_dtype(l.buf));
@@ -296,15 +392,18 @@ static bool transform_layout(ml_Call *c)
     if (!check_map(&l, map, shape) || !check_sizes(&l, shape, map->n_exprs))
         return false;
     if (is_identity(map) && !l.buf->n_strides)
-        return ml_ok_or_fail(cx);
+        return ml_ok_or_fail(cx) &&
+               (l.n_marks == 0 || ml_separate(c, &l.home, l.buf, l.marks, l.n_marks));
     const ml_Stmt *st = ml_index_node(c->p.index, l.home.scope);
     ml_Relayout to = {
         .old = l.buf, .fresh = with_shape(cx, l.buf, shape, map->n_exprs), .map = map};
 
+    l.pad.own = l.home.param < 0;
     if (l.padded && !ml_layout_pad(c, &to, &l.pad, ml_as_block(st), &st))
         return false;
     if (!ml_relayout(c, l.ar, &to, st, &st, &dropped) ||
-        !ml_layout_install(c, &l.home, l.buf, to.fresh, st))
+        !ml_layout_install(c, &l.home, l.buf, to.fresh, st) ||
+        !ml_separate(c, &l.home, to.fresh, l.marks, l.n_marks))
         return false;
     if (g[ASSUME].b && (g[PAD].value || g[PAD].map))
         ml_call_note(c, "the map is assumed to leave no padding: pad_value is not used");
@@ -344,7 +443,10 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that uses the buffer"),
     ML_PARAM_ATTR("buffer", ML_P_BUFFER, "which of the buffers that it uses"),
-    ML_PARAM("index_map", ML_P_MAP, "from the indices of an element to its new ones"),
+    {.name = "index_map",
+     .kind = ML_P_MAP,
+     .marks = true,
+     .doc = "from the indices of an element to its new ones"},
     {.name = "pad_value",
      .kind = ML_P_PAD,
      .optional = true,

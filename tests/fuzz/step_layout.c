@@ -17,7 +17,8 @@ static int tile(const View *v, int64_t n)
 }
 
 /* A map of the indices i0, i1, ... of a buffer to those of another layout. */
-static void add_map(const View *v, const ml_Expr *const *shape, int rank, ml_Text *out)
+static void add_map(const View *v, const ml_Expr *const *shape, int rank, bool marks,
+                    ml_Text *out)
 {
     int order[16], at = rank ? below(v, rank) : 0, form = below(v, 10);
 
@@ -37,6 +38,8 @@ static void add_map(const View *v, const ml_Expr *const *shape, int rank, ml_Tex
         int k = order[m], f = tile(v, length(shape[k]));
         long long n = (long long)length(shape[k]);
 
+        if (marks && m > 0 && chance(v, 6))
+            ml_text_add(out, "T.axis_separator(), ");
         if (k != at || form >= 8)
             ml_text_fmt(out, "i%d, ", k);
         else if (form < 4) /* the parts beside each other or apart */
@@ -83,7 +86,7 @@ bool fz_add_layout(const View *v, ml_Text *out)
             continue;
         ml_text_fmt(out, "transform_layout(\"%s\", {\"%s\", %d}, ", name(v, &b->base),
                     write ? "write" : "read", at);
-        add_map(v, buf->shape, buf->rank, out);
+        add_map(v, buf->shape, buf->rank, true, out);
         if (chance(v, 60))
             ml_text_add(out,
                         ml_dtype_is_float(buf->type) == chance(v, 95) ? ", 1.0" : ", 1");
@@ -120,7 +123,7 @@ void fz_add_block_layout(const View *v, ml_Text *out)
     for (uint32_t k = 0; k < n; k++)
         shape[k] = b->iters[k].extent;
     ml_text_fmt(out, "transform_block_layout(\"%s\", ", name(v, &b->base));
-    add_map(v, shape, (int)n, out);
+    add_map(v, shape, (int)n, chance(v, 5), out);
     ml_text_add(out, ")");
 }
 
@@ -266,7 +269,14 @@ bool fz_add_rolling(const View *v, ml_Text *out)
             return true;
         }
         b = ml_as_block(ml_index_node(v->p.index, writers.v[0]));
-        if (ml_index_is_above(v->p.index, f->var->uid, b->tag) && chance(v, 90)) {
+        bool there = ml_index_is_above(v->p.index, f->var->uid, b->tag), moves = false;
+
+        for (size_t m = 0; m < b->n_iters; m++)
+            moves |= ml_expr_uses_var(b->iters[m].value, f->var) &&
+                     b->iters[m].value->kind == ML_EXPR_ADD;
+        if (there && (!moves || f->kind != ML_FOR_SERIAL) && chance(v, 90))
+            continue;
+        if (there && chance(v, 90)) {
             ml_text_fmt(out, "rolling_buffer(\"%s\", 0)", name(v, &b->base));
             return true;
         }

@@ -237,4 +237,82 @@ test("an implementation that computes something else is refused", function()
     fails("bad-argument", moon.intrin, "x", desc)
 end)
 
+local function tensorized(name, a, b, c, rows)
+    local s = moon.schedule(moon.parse(([[
+@T.prim_func
+def main(X: T.Buffer((4,), "%s"), Y: T.Buffer((%d, 4), "%s"), Z: T.Buffer((%d,), "%s")):
+    for i, k in T.grid(%d, 4):
+        with T.block("Z"):
+            v, w = T.axis.remap("SR", [i, k])
+            Z[v] = Z[v] + T.Cast("%s", X[w]) * T.Cast("%s", Y[v, w])
+]]):format(a, rows, b, rows, c, rows, c, c)))
+    s:tensorize(s:loops("Z")[1], name)
+    return s
+end
+
+test("dot products of other machines run in the interpreter, and say where they compile", function()
+    for _, d in ipairs {
+        { "sdot_4x4", "int8", "int8", "int32", 4, "dotprod" },
+        { "udot_4x4", "uint8", "uint8", "uint32", 4, "dotprod" },
+        { "usdot_4x4", "uint8", "int8", "int32", 4, "i8mm" },
+        { "dot_4x4_i8i8s32_sdot", "int8", "int8", "int32", 4, "dotprod" },
+        { "dot_8x4_s8s8_avxvnniint8", "int8", "int8", "int32", 8, "avxvnniint8" },
+    } do
+        local s = tensorized(table.unpack(d))
+        assert(moon.check(s).ok, d[1])
+        if moon.features.llvm and not moon.target("native").kind:find("arm") then
+            local ok, e = pcall(moon.build, s, { inprocess = true, target = "llvm -mcpu=x86-64" })
+            assert(not ok and e.message:find(d[6], 1, true), ok or e.message)
+        end
+    end
+end)
+
+test("a dot product of a thread of CUDA is checked here and compiled elsewhere", function()
+    local s = moon.schedule(moon.parse [[
+@T.prim_func
+def main(X: T.Buffer((4,), "uint8"), Y: T.Buffer((4,), "int8"), Z: T.Buffer((1,), "int32")):
+    A = T.alloc_buffer((4,), "uint8", scope="shared")
+    B = T.alloc_buffer((4,), "int8", scope="shared")
+    C = T.alloc_buffer((1,), "int32", scope="local")
+    for i in range(4):
+        with T.block("A"):
+            v = T.axis.spatial(4, i)
+            A[v] = X[v]
+    for i in range(4):
+        with T.block("B"):
+            v = T.axis.spatial(4, i)
+            B[v] = Y[v]
+    for i in range(1):
+        with T.block("init"):
+            v = T.axis.spatial(1, i)
+            C[v] = 5
+    for i in range(4):
+        with T.block("C"):
+            v = T.axis.reduce(4, i)
+            C[0] = C[0] + T.Cast("int32", A[v]) * T.Cast("int32", B[v])
+    for i in range(1):
+        with T.block("Z"):
+            v = T.axis.spatial(1, i)
+            Z[v] = C[v]
+]])
+    s:tensorize(s:loops("C")[1], "dp4a_u8s8s32")
+    assert(moon.check(s).ok)
+    if moon.features.llvm then
+        local ok, e = pcall(moon.build, s, { inprocess = true })
+        assert(not ok and e.message:find("CUDA", 1, true), ok or e.message)
+    end
+end)
+
+test("a product of small matrices is no machine's and runs on all", function()
+    local s = moon.schedule(moon.workload.matmul(16, 16, 16))
+    local i, j, k = table.unpack(s:get_loops("C"))
+    local io, ii = table.unpack(s:split(i, { moon.auto, 4 }))
+    local jo, ji = table.unpack(s:split(j, { moon.auto, 4 }))
+    local ko, ki = table.unpack(s:split(k, { moon.auto, 4 }))
+    s:reorder(io, jo, ko, ii, ji, ki)
+    s:decompose_reduction("C", ko)
+    s:tensorize(ii, "accel_matmul_4x4x4")
+    assert(moon.check(s).ok)
+end)
+
 return tests

@@ -22,7 +22,7 @@ static void what_is_built_in_computes_what_it_describes(void **state)
     size_t n = ml_intrin_names(cx, t, &names);
 
     (void)state;
-    assert_true(n >= 2);
+    assert_true(n >= 17);
     for (size_t k = 0; k < n; k++) {
         const ml_Intrin *in = ml_intrin_find(t, names[k]);
         ml_Func f[2];
@@ -38,9 +38,13 @@ static void what_is_built_in_computes_what_it_describes(void **state)
             one = ml_func_from(cx, &f[i]);
             m[i] = ml_module_new(cx, &one, 1, NULL);
         }
+        /* Sums of floats are exact for some values only. */
+        bool real = ml_dtype_is_float(in->desc->params[0].buffer->type);
+
         for (int seed = 1; seed <= 5; seed++) {
-            ml_CheckOpts o = {
-                .inputs = ML_FILL_RANDOM, .seed = (uint64_t)seed, .exact = true};
+            ml_CheckOpts o = {.inputs = real ? ML_FILL_TERNARY : ML_FILL_RANDOM,
+                              .seed = (uint64_t)seed,
+                              .exact = true};
             ml_CheckResult r;
 
             if (!ml_check(cx, m[0], m[0]->funcs[0], m[1], m[1]->funcs[0], &o, &r))

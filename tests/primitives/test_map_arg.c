@@ -111,7 +111,7 @@ static void what_is_no_index_map_is_refused(void **state)
         {"lambda i", "is no index map"},
         {"7", "an index map is a lambda"},
         {"lambda i: (i, n)", "is no index map"},
-        {"lambda i: (T.float32(1) * i,)", "must be an integer"},
+        {"lambda i: (T.float32(1) * i,)", "is no integer"},
         {"", "is no index map"},
     };
     Fixture fx;

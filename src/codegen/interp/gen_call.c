@@ -182,41 +182,106 @@ static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
     return unsupported(g, e);
 }
 
-/* Reference routine of llvm.x86.avx512.vpdpbusd.*: c + the products of four unsigned bytes
- * of a with four signed bytes of b, lane by lane; sums wrap. */
-static uint32_t dot_of_bytes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
-{
-    uint32_t sum = arg(g, e, first, lane), a = arg(g, e, first + 1, lane),
-             b = arg(g, e, first + 2, lane), byte = ml_gen_int(g, 255);
+/* ---- reference routines: dot products of bytes */
 
-    for (unsigned k = 0; k < 32; k += 8) {
-        uint32_t x = emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64,
-                             shifted(g, e, ML_I_SHR, a, k), byte, 0);
-        uint32_t y = emit_to(g, e, ML_I_WRAP, 8, shifted(g, e, ML_I_SHR, b, k), 0, 0);
+/* Byte number k of an integer, as an integer. */
+static uint32_t byte_of(ml_Gen *g, const ml_Expr *e, uint32_t v, unsigned k, bool is_signed)
+{
+    v = shifted(g, e, ML_I_SHR, v, 8 * k);
+    return is_signed ? emit_to(g, e, ML_I_WRAP, 8, v, 0, 0)
+                     : emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, 255), 0);
+}
+
+/* c + the products of four bytes of a with four of b; sums wrap. */
+static uint32_t dot_of_bytes(ml_Gen *g, const ml_Expr *e, const uint32_t abc[3],
+                             bool a_signed, bool b_signed)
+{
+    uint32_t sum = abc[2];
+
+    for (unsigned k = 0; k < 4; k++) {
+        uint32_t x = byte_of(g, e, abc[0], k, a_signed),
+                 y = byte_of(g, e, abc[1], k, b_signed);
+
         x = emit_to(g, e, ML_I_MULW, 32, x, y, 0);
-        sum = emit_to(g, e, ML_I_ADDW, 32, sum, x, 0);
+        sum = emit_to(g, e, ML_I_ADDW, int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
     }
     return sum;
 }
 
-/* The intrinsics that have a reference routine here. */
+/* The same of vectors of bytes, of which each lane of the result takes four. */
+static uint32_t dot_of_lanes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
+{
+    uint32_t sum = arg(g, e, first, lane);
+
+    for (unsigned k = 4 * lane; k < 4 * lane + 4; k++) {
+        uint32_t x = arg(g, e, first + 1, k), y = arg(g, e, first + 2, k);
+
+        x = emit_to(g, e, ML_I_MULW, 32, x, y, 0);
+        sum = emit_to(g, e, ML_I_ADDW, int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
+    }
+    return sum;
+}
+
+static bool is_32_bits(ml_Dtype t)
+{
+    return ml_dtype_is_int(t) && t.bits == 32;
+}
+
+/* The intrinsics that have a reference routine here: c, then a, then b. */
 static uint32_t llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
-    static const char dot[] = "llvm.x86.avx512.vpdpbusd.";
+    static const struct {
+        const char *prefix;
+        bool a_signed, b_signed, bytes; /* bytes: the operands are vectors of them */
+    } known[] = {
+        {"llvm.x86.avx512.vpdpbusd.", false, true, false},
+        {"llvm.x86.avx2.vpdpbssd.", true, true, false},
+        {"llvm.aarch64.neon.sdot.", true, true, true},
+        {"llvm.aarch64.neon.udot.", false, false, true},
+        {"llvm.aarch64.neon.usdot.", false, true, true},
+    };
     const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
-    size_t first = 1;
+    size_t first = 1, at = 0;
 
     if (e->n_args > 1 && e->args[1]->kind == ML_EXPR_INT &&
         e->args[1]->type.code == ML_UINT)
         first = 2; /* the number of arguments that the signature names */
-    if (!name || name->kind != ML_EXPR_STRING ||
-        strncmp(name->as.s, dot, strlen(dot)) != 0 || e->n_args != first + 3)
+    while (name && name->kind == ML_EXPR_STRING && at < ML_COUNT(known) &&
+           strncmp(name->as.s, known[at].prefix, strlen(known[at].prefix)) != 0)
+        at++;
+    if (!name || name->kind != ML_EXPR_STRING || at == ML_COUNT(known) ||
+        e->n_args != first + 3 || !is_32_bits(e->type) ||
+        !ml_dtype_eq(e->args[first]->type, e->type))
         return unsupported(g, e);
-    for (size_t k = first; k < e->n_args; k++)
-        if (!ml_dtype_eq(e->args[k]->type, e->type) || e->type.code != ML_INT ||
-            e->type.bits != 32)
+    const ml_Dtype a = e->args[first + 1]->type, b = e->args[first + 2]->type;
+
+    if (known[at].bytes) {
+        if (!ml_dtype_is_int(a) || !ml_dtype_is_int(b) || a.bits != 8 || b.bits != 8 ||
+            a.lanes != 4 * e->type.lanes || b.lanes != a.lanes ||
+            (a.code == ML_INT) != known[at].a_signed ||
+            (b.code == ML_INT) != known[at].b_signed)
             return unsupported(g, e);
-    return dot_of_bytes(g, e, first, lane);
+        return dot_of_lanes(g, e, first, lane);
+    }
+    if (!ml_dtype_eq(a, e->type) || !ml_dtype_eq(b, e->type))
+        return unsupported(g, e);
+    const uint32_t abc[3] = {arg(g, e, first + 1, lane), arg(g, e, first + 2, lane),
+                             arg(g, e, first, lane)};
+
+    return dot_of_bytes(g, e, abc, known[at].a_signed, known[at].b_signed);
+}
+
+/* __dp4a of CUDA: a, b, c; the types of a and b say whether their bytes have signs. */
+static uint32_t dp4a(ml_Gen *g, const ml_Expr *e)
+{
+    if (e->n_args != 4 || !is_32_bits(e->type) || e->type.lanes != 1 ||
+        !is_32_bits(e->args[1]->type) || !is_32_bits(e->args[2]->type) ||
+        !ml_dtype_eq(e->args[3]->type, e->type))
+        return unsupported(g, e);
+    const uint32_t abc[3] = {arg(g, e, 1, 0), arg(g, e, 2, 0), arg(g, e, 3, 0)};
+
+    return dot_of_bytes(g, e, abc, e->args[1]->type.code == ML_INT,
+                        e->args[2]->type.code == ML_INT);
 }
 
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -304,12 +369,17 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_UNDEF:
         ml_gen_emit(g, ML_I_TRAP, 0, 0, ml_gen_trap(g, ML_E_UNDEFINED_READ, "undef"), 0, 0);
         return ml_gen_int(g, 0);
+    case ML_OP_AXIS_SEPARATOR:
+    case ML_OP_NAMED_LOAD: return unsupported(g, e);
     case ML_OP_THREAD_ALLREDUCE:
         ml_gen_emit(g, ML_I_TRAP, 0, 0,
                     ml_gen_trap(g, ML_E_THREADS_COOPERATE, "an all-reduce"), 0, 0);
         return ml_gen_int(g, 0);
-    case ML_OP_CALL_EXTERN:
-    case ML_OP_CALL_PURE_EXTERN: return extern_call(g, e);
+    case ML_OP_CALL_EXTERN: return extern_call(g, e);
+    case ML_OP_CALL_PURE_EXTERN:
+        return p && p->kind == ML_EXPR_STRING && ml_streq(p->as.s, "__dp4a")
+                   ? dp4a(g, e)
+                   : extern_call(g, e);
     case ML_OP_CALL_LLVM_INTRIN:
     case ML_OP_CALL_LLVM_PURE_INTRIN: return llvm_call(g, e, lane);
     case ML_OP_CALL_PACKED:

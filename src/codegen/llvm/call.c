@@ -309,6 +309,10 @@ static LLVMValueRef external(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
     if (name == NULL || name->kind != ML_EXPR_STRING || lane0 != 0 ||
         (n && n != e->type.lanes) || g->mask)
         return bad(g, e, n);
+    if (ml_streq(name->as.s, "__dp4a")) {
+        ml_cg_unsupported(g, "the routine %s, which is of CUDA", name->as.s);
+        return L(GetUndef)(outer_type(g, e->type, false));
+    }
     for (unsigned k = 0; k < count; k++) {
         const ml_Expr *a = e->args[k + 1];
         if (a->kind == ML_EXPR_STRING) {
@@ -338,6 +342,10 @@ static bool has_feature(ml_Cg *g, const char *name)
         {"llvm.x86.avx512.vpdpbusd.512", "+avx512vnni"},
         {"llvm.x86.avx512.vpdpbusd.", "+avxvnni"},
         {"llvm.x86.avx512.vpdpbusd.", "+avx512vnni"},
+        {"llvm.x86.avx2.vpdpbssd.", "+avxvnniint8"},
+        {"llvm.aarch64.neon.sdot.", "+dotprod"},
+        {"llvm.aarch64.neon.udot.", "+dotprod"},
+        {"llvm.aarch64.neon.usdot.", "+i8mm"},
     };
     const char *missing = NULL;
     ml_Text have = {0};
@@ -486,6 +494,8 @@ LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     case ML_OP_ASSUME:
     case ML_OP_TYPE_ANNOTATION: return ml_cg_int(g, g->i32, n, 0);
     case ML_OP_UNDEF: return L(ConstNull)(ml_cg_type(g, e->type, n));
+    case ML_OP_AXIS_SEPARATOR:
+    case ML_OP_NAMED_LOAD:
     case ML_OP_CALL_PACKED:
     case ML_OP_CALL_CPACKED:
     case ML_OP_THREAD_ALLREDUCE:

@@ -235,6 +235,9 @@ ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_
     for (size_t k = 0; k < n; k++) {
         if (out[k].kind == ML_CV_INT)
             exprs[k] = ml_ev_const(ev, index, out[k], at);
+        else if (out[k].kind == ML_CV_FLOAT ||
+                 (out[k].kind == ML_CV_EXPR && !ml_dtype_is_int(out[k].as.e->type)))
+            exprs[k] = ml_ev_to_expr(ev, out[k], at); /* a value: of padding */
         else
             exprs[k] = ml_ev_to_int(ev, out[k], at, "index");
         if (!exprs[k])
@@ -439,6 +442,8 @@ const ml_Builtin ml_ev_call_table[] = {
     {"tvm_storage_sync", fixed, ML_OP_STORAGE_SYNC, false},
     {"assume", fixed, ML_OP_ASSUME, false},
     {"undef", fixed, ML_OP_UNDEF, false},
+    {"axis_separator", fixed, ML_OP_AXIS_SEPARATOR, false},
+    {"named_load", dtype_first, ML_OP_NAMED_LOAD, false},
     {"address_of", address_of, 0, false},
     {"comm_reducer", comm_reducer, 0, false},
     {"index_map", index_map, 0, false},

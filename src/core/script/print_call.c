@@ -151,7 +151,9 @@ static bool helper_ok(const ml_Expr *e)
     case ML_OP_THREAD_ALLREDUCE: return e->type.code == ML_HANDLE;
     case ML_OP_STORAGE_SYNC: return ml_dtype_eq(e->type, ML_DT_I32);
     case ML_OP_ASSUME: return ml_dtype_eq(e->type, ML_DT_BOOL);
+    case ML_OP_AXIS_SEPARATOR:
     case ML_OP_UNDEF: return ml_dtype_eq(e->type, ML_DT_I32);
+    case ML_OP_NAMED_LOAD: return starts_with_name(e);
     case ML_OP_IDS: return false;
     }
     return false;
