@@ -172,8 +172,8 @@ static bool is_driven(Move *m)
             if (ml_promote(cx, &min, &n))
                 end = ml_add(cx, min, n);
             out[d] = !end || !ml_promote(cx, &end, &dim) ||
-                     !ml_prove(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) ||
-                     !ml_prove(ar, ml_le(cx, end, dim));
+                     !ml_prove_symbolic(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) ||
+                     !ml_prove_symbolic(ar, ml_le(cx, end, dim));
             inside = inside && !out[d];
         }
         if (produced && inside)
