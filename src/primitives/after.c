@@ -365,39 +365,70 @@ static const ml_Buffer *through_views(ml_Ctx *cx, ml_Arith *ar, const ml_Block *
     return buf;
 }
 
+/* Whether what is touched of buf in `block` is declared by every block around it; ranges
+ * are in the block's iters. *who: the first that does not. */
+static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                            const ml_Range *ranges, bool write, ml_Uid *who)
+{
+    ml_Ctx *cx = c->cx;
+
+    for (ml_Uid scope; (scope = ml_index_scope(c->p.index, block)) != 0; block = scope) {
+        const ml_Block *b = ml_call_block(c, block), *around = ml_call_block(c, scope);
+        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
+        ml_Region there = {buf, ranges};
+        ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+        ml_Subst sub = {0};
+        ml_DomVec dom = {0};
+
+        ml_arith_bind_iters(ar, around);
+        ml_relax_domain(cx, c->p, block, 0, NULL, &dom);
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+        there = ml_region_subst(cx, there, &sub);
+        ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
+        buf = through_views(cx, ar, around, buf, &box);
+        if (!holds(ar, write ? around->writes : around->reads,
+                   write ? around->n_writes : around->n_reads, buf, box)) {
+            *who = scope;
+            return false;
+        }
+        for (size_t k = 0; k < around->n_allocs; k++)
+            if (around->allocs[k]->uid == buf->uid)
+                return true; /* nobody further out knows it */
+        ml_Range *next = ML_ARRAY(cx, ml_Range, buf->rank + 1u);
+
+        for (size_t d = 0; d < buf->rank; d++) {
+            const ml_Expr *n = buf->shape[d];
+
+            next[d] = ml_interval_cover(ar, ml_interval_inside(ar, box[d], buf, d),
+                                        (ml_Range){ml_int(cx, n->type, 0), n});
+        }
+        ranges = next;
+    }
+    return true;
+}
+
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
 {
     ml_Ctx *cx = c->cx;
     const ml_Block *b = ml_call_block(c, block);
-    ml_Uid scope = ml_index_scope(c->p.index, block);
-    const ml_Block *around = ml_call_block(c, scope);
-    ml_Arith *ar = ml_arith_at(cx, c->p, scope);
-    ml_Subst sub = {0};
-    ml_DomVec dom = {0};
 
-    ml_arith_bind_iters(ar, around);
-    ml_relax_domain(cx, c->p, block, 0, NULL, &dom);
-    for (size_t k = 0; k < b->n_iters; k++)
-        ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
     for (size_t k = 0; k < (size_t)b->n_reads + b->n_writes; k++) {
         bool write = k >= b->n_reads;
         const ml_Region *r = write ? &b->writes[k - b->n_reads] : &b->reads[k];
-        const ml_Buffer *buf = r->buffer;
-        ml_Region there = ml_region_subst(cx, *r, &sub);
-        ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+        ml_Uid who = 0;
 
-        ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
-        buf = through_views(cx, ar, around, buf, &box);
-        if (write ? holds(ar, around->writes, around->n_writes, buf, box)
-                  : holds(ar, around->reads, around->n_reads, buf, box))
+        if (declared_around(c, block, r->buffer, r->ranges, write, &who))
             continue;
+        const ml_Block *around = ml_call_block(c, who);
+
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(cx,
                                   "cannot show that block %s declares to %s all of %s that "
                                   "block %s inside of it %s",
-                                  around->name, write ? "write" : "read", buf->name,
+                                  around->name, write ? "write" : "read", r->buffer->name,
                                   b->name, write ? "writes" : "reads")),
-                ML_BLOCK(around), ML_BUFFER(buf), ML_BLOCK(b));
+                ML_BLOCK(around), ML_BUFFER(r->buffer), ML_BLOCK(b));
         ml_error_set_unproved(cx);
         return false;
     }

@@ -131,9 +131,14 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
 
     ml_relax_domain(cx, c->p, block, place->at_root ? 0 : place->node, NULL, &dom);
     ml_region_upper(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, box);
-    if (exact)
+    if (exact) { /* what lies outside of the buffer is not copied either */
+        ml_ArithMark mark = ml_arith_save(ar);
+
+        ml_assume_meets(ar, box, r->buffer);
         *exact =
             ml_region_lower(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+        ml_arith_restore(ar, mark);
+    }
     clip_region(ar, r->buffer, box, out);
 }
 

@@ -94,7 +94,7 @@ static bool check_scope(Move *m)
         return false;
     const ml_Buffer *out = NULL;
 
-    if (!m->reverse && ml_is_output_block(c->p, block, &out))
+    if (!c->unchecked && !m->reverse && ml_is_output_block(c->p, block, &out))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(m->block), ML_BUFFER(out));
     return ml_leaf_removal(c, block, &m->removal);
 }
@@ -172,8 +172,8 @@ static bool is_driven(Move *m)
             if (ml_promote(cx, &min, &n))
                 end = ml_add(cx, min, n);
             out[d] = !end || !ml_promote(cx, &end, &dim) ||
-                     !ml_prove(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) ||
-                     !ml_prove(ar, ml_le(cx, end, dim));
+                     !ml_prove_symbolic(ar, ml_ge(cx, min, ml_int(cx, min->type, 0))) ||
+                     !ml_prove_symbolic(ar, ml_le(cx, end, dim));
             inside = inside && !out[d];
         }
         if (produced && inside)
@@ -302,8 +302,9 @@ static bool find_place(Move *m)
     if (last >= first)
         return ml_fail(c->cx, ML_E_NO_INSERTION_POINT, ML_LOOP(m->loop), ML_BLOCK(m->block),
                        ML_NUMBER("producer", last), ML_NUMBER("consumer", first));
-    if (m->reverse ? !check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)
-                   : !check_all_under(m, &m->consumers, ML_E_CONSUMERS_MISSING))
+    if (!c->unchecked &&
+        (m->reverse ? !check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)
+                    : !check_all_under(m, &m->consumers, ML_E_CONSUMERS_MISSING)))
         return false;
     if (!c->unchecked && !check_order(m, m->reverse ? &m->consumers : &m->producers))
         return false;

@@ -138,6 +138,7 @@ static const ml_Expr *value_at(Producer *p, const ml_Expr *const *idx)
     if (!p->in_order) {
         ml_Arith *ar = ml_arith_new(cx);
 
+        ml_arith_bind_params(ar, ml_call_func(p->c));
         inverse = ml_map_new(cx);
         if (!ml_iter_inverse(ar, &p->map, idx, inverse))
             return NULL;
@@ -253,9 +254,10 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
         const ml_Stmt *st = inline_block(&p, ml_as_block(now));
 
         if (p.failed && ml_ok(cx))
-            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(p.block),
-                           ML_TEXT("a load of it has no scalar indices to solve for"),
-                           ML_BLOCK_UID(p.failed));
+            return ml_fail(
+                cx, ML_E_INLINE_PATTERN, ML_BLOCK(p.block),
+                ML_TEXT("the indices of a load of it cannot be solved for its iters"),
+                ML_BLOCK_UID(p.failed));
         if (!ml_ok_or_fail(cx))
             return false;
         ml_call_replace(c, readers.v[k], st);

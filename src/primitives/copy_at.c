@@ -134,11 +134,15 @@ static void touched(CopyAt *a, ml_Uid block, ml_Interval *box, bool *exact)
 
         ml_region_upper(a->ar, r.ranges, rank, dom.v, dom.n, b->predicate,
                         found ? one : box);
+        ml_ArithMark mark = ml_arith_save(a->ar);
+
+        ml_assume_meets(a->ar, box, a->old); /* the rest is not copied either */
         *exact = !found &&
                  ml_region_lower(a->ar, r.ranges, rank, dom.v, dom.n, b->predicate, one) &&
                  ml_stores_region(c, b, &v[k]);
         for (size_t d = 0; d < rank && *exact; d++)
             *exact = ml_interval_includes(a->ar, one[d], box[d]);
+        ml_arith_restore(a->ar, mark);
         for (size_t d = 0; d < rank && found; d++)
             box[d] = ml_interval_union(a->ar, box[d], one[d]);
         found++;

@@ -68,8 +68,8 @@ const ml_Iter *ml_copy_nest_outside(ml_Call *c, const ml_CopyNest *n)
     for (size_t k = 0; n->lost && k < n->iters.n; k++) {
         const ml_Iter *it = &n->block->iters[n->iters.v[k]];
 
-        if (!ml_prove(ar, ml_ge(cx, it->value, it->min)) ||
-            !ml_prove(ar, ml_lt(cx, it->value, ml_add(cx, it->min, it->extent))))
+        if (!ml_prove_symbolic(ar, ml_ge(cx, it->value, it->min)) ||
+            !ml_prove_symbolic(ar, ml_lt(cx, it->value, ml_add(cx, it->min, it->extent))))
             return it;
     }
     return NULL;

@@ -213,8 +213,8 @@ static bool solve(Fusion *f)
         if (!u || ml_is_int(it->extent, 1))
             u = it->min;
         u = ml_simplify(ar, ml_cast(cx, it->var->type, u));
-        if (!ml_prove(ar, ml_ge(cx, u, it->min)) ||
-            !ml_prove(ar, ml_lt(cx, u, ml_add(cx, it->min, it->extent))))
+        if (!ml_prove_symbolic(ar, ml_ge(cx, u, it->min)) ||
+            !ml_prove_symbolic(ar, ml_lt(cx, u, ml_add(cx, it->min, it->extent))))
             return unsound(f, true, why);
         ml_subst_var(cx, &f->solved, it->var, u);
     }

@@ -310,17 +310,9 @@ static bool writes_all(ml_Call *c, const ml_Block *b, const ml_Region *w)
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
     ml_StmtVec kids = {0};
 
-    for (size_t d = 0; d < rank; d++) {
-        const ml_Expr *lo = w->ranges[d].min, *n = w->ranges[d].extent, *end = NULL;
-        const ml_Expr *dim = w->buffer->shape[d];
-
-        if (ml_promote(cx, &lo, &n))
-            end = ml_add(cx, lo, n);
-        if (end)
-            ml_arith_assume(ar, ml_gt(cx, end, ml_int(cx, end->type, 0)));
-        if (end && ml_promote(cx, &lo, &dim))
-            ml_arith_assume(ar, ml_lt(cx, lo, dim));
-    }
+    for (size_t d = 0; d < rank; d++)
+        box[d] = ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent);
+    ml_assume_meets(ar, box, w->buffer);
     ml_child_blocks(cx, &b->base, &kids);
     for (size_t k = 0; k < kids.n; k++) {
         const ml_Block *in = ml_as_block(kids.v[k]);

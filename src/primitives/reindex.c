@@ -87,8 +87,8 @@ static bool check_read(Reindex *r)
         const ml_Expr *at = r->index[d], *dim = r->old->shape[d];
 
         if (ml_promote(cx, &at, &dim) &&
-            ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-            ml_prove(ar, ml_lt(cx, at, dim)))
+            ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
+            ml_prove_symbolic(ar, ml_lt(cx, at, dim)))
             continue;
         return unsound(r, true,
                        ml_format(cx,

@@ -158,7 +158,7 @@ static bool make_buffer(Recache *r)
         const ml_Expr *e = r->at_new[d];
         ml_Interval all = ml_relax(ar, e, dom.v, dom.n);
 
-        if (!all.max || !ml_prove(ar, ml_ge(cx, e, ml_int(cx, e->type, 0))))
+        if (!all.max || !ml_prove_symbolic(ar, ml_ge(cx, e, ml_int(cx, e->type, 0))))
             return ml_fail(cx, ML_E_BAD_ARGUMENT,
                            ML_TEMPLATED(ml_format(
                                cx,
@@ -242,8 +242,8 @@ static bool inside(Recache *r, size_t d)
             ml_arith_bind_iters(ar, b);
         }
         if (ml_promote(cx, &at, &dim) &&
-            ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-            ml_prove(ar, ml_lt(cx, at, dim)) &&
+            ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
+            ml_prove_symbolic(ar, ml_lt(cx, at, dim)) &&
             ml_in_declared_reads(c, ar, r->scope, r->old, d, at))
             return true;
     }

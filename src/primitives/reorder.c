@@ -272,7 +272,7 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         const ml_Block *b = ml_as_block(blocks.v[k]);
         const char *why = NULL;
 
-        for (size_t m = 0; m < b->n_iters; m++)
+        for (size_t m = 0; m < b->n_iters && !c->unchecked; m++)
             if (b->iters[m].kind != ML_ITER_SPATIAL && b->iters[m].kind != ML_ITER_REDUCE)
                 return ml_fail(cx, ML_E_BAD_ITER_KIND, ML_ITER(b, m), ML_BLOCK(b),
                                ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[m].kind)));

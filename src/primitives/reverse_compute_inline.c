@@ -174,8 +174,8 @@ static bool check_inside(Fold *f, ml_Arith *ar)
 
         if (!ml_promote(cx, &at, &dim))
             return false;
-        if (!ml_prove(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
-            !ml_prove(ar, ml_lt(cx, at, dim)))
+        if (!ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
+            !ml_prove_symbolic(ar, ml_lt(cx, at, dim)))
             return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
                            ML_TEXT(ml_format(cx,
                                              "some of its instances read outside of %s and "

@@ -191,13 +191,14 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
         return true;
     case ML_EXPR_CAST: return solve_index(s, a, need, bound, needs, bounds, got);
     case ML_EXPR_MUL:
-        if (a->kind == ML_EXPR_INT) {
+        if (uses_iters(s->block, b)) { /* n * v */
             const ml_Expr *t = a;
 
             a = b;
             b = t;
         }
-        if (b->kind != ML_EXPR_INT || b->as.i <= 0 || a->kind != ML_EXPR_VAR)
+        if (uses_iters(s->block, b) || !ml_prove_ge(s->ar, b, 1) ||
+            a->kind != ML_EXPR_VAR)
             return false;
         need = (ml_Interval){div_end(s, need.min, b), div_end(s, need.max, b), false};
         bound = (ml_Interval){div_end(s, bound.min, b), div_end(s, bound.max, b), false};

@@ -147,10 +147,10 @@ static bool is_simple(const ml_Stmt *s, void *user)
 
 /* What is touched is something, and lies outside of what is declared, in every iteration:
  * some of it when exact, all of it when more is said to be touched than is. */
-static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
-                       const ml_Range *touched, bool exact)
+static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Expr *dim,
+                       const ml_Range *declared, const ml_Range *touched, bool exact)
 {
-    const ml_Expr *end, *last;
+    const ml_Expr *end, *last, *zero = ml_int(c->cx, declared->min->type, 0);
 
     if (!ml_dtype_eq(declared->min->type, touched->min->type) ||
         !ml_dtype_eq(declared->extent->type, declared->min->type) ||
@@ -160,11 +160,15 @@ static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Range *declared,
         return false;
     end = ml_add(c->cx, declared->min, declared->extent);
     last = ml_add(c->cx, touched->min, touched->extent);
+    /* Outside of the buffer there is nothing. */
+    if (ml_prove_le_expr(ar, last, zero) || ml_prove_le_expr(ar, dim, touched->min))
+        return false;
     if (!exact)
         return ml_prove_le_expr(ar, last, declared->min) ||
                ml_prove_le_expr(ar, end, touched->min);
-    return ml_prove_lt_expr(ar, touched->min, declared->min) ||
-           ml_prove_lt_expr(ar, end, last);
+    return (ml_prove_lt_expr(ar, touched->min, declared->min) &&
+            ml_prove_lt_expr(ar, zero, declared->min)) ||
+           (ml_prove_lt_expr(ar, end, last) && ml_prove_lt_expr(ar, end, dim));
 }
 
 static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Region *declared,
@@ -180,7 +184,8 @@ static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Regio
         return;
     }
     for (size_t k = 0; k < d->buffer->rank && !c->what; k++)
-        if (is_outside(c, ar, &d->ranges[k], &touched->ranges[k], exact))
+        if (is_outside(c, ar, d->buffer->shape[k], &d->ranges[k], &touched->ranges[k],
+                       exact))
             c->what = ml_format(
                 c->cx, "block %s %s %s outside of what is declared, in dimension %zu",
                 b->name, kind, touched->buffer->name, k);

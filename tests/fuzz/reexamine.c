@@ -94,6 +94,41 @@ static bool in_order(Again *a)
     return true;
 }
 
+/* The loop as primitives want it that take no others: from 0, without annotations and
+ * threads, which mean nothing to what is computed. */
+static const ml_Stmt *plain_loop(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    ml_Mapper m = {.stmt = plain_loop, .user = user};
+    ml_Subst sub = {0};
+
+    s = ml_stmt_map(cx, s, &m);
+    if (s->kind != ML_STMT_FOR)
+        return s;
+    ml_For f = *ml_as_for(s);
+    bool shifted = !ml_is_int(f.min, 0);
+
+    if (!shifted && f.kind != ML_FOR_THREAD && !f.annotations)
+        return s;
+    if (shifted) {
+        ml_subst_var(cx, &sub, f.var, ml_add(cx, ml_var(cx, f.var), f.min));
+        f.body = ml_stmt_subst(cx, f.body, &sub);
+        f.min = ml_int(cx, f.var->type, 0);
+    }
+    if (f.kind == ML_FOR_THREAD)
+        f.kind = ML_FOR_SERIAL;
+    f.thread = NULL;
+    f.thread_var = NULL;
+    f.annotations = NULL;
+    return ml_for_from(cx, &f);
+}
+
+static const ml_Module *with_plain_loops(ml_Ctx *cx, const ml_Module *m)
+{
+    const ml_Func *f = ml_module_find(m, "main");
+
+    return ml_module_with(cx, m, ml_func_with_body(cx, f, plain_loop(cx, f->body, NULL)));
+}
+
 static FzVerdict judge(Again *a, const char *step)
 {
     ml_CallTexts calls = {0};
@@ -115,8 +150,8 @@ static FzVerdict judge(Again *a, const char *step)
     return FZ_RIGHT;
 }
 
-FzVerdict fz_reexamine(const ml_Module *m, const char *step, const FzProgram *sizes,
-                       ml_Text *after)
+static FzVerdict examine(const ml_Module *m, const char *step, const FzProgram *sizes,
+                         bool plain, ml_Text *after)
 {
     ml_ScheduleOpts opts = {
         .func = "main", .unchecked = true, .no_check = true, .intrins = fz_intrins()};
@@ -128,6 +163,8 @@ FzVerdict fz_reexamine(const ml_Module *m, const char *step, const FzProgram *si
 
     ml_print_module(a.cx, &text, m, NULL);
     parsed = ml_parse(a.module_cx, ml_str(ml_text_z(&text)), NULL);
+    if (parsed.mod && plain)
+        parsed.mod = with_plain_loops(a.module_cx, parsed.mod);
     if (parsed.mod)
         a.s = ml_schedule_new(a.module_cx, parsed.mod, &opts, &e);
     if (a.s)
@@ -140,4 +177,12 @@ FzVerdict fz_reexamine(const ml_Module *m, const char *step, const FzProgram *si
         ml_schedule_unref(a.s);
     ml_ctx_unref(a.module_cx);
     return v;
+}
+
+FzVerdict fz_reexamine(const ml_Module *m, const char *step, const FzProgram *sizes,
+                       ml_Text *after)
+{
+    FzVerdict v = examine(m, step, sizes, false, after);
+
+    return v == FZ_NOT_APPLIED ? examine(m, step, sizes, true, after) : v;
 }

@@ -2,11 +2,12 @@
  * reexamine - whether a step that was refused would have been right.
  *
  * The step is applied to the same program in a schedule that skips the conditions of
- * legality (unchecked), and what it makes is compared with what was there: well formed, its
- * loop nests in order, and the same output for several inputs, with all checks of the
- * interpreter. The answer "right" is about this program and these sizes: a rule that also
- * holds for other values of a size may refuse it with reason (src/primitives/README.md,
- * "refused by design").
+ * legality (unchecked), then, where there is no such rewrite of it, to the program with its
+ * loops made plain (from 0, without annotations and threads), and what it makes is compared
+ * with what was there: well formed, its loop nests in order, and the same output for
+ * several inputs, with all checks of the interpreter. The answer "right" is about this
+ * program and these sizes: a rule that also holds for other values of a size may refuse it
+ * with reason (src/primitives/README.md, "refused by design").
  */
 #ifndef ML_TESTS_FUZZ_REEXAMINE_H
 #define ML_TESTS_FUZZ_REEXAMINE_H

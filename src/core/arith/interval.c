@@ -135,6 +135,22 @@ ml_Interval ml_interval_inside(ml_Arith *ar, ml_Interval i, const ml_Buffer *b, 
     return ml_interval_intersect(ar, i, ml_interval_range(ar, zero, b->shape[d]));
 }
 
+void ml_assume_meets(ml_Arith *ar, const ml_Interval *box, const ml_Buffer *b)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    for (size_t d = 0; d < b->rank; d++) {
+        const ml_Expr *lo = box[d].min, *hi = box[d].max, *n = b->shape[d];
+
+        if (box[d].nothing)
+            continue;
+        if (hi)
+            ml_arith_assume(ar, ml_ge(cx, hi, ml_int(cx, hi->type, 0)));
+        if (lo && ml_promote(cx, &lo, &n))
+            ml_arith_assume(ar, ml_lt(cx, lo, n));
+    }
+}
+
 bool ml_interval_includes(ml_Arith *ar, ml_Interval outer, ml_Interval inner)
 {
     if (inner.nothing)

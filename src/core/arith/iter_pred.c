@@ -2,9 +2,9 @@
  * iter_pred - predicates of iterator maps: a conjunction of integer comparisons becomes
  * narrowed iterators and constraint marks.
  *
- * Three passes, so that the order of the conjuncts does not matter: lone iterators narrow
- * their ranges first, then conjuncts over the same digits are gathered, then the groups are
- * recorded from the smallest to the largest. Source: ir-and-analysis 4.3.
+ * Three passes, so that the order of the conjuncts does not matter: what narrows an
+ * iterator comes first, then conjuncts over the same digits are gathered, then the groups
+ * are recorded from the smallest to the largest. Source: ir-and-analysis 4.3.
  */
 #include "core/arith/iter_impl.h"
 
@@ -398,6 +398,12 @@ static bool record(ml_ItState *st, ml_ItGroup *g, bool first)
     return !st->failed;
 }
 
+/* A constraint on some of the digits of another goes into it. */
+static bool comes_first(const ml_ItGroup *a, const ml_ItGroup *b)
+{
+    return a->sum.n != b->sum.n ? a->sum.n < b->sum.n : a->size < b->size;
+}
+
 bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
 {
     if (pred->size > ML_IT_SIZE_LIMIT)
@@ -415,7 +421,7 @@ bool ml_it_predicate(ml_ItState *st, const ml_Expr *pred)
     size_t *order = ML_ARRAY(st->cx, size_t, n + 1);
     for (size_t k = 0; k < n; k++) {
         size_t at = k;
-        while (at > 0 && st->groups.v[order[at - 1]].size > st->groups.v[k].size) {
+        while (at > 0 && comes_first(&st->groups.v[k], &st->groups.v[order[at - 1]])) {
             order[at] = order[at - 1];
             at--;
         }

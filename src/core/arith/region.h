@@ -26,6 +26,8 @@ ml_Interval ml_interval_point(const ml_Expr *e);
 ml_Interval ml_interval_range(ml_Arith *ar, const ml_Expr *min, const ml_Expr *extent);
 /* What of i lies in dimension d of the buffer. */
 ml_Interval ml_interval_inside(ml_Arith *ar, ml_Interval i, const ml_Buffer *b, size_t d);
+/* Assumes that some of the box lies in the buffer: for questions about what of it does. */
+void ml_assume_meets(ml_Arith *ar, const ml_Interval *box, const ml_Buffer *b);
 bool ml_interval_is_point(ml_Arith *ar, ml_Interval i);
 /* e with the variables of dom anywhere in their ranges; other variables stay symbolic. */
 ml_Interval ml_relax(ml_Arith *ar, const ml_Expr *e, const ml_Dom *dom, size_t n);

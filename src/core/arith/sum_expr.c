@@ -209,7 +209,9 @@ static bool divide_symbolic(ml_Arith *ar, const ml_Expr *e, const ml_Expr *ca,
     ml_sum_init(&d, e->type);
     if (!trunc && ml_sum_bound_facts(ar, &rest).hi < 0 &&
         ml_sum_add_sum(ar, &d, &rest, 1) && ml_sum_add_expr(ar, &d, cb, 1) &&
-        ml_sum_bound_facts(ar, &d).lo >= 0)
+        (ml_sum_bound_facts(ar, &d).lo >= 0 ||
+         /* the divisor is not 0 */
+         (rest.n == 0 && rest.base == -1 && ml_arith_bound(ar, cb).lo >= 0)))
         return is_div ? ml_sum_add_literal(out, -1, k) : ml_sum_add_sum(ar, out, &d, k);
     if (simple && cancel_common(ar, &rest, f, &n, &lit, common, &nc, &g)) {
         const ml_Expr *nb = n ? product(ar, f, n) : ml_int(ar->cx, e->type, lit);

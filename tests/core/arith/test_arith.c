@@ -297,6 +297,8 @@ static void a_multiple_of_a_symbolic_sum_is_divided(void **state)
     simplified(f, FMOD(ADD(x, LIT(1)), d), "1");
     simplified(f, FDIV(ADD(x, LIT(1)), d), "3");
     simplified(f, FDIV(ADD(MUL(f->i, f->n), MUL(f->i, LIT(2))), d), "i");
+    simplified(f, FDIV(SUB(f->n, LIT(1)), f->n), "0");
+    simplified(f, FDIV(SUB(ADD(MUL(f->i, f->n), f->n), LIT(1)), f->n), "i");
     simplified(f, FDIV(ADD(MUL(f->n, LIT(12)), LIT(24)), MUL(d, LIT(4))), "3");
     simplified(f, FDIV(ADD(MUL(f->n, LIT(3)), LIT(5)), d), "2");
 }
