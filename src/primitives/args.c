@@ -404,8 +404,9 @@ static bool index_map(const Resolve *r, const ml_Arg *a, ml_Given *g)
     ml_IndexMap *out = ML_NEW(r->cx, ml_IndexMap);
 
     for (uint32_t k = 0; k < rank; k++) {
-        ends[2 * k] = m->exprs[k];
-        ends[2 * k + 1] = ml_add(r->cx, m->exprs[k], ml_int(r->cx, m->exprs[k]->type, 1));
+        ends[(size_t)2 * k] = m->exprs[k];
+        ends[(size_t)2 * k + 1] =
+            ml_add(r->cx, m->exprs[k], ml_int(r->cx, m->exprs[k]->type, 1));
     }
     *out = *m;
     out->exprs = ends;

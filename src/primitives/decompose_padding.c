@@ -108,6 +108,7 @@ static bool find_box(Padding *p)
         dom[k] = (ml_Dom){it->var, it->min, it->extent};
         point[k] = (ml_Range){ml_var(cx, it->var), ml_int(cx, it->var->type, 1)};
     }
+    ML_ASSERT(p->store && p->cond);
     ml_arith_bind_iters(p->ar, b);
     if (ml_prove(p->ar, p->cond))
         return no_pattern(p, "its condition always holds");
@@ -150,6 +151,8 @@ static bool check_place(Padding *p)
 {
     ml_Call *c = p->c;
     ml_Ctx *cx = c->cx;
+
+    ML_ASSERT(p->store);
     const ml_Buffer *buf = p->store->buffer;
     ml_StmtVec blocks = {0};
 

@@ -198,6 +198,7 @@ static bool solve(Fusion *f)
     const ml_Expr *const *from = f->load->args, *const *to = f->sum->indices;
     const char *why = "cannot show that the epilogue takes each element of the result once";
 
+    ML_ASSERT(from && to);
     ml_arith_bind_iters(ar, f->red);
     for (size_t k = 0; k < e->n_iters; k++)
         ml_push(cx, &dom, ((ml_Dom){e->iters[k].var, e->iters[k].min, e->iters[k].extent}));

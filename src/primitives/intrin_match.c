@@ -376,6 +376,7 @@ static const char *stmt_word(const ml_Stmt *s)
         [ML_STMT_IF] = "an if",        [ML_STMT_BIND] = "a let",
         [ML_STMT_EVALUATE] = "a call", [ML_STMT_BLOCK] = "a block"};
 
+    ML_ASSERT(s->kind < ML_STMT_KINDS);
     return words[s->kind] ? words[s->kind] : "another statement";
 }
 

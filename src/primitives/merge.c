@@ -454,6 +454,7 @@ static bool check_pair(Merge *m, const Nest *x, const Nest *y, bool after)
                 return out_of_order(m, x, a, y, b, !after);
             }
             for (size_t d = 0; d < m->depth + !after; d++) {
+                ML_ASSERT(d == m->depth || m->extent[d]);
                 if (d < m->depth && ml_is_int(m->extent[d], 1))
                     continue;
                 /* That there is a later iteration in level d holds for this d alone. */
@@ -571,6 +572,7 @@ static const ml_Stmt *merged_nest(Merge *m)
     for (size_t d = m->depth; d-- > 0;) {
         ml_For f = {.kind = ML_FOR_SERIAL, .var = m->var[d], .extent = m->extent[d]};
 
+        ML_ASSERT(f.var && f.extent);
         f.min = ml_int(cx, f.var->type, 0);
         f.base.span = m->nest[0].loop[d]->base.span;
         f.body = st;

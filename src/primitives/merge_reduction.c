@@ -57,6 +57,8 @@ static bool find_blocks(Merge *m)
 static bool read_init(Merge *m)
 {
     const ml_Block *b = m->init;
+
+    ML_ASSERT(b);
     const ml_Stmt *const *s = &b->body;
     size_t n = 1;
 

@@ -273,13 +273,14 @@ static bool try_row(ml_Ctx *cx, const Row *row, const uint8_t *perm, Values acc,
                     Values combined, Match *m, const ml_Reducer **reducer)
 {
     const ml_Expr *own[ML_MAX_REDUCER];
+    size_t n = row->n;
 
-    m->n = row->n;
-    for (size_t k = 0; k < row->n; k++)
+    m->n = n;
+    for (size_t k = 0; k < n; k++)
         own[k] = acc[perm[k]];
     if (!fits(row, own))
         return false;
-    for (size_t k = 0; k < row->n; k++) {
+    for (size_t k = 0; k < n; k++) {
         m->x[k] = ml_var_new(cx, "x", own[k]->type);
         m->y[k] = ml_var_new(cx, "y", own[k]->type);
         m->acc[k] = own[k];

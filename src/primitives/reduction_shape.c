@@ -102,6 +102,7 @@ static bool read_values(Parts *p, const ml_Expr **combined)
 {
     bool used[ML_MAX_REDUCER] = {0};
 
+    ML_ASSERT(p->store[0]);
     if (p->n_lets == 0) {
         combined[0] = p->store[0]->value;
         return true;
@@ -191,6 +192,7 @@ bool ml_reduction_shape(ml_Call *c, const ml_Block *b, ml_ReductionShape *out)
     if (!read_init(&p) || !read_body(&p) || !read_values(&p, combined) ||
         !match_buffers(&p, out))
         return false;
+    ML_ASSERT(p.store[0]);
     out->n = p.n_stores;
     out->idx = p.store[0]->indices;
     out->rank = p.store[0]->n;

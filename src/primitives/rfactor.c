@@ -14,6 +14,7 @@
 /* e in the dtype that indices of the buffer have, when that is the wider one. */
 static const ml_Expr *index_like(ml_Rfactor *r, const ml_Buffer *b, const ml_Expr *e)
 {
+    ML_ASSERT(b);
     ml_Dtype t = b->rank ? b->shape[0]->type : e->type;
 
     return t.bits > e->type.bits ? ml_cast(r->cx, t, e) : e;

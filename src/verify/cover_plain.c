@@ -314,7 +314,7 @@ bool ml_covers_plainly(ml_Program p, ml_Uid ancestor, const ml_Block *producer,
         !open_nest(p, consumer, ancestor, &to))
         return false;
     for (size_t d = 0; d < buf->rank; d++) {
-        int64_t n = ml_is_const_int(buf->shape[d]) ? buf->shape[d]->as.i : 0, m;
+        int64_t n = ml_is_const_int(buf->shape[d]) ? buf->shape[d]->as.i : 0, m = 1;
         const ml_Range *in = &write->ranges[d], *out = &read->ranges[d];
         Span w, r;
 

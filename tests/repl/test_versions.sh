@@ -208,7 +208,7 @@ verdict 'replaces a step, leaves one out, and repeats the later ones with what t
 grep -qx 'v0 ok   v5 ok   v9 FAIL   v10 FAIL' out && grep -qxF 'first failing step: [9] vectorize("j_1")' out &&
     grep -qF 'v10 passes: there is nothing' out
 verdict 'finds the first step that fails a function, or a check'
-[ "$(grep -c 'v9 is the first that fails' out)" = 2 ] && grep -qF "v0 fails already, test:1: attempt to call" out
+[ "$(grep -c '^first failing step: .9. vectorize' out)" = 2 ] && grep -qF "v0 fails already, test:1: attempt to call" out
 verdict 'bisects by a chunk, and says by which error the start fails'
 [ "$(grep -c 'does not lead to' err)" = 2 ] && [ "$(grep -c 'number of a step' err)" = 1 ] &&
     grep -qF ':edit N CODE' err && grep -qF 'a script alone' err
