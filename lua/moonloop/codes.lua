@@ -38,6 +38,30 @@ lua("no-such-instruction", "moon.trace('[[[\"Frobnicate\", [], [], []]], []]')",
     "moon.trace('[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]]], []]')")
 lua("bad-trace", "moon.trace('[[[\"GetLoops\", [\"b0\"], [], [\"l1\"]]], []]')",
     "moon.trace('[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]], [\"GetLoops\", [\"b0\"], [], [\"l1\"]]], []]')")
+lua("intrin-exists", 'local dot = moon.intrin("dot_16x4_vnni")\nmoon.intrin("dot_16x4_vnni", dot.desc, dot.impl)',
+    'local dot = moon.intrin("dot_16x4_vnni")\nmoon.intrin("dot_16x4_vnni", dot.desc, dot.impl, {override = true})')
+lua("undefined-variable", 'local ir = moon.ir\nlocal A = ir.buffer("A", {8})\nir.func{params = {A}, body = ir.store(A, ir.var("x"), {0})}',
+    'local ir = moon.ir\nlocal A = ir.buffer("A", {8}, "int32")\nlocal x = ir.var("x")\n' ..
+    'ir.func{params = {A}, body = ir.loop{var = x, extent = 8, body = ir.store(A, x, {x})}}')
+lua("undefined-buffer", 'local ir = moon.ir\nlocal A, B = ir.buffer("A", {8}), ir.buffer("B", {8})\n' ..
+    'ir.func{params = {B}, body = ir.store(B, ir.load(A, 0), {0})}',
+    'local ir = moon.ir\nlocal A, B = ir.buffer("A", {8}), ir.buffer("B", {8})\n' ..
+    'ir.func{params = {A, B}, body = ir.store(B, ir.load(A, 0), {0})}')
+local function of_iter(value)
+    return 'local ir = moon.ir\nlocal A, i, v = ir.buffer("A", {8}, "int32"), ir.var("i"), ir.var("v")\n' ..
+        "moon.schedule(ir.func{params = {A}, body = ir.loop{var = i, extent = 8,\n" ..
+        '    body = ir.block{name = "b", iters = {{var = v, extent = 8, value = i}}, body = ir.store(A, ' ..
+        value .. ", {v})}}})"
+end
+lua("loop-variable-in-block", of_iter("i"), of_iter("v"))
+lua("multiple-definition", 'local ir = moon.ir\nlocal A, i = ir.buffer("A", {8}, "int32"), ir.var("i")\n' ..
+    'ir.func{params = {A}, body = ir.loop{var = i, extent = 8, body = ir.loop{var = i, extent = 8, body = ir.store(A, i, {i})}}}',
+    'local ir = moon.ir\nlocal A, i, j = ir.buffer("A", {8}, "int32"), ir.var("i"), ir.var("j")\n' ..
+    'ir.func{params = {A}, body = ir.loop{var = i, extent = 8, body = ir.loop{var = j, extent = 8, body = ir.store(A, i, {i})}}}')
+lua("mismatch", 'local dot = moon.intrin("dot_16x4_vnni")\nlocal wrong = dot.desc:script():gsub("C%[vi%] %+", "C[vi] -")\n' ..
+    'moon.intrin("dot_wrong", dot.desc, (wrong))',
+    'local dot = moon.intrin("dot_16x4_vnni")\nmoon.intrin("dot_right", dot.desc, dot.desc, {override = true})')
+lua("no-device", 's:bind("i", "threadIdx.x")\nmoon.build(s)', 's:bind("i", "threadIdx.x")\nmoon.check(s)')
 lua("unknown-name", 'moon.explain("unsond")', 'moon.explain("unsound")')
 lua("lua-error", "local x = nil + 1", "local x = 1 + 1")
 lua("no-file", 'moon.open("nothing.py")', "moon.parse(s:script())")
@@ -406,7 +430,6 @@ why {
     ["rfactor-loops"] = "The partial results are summed in loops that must be told apart from all others.",
     ["rfactor-shape"] = "Partial results can be combined only if the combination can be read off the block.",
     ["no-reducer"] = "Summing in parts is right for operations that are associative, with an identity.",
-    ["loop-extent"] = "The primitive is made for loops of that size.",
     ["unknown-name"] = "Nothing near is taken instead; the nearest names are told.",
     ["lua-error"] = "The line is Lua, and Lua found it wrong.",
     ["no-target"] = "Code is made for one processor; for an unknown one none can be.",

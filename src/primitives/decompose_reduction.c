@@ -436,7 +436,8 @@ const ml_Primitive ml_prim_decompose_reduction = {
     .apply = decompose_reduction,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
-                                     ML_E_LOOP_TOO_LOW, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_LOOP_DEPENDENT, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_UNDECLARED_WRITE, ML_E_LOOP_TOO_LOW,
+                                     ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
+                                     ML_E_UNSOUND, ML_E_OK},
     .cases = "decompose_reduction",
 };

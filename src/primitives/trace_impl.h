@@ -31,6 +31,8 @@ bool ml_tv_is_default(const ml_Param *pa, const ml_TVArg *a);
 /* The text T.index_map(lambda ...) of an index map as TVM's traces have it; NULL: it is
  * none. */
 const char *ml_trace_node_map(ml_Ctx *cx, const char *json);
+/* The map in that form; false, and nothing added: it has parts that the form has not. */
+bool ml_trace_map_nodes(ml_Text *out, const ml_IndexMap *m);
 /* Variable k becomes variable to[k] in copies of the instructions. */
 void ml_trace_renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, const uint32_t *to);
 /* Lua of the instructions from `first` on; variables are fields of the table v. */

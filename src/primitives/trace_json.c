@@ -32,9 +32,16 @@ static void add_real(ml_Text *out, double v)
         ml_json_real(out, v);
 }
 
+/* As TVM has it; with parts that it has not, as text. */
 static void add_map(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m)
 {
-    ml_print_value(w->cx, out, ml_val_map(w->cx, m), NULL);
+    ml_Text text = {0};
+
+    ml_print_value(w->cx, &text, ml_val_map(w->cx, m), NULL);
+    if (strstr(ml_text_z(&text), "SEPARATOR") || !ml_trace_map_nodes(out, m))
+        ml_text_add(out, ml_text_z(&text));
+    out->bad |= text.bad;
+    ml_text_free(&text);
 }
 
 static const ml_Notation notation = {

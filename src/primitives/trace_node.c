@@ -1,6 +1,6 @@
 /*
  * trace_node - index maps in the traces of TVM: a graph of nodes as JSON text, read as the
- * lambda that it is.
+ * lambda that it is, and written where it consists of what the graph has nodes for.
  *
  * {"root": k, "nodes": [{"type_key": "tir.IndexMap", "attrs": {"initial_indices": "2",
  * ...}}, {"type_key": "Array", "data": [3, 5]}, {"type_key": "tir.FloorDiv", "attrs": {"a":
@@ -12,6 +12,7 @@
 #include "primitives/trace_impl.h"
 
 #include "core/json.h"
+#include "core/walk.h"
 
 #include <stdlib.h>
 
@@ -119,15 +120,18 @@ static bool add_load(Nodes *g, uint32_t k, int depth)
     return true;
 }
 
+static const struct {
+    const char *type, *before, *between;
+    ml_ExprKind kind;
+} binary[] = {
+    {"Add", "(", " + ", ML_EXPR_ADD},           {"Sub", "(", " - ", ML_EXPR_SUB},
+    {"Mul", "(", " * ", ML_EXPR_MUL},           {"FloorDiv", "(", " // ", ML_EXPR_FLOORDIV},
+    {"FloorMod", "(", " % ", ML_EXPR_FLOORMOD}, {"Div", "T.truncdiv(", ", ", ML_EXPR_DIV},
+    {"Mod", "T.truncmod(", ", ", ML_EXPR_MOD},  {"Min", "T.min(", ", ", ML_EXPR_MIN},
+    {"Max", "T.max(", ", ", ML_EXPR_MAX}};
+
 static bool add_expr(Nodes *g, uint32_t k, int depth)
 {
-    static const struct {
-        const char *type, *before, *between;
-    } binary[] = {{"Add", "(", " + "},          {"Sub", "(", " - "},
-                  {"Mul", "(", " * "},          {"FloorDiv", "(", " // "},
-                  {"FloorMod", "(", " % "},     {"Div", "T.truncdiv(", ", "},
-                  {"Mod", "T.truncmod(", ", "}, {"Min", "T.min(", ", "},
-                  {"Max", "T.max(", ", "}};
     const char *type = type_of(g, k);
     uint32_t a, b;
 
@@ -209,6 +213,16 @@ static bool add_lambda(Nodes *g, uint32_t k)
     return true;
 }
 
+/* The dtype of the variables, where it is told. */
+static void add_dtype(const Nodes *g)
+{
+    const ml_Json *t = g->n_vars ? attr(g, g->var[0], "dtype") : NULL;
+
+    if (t && t->kind == ML_JSON_STRING &&
+        (ml_streq(t->as.s, "int32") || ml_streq(t->as.s, "int64")))
+        ml_text_fmt(g->out, ", index_dtype=\"%s\"", t->as.s);
+}
+
 const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
 {
     ml_JsonError e;
@@ -234,9 +248,137 @@ const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
         ml_text_add(&text, ", inverse_index_map=");
         ok = add_lambda(&g, inverse);
     }
+    if (ok)
+        add_dtype(&g);
     ml_text_char(&text, ')');
     if (ok && text.n < MAX_NODES_TEXT)
         z = ml_strdup(cx, (ml_Str){ml_text_z(&text), text.n});
     ml_text_free(&text);
     return z;
+}
+
+/* ---- writing */
+
+typedef struct Graph {
+    ml_Ctx *cx;
+    ml_Text *out;
+    ml_Map *known; /* by number of the expression: that of its node */
+    uint32_t n;    /* nodes so far; node 0 is none */
+    uint32_t vars; /* of this map so far: they are called i0, i1, ... */
+} Graph;
+
+static uint32_t node(Graph *g)
+{
+    if (g->n)
+        ml_text_add(g->out, ", ");
+    return g->n++;
+}
+
+static void add_dtype_of(Graph *g, ml_Dtype t)
+{
+    ml_text_add(g->out, "\"dtype\": \"");
+    ml_dtype_print(g->out, t);
+    ml_text_char(g->out, '"');
+}
+
+/* The number of the node; 0: there is no node for it. */
+static uint32_t write_expr(Graph *g, const ml_Expr *e, int depth)
+{
+    uint32_t k = (uint32_t)(uintptr_t)ml_map_get(g->known, e->id), a, b;
+
+    if (k || depth > MAX_NODES_DEPTH || e->type.lanes != 1)
+        return k;
+    if (e->kind == ML_EXPR_VAR) {
+        a = node(g);
+        ml_text_fmt(g->out, "{\"type_key\": \"runtime.String\", \"repr_str\": \"i%u\"}",
+                    g->vars++);
+        k = node(g);
+        ml_text_add(g->out, "{\"type_key\": \"tir.Var\", \"attrs\": {");
+        add_dtype_of(g, e->type);
+        ml_text_fmt(g->out,
+                    ", \"name\": \"%u\", \"span\": \"0\", \"type_annotation\": \"0\"}}", a);
+    } else if (e->kind == ML_EXPR_INT) {
+        k = node(g);
+        ml_text_add(g->out, "{\"type_key\": \"IntImm\", \"attrs\": {");
+        add_dtype_of(g, e->type);
+        ml_text_fmt(g->out, ", \"span\": \"0\", \"value\": \"%lld\"}}", (long long)e->as.i);
+    } else {
+        for (size_t t = 0; t < ML_COUNT(binary) && !k; t++) {
+            if (e->kind != binary[t].kind || !(a = write_expr(g, e->args[0], depth + 1)) ||
+                !(b = write_expr(g, e->args[1], depth + 1)))
+                continue;
+            k = node(g);
+            ml_text_fmt(g->out,
+                        "{\"type_key\": \"tir.%s\", \"attrs\": {\"a\": \"%u\", \"b\": "
+                        "\"%u\", ",
+                        binary[t].type, a, b);
+            add_dtype_of(g, e->type);
+            ml_text_add(g->out, ", \"span\": \"0\"}}");
+        }
+    }
+    ml_map_set(g->cx, g->known, e->id, (const void *)(uintptr_t)k);
+    return k;
+}
+
+/* The node of an array of these; 0: one of them has no node. */
+static uint32_t write_array(Graph *g, const ml_Expr *const *e, uint32_t n)
+{
+    uint32_t *at = ML_ARRAY(g->cx, uint32_t, n + 1);
+
+    for (uint32_t k = 0; k < n; k++)
+        if (!(at[k] = write_expr(g, e[k], 0)))
+            return 0;
+    uint32_t me = node(g);
+
+    ml_text_add(g->out, "{\"type_key\": \"Array\", \"data\": [");
+    for (uint32_t k = 0; k < n; k++)
+        ml_text_fmt(g->out, "%s%u", k ? ", " : "", at[k]);
+    ml_text_add(g->out, "]}");
+    return me;
+}
+
+static uint32_t write_map(Graph *g, const ml_IndexMap *m)
+{
+    const ml_Expr **vars = ML_ARRAY(g->cx, const ml_Expr *, m->n_vars + 1u);
+    uint32_t from, to, inverse = 0;
+
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        vars[k] = ml_var(g->cx, m->vars[k]);
+    if (m->n_vars > MAX_VARS || (m->inverse && !(inverse = write_map(g, m->inverse))))
+        return 0;
+    g->vars = 0;
+    if (!(from = write_array(g, vars, m->n_vars)) ||
+        !(to = write_array(g, m->exprs, m->n_exprs)))
+        return 0;
+    uint32_t me = node(g);
+
+    ml_text_fmt(g->out,
+                "{\"type_key\": \"tir.IndexMap\", \"attrs\": {\"final_indices\": \"%u\", "
+                "\"initial_indices\": \"%u\", \"inverse_index_map\": \"%u\"}}",
+                to, from, inverse);
+    return me;
+}
+
+bool ml_trace_map_nodes(ml_Text *out, const ml_IndexMap *m)
+{
+    ml_Ctx *tmp = ml_ctx_new(0);
+    ml_Text text = {0};
+    Graph g = {.cx = tmp, .out = &text, .known = ml_map_new(tmp)};
+
+    m = ml_import_value(ml_import_begin(tmp), ml_val_map(tmp, m))->as.map;
+    node(&g);
+    ml_text_add(&text, "{\"type_key\": \"\"}");
+    uint32_t root = write_map(&g, m);
+
+    if (root && text.n < MAX_NODES_TEXT)
+        ml_text_fmt(out,
+                    "{\"root\": %u, \"nodes\": [%s], \"b64ndarrays\": [], \"attrs\": "
+                    "{\"tvm_version\": \"0.17.0\"}}",
+                    root, ml_text_z(&text));
+    else
+        root = 0;
+    out->bad |= text.bad;
+    ml_text_free(&text);
+    ml_ctx_unref(tmp);
+    return root != 0;
 }

@@ -204,8 +204,9 @@ static bool see_stmt(const ml_Stmt *st, void *user)
     return true;
 }
 
-/* 0, 5, or -1 with undeclared-write set. */
-static int stores_violation(ml_Ctx *cx, const ml_Block *b, const char **why)
+/* 0 or 5. undeclared (may be NULL): the buffer stored to that is not among the writes. */
+static int stores_violation(ml_Ctx *cx, const ml_Block *b, const char **why,
+                            const ml_Buffer **undeclared)
 {
     Stores s = {.cx = cx, .block = b};
 
@@ -219,6 +220,8 @@ static int stores_violation(ml_Ctx *cx, const ml_Block *b, const char **why)
         ml_map_set(cx, s.views, b->writes[k].buffer->uid, &CLEAN);
     see_views(&s, b);
     ml_stmt_visit(b->body, see_stmt, &s);
+    if (undeclared)
+        *undeclared = s.undeclared;
     if (s.undeclared) {
         if (why)
             *why = ml_format(cx, "5, it stores to %s, which is not among its writes",
@@ -272,7 +275,7 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
             *why = ml_format(cx, "4%s", *why + 1);
         return 4;
     }
-    return stores_violation(cx, b, why);
+    return stores_violation(cx, b, why, NULL);
 }
 
 int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
@@ -288,7 +291,7 @@ int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid b
             *why = ml_format(cx, "4%s", *why + 1);
         return 4;
     }
-    return stores_violation(cx, b, why);
+    return stores_violation(cx, b, why, NULL);
 }
 
 /* ---- as requirements */
@@ -307,8 +310,15 @@ bool ml_need_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
 {
     const char *why = NULL;
 
-    if (ml_reduction_violation(cx, f, p, block, NULL) == 0)
+    const ml_Buffer *undeclared = NULL;
+    int violation = ml_reduction_violation(cx, f, p, block, NULL);
+
+    if (violation == 0)
         return true;
+    if (violation == 5 && stores_violation(cx, block_at(p, block), NULL, &undeclared) &&
+        undeclared)
+        return ml_fail(cx, ML_E_UNDECLARED_WRITE, ML_BLOCK_UID(block),
+                       ML_BUFFER(undeclared));
     ml_reduction_violation(cx, f, p, block, &why);
     return ml_fail(cx, ML_E_NOT_REDUCTION, ML_BLOCK_UID(block), ML_TEXT(why));
 }

@@ -196,6 +196,7 @@ test("a reduction that is registered is taken apart, one that is none is not reg
     refused(5, function() end, {})
     refused(1, 7, { 0 })
     refused(1, te.max, { 0 }, { types = {} })
+    fails("bad-argument", moon.register_reducer, 1, function() error "inside" end, { 0 })
     refused(1, te.max, { 0 }, { dtypes = { { "flat" } } })
 end)
 

@@ -61,13 +61,13 @@ static int reducer_register(lua_State *L)
             (side ? r.y : r.x)[k] = v;
             bind_push_expr(L, sp, v);
         }
-    lua_call(L, 2 * (int)n, LUA_MULTRET);
+    bind_call(L, 2 * (int)n, LUA_MULTRET, "combine");
     values_on_top(L, 5, r.n, sp, types, "combine", r.result);
     if (lua_isfunction(L, 3)) {
         lua_pushvalue(L, 3);
         for (size_t k = 0; k < r.n; k++)
             bind_push_dtype(L, types[k]);
-        lua_call(L, (int)n, LUA_MULTRET);
+        bind_call(L, (int)n, LUA_MULTRET, "identity");
     } else
         lua_pushvalue(L, 3);
     values_on_top(L, 5, r.n, sp, types, "identity", r.identity);
