@@ -181,7 +181,7 @@ static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_Dom *ow
     for (size_t k = 0; k < inner->n; k++)
         ml_arith_bind_range(c->ar, inner->v[k].var, inner->v[k].min, inner->v[k].extent);
     ml_arith_assume(c->ar, at_unit_loops(c, given, inner->v, inner->n));
-    bool holds = ml_prove_symbolic(c->ar, pred);
+    bool holds = ml_prove_cases(c->ar, pred);
 
     ml_arith_restore(c->ar, mark);
     return holds ? ml_bool(c->cx, true) : pred;
@@ -206,6 +206,15 @@ static const ml_Expr *touched(Cover *c, const ml_Buffer *buf, const ml_Region *r
             given = ml_and(c->cx, given, ml_lt(c->cx, lo, n));
     }
     return given;
+}
+
+/* Whether some iteration of the access runs wherever an instance of the consumer does. */
+static bool runs_where_read(Cover *c, const ml_Access1 *a, const ml_Expr *given,
+                            const ml_DomVec *inner)
+{
+    const ml_Expr *cond = ml_region_runs(c->ar, a->dom, a->n_dom, a->pred);
+
+    return cond && ml_is_true(where_read(c, cond, a->dom, a->n_dom, given, inner));
 }
 
 /* ---- the reason, with loops as what they are on screen */
@@ -296,7 +305,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 
     look_around(c, consumer->tag, stop, read->buffer, &mine);
     ml_Region mine_read = outward(c, consumer, read, &mine, &given);
-    const ml_Expr *inside = NULL; /* made when a producer has a predicate */
+    const ml_Expr *inside = NULL; /* made when a producer may not run */
 
     for (size_t k = 0; k < producers->n; k++) {
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
@@ -316,15 +325,18 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
             written_parts(c, w, &w->writes[m], &around, &parts);
             for (size_t t = first; t < parts.n; t++) {
                 ml_Access1 *part = &parts.v[t];
+                bool guarded = !ml_is_true(part->pred), plain = !guarded;
 
-                if (!ml_is_true(part->pred)) {
-                    if (!inside)
-                        inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
+                for (size_t d = 0; d < part->n_dom; d++)
+                    plain &= ml_is_const_int(part->dom[d].extent);
+                if (!plain && !inside)
+                    inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
+                if (guarded)
                     part->pred = where_read(c, part->pred, part->dom, part->n_dom, inside,
                                             &mine.dom);
-                }
-                if (!ml_region_lower(c->ar, part->ranges, rank, part->dom, part->n_dom,
-                                     part->pred, box))
+                if (!ml_region_lower_where(
+                        c->ar, part->ranges, rank, part->dom, part->n_dom, part->pred,
+                        plain || runs_where_read(c, part, inside, &mine.dom), box))
                     continue;
                 clip(c, read->buffer, box);
                 ml_boxes_add(boxes, box);

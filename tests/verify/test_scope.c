@@ -262,6 +262,37 @@ static void s11_a_predicate_bounds_what_is_written(void **state)
     assert_false(predicated_cover(64));
 }
 
+/* Where the guard leaves no iteration of P, nothing is written, however wide each of its
+ * writes is. */
+static bool guarded_per_tile(const char *guard)
+{
+    char text[1024];
+    bool yes;
+
+    snprintf(text, sizeof text,
+             I4 "B = T.alloc_buffer((64,))\n" I4 "for i in range(4):\n" I8
+                "for j in range(2):\n" I12 "with T.block(\"P\"):\n" I16
+                "v = T.axis.spatial(11, i * 3 + j)\n" I16 "T.where(%s)\n" I16
+                "for q in range(4):\n" I16 I4 "B[v // 4 + q] = A[v]\n" I8
+                "with T.block(\"Q\"):\n" I12 "v = T.axis.spatial(4, i)\n" I12
+                "C[v] = B[v]\n",
+             guard);
+    Prog g = prog_any(VEC, text);
+
+    yes = covered(&g, "Q");
+    prog_free(&g);
+    return yes;
+}
+
+static void s11_a_predicate_may_leave_nothing_of_a_tile(void **state)
+{
+    (void)state;
+    assert_false(guarded_per_tile("i * 3 + j >= 2"));
+    assert_true(guarded_per_tile("i * 3 + j >= 1"));
+    assert_false(guarded_per_tile("i * 3 + j < 9"));
+    assert_true(guarded_per_tile("i * 3 + j < 10"));
+}
+
 static void s12_the_two_blocks_of_a_split_reduction_are_neither(void **state)
 {
     Prog g = prog_any("A: T.Buffer((8, 4), \"float32\"), C: T.Buffer((8,), \"float32\")", I4
@@ -493,6 +524,7 @@ int main(void)
         cmocka_unit_test(s9_a_warp_shares_along_threadIdx_x_only),
         cmocka_unit_test(s10_a_region_with_gaps_covers_nothing),
         cmocka_unit_test(s11_a_predicate_bounds_what_is_written),
+        cmocka_unit_test(s11_a_predicate_may_leave_nothing_of_a_tile),
         cmocka_unit_test(s12_the_two_blocks_of_a_split_reduction_are_neither),
         cmocka_unit_test(s13_a_store_at_a_reduce_iter_is_no_reduction),
         cmocka_unit_test(a_plain_reduction_holds_and_an_undeclared_store_is_an_error),

@@ -68,6 +68,8 @@ bool ml_prove_ge(ml_Arith *ar, const ml_Expr *e, int64_t c);              /* e >
 bool ml_prove_lt(ml_Arith *ar, const ml_Expr *e, int64_t c);              /* e < c */
 bool ml_prove_le_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);  /* a <= b */
 bool ml_prove_le_cases(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b); /* and min, max */
+/* A comparison, or a conjunction of some, plainly or by cases of min and max. */
+bool ml_prove_cases(ml_Arith *ar, const ml_Expr *p);
 bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);
 typedef enum ml_Cmp {
     ML_CMP_UNKNOWN,

@@ -68,3 +68,25 @@ bool ml_prove_le_cases(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
         return ml_prove_le_expr(ar, a, b);
     return by_cases(ar, a, b, MAX_SPLITS);
 }
+
+bool ml_prove_cases(ml_Arith *ar, const ml_Expr *p)
+{
+    const ml_Expr *a = p->n_args > 0 ? p->args[0] : NULL,
+                  *b = p->n_args > 1 ? p->args[1] : NULL;
+
+    if (ml_prove_symbolic(ar, p))
+        return true;
+    if (p->kind == ML_EXPR_AND)
+        return ml_prove_cases(ar, a) && ml_prove_cases(ar, b);
+    if (!ml_is_index_compare(p))
+        return false;
+    const ml_Expr *one = ml_int(ar->cx, a->type, 1);
+
+    switch ((int)p->kind) {
+    case ML_EXPR_LE: return ml_prove_le_cases(ar, a, b);
+    case ML_EXPR_GE: return ml_prove_le_cases(ar, b, a);
+    case ML_EXPR_LT: return ml_prove_le_cases(ar, ml_add(ar->cx, a, one), b);
+    case ML_EXPR_GT: return ml_prove_le_cases(ar, ml_add(ar->cx, b, one), a);
+    }
+    return false;
+}

@@ -4,6 +4,7 @@
  */
 #include "core/arith/region.h"
 
+#include "core/arith/arith_impl.h"
 #include "core/arith/iter_impl.h"
 
 static bool mentions(const ml_Expr *e, const ml_Dom *dom, size_t n)
@@ -90,12 +91,87 @@ static bool outside_holds(ml_Arith *ar, const ml_Expr *pred, const ml_Dom *dom, 
     return mentions(pred, dom, n) || ml_is_true(pred) || ml_prove(ar, pred);
 }
 
+typedef struct Outer {
+    ml_Arith *ar;
+    bool found;
+} Outer;
+
+/* A variable that runs through a range, as loops do; sizes do not. */
+static bool seek_loop(const ml_Expr *e, void *user)
+{
+    Outer *o = user;
+    const ml_VarInfo *v = e->kind == ML_EXPR_VAR ? ml_arith_var(o->ar, e->as.var) : NULL;
+
+    o->found |= v && v->extent;
+    return !o->found;
+}
+
+/* cond and extent >= 1, where a loop outside has a say in it: a size is what it is. */
+static const ml_Expr *also(ml_ItState *st, const ml_Expr *cond, ml_ItVal extent)
+{
+    Outer o = {st->ar, false};
+
+    if (extent.e)
+        ml_expr_visit(extent.e, seek_loop, &o);
+    if (!o.found || ml_it_le(st, ml_it_lit(1), extent))
+        return cond;
+    const ml_Expr *e = extent.e, *more = ml_ge(st->cx, e, ml_int(st->cx, e->type, 1));
+
+    return ml_is_true(cond) ? more : ml_and(st->cx, cond, more);
+}
+
+/* The iterators that a mark is made of, as bits. */
+static uint64_t leaves(const ml_ItMark *m)
+{
+    uint64_t all = m->kind == ML_IT_INPUT ? ml_uid_bloom(m->var->uid) : 0;
+
+    for (size_t k = 0; k < m->sum.n; k++)
+        all |= leaves(m->sum.v[k].mark);
+    return all;
+}
+
+const ml_Expr *ml_region_runs(ml_Arith *ar, const ml_Dom *dom, size_t n,
+                              const ml_Expr *pred)
+{
+    const ml_Expr *cond = ml_bool(ml_arith_ctx(ar), true);
+    ml_ItState st = {.ar = ar, .level = ML_NO_CHECK};
+    bool open = false, shared = false;
+    uint64_t used = 0;
+
+    if (!ml_it_detect(&st, NULL, 0, dom, n, pred))
+        return NULL;
+    for (size_t k = 0; k < st.n_inputs; k++)
+        cond = also(&st, cond, st.marks.v[k]->extent);
+    for (size_t k = 0; k < st.constraints.n; k++) {
+        uint64_t mine = leaves(st.constraints.v[k]);
+
+        open |= st.constraints.v[k]->extent.e != NULL;
+        shared |= (used & mine) != 0;
+        used |= mine;
+        cond = also(&st, cond, st.constraints.v[k]->extent);
+    }
+    /* Two on one iterator may leave nothing between them. */
+    return st.failed || (open && shared) ? NULL : cond;
+}
+
+bool ml_region_lower_where(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
+                           size_t n_dom, const ml_Expr *pred, bool runs, ml_Interval *out)
+{
+    /* What the predicate asks of outer symbols alone must hold, or nothing is touched. */
+    if (!outside_holds(ar, pred, dom, n_dom) ||
+        !ml_region_strict(ar, box, n, dom, n_dom, pred, out))
+        return false;
+    if (runs)
+        return true;
+    const ml_Expr *cond = ml_region_runs(ar, dom, n_dom, pred);
+
+    return cond && (ml_is_true(cond) || ml_prove_cases(ar, cond));
+}
+
 bool ml_region_lower(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                      size_t n_dom, const ml_Expr *pred, ml_Interval *out)
 {
-    /* What the predicate asks of outer symbols alone must hold, or nothing is touched. */
-    return outside_holds(ar, pred, dom, n_dom) &&
-           ml_region_strict(ar, box, n, dom, n_dom, pred, out);
+    return ml_region_lower_where(ar, box, n, dom, n_dom, pred, false, out);
 }
 
 void ml_region_upper(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,

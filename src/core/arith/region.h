@@ -54,6 +54,14 @@ bool ml_region_strict(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom 
                       size_t n_dom, const ml_Expr *pred, ml_Interval *out);
 bool ml_region_lower(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                      size_t n_dom, const ml_Expr *pred, ml_Interval *out);
+/* Strict says what is touched where any iteration runs, lower what is touched in any case:
+ * with loops outside as symbols a predicate may leave none. What they have to be for some
+ * to run; NULL: not known. */
+const ml_Expr *ml_region_runs(ml_Arith *ar, const ml_Dom *dom, size_t n,
+                              const ml_Expr *pred);
+/* Lower, where some are known to run (`runs`). */
+bool ml_region_lower_where(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
+                           size_t n_dom, const ml_Expr *pred, bool runs, ml_Interval *out);
 void ml_region_upper(ml_Arith *ar, const ml_Range *box, size_t n, const ml_Dom *dom,
                      size_t n_dom, const ml_Expr *pred, ml_Interval *out);
 
