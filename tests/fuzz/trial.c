@@ -555,6 +555,8 @@ static void refused(Run *r, FzCount *count, ml_ErrorCode code, const ml_Module *
 
     if (strstr(text, "90000")) /* a sample is known to the schedule that drew it only */
         return;
+    if (code == ML_E_NO_SUCH_BLOCK || code == ML_E_NO_SUCH_LOOP)
+        return; /* a name that another version has */
     v = fz_reexamine(m, text, &r->prog, show ? &t : NULL);
     count->applied[code] += v != FZ_NOT_APPLIED;
     count->right[code] += v == FZ_RIGHT;
