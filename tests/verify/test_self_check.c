@@ -142,6 +142,21 @@ static void wrong_regions_are_found(void **state)
     done(&u);
 }
 
+/* Padding: the only instance reads before the buffer, where nothing is. */
+static void what_lies_outside_of_the_buffer_need_not_be_declared(void **state)
+{
+    static const char text[] =
+        HEAD "    for i in range(1):\n        with T.block(\"b\"):\n"
+             "            v = T.axis.S(1, i)\n            T.reads(A[0:3])\n"
+             "            T.writes(C[v])\n"
+             "            C[v] = T.if_then_else(1 <= v, A[v - 1], T.float32(0))\n";
+    Two t = two(text, text);
+
+    (void)state;
+    finds(&t, t.p, ML_CHECK_REGIONS, NULL);
+    done(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +165,7 @@ int main(void)
         cmocka_unit_test(a_wrong_summary_is_found),
         cmocka_unit_test(a_wrong_memory_is_found),
         cmocka_unit_test(wrong_regions_are_found),
+        cmocka_unit_test(what_lies_outside_of_the_buffer_need_not_be_declared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
