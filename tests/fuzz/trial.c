@@ -70,7 +70,7 @@ static ml_Tensor *tensor_for(Run *r, const ml_Func *f, uint32_t k)
     const ml_Buffer *b = f->params[k].buffer;
     int64_t shape[8];
     ml_Tensor *t;
-    uint64_t rnd = r->t->plan.seed + 77 * k;
+    uint64_t rnd = r->t->plan.seed + (uint64_t)77 * k;
 
     for (size_t d = 0; d < b->rank; d++)
         if (!ml_eval_size(b->shape[d], r->sizes, 1, &shape[d]))
@@ -605,6 +605,7 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
         for (size_t k = 0; k < ml_n_primitives; k++)
             if (ml_primitives[k] == prim)
                 count = &r->stats->prims[k];
+        ML_ASSERT(count);
         r->stats->steps++;
         count->tried++;
     }
