@@ -324,7 +324,9 @@ const ml_Primitive ml_prim_rfactor = {
         "A copy of the nest computes a partial result for each iteration of the loop in a "
         "new\n"
         "buffer, in which the loop is spatial; the block combines them. Sums, products,\n"
-        "minima, maxima, two sums, argmax and argmin are known.",
+        "minima, maxima, two sums, argmax and argmin are known; moon.register_reducer "
+        "adds\n"
+        "others.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,

@@ -73,6 +73,16 @@ static bool child(const Nodes *g, uint32_t k, const char *name, uint32_t *out)
     return node_number(g, attr(g, k, name), out);
 }
 
+static const struct {
+    const char *type, *before, *between;
+    ml_ExprKind kind;
+} binary[] = {
+    {"Add", "(", " + ", ML_EXPR_ADD},           {"Sub", "(", " - ", ML_EXPR_SUB},
+    {"Mul", "(", " * ", ML_EXPR_MUL},           {"FloorDiv", "(", " // ", ML_EXPR_FLOORDIV},
+    {"FloorMod", "(", " % ", ML_EXPR_FLOORMOD}, {"Div", "T.truncdiv(", ", ", ML_EXPR_DIV},
+    {"Mod", "T.truncmod(", ", ", ML_EXPR_MOD},  {"Min", "T.min(", ", ", ML_EXPR_MIN},
+    {"Max", "T.max(", ", ", ML_EXPR_MAX}};
+
 static bool add_expr(Nodes *g, uint32_t k, int depth);
 static const ml_Json *array(const Nodes *g, uint32_t k, const char *name);
 

@@ -185,7 +185,7 @@ run --help-all </dev/null
 [ "$status" = 0 ] && grep -q 'decompose_reduction' out && [ "$(wc -l <out)" -gt 200 ]
 verdict 'prints the manual'
 ! awk '/^gives$/ { in_it = 1; n = 0; next } in_it && /^$/ { if (!n) print "nothing"; in_it = 0 } in_it { n++ }
-    in_it && /error:/ && !/does not belong/ { print }' out | grep . && [ "$(grep -c '^gives$' out)" = 8 ]
+    in_it && /error:/ && !/does not belong/ { print }' out | grep . && [ "$(grep -c '^gives$' out)" -ge 9 ]
 verdict 'runs the examples of the calls that are not recorded'
 cat >python.lua <<'E'
 local sch = tir.Schedule(workload.matmul(64, 64, 64))
