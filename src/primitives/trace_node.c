@@ -130,16 +130,6 @@ static bool add_load(Nodes *g, uint32_t k, int depth)
     return true;
 }
 
-static const struct {
-    const char *type, *before, *between;
-    ml_ExprKind kind;
-} binary[] = {
-    {"Add", "(", " + ", ML_EXPR_ADD},           {"Sub", "(", " - ", ML_EXPR_SUB},
-    {"Mul", "(", " * ", ML_EXPR_MUL},           {"FloorDiv", "(", " // ", ML_EXPR_FLOORDIV},
-    {"FloorMod", "(", " % ", ML_EXPR_FLOORMOD}, {"Div", "T.truncdiv(", ", ", ML_EXPR_DIV},
-    {"Mod", "T.truncmod(", ", ", ML_EXPR_MOD},  {"Min", "T.min(", ", ", ML_EXPR_MIN},
-    {"Max", "T.max(", ", ", ML_EXPR_MAX}};
-
 static bool add_expr(Nodes *g, uint32_t k, int depth)
 {
     const char *type = type_of(g, k);
