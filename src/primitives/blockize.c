@@ -6,6 +6,8 @@
  * form for a loop is in blockize_loop.c; some blocks are wrapped where they stand, and have
  * the same parts outside. Source: primitives 10, blockize.
  */
+#include "primitives/blockize.h"
+
 #include "primitives/blockize_inside.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };

@@ -154,8 +154,8 @@ static bool under_concurrent(const ml_Call *c, ml_Uid node)
     return false;
 }
 
-/* Blocks before the writer in a loop that the copy comes behind read what earlier iterations
- * wrote: the copy would come too late for them. */
+/* Blocks before the writer in a loop that the copy comes behind read what earlier
+ * iterations wrote: the copy would come too late for them. */
 static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                               const ml_CachePlace *place)
 {

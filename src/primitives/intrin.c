@@ -4,6 +4,8 @@
  * when it is first asked for; of two threads that do so at once one throws its copy away.
  * Source: primitives 10, lowering-and-codegen 9.1.
  */
+#include "primitives/intrin.h"
+
 #include "primitives/intrin_texts.h"
 
 #include <stdatomic.h>

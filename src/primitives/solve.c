@@ -197,8 +197,7 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
             a = b;
             b = t;
         }
-        if (uses_iters(s->block, b) || !ml_prove_ge(s->ar, b, 1) ||
-            a->kind != ML_EXPR_VAR)
+        if (uses_iters(s->block, b) || !ml_prove_ge(s->ar, b, 1) || a->kind != ML_EXPR_VAR)
             return false;
         need = (ml_Interval){div_end(s, need.min, b), div_end(s, need.max, b), false};
         bound = (ml_Interval){div_end(s, bound.min, b), div_end(s, bound.max, b), false};
