@@ -19,9 +19,9 @@ static void broken(const char *what, const char *printed)
     abort();
 }
 
-static void round_trip(ml_Ctx *cx, const ml_Module *mod, int spelling)
+static void round_trip(ml_Ctx *cx, const ml_Module *mod, int spelling, bool regions_auto)
 {
-    ml_PrintOpts po = {.spelling = spelling};
+    ml_PrintOpts po = {.spelling = spelling, .regions_auto = regions_auto};
     ml_Text t = {0}, u = {0};
     ml_Parsed q;
     ml_Difference d = {0};
@@ -56,8 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ml_Parsed p = ml_parse(cx, (ml_Str){(const char *)data, size}, &o);
 
         if (p.mod) {
-            round_trip(cx, p.mod, ML_CLASSIC);
-            round_trip(cx, p.mod, ML_NEWEST);
+            for (int k = 0; k < 4; k++)
+                round_trip(cx, p.mod, k / 2 ? ML_NEWEST : ML_CLASSIC, k % 2);
         }
         ml_ctx_unref(cx);
     }
