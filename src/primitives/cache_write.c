@@ -154,8 +154,8 @@ static bool under_concurrent(const ml_Call *c, ml_Uid node)
     return false;
 }
 
-/* Blocks before the writer in a loop that the copy comes behind read what earlier iterations
- * wrote: the copy would come too late for them. */
+/* Blocks before the writer in a loop that the copy comes behind read what earlier
+ * iterations wrote: the copy would come too late for them. */
 static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                               const ml_CachePlace *place)
 {
@@ -208,7 +208,10 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < given->n; k++)
         ml_push(cx, &w.given, given->uids[k]);
-    if (!check(c, b, r, scope) || (!c->unchecked && !ml_check_reduces_inside(c, uid)))
+    if (!check(c, b, r, scope) ||
+        (!c->unchecked &&
+         (!ml_check_reduces_inside(c, uid) ||
+          !ml_check_reads_in_blocks(c, ml_index_node(c->p.index, scope), r->buffer))))
         return false;
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)

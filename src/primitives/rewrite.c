@@ -187,9 +187,7 @@ static const ml_Stmt *append_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     if (s->kind == ML_STMT_BLOCK) {
         ml_Block b = *ml_as_block(s);
 
-        /* What is loaded may lie outside where p does not hold. */
-        b.predicate = b.predicate->flags & ML_X_HAS_LOAD ? ml_and(cx, p, b.predicate)
-                                                         : ml_and(cx, b.predicate, p);
+        b.predicate = ml_and(cx, b.predicate, p);
         return ml_block_from(cx, &b);
     }
     return ml_stmt_map(cx, s, &(ml_Mapper){.stmt = append_stmt, .user = user});
