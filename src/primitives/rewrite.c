@@ -204,6 +204,26 @@ const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr 
     return append_stmt(cx, st, u.out);
 }
 
+/* ---- regions */
+
+ml_Region ml_region_map_loads(ml_Ctx *cx, ml_Region r, ml_ExprFn *fn, void *user)
+{
+    ml_Range *ranges = NULL;
+
+    for (size_t d = 0; d < r.buffer->rank; d++) {
+        ml_Range is = r.ranges[d];
+
+        if (!((is.min->flags | is.extent->flags) & ML_X_HAS_LOAD))
+            continue;
+        if (!ranges) {
+            ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
+            memcpy(ranges, r.ranges, r.buffer->rank * sizeof *ranges);
+        }
+        ranges[d] = (ml_Range){fn(cx, is.min, user), fn(cx, is.extent, user)};
+    }
+    return ranges ? (ml_Region){r.buffer, ranges} : r;
+}
+
 /* ---- leaf removal */
 
 static const ml_Stmt *with_body(ml_Ctx *cx, const ml_Stmt *node, const ml_Stmt *body)

@@ -218,14 +218,14 @@ static void access(const Buf *b, char idx[][40], const char *type, char *out, si
 }
 
 /* A buffer of integers to index with, over d when it is made; -1: none. */
-static int index_buffer(Gen *g, Dim d)
+static int index_buffer(Gen *g, const Stage *s, Dim d)
 {
     int at;
 
     for (int k = 0; k < g->n_bufs && !g->i64; k++) {
         const Buf *b = &g->bufs[k];
-        if (!b->input && !b->closed && b->rank == 1 && !b->dims[0].sym &&
-            strcmp(b->dtype, "int32") == 0 && below(g, 2)) {
+        if (!b->input && !b->closed && b->rank == 1 && k != s->out && k != s->pair &&
+            !b->dims[0].sym && strcmp(b->dtype, "int32") == 0 && below(g, 2)) {
             g->bufs[k].consumed = true;
             return k;
         }
@@ -343,7 +343,7 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
         return true;
     }
     case 14: { /* where an index buffer says */
-        int at = index_buffer(g, (Dim){extent(g), CONSTANT});
+        int at = index_buffer(g, s, (Dim){extent(g), CONSTANT});
         if (x->sym || at < 0)
             return false;
         put(s->idx[d], sizeof s->idx[d], "(%s[v%d] + 2) %% %d", g->bufs[at].name, d, x->v);
@@ -593,7 +593,7 @@ static int bounded_loop(Gen *g, const Stage *s, int from, const int *order, int 
         put(out, 64, "T.min(%c + %s, %s)", LOOPS[x], one, all);
         return k;
     }
-    int b = index_buffer(g, e);
+    int b = index_buffer(g, s, e);
 
     if (b < 0 || g->bufs[b].dims[0].v < e.v)
         return -1;
@@ -856,7 +856,7 @@ static void stage(Gen *g, int k)
     char name[8], num[40];
     const char *type;
 
-    s.src = -1;
+    s.src = s.out = -1;
     if (g->n_bufs > 0 && below(g, 100) < 85)
         for (int c = 0; c < 8 && s.src < 0; c++) {
             int b = g->n_bufs - 1 - below(g, g->n_bufs < 4 ? g->n_bufs : 4);
@@ -867,7 +867,7 @@ static void stage(Gen *g, int k)
         s.src = new_input(g);
     do {
         int keep = s.src;
-        s = (Stage){.k = k, .src = keep};
+        s = (Stage){.k = k, .src = keep, .out = -1};
         kind = below(g, 100) < 25 ? 0 : 1 + below(g, 14);
         if ((g->plan->off & FZ_SHAPES) && kind != 5)
             kind = 0;
