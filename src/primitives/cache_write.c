@@ -8,6 +8,8 @@
 #include "primitives/cache.h"
 #include "primitives/move.h"
 
+#include "verify/written.h"
+
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 
 typedef struct Writer {
@@ -97,7 +99,7 @@ static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
                 ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent),
                 ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent));
     }
-    return inside;
+    return inside && !ml_may_have_holes(cx, c->p, b, r);
 }
 
 bool ml_stores_region(ml_Call *c, const ml_Block *b, const ml_Region *r)
