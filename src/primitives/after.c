@@ -434,3 +434,16 @@ bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
     }
     return true;
 }
+
+bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *only)
+{
+    const ml_Block *writer = NULL;
+    const ml_Buffer *buf = ml_read_between(c->cx, c->p, st, only, &writer);
+
+    return !buf || ml_fail(c->cx, ML_E_UNSOUND,
+                           ML_TEXT(ml_format(c->cx,
+                                             "block %s writes %s, which is read outside of "
+                                             "blocks, in a bound, a condition or a binding",
+                                             writer->name, buf->name)),
+                           ML_BLOCK(writer), ML_BUFFER(buf));
+}

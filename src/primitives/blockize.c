@@ -232,7 +232,8 @@ static bool blockize_blocks(ml_Call *c, const ml_Given *target, bool preserve)
     for (size_t k = 0; k < g.n; k++) {
         ml_Tile *t = &g.tiles[k];
 
-        if (!ml_tile_divide(c, g.uids[k], g.n_above, g.place, t))
+        if (!ml_tile_divide(c, g.uids[k], g.n_above, g.place, t) ||
+            !ml_tile_reads_inside(c, t->block))
             return false;
         ml_Inside in = ml_inside_begin(c, t);
 

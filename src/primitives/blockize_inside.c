@@ -197,3 +197,18 @@ bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b)
         }
     return true;
 }
+
+bool ml_tile_reads_inside(ml_Call *c, const ml_Block *b)
+{
+    bool loads = b->predicate->flags & ML_X_HAS_LOAD;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        loads |= (b->iters[k].value->flags & ML_X_HAS_LOAD) != 0;
+    return !loads ||
+           ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx,
+                                     "the condition or a binding of block %s reads memory; "
+                                     "the new block would not declare that",
+                                     b->name)),
+                   ML_BLOCK(b));
+}

@@ -391,6 +391,7 @@ static ml_Region rewire_region(Rewire *rw, ml_Region r)
 {
     ml_Ctx *cx = rw->c->cx;
 
+    r = ml_region_map_loads(cx, r, rewire_expr, rw);
     if (r.buffer->uid != rw->cache->old->uid)
         return r;
     ml_Range *ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
@@ -407,13 +408,15 @@ static const ml_Region *rewire_regions(Rewire *rw, const ml_Region *v, size_t n)
     ml_Region *out = NULL;
 
     for (size_t k = 0; k < n; k++) {
-        if (v[k].buffer->uid != rw->cache->old->uid)
+        ml_Region r = rewire_region(rw, v[k]);
+
+        if (r.buffer == v[k].buffer && r.ranges == v[k].ranges)
             continue;
         if (!out) {
             out = ML_ARRAY(rw->c->cx, ml_Region, n);
             memcpy(out, v, n * sizeof *v);
         }
-        out[k] = rewire_region(rw, v[k]);
+        out[k] = r;
     }
     return out ? out : v;
 }

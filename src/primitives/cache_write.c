@@ -8,6 +8,8 @@
 #include "primitives/cache.h"
 #include "primitives/move.h"
 
+#include "verify/written.h"
+
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 
 typedef struct Writer {
@@ -97,7 +99,7 @@ static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
                 ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent),
                 ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent));
     }
-    return inside;
+    return inside && !ml_may_have_holes(cx, c->p, b, r);
 }
 
 bool ml_stores_region(ml_Call *c, const ml_Block *b, const ml_Region *r)
@@ -208,7 +210,10 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < given->n; k++)
         ml_push(cx, &w.given, given->uids[k]);
-    if (!check(c, b, r, scope) || (!c->unchecked && !ml_check_reduces_inside(c, uid)))
+    if (!check(c, b, r, scope) ||
+        (!c->unchecked &&
+         (!ml_check_reduces_inside(c, uid) ||
+          !ml_check_reads_in_blocks(c, ml_index_node(c->p.index, scope), r->buffer))))
         return false;
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)

@@ -380,7 +380,8 @@ static bool decompose_reduction(ml_Call *c)
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
     if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||
-                          !check_instances(&d) || !check_reads(&d)))
+                          !check_instances(&d) || !check_reads(&d) ||
+                          !ml_check_reads_in_blocks(c, &d.loop->base, NULL)))
         return false;
     if (!init_predicate(&d, without_unit_loops(&d), &pred))
         return false;

@@ -198,7 +198,7 @@ static const ml_Region *move_regions(Move *m, const ml_Region *v, size_t n,
     for (size_t k = 0; k < n; k++) {
         const ml_Region *r = inferred_of(m, inferred, n_inferred);
 
-        out[k] = !is_old(m, v[k].buffer) ? v[k]
+        out[k] = !is_old(m, v[k].buffer) ? ml_region_map_loads(m->c->cx, v[k], move_expr, m)
                  : is_point(&v[k])       ? point_region(m, &v[k])
                  : r                     ? *r
                                          : image_region(m, &v[k]);

@@ -48,7 +48,8 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
 
     if (kind != ML_FOR_UNROLLED && !c->unchecked && !ML_FAULT(PARALLEL_CHECKS)) {
-        if (!check_iters(c, loop, what, tag))
+        if (!check_iters(c, loop, what, tag) ||
+            !ml_check_reads_in_blocks(c, &loop->base, NULL))
             return false;
     }
     ml_For f = *loop;

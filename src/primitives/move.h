@@ -41,6 +41,9 @@ bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf);
 /* After a rewrite: what the block reads and writes lies in what the block around it
  * declares of these buffers; the root declares everything (unsound). */
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block);
+/* Nothing that a block below st (a loop or a scope block) writes is read below it outside
+ * of blocks; only: no other buffer counts (unsound). */
+bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *only);
 /* The first half of it for every block of a nest (iter-not-parallel). */
 bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest);
 

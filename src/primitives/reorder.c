@@ -292,7 +292,8 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         if (!check_repeats(c, b, ch) || !check_mixed(c, b, ch))
             return false;
     }
-    return blocks.n < 2 || check_dependences(c, &blocks, ch);
+    return ml_check_reads_in_blocks(c, &ch->path[0]->base, NULL) &&
+           (blocks.n < 2 || check_dependences(c, &blocks, ch));
 }
 
 /* A concurrent loop that comes outside of another runs the iterations of that one at the

@@ -187,9 +187,7 @@ static const ml_Stmt *append_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     if (s->kind == ML_STMT_BLOCK) {
         ml_Block b = *ml_as_block(s);
 
-        /* What is loaded may lie outside where p does not hold. */
-        b.predicate = b.predicate->flags & ML_X_HAS_LOAD ? ml_and(cx, p, b.predicate)
-                                                         : ml_and(cx, b.predicate, p);
+        b.predicate = ml_and(cx, b.predicate, p);
         return ml_block_from(cx, &b);
     }
     return ml_stmt_map(cx, s, &(ml_Mapper){.stmt = append_stmt, .user = user});
@@ -204,6 +202,26 @@ const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr 
         void *out;
     } u = {.in = p};
     return append_stmt(cx, st, u.out);
+}
+
+/* ---- regions */
+
+ml_Region ml_region_map_loads(ml_Ctx *cx, ml_Region r, ml_ExprFn *fn, void *user)
+{
+    ml_Range *ranges = NULL;
+
+    for (size_t d = 0; d < r.buffer->rank; d++) {
+        ml_Range is = r.ranges[d];
+
+        if (!((is.min->flags | is.extent->flags) & ML_X_HAS_LOAD))
+            continue;
+        if (!ranges) {
+            ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
+            memcpy(ranges, r.ranges, r.buffer->rank * sizeof *ranges);
+        }
+        ranges[d] = (ml_Range){fn(cx, is.min, user), fn(cx, is.extent, user)};
+    }
+    return ranges ? (ml_Region){r.buffer, ranges} : r;
 }
 
 /* ---- leaf removal */

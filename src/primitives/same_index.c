@@ -200,12 +200,13 @@ static const ml_Region *move_regions(ml_Ctx *cx, const Move *m, const ml_Region 
                                      uint32_t *n)
 {
     ml_Region *out = ML_ARRAY(cx, ml_Region, *n + 1u);
+    Move mine = *m;
     uint32_t k, at = 0;
     bool done = false;
 
     for (k = 0; k < *n; k++)
         if (v[k].buffer->uid != m->from->uid)
-            out[at++] = v[k];
+            out[at++] = ml_region_map_loads(cx, v[k], move_expr, &mine);
         else if (!done) {
             out[at++] = ml_point_region(cx, m->to, m->idx);
             done = true;

@@ -100,7 +100,9 @@ static bool look_stmt(const ml_Stmt *s, void *user)
 {
     Outside *o = user;
 
-    if (s->kind != ML_STMT_BLOCK && !o->bad)
+    if (s->kind == ML_STMT_BLOCK && !o->bad) /* both sides of an and are looked at */
+        look_expr(ml_as_block(s)->predicate, ML_ROLE_COND, o);
+    else if (!o->bad)
         ml_stmt_exprs(s, look_expr, o);
     return s->kind != ML_STMT_BLOCK && !o->bad;
 }

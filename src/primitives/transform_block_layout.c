@@ -303,7 +303,8 @@ static bool transform_block_layout(ml_Call *c)
 
     it.ar = ml_arith_at(cx, c->p, top);
     it.map = ml_map_typed(it.ar, given, t);
-    if (!check_kinds(&it) || !check_map(&it) || !check_order(&it))
+    if (!check_kinds(&it) || !check_map(&it) || !check_order(&it) ||
+        (!c->unchecked && !ml_check_reads_in_blocks(c, it.loops.v[0], NULL)))
         return false;
     const ml_Stmt *st = new_nest(&it);
 

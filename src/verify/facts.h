@@ -36,6 +36,9 @@ const ml_Stmt *ml_last_shown(const ml_Facts *f, ml_Shown what, ml_Uid scope);
 void ml_set_shown(ml_Facts *f, ml_Shown what, ml_Uid scope, const ml_Stmt *body);
 /* The statements of a body: of the list, or the one that it is. */
 const ml_Stmt *const *ml_statements(const ml_Stmt *const *body, size_t *n);
+/* Whether the signatures of the child blocks say all about what uses buffers in the scope.
+ */
+bool ml_is_signed(ml_Facts *f, const ml_Block *scope);
 /* Whether the scope block or one above it has views. */
 bool ml_has_views(ml_Program p, ml_Uid scope);
 /* The buffer itself, or what the scope block (or one above) matched it from. */

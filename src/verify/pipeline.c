@@ -47,6 +47,28 @@ static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     return false;
 }
 
+/* Nothing that a child block writes is read outside of the blocks, where no signature says
+ * so. */
+static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                            bool explain)
+{
+    const ml_Stmt *root = ml_index_node(p.index, scope);
+    const ml_Block *writer = NULL;
+    const ml_Buffer *buf;
+
+    if (ml_is_signed(f, ml_as_block(root)))
+        return true;
+    buf = ml_read_between(cx, p, root, NULL, &writer);
+    if (buf && explain)
+        ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
+                ML_TEXT(ml_format(cx,
+                                  "block %s writes %s, which is read outside of blocks, in "
+                                  "a bound, a condition or a binding",
+                                  writer->name, buf->name)),
+                ML_BLOCK(writer), ML_BUFFER(buf));
+    return !buf;
+}
+
 static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
                            bool explain)
 {
@@ -55,6 +77,8 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     const ml_Block *reader = NULL, *writer = NULL;
     const ml_Buffer *buf = NULL;
 
+    if (!reads_in_blocks(cx, f, p, scope, explain))
+        return false;
     if (find_war(cx, f, p, scope, &reader, &writer, &buf)) {
         if (explain)
             ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
@@ -233,8 +257,9 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bo
             ml_key_add(cx, &key, ml_as_for(node)->thread);
     }
     if (!ml_fact_get(f, &key, &answer)) {
-        answer =
-            pipeline_by_change(cx, f, p, scope) || stage_pipeline(cx, f, p, scope, false);
+        answer = (pipeline_by_change(cx, f, p, scope) &&
+                  reads_in_blocks(cx, f, p, scope, false)) ||
+                 stage_pipeline(cx, f, p, scope, false);
         ml_fact_put(f, &key, answer);
         if (answer)
             ml_set_shown(f, ML_SHOWN_PIPELINE, scope, root->body);

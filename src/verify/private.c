@@ -125,9 +125,8 @@ static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
     *found = true;
 }
 
-/* Whether the signatures of the child blocks say all about what uses buffers in the scope;
- * a later version is asked about its new statements only. */
-static bool is_signed(ml_Facts *f, const ml_Block *scope)
+/* A later version is asked about its new statements only. */
+bool ml_is_signed(ml_Facts *f, const ml_Block *scope)
 {
     const ml_Stmt *was = ml_last_shown(f, ML_SHOWN_SIGNED, scope->tag);
     size_t n, n_was, head = 0, tail = 0;
@@ -204,7 +203,7 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
         return false;
     const ml_Block *home = ml_as_block(ml_index_node(p.index, site));
 
-    if (ml_index_scope(p.index, loop) == site && !home->init && is_signed(f, home)) {
+    if (ml_index_scope(p.index, loop) == site && !home->init && ml_is_signed(f, home)) {
         bool outside = signed_outside(p, site, loop, b);
 
         if (CHECK_INDEX) {

@@ -132,6 +132,11 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
+ * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a
+ * scope block or a loop. NULL: none. */
+const ml_Buffer *ml_read_between(ml_Ctx *cx, ml_Program p, const ml_Stmt *st,
+                                 const ml_Buffer *only, const ml_Block **writer);
 /* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);

@@ -217,6 +217,26 @@ static void access(const Buf *b, char idx[][40], const char *type, char *out, si
         put(out, n, "T.Cast(\"%s\", %s[%s])", type, b->name, all);
 }
 
+/* A buffer of integers to index with, over d when it is made; -1: none. */
+static int index_buffer(Gen *g, const Stage *s, Dim d)
+{
+    int at;
+
+    for (int k = 0; k < g->n_bufs && !g->i64; k++) {
+        const Buf *b = &g->bufs[k];
+        if (!b->input && !b->closed && b->rank == 1 && k != s->out && k != s->pair &&
+            !b->dims[0].sym && strcmp(b->dtype, "int32") == 0 && below(g, 2)) {
+            g->bufs[k].consumed = true;
+            return k;
+        }
+    }
+    if (g->n_bufs >= MAX_BUFS - 4 || (g->plan->off & FZ_GATHER))
+        return -1;
+    at = new_buf(g, true, g->i64 ? "int64" : "int32", &d, 1, 2);
+    g->bufs[at].consumed = true;
+    return at;
+}
+
 /* Iterators and source indices of a stage; false: this kind does not fit the source. */
 static bool shape_stage(Gen *g, Stage *s, int kind)
 {
@@ -323,14 +343,11 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
         return true;
     }
     case 14: { /* where an index buffer says */
-        Dim m = {extent(g), CONSTANT};
-        int at;
-        if (x->sym || g->n_bufs >= MAX_BUFS - 4 || (g->plan->off & FZ_GATHER))
+        int at = index_buffer(g, s, (Dim){extent(g), CONSTANT});
+        if (x->sym || at < 0)
             return false;
-        at = new_buf(g, true, g->i64 ? "int64" : "int32", &m, 1, 2);
-        g->bufs[at].consumed = true;
         put(s->idx[d], sizeof s->idx[d], "(%s[v%d] + 2) %% %d", g->bufs[at].name, d, x->v);
-        *x = m;
+        *x = g->bufs[at].dims[0];
         return true;
     }
     default: /* one place of a dimension */
@@ -574,13 +591,13 @@ static int bounded_loop(Gen *g, const Stage *s, int from, const int *order, int 
     int_text(g, d.v, all);
     if (below(g, 3) && !(g->plan->off & FZ_GUARDS)) {
         put(out, 64, "T.min(%c + %s, %s)", LOOPS[x], one, all);
-    } else if (!(g->plan->off & FZ_GATHER) && g->n_bufs < MAX_BUFS - 4) {
-        int b = new_buf(g, true, g->i64 ? "int64" : "int32", &e, 1, 2);
-        g->bufs[b].consumed = true;
-        put(out, 64, "(%s[%c] + 2) %% %s + 1", g->bufs[b].name, LOOPS[x], all);
-    } else {
-        return -1;
+        return k;
     }
+    int b = index_buffer(g, s, e);
+
+    if (b < 0 || g->bufs[b].dims[0].v < e.v)
+        return -1;
+    put(out, 64, "(%s[%c] + 2) %% %s + 1", g->bufs[b].name, LOOPS[x], all);
     return k;
 }
 
@@ -839,7 +856,7 @@ static void stage(Gen *g, int k)
     char name[8], num[40];
     const char *type;
 
-    s.src = -1;
+    s.src = s.out = -1;
     if (g->n_bufs > 0 && below(g, 100) < 85)
         for (int c = 0; c < 8 && s.src < 0; c++) {
             int b = g->n_bufs - 1 - below(g, g->n_bufs < 4 ? g->n_bufs : 4);
@@ -850,7 +867,7 @@ static void stage(Gen *g, int k)
         s.src = new_input(g);
     do {
         int keep = s.src;
-        s = (Stage){.k = k, .src = keep};
+        s = (Stage){.k = k, .src = keep, .out = -1};
         kind = below(g, 100) < 25 ? 0 : 1 + below(g, 14);
         if ((g->plan->off & FZ_SHAPES) && kind != 5)
             kind = 0;
