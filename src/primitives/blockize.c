@@ -233,7 +233,7 @@ static bool blockize_blocks(ml_Call *c, const ml_Given *target, bool preserve)
         ml_Tile *t = &g.tiles[k];
 
         if (!ml_tile_divide(c, g.uids[k], g.n_above, g.place, t) ||
-            !ml_tile_reads_inside(c, t->block))
+            !ml_tile_reads_inside(c, t))
             return false;
         ml_Inside in = ml_inside_begin(c, t);
 

@@ -198,12 +198,27 @@ bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b)
     return true;
 }
 
-bool ml_tile_reads_inside(ml_Call *c, const ml_Block *b)
+bool ml_tile_reads_inside(ml_Call *c, const ml_Tile *t)
 {
+    const ml_Block *b = t->block;
     bool loads = b->predicate->flags & ML_X_HAS_LOAD;
+    const ml_For *loop = NULL;
 
     for (size_t k = 0; k < b->n_iters; k++)
         loads |= (b->iters[k].value->flags & ML_X_HAS_LOAD) != 0;
+    for (size_t k = 0; k < t->below.n; k++) {
+        const ml_For *f = ml_as_for(t->below.v[k]);
+
+        if ((f->min->flags | f->extent->flags) & ML_X_HAS_LOAD)
+            loop = f;
+    }
+    if (loop)
+        return ml_fail(c->cx, ML_E_UNSOUND,
+                       ML_TEXT(ml_format(c->cx,
+                                         "the bounds of loop %s read memory; the new block "
+                                         "would not declare that",
+                                         loop->var->hint)),
+                       ML_BLOCK(b), ML_LOOP(loop));
     return !loads ||
            ml_fail(c->cx, ML_E_UNSOUND,
                    ML_TEXT(ml_format(c->cx,

@@ -53,7 +53,7 @@ const ml_Stmt *ml_tile_init_nest(ml_Inside *in);
 
 /* The guard and the bindings of the block, which become part of the new one, read nothing:
  * its signature is made of the block's (unsound). */
-bool ml_tile_reads_inside(ml_Call *c, const ml_Block *b);
+bool ml_tile_reads_inside(ml_Call *c, const ml_Tile *t);
 /* Nothing but loops and lists down to the blocks (not-schedulable). */
 bool ml_tile_only_loops(ml_Call *c, const ml_Stmt *s, const ml_Stmt *place);
 

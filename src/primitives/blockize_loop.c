@@ -64,7 +64,7 @@ bool ml_blockize_loop(ml_Call *c, ml_Uid uid, bool preserve, ml_Uid *outer)
         return false;
     ml_index_loops(cx, c->p.index, uid, &above);
     if (!ml_tile_divide(c, b->tag, above.n, uid, &t) || !ml_tile_init_moves(c, &t) ||
-        !ml_tile_reads_inside(c, b))
+        !ml_tile_reads_inside(c, &t))
         return false;
     ml_Inside in = ml_inside_begin(c, &t);
     ml_Block ob = {.name = ml_format(cx, "%s_o", b->name),
