@@ -236,6 +236,22 @@ static bool check_readers(CopyAt *a)
     return true;
 }
 
+/* How many values an iter bound to the loop may take: the domain of an iter reads no
+ * memory.
+ */
+static const ml_Expr *extent_of(CopyAt *a, const ml_For *f)
+{
+    int64_t most = ml_arith_bound(a->ar, f->extent).hi;
+    bool loads = f->extent->flags & ML_X_HAS_LOAD;
+
+    if ((f->min->flags & ML_X_HAS_LOAD) || (loads && most >= INT32_MAX))
+        unsound(a,
+                ml_format(a->c->cx,
+                          "the bounds of loop %s read memory; cannot show how far it runs",
+                          f->var->hint));
+    return loads && most < INT32_MAX ? ml_int(a->c->cx, f->extent->type, most) : f->extent;
+}
+
 static const ml_Stmt *make_block(CopyAt *a)
 {
     ml_Call *c = a->c;
@@ -273,7 +289,7 @@ static const ml_Stmt *make_block(CopyAt *a)
         iters[n] =
             (ml_Iter){.var = ml_var_new(cx, ml_numbered(cx, "v", "", n), f->var->type),
                       .min = f->min,
-                      .extent = f->extent,
+                      .extent = extent_of(a, f),
                       .value = ml_var(cx, f->var),
                       .kind = ML_ITER_SPATIAL};
         ml_subst_var(cx, &sub, f->var, ml_var(cx, iters[n].var));
