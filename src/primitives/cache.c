@@ -444,6 +444,8 @@ static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
     bool was = rw->on, init = rw->in_init;
     const ml_Block *at = rw->at;
 
+    if (was && !init)
+        b = ml_block_map_head(cx, b, rewire_expr, rw);
     if (pick == 0)
         return &b->base;
     rw->on = pick == 1;

@@ -207,7 +207,7 @@ static const ml_Stmt *inline_block(Producer *p, const ml_Block *b)
 static const ml_Stmt *inline_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     if (s->kind == ML_STMT_BLOCK)
-        return inline_block(user, ml_as_block(s));
+        return inline_block(user, ml_block_map_head(cx, ml_as_block(s), inline_expr, user));
     return ml_stmt_map(
         cx, s, &(ml_Mapper){.stmt = inline_stmt, .expr = inline_expr, .user = user});
 }

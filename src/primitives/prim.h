@@ -199,6 +199,8 @@ typedef struct ml_Removal {
     const ml_Stmt *with; /* its replacement without the leaf */
 } ml_Removal;
 bool ml_leaf_removal(ml_Call *c, ml_Uid block, ml_Removal *out);
+/* The block with its guard and its iters mapped: what is evaluated outside of it. */
+const ml_Block *ml_block_map_head(ml_Ctx *cx, const ml_Block *b, ml_ExprFn *fn, void *user);
 /* The region with the loads in its ends, where there are any, mapped. */
 ml_Region ml_region_map_loads(ml_Ctx *cx, ml_Region r, ml_ExprFn *fn, void *user);
 /* Alloc list of the scope root with b appended / without b. */

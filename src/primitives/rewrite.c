@@ -206,6 +206,29 @@ const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr 
 
 /* ---- regions */
 
+const ml_Block *ml_block_map_head(ml_Ctx *cx, const ml_Block *b, ml_ExprFn *fn, void *user)
+{
+    ml_Iter *iters = ML_ARRAY(cx, ml_Iter, b->n_iters + 1u);
+    ml_Block nb = *b;
+    bool changed;
+
+    nb.predicate = fn(cx, b->predicate, user);
+    changed = nb.predicate != b->predicate;
+    for (size_t k = 0; k < b->n_iters; k++) {
+        iters[k] = b->iters[k];
+        iters[k].min = fn(cx, b->iters[k].min, user);
+        iters[k].extent = fn(cx, b->iters[k].extent, user);
+        iters[k].value = fn(cx, b->iters[k].value, user);
+        changed |= iters[k].min != b->iters[k].min ||
+                   iters[k].extent != b->iters[k].extent ||
+                   iters[k].value != b->iters[k].value;
+    }
+    if (!changed)
+        return b;
+    nb.iters = iters;
+    return ml_as_block(ml_block_from(cx, &nb));
+}
+
 ml_Region ml_region_map_loads(ml_Ctx *cx, ml_Region r, ml_ExprFn *fn, void *user)
 {
     ml_Range *ranges = NULL;
