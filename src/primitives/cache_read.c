@@ -277,6 +277,12 @@ static bool cache_read(ml_Call *c)
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
         return false;
+    /* Threads meet at what they share with each other, not at global memory. */
+    for (size_t k = 0; k < r.chosen.n && parsed.rank == 0 && c->checks && !c->unchecked;
+         k++)
+        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
+            !ml_check_reads_apart(c, r.chosen.v[k], cache.cached))
+            return false;
     ml_call_return_block(c, r.nest);
     return true;
 }
