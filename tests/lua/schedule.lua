@@ -727,6 +727,14 @@ test("a run that fails leaves the schedule free for the next step", function()
     end, "bad-run-argument")
 end)
 
+test("a step with an index map is named while its program is timed", function()
+    local s = matmul(8)
+    s:cache_write("C", 0, "global")
+    s:transform_layout("C", { "write", 0 }, function(i, j) return j, i end)
+    if moon.features.llvm then moon.time(s, { runs = 1 }) end
+    s:split("i", { 2, 4 })
+end)
+
 -- KiB in memory; nil where the system does not say.
 local function resident()
     local f = io.open("/proc/self/status")

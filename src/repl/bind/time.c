@@ -144,6 +144,8 @@ static int time_schedule(lua_State *L)
     if (!ok)
         return bind_raise_box(L, run);
     bind_push_timing(L, &t);
+    ml_ctx_unref(*run); /* or the next step finds its program in use */
+    *run = NULL;
     return 1;
 }
 
