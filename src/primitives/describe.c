@@ -141,8 +141,12 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_MAP:
         if (pa->kind == ML_P_PAD && g->value)
             add_value(out, g->value);
-        if (g->map)
-            ml_map_lua(s->space->cx, out, g->map);
+        if (g->map) { /* aside: a run that has a child of the program's context may ask */
+            ml_Ctx *cx = ml_ctx_fork(s->space->cx);
+
+            ml_map_lua(cx, out, g->map);
+            ml_ctx_unref(cx);
+        }
         return;
     }
 }

@@ -504,9 +504,16 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     /* What was found holds where the block's loops run. One that may not run at all leaves
      * no value, which the domain says: a guard against it stands for the loop, should the
      * move drop it. */
-    for (size_t k = 0; k < block->n_iters; k++)
-        own[k] = ml_interval_intersect(
-            ar, own[k], ml_interval_range(ar, block->iters[k].min, block->iters[k].extent));
+    for (size_t k = 0; k < block->n_iters; k++) {
+        const ml_Expr *min = block->iters[k].min, *extent = block->iters[k].extent;
+        ml_Interval both =
+            ml_interval_intersect(ar, own[k], ml_interval_range(ar, min, extent));
+
+        if (both.min && both.max)
+            own[k] = both;
+        else /* no values, but ends to make a loop from */
+            own[k] = (ml_Interval){min, ml_sub(cx, min, ml_int(cx, min->type, 1)), false};
+    }
     for (size_t k = 0; k < n; k++) {
         const ml_Buffer *buf = provided[k].buffer;
         ml_Interval *hull = ML_ARRAY(cx, ml_Interval, buf->rank);

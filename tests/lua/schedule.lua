@@ -704,6 +704,37 @@ test("fields are found by pairs, for completion", function()
     assert(seen.workload and seen.te and seen.schedule)
 end)
 
+test("a run that fails leaves the schedule free for the next step", function()
+    local function each(fn, code, ...)
+        local s = matmul(8)
+        s:bind("i", "threadIdx.x")
+        fails(code, fn, s, ...)
+        s:split("j", { 2, 4 })
+    end
+    local function tensors()
+        local t = {}
+        for k = 1, 3 do t[k] = moon.tensor({ 8, 8 }, "float32", "zeros") end
+        return t
+    end
+    each(moon.verify, "bad-argument", { what = { "everything" } })
+    each(moon.verify, "bad-argument", { what = { {} } })
+    each(moon.time, "no-device")
+    each(moon.interpret, "too-large", tensors(), { max_iterations = 3 })
+    each(function(s)
+        s:transform_layout("C", { "write", 0 }, function(i, j) return j, i end)
+        s:transform_layout("C", { "write", 0 }, function(i, j) return i, j // 4, j % 4 end)
+        moon.check(s)
+    end, "bad-run-argument")
+end)
+
+test("a step with an index map is named while its program is timed", function()
+    local s = matmul(8)
+    s:cache_write("C", 0, "global")
+    s:transform_layout("C", { "write", 0 }, function(i, j) return j, i end)
+    if moon.features.llvm then moon.time(s, { runs = 1 }) end
+    s:split("i", { 2, 4 })
+end)
+
 -- KiB in memory; nil where the system does not say.
 local function resident()
     local f = io.open("/proc/self/status")

@@ -127,6 +127,7 @@ extern const BindClass bind_module_class, bind_func_class, bind_buffer_class,
 /* ---- errors */
 /* Raises what is set in cx, as a failure of no schedule. */
 _Noreturn int bind_raise(lua_State *L, ml_Ctx *cx);
+_Noreturn int bind_raise_box(lua_State *L, ml_Ctx **box);
 _Noreturn int bind_raise_schedule(lua_State *L, ml_Schedule *s);
 /* Pushes the error of a call that was only tried. */
 void bind_push_failure(lua_State *L, ml_Schedule *s);

@@ -168,7 +168,7 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
     const ml_Work now = {.mod = gm ? gm : ml_module_new(*run, &gf, 1, NULL), .func = gf};
 
     if (!ml_work_check(*run, ml_lua_engine(L), &start, &now, o, &r, &runs))
-        bind_raise(L, *run);
+        bind_raise_box(L, run);
     push_check(L, &r);
     if (alone) { /* its texts are copied all the same: the run's context ends here */
         *all = r;
@@ -272,6 +272,8 @@ static int verify(lua_State *L)
     ml_Findings all = {0};
 
     luaL_checkstack(L, 10, NULL);
+    for (int k = 2; k <= n; k++)
+        bind_string(L, k, "what");
     ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
@@ -295,11 +297,14 @@ static int verify(lua_State *L)
             ml_verify_threads(cx, prog, NULL, true, &all);
         else if (ml_streq(what, "out-of-bounds"))
             ml_verify_bounds(cx, prog, &all);
-        else if (!ml_streq(what, "well-formed"))
+        else if (!ml_streq(what, "well-formed")) {
+            ml_ctx_unref(*box);
+            *box = NULL;
             return bind_bad(L,
                             "what: one of well-formed, regions, threading, memory, "
                             "out-of-bounds, gpu is needed, got %s",
                             what);
+        }
         ml_error_clear(cx);
     }
     lua_createtable(L, (int)all.n, 0);

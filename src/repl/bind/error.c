@@ -77,6 +77,20 @@ int bind_raise(lua_State *L, ml_Ctx *cx)
     throw(L, e);
 }
 
+/* For a child of a schedule's or module's context: it ends here and not when Lua comes round
+ * to collect its box, since nothing can be done to the program meanwhile. */
+int bind_raise_box(lua_State *L, ml_Ctx **box)
+{
+    BindError *e = new_error(L);
+
+    if (!ml_error(*box))
+        ml_fail(*box, ML_E_LUA_ERROR, ML_TEXT("the call failed without a reason"));
+    e->f = ml_failure_from(ml_error(*box));
+    ml_ctx_unref(*box);
+    *box = NULL;
+    throw(L, e);
+}
+
 static BindError *push_failure(lua_State *L, ml_Schedule *s)
 {
     BindError *e = new_error(L);

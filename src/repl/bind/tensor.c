@@ -479,7 +479,7 @@ static int interpret(lua_State *L)
     if (!ok) {
         if (r.loops && *r.loops)
             ml_error_note(*cx, "at %s", r.loops);
-        return bind_raise(L, *cx);
+        return bind_raise_box(L, cx);
     }
     ml_RunArg result = r.result;
 

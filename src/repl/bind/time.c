@@ -142,8 +142,10 @@ static int time_schedule(lua_State *L)
     if (threads != usual)
         ml_engine_set_threads(e, usual);
     if (!ok)
-        return bind_raise(L, *run);
+        return bind_raise_box(L, run);
     bind_push_timing(L, &t);
+    ml_ctx_unref(*run); /* or the next step finds its program in use */
+    *run = NULL;
     return 1;
 }
 
