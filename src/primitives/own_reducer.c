@@ -101,25 +101,48 @@ static bool differ(const ml_OwnReducer *r, Values a, Values b)
     return !same;
 }
 
-/* What is asked of a reduction, tried on a few small numbers. */
-static bool check_numbers(ml_Ctx *cx, const ml_OwnReducer *r)
+static bool check_three(ml_Ctx *cx, const ml_OwnReducer *r, const int64_t *first)
 {
     Values id, a, b, c, one, other, left, right;
 
     memcpy(id, r->identity, sizeof id);
-    numbers(cx, r, 3, a);
-    numbers(cx, r, 6, b);
-    numbers(cx, r, 5, c);
+    numbers(cx, r, first[0], a);
+    numbers(cx, r, first[1], b);
+    numbers(cx, r, first[2], c);
     if (combined(cx, r, id, a, one) && differ(r, one, a))
-        return ml_bad_argument(cx,
-                               "identity: combined with it, a value is not what it was");
+        return ml_bad_argument(
+            cx, "identity: combined with it, a value (%lld) is not what it was",
+            (long long)first[0]);
     if (!combined(cx, r, a, b, one) || !combined(cx, r, b, a, other))
         return true;
     if (differ(r, one, other))
-        return ml_bad_argument(cx, "combine: it is not commutative");
+        return ml_bad_argument(cx, "combine: it is not commutative (%lld and %lld)",
+                               (long long)first[0], (long long)first[1]);
     if (combined(cx, r, one, c, left) && combined(cx, r, b, c, other) &&
         combined(cx, r, a, other, right) && differ(r, left, right))
-        return ml_bad_argument(cx, "combine: it is not associative");
+        return ml_bad_argument(cx, "combine: it is not associative (%lld, %lld and %lld)",
+                               (long long)first[0], (long long)first[1],
+                               (long long)first[2]);
+    return true;
+}
+
+/* What is asked of a reduction, tried on a few numbers: small ones, and some near the ends
+ * of int8, where what saturates does. */
+static bool check_numbers(ml_Ctx *cx, const ml_OwnReducer *r)
+{
+    static const int64_t tries[] = {3, 6, 5, 100, 90, -110, -4};
+    size_t n = ML_COUNT(tries);
+
+    for (size_t k = 0; k < r->n; k++)
+        if (r->x[k]->type.code == ML_UINT)
+            n = n < 5 ? n : 5; /* none below 0 */
+        else if (r->x[k]->type.code != ML_INT && r->x[k]->type.bits < 32)
+            n = 3; /* products of the others are rounded */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = 0; k < n; k++)
+                if (!check_three(cx, r, (const int64_t[]){tries[i], tries[j], tries[k]}))
+                    return false;
     return true;
 }
 

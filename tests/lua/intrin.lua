@@ -181,14 +181,17 @@ test("a reduction that is registered is taken apart, one that is none is not reg
     s = reduction("T.bitwise_or(s[vi], A[vi, v])", "0")
     fails("no-reducer", s.rfactor, s, "k_1", 0)
 
-    moon.register_reducer(1, function(x, y) return te.min(x + y, 100) end, { 0 }, { dtypes = { { "int32" } } })
-    s = reduction("T.min(s[vi] + A[vi, v], 100)", "0")
+    moon.register_reducer(1, function(x, y) return x + y + x * y end, { 0 }, { dtypes = { { "int32" } } })
+    s = reduction("s[vi] + A[vi, v] + s[vi] * A[vi, v]", "0")
     s:rfactor("k_1", 0)
-    s = reduction("T.min(s[vi] + A[vi, v], 99)", "0")
+    assert(moon.check(s).ok)
+    s = reduction("s[vi] + A[vi, v] + s[vi] * A[vi, v] * 2", "0")
     fails("no-reducer", s.rfactor, s, "k_1", 0)
 
     local function refused(...) return fails("bad-argument", moon.register_reducer, ...) end
     refused(1, function(x, y) return x - y end, { 0 })
+    refused(1, function(x, y) return te.min(x + y, 100) end, { 0 }, { dtypes = { { "int32" } } })
+    refused(1, function(x, y) return te.max(te.min(x + y, 127), -128) end, { 0 }, { dtypes = { { "int32" } } })
     refused(1, function(x, y) return x + y end, { 1 })
     refused(1, function(x, y) return x + te.var "z" end, { 0 })
     refused(1, function(x, y) return x, y end, { 0 })
