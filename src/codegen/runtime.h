@@ -78,7 +78,7 @@ bool ml_packed_call(ml_Ctx *cx, const ml_Signature *sig, ml_KernelFn *fn,
                     const ml_PackedArg *args, int32_t n_args, const ml_CallOpts *opts);
 
 /* ---- workspace (7.6), imported by generated code: per thread, last in first out. NULL:
- * out of memory. */
+ * out of memory. Negative bytes (of a buffer of negative extent) are none. */
 void *ml_workspace_alloc(int64_t bytes, int64_t align);
 void ml_workspace_free(void *p);
 void ml_workspace_release(void); /* gives the calling thread's blocks back */

@@ -133,6 +133,10 @@ void *ml_workspace_alloc(int64_t bytes, int64_t align)
     uintptr_t at;
     Block *b = NULL;
 
+    /* An extent like n - 5 may be negative: nothing is in the buffer. What is far below 0
+     * comes from sizes that do not fit. */
+    if (bytes < 0 && bytes > -((int64_t)1 << 40))
+        bytes = 0;
     if (bytes >= BIG && PAGE % own == 0)
         a = PAGE;
     if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)1 << 48 && own <= (size_t)1 << 32) {

@@ -131,10 +131,19 @@ static void beyond_the_limit_null_is_given_and_the_size_remembered(void **state)
     assert_int_equal(ml_workspace_refused(), 0);
 }
 
+static void a_buffer_of_negative_extent_is_empty(void **state)
+{
+    void *p = ml_workspace_alloc(-20, 64);
+
+    (void)state;
+    assert_non_null(p);
+    ml_workspace_free(p);
+}
+
 static void sizes_that_no_memory_has_are_refused(void **state)
 {
     (void)state;
-    assert_null(ml_workspace_alloc(-1, 64));
+    assert_null(ml_workspace_alloc(INT64_MIN, 64));
     assert_true(ml_workspace_refused() > 0);
     assert_null(ml_workspace_alloc(INT64_MAX, 64));
     assert_int_equal(ml_workspace_refused(), INT64_MAX);
@@ -232,6 +241,7 @@ int main(void)
         TEST(a_freed_block_is_used_again),
         TEST(blocks_do_not_overlap_in_any_order_of_freeing),
         TEST(beyond_the_limit_null_is_given_and_the_size_remembered),
+        TEST(a_buffer_of_negative_extent_is_empty),
         TEST(sizes_that_no_memory_has_are_refused),
         TEST(released_blocks_count_no_longer),
         TEST(threads_have_blocks_of_their_own_that_end_with_them),
