@@ -245,6 +245,14 @@ bool ml_stmt_uses_buffer(const ml_Stmt *st, const ml_Buffer *b)
     return u.found;
 }
 
+bool ml_region_is_point(const ml_Region *r)
+{
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        if (!ml_is_int(r->ranges[d].extent, 1))
+            return false;
+    return true;
+}
+
 bool ml_region_uses_var(const ml_Region *r, const ml_Var *v)
 {
     for (size_t k = 0; k < r->buffer->rank; k++)

@@ -80,6 +80,7 @@ void ml_stmt_visit(const ml_Stmt *st, ml_StmtVisitFn *fn, void *user);
 bool ml_stmt_uses_var(const ml_Stmt *st, const ml_Var *v);
 bool ml_stmt_uses_buffer(const ml_Stmt *st, const ml_Buffer *b);
 bool ml_region_uses_var(const ml_Region *r, const ml_Var *v);
+bool ml_region_is_point(const ml_Region *r); /* one element */
 
 /* ---- duplicating and importing */
 /* A copy of st whose loop, iterator, let variables, block tags and buffers allocated inside

@@ -75,11 +75,9 @@ static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
 {
     ml_Ctx *cx = c->cx;
     ml_Access a = {0};
-    bool points = true, inside = false;
+    bool inside = false;
 
-    for (size_t d = 0; d < r->buffer->rank; d++)
-        points &= ml_is_int(r->ranges[d].extent, 1);
-    if (points || b->body->has_block)
+    if (ml_region_is_point(r) || b->body->has_block)
         return true;
     ml_block_access(cx, ml_call_func(c), b, &a);
     if (ml_error(cx))

@@ -121,14 +121,6 @@ static const ml_Stmt *move_store(Move *m, const ml_Stmt *s)
 
 /* ---- regions */
 
-static bool is_point(const ml_Region *r)
-{
-    for (size_t d = 0; d < r->buffer->rank; d++)
-        if (!ml_is_int(r->ranges[d].extent, 1))
-            return false;
-    return true;
-}
-
 static ml_Region point_region(Move *m, const ml_Region *r)
 {
     ml_Ctx *cx = m->c->cx;
@@ -185,7 +177,7 @@ static bool names_old(const Move *m, const ml_Region *v, size_t n, bool *wide)
     for (size_t k = 0; k < n; k++)
         if (is_old(m, v[k].buffer)) {
             any = true;
-            *wide |= !is_point(&v[k]);
+            *wide |= !ml_region_is_point(&v[k]);
         }
     return any;
 }
@@ -199,9 +191,9 @@ static const ml_Region *move_regions(Move *m, const ml_Region *v, size_t n,
         const ml_Region *r = inferred_of(m, inferred, n_inferred);
 
         out[k] = !is_old(m, v[k].buffer) ? ml_region_map_loads(m->c->cx, v[k], move_expr, m)
-                 : is_point(&v[k])       ? point_region(m, &v[k])
-                 : r                     ? *r
-                                         : image_region(m, &v[k]);
+                 : ml_region_is_point(&v[k]) ? point_region(m, &v[k])
+                 : r                         ? *r
+                                             : image_region(m, &v[k]);
     }
     return out;
 }

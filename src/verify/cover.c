@@ -97,7 +97,7 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
 
 static bool writes_whole(Cover *c, const ml_Block *w, const ml_Region *declared)
 {
-    return ml_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
+    return ml_region_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
 }
 
 /* What a producer surely writes, in terms of what is around it: its region, or the stores
@@ -483,7 +483,7 @@ static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *produ
 
         ml_key_add(c->cx, key, w->writes);
         for (size_t m = 0; m < w->n_writes; m++)
-            if (!ml_is_point(&w->writes[m])) {
+            if (!ml_region_is_point(&w->writes[m])) {
                 ml_key_add(c->cx, key, w->body);
                 break;
             }

@@ -83,14 +83,6 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     c->times = outer;
 }
 
-bool ml_is_point(const ml_Region *r)
-{
-    for (size_t d = 0; d < r->buffer->rank; d++)
-        if (!ml_is_int(r->ranges[d].extent, 1))
-            return false;
-    return true;
-}
-
 bool ml_has_holes(const ml_Block *b, const ml_Region *r)
 {
     Count c = {.buf = r->buffer, .times = 1};

@@ -12,7 +12,6 @@ bool ml_has_holes(const ml_Block *b, const ml_Region *r);
 /* The same of a region whose extents may be symbolic: then also when it cannot be shown
  * that the stores fill it. */
 bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r);
-bool ml_is_point(const ml_Region *r); /* one element */
 
 /* The stores of r's buffer inside the block: ranges in terms of the block's iterators, the
  * loops between block and store, and what holds there. Masked stores and those under loops
