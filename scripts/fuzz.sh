@@ -2,6 +2,7 @@
 # Runs the random tests on all cores: fuzz.sh N SEED FAULTS PROGRAM...
 # Each PROGRAM is called as `PROGRAM N SEED [faults]` once per core, with seeds SEED, SEED+1, ...,
 # so that the failing seed of the output is all one needs to see a failure again. Exit 1 if any failed.
+# A session is some 24 lines typed, so a tenth of N of them are run: more lines than N.
 # FZ_PROGRESS: seconds between two lines of progress (30; 0: none).
 set -u
 export FZ_PROGRESS=${FZ_PROGRESS:-30}
@@ -45,10 +46,11 @@ sum_counts() { # FILE...
 for p in "$@"; do
     pids=() program=$p
     case $p in /*) ;; *) program=./$p ;; esac
+    case $p in *fuzz_session) each=$((n / 10 / cores + 1)) ;; *) each=$((n / cores + 1)) ;; esac
     for ((k = 0; k < cores; k++)); do
-        echo "fuzz: $p $((n / cores + 1)) $((seed + k)) $faults"
+        echo "fuzz: $p $each $((seed + k)) $faults"
         # shellcheck disable=SC2086
-        "$program" $((n / cores + 1)) $((seed + k)) $faults </dev/null > >(tee "$out/${p##*/}.$k") &
+        "$program" $each $((seed + k)) $faults </dev/null > >(tee "$out/${p##*/}.$k") &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do
@@ -56,5 +58,5 @@ for p in "$@"; do
     done
 done
 [ "$n" -lt 100 ] || sum_counts "$out"/fuzz_schedule.* 2>/dev/null
-echo "fuzz: $n of each in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
+echo "fuzz: $n of each (sessions: a tenth) in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
 exit $bad
