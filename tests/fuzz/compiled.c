@@ -201,11 +201,11 @@ static size_t start_of(FzPlace place, size_t bytes)
     return 0;
 }
 
-static bool lay_out(Job *j, uint32_t n_sizes)
+static bool lay_out(Job *j, const ml_Signature *sig)
 {
     const FzCompile *c = j->c;
 
-    j->n_words = c->n_args + n_sizes;
+    j->n_words = c->n_args + sig->n_sizes;
     if (j->n_words > FZ_SLOTS)
         return false;
     for (uint32_t k = 0; k < c->n_args; k++) {
@@ -221,8 +221,8 @@ static bool lay_out(Job *j, uint32_t n_sizes)
         j->words[k].p = fz_slot(k) + start_of(j->code.place, t->bytes);
         memcpy(j->words[k].p, t->data, t->bytes);
     }
-    for (uint32_t k = c->n_args; k < j->n_words; k++)
-        j->words[k].i = c->n;
+    for (uint32_t k = 0; k < sig->n_sizes; k++)
+        j->words[c->n_args + k].i = fz_scalar(c->sizes, sig->sizes[k]->hint);
     return true;
 }
 
@@ -302,7 +302,7 @@ static const char *judge(Job *j, const FzAnswer *a)
     return take_back(j) ? NULL : "compiled-beside";
 }
 
-static const char *compile_and_run(Job *j, uint32_t n_sizes, bool *ran)
+static const char *compile_and_run(Job *j, const ml_Signature *sig, bool *ran)
 {
     FzCompile *c = j->c;
     ml_Bytes object;
@@ -319,7 +319,7 @@ static const char *compile_and_run(Job *j, uint32_t n_sizes, bool *ran)
     }
     if (c->stats)
         c->stats->compiled++;
-    if (!lay_out(j, n_sizes)) {
+    if (!lay_out(j, sig)) {
         free(object.v);
         ml_text_add(&c->detail, "the arguments are too large for the test");
         return "compiled-size";
@@ -373,7 +373,7 @@ const char *fz_compile(FzCompile *c, bool *ran)
     fz_phase(ml_passes[0].name);
     j.body = ml_lower(&lo, f, NULL, pass_done, c);
     if (j.body && ml_signature_of(c->cx, f, &sig))
-        kind = compile_and_run(&j, sig.n_sizes, ran);
+        kind = compile_and_run(&j, &sig, ran);
     else if (fz_may_refuse(ml_error(c->cx), f, c->stats))
         kind = NULL;
     else

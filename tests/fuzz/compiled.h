@@ -35,7 +35,7 @@ typedef struct FzCompile {
     uint32_t pick;
     ml_RunArg *args; /* their data before the run, and after it */
     uint32_t n_args;
-    int64_t n; /* value of the size n */
+    const FzProgram *sizes; /* their values; NULL: none */
     FzStats *stats;
     ml_Text detail;
     const ml_Func *lowered; /* how far it came, in cx */

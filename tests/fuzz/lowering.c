@@ -38,7 +38,7 @@ static void set_detail(FzLower *l, const char *pass, const char *what)
     ml_failure_free(f);
 }
 
-/* The arguments of a body: sizes follow. Only n occurs in the programs. */
+/* The arguments of a body: sizes follow. */
 static const ml_RunArg *arguments(Lowering *w, const ml_Pass *p, uint32_t *n)
 {
     ml_RunArg *args = ML_ARRAY(w->l->cx, ml_RunArg, w->l->n_args + w->sig.n_sizes + 1u);
@@ -47,7 +47,7 @@ static const ml_RunArg *arguments(Lowering *w, const ml_Pass *p, uint32_t *n)
     if (*n)
         memcpy(args, w->l->args, *n * sizeof *args);
     for (uint32_t k = 0; p->out == ML_STAGE_BODY && k < w->sig.n_sizes; k++)
-        args[(*n)++].i = w->l->n;
+        args[(*n)++].i = fz_scalar(w->l->sizes, w->sig.sizes[k]->hint);
     return args;
 }
 

@@ -40,11 +40,11 @@ static void append(char *out, size_t n, const char *z)
 
 enum { MAX_RANK = 4, MAX_BUFS = 24, MAX_ITERS = 6, MAX_ELEMENTS = 240, LIMIT = 1000 };
 
-enum { CONSTANT, SHIFTED, DOUBLED };
+enum { CONSTANT, SHIFTED, DOUBLED, SHIFTED_M };
 
 typedef struct Dim { /* v elements */
     int v;
-    int sym; /* SHIFTED: n + (v - value of n); DOUBLED: n * 2 */
+    int sym; /* SHIFTED: n + (v - value of n), SHIFTED_M of m; DOUBLED: n * 2 */
 } Dim;
 
 typedef struct Buf {
@@ -67,8 +67,8 @@ typedef struct Gen {
     ml_Text body;
     Buf bufs[MAX_BUFS];
     int n_bufs, n_inputs, n_inter;
-    int n;
-    bool i64, uses_n, uses_flag;
+    int n, m;
+    bool i64, two_sizes, uses_n, uses_m, uses_flag;
 } Gen;
 
 typedef struct Stage {
@@ -106,6 +106,18 @@ static const char *int_text(const Gen *g, int v, char out[24])
     return out;
 }
 
+static void uses(Gen *g, Dim d)
+{
+    g->uses_n = g->uses_n || d.sym == SHIFTED || d.sym == DOUBLED;
+    g->uses_m = g->uses_m || d.sym == SHIFTED_M;
+}
+
+/* The value of the symbol in d. */
+static int base_of(const Gen *g, Dim d)
+{
+    return d.sym == SHIFTED_M ? g->m : g->n;
+}
+
 static const char *dim_text(Gen *g, Dim d, char out[40])
 {
     char num[24];
@@ -114,13 +126,16 @@ static const char *dim_text(Gen *g, Dim d, char out[40])
         put(out, 40, "%s", int_text(g, d.v, num));
         return out;
     }
-    g->uses_n = true;
+    const char *of = d.sym == SHIFTED_M ? "m" : "n";
+    int more = d.v - base_of(g, d);
+
+    uses(g, d);
     if (d.sym == DOUBLED)
         put(out, 40, "n * %s", int_text(g, 2, num));
-    else if (d.v == g->n)
-        put(out, 40, "n");
+    else if (more == 0)
+        put(out, 40, "%s", of);
     else
-        put(out, 40, "n + %s", int_text(g, d.v - g->n, num));
+        put(out, 40, "%s + %s", of, int_text(g, more, num));
     return out;
 }
 
@@ -194,6 +209,8 @@ static int new_input(Gen *g)
         if (ON(g, FZ_SYMBOLIC, 12))
             d[k] = below(g, 5) ? (Dim){g->n + 2 * below(g, 2), SHIFTED}
                                : (Dim){g->n * 2, DOUBLED};
+        if (g->two_sizes && below(g, 4) == 0)
+            d[k] = (Dim){g->m, SHIFTED_M};
     }
     while (elements(d, rank) > MAX_ELEMENTS)
         rank--;
@@ -263,7 +280,7 @@ static bool shape_stage(Gen *g, Stage *s, int kind)
     }
     case 2: /* a window, reduced */
     case 3: /* a window, its points added */
-        if (x->v < 3 || x->sym == DOUBLED || (x->sym && x->v - g->n < 2))
+        if (x->v < 3 || x->sym == DOUBLED || (x->sym && x->v - base_of(g, *x) < 2))
             return false;
         x->v -= 2;
         if (kind == 2) {
@@ -969,7 +986,7 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
 
     ml_text_clear(&g->body);
     g->n_bufs = g->n_inputs = g->n_inter = 0;
-    g->uses_n = g->uses_flag = false;
+    g->uses_n = g->uses_m = g->uses_flag = false;
     for (int k = 0; k < stages && g->n_bufs < MAX_BUFS - 6; k++)
         stage(g, k);
     for (int k = 0; k < g->n_bufs; k++) {
@@ -977,7 +994,7 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
         if (!b->input && (!b->consumed || below(g, 12) == 0))
             b->output = true;
         for (int d = 0; d < b->rank; d++)
-            g->uses_n = g->uses_n || b->dims[d].sym;
+            uses(g, b->dims[d]);
     }
     ml_text_fmt(out, "    @T.prim_func\n    def %s(", name);
     for (int k = 0; k < g->n_bufs; k++) {
@@ -987,7 +1004,7 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
         ml_text_add(out, n_params++ ? ", " : "");
         for (int d = 0; d < b->rank; d++)
             found = found || (b->dims[d].sym == SHIFTED && b->dims[d].v == g->n);
-        if (g->uses_n) {
+        if (g->uses_n || g->uses_m) {
             ml_text_fmt(out, "%s_p: T.handle", b->name);
             ml_text_fmt(&head, "        %s = T.match_buffer(%s_p, ", b->name, b->name);
             shape_text(g, b, &head);
@@ -1005,6 +1022,8 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
     ml_text_add(out, "):\n");
     if (g->uses_n && found)
         ml_text_fmt(out, "        n = T.%s()\n", type);
+    if (g->uses_m) /* an input has it as an extent */
+        ml_text_fmt(out, "        m = T.%s()\n", type);
     ml_text_add(out, ml_text_z(&head));
     for (int k = 0; k < g->n_bufs; k++) {
         const Buf *b = &g->bufs[k];
@@ -1023,6 +1042,11 @@ static void function(Gen *g, const char *name, int stages, ml_Text *out)
     ml_text_free(&head);
 }
 
+int64_t fz_scalar(const FzProgram *p, const char *name)
+{
+    return strcmp(name, "flag") == 0 ? p->flag : strcmp(name, "m") == 0 ? p->m : p->n;
+}
+
 void fz_program(const FzPlan *plan, FzProgram *out)
 {
     Gen g = {.rnd = plan->seed * 0x9e3779b97f4a7c15U + 7, .plan = plan};
@@ -1032,7 +1056,9 @@ void fz_program(const FzPlan *plan, FzProgram *out)
     if (g.n > plan->cap)
         g.n = plan->cap;
     g.i64 = ON(&g, FZ_INT64, 12);
-    *out = (FzProgram){.n = g.n, .flag = below(&g, 8) ? 1 : 0, .stages = stages};
+    g.two_sizes = !(plan->off & FZ_SYMBOLIC) && ON(&g, FZ_SIZES, 12);
+    g.m = 1 + below(&g, plan->cap < 9 ? plan->cap : 9);
+    *out = (FzProgram){.n = g.n, .m = g.m, .flag = below(&g, 8) ? 1 : 0, .stages = stages};
     ml_text_add(&out->text, "@I.ir_module\nclass Module:\n");
     bool more = ON(&g, FZ_FUNCS, 9);
 

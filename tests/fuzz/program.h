@@ -33,7 +33,8 @@ enum {
     FZ_LET = 1 << 18,    /* a let in a body */
     FZ_OPAQUE = 1 << 19, /* a block without iters around a stage */
     FZ_PARTS = 1 << 20,  /* a buffer that two blocks write, each a part */
-    FZ_FEATURES = 21,    /* bits */
+    FZ_SIZES = 1 << 21,  /* a second extent m, given at run time */
+    FZ_FEATURES = 22,    /* bits */
 };
 
 typedef struct FzPlan {
@@ -50,7 +51,7 @@ typedef struct FzPlan {
 
 typedef struct FzProgram {
     ml_Text text;
-    int64_t n;    /* value of the symbol n */
+    int64_t n, m; /* values of the symbols */
     int64_t flag; /* value of the parameter flag */
     int stages;   /* that there were before the plan's limit */
 } FzProgram;
@@ -64,5 +65,8 @@ static inline bool fz_chance(uint64_t *state, int percent)
 }
 
 void fz_program(const FzPlan *plan, FzProgram *out);
+
+/* The value of a size or scalar parameter, by name. */
+int64_t fz_scalar(const FzProgram *p, const char *name);
 
 #endif

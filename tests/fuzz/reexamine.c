@@ -18,19 +18,18 @@ typedef struct Again {
 /* The same values for both versions: they go by the position alone. */
 static bool fill(Again *a, const ml_Func *f, int input, ml_RunArg *args)
 {
-    ml_Size size = {"n", a->sizes->n};
+    const ml_Size sizes[] = {{"n", a->sizes->n}, {"m", a->sizes->m}};
 
     for (uint32_t k = 0; k < f->n_params; k++) {
         const ml_Buffer *b = f->params[k].buffer;
-        bool flag = ml_streq(f->params[k].var->hint, "flag");
         uint64_t rnd = (uint64_t)(131 * input + 77 * (int)k + 5);
         int64_t shape[8];
 
-        args[k] = (ml_RunArg){.i = flag ? a->sizes->flag : a->sizes->n};
+        args[k] = (ml_RunArg){.i = fz_scalar(a->sizes, f->params[k].var->hint)};
         if (b == NULL)
             continue;
         for (size_t d = 0; d < b->rank; d++)
-            if (!ml_eval_size(b->shape[d], &size, 1, &shape[d]))
+            if (!ml_eval_size(b->shape[d], sizes, ML_COUNT(sizes), &shape[d]))
                 return false;
         args[k].tensor = ml_tensor_new(a->cx, b->type, shape, b->rank);
         if (args[k].tensor == NULL)

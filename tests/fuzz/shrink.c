@@ -99,9 +99,10 @@ void fz_report(FzTrial *t, ml_Text *out)
     fz_program(&t->plan, &prog);
     ml_text_fmt(out, "---- failure: %s\n%s\n", t->kind, ml_text_z(&t->detail));
     ml_text_fmt(out,
-                "-- plan: seed %llu, stages %d, cap %d, off 0x%x; n = %lld, flag = %lld\n",
+                "-- plan: seed %llu, stages %d, cap %d, off 0x%x; n = %lld, m = %lld, flag "
+                "= %lld\n",
                 (unsigned long long)t->plan.seed, t->plan.stages, t->plan.cap, t->plan.off,
-                (long long)prog.n, (long long)prog.flag);
+                (long long)prog.n, (long long)prog.m, (long long)prog.flag);
     if (t->plan.compile)
         ml_text_fmt(out, "-- compiled: code %u\n", (unsigned)t->plan.code);
     ml_text_fmt(out, "local m = parse [[\n%s]]\nlocal s = m:schedule(\"main\")\n",

@@ -25,7 +25,7 @@ typedef struct Run {
     ml_Schedule *s;
     Args args[FUNCS];
     int at; /* the function whose arguments are looked at */
-    ml_Size sizes[1];
+    ml_Size sizes[2];
     FzStats *stats;
     uint64_t chosen; /* which versions are compiled, and how */
     FzFocus focus;
@@ -73,7 +73,7 @@ static ml_Tensor *tensor_for(Run *r, const ml_Func *f, uint32_t k)
     uint64_t rnd = r->t->plan.seed + (uint64_t)77 * k;
 
     for (size_t d = 0; d < b->rank; d++)
-        if (!ml_eval_size(b->shape[d], r->sizes, 1, &shape[d]))
+        if (!ml_eval_size(b->shape[d], r->sizes, ML_COUNT(r->sizes), &shape[d]))
             return NULL;
     t = ml_tensor_new(r->tmp, b->type, shape, b->rank);
     if (t == NULL)
@@ -112,9 +112,8 @@ static bool make_arguments(Run *r)
         a->ref = a->start + f->n_params + 1;
         a->got = a->ref + f->n_params + 1;
         for (uint32_t k = 0; k < f->n_params; k++) {
-            bool flag = ml_streq(f->params[k].var->hint, "flag");
             if (f->params[k].buffer == NULL)
-                a->start[k].i = flag ? r->prog.flag : r->prog.n;
+                a->start[k].i = fz_scalar(&r->prog, f->params[k].var->hint);
             else if ((a->start[k].tensor = tensor_for(r, f, k)) == NULL)
                 return fail(r, "generator", "no tensor for %s", f->params[k].var->hint);
             a->ref[k] = a->got[k] = a->start[k];
@@ -293,7 +292,7 @@ static bool lowers_the_same(Run *r, ml_Ctx *cx, ml_Program p)
     ml_Text text = {0};
     FzLower l = {.args = r->args[MAIN].got,
                  .n_args = r->args[MAIN].n,
-                 .n = r->prog.n,
+                 .sizes = &r->prog,
                  .reset = reset_got,
                  .same = same_got,
                  .user = r,
@@ -356,7 +355,7 @@ static void blame(Run *r, const char *text)
 {
     FzLower l = {.args = r->args[MAIN].got,
                  .n_args = r->args[MAIN].n,
-                 .n = r->prog.n,
+                 .sizes = &r->prog,
                  .reset = reset_got,
                  .same = same_got,
                  .user = r,
@@ -388,7 +387,7 @@ static bool compiles_the_same(Run *r, ml_Ctx *cx, ml_Program p, uint32_t pick)
     ml_Text text = {0};
     FzCompile c = {.args = r->args[MAIN].got,
                    .n_args = r->args[MAIN].n,
-                   .n = r->prog.n,
+                   .sizes = &r->prog,
                    .pick = r->t->plan.code ? r->t->plan.code : pick,
                    .stats = r->stats};
     const char *kind;
@@ -735,6 +734,7 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
     fz_watch(t);
     fz_program(&t->plan, &r.prog);
     r.sizes[0] = (ml_Size){"n", r.prog.n};
+    r.sizes[1] = (ml_Size){"m", r.prog.m};
     r.module_cx = ml_ctx_new(0);
     r.tmp = ml_ctx_new(0);
     parsed = ml_parse(r.module_cx, ml_str(ml_text_z(&r.prog.text)), NULL);

@@ -60,7 +60,7 @@ typedef struct FzLower {
     const char *text, *stop_after; /* NULL: all passes */
     const ml_RunArg *args;
     uint32_t n_args;
-    int64_t n; /* value of the size n */
+    const FzProgram *sizes; /* their values */
     void (*reset)(void *user);
     bool (*same)(void *user);
     void *user;
