@@ -567,6 +567,15 @@ static void a_buffer_that_is_only_mentioned_is_refused(void **state)
                               "            T.writes(B[vi, 0])\n"
                               "            B[vi, 0] = 1\n",
                            "compact_buffers", "allocated but not accessed");
+    expect_lowering_failed(x,
+                           AB "    t = T.alloc_buffer((64,), \"int32\")\n"
+                              "    for i in range(8):\n"
+                              "        with T.block(\"b\"):\n"
+                              "            vi = T.axis.spatial(8, i)\n"
+                              "            T.reads(A[t[vi], 0])\n"
+                              "            T.writes(B[vi, 0])\n"
+                              "            B[vi, 0] = 1\n",
+                           "compact_buffers", "allocated but not accessed");
 }
 
 /* ---------------------------------------------------------------- lower_match_buffer */
