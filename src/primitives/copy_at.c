@@ -367,7 +367,8 @@ static bool check_result(CopyAt *a)
 
     if (c->unchecked)
         return true;
-    if (!ml_check_concurrency(c, a->nest))
+    if (!ml_check_concurrency(c, a->nest) ||
+        (!a->write && !ml_check_reads_apart(c, a->nest, a->old)))
         return false;
     for (size_t k = 0; k < a->users.n && a->write; k++)
         if (!ml_check_concurrency(c, a->users.v[k]))

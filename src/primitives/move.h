@@ -20,7 +20,8 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
                       const ml_UidVec *related, bool reverse, const bool *const *outside,
                       ml_IterDomain *out);
 
-/* The values that the iters take today, under the block's predicate; false: unknown. */
+/* The values that the iters take today, in the block's loops and under its predicate;
+ * false: unknown, *out are their domains. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
 
 /* After a rewrite: a reduction still accumulates each element once (unsound). */

@@ -243,6 +243,25 @@ static const ml_Expr *replace_load(ml_Ctx *cx, const ml_Expr *e, void *user)
     return ml_expr_map_args(cx, e, replace_load, user);
 }
 
+/* What the consumer leaves out of an output stays left out. */
+static bool check_instances(Fold *f)
+{
+    ml_Ctx *cx = f->c->cx;
+    ml_Interval *ran = ML_ARRAY(cx, ml_Interval, f->consumer->n_iters + 1u);
+
+    if (f->c->unchecked || !ml_is_output_block(f->c->p, f->consumer->tag, NULL) ||
+        ml_executed_domains(f->c, f->consumer, ran))
+        return true;
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "cannot show which instances the loops of block %s run; all "
+                              "that block %s produces would be stored",
+                              f->consumer->name, f->producer->name)),
+            ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
 /* Which elements the consumer uses: over the producer's iters. */
 static const ml_Expr *used(Fold *f, ml_Arith *ar, const ml_Subst *sub)
 {
@@ -382,7 +401,7 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         return false;
     if (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, block))
         return false;
-    if (!check_producer(&f) || !check_consumer(&f) || !solve(&f) ||
+    if (!check_producer(&f) || !check_consumer(&f) || !solve(&f) || !check_instances(&f) ||
         !ml_leaf_removal(c, block, &removal))
         return false;
     const ml_Block *opaque = ml_opaque_user(cx, ml_call_block(c, scope)->body, f.buf);

@@ -458,7 +458,7 @@ static ml_IterDomain settle(Solver *s, size_t k, ml_Interval own)
     return r;
 }
 
-/* Values of the iters today. Where nothing restricts them this is their domain. */
+/* Values of the iters today; false: at most their domains, as far as is known. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
 {
     ml_Ctx *cx = c->cx;
@@ -477,7 +477,26 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
         return true;
     for (size_t k = 0; k < block->n_iters; k++)
         out[k] = ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
-    return ml_is_true(block->predicate);
+    return false;
+}
+
+/* Loops whose bounds read memory may run less than the domains say. More instances do no
+ * harm where what is needed under the loop chooses the values of every iter, and what they
+ * write is no output. */
+static bool need_chooses(const ml_Call *c, const ml_Block *b, const ml_Region *provided,
+                         size_t n, bool reverse)
+{
+    if (!ml_is_true(b->predicate) || (reverse && ml_is_output_block(c->p, b->tag, NULL)))
+        return false;
+    for (size_t k = 0; k < b->n_iters; k++) {
+        bool used = b->iters[k].kind == ML_ITER_SPATIAL;
+
+        for (size_t m = 0; m < n && used; m++)
+            used = ml_region_uses_var(&provided[m], b->iters[k].var);
+        if (!used && !ml_is_int(b->iters[k].extent, 1))
+            return false;
+    }
+    return true;
 }
 
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
@@ -493,14 +512,20 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     s.need = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.bound = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.known = ML_ARRAY(cx, bool, block->n_iters);
-    if (!ml_executed_domains(c, block, own))
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show which instances the predicate of block %s "
-                              "lets run; it cannot be kept when the block moves",
-                              block->name)),
-            ML_BLOCK(block));
+    if (!ml_executed_domains(c, block, own) &&
+        !need_chooses(c, block, provided, n, reverse)) {
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "cannot show which instances the %s of block %s %s; %s "
+                                  "cannot be kept when the block moves",
+                                  ml_is_true(block->predicate) ? "loops" : "predicate",
+                                  block->name,
+                                  ml_is_true(block->predicate) ? "run" : "lets run",
+                                  ml_is_true(block->predicate) ? "they" : "it")),
+                ML_BLOCK(block));
+        ml_error_set_unproved(cx);
+        return false;
+    }
     /* What was found holds where the block's loops run. One that may not run at all leaves
      * no value, which the domain says: a guard against it stands for the loop, should the
      * move drop it. */

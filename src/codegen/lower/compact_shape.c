@@ -277,6 +277,16 @@ typedef struct Mention {
     bool found;
 } Mention;
 
+static void in_regions(Mention *m, const ml_Region *v, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        m->found |= v[k].buffer->uid == m->b->uid;
+        for (size_t d = 0; d < v[k].buffer->rank; d++)
+            m->found |= ml_expr_uses_buffer(v[k].ranges[d].min, m->b) ||
+                        ml_expr_uses_buffer(v[k].ranges[d].extent, m->b);
+    }
+}
+
 static void in_value(Mention *m, const ml_Value *v)
 {
     if (!v)
@@ -297,10 +307,8 @@ static bool mention(const ml_Stmt *s, void *user)
     if (s->kind == ML_STMT_BLOCK) {
         const ml_Block *b = ml_as_block(s);
 
-        for (uint32_t k = 0; k < b->n_reads; k++)
-            m->found |= b->reads[k].buffer->uid == m->b->uid;
-        for (uint32_t k = 0; k < b->n_writes; k++)
-            m->found |= b->writes[k].buffer->uid == m->b->uid;
+        in_regions(m, b->reads, b->n_reads);
+        in_regions(m, b->writes, b->n_writes);
         in_value(m, b->annotations);
     }
     return !m->found;

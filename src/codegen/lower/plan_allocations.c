@@ -285,24 +285,68 @@ static bool inside(const ml_PlanNode *n, const ml_PlanNode *above)
     return n == above;
 }
 
-/* Regions of buffers that are now allocated at or below this block, or beside it (the
- * region names more than the block accesses), are gone. */
+/* Whether the buffer is now allocated at or below this block, or beside it. */
+typedef struct Unknown {
+    ml_Plan *p;
+    const ml_PlanNode *here;
+    bool found;
+} Unknown;
+
+static bool is_unknown(const Unknown *u, const ml_Buffer *b)
+{
+    const ml_PlanBuffer *r = record(u->p, b->uid);
+
+    return r && r->at != r->site && (u->here == r->at || !inside(u->here, r->at));
+}
+
+static bool unknown_in(const ml_Expr *e, void *user)
+{
+    Unknown *u = user;
+
+    if (e->kind == ML_EXPR_LOAD)
+        u->found |= is_unknown(u, e->as.buffer);
+    return !u->found && (e->flags & ML_X_HAS_LOAD);
+}
+
+/* Where the ends of a range load what is not known here, all of the dimension. */
+static ml_Region sayable(Unknown *u, const ml_Region *r)
+{
+    ml_Ctx *cx = u->p->lo->cx;
+    ml_Region out = *r;
+
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        const ml_Expr *n = r->buffer->shape[d];
+        ml_Range *v;
+
+        u->found = false;
+        ml_expr_visit(r->ranges[d].min, unknown_in, u);
+        ml_expr_visit(r->ranges[d].extent, unknown_in, u);
+        if (!u->found)
+            continue;
+        v = ML_ARRAY(cx, ml_Range, r->buffer->rank);
+        memcpy(v, out.ranges, r->buffer->rank * sizeof *v);
+        v[d] = (ml_Range){ml_int(cx, n->type, 0), n};
+        out.ranges = v;
+    }
+    return out;
+}
+
+/* Regions of buffers that are not known here any more (the region names more than the block
+ * accesses) are gone. */
 static Kept prune(ml_Plan *p, const ml_PlanNode *here, const ml_Region *v, uint32_t n)
 {
     ml_Ctx *cx = p->lo->cx;
     ml_Region *out = ML_ARRAY(cx, ml_Region, n + 1u);
-    Kept kept = {v, 0, ML_ARRAY(cx, int32_t, n + 1u)};
+    Kept kept = {out, 0, ML_ARRAY(cx, int32_t, n + 1u)};
+    Unknown u = {p, here, false};
 
     for (uint32_t k = 0; k < n; k++) {
-        const ml_PlanBuffer *r = record(p, v[k].buffer->uid);
-        bool gone = r && r->at != r->site && (here == r->at || !inside(here, r->at));
+        bool gone = is_unknown(&u, v[k].buffer);
 
         kept.now[k] = gone ? -1 : (int32_t)kept.n;
         if (!gone)
-            out[kept.n++] = v[k];
+            out[kept.n++] = sayable(&u, &v[k]);
     }
-    if (kept.n < n)
-        kept.v = out;
     return kept;
 }
 

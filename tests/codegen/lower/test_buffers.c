@@ -63,6 +63,44 @@ static void a_region_of_what_is_not_accessed_is_dropped(void **state)
     assert_true(same_everywhere(x, text) > 3);
 }
 
+static const char indexed_by_what_moves[] =
+    HEAD "A: T.Buffer((4, 8), \"int32\"), X: T.Buffer((4,), \"int32\"), "
+         "B: T.Buffer((4, 8), \"int32\")):\n"
+         "    t = T.alloc_buffer((4,), \"int32\")\n"
+         "    for i in range(4):\n"
+         "        with T.block(\"both\"):\n"
+         "            v = T.axis.spatial(4, i)\n"
+         "            T.reads(X[v], A[(t[v] % 4 + 4) % 4, 0:8], t[v])\n"
+         "            T.writes(t[v], B[v, 0:8])\n"
+         "            t[v] = X[v]\n"
+         "            for j in range(8):\n"
+         "                with T.block(\"B\"):\n"
+         "                    w = T.axis.spatial(8, j)\n"
+         "                    B[v, w] = A[(t[v] % 4 + 4) % 4, w]\n";
+
+/* The signature of `both` cannot name t any more, not as an index either. */
+static void a_region_indexed_by_a_buffer_that_moves_inside_takes_the_whole(void **state)
+{
+    Fix *x = *state;
+
+    expect_body(x, indexed_by_what_moves, "plan_allocations",
+                "    # with T.block(\"root\"):\n"
+                "    for i in range(4):\n"
+                "        with T.block(\"both\"):\n"
+                "            v = T.axis.spatial(4, i)\n"
+                "            T.reads(X[v], A[0:4, 0:8])\n"
+                "            T.writes(B[v, 0:8])\n"
+                "            t = T.alloc_buffer((4,), \"int32\")\n"
+                "            t[v] = X[v]\n"
+                "            for j in range(8):\n"
+                "                with T.block(\"B\"):\n"
+                "                    w = T.axis.spatial(8, j)\n"
+                "                    T.reads(A[(t[v] % 4 + 4) % 4, w], t[v])\n"
+                "                    T.writes(B[v, w])\n"
+                "                    B[v, w] = A[(t[v] % 4 + 4) % 4, w]");
+    assert_true(same_everywhere(x, indexed_by_what_moves) > 3);
+}
+
 static void the_block_that_is_made_stands_where_the_buffer_was_allocated(void **state)
 {
     Fix *x = *state;
@@ -529,6 +567,15 @@ static void a_buffer_that_is_only_mentioned_is_refused(void **state)
                               "            T.writes(B[vi, 0])\n"
                               "            B[vi, 0] = 1\n",
                            "compact_buffers", "allocated but not accessed");
+    expect_lowering_failed(x,
+                           AB "    t = T.alloc_buffer((64,), \"int32\")\n"
+                              "    for i in range(8):\n"
+                              "        with T.block(\"b\"):\n"
+                              "            vi = T.axis.spatial(8, i)\n"
+                              "            T.reads(A[t[vi], 0])\n"
+                              "            T.writes(B[vi, 0])\n"
+                              "            B[vi, 0] = 1\n",
+                           "compact_buffers", "allocated but not accessed");
 }
 
 /* ---------------------------------------------------------------- lower_match_buffer */
@@ -716,6 +763,7 @@ int main(void)
         TEST(what_is_written_under_a_predicate_covers_a_read_under_a_stronger_one),
         TEST(a_buffer_used_in_one_loop_is_allocated_there),
         TEST(a_region_of_what_is_not_accessed_is_dropped),
+        TEST(a_region_indexed_by_a_buffer_that_moves_inside_takes_the_whole),
         TEST(the_block_that_is_made_stands_where_the_buffer_was_allocated),
         TEST(a_buffer_that_carries_a_value_stays_outside_of_the_loop),
         TEST(blocks_that_carry_a_value_keep_the_buffer_outside),
