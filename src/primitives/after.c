@@ -193,14 +193,15 @@ static bool together(const ml_For *f)
     return f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
 }
 
+static bool is_concurrent(const ml_Stmt *node)
+{
+    return node->kind == ML_STMT_FOR && ml_as_for(node)->kind != ML_FOR_SERIAL &&
+           ml_as_for(node)->kind != ML_FOR_UNROLLED;
+}
+
 static bool concurrent(const ml_Stmt *node)
 {
-    if (node->kind != ML_STMT_FOR)
-        return false;
-    const ml_For *f = ml_as_for(node);
-
-    return f->kind != ML_FOR_SERIAL && f->kind != ML_FOR_UNROLLED &&
-           !ml_is_int(f->extent, 1);
+    return is_concurrent(node) && !ml_is_int(ml_as_for(node)->extent, 1);
 }
 
 /* Every iter of b that the concurrent loop f drives is one that may run at the same time.
@@ -222,7 +223,7 @@ bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest)
 {
     ml_StmtVec blocks = {0};
 
-    ml_child_blocks(c->cx, nest, &blocks);
+    ml_all_blocks(c->cx, nest, &blocks); /* a block without iters lets the loop through */
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
 
@@ -230,7 +231,7 @@ bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest)
              u = ml_index_parent(c->p.index, u)) {
             const ml_Stmt *node = ml_index_node(c->p.index, u);
 
-            if (concurrent(node) && !drives_spatial(c, b, ml_as_for(node)))
+            if (is_concurrent(node) && !drives_spatial(c, b, ml_as_for(node)))
                 return false;
         }
     }

@@ -8,6 +8,7 @@
 #include "primitives/prim.h"
 
 #include "core/fault.h"
+#include "primitives/move.h"
 
 enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
 
@@ -221,9 +222,15 @@ static bool split(ml_Call *c)
     ml_call_replace(c, c->args[LOOP].uid, body);
 
     const ml_Stmt **loops = ML_ARRAY(cx, const ml_Stmt *, n);
+    bool symbolic = false;
 
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         loops[k] = ml_index_node(c->p.index, vars[k]->uid);
+        symbolic |= k > 0 && factors[k]->kind != ML_EXPR_INT;
+    }
+    /* A factor that depends on a loop outside brings that loop into the bindings. */
+    if (symbolic && !ml_check_loop_kinds(c, loops[0]))
+        return false;
     ml_call_return_loops(c, loops, n);
     return true;
 }
@@ -314,7 +321,7 @@ const ml_Primitive ml_prim_split = {
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
-                               ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW, ML_E_UNSOUND,
-                               ML_E_OK},
+                               ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW,
+                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "split",
 };
