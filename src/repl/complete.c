@@ -216,6 +216,8 @@ static const ml_Primitive *callee(ml_Offer *o, ml_Str chain)
 
     if (ml_streq(name, "loops"))
         name = "get_loops";
+    if (strncmp(name, "can_", 4) == 0)
+        name += 4;
     return ml_primitive_find(name);
 }
 

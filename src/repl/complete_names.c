@@ -208,6 +208,8 @@ void ml_offer_names(ml_Offer *o, const char *path)
     Collected c = {.cx = o->cx};
 
     ml_host_names(o->ss->host, path, o->prefix, collect, &c);
+    if (!*path && *o->prefix) /* methods of the focus: too many to show all */
+        ml_host_names(o->ss->host, ":", o->prefix, collect, &c);
     for (size_t k = 0; !*path && k < ml_n_primitives; k++)
         collect(ml_primitives[k]->name, ml_primitives[k]->summary, &c);
     for (size_t k = 0; !*path && k < ML_COUNT(KEYWORDS); k++)
@@ -220,7 +222,7 @@ void ml_offer_names(ml_Offer *o, const char *path)
         const ml_Primitive *p = ml_primitive_find(name);
 
         if (is_identifier(name) && (name[0] != '_' || o->prefix[0] == '_'))
-            ml_offer(o, name, p && *path ? p->summary : end + 1);
+            ml_offer(o, name, p ? p->summary : end + 1);
     }
 }
 

@@ -148,6 +148,8 @@ static void versions_and_marks_are_offered(void **state)
 static void globals_primitives_and_keywords_are_offered(void **state)
 {
     offers(*state, "spl|", 0, "split");
+    offers(*state, "can_spl|", 0, "can_split");
+    offers(*state, "tile_w|", 0, "tile_with_intrinsic");
     offers(*state, "x = sch|", 4, "schedule");
     offers(*state, "whi|", 0, "while");
     offers_among(*state, "s|", "s", NULL);
@@ -180,6 +182,7 @@ static void strings_are_completed_by_the_parameter(void **state)
 {
     offers(*state, "split(\"|", 7, "i j k");
     offers(*state, "s:split(\"|", 9, "i j k");
+    offers(*state, "can_split(\"|", 11, "i j k");
     offers(*state, "reorder(\"i\", \"|", 14, "i j k");
     offers(*state, "reorder(\"i\", \"j\", \"k|", -1, "k");
     offers(*state, "get_loops(\"|", -1, "C");

@@ -211,3 +211,13 @@ E
 [ $? = 0 ] && [ "$(wc -l <err)" = 2 ] && fails '_PROMPT: input:1: bad; the usual prompt is shown' \
     '_PROMPT: it must give a string, not a table; the usual prompt is shown'
 verdict 'takes its text from _PROMPT and _PROMPT2, and complains once'
+
+# ---- every method of a schedule works on the focus without it being named
+typed 's = schedule(workload.matmul(32, 32, 32))' 'can_split("i", {4, 8})' 'print((can_split("i", {4, 4})))' \
+    'l = tile_with_intrinsic("C", "dot_16x4_vnni");' 'print(l, version(), hash(8) == s:hash(8))' \
+    'undo(1)' 'version()'
+[ "$status" = 0 ] && says true false 'j_1	3	true' 2
+verdict 'calls can_NAME, tile_with_intrinsic and every other method on the focus'
+typed 's = schedule(workload.matmul(8, 8, 8))' 'can_spilt("i", {2, 4})' 'tre()'
+[ "$status" = 1 ] && fails "'can_spilt'; did you mean can_split?" "'tre'; did you mean tree?"
+verdict 'tells the nearest method of an unknown name'

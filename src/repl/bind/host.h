@@ -39,8 +39,8 @@ bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *exampl
  * something true; an error is no, and what it says stands in *why. */
 bool ml_host_test(ml_Host *h, const char *code, ml_Text *why);
 /* Names for completion: calls fn for each global, field or method that begins with
- * `prefix`, where `path` is what stands before the last . or : ("" for globals). No
- * metamethod is run. */
+ * `prefix`, where `path` is what stands before the last . or : ("" for globals, ":"
+ * for methods of schedules). No metamethod is run. */
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */

@@ -12,7 +12,26 @@
 #include "repl/bind/bind.h"
 #include "repl/command.h"
 
-/* Names near to an undefined one: primitives and globals. */
+/* The name in the table on top that is nearest, when it is nearer than *best; of equals the
+ * first by spelling: the order of a table is none. */
+static void nearest_in(lua_State *L, const char *name, size_t *best, char *buf, size_t n)
+{
+    size_t before = *best;
+
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            continue;
+        const char *other = lua_tostring(L, -2);
+        size_t d = ml_edit_distance(ml_str(name), ml_str(other), *best + 1);
+
+        if (d < *best || (d == *best && d < before && strcmp(other, buf) < 0)) {
+            *best = d;
+            snprintf(buf, n, "%s", other);
+        }
+    }
+}
+
+/* Names near to an undefined one: primitives, other methods of schedules, globals. */
 static const char *near_name(ml_Host *h, const char *name, char *buf, size_t n)
 {
     size_t best = 3;
@@ -26,18 +45,11 @@ static const char *near_name(ml_Host *h, const char *name, char *buf, size_t n)
             snprintf(buf, n, "%s", ml_primitives[k]->name);
         }
     }
+    ml_host_push_methods(h->L);
+    nearest_in(h->L, name, &best, buf, n);
     lua_pushglobaltable(h->L);
-    for (lua_pushnil(h->L); lua_next(h->L, -2); lua_pop(h->L, 1)) {
-        if (lua_type(h->L, -2) != LUA_TSTRING)
-            continue;
-        size_t d = ml_edit_distance(ml_str(name), ml_str(lua_tostring(h->L, -2)), best);
-
-        if (d < best) {
-            best = d;
-            snprintf(buf, n, "%s", lua_tostring(h->L, -2));
-        }
-    }
-    lua_pop(h->L, 1);
+    nearest_in(h->L, name, &best, buf, n);
+    lua_pop(h->L, 2);
     return buf[0] ? buf : NULL;
 }
 
@@ -131,7 +143,7 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
     if (undefined_name(what, name, sizeof name)) {
         const char *other = near_name(h, name, near, sizeof near);
 
-        if (!typed && ml_primitive_find(name))
+        if (!typed && ml_host_is_method(h->L, name))
             ml_fail(
                 cx, ML_E_UNKNOWN_NAME,
                 ML_TEXT(ml_format(cx,

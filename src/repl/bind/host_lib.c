@@ -129,7 +129,25 @@ static int l_python_name(lua_State *L)
     return 1;
 }
 
-/* Globals first, then primitives on the focus, then names that Python scripts use. */
+void ml_host_push_methods(lua_State *L)
+{
+    luaL_getmetatable(L, bind_schedule_class.name);
+    lua_getfield(L, -1, "methods");
+    lua_remove(L, -2);
+}
+
+bool ml_host_is_method(lua_State *L, const char *name)
+{
+    ml_host_push_methods(L);
+    lua_pushstring(L, name);
+    bool yes = lua_rawget(L, -2) == LUA_TFUNCTION;
+
+    lua_pop(L, 2);
+    return yes;
+}
+
+/* Globals first, then methods of the focus (a primitive is one), then names that Python
+ * scripts use. */
 int ml_host_name(lua_State *L)
 {
     const char *name = lua_tostring(L, 2);
@@ -138,7 +156,7 @@ int ml_host_name(lua_State *L)
     lua_pushvalue(L, 2);
     if (lua_rawget(L, -2) != LUA_TNIL)
         return 1;
-    if (name && ml_primitive_find(name)) {
+    if (name && lua_type(L, 2) == LUA_TSTRING && ml_host_is_method(L, name)) {
         lua_pushvalue(L, 2);
         lua_pushcclosure(L, l_on_focus, 1);
         return 1;

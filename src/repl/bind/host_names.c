@@ -36,6 +36,11 @@ static int l_names(lua_State *L)
     const NamesWanted *w = lua_touserdata(L, 1);
     const char *path = w->path;
 
+    if (ml_streq(path, ":")) { /* methods of schedules */
+        ml_host_push_methods(L);
+        tell_names(L, w, "method of the focus");
+        return 0;
+    }
     lua_pushglobaltable(L);
     while (*path) {
         size_t len = strcspn(path, ".:");
