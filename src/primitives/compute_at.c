@@ -2,8 +2,8 @@
  * compute_at, reverse_compute_at - move a producer under a loop that holds all its
  * consumers, or a consumer under a loop that holds all its producers.
  *
- * The block gets a new nest over exactly what is needed there (solve.c); its old loops and
- * predicate go. What the conditions cannot see is checked on the result: readers are still
+ * The block gets a new nest over exactly what is needed there (solve.c); its old loops go,
+ * and what its predicate said of them. What the conditions cannot see is checked on the result: readers are still
  * covered, a reduction accumulates once, concurrent loops do not collide.
  * Source: primitives 7; Feng et al., ASPLOS 2023, section 3.2.
  */
@@ -325,6 +325,26 @@ static bool find_place(Move *m)
     return true;
 }
 
+/* The parts of the predicate p that speak of no loop the block leaves: they hold, or do
+ * not, for all iterations there, and no domain of an iter says what they said. */
+static const ml_Expr *staying(const Move *m, ml_Arith *ar, const ml_Expr *p)
+{
+    ml_Ctx *cx = m->c->cx;
+    ml_StmtVec loops = {0};
+
+    if (p->kind == ML_EXPR_AND)
+        return ml_and(cx, staying(m, ar, p->args[0]), staying(m, ar, p->args[1]));
+    ml_index_loops(cx, m->c->p.index, m->block->tag, &loops);
+    for (size_t k = 0; k < loops.n; k++) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        if (ml_expr_uses_var(p, f->var) &&
+            !ml_index_is_above(m->c->p.index, f->var->uid, m->loop->var->uid))
+            return ml_bool(cx, true);
+    }
+    return ml_prove_symbolic(ar, p) ? ml_bool(cx, true) : p;
+}
+
 /* The nest over the solved domains; the block keeps its tag. */
 static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
 {
@@ -335,7 +355,7 @@ static const ml_Stmt *new_nest(Move *m, ml_Arith *ar, const ml_IterDomain *dom)
     ml_For *loops = ML_ARRAY(cx, ml_For, b->n_iters);
     size_t n = 0;
 
-    nb.predicate = ml_bool(cx, true);
+    nb.predicate = staying(m, ar, b->predicate);
     for (size_t k = 0; k < b->n_iters; k++) {
         ml_Dtype t = b->iters[k].var->type;
         const ml_Expr *lo = ml_cast(cx, t, dom[k].need.min);

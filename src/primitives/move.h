@@ -21,7 +21,7 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
                       ml_IterDomain *out);
 
 /* The values that the iters take today, in the block's loops and under its predicate;
- * false: unknown, *out are their domains. */
+ * false: unknown, *out are such as hold at least these. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
 
 /* After a rewrite: a reduction still accumulates each element once (unsound). */

@@ -458,7 +458,7 @@ static ml_IterDomain settle(Solver *s, size_t k, ml_Interval own)
     return r;
 }
 
-/* Values of the iters today; false: at most their domains, as far as is known. */
+/* Values of the iters today; false: at most these, as far as is known. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
 {
     ml_Ctx *cx = c->cx;
@@ -475,8 +475,15 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
     }
     if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
         return true;
-    for (size_t k = 0; k < block->n_iters; k++)
-        out[k] = ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
+    ml_region_upper(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out);
+    for (size_t k = 0; k < block->n_iters; k++) {
+        ml_Interval all =
+            ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
+        ml_Interval both = ml_interval_intersect(ar, all, out[k]);
+
+        if (!ml_interval_includes(ar, all, out[k]))
+            out[k] = is_literal(both) ? both : all;
+    }
     return false;
 }
 
