@@ -197,6 +197,31 @@ static bool is_declared_by_hand(const ml_Block *b)
            ml_dict_get(b->annotations, "explicit_write_region");
 }
 
+/* The statement without what surely never runs: what it would touch is nowhere declared.
+ */
+static const ml_Stmt *that_runs(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    const ml_Mapper m = {.stmt = that_runs, .user = user};
+    ml_Arith *ar = user;
+    ml_ArithMark mark = ml_arith_save(ar);
+
+    if (s->kind == ML_STMT_FOR) {
+        const ml_For *f = ml_as_for(s);
+
+        if (ml_prove_le_expr(ar, f->extent, ml_int(cx, f->extent->type, 0)))
+            return ml_evaluate(cx, ml_i32(cx, 0));
+        ml_arith_bind_loop(ar, f);
+    }
+    if (s->kind == ML_STMT_BLOCK) {
+        if (ml_prove(ar, ml_not(cx, ml_as_block(s)->predicate)))
+            return ml_evaluate(cx, ml_i32(cx, 0));
+        ml_arith_bind_iters(ar, ml_as_block(s));
+    }
+    s = ml_stmt_map(cx, s, &m);
+    ml_arith_restore(ar, mark);
+    return s;
+}
+
 /* Of a block that the step made: those that were there are as right as before. */
 static void regions(SelfCheck *c, ml_Uid uid)
 {
@@ -210,6 +235,10 @@ static void regions(SelfCheck *c, ml_Uid uid)
         return;
     if (!ml_index_scope(c->p.index, uid) || is_declared_by_hand(b))
         return;
+    node = that_runs(c->cx, node, ml_arith_at(c->cx, c->p, uid));
+    if (node->kind != ML_STMT_BLOCK)
+        return;
+    b = ml_as_block(node);
     ml_block_access(c->cx, f, b, &touched);
     if (ml_error(c->cx)) {
         ml_error_clear(c->cx);

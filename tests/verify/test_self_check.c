@@ -157,6 +157,33 @@ static void what_lies_outside_of_the_buffer_need_not_be_declared(void **state)
     done(&t);
 }
 
+static void what_never_runs_touches_nothing(void **state)
+{
+    Two t = two(HEAD "    with T.block(\"o\"):\n        T.reads()\n"
+                     "        T.writes(C[1])\n        for i in range(1, 2):\n"
+                     "            with T.block(\"b\"):\n"
+                     "                v = T.axis.S(1, i)\n                T.where(i < 1)\n"
+                     "                C[v] = 1.0\n",
+                HEAD "    for i in range(3, 4):\n        with T.block(\"b\"):\n"
+                     "            v = T.axis.S((3, 4), i)\n            T.reads()\n"
+                     "            T.writes(C[v:v + T.min(3 - v, 1)])\n"
+                     "            for k in range(T.min(3 - v, 1)):\n"
+                     "                C[v + k] = 1.0\n");
+    Two u = two(HEAD "    with T.block(\"o\"):\n        T.reads()\n"
+                     "        T.writes(C[5])\n        for i in range(1):\n"
+                     "            with T.block(\"b\"):\n"
+                     "                v = T.axis.S(1, i)\n                T.where(i < 1)\n"
+                     "                C[v] = 1.0\n",
+                HEAD STAGE("b", "B", "A"));
+
+    (void)state;
+    finds(&t, t.p, ML_CHECK_REGIONS, NULL);
+    finds(&t, t.q, ML_CHECK_REGIONS, NULL);
+    finds(&u, u.p, ML_CHECK_REGIONS, "block o writes C outside of what is declared");
+    done(&t);
+    done(&u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_wrong_memory_is_found),
         cmocka_unit_test(wrong_regions_are_found),
         cmocka_unit_test(what_lies_outside_of_the_buffer_need_not_be_declared),
+        cmocka_unit_test(what_never_runs_touches_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
