@@ -280,6 +280,10 @@ static bool cache_write(ml_Call *c)
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
+    /* What threads shared before is not there for one that has a copy of its own. */
+    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
+        if (!ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
+            return false;
     ml_call_return_block(c, w.nest);
     return true;
 }
@@ -322,9 +326,10 @@ const ml_Primitive ml_prim_cache_write = {
     .result = ML_R_BLOCK,
     .apply = cache_write,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
-                                     ML_E_ROOT_BLOCK, ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
+                               ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
+                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
+                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_write",
 };
