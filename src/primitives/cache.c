@@ -208,7 +208,7 @@ bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
     ml_DomVec dom = {0};
     ml_Arith *ar = arith_inside(c, place);
 
-    if (!b)
+    if (!b || !ml_stores_region(c, b, write_of(b, buf)))
         return false;
     ml_Region r = *write_of(b, buf);
 

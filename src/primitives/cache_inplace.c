@@ -61,10 +61,15 @@ static size_t hull_of(Inplace *p, const ml_Region *v, size_t n, ml_Interval *out
  * can keep the block from storing it. */
 static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_regions)
 {
+    const ml_Block *b = p->block;
+
     for (size_t d = 0; d < p->old->rank; d++)
         if (!ml_interval_is_point(p->ar, box[d]))
             return false;
-    return n_regions == 1 && ml_always_stores(p->block->body, p->old);
+    for (size_t k = 0; k < b->n_writes && n_regions == 1; k++)
+        if (b->writes[k].buffer->uid == p->old->uid)
+            return ml_stores_region(p->c, b, &b->writes[k]);
+    return false;
 }
 
 static const ml_Stmt *copy(Inplace *p, const ml_Buffer *cached, const ml_Interval *box,

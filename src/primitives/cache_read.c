@@ -277,6 +277,13 @@ static bool cache_read(ml_Call *c)
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
         return false;
+    /* What threads shared before is not there for one that has a copy of its own. */
+    for (size_t k = 0;
+         k < r.chosen.n && parsed.rank > 0 && !place.at_root && c->checks && !c->unchecked;
+         k++)
+        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
+            !ml_is_covered(cx, c->facts, c->p, r.chosen.v[k], true))
+            return false;
     /* Threads meet at what they share with each other, not at global memory. */
     for (size_t k = 0; k < r.chosen.n && parsed.rank == 0 && c->checks && !c->unchecked;
          k++)

@@ -70,14 +70,28 @@ bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
     return false;
 }
 
+/* A loop that may have no iteration, or as many as a loop outside tells. */
+static bool see_loop(const ml_Stmt *s, void *user)
+{
+    bool *open = user;
+
+    if (s->kind == ML_STMT_FOR)
+        *open |= !ml_is_const_int(ml_as_for(s)->extent) || ml_as_for(s)->extent->as.i < 1;
+    return !*open;
+}
+
 /* Whether the region is no wider than what the body writes, as far as that can be seen. */
 static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
 {
     ml_Ctx *cx = c->cx;
     ml_Access a = {0};
-    bool inside = false;
+    bool inside = false, open = false, signed_only;
 
-    if (ml_region_is_point(r) || b->body->has_block)
+    ml_stmt_visit(b->body, see_loop, &open);
+    if (b->body->has_block || open) /* guards and extents decide */
+        return ml_is_filled(cx, c->p, b, r, &signed_only) &&
+               !(signed_only && ml_cache_guarded(c, b->tag, r->buffer));
+    if (ml_region_is_point(r))
         return true;
     ml_block_access(cx, ml_call_func(c), b, &a);
     if (ml_error(cx))
@@ -232,15 +246,17 @@ static bool cache_write(ml_Call *c)
     if (!c->unchecked && !check_not_carried(c, uid, r->buffer, &place))
         return false;
     ml_cache_region(c, uid, r, &place, region, &exact);
-    if (ml_cache_guarded(c, uid, r->buffer))
-        exact = ml_cache_guarded_region(c, uid, r->buffer, &place, region);
+    if (ml_cache_guarded(c, uid, r->buffer) &&
+        ml_cache_guarded_region(c, uid, r->buffer, &place, region))
+        exact = ml_always_stores(&b->base, r->buffer);
+    else
+        exact = exact && ml_stores_region(c, b, r);
     bool local = false;
 
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
     /* What is left out of a temporary is not read, unless another iteration wrote it. */
-    if ((!exact || !ml_stores_region(c, b, r)) &&
-        (!local || under_concurrent(c, place.node)) && !c->unchecked) {
+    if (!exact && (!local || under_concurrent(c, place.node)) && !c->unchecked) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(
                     cx,
@@ -264,6 +280,10 @@ static bool cache_write(ml_Call *c)
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
+    /* What threads shared before is not there for one that has a copy of its own. */
+    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
+        if (!ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
+            return false;
     ml_call_return_block(c, w.nest);
     return true;
 }
@@ -306,9 +326,10 @@ const ml_Primitive ml_prim_cache_write = {
     .result = ML_R_BLOCK,
     .apply = cache_write,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
-                                     ML_E_ROOT_BLOCK, ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
+                               ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
+                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
+                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "cache_write",
 };

@@ -280,7 +280,7 @@ static bool check_write(Recache *r)
     ml_Ctx *cx = c->cx;
     const ml_Block *b = r->block;
     ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
-    bool all = ml_always_stores(b->body, r->old) && !r->copy.lost;
+    bool all = ml_stores_region(c, b, r->region) && !r->copy.lost;
 
     if (!ml_check_starts_fresh(c, b, r->old))
         return false;

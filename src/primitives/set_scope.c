@@ -28,6 +28,13 @@ static bool set_scope(ml_Call *c)
 
     const ml_Buffer *moved = ml_buffer_in_scope(cx, buf, scope);
     ml_Subst sub = {0};
+    ml_UidVec readers = {0}, covered = {0};
+    bool ask = c->checks && !c->unchecked;
+
+    ml_readers(cx, c->facts, c->p, site, buf, &readers);
+    for (size_t k = 0; k < readers.n && ask; k++)
+        if (ml_is_covered(cx, c->facts, c->p, readers.v[k], false))
+            ml_push(cx, &covered, readers.v[k]);
 
     ml_subst_buffer(cx, &sub, buf, moved);
     const ml_Stmt *st = ml_views_follow(
@@ -37,11 +44,15 @@ static bool set_scope(ml_Call *c)
         return false;
     ml_call_replace(c, site, st);
 
-    /* What threads had each for themselves they may share now. */
+    /* What threads shared they may have each for themselves now, or the other way round. */
     ml_UidVec writers = {0};
 
+    for (size_t k = 0; k < covered.n; k++)
+        if (!ml_is_covered(cx, c->facts, c->p, covered.v[k], true))
+            return false;
+
     ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
-    for (size_t k = 0; k < writers.n && c->checks && !c->unchecked; k++)
+    for (size_t k = 0; k < writers.n && ask; k++)
         if (!ml_check_concurrency(c, writers.v[k]))
             return false;
     return true;
@@ -65,7 +76,7 @@ const ml_Primitive ml_prim_set_scope = {
     .result = ML_R_NONE,
     .apply = set_scope,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
-                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_ITER_NOT_PARALLEL,
-                                     ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_REGION_COVERED,
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .cases = "set_scope",
 };

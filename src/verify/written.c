@@ -98,21 +98,18 @@ bool ml_has_holes(const ml_Block *b, const ml_Region *r)
     return !c.unknown && c.total > 0 && c.total < volume;
 }
 
-bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r)
+bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
+                  bool *signed_only)
 {
     size_t rank = r->buffer->rank;
     Count c = {.buf = r->buffer, .times = 1, .symbolic = true};
-    bool literal = true;
     ml_AccessVec stores = {0};
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1u);
 
-    for (size_t d = 0; d < rank; d++)
-        literal &= ml_is_const_int(r->ranges[d].extent);
-    if (literal)
-        return ml_has_holes(b, r);
     count(&b->base, false, &c);
-    if (c.unknown || c.total == 0)
-        return false;
+    *signed_only = c.unknown || c.total == 0;
+    if (*signed_only)
+        return true;
     ml_Arith *ar = ml_arith_at(cx, p, b->tag);
     ml_Boxes *boxes = ml_boxes_new(ar, rank);
 
@@ -126,7 +123,16 @@ bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Reg
     }
     for (size_t d = 0; d < rank; d++)
         box[d] = ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent);
-    return !ml_boxes_cover(boxes, box, NULL);
+    return ml_boxes_cover(boxes, box, NULL);
+}
+
+bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r)
+{
+    bool literal = true, signed_only;
+
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        literal &= ml_is_const_int(r->ranges[d].extent);
+    return literal ? ml_has_holes(b, r) : !ml_is_filled(cx, p, b, r, &signed_only);
 }
 
 /* ---- the stores */

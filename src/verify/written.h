@@ -13,6 +13,12 @@ bool ml_has_holes(const ml_Block *b, const ml_Region *r);
  * that the stores fill it. */
 bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r);
 
+/* Whether the stores inside the block, also in blocks inside of it, are shown to fill the
+ * region under their conditions, for all values of its iters. *signed_only: they cannot be
+ * looked at; then it is taken as it is signed (true). */
+bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
+                  bool *signed_only);
+
 /* The stores of r's buffer inside the block: ranges in terms of the block's iterators, the
  * loops between block and store, and what holds there. Masked stores and those under loops
  * that may end early are left out: they are not sure. Behind what is in *out. */
