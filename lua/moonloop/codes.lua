@@ -1,19 +1,14 @@
--- codes - why each error code exists, and for those that no case of a primitive shows, a small
--- example that breaks the rule and one that does not. Both are run when they are shown.
+-- codes - for each error code that no case of a primitive shows, a small example that breaks the
+-- rule and one that does not. Both are run when they are shown.
 --
 -- lua: code with a schedule s of an 8 × 8 × 8 matrix product; text: a program that is parsed,
--- verified and interpreted. Source: interaction 7.
+-- verified and interpreted; typed: lines of a session. Source: interaction 7.
 local codes = {}
 
-local function why(list)
-    for code, text in pairs(list) do
-        codes[code] = codes[code] or {}
-        codes[code].why = text
-    end
-end
-
 local function lua(code, bad, good) codes[code] = { kind = "lua", bad = bad, good = good } end
-local function text(code, bad, good) codes[code] = { kind = "text", bad = bad, good = good } end
+local function text(code, bad, good, opts) codes[code] = { kind = "text", bad = bad, good = good, opts = opts } end
+-- Lines as they are typed, in a session of their own.
+local function typed(code, bad, good) codes[code] = { kind = "typed", bad = bad, good = good } end
 
 local head = '@T.prim_func\ndef f(a: T.handle, A: T.Buffer((8,), "float32"), n: T.int32):\n'
 local function lines(indent, body)
@@ -220,6 +215,115 @@ def f(A: T.Buffer((9,), "float32"), B: T.Buffer((4,), "float32")):
 text("accumulated-twice", overlap:format("k, i, j in T.grid(4, 8, 2)"), overlap:format("i, j, k in T.grid(8, 2, 4)"))
 threads_of("init-excluded", sum(5, "k + 1"), sum(4, "k"))
 
+-- ---- states of files, memory and processes
+lua("no-space", 'moon.tensor({2}, "int8"):save("/dev/full")', 'moon.tensor({2}, "int8"):save("/dev/null")')
+lua("bad-database", 'local db <close> = moon.db("/proc/self/exe")', 'local db <close> = moon.db(":memory:")')
+typed("out-of-memory", ':set memory-limit 32\nt = {} for n = 1, 1e9 do t[n] = ("x"):rep(1000) .. n end',
+    ':set memory-limit 32\nt = {} for n = 1, 1e3 do t[n] = ("x"):rep(1000) .. n end')
+-- A function f of a buffer A[8], and what is done with it.
+local function built(code, bad, good, call_bad, call_good)
+    local of = 'local k <close> = moon.build(moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n%s]]))\n'
+    local function chunk(b, call) return of:format(lines("    ", b)) .. call end
+    lua(code, chunk(bad, call_bad), chunk(good, call_good or call_bad))
+end
+local call8 = 'k(moon.tensor({8}, "float32"))'
+built("worker-crashed", 'for i in range(8):\n    A[i * 1000000000] = T.float32(1)',
+    'for i in range(8):\n    A[i] = T.float32(1)', call8)
+built("codegen-failed", 'A[0] = T.call_extern("float32", "no_such_function")',
+    'A[0] = T.call_extern("float32", "sqrtf", A[1])', call8)
+built("call-refused", "A[0] = T.float32(1)", "A[0] = T.float32(1)", 'k(moon.tensor({4}, "float32"))', call8)
+lua("worker-timeout", 'local k <close> = moon.build(moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n' ..
+    '    A[0] = 1\n    while A[0] > 0:\n        A[0] = A[0] % 5 + 1\n]]), {limit = 0.2})\nk(moon.tensor({8}, "int32"))',
+    'local k <close> = moon.build(moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n' ..
+    '    A[0] = 1\n    while A[0] < 5:\n        A[0] = A[0] % 5 + 1\n]]), {limit = 0.2})\nk(moon.tensor({8}, "int32"))')
+local vectors = 'moon.build(moon.parse([[\n@T.prim_func\ndef f(a: T.handle, n: T.int32):\n    A = T.match_buffer(a, (n,))\n' ..
+    '    for i in T.vectorized(%s):\n        A[i] = T.float32(0)\n]]))'
+lua("lowering-failed", vectors:format("n"), vectors:format("8"))
+local steps = 'local m = moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "float32"), n: T.int32):\n' ..
+    '    for i in T.serial(0, 8, step=n):\n        A[i] = T.float32(0)\n]])\nmoon.interpret(m, {moon.tensor({8}, "float32"), %d})'
+lua("ill-formed", steps:format(0), steps:format(2))
+local of_three = [[
+local te = moon.te
+local A = te.placeholder({8}, "float32", "A")
+local function doubled(X) return te.compute({8}, function(i) return X(i) + X(i) end, "T") end
+local T1 = doubled(A)
+local T2 = doubled(T1)
+local T3 = doubled(T2)
+local C = te.compute({8}, function(i) return T2(i) + T3(i) end, "C")
+local s = moon.schedule(te.func{A, C})
+s:compute_inline("T") -- of three T, shown as T_1, T_2 and T_3, the first goes
+s:cache_read("C", "%s", "global")]]
+lua("buffer-ambiguous", of_three:format("T"), of_three:format("T_2"))
+local hidden = [=[
+local s = moon.schedule(moon.parse([[
+@T.prim_func
+def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] * T.float32(2)
+    for i in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            T.reads(B[v], D[0:8])
+            T.writes(C[v])
+            C[v] = B[v] + T.call_extern("float32", "f", D.data)
+]]))
+]=]
+lua("region-missing", hidden .. 's:compute_inline("B")',
+    hidden .. 's:annotate_buffer_access("C", 1, "read", function(v) return 0, 8 end)\ns:compute_inline("B")')
+
+-- ---- kernels of a GPU
+local warp = [[
+@T.prim_func
+def f(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for t in T.thread_binding(%d, thread="threadIdx.x"):
+        for i in range(64):
+            with T.block("w"):
+                v = T.axis.spatial(64, i)
+                T.block_attr({"warp_execution": 1})
+                C[v] = A[v]
+]]
+text("execution-scope", warp:format(16), warp:format(32))
+local guarded = [[
+@T.prim_func
+def f(A: T.Buffer((64,), "float32"), n: T.int32):
+    B = T.alloc_buffer((64,), scope="shared")
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        if %s < 8:
+            with T.block("P"):
+                v = T.axis.spatial(64, t)
+                B[v] = A[v]
+]]
+text("barrier", guarded:format("t"), guarded:format("n"))
+local shared = [[
+@T.prim_func
+def f(A: T.Buffer((%d,), "float32"), C: T.Buffer((%d,), "float32")):
+    B = T.alloc_buffer((%d,), scope="shared")
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in range(%d):
+            with T.block("P"):
+                v = T.axis.spatial(%d, i)
+                B[v] = A[v]
+        for i in range(%d):
+            with T.block("Q"):
+                v = T.axis.spatial(%d, i)
+                C[v] = B[v]
+]]
+text("memory-limit", (shared:gsub("%%d", "16384")), (shared:gsub("%%d", "8192")))
+body("thread-variable", 'x = T.env_thread("threadIdx.x")\ny = T.env_thread("threadIdx.x")\n' ..
+    "with T.launch_thread(x, 8):\n    A[x] = T.float32(0)\nwith T.launch_thread(y, 8):\n    A[y] = T.float32(1)",
+    'x = T.env_thread("threadIdx.x")\n' ..
+    "with T.launch_thread(x, 8):\n    A[x] = T.float32(0)\nwith T.launch_thread(x, 8):\n    A[x] = T.float32(1)")
+run("threads-cooperate", 'S = T.alloc_buffer((8,), scope="shared")\nfor t in T.thread_binding(8, thread="threadIdx.x"):\n' ..
+    "    S[t] = A[t]\n    A[t] = S[7 - t]",
+    'S = T.alloc_buffer((8,), scope="shared")\nfor t in T.thread_binding(8, thread="threadIdx.x"):\n' ..
+    "    S[t] = A[t]\n    A[t] = S[t]")
+local view = 'for i in range(2):\n    with T.block("b"):\n        v = T.axis.spatial(2, i)\n        T.reads()\n' ..
+    "        T.writes(A[v * 4:v * 4 + 4])\n        B = T.match_buffer(A[v * 4:v * 4 + 4], (4,), strides=[%d])\n        B[0] = T.float32(0)"
+run("bad-match", view:format(2), view:format(1))
+
 -- ---- the text dialect
 body("E100", "A[0] = = 1.0", "A[0] = 1.0")
 body("E101", "A[0 = 1.0", "A[0] = 1.0")
@@ -305,6 +409,16 @@ text("E613", "@script\ndef f():\n    pass\n", "@T.prim_func\ndef f():\n    pass\
 
 body("E704", 't = T.env_thread("threadIdx.x")\nT.launch_thread(t, 4)\nT.launch_thread(t, 8)', 't = T.env_thread("threadIdx.x")\nT.launch_thread(t, 4)\nA[t] = 0.0')
 
+body("E415", 'with T.block("b"):\n    T.block_attr(3)\n    A[0] = 0.0', 'with T.block("b"):\n    T.block_attr({"k": 3})\n    A[0] = 0.0')
+body("E419", 'with T.block([8], "b") as vi:\n    A[vi] = 0.0', 'for i in range(8):\n    with T.block("b"):\n        vi = T.axis.spatial(8, i)\n        A[vi] = 0.0')
+body("E517", 'A[0:2] = T.Cast("float32x2", A[0:4])', 'A[0:4] = T.Cast("float32x4", A[4:8])')
+text("E703", '@T.prim_func\ndef f(A: T.Buffer((8,), "float32")) -> T.int32:\n    return A[0]\n',
+    '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")) -> T.int32:\n    return A[0]\n')
+body("E705", 'x = T.var("int32")\nT.bind(n, var=x)\nT.bind(n, var=x)', 'x = T.var("int32")\nT.bind(n, var=x)\nT.evaluate(x)')
+body("E706", "x = T.int32()\nA[x] = 0.0", "x = T.int32(3)\nA[x] = 0.0")
+
+text("W103", "print(3)\n" .. head .. "    A[0] = 0.0\n", "# print(3)\n" .. head .. "    A[0] = 0.0\n", { file_mode = true })
+body("W112", "A[T.int32(2147483647) + 1] = 0.0", "A[T.int32(6) + 1] = 0.0")
 body("W102", 'T.evaluate("a\\qb")', 'T.evaluate("a\\\\qb")')
 text("W101", "# moonloop: spelling=old\n" .. head .. "    A[0] = 0.0\n", "# moonloop: spelling=classic\n" .. head .. "    A[0] = 0.0\n")
 text("W401", head:gsub("prim_func", "prim_func(persistent=True)") .. "    A[0] = 0.0\n", head .. "    A[0] = 0.0\n")
@@ -314,165 +428,5 @@ text("W504", '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n    A[0] = T.flo
 body("W511", "if n:\n    A[0] = 0.0", "if n != 0:\n    A[0] = 0.0")
 inside("W603", 'vi = T.axis.spatial(8, i)\nfor k in range(2):\n    T.block_attr({"k": 1})\n    A[vi] = 0.0',
     'vi = T.axis.spatial(8, i)\nT.block_attr({"k": 1})\nfor k in range(2):\n    A[vi] = 0.0')
-
--- ---- why the rules exist
-why {
-    ["bad-argument"] = "An argument of another type or range has no meaning that could be guessed; guessing would hide the slip.",
-    ["bad-handle"] = "A handle names a loop or block by identity; the same number in another schedule is another loop.",
-    ["expired-handle"] = "A handle never moves on to something similar: what it named is gone, and the step that ended it is told.",
-    ["wrong-handle-kind"] = "A block and its loops have different duties; taking one for the other would be a guess.",
-    ["no-function"] = "A module may have several functions; looking a name up in the wrong one would schedule the wrong program.",
-    ["ambiguous-loop"] = "A step applies to one loop; which of several was meant only you can tell.",
-    ["ambiguous-block"] = "A step applies to one block; which of several was meant only you can tell.",
-    ["root-block"] = "The root stands for the whole function: it has no scope around it in which it could move.",
-    ["not-stage-pipeline"] = "Moving or removing a block relies on declared reads and writes; where a value may come from elsewhere, the result would change.",
-    ["not-schedulable"] = "What stands below an `if` runs only sometimes; moved out, it would run always.",
-    ["not-complete"] = "Such a block computes each element once, from other buffers: then its order, place and copies do not matter.",
-    ["not-reduction"] = "The init and the accumulation can be told apart only in this form.",
-    ["not-complete-or-reduction"] = "A block that carries values from one instance to the next cannot be moved without changing them.",
-    ["not-compact-dataflow"] = "Iterations that run at the same time must not depend on each other.",
-    ["output-block"] = "The result of the block is looked at from outside, all of it: it cannot be computed partly, or not at all.",
-    ["not-affine"] = "Loops may change their order only if each instance is reached once, by digits of the loops.",
-    ["loop-annotated"] = "An annotation, or a thread, belongs to this very loop; what it would mean for the parts nobody knows.",
-    ["loop-not-zero-based"] = "New loops start at 0; an offset would be lost.",
-    ["loop-dynamic"] = "Pieces are cut at constant places.",
-    ["loop-dependent"] = "A bound is computed before its loop runs; it cannot use a variable of a loop inside.",
-    ["not-only-child"] = "What else stands in the loop would be run more often, or in another order.",
-    ["not-same-scope"] = "A block is a border: its inside knows only its own iters.",
-    ["duplicate-loop"] = "A loop has one place.",
-    ["consumers-missing"] = "A consumer elsewhere would find values of the last iteration only.",
-    ["producers-missing"] = "A producer elsewhere would not have run when its values are needed.",
-    ["no-insertion-point"] = "The block must come after what it reads and before what reads it.",
-    ["multi-writer"] = "A copy would hold what one of the writers wrote, and miss the others.",
-    ["not-region-covered"] = "An element read but not written before would be whatever was in the memory.",
-    ["opaque-access"] = "What a pointer is used for cannot be followed, so it cannot be rewritten.",
-    ["unsound"] = "moonloop refuses where the program would compute something else, also where TVM accepts.",
-    ["index-overflow"] = "A wrapped index is a wrong address.",
-    ["too-deep"] = "Every pass walks the program recursively; a limit keeps the stack whole.",
-    ["iter-not-parallel"] = "Iterations of a reduction add to one element: at the same time, updates would be lost.",
-    ["factors-too-small"] = "Iterations that no factor reaches would never run.",
-    ["factors-too-large"] = "Each piece is a loop, and a loop of no iterations would be a piece for nothing.",
-    ["factor-not-positive"] = "A loop runs a positive number of times; -1 is not auto.",
-    ["two-autos"] = "What is left can be worked out for one factor only.",
-    ["merge-depth"] = "Level by level, each loop merges with one other.",
-    ["merge-extent"] = "A loop that ends sooner would run iterations it does not have.",
-    ["bad-permutation"] = "An iter left out, or given twice, would change the block.",
-    ["loop-too-low"] = "The init would run again in each iteration of that loop and forget what was summed.",
-    ["inline-pattern"] = "The reader puts its own indices in place of the iters: it must be clear which.",
-    ["has-init"] = "A value that is accumulated has no one expression that could stand for it.",
-    ["buffer-not-allocated"] = "A parameter's memory belongs to the caller: its scope and layout are promised.",
-    ["no-file"] = "The file must be there; nothing is made up in its place.",
-    ["bad-file"] = "A file is read for what its suffix says; anything else would be garbage.",
-    ["too-large"] = "A run that would take hours is refused before it starts.",
-    ["no-space"] = "A file that is cut off is worse than none: it is told, and the old one kept where possible.",
-    ["no-device"] = "Code for a device runs on that device only.",
-    ["no-worker"] = "Generated code runs in a process of its own, so that its crash is not the session's.",
-    ["worker-crashed"] = "Compiled code did something it must not; the session goes on.",
-    ["worker-timeout"] = "Compiled code did not come back in time; it was stopped.",
-    ["bad-database"] = "Records of another shape would be misread.",
-    ["out-of-memory"] = "A limit keeps the machine usable; the call that met it has changed nothing.",
-    ["interrupted"] = "Ctrl-C stops the work; what was done before stays.",
-    ["work-limit"] = "An analysis that takes too long is given up and says so, instead of hanging.",
-    ["not-yet"] = "The name is known and comes with a later version, so it is no typing error.",
-    ["ill-formed"] = "All analyses rely on these rules; a program that breaks one would be misjudged.",
-    ["lowering-failed"] = "A pass that cannot show that it keeps the meaning stops instead of guessing.",
-    ["codegen-failed"] = "What the compiler refuses cannot be run.",
-    ["call-refused"] = "A kernel reads memory by its signature; other arguments would be read wrongly.",
-    ["mismatch"] = "The check ran both programs and they differ: the schedule is not to be trusted.",
-    ["out-of-bounds"] = "An access outside reads or overwrites something else's memory.",
-    ["undefined-read"] = "Memory that was not written holds anything; the result would vary from run to run.",
-    ["race"] = "The result would depend on which iteration comes first.",
-    ["outside-region"] = "Primitives move blocks by their declared regions; a hidden access would be left behind.",
-    ["domain-exceeded"] = "An iter outside its domain computes elements that do not exist.",
-    ["not-independent"] = "Blocks are judged iter by iter; iters that move together hide which instances there are.",
-    ["domain-not-equal"] = "A reduction that leaves elements out is another sum; an output not written is undefined.",
-    ["loop-kind"] = "Iterations that run at the same time must write different elements.",
-    ["read-before-write"] = "The consumer would read memory that nobody has written yet.",
-    ["loop-variable-in-block"] = "A block can be moved because it knows its iters only; a loop variable inside would stay behind.",
-    ["init-without-reduce"] = "Without a reduce iter there is no first instance: the init would undo each one.",
-    ["unknown-function"] = "Steps work on blocks; a function without them, or none, has nothing to schedule.",
-    ["no-such-block"] = "Nothing near is taken instead: a step on the wrong block would be worse than none.",
-    ["no-such-loop"] = "Nothing near is taken instead: a step on the wrong loop would be worse than none.",
-    ["buffer-index"] = "A position beyond the list names nothing.",
-    ["buffer-not-found"] = "The step works on what the block itself accesses.",
-    ["buffer-ambiguous"] = "A step applies to one buffer; which of several was meant only you can tell.",
-    ["no-such-instruction"] = "A trace that was only partly understood would rebuild another program.",
-    ["bad-trace"] = "A trace that was only partly understood would rebuild another program.",
-    ["not-trivial-binding"] = "The rewrite puts new iters in the place of loops, one for one.",
-    ["loop-step"] = "A variable that jumps takes values that no product of factors makes.",
-    ["not-single-child"] = "The rewrite is about one block and the loops that are its own.",
-    ["not-parent"] = "Between loops that are not neighbours others would have to be crossed.",
-    ["not-ancestor"] = "A loop elsewhere has no influence on the block.",
-    ["not-chain"] = "What stands beside an inner loop would be run another number of times.",
-    ["bad-iter-kind"] = "An ordered or opaque iter says that the order matters.",
-    ["only-leaf"] = "A loop or block of nothing is no program.",
-    ["region-not-solvable"] = "How much of the block is needed must be told from the indices used.",
-    ["buffer-is-view"] = "A view has no memory of its own; the buffer behind it has.",
-    ["bad-storage-scope"] = "A scope is where memory lies; an unknown one has no place.",
-    ["not-leaf"] = "Blocks inside have iters and regions of their own, which the rewrite would leave behind.",
-    ["undeclared-write"] = "A hidden store would be left behind when the block moves.",
-    ["no-such-annotation"] = "Nothing would be taken away; most likely another key was meant.",
-    ["not-single-write"] = "Inlining replaces one value by its expression.",
-    ["not-single-read"] = "Only one producer can take the consumer in.",
-    ["not-single-producer"] = "What others still read cannot be replaced by the consumer's result.",
-    ["map-not-invertible"] = "Two elements in one place would overwrite each other.",
-    ["introduces-padding"] = "Elements that nobody writes hold anything until a value is chosen.",
-    ["pad-arity"] = "The value is asked for at each new position, once.",
-    ["pad-dtype"] = "A converted value may not be the one that was meant.",
-    ["pad-foreign-load"] = "Another buffer may change between the padding and its use.",
-    ["mixed-iter-kinds"] = "An iter is spatial or reduces; a mixture could be neither moved nor initialised.",
-    ["map-not-bijective"] = "An instance left out, or run twice, is another computation.",
-    ["reindex-access"] = "The copy is laid out by the iters; an index that is not made of them has no place.",
-    ["not-single-point"] = "The copy has one element for each instance.",
-    ["reindex-mismatch"] = "A dimension of the copy would be constant, or missing.",
-    ["not-read-write"] = "In place is for what is both read and written.",
-    ["loop-not-serial"] = "A concurrent loop has no order on which a ring could rely.",
-    ["rfactor-loops"] = "The partial results are summed in loops that must be told apart from all others.",
-    ["rfactor-shape"] = "Partial results can be combined only if the combination can be read off the block.",
-    ["no-reducer"] = "Summing in parts is right for operations that are associative, with an identity.",
-    ["unknown-name"] = "Nothing near is taken instead; the nearest names are told.",
-    ["lua-error"] = "The line is Lua, and Lua found it wrong.",
-    ["no-target"] = "Code is made for one processor; for an unknown one none can be.",
-    ["overflow"] = "A wrapped index or bound is another number than the mathematics says.",
-    ["divide-by-zero"] = "There is no such number.",
-    ["assert-failed"] = "The program says itself that this must not be.",
-    ["bad-run-argument"] = "The program reads memory by its parameters; other arguments would be read wrongly.",
-    ["not-supported"] = "It is understood, and this build or this part cannot do it.",
-    ["threads-cooperate"] = "One after the other, a thread would wait for a value that a later one makes.",
-    ["init-excluded"] = "An init that does not come first wipes out, or never sets, the accumulator.",
-    ["accumulated-twice"] = "An element added twice makes another sum.",
-    ["thread-nested"] = "Two loops of one thread are one index; the outer variable would be hidden.",
-    ["launch-limit"] = "The device refuses a launch beyond its limits.",
-    ["host-access"] = "The host cannot read the memory of a device.",
-    ["cross-thread"] = "Threads combine their parts by one known pattern.",
-    ["execution-scope"] = "Such an instruction is executed by a whole warp at once.",
-    ["barrier"] = "A thread that does not come to the barrier stops all others.",
-    ["memory-limit"] = "The device has no more of this memory.",
-    ["access-bounds"] = "An access outside reads or overwrites something else's memory.",
-    ["region-missing"] = "Where an access cannot be seen, a person must say what it touches.",
-    ["multiple-definition"] = "A variable stands for one value; defined twice, which one would be meant?",
-    ["undefined-variable"] = "A variable outside its definition has no value.",
-    ["undefined-buffer"] = "A buffer that nobody declares has no memory.",
-    ["thread-variable"] = "A thread has one index.",
-    ["ill-typed"] = "Code for nodes of unfitting types does not exist.",
-    ["bad-match"] = "A view larger than its source reaches into other memory.",
-    ["thread-extents"] = "All threads of a kernel are launched at once, with one shape.",
-}
-local groups = {
-    { "^E1", "The text must be readable as Python before it can be a program." },
-    { "^E[23]", "Every name stands for one thing, defined before its use." },
-    { "^E4", "The construct is known and says what it means in full." },
-    { "^E5", "Types and shapes fit, so that no value is converted silently." },
-    { "^E6", "Each construct has its place; elsewhere it would mean nothing." },
-    { "^E7", "A block is a border: outside variables come in by its iters." },
-    { "^W", "It is accepted, and probably not what was meant." },
-}
-function codes.why_of(code)
-    if codes[code] and codes[code].why then return codes[code].why end
-    for _, g in ipairs(groups) do
-        if code:find(g[1]) then return g[2] end
-    end
-    return "Without it the step could change what the program computes, or would have no meaning."
-end
 
 return codes

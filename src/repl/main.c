@@ -54,6 +54,8 @@ static void on_interrupt(int sig)
     }
     last = now;
     session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
+    if (session.inner)
+        session.inner->interrupt = session.interrupt;
 }
 
 static void on_end(int sig)

@@ -45,7 +45,9 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt;    /* set by SIGINT; see ml_lua_set_interrupt */
+    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
+    struct ml_Session
+        *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
     volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
     bool check_ok;                      /* of the last :check */
     ml_Failure *last;                   /* the last error, for :explain */

@@ -158,7 +158,8 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
             ml_fail(cx, ML_E_UNKNOWN_NAME,
                     ML_TEXT(ml_format(cx, "no function or primitive '%s'", name)));
     } else if (ml_streq(what, "not enough memory"))
-        ml_fail(cx, ML_E_OUT_OF_MEMORY, ML_NUMBER("bytes", h->limit));
+        ml_fail(cx, ML_E_OUT_OF_MEMORY,
+                ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
     else
         ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT(what));
     ml_session_report(ss, ml_failure_from(ml_error(cx)), true, ml_text_z(&at));

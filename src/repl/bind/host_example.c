@@ -5,6 +5,7 @@
 #include "repl/bind/host_impl.h"
 
 #include "repl/bind/bind.h"
+#include "repl/scratch.h"
 
 static const char setup[] = "local s = moon.schedule(moon.workload.matmul(8, 8, 8))\n";
 
@@ -65,25 +66,43 @@ bool ml_host_test(ml_Host *h, const char *code, ml_Text *why)
     return ok;
 }
 
-/* moon.explain(code) -> why, text of the examples. */
+/* moon.explain(code) -> why, text of the examples or why there is none. */
 static const char explain[] =
     "local moon, code = ...\n"
     "local e = moon.explain(code)\n"
     "local out = {}\n"
+    "local function indented(text)\n"
+    "    return '    ' .. text:gsub('\\n+$', ''):gsub('\\n', '\\n    ') .. '\\n'\n"
+    "end\n"
     "local function show(title, which)\n"
     "    out[#out + 1] = title .. '\\n'\n"
-    "    out[#out + 1] = '    ' .. e[which]:gsub('\\n+$', ''):gsub('\\n', '\\n    ') .. "
-    "'\\n'\n"
-    "    local what = e.run(which)\n"
+    "    local what, session = e.run(which)\n"
+    "    if session then out[#out + 1] = indented(session) return end\n"
     "    if type(what) == 'table' then what = what.text end\n"
-    "    what = what and tostring(what):gsub('\\n+$', ''):gsub('\\n', '\\n    ') or 'ok'\n"
-    "    out[#out + 1] = '  gives\\n    ' .. what .. '\\n'\n"
+    "    out[#out + 1] = indented(e[which]) .. '  gives\\n'\n"
+    "    out[#out + 1] = indented(what and tostring(what) or 'ok')\n"
     "end\n"
     "if e.run then\n"
     "    show('  breaks it', 'example')\n"
     "    show('  does not', 'counter_example')\n"
+    "elseif e.no_example then\n"
+    "    out[1] = '  There is no small example. ' .. e.no_example .. '\\n'\n"
     "end\n"
     "return e.why, table.concat(out)\n";
+
+/* moon.hooks.typed(lines): the code of the first error or nil, and the session as text. */
+int ml_host_typed(lua_State *L)
+{
+    ml_Text *t = bind_text(L);
+    ml_ErrorCode code = ml_scratch_run(ml_host_of(L)->ss, bind_string(L, 1, "lines"), t);
+
+    if (code == ML_E_OK)
+        lua_pushnil(L);
+    else
+        lua_pushstring(L, ml_error_code(code));
+    bind_push_text(L, t);
+    return 2;
+}
 
 bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *examples)
 {

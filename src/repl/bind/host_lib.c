@@ -276,6 +276,10 @@ void ml_host_add_functions(lua_State *L)
         {"focus", l_focus}, {"cmd", l_cmd}, {"set", l_set}, {"get", l_get}, {NULL, NULL}};
 
     bind_functions(L, fns);
+    lua_getfield(L, -1, "hooks");
+    lua_pushcfunction(L, ml_host_typed);
+    lua_setfield(L, -2, "typed");
+    lua_pop(L, 1);
     for (size_t k = 0; k < ML_COUNT(FROM_MOON); k++) {
         lua_getfield(L, -1, FROM_MOON[k]);
         lua_setglobal(L, FROM_MOON[k]);

@@ -1,0 +1,138 @@
+/*
+ * scratch - lines run as if they were typed, in a session of their own and in an empty
+ * folder that is removed afterwards. Source: interaction 4 (Help), 7.
+ */
+#include "repl/scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "repl/bind/host.h"
+#include "repl/history.h"
+#include "repl/input.h"
+
+/* ---- the folder */
+
+typedef struct Folder {
+    char path[512];
+    int back; /* where one was before; -1: nothing was entered */
+} Folder;
+
+static Folder enter_folder(void)
+{
+    Folder f = {.back = -1};
+    const char *tmp = getenv("TMPDIR");
+    int n =
+        snprintf(f.path, sizeof f.path, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+
+    if (n < 0 || (size_t)n >= sizeof f.path || !mkdtemp(f.path))
+        return f;
+    f.back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f.back < 0 || chdir(f.path) != 0) {
+        rmdir(f.path);
+        if (f.back >= 0)
+            close(f.back);
+        f.back = -1;
+    }
+    return f;
+}
+
+/* What an example wrote lies in the folder itself: nothing below it is looked at. */
+static void leave_folder(Folder *f)
+{
+    DIR *d = opendir(f->path);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (!ml_streq(e->d_name, ".") && !ml_streq(e->d_name, ".."))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    if (fchdir(f->back) != 0)
+        perror("moonloop: cannot go back to the folder it was started in");
+    close(f->back);
+    rmdir(f->path);
+}
+
+/* ---- the session */
+
+static void echo(ml_Session *ss, const char *line, bool more)
+{
+    ml_Text t = {0};
+
+    ml_input_prompt_text(ss, more, &t);
+    ml_text_add(&t, line);
+    ml_out_line(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+/* The next line of *text; false: there is none. */
+static bool next_line(const char **text, ml_Text *line)
+{
+    size_t n = strcspn(*text, "\n");
+
+    ml_text_clear(line);
+    if (!**text)
+        return false;
+    ml_text_addn(line, *text, n);
+    ml_text_z(line);
+    *text += n + ((*text)[n] == '\n');
+    return true;
+}
+
+static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
+{
+    ml_Text line = {0}, whole = {0}, why = {0};
+    ml_ErrorCode code = ML_E_OK;
+
+    while (!ss->quit && ss->interrupt == 0 && next_line(&text, &line)) {
+        echo(ss, ml_text_z(&line), whole.n > 0);
+        if (whole.n)
+            ml_text_char(&whole, '\n');
+        ml_text_add(&whole, ml_text_z(&line));
+        if (*text && ml_session_wants_more(ss, ml_text_z(&whole)))
+            continue;
+        ml_history_add(ss->history, ml_text_z(&whole), &why);
+        if (!ml_session_line(ss, ml_text_z(&whole), NULL) && code == ML_E_OK)
+            code = ss->last ? ml_failure_code(ss->last) : ML_E_LUA_ERROR;
+        ml_text_clear(&whole);
+    }
+    ml_text_free(&line);
+    ml_text_free(&whole);
+    ml_text_free(&why);
+    return code;
+}
+
+ml_ErrorCode ml_scratch_run(ml_Session *of, const char *lines, ml_Text *out)
+{
+    ml_Session ss;
+    Folder folder = enter_folder();
+    ml_ErrorCode code;
+
+    if (folder.back < 0) {
+        ml_text_add(out,
+                    "an example needs a folder for its files, and none could be made\n");
+        return ML_E_NO_FILE;
+    }
+    ml_session_init(&ss);
+    ss.out = of->out;
+    ss.out.color = ss.out.err_color = ss.out.pager = ss.out.broken = false;
+    ss.out.height = 0; /* folded later, with what stands around it */
+    ss.out.capture = ss.out.err_capture = out;
+    ss.argv0 = of->argv0;
+    ss.safe = of->safe;
+    ss.batch = ss.no_history = ss.private_ = true;
+    ss.mode = ML_MODE_TYPED;
+    ss.history = ml_history_new();
+    ss.host = ml_host_new(&ss);
+    of->inner = &ss;
+    code = run_lines(&ss, lines);
+    of->inner = NULL;
+    ml_history_free(ss.history);
+    ml_session_free(&ss);
+    leave_folder(&folder);
+    return code;
+}
