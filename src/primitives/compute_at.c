@@ -3,9 +3,9 @@
  * consumers, or a consumer under a loop that holds all its producers.
  *
  * The block gets a new nest over exactly what is needed there (solve.c); its old loops go,
- * and what its predicate said of them. What the conditions cannot see is checked on the result: readers are still
- * covered, a reduction accumulates once, concurrent loops do not collide.
- * Source: primitives 7; Feng et al., ASPLOS 2023, section 3.2.
+ * and what its predicate said of them. What the conditions cannot see is checked on the
+ * result: readers are still covered, a reduction accumulates once, concurrent loops do not
+ * collide. Source: primitives 7; Feng et al., ASPLOS 2023, section 3.2.
  */
 #include "primitives/move.h"
 
