@@ -458,7 +458,47 @@ static ml_IterDomain settle(Solver *s, size_t k, ml_Interval own)
     return r;
 }
 
-/* Values of the iters today. Where nothing restricts them this is their domain. */
+/* The hull of what the iters are, where it is narrower than the domains: an instance that
+ * never ran may touch what buffers made for the others do not have. */
+static void hull_of_values(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
+                           const ml_DomVec *dom, ml_Interval *out)
+{
+    ml_Interval *hull = ML_ARRAY(ml_arith_ctx(ar), ml_Interval, b->n_iters + 1u);
+
+    ml_region_upper(ar, box, b->n_iters, dom->v, dom->n, b->predicate, hull);
+    for (size_t k = 0; k < b->n_iters; k++) {
+        out[k] = ml_interval_range(ar, b->iters[k].min, b->iters[k].extent);
+        if (!hull[k].nothing && hull[k].min && hull[k].max &&
+            ml_interval_includes(ar, out[k], hull[k]))
+            out[k] = hull[k];
+    }
+}
+
+/* Whether the iters of the kind take all of their values in out, whatever the other ones
+ * are. */
+static bool whole_of_kind(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
+                          const ml_DomVec *dom, bool spatial, ml_Interval *out)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    ml_Range *some = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
+    ml_Interval *values = ML_ARRAY(cx, ml_Interval, b->n_iters + 1u);
+    size_t n = 0;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
+            some[n++] = box[k];
+    if (n == 0)
+        return true;
+    if (!ml_region_strict(ar, some, n, dom->v, dom->n, b->predicate, values))
+        return false;
+    n = 0;
+    for (size_t k = 0; k < b->n_iters; k++)
+        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
+            out[k] = values[n++];
+    return true;
+}
+
+/* Values of the iters today. Where nothing restricts them they lie in their domains. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
 {
     ml_Ctx *cx = c->cx;
@@ -475,9 +515,12 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
     }
     if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
         return true;
-    for (size_t k = 0; k < block->n_iters; k++)
-        out[k] = ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
-    return ml_is_true(block->predicate);
+    hull_of_values(ar, block, box, &dom, out);
+    /* An instance more of a reduction would be a term more. */
+    return ml_is_true(block->predicate) &&
+           whole_of_kind(ar, block, box, &dom, false, out) &&
+           (!ml_is_output_block(c->p, block->tag, NULL) ||
+            whole_of_kind(ar, block, box, &dom, true, out));
 }
 
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
@@ -497,8 +540,9 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
         return ml_fail(
             cx, ML_E_UNSOUND,
             ML_TEXT(ml_format(cx,
-                              "cannot show which instances the predicate of block %s "
-                              "lets run; it cannot be kept when the block moves",
+                              "cannot show which instances of block %s its predicate and "
+                              "the bounds of its loops let run; they cannot be kept when "
+                              "the block moves",
                               block->name)),
             ML_BLOCK(block));
     /* What was found holds where the block's loops run. One that may not run at all leaves
