@@ -82,6 +82,17 @@ bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers, ml_Cach
     return false;
 }
 
+bool ml_under_threads(const ml_Call *c, ml_Uid node)
+{
+    for (ml_Uid u = node; u; u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *s = ml_index_node(c->p.index, u);
+
+        if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_THREAD)
+            return true;
+    }
+    return false;
+}
+
 /* ---- region */
 
 /* An analyzer that knows the loops and iters around the place. */

@@ -61,6 +61,9 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
                       const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
                       void *user);
 
+/* Whether GPU threads run the iterations of a loop at or above the node. */
+bool ml_under_threads(const ml_Call *c, ml_Uid node);
+
 /* Whether the statement stores to the buffer whatever its conditions are. */
 bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf);
 /* The same of a block and its region, which may be declared wider than what is written. */

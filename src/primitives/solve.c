@@ -458,8 +458,50 @@ static ml_IterDomain settle(Solver *s, size_t k, ml_Interval own)
     return r;
 }
 
-/* Values of the iters today; false: at most these, as far as is known. */
-bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
+/* The hull of what the iters are, where it is narrower than the domains: an instance that
+ * never ran may touch what buffers made for the others do not have. */
+static void hull_of_values(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
+                           const ml_DomVec *dom, ml_Interval *out)
+{
+    ml_Interval *hull = ML_ARRAY(ml_arith_ctx(ar), ml_Interval, b->n_iters + 1u);
+
+    ml_region_upper(ar, box, b->n_iters, dom->v, dom->n, b->predicate, hull);
+    for (size_t k = 0; k < b->n_iters; k++) {
+        out[k] = ml_interval_range(ar, b->iters[k].min, b->iters[k].extent);
+        if (!hull[k].nothing && hull[k].min && hull[k].max &&
+            ml_interval_includes(ar, out[k], hull[k]))
+            out[k] = hull[k];
+    }
+}
+
+/* Whether the iters of the kind take all of their values in out, whatever the other ones
+ * are. */
+static bool whole_of_kind(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
+                          const ml_DomVec *dom, bool spatial, ml_Interval *out)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    ml_Range *some = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
+    ml_Interval *values = ML_ARRAY(cx, ml_Interval, b->n_iters + 1u);
+    size_t n = 0;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
+            some[n++] = box[k];
+    if (n == 0)
+        return true;
+    if (!ml_region_strict(ar, some, n, dom->v, dom->n, b->predicate, values))
+        return false;
+    n = 0;
+    for (size_t k = 0; k < b->n_iters; k++)
+        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
+            out[k] = values[n++];
+    return true;
+}
+
+/* Values of the iters today; false: at most these, as far as is known. Then *harmless says
+ * whether instances more may run: an instance more of a reduction would be a term more, one
+ * of an output an element more. */
+static bool values_of(ml_Call *c, const ml_Block *block, ml_Interval *out, bool *harmless)
 {
     ml_Ctx *cx = c->cx;
     ml_Arith *ar = ml_arith_at(cx, c->p, block->tag);
@@ -473,37 +515,22 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
         box[k] = (ml_Range){v, ml_int(cx, v->type, 1)};
         out[k] = ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
     }
+    *harmless = true;
     if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
         return true;
-    ml_region_upper(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out);
-    for (size_t k = 0; k < block->n_iters; k++) {
-        ml_Interval all =
-            ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
-        ml_Interval both = ml_interval_intersect(ar, all, out[k]);
-
-        if (!ml_interval_includes(ar, all, out[k]))
-            out[k] = is_literal(both) ? both : all;
-    }
+    hull_of_values(ar, block, box, &dom, out);
+    *harmless = ml_is_true(block->predicate) &&
+                whole_of_kind(ar, block, box, &dom, false, out) &&
+                (!ml_is_output_block(c->p, block->tag, NULL) ||
+                 whole_of_kind(ar, block, box, &dom, true, out));
     return false;
 }
 
-/* Loops whose bounds read memory may run less than the domains say. More instances do no
- * harm where what is needed under the loop chooses the values of every iter, and what they
- * write is no output. */
-static bool need_chooses(const ml_Call *c, const ml_Block *b, const ml_Region *provided,
-                         size_t n, bool reverse)
+bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
 {
-    if (!ml_is_true(b->predicate) || (reverse && ml_is_output_block(c->p, b->tag, NULL)))
-        return false;
-    for (size_t k = 0; k < b->n_iters; k++) {
-        bool used = b->iters[k].kind == ML_ITER_SPATIAL;
+    bool harmless;
 
-        for (size_t m = 0; m < n && used; m++)
-            used = ml_region_uses_var(&provided[m], b->iters[k].var);
-        if (!used && !ml_is_int(b->iters[k].extent, 1))
-            return false;
-    }
-    return true;
+    return values_of(c, block, out, &harmless);
 }
 
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
@@ -515,20 +542,18 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     const ml_Region *provided = reverse ? block->reads : block->writes;
     size_t n = reverse ? block->n_reads : block->n_writes;
     ml_Interval *own = ML_ARRAY(cx, ml_Interval, block->n_iters);
+    bool harmless;
 
     s.need = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.bound = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.known = ML_ARRAY(cx, bool, block->n_iters);
-    if (!ml_executed_domains(c, block, own) &&
-        !need_chooses(c, block, provided, n, reverse)) {
+    if (!values_of(c, block, own, &harmless) && !harmless) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(cx,
-                                  "cannot show which instances the %s of block %s %s; %s "
-                                  "cannot be kept when the block moves",
-                                  ml_is_true(block->predicate) ? "loops" : "predicate",
-                                  block->name,
-                                  ml_is_true(block->predicate) ? "run" : "lets run",
-                                  ml_is_true(block->predicate) ? "they" : "it")),
+                                  "cannot show which instances of block %s its predicate "
+                                  "and the bounds of its loops let run; they cannot be "
+                                  "kept when the block moves",
+                                  block->name)),
                 ML_BLOCK(block));
         ml_error_set_unproved(cx);
         return false;
