@@ -197,11 +197,23 @@ static bool is_declared_by_hand(const ml_Block *b)
            ml_dict_get(b->annotations, "explicit_write_region");
 }
 
+/* The expression without the value of a choice that is surely not taken. */
+static const ml_Expr *that_is_read(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    if (ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
+        if (ml_prove(user, e->args[0]))
+            return that_is_read(cx, e->args[1], user);
+        if (ml_prove(user, ml_not(cx, e->args[0])))
+            return that_is_read(cx, e->args[2], user);
+    }
+    return ml_expr_map_args(cx, e, that_is_read, user);
+}
+
 /* The statement without what surely never runs: what it would touch is nowhere declared.
  */
 static const ml_Stmt *that_runs(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = that_runs, .user = user};
+    const ml_Mapper m = {.stmt = that_runs, .expr = that_is_read, .user = user};
     ml_Arith *ar = user;
     ml_ArithMark mark = ml_arith_save(ar);
 
@@ -216,6 +228,15 @@ static const ml_Stmt *that_runs(ml_Ctx *cx, const ml_Stmt *s, void *user)
         if (ml_prove(ar, ml_not(cx, ml_as_block(s)->predicate)))
             return ml_evaluate(cx, ml_i32(cx, 0));
         ml_arith_bind_iters(ar, ml_as_block(s));
+    }
+    if (s->kind == ML_STMT_IF) {
+        const ml_If *i = ml_as_if(s);
+        bool always = ml_prove(ar, i->cond);
+
+        if (always || ml_prove(ar, ml_not(cx, i->cond))) {
+            s = always ? i->then : i->other;
+            return s ? that_runs(cx, s, user) : ml_evaluate(cx, ml_i32(cx, 0));
+        }
     }
     s = ml_stmt_map(cx, s, &m);
     ml_arith_restore(ar, mark);

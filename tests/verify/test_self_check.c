@@ -169,6 +169,16 @@ static void what_never_runs_touches_nothing(void **state)
                      "            T.writes(C[v:v + T.min(3 - v, 1)])\n"
                      "            for k in range(T.min(3 - v, 1)):\n"
                      "                C[v + k] = 1.0\n");
+    Two w = two(HEAD "    for i in range(3, 4):\n        with T.block(\"b\"):\n"
+                     "            v = T.axis.S((3, 4), i)\n            T.reads(A[2:2])\n"
+                     "            T.writes(C[v])\n            for k in range(1):\n"
+                     "                C[v + k] = T.if_then_else(v + k < 3, A[v + k], "
+                     "0.0)\n",
+                HEAD "    for i in range(3, 4):\n        with T.block(\"b\"):\n"
+                     "            v = T.axis.S((3, 4), i)\n            T.reads()\n"
+                     "            T.writes(C[5])\n            if v < 3:\n"
+                     "                C[v] = 1.0\n            else:\n"
+                     "                C[5] = 1.0\n");
     Two u = two(HEAD "    with T.block(\"o\"):\n        T.reads()\n"
                      "        T.writes(C[5])\n        for i in range(1):\n"
                      "            with T.block(\"b\"):\n"
@@ -179,8 +189,11 @@ static void what_never_runs_touches_nothing(void **state)
     (void)state;
     finds(&t, t.p, ML_CHECK_REGIONS, NULL);
     finds(&t, t.q, ML_CHECK_REGIONS, NULL);
+    finds(&w, w.p, ML_CHECK_REGIONS, NULL);
+    finds(&w, w.q, ML_CHECK_REGIONS, NULL);
     finds(&u, u.p, ML_CHECK_REGIONS, "block o writes C outside of what is declared");
     done(&t);
+    done(&w);
     done(&u);
 }
 
