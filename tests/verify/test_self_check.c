@@ -169,11 +169,13 @@ static void what_never_runs_touches_nothing(void **state)
                      "            T.writes(C[v:v + T.min(3 - v, 1)])\n"
                      "            for k in range(T.min(3 - v, 1)):\n"
                      "                C[v + k] = 1.0\n");
-    Two w = two(HEAD "    for i in range(3, 4):\n        with T.block(\"b\"):\n"
-                     "            v = T.axis.S((3, 4), i)\n            T.reads(A[2:2])\n"
-                     "            T.writes(C[v])\n            for k in range(1):\n"
-                     "                C[v + k] = T.if_then_else(v + k < 3, A[v + k], "
-                     "0.0)\n",
+    Two w = two("@T.prim_func\ndef f(A: T.Buffer((2,), \"float32\"), C: T.Buffer((16,), "
+                "\"float32\")):\n    for i in range(3, 4):\n"
+                "        with T.block(\"b\"):\n            v = T.axis.S((3, 4), i)\n"
+                "            T.reads(A[2:2])\n            T.writes(C[v])\n"
+                "            for k in range(1):\n"
+                "                C[v + k] = T.if_then_else(1 <= v + k and v + k < 3, "
+                "A[v + k - 1], 0.0)\n",
                 HEAD "    for i in range(3, 4):\n        with T.block(\"b\"):\n"
                      "            v = T.axis.S((3, 4), i)\n            T.reads()\n"
                      "            T.writes(C[5])\n            if v < 3:\n"
