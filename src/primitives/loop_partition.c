@@ -98,6 +98,7 @@ typedef struct Piece {
     const ml_Var *var; /* of its loop */
     ml_Arith *ar;
     const char *suffix; /* _i0 */
+    ml_UidVec updated;  /* buffers of reductions that start in the first piece */
     bool failed;
 } Piece;
 
@@ -143,6 +144,30 @@ static bool drives_reduction(const ml_Block *b, const ml_Var *v)
     return false;
 }
 
+/* What b updates, by updated[from] and later, it reads. As in an update block: the
+ * accumulators come first among the reads. */
+static void read_updated(Piece *pc, ml_Block *b, size_t from)
+{
+    ml_Region *reads = ML_ARRAY(pc->p->c->cx, ml_Region, b->n_reads + b->n_writes + 1);
+    uint32_t n = 0;
+
+    for (size_t w = 0; w < b->n_writes; w++) {
+        ml_Uid uid = b->writes[w].buffer->uid;
+        bool there = true;
+
+        for (size_t k = from; k < pc->updated.n && there; k++)
+            there = pc->updated.v[k] != uid;
+        for (size_t r = 0; r < b->n_reads; r++)
+            there |= b->reads[r].buffer->uid == uid;
+        if (!there)
+            reads[n++] = b->writes[w];
+    }
+    for (size_t r = 0; r < b->n_reads; r++)
+        reads[n++] = b->reads[r];
+    b->reads = reads;
+    b->n_reads = n;
+}
+
 /* A later piece of a reduction: no init, the accumulator is read. */
 static bool without_init(Piece *pc, ml_Block *b)
 {
@@ -159,22 +184,11 @@ static bool without_init(Piece *pc, ml_Block *b)
         pc->failed = true;
         return false;
     }
-    /* As in an update block: the accumulators come first among the reads. */
-    ml_Region *reads = ML_ARRAY(p->c->cx, ml_Region, b->n_reads + b->n_writes + 1);
-    uint32_t n = 0;
+    size_t from = pc->updated.n;
 
-    for (size_t w = 0; w < b->n_writes; w++) {
-        bool there = false;
-
-        for (size_t r = 0; r < b->n_reads; r++)
-            there |= b->reads[r].buffer->uid == b->writes[w].buffer->uid;
-        if (!there)
-            reads[n++] = b->writes[w];
-    }
-    for (size_t r = 0; r < b->n_reads; r++)
-        reads[n++] = b->reads[r];
-    b->reads = reads;
-    b->n_reads = n;
+    for (size_t w = 0; w < b->n_writes; w++)
+        ml_push(p->c->cx, &pc->updated, b->writes[w].buffer->uid);
+    read_updated(pc, b, from);
     b->init = NULL;
     return true;
 }
@@ -244,9 +258,10 @@ static const ml_Stmt *piece_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     ml_Block b = *ml_as_block(s);
 
     if (b.n_iters == 0) { /* looked through */
-        const ml_Stmt *body = piece_stmt(cx, b.body, user);
+        size_t from = pc->updated.n;
 
-        b.body = body;
+        b.body = piece_stmt(cx, b.body, user);
+        read_updated(pc, &b, from);
         b.name = ml_format(cx, "%s%s", b.name, pc->suffix);
         return ml_block_from(cx, &b);
     }
