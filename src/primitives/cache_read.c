@@ -278,8 +278,8 @@ static bool cache_read(ml_Call *c)
         (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
         return false;
     /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0;
-         k < r.chosen.n && parsed.rank > 0 && !place.at_root && c->checks && !c->unchecked;
+    for (size_t k = 0; k < r.chosen.n && parsed.rank > 0 &&
+                       ml_under_threads(c, place.node) && c->checks && !c->unchecked;
          k++)
         if (ml_index_node(c->p.index, r.chosen.v[k]) &&
             !ml_is_covered(cx, c->facts, c->p, r.chosen.v[k], true))

@@ -75,7 +75,36 @@ static bool find_index(Reindex *r)
     return true;
 }
 
-/* The copy reads what the block might not: all of it must be inside the buffer. */
+typedef struct Inside {
+    ml_Arith *ar;
+    bool bad; /* a load may lie outside, a division be by 0 */
+} Inside;
+
+static bool within(ml_Arith *ar, const ml_Expr *at, const ml_Expr *dim)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    return ml_promote(cx, &at, &dim) &&
+           ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
+           ml_prove_symbolic(ar, ml_lt(cx, at, dim));
+}
+
+static bool look_inside(const ml_Expr *e, void *user)
+{
+    Inside *w = user;
+    bool ok = true;
+
+    if (e->kind == ML_EXPR_LOAD)
+        for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
+            ok = within(w->ar, e->args[d], e->as.buffer->shape[d]);
+    else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
+        ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
+    w->bad |= !ok;
+    return ok;
+}
+
+/* The copy reads what the block might not: all of it must be inside the buffer, and so must
+ * be what its indices read. */
 static bool check_read(Reindex *r)
 {
     ml_Ctx *cx = r->c->cx;
@@ -84,17 +113,24 @@ static bool check_read(Reindex *r)
 
     ml_arith_bind_iters(ar, b);
     for (size_t d = 0; d < r->old->rank; d++) {
-        const ml_Expr *at = r->index[d], *dim = r->old->shape[d];
+        Inside w = {.ar = ar};
 
-        if (ml_promote(cx, &at, &dim) &&
-            ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-            ml_prove_symbolic(ar, ml_lt(cx, at, dim)))
-            continue;
-        return unsound(r, true,
-                       ml_format(cx,
-                                 "cannot show that index %zu of %s stays inside for all "
-                                 "iters of block %s; the copy would read outside",
-                                 d, r->old->name, b->name));
+        if (!within(ar, r->index[d], r->old->shape[d]))
+            return unsound(
+                r, true,
+                ml_format(cx,
+                          "cannot show that index %zu of %s stays inside for all "
+                          "iters of block %s; the copy would read outside",
+                          d, r->old->name, b->name));
+        if (r->index[d]->flags & ML_X_HAS_LOAD)
+            ml_expr_visit(r->index[d], look_inside, &w);
+        if (w.bad)
+            return unsound(
+                r, true,
+                ml_format(cx,
+                          "cannot show that index %zu of %s can be computed for all "
+                          "iters of block %s: it reads memory, perhaps outside",
+                          d, r->old->name, b->name));
     }
     for (size_t d = 0; d < r->old->rank; d++) /* a gather: from what it does not write */
         for (size_t k = 0; k < b->n_writes; k++)
