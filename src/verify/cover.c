@@ -425,7 +425,7 @@ static bool plainly_covered(const Cover *c, const ml_Block *consumer, const ml_R
                 continue;
             written = true;
             if (ml_covers_plainly(c->p, a, w, &w->writes[m], consumer, read) &&
-                !ml_has_holes(w, &w->writes[m]))
+                ml_plainly_filled(w, &w->writes[m]))
                 return true;
         }
     }

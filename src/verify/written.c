@@ -13,9 +13,11 @@
 /* ---- counting */
 
 typedef struct Count {
+    const ml_Block *block;
     const ml_Buffer *buf;
     int64_t times, total; /* times: iterations of the loops around */
     bool symbolic;        /* no extents: stores are looked for */
+    bool guarded;         /* some of them may not run */
     bool unknown;
 } Count;
 
@@ -54,6 +56,8 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         }
         break;
     case ML_STMT_BLOCK:
+        if (ml_as_block(s) != c->block)
+            c->guarded |= !ml_is_true(ml_as_block(s)->predicate);
         for (size_t k = 0; k < ml_as_block(s)->n_matches; k++)
             c->unknown |= ml_as_block(s)->matches[k].source.buffer->uid == c->buf->uid;
         break;
@@ -65,8 +69,8 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         }
         ml_stmt_exprs(s, look_for_pointer, c);
         break;
-    case ML_STMT_SEQ:
-    case ML_STMT_IF: break;
+    case ML_STMT_IF: c->guarded = true; break;
+    case ML_STMT_SEQ: break;
     case ML_STMT_EVALUATE: ml_stmt_exprs(s, look_for_pointer, c); break;
     case ML_STMT_WHILE:
     case ML_STMT_BIND:
@@ -83,33 +87,65 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     c->times = outer;
 }
 
-bool ml_has_holes(const ml_Block *b, const ml_Region *r)
+typedef enum Filled { FILLED, HOLES, ASK } Filled;
+
+/* By the number of stores alone; ASK: some may not run, or the region is symbolic. */
+static Filled filled(const ml_Block *b, const ml_Region *r)
 {
-    Count c = {.buf = r->buffer, .times = 1};
+    Count c = {.block = b, .buf = r->buffer, .times = 1};
     int64_t volume = 1;
 
     for (size_t d = 0; d < r->buffer->rank; d++)
-        if (!ml_is_const_int(r->ranges[d].extent) ||
-            __builtin_mul_overflow(volume, r->ranges[d].extent->as.i, &volume))
-            return false;
-    if (volume <= 1)
-        return false;
+        c.symbolic |= !ml_is_const_int(r->ranges[d].extent);
+    for (size_t d = 0; d < r->buffer->rank && !c.symbolic; d++)
+        if (__builtin_mul_overflow(volume, r->ranges[d].extent->as.i, &volume))
+            return FILLED;
+    if (volume <= 1 && !c.symbolic)
+        return FILLED;
     count(&b->base, false, &c);
-    return !c.unknown && c.total > 0 && c.total < volume;
+    if (c.unknown || c.total == 0)
+        return FILLED;
+    if (c.symbolic || c.guarded)
+        return !c.symbolic && c.total < volume ? HOLES : ASK;
+    return c.total < volume ? HOLES : FILLED;
 }
 
-bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
-                  bool *signed_only)
+bool ml_plainly_filled(const ml_Block *b, const ml_Region *r)
+{
+    return filled(b, r) == FILLED;
+}
+
+/* What holds where a store writes, without what only keeps it inside of the buffer. */
+static const ml_Expr *beside_bounds(ml_Arith *ar, const ml_Access1 *s, const ml_Buffer *buf)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    ml_ArithMark mark = ml_arith_save(ar);
+    bool holds;
+
+    if (ml_is_true(s->pred))
+        return s->pred;
+    for (size_t k = 0; k < s->n_dom; k++)
+        ml_arith_bind_range(ar, s->dom[k].var, s->dom[k].min, s->dom[k].extent);
+    for (size_t d = 0; d < buf->rank; d++) {
+        const ml_Expr *i = s->ranges[d].min, *n = buf->shape[d];
+
+        if (!ml_is_int(s->ranges[d].extent, 1) || !ml_promote(cx, &i, &n))
+            continue;
+        ml_arith_assume(ar, ml_ge(cx, i, ml_int(cx, i->type, 0)));
+        ml_arith_assume(ar, ml_lt(cx, i, n));
+    }
+    holds = ml_prove(ar, s->pred);
+    ml_arith_restore(ar, mark);
+    return holds ? ml_bool(cx, true) : s->pred;
+}
+
+/* The stores of which it is sure where they write fill the region, as far as there is a
+ * buffer. */
+static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r)
 {
     size_t rank = r->buffer->rank;
-    Count c = {.buf = r->buffer, .times = 1, .symbolic = true};
     ml_AccessVec stores = {0};
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1u);
-
-    count(&b->base, false, &c);
-    *signed_only = c.unknown || c.total == 0;
-    if (*signed_only)
-        return true;
     ml_Arith *ar = ml_arith_at(cx, p, b->tag);
     ml_Boxes *boxes = ml_boxes_new(ar, rank);
 
@@ -117,22 +153,35 @@ bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
     ml_stores_inside(cx, b, r, &stores);
     for (size_t k = 0; k < stores.n; k++) {
         const ml_Access1 *s = &stores.v[k];
+        const ml_Expr *pred = beside_bounds(ar, s, r->buffer);
 
-        if (ml_region_lower(ar, s->ranges, rank, s->dom, s->n_dom, s->pred, box))
+        if (ml_region_lower(ar, s->ranges, rank, s->dom, s->n_dom, pred, box))
             ml_boxes_add(boxes, box);
     }
     for (size_t d = 0; d < rank; d++)
         box[d] = ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent);
+    if (ml_boxes_cover(boxes, box, NULL))
+        return true;
+    for (size_t d = 0; d < rank; d++)
+        box[d] = ml_interval_inside(ar, box[d], r->buffer, d);
     return ml_boxes_cover(boxes, box, NULL);
+}
+
+bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
+                  bool *signed_only)
+{
+    Count c = {.block = b, .buf = r->buffer, .times = 1, .symbolic = true};
+
+    count(&b->base, false, &c);
+    *signed_only = c.unknown || c.total == 0;
+    return *signed_only || shown(cx, p, b, r);
 }
 
 bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r)
 {
-    bool literal = true, signed_only;
+    Filled f = filled(b, r);
 
-    for (size_t d = 0; d < r->buffer->rank; d++)
-        literal &= ml_is_const_int(r->ranges[d].extent);
-    return literal ? ml_has_holes(b, r) : !ml_is_filled(cx, p, b, r, &signed_only);
+    return f == HOLES || (f == ASK && !shown(cx, p, b, r));
 }
 
 /* ---- the stores */

@@ -5,12 +5,13 @@
 #include "verify/cover_strides.h"
 #include "verify/facts.h"
 
-/* Whether the block surely stores fewer elements than region r of its writes has: the
- * signature is a box with holes. false: it has none, or they cannot be counted. */
-bool ml_has_holes(const ml_Block *b, const ml_Region *r);
+/* Whether region r of the block's writes is no box with holes, by the number of its stores:
+ * there are as many as it has elements, and all of them run. What cannot be looked into
+ * (opaque calls, views) is taken as it is signed. */
+bool ml_plainly_filled(const ml_Block *b, const ml_Region *r);
 
-/* The same of a region whose extents may be symbolic: then also when it cannot be shown
- * that the stores fill it. */
+/* Whether it is one, or may be: where stores stand under conditions, or the region is
+ * symbolic, they must be shown to fill it as far as the buffer goes. */
 bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r);
 
 /* Whether the stores inside the block, also in blocks inside of it, are shown to fill the
