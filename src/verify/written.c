@@ -226,14 +226,43 @@ static void add_store(Inside *in, const ml_Store *st)
 
 static void find_stores(const ml_Stmt *s, bool in_init, void *user);
 
-static void under(Inside *in, const ml_Expr *cond, const ml_Stmt *s)
+/* What is stored under the condition as well; the predicate of it. */
+static const ml_Expr *under(Inside *in, const ml_Expr *cond, const ml_Stmt *s)
 {
-    const ml_Expr *outer = in->pred;
+    const ml_Expr *outer = in->pred, *here = ml_and(in->cx, outer, cond);
 
-    in->pred = ml_and(in->cx, outer, cond);
+    in->pred = here;
     if (s)
         find_stores(s, false, in);
     in->pred = outer;
+    return here;
+}
+
+static bool same_place(const ml_Access1 *a, const ml_Access1 *b, size_t rank)
+{
+    bool same = a->n_dom == b->n_dom;
+
+    for (size_t d = 0; d < rank && same; d++)
+        same = a->ranges[d].min == b->ranges[d].min &&
+               a->ranges[d].extent == b->ranges[d].extent;
+    return same;
+}
+
+/* What both branches store is stored whatever the condition says. */
+static void branches(Inside *in, const ml_If *i)
+{
+    const ml_Expr *cond = at(in, i->cond);
+    size_t first = in->out->n;
+    const ml_Expr *yes = under(in, cond, i->then);
+    size_t second = in->out->n;
+    const ml_Expr *no = under(in, ml_not(in->cx, cond), i->other);
+
+    for (size_t k = first; k < second; k++)
+        for (size_t m = second; m < in->out->n; m++)
+            if (in->out->v[k].pred == yes && in->out->v[m].pred == no &&
+                in->out->v[k].n_dom == in->dom.n &&
+                same_place(&in->out->v[k], &in->out->v[m], in->buf->rank))
+                in->out->v[k].pred = in->pred;
 }
 
 static void find_stores(const ml_Stmt *s, bool in_init, void *user)
@@ -245,10 +274,7 @@ static void find_stores(const ml_Stmt *s, bool in_init, void *user)
     if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == in->buf->uid)
         add_store(in, ml_as_store(s));
     if (s->kind == ML_STMT_IF) {
-        const ml_Expr *cond = at(in, ml_as_if(s)->cond);
-
-        under(in, cond, ml_as_if(s)->then);
-        under(in, ml_not(in->cx, cond), ml_as_if(s)->other);
+        branches(in, ml_as_if(s));
     } else if (s->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(s);
 
@@ -260,7 +286,7 @@ static void find_stores(const ml_Stmt *s, bool in_init, void *user)
 
         for (size_t k = 0; k < b->n_iters; k++)
             ml_subst_var(in->cx, &in->iters, b->iters[k].var, at(in, b->iters[k].value));
-        under(in, at(in, b->predicate), b->body);
+        (void)under(in, at(in, b->predicate), b->body);
     } else if (s->kind == ML_STMT_SEQ || s->kind == ML_STMT_BLOCK) {
         ml_stmt_children(s, find_stores, in);
     }
