@@ -13,14 +13,80 @@ static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
     return false;
 }
 
+/* Loops that drive spatial and reduce iters at once (fused ones, split again) decide
+ * together which reduce instance of an element comes first. Under a division each must
+ * count further than all that stand inside of it: then they count as one loop would. */
+typedef struct Mixed {
+    ml_Arith *ar;
+    const ml_Block *b;
+    const ml_DomVec *dom;
+    bool ordered;
+} Mixed;
+
+static bool is_mixed(const ml_Block *b, const ml_Dom *d)
+{
+    bool spatial = false, reduce = false;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (ml_expr_uses_var(b->iters[k].value, d->var))
+            *(b->iters[k].kind == ML_ITER_REDUCE ? &reduce : &spatial) = true;
+    return spatial && reduce && !ml_is_int(d->extent, 1);
+}
+
+/* How far e moves with one step of v; false: not by a number. */
+static bool step_of(ml_Arith *ar, const ml_Expr *e, const ml_Var *v, int64_t *step)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Expr *next = ml_add(cx, ml_var(cx, v), ml_int(cx, v->type, 1));
+    const ml_Expr *d = ml_simplify(ar, ml_sub(cx, ml_expr_subst1(cx, e, v, next), e));
+
+    *step = ml_is_const_int(d) ? d->as.i : 0;
+    return ml_is_const_int(d);
+}
+
+static bool counts_as_one(const ml_Expr *e, void *user)
+{
+    Mixed *m = user;
+    int64_t inside = 0, step = 0; /* how far the loops inside move it */
+    bool open = false;            /* by no number */
+
+    if (e->kind != ML_EXPR_FLOORDIV && e->kind != ML_EXPR_FLOORMOD)
+        return m->ordered;
+    for (size_t k = m->dom->n; k-- > 0 && m->ordered;) {
+        const ml_Dom *d = &m->dom->v[k];
+
+        if (!is_mixed(m->b, d) || !ml_expr_uses_var(e->args[0], d->var))
+            continue;
+        m->ordered = !open && step_of(m->ar, e->args[0], d->var, &step) && step > inside;
+        open = !ml_is_const_int(d->extent) ||
+               __builtin_mul_overflow(step, d->extent->as.i - 1, &step) ||
+               __builtin_add_overflow(inside, step, &inside);
+    }
+    return m->ordered;
+}
+
 /* The init runs at the minimum of the reduce iters: the first iteration must be there. */
 static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_DomVec *dom)
 {
     ml_Ctx *cx = c->cx;
     ml_Subst start = {0};
+    Mixed mixed = {ar, b, dom, true};
 
     for (size_t d = 0; d < dom->n; d++)
         ml_subst_var(cx, &start, dom->v[d].var, dom->v[d].min);
+    for (size_t k = 0; b->init && k < b->n_iters; k++)
+        ml_expr_visit(b->iters[k].value, counts_as_one, &mixed);
+    if (!mixed.ordered) {
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "loops of block %s choose the element and the reduce "
+                                  "instance together; cannot show that in their order the "
+                                  "one that initialises would come first",
+                                  b->name)),
+                ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
     for (size_t k = 0; b->init && k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         const ml_Expr *first = it->value, *min = it->min;
