@@ -106,6 +106,35 @@ static void a_plain_copy_moves_an_undefined_element_along(void **state)
         ML_E_UNDEFINED_READ);
 }
 
+/* Padding: the copy chooses between a constant and an element that may be undefined. */
+static void a_copy_that_chooses_moves_an_undefined_element_along(void **state)
+{
+    Fix *x = *state;
+    const ml_Buffer *t = BUF("T", ML_DT_F32, I(4)), *u = BUF("U", ML_DT_F32, I(4));
+    const ml_Buffer *b = BUF("B", ML_DT_F32, I(4)), *n = BUF("N", ML_DT_I32, I(1));
+    const ml_Stmt *at_ = ml_alloc_stmt(x->cx, t, NULL), *au = ml_alloc_stmt(x->cx, u, NULL),
+                  *an = ml_alloc_stmt(x->cx, n, NULL);
+    const ml_Expr *zero = LD(n, I(0)); /* not folded */
+    const ml_Stmt *use = ST(b, MUL(LD(u, I(3)), FL(2)), I(0)), *end = ST(b, FL(1), I(0));
+
+    for (int k = 0; k < 2; k++) {
+        const ml_Expr *c = ml_lt(x->cx, zero, I(k)), *is_op[3] = {c, FL(5), LD(t, I(2))};
+        const ml_Expr *chosen = ml_call_id(x->cx, ML_DT_F32, ML_OP_IF_THEN_ELSE, is_op, 3);
+        const ml_Expr *selected = ml_select(x->cx, c, FL(5), LD(t, I(2)));
+
+        for (int m = 0; m < 2; m++) {
+            const ml_Stmt *copy = ST(u, m ? selected : chosen, I(3));
+
+            expect_code(x, FUNC(SEQ(at_, au, an, ST(n, I(0), I(0)), copy, end), b),
+                        ML_E_OK);
+            expect_code(x, FUNC(SEQ(at_, au, an, ST(n, I(0), I(0)), copy, use), b),
+                        k ? ML_E_OK : ML_E_UNDEFINED_READ);
+            if (k)
+                assert_true(at(x, 0, 0) == 10.0);
+        }
+    }
+}
+
 static void an_allocation_is_undefined_each_time_it_is_reached(void **state)
 {
     Fix *x = *state;
@@ -884,6 +913,7 @@ int main(void)
         TEST(if_then_else_guards_and_select_does_not),
         TEST(an_element_is_used_only_after_it_is_written),
         TEST(a_plain_copy_moves_an_undefined_element_along),
+        TEST(a_copy_that_chooses_moves_an_undefined_element_along),
         TEST(an_allocation_is_undefined_each_time_it_is_reached),
         TEST(the_maps_of_tensors_are_respected_and_kept),
         TEST(iterations_of_a_parallel_loop_must_not_conflict),

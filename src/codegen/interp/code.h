@@ -335,12 +335,16 @@ uint32_t ml_gen_lane(ml_Gen *g, const ml_Expr *e, unsigned lane);
 uint32_t ml_gen_checked(ml_Gen *g, const ml_Expr *e); /* scalar index, bound, condition */
 void ml_gen_bind(ml_Gen *g, const ml_Var *v, const ml_Expr *value);
 
+/* A load, maybe as another type, or what a condition chooses where one of both is such:
+ * what is undefined may be copied, not computed with. */
+bool ml_is_copied(const ml_Expr *e);
+/* Its value, which may be undefined: *state is the register that tells. */
+uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state);
+
 /* gen_call.c */
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane);
 
 /* gen_access.c */
-/* Casts of a load, which may be undefined: *state is the register that tells. */
-uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state);
 uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_undefined);
 void ml_gen_store(ml_Gen *g, const ml_Store *s);
 ml_BufInfo *ml_gen_buffer(ml_Gen *g, const ml_Buffer *b);

@@ -440,21 +440,12 @@ static void store_lane(ml_Gen *g, const ml_Store *s, const Place *named, unsigne
     }
 }
 
-/* A load, maybe as another type: what is undefined may be copied, not computed with. */
-static bool is_copy(const ml_Expr *e)
-{
-    while (e->kind == ML_EXPR_CAST && ml_lane_bytes(e->type) != 0 &&
-           ml_lane_bytes(e->args[0]->type) != 0)
-        e = e->args[0];
-    return e->kind == ML_EXPR_LOAD;
-}
-
 void ml_gen_store(ml_Gen *g, const ml_Store *s)
 {
     unsigned lanes = s->value->type.lanes > 1 ? s->value->type.lanes : 1;
     uint32_t *value = ML_ARRAY(g->cx, uint32_t, lanes);
     int64_t *state = ML_ARRAY(g->cx, int64_t, lanes);
-    bool copy = is_copy(s->value);
+    bool copy = ml_is_copied(s->value);
     bool undef = ml_is_op(s->value, ML_OP_UNDEF);
     Place named;
 

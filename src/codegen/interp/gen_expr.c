@@ -174,19 +174,6 @@ static uint32_t cast(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return cast_value(g, e, p->type, ml_gen_lane(g, p, lane_of(p, lane)));
 }
 
-uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state)
-{
-    uint32_t a;
-
-    if (e->kind == ML_EXPR_LOAD) {
-        a = ml_gen_load(g, e, lane, true);
-        *state = a + 1;
-        return a;
-    }
-    a = ml_gen_copied(g, e->args[0], lane, state);
-    return cast_value(g, e, e->args[0]->type, a);
-}
-
 static uint32_t shuffle(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     size_t n_vec = (size_t)e->as.i;
@@ -255,6 +242,76 @@ static uint32_t if_then_else(ml_Gen *g, const ml_Expr *e, unsigned lane)
     ml_gen_memo_release(g, mark);
     ml_gen_place(g, end);
     return d;
+}
+
+bool ml_is_copied(const ml_Expr *e)
+{
+    while (e->kind == ML_EXPR_CAST && ml_lane_bytes(e->type) != 0 &&
+           ml_lane_bytes(e->args[0]->type) != 0)
+        e = e->args[0];
+    if (e->kind == ML_EXPR_SELECT || (ml_is_op(e, ML_OP_IF_THEN_ELSE) && e->n_args == 3))
+        return ml_is_copied(e->args[1]) || ml_is_copied(e->args[2]);
+    return e->kind == ML_EXPR_LOAD;
+}
+
+/* The value in d, whether it is defined in d + 1. */
+static void copy_arm(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t d)
+{
+    uint32_t state, v = ml_gen_copied(g, e, lane_of(e, lane), &state);
+
+    ml_gen_emit(g, ML_I_MOV, 0, d, v, 0, 0);
+    ml_gen_emit(g, ML_I_MOV, 0, d + 1, state, 0, 0);
+}
+
+static uint32_t choose_copy(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state)
+{
+    uint32_t d = ml_gen_reg(g);
+    uint32_t c;
+    ml_Label *other = ml_gen_label(g), *end = ml_gen_label(g);
+    size_t mark;
+
+    *state = ml_gen_reg(g);
+    ML_ASSERT(*state == d + 1);
+    c = inner_condition(g, e->args[0], lane);
+    mark = ml_gen_memo_mark(g);
+    ml_gen_jump(g, ML_I_JZ, c, other);
+    copy_arm(g, e->args[1], lane, d);
+    ml_gen_memo_release(g, mark);
+    ml_gen_jump(g, ML_I_JMP, 0, end);
+    ml_gen_place(g, other);
+    copy_arm(g, e->args[2], lane, d);
+    ml_gen_memo_release(g, mark);
+    ml_gen_place(g, end);
+    return d;
+}
+
+uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *state)
+{
+    uint32_t a;
+
+    if (!ml_is_copied(e)) {
+        a = ml_gen_lane(g, e, lane);
+        *state = ml_gen_int(g, 1);
+        return a;
+    }
+    if (e->kind == ML_EXPR_LOAD) {
+        a = ml_gen_load(g, e, lane, true);
+        *state = a + 1;
+        return a;
+    }
+    if (e->kind == ML_EXPR_SELECT) { /* both are loaded, one is chosen */
+        uint32_t c = inner_condition(g, e->args[0], lane), other[2];
+        uint32_t b = ml_gen_copied(g, e->args[1], lane_of(e->args[1], lane), &other[0]);
+
+        a = ml_gen_copied(g, e->args[2], lane_of(e->args[2], lane), &other[1]);
+        *state = ml_gen_reg(g);
+        ml_gen_emit(g, ML_I_SEL, 0, *state, c, other[0], other[1]);
+        return emit_to(g, e, ML_I_SEL, 0, c, b, a);
+    }
+    if (e->kind != ML_EXPR_CAST)
+        return choose_copy(g, e, lane, state);
+    a = ml_gen_copied(g, e->args[0], lane, state);
+    return cast_value(g, e, e->args[0]->type, a);
 }
 
 void ml_gen_bind(ml_Gen *g, const ml_Var *v, const ml_Expr *value)
