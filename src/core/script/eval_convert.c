@@ -230,7 +230,7 @@ const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at)
                 return NULL;
             }
             keys[k / 2] =
-                key.as.s.n > 5 && memcmp(key.as.s.p, "tirx.", 5) == 0
+                key.as.s.n >= 5 && memcmp(key.as.s.p, "tirx.", 5) == 0
                     ? ml_format(ev->sc, "tir.%.*s", (int)(key.as.s.n - 5), key.as.s.p + 5)
                     : ml_strdup(ev->sc, key.as.s);
             if (!(out[k / 2] = ml_ev_to_value(ev, v.as.list[k + 1], at)))

@@ -108,7 +108,7 @@ static void wrap_attr(ml_Eval *ev, const ml_Value *node, const char *thread,
 
 static const char *fold_key(ml_Eval *ev, ml_Str key)
 {
-    if (key.n > 5 && memcmp(key.p, "tirx.", 5) == 0)
+    if (key.n >= 5 && memcmp(key.p, "tirx.", 5) == 0)
         return ml_format(ev->cx, "tir.%.*s", (int)(key.n - 5), key.p + 5);
     return ml_strdup(ev->cx, key);
 }

@@ -73,6 +73,8 @@ static const Pair PAIRS[] = {
      "    S = T.alloc_shared([4])\n    S[0] = A[0]\n"},
     {"    T.func_attr({\"tir.noalias\": True})\n    A[0] = T.exp(A[1])\n",
      "    T.func_attr({\"tirx.noalias\": True})\n    A[0] = T.exp(A[1])\n"},
+    {"    T.func_attr({\"tir.\": True})\n    A[0] = A[1]\n",
+     "    T.func_attr({\"tirx.\": True})\n    A[0] = A[1]\n"},
     {"    A[0] = T.call_intrin(\"float32\", \"tir.exp\", A[1])\n",
      "    A[0] = T.call_intrin(\"float32\", \"tirx.exp\", A[1])\n"},
     {"    for i in range(8):\n        with T.block(\"b\"):\n            vi = T.axis.S(8, "
