@@ -8,6 +8,7 @@
  * extremes inside). Source: primitives 7, steps 1 to 4.
  */
 #include "primitives/move.h"
+#include "primitives/same_index.h"
 
 typedef struct Solver {
     ml_Call *c;
@@ -498,6 +499,85 @@ static bool whole_of_kind(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
     return true;
 }
 
+/* Whether different instances of the block write different elements of the region. */
+static bool writes_apart(ml_Call *c, ml_Arith *ar, const ml_Block *b, const ml_Region *r)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, r->buffer->rank + 1u);
+    ml_IterList iters = {0};
+    size_t n = 0;
+
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        if (!ml_is_int(b->iters[k].extent, 1))
+            ml_push(cx, &iters, k);
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        const ml_Expr *e = r->ranges[d].min, *x = r->ranges[d].extent;
+
+        if (ml_is_int(x, 1)) {
+            at[n++] = e;
+        } else if (x->kind == ML_EXPR_INT && ml_promote(cx, &e, &x) &&
+                   ml_is_const_int(ml_simplify(ar, ml_floormod(cx, e, x)))) {
+            at[n++] = ml_simplify(ar, ml_floordiv(cx, e, x)); /* tiles of x */
+        }
+    }
+    size_t bare = 0;
+
+    for (size_t k = 0; k < iters.n; k++)
+        for (size_t d = 0, had = bare; d < n && bare == had; d++)
+            bare += at[d]->kind == ML_EXPR_VAR &&
+                    at[d]->as.var->uid == b->iters[iters.v[k]].var->uid;
+    return bare == iters.n || ml_is_injective(c, b, &iters, at, n);
+}
+
+static bool may_wrap(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |=
+        e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORMOD || e->kind > ML_EXPR_FLOORMOD;
+    return !*found;
+}
+
+/* An index that wraps around may be elsewhere between values that it was computed for:
+ * whether it stays in the buffer all the same. */
+static bool stays_inside(ml_Arith *ar, const ml_Region *r)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        const ml_Expr *e = r->ranges[d].min, *x = r->ranges[d].extent, *end = NULL;
+        const ml_Expr *dim = r->buffer->shape[d];
+        bool wraps = false;
+
+        ml_expr_visit(e, may_wrap, &wraps);
+        if (!wraps)
+            continue;
+        if (ml_promote(cx, &e, &x))
+            end = ml_add(cx, e, x);
+        if (!end || !ml_promote(cx, &end, &dim) ||
+            !ml_prove_symbolic(ar, ml_ge(cx, e, ml_int(cx, e->type, 0))) ||
+            !ml_prove_symbolic(ar, ml_le(cx, end, dim)))
+            return false;
+    }
+    return true;
+}
+
+/* Instances between those that run overwrite nothing that these write, and touch no more of
+ * buffers that may have been made for them. */
+static bool may_run_between(ml_Call *c, const ml_Block *b)
+{
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, b->tag);
+
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (!writes_apart(c, ar, b, &b->writes[k]) || !stays_inside(ar, &b->writes[k]))
+            return false;
+    for (size_t k = 0; k < b->n_reads; k++)
+        if (!stays_inside(ar, &b->reads[k]))
+            return false;
+    return true;
+}
+
 /* Values of the iters today; false: at most these, as far as is known. Then *harmless says
  * whether instances more may run: an instance more of a reduction would be a term more, one
  * of an output an element more. */
@@ -519,10 +599,10 @@ static bool values_of(ml_Call *c, const ml_Block *block, ml_Interval *out, bool 
     if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
         return true;
     hull_of_values(ar, block, box, &dom, out);
-    *harmless = ml_is_true(block->predicate) &&
-                whole_of_kind(ar, block, box, &dom, false, out) &&
-                (!ml_is_output_block(c->p, block->tag, NULL) ||
-                 whole_of_kind(ar, block, box, &dom, true, out));
+    *harmless =
+        ml_is_true(block->predicate) && whole_of_kind(ar, block, box, &dom, false, out) &&
+        (whole_of_kind(ar, block, box, &dom, true, out) ||
+         (!ml_is_output_block(c->p, block->tag, NULL) && may_run_between(c, block)));
     return false;
 }
 
