@@ -68,11 +68,12 @@ static void look(const ml_Stmt *s, bool in_init, void *user)
 /* A load, or the pointer of a buffer. */
 static bool names_buffer(const ml_Expr *e, void *user)
 {
+    const uint32_t below = ML_X_HAS_LOAD | ML_X_HAS_CALL;
     bool *found = user;
 
     *found |= e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_CALL ||
               (e->kind == ML_EXPR_VAR && !ml_dtype_is_int(e->type));
-    return !*found && !(e->flags & ML_X_VAR_FREE);
+    return !*found && (!(e->flags & ML_X_VAR_FREE) || (e->flags & below));
 }
 
 static void find_use(const ml_Expr *e, ml_Role role, void *user)
