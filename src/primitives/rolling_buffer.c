@@ -134,18 +134,19 @@ static bool check_surroundings(ml_Rolling *r, const ml_Block *scope)
     return true;
 }
 
-/* Iterations of loops outside that run at one time would share one window. */
+/* Iterations of loops that run at one time would share one window: outside of the loop that
+ * rolls each may have its own, inside of it the window outlives them. */
 static bool check_concurrency(ml_Rolling *r, const ml_Buffer *fresh)
 {
     ml_Call *c = r->c;
+    bool inside = false;
 
     for (size_t k = 0; k < r->loops.n; k++) {
         const ml_For *f = ml_as_for(r->loops.v[k]);
 
-        if (f->var->uid == r->axes[r->roll].loop->var->uid)
-            return true;
-        if (is_serial(f) ||
-            ml_buffer_is_private(c->cx, c->facts, c->p, f->var->uid, fresh) ||
+        inside |= f->var->uid == r->axes[r->roll].loop->var->uid;
+        if (is_serial(f) || ml_is_int(f->extent, 1) ||
+            (!inside && ml_buffer_is_private(c->cx, c->facts, c->p, f->var->uid, fresh)) ||
             ml_accesses_disjoint(c->cx, c->facts, c->p, f->var->uid, fresh))
             continue;
         return ml_fail(c->cx, ML_E_UNSOUND,

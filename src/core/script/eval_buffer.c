@@ -466,9 +466,10 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
         v.dt = ML_DT_HANDLE;
         if (!ml_ev_dtype(ev, items.v[0], nd->at, &v.elem))
             return ml_cv_poison();
-        v.scope = items.n > 1 && items.v[1].kind == ML_CV_STRING
-                      ? ml_strdup(ev->cx, items.v[1].as.s)
-                      : "global";
+        if (v.elem.code != ML_VOID)
+            v.scope = items.n > 1 && items.v[1].kind == ML_CV_STRING && items.v[1].as.s.n
+                          ? ml_strdup(ev->cx, items.v[1].as.s)
+                          : "global";
         return v;
     }
     if (!ml_streq(fn.as.builtin->name, "Buffer"))

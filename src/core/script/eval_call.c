@@ -393,8 +393,8 @@ static ml_Cv pointer(ml_Eval *ev, ml_Args *a)
     }
     if (s[1] && !ml_ev_arg_string(ev, a, s[1], "the storage scope", &scope))
         return ml_cv_poison();
-    if (v.elem.code != ML_VOID)
-        v.scope = ml_strdup(ev->cx, scope);
+    if (v.elem.code != ML_VOID) /* "" is global, as of a buffer */
+        v.scope = ml_strdup(ev->cx, scope.n ? scope : ml_str("global"));
     return v;
 }
 

@@ -130,6 +130,32 @@ static void a_matched_handle_equals_a_buffer_parameter(void **state)
     ml_ctx_unref(cx);
 }
 
+static void an_empty_scope_of_a_pointer_is_global(void **state)
+{
+    static const char *const same[][2] = {
+        {"T.handle(\"float32\")", "T.handle(\"float32\", storage_scope=\"\")"},
+        {"T.handle(\"float32\")", "T.Ptr[\"float32\", \"\"]"},
+        {"T.handle", "T.Ptr[\"void\"]"},
+    };
+
+    for (size_t k = 0; k < ML_COUNT(same); k++) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        ml_Parsed p[2];
+        ml_Difference d = {0};
+
+        for (size_t m = 0; m < 2; m++)
+            p[m] = parse(cx,
+                         ml_format(cx,
+                                   "@T.prim_func\ndef f(A: T.Buffer((8,), \"float32\"), p: "
+                                   "%s):\n    A[0] = 1.0\n",
+                                   same[k][m]),
+                         same[k][m]);
+        if (!ml_equal_module(cx, p[0].mod, p[1].mod, NULL, &d))
+            fail_msg("%s: %s at %s", same[k][1], d.reason, d.path_a);
+        ml_ctx_unref(cx);
+    }
+}
+
 static void the_mode_follows_import_pragma_and_names(void **state)
 {
     static const struct {
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test(the_corpus_is_a_fixed_point_of_printing),
         cmocka_unit_test(both_spellings_denote_equal_programs),
         cmocka_unit_test(a_matched_handle_equals_a_buffer_parameter),
+        cmocka_unit_test(an_empty_scope_of_a_pointer_is_global),
         cmocka_unit_test(the_mode_follows_import_pragma_and_names),
         cmocka_unit_test(expressions_and_index_maps_are_read_alone),
         cmocka_unit_test(values_of_the_caller_are_constants),
