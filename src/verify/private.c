@@ -72,7 +72,8 @@ static bool names_buffer(const ml_Expr *e, void *user)
 
     *found |= e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_CALL ||
               (e->kind == ML_EXPR_VAR && !ml_dtype_is_int(e->type));
-    return !*found && !(e->flags & ML_X_VAR_FREE);
+    return !*found && (!(e->flags & ML_X_VAR_FREE) ||
+                       (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0);
 }
 
 static void find_use(const ml_Expr *e, ml_Role role, void *user)
