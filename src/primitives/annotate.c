@@ -31,10 +31,18 @@ static void set_annotations(ml_Call *c, const ml_Value *dict)
     }
 }
 
+/* Programs have the classic prefix; the newest spelling writes another one. */
+static const char *key_of(ml_Call *c)
+{
+    const char *key = c->args[KEY].s;
+
+    return strncmp(key, "tirx.", 5) == 0 ? ml_format(c->cx, "tir.%s", key + 5) : key;
+}
+
 static bool annotate(ml_Call *c)
 {
     const ml_Value *old = annotations_of(c->args[TARGET].node);
-    const char *key = c->args[KEY].s;
+    const char *key = key_of(c);
 
     if (ml_dict_get(old, key)) {
         ml_call_note(
@@ -52,7 +60,7 @@ static bool unannotate(ml_Call *c)
 {
     const ml_Stmt *node = c->args[TARGET].node;
     const ml_Value *old = annotations_of(node);
-    const char *key = c->args[KEY].s;
+    const char *key = key_of(c);
 
     if (!ml_dict_get(old, key))
         return ml_fail(c->cx, ML_E_NO_SUCH_ANNOTATION,

@@ -181,6 +181,29 @@ static bool is_parallel(const ml_PlanNode *n)
                                             ml_as_for(n->stmt)->kind == ML_FOR_VECTORIZED);
 }
 
+void ml_plan_check_shared(ml_Plan *p, const ml_PlanBuffer *r)
+{
+    bool raw = false, known = false;
+
+    for (const ml_PlanNode *n = r->low; n && n != r->at && !p->failed; n = n->up) {
+        if (!is_parallel(n))
+            continue;
+        if (!known)
+            raw = used_outside_blocks(ml_plan_content(r->low), r->buffer);
+        known = true;
+        if (disjoint(p, ml_as_for(n->stmt), r->buffer, raw))
+            continue;
+        ml_lower_fail(p->lo, "plan_allocations", n->stmt,
+                      "cannot show that %s carries no value around the loops outside of "
+                      "loop %s, nor that the iterations of that loop use different "
+                      "elements; write what is read in the same iteration, or index %s by "
+                      "%s",
+                      r->buffer->name, ml_as_for(n->stmt)->var->hint, r->buffer->name,
+                      ml_as_for(n->stmt)->var->hint);
+        p->failed = true;
+    }
+}
+
 void ml_plan_raise_carried(ml_Plan *p, ml_PlanBuffer *r)
 {
     ml_PlanNode *top = NULL; /* above the outermost serial loop on the way */
@@ -199,18 +222,6 @@ void ml_plan_raise_carried(ml_Plan *p, ml_PlanBuffer *r)
         }
         if (n == r->at && !raw && readers_covered(p, r->buffer, n->stmt))
             return;
-    }
-    for (ml_PlanNode *n = r->at; n != top && !p->failed; n = n->up) {
-        if (!is_parallel(n) || disjoint(p, ml_as_for(n->stmt), r->buffer, raw))
-            continue;
-        ml_lower_fail(p->lo, "plan_allocations", n->stmt,
-                      "cannot show that %s carries no value around the loops outside of "
-                      "loop %s, nor that the iterations of that loop use different "
-                      "elements; write what is read in the same iteration, or index %s by "
-                      "%s",
-                      r->buffer->name, ml_as_for(n->stmt)->var->hint, r->buffer->name,
-                      ml_as_for(n->stmt)->var->hint);
-        p->failed = true;
     }
     r->at = top;
 }

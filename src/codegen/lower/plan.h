@@ -21,6 +21,7 @@ typedef struct ml_PlanBuffer {
     const ml_Buffer *buffer;
     ml_PlanNode *site; /* the block that allocates it */
     ml_PlanNode *at;   /* where it goes */
+    ml_PlanNode *low;  /* the lowest place that sees all accesses */
     ML_VEC(ml_PlanAlign) align;
 } ml_PlanBuffer;
 
@@ -47,5 +48,8 @@ bool ml_plan_initialises(const ml_Block *b, const ml_Buffer *buf);
 bool ml_plan_defined_first(ml_Plan *p, const ml_PlanBuffer *r, const ml_PlanNode *n);
 /* Raises r->at above loops around which the buffer carries a value, or may do. */
 void ml_plan_raise_carried(ml_Plan *p, ml_PlanBuffer *r);
+/* The iterations of parallel loops from the lowest place up to r->at, which will share the
+ * buffer, use different elements of it; else fails. */
+void ml_plan_check_shared(ml_Plan *p, const ml_PlanBuffer *r);
 
 #endif

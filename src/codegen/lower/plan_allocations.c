@@ -36,8 +36,10 @@ static void touch(ml_Plan *p, ml_Uid uid, ml_PlanNode *at)
 {
     ml_PlanBuffer *r = record(p, uid);
 
-    if (r)
-        r->at = r->at ? lca(r->at, at) : at;
+    if (!r)
+        return;
+    r->at = r->at ? lca(r->at, at) : at;
+    r->low = r->low ? lca(r->low, at) : at;
 }
 
 static void touch_pointer(ml_Plan *p, const ml_Var *data)
@@ -88,8 +90,11 @@ static bool raise_over(const ml_Expr *e, void *user)
         ml_PlanNode *loop =
             (ml_PlanNode *)(uintptr_t)ml_map_get(r->p->loops, e->as.var->uid);
 
-        if (loop && loop->up)
-            touch(r->p, r->buffer, loop->up);
+        if (loop && loop->up) {
+            ml_PlanBuffer *b = record(r->p, r->buffer);
+
+            b->at = b->at ? lca(b->at, loop->up) : loop->up;
+        }
         if (value)
             ml_expr_visit(value, raise_over, user);
     }
@@ -264,6 +269,7 @@ static void settle(ml_Plan *p, ml_PlanBuffer *r)
     r->at = lca(r->at, r->site) == r->site ? r->at : r->site;
     raise_over_grid(r);
     ml_plan_raise_carried(p, r);
+    ml_plan_check_shared(p, r);
     r->at->n_allocs++;
     if (r->at != r->site)
         p->moved = true;

@@ -554,6 +554,30 @@ static void a_buffer_without_a_use_is_dropped(void **state)
                 "        B[0, 0] = 1");
 }
 
+/* The sum of each j goes on from one k to the next: j has no buffer of its own there. */
+static void a_buffer_above_a_reduction_is_not_shared_by_parallel_iterations(void **state)
+{
+#define SUM(at)                                                                            \
+    AB "    t = T.alloc_buffer((64,), \"int32\")\n"                                        \
+       "    for k in range(64):\n"                                                         \
+       "        for j in T.parallel(64):\n"                                                \
+       "            with T.block(\"s\"):\n"                                                \
+       "                vk = T.axis.reduce(64, k)\n"                                       \
+       "                vj = T.axis.spatial(64, j)\n"                                      \
+       "                with T.init():\n"                                                  \
+       "                    t[" at "] = 0\n"                                               \
+       "                t[" at "] = t[" at "] + A[vk, vj]\n"                               \
+       "            with T.block(\"c\"):\n"                                                \
+       "                vk, vj = T.axis.remap(\"SS\", [k, j])\n"                           \
+       "                B[vk, vj] = t[" at "]\n"
+    Fix *x = *state;
+
+    assert_true(same_everywhere(x, SUM("vj")) > 3);
+    expect_lowering_failed(x, SUM("0"), "plan_allocations",
+                           "carries no value around the loops outside");
+#undef SUM
+}
+
 static void a_buffer_that_is_only_mentioned_is_refused(void **state)
 {
     Fix *x = *state;
@@ -785,6 +809,7 @@ int main(void)
         TEST(the_region_of_an_annotation_counts_instead_of_the_accesses),
         TEST(storage_align_gives_strides),
         TEST(a_buffer_without_a_use_is_dropped),
+        TEST(a_buffer_above_a_reduction_is_not_shared_by_parallel_iterations),
         TEST(a_buffer_that_is_only_mentioned_is_refused),
         TEST(a_view_becomes_what_it_views),
         TEST(a_view_may_lack_leading_dimensions),
