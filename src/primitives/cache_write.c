@@ -281,10 +281,9 @@ static bool cache_write(ml_Call *c)
         (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
     /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && ml_under_threads(c, uid) &&
-                       c->checks && !c->unchecked;
-         k++)
-        if (!ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
+    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
+        if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
+            !ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
             return false;
     ml_call_return_block(c, w.nest);
     return true;

@@ -4,6 +4,7 @@
  * The buffer becomes <name>_<scope> everywhere below the block that allocates it; views of
  * it change scope and name with it. Source: primitives 11, set_scope.
  */
+#include "primitives/cache.h"
 #include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE };
@@ -33,7 +34,8 @@ static bool set_scope(ml_Call *c)
 
     ml_readers(cx, c->facts, c->p, site, buf, &readers);
     for (size_t k = 0; k < readers.n && ask; k++)
-        if (ml_is_covered(cx, c->facts, c->p, readers.v[k], false))
+        if (ml_under_threads(c, readers.v[k]) &&
+            ml_is_covered(cx, c->facts, c->p, readers.v[k], false))
             ml_push(cx, &covered, readers.v[k]);
 
     ml_subst_buffer(cx, &sub, buf, moved);
@@ -44,7 +46,8 @@ static bool set_scope(ml_Call *c)
         return false;
     ml_call_replace(c, site, st);
 
-    /* What threads shared they may have each for themselves now, or the other way round. */
+    /* What threads shared they may have each for themselves now, or the other way round. A
+     * reader that no thread runs may yet be moved to where the values are. */
     ml_UidVec writers = {0};
 
     for (size_t k = 0; k < covered.n; k++)

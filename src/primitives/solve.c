@@ -10,6 +10,8 @@
 #include "primitives/move.h"
 #include "primitives/same_index.h"
 
+#include "verify/attained.h"
+
 typedef struct Solver {
     ml_Call *c;
     ml_Arith *ar;
@@ -533,25 +535,46 @@ static bool may_wrap(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    *found |=
-        e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORMOD || e->kind > ML_EXPR_FLOORMOD;
+    *found |= e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORMOD ||
+              (e->kind > ML_EXPR_MAX && e->kind != ML_EXPR_CAST);
     return !*found;
 }
 
-/* An index that wraps around may be elsewhere between values that it was computed for:
- * whether it stays in the buffer all the same. */
-static bool stays_inside(ml_Arith *ar, const ml_Region *r)
+/* Whether an index is, for all values in between, between what it is for values that some
+ * instance takes: it follows one iter that takes its ends, and does not wrap around. */
+static bool is_between(const ml_Block *b, const ml_Expr *e, const bool *attained)
+{
+    bool wraps = false, taken = true;
+    size_t used = 0;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (!ml_is_int(b->iters[k].extent, 1) && ml_expr_uses_var(e, b->iters[k].var)) {
+            used++;
+            taken &= attained[k];
+        }
+    ml_expr_visit(e, may_wrap, &wraps);
+    return used == 0 || (used == 1 && taken && !wraps);
+}
+
+static bool stays_inside(ml_Arith *ar, const ml_Block *b, const ml_Region *r,
+                         const bool *attained)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
 
     for (size_t d = 0; d < r->buffer->rank; d++) {
         const ml_Expr *e = r->ranges[d].min, *x = r->ranges[d].extent, *end = NULL;
         const ml_Expr *dim = r->buffer->shape[d];
-        bool wraps = false;
 
-        ml_expr_visit(e, may_wrap, &wraps);
-        if (!wraps)
+        if (is_between(b, e, attained) && !uses_iters(b, x))
             continue;
+        if (e->kind == ML_EXPR_VAR && iter_of(b, e->as.var) < b->n_iters) {
+            const ml_Iter *it = &b->iters[iter_of(b, e->as.var)];
+            const ml_Expr *less = ml_sub(cx, it->extent, ml_int(cx, it->extent->type, 1));
+
+            e = it->min; /* its domain, which may be empty */
+            if (ml_promote(cx, &less, &x))
+                x = ml_simplify(ar, ml_add(cx, less, x));
+        }
         if (ml_promote(cx, &e, &x))
             end = ml_add(cx, e, x);
         if (!end || !ml_promote(cx, &end, &dim) ||
@@ -564,16 +587,24 @@ static bool stays_inside(ml_Arith *ar, const ml_Region *r)
 
 /* Instances between those that run overwrite nothing that these write, and touch no more of
  * buffers that may have been made for them. */
-static bool may_run_between(ml_Call *c, const ml_Block *b)
+static bool may_run_between(ml_Call *c, const ml_Block *b, const ml_DomVec *dom,
+                            const ml_Interval *values)
 {
     ml_Arith *ar = ml_arith_at(c->cx, c->p, b->tag);
+    bool *attained = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
+    ml_Interval ends;
 
+    for (size_t k = 0; k < b->n_iters; k++)
+        attained[k] =
+            ml_attained(ar, b->iters[k].value, dom->v, dom->n, b->predicate, &ends) &&
+            ml_interval_includes(ar, ends, values[k]);
     ml_arith_bind_iters(ar, b);
     for (size_t k = 0; k < b->n_writes; k++)
-        if (!writes_apart(c, ar, b, &b->writes[k]) || !stays_inside(ar, &b->writes[k]))
+        if (!writes_apart(c, ar, b, &b->writes[k]) ||
+            !stays_inside(ar, b, &b->writes[k], attained))
             return false;
     for (size_t k = 0; k < b->n_reads; k++)
-        if (!stays_inside(ar, &b->reads[k]))
+        if (!stays_inside(ar, b, &b->reads[k], attained))
             return false;
     return true;
 }
@@ -599,10 +630,11 @@ static bool values_of(ml_Call *c, const ml_Block *block, ml_Interval *out, bool 
     if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
         return true;
     hull_of_values(ar, block, box, &dom, out);
-    *harmless =
-        ml_is_true(block->predicate) && whole_of_kind(ar, block, box, &dom, false, out) &&
-        (whole_of_kind(ar, block, box, &dom, true, out) ||
-         (!ml_is_output_block(c->p, block->tag, NULL) && may_run_between(c, block)));
+    *harmless = ml_is_true(block->predicate) &&
+                whole_of_kind(ar, block, box, &dom, false, out) &&
+                (whole_of_kind(ar, block, box, &dom, true, out) ||
+                 (!ml_is_output_block(c->p, block->tag, NULL) &&
+                  may_run_between(c, block, &dom, out)));
     return false;
 }
 
