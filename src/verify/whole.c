@@ -9,7 +9,8 @@
  */
 #include "verify/whole.h"
 
-#include "verify/points.h"
+#include "core/arith/points.h"
+#include "verify/cover_strides.h"
 
 enum { MAX_CELLS = 1 << 16, MAX_POINTS = 1 << 18, MAX_RANK = 8 };
 

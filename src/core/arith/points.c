@@ -1,5 +1,5 @@
 /* points - see points.h. Source: ir-and-analysis 8.5 (enumeration decides). */
-#include "verify/points.h"
+#include "core/arith/points.h"
 
 static int64_t binary(ml_Point *at, const ml_Expr *e, int64_t a, int64_t b)
 {
@@ -28,6 +28,21 @@ static int64_t binary(ml_Point *at, const ml_Expr *e, int64_t a, int64_t b)
     }
     at->unknown |= !ml_dtype_fits(e->type, r);
     return r;
+}
+
+void ml_point_set(ml_Point *at, const ml_Var *v, int64_t value)
+{
+    size_t k = 0;
+
+    while (k < at->n && at->var[k]->uid != v->uid)
+        k++;
+    if (k == ML_COUNT(at->var)) {
+        at->unknown = true;
+        return;
+    }
+    at->n = k == at->n ? k + 1 : at->n;
+    at->var[k] = v;
+    at->value[k] = value;
 }
 
 int64_t ml_value_at(ml_Point *at, const ml_Expr *e)

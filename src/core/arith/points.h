@@ -1,9 +1,9 @@
 /* points - the points of loops with literal bounds, one by one: what provers leave open of
  * small programs is counted. */
-#ifndef ML_VERIFY_POINTS_H
-#define ML_VERIFY_POINTS_H
+#ifndef ML_CORE_ARITH_POINTS_H
+#define ML_CORE_ARITH_POINTS_H
 
-#include "verify/cover_strides.h"
+#include "core/arith/region.h"
 
 typedef struct ml_Point { /* values of variables */
     const ml_Var *var[32];
@@ -11,6 +11,8 @@ typedef struct ml_Point { /* values of variables */
     size_t n;
     bool unknown; /* a value was not known: all answers are void */
 } ml_Point;
+
+void ml_point_set(ml_Point *at, const ml_Var *v, int64_t value); /* unknown: no room */
 
 /* Of integers and truth values; sets unknown where there is a variable without a value, a
  * load, a call, or a number that does not fit. */
