@@ -18,7 +18,8 @@ typedef struct Runs {
     ml_Tensor **start; /* what inputs held */
 } Runs;
 
-bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g)
+bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
+                              const ml_CheckOpts *opts)
 {
     if (f->n_params != g->n_params)
         return ml_fail(cx, ML_E_BAD_RUN_ARGUMENT,
@@ -28,7 +29,8 @@ bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g)
         const ml_Buffer *p = f->params[k].buffer, *q = g->params[k].buffer;
         bool same = (p == NULL) == (q == NULL);
         if (same && p)
-            same = ml_dtype_eq(p->type, q->type) && p->rank == q->rank;
+            same = ml_dtype_eq(p->type, q->type) &&
+                   (p->rank == q->rank || ml_layout_is_moved(opts, k));
         else if (same)
             same = ml_dtype_eq(f->params[k].var->type, g->params[k].var->type);
         if (!same)
@@ -60,8 +62,10 @@ static bool make_arguments(Runs *w, uint64_t seed)
             continue;
         if (w->roles[k].output && !ml_tensor_track(w->cx, t, 0))
             return false;
-        w->b[k].tensor = ml_tensor_copy(w->cx, t);
-        w->start[k] = w->roles[k].written ? NULL : ml_tensor_copy(w->cx, t);
+        w->b[k].tensor = ml_layout_moved(w->cx, w->opts, k, t);
+        if (w->b[k].tensor == NULL)
+            return false;
+        w->start[k] = w->roles[k].written ? NULL : ml_tensor_copy(w->cx, w->b[k].tensor);
         if (w->b[k].tensor == NULL || (!w->roles[k].written && w->start[k] == NULL))
             return false;
     }
@@ -180,6 +184,22 @@ static void check_untouched(Runs *w, ml_CheckResult *r)
     }
 }
 
+/* What is compared: in the layout of the reference. */
+static bool move_back(Runs *w)
+{
+    for (uint32_t k = 0; k < w->n; k++) {
+        ml_Tensor *t = w->b[k].tensor;
+
+        if (t == NULL || !w->roles[k].written || !ml_layout_is_moved(w->opts, k))
+            continue;
+        w->b[k].tensor = ml_layout_back(w->cx, w->opts, k, w->a[k].tensor, t);
+        ml_tensor_free(t);
+        if (w->b[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
 static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod,
                      ml_CheckResult *r)
 {
@@ -199,6 +219,8 @@ static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod
         return false;
     }
     check_untouched(w, r);
+    if (!move_back(w))
+        return false;
     ml_check_compare(w->cx, w->ref, w->opts, w->roles, w->a, w->b, r);
     r->ok = r->outside == 0 && !*r->problem;
     return true;
@@ -219,7 +241,7 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
     w.a = ML_ARRAY(cx, ml_RunArg, w.n + 1);
     w.b = ML_ARRAY(cx, ml_RunArg, w.n + 1);
     w.start = ML_ARRAY(cx, ml_Tensor *, w.n + 1);
-    ok = ml_check_same_parameters(cx, ref, got);
+    ok = ml_check_same_parameters(cx, ref, got, w.opts);
     if (ok) {
         ml_param_roles(cx, ref, w.opts->sizes, w.opts->n_sizes, w.roles);
         ok = run_both(&w, ref_mod, got_mod, r);

@@ -18,6 +18,9 @@ typedef struct ml_CheckOpts {
     bool exact;    /* bit for bit */
     int64_t limit; /* innermost iterations of each program; 0: 10^7 */
     uint32_t skip; /* ML_SKIP_..., of both runs */
+    const ml_Moved
+        *moved;     /* layouts that `got` gave parameters of `ref`, in order: it gets */
+    size_t n_moved; /* its arguments in them, and what it leaves is read through them */
 } ml_CheckOpts;
 
 typedef struct ml_CheckResult {
@@ -66,8 +69,18 @@ bool ml_inputs_make(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
 void ml_inputs_free(ml_RunArg *args, uint32_t n);
 /* What is tolerated of a parameter that is written (interaction 8). */
 ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_ParamRole *role);
-/* Whether one set of arguments serves both; false: cx's error names the parameter. */
-bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g);
+/* Whether one set of arguments serves both, moved as opts (may be NULL) says; false: cx's
+ * error names the parameter. */
+bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
+                              const ml_CheckOpts *opts);
+/* Argument k as a copy in the layout that opts->moved gives it, with what pads it. NULL:
+ * cx's error. */
+ML_GIVES ml_Tensor *ml_layout_moved(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
+                                    const ml_Tensor *t);
+/* Back: a copy of `like` with the elements of `moved`; padding is left out. */
+ML_GIVES ml_Tensor *ml_layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
+                                   const ml_Tensor *like, const ml_Tensor *moved);
+bool ml_layout_is_moved(const ml_CheckOpts *opts, uint32_t k);
 /* Compares what two runs of f's parameters left; adds to *r. */
 void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                       const ml_ParamRole *roles, const ml_RunArg *ref, const ml_RunArg *got,

@@ -23,7 +23,7 @@ typedef struct Check {
     const ml_CheckOpts *opts;
     uint32_t n;
     ml_ParamRole *roles;
-    ml_RunArg *initial, *expected, *result;
+    ml_RunArg *initial, *moved, *expected, *result; /* moved: where layouts changed */
     ml_CheckResult *r;
     ml_CheckRuns *runs;
     ml_Reference **kept; /* or NULL */
@@ -103,10 +103,10 @@ ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *op
 }
 
 /* Runs one program on the initial contents and reads what it wrote into `into`. */
-static bool run_compiled(Check *c, const ml_Work *work, bool contract, ml_RunArg *into,
-                         ml_JobResult *job)
+static bool run_compiled(Check *c, const ml_Work *work, const ml_RunArg *initial,
+                         bool contract, ml_RunArg *into, ml_JobResult *job)
 {
-    ml_WorkSet *set = share(c->cx, c->ref->func, c->roles, c->initial);
+    ml_WorkSet *set = share(c->cx, c->ref->func, c->roles, initial);
     ml_Job j = {.program = text_of(c->cx, work),
                 .func = work->func->name,
                 .target = *c->target,
@@ -117,9 +117,9 @@ static bool run_compiled(Check *c, const ml_Work *work, bool contract, ml_RunArg
     bool ok = set && ml_worker_run(c->w, c->cx, &j, job);
 
     for (uint32_t k = 0; k < c->n && ok && job->ok; k++) {
-        const ml_Tensor *t = c->initial[k].tensor;
+        const ml_Tensor *t = initial[k].tensor;
 
-        into[k] = c->initial[k];
+        into[k] = initial[k];
         if (t == NULL)
             continue;
         into[k].tensor = ml_tensor_copy(c->cx, t);
@@ -219,7 +219,7 @@ static bool make_reference(Check *c, int64_t iterations)
     c->runs->ref_compiled = true;
     if (find_reference(c))
         return true;
-    if (!run_compiled(c, c->ref, false, c->expected, &job))
+    if (!run_compiled(c, c->ref, c->initial, false, c->expected, &job))
         return false;
     if (job.ok) {
         keep_reference(c);
@@ -248,15 +248,49 @@ static bool judge_failure(Check *c, const ml_JobResult *job)
     return ml_job_fail(c->cx, job, c->got->func->name);
 }
 
+static bool move_layouts(Check *c)
+{
+    for (uint32_t k = 0; k < c->n; k++) {
+        const ml_Tensor *t = c->initial[k].tensor;
+
+        c->moved[k] = c->initial[k];
+        if (t == NULL)
+            continue;
+        c->moved[k].tensor = ml_layout_moved(c->cx, c->opts, k, t);
+        if (c->moved[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool move_layouts_back(Check *c)
+{
+    for (uint32_t k = 0; k < c->n; k++) {
+        ml_Tensor *t = c->result[k].tensor;
+
+        if (t == NULL || !ml_layout_is_moved(c->opts, k))
+            continue;
+        c->result[k].tensor = ml_layout_back(c->cx, c->opts, k, c->initial[k].tensor, t);
+        ml_tensor_free(t);
+        if (c->result[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
 static bool check_current(Check *c)
 {
+    bool moves = c->opts->n_moved > 0;
     ml_JobResult job;
 
-    if (!run_compiled(c, c->got, true, c->result, &job))
+    if ((moves && !move_layouts(c)) ||
+        !run_compiled(c, c->got, moves ? c->moved : c->initial, true, c->result, &job))
         return false;
     if (!job.ok)
         return judge_failure(c, &job);
     c->runs->got_compiled = true;
+    if (moves && !move_layouts_back(c))
+        return false;
     ml_check_compare(c->cx, c->ref->func, c->opts, c->roles, c->expected, c->result, c->r);
     c->r->ok = c->r->outside == 0 && !*c->r->problem;
     return true;
@@ -343,13 +377,14 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
     r->seed = c.opts->seed ? c.opts->seed : 1;
     c.roles = ML_ARRAY(cx, ml_ParamRole, c.n + 1u);
     c.initial = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
+    c.moved = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     c.expected = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     c.result = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     ml_param_roles(cx, ref->func, c.opts->sizes, c.opts->n_sizes, c.roles);
     n_ref = ml_count_iterations(cx, ref->func, c.opts->sizes, c.opts->n_sizes);
     n_got = ml_count_iterations(cx, got->func, c.opts->sizes, c.opts->n_sizes);
     r->iterations = n_ref;
-    if (!ml_check_same_parameters(cx, ref->func, got->func))
+    if (!ml_check_same_parameters(cx, ref->func, got->func, c.opts))
         ok = false;
     else if (n_ref == ML_INF || n_got == ML_INF)
         ok = too_large(&c, ML_INF, NULL);
@@ -360,6 +395,7 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
     else
         ok = run_all(&c, n_ref, n_got);
     ml_inputs_free(c.initial, c.n);
+    ml_inputs_free(c.moved, c.n);
     if (!c.borrowed)
         ml_inputs_free(c.expected, c.n);
     ml_inputs_free(c.result, c.n);

@@ -3,7 +3,8 @@
  *
  * A new index is map(old indices), simplified under the loops and iters around it. Regions
  * of one element move the same way, others are inferred again from the new body. A view
- * moves when the dimensions it shows are the trailing ones and stay as they are. The map is
+ * moves when the dimensions it shows are the trailing ones and stay as they are; what is
+ * done through another one is done to the buffer itself, and the view goes. The map is
  * exact for all integers, so that guarded accesses beside the buffer stay guarded ones.
  * Source: primitives 11, transform_layout.
  */
@@ -200,6 +201,8 @@ static const ml_Region *move_regions(Move *m, const ml_Region *v, size_t n,
 
 /* ---- views */
 
+static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
+
 /* The dimensions that a view shows are the last ones and the map leaves them alone: then
  * their strides stay the same. */
 static bool view_stays(const Move *m, const ml_Match *view)
@@ -256,20 +259,97 @@ static ml_Region move_view(Move *m, const ml_Match *view)
     return (ml_Region){to.buffer, ranges};
 }
 
-static const ml_Match *move_matches(Move *m, const ml_Block *b)
+static bool is_symbol(const ml_Func *f, const ml_Var *v)
 {
-    ml_Match *out = NULL;
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+
+        if (f->params[k].var->uid == v->uid)
+            return true;
+        for (size_t d = 0; b && d < b->rank; d++)
+            if (ml_expr_uses_var(b->shape[d], v))
+                return true;
+    }
+    return false;
+}
+
+/* Whether e is a variable that the match gives its value, and the block uses it. */
+static bool tells_used(const Move *m, const ml_Block *b, const ml_Expr *e)
+{
+    return e && e->kind == ML_EXPR_VAR && !is_symbol(ml_call_func(m->c), e->as.var) &&
+           (ml_stmt_uses_var(b->body, e->as.var) ||
+            (b->init && ml_stmt_uses_var(b->init, e->as.var)));
+}
+
+/* From the indices of a view to those of its source; NULL: not known. */
+static const ml_IndexMap *map_of_view(Move *m, const ml_Block *b, const ml_Match *view)
+{
+    ml_Ctx *cx = m->c->cx;
+    const ml_Buffer *t = view->target, *s = view->source.buffer;
+    ml_Dtype type = ml_buffer_index_dtype(s);
+    const ml_Var **vars = ML_ARRAY(cx, const ml_Var *, t->rank + 1u);
+    const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, s->rank + 1u);
+    ml_IndexMap *out = ML_NEW(cx, ml_IndexMap);
+
+    for (size_t k = 0; k < t->n_strides; k++)
+        if (tells_used(m, b, t->strides[k]))
+            return NULL;
+    for (size_t k = 0; k < t->rank; k++) {
+        if (t->shape[k] != view->source.ranges[s->rank - t->rank + k].extent &&
+            tells_used(m, b, t->shape[k]))
+            return NULL;
+        vars[k] = ml_var_new(cx, "x", type);
+    }
+    if (tells_used(m, b, t->elem_offset) || t->auto_broadcast)
+        return NULL;
+    for (size_t d = 0; d < s->rank; d++) {
+        exprs[d] = ml_cast(cx, type, view->source.ranges[d].min);
+        if (d + t->rank >= s->rank)
+            exprs[d] = ml_add(cx, exprs[d], ml_var(cx, vars[d + t->rank - s->rank]));
+    }
+    *out = (ml_IndexMap){vars, exprs, t->rank, s->rank, NULL};
+    return out;
+}
+
+/* What the block does through the view it does to the source itself. */
+static bool dissolve(Move *m, ml_Block *b, const ml_Match *view)
+{
+    const ml_IndexMap *map = map_of_view(m, b, view);
+    ml_Relayout to = {.old = view->target, .fresh = view->source.buffer, .map = map};
+    Move in = {.c = m->c, .ar = m->ar, .to = &to, .dom = m->dom, .at = m->at};
+
+    if (!map)
+        return false;
+    b->body = move_stmt(m->c->cx, b->body, &in);
+    if (b->init)
+        b->init = move_stmt(m->c->cx, b->init, &in);
+    m->vector |= in.vector;
+    return !in.is_opaque;
+}
+
+/* The views of the block, moved; those that cannot be are dissolved in it. */
+static void move_matches(Move *m, ml_Block *b)
+{
+    ml_Match *out = ML_ARRAY(m->c->cx, ml_Match, b->n_matches + 1u);
+    uint32_t n = 0, n_moved = 0;
 
     for (size_t k = 0; k < b->n_matches; k++) {
-        if (!is_old(m, b->matches[k].source.buffer))
+        bool old = is_old(m, b->matches[k].source.buffer);
+
+        if (old && !view_stays(m, &b->matches[k]) && dissolve(m, b, &b->matches[k])) {
+            n_moved++;
             continue;
-        if (!out) {
-            out = ML_ARRAY(m->c->cx, ml_Match, b->n_matches);
-            memcpy(out, b->matches, b->n_matches * sizeof *out);
         }
-        out[k].source = move_view(m, &b->matches[k]);
+        out[n] = b->matches[k];
+        if (old)
+            out[n].source = move_view(m, &b->matches[k]);
+        n_moved += old;
+        n++;
     }
-    return out ? out : b->matches;
+    if (n_moved == 0)
+        return;
+    b->matches = out;
+    b->n_matches = n;
 }
 
 /* ---- blocks */
@@ -301,8 +381,6 @@ static const ml_Value *drop_alignment(Move *m, const ml_Block *b)
              : ml_dict_without(m->c->cx, b->annotations, KEY);
 }
 
-static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
-
 static const ml_Stmt *move_block(Move *m, const ml_Block *b)
 {
     ml_Ctx *cx = m->c->cx;
@@ -325,10 +403,11 @@ static const ml_Stmt *move_block(Move *m, const ml_Block *b)
     for (size_t k = 0; k < b->n_iters; k++)
         ml_push(cx, &m->dom,
                 ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));
-    nb.matches = move_matches(m, b);
-    nb.body = move_stmt(cx, b->body, m);
-    if (b->init)
-        nb.init = move_stmt(cx, b->init, m);
+    if (b->n_matches)
+        move_matches(m, &nb);
+    nb.body = move_stmt(cx, nb.body, m);
+    if (nb.init)
+        nb.init = move_stmt(cx, nb.init, m);
     bool reads = names_old(m, b->reads, b->n_reads, &wide);
     bool writes = names_old(m, b->writes, b->n_writes, &wide);
 

@@ -157,6 +157,12 @@ int ml_schedule_n_versions(const ml_Schedule *s);
 bool ml_version_step(ml_Schedule *s, int version,
                      ml_Step *out); /* false: no such version */
 ml_Program ml_version_program(const ml_Schedule *s, int version);
+typedef ML_VEC(ml_Moved) ml_MovedVec;
+/* The layouts that steps from version `from` to `version` (of it or below) gave parameters
+ * of function `func` of its program, in order; in cx. false: a step is not known any more.
+ */
+bool ml_version_moved(ml_Schedule *s, int from, int version, uint32_t func, ml_Ctx *cx,
+                      ml_MovedVec *out);
 bool ml_version_known(const ml_Schedule *s,
                       int version); /* false: dropped by the undo limit */
 /* Moves; false (bad-argument) when there is none. undo goes to ancestors, redo to the child

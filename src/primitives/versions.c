@@ -50,6 +50,86 @@ bool ml_version_step(ml_Schedule *s, int version, ml_Step *out)
     return true;
 }
 
+/* ---- layouts of parameters */
+
+/* The map without the axis separators that may stand in it. */
+static const ml_IndexMap *bare_map(ml_Ctx *cx, const ml_IndexMap *m)
+{
+    const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    ml_IndexMap *out = ML_NEW(cx, ml_IndexMap);
+
+    *out = *m;
+    out->exprs = exprs;
+    out->n_exprs = 0;
+    for (uint32_t k = 0; k < m->n_exprs; k++)
+        if (!ml_is_op(m->exprs[k], ML_OP_AXIS_SEPARATOR))
+            exprs[out->n_exprs++] = m->exprs[k];
+    return out;
+}
+
+static const ml_Given *argument(const ml_Version *v, const char *name)
+{
+    for (size_t k = 0; k < v->prim->n_params; k++)
+        if (ml_streq(v->prim->params[k].name, name))
+            return &v->args[k];
+    return NULL;
+}
+
+/* Adds what the step of v did to a parameter of the function; programs before and after
+ * it are known. */
+static void add_moved(const ml_Schedule *s, const ml_Version *v, uint32_t func, ml_Ctx *cx,
+                      ml_MovedVec *out)
+{
+    ml_Program was = s->v[v->parent].p;
+    const ml_Given *block = argument(v, "block"), *buffer = argument(v, "buffer"),
+                   *map = argument(v, "index_map"), *pad = argument(v, "pad_value"),
+                   *assume = argument(v, "assume_injective_transform");
+    const ml_Stmt *node = block ? ml_index_node(was.index, block->uid) : NULL;
+
+    if (!node || node->kind != ML_STMT_BLOCK || !buffer || !map || !map->map ||
+        ml_index_func(was.index, block->uid) != func)
+        return;
+    const ml_Block *b = ml_as_block(node);
+    const ml_Buffer *buf = (buffer->b ? b->writes : b->reads)[buffer->i].buffer;
+    const ml_Func *f = v->p.mod->funcs[func];
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        if (!was.mod->funcs[func]->params[k].buffer ||
+            was.mod->funcs[func]->params[k].buffer->uid != buf->uid)
+            continue;
+        ml_Moved m = {
+            .param = k, .map = bare_map(cx, map->map), .shape = f->params[k].buffer->shape};
+
+        if (pad && !(assume && assume->b)) {
+            m.pad = pad->value;
+            m.pad_map = pad->map;
+        }
+        ml_push(cx, out, m);
+    }
+}
+
+bool ml_version_moved(ml_Schedule *s, int from, int version, uint32_t func, ml_Ctx *cx,
+                      ml_MovedVec *out)
+{
+    ML_VEC(int) path = {0};
+    int v = version;
+
+    for (; v > from && v < s->n_versions; v = s->v[v].parent)
+        ml_push(cx, &path, v);
+    if (v != from)
+        return false;
+    while (path.n > 0) {
+        const ml_Version *step = &s->v[path.v[--path.n]];
+
+        if (!step->prim || !ml_streq(step->prim->name, "transform_layout"))
+            continue;
+        if (!step->known || !ml_version_ok(s, step->parent))
+            return false;
+        add_moved(s, step, func, cx, out);
+    }
+    return true;
+}
+
 static bool no_move(ml_Schedule *s, const char *why)
 {
     return ml_fail(s->space->cx, ML_E_BAD_ARGUMENT, ML_TEXT(why));

@@ -203,6 +203,8 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
 {
     ml_Schedule *s = ss->focus;
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_CheckOpts o = a->o;
+    ml_MovedVec moved = {0};
     ml_Work start, now;
     const ml_Func *f;
     ml_CheckResult r = {0};
@@ -219,7 +221,11 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "
                     "Ctrl-C ends it");
-    if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &a->o, &r, &runs)) {
+    if (ml_version_moved(s, 0, ml_schedule_version(s), at, cx, &moved)) {
+        o.moved = moved.v;
+        o.n_moved = moved.n;
+    }
+    if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &o, &r, &runs)) {
         v.known = is_verdict(cx);
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {

@@ -61,8 +61,8 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 /* ---- :bisect */
 
 /* The verdict on the current version; what is printed on the way is thrown away. why: the
- * error by which Lua code failed. */
-static bool passes(ml_Session *ss, const char *code, ml_Text *why)
+ * error by which it failed. *unjudged: the check said nothing of the version. */
+static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudged)
 {
     ml_Schedule *s = ss->focus;
     ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
@@ -86,8 +86,11 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why)
     ss->out.capture = out_was;
     ss->out.err_capture = err_was;
     ss->status = status;
-    if (!ok && *code == ':' && err.n) {
-        const char *z = ml_text_z(&err) + (strncmp(err.p, "error: ", 7) == 0 ? 7 : 0);
+    if (!*code && !ok && ml_version_step(s, version, &step))
+        *unjudged = step.check == NULL;
+    if (!ok && (*code == ':' || *unjudged) && err.n) {
+        const char *sign = strstr(ml_text_z(&err), "error: ");
+        const char *z = sign ? sign + 7 : ml_text_z(&err);
         const char *code_at = strstr(z, "  ");
         size_t n = strcspn(z, "\n");
 
@@ -129,7 +132,8 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     ml_Text said = {0}, why = {0};
     int *v, n = path(s, cx, &v), good = 0, bad = n - 1;
     const char **verdicts = ML_ARRAY(cx, const char *, (size_t)n + 1); /* of those tried */
-    bool found = false, stopped = false;
+    bool found = false, stopped = false, unjudged = false;
+    int at = here.version; /* tried last */
 
     while (*code == ' ')
         code++;
@@ -140,13 +144,15 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
                              "v%d was dropped (undo limit): it cannot be tried", v[k]);
         }
     if (!stopped) {
-        if (passes(ss, code, &why))
+        if (passes(ss, code, &why, &unjudged))
             ml_text_fmt(&said, "v%d passes: there is nothing to look for", here.version);
-        else if (n == 1 || (ml_schedule_goto(s, v[0]), !passes(ss, code, &why)))
+        else if (!unjudged && (n == 1 || (ml_schedule_goto(s, v[0]),
+                                          !passes(ss, code, &why, &unjudged))))
             ml_text_fmt(&said, "v%d fails already%s%s: no step is to blame", v[0],
                         why.n ? ", " : "", ml_text_z(&why));
         else
             found = true;
+        stopped = unjudged;
         verdicts[bad] = "FAIL";
         verdicts[good] = *code ? "ok" : NULL;
     }
@@ -156,13 +162,20 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         stopped = ss->interrupt != 0 || !ml_schedule_goto(s, v[mid]);
         if (stopped)
             break;
-        if (passes(ss, code, &why))
+        at = v[mid];
+        if (passes(ss, code, &why, &unjudged))
             good = mid;
         else
             bad = mid;
+        stopped = unjudged;
         verdicts[mid] = good == mid ? "ok" : "FAIL";
     }
     ml_schedule_restore(s, here);
+    if (unjudged) {
+        ml_text_clear(&said);
+        ml_session_error(ss, ML_E_BAD_ARGUMENT, "v%d cannot be judged: %s", at,
+                         ml_text_z(&why));
+    }
     if (found && !stopped) {
         ml_Step step;
 

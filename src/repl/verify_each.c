@@ -62,9 +62,14 @@ static bool runs_alike(ml_Session *ss, ml_Ctx *cx, int version, const char *line
                       .sizes = z.v,
                       .limit = MAX_ITERATIONS};
     ml_CheckResult r = {0};
+    ml_MovedVec moved = {0};
 
     sizes_of(start.mod->funcs[at], &z);
     o.n_sizes = z.n;
+    if (ml_version_moved(ss->focus, 0, version, at, cx, &moved)) {
+        o.moved = moved.v;
+        o.n_moved = moved.n;
+    }
     if (!ml_check(cx, start.mod, start.mod->funcs[at], now.mod, now.mod->funcs[at], &o,
                   &r)) {
         if (!is_verdict(ml_error(cx)))

@@ -14,8 +14,10 @@ bool ml_reaches(ml_Arith *ar, ml_Program p, const ml_Expr *e, int64_t least);
 /* The node is executed at some time: every loop above it runs, nothing above guards it. */
 bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid);
 
-/* Some element that the block reads is surely written by no producer under their common
- * ancestor (of a block that is not covered). Defined in cover.c. */
-bool ml_is_missed(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+/* Where the elements that a block reads come from: all were written before, by blocks of
+ * its scope at any level, by itself further in, or are what the scope block reads itself;
+ * or some surely were not. Defined in missed.c. */
+typedef enum ml_Supply { ML_SUPPLY_ALL, ML_SUPPLY_UNKNOWN, ML_SUPPLY_MISSED } ml_Supply;
+ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
 
 #endif

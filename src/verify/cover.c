@@ -8,9 +8,7 @@
  * thread only, so that there loops of one tag and extent are one symbol. Source:
  * ir-and-analysis 2.4, 5.4.
  */
-#include "verify/attained.h"
-#include "verify/cover_strides.h"
-#include "verify/written.h"
+#include "verify/cover_impl.h"
 
 #include "core/fault.h"
 
@@ -21,31 +19,7 @@ enum { CHECK_PLAIN = 1 };
 enum { CHECK_PLAIN = 0 };
 #endif
 
-/* The loops between a block and the ancestor, split into what is relaxed and what is one
- * thread's own. */
-typedef struct Around {
-    ml_DomVec dom;
-    ml_Subst threads; /* private thread loops -> one variable per tag and extent */
-} Around;
-
-typedef struct Tag {
-    const char *tag;
-    const ml_Expr *extent;
-    const ml_Var *var;
-    const ml_For *loop; /* the first one of it */
-} Tag;
-
-typedef struct Cover {
-    ml_Ctx *cx;
-    ml_Program p;
-    ml_Uid scope;
-    ml_Arith *ar;
-    ML_VEC(Tag) tags;
-    bool explain;
-    bool views; /* of the scope or above */
-} Cover;
-
-static const ml_Var *tag_var(Cover *c, const ml_For *f)
+static const ml_Var *tag_var(ml_Cover *c, const ml_For *f)
 {
     for (size_t k = 0; k < c->tags.n; k++)
         if (ml_streq(c->tags.v[k].tag, f->thread) && c->tags.v[k].extent == f->extent)
@@ -53,12 +27,12 @@ static const ml_Var *tag_var(Cover *c, const ml_For *f)
     const ml_Var *v = ml_var_new(c->cx, f->thread, f->var->type);
 
     ml_arith_bind_range(c->ar, v, f->min, f->extent);
-    ml_push(c->cx, &c->tags, ((Tag){f->thread, f->extent, v, f}));
+    ml_push(c->cx, &c->tags, ((ml_CoverTag){f->thread, f->extent, v, f}));
     return v;
 }
 
-static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,
-                        Around *out)
+void ml_cover_around(ml_Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,
+                     ml_CoverAround *out)
 {
     ml_Scope scope;
     ml_DomVec all = {0};
@@ -66,7 +40,7 @@ static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *bu
     if (!ml_scope_parse(buf->scope, &scope))
         scope = (ml_Scope){0, ""};
     ml_relax_domain(c->cx, c->p, block, stop, buf, &all);
-    *out = (Around){0};
+    *out = (ml_CoverAround){0};
     for (size_t k = 0; k < all.n; k++) {
         const ml_For *f = ml_as_for(ml_index_node(c->p.index, all.v[k].var->uid));
 
@@ -78,8 +52,8 @@ static void look_around(Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *bu
 }
 
 /* A region of the block in terms of what is around it. */
-static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
-                         const Around *around, const ml_Expr **pred)
+ml_Region ml_cover_outward(ml_Cover *c, const ml_Block *b, const ml_Region *r,
+                           const ml_CoverAround *around, const ml_Expr **pred)
 {
     ml_Subst sub = {0};
 
@@ -95,21 +69,21 @@ static ml_Region outward(Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
-static bool writes_whole(Cover *c, const ml_Block *w, const ml_Region *declared)
+static bool writes_whole(ml_Cover *c, const ml_Block *w, const ml_Region *declared)
 {
     return ml_region_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
 }
 
 /* What a producer surely writes, in terms of what is around it: its region, or the stores
  * inside when that has holes. */
-static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared,
-                          const Around *around, ml_AccessVec *out)
+static void written_parts(ml_Cover *c, const ml_Block *w, const ml_Region *declared,
+                          const ml_CoverAround *around, ml_AccessVec *out)
 {
     const ml_Expr *pred;
     ml_AccessVec inside = {0};
 
     if (writes_whole(c, w, declared)) {
-        ml_Region r = outward(c, w, declared, around, &pred);
+        ml_Region r = ml_cover_outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
         return;
@@ -117,7 +91,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
     ml_stores_inside(c->cx, w, declared, &inside);
     for (size_t k = 0; k < inside.n; k++) {
         const ml_Region here = {declared->buffer, inside.v[k].ranges};
-        ml_Region r = outward(c, w, &here, around, &pred);
+        ml_Region r = ml_cover_outward(c, w, &here, around, &pred);
         ml_DomVec dom = {0};
         ml_Subst sub = {0};
 
@@ -137,7 +111,7 @@ static void written_parts(Cover *c, const ml_Block *w, const ml_Region *declared
     }
 }
 
-static void clip(Cover *c, const ml_Buffer *buf, ml_Interval *box)
+static void clip(ml_Cover *c, const ml_Buffer *buf, ml_Interval *box)
 {
     for (size_t d = 0; d < buf->rank; d++) {
         const ml_Expr *zero = ml_int(c->cx, buf->shape[d]->type, 0);
@@ -147,12 +121,13 @@ static void clip(Cover *c, const ml_Buffer *buf, ml_Interval *box)
     }
 }
 
-static const ml_Buffer *canonical(Cover *c, const ml_Buffer *b)
+const ml_Buffer *ml_cover_canonical(ml_Cover *c, const ml_Buffer *b)
 {
     return ml_canonical_buffer(c->p, c->scope, b);
 }
 
-static const ml_Expr *at_unit_loops(Cover *c, const ml_Expr *e, const ml_Dom *dom, size_t n)
+static const ml_Expr *at_unit_loops(ml_Cover *c, const ml_Expr *e, const ml_Dom *dom,
+                                    size_t n)
 {
     ml_Subst sub = {0};
 
@@ -164,7 +139,7 @@ static const ml_Expr *at_unit_loops(Cover *c, const ml_Expr *e, const ml_Dom *do
 
 /* A producer's predicate without the conjuncts that only outer loops decide and that hold
  * wherever an instance of the consumer runs: where none does, nothing is read. */
-static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_Dom *own,
+static const ml_Expr *where_read(ml_Cover *c, const ml_Expr *pred, const ml_Dom *own,
                                  size_t n_own, const ml_Expr *given, const ml_DomVec *inner)
 {
     pred = at_unit_loops(c, pred, own, n_own);
@@ -189,7 +164,7 @@ static const ml_Expr *where_read(Cover *c, const ml_Expr *pred, const ml_Dom *ow
 
 /* What holds where an instance of the consumer reads an element that there is: its
  * predicate, and that the region meets the buffer. */
-static const ml_Expr *touched(Cover *c, const ml_Buffer *buf, const ml_Region *r,
+static const ml_Expr *touched(ml_Cover *c, const ml_Buffer *buf, const ml_Region *r,
                               const ml_DomVec *dom, const ml_Expr *given)
 {
     ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, buf->rank + 1u);
@@ -209,7 +184,7 @@ static const ml_Expr *touched(Cover *c, const ml_Buffer *buf, const ml_Region *r
 }
 
 /* Whether some iteration of the access runs wherever an instance of the consumer does. */
-static bool runs_where_read(Cover *c, const ml_Access1 *a, const ml_Expr *given,
+static bool runs_where_read(ml_Cover *c, const ml_Access1 *a, const ml_Expr *given,
                             const ml_DomVec *inner)
 {
     const ml_Expr *cond = ml_region_runs(c->ar, a->dom, a->n_dom, a->pred);
@@ -221,7 +196,7 @@ static bool runs_where_read(Cover *c, const ml_Access1 *a, const ml_Expr *given,
 
 typedef ml_CoverEnds Ends;
 
-static const char *end_text(Cover *c, const ml_Expr *e, size_t k, Ends *ends)
+static const char *end_text(ml_Cover *c, const ml_Expr *e, size_t k, Ends *ends)
 {
     ml_Subst threads = {0};
 
@@ -237,7 +212,7 @@ static const char *end_text(Cover *c, const ml_Expr *e, size_t k, Ends *ends)
 }
 
 /* " 2 elements past the end", where the distance is a number. */
-static const char *beyond(Cover *c, const ml_Expr *far, const ml_Expr *near,
+static const char *beyond(ml_Cover *c, const ml_Expr *far, const ml_Expr *near,
                           const char *where)
 {
     if (!far || !near || !ml_promote(c->cx, &far, &near))
@@ -256,7 +231,7 @@ static bool is_number(const ml_Expr *e)
 }
 
 /* One end is named when it alone fails and the ends are no numbers. */
-static const char *explain_dimension(Cover *c, size_t dim, size_t rank, ml_Interval read,
+static const char *explain_dimension(ml_Cover *c, size_t dim, size_t rank, ml_Interval read,
                                      ml_Interval written, Ends *ends)
 {
     const char *of = rank > 1 ? ml_format(c->cx, " of %zu", rank) : "";
@@ -287,31 +262,49 @@ typedef struct Writer {
     size_t part;
 } Writer;
 
-/* One region read, against the producers whose common ancestor with the consumer is `a`. */
-static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *read,
-                           ml_Uid a, const ml_UidVec *producers)
+/* What the scope block says that it reads was there before. */
+static void add_outside(ml_Cover *c, const ml_Buffer *buf, ml_Boxes *boxes)
 {
-    const ml_Buffer *buf = canonical(c, read->buffer);
+    const ml_Block *root = ml_as_block(ml_index_node(c->p.index, c->scope));
+    ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, buf->rank + 1u);
+
+    for (size_t k = 0; k < root->n_reads; k++) {
+        if (root->reads[k].buffer->uid != buf->uid)
+            continue;
+        for (size_t d = 0; d < buf->rank; d++)
+            box[d] = ml_interval_range(c->ar, root->reads[k].ranges[d].min,
+                                       root->reads[k].ranges[d].extent);
+        ml_boxes_add(boxes, box);
+    }
+}
+
+bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *read, ml_Uid a,
+                     const ml_UidVec *producers)
+{
+    const ml_Buffer *buf = ml_cover_canonical(c, read->buffer);
     size_t rank = read->buffer->rank;
     bool aliased = buf != read->buffer;
     ml_Uid stop = a == c->scope ? 0 : a;
     ml_Boxes *boxes = ml_boxes_new(c->ar, rank);
     ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank);
     const ml_Expr *given;
-    Around around, mine;
+    ml_CoverAround around, mine;
     bool written = false;
     ml_AccessVec parts = {0};
     ML_VEC(Writer) writers = {0}; /* that write all that they declare */
 
-    look_around(c, consumer->tag, stop, read->buffer, &mine);
-    ml_Region mine_read = outward(c, consumer, read, &mine, &given);
+    ml_cover_around(c, consumer->tag, stop, read->buffer, &mine);
+    ml_Region mine_read = ml_cover_outward(c, consumer, read, &mine, &given);
     const ml_Expr *inside = NULL; /* made when a producer may not run */
 
+    if (c->outside)
+        add_outside(c, read->buffer, boxes);
     for (size_t k = 0; k < producers->n; k++) {
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
+        ml_Uid own = ml_index_lca(c->p.index, w->tag, consumer->tag);
 
         for (size_t m = 0; m < w->n_writes; m++) {
-            if (canonical(c, w->writes[m].buffer)->uid != buf->uid)
+            if (ml_cover_canonical(c, w->writes[m].buffer)->uid != buf->uid)
                 continue;
             written = true;
             /* Through a view the elements are others: only a view of itself compares. */
@@ -319,7 +312,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
                 aliased = true;
                 continue;
             }
-            look_around(c, w->tag, stop, read->buffer, &around);
+            ml_cover_around(c, w->tag, own == c->scope ? 0 : own, read->buffer, &around);
             size_t first = parts.n;
 
             written_parts(c, w, &w->writes[m], &around, &parts);
@@ -392,7 +385,7 @@ static bool region_covered(Cover *c, const ml_Block *consumer, const ml_Region *
 }
 
 /* Writers before the consumer of anything that it reads. */
-static void raw_producers(Cover *c, ml_Facts *f, const ml_Block *consumer, ml_UidVec *out)
+void ml_cover_producers(ml_Cover *c, ml_Facts *f, const ml_Block *consumer, ml_UidVec *out)
 {
     ml_BlockVec users = {0};
 
@@ -402,7 +395,7 @@ static void raw_producers(Cover *c, ml_Facts *f, const ml_Block *consumer, ml_Ui
 
         for (size_t k = 0; k < consumer->n_reads && !writes; k++)
             writes = ml_block_writes(c->p, c->scope, users.v[m],
-                                     canonical(c, consumer->reads[k].buffer));
+                                     ml_cover_canonical(c, consumer->reads[k].buffer));
         if (writes)
             ml_push(c->cx, out, users.v[m]->tag);
     }
@@ -410,8 +403,8 @@ static void raw_producers(Cover *c, ml_Facts *f, const ml_Block *consumer, ml_Ui
 
 /* By numbers alone: nothing of the group writes what is read, or one of it writes it all.
  */
-static bool plainly_covered(const Cover *c, const ml_Block *consumer, const ml_Region *read,
-                            ml_Uid a, const ml_UidVec *producers)
+static bool plainly_covered(const ml_Cover *c, const ml_Block *consumer,
+                            const ml_Region *read, ml_Uid a, const ml_UidVec *producers)
 {
     bool written = false;
 
@@ -432,7 +425,15 @@ static bool plainly_covered(const Cover *c, const ml_Block *consumer, const ml_R
     return !written;
 }
 
-static bool covered(Cover *c, const ml_Block *consumer, const ml_UidVec *producers)
+void ml_cover_at(ml_Cover *c, ml_Uid a)
+{
+    c->ar = ml_arith_at(c->cx, c->p, a);
+    c->tags.n = 0;
+    if (ml_index_node(c->p.index, a)->kind == ML_STMT_FOR)
+        ml_arith_bind_loop(c->ar, ml_as_for(ml_index_node(c->p.index, a)));
+}
+
+static bool covered(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *producers)
 {
     ml_UidVec done = {0};
 
@@ -456,14 +457,10 @@ static bool covered(Cover *c, const ml_Block *consumer, const ml_UidVec *produce
 
             if (plainly && !CHECK_PLAIN)
                 continue;
-            if (!ready) {
-                c->ar = ml_arith_at(c->cx, c->p, a);
-                c->tags.n = 0;
-                if (ml_index_node(c->p.index, a)->kind == ML_STMT_FOR)
-                    ml_arith_bind_loop(c->ar, ml_as_for(ml_index_node(c->p.index, a)));
-                ready = true;
-            }
-            if (!region_covered(c, consumer, &consumer->reads[r], a, &same)) {
+            if (!ready)
+                ml_cover_at(c, a);
+            ready = true;
+            if (!ml_cover_region(c, consumer, &consumer->reads[r], a, &same)) {
                 ML_ASSERT(!plainly);
                 return false;
             }
@@ -472,7 +469,7 @@ static bool covered(Cover *c, const ml_Block *consumer, const ml_UidVec *produce
     return true;
 }
 
-static void cover_key(Cover *c, const ml_Block *consumer, const ml_UidVec *producers,
+static void cover_key(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *producers,
                       ml_FactKey *key)
 {
     ml_key_ask(c->cx, key, ML_ASK_COVER);
@@ -503,7 +500,7 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
 {
     const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
     ml_Mark mark = ml_mark(cx);
-    Cover c = {.cx = cx, .p = p, .explain = set_error};
+    ml_Cover c = {.cx = cx, .p = p, .explain = set_error};
     ml_UidVec producers = {0};
     ml_FactKey key = {0};
     bool answer = true;
@@ -512,7 +509,7 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     if (!c.scope)
         return true;
     c.views = ml_has_views(p, c.scope);
-    raw_producers(&c, f, b, &producers);
+    ml_cover_producers(&c, f, b, &producers);
     if (producers.n > 0) {
         cover_key(&c, b, &producers, &key);
         if (!ml_fact_get(f, &key, &answer)) {
@@ -524,126 +521,4 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     if (answer || !set_error)
         ml_release(cx, mark);
     return answer;
-}
-
-/* ---- what is provably missing */
-
-/* Some end of what is read lies provably, at some point, outside all that is written. */
-static bool dimension_missed(Cover *c, ml_Interval read, ml_Interval written)
-{
-    ml_Subst threads = {0};
-    const ml_Expr *gaps[2] = {NULL, NULL};
-
-    if (read.nothing)
-        return false;
-    if (written.nothing)
-        return true;
-    for (size_t k = 0; k < c->tags.n; k++)
-        ml_subst_var(c->cx, &threads, c->tags.v[k].var,
-                     ml_var(c->cx, c->tags.v[k].loop->var));
-    if (read.max && written.max && ml_dtype_eq(read.max->type, written.max->type))
-        gaps[0] = ml_sub(c->cx, read.max, written.max);
-    if (read.min && written.min && ml_dtype_eq(read.min->type, written.min->type))
-        gaps[1] = ml_sub(c->cx, written.min, read.min);
-    for (size_t k = 0; k < 2; k++) {
-        if (!gaps[k])
-            continue;
-        if (threads.vars) {
-            for (size_t t = 0; t < c->tags.n; t++)
-                ml_arith_bind_loop(c->ar, c->tags.v[t].loop);
-            gaps[k] = ml_expr_subst(c->cx, gaps[k], &threads);
-        }
-        if (ml_reaches(c->ar, c->p, gaps[k], 1))
-            return true;
-    }
-    return false;
-}
-
-/* The elements surely read of one region, against the hull of all that may be written. */
-static bool region_missed(Cover *c, const ml_Block *consumer, const ml_Region *read,
-                          ml_Uid a, const ml_UidVec *producers)
-{
-    size_t rank = read->buffer->rank;
-    ml_Uid stop = a == c->scope ? 0 : a;
-    ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank + 1);
-    ml_Interval *hull = ML_ARRAY(c->cx, ml_Interval, rank + 1);
-    const ml_Expr *pred;
-    Around around;
-    bool written = false;
-
-    for (size_t d = 0; d < rank; d++)
-        hull[d] = ML_NOTHING;
-    for (size_t k = 0; k < producers->n; k++) {
-        const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
-
-        for (size_t m = 0; m < w->n_writes; m++) {
-            if (canonical(c, w->writes[m].buffer)->uid != canonical(c, read->buffer)->uid)
-                continue;
-            /* Another level or a view: not decided here. */
-            if (w->writes[m].buffer->uid != read->buffer->uid ||
-                ml_index_lca(c->p.index, w->tag, consumer->tag) != a)
-                return false;
-            look_around(c, w->tag, stop, read->buffer, &around);
-            ml_Region r = outward(c, w, &w->writes[m], &around, &pred);
-
-            ml_region_upper(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box);
-            for (size_t d = 0; d < rank; d++)
-                hull[d] = ml_interval_union(c->ar, hull[d], box[d]);
-            written = true;
-        }
-    }
-    if (!written)
-        return false;
-    look_around(c, consumer->tag, stop, read->buffer, &around);
-    ml_Region r = outward(c, consumer, read, &around, &pred);
-
-    for (size_t d = 0; d < around.dom.n; d++)
-        if (ml_arith_bound(c->ar, around.dom.v[d].extent).lo < 1)
-            return false;
-    for (size_t d = 0; d < rank; d++) /* surely something is read */
-        if (ml_arith_bound(c->ar, r.ranges[d].extent).lo < 1)
-            return false;
-    if (!ml_region_lower(c->ar, r.ranges, rank, around.dom.v, around.dom.n, pred, box))
-        return false;
-    /* What lies outside the buffer is not read. */
-    for (size_t d = 0; d < rank; d++) {
-        ml_Interval whole = ml_interval_range(
-            c->ar, ml_int(c->cx, read->buffer->shape[d]->type, 0), read->buffer->shape[d]);
-
-        if (box[d].nothing || !ml_interval_includes(c->ar, whole, box[d]))
-            return false;
-        /* Nor anything at all where the predicate leaves nothing. */
-        if (!box[d].min || !box[d].max ||
-            !ml_dtype_eq(box[d].min->type, box[d].max->type) ||
-            !ml_prove_symbolic(c->ar, ml_le(c->cx, box[d].min, box[d].max)))
-            return false;
-    }
-    for (size_t d = 0; d < rank; d++)
-        if (dimension_missed(c, box[d], hull[d]))
-            return true;
-    return false;
-}
-
-bool ml_is_missed(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
-{
-    const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
-    ml_Mark mark = ml_mark(cx);
-    Cover c = {.cx = cx, .p = p, .scope = ml_index_scope(p.index, block)};
-    ml_UidVec producers = {0};
-    bool missed = false;
-
-    c.views = ml_has_views(p, c.scope);
-    raw_producers(&c, f, b, &producers);
-    for (size_t k = 0; k < producers.n && !missed; k++) {
-        ml_Uid a = ml_index_lca(p.index, producers.v[k], block);
-
-        c.ar = ml_arith_at(cx, p, a);
-        c.tags.n = 0;
-        if (ml_index_node(p.index, a)->kind == ML_STMT_FOR)
-            ml_arith_bind_loop(c.ar, ml_as_for(ml_index_node(p.index, a)));
-        for (size_t r = 0; r < b->n_reads && !missed; r++)
-            missed = region_missed(&c, b, &b->reads[r], a, &producers);
-    }
-    ml_release(cx, mark);
-    return missed;
 }

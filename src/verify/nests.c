@@ -6,6 +6,7 @@
  */
 #include "verify/attained.h"
 #include "verify/findings.h"
+#include "verify/whole.h"
 
 typedef struct Nest {
     ml_Ctx *cx;
@@ -13,10 +14,12 @@ typedef struct Nest {
     ml_Facts *facts;
     ml_Program p;
     const ml_Block *b;
-    ml_Arith *ar;     /* knows the loops above */
-    ml_DomVec dom;    /* loops up to the scope root, outermost first */
-    bool reached;     /* some instance is executed */
-    bool independent; /* no finding of rule 2 */
+    ml_Arith *ar;      /* knows the loops above */
+    ml_DomVec dom;     /* loops up to the scope root, outermost first */
+    ml_StmtVec blocks; /* of the function, the root too */
+    bool reached;      /* some instance is executed */
+    bool independent;  /* no finding of rule 2 */
+    bool inside;       /* none of rule 1 */
 } Nest;
 
 static ml_Severity if_reached(const Nest *n)
@@ -88,6 +91,7 @@ static void check_domain(Nest *n, size_t k)
         return;
     ml_Severity severity = ML_SEV_UNPROVED;
 
+    n->inside = false;
     reaches = !upper.max || !le(n, upper.max, max) ? upper.max : upper.min;
     if (ml_attained(n->ar, it->value, n->dom.v, n->dom.n, n->b->predicate, &exact)) {
         if (lt(n, max, exact.max)) {
@@ -177,6 +181,12 @@ static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const
 {
     if (m->ok || m->fail == ML_ITER_FAIL_EMPTY)
         return;
+    /* The rest of the last tile: a predicate leaves out points of independent bindings. */
+    if (!ml_is_true(n->b->predicate) &&
+        ml_iter_detect(n->ar, values, n_values, n->dom.v, n->dom.n, ml_bool(n->cx, true),
+                       ML_SURJECTIVE, false)
+            .ok)
+        return;
     ml_IterMap chain = ml_iter_detect(n->ar, values, n_values, n->dom.v, n->dom.n,
                                       n->b->predicate, ML_NO_CHECK, false);
     bool shared = m->fail == ML_ITER_FAIL_DEPENDENT && !chain.ok &&
@@ -196,83 +206,187 @@ static void check_independent(Nest *n, const ml_IterMap *m, const ml_Expr *const
 
 /* ---- rules 4 and 5: whole domains */
 
-static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
-{
-    const ml_Iter *it = &n->b->iters[k];
-    ml_IterMap alone = {0};
-    ml_Range have = {0};
-    bool known = false, strided = false;
-
-    if (m->ok) {
-        known = sum_range(n, &m->sums[at], &have);
-        strided = !known && m->sums[at].n == 1;
-    } else {
-        alone = ml_iter_detect(n->ar, &it->value, 1, n->dom.v, n->dom.n, n->b->predicate,
-                               ML_SURJECTIVE, false);
-        if (alone.ok) {
-            known = sum_range(n, &alone.sums[0], &have);
-            strided = !known && alone.sums[0].n == 1;
-        }
-    }
-    if (strided) {
-        const ml_IterDigit *d = &(m->ok ? &m->sums[at] : &alone.sums[0])->digits[0];
-        bool gaps = ml_is_const_int(d->scale) && ml_is_const_int(d->extent) &&
-                    (d->scale->as.i > 1 || d->scale->as.i < -1) && d->extent->as.i > 1;
-        bool mirrored = ml_is_int(d->scale, -1);
-
-        if (mirrored) { /* every value once, downwards */
-            const ml_Expr *one = ml_int(n->cx, d->extent->type, 1);
-            const ml_Expr *base = (m->ok ? &m->sums[at] : &alone.sums[0])->base;
-
-            have.min =
-                ml_simplify(n->ar, ml_sub(n->cx, base, ml_sub(n->cx, d->extent, one)));
-            have.extent = d->extent;
-            known = true;
-        } else {
-            ml_find(&n->find, gaps ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
-                    ML_ITER(n->b, k), ML_BLOCK(n->b),
-                    ML_TEXT(ml_format(n->cx, "every %s-th value",
-                                      ml_expr_text(n->cx, d->scale))),
-                    ML_TEXT(domain_text(n, it)));
-            return;
-        }
-    }
-    if (!known) {
-        if (n->independent && !(m->fail == ML_ITER_FAIL_EMPTY && !m->ok))
-            ml_find(&n->find, ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL, ML_ITER(n->b, k),
-                    ML_BLOCK(n->b), ML_TEXT("an unknown part"),
-                    ML_TEXT(domain_text(n, it)));
-        return;
-    }
-    const ml_Expr *min = have.min, *dmin = it->min, *ext = have.extent, *dext = it->extent;
-
-    if (!ml_dtype_eq(min->type, dmin->type))
-        ml_promote(n->cx, &min, &dmin);
-    if (!ml_dtype_eq(ext->type, dext->type))
-        ml_promote(n->cx, &ext, &dext);
-    bool same_min = ml_prove_equal(n->ar, min, dmin),
-         same_ext = ml_prove_equal(n->ar, ext, dext);
-
-    if (same_min && same_ext)
-        return;
-    bool wrong = ml_prove(n->ar, ml_ne(n->cx, min, dmin)) ||
-                 ml_prove(n->ar, ml_ne(n->cx, ext, dext));
-    const char *text = range_text(n, have.min, have.extent);
-
-    ml_find(&n->find, wrong ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
-            ML_ITER(n->b, k), ML_BLOCK(n->b), ML_TEXT(text), ML_TEXT(domain_text(n, it)));
-    /* The init runs at the first reduce iteration: it must not be cut off. */
-    if (it->kind == ML_ITER_REDUCE && n->b->init && !same_min && lt(n, dmin, min))
-        ml_find(&n->find, if_reached(n), ML_E_INIT_EXCLUDED, ML_BLOCK(n->b),
-                ML_TEXT("the predicate excludes the first reduce iteration"));
-}
-
 static bool uses_any(const ml_Expr *e, const ml_DomVec *dom)
 {
     for (size_t k = 0; k < dom->n; k++)
         if (ml_expr_uses_var(e, dom->v[k].var))
             return true;
     return false;
+}
+
+/* What a detected sum takes: a range; or every step-th value, or something else. */
+typedef struct Taken {
+    ml_Range range;
+    const ml_Expr *step; /* NULL: none */
+    bool known, gaps;    /* gaps: some values between others surely never come */
+} Taken;
+
+static Taken taken(Nest *n, const ml_IterSum *s)
+{
+    Taken t = {0};
+
+    t.known = sum_range(n, s, &t.range);
+    if (t.known || s->n != 1)
+        return t;
+    const ml_IterDigit *d = &s->digits[0];
+
+    if (ml_is_int(d->scale, -1)) { /* every value once, downwards */
+        const ml_Expr *one = ml_int(n->cx, d->extent->type, 1);
+
+        t.range.min =
+            ml_simplify(n->ar, ml_sub(n->cx, s->base, ml_sub(n->cx, d->extent, one)));
+        t.range.extent = d->extent;
+        t.known = true;
+        return t;
+    }
+    t.step = d->scale;
+    t.gaps = ml_is_const_int(d->scale) && ml_is_const_int(d->extent) &&
+             (d->scale->as.i > 1 || d->scale->as.i < -1) && d->extent->as.i > 1;
+    return t;
+}
+
+/* -1: another range, provably; 1: the iter's domain; 0: not known. */
+static int compare(Nest *n, const ml_Iter *it, const ml_Range *have)
+{
+    const ml_Expr *min = have->min, *dmin = it->min, *ext = have->extent,
+                  *dext = it->extent;
+
+    if (!ml_dtype_eq(min->type, dmin->type))
+        ml_promote(n->cx, &min, &dmin);
+    if (!ml_dtype_eq(ext->type, dext->type))
+        ml_promote(n->cx, &ext, &dext);
+    if (ml_prove_equal(n->ar, min, dmin) && ml_prove_equal(n->ar, ext, dext))
+        return 1;
+    return ml_prove(n->ar, ml_ne(n->cx, min, dmin)) ||
+                   ml_prove(n->ar, ml_ne(n->cx, ext, dext))
+               ? -1
+               : 0;
+}
+
+/* With the loops of outer scopes in their ranges, too: of a domain that does not depend on
+ * them. */
+static bool whole_with_outer(Nest *n, const ml_Iter *it)
+{
+    ml_DomVec wide = {0};
+
+    ml_wide_domain(n->cx, n->p, n->b->tag, &wide);
+    if (wide.n == n->dom.n || uses_any(it->min, &wide) || uses_any(it->extent, &wide))
+        return false;
+    ml_IterMap m = ml_iter_detect(n->ar, &it->value, 1, wide.v, wide.n, n->b->predicate,
+                                  ML_SURJECTIVE, false);
+
+    if (!m.ok)
+        return false;
+    Taken t = taken(n, &m.sums[0]);
+
+    return t.known && compare(n, it, &t.range) > 0;
+}
+
+static bool same_iters(const ml_Block *a, const ml_Block *b)
+{
+    bool same = a->n_iters == b->n_iters;
+
+    for (size_t k = 0; k < b->n_iters && same; k++)
+        same = a->iters[k].kind == b->iters[k].kind && a->iters[k].min == b->iters[k].min &&
+               a->iters[k].extent == b->iters[k].extent;
+    return same;
+}
+
+/* No other block may do the rest: writes what it writes or, a reduction that a later step
+ * gave another buffer, has the same iters. */
+static bool is_alone(const Nest *n, const ml_Iter *it)
+{
+    for (size_t k = 0; k < n->blocks.n; k++) {
+        const ml_Block *o = ml_as_block(n->blocks.v[k]);
+
+        if (!ml_works_beside(n->p, o, n->b))
+            continue;
+        if (it->kind == ML_ITER_REDUCE && same_iters(o, n->b))
+            return false;
+        for (size_t w = 0; w < o->n_writes; w++)
+            for (size_t m = 0; m < n->b->n_writes; m++)
+                if (o->writes[w].buffer->uid == n->b->writes[m].buffer->uid)
+                    return false;
+    }
+    return true;
+}
+
+/* Together with other pieces. */
+static ml_Whole whole_with_others(Nest *n, size_t k)
+{
+    ml_Whole w = ml_iter_whole(n->cx, n->p, &n->blocks, n->b, k);
+
+    if (w != ML_WHOLE_DONE && n->b->iters[k].kind == ML_ITER_SPATIAL)
+        return ml_output_whole(n->cx, n->p, &n->blocks, n->b, k);
+    return w == ML_WHOLE_PART && !is_alone(n, &n->b->iters[k]) ? ML_WHOLE_UNKNOWN : w;
+}
+
+/* Whether it is the predicate that cuts the iter, together with loops of other iters: the
+ * rest of the last tile, which other tiles have. */
+static bool cut_jointly(Nest *n, const ml_Iter *it)
+{
+    const ml_Expr *yes = ml_bool(n->cx, true);
+    bool joint = false;
+
+    if (ml_is_true(n->b->predicate))
+        return false;
+    for (size_t d = 0; d < n->dom.n; d++)
+        joint |= ml_expr_uses_var(n->b->predicate, n->dom.v[d].var) &&
+                 !ml_expr_uses_var(it->value, n->dom.v[d].var);
+    ml_IterMap m =
+        ml_iter_detect(n->ar, &it->value, 1, n->dom.v, n->dom.n, yes, ML_SURJECTIVE, false);
+
+    if (!joint || !m.ok)
+        return false;
+    Taken t = taken(n, &m.sums[0]);
+
+    return t.known && compare(n, it, &t.range) > 0;
+}
+
+static void check_whole(Nest *n, size_t k, const ml_IterMap *m, size_t at)
+{
+    const ml_Iter *it = &n->b->iters[k];
+    Taken t = {0};
+    const char *text = "an unknown part";
+    int same = 0;
+
+    if (m->ok) {
+        t = taken(n, &m->sums[at]);
+    } else {
+        ml_IterMap alone = ml_iter_detect(n->ar, &it->value, 1, n->dom.v, n->dom.n,
+                                          n->b->predicate, ML_SURJECTIVE, false);
+        if (alone.ok)
+            t = taken(n, &alone.sums[0]);
+    }
+    if (t.known)
+        same = compare(n, it, &t.range);
+    if (same > 0 || whole_with_outer(n, it))
+        return;
+    if (cut_jointly(n, it))
+        return;
+    if (!t.known && !t.step &&
+        (!n->independent || (m->fail == ML_ITER_FAIL_EMPTY && !m->ok)))
+        return;
+    /* Pieces of a domain lie in it. */
+    ml_Whole whole = n->inside ? whole_with_others(n, k) : ML_WHOLE_UNKNOWN;
+
+    if (whole == ML_WHOLE_DONE)
+        return;
+    if (t.known)
+        text = range_text(n, t.range.min, t.range.extent);
+    else if (t.step)
+        text = ml_format(n->cx, "every %s-th value", ml_expr_text(n->cx, t.step));
+    bool wrong = whole == ML_WHOLE_PART || ((same < 0 || t.gaps) && is_alone(n, it));
+
+    /* A predicate says by itself what is to be left out. */
+    wrong &= ml_is_true(n->b->predicate);
+
+    ml_find(&n->find, wrong ? if_reached(n) : ML_SEV_UNPROVED, ML_E_DOMAIN_NOT_EQUAL,
+            ML_ITER(n->b, k), ML_BLOCK(n->b), ML_TEXT(text), ML_TEXT(domain_text(n, it)));
+    /* The init runs at the first reduce iteration: it must not be cut off. */
+    if (t.known && it->kind == ML_ITER_REDUCE && n->b->init && lt(n, it->min, t.range.min))
+        ml_find(&n->find, if_reached(n), ML_E_INIT_EXCLUDED, ML_BLOCK(n->b),
+                ML_TEXT("the predicate excludes the first reduce iteration"));
 }
 
 static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
@@ -284,18 +398,28 @@ static bool uses_kind(const Nest *n, const ml_Var *v, ml_IterKind kind)
 }
 
 /* Rule 5 where the detection failed: a predicate over loops of reduce bindings may cut off
- * the first reduce iteration. */
+ * the first reduce iteration; not if it holds there whenever it holds at all. */
 static void check_init(Nest *n)
 {
     ml_DomVec reduce = {0};
+    ml_Subst start = {0};
 
     if (!n->b->init || ml_is_true(n->b->predicate))
         return;
-    for (size_t k = 0; k < n->b->n_iters; k++)
-        for (size_t d = 0; n->b->iters[k].kind == ML_ITER_REDUCE && d < n->dom.n; d++)
-            if (ml_expr_uses_var(n->b->iters[k].value, n->dom.v[d].var))
-                ml_push(n->cx, &reduce, n->dom.v[d]);
-    if (uses_any(n->b->predicate, &reduce))
+    for (size_t d = 0; d < n->dom.n; d++)
+        if (uses_kind(n, n->dom.v[d].var, ML_ITER_REDUCE)) {
+            ml_push(n->cx, &reduce, n->dom.v[d]);
+            ml_subst_var(n->cx, &start, n->dom.v[d].var, n->dom.v[d].min);
+        }
+    if (!uses_any(n->b->predicate, &reduce))
+        return;
+    ml_ArithMark mark = ml_arith_save(n->ar);
+
+    ml_arith_assume(n->ar, n->b->predicate);
+    bool holds = ml_prove_cases(n->ar, ml_expr_subst(n->cx, n->b->predicate, &start));
+
+    ml_arith_restore(n->ar, mark);
+    if (!holds)
         ml_find(&n->find, ML_SEV_UNPROVED, ML_E_INIT_EXCLUDED, ML_BLOCK(n->b),
                 ML_TEXT("the predicate may exclude the first reduce iteration"));
 }
@@ -451,9 +575,10 @@ static void check_producers(Nest *n)
     }
     if (!ml_is_covered(n->cx, n->facts, n->p, n->b->tag, true)) {
         const ml_Error *e = ml_error(n->cx);
+        ml_Supply supply = ml_supply(n->cx, n->facts, n->p, n->b->tag);
 
-        if (e && e->code == ML_E_NOT_REGION_COVERED) {
-            bool wrong = n->reached && ml_is_missed(n->cx, n->facts, n->p, n->b->tag);
+        if (e && e->code == ML_E_NOT_REGION_COVERED && supply != ML_SUPPLY_ALL) {
+            bool wrong = n->reached && supply == ML_SUPPLY_MISSED;
             ml_Finding f = {(uint8_t)(wrong ? ML_SEV_ERROR : ML_SEV_UNPROVED), NULL,
                             n->find.func};
             ml_Error *copy = ML_NEW(n->cx, ml_Error);
@@ -534,20 +659,32 @@ static bool check_loop(const ml_Stmt *s, void *user)
 
 /* ---- all rules */
 
+/* Into what no block allocates; views: perhaps. */
+static bool writes_output(const Nest *n)
+{
+    for (size_t k = 0; k < n->b->n_writes; k++) {
+        bool view = false;
+
+        if (!ml_buffer_site(n->p, n->find.func, n->b->writes[k].buffer, &view) || view)
+            return true;
+    }
+    return false;
+}
+
 static void check_block(Nest *n)
 {
     const ml_Block *b = n->b;
     const ml_Expr **values = ML_ARRAY(n->cx, const ml_Expr *, b->n_iters + 1u);
     size_t *which = ML_ARRAY(n->cx, size_t, b->n_iters + 1u);
     bool guarded = ml_dict_get(b->annotations, "require_bound_predicate") != NULL;
-    bool output = ml_is_output_block(n->p, b->tag, NULL);
+    bool output = writes_output(n);
     size_t n_values;
 
     n->ar = ml_arith_at(n->cx, n->p, b->tag);
     n->dom = (ml_DomVec){0};
     ml_relax_domain(n->cx, n->p, b->tag, 0, NULL, &n->dom);
     n->reached = ml_reachable(n->ar, n->p, b->tag);
-    n->independent = true;
+    n->independent = n->inside = true;
     for (size_t k = 0; k < b->n_iters && !guarded; k++)
         check_domain(n, k);
 
@@ -574,11 +711,10 @@ void ml_verify_nests(ml_Ctx *cx, ml_Program p, ml_Findings *out)
     for (uint32_t f = 0; f < p.mod->n; f++) {
         const ml_Stmt *body = p.mod->funcs[f]->body;
         Nest n = {.cx = cx, .find = {cx, out, f, 0}, .facts = facts, .p = p};
-        ml_StmtVec blocks = {0};
 
-        ml_all_blocks(cx, body, &blocks);
-        for (size_t k = 0; k < blocks.n; k++) {
-            n.b = ml_as_block(blocks.v[k]);
+        ml_all_blocks(cx, body, &n.blocks);
+        for (size_t k = 0; k < n.blocks.n; k++) {
+            n.b = ml_as_block(n.blocks.v[k]);
             if (ml_index_scope(p.index, n.b->tag))
                 check_block(&n);
         }

@@ -27,6 +27,8 @@ typedef struct Run {
     int at; /* the function whose arguments are looked at */
     ml_Size sizes[2];
     FzStats *stats;
+    bool declared;   /* by a step: regions that are more than what is touched */
+    bool partial;    /* blocks of the start version leave out some of their domains */
     uint64_t chosen; /* which versions are compiled, and how */
     FzFocus focus;
     ml_Handle samples[ML_MAX_RESULTS];
@@ -238,17 +240,32 @@ static bool survives_text(Run *r, ml_Ctx *cx, ml_Program p)
     return ok;
 }
 
-/* Findings that a later step may mend: the extent of a vectorized loop; a buffer private to
- * threads that is still read outside of their loops; and a block that takes part of its
- * domain (of a fused one: rows and a piece of a row, which are not independent), because
- * all outputs are compared anyway. */
-static bool may_wait(ml_ErrorCode code)
+static const ml_Buffer *buffer_of(const ml_Error *e)
 {
-    return code == ML_E_LOOP_DYNAMIC || code == ML_E_NOT_REGION_COVERED ||
-           code == ML_E_DOMAIN_NOT_EQUAL || code == ML_E_NOT_INDEPENDENT;
+    for (uint32_t k = 0; k < e->n_facts; k++)
+        if (e->facts[k].kind == ML_FACT_BUFFER)
+            return e->facts[k].as.buffer;
+    return NULL;
 }
 
-static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
+/* Errors that a later step may mend: the extent of a vectorized loop; a buffer private to
+ * threads that is still read outside of their loops. What the start version does not do
+ * either: all of a block's domain. And reads that were declared by hand. */
+static bool may_wait(const Run *r, const ml_Error *e)
+{
+    const ml_Buffer *b = buffer_of(e);
+
+    switch (e->code) {
+    case ML_E_LOOP_DYNAMIC: return true;
+    case ML_E_NOT_REGION_COVERED:
+        return r->declared || (b && !ml_streq(b->scope, "global"));
+    case ML_E_DOMAIN_NOT_EQUAL:
+    case ML_E_NOT_INDEPENDENT: return r->partial;
+    default: return false;
+    }
+}
+
+static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p, bool start)
 {
     ml_Findings found = {0};
     const char *what = NULL;
@@ -261,8 +278,11 @@ static bool well_formed(Run *r, ml_Ctx *cx, ml_Program p)
             return fail_error(r, "well-formed", found.v[k].error);
     found.n = 0;
     ml_verify_nests(cx, p, &found);
+    for (size_t k = 0; k < found.n && start; k++)
+        r->partial |= found.v[k].error->code == ML_E_DOMAIN_NOT_EQUAL ||
+                      found.v[k].error->code == ML_E_NOT_INDEPENDENT;
     for (size_t k = 0; k < found.n; k++)
-        if (found.v[k].severity == ML_SEV_ERROR && !may_wait(found.v[k].error->code))
+        if (found.v[k].severity == ML_SEV_ERROR && !may_wait(r, found.v[k].error))
             return fail_error(r, "nests", found.v[k].error);
     ml_error_clear(cx);
     return true;
@@ -444,7 +464,7 @@ static bool version_holds(Run *r, bool start)
     bool ok, compiled = chosen(r, false, &pick);
 
     cx = ml_ctx_fork(ml_schedule_ctx(r->s));
-    ok = well_formed(r, cx, p);
+    ok = well_formed(r, cx, p, start);
     for (int k = 0; k < FUNCS && ok; k++) {
         r->at = k;
         ok = runs_the_same(r, cx, p, start);
@@ -620,6 +640,7 @@ static bool one_step(Run *r, const char *text, uint64_t *hash)
     }
     if (count)
         count->accepted++;
+    r->declared |= ml_streq(prim->name, "annotate_buffer_access");
     look_at(r, prim, args, calls.v[0].n, &res);
     ml_ctx_reset(r->tmp);
     if (ml_schedule_version(r->s) == before.state.version)

@@ -121,6 +121,54 @@ test("modules and functions are immutable: with, with_attr", function()
     assert(#moon.verify(two) == 0 and moon.check(s).ok)
 end)
 
+-- No finding in a version that steps made of a program that has none.
+local function found(s)
+    local texts = {}
+    for k, f in ipairs(moon.verify(s)) do texts[k] = f.severity .. " " .. f.text end
+    return table.concat(texts, "\n")
+end
+
+local function verified(s, ...)
+    for _, step in ipairs { ... } do
+        step(s)
+        assert(found(s) == "", found(s))
+    end
+end
+
+test("the pieces of a cut loop do the whole together", function()
+    local start = moon.workload.matmul(1024, 1000, 1024)
+    verified(moon.schedule(start),
+        function(s) s:loop_partition("j", { 512, 256 }) end)
+    verified(moon.schedule(start), -- an outer loop, a symbol for the pieces inside
+        function(s) s:split("i", { 32, 32 }) end,
+        function(s) s:loop_partition("i_0", { 5 }) end)
+    verified(moon.schedule(start), -- every 32nd value and the values between
+        function(s) s:split("i", { 32, 32 }) end,
+        function(s) s:loop_partition("i_1", { 5, 7 }) end)
+    verified(moon.schedule(start), -- a reduction, whose pieces go on
+        function(s) s:split("k", { 32, 32 }) end,
+        function(s) s:loop_partition("k_0", { 5, 7 }) end)
+    verified(moon.schedule(start),
+        function(s) s:decompose_reduction("C", "k") end,
+        function(s) s:loop_partition("k", { 5, 7 }) end)
+end)
+
+test("a piece may read what it wrote itself first", function()
+    verified(moon.schedule(moon.workload.matmul(64, 64, 64)),
+        function(s) s:decompose_reduction("C", "i") end,
+        function(s) s:loop_partition("i", { 16, 40 }) end)
+    verified(moon.schedule(moon.workload.matmul(64, 64, 64)),
+        function(s) s:decompose_reduction("C", "k") end,
+        function(s) s:loop_partition("i", { 16, 40 }) end,
+        function(s) s:cache_read("C_update_i0", 1, "global") end)
+end)
+
+test("rows of a ragged tile that is reduced apart start where they begin", function()
+    verified(moon.schedule(moon.workload.matmul(64, 64, 100)),
+        function(s) s:split("k", { 7, 16 }) end,
+        function(s) s:rfactor("k_0", 0) end)
+end)
+
 test("spelling and options of the printer", function()
     local m = moon.parse(source)
     assert(m:script { spelling = "newest" }:find("T.sblock", 1, true))

@@ -109,6 +109,12 @@ static void check_numbers(One *o)
 
         opts.sizes = sizes;
         opts.n_sizes = sizes_of(was->funcs[k], sizes);
+        ml_MovedVec moved = {0};
+
+        assert_true(
+            ml_version_moved(o->fx.s, 0, ml_schedule_version(o->fx.s), k, cx, &moved));
+        opts.moved = moved.v;
+        opts.n_moved = moved.n;
         if (!ml_check(cx, was, was->funcs[k], is, is->funcs[k], &opts, &r)) {
             ml_Failure *f = ml_failure_from(ml_error(cx));
 

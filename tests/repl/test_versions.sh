@@ -215,6 +215,24 @@ verdict 'bisects by a chunk, and says by which error the start fails'
 verdict 'says what is wrong with the number, the code or the file'
 grep -qF 'replayed 5 of 5 instructions; matmul is at v3' out
 verdict 'replays the trace of a file on another program'
+cat >moved.txt <<'E2'
+s = schedule(workload.matmul(30, 30, 30))
+transform_layout("C", "A", "lambda i, j: (j // 16, i, j % 16)", 0.0)
+split("i", {auto, 4});
+:check
+:bisect
+:set verify-each on
+transform_layout("C", {"write", 0}, "lambda i, j: (j, i)");
+u = schedule(workload.matmul(1000000, 1000000, 1000000))
+split("i", {auto, 4});
+:bisect
+E2
+timeout 60 "$MOONLOOP" --keep-going moved.txt >out 2>err
+grep -q '^ok   C equals v0' out && grep -qF 'v2 passes: there is nothing' out &&
+    [ "$(grep -c '^error' err)" = 1 ]
+verdict 'checks and bisects steps that change the layout of a parameter'
+! grep -q 'first failing step' out && grep -qF 'error: v1 cannot be judged: the program has 1000000000000000000' err
+verdict 'blames no step when the program is too large to check'
 cat >>all.lua <<'E2'
 assert(sch:version() == 10 and #sch:trace():simplified() == 5)
 sch:jump("first")

@@ -716,6 +716,17 @@ static void judge(World *w, const ml_Finding *f, bool bad, const char *what)
     }
 }
 
+/* Whether leaving out values of the iter leaves out elements. */
+static bool decides_element(const ml_Block *b, const ml_Iter *it)
+{
+    bool uses = false;
+
+    for (size_t k = 0; k < b->n_writes; k++)
+        for (size_t d = 0; d < b->writes[k].buffer->rank; d++)
+            uses |= ml_expr_uses_var(b->writes[k].ranges[d].min, it->var);
+    return uses;
+}
+
 static void check_bindings(World *w, const Blk *b, const ml_Findings *found)
 {
     static Image im;
@@ -747,13 +758,15 @@ static void check_bindings(World *w, const Blk *b, const ml_Findings *found)
             continue;
         const ml_Finding *f = about(found, b, "domain-not-equal", (int64_t)k);
 
-        if (f || !about(found, b, "not-independent", -1))
+        if (f || (!about(found, b, "not-independent", -1) &&
+                  (it->kind == ML_ITER_REDUCE || decides_element(b->b, it))))
             judge(w, f, n[k] != it->extent->as.i || lo[k] != min || hi[k] != max,
                   "domain-not-equal");
     }
     const ml_Finding *dependent = about(found, b, "not-independent", -1);
 
-    judge(w, dependent, box != (int64_t)im.n, "not-independent");
+    if (dependent || ml_is_true(b->b->predicate)) /* that one may say what is left out */
+        judge(w, dependent, box != (int64_t)im.n, "not-independent");
     if (b->b->init && !dependent &&
         !about(found, b, "domain-not-equal", (int64_t)w->rank) &&
         !about(found, b, "domain-exceeded", -1) && !about(found, b, "init-excluded", -1)) {

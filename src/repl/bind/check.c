@@ -139,9 +139,12 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
 
 /* Compares one pair; pushes its table, and adds it to *all. */
 static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
-                       const BindProgram *ref, Pair p, const ml_CheckOpts *o,
+                       const BindProgram *ref, Pair p, int from, const ml_CheckOpts *opts,
                        ml_CheckResult *all, bool first, bool alone)
 {
+    ml_CheckOpts own = *opts, *o = &own;
+    ml_MovedVec moved = {0};
+
     const ml_Module *rm = ref->m, *gm = got->m;
     const ml_Func *rf = p.ref, *gf = p.got;
     ml_CheckResult r = {0};
@@ -164,6 +167,13 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
     } else
         *run = ml_ctx_fork(got->cx);
     ml_ctx_set_cancel(*run, bind_state(L)->interrupt);
+    /* Layouts that steps gave parameters since version `from`. */
+    for (uint32_t k = 0; from >= 0 && gm && k < gm->n; k++)
+        if (gm->funcs[k] == gf &&
+            ml_version_moved(got->s, from, ml_schedule_version(got->s), k, *run, &moved)) {
+            own.moved = moved.v;
+            own.n_moved = moved.n;
+        }
     const ml_Work start = {.mod = rm ? rm : ml_module_new(*run, &rf, 1, NULL), .func = rf};
     const ml_Work now = {.mod = gm ? gm : ml_module_new(*run, &gf, 1, NULL), .func = gf};
 
@@ -186,6 +196,7 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
 static int check(lua_State *L)
 {
     bool two = lua_isuserdata(L, 2);
+    int from = two ? -1 : 0;
     ml_CheckOpts o = {.seed = 1};
     ml_CheckResult all = {0};
     const char *name = NULL, *why;
@@ -216,6 +227,7 @@ static int check(lua_State *L)
             v = bind_version(L, -1, got.s);
         if (!ml_version_known(got.s, v))
             return bind_bad(L, "check: version %d was dropped by the undo limit", v);
+        from = v;
         ref.m = ml_version_program(got.s, v).mod;
     }
     choose_pairs(L, cx, &got, &ref, name, two, &pairs);
@@ -226,7 +238,7 @@ static int check(lua_State *L)
     lua_settop(L, 4);
     lua_createtable(L, 0, (int)pairs.n); /* 5: by function */
     for (size_t k = 0; k < pairs.n; k++) {
-        check_pair(L, cx, &got, &ref, pairs.v[k], &o, &all, k == 0, pairs.n == 1);
+        check_pair(L, cx, &got, &ref, pairs.v[k], from, &o, &all, k == 0, pairs.n == 1);
         lua_setfield(L, 5, pairs.v[k].ref->name);
     }
     push_check(L, &all);
