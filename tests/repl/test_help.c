@@ -13,6 +13,7 @@
 
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/help_impl.h"
 #include "repl/scratch.h"
 
 static int begin(void **state)
@@ -107,11 +108,137 @@ static void scratch_lines_stay_apart(void **state)
     ml_text_free(&out);
 }
 
+/* :help NAME goes well, begins with `first`, and none of its examples fails. */
+static void has_help(ml_Session *ss, const char *name, const char *first)
+{
+    ml_Text ask = {0}, out = {0};
+
+    ml_text_fmt(&ask, ":help %s", name);
+    line(ss, ml_text_z(&ask), true, &out);
+    if (strncmp(ml_text_z(&out), first, strlen(first)) != 0)
+        fail_msg(":help %s begins otherwise: %s", name, ml_text_z(&out));
+    const char *second = strchr(ml_text_z(&out), '\n');
+
+    if (!second || strlen(second) < 10 || strncmp(second, "\n  ", 3) != 0)
+        fail_msg(":help %s says nothing in its second line: %s", name, ml_text_z(&out));
+    ml_text_free(&ask);
+    ml_text_free(&out);
+}
+
+/* The rest of a line of what was printed, behind `begin`; NULL: no line begins so. */
+static const char *line_of(const char *out, const char *begin)
+{
+    for (const char *p = out; p; p = strchr(p, '\n'), p += p != NULL)
+        if (strncmp(p, begin, strlen(begin)) == 0)
+            return p + strlen(begin);
+    return NULL;
+}
+
+static void every_primitive_and_its_can_has_help(void **state)
+{
+    ml_Session *ss = *state;
+    ml_Text out = {0}, name = {0}, first = {0};
+
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        const ml_Primitive *p = ml_primitives[k];
+
+        ml_text_clear(&first);
+        ml_text_fmt(&first, "%s(", p->name);
+        has_help(ss, p->name, ml_text_z(&first));
+        if (p->no_version)
+            continue;
+        ml_text_clear(&name);
+        ml_text_fmt(&name, ":help can_%s", p->name);
+        line(ss, ml_text_z(&name), true, &out);
+        if (!line_of(ml_text_z(&out), "  true"))
+            fail_msg("%s: %s", ml_text_z(&name), ml_text_z(&out));
+    }
+    ml_text_free(&out);
+    ml_text_free(&name);
+    ml_text_free(&first);
+}
+
+static void every_command_and_setting_has_help_and_lines_that_run(void **state)
+{
+    static const char *const FAIL[] = {"explain", "memory-limit", "errors", "atomic", "bisect"};
+    ml_Session *ss = *state;
+    ml_Text name = {0}, first = {0}, out = {0};
+    ml_HostTopic t;
+
+    for (size_t k = 0; k < ml_n_commands + ML_SETTINGS; k++) {
+        bool command = k < ml_n_commands, fails = false;
+        int id = (int)(k - ml_n_commands);
+
+        ml_text_clear(&name);
+        ml_text_clear(&first);
+        ml_text_add(&name, command ? ":" : "set:");
+        if (command)
+            ml_text_add(&name, ml_commands[k].name);
+        else
+            ml_help_setting_name(&name, id);
+        ml_text_fmt(&first, "%s%s", command ? "" : ":set ",
+                    ml_text_z(&name) + (command ? 0 : 4));
+        has_help(ss, ml_text_z(&name), ml_text_z(&first));
+        if (command && !ml_commands[k].run)
+            continue;
+        if (!ml_host_topic(ss->host, ml_text_z(&name), &t) || !t.lines.n)
+            fail_msg("%s has no example", ml_text_z(&name));
+        for (size_t j = 0; j < ML_COUNT(FAIL); j++) /* what they show is a failure */
+            fails |= strstr(ml_text_z(&name), FAIL[j]) != NULL;
+        ml_text_clear(&out);
+        if ((ml_scratch_run(ss, ml_text_z(&t.lines), &out) != ML_E_OK) != fails)
+            fail_msg("%s: %s", ml_text_z(&name), ml_text_z(&out));
+        ml_host_topic_free(&t);
+    }
+    ml_text_free(&name);
+    ml_text_free(&first);
+    ml_text_free(&out);
+}
+
+static void run_topic(const char *name, const char *summary, const char *text, void *user)
+{
+    ml_Session *ss = user;
+    ml_Text out = {0};
+    ml_HostTopic t;
+
+    (void)text;
+    assert_true(ml_host_topic(ss->host, name, &t));
+    if (*summary && t.example.n && !ml_scratch_example(ss, ml_text_z(&t.example), &out))
+        fail_msg("%s: %s", name, ml_text_z(&out));
+    ml_host_topic_free(&t);
+    ml_text_free(&out);
+}
+
+static void every_example_of_a_topic_runs(void **state)
+{
+    ml_host_topics(((ml_Session *)*state)->host, run_topic, *state);
+}
+
+/* Names of nothing tell the nearest one. */
+static void unknown_names_are_told_the_nearest(void **state)
+{
+    ml_Session *ss = *state;
+    ml_Text out = {0};
+
+    line(ss, ":help splitt", false, &out);
+    assert_non_null(strstr(ml_text_z(&out), "no help on splitt; did you mean split?"));
+    line(ss, ":help moon.biuld", false, &out);
+    assert_non_null(strstr(ml_text_z(&out), "did you mean moon.build?"));
+    line(ss, ":help qqqqqqqq", false, &out);
+    assert_non_null(strstr(ml_text_z(&out), "try :apropos qqqqqqqq"));
+    line(ss, ":help (", false, &out);
+    ml_text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(typed_examples_break_their_rule),
         cmocka_unit_test(scratch_lines_stay_apart),
+        cmocka_unit_test(every_primitive_and_its_can_has_help),
+        cmocka_unit_test(every_command_and_setting_has_help_and_lines_that_run),
+        cmocka_unit_test(every_example_of_a_topic_runs),
+        cmocka_unit_test(unknown_names_are_told_the_nearest),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

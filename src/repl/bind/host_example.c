@@ -111,12 +111,7 @@ bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *exampl
     bool ok = luaL_loadbuffer(L, explain, sizeof explain - 1, "=explain") == LUA_OK;
 
     if (ok) {
-        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-        if (lua_getfield(L, -1, "moonloop") != LUA_TTABLE) {
-            lua_pop(L, 1);
-            lua_getglobal(L, "moon");
-        }
-        lua_remove(L, -2);
+        ml_host_push_moon(L);
         lua_pushstring(L, code);
         ok = ml_host_call(h, 2, 2) == LUA_OK;
     }
