@@ -232,7 +232,8 @@ static void show_case(ml_Text *t, const char *title, ml_CaseExample *ex)
 /* The smallest example that breaks the rule and one that does not, both run now. */
 static void add_examples(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
 {
-    ml_CaseExample bad = {0}, good = {0};
+    int width = (int)ml_help_width(ss) - 4;
+    ml_CaseExample bad = {.width = width}, good = {.width = width};
     ml_Text why = {0}, text = {0};
     ml_Scratch scratch;
 

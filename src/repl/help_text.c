@@ -40,6 +40,12 @@ static void add_paragraphs(ml_Session *ss, ml_Text *t, const char *text)
     ml_wrap(t, text, 2, ml_help_width(ss));
 }
 
+static void add_heading(ml_Session *ss, ml_Text *t, const char *text)
+{
+    ml_text_char(t, '\n');
+    ml_wrap(t, text, 0, ml_help_width(ss));
+}
+
 /* Lua, and what it prints. */
 static void add_example(ml_Session *ss, ml_Text *t, const char *code)
 {
@@ -161,10 +167,12 @@ static void add_case(ml_Session *ss, ml_Text *t, ml_CaseExample *ex)
 void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p)
 {
     size_t width = ml_help_width(ss);
-    ml_CaseExample ex = {0};
+    ml_Text sign = {0};
+    ml_CaseExample ex = {.width = (int)ml_help_width(ss)};
 
-    ml_help_signature(t, p);
-    ml_text_char(t, '\n');
+    ml_help_signature(&sign, p);
+    ml_wrap_hanging(t, ml_text_z(&sign), width);
+    ml_text_free(&sign);
     ml_wrap(t, p->summary, 2, width);
     add_paragraphs(ss, t, p->help);
     if (p->n_params)
@@ -178,7 +186,7 @@ void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p)
         ml_text_free(&doc);
     }
     if (p->errors && p->errors[0] != ML_E_OK)
-        ml_text_add(t, "\nrefused when it breaks one of these rules\n");
+        add_heading(ss, t, "refused when it breaks one of these rules");
     for (size_t k = 0; p->errors && p->errors[k] != ML_E_OK; k++)
         ml_wrap_row(t, ml_error_code(p->errors[k]), ml_error_rule(p->errors[k]), 2, 27,
                     width);
@@ -192,14 +200,18 @@ bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name)
 {
     const ml_Primitive *p =
         strncmp(name, "can_", 4) == 0 ? ml_primitive_find(name + 4) : NULL;
-    ml_CaseExample ex = {0};
+    ml_CaseExample ex = {.width = (int)ml_help_width(ss)};
     ml_Text code = {0};
 
     if (!p || p->no_version) /* what makes no step is simply called */
         return false;
-    ml_text_add(t, "s:can_");
-    ml_help_signature(t, p);
-    ml_text_fmt(t, "\n  whether %s(…) would be accepted, without doing it\n", p->name);
+    ml_text_add(&code, "s:can_");
+    ml_help_signature(&code, p);
+    ml_wrap_hanging(t, ml_text_z(&code), ml_help_width(ss));
+    ml_text_clear(&code);
+    ml_text_fmt(&code, "whether %s(…) would be accepted, without doing it", p->name);
+    ml_wrap(t, ml_text_z(&code), 2, ml_help_width(ss));
+    ml_text_clear(&code);
     ml_text_fmt(
         &code,
         "true, or false and the error that %s would raise. The schedule stays as it is. "
@@ -230,7 +242,11 @@ bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name)
 /* A call that no trace records, with its example run now. */
 void ml_help_call(ml_Session *ss, ml_Text *t, const ml_ScheduleCall *c)
 {
-    ml_text_fmt(t, "s:%s(%s)\n", c->name, c->args);
+    ml_Text sign = {0};
+
+    ml_text_fmt(&sign, "s:%s(%s)", c->name, c->args);
+    ml_wrap_hanging(t, ml_text_z(&sign), ml_help_width(ss));
+    ml_text_free(&sign);
     ml_wrap(t, c->summary, 2, ml_help_width(ss));
     add_paragraphs(ss, t, c->help);
     add_example(ss, t, c->example);
@@ -254,8 +270,10 @@ void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
     ml_HostTopic f = {0};
     ml_Text name = {0};
 
+    ml_text_fmt(&name, ":%s %s", c->name, c->args);
+    ml_wrap_hanging(t, ml_text_z(&name), ml_help_width(ss));
+    ml_text_clear(&name);
     ml_text_fmt(&name, ":%s", c->name);
-    ml_wrap_row(t, ml_text_z(&name), c->args, 0, name.n + 1, ml_help_width(ss));
     ml_wrap(t, c->help, 2, ml_help_width(ss));
     if (!c->run)
         ml_text_add(t, "  (comes with a later version)\n");
@@ -277,17 +295,20 @@ void ml_help_setting_name(ml_Text *t, int id)
 void ml_help_setting(ml_Session *ss, ml_Text *t, int id)
 {
     ml_HostTopic f = {0};
-    ml_Text name = {0};
+    ml_Text name = {0}, is = {0};
     const char *now = ml_setting_word(&ss->set, (ml_SettingId)id);
 
     ml_text_add(&name, "set:");
     ml_help_setting_name(&name, id);
     bool known = ml_host_topic(ss->host, ml_text_z(&name), &f);
 
-    ml_text_fmt(t, "%s\n", known ? ml_text_z(&f.signature) : ml_text_z(&name));
+    ml_wrap_hanging(t, known ? ml_text_z(&f.signature) : ml_text_z(&name),
+                    ml_help_width(ss));
     ml_wrap(t, ml_settings[id].help, 2, ml_help_width(ss));
-    ml_text_fmt(t, "  now %s, from the start %s\n", *now ? now : "empty",
+    ml_text_fmt(&is, "now %s, from the start %s", *now ? now : "empty",
                 *ml_settings[id].def ? ml_settings[id].def : "empty");
+    ml_wrap(t, ml_text_z(&is), 2, ml_help_width(ss));
+    ml_text_free(&is);
     if (known)
         add_topic(ss, t, &f);
     ml_host_topic_free(&f);
@@ -300,7 +321,7 @@ bool ml_help_topic(ml_Session *ss, ml_Text *t, const char *name)
     bool ok = ml_host_topic(ss->host, name, &f);
 
     if (ok) {
-        ml_wrap(t, ml_text_z(&f.signature), 0, ml_help_width(ss));
+        ml_wrap_hanging(t, ml_text_z(&f.signature), ml_help_width(ss));
         ml_wrap(t, ml_text_z(&f.summary), 2, ml_help_width(ss));
         add_topic(ss, t, &f);
     }

@@ -12,6 +12,7 @@ typedef struct Wrap {
     size_t indent, width;
     size_t hang; /* of an item's further lines, beyond the indentation */
     size_t at;   /* columns of the line that is being written; 0: none is */
+    bool word;   /* a word stands on it: the next one is set apart */
 } Wrap;
 
 static size_t columns_of(const char *p, size_t n)
@@ -28,6 +29,7 @@ static void end_line(Wrap *w)
     if (w->at > 0)
         ml_text_char(w->out, '\n');
     w->at = 0;
+    w->word = false;
 }
 
 static void end_paragraph(Wrap *w)
@@ -39,22 +41,20 @@ static void end_paragraph(Wrap *w)
 static void add_word(Wrap *w, const char *p, size_t n)
 {
     size_t columns = columns_of(p, n);
-    bool blank = w->at > w->indent + w->hang;
 
-    if (blank && w->width > 0 && w->at + 1 + columns > w->width) {
+    if (w->word && w->width > 0 && w->at + 1 + columns > w->width)
         end_line(w);
-        blank = false;
-    }
     if (w->at == 0) {
         ml_text_repeat(w->out, ' ', w->indent + w->hang);
         w->at = w->indent + w->hang;
     }
-    if (blank) {
+    if (w->word) {
         ml_text_char(w->out, ' ');
         w->at++;
     }
     ml_text_addn(w->out, p, n);
     w->at += columns;
+    w->word = true;
 }
 
 static void add_line(Wrap *w, const char *p, size_t n)
@@ -65,8 +65,6 @@ static void add_line(Wrap *w, const char *p, size_t n)
         w->hang = 2;
         p++;
         n--;
-        ml_text_char(w->out, ' ');
-        w->at++;
     }
     while (n > 0) {
         size_t k = 0;
@@ -107,6 +105,17 @@ static void add_text(Wrap *w, const char *text)
 void ml_wrap(ml_Text *out, const char *text, size_t indent, size_t width)
 {
     add_text(&(Wrap){.out = out, .indent = indent, .width = width}, text);
+}
+
+void ml_wrap_hanging(ml_Text *out, const char *text, size_t width)
+{
+    Wrap w = {.out = out, .width = width};
+    size_t n = strcspn(text, " ");
+
+    add_word(&w, text, n);
+    w.hang = 4;
+    add_line(&w, text + n, strlen(text + n));
+    end_line(&w);
 }
 
 void ml_wrap_row(ml_Text *out, const char *name, const char *text, size_t indent,
