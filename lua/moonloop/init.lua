@@ -185,8 +185,6 @@ function trace_methods.append(t, inst, decision)
     t:become((core.trace(trace_json(list))))
 end
 
-function trace_methods.show(t) print(t:lua()) end
-
 -- ---- methods of schedules written in Lua
 
 local methods = core.methods("schedule")
@@ -227,6 +225,14 @@ function moon.explain(code)
     local e = core.explain(code)
     if not e then core.fail("unknown-name", "no error code is named " .. tostring(code) .. "; moon.codes() lists them") end
     return core.load("explain")(moon, core, e)
+end
+
+-- What help knows of a name, or of which names it knows. One table, made at first use.
+local topics
+function moon.help(name)
+    if name ~= nil and type(name) ~= "string" then core.fail("bad-argument", "help: a name is needed, got a " .. type(name)) end
+    topics = topics or core.load("topics")(moon, core)
+    return topics(name)
 end
 
 -- ---- tensors

@@ -334,7 +334,7 @@ static bool run_example(ml_Ctx *cx, const ml_Case *c, ml_CaseExample *out)
         else {
             ml_Failure *f = ml_failure_take(s);
 
-            ml_failure_render(f, &out->after, &(ml_RenderOpts){.width = 100});
+            ml_failure_render(f, &out->after, &(ml_RenderOpts){.width = out->width});
             ml_text_char(&out->after, '\n');
             ml_failure_free(f);
         }

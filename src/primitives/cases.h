@@ -35,6 +35,7 @@ const char *ml_case_whole(ml_Ctx *cx, const char *text, const char *of);
 typedef struct ml_CaseExample {
     ml_Text title, before, call, after; /* after: the program, or the rendered error */
     bool ok;                            /* the call went well */
+    int width; /* in: of the screen that an error is rendered for; 0: 100 */
 } ml_CaseExample;
 bool ml_case_example(const char *name, ml_CaseExample *out); /* false: there is none */
 void ml_case_example_free(ml_CaseExample *ex);

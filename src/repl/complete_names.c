@@ -36,20 +36,35 @@ void ml_offer_commands(ml_Offer *o)
                          later ? "comes with a later version" : ml_commands[k].help);
 }
 
+static void offer_topic(const char *name, const char *summary, const char *text, void *user)
+{
+    ml_Offer *o = user;
+
+    (void)text;
+    if (*summary && *o->prefix) /* all of them would hide the rest */
+        ml_offer(o, name, summary);
+}
+
 void ml_offer_topics(ml_Offer *o)
 {
-    static const char *const TOPICS[] = {"primitives", "commands", "later",
-                                         "settings",   "names",    "errors"};
+    static const char *const TOPICS[] = {"primitives", "commands", "later",    "settings",
+                                         "names",      "errors",   "functions"};
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);
     for (size_t k = 0; k < ml_n_schedule_calls; k++)
         ml_offer(o, ml_schedule_calls[k].name, ml_schedule_calls[k].summary);
-    ml_offer_commands(o);
+    if (*o->prefix != ':')
+        ml_offer_commands(o);
+    for (size_t k = 0; *o->prefix == ':' && k < ml_n_commands; k++)
+        ml_offer(o, ml_format(o->cx, ":%s", ml_commands[k].name), ml_commands[k].help);
     for (size_t k = 0; k < ML_COUNT(TOPICS); k++)
         ml_offer(o, TOPICS[k], "topic");
-    if (*o->prefix) /* all of them would hide the rest */
+    ml_host_topics(o->ss->host, offer_topic, o);
+    if (*o->prefix) {
+        ml_offer_settings(o);
         ml_offer_codes(o);
+    }
 }
 
 void ml_offer_codes(ml_Offer *o)
@@ -182,6 +197,37 @@ typedef struct Collected {
     Names names;
 } Collected;
 
+/* What help says in a line of a name in `path`, which is of that kind; NULL: nothing. */
+static const char *summary_of(ml_Offer *o, const char *path, const char *name,
+                              const char *kind)
+{
+    static const char METHOD[] = "method of ", FIELD[] = "field of ";
+    ml_HostTopic t;
+    const char *z = NULL, *full;
+    const ml_ScheduleCall *c = ml_schedule_call_find(name);
+
+    if (ml_streq(kind, "method of schedule") && ml_primitive_find(name))
+        return ml_primitive_find(name)->summary;
+    if (ml_streq(kind, "method of schedule") && c)
+        return c->summary;
+    if (ml_streq(kind, "method of schedule") && strncmp(name, "can_", 4) == 0)
+        return ml_format(o->cx, "whether %s(…) would be accepted", name + 4);
+    if (ml_streq(kind, "method of schedule"))
+        full = ml_format(o->cx, "s:%s", name);
+    else if (strncmp(kind, METHOD, sizeof METHOD - 1) == 0)
+        full = ml_format(o->cx, "%s:%s", kind + sizeof METHOD - 1, name);
+    else if (strncmp(kind, FIELD, sizeof FIELD - 1) == 0)
+        full = ml_format(o->cx, "%s.%s", kind + sizeof FIELD - 1, name);
+    else
+        full = ml_format(o->cx, "%s%s%s%s", strncmp(path, "moon", 4) == 0 ? "" : "moon.",
+                         path, *path ? "." : "", name);
+    if (ml_host_topic(o->ss->host, full, &t) && t.summary.n &&
+        ml_streq(ml_text_z(&t.name), full))
+        z = ml_strdup(o->cx, ml_str(ml_text_z(&t.summary)));
+    ml_host_topic_free(&t);
+    return z;
+}
+
 static void collect(const char *name, const char *what, void *user)
 {
     Collected *c = user;
@@ -219,10 +265,13 @@ void ml_offer_names(ml_Offer *o, const char *path)
         const char *end = strchr(c.names.v[k], '\n');
         const char *name =
             ml_strdup(o->cx, (ml_Str){c.names.v[k], (size_t)(end - c.names.v[k])});
-        const ml_Primitive *p = ml_primitive_find(name);
+        const char *note = NULL;
 
-        if (is_identifier(name) && (name[0] != '_' || o->prefix[0] == '_'))
-            ml_offer(o, name, p ? p->summary : end + 1);
+        if (!is_identifier(name) || (name[0] == '_' && o->prefix[0] != '_'))
+            continue;
+        if (strncmp(name, o->prefix, strlen(o->prefix)) == 0)
+            note = summary_of(o, path, name, end + 1);
+        ml_offer(o, name, note ? note : end + 1);
     }
 }
 

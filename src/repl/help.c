@@ -7,211 +7,14 @@
 
 #include <strings.h>
 
-#include "core/embedded.h"
+#include "core/script/report.h"
 #include "primitives/cases.h"
-#include "repl/bind/calls.h"
 #include "repl/bind/host.h"
-#include "repl/diff.h"
+#include "repl/help_impl.h"
+#include "repl/scratch.h"
+#include "repl/wrap.h"
 
-/* ---- primitives */
-
-static const char *kind_word(ml_ParamKind k)
-{
-    switch (k) {
-    case ML_P_BLOCK: return "block";
-    case ML_P_LOOP: return "loop";
-    case ML_P_BLOCK_OR_LOOP: return "block or loop";
-    case ML_P_LOOP_OR_MARK: return "loop";
-    case ML_P_LOOPS: return "loops";
-    case ML_P_BLOCKS: return "blocks";
-    case ML_P_LOOP_BLOCKS: return "loop, or list of blocks";
-    case ML_P_FACTORS: return "list of factors";
-    case ML_P_INT: return "integer";
-    case ML_P_BOOL: return "true or false";
-    case ML_P_STRING: return "string";
-    case ML_P_SCOPE: return "storage scope";
-    case ML_P_THREAD: return "thread axis";
-    case ML_P_READ_BUFFER: return "buffer it reads: name or position";
-    case ML_P_WRITE_BUFFER: return "buffer it writes: name or position";
-    case ML_P_BUFFER: return "buffer: {\"read\" or \"write\", position} or name";
-    case ML_P_VALUE: return "value";
-    case ML_P_KEY: return "string";
-    case ML_P_INTS: return "list of integers";
-    case ML_P_FLOATS: return "list of numbers";
-    case ML_P_DECISION: return "decision";
-    case ML_P_NAME: return "name";
-    case ML_P_MAP: return "index map: function or text";
-    case ML_P_PAD: return "number, or index map to one value";
-    }
-    return "?";
-}
-
-void ml_help_signature(ml_Text *t, const ml_Primitive *p)
-{
-    ml_text_fmt(t, "%s(", p->name);
-    for (size_t k = 0; k < p->n_params; k++) {
-        const ml_Param *q = &p->params[k];
-
-        ml_text_fmt(t, "%s%s", k ? ", " : "", q->name);
-        if (q->kind == ML_P_LOOPS)
-            ml_text_add(t, "…");
-        if (!q->optional)
-            continue;
-        if (q->kind == ML_P_BOOL)
-            ml_text_fmt(t, " = %s", q->def ? "true" : "false");
-        else if (q->kind == ML_P_INT)
-            ml_text_fmt(t, " = %lld", (long long)q->def);
-        else if (q->def_s)
-            ml_text_fmt(t, " = \"%s\"", q->def_s);
-        else
-            ml_text_add(t, " = nil");
-    }
-    ml_text_char(t, ')');
-}
-
-/* text with each line indented */
-static void add_indented(ml_Text *t, const char *z)
-{
-    while (*z) {
-        size_t n = strcspn(z, "\n");
-
-        ml_text_add(t, "  ");
-        ml_text_addn(t, z, n);
-        ml_text_char(t, '\n');
-        z += n + (z[n] == '\n');
-    }
-}
-
-static void primitive_help(ml_Session *ss, ml_Text *t, const ml_Primitive *p, bool example)
-{
-    ml_help_signature(t, p);
-    ml_text_fmt(t, "\n  %s\n\n", p->summary);
-    add_indented(t, p->help);
-    if (p->n_params)
-        ml_text_add(t, "\nparameters\n");
-    for (size_t k = 0; k < p->n_params; k++)
-        ml_text_fmt(t, "  %-20s %s (%s)\n", p->params[k].name, p->params[k].doc,
-                    kind_word((ml_ParamKind)p->params[k].kind));
-    if (p->errors && p->errors[0] != ML_E_OK)
-        ml_text_add(t, "\nrefused when it breaks one of these rules\n");
-    for (size_t k = 0; p->errors && p->errors[k] != ML_E_OK; k++)
-        ml_text_fmt(t, "  %-24s %s\n", ml_error_code(p->errors[k]),
-                    ml_error_rule(p->errors[k]));
-    if (!example || !p->cases)
-        return;
-    ml_CaseExample ex = {0};
-
-    if (ml_case_example(p->cases, &ex)) {
-        ml_Text diff = {0};
-        ml_DiffOpts o = {.context = 2, .color = ss->out.color};
-
-        ml_text_fmt(t, "\nexample: %s\n%s\n> %s\n", ml_text_z(&ex.title),
-                    ml_text_z(&ex.before), ml_text_z(&ex.call));
-        if (ex.ok)
-            ml_diff_text(&diff, ml_text_z(&ex.before), ml_text_z(&ex.after), &o);
-        ml_text_add(t, ex.ok && diff.n ? ml_text_z(&diff) : ml_text_z(&ex.after));
-        ml_text_free(&diff);
-    }
-    ml_case_example_free(&ex);
-}
-
-/* A call that no trace records, with its example run now. */
-static void call_help(ml_Session *ss, ml_Text *t, const ml_ScheduleCall *c)
-{
-    ml_Text got = {0};
-
-    ml_text_fmt(t, "s:%s(%s)\n  %s\n\n", c->name, c->args, c->summary);
-    add_indented(t, c->help);
-    ml_text_add(t, "\nexample\n");
-    add_indented(t, c->example);
-    ml_host_example(ss->host, c->example, &got);
-    ml_text_add(t, "gives\n");
-    add_indented(t, ml_text_z(&got));
-    ml_text_free(&got);
-}
-
-/* ---- topics */
-
-static void list_commands(ml_Text *t, bool later)
-{
-    const char *group = "";
-
-    for (size_t k = 0; k < ml_n_commands; k++) {
-        const ml_Command *c = &ml_commands[k];
-
-        if ((c->run == NULL) != later)
-            continue;
-        if (!ml_streq(group, c->group))
-            ml_text_fmt(t, "  %s\n", group = c->group);
-        ml_text_fmt(t, "    :%s%s%s", c->name, *c->args ? " " : "", c->args);
-        size_t n = strlen(c->name) + strlen(c->args) + (*c->args ? 1 : 0);
-
-        ml_text_repeat(t, ' ', n < 30 ? 30 - n : 1);
-        ml_text_fmt(t, " %s\n", c->help);
-    }
-}
-
-static void list_primitives(ml_Text *t)
-{
-    const char *group = "";
-
-    for (size_t k = 0; k < ml_n_primitives; k++) {
-        const ml_Primitive *p = ml_primitives[k];
-
-        if (!ml_streq(group, p->group))
-            ml_text_fmt(t, "  %s\n", group = p->group);
-        ml_text_fmt(t, "    %-24s %s\n", p->name, p->summary);
-    }
-    ml_text_add(t, "  not recorded (methods: s:copy())\n");
-    for (size_t k = 0; k < ml_n_schedule_calls; k++)
-        ml_text_fmt(t, "    %-24s %s\n", ml_schedule_calls[k].name,
-                    ml_schedule_calls[k].summary);
-}
-
-static void overview(ml_Text *t)
-{
-    ml_text_add(t,
-                "A line is Lua, a command that begins with a colon, or a program text.\n\n"
-                "  s = schedule(workload.matmul(128, 128, 128))    a program to work on: "
-                "the focus\n"
-                "  split(\"j\", {auto, 16})                          a step; names as they "
-                "are shown\n"
-                "  :undo  :redo  :versions  :check                 nothing is lost\n\n"
-                "primitives (:help NAME runs an example)\n");
-    list_primitives(t);
-    ml_text_add(t, "\ncommands (any unambiguous prefix will do)\n");
-    list_commands(t, false);
-    ml_text_add(
-        t, "\nTopics: primitives, commands, later, settings, names, errors; :help CODE "
-           "explains an error code.\n");
-}
-
-static bool topic(ml_Text *t, const char *name)
-{
-    if (ml_streq(name, "primitives"))
-        list_primitives(t);
-    else if (ml_streq(name, "commands"))
-        list_commands(t, false);
-    else if (ml_streq(name, "later")) {
-        ml_text_add(t, "known by name; these come with later versions\n");
-        list_commands(t, true);
-    } else if (ml_streq(name, "settings"))
-        for (int k = 0; k < ML_SETTINGS; k++)
-            ml_text_fmt(t, "  %-18s %s\n", ml_settings[k].name, ml_settings[k].help);
-    else if (ml_streq(name, "names"))
-        ml_text_add(t,
-                    "Wherever a loop, block or buffer is wanted a string will do:\n"
-                    "  \"k\"       the loop (block, buffer) of that name, as it is shown\n"
-                    "  \"C/k\"     the loop k above block C\n"
-                    "  \"C@1\"     the outermost loop above C; \"C@-1\" the innermost\n"
-                    "  \"C/*\"     all loops above C, where a list is expected\n"
-                    "  \"conv*\"   the only block that matches\n");
-    else if (ml_streq(name, "errors"))
-        ml_help_codes(t);
-    else
-        return false;
-    return true;
-}
+/* ---- error codes */
 
 /* A sentence without its facts: … where they stand. */
 static void add_sentence(ml_Text *t, ml_ErrorCode code)
@@ -242,31 +45,171 @@ static void add_meaning(ml_Text *t, ml_ErrorCode code)
         ml_text_add(t, "(its sentence is made where the error is found)");
 }
 
-void ml_help_codes(ml_Text *t)
+static void list_codes(ml_Text *t, size_t width)
 {
     for (int k = 1; k < ML_E_COUNT; k++) {
-        ml_text_fmt(t, "%-24s ", ml_error_code((ml_ErrorCode)k));
-        add_meaning(t, (ml_ErrorCode)k);
-        ml_text_char(t, '\n');
+        ml_Text meaning = {0};
+
+        add_meaning(&meaning, (ml_ErrorCode)k);
+        ml_wrap_row(t, ml_error_code((ml_ErrorCode)k), ml_text_z(&meaning), 0, 25, width);
+        ml_text_free(&meaning);
     }
+}
+
+void ml_help_codes(ml_Text *t)
+{
+    list_codes(t, 0);
+}
+
+/* ---- topics */
+
+static void list_commands(ml_Session *ss, ml_Text *t, bool later)
+{
+    const char *group = "";
+
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        const ml_Command *c = &ml_commands[k];
+        ml_Text name = {0};
+
+        if ((c->run == NULL) != later)
+            continue;
+        if (!ml_streq(group, c->group))
+            ml_text_fmt(t, "  %s\n", group = c->group);
+        ml_text_fmt(&name, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
+        ml_wrap_row(t, ml_text_z(&name), c->help, 4, 36, ml_help_width(ss));
+        ml_text_free(&name);
+    }
+}
+
+static void list_primitives(ml_Session *ss, ml_Text *t)
+{
+    const char *group = "";
+
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        const ml_Primitive *p = ml_primitives[k];
+
+        if (!ml_streq(group, p->group))
+            ml_text_fmt(t, "  %s\n", group = p->group);
+        ml_wrap_row(t, p->name, p->summary, 4, 31, ml_help_width(ss));
+    }
+    ml_text_add(t, "  not recorded\n");
+    for (size_t k = 0; k < ml_n_schedule_calls; k++)
+        ml_wrap_row(t, ml_schedule_calls[k].name, ml_schedule_calls[k].summary, 4, 31,
+                    ml_help_width(ss));
+}
+
+static void list_settings(ml_Session *ss, ml_Text *t)
+{
+    for (int k = 0; k < ML_SETTINGS; k++) {
+        ml_Text name = {0};
+
+        ml_help_setting_name(&name, k);
+        ml_wrap_row(t, ml_text_z(&name), ml_settings[k].help, 2, 21, ml_help_width(ss));
+        ml_text_free(&name);
+    }
+}
+
+typedef struct Listing {
+    ml_Session *ss;
+    ml_Text *t;
+    const char *word; /* NULL: all that are no commands or settings */
+} Listing;
+
+static void list_topic(const char *name, const char *summary, const char *text, void *user)
+{
+    Listing *l = user;
+
+    (void)text;
+    if (*summary)
+        ml_wrap_row(l->t, name, summary, 2, 31, ml_help_width(l->ss));
+}
+
+static const char START[] =
+    "A line is Lua, a command that begins with a colon, or a program text.\n\n"
+    "  s = schedule(workload.matmul(128, 128, 128))   a program: the focus\n"
+    "  split(\"j\", {auto, 16})                         a step, names as shown\n"
+    "  :show   :tree                                  what it looks like now\n"
+    "  :check  :time                                  is it right, is it fast\n"
+    "  :undo   :redo   :versions                      nothing is lost\n"
+    "  :explain                                       more on the last error\n\n";
+
+static void overview(ml_Session *ss, ml_Text *t)
+{
+    size_t width = ml_help_width(ss);
+
+    ml_wrap(t, START, 0, width);
+    ml_text_add(t, "help\n");
+    ml_wrap_row(t, ":help NAME",
+                "a primitive, command, function, method, setting or error code", 2, 21,
+                width);
+    ml_wrap_row(t, ":apropos WORD", "search all of it", 2, 21, width);
+    ml_wrap_row(t, ":help TOPIC",
+                "primitives, commands, settings, functions, names, errors, later", 2, 21,
+                width);
+    ml_wrap_row(t, "Tab", "completes; a second Tab lists, with a word on each", 2, 21,
+                width);
+    ml_text_add(t, "\nprimitives (:help NAME runs an example)\n");
+    list_primitives(ss, t);
+    ml_text_add(t, "\ncommands (any unambiguous prefix will do)\n");
+    list_commands(ss, t, false);
+}
+
+static const char NAMES[] =
+    "Wherever a loop, block or buffer is wanted a string will do:\n";
+static const struct {
+    const char *form, *means;
+} FORMS[] = {
+    {"\"k\"", "the loop (block, buffer) of that name, as it is shown"},
+    {"\"C/k\"", "the loop k above block C"},
+    {"\"C@1\"", "the outermost loop above C; \"C@-1\" the innermost"},
+    {"\"C/*\"", "all loops above C, where a list is expected"},
+    {"\"conv*\"", "the only block that matches"},
+};
+
+static bool topic(ml_Session *ss, ml_Text *t, const char *name)
+{
+    if (ml_streq(name, "primitives"))
+        list_primitives(ss, t);
+    else if (ml_streq(name, "commands"))
+        list_commands(ss, t, false);
+    else if (ml_streq(name, "later")) {
+        ml_text_add(t, "known by name; these come with later versions\n");
+        list_commands(ss, t, true);
+    } else if (ml_streq(name, "settings"))
+        list_settings(ss, t);
+    else if (ml_streq(name, "functions"))
+        ml_host_topics(ss->host, list_topic, &(Listing){ss, t, NULL});
+    else if (ml_streq(name, "names")) {
+        ml_wrap(t, NAMES, 0, ml_help_width(ss));
+        for (size_t k = 0; k < ML_COUNT(FORMS); k++)
+            ml_wrap_row(t, FORMS[k].form, FORMS[k].means, 2, 12, ml_help_width(ss));
+    } else if (ml_streq(name, "errors"))
+        list_codes(t, ml_help_width(ss));
+    else
+        return false;
+    return true;
 }
 
 void ml_help_all(ml_Session *ss, ml_Text *t)
 {
-    overview(t);
+    overview(ss, t);
     for (size_t k = 0; k < ml_n_primitives; k++) {
         ml_text_add(t, "\n");
-        primitive_help(ss, t, ml_primitives[k], true);
+        ml_help_primitive(ss, t, ml_primitives[k]);
     }
     for (size_t k = 0; k < ml_n_schedule_calls; k++) {
         ml_text_add(t, "\n");
-        call_help(ss, t, &ml_schedule_calls[k]);
+        ml_help_call(ss, t, &ml_schedule_calls[k]);
     }
+    ml_text_add(t, "\nfunctions, methods and fields\n");
+    topic(ss, t, "functions");
     ml_text_add(t, "\nsettings\n");
-    topic(t, "settings");
+    list_settings(ss, t);
     ml_text_add(t, "\nerror codes\n");
-    ml_help_codes(t);
+    list_codes(t, ml_help_width(ss));
 }
+
+/* ---- :explain */
 
 static void show_case(ml_Text *t, const char *title, ml_CaseExample *ex)
 {
@@ -289,21 +232,22 @@ static void show_case(ml_Text *t, const char *title, ml_CaseExample *ex)
 /* The smallest example that breaks the rule and one that does not, both run now. */
 static void add_examples(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
 {
-    ml_CaseExample bad = {0}, good = {0};
+    int width = (int)ml_help_width(ss) - 4;
+    ml_CaseExample bad = {.width = width}, good = {.width = width};
     ml_Text why = {0}, text = {0};
+    ml_Scratch scratch;
 
-    ml_host_explain(ss->host, ml_error_code(code), &why, &text);
+    if (ml_scratch_begin(&scratch, ss, &text)) {
+        ml_host_explain(scratch.ss.host, ml_error_code(code), &why, &text);
+        ml_scratch_end(&scratch);
+    }
     if (why.n)
-        ml_text_fmt(t, "  why    %s\n", ml_text_z(&why));
+        ml_wrap_row(t, "why", ml_text_z(&why), 2, 9, ml_help_width(ss));
     if (ml_case_examples_of(ml_error_code(code), &bad, &good)) {
         show_case(t, "breaks it", &bad);
         show_case(t, "does not", &good);
-    } else if (text.n)
+    } else
         ml_text_add(t, ml_text_z(&text));
-    else
-        ml_text_add(t,
-                    "  There is no small example: it takes a machine in that state, or a "
-                    "program that\n  cannot be written as text.\n");
     ml_case_example_free(&bad);
     ml_case_example_free(&good);
     ml_text_free(&why);
@@ -313,54 +257,139 @@ static void add_examples(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
 /* said: the sentence of an error that happened, or NULL. */
 static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const char *said)
 {
-    ml_text_fmt(t, "%s\n  says   ", ml_error_code(code));
+    size_t width = ml_help_width(ss), n = 0;
+    ml_Text text = {0};
+
+    ml_text_fmt(t, "%s\n", ml_error_code(code));
     if (said)
-        ml_text_add(t, said);
+        ml_text_add(&text, said);
     else if (sentence_is_open(code))
-        ml_text_add(t, "what is wrong there, in a sentence made where it is found");
+        ml_text_add(&text, "what is wrong there, in a sentence made where it is found");
     else
-        add_sentence(t, code);
-    ml_text_char(t, '\n');
+        add_sentence(&text, code);
+    ml_wrap_row(t, "says", ml_text_z(&text), 2, 9, width);
     if (*ml_error_rule(code))
-        ml_text_fmt(t, "  rule   %s\n", ml_error_rule(code));
-    for (size_t k = 0, n = 0; k < ml_n_primitives; k++)
+        ml_wrap_row(t, "rule", ml_error_rule(code), 2, 9, width);
+    ml_text_clear(&text);
+    for (size_t k = 0; k < ml_n_primitives; k++)
         for (size_t m = 0;
              ml_primitives[k]->errors && ml_primitives[k]->errors[m] != ML_E_OK; m++)
             if (ml_primitives[k]->errors[m] == code)
-                ml_text_fmt(t, "%s%s", n++ ? ", " : "  from   ", ml_primitives[k]->name);
-    if (t->n && t->p[t->n - 1] != '\n')
-        ml_text_char(t, '\n');
+                ml_text_fmt(&text, "%s%s", n++ ? ", " : "", ml_primitives[k]->name);
+    if (n)
+        ml_wrap_row(t, "from", ml_text_z(&text), 2, 9, width);
+    ml_text_free(&text);
     add_examples(ss, t, code);
+}
+
+/* ---- :help */
+
+/* The nearest of the names that help knows. */
+static void near_topic(const char *name, const char *summary, const char *text, void *user)
+{
+    const char *dot = strrchr(name, '.'), *colon = strrchr(name, ':');
+    const char *last = colon > dot ? colon : dot;
+
+    (void)summary;
+    (void)text;
+    ml_nearest_try(user, ml_str(name));
+    if (last)
+        ml_nearest_try(user, ml_str(last + 1));
+}
+
+static bool no_help(ml_Session *ss, const char *name)
+{
+    ml_Nearest near = ml_nearest_begin(ml_str(name));
+
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        ml_nearest_try(&near, ml_str(ml_primitives[k]->name));
+    for (size_t k = 0; k < ml_n_schedule_calls; k++)
+        ml_nearest_try(&near, ml_str(ml_schedule_calls[k].name));
+    for (size_t k = 0; k < ml_n_commands; k++)
+        ml_nearest_try(&near, ml_str(ml_commands[k].name));
+    for (int k = 1; k < ML_E_COUNT; k++)
+        ml_nearest_try(&near, ml_str(ml_error_code((ml_ErrorCode)k)));
+    ml_host_topics(ss->host, near_topic, &near);
+    /* names told stay where they are: in tables, in the host's topics */
+    if (near.best.n)
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; did you mean %.*s?", name,
+                         (int)near.best.n, near.best.p);
+    else
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s", name,
+                         name);
+    return false;
+}
+
+/* Whether the whole name was given, not a prefix. */
+static bool is_setting(int id, const char *name)
+{
+    ml_Text full = {0};
+
+    ml_help_setting_name(&full, id);
+    bool yes = ml_streq(ml_text_z(&full), name) || ml_streq(ml_settings[id].name, name);
+
+    ml_text_free(&full);
+    return yes;
+}
+
+/* From the special to the general: a topic, a name in full, the last part of one, a prefix.
+ */
+static bool add_help(ml_Session *ss, ml_Text *t, const char *name, const char *next)
+{
+    const char *bare = name[0] == ':' ? name + 1 : name;
+    const ml_Primitive *p;
+    const ml_ScheduleCall *call;
+    ml_Text why = {0};
+    const ml_Command *c = ml_command_find(bare, &why);
+    bool exact = c && ml_streq(c->name, bare);
+    int id = ml_setting_find(exact && ml_streq(bare, "set") && next ? next
+                             : strncmp(bare, "set:", 4) == 0        ? bare + 4
+                                                                    : bare);
+
+    ml_text_free(&why);
+    if (id >= 0 &&
+        ((exact && ml_streq(bare, "set") && next) || strncmp(bare, "set:", 4) == 0))
+        ml_help_setting(ss, t, id);
+    else if (name[0] != ':' && topic(ss, t, name))
+        ;
+    else if (name[0] != ':' && (p = ml_primitive_find(name)) != NULL)
+        ml_help_primitive(ss, t, p);
+    else if (exact)
+        ml_help_command(ss, t, c);
+    else if ((call = ml_schedule_call_find(bare)) != NULL)
+        ml_help_call(ss, t, call);
+    else if (id >= 0 && is_setting(id, bare))
+        ml_help_setting(ss, t, id);
+    else if (ml_error_find(name) != ML_E_OK)
+        explain_code(ss, t, ml_error_find(name), NULL);
+    else if (ml_help_can(ss, t, name) || ml_help_topic(ss, t, name))
+        ;
+    else if (strncmp(name, "s:", 2) == 0) /* a primitive as a method */
+        return add_help(ss, t, name + 2, NULL);
+    else if (c)
+        ml_help_command(ss, t, c);
+    else
+        return false;
+    return true;
 }
 
 bool cmd_help(ml_Session *ss, const ml_Words *w)
 {
-    ml_Text t = {0}, why = {0};
-    const ml_Primitive *p;
-    const ml_ScheduleCall *call;
-    const ml_Command *c;
+    ml_Text t = {0}, name = {0};
     bool ok = true;
 
     if (w->n == 0)
-        overview(&t);
-    else if (topic(&t, w->v[0]))
-        ;
-    else if ((p = ml_primitive_find(w->v[0])) != NULL)
-        primitive_help(ss, &t, p, true);
-    else if ((call = ml_schedule_call_find(w->v[0])) != NULL)
-        call_help(ss, &t, call);
-    else if ((c = ml_command_find(w->v[0][0] == ':' ? w->v[0] + 1 : w->v[0], &why)) != NULL)
-        ml_text_fmt(&t, ":%s %s\n  %s%s\n", c->name, c->args, c->help,
-                    c->run ? "" : " (comes with a later version)");
-    else if (ml_error_find(w->v[0]) != ML_E_OK)
-        explain_code(ss, &t, ml_error_find(w->v[0]), NULL);
-    else
-        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME, "no help on %s; try :apropos %s",
-                              w->v[0], w->v[0]);
+        overview(ss, &t);
+    else {
+        ml_text_addn(&name, w->v[0], strcspn(w->v[0], "({"));
+        ok = name.n > 0 && add_help(ss, &t, ml_text_z(&name), w->n > 1 ? w->v[1] : NULL);
+        if (!ok)
+            no_help(ss, w->v[0]);
+    }
     if (ok)
         ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
-    ml_text_free(&why);
+    ml_text_free(&name);
     return ok;
 }
 
@@ -374,9 +403,18 @@ static bool has(const char *text, const char *word)
     return false;
 }
 
+static void match_topic(const char *name, const char *summary, const char *text, void *user)
+{
+    Listing *l = user;
+
+    if (*summary && (has(name, l->word) || has(summary, l->word) || has(text, l->word)))
+        ml_wrap_row(l->t, name, summary, 0, 25, ml_help_width(l->ss));
+}
+
 bool cmd_apropos(ml_Session *ss, const ml_Words *w)
 {
-    ml_Text t = {0};
+    size_t width = ml_help_width(ss);
+    ml_Text t = {0}, name = {0};
 
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":apropos WORD");
@@ -384,21 +422,43 @@ bool cmd_apropos(ml_Session *ss, const ml_Words *w)
         const ml_Primitive *p = ml_primitives[k];
 
         if (has(p->name, w->v[0]) || has(p->summary, w->v[0]) || has(p->help, w->v[0]))
-            ml_text_fmt(&t, "%-24s %s\n", p->name, p->summary);
+            ml_wrap_row(&t, p->name, p->summary, 0, 25, width);
+    }
+    for (size_t k = 0; k < ml_n_schedule_calls; k++) {
+        const ml_ScheduleCall *c = &ml_schedule_calls[k];
+
+        if (has(c->name, w->v[0]) || has(c->summary, w->v[0]) || has(c->help, w->v[0]))
+            ml_wrap_row(&t, c->name, c->summary, 0, 25, width);
     }
     for (size_t k = 0; k < ml_n_commands; k++)
-        if (has(ml_commands[k].name, w->v[0]) || has(ml_commands[k].help, w->v[0]))
-            ml_text_fmt(&t, ":%-23s %s\n", ml_commands[k].name, ml_commands[k].help);
-    for (int k = 1; k < ML_E_COUNT; k++)
-        if (has(ml_error_code((ml_ErrorCode)k), w->v[0]) ||
-            has(ml_error_sentence((ml_ErrorCode)k), w->v[0]) ||
-            has(ml_error_rule((ml_ErrorCode)k), w->v[0]))
-            ml_text_fmt(&t, "%-24s %s\n", ml_error_code((ml_ErrorCode)k),
-                        ml_error_sentence((ml_ErrorCode)k));
+        if (has(ml_commands[k].name, w->v[0]) || has(ml_commands[k].help, w->v[0])) {
+            ml_text_clear(&name);
+            ml_text_fmt(&name, ":%s", ml_commands[k].name);
+            ml_wrap_row(&t, ml_text_z(&name), ml_commands[k].help, 0, 25, width);
+        }
+    for (int k = 0; k < ML_SETTINGS; k++) {
+        ml_text_clear(&name);
+        ml_text_add(&name, ":set ");
+        ml_help_setting_name(&name, k);
+        if (has(ml_text_z(&name), w->v[0]) || has(ml_settings[k].help, w->v[0]))
+            ml_wrap_row(&t, ml_text_z(&name), ml_settings[k].help, 0, 25, width);
+    }
+    ml_host_topics(ss->host, match_topic, &(Listing){ss, &t, w->v[0]});
+    for (int k = 1; k < ML_E_COUNT; k++) {
+        ml_ErrorCode code = (ml_ErrorCode)k;
+
+        if (!has(ml_error_code(code), w->v[0]) && !has(ml_error_sentence(code), w->v[0]) &&
+            !has(ml_error_rule(code), w->v[0]))
+            continue;
+        ml_text_clear(&name);
+        add_meaning(&name, code);
+        ml_wrap_row(&t, ml_error_code(code), ml_text_z(&name), 0, 25, width);
+    }
     if (!t.n)
         ml_text_fmt(&t, "nothing about %s\n", w->v[0]);
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
+    ml_text_free(&name);
     return true;
 }
 

@@ -54,8 +54,8 @@ static void on_interrupt(int sig)
     }
     last = now;
     session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
-    if (session.inner)
-        session.inner->interrupt = session.interrupt;
+    for (ml_Session *in = session.inner; in; in = in->inner)
+        in->interrupt = session.interrupt;
 }
 
 static void on_end(int sig)

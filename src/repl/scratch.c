@@ -16,34 +16,27 @@
 
 /* ---- the folder */
 
-typedef struct Folder {
-    char path[512];
-    int back; /* where one was before; -1: nothing was entered */
-} Folder;
-
-static Folder enter_folder(void)
+static bool enter_folder(ml_Scratch *s)
 {
-    Folder f = {.back = -1};
     const char *tmp = getenv("TMPDIR");
     int n =
-        snprintf(f.path, sizeof f.path, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+        snprintf(s->path, sizeof s->path, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 
-    if (n < 0 || (size_t)n >= sizeof f.path || !mkdtemp(f.path))
-        return f;
-    f.back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f.back < 0 || chdir(f.path) != 0) {
-        rmdir(f.path);
-        if (f.back >= 0)
-            close(f.back);
-        f.back = -1;
-    }
-    return f;
+    if (n < 0 || (size_t)n >= sizeof s->path || !mkdtemp(s->path))
+        return false;
+    s->back = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->back >= 0 && chdir(s->path) == 0)
+        return true;
+    rmdir(s->path);
+    if (s->back >= 0)
+        close(s->back);
+    return false;
 }
 
 /* What an example wrote lies in the folder itself: nothing below it is looked at. */
-static void leave_folder(Folder *f)
+static void leave_folder(ml_Scratch *s)
 {
-    DIR *d = opendir(f->path);
+    DIR *d = opendir(s->path);
     struct dirent *e;
 
     while (d && (e = readdir(d)) != NULL)
@@ -51,10 +44,10 @@ static void leave_folder(Folder *f)
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);
-    if (fchdir(f->back) != 0)
+    if (fchdir(s->back) != 0)
         perror("moonloop: cannot go back to the folder it was started in");
-    close(f->back);
-    rmdir(f->path);
+    close(s->back);
+    rmdir(s->path);
 }
 
 /* ---- the session */
@@ -89,7 +82,8 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
     ml_ErrorCode code = ML_E_OK;
 
     while (!ss->quit && ss->interrupt == 0 && next_line(&text, &line)) {
-        echo(ss, ml_text_z(&line), whole.n > 0);
+        if (line.n > 0) /* an empty one ends a pasted program: nothing to be seen */
+            echo(ss, ml_text_z(&line), whole.n > 0);
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, ml_text_z(&line));
@@ -106,33 +100,61 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
     return code;
 }
 
-ml_ErrorCode ml_scratch_run(ml_Session *of, const char *lines, ml_Text *out)
+bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
 {
-    ml_Session ss;
-    Folder folder = enter_folder();
-    ml_ErrorCode code;
+    ml_Session *ss = &s->ss;
 
-    if (folder.back < 0) {
+    if (!enter_folder(s)) {
         ml_text_add(out,
                     "an example needs a folder for its files, and none could be made\n");
-        return ML_E_NO_FILE;
+        return false;
     }
-    ml_session_init(&ss);
-    ss.out = of->out;
-    ss.out.color = ss.out.err_color = ss.out.pager = ss.out.broken = false;
-    ss.out.height = 0; /* folded later, with what stands around it */
-    ss.out.capture = ss.out.err_capture = out;
-    ss.argv0 = of->argv0;
-    ss.safe = of->safe;
-    ss.batch = ss.no_history = ss.private_ = true;
-    ss.mode = ML_MODE_TYPED;
-    ss.history = ml_history_new();
-    ss.host = ml_host_new(&ss);
-    of->inner = &ss;
-    code = run_lines(&ss, lines);
-    of->inner = NULL;
-    ml_history_free(ss.history);
-    ml_session_free(&ss);
-    leave_folder(&folder);
+    s->of = of;
+    ml_session_init(ss);
+    ss->out = of->out;
+    ss->out.color = ss->out.err_color = ss->out.pager = ss->out.broken = false;
+    ss->out.height = 0; /* folded later, with what stands around it: indented by four */
+    if (ss->out.width > 44)
+        ss->out.width = (ss->out.width > 100 ? 100 : ss->out.width) - 4;
+    ss->out.capture = ss->out.err_capture = out;
+    ss->argv0 = of->argv0;
+    ss->safe = of->safe;
+    ss->batch = ss->no_history = ss->private_ = true;
+    ss->mode = ML_MODE_TYPED;
+    ss->history = ml_history_new();
+    ss->host = ml_host_new(ss);
+    of->inner = ss;
+    return true;
+}
+
+void ml_scratch_end(ml_Scratch *s)
+{
+    s->of->inner = NULL;
+    ml_history_free(s->ss.history);
+    ml_session_free(&s->ss);
+    leave_folder(s);
+}
+
+ml_ErrorCode ml_scratch_run(ml_Session *of, const char *lines, ml_Text *out)
+{
+    ml_Scratch s;
+
+    if (!ml_scratch_begin(&s, of, out))
+        return ML_E_NO_FILE;
+    ml_ErrorCode code = run_lines(&s.ss, lines);
+
+    ml_scratch_end(&s);
     return code;
+}
+
+bool ml_scratch_example(ml_Session *of, const char *code, ml_Text *out)
+{
+    ml_Scratch s;
+
+    if (!ml_scratch_begin(&s, of, out))
+        return false;
+    bool ok = ml_host_example(s.ss.host, code, out);
+
+    ml_scratch_end(&s);
+    return ok;
 }

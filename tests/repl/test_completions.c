@@ -168,6 +168,35 @@ static void methods_of_objects_are_offered(void **state)
     offers(*state, "moon.workload.matm|", 14, "matmul");
 }
 
+/* The only candidate of the marked line, with its word of explanation. */
+static void explains(ml_Session *ss, const char *marked, const char *name, const char *note)
+{
+    Got g;
+
+    ask(ss, marked, &g);
+    assert_string_equal(ml_text_z(&g.names), name);
+    assert_string_equal(ml_text_z(&g.notes), note);
+    drop(&g);
+}
+
+static void names_come_with_what_help_says_of_them(void **state)
+{
+    run(*state, "h = s:handle(\"i\")");
+    explains(*state, "s:tree|", "tree", "the loop tree as text");
+    explains(*state, "h.end|", "ended_by",
+             "the step that ended it, as text; nil while it is alive");
+    explains(*state, "moon.bui|", "build",
+             "compile for a processor: gives a kernel, to be called like a function");
+    explains(*state, "can_spl|", "can_split", "whether split(…) would be accepted");
+    explains(*state, "s:get_sr|", "get_sref", "where a loop or block stands in the tree");
+    explains(*state, ":help moon.bui|", "moon.build",
+             "compile for a processor: gives a kernel, to be called like a function");
+    explains(*state, ":help :und|", ":undo", "take back the last line (or one step)");
+    explains(*state, "?verify-|", "verify-each",
+             "off: recompute every fact after each step, and run small programs");
+    explains(*state, ":help functions|", "functions", "topic");
+}
+
 static void no_metamethod_runs(void **state)
 {
     run(*state, "hit = 0");
@@ -300,6 +329,7 @@ int main(void)
         EACH(versions_and_marks_are_offered),
         EACH(globals_primitives_and_keywords_are_offered),
         EACH(methods_of_objects_are_offered),
+        EACH(names_come_with_what_help_says_of_them),
         EACH(no_metamethod_runs),
         EACH(strings_are_completed_by_the_parameter),
         EACH(annotation_keys_are_offered),

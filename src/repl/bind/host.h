@@ -32,6 +32,19 @@ bool ml_host_open(ml_Host *h, const char *path);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
+/* What moon.help knows of a name; false: nothing. Fields that are not there are empty. */
+typedef struct ml_HostTopic {
+    ml_Text name, signature, summary, text;
+    ml_Text example; /* Lua for ml_host_example */
+    ml_Text lines;   /* or lines for ml_scratch_run */
+    ml_Text others;  /* names of other topics with the same last part */
+} ml_HostTopic;
+bool ml_host_topic(ml_Host *h, const char *name, ml_HostTopic *out);
+void ml_host_topic_free(ml_HostTopic *t);
+/* All of them, in the order of the manual. */
+typedef void ml_HostTopicFn(const char *name, const char *summary, const char *text,
+                            void *user);
+void ml_host_topics(ml_Host *h, ml_HostTopicFn *fn, void *user);
 /* Why the code exists, and an example of each kind that is no case of a primitive, run now.
  */
 bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *examples);

@@ -68,7 +68,7 @@ bool ml_host_test(ml_Host *h, const char *code, ml_Text *why)
 
 /* moon.explain(code) -> why, text of the examples or why there is none. */
 static const char explain[] =
-    "local moon, code = ...\n"
+    "local moon, code, text_of = ...\n"
     "local e = moon.explain(code)\n"
     "local out = {}\n"
     "local function indented(text)\n"
@@ -80,7 +80,7 @@ static const char explain[] =
     "    if session then out[#out + 1] = indented(session) return end\n"
     "    if type(what) == 'table' then what = what.text end\n"
     "    out[#out + 1] = indented(e[which]) .. '  gives\\n'\n"
-    "    out[#out + 1] = indented(what and tostring(what) or 'ok')\n"
+    "    out[#out + 1] = indented(what and text_of(what) or 'ok')\n"
     "end\n"
     "if e.run then\n"
     "    show('  breaks it', 'example')\n"
@@ -89,6 +89,25 @@ static const char explain[] =
     "    out[1] = '  There is no small example. ' .. e.no_example .. '\\n'\n"
     "end\n"
     "return e.why, table.concat(out)\n";
+
+/* text_of(error): as an error of the session would be shown, narrower by the indentation.
+ */
+static int l_text_of(lua_State *L)
+{
+    ml_Failure *f = ml_lua_to_failure(L, 1);
+    const ml_Session *ss = ml_host_of(L)->ss;
+    ml_RenderOpts o = {.width = ss->out.width, .ascii = ss->out.ascii};
+
+    if (!f || ml_lua_failure_text(L, 1)) {
+        luaL_tolstring(L, 1, NULL);
+        return 1;
+    }
+    ml_Text *t = bind_text(L);
+
+    ml_failure_render(f, t, &o);
+    bind_push_text(L, t);
+    return 1;
+}
 
 /* moon.hooks.typed(lines): the code of the first error or nil, and the session as text. */
 int ml_host_typed(lua_State *L)
@@ -111,14 +130,10 @@ bool ml_host_explain(ml_Host *h, const char *code, ml_Text *why, ml_Text *exampl
     bool ok = luaL_loadbuffer(L, explain, sizeof explain - 1, "=explain") == LUA_OK;
 
     if (ok) {
-        luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-        if (lua_getfield(L, -1, "moonloop") != LUA_TTABLE) {
-            lua_pop(L, 1);
-            lua_getglobal(L, "moon");
-        }
-        lua_remove(L, -2);
+        ml_host_push_moon(L);
         lua_pushstring(L, code);
-        ok = ml_host_call(h, 2, 2) == LUA_OK;
+        lua_pushcfunction(L, l_text_of);
+        ok = ml_host_call(h, 3, 2) == LUA_OK;
     }
     if (ok && lua_isstring(L, -2))
         ml_text_add(why, lua_tostring(L, -2));

@@ -32,6 +32,7 @@ void ml_host_report(ml_Host *h, bool typed);
 void ml_host_add_functions(lua_State *L);
 /* __index of the environment of typed lines: unknown names are methods of the focus. */
 int ml_host_name(lua_State *L);
+void ml_host_push_moon(lua_State *L); /* whatever the global of that name holds */
 /* moon.hooks.typed: lines of an example in a session of their own. */
 int ml_host_typed(lua_State *L);
 /* Pushes the table of methods of schedules: primitives, can_NAME and all others. */

@@ -38,7 +38,7 @@ static int l_names(lua_State *L)
 
     if (ml_streq(path, ":")) { /* methods of schedules */
         ml_host_push_methods(L);
-        tell_names(L, w, "method of the focus");
+        tell_names(L, w, "method of schedule");
         return 0;
     }
     lua_pushglobaltable(L);
@@ -60,12 +60,20 @@ static int l_names(lua_State *L)
             tell_names(L, w, "method");
     } else if (lua_type(L, -1) == LUA_TUSERDATA) { /* see bind_class */
         int object = lua_gettop(L);
+        const char *class = "object";
+
+        if (luaL_getmetafield(L, object, "__name") == LUA_TSTRING)
+            class = lua_tostring(L, -1);
+        class = strncmp(class, "moonloop.", 9) == 0 ? class + 9 : class;
+        const char *method = lua_pushfstring(L, "method of %s", class);
+        const char *field = lua_pushfstring(L, "field of %s", class);
+        int top = lua_gettop(L);
 
         if (luaL_getmetafield(L, object, "methods") == LUA_TTABLE)
-            tell_names(L, w, "method");
-        lua_settop(L, object);
+            tell_names(L, w, method);
+        lua_settop(L, top);
         if (luaL_getmetafield(L, object, "fields") == LUA_TTABLE)
-            tell_names(L, w, "field");
+            tell_names(L, w, field);
     }
     return 0;
 }

@@ -80,6 +80,18 @@ static int trace_lua(lua_State *L)
     return 1;
 }
 
+/* t:show(): through the print of the moment, which may be the host's */
+static int trace_show(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_getglobal(L, "print");
+    lua_pushcfunction(L, trace_lua);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
 static int trace_python(lua_State *L)
 {
     static const char *const known[] = {"remove_postproc", "spelling", NULL};
@@ -440,6 +452,7 @@ static int trace_gc(lua_State *L)
 static const luaL_Reg trace_meta[] = {
     {"__gc", trace_gc}, {"__tostring", trace_tostring}, {"__len", trace_len}, {NULL, NULL}};
 static const luaL_Reg trace_methods[] = {{"lua", trace_lua},
+                                         {"show", trace_show},
                                          {"python", trace_python},
                                          {"json", trace_json},
                                          {"simplified", trace_simplified},

@@ -1,0 +1,215 @@
+-- topics_moon - help on the functions and fields of moon. See topics.
+local topic = ...
+
+-- ---- programs
+topic("moon.open(path [, opts])", "a program or a saved schedule from a file", [[
+Gives a module for .py, .tir and .tvm, a schedule for .json; at the prompt a schedule becomes the focus. A file that is a bare trace needs the program: {program = m}. What is wrong with the text is told with line and column.]],
+    [[
+local f <close> = io.open("mm.py", "w")
+f:write(s:script())
+f:flush()
+print(moon.open("mm.py").names[1])]])
+topic("moon.parse(text [, opts])", "a module from TVMScript", [[
+opts: name (for messages), values (what the text captures from its Python file), spelling classic or newest, archaic (texts of 2020), file_mode (other Python around the functions is skipped with a warning). Warnings stand in m.warnings.]],
+    [[
+local m = moon.parse("@T.prim_func\ndef f(A: T.Buffer((n,), \"float32\")):\n    A[0] = T.float32(1)\n", {values = {n = 4}})
+print(m.f.buffers[1].shape[1])]])
+topic("moon.module(function, ...)", "a module of these functions, under their names", "Two of one name are refused.",
+    [[print(#moon.module(s:func()).names)]])
+topic("moon.equal(a, b [, opts])", "whether two programs are the same up to names", [[
+Of two functions, modules or expressions: true, or false and where they first differ. opts: map_free (a variable of one may stand for one of the other), ignore_symbol (names of functions do not count).]],
+    [[
+local t = s:copy()
+t:split("i", {2, 4})
+print(moon.equal(s:func(), t:func()))]])
+topic("moon.schedule(program [, opts])", "a schedule to work on", [[
+program: a module, a function, or a schedule whose program is taken over. opts: target, seed, name, func (the function to work on), error_render_level, debug_mask, enable_check, unchecked. At the prompt the schedule becomes the focus, and names of primitives alone work on it.]],
+    [[
+local t = moon.schedule(moon.workload.matmul(4, 4, 4), {name = "small", seed = 7})
+print(t)]])
+topic("moon.create_schedule(program [, opts])", "another spelling of moon.schedule", "", [[print(moon.create_schedule(s:mod()))]])
+topic("moon.Schedule(program [, opts])", "moon.schedule as a copied Python script writes it", "Also tir.Schedule and tvm.s_tir.Schedule.",
+    [[print(moon.Schedule(s:mod()))]])
+topic("moon.tir", "names that Python scripts find in tvm.tir: Schedule, IndexMap.AXIS_SEPARATOR", "moon.s_tir is the same table.")
+topic("moon.s_tir", "names that Python scripts find in tvm.s_tir; the same table as moon.tir", "")
+topic("moon.tir.Schedule(program [, opts])", "moon.schedule, as scripts copied from Python write it", "",
+    [[print(moon.tir.Schedule(s:mod()))]])
+topic("moon.s_tir.Schedule(program [, opts])", "moon.schedule, as newer Python scripts write it", "", [[print(moon.s_tir.Schedule(s:mod()))]])
+topic("moon.tir.IndexMap", "holds AXIS_SEPARATOR, as Python scripts write moon.axis_separator", "")
+topic("moon.s_tir.IndexMap", "holds AXIS_SEPARATOR, as Python scripts write moon.axis_separator", "")
+topic("moon.tir.IndexMap.AXIS_SEPARATOR", "moon.axis_separator, as Python scripts write it", "")
+topic("moon.s_tir.IndexMap.AXIS_SEPARATOR", "moon.axis_separator, as newer Python scripts write it", "")
+topic("moon.auto", "in a list of factors: whatever is left", "False does as well; nil does not: in Lua {8, nil} is {8}.",
+    [[print(table.unpack(s:split("i", {moon.auto, 4})))]])
+topic("moon.index_map(function [, inverse])", "an index map: where an element of the old layout goes", [[
+From a function of the old indices that gives the new ones, or one list of them, or from a text as in Python: "lambda i, j: (j, i)". Where a primitive wants an index map a plain function will do. The inverse is found where it can be.]],
+    [[print(moon.index_map(function(i, j) return j, i // 4, i % 4 end))]])
+topic("moon.axis_separator", "between results of an index map: here a physical axis ends", "For transform_layout; set_axis_separator puts it afterwards.",
+    [[print(moon.index_map(function(i, j) return i, moon.axis_separator, j end))]])
+
+-- ---- tensor intrinsics, reducers
+topic("moon.intrin(name [, desc, impl [, opts]])", "fetch or register a tensor intrinsic", [[
+With the name alone: a table of name, desc and impl (modules of one function), or an error; {allow_missing = true} gives nil. With desc and impl (functions, modules of one function or texts) the name is registered for tensorize: desc says what the instruction computes, impl what takes its place. Both are run on the same inputs and must agree. A known name needs {override = true}.]],
+    [[
+local dot = moon.intrin("dot_16x4_vnni")
+print(dot.desc:script())
+moon.intrin("my_dot", dot.desc, dot.impl, {override = true})]])
+topic("moon.intrins([pattern])", "names of the tensor intrinsics that are known, sorted", "The pattern is one of Lua's string.find.",
+    [[print(table.concat(moon.intrins("^dot"), " "))]])
+topic("moon.register_reducer(n, combine, identity [, opts])", "a reduction of n values that rfactor may take apart", [[
+combine(x..., y...) gives the n combined values of two partial results; identity is a list of n numbers, or a function of the n dtypes that gives them. combine must be associative, and the identity must change nothing: both are tried on many numbers. opts: dtypes, a list of lists of n dtypes; without it every dtype of numbers for which combine can be built.]],
+    [[
+moon.register_reducer(1, function(x, y) return moon.te.bitwise_xor(x, y) end, {0}, {dtypes = {{"int32"}}})
+local t = moon.schedule(moon.parse([=[
+@T.prim_func
+def parity(A: T.Buffer((64,), "int32"), B: T.Buffer((1,), "int32")):
+    for k in range(64):
+        with T.block("B"):
+            v = T.axis.reduce(64, k)
+            with T.init():
+                B[0] = 0
+            B[0] = B[0] ^ A[v]
+]=]))
+print(t:rfactor(t:split("k", {8, 8})[1], 0))]])
+
+-- ---- looking and checking
+topic("moon.verify(program [, opts])", "what is wrong with a program, without running it", [[
+A list of findings with code, severity (error, unproved, warning), place and text; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, gpu.]],
+    [[print(#moon.verify(s))]])
+topic("moon.check(s [, opts]), moon.check(a, b [, opts])", "compare a version with its start, or two programs, on random inputs", [[
+Gives a table: ok, outside (elements beyond the tolerance), largest (difference), first (where), seed. A difference raises nothing. opts: inputs (random, zeros, ones, iota, adversarial), seed, shape ({n = 127} of symbolic sizes), rtol, atol, exact, limit, func.]],
+    [[
+s:split("k", {2, 4})
+local r = moon.check(s)
+print(r.ok, r.outside)]])
+topic("moon.analyze(s)", "the properties of every block, as s:info gives them of one", "",
+    [[for _, b in ipairs(moon.analyze(s)) do print(b.block, b.complete, b.reduction) end]])
+topic("moon.interpret(program, tensors [, opts])", "run a program in the interpreter, which checks every access", [[
+tensors: one for each buffer parameter, numbers for the others, in order; results are written into them. What is not allowed (out of bounds, a race, memory never written) raises an error with the values of the loops. opts: func, env (symbolic sizes by name).]],
+    [[
+local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.tensor({8, 8})
+moon.interpret(s, {A, B, C})
+print(C[{0, 0}])]])
+topic("moon.tensor(shape, dtype [, init])", "a tensor for running programs", [[
+Elements are t[{i, j}], from 0. init: a number, or a list of all elements. Memory is aligned to 64 bytes and shared with the processes that run kernels.]],
+    [[
+local t = moon.tensor({2, 3}, "float32")
+t[{1, 2}] = 5
+print(t, t[{1, 2}])]])
+topic("moon.tensor.load(path [, dtype])", "a tensor from a .npy file", "tensor:save writes one.",
+    [[
+moon.tensor({4}, "int32"):fill(7):save("x.npy")
+print(moon.tensor.load("x.npy")[{3}])]])
+
+-- ---- machine code
+topic("moon.build(program [, opts])", "compile for a processor: gives a kernel, to be called like a function", [[
+program: a schedule, module or function. The kernel runs in a process of its own, so that a crash ends a call and not the session. opts: target, opt (light, O0 to O3), inprocess (no own process), threads, func, lines (keep lines of the program), contract (fused multiply-add), unaligned, limit (seconds of a call). With a GPU's loops no-device is raised: such code comes with a later version.]],
+    [[
+local k <close> = moon.build(s)
+local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.tensor({8, 8})
+k(A, B, C)
+print(k.name, C[{0, 0}])]])
+topic("moon.time(s [, opts])", "time the compiled program, beside its start and the machine's limits", [[
+Gives median min p90 (seconds), runs, gflops, peak, share, bytes, intensity, roof, ratio_start, noisy, threads, compile. opts: shape, seed, cold (caches emptied before each run), report, limit, threads, func, alone (not the start), runs (how many samples, else as many as are needed), against (openblas: the library's routine beside it, in rival).]],
+    [[print(moon.time(s, {runs = 3, alone = true}).runs)]])
+topic("moon.machine([opts])", "what this machine can do, measured: peaks, bandwidths, caches, cores", [[
+Kept between sessions. {calibrate = true} measures again, which takes some seconds; {quick = true} measures nothing that is not known.]],
+    [[print(moon.machine({quick = true}).cores > 0)]])
+topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=znver4 -num-cores=2, or a table with a kind.",
+    [[print(moon.target("llvm -num-cores=2").num_cores)]])
+
+-- ---- tuning
+topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
+Gives best (a record), schedule() (its steps applied), records, seconds by phase, failed by code. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
+    [[
+local r = moon.tune(s, {trials = 1, db = ":memory:"})
+print(#r.records, r.state)]])
+topic("moon.draft(program [, opts])", "a schedule from rules alone, nothing is measured", "The first one that moon.tune would try.",
+    [[print(#moon.draft(moon.workload.matmul(64, 64, 64)):trace() > 0)]])
+topic("moon.apply_best(program, db [, opts])", "the program with the best record of a database applied", "db: a database or its path; opts: target. Without a record unknown-name is raised.",
+    [[
+local db <close> = moon.db(":memory:")
+print(pcall(moon.apply_best, s, db))]])
+topic("moon.db([path])", "a database of tuning records, made if there is none", [[
+Without a path the usual one; ":memory:" is kept nowhere. Its methods: records, best, put, export, import, close.]],
+    [[
+local db <close> = moon.db(":memory:")
+print(db, #db:records())]])
+topic("moon.space.sketches(program [, opts])", "the schedules that a search starts from, decisions left open", "A list of tables with name and schedule; opts: threads.",
+    [[for _, k in ipairs(moon.space.sketches(moon.workload.matmul(64, 64, 64))) do print(k.name) end]])
+topic("moon.space.name", "the name under which records of this design space are kept", "", [[print(moon.space.name)]])
+topic("moon.space", "the rules that make design spaces: sketches", "")
+topic("moon.tuning", "the parts of a search, for programs that turn it themselves", "moon.tune, moon.draft, moon.db and moon.apply_best are its usual form.")
+topic("moon.tuning.run(program [, opts])", "the function behind moon.tune", "", [[print(#moon.tuning.run(s, {trials = 1, db = ":memory:"}).records)]])
+topic("moon.tuning.search(program [, opts])", "a search that was not started: a tuner", "Gives also the list of sketches. tuner:step turns it.",
+    [[
+local t <close> = moon.tuning.search(s, {trials = 1, db = ":memory:"})
+print(t:status().total)]])
+topic("moon.tuning.begin(s, opts)", "a search with the session's database, as :tune begins it", "Gives the tuner, and why records go to memory where the database cannot be used.",
+    [[
+local t <close> = moon.tuning.begin(s, {trials = 1, db = ":memory:"})
+print(t:status().done)]])
+topic("moon.tuning.finish(tuner [, path])", "end a search that begin has begun; the session keeps its database", "",
+    [[
+local t = moon.tuning.begin(s, {trials = 1, db = ":memory:"})
+moon.tuning.finish(t, ":memory:")]])
+topic("moon.tuning.session_db([path [, make]])", "the database that :best, :adopt and :db look at", "make: it is made when it is not there; without it nil may be given.",
+    [[print(moon.tuning.session_db(":memory:", true))]])
+topic("moon.tuning.apply(program, record)", "a schedule on the start of the program with a record's steps", "",
+    [[
+local r = moon.tune(s, {trials = 1, db = ":memory:"})
+print(moon.tuning.apply(s, r.records[1]):version() > 0)]])
+topic("moon.tuning.draft(program [, opts])", "the function behind moon.draft", "", [[print(moon.tuning.draft(s):version() > 0)]])
+topic("moon.tuning.best(db, program [, target])", "the fastest valid record of a program, or nil", "",
+    [[
+local db <close> = moon.db(":memory:")
+print(moon.tuning.best(db, s))]])
+topic("moon.tuning.apply_best(program, db [, opts])", "the function behind moon.apply_best", "",
+    [[
+local db <close> = moon.db(":memory:")
+print((pcall(moon.tuning.apply_best, s, db)))]])
+topic("moon.tuning.db([path])", "the function behind moon.db", "", [[
+local db <close> = moon.tuning.db(":memory:")
+print(db.path)]])
+
+-- ---- traces, errors, the program around
+topic("moon.trace(json or table)", "a trace from its JSON form", "Also from a list of instructions {kind=, inputs=, attrs=, outputs=, decision=}. trace:apply replays it.",
+    [[
+s:split("i", {2, 4})
+local t = moon.trace(s:trace():json())
+print(t:lua())]])
+topic("moon.primitives()", "the table of primitives, in order and by name", [[
+Each with name, group, args, kinds, defaults, optional, docs, errors, summary, help, returns, recorded. Help, completion and bindings come from it.]],
+    [[print(#moon.primitives(), moon.primitives().split.summary)]])
+topic("moon.codes()", "every error code, in the order of the catalogue", "", [[print(#moon.codes(), moon.codes()[1])]])
+topic("moon.explain(code)", "what an error code means, as a table", "rule, why, primitives, example and counter_example; run(which) runs an example and gives nil, or what is wrong. :explain CODE shows it.",
+    [[
+local e = moon.explain("factors-too-small")
+print(e.rule)
+print(e.why)]])
+topic("moon.help([name])", "what help knows of a name, as a table", "name, signature, summary, text, example. Without a name: all names but those of primitives and error codes.",
+    [[print(moon.help("moon.check").summary, #moon.help() > 100)]])
+topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, and text, what it printed. Words are quoted as needed.", [[print(moon.cmd("set", "echo").text)]])
+topic("moon.set{name = value, ...}", "change settings", ":set lists them; moon.get reads one.", [[
+local was = moon.get("context")
+moon.set{context = 3}
+print(moon.get("context"))
+moon.set{context = was}]])
+topic("moon.get(name)", "the value of a setting", "A number or boolean where the setting is one.", [[print(moon.get("seed"), moon.get("atomic"))]])
+topic("moon.focus([s])", "the schedule that bare names of primitives work on", "With an argument it becomes the focus; without, it is given; nil: there is none.",
+    [[
+local was = moon.focus()
+print(moon.focus(s) == s)
+if was then moon.focus(was) end]])
+topic("moon.hooks", "what the program around Lua wants to hear of, by name: schedule, typed", "For programs that embed the library.")
+topic("moon.version", "the version of moonloop, as text", "", [[print(moon.version)]])
+topic("moon.features", "what this build can do, by name: llvm, cuda, tuning, interpreter", "", [[print(moon.features.llvm, moon.features.cuda)]])
+for _, f in ipairs { { "llvm", "whether programs can be compiled" }, { "cuda", "whether code for CUDA can be made: not in this version" },
+    { "tuning", "whether moon.tune is there" }, { "interpreter", "whether moon.interpret is there" } } do
+    topic("moon.features." .. f[1], f[2], "", "print(moon.features." .. f[1] .. ")")
+end
+topic("moon.te", "builder of programs: what a tensor holds, as a function of its indices", "See te.compute, te.func.")
+topic("moon.ir", "constructors of expressions and statements, one to one with the IR", "See ir.func, ir.block.")
+topic("moon.workload(name [, opts])", "one of the programs that are measured", [[
+By name, as moon.workload.list gives them, or by shape: moon.workload.matmul(128, 128, 128). The module has inputs(seed), reference(inputs), flop and bytes beside its function main. opts: dtype, acc, batch.]],
+    [[print(moon.workload("GMM-0").flop)]])

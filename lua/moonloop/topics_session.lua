@@ -1,0 +1,86 @@
+-- topics_session - help on commands and settings beyond their line in the tables: details, and
+-- lines that are run in a session of their own. See topics.
+local topic = ...
+
+local matmul = "s = schedule(workload.matmul(16, 16, 16))\n"
+local function command(name, text, lines) topic(":" .. name, nil, text, lines) end
+
+command("help", "A name of anything: a primitive, a command, a setting (:help set NAME), a function (moon.check), a method (s:tree), a field (error.rule), an error code; or one of the topics primitives, commands, settings, names, errors, later. ?NAME and NAME? are the same.",
+    ":help names")
+command("apropos", "Names, summaries, texts of help and of errors; case does not matter.", ":apropos guard")
+command("focus", "Bare names of primitives work on the focus. A schedule becomes it when it is made; without an argument all of them are listed.",
+    matmul .. "t = schedule(workload.matmul(8, 8, 8), {name = \"small\"})\n:focus\n:focus matmul\n:focus")
+command("open", "What is opened becomes the focus, under the name of the file.", matmul .. ":save p.py\n:open p.py")
+command("save", "By the suffix: .lua is a script that rebuilds this version and ends with the hash it must reach; .json is program and trace; .py the program. With --all the script keeps every version, marks and branches.",
+    matmul .. "split(\"i\", {auto, 4});\n:save f.lua\n!tail -n 3 f.lua")
+command("source", "By the suffix: .lua is a script, .txt and .mls are lines as typed, .py and .json are opened.", "!echo 'print(6 * 7)' > six.lua\n:source six.lua")
+command("set", "Without an argument all settings are listed, with a name that one. :help set NAME tells more. moon.set and moon.get do the same.",
+    ":set echo brief\n:set echo")
+command("history", "N lines, 20 unless told.", "1 + 1\n:history 2")
+command("shell", "Not with --safe. !COMMAND is short for it.", ":shell echo 'print(1)' > a.lua\n:source a.lua")
+command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")
+command("show", "The text parses back to the same program. A block is shown with its ancestors; regions as :set regions says.", matmul .. ":show\n:show C")
+command("tree", "At each loop: extent, kind, and the bytes of each buffer that all of its iterations touch.", matmul .. ":tree")
+command("block", "", matmul .. ":block C")
+command("where", "", matmul .. "split(\"i\", {auto, 4});\n:where i_1\n:where j")
+command("undo", "A line is one group, however many steps it made; :undo step takes back one primitive. :redo returns, :versions shows that nothing is lost.",
+    matmul .. "split(\"i\", {auto, 4});\n:undo\n:versions")
+command("redo", "Along the line of work that was left last.", matmul .. "split(\"i\", {auto, 4});\n:undo\n:redo")
+command("goto", "v3, a mark, -2 (two steps back), or failed (where the last line stopped that was taken back).", matmul .. "split(\"i\", {auto, 4});\n:goto v0\n:goto v1")
+command("mark", "A mark stands wherever a version is wanted.", matmul .. "split(\"i\", {auto, 4});\n:mark tiled\n:goto v0\n:goto tiled")
+command("branch", "The prompt shows the name.", matmul .. ":branch wide\nsplit(\"i\", {auto, 8});\n:versions")
+command("versions", "With marks, results of checks, and times.", matmul .. "split(\"i\", {auto, 4});\n:undo\nsplit(\"j\", {auto, 4});\n:versions")
+command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps.",
+    matmul .. "split(\"i\", {auto, 4});\n:diff\n:diff v0 --tree")
+command("trace", "As Lua; --python as TVM writes it, --json as its tuner does.", matmul .. "split(\"i\", {auto, 4});\n:trace\n:trace --python")
+command("before", "The later steps are replayed on a new branch; results of the new step stand for nothing else. The first step that does not apply stops there and is explained.",
+    matmul .. "split(\"i\", {auto, 4});\n:before 1 split(\"j\", {auto, 4})\n:trace")
+command("drop", "What used the results of the step is the first that fails.", matmul .. "split(\"i\", {auto, 4});\nsplit(\"j\", {auto, 4});\n:drop 1\n:trace")
+command("edit", "Results of the new step stand for those of the old by position.", matmul .. "split(\"i\", {auto, 4});\nparallel(\"i_0\");\n:edit 1 split(\"i\", {auto, 8})\n:trace")
+command("replay", "The file may be of moonloop or of TVM's tuner. The first step that does not apply is told; what was done before stays.",
+    matmul .. "split(\"i\", {auto, 4});\n:save f.json\n:undo\n:replay f.json\n:trace")
+command("bisect", "By halving: few runs for many steps. CMD is one such as :check, FUNCTION gets the schedule and says whether it is well.",
+    matmul .. "cache_read(\"C\", \"A\", \"global\");\nunsafe_set_dtype(\"A_global\", 0, \"float16\");\nreorder(\"k\", \"j\");\n:bisect")
+command("check", "MODE: random, zeros, ones, iota, adversarial. --shape gives symbolic sizes. The tolerance follows from dtype and number of summands unless --rtol or --atol say otherwise.",
+    matmul .. "split(\"k\", {auto, 4});\n:check\n:check --inputs ones --seed 3")
+command("graph", "loops: the loop tree; deps: which block reads what another writes. The suffix says the format.", matmul .. ":graph loops f.dot\n!head -n 3 f.dot")
+command("explain", "Without a code: of the last error. The rule, why it exists, an example that breaks it and one that does not, run now.", matmul .. "parallel(\"k\")\n:explain")
+command("ir", "--list names the passes; PASS shows the program after it; --diff what it changed, or what differs from another version.", matmul .. ":ir --list")
+command("llvm", "As it is given to LLVM; --opt: as its optimizer leaves it; --diff: against another version.", matmul .. ":llvm > f.ll\n!grep -c define f.ll")
+command("asm", "The hottest loop first; LOOP or BLOCK shows that part; --diff: against another version.", matmul .. ":asm > f.s\n!head -n 4 f.s")
+command("time", "Compiles, runs until the median is steady and prints it beside the start, the peak and the bandwidth. --runs N (or :set runs N) takes N samples; --cold empties the caches before each; --report gives all figures; --against openblas times the library's routine by turns; --shape n=N gives symbolic sizes.",
+    matmul .. ":time --runs 5")
+command("machine", "Measured once and kept; --calibrate measures again. set peak=N uses N GFLOP/s as the peak, set peak=auto the measured one again.", ":machine")
+command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there.",
+    matmul .. ":tune --trials 2 --db r.db\n:best 2")
+command("best", "Records of this program on this machine, the fastest first.", matmul .. ":tune --trials 2 --db r.db\n:best 1")
+command("adopt", "The steps stand on a branch of their own, as if they had been typed: undo, edit, save work.", matmul .. ":tune --trials 2 --db r.db\n:adopt\n:tree")
+command("db", "", matmul .. ":tune --trials 1 --db r.db\n:db")
+
+-- ---- settings
+local function setting(signature, text, lines) topic("set:" .. signature, nil, text, lines) end
+local split = 'split("i", {auto, 4})'
+setting("echo diff|full|tree|brief|off", "diff: the lines that changed; full: the whole program; tree: the loop tree; brief: a headline; off: nothing. A line that ends in ; is silent once.",
+    matmul .. ":set echo brief\n" .. split .. "\n:set echo tree\nsplit(\"j\", {auto, 4})")
+setting("context N", "Lines of a diff that stay around each change.", matmul .. ":set context 0\n" .. split)
+setting("regions auto|always|off", "auto: reads and writes of a block only where they are not what its body says; files always have them.", matmul .. ":set regions always\n:show")
+setting("pager auto|on|off", "auto: text longer than the screen goes through $PAGER, or less, at a terminal.", ":set pager off")
+setting("color auto|always|never", "NO_COLOR and CLICOLOR_FORCE of the environment count for auto. Colour never says what the text does not.", ":set color never")
+setting("atomic on|off", "on: a line that fails takes back the steps it made before; they stay reachable as failed.", matmul .. ":set atomic off\n" .. split .. ' split("i", {auto, 4})\n:trace')
+setting("errors brief|detail|fast|none", "detail prints the whole program with the places; fast leaves out suggestions; none leaves the sentence.", matmul .. ':set errors fast\nparallel("k")\n:set errors none\nparallel("k")')
+setting("undo-limit N", "0: all. Older versions are forgotten, so that a long search does not fill the memory.", matmul .. ":set undo-limit 2\nfor n = 1, 4 do annotate(\"C\", \"step\" .. n, n) end;\n:versions")
+setting("check-after-step on|off", "Each line that made steps is followed by :check.", matmul .. ":set check-after-step on\n" .. split .. ";")
+setting("memory-limit MiB", "What would exceed it fails with out-of-memory and has changed nothing.", ":set memory-limit 32\nt = {} for n = 1, 1e9 do t[n] = (\"x\"):rep(1000) .. n end")
+setting("seed N", "New schedules take their random numbers from it, :check its inputs.", ":set seed 7\n" .. matmul .. "sample_perfect_tile(\"i\", 2)")
+setting("width N", "Where the terminal does not tell, or tells wrongly.", ":set width 60")
+setting("runs N|auto", "auto: until the median is steady. The same as :time --runs N, for all.", matmul .. ":set runs 5\n:time")
+setting("threads N|auto", "How many threads parallel loops of compiled programs use; auto: the cores of the machine.", ":set threads 1")
+setting("target TEXT", "As moon.target reads it: llvm, llvm -mcpu=znver4 -num-cores=2.", ":set target llvm -num-cores=1\n:set target")
+setting("preview on|off", "Nothing is tried while one types in this version.", ":set preview")
+setting("theme NAME", "There is one theme in this version.", ":set theme")
+setting("keys NAME", "Keys follow ~/.inputrc in this version.", ":set keys")
+setting("images auto|kitty|sixel|iterm|off", "Pictures go to files in this version: see :graph.", ":set images")
+setting("time-after-step on|off", "In this version :time is run by hand.", ":set time-after-step")
+setting("verify-each on|off", "Everything that is kept beside a program is computed anew after each step and compared, and small programs are run. A difference is an error of moonloop: self-check.",
+    matmul .. ":set verify-each on\n" .. split .. ";")
+setting("stats on|off", "After each line: which analyses its steps asked for, and how many had to be computed.", matmul .. ":set stats on\n" .. split .. ";\nparallel(\"i_0\");")
