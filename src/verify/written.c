@@ -3,9 +3,9 @@
  *
  * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
  * 5 elements are. Another iteration may write the others later, so that for region cover
- * the stores stand in place of the box where there are fewer of them than it has elements.
- * Of a symbolic box the stores must be shown to fill it. What cannot be looked into (opaque
- * calls, views), and a signature without any store behind it, is taken as it is signed.
+ * the stores stand in place of the box unless they are shown to fill it. What cannot be
+ * looked into (opaque calls, views), and a signature without any store behind it, is taken
+ * as it is signed.
  * Source: ir-and-analysis 2.4.
  */
 #include "verify/written.h"
@@ -13,11 +13,9 @@
 /* ---- counting */
 
 typedef struct Count {
-    const ml_Block *block;
     const ml_Buffer *buf;
     int64_t times, total; /* times: iterations of the loops around */
-    bool symbolic;        /* no extents: stores are looked for */
-    bool guarded;         /* some of them may not run */
+    bool symbolic;        /* no numbers: stores are looked for */
     bool unknown;
 } Count;
 
@@ -45,19 +43,17 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         return;
     switch (s->kind) {
     case ML_STMT_FOR:
-        if (ml_as_for(s)->thread ||
-            (!c->symbolic && !ml_is_const_int(ml_as_for(s)->extent))) {
+        if (ml_as_for(s)->thread) {
             c->unknown = true;
             return;
         }
+        c->symbolic |= !ml_is_const_int(ml_as_for(s)->extent);
         if (!c->symbolic) {
             n = ml_as_for(s)->extent->as.i > 0 ? ml_as_for(s)->extent->as.i : 0;
             c->unknown = __builtin_mul_overflow(outer, n, &c->times);
         }
         break;
     case ML_STMT_BLOCK:
-        if (ml_as_block(s) != c->block)
-            c->guarded |= !ml_is_true(ml_as_block(s)->predicate);
         for (size_t k = 0; k < ml_as_block(s)->n_matches; k++)
             c->unknown |= ml_as_block(s)->matches[k].source.buffer->uid == c->buf->uid;
         break;
@@ -69,8 +65,8 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         }
         ml_stmt_exprs(s, look_for_pointer, c);
         break;
-    case ML_STMT_IF: c->guarded = true; break;
-    case ML_STMT_SEQ: break;
+    case ML_STMT_SEQ:
+    case ML_STMT_IF: break;
     case ML_STMT_EVALUATE: ml_stmt_exprs(s, look_for_pointer, c); break;
     case ML_STMT_WHILE:
     case ML_STMT_BIND:
@@ -89,10 +85,12 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
 
 typedef enum Filled { FILLED, HOLES, ASK } Filled;
 
-/* By the number of stores alone; ASK: some may not run, or the region is symbolic. */
+/* By the number of stores alone; ASK: they are as many as its elements, or the region is
+ * symbolic; but some may not run, or store what others do. FILLED: one element, or nothing
+ * is known but the signature. */
 static Filled filled(const ml_Block *b, const ml_Region *r)
 {
-    Count c = {.block = b, .buf = r->buffer, .times = 1};
+    Count c = {.buf = r->buffer, .times = 1};
     int64_t volume = 1;
 
     for (size_t d = 0; d < r->buffer->rank; d++)
@@ -105,9 +103,7 @@ static Filled filled(const ml_Block *b, const ml_Region *r)
     count(&b->base, false, &c);
     if (c.unknown || c.total == 0)
         return FILLED;
-    if (c.symbolic || c.guarded)
-        return !c.symbolic && c.total < volume ? HOLES : ASK;
-    return c.total < volume ? HOLES : FILLED;
+    return !c.symbolic && c.total < volume ? HOLES : ASK;
 }
 
 bool ml_plainly_filled(const ml_Block *b, const ml_Region *r)
@@ -119,11 +115,12 @@ bool ml_plainly_filled(const ml_Block *b, const ml_Region *r)
 static const ml_Expr *beside_bounds(ml_Arith *ar, const ml_Access1 *s, const ml_Buffer *buf)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
-    ml_ArithMark mark = ml_arith_save(ar);
+    ml_ArithMark mark;
     bool holds;
 
     if (ml_is_true(s->pred))
         return s->pred;
+    mark = ml_arith_save(ar);
     for (size_t k = 0; k < s->n_dom; k++)
         ml_arith_bind_range(ar, s->dom[k].var, s->dom[k].min, s->dom[k].extent);
     for (size_t d = 0; d < buf->rank; d++) {
@@ -137,6 +134,34 @@ static const ml_Expr *beside_bounds(ml_Arith *ar, const ml_Access1 *s, const ml_
     holds = ml_prove(ar, s->pred);
     ml_arith_restore(ar, mark);
     return holds ? ml_bool(cx, true) : s->pred;
+}
+
+static bool moves(const ml_Access1 *s, const ml_Expr *pred, size_t rank, const ml_Dom *d)
+{
+    bool used = ml_expr_uses_var(pred, d->var);
+
+    for (size_t k = 0; k < rank && !used; k++)
+        used = ml_expr_uses_var(s->ranges[k].min, d->var);
+    for (size_t k = 0; k < s->n_dom && !used; k++)
+        used = ml_expr_uses_var(s->dom[k].min, d->var) ||
+               ml_expr_uses_var(s->dom[k].extent, d->var);
+    return used;
+}
+
+/* The loops of the store, without those that run and decide nothing: of a sum, say. */
+static void loops_of(ml_Arith *ar, const ml_Access1 *s, const ml_Expr *pred, size_t rank,
+                     ml_DomVec *out)
+{
+    ml_ArithMark mark = ml_arith_save(ar);
+
+    for (size_t k = 0; k < s->n_dom; k++) {
+        const ml_Dom *d = &s->dom[k];
+
+        if (moves(s, pred, rank, d) || !ml_prove_ge(ar, d->extent, 1))
+            ml_push(ml_arith_ctx(ar), out, *d);
+        ml_arith_bind_range(ar, d->var, d->min, d->extent);
+    }
+    ml_arith_restore(ar, mark);
 }
 
 /* The stores of which it is sure where they write fill the region, as far as there is a
@@ -155,7 +180,10 @@ static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
         const ml_Access1 *s = &stores.v[k];
         const ml_Expr *pred = beside_bounds(ar, s, r->buffer);
 
-        if (ml_region_lower(ar, s->ranges, rank, s->dom, s->n_dom, pred, box))
+        ml_DomVec dom = {0};
+
+        loops_of(ar, s, pred, rank, &dom);
+        if (ml_region_lower(ar, s->ranges, rank, dom.v, dom.n, pred, box))
             ml_boxes_add(boxes, box);
     }
     for (size_t d = 0; d < rank; d++)
@@ -170,7 +198,7 @@ static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
 bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
                   bool *signed_only)
 {
-    Count c = {.block = b, .buf = r->buffer, .times = 1, .symbolic = true};
+    Count c = {.buf = r->buffer, .times = 1, .symbolic = true};
 
     count(&b->base, false, &c);
     *signed_only = c.unknown || c.total == 0;

@@ -5,13 +5,12 @@
 #include "verify/cover_strides.h"
 #include "verify/facts.h"
 
-/* Whether region r of the block's writes is no box with holes, by the number of its stores:
- * there are as many as it has elements, and all of them run. What cannot be looked into
- * (opaque calls, views) is taken as it is signed. */
+/* Whether region r of the block's writes is one element, or such that its stores cannot be
+ * looked into (opaque calls, views): then it is taken as it is signed. */
 bool ml_plainly_filled(const ml_Block *b, const ml_Region *r);
 
-/* Whether it is one, or may be: where stores stand under conditions, or the region is
- * symbolic, they must be shown to fill it as far as the buffer goes. */
+/* Whether it is a box with holes, or may be: the stores are fewer than its elements, or not
+ * shown to fill it as far as the buffer goes. */
 bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r);
 
 /* Whether the stores inside the block, also in blocks inside of it, are shown to fill the
