@@ -83,11 +83,72 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     c->times = outer;
 }
 
+enum { MAX_LOOPS = 16 };
+
+/* The loop whose variable is added, once, to what the loops leave alone; n: none, and
+ * *plain whether none is used. */
+static size_t added(const ml_Expr *e, const ml_For *const *loops, size_t n, bool *plain)
+{
+    size_t which = n, used = 0;
+    const ml_Expr *v = e;
+
+    for (size_t k = 0; k < n; k++)
+        if (ml_expr_uses_var(e, loops[k]->var)) {
+            which = k;
+            used++;
+        }
+    *plain = used == 0;
+    if (used != 1)
+        return n;
+    if (e->kind == ML_EXPR_ADD) {
+        bool first = ml_expr_uses_var(e->args[0], loops[which]->var);
+
+        v = e->args[first ? 0 : 1];
+        if (first && ml_expr_uses_var(e->args[1], loops[which]->var))
+            return n;
+    }
+    if (v->kind != ML_EXPR_VAR || v->as.var->uid != loops[which]->var->uid)
+        return n;
+    return which;
+}
+
+/* The block is a nest of loops around one store, a dimension of the region each: a copy. */
+static bool is_copy(const ml_Block *b, const ml_Region *r)
+{
+    const ml_For *loops[MAX_LOOPS];
+    bool taken[MAX_LOOPS] = {false};
+    const ml_Stmt *s = b->body;
+    const ml_Store *st;
+    size_t n = 0;
+
+    for (; s->kind == ML_STMT_FOR && n < MAX_LOOPS; s = ml_as_for(s)->body)
+        loops[n++] = ml_as_for(s);
+    st = s->kind == ML_STMT_STORE ? ml_as_store(s) : NULL;
+    if (!st || st->buffer->uid != r->buffer->uid || st->mask || st->n != r->buffer->rank)
+        return false;
+    for (size_t d = 0; d < st->n; d++) {
+        bool plain;
+        size_t k = added(st->indices[d], loops, n, &plain);
+
+        if (plain && ml_is_int(r->ranges[d].extent, 1))
+            continue;
+        if (k == n || taken[k] || loops[k]->thread || loops[k]->step ||
+            !ml_is_const_int(loops[k]->min) || !ml_is_const_int(loops[k]->extent) ||
+            !ml_is_int(r->ranges[d].extent, loops[k]->extent->as.i))
+            return false;
+        taken[k] = true;
+    }
+    for (size_t k = 0; k < n; k++) /* the others run */
+        if (!taken[k] && (!ml_is_const_int(loops[k]->extent) || loops[k]->extent->as.i < 1))
+            return false;
+    return true;
+}
+
 typedef enum Filled { FILLED, HOLES, ASK } Filled;
 
 /* By the number of stores alone; ASK: they are as many as its elements, or the region is
- * symbolic; but some may not run, or store what others do. FILLED: one element, or nothing
- * is known but the signature. */
+ * symbolic; but some may not run, or store what others do. FILLED: one element, a copy,
+ * or nothing is known but the signature. */
 static Filled filled(const ml_Block *b, const ml_Region *r)
 {
     Count c = {.buf = r->buffer, .times = 1};
@@ -98,7 +159,7 @@ static Filled filled(const ml_Block *b, const ml_Region *r)
     for (size_t d = 0; d < r->buffer->rank && !c.symbolic; d++)
         if (__builtin_mul_overflow(volume, r->ranges[d].extent->as.i, &volume))
             return FILLED;
-    if (volume <= 1 && !c.symbolic)
+    if (!c.symbolic && (volume <= 1 || is_copy(b, r)))
         return FILLED;
     count(&b->base, false, &c);
     if (c.unknown || c.total == 0)

@@ -5,8 +5,9 @@
 #include "verify/cover_strides.h"
 #include "verify/facts.h"
 
-/* Whether region r of the block's writes is one element, or such that its stores cannot be
- * looked into (opaque calls, views): then it is taken as it is signed. */
+/* Whether region r of the block's writes is one element, what a copy fills, or such that
+ * its stores cannot be looked into (opaque calls, views): then it is taken as it is signed.
+ */
 bool ml_plainly_filled(const ml_Block *b, const ml_Region *r);
 
 /* Whether it is a box with holes, or may be: the stores are fewer than its elements, or not
