@@ -183,6 +183,8 @@ ml_Hulls ml_hulls_begin(ml_Ctx *cx, size_t room)
 
 bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b)
 {
+    if (ml_never_runs(c->p, b->tag)) /* nothing is written */
+        return true;
     for (size_t k = 0; k < h->n && !c->unchecked; k++)
         if (!h->exact[k] || ml_boxes_count(h->boxes[k]) > 1) {
             ml_fail(

@@ -24,6 +24,7 @@ typedef struct Move {
     const ml_Stmt *one[1];
     size_t at;            /* where the nest goes among them */
     bool ask_later;       /* the scope is no stage pipeline yet */
+    bool never;           /* no instance was executed where it was */
     bool driven;          /* reverse: every instance reads what a producer writes */
     const bool **outside; /* per read and dimension: not shown to stay in the buffer */
     ml_Uid above;         /* what holds both places */
@@ -255,6 +256,8 @@ static bool check_instances(Move *m)
     ml_DomVec dom = {0};
     const ml_Range *box = bindings_of(m, b, &dom);
     ml_Interval *is = ML_ARRAY(cx, ml_Interval, b->n_iters + 1u);
+    if (m->never && ml_never_runs(c->p, b->tag)) /* nor did it before */
+        return true;
     bool all = ml_region_lower(ar, box, b->n_iters, dom.v, dom.n, b->predicate, is);
 
     for (size_t k = 0; all && k < dom.n; k++)
@@ -308,6 +311,7 @@ static bool find_place(Move *m)
         return false;
     if (!c->unchecked && !check_order(m, m->reverse ? &m->consumers : &m->producers))
         return false;
+    m->never = ml_never_runs(c->p, m->block->tag);
     m->driven = !m->reverse || c->unchecked || is_driven(m);
     if (!m->driven)
         note_instances(m);
@@ -446,7 +450,8 @@ static bool check_result(Move *m)
             return false;
     if (m->reverse)
         return ml_is_covered(c->cx, c->facts, c->p, block, true) ||
-               (!m->driven && m->producers.n > 0 && fail_lost(m));
+               (!m->driven && !(m->never && ml_never_runs(c->p, block)) &&
+                m->producers.n > 0 && fail_lost(m));
     for (size_t k = 0; k < m->consumers.n; k++)
         if (!ml_is_covered(c->cx, c->facts, c->p, m->consumers.v[k], true))
             return false;

@@ -55,13 +55,15 @@ static const char *fused_name(ml_Ctx *cx, const ml_For **loops, size_t n)
 }
 
 /* What stands for an extent where it divides: an extent that goes by an outer loop may be 0
- * in some of its iterations; the body does not run then, but regions derived from it are
- * evaluated all the same. */
+ * in some of its iterations, or it is 0; the body does not run then, but regions derived
+ * from it are evaluated all the same. */
 static const ml_Expr *divisor(ml_Call *c, ml_Arith *ar, const ml_Expr *extent)
 {
     const ml_Expr *one = ml_int(c->cx, extent->type, 1);
     bool varies = false;
 
+    if (ml_is_const_int(extent))
+        return extent->as.i > 0 ? extent : one;
     for (ml_Uid at = ml_index_parent(c->p.index, c->args[LOOPS].uids[0]); at && !varies;
          at = ml_index_parent(c->p.index, at)) {
         const ml_Stmt *st = ml_index_node(c->p.index, at);

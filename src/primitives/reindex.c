@@ -278,6 +278,11 @@ static bool reindex(ml_Call *c)
 
     if (!top)
         return false;
+    if (!c->unchecked && ml_is_empty_block(r.block))
+        return unsound(&r, false,
+                       ml_format(c->cx,
+                                 "the domain of block %s is empty: nothing is copied",
+                                 r.block->name));
     if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
         return false;
     make_buffer(&r);

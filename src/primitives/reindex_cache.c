@@ -372,6 +372,10 @@ static bool recache(ml_Call *c, bool write)
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;
     ml_copy_nest_find(c, &r.copy, r.place.node);
+    if (!c->unchecked && ml_is_empty_block(r.block))
+        return unsound(&r, ml_format(c->cx,
+                                     "the domain of block %s is empty: nothing is copied",
+                                     r.block->name));
     if (!c->unchecked && !(write ? check_write(&r) : check_read(&r)))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);

@@ -169,6 +169,9 @@ static bool check_inside(Fold *f, ml_Arith *ar)
 {
     ml_Ctx *cx = f->c->cx;
 
+    if (ml_is_empty_block(f->consumer))
+        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
+                       ML_TEXT("its domain is empty: there is nothing to move"));
     for (size_t d = 0; d < f->buf->rank; d++) {
         const ml_Expr *at = f->index[d], *dim = f->buf->shape[d];
 

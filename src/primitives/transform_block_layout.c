@@ -131,7 +131,8 @@ static bool check_map(Iters *it)
     }
     it->extents = ML_ARRAY(cx, const ml_Expr *, it->map->n_exprs + 1u);
     if (!ml_index_map_shape(it->ar, it->map, shape, it->extents))
-        return not_bijective(it, "the new iters do not start at 0");
+        return not_bijective(it, ml_is_empty_block(b) ? "its domain is empty"
+                                                      : "the new iters do not start at 0");
     alone.inverse = NULL;
     it->inverse = ml_index_map_inverse(it->ar, &alone, ranges, &fail);
     if (it->inverse)

@@ -93,6 +93,27 @@ bool ml_is_spatial_block(const ml_Block *b)
     return true;
 }
 
+static bool is_none(const ml_Expr *extent)
+{
+    return ml_is_const_int(extent) && extent->as.i <= 0;
+}
+
+bool ml_is_empty_block(const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (is_none(b->iters[k].extent))
+            return true;
+    return false;
+}
+
+bool ml_never_runs(ml_Program p, ml_Uid uid)
+{
+    for (ml_Up u = ml_index_up(p.index, uid); u.node; ml_index_next(&u))
+        if (u.node->kind == ML_STMT_FOR && is_none(ml_as_for(u.node)->extent))
+            return true;
+    return false;
+}
+
 bool ml_is_trivial_binding(ml_Ctx *cx, ml_Program p, ml_Uid block)
 {
     const ml_Block *b = ml_as_block(ml_index_node(p.index, block));

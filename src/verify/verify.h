@@ -143,6 +143,10 @@ bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 /* Writes some buffer that its scope root does not allocate; *which gets it. */
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
 bool ml_is_spatial_block(const ml_Block *b);
+/* A domain of the block, or a loop around it, is of a literal extent below 1: no instance
+ * is ever executed. */
+bool ml_is_empty_block(const ml_Block *b);
+bool ml_never_runs(ml_Program p, ml_Uid uid);
 bool ml_is_trivial_binding(ml_Ctx *cx, ml_Program p, ml_Uid block);
 ml_IterKind ml_loop_type(ml_Program p, ml_Uid loop); /* spatial, reduce or opaque */
 /* The block that allocates the buffer, or matches it; 0: a parameter (or unknown). */
