@@ -525,6 +525,21 @@ static bool given_arg(const Resolve *r, const ml_Arg *a, ml_Given *g)
     return ml_bad_argument(r->cx, "%s: this kind of parameter comes later", r->pa->name);
 }
 
+/* split(i, {4, 4}): in Lua i is a variable, and most likely nil. */
+static void note_quotes(const Resolve *r)
+{
+    const char *what = r->pa->kind == ML_P_LOOP                                  ? "loop"
+                       : r->pa->kind == ML_P_BLOCK || r->pa->kind == ML_P_BLOCKS ? "block"
+                                                                                 : NULL;
+
+    if (what)
+        ml_error_note(r->cx,
+                      "a %s is named by a string: %s(\"%s\"%s); without quotes %s is a "
+                      "variable of Lua",
+                      what, r->prim->name, *what == 'l' ? "i" : "C",
+                      r->prim->n_params > 1 ? ", ..." : "", *what == 'l' ? "i" : "C");
+}
+
 static bool absent_arg(const Resolve *r, ml_Given *g)
 {
     const ml_Param *pa = r->pa;
@@ -535,7 +550,9 @@ static bool absent_arg(const Resolve *r, ml_Given *g)
     if (pa->optional || pa->input_if_given || pa->kind == ML_P_DECISION ||
         pa->kind == ML_P_LOOPS)
         return true;
-    return ml_bad_argument(r->cx, "%s is missing: %s", pa->name, pa->doc);
+    ml_bad_argument(r->cx, "%s is missing: %s", pa->name, pa->doc);
+    note_quotes(r);
+    return false;
 }
 
 /* Loops given one by one become one list: fuse(a, b, c). */

@@ -279,9 +279,12 @@ bool cmd_set(ml_Session *ss, const ml_Words *w)
         return true;
     }
     id = ml_setting_find(w->v[0]);
-    if (id < 0)
-        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                                "no setting is called %s; :set lists them", w->v[0]);
+    if (id < 0) {
+        ml_setting_unknown(w->v[0], &why);
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s", ml_text_z(&why));
+        ml_text_free(&why);
+        return false;
+    }
     if (w->n == 1) {
         show_setting(ss, id);
         return true;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "core/script/report.h"
+
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
 #define ML_COMMAND_LATER(name, group, args, help)      {name, group, args, help, NULL, false},
@@ -38,7 +40,14 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
     if (fits == 1)
         return found;
     if (fits == 0) {
-        ml_text_fmt(why, "no command :%s; :help lists them", name);
+        ml_Nearest near = ml_nearest_begin(ml_str(name));
+
+        for (size_t k = 0; k < ml_n_commands; k++)
+            ml_nearest_try(&near, ml_str(ml_commands[k].name));
+        if (near.best.n)
+            ml_text_fmt(why, "no command :%s; did you mean :%s?", name, near.best.p);
+        else
+            ml_text_fmt(why, "no command :%s; :help commands lists them", name);
         return NULL;
     }
     ml_text_fmt(why, ":%s may mean", name);

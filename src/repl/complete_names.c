@@ -13,6 +13,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/complete_impl.h"
+#include "repl/help_impl.h"
 
 void ml_offer(ml_Offer *o, const char *text, const char *note)
 {
@@ -36,13 +37,21 @@ void ml_offer_commands(ml_Offer *o)
                          later ? "comes with a later version" : ml_commands[k].help);
 }
 
+/* moon.check as soon as a . or : is typed; before that check alone, which help finds too.
+ */
 static void offer_topic(const char *name, const char *summary, const char *text, void *user)
 {
+    enum { ENOUGH = 3 }; /* letters; with fewer they would hide the rest */
     ml_Offer *o = user;
+    const char *last = name + strlen(name);
 
     (void)text;
-    if (*summary && *o->prefix) /* all of them would hide the rest */
+    while (last > name && last[-1] != '.' && last[-1] != ':')
+        last--;
+    if (*summary && strpbrk(o->prefix, ".:"))
         ml_offer(o, name, summary);
+    else if (*summary && strlen(o->prefix) >= ENOUGH)
+        ml_offer(o, last, summary);
 }
 
 void ml_offer_topics(ml_Offer *o)
@@ -70,7 +79,7 @@ void ml_offer_topics(ml_Offer *o)
 void ml_offer_codes(ml_Offer *o)
 {
     for (int k = 1; k < ML_E_COUNT; k++)
-        ml_offer(o, ml_error_code((ml_ErrorCode)k), ml_error_sentence((ml_ErrorCode)k));
+        ml_offer(o, ml_error_code((ml_ErrorCode)k), ml_help_code_note((ml_ErrorCode)k));
 }
 
 static const char *dashed(ml_Ctx *cx, const char *name)

@@ -45,6 +45,11 @@ static void add_meaning(ml_Text *t, ml_ErrorCode code)
         ml_text_add(t, "(its sentence is made where the error is found)");
 }
 
+const char *ml_help_code_note(ml_ErrorCode code)
+{
+    return *ml_error_rule(code) ? ml_error_rule(code) : "an error without a rule";
+}
+
 static void list_codes(ml_Text *t, size_t width)
 {
     for (int k = 1; k < ML_E_COUNT; k++) {
@@ -63,21 +68,33 @@ void ml_help_codes(ml_Text *t)
 
 /* ---- topics */
 
+static void list_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
+{
+    ml_Text name = {0};
+
+    ml_text_fmt(&name, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
+    ml_wrap_row(t, ml_text_z(&name), c->help, 4, 36, ml_help_width(ss));
+    ml_text_free(&name);
+}
+
+/* Group by group, in the order in which the table begins them. */
 static void list_commands(ml_Session *ss, ml_Text *t, bool later)
 {
-    const char *group = "";
+    for (size_t first = 0; first < ml_n_commands; first++) {
+        bool begun = false, said = false;
 
-    for (size_t k = 0; k < ml_n_commands; k++) {
-        const ml_Command *c = &ml_commands[k];
-        ml_Text name = {0};
+        for (size_t k = 0; k < first && !begun; k++)
+            begun = ml_streq(ml_commands[k].group, ml_commands[first].group);
+        for (size_t k = first; k < ml_n_commands && !begun; k++) {
+            const ml_Command *c = &ml_commands[k];
 
-        if ((c->run == NULL) != later)
-            continue;
-        if (!ml_streq(group, c->group))
-            ml_text_fmt(t, "  %s\n", group = c->group);
-        ml_text_fmt(&name, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
-        ml_wrap_row(t, ml_text_z(&name), c->help, 4, 36, ml_help_width(ss));
-        ml_text_free(&name);
+            if ((c->run == NULL) != later || !ml_streq(c->group, ml_commands[first].group))
+                continue;
+            if (!said)
+                ml_text_fmt(t, "  %s\n", c->group);
+            said = true;
+            list_command(ss, t, c);
+        }
     }
 }
 

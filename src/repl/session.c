@@ -305,8 +305,34 @@ bool ml_session_wants_more(ml_Session *ss, const char *text)
     return ml_host_incomplete(ss->host, text);
 }
 
+/* help, quit, tree() ...: a command typed without its colon. A variable of that name, or
+ * the method of the focus that the call means, goes first. */
+static bool lacks_colon(ml_Session *ss, const char *text)
+{
+    ml_Text name = {0}, why = {0};
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+    bool call = ml_streq(text + n, "()"), lone = text[n] == '\0';
+
+    if (ss->mode != ML_MODE_TYPED || n == 0 || (!call && !lone))
+        return false;
+    ml_text_addn(&name, text, n);
+    const char *z = ml_streq(ml_text_z(&name), "exit") ? "quit" : ml_text_z(&name);
+    const ml_Command *c = ml_command_find(z, &why);
+    bool yes =
+        c && ml_streq(c->name, z) && !ml_host_knows(ss->host, ml_text_z(&name), call);
+
+    if (yes)
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "a command begins with a colon: :%s", z);
+    ml_text_free(&name);
+    ml_text_free(&why);
+    return yes;
+}
+
 static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
 {
+    if (lacks_colon(ss, text))
+        return false;
+
     size_t n = strlen(text);
 
     if (text[0] == ':' && text[1] != ':')

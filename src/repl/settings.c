@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/script/report.h"
+
 /* The names of the table with - for _ are made once, at compile time, by hand where it
  * matters: identifiers cannot hold a -. */
 const ml_Setting ml_settings[ML_SETTINGS] = {
@@ -15,6 +17,25 @@ const ml_Setting ml_settings[ML_SETTINGS] = {
 static char dash(char c)
 {
     return c == '_' ? '-' : c;
+}
+
+void ml_setting_unknown(const char *name, ml_Text *why)
+{
+    ml_Nearest near = ml_nearest_begin(ml_str(name));
+    ml_Text names[ML_SETTINGS] = {0};
+
+    for (int k = 0; k < ML_SETTINGS; k++) {
+        for (const char *p = ml_settings[k].name; *p; p++)
+            ml_text_char(&names[k], dash(*p));
+        ml_nearest_try(&near, ml_str(ml_text_z(&names[k])));
+    }
+    ml_text_fmt(why, "no setting is called %s; ", name);
+    if (near.best.n)
+        ml_text_fmt(why, "did you mean %s?", near.best.p);
+    else
+        ml_text_add(why, ":set lists them");
+    for (int k = 0; k < ML_SETTINGS; k++)
+        ml_text_free(&names[k]);
 }
 
 /* 0: different, 1: b begins with a, 2: equal. */

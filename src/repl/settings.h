@@ -37,6 +37,8 @@ typedef struct ml_Settings {
 void ml_settings_init(ml_Settings *s);
 /* -1: no setting of that name; - and _ are one; a prefix that fits one setting will do. */
 int ml_setting_find(const char *name);
+/* What to say of a name that is no setting: the nearest one. */
+void ml_setting_unknown(const char *name, ml_Text *why);
 /* false: *why says what would do. */
 bool ml_setting_set(ml_Settings *s, int id, const char *value, ml_Text *why);
 const char *ml_setting_word(const ml_Settings *s, ml_SettingId id);

@@ -195,6 +195,10 @@ static void names_come_with_what_help_says_of_them(void **state)
     explains(*state, "?verify-|", "verify-each",
              "off: recompute every fact after each step, and run small programs");
     explains(*state, ":help functions|", "functions", "topic");
+    explains(*state, ":help regis|", "register_reducer",
+             "a reduction of n values that rfactor may take apart");
+    explains(*state, ":explain two-|", "two-autos",
+             "at most one factor is left to be worked out");
 }
 
 static void no_metamethod_runs(void **state)

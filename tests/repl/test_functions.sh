@@ -221,3 +221,14 @@ verdict 'calls can_NAME, tile_with_intrinsic and every other method on the focus
 typed 's = schedule(workload.matmul(8, 8, 8))' 'can_spilt("i", {2, 4})' 'tre()'
 [ "$status" = 1 ] && fails "'can_spilt'; did you mean can_split?" "'tre'; did you mean tree?"
 verdict 'tells the nearest method of an unknown name'
+
+# ---- what someone types who does not know the rules yet
+typed help 'quit()' exit tree 's = schedule(workload.matmul(8, 8, 8))' 'tree();' 'check = 3' check ':undoo' ':set eco' 'moon.get("eco")'
+[ "$status" = 1 ] && says 3 && [ "$(grep -c 'a command begins with a colon' err)" = 4 ] &&
+    fails 'colon: :help' 'colon: :quit' 'colon: :tree' 'no command :undoo; did you mean :undo?' 'setting is called eco; did you mean echo?' &&
+    [ "$(grep -c 'did you mean echo' err)" = 2 ]
+verdict 'tells that a command begins with a colon, and the nearest one'
+typed 's = schedule(workload.matmul(8, 8, 8))' 'split(i, {2, 4})' 'reorder(j, i)' 'parallel(i)' 'compute_inline(C)' 'version()'
+[ "$status" = 1 ] && says 0 && fails 'a loop is named by a string: split("i", ...); without quotes i is a variable of Lua' \
+    'reorder: argument 1 is nil: a loop is named by a string' 'by a string: parallel("i")' 'a block is named by a string: compute_inline("C")'
+verdict 'tells that names are strings where a variable of Lua is nil'

@@ -32,6 +32,8 @@ bool ml_host_open(ml_Host *h, const char *path);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
+/* Whether Lua has a global of that name, or (method) the focus such a method. */
+bool ml_host_knows(ml_Host *h, const char *name, bool method);
 /* What moon.help knows of a name; false: nothing. Fields that are not there are empty. */
 typedef struct ml_HostTopic {
     ml_Text name, signature, summary, text;

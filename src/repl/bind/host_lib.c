@@ -146,6 +146,16 @@ bool ml_host_is_method(lua_State *L, const char *name)
     return yes;
 }
 
+bool ml_host_knows(ml_Host *h, const char *name, bool method)
+{
+    lua_pushglobaltable(h->L);
+    lua_pushstring(h->L, name);
+    bool yes = lua_rawget(h->L, -2) != LUA_TNIL;
+
+    lua_pop(h->L, 2);
+    return yes || (method && ml_host_is_method(h->L, name));
+}
+
 /* Globals first, then methods of the focus (a primitive is one), then names that Python
  * scripts use. */
 int ml_host_name(lua_State *L)
@@ -210,9 +220,11 @@ static void set_one(lua_State *L, const char *name, const char *value)
     int id = ml_setting_find(name);
     ml_Text *why;
 
-    if (id < 0)
-        ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them", name);
     why = bind_text(L);
+    if (id < 0) {
+        ml_setting_unknown(name, why);
+        ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
+    }
     if (!ml_setting_set(&h->ss->set, id, value, why))
         ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
     lua_pop(L, 1);
@@ -238,9 +250,12 @@ static int l_get(lua_State *L)
     const char *name = bind_string(L, 1, "name");
     int id = ml_setting_find(name);
 
-    if (id < 0)
-        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "no setting is called %s; :set lists them",
-                           name);
+    if (id < 0) {
+        ml_Text *why = bind_text(L);
+
+        ml_setting_unknown(name, why);
+        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
+    }
     if (ml_settings[id].kind == ML_SET_INT)
         lua_pushinteger(L, ml_setting_int(&h->ss->set, (ml_SettingId)id));
     else if (ml_settings[id].kind == ML_SET_BOOL)

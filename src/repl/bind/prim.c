@@ -73,6 +73,14 @@ static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx 
         lua_pop(L, 1);
         return g;
     }
+    if (prim->n_params > 0 && prim->params[0].kind == ML_P_LOOPS)
+        for (int k = 2; k <= top; k++)
+            if (lua_isnil(L, k))
+                bind_bad(
+                    L,
+                    "%s: argument %d is nil: a loop is named by a string, as in %s(\"i\", "
+                    "\"j\"); without quotes i is a variable of Lua",
+                    prim->name, k - 1, prim->name);
     while (top > 1 && lua_isnil(L, top)) /* trailing nils are not given */
         top--;
     g.n_pos = (size_t)(top - 1);
