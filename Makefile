@@ -362,7 +362,7 @@ help:
 	@echo 'make test SAN=1      with address and undefined behaviour sanitizers; SAN=thread for races'
 	@echo 'make demo            installs what is missing, builds and shows the program at work'
 	@echo 'make bench           benchmarks; JSON=1 for machine-readable results'
-	@echo 'make fuzz            random programs and schedules; N=, SEED=, FAULTS=1 (built-in faults)'
+	@echo 'make fuzz            random programs and schedules on all cores; N=, SEED=, FAULTS=1 (built-in faults)'
 	@echo 'make races           the tests between threads with the thread sanitizer'
 	@echo 'make golden          rewrite the expected texts of tests/golden'
 	@echo 'make cov             tests with coverage, and the lines reached by file'
