@@ -16,6 +16,7 @@ typedef struct Count {
     const ml_Buffer *buf;
     int64_t times, total; /* times: iterations of the loops around */
     bool symbolic;        /* no numbers: stores are looked for */
+    bool threads;         /* loops of threads are loops like others */
     bool unknown;
 } Count;
 
@@ -43,7 +44,7 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         return;
     switch (s->kind) {
     case ML_STMT_FOR:
-        if (ml_as_for(s)->thread) {
+        if (ml_as_for(s)->thread && !c->threads) {
             c->unknown = true;
             return;
         }
@@ -259,7 +260,7 @@ static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
 bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
                   bool *signed_only)
 {
-    Count c = {.buf = r->buffer, .times = 1, .symbolic = true};
+    Count c = {.buf = r->buffer, .times = 1, .symbolic = true, .threads = true};
 
     count(&b->base, false, &c);
     *signed_only = c.unknown || c.total == 0;
