@@ -69,20 +69,56 @@ ml_Region ml_cover_outward(ml_Cover *c, const ml_Block *b, const ml_Region *r,
     return out;
 }
 
-static bool writes_whole(ml_Cover *c, const ml_Block *w, const ml_Region *declared)
+typedef struct Choice {
+    bool found; /* an if without else */
+} Choice;
+
+static bool find_choice(const ml_Stmt *s, void *user)
 {
-    return ml_region_is_point(declared) || !ml_may_have_holes(c->cx, c->p, w, declared);
+    Choice *x = user;
+
+    x->found |= s->kind == ML_STMT_IF && !ml_as_if(s)->other;
+    return !x->found;
+}
+
+/* Whether the block writes of a buffer that others write, too, by choice: a point that it
+ * declares is then what it may write, and where it does not, theirs counts. */
+static bool by_choice(const ml_Cover *c, const ml_Block *w, const ml_Region *declared,
+                      const ml_UidVec *producers)
+{
+    Choice x = {0};
+    size_t n = 0;
+
+    for (size_t k = 0; k < producers->n; k++) {
+        const ml_Block *b = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
+        bool one = false;
+
+        for (size_t m = 0; m < b->n_writes; m++)
+            one |= b->writes[m].buffer->uid == declared->buffer->uid;
+        n += one;
+    }
+    if (n > 1)
+        ml_stmt_visit(w->body, find_choice, &x);
+    return x.found;
+}
+
+static bool writes_whole(ml_Cover *c, const ml_Block *w, const ml_Region *declared,
+                         const ml_UidVec *producers)
+{
+    if (ml_region_is_point(declared))
+        return !by_choice(c, w, declared, producers);
+    return !ml_may_have_holes(c->cx, c->p, w, declared);
 }
 
 /* What a producer surely writes, in terms of what is around it: its region, or the stores
  * inside when that has holes. */
 static void written_parts(ml_Cover *c, const ml_Block *w, const ml_Region *declared,
-                          const ml_CoverAround *around, ml_AccessVec *out)
+                          const ml_CoverAround *around, bool whole, ml_AccessVec *out)
 {
     const ml_Expr *pred;
     ml_AccessVec inside = {0};
 
-    if (writes_whole(c, w, declared)) {
+    if (whole) {
         ml_Region r = ml_cover_outward(c, w, declared, around, &pred);
 
         ml_push(c->cx, out, ((ml_Access1){r.ranges, around->dom.v, around->dom.n, pred}));
@@ -314,8 +350,9 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
             }
             ml_cover_around(c, w->tag, own == c->scope ? 0 : own, read->buffer, &around);
             size_t first = parts.n;
+            bool whole = writes_whole(c, w, &w->writes[m], producers);
 
-            written_parts(c, w, &w->writes[m], &around, &parts);
+            written_parts(c, w, &w->writes[m], &around, whole, &parts);
             for (size_t t = first; t < parts.n; t++) {
                 ml_Access1 *part = &parts.v[t];
                 bool guarded = !ml_is_true(part->pred), plain = !guarded;
@@ -334,7 +371,7 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
                 clip(c, read->buffer, box);
                 ml_boxes_add(boxes, box);
             }
-            if (!around.threads.vars && writes_whole(c, w, &w->writes[m]))
+            if (!around.threads.vars && whole)
                 ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
         }
     }
@@ -418,7 +455,8 @@ static bool plainly_covered(const ml_Cover *c, const ml_Block *consumer,
                 continue;
             written = true;
             if (ml_covers_plainly(c->p, a, w, &w->writes[m], consumer, read) &&
-                ml_plainly_filled(w, &w->writes[m]))
+                ml_plainly_filled(w, &w->writes[m]) &&
+                !by_choice(c, w, &w->writes[m], producers))
                 return true;
         }
     }
