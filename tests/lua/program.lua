@@ -311,4 +311,21 @@ test("names of a session do not disturb the Lua part", function()
     assert(ok, e)
 end)
 
+test("a finding is told once, whichever parts would find it", function()
+    local m = moon.parse([[
+@T.prim_func
+def f(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for t in T.thread_binding(16, thread="threadIdx.x"):
+        for i in range(64):
+            with T.block("w"):
+                v = T.axis.spatial(64, i)
+                T.block_attr({"warp_execution": 1})
+                C[v] = A[v]
+]])
+    for _, what in ipairs { { "gpu" }, { "threading", "gpu", "memory" }, { "memory", "threading" } } do
+        local found = moon.verify(m, { what = what })
+        assert(#found == 1 and found[1].code == "execution-scope", #found)
+    end
+end)
+
 return tests

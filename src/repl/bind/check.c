@@ -282,10 +282,11 @@ static int verify(lua_State *L)
     int n = lua_gettop(L);
     BindProgram p = bind_program(L, 1);
     ml_Findings all = {0};
+    bool gpu = false, threads = false;
 
     luaL_checkstack(L, 10, NULL);
     for (int k = 2; k <= n; k++)
-        bind_string(L, k, "what");
+        gpu |= ml_streq(bind_string(L, k, "what"), "gpu");
     ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
@@ -303,11 +304,12 @@ static int verify(lua_State *L)
 
         if (ml_streq(what, "regions"))
             ml_verify_nests(cx, prog, &all);
-        else if (ml_streq(what, "threading") || ml_streq(what, "memory"))
-            ml_verify_threads(cx, prog, NULL, false, &all);
-        else if (ml_streq(what, "gpu"))
-            ml_verify_threads(cx, prog, NULL, true, &all);
-        else if (ml_streq(what, "out-of-bounds"))
+        else if (ml_streq(what, "threading") || ml_streq(what, "memory") ||
+                 ml_streq(what, "gpu")) {
+            if (!threads) /* one pass finds all of these */
+                ml_verify_threads(cx, prog, NULL, gpu, &all);
+            threads = true;
+        } else if (ml_streq(what, "out-of-bounds"))
             ml_verify_bounds(cx, prog, &all);
         else if (!ml_streq(what, "well-formed")) {
             ml_ctx_unref(*box);
