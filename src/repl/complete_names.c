@@ -69,8 +69,14 @@ void ml_offer_topics(ml_Offer *o)
 
 void ml_offer_codes(ml_Offer *o)
 {
-    for (int k = 1; k < ML_E_COUNT; k++)
-        ml_offer(o, ml_error_code((ml_ErrorCode)k), ml_error_sentence((ml_ErrorCode)k));
+    for (int k = 1; k < ML_E_COUNT; k++) {
+        ml_Text meaning = {0};
+
+        ml_error_meaning(&meaning, (ml_ErrorCode)k);
+        ml_offer(o, ml_error_code((ml_ErrorCode)k),
+                 ml_strdup(o->cx, ml_str(ml_text_z(&meaning))));
+        ml_text_free(&meaning);
+    }
 }
 
 static const char *dashed(ml_Ctx *cx, const char *name)
