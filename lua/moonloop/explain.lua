@@ -25,9 +25,9 @@ end
 
 local codes = core.load("codes")()
 local one = codes[e.code] or {}
-e.reason, e.sentence = e.sentence, nil
 local reasons = core.load("reasons")()
 e.why = reasons.of(e.code)
+e.reason = e.why or e.says
 if not one.bad then
     e.form = e.example and "case"
     e.no_example = not e.form and reasons.no_example[e.code] or nil

@@ -182,7 +182,7 @@ topic("moon.primitives()", "the table of primitives, in order and by name", [[
 Each with name, group, args, kinds, defaults, optional, docs, errors, summary, help, returns, recorded. Help, completion and bindings come from it.]],
     [[print(#moon.primitives(), moon.primitives().split.summary)]])
 topic("moon.codes()", "every error code, in the order of the catalogue", "", [[print(#moon.codes(), moon.codes()[1])]])
-topic("moon.explain(code)", "what an error code means, as a table", "rule, why, primitives, example and counter_example; run(which) runs an example and gives nil, or what is wrong. :explain CODE shows it.",
+topic("moon.explain(code)", "what an error code means, as a table", "rule, why (also as reason), says (the sentence, … for what differs), primitives, example and counter_example; run(which) runs an example and gives nil, or what is wrong. :explain CODE shows it.",
     [[
 local e = moon.explain("factors-too-small")
 print(e.rule)

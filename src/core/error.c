@@ -207,6 +207,28 @@ const char *ml_error_code(ml_ErrorCode c)
     return infos[c].code;
 }
 
+/* A sentence without its facts: … where they stand. */
+static void add_sentence(ml_Text *t, ml_ErrorCode code)
+{
+    for (const char *z = ml_error_sentence(code); *z; z++) {
+        if (*z == '{' && strchr(z, '}')) {
+            ml_text_add(t, "…");
+            z = strchr(z, '}');
+        } else
+            ml_text_char(t, *z);
+    }
+}
+
+void ml_error_meaning(ml_Text *t, ml_ErrorCode code)
+{
+    if (!ml_streq(ml_error_sentence(code), "{0}"))
+        add_sentence(t, code);
+    else if (*ml_error_rule(code))
+        ml_text_fmt(t, "broken rule: %s", ml_error_rule(code));
+    else
+        ml_text_add(t, "(its sentence is made where the error is found)");
+}
+
 const char *ml_error_sentence(ml_ErrorCode c)
 {
     ML_ASSERT(c < ML_E_COUNT);

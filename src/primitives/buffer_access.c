@@ -131,6 +131,56 @@ static const ml_Value *with_position(ml_Ctx *cx, const ml_Value *old, int64_t at
     return ml_val_list(cx, list, n + 1);
 }
 
+/* What the body accesses of the buffer, in dimension d, and all of the buffer. */
+static ml_Interval reach(ml_Arith *ar, const ml_Buffer *buf, const ml_Region *v, size_t n,
+                         size_t d)
+{
+    ml_Interval all = ml_interval_range(
+        ar, ml_int(ml_arith_ctx(ar), buf->shape[d]->type, 0), buf->shape[d]);
+
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == buf->uid)
+            all = ml_interval_union(
+                ar, all, ml_interval_range(ar, v[k].ranges[d].min, v[k].ranges[d].extent));
+    return all;
+}
+
+/* A region is cut to the buffer wherever it is used: one that provably reaches past it, and
+ * past what guarded accesses reach, is worth a word. */
+static void note_ends(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
+                      const ml_Range *region)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+    ml_Access a = {0};
+    ml_DomVec dom = {0};
+
+    ml_block_access(cx, ml_call_func(c), b, &a);
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_push(cx, &dom, ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));
+    for (size_t d = 0; d < buf->rank; d++) {
+        ml_Interval all = reach(ar, buf, a.reads.v, a.reads.n, d);
+        const ml_Expr *one = ml_int(cx, region[d].min->type, 1);
+        const ml_Expr *last = ml_sub(cx, ml_add(cx, region[d].min, region[d].extent), one);
+        const ml_Expr *ends[2][2] = {{all.min, region[d].min}, {last, all.max}};
+
+        for (size_t k = 0; k < 2; k++) { /* how far over, at the point where it is most */
+            if (!ends[k][0] || !ends[k][1] || !ml_promote(cx, &ends[k][0], &ends[k][1]))
+                continue;
+            ml_Interval over =
+                ml_relax(ar, ml_sub(cx, ends[k][0], ends[k][1]), dom.v, dom.n);
+
+            if (over.max && ml_arith_bound(ar, over.max).lo >= 1)
+                ml_call_note(c,
+                             "dimension %zu of the region reaches %lld %s %s; only what is "
+                             "in the buffer counts",
+                             d, (long long)ml_arith_bound(ar, over.max).lo,
+                             k ? "beyond the end of" : "before the beginning of",
+                             buf->name);
+        }
+    }
+}
+
 static bool annotate_buffer_access(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -150,6 +200,8 @@ static bool annotate_buffer_access(ml_Call *c)
         return false;
     if (!c->unchecked && !check_region(c, b, buf, write, ar, region))
         return false;
+    if (!write)
+        note_ends(c, b, buf, region);
     memcpy(list, write ? b->writes : b->reads, n * sizeof *list);
     list[at].ranges = region;
     if (write)

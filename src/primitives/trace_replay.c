@@ -165,6 +165,29 @@ static bool inst_args(Replay *r, size_t k, const ml_Value *decision, ml_Arg *arg
     return true;
 }
 
+static bool is_default(const ml_Param *pa, const ml_Arg *a)
+{
+    if (a->kind == ML_A_ABSENT)
+        return true;
+    if (!pa->optional)
+        return false;
+    switch (a->kind) {
+    case ML_A_BOOL: return pa->kind == ML_P_BOOL && a->as.b == (pa->def != 0);
+    case ML_A_INT: return pa->kind == ML_P_INT && a->as.i == pa->def;
+    case ML_A_STRING: return pa->def_s && ml_streq(a->as.s, pa->def_s);
+    case ML_A_LIST: return pa->kind == ML_P_BLOCKS && a->n == 0;
+    default: return false;
+    }
+}
+
+/* A trace has a value for every parameter; a person leaves out the last ones where they are
+ * the defaults, and so do the lines that show the step. */
+static void leave_defaults(const ml_Primitive *prim, ml_Arg *args)
+{
+    for (size_t p = prim->n_params; p-- > 0 && is_default(&prim->params[p], &args[p]);)
+        args[p] = ML_ARG_ABSENT;
+}
+
 static bool replay_one(Replay *r, size_t k, ml_DecideFn *decide, void *user)
 {
     const ml_Inst *in = r->t->insts[k];
@@ -177,6 +200,7 @@ static bool replay_one(Replay *r, size_t k, ml_DecideFn *decide, void *user)
         decision = decide(in, decision, user);
     if (!inst_args(r, k, decision, args))
         return false;
+    leave_defaults(in->prim, args);
     if (!ml_apply_prim(r->s, in->prim, args, in->prim->n_params, &res)) {
         ml_error_note(r->s->space->cx, "while replaying instruction %zu, %s", k,
                       in->prim->kind);

@@ -16,35 +16,6 @@
 
 /* ---- error codes */
 
-/* A sentence without its facts: … where they stand. */
-static void add_sentence(ml_Text *t, ml_ErrorCode code)
-{
-    for (const char *z = ml_error_sentence(code); *z; z++) {
-        if (*z == '{' && strchr(z, '}')) {
-            ml_text_add(t, "…");
-            z = strchr(z, '}');
-        } else
-            ml_text_char(t, *z);
-    }
-}
-
-/* Whether the sentence is nothing but what is made where the error is found. */
-static bool sentence_is_open(ml_ErrorCode code)
-{
-    return ml_streq(ml_error_sentence(code), "{0}");
-}
-
-/* What a code stands for, in one line: its sentence, or the rule that is broken. */
-static void add_meaning(ml_Text *t, ml_ErrorCode code)
-{
-    if (!sentence_is_open(code))
-        add_sentence(t, code);
-    else if (*ml_error_rule(code))
-        ml_text_fmt(t, "broken rule: %s", ml_error_rule(code));
-    else
-        ml_text_add(t, "(its sentence is made where the error is found)");
-}
-
 const char *ml_help_code_note(ml_ErrorCode code)
 {
     return *ml_error_rule(code) ? ml_error_rule(code) : "an error without a rule";
@@ -55,7 +26,7 @@ static void list_codes(ml_Text *t, size_t width)
     for (int k = 1; k < ML_E_COUNT; k++) {
         ml_Text meaning = {0};
 
-        add_meaning(&meaning, (ml_ErrorCode)k);
+        ml_error_meaning(&meaning, (ml_ErrorCode)k);
         ml_wrap_row(t, ml_error_code((ml_ErrorCode)k), ml_text_z(&meaning), 0, 25, width);
         ml_text_free(&meaning);
     }
@@ -280,10 +251,10 @@ static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const ch
     ml_text_fmt(t, "%s\n", ml_error_code(code));
     if (said)
         ml_text_add(&text, said);
-    else if (sentence_is_open(code))
+    else if (ml_streq(ml_error_sentence(code), "{0}"))
         ml_text_add(&text, "what is wrong there, in a sentence made where it is found");
     else
-        add_sentence(&text, code);
+        ml_error_meaning(&text, code);
     ml_wrap_row(t, "says", ml_text_z(&text), 2, 9, width);
     if (*ml_error_rule(code))
         ml_wrap_row(t, "rule", ml_error_rule(code), 2, 9, width);
@@ -468,7 +439,7 @@ bool cmd_apropos(ml_Session *ss, const ml_Words *w)
             !has(ml_error_rule(code), w->v[0]))
             continue;
         ml_text_clear(&name);
-        add_meaning(&name, code);
+        ml_error_meaning(&name, code);
         ml_wrap_row(&t, ml_error_code(code), ml_text_z(&name), 0, 25, width);
     }
     if (!t.n)

@@ -671,7 +671,12 @@ test("the table of primitives", function()
     local e = moon.explain("factors-too-small")
     assert(e.rule ~= "" and e.primitives[1] == "split")
     assert(e.example:find("!! factors-too-small", 1, true) and not e.counter_example:find("!!", 1, true))
-    for _, code in ipairs(moon.codes()) do assert(moon.explain(code).reason, code) end
+    for _, code in ipairs(moon.codes()) do
+        local x = moon.explain(code)
+        assert(x.reason and x.says and not (x.reason .. x.says):find("{%d"), code)
+    end
+    assert(moon.explain("buffer-index").says == "block … has … … regions; index … is out of range")
+    assert(moon.explain("buffer-index").reason == "A position beyond the list names nothing.")
     fails("unknown-name", moon.explain, "no-such-code")
     assert(#moon.codes() > 50)
 end)

@@ -73,6 +73,23 @@ static void opaque_accesses_are_believed_with_a_note(void **state)
     fx_close(&fx);
 }
 
+static void a_region_beyond_the_buffer_is_noted(void **state)
+{
+    Fixture fx;
+    const char *const *notes;
+
+    (void)state;
+    fx_text(&fx, copy);
+    fx_apply(&fx, "annotate_buffer_access(\"C\", 0, \"read\", \"lambda i: (i, i + 1)\")");
+    assert_int_equal(0, ml_schedule_notes(fx.s, &notes));
+    fx_apply(&fx,
+             "annotate_buffer_access(\"C\", 0, \"read\", \"lambda i: (i - 2, i + 4)\")");
+    assert_int_equal(2, ml_schedule_notes(fx.s, &notes));
+    assert_non_null(strstr(notes[0], "reaches 2 before the beginning of A"));
+    assert_non_null(strstr(notes[1], "reaches 3 beyond the end of A"));
+    fx_close(&fx);
+}
+
 static void hiding_says_that_it_is_unsafe(void **state)
 {
     Fixture fx;
@@ -91,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(position_and_side_are_two_arguments),
         cmocka_unit_test(opaque_accesses_are_believed_with_a_note),
+        cmocka_unit_test(a_region_beyond_the_buffer_is_noted),
         cmocka_unit_test(hiding_says_that_it_is_unsafe),
     };
 

@@ -200,6 +200,7 @@ split("j", {auto, 16}) reorder("i", "j_0", "k", "j_1") vectorize("j_1") parallel
 :save --all x.json
 t = schedule(workload.matmul(32, 32, 32))
 :replay one.json
+:trace
 E2
 timeout 60 "$MOONLOOP" --keep-going edit.txt >out 2>err
 grep -qxF '[5] split("j", {auto, 8})' out && grep -qxF '[9] vectorize("j_1")' out &&
@@ -215,6 +216,8 @@ verdict 'bisects by a chunk, and says by which error the start fails'
 verdict 'says what is wrong with the number, the code or the file'
 grep -qF 'replayed 5 of 5 instructions; matmul is at v3' out
 verdict 'replays the trace of a file on another program'
+grep -qxF '[1] split("j", {auto, 8})' out
+verdict 'replayed steps do not show defaults that nobody typed'
 cat >moved.txt <<'E2'
 s = schedule(workload.matmul(30, 30, 30))
 transform_layout("C", "A", "lambda i, j: (j // 16, i, j % 16)", 0.0)

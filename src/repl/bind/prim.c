@@ -409,12 +409,15 @@ static int explain(lua_State *L)
     const char *code = bind_string(L, 1, "code");
     ml_ErrorCode e = ml_error_find(code);
     lua_Integer n = 0;
+    ml_Text says = {0};
 
     if (e == ML_E_OK)
         return 0;
     lua_createtable(L, 0, 4);
     bind_set_string(L, "code", code);
-    bind_set_string(L, "sentence", ml_error_sentence(e));
+    ml_error_meaning(&says, e);
+    bind_set_string(L, "says", ml_text_z(&says));
+    ml_text_free(&says);
     bind_set_string(L, "rule", ml_error_rule(e));
     lua_newtable(L);
     for (size_t k = 0; k < ml_n_primitives; k++)
