@@ -77,8 +77,8 @@ int bind_raise(lua_State *L, ml_Ctx *cx)
     throw(L, e);
 }
 
-/* For a child of a schedule's or module's context: it ends here and not when Lua comes round
- * to collect its box, since nothing can be done to the program meanwhile. */
+/* For a child of a schedule's or module's context: it ends here and not when Lua comes
+ * round to collect its box, since nothing can be done to the program meanwhile. */
 int bind_raise_box(lua_State *L, ml_Ctx **box)
 {
     BindError *e = new_error(L);
