@@ -137,7 +137,7 @@ static void add_outer(ml_Cover *c, const ml_Buffer *buf, ml_Interval *hull)
 typedef struct Loads {
     const ml_Buffer *buf;
     const ml_Expr *one; /* the load, while there is only one */
-    bool more;
+    bool more, maybe;   /* maybe: a condition chooses whether it is read */
 } Loads;
 
 static bool look_at_load(const ml_Expr *e, void *user)
@@ -148,6 +148,9 @@ static bool look_at_load(const ml_Expr *e, void *user)
         l->more |= l->one && l->one != e;
         l->one = e;
     }
+    if (ml_is_op(e, ML_OP_IF_THEN_ELSE))
+        l->maybe |= ml_expr_uses_buffer(e->args[1], l->buf) ||
+                    ml_expr_uses_buffer(e->args[2], l->buf);
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
@@ -163,15 +166,29 @@ static bool loads_of(const ml_Stmt *s, void *user)
     return true;
 }
 
-/* A region is the hull of all accesses: where one load alone makes it, of no more than what
- * is read. Calls and views are taken at their word. */
+/* Whether less may be read than a region says: it is the hull of all accesses, where
+ * conditions let them happen. Calls and views are taken at their word. */
 static bool is_hull(const ml_Block *b, const ml_Region *r)
 {
     Loads l = {.buf = r->buffer};
 
-    if (!ml_region_is_point(r))
-        ml_stmt_visit(b->body, loads_of, &l);
-    return l.more;
+    ml_stmt_visit(b->body, loads_of, &l);
+    return l.maybe || (l.more && !ml_region_is_point(r));
+}
+
+/* What the blocks inside of the consumer write: some of it they may read afterwards. */
+static void add_own(ml_Cover *c, const ml_Block *consumer, const ml_Region *read,
+                    const ml_CoverAround *around, ml_Interval *hull)
+{
+    const ml_Expr *pred;
+
+    for (size_t k = 0; k < consumer->n_writes && consumer->body->has_block; k++)
+        if (consumer->writes[k].buffer->uid == read->buffer->uid) {
+            ml_Region r =
+                ml_cover_outward(c, consumer, &consumer->writes[k], around, &pred);
+
+            add_hull(c, &r, &around->dom, pred, hull);
+        }
 }
 
 /* The elements surely read of one region, against the hull of all that may be written. */
@@ -206,6 +223,7 @@ static bool region_missed(ml_Cover *c, ml_Facts *f, const ml_Block *consumer,
     }
     add_outer(c, read->buffer, hull);
     ml_cover_around(c, consumer->tag, a == c->scope ? 0 : a, read->buffer, &around);
+    add_own(c, consumer, read, &around, hull);
     ml_Region r = ml_cover_outward(c, consumer, read, &around, &pred);
 
     for (size_t d = 0; d < around.dom.n; d++)

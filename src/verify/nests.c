@@ -263,6 +263,41 @@ static int compare(Nest *n, const ml_Iter *it, const ml_Range *have)
                : 0;
 }
 
+/* The same with the iters of all blocks around by the loops that drive them. */
+static bool whole_with_all_loops(Nest *n, const ml_Iter *it)
+{
+    ml_StmtVec loops = {0};
+    ml_DomVec dom = {0};
+    const ml_Expr *value = it->value, *pred = n->b->predicate;
+
+    for (ml_Up u = ml_index_up(n->p.index, n->b->tag); u.node; ml_index_next(&u)) {
+        if (u.node->kind == ML_STMT_FOR) {
+            ml_push(n->cx, &loops, u.node);
+            continue;
+        }
+        const ml_Block *b = ml_as_block(u.node);
+        ml_Subst sub = {0};
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(n->cx, &sub, b->iters[k].var, b->iters[k].value);
+        value = ml_expr_subst(n->cx, value, &sub);
+        pred = ml_and(n->cx, ml_expr_subst(n->cx, pred, &sub), b->predicate);
+    }
+    while (loops.n > 0) {
+        const ml_For *f = ml_as_for(loops.v[--loops.n]);
+
+        ml_push(n->cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    ml_IterMap m =
+        ml_iter_detect(n->ar, &value, 1, dom.v, dom.n, pred, ML_SURJECTIVE, false);
+
+    if (!m.ok)
+        return false;
+    Taken t = taken(n, &m.sums[0]);
+
+    return t.known && compare(n, it, &t.range) > 0;
+}
+
 /* With the loops of outer scopes in their ranges, too: of a domain that does not depend on
  * them. */
 static bool whole_with_outer(Nest *n, const ml_Iter *it)
@@ -275,11 +310,11 @@ static bool whole_with_outer(Nest *n, const ml_Iter *it)
     ml_IterMap m = ml_iter_detect(n->ar, &it->value, 1, wide.v, wide.n, n->b->predicate,
                                   ML_SURJECTIVE, false);
 
-    if (!m.ok)
-        return false;
-    Taken t = taken(n, &m.sums[0]);
+    Taken t = {0};
 
-    return t.known && compare(n, it, &t.range) > 0;
+    if (m.ok)
+        t = taken(n, &m.sums[0]);
+    return (t.known && compare(n, it, &t.range) > 0) || whole_with_all_loops(n, it);
 }
 
 static bool same_iters(const ml_Block *a, const ml_Block *b)

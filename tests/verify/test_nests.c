@@ -244,6 +244,47 @@ static void what_is_surely_not_written_is_an_error_else_unproved(void **state)
     prog_free(&g);
 }
 
+static void the_iters_of_all_blocks_around_are_seen_through(void **state)
+{
+    expect("A: T.Buffer((4, 8), \"float32\"), C: T.Buffer((4, 8), \"float32\")",
+           I4 "for i in range(4):\n" I8 "with T.block(\"o\"):\n" I12
+              "u = T.axis.spatial(4, i)\n" I12 "T.reads(A[u, 0:8])\n" I12
+              "T.writes(C[u, 0:8])\n" I12 "for j in range(8):\n" I16
+              "with T.block(\"m\"):\n" I16 I4 "w = T.axis.spatial(8, j)\n" I16 I4
+              "T.reads(A[u, w])\n" I16 I4 "T.writes(C[u, w])\n" I16 I4
+              "for k in range(1):\n" I16 I8 "with T.block(\"b\"):\n" I16 I12
+              "v0 = T.axis.spatial(4, u + k)\n" I16 I12
+              "v1 = T.axis.spatial(8, w)\n" I16 I12 "C[v0, v1] = A[v0, v1]\n",
+           ML_SEV_ERROR, NULL, NULL);
+    expect("A: T.Buffer((4, 8), \"float32\"), C: T.Buffer((4, 8), \"float32\")",
+           I4 "for i in range(3):\n" I8 "with T.block(\"o\"):\n" I12
+              "u = T.axis.spatial(3, i)\n" I12 "T.reads(A[u, 0:8])\n" I12
+              "T.writes(C[u, 0:8])\n" I12 "for j in range(8):\n" I16
+              "with T.block(\"b\"):\n" I16 I4 "v0 = T.axis.spatial(4, u)\n" I16 I4
+              "v1 = T.axis.spatial(8, j)\n" I16 I4 "C[v0, v1] = A[v0, v1]\n",
+           ML_SEV_ERROR, "domain-not-equal", NULL);
+}
+
+/* The signature says more than what must have been there before. */
+static void a_read_may_be_of_what_was_written_inside_or_not_happen(void **state)
+{
+    expect("A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\")",
+           I4 "B = T.alloc_buffer((4,))\n" I4 "for i in range(3):\n" I8
+              "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(3, i)\n" I12
+              "B[v] = A[v]\n" I4 "with T.block(\"o\"):\n" I8 "T.reads(B[0:4])\n" I8
+              "T.writes(B[3], C[0:4])\n" I8 "with T.block(\"r\"):\n" I12 "B[3] = 1.0\n" I8
+              "for i in range(4):\n" I12 "with T.block(\"c\"):\n" I16
+              "v = T.axis.spatial(4, i)\n" I16 "C[v] = B[v]\n",
+           ML_SEV_UNPROVED, "not-region-covered", NULL);
+    expect("A: T.Buffer((2,), \"float32\"), C: T.Buffer((5,), \"float32\")",
+           I4 "B = T.alloc_buffer((5,))\n" I4 "for i in range(2):\n" I8
+              "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(2, i)\n" I12
+              "B[v] = A[v]\n" I4 "for i in range(5):\n" I8 "with T.block(\"c\"):\n" I12
+              "v = T.axis.spatial(5, i)\n" I12 "T.reads(B[v])\n" I12 "T.writes(C[v])\n" I12
+              "C[v] = T.if_then_else(v < 2, B[v], T.float32(0))\n",
+           ML_SEV_UNPROVED, "not-region-covered", NULL);
+}
+
 /* ---- bounds */
 
 static void bounds(const char *params, const char *body, ml_Severity severity,
@@ -334,6 +375,8 @@ int main(void)
         cmocka_unit_test(the_init_comes_with_the_first_iteration_of_the_loops),
         cmocka_unit_test(reading_before_any_write_is_an_error),
         cmocka_unit_test(what_is_surely_not_written_is_an_error_else_unproved),
+        cmocka_unit_test(the_iters_of_all_blocks_around_are_seen_through),
+        cmocka_unit_test(a_read_may_be_of_what_was_written_inside_or_not_happen),
         cmocka_unit_test(v16_an_index_past_the_end_is_an_error_unless_guarded),
         cmocka_unit_test(every_dimension_out_of_bounds_is_reported),
         cmocka_unit_test(an_interval_that_no_point_takes_is_unproved),
