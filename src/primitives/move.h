@@ -23,6 +23,14 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
 /* The values that the iters take today, in the block's loops and under its predicate;
  * false: unknown, *out are such as hold at least these. */
 bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
+/* The same; *harmless: instances between these that do not run today may run where the
+ * values are not known exactly. */
+bool ml_executed_values(ml_Call *c, const ml_Block *block, ml_Interval *out,
+                        bool *harmless);
+
+/* Which iter of the block the variable is (n_iters: none); whether any occurs in e. */
+size_t ml_iter_of(const ml_Block *b, const ml_Var *v);
+bool ml_uses_iters(const ml_Block *b, const ml_Expr *e);
 
 /* After a rewrite: a reduction still accumulates each element once (unsound). */
 bool ml_check_accumulation(ml_Call *c, ml_Uid block);

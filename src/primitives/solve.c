@@ -8,9 +8,6 @@
  * extremes inside). Source: primitives 7, steps 1 to 4.
  */
 #include "primitives/move.h"
-#include "primitives/same_index.h"
-
-#include "verify/attained.h"
 
 typedef struct Solver {
     ml_Call *c;
@@ -19,22 +16,6 @@ typedef struct Solver {
     ml_Interval *need, *bound; /* hull over the buffers so far; nothing: no word yet */
     bool *known;
 } Solver;
-
-static size_t iter_of(const ml_Block *b, const ml_Var *v)
-{
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (b->iters[k].var->uid == v->uid)
-            return k;
-    return b->n_iters;
-}
-
-static bool uses_iters(const ml_Block *b, const ml_Expr *e)
-{
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (ml_expr_uses_var(e, b->iters[k].var))
-            return true;
-    return false;
-}
 
 /* ---- required: what the related blocks touch of one buffer, relaxed to the loop */
 
@@ -166,7 +147,8 @@ static bool mirrored(Solver *s, const ml_Expr *c, ml_Interval *i)
 /* f where e is f times an iter, plus or minus what is no iter; else 1. */
 static int64_t stride_of(const ml_Block *b, const ml_Expr *e)
 {
-    while ((e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) && !uses_iters(b, e->args[1]))
+    while ((e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) &&
+           !ml_uses_iters(b, e->args[1]))
         e = e->args[0];
     if (e->kind == ML_EXPR_MUL && e->args[0]->kind == ML_EXPR_VAR &&
         e->args[1]->kind == ML_EXPR_INT && e->args[1]->as.i > 0)
@@ -183,24 +165,25 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
 
     ML_ASSERT(e->kind == ML_EXPR_CAST ? a != NULL
                                       : e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_OR || b);
-    if (!uses_iters(s->block, e))
+    if (!ml_uses_iters(s->block, e))
         return true; /* no iter to solve for: the consumer's index is what it is */
-    if (e->kind == ML_EXPR_SUB && !uses_iters(s->block, a)) /* c - e' */
+    if (e->kind == ML_EXPR_SUB && !ml_uses_iters(s->block, a)) /* c - e' */
         return mirrored(s, a, &need) && mirrored(s, a, &bound) &&
                solve_index(s, b, need, bound, needs, bounds, got);
     switch ((ml_ExprKind)e->kind) {
     case ML_EXPR_VAR:
-        narrow(s, iter_of(s->block, e->as.var), need, bound, needs, bounds, got);
+        narrow(s, ml_iter_of(s->block, e->as.var), need, bound, needs, bounds, got);
         return true;
     case ML_EXPR_CAST: return solve_index(s, a, need, bound, needs, bounds, got);
     case ML_EXPR_MUL:
-        if (uses_iters(s->block, b)) { /* n * v */
+        if (ml_uses_iters(s->block, b)) { /* n * v */
             const ml_Expr *t = a;
 
             a = b;
             b = t;
         }
-        if (uses_iters(s->block, b) || !ml_prove_ge(s->ar, b, 1) || a->kind != ML_EXPR_VAR)
+        if (ml_uses_iters(s->block, b) || !ml_prove_ge(s->ar, b, 1) ||
+            a->kind != ML_EXPR_VAR)
             return false;
         need = (ml_Interval){div_end(s, need.min, b), div_end(s, need.max, b), false};
         bound = (ml_Interval){div_end(s, bound.min, b), div_end(s, bound.max, b), false};
@@ -208,7 +191,7 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
     case ML_EXPR_ADD:
     case ML_EXPR_SUB:
         /* e' + c, e' - c with c free of iters: move c over. */
-        if (!uses_iters(s->block, b)) {
+        if (!ml_uses_iters(s->block, b)) {
             ml_Ctx *cx = s->c->cx;
             ml_Interval *both[2] = {&need, &bound};
 
@@ -281,7 +264,7 @@ static bool solve_plain(Solver *s, const ml_Region *r, const ml_Interval *need,
 
     for (size_t d = 0; d < r->buffer->rank; d++) {
         const ml_Expr *e = r->ranges[d].min, *lo = need[d].min, *hi = need[d].max;
-        size_t k = e->kind == ML_EXPR_VAR ? iter_of(b, e->as.var) : b->n_iters;
+        size_t k = e->kind == ML_EXPR_VAR ? ml_iter_of(b, e->as.var) : b->n_iters;
 
         if (k == b->n_iters || got[k] || !ml_is_int(r->ranges[d].extent, 1) ||
             !ml_is_int(b->iters[k].min, 0) || b->iters[k].extent->kind != ML_EXPR_INT ||
@@ -293,7 +276,7 @@ static bool solve_plain(Solver *s, const ml_Region *r, const ml_Interval *need,
         got[k] = true;
     }
     for (size_t d = 0; d < r->buffer->rank; d++) {
-        size_t k = iter_of(b, r->ranges[d].min->as.var);
+        size_t k = ml_iter_of(b, r->ranges[d].min->as.var);
         const ml_Expr *lo = ml_simplify(s->ar, need[d].min);
         const ml_Expr *hi = ml_simplify(s->ar, need[d].max);
 
@@ -358,7 +341,7 @@ static bool solve_inverse(Solver *s, const ml_Region *r, const ml_Interval *need
         if (!n.min || !n.max)
             return false;
         n = (ml_Interval){ml_simplify(s->ar, n.min), ml_simplify(s->ar, n.max), n.nothing};
-        narrow(s, iter_of(b, iters.v[k].var), n, w, needs, bounds, got);
+        narrow(s, ml_iter_of(b, iters.v[k].var), n, w, needs, bounds, got);
     }
     return true;
 }
@@ -396,7 +379,7 @@ static bool solve_buffer(Solver *s, const ml_Region *r, const ml_Interval *need,
                 const ml_Expr *x = ext, *a = n.min;
                 int64_t f = stride_of(b, e);
 
-                if (uses_iters(b, ext) || !ml_promote(cx, &a, &x))
+                if (ml_uses_iters(b, ext) || !ml_promote(cx, &a, &x))
                     return ml_fail(cx, ML_E_REGION_NOT_SOLVABLE, ML_BUFFER(r->buffer),
                                    ML_NUMBER("dimension", d), ML_EXPRESSION(e),
                                    ML_BLOCK(b));
@@ -461,190 +444,6 @@ static ml_IterDomain settle(Solver *s, size_t k, ml_Interval own)
     return r;
 }
 
-/* The hull of what the iters are, where it is narrower than the domains: an instance that
- * never ran may touch what buffers made for the others do not have. */
-static void hull_of_values(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
-                           const ml_DomVec *dom, ml_Interval *out)
-{
-    ml_Interval *hull = ML_ARRAY(ml_arith_ctx(ar), ml_Interval, b->n_iters + 1u);
-
-    ml_region_upper(ar, box, b->n_iters, dom->v, dom->n, b->predicate, hull);
-    for (size_t k = 0; k < b->n_iters; k++) {
-        out[k] = ml_interval_range(ar, b->iters[k].min, b->iters[k].extent);
-        if (!hull[k].nothing && hull[k].min && hull[k].max &&
-            ml_interval_includes(ar, out[k], hull[k]))
-            out[k] = hull[k];
-    }
-}
-
-/* Whether the iters of the kind take all of their values in out, whatever the other ones
- * are. */
-static bool whole_of_kind(ml_Arith *ar, const ml_Block *b, const ml_Range *box,
-                          const ml_DomVec *dom, bool spatial, ml_Interval *out)
-{
-    ml_Ctx *cx = ml_arith_ctx(ar);
-    ml_Range *some = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
-    ml_Interval *values = ML_ARRAY(cx, ml_Interval, b->n_iters + 1u);
-    size_t n = 0;
-
-    for (size_t k = 0; k < b->n_iters; k++)
-        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
-            some[n++] = box[k];
-    if (n == 0)
-        return true;
-    if (!ml_region_strict(ar, some, n, dom->v, dom->n, b->predicate, values))
-        return false;
-    n = 0;
-    for (size_t k = 0; k < b->n_iters; k++)
-        if ((b->iters[k].kind == ML_ITER_SPATIAL) == spatial)
-            out[k] = values[n++];
-    return true;
-}
-
-/* Whether different instances of the block write different elements of the region. */
-static bool writes_apart(ml_Call *c, ml_Arith *ar, const ml_Block *b, const ml_Region *r)
-{
-    ml_Ctx *cx = c->cx;
-    const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, r->buffer->rank + 1u);
-    ml_IterList iters = {0};
-    size_t n = 0;
-
-    for (uint32_t k = 0; k < b->n_iters; k++)
-        if (!ml_is_int(b->iters[k].extent, 1))
-            ml_push(cx, &iters, k);
-    for (size_t d = 0; d < r->buffer->rank; d++) {
-        const ml_Expr *e = r->ranges[d].min, *x = r->ranges[d].extent;
-
-        if (ml_is_int(x, 1)) {
-            at[n++] = e;
-        } else if (x->kind == ML_EXPR_INT && ml_promote(cx, &e, &x) &&
-                   ml_is_const_int(ml_simplify(ar, ml_floormod(cx, e, x)))) {
-            at[n++] = ml_simplify(ar, ml_floordiv(cx, e, x)); /* tiles of x */
-        }
-    }
-    size_t bare = 0;
-
-    for (size_t k = 0; k < iters.n; k++)
-        for (size_t d = 0, had = bare; d < n && bare == had; d++)
-            bare += at[d]->kind == ML_EXPR_VAR &&
-                    at[d]->as.var->uid == b->iters[iters.v[k]].var->uid;
-    return bare == iters.n || ml_is_injective(c, b, &iters, at, n);
-}
-
-static bool may_wrap(const ml_Expr *e, void *user)
-{
-    bool *found = user;
-
-    *found |= e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORMOD ||
-              (e->kind > ML_EXPR_MAX && e->kind != ML_EXPR_CAST);
-    return !*found;
-}
-
-/* Whether an index is, for all values in between, between what it is for values that some
- * instance takes: it follows one iter that takes its ends, and does not wrap around. */
-static bool is_between(const ml_Block *b, const ml_Expr *e, const bool *attained)
-{
-    bool wraps = false, taken = true;
-    size_t used = 0;
-
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (!ml_is_int(b->iters[k].extent, 1) && ml_expr_uses_var(e, b->iters[k].var)) {
-            used++;
-            taken &= attained[k];
-        }
-    ml_expr_visit(e, may_wrap, &wraps);
-    return used == 0 || (used == 1 && taken && !wraps);
-}
-
-static bool stays_inside(ml_Arith *ar, const ml_Block *b, const ml_Region *r,
-                         const bool *attained)
-{
-    ml_Ctx *cx = ml_arith_ctx(ar);
-
-    for (size_t d = 0; d < r->buffer->rank; d++) {
-        const ml_Expr *e = r->ranges[d].min, *x = r->ranges[d].extent, *end = NULL;
-        const ml_Expr *dim = r->buffer->shape[d];
-
-        if (is_between(b, e, attained) && !uses_iters(b, x))
-            continue;
-        if (e->kind == ML_EXPR_VAR && iter_of(b, e->as.var) < b->n_iters) {
-            const ml_Iter *it = &b->iters[iter_of(b, e->as.var)];
-            const ml_Expr *less = ml_sub(cx, it->extent, ml_int(cx, it->extent->type, 1));
-
-            e = it->min; /* its domain, which may be empty */
-            if (ml_promote(cx, &less, &x))
-                x = ml_simplify(ar, ml_add(cx, less, x));
-        }
-        if (ml_promote(cx, &e, &x))
-            end = ml_add(cx, e, x);
-        if (!end || !ml_promote(cx, &end, &dim) ||
-            !ml_prove_symbolic(ar, ml_ge(cx, e, ml_int(cx, e->type, 0))) ||
-            !ml_prove_symbolic(ar, ml_le(cx, end, dim)))
-            return false;
-    }
-    return true;
-}
-
-/* Instances between those that run overwrite nothing that these write, and touch no more of
- * buffers that may have been made for them. */
-static bool may_run_between(ml_Call *c, const ml_Block *b, const ml_DomVec *dom,
-                            const ml_Interval *values)
-{
-    ml_Arith *ar = ml_arith_at(c->cx, c->p, b->tag);
-    bool *attained = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
-    ml_Interval ends;
-
-    for (size_t k = 0; k < b->n_iters; k++)
-        attained[k] =
-            ml_attained(ar, b->iters[k].value, dom->v, dom->n, b->predicate, &ends) &&
-            ml_interval_includes(ar, ends, values[k]);
-    ml_arith_bind_iters(ar, b);
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (!writes_apart(c, ar, b, &b->writes[k]) ||
-            !stays_inside(ar, b, &b->writes[k], attained))
-            return false;
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (!stays_inside(ar, b, &b->reads[k], attained))
-            return false;
-    return true;
-}
-
-/* Values of the iters today; false: at most these, as far as is known. Then *harmless says
- * whether instances more may run: an instance more of a reduction would be a term more, one
- * of an output an element more. */
-static bool values_of(ml_Call *c, const ml_Block *block, ml_Interval *out, bool *harmless)
-{
-    ml_Ctx *cx = c->cx;
-    ml_Arith *ar = ml_arith_at(cx, c->p, block->tag);
-    ml_DomVec dom = {0};
-    ml_Range *box = ML_ARRAY(cx, ml_Range, block->n_iters);
-
-    ml_relax_domain(cx, c->p, block->tag, 0, NULL, &dom);
-    for (size_t k = 0; k < block->n_iters; k++) {
-        const ml_Expr *v = block->iters[k].value;
-
-        box[k] = (ml_Range){v, ml_int(cx, v->type, 1)};
-        out[k] = ml_interval_range(ar, block->iters[k].min, block->iters[k].extent);
-    }
-    *harmless = true;
-    if (ml_region_strict(ar, box, block->n_iters, dom.v, dom.n, block->predicate, out))
-        return true;
-    hull_of_values(ar, block, box, &dom, out);
-    *harmless = ml_is_true(block->predicate) &&
-                whole_of_kind(ar, block, box, &dom, false, out) &&
-                (whole_of_kind(ar, block, box, &dom, true, out) ||
-                 (!ml_is_output_block(c->p, block->tag, NULL) &&
-                  may_run_between(c, block, &dom, out)));
-    return false;
-}
-
-bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out)
-{
-    bool harmless;
-
-    return values_of(c, block, out, &harmless);
-}
-
 bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_For *loop,
                       const ml_UidVec *related, bool reverse, const bool *const *outside,
                       ml_IterDomain *out)
@@ -659,7 +458,7 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     s.need = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.bound = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.known = ML_ARRAY(cx, bool, block->n_iters);
-    if (!values_of(c, block, own, &harmless) && !harmless) {
+    if (!ml_executed_values(c, block, own, &harmless) && !harmless) {
         ml_fail(cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(cx,
                                   "cannot show which instances of block %s its predicate "
