@@ -106,7 +106,7 @@ const char *ml_error_code(ml_ErrorCode c);     /* "not-only-child" */
 const char *ml_error_sentence(ml_ErrorCode c); /* with {0}, {1} ... */
 /* What a code stands for, in one line: its sentence with … for the facts, or the rule. */
 void ml_error_meaning(ml_Text *t, ml_ErrorCode code);
-const char *ml_error_rule(ml_ErrorCode c);     /* or "" */
-ml_ErrorCode ml_error_find(const char *code);  /* ML_E_OK: unknown */
+const char *ml_error_rule(ml_ErrorCode c);    /* or "" */
+ml_ErrorCode ml_error_find(const char *code); /* ML_E_OK: unknown */
 
 #endif

@@ -57,8 +57,8 @@ typedef struct ml_Moved {
     uint32_t param;
     const ml_IndexMap *map;      /* from the old indices to the new ones */
     const ml_Expr *const *shape; /* the new one */
-    const ml_Value *pad;         /* what stands where no old element is; NULL: anything, or */
-    const ml_IndexMap *pad_map;  /* its value at the new indices; or NULL */
+    const ml_Value *pad; /* what stands where no old element is; NULL: anything, or */
+    const ml_IndexMap *pad_map; /* its value at the new indices; or NULL */
 } ml_Moved;
 
 /* A commutative reducer: n results over lhs[n], rhs[n], with n identities. */

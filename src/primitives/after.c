@@ -229,27 +229,52 @@ static const ml_Var *used_of(const ml_Stmt *node, const ml_Expr *e)
     return NULL;
 }
 
+/* e, of a block at or below `top`, by what drives the iters of the blocks between. */
+static const ml_Expr *as_driven(ml_Call *c, ml_Uid block, ml_Uid top, const ml_Expr *e)
+{
+    for (ml_Uid u = block; u != top;) {
+        u = ml_index_scope(c->p.index, u);
+        const ml_Block *b = ml_call_block(c, u);
+        ml_Subst sub = {0};
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(c->cx, &sub, b->iters[k].var, b->iters[k].value);
+        e = ml_expr_subst(c->cx, e, &sub);
+    }
+    return e;
+}
+
 bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
 {
-    const ml_Block *b = ml_call_block(c, block);
     ml_Uid scope = ml_index_scope(c->p.index, block);
+    ml_StmtVec blocks = {0}; /* with those further in, which may go on accumulating */
 
-    for (size_t k = 0; b->init && k < b->n_iters; k++)
-        for (ml_Uid u = scope; b->iters[k].kind == ML_ITER_REDUCE && u;
-             u = ml_index_parent(c->p.index, u)) {
-            const ml_Var *v = used_of(ml_index_node(c->p.index, u), b->iters[k].value);
+    ml_push(c->cx, &blocks, ml_index_node(c->p.index, block));
+    ml_all_blocks(c->cx, blocks.v[0], &blocks);
+    for (size_t m = 0; m < blocks.n; m++) {
+        const ml_Block *b = ml_as_block(blocks.v[m]);
 
-            if (v)
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(
-                        c->cx,
-                        "block %s goes on accumulating from one instance of block %s to "
-                        "the next: its reduce iter %s is bound to %s",
-                        b->name, ml_call_block(c, scope)->name, b->iters[k].var->hint,
-                        v->hint)),
-                    ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
+        for (size_t k = 0; b->init && k < b->n_iters; k++) {
+            if (b->iters[k].kind != ML_ITER_REDUCE)
+                continue;
+            const ml_Expr *e = as_driven(c, b->tag, block, b->iters[k].value);
+
+            for (ml_Uid u = scope; u; u = ml_index_parent(c->p.index, u)) {
+                const ml_Var *v = used_of(ml_index_node(c->p.index, u), e);
+
+                if (v)
+                    return ml_fail(
+                        c->cx, ML_E_UNSOUND,
+                        ML_TEXT(ml_format(
+                            c->cx,
+                            "block %s goes on accumulating from one instance of block %s "
+                            "to the next: its reduce iter %s is bound to %s",
+                            b->name, ml_call_block(c, scope)->name, b->iters[k].var->hint,
+                            v->hint)),
+                        ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
+            }
         }
+    }
     return true;
 }
 

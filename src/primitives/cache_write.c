@@ -285,6 +285,10 @@ static bool cache_write(ml_Call *c)
         if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
             !ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
             return false;
+    /* Threads meet at what they share with each other, not at global memory. */
+    for (size_t k = 0; k < w.given.n && parsed.rank == 0 && c->checks && !c->unchecked; k++)
+        if (!ml_check_reads_apart(c, w.given.v[k], cache.cached))
+            return false;
     ml_call_return_block(c, w.nest);
     return true;
 }

@@ -57,6 +57,16 @@ void ml_copy_nest_find(ml_Call *c, ml_CopyNest *n, ml_Uid stop)
     }
     n->predicate = ml_bool(cx, true);
     keep_conjuncts(cx, n, n->block->predicate);
+    /* Where a loop that is not copied has no iteration the block does not run. */
+    for (size_t k = 0; k < n->dropped.n; k++) {
+        const ml_For *f = n->dropped.v[k];
+        const ml_Expr *runs = ml_lt(cx, ml_int(cx, f->extent->type, 0), f->extent);
+
+        ml_Arith *ar = ml_arith_at(cx, c->p, f->var->uid);
+
+        if (!ml_prove_symbolic(ar, runs))
+            keep_conjuncts(cx, n, ml_simplify(ar, runs));
+    }
 }
 
 const ml_Iter *ml_copy_nest_outside(ml_Call *c, const ml_CopyNest *n)

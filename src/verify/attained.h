@@ -18,6 +18,10 @@ bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid);
  * its scope at any level, by itself further in, or are what the scope block reads itself;
  * or some surely were not. Defined in missed.c. */
 typedef enum ml_Supply { ML_SUPPLY_ALL, ML_SUPPLY_UNKNOWN, ML_SUPPLY_MISSED } ml_Supply;
-ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                    const ml_Region **missed);
+/* Sets the error not-region-covered of one read of the block, if it is not. In cover.c. */
+void ml_cover_explain(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                      const ml_Region *read);
 
 #endif

@@ -491,6 +491,8 @@ static bool covered(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *prod
         bool ready = false; /* the analyzer, made when the prover is asked */
 
         for (size_t r = 0; r < consumer->n_reads; r++) {
+            if (c->only && c->only != &consumer->reads[r])
+                continue;
             bool plainly = plainly_covered(c, consumer, &consumer->reads[r], a, &same);
 
             if (plainly && !CHECK_PLAIN)
@@ -559,4 +561,17 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     if (answer || !set_error)
         ml_release(cx, mark);
     return answer;
+}
+
+void ml_cover_explain(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                      const ml_Region *read)
+{
+    const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
+    ml_Cover c = {.cx = cx, .p = p, .explain = true, .only = read};
+    ml_UidVec producers = {0};
+
+    c.scope = ml_index_scope(p.index, block);
+    c.views = ml_has_views(p, c.scope);
+    ml_cover_producers(&c, f, b, &producers);
+    covered(&c, b, &producers);
 }

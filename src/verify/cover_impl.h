@@ -27,9 +27,10 @@ typedef struct ml_Cover {
     ml_Arith *ar;
     ML_VEC(ml_CoverTag) tags;
     bool explain;
-    bool views;   /* of the scope or above */
-    bool outside; /* what the scope block reads is there, too */
-    bool inside;  /* what nothing writes in the scope comes from outside */
+    bool views;            /* of the scope or above */
+    bool outside;          /* what the scope block reads is there, too */
+    bool inside;           /* what nothing writes in the scope comes from outside */
+    const ml_Region *only; /* of the consumer's reads; NULL: all */
 } ml_Cover;
 
 void ml_cover_around(ml_Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,

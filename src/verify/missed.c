@@ -329,7 +329,8 @@ static bool needs(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b,
     return false;
 }
 
-ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
+ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                    const ml_Region **missed)
 {
     const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
     ml_Cover c = {.cx = cx, .p = p, .scope = ml_index_scope(p.index, block)};
@@ -352,6 +353,8 @@ ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block)
             if (region_missed(&c, f, b, &b->reads[r], levels.v[k]))
                 worst = ML_SUPPLY_MISSED;
         }
+        if (worst == ML_SUPPLY_MISSED)
+            *missed = &b->reads[r];
     }
     ml_release(cx, mark);
     return worst;

@@ -269,7 +269,7 @@ static void check_producers(ml_Nest *n)
 
     for (size_t k = 0; k < n->b->n_reads; k++) {
         const ml_Buffer *buf = n->b->reads[k].buffer;
-        bool local = false, early = false, self = false;
+        bool local = false, early = false, self = false, again = false;
 
         for (size_t m = 0; m < root->n_allocs; m++)
             local |= root->allocs[m]->uid == buf->uid;
@@ -278,18 +278,27 @@ static void check_producers(ml_Nest *n)
             if (ch.v[m]->tag == n->b->tag) {
                 before = false;
                 self = ml_block_writes(n->p, scope, n->b, buf);
-            } else if (before) {
-                early |= ml_block_writes(n->p, scope, ch.v[m], buf);
+            } else if (ml_block_writes(n->p, scope, ch.v[m], buf)) {
+                ml_Uid a = ml_index_lca(n->p.index, ch.v[m]->tag, n->b->tag);
+
+                early |= before; /* or in an iteration before */
+                again |= ml_index_node(n->p.index, a)->kind == ML_STMT_FOR;
             }
         }
         if (local && !early && !self)
-            ml_find(&n->find, ml_nest_severity(n), ML_E_READ_BEFORE_WRITE, ML_BLOCK(n->b),
-                    ML_BUFFER(buf));
+            ml_find(&n->find, again ? ML_SEV_UNPROVED : ml_nest_severity(n),
+                    ML_E_READ_BEFORE_WRITE, ML_BLOCK(n->b), ML_BUFFER(buf));
     }
     if (!ml_is_covered(n->cx, n->facts, n->p, n->b->tag, true)) {
         const ml_Error *e = ml_error(n->cx);
-        ml_Supply supply = ml_supply(n->cx, n->facts, n->p, n->b->tag);
+        const ml_Region *missed = NULL;
+        ml_Supply supply = ml_supply(n->cx, n->facts, n->p, n->b->tag, &missed);
 
+        if (missed) { /* the one that is wrong, not the first that is not shown */
+            ml_error_clear(n->cx);
+            ml_cover_explain(n->cx, n->facts, n->p, n->b->tag, missed);
+            e = ml_error(n->cx);
+        }
         if (e && e->code == ML_E_NOT_REGION_COVERED && supply != ML_SUPPLY_ALL) {
             bool wrong = n->reached && supply == ML_SUPPLY_MISSED;
             ml_Finding f = {(uint8_t)(wrong ? ML_SEV_ERROR : ML_SEV_UNPROVED), NULL,

@@ -197,13 +197,21 @@ static bool is_declared_by_hand(const ml_Block *b)
            ml_dict_get(b->annotations, "explicit_write_region");
 }
 
+typedef struct Runs {
+    const ml_Func *f;
+    ml_Arith *ar;
+    ml_Uid block; /* that is asked about: what it says of itself stays */
+} Runs;
+
 /* The expression without the value of a choice that is surely not taken. */
 static const ml_Expr *that_is_read(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
+    Runs *w = user;
+
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
-        if (ml_prove(user, e->args[0]))
+        if (ml_prove(w->ar, e->args[0]))
             return that_is_read(cx, e->args[1], user);
-        if (ml_prove(user, ml_not(cx, e->args[0])))
+        if (ml_prove(w->ar, ml_not(cx, e->args[0])))
             return that_is_read(cx, e->args[2], user);
     }
     return ml_expr_map_args(cx, e, that_is_read, user);
@@ -214,8 +222,10 @@ static const ml_Expr *that_is_read(ml_Ctx *cx, const ml_Expr *e, void *user)
 static const ml_Stmt *that_runs(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {.stmt = that_runs, .expr = that_is_read, .user = user};
-    ml_Arith *ar = user;
+    Runs *w = user;
+    ml_Arith *ar = w->ar;
     ml_ArithMark mark = ml_arith_save(ar);
+    const ml_Stmt *was = s;
 
     if (s->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(s);
@@ -240,7 +250,14 @@ static const ml_Stmt *that_runs(ml_Ctx *cx, const ml_Stmt *s, void *user)
     }
     s = ml_stmt_map(cx, s, &m);
     ml_arith_restore(ar, mark);
-    return s;
+    if (s == was || s->kind != ML_STMT_BLOCK || ml_as_block(s)->tag == w->block ||
+        is_declared_by_hand(ml_as_block(s)))
+        return s;
+    const ml_Block *less = ml_block_reinfer(cx, w->f, ml_as_block(s));
+
+    if (!less)
+        ml_error_clear(cx);
+    return less ? &less->base : s;
 }
 
 /* Of a block that the step made: those that were there are as right as before. */
@@ -256,7 +273,9 @@ static void regions(SelfCheck *c, ml_Uid uid)
         return;
     if (!ml_index_scope(c->p.index, uid) || is_declared_by_hand(b))
         return;
-    node = that_runs(c->cx, node, ml_arith_at(c->cx, c->p, uid));
+    Runs runs = {f, ml_arith_at(c->cx, c->p, uid), uid};
+
+    node = that_runs(c->cx, node, &runs);
     if (node->kind != ML_STMT_BLOCK)
         return;
     b = ml_as_block(node);

@@ -249,6 +249,22 @@ static bool has_view(const ml_StmtVec *blocks, const ml_Buffer *buf)
     return false;
 }
 
+/* Whether a block that does not count beside b writes the buffer: it may do the rest. */
+static bool written_elsewhere(ml_Program p, const ml_StmtVec *blocks, const ml_Block *b,
+                              const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < blocks->n; k++) {
+        const ml_Block *a = ml_as_block(blocks->v[k]);
+
+        if (!ml_works_beside(p, a, b) || counts(p, a, b))
+            continue;
+        for (size_t w = 0; w < a->n_writes; w++)
+            if (a->writes[w].buffer->uid == buf->uid)
+                return true;
+    }
+    return false;
+}
+
 ml_Whole ml_output_whole(ml_Ctx *cx, ml_Program p, const ml_StmtVec *blocks,
                          const ml_Block *b, size_t k)
 {
@@ -296,6 +312,8 @@ ml_Whole ml_output_whole(ml_Ctx *cx, ml_Program p, const ml_StmtVec *blocks,
         for (size_t d = 0; d < buf->rank; d++)
             box[d] = ml_interval_inside(q.ar, box[d], buf, d);
         all = answer(&q, box);
+        if (all == ML_WHOLE_PART && written_elsewhere(p, blocks, b, buf))
+            all = ML_WHOLE_UNKNOWN;
     }
     return all;
 }

@@ -265,6 +265,26 @@ static void the_iters_of_all_blocks_around_are_seen_through(void **state)
            ML_SEV_ERROR, "domain-not-equal", NULL);
 }
 
+/* Another piece may have the rest; what is read may come from the iteration before. */
+static void what_lies_elsewhere_is_not_missing(void **state)
+{
+    expect("A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\")",
+           I4 "with T.block(\"o\"):\n" I8 "u = T.axis.spatial(1, 0)\n" I8
+              "T.reads(A[0:3])\n" I8 "T.writes(C[0:3])\n" I8 "for i in range(3):\n" I12
+              "with T.block(\"b\"):\n" I16 "v = T.axis.spatial(4, i)\n" I16
+              "C[v] = A[v]\n" I4 "for i in range(3, 4):\n" I8 "with T.block(\"r\"):\n" I12
+              "v = T.axis.spatial((3, 4), i)\n" I12 "C[v] = A[v]\n",
+           ML_SEV_UNPROVED, "domain-not-equal", NULL);
+    expect("A: T.Buffer((4,), \"float32\"), C: T.Buffer((4,), \"float32\")",
+           I4 "B = T.alloc_buffer((5,))\n" I4 "for i in range(4):\n" I8
+              "with T.block(\"c\"):\n" I12 "v = T.axis.spatial(4, i)\n" I12
+              "T.reads(B[v])\n" I12 "T.writes(C[v])\n" I12
+              "C[v] = T.if_then_else(0 < v, B[v], T.float32(0))\n" I8
+              "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(5, i + 1)\n" I12
+              "B[v] = A[v - 1]\n",
+           ML_SEV_UNPROVED, "read-before-write", NULL);
+}
+
 /* The signature says more than what must have been there before. */
 static void a_read_may_be_of_what_was_written_inside_or_not_happen(void **state)
 {
@@ -376,6 +396,7 @@ int main(void)
         cmocka_unit_test(reading_before_any_write_is_an_error),
         cmocka_unit_test(what_is_surely_not_written_is_an_error_else_unproved),
         cmocka_unit_test(the_iters_of_all_blocks_around_are_seen_through),
+        cmocka_unit_test(what_lies_elsewhere_is_not_missing),
         cmocka_unit_test(a_read_may_be_of_what_was_written_inside_or_not_happen),
         cmocka_unit_test(v16_an_index_past_the_end_is_an_error_unless_guarded),
         cmocka_unit_test(every_dimension_out_of_bounds_is_reported),
