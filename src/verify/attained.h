@@ -20,6 +20,9 @@ bool ml_reachable(ml_Arith *ar, ml_Program p, ml_Uid uid);
 typedef enum ml_Supply { ML_SUPPLY_ALL, ML_SUPPLY_UNKNOWN, ML_SUPPLY_MISSED } ml_Supply;
 ml_Supply ml_supply(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                     const ml_Region **missed);
+/* No choice of a value decides whether the block loads from the buffer; calls and views are
+ * taken at their word. In missed.c. */
+bool ml_surely_reads(const ml_Block *b, const ml_Buffer *buf);
 /* Sets the error not-region-covered of one read of the block, if it is not. In cover.c. */
 void ml_cover_explain(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                       const ml_Region *read);

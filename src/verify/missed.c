@@ -176,6 +176,46 @@ static bool is_hull(const ml_Block *b, const ml_Region *r)
     return l.maybe || (l.more && !ml_region_is_point(r));
 }
 
+typedef struct Sure {
+    const ml_Buffer *buf;
+    bool loads, loads_somewhere;
+} Sure;
+
+static bool look_for_sure(const ml_Expr *e, void *user)
+{
+    Sure *s = user;
+
+    s->loads |= e->kind == ML_EXPR_LOAD && e->as.buffer->uid == s->buf->uid;
+    if (!ml_is_op(e, ML_OP_IF_THEN_ELSE))
+        return (e->flags & ML_X_HAS_LOAD) != 0;
+    ml_expr_visit(e->args[0], look_for_sure, user);
+    return false;
+}
+
+static void sure_in_expr(const ml_Expr *e, ml_Role role, void *user)
+{
+    Sure *s = user;
+
+    if (role == ML_ROLE_REGION || !(e->flags & ML_X_HAS_LOAD))
+        return;
+    s->loads_somewhere |= ml_expr_uses_buffer(e, s->buf);
+    ml_expr_visit(e, look_for_sure, user);
+}
+
+static bool sure_in_stmt(const ml_Stmt *st, void *user)
+{
+    ml_stmt_exprs(st, sure_in_expr, user);
+    return true;
+}
+
+bool ml_surely_reads(const ml_Block *b, const ml_Buffer *buf)
+{
+    Sure s = {.buf = buf};
+
+    ml_stmt_visit(b->body, sure_in_stmt, &s);
+    return s.loads || !s.loads_somewhere;
+}
+
 /* What the blocks inside of the consumer write: some of it they may read afterwards. */
 static void add_own(ml_Cover *c, const ml_Block *consumer, const ml_Region *read,
                     const ml_CoverAround *around, ml_Interval *hull)

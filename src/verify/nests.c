@@ -286,7 +286,9 @@ static void check_producers(ml_Nest *n)
             }
         }
         if (local && !early && !self)
-            ml_find(&n->find, again ? ML_SEV_UNPROVED : ml_nest_severity(n),
+            ml_find(&n->find,
+                    again || !ml_surely_reads(n->b, buf) ? ML_SEV_UNPROVED
+                                                         : ml_nest_severity(n),
                     ML_E_READ_BEFORE_WRITE, ML_BLOCK(n->b), ML_BUFFER(buf));
     }
     if (!ml_is_covered(n->cx, n->facts, n->p, n->b->tag, true)) {

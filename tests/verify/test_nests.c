@@ -283,6 +283,14 @@ static void what_lies_elsewhere_is_not_missing(void **state)
               "with T.block(\"b\"):\n" I12 "v = T.axis.spatial(5, i + 1)\n" I12
               "B[v] = A[v - 1]\n",
            ML_SEV_UNPROVED, "read-before-write", NULL);
+    expect("A: T.Buffer((2,), \"float32\"), C: T.Buffer((4,), \"float32\")",
+           I4 "B = T.alloc_buffer((2,))\n" I4 "for i in range(4):\n" I8
+              "with T.block(\"c\"):\n" I12 "v = T.axis.spatial(4, i)\n" I12
+              "T.reads(B[v])\n" I12 "T.writes(C[v])\n" I12
+              "C[v] = T.if_then_else(v < 0, B[v], T.float32(0))\n" I4
+              "for i in range(2):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.spatial(2, i)\n" I12 "B[v] = A[v]\n",
+           ML_SEV_UNPROVED, "read-before-write", NULL);
 }
 
 /* The signature says more than what must have been there before. */

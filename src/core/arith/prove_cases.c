@@ -76,6 +76,8 @@ bool ml_prove_cases(ml_Arith *ar, const ml_Expr *p)
 
     if (ml_prove_symbolic(ar, p))
         return true;
+    if (!a || !b)
+        return false;
     if (p->kind == ML_EXPR_AND)
         return ml_prove_cases(ar, a) && ml_prove_cases(ar, b);
     if (!ml_is_index_compare(p))
