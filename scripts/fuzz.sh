@@ -17,7 +17,9 @@ cores=${ML_JOBS:-$(nproc)}
 bad=0
 started=$SECONDS
 out=$(mktemp -d) || exit 1
+pids=()
 trap 'rm -rf "$out"' EXIT
+trap 'kill "${pids[@]}" 2>/dev/null; exit 143' TERM HUP
 
 # The counts per primitive of all seeds together.
 sum_counts() { # FILE...
