@@ -2,11 +2,12 @@
  * interp - the reference interpreter: runs a program at any stage and checks every access.
  *
  * What it refuses, by error code: out-of-bounds, undefined-read (an element is defined once
- * it is written or passed in; a store whose whole value is one load moves an undefined
- * element along), race (between iterations of a parallel, vectorized or thread-bound loop),
- * outside-region, domain-exceeded, overflow (in indices, bounds, bindings and conditions;
- * stored integers wrap), divide-by-zero, assert-failed, threads-cooperate (thread-bound
- * loops run one iteration after the other), too-large, interrupted. Source: DESIGN 4.
+ * it is written or passed in; a store whose whole value is one load, plainly or by choice
+ * of a condition, moves an undefined element along), race (between iterations of a
+ * parallel, vectorized or thread-bound loop), outside-region, domain-exceeded, overflow (in
+ * indices, bounds, bindings and conditions; stored integers wrap), divide-by-zero,
+ * assert-failed, threads-cooperate (thread-bound loops run one iteration after the other),
+ * too-large, interrupted. Source: DESIGN 4.
  */
 #ifndef ML_CODEGEN_INTERP_H
 #define ML_CODEGEN_INTERP_H
