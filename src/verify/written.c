@@ -3,28 +3,54 @@
  *
  * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
  * 5 elements are. Another iteration may write the others later, so that for region cover
- * the stores stand in place of the box unless they are shown to fill it. What cannot be
- * looked into (opaque calls, views), and a signature without any store behind it, is taken
- * as it is signed.
+ * the stores stand in place of the box unless they are shown to fill it. Stores to a view are
+ * stores to what it shows. What cannot be looked into (opaque calls), and a signature without
+ * any store behind it, is taken as it is signed.
  * Source: ir-and-analysis 2.4.
  */
 #include "verify/written.h"
 
 /* ---- counting */
 
+enum { MAX_LOOPS = 16, MAX_VIEWS = 8 };
+
 typedef struct Count {
-    const ml_Buffer *buf;
+    const ml_Buffer *seen[MAX_VIEWS]; /* the buffer and its views */
+    size_t n_seen;
     int64_t times, total; /* times: iterations of the loops around */
     bool symbolic;        /* no numbers: stores are looked for */
     bool threads;         /* loops of threads are loops like others */
     bool unknown;
 } Count;
 
+static bool is_seen(const Count *c, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < c->n_seen; k++)
+        if (c->seen[k]->uid == b->uid)
+            return true;
+    return false;
+}
+
+static void see_views(Count *c, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_matches; k++) {
+        const ml_Buffer *t = b->matches[k].target;
+
+        if (!is_seen(c, b->matches[k].source.buffer))
+            continue;
+        if (c->n_seen == MAX_VIEWS || t->auto_broadcast)
+            c->unknown = true;
+        else
+            c->seen[c->n_seen++] = t;
+    }
+}
+
 static bool names_pointer(const ml_Expr *e, void *user)
 {
     Count *c = user;
 
-    c->unknown |= e->kind == ML_EXPR_VAR && e->as.var == c->buf->data;
+    for (size_t k = 0; k < c->n_seen && e->kind == ML_EXPR_VAR; k++)
+        c->unknown |= e->as.var == c->seen[k]->data;
     return !c->unknown;
 }
 
@@ -54,12 +80,9 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
             c->unknown = __builtin_mul_overflow(outer, n, &c->times);
         }
         break;
-    case ML_STMT_BLOCK:
-        for (size_t k = 0; k < ml_as_block(s)->n_matches; k++)
-            c->unknown |= ml_as_block(s)->matches[k].source.buffer->uid == c->buf->uid;
-        break;
+    case ML_STMT_BLOCK: see_views(c, ml_as_block(s)); break;
     case ML_STMT_STORE:
-        if (ml_as_store(s)->buffer->uid == c->buf->uid) {
+        if (is_seen(c, ml_as_store(s)->buffer)) {
             n = ml_as_store(s)->value->type.lanes;
             c->unknown = __builtin_mul_overflow(c->times, n, &n) ||
                          __builtin_add_overflow(c->total, n, &c->total);
@@ -83,8 +106,6 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     ml_stmt_children(s, count, c);
     c->times = outer;
 }
-
-enum { MAX_LOOPS = 16 };
 
 /* The loop whose variable is added, once, to what the loops leave alone; n: none, and
  * *plain whether none is used. */
@@ -152,7 +173,7 @@ typedef enum Filled { FILLED, HOLES, ASK } Filled;
  * or nothing is known but the signature. */
 static Filled filled(const ml_Block *b, const ml_Region *r)
 {
-    Count c = {.buf = r->buffer, .times = 1};
+    Count c = {.seen = {r->buffer}, .n_seen = 1, .times = 1};
     int64_t volume = 1;
 
     for (size_t d = 0; d < r->buffer->rank; d++)
@@ -260,7 +281,8 @@ static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
 bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
                   bool *signed_only)
 {
-    Count c = {.buf = r->buffer, .times = 1, .symbolic = true, .threads = true};
+    Count c = {
+        .seen = {r->buffer}, .n_seen = 1, .times = 1, .symbolic = true, .threads = true};
 
     count(&b->base, false, &c);
     *signed_only = c.unknown || c.total == 0;
@@ -276,9 +298,15 @@ bool ml_may_have_holes(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Reg
 
 /* ---- the stores */
 
+typedef struct View {
+    const ml_Buffer *target;
+    const ml_Range *shows; /* of the buffer; its last dimensions are the target's */
+} View;
+
 typedef struct Inside {
     ml_Ctx *cx;
     const ml_Buffer *buf;
+    ML_VEC(View) views;
     const ml_Block *block;
     ml_Subst iters; /* of blocks inside, by what they are bound to */
     ml_DomVec dom;
@@ -291,12 +319,60 @@ static const ml_Expr *at(Inside *in, const ml_Expr *e)
     return in->iters.vars ? ml_expr_subst(in->cx, e, &in->iters) : e;
 }
 
+static const View *view_of(const Inside *in, const ml_Buffer *b)
+{
+    for (size_t k = 0; k < in->views.n; k++)
+        if (in->views.v[k].target->uid == b->uid)
+            return &in->views.v[k];
+    return NULL;
+}
+
+/* The region of the buffer that a region of it or of one of its views is; NULL: of another
+ * buffer. */
+static const ml_Range *place_of(Inside *in, const ml_Buffer *b, const ml_Range *r, size_t n)
+{
+    const View *v = view_of(in, b);
+    size_t rank = in->buf->rank, first = rank - n;
+    ml_Range *out;
+
+    if (!v || n > rank)
+        return b->uid == in->buf->uid && n == rank ? r : NULL;
+    out = ML_ARRAY(in->cx, ml_Range, rank + 1u);
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Expr *a = v->shows[d].min, *e = d < first ? NULL : r[d - first].min;
+
+        out[d] = (ml_Range){a, e ? r[d - first].extent : ml_int(in->cx, a->type, 1)};
+        if (e && !ml_promote(in->cx, &a, &e))
+            return NULL;
+        if (e)
+            out[d].min = ml_add(in->cx, a, e);
+    }
+    return out;
+}
+
+static void add_views(Inside *in, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_matches; k++) {
+        const ml_Region *from = &b->matches[k].source;
+        size_t n = from->buffer->rank;
+        ml_Range *r = ML_ARRAY(in->cx, ml_Range, n + 1u);
+        const ml_Range *shows;
+
+        for (size_t d = 0; d < n; d++)
+            r[d] = (ml_Range){at(in, from->ranges[d].min), from->ranges[d].extent};
+        shows = place_of(in, from->buffer, r, n);
+        if (shows)
+            ml_push(in->cx, &in->views, ((View){b->matches[k].target, shows}));
+    }
+}
+
 static void add_store(Inside *in, const ml_Store *st)
 {
     ml_Range *point = ML_ARRAY(in->cx, ml_Range, st->n + 1u);
     ml_Dom *dom = ML_ARRAY(in->cx, ml_Dom, in->dom.n + 1u);
+    const ml_Range *place;
 
-    if (st->mask || st->n != in->buf->rank)
+    if (st->mask || (st->buffer->uid != in->buf->uid && !view_of(in, st->buffer)))
         return;
     for (size_t d = 0; d < st->n; d++) {
         const ml_Expr *e = st->indices[d], *lanes = ml_int(in->cx, e->type, 1);
@@ -309,9 +385,12 @@ static void add_store(Inside *in, const ml_Store *st)
             return;
         point[d] = (ml_Range){at(in, e), lanes};
     }
+    place = place_of(in, st->buffer, point, st->n);
+    if (!place)
+        return;
     if (in->dom.n)
         memcpy(dom, in->dom.v, in->dom.n * sizeof *dom);
-    ml_push(in->cx, in->out, ((ml_Access1){point, dom, in->dom.n, in->pred}));
+    ml_push(in->cx, in->out, ((ml_Access1){place, dom, in->dom.n, in->pred}));
 }
 
 static void find_stores(const ml_Stmt *s, bool in_init, void *user);
@@ -361,8 +440,10 @@ static void find_stores(const ml_Stmt *s, bool in_init, void *user)
 
     if (in_init)
         return;
-    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == in->buf->uid)
+    if (s->kind == ML_STMT_STORE)
         add_store(in, ml_as_store(s));
+    if (s->kind == ML_STMT_BLOCK && ml_as_block(s) == in->block)
+        add_views(in, in->block);
     if (s->kind == ML_STMT_IF) {
         branches(in, ml_as_if(s));
     } else if (s->kind == ML_STMT_FOR) {
@@ -376,6 +457,7 @@ static void find_stores(const ml_Stmt *s, bool in_init, void *user)
 
         for (size_t k = 0; k < b->n_iters; k++)
             ml_subst_var(in->cx, &in->iters, b->iters[k].var, at(in, b->iters[k].value));
+        add_views(in, b);
         (void)under(in, at(in, b->predicate), b->body);
     } else if (s->kind == ML_STMT_SEQ || s->kind == ML_STMT_BLOCK) {
         ml_stmt_children(s, find_stores, in);

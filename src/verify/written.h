@@ -6,7 +6,7 @@
 #include "verify/facts.h"
 
 /* Whether region r of the block's writes is one element, what a copy fills, or such that
- * its stores cannot be looked into (opaque calls, views): then it is taken as it is signed.
+ * its stores cannot be looked into (opaque calls): then it is taken as it is signed.
  */
 bool ml_plainly_filled(const ml_Block *b, const ml_Region *r);
 
