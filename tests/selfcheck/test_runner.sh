@@ -46,3 +46,19 @@ printf 'echo ok one\nkill -SEGV $$\n' >test_dies.sh
     check 'a build that broke fails' 1 '1 passed, 1 failed, 1 skipped' ML_BUILT=no $run test_good.sh
     check 'no test at all fails' 1 '0 passed, 1 failed' $run
 }
+
+# T=WORDS picks the tests whose paths hold one of the words, also where there are several.
+# shellcheck disable=SC2016
+printf 'picked:\n\t@echo $(TEST_PICK)\n' >picked.mk
+picked() { # T
+    (cd "$here" && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL \
+        make -s -f Makefile -f "$TMPDIR/picked.mk" BUILD="$TMPDIR/b" picked T="$1")
+}
+name='two words pick what holds one of them'
+got=$(picked 'selfcheck/test_lint primitives/test_cases')
+if [ "$got" = 'tests/primitives/test_cases.c tests/selfcheck/test_lint.sh' ]; then
+    echo "ok $name"
+else
+    echo "not ok $name"
+    printf 'found %s\n' "$got" | cut -c1-300 | sed 's/^/    /'
+fi
