@@ -168,10 +168,10 @@ static void visit_block(Walk *w, const ml_Block *b)
     const ml_Block *outer = w->at;
     Guard g;
 
-    for (size_t k = 0; k < b->n_iters; k++)
-        visit_expr(w, b->iters[k].value);
     visit_expr(w, b->predicate);
     g = enter(w, b->predicate, true);
+    for (size_t k = 0; k < b->n_iters; k++) /* have no value where it does not hold */
+        visit_expr(w, b->iters[k].value);
     ml_arith_bind_iters(w->ar, b);
     for (size_t k = 0; k < b->n_iters; k++)
         set_value(w, b->iters[k].var, b->iters[k].value);

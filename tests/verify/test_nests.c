@@ -354,6 +354,22 @@ static void v16_an_index_past_the_end_is_an_error_unless_guarded(void **state)
            ML_SEV_ERROR, NULL, NULL);
 }
 
+static void a_predicate_guards_what_bindings_read(void **state)
+{
+    const char *params = "X: T.Buffer((16,), \"int32\"), C: T.Buffer((8,), \"float32\")";
+
+    bounds(params,
+           I4 "for i, j in T.grid(4, 5):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.opaque(8, T.min(T.max(X[i * 5 + j], 0), 7))\n" I12
+              "T.where(i * 5 + j < 16)\n" I12 "C[v] = T.float32(1)\n",
+           ML_SEV_ERROR, NULL, NULL);
+    bounds(params,
+           I4 "for i, j in T.grid(4, 5):\n" I8 "with T.block(\"b\"):\n" I12
+              "v = T.axis.opaque(8, T.min(T.max(X[i * 5 + j], 0), 7))\n" I12
+              "T.where(i * 5 + j < 17)\n" I12 "C[v] = T.float32(1)\n",
+           ML_SEV_ERROR, "access-bounds", NULL);
+}
+
 static void every_dimension_out_of_bounds_is_reported(void **state)
 {
     Prog g = prog_any("A: T.Buffer((4, 4), \"float32\"), C: T.Buffer((4,), \"float32\")",
@@ -407,6 +423,7 @@ int main(void)
         cmocka_unit_test(what_lies_elsewhere_is_not_missing),
         cmocka_unit_test(a_read_may_be_of_what_was_written_inside_or_not_happen),
         cmocka_unit_test(v16_an_index_past_the_end_is_an_error_unless_guarded),
+        cmocka_unit_test(a_predicate_guards_what_bindings_read),
         cmocka_unit_test(every_dimension_out_of_bounds_is_reported),
         cmocka_unit_test(an_interval_that_no_point_takes_is_unproved),
         cmocka_unit_test(v17_unrelated_sizes_are_unproved),
