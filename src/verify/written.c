@@ -3,10 +3,9 @@
  *
  * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
  * 5 elements are. Another iteration may write the others later, so that for region cover
- * the stores stand in place of the box unless they are shown to fill it. Stores to a view are
- * stores to what it shows. What cannot be looked into (opaque calls), and a signature without
- * any store behind it, is taken as it is signed.
- * Source: ir-and-analysis 2.4.
+ * the stores stand in place of the box unless they are shown to fill it. Stores to a view
+ * are stores to what it shows. What cannot be looked into (opaque calls), and a signature
+ * without any store behind it, is taken as it is signed. Source: ir-and-analysis 2.4.
  */
 #include "verify/written.h"
 
