@@ -5,6 +5,7 @@
  * of digits that are all covered takes all its values. Constraints that no index goes
  * through must leave the indices' image whole. Source: ir-and-analysis 4.6.
  */
+#include "core/arith/arith_impl.h"
 #include "core/arith/iter_impl.h"
 
 static void visit(ml_ItState *st, ml_ItMark *m, bool by_constraint);
@@ -137,15 +138,39 @@ static bool check_marks(ml_ItState *st, ml_IterLevel level)
 
 /* ---- constraint closure */
 
+typedef struct Outer {
+    ml_Arith *ar;
+    bool found;
+} Outer;
+
+/* A variable that runs through a range, as loops do; sizes do not. */
+static bool seek_loop(const ml_Expr *e, void *user)
+{
+    Outer *o = user;
+    const ml_VarInfo *v = e->kind == ML_EXPR_VAR ? ml_arith_var(o->ar, e->as.var) : NULL;
+
+    o->found |= v && v->extent;
+    return !o->found;
+}
+
+bool ml_it_is_size(ml_ItState *st, ml_ItVal v)
+{
+    Outer o = {st->ar, false};
+
+    if (v.e)
+        ml_expr_visit(v.e, seek_loop, &o);
+    return v.e && !o.found;
+}
+
 /* A constraint c that no index goes through: the indices may use some of its digits as
  * whole digits, and for each of their values the others must be able to satisfy it. All of
  * its digits are taken from now on; that they are independent is checked afterwards. */
 static bool close_over(ml_ItState *st, ml_ItMark *c)
 {
     ml_ItVal used = ml_it_lit(0), unused = used, one = ml_it_lit(1);
-    bool any = false;
+    bool any = false, some = ml_it_le(st, one, c->extent);
 
-    if (!ml_it_le(st, one, c->extent))
+    if (!some && !ml_it_is_size(st, c->extent))
         return ml_it_fail(st, ML_ITER_FAIL_PARTIAL, NULL);
     c->visited = true;
     for (size_t k = 0; k < c->sum.n; k++) {
@@ -168,8 +193,10 @@ static bool close_over(ml_ItState *st, ml_ItMark *c)
             take(st, d, true);
         }
     }
-    if (!any)
+    if (!any) /* of a size it asks no more than a loop of that size does */
         return true;
+    if (!some)
+        return ml_it_fail(st, ML_ITER_FAIL_PARTIAL, NULL);
     /* hi is lo + extent; with only one side cut the other is the natural one */
     if ((c->cut_lo && c->cut_hi) ||
         (c->cut_hi && !ml_it_lt(st, used, ml_it_add(st, c->lo, c->extent))) ||

@@ -168,6 +168,9 @@ const ml_Expr *ml_it_predicate_form(ml_ItState *st, const ml_Expr *pred,
 
 /* ---- checks (iter_check.c) */
 bool ml_it_check(ml_ItState *st);
+/* A symbol, or an expression of some, that no loop has a say in: a size, which is what it
+ * is. Not so a number. */
+bool ml_it_is_size(ml_ItState *st, ml_ItVal v);
 /* Sorts n digits of one mark innermost first; units must have been left out. */
 void ml_it_sort(ml_ItState *st, ml_ItDigit *v, size_t n);
 

@@ -91,29 +91,10 @@ static bool outside_holds(ml_Arith *ar, const ml_Expr *pred, const ml_Dom *dom, 
     return mentions(pred, dom, n) || ml_is_true(pred) || ml_prove(ar, pred);
 }
 
-typedef struct Outer {
-    ml_Arith *ar;
-    bool found;
-} Outer;
-
-/* A variable that runs through a range, as loops do; sizes do not. */
-static bool seek_loop(const ml_Expr *e, void *user)
-{
-    Outer *o = user;
-    const ml_VarInfo *v = e->kind == ML_EXPR_VAR ? ml_arith_var(o->ar, e->as.var) : NULL;
-
-    o->found |= v && v->extent;
-    return !o->found;
-}
-
 /* cond and extent >= 1, where a loop outside has a say in it: a size is what it is. */
 static const ml_Expr *also(ml_ItState *st, const ml_Expr *cond, ml_ItVal extent)
 {
-    Outer o = {st->ar, false};
-
-    if (extent.e)
-        ml_expr_visit(extent.e, seek_loop, &o);
-    if (!o.found || ml_it_le(st, ml_it_lit(1), extent))
+    if (!extent.e || ml_it_is_size(st, extent) || ml_it_le(st, ml_it_lit(1), extent))
         return cond;
     const ml_Expr *e = extent.e, *more = ml_ge(st->cx, e, ml_int(st->cx, e->type, 1));
 
