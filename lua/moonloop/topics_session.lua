@@ -23,7 +23,7 @@ command("show", "The text parses back to the same program. A block is shown with
 command("tree", "At each loop: extent, kind, and the bytes of each buffer that all of its iterations touch.", matmul .. ":tree")
 command("block", "", matmul .. ":block C")
 command("where", "", matmul .. "split(\"i\", {auto, 4});\n:where i_1\n:where j")
-command("undo", "A line is one group, however many steps it made; :undo step takes back one primitive. :redo returns, :versions shows that nothing is lost.",
+command("undo", "A line is one group, however many steps it made; :undo step takes back one primitive. A call of s:undo() is a line, too: :undo takes that back. :redo returns, :versions shows that nothing is lost.",
     matmul .. "split(\"i\", {auto, 4});\n:undo\n:versions")
 command("redo", "Along the line of work that was left last.", matmul .. "split(\"i\", {auto, 4});\n:undo\n:redo")
 command("goto", "v3, a mark, -2 (two steps back), or failed (where the last line stopped that was taken back).", matmul .. "split(\"i\", {auto, 4});\n:goto v0\n:goto v1")

@@ -266,6 +266,11 @@ static bool is_number(const ml_Expr *e)
     return e && ml_is_const_int(e);
 }
 
+static bool are_numbers(ml_Interval a, ml_Interval b)
+{
+    return is_number(a.min) && is_number(a.max) && is_number(b.min) && is_number(b.max);
+}
+
 /* One end is named when it alone fails and the ends are no numbers. */
 static const char *explain_dimension(ml_Cover *c, size_t dim, size_t rank, ml_Interval read,
                                      ml_Interval written, Ends *ends)
@@ -274,8 +279,7 @@ static const char *explain_dimension(ml_Cover *c, size_t dim, size_t rank, ml_In
     bool low = !written.min || (read.min && ml_prove_le_expr(c->ar, written.min, read.min));
     bool high =
         !written.max || (read.max && ml_prove_le_expr(c->ar, read.max, written.max));
-    bool numbers = is_number(read.min) && is_number(read.max) && is_number(written.min) &&
-                   is_number(written.max);
+    bool numbers = are_numbers(read, written);
 
     if (!numbers && low != high)
         return ml_format(c->cx, "dimension %zu%s is read %s %s, written %s %s%s", dim, of,
@@ -396,6 +400,7 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
     if (c->explain) {
         const char *text;
         Ends ends = ml_cover_no_ends(c->cx);
+        bool known = false; /* by numbers: no proof is missing */
 
         if (aliased)
             text = "it is written through a view";
@@ -413,10 +418,13 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
                 box[dim].max = whole[dim].max;
             text = explain_dimension(c, dim, rank, box[dim], ml_boxes_at(boxes, 0)[dim],
                                      &ends);
+            known = are_numbers(box[dim], ml_boxes_at(boxes, 0)[dim]);
         }
         ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(read->buffer),
                 ML_TEMPLATED(text), ML_BLOCK_UID(producers->v[0]), ML_SHOWN_IN(ends.v[0]),
                 ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
+        if (!known)
+            ml_error_set_unproved(c->cx);
     }
     return false;
 }

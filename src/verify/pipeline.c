@@ -98,6 +98,7 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
             const ml_Buffer *read = NULL;
             ml_CoverEnds ends = ml_cover_no_ends(cx);
             ml_Uid from = ch.v[m]->tag;
+            bool unproved = e && e->unproved;
 
             if (e && e->code == ML_E_NOT_REGION_COVERED) {
                 read = e->facts[1].as.buffer;
@@ -113,6 +114,8 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
                         ch.v[m]->name, read ? read->name : "a buffer", text)),
                     ML_BLOCK(ch.v[m]), ML_BLOCK_UID(from), ML_SHOWN_IN(ends.v[0]),
                     ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
+            if (unproved)
+                ml_error_set_unproved(cx);
         }
         return false;
     }
