@@ -314,69 +314,6 @@ static const ml_Stmt *piece(Partition *p, size_t k, const ml_Stmt **loop)
 
 /* ---- the primitive */
 
-/* Everything that b declares to write of the buffer is surely written by the blocks in it;
- * where that lies outside of the buffer, nothing is. */
-static bool writes_all(ml_Call *c, const ml_Block *b, const ml_Region *w)
-{
-    ml_Ctx *cx = c->cx;
-    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
-    size_t rank = w->buffer->rank;
-    ml_Boxes *boxes = ml_boxes_new(ar, rank);
-    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
-    ml_StmtVec kids = {0};
-
-    for (size_t d = 0; d < rank; d++)
-        box[d] = ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent);
-    ml_assume_meets(ar, box, w->buffer);
-    ml_child_blocks(cx, &b->base, &kids);
-    for (size_t k = 0; k < kids.n; k++) {
-        const ml_Block *in = ml_as_block(kids.v[k]);
-        ml_Subst sub = {0};
-        ml_DomVec dom = {0};
-
-        ml_relax_domain(cx, c->p, in->tag, 0, NULL, &dom);
-        for (size_t m = 0; m < in->n_iters; m++)
-            ml_subst_var(cx, &sub, in->iters[m].var, in->iters[m].value);
-        for (size_t m = 0; m < in->n_writes; m++) {
-            ml_Region r = in->writes[m];
-
-            if (r.buffer->uid != w->buffer->uid)
-                continue;
-            r = ml_region_subst(cx, r, &sub);
-            if (ml_region_lower(ar, r.ranges, rank, dom.v, dom.n, in->predicate, box))
-                ml_boxes_add(boxes, box);
-        }
-    }
-    for (size_t d = 0; d < rank; d++)
-        box[d] = ml_interval_inside(
-            ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent), w->buffer, d);
-    return ml_boxes_cover(boxes, box, NULL);
-}
-
-/* Who reads what a piece writes goes by what its block declares, so that must not be more
- * than what is written. What nobody reads here may be declared wider. */
-static bool check_declared(ml_Call *c, const ml_Block *b)
-{
-    uint32_t func = ml_index_func(c->p.index, b->tag);
-
-    for (size_t k = 0; k < b->n_writes; k++) {
-        const ml_Buffer *buf = b->writes[k].buffer;
-        bool is_match = false;
-
-        if (!ml_buffer_site(c->p, func, buf, &is_match) || writes_all(c, b, &b->writes[k]))
-            continue;
-        ml_fail(c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "cannot show that what block %s writes of %s is one box; "
-                                  "it would be said to write more than it writes",
-                                  b->name, buf->name)),
-                ML_BLOCK(b), ML_BUFFER(buf));
-        ml_error_set_unproved(c->cx);
-        return false;
-    }
-    return true;
-}
-
 /* A buffer that one piece had to itself is used by several now: concurrent loops inside
  * them no longer have one each. */
 static bool check_inside(ml_Call *c, const ml_Stmt *all)
@@ -388,15 +325,11 @@ static bool check_inside(ml_Call *c, const ml_Stmt *all)
     ml_all_blocks(c->cx, ml_index_node(c->p.index, ml_stmt_uid(all)), &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
-        ml_Uid up = ml_index_parent(c->p.index, b->tag);
 
         if (!ml_check_concurrency(c, b->tag))
             return false;
-        /* the pieces */
-        if (up == ml_stmt_uid(all) && !check_declared(c, b))
-            return false;
     }
-    return check_declared(c, ml_call_block(c, ml_stmt_uid(all)));
+    return true;
 }
 
 static bool loop_partition(ml_Call *c)
