@@ -295,7 +295,7 @@ bool ml_it_convert(ml_ItState *st, const ml_Expr *e, ml_ItVal coef, ml_ItSum *ac
 {
     if (st->failed)
         return false;
-    if (e->kind == ML_EXPR_INT || !(e->bloom & st->bloom)) {
+    if (e->kind != ML_EXPR_VAR && !ml_it_has_iter(st, e)) {
         acc->base = ml_it_add(st, acc->base, ml_it_mul(st, given(st, e), coef));
         return !st->failed;
     }

@@ -101,14 +101,19 @@ static const ml_Expr *also(ml_ItState *st, const ml_Expr *cond, ml_ItVal extent)
     return ml_is_true(cond) ? more : ml_and(st->cx, cond, more);
 }
 
-/* The iterators that a mark is made of, as bits. */
-static uint64_t leaves(const ml_ItMark *m)
+/* Adds the iterators that a mark is made of; true: one of them was there. */
+static bool add_leaves(ml_Ctx *cx, const ml_ItMark *m, size_t before, ml_UidVec *used)
 {
-    uint64_t all = m->kind == ML_IT_INPUT ? ml_uid_bloom(m->var->uid) : 0;
+    bool there = false;
 
+    if (m->kind == ML_IT_INPUT) {
+        for (size_t k = 0; k < before; k++)
+            there |= used->v[k] == m->var->uid;
+        ml_push(cx, used, m->var->uid);
+    }
     for (size_t k = 0; k < m->sum.n; k++)
-        all |= leaves(m->sum.v[k].mark);
-    return all;
+        there |= add_leaves(cx, m->sum.v[k].mark, before, used);
+    return there;
 }
 
 const ml_Expr *ml_region_runs(ml_Arith *ar, const ml_Dom *dom, size_t n,
@@ -117,18 +122,15 @@ const ml_Expr *ml_region_runs(ml_Arith *ar, const ml_Dom *dom, size_t n,
     const ml_Expr *cond = ml_bool(ml_arith_ctx(ar), true);
     ml_ItState st = {.ar = ar, .level = ML_NO_CHECK};
     bool open = false, shared = false;
-    uint64_t used = 0;
+    ml_UidVec used = {0};
 
     if (!ml_it_detect(&st, NULL, 0, dom, n, pred))
         return NULL;
     for (size_t k = 0; k < st.n_inputs; k++)
         cond = also(&st, cond, st.marks.v[k]->extent);
     for (size_t k = 0; k < st.constraints.n; k++) {
-        uint64_t mine = leaves(st.constraints.v[k]);
-
         open |= st.constraints.v[k]->extent.e != NULL;
-        shared |= (used & mine) != 0;
-        used |= mine;
+        shared |= add_leaves(st.cx, st.constraints.v[k], used.n, &used);
         cond = also(&st, cond, st.constraints.v[k]->extent);
     }
     /* Two on one iterator may leave nothing between them. */

@@ -319,6 +319,43 @@ static void relaxed_sets_hold_every_value(void **state)
     assert_true(finite > 10000);
 }
 
+/* What is known of two guards on two sizes does not depend on which numbers the variables
+ * got. */
+static void the_numbers_of_variables_say_nothing(void **state)
+{
+    (void)state;
+    for (int gap = 0; gap < 200; gap++) {
+        ml_Ctx *cx = ml_ctx_new(0);
+        ml_Arith *ar = ml_arith_new(cx);
+        const ml_Expr *size[2], *v[4];
+        ml_Dom dom[4];
+        const ml_Expr *pred = ml_bool(cx, true);
+
+        for (int k = 0; k < 2; k++)
+            size[k] = ml_var(cx, ml_var_new(cx, k ? "m" : "n", ML_DT_I32));
+        for (int k = 0; k < 4; k++) {
+            const ml_Expr *four = ml_i32(cx, 4), *n = size[k / 2];
+
+            if (k == 2)
+                for (int d = 0; d < gap; d++)
+                    ml_var_new(cx, "d", ML_DT_I32);
+            dom[k] = (ml_Dom){ml_var_new(cx, "i", ML_DT_I32), ml_i32(cx, 0), four};
+            if (k % 2 == 0)
+                dom[k].extent = ml_floordiv(cx, ml_add(cx, n, ml_i32(cx, 3)), four);
+            v[k] = ml_var(cx, dom[k].var);
+        }
+        for (int k = 0; k < 2; k++) {
+            const ml_Expr *at =
+                ml_add(cx, ml_mul(cx, v[2 * k], ml_i32(cx, 4)), v[2 * k + 1]);
+
+            pred = ml_and(cx, pred, ml_lt(cx, at, size[k]));
+        }
+        if (!ml_region_runs(ar, dom, 4, pred))
+            fail_msg("not found with %d variables between", gap);
+        ml_ctx_unref(cx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +371,7 @@ int main(void)
         cmocka_unit_test(diagonal_tiles_do_not_cover_a_square),
         cmocka_unit_test(boxes_of_rank_zero_and_one),
         cmocka_unit_test(random_unions_claim_only_what_is_there),
+        cmocka_unit_test(the_numbers_of_variables_say_nothing),
         cmocka_unit_test(relaxed_sets_hold_every_value),
     };
     return cmocka_run_group_tests_name("core/arith/region", tests, NULL, NULL);
