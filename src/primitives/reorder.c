@@ -103,24 +103,43 @@ static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
     return false;
 }
 
+/* The loops from the chain's top down to the block, outermost first, also through blocks
+ * without iters; false: another block is between. */
+static bool loops_to(ml_Call *c, const ml_Block *b, const Chain *ch, ml_DomVec *out)
+{
+    ml_StmtVec loops = {0};
+
+    for (ml_Uid u = ml_index_parent(c->p.index, b->tag); u;
+         u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *node = ml_index_node(c->p.index, u);
+
+        if (node->kind == ML_STMT_BLOCK && ml_as_block(node)->n_iters > 0)
+            return false;
+        if (node->kind != ML_STMT_FOR)
+            continue;
+        ml_push(c->cx, &loops, node);
+        if (ml_as_for(node) != ch->path[0])
+            continue;
+        while (loops.n > 0) {
+            const ml_For *f = ml_as_for(loops.v[--loops.n]);
+
+            ml_push(c->cx, out, ((ml_Dom){f->var, f->min, f->extent}));
+        }
+        return true;
+    }
+    return false;
+}
+
 /* Whether two iterations of the loops from the chain's top inwards may run one instance of
  * the block: the bindings are not provably one-to-one in them. */
 static bool may_repeat(ml_Call *c, const ml_Block *b, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
     ml_DomVec dom = {0};
-    ml_StmtVec loops = {0};
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
-    bool inside = false;
 
-    ml_index_loops(cx, c->p.index, b->tag, &loops);
-    for (size_t k = 0; k < loops.n; k++) {
-        const ml_For *f = ml_as_for(loops.v[k]);
-
-        inside |= f == ch->path[0];
-        if (inside)
-            ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
-    }
+    if (!loops_to(c, b, ch, &dom))
+        return true;
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
     ml_Arith *ar = ml_arith_at(cx, c->p, ch->path[0]->var->uid);
@@ -262,6 +281,19 @@ static const ml_Block *as_driven(ml_Call *c, const ml_Block *b)
     return ml_as_block(ml_block_from(c->cx, &nb));
 }
 
+/* The blocks below st that its loops drive: those without iters let them through. */
+static void find_driven(ml_Ctx *cx, const ml_Stmt *st, ml_StmtVec *out)
+{
+    ml_StmtVec below = {0};
+
+    ml_child_blocks(cx, st, &below);
+    for (size_t k = 0; k < below.n; k++)
+        if (ml_as_block(below.v[k])->n_iters > 0)
+            ml_push(cx, out, below.v[k]);
+        else
+            find_driven(cx, below.v[k], out);
+}
+
 static bool check_blocks(ml_Call *c, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -286,8 +318,11 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         return false;
     if (c->unchecked || ML_FAULT(REORDER_DEPENDENCE))
         return true;
-    for (size_t k = 0; k < blocks.n; k++) {
-        const ml_Block *b = as_driven(c, ml_as_block(blocks.v[k]));
+    ml_StmtVec driven = {0};
+
+    find_driven(cx, &ch->path[ch->n - 1]->base, &driven);
+    for (size_t k = 0; k < driven.n; k++) {
+        const ml_Block *b = as_driven(c, ml_as_block(driven.v[k]));
 
         if (!check_repeats(c, b, ch) || !check_mixed(c, b, ch))
             return false;

@@ -139,8 +139,10 @@ static bool same_output(FzRun *r, const ml_Func *f)
         for (int64_t l = 0; l < a->n_lanes; l++) {
             int da = a->defined ? a->defined[l] : 1, db = b->defined ? b->defined[l] : 1;
             double x = ml_tensor_get(a, l), y = ml_tensor_get(b, l);
-            /* An element copied from an undefined one may hold anything. */
-            if (da == 2 || (da == db && (da == 0 || x == y)))
+            /* An element copied from an undefined one may hold anything; one that is
+             * not written may be copied onto itself. */
+            if (da == 2 || (da == db && (da == 0 || x == y)) ||
+                (da == 0 && db == 2 && x == y))
                 continue;
             ml_Text place = {0};
             ml_tensor_place(&place, a, l);

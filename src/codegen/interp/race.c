@@ -126,7 +126,8 @@ static bool against_touches(ml_Run *run, const ml_Access *ac, const uint32_t *w)
             continue;
         if (cls[at] == ac->cls && ((cls_mask(run, ac->cls) >> k) & 1))
             continue;
-        return conflict(run, ac, k, stamp[at], false);
+        /* What a thread reads of what they share may be what another one writes first. */
+        return conflict(run, ac, k, stamp[at], true);
     }
     return true;
 }
