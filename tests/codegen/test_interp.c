@@ -370,10 +370,12 @@ static void threads_that_pass_values_are_refused_by_name(void **state)
              a, b),
         ML_E_THREADS_COOPERATE);
     /* what is there, but another thread writes it afterwards */
+    const ml_Expr *next = ml_min(x->cx, ADD(X(t), I(1)), I(7));
+
     expect_code(
         x,
-        FUNC(SEQ(alloc, thread_loop(x, "threadIdx.x", u, 8, ST(s, FL(0), X(u))),
-                 thread_loop(x, "vthread.x", t, 8, SEQ(ST(b, LD(s, other), X(t)), fetch))),
+        FUNC(SEQ(alloc, thread_loop(x, "threadIdx.x", u, 8, ST(s, FL(-1), X(u))),
+                 thread_loop(x, "vthread.x", t, 8, SEQ(ST(b, LD(s, next), X(t)), fetch))),
              a, b),
         ML_E_THREADS_COOPERATE);
     /* two loops, one after the other: every thread has run */
