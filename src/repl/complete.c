@@ -456,7 +456,9 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         ml_offer_settings(o);
     else if (ml_streq(name, "set") && w->number == 2)
         ml_offer_setting_values(o, ml_strdup(o->cx, w->last));
-    else if (ml_streq(name, "goto") && w->number == 1)
+    else if ((ml_streq(name, "goto") || ml_streq(name, "before") ||
+              ml_streq(name, "drop") || ml_streq(name, "edit")) &&
+             w->number == 1)
         ml_offer_versions(o);
     else if (ml_streq(name, "diff")) {
         ml_offer_versions(o);
@@ -475,10 +477,6 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         ml_offer_schedules(o);
     else if (ml_streq(name, "save") && w->number > 1)
         offer_options(o, SAVE);
-    else if ((ml_streq(name, "before") || ml_streq(name, "drop") ||
-              ml_streq(name, "edit")) &&
-             w->number == 1)
-        ml_offer_versions(o);
     else if (ml_streq(name, "open") || ml_streq(name, "save") || ml_streq(name, "source") ||
              ml_streq(name, "replay") || ml_streq(name, "shell") ||
              (ml_streq(name, "graph") && w->number == 2))

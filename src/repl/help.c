@@ -335,30 +335,41 @@ static bool add_help(ml_Session *ss, ml_Text *t, const char *name, const char *n
                                                                     : bare);
 
     ml_text_free(&why);
-    if (id >= 0 &&
-        ((exact && ml_streq(bare, "set") && next) || strncmp(bare, "set:", 4) == 0))
-        ml_help_setting(ss, t, id);
-    else if (name[0] != ':' && topic(ss, t, name))
-        ;
-    else if (name[0] != ':' && (p = ml_primitive_find(name)) != NULL)
-        ml_help_primitive(ss, t, p);
-    else if (exact)
+    bool setting = id >= 0 && ((exact && ml_streq(bare, "set") && next) ||
+                               strncmp(bare, "set:", 4) == 0);
+
+    /* from what is meant in any case to what is meant when it is nothing else */
+    if (!setting && name[0] != ':') {
+        if (topic(ss, t, name))
+            return true;
+        if ((p = ml_primitive_find(name)) != NULL) {
+            ml_help_primitive(ss, t, p);
+            return true;
+        }
+    }
+    if (!setting && exact) {
         ml_help_command(ss, t, c);
-    else if ((call = ml_schedule_call_find(bare)) != NULL)
+        return true;
+    }
+    if (!setting && (call = ml_schedule_call_find(bare)) != NULL) {
         ml_help_call(ss, t, call);
-    else if (id >= 0 && is_setting(id, bare))
+        return true;
+    }
+    if (setting || (id >= 0 && is_setting(id, bare))) {
         ml_help_setting(ss, t, id);
-    else if (ml_error_find(name) != ML_E_OK)
+        return true;
+    }
+    if (ml_error_find(name) != ML_E_OK) {
         explain_code(ss, t, ml_error_find(name), NULL);
-    else if (ml_help_can(ss, t, name) || ml_help_topic(ss, t, name))
-        ;
-    else if (strncmp(name, "s:", 2) == 0) /* a primitive as a method */
+        return true;
+    }
+    if (ml_help_can(ss, t, name) || ml_help_topic(ss, t, name))
+        return true;
+    if (strncmp(name, "s:", 2) == 0) /* a primitive as a method */
         return add_help(ss, t, name + 2, NULL);
-    else if (c)
+    if (c)
         ml_help_command(ss, t, c);
-    else
-        return false;
-    return true;
+    return c != NULL;
 }
 
 bool cmd_help(ml_Session *ss, const ml_Words *w)
