@@ -137,7 +137,7 @@ static void add_outer(ml_Cover *c, const ml_Buffer *buf, ml_Interval *hull)
 typedef struct Loads {
     const ml_Buffer *buf;
     const ml_Expr *one; /* the load, while there is only one */
-    bool more, maybe;   /* maybe: a condition chooses whether it is read */
+    bool more;
 } Loads;
 
 static bool look_at_load(const ml_Expr *e, void *user)
@@ -148,9 +148,6 @@ static bool look_at_load(const ml_Expr *e, void *user)
         l->more |= l->one && l->one != e;
         l->one = e;
     }
-    if (ml_is_op(e, ML_OP_IF_THEN_ELSE))
-        l->maybe |= ml_expr_uses_buffer(e->args[1], l->buf) ||
-                    ml_expr_uses_buffer(e->args[2], l->buf);
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
@@ -172,8 +169,11 @@ static bool is_hull(const ml_Block *b, const ml_Region *r)
 {
     Loads l = {.buf = r->buffer};
 
-    ml_stmt_visit(b->body, loads_of, &l);
-    return l.maybe || (l.more && !ml_region_is_point(r));
+    if (!ml_surely_reads(b, r->buffer))
+        return true;
+    if (!ml_region_is_point(r))
+        ml_stmt_visit(b->body, loads_of, &l);
+    return l.more;
 }
 
 typedef struct Sure {
