@@ -12,6 +12,7 @@
 #include "core/arena.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/view/keymap.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -30,6 +31,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->schedules);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
+    ml_keymap_free(ss);
 }
 
 /* ---- focus */

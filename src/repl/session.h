@@ -37,6 +37,7 @@ typedef struct ml_Session {
     const char *argv0;
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
+    struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     size_t n_schedules;
