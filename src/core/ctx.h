@@ -71,7 +71,10 @@ bool ml_tick(ml_Ctx *cx);
 bool ml_poll_cancel(ml_Ctx *cx);
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag); /* inherited by forks */
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks);           /* 0: none */
-/* `cx` takes over the byte limit, the cancel flag and the budget of `from`. */
+/* Work after that many milliseconds from now ends as if it was cancelled (0: no more). For
+ * what is tried and thrown away: nothing that is kept may depend on time. */
+void ml_ctx_set_deadline(ml_Ctx *cx, int ms); /* inherited by forks */
+/* `cx` takes over byte limit, cancel flag, deadline and budget of `from`. */
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from);
 
 /* True while no sticky condition (memory, overflow, depth, cancel) is set. The boundary of

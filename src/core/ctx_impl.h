@@ -25,6 +25,7 @@ struct ml_Ctx {
     ml_Uid base_uid, next_uid;
 
     uint64_t ticks, budget;
+    int64_t deadline; /* of the monotonic clock, in ns; 0: none */
     const volatile int *cancel;
 
     bool out_of_memory, stopped, too_deep, overflow;

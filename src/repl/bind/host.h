@@ -58,6 +58,16 @@ bool ml_host_test(ml_Host *h, const char *code, ml_Text *why);
  * for methods of schedules). No metamethod is run. */
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
+/* What the global of that name holds, looked up without running Lua. */
+typedef enum ml_HostHolds {
+    ML_HOLDS_NOTHING,
+    ML_HOLDS_FOCUS, /* the schedule in focus */
+    ML_HOLDS_OTHER,
+} ml_HostHolds;
+ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name);
+/* The same as an argument of a primitive of the focus, in cx; element: of the list that it
+ * holds, or 0. false: it is none. */
+bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
 ml_Engine *ml_host_engine(ml_Host *h);           /* of its Lua state: the session's */
