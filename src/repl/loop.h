@@ -1,0 +1,33 @@
+/*
+ * loop - the one poll loop of a session that prompts: keys, signals, jobs and timers.
+ *
+ * line.c (and the visualiser) wait here; who has something else to wait for registers it.
+ * Callbacks run between keys, never while a line runs; what they have to tell they hand to
+ * ml_loop_announce, which the line shows above itself. Source: interaction 4, 9.
+ */
+#ifndef ML_REPL_LOOP_H
+#define ML_REPL_LOOP_H
+
+#include "core/base.h"
+
+typedef void ml_LoopFn(void *user);
+
+/* Calls fn whenever fd can be read (or is closed). */
+void ml_loop_watch(int fd, ml_LoopFn *fn, void *user);
+void ml_loop_unwatch(int fd);
+/* Calls fn once, in `ms` from now; the number cancels it. */
+int ml_loop_after(int ms, ml_LoopFn *fn, void *user);
+void ml_loop_cancel(int timer);
+
+/* Waits for key_fd (-1: none) or signal_fd, at most `ms` (-1: for ever), and serves what
+ * else is registered. true: key_fd can be read. *signalled: signal_fd can. */
+bool ml_loop_wait(int key_fd, int signal_fd, int ms, bool *signalled);
+/* Serves what is ready now, without waiting: between lines, and during long work. */
+void ml_loop_poll(void);
+
+/* A line for the person, now or when the line that is being shown can be redrawn. */
+void ml_loop_announce(const char *text);
+/* Who shows announcements; NULL: standard error. */
+void ml_loop_set_announcer(void (*show)(const char *text, void *user), void *user);
+
+#endif

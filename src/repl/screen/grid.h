@@ -1,0 +1,80 @@
+/*
+ * grid - a screen as cells: what stands where, and in which role. Prompt line, panes and
+ * pictures in characters draw into a grid; a back end copies it to a terminal (curses) or
+ * prints it (text). Nothing else writes to a screen that a grid owns.
+ *
+ * One place owns widths: a character of two columns takes two cells, the second is its
+ * tail; combining characters join the cell before. What lies outside is cut, never an
+ * error: any grid from 1x1 up can be drawn into. Source: interaction 4, 10.
+ */
+#ifndef ML_REPL_SCREEN_GRID_H
+#define ML_REPL_SCREEN_GRID_H
+
+#include "core/text.h"
+
+struct ml_Theme; /* theme.h: how roles look on a terminal */
+
+/* What a cell is, not how it looks: roles.def has their names and the look in each theme.
+ */
+typedef enum ml_CellRole {
+#define ML_ROLE(id, name, ...) ML_ROLE_##id,
+#include "repl/screen/roles.def"
+#undef ML_ROLE
+    ML_N_ROLES
+} ml_CellRole;
+
+enum { ML_CELL_BYTES = 16 }; /* a base character and the marks above it, UTF-8 */
+
+typedef struct ml_Cell {
+    char z[ML_CELL_BYTES]; /* "" for the tail of a wide character; " " when empty */
+    uint8_t role;
+    uint8_t attr; /* ML_ATTR_..., on top of the role */
+} ml_Cell;
+
+enum { ML_ATTR_BOLD = 1, ML_ATTR_UNDERLINE = 2, ML_ATTR_REVERSE = 4, ML_ATTR_DIM = 8 };
+
+typedef struct ml_Grid {
+    int w, h;
+    ml_Cell *cells;         /* h rows of w */
+    int cursor_x, cursor_y; /* -1: no cursor */
+    bool ascii;             /* box and marker characters are replaced when they are put */
+} ml_Grid;
+
+typedef struct ml_Rect {
+    int x, y, w, h;
+} ml_Rect;
+
+void ml_grid_init(ml_Grid *g, int w, int h, bool ascii); /* at least 1x1 */
+void ml_grid_free(ml_Grid *g);
+void ml_grid_resize(ml_Grid *g, int w, int h); /* and clears */
+void ml_grid_clear(ml_Grid *g);
+void ml_grid_fill(ml_Grid *g, ml_Rect r, ml_CellRole role); /* blanks */
+
+/* Puts text at (x, y), cut to `in` and the grid; control characters show as ^X. Returns the
+ * columns that the text takes, cut or not. */
+int ml_grid_put(ml_Grid *g, ml_Rect in, int x, int y, const char *text, ml_CellRole role);
+int ml_grid_put_n(ml_Grid *g, ml_Rect in, int x, int y, const char *text, size_t n,
+                  ml_CellRole role);
+/* The same, with … where it is cut. */
+int ml_grid_put_cut(ml_Grid *g, ml_Rect in, int x, int y, const char *text,
+                    ml_CellRole role);
+void ml_grid_attr(ml_Grid *g, ml_Rect r, int attr); /* adds it to the cells */
+void ml_grid_role(ml_Grid *g, ml_Rect r,
+                  ml_CellRole role); /* of cells that hold text already */
+void ml_grid_box(ml_Grid *g, ml_Rect r, const char *title, ml_CellRole role);
+void ml_grid_hline(ml_Grid *g, int x, int y, int w,
+                   ml_CellRole role); /* joins boxes: ├ ┤ ┬ ┴ ┼ */
+void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
+
+/* Columns of UTF-8 text, as ml_grid_put would take; of one character, and its bytes. */
+int ml_text_columns(const char *text, size_t n);
+int ml_char_columns(const char *p, size_t n, size_t *bytes);
+
+/* The grid as lines without trailing blanks; a second text of the same shape with a letter
+ * per role (roles.def), for tests. */
+void ml_grid_text(const ml_Grid *g, ml_Text *out);
+void ml_grid_roles(const ml_Grid *g, ml_Text *out);
+/* The same with escape sequences of a theme: for a pipe or a terminal without curses. */
+void ml_grid_ansi(const ml_Grid *g, const struct ml_Theme *t, ml_Text *out);
+
+#endif

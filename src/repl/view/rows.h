@@ -1,0 +1,57 @@
+/*
+ * rows - what a pane shows: lines of text with roles, and what each of them stands for.
+ *
+ * A pane's content is a list of rows and nothing else: scrolling, folding, searching,
+ * selecting and drawing are the same for all panes and done in one place (scroll.c). Rows
+ * live in a context of their own, made anew when what they show has changed.
+ * Source: interaction 10.
+ */
+#ifndef ML_REPL_VIEW_ROWS_H
+#define ML_REPL_VIEW_ROWS_H
+
+#include "core/ctx.h"
+#include "core/vec.h"
+#include "repl/screen/grid.h"
+
+typedef struct ml_RoleSpan { /* bytes [from, to) of the text, in order, not overlapping */
+    uint32_t from, to;
+    uint8_t role; /* ml_CellRole */
+} ml_RoleSpan;
+
+typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;
+
+typedef struct ml_Row {
+    const char *text; /* one line, UTF-8; columns further right are reached by scrolling */
+    const ml_RoleSpan *spans;
+    uint32_t n_spans;
+    uint8_t role;    /* of what no span covers */
+    uint8_t fold;    /* ml_Fold; a closed row's descendants are not in the list */
+    uint16_t depth;  /* nesting, for ← to find the parent row */
+    ml_Uid node;     /* the loop or block that the row stands for; 0: none */
+    int version;     /* the version that Enter goes to; -1: none */
+    uint32_t line;   /* of the printed program; 0: none */
+    const char *key; /* a buffer's name, a job's number: what Enter acts on; or NULL */
+    bool changed;    /* the last step changed it: drawn with a bar */
+    bool dim;        /* a preview, or an illegal choice */
+} ml_Row;
+
+typedef struct ml_Rows {
+    ml_Ctx *cx;
+    ML_VEC(ml_Row) v;
+    ML_VEC(ml_RoleSpan) open; /* of the row that is being written */
+    ml_Text text;             /* the same */
+} ml_Rows;
+
+/* Writes one row: begin, put pieces, end. end returns it, to be given node, line and the
+ * rest; valid until the next begin. */
+void ml_rows_begin(ml_Rows *r);
+void ml_rows_put(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+ml_Row *ml_rows_end(ml_Rows *r);
+/* All at once. */
+ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A line of a program (TVMScript or Lua) with the roles of its words. */
+ml_Row *ml_rows_code(ml_Rows *r, const char *line);
+
+#endif
