@@ -23,6 +23,7 @@
 #include "repl/help.h"
 #include "repl/input.h"
 #include "repl/line.h"
+#include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
 #include "repl/transcript.h"
@@ -135,6 +136,19 @@ static int show(const char *what)
     ml_out(&session.out, ml_text_z(&t));
     ml_text_free(&t);
     return status_of_output(0);
+}
+
+static int write_manual(const char *kind)
+{
+    ml_Text t = {0};
+    bool ok = ml_manual(&session, kind, &t);
+
+    if (ok)
+        ml_out(&session.out, ml_text_z(&t));
+    else
+        fprintf(stderr, "moonloop: %s\n", ml_text_z(&t));
+    ml_text_free(&t);
+    return ok ? status_of_output(0) : 2;
 }
 
 /* ---- the run */
@@ -287,6 +301,8 @@ int main(int argc, char **argv)
     ml_settings_apply(&session);
     if (o.show)
         return show(o.show);
+    if (o.manual)
+        return write_manual(o.manual);
     set_signals();
     if (!o.no_init && !o.batch)
         init_file(&o);

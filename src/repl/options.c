@@ -42,6 +42,8 @@ static const Option OPTIONS[] = {
     {"safe", 0, FLAG, AT(safe), NULL, "Lua without io, os.execute and the like"},
     {"help", 'h', SHOW, 0, NULL, "this text"},
     {"help-all", 0, SHOW, 0, NULL, "the manual: every primitive, setting and error code"},
+    {"manual", 0, TEXT, AT(manual), "KIND",
+     "write the manual: man, html; completions: bash, zsh, fish"},
     {"version", 'v', SHOW, 0, NULL, "one line"},
     {"features", 0, SHOW, 0, NULL, "the libraries found, name=value"},
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
@@ -185,6 +187,16 @@ bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why)
         return false;
     }
     return true;
+}
+
+void ml_options_each(ml_OptionFn *fn, void *user)
+{
+    for (size_t k = 0; k < ML_COUNT(OPTIONS); k++) {
+        const Option *d = &OPTIONS[k];
+
+        if (d->help && d->kind != LATER)
+            fn(d->name, d->letter, d->arg, d->help, user);
+    }
 }
 
 void ml_options_help(ml_Text *t)
