@@ -5,10 +5,27 @@
 #include <math.h>
 
 #include "core/json.h"
+#include "core/utf8.h"
 
 ml_Data *ml_session_data(ml_Session *ss)
 {
     return ss->data;
+}
+
+void ml_data_quote(ml_Text *out, const char *z)
+{
+    static const char UNKNOWN[] = "\xef\xbf\xbd";
+    const char *end = z + strlen(z);
+    ml_Text t = {0};
+
+    while (z < end) {
+        size_t n = ml_utf8_length(z, end);
+
+        ml_text_addn(&t, n ? z : UNKNOWN, n ? n : sizeof UNKNOWN - 1);
+        z += n ? n : 1;
+    }
+    ml_json_string(out, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
 static void open_one(ml_Data *d, char begin, char end)
@@ -60,7 +77,9 @@ static void lead(ml_Data *d, const char *key)
     if (d->comma)
         ml_text_char(&d->text, ',');
     if (key)
-        ml_json_key(&d->text, key);
+        ml_data_quote(&d->text, key);
+    if (key)
+        ml_text_char(&d->text, ':');
     d->comma = true;
 }
 
@@ -70,7 +89,7 @@ void ml_data_str(ml_Data *d, const char *key, const char *z)
         return;
     lead(d, key);
     if (z)
-        ml_json_string(&d->text, z);
+        ml_data_quote(&d->text, z);
     else
         ml_text_add(&d->text, "null");
 }

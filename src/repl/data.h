@@ -48,5 +48,7 @@ void ml_data_end(ml_Data *d); /* of the innermost list or object */
 /* All rows, each with its newline. */
 const char *ml_data_lines(ml_Data *d);
 void ml_data_free(ml_Data *d);
+/* A text as JSON, whatever bytes it holds: what is no UTF-8 becomes U+FFFD. */
+void ml_data_quote(ml_Text *out, const char *z);
 
 #endif
