@@ -286,6 +286,7 @@ int main(int argc, char **argv)
     session.argv0 = argv[0];
     session.batch = o.batch;
     session.keep_going = o.keep_going;
+    session.json = session.out.json = o.json;
     session.safe = o.safe;
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch;

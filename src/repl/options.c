@@ -32,6 +32,7 @@ static const Option OPTIONS[] = {
     {"no-color", 0, NO_COLOR, AT(color), NULL, "no colour"},
     {"ascii", 0, FLAG, AT(ascii), NULL, "no characters outside ASCII"},
     {"width", 0, NUMBER, AT(width), "N", "columns of a line"},
+    {"json", 0, FLAG, AT(json), NULL, "commands print one JSON object per line"},
     {"target", 0, TEXT, AT(target), "T", "target of new schedules"},
     {"threads", 0, TEXT, AT(threads), "N", "threads of generated code"},
     {"seed", 0, TEXT, AT(seed), "N", "seed of new schedules; random: from the system"},
@@ -47,7 +48,6 @@ static const Option OPTIONS[] = {
     {"version", 'v', SHOW, 0, NULL, "one line"},
     {"features", 0, SHOW, 0, NULL, "the libraries found, name=value"},
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
-    {"json", 0, LATER, 0, NULL, "comes later"},
     {"view", 0, LATER, 0, NULL, "comes later"},
     {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
 };
