@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/view/keymap.h"
 #include "repl/error_data.h"
+#include "repl/crash.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -328,6 +330,11 @@ static void push_line(ml_Session *ss, ml_Line **v, size_t *n, ml_Line l)
     (*v)[(*n)++] = l;
 }
 
+void ml_session_push_line(ml_Session *ss, ml_Line l)
+{
+    push_line(ss, &ss->done, &ss->n_done, l);
+}
+
 /* Whether the text is TVMScript that was typed or pasted. */
 static bool is_script(const char *t)
 {
@@ -519,6 +526,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         before = ml_schedule_state(focus);
         counts = ml_schedule_fact_counts(focus);
     }
+    if (!ss->scratch)
+        ml_crash_line(ml_text_z(&line));
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
@@ -549,6 +558,9 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         ml_schedule_version(focus) != before.version)
         ok = ml_command_run(ss, "check");
     ml_text_free(&line);
+    if (!ss->scratch)
+        ml_crash_line(NULL);
+    ml_autosave_line(ss);
     return ok;
 }
 

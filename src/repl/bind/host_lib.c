@@ -9,6 +9,7 @@
 #include "repl/bind/host_json.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/input.h"
 
 static int l_print(lua_State *L)
 {
@@ -294,6 +295,7 @@ static int l_set(lua_State *L)
         set_one(L, lua_tostring(L, -3), value);
         lua_pop(L, 1);
     }
+    ml_settings_apply(ml_host_of(L)->ss);
     return 0;
 }
 
