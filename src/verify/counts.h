@@ -30,10 +30,10 @@ typedef enum ml_StrideKind {
 
 /* One load or store as it stands in the text. */
 typedef struct ml_Site {
-    const ml_Buffer *buffer;     /* a view is followed to what it shows */
-    const ml_Block *block;       /* the innermost around it; NULL: none */
-    const ml_Expr *const *index; /* buffer->rank of them, in loop variables and sizes, as
-                                    far as iters and names could be replaced */
+    const ml_Buffer *text, *buffer; /* as it stands there; a view followed to its source */
+    const ml_Block *block;          /* the innermost around it; NULL: none */
+    const ml_Expr *const *index;    /* text->rank of them, as they stand there; of what is
+                                       declared the first ones */
     bool write;
     bool in_init;
     bool declared; /* no access that can be seen: a region that the block declares */
