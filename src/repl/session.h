@@ -16,6 +16,8 @@
 
 typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
+typedef struct ml_Data ml_Data;       /* what a command tells, data.h */
+typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -34,6 +36,9 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
+    bool json;     /* commands print data, an object a line */
+    ml_Data *data; /* of the command at work; NULL: nobody wants it */
+    ml_Jobs *jobs; /* NULL: none was started */
     const char *argv0;
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
