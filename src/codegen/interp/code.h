@@ -318,8 +318,8 @@ ml_Gen *ml_gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts);
  * iteration; loops get the FOR instruction's number of each loop, in order. all: nothing is
  * left out; else only what addresses, bounds and guards need. Memories whose values are
  * needed are marked, the other ones have no data. */
-typedef ML_VEC(uint32_t) ml_TracedLoops;
-bool ml_gen_slice(ml_Gen *g, bool all, ml_TracedLoops *loops);
+typedef ML_VEC(uint32_t) ml_LoopStarts;
+bool ml_gen_slice(ml_Gen *g, bool all, ml_LoopStarts *loops);
 
 /* gen.c */
 uint32_t ml_gen_emit(ml_Gen *g, ml_Inst op, unsigned x, int64_t d, int64_t a, int64_t b,

@@ -281,7 +281,7 @@ static void put(const ml_Gen *g, Build *b, ml_Ins i, uint32_t from)
 }
 
 /* Where the body of each loop begins: loop number + 1, by instruction. */
-static uint32_t *body_starts(const ml_Gen *g, ml_TracedLoops *loops)
+static uint32_t *body_starts(const ml_Gen *g, ml_LoopStarts *loops)
 {
     uint32_t *at = ML_ARRAY(g->cx, uint32_t, g->code.n + 1);
     uint32_t *number = ML_ARRAY(g->cx, uint32_t, g->regs.n + 1); /* by the variable */
@@ -311,7 +311,7 @@ static void put_one(const Slice *s, Build *b, uint32_t pc)
         put(g, b, (ml_Ins){ML_I_CAP, 0, i.d, -1, 0, 0}, pc);
 }
 
-static void rebuild(Slice *s, ml_TracedLoops *loops)
+static void rebuild(Slice *s, ml_LoopStarts *loops)
 {
     ml_Gen *g = s->g;
     uint32_t n = (uint32_t)g->code.n;
@@ -349,7 +349,7 @@ static void rebuild(Slice *s, ml_TracedLoops *loops)
     memcpy(&g->expr_of, &b.expr_of, sizeof g->expr_of);
 }
 
-bool ml_gen_slice(ml_Gen *g, bool all, ml_TracedLoops *loops)
+bool ml_gen_slice(ml_Gen *g, bool all, ml_LoopStarts *loops)
 {
     Slice s = {.g = g};
 

@@ -19,7 +19,7 @@ enum { REPORT_EVERY = 1 << 18 };
 static bool number_lines(ml_MemoryWalk *w, uint32_t memory, uint64_t byte)
 {
     ml_WalkMemory *m = &w->memories[memory];
-    uint64_t bytes = ml_trace_bytes(w->t, memory), lines;
+    uint64_t bytes = ml_tracer_bytes(w->t, memory), lines;
 
     if (bytes <= byte)
         bytes = byte + 1;
@@ -53,7 +53,7 @@ static void *grown(ml_Ctx *cx, const void *old, size_t n, size_t cap, size_t siz
 
 static bool grow_elements(ml_MemoryWalk *w, uint64_t element, uint32_t bytes)
 {
-    uint64_t n = ml_trace_bytes(w->t, (uint32_t)w->deep) / bytes;
+    uint64_t n = ml_tracer_bytes(w->t, (uint32_t)w->deep) / bytes;
 
     if (n <= element)
         n = element + 1;
@@ -172,7 +172,7 @@ static bool touch(void *user, uint32_t number, uint64_t byte)
         touch_element(w, a, number, e);
     }
     if (w->clock % REPORT_EVERY == 0 && w->opts->progress)
-        w->opts->progress(w->opts->user, w->clock, w->t->expected);
+        w->opts->progress(w->opts->user, w->clock, w->t->planned);
     return true;
 }
 
@@ -182,7 +182,7 @@ static void set_thread(ml_MemoryWalk *w, ml_WalkParallel *p, int64_t value)
 {
     int64_t min, extent, step, n, k, chunk;
 
-    ml_trace_bounds(w->t, p->loop, &min, &extent, &step);
+    ml_tracer_bounds(w->t, p->loop, &min, &extent, &step);
     n = (extent - 1) / step + 1;
     k = (value - min) / step;
     chunk = w->opts->threads < n ? w->opts->threads : n;
@@ -217,7 +217,7 @@ static bool iteration(void *user, uint32_t loop, int64_t value)
 
 /* ---------------------------------------------------------------- before and after */
 
-static int32_t find_memory(const ml_Trace *t, const ml_Buffer *b)
+static int32_t find_memory(const ml_Tracer *t, const ml_Buffer *b)
 {
     for (uint32_t k = 0; b && k < t->n_memories; k++)
         if (t->memories[k].buffer->uid == b->uid)
@@ -228,7 +228,7 @@ static int32_t find_memory(const ml_Trace *t, const ml_Buffer *b)
     return -1;
 }
 
-static bool is_parallel(const ml_Trace *t, uint32_t loop)
+static bool is_parallel(const ml_Tracer *t, uint32_t loop)
 {
     if (t->loops[loop].kind != ML_FOR_PARALLEL)
         return false;
@@ -258,7 +258,7 @@ static int32_t parallel_around(const ml_MemoryWalk *w, int32_t loop)
 
 static void watch_parallel(ml_MemoryWalk *w)
 {
-    const ml_Trace *t = w->t;
+    const ml_Tracer *t = w->t;
 
     w->par_of = ML_ARRAY(w->cx, int32_t, t->n_loops + 1);
     w->par = ML_ARRAY(w->cx, ml_WalkParallel, t->n_loops + 1);
@@ -274,9 +274,9 @@ static void watch_parallel(ml_MemoryWalk *w)
     }
 }
 
-static bool loads_too(const ml_Trace *t, uint32_t store)
+static bool loads_too(const ml_Tracer *t, uint32_t store)
 {
-    const ml_TraceAccess *s = &t->accesses[store];
+    const ml_TracedAccess *s = &t->accesses[store];
 
     for (uint32_t k = store; k-- > 0 && t->accesses[k].stmt == s->stmt;)
         if (!t->accesses[k].store && t->accesses[k].memory == s->memory)
@@ -286,7 +286,7 @@ static bool loads_too(const ml_Trace *t, uint32_t store)
 
 static void prepare_access(ml_MemoryWalk *w, uint32_t number)
 {
-    const ml_TraceAccess *from = &w->t->accesses[number];
+    const ml_TracedAccess *from = &w->t->accesses[number];
     ml_WalkAccess *a = &w->accesses[number];
     uint32_t *chain;
 
@@ -311,7 +311,7 @@ static void prepare_access(ml_MemoryWalk *w, uint32_t number)
  * iteration a copy. */
 static void find_own(ml_MemoryWalk *w)
 {
-    const ml_Trace *t = w->t;
+    const ml_Tracer *t = w->t;
 
     for (uint32_t p = 0; p < w->n_par; p++) {
         w->par[p].own = !t->memories[w->deep].param;
@@ -323,7 +323,7 @@ static void find_own(ml_MemoryWalk *w)
 
 static void prepare(ml_MemoryWalk *w)
 {
-    const ml_Trace *t = w->t;
+    const ml_Tracer *t = w->t;
     int64_t budget = w->opts->trace.budget ? w->opts->trace.budget : ML_TRACE_BUDGET;
 
     w->cx = t->cx;
@@ -344,17 +344,17 @@ bool ml_memory_measure(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
 {
     ml_MemoryOpts o = *opts;
     ml_MemoryWalk w = {.opts = &o};
-    ml_TraceSink sink = {touch, iteration, &w};
+    ml_TracerSink sink = {touch, iteration, &w};
     bool ok;
 
     *out = (ml_MemoryFacts){0};
     if (o.threads == 0)
         o.threads = 1;
-    w.t = ml_trace_begin(cx, m, f, &o.trace);
+    w.t = ml_tracer_begin(cx, m, f, &o.trace);
     if (w.t == NULL)
         return false;
     prepare(&w);
-    ok = ml_trace_run(w.t, &sink);
+    ok = ml_tracer_run(w.t, &sink);
     if (!ok && w.stopped) {
         ml_error_clear(w.cx);
         ok = true;
@@ -367,7 +367,7 @@ bool ml_memory_measure(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
     }
     if (ok)
         ml_memory_summary(&w, out);
-    ml_trace_end(w.t);
+    ml_tracer_end(w.t);
     return ok;
 }
 

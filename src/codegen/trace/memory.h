@@ -2,7 +2,7 @@
  * memory - how a program uses memory: loads and stores per element, stores that nobody
  * reads, reuse distance, lines per iteration of each loop, and what each thread touches.
  *
- * Counted from the trace of addresses (trace.h); exact unless `cut` or `stopped` says that
+ * Counted from the trace of addresses (tracer.h); exact unless `cut` or `stopped` says that
  * only a part of the program was walked. A line has 64 bytes; reuse distances count the
  * lines of all buffers together. An element is a lane: of a buffer of vectors each lane.
  * Source: interaction 4 (:memory), 10 (pane 8).
@@ -10,7 +10,7 @@
 #ifndef ML_CODEGEN_TRACE_MEMORY_H
 #define ML_CODEGEN_TRACE_MEMORY_H
 
-#include "codegen/trace/trace.h"
+#include "codegen/trace/tracer.h"
 
 enum {
     ML_LINE_BYTES = 64,
@@ -117,7 +117,7 @@ typedef struct ml_MemoryFacts {
 typedef struct ml_MemoryOpts {
     const ml_Buffer *buffer; /* looked at closely; NULL: none */
     uint32_t threads;        /* 0: 1 */
-    ml_TraceOpts trace;
+    ml_TracerOpts trace;
     /* Called now and then; may be NULL. */
     void (*progress)(void *user, uint64_t done, double of);
     void *user;

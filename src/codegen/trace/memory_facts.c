@@ -59,7 +59,7 @@ static void pending_stores(ml_MemoryWalk *w, ml_MemoryFacts *out)
 
 static void buffer_facts(ml_MemoryWalk *w, ml_MemoryFacts *out)
 {
-    const ml_TraceMemory *m = &w->t->memories[w->deep];
+    const ml_TracedMemory *m = &w->t->memories[w->deep];
     const ml_WalkMemory *lines = &w->memories[w->deep];
     const ml_Buffer *b = m->buffer;
     int64_t n = 1;
@@ -105,7 +105,7 @@ static void buffer_facts(ml_MemoryWalk *w, ml_MemoryFacts *out)
 
 static void loop_facts(const ml_MemoryWalk *w, ml_MemoryFacts *out)
 {
-    const ml_Trace *t = w->t;
+    const ml_Tracer *t = w->t;
     ml_LoopTouches *v = ML_ARRAY(out->keep, ml_LoopTouches, t->n_loops + 1);
 
     for (uint32_t l = 0; l < t->n_loops; l++)
@@ -141,12 +141,12 @@ static void loop_facts(const ml_MemoryWalk *w, ml_MemoryFacts *out)
 
 static void access_facts(const ml_MemoryWalk *w, ml_MemoryFacts *out)
 {
-    const ml_Trace *t = w->t;
+    const ml_Tracer *t = w->t;
     ml_AccessTouches *v = ML_ARRAY(out->keep, ml_AccessTouches, t->n_accesses + 1);
 
     for (uint32_t k = 0; k < t->n_accesses; k++) {
         const ml_WalkAccess *a = &w->accesses[k];
-        const ml_TraceAccess *from = &t->accesses[k];
+        const ml_TracedAccess *from = &t->accesses[k];
         struct ml_AccessStride *s =
             ml_zalloc(out->keep, (a->n_chain + 1) * sizeof(struct ml_AccessStride));
 
@@ -272,7 +272,7 @@ static void parallel_facts(const ml_MemoryWalk *w, ml_MemoryFacts *out)
     out->parallel = v;
 }
 
-static const char *caps(ml_Ctx *keep, const ml_Trace *t)
+static const char *caps(ml_Ctx *keep, const ml_Tracer *t)
 {
     ml_Text s = {0};
     const char *z;

@@ -44,7 +44,7 @@ typedef struct ml_WalkParallel {
 
 typedef struct ml_MemoryWalk {
     const ml_MemoryOpts *opts;
-    ml_Trace *t;
+    ml_Tracer *t;
     ml_Ctx *cx;   /* the trace's */
     int32_t deep; /* the memory that is looked at, or -1 */
     uint32_t clock, limit;

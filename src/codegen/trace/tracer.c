@@ -1,27 +1,27 @@
 /*
- * trace - compiles a function to traced register code, tells what is in it, and runs it.
+ * tracer - compiles a function to traced register code, tells what is in it, and runs it.
  *
  * How many touches there will be is the product of the extents around each access. When
  * that is more than the budget, the nests share it: small ones run wholly, of the others
  * the outermost loops run their first iterations only (a parallel loop only when nothing
  * else is left, so that every thread is seen).
  */
-#include "codegen/trace/trace.h"
+#include "codegen/trace/tracer.h"
 
 #include "codegen/interp/code.h"
 
-typedef struct ml_TraceRun {
+typedef struct ml_TracerRun {
     ml_Ctx *outer;
     ml_Gen *g;
     const ml_Func *func;
     ml_RunArg *args;
-    ml_TracedLoops loops; /* the FOR of each */
-    ml_TraceLoop *table;
+    ml_LoopStarts loops; /* the FOR of each */
+    ml_TracedLoop *table;
     double *cost;           /* per loop: touches below it */
     const uint32_t *number; /* per access of g: its number here */
-    const ml_TraceSink *sink;
+    const ml_TracerSink *sink;
     ml_Run run;
-} ml_TraceRun;
+} ml_TracerRun;
 
 /* ---------------------------------------------------------------- tables */
 
@@ -30,7 +30,7 @@ static const ml_LoopScope *scope_at(const ml_Gen *g, uint32_t pc)
     return g->sites.v[g->site_of.v[pc]].loops;
 }
 
-static int64_t extent_of(const ml_Stmt *s, const ml_TraceOpts *o)
+static int64_t extent_of(const ml_Stmt *s, const ml_TracerOpts *o)
 {
     int64_t n, step = 1;
 
@@ -54,22 +54,22 @@ static int64_t extent_of(const ml_Stmt *s, const ml_TraceOpts *o)
 }
 
 /* Loops by the register of their variable. */
-static int32_t *find_loops(ml_Trace *t, const ml_TraceOpts *o)
+static int32_t *find_loops(ml_Tracer *t, const ml_TracerOpts *o)
 {
-    ml_TraceRun *r = t->r;
+    ml_TracerRun *r = t->r;
     const ml_Gen *g = r->g;
     int32_t *by_reg = ML_ARRAY(t->cx, int32_t, g->regs.n + 1);
 
     t->n_loops = (uint32_t)r->loops.n;
-    r->table = ML_ARRAY(t->cx, ml_TraceLoop, r->loops.n + 1);
+    r->table = ML_ARRAY(t->cx, ml_TracedLoop, r->loops.n + 1);
     t->loops = r->table;
     for (uint32_t k = 0; k < t->n_loops; k++) {
         uint32_t pc = r->loops.v[k];
         const ml_LoopScope *up = scope_at(g, pc);
         const ml_Stmt *s = g->sites.v[g->site_of.v[pc]].stmt;
-        ml_TraceLoop *l = &r->table[k];
+        ml_TracedLoop *l = &r->table[k];
 
-        *l = (ml_TraceLoop){.stmt = s, .up = up ? by_reg[up->reg] : -1, .cap = -1};
+        *l = (ml_TracedLoop){.stmt = s, .up = up ? by_reg[up->reg] : -1, .cap = -1};
         if (l->up >= 0)
             l->depth = (uint16_t)(r->table[l->up].depth + 1);
         l->kind = s->kind == ML_STMT_FOR ? ml_as_for(s)->kind : ML_FOR_THREAD;
@@ -89,11 +89,11 @@ static uint32_t memory_number(const ml_Gen *g, const ml_Memory *mem)
     return k;
 }
 
-static void find_accesses(ml_Trace *t, const int32_t *by_reg)
+static void find_accesses(ml_Tracer *t, const int32_t *by_reg)
 {
     const ml_Gen *g = t->r->g;
     uint32_t *number = ML_ARRAY(t->cx, uint32_t, g->accesses.n + 1);
-    ML_VEC(ml_TraceAccess) list = {0};
+    ML_VEC(ml_TracedAccess) list = {0};
 
     for (uint32_t pc = 0; pc < g->code.n; pc++) {
         const ml_Ins *i = &g->code.v[pc];
@@ -105,53 +105,54 @@ static void find_accesses(ml_Trace *t, const int32_t *by_reg)
         v = g->accesses.v[i->a]->view;
         number[i->a] = (uint32_t)list.n;
         ml_push(t->cx, &list,
-                ((ml_TraceAccess){.buffer = v->buffer,
-                                  .memory = memory_number(g, v->mem),
-                                  .bytes = (uint32_t)v->lane_bytes,
-                                  .loop = l ? by_reg[l->reg] : -1,
-                                  .store = i->x != 0,
-                                  .stmt = g->sites.v[g->site_of.v[pc]].stmt}));
+                ((ml_TracedAccess){.buffer = v->buffer,
+                                   .memory = memory_number(g, v->mem),
+                                   .bytes = (uint32_t)v->lane_bytes,
+                                   .loop = l ? by_reg[l->reg] : -1,
+                                   .store = i->x != 0,
+                                   .stmt = g->sites.v[g->site_of.v[pc]].stmt}));
     }
     t->r->number = number;
     t->accesses = list.v;
     t->n_accesses = (uint32_t)list.n;
 }
 
-static void find_memories(ml_Trace *t)
+static void find_memories(ml_Tracer *t)
 {
     const ml_Gen *g = t->r->g;
-    ml_TraceMemory *m = ML_ARRAY(t->cx, ml_TraceMemory, g->memories.n + 1);
+    ml_TracedMemory *m = ML_ARRAY(t->cx, ml_TracedMemory, g->memories.n + 1);
 
     t->n_memories = (uint32_t)g->memories.n;
     for (uint32_t k = 0; k < t->n_memories; k++)
-        m[k] = (ml_TraceMemory){.buffer = g->memories.v[k]->buffer,
-                                .param = !g->memories.v[k]->owned,
-                                .values = g->memories.v[k]->values};
+        m[k] = (ml_TracedMemory){.buffer = g->memories.v[k]->buffer,
+                                 .param = !g->memories.v[k]->owned,
+                                 .values = g->memories.v[k]->values};
     t->memories = m;
 }
 
 /* ---------------------------------------------------------------- the budget */
 
-static void add_costs(ml_Trace *t)
+/* Touches below each loop (cost may be NULL); the sum of all. */
+static double add_costs(const ml_Tracer *t, double *cost)
 {
-    double *times = ML_ARRAY(t->cx, double, t->n_loops + 1);
+    double *times = ML_ARRAY(t->cx, double, t->n_loops + 1), all = 0;
 
-    t->r->cost = ML_ARRAY(t->cx, double, t->n_loops + 1);
     for (uint32_t k = 0; k < t->n_loops; k++) {
-        const ml_TraceLoop *l = &t->loops[k];
-        times[k] =
-            (l->up < 0 ? 1.0 : times[l->up]) * (l->extent < 0 ? 1.0 : (double)l->extent);
+        const ml_TracedLoop *l = &t->loops[k];
+        int64_t n = l->cap >= 0 ? l->cap : l->extent < 0 ? 1 : l->extent;
+        times[k] = (l->up < 0 ? 1.0 : times[l->up]) * (double)n;
     }
     for (uint32_t k = 0; k < t->n_accesses; k++) {
         int32_t l = t->accesses[k].loop;
         double n = l < 0 ? 1.0 : times[l];
-        t->expected += n;
-        for (; l >= 0; l = t->loops[l].up)
-            t->r->cost[l] += n;
+        all += n;
+        for (; l >= 0 && cost; l = t->loops[l].up)
+            cost[l] += n;
     }
+    return all;
 }
 
-static bool has_inner(const ml_Trace *t, uint32_t loop)
+static bool has_inner(const ml_Tracer *t, uint32_t loop)
 {
     for (uint32_t k = loop + 1; k < t->n_loops; k++)
         if (t->loops[k].up == (int32_t)loop && t->r->cost[k] > 0)
@@ -160,9 +161,9 @@ static bool has_inner(const ml_Trace *t, uint32_t loop)
 }
 
 /* Of the touches below the loop only that part is to be walked. */
-static void cut(ml_Trace *t, uint32_t loop, double part)
+static void cut(ml_Tracer *t, uint32_t loop, double part)
 {
-    ml_TraceLoop *l = &t->r->table[loop];
+    ml_TracedLoop *l = &t->r->table[loop];
 
     if (l->extent > 1 && (l->kind != ML_FOR_PARALLEL || !has_inner(t, loop))) {
         double n = part * (double)l->extent;
@@ -182,7 +183,7 @@ static void cut(ml_Trace *t, uint32_t loop, double part)
             cut(t, k, part);
 }
 
-static void share_budget(ml_Trace *t, double budget)
+static void share_budget(ml_Tracer *t, double budget)
 {
     bool *whole = ML_ARRAY(t->cx, bool, t->n_loops + 1), again = true;
     double share = budget;
@@ -209,7 +210,7 @@ static void share_budget(ml_Trace *t, double budget)
 
 /* ---------------------------------------------------------------- begin, run, end */
 
-static bool make_args(ml_Trace *t, const ml_Func *f, const ml_TraceOpts *o)
+static bool make_args(ml_Tracer *t, const ml_Func *f, const ml_TracerOpts *o)
 {
     ml_CheckOpts c = {.inputs = ML_FILL_RANDOM,
                       .seed = o->seed,
@@ -222,17 +223,17 @@ static bool make_args(ml_Trace *t, const ml_Func *f, const ml_TraceOpts *o)
     return ml_inputs_make(t->cx, f, &c, roles, t->r->args);
 }
 
-ml_Trace *ml_trace_begin(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
-                         const ml_TraceOpts *opts)
+ml_Tracer *ml_tracer_begin(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
+                           const ml_TracerOpts *opts)
 {
     ml_Ctx *fork = ml_ctx_fork(cx);
     ml_InterpOpts io = {.skip = ML_SKIP_RACES | ML_SKIP_REGIONS | ML_SKIP_UNDEFINED};
-    ml_Trace *t = ML_NEW(fork, ml_Trace);
+    ml_Tracer *t = ML_NEW(fork, ml_Tracer);
 
     if (opts->values)
-        io.skip = 0;
+        io.skip = ML_SKIP_REGIONS; /* which would load the indices again */
     t->cx = fork;
-    t->r = ML_NEW(fork, ml_TraceRun);
+    t->r = ML_NEW(fork, ml_TracerRun);
     t->r->outer = cx;
     t->r->func = f;
     t->r->g = ml_gen_new(fork, m, &io);
@@ -240,31 +241,33 @@ ml_Trace *ml_trace_begin(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
         ml_gen_slice(t->r->g, opts->values, &t->r->loops) && ml_ok_or_fail(fork)) {
         find_accesses(t, find_loops(t, opts));
         find_memories(t);
-        add_costs(t);
+        t->r->cost = ML_ARRAY(fork, double, t->n_loops + 1);
+        t->expected = add_costs(t, t->r->cost);
         share_budget(t, (double)(opts->budget ? opts->budget : ML_TRACE_BUDGET));
+        t->planned = add_costs(t, NULL);
         return t;
     }
-    ml_trace_end(t);
+    ml_tracer_end(t);
     return NULL;
 }
 
 static bool on_touch(void *user, uint32_t access, uint64_t byte)
 {
-    const ml_TraceRun *r = user;
+    const ml_TracerRun *r = user;
 
     return r->sink->touch(r->sink->user, r->number[access], byte);
 }
 
 static bool on_iteration(void *user, uint32_t loop, int64_t value)
 {
-    const ml_TraceRun *r = user;
+    const ml_TracerRun *r = user;
 
     return r->sink->iteration(r->sink->user, loop, value);
 }
 
-bool ml_trace_run(ml_Trace *t, const ml_TraceSink *sink)
+bool ml_tracer_run(ml_Tracer *t, const ml_TracerSink *sink)
 {
-    ml_TraceRun *r = t->r;
+    ml_TracerRun *r = t->r;
     const ml_Gen *g = r->g;
     ml_RunHooks hooks = {on_touch, on_iteration, r};
     ml_Text at = {0};
@@ -290,13 +293,13 @@ bool ml_trace_run(ml_Trace *t, const ml_TraceSink *sink)
     return ok;
 }
 
-uint64_t ml_trace_bytes(const ml_Trace *t, uint32_t memory)
+uint64_t ml_tracer_bytes(const ml_Tracer *t, uint32_t memory)
 {
     return t->r->g->memories.v[memory]->bytes;
 }
 
-void ml_trace_bounds(const ml_Trace *t, uint32_t loop, int64_t *min, int64_t *extent,
-                     int64_t *step)
+void ml_tracer_bounds(const ml_Tracer *t, uint32_t loop, int64_t *min, int64_t *extent,
+                      int64_t *step)
 {
     const ml_Ins *i = &t->r->g->code.v[t->r->loops.v[loop]];
     const ml_Cell *regs = t->r->run.r;
@@ -306,7 +309,7 @@ void ml_trace_bounds(const ml_Trace *t, uint32_t loop, int64_t *min, int64_t *ex
     *step = regs[i->d + 2].i;
 }
 
-void ml_trace_end(ml_Trace *t)
+void ml_tracer_end(ml_Tracer *t)
 {
     ml_Ctx *fork = t->cx, *outer = t->r->outer;
 
