@@ -446,6 +446,8 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     static const char *const GRAPH[] = {"loops", "deps", NULL};
     static const char *const UNDO[] = {"step", NULL};
     static const char *const SAVE[] = {"--all", NULL};
+    static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
+    static const char *const ASM[] = {"--diff", NULL};
     const char *name = c->name;
 
     if (ml_streq(name, "help") && w->number == 1)
@@ -487,7 +489,18 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         offer_options(o, ml_str_eq(w->last, ml_str("--inputs")) ? INPUTS : CHECK);
     else if (ml_streq(name, "trace"))
         offer_options(o, TRACE);
-    else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
+    else if (ml_streq(name, "memory")) {
+        ml_offer_buffers(o, NULL, false);
+        offer_options(o, MEMORY);
+    } else if (ml_streq(name, "asm")) {
+        if (ml_str_eq(w->last, ml_str("--diff")))
+            ml_offer_versions(o);
+        else {
+            ml_offer_blocks(o);
+            ml_offer_loops(o);
+            offer_options(o, ASM);
+        }
+    } else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
         offer_options(o, UNDO);
 }
 
