@@ -11,6 +11,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/input.h"
+#include "repl/record.h"
 
 /* In a module of several: the function worked on, or all of them. */
 static void add_functions(ml_Schedule *s, ml_Text *t)
@@ -116,6 +117,9 @@ static int steps_of(ml_Schedule *s)
 
 bool cmd_save(ml_Session *ss, const ml_Words *w)
 {
+    if (ml_session_forbids(ss, ":save"))
+        return false;
+
     ml_Schedule *s = ss->focus;
     ml_Text t = {0}, said = {0};
     const char *file = NULL, *dot;
@@ -317,10 +321,11 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
     char buf[4096];
     size_t n;
 
-    if (ss->safe)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "no shell with --safe");
+    if (ml_session_forbids(ss, ":shell"))
+        return false;
     ml_out_flush(&ss->out);
     if (!ss->out.capture) {
+        ml_record_unseen(ss);
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 
         if (rc != 0)

@@ -16,6 +16,7 @@
 #include "repl/view/keymap.h"
 #include "repl/error_data.h"
 #include "repl/crash.h"
+#include "repl/record.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -315,6 +316,14 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     return false;
 }
 
+bool ml_session_forbids(ml_Session *ss, const char *what)
+{
+    if (ss->safe)
+        ml_session_error(ss, ML_E_NOT_SUPPORTED, "%s: no file is written and no command run under --safe",
+                         what);
+    return ss->safe;
+}
+
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)
 {
     ml_session_fail(ss, ml_failure_take(s));
@@ -528,9 +537,12 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     }
     if (!ss->scratch)
         ml_crash_line(ml_text_z(&line));
+    if (ss->depth++ == 0)
+        ml_record_line(ss, text);
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
+        ss->depth--;
         ml_text_free(&line);
         return true;
     }
@@ -560,6 +572,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ml_text_free(&line);
     if (!ss->scratch)
         ml_crash_line(NULL);
+    if (--ss->depth == 0)
+        ml_record_done(ss);
     ml_autosave_line(ss);
     return ok;
 }

@@ -18,6 +18,7 @@ typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
 typedef struct ml_Data ml_Data;       /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
+typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
@@ -46,6 +47,8 @@ typedef struct ml_Session {
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     ml_Autosave *autosave; /* NULL: none is kept */
+    ml_Record *record;     /* NULL: nothing is typed */
+    int depth;             /* of lines that run lines */
     bool lost_terminal;    /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
@@ -95,6 +98,9 @@ void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f);
 /* The same for an error without a schedule's: code and sentence. */
 bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
+ */
+bool ml_session_forbids(ml_Session *ss, const char *what);
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
