@@ -29,6 +29,9 @@ bool ml_host_require(ml_Host *h, const char *name);
 bool ml_host_open_text(ml_Host *h, const char *text);
 /* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
 bool ml_host_open(ml_Host *h, const char *path);
+/* A saved schedule from its text, called `name`, with the schedule's switches; focused. */
+bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
+                        bool unchecked);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
