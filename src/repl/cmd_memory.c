@@ -669,7 +669,12 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_Ctx *cx, Args *a)
 
 static void on_progress(void *user, uint64_t done, double of)
 {
-    ml_progress(user, (double)done, of);
+    ml_Text t = {0};
+
+    ml_text_si(&t, (double)done);
+    ml_text_add(&t, "accesses");
+    ml_progress(user, of > 0 ? (double)done / of : (double)NAN, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
 static bool measure(ml_Session *ss, ml_Ctx *cx, const Args *a, const ml_Buffer *b)
@@ -691,7 +696,7 @@ static bool measure(ml_Session *ss, ml_Ctx *cx, const Args *a, const ml_Buffer *
     ml_MemoryFacts f;
     bool ok;
 
-    ml_progress_begin(&bar, ss, ml_format(cx, "memory %s", name), "accesses");
+    ml_progress_begin(&bar, ss, ml_format(cx, "memory %s", name));
     ok = ml_memory_measure(cx, p.mod, p.mod->funcs[at], &o, &f);
     ml_progress_end(&bar);
     if (!ok) {

@@ -49,7 +49,8 @@ static const Option OPTIONS[] = {
     {"features", 0, SHOW, 0, NULL, "the libraries found, name=value"},
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
     {"view", 0, LATER, 0, NULL, "comes later"},
-    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
+    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for these two first */
+    {"job", 0, SHOW, 0, NULL, NULL},
 };
 
 static const Option *find(const char *name, size_t n)
