@@ -570,6 +570,13 @@ const char *ml_act_primitive_of(ml_Request r)
     return k ? k->prim : NULL;
 }
 
+bool ml_act_asks(ml_Request r)
+{
+    const Kind *k = kind_of(r);
+
+    return k && !k->again;
+}
+
 ml_Request ml_act_request_of(const char *primitive)
 {
     for (size_t k = 0; k < ML_COUNT(KINDS); k++)
@@ -673,6 +680,8 @@ void ml_act_key(ml_View *v, const ml_Key *k)
 
 void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
 {
+    ml_ActLine l;
+
     *cursor = -1;
     switch (v->act->open) {
     case ML_ACT_PROMPT: ml_act_prompt_line(v, r, cursor); return;
@@ -681,10 +690,9 @@ void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
     case ML_ACT_ORDER:
     case ML_ACT_DRAG: ml_act_choice_line(v, r, cursor); return;
     case ML_ACT_PAGE:
-        ml_rows_begin(r);
-        ml_rows_put(r, ML_ROLE_STRONG, "%s", v->act->menu_label);
-        ml_rows_put(r, ML_ROLE_HINT, "   ↑ ↓ scroll  Esc leave");
-        ml_rows_end(r);
+        l = ml_act_line_begin(v, r);
+        ml_act_put(&l, ML_ROLE_STRONG, v->act->menu_label, l.w);
+        ml_act_line_end(&l, "↑ ↓ scroll  Esc leave");
         return;
     case ML_ACT_NONE: return;
     }

@@ -50,6 +50,7 @@ struct ml_ActItem {
     const char *line;         /* run when it is taken; NULL: pick does it */
     ml_ActPick *pick;         /* what else happens then; NULL: nothing */
     const ml_Primitive *prim; /* whether and how it could be called here is looked for */
+    uint8_t rank;             /* smaller ones come first; illegal ones last */
     uint8_t state;            /* an ml_TrialKind: WORKS, FAILS (dimmed), NONE: not known */
     bool tried;
 };
@@ -226,6 +227,7 @@ const char *ml_act_template(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_C
 /* Whether the selected node is of a kind that the request works on. */
 bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why);
 const char *ml_act_primitive_of(ml_Request r); /* NULL: it has none */
+bool ml_act_asks(ml_Request r);                /* opens something; else it runs at once */
 ml_Request ml_act_request_of(const char *primitive);
 void ml_act_facts_free(ml_Act *a);
 
@@ -237,8 +239,21 @@ void ml_act_page_rows(ml_View *v, ml_Rows *r, int *at);
 /* Tries the line (a->line is it afterwards), for the check and the preview. */
 void ml_act_try(ml_View *v, const char *line);
 void ml_act_forget_trial(ml_Act *a);
-/* The check of what is being tried, in a row: ✓ makes …, or ✗ why not. */
-void ml_act_put_check(ml_View *v, ml_Rows *r, int room);
 int64_t ml_act_now(void); /* ms */
+
+/* ---- act_line.c: the prompt row */
+typedef struct ml_ActLine {
+    ml_Rows *r;
+    int w, used; /* columns */
+} ml_ActLine;
+ml_ActLine ml_act_line_begin(const ml_View *v, ml_Rows *r);
+/* At most so many columns, cut with … to what is left of the row. */
+void ml_act_put(ml_ActLine *l, ml_CellRole role, const char *z, int most);
+void ml_act_pad(ml_ActLine *l, int column); /* blanks up to there */
+/* ✓ makes …, or ✗ why not; at the column when that is free. */
+void ml_act_put_check(ml_View *v, ml_ActLine *l, int column);
+void ml_act_line_end(ml_ActLine *l, const char *keys);
+/* The longest part of z that fits into so many columns; its bytes. */
+size_t ml_act_fitting(const char *z, size_t n, int room);
 
 #endif
