@@ -361,9 +361,9 @@ static void draw_lua(ml_View *v)
     ml_rows_reset(r);
     size_t n = strcspn(ml_text_z(&v->lua), "\n");
 
-    ml_rows_begin(r);
-    ml_rows_put_code(r, ml_text_z(&v->lua), n, NULL, 0);
-    put_row(v, row_rect(v, y), x, y, ml_rows_end(r), 0, false);
+    const ml_Row *row = ml_rows_code(r, ml_strdup(r->cx, (ml_Str){v->lua.p, n}));
+
+    put_row(v, row_rect(v, y), x, y, row, 0, false);
 }
 
 static void draw_message(ml_View *v)
