@@ -52,7 +52,8 @@ static const Option OPTIONS[] = {
     {"keys", 0, TEXT, AT(keys), "FILE",
      "with --view: keys from FILE, no terminal; compares screens (--update: writes them)"},
     {"size", 0, SIZE, AT(size), "WxH", "with --keys: the size of the screen (80x24)"},
-    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
+    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for these two first */
+    {"job", 0, SHOW, 0, NULL, NULL},
 };
 
 static const Option *find(const char *name, size_t n)
