@@ -71,6 +71,7 @@ typedef struct ml_View {
     const char *marked[ML_MAX_MARKED]; /* variables whose occurrences are marked; owned */
     char *search;                      /* owned; NULL: none */
     struct ml_Act *act;                /* what is being asked: act.h */
+    struct ml_PaneKept *kept;          /* what panes work out once: panes.h; NULL: nothing */
     ml_Text lua;                       /* the line just executed */
     ml_Text message;                   /* one line for the message row */
     bool quit, end;                    /* back to the prompt; end of the program */
@@ -90,6 +91,10 @@ typedef struct ml_PaneKind {
     void (*title)(ml_View *v, ml_Text *out);
 } ml_PaneKind;
 extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.c, from panes.def */
+/* Some of the work that panes wait for; true: there is more. A pane whose rows it changes
+ * is not fresh afterwards. */
+bool ml_panes_idle(ml_View *v, int ms);
+void ml_panes_free(ml_View *v); /* what they keep */
 
 /* ---- the view itself (view.c) */
 void ml_view_init(ml_View *v, ml_Session *ss, int w, int h, bool ascii);
