@@ -102,3 +102,9 @@ int ml_pane_width(const ml_View *v, ml_PaneId id)
 {
     return v->pane[id].at.w > 0 ? v->pane[id].at.w : 38;
 }
+
+void ml_pane_node_title(ml_View *v, ml_Text *out)
+{
+    if (v->node && v->ss->focus)
+        ml_text_add(out, ml_name_of(v->ss->focus, v->node));
+}

@@ -41,5 +41,6 @@ void ml_pane_texts_free(struct ml_PaneKept *k);
 #include "repl/view/panes.def"
 #undef ML_PANE_KIND
 void ml_pane_program_title(ml_View *v, ml_Text *out);
+void ml_pane_node_title(ml_View *v, ml_Text *out); /* the selected node's name */
 
 #endif
