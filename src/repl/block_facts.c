@@ -25,9 +25,9 @@ void ml_block_facts(ml_Ctx *cx, ml_Schedule *s, int version, ml_Uid block, bool 
     ml_Facts *f = ml_facts_new(cx);
 
     *out = (ml_BlockFacts){.kind = ML_BLOCK_NEITHER};
-    if (ml_complete_violation(cx, f, p, block, &out->kind_why) == 0)
+    if (ml_complete_violation(cx, f, p, block, &out->complete_why) == 0)
         out->kind = ML_BLOCK_COMPLETE;
-    else if (ml_reduction_violation(cx, f, p, block, &out->kind_why) == 0)
+    else if (ml_reduction_violation(cx, f, p, block, &out->reduction_why) == 0)
         out->kind = ML_BLOCK_REDUCTION;
     out->affine = ml_is_affine(cx, f, p, block, &out->affine_why);
     ml_producers(cx, f, p, block, &out->producers);

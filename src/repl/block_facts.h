@@ -7,13 +7,14 @@
 typedef enum ml_BlockKind {
     ML_BLOCK_COMPLETE,
     ML_BLOCK_REDUCTION,
-    ML_BLOCK_NEITHER, /* kind_why: one phrase */
+    ML_BLOCK_NEITHER,
 } ml_BlockKind;
 
 typedef struct ml_BlockFacts {
     ml_BlockKind kind;
     bool affine, covered, pipeline;
-    const char *kind_why, *affine_why; /* phrases, or NULL */
+    /* Phrases, or NULL; those about kinds begin with the number of the condition. */
+    const char *complete_why, *reduction_why, *affine_why;
     const char *cover_why, *pipeline_why; /* sentences; only when they were wanted */
     ml_UidVec producers, consumers;
 } ml_BlockFacts;

@@ -115,7 +115,7 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
         ml_block_facts(cx, s, ml_schedule_version(s), h.uid, false, &f);
         if (f.kind == ML_BLOCK_NEITHER)
             ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n",
-                        f.kind_why ? f.kind_why : "?");
+                        f.reduction_why ? f.reduction_why : "?");
         else
             ml_text_fmt(&t, "  kind    %s\n",
                         f.kind == ML_BLOCK_COMPLETE ? "complete" : "reduction");
