@@ -4,7 +4,6 @@
 #define ML_REPL_COLOUR_H
 
 #include "core/ctx.h"
-#include "core/vec.h"
 #include "repl/view/rows.h"
 
 typedef enum ml_Language {
@@ -13,7 +12,6 @@ typedef enum ml_Language {
     ML_LANGUAGE_COMMAND, /* :name and its words */
     ML_LANGUAGE_OTHER,   /* ?name, !shell: no colours */
 } ml_Language;
-typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
 
 /* What somebody types, by its beginning. */
 ml_Language ml_language_of_input(const char *text);
