@@ -44,9 +44,9 @@ bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh)
     if (s == NULL) {
         ml_rows_add(r, ML_ROLE_DIM, "no program is open yet");
         if (r == &v->pane[ML_PANE_LOOPS].rows) {
-            ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+            ml_rows_add(r, ML_ROLE_DIM, "press : and type one of");
             ml_rows_code(r, ":open FILE");
-            ml_rows_code(r, ":schedule(workload(\"C2D-1\"))");
+            ml_rows_code(r, "schedule(workload(\"C2D-1\"))");
         }
         return false;
     }
@@ -67,6 +67,13 @@ const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid)
     const char *z = ml_map_get(sh->names->map, uid);
 
     return z ? z : "?";
+}
+
+const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f)
+{
+    const char *z = ml_map_get(sh->names->map, f->var->uid);
+
+    return z ? z : f->var->hint;
 }
 
 const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)
