@@ -1104,7 +1104,7 @@ static void a_random_walk_is_what_its_lines_are_when_typed(void **state)
         }
     }
     log_of_lines = NULL;
-    assert_true(ml_schedule_n_versions(f->ss.focus) > n / 10);
+    assert_true(ml_schedule_n_versions(f->ss.focus) > n / 20);
     expect_as_typed(f, ml_text_z(&lines));
     ml_text_free(&lines);
 }
