@@ -324,8 +324,16 @@ format-check:
 	@sh scripts/install-deps.sh lint
 	@clang-format --dry-run --Werror $(C_FILES) && echo 'format: $(words $(C_FILES)) files as clang-format wants them'
 
+# The manual is written by the program, from its tables; its examples are run meanwhile.
 doc:
-	@echo 'the manual comes later: it will be made from the tables of the program' >&2; exit 1
+	@sh scripts/install-deps.sh build
+	@$(SUBMAKE) run-doc
+.PHONY: run-doc
+run-doc: $(BUILD)/moonloop.1 $(BUILD)/manual.html
+	@ls -l $^
+$(BUILD)/moonloop.1 $(BUILD)/manual.html: $(OUT)/moonloop
+	$(call say,WRITE   $@)
+	$(Q)$< --manual=$(if $(filter %.1,$@),man,html) >$@.new && mv $@.new $@
 
 # ---------------------------------------------------------------- install, dist, clean
 
@@ -334,8 +342,17 @@ DEST_BIN := $(DESTDIR)$(PREFIX)/bin
 DEST_LIB := $(DESTDIR)$(PREFIX)/lib
 DEST_INC := $(DESTDIR)$(PREFIX)/include/moonloop
 DEST_SHARE := $(DESTDIR)$(PREFIX)/share/moonloop
-install: all
-	mkdir -p $(DEST_BIN) $(DEST_LIB) $(DEST_INC) $(DEST_SHARE)
+DEST_DATA := $(DESTDIR)$(PREFIX)/share
+MAN_PAGE  := $(DEST_DATA)/man/man1/moonloop.1
+# bash, zsh and fish look there
+SHELL_FILES := bash:$(DEST_DATA)/bash-completion/completions/moonloop \
+               zsh:$(DEST_DATA)/zsh/site-functions/_moonloop \
+               fish:$(DEST_DATA)/fish/vendor_completions.d/moonloop.fish
+install: all $(if $(MAIN_SRC),$(BUILD)/moonloop.1)
+	mkdir -p $(DEST_BIN) $(DEST_LIB) $(DEST_INC) $(DEST_SHARE) $(dir $(MAN_PAGE))
+	$(if $(MAIN_SRC),install -m 644 $(BUILD)/moonloop.1 $(MAN_PAGE))
+	$(if $(MAIN_SRC),set -e; for f in $(SHELL_FILES); do mkdir -p "$$(dirname "$${f#*:}")"; \
+	    $(OUT)/moonloop --manual="$${f%%:*}" >"$${f#*:}"; done)
 	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DEST_BIN))
 	install -m 644 $(LIB) $(DEST_LIB)
 	cp -R $(BUILD)/include/moonloop/. $(DEST_INC)
@@ -345,6 +362,7 @@ install: all
 
 uninstall:
 	rm -f $(DEST_BIN)/moonloop $(DEST_BIN)/moonloop-draw $(DEST_LIB)/libmoonloop.a $(DESTDIR)$(LUA_CMOD)/moonloop.so
+	rm -f $(MAN_PAGE) $(foreach f,$(SHELL_FILES),$(lastword $(subst :, ,$(f))))
 	rm -rf $(DEST_INC) $(DEST_SHARE)
 
 dist:
@@ -368,7 +386,7 @@ help:
 	@echo 'make cov             tests with coverage, and the lines reached by file'
 	@echo 'make lint            format-check, rules of the house (scripts/lint.sh), clang-tidy'
 	@echo 'make tidy format format-check   the parts of it, and reformatting'
-	@echo 'make doc             the manual (later)'
+	@echo 'make doc             the manual: build/moonloop.1 and build/manual.html'
 	@echo 'make install         PREFIX=, DESTDIR=, LUA_CMOD=; make uninstall'
 	@echo 'make dist clean deps a source archive; remove build/; install all packages'
 	@echo

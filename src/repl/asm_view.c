@@ -297,3 +297,16 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
     }
     return any;
 }
+
+void ml_asm_summary(ml_Text *t, const ml_AsmSummary *s)
+{
+    ml_text_fmt(t, "%zu instructions%s, ", s->instructions,
+                s->is_loop ? " an iteration of the hottest inner loop" : "");
+    if (s->vector_bits)
+        ml_text_fmt(t, "%u-bit vectors, ", s->vector_bits);
+    else
+        ml_text_add(t, "scalar, ");
+    ml_text_fmt(t, "%zu multiply-add%s, %zu load%s, %zu store%s, %zu spill%s\n", s->fmas,
+                s->fmas == 1 ? "" : "s", s->loads, s->loads == 1 ? "" : "s", s->stores,
+                s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
+}

@@ -18,5 +18,7 @@ typedef struct ml_AsmOpts {
 /* false: no instruction is of those lines. cx is for scratch. */
 bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text *out,
                  ml_AsmSummary *sum);
+/* `11 instructions an iteration of the hottest inner loop, …` and a newline. */
+void ml_asm_summary(ml_Text *out, const ml_AsmSummary *sum);
 
 #endif

@@ -1,6 +1,5 @@
 /* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
-#include "codegen/lower/lower.h"
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
@@ -142,15 +141,10 @@ static bool keep(const ml_Pass *pass, const ml_Func *f, void *user)
 static const ml_Func *lower_work(ml_Session *ss, Code *c, const char *pass, Before *b,
                                  ml_Lower *lo)
 {
-    ml_ParseOpts po = {.file = "the program", .spelling = -1};
-    ml_Parsed p = ml_parse(c->cx, ml_str(c->work.text), &po);
-    const ml_Func *f = p.mod ? ml_module_find(p.mod, c->work.func->name) : NULL;
+    const ml_Func *f = ml_work_read(c->cx, ml_host_engine(ss->host), &c->work, lo);
 
     if (f == NULL)
         return NULL;
-    *lo = (ml_Lower){.cx = c->cx,
-                     .opts = ml_lower_defaults(ml_engine_target(ml_host_engine(ss->host))),
-                     .module = p.mod};
     b->now = b->before = f;
     return ml_lower(lo, f, pass, keep, b);
 }
@@ -243,11 +237,7 @@ static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want, bool li
 {
     ml_Engine *e = ml_host_engine(ss->host);
     ml_Worker *w = ml_engine_worker(e, c->cx, 0);
-    ml_Job j = {.program = c->work.text,
-                .func = c->work.func->name,
-                .target = *ml_engine_target(e),
-                .code = {.threads = ml_engine_threads(e), .lines = lines},
-                .want = want};
+    ml_Job j = ml_work_job(e, &c->work, want, lines);
     ml_JobResult r;
 
     if (w == NULL || !ml_worker_run(w, c->cx, &j, &r))
@@ -328,19 +318,6 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
                             name);
 }
 
-static void add_summary(ml_Text *t, const ml_AsmSummary *s)
-{
-    ml_text_fmt(t, "%zu instructions%s, ", s->instructions,
-                s->is_loop ? " an iteration of the hottest inner loop" : "");
-    if (s->vector_bits)
-        ml_text_fmt(t, "%u-bit vectors, ", s->vector_bits);
-    else
-        ml_text_add(t, "scalar, ");
-    ml_text_fmt(t, "%zu multiply-add%s, %zu load%s, %zu store%s, %zu spill%s\n", s->fmas,
-                s->fmas == 1 ? "" : "s", s->loads, s->loads == 1 ? "" : "s", s->stores,
-                s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
-}
-
 /* What :asm says of a version: its summary, and the view; false: an error was printed. */
 static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
                    ml_Text *summary, ml_Text *view)
@@ -360,7 +337,7 @@ static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
     if (text == NULL)
         return code_fail(ss, &c);
     if (ml_asm_view(c.cx, text, &o, view, &sum))
-        add_summary(summary, &sum);
+        ml_asm_summary(summary, &sum);
     else
         ml_text_fmt(summary, "no instruction is left of lines %u to %u\n", o.from, o.to);
     ml_ctx_unref(c.cx);

@@ -1,6 +1,7 @@
 /* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
+#include "repl/block_facts.h"
 #include "repl/command.h"
 #include "repl/versions.h"
 
@@ -84,7 +85,6 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
     ml_Program p = ml_schedule_program(s);
     const ml_Block *b = ml_as_block(ml_index_node(p.index, h.uid));
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
-    ml_Facts *f = ml_facts_new(cx);
     const ml_Names *names = ml_schedule_names(s);
     ml_PrintOpts o = {.spelling = -1, .names = names};
 
@@ -110,32 +110,25 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
     add_regions(cx, &t, "reads", b->reads, b->n_reads, names);
     add_regions(cx, &t, "writes", b->writes, b->n_writes, names);
     if (ml_index_parent(p.index, h.uid)) {
-        const char *why = NULL;
-        ml_UidVec from = {0}, to = {0};
+        ml_BlockFacts f;
 
-        if (ml_complete_violation(cx, f, p, h.uid, &why) == 0)
-            ml_text_add(&t, "  kind    complete\n");
-        else if (ml_reduction_violation(cx, f, p, h.uid, &why) == 0)
-            ml_text_add(&t, "  kind    reduction\n");
-        else
+        ml_block_facts(cx, s, ml_schedule_version(s), h.uid, false, &f);
+        if (f.kind == ML_BLOCK_NEITHER)
             ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n",
-                        why ? why : "?");
-        why = NULL;
-        ml_text_fmt(&t, "  binding %s",
-                    ml_is_affine(cx, f, p, h.uid, &why) ? "affine" : "not affine");
-        ml_text_fmt(&t, "%s%s\n", why ? ": " : "", why ? why : "");
-        ml_producers(cx, f, p, h.uid, &from);
-        ml_consumers(cx, f, p, h.uid, &to);
-        add_block_names(s, &t, "after", &from);
-        add_block_names(s, &t, "before", &to);
-        if (from.n)
+                        f.reduction_why ? f.reduction_why : "?");
+        else
+            ml_text_fmt(&t, "  kind    %s\n",
+                        f.kind == ML_BLOCK_COMPLETE ? "complete" : "reduction");
+        ml_text_fmt(&t, "  binding %s", f.affine ? "affine" : "not affine");
+        ml_text_fmt(&t, "%s%s\n", f.affine_why ? ": " : "",
+                    f.affine_why ? f.affine_why : "");
+        add_block_names(s, &t, "after", &f.producers);
+        add_block_names(s, &t, "before", &f.consumers);
+        if (f.producers.n)
             ml_text_fmt(&t, "  cover   what it reads is %s\n",
-                        ml_is_covered(cx, f, p, h.uid, false)
-                            ? "written before"
-                            : "not shown to be written before");
+                        f.covered ? "written before" : "not shown to be written before");
     }
     ml_page_prose(ss, ml_text_z(&t));
-    ml_facts_free(f);
     ml_ctx_unref(cx);
     ml_text_free(&t);
     return true;

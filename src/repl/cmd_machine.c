@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/machine.h"
 #include "repl/bind/host.h"
 #include "repl/bind/timing.h"
 #include "repl/command.h"
+#include "repl/machine_report.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
 
@@ -96,32 +96,37 @@ static void add_bandwidths(const ml_Machine *m, ml_Text *t)
     }
 }
 
-static void report(ml_Session *ss, const ml_Machine *m)
+void ml_machine_report(const ml_Machine *m, ml_Text *t)
 {
-    ml_Text t = {0};
-
-    ml_text_fmt(&t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
+    ml_text_fmt(t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
                 m->target.cores, m->target.cores == 1 ? "" : "s", m->threads,
                 m->threads == 1 ? "" : "s", ml_target_level(&m->target),
                 m->target.vector_bits);
     if (!isnan(m->flop_per_cycle))
-        ml_text_fmt(&t, ", %.0f FLOP/cycle", m->flop_per_cycle);
-    ml_text_add(&t, "\nclock ");
+        ml_text_fmt(t, ", %.0f FLOP/cycle", m->flop_per_cycle);
+    ml_text_add(t, "\nclock ");
     if (m->clock > 0)
-        ml_text_fmt(&t, "%.2f GHz at most", m->clock * 1e-9);
+        ml_text_fmt(t, "%.2f GHz at most", m->clock * 1e-9);
     else
-        ml_text_add(&t, "not told by the system");
+        ml_text_add(t, "not told by the system");
     if (!isnan(m->clock_measured))
-        ml_text_fmt(&t, ", %.2f GHz measured", m->clock_measured * 1e-9);
-    ml_text_char(&t, '\n');
-    add_peaks(m, &t);
-    add_bandwidths(m, &t);
-    ml_text_add(&t, "a call ");
-    ml_text_seconds(&t, m->call);
+        ml_text_fmt(t, ", %.2f GHz measured", m->clock_measured * 1e-9);
+    ml_text_char(t, '\n');
+    add_peaks(m, t);
+    add_bandwidths(m, t);
+    ml_text_add(t, "a call ");
+    ml_text_seconds(t, m->call);
     if (!isnan(m->fork_join)) {
-        ml_text_fmt(&t, ", a parallel loop over %u threads ", m->threads);
-        ml_text_seconds(&t, m->fork_join);
+        ml_text_fmt(t, ", a parallel loop over %u threads ", m->threads);
+        ml_text_seconds(t, m->fork_join);
     }
+}
+
+static void report(ml_Session *ss, const ml_Machine *m)
+{
+    ml_Text t = {0};
+
+    ml_machine_report(m, &t);
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }

@@ -68,8 +68,8 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
     ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
             *err_was = ss->out.err_capture;
     int status = ss->status, version = ml_schedule_version(s);
+    bool json = ss->json, ok;
     ml_Step step;
-    bool ok;
 
     if (!*code && version == 0) /* it is compared with itself */
         return true;
@@ -77,6 +77,7 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
         return ml_streq(step.check, "ok");
     ss->out.capture = &got;
     ss->out.err_capture = &err;
+    ss->json = ss->out.json = false;
     if (!*code)
         ok = ml_command_run(ss, "check");
     else if (*code == ':')
@@ -85,6 +86,7 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
         ok = ml_host_test(ss->host, code, why);
     ss->out.capture = out_was;
     ss->out.err_capture = err_was;
+    ss->json = ss->out.json = json;
     ss->status = status;
     if (!*code && !ok && ml_version_step(s, version, &step))
         *unjudged = step.check == NULL;

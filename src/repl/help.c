@@ -270,6 +270,11 @@ static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const ch
     add_examples(ss, t, code);
 }
 
+void ml_help_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
+{
+    explain_code(ss, t, code, NULL);
+}
+
 /* ---- :help */
 
 /* The nearest of the names that help knows. */

@@ -13,6 +13,8 @@ bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name);
 void ml_help_call(ml_Session *ss, ml_Text *t, const ml_ScheduleCall *c);
 void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c);
 void ml_help_setting(ml_Session *ss, ml_Text *t, int id);
+/* What :explain CODE tells. */
+void ml_help_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code);
 /* The rule that the code says was broken, in a line. */
 const char *ml_help_code_note(ml_ErrorCode code);
 void ml_help_setting_name(ml_Text *t, int id); /* with dashes, as it is typed */

@@ -17,14 +17,18 @@
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base.h"
+#include "repl/autosave.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/crash.h"
 #include "repl/help.h"
 #include "repl/input.h"
 #include "repl/line.h"
+#include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
+#include "repl/sessions.h"
 #include "repl/transcript.h"
 #include "version.h"
 
@@ -60,7 +64,7 @@ static void on_interrupt(int sig)
 
 static void on_end(int sig)
 {
-    ml_line_restore();
+    ml_crash_restore();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -73,12 +77,22 @@ static void on_pipe(int sig)
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
+    ml_Text folder = {0};
+    char version[128];
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sa.sa_handler = on_end;
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGHUP, &sa, NULL);
+    /* A file that may not grow is an error where it is written, as a full disk is. */
+    signal(SIGXFSZ, on_pipe);
+    ml_crash_restore_by(ml_line_restore);
+    snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
+    ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
+                                ? ml_text_z(&folder)
+                                : NULL);
+    ml_text_free(&folder);
 }
 
 /* ---- what is merely shown */
@@ -135,6 +149,19 @@ static int show(const char *what)
     ml_out(&session.out, ml_text_z(&t));
     ml_text_free(&t);
     return status_of_output(0);
+}
+
+static int write_manual(const char *kind)
+{
+    ml_Text t = {0};
+    bool ok = ml_manual(&session, kind, &t);
+
+    if (ok)
+        ml_out(&session.out, ml_text_z(&t));
+    else
+        fprintf(stderr, "moonloop: %s\n", ml_text_z(&t));
+    ml_text_free(&t);
+    return ok ? status_of_output(0) : 2;
 }
 
 /* ---- the run */
@@ -238,6 +265,7 @@ static int finish(void)
 {
     int status = status_of_output(session.status);
 
+    ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
@@ -272,6 +300,7 @@ int main(int argc, char **argv)
     session.argv0 = argv[0];
     session.batch = o.batch;
     session.keep_going = o.keep_going;
+    session.json = session.out.json = o.json;
     session.safe = o.safe;
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch;
@@ -287,6 +316,8 @@ int main(int argc, char **argv)
     ml_settings_apply(&session);
     if (o.show)
         return show(o.show);
+    if (o.manual)
+        return write_manual(o.manual);
     set_signals();
     if (!o.no_init && !o.batch)
         init_file(&o);
@@ -300,6 +331,7 @@ int main(int argc, char **argv)
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
+        ml_autosave_begin(&session);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;

@@ -32,6 +32,7 @@ static const Option OPTIONS[] = {
     {"no-color", 0, NO_COLOR, AT(color), NULL, "no colour"},
     {"ascii", 0, FLAG, AT(ascii), NULL, "no characters outside ASCII"},
     {"width", 0, NUMBER, AT(width), "N", "columns of a line"},
+    {"json", 0, FLAG, AT(json), NULL, "commands print one JSON object per line"},
     {"target", 0, TEXT, AT(target), "T", "target of new schedules"},
     {"threads", 0, TEXT, AT(threads), "N", "threads of generated code"},
     {"seed", 0, TEXT, AT(seed), "N", "seed of new schedules; random: from the system"},
@@ -42,10 +43,11 @@ static const Option OPTIONS[] = {
     {"safe", 0, FLAG, AT(safe), NULL, "Lua without io, os.execute and the like"},
     {"help", 'h', SHOW, 0, NULL, "this text"},
     {"help-all", 0, SHOW, 0, NULL, "the manual: every primitive, setting and error code"},
+    {"manual", 0, TEXT, AT(manual), "KIND",
+     "write the manual: man, html; completions: bash, zsh, fish"},
     {"version", 'v', SHOW, 0, NULL, "one line"},
     {"features", 0, SHOW, 0, NULL, "the libraries found, name=value"},
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
-    {"json", 0, LATER, 0, NULL, "comes later"},
     {"view", 0, LATER, 0, NULL, "comes later"},
     {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
 };
@@ -185,6 +187,16 @@ bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why)
         return false;
     }
     return true;
+}
+
+void ml_options_each(ml_OptionFn *fn, void *user)
+{
+    for (size_t k = 0; k < ML_COUNT(OPTIONS); k++) {
+        const Option *d = &OPTIONS[k];
+
+        if (d->help && d->kind != LATER)
+            fn(d->name, d->letter, d->arg, d->help, user);
+    }
 }
 
 void ml_options_help(ml_Text *t)

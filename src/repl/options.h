@@ -17,7 +17,7 @@ typedef struct ml_Options {
         transcript, update, json, view;
     int color; /* -1 auto, 0 never, 1 always */
     int width;
-    const char *init, *target, *threads, *seed;
+    const char *init, *target, *threads, *seed, *manual;
     const char *file; /* or NULL */
     char **args;      /* of the file, or the files of --transcript */
     int n_args;
@@ -28,5 +28,10 @@ typedef struct ml_Options {
 /* false: *why is the message for standard error (status 2). */
 bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why);
 void ml_options_help(ml_Text *t);
+/* Every option that there is help on: its name or NULL, its letter or 0, its value's name
+ * or NULL, and the help. */
+typedef void ml_OptionFn(const char *name, char letter, const char *arg, const char *help,
+                         void *user);
+void ml_options_each(ml_OptionFn *fn, void *user);
 
 #endif

@@ -12,6 +12,7 @@ typedef struct ml_Out {
     int width;            /* of a line */
     int height;           /* of the screen; 0: no screen */
     bool pager;           /* long text may go through a pager */
+    bool json;            /* a line for standard error is {"note": …} */
     ml_Text *capture;     /* results go here instead, when set (a redirected command) */
     ml_Text *err_capture; /* the same for what goes to standard error */
     bool broken;          /* a write to standard output failed: `fault` says why (errno) */

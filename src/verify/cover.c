@@ -105,7 +105,7 @@ static bool by_choice(const ml_Cover *c, const ml_Block *w, const ml_Region *dec
 static bool writes_whole(ml_Cover *c, const ml_Block *w, const ml_Region *declared,
                          const ml_UidVec *producers)
 {
-    if (ml_region_is_point(declared))
+    if (ml_region_is_point(declared) && !w->body->has_block)
         return !by_choice(c, w, declared, producers);
     return !ml_may_have_holes(c->cx, c->p, w, declared);
 }
@@ -528,7 +528,7 @@ static void cover_key(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *pr
 
         ml_key_add(c->cx, key, w->writes);
         for (size_t m = 0; m < w->n_writes; m++)
-            if (!ml_region_is_point(&w->writes[m])) {
+            if (w->body->has_block || !ml_region_is_point(&w->writes[m])) {
                 ml_key_add(c->cx, key, w->body);
                 break;
             }

@@ -143,7 +143,7 @@ static bool reduce_shares_loops(const ml_Nest *n)
 }
 
 static void check_independent(ml_Nest *n, const ml_IterMap *m, const ml_Expr *const *values,
-                              size_t n_values)
+                              size_t n_values, bool output)
 {
     if (m->ok || m->fail == ML_ITER_FAIL_EMPTY)
         return;
@@ -158,9 +158,9 @@ static void check_independent(ml_Nest *n, const ml_IterMap *m, const ml_Expr *co
     bool shared = m->fail == ML_ITER_FAIL_DEPENDENT && !chain.ok &&
                   chain.fail == ML_ITER_FAIL_DEPENDENT &&
                   pigeonhole(n, values, n_values, n->b->predicate);
-    /* Part of an intermediate, or some of it again: legal for a complete block (rules 4,
-     * 9). */
-    bool spare = !reduce_shares_loops(n) && !ml_is_output_block(n->p, n->b->tag, NULL);
+    /* Part of an intermediate, of whichever scope around, or some of it again: legal for a
+     * complete block (rules 4, 9). */
+    bool spare = !reduce_shares_loops(n) && !output;
 
     n->independent = false;
     ml_find(&n->find, shared && !spare ? ml_nest_severity(n) : ML_SEV_UNPROVED,
@@ -414,7 +414,7 @@ static void check_block(ml_Nest *n)
 
     ml_IterMap m = detect(n, values, &n_values, which);
 
-    check_independent(n, &m, values, n_values);
+    check_independent(n, &m, values, n_values, output);
     for (size_t k = 0; k < n_values; k++) {
         uint8_t kind = b->iters[which[k]].kind;
 

@@ -4,8 +4,10 @@
  * A signature is a box around what is written: of B[v:v+21], written by for j<5: B[j*5+v],
  * 5 elements are. Another iteration may write the others later, so that for region cover
  * the stores stand in place of the box unless they are shown to fill it. Stores to a view
- * are stores to what it shows. What cannot be looked into (opaque calls), and a signature
- * without any store behind it, is taken as it is signed. Source: ir-and-analysis 2.4.
+ * are stores to what it shows. A block without blocks inside is taken as it is signed where
+ * it cannot be looked into (opaque calls) or has no store; one that holds blocks is what
+ * they are, under their predicates, also where it signs one element. Source:
+ * ir-and-analysis 2.4.
  */
 #include "verify/written.h"
 
@@ -14,6 +16,7 @@
 enum { MAX_LOOPS = 16, MAX_VIEWS = 8 };
 
 typedef struct Count {
+    const ml_Block *block;            /* whose stores are counted */
     const ml_Buffer *seen[MAX_VIEWS]; /* the buffer and its views */
     size_t n_seen;
     int64_t times, total; /* times: iterations of the loops around */
@@ -60,6 +63,49 @@ static void look_for_pointer(const ml_Expr *e, ml_Role role, void *user)
         ml_expr_visit(e, names_pointer, user);
 }
 
+static void count(const ml_Stmt *s, bool in_init, void *user);
+
+static void count_stores(Count *c, int64_t n)
+{
+    c->unknown = __builtin_mul_overflow(c->times, n, &n) ||
+                 __builtin_add_overflow(c->total, n, &c->total);
+}
+
+/* A block inside of which not all can be understood: what it signs. */
+static void count_signed(Count *c, const ml_Block *b)
+{
+    for (uint32_t k = 0; k < b->n_writes; k++) {
+        const ml_Region *r = &b->writes[k];
+        int64_t n = 1;
+
+        if (!is_seen(c, r->buffer))
+            continue;
+        for (size_t d = 0; d < r->buffer->rank && !c->unknown; d++) {
+            c->symbolic |= !ml_is_const_int(r->ranges[d].extent);
+            if (!c->symbolic)
+                c->unknown = __builtin_mul_overflow(n, r->ranges[d].extent->as.i, &n);
+        }
+        if (!c->unknown)
+            count_stores(c, n);
+    }
+}
+
+/* Whether a block that holds no others is to be taken as it is signed: of what it writes of
+ * the buffers seen so far. */
+static bool is_opaque(const Count *c, const ml_Block *b)
+{
+    Count own = *c;
+
+    if (b->body->has_block)
+        return false;
+    own.times = 1;
+    own.total = 0;
+    own.symbolic = true;
+    see_views(&own, b);
+    ml_stmt_children(&b->base, count, &own);
+    return own.unknown || own.total == 0;
+}
+
 static void count(const ml_Stmt *s, bool in_init, void *user)
 {
     Count *c = user;
@@ -79,20 +125,23 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
             c->unknown = __builtin_mul_overflow(outer, n, &c->times);
         }
         break;
-    case ML_STMT_BLOCK: see_views(c, ml_as_block(s)); break;
-    case ML_STMT_STORE:
-        if (is_seen(c, ml_as_store(s)->buffer)) {
-            n = ml_as_store(s)->value->type.lanes;
-            c->unknown = __builtin_mul_overflow(c->times, n, &n) ||
-                         __builtin_add_overflow(c->total, n, &c->total);
+    case ML_STMT_BLOCK:
+        if (ml_as_block(s) != c->block && is_opaque(c, ml_as_block(s))) {
+            count_signed(c, ml_as_block(s));
+            return;
         }
+        see_views(c, ml_as_block(s));
+        break;
+    case ML_STMT_STORE:
+        if (is_seen(c, ml_as_store(s)->buffer))
+            count_stores(c, ml_as_store(s)->value->type.lanes);
         ml_stmt_exprs(s, look_for_pointer, c);
         break;
     case ML_STMT_SEQ:
     case ML_STMT_IF: break;
+    case ML_STMT_BIND:
     case ML_STMT_EVALUATE: ml_stmt_exprs(s, look_for_pointer, c); break;
     case ML_STMT_WHILE:
-    case ML_STMT_BIND:
     case ML_STMT_ALLOC:
     case ML_STMT_DECL:
     case ML_STMT_ATTR:
@@ -172,7 +221,7 @@ typedef enum Filled { FILLED, HOLES, ASK } Filled;
  * or nothing is known but the signature. */
 static Filled filled(const ml_Block *b, const ml_Region *r)
 {
-    Count c = {.seen = {r->buffer}, .n_seen = 1, .times = 1};
+    Count c = {.block = b, .seen = {r->buffer}, .n_seen = 1, .times = 1};
     int64_t volume = 1;
 
     for (size_t d = 0; d < r->buffer->rank; d++)
@@ -180,7 +229,7 @@ static Filled filled(const ml_Block *b, const ml_Region *r)
     for (size_t d = 0; d < r->buffer->rank && !c.symbolic; d++)
         if (__builtin_mul_overflow(volume, r->ranges[d].extent->as.i, &volume))
             return FILLED;
-    if (!c.symbolic && (volume <= 1 || is_copy(b, r)))
+    if (!c.symbolic && ((volume <= 1 && !b->body->has_block) || is_copy(b, r)))
         return FILLED;
     count(&b->base, false, &c);
     if (c.unknown || c.total == 0)
@@ -280,8 +329,12 @@ static bool shown(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *
 bool ml_is_filled(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_Region *r,
                   bool *signed_only)
 {
-    Count c = {
-        .seen = {r->buffer}, .n_seen = 1, .times = 1, .symbolic = true, .threads = true};
+    Count c = {.block = b,
+               .seen = {r->buffer},
+               .n_seen = 1,
+               .times = 1,
+               .symbolic = true,
+               .threads = true};
 
     count(&b->base, false, &c);
     *signed_only = c.unknown || c.total == 0;
@@ -365,11 +418,22 @@ static void add_views(Inside *in, const ml_Block *b)
     }
 }
 
+static void add_place(Inside *in, const ml_Buffer *b, const ml_Range *r, size_t n,
+                      const ml_Expr *pred)
+{
+    ml_Dom *dom = ML_ARRAY(in->cx, ml_Dom, in->dom.n + 1u);
+    const ml_Range *place = place_of(in, b, r, n);
+
+    if (!place)
+        return;
+    if (in->dom.n)
+        memcpy(dom, in->dom.v, in->dom.n * sizeof *dom);
+    ml_push(in->cx, in->out, ((ml_Access1){place, dom, in->dom.n, pred}));
+}
+
 static void add_store(Inside *in, const ml_Store *st)
 {
     ml_Range *point = ML_ARRAY(in->cx, ml_Range, st->n + 1u);
-    ml_Dom *dom = ML_ARRAY(in->cx, ml_Dom, in->dom.n + 1u);
-    const ml_Range *place;
 
     if (st->mask || (st->buffer->uid != in->buf->uid && !view_of(in, st->buffer)))
         return;
@@ -384,12 +448,33 @@ static void add_store(Inside *in, const ml_Store *st)
             return;
         point[d] = (ml_Range){at(in, e), lanes};
     }
-    place = place_of(in, st->buffer, point, st->n);
-    if (!place)
-        return;
-    if (in->dom.n)
-        memcpy(dom, in->dom.v, in->dom.n * sizeof *dom);
-    ml_push(in->cx, in->out, ((ml_Access1){place, dom, in->dom.n, in->pred}));
+    add_place(in, st->buffer, point, st->n, in->pred);
+}
+
+/* See is_opaque. */
+static bool is_signed(const Inside *in, const ml_Block *b)
+{
+    Count c = {.block = b, .seen = {in->buf}, .n_seen = 1, .times = 1, .threads = true};
+
+    for (size_t k = 0; k < in->views.n; k++) {
+        if (c.n_seen == MAX_VIEWS)
+            return false;
+        c.seen[c.n_seen++] = in->views.v[k].target;
+    }
+    return is_opaque(&c, b);
+}
+
+static void add_signed(Inside *in, const ml_Block *b)
+{
+    for (uint32_t k = 0; k < b->n_writes; k++) {
+        const ml_Region *r = &b->writes[k];
+        size_t n = r->buffer->rank;
+        ml_Range *box = ML_ARRAY(in->cx, ml_Range, n + 1u);
+
+        for (size_t d = 0; d < n; d++)
+            box[d] = (ml_Range){at(in, r->ranges[d].min), at(in, r->ranges[d].extent)};
+        add_place(in, r->buffer, box, n, ml_and(in->cx, in->pred, at(in, b->predicate)));
+    }
 }
 
 static void find_stores(const ml_Stmt *s, bool in_init, void *user);
@@ -456,8 +541,16 @@ static void find_stores(const ml_Stmt *s, bool in_init, void *user)
 
         for (size_t k = 0; k < b->n_iters; k++)
             ml_subst_var(in->cx, &in->iters, b->iters[k].var, at(in, b->iters[k].value));
+        if (is_signed(in, b)) {
+            add_signed(in, b);
+            return;
+        }
         add_views(in, b);
         (void)under(in, at(in, b->predicate), b->body);
+    } else if (s->kind == ML_STMT_BIND) {
+        const ml_Bind *l = ml_as_bind(s);
+
+        ml_subst_var(in->cx, &in->iters, l->var, at(in, l->value));
     } else if (s->kind == ML_STMT_SEQ || s->kind == ML_STMT_BLOCK) {
         ml_stmt_children(s, find_stores, in);
     }

@@ -128,7 +128,7 @@ static void words_of_code_have_roles(void **state)
 {
     (void)state;
     roles_are("for i in T.serial(16):  # all", /**/
-              "www...ww...iiiiii.00....#####");
+              "www...ww.rrrrrrrr.00....#####");
 }
 
 /* ---- pane 1 */

@@ -83,6 +83,23 @@ static void v4_an_intermediate_may_take_a_part(void **state)
            ML_SEV_ERROR, NULL, NULL);
 }
 
+static void an_intermediate_of_an_outer_scope_may_take_a_diagonal(void **state)
+{
+    Prog g = prog_any("A: T.Buffer((4, 4), \"float32\"), C: T.Buffer((4,), \"float32\")",
+                      I4 "B = T.alloc_buffer((4, 4))\n" I4 "with T.block(\"piece\"):\n" I8
+                         "for i in range(4):\n" I12 "with T.block(\"b\"):\n" I16
+                         "v, w = T.axis.remap(\"SS\", [i, i])\n" I16
+                         "B[v, w] = A[v, w]\n" I12 "with T.block(\"c\"):\n" I16
+                         "v = T.axis.spatial(4, i)\n" I16 "C[v] = B[v, v]\n");
+    ml_Findings found = {0};
+
+    (void)state;
+    nests_of(&g, &found);
+    assert_true(has_code(&found, ML_SEV_UNPROVED, "not-independent"));
+    assert_false(has_code(&found, ML_SEV_ERROR, "not-independent"));
+    prog_free(&g);
+}
+
 static void v5_a_reduction_takes_its_whole_domain(void **state)
 {
     expect(MAT,
@@ -409,6 +426,7 @@ int main(void)
         cmocka_unit_test(v2_one_loop_in_two_bindings_is_not_independent),
         cmocka_unit_test(v3_an_output_takes_its_whole_domain),
         cmocka_unit_test(v4_an_intermediate_may_take_a_part),
+        cmocka_unit_test(an_intermediate_of_an_outer_scope_may_take_a_diagonal),
         cmocka_unit_test(v5_a_reduction_takes_its_whole_domain),
         cmocka_unit_test(v6_a_predicate_keeps_a_binding_inside),
         cmocka_unit_test(v7_v8_loop_kinds_and_reduce_bindings),

@@ -94,6 +94,8 @@ static bool outside_holds(ml_Arith *ar, const ml_Expr *pred, const ml_Dom *dom, 
 /* cond and extent >= 1, where a loop outside has a say in it: a size is what it is. */
 static const ml_Expr *also(ml_ItState *st, const ml_Expr *cond, ml_ItVal extent)
 {
+    if (!extent.e && extent.i < 1)
+        return ml_bool(st->cx, false);
     if (!extent.e || ml_it_is_size(st, extent) || ml_it_le(st, ml_it_lit(1), extent))
         return cond;
     const ml_Expr *e = extent.e, *more = ml_ge(st->cx, e, ml_int(st->cx, e->type, 1));

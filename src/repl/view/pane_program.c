@@ -7,6 +7,12 @@
 #include "repl/view/node_changes.h"
 #include "repl/view/pane_text.h"
 
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
 static int digits(size_t n)
 {
     int d = 1;
@@ -63,7 +69,7 @@ static size_t put_number(ml_Rows *r, size_t line, int width)
 
 static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
 {
-    const ml_PaneText *t = ml_pane_text(v, sh, ML_LEVEL_PROGRAM);
+    const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
     Changes changes = changes_of(sh);
     int width = digits(t->n);
 
@@ -74,7 +80,7 @@ static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
 
         ml_rows_begin(r);
         gutter = put_number(r, k + 1, width);
-        ml_rows_put_code(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
+        ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
         row = ml_rows_end(r);
         row->gutter = (uint16_t)gutter;
         row->node = l->node;
@@ -83,13 +89,97 @@ static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
     }
 }
 
+/* ---- code */
+
+/* Mnemonics and instructions, numbers, comments: enough to find one's way. */
+static void put_machine(ml_Rows *r, ml_Str text, bool is_asm)
+{
+    size_t k = 0, from;
+    bool label;
+
+    while (k < text.n && text.p[k] == ' ')
+        k++;
+    label = k == 0 && text.n > 0 && text.p[text.n - 1] == ':';
+    ml_rows_put_n(r, ML_ROLE_TEXT, text.p, k);
+    for (from = k; from < text.n; from = k) {
+        char c = text.p[k];
+        ml_CellRole role = ML_ROLE_TEXT;
+
+        if (c == (is_asm ? '#' : ';')) {
+            k = text.n;
+            role = ML_ROLE_COMMENT;
+        } else if (c == '%' || c == '@' || c == '$' || in_word(c)) {
+            bool first = k == 0 || (from > 0 && text.p[from - 1] == ' ');
+
+            for (k++; k < text.n && (in_word(text.p[k]) || text.p[k] == '.');)
+                k++;
+            role = label                                ? ML_ROLE_NOTE
+                   : c == '$' || (c >= '0' && c <= '9') ? ML_ROLE_NUMBER
+                   : c == '%' || c == '@'               ? ML_ROLE_NAME
+                   : first                              ? ML_ROLE_KEYWORD
+                                                        : ML_ROLE_TEXT;
+        } else {
+            k++;
+        }
+        ml_rows_put_n(r, role, text.p + from, k - from);
+    }
+}
+
+static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
+{
+    size_t most = 0;
+    int width;
+
+    for (size_t k = 0; k < t->n; k++)
+        most = t->lines[k].line > most ? t->lines[k].line : most;
+    width = digits(most);
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_TextLine *l = &t->lines[k];
+        size_t gutter;
+        ml_Row *row;
+
+        ml_rows_begin(r);
+        gutter = put_number(r, l->line, width);
+        if (t->level == ML_LEVEL_LOWERED)
+            ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
+        else
+            put_machine(r, l->text, t->level == ML_LEVEL_ASM);
+        row = ml_rows_end(r);
+        row->gutter = (uint16_t)gutter;
+        row->node = l->node;
+        row->line = l->line;
+    }
+}
+
+static void put_failure(ml_Rows *r, const ml_PaneText *t)
+{
+    for (size_t k = 0; k < t->n; k++)
+        ml_rows_add(r, k ? ML_ROLE_TEXT : ML_ROLE_ERROR, "%.*s", (int)t->lines[k].text.n,
+                    t->lines[k].text.p);
+}
+
 void ml_pane_program(ml_View *v, ml_Rows *r)
 {
+    const ml_PaneText *t;
     ml_Shown sh;
 
     if (!ml_pane_shows(v, r, &sh))
         return;
-    put_program(v, r, &sh);
+    if (v->level == ML_LEVEL_PROGRAM) {
+        put_program(v, r, &sh);
+        return;
+    }
+    t = ml_pane_text(v, sh.s, sh.version, v->level);
+    switch (t->state) {
+    case ML_TEXT_READY: put_code(v, r, t); return;
+    case ML_TEXT_FAILED: put_failure(r, t); return;
+    case ML_TEXT_WAITING:
+    case ML_TEXT_COMPILING:
+        ml_rows_add(r, ML_ROLE_DIM,
+                    v->level == ML_LEVEL_LOWERED ? "lowering v%d …" : "compiling v%d …",
+                    sh.version);
+        return;
+    }
 }
 
 void ml_pane_program_title(ml_View *v, ml_Text *out)

@@ -1,4 +1,5 @@
-/* pane_text - texts of versions by lines, kept. Source: interaction 10. */
+/* pane_text - texts of versions by lines, kept; the program itself. Source: interaction 10.
+ */
 #include "repl/view/pane_text.h"
 
 enum { KEPT = 24 }; /* texts: some versions back and forth at all levels */
@@ -11,8 +12,11 @@ static void text_free(ml_PaneText *t)
     ml_schedule_unref(s);
 }
 
-void ml_pane_texts_free(struct ml_PaneKept *k)
+void ml_pane_texts_free(ml_View *v)
 {
+    struct ml_PaneKept *k = v->kept;
+
+    ml_pane_code_stop(v);
     while (k->texts) {
         ml_PaneText *t = k->texts;
 
@@ -22,9 +26,9 @@ void ml_pane_texts_free(struct ml_PaneKept *k)
 }
 
 /* Makes room: those that were asked for last stay. */
-static void drop_old(struct ml_PaneKept *k)
+static void drop_old(ml_View *v)
 {
-    ml_PaneText **at = &k->texts;
+    ml_PaneText **at = &v->kept->texts;
 
     for (int n = 0; *at && n < KEPT - 1; n++)
         at = &(*at)->next;
@@ -32,17 +36,20 @@ static void drop_old(struct ml_PaneKept *k)
         ml_PaneText *t = *at;
 
         *at = t->next;
+        if (t == v->kept->compiling)
+            ml_pane_code_stop(v);
         text_free(t);
     }
 }
 
-static void split_lines(ml_PaneText *t, const char *text)
+void ml_text_lines(ml_PaneText *t, const char *text)
 {
     size_t n = 0;
     const char *p = ml_strdup(t->cx, ml_str(text));
 
     for (const char *q = p; *q; q++)
         n += *q == '\n';
+    t->n = 0;
     t->lines = ML_ARRAY(t->cx, ml_TextLine, n + 1);
     while (*p) {
         const char *end = strchr(p, '\n');
@@ -62,6 +69,7 @@ static void own_lines(ml_PaneText *t, const ml_TextMarks *marks)
 
         if (m->kind != ML_MARK_LOOP && m->kind != ML_MARK_BLOCK)
             continue;
+        ml_push(t->cx, &t->heads, *m);
         for (uint32_t line = m->line; line <= m->last_line && line <= t->n; line++)
             t->lines[line - 1].node = m->uid;
     }
@@ -80,36 +88,72 @@ static void print_program(ml_PaneText *t)
                       .marks = &marks};
 
     ml_schedule_print(t->s, t->version, &text, &o);
-    split_lines(t, ml_text_z(&text));
+    ml_text_lines(t, ml_text_z(&text));
     own_lines(t, &marks);
     ml_text_free(&text);
     ml_ctx_unref(cx);
 }
 
-const ml_PaneText *ml_pane_text(ml_View *v, const ml_Shown *sh, ml_Level level)
+static ml_PaneText *text_of(ml_View *v, ml_Schedule *s, int version, ml_Level level,
+                            bool regions)
 {
     struct ml_PaneKept *k = ml_pane_kept(v);
-    bool regions = ml_setting_is(&v->ss->set, ML_SET_regions, "auto");
+    uint32_t func = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
     ml_PaneText *t;
 
     for (ml_PaneText **at = &k->texts; (t = *at) != NULL; at = &t->next)
-        if (t->s == sh->s && t->version == sh->version && t->level == level &&
-            t->regions == regions) {
+        if (t->s == s && t->version == version && t->level == level &&
+            t->regions == regions && (level == ML_LEVEL_PROGRAM || t->func == func)) {
             *at = t->next; /* to the front */
             t->next = k->texts;
             return k->texts = t;
         }
     ml_Ctx *cx = ml_ctx_new(0);
 
-    drop_old(k);
+    drop_old(v);
     t = ML_NEW(cx, ml_PaneText);
     *t = (ml_PaneText){.next = k->texts,
                        .cx = cx,
-                       .s = ml_schedule_ref(sh->s),
-                       .version = sh->version,
+                       .s = ml_schedule_ref(s),
+                       .version = version,
+                       .func = func,
                        .level = level,
                        .regions = regions};
     k->texts = t;
-    print_program(t);
+    if (level == ML_LEVEL_PROGRAM)
+        print_program(t);
+    else
+        t->state = ML_TEXT_WAITING;
     return t;
+}
+
+ml_PaneText *ml_pane_text(ml_View *v, ml_Schedule *s, int version, ml_Level level)
+{
+    bool regions = level != ML_LEVEL_PROGRAM ||
+                   ml_setting_is(&v->ss->set, ML_SET_regions, "auto");
+
+    return text_of(v, s, version, level, regions);
+}
+
+ml_PaneText *ml_pane_text_compiled(ml_View *v, ml_Schedule *s, int version)
+{
+    return text_of(v, s, version, ML_LEVEL_PROGRAM, true);
+}
+
+bool ml_pane_texts_idle(ml_View *v, int ms)
+{
+    ml_Schedule *s = v->ss->focus;
+    ml_PaneText *t;
+
+    if (s == NULL || v->level == ML_LEVEL_PROGRAM) {
+        ml_pane_code_stop(v);
+        return false;
+    }
+    t = ml_pane_text(v, s, ml_schedule_version(s), v->level);
+    if (t->state == ML_TEXT_READY || t->state == ML_TEXT_FAILED)
+        return false;
+    if (!ml_pane_code_work(v, t, ms))
+        return true;
+    v->pane[ML_PANE_PROGRAM].fresh = false;
+    return false;
 }

@@ -1,5 +1,5 @@
 /* panes - the table of the panes, and what their files share. Source: interaction 10. */
-#include "repl/view/panes.h"
+#include "repl/view/pane_text.h"
 
 #include "core/arena.h"
 
@@ -25,16 +25,14 @@ void ml_panes_free(ml_View *v)
 {
     if (!v->kept)
         return;
-    ml_pane_texts_free(v->kept);
+    ml_pane_texts_free(v);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
 
 bool ml_panes_idle(ml_View *v, int ms)
 {
-    (void)v;
-    (void)ms;
-    return false;
+    return ml_pane_texts_idle(v, ms);
 }
 
 /* ---- what is shown */
@@ -101,4 +99,10 @@ ml_CellRole ml_loop_role(ml_ForKind kind)
 int ml_pane_width(const ml_View *v, ml_PaneId id)
 {
     return v->pane[id].at.w > 0 ? v->pane[id].at.w : 38;
+}
+
+void ml_pane_node_title(ml_View *v, ml_Text *out)
+{
+    if (v->node && v->ss->focus)
+        ml_text_add(out, ml_name_of(v->ss->focus, v->node));
 }

@@ -32,14 +32,16 @@ int ml_pane_width(const ml_View *v, ml_PaneId id);
 
 /* ---- what is kept */
 struct ml_PaneKept {
-    struct ml_PaneText *texts; /* pane_program.c */
+    struct ml_PaneText *texts;     /* pane_text.c */
+    struct ml_PaneText *compiling; /* one of them, which a worker is at; or NULL */
 };
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
-void ml_pane_texts_free(struct ml_PaneKept *k);
+void ml_pane_texts_free(ml_View *v);
 
 #define ML_PANE_KIND(id, title, fn, by_node, title_fn) ml_PaneRows fn;
 #include "repl/view/panes.def"
 #undef ML_PANE_KIND
 void ml_pane_program_title(ml_View *v, ml_Text *out);
+void ml_pane_node_title(ml_View *v, ml_Text *out); /* the selected node's name */
 
 #endif

@@ -3,12 +3,11 @@
  * their words.
  *
  * A row is written into r->text and r->open and copied into the context of the rows when it
- * ends. Words of code are told by their shape alone: TVMScript and Lua have so much in
- * common that one table of keywords serves both. Source: interaction 10.
+ * ends. Source: interaction 10.
  */
 #include "repl/view/rows.h"
 
-#include "primitives/prim.h"
+#include "repl/colour.h"
 
 void ml_rows_reset(ml_Rows *r)
 {
@@ -121,131 +120,88 @@ ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
 
 /* ---- code */
 
-static bool is_letter(char c)
+/* Appends the text and gives its words the roles that they have in the language. */
+static void put_words(ml_Rows *r, ml_Language lang, const char *text, size_t n)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           ((unsigned char)c & 0x80);
-}
+    size_t base = r->text.n, from = r->open.n;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_keyword(const char *p, size_t n)
-{
-    static const char *const WORDS[] = {
-        "False", "None",  "True",     "and",  "as",       "assert", "auto",   "break",
-        "class", "def",   "do",       "elif", "else",     "elseif", "end",    "false",
-        "for",   "from",  "function", "goto", "if",       "import", "in",     "lambda",
-        "local", "nil",   "not",      "or",   "pass",     "repeat", "return", "then",
-        "true",  "until", "while",    "with", "continue",
-    };
-
-    for (size_t k = 0; n >= 2 && n <= 8 && k < ML_COUNT(WORDS); k++)
-        if (WORDS[k][0] == p[0] && strncmp(WORDS[k], p, n) == 0 && WORDS[k][n] == '\0')
-            return true;
-    return false;
-}
-
-static size_t number_end(const char *p, size_t k, size_t n)
-{
-    bool hex = p[k] == '0' && k + 1 < n && (p[k + 1] == 'x' || p[k + 1] == 'X');
-
-    for (k += hex ? 2 : 1; k < n; k++) {
-        bool sign =
-            (p[k] == '+' || p[k] == '-') && !hex && (p[k - 1] == 'e' || p[k - 1] == 'E');
-
-        if (!is_digit(p[k]) && !is_letter(p[k]) && p[k] != '.' && !sign)
-            break;
-    }
-    return k;
-}
-
-static size_t string_end(const char *p, size_t k, size_t n)
-{
-    char quote = p[k];
-
-    for (k++; k < n && p[k] != quote; k++)
-        if (p[k] == '\\' && k + 1 < n)
-            k++;
-    return k < n ? k + 1 : n;
-}
-
-/* What the word [from, to) of a line is. */
-static ml_CellRole word_role(const char *line, size_t from, size_t to, size_t n,
-                             const char *const *marked, size_t n_marked)
-{
-    const char *p = line + from;
-    size_t len = to - from, next = to;
-    bool member = from > 0 && line[from - 1] == '.';
-
-    for (size_t k = 0; !member && k < n_marked; k++)
-        if (marked[k] && strlen(marked[k]) == len && memcmp(marked[k], p, len) == 0)
-            return (ml_CellRole)(ML_ROLE_MARK1 + k);
-    if (!member && is_keyword(p, len))
-        return ML_ROLE_KEYWORD;
-    while (next < n && line[next] == ' ')
-        next++;
-    bool called = next < n && (line[next] == '(' || line[next] == '{');
-
-    if (called && !member && len < 40) {
-        char name[40];
-
-        memcpy(name, p, len);
-        name[len] = '\0';
-        if (ml_primitive_find(name))
-            return ML_ROLE_PRIMITIVE;
-    }
-    return called || member ? ML_ROLE_NAME : ML_ROLE_TEXT;
-}
-
-/* A comment: `# ` and `-- ` to the end of the line. */
-static bool comment_at(const char *p, size_t k, size_t n)
-{
-    if (p[k] == '#')
-        return k + 1 == n || p[k + 1] == ' ';
-    return p[k] == '-' && k + 1 < n && p[k + 1] == '-';
-}
-
-void ml_rows_put_code(ml_Rows *r, const char *line, size_t n, const char *const *marked,
-                      size_t n_marked)
-{
-    size_t base = r->text.n;
-
-    ml_text_addn(&r->text, line, n);
+    ml_text_addn(&r->text, text, n);
     if (r->text.n != base + n)
         return;
-    for (size_t k = 0, to; k < n; k = to) {
-        ml_CellRole role = ML_ROLE_TEXT;
+    ml_colour(r->cx, lang, text, n, &r->open);
+    for (size_t k = from; k < r->open.n; k++) {
+        r->open.v[k].from += (uint32_t)base;
+        r->open.v[k].to += (uint32_t)base;
+    }
+}
 
-        to = k + 1;
-        if (line[k] == ' ') {
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+static int mark_of(const char *p, size_t n, const char *const *marked, size_t n_marked)
+{
+    for (size_t k = 0; k < n_marked; k++)
+        if (marked[k] && strlen(marked[k]) == n && memcmp(marked[k], p, n) == 0)
+            return (int)k;
+    return -1;
+}
+
+/* Spans of the marked words in [from, to) of the row, which no other span covers. */
+static void mark_words(ml_Rows *r, size_t from, size_t to, const char *const *marked,
+                       size_t n_marked)
+{
+    const char *p = r->text.p;
+
+    for (size_t k = from, end; k < to; k = end) {
+        int mark;
+
+        end = k + 1;
+        if (!in_word(p[k]))
             continue;
-        } else if (is_letter(line[k])) {
-            while (to < n && (is_letter(line[to]) || is_digit(line[to])))
-                to++;
-            role = word_role(line, k, to, n, marked, n_marked);
-        } else if (is_digit(line[k])) {
-            to = number_end(line, k, n);
-            role = ML_ROLE_NUMBER;
-        } else if (line[k] == '"' || line[k] == '\'') {
-            to = string_end(line, k, n);
-            role = ML_ROLE_STRING;
-        } else if (comment_at(line, k, n)) {
-            to = n;
-            role = ML_ROLE_COMMENT;
-        }
-        if (role != ML_ROLE_TEXT)
+        while (end < to && in_word(p[end]))
+            end++;
+        mark = k > 0 && p[k - 1] == '.' ? -1 : mark_of(p + k, end - k, marked, n_marked);
+        if (mark >= 0)
             ml_push(r->cx, &r->open,
-                    ((ml_RoleSpan){(uint32_t)(base + k), (uint32_t)(base + to),
-                                   (uint8_t)role}));
+                    ((ml_RoleSpan){(uint32_t)k, (uint32_t)end,
+                                   (uint8_t)(ML_ROLE_MARK1 + mark)}));
+    }
+}
+
+void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *const *marked,
+                        size_t n_marked)
+{
+    size_t base = r->text.n, first = r->open.n;
+    bool any = false;
+
+    put_words(r, ML_LANGUAGE_SCRIPT, line, n);
+    for (size_t k = 0; k < n_marked; k++)
+        any |= marked[k] != NULL;
+    if (!any || r->text.n != base + n)
+        return;
+    size_t n_words = r->open.n - first;
+    ml_RoleSpan *words = ML_ARRAY(r->cx, ml_RoleSpan, n_words + 1);
+
+    if (n_words > 0)
+        memcpy(words, r->open.v + first, n_words * sizeof *words);
+    r->open.n = first;
+    for (size_t k = 0; k <= n_words; k++) {
+        size_t end = k < n_words ? words[k].from : r->text.n;
+
+        mark_words(r, base, end, marked, n_marked);
+        if (k < n_words)
+            ml_push(r->cx, &r->open, words[k]);
+        base = k < n_words ? words[k].to : end;
     }
 }
 
 ml_Row *ml_rows_code(ml_Rows *r, const char *line)
 {
     ml_rows_begin(r);
-    ml_rows_put_code(r, line, strlen(line), NULL, 0);
+    put_words(r, *line == ':' ? ML_LANGUAGE_COMMAND : ml_language_of_line(line), line,
+              strlen(line));
     return ml_rows_end(r);
 }

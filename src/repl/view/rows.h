@@ -17,6 +17,7 @@ typedef struct ml_RoleSpan { /* bytes [from, to) of the text, in order, not over
     uint32_t from, to;
     uint8_t role; /* ml_CellRole */
 } ml_RoleSpan;
+typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
 
 typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;
 
@@ -40,7 +41,7 @@ typedef struct ml_Row {
 typedef struct ml_Rows {
     ml_Ctx *cx;
     ML_VEC(ml_Row) v;
-    ML_VEC(ml_RoleSpan) open; /* of the row that is being written */
+    ml_RoleSpans open; /* of the row that is being written */
     ml_Text text;             /* the same */
 } ml_Rows;
 
@@ -62,9 +63,9 @@ ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A line of a program (TVMScript or Lua) with the roles of its words. */
 ml_Row *ml_rows_code(ml_Rows *r, const char *line);
-/* The same as a piece of a row. Identifiers that equal marked[k] (NULL: none) get role
- * MARK1 + k. */
-void ml_rows_put_code(ml_Rows *r, const char *line, size_t n, const char *const *marked,
-                      size_t n_marked);
+/* A line of TVMScript as a piece of a row. Identifiers that equal marked[k] (NULL: none)
+ * get role MARK1 + k. */
+void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *const *marked,
+                        size_t n_marked);
 
 #endif

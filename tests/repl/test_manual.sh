@@ -1,0 +1,86 @@
+#!/bin/bash
+# The manual and the completions of shells: all names of the tables are in them, and they are
+# well formed. Source: interaction 4 (Help), 16.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok manual: the program was not built'; exit 1; }
+cd "$TMPDIR" || exit 1
+export HOME=$TMPDIR
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' why 2>/dev/null; fi
+}
+
+for kind in man html bash zsh fish; do
+    timeout 120 "$MOONLOOP" --manual=$kind >manual.$kind 2>why
+    verdict "writes $kind"
+done
+"$MOONLOOP" --manual=pdf >out 2>why
+[ $? = 2 ] && [ ! -s out ] && grep -q 'man, html, bash, zsh or fish' why
+verdict 'refuses another kind by name'
+
+# ---- complete: every option, command, primitive, key, setting and code
+"$MOONLOOP" --help | grep -oE -- '--[a-z-]+' | sort -u >options
+"$MOONLOOP" --codes | awk '{ print $1 }' >codes
+"$MOONLOOP" -b -e 'for _, p in ipairs(moon.primitives()) do print(p.name) end' >primitives
+"$MOONLOOP" -b -e ':help commands' | grep -oE '^ +:[a-z-]+' | tr -d ' ' >commands
+missing() { # FILE WORDS: the words that the file does not hold, with roff's \- as -
+    sed 's/\\-/-/g; s/&gt;/>/g' "$1" >flat
+    while read -r w; do grep -qF -- "$w" flat || echo "$w is not in $1"; done <"$2" >why
+    [ -s "$2" ] && [ ! -s why ]
+}
+for what in options codes primitives commands; do
+    missing manual.man $what && missing manual.html $what
+    verdict "tells of all $what"
+done
+for kind in bash zsh; do
+    missing manual.$kind options
+    verdict "$kind completes all options"
+done
+sed 's/^--/-l /' options >fish_options
+missing manual.fish fish_options
+verdict 'fish completes all options'
+
+# ---- well formed
+bash -n manual.bash 2>why
+verdict 'bash reads its completion'
+[ "$(bash -c 'source ./manual.bash; compopt() { :; }
+    COMP_WORDS=(moonloop --color = n) COMP_CWORD=3; _moonloop; echo "${COMPREPLY[@]}"
+    COMP_WORDS=(moonloop --feat) COMP_CWORD=1; _moonloop; echo "${COMPREPLY[@]}"' 2>why)" = \
+    "$(printf 'never\n--features')" ]
+verdict 'bash completes options and their values'
+cat >check.lua <<'E'
+local html = io.open("manual.html"):read("a")
+local void = {meta = true, input = true, ["!DOCTYPE"] = true}
+local open, ids = {}, {}
+local text = html:gsub("<style>.-</style>", ""):gsub("<script>.-</script>", "")
+for close, tag in text:gmatch("<(/?)([%w!]+)[^>]*>") do
+  if close == "" and not void[tag] then open[#open + 1] = tag end
+  if close ~= "" then
+    assert(open[#open] == tag, "</" .. tag .. "> ends <" .. tostring(open[#open]) .. ">")
+    open[#open] = nil
+  end
+end
+assert(#open == 0, "not ended: " .. table.concat(open, " "))
+for id in text:gmatch(' id="([^"]*)"') do
+  assert(not ids[id], "twice: " .. id)
+  ids[id] = true
+end
+local links = 0
+for id in text:gmatch('href="#([^"]*)"') do
+  assert(ids[id], "leads nowhere: " .. id)
+  links = links + 1
+end
+assert(links > 300, links .. " links")
+assert(not html:find("\27", 1, true), "an escape sequence")
+E
+"$MOONLOOP" -b check.lua 2>why
+verdict 'the page is well formed, and every link of it leads somewhere'
+if command -v groff >/dev/null; then
+    groff -ww -man -Tutf8 manual.man >shown 2>why && [ ! -s why ] && grep -q 'reorder' shown
+    verdict 'groff sets the man page without a warning'
+else
+    echo 'skip groff sets the man page without a warning: no groff'
+fi
+! grep -nE "^['.]" manual.man | grep -vE "^[0-9]+:\.(\\\\\"|TH|SH|SS|TP|PP|B|RI|nf|fi)" >why
+verdict 'no text of the man page is taken for a request'
