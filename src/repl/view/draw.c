@@ -359,11 +359,7 @@ static void draw_lua(ml_View *v)
     int x = ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
 
     ml_rows_reset(r);
-    size_t n = strcspn(ml_text_z(&v->lua), "\n");
-
-    ml_rows_begin(r);
-    ml_rows_put_code(r, ml_text_z(&v->lua), n, NULL, 0);
-    put_row(v, row_rect(v, y), x, y, ml_rows_end(r), 0, false);
+    put_row(v, row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0, false);
 }
 
 static void draw_message(ml_View *v)
