@@ -357,7 +357,7 @@ static void take(ml_View *v)
     ml_Act *a = v->act;
     ml_Text line = {0};
     ml_Request r = a->req;
-    ml_Uid node = a->node;
+    ml_Uid node = a->node, at = v->node;
     const char *z;
 
     if (a->open == ML_ACT_ORDER && a->n_taken == 1 && node_at(a, v->node) &&
@@ -376,9 +376,12 @@ static void take(ml_View *v)
         return;
     }
     ml_text_add(&line, z);
+    ml_view_select(v, node); /* what was moved stays selected */
     if (a->open == ML_ACT_ORDER ? ml_act_run(v, ml_text_z(&line))
                                 : ml_act_run_at(v, r, ml_text_z(&line), node))
         ml_act_close(v);
+    else
+        ml_view_select(v, at);
     ml_text_free(&line);
 }
 
@@ -425,48 +428,44 @@ ml_Choice ml_act_choice(const ml_View *v, ml_Uid node, int *place)
     return n->tried && n->state == ML_TRIAL_FAILS ? ML_CHOICE_ILLEGAL : ML_CHOICE_LEGAL;
 }
 
+/* What is chosen by now: the loop at the cursor, the marked ones in their order. */
+static void chosen(ml_View *v, ml_Text *out)
+{
+    ml_Act *a = v->act;
+    const ml_Schedule *s = v->ss->focus;
+
+    if (a->open == ML_ACT_CHOICE && node_at(a, v->node))
+        ml_text_add(out, ml_name_of(v->ss->focus, v->node));
+    if (a->open == ML_ACT_DRAG && a->onto)
+        ml_text_add(out, ml_name_of(v->ss->focus, a->onto));
+    for (uint8_t place = 1; s && place <= a->n_taken; place++)
+        for (size_t k = 0; k < a->nodes.n; k++)
+            if (a->nodes.v[k].place == place)
+                ml_text_fmt(out, "%s%s", out->n ? ", " : "",
+                            ml_name_of(v->ss->focus, a->nodes.v[k].uid));
+}
+
 void ml_act_choice_line(ml_View *v, ml_Rows *r, int *cursor)
 {
     ml_Act *a = v->act;
-    const char *keys = a->open == ML_ACT_ORDER  ? "  space marks  ⏎ apply  Esc leave"
+    const char *keys = a->open == ML_ACT_ORDER  ? "space marks  ⏎ apply  Esc leave"
                        : a->open == ML_ACT_DRAG ? ""
-                                                : "  ↑ ↓ choose  ⏎ apply  Esc leave";
-    int w = v->grid.w > 8 ? v->grid.w : 8, used, says, hint;
+                                                : "↑ ↓ choose  ⏎ apply  Esc leave";
     ml_Text what = {0};
-    bool tried, first = true;
+    ml_ActLine l;
 
-    if (a->open != ML_ACT_DRAG && !a->tried && line_now(v) && node_at(a, v->node))
-        look(v);
-    if (a->open == ML_ACT_ORDER)
-        for (uint8_t place = 1; place <= a->n_taken; place++)
-            for (size_t k = 0; k < a->nodes.n; k++)
-                if (a->nodes.v[k].place == place) {
-                    ml_text_fmt(&what, "%s%s", first ? "" : ", ",
-                                ml_name_of(v->ss->focus, a->nodes.v[k].uid));
-                    first = false;
-                }
-    if (a->open == ML_ACT_CHOICE && node_at(a, v->node))
-        ml_text_add(&what, ml_name_of(v->ss->focus, v->node));
-    if (a->open == ML_ACT_DRAG && a->onto)
-        ml_text_add(&what, ml_name_of(v->ss->focus, a->onto));
-    tried = a->tried && a->trial.kind != ML_TRIAL_NONE;
-    ml_rows_begin(r);
-    ml_rows_put(r, ML_ROLE_STRONG, "%s", a->choice_label);
-    ml_rows_put(r, ML_ROLE_TEXT, "%s", ml_text_z(&what));
-    used = ml_text_columns(a->choice_label, strlen(a->choice_label)) +
-           ml_text_columns(ml_text_z(&what), what.n);
-    says = tried ? 2 + ml_text_columns(ml_text_z(&a->trial.says),
-                                       strcspn(ml_text_z(&a->trial.says), "\n"))
-                 : 0;
-    hint = ml_text_columns(keys, strlen(keys));
-    if (tried && used + 6 < w) {
-        ml_rows_put(r, ML_ROLE_TEXT, "   ");
-        ml_act_put_check(v, r, w - used - 3);
-        used += 3;
+    if (a->open == ML_ACT_CHOICE) { /* a click may have moved the cursor */
+        const char *line = line_now(v);
+
+        if (line && !ml_streq(line, ml_text_z(&a->line)))
+            look(v);
     }
-    if (used + says + hint <= w)
-        ml_rows_put(r, ML_ROLE_HINT, "%*s%s", w - used - says - hint, "", keys);
-    ml_rows_end(r);
+    chosen(v, &what);
+    l = ml_act_line_begin(v, r);
+    ml_act_put(&l, ML_ROLE_STRONG, a->choice_label, l.w);
+    ml_act_put(&l, ML_ROLE_TEXT, ml_text_z(&what), l.w);
+    ml_act_put_check(v, &l, 0);
+    ml_act_line_end(&l, keys);
     ml_text_free(&what);
     *cursor = -1;
 }

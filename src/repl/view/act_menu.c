@@ -34,6 +34,15 @@ static const char *first_line(ml_Ctx *cx, const char *z)
     return ml_strdup(cx, (ml_Str){z, strcspn(z, "\n")});
 }
 
+/* More than that the call works. */
+static bool tells_more(const ml_Text *says)
+{
+    static const char WORKS[] = " works";
+    size_t n = sizeof WORKS - 1;
+
+    return says->n > 0 && (says->n < n || memcmp(says->p + says->n - n, WORKS, n) != 0);
+}
+
 /* Arguments that work are looked for, and what they do is the effect. */
 static void try_primitive(ml_View *v, ml_ActItem *it)
 {
@@ -49,9 +58,10 @@ static void try_primitive(ml_View *v, ml_ActItem *it)
     if (it->state == ML_TRIAL_WORKS && call) {
         it->line = call; /* for the preview */
         ml_trial(v->ss, call, ITEM_MS, false, &t);
-        if (t.kind == ML_TRIAL_WORKS && t.says.n)
-            it->note =
-                ml_format(a->cx, "%s %s", call, first_line(a->cx, ml_text_z(&t.says)));
+        bool tells = t.kind == ML_TRIAL_WORKS && tells_more(&t.says);
+
+        it->note = ml_format(a->cx, "%s  %s", call,
+                             tells ? first_line(a->cx, ml_text_z(&t.says)) : it->note);
         ml_trial_free(&t);
     }
     ml_text_free(&why);
@@ -69,7 +79,7 @@ static void try_item(ml_View *v, ml_ActItem *it)
     ml_trial(v->ss, it->line, ITEM_MS, false, &t);
     it->state = (uint8_t)t.kind;
     it->tried = true;
-    if (t.kind != ML_TRIAL_NONE && t.says.n)
+    if (t.kind == ML_TRIAL_FAILS || (t.kind == ML_TRIAL_WORKS && tells_more(&t.says)))
         it->note = t.kind == ML_TRIAL_FAILS || !*it->note
                        ? first_line(a->cx, ml_text_z(&t.says))
                        : ml_format(a->cx, "%s: %s", it->note,
@@ -140,12 +150,16 @@ static void look(ml_View *v)
 
 static void legal_first(ml_Act *a)
 {
+    enum { LAST_RANK = 255 };
     ML_VEC(ml_ActItem) out = {0};
 
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < a->items.n; k++)
-            if ((a->items.v[k].state == ML_TRIAL_FAILS) == (pass == 1))
-                ml_push(a->cx, &out, a->items.v[k]);
+    for (int rank = 0; rank <= LAST_RANK; rank++)
+        for (size_t k = 0; k < a->items.n; k++) {
+            const ml_ActItem *it = &a->items.v[k];
+
+            if ((it->state == ML_TRIAL_FAILS ? LAST_RANK : it->rank) == rank)
+                ml_push(a->cx, &out, *it);
+        }
     for (size_t k = 0; k < out.n; k++)
         a->items.v[k] = out.v[k];
 }
@@ -269,37 +283,20 @@ void ml_act_menu_key(ml_View *v, const ml_Key *k)
 
 void ml_act_menu_line(ml_View *v, ml_Rows *r, int *cursor)
 {
-    static const char KEYS[] = "  ⏎ take  Esc leave";
     ml_Act *a = v->act;
     const ml_ActItem *it = shown_at(a, a->item);
-    int w = v->grid.w > 8 ? v->grid.w : 8, used, says;
-    int keys = ml_text_columns(KEYS, sizeof KEYS - 1);
-    bool tried = a->tried && a->trial.kind != ML_TRIAL_NONE;
+    ml_ActLine l = ml_act_line_begin(v, r);
 
-    ml_rows_begin(r);
-    ml_rows_put(r, ML_ROLE_STRONG, "%s", a->menu_label);
-    ml_rows_put(r, ML_ROLE_TEXT, "%s", ml_text_z(&a->filter));
-    used = ml_text_columns(a->menu_label, strlen(a->menu_label)) +
-           ml_text_columns(ml_text_z(&a->filter), a->filter.n);
-    *cursor = used < w ? used : w - 1;
+    ml_act_put(&l, ML_ROLE_STRONG, a->menu_label, l.w);
+    ml_act_put(&l, ML_ROLE_TEXT, ml_text_z(&a->filter), l.w);
+    *cursor = l.used < l.w ? l.used : l.w - 1;
     if (!it)
-        ml_rows_put(r, ML_ROLE_ERROR, "   nothing here is called that");
-    else if (a->filter.n == 0) {
-        ml_rows_put(r, ML_ROLE_TEXT, "%s", it->text);
-        used += ml_text_columns(it->text, strlen(it->text));
-    }
-    says = tried ? ml_text_columns(ml_text_z(&a->trial.says),
-                                   strcspn(ml_text_z(&a->trial.says), "\n")) +
-                       2
-                 : 0;
-    if (it && tried && used + 6 < w) {
-        ml_rows_put(r, ML_ROLE_TEXT, "   ");
-        ml_act_put_check(v, r, w - used - 3);
-        used += 3;
-    }
-    if (it && used + says + keys <= w)
-        ml_rows_put(r, ML_ROLE_HINT, "%*s%s", w - used - says - keys, "", KEYS);
-    ml_rows_end(r);
+        ml_act_put(&l, ML_ROLE_ERROR, "   nothing here is called that", l.w);
+    else if (a->filter.n == 0)
+        ml_act_put(&l, ML_ROLE_TEXT, it->text, l.w);
+    if (it)
+        ml_act_put_check(v, &l, 0);
+    ml_act_line_end(&l, "⏎ take  Esc leave");
 }
 
 void ml_act_menu_rows(ml_View *v, ml_Rows *r, int *at)

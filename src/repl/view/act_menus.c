@@ -233,15 +233,24 @@ void ml_act_tensorize(ml_View *v, int count)
 
 /* ---- all primitives */
 
-/* A request of its own when it has one, else its arguments, begun with some that work. */
+/* What runs at once is run as it is shown; a request that asks, asks; all others get a
+ * prompt for their arguments, begun with some that work. */
 static void pick_primitive(ml_View *v, const ml_ActItem *it)
 {
+    ml_Act *a = v->act;
     ml_Ctx *tmp = ml_ctx_new(0);
-    const ml_Primitive *p = ml_primitive_find(it->text);
+    const ml_Primitive *p = it->prim;
     ml_Request r = ml_act_request_of(p->name);
     ml_ActAsk ask = {.tail = ")", .prim = p, .may_be_empty = true};
+    ml_Text why = {0};
+    bool suits = r != ML_REQ_NONE && ml_act_suits(v, r, &why);
 
-    if (r != ML_REQ_NONE && r != ML_REQ_LAYOUT) {
+    if (r != ML_REQ_NONE && !ml_act_asks(r) && it->line) {
+        const char *line = ml_strdup(tmp, ml_str(it->line));
+
+        if (ml_act_run_at(v, ML_REQ_ALL, line, a->node))
+            ml_act_close(v);
+    } else if (suits && r != ML_REQ_LAYOUT) {
         ml_act_close(v);
         ml_act_begin(v, r, 1);
     } else {
@@ -249,7 +258,22 @@ static void pick_primitive(ml_View *v, const ml_ActItem *it)
         ask.text = ml_act_template(v, p, v->node, tmp);
         ml_act_ask(v, ML_REQ_ALL, &ask);
     }
+    ml_text_free(&why);
     ml_ctx_unref(tmp);
+}
+
+/* Those about what is selected, those about what is around it, those that only ask. */
+static uint8_t rank_of(const ml_View *v, const ml_Primitive *p)
+{
+    bool loop = ml_act_for(v, v->node) != NULL, about_loops;
+    ml_ParamKind first = p->n_params ? (ml_ParamKind)p->params[0].kind : ML_P_STRING;
+
+    if (p->no_version)
+        return 2;
+    about_loops = first == ML_P_LOOP || first == ML_P_LOOPS;
+    return first == ML_P_BLOCK_OR_LOOP || first == ML_P_LOOP_BLOCKS ? 0
+           : about_loops == loop                                    ? 0
+                                                                    : 1;
 }
 
 void ml_act_all(ml_View *v, int count)
@@ -259,18 +283,15 @@ void ml_act_all(ml_View *v, int count)
     (void)count;
     ml_act_menu_begin(v, ML_REQ_ALL,
                       ml_format(tmp, "all at %s: ", ml_act_shown(v, tmp, v->node)));
-    for (int pass = 0; pass < 2; pass++) /* steps, then what only asks or samples */
-        for (size_t k = 0; k < ml_n_primitives; k++) {
-            const ml_Primitive *p = ml_primitives[k];
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        const ml_Primitive *p = ml_primitives[k];
+        ml_ActItem *it = ml_act_menu_add(v, p->name, p->summary);
 
-            if (p->no_version != (pass == 1))
-                continue;
-            ml_ActItem *it = ml_act_menu_add(v, p->name, p->summary);
-
-            it->key = p->group;
-            it->pick = pick_primitive;
-            it->prim = p;
-        }
+        it->key = p->group;
+        it->pick = pick_primitive;
+        it->prim = p;
+        it->rank = rank_of(v, p);
+    }
     ml_act_menu_show(v, "there are no primitives");
     ml_ctx_unref(tmp);
 }

@@ -66,31 +66,3 @@ bool ml_act_preview(ml_View *v, ml_Rows *r)
     ml_text_free(&line);
     return true;
 }
-
-void ml_act_put_check(ml_View *v, ml_Rows *r, int room)
-{
-    ml_Act *a = v->act;
-    const char *says = ml_text_z(&a->trial.says);
-    bool works = a->trial.kind == ML_TRIAL_WORKS;
-    size_t n = strcspn(says, "\n");
-
-    if (!a->tried || a->trial.kind == ML_TRIAL_NONE || room < 4)
-        return;
-    ml_rows_put(r, works ? ML_ROLE_OK : ML_ROLE_ERROR, "%s ", works ? "✓" : "✗");
-    room -= 2;
-    if (ml_text_columns(says, n) > room) {
-        size_t to = 0, bytes = 0;
-        int w = 0;
-
-        while (to < n) {
-            int c = ml_char_columns(says + to, n - to, &bytes);
-
-            if (bytes == 0 || w + c > room - 1)
-                break;
-            w += c;
-            to += bytes;
-        }
-        ml_rows_put(r, works ? ML_ROLE_OK : ML_ROLE_ERROR, "%.*s…", (int)to, says);
-    } else
-        ml_rows_put(r, works ? ML_ROLE_OK : ML_ROLE_ERROR, "%.*s", (int)n, says);
-}

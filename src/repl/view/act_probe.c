@@ -9,7 +9,7 @@
 #include "primitives/intrin.h"
 #include "repl/view/act_impl.h"
 
-enum { MOST_TRIED = 32, MOST_OF_ONE = 24, MAX_PARAMS = 12 };
+enum { MOST_TRIED = 64, MOST_OF_ONE = 48, MAX_PARAMS = 12 };
 
 typedef struct Cand {
     ml_Arg arg;
@@ -176,24 +176,39 @@ static void fill_buffer(Probe *pb, Cands *c, bool reads, bool writes)
     }
 }
 
-static void fill_map(Probe *pb, Cands *c)
+/* lambda i0, i1, i2: (i0, i2); those of the mask are results. */
+static void add_map(Probe *pb, Cands *c, uint32_t n, uint32_t mask)
 {
-    const ml_Block *b = pb->block;
-    bool iters = !ml_streq(pb->p->name, "transform_layout");
-    uint32_t n = !b ? 0 : iters ? b->n_iters : b->n_writes ? b->writes[0].buffer->rank : 0;
     ml_Text t = {0};
+    uint32_t results = 0;
 
-    if (n == 0 || ml_streq(pb->p->name, "annotate_buffer_access"))
-        return;
     ml_text_add(&t, "lambda ");
     for (uint32_t k = 0; k < n; k++)
         ml_text_fmt(&t, "%si%u", k ? ", " : "", k);
     ml_text_add(&t, ": (");
     for (uint32_t k = 0; k < n; k++)
-        ml_text_fmt(&t, "%si%u", k ? ", " : "", k);
-    ml_text_add(&t, n == 1 ? ",)" : ")");
+        if (k >= 32 || mask >> k & 1)
+            ml_text_fmt(&t, "%si%u", results++ ? ", " : "", k);
+    ml_text_add(&t, results == 1 ? ",)" : ")");
     add_text(pb, c, ml_text_z(&t));
     ml_text_free(&t);
+}
+
+static void fill_map(Probe *pb, Cands *c)
+{
+    const ml_Block *b = pb->block;
+    const char *name = pb->p->name;
+    bool iters = !ml_streq(name, "transform_layout");
+    uint32_t n = !b ? 0 : iters ? b->n_iters : b->n_writes ? b->writes[0].buffer->rank : 0;
+
+    if (n == 0 || ml_streq(name, "annotate_buffer_access"))
+        return;
+    if (strncmp(name, "reindex_cache", 13) == 0 &&
+        n <= 4) /* those that the buffer's index has */
+        for (uint32_t mask = (1u << n) - 1; mask > 0; mask--)
+            add_map(pb, c, n, mask);
+    else
+        add_map(pb, c, n, UINT32_MAX);
 }
 
 static void fill_ints(Probe *pb, Cands *c)
@@ -390,8 +405,13 @@ static bool lacks(const Probe *pb, ml_Text *why)
             break;
         case ML_P_LOOP:
         case ML_P_LOOP_OR_MARK:
-            if (why)
-                ml_text_fmt(why, "there is no loop that %s could take", pb->p->name);
+            if (why && pb->block)
+                ml_text_fmt(why, "there is no %s block %s",
+                            pa->kind == ML_P_LOOP ? "loop above"
+                                                  : "loop outside the nest of",
+                            ml_name_of(pb->v->ss->focus, pb->block->tag));
+            else if (why)
+                ml_act_block_here(pb->v, pb->node, why);
             break;
         case ML_P_LOOPS:
             if (why && !pb->loop)

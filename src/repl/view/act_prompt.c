@@ -239,6 +239,7 @@ static void begin_offers(ml_View *v, bool back)
 
     a->offer_from = at.start - head;
     a->offer_to = a->at;
+    a->offer_at = 0;
     a->offer_after = at.after;
     if (a->offers.n == 1) { /* the only one is taken */
         put_offer(a);
@@ -427,63 +428,31 @@ static const char *parameter_hint(ml_Act *a)
                      p->params[pos].doc ? p->params[pos].doc : "");
 }
 
-/* The longest part of z that fits into so many columns; its bytes. */
-static size_t fitting(const char *z, size_t n, int room)
-{
-    size_t at = 0, bytes = 0;
-    int w = 0;
-
-    while (at < n) {
-        int c = ml_char_columns(z + at, n - at, &bytes);
-
-        if (bytes == 0 || w + c > room)
-            break;
-        w += c;
-        at += bytes;
-    }
-    return at;
-}
-
 void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor)
 {
+    enum { COLUMN = 37 }; /* where checks stand one below the other */
     ml_Act *a = v->act;
     const char *z = text_of(a), *hint = parameter_hint(a);
-    int w = v->grid.w > 8 ? v->grid.w : 8, used, room;
-    size_t from = 0, label = fitting(a->ask.label, strlen(a->ask.label), w / 2), shown;
+    bool tried = a->tried && a->trial.kind != ML_TRIAL_NONE;
+    ml_ActLine l = ml_act_line_begin(v, r);
+    size_t from = 0;
+    int room;
 
-    ml_rows_begin(r);
-    ml_rows_put(r, ML_ROLE_STRONG, "%.*s", (int)label, a->ask.label);
-    used = ml_text_columns(a->ask.label, label);
-    room = w - used - 1;
+    ml_act_put(&l, ML_ROLE_STRONG, a->ask.label, l.w / 2);
+    room = l.w - l.used - 1;
     while (from < a->at && ml_text_columns(z + from, a->at - from) > room)
         from = after(a, from); /* the cursor stays in sight */
-    shown = fitting(z + from, a->text.n - from, room);
-    ml_rows_put(r, ML_ROLE_TEXT, "%.*s", (int)shown, z + from);
-    *cursor = used + ml_text_columns(z + from, a->at - from);
-    used += ml_text_columns(z + from, shown);
-    if (used + 8 < w) {
-        static const char KEYS[] = "  ⏎ apply  Esc leave";
-        int keys = ml_text_columns(KEYS, sizeof KEYS - 1),
-            pad = used + 4 < 37 ? 37 : used + 4;
-        bool tried = a->tried && a->trial.kind != ML_TRIAL_NONE;
-        int says =
-            tried ? 2 + ml_text_columns(ml_text_z(&a->trial.says), a->trial.says.n) : 0;
+    *cursor = l.used + ml_text_columns(z + from, a->at - from);
+    ml_act_put(&l, ML_ROLE_TEXT, z + from, room);
+    if (tried)
+        ml_act_put_check(v, &l, COLUMN);
+    else if (hint && *hint) {
+        int wide = ml_text_columns(hint, strlen(hint));
 
-        if (pad + says > w) /* no room to stand under the one before */
-            pad = used + 3;
-        if (tried || (hint && *hint))
-            ml_rows_put(r, ML_ROLE_TEXT, "%*s", pad - used, "");
-        if (tried)
-            ml_act_put_check(v, r, w - pad);
-        else if (hint && *hint) {
-            says = ml_text_columns(hint, strlen(hint));
-            ml_rows_put(r, ML_ROLE_HINT, "%.*s", (int)fitting(hint, strlen(hint), w - pad),
-                        hint);
-        }
-        if (pad + says + keys <= w)
-            ml_rows_put(r, ML_ROLE_HINT, "%*s%s", w - pad - says - keys, "", KEYS);
+        ml_act_pad(&l, l.used + 4 < COLUMN && COLUMN + wide <= l.w ? COLUMN : l.used + 3);
+        ml_act_put(&l, ML_ROLE_HINT, hint, l.w);
     }
-    ml_rows_end(r);
+    ml_act_line_end(&l, "⏎ apply  Esc leave");
 }
 
 void ml_act_prompt_offers(ml_View *v, ml_Rows *r, int *at)
