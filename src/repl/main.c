@@ -33,6 +33,7 @@
 #include "repl/record.h"
 #include "repl/sessions.h"
 #include "repl/transcript.h"
+#include "repl/view/driver.h"
 #include "version.h"
 
 enum { WORKER_FD = 3 }; /* the socket that a worker is started with */
@@ -358,7 +359,14 @@ int main(int argc, char **argv)
     if (!ok && hard_stopped) /* also where something else had failed before */
         session.status = 130;
 
-    if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
+    if (ok && !session.quit && o.view && o.keys)
+        ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
+                       o.size[0] ? o.size[1] : 24, o.update);
+    else if (ok && !session.quit && o.view) {
+        ml_autosave_begin(&session);
+        if (ml_view_terminal(&session) && !session.quit && tty)
+            ml_prompt_run(&session);
+    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
         ml_record_begin(&session, argc, argv);

@@ -432,6 +432,45 @@ static void an_update_is_as_far_apart_as_its_inner_loops_go(void **state)
                         "64×1024 float32  256 KiB  param");
 }
 
+/* ---- pane 6, 7 */
+
+static void bars_stand_for_speeds(void **state)
+{
+    Fixture *f = *state;
+    const ml_Row *slow, *fast;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    assert_string_equal(rows(f, ML_PANE_PERF)->v.v[0].text,
+                        "no version was timed yet: t, or :time");
+    run(f, "parallel('i'); unroll('k')");
+    ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s");
+    f->v.pane[ML_PANE_PERF].at.w = 36; /* 16 columns of bar */
+    slow = row_with(f, ML_PANE_PERF, "v0");
+    assert_string_equal(slow->text, "v0 ████              500 MFLOP/s");
+    assert_int_equal(slow->version, 0);
+    fast = row_with(f, ML_PANE_PERF, "v2");
+    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ◀");
+    ml_schedule_set_speed(f->ss.focus, 1, "2.00 ms"); /* of what has no operations */
+    ml_schedule_set_speed(f->ss.focus, 0, NULL);
+    ml_schedule_set_speed(f->ss.focus, 2, "1.00 ms");
+    f->v.pane[ML_PANE_PERF].at.w = 27; /* 12 */
+    assert_string_equal(row_with(f, ML_PANE_PERF, "v1")->text, "v1 ██████       2.00 ms");
+}
+
+static void what_was_printed_is_below_the_jobs(void **state)
+{
+    Fixture *f = *state;
+
+    ml_text_add(&f->v.log, "one\nerror: two\n");
+    assert_string_equal(text_of(f, ML_PANE_JOBS), "nothing runs in the background\n"
+                                                  "one\n"
+                                                  "error: two\n");
+    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->spans[0].role, ML_ROLE_ERROR);
+    ml_text_free(&f->v.log);
+}
+
 /* ---- pane 5 */
 
 static void steps_are_a_tree(void **state)
@@ -449,6 +488,98 @@ static void steps_are_a_tree(void **state)
                                                    "├[2] reorder j k_0\n"
                                                    "[3] parallel i ◀\n");
     assert_int_equal(row_with(f, ML_PANE_STEPS, "[2]")->version, 2);
+}
+
+static void speeds_and_checks_stand_behind_the_steps(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "parallel('i'); unroll('k')");
+    ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
+    ml_schedule_set_check(f->ss.focus, 1, "ok");
+    ml_schedule_set_check(f->ss.focus, 2, "FAIL");
+    f->v.pane[ML_PANE_STEPS].at.w = 46;
+    assert_string_equal(text_of(f, ML_PANE_STEPS), "[0] the start       500 MFLOP/s\n"
+                                                   "[1] parallel i     1.00 GFLOP/s  ✓\n"
+                                                   "[2] unroll k  FAIL ◀\n");
+}
+
+/* ---- all of them */
+
+static void select_each(Fixture *f)
+{
+    const ml_Rows *tree = rows(f, ML_PANE_LOOPS);
+    size_t n = tree->v.n;
+    ml_Uid *all = calloc(n, sizeof *all);
+
+    for (size_t k = 0; k < n; k++)
+        all[k] = tree->v.v[k].node;
+    for (size_t k = 0; k < n; k++) {
+        f->v.node = all[k];
+        for (int id = ML_PANE_LOOPS; id < ML_N_PANES; id++) {
+            const ml_Rows *r = rows(f, (ml_PaneId)id);
+
+            assert_true(r->v.n > 0);
+            for (size_t m = 0; m < r->v.n; m++) {
+                assert_null(strchr(r->v.v[m].text, '\n'));
+                assert_true(r->v.v[m].gutter <= strlen(r->v.v[m].text));
+            }
+        }
+    }
+    free(all);
+}
+
+static void every_node_of_every_workload_has_rows(void **state)
+{
+    static const char *const NAMES[] = {"C1D-1", "C2D-1", "C3D-1", "CAP-1",
+                                        "DEP-1", "DIL-1", "GMM-1", "GRP-1",
+                                        "NRM-1", "SFM-1", "T2D-1", "TBG-1"};
+    Fixture *f = *state;
+
+    for (size_t k = 0; k < ML_COUNT(NAMES); k++) {
+        ml_Text line = {0};
+
+        ml_text_fmt(&line, "s = schedule(workload('%s'))", NAMES[k]);
+        run(f, ml_text_z(&line));
+        ml_text_free(&line);
+        select_each(f);
+    }
+}
+
+static void a_thousand_blocks_have_all_their_rows(void **state)
+{
+    enum { MANY = 1000 };
+    Fixture *f = *state;
+    ml_Text t = {0};
+
+    ml_text_add(&t, "@T.prim_func\ndef main(A0: T.Buffer((64, 64), \"float32\")):\n");
+    for (int k = 1; k <= MANY; k++)
+        ml_text_fmt(&t, "    A%d = T.alloc_buffer((64, 64))\n", k);
+    for (int k = 0; k < MANY; k++)
+        ml_text_fmt(&t,
+                    "    for i, j in T.grid(64, 64):\n"
+                    "        with T.block(\"B%d\"):\n"
+                    "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                    "            A%d[vi, vj] = A%d[vi, vj] + T.float32(1)\n",
+                    k, k + 1, k);
+    open_text(f, ml_text_z(&t));
+    ml_text_free(&t);
+    run(f, "parallel('B500@1')");
+    assert_int_equal(rows(f, ML_PANE_LOOPS)->v.n, 1 + 3 * MANY);
+    assert_int_equal(rows(f, ML_PANE_PROGRAM)->v.n, 2 + MANY + 4 * MANY + 1);
+    assert_int_equal(rows(f, ML_PANE_DATAFLOW)->v.n, MANY + 1);
+    select_node(f, "B500");
+    assert_string_equal(rows(f, ML_PANE_DATAFLOW)->v.v[0].text,
+                        "A500  B499 → B500   4,096 iterations apart   64×64 float32  "
+                        "16 KiB  global");
+    const ml_Rows *r = rows(f, ML_PANE_LOOPS);
+    size_t changed = 0;
+
+    for (size_t k = 0; k < r->v.n; k++)
+        changed += r->v.v[k].changed;
+    assert_int_equal(changed, 1);
 }
 
 #define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
@@ -471,7 +602,12 @@ int main(void)
         EACH(a_loop_shows_the_blocks_below),
         EACH(dataflow_tells_who_writes_and_reads_how_far_apart),
         EACH(an_update_is_as_far_apart_as_its_inner_loops_go),
+        EACH(bars_stand_for_speeds),
+        EACH(what_was_printed_is_below_the_jobs),
         EACH(steps_are_a_tree),
+        EACH(speeds_and_checks_stand_behind_the_steps),
+        EACH(every_node_of_every_workload_has_rows),
+        EACH(a_thousand_blocks_have_all_their_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

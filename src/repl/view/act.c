@@ -478,7 +478,7 @@ static void explain(ml_View *v, int count)
     if (!v->ss->last)
         ml_view_say(v, "there was no error yet");
     else
-        ml_act_page(v, ML_REQ_EXPLAIN, "explain", "the last error");
+        ml_act_page(v, "explain", "the last error");
 }
 
 /* ---- the table */
@@ -672,7 +672,6 @@ void ml_act_key(ml_View *v, const ml_Key *k)
     case ML_ACT_MENU: ml_act_menu_key(v, k); return;
     case ML_ACT_CHOICE:
     case ML_ACT_ORDER: ml_act_choice_key(v, k); return;
-    case ML_ACT_PAGE: ml_act_page_key(v, k); return;
     case ML_ACT_DRAG:
     case ML_ACT_NONE: return;
     }
@@ -680,8 +679,6 @@ void ml_act_key(ml_View *v, const ml_Key *k)
 
 void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
 {
-    ml_ActLine l;
-
     *cursor = -1;
     switch (v->act->open) {
     case ML_ACT_PROMPT: ml_act_prompt_line(v, r, cursor); return;
@@ -689,11 +686,6 @@ void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
     case ML_ACT_CHOICE:
     case ML_ACT_ORDER:
     case ML_ACT_DRAG: ml_act_choice_line(v, r, cursor); return;
-    case ML_ACT_PAGE:
-        l = ml_act_line_begin(v, r);
-        ml_act_put(&l, ML_ROLE_STRONG, v->act->menu_label, l.w);
-        ml_act_line_end(&l, "↑ ↓ scroll  Esc leave");
-        return;
     case ML_ACT_NONE: return;
     }
 }
@@ -705,8 +697,6 @@ void ml_act_menu(ml_View *v, ml_Rows *r, int *at)
         ml_act_menu_rows(v, r, at);
     else if (v->act->open == ML_ACT_PROMPT)
         ml_act_prompt_offers(v, r, at);
-    else if (v->act->open == ML_ACT_PAGE)
-        ml_act_page_rows(v, r, at);
 }
 
 ml_Act *ml_act_new(ml_View *v)
@@ -728,7 +718,6 @@ void ml_act_free(ml_Act *a)
     ml_act_facts_free(a);
     ml_text_free(&a->line);
     ml_text_free(&a->filter);
-    ml_text_free(&a->page);
     ml_text_free(&a->preview);
     ml_heap_free(a->clip);
     ml_heap_free(a);

@@ -1,7 +1,7 @@
 /*
  * act_impl - what the files of the requests share: what is open, and the helpers.
  *
- * At most one thing is open: a prompt line, a menu, a choice among nodes, or a page. It
+ * At most one thing is open: a prompt line, a menu, or a choice among nodes. It
  * lives in `cx`, which is dropped when it closes; what outlives it is in ml_Act itself.
  */
 #ifndef ML_REPL_VIEW_ACT_IMPL_H
@@ -18,7 +18,6 @@ typedef enum ml_ActOpen {
     ML_ACT_CHOICE, /* the cursor goes over candidates, Enter takes one */
     ML_ACT_ORDER,  /* several are marked one after the other */
     ML_ACT_DRAG,   /* a node is being dragged onto another */
-    ML_ACT_PAGE,   /* text to be read */
 } ml_ActOpen;
 
 /* ---- a line that is completed and edited */
@@ -117,10 +116,6 @@ struct ml_Act {
     const char *(*choice_line)(ml_View *v, ml_Uid node); /* the call, in cx */
     uint8_t n_taken;
     ml_Uid onto; /* drag: the node below the pointer */
-
-    /* a page */
-    ml_Text page;
-    size_t page_top;
 
     /* repeat */
     ml_Request last;
@@ -232,14 +227,14 @@ ml_Request ml_act_request_of(const char *primitive);
 void ml_act_facts_free(ml_Act *a);
 
 /* ---- act_page.c */
-void ml_act_page(ml_View *v, ml_Request r, const char *command, const char *title);
-void ml_act_page_key(ml_View *v, const ml_Key *k);
-void ml_act_page_rows(ml_View *v, ml_Rows *r, int *at);
+/* Runs a command (no colon) and shows what it prints. */
+void ml_act_page(ml_View *v, const char *command, const char *title);
+int64_t ml_act_now(void); /* ms */
+
 /* ---- act_preview.c */
 /* Tries the line (a->line is it afterwards), for the check and the preview. */
 void ml_act_try(ml_View *v, const char *line);
 void ml_act_forget_trial(ml_Act *a);
-int64_t ml_act_now(void); /* ms */
 
 /* ---- act_line.c: the prompt row */
 typedef struct ml_ActLine {

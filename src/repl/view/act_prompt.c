@@ -239,6 +239,7 @@ static void begin_offers(ml_View *v, bool back)
 
     a->offer_from = at.start - head;
     a->offer_to = a->at;
+    a->offer_at = 0;
     a->offer_after = at.after;
     if (a->offers.n == 1) { /* the only one is taken */
         put_offer(a);

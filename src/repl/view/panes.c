@@ -1,7 +1,8 @@
 /* panes - the table of the panes, and what their files share. Source: interaction 10. */
-#include "repl/view/pane_text.h"
+#include "repl/view/panes.h"
 
 #include "core/arena.h"
+#include "repl/view/pane_text.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
 #define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
