@@ -20,13 +20,21 @@ void ml_progress_begin(ml_Progress *p, ml_Session *ss, const char *what, const c
     p->live = !ss->batch && ss->out.err_capture == NULL && isatty(STDERR_FILENO);
 }
 
+/* Without the blank before a unit that ml_text_si leaves. */
+static void count(ml_Text *t, double v)
+{
+    ml_text_si(t, v);
+    while (t->n && t->p[t->n - 1] == ' ')
+        t->p[--t->n] = '\0';
+}
+
 static void line(const ml_Progress *p, ml_Text *t, double done, double of, double spent)
 {
     ml_text_fmt(t, "%s   ", p->what);
-    ml_text_si(t, done);
+    count(t, done);
     if (of > 0) {
         ml_text_add(t, " of ");
-        ml_text_si(t, of);
+        count(t, of);
     }
     ml_text_fmt(t, " %s", p->unit);
     if (of > 0)
