@@ -447,6 +447,7 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     static const char *const UNDO[] = {"step", NULL};
     static const char *const SAVE[] = {"--all", NULL};
     static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
+    static const char *const PROFILE[] = {"--runs", "--cold", "--shape", NULL};
     static const char *const ASM[] = {"--diff", NULL};
     const char *name = c->name;
 
@@ -492,7 +493,9 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     else if (ml_streq(name, "memory")) {
         ml_offer_buffers(o, NULL, false);
         offer_options(o, MEMORY);
-    } else if (ml_streq(name, "asm")) {
+    } else if (ml_streq(name, "profile"))
+        offer_options(o, PROFILE);
+    else if (ml_streq(name, "asm")) {
         if (ml_str_eq(w->last, ml_str("--diff")))
             ml_offer_versions(o);
         else {

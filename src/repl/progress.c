@@ -10,7 +10,8 @@
 
 #include "repl/data.h"
 
-#define QUIET      1.0 /* seconds that need no word */
+#define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
+#define QUIET_PIPE 1.0
 #define EVERY_LINE 0.1
 #define EVERY_JSON 0.5
 #define EVERY_ROW  30.0
@@ -106,7 +107,7 @@ void ml_progress(ml_Progress *p, double share, const char *text)
     double now = ml_progress_clock(), spent = now - p->began;
     ml_Text t = {0};
 
-    if (spent < QUIET)
+    if (spent < (p->live ? QUIET : QUIET_PIPE))
         return;
     share = share < 0 ? 0 : share > 1 ? 1 : share; /* NAN stays */
     if (p->ss->json) {
