@@ -17,6 +17,7 @@
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base.h"
+#include "repl/autosave.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
@@ -252,6 +253,7 @@ static int finish(void)
 {
     int status = status_of_output(session.status);
 
+    ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
@@ -316,6 +318,7 @@ int main(int argc, char **argv)
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
+        ml_autosave_begin(&session);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;

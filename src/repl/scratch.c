@@ -119,7 +119,7 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->out.capture = ss->out.err_capture = out;
     ss->argv0 = of->argv0;
     ss->safe = of->safe;
-    ss->batch = ss->no_history = ss->private_ = true;
+    ss->batch = ss->no_history = ss->private_ = ss->scratch = true;
     ss->mode = ML_MODE_TYPED;
     ss->history = ml_history_new();
     ss->host = ml_host_new(ss);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 
@@ -279,6 +280,11 @@ static void push_line(ml_Session *ss, ml_Line **v, size_t *n, ml_Line l)
     (*v)[(*n)++] = l;
 }
 
+void ml_session_push_line(ml_Session *ss, ml_Line l)
+{
+    push_line(ss, &ss->done, &ss->n_done, l);
+}
+
 /* Whether the text is TVMScript that was typed or pasted. */
 static bool is_script(const char *t)
 {
@@ -500,6 +506,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         ml_schedule_version(focus) != before.version)
         ok = ml_command_run(ss, "check");
     ml_text_free(&line);
+    ml_autosave_line(ss);
     return ok;
 }
 

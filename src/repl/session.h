@@ -16,6 +16,7 @@
 
 typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
+typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -34,9 +35,12 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
+    bool scratch; /* of an example in a help text: nothing of the user is touched */
     const char *argv0;
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
+    ml_Autosave *autosave; /* NULL: none is kept */
+    bool lost_terminal;    /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     size_t n_schedules;
@@ -72,6 +76,8 @@ void ml_session_prompt(const ml_Session *ss, ml_Text *out);
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete);
 /* Whether the text wants more lines before it can be run. */
 bool ml_session_wants_more(ml_Session *ss, const char *text);
+/* A line that was run some other time: it can be undone from now on. */
+void ml_session_push_line(ml_Session *ss, ml_Line l);
 /* Takes back (returns to) whole lines; false: an error was printed. */
 bool ml_session_undo(ml_Session *ss, int n);
 bool ml_session_redo(ml_Session *ss, int n);

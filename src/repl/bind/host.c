@@ -388,6 +388,42 @@ bool ml_host_open_text(ml_Host *h, const char *text)
     return ml_host_run(h, 2, 0, true);
 }
 
+static int l_start(lua_State *L)
+{
+    const ml_HostStart *from = lua_touserdata(L, 1);
+
+    ml_host_push_moon(L);
+    lua_getfield(L, -1, "schedule");
+    lua_getfield(L, -2, "parse");
+    lua_pushstring(L, from->program);
+    lua_call(L, 1, 1);
+    lua_createtable(L, 0, 4);
+    bind_set_string(L, "func", from->func);
+    bind_set_string(L, "name", from->name);
+    bind_set_bool(L, "enable_check", from->check);
+    if (from->target) {
+        bind_push_value(L, NULL, from->target);
+        lua_setfield(L, -2, "target");
+    }
+    lua_call(L, 2, 1);
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
+{
+    lua_pushcfunction(h->L, l_start);
+    lua_pushlightuserdata(h->L, from);
+    if (ml_host_call(h, 1, 0) == LUA_OK)
+        return h->ss->focus;
+    ml_Failure *f = ml_lua_to_failure(h->L, -1);
+    const char *z = f ? ml_failure_message(f) : lua_tostring(h->L, -1);
+
+    ml_text_add(why, z ? z : "an error without a text");
+    lua_pop(h->L, 1);
+    return NULL;
+}
+
 bool ml_host_open(ml_Host *h, const char *path)
 {
     lua_pushcfunction(h->L, l_open);

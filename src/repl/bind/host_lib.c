@@ -7,6 +7,7 @@
 
 #include "repl/bind/bind.h"
 #include "repl/command.h"
+#include "repl/input.h"
 
 static int l_print(lua_State *L)
 {
@@ -241,6 +242,7 @@ static int l_set(lua_State *L)
         set_one(L, lua_tostring(L, -3), value);
         lua_pop(L, 1);
     }
+    ml_settings_apply(ml_host_of(L)->ss);
     return 0;
 }
 
