@@ -17,6 +17,7 @@
 #include "core/arena.h"
 #include "core/json.h"
 #include "primitives/journal.h"
+#include "repl/crash.h"
 #include "repl/sessions.h"
 
 enum {
@@ -90,6 +91,7 @@ void ml_autosave_end(ml_Session *ss, bool clean)
 
     if (!a)
         return;
+    ml_crash_autosave(NULL);
     if (a->fd >= 0 && clean)
         unlink(ml_text_z(&a->path));
     if (a->fd >= 0)
@@ -133,6 +135,8 @@ static bool make_file(ml_Session *ss)
          ml_sessions_create(ml_text_z(&a->path), &a->fd);
     if (!ok)
         stop(ss, strerror(errno));
+    else
+        ml_crash_autosave(ml_text_z(&a->path));
     a->size = (off_t)strlen(ML_SAVE_HEAD);
     ml_text_free(&folder);
     return ok;

@@ -21,12 +21,14 @@
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/crash.h"
 #include "repl/help.h"
 #include "repl/input.h"
 #include "repl/line.h"
 #include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
+#include "repl/sessions.h"
 #include "repl/transcript.h"
 #include "version.h"
 
@@ -62,7 +64,7 @@ static void on_interrupt(int sig)
 
 static void on_end(int sig)
 {
-    ml_line_restore();
+    ml_crash_restore();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -75,12 +77,22 @@ static void on_pipe(int sig)
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
+    ml_Text folder = {0};
+    char version[128];
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sa.sa_handler = on_end;
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGHUP, &sa, NULL);
+    /* A file that may not grow is an error where it is written, as a full disk is. */
+    signal(SIGXFSZ, on_pipe);
+    ml_crash_restore_by(ml_line_restore);
+    snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
+    ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
+                                ? ml_text_z(&folder)
+                                : NULL);
+    ml_text_free(&folder);
 }
 
 /* ---- what is merely shown */

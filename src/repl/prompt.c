@@ -39,6 +39,7 @@ void ml_prompt_run(ml_Session *ss)
             continue;
         }
         if (!line) {
+            ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
             break;
         }
@@ -57,6 +58,7 @@ void ml_prompt_run(ml_Session *ss)
         ss->status = 0; /* an error at the prompt is no failure of the program */
         ml_text_clear(&whole);
     }
+    ss->lost_terminal |= ss->out.broken;
     ml_line_end(ss);
     ml_text_free(&whole);
     ml_text_free(&prompt);

@@ -13,6 +13,7 @@
 #include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/crash.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -476,6 +477,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         before = ml_schedule_state(focus);
         counts = ml_schedule_fact_counts(focus);
     }
+    if (!ss->scratch)
+        ml_crash_line(ml_text_z(&line));
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
@@ -506,6 +509,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         ml_schedule_version(focus) != before.version)
         ok = ml_command_run(ss, "check");
     ml_text_free(&line);
+    if (!ss->scratch)
+        ml_crash_line(NULL);
     ml_autosave_line(ss);
     return ok;
 }
