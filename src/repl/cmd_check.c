@@ -287,6 +287,8 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     ml_Text why = {0}, said = {0};
     bool ok;
 
+    if (ml_session_forbids(ss, ":graph"))
+        return false;
     if (w->n != 2)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":graph loops|deps FILE (.svg .png .pdf .dot)");

@@ -116,6 +116,9 @@ static int steps_of(ml_Schedule *s)
 
 bool cmd_save(ml_Session *ss, const ml_Words *w)
 {
+    if (ml_session_forbids(ss, ":save"))
+        return false;
+
     ml_Schedule *s = ss->focus;
     ml_Text t = {0}, said = {0};
     const char *file = NULL, *dot;
@@ -317,8 +320,8 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
     char buf[4096];
     size_t n;
 
-    if (ss->safe)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "no shell with --safe");
+    if (ml_session_forbids(ss, ":shell"))
+        return false;
     ml_out_flush(&ss->out);
     if (!ss->out.capture) {
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */

@@ -202,7 +202,9 @@ bool ml_command_run(ml_Session *ss, const char *line)
             split_words(words_text.p, &w);
         ml_Text *was = ss->out.capture;
 
-        if (r.kind && !*r.target) {
+        if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
+            ok = false;
+        else if (r.kind && !*r.target) {
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
                                   r.kind == 'a' ? '>' : r.kind);
         } else {

@@ -301,6 +301,8 @@ int main(int argc, char **argv)
     session.batch = o.batch;
     session.keep_going = o.keep_going;
     session.safe = o.safe;
+    if (o.safe) /* workers are told so */
+        setenv("MOONLOOP_SAFE", "1", 1);
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch;
     if (!set_options(&o))

@@ -266,6 +266,14 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     return false;
 }
 
+bool ml_session_forbids(ml_Session *ss, const char *what)
+{
+    if (ss->safe)
+        ml_session_error(ss, ML_E_NOT_SUPPORTED, "%s: no file is written and no command run under --safe",
+                         what);
+    return ss->safe;
+}
+
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)
 {
     ml_session_fail(ss, ml_failure_take(s));

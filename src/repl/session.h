@@ -89,6 +89,9 @@ void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f);
 /* The same for an error without a schedule's: code and sentence. */
 bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
+ */
+bool ml_session_forbids(ml_Session *ss, const char *what);
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
