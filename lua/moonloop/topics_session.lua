@@ -17,6 +17,8 @@ command("source", "By the suffix: .lua is a script, .txt and .mls are lines as t
 command("set", "Without an argument all settings are listed, with a name that one. :help set NAME tells more. moon.set and moon.get do the same.",
     ":set echo brief\n:set echo")
 command("history", "N lines, 20 unless told.", "1 + 1\n:history 2")
+command("record", "FILE becomes a transcript of the whole session, from its first line on, and goes on until :record stop or the end; moonloop --transcript FILE replays and compares it. What ran outside (!COMMAND, panes) stands as `…`. With the suffix .cast it is a recording for asciinema, from here on. With `stop` behind FILE only what there is so far is written. Not with --safe.",
+    matmul .. ":record")
 command("recover", "After each line of a session that prompts, what came of it is appended to a file under $XDG_STATE_HOME/moonloop/sessions; a session that is ended by :quit or Ctrl-D removes it, one that is killed, crashes or loses its terminal leaves it, and the next start says so. Without an argument the only one is brought back: start programs, all versions with branches, marks and results, settings, what :undo takes back. Variables of Lua are not: s = focus(). Several are listed, and brought back by number. A damaged file gives what stands before the damage. With a / it is the path of such a file. --private and --batch keep none.",
     ":recover list")
 command("shell", "Not with --safe. !COMMAND is short for it.", ":shell echo 'print(1)' > a.lua\n:source a.lua")

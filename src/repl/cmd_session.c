@@ -11,6 +11,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/input.h"
+#include "repl/record.h"
 
 /* In a module of several: the function worked on, or all of them. */
 static void add_functions(ml_Schedule *s, ml_Text *t)
@@ -324,6 +325,7 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         return false;
     ml_out_flush(&ss->out);
     if (!ss->out.capture) {
+        ml_record_unseen(ss);
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 
         if (rc != 0)

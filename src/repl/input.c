@@ -129,12 +129,16 @@ void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
 static void echo_line(ml_Session *ss, const char *line, bool more)
 {
     ml_Text prompt = {0}, t = {0};
+    void (*tee)(void *, const char *, const char *) = ss->out.tee;
+
+    ss->out.tee = NULL; /* it is told of lines by themselves */
 
     ml_out_flush(&ss->out);
     ml_input_prompt_text(ss, more, &prompt);
     ml_input_mark_invisible(ml_text_z(&prompt), false, &t);
     ml_text_add(&t, line);
     ml_out_line(&ss->out, ml_text_z(&t));
+    ss->out.tee = tee;
     ml_text_free(&prompt);
     ml_text_free(&t);
 }

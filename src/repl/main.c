@@ -28,6 +28,7 @@
 #include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
+#include "repl/record.h"
 #include "repl/sessions.h"
 #include "repl/transcript.h"
 #include "version.h"
@@ -265,6 +266,7 @@ static int finish(void)
 {
     int status = status_of_output(session.status);
 
+    ml_record_end(&session);
     ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
@@ -332,10 +334,12 @@ int main(int argc, char **argv)
     if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
+        ml_record_begin(&session, argc, argv);
         ml_autosave_begin(&session);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;
+        ml_record_begin(&session, argc, argv);
         ml_input_stream(&session, STDIN_FILENO, "standard input", false);
     }
     return finish();

@@ -14,7 +14,10 @@ typedef struct ml_Out {
     bool pager;           /* long text may go through a pager */
     ml_Text *capture;     /* results go here instead, when set (a redirected command) */
     ml_Text *err_capture; /* the same for what goes to standard error */
-    bool broken;          /* a write to standard output failed: `fault` says why (errno) */
+    /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
+    void (*tee)(void *user, const char *shown, const char *raw);
+    void *tee_user;
+    bool broken; /* a write to standard output failed: `fault` says why (errno) */
     int fault;
 } ml_Out;
 
@@ -25,6 +28,9 @@ void ml_out_init(ml_Out *o, int color, int width, bool ascii);
 void ml_out_measure(ml_Out *o, int width);
 void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
 void ml_out_line(ml_Out *o, const char *text); /* with a newline */
+/* Shows the one; who listens in (tee) is told the other: what there would be without a
+ * screen. */
+void ml_out_as(ml_Out *o, const char *shown, const char *raw);
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
 /* Sentences and tables: on a screen, lines that are too long for it are folded between

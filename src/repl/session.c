@@ -14,6 +14,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/crash.h"
+#include "repl/record.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -487,9 +488,12 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     }
     if (!ss->scratch)
         ml_crash_line(ml_text_z(&line));
+    if (ss->depth++ == 0)
+        ml_record_line(ss, text);
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
+        ss->depth--;
         ml_text_free(&line);
         return true;
     }
@@ -519,6 +523,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ml_text_free(&line);
     if (!ss->scratch)
         ml_crash_line(NULL);
+    if (--ss->depth == 0)
+        ml_record_done(ss);
     ml_autosave_line(ss);
     return ok;
 }

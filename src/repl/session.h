@@ -16,6 +16,7 @@
 
 typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
+typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
@@ -40,6 +41,8 @@ typedef struct ml_Session {
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
     ml_Autosave *autosave; /* NULL: none is kept */
+    ml_Record *record;     /* NULL: nothing is typed */
+    int depth;             /* of lines that run lines */
     bool lost_terminal;    /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
