@@ -12,6 +12,18 @@
 #include "repl/input.h"
 #include "repl/line.h"
 
+/* A question of a command: one line, which is no entry of the history. */
+static char *ask(ml_Session *ss, const char *question)
+{
+    bool interrupted = false;
+    char *line;
+
+    ml_out_flush(&ss->out);
+    line = ml_line_read(ss, question, &interrupted);
+    ss->interrupt = 0;
+    return line;
+}
+
 void ml_prompt_run(ml_Session *ss)
 {
     ml_Text whole = {0}, prompt = {0};
@@ -24,6 +36,7 @@ void ml_prompt_run(ml_Session *ss)
     }
     ss->prompting = true;
     ml_line_init(ss);
+    ss->ask = ask;
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
@@ -59,6 +72,7 @@ void ml_prompt_run(ml_Session *ss)
         ml_text_clear(&whole);
     }
     ss->lost_terminal |= ss->out.broken;
+    ss->ask = NULL;
     ml_line_end(ss);
     ml_text_free(&whole);
     ml_text_free(&prompt);

@@ -14,8 +14,8 @@
 #include "repl/out.h"
 #include "repl/settings.h"
 
-typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
-typedef struct ml_History ml_History; /* what was typed, history.h */
+typedef struct ml_Host ml_Host;         /* the Lua side, bind/host.h */
+typedef struct ml_History ml_History;   /* what was typed, history.h */
 typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
 
@@ -38,8 +38,8 @@ typedef struct ml_Session {
     bool batch, keep_going, prompting, safe, private_;
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     const char *argv0;
-    ml_History *history; /* NULL: nothing was typed yet */
-    bool no_history;     /* its file is neither read nor written */
+    ml_History *history;   /* NULL: nothing was typed yet */
+    bool no_history;       /* its file is neither read nor written */
     ml_Autosave *autosave; /* NULL: none is kept */
     ml_Record *record;     /* NULL: nothing is typed */
     int depth;             /* of lines that run lines */
@@ -61,7 +61,10 @@ typedef struct ml_Session {
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;
-    bool quiet_line;       /* the line ended in ; */
+    /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
+    char *(*ask)(struct ml_Session *ss, const char *question);
+    void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
+    bool quiet_line;             /* the line ended in ; */
     size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
 } ml_Session;
 
