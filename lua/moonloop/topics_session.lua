@@ -22,6 +22,8 @@ command("record", "FILE becomes a transcript of the whole session, from its firs
 command("recover", "After each line of a session that prompts, what came of it is appended to a file under $XDG_STATE_HOME/moonloop/sessions; a session that is ended by :quit or Ctrl-D removes it, one that is killed, crashes or loses its terminal leaves it, and the next start says so. Without an argument the only one is brought back: start programs, all versions with branches, marks and results, settings, what :undo takes back. Variables of Lua are not: s = focus(). Several are listed, and brought back by number. A damaged file gives what stands before the damage. With a / it is the path of such a file. --private and --batch keep none.",
     ":recover list")
 command("shell", "Not with --safe. !COMMAND is short for it.", ":shell echo 'print(1)' > a.lua\n:source a.lua")
+command("bug", "At the prompt it is shown, then you are asked whether to save it; with FILE there. In a pipe it is printed, and saved only as FILE. A file that is there already is not written over. Read it before you send it: it holds your program.",
+    matmul .. "split(\"i\", {3, 5});\n:bug")
 command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")
 command("show", "The text parses back to the same program. A block is shown with its ancestors; regions as :set regions says.", matmul .. ":show\n:show C")
 command("tree", "At each loop: extent, kind, and the bytes of each buffer that all of its iterations touch.", matmul .. ":tree")

@@ -14,6 +14,18 @@
 #include "repl/line.h"
 #include "repl/loop.h"
 
+/* A question of a command: one line, which is no entry of the history. */
+static char *ask(ml_Session *ss, const char *question)
+{
+    bool interrupted = false;
+    char *line;
+
+    ml_out_flush(&ss->out);
+    line = ml_line_read(ss, question, &interrupted);
+    ss->interrupt = 0;
+    return line;
+}
+
 void ml_prompt_run(ml_Session *ss)
 {
     ml_Text whole = {0}, prompt = {0};
@@ -26,6 +38,7 @@ void ml_prompt_run(ml_Session *ss)
     }
     ss->prompting = true;
     ml_line_init(ss);
+    ss->ask = ask;
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
         ml_loop_poll(); /* what came in while the line ran */
@@ -64,6 +77,7 @@ void ml_prompt_run(ml_Session *ss)
         ml_text_clear(&whole);
     }
     ss->lost_terminal |= ss->out.broken;
+    ss->ask = NULL;
     ml_line_end(ss);
     ml_text_free(&whole);
     ml_text_free(&prompt);

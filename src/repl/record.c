@@ -371,6 +371,21 @@ void ml_record_done(ml_Session *ss)
         ml_record_spoil(ss, "the session has grown too long");
 }
 
+void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out)
+{
+    const ml_Record *r = ss->record;
+    size_t at = r ? r->log.n : 0;
+
+    if (at == 0) {
+        ml_text_add(out, "(none are kept)\n");
+        return;
+    }
+    for (at--; at > 0; at--)
+        if (r->log.p[at - 1] == '\n' && lines-- == 0)
+            break;
+    ml_text_addn(out, r->log.p + at, r->log.n - at);
+}
+
 /* ---- :record */
 
 static bool begin_file(ml_Session *ss, const char *path)
@@ -433,15 +448,8 @@ bool cmd_record(ml_Session *ss, const ml_Words *w)
     bool stops = w->n > 0 && ml_streq(w->v[w->n - 1], "stop");
     ml_Text t = {0};
 
-    if (!r)
-        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
-                                ":record where nothing is typed (scripts, -e, --json)");
-    if (ml_session_forbids(ss, ":record"))
-        return false;
-    if (w->n > 2 || (w->n == 2 && !stops))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":record [FILE|FILE.cast] [stop]");
     if (w->n == 0) {
-        if (r->file)
+        if (r && r->file)
             ml_text_fmt(&t, "recording to %s; :record stop ends it", ml_text_z(&r->path));
         else
             ml_text_add(&t, "nothing is being recorded; :record FILE writes the session");
@@ -449,6 +457,13 @@ bool cmd_record(ml_Session *ss, const ml_Words *w)
         ml_text_free(&t);
         return true;
     }
+    if (!r)
+        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
+                                ":record where nothing is typed (scripts, -e, --json)");
+    if (ml_session_forbids(ss, ":record"))
+        return false;
+    if (w->n > 2 || (w->n == 2 && !stops))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":record [FILE|FILE.cast] [stop]");
     if (stops && w->n == 1)
         return stop(ss);
     if (r->file)

@@ -70,7 +70,10 @@ typedef struct ml_Session {
     int status;      /* exit status so far */
     bool quit;
     bool quit_asked;       /* the line before wanted to leave while jobs ran */
-    bool quiet_line;       /* the line ended in ; */
+    /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
+    char *(*ask)(struct ml_Session *ss, const char *question);
+    void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
+    bool quiet_line;             /* the line ended in ; */
     size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
 } ml_Session;
 
