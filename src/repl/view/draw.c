@@ -288,7 +288,8 @@ static void draw_pane(ml_View *v, ml_PaneId id)
 static void draw_menu(ml_View *v)
 {
     ml_Rows r = {0};
-    int at = -1, widest = 20, room = v->grid.h - 6;
+    int at = -1, widest = 20;
+    int room = v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
 
     ml_rows_reset(&r);
     ml_act_menu(v, &r, &at);
