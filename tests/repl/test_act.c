@@ -37,6 +37,7 @@ static int start(void **state)
     f->ss.host = ml_host_new(&f->ss);
     f->ss.mode = ML_MODE_TYPED;
     ml_view_init(&f->v, &f->ss, 100, 30, false);
+    ml_act_be_patient(&f->v);
     ml_view_run(&f->v, "s = schedule(workload.matmul(96, 64, 32))");
     assert_non_null(f->ss.focus);
     *state = f;

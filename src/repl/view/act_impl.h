@@ -84,6 +84,7 @@ struct ml_Act {
     ml_Uid node;    /* selected when it was opened */
     int version;    /* of the focus then */
     int count;
+    bool patient; /* nothing is given up because of its time */
 
     /* the live check of `line` */
     ml_Text line;
@@ -213,7 +214,8 @@ bool ml_act_choice_idle(ml_View *v, int64_t end);
 
 /* ---- act_applicable.c */
 /* Whether some call of the primitive at the node works; *call (in cx; may be NULL): the
- * first that does, or NULL. NONE: nothing to try was found. */
+ * first that does, or NULL. NONE: nothing to try was found, or not within the time that is
+ * left for it. */
 ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx,
                           const char **call, ml_Text *why);
 /* The primitive's arguments at the node, as far as they go without a choice: the text to
@@ -229,7 +231,8 @@ void ml_act_facts_free(ml_Act *a);
 /* ---- act_page.c */
 /* Runs a command (no colon) and shows what it prints. */
 void ml_act_page(ml_View *v, const char *command, const char *title);
-int64_t ml_act_now(void); /* ms */
+int64_t ml_act_now(void);                /* ms */
+int ml_act_ms(const ml_View *v, int ms); /* the time allowed: these, or patience */
 
 /* ---- act_preview.c */
 /* Tries the line (a->line is it afterwards), for the check and the preview. */
