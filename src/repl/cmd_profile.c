@@ -20,7 +20,7 @@ static void told(void *user, uint32_t k, uint32_t n)
 {
     Show *sh = user;
 
-    ml_progress(&sh->bar, k, n);
+    ml_progress(&sh->bar, n ? (double)k / n : 0, NULL);
 }
 
 /* `i: C_init, C_update`, by display names. */
@@ -296,7 +296,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     } else if (ok) {
         uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
 
-        ml_progress_begin(&sh.bar, ss, "profile", "programs timed");
+        ml_progress_begin(&sh.bar, ss, "profile");
         ok = ml_profile_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
                             told, &sh, &r);
         ml_progress_end(&sh.bar);
