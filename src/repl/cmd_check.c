@@ -328,6 +328,12 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     }
     ok = ml_graph_write(&g, w->v[1], &why);
     if (ok) {
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_str(d, "file", w->v[1]);
+        ml_data_int(d, "nodes", (int64_t)g.nodes);
+        ml_data_int(d, "edges", (int64_t)g.edges);
         ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
                     g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
         ml_out_prose(&ss->out, ml_text_z(&said));

@@ -8,6 +8,7 @@
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/data.h"
 
 static bool read_file(ml_Session *ss, const char *path, ml_Text *out)
 {
@@ -47,6 +48,13 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
         ok = ml_trace_apply(s, &saved.trace, false, NULL, NULL, &done);
         if (!ok) /* what was done stays: the state before the step that does not apply */
             ml_session_schedule_error(ss, s);
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_bool(d, "ok", ok);
+        ml_data_int(d, "done", (int64_t)done);
+        ml_data_int(d, "total", (int64_t)saved.trace.n);
+        ml_data_int(d, "version", ml_schedule_version(s));
         ml_text_fmt(&said, "%s %zu of %zu instructions; %s is at v%d",
                     ok ? "replayed" : "stopped after", done, saved.trace.n,
                     ml_schedule_name(s), ml_schedule_version(s));
@@ -181,10 +189,24 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     if (found && !stopped) {
         ml_Step step;
 
+        ml_Data *d = ml_session_data(ss);
+
         ml_version_step(s, v[bad], &step);
-        for (int k = 0; k < n; k++)
-            if (verdicts[k])
-                ml_text_fmt(&said, "%sv%d %s", said.n ? "   " : "", v[k], verdicts[k]);
+        ml_data_one(d);
+        ml_data_int(d, "first_failing", v[bad]);
+        ml_data_str(d, "line", step.line);
+        ml_data_str(d, "why", why.n ? ml_text_z(&why) : NULL);
+        ml_data_list(d, "tried");
+        for (int k = 0; k < n; k++) {
+            if (!verdicts[k])
+                continue;
+            ml_text_fmt(&said, "%sv%d %s", said.n ? "   " : "", v[k], verdicts[k]);
+            ml_data_object(d, NULL);
+            ml_data_int(d, "version", v[k]);
+            ml_data_str(d, "verdict", verdicts[k]);
+            ml_data_end(d);
+        }
+        ml_data_end(d);
         ml_text_fmt(&said, "\nfirst failing step: [%d] %s", v[bad], step.line);
     }
     if (said.n)
