@@ -87,7 +87,7 @@ fi
 searching() { # until the job has told how far it is
     for _ in $(seq 300); do
         say ':jobs' 'print("looked")'
-        grep -q 'trials .*/s' out && return 0
+        grep -q 'trials .*/s .*best' out && return 0
         sleep 0.2
     done
     return 1
