@@ -9,6 +9,7 @@
  *   wait idle                   until nothing is left to be worked out, no job runs
  *   expect "text"  expect-not "text"      some row of the screen shows it, or none does
  *   snapshot NAME               the screen is that of NAME-WxH.txt beside the script
+ *   print                       the screen goes to standard output
  *   # a remark
  *
  * Snapshots are compared as transcripts are: numbers before units of time and rate stand
@@ -33,7 +34,7 @@ typedef struct Script {
     const char *path;
     int line;
     bool update, failed;
-    ml_Text told; /* until standard error is ours again */
+    ml_Text told, shown; /* until standard error and output are ours again */
 } Script;
 
 static void complain(Script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -70,7 +71,7 @@ static bool numbers(const char *p, int *out, int n)
     return p[strspn(p, " ")] == '\0';
 }
 
-static bool size_of(const char *p, int *w, int *h)
+bool ml_view_size_of(const char *p, int *w, int *h)
 {
     char *end;
     long a = strtol(p, &end, 10), b;
@@ -317,7 +318,7 @@ static void run_line(Script *s, char *p)
     else if (ml_streq(p, "click") || ml_streq(p, "double") || ml_streq(p, "drag") ||
              ml_streq(p, "wheel"))
         mouse(s, p, rest);
-    else if (ml_streq(p, "resize") && size_of(rest, &w, &h))
+    else if (ml_streq(p, "resize") && ml_view_size_of(rest, &w, &h))
         ml_view_resize(&s->v, w, h);
     else if (ml_streq(p, "resize"))
         complain(s, "resize takes WxH, not %s", rest);
@@ -327,10 +328,13 @@ static void run_line(Script *s, char *p)
         expect(s, rest, false);
     else if (ml_streq(p, "snapshot"))
         snapshot(s, rest);
-    else
+    else if (ml_streq(p, "print")) {
+        ml_view_settle(&s->v);
+        ml_grid_text(&s->v.grid, &s->shown);
+    } else
         complain(s,
                  "%s is none of key, type, click, double, drag, wheel, resize, wait idle, "
-                 "expect, expect-not, snapshot",
+                 "expect, expect-not, snapshot, print",
                  p);
 }
 
@@ -368,6 +372,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
         p = end + 1;
     }
     ml_capture_end();
+    ml_out(&ss->out, ml_text_z(&s.shown));
     if (s.told.n)
         ml_err(&ss->out, ml_text_z(&s.told));
     if (s.v.end)
@@ -376,6 +381,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
         ss->status = 1;
     ml_view_free(&s.v);
     ml_text_free(&s.told);
+    ml_text_free(&s.shown);
     ml_text_free(&text);
     return !s.failed;
 }
