@@ -92,6 +92,7 @@ struct ml_Act {
     bool tried;
     ml_Text preview; /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
+    ml_Rows rows;    /* the same as rows, once somebody asked */
 
     /* a prompt */
     ml_ActAsk ask;
