@@ -169,12 +169,13 @@ int64_t ml_act_extent(const ml_For *f); /* -1: not a literal */
 /* Loops and blocks of the function in the order of the text. */
 void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks,
                       ml_UidVec *out);
-/* Texts for split: "auto, 4", best first. */
+/* Texts for split: "auto, 4", best first; notes (may be NULL) name the intrinsics of whose
+ * tile a factor is. */
 size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
-                      const char *const **out);
+                      const char *const **out, const char *const **notes);
 bool ml_act_is(const ml_Key *k, const char *name); /* a named key, or a character */
 
-/* ---- act_prompt.c */
+/* ---- act_prompt.c, and act_tilings.c */
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask);
 void ml_act_prompt_key(ml_View *v, const ml_Key *k);
 void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor);
