@@ -50,11 +50,14 @@ command("explain", "Without a code: of the last error. The rule, why it exists, 
 command("ir", "--list names the passes; PASS shows the program after it; --diff what it changed, or what differs from another version.", matmul .. ":ir --list")
 command("llvm", "As it is given to LLVM; --opt: as its optimizer leaves it; --diff: against another version.", matmul .. ":llvm > f.ll\n!grep -c define f.ll")
 command("asm", "The hottest loop first; LOOP or BLOCK shows that part; --diff: against another version.", matmul .. ":asm > f.s\n!head -n 4 f.s")
-command("time", "Compiles, runs until the median is steady and prints it beside the start, the peak and the bandwidth. --runs N (or :set runs N) takes N samples; --cold empties the caches before each; --report gives all figures; --against openblas times the library's routine by turns; --shape n=N gives symbolic sizes.",
+command("time", "Compiles, runs until the median is steady and prints it beside the start, the peak and the bandwidth. --runs N (or :set runs N) takes N samples; --cold empties the caches before each; --report gives all figures; --against openblas times the library's routine by turns; --shape n=N gives symbolic sizes. --background: the prompt is back at once (:help :jobs).",
     matmul .. ":time --runs 5")
 command("machine", "Measured once and kept; --calibrate measures again. set peak=N uses N GFLOP/s as the peak, set peak=auto the measured one again.", ":machine")
-command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there.",
+command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there. --background: the prompt is back at once (:help :jobs).",
     matmul .. ":tune --trials 2 --db r.db\n:best 2")
+command("jobs", "What was started with --background (:tune, :time, :check and other measuring commands) runs in a process of its own on the version the focus was at: a time or verdict goes to that version, and the end is told between two lines. NUMBER: one job with what it said; --wait: until all have ended. Jobs know the settings of the session, not the rules and intrinsics that its Lua defined. Two that measure at the same time disturb each other.",
+    matmul .. ":tune --trials 2 --db r.db --background\n:check --background\n:jobs --wait")
+command("stop", "A job that is stopped a second time is killed. Without an argument: the one that runs.", matmul .. ":tune --trials 500 --db r.db --background\n:stop 1\n:jobs --wait")
 command("best", "Records of this program on this machine, the fastest first.", matmul .. ":tune --trials 2 --db r.db\n:best 1")
 command("adopt", "The steps stand on a branch of their own, as if they had been typed: undo, edit, save work.", matmul .. ":tune --trials 2 --db r.db\n:adopt\n:tree")
 command("db", "", matmul .. ":tune --trials 1 --db r.db\n:db")

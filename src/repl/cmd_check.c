@@ -8,6 +8,7 @@
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/graph/graph.h"
 
 /* ---- :check */
@@ -101,7 +102,8 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
         } else
             return ml_session_error(
                 ss, ML_E_BAD_ARGUMENT,
-                ":check knows --seed, --inputs, --shape, --rtol and --atol, not %s",
+                ":check knows --seed, --inputs, --shape, --rtol, --atol and --background, "
+                "not %s",
                 w->v[k]);
     }
     a->o.sizes = a->sizes;
@@ -175,6 +177,29 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     ml_text_free(&t);
 }
 
+static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const char *names,
+                 int64_t elements)
+{
+    ml_data_row(d);
+    ml_data_str(d, "verdict", r->ok ? "ok" : "FAIL");
+    ml_data_bool(d, "ok", r->ok);
+    ml_data_str(d, "function", func);
+    ml_data_str(d, "outputs", names);
+    if (elements >= 0)
+        ml_data_int(d, "elements", elements);
+    ml_data_int(d, "seed", (int64_t)r->seed);
+    ml_data_real(d, "rtol", r->rtol);
+    ml_data_int(d, "outside", r->outside);
+    ml_data_real(d, "largest", r->largest);
+    ml_data_str(d, "problem", r->problem && *r->problem ? r->problem : NULL);
+    if (r->outside > 0) {
+        ml_data_str(d, "largest_at", r->largest_at);
+        ml_data_str(d, "first_at", r->first_at);
+        ml_data_real(d, "first_got", r->first_got);
+        ml_data_real(d, "first_expected", r->first_ref);
+    }
+}
+
 /* Whether the error tells about the current version: it ran and broke a rule. */
 static bool is_verdict(ml_Ctx *cx)
 {
@@ -231,6 +256,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     } else {
         int64_t n = outputs(cx, f, a, &names);
 
+        tell(ml_session_data(ss), &r, f->name, ml_text_z(&names), n);
         report(ss, &r,
                name_it ? ml_format(cx, "%s: %s", f->name, ml_text_z(&names))
                        : ml_text_z(&names),

@@ -9,7 +9,9 @@
 
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
+#include "repl/cmd_jobs.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/input.h"
 
 /* In a module of several: the function worked on, or all of them. */
@@ -319,6 +321,8 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 
     if (ss->safe)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "no shell with --safe");
+    ml_Data *d = ml_session_data(ss);
+
     ml_out_flush(&ss->out);
     if (!ss->out.capture) {
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
@@ -334,15 +338,24 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_FILE, "!%s: %s", w->rest, strerror(errno));
     while ((n = fread(buf, 1, sizeof buf, p)) > 0)
         ml_text_addn(&t, buf, n);
-    pclose(p);
+    int rc = pclose(p);
+    int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128;
+
+    ml_data_one(d);
+    ml_data_str(d, "command", "shell");
+    ml_data_bool(d, "ok", rc == 0);
+    ml_data_int(d, "status", status);
+    ml_data_str(d, "text", ml_text_z(&t));
     ml_out(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
+    if (rc != 0)
+        return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest, status);
     return true;
 }
 
 bool cmd_quit(ml_Session *ss, const ml_Words *w)
 {
     (void)w;
-    ss->quit = true;
+    ss->quit = ml_jobs_let_quit(ss);
     return true;
 }

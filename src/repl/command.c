@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "core/script/report.h"
+#include "repl/cmd_jobs.h"
 #include "repl/data.h"
 
 const ml_Command ml_commands[] = {
@@ -163,6 +164,11 @@ static bool runs_lines(const ml_Command *c)
     return c->run == cmd_source;
 }
 
+static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    return (ml_wants_background(c, w) ? ml_run_in_background(ss, c, w) : c->run(ss, w));
+}
+
 /* --json: the rows the command told, or its text, as objects. */
 static bool call_json(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 {
@@ -171,7 +177,7 @@ static bool call_json(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 
     ss->data = &data;
     ss->out.capture = &text;
-    bool ok = c->run(ss, w);
+    bool ok = run_one(ss, c, w);
 
     ss->out.capture = to;
     ss->data = was;
@@ -194,7 +200,7 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
     if (!data && ss->json && !runs_lines(c))
         return call_json(ss, c, w);
     ss->data = data; /* NULL too: what a command runs inside is not for its caller */
-    bool ok = c->run(ss, w);
+    bool ok = run_one(ss, c, w);
 
     ss->data = was;
     return ok;

@@ -9,8 +9,10 @@
 
 #include <unistd.h>
 
+#include "repl/cmd_jobs.h"
 #include "repl/input.h"
 #include "repl/line.h"
+#include "repl/loop.h"
 
 void ml_prompt_run(ml_Session *ss)
 {
@@ -26,6 +28,7 @@ void ml_prompt_run(ml_Session *ss)
     ml_line_init(ss);
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
+        ml_loop_poll(); /* what came in while the line ran */
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
         ml_out_flush(&ss->out);
         bool interrupted = false;
@@ -41,7 +44,9 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            break;
+            if (ml_jobs_let_quit(ss))
+                break;
+            continue;
         }
         if (whole.n)
             ml_text_char(&whole, '\n');

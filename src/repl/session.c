@@ -16,6 +16,7 @@
 #include "repl/view/keymap.h"
 #include "repl/error_data.h"
 #include "repl/crash.h"
+#include "repl/jobs.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -25,6 +26,7 @@ void ml_session_init(ml_Session *ss)
 
 void ml_session_free(ml_Session *ss)
 {
+    ml_jobs_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
     if (ss->last_owned)
@@ -60,6 +62,11 @@ void ml_session_focus(ml_Session *ss, ml_Schedule *s)
         ml_schedule_set_undo_limit(s, (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
     }
     ss->focus = s;
+}
+
+int ml_session_version(const ml_Session *ss)
+{
+    return ss->job ? ss->job_version : ml_schedule_version(ss->focus);
 }
 
 void ml_text_si(ml_Text *out, double v)
@@ -522,6 +529,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         return true;
     }
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
+    if (!command_of(line.p) || command_of(line.p)->run != cmd_quit)
+        ss->quit_asked = false;
     if (focus) {
         before = ml_schedule_state(focus);
         counts = ml_schedule_fact_counts(focus);

@@ -40,6 +40,8 @@ typedef struct ml_Session {
     bool json;     /* commands print data, an object a line */
     ml_Data *data; /* of the command at work; NULL: nobody wants it */
     ml_Jobs *jobs; /* NULL: none was started */
+    bool job; /* this is the process of a job (job.h) on version job_version of there */
+    int job_version;
     const char *argv0;
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
@@ -64,6 +66,7 @@ typedef struct ml_Session {
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;
+    bool quit_asked;       /* the line before wanted to leave while jobs ran */
     bool quiet_line;       /* the line ended in ; */
     size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
 } ml_Session;
@@ -71,6 +74,8 @@ typedef struct ml_Session {
 void ml_session_init(ml_Session *ss);
 void ml_session_free(ml_Session *ss);
 void ml_session_focus(ml_Session *ss, ml_Schedule *s); /* NULL: none */
+/* What the version that is worked on is called: in a job as in its session. */
+int ml_session_version(const ml_Session *ss);
 /* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
 void ml_session_announce(ml_Session *ss);
 /* `matmul v7> `, `> ` without focus. */

@@ -93,22 +93,54 @@ static ml_Uid named(Fixture *f, const char *name)
     return h.uid;
 }
 
-/* A letter per byte, as roles.def has them. */
-static void roles_are(const char *line, const char *want)
+static void select_node(Fixture *f, const char *name)
+{
+    f->v.node = named(f, name);
+}
+
+static const char *title(Fixture *f, ml_PaneId id)
+{
+    ml_text_clear(&f->text);
+    ml_panes[id].title(&f->v, &f->text);
+    return ml_text_z(&f->text);
+}
+
+static void open_text(Fixture *f, const char *text)
+{
+    ml_Text line = {0};
+
+    ml_text_fmt(&line, "s = schedule(moon.parse([==[%s]==]))", text);
+    run(f, ml_text_z(&line));
+    ml_text_free(&line);
+}
+
+static const char TWO[] = "@I.ir_module\n"
+                          "class M:\n"
+                          "    @T.prim_func\n"
+                          "    def f(A: T.Buffer((16,), \"float32\")):\n"
+                          "        for i in range(16):\n"
+                          "            with T.block(\"X\"):\n"
+                          "                vi = T.axis.spatial(16, i)\n"
+                          "                A[vi] = T.float32(1)\n"
+                          "    @T.prim_func\n"
+                          "    def g(a: T.handle, n: T.int32):\n"
+                          "        C = T.match_buffer(a, (n,))\n"
+                          "        for i in range(n):\n"
+                          "            with T.block(\"Y\"):\n"
+                          "                vi = T.axis.spatial(n, i)\n"
+                          "                C[vi] = T.float32(2)\n";
+
+/* A letter per byte, as roles.def has them; bars and boxes have three. */
+static void has_roles(const ml_Row *row, const char *want)
 {
     static const char LETTERS[] = {
 #define ML_ROLE(id, name, letter) letter,
 #include "repl/screen/roles.def"
 #undef ML_ROLE
     };
-    ml_Rows r = {0};
     char got[256];
-    size_t n = strlen(line);
+    size_t n = strlen(row->text);
 
-    ml_rows_reset(&r);
-    ml_Row *row = ml_rows_code(&r, line);
-
-    assert_string_equal(row->text, line);
     assert_true(n < sizeof got);
     memset(got, LETTERS[row->role], n);
     got[n] = '\0';
@@ -119,6 +151,17 @@ static void roles_are(const char *line, const char *want)
                row->spans[k].to - row->spans[k].from);
     }
     assert_string_equal(got, want);
+}
+
+static void roles_are(const char *line, const char *want)
+{
+    ml_Rows r = {0};
+
+    ml_rows_reset(&r);
+    ml_Row *row = ml_rows_code(&r, line);
+
+    assert_string_equal(row->text, line);
+    has_roles(row, want);
     ml_rows_free(&r);
 }
 
@@ -129,6 +172,28 @@ static void words_of_code_have_roles(void **state)
     (void)state;
     roles_are("for i in T.serial(16):  # all", /**/
               "www...ww.rrrrrrrr.00....#####");
+    roles_are("  with T.block(\"C\"):", /**/
+              "..wwww.bbbbbbb.bbb..");
+    roles_are("split(\"i\", {auto, 4})", /**/
+              "PPPPP.\"\"\"...wwww..0..");
+    roles_are(":undo 2", /**/
+              "KKKKK.0");
+    roles_are("", "");
+}
+
+static void marked_variables_have_colours_of_their_own(void **state)
+{
+    static const char *const MARKED[] = {"vi", NULL, "T", "C"};
+    const char *line = "  C[vi, vj] = T.max(C[vi, vj], via, v.vi)";
+    ml_Rows r = {0};
+
+    (void)state;
+    ml_rows_reset(&r);
+    ml_rows_begin(&r);
+    ml_rows_put_n(&r, ML_ROLE_DIM, "12 ", 3);
+    ml_rows_put_script(&r, line, strlen(line), MARKED, ML_COUNT(MARKED));
+    has_roles(ml_rows_end(&r), "ddd..4.11........iiiii.4.11.................");
+    ml_rows_free(&r);
 }
 
 /* ---- pane 1 */
@@ -148,6 +213,97 @@ static void tree_shows_loops_and_blocks(void **state)
                                                    "          ■ C_update\n");
     assert_int_equal(row_with(f, ML_PANE_LOOPS, "k_0")->node, named(f, "k_0"));
     assert_int_equal(row_with(f, ML_PANE_LOOPS, "k_0")->depth, 3);
+    has_roles(row_with(f, ML_PANE_LOOPS, "parallel"), "..dddd"
+                                                      "p.........00.pppppppp");
+}
+
+static void a_closed_node_hides_what_is_below_and_bears_its_bar(void **state)
+{
+    Fixture *f = *state;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "split('k', {auto, 16}); unroll('k_1')");
+    ml_push(cx, &f->v.folded, named(f, "j"));
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ matmul\n"
+                                                   "  ▾ i     64\n"
+                                                   "|    ▸ j 1024\n");
+    assert_int_equal(row_with(f, ML_PANE_LOOPS, "j")->fold, ML_FOLD_CLOSED);
+    f->v.folded.n = 0;
+    ml_ctx_unref(cx);
+}
+
+static void a_bar_stands_where_the_last_step_changed_something(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    assert_null(strchr(text_of(f, ML_PANE_LOOPS), '|'));
+    run(f, "reorder('j', 'i')");
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ matmul\n"
+                                                   "|  ▾ j   1024\n"
+                                                   "|    ▾ i   64\n"
+                                                   "      ▾ k 32\n"
+                                                   "        ■ C\n");
+    run(f, "cache_read('C', 0, 'local')");
+    assert_true(row_with(f, ML_PANE_LOOPS, "■ A_local")->changed);
+    assert_true(row_with(f, ML_PANE_LOOPS, "■ C")->changed);
+    assert_false(row_with(f, ML_PANE_LOOPS, "▾ k")->changed);
+}
+
+static void each_function_of_a_module_has_its_tree(void **state)
+{
+    Fixture *f = *state;
+
+    open_text(f, TWO);
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ f\n"
+                                                   "  ▾ i 16\n"
+                                                   "    ■ X\n"
+                                                   "▾ g\n"
+                                                   "  ▾ i  n\n"
+                                                   "    ■ Y\n");
+    run(f, "work_on('g')");
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ g\n"
+                                                   "  ▾ i n\n"
+                                                   "    ■ Y\n");
+}
+
+static void functions_without_blocks_have_loops(void **state)
+{
+    Fixture *f = *state;
+
+    open_text(f, "@T.prim_func\n"
+                 "def main(A: T.Buffer((64,), \"float32\")):\n"
+                 "    for i in T.parallel(4):\n"
+                 "        for j in range(16):\n"
+                 "            A[i * 16 + j] = T.float32(0)\n");
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ main\n"
+                                                   "  ▾ i    4 parallel\n"
+                                                   "      j 16\n");
+    f->v.node = row_with(f, ML_PANE_LOOPS, "j")->node;
+    assert_true(f->v.node != 0);
+    assert_int_equal(row_with(f, ML_PANE_PROGRAM, "A[i * 16")->node, f->v.node);
+    assert_string_equal(text_of(f, ML_PANE_BLOCK), "j  16  serial\n"
+                                                   "no block is below\n");
+    open_text(f, "@T.prim_func\n"
+                 "def none(A: T.Buffer((), \"float32\")):\n"
+                 "    A[()] = T.float32(0)\n");
+    f->v.node = 0;
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "  none\n");
+}
+
+static void without_a_program_panes_say_so(void **state)
+{
+    Fixture *f = *state;
+
+    for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
+        if (k != ML_PANE_JOBS)
+            assert_string_equal(rows(f, (ml_PaneId)k)->v.v[0].text,
+                                "no program is open yet");
+    f->v.node = 77; /* of a program that was closed */
+    run(f, "s = schedule(workload.matmul(4, 4, 4))");
+    for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
+        assert_true(rows(f, (ml_PaneId)k)->v.n > 0);
 }
 
 /* ---- pane 2 */
@@ -155,13 +311,164 @@ static void tree_shows_loops_and_blocks(void **state)
 static void program_tells_whose_lines_are_whose(void **state)
 {
     Fixture *f = *state;
+    const ml_Row *row;
 
     run(f, "s = schedule(workload.matmul(64, 1024, 32))");
     run(f, "split('k', {auto, 16})");
-    assert_int_equal(row_with(f, ML_PANE_PROGRAM, "T.grid")->node, named(f, "k_1"));
+    row = row_with(f, ML_PANE_PROGRAM, "T.grid");
+    assert_int_equal(row->node, named(f, "k_1"));
+    assert_string_equal(row->text, "3   for i, j, k_0, k_1 in T.grid(64, 1024, 2, 16):");
+    assert_int_equal(row->gutter, 2);
+    assert_int_equal(row->line, 3);
+    assert_true(row->changed);
     assert_int_equal(row_with(f, ML_PANE_PROGRAM, "T.init")->node, named(f, "C"));
     assert_int_equal(row_with(f, ML_PANE_PROGRAM, "def ")->node, 0);
-    assert_true(row_with(f, ML_PANE_PROGRAM, "T.grid")->changed);
+    assert_false(row_with(f, ML_PANE_PROGRAM, "def ")->changed);
+}
+
+static void lowered_lines_belong_to_loops_of_the_program(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "split('j', {auto, 16}); vectorize('j_1'); reorder('k', 'j_1')");
+    f->v.level = ML_LEVEL_LOWERED;
+    assert_string_equal(text_of(f, ML_PANE_PROGRAM), "lowering v3 …\n");
+    while (ml_panes_idle(&f->v, 20)) {
+    }
+    assert_string_equal(title(f, ML_PANE_PROGRAM), "lowered");
+    assert_int_equal(row_with(f, ML_PANE_PROGRAM, "if k == 0")->line, 10);
+    assert_int_equal(row_with(f, ML_PANE_PROGRAM, "T.Broadcast")->node, named(f, "C"));
+    run(f, "bind('i', 'blockIdx.x')");
+    while (ml_panes_idle(&f->v, 20)) {
+    }
+    assert_non_null(strstr(text_of(f, ML_PANE_PROGRAM), "is bound to blockIdx.x"));
+}
+
+/* ---- pane 3 */
+
+static void block_shows_iters_regions_and_what_holds(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "split('j', {auto, 100})");
+    select_node(f, "C");
+    assert_string_equal(title(f, ML_PANE_BLOCK), "C");
+    assert_string_equal(text_of(f, ML_PANE_BLOCK),
+                        "vi  S   64  i\n"
+                        "vj  S 1024  j_0 * 100 + j_1\n"
+                        "vk  R   32  k\n"
+                        "where  j_0 * 100 + j_1 < 1024\n"
+                        "reads  A[vi, vk]\n"
+                        "       B[vk, vj]\n"
+                        "writes C[vi, vj]\n"
+                        "✓ reduction  ✓ affine  ✓ covered  ✓ pipeline  \n");
+    run(f, "decompose_reduction('C', 'k')");
+    select_node(f, "C_update");
+    assert_string_equal(row_with(f, ML_PANE_BLOCK, "✗")->text,
+                        "✗ complete  ✗ reduction  ✓ affine  ✓ covered  ✓ pipeline  ");
+    row_with(f, ML_PANE_BLOCK, "not complete: iter vk is reduce");
+    row_with(f, ML_PANE_BLOCK, "no reduction: it has no init");
+}
+
+static void block_says_why_it_is_not_affine(void **state)
+{
+    Fixture *f = *state;
+
+    open_text(f, "@T.prim_func\n"
+                 "def main(A: T.Buffer((16,), \"float32\")):\n"
+                 "    for i, j in T.grid(4, 4):\n"
+                 "        with T.block(\"X\"):\n"
+                 "            vi = T.axis.spatial(16, i * j)\n"
+                 "            A[vi] = T.float32(1)\n");
+    select_node(f, "X");
+    row_with(f, ML_PANE_BLOCK, "✗ affine");
+    row_with(f, ML_PANE_BLOCK, "not affine: ");
+}
+
+static void a_loop_shows_the_blocks_below(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "decompose_reduction('C', 'k')");
+    select_node(f, "j");
+    assert_string_equal(text_of(f, ML_PANE_BLOCK), "j  1024  serial, spatial\n"
+                                                   "■ C_init    writes C\n"
+                                                   "■ C_update  reads C, A, B  writes C\n");
+    assert_int_equal(row_with(f, ML_PANE_BLOCK, "C_init")->node, named(f, "C_init"));
+    f->v.node = 0;
+    row_with(f, ML_PANE_BLOCK, "B[32, 1024] float32");
+}
+
+/* ---- pane 4 */
+
+static void dataflow_tells_who_writes_and_reads_how_far_apart(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "cache_write('C', 0, 'local'); reverse_compute_at('C_local', 'i')");
+    select_node(f, "C");
+    assert_string_equal(text_of(f, ML_PANE_DATAFLOW),
+                        "A        input → C   64×32 float32  8 KiB  param\n"
+                        "B        input → C   32×1024 float32  128 KiB  param\n"
+                        "C_local  C → C_local   32,768 iterations apart   64×1024 float32  "
+                        "256 KiB  local\n");
+    assert_int_equal(row_with(f, ML_PANE_DATAFLOW, "C_local")->node, named(f, "C_local"));
+    assert_int_equal(row_with(f, ML_PANE_DATAFLOW, "A ")->node, 0);
+}
+
+static void an_update_is_as_far_apart_as_its_inner_loops_go(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "reorder('k', 'j'); decompose_reduction('C', 'k')");
+    select_node(f, "C_update");
+    assert_string_equal(row_with(f, ML_PANE_DATAFLOW, "C ")->text,
+                        "C  C_init, C_update → C_update   1,024 iterations apart   "
+                        "64×1024 float32  256 KiB  param");
+}
+
+/* ---- pane 6, 7 */
+
+static void bars_stand_for_speeds(void **state)
+{
+    Fixture *f = *state;
+    const ml_Row *slow, *fast;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    assert_string_equal(rows(f, ML_PANE_PERF)->v.v[0].text,
+                        "no version was timed yet: t, or :time");
+    run(f, "parallel('i'); unroll('k')");
+    ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s");
+    f->v.pane[ML_PANE_PERF].at.w = 36; /* 16 columns of bar */
+    slow = row_with(f, ML_PANE_PERF, "v0");
+    assert_string_equal(slow->text, "v0 ████              500 MFLOP/s");
+    assert_int_equal(slow->version, 0);
+    fast = row_with(f, ML_PANE_PERF, "v2");
+    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ◀");
+    ml_schedule_set_speed(f->ss.focus, 1, "2.00 ms"); /* of what has no operations */
+    ml_schedule_set_speed(f->ss.focus, 0, NULL);
+    ml_schedule_set_speed(f->ss.focus, 2, "1.00 ms");
+    f->v.pane[ML_PANE_PERF].at.w = 27; /* 12 */
+    assert_string_equal(row_with(f, ML_PANE_PERF, "v1")->text, "v1 ██████       2.00 ms");
+}
+
+static void what_was_printed_is_below_the_jobs(void **state)
+{
+    Fixture *f = *state;
+
+    ml_text_add(&f->v.log, "one\nerror: two\n");
+    assert_string_equal(text_of(f, ML_PANE_JOBS), "nothing runs in the background\n"
+                                                  "one\n"
+                                                  "error: two\n");
+    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->spans[0].role, ML_ROLE_ERROR);
+    ml_text_free(&f->v.log);
 }
 
 /* ---- pane 5 */
@@ -183,15 +490,124 @@ static void steps_are_a_tree(void **state)
     assert_int_equal(row_with(f, ML_PANE_STEPS, "[2]")->version, 2);
 }
 
+static void speeds_and_checks_stand_behind_the_steps(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    run(f, "parallel('i'); unroll('k')");
+    ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
+    ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
+    ml_schedule_set_check(f->ss.focus, 1, "ok");
+    ml_schedule_set_check(f->ss.focus, 2, "FAIL");
+    f->v.pane[ML_PANE_STEPS].at.w = 46;
+    assert_string_equal(text_of(f, ML_PANE_STEPS), "[0] the start       500 MFLOP/s\n"
+                                                   "[1] parallel i     1.00 GFLOP/s  ✓\n"
+                                                   "[2] unroll k  FAIL ◀\n");
+}
+
+/* ---- all of them */
+
+static void select_each(Fixture *f)
+{
+    const ml_Rows *tree = rows(f, ML_PANE_LOOPS);
+    size_t n = tree->v.n;
+    ml_Uid *all = calloc(n, sizeof *all);
+
+    for (size_t k = 0; k < n; k++)
+        all[k] = tree->v.v[k].node;
+    for (size_t k = 0; k < n; k++) {
+        f->v.node = all[k];
+        for (int id = ML_PANE_LOOPS; id < ML_N_PANES; id++) {
+            const ml_Rows *r = rows(f, (ml_PaneId)id);
+
+            assert_true(r->v.n > 0);
+            for (size_t m = 0; m < r->v.n; m++) {
+                assert_null(strchr(r->v.v[m].text, '\n'));
+                assert_true(r->v.v[m].gutter <= strlen(r->v.v[m].text));
+            }
+        }
+    }
+    free(all);
+}
+
+static void every_node_of_every_workload_has_rows(void **state)
+{
+    static const char *const NAMES[] = {"C1D-1", "C2D-1", "C3D-1", "CAP-1",
+                                        "DEP-1", "DIL-1", "GMM-1", "GRP-1",
+                                        "NRM-1", "SFM-1", "T2D-1", "TBG-1"};
+    Fixture *f = *state;
+
+    for (size_t k = 0; k < ML_COUNT(NAMES); k++) {
+        ml_Text line = {0};
+
+        ml_text_fmt(&line, "s = schedule(workload('%s'))", NAMES[k]);
+        run(f, ml_text_z(&line));
+        ml_text_free(&line);
+        select_each(f);
+    }
+}
+
+static void a_thousand_blocks_have_all_their_rows(void **state)
+{
+    enum { MANY = 1000 };
+    Fixture *f = *state;
+    ml_Text t = {0};
+
+    ml_text_add(&t, "@T.prim_func\ndef main(A0: T.Buffer((64, 64), \"float32\")):\n");
+    for (int k = 1; k <= MANY; k++)
+        ml_text_fmt(&t, "    A%d = T.alloc_buffer((64, 64))\n", k);
+    for (int k = 0; k < MANY; k++)
+        ml_text_fmt(&t,
+                    "    for i, j in T.grid(64, 64):\n"
+                    "        with T.block(\"B%d\"):\n"
+                    "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                    "            A%d[vi, vj] = A%d[vi, vj] + T.float32(1)\n",
+                    k, k + 1, k);
+    open_text(f, ml_text_z(&t));
+    ml_text_free(&t);
+    run(f, "parallel('B500@1')");
+    assert_int_equal(rows(f, ML_PANE_LOOPS)->v.n, 1 + 3 * MANY);
+    assert_int_equal(rows(f, ML_PANE_PROGRAM)->v.n, 2 + MANY + 4 * MANY + 1);
+    assert_int_equal(rows(f, ML_PANE_DATAFLOW)->v.n, MANY + 1);
+    select_node(f, "B500");
+    assert_string_equal(rows(f, ML_PANE_DATAFLOW)->v.v[0].text,
+                        "A500  B499 → B500   4,096 iterations apart   64×64 float32  "
+                        "16 KiB  global");
+    const ml_Rows *r = rows(f, ML_PANE_LOOPS);
+    size_t changed = 0;
+
+    for (size_t k = 0; k < r->v.n; k++)
+        changed += r->v.v[k].changed;
+    assert_int_equal(changed, 1);
+}
+
 #define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_code_have_roles),
+        cmocka_unit_test(marked_variables_have_colours_of_their_own),
         EACH(tree_shows_loops_and_blocks),
+        EACH(a_closed_node_hides_what_is_below_and_bears_its_bar),
+        EACH(a_bar_stands_where_the_last_step_changed_something),
+        EACH(each_function_of_a_module_has_its_tree),
+        EACH(functions_without_blocks_have_loops),
+        EACH(without_a_program_panes_say_so),
         EACH(program_tells_whose_lines_are_whose),
+        EACH(lowered_lines_belong_to_loops_of_the_program),
+        EACH(block_shows_iters_regions_and_what_holds),
+        EACH(block_says_why_it_is_not_affine),
+        EACH(a_loop_shows_the_blocks_below),
+        EACH(dataflow_tells_who_writes_and_reads_how_far_apart),
+        EACH(an_update_is_as_far_apart_as_its_inner_loops_go),
+        EACH(bars_stand_for_speeds),
+        EACH(what_was_printed_is_below_the_jobs),
         EACH(steps_are_a_tree),
+        EACH(speeds_and_checks_stand_behind_the_steps),
+        EACH(every_node_of_every_workload_has_rows),
+        EACH(a_thousand_blocks_have_all_their_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

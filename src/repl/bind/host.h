@@ -37,6 +37,9 @@ typedef struct ml_HostStart {
     bool check;
 } ml_HostStart;
 ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why);
+/* A saved schedule from its text, called `name`, with the schedule's switches; focused. */
+bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
+                        bool unchecked);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);

@@ -135,6 +135,18 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
     return r.median;
 }
 
+void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds)
+{
+    const ml_TimingOpts plain = {.seed = 1};
+    const ml_Module *m = ml_version_program(s, version).mod;
+    uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    if (at < m->n)
+        ml_engine_remember(e, key_of(cx, e, m->funcs[at], &plain), seconds);
+    ml_ctx_unref(cx);
+}
+
 static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t at,
                       const ml_TimingOpts *o, ml_Timing *out)
 {

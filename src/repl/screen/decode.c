@@ -1,7 +1,7 @@
 /*
- * decode - the bytes of keys and mouse. What begins like a known sequence waits for its end;
- * what turns out to be none is dropped whole, so that no half of it is taken for keys that
- * someone typed. Pasted text comes as characters; its newlines as "C-j", which runs
+ * decode - the bytes of keys and mouse. What begins like a known sequence waits for its
+ * end; what turns out to be none is dropped whole, so that no half of it is taken for keys
+ * that someone typed. Pasted text comes as characters; its newlines as "C-j", which runs
  * nothing. Source: xterm's control sequences, ECMA-48, interaction 10.
  */
 #include "repl/screen/decode.h"
@@ -32,19 +32,21 @@ static const struct {
 };
 
 static const char *const CONTROLS[32] = {
-    [1] = "C-a",    [2] = "C-b",  [3] = "C-c",  [4] = "C-d",  [5] = "C-e",  [6] = "C-f",
-    [7] = "C-g",    [8] = "backspace", [9] = "tab", [10] = "C-j", [11] = "C-k", [12] = "C-l",
-    [13] = "enter", [14] = "C-n", [15] = "C-o", [16] = "C-p", [17] = "C-q", [18] = "C-r",
-    [19] = "C-s",   [20] = "C-t", [21] = "C-u", [22] = "C-v", [23] = "C-w", [24] = "C-x",
-    [25] = "C-y",   [26] = "C-z", [27] = "esc",
+    [1] = "C-a",  [2] = "C-b",  [3] = "C-c",       [4] = "C-d",  [5] = "C-e",
+    [6] = "C-f",  [7] = "C-g",  [8] = "backspace", [9] = "tab",  [10] = "C-j",
+    [11] = "C-k", [12] = "C-l", [13] = "enter",    [14] = "C-n", [15] = "C-o",
+    [16] = "C-p", [17] = "C-q", [18] = "C-r",      [19] = "C-s", [20] = "C-t",
+    [21] = "C-u", [22] = "C-v", [23] = "C-w",      [24] = "C-x", [25] = "C-y",
+    [26] = "C-z", [27] = "esc",
 };
 
 static const struct {
     char c;
     const char *name;
 } ALT[] = {
-    {'0', "M-0"}, {'1', "M-1"}, {'2', "M-2"}, {'3', "M-3"}, {'4', "M-4"}, {'5', "M-5"},
-    {'6', "M-6"}, {'7', "M-7"}, {'8', "M-8"}, {'9', "M-9"}, {'b', "M-b"}, {'f', "M-f"},
+    {'0', "M-0"}, {'1', "M-1"}, {'2', "M-2"},      {'3', "M-3"},
+    {'4', "M-4"}, {'5', "M-5"}, {'6', "M-6"},      {'7', "M-7"},
+    {'8', "M-8"}, {'9', "M-9"}, {'b', "M-b"},      {'f', "M-f"},
     {'d', "M-d"}, {'x', "M-x"}, {'\r', "M-enter"}, {0x7f, "M-backspace"},
 };
 
@@ -104,7 +106,7 @@ static ml_Event mouse(const char *p, size_t n)
     e.x = v[1] - 1;
     e.y = v[2] - 1;
     if (v[0] & 64)
-        e.kind = v[0] == 64 ? ML_EVENT_WHEEL_UP
+        e.kind = v[0] == 64   ? ML_EVENT_WHEEL_UP
                  : v[0] == 65 ? ML_EVENT_WHEEL_DOWN
                               : ML_EVENT_NONE;
     else if ((v[0] & 3) == 0)

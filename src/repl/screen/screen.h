@@ -11,7 +11,7 @@
 
 /* Opens the terminal: standard input when that is one, else /dev/tty. false: *why says in a
  * sentence why there is none, and nothing has changed. There is one at a time. */
-bool ml_screen_open(const char *theme, bool mouse, ml_Text *why);
+bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why);
 /* Leaves the terminal as it was found. */
 void ml_screen_close(void);
 bool ml_screen_is_open(void);
@@ -28,6 +28,8 @@ int ml_screen_signal_fd(void);
 /* What there is by now, at most n; waits a moment for the rest of a sequence that has
  * begun. *ended: the terminal is gone. */
 size_t ml_screen_events(ml_Event *out, size_t n, bool *ended);
+/* While something runs, Ctrl-C is a signal; else it is a key. */
+void ml_screen_busy(bool on);
 /* Puts text into the terminal's clipboard (OSC 52), where it does that. */
 void ml_screen_clipboard(const char *text);
 

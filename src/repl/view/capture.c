@@ -51,9 +51,9 @@ void ml_capture_end(void)
     turned.on = false;
 }
 
-int ml_capture_out(void)
+bool ml_capture_on(void)
 {
-    return turned.on ? turned.was[0] : STDOUT_FILENO;
+    return turned.on;
 }
 
 static void read_new(ml_Text *out)

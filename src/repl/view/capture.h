@@ -12,8 +12,7 @@
 bool ml_capture_begin(void);
 /* Turns them back. */
 void ml_capture_end(void);
-/* The descriptor that standard output was; 1 when it is not turned aside. */
-int ml_capture_out(void);
+bool ml_capture_on(void);
 /* What was printed since goes to the log. */
 void ml_capture_drain(ml_View *v);
 /* The same, but it goes before what is in *out. */

@@ -249,14 +249,41 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     ml_rows_free(&preview);
 }
 
+static ml_CellRole border_of(const ml_View *v, ml_PaneId id)
+{
+    return id == v->in ? ML_ROLE_BORDER_IN : ML_ROLE_BORDER;
+}
+
+/* The title in the border, and how far the rows are scrolled. */
+static void put_title(ml_View *v, ml_Rect b, const char *title, ml_CellRole role, int last,
+                      int n)
+{
+    ml_CellRole as = role == ML_ROLE_BORDER_IN ? ML_ROLE_TITLE : ML_ROLE_STRONG;
+    ml_Rect in = {b.x + 2, b.y, b.w - 4, 1};
+    ml_Text t = {0};
+    int wide;
+
+    if (b.w < 8)
+        return;
+    ml_text_fmt(&t, " %s ", title);
+    wide = ml_grid_put_cut(&v->grid, in, in.x, in.y, ml_text_z(&t), as);
+    ml_text_clear(&t);
+    ml_text_fmt(&t, " %d/%d ", last, n);
+    if (last < n && wide + (int)t.n + 2 < in.w)
+        ml_grid_put(&v->grid, in, in.x + in.w - (int)t.n, in.y, ml_text_z(&t), ML_ROLE_DIM);
+    ml_text_free(&t);
+}
+
 static void draw_pane(ml_View *v, ml_PaneId id)
 {
     const ml_PaneKind *kind = &ml_panes[id];
     ml_Rect b = v->frame->places.box[id];
     ml_Text title = {0}, more = {0};
-    ml_CellRole role = id == v->in ? ML_ROLE_BORDER_IN : ML_ROLE_BORDER;
+    int n, last;
 
     ml_view_rows(v, id);
+    n = (int)v->pane[id].rows.v.n;
+    last = v->pane[id].top + v->pane[id].at.h;
     ml_text_fmt(&title, "%d %s", (int)id, kind->name);
     if (kind->title) {
         kind->title(v, &more);
@@ -265,21 +292,24 @@ static void draw_pane(ml_View *v, ml_PaneId id)
     }
     if (id == v->in && v->frame->zoomed)
         ml_text_add(&title, " (z)");
-    ml_grid_box(&v->grid, b, ml_text_z(&title), role);
-    int n = (int)v->pane[id].rows.v.n, room = v->pane[id].at.h;
-
-    ml_text_clear(&more);
-    if (n > room && room > 0) { /* how far it is scrolled */
-        ml_text_fmt(&more, " %d/%d ", v->pane[id].top + room > n ? n : v->pane[id].top + room,
-                    n);
-        int x = b.x + b.w - (int)more.n - 2;
-
-        if (x > b.x + 5 + ml_grid_columns(&v->grid, ml_text_z(&title), title.n))
-            ml_grid_put(&v->grid, row_rect(v, b.y), x, b.y, ml_text_z(&more), ML_ROLE_DIM);
-    }
+    put_title(v, b, ml_text_z(&title), border_of(v, id), last > n ? n : last, n);
     ml_text_free(&title);
     ml_text_free(&more);
     draw_rows(v, id);
+}
+
+static void draw_panes(ml_View *v)
+{
+    const ml_Rect *box = v->frame->places.box;
+
+    for (int id = 1; id < ML_N_PANES; id++)
+        if (box[id].w > 0 && id != (int)v->in)
+            ml_grid_box(&v->grid, box[id], NULL, ML_ROLE_BORDER);
+    if (box[v->in].w > 0) /* last: it is its border that shows */
+        ml_grid_box(&v->grid, box[v->in], NULL, ML_ROLE_BORDER_IN);
+    for (int id = 1; id < ML_N_PANES; id++)
+        if (box[id].w > 0)
+            draw_pane(v, (ml_PaneId)id);
 }
 
 /* ---- what lies over the panes */
@@ -328,23 +358,18 @@ static void draw_page(ml_View *v)
     ml_Frame *f = v->frame;
     ml_Rect box = {0, 1, v->grid.w, v->grid.h - 4};
     int room = ml_view_page_room(v), n = (int)f->page.v.n;
-    ml_Text more = {0};
 
     if (f->page_top > n - room)
         f->page_top = n > room ? n - room : 0;
     ml_grid_fill(&v->grid, box, ML_ROLE_TEXT);
-    ml_grid_box(&v->grid, box, ml_text_z(&f->page_title), ML_ROLE_BORDER_IN);
-    if (n > room) {
-        ml_text_fmt(&more, " %d/%d ", f->page_top + room > n ? n : f->page_top + room, n);
-        ml_grid_put(&v->grid, row_rect(v, box.y), box.w - (int)more.n - 2, box.y,
-                    ml_text_z(&more), ML_ROLE_DIM);
-    }
+    ml_grid_box(&v->grid, box, NULL, ML_ROLE_BORDER_IN);
+    put_title(v, box, ml_text_z(&f->page_title), ML_ROLE_BORDER_IN,
+              f->page_top + room > n ? n : f->page_top + room, n);
     for (int k = 0; k < room && f->page_top + k < n; k++) {
         ml_Rect line = {1, box.y + 1 + k, box.w - 2, 1};
 
         put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], 0, false);
     }
-    ml_text_free(&more);
 }
 
 /* ---- the last three rows */
@@ -357,7 +382,8 @@ static void draw_lua(ml_View *v)
     if (v->lua.n == 0)
         return;
     bool lua = v->lua.p[0] != ':';
-    int x = ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
+    int x =
+        ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
 
     ml_rows_reset(r);
     put_row(v, row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0, false);
@@ -496,11 +522,7 @@ void ml_view_draw(ml_View *v)
     if (v->frame->paging) {
         draw_page(v);
     } else {
-        for (int id = 1; id < ML_N_PANES; id++)
-            if (v->frame->places.box[id].w > 0 && id != (int)v->in)
-                draw_pane(v, (ml_PaneId)id);
-        if (v->frame->places.box[v->in].w > 0) /* last: its border is the one that shows */
-            draw_pane(v, v->in);
+        draw_panes(v);
         if (ml_act_open(v))
             draw_menu(v);
     }

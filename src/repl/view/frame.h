@@ -32,7 +32,7 @@ typedef struct ml_Frame {
     bool leaving; /* Q was pressed with work that is not saved */
     bool typing;  /* a line of the prompt: what it prints is shown whole */
 
-    int count;           /* a digit that may be one; 0: none */
+    int count;            /* a digit that may be one; 0: none */
     ml_PaneId count_from; /* the pane that it was typed in */
 
     bool asking; /* what to search for */
@@ -87,7 +87,7 @@ void ml_view_help(ml_View *v);
 int ml_view_page_room(const ml_View *v);
 
 /* ---- view.c */
-void ml_view_place(ml_View *v); /* boxes of panes, from layout and size */
+void ml_view_place(ml_View *v);                   /* boxes of panes, from layout and size */
 void ml_view_show_pane(ml_View *v, ml_PaneId id); /* and goes there */
 void ml_view_follow_marks(ml_View *v, const char *name); /* marks a variable, or no more */
 

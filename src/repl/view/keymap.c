@@ -1,7 +1,7 @@
 /*
- * keymap - keys.def with what bind_key changed. A key that is bound anew hides what it asked
- * for before, in that pane; a binding of a pane goes before one of all panes.
- * Source: interaction 10.
+ * keymap - keys.def with what bind_key changed. A key that is bound anew hides what it
+ * asked for before, in that pane; a binding of a pane goes before one of all panes. Source:
+ * interaction 10.
  */
 #include "repl/view/keymap.h"
 
@@ -50,14 +50,15 @@ struct ml_Keymap {
 /* ---- keys as text */
 
 static const char *const NAMED[] = {
-    "up",     "down",   "left",  "right",   "pgup",  "pgdn",   "home",  "end",   "enter",
-    "esc",    "tab",    "S-tab", "S-up",    "S-down", "S-left", "S-right", "backspace", "del",
-    "ins",    "f1",     "f2",    "f3",      "f4",    "f5",     "f6",    "f7",    "f8",
-    "f9",     "f10",    "f11",   "f12",     "C-a",   "C-b",    "C-c",   "C-d",   "C-e",
-    "C-f",    "C-g",    "C-h",   "C-j",     "C-k",   "C-l",    "C-n",   "C-o",   "C-p",
-    "C-q",    "C-r",    "C-s",   "C-t",     "C-u",   "C-v",    "C-w",   "C-x",   "C-y",
-    "C-z",    "M-0",    "M-1",   "M-2",     "M-3",   "M-4",    "M-5",   "M-6",   "M-7",
-    "M-8",    "M-9",    "M-b",   "M-f",     "M-d",   "M-x",    "M-enter", "C-left", "C-right",
+    "up",          "down", "left", "right", "pgup", "pgdn",    "home",   "end",
+    "enter",       "esc",  "tab",  "S-tab", "S-up", "S-down",  "S-left", "S-right",
+    "backspace",   "del",  "ins",  "f1",    "f2",   "f3",      "f4",     "f5",
+    "f6",          "f7",   "f8",   "f9",    "f10",  "f11",     "f12",    "C-a",
+    "C-b",         "C-c",  "C-d",  "C-e",   "C-f",  "C-g",     "C-h",    "C-j",
+    "C-k",         "C-l",  "C-n",  "C-o",   "C-p",  "C-q",     "C-r",    "C-s",
+    "C-t",         "C-u",  "C-v",  "C-w",   "C-x",  "C-y",     "C-z",    "M-0",
+    "M-1",         "M-2",  "M-3",  "M-4",   "M-5",  "M-6",     "M-7",    "M-8",
+    "M-9",         "M-b",  "M-f",  "M-d",   "M-x",  "M-enter", "C-left", "C-right",
     "M-backspace",
 };
 
@@ -222,8 +223,9 @@ bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const cha
         return false;
     }
     if (!ml_key_read(key, &k)) {
-        ml_text_fmt(why, "bind_key: there is no key %s; keys are characters, and names like "
-                         "C-r, M-1, S-up, f5, enter, space",
+        ml_text_fmt(why,
+                    "bind_key: there is no key %s; keys are characters, and names like "
+                    "C-r, M-1, S-up, f5, enter, space",
                     key);
         return false;
     }

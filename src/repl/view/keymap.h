@@ -8,9 +8,9 @@
 #include "repl/view/view.h"
 
 typedef struct ml_KeyInfo {
-    const char *name; /* "move-down" */
-    ml_PaneId pane; /* ML_PANE_NONE: all of them */
-    const char *keys; /* by default, blanks between */
+    const char *name;  /* "move-down" */
+    ml_PaneId pane;    /* ML_PANE_NONE: all of them */
+    const char *keys;  /* by default, blanks between */
     const char *label; /* of the bottom line, or NULL */
     const char *help;
 } ml_KeyInfo;
@@ -27,7 +27,8 @@ ml_Request ml_keymap_anywhere(const ml_Session *ss, const ml_Key *k);
 bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const char *request,
                     ml_Text *why);
 void ml_keymap_free(ml_Session *ss);
-/* The keys of a request in a pane, blanks between; of the bottom line: the first of them. */
+/* The keys of a request in a pane, blanks between; of the bottom line: the first of them.
+ */
 void ml_keymap_keys(const ml_Session *ss, ml_Request r, ml_Text *out);
 bool ml_keymap_first(const ml_Session *ss, ml_Request r, ml_Text *out);
 /* A key by the text that keys.def and scripts write; false: there is no such key. The name

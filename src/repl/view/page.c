@@ -175,6 +175,7 @@ void ml_view_help(ml_View *v)
     ml_rows_add(r, ML_ROLE_TEXT,
                 "  borders can be dragged; keys of the bottom line can be clicked");
     ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
-    ml_rows_add(r, ML_ROLE_DIM, "M- is Alt, C- Ctrl, S- Shift; bind_key(\"loops\", \"s\", "
-                                "\"split\") in the init file binds keys");
+    ml_rows_add(r, ML_ROLE_DIM,
+                "M- is Alt, C- Ctrl, S- Shift; bind_key(\"loops\", \"s\", "
+                "\"split\") in the init file binds keys");
 }

@@ -112,10 +112,10 @@ static void put_flags(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     ml_ctx_set_limit(cx, 0);
     ml_block_facts(cx, sh->s, sh->version, b->tag, true, &f);
     ml_rows_begin(r);
-    put_flag(r, f.kind != ML_BLOCK_NEITHER,
-             f.kind == ML_BLOCK_COMPLETE    ? "complete"
-             : f.kind == ML_BLOCK_REDUCTION ? "reduction"
-                                            : "kind");
+    if (f.kind != ML_BLOCK_REDUCTION)
+        put_flag(r, f.kind == ML_BLOCK_COMPLETE, "complete");
+    if (f.kind != ML_BLOCK_COMPLETE)
+        put_flag(r, f.kind == ML_BLOCK_REDUCTION, "reduction");
     put_flag(r, f.affine, "affine");
     put_flag(r, f.covered, "covered");
     put_flag(r, f.pipeline, "pipeline");
@@ -193,7 +193,7 @@ static void put_loop(ml_Rows *r, const ml_Shown *sh, const ml_For *f)
     ml_IterKind type = f->base.has_block ? ml_loop_type(sh->p, f->var->uid) : ML_ITER_OPAQUE;
 
     ml_rows_begin(r);
-    ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_name(sh, f->var->uid));
+    ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(sh, f));
     ml_rows_put(r, ML_ROLE_NUMBER, "  %s", ml_pane_expr(r, sh, f->extent));
     ml_rows_put(r, ML_ROLE_TEXT, "  %s", ml_for_kind_name((ml_ForKind)f->kind));
     if (f->thread)

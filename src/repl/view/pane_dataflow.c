@@ -212,7 +212,7 @@ static void put_names(Flow *f, const ml_UidVec *v, const char *none)
         ml_rows_put(f->r, ML_ROLE_DIM, "%s", none);
 }
 
-/* Where Enter leads: to a block at the other end. */
+/* Where Enter leads: to a block at the other end, if there is one. */
 static ml_Uid other_end(const Flow *f, const Line *l)
 {
     for (size_t k = l->writers.n; k-- > 0;)
@@ -221,7 +221,7 @@ static ml_Uid other_end(const Flow *f, const Line *l)
     for (size_t k = 0; k < l->readers.n; k++)
         if (l->readers.v[k] != f->selected)
             return l->readers.v[k];
-    return l->writers.n ? l->writers.v[0] : l->readers.n ? l->readers.v[0] : 0;
+    return 0;
 }
 
 static int wider(int width, const char *text, int most)

@@ -101,7 +101,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
 
         descend(t,
                 (Item){.uid = f->var->uid,
-                       .name = ml_pane_name(&t->sh, f->var->uid),
+                       .name = ml_pane_loop_name(&t->sh, f),
                        .extent = ml_pane_expr(t->r, &t->sh, f->extent),
                        .kind = marked_keys(t->r, kind_of(f), f->annotations),
                        .role = ml_loop_role((ml_ForKind)f->kind)},

@@ -1,7 +1,8 @@
 /* panes - the table of the panes, and what their files share. Source: interaction 10. */
-#include "repl/view/pane_text.h"
+#include "repl/view/panes.h"
 
 #include "core/arena.h"
+#include "repl/view/pane_text.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
 #define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
@@ -44,9 +45,9 @@ bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh)
     if (s == NULL) {
         ml_rows_add(r, ML_ROLE_DIM, "no program is open yet");
         if (r == &v->pane[ML_PANE_LOOPS].rows) {
-            ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+            ml_rows_add(r, ML_ROLE_DIM, "press : and type one of");
             ml_rows_code(r, ":open FILE");
-            ml_rows_code(r, ":schedule(workload(\"C2D-1\"))");
+            ml_rows_code(r, "schedule(workload(\"C2D-1\"))");
         }
         return false;
     }
@@ -67,6 +68,13 @@ const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid)
     const char *z = ml_map_get(sh->names->map, uid);
 
     return z ? z : "?";
+}
+
+const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f)
+{
+    const char *z = ml_map_get(sh->names->map, f->var->uid);
+
+    return z ? z : f->var->hint;
 }
 
 const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)

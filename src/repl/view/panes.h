@@ -24,6 +24,8 @@ bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh);
 const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh);
 /* The name of a loop, block or buffer as it is typed; "?" without one. */
 const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid);
+/* Loops of functions without blocks have no such names: then the one that is printed. */
+const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f);
 /* An expression as people read it, in r's context. */
 const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e);
 ml_CellRole ml_loop_role(ml_ForKind kind);

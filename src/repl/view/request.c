@@ -299,9 +299,10 @@ static void quit(ml_View *v, int count)
 {
     (void)count;
     if (v->ss->n_done > 0 && !v->frame->leaving) {
-        ml_view_say(v, "%zu line%s of work %s not saved (:save FILE); Q again ends the program",
-                    v->ss->n_done, v->ss->n_done == 1 ? "" : "s",
-                    v->ss->n_done == 1 ? "is" : "are");
+        ml_view_say(
+            v, "%zu line%s of work %s not saved (:save FILE); Q again ends the program",
+            v->ss->n_done, v->ss->n_done == 1 ? "" : "s",
+            v->ss->n_done == 1 ? "is" : "are");
         v->frame->leaving = true;
         return;
     }

@@ -88,8 +88,9 @@ static bool row_matches(const ml_View *v, const Pattern *p, const ml_Row *row)
         return false;
     int64_t extent = ml_as_for(st)->extent->as.i;
 
-    return p->op == '>' ? extent > p->number
-                        : p->op == '<' ? extent < p->number : extent == p->number;
+    return p->op == '>'   ? extent > p->number
+           : p->op == '<' ? extent < p->number
+                          : extent == p->number;
 }
 
 /* ---- walking */
@@ -128,7 +129,8 @@ static int match_in_folds(ml_View *v, int by)
     if (at >= 0)
         node = v->pane[v->in].rows.v.v[at].node;
     for (size_t k = 0; k < n; k++)
-        if (!node || !ml_index_is_above(ml_schedule_program(v->ss->focus).index, was[k], node))
+        if (!node ||
+            !ml_index_is_above(ml_schedule_program(v->ss->focus).index, was[k], node))
             ml_view_fold(v, was[k], true);
     ml_ctx_unref(cx);
     if (at < 0)

@@ -115,9 +115,8 @@ void ml_view_stale(ml_View *v)
 
 static const ml_Stmt *node_of(const ml_View *v, ml_Uid uid)
 {
-    return v->ss->focus && uid
-               ? ml_index_node(ml_schedule_program(v->ss->focus).index, uid)
-               : NULL;
+    return v->ss->focus && uid ? ml_index_node(ml_schedule_program(v->ss->focus).index, uid)
+                               : NULL;
 }
 
 void ml_view_select(ml_View *v, ml_Uid node)
@@ -358,8 +357,9 @@ void ml_view_follow_marks(ml_View *v, const char *name)
         }
     }
     if (free_at < 0) {
-        ml_view_say(v, "%d variables are marked already; * on one of them takes its mark "
-                       "away, Esc all",
+        ml_view_say(v,
+                    "%d variables are marked already; * on one of them takes its mark "
+                    "away, Esc all",
                     ML_MAX_MARKED);
         return;
     }

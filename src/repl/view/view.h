@@ -71,12 +71,12 @@ typedef struct ml_View {
     const char *marked[ML_MAX_MARKED]; /* variables whose occurrences are marked; owned */
     char *search;                      /* owned; NULL: none */
     struct ml_Act *act;                /* what is being asked: act.h */
-    struct ml_PaneKept *kept;          /* what panes work out once: panes.h; NULL: nothing */
-    struct ml_Frame *frame;            /* layout, what is open: frame.h; NULL: rows alone */
-    ml_Text log;                       /* what lines and programs printed, the newest of it */
-    ml_Text lua;                       /* the line just executed */
-    ml_Text message;                   /* one line for the message row */
-    bool quit, end;                    /* back to the prompt; end of the program */
+    struct ml_PaneKept *kept; /* what panes work out once: panes.h; NULL: nothing */
+    struct ml_Frame *frame;   /* layout, what is open: frame.h; NULL: rows alone */
+    ml_Text log;              /* what lines and programs printed, the newest of it */
+    ml_Text lua;              /* the line just executed */
+    ml_Text message;          /* one line for the message row */
+    bool quit, end;           /* back to the prompt; end of the program */
     ml_Grid grid;
 } ml_View;
 
