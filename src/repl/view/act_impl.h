@@ -27,6 +27,7 @@ typedef struct ml_ActAsk {
     const char *text;         /* what stands there at first */
     const char *hint;         /* shown while the line is empty */
     const ml_Primitive *prim; /* the tail of whose call it is, or NULL */
+    const char *const *notes; /* beside proposals */
     const char *const
         *proposals; /* whole texts for Tab, while they are what stands there */
     size_t n_proposals;
