@@ -46,6 +46,28 @@ static void add(ml_Ctx *cx, Tilings *t, const char *text, const char *note)
     ml_push(cx, &t->note, note);
 }
 
+static bool reads_type(const ml_Block *b, ml_Dtype type)
+{
+    for (uint32_t k = 0; k < b->n_reads; k++)
+        if (ml_dtype_eq(b->reads[k].buffer->type, type))
+            return true;
+    return false;
+}
+
+/* Whether the intrinsic computes on elements of the types that the block has. */
+static bool same_types(const ml_Block *b, const ml_Intrin *in)
+{
+    const ml_Block *root = ml_func_root(in->desc);
+
+    if (!root || !root->n_writes || !b->n_writes ||
+        !ml_dtype_eq(root->writes[0].buffer->type, b->writes[0].buffer->type))
+        return false;
+    for (uint32_t k = 0; k < b->n_reads; k++)
+        if (!reads_type(root, b->reads[k].buffer->type))
+            return false;
+    return true;
+}
+
 /* What makes the loop one of the intrinsic's nest. */
 static void add_intrinsics(const ml_View *v, ml_Ctx *cx, const ml_For *f, Tilings *t)
 {
@@ -57,9 +79,10 @@ static void add_intrinsics(const ml_View *v, ml_Ctx *cx, const ml_For *f, Tiling
     for (size_t k = 0; k < n; k++) {
         ml_IntrinTiling tile = {0};
 
-        if (!ml_intrin_tiling(s, (ml_Handle){ML_H_BLOCK, b->tag}, names[k], false, cx,
+        if (!same_types(b, ml_intrin_find(s->space->intrins, names[k])) ||
+            !ml_intrin_tiling(s, (ml_Handle){ML_H_BLOCK, b->tag}, names[k], false, cx,
                               &tile))
-            tile.n = 0;
+            continue;
         for (size_t i = 0; i < tile.n; i++)
             if (tile.loops[i].loop == f->var->uid && tile.loops[i].tile > 1 &&
                 tile.loops[i].tile < ml_act_extent(f))
