@@ -37,6 +37,7 @@ static int start(void **state)
     f->ss.host = ml_host_new(&f->ss);
     f->ss.mode = ML_MODE_TYPED;
     ml_view_init(&f->v, &f->ss, 100, 30, false);
+    ml_act_be_patient(&f->v);
     ml_view_run(&f->v, "s = schedule(workload.matmul(96, 64, 32))");
     assert_non_null(f->ss.focus);
     *state = f;
@@ -396,6 +397,7 @@ static void tab_proposes_whole_tilings_then_single_factors(void **state)
     key(f, "tab");
     expect_prompt(f, "into: auto, 16 ");
     expect_menu(f, "auto, 8\n");
+    expect_menu(f, "auto, 4     accel_matmul_4x4x4, accel_matmul_4x4x4_trans_b\n");
     key(f, "tab");
     expect_prompt(f, "into: auto, 8 ");
     key(f, "S-tab");

@@ -43,7 +43,7 @@ static void judge(ml_View *v, ml_ActNode *n)
     ml_Trial t = {0};
 
     if (line)
-        ml_trial(v->ss, line, ONE_MS, false, &t);
+        ml_trial(v->ss, line, ml_act_ms(v, ONE_MS), false, &t);
     n->state = line ? (uint8_t)t.kind : ML_TRIAL_FAILS;
     n->tried = true;
     ml_trial_free(&t);
@@ -131,7 +131,7 @@ static void edge(ml_View *v, bool last)
 void ml_act_choose_show(ml_View *v, const char *nothing)
 {
     ml_Act *a = v->act;
-    int64_t end = ml_act_now() + EAGER_MS;
+    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
     size_t illegal = 0;
 
     for (size_t k = 0; k < a->nodes.n && ml_act_now() < end; k++) {
@@ -496,11 +496,12 @@ static const char *drag_line(ml_View *v, ml_Uid b)
         ml_Trial trial = {0};
 
         if (line)
-            ml_trial(v->ss, line, ONE_MS, false, &trial);
+            ml_trial(v->ss, line, ml_act_ms(v, ONE_MS), false, &trial);
         if (trial.kind != ML_TRIAL_WORKS && reverse_compute_at_line(v, b)) {
             ml_trial_free(&trial);
             trial = (ml_Trial){0};
-            ml_trial(v->ss, reverse_compute_at_line(v, b), ONE_MS, false, &trial);
+            ml_trial(v->ss, reverse_compute_at_line(v, b), ml_act_ms(v, ONE_MS), false,
+                     &trial);
             line = trial.kind == ML_TRIAL_WORKS ? reverse_compute_at_line(v, b) : line;
         }
         ml_trial_free(&trial);
@@ -541,7 +542,7 @@ static void begin_drag(ml_View *v, ml_Uid a)
     for (size_t k = 0; k < all.n; k++)
         if (all.v[k] != a)
             ml_act_choose_add(v, all.v[k]);
-    int64_t end = ml_act_now() + EAGER_MS;
+    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
 
     for (size_t k = 0; k < act->nodes.n && ml_act_now() < end; k++)
         judge(v, &act->nodes.v[k]);

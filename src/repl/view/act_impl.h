@@ -27,6 +27,7 @@ typedef struct ml_ActAsk {
     const char *text;         /* what stands there at first */
     const char *hint;         /* shown while the line is empty */
     const ml_Primitive *prim; /* the tail of whose call it is, or NULL */
+    const char *const *notes; /* beside proposals */
     const char *const
         *proposals; /* whole texts for Tab, while they are what stands there */
     size_t n_proposals;
@@ -84,6 +85,7 @@ struct ml_Act {
     ml_Uid node;    /* selected when it was opened */
     int version;    /* of the focus then */
     int count;
+    bool patient; /* nothing is given up because of its time */
 
     /* the live check of `line` */
     ml_Text line;
@@ -91,6 +93,7 @@ struct ml_Act {
     bool tried;
     ml_Text preview; /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
+    ml_Rows rows;    /* the same as rows, once somebody asked */
 
     /* a prompt */
     ml_ActAsk ask;
@@ -167,12 +170,13 @@ int64_t ml_act_extent(const ml_For *f); /* -1: not a literal */
 /* Loops and blocks of the function in the order of the text. */
 void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks,
                       ml_UidVec *out);
-/* Texts for split: "auto, 4", best first. */
+/* Texts for split: "auto, 4", best first; notes (may be NULL) name the intrinsics of whose
+ * tile a factor is. */
 size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
-                      const char *const **out);
+                      const char *const **out, const char *const **notes);
 bool ml_act_is(const ml_Key *k, const char *name); /* a named key, or a character */
 
-/* ---- act_prompt.c */
+/* ---- act_prompt.c, and act_tilings.c */
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask);
 void ml_act_prompt_key(ml_View *v, const ml_Key *k);
 void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor);
@@ -213,7 +217,8 @@ bool ml_act_choice_idle(ml_View *v, int64_t end);
 
 /* ---- act_applicable.c */
 /* Whether some call of the primitive at the node works; *call (in cx; may be NULL): the
- * first that does, or NULL. NONE: nothing to try was found. */
+ * first that does, or NULL. NONE: nothing to try was found, or not within the time that is
+ * left for it. */
 ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx,
                           const char **call, ml_Text *why);
 /* The primitive's arguments at the node, as far as they go without a choice: the text to
@@ -229,7 +234,8 @@ void ml_act_facts_free(ml_Act *a);
 /* ---- act_page.c */
 /* Runs a command (no colon) and shows what it prints. */
 void ml_act_page(ml_View *v, const char *command, const char *title);
-int64_t ml_act_now(void); /* ms */
+int64_t ml_act_now(void);                /* ms */
+int ml_act_ms(const ml_View *v, int ms); /* the time allowed: these, or patience */
 
 /* ---- act_preview.c */
 /* Tries the line (a->line is it afterwards), for the check and the preview. */

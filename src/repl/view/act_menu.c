@@ -57,7 +57,7 @@ static void try_primitive(ml_View *v, ml_ActItem *it)
         it->note = first_line(a->cx, ml_text_z(&why));
     if (it->state == ML_TRIAL_WORKS && call) {
         it->line = call; /* for the preview */
-        ml_trial(v->ss, call, ITEM_MS, false, &t);
+        ml_trial(v->ss, call, ml_act_ms(v, ITEM_MS), false, &t);
         bool tells = t.kind == ML_TRIAL_WORKS && tells_more(&t.says);
 
         it->note = ml_format(a->cx, "%s  %s", call,
@@ -76,7 +76,7 @@ static void try_item(ml_View *v, ml_ActItem *it)
         try_primitive(v, it);
         return;
     }
-    ml_trial(v->ss, it->line, ITEM_MS, false, &t);
+    ml_trial(v->ss, it->line, ml_act_ms(v, ITEM_MS), false, &t);
     it->state = (uint8_t)t.kind;
     it->tried = true;
     if (t.kind == ML_TRIAL_FAILS || (t.kind == ML_TRIAL_WORKS && tells_more(&t.says)))
@@ -167,7 +167,7 @@ static void legal_first(ml_Act *a)
 void ml_act_menu_show(ml_View *v, const char *nothing)
 {
     ml_Act *a = v->act;
-    int64_t end = ml_act_now() + EAGER_MS;
+    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
 
     if (a->items.n == 0) {
         ml_view_say(v, "%s", nothing);

@@ -14,6 +14,18 @@ int64_t ml_act_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+void ml_act_be_patient(ml_View *v)
+{
+    v->act->patient = true;
+}
+
+int ml_act_ms(const ml_View *v, int ms)
+{
+    enum { PATIENCE = 600000 };
+
+    return v->act->patient ? PATIENCE : ms;
+}
+
 void ml_act_page(ml_View *v, const char *command, const char *title)
 {
     ml_Session *ss = v->ss;

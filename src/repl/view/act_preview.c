@@ -18,6 +18,19 @@ void ml_act_forget_trial(ml_Act *a)
     a->tried = false;
     ml_text_clear(&a->line);
     ml_text_clear(&a->preview);
+    if (a->rows.v.n > 0)
+        ml_rows_reset(&a->rows);
+}
+
+/* As pane 2 prints a program. */
+static void print(ml_View *v, ml_Schedule *s, ml_Text *out)
+{
+    ml_PrintOpts o = {.spelling = -1,
+                      .no_header = true,
+                      .regions_auto = ml_setting_is(&v->ss->set, ML_SET_regions, "auto"),
+                      .indent = 2};
+
+    ml_schedule_print(s, ml_schedule_version(s), out, &o);
 }
 
 void ml_act_try(ml_View *v, const char *line)
@@ -26,36 +39,40 @@ void ml_act_try(ml_View *v, const char *line)
 
     ml_act_forget_trial(a);
     ml_text_add(&a->line, line);
-    ml_trial(v->ss, ml_text_z(&a->line), ML_TRIAL_MS, true, &a->trial);
+    ml_trial(v->ss, ml_text_z(&a->line), ml_act_ms(v, ML_TRIAL_MS), true, &a->trial);
     a->tried = true;
     if (a->trial.result)
-        ml_schedule_print(a->trial.result, ml_schedule_version(a->trial.result),
-                          &a->preview, NULL);
+        print(v, a->trial.result, &a->preview);
     ml_schedule_unref(a->trial.result);
     a->trial.result = NULL;
 }
 
-bool ml_act_preview(ml_View *v, ml_Rows *r)
+static void make_rows(ml_View *v)
 {
     ml_Act *a = v->act;
-    ml_Text now = {0}, line = {0};
+    ml_Rows *r = &a->rows;
+    ml_Text now = {0};
     bool *fresh;
     size_t n = 1, at = 0;
+    int width = 1;
 
-    if (!a->tried || a->trial.kind != ML_TRIAL_WORKS || a->preview.n == 0 || !v->ss->focus)
-        return false;
-    ml_schedule_print(v->ss->focus, ml_schedule_version(v->ss->focus), &now, NULL);
+    print(v, v->ss->focus, &now);
     for (size_t k = 0; k < a->preview.n; k++)
         n += a->preview.p[k] == '\n';
+    for (size_t k = n - 1; k >= 10; k /= 10)
+        width++;
     fresh = ml_heap_zalloc(n + 1);
     ml_diff_fresh(ml_text_z(&now), ml_text_z(&a->preview), fresh);
+    ml_rows_reset(r);
     for (const char *p = ml_text_z(&a->preview); *p; at++) {
         size_t len = strcspn(p, "\n");
         ml_Row *row;
 
-        ml_text_clear(&line);
-        ml_text_addn(&line, p, len);
-        row = ml_rows_code(r, ml_text_z(&line));
+        ml_rows_begin(r);
+        ml_rows_put(r, ML_ROLE_DIM, "%*zu ", width, at + 1);
+        ml_rows_put_script(r, p, len, v->marked, ML_MAX_MARKED);
+        row = ml_rows_end(r);
+        row->gutter = (uint16_t)(width + 1);
         row->line = (uint32_t)at + 1;
         row->changed = fresh[at];
         row->dim = true;
@@ -63,6 +80,17 @@ bool ml_act_preview(ml_View *v, ml_Rows *r)
     }
     ml_heap_free(fresh);
     ml_text_free(&now);
-    ml_text_free(&line);
+}
+
+bool ml_act_preview(ml_View *v, ml_Rows *r)
+{
+    ml_Act *a = v->act;
+
+    if (!a->tried || a->trial.kind != ML_TRIAL_WORKS || a->preview.n == 0 || !v->ss->focus)
+        return false;
+    if (a->rows.v.n == 0)
+        make_rows(v);
+    for (size_t k = 0; k < a->rows.v.n; k++) /* their texts stay until the next trial */
+        ml_push(r->cx, &r->v, a->rows.v.v[k]);
     return true;
 }

@@ -318,7 +318,8 @@ static void draw_panes(ml_View *v)
 static void draw_menu(ml_View *v)
 {
     ml_Rows r = {0};
-    int at = -1, widest = 20, room = v->grid.h - 6;
+    int at = -1, widest = 20;
+    int room = v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
 
     ml_rows_reset(&r);
     ml_act_menu(v, &r, &at);
