@@ -10,7 +10,8 @@
  *   expect "text"  expect-not "text"      some row of the screen shows it, or none does
  *   snapshot NAME               the screen is that of NAME-WxH.txt beside the script
  *   print                       the screen goes to standard output
- *   # a remark
+ *   time N KEY...               presses them N times and prints what a key to its screen
+ * took # a remark
  *
  * Snapshots are compared as transcripts are: numbers before units of time and rate stand
  * for any. Source: interaction 10.
@@ -21,8 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "core/arena.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/view/capture.h"
@@ -288,6 +290,52 @@ static void mouse(Script *s, const char *word, const char *p)
         ml_view_mouse(&s->v, ML_MOUSE_DOUBLE, at[0], at[1]);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median and longest of the times from a key to the screen that it leads to. */
+static void time_keys(Script *s, char *p)
+{
+    enum { MOST = 10000 };
+    char *end, *words;
+    long times = strtol(p, &end, 10), n = 0;
+    size_t length = strlen(end);
+
+    if (end == p || times < 1 || times > 1000 || *end != ' ' || length > MOST / 10) {
+        complain(s, "time takes a number up to 1000 and keys");
+        return;
+    }
+    double *took = ml_heap_zalloc(MOST * sizeof *took);
+
+    words = ml_heap_zalloc(length + 1);
+    for (long k = 0; k < times; k++) {
+        memcpy(words, end + 1, length);
+        for (char *w = words; *w && n < MOST;) {
+            size_t len = strcspn(w, " ");
+            bool more = w[len] != '\0';
+            struct timespec a, b;
+
+            w[len] = '\0';
+            clock_gettime(CLOCK_MONOTONIC, &a);
+            press(s, w);
+            ml_view_draw(&s->v);
+            clock_gettime(CLOCK_MONOTONIC, &b);
+            took[n++] = (double)(b.tv_sec - a.tv_sec) * 1e3 +
+                        (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+            w += len + more;
+        }
+    }
+    qsort(took, (size_t)n, sizeof *took, by_size);
+    ml_text_fmt(&s->shown, "%ld keys: median %.2f ms, longest %.2f ms\n", n, took[n / 2],
+                took[n - 1]);
+    ml_heap_free(words);
+    ml_heap_free(took);
+}
+
 static void run_line(Script *s, char *p)
 {
     size_t n;
@@ -328,13 +376,15 @@ static void run_line(Script *s, char *p)
         expect(s, rest, false);
     else if (ml_streq(p, "snapshot"))
         snapshot(s, rest);
+    else if (ml_streq(p, "time"))
+        time_keys(s, rest);
     else if (ml_streq(p, "print")) {
         ml_view_settle(&s->v);
         ml_grid_text(&s->v.grid, &s->shown);
     } else
         complain(s,
                  "%s is none of key, type, click, double, drag, wheel, resize, wait idle, "
-                 "expect, expect-not, snapshot, print",
+                 "expect, expect-not, snapshot, print, time",
                  p);
 }
 
