@@ -291,7 +291,7 @@ static void split(ml_View *v, int count)
     if (name) {
         ask.label = ml_format(tmp, "split %s into: ", ml_act_shown(v, tmp, v->node));
         ask.head = ml_format(tmp, "split(%s, {", name);
-        ask.n_proposals = ml_act_tilings(v, tmp, f, &ask.proposals);
+        ask.n_proposals = ml_act_tilings(v, tmp, f, &ask.proposals, &ask.notes);
         ml_act_ask(v, ML_REQ_SPLIT, &ask);
     }
     ml_ctx_unref(tmp);
@@ -320,7 +320,7 @@ static void split_next(ml_View *v, int count)
         a->tiled = v->node;
         a->tiling = count > 1 ? (size_t)count - 1 : 0;
     }
-    n = ml_act_tilings(v, tmp, ml_act_for(v, a->tiled), &list);
+    n = ml_act_tilings(v, tmp, ml_act_for(v, a->tiled), &list, NULL);
     name = ml_act_name(v, tmp, a->tiled, ML_H_LOOP);
     if (n == 0 || !name)
         ml_view_say(v, "loop %s has no tilings: its extent is 1 or 2",
@@ -719,6 +719,7 @@ void ml_act_free(ml_Act *a)
     ml_text_free(&a->line);
     ml_text_free(&a->filter);
     ml_text_free(&a->preview);
+    ml_rows_free(&a->rows);
     ml_heap_free(a->clip);
     ml_heap_free(a);
 }

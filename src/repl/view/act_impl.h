@@ -27,6 +27,7 @@ typedef struct ml_ActAsk {
     const char *text;         /* what stands there at first */
     const char *hint;         /* shown while the line is empty */
     const ml_Primitive *prim; /* the tail of whose call it is, or NULL */
+    const char *const *notes; /* beside proposals */
     const char *const
         *proposals; /* whole texts for Tab, while they are what stands there */
     size_t n_proposals;
@@ -92,6 +93,7 @@ struct ml_Act {
     bool tried;
     ml_Text preview; /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
+    ml_Rows rows;    /* the same as rows, once somebody asked */
 
     /* a prompt */
     ml_ActAsk ask;
@@ -168,12 +170,13 @@ int64_t ml_act_extent(const ml_For *f); /* -1: not a literal */
 /* Loops and blocks of the function in the order of the text. */
 void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks,
                       ml_UidVec *out);
-/* Texts for split: "auto, 4", best first. */
+/* Texts for split: "auto, 4", best first; notes (may be NULL) name the intrinsics of whose
+ * tile a factor is. */
 size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
-                      const char *const **out);
+                      const char *const **out, const char *const **notes);
 bool ml_act_is(const ml_Key *k, const char *name); /* a named key, or a character */
 
-/* ---- act_prompt.c */
+/* ---- act_prompt.c, and act_tilings.c */
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask);
 void ml_act_prompt_key(ml_View *v, const ml_Key *k);
 void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor);

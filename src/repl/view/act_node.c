@@ -3,8 +3,6 @@
  *
  * Everything is looked up in the focus's current version by number; nothing is kept.
  */
-#include <stdlib.h>
-
 #include "repl/view/act_impl.h"
 
 ml_Program ml_act_program(const ml_View *v)
@@ -213,57 +211,6 @@ void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks, ml_
 
     if (root)
         gather(root->body, false, &g);
-}
-
-/* ---- tilings */
-
-enum { MAX_TILINGS = 64 };
-
-/* Sizes that machines like come first. */
-static int64_t liking(int64_t d)
-{
-    static const int64_t FIRST[] = {16, 8, 32, 4, 64, 2, 128, 256, 512};
-
-    for (size_t k = 0; k < ML_COUNT(FIRST); k++)
-        if (d == FIRST[k])
-            return (int64_t)k;
-    return 100 + d;
-}
-
-static int by_liking(const void *a, const void *b)
-{
-    int64_t x = liking(*(const int64_t *)a), y = liking(*(const int64_t *)b);
-
-    return (x > y) - (x < y);
-}
-
-size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
-                      const char *const **out)
-{
-    int64_t n = ml_act_extent(f), divs[MAX_TILINGS];
-    size_t n_divs = 0;
-    ML_VEC(const char *) list = {0};
-
-    (void)v;
-    for (int64_t d = 2; d <= 1024 && n_divs < ML_COUNT(divs); d++)
-        if (n < 0 ? (d & (d - 1)) == 0 : d < n && n % d == 0)
-            divs[n_divs++] = d;
-    if (n_divs == 0) /* nothing divides it: these need a guard */
-        for (int64_t d = 2; d <= 64; d *= 2)
-            if (n < 0 || d < n)
-                divs[n_divs++] = d;
-    qsort(divs, n_divs, sizeof *divs, by_liking);
-    for (size_t k = 0; k < n_divs; k++)
-        ml_push(cx, &list, ml_format(cx, "auto, %lld", (long long)divs[k]));
-    for (size_t i = 0; i < n_divs; i++) /* three levels */
-        for (size_t k = 0; k < n_divs && list.n < MAX_TILINGS; k++)
-            if (n > 0 && divs[i] <= 64 && divs[k] <= 64 && (n / divs[i]) % divs[k] == 0 &&
-                n / divs[i] / divs[k] > 1)
-                ml_push(cx, &list,
-                        ml_format(cx, "auto, %lld, %lld", (long long)divs[k],
-                                  (long long)divs[i]));
-    *out = list.v;
-    return list.n;
 }
 
 bool ml_act_is(const ml_Key *k, const char *name)

@@ -18,6 +18,8 @@ void ml_act_forget_trial(ml_Act *a)
     a->tried = false;
     ml_text_clear(&a->line);
     ml_text_clear(&a->preview);
+    if (a->rows.v.n > 0)
+        ml_rows_reset(&a->rows);
 }
 
 /* As pane 2 prints a program. */
@@ -45,16 +47,15 @@ void ml_act_try(ml_View *v, const char *line)
     a->trial.result = NULL;
 }
 
-bool ml_act_preview(ml_View *v, ml_Rows *r)
+static void make_rows(ml_View *v)
 {
     ml_Act *a = v->act;
+    ml_Rows *r = &a->rows;
     ml_Text now = {0};
     bool *fresh;
     size_t n = 1, at = 0;
     int width = 1;
 
-    if (!a->tried || a->trial.kind != ML_TRIAL_WORKS || a->preview.n == 0 || !v->ss->focus)
-        return false;
     print(v, v->ss->focus, &now);
     for (size_t k = 0; k < a->preview.n; k++)
         n += a->preview.p[k] == '\n';
@@ -62,6 +63,7 @@ bool ml_act_preview(ml_View *v, ml_Rows *r)
         width++;
     fresh = ml_heap_zalloc(n + 1);
     ml_diff_fresh(ml_text_z(&now), ml_text_z(&a->preview), fresh);
+    ml_rows_reset(r);
     for (const char *p = ml_text_z(&a->preview); *p; at++) {
         size_t len = strcspn(p, "\n");
         ml_Row *row;
@@ -78,5 +80,17 @@ bool ml_act_preview(ml_View *v, ml_Rows *r)
     }
     ml_heap_free(fresh);
     ml_text_free(&now);
+}
+
+bool ml_act_preview(ml_View *v, ml_Rows *r)
+{
+    ml_Act *a = v->act;
+
+    if (!a->tried || a->trial.kind != ML_TRIAL_WORKS || a->preview.n == 0 || !v->ss->focus)
+        return false;
+    if (a->rows.v.n == 0)
+        make_rows(v);
+    for (size_t k = 0; k < a->rows.v.n; k++) /* their texts stay until the next trial */
+        ml_push(r->cx, &r->v, a->rows.v.v[k]);
     return true;
 }

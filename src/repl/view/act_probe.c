@@ -13,7 +13,9 @@ enum { MOST_TRIED = 64, MOST_OF_ONE = 48, MAX_PARAMS = 12, IDLE_MS = 5, MENU_MS 
 
 typedef struct Cand {
     ml_Arg arg;
-    const char *lua; /* as it is written */
+    const char *lua; /* as it is written; NULL: handles, named when they are */
+    uint8_t want;    /* of a handle: an ml_HandleKind */
+    bool bare;       /* of a list: without braces, as arguments one by one */
 } Cand;
 
 typedef struct Cands {
@@ -33,22 +35,28 @@ typedef struct Probe {
     size_t n;
 } Probe;
 
-static void add(Probe *pb, Cands *c, ml_Arg arg, const char *lua)
+static void add(Probe *pb, Cands *c, Cand cand)
 {
-    if (lua && c->list.n < MOST_OF_ONE)
-        ml_push(pb->cx, &c->list, ((Cand){arg, lua}));
+    if (c->list.n < MOST_OF_ONE)
+        ml_push(pb->cx, &c->list, cand);
+}
+
+static Cand node_cand(const Probe *pb, ml_Uid uid, ml_HandleKind want)
+{
+    ml_Handle h = {ml_act_for(pb->v, uid) ? ML_H_LOOP : ML_H_BLOCK, uid};
+
+    return (Cand){.arg = ML_ARG_HANDLE(h), .want = (uint8_t)want};
 }
 
 static void add_node(Probe *pb, Cands *c, ml_Uid uid, ml_HandleKind want)
 {
-    ml_Handle h = {ml_act_for(pb->v, uid) ? ML_H_LOOP : ML_H_BLOCK, uid};
-
-    add(pb, c, ML_ARG_HANDLE(h), ml_act_name(pb->v, pb->cx, uid, want));
+    add(pb, c, node_cand(pb, uid, want));
 }
 
 static void add_int(Probe *pb, Cands *c, int64_t i)
 {
-    add(pb, c, ML_ARG_INT(i), ml_format(pb->cx, "%lld", (long long)i));
+    add(pb, c,
+        (Cand){.arg = ML_ARG_INT(i), .lua = ml_format(pb->cx, "%lld", (long long)i)});
 }
 
 static void add_text(Probe *pb, Cands *c, const char *z)
@@ -57,34 +65,53 @@ static void add_text(Probe *pb, Cands *c, const char *z)
 
     z = ml_strdup(pb->cx, ml_str(z));
     ml_text_quote(&t, z);
-    add(pb, c, ML_ARG_STR(z), ml_strdup(pb->cx, ml_str(ml_text_z(&t))));
+    add(pb, c,
+        (Cand){.arg = ML_ARG_STR(z), .lua = ml_strdup(pb->cx, ml_str(ml_text_z(&t)))});
     ml_text_free(&t);
 }
 
-/* A list; bare: written without braces, as arguments one by one. */
+/* A list of handles or of numbers. */
 static void add_list(Probe *pb, Cands *c, const Cand *v, size_t n, bool bare)
 {
     ml_Arg *args = ML_ARRAY(pb->cx, ml_Arg, n + 1);
     ml_Text t = {0};
-    bool ok = true;
+    Cand list = {.bare = bare};
 
-    ml_text_add(&t, bare ? "" : "{");
+    ml_text_char(&t, '{');
     for (size_t k = 0; k < n; k++) {
         args[k] = v[k].arg;
-        ok &= v[k].lua != NULL;
-        ml_text_fmt(&t, "%s%s", k ? ", " : "", v[k].lua ? v[k].lua : "?");
+        ml_text_fmt(&t, "%s%s", k ? ", " : "", v[k].lua ? v[k].lua : "");
     }
-    ml_text_add(&t, bare ? "" : "}");
-    if (ok)
-        add(pb, c, ML_ARG_LIST(args, n), ml_strdup(pb->cx, ml_str(ml_text_z(&t))));
+    ml_text_char(&t, '}');
+    list.arg = ML_ARG_LIST(args, n);
+    list.want = n ? v[0].want : ML_H_NONE;
+    if (n && v[0].lua)
+        list.lua = ml_strdup(pb->cx, ml_str(ml_text_z(&t)));
+    add(pb, c, list);
     ml_text_free(&t);
 }
 
-static Cand loop_cand(Probe *pb, const ml_For *f)
+/* false: a handle that no name means. */
+static bool write_cand(const Probe *pb, const Cand *c, ml_Text *out)
 {
-    ml_Handle h = {ML_H_LOOP, f->var->uid};
+    bool list = c->arg.kind == ML_A_LIST;
+    const ml_Arg *v = list ? c->arg.as.list : &c->arg;
 
-    return (Cand){ML_ARG_HANDLE(h), ml_act_name(pb->v, pb->cx, h.uid, ML_H_LOOP)};
+    if (c->lua) {
+        ml_text_add(out, c->lua);
+        return true;
+    }
+    ml_text_add(out, list && !c->bare ? "{" : "");
+    for (uint32_t k = 0; k < (list ? c->arg.n : 1); k++) {
+        const char *name =
+            ml_act_name(pb->v, pb->cx, v[k].as.h.uid, (ml_HandleKind)c->want);
+
+        if (!name)
+            return false;
+        ml_text_fmt(out, "%s%s", k ? ", " : "", name);
+    }
+    ml_text_add(out, list && !c->bare ? "}" : "");
+    return true;
 }
 
 static void add_pair(Probe *pb, Cands *c, const ml_For *a, const ml_For *b)
@@ -93,8 +120,8 @@ static void add_pair(Probe *pb, Cands *c, const ml_For *a, const ml_For *b)
 
     if (!a || !b)
         return;
-    pair[0] = loop_cand(pb, a);
-    pair[1] = loop_cand(pb, b);
+    pair[0] = node_cand(pb, a->var->uid, ML_H_LOOP);
+    pair[1] = node_cand(pb, b->var->uid, ML_H_LOOP);
     add_list(pb, c, pair, 2, true);
 }
 
@@ -214,7 +241,7 @@ static void fill_map(Probe *pb, Cands *c)
 static void fill_ints(Probe *pb, Cands *c)
 {
     const char *name = pb->p->name;
-    Cand v[64];
+    Cand v[64] = {0};
     size_t n = pb->block ? pb->block->n_iters : 0;
 
     n = n > ML_COUNT(v) ? ML_COUNT(v) : n;
@@ -275,7 +302,7 @@ static void fill(Probe *pb, size_t k)
     static const char *const AXES[] = {"threadIdx.x", "blockIdx.x", "vthread.x"};
     const ml_Param *pa = &pb->p->params[k];
     Cands *c = &pb->of[k];
-    Cand two[2] = {{ML_ARG_AUTO, "auto"}, {ML_ARG_INT(2), "2"}};
+    Cand two[2] = {{.arg = ML_ARG_AUTO, .lua = "auto"}, {.arg = ML_ARG_INT(2), .lua = "2"}};
 
     if (pa->optional || pa->input_if_given || pa->kind == ML_P_DECISION ||
         pa->kind == ML_P_PAD) {
@@ -296,9 +323,7 @@ static void fill(Probe *pb, size_t k)
         /* fall through */
     case ML_P_BLOCKS:
         if (pb->block) {
-            ml_Handle h = {ML_H_BLOCK, pb->block->tag};
-            Cand one = {ML_ARG_HANDLE(h),
-                        ml_act_name(pb->v, pb->cx, pb->block->tag, ML_H_BLOCK)};
+            Cand one = node_cand(pb, pb->block->tag, ML_H_BLOCK);
 
             add_list(pb, c, &one, 1, false);
         }
@@ -314,7 +339,7 @@ static void fill(Probe *pb, size_t k)
             add_int(pb, c, 1);
         }
         return;
-    case ML_P_BOOL: add(pb, c, ML_ARG_BOOL(true), "true"); return;
+    case ML_P_BOOL: add(pb, c, (Cand){.arg = ML_ARG_BOOL(true), .lua = "true"}); return;
     case ML_P_STRING: fill_string(pb, c, pa->name); return;
     case ML_P_SCOPE:
         add_text(pb, c, "local");
@@ -331,7 +356,7 @@ static void fill(Probe *pb, size_t k)
     case ML_P_KEY: fill_key(pb, c); return;
     case ML_P_INTS: fill_ints(pb, c); return;
     case ML_P_FLOATS:
-        two[0] = (Cand){{.kind = ML_A_FLOAT, .as.f = 0.5}, "0.5"};
+        two[0] = (Cand){.arg = {.kind = ML_A_FLOAT, .as.f = 0.5}, .lua = "0.5"};
         two[1] = two[0];
         add_list(pb, c, two, 2, false);
         return;
@@ -358,15 +383,26 @@ static Probe begin(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx)
     return pb;
 }
 
-/* Arguments in Lua, up to the first that is not known. */
-static const char *written(const Probe *pb, const size_t *at)
+/* Arguments in Lua, up to the first that is not known or has no name. */
+static const char *written(const Probe *pb, const size_t *at, bool *all)
 {
     ml_Text t = {0};
     const char *z;
 
-    for (size_t k = 0; k < pb->n && (at[k] < pb->of[k].list.n || pb->of[k].left_out); k++)
-        if (at[k] < pb->of[k].list.n)
-            ml_text_fmt(&t, "%s%s", t.n ? ", " : "", pb->of[k].list.v[at[k]].lua);
+    *all = true;
+    for (size_t k = 0; k < pb->n && *all; k++) {
+        size_t was = t.n;
+
+        if (pb->of[k].left_out)
+            continue;
+        ml_text_add(&t, t.n ? ", " : "");
+        *all = at[k] < pb->of[k].list.n && write_cand(pb, &pb->of[k].list.v[at[k]], &t);
+        if (!*all && was > 0) { /* what is there begins the line */
+            t.n = was;
+            t.p[was] = '\0';
+        } else if (!*all)
+            ml_text_clear(&t);
+    }
     z = ml_strdup(pb->cx, ml_str(ml_text_z(&t)));
     ml_text_free(&t);
     return z;
@@ -479,8 +515,12 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
             args[i] = pb.of[i].left_out ? ML_ARG_ABSENT : pb.of[i].list.v[at[i]].arg;
         bool works = ml_trial_call(v->ss, p->name, args, pb.n, &reason) == ML_E_OK;
 
-        if (works && call)
-            *call = ml_format(cx, "%s(%s)", p->name, written(&pb, at));
+        if (works && call) {
+            bool all;
+            const char *text = written(&pb, at, &all);
+
+            *call = all ? ml_format(cx, "%s(%s)", p->name, text) : NULL;
+        }
         if (!works && first && why)
             ml_text_addn(why, ml_text_z(&reason), strcspn(ml_text_z(&reason), "\n"));
         first = false;
@@ -507,6 +547,7 @@ const char *ml_act_template(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_C
     if (kind == ML_TRIAL_WORKS && call)
         return ml_strdup(cx, (ml_Str){call + n, strlen(call) - n - 1});
     Probe pb = begin(v, p, node, cx);
+    bool all;
 
-    return written(&pb, at);
+    return written(&pb, at, &all);
 }

@@ -217,7 +217,7 @@ static void begin_offers(ml_View *v, bool back)
     a->offer_after = '\0';
     if (a->ask.n_proposals && is_proposal(a)) {
         for (size_t k = 0; k < a->ask.n_proposals; k++)
-            offer(a->ask.proposals[k], NULL, a);
+            offer(a->ask.proposals[k], a->ask.notes[k], a);
         a->offer_from = 0;
         a->offer_to = a->text.n;
         a->offer_at = back ? a->offers.n - 1 : 0;
@@ -290,15 +290,19 @@ void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask)
     ml_Ctx *cx = ml_ctx_new(0);
     ml_ActAsk own = *ask; /* it may lie in the arena of the menu that led here */
     const char **proposals = ML_ARRAY(cx, const char *, ask->n_proposals + 1);
+    const char **notes = ML_ARRAY(cx, const char *, ask->n_proposals + 1);
 
     own.label = own_text(cx, ask->label);
     own.head = own_text(cx, ask->head);
     own.tail = own_text(cx, ask->tail);
     own.text = own_text(cx, ask->text);
     own.hint = own_text(cx, ask->hint);
-    for (size_t k = 0; k < ask->n_proposals; k++)
+    for (size_t k = 0; k < ask->n_proposals; k++) {
         proposals[k] = own_text(cx, ask->proposals[k]);
+        notes[k] = own_text(cx, ask->notes ? ask->notes[k] : NULL);
+    }
     own.proposals = proposals;
+    own.notes = notes;
     ml_act_start_in(v, ML_ACT_PROMPT, r, cx);
     a->ask = own;
     set_text(a, own.text);
