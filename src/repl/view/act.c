@@ -429,13 +429,13 @@ static void mark(ml_View *v, int count)
 static void time_it(ml_View *v, int count)
 {
     (void)count;
-    ml_act_run(v, ":time");
+    ml_act_run(v, ":time --background");
 }
 
 static void check(ml_View *v, int count)
 {
     (void)count;
-    ml_act_run(v, ":check");
+    ml_act_run(v, ":check --background");
 }
 
 static void ask_line(ml_View *v, ml_Request r, const char *text)
@@ -460,7 +460,7 @@ static void command(ml_View *v, int count)
 static void tune(ml_View *v, int count)
 {
     (void)count;
-    ask_line(v, ML_REQ_TUNE, ":tune --trials 64");
+    ask_line(v, ML_REQ_TUNE, ":tune --trials 64 --background");
 }
 
 static void picture(ml_View *v, int count)
