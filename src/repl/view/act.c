@@ -285,6 +285,7 @@ static void split(ml_View *v, int count)
     ml_Ctx *tmp = ml_ctx_new(0);
     const char *name = ml_act_name(v, tmp, v->node, ML_H_LOOP);
     ml_ActAsk ask = {.tail = "})",
+                     .factors = true,
                      .hint = "factors; auto is whatever is left; Tab proposes"};
 
     (void)count;
