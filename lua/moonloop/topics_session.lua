@@ -61,6 +61,8 @@ command("stop", "A job that is stopped a second time is killed. Without an argum
 command("best", "Records of this program on this machine, the fastest first.", matmul .. ":tune --trials 2 --db r.db\n:best 1")
 command("adopt", "The steps stand on a branch of their own, as if they had been typed: undo, edit, save work.", matmul .. ":tune --trials 2 --db r.db\n:adopt\n:tree")
 command("db", "", matmul .. ":tune --trials 1 --db r.db\n:db")
+command("view", "Panes over this session: loops, program, block, dataflow, steps, performance, jobs, memory. Keys apply primitives to the selected loop or block, each as the line of Lua that is shown; while arguments are typed, the program shows what it would become. ? in it lists the keys, q returns. moonloop --view starts there. With --keys a file plays on it: key NAME…, type TEXT, click X Y, resize WxH, wait idle, expect \"TEXT\", snapshot NAME, print. See moon.bind_key.",
+    matmul .. "!printf 'key j s\\ntype 4, auto\\nprint\\n' > t.keys\n:view --keys t.keys --size 80x24")
 
 -- ---- settings
 local function setting(signature, text, lines) topic("set:" .. signature, nil, text, lines) end
@@ -82,7 +84,8 @@ setting("runs N|auto", "auto: until the median is steady. The same as :time --ru
 setting("threads N|auto", "How many threads parallel loops of compiled programs use; auto: the cores of the machine.", ":set threads 1")
 setting("target TEXT", "As moon.target reads it: llvm, llvm -mcpu=znver4 -num-cores=2.", ":set target llvm -num-cores=1\n:set target")
 setting("preview on|off", "Nothing is tried while one types in this version.", ":set preview")
-setting("theme NAME", "There is one theme in this version.", ":set theme")
+setting("theme default|light|mono", "default is for a dark ground and does not ask anyone to tell red from green; light is for a light one; mono uses bold, underline and reverse alone, as NO_COLOR does.", ":set theme mono")
+setting("mouse on|off", "off: the terminal keeps the mouse while the visualiser shows. With on, Shift gives it a click.", ":set mouse off")
 setting("keys NAME", "Keys follow ~/.inputrc in this version.", ":set keys")
 setting("images auto|kitty|sixel|iterm|off", "Pictures go to files in this version: see :graph.", ":set images")
 setting("time-after-step on|off", "In this version :time is run by hand.", ":set time-after-step")

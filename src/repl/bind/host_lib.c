@@ -322,8 +322,8 @@ static int l_get(lua_State *L)
 
 void ml_host_add_functions(lua_State *L)
 {
-    static const char *const FROM_MOON[] = {"schedule", "workload", "open", "focus",
-                                            "auto"};
+    static const char *const FROM_MOON[] = {"schedule", "workload", "open",
+                                            "focus",    "auto",     "bind_key"};
     static const char *const ON_FOCUS[] = {"loops", "blocks"};
 
     lua_pushglobaltable(L);
@@ -342,8 +342,12 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "open");
     lua_pushcclosure(L, l_schedule, 1);
     lua_setfield(L, -2, "open");
-    const luaL_Reg fns[] = {
-        {"focus", l_focus}, {"cmd", l_cmd}, {"set", l_set}, {"get", l_get}, {NULL, NULL}};
+    const luaL_Reg fns[] = {{"focus", l_focus},
+                            {"cmd", l_cmd},
+                            {"set", l_set},
+                            {"get", l_get},
+                            {"bind_key", ml_host_bind_key},
+                            {NULL, NULL}};
 
     bind_functions(L, fns);
     lua_getfield(L, -1, "hooks");

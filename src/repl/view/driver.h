@@ -16,6 +16,9 @@ bool ml_view_terminal(ml_Session *ss);
  * something was not as expected, or the script is wrong. */
 bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update);
 
+/* 80x24; false: it is no size. */
+bool ml_view_size_of(const char *text, int *w, int *h);
+
 /* ---- what both do */
 void ml_view_event(ml_View *v, const ml_Event *e);
 /* All work that waits, then the screen as it is. */

@@ -133,6 +133,18 @@ static void say_selected(ml_View *v, ml_Rows *r)
         ml_rows_add(r, ML_ROLE_DIM, "  nothing that is known yet; x tries everything");
 }
 
+/* The name of a request as bind_key takes it. */
+static void put_name(ml_Rows *r, const char *name)
+{
+    char z[40];
+    size_t n = 0;
+
+    for (; *name && n + 1 < sizeof z; name++)
+        z[n++] = *name == '_' ? '-' : (char)(*name - 'A' + 'a');
+    z[n] = '\0';
+    ml_rows_put(r, ML_ROLE_DIM, "  %s", z);
+}
+
 void ml_view_help(ml_View *v)
 {
     ml_Rows *r = &v->frame->page;
@@ -162,7 +174,8 @@ void ml_view_help(ml_View *v)
         ml_rows_put(r, ML_ROLE_KEY, "  %s%*s", ml_text_z(&keys), n < 14 ? 14 - n : 0, "");
         ml_rows_put(r, ML_ROLE_TEXT, " %s", ml_key_info[k].help);
         if (ml_key_info[k].pane != ML_PANE_NONE)
-            ml_rows_put(r, ML_ROLE_DIM, "  (pane %d)", (int)ml_key_info[k].pane);
+            ml_rows_put(r, ML_ROLE_DIM, " (pane %d)", (int)ml_key_info[k].pane);
+        put_name(r, ml_key_info[k].name);
         ml_rows_end(r);
         ml_text_free(&keys);
     }

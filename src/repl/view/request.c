@@ -8,28 +8,36 @@
 
 #include "core/arena.h"
 
+static void move(ml_View *v, int by)
+{
+    ml_view_rows(v, v->in); /* the cursor may be on its way to another row */
+    ml_view_go(v, v->in, v->pane[v->in].cursor + by);
+}
+
 static void up(ml_View *v, int count)
 {
-    ml_view_go(v, v->in, v->pane[v->in].cursor - count);
+    move(v, -count);
 }
 
 static void down(ml_View *v, int count)
 {
-    ml_view_go(v, v->in, v->pane[v->in].cursor + count);
+    move(v, count);
 }
 
 static void page_up(ml_View *v, int count)
 {
     (void)count;
+    ml_view_rows(v, v->in);
     v->pane[v->in].top -= ml_view_room(v, v->in);
-    ml_view_go(v, v->in, v->pane[v->in].cursor - ml_view_room(v, v->in));
+    move(v, -ml_view_room(v, v->in));
 }
 
 static void page_down(ml_View *v, int count)
 {
     (void)count;
+    ml_view_rows(v, v->in);
     v->pane[v->in].top += ml_view_room(v, v->in);
-    ml_view_go(v, v->in, v->pane[v->in].cursor + ml_view_room(v, v->in));
+    move(v, ml_view_room(v, v->in));
 }
 
 static void home(ml_View *v, int count)

@@ -9,7 +9,9 @@
  *   wait idle                   until nothing is left to be worked out, no job runs
  *   expect "text"  expect-not "text"      some row of the screen shows it, or none does
  *   snapshot NAME               the screen is that of NAME-WxH.txt beside the script
- *   # a remark
+ *   print                       the screen goes to standard output
+ *   time N KEY...               presses them N times and prints what a key to its screen
+ * took # a remark
  *
  * Snapshots are compared as transcripts are: numbers before units of time and rate stand
  * for any. Source: interaction 10.
@@ -20,8 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "core/arena.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/view/capture.h"
@@ -33,7 +36,7 @@ typedef struct Script {
     const char *path;
     int line;
     bool update, failed;
-    ml_Text told; /* until standard error is ours again */
+    ml_Text told, shown; /* until standard error and output are ours again */
 } Script;
 
 static void complain(Script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -70,7 +73,7 @@ static bool numbers(const char *p, int *out, int n)
     return p[strspn(p, " ")] == '\0';
 }
 
-static bool size_of(const char *p, int *w, int *h)
+bool ml_view_size_of(const char *p, int *w, int *h)
 {
     char *end;
     long a = strtol(p, &end, 10), b;
@@ -287,6 +290,52 @@ static void mouse(Script *s, const char *word, const char *p)
         ml_view_mouse(&s->v, ML_MOUSE_DOUBLE, at[0], at[1]);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median and longest of the times from a key to the screen that it leads to. */
+static void time_keys(Script *s, char *p)
+{
+    enum { MOST = 10000 };
+    char *end, *words;
+    long times = strtol(p, &end, 10), n = 0;
+    size_t length = strlen(end);
+
+    if (end == p || times < 1 || times > 1000 || *end != ' ' || length > MOST / 10) {
+        complain(s, "time takes a number up to 1000 and keys");
+        return;
+    }
+    double *took = ml_heap_zalloc(MOST * sizeof *took);
+
+    words = ml_heap_zalloc(length + 1);
+    for (long k = 0; k < times; k++) {
+        memcpy(words, end + 1, length);
+        for (char *w = words; *w && n < MOST;) {
+            size_t len = strcspn(w, " ");
+            bool more = w[len] != '\0';
+            struct timespec a, b;
+
+            w[len] = '\0';
+            clock_gettime(CLOCK_MONOTONIC, &a);
+            press(s, w);
+            ml_view_draw(&s->v);
+            clock_gettime(CLOCK_MONOTONIC, &b);
+            took[n++] = (double)(b.tv_sec - a.tv_sec) * 1e3 +
+                        (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+            w += len + more;
+        }
+    }
+    qsort(took, (size_t)n, sizeof *took, by_size);
+    ml_text_fmt(&s->shown, "%ld keys: median %.2f ms, longest %.2f ms\n", n, took[n / 2],
+                took[n - 1]);
+    ml_heap_free(words);
+    ml_heap_free(took);
+}
+
 static void run_line(Script *s, char *p)
 {
     size_t n;
@@ -317,7 +366,7 @@ static void run_line(Script *s, char *p)
     else if (ml_streq(p, "click") || ml_streq(p, "double") || ml_streq(p, "drag") ||
              ml_streq(p, "wheel"))
         mouse(s, p, rest);
-    else if (ml_streq(p, "resize") && size_of(rest, &w, &h))
+    else if (ml_streq(p, "resize") && ml_view_size_of(rest, &w, &h))
         ml_view_resize(&s->v, w, h);
     else if (ml_streq(p, "resize"))
         complain(s, "resize takes WxH, not %s", rest);
@@ -327,10 +376,15 @@ static void run_line(Script *s, char *p)
         expect(s, rest, false);
     else if (ml_streq(p, "snapshot"))
         snapshot(s, rest);
-    else
+    else if (ml_streq(p, "time"))
+        time_keys(s, rest);
+    else if (ml_streq(p, "print")) {
+        ml_view_settle(&s->v);
+        ml_grid_text(&s->v.grid, &s->shown);
+    } else
         complain(s,
                  "%s is none of key, type, click, double, drag, wheel, resize, wait idle, "
-                 "expect, expect-not, snapshot",
+                 "expect, expect-not, snapshot, print, time",
                  p);
 }
 
@@ -368,6 +422,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
         p = end + 1;
     }
     ml_capture_end();
+    ml_out(&ss->out, ml_text_z(&s.shown));
     if (s.told.n)
         ml_err(&ss->out, ml_text_z(&s.told));
     if (s.v.end)
@@ -376,6 +431,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
         ss->status = 1;
     ml_view_free(&s.v);
     ml_text_free(&s.told);
+    ml_text_free(&s.shown);
     ml_text_free(&text);
     return !s.failed;
 }

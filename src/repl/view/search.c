@@ -97,13 +97,13 @@ static bool row_matches(const ml_View *v, const Pattern *p, const ml_Row *row)
 
 /* The next row that matches, from the cursor on, around the end. For extents a loop counts
  * once: where its rows begin. */
-static int next_match(ml_View *v, int by, bool here)
+static int next_match(ml_View *v, int by)
 {
     const ml_Rows *r = ml_view_rows(v, v->in);
     Pattern p = pattern_of(v->search);
     int n = (int)r->v.n, at = v->pane[v->in].cursor;
 
-    for (int k = here ? 0 : 1; k <= n; k++) {
+    for (int k = 1; k <= n; k++) {
         int m = ((at + by * k) % n + n) % n;
 
         if (row_matches(v, &p, &r->v.v[m]) &&
@@ -125,7 +125,7 @@ static int match_in_folds(ml_View *v, int by)
         was[k] = v->folded.v[k];
     while (v->folded.n > 0)
         ml_view_fold(v, v->folded.v[0], false);
-    at = next_match(v, by, false);
+    at = next_match(v, by);
     if (at >= 0)
         node = v->pane[v->in].rows.v.v[at].node;
     for (size_t k = 0; k < n; k++)
@@ -143,7 +143,7 @@ static int match_in_folds(ml_View *v, int by)
     return -1;
 }
 
-static void search(ml_View *v, int by, bool here)
+static void search(ml_View *v, int by, bool anew)
 {
     int was = v->pane[v->in].cursor, at = -1;
 
@@ -152,7 +152,7 @@ static void search(ml_View *v, int by, bool here)
         return;
     }
     if (ml_view_rows(v, v->in)->v.n > 0)
-        at = next_match(v, by, here);
+        at = next_match(v, by);
     if (at < 0 && v->in == ML_PANE_LOOPS && v->folded.n > 0 && v->ss->focus)
         at = match_in_folds(v, by);
     if (at < 0) {
@@ -160,7 +160,7 @@ static void search(ml_View *v, int by, bool here)
                     ml_panes[v->in].name ? ml_panes[v->in].name : "");
         return;
     }
-    if (!here && ((by > 0 && at <= was) || (by < 0 && at >= was)))
+    if (!anew && ((by > 0 && at <= was) || (by < 0 && at >= was)))
         ml_view_say(v, "search went around the end");
     ml_view_go(v, v->in, at);
 }
