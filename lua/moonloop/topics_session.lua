@@ -26,7 +26,7 @@ command("bug", "At the prompt it is shown, then you are asked whether to save it
     matmul .. "split(\"i\", {3, 5});\n:bug")
 command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")
 command("show", "The text parses back to the same program. A block is shown with its ancestors; regions as :set regions says.", matmul .. ":show\n:show C")
-command("tree", "At each loop: extent, kind, and the bytes of each buffer that all of its iterations touch.", matmul .. ":tree")
+command("tree", "At each loop: extent, kind, and what all of its iterations together do, the loops around it standing still: the operations in values, and the bytes of each buffer that they touch, as far as the line has room. :counts tells all of it.", matmul .. ":tree")
 command("block", "", matmul .. ":block C")
 command("where", "", matmul .. "split(\"i\", {auto, 4});\n:where i_1\n:where j")
 command("undo", "A line is one group, however many steps it made; :undo step takes back one primitive. A call of s:undo() is a line, too: :undo takes that back. :redo returns, :versions shows that nothing is lost.",
@@ -36,7 +36,7 @@ command("goto", "v3, a mark, -2 (two steps back), or failed (where the last line
 command("mark", "A mark stands wherever a version is wanted.", matmul .. "split(\"i\", {auto, 4});\n:mark tiled\n:goto v0\n:goto tiled")
 command("branch", "The prompt shows the name.", matmul .. ":branch wide\nsplit(\"i\", {auto, 8});\n:versions")
 command("versions", "With marks, results of checks, and times.", matmul .. "split(\"i\", {auto, 4});\n:undo\nsplit(\"j\", {auto, 4});\n:versions")
-command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps.",
+command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps, --counts what :counts tells.",
     matmul .. "split(\"i\", {auto, 4});\n:diff\n:diff v0 --tree")
 command("trace", "As Lua; --python as TVM writes it, --json as its tuner does.", matmul .. "split(\"i\", {auto, 4});\n:trace\n:trace --python")
 command("before", "The later steps are replayed on a new branch; results of the new step stand for nothing else. The first step that does not apply stops there and is explained.",
@@ -49,6 +49,8 @@ command("bisect", "By halving: few runs for many steps. CMD is one such as :chec
     matmul .. "cache_read(\"C\", \"A\", \"global\");\nunsafe_set_dtype(\"A_global\", 0, \"float16\");\nreorder(\"k\", \"j\");\n:bisect")
 command("check", "MODE: random, zeros, ones, iota, adversarial. --shape gives symbolic sizes. The tolerance follows from dtype and number of summands unless --rtol or --atol say otherwise.",
     matmul .. "split(\"k\", {auto, 4});\n:check\n:check --inputs ones --seed 3")
+command("counts", "Counted from the program, nothing is run. iterations: of all executions of a loop. Everything else is of one execution, the loops around it standing still: flops, the operations in values (inits left out); distinct bytes of each buffer, and behind × how often each element is loaded or stored. Strides tell how far an access moves in memory from one iteration of a loop to the next, in elements: ~ means usually so far, with jumps; ? that the place is not affine in the loop. ≤ marks a bound: where the loops around stand decides, or a condition that cannot be counted. Sizes that are not known stay as they are. LOOP tells of that loop alone; --all adds elements, loads and stores. With --json a row has loop, extent, flops and bytes, and at_most where numbers are bounds; --all adds depth, iterations, elements, loads, stores, reuse and strides. s:counts() gives the same to Lua.",
+    matmul .. ":counts\nsplit(\"i\", {auto, 5});\n:counts i_1")
 command("graph", "loops: the loop tree; deps: which block reads what another writes. The suffix says the format.", matmul .. ":graph loops f.dot\n!head -n 3 f.dot")
 command("explain", "Without a code: of the last error. The rule, why it exists, an example that breaks it and one that does not, run now.", matmul .. "parallel(\"k\")\n:explain")
 command("ir", "--list names the passes; PASS shows the program after it; --diff what it changed, or what differs from another version.", matmul .. ":ir --list")

@@ -4,6 +4,7 @@
 
 #include "primitives/trace.h"
 #include "repl/command.h"
+#include "repl/counts_view.h"
 #include "repl/data.h"
 #include "repl/diff.h"
 #include "repl/versions.h"
@@ -247,7 +248,8 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
     ml_Step step;
 
     for (size_t k = 0; k < w->n; k++) {
-        if (ml_streq(w->v[k], "--tree") || ml_streq(w->v[k], "--trace"))
+        if (ml_streq(w->v[k], "--tree") || ml_streq(w->v[k], "--trace") ||
+            ml_streq(w->v[k], "--counts"))
             view = w->v[k] + 2;
         else if (strncmp(w->v[k], "--", 2) == 0)
             return ml_session_error(ss, ML_E_NOT_YET, ":diff %s", w->v[k]);
@@ -266,7 +268,13 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
             ml_show_tree(ss, s, v[k], t);
         else if (ml_streq(view, "trace"))
             trace_text(s, v[k], t);
-        else
+        else if (ml_streq(view, "counts")) {
+            if (!ml_show_counts(ss, s, v[k], &(ml_CountsOpts){0}, t)) {
+                ml_text_free(&a);
+                ml_text_free(&b);
+                return false;
+            }
+        } else
             ml_show_program(ss, s, v[k], t);
     }
     if (ml_streq(view, "tree"))

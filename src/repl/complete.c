@@ -441,7 +441,8 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
                                         "--rtol", "--atol",   NULL};
     static const char *const INPUTS[] = {"zeros",       "ones",   "iota",
                                          "adversarial", "random", NULL};
-    static const char *const DIFF[] = {"--tree", "--trace", NULL};
+    static const char *const DIFF[] = {"--tree", "--trace", "--counts", NULL};
+    static const char *const COUNTS[] = {"--all", NULL};
     static const char *const TRACE[] = {"--python", "--json", NULL};
     static const char *const GRAPH[] = {"loops", "deps", NULL};
     static const char *const UNDO[] = {"step", NULL};
@@ -466,6 +467,10 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     else if (ml_streq(name, "diff")) {
         ml_offer_versions(o);
         offer_options(o, DIFF);
+    } else if (ml_streq(name, "counts")) {
+        ml_offer_loops(o);
+        ml_offer_versions(o);
+        offer_options(o, COUNTS);
     } else if (ml_streq(name, "show") || ml_streq(name, "tree")) {
         if (name[0] == 's')
             ml_offer_blocks(o);

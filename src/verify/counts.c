@@ -37,9 +37,9 @@ static ml_Number accesses(Work *w, const ml_SiteAt *const *v, size_t n, bool wri
             continue;
         if (v[k]->site.declared) /* how often, nothing says */
             return ml_number_unknown();
-        sum = ml_number_add(
-            cx, sum,
-            ml_number_mul(cx, ml_place_ways(&w->s, v[k]->place, depth), ml_number(v[k]->lanes)));
+        sum = ml_number_add(cx, sum,
+                            ml_number_mul(cx, ml_place_ways(&w->s, v[k]->place, depth),
+                                          ml_number(v[k]->lanes)));
     }
     return tidy(cx, sum);
 }
@@ -88,8 +88,9 @@ static void touched(Work *w, const ml_LoopAt *l, ml_LoopFacts *out)
         count++;
         t->buffer = s->buffers.v[order.v[k]];
         t->elements = tidy(cx, ml_elements(s, t->buffer, of, e->n, l->depth));
-        t->bytes = tidy(cx, ml_number_mul(cx, t->elements,
-                                          ml_number((int64_t)ml_dtype_bytes(t->buffer->type))));
+        t->bytes =
+            tidy(cx, ml_number_mul(cx, t->elements,
+                                   ml_number((int64_t)ml_dtype_bytes(t->buffer->type))));
         t->loads = accesses(w, of, e->n, false, l->depth);
         t->stores = accesses(w, of, e->n, true, l->depth);
     }
@@ -121,40 +122,68 @@ static ml_Number flops(Work *w, const ml_LoopAt *l)
     return tidy(cx, sum);
 }
 
+static void facts(Work *w, const ml_LoopAt *l, ml_LoopFacts *f)
+{
+    ml_Ctx *cx = w->s.cx;
+
+    *f = (ml_LoopFacts){.loop = l->node};
+    for (uint32_t up = l->parent; up != ML_NO_LOOP; up = w->s.loops.v[up].parent) {
+        const ml_For *node = w->s.loops.v[up].node;
+
+        f->parent = f->parent ? f->parent : node;
+        f->depth += node != NULL;
+    }
+    f->extent = tidy(cx, l->extent);
+    f->iterations = tidy(cx, ml_place_ways(&w->s, l->inside, 0));
+    f->flops = flops(w, l);
+    touched(w, l, f);
+    strides(w, l, f);
+}
+
+enum { POINTS = 200000 };
+
+static bool begin(Work *w, ml_Ctx *cx, ml_Program p, uint32_t func)
+{
+    *w = (Work){.s = {.cx = cx, .budget = POINTS}};
+    if (!ml_sites_of(&w->s, p.mod->funcs[func]))
+        return false;
+    w->each = ML_ARRAY(cx, Each, w->s.buffers.n + 1);
+    return true;
+}
+
 bool ml_counts(ml_Ctx *cx, ml_Program p, uint32_t func, ml_Counts *out)
 {
-    enum { POINTS = 200000 };
-    Work w = {.s = {.cx = cx, .budget = POINTS}};
     ml_LoopFacts *v;
+    Work w;
 
     *out = (ml_Counts){0};
-    if (!ml_sites_of(&w.s, p.mod->funcs[func]))
+    if (!begin(&w, cx, p, func))
         return false;
-    w.each = ML_ARRAY(cx, Each, w.s.buffers.n + 1);
     v = ML_ARRAY(cx, ml_LoopFacts, w.s.loops.n + 1);
     for (size_t k = 0; k < w.s.loops.n; k++) {
-        const ml_LoopAt *l = &w.s.loops.v[k];
-        ml_LoopFacts *f = &v[out->n];
-
-        if (!l->node || l->in_init)
+        if (!w.s.loops.v[k].node || w.s.loops.v[k].in_init)
             continue;
         if (!ml_tick(cx))
             return false;
-        out->n++;
-        f->loop = l->node;
-        for (uint32_t up = l->parent; up != ML_NO_LOOP; up = w.s.loops.v[up].parent) {
-            const ml_For *node = w.s.loops.v[up].node;
-
-            f->parent = f->parent ? f->parent : node;
-            f->depth += node != NULL;
-        }
-        f->extent = tidy(cx, l->extent);
-        f->iterations = tidy(cx, ml_place_ways(&w.s, l->inside, 0));
-        f->flops = flops(&w, l);
-        touched(&w, l, f);
-        strides(&w, l, f);
+        facts(&w, &w.s.loops.v[k], &v[out->n++]);
     }
     out->loops = v;
+    return ml_ok(cx);
+}
+
+bool ml_counts_loop(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_LoopFacts *out)
+{
+    Work w;
+
+    *out = (ml_LoopFacts){0};
+    if (!begin(&w, cx, p, ml_index_func(p.index, loop)))
+        return false;
+    for (size_t k = 0; k < w.s.loops.n; k++) {
+        const ml_LoopAt *l = &w.s.loops.v[k];
+
+        if (l->node && !l->in_init && l->node->var->uid == loop)
+            facts(&w, l, out);
+    }
     return ml_ok(cx);
 }
 

@@ -17,9 +17,10 @@ typedef enum ml_How {
 } ml_How;
 
 typedef struct ml_Number {
-    uint8_t how;         /* an ml_How */
-    int64_t n;           /* when expr is NULL */
-    const ml_Expr *expr; /* of the function's sizes (int64), where they decide it; or NULL */
+    uint8_t how; /* an ml_How */
+    int64_t n;   /* when expr is NULL */
+    const ml_Expr
+        *expr; /* of the function's sizes (int64), where they decide it; or NULL */
 } ml_Number;
 
 typedef enum ml_StrideKind {
@@ -72,6 +73,8 @@ typedef struct ml_Counts {
 
 /* func: position in the module. Everything lives in cx. false: interrupted (cx's error). */
 bool ml_counts(ml_Ctx *cx, ml_Program p, uint32_t func, ml_Counts *out);
+/* Of one loop alone; out->loop is NULL when there is none of that uid. */
+bool ml_counts_loop(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_LoopFacts *out);
 const ml_LoopFacts *ml_counts_of(const ml_Counts *c, ml_Uid loop); /* NULL: no such loop */
 /* Accesses for each distinct element; NAN: not known. *exact (may be NULL). */
 double ml_reuse(const ml_Touched *t, bool *exact);

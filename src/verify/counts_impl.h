@@ -22,10 +22,10 @@ ml_Number ml_number_min(ml_Number a, ml_Number b);
 /* ---- conditions on the way down */
 typedef struct ml_Guard {
     const struct ml_Guard *up;
-    uint32_t depth;  /* loops around it */
-    bool known;      /* else it may hold or not */
-    bool repeats;    /* a while: what is below may be executed any number of times */
-    int64_t lo, hi;  /* lo <= form <= hi; INT64_MIN, INT64_MAX: open */
+    uint32_t depth; /* loops around it */
+    bool known;     /* else it may hold or not */
+    bool repeats;   /* a while: what is below may be executed any number of times */
+    int64_t lo, hi; /* lo <= form <= hi; INT64_MIN, INT64_MAX: open */
     ml_Linear form;
 } ml_Guard;
 
@@ -135,7 +135,8 @@ uint64_t ml_relaxed(const ml_Layout *l, uint32_t depth);
 uint64_t ml_component(const ml_Layout *l, const ml_Bounds *b, uint64_t mask, bool rows);
 
 /* Choices of the digits in `mask` that the bounds allow; b->most is not looked at. */
-ml_Number ml_bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b, uint64_t mask);
+ml_Number ml_bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b,
+                          uint64_t mask);
 
 /* Distinct elements of the buffer that these accesses touch together. */
 ml_Number ml_elements(ml_Sites *s, const ml_Buffer *b, const ml_SiteAt *const *v, size_t n,

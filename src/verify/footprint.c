@@ -338,8 +338,8 @@ static void set_of(ml_Sites *s, const ml_SiteAt *at, uint32_t depth, Set *out)
     if (vague || o.b.most || at->site.declared) {
         out->n = ml_number_at_most(out->n);
         if (!at->site.declared && ways.how != ML_UNKNOWN && !ways.expr)
-            out->n = ml_number_min(
-                out->n, ml_number_mul(s->cx, ml_number_at_most(ways), ml_number(at->lanes)));
+            out->n = ml_number_min(out->n, ml_number_mul(s->cx, ml_number_at_most(ways),
+                                                         ml_number(at->lanes)));
     }
     if (out->n.how != ML_EXACT || out->n.expr)
         out->box = false;
@@ -370,8 +370,8 @@ static bool same_outside(const ml_Sites *s, const ml_Linear *a, const ml_Linear 
             return i == a->n && j == b->n;
         const ml_Atom *x = &a->v[i], *y = &b->v[j];
 
-        if (x->axis != y->axis || x->size != y->size || x->lo != y->lo || x->ext != y->ext ||
-            x->coef != y->coef)
+        if (x->axis != y->axis || x->size != y->size || x->lo != y->lo ||
+            x->ext != y->ext || x->coef != y->coef)
             return false;
     }
 }
@@ -391,8 +391,8 @@ static bool same_form(const ml_Linear *a, const ml_Linear *b)
     for (uint32_t k = 0; k < a->n; k++) {
         const ml_Atom *x = &a->v[k], *y = &b->v[k];
 
-        if (x->axis != y->axis || x->size != y->size || x->lo != y->lo || x->ext != y->ext ||
-            x->coef != y->coef)
+        if (x->axis != y->axis || x->size != y->size || x->lo != y->lo ||
+            x->ext != y->ext || x->coef != y->coef)
             return false;
     }
     return true;
@@ -469,9 +469,8 @@ static bool united(Union *u, bool only, int64_t *out)
         bool in = false;
 
         for (d = 0; d < u->rank; d++) {
-            int64_t w = at[d] + 1 < u->n_cuts[d]
-                            ? u->cut[d][at[d] + 1] - u->cut[d][at[d]]
-                            : 0;
+            int64_t w =
+                at[d] + 1 < u->n_cuts[d] ? u->cut[d][at[d] + 1] - u->cut[d][at[d]] : 0;
 
             if (__builtin_mul_overflow(size, w, &size))
                 return false;
@@ -479,7 +478,8 @@ static bool united(Union *u, bool only, int64_t *out)
         for (uint32_t k = 0; k < u->n && !in && size > 0; k++) {
             in = !only || u->v[k]->box;
             for (d = 0; d < u->rank && in; d++)
-                in = u->v[k]->lo[d] <= u->cut[d][at[d]] && u->cut[d][at[d]] <= u->v[k]->hi[d];
+                in = u->v[k]->lo[d] <= u->cut[d][at[d]] &&
+                     u->cut[d][at[d]] <= u->v[k]->hi[d];
         }
         if (in && __builtin_add_overflow(*out, size, out))
             return false;
@@ -506,7 +506,8 @@ static ml_Number within(ml_Number n, ml_Number all)
     return ml_number_min(ml_number_at_most(n), ml_number_at_most(all));
 }
 
-static ml_Number join(ml_Sites *s, const ml_Buffer *b, Set *sets, uint32_t n, uint32_t depth)
+static ml_Number join(ml_Sites *s, const ml_Buffer *b, Set *sets, uint32_t n,
+                      uint32_t depth)
 {
     Union u = {.rank = b->rank};
     ml_Number sum = ml_number(0), largest = ml_number(0);

@@ -68,7 +68,7 @@ static bool normal(const ml_Sum1 *s, bool descending, ml_Sum1 *out, int64_t *shi
 }
 
 typedef struct Below {
-    const ml_Sum1 *s;              /* normal, descending */
+    const ml_Sum1 *s;               /* normal, descending */
     int64_t max[ML_MAX_DIGITS + 1]; /* of the digits from k on */
     int64_t all[ML_MAX_DIGITS + 1]; /* ways of the digits from k on */
     int64_t *budget;

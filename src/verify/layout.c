@@ -80,8 +80,8 @@ static void cut_for(Make *m, const ml_Linear *f)
         int64_t end;
 
         if (a->ext != ML_OPEN &&
-            (x->trips == ML_OPEN || (!__builtin_mul_overflow(a->lo, a->ext, &end) &&
-                                     end < x->trips)))
+            (x->trips == ML_OPEN ||
+             (!__builtin_mul_overflow(a->lo, a->ext, &end) && end < x->trips)))
             cut_at(m, c, a->lo * a->ext);
     }
 }
@@ -104,9 +104,9 @@ static void make_digits(Make *m, Cuts *c)
             d.ext = ML_OPEN;
             d.expr = x->expr;
             if (d.expr && d.lo > 1 && ml_dtype_fits(d.expr->type, d.lo))
-                d.expr = ml_floordiv(cx,
-                                     ml_add(cx, d.expr, ml_int(cx, d.expr->type, d.lo - 1)),
-                                     ml_int(cx, d.expr->type, d.lo));
+                d.expr =
+                    ml_floordiv(cx, ml_add(cx, d.expr, ml_int(cx, d.expr->type, d.lo - 1)),
+                                ml_int(cx, d.expr->type, d.lo));
         }
         if (m->n == ML_MAX_DIGITS) {
             m->failed = true;
@@ -161,7 +161,9 @@ static bool trip_guard(Make *m, const Cuts *c, ml_GuardRow *out)
 
     if (c->n == 1 || (x->trips != ML_OPEN && x->trips % last == 0))
         return false;
-    *out = (ml_GuardRow){.lo = INT64_MIN, .hi = x->trips - 1, .depth = x->depth + 1,
+    *out = (ml_GuardRow){.lo = INT64_MIN,
+                         .hi = x->trips - 1,
+                         .depth = x->depth + 1,
                          .known = x->trips != ML_OPEN};
     out->row = (ml_Row){.ok = true, .coef = ML_ARRAY(m->s->cx, int64_t, m->n + 1)};
     for (uint32_t k = 0; k < c->n; k++) {
@@ -185,8 +187,8 @@ static bool is_plain(const ml_LinearEnv *env, const ml_Linear *f)
  * are given up. */
 enum { ALL, NO_GUARDS, PLAIN, N_TRIES };
 
-static const ml_Layout *try_layout(ml_Sites *s, const ml_Place *place, const ml_Linear *dims,
-                                   uint32_t n, int how)
+static const ml_Layout *try_layout(ml_Sites *s, const ml_Place *place,
+                                   const ml_Linear *dims, uint32_t n, int how)
 {
     ml_Layout *out = ML_NEW(s->cx, ml_Layout);
     Make m;
@@ -223,7 +225,10 @@ static const ml_Layout *try_layout(ml_Sites *s, const ml_Place *place, const ml_
     for (const ml_Guard *g = place->guards; g; g = g->up) {
         ml_GuardRow *r = &out->guards[out->n_guards++];
 
-        *r = (ml_GuardRow){.lo = g->lo, .hi = g->hi, .depth = g->depth, .known = g->known,
+        *r = (ml_GuardRow){.lo = g->lo,
+                           .hi = g->hi,
+                           .depth = g->depth,
+                           .known = g->known,
                            .repeats = g->repeats};
         if (how == ALL || is_plain(&s->env, &g->form))
             make_row(&m, &g->form, &r->row);
@@ -488,7 +493,8 @@ static int64_t by_points(const ml_Layout *l, const ml_Bounds *b, uint64_t mask)
     return n;
 }
 
-static ml_Number bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b, uint64_t c)
+static ml_Number bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b,
+                              uint64_t c)
 {
     ml_Number best = ml_number_unknown();
     uint32_t n = 0;
@@ -524,7 +530,8 @@ static ml_Number bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *
     return best;
 }
 
-ml_Number ml_bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b, uint64_t mask)
+ml_Number ml_bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b,
+                          uint64_t mask)
 {
     ml_Number n = ml_number(1);
 
@@ -541,7 +548,8 @@ ml_Number ml_bounded_ways(ml_Sites *s, const ml_Layout *l, const ml_Bounds *b, u
 
         for (uint32_t j = 0; j < b->n && free; j++)
             free = !(b->v[j].row.mask & c);
-        n = ml_number_mul(s->cx, n, free ? ml_number(l->digit[k].ext) : bounded_ways(s, l, b, c));
+        n = ml_number_mul(s->cx, n,
+                          free ? ml_number(l->digit[k].ext) : bounded_ways(s, l, b, c));
     }
     return n;
 }

@@ -88,7 +88,8 @@ static bool put_all(Terms *t, const ml_Linear *a, int64_t times)
     return true;
 }
 
-ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b, int64_t times)
+ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b,
+                        int64_t times)
 {
     Terms t;
 
@@ -200,13 +201,14 @@ static bool add_deps(const ml_Expr *e, void *user)
     void **u = user;
     ml_LinearEnv *s = u[0];
     uint64_t *deps = u[1];
-    const ml_Linear *known = e->kind == ML_EXPR_VAR ? ml_map_get(s->vars, e->as.var->uid)
-                                                    : NULL;
+    const ml_Linear *known =
+        e->kind == ML_EXPR_VAR ? ml_map_get(s->vars, e->as.var->uid) : NULL;
 
     if (known)
         *deps |= known->deps;
     /* What was changed may be another number each time. */
-    if ((e->kind == ML_EXPR_LOAD && (!s->written || ml_map_has(s->written, e->as.buffer->uid))) ||
+    if ((e->kind == ML_EXPR_LOAD &&
+         (!s->written || ml_map_has(s->written, e->as.buffer->uid))) ||
         (e->flags & ML_X_EFFECT))
         *deps = UINT64_MAX;
     return *deps != UINT64_MAX;
@@ -230,7 +232,8 @@ static ml_Linear variable(ml_LinearEnv *s, const ml_Var *v)
     if (known)
         return *known;
     t.form = (ml_Linear){.ok = true};
-    put(&t, &(ml_Atom){.axis = ML_NO_AXIS, .lo = 1, .ext = ML_OPEN, .coef = 1, .size = v}, 1);
+    put(&t, &(ml_Atom){.axis = ML_NO_AXIS, .lo = 1, .ext = ML_OPEN, .coef = 1, .size = v},
+        1);
     return keep(s, &t);
 }
 

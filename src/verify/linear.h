@@ -46,7 +46,8 @@ typedef struct ml_LinearEnv { /* what names mean on the way down */
 uint64_t ml_depth_bit(uint32_t depth);
 ml_Linear ml_linear(ml_LinearEnv *s, const ml_Expr *e);
 ml_Linear ml_linear_axis(ml_LinearEnv *s, uint32_t axis); /* its counter */
-ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b, int64_t times);
+ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b,
+                        int64_t times);
 ml_Linear ml_linear_scale(ml_LinearEnv *s, const ml_Linear *a, int64_t by);
 /* The axis of that role, trips and ML_INNER; made when there is none yet. */
 uint32_t ml_inner_axis(ml_LinearEnv *s, uint32_t role, int64_t trips);

@@ -29,7 +29,8 @@ static const ml_Guard *guard(ml_Sites *s, const ml_Place *at, const ml_Guard *up
 {
     ml_Guard *g = ML_NEW(s->cx, ml_Guard);
 
-    *g = (ml_Guard){.up = up, .depth = at->depth, .known = form && form->ok, .lo = lo, .hi = hi};
+    *g = (ml_Guard){
+        .up = up, .depth = at->depth, .known = form && form->ok, .lo = lo, .hi = hi};
     if (g->known)
         g->form = *form;
     return g;
@@ -43,13 +44,17 @@ static const ml_Guard *compare(ml_Sites *s, const ml_Place *at, const ml_Guard *
     ml_ExprKind k = (ml_ExprKind)e->kind;
 
     if (k == ML_EXPR_LT)
-        return truth ? guard(s, at, up, &d, INT64_MIN, -1) : guard(s, at, up, &d, 0, INT64_MAX);
+        return truth ? guard(s, at, up, &d, INT64_MIN, -1)
+                     : guard(s, at, up, &d, 0, INT64_MAX);
     if (k == ML_EXPR_LE)
-        return truth ? guard(s, at, up, &d, INT64_MIN, 0) : guard(s, at, up, &d, 1, INT64_MAX);
+        return truth ? guard(s, at, up, &d, INT64_MIN, 0)
+                     : guard(s, at, up, &d, 1, INT64_MAX);
     if (k == ML_EXPR_GT)
-        return truth ? guard(s, at, up, &d, 1, INT64_MAX) : guard(s, at, up, &d, INT64_MIN, 0);
+        return truth ? guard(s, at, up, &d, 1, INT64_MAX)
+                     : guard(s, at, up, &d, INT64_MIN, 0);
     if (k == ML_EXPR_GE)
-        return truth ? guard(s, at, up, &d, 0, INT64_MAX) : guard(s, at, up, &d, INT64_MIN, -1);
+        return truth ? guard(s, at, up, &d, 0, INT64_MAX)
+                     : guard(s, at, up, &d, INT64_MIN, -1);
     if ((k == ML_EXPR_EQ) == truth)
         return guard(s, at, up, &d, 0, 0);
     return guard(s, at, up, NULL, 0, 0);
@@ -131,11 +136,12 @@ static void add_site(const Down *d, ml_SiteAt at, ml_Linear *dims)
     ml_push(s->cx, &s->named, at.buffer);
 }
 
-static void add_access(const Down *d, const ml_Buffer *b, const ml_Expr *const *idx, size_t n,
-                       bool write, bool masked)
+static void add_access(const Down *d, const ml_Buffer *b, const ml_Expr *const *idx,
+                       size_t n, bool write, bool masked)
 {
     ml_Linear *dims = ML_ARRAY(d->s->cx, ml_Linear, n + 1);
-    ml_SiteAt at = {.site = {.text = b, .buffer = b, .index = idx, .write = write}, .lanes = 1};
+    ml_SiteAt at = {.site = {.text = b, .buffer = b, .index = idx, .write = write},
+                    .lanes = 1};
     Down under = *d;
 
     for (size_t k = 0; k < n; k++) {
@@ -154,8 +160,11 @@ static void add_region(const Down *d, const ml_Region *r, bool write)
     size_t rank = r->buffer->rank;
     ml_Linear *dims = ML_ARRAY(d->s->cx, ml_Linear, rank + 1);
     const ml_Expr **idx = ML_ARRAY(d->s->cx, const ml_Expr *, rank + 1);
-    ml_SiteAt at = {.site = {.text = r->buffer, .buffer = r->buffer, .index = idx,
-                             .write = write, .declared = true},
+    ml_SiteAt at = {.site = {.text = r->buffer,
+                             .buffer = r->buffer,
+                             .index = idx,
+                             .write = write,
+                             .declared = true},
                     .lanes = 1};
 
     for (uint32_t k = 0; k < rank; k++) {
@@ -216,9 +225,10 @@ typedef struct Opaque {
 static bool see_opaque(const ml_Expr *e, void *user)
 {
     const Opaque *o = user;
-    const ml_Buffer *b = e->kind == ML_EXPR_LOAD  ? e->as.buffer
-                         : e->kind == ML_EXPR_VAR ? ml_map_get(o->d->s->pointers, e->as.var->uid)
-                                                  : NULL;
+    const ml_Buffer *b = e->kind == ML_EXPR_LOAD ? e->as.buffer
+                         : e->kind == ML_EXPR_VAR
+                             ? ml_map_get(o->d->s->pointers, e->as.var->uid)
+                             : NULL;
 
     if (b)
         add_opaque(o->d, b);
@@ -236,7 +246,8 @@ static void loads(const Down *d, const ml_Expr *e, int64_t *ops, bool *most)
     if (!ops && !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)))
         return;
     if (e->kind == ML_EXPR_LOAD) {
-        add_access(d, e->as.buffer, e->args, ml_load_rank(e), false, e->flags & ML_X_MASKED);
+        add_access(d, e->as.buffer, e->args, ml_load_rank(e), false,
+                   e->flags & ML_X_MASKED);
         for (size_t k = 0; k < e->n_args; k++)
             loads(d, e->args[k], NULL, NULL);
         return;
@@ -368,14 +379,14 @@ static void bind(ml_Sites *s, const ml_Var *v, const ml_Linear *f)
 }
 
 /* Goes into a loop over `var` (may be NULL); what is below stands at *in. */
-static uint32_t enter(const Down *d, const ml_For *node, const ml_Expr *extent, int64_t step,
-                      Down *in)
+static uint32_t enter(const Down *d, const ml_For *node, const ml_Expr *extent,
+                      int64_t step, Down *in)
 {
     ml_Sites *s = d->s;
     Trips t = {.s = s, .most = ML_OPEN};
     ml_Axis axis = {.depth = d->at->depth};
-    ml_LoopAt l = {.node = node, .parent = d->at->loop, .depth = d->at->depth,
-                   .in_init = !d->listed};
+    ml_LoopAt l = {
+        .node = node, .parent = d->at->loop, .depth = d->at->depth, .in_init = !d->listed};
     const ml_Guard *g = d->at->guards;
     ml_Linear zero = {.ok = true}, one = {.ok = true, .base = 1}, counter;
 

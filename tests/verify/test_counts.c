@@ -57,14 +57,14 @@ typedef struct Run {
 
 static uint64_t n_exact, n_bound, n_unknown, n_tight, n_even, n_uneven, n_open_strides;
 
-static void wrong(Run *r, const char *what, const ml_For *f, const ml_Buffer *b, double said,
-                  double is)
+static void wrong(Run *r, const char *what, const ml_For *f, const ml_Buffer *b,
+                  double said, double is)
 {
     ml_Text t = {0};
 
     ml_print_module(r->g.cx, &t, r->g.p.mod, NULL);
-    fprintf(stderr, "%s\nloop %s, %s of %s: said %g, is %g (seed %" PRIu64 ")\n", ml_text_z(&t),
-            f->var->hint, what, b ? b->name : "it", said, is, r->seed);
+    fprintf(stderr, "%s\nloop %s, %s of %s: said %g, is %g (seed %" PRIu64 ")\n",
+            ml_text_z(&t), f->var->hint, what, b ? b->name : "it", said, is, r->seed);
     ml_text_free(&t);
     fail();
 }
@@ -93,7 +93,8 @@ static size_t buffer_number(Run *r, const ml_Buffer *b)
 
 static int64_t eval(Run *r, const ml_Expr *e, bool ops);
 
-static int64_t access_element(Run *r, const ml_Buffer *b, const ml_Expr *const *idx, bool write)
+static int64_t access_element(Run *r, const ml_Buffer *b, const ml_Expr *const *idx,
+                              bool write)
 {
     uint64_t key = buffer_number(r, b);
     int64_t address = 0;
@@ -193,8 +194,8 @@ static int64_t eval(Run *r, const ml_Expr *e, bool ops)
 
 /* ---- comparing */
 
-static void compare(Run *r, const char *what, const ml_For *f, const ml_Buffer *b, ml_Number n,
-                    double is)
+static void compare(Run *r, const char *what, const ml_For *f, const ml_Buffer *b,
+                    ml_Number n, double is)
 {
     assert_null(n.expr);
     if (n.how == ML_UNKNOWN) {
@@ -487,11 +488,12 @@ static void gen_block(Gen *g, int d)
         ml_text_fmt(&g->t, "C[v0, v1] = C[v0, v1] + A[%s, %s] * B[%s, v1]\n", a, b,
                     index_of(g, last, in, e, sizeof e));
     } else if (pick(g, 3) == 0) {
-        ml_text_fmt(&g->t,
-                    "D[%s, %s] = T.if_then_else(%s >= 1 and %s < %u, A[%s, v1] + A[v0, %s], "
-                    "T.float32(0))\n",
-                    index_of(g, "v0", in, e, sizeof e), index_of(g, "v1", in, x, sizeof x), a, b,
-                    pick(g, 6), a, b);
+        ml_text_fmt(
+            &g->t,
+            "D[%s, %s] = T.if_then_else(%s >= 1 and %s < %u, A[%s, v1] + A[v0, %s], "
+            "T.float32(0))\n",
+            index_of(g, "v0", in, e, sizeof e), index_of(g, "v1", in, x, sizeof x), a, b,
+            pick(g, 6), a, b);
     } else
         ml_text_fmt(&g->t, "%s[%s, v1] = %s[%s, %s] + %s[v0, v1]\n", pick(g, 2) ? "D" : "C",
                     index_of(g, "v0", in, e, sizeof e), pick(g, 2) ? "D" : "A", a, b,
@@ -527,9 +529,12 @@ static void gen(Gen *g, int d)
         g->extent[g->n_vars] = 0;
         switch (outer < 0 ? 9 : (int)pick(g, 10)) {
         case 0: ml_text_fmt(&g->t, "for i%d in range(i%d + 1):\n", v, outer); break;
-        case 1: ml_text_fmt(&g->t, "for i%d in range(T.min(3, %d - i%d)):\n", v, n, outer); break;
+        case 1:
+            ml_text_fmt(&g->t, "for i%d in range(T.min(3, %d - i%d)):\n", v, n, outer);
+            break;
         case 2: ml_text_fmt(&g->t, "for i%d in T.serial(2, %d):\n", v, 2 + n); break;
-        case 3: ml_text_fmt(&g->t, "for i%d in T.serial(i%d, i%d + %d):\n", v, outer, outer, n);
+        case 3:
+            ml_text_fmt(&g->t, "for i%d in T.serial(i%d, i%d + %d):\n", v, outer, outer, n);
             break;
         default:
             ml_text_fmt(&g->t, "for i%d in range(%d):\n", v, n);
@@ -585,11 +590,11 @@ static void what_is_said_of_random_programs_is_what_they_do(void **state)
     }
     for (uint64_t seed = 0; seed < programs; seed++)
         ran += one_program(seed);
-    print_message("%" PRIu64 " programs: %" PRIu64 " numbers exact, %" PRIu64
-                  " bounds (%" PRIu64 " of them reached), %" PRIu64
-                  " unknown; strides: %" PRIu64 " even, %" PRIu64 " uneven, %" PRIu64
-                  " open\n",
-                  ran, n_exact, n_bound, n_tight, n_unknown, n_even, n_uneven, n_open_strides);
+    print_message(
+        "%" PRIu64 " programs: %" PRIu64 " numbers exact, %" PRIu64 " bounds (%" PRIu64
+        " of them reached), %" PRIu64 " unknown; strides: %" PRIu64 " even, %" PRIu64
+        " uneven, %" PRIu64 " open\n",
+        ran, n_exact, n_bound, n_tight, n_unknown, n_even, n_uneven, n_open_strides);
     /* Nobody is served by bounds where there are numbers. */
     assert_true(ran > programs * 9 / 10);
     assert_true(n_exact > 2 * n_bound && n_unknown == 0);
