@@ -128,10 +128,10 @@ typedef struct Facts {
     size_t flops;            /* columns */
 } Facts;
 
-/* Nothing where nothing is computed. */
+/* Nothing where nothing is computed, or the room is for what is touched. */
 static void text_flops(Facts *f, ml_Number n, ml_Text *out)
 {
-    if (n.how == ML_EXACT && !n.expr && n.n == 0)
+    if ((n.how == ML_EXACT && !n.expr && n.n == 0) || f->ss->out.width < 60)
         return;
     ml_text_number(f->cx, out, n, ML_UNIT_SHORT, f->t->names, f->ss->out.ascii);
     if (n.how == ML_UNKNOWN || n.expr || n.n < 1000)
@@ -179,37 +179,43 @@ static void add_facts(Facts *fs, const ml_LoopFacts *f, const LoopLine *l, size_
                       ml_Text *out)
 {
     ml_Session *ss = fs->ss;
-    size_t gap = fs->flops ? 2 : 0, at = column + fs->flops + gap,
-           width = (size_t)ss->out.width;
-    ml_Text one = {0};
+    size_t width = (size_t)ss->out.width, at, n;
+    ml_Text all = {0}, one = {0};
 
-    if (!f || column + fs->flops > width || (fs->flops == 0 && f->n_touched == 0))
+    if (!f)
         return;
     text_flops(fs, f->flops, &one);
-    size_t n = ml_columns(ml_text_z(&one));
-
-    ml_text_repeat(out, ' ', column - l->columns + (n < fs->flops ? fs->flops - n : 0));
-    ml_text_add(out, ml_text_z(&one));
+    n = ml_columns(ml_text_z(&one));
+    ml_text_repeat(&all, ' ', n < fs->flops ? fs->flops - n : 0);
+    ml_text_add(&all, ml_text_z(&one));
+    if (fs->flops)
+        ml_text_add(&all, "  ");
+    at = column + ml_columns(ml_text_z(&all));
     for (uint32_t k = 0; k < f->n_touched; k++) {
         size_t more = k + 1 < f->n_touched ? 3 : 0; /* room for `, …` */
 
         ml_text_clear(&one);
-        ml_text_fmt(&one, "%s%s ",
-                    k     ? ", "
-                    : gap ? "  "
-                          : "",
+        ml_text_fmt(&one, "%s%s ", k ? ", " : "",
                     tree_name(fs->t, f->touched[k].buffer->uid));
         ml_text_number(fs->cx, &one, f->touched[k].bytes, ML_UNIT_BYTES, fs->t->names,
                        ss->out.ascii);
-        if (at - (k ? 0 : gap) + ml_columns(ml_text_z(&one)) + more > width) {
+        n = ml_columns(ml_text_z(&one));
+        if (at + n + more > width) {
             if (k > 0)
-                ml_text_add(out, ss->out.ascii ? ".." : ", …");
+                ml_text_add(&all, ss->out.ascii ? ".." : ", …");
             break;
         }
-        ml_text_add(out, ml_text_z(&one));
-        at += ml_columns(ml_text_z(&one)) - (k ? 0 : gap);
+        ml_text_add(&all, ml_text_z(&one));
+        at += n;
+    }
+    while (all.n > 0 && all.p[all.n - 1] == ' ')
+        all.n--;
+    if (all.n > 0 && column + ml_columns(ml_text_z(&all)) <= width) {
+        ml_text_repeat(out, ' ', column - l->columns);
+        ml_text_add(out, ml_text_z(&all));
     }
     ml_text_free(&one);
+    ml_text_free(&all);
 }
 
 void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)

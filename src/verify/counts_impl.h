@@ -39,7 +39,7 @@ typedef struct ml_Row { /* a form in the digits of a layout, without its sizes *
 typedef struct ml_GuardRow {
     ml_Row row;
     int64_t lo, hi;
-    uint32_t depth;
+    uint32_t depth, open; /* open: made of the open bound of that number, from 1 */
     bool known, repeats;
 } ml_GuardRow;
 
@@ -119,15 +119,23 @@ ml_Number ml_place_ways(ml_Sites *s, ml_Place *p, uint32_t depth);
 
 /* ---- guards of a layout under the loops from a depth on: each is about relaxed digits
  * alone, those about the same sum are one. */
+typedef struct ml_OpenBound { /* loops around have a say in it */
+    uint64_t mask;            /* the relaxed digits that have one too */
+    bool always;              /* some choice of those satisfies it, wherever loops stand */
+} ml_OpenBound;
+
 typedef struct ml_Bounds {
     bool never;   /* nothing is reached */
     bool most;    /* what could not be kept only makes it less */
     bool unknown; /* any number of times */
     uint32_t n;
     ml_GuardRow v[16];
+    uint32_t n_open;
+    ml_OpenBound open[8];
 } ml_Bounds;
 void ml_bounds_of(const ml_Layout *l, uint32_t depth, ml_Bounds *out);
-/* The digits that only a condition speaks of are taken out: it is about the others. */
+/* The digits that only a condition speaks of are taken out: it is about the others. Sets
+ * most where an open bound matters to those. */
 void ml_bounds_project(const ml_Layout *l, uint64_t keep, ml_Bounds *b);
 /* Digits whose depth is at least that. */
 uint64_t ml_relaxed(const ml_Layout *l, uint32_t depth);

@@ -328,7 +328,7 @@ static void add_bound(const ml_Layout *l, ml_Bounds *out, const ml_GuardRow *g)
 {
     for (uint32_t k = 0; k < out->n; k++) {
         ml_GuardRow *have = &out->v[k];
-        int sign = same_sum(l, &have->row, &g->row);
+        int sign = have->open ? 0 : same_sum(l, &have->row, &g->row);
         int64_t lo = sign > 0 ? g->lo : g->hi == INT64_MAX ? INT64_MIN : -g->hi;
         int64_t hi = sign > 0 ? g->hi : g->lo == INT64_MIN ? INT64_MAX : -g->lo;
 
@@ -345,12 +345,40 @@ static void add_bound(const ml_Layout *l, ml_Bounds *out, const ml_GuardRow *g)
         out->v[out->n++] = *g;
 }
 
+/* A condition in which the loops around have a say: kept as far as it says something of the
+ * others wherever those stand. Whether some choice of the others always satisfies it is
+ * found out where it has but one end. */
+static void add_open(const ml_Layout *l, uint64_t in, ml_Bounds *out, const ml_GuardRow *g)
+{
+    int64_t min, max, out_min, out_max, room;
+    ml_GuardRow r = *g;
+
+    if (out->n_open == ML_COUNT(out->open) || out->n == ML_COUNT(out->v) ||
+        !range_of(l, &g->row, in, &min, &max) ||
+        !range_of(l, &g->row, ~in, &out_min, &out_max)) {
+        out->most = true;
+        return;
+    }
+    ml_OpenBound *o = &out->open[out->n_open++];
+
+    *o = (ml_OpenBound){.mask = g->row.mask & in};
+    if (g->lo == INT64_MIN)
+        o->always = !__builtin_add_overflow(min, out_max, &room) && room <= g->hi;
+    else if (g->hi == INT64_MAX)
+        o->always = !__builtin_add_overflow(max, out_min, &room) && room >= g->lo;
+    take_out(l, &r, ~in);
+    if (min >= r.lo && max <= r.hi)
+        return;
+    r.open = out->n_open;
+    out->v[out->n++] = r;
+}
+
 void ml_bounds_of(const ml_Layout *l, uint32_t depth, ml_Bounds *out)
 {
     uint64_t in = ml_relaxed(l, depth);
 
     out->never = out->most = out->unknown = false;
-    out->n = 0;
+    out->n = out->n_open = 0;
     for (uint32_t k = 0; k < l->n_guards; k++) {
         ml_GuardRow g = l->guards[k];
         int64_t min, max;
@@ -379,19 +407,35 @@ void ml_bounds_of(const ml_Layout *l, uint32_t depth, ml_Bounds *out)
         }
         if (min >= g.lo && max <= g.hi)
             continue;
-        if (g.row.mask & ~in) { /* where the loops around stand decides */
-            out->most = true;
-            take_out(l, &g, ~in);
-            if (!range_of(l, &g.row, in, &min, &max) || (min >= g.lo && max <= g.hi))
-                continue;
+        if (g.row.mask & ~in) { /* where the loops around stand has a say */
+            add_open(l, in, out, &g);
+            continue;
         }
         add_bound(l, out, &g);
     }
 }
 
+/* Whether a condition of its own is about these digits too. */
+static bool is_shared(const ml_Bounds *b, uint32_t open)
+{
+    uint64_t mask = b->open[open].mask;
+
+    for (uint32_t k = 0; k < b->n; k++)
+        if (b->v[k].open != open + 1 && b->v[k].row.mask & mask)
+            return true;
+    for (uint32_t k = 0; k < b->n_open; k++)
+        if (k != open && b->open[k].mask & mask)
+            return true;
+    return false;
+}
+
 void ml_bounds_project(const ml_Layout *l, uint64_t keep, ml_Bounds *b)
 {
     uint32_t n = 0;
+
+    /* What is asked of digits that do not count must only be possible. */
+    for (uint32_t k = 0; k < b->n_open; k++)
+        b->most |= b->open[k].mask & keep || !b->open[k].always || is_shared(b, k);
 
     for (uint32_t k = 0; k < b->n; k++) {
         ml_GuardRow *g = &b->v[k];
@@ -573,7 +617,7 @@ ml_Number ml_place_ways(ml_Sites *s, ml_Place *p, uint32_t depth)
             n = ml_number_unknown();
         else {
             n = ml_bounded_ways(s, p->layout, &b, ml_relaxed(p->layout, depth));
-            if (b.most)
+            if (b.most || b.n_open > 0)
                 n = ml_number_at_most(n);
         }
     }
