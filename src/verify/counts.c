@@ -1,5 +1,7 @@
 /* counts - see counts.h: one walk collects what a function does (sites.c), then each loop
  * asks what of it lies below. */
+#include "verify/counts.h"
+
 #include "verify/counts_impl.h"
 
 typedef struct Each { /* the sites of one buffer below a loop */

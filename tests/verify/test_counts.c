@@ -601,9 +601,334 @@ static void what_is_said_of_random_programs_is_what_they_do(void **state)
     assert_true(n_even > 10 * n_uneven && n_uneven > 0 && n_open_strides > 0);
 }
 
+/* ---- by hand */
+
+typedef struct Known {
+    Prog g;
+    ml_Counts c;
+} Known;
+
+static Known counts_of(const char *params, const char *body)
+{
+    Known k = {.g = prog_any(params, body)};
+
+    assert_true(ml_counts(k.g.cx, k.g.p, 0, &k.c));
+    return k;
+}
+
+static const ml_LoopFacts *loop_of(const Known *k, const char *name)
+{
+    const ml_LoopFacts *f = ml_counts_of(&k->c, loop_uid(&k->g, name));
+
+    assert_non_null(f);
+    return f;
+}
+
+static const ml_Touched *touched_of(const Known *k, const char *loop, const char *buffer)
+{
+    const ml_LoopFacts *f = loop_of(k, loop);
+
+    for (uint32_t j = 0; j < f->n_touched; j++)
+        if (ml_streq(f->touched[j].buffer->name, buffer))
+            return &f->touched[j];
+    fail_msg("%s is not touched by %s", buffer, loop);
+    return NULL;
+}
+
+static void is(ml_Number n, int64_t exact)
+{
+    assert_int_equal(n.how, ML_EXACT);
+    assert_null(n.expr);
+    assert_int_equal(n.n, exact);
+}
+
+static void is_at_most(ml_Number n, int64_t bound)
+{
+    assert_int_equal(n.how, ML_AT_MOST);
+    assert_null(n.expr);
+    assert_int_equal(n.n, bound);
+}
+
+static void is_text(const Known *k, ml_Number n, const char *text)
+{
+    ml_Text t = {0};
+
+    assert_non_null(n.expr);
+    ml_print_expr(k->g.cx, &t, n.expr, &(ml_PrintOpts){.spelling = -1, .plain = true});
+    assert_string_equal(ml_text_z(&t), text);
+    ml_text_free(&t);
+}
+
+static void stride_is(const Known *k, const char *loop, uint32_t site, ml_StrideKind kind,
+                      int64_t n)
+{
+    const ml_LoopFacts *f = loop_of(k, loop);
+
+    assert_true(site < f->n_strides);
+    assert_int_equal(f->strides[site].kind, kind);
+    if (kind != ML_STRIDE_OPEN)
+        assert_int_equal(f->strides[site].n, n);
+}
+
+#define TWO "A: T.Buffer((64, 64), \"float32\"), B: T.Buffer((64, 64), \"float32\")"
+
+static void a_matmul_is_what_one_knows_of_it(void **state)
+{
+    Known k = counts_of(TWO ", C: T.Buffer((64, 64), \"float32\")",
+                        "    for i, j, k in T.grid(64, 64, 64):\n"
+                        "        with T.block(\"C\"):\n"
+                        "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+                        "            with T.init():\n"
+                        "                C[vi, vj] = T.float32(0)\n"
+                        "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n");
+    bool exact;
+
+    (void)state;
+    is(loop_of(&k, "i")->flops, 524288);
+    is(loop_of(&k, "j")->flops, 8192);
+    is(loop_of(&k, "k")->iterations, 262144);
+    is(touched_of(&k, "i", "B")->bytes, 16384);
+    is(touched_of(&k, "j", "A")->bytes, 256);
+    is(touched_of(&k, "k", "C")->bytes, 4);
+    /* The init stores once for each element, whichever k that is. */
+    is(touched_of(&k, "i", "C")->stores, 262144 + 4096);
+    is(touched_of(&k, "i", "C")->loads, 262144);
+    is(touched_of(&k, "j", "C")->stores, 4096 + 64);
+    is(touched_of(&k, "k", "C")->stores, 64 + 1);
+    assert_true(ml_reuse(touched_of(&k, "i", "A"), &exact) == 64 && exact);
+    stride_is(&k, "i", 2, ML_STRIDE_EVEN, 64); /* init, C, A, B, C */
+    stride_is(&k, "j", 3, ML_STRIDE_EVEN, 1);
+    stride_is(&k, "k", 3, ML_STRIDE_EVEN, 64);
+    stride_is(&k, "k", 4, ML_STRIDE_EVEN, 0);
+    assert_string_equal(loop_of(&k, "i")->touched[0].buffer->name, "A");
+    assert_string_equal(loop_of(&k, "i")->touched[2].buffer->name, "C");
+    prog_free(&k.g);
+}
+
+static void a_stencil_is_the_union_of_its_points(void **state)
+{
+    Known k = counts_of(TWO, "    for i, j in T.grid(30, 40):\n"
+                             "        with T.block(\"B\"):\n"
+                             "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                             "            B[vi, vj] = A[vi, vj + 1] + A[vi + 2, vj + 1] + "
+                             "A[vi + 1, vj] + A[vi + 1, vj + 2]\n");
+
+    (void)state;
+    /* 32 x 40 and 30 x 42, of which 30 x 40 twice. */
+    is(touched_of(&k, "i", "A")->elements, 32 * 40 + 30 * 42 - 30 * 40);
+    is(touched_of(&k, "j", "A")->elements, 40 + 40 + 42);
+    is(touched_of(&k, "j", "A")->loads, 160);
+    prog_free(&k.g);
+}
+
+static void a_fused_loop_is_even_where_memory_goes_on(void **state)
+{
+    Known k = counts_of(TWO ", D: T.Buffer((64, 65), \"float32\")",
+                        "    for f in range(4096):\n"
+                        "        with T.block(\"B\"):\n"
+                        "            vi = T.axis.spatial(64, f // 64)\n"
+                        "            vj = T.axis.spatial(64, f % 64)\n"
+                        "            B[vi, vj] = A[vj, vi] + D[vi, vj]\n");
+
+    (void)state;
+    is(touched_of(&k, "f", "A")->elements, 4096);
+    is(touched_of(&k, "f", "D")->elements, 4096);
+    stride_is(&k, "f", 0, ML_STRIDE_UNEVEN, 64); /* A, by columns */
+    stride_is(&k, "f", 1, ML_STRIDE_UNEVEN, 1);  /* D, a gap after each row */
+    stride_is(&k, "f", 2, ML_STRIDE_EVEN, 1);
+    prog_free(&k.g);
+}
+
+static void a_guard_is_counted_where_all_its_loops_run(void **state)
+{
+    Known k = counts_of(TWO, "    for i_0, i_1, j in T.grid(3, 24, 64):\n"
+                             "        with T.block(\"B\"):\n"
+                             "            vi = T.axis.spatial(64, i_0 * 24 + i_1)\n"
+                             "            vj = T.axis.spatial(64, j)\n"
+                             "            T.where(i_0 * 24 + i_1 < 64)\n"
+                             "            B[vi, vj] = A[vj, vi] + T.float32(1)\n");
+
+    (void)state;
+    is(loop_of(&k, "i_0")->flops, 4096);
+    is(touched_of(&k, "i_0", "B")->elements, 4096);
+    is_at_most(loop_of(&k, "i_1")->flops, 24 * 64);
+    is_at_most(touched_of(&k, "i_1", "A")->elements, 24 * 64);
+    is(loop_of(&k, "i_1")->iterations, 72);
+    prog_free(&k.g);
+}
+
+static void sizes_that_are_not_known_stay_in_the_numbers(void **state)
+{
+    Known k = counts_of("a: T.handle, b: T.handle, n: T.int64, m: T.int64",
+                        "    A = T.match_buffer(a, (n, m), \"float32\")\n"
+                        "    B = T.match_buffer(b, (n, m), \"float32\")\n"
+                        "    for i, j in T.grid(n, m):\n"
+                        "        with T.block(\"B\"):\n"
+                        "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                        "            B[vi, vj] = A[vi, vj] * T.float32(2)\n");
+
+    (void)state;
+    is_text(&k, loop_of(&k, "i")->extent, "n");
+    is_text(&k, loop_of(&k, "j")->iterations, "n * m");
+    is_text(&k, loop_of(&k, "j")->flops, "m");
+    is_text(&k, touched_of(&k, "i", "A")->bytes, "n * m * 4");
+    assert_true(isnan(ml_reuse(touched_of(&k, "i", "A"), NULL)));
+    assert_non_null(loop_of(&k, "i")->strides[0].expr);
+    stride_is(&k, "j", 0, ML_STRIDE_EVEN, 1);
+    prog_free(&k.g);
+}
+
+static void an_index_from_memory_may_be_any(void **state)
+{
+    Known k = counts_of(TWO ", I: T.Buffer((64,), \"int32\")",
+                        "    for i, j in T.grid(16, 8):\n"
+                        "        with T.block(\"B\"):\n"
+                        "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                        "            B[vi, vj] = A[I[vi], vj]\n");
+
+    (void)state;
+    is_at_most(touched_of(&k, "i", "A")->elements, 16 * 8);
+    is(touched_of(&k, "j", "A")->elements, 8); /* one row, whichever it is */
+    is(touched_of(&k, "i", "I")->elements, 16);
+    stride_is(&k, "i", 0, ML_STRIDE_OPEN, 0); /* A, I, B */
+    stride_is(&k, "j", 0, ML_STRIDE_EVEN, 1);
+    prog_free(&k.g);
+}
+
+static void views_are_followed_and_what_is_opaque_is_what_its_block_declares(void **state)
+{
+    Known k = counts_of(
+        TWO,
+        "    for i, j in T.grid(4, 4):\n"
+        "        with T.block(\"B\"):\n"
+        "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+        "            T.reads(A[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])\n"
+        "            T.writes(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16])\n"
+        "            V = T.match_buffer(B[vi * 16:vi * 16 + 16, vj * 16:vj * 16 + 16], "
+        "(16, 16), strides=[64, 1], offset_factor=1)\n"
+        "            T.evaluate(T.call_extern(\"int32\", \"work\", A.data))\n"
+        "            for x, y in T.grid(16, 16):\n"
+        "                V[x, y] = T.float32(1)\n");
+
+    (void)state;
+    is(touched_of(&k, "i", "B")->elements, 4096);
+    is(touched_of(&k, "j", "B")->elements, 1024);
+    is(touched_of(&k, "y", "B")->stores, 16);
+    is_at_most(touched_of(&k, "j", "A")->elements, 1024);
+    assert_int_equal(touched_of(&k, "j", "A")->loads.how, ML_UNKNOWN);
+    stride_is(&k, "x", 0, ML_STRIDE_EVEN, 64);
+    stride_is(&k, "j", 1, ML_STRIDE_EVEN, 16);
+    prog_free(&k.g);
+}
+
+static void vectors_count_by_their_lanes(void **state)
+{
+    Known k = counts_of("A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")",
+                        "    for i in range(8):\n"
+                        "        B[i * 8:i * 8 + 8] = A[i * 8:i * 8 + 8] * "
+                        "T.Broadcast(T.float32(2), 8)\n");
+
+    (void)state;
+    is(touched_of(&k, "i", "A")->elements, 64);
+    is(touched_of(&k, "i", "A")->loads, 64);
+    is(loop_of(&k, "i")->flops, 8); /* kinds are ignored: 6.3 */
+    stride_is(&k, "i", 0, ML_STRIDE_EVEN, 8);
+    prog_free(&k.g);
+}
+
+static void how_often_a_while_runs_is_not_said(void **state)
+{
+    Known k =
+        counts_of("A: T.Buffer((64,), \"int32\")", "    for i in range(8):\n"
+                                                   "        while A[0] < 10:\n"
+                                                   "            for j in range(4):\n"
+                                                   "                A[j] = A[j] + 1\n");
+
+    (void)state;
+    assert_int_equal(loop_of(&k, "i")->flops.how, ML_UNKNOWN);
+    assert_int_equal(loop_of(&k, "j")->iterations.how, ML_UNKNOWN);
+    is(loop_of(&k, "j")->flops, 4);
+    is_at_most(touched_of(&k, "i", "A")->elements, 4);
+    prog_free(&k.g);
+}
+
+static void what_does_not_fit_is_unknown(void **state)
+{
+    Known k = counts_of("A: T.Buffer((T.int64(1) << T.int64(62),), \"float32\")",
+                        "    for i in T.serial(T.int64(1) << T.int64(62)):\n"
+                        "        for j in range(8):\n"
+                        "            A[i] = A[i] + T.float32(1)\n");
+
+    (void)state;
+    assert_int_equal(loop_of(&k, "j")->iterations.how, ML_UNKNOWN);
+    assert_int_equal(loop_of(&k, "i")->flops.how, ML_UNKNOWN);
+    assert_int_equal(touched_of(&k, "i", "A")->bytes.how, ML_UNKNOWN);
+    is(loop_of(&k, "j")->flops, 8);
+    prog_free(&k.g);
+}
+
+static void a_break_makes_bounds_of_numbers(void **state)
+{
+    Known k = counts_of("A: T.Buffer((64,), \"int32\")", "    for i in range(8):\n"
+                                                         "        if A[i] > 3:\n"
+                                                         "            break\n"
+                                                         "        A[i] = A[i] + 1\n");
+
+    (void)state;
+    is_at_most(loop_of(&k, "i")->flops, 8);
+    is_at_most(touched_of(&k, "i", "A")->elements, 8);
+    prog_free(&k.g);
+}
+
+static void a_loop_that_never_runs_does_nothing(void **state)
+{
+    Known k = counts_of("A: T.Buffer((64,), \"float32\")",
+                        "    for i in range(8):\n"
+                        "        for j in range(0):\n"
+                        "            A[j] = A[j] + T.float32(1)\n");
+
+    (void)state;
+    is(loop_of(&k, "j")->iterations, 0);
+    is(loop_of(&k, "i")->flops, 0);
+    is(touched_of(&k, "i", "A")->elements, 0);
+    prog_free(&k.g);
+}
+
+static void one_loop_alone_tells_the_same(void **state)
+{
+    Known k = counts_of(TWO, "    for i, j in T.grid(64, 64):\n"
+                             "        with T.block(\"B\"):\n"
+                             "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+                             "            B[vi, vj] = A[vj, vi]\n");
+    ml_LoopFacts f;
+
+    (void)state;
+    assert_true(ml_counts_loop(k.g.cx, k.g.p, loop_uid(&k.g, "j"), &f));
+    assert_ptr_equal(f.loop, loop_of(&k, "j")->loop);
+    assert_ptr_equal(f.parent, loop_of(&k, "i")->loop);
+    assert_int_equal(f.depth, 1);
+    is(f.iterations, 4096);
+    assert_int_equal(f.n_touched, 2);
+    is(f.touched[0].bytes, 256);
+    prog_free(&k.g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_matmul_is_what_one_knows_of_it),
+        cmocka_unit_test(a_stencil_is_the_union_of_its_points),
+        cmocka_unit_test(a_fused_loop_is_even_where_memory_goes_on),
+        cmocka_unit_test(a_guard_is_counted_where_all_its_loops_run),
+        cmocka_unit_test(sizes_that_are_not_known_stay_in_the_numbers),
+        cmocka_unit_test(an_index_from_memory_may_be_any),
+        cmocka_unit_test(views_are_followed_and_what_is_opaque_is_what_its_block_declares),
+        cmocka_unit_test(vectors_count_by_their_lanes),
+        cmocka_unit_test(how_often_a_while_runs_is_not_said),
+        cmocka_unit_test(what_does_not_fit_is_unknown),
+        cmocka_unit_test(a_break_makes_bounds_of_numbers),
+        cmocka_unit_test(a_loop_that_never_runs_does_nothing),
+        cmocka_unit_test(one_loop_alone_tells_the_same),
         cmocka_unit_test(what_is_said_of_random_programs_is_what_they_do),
     };
 
