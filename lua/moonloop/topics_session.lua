@@ -62,6 +62,8 @@ command("memory", "Counted while the program is interpreted as it is scheduled; 
     matmul .. "parallel(\"j\");\n:memory C --threads 4\n:memory B")
 command("profile", "Each nest is compiled as a function of its own, what it shares with others as arguments, and timed like :time; the sum is told beside the time of the whole, from which it may differ, as each nest finds its own data in the caches. GFLOP/s of a nest counts what it computes itself. Where the system permits hardware counters, also cycles, instructions and misses of a call; else why not. --runs N takes N samples, --cold empties the caches before each, --shape n=N gives symbolic sizes.",
     matmul .. "decompose_reduction(\"C\", \"k\");\n:profile --runs 5")
+command("roofline", "Both axes are logarithmic: operations for each byte that must move, from left to right, and operations per second. Slopes are the measured bandwidths (1, 2, 3: the caches, m: memory), the line is the measured peak; a version that was timed stands at its speed, ● is the current one. Intensity is that of the start version, as in :time, so that versions of a program stand above each other. --cold and --shape show the versions that were timed so.",
+    matmul .. ":time --runs 5\n:roofline")
 command("machine", "Measured once and kept; --calibrate measures again. set peak=N uses N GFLOP/s as the peak, set peak=auto the measured one again.", ":machine")
 command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there. --background: the prompt is back at once (:help :jobs).",
     matmul .. ":tune --trials 2 --db r.db\n:best 2")

@@ -449,6 +449,7 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     static const char *const SAVE[] = {"--all", NULL};
     static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
     static const char *const PROFILE[] = {"--runs", "--cold", "--shape", NULL};
+    static const char *const ROOFLINE[] = {"--cold", "--shape", NULL};
     static const char *const ASM[] = {"--diff", NULL};
     const char *name = c->name;
 
@@ -500,6 +501,8 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         offer_options(o, MEMORY);
     } else if (ml_streq(name, "profile"))
         offer_options(o, PROFILE);
+    else if (ml_streq(name, "roofline"))
+        offer_options(o, ROOFLINE);
     else if (ml_streq(name, "asm")) {
         if (ml_str_eq(w->last, ml_str("--diff")))
             ml_offer_versions(o);
