@@ -49,6 +49,25 @@ static void plain(ml_Text *t, uint64_t v)
     ml_text_thousands(t, (int64_t)v);
 }
 
+static const char *loop_name(Tell *c, const ml_Var *v)
+{
+    const char *n = ml_name_of(c->s, v->uid);
+
+    return ml_streq(n, "?") && v->hint ? v->hint : n;
+}
+
+/* `the first 3 of 14 iterations of h, the first of w` */
+static void caps(Tell *c, ml_Text *t)
+{
+    for (uint32_t k = 0; k < c->f->n_caps; k++) {
+        ml_text_add(t, k ? ", " : "");
+        ml_text_fmt(t, c->f->caps[k].walked == 1 ? "the first" : "the first %lld",
+                    (long long)c->f->caps[k].walked);
+        ml_text_fmt(t, " of %lld iterations of %s", (long long)c->f->caps[k].extent,
+                    loop_name(c, c->f->caps[k].var));
+    }
+}
+
 static void head(Tell *c)
 {
     const ml_MemoryFacts *f = c->f;
@@ -70,7 +89,9 @@ static void head(Tell *c)
     plain(t, f->lines);
     ml_text_add(t, " lines touched\n");
     if (f->cut) {
-        ml_text_fmt(t, "a part of the program: %s; ", f->caps);
+        ml_text_add(t, "a part of the program: ");
+        caps(c, t);
+        ml_text_add(t, "; ");
         ml_text_si(t, (double)f->touches);
         ml_text_add(t, " of about ");
         ml_text_si(t, f->expected);
@@ -212,13 +233,6 @@ static void distances(Tell *c)
 }
 
 /* ---------------------------------------------------------------- loops */
-
-static const char *loop_name(Tell *c, const ml_Var *v)
-{
-    const char *n = ml_name_of(c->s, v->uid);
-
-    return ml_streq(n, "?") && v->hint ? v->hint : n;
-}
 
 static const char *kind_word(uint8_t kind)
 {
@@ -576,7 +590,12 @@ static void give(Tell *c, ml_Data *d)
     ml_data_one(d);
     ml_data_str(d, "buffer", c->name);
     ml_data_bool(d, "exact", f->exact);
-    ml_data_str(d, "walked", f->cut ? f->caps : NULL);
+    if (f->cut) {
+        ml_Text t = {0};
+        caps(c, &t);
+        ml_data_str(d, "walked", ml_text_z(&t));
+        ml_text_free(&t);
+    }
     ml_data_int(d, "accesses_walked", (int64_t)f->touches);
     ml_data_real(d, "accesses_expected", f->expected);
     ml_data_int(d, "elements", f->elements);

@@ -91,10 +91,14 @@ typedef struct ml_MemoryFacts {
     /* what was walked */
     double expected;  /* touches of the whole program, as far as extents are known */
     uint64_t touches; /* that were walked, of all buffers */
-    bool cut;         /* loops ran their first iterations only: see caps */
+    bool cut;         /* loops ran their first iterations only, those of caps */
     bool stopped;     /* the walk ended before the program did */
-    const char *caps; /* "the first 64 of 1024 iterations of i, ..."; "" */
-    bool exact;       /* neither */
+    uint32_t n_caps;
+    const struct ml_LoopCap {
+        const ml_Var *var;
+        int64_t walked, extent; /* the first iterations of each run, of all */
+    } * caps;
+    bool exact; /* neither */
     /* the buffer that was asked for; NULL: none was */
     const ml_Buffer *buffer;
     bool param;

@@ -272,19 +272,16 @@ static void parallel_facts(const ml_MemoryWalk *w, ml_MemoryFacts *out)
     out->parallel = v;
 }
 
-static const char *caps(ml_Ctx *keep, const ml_Tracer *t)
+static void caps(const ml_Tracer *t, ml_MemoryFacts *out)
 {
-    ml_Text s = {0};
-    const char *z;
+    struct ml_LoopCap *v =
+        ml_zalloc(out->keep, (t->n_loops + 1) * sizeof(struct ml_LoopCap));
 
     for (uint32_t k = 0; k < t->n_loops; k++)
         if (t->loops[k].cap >= 0)
-            ml_text_fmt(&s, "%s%lld of %lld iterations of %s", s.n ? ", " : "the first ",
-                        (long long)t->loops[k].cap, (long long)t->loops[k].extent,
-                        t->loops[k].var->hint ? t->loops[k].var->hint : "a loop");
-    z = ml_strdup(keep, ml_str(ml_text_z(&s)));
-    ml_text_free(&s);
-    return z;
+            v[out->n_caps++] =
+                (struct ml_LoopCap){t->loops[k].var, t->loops[k].cap, t->loops[k].extent};
+    out->caps = v;
 }
 
 void ml_memory_summary(ml_MemoryWalk *w, ml_MemoryFacts *out)
@@ -295,7 +292,7 @@ void ml_memory_summary(ml_MemoryWalk *w, ml_MemoryFacts *out)
                             .cut = w->t->cut,
                             .stopped = w->stopped,
                             .exact = !w->t->cut && !w->stopped};
-    out->caps = caps(out->keep, w->t);
+    caps(w->t, out);
     if (w->deep >= 0)
         buffer_facts(w, out);
     loop_facts(w, out);

@@ -323,7 +323,10 @@ static void beyond_the_budget_the_first_iterations_are_walked_and_told(void **st
     assert_false(m.stopped);
     assert_true(m.expected == 4 * 32768);
     assert_int_equal(m.touches, 4 * 32768 / 4);
-    assert_string_equal(m.caps, "the first 8 of 32 iterations of i");
+    assert_int_equal(m.n_caps, 1);
+    assert_string_equal(m.caps[0].var->hint, "i");
+    assert_int_equal(m.caps[0].walked, 8);
+    assert_int_equal(m.caps[0].extent, 32);
     assert_int_equal(m.loads.min, 8);
     assert_true(m.loops[1].lines == 32);
     ml_memory_free(&m);
