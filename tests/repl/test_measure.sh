@@ -57,9 +57,13 @@ done
 cat out.40 out.80 >out
 [ ! -s err ] && awk 'length > 40 && /^( *[0-9,]+ |  [ a-z]+  *[0-9])/ { bad = 1 } END { exit bad }' out.40
 verdict 'the tables of :memory fit into 40 columns, in ASCII'
-timeout -s INT 2 "$ml" -b -e 's=schedule(workload("GMM-3"))' -e ':memory X --budget 1e9' >out 2>err
-[ $? = 124 ] && has err interrupted && [ ! -s out ]
-verdict ':memory is ended by SIGINT'
+timeout -s INT --preserve-status 2 "$ml" -b -e 's=schedule(workload("GMM-3"))' -e ':memory X --budget 1e9' >out 2>err
+[ $? = 130 ] && [ ! -s out ]
+verdict ':memory is ended by SIGINT in batch mode'
+printf '%s\n' 's = schedule(workload("GMM-3"))' ':memory X --budget 1e9' 'print(6 * 7)' |
+    timeout -s INT --preserve-status 2 "$ml" --no-init --keep-going >out 2>err
+has err 'error: interrupted' && has out 42
+verdict ':memory is interrupted, and the session goes on'
 
 # ---- machine code: as far as there is a compiler
 if ! "$ml" --features | grep -q '^llvm=[^n]'; then

@@ -9,6 +9,7 @@
 #include "codegen/trace/tracer.h"
 
 #include "codegen/interp/code.h"
+#include "core/walk.h"
 
 typedef struct ml_TracerRun {
     ml_Ctx *outer;
@@ -132,21 +133,71 @@ static void find_memories(ml_Tracer *t)
 
 /* ---------------------------------------------------------------- the budget */
 
+/* Statements of inits: they run where the loops of the reduction begin. */
+typedef struct Init {
+    const ml_Stmt *stmt;
+    const ml_Block *block;
+} Init;
+typedef struct Inits {
+    ml_Ctx *cx;
+    const ml_Block *block; /* whose init is visited; NULL: none */
+    ML_VEC(Init) v;
+} Inits;
+
+static bool see_init(const ml_Stmt *s, void *user)
+{
+    Inits *in = user;
+
+    if (s->kind == ML_STMT_STORE)
+        ml_push(in->cx, &in->v, ((Init){s, in->block}));
+    return true;
+}
+
+static bool see_block(const ml_Stmt *s, void *user)
+{
+    Inits *in = user;
+
+    if (s->kind == ML_STMT_BLOCK && ml_as_block(s)->init) {
+        in->block = ml_as_block(s);
+        ml_stmt_visit(in->block->init, see_init, in);
+    }
+    return true;
+}
+
+/* Whether the statement of an init runs in the first iteration of that loop only. */
+static bool runs_once(const Inits *in, const ml_Stmt *s, const ml_Var *loop)
+{
+    for (size_t k = 0; k < in->v.n; k++) {
+        const ml_Block *b = in->v.v[k].block;
+
+        if (in->v.v[k].stmt != s)
+            continue;
+        for (uint32_t i = 0; i < b->n_iters; i++)
+            if (b->iters[i].kind == ML_ITER_REDUCE &&
+                ml_expr_uses_var(b->iters[i].value, loop))
+                return true;
+    }
+    return false;
+}
+
 /* Touches below each loop (cost may be NULL); the sum of all. */
 static double add_costs(const ml_Tracer *t, double *cost)
 {
-    double *times = ML_ARRAY(t->cx, double, t->n_loops + 1), all = 0;
+    Inits in = {.cx = t->cx};
+    double all = 0;
 
-    for (uint32_t k = 0; k < t->n_loops; k++) {
-        const ml_TracedLoop *l = &t->loops[k];
-        int64_t n = l->cap >= 0 ? l->cap : l->extent < 0 ? 1 : l->extent;
-        times[k] = (l->up < 0 ? 1.0 : times[l->up]) * (double)n;
-    }
+    ml_stmt_visit(t->r->func->body, see_block, &in);
     for (uint32_t k = 0; k < t->n_accesses; k++) {
-        int32_t l = t->accesses[k].loop;
-        double n = l < 0 ? 1.0 : times[l];
+        const ml_TracedAccess *a = &t->accesses[k];
+        double n = 1;
+
+        for (int32_t l = a->loop; l >= 0; l = t->loops[l].up) {
+            const ml_TracedLoop *loop = &t->loops[l];
+            if (loop->extent >= 0 && !runs_once(&in, a->stmt, loop->var))
+                n *= (double)(loop->cap >= 0 ? loop->cap : loop->extent);
+        }
         all += n;
-        for (; l >= 0 && cost; l = t->loops[l].up)
+        for (int32_t l = a->loop; l >= 0 && cost; l = t->loops[l].up)
             cost[l] += n;
     }
     return all;
