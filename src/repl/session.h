@@ -20,6 +20,7 @@ typedef struct ml_Data ml_Data;       /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
 typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
+typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -50,6 +51,7 @@ typedef struct ml_Session {
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     ml_Autosave *autosave; /* NULL: none is kept */
     ml_Record *record;     /* NULL: nothing is typed */
+    ml_Dashboard *dashboard; /* NULL: off */
     int depth;             /* of lines that run lines */
     bool lost_terminal;    /* it vanished: the session did not end as its user meant */
 
