@@ -10,6 +10,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/graph/graph.h"
+#include "repl/progress.h"
 
 /* ---- :check */
 
@@ -223,6 +224,14 @@ typedef struct Verdict {
     bool ok, known;
 } Verdict;
 
+static void expect(ml_Session *ss, ml_Ctx *cx, const ml_Work *w, const CheckArgs *a)
+{
+    double n = (double)ml_count_iterations(cx, w->func, a->o.sizes, a->o.n_sizes);
+
+    if (n > 0)
+        ml_progress_expect(ss, n);
+}
+
 /* One function of the current version against the same of the start. */
 static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
 {
@@ -238,10 +247,12 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     start = ml_work_of(cx, s, 0, at);
     now = ml_work_of(cx, s, ml_schedule_version(s), at);
     f = start.func;
+    expect(ss, cx, &start, a);
+    expect(ss, cx, &now, a);
     if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "

@@ -6,6 +6,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/diff.h"
+#include "repl/progress.h"
 #include "repl/versions.h"
 
 typedef struct Code { /* what a command looks at */
@@ -32,7 +33,7 @@ static bool code_of(ml_Session *ss, int version, Code *c)
     }
     c->cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(c->cx, 0);
-    ml_ctx_set_cancel(c->cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, c->cx);
     c->version = version;
     c->work = ml_work_of(c->cx, s, version, f ? at : 0);
     return true;

@@ -8,6 +8,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/machine_report.h"
+#include "repl/progress.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
 
@@ -216,7 +217,7 @@ bool cmd_machine(ml_Session *ss, const ml_Words *w)
             return false;
     }
     cx = ml_ctx_new(0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     if (w->n > 0 && !anew && ml_machine_known(cx, e) == NULL) {
         ml_ctx_unref(cx); /* it was set: nothing needs to be measured for that */
         return true;

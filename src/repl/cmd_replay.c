@@ -3,12 +3,14 @@
  * step at which a check begins to fail. Source: interaction 6.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/progress.h"
 
 static bool read_file(ml_Session *ss, const char *path, ml_Text *out)
 {
@@ -133,6 +135,27 @@ static int path(ml_Schedule *s, ml_Ctx *cx, int **out)
     return n;
 }
 
+/* So many tries are left at most. */
+static int tries_left(int good, int bad)
+{
+    int n = 0;
+
+    for (int between = bad - good; between > 1; between -= between / 2)
+        n++;
+    return n;
+}
+
+static void say_progress(ml_Session *ss, int good, int bad, int version)
+{
+    ml_Text t = {0};
+    int left = tries_left(good, bad);
+
+    ml_text_fmt(&t, "v%d, %d more at most", version, left - 1);
+    if (ss->progress)
+        ml_progress(ss->progress, (double)NAN, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 bool cmd_bisect(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
@@ -173,6 +196,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         if (stopped)
             break;
         at = v[mid];
+        say_progress(ss, good, bad, at);
         if (passes(ss, code, &why, &unjudged))
             good = mid;
         else
@@ -181,7 +205,10 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         verdicts[mid] = good == mid ? "ok" : "FAIL";
     }
     ml_schedule_restore(s, here);
-    if (unjudged) {
+    if (ss->interrupt) {
+        ml_text_clear(&said);
+        ml_session_error(ss, ML_E_INTERRUPTED, "%s", "");
+    } else if (unjudged) {
         ml_text_clear(&said);
         ml_session_error(ss, ML_E_BAD_ARGUMENT, "v%d cannot be judged: %s", at,
                          ml_text_z(&why));

@@ -144,6 +144,7 @@ static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const 
         ml_text_add(capture, text);
         return;
     }
+    ml_out_clear_status(o);
     if (o->tee)
         o->tee(o->tee_user, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
@@ -355,6 +356,15 @@ void ml_err_prose(ml_Out *o, const char *text)
         put_note(o, text);
     else
         put_prose(o, STDERR_FILENO, o->err_capture, text);
+}
+
+void ml_out_clear_status(ml_Out *o)
+{
+    static const char CLEAR[] = "\r\033[K";
+
+    if (o->status)
+        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    o->status = false;
 }
 
 void ml_out_flush(ml_Out *o)

@@ -19,6 +19,7 @@
 #include "repl/dashboard.h"
 #include "repl/record.h"
 #include "repl/jobs.h"
+#include "repl/progress.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -59,7 +60,7 @@ void ml_session_focus(ml_Session *ss, ml_Schedule *s)
 {
     if (s) {
         keep(ss, s);
-        ml_ctx_set_cancel(ml_schedule_ctx(s), (const volatile int *)&ss->interrupt);
+        ml_session_guard(ss, ml_schedule_ctx(s));
         ml_ctx_set_limit(ml_schedule_ctx(s),
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
         ml_schedule_set_undo_limit(s, (int)ml_setting_int(&ss->set, ML_SET_undo_limit));

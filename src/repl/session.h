@@ -21,6 +21,7 @@ typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
 typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
+typedef struct ml_Progress ml_Progress; /* how far long work is, progress.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -39,9 +40,10 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
-    bool json;     /* commands print data, an object a line */
-    ml_Data *data; /* of the command at work; NULL: nobody wants it */
-    ml_Jobs *jobs; /* NULL: none was started */
+    bool json;             /* commands print data, an object a line */
+    ml_Data *data;         /* of the command at work; NULL: nobody wants it */
+    ml_Jobs *jobs;         /* NULL: none was started */
+    ml_Progress *progress; /* of the command at work, when it is one that may take long */
     bool job; /* this is the process of a job (job.h) on version job_version of there */
     int job_version;
     const char *argv0;
