@@ -45,7 +45,7 @@ void ml_prompt_run(ml_Session *ss)
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
         ml_out_flush(&ss->out);
         bool interrupted = false;
-        char *line = ml_line_read(ss, ml_text_z(&prompt), &interrupted);
+        char *line = ml_line_read(ss, ml_text_z(&prompt), whole.n > 0, &interrupted);
 
         ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
         if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
