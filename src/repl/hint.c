@@ -84,12 +84,16 @@ static bool find_part(const char *sign, int k, ml_Str key, ml_RoleSpan *out)
 
         if (n == 0)
             break;
+        size_t next = n;
+
+        while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '['))
+            n--;
         if (key.n ? name == key.n && memcmp(p, key.p, name) == 0 : at == k || rest) {
             *out = (ml_RoleSpan){(uint32_t)(p - sign), (uint32_t)(p - sign + (ptrdiff_t)n),
                                  ML_ROLE_STRONG};
             return true;
         }
-        p += n;
+        p += next;
         p += *p == ']';
     }
     return false;
@@ -189,7 +193,7 @@ static ml_Hint hint_command(ml_Ctx *cx, const char *line, size_t cursor)
 
     if (c) {
         const char *name = ml_format(cx, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
-        size_t word = strlen(c->name) + 1;
+        size_t word = strlen(c->name) + 2;
         ml_RoleSpan s = {(uint32_t)word, (uint32_t)strlen(name), ML_ROLE_STRONG};
 
         h.text = ml_format(cx, "%s  %s", name, c->help);

@@ -25,6 +25,18 @@ typedef struct Pen {
     int cursor_x, cursor_y;
 } Pen;
 
+/* A character with the marks that join it. */
+static size_t whole_character(const char *z, size_t n)
+{
+    size_t bytes, more, at;
+
+    ml_char_columns(z, n, &bytes);
+    for (at = bytes ? bytes : 1; at < n && z[at] != '\n'; at += more)
+        if (ml_char_columns(z + at, n - at, &more) > 0 || more == 0)
+            break;
+    return at < n ? at : n;
+}
+
 static int columns_at(const Pen *p, const char *z, size_t n, size_t *bytes)
 {
     int c = ml_char_columns(z, n, bytes);
@@ -32,6 +44,7 @@ static int columns_at(const Pen *p, const char *z, size_t n, size_t *bytes)
     return *z == '\t' ? TAB - p->x % TAB : c;
 }
 
+/* One character of n bytes. */
 static void put(Pen *p, const char *z, size_t n, ml_CellRole role, int attr)
 {
     size_t bytes;
@@ -50,7 +63,7 @@ static void put(Pen *p, const char *z, size_t n, ml_CellRole role, int attr)
         if (*z == '\t')
             ml_grid_fill(g, cell, role);
         else
-            ml_grid_put_n(g, all, p->x, y, z, bytes, role);
+            ml_grid_put_n(g, all, p->x, y, z, n, role);
         if (attr)
             ml_grid_attr(g, cell, attr);
         for (int k = 0; p->sgr && k < c && p->x + k < g->w; k++)
@@ -104,7 +117,7 @@ static void put_prompt(Pen *p)
     const char *z = p->v->prompt;
 
     while (*z) {
-        size_t n = sgr_length(z), bytes;
+        size_t n = sgr_length(z);
 
         if (n > 0) {
             change_sgr(p, z, n);
@@ -123,9 +136,9 @@ static void put_prompt(Pen *p)
             end_line(p, 0);
             z++;
         } else {
-            ml_char_columns(z, strlen(z), &bytes);
-            put(p, z, strlen(z), ML_ROLE_TEXT, 0);
-            z += bytes ? bytes : 1;
+            n = whole_character(z, strlen(z));
+            put(p, z, n, ML_ROLE_TEXT, 0);
+            z += n;
         }
     }
     p->sgr = 0;
@@ -147,24 +160,20 @@ static void put_text(Pen *p)
     size_t span = 0;
 
     for (size_t k = 0; k < v->n;) {
-        size_t bytes = 1;
+        size_t bytes = v->text[k] == '\n' ? 1 : whole_character(v->text + k, v->n - k);
 
         while (span < v->n_spans && v->spans[span].to <= k)
             span++;
         bool in = span < v->n_spans && v->spans[span].from <= k;
         bool marked = k >= v->mark_from && k < v->mark_to;
 
-        if (k == v->cursor)
+        if (v->cursor >= k && v->cursor < k + bytes)
             note_cursor(p);
-        if (v->text[k] == '\n') {
+        if (v->text[k] == '\n')
             end_line(p, p->pad);
-        } else {
-            ml_char_columns(v->text + k, v->n - k, &bytes);
-            if (bytes == 0)
-                bytes = 1;
-            put(p, v->text + k, v->n - k, in ? v->spans[span].role : ML_ROLE_TEXT,
+        else
+            put(p, v->text + k, bytes, in ? v->spans[span].role : ML_ROLE_TEXT,
                 marked ? ML_ATTR_REVERSE : 0);
-        }
         k += bytes;
     }
     if (v->cursor >= v->n)
