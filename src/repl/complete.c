@@ -10,6 +10,7 @@
 #include "repl/command.h"
 #include "repl/complete_impl.h"
 #include "repl/scan.h"
+#include "repl/trial.h"
 
 /* ---- which parameter */
 
@@ -21,7 +22,6 @@ static const ml_Primitive *callee(ml_Offer *o, ml_Str chain)
 
     if (!method)
         return NULL;
-
     if (ml_streq(name, "loops"))
         name = "get_loops";
     if (strncmp(name, "can_", 4) == 0)
@@ -199,6 +199,74 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
     }
     ml_offer_names(o, "");
     return at;
+}
+
+void ml_completion_tilings(ml_Session *ss, const char *line, size_t cursor,
+                           ml_CandidateFn *fn, void *user)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user, .prefix = ""};
+    ml_Scan s = {.p = line, .n = cursor};
+    size_t at = cursor;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    while (at > 0 && line[at - 1] == ' ')
+        at--;
+    if (!s.nowhere && !s.quote && pl.in_list && pl.param &&
+        pl.param->kind == ML_P_FACTORS && at > 0 && line[at - 1] == '{')
+        ml_offer_tilings(&o, given(&o, &pl, ML_P_LOOP));
+    ml_ctx_unref(o.cx);
+}
+
+bool ml_completion_close(const char *line, size_t n, ml_Text *out)
+{
+    ml_Scan s = {.p = line, .n = n};
+
+    ml_scan(&s);
+    if (s.nowhere || s.quote || s.depth > ML_SCAN_OPEN)
+        return false;
+    ml_text_addn(out, line, n);
+    for (size_t d = s.depth; d-- > 0;)
+        ml_text_char(out, s.open[d].kind == '(' ? ')' : s.open[d].kind == '{' ? '}' : ']');
+    return true;
+}
+
+bool ml_completion_rejected(ml_Session *ss, const char *line, ml_CompletionPlace at,
+                            const char *candidate, int budget_ms, ml_Text *why)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0)};
+    ml_Scan s = {.p = line, .n = at.start};
+    ml_Text text = {0}, call = {0};
+    bool rejected = false;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    /* More loops may follow the first; a list of factors is judged when it is whole. */
+    bool early = !pl.prim || !pl.param || pl.param->kind == ML_P_FACTORS ||
+                 (pl.param->kind == ML_P_LOOPS && pl.call->arg == 0 && !pl.in_list);
+
+    if (!early && ss->focus && budget_ms > 0) {
+        ml_text_addn(&text, line, at.start);
+        ml_text_add(&text, candidate);
+        if (at.after == '"' || at.after == '\'')
+            ml_text_char(&text, at.after);
+        if (ml_completion_close(ml_text_z(&text), text.n, &call)) {
+            ml_Trial t;
+
+            ml_trial(ss, ml_text_z(&call), budget_ms, false, &t);
+            /* An argument that is missing comes later. */
+            rejected = t.kind == ML_TRIAL_FAILS && t.code != ML_E_BAD_ARGUMENT;
+            if (rejected)
+                ml_text_addn(why, t.says.n ? t.says.p : "", t.says.n);
+            ml_trial_free(&t);
+        }
+    }
+    ml_text_free(&text);
+    ml_text_free(&call);
+    ml_ctx_unref(o.cx);
+    return rejected;
 }
 
 /* ---- commands */

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <readline/readline.h>
@@ -19,14 +20,23 @@
 #include "repl/complete.h"
 #include "repl/loop.h"
 
+enum { JUDGE_MS = 20 }; /* for all candidates together */
+
 typedef struct Found {
     char **text, **note;
+    bool *bad; /* the primitive would reject it: the note says why */
     size_t n, cap;
 } Found;
 
 static struct {
-    Found all;      /* of the last completion, for the list */
-    char breaks[2]; /* the character before the word */
+    Found all;                /* of the last completion, for the list */
+    ml_CompletionPlace place; /* where they go */
+    char breaks[2];           /* the character before the word */
+    /* whole lists of factors, one after the other */
+    Found tilings;
+    size_t shown; /* which of them stands there; n: none */
+    size_t from;  /* where */
+    ml_Text line; /* the line with it; another line ends it */
 } comp;
 
 static void drop_found(Found *f)
@@ -37,6 +47,7 @@ static void drop_found(Found *f)
     }
     ml_heap_free(f->text);
     ml_heap_free(f->note);
+    ml_heap_free(f->bad);
     *f = (Found){0};
 }
 
@@ -57,8 +68,10 @@ static void add_found(const char *text, const char *note, void *user)
         f->cap = f->cap ? 2 * f->cap : 32;
         f->text = ml_heap_grow(f->text, f->cap * sizeof *f->text);
         f->note = ml_heap_grow(f->note, f->cap * sizeof *f->note);
+        f->bad = ml_heap_grow(f->bad, f->cap * sizeof *f->bad);
     }
     f->text[f->n] = copy(text);
+    f->bad[f->n] = false;
     f->note[f->n++] = copy(note);
 }
 
@@ -67,6 +80,7 @@ static void find_all(ml_CompletionPlace *place)
     drop_found(&comp.all);
     *place = ml_completions(ml_line_io.ss, rl_line_buffer, (size_t)rl_point, add_found,
                             &comp.all);
+    comp.place = *place;
 }
 
 /* Readline looks back from the cursor for one of the characters we return. */
@@ -122,6 +136,39 @@ static char **matches(const char *text, int start, int end)
     rl_completion_suppress_append = place.after == '\0';
     rl_completion_append_character = (unsigned char)place.after;
     return v;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* What the primitive would reject is told with the reason. */
+static void judge(Found *f)
+{
+    int64_t end = now_ms() + JUDGE_MS;
+
+    for (size_t k = 0; k < f->n; k++) {
+        ml_Text why = {0};
+        int64_t left = end - now_ms();
+
+        if (left <= 0)
+            return;
+        if (ml_completion_rejected(ml_line_io.ss, rl_line_buffer, comp.place, f->text[k],
+                                   (int)left, &why)) {
+            ml_Text note = {0};
+
+            ml_text_fmt(&note, "✗ %s", ml_text_z(&why));
+            ml_heap_free(f->note[k]);
+            f->note[k] = copy(ml_text_z(&note));
+            f->bad[k] = true;
+            ml_text_free(&note);
+        }
+        ml_text_free(&why);
+    }
 }
 
 /* Candidate and explanation in a line of their own, cut at the width in whole characters.
@@ -190,7 +237,9 @@ static void show_list(char **lines, size_t n)
 
         if (left == 0 && k + 1 < n && (left = ask_for_more(page)) == 0)
             break;
-        ml_text_fmt(&t, "%s\r\n", lines[k]);
+        bool dim = comp.all.bad[k] && ml_line_io.ss->out.color;
+
+        ml_text_fmt(&t, "%s%s%s\r\n", dim ? "\x1b[2m" : "", lines[k], dim ? "\x1b[0m" : "");
         ml_terminal_write(t.p, t.n);
         ml_text_free(&t);
         left -= left > 0;
@@ -201,7 +250,7 @@ static void show_list(char **lines, size_t n)
 /* The list with a word of explanation each. */
 static void show_matches(char **v, int n, int longest)
 {
-    const Found *f = &comp.all;
+    Found *f = &comp.all;
     char **lines;
     size_t wide = 0, max = 0, width = (size_t)ml_line_io.ss->out.width;
 
@@ -209,6 +258,7 @@ static void show_matches(char **v, int n, int longest)
     (void)longest;
     if ((size_t)n > f->n || n < 1)
         return;
+    judge(f);
     for (size_t k = 0; k < f->n; k++)
         if (ml_columns(f->text[k]) > wide)
             wide = ml_columns(f->text[k]);
@@ -230,6 +280,52 @@ static void show_matches(char **v, int n, int longest)
     ml_heap_free(lines);
 }
 
+/* ---- lists of factors */
+
+bool ml_line_cycling(void)
+{
+    return comp.tilings.n > 0 && comp.shown < comp.tilings.n &&
+           ml_streq(ml_text_z(&comp.line), rl_line_buffer) && rl_point == rl_end;
+}
+
+static bool next_tiling(void)
+{
+    bool again = comp.tilings.n > 0 && ml_streq(ml_text_z(&comp.line), rl_line_buffer);
+
+    if (rl_point != rl_end)
+        return false;
+    if (again)
+        comp.shown = (comp.shown + 1) % (comp.tilings.n + 1);
+    else {
+        drop_found(&comp.tilings);
+        ml_completion_tilings(ml_line_io.ss, rl_line_buffer, (size_t)rl_point, add_found,
+                              &comp.tilings);
+        comp.shown = 0;
+        comp.from = (size_t)rl_point;
+    }
+    if (comp.tilings.n == 0)
+        return false;
+    rl_begin_undo_group();
+    rl_delete_text((int)comp.from, rl_end);
+    rl_point = (int)comp.from;
+    if (comp.shown < comp.tilings.n)
+        rl_insert_text(comp.tilings.text[comp.shown]);
+    rl_end_undo_group();
+    ml_text_clear(&comp.line);
+    ml_text_add(&comp.line, rl_line_buffer);
+    return true;
+}
+
+int ml_line_complete(int count, int key)
+{
+    if (ml_line_io.drawn && next_tiling())
+        return 0;
+    /* The second in a row lists: Readline looks for its own name. */
+    if (rl_last_func == ml_line_complete)
+        rl_last_func = rl_complete;
+    return rl_complete(count, key);
+}
+
 void ml_line_complete_start(void)
 {
     rl_attempted_completion_function = matches;
@@ -241,6 +337,8 @@ void ml_line_complete_start(void)
 void ml_line_complete_end(void)
 {
     drop_found(&comp.all);
+    drop_found(&comp.tilings);
+    ml_text_free(&comp.line);
 }
 
 #endif

@@ -21,6 +21,7 @@
 #include <readline/readline.h>
 
 #include "core/arena.h"
+#include "repl/complete.h"
 #include "repl/hint.h"
 #include "repl/history.h"
 #include "repl/line_grid.h"
@@ -206,7 +207,14 @@ static void on_rest(void *user)
     draw.timer = 0;
     if (!ml_line_io.reading)
         return;
-    ml_trial(ml_line_io.ss, rl_line_buffer, ML_TRIAL_MS, false, &draw.trial);
+    ml_Text closed = {0};
+    /* A list that was put there is shown as if the call ended behind it. */
+    bool cycling =
+        ml_line_cycling() && ml_completion_close(rl_line_buffer, (size_t)rl_end, &closed);
+
+    ml_trial(ml_line_io.ss, cycling ? ml_text_z(&closed) : rl_line_buffer, ML_TRIAL_MS,
+             false, &draw.trial);
+    ml_text_free(&closed);
     if (draw.trial.kind != ML_TRIAL_NONE)
         ml_draw();
 }

@@ -259,6 +259,7 @@ static void replace_functions(void)
         {rl_forward_word, forward_word},
         {rl_clear_screen, clear_screen},
         {rl_refresh_line, redraw},
+        {rl_complete, ml_line_complete},
 #if RL_READLINE_VERSION >= 0x0801
         {rl_clear_display, clear_display},
 #endif

@@ -55,5 +55,8 @@ bool ml_terminal_write(const char *p, size_t n);
 /* ---- line_complete.c */
 void ml_line_complete_start(void);
 void ml_line_complete_end(void);
+int ml_line_complete(int count, int key); /* in the place of rl_complete */
+/* A list of factors that was put there stands at the end of the line. */
+bool ml_line_cycling(void);
 
 #endif
