@@ -118,6 +118,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
 export MOONLOOP_WORKER=$ML_OUT/moonloop
 # What programs keep between runs (measured peaks) is kept here, not in the user's home.
 export XDG_CACHE_HOME=$ML_OUT/test-cache XDG_DATA_HOME=$ML_OUT/test-data
+export XDG_STATE_HOME=$ML_OUT/test-state
 unset MAKEFLAGS MAKELEVEL MFLAGS MOONLOOP_PATH LUA_PATH LUA_CPATH LUA_INIT
 
 together=() alone=() missing=()

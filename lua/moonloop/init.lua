@@ -19,7 +19,7 @@ local moon = {
     version = core.version,
 }
 
--- What the program around Lua provides: cmd, set, get, focus, and what it wants to hear of.
+-- What the program around Lua provides: cmd, set, get, focus, bind_key, and what it wants to hear of.
 local hooks = {}
 moon.hooks = hooks
 
@@ -32,7 +32,7 @@ local function host(name)
         return fn(...)
     end
 end
-for _, name in ipairs { "cmd", "set", "get", "focus" } do moon[name] = host(name) end
+for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key" } do moon[name] = host(name) end
 
 -- ---- programs and schedules
 
@@ -199,7 +199,8 @@ end
 -- operations of the current program, counted from it
 methods.flops = core.flops
 
-function methods.counts() core.fail("not-yet", "s:counts") end
+-- what each loop does, without running it
+methods.counts = core.counts
 
 -- properties of every block
 function moon.analyze(s)

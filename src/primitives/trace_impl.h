@@ -2,6 +2,7 @@
 #ifndef ML_PRIMITIVES_TRACE_IMPL_H
 #define ML_PRIMITIVES_TRACE_IMPL_H
 
+#include "core/json.h"
 #include "primitives/schedule_impl.h"
 
 /* Number of variables: one more than the largest. */
@@ -39,6 +40,28 @@ void ml_trace_renumber(ml_Ctx *cx, const ml_Inst **insts, size_t n, const uint32
 void ml_trace_lua_part(ml_Text *out, const ml_Trace *t, size_t first);
 /* All versions with marks and branches, ending at the current one. */
 void ml_trace_lua_tree(ml_Schedule *s, ml_Text *out);
+
+/* JSON of the instructions from `first` on, [[instructions], [decisions]]; `between` stands
+ * before each. */
+void ml_trace_json_part(ml_Text *out, const ml_Trace *t, size_t first, const char *between);
+
+/* Reading that list; what one call has defined later ones may use. */
+typedef struct ml_TraceReader {
+    ml_Ctx *cx;
+    ML_VEC(const char *) names;     /* by number */
+    ML_VEC(const ml_Var *) symbols; /* by number; NULL for loops and blocks */
+} ml_TraceReader;
+/* false: cx's error says where. */
+bool ml_trace_read(ml_TraceReader *r, const ml_Json *j, ml_Trace *out);
+bool ml_bad_json(ml_Ctx *cx, const ml_Json *j, const char *what);
+
+/* One instruction after the other applied to a schedule; the caller moves it between them.
+ */
+typedef struct ml_Replayer ml_Replayer;
+ML_GIVES ml_Replayer *ml_replayer_new(ml_Schedule *s);
+void ml_replayer_free(ml_Replayer *r);
+/* false: s's error says why, and s is where it was. */
+bool ml_replayer_next(ml_Replayer *r, const ml_Inst *in);
 
 enum { ML_MAX_PARAMS = 16 };
 

@@ -249,6 +249,77 @@ bool ml_trace_apply(ml_Schedule *s, const ml_Trace *t, bool remove_postproc,
     return ok;
 }
 
+/* ---- one by one */
+
+struct ml_Replayer {
+    Replay r;
+    ml_Trace t;
+    const ml_Inst **insts; /* of t */
+    size_t cap, cap_vars, n_vars;
+};
+
+ml_Replayer *ml_replayer_new(ml_Schedule *s)
+{
+    ml_Replayer *p = ml_heap_zalloc(sizeof *p);
+
+    p->r = (Replay){.s = s, .tmp = ml_ctx_new(0), .t = &p->t};
+    p->r.symbols = ml_map_new(p->r.tmp);
+    return p;
+}
+
+void ml_replayer_free(ml_Replayer *p)
+{
+    if (!p)
+        return;
+    ml_ctx_unref(p->r.tmp);
+    ml_heap_free(p);
+}
+
+/* Room for the instruction and its variables. */
+static void make_room(ml_Replayer *p, const ml_Inst *in)
+{
+    if (p->t.n == p->cap) {
+        const ml_Inst **v = ML_ARRAY(p->r.tmp, const ml_Inst *, 2 * p->cap + 64);
+
+        if (p->t.n)
+            memcpy(v, p->t.insts, p->t.n * sizeof *v);
+        p->cap = 2 * p->cap + 64;
+        p->t.insts = p->insts = v;
+    }
+    for (uint32_t m = 0; m < in->n_outputs; m++)
+        if (in->outputs[m].kind != ML_H_NONE && in->outputs[m].num >= p->n_vars)
+            p->n_vars = in->outputs[m].num + 1;
+    if (p->n_vars > p->cap_vars) {
+        size_t cap = 2 * p->n_vars + 64;
+        ml_Handle *now = ML_ARRAY(p->r.tmp, ml_Handle, cap);
+        bool *made = ML_ARRAY(p->r.tmp, bool, cap);
+
+        if (p->cap_vars) {
+            memcpy(now, p->r.now, p->cap_vars * sizeof *now);
+            memcpy(made, p->r.made, p->cap_vars * sizeof *made);
+        }
+        p->r.now = now;
+        p->r.made = made;
+        p->cap_vars = cap;
+    }
+}
+
+bool ml_replayer_next(ml_Replayer *p, const ml_Inst *in)
+{
+    bool was = p->r.s->replaying, ok;
+
+    make_room(p, in);
+    p->insts[p->t.n++] = in;
+    for (uint32_t m = 0; m < in->n_outputs; m++)
+        if (in->outputs[m].kind == ML_H_EXPR)
+            ml_map_set(p->r.tmp, p->r.symbols, in->outputs[m].uid,
+                       (const void *)((uintptr_t)in->outputs[m].num + 1));
+    p->r.s->replaying = true;
+    ok = replay_one(&p->r, p->t.n - 1, NULL, NULL);
+    p->r.s->replaying = was;
+    return ok;
+}
+
 size_t ml_trace_before(const ml_Schedule *s, int version)
 {
     ML_ASSERT(version >= 0 && version < s->n_versions);

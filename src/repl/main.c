@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,16 +18,22 @@
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base.h"
+#include "repl/autosave.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/crash.h"
 #include "repl/help.h"
 #include "repl/input.h"
+#include "repl/job.h"
 #include "repl/line.h"
 #include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
+#include "repl/record.h"
+#include "repl/sessions.h"
 #include "repl/transcript.h"
+#include "repl/view/driver.h"
 #include "version.h"
 
 enum { WORKER_FD = 3 }; /* the socket that a worker is started with */
@@ -61,7 +68,7 @@ static void on_interrupt(int sig)
 
 static void on_end(int sig)
 {
-    ml_line_restore();
+    ml_crash_restore();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -74,12 +81,22 @@ static void on_pipe(int sig)
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
+    ml_Text folder = {0};
+    char version[128];
 
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sa.sa_handler = on_end;
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGHUP, &sa, NULL);
+    /* A file that may not grow is an error where it is written, as a full disk is. */
+    signal(SIGXFSZ, on_pipe);
+    ml_crash_restore_by(ml_line_restore);
+    snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
+    ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
+                                ? ml_text_z(&folder)
+                                : NULL);
+    ml_text_free(&folder);
 }
 
 /* ---- what is merely shown */
@@ -111,22 +128,31 @@ static int status_of_output(int status)
     return 1;
 }
 
+static void say_version(ml_Text *t)
+{
+    ml_text_fmt(t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
+                ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                ml_llvm_find() ? "LLVM 19" : "no LLVM");
+}
+
+static void say_features(ml_Text *t)
+{
+    ml_text_fmt(t,
+                "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
+                "xgboost=none\nsqlite=%s\nopenmp=%s\n",
+                ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none",
+                ml_llvm_find() ? "19" : "none", ML_SQLITE_VERSION, openmp_name());
+}
+
 static int show(const char *what)
 {
     ml_Text t = {0};
 
     if (ml_streq(what, "version"))
-        ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
-                    ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-                    ml_llvm_find() ? "LLVM 19" : "no LLVM");
+        say_version(&t);
     else if (ml_streq(what, "features"))
-        ml_text_fmt(
-            &t,
-            "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
-            "xgboost=none\nsqlite=%s\nopenmp=%s\n",
-            ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none", ml_llvm_find() ? "19" : "none",
-            ML_SQLITE_VERSION, openmp_name());
+        say_features(&t);
     else if (ml_streq(what, "help"))
         ml_options_help(&t);
     else if (ml_streq(what, "codes"))
@@ -248,16 +274,42 @@ static bool set_options(const ml_Options *o)
     return ok;
 }
 
+/* Contexts come and go by the thousand: their chunks stay with the program. */
+static void keep_chunks(void)
+{
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+}
+
 static int finish(void)
 {
     int status = status_of_output(session.status);
 
+    ml_record_end(&session);
+    ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
         status = 1;
     }
     return status;
+}
+
+/* What a session starts for work in the background (repl/job.h); it ends with it. */
+static int run_job(const char *argv0)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGPIPE, on_pipe);
+    ml_session_init(&session);
+    ml_out_init(&session.out, 0, 0, false);
+    session.argv0 = argv0;
+    session.batch = session.no_history = session.private_ = true;
+    session.json = session.out.json = true;
+    session.out.pager = false;
+    keep_chunks();
+    set_signals();
+    session.status = ml_job_serve(&session);
+    return finish();
 }
 
 int main(int argc, char **argv)
@@ -268,6 +320,8 @@ int main(int argc, char **argv)
     /* What a session starts to compile and run kernels; it wants nothing of a prompt. */
     if (argc == 2 && ml_streq(argv[1], "--worker"))
         return ml_worker_main(WORKER_FD);
+    if (argc == 2 && ml_streq(argv[1], "--job"))
+        return run_job(argv[0]);
     setlocale(LC_CTYPE, "");
     /* A closed pipe is noticed where it happens, and ends the program quietly. A handler,
      * not SIG_IGN: that would be inherited by what the shell starts. */
@@ -284,9 +338,13 @@ int main(int argc, char **argv)
     if (o.transcript)
         return ml_transcript_run(argv[0], o.args, o.n_args, o.update);
     session.argv0 = argv[0];
+    session.about = say_features;
     session.batch = o.batch;
     session.keep_going = o.keep_going;
+    session.json = session.out.json = o.json;
     session.safe = o.safe;
+    if (o.safe) /* workers are told so */
+        setenv("MOONLOOP_SAFE", "1", 1);
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch;
     if (!set_options(&o))
@@ -294,9 +352,7 @@ int main(int argc, char **argv)
     if (o.batch)
         session.out.pager = false;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* Contexts come and go by the thousand: their chunks stay with the program. */
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    keep_chunks();
     session.host = ml_host_new(&session);
     ml_settings_apply(&session);
     if (o.show)
@@ -313,12 +369,22 @@ int main(int argc, char **argv)
     if (!ok && hard_stopped) /* also where something else had failed before */
         session.status = 130;
 
-    if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
+    if (ok && !session.quit && o.view && o.keys)
+        ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
+                       o.size[0] ? o.size[1] : 24, o.update);
+    else if (ok && !session.quit && o.view) {
+        ml_autosave_begin(&session);
+        if (ml_view_terminal(&session) && !session.quit && tty)
+            ml_prompt_run(&session);
+    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
+        ml_record_begin(&session, argc, argv);
+        ml_autosave_begin(&session);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;
+        ml_record_begin(&session, argc, argv);
         ml_input_stream(&session, STDIN_FILENO, "standard input", false);
     }
     return finish();

@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "repl/data.h"
+
 /* ---- the terminal */
 
 static bool env_set(const char *name)
@@ -108,7 +110,8 @@ static const struct {
     {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
     {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
     {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
-    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},
+    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},   {"█", "#"},  {"┤", "+"},  {"┴", "+"},
+    {"●", "*"},    {"µ", "u"},
 };
 
 void ml_out_plain(ml_Text *out, const char *text)
@@ -135,12 +138,15 @@ void ml_out_plain(ml_Text *out, const char *text)
     }
 }
 
-static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
+static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
 {
     if (capture) {
         ml_text_add(capture, text);
         return;
     }
+    ml_out_clear_status(o);
+    if (o->tee)
+        o->tee(o->tee_user, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
@@ -151,6 +157,16 @@ static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
     ml_out_plain(&t, text);
     write_all(o, fd, ml_text_z(&t), t.n);
     ml_text_free(&t);
+}
+
+static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    put_as(o, fd, capture, text, text);
+}
+
+void ml_out_as(ml_Out *o, const char *shown, const char *raw)
+{
+    put_as(o, STDOUT_FILENO, o->capture, shown, raw);
 }
 
 void ml_out(ml_Out *o, const char *text)
@@ -179,9 +195,36 @@ void ml_out_line(ml_Out *o, const char *text)
     put_line(o, STDOUT_FILENO, o->capture, text);
 }
 
+/* What is told in passing, as an object; the word before the colon is its kind. */
+static void put_note(ml_Out *o, const char *text)
+{
+    static const char *const KINDS[] = {"note", "warning", "focus"};
+    const char *kind = KINDS[0];
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < ML_COUNT(KINDS); k++) {
+        size_t n = strlen(KINDS[k]);
+
+        if (strncmp(text, KINDS[k], n) == 0 && text[n] == ':' && text[n + 1] == ' ') {
+            kind = KINDS[k];
+            text += n + 2;
+        }
+    }
+    ml_text_char(&t, '{');
+    ml_data_quote(&t, kind);
+    ml_text_char(&t, ':');
+    ml_data_quote(&t, text);
+    ml_text_char(&t, '}');
+    put_line(o, STDERR_FILENO, o->err_capture, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 void ml_err_line(ml_Out *o, const char *text)
 {
-    put_line(o, STDERR_FILENO, o->err_capture, text);
+    if (o->json)
+        put_note(o, text);
+    else
+        put_line(o, STDERR_FILENO, o->err_capture, text);
 }
 
 /* ---- folding */
@@ -288,14 +331,18 @@ void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
 
 static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)
 {
-    ml_Text t = {0};
+    ml_Text t = {0}, raw = {0};
 
     if (capture)
         ml_text_add(&t, text);
     else
         ml_out_fold(o, text, &t);
-    put_line(o, fd, capture, ml_text_z(&t));
+    ml_text_char(&t, '\n');
+    if (o->tee)
+        ml_text_fmt(&raw, "%s\n", text);
+    put_as(o, fd, capture, ml_text_z(&t), ml_text_z(&raw));
     ml_text_free(&t);
+    ml_text_free(&raw);
 }
 
 void ml_out_prose(ml_Out *o, const char *text)
@@ -305,7 +352,19 @@ void ml_out_prose(ml_Out *o, const char *text)
 
 void ml_err_prose(ml_Out *o, const char *text)
 {
-    put_prose(o, STDERR_FILENO, o->err_capture, text);
+    if (o->json)
+        put_note(o, text);
+    else
+        put_prose(o, STDERR_FILENO, o->err_capture, text);
+}
+
+void ml_out_clear_status(ml_Out *o)
+{
+    static const char CLEAR[] = "\r\033[K";
+
+    if (o->status)
+        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    o->status = false;
 }
 
 void ml_out_flush(ml_Out *o)

@@ -113,13 +113,14 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ml_session_init(ss);
     ss->out = of->out;
     ss->out.color = ss->out.err_color = ss->out.pager = ss->out.broken = false;
+    ss->out.json = false;
     ss->out.height = 0; /* folded later, with what stands around it: indented by four */
     if (ss->out.width > 44)
         ss->out.width = (ss->out.width > 100 ? 100 : ss->out.width) - 4;
     ss->out.capture = ss->out.err_capture = out;
     ss->argv0 = of->argv0;
     ss->safe = of->safe;
-    ss->batch = ss->no_history = ss->private_ = true;
+    ss->batch = ss->no_history = ss->private_ = ss->scratch = true;
     ss->mode = ML_MODE_TYPED;
     ss->history = ml_history_new();
     ss->host = ml_host_new(ss);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "primitives/trace.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host_impl.h"
 
@@ -68,42 +69,13 @@ ml_Engine *ml_host_engine(ml_Host *h)
 
 /* ---- opening */
 
-/* Lua without what reaches beyond the session, for scripts one does not trust. */
-static void make_safe(lua_State *L)
-{
-    static const char *const GLOBALS[] = {"io", "debug", "dofile", "loadfile"};
-    static const char *const OS[] = {"execute", "remove", "rename",   "exit",
-                                     "tmpname", "getenv", "setlocale"};
-
-    for (size_t k = 0; k < ML_COUNT(GLOBALS); k++) {
-        lua_pushnil(L);
-        lua_setglobal(L, GLOBALS[k]);
-    }
-    lua_getglobal(L, "os");
-    for (size_t k = 0; k < ML_COUNT(OS); k++) {
-        lua_pushnil(L);
-        lua_setfield(L, -2, OS[k]);
-    }
-    lua_pop(L, 1);
-    lua_getglobal(L, "package");
-    lua_pushnil(L);
-    lua_setfield(L, -2, "loadlib");
-    bind_set_string(L, "cpath", "");
-    lua_getfield(L, -1, "loaded");
-    for (size_t k = 0; k < 2; k++) {
-        lua_pushnil(L);
-        lua_setfield(L, -2, GLOBALS[k]);
-    }
-    lua_pop(L, 2);
-}
-
 static int open_state(lua_State *L)
 {
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
     if (h->ss->safe)
-        make_safe(L);
+        ml_host_make_safe(L);
     luaopen_moonloop(L);
     bind_state(L)->safe = h->ss->safe;
     ml_host_add_functions(L);
@@ -388,10 +360,88 @@ bool ml_host_open_text(ml_Host *h, const char *text)
     return ml_host_run(h, 2, 0, true);
 }
 
+static int l_start(lua_State *L)
+{
+    const ml_HostStart *from = lua_touserdata(L, 1);
+
+    ml_host_push_moon(L);
+    lua_getfield(L, -1, "schedule");
+    lua_getfield(L, -2, "parse");
+    lua_pushstring(L, from->program);
+    lua_call(L, 1, 1);
+    lua_createtable(L, 0, 4);
+    bind_set_string(L, "func", from->func);
+    bind_set_string(L, "name", from->name);
+    bind_set_bool(L, "enable_check", from->check);
+    if (from->target) {
+        bind_push_value(L, NULL, from->target);
+        lua_setfield(L, -2, "target");
+    }
+    lua_call(L, 2, 1);
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
+{
+    lua_pushcfunction(h->L, l_start);
+    lua_pushlightuserdata(h->L, from);
+    if (ml_host_call(h, 1, 0) == LUA_OK)
+        return h->ss->focus;
+    ml_Failure *f = ml_lua_to_failure(h->L, -1);
+    const char *z = f ? ml_failure_message(f) : lua_tostring(h->L, -1);
+
+    ml_text_add(why, z ? z : "an error without a text");
+    lua_pop(h->L, 1);
+    return NULL;
+}
+
 bool ml_host_open(ml_Host *h, const char *path)
 {
     lua_pushcfunction(h->L, l_open);
     lua_pushliteral(h->L, "open");
     lua_pushstring(h->L, path);
     return ml_host_run(h, 2, 0, true);
+}
+
+/* text, name, no_check, unchecked: what moon.open does with a file .json. */
+static int l_open_saved(lua_State *L)
+{
+    static const char CODE[] =
+        "local moon, text, name, program, func, target, check, unchecked = ...\n"
+        "local s = moon.schedule(moon.parse(program), {name = name, func = func,\n"
+        "    target = target, enable_check = check, unchecked = unchecked})\n"
+        "moon.trace(text):apply(s)\n"
+        "return s\n";
+    size_t n;
+    const char *text = lua_tolstring(L, 1, &n);
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Saved saved = {0};
+
+    if (!ml_saved_read(cx, (ml_Str){text, n}, &saved))
+        return bind_raise(L, cx);
+    if (luaL_loadbuffer(L, CODE, sizeof CODE - 1, "=saved") != LUA_OK)
+        return lua_error(L);
+    ml_host_push_moon(L);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_pushstring(L, saved.program);
+    lua_pushstring(L, saved.func);
+    lua_pushstring(L, saved.target);
+    lua_pushboolean(L, !lua_toboolean(L, 3));
+    lua_pushboolean(L, lua_toboolean(L, 4));
+    lua_call(L, 8, 1);
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
+                        bool unchecked)
+{
+    lua_pushcfunction(h->L, l_open_saved);
+    lua_pushstring(h->L, text);
+    lua_pushstring(h->L, name);
+    lua_pushboolean(h->L, no_check);
+    lua_pushboolean(h->L, unchecked);
+    return ml_host_run(h, 4, 0, true);
 }

@@ -29,9 +29,17 @@ typedef struct ml_Cell {
     char z[ML_CELL_BYTES]; /* "" for the tail of a wide character; " " when empty */
     uint8_t role;
     uint8_t attr; /* ML_ATTR_..., on top of the role */
+    uint8_t line; /* a piece of a box's border: which sides it reaches; 0: none */
 } ml_Cell;
 
-enum { ML_ATTR_BOLD = 1, ML_ATTR_UNDERLINE = 2, ML_ATTR_REVERSE = 4, ML_ATTR_DIM = 8 };
+enum {
+    ML_ATTR_BOLD = 1,
+    ML_ATTR_UNDERLINE = 2,
+    ML_ATTR_REVERSE = 4,
+    ML_ATTR_DIM = 8,
+    ML_ATTR_ON_CURSOR = 16, /* on the background of bar.cursor */
+    ML_ATTR_ON_LINKED = 32  /* on that of bar.linked */
+};
 
 typedef struct ml_Grid {
     int w, h;
@@ -66,12 +74,18 @@ void ml_grid_hline(ml_Grid *g, int x, int y, int w,
                    ml_CellRole role); /* joins boxes: ├ ┤ ┬ ┴ ┼ */
 void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
 
-/* Columns of UTF-8 text, as ml_grid_put would take; of one character, and its bytes. */
+/* Columns of UTF-8 text, as ml_grid_put takes in a grid that is not ascii; of one
+ * character, and its bytes. */
 int ml_text_columns(const char *text, size_t n);
 int ml_char_columns(const char *p, size_t n, size_t *bytes);
+/* No UTF-8, or something that a terminal would act on: shown as U+FFFD. */
+bool ml_char_odd(const char *p, size_t n);
+/* The same as ml_text_columns for this grid, where ascii may write two for one: <= for ≤.
+ */
+int ml_grid_columns(const ml_Grid *g, const char *text, size_t n);
 
-/* The grid as lines without trailing blanks; a second text of the same shape with a letter
- * per role (roles.def), for tests. */
+/* The grid as lines without trailing blanks; a second text with a letter per column, that
+ * of the role (roles.def) or of the bar that it stands on, for tests. */
 void ml_grid_text(const ml_Grid *g, ml_Text *out);
 void ml_grid_roles(const ml_Grid *g, ml_Text *out);
 /* The same with escape sequences of a theme: for a pipe or a terminal without curses. */

@@ -1,0 +1,45 @@
+/* sessions - the folder of autosaves and crash reports: its files, their locks, and what
+ * sessions that did not end well have left there. Source: interaction 2, 6. */
+#ifndef ML_REPL_SESSIONS_H
+#define ML_REPL_SESSIONS_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "core/text.h"
+
+#define ML_SAVE_SUFFIX  ".autosave"
+#define ML_CRASH_SUFFIX ".crash"
+#define ML_SAVE_HEAD    "moonloop autosave 1\n"
+
+/* $XDG_STATE_HOME/moonloop/sessions; false: there is no home. Nothing is made. */
+bool ml_sessions_folder(ml_Text *out);
+/* Makes it (0700), and what it stands in; false: errno says why. */
+bool ml_sessions_make(const char *folder);
+/* The name of this session's files, without suffix. */
+void ml_sessions_name(const char *folder, ml_Text *out);
+/* A file that is this session's as long as *fd is open; false: errno says why. */
+bool ml_sessions_create(const char *path, int *fd);
+bool ml_sessions_write(int fd, const char *p, size_t n); /* all of it */
+uint32_t ml_sessions_sum(const char *p, size_t n);       /* of a line */
+
+typedef struct ml_Orphan {
+    char *path;
+    char name[64]; /* of the schedule that was the focus; "" when the file is damaged */
+    long steps;
+    time_t when; /* last written */
+    off_t size;
+} ml_Orphan;
+typedef struct ml_Orphans {
+    ml_Orphan *v;
+    size_t n;
+} ml_Orphans;
+/* Those that no living session writes, newest first. */
+void ml_orphans_find(ml_Orphans *out);
+void ml_orphans_free(ml_Orphans *o);
+/* "14:02", with the day when that is not today. */
+void ml_orphan_when(const ml_Orphan *o, ml_Text *out);
+/* Opens it for this session alone; -1: another one has it, or errno says why. */
+int ml_orphan_claim(const char *path);
+
+#endif
