@@ -227,7 +227,8 @@ static void compare_loop(Run *r, const Open *o)
         assert_true(r->in_init);
         return;
     }
-    memcpy(v, r->hits.v + o->from, n * sizeof *v);
+    for (size_t k = 0; k < n; k++)
+        v[k] = r->hits.v[o->from + k];
     qsort(v, n, sizeof *v, by_key);
     for (size_t k = 0; k < n; k++) {
         size_t b = (size_t)(v[k].key >> 40);
@@ -354,6 +355,8 @@ static const ml_Stride *stride_at(Run *r, const Move *m, size_t level)
 
 static void compare_strides(Run *r)
 {
+    if (r->moves.n == 0)
+        return;
     qsort(r->moves.v, r->moves.n, sizeof *r->moves.v, by_counters);
     for (size_t k = 0; k < r->moves.n; k++)
         for (size_t level = 0; level < r->moves.v[k].n; level++) {
