@@ -321,21 +321,32 @@ typedef struct Trips {
     bool lost;              /* something else decides too */
 } Trips;
 
-static void trips(Trips *t, const ml_Expr *e)
+static bool is_small(const ml_Expr *e)
 {
-    ml_Linear f;
+    return ml_is_const_int(e) && e->as.i > -INT32_MAX && e->as.i < INT32_MAX;
+}
+
+/* Of e + more. */
+static void trips(Trips *t, const ml_Expr *e, int64_t more)
+{
+    ml_Linear f, plus = {.ok = true, .base = more};
     int64_t lo, hi;
 
     if (e->kind == ML_EXPR_MIN) {
-        trips(t, e->args[0]);
-        trips(t, e->args[1]);
+        trips(t, e->args[0], more);
+        trips(t, e->args[1], more);
         return;
     }
-    if (e->kind == ML_EXPR_MAX && ml_is_const_int(e->args[1]) && e->args[1]->as.i <= 0) {
-        trips(t, e->args[0]);
+    if (e->kind == ML_EXPR_MAX && is_small(e->args[1]) && e->args[1]->as.i + more <= 0) {
+        trips(t, e->args[0], more);
+        return;
+    }
+    if (e->kind == ML_EXPR_ADD && is_small(e->args[1]) && more == 0) { /* one is enough */
+        trips(t, e->args[0], more + e->args[1]->as.i);
         return;
     }
     f = ml_linear(&t->s->env, e);
+    f = ml_linear_add(&t->s->env, &f, &plus, 1);
     if (!f.ok) {
         t->lost = true;
         return;
@@ -390,7 +401,7 @@ static uint32_t enter(const Down *d, const ml_For *node, const ml_Expr *extent,
     const ml_Guard *g = d->at->guards;
     ml_Linear zero = {.ok = true}, one = {.ok = true, .base = 1}, counter;
 
-    trips(&t, extent);
+    trips(&t, extent, 0);
     axis.expr = by_sizes(s, extent);
     if (step != 1 && t.less.n > 0) /* a step of a known number of trips only is counted */
         t.lost = true;

@@ -530,7 +530,11 @@ static void gen(Gen *g, int d)
         indent(g, d);
         g->vars[g->n_vars] = v;
         g->extent[g->n_vars] = 0;
-        switch (outer < 0 ? 9 : (int)pick(g, 10)) {
+        switch (outer < 0 ? 9 : (int)pick(g, 11)) {
+        case 10:
+            ml_text_fmt(&g->t, "for i%d in range(T.min(%d - i%d, 2) + 1):\n", v, n - 2,
+                        outer);
+            break;
         case 0: ml_text_fmt(&g->t, "for i%d in range(i%d + 1):\n", v, outer); break;
         case 1:
             ml_text_fmt(&g->t, "for i%d in range(T.min(3, %d - i%d)):\n", v, n, outer);
