@@ -25,6 +25,13 @@ play() { # SIZE, script on standard input
     "$MOONLOOP" --no-init --private --view --size "$1" --keys - mm.py >out 2>err
 }
 
+# ---- the tour
+for size in 80x24 120x36 40x10; do
+    "$MOONLOOP" --no-init --private --view --keys "$tests/tui/tour.keys" --size $size >out 2>&1
+    verdict $? "the tour goes well at $size"
+    sed 's/^/    |/' out
+done
+
 # ---- scripts
 play 80x24 <<'K'
 # a remark
