@@ -10,11 +10,11 @@
  *   expect "text"  expect-not "text"      some row of the screen shows it, or none does
  *   snapshot NAME               the screen is that of NAME-WxH.txt beside the script
  *   print                       the screen goes to standard output
- *   time N KEY...               presses them N times and prints what a key to its screen
- * took # a remark
+ *   time N KEY...               presses them N times; prints what a key took to its screen
+ *   # a remark
  *
  * Snapshots are compared as transcripts are: numbers before units of time and rate stand
- * for any. Source: interaction 10.
+ * for any, … at the end of a row for the rest of it. Source: interaction 10.
  */
 #include "repl/view/driver.h"
 
@@ -192,6 +192,30 @@ static void read_whole(FILE *f, ml_Text *out)
         ml_text_addn(out, buf, n);
 }
 
+/* Rows as they are now, but those that were right as they stood: with their wildcards. */
+static void keep_right_rows(const char *want, ml_Text *got)
+{
+    ml_Text all = {0};
+
+    for (const char *p = ml_text_z(got); *p;) {
+        size_t a = strcspn(want, "\n"), b = strcspn(p, "\n");
+        ml_Text x = {0}, y = {0};
+
+        ml_text_addn(&x, want, a);
+        ml_text_addn(&y, p, b);
+        ml_text_add(&all, *want && ml_wildcard_line(ml_text_z(&x), ml_text_z(&y), false)
+                              ? ml_text_z(&x)
+                              : ml_text_z(&y));
+        ml_text_char(&all, '\n');
+        ml_text_free(&x);
+        ml_text_free(&y);
+        want += a + (want[a] == '\n');
+        p += b + (p[b] == '\n');
+    }
+    ml_text_free(got);
+    *got = all;
+}
+
 /* The first row that differs, from 1; 0: none does. */
 static int differs(const char *want, const char *got)
 {
@@ -237,6 +261,8 @@ static void snapshot(Script *s, const char *name)
     }
     row = f ? differs(ml_text_z(&want), ml_text_z(&got)) : 1;
     if (row && s->update) {
+        keep_right_rows(ml_text_z(&want), &got);
+        keep_right_rows(ml_text_z(&want), &got);
         f = fopen(ml_text_z(&path), "w");
         bool ok = f && fwrite(ml_text_z(&got), 1, got.n, f) == got.n;
 
