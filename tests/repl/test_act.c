@@ -18,6 +18,7 @@
 #include "repl/bind/host.h"
 #include "repl/view/act.h"
 #include "repl/view/panes.h"
+#include "tune/db/db.h"
 
 /* ---- the fixture */
 
@@ -32,6 +33,7 @@ static int start(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
 
+    setenv("XDG_DATA_HOME", "/nonexistent", 1); /* no tilings that were tuned here */
     ml_session_init(&f->ss);
     ml_out_init(&f->ss.out, 0, 100, false);
     f->ss.host = ml_host_new(&f->ss);
@@ -276,6 +278,18 @@ static void split_asks_for_factors_and_tries_each_key(void **state)
     assert_string_equal(here(f), "k_0");
 }
 
+static void one_factor_alone_is_the_inner_one(void **state)
+{
+    Fixture *f = *state;
+
+    at(f, "k");
+    ask(f, ML_REQ_SPLIT);
+    type(f, "4");
+    expect_prompt(f, "✓ makes k_0[8] k_1[4]");
+    key(f, "enter");
+    expect_line(f, "split(\"k\", {auto, 4})");
+}
+
 static void a_preview_marks_the_lines_that_would_change(void **state)
 {
     Fixture *f = *state;
@@ -410,6 +424,54 @@ static void tab_proposes_whole_tilings_then_single_factors(void **state)
     type(f, "4, 3");
     key(f, "tab");
     expect_prompt(f, "into: 4, 32 ");
+}
+
+/* A database with one record whose trace tiles a loop of 32 by 4 and 8. */
+static void tilings_that_were_tuned_come_first(void **state)
+{
+    static const char TRACE[] =
+        "[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]], "
+        "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]], "
+        "[\"SamplePerfectTile\", [\"l3\"], [2, 16], [\"v4\", \"v5\"]]], [[2, [4, 8]]]]";
+    Fixture *f = *state;
+    char dir[] = "/tmp/ml-act-XXXXXX";
+    ml_Ctx *cx = ml_ctx_new(0);
+    double secs = 0.001;
+    ml_DbWorkload w = {.hash = "0123456789abcdef", .name = "w", .program = "p", .flop = 1};
+    ml_Record r = {.target = "{}",
+                   .space = "s",
+                   .trace = TRACE,
+                   .n_run = 1,
+                   .run_secs = &secs,
+                   .args = "[]",
+                   .machine = "m",
+                   .version = "v"};
+
+    assert_non_null(mkdtemp(dir));
+    setenv("XDG_DATA_HOME", dir, 1);
+    ml_Db *db = ml_db_open(cx, ml_db_default_path(cx));
+
+    assert_non_null(db);
+    assert_true(ml_db_put_workload(db, cx, &w));
+    r.workload = w.id;
+    assert_true(ml_db_put(db, cx, &r));
+    ml_db_close(db);
+    at(f, "k");
+    ask(f, ML_REQ_SPLIT);
+    key(f, "tab");
+    expect_prompt(f, "into: 4, 8 ");
+    expect_menu(f, "4, 8        tuned\nauto, 16");
+    key(f, "esc");
+    at(f, "i"); /* of another extent */
+    ask(f, ML_REQ_SPLIT);
+    key(f, "tab");
+    expect_prompt(f, "into: auto, 16 ");
+    key(f, "esc");
+    remove(ml_format(cx, "%s", ml_db_default_path(cx)));
+    remove(ml_format(cx, "%s/moonloop/db", dir));
+    remove(ml_format(cx, "%s/moonloop", dir));
+    remove(dir);
+    ml_ctx_unref(cx);
 }
 
 static void tilings_are_gone_through_one_by_one(void **state)
@@ -1097,12 +1159,14 @@ int main(void)
         EACH(a_loop_moves_by_places_and_says_what_is_in_the_way),
         EACH(what_a_request_does_not_suit_is_said),
         EACH(split_asks_for_factors_and_tries_each_key),
+        EACH(one_factor_alone_is_the_inner_one),
         EACH(a_preview_marks_the_lines_that_would_change),
         EACH(leaving_a_prompt_leaves_no_trace),
         EACH(a_refusal_shows_before_enter_and_keeps_the_prompt),
         EACH(keys_edit_the_text),
         EACH(a_prompt_remembers_what_was_entered_there),
         EACH(tab_proposes_whole_tilings_then_single_factors),
+        EACH(tilings_that_were_tuned_come_first),
         EACH(tilings_are_gone_through_one_by_one),
         EACH(a_narrow_prompt_keeps_the_cursor_in_sight),
         EACH(bind_offers_the_thread_axes),

@@ -285,6 +285,7 @@ static void split(ml_View *v, int count)
     ml_Ctx *tmp = ml_ctx_new(0);
     const char *name = ml_act_name(v, tmp, v->node, ML_H_LOOP);
     ml_ActAsk ask = {.tail = "})",
+                     .factors = true,
                      .hint = "factors; auto is whatever is left; Tab proposes"};
 
     (void)count;
@@ -429,13 +430,13 @@ static void mark(ml_View *v, int count)
 static void time_it(ml_View *v, int count)
 {
     (void)count;
-    ml_act_run(v, ":time");
+    ml_act_run(v, ":time --background");
 }
 
 static void check(ml_View *v, int count)
 {
     (void)count;
-    ml_act_run(v, ":check");
+    ml_act_run(v, ":check --background");
 }
 
 static void ask_line(ml_View *v, ml_Request r, const char *text)
@@ -460,7 +461,7 @@ static void command(ml_View *v, int count)
 static void tune(ml_View *v, int count)
 {
     (void)count;
-    ask_line(v, ML_REQ_TUNE, ":tune --trials 64");
+    ask_line(v, ML_REQ_TUNE, ":tune --trials 64 --background");
 }
 
 static void picture(ml_View *v, int count)

@@ -31,7 +31,8 @@ typedef struct ml_ActAsk {
     const char *const
         *proposals; /* whole texts for Tab, while they are what stands there */
     size_t n_proposals;
-    bool free; /* a line of the prompt: commands too, history of the session */
+    bool factors; /* one number alone stands for {auto, it} */
+    bool free;    /* a line of the prompt: commands too, history of the session */
     bool may_be_empty;
 } ml_ActAsk;
 
@@ -174,6 +175,9 @@ void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks,
  * tile a factor is. */
 size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
                       const char *const **out, const char *const **notes);
+/* Tilings of loops of this extent in the fastest records of the database, at most n. */
+size_t ml_act_seen(const ml_View *v, ml_Ctx *cx, int64_t extent, const char **out,
+                   size_t n);
 bool ml_act_is(const ml_Key *k, const char *name); /* a named key, or a character */
 
 /* ---- act_prompt.c, and act_tilings.c */

@@ -73,7 +73,11 @@ static size_t word_begin(ml_Act *a)
 
 static const char *whole_line(ml_Act *a)
 {
-    return ml_format(a->cx, "%s%s%s", a->ask.head, text_of(a), a->ask.tail);
+    bool lone =
+        a->ask.factors && a->text.n > 0 && strspn(text_of(a), "0123456789") == a->text.n;
+
+    return ml_format(a->cx, "%s%s%s%s", a->ask.head, lone ? "auto, " : "", text_of(a),
+                     a->ask.tail);
 }
 
 /* ---- the live check */
@@ -229,7 +233,8 @@ static void begin_offers(ml_View *v, bool back)
         return;
     }
     size_t head = strlen(a->ask.head), cursor = head + a->at;
-    ml_CompletionPlace at = ml_completions(v->ss, whole_line(a), cursor, offer, a);
+    const char *line = ml_format(a->cx, "%s%s%s", a->ask.head, text_of(a), a->ask.tail);
+    ml_CompletionPlace at = ml_completions(v->ss, line, cursor, offer, a);
 
     if (a->offers.n == 0 || at.start < head || at.start > cursor) {
         drop_offers(a);

@@ -106,6 +106,13 @@ size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
         for (int64_t d = 2; d <= 64; d *= 2)
             if (n < 0 || d < n)
                 divs[n_divs++] = d;
+    if (notes) { /* what was measured comes first */
+        const char *seen[8];
+        size_t n_seen = ml_act_seen(v, cx, n, seen, ML_COUNT(seen));
+
+        for (size_t k = 0; k < n_seen; k++)
+            add(cx, &list, seen[k], "tuned");
+    }
     qsort(divs, n_divs, sizeof *divs, by_liking);
     for (size_t k = 0; k < n_divs; k++)
         add(cx, &list, ml_format(cx, "auto, %lld", (long long)divs[k]), "");
