@@ -50,6 +50,8 @@ ml_Ctx *ml_ctx_fork(ml_Ctx *parent)
     cx->base_uid = cx->next_uid = parent->next_uid;
     cx->cancel = parent->cancel;
     cx->deadline = parent->deadline;
+    cx->watch = parent->watch;
+    cx->watch_user = parent->watch_user;
     return cx;
 }
 
@@ -266,8 +268,11 @@ static int64_t clock_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool must_stop(const ml_Ctx *cx)
+/* Whether the work is to end; who watches it is told that it goes on. */
+static bool must_stop(const ml_Ctx *cx, unsigned ticks)
 {
+    if (cx->watch)
+        cx->watch(cx->watch_user, ticks);
     return (cx->cancel && *cx->cancel) || (cx->deadline > 0 && clock_ns() > cx->deadline);
 }
 
@@ -276,7 +281,7 @@ bool ml_tick(ml_Ctx *cx)
     uint64_t n = cx->ticks++;
     if (cx->stopped || cx->out_of_memory)
         return false;
-    if (n % POLL == 0 && must_stop(cx)) {
+    if (n % POLL == 0 && must_stop(cx, POLL)) {
         cx->stopped = true;
         return ml_fail(cx, ML_E_INTERRUPTED);
     }
@@ -289,7 +294,7 @@ bool ml_tick(ml_Ctx *cx)
 
 bool ml_poll_cancel(ml_Ctx *cx)
 {
-    if (!cx->stopped && must_stop(cx)) {
+    if (!cx->stopped && must_stop(cx, 0)) {
         cx->stopped = true;
         ml_fail(cx, ML_E_INTERRUPTED);
     }
@@ -299,6 +304,12 @@ bool ml_poll_cancel(ml_Ctx *cx)
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag)
 {
     cx->cancel = flag;
+}
+
+void ml_ctx_set_watch(ml_Ctx *cx, ml_WatchFn *fn, void *user)
+{
+    cx->watch = fn;
+    cx->watch_user = user;
 }
 
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks)

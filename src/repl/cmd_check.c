@@ -10,6 +10,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/graph/graph.h"
+#include "repl/progress.h"
 
 /* ---- :check */
 
@@ -223,6 +224,14 @@ typedef struct Verdict {
     bool ok, known;
 } Verdict;
 
+static void expect(ml_Session *ss, ml_Ctx *cx, const ml_Work *w, const CheckArgs *a)
+{
+    double n = (double)ml_count_iterations(cx, w->func, a->o.sizes, a->o.n_sizes);
+
+    if (n > 0)
+        ml_progress_expect(ss, n);
+}
+
 /* One function of the current version against the same of the start. */
 static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
 {
@@ -238,10 +247,12 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     start = ml_work_of(cx, s, 0, at);
     now = ml_work_of(cx, s, ml_schedule_version(s), at);
     f = start.func;
+    expect(ss, cx, &start, a);
+    expect(ss, cx, &now, a);
     if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "
@@ -313,6 +324,8 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     ml_Text why = {0}, said = {0};
     bool ok;
 
+    if (ml_session_forbids(ss, ":graph"))
+        return false;
     if (w->n != 2)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":graph loops|deps FILE (.svg .png .pdf .dot)");
@@ -326,6 +339,12 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     }
     ok = ml_graph_write(&g, w->v[1], &why);
     if (ok) {
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_str(d, "file", w->v[1]);
+        ml_data_int(d, "nodes", (int64_t)g.nodes);
+        ml_data_int(d, "edges", (int64_t)g.edges);
         ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
                     g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
         ml_out_prose(&ss->out, ml_text_z(&said));

@@ -4,7 +4,9 @@
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/diff.h"
+#include "repl/progress.h"
 #include "repl/versions.h"
 
 typedef struct Code { /* what a command looks at */
@@ -31,7 +33,7 @@ static bool code_of(ml_Session *ss, int version, Code *c)
     }
     c->cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(c->cx, 0);
-    ml_ctx_set_cancel(c->cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, c->cx);
     c->version = version;
     c->work = ml_work_of(c->cx, s, version, f ? at : 0);
     return true;
@@ -289,9 +291,9 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
-/* Lines of the printed program on which a loop or block stands. */
-static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
-                     uint32_t *to)
+/* Lines of the printed program on which a loop or block stands, and those of the nest that
+ * contains it: of the outermost loop around it, else its own. */
+static bool lines_of(ml_Session *ss, Code *c, const char *name, ml_AsmOpts *a)
 {
     ml_Schedule *s = ss->focus;
     ml_TextMarks marks = {0};
@@ -307,38 +309,96 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
         return ml_session_schedule_error(ss, s);
     ml_schedule_print(s, c->version, &t, &o);
     ml_text_free(&t);
-    for (size_t k = 0; k < marks.n; k++)
+    for (size_t k = 0; k < marks.n && !a->near_from; k++)
         if (marks.v[k].uid == h.uid &&
             (marks.v[k].kind == ML_MARK_LOOP || marks.v[k].kind == ML_MARK_BLOCK)) {
-            *from = marks.v[k].line;
-            *to = marks.v[k].last_line;
-            return true;
+            a->near_from = marks.v[k].line;
+            a->near_to = marks.v[k].last_line;
         }
-    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of v%d shows %s", c->version,
-                            name);
+    if (!a->near_from)
+        return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of v%d shows %s",
+                                c->version, name);
+    a->from = a->near_from;
+    a->to = a->near_to;
+    for (size_t k = 0; k < marks.n; k++)
+        if (marks.v[k].kind == ML_MARK_LOOP && marks.v[k].line <= a->from &&
+            marks.v[k].last_line >= a->to) {
+            a->from = marks.v[k].line;
+            a->to = marks.v[k].last_line;
+        }
+    return true;
+}
+
+/* The lines of the program that the hottest loop came from. */
+static void add_program_lines(ml_Text *t, const char *program, const ml_AsmSummary *s,
+                              bool color)
+{
+    uint32_t at = 1;
+
+    if (!s->is_loop || s->n_lines == 0)
+        return;
+    ml_text_add(t, "of the program\n");
+    for (const char *p = program; *p; at++) {
+        size_t n = strcspn(p, "\n");
+
+        for (uint32_t k = 0; k < s->n_lines; k++)
+            if (s->line[k] == at) {
+                const char *hue = color ? ml_asm_hue(s, at) : "";
+                ml_text_fmt(t, "%s%4u%s | ", hue, at, *hue ? "\033[0m" : "");
+                ml_text_addn(t, p, n);
+                ml_text_char(t, '\n');
+            }
+        p += n + (p[n] == '\n');
+    }
+}
+
+static void give_asm(ml_Session *ss, int version, const ml_AsmSummary *s, const char *view)
+{
+    ml_Data *d = ml_session_data(ss);
+
+    if (!d)
+        return;
+    ml_data_one(d);
+    ml_data_int(d, "version", version);
+    ml_data_bool(d, "loop", s->is_loop);
+    ml_data_int(d, "instructions", (int64_t)s->instructions);
+    ml_data_int(d, "vector_bits", s->vector_bits);
+    ml_data_int(d, "multiply_adds", (int64_t)s->fmas);
+    ml_data_int(d, "loads", (int64_t)s->loads);
+    ml_data_int(d, "stores", (int64_t)s->stores);
+    ml_data_int(d, "spills", (int64_t)s->spills);
+    ml_data_list(d, "lines");
+    for (uint32_t k = 0; k < s->n_lines; k++)
+        ml_data_int(d, NULL, s->line[k]);
+    ml_data_end(d);
+    ml_data_str(d, "text", view);
 }
 
 /* What :asm says of a version: its summary, and the view; false: an error was printed. */
 static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
                    ml_Text *summary, ml_Text *view)
 {
-    ml_AsmOpts o = {.plain = plain};
+    ml_AsmOpts o = {.plain = plain, .color = ss->out.color && !plain};
     ml_AsmSummary sum;
     const char *text;
     Code c;
 
     if (!code_of(ss, version, &c) || !code_for_host(ss, &c))
         return false;
-    if (name && !lines_of(ss, &c, name, &o.from, &o.to)) {
+    if (name && !lines_of(ss, &c, name, &o)) {
         ml_ctx_unref(c.cx);
         return false;
     }
     text = compiled_text(ss, &c, ML_WANT_ASM, true);
     if (text == NULL)
         return code_fail(ss, &c);
-    if (ml_asm_view(c.cx, text, &o, view, &sum))
+    if (ml_asm_view(c.cx, text, &o, view, &sum)) {
         ml_asm_summary(summary, &sum);
-    else
+        if (!plain) {
+            add_program_lines(summary, c.work.text, &sum, o.color);
+            give_asm(ss, version, &sum, ml_text_z(view));
+        }
+    } else
         ml_text_fmt(summary, "no instruction is left of lines %u to %u\n", o.from, o.to);
     ml_ctx_unref(c.cx);
     return true;

@@ -6,6 +6,7 @@
 #include "repl/bind/timing.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/progress.h"
 
 static bool read_runs(ml_Session *ss, const char *text, uint32_t *runs)
 {
@@ -217,7 +218,7 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
     bool ok;
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     ok = read_args(ss, w, &o, cx);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);

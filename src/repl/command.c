@@ -12,6 +12,7 @@
 #include "core/script/report.h"
 #include "repl/cmd_jobs.h"
 #include "repl/data.h"
+#include "repl/progress.h"
 
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
@@ -164,9 +165,25 @@ static bool runs_lines(const ml_Command *c)
     return c->run == cmd_source;
 }
 
+/* Commands that may take long, without a progress of their own. */
+static bool may_take_long(const ml_Command *c)
+{
+    return ml_streq(c->group, "measure") || c->run == cmd_bisect || c->run == cmd_replay;
+}
+
 static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 {
-    return (ml_wants_background(c, w) ? ml_run_in_background(ss, c, w) : c->run(ss, w));
+    ml_Progress p;
+    bool ok;
+
+    if (ml_wants_background(c, w))
+        return ml_run_in_background(ss, c, w);
+    if (!may_take_long(c))
+        return c->run(ss, w);
+    ml_progress_watch(&p, ss, c->name);
+    ok = c->run(ss, w);
+    ml_progress_unwatch(&p);
+    return ok;
 }
 
 /* --json: the rows the command told, or its text, as objects. */
@@ -252,7 +269,9 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
             split_words(words_text.p, &w);
         ml_Text *was = ss->out.capture;
 
-        if (r.kind && !*r.target) {
+        if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
+            ok = false;
+        else if (r.kind && !*r.target) {
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
                                   r.kind == 'a' ? '>' : r.kind);
         } else {

@@ -87,7 +87,10 @@ void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out)
 
 static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
 {
-    ml_Text a = {0}, b = {0}, out = {0};
+    static const char TREE[] =
+        "      (most of the text changed: this is the loop tree; :show "
+        "for the text)";
+    ml_Text a = {0}, b = {0}, out = {0}, flat = {0}, folded = {0};
     ml_DiffOpts o = {.fold = 24, .color = ss->out.color};
     ml_DiffStats st;
 
@@ -98,23 +101,30 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
     size_t total = st.same + (st.added > st.removed ? st.added : st.removed);
     bool too_tall = ss->out.height > 0 && st.shown + 3 > (size_t)ss->out.height;
 
-    bool as_tree = too_tall || (total > 40 && (st.added + st.removed) * 10 > total * 12);
+    bool mostly = total > 40 && (st.added + st.removed) * 10 > total * 12;
 
-    if (as_tree) {
+    if (too_tall || mostly) {
+        ml_text_add(&flat, ml_text_z(&out)); /* what there is without a screen */
         ml_text_clear(&a);
         ml_text_clear(&b);
         ml_text_clear(&out);
         ml_show_tree(ss, s, from, &a);
         ml_show_tree(ss, s, to, &b);
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
-    }
-    ml_out(&ss->out, ml_text_z(&out));
-    if (as_tree)
-        ml_out_prose(&ss->out, "      (most of the text changed: this is the loop tree; "
-                               ":show for the text)");
+        if (mostly) {
+            ml_text_clear(&flat);
+            ml_text_fmt(&flat, "%s%s\n", ml_text_z(&out), TREE);
+        }
+        ml_out_fold(&ss->out, TREE, &folded);
+        ml_text_fmt(&out, "%s\n", ml_text_z(&folded));
+        ml_out_as(&ss->out, ml_text_z(&out), ml_text_z(&flat));
+    } else
+        ml_out(&ss->out, ml_text_z(&out));
     ml_text_free(&a);
     ml_text_free(&b);
     ml_text_free(&out);
+    ml_text_free(&flat);
+    ml_text_free(&folded);
 }
 
 static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
@@ -219,19 +229,7 @@ static bool in_path(const char *prog)
     return false;
 }
 
-void ml_page_prose(ml_Session *ss, const char *text)
-{
-    ml_Text t = {0};
-
-    if (ss->out.capture)
-        ml_text_add(&t, text);
-    else
-        ml_out_fold(&ss->out, text, &t);
-    ml_page(ss, ml_text_z(&t));
-    ml_text_free(&t);
-}
-
-void ml_page(ml_Session *ss, const char *text)
+static void page(ml_Session *ss, const char *text, const char *raw)
 {
     size_t lines = 0;
     const char *prog = getenv("MOONLOOP_PAGER");
@@ -246,7 +244,7 @@ void ml_page(ml_Session *ss, const char *text)
     if (!prog || ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
         ml_setting_is(&ss->set, ML_SET_pager, "off") ||
         (!on && lines + 1 < (size_t)ss->out.height)) {
-        ml_out(&ss->out, text);
+        ml_out_as(&ss->out, text, raw);
         return;
     }
     if (!getenv("LESS"))
@@ -254,12 +252,31 @@ void ml_page(ml_Session *ss, const char *text)
     FILE *p = popen(prog, "w"); /* NOLINT(cert-env33-c): the pager of the user's choice */
 
     if (!p) {
-        ml_out(&ss->out, text);
+        ml_out_as(&ss->out, text, raw);
         return;
     }
+    if (ss->out.tee)
+        ss->out.tee(ss->out.tee_user, text, raw);
     fputs(text, p);
     int status = pclose(p);
 
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        ml_out(&ss->out, text); /* the shell found no such program */
+        ml_out_as(&ss->out, text, ""); /* the shell found no such program */
+}
+
+void ml_page_prose(ml_Session *ss, const char *text)
+{
+    ml_Text t = {0};
+
+    if (ss->out.capture)
+        ml_text_add(&t, text);
+    else
+        ml_out_fold(&ss->out, text, &t);
+    page(ss, ml_text_z(&t), text);
+    ml_text_free(&t);
+}
+
+void ml_page(ml_Session *ss, const char *text)
+{
+    page(ss, text, text);
 }

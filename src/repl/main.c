@@ -30,6 +30,7 @@
 #include "repl/manual/manual.h"
 #include "repl/options.h"
 #include "repl/prompt.h"
+#include "repl/record.h"
 #include "repl/sessions.h"
 #include "repl/transcript.h"
 #include "repl/view/driver.h"
@@ -127,22 +128,31 @@ static int status_of_output(int status)
     return 1;
 }
 
+static void say_version(ml_Text *t)
+{
+    ml_text_fmt(t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
+                ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                ml_llvm_find() ? "LLVM 19" : "no LLVM");
+}
+
+static void say_features(ml_Text *t)
+{
+    ml_text_fmt(t,
+                "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
+                "xgboost=none\nsqlite=%s\nopenmp=%s\n",
+                ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none",
+                ml_llvm_find() ? "19" : "none", ML_SQLITE_VERSION, openmp_name());
+}
+
 static int show(const char *what)
 {
     ml_Text t = {0};
 
     if (ml_streq(what, "version"))
-        ml_text_fmt(&t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
-                    ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-                    ml_llvm_find() ? "LLVM 19" : "no LLVM");
+        say_version(&t);
     else if (ml_streq(what, "features"))
-        ml_text_fmt(
-            &t,
-            "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
-            "xgboost=none\nsqlite=%s\nopenmp=%s\n",
-            ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-            HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none", ml_llvm_find() ? "19" : "none",
-            ML_SQLITE_VERSION, openmp_name());
+        say_features(&t);
     else if (ml_streq(what, "help"))
         ml_options_help(&t);
     else if (ml_streq(what, "codes"))
@@ -275,6 +285,7 @@ static int finish(void)
 {
     int status = status_of_output(session.status);
 
+    ml_record_end(&session);
     ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
@@ -327,10 +338,13 @@ int main(int argc, char **argv)
     if (o.transcript)
         return ml_transcript_run(argv[0], o.args, o.n_args, o.update);
     session.argv0 = argv[0];
+    session.about = say_features;
     session.batch = o.batch;
     session.keep_going = o.keep_going;
     session.json = session.out.json = o.json;
     session.safe = o.safe;
+    if (o.safe) /* workers are told so */
+        setenv("MOONLOOP_SAFE", "1", 1);
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch;
     if (!set_options(&o))
@@ -365,10 +379,12 @@ int main(int argc, char **argv)
     } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
+        ml_record_begin(&session, argc, argv);
         ml_autosave_begin(&session);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;
+        ml_record_begin(&session, argc, argv);
         ml_input_stream(&session, STDIN_FILENO, "standard input", false);
     }
     return finish();

@@ -110,7 +110,8 @@ static const struct {
     {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
     {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
     {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
-    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},
+    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},   {"█", "#"},  {"┤", "+"},  {"┴", "+"},
+    {"●", "*"},    {"µ", "u"},
 };
 
 void ml_out_plain(ml_Text *out, const char *text)
@@ -137,12 +138,15 @@ void ml_out_plain(ml_Text *out, const char *text)
     }
 }
 
-static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
+static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
 {
     if (capture) {
         ml_text_add(capture, text);
         return;
     }
+    ml_out_clear_status(o);
+    if (o->tee)
+        o->tee(o->tee_user, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
@@ -153,6 +157,16 @@ static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
     ml_out_plain(&t, text);
     write_all(o, fd, ml_text_z(&t), t.n);
     ml_text_free(&t);
+}
+
+static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    put_as(o, fd, capture, text, text);
+}
+
+void ml_out_as(ml_Out *o, const char *shown, const char *raw)
+{
+    put_as(o, STDOUT_FILENO, o->capture, shown, raw);
 }
 
 void ml_out(ml_Out *o, const char *text)
@@ -317,14 +331,18 @@ void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
 
 static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)
 {
-    ml_Text t = {0};
+    ml_Text t = {0}, raw = {0};
 
     if (capture)
         ml_text_add(&t, text);
     else
         ml_out_fold(o, text, &t);
-    put_line(o, fd, capture, ml_text_z(&t));
+    ml_text_char(&t, '\n');
+    if (o->tee)
+        ml_text_fmt(&raw, "%s\n", text);
+    put_as(o, fd, capture, ml_text_z(&t), ml_text_z(&raw));
     ml_text_free(&t);
+    ml_text_free(&raw);
 }
 
 void ml_out_prose(ml_Out *o, const char *text)
@@ -338,6 +356,15 @@ void ml_err_prose(ml_Out *o, const char *text)
         put_note(o, text);
     else
         put_prose(o, STDERR_FILENO, o->err_capture, text);
+}
+
+void ml_out_clear_status(ml_Out *o)
+{
+    static const char CLEAR[] = "\r\033[K";
+
+    if (o->status)
+        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    o->status = false;
 }
 
 void ml_out_flush(ml_Out *o)

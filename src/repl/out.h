@@ -12,10 +12,14 @@ typedef struct ml_Out {
     int width;            /* of a line */
     int height;           /* of the screen; 0: no screen */
     bool pager;           /* long text may go through a pager */
+    bool status;          /* a line of progress stands on the screen; goes before others */
     bool json;            /* a line for standard error is {"note": …} */
     ml_Text *capture;     /* results go here instead, when set (a redirected command) */
     ml_Text *err_capture; /* the same for what goes to standard error */
-    bool broken;          /* a write to standard output failed: `fault` says why (errno) */
+    /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
+    void (*tee)(void *user, const char *shown, const char *raw);
+    void *tee_user;
+    bool broken; /* a write to standard output failed: `fault` says why (errno) */
     int fault;
 } ml_Out;
 
@@ -26,6 +30,9 @@ void ml_out_init(ml_Out *o, int color, int width, bool ascii);
 void ml_out_measure(ml_Out *o, int width);
 void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
 void ml_out_line(ml_Out *o, const char *text); /* with a newline */
+/* Shows the one; who listens in (tee) is told the other: what there would be without a
+ * screen. */
+void ml_out_as(ml_Out *o, const char *shown, const char *raw);
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
 /* Sentences and tables: on a screen, lines that are too long for it are folded between
@@ -35,6 +42,7 @@ void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
 void ml_out_flush(ml_Out *o);
+void ml_out_clear_status(ml_Out *o); /* takes the line of progress away */
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
 void ml_out_plain(ml_Text *out, const char *text);
 /* SGR sequences by role; "" without colour. */

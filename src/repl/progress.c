@@ -10,7 +10,8 @@
 
 #include "repl/data.h"
 
-#define QUIET      1.0 /* seconds that need no word */
+#define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
+#define QUIET_PIPE 1.0
 #define EVERY_LINE 0.1
 #define EVERY_JSON 0.5
 #define EVERY_ROW  30.0
@@ -106,7 +107,7 @@ void ml_progress(ml_Progress *p, double share, const char *text)
     double now = ml_progress_clock(), spent = now - p->began;
     ml_Text t = {0};
 
-    if (spent < QUIET)
+    if (spent < (p->live ? QUIET : QUIET_PIPE))
         return;
     share = share < 0 ? 0 : share > 1 ? 1 : share; /* NAN stays */
     if (p->ss->json) {
@@ -120,7 +121,7 @@ void ml_progress(ml_Progress *p, double share, const char *text)
 
         fprintf(stderr, "\r%.*s\033[K", fitting(z, (size_t)p->ss->out.width - 1), z);
         fflush(stderr);
-        p->line = true;
+        p->ss->out.status = true;
     } else if (!p->live) {
         int tenth = isnan(share) ? 0 : (int)(10 * share);
 
@@ -136,9 +137,50 @@ void ml_progress(ml_Progress *p, double share, const char *text)
 
 void ml_progress_end(ml_Progress *p)
 {
-    if (p->line) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    p->line = false;
+    ml_out_clear_status(&p->ss->out);
+}
+
+/* ---------------------------------------------------------------- of a command */
+
+enum { PER_TICK = 256 }; /* iterations of the interpreter */
+
+static void on_work(void *user, unsigned ticks)
+{
+    ml_Progress *p = ((ml_Session *)user)->progress;
+    double share;
+
+    if (!p)
+        return;
+    p->done += (double)ticks * PER_TICK;
+    share = p->total > 0 ? p->done / p->total : 0;
+    ml_progress(p, share < 0.01 ? (double)NAN : share > 0.99 ? 0.99 : share, NULL);
+}
+
+void ml_session_guard(ml_Session *ss, ml_Ctx *cx)
+{
+    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_ctx_set_watch(cx, on_work, ss);
+}
+
+void ml_progress_watch(ml_Progress *p, ml_Session *ss, const char *what)
+{
+    ml_progress_begin(p, ss, what);
+    if (ss->progress)
+        return;
+    ss->progress = p;
+    if (ss->focus)
+        ml_session_guard(ss, ml_schedule_ctx(ss->focus));
+}
+
+void ml_progress_unwatch(ml_Progress *p)
+{
+    if (p->ss->progress == p)
+        p->ss->progress = NULL;
+    ml_progress_end(p);
+}
+
+void ml_progress_expect(ml_Session *ss, double iterations)
+{
+    if (ss->progress)
+        ss->progress->total += iterations;
 }

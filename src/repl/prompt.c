@@ -14,6 +14,18 @@
 #include "repl/line.h"
 #include "repl/loop.h"
 
+/* A question of a command: one line, which is no entry of the history. */
+static char *ask(ml_Session *ss, const char *question)
+{
+    bool interrupted = false;
+    char *line;
+
+    ml_out_flush(&ss->out);
+    line = ml_line_read(ss, question, &interrupted);
+    ss->interrupt = 0;
+    return line;
+}
+
 void ml_prompt_run(ml_Session *ss)
 {
     ml_Text whole = {0}, prompt = {0};
@@ -26,13 +38,14 @@ void ml_prompt_run(ml_Session *ss)
     }
     ss->prompting = true;
     ml_line_init(ss);
+    ss->ask = ask;
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
         ml_loop_poll(); /* what came in while the line ran */
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
         ml_out_flush(&ss->out);
         bool interrupted = false;
-        char *line = ml_line_read(ss, ml_text_z(&prompt), &interrupted);
+        char *line = ml_line_read(ss, ml_text_z(&prompt), whole.n > 0, &interrupted);
 
         ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
         if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
@@ -64,6 +77,7 @@ void ml_prompt_run(ml_Session *ss)
         ml_text_clear(&whole);
     }
     ss->lost_terminal |= ss->out.broken;
+    ss->ask = NULL;
     ml_line_end(ss);
     ml_text_free(&whole);
     ml_text_free(&prompt);

@@ -18,6 +18,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/input.h"
+#include "repl/record.h"
 #include "repl/sessions.h"
 
 enum { FILE_LIMIT = 512 << 20 };
@@ -305,6 +306,8 @@ static bool bring_back(ml_Session *ss, const char *path, bool in_folder)
         }
     } else if (safe && in_folder)
         unlink(path);
+    if (r.back.n)
+        ml_record_spoil(ss, "it holds what :recover brought back");
     if (r.back.n || whole)
         say_back(&r, !whole ? "; what stands before the damage is there"
                      : safe ? ""

@@ -16,7 +16,10 @@
 #include "repl/view/keymap.h"
 #include "repl/error_data.h"
 #include "repl/crash.h"
+#include "repl/dashboard.h"
+#include "repl/record.h"
 #include "repl/jobs.h"
+#include "repl/progress.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -27,6 +30,7 @@ void ml_session_init(ml_Session *ss)
 void ml_session_free(ml_Session *ss)
 {
     ml_jobs_end(ss);
+    ml_dashboard_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
     if (ss->last_owned)
@@ -56,7 +60,7 @@ void ml_session_focus(ml_Session *ss, ml_Schedule *s)
 {
     if (s) {
         keep(ss, s);
-        ml_ctx_set_cancel(ml_schedule_ctx(s), (const volatile int *)&ss->interrupt);
+        ml_session_guard(ss, ml_schedule_ctx(s));
         ml_ctx_set_limit(ml_schedule_ctx(s),
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
         ml_schedule_set_undo_limit(s, (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
@@ -322,6 +326,14 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     return false;
 }
 
+bool ml_session_forbids(ml_Session *ss, const char *what)
+{
+    if (ss->safe)
+        ml_session_error(ss, ML_E_NOT_SUPPORTED, "%s: no file is written and no command run under --safe",
+                         what);
+    return ss->safe;
+}
+
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)
 {
     ml_session_fail(ss, ml_failure_take(s));
@@ -537,9 +549,12 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     }
     if (!ss->scratch)
         ml_crash_line(ml_text_z(&line));
+    if (ss->depth++ == 0)
+        ml_record_line(ss, text);
     moves = !makes_steps(ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
+        ss->depth--;
         ml_text_free(&line);
         return true;
     }
@@ -569,7 +584,10 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ml_text_free(&line);
     if (!ss->scratch)
         ml_crash_line(NULL);
+    if (--ss->depth == 0)
+        ml_record_done(ss);
     ml_autosave_line(ss);
+    ml_dashboard_line(ss);
     return ok;
 }
 

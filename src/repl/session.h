@@ -18,7 +18,10 @@ typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History; /* what was typed, history.h */
 typedef struct ml_Data ml_Data;       /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
+typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
+typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
+typedef struct ml_Progress ml_Progress; /* how far long work is, progress.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -37,17 +40,22 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
-    bool json;     /* commands print data, an object a line */
-    ml_Data *data; /* of the command at work; NULL: nobody wants it */
-    ml_Jobs *jobs; /* NULL: none was started */
+    bool json;             /* commands print data, an object a line */
+    ml_Data *data;         /* of the command at work; NULL: nobody wants it */
+    ml_Jobs *jobs;         /* NULL: none was started */
+    ml_Progress *progress; /* of the command at work, when it is one that may take long */
     bool job; /* this is the process of a job (job.h) on version job_version of there */
     int job_version;
     const char *argv0;
     ml_History *history; /* NULL: nothing was typed yet */
     bool no_history;     /* its file is neither read nor written */
+    bool patient; /* trials take the time that they need: nobody waits for a script of keys */
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     ml_Autosave *autosave; /* NULL: none is kept */
+    ml_Record *record;     /* NULL: nothing is typed */
+    ml_Dashboard *dashboard; /* NULL: off */
+    int depth;             /* of lines that run lines */
     bool lost_terminal;    /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
@@ -67,7 +75,10 @@ typedef struct ml_Session {
     int status;      /* exit status so far */
     bool quit;
     bool quit_asked;       /* the line before wanted to leave while jobs ran */
-    bool quiet_line;       /* the line ended in ; */
+    /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
+    char *(*ask)(struct ml_Session *ss, const char *question);
+    void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
+    bool quiet_line;             /* the line ended in ; */
     size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
 } ml_Session;
 
@@ -100,6 +111,9 @@ void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f);
 /* The same for an error without a schedule's: code and sentence. */
 bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
+ */
+bool ml_session_forbids(ml_Session *ss, const char *what);
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */

@@ -506,6 +506,67 @@ static void speeds_and_checks_stand_behind_the_steps(void **state)
                                                    "[2] unroll k  FAIL ◀\n");
 }
 
+/* ---- pane 8 */
+
+static void memory_tells_strides_and_reuse_of_a_loop(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    assert_string_equal(text_of(f, ML_PANE_MEMORY),
+                        "select a loop to see what it touches\n");
+    select_node(f, "k");
+    assert_string_equal(text_of(f, ML_PANE_MEMORY),
+                        "k  32 iterations, 2,097,152 in all, 64 FLOP\n"
+                        "init  C[vi, vj]  the same element\n"
+                        "load  C[vi, vj]  the same element\n"
+                        "load  A[vi, vk]  4 B apart, 1/16 line per iteration\n"
+                        "load  B[vk, vj]  4 KiB apart, a line per iteration\n"
+                        "store C[vi, vj]  the same element\n"
+                        "A  128 B, each element 1×, 32 loads\n"
+                        "B  128 B, each element 1×, 32 loads\n"
+                        "C  4 B, each element 65×, 32 loads, 33 stores\n");
+    select_node(f, "C"); /* of a block, the loop around it */
+    assert_string_equal(rows(f, ML_PANE_MEMORY)->v.v[0].text,
+                        "k  32 iterations, 2,097,152 in all, 64 FLOP");
+}
+
+static void memory_of_loops_of_unknown_length(void **state)
+{
+    Fixture *f = *state;
+
+    open_text(f, TWO);
+    run(f, "work_on('g')");
+    select_node(f, "Y");
+    assert_string_equal(text_of(f, ML_PANE_MEMORY),
+                        "i  n iterations\n"
+                        "store C[vi]  4 B apart, 1/16 line per iteration\n"
+                        "C  n * 4 B, n stores\n");
+}
+
+static void columns_fill_while_nothing_is_pressed(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "s = schedule(workload.matmul(64, 1024, 32))");
+    f->v.columns = true;
+    f->v.pane[ML_PANE_LOOPS].at.w = 60;
+    assert_string_equal(text_of(f, ML_PANE_LOOPS),
+                        "▾ matmul                  touches   flops\n"
+                        "  ▾ i     64                    …       …\n"
+                        "    ▾ j 1024                    …       …\n"
+                        "      ▾ k 32                    …       …\n"
+                        "        ■ C\n");
+    while (ml_panes_idle(&f->v, 20)) {
+    }
+    assert_string_equal(text_of(f, ML_PANE_LOOPS),
+                        "▾ matmul                  touches   flops\n"
+                        "  ▾ i     64              392 KiB  4.19 M\n"
+                        "    ▾ j 1024              132 KiB  65.5 k\n"
+                        "      ▾ k 32                260 B      64\n"
+                        "        ■ C\n");
+}
+
 /* ---- all of them */
 
 static void select_each(Fixture *f)
@@ -606,6 +667,9 @@ int main(void)
         EACH(what_was_printed_is_below_the_jobs),
         EACH(steps_are_a_tree),
         EACH(speeds_and_checks_stand_behind_the_steps),
+        EACH(memory_tells_strides_and_reuse_of_a_loop),
+        EACH(memory_of_loops_of_unknown_length),
+        EACH(columns_fill_while_nothing_is_pressed),
         EACH(every_node_of_every_workload_has_rows),
         EACH(a_thousand_blocks_have_all_their_rows),
     };

@@ -6,6 +6,8 @@
  * the object is linked. Shift counts outside the width are an error of the program; here
  * they are taken modulo the width.
  */
+#include <stdlib.h>
+
 #include "codegen/llvm/emit.h"
 
 static LLVMValueRef bad(ml_Cg *g, const ml_Expr *e, unsigned n)
@@ -298,6 +300,27 @@ static LLVMValueRef outward(ml_Cg *g, const ml_Expr *a, bool of_c)
     return of_c || a->type.code != ML_BOOL ? ml_cg_to_memory(g, a->type, n, v) : v;
 }
 
+/* Under --safe (which the session tells its workers by the environment) a program calls
+ * routines of the mathematical library only. */
+static bool may_be_called(const char *name)
+{
+    static const char *const KNOWN[] = {
+        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "ceil",
+        "cos",  "cosh",  "erf",  "erfc",  "exp",   "exp2",  "expm1", "fabs",  "floor",
+        "fma",  "fmax",  "fmin", "fmod",  "hypot", "log",   "log10", "log1p", "log2",
+        "pow",  "round", "sin",  "sinh",  "sqrt",  "tan",   "tanh",  "trunc"};
+    const char *safe = getenv("MOONLOOP_SAFE");
+    size_t n = strlen(name);
+
+    if (!safe || !*safe)
+        return true;
+    for (size_t k = 0; k < ML_COUNT(KNOWN); k++)
+        if (strncmp(name, KNOWN[k], strlen(KNOWN[k])) == 0 &&
+            (n == strlen(KNOWN[k]) || (n == strlen(KNOWN[k]) + 1 && name[n - 1] == 'f')))
+            return true;
+    return false;
+}
+
 static LLVMValueRef external(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
     const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
@@ -311,6 +334,10 @@ static LLVMValueRef external(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
         return bad(g, e, n);
     if (ml_streq(name->as.s, "__dp4a")) {
         ml_cg_unsupported(g, "the routine %s, which is of CUDA", name->as.s);
+        return L(GetUndef)(outer_type(g, e->type, false));
+    }
+    if (!may_be_called(name->as.s)) {
+        ml_cg_unsupported(g, "the routine %s, under --safe", name->as.s);
         return L(GetUndef)(outer_type(g, e->type, false));
     }
     for (unsigned k = 0; k < count; k++) {

@@ -286,6 +286,7 @@ void bind_push_tensor(lua_State *L, BindTensor **box); /* an empty one, to be fi
 int bind_tensor_functions(lua_State *L);
 int bind_check_functions(lua_State *L);
 int bind_time_functions(lua_State *L);
+int bind_counts_functions(lua_State *L);
 int bind_machine_functions(lua_State *L);
 int bind_reference_functions(lua_State *L);
 int bind_info_functions(lua_State *L);

@@ -69,42 +69,13 @@ ml_Engine *ml_host_engine(ml_Host *h)
 
 /* ---- opening */
 
-/* Lua without what reaches beyond the session, for scripts one does not trust. */
-static void make_safe(lua_State *L)
-{
-    static const char *const GLOBALS[] = {"io", "debug", "dofile", "loadfile"};
-    static const char *const OS[] = {"execute", "remove", "rename",   "exit",
-                                     "tmpname", "getenv", "setlocale"};
-
-    for (size_t k = 0; k < ML_COUNT(GLOBALS); k++) {
-        lua_pushnil(L);
-        lua_setglobal(L, GLOBALS[k]);
-    }
-    lua_getglobal(L, "os");
-    for (size_t k = 0; k < ML_COUNT(OS); k++) {
-        lua_pushnil(L);
-        lua_setfield(L, -2, OS[k]);
-    }
-    lua_pop(L, 1);
-    lua_getglobal(L, "package");
-    lua_pushnil(L);
-    lua_setfield(L, -2, "loadlib");
-    bind_set_string(L, "cpath", "");
-    lua_getfield(L, -1, "loaded");
-    for (size_t k = 0; k < 2; k++) {
-        lua_pushnil(L);
-        lua_setfield(L, -2, GLOBALS[k]);
-    }
-    lua_pop(L, 2);
-}
-
 static int open_state(lua_State *L)
 {
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
     if (h->ss->safe)
-        make_safe(L);
+        ml_host_make_safe(L);
     luaopen_moonloop(L);
     bind_state(L)->safe = h->ss->safe;
     ml_host_add_functions(L);

@@ -30,6 +30,8 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
 void ml_host_report(ml_Host *h, bool typed);
 /* The functions of the prompt into the table moon, on top, and the globals; leaves moon. */
 void ml_host_add_functions(lua_State *L);
+/* --safe: takes away what reaches beyond the session. */
+void ml_host_make_safe(lua_State *L);
 /* __index of the environment of typed lines: unknown names are methods of the focus. */
 int ml_host_name(lua_State *L);
 void ml_host_push_moon(lua_State *L); /* whatever the global of that name holds */

@@ -366,3 +366,22 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
     out->noisy = out->t.spread > 0.05;
     return add_roof(cx, e, work->func, o, out);
 }
+
+void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingOpts *o,
+                       double *flop, double *bytes, ml_Dtype *type)
+{
+    const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
+
+    *flop = flop_of(cx, start, o);
+    *bytes = bytes_of(cx, start, o);
+    *type = type_of(cx, start, o);
+}
+
+double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
+                       uint32_t at, const ml_TimingOpts *o)
+{
+    if (!ml_version_known(s, version))
+        return (double)NAN;
+    return ml_engine_known(e,
+                           key_of(cx, e, ml_version_program(s, version).mod->funcs[at], o));
+}

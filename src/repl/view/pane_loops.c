@@ -2,17 +2,19 @@
  * pane_loops - pane 1: the tree of loops and blocks.
  *
  * One row per function, loop and block; extents end at one column, as far as most rows
- * allow. Rows below a folded node are left out, and the node carries their bar.
+ * allow. Rows below a folded node are left out, and the node carries their bar. On request
+ * each loop tells what it touches and computes, as soon as that is known.
  * Source: interaction 10.
  */
 #include "repl/view/node_changes.h"
-#include "repl/view/panes.h"
+#include "repl/view/pane_counts.h"
 
 typedef struct Item {
     ml_Uid uid;
     int depth;
     ml_Fold fold;
     bool is_block, is_func, changed;
+    bool below; /* a block is */
     const char *name, *extent, *kind;
     ml_CellRole role;
 } Item;
@@ -103,6 +105,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
                 (Item){.uid = f->var->uid,
                        .name = ml_pane_loop_name(&t->sh, f),
                        .extent = ml_pane_expr(t->r, &t->sh, f->extent),
+                       .below = st->has_block,
                        .kind = marked_keys(t->r, kind_of(f), f->annotations),
                        .role = ml_loop_role((ml_ForKind)f->kind)},
                 f->body);
@@ -128,6 +131,7 @@ static void add_func(Tree *t, const ml_Func *f, const char *name)
     descend(t,
             (Item){.uid = root ? root->tag : 0,
                    .is_func = true,
+                .below = f->body->has_block,
                    .name = name,
                    .role = ML_ROLE_STRONG},
             root ? root->body : f->body);
@@ -150,6 +154,23 @@ static const char *marker(const Item *it)
     return it->is_block ? "■ " : "  ";
 }
 
+/* `parallel` and what follows it, in columns behind the extents. */
+static void put_columns(Tree *t, const Item *it, int column)
+{
+    enum { KIND = 10, BYTES = 11, FLOPS = 8 };
+    const ml_LoopCount *n = it->is_func ? NULL : ml_pane_count(t->v, &t->sh, it->uid);
+    const char *bytes = n ? n->bytes : it->is_func ? "touches" : "…";
+    const char *flops = n ? n->flops : it->is_func ? "flops" : "…";
+    ml_CellRole role = it->is_func ? ML_ROLE_DIM : ML_ROLE_NUMBER;
+
+    column += KIND + BYTES;
+    ml_rows_pad(t->r, column - (int)ml_columns(bytes), 1);
+    ml_rows_put(t->r, role, "%s", bytes);
+    column += FLOPS;
+    ml_rows_pad(t->r, column - (int)ml_columns(flops), 1);
+    ml_rows_put(t->r, role, "%s", flops);
+}
+
 static void put_item(Tree *t, const Item *it, int column)
 {
     ml_Rows *r = t->r;
@@ -169,6 +190,8 @@ static void put_item(Tree *t, const Item *it, int column)
         ml_rows_pad(r, 0, 1);
         ml_rows_put(r, it->is_block ? ML_ROLE_DIM : it->role, "%s", it->kind);
     }
+    if (t->v->columns && it->below)
+        put_columns(t, it, column);
     row = ml_rows_end(r);
     row->node = it->uid;
     row->depth = (uint16_t)it->depth;

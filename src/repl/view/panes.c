@@ -2,6 +2,8 @@
 #include "repl/view/panes.h"
 
 #include "core/arena.h"
+#include "repl/jobs.h"
+#include "repl/view/pane_counts.h"
 #include "repl/view/pane_text.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
@@ -27,13 +29,21 @@ void ml_panes_free(ml_View *v)
     if (!v->kept)
         return;
     ml_pane_texts_free(v);
+    ml_pane_counts_free(v);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
 
 bool ml_panes_idle(ml_View *v, int ms)
 {
-    return ml_pane_texts_idle(v, ms);
+    unsigned changes = ml_jobs_changes(v->ss);
+
+    if (changes != ml_pane_kept(v)->jobs_changes) {
+        v->kept->jobs_changes = changes;
+        v->pane[ML_PANE_JOBS].fresh = v->pane[ML_PANE_STEPS].fresh = false;
+        v->pane[ML_PANE_PERF].fresh = false; /* a time came in, or a check */
+    }
+    return ml_pane_counts_idle(v, ms) | ml_pane_texts_idle(v, ms);
 }
 
 /* ---- what is shown */

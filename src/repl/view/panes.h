@@ -34,6 +34,8 @@ int ml_pane_width(const ml_View *v, ml_PaneId id);
 
 /* ---- what is kept */
 struct ml_PaneKept {
+    unsigned jobs_changes;         /* that the panes have seen */
+    struct ml_PaneCounts *counts;  /* pane_counts.c */
     struct ml_PaneText *texts;     /* pane_text.c */
     struct ml_PaneText *compiling; /* one of them, which a worker is at; or NULL */
 };

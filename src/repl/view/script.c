@@ -27,6 +27,7 @@
 #include "core/arena.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
+#include "repl/view/act.h"
 #include "repl/view/capture.h"
 #include "repl/view/keymap.h"
 #include "repl/wildcard.h"
@@ -446,6 +447,8 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
     }
     ml_view_init(&s.v, ss, w, h, ss->out.ascii);
     ml_loop_set_announcer(announce, &s);
+    ml_act_be_patient(&s.v); /* what a slow machine shows, a fast one shows too */
+    ss->patient = true;
     for (char *p = text.p; p && *p && !s.v.quit;) {
         char *end = strchr(p, '\n');
 
@@ -462,6 +465,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
     ml_out(&ss->out, ml_text_z(&s.shown));
     if (s.told.n)
         ml_err(&ss->out, ml_text_z(&s.told));
+    ss->patient = false;
     if (s.v.end)
         ss->quit = true;
     if (s.failed && ss->status == 0)

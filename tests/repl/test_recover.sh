@@ -1,0 +1,371 @@
+#!/bin/bash
+# Nothing is lost: a session that is killed at any moment, crashes, or loses its terminal comes
+# back with :recover; damaged, foreign and unwritable files cost one message. Transcripts that
+# :record writes replay. --safe has no way round. Source: interaction 2, 6, 9, 16.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok recover: the program was not built'; exit 1; }
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_CONFIG_HOME
+export HOME=$TMPDIR/home XDG_STATE_HOME=$TMPDIR/state
+kept=$XDG_STATE_HOME/moonloop/sessions
+ml=$MOONLOOP
+mkfifo "$TMPDIR/never"
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && tail -n 40 out err 2>/dev/null | sed 's/^/    /'; fi
+}
+typed() { # LINES...: at a prompt that is no terminal
+    printf '%s\n' "$@" | timeout 60 "$ml" -i >out 2>err
+    status=$?
+}
+within() { # CONDITION...: until it holds, 20 s at most
+    local end=$(($(date +%s) + 20))
+    until "$@"; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        read -r -t 0.01 <>"$TMPDIR/never" || :
+    done
+}
+saves() { find "$kept" -name '*.autosave' 2>/dev/null | wc -l; }
+printed() { [ "$(grep -c "$1" out)" -ge "$2" ]; }
+begin() { # FILE: a session that is given the lines of FILE and then waits for more
+    rm -f in
+    mkfifo in
+    "$ml" -i <in >out 2>err &
+    pid=$!
+    exec 3>in
+    cat "$1" >&3
+}
+end() { # SIGNAL: leaves status
+    kill "-$1" "$pid"
+    wait "$pid" 2>/dev/null
+    status=$?
+    exec 3>&-
+}
+until_lines() { within printed '^at ' "$1"; }
+
+# ---- any moment
+at='; print("at " .. focus():hash(8))'
+cat >lines <<E
+s = schedule(workload.matmul(64, 64, 64))$at
+split("j", {auto, 16})$at
+:mark wide
+sample_perfect_tile("i", 2, 16)$at
+l = loops("C") split(l[1], sample_perfect_tile(l[1], 2, 16))$at
+reorder("j_0", "i_0")$at
+s:undo(1)$at
+parallel("i_0")$at
+split("nothing", {1, 2})
+parallel("k")
+unroll("j_1") parallel("k")
+:branch other
+:goto wide
+vectorize("j_1")$at
+decompose_reduction("C", "k")$at
+:check
+:undo
+cache_read("C", "A", "global")$at
+:set echo brief
+compute_at("A_global", "j_0")$at
+annotate("C", "note", "with \"quotes\", ×")$at
+:redo
+:goto failed
+t = s:copy() focus(t)$at
+unroll("i_0")$at
+u = schedule(workload.matmul(32, 32, 32), {name = "small"})$at
+for k = 1, 5 do split(loops("C")[1], {auto, 2}) end print("at " .. focus():hash(8))
+transform_layout("C", {"read", 0}, function(i, j) return i // 4, j, i % 4 end)$at
+:focus 1
+:mark here
+fuse("i_0", "i_1")$at
+E
+whole=$(grep -c '"at ' lines)
+# What a session shows that got as far as the k-th of these.
+shown=(':focus' ':versions' ':show' 'print("hash", focus():hash())' ':set echo' ':focus 1' ':versions' ':show' ':trace --python')
+to_line() { awk -v k="$1" '{ print } /"at / { if (++n == k) exit }' lines; }
+keeps_nothing_but() { sed -n '/THE END/,$p' "$1" | sed 1d | sed -e 's/[0-9.]* ms$//' -e '/^brought back/d' -e '/^note: /d'; }
+killed_at() { # K
+    to_line "$1" >first
+    begin first
+    until_lines "$1" || return 1
+    tail -n "+$(($(wc -l <first) + 1))" lines >&3 # at work on these, or about to be
+    end KILL
+    local n
+    n=$(grep -c '^at' out)
+    [ "$(saves)" = 1 ] || return 1
+    { printf '%s\n' ':recover' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i >got 2>got.err || return 1
+    grep -q '^brought back' got && [ "$(saves)" = 0 ] || return 1
+    keeps_nothing_but got >got.tail
+    for k in "$n" $((n + 1)) $((n - 1)); do # the line at work may be there or not
+        [ "$k" -ge 2 ] || continue
+        { to_line "$k"; printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i --private >want 2>/dev/null
+        keeps_nothing_but want | sed '/^matmul.*> print("THE END")$/d' >want.tail
+        cmp -s got.tail want.tail && return 0
+        # commands without a mark of their own, behind the k-th line
+        for more in 1 2 3 4; do
+            { awk -v k="$k" -v more="$more" '{ print } /"at / { n++ } n >= k && m++ == more { exit }' lines
+              printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i --private >want 2>/dev/null
+            keeps_nothing_but want >want.tail
+            cmp -s got.tail want.tail && return 0
+        done
+    done
+    diff got.tail want.tail >err
+    return 1
+}
+ok=0
+for k in 2 5 $((3 + RANDOM % 12)) 13 $((8 + RANDOM % (whole - 9))) "$whole"; do
+    killed_at "$k" || { echo "    killed at $k of $whole"; ok=1; break; }
+done
+[ $ok = 0 ]
+verdict 'a session killed at any moment comes back: programs, all versions, marks, branches, settings'
+
+# ---- how sessions end
+steps=('s = schedule(workload.matmul(64, 64, 64))' 'split("j", {auto, 16})' 'parallel("i")' 'print("at " .. focus():hash(8))')
+printf '%s\n' "${steps[@]}" >few
+forget() { rm -rf "$XDG_STATE_HOME"; }
+ended_by() { # SIGNAL STATUS
+    forget
+    begin few
+    until_lines 1 && end "$1" && [ "$status" = "$2" ] && [ "$(saves)" = 1 ]
+}
+ended_by TERM 143 && ended_by HUP 129
+verdict 'SIGTERM and SIGHUP end with 128 + signal and keep the autosave'
+typed 'print(1)'
+[ "$status" = 0 ] && grep -qE '^2 steps of matmul from [0-9]{2}:[0-9]{2} were not saved; :recover$' err && [ "$(saves)" = 1 ]
+verdict 'the next start says in one line what was not saved'
+typed ':recover' 'print(focus():hash(8))' ':undo' 'print(focus():version())' ':undo' 'print(focus():version())'
+[ "$status" = 0 ] && grep -q '^brought back 2 steps of matmul; matmul is at v2, hash [0-9a-f]*\. Variables of Lua are not: s = focus()$' out &&
+    grep -qx "$(sed -n 's/^at //p' <<<"$(printf '%s\n' "${steps[@]}" | "$ml" --private -i 2>/dev/null)")" out &&
+    [ "$(grep -xc '[01]' out)" = 2 ] && [ "$(saves)" = 0 ]
+verdict 'lines that were brought back can be undone, and a clean end leaves nothing'
+typed ':recover'
+[ "$status" = 0 ] && grep -q '^nothing is to be brought back' out && [ ! -s err ]
+verdict 'without an orphan nothing is said, and :recover says so'
+typed "${steps[@]}" '!stat -c %a:%n '"$kept $kept/*"
+grep -q "^700:$kept$" out && grep -q "^600:$kept/.*\.autosave$" out && [ "$(saves)" = 0 ]
+verdict 'folder and file are for the user alone'
+for how in --private --batch; do
+    forget
+    printf '%s\n' "${steps[@]}" "!ls $XDG_STATE_HOME" | timeout 60 "$ml" -i "$how" >out 2>&1
+    ! grep -q moonloop/ out && [ ! -e "$kept" ]
+    verdict "with $how nothing is kept"
+done
+
+# ---- two sessions at once
+forget
+begin few
+until_lines 1 && cp out first.out && typed ':recover' "${steps[@]}" ':recover list'
+[ "$status" = 0 ] && ! grep -q 'not saved' err && [ "$(grep -c '^nothing is to be brought back' out)" = 2 ] && [ "$(saves)" = 1 ]
+verdict 'what a living session writes is no orphan, and two sessions have two files'
+typed ":recover $(echo "$kept"/*.autosave)"
+grep -q 'another session is at work on' err
+verdict 'nor can it be taken by its path'
+end KILL
+begin few
+until_lines 1 && end KILL
+typed ':recover'
+grep -q 'of matmul from .*, and 1 older session, were not saved; :recover lists them' err &&
+    grep -qE '^1  [0-9:]{5}  2 steps of matmul  [0-9]+ kB$' out && grep -qE '^2  ' out && [ "$(saves)" = 2 ]
+verdict 'several orphans are listed'
+typed ':recover 2' 'print(focus():version())' ':recover drop 1' ':recover 3' ':recover drop x'
+grep -qx 2 out && grep -q '^1 session forgotten' out && grep -q '^nothing is to be' out && [ "$(saves)" = 0 ]
+verdict 'and brought back by number, or dropped'
+
+# ---- damage
+damaged() { # what the file became: PLACE TEXT: the message; then what stands before is there
+    typed ':recover' 'print("v" .. (focus() and focus():version() or "none"))'
+    grep -qE "$1" err || return 1
+    grep -qx "$2" out && [ "$(find "$kept" -name '*.damaged' | wc -l)" = 1 ] && [ "$(saves)" = 0 ]
+}
+orphan() {
+    forget
+    begin few
+    until_lines 1 && end KILL
+    file=$(echo "$kept"/*.autosave)
+}
+orphan && truncate -s -20 "$file"
+damaged 'autosave, line 3: it was cut off' v1
+verdict 'a file that was cut off gives what stands before'
+orphan && sed -i '3s/Parallel/parallel/' "$file"
+damaged 'autosave, line 3: its sum does not fit' v1
+verdict 'a changed byte is noticed'
+orphan && head -c 3000 /dev/urandom >"$file"
+damaged 'this is (a binary file|no autosave)' vnone
+verdict 'a binary file is none'
+orphan && : >"$file"
+damaged 'this is no autosave' vnone
+verdict 'nor is an empty one'
+orphan && sum() { python3 -c 'import sys
+h = 2166136261
+for c in sys.stdin.buffer.read(): h = ((h ^ c) * 16777619) & 0xffffffff
+print("%08x" % h, end="")' 2>/dev/null; } && [ -n "$(sum </dev/null)" ] && {
+    head -n 1 "$file"
+    for body in '[]' '{' '{"schedules": 3}' '{"schedules": [{"id": 7}]}' '{"schedules": [{"id": 1, "start": {"program": "x"}}]}'; do
+        printf '%s' "$body" >body
+        printf '%s %s\n' "$(sum <body)" "$body" >>bodies
+    done
+    true
+} >/dev/null
+if [ -s bodies ]; then
+    ok=0
+    while read -r bad; do
+        orphan && { head -n 1 "$file"; echo "$bad"; } >new && cp new "$file"
+        typed ':recover' 'print("alive")'
+        grep -q 'autosave, line 2: ' err && grep -qx alive out || ok=1
+    done <bodies
+    [ $ok = 0 ]
+    verdict 'lines that say nothing of use are told, with their number'
+fi
+
+# ---- where nothing can be written
+forget
+printf '%s\n' "${steps[@]}" 'vectorize("j_1")' | XDG_STATE_HOME=/proc/none timeout 60 "$ml" -i >out 2>err
+[ $? = 0 ] && [ "$(grep -c 'nothing is autosaved' err)" = 1 ] && grep -q '^\[3\] vectorize' out
+verdict 'a home that cannot be written is one note, and the session goes on'
+big=$(printf 's:annotate("C", "note%d", ("x"):rep(4000)); ' 1 2 3 4 5 6 7 8)
+(ulimit -f 8 && printf '%s\n' "${steps[@]}" ':set echo off' "$big" 'unroll("j_1")' 'print("end " .. focus():version())' |
+    timeout 60 "$ml" -i 2>&1 | cat >all)
+grep -q '^end 11$' all && [ "$(grep -c 'nothing is autosaved from here on' all)" = 1 ] && [ "$(saves)" = 0 ]
+verdict 'a file that may not grow is one note, and the session goes on'
+
+# ---- a crash of the program's own
+forget
+begin few
+until_lines 1 && end SEGV
+if [ -n "${ML_SAN:-}" ]; then
+    echo 'skip a crash leaves a report: the sanitizer has the signal'
+else
+    report=$(echo "$kept"/*.crash)
+    [ "$status" = 4 ] && grep -q "internal error: SIGSEGV; the report is $report" err && grep -q ':recover brings it back' err &&
+        grep -q '^ended by SIGSEGV' "$report" && grep -q "^autosave: $kept/" "$report" && [ "$(stat -c %a "$report")" = 600 ] && [ "$(saves)" = 1 ]
+    verdict 'a crash leaves a report beside the autosave, says where, and ends with 4'
+    typed ':recover'
+    grep -q '^brought back 2 steps' out
+    verdict 'and the session comes back'
+fi
+
+# ---- :record
+forget
+cat >session <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+split("j", {auto, 16})
+for k = 1, 2 do
+  print(k)
+end
+split("nothing", {1, 2})
+@T.prim_func
+def twice(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("Y"):
+            vi = T.axis.spatial(8, i)
+            Y[vi] = X[vi] * T.float32(2)
+
+!echo outside
+print("twice v3> no prompt")
+:record one.transcript
+:check
+:versions
+:record stop
+:tree
+:record two.transcript stop
+E
+timeout 60 "$ml" -i <session >out 2>err
+[ $? = 0 ] && ! grep -q ':tree' one.transcript && grep -q ':tree' two.transcript && ! grep -q 'outside$' two.transcript | grep -v echo &&
+    grep -q '^wrote one.transcript: ' out && timeout 60 "$ml" --transcript one.transcript two.transcript >out 2>err
+verdict 'transcripts hold the session from its first line, and replay'
+sed 's/^split/:set echo brief\n&/' session | timeout 60 "$ml" --width 70 -i >out 2>err
+head -n 1 two.transcript | grep -qx '\$ moonloop -i --width 70' && timeout 60 "$ml" --transcript two.transcript >out 2>err
+verdict 'of another width too'
+printf '%s\n' ':record r.cast' 'print(6 * 7)' ':record stop' | timeout 60 "$ml" -i >out 2>err
+head -n 1 r.cast | grep -qE '^\{"version": 2, "width": 100, "height": [0-9]+, "timestamp": [0-9]+, "env": \{"TERM": "[^"]*"\}\}$' &&
+    grep -qE '^\[[0-9.]+, "o", "> print\(6 \* 7\)\\u000d\\n"\]$' r.cast && grep -qE '^\[[0-9.]+, "o", "42\\u000d\\n"\]$' r.cast && [ "$(wc -l <r.cast)" = 3 ]
+verdict 'a .cast is an asciinema recording'
+printf '%s\n' ':record /nowhere/x' ':record /dev/full' 'print(6 * 7)' ':record' | timeout 60 "$ml" -i >out 2>err
+grep -q 'cannot write /nowhere/x' err && grep -q 'the recording ends here: cannot write /dev/full: No space left' err && grep -qx 42 out && grep -q '^nothing is being recorded' out
+verdict 'a recording on a full disk ends with one error'
+
+# ---- :bug
+printf '%s\n' "${steps[@]}" 'split("nothing", {1, 2})' ':bug' ':bug report.txt' ':bug report.txt' | timeout 60 "$ml" -i >out 2>err
+[ "$(grep -c '^-- versions$' out)" = 3 ] && grep -q '^-- the focus as a script$' report.txt && grep -q 'no loop is named nothing' report.txt &&
+    grep -q 'cannot write report.txt: File exists' err && sed -n '/^local moon/,/^assert/p' report.txt >again.lua && timeout 60 "$ml" again.lua
+verdict ':bug shows a report, saves it where told, and its script rebuilds the focus'
+
+# ---- --safe
+printf 'return 42\n' >text.lua
+"$ml" -b -e 'local f <close> = io.open("bytes.lua", "wb") f:write(string.dump(load("return 666")))' || echo 'not ok no bytecode to try'
+cat >ext.py <<'E'
+@T.prim_func
+def f(A: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("A"):
+            vi = T.axis.spatial(4, i)
+            A[vi] = T.call_extern("int32", "system", "touch got-out")
+E
+cat >safe.lua <<'E'
+local gone = { "io", "debug", "dofile", "loadfile" }
+for _, k in ipairs(gone) do assert(_G[k] == nil, k) assert(not pcall(require, k), k) end
+for _, k in ipairs { "execute", "remove", "rename", "tmpname", "getenv", "exit" } do assert(os[k] == nil, k) end
+assert(package.loadlib == nil and package.searchpath == nil and string.dump == nil)
+local bytes = "\27Lua" .. ("\0"):rep(60)
+assert(not load(bytes) and not load(bytes, "x", "b") and not load(bytes, "x", "bt"))
+assert(not load(function() local b = bytes bytes = nil return b end, "x", "b"))
+assert(load("return 6 * 7")() == 42 and load("return x", "n", "t", { x = 5 })() == 5 and not load("return x +"))
+assert(require "text" == 42)
+assert(not pcall(require, "bytes"))
+focus(schedule(workload.matmul(4, 4, 4)))
+for _, c in ipairs { { "shell", "touch got-out" }, { "help > got-out" }, { "help >> got-out" }, { "help | touch got-out" },
+    { "save", "got-out.lua" }, { "save", "got-out.json" }, { "graph", "loops", "got-out.dot" }, { "record", "got-out" },
+    { "bug", "got-out" }, { "db", "got-out" }, { "tune", "--trials", "1", "--db", "got-out" }, { "dashboard", "got-out" } } do
+    assert(not moon.cmd(table.unpack(c)).ok, c[1])
+end
+local ok, e = pcall(moon.build, moon.open("ext.py"))
+assert(not ok and (e.code == "not-supported" or e.code == "codegen-failed" or e.code == "no-target"), e.code)
+print("all well")
+E
+timeout 60 "$ml" --safe safe.lua >out 2>err
+grep -qx 'all well' out && ! ls | grep -q got-out
+verdict 'there is no way round --safe: files, commands, compiled chunks, C modules, foreign routines'
+printf '%s\n' '!touch got-out' ':help > got-out' ':save got-out.lua' | timeout 60 "$ml" --safe >out 2>err
+[ "$(grep -c 'under --safe' err)" = 1 ] && timeout 60 "$ml" --safe --keep-going < <(printf '%s\n' 's = schedule(workload.matmul(4, 4, 4))' '!touch got-out' ':help > got-out' ':save got-out.lua') >out 2>err
+[ "$(grep -c 'under --safe' err)" = 3 ] && ! ls | grep -q got-out
+verdict 'nor for what is typed'
+
+# ---- the init file
+mkdir -p "$HOME/.config/moonloop"
+cat >"$HOME/.config/moonloop/init.lua" <<'E'
+moon.set { echo = "brief", context = 1 }
+function tile(n) return split("j", { auto, n }) end
+error("here it ends")
+E
+printf '%s\n' ':set echo' ':set context' 'print("alive")' | timeout 60 "$ml" -i >out 2>err
+[ $? = 0 ] && grep -q 'here it ends' err && grep -q 'init.lua:3' err && grep -q 'the init file failed' err && grep -qE '^echo +brief' out &&
+    grep -qE '^context +1' out && grep -qx alive out
+verdict 'an error in the init file is told with its place; what stands before counts, and the prompt appears'
+printf '%s\n' ':set echo' | timeout 60 "$ml" -i --no-init >out 2>err
+grep -qE '^echo +diff' out && [ ! -s err ] && printf 'moon.set{echo = "tree"}\n' >other.lua && printf '%s\n' ':set echo' | timeout 60 "$ml" -i --init other.lua >out 2>err && grep -qE '^echo +tree' out
+verdict 'another one, or none'
+
+# ---- :dashboard
+if command -v script >/dev/null && script -qc true seen </dev/null >/dev/null 2>&1; then
+    rm -f seen name
+    script -qfc 'stty cols 80 rows 24; echo $$ >inner; tty >name.new; mv name.new name; exec sleep 600' seen </dev/null >/dev/null 2>&1 &
+    other=$!
+    within [ -s name ]
+    tty=$(cat name 2>/dev/null)
+    printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ":dashboard $tty" 'split("j", {auto, 16})' 'parallel("i")' 'print("at one")' >few
+    begin few
+    within grep -q 'at one' out && within grep -q 'matmul v2   \[2\] parallel' seen && grep -q 'i 64 parallel' seen && grep -q 'for i in T.parallel(64)' seen
+    verdict 'the dashboard follows in another terminal'
+    kill "$(cat inner)" "$other" 2>/dev/null
+    wait "$other" 2>/dev/null
+    gone() { ! { : >"$tty"; } 2>/dev/null || [ ! -c "$tty" ]; }
+    within gone
+    printf '%s\n' 'vectorize("j_1")' 'unroll("k")' ':dashboard' 'print("at two")' >&3
+    within grep -q 'at two' out && [ "$(grep -c 'the dashboard is off' err)" = 1 ] && grep -q '^off; :dashboard TTY' out && grep -q '^\[4\] unroll' out
+    verdict 'a terminal that is gone is one note, and the dashboard is off'
+    end TERM
+else
+    echo 'skip the dashboard: script(1) opens no terminal'
+fi
+typed ':dashboard /dev/null' ':dashboard /nowhere' ':dashboard off' ':dashboard'
+grep -q '/dev/null is no terminal' err && grep -q 'cannot open /nowhere' err && grep -q '^off;' out
+verdict 'what is no terminal is refused'
