@@ -188,7 +188,8 @@ static void announce(Job *j, const char *text)
 {
     ml_Text t = {0};
 
-    if (j->ss->json || !j->ss->prompting) { /* no line is being typed */
+    if (j->ss->json ||
+        (!j->ss->prompting && !ml_loop_has_announcer())) { /* no line is being typed */
         ml_err_prose(&j->ss->out, text);
         return;
     }

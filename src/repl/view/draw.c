@@ -466,7 +466,7 @@ static void draw_keys(ml_View *v)
     if (f->paging || f->asking || ml_act_open(v)) {
         if (!f->paging) {
             add_hot(v, &x, ML_REQ_NONE, "enter", f->asking ? "search" : "apply");
-            if (!f->asking)
+            if (!f->asking && ml_act_proposes(v))
                 add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
         } else {
             add_hot(v, &x, ML_REQ_NONE, "pgup", "back");

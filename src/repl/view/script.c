@@ -415,6 +415,15 @@ static void run_line(Script *s, char *p)
                  p);
 }
 
+/* What jobs tell when they end, as at a terminal. */
+static void announce(const char *text, void *user)
+{
+    Script *s = user;
+
+    ml_view_say(&s->v, "%s", text);
+    ml_view_log(&s->v, text, strlen(text));
+}
+
 /* Goes on after a text that was not there or a screen that differs, so that one run tells
  * all of them; ends where the view is left. */
 bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
@@ -439,6 +448,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
     ml_view_init(&s.v, ss, w, h, ss->out.ascii);
     ml_act_be_patient(&s.v); /* what a slow machine shows, a fast one shows too */
     ss->patient = true;
+    ml_loop_set_announcer(announce, &s);
     for (char *p = text.p; p && *p && !s.v.quit;) {
         char *end = strchr(p, '\n');
 
@@ -450,6 +460,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
             break;
         p = end + 1;
     }
+    ml_loop_set_announcer(NULL, NULL);
     ml_capture_end();
     ml_out(&ss->out, ml_text_z(&s.shown));
     if (s.told.n)
