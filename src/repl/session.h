@@ -14,14 +14,14 @@
 #include "repl/out.h"
 #include "repl/settings.h"
 
-typedef struct ml_Host ml_Host;       /* the Lua side, bind/host.h */
-typedef struct ml_History ml_History; /* what was typed, history.h */
-typedef struct ml_Data ml_Data;       /* what a command tells, data.h */
-typedef struct ml_Jobs ml_Jobs;       /* work in the background, jobs.h */
-typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
-typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
+typedef struct ml_Host ml_Host;           /* the Lua side, bind/host.h */
+typedef struct ml_History ml_History;     /* what was typed, history.h */
+typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
+typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
+typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
+typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
-typedef struct ml_Progress ml_Progress; /* how far long work is, progress.h */
+typedef struct ml_Progress ml_Progress;   /* how far long work is, progress.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -47,16 +47,16 @@ typedef struct ml_Session {
     bool job; /* this is the process of a job (job.h) on version job_version of there */
     int job_version;
     const char *argv0;
-    ml_History *history; /* NULL: nothing was typed yet */
-    bool no_history;     /* its file is neither read nor written */
-    bool patient; /* trials take the time that they need: nobody waits for a script of keys */
+    ml_History *history;      /* NULL: nothing was typed yet */
+    bool no_history;          /* its file is neither read nor written */
+    bool patient; /* trials take the time they need: nobody waits for a script of keys */
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */
-    ml_Autosave *autosave; /* NULL: none is kept */
-    ml_Record *record;     /* NULL: nothing is typed */
+    ml_Autosave *autosave;   /* NULL: none is kept */
+    ml_Record *record;       /* NULL: nothing is typed */
     ml_Dashboard *dashboard; /* NULL: off */
-    int depth;             /* of lines that run lines */
-    bool lost_terminal;    /* it vanished: the session did not end as its user meant */
+    int depth;               /* of lines that run lines */
+    bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     size_t n_schedules;
@@ -74,7 +74,7 @@ typedef struct ml_Session {
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;
-    bool quit_asked;       /* the line before wanted to leave while jobs ran */
+    bool quit_asked; /* the line before wanted to leave while jobs ran */
     /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
     char *(*ask)(struct ml_Session *ss, const char *question);
     void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
