@@ -264,3 +264,8 @@ void ml_loop_set_announcer(void (*show)(const char *text, void *user), void *use
     loop.show = show;
     loop.show_user = user;
 }
+
+bool ml_loop_has_announcer(void)
+{
+    return loop.show != NULL;
+}

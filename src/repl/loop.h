@@ -36,5 +36,6 @@ void ml_loop_poll(void);
 void ml_loop_announce(const char *text);
 /* Who shows announcements; NULL: standard error. */
 void ml_loop_set_announcer(void (*show)(const char *text, void *user), void *user);
+bool ml_loop_has_announcer(void);
 
 #endif

@@ -377,7 +377,7 @@ ml_ErrorCode ml_trial_call(ml_Session *ss, const char *name, const ml_Arg *args,
         return ML_E_UNKNOWN_NAME;
     if (!ss->focus)
         return ML_E_OK;
-    ml_Schedule *fork = fork_focus(ss->focus, ML_TRIAL_MS);
+    ml_Schedule *fork = fork_focus(ss->focus, ss->patient ? 600000 : ML_TRIAL_MS);
 
     if (!ml_apply_prim(fork, prim, args, n, NULL)) {
         ml_Failure *f = ml_failure_take(fork);

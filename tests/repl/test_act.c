@@ -170,6 +170,8 @@ static void expect_menu(Fixture *f, const char *part)
         fail_msg("no \"%s\" in:\n%s", part, z);
 }
 
+static bool applies(Fixture *f, ml_Request r);
+
 /* ---- at once */
 
 static void kinds_of_loops_are_one_line_each(void **state)
@@ -250,6 +252,38 @@ static void what_a_request_does_not_suit_is_said(void **state)
     expect_message(f, "parallel works on a loop: select one");
     assert_false(ml_act_open(&f->v));
     assert_false(ml_act_begin(&f->v, ML_REQ_ZOOM, 1));
+}
+
+typedef struct Elsewhere { /* a loop of a function that is not worked on */
+    ml_Schedule *s;
+    ml_Uid loop;
+} Elsewhere;
+
+static void elsewhere(ml_Uid uid, const ml_Stmt *node, void *user)
+{
+    Elsewhere *e = user;
+
+    if (node->kind == ML_STMT_FOR &&
+        ml_index_func(ml_schedule_program(e->s).index, uid) != ml_schedule_func_pos(e->s))
+        e->loop = uid;
+}
+
+static void nodes_of_a_function_that_names_do_not_mean_are_refused(void **state)
+{
+    Fixture *f = *state;
+    Elsewhere e = {0};
+
+    run(f, "two = schedule(s:mod():with(\"second\", s:func()))");
+    e.s = f->ss.focus;
+    ml_index_each(ml_schedule_program(e.s).index, elsewhere, &e);
+    assert_true(e.loop > 0);
+    f->v.node = e.loop;
+    for (int r = ML_REQ_SPLIT; r <= ML_REQ_REPEAT; r++) {
+        ask(f, (ml_Request)r);
+        assert_false(ml_act_open(&f->v));
+        expect_message(f, "which names do not mean now: s:work_on(\"");
+    }
+    assert_false(applies(f, ML_REQ_SPLIT));
 }
 
 /* ---- prompts */
@@ -486,6 +520,12 @@ static void tilings_are_gone_through_one_by_one(void **state)
     assert_int_equal(version(f), 2); /* a sibling */
     ask(f, ML_REQ_UNDO);
     assert_int_equal(version(f), 0);
+    ask(f, ML_REQ_REDO);
+    at(f, "i"); /* another loop: what was split stays */
+    ask(f, ML_REQ_SPLIT_NEXT);
+    expect_line(f, "split(\"i\", {auto, 16})");
+    ask(f, ML_REQ_UNDO);
+    assert_int_equal(version(f), 2);
 }
 
 static void a_narrow_prompt_keeps_the_cursor_in_sight(void **state)
@@ -1123,8 +1163,8 @@ static void a_random_walk_is_what_its_lines_are_when_typed(void **state)
                                           ML_REQ_GOTO_MARK,  ML_REQ_EXPLAIN};
     Fixture *f = *state;
     ml_Text lines = {0};
-    Random r = {getenv("ML_SEED") ? (uint32_t)atoi(getenv("ML_SEED")) : 7};
-    int n = getenv("ML_QUICK") ? 60 : 250;
+    Random r = {getenv("ML_SEED") ? (uint32_t)strtoul(getenv("ML_SEED"), NULL, 10) : 7};
+    int n = getenv("ML_QUICK") ? 40 : 120;
 
     for (int k = 0; k < n; k++) {
         if (pick(&r, 8) == 0)
@@ -1158,6 +1198,7 @@ int main(void)
         EACH(fuse_takes_the_only_child_or_as_many_as_the_count_says),
         EACH(a_loop_moves_by_places_and_says_what_is_in_the_way),
         EACH(what_a_request_does_not_suit_is_said),
+        EACH(nodes_of_a_function_that_names_do_not_mean_are_refused),
         EACH(split_asks_for_factors_and_tries_each_key),
         EACH(one_factor_alone_is_the_inner_one),
         EACH(a_preview_marks_the_lines_that_would_change),

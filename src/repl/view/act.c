@@ -6,6 +6,8 @@
  * ml_view_run, so that undo, trace and echo are those of a typed line. Source: interaction
  * 10.
  */
+#include "repl/view/act.h"
+
 #include "core/arena.h"
 #include "repl/view/act_impl.h"
 
@@ -155,333 +157,6 @@ static void again(ml_View *v, int count)
     ml_ctx_unref(tmp);
 }
 
-/* ---- loops: what needs no argument */
-
-static void on_loop(ml_View *v, const char *prim)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = ml_act_name(v, tmp, v->node, ML_H_LOOP);
-
-    if (name)
-        ml_act_run(v, ml_format(tmp, "%s(%s)", prim, name));
-    ml_ctx_unref(tmp);
-}
-
-static void parallel(ml_View *v, int count)
-{
-    (void)count;
-    on_loop(v, "parallel");
-}
-
-static void vectorize(ml_View *v, int count)
-{
-    (void)count;
-    on_loop(v, "vectorize");
-}
-
-static void unroll(ml_View *v, int count)
-{
-    (void)count;
-    on_loop(v, "unroll");
-}
-
-/* fuse("i", "j"): with the loops below it, `count` in all; in cx. NULL: *why says. */
-static const char *fuse_line(ml_View *v, ml_Ctx *cx, int count, ml_Text *why)
-{
-    const ml_For *f = ml_act_for(v, v->node);
-    ml_Text t = {0};
-    const char *z = NULL;
-
-    ml_text_add(&t, "fuse(");
-    for (int k = 0; f; k++) {
-        const char *name = ml_act_name(v, cx, f->var->uid, ML_H_LOOP);
-
-        if (!name)
-            break;
-        ml_text_fmt(&t, "%s%s", k ? ", " : "", name);
-        if (k + 1 >= count) {
-            ml_text_char(&t, ')');
-            z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-            break;
-        }
-        f = ml_act_inner(v, f, why);
-    }
-    ml_text_free(&t);
-    return z;
-}
-
-static void run_or_say(ml_View *v, ml_Ctx *tmp, const char *line, ml_Text *why)
-{
-    if (line)
-        ml_act_run(v, line);
-    else
-        ml_view_say(v, "%s", ml_text_z(why));
-    ml_text_free(why);
-    ml_ctx_unref(tmp);
-}
-
-static void fuse(ml_View *v, int count)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_Text why = {0};
-    const char *line = fuse_line(v, tmp, count < 2 ? 2 : count, &why);
-
-    run_or_say(v, tmp, line, &why);
-}
-
-/* reorder(…) that moves the selected loop by so many places; in cx. NULL: *why says. */
-static const char *move_line(ml_View *v, ml_Ctx *cx, int by, ml_Text *why)
-{
-    const ml_For *f = ml_act_for(v, v->node), *at = f;
-    int n = by < 0 ? -by : by;
-    ml_Text t = {0};
-    ML_VEC(const char *) names = {0};
-    const char *z;
-
-    for (int k = 0; k < n; k++) {
-        at = by > 0 ? ml_act_inner(v, at, why) : ml_act_outer(v, at, why);
-        if (!at)
-            return NULL;
-        ml_push(cx, &names, ml_act_name(v, cx, at->var->uid, ML_H_LOOP));
-    }
-    const char *self = ml_act_name(v, cx, f->var->uid, ML_H_LOOP);
-
-    ml_text_add(&t, "reorder(");
-    if (by < 0)
-        ml_text_fmt(&t, "%s", self);
-    for (size_t k = 0; k < names.n; k++)
-        ml_text_fmt(&t, "%s%s", k || by < 0 ? ", " : "",
-                    names.v[by > 0 ? k : names.n - 1 - k]);
-    if (by > 0)
-        ml_text_fmt(&t, ", %s", self);
-    ml_text_char(&t, ')');
-    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
-}
-
-static void move_by(ml_View *v, int by)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_Text why = {0};
-    const char *line = move_line(v, tmp, by, &why);
-
-    run_or_say(v, tmp, line, &why);
-}
-
-static void move_down(ml_View *v, int count)
-{
-    move_by(v, count < 1 ? 1 : count);
-}
-
-static void move_up(ml_View *v, int count)
-{
-    move_by(v, -(count < 1 ? 1 : count));
-}
-
-static void split(ml_View *v, int count)
-{
-    const ml_For *f = ml_act_for(v, v->node);
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = ml_act_name(v, tmp, v->node, ML_H_LOOP);
-    ml_ActAsk ask = {.tail = "})",
-                     .factors = true,
-                     .hint = "factors; auto is whatever is left; Tab proposes"};
-
-    (void)count;
-    if (name) {
-        ask.label = ml_format(tmp, "split %s into: ", ml_act_shown(v, tmp, v->node));
-        ask.head = ml_format(tmp, "split(%s, {", name);
-        ask.n_proposals = ml_act_tilings(v, tmp, f, &ask.proposals, &ask.notes);
-        ml_act_ask(v, ML_REQ_SPLIT, &ask);
-    }
-    ml_ctx_unref(tmp);
-}
-
-/* Pressed again, it takes the tiling back and makes the next one: siblings in the tree. */
-static void split_next(ml_View *v, int count)
-{
-    ml_Act *a = v->act;
-    ml_Schedule *s = v->ss->focus;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    bool go_on = a->tiled && ml_schedule_version(s) == a->tiled_to;
-    const char *const *list, *name;
-    size_t n;
-
-    if (go_on) {
-        if (!ml_act_run(v, ":undo") || ml_schedule_version(s) != a->tiled_from ||
-            !ml_act_for(v, a->tiled)) {
-            a->tiled = 0;
-            ml_ctx_unref(tmp);
-            return;
-        }
-        ml_view_select(v, a->tiled);
-        a->tiling += count > 1 ? (size_t)count : 1;
-    } else {
-        a->tiled = v->node;
-        a->tiling = count > 1 ? (size_t)count - 1 : 0;
-    }
-    n = ml_act_tilings(v, tmp, ml_act_for(v, a->tiled), &list, NULL);
-    name = ml_act_name(v, tmp, a->tiled, ML_H_LOOP);
-    if (n == 0 || !name)
-        ml_view_say(v, "loop %s has no tilings: its extent is 1 or 2",
-                    ml_name_of(s, a->tiled));
-    else {
-        ml_Uid loop = a->tiled;
-
-        a->tiling %= n;
-        a->tiled_from = ml_schedule_version(s);
-        if (!ml_act_run(v, ml_format(tmp, "split(%s, {%s})", name, list[a->tiling])))
-            loop = 0;
-        else
-            ml_view_say(v, "tiling %zu of %zu: %s   S takes the next", a->tiling + 1, n,
-                        list[a->tiling]);
-        a->tiled = loop;
-        a->tiled_to = ml_schedule_version(s);
-    }
-    ml_ctx_unref(tmp);
-}
-
-/* ---- blocks: what needs no argument */
-
-static void on_block(ml_View *v, const char *prim)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_Text why = {0};
-    const ml_Block *b = ml_act_block_here(v, v->node, &why);
-    const char *name = b ? ml_act_name(v, tmp, b->tag, ML_H_BLOCK) : NULL;
-
-    run_or_say(v, tmp, name ? ml_format(tmp, "%s(%s)", prim, name) : NULL, &why);
-}
-
-static void compute_inline(ml_View *v, int count)
-{
-    (void)count;
-    on_block(v, "compute_inline");
-}
-
-static void reverse_inline(ml_View *v, int count)
-{
-    (void)count;
-    on_block(v, "reverse_compute_inline");
-}
-
-static void blockize(ml_View *v, int count)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_Text why = {0};
-    bool loop = ml_act_for(v, v->node) != NULL;
-    const char *name = ml_act_name(v, tmp, v->node, loop ? ML_H_LOOP : ML_H_BLOCK);
-
-    (void)count;
-    if (!name)
-        ml_text_fmt(&why, "%s has no name that means it alone",
-                    ml_name_of(v->ss->focus, v->node));
-    run_or_say(v, tmp,
-               name ? ml_format(tmp, loop ? "blockize(%s)" : "blockize({%s})", name) : NULL,
-               &why);
-}
-
-static void layout(ml_View *v, int count)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const ml_Primitive *p = ml_primitive_find("transform_layout");
-    ml_ActAsk ask = {
-        .label = "transform_layout(", .head = "transform_layout(", .tail = ")", .prim = p};
-
-    (void)count;
-    ask.text = ml_act_template(v, p, v->node, tmp);
-    ml_act_ask(v, ML_REQ_LAYOUT, &ask);
-    ml_ctx_unref(tmp);
-}
-
-/* ---- versions, measuring */
-
-static void run_command(ml_View *v, const char *command, int count)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-
-    ml_act_run(v, count > 1 ? ml_format(tmp, "%s %d", command, count) : command);
-    ml_ctx_unref(tmp);
-}
-
-static void undo(ml_View *v, int count)
-{
-    run_command(v, ":undo", count);
-}
-
-static void redo(ml_View *v, int count)
-{
-    run_command(v, ":redo", count);
-}
-
-static void mark(ml_View *v, int count)
-{
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_ActAsk ask = {.head = ":mark ", .hint = "a name for this version"};
-
-    (void)count;
-    ask.label = ml_format(tmp, "mark v%d as: ", ml_schedule_version(v->ss->focus));
-    ml_act_ask(v, ML_REQ_MARK, &ask);
-    v->act->node = 0;
-    ml_ctx_unref(tmp);
-}
-
-static void time_it(ml_View *v, int count)
-{
-    (void)count;
-    ml_act_run(v, ":time --background");
-}
-
-static void check(ml_View *v, int count)
-{
-    (void)count;
-    ml_act_run(v, ":check --background");
-}
-
-static void ask_line(ml_View *v, ml_Request r, const char *text)
-{
-    ml_Text label = {0};
-    ml_ActAsk ask = {.text = text,
-                     .free = true,
-                     .hint = "a command, or Lua without the colon; Tab completes"};
-
-    ml_session_prompt(v->ss, &label);
-    ask.label = ml_text_z(&label);
-    ml_act_ask(v, r, &ask);
-    ml_text_free(&label);
-}
-
-static void command(ml_View *v, int count)
-{
-    (void)count;
-    ask_line(v, ML_REQ_COMMAND, ":");
-}
-
-static void tune(ml_View *v, int count)
-{
-    (void)count;
-    ask_line(v, ML_REQ_TUNE, ":tune --trials 64 --background");
-}
-
-static void picture(ml_View *v, int count)
-{
-    (void)count;
-    ask_line(v, ML_REQ_PICTURE,
-             v->in == ML_PANE_DATAFLOW || v->in == ML_PANE_BLOCK
-                 ? ":graph deps deps.svg"
-                 : ":graph loops loops.svg");
-}
-
-static void explain(ml_View *v, int count)
-{
-    (void)count;
-    if (!v->ss->last)
-        ml_view_say(v, "there was no error yet");
-    else
-        ml_act_page(v, "explain", "the last error");
-}
-
 /* ---- the table */
 
 enum { ON_LOOP = 1, ON_BLOCK = 2, ON_BOTH = 3, ANYWHERE = 4 };
@@ -519,40 +194,40 @@ static void cache_write(ml_View *v, int count)
 }
 
 static const Kind KINDS[] = {
-    {ML_REQ_SPLIT, "split", ON_LOOP, false, split},
-    {ML_REQ_SPLIT_NEXT, "split", ON_LOOP, true, split_next},
-    {ML_REQ_FUSE, "fuse", ON_LOOP, true, fuse},
-    {ML_REQ_MOVE_DOWN, "reorder", ON_LOOP, true, move_down},
-    {ML_REQ_MOVE_UP, "reorder", ON_LOOP, true, move_up},
+    {ML_REQ_SPLIT, "split", ON_LOOP, false, ml_act_split},
+    {ML_REQ_SPLIT_NEXT, "split", ON_LOOP, true, ml_act_split_next},
+    {ML_REQ_FUSE, "fuse", ON_LOOP, true, ml_act_fuse},
+    {ML_REQ_MOVE_DOWN, "reorder", ON_LOOP, true, ml_act_move_down},
+    {ML_REQ_MOVE_UP, "reorder", ON_LOOP, true, ml_act_move_up},
     {ML_REQ_REORDER, "reorder", ON_LOOP, false, ml_act_order},
-    {ML_REQ_PARALLEL, "parallel", ON_LOOP, true, parallel},
-    {ML_REQ_VECTORIZE, "vectorize", ON_LOOP, true, vectorize},
-    {ML_REQ_UNROLL, "unroll", ON_LOOP, true, unroll},
+    {ML_REQ_PARALLEL, "parallel", ON_LOOP, true, ml_act_parallel},
+    {ML_REQ_VECTORIZE, "vectorize", ON_LOOP, true, ml_act_vectorize},
+    {ML_REQ_UNROLL, "unroll", ON_LOOP, true, ml_act_unroll},
     {ML_REQ_BIND, "bind", ON_LOOP, false, ml_act_bind},
     {ML_REQ_ANNOTATE, "annotate", ON_BOTH, false, ml_act_annotate},
     {ML_REQ_COMPUTE_AT, "compute_at", ON_BOTH, false, compute_at},
     {ML_REQ_REVERSE_COMPUTE_AT, "reverse_compute_at", ON_BOTH, false, reverse_compute_at},
-    {ML_REQ_INLINE, "compute_inline", ON_BOTH, true, compute_inline},
-    {ML_REQ_REVERSE_INLINE, "reverse_compute_inline", ON_BOTH, true, reverse_inline},
+    {ML_REQ_INLINE, "compute_inline", ON_BOTH, true, ml_act_compute_inline},
+    {ML_REQ_REVERSE_INLINE, "reverse_compute_inline", ON_BOTH, true, ml_act_reverse_inline},
     {ML_REQ_CACHE_READ, "cache_read", ON_BOTH, false, cache_read},
     {ML_REQ_CACHE_WRITE, "cache_write", ON_BOTH, false, cache_write},
-    {ML_REQ_LAYOUT, "transform_layout", ON_BOTH, false, layout},
+    {ML_REQ_LAYOUT, "transform_layout", ON_BOTH, false, ml_act_layout},
     {ML_REQ_DECOMPOSE, "decompose_reduction", ON_BOTH, false, ml_act_decompose},
     {ML_REQ_RFACTOR, "rfactor", ON_BOTH, false, ml_act_rfactor},
-    {ML_REQ_BLOCKIZE, "blockize", ON_BOTH, true, blockize},
+    {ML_REQ_BLOCKIZE, "blockize", ON_BOTH, true, ml_act_blockize},
     {ML_REQ_TENSORIZE, "tensorize", ON_BOTH, false, ml_act_tensorize},
     {ML_REQ_ALL, NULL, ON_BOTH, false, ml_act_all},
     {ML_REQ_REPEAT, NULL, ON_BOTH, false, again},
-    {ML_REQ_UNDO, NULL, ANYWHERE, false, undo},
-    {ML_REQ_REDO, NULL, ANYWHERE, false, redo},
-    {ML_REQ_MARK, NULL, ANYWHERE, false, mark},
+    {ML_REQ_UNDO, NULL, ANYWHERE, false, ml_act_undo},
+    {ML_REQ_REDO, NULL, ANYWHERE, false, ml_act_redo},
+    {ML_REQ_MARK, NULL, ANYWHERE, false, ml_act_mark},
     {ML_REQ_GOTO_MARK, NULL, ANYWHERE, false, ml_act_goto_mark},
-    {ML_REQ_TIME, NULL, ANYWHERE, false, time_it},
-    {ML_REQ_CHECK, NULL, ANYWHERE, false, check},
-    {ML_REQ_TUNE, NULL, ANYWHERE, false, tune},
-    {ML_REQ_PICTURE, NULL, ANYWHERE, false, picture},
-    {ML_REQ_EXPLAIN, NULL, ANYWHERE, false, explain},
-    {ML_REQ_COMMAND, NULL, ANYWHERE, false, command},
+    {ML_REQ_TIME, NULL, ANYWHERE, false, ml_act_time_it},
+    {ML_REQ_CHECK, NULL, ANYWHERE, false, ml_act_check},
+    {ML_REQ_TUNE, NULL, ANYWHERE, false, ml_act_tune},
+    {ML_REQ_PICTURE, NULL, ANYWHERE, false, ml_act_picture},
+    {ML_REQ_EXPLAIN, NULL, ANYWHERE, false, ml_act_explain},
+    {ML_REQ_COMMAND, NULL, ANYWHERE, false, ml_act_command},
     {ML_REQ_COPY, NULL, ANYWHERE, false, ml_act_copy},
 };
 
@@ -605,6 +280,8 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
                     k->on == ON_LOOP ? "loop" : "loop or block");
         return false;
     }
+    if (!ml_act_in_reach(v, v->node, why))
+        return false;
     if (k->on == ON_LOOP && st->kind != ML_STMT_FOR) {
         ml_text_fmt(why, "%s works on a loop; %s is a block", what,
                     ml_name_of(v->ss->focus, v->node));

@@ -21,6 +21,9 @@ bool ml_act_open(const ml_View *v);
 void ml_act_key(ml_View *v, const ml_Key *k);
 void ml_act_cancel(ml_View *v);
 
+/* Whether Tab proposes something there. */
+bool ml_act_proposes(const ml_View *v);
+
 /* What stands on the prompt row: one row (text with roles) and the cursor's column, -1
  * without one. Empty rows: nothing is open. */
 void ml_act_line(ml_View *v, ml_Rows *r, int *cursor);

@@ -553,8 +553,15 @@ void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop)
     ml_Act *act = v->act;
     ml_Text line = {0};
 
+    ml_Text why = {0};
+
     if (!ml_act_stmt(v, a))
         return;
+    if (!ml_act_in_reach(v, a, &why)) {
+        ml_view_say(v, "%s", ml_text_z(&why));
+        ml_text_free(&why);
+        return;
+    }
     if (act->open != ML_ACT_DRAG || act->node != a) {
         ml_act_cancel(v);
         begin_drag(v, a);

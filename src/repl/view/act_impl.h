@@ -128,7 +128,7 @@ struct ml_Act {
     bool last_is_block;
 
     /* split by the next tiling */
-    ml_Uid tiled;
+    ml_Uid tiled, tiled_node; /* the loop, and what was selected when it was split */
     int tiled_from, tiled_to; /* the version before, the version that it made */
     size_t tiling;
 
@@ -148,11 +148,36 @@ bool ml_act_run(ml_View *v, const char *line);
 /* The same, which `.` repeats at other nodes. */
 bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, ml_Uid node);
 
+/* ---- act_do.c: what the table of requests calls */
+void ml_act_parallel(ml_View *v, int count);
+void ml_act_vectorize(ml_View *v, int count);
+void ml_act_unroll(ml_View *v, int count);
+void ml_act_fuse(ml_View *v, int count);
+void ml_act_move_down(ml_View *v, int count);
+void ml_act_move_up(ml_View *v, int count);
+void ml_act_split(ml_View *v, int count);
+void ml_act_split_next(ml_View *v, int count);
+void ml_act_compute_inline(ml_View *v, int count);
+void ml_act_reverse_inline(ml_View *v, int count);
+void ml_act_blockize(ml_View *v, int count);
+void ml_act_layout(ml_View *v, int count);
+void ml_act_undo(ml_View *v, int count);
+void ml_act_redo(ml_View *v, int count);
+void ml_act_mark(ml_View *v, int count);
+void ml_act_time_it(ml_View *v, int count);
+void ml_act_check(ml_View *v, int count);
+void ml_act_command(ml_View *v, int count);
+void ml_act_tune(ml_View *v, int count);
+void ml_act_picture(ml_View *v, int count);
+void ml_act_explain(ml_View *v, int count);
+
 /* ---- act_node.c: the program around the selected node */
 ml_Program ml_act_program(const ml_View *v);
 const ml_Stmt *ml_act_stmt(const ml_View *v, ml_Uid uid);   /* NULL: not in this version */
 const ml_For *ml_act_for(const ml_View *v, ml_Uid uid);     /* NULL: no loop */
 const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid); /* NULL: no block */
+/* Whether names mean what is in its function; false: *why says which function they mean. */
+bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why);
 /* The block itself, or the only one below the loop; NULL: *why says. */
 const ml_Block *ml_act_block_here(const ml_View *v, ml_Uid uid, ml_Text *why);
 /* The loop that is all there is in the loop's body; NULL: *why (may be NULL) says what is.

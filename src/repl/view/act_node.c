@@ -31,6 +31,20 @@ const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid)
     return st && st->kind == ML_STMT_BLOCK ? ml_as_block(st) : NULL;
 }
 
+bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why)
+{
+    ml_Schedule *s = v->ss->focus;
+    ml_Program p = ml_schedule_program(s);
+    uint32_t pos = ml_index_func(p.index, uid);
+    const char *name = pos < p.mod->n ? p.mod->funcs[pos]->name : "?";
+
+    if (ml_schedule_func(s) && ml_schedule_func_pos(s) == pos)
+        return true;
+    ml_text_fmt(why, "%s is in function %s, which names do not mean now: s:work_on(\"%s\")",
+                ml_name_of(s, uid), name, name);
+    return false;
+}
+
 const ml_Block *ml_act_block_here(const ml_View *v, ml_Uid uid, ml_Text *why)
 {
     const ml_Stmt *st = ml_act_stmt(v, uid);

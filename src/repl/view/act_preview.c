@@ -59,7 +59,9 @@ static void make_rows(ml_View *v)
     print(v, v->ss->focus, &now);
     for (size_t k = 0; k < a->preview.n; k++)
         n += a->preview.p[k] == '\n';
-    for (size_t k = n - 1; k >= 10; k /= 10)
+    if (a->preview.n > 0 && a->preview.p[a->preview.n - 1] == '\n')
+        n--;
+    for (size_t k = n; k >= 10; k /= 10)
         width++;
     fresh = ml_heap_zalloc(n + 1);
     ml_diff_fresh(ml_text_z(&now), ml_text_z(&a->preview), fresh);

@@ -316,13 +316,10 @@ static void fill(Probe *pb, size_t k)
     case ML_P_BLOCK_OR_LOOP: add_node(pb, c, pb->node, ML_H_NONE); return;
     case ML_P_LOOPS: fill_loops(pb, c); return;
     case ML_P_LOOP_BLOCKS:
-        if (pb->loop) {
-            add_node(pb, c, pb->node, ML_H_LOOP);
-            return;
-        }
-        /* fall through */
     case ML_P_BLOCKS:
-        if (pb->block) {
+        if (pb->loop && pa->kind == ML_P_LOOP_BLOCKS) {
+            add_node(pb, c, pb->node, ML_H_LOOP);
+        } else if (pb->block) {
             Cand one = node_cand(pb, pb->block->tag, ML_H_BLOCK);
 
             add_list(pb, c, &one, 1, false);

@@ -405,6 +405,11 @@ void ml_act_prompt_key(ml_View *v, const ml_Key *k)
         check(v);
 }
 
+bool ml_act_proposes(const ml_View *v)
+{
+    return v->act && v->act->open == ML_ACT_PROMPT;
+}
+
 /* ---- how it looks */
 
 /* What the parameter at the cursor is, of a call that is typed whole. */

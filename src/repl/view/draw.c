@@ -319,7 +319,8 @@ static void draw_menu(ml_View *v)
 {
     ml_Rows r = {0};
     int at = -1, widest = 20;
-    int room = v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
+    int room =
+        v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
 
     ml_rows_reset(&r);
     ml_act_menu(v, &r, &at);
@@ -368,7 +369,7 @@ static void draw_page(ml_View *v)
     for (int k = 0; k < room && f->page_top + k < n; k++) {
         ml_Rect line = {1, box.y + 1 + k, box.w - 2, 1};
 
-        put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], 0, false);
+        put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], f->page_left, false);
     }
 }
 
@@ -465,7 +466,7 @@ static void draw_keys(ml_View *v)
     if (f->paging || f->asking || ml_act_open(v)) {
         if (!f->paging) {
             add_hot(v, &x, ML_REQ_NONE, "enter", f->asking ? "search" : "apply");
-            if (!f->asking)
+            if (!f->asking && ml_act_proposes(v))
                 add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
         } else {
             add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
@@ -474,21 +475,21 @@ static void draw_keys(ml_View *v)
         add_hot(v, &x, ML_REQ_NONE, "esc", "leave");
         return;
     }
-    /* help and undo keep their places at the end */
-    int keep = 8 + (v->ss->n_done > 0 ? 7 : 0), w = v->grid.w;
     size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
+    /* all, undo and help keep their places at the end */
+    int keep = 8 + (v->ss->n_done > 0 ? 7 : 0) + (n > 0 ? 6 : 0), w = v->grid.w;
 
     for (size_t k = 0; k < n; k++) {
         const char *label = ml_key_info[can[k]].label;
 
-        if (!label || can[k] == ML_REQ_UNDO || can[k] == ML_REQ_HELP)
+        if (!label || can[k] == ML_REQ_UNDO || can[k] == ML_REQ_HELP ||
+            can[k] == ML_REQ_ALL)
             continue;
-        if (x + (int)strlen(label) + 4 + keep > w)
+        if (x + (int)strlen(label) + 3 + keep > w)
             break;
         add_request(v, &x, can[k]);
     }
-    if (n == 0)
-        add_request(v, &x, ML_REQ_SEARCH);
+    add_request(v, &x, n > 0 ? ML_REQ_ALL : ML_REQ_SEARCH);
     if (!v->ss->focus) {
         ml_Text key = {0};
 

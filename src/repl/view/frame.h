@@ -41,7 +41,7 @@ typedef struct ml_Frame {
     bool paging;
     ml_Rows page;
     ml_Text page_title;
-    int page_top;
+    int page_top, page_left;
 
     ml_Drag drag;
     ml_PaneId drag_above; /* the border below it; NONE */

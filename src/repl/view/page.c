@@ -26,7 +26,7 @@ static void open_page(ml_View *v, const char *title)
     ml_text_clear(&f->page_title);
     ml_text_add(&f->page_title, title);
     f->paging = true;
-    f->page_top = 0;
+    f->page_top = f->page_left = 0;
 }
 
 /* How a line of output looks: errors and differences by how they begin. */
@@ -69,6 +69,18 @@ static int last_top(const ml_View *v)
     return n > 0 ? n : 0;
 }
 
+/* Columns to go on to the right: none where every row ends in sight. */
+static int sideways(const ml_View *v)
+{
+    const ml_Rows *r = &v->frame->page;
+
+    for (size_t k = 0; k < r->v.n; k++)
+        if (ml_grid_columns(&v->grid, r->v.v[k].text, strlen(r->v.v[k].text)) >
+            v->frame->page_left + v->grid.w - 3)
+            return 8;
+    return 0;
+}
+
 void ml_view_page_key(ml_View *v, const ml_Key *k)
 {
     ml_Frame *f = v->frame;
@@ -82,6 +94,8 @@ void ml_view_page_key(ml_View *v, const ml_Key *k)
     case ML_REQ_PAGE_DOWN: top += room; break;
     case ML_REQ_HOME: top = 0; break;
     case ML_REQ_END: top = last_top(v); break;
+    case ML_REQ_UNFOLD: f->page_left += sideways(v); break;
+    case ML_REQ_FOLD: f->page_left -= f->page_left < 8 ? f->page_left : 8; break;
     case ML_REQ_CANCEL:
     case ML_REQ_LEAVE:
     case ML_REQ_OPEN:

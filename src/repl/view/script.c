@@ -10,11 +10,11 @@
  *   expect "text"  expect-not "text"      some row of the screen shows it, or none does
  *   snapshot NAME               the screen is that of NAME-WxH.txt beside the script
  *   print                       the screen goes to standard output
- *   time N KEY...               presses them N times and prints what a key to its screen
- * took # a remark
+ *   time N KEY...               presses them N times; prints what a key took to its screen
+ *   # a remark
  *
  * Snapshots are compared as transcripts are: numbers before units of time and rate stand
- * for any. Source: interaction 10.
+ * for any, … at the end of a row for the rest of it. Source: interaction 10.
  */
 #include "repl/view/driver.h"
 
@@ -27,6 +27,7 @@
 #include "core/arena.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
+#include "repl/view/act.h"
 #include "repl/view/capture.h"
 #include "repl/view/keymap.h"
 #include "repl/wildcard.h"
@@ -192,6 +193,30 @@ static void read_whole(FILE *f, ml_Text *out)
         ml_text_addn(out, buf, n);
 }
 
+/* Rows as they are now, but those that were right as they stood: with their wildcards. */
+static void keep_right_rows(const char *want, ml_Text *got)
+{
+    ml_Text all = {0};
+
+    for (const char *p = ml_text_z(got); *p;) {
+        size_t a = strcspn(want, "\n"), b = strcspn(p, "\n");
+        ml_Text x = {0}, y = {0};
+
+        ml_text_addn(&x, want, a);
+        ml_text_addn(&y, p, b);
+        ml_text_add(&all, *want && ml_wildcard_line(ml_text_z(&x), ml_text_z(&y), false)
+                              ? ml_text_z(&x)
+                              : ml_text_z(&y));
+        ml_text_char(&all, '\n');
+        ml_text_free(&x);
+        ml_text_free(&y);
+        want += a + (want[a] == '\n');
+        p += b + (p[b] == '\n');
+    }
+    ml_text_free(got);
+    *got = all;
+}
+
 /* The first row that differs, from 1; 0: none does. */
 static int differs(const char *want, const char *got)
 {
@@ -237,6 +262,8 @@ static void snapshot(Script *s, const char *name)
     }
     row = f ? differs(ml_text_z(&want), ml_text_z(&got)) : 1;
     if (row && s->update) {
+        keep_right_rows(ml_text_z(&want), &got);
+        keep_right_rows(ml_text_z(&want), &got);
         f = fopen(ml_text_z(&path), "w");
         bool ok = f && fwrite(ml_text_z(&got), 1, got.n, f) == got.n;
 
@@ -388,6 +415,15 @@ static void run_line(Script *s, char *p)
                  p);
 }
 
+/* What jobs tell when they end, as at a terminal. */
+static void announce(const char *text, void *user)
+{
+    Script *s = user;
+
+    ml_view_say(&s->v, "%s", text);
+    ml_view_log(&s->v, text, strlen(text));
+}
+
 /* Goes on after a text that was not there or a screen that differs, so that one run tells
  * all of them; ends where the view is left. */
 bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
@@ -410,6 +446,9 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
                                 strerror(ok ? errno : error));
     }
     ml_view_init(&s.v, ss, w, h, ss->out.ascii);
+    ml_act_be_patient(&s.v); /* what a slow machine shows, a fast one shows too */
+    ss->patient = true;
+    ml_loop_set_announcer(announce, &s);
     for (char *p = text.p; p && *p && !s.v.quit;) {
         char *end = strchr(p, '\n');
 
@@ -421,10 +460,12 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
             break;
         p = end + 1;
     }
+    ml_loop_set_announcer(NULL, NULL);
     ml_capture_end();
     ml_out(&ss->out, ml_text_z(&s.shown));
     if (s.told.n)
         ml_err(&ss->out, ml_text_z(&s.told));
+    ss->patient = false;
     if (s.v.end)
         ss->quit = true;
     if (s.failed && ss->status == 0)

@@ -38,6 +38,12 @@ static int row_of_node(const ml_View *v, ml_PaneId id, int near)
     const ml_Rows *r = &v->pane[id].rows;
     int best = -1;
 
+    if (id == ML_PANE_STEPS) { /* its rows are versions: the current one */
+        for (size_t k = 0; k < r->v.n; k++)
+            if (r->v.v[k].version >= 0 && r->v.v[k].version == v->version)
+                return (int)k;
+        return -1;
+    }
     for (size_t k = 0; k < r->v.n; k++) {
         int d = (int)k > near ? (int)k - near : near - (int)k;
 
