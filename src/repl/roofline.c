@@ -11,8 +11,8 @@ enum {
     MAX_WIDTH = 110
 };
 
-bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
-                    const ml_TimingOpts *o, ml_Roofline *out)
+bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                       const ml_TimingOpts *o, ml_Roofline *out)
 {
     const ml_Machine *m = ml_machine_get(cx, e, true);
 
@@ -32,6 +32,14 @@ bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                                 ? (double)NAN
                                 : ml_machine_bandwidth(m, (ml_MachineLevel)l, out->threads);
     out->roof = ml_machine_roof(m, out->type, out->threads, out->flop, out->bytes);
+    return true;
+}
+
+bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                    const ml_TimingOpts *o, ml_Roofline *out)
+{
+    if (!ml_roofline_roofs(cx, e, s, at, o, out))
+        return false;
     for (int v = 0; s && v < ml_schedule_n_versions(s); v++) {
         double t = ml_timing_known(cx, e, s, v, at, o);
 

@@ -30,6 +30,9 @@ typedef struct ml_Roofline {
  * known: ml_machine_known tells before. Lives in cx. false: cx's error. */
 bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                     const ml_TimingOpts *o, ml_Roofline *out);
+/* The same without points: no version is looked at. */
+bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                       const ml_TimingOpts *o, ml_Roofline *out);
 
 /* The plot in at most that many columns (from 24 on) and lines (from 6 on), without colour;
  * a newline after each line. Slopes are written in the figures 1, 2, 3 of the caches and m

@@ -6,7 +6,10 @@
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
 
+#include <stdlib.h>
+
 #include "core/arena.h"
+#include "repl/jobs.h"
 
 static void move(ml_View *v, int by)
 {
@@ -73,6 +76,8 @@ static void open_row(ml_View *v, int count)
             ml_view_say(v, "v%d is the current version", row->version);
         else
             run_number(v, ":goto v", row->version);
+    } else if (v->in == ML_PANE_JOBS && row->key) {
+        run_number(v, ":jobs ", atoi(row->key));
     } else if (row->fold != ML_FOLD_LEAF) {
         ml_view_fold(v, row->node, row->fold == ML_FOLD_OPEN);
     } else if (row->node && v->in != ML_PANE_LOOPS) {
@@ -282,8 +287,13 @@ static void help(ml_View *v, int count)
 static void cancel(ml_View *v, int count)
 {
     bool any = v->search != NULL;
+    const ml_Row *row = v->in == ML_PANE_JOBS && !any ? ml_view_row(v, v->in) : NULL;
 
     (void)count;
+    if (row && row->key && ml_job_stop(v->ss, atoi(row->key))) {
+        ml_view_say(v, "job %s is asked to stop", row->key);
+        return;
+    }
     ml_heap_free(v->search);
     v->search = NULL;
     for (int k = 0; k < ML_MAX_MARKED; k++) {
