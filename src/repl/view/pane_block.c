@@ -25,9 +25,9 @@ static const char *domain(ml_Rows *r, const ml_Shown *sh, const ml_Iter *it)
 {
     const char *n = ml_pane_expr(r, sh, it->extent);
 
-    return ml_is_int(it->min, 0) ? n
-                                 : ml_format(r->cx, "%s from %s", n,
-                                             ml_pane_expr(r, sh, it->min));
+    return ml_is_int(it->min, 0)
+               ? n
+               : ml_format(r->cx, "%s from %s", n, ml_pane_expr(r, sh, it->min));
 }
 
 static void put_iters(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
@@ -190,7 +190,8 @@ static void put_blocks(ml_Rows *r, const ml_Shown *sh, const ml_Stmt *above)
 
 static void put_loop(ml_Rows *r, const ml_Shown *sh, const ml_For *f)
 {
-    ml_IterKind type = f->base.has_block ? ml_loop_type(sh->p, f->var->uid) : ML_ITER_OPAQUE;
+    ml_IterKind type =
+        f->base.has_block ? ml_loop_type(sh->p, f->var->uid) : ML_ITER_OPAQUE;
 
     ml_rows_begin(r);
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(sh, f));

@@ -162,9 +162,9 @@ static void put_distance(const Flow *f, const Line *l)
 
     if (!ends(f, l, &writer, &reader))
         return;
-    n = writer == reader ? iterations(f, reader, 0, true)
-                         : iterations(f, writer,
-                                      ml_index_lca(f->sh.p.index, writer, reader), false);
+    n = writer == reader
+            ? iterations(f, reader, 0, true)
+            : iterations(f, writer, ml_index_lca(f->sh.p.index, writer, reader), false);
     if (n > 0) {
         ml_text_thousands(&t, n);
         ml_rows_put(f->r, ML_ROLE_DIM, "   %s iteration%s apart", ml_text_z(&t),

@@ -131,7 +131,7 @@ static void add_func(Tree *t, const ml_Func *f, const char *name)
     descend(t,
             (Item){.uid = root ? root->tag : 0,
                    .is_func = true,
-                .below = f->body->has_block,
+                   .below = f->body->has_block,
                    .name = name,
                    .role = ML_ROLE_STRONG},
             root ? root->body : f->body);

@@ -38,8 +38,7 @@ static void put_loop(Memory *m)
 
     ml_rows_begin(r);
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(&m->sh, f));
-    ml_rows_put(r, ML_ROLE_NUMBER, "  %s",
-                number(m, m->f.extent, ML_UNIT_COUNT));
+    ml_rows_put(r, ML_ROLE_NUMBER, "  %s", number(m, m->f.extent, ML_UNIT_COUNT));
     ml_rows_put(r, ML_ROLE_TEXT, " iterations");
     if (m->f.iterations.how != ML_UNKNOWN && !m->f.iterations.expr)
         ml_rows_put(r, ML_ROLE_DIM, ", %s in all",
@@ -64,17 +63,14 @@ static void put_touched(Memory *m, const ml_Touched *t, int name)
     ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, t->buffer->uid));
     ml_rows_pad(r, name + 2, 1);
-    ml_rows_put(r, ML_ROLE_NUMBER, "%s",
-                number(m, t->bytes, ML_UNIT_BYTES));
+    ml_rows_put(r, ML_ROLE_NUMBER, "%s", number(m, t->bytes, ML_UNIT_BYTES));
     if (!isnan(reuse))
         ml_rows_put(r, ML_ROLE_TEXT, ", each element %s%.*f×", exact ? "" : "≥ ",
                     reuse < 10 && reuse != floor(reuse) ? 1 : 0, reuse);
     if (t->loads.how != ML_UNKNOWN && (t->loads.expr || t->loads.n > 0))
-        ml_rows_put(r, ML_ROLE_DIM, ", %s loads",
-                    number(m, t->loads, ML_UNIT_COUNT));
+        ml_rows_put(r, ML_ROLE_DIM, ", %s loads", number(m, t->loads, ML_UNIT_COUNT));
     if (t->stores.how != ML_UNKNOWN && (t->stores.expr || t->stores.n > 0))
-        ml_rows_put(r, ML_ROLE_DIM, ", %s stores",
-                    number(m, t->stores, ML_UNIT_COUNT));
+        ml_rows_put(r, ML_ROLE_DIM, ", %s stores", number(m, t->stores, ML_UNIT_COUNT));
     ml_rows_end(r)->key = ml_strdup(r->cx, ml_str(ml_pane_name(&m->sh, t->buffer->uid)));
 }
 
@@ -86,7 +82,9 @@ static void put_access(Memory *m, const ml_Site *s)
 
     ml_text_access(m->cx, &t, s, m->sh.names);
     ml_rows_put(m->r, s->write ? ML_ROLE_NOTE : ML_ROLE_DIM, "%s ",
-                s->in_init ? "init " : s->write ? "store" : "load ");
+                s->in_init ? "init "
+                : s->write ? "store"
+                           : "load ");
     ml_rows_put(m->r, ML_ROLE_BUFFER, "%s", ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -120,8 +118,7 @@ static void put_stride(Memory *m, const ml_Stride *st)
         ml_text_bytes(&t, away);
         ml_rows_put(m->r, ML_ROLE_NUMBER, "  %s apart", ml_text_z(&t));
         if (away < LINE && LINE % away == 0)
-            ml_rows_put(m->r, ML_ROLE_TEXT, ", 1/%d line per iteration",
-                        LINE / (int)away);
+            ml_rows_put(m->r, ML_ROLE_TEXT, ", 1/%d line per iteration", LINE / (int)away);
         else if (away < LINE)
             ml_rows_put(m->r, ML_ROLE_TEXT, ", %.2f lines per iteration",
                         (double)away / LINE);

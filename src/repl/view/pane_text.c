@@ -129,8 +129,8 @@ static ml_PaneText *text_of(ml_View *v, ml_Schedule *s, int version, ml_Level le
 
 ml_PaneText *ml_pane_text(ml_View *v, ml_Schedule *s, int version, ml_Level level)
 {
-    bool regions = level != ML_LEVEL_PROGRAM ||
-                   ml_setting_is(&v->ss->set, ML_SET_regions, "auto");
+    bool regions =
+        level != ML_LEVEL_PROGRAM || ml_setting_is(&v->ss->set, ML_SET_regions, "auto");
 
     return text_of(v, s, version, level, regions);
 }

@@ -18,9 +18,9 @@ typedef struct ml_TextLine {
 
 typedef enum ml_TextState {
     ML_TEXT_READY,
-    ML_TEXT_WAITING,  /* nobody has begun */
+    ML_TEXT_WAITING,   /* nobody has begun */
     ML_TEXT_COMPILING, /* a worker is at it */
-    ML_TEXT_FAILED,   /* the lines say why */
+    ML_TEXT_FAILED,    /* the lines say why */
 } ml_TextState;
 
 typedef struct ml_PaneText ml_PaneText;

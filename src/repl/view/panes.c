@@ -43,7 +43,9 @@ bool ml_panes_idle(ml_View *v, int ms)
         v->pane[ML_PANE_JOBS].fresh = v->pane[ML_PANE_STEPS].fresh = false;
         v->pane[ML_PANE_PERF].fresh = false; /* a time came in, or a check */
     }
-    return ml_pane_counts_idle(v, ms) | ml_pane_texts_idle(v, ms);
+    bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
+
+    return counts || texts;
 }
 
 /* ---- what is shown */

@@ -64,6 +64,11 @@ static void run_number(ml_View *v, const char *command, int number)
     ml_text_free(&t);
 }
 
+static int job_of(const ml_Row *row)
+{
+    return (int)strtol(row->key, NULL, 10);
+}
+
 static void open_row(ml_View *v, int count)
 {
     const ml_Row *row = ml_view_row(v, v->in);
@@ -77,7 +82,7 @@ static void open_row(ml_View *v, int count)
         else
             run_number(v, ":goto v", row->version);
     } else if (v->in == ML_PANE_JOBS && row->key) {
-        run_number(v, ":jobs ", atoi(row->key));
+        run_number(v, ":jobs ", job_of(row));
     } else if (row->fold != ML_FOLD_LEAF) {
         ml_view_fold(v, row->node, row->fold == ML_FOLD_OPEN);
     } else if (row->node && v->in != ML_PANE_LOOPS) {
@@ -290,7 +295,7 @@ static void cancel(ml_View *v, int count)
     const ml_Row *row = v->in == ML_PANE_JOBS && !any ? ml_view_row(v, v->in) : NULL;
 
     (void)count;
-    if (row && row->key && ml_job_stop(v->ss, atoi(row->key))) {
+    if (row && row->key && ml_job_stop(v->ss, job_of(row))) {
         ml_view_say(v, "job %s is asked to stop", row->key);
         return;
     }

@@ -42,7 +42,7 @@ typedef struct ml_Rows {
     ml_Ctx *cx;
     ML_VEC(ml_Row) v;
     ml_RoleSpans open; /* of the row that is being written */
-    ml_Text text;             /* the same */
+    ml_Text text;      /* the same */
 } ml_Rows;
 
 /* Empties r (a zeroed one will do) and gives it a context when it has none. */
