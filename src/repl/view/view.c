@@ -459,5 +459,7 @@ void ml_view_key(ml_View *v, const ml_Key *k)
 
 bool ml_view_idle(ml_View *v, int ms)
 {
-    return ml_act_idle(v, ms) | ml_panes_idle(v, ms);
+    bool asked = ml_act_idle(v, ms), panes = ml_panes_idle(v, ms);
+
+    return asked || panes;
 }
