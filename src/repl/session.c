@@ -14,6 +14,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/crash.h"
+#include "repl/dashboard.h"
 #include "repl/record.h"
 
 void ml_session_init(ml_Session *ss)
@@ -24,6 +25,7 @@ void ml_session_init(ml_Session *ss)
 
 void ml_session_free(ml_Session *ss)
 {
+    ml_dashboard_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
     if (ss->last_owned)
@@ -526,6 +528,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     if (--ss->depth == 0)
         ml_record_done(ss);
     ml_autosave_line(ss);
+    ml_dashboard_line(ss);
     return ok;
 }
 

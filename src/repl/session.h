@@ -14,10 +14,11 @@
 #include "repl/out.h"
 #include "repl/settings.h"
 
-typedef struct ml_Host ml_Host;         /* the Lua side, bind/host.h */
-typedef struct ml_History ml_History;   /* what was typed, history.h */
-typedef struct ml_Record ml_Record;     /* the session as a transcript, record.h */
-typedef struct ml_Autosave ml_Autosave; /* what came of it, autosave.h */
+typedef struct ml_Host ml_Host;           /* the Lua side, bind/host.h */
+typedef struct ml_History ml_History;     /* what was typed, history.h */
+typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
+typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
+typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -38,12 +39,13 @@ typedef struct ml_Session {
     bool batch, keep_going, prompting, safe, private_;
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     const char *argv0;
-    ml_History *history;   /* NULL: nothing was typed yet */
-    bool no_history;       /* its file is neither read nor written */
-    ml_Autosave *autosave; /* NULL: none is kept */
-    ml_Record *record;     /* NULL: nothing is typed */
-    int depth;             /* of lines that run lines */
-    bool lost_terminal;    /* it vanished: the session did not end as its user meant */
+    ml_History *history;     /* NULL: nothing was typed yet */
+    bool no_history;         /* its file is neither read nor written */
+    ml_Autosave *autosave;   /* NULL: none is kept */
+    ml_Record *record;       /* NULL: nothing is typed */
+    ml_Dashboard *dashboard; /* NULL: off */
+    int depth;               /* of lines that run lines */
+    bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     size_t n_schedules;

@@ -343,3 +343,29 @@ verdict 'an error in the init file is told with its place; what stands before co
 printf '%s\n' ':set echo' | timeout 60 "$ml" -i --no-init >out 2>err
 grep -qE '^echo +diff' out && [ ! -s err ] && printf 'moon.set{echo = "tree"}\n' >other.lua && printf '%s\n' ':set echo' | timeout 60 "$ml" -i --init other.lua >out 2>err && grep -qE '^echo +tree' out
 verdict 'another one, or none'
+
+# ---- :dashboard
+if command -v script >/dev/null && script -qc true seen </dev/null >/dev/null 2>&1; then
+    rm -f seen name
+    script -qfc 'stty cols 80 rows 24; echo $$ >inner; tty >name.new; mv name.new name; exec sleep 600' seen </dev/null >/dev/null 2>&1 &
+    other=$!
+    within [ -s name ]
+    tty=$(cat name 2>/dev/null)
+    printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ":dashboard $tty" 'split("j", {auto, 16})' 'parallel("i")' 'print("at one")' >few
+    begin few
+    within grep -q 'at one' out && within grep -q 'matmul v2   \[2\] parallel' seen && grep -q 'i 64 parallel' seen && grep -q 'for i in T.parallel(64)' seen
+    verdict 'the dashboard follows in another terminal'
+    kill "$(cat inner)" "$other" 2>/dev/null
+    wait "$other" 2>/dev/null
+    gone() { ! { : >"$tty"; } 2>/dev/null || [ ! -c "$tty" ]; }
+    within gone
+    printf '%s\n' 'vectorize("j_1")' 'unroll("k")' ':dashboard' 'print("at two")' >&3
+    within grep -q 'at two' out && [ "$(grep -c 'the dashboard is off' err)" = 1 ] && grep -q '^off; :dashboard TTY' out && grep -q '^\[4\] unroll' out
+    verdict 'a terminal that is gone is one note, and the dashboard is off'
+    end TERM
+else
+    echo 'skip the dashboard: script(1) opens no terminal'
+fi
+typed ':dashboard /dev/null' ':dashboard /nowhere' ':dashboard off' ':dashboard'
+grep -q '/dev/null is no terminal' err && grep -q 'cannot open /nowhere' err && grep -q '^off;' out
+verdict 'what is no terminal is refused'
