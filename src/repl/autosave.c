@@ -173,7 +173,8 @@ static bool add_schedule(ml_Session *ss, size_t k, bool comma, ml_Text *out)
     if (one->left_out)
         return false;
     if (!one->journal) {
-        ml_journal_start(one->s, &start);
+        one->journal = ml_journal_new();
+        ml_journal_start(one->journal, one->s, &start);
         if (start.n > PROGRAM_LIMIT || start.bad) {
             ml_Text t = {0};
 
@@ -184,7 +185,6 @@ static bool add_schedule(ml_Session *ss, size_t k, bool comma, ml_Text *out)
             one->left_out = true;
             return false;
         }
-        one->journal = ml_journal_new();
     }
     if (ml_journal_news(one->journal, one->s, &news)) {
         ml_text_fmt(out, "%s{\"id\": %zu", comma ? ", " : "", k + 1);
