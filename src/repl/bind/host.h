@@ -68,6 +68,7 @@ void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
+struct ml_Intrins *ml_host_intrins(ml_Host *h);  /* what was registered in its Lua state */
 ml_Engine *ml_host_engine(ml_Host *h);           /* of its Lua state: the session's */
 void ml_host_set_verify(ml_Host *h, bool on);    /* the same */
 void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */

@@ -215,6 +215,23 @@ static int l_cmd(lua_State *L)
     return 1;
 }
 
+/* As :set asks; what it would print becomes the error's text. */
+static bool is_allowed(ml_Session *ss, int id, const char *value, ml_Text *why)
+{
+    ml_Text *was = ss->out.err_capture, said = {0};
+    int status = ss->status;
+
+    ss->out.err_capture = &said;
+    bool ok = ml_settings_allow(ss, id, value);
+
+    ss->out.err_capture = was;
+    ss->status = status;
+    if (!ok)
+        ml_text_add(why, ss->last ? ml_failure_message(ss->last) : "it is refused");
+    ml_text_free(&said);
+    return ok;
+}
+
 static void set_one(lua_State *L, const char *name, const char *value)
 {
     ml_Host *h = ml_host_of(L);
@@ -226,7 +243,8 @@ static void set_one(lua_State *L, const char *name, const char *value)
         ml_setting_unknown(name, why);
         ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
     }
-    if (!ml_setting_set(&h->ss->set, id, value, why))
+    if (!is_allowed(h->ss, id, value, why) ||
+        !ml_setting_set(&h->ss->set, id, value, why))
         ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
     lua_pop(L, 1);
 }
