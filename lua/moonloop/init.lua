@@ -32,7 +32,7 @@ local function host(name)
         return fn(...)
     end
 end
-for _, name in ipairs { "cmd", "set", "get", "focus" } do moon[name] = host(name) end
+for _, name in ipairs { "cmd", "set", "get", "focus", "alias" } do moon[name] = host(name) end
 
 -- ---- programs and schedules
 

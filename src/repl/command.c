@@ -156,6 +156,25 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 
 /* ---- running */
 
+const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
+{
+    ml_Text name = {0}, why = {0};
+    const ml_Command *c;
+    const char *alias;
+
+    if (line[0] != ':' || line[1] == ':')
+        return NULL;
+    line++;
+    alias = ml_alias_find(&ss->aliases, line, strcspn(line, " \t\n"));
+    if (alias)
+        line = alias;
+    ml_text_addn(&name, line, strcspn(line, " \t\n"));
+    c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
+    ml_text_free(&name);
+    ml_text_free(&why);
+    return c;
+}
+
 bool ml_command_run(ml_Session *ss, const char *line)
 {
     ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0};
@@ -165,9 +184,11 @@ bool ml_command_run(ml_Session *ss, const char *line)
 
     while (isspace((unsigned char)*line))
         line++;
-    ml_text_add(&text, line);
-    ml_text_z(&text);
-    size_t n = 0;
+    size_t n = strcspn(line, " \t\n");
+    const char *alias = ml_alias_find(&ss->aliases, line, n);
+
+    ml_text_fmt(&text, "%s%s", alias ? alias : "", line + (alias ? n : 0));
+    n = 0;
 
     while (text.n && text.p[n] && !isspace((unsigned char)text.p[n]))
         n++;

@@ -22,6 +22,8 @@ extern const size_t ml_n_commands;
 
 /* A line without its colon; false: an error was printed. */
 bool ml_command_run(ml_Session *ss, const char *text);
+/* The command of a line, by its name, prefix or alias; NULL: it is none. */
+const ml_Command *ml_command_of(const ml_Session *ss, const char *line);
 /* By name or unambiguous prefix; NULL: *why says what there is. */
 const ml_Command *ml_command_find(const char *name, ml_Text *why);
 

@@ -11,6 +11,7 @@
 
 #include "primitives/render.h"
 #include "primitives/schedule.h"
+#include "repl/alias.h"
 #include "repl/out.h"
 #include "repl/settings.h"
 
@@ -39,6 +40,7 @@ typedef struct ml_Session {
     bool batch, keep_going, prompting, safe, private_;
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     const char *argv0;
+    ml_Aliases aliases;
     ml_History *history;     /* NULL: nothing was typed yet */
     bool no_history;         /* its file is neither read nor written */
     ml_Autosave *autosave;   /* NULL: none is kept */
