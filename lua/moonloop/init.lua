@@ -199,7 +199,8 @@ end
 -- operations of the current program, counted from it
 methods.flops = core.flops
 
-function methods.counts() core.fail("not-yet", "s:counts") end
+-- what each loop does, without running it
+methods.counts = core.counts
 
 -- properties of every block
 function moon.analyze(s)

@@ -54,7 +54,14 @@ complete, reduction, affine, spatial, trivial_binding, region_cover, stage_pipel
 local b = s:info("C")
 print(b.block, b.reduction, b.complete, b.why.complete)]])
 topic("s:flops([func])", "floating-point operations of the current program, counted from it", "", [[print(s:flops())]])
-topic("s:counts()", "flops, bytes and footprints per loop: comes with a later version", "It raises not-yet. s:flops() counts operations, :tree shows what each loop touches.", [[print((pcall(s.counts, s)))]])
+topic("s:counts([func])", "what each loop does, counted without running it: iterations, operations, bytes, reuse, strides", [[
+A list of tables, loops in textual order. loop, depth; extent: iterations of one execution, iterations: of all; flops: operations below it, inits left out; by name of the buffer bytes and elements (distinct), loads and stores (executed), reuse (accesses for each distinct element). All of one execution of the loop, the loops around it standing still. strides: of each access below access, buffer, block, store and stride, in elements from one iteration to the next; kind: even, uneven (usually so far, with jumps), not affine (no stride). at_most names the numbers that are bounds; those that depend on sizes are texts, unknown ones nil.]],
+    [[
+for _, l in ipairs(s:counts()) do
+    print(l.loop, l.iterations, l.flops, l.bytes.A, l.reuse.B)
+end
+local a = s:counts()[1].strides[3]
+print(a.access, a.stride)]])
 topic("s:notes()", "what the last step wants to tell: a guard, a lost kind, a copy", "A list of texts.", [[
 s:parallel("i")
 s:split("i", {2, 4})

@@ -28,7 +28,7 @@ command("dashboard", "Open a second terminal, ask it for its name (`tty`), and g
     ":dashboard\n:dashboard off")
 command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")
 command("show", "The text parses back to the same program. A block is shown with its ancestors; regions as :set regions says.", matmul .. ":show\n:show C")
-command("tree", "At each loop: extent, kind, and the bytes of each buffer that all of its iterations touch.", matmul .. ":tree")
+command("tree", "At each loop: extent, kind, and what all of its iterations together do, the loops around it standing still: the operations in values, and the bytes of each buffer that they touch, as far as the line has room. :counts tells all of it.", matmul .. ":tree")
 command("block", "", matmul .. ":block C")
 command("where", "", matmul .. "split(\"i\", {auto, 4});\n:where i_1\n:where j")
 command("undo", "A line is one group, however many steps it made; :undo step takes back one primitive. A call of s:undo() is a line, too: :undo takes that back. :redo returns, :versions shows that nothing is lost.",
@@ -38,7 +38,7 @@ command("goto", "v3, a mark, -2 (two steps back), or failed (where the last line
 command("mark", "A mark stands wherever a version is wanted.", matmul .. "split(\"i\", {auto, 4});\n:mark tiled\n:goto v0\n:goto tiled")
 command("branch", "The prompt shows the name.", matmul .. ":branch wide\nsplit(\"i\", {auto, 8});\n:versions")
 command("versions", "With marks, results of checks, and times.", matmul .. "split(\"i\", {auto, 4});\n:undo\nsplit(\"j\", {auto, 4});\n:versions")
-command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps.",
+command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps, --counts what :counts tells.",
     matmul .. "split(\"i\", {auto, 4});\n:diff\n:diff v0 --tree")
 command("trace", "As Lua; --python as TVM writes it, --json as its tuner does.", matmul .. "split(\"i\", {auto, 4});\n:trace\n:trace --python")
 command("before", "The later steps are replayed on a new branch; results of the new step stand for nothing else. The first step that does not apply stops there and is explained.",
@@ -51,19 +51,34 @@ command("bisect", "By halving: few runs for many steps. CMD is one such as :chec
     matmul .. "cache_read(\"C\", \"A\", \"global\");\nunsafe_set_dtype(\"A_global\", 0, \"float16\");\nreorder(\"k\", \"j\");\n:bisect")
 command("check", "MODE: random, zeros, ones, iota, adversarial. --shape gives symbolic sizes. The tolerance follows from dtype and number of summands unless --rtol or --atol say otherwise.",
     matmul .. "split(\"k\", {auto, 4});\n:check\n:check --inputs ones --seed 3")
+command("counts", "Counted from the program, nothing is run. iterations: of all executions of a loop. Everything else is of one execution, the loops around it standing still: flops, the operations in values (inits left out); distinct bytes of each buffer, and behind × how often each element is loaded or stored. Strides tell how far an access moves in memory from one iteration of a loop to the next, in elements: ~ means usually so far, with jumps; ? that the place is not affine in the loop. ≤ marks a bound: where the loops around stand decides, or a condition that cannot be counted. Sizes that are not known stay as they are. LOOP tells of that loop alone; --all adds elements, loads and stores. With --json a row has loop, extent, flops and bytes, and at_most where numbers are bounds; --all adds depth, iterations, elements, loads, stores, reuse and strides. s:counts() gives the same to Lua.",
+    matmul .. ":counts\nsplit(\"i\", {auto, 5});\n:counts i_1")
 command("graph", "loops: the loop tree; deps: which block reads what another writes. The suffix says the format.", matmul .. ":graph loops f.dot\n!head -n 3 f.dot")
 command("explain", "Without a code: of the last error. The rule, why it exists, an example that breaks it and one that does not, run now.", matmul .. "parallel(\"k\")\n:explain")
 command("ir", "--list names the passes; PASS shows the program after it; --diff what it changed, or what differs from another version.", matmul .. ":ir --list")
 command("llvm", "As it is given to LLVM; --opt: as its optimizer leaves it; --diff: against another version.", matmul .. ":llvm > f.ll\n!grep -c define f.ll")
-command("asm", "The hottest loop first; LOOP or BLOCK shows that part; --diff: against another version.", matmul .. ":asm > f.s\n!head -n 4 f.s")
-command("time", "Compiles, runs until the median is steady and prints it beside the start, the peak and the bandwidth. --runs N (or :set runs N) takes N samples; --cold empties the caches before each; --report gives all figures; --against openblas times the library's routine by turns; --shape n=N gives symbolic sizes.",
+command("asm", "Figures of the hottest inner loop, the lines of the program that it came from, its instructions, then all of them, each with the number of its line. With LOOP or BLOCK: the nest that contains it, its own hottest loop first. --diff: against another version.", matmul .. ":asm > f.s\n!head -n 4 f.s")
+command("time", "Compiles, runs until the median is steady and prints it beside the start, the peak and the bandwidth. --runs N (or :set runs N) takes N samples; --cold empties the caches before each; --report gives all figures; --against openblas times the library's routine by turns; --shape n=N gives symbolic sizes. --background: the prompt is back at once (:help :jobs).",
     matmul .. ":time --runs 5")
+command("memory", "Counted while the program is interpreted as it is scheduled; values are worked out only where an index or a guard needs them. A store is redundant when its element is stored again before any load of it, never loaded (in a buffer of the function's own), or stored by the same statement again though it had been stored there. Reuse distance: how many different lines of 64 bytes, of all buffers, were touched since the last touch of the same line; a cache of more lines holds it still. Of a parallel loop: what each thread touches, and the lines that several touch and one stores to; --threads N thinks of another machine. Programs of more than 2^28 accesses run only the first iterations of some loops, and it says which; --budget N sets that limit. --shape n=N gives symbolic sizes.",
+    matmul .. "parallel(\"j\");\n:memory C --threads 4\n:memory B")
+command("profile", "Each nest is compiled as a function of its own, what it shares with others as arguments, and timed like :time; the sum is told beside the time of the whole, from which it may differ, as each nest finds its own data in the caches. GFLOP/s of a nest counts what it computes itself. Where the system permits hardware counters, also cycles, instructions and misses of a call; else why not. --runs N takes N samples, --cold empties the caches before each, --shape n=N gives symbolic sizes.",
+    matmul .. "decompose_reduction(\"C\", \"k\");\n:profile --runs 5")
+command("roofline", "Both axes are logarithmic: operations for each byte that must move, from left to right, and operations per second. Slopes are the measured bandwidths (1, 2, 3: the caches, m: memory), the line is the measured peak; a version that was timed stands at its speed, ● is the current one. Intensity is that of the start version, as in :time, so that versions of a program stand above each other. --cold and --shape show the versions that were timed so.",
+    matmul .. ":time --runs 5\n:roofline")
 command("machine", "Measured once and kept; --calibrate measures again. set peak=N uses N GFLOP/s as the peak, set peak=auto the measured one again.", ":machine")
-command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there.",
+command("tune", "Candidates are measured one after the other; Ctrl-C stops, the same line goes on. --trials N candidates (64), --seconds T at most, --seed S, --fresh takes nothing from earlier runs, --db FILE keeps records there. --background: the prompt is back at once (:help :jobs).",
     matmul .. ":tune --trials 2 --db r.db\n:best 2")
+command("buffers", "Arguments first, then what blocks allocate, and views of parts. Innermost blocks are named; bytes of a buffer whose sizes are symbols are not known.", matmul .. "cache_read(\"C\", \"A\", \"shared\");\n:buffers")
+command("deps", "RAW: TO reads what FROM has written; WAW: it writes it again; WAR: it writes what FROM has read. Judged by the regions that the blocks sign, as in :graph deps.", matmul .. "decompose_reduction(\"C\", \"k\");\n:deps")
+command("jobs", "What was started with --background (:tune, :time, :check and other measuring commands) runs in a process of its own on the version the focus was at: a time or verdict goes to that version, and the end is told between two lines. NUMBER: one job with what it said; --wait: until all have ended. Jobs know the settings of the session, not the rules and intrinsics that its Lua defined. Two that measure at the same time disturb each other.",
+    matmul .. ":tune --trials 2 --db r.db --background\n:check --background\n:jobs --wait")
+command("stop", "A job that is stopped a second time is killed. Without an argument: the one that runs.", matmul .. ":tune --trials 500 --db r.db --background\n:stop 1\n:jobs --wait")
 command("best", "Records of this program on this machine, the fastest first.", matmul .. ":tune --trials 2 --db r.db\n:best 1")
 command("adopt", "The steps stand on a branch of their own, as if they had been typed: undo, edit, save work.", matmul .. ":tune --trials 2 --db r.db\n:adopt\n:tree")
 command("db", "", matmul .. ":tune --trials 1 --db r.db\n:db")
+command("view", "Panes over this session: loops, program, block, dataflow, steps, performance, jobs, memory. Keys apply primitives to the selected loop or block, each as the line of Lua that is shown; while arguments are typed, the program shows what it would become. ? in it lists the keys, q returns. moonloop --view starts there. With --keys a file plays on it: key NAME…, type TEXT, click X Y, resize WxH, wait idle, expect \"TEXT\", snapshot NAME, print. See moon.bind_key.",
+    matmul .. "!printf 'key j s\\ntype 4, auto\\nprint\\n' > t.keys\n:view --keys t.keys --size 80x24")
 
 -- ---- settings
 local function setting(signature, text, lines) topic("set:" .. signature, nil, text, lines) end
@@ -85,7 +100,8 @@ setting("runs N|auto", "auto: until the median is steady. The same as :time --ru
 setting("threads N|auto", "How many threads parallel loops of compiled programs use; auto: the cores of the machine.", ":set threads 1")
 setting("target TEXT", "As moon.target reads it: llvm, llvm -mcpu=znver4 -num-cores=2.", ":set target llvm -num-cores=1\n:set target")
 setting("preview on|off", "Nothing is tried while one types in this version.", ":set preview")
-setting("theme NAME", "There is one theme in this version.", ":set theme")
+setting("theme default|light|mono", "default is for a dark ground and does not ask anyone to tell red from green; light is for a light one; mono uses bold, underline and reverse alone, as NO_COLOR does.", ":set theme mono")
+setting("mouse on|off", "off: the terminal keeps the mouse while the visualiser shows. With on, Shift gives it a click.", ":set mouse off")
 setting("keys NAME", "Keys follow ~/.inputrc in this version.", ":set keys")
 setting("images auto|kitty|sixel|iterm|off", "Pictures go to files in this version: see :graph.", ":set images")
 setting("time-after-step on|off", "In this version :time is run by hand.", ":set time-after-step")

@@ -427,7 +427,7 @@ static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *se
                     .target = o->target,
                     .code = o->code,
                     .set = set,
-                    .want = ML_WANT_TIMES,
+                    .want = ML_WANT_TIMES | (o->counters ? ML_WANT_COUNTERS : 0u),
                     .timing = o->mode,
                     .cold = o->cold,
                     .runs = o->runs,

@@ -58,6 +58,7 @@ typedef struct ml_TimeOpts {
     bool cold;
     uint32_t runs;  /* samples; 0: as mode says */
     double limit;   /* seconds that a job may run; 0: 10 */
+    bool counters;  /* what the processor counts, too: job.counters */
     bool unguarded; /* without the run between guard pages that comes first */
 } ml_TimeOpts;
 typedef struct ml_TimeReport {

@@ -9,7 +9,7 @@
 
 #include "codegen/interp/code.h"
 
-static ml_Gen *gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)
+ml_Gen *ml_gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)
 {
     ml_Gen *g = ML_NEW(cx, ml_Gen);
     ml_Site nowhere = {NULL, NULL};
@@ -73,7 +73,7 @@ bool ml_interpret(ml_Ctx *cx, const ml_Module *m, const ml_Func *f, const ml_Run
                   size_t n_args, const ml_InterpOpts *opts, ml_InterpReport *report)
 {
     ml_Ctx *fork = ml_ctx_fork(cx);
-    ml_Gen *g = gen_new(fork, m, opts);
+    ml_Gen *g = ml_gen_new(fork, m, opts);
     ml_Run run = {.g = g};
     ml_Text loops = {0};
     bool ok = false;

@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { FIRST_HEADS = 64, FIRST_EXPRS = 64, POLL = 64 };
 
@@ -48,6 +49,9 @@ ml_Ctx *ml_ctx_fork(ml_Ctx *parent)
     cx->base_expr = parent->base_expr + parent->n_exprs;
     cx->base_uid = cx->next_uid = parent->next_uid;
     cx->cancel = parent->cancel;
+    cx->deadline = parent->deadline;
+    cx->watch = parent->watch;
+    cx->watch_user = parent->watch_user;
     return cx;
 }
 
@@ -256,12 +260,28 @@ void ml_ctx_reserve_uid(ml_Ctx *cx, ml_Uid uid)
 
 /* ---- work and sticky conditions */
 
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Whether the work is to end; who watches it is told that it goes on. */
+static bool must_stop(const ml_Ctx *cx, unsigned ticks)
+{
+    if (cx->watch)
+        cx->watch(cx->watch_user, ticks);
+    return (cx->cancel && *cx->cancel) || (cx->deadline > 0 && clock_ns() > cx->deadline);
+}
+
 bool ml_tick(ml_Ctx *cx)
 {
     uint64_t n = cx->ticks++;
     if (cx->stopped || cx->out_of_memory)
         return false;
-    if (n % POLL == 0 && cx->cancel && *cx->cancel) {
+    if (n % POLL == 0 && must_stop(cx, POLL)) {
         cx->stopped = true;
         return ml_fail(cx, ML_E_INTERRUPTED);
     }
@@ -274,7 +294,7 @@ bool ml_tick(ml_Ctx *cx)
 
 bool ml_poll_cancel(ml_Ctx *cx)
 {
-    if (!cx->stopped && cx->cancel && *cx->cancel) {
+    if (!cx->stopped && must_stop(cx, 0)) {
         cx->stopped = true;
         ml_fail(cx, ML_E_INTERRUPTED);
     }
@@ -286,16 +306,28 @@ void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag)
     cx->cancel = flag;
 }
 
+void ml_ctx_set_watch(ml_Ctx *cx, ml_WatchFn *fn, void *user)
+{
+    cx->watch = fn;
+    cx->watch_user = user;
+}
+
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks)
 {
     cx->budget = ticks;
     cx->ticks = 0;
 }
 
+void ml_ctx_set_deadline(ml_Ctx *cx, int ms)
+{
+    cx->deadline = ms > 0 ? clock_ns() + (int64_t)ms * 1000000 : 0;
+}
+
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from)
 {
     ml_arena_set_limit(&cx->arena, from->arena.limit);
     cx->cancel = from->cancel;
+    cx->deadline = from->deadline;
     cx->budget = from->budget;
     cx->ticks = from->ticks;
 }

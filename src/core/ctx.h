@@ -69,9 +69,17 @@ void ml_ctx_reserve_uid(ml_Ctx *cx, ml_Uid uid);
 bool ml_tick(ml_Ctx *cx);
 /* Looks at the flag at once, without counting: what waits for other processes calls it. */
 bool ml_poll_cancel(ml_Ctx *cx);
+/* Calls fn now and then while work goes on: from ml_tick, each time with the ticks since
+ * the last call, and from ml_poll_cancel with none. Inherited by forks; fn does nothing to
+ * the context. NULL: no more. */
+typedef void ml_WatchFn(void *user, unsigned ticks);
+void ml_ctx_set_watch(ml_Ctx *cx, ml_WatchFn *fn, void *user);
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag); /* inherited by forks */
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks);           /* 0: none */
-/* `cx` takes over the byte limit, the cancel flag and the budget of `from`. */
+/* Work after that many milliseconds from now ends as if it was cancelled (0: no more). For
+ * what is tried and thrown away: nothing that is kept may depend on time. */
+void ml_ctx_set_deadline(ml_Ctx *cx, int ms); /* inherited by forks */
+/* `cx` takes over byte limit, cancel flag, deadline and budget of `from`. */
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from);
 
 /* True while no sticky condition (memory, overflow, depth, cancel) is set. The boundary of

@@ -5,10 +5,12 @@
  * with names, auto. Calls follow each other, separated by space, `;` or newlines; a target
  * `s:` or `sch:` before the name is skipped. Nothing is executed.
  */
-#include "primitives/args.h"
+#include "primitives/call_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "primitives/args.h"
 
 enum { MAX_DEPTH = 32 };
 
@@ -16,6 +18,7 @@ typedef struct Reader {
     ml_Ctx *cx;
     const char *p, *end, *start;
     int depth;
+    const ml_CallNames *names; /* NULL: there are none, and named arguments need no table */
 } Reader;
 
 typedef struct Table {
@@ -141,11 +144,13 @@ static bool read_number(Reader *r, ml_Arg *out)
 static bool read_value(Reader *r, ml_Arg *out);
 
 /* key = or ["key"] =; false without an error when a plain value follows. */
-static bool read_key(Reader *r, const char **key)
+static bool read_key(Reader *r, char close, const char **key)
 {
     const char *from = r->p;
 
     *key = NULL;
+    if (r->names && close == ')')
+        return true;
     if (accept(r, '[')) {
         skip(r);
         if (r->p < r->end && (*r->p == '"' || *r->p == '\'') && read_string(r, key) &&
@@ -175,7 +180,7 @@ static bool read_table(Reader *r, char close, Table *t)
         ml_Arg v;
 
         skip(r);
-        if (!read_key(r, &key) || !read_value(r, &v))
+        if (!read_key(r, close, &key) || !read_value(r, &v))
             return false;
         if (key) {
             ml_push(r->cx, &t->keys, key);
@@ -193,6 +198,35 @@ static bool read_table(Reader *r, char close, Table *t)
     return true;
 }
 
+/* name or name[3], as the caller knows it. */
+static bool read_name_value(Reader *r, ml_Str w, ml_Arg *out)
+{
+    ml_Arg element = ML_ARG_INT(0);
+
+    if (accept(r, '[')) {
+        skip(r);
+        if (!read_number(r, &element))
+            return false;
+        if (element.kind != ML_A_INT || element.as.i < 1 || !accept(r, ']'))
+            return syntax(r, "the number of an element is expected");
+    }
+    return r->names->value(r->names->user, w, element.as.i, out) ||
+           syntax(r, "this name is no argument");
+}
+
+static bool is_keyword(ml_Str w)
+{
+    static const char *const WORDS[] = {"and",    "break", "do",       "else", "elseif",
+                                        "end",    "for",   "function", "goto", "if",
+                                        "in",     "not",   "local",    "or",   "repeat",
+                                        "return", "then",  "until",    "while"};
+
+    for (size_t k = 0; k < ML_COUNT(WORDS); k++)
+        if (ml_str_eq(w, ml_str(WORDS[k])))
+            return true;
+    return false;
+}
+
 static bool read_word_value(Reader *r, ml_Arg *out)
 {
     ml_Str w = word(r);
@@ -205,6 +239,8 @@ static bool read_word_value(Reader *r, ml_Arg *out)
         *out = ML_ARG_ABSENT;
     else if (ml_str_eq(w, ml_str("auto")))
         *out = ML_ARG_AUTO;
+    else if (r->names && w.n > 0 && !is_keyword(w))
+        return read_name_value(r, w, out);
     else
         return syntax(r, "a string, number, list, true, false or auto is expected");
     return true;
@@ -250,15 +286,20 @@ static bool read_call(Reader *r, ml_CallText *out)
 {
     const char *from;
     Table t;
+    ml_Str receiver = {0};
 
     skip(r);
     from = r->p;
     ml_Str name = word(r);
 
-    if (name.n > 0 && accept(r, ':'))
+    if (name.n > 0 && accept(r, ':')) {
+        receiver = name;
         name = word(r);
+    }
     if (name.n == 0)
         return syntax(r, "the name of a primitive is expected");
+    if (r->names && !r->names->means(r->names->user, receiver, name))
+        return syntax(r, "this is no primitive");
     *out = (ml_CallText){.name = ml_strdup(r->cx, name)};
     out->prim = ml_primitive_find(out->name);
     if (!out->prim) {
@@ -297,6 +338,18 @@ static bool read_call(Reader *r, ml_CallText *out)
     out->args = args;
     return ml_args_by_name(r->cx, out->prim, t.list.v, t.list.n, t.keys.v, t.values.v,
                            t.keys.n, args);
+}
+
+bool ml_parse_call(ml_Ctx *cx, ml_Str *text, const ml_CallNames *names, ml_CallText *out)
+{
+    Reader r = {
+        .cx = cx, .p = text->p, .start = text->p, .end = text->p + text->n, .names = names};
+    bool ok;
+
+    *out = (ml_CallText){0};
+    ok = read_call(&r, out);
+    *text = (ml_Str){r.p, (size_t)(r.end - r.p)};
+    return ok;
 }
 
 bool ml_parse_calls(ml_Ctx *cx, ml_Str text, ml_CallTexts *out)

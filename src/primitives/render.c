@@ -200,15 +200,13 @@ static ml_Str nth_line(ml_Str text, uint32_t line)
     return (ml_Str){p, (size_t)((nl ? nl : end) - p)};
 }
 
-static void program_lines(const Painter *p)
+/* The places that the error names in the printed program, and its text. */
+static void find_places(ml_Failure *f, ml_Text *text, Places *pl)
 {
-    ml_Failure *f = p->f;
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_TextMarks marks = {0};
-    ml_Text text = {0};
     const ml_Expr *exprs[ML_MAX_FACTS];
     ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true};
-    Places pl = {0};
     bool same = f->s->space->epoch == f->epoch;
 
     o.marks_cx = tmp;
@@ -217,17 +215,44 @@ static void program_lines(const Painter *p)
         if (f->exprs[k])
             exprs[o.n_mark_exprs++] = f->exprs[k];
     o.mark_exprs = exprs;
-    ml_schedule_print(f->s, f->version, &text, &o);
+    ml_schedule_print(f->s, f->version, text, &o);
     for (uint32_t k = 0; k < f->e.n_facts; k++) {
         if (!wanted(f, k))
             continue;
         for (size_t m = 0; m < marks.n; m++)
             if (marks_fact(f, k, &marks.v[m])) {
-                add_place(&pl, &marks.v[m], fact_label(f, k));
+                add_place(pl, &marks.v[m], fact_label(f, k));
                 if (marks.v[m].kind == ML_MARK_EXPR)
                     break;
             }
     }
+    ml_ctx_unref(tmp);
+}
+
+static bool has_places(const ml_Failure *f)
+{
+    return ml_failure_has_program(f) && !f->in_call;
+}
+
+size_t ml_failure_places(ml_Failure *f, ml_FailurePlace *out, size_t n)
+{
+    ml_Text text = {0};
+    Places pl = {0};
+
+    if (has_places(f))
+        find_places(f, &text, &pl);
+    ml_text_free(&text);
+    for (size_t k = 0; k < pl.n && k < n; k++)
+        out[k] = (ml_FailurePlace){pl.v[k].line, pl.v[k].col, pl.v[k].len, pl.v[k].label};
+    return pl.n < n ? pl.n : n;
+}
+
+static void program_lines(const Painter *p)
+{
+    ml_Text text = {0};
+    Places pl = {0};
+
+    find_places(p->f, &text, &pl);
     ml_Str all = {ml_text_z(&text), text.n};
 
     for (size_t k = 0; k < pl.n; k++) {
@@ -244,7 +269,6 @@ static void program_lines(const Painter *p)
         color(p, "0");
     }
     ml_text_free(&text);
-    ml_ctx_unref(tmp);
 }
 
 /* ---- below the program */
@@ -333,7 +357,7 @@ static void brief(const Painter *p)
     const char *note;
 
     first_line(p, true);
-    if (ml_failure_has_program(p->f) && !p->f->in_call)
+    if (has_places(p->f))
         program_lines(p);
     now_line(p);
     for (size_t k = 0; (note = ml_failure_note(p->f, k)); k++) {

@@ -33,6 +33,14 @@ void ml_failure_add_note(ml_Failure *f, const char *note);
 /* Worked out at the first call, on the version where the error arose, within 50 ms. */
 size_t ml_failure_suggestions(ml_Failure *f, const ml_Suggestion **out);
 
+/* Where the program, printed as the screen shows it, holds what the error names. */
+typedef struct ml_FailurePlace {
+    uint32_t line, column, length; /* from 1; columns count bytes */
+    const char *label;             /* the failure's */
+} ml_FailurePlace;
+/* In the order of the text, at most n; none when the program is no longer there. */
+size_t ml_failure_places(ml_Failure *f, ml_FailurePlace *out, size_t n);
+
 typedef struct ml_RenderOpts {
     int width; /* of the screen; 0: 100 */
     bool color;

@@ -298,6 +298,41 @@ ml_Schedule *ml_schedule_copy(ml_Schedule *s)
     return c;
 }
 
+static const ml_Rename *copy_renames(ml_Ctx *home, const ml_Rename *from)
+{
+    const ml_Rename *first = NULL, **to = &first;
+
+    for (; from; from = from->next) {
+        ml_Rename *r = ML_NEW(home, ml_Rename);
+
+        r->uid = from->uid;
+        r->stored = ml_strdup(home, ml_str(from->stored));
+        r->display = ml_strdup(home, ml_str(from->display));
+        r->was = from->was ? ml_strdup(home, ml_str(from->was)) : NULL;
+        *to = r;
+        to = &r->next;
+    }
+    return first;
+}
+
+/* Names as `version` shows them, and what later names of its blocks are told by. */
+static void copy_names(ml_Space *to, const ml_Space *from, ml_Version *v,
+                       const ml_Version *was)
+{
+    for (size_t k = 0; k < ml_map_count(from->names); k++)
+        ml_map_set(to->home, to->names, ml_map_key_at(from->names, k),
+                   ml_strdup(to->home, ml_str(ml_map_value_at(from->names, k))));
+    if (from->stored) {
+        to->stored = ml_map_new(to->home);
+        for (size_t k = 0; k < ml_map_count(from->stored); k++)
+            ml_map_set(to->home, to->stored, ml_map_key_at(from->stored, k),
+                       ml_strdup(to->home, ml_str(ml_map_value_at(from->stored, k))));
+    }
+    to->alts = copy_renames(to->home, from->alts);
+    v->renames = to->synced = copy_renames(to->home, was->renames);
+    v->named = true;
+}
+
 ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
 {
     ML_ASSERT(ml_version_ok(s, version));
@@ -312,9 +347,6 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
     c->space->is_fork = true;
     c->space->intrins = ml_intrins_ref(old->intrins);
     join_space(c);
-    for (size_t k = 0; k < ml_map_count(old->names); k++)
-        ml_map_set(c->space->home, c->space->names, ml_map_key_at(old->names, k),
-                   ml_strdup(c->space->home, ml_str(ml_map_value_at(old->names, k))));
     for (size_t k = 0; k < ml_map_count(old->symbols); k++) {
         const ml_Symbol *from_old = ml_map_value_at(old->symbols, k);
 
@@ -337,7 +369,7 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
     v->p = from->p;
     v->trace = from->trace;
     v->random = from->random;
-    v->named = true;
+    copy_names(c->space, old, v, from);
     c->trace = version == s->cur ? s->trace : from->trace;
     c->random = version == s->cur ? s->random : from->random;
     return c;

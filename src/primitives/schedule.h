@@ -97,6 +97,9 @@ void ml_schedule_unref(ml_Schedule *s);
 /* A second schedule at this version: shares the context, same handles; its random state is
  * fork_seed of the original, which advances. */
 ML_GIVES ml_Schedule *ml_schedule_copy(ml_Schedule *s);
+/* A schedule in a fork of s's context, at `version` (its version 0), for trials: s must not
+ * be used for calls until it is gone. Names are those of s. */
+ML_GIVES ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version);
 ml_Ctx *ml_schedule_ctx(ml_Schedule *s);
 
 /* As a debug mask of all bits, switched on and off while it lives. */

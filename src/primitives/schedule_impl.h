@@ -12,6 +12,7 @@
 #define ML_PRIMITIVES_SCHEDULE_IMPL_H
 
 #include "core/arena.h"
+#include "primitives/call_text.h"
 #include "primitives/trace.h"
 
 /* ---- what copies share */
@@ -142,9 +143,6 @@ void ml_schedule_begin(ml_Schedule *s);
 /* Adds a version below the current one and moves there. */
 ml_Version *ml_version_add(ml_Schedule *s);
 bool ml_version_ok(const ml_Schedule *s, int version); /* in range and known */
-/* A schedule in a fork of s's context, at `version` (its version 0), for trials: s must not
- * be used for calls until it is gone. Names are those of s. */
-ML_GIVES ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version);
 
 /* ---- handles.c */
 /* The node of a live loop or block in the current version; NULL: error set. */
@@ -193,17 +191,5 @@ const ml_Inst *ml_inst_copy(ml_Ctx *cx, ml_Import *im, const ml_Inst *in);
 /* ---- table.c */
 /* The primitive whose name is near, or NULL. */
 const char *ml_primitive_nearest(const char *name);
-
-/* ---- call_text.c: name("a", {auto, 4}, 3) other{x = true} */
-typedef struct ml_CallText {
-    const char *name; /* as written */
-    ml_Str text;      /* the call in the source */
-    const ml_Primitive *prim;
-    size_t n;
-    const ml_Arg *args; /* by parameter */
-} ml_CallText;
-typedef ML_VEC(ml_CallText) ml_CallTexts;
-/* Calls one after the other. false: bad-argument set with what was expected. */
-bool ml_parse_calls(ml_Ctx *cx, ml_Str text, ml_CallTexts *out);
 
 #endif

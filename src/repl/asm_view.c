@@ -201,7 +201,8 @@ typedef struct View {
     ml_Ctx *cx;
     ml_Text *out;
     bool plain;
-    ML_VEC(ml_Str) labels; /* in the order in which they are shown */
+    const ml_AsmSummary *hues; /* NULL: no colour */
+    ML_VEC(ml_Str) labels;     /* in the order in which they are shown */
 } View;
 
 static bool in_label(char c)
@@ -244,9 +245,10 @@ static void add_code(View *w, ml_Str s)
 
 static void add_line(View *w, const Line *l)
 {
-    if (!w->plain && l->line && !l->label)
-        ml_text_fmt(w->out, "%4u | ", l->line);
-    else if (!w->plain)
+    if (!w->plain && l->line && !l->label) {
+        const char *hue = w->hues ? ml_asm_hue(w->hues, l->line) : "";
+        ml_text_fmt(w->out, "%s%4u%s | ", hue, l->line, *hue ? "\033[0m" : "");
+    } else if (!w->plain)
         ml_text_add(w->out, "     | ");
     if (!l->label)
         ml_text_add(w->out, "    ");
@@ -262,13 +264,47 @@ static bool near_wanted(const Lines *v, size_t k, uint32_t from, uint32_t to)
     return k < v->n && wanted(&v->v[k], from, to);
 }
 
+const char *ml_asm_hue(const ml_AsmSummary *sum, uint32_t line)
+{
+    static const char *const HUES[ML_ASM_HUES] = {"\033[36m", "\033[33m", "\033[35m",
+                                                  "\033[34m", "\033[32m", "\033[31m"};
+
+    for (uint32_t k = 0; k < sum->n_lines; k++)
+        if (sum->line[k] == line)
+            return HUES[k % ML_ASM_HUES];
+    return "";
+}
+
+static void add_hot_line(ml_AsmSummary *sum, uint32_t line)
+{
+    uint32_t k = sum->n_lines;
+
+    for (uint32_t j = 0; j < sum->n_lines; j++)
+        if (sum->line[j] == line)
+            return;
+    if (line == 0 || k == ML_ASM_LINES)
+        return;
+    for (; k > 0 && sum->line[k - 1] > line; k--)
+        sum->line[k] = sum->line[k - 1];
+    sum->line[k] = line;
+    sum->n_lines++;
+}
+
+static void add_hot_lines(const Lines *v, const ml_AsmLoop *hot, ml_AsmSummary *sum)
+{
+    for (size_t p = 0; p < hot->n; p++)
+        for (size_t k = hot->parts[p].from; k <= hot->parts[p].to; k++)
+            if (!v->v[k].label)
+                add_hot_line(sum, v->v[k].line);
+}
+
 bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text *out,
                  ml_AsmSummary *sum)
 {
     Lines v = {0};
     ml_AsmLoopList loops = {0};
     const ml_AsmLoop *hot;
-    View w = {.cx = cx, .out = out, .plain = o->plain};
+    View w = {.cx = cx, .out = out, .plain = o->plain, .hues = o->color ? sum : NULL};
     bool any = false;
 
     read(cx, assembly, &v);
@@ -276,8 +312,11 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
     if (v.v == NULL)
         return false;
     ml_asm_inner_loops(cx, &v, &loops);
-    hot = hottest(&v, &loops, o->from, o->to, sum);
+    hot = o->near_from ? hottest(&v, &loops, o->near_from, o->near_to, sum) : NULL;
+    if (hot == NULL)
+        hot = hottest(&v, &loops, o->from, o->to, sum);
     if (hot) {
+        add_hot_lines(&v, hot, sum);
         ml_text_add(out, "hottest inner loop\n");
         for (size_t p = 0; p < hot->n; p++)
             for (size_t k = hot->parts[p].from; k <= hot->parts[p].to; k++)
@@ -296,4 +335,17 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
             add_line(&w, &v.v[k]);
     }
     return any;
+}
+
+void ml_asm_summary(ml_Text *t, const ml_AsmSummary *s)
+{
+    ml_text_fmt(t, "%zu instructions%s, ", s->instructions,
+                s->is_loop ? " an iteration of the hottest inner loop" : "");
+    if (s->vector_bits)
+        ml_text_fmt(t, "%u-bit vectors, ", s->vector_bits);
+    else
+        ml_text_add(t, "scalar, ");
+    ml_text_fmt(t, "%zu multiply-add%s, %zu load%s, %zu store%s, %zu spill%s\n", s->fmas,
+                s->fmas == 1 ? "" : "s", s->loads, s->loads == 1 ? "" : "s", s->stores,
+                s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
 }

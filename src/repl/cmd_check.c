@@ -8,7 +8,9 @@
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/graph/graph.h"
+#include "repl/progress.h"
 
 /* ---- :check */
 
@@ -101,7 +103,8 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
         } else
             return ml_session_error(
                 ss, ML_E_BAD_ARGUMENT,
-                ":check knows --seed, --inputs, --shape, --rtol and --atol, not %s",
+                ":check knows --seed, --inputs, --shape, --rtol, --atol and --background, "
+                "not %s",
                 w->v[k]);
     }
     a->o.sizes = a->sizes;
@@ -175,6 +178,29 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     ml_text_free(&t);
 }
 
+static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const char *names,
+                 int64_t elements)
+{
+    ml_data_row(d);
+    ml_data_str(d, "verdict", r->ok ? "ok" : "FAIL");
+    ml_data_bool(d, "ok", r->ok);
+    ml_data_str(d, "function", func);
+    ml_data_str(d, "outputs", names);
+    if (elements >= 0)
+        ml_data_int(d, "elements", elements);
+    ml_data_int(d, "seed", (int64_t)r->seed);
+    ml_data_real(d, "rtol", r->rtol);
+    ml_data_int(d, "outside", r->outside);
+    ml_data_real(d, "largest", r->largest);
+    ml_data_str(d, "problem", r->problem && *r->problem ? r->problem : NULL);
+    if (r->outside > 0) {
+        ml_data_str(d, "largest_at", r->largest_at);
+        ml_data_str(d, "first_at", r->first_at);
+        ml_data_real(d, "first_got", r->first_got);
+        ml_data_real(d, "first_expected", r->first_ref);
+    }
+}
+
 /* Whether the error tells about the current version: it ran and broke a rule. */
 static bool is_verdict(ml_Ctx *cx)
 {
@@ -198,6 +224,14 @@ typedef struct Verdict {
     bool ok, known;
 } Verdict;
 
+static void expect(ml_Session *ss, ml_Ctx *cx, const ml_Work *w, const CheckArgs *a)
+{
+    double n = (double)ml_count_iterations(cx, w->func, a->o.sizes, a->o.n_sizes);
+
+    if (n > 0)
+        ml_progress_expect(ss, n);
+}
+
 /* One function of the current version against the same of the start. */
 static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
 {
@@ -213,10 +247,12 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     start = ml_work_of(cx, s, 0, at);
     now = ml_work_of(cx, s, ml_schedule_version(s), at);
     f = start.func;
+    expect(ss, cx, &start, a);
+    expect(ss, cx, &now, a);
     if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "
@@ -231,6 +267,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     } else {
         int64_t n = outputs(cx, f, a, &names);
 
+        tell(ml_session_data(ss), &r, f->name, ml_text_z(&names), n);
         report(ss, &r,
                name_it ? ml_format(cx, "%s: %s", f->name, ml_text_z(&names))
                        : ml_text_z(&names),
@@ -302,6 +339,12 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     }
     ok = ml_graph_write(&g, w->v[1], &why);
     if (ok) {
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_str(d, "file", w->v[1]);
+        ml_data_int(d, "nodes", (int64_t)g.nodes);
+        ml_data_int(d, "edges", (int64_t)g.edges);
         ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
                     g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
         ml_out_prose(&ss->out, ml_text_z(&said));

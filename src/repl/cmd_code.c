@@ -1,11 +1,12 @@
 /* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
-#include "codegen/lower/lower.h"
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/diff.h"
+#include "repl/progress.h"
 #include "repl/versions.h"
 
 typedef struct Code { /* what a command looks at */
@@ -32,7 +33,7 @@ static bool code_of(ml_Session *ss, int version, Code *c)
     }
     c->cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(c->cx, 0);
-    ml_ctx_set_cancel(c->cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, c->cx);
     c->version = version;
     c->work = ml_work_of(c->cx, s, version, f ? at : 0);
     return true;
@@ -142,15 +143,10 @@ static bool keep(const ml_Pass *pass, const ml_Func *f, void *user)
 static const ml_Func *lower_work(ml_Session *ss, Code *c, const char *pass, Before *b,
                                  ml_Lower *lo)
 {
-    ml_ParseOpts po = {.file = "the program", .spelling = -1};
-    ml_Parsed p = ml_parse(c->cx, ml_str(c->work.text), &po);
-    const ml_Func *f = p.mod ? ml_module_find(p.mod, c->work.func->name) : NULL;
+    const ml_Func *f = ml_work_read(c->cx, ml_host_engine(ss->host), &c->work, lo);
 
     if (f == NULL)
         return NULL;
-    *lo = (ml_Lower){.cx = c->cx,
-                     .opts = ml_lower_defaults(ml_engine_target(ml_host_engine(ss->host))),
-                     .module = p.mod};
     b->now = b->before = f;
     return ml_lower(lo, f, pass, keep, b);
 }
@@ -243,11 +239,7 @@ static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want, bool li
 {
     ml_Engine *e = ml_host_engine(ss->host);
     ml_Worker *w = ml_engine_worker(e, c->cx, 0);
-    ml_Job j = {.program = c->work.text,
-                .func = c->work.func->name,
-                .target = *ml_engine_target(e),
-                .code = {.threads = ml_engine_threads(e), .lines = lines},
-                .want = want};
+    ml_Job j = ml_work_job(e, &c->work, want, lines);
     ml_JobResult r;
 
     if (w == NULL || !ml_worker_run(w, c->cx, &j, &r))
@@ -299,9 +291,9 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
-/* Lines of the printed program on which a loop or block stands. */
-static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
-                     uint32_t *to)
+/* Lines of the printed program on which a loop or block stands, and those of the nest that
+ * contains it: of the outermost loop around it, else its own. */
+static bool lines_of(ml_Session *ss, Code *c, const char *name, ml_AsmOpts *a)
 {
     ml_Schedule *s = ss->focus;
     ml_TextMarks marks = {0};
@@ -317,51 +309,96 @@ static bool lines_of(ml_Session *ss, Code *c, const char *name, uint32_t *from,
         return ml_session_schedule_error(ss, s);
     ml_schedule_print(s, c->version, &t, &o);
     ml_text_free(&t);
-    for (size_t k = 0; k < marks.n; k++)
+    for (size_t k = 0; k < marks.n && !a->near_from; k++)
         if (marks.v[k].uid == h.uid &&
             (marks.v[k].kind == ML_MARK_LOOP || marks.v[k].kind == ML_MARK_BLOCK)) {
-            *from = marks.v[k].line;
-            *to = marks.v[k].last_line;
-            return true;
+            a->near_from = marks.v[k].line;
+            a->near_to = marks.v[k].last_line;
         }
-    return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of v%d shows %s", c->version,
-                            name);
+    if (!a->near_from)
+        return ml_session_error(ss, ML_E_NO_SUCH_BLOCK, "no line of v%d shows %s",
+                                c->version, name);
+    a->from = a->near_from;
+    a->to = a->near_to;
+    for (size_t k = 0; k < marks.n; k++)
+        if (marks.v[k].kind == ML_MARK_LOOP && marks.v[k].line <= a->from &&
+            marks.v[k].last_line >= a->to) {
+            a->from = marks.v[k].line;
+            a->to = marks.v[k].last_line;
+        }
+    return true;
 }
 
-static void add_summary(ml_Text *t, const ml_AsmSummary *s)
+/* The lines of the program that the hottest loop came from. */
+static void add_program_lines(ml_Text *t, const char *program, const ml_AsmSummary *s,
+                              bool color)
 {
-    ml_text_fmt(t, "%zu instructions%s, ", s->instructions,
-                s->is_loop ? " an iteration of the hottest inner loop" : "");
-    if (s->vector_bits)
-        ml_text_fmt(t, "%u-bit vectors, ", s->vector_bits);
-    else
-        ml_text_add(t, "scalar, ");
-    ml_text_fmt(t, "%zu multiply-add%s, %zu load%s, %zu store%s, %zu spill%s\n", s->fmas,
-                s->fmas == 1 ? "" : "s", s->loads, s->loads == 1 ? "" : "s", s->stores,
-                s->stores == 1 ? "" : "s", s->spills, s->spills == 1 ? "" : "s");
+    uint32_t at = 1;
+
+    if (!s->is_loop || s->n_lines == 0)
+        return;
+    ml_text_add(t, "of the program\n");
+    for (const char *p = program; *p; at++) {
+        size_t n = strcspn(p, "\n");
+
+        for (uint32_t k = 0; k < s->n_lines; k++)
+            if (s->line[k] == at) {
+                const char *hue = color ? ml_asm_hue(s, at) : "";
+                ml_text_fmt(t, "%s%4u%s | ", hue, at, *hue ? "\033[0m" : "");
+                ml_text_addn(t, p, n);
+                ml_text_char(t, '\n');
+            }
+        p += n + (p[n] == '\n');
+    }
+}
+
+static void give_asm(ml_Session *ss, int version, const ml_AsmSummary *s, const char *view)
+{
+    ml_Data *d = ml_session_data(ss);
+
+    if (!d)
+        return;
+    ml_data_one(d);
+    ml_data_int(d, "version", version);
+    ml_data_bool(d, "loop", s->is_loop);
+    ml_data_int(d, "instructions", (int64_t)s->instructions);
+    ml_data_int(d, "vector_bits", s->vector_bits);
+    ml_data_int(d, "multiply_adds", (int64_t)s->fmas);
+    ml_data_int(d, "loads", (int64_t)s->loads);
+    ml_data_int(d, "stores", (int64_t)s->stores);
+    ml_data_int(d, "spills", (int64_t)s->spills);
+    ml_data_list(d, "lines");
+    for (uint32_t k = 0; k < s->n_lines; k++)
+        ml_data_int(d, NULL, s->line[k]);
+    ml_data_end(d);
+    ml_data_str(d, "text", view);
 }
 
 /* What :asm says of a version: its summary, and the view; false: an error was printed. */
 static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
                    ml_Text *summary, ml_Text *view)
 {
-    ml_AsmOpts o = {.plain = plain};
+    ml_AsmOpts o = {.plain = plain, .color = ss->out.color && !plain};
     ml_AsmSummary sum;
     const char *text;
     Code c;
 
     if (!code_of(ss, version, &c) || !code_for_host(ss, &c))
         return false;
-    if (name && !lines_of(ss, &c, name, &o.from, &o.to)) {
+    if (name && !lines_of(ss, &c, name, &o)) {
         ml_ctx_unref(c.cx);
         return false;
     }
     text = compiled_text(ss, &c, ML_WANT_ASM, true);
     if (text == NULL)
         return code_fail(ss, &c);
-    if (ml_asm_view(c.cx, text, &o, view, &sum))
-        add_summary(summary, &sum);
-    else
+    if (ml_asm_view(c.cx, text, &o, view, &sum)) {
+        ml_asm_summary(summary, &sum);
+        if (!plain) {
+            add_program_lines(summary, c.work.text, &sum, o.color);
+            give_asm(ss, version, &sum, ml_text_z(view));
+        }
+    } else
         ml_text_fmt(summary, "no instruction is left of lines %u to %u\n", o.from, o.to);
     ml_ctx_unref(c.cx);
     return true;

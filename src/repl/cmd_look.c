@@ -1,7 +1,9 @@
 /* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
+#include "repl/block_facts.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/versions.h"
 
 /* The current version, or the one that is named. */
@@ -9,6 +11,16 @@ static bool version_arg(ml_Session *ss, const ml_Words *w, size_t k, int *out)
 {
     *out = ml_schedule_version(ss->focus);
     return w->n <= k || ml_find_version(ss, w->v[k], out);
+}
+
+static void tell_text(ml_Session *ss, int version, const char *key, ml_Text *text)
+{
+    ml_Data *d = ml_session_data(ss);
+
+    ml_data_one(d);
+    ml_data_str(d, "schedule", ml_schedule_name(ss->focus));
+    ml_data_int(d, "version", version);
+    ml_data_str(d, key, ml_text_z(text));
 }
 
 bool cmd_show(ml_Session *ss, const ml_Words *w)
@@ -27,6 +39,7 @@ bool cmd_show(ml_Session *ss, const ml_Words *w)
         ml_show_block(ss, ss->focus, h.uid, &t);
     } else
         ml_show_program(ss, ss->focus, v, &t);
+    tell_text(ss, v, "program", &t);
     ml_page(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;
@@ -40,15 +53,37 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
     if (!version_arg(ss, w, 0, &v))
         return false;
     ml_show_tree_sizes(ss, ss->focus, v, &t);
+    tell_text(ss, v, "tree", &t);
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;
 }
 
-static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v,
-                        size_t n, const ml_Names *names)
+static void tell_expr(ml_Ctx *cx, ml_Data *d, const char *key, const ml_Expr *e,
+                      const ml_PrintOpts *o)
+{
+    ml_Text t = {0};
+
+    if (d)
+        ml_print_expr(cx, &t, e, o);
+    ml_data_str(d, key, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+static void add_regions(ml_Ctx *cx, ml_Text *t, ml_Data *d, const char *what,
+                        const ml_Region *v, size_t n, const ml_Names *names)
 {
     ml_PrintOpts o = {.spelling = -1, .plain = true, .names = names};
+
+    ml_data_list(d, what);
+    for (size_t k = 0; k < n; k++) {
+        ml_Text one = {0};
+
+        ml_print_region(cx, &one, &v[k], &o);
+        ml_data_str(d, NULL, ml_text_z(&one));
+        ml_text_free(&one);
+    }
+    ml_data_end(d);
 
     ml_text_fmt(t, "  %-8s", what);
     if (n == 0)
@@ -60,9 +95,13 @@ static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Regio
     ml_text_char(t, '\n');
 }
 
-static void add_block_names(ml_Schedule *s, ml_Text *t, const char *what,
+static void add_block_names(ml_Schedule *s, ml_Text *t, ml_Data *d, const char *what,
                             const ml_UidVec *v)
 {
+    ml_data_list(d, what);
+    for (size_t k = 0; k < v->n; k++)
+        ml_data_str(d, NULL, ml_name_of(s, v->v[k]));
+    ml_data_end(d);
     if (!v->n)
         return;
     ml_text_fmt(t, "  %-8s", what);
@@ -84,13 +123,25 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
     ml_Program p = ml_schedule_program(s);
     const ml_Block *b = ml_as_block(ml_index_node(p.index, h.uid));
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
-    ml_Facts *f = ml_facts_new(cx);
     const ml_Names *names = ml_schedule_names(s);
     ml_PrintOpts o = {.spelling = -1, .names = names};
 
+    ml_Data *d = ml_session_data(ss);
+
     ml_text_fmt(&t, "block %s\n", ml_name_of(s, h.uid));
+    ml_data_one(d);
+    ml_data_str(d, "block", ml_name_of(s, h.uid));
+    ml_data_list(d, "iters");
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
+
+        ml_data_object(d, NULL);
+        ml_data_str(d, "name", it->var->hint);
+        ml_data_str(d, "kind", ml_iter_kind_name((ml_IterKind)it->kind));
+        if (ml_is_const_int(it->extent))
+            ml_data_int(d, "extent", it->extent->as.i);
+        tell_expr(cx, d, "binding", it->value, &o);
+        ml_data_end(d);
 
         ml_text_fmt(&t, "  iter    %s: %s ", it->var->hint,
                     ml_iter_kind_name((ml_IterKind)it->kind));
@@ -102,40 +153,39 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
         ml_print_expr(cx, &t, it->value, &o);
         ml_text_char(&t, '\n');
     }
+    ml_data_end(d);
     if (!ml_is_true(b->predicate)) {
+        tell_expr(cx, d, "predicate", b->predicate, &o);
         ml_text_add(&t, "  where   ");
         ml_print_expr(cx, &t, b->predicate, &o);
         ml_text_char(&t, '\n');
     }
-    add_regions(cx, &t, "reads", b->reads, b->n_reads, names);
-    add_regions(cx, &t, "writes", b->writes, b->n_writes, names);
+    add_regions(cx, &t, d, "reads", b->reads, b->n_reads, names);
+    add_regions(cx, &t, d, "writes", b->writes, b->n_writes, names);
     if (ml_index_parent(p.index, h.uid)) {
-        const char *why = NULL;
-        ml_UidVec from = {0}, to = {0};
+        ml_BlockFacts f;
 
-        if (ml_complete_violation(cx, f, p, h.uid, &why) == 0)
-            ml_text_add(&t, "  kind    complete\n");
-        else if (ml_reduction_violation(cx, f, p, h.uid, &why) == 0)
-            ml_text_add(&t, "  kind    reduction\n");
-        else
+        ml_block_facts(cx, s, ml_schedule_version(s), h.uid, false, &f);
+        if (f.kind == ML_BLOCK_NEITHER)
             ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n",
-                        why ? why : "?");
-        why = NULL;
-        ml_text_fmt(&t, "  binding %s",
-                    ml_is_affine(cx, f, p, h.uid, &why) ? "affine" : "not affine");
-        ml_text_fmt(&t, "%s%s\n", why ? ": " : "", why ? why : "");
-        ml_producers(cx, f, p, h.uid, &from);
-        ml_consumers(cx, f, p, h.uid, &to);
-        add_block_names(s, &t, "after", &from);
-        add_block_names(s, &t, "before", &to);
-        if (from.n)
+                        f.reduction_why ? f.reduction_why : "?");
+        else {
+            const char *kind = f.kind == ML_BLOCK_COMPLETE ? "complete" : "reduction";
+
+            ml_data_str(d, "kind", kind);
+            ml_text_fmt(&t, "  kind    %s\n", kind);
+        }
+        ml_data_bool(d, "affine", f.affine);
+        ml_text_fmt(&t, "  binding %s", f.affine ? "affine" : "not affine");
+        ml_text_fmt(&t, "%s%s\n", f.affine_why ? ": " : "",
+                    f.affine_why ? f.affine_why : "");
+        add_block_names(s, &t, d, "after", &f.producers);
+        add_block_names(s, &t, d, "before", &f.consumers);
+        if (f.producers.n)
             ml_text_fmt(&t, "  cover   what it reads is %s\n",
-                        ml_is_covered(cx, f, p, h.uid, false)
-                            ? "written before"
-                            : "not shown to be written before");
+                        f.covered ? "written before" : "not shown to be written before");
     }
     ml_page_prose(ss, ml_text_z(&t));
-    ml_facts_free(f);
     ml_ctx_unref(cx);
     ml_text_free(&t);
     return true;

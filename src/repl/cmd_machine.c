@@ -3,10 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/machine.h"
 #include "repl/bind/host.h"
 #include "repl/bind/timing.h"
 #include "repl/command.h"
+#include "repl/data.h"
+#include "repl/machine_report.h"
+#include "repl/progress.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
 
@@ -96,32 +98,82 @@ static void add_bandwidths(const ml_Machine *m, ml_Text *t)
     }
 }
 
-static void report(ml_Session *ss, const ml_Machine *m)
+static void tell(ml_Data *d, const ml_Machine *m)
 {
-    ml_Text t = {0};
+    ml_data_one(d);
+    ml_data_str(d, "cpu", m->cpu);
+    ml_data_int(d, "cores", m->target.cores);
+    ml_data_int(d, "threads", m->threads);
+    ml_data_str(d, "level", ml_target_level(&m->target));
+    ml_data_int(d, "vector_bits", m->target.vector_bits);
+    ml_data_real(d, "clock", m->clock > 0 ? m->clock : (double)NAN);
+    ml_data_real(d, "clock_measured", m->clock_measured);
+    ml_data_object(d, "peak");
+    for (int k = 0; k < ML_MACHINE_KINDS; k++) {
+        if (isnan(m->peak[k][0]))
+            continue;
+        ml_data_list(d, ml_machine_kind_name((ml_MachineKind)k));
+        ml_data_real(d, NULL, m->peak[k][0]);
+        if (m->threads > 1)
+            ml_data_real(d, NULL, m->peak[k][1]);
+        ml_data_end(d);
+    }
+    ml_data_end(d);
+    if (m->peak_set > 0)
+        ml_data_real(d, "peak_set", m->peak_set);
+    ml_data_object(d, "bandwidth");
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++) {
+        ml_data_object(d, ml_machine_level_name((ml_MachineLevel)l));
+        for (int k = 0; k < ML_TRAFFICS; k++) {
+            const double *v = m->bandwidth[l][k];
 
-    ml_text_fmt(&t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
+            if (isnan(v[0]) && isnan(v[1]))
+                continue;
+            ml_data_list(d, ml_traffic_name((ml_Traffic)k));
+            ml_data_real(d, NULL, v[0]);
+            if (m->threads > 1)
+                ml_data_real(d, NULL, v[1]);
+            ml_data_end(d);
+        }
+        ml_data_end(d);
+    }
+    ml_data_end(d);
+    ml_data_real(d, "call", m->call);
+    ml_data_real(d, "fork_join", m->fork_join);
+}
+
+void ml_machine_report(const ml_Machine *m, ml_Text *t)
+{
+    ml_text_fmt(t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
                 m->target.cores, m->target.cores == 1 ? "" : "s", m->threads,
                 m->threads == 1 ? "" : "s", ml_target_level(&m->target),
                 m->target.vector_bits);
     if (!isnan(m->flop_per_cycle))
-        ml_text_fmt(&t, ", %.0f FLOP/cycle", m->flop_per_cycle);
-    ml_text_add(&t, "\nclock ");
+        ml_text_fmt(t, ", %.0f FLOP/cycle", m->flop_per_cycle);
+    ml_text_add(t, "\nclock ");
     if (m->clock > 0)
-        ml_text_fmt(&t, "%.2f GHz at most", m->clock * 1e-9);
+        ml_text_fmt(t, "%.2f GHz at most", m->clock * 1e-9);
     else
-        ml_text_add(&t, "not told by the system");
+        ml_text_add(t, "not told by the system");
     if (!isnan(m->clock_measured))
-        ml_text_fmt(&t, ", %.2f GHz measured", m->clock_measured * 1e-9);
-    ml_text_char(&t, '\n');
-    add_peaks(m, &t);
-    add_bandwidths(m, &t);
-    ml_text_add(&t, "a call ");
-    ml_text_seconds(&t, m->call);
+        ml_text_fmt(t, ", %.2f GHz measured", m->clock_measured * 1e-9);
+    ml_text_char(t, '\n');
+    add_peaks(m, t);
+    add_bandwidths(m, t);
+    ml_text_add(t, "a call ");
+    ml_text_seconds(t, m->call);
     if (!isnan(m->fork_join)) {
-        ml_text_fmt(&t, ", a parallel loop over %u threads ", m->threads);
-        ml_text_seconds(&t, m->fork_join);
+        ml_text_fmt(t, ", a parallel loop over %u threads ", m->threads);
+        ml_text_seconds(t, m->fork_join);
     }
+}
+
+static void report(ml_Session *ss, const ml_Machine *m)
+{
+    ml_Text t = {0};
+
+    tell(ml_session_data(ss), m);
+    ml_machine_report(m, &t);
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -165,7 +217,7 @@ bool cmd_machine(ml_Session *ss, const ml_Words *w)
             return false;
     }
     cx = ml_ctx_new(0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     if (w->n > 0 && !anew && ml_machine_known(cx, e) == NULL) {
         ml_ctx_unref(cx); /* it was set: nothing needs to be measured for that */
         return true;

@@ -4,6 +4,7 @@
 
 #include "repl/bind/host_tune.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/tune_words.h"
 
 const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
@@ -141,6 +142,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
                               "%s has no measured record for this machine and thread count",
                               ml_schedule_name(ss->focus));
     if (ok) {
+        ml_Data *data = ml_session_data(ss);
         ml_Text t = {0};
         bool flop = l.w.flop > 0;
 
@@ -153,6 +155,14 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
             const char *d = decisions(v[k].trace);
             int at = (int)strlen(d) - 1;
 
+            ml_data_row(data);
+            ml_data_int(data, "rank", (int64_t)k + 1);
+            ml_data_int(data, "record", v[k].id);
+            ml_data_real(data, "seconds", s);
+            if (flop)
+                ml_data_real(data, "gflops", l.w.flop / s * 1e-9);
+            ml_data_int(data, "seed", (int64_t)v[k].seed);
+            ml_data_json(data, "trace", v[k].trace);
             ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s\n", k + 1,
                         flop ? 1 : 4, flop ? l.w.flop / s * 1e-9 : s * 1e3,
                         100 * (v[k].median > 0 ? ml_record_seconds(&v[0]) : least) / s,
@@ -184,6 +194,7 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_State was = ml_schedule_state(s);
     const char *name = free_name(ss, l->cx);
     ml_Ctx *cx = ml_ctx_new(0);
+    ml_Data *d = ml_session_data(ss);
     ml_Text said = {0};
     int from, steps = 0;
     ml_Step step;
@@ -205,6 +216,11 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_text_fmt(&said, "branch %s: %d steps from record %lld", name, steps,
                 (long long)r->id);
     ml_out_prose(&ss->out, ml_text_z(&said));
+    ml_data_one(d);
+    ml_data_str(d, "branch", name);
+    ml_data_int(d, "record", r->id);
+    ml_data_int(d, "steps", steps);
+    ml_data_int(d, "version", ml_schedule_version(s));
     ml_text_free(&said);
     ml_ctx_unref(cx);
     ss->quiet_line = true; /* no diff of each of them */
@@ -255,6 +271,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
     ml_DbSummary *v;
     size_t n;
     int64_t records = 0, failed = 0;
+    ml_Data *d = ml_session_data(ss);
     ml_Text t = {0};
 
     if (w->n > 1)
@@ -274,6 +291,15 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
     for (size_t k = 0; k < n; k++) {
         records += v[k].records;
         failed += v[k].failed;
+        ml_data_row(d);
+        ml_data_str(d, "db", ml_db_path(db));
+        ml_data_str(d, "workload", v[k].w.name);
+        ml_data_str(d, "hash", v[k].w.hash);
+        ml_data_int(d, "records", v[k].records);
+        ml_data_int(d, "failed", v[k].failed);
+        ml_data_real(d, "flop", v[k].w.flop);
+        if (v[k].best > 0)
+            ml_data_real(d, "best", v[k].best);
     }
     ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
                 ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",

@@ -3,11 +3,14 @@
  * step at which a check begins to fail. Source: interaction 6.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/data.h"
+#include "repl/progress.h"
 
 static bool read_file(ml_Session *ss, const char *path, ml_Text *out)
 {
@@ -47,6 +50,13 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
         ok = ml_trace_apply(s, &saved.trace, false, NULL, NULL, &done);
         if (!ok) /* what was done stays: the state before the step that does not apply */
             ml_session_schedule_error(ss, s);
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_bool(d, "ok", ok);
+        ml_data_int(d, "done", (int64_t)done);
+        ml_data_int(d, "total", (int64_t)saved.trace.n);
+        ml_data_int(d, "version", ml_schedule_version(s));
         ml_text_fmt(&said, "%s %zu of %zu instructions; %s is at v%d",
                     ok ? "replayed" : "stopped after", done, saved.trace.n,
                     ml_schedule_name(s), ml_schedule_version(s));
@@ -68,8 +78,8 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
     ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
             *err_was = ss->out.err_capture;
     int status = ss->status, version = ml_schedule_version(s);
+    bool json = ss->json, ok;
     ml_Step step;
-    bool ok;
 
     if (!*code && version == 0) /* it is compared with itself */
         return true;
@@ -77,6 +87,7 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
         return ml_streq(step.check, "ok");
     ss->out.capture = &got;
     ss->out.err_capture = &err;
+    ss->json = ss->out.json = false;
     if (!*code)
         ok = ml_command_run(ss, "check");
     else if (*code == ':')
@@ -85,6 +96,7 @@ static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudge
         ok = ml_host_test(ss->host, code, why);
     ss->out.capture = out_was;
     ss->out.err_capture = err_was;
+    ss->json = ss->out.json = json;
     ss->status = status;
     if (!*code && !ok && ml_version_step(s, version, &step))
         *unjudged = step.check == NULL;
@@ -121,6 +133,27 @@ static int path(ml_Schedule *s, ml_Ctx *cx, int **out)
         ml_version_step(s, v, &step);
     }
     return n;
+}
+
+/* So many tries are left at most. */
+static int tries_left(int good, int bad)
+{
+    int n = 0;
+
+    for (int between = bad - good; between > 1; between -= between / 2)
+        n++;
+    return n;
+}
+
+static void say_progress(ml_Session *ss, int good, int bad, int version)
+{
+    ml_Text t = {0};
+    int left = tries_left(good, bad);
+
+    ml_text_fmt(&t, "v%d, %d more at most", version, left - 1);
+    if (ss->progress)
+        ml_progress(ss->progress, (double)NAN, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
 bool cmd_bisect(ml_Session *ss, const ml_Words *w)
@@ -163,6 +196,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         if (stopped)
             break;
         at = v[mid];
+        say_progress(ss, good, bad, at);
         if (passes(ss, code, &why, &unjudged))
             good = mid;
         else
@@ -171,7 +205,10 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         verdicts[mid] = good == mid ? "ok" : "FAIL";
     }
     ml_schedule_restore(s, here);
-    if (unjudged) {
+    if (ss->interrupt) {
+        ml_text_clear(&said);
+        ml_session_error(ss, ML_E_INTERRUPTED, "%s", "");
+    } else if (unjudged) {
         ml_text_clear(&said);
         ml_session_error(ss, ML_E_BAD_ARGUMENT, "v%d cannot be judged: %s", at,
                          ml_text_z(&why));
@@ -179,10 +216,24 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     if (found && !stopped) {
         ml_Step step;
 
+        ml_Data *d = ml_session_data(ss);
+
         ml_version_step(s, v[bad], &step);
-        for (int k = 0; k < n; k++)
-            if (verdicts[k])
-                ml_text_fmt(&said, "%sv%d %s", said.n ? "   " : "", v[k], verdicts[k]);
+        ml_data_one(d);
+        ml_data_int(d, "first_failing", v[bad]);
+        ml_data_str(d, "line", step.line);
+        ml_data_str(d, "why", why.n ? ml_text_z(&why) : NULL);
+        ml_data_list(d, "tried");
+        for (int k = 0; k < n; k++) {
+            if (!verdicts[k])
+                continue;
+            ml_text_fmt(&said, "%sv%d %s", said.n ? "   " : "", v[k], verdicts[k]);
+            ml_data_object(d, NULL);
+            ml_data_int(d, "version", v[k]);
+            ml_data_str(d, "verdict", verdicts[k]);
+            ml_data_end(d);
+        }
+        ml_data_end(d);
         ml_text_fmt(&said, "\nfirst failing step: [%d] %s", v[bad], step.line);
     }
     if (said.n)

@@ -9,7 +9,9 @@
 
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
+#include "repl/cmd_jobs.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/input.h"
 #include "repl/record.h"
 
@@ -31,10 +33,18 @@ static void add_functions(ml_Schedule *s, ml_Text *t)
 
 bool cmd_focus(ml_Session *ss, const ml_Words *w)
 {
+    ml_Data *d = ml_session_data(ss);
+
     if (w->n == 0) {
         for (size_t k = 0; k < ss->n_schedules; k++) {
             ml_Text t = {0};
             ml_Schedule *s = ss->schedules[k];
+
+            ml_data_row(d);
+            ml_data_int(d, "number", (int64_t)k + 1);
+            ml_data_str(d, "name", ml_schedule_name(s));
+            ml_data_int(d, "version", ml_schedule_version(s));
+            ml_data_bool(d, "focus", s == ss->focus);
 
             ml_text_fmt(&t, "%c %zu  %s v%d", s == ss->focus ? '*' : ' ', k + 1,
                         ml_schedule_name(s), ml_schedule_version(s));
@@ -159,6 +169,17 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     }
     bool ok = write_file(ss, file, &t);
 
+    if (ok) {
+        ml_Data *d = ml_session_data(ss);
+
+        ml_data_one(d);
+        ml_data_str(d, "file", file);
+        ml_data_str(d, "schedule", ml_schedule_name(s));
+        ml_data_int(d, "version", ml_schedule_version(s));
+        if (replays)
+            ml_data_int(d, "steps", all ? ml_schedule_n_versions(s) - 1 : steps_of(s));
+    }
+
     if (ok && replays) {
         int n = all ? ml_schedule_n_versions(s) - 1 : steps_of(s);
 
@@ -186,6 +207,7 @@ bool cmd_source(ml_Session *ss, const ml_Words *w)
 
 static void show_setting(ml_Session *ss, int id)
 {
+    ml_Data *d = ml_session_data(ss);
     ml_Text t = {0};
     char name[40];
     size_t k = 0;
@@ -193,6 +215,11 @@ static void show_setting(ml_Session *ss, int id)
     for (; ml_settings[id].name[k] && k + 1 < sizeof name; k++)
         name[k] = ml_settings[id].name[k] == '_' ? '-' : ml_settings[id].name[k];
     name[k] = '\0';
+    ml_data_row(d);
+    ml_data_str(d, "name", name);
+    ml_data_str(d, "value", ml_setting_word(&ss->set, (ml_SettingId)id));
+    ml_data_str(d, "help", ml_settings[id].help);
+    ml_data_str(d, "words", ml_settings[id].words);
     ml_text_fmt(&t, "%-16s %-8s %s", name, ml_setting_word(&ss->set, (ml_SettingId)id),
                 ml_settings[id].help);
     if (ml_settings[id].words)
@@ -323,6 +350,8 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 
     if (ml_session_forbids(ss, ":shell"))
         return false;
+    ml_Data *d = ml_session_data(ss);
+
     ml_out_flush(&ss->out);
     if (!ss->out.capture) {
         ml_record_unseen(ss);
@@ -339,15 +368,24 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_FILE, "!%s: %s", w->rest, strerror(errno));
     while ((n = fread(buf, 1, sizeof buf, p)) > 0)
         ml_text_addn(&t, buf, n);
-    pclose(p);
+    int rc = pclose(p);
+    int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128;
+
+    ml_data_one(d);
+    ml_data_str(d, "command", "shell");
+    ml_data_bool(d, "ok", rc == 0);
+    ml_data_int(d, "status", status);
+    ml_data_str(d, "text", ml_text_z(&t));
     ml_out(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
+    if (rc != 0)
+        return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest, status);
     return true;
 }
 
 bool cmd_quit(ml_Session *ss, const ml_Words *w)
 {
     (void)w;
-    ss->quit = true;
+    ss->quit = ml_jobs_let_quit(ss);
     return true;
 }

@@ -5,6 +5,8 @@
 #include "repl/bind/host.h"
 #include "repl/bind/timing.h"
 #include "repl/command.h"
+#include "repl/data.h"
+#include "repl/progress.h"
 
 static bool read_runs(ml_Session *ss, const char *text, uint32_t *runs)
 {
@@ -51,7 +53,8 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ct
         } else {
             return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                     ":time knows --runs N, --cold, --report, --against "
-                                    "LIBRARY and --shape n=N, "
+                                    "LIBRARY, --shape n=N and "
+                                    "--background, "
                                     "not %s",
                                     a);
         }
@@ -100,6 +103,41 @@ static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
                         r->moved * 100, r->roof.bandwidth * 1e-9,
                         ml_machine_level_name(r->roof.level));
     }
+}
+
+static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
+                 const char *speed)
+{
+    ml_data_one(d);
+    ml_data_str(d, "schedule", name);
+    ml_data_int(d, "version", version);
+    ml_data_real(d, "median", r->t.median);
+    ml_data_real(d, "min", r->t.min);
+    ml_data_real(d, "p90", r->t.p90);
+    ml_data_int(d, "runs", (int64_t)r->t.n);
+    ml_data_real(d, "spread", r->t.spread);
+    ml_data_bool(d, "noisy", r->noisy);
+    ml_data_int(d, "threads", r->threads);
+    ml_data_str(d, "speed", speed);
+    ml_data_real(d, "flop", r->flop);
+    ml_data_real(d, "bytes", r->bytes);
+    if (r->flop > 0 && r->t.median > 0)
+        ml_data_real(d, "gflops", r->flop / r->t.median * 1e-9);
+    ml_data_real(d, "share_of_peak", r->share);
+    ml_data_real(d, "peak", r->peak);
+    ml_data_real(d, "nominal", r->nominal);
+    if (r->has_roof)
+        ml_data_str(d, "roof", r->roof.memory ? "memory" : "compute");
+    ml_data_real(d, "start", r->start);
+    ml_data_real(d, "parent", r->parent);
+    ml_data_real(d, "best", r->best);
+    if (r->best_version >= 0)
+        ml_data_int(d, "best_version", r->best_version);
+    if (r->rival) {
+        ml_data_str(d, "rival", r->rival);
+        ml_data_real(d, "rival_median", r->rival_t.median);
+    }
+    ml_data_str(d, "no_rival", r->no_rival);
 }
 
 static void report(ml_Session *ss, const char *name, int version, const ml_Timing *r)
@@ -154,8 +192,9 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
 }
 
 /* For :versions: the rate, or the time of what has no operations. */
-static void keep_speed(ml_Schedule *s, const ml_Timing *r)
+static void keep_speed(ml_Session *ss, const ml_Timing *r)
 {
+    ml_Schedule *s = ss->focus;
     ml_Text t = {0};
     const char *z;
 
@@ -163,7 +202,9 @@ static void keep_speed(ml_Schedule *s, const ml_Timing *r)
     if (t.n == 0)
         ml_text_seconds(&t, r->t.median);
     z = ml_text_z(&t);
-    ml_schedule_set_speed(s, ml_schedule_version(s), z + strspn(z, " "));
+    z += strspn(z, " ");
+    ml_schedule_set_speed(s, ml_schedule_version(s), z);
+    tell(ml_session_data(ss), ml_schedule_name(s), ml_session_version(ss), r, z);
     ml_text_free(&t);
 }
 
@@ -177,7 +218,7 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
     bool ok;
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     ok = read_args(ss, w, &o, cx);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
@@ -189,8 +230,8 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
         ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
                            &r);
         if (ok) {
-            report(ss, ml_schedule_name(s), ml_schedule_version(s), &r);
-            keep_speed(s, &r);
+            report(ss, ml_schedule_name(s), ml_session_version(ss), &r);
+            keep_speed(ss, &r);
         } else
             ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     }

@@ -8,13 +8,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "codegen/machine.h"
 #include "repl/bind/host_tune.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"
+#include "repl/data.h"
+#include "repl/progress.h"
 #include "repl/tune_words.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
@@ -28,29 +29,6 @@ typedef struct Show {
     bool live, line;        /* line: one stands on the screen */
     bool head;
 } Show;
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* 4.2s, 1m19s, 2h05m */
-static void duration(ml_Text *t, double s)
-{
-    long n = lround(s);
-
-    if (s < 9.95)
-        ml_text_fmt(t, "%.1fs", s);
-    else if (n < 60)
-        ml_text_fmt(t, "%lds", n);
-    else if (n < 3600)
-        ml_text_fmt(t, "%ldm%02lds", n / 60, n % 60);
-    else
-        ml_text_fmt(t, "%ldh%02ldm", n / 3600, n / 60 % 60);
-}
 
 /* What is known of the machine without measuring. */
 static double peak_of(ml_Session *ss, uint32_t threads)
@@ -97,24 +75,29 @@ static void erase(Show *sh)
     sh->line = false;
 }
 
+static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
+{
+    ml_text_fmt(t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
+                s->rate);
+    ml_text_duration(t, s->elapsed);
+    if (isfinite(s->eta)) {
+        ml_text_add(t, "   eta ");
+        ml_text_duration(t, s->eta);
+    }
+    if (s->best > 0) {
+        ml_text_add(t, "   best ");
+        rate(t, sh, s->best);
+    }
+}
+
 static void live_line(Show *sh, const ml_TuneStatus *s)
 {
     ml_Text t = {0};
 
-    if (!sh->live || now() - sh->line_at < 0.1)
+    if (!sh->live || ml_progress_clock() - sh->line_at < 0.1)
         return;
-    sh->line_at = now();
-    ml_text_fmt(&t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
-                s->rate);
-    duration(&t, s->elapsed);
-    if (isfinite(s->eta)) {
-        ml_text_add(&t, "   eta ");
-        duration(&t, s->eta);
-    }
-    if (s->best > 0) {
-        ml_text_add(&t, "   best ");
-        rate(&t, sh, s->best);
-    }
+    sh->line_at = ml_progress_clock();
+    add_state(&t, sh, s);
     fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
     fflush(stderr);
     sh->line = true;
@@ -149,21 +132,55 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_Text left = {0};
 
     if (isfinite(s->eta))
-        duration(&left, s->eta);
+        ml_text_duration(&left, s->eta);
     else
         ml_text_char(&left, '-');
     ml_text_fmt(&t, "%9s", ml_text_z(&left));
     ml_err_line(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&left);
     ml_text_free(&t);
-    sh->row_at = now();
+    sh->row_at = ml_progress_clock();
+}
+
+/* --json, and what the session of a job hears. */
+static void tell_progress(Show *sh, const ml_TuneStatus *s)
+{
+    ml_Data d = {.n = 0};
+    ml_Text t = {0};
+
+    if (!ml_progress_due(sh->ss, &sh->line_at))
+        return;
+    add_state(&t, sh, s);
+    ml_data_row(&d);
+    ml_data_str(&d, "progress", "tune");
+    ml_data_real(&d, "share",
+                 s->total > 0 ? (double)s->done / (double)s->total : (double)NAN);
+    ml_data_int(&d, "done", s->done);
+    ml_data_int(&d, "total", s->total);
+    ml_data_real(&d, "rate", s->rate);
+    ml_data_real(&d, "seconds", s->elapsed);
+    if (isfinite(s->eta))
+        ml_data_real(&d, "eta", s->eta);
+    if (s->best > 0) {
+        ml_data_real(&d, "best", s->best);
+        ml_data_int(&d, "record", s->best_record);
+    }
+    ml_data_int(&d, "failed", failures(s));
+    ml_data_str(&d, "text", ml_text_z(&t));
+    ml_err(&sh->ss->out, ml_data_lines(&d));
+    ml_data_free(&d);
+    ml_text_free(&t);
 }
 
 static void progress(Show *sh, const ml_TuneStatus *s, bool last)
 {
+    if (sh->ss->json) {
+        tell_progress(sh, s);
+        return;
+    }
     int64_t by = s->total / ROWS > LEAST_ROW ? s->total / ROWS : LEAST_ROW;
 
-    if (s->done >= sh->next_row || (!sh->live && now() - sh->row_at >= 30)) {
+    if (s->done >= sh->next_row || (!sh->live && ml_progress_clock() - sh->row_at >= 30)) {
         row(sh, s);
         sh->next_row = (s->done / by + 1) * by;
     } else if (!last) {
@@ -198,12 +215,12 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
         ml_text_fmt(&t, "stopped after %lld of %lld trials (", (long long)s->done,
                     (long long)s->total);
-        duration(&t, s->elapsed);
+        ml_text_duration(&t, s->elapsed);
         ml_text_fmt(&t, "); %lld records kept; :tune continues to %lld\n",
                     (long long)s->done, (long long)s->total);
     } else {
         ml_text_fmt(&t, "%lld of %lld trials (", (long long)s->done, (long long)s->total);
-        duration(&t, s->elapsed);
+        ml_text_duration(&t, s->elapsed);
         ml_text_char(&t, ')');
         if (s->before)
             ml_text_fmt(&t, "; %lld of them earlier", (long long)s->before);
@@ -228,6 +245,31 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     }
     ml_out_prose(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
+}
+
+static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState state)
+{
+    static const char *const names[] = {"replay", "build", "run", "verify", "timeout"};
+    ml_Data *d = ml_session_data(sh->ss);
+
+    ml_data_one(d);
+    ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
+    ml_data_int(d, "trials", s->done);
+    ml_data_int(d, "total", s->total);
+    ml_data_int(d, "before", s->before);
+    ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
+    ml_data_bool(d, "exhausted", s->exhausted);
+    ml_data_real(d, "seconds", s->elapsed);
+    if (s->best > 0) {
+        ml_data_real(d, "best", s->best);
+        if (sh->flop > 0)
+            ml_data_real(d, "gflops", sh->flop / s->best * 1e-9);
+        ml_data_int(d, "record", s->best_record);
+    }
+    ml_data_object(d, "failed");
+    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
+        ml_data_int(d, names[k], s->failed[k]);
+    ml_data_end(d);
 }
 
 /* ---------------------------------------------------------------- :tune */
@@ -261,10 +303,11 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
         } else if (ml_streq(word, "--fresh")) {
             a->fresh = true;
         } else {
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    ":tune knows --trials, --seed, --seconds, --fresh and "
-                                    "--db, not %s",
-                                    word);
+            return ml_session_error(
+                ss, ML_E_BAD_ARGUMENT,
+                ":tune knows --trials, --seed, --seconds, --fresh, --db "
+                "and --background, not %s",
+                word);
         }
     }
     return true;
@@ -313,8 +356,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     s = ml_tuner_status(t);
     sh.peak = peak_of(ss, ask.threads);
     sh.flop = s->flop;
-    sh.live = isatty(STDERR_FILENO) && !ss->batch;
-    sh.row_at = now();
+    sh.live = isatty(STDERR_FILENO) && !ss->batch && !ss->json;
+    sh.row_at = ml_progress_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
     ss->stops_itself = 1;
@@ -333,8 +376,10 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     erase(&sh);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-    else
+    else {
         tell_end(&sh, s, state);
+        tell_result(&sh, s, state);
+    }
     ml_ctx_unref(cx);
     if (state == ML_TUNE_CANCELLED) {
         ss->interrupt = 0;

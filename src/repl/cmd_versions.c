@@ -4,6 +4,8 @@
 
 #include "primitives/trace.h"
 #include "repl/command.h"
+#include "repl/counts_view.h"
+#include "repl/data.h"
 #include "repl/diff.h"
 #include "repl/versions.h"
 
@@ -69,7 +71,14 @@ static bool arrived(ml_Session *ss, int from)
 {
     ml_Text t = {0};
     int to = ml_schedule_version(ss->focus);
+    ml_Data *d = ml_session_data(ss);
     ml_Step step;
+
+    ml_data_one(d);
+    ml_data_int(d, "from", from);
+    ml_data_int(d, "version", to);
+    if (ml_version_step(ss->focus, to, &step))
+        ml_data_str(d, "line", step.prim ? step.line : NULL);
 
     if (ss->mode == ML_MODE_TYPED && !ml_setting_is(&ss->set, ML_SET_echo, "brief") &&
         !ml_setting_is(&ss->set, ML_SET_echo, "off")) {
@@ -177,6 +186,28 @@ bool cmd_branch(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
+static void tell_versions(ml_Data *d, ml_Schedule *s)
+{
+    ml_Step step;
+
+    for (int v = 0; d && v < ml_schedule_n_versions(s); v++) {
+        if (!ml_version_step(s, v, &step))
+            continue;
+        ml_data_row(d);
+        ml_data_int(d, "version", v);
+        if (step.parent >= 0)
+            ml_data_int(d, "parent", step.parent);
+        ml_data_str(d, "primitive", step.prim ? step.prim->name : NULL);
+        ml_data_str(d, "line", step.prim ? step.line : NULL);
+        ml_data_str(d, "marks", ml_schedule_marks_of(s, v));
+        ml_data_str(d, "branch", ml_version_branch(s, v));
+        ml_data_str(d, "speed", step.speed);
+        ml_data_str(d, "check", step.check);
+        ml_data_bool(d, "known", ml_version_known(s, v));
+        ml_data_bool(d, "current", v == ml_schedule_version(s));
+    }
+}
+
 bool cmd_versions(ml_Session *ss, const ml_Words *w)
 {
     ml_Text text = {0};
@@ -184,6 +215,7 @@ bool cmd_versions(ml_Session *ss, const ml_Words *w)
     if (w->n > 0)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":versions takes no argument");
     ml_show_versions(ss, ss->focus, &text);
+    tell_versions(ml_session_data(ss), ss->focus);
     ml_page(ss, ml_text_z(&text));
     ml_text_free(&text);
     return true;
@@ -216,7 +248,8 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
     ml_Step step;
 
     for (size_t k = 0; k < w->n; k++) {
-        if (ml_streq(w->v[k], "--tree") || ml_streq(w->v[k], "--trace"))
+        if (ml_streq(w->v[k], "--tree") || ml_streq(w->v[k], "--trace") ||
+            ml_streq(w->v[k], "--counts"))
             view = w->v[k] + 2;
         else if (strncmp(w->v[k], "--", 2) == 0)
             return ml_session_error(ss, ML_E_NOT_YET, ":diff %s", w->v[k]);
@@ -235,13 +268,27 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
             ml_show_tree(ss, s, v[k], t);
         else if (ml_streq(view, "trace"))
             trace_text(s, v[k], t);
-        else
+        else if (ml_streq(view, "counts")) {
+            if (!ml_show_counts(ss, s, v[k], &(ml_CountsOpts){0}, t)) {
+                ml_text_free(&a);
+                ml_text_free(&b);
+                return false;
+            }
+        } else
             ml_show_program(ss, s, v[k], t);
     }
     if (ml_streq(view, "tree"))
         ml_diff_tree(&out, ml_text_z(&a), ml_text_z(&b), o.color);
     else
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+    ml_Data *d = ml_session_data(ss);
+
+    ml_data_one(d);
+    ml_data_int(d, "from", v[0]);
+    ml_data_int(d, "to", v[1]);
+    ml_data_str(d, "view", view);
+    ml_data_bool(d, "same", out.n == 0);
+    ml_data_str(d, "diff", ml_text_z(&out));
     ml_page(ss, out.n ? ml_text_z(&out) : "no difference\n");
     ml_text_free(&a);
     ml_text_free(&b);
@@ -255,6 +302,7 @@ bool cmd_trace(ml_Session *ss, const ml_Words *w)
 {
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Trace t = ml_schedule_trace(ss->focus, cx);
+    ml_Data *d = ml_session_data(ss);
     ml_Text out = {0};
     bool ok = true;
 
@@ -268,6 +316,10 @@ bool cmd_trace(ml_Session *ss, const ml_Words *w)
         for (size_t k = line.n; k-- > 0;) {
             ml_version_step(ss->focus, line.v[k], &step);
             ml_text_fmt(&out, "[%d] %s\n", line.v[k], step.line);
+            ml_data_row(d);
+            ml_data_int(d, "version", line.v[k]);
+            ml_data_str(d, "primitive", step.prim->name);
+            ml_data_str(d, "line", step.line);
         }
         if (line.n == 0)
             ml_text_add(&out, "no steps yet\n");
@@ -277,6 +329,8 @@ bool cmd_trace(ml_Session *ss, const ml_Words *w)
         ml_trace_python(cx, &out, &t, false);
     else if (ml_streq(w->v[0], "--json")) {
         ml_trace_json(cx, &out, &t);
+        ml_data_one(d);
+        ml_data_json(d, "trace", ml_text_z(&out));
         ml_text_char(&out, '\n');
     } else
         ok = ml_session_error(ss, ML_E_BAD_ARGUMENT,

@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 
 #include "core/script/report.h"
+#include "repl/cmd_jobs.h"
+#include "repl/data.h"
+#include "repl/progress.h"
 
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
@@ -175,7 +178,71 @@ const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
     return c;
 }
 
-bool ml_command_run(ml_Session *ss, const char *line)
+/* These run other lines, each of which speaks for itself. */
+static bool runs_lines(const ml_Command *c)
+{
+    return c->run == cmd_source;
+}
+
+/* Commands that may take long, without a progress of their own. */
+static bool may_take_long(const ml_Command *c)
+{
+    return ml_streq(c->group, "measure") || c->run == cmd_bisect || c->run == cmd_replay;
+}
+
+static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    ml_Progress p;
+    bool ok;
+
+    if (ml_wants_background(c, w))
+        return ml_run_in_background(ss, c, w);
+    if (!may_take_long(c))
+        return c->run(ss, w);
+    ml_progress_watch(&p, ss, c->name);
+    ok = c->run(ss, w);
+    ml_progress_unwatch(&p);
+    return ok;
+}
+
+/* --json: the rows the command told, or its text, as objects. */
+static bool call_json(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    ml_Data data = {.n = 0}, *was = ss->data;
+    ml_Text text = {0}, *to = ss->out.capture;
+
+    ss->data = &data;
+    ss->out.capture = &text;
+    bool ok = run_one(ss, c, w);
+
+    ss->out.capture = to;
+    ss->data = was;
+    if (data.n == 0) {
+        ml_data_row(&data);
+        ml_data_str(&data, "command", c->name);
+        ml_data_bool(&data, "ok", ok);
+        ml_data_str(&data, "text", text.n ? ml_text_z(&text) : NULL);
+    }
+    ml_out(&ss->out, ml_data_lines(&data));
+    ml_data_free(&data);
+    ml_text_free(&text);
+    return ok;
+}
+
+static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data)
+{
+    ml_Data *was = ss->data;
+
+    if (!data && ss->json && !runs_lines(c))
+        return call_json(ss, c, w);
+    ss->data = data; /* NULL too: what a command runs inside is not for its caller */
+    bool ok = run_one(ss, c, w);
+
+    ss->data = was;
+    return ok;
+}
+
+static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
 {
     ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0};
     ml_Words w = {0};
@@ -231,7 +298,7 @@ bool ml_command_run(ml_Session *ss, const char *line)
         } else {
             if (r.kind)
                 ss->out.capture = &captured;
-            ok = c->run(ss, &w);
+            ok = call(ss, c, &w, data);
             ss->out.capture = was;
             if (r.kind)
                 ok = deliver(ss, r, &captured) && ok;
@@ -242,4 +309,14 @@ bool ml_command_run(ml_Session *ss, const char *line)
     ml_text_free(&captured);
     ml_text_free(&words_text);
     return ok;
+}
+
+bool ml_command_run(ml_Session *ss, const char *line)
+{
+    return run_line(ss, line, NULL);
+}
+
+bool ml_command_data(ml_Session *ss, const char *line, ml_Data *data)
+{
+    return run_line(ss, line, data);
 }

@@ -1,219 +1,27 @@
 /*
  * complete - what can stand where the cursor is.
  *
- * A command line is looked at word by word. In Lua a small scanner walks to the cursor and
- * keeps the calls and tables that are open, so that a string argument is known by the
- * primitive and the parameter it belongs to; it needs no complete line and never fails.
+ * A command line is looked at word by word; in Lua a string argument is known by the
+ * primitive and the parameter it belongs to (scan).
  * Source: interaction 4.
  */
 #include "repl/complete.h"
 
 #include "repl/command.h"
 #include "repl/complete_impl.h"
-
-/* ---- the Lua scanner */
-
-enum { MAX_OPEN = 32, MAX_ARGS = 16 };
-
-typedef struct Open {
-    char kind;                  /* ( { [ */
-    ml_Str callee;              /* a.b:c before it; empty: none */
-    int arg;                    /* commas so far */
-    ml_Str key;                 /* of a table: the name before the last = */
-    ml_Str arg_text[MAX_ARGS];  /* string literals among the arguments */
-    ml_Str loop_key, block_key; /* literals under the keys of that name */
-} Open;
-
-typedef struct Scan {
-    const char *p;
-    size_t n, at;
-    Open open[MAX_OPEN];
-    size_t depth;     /* may exceed MAX_OPEN: then nothing is offered */
-    ml_Str chain;     /* names and separators just before `at`: a.b:c, a.b. */
-    char quote;       /* the cursor is in a string that began with it; 0: it is not */
-    size_t string_at; /* its first byte */
-    bool nowhere;     /* in a comment or long string */
-} Scan;
-
-static bool is_name(char c)
-{
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9');
-}
-
-static Open *top(Scan *s)
-{
-    return s->depth > 0 && s->depth <= MAX_OPEN ? &s->open[s->depth - 1] : NULL;
-}
-
-static void push(Scan *s, char kind)
-{
-    if (s->depth < MAX_OPEN)
-        s->open[s->depth] = (Open){.kind = kind, .callee = s->chain};
-    s->depth++;
-    s->chain = (ml_Str){0};
-}
-
-static void note_literal(Scan *s, ml_Str text)
-{
-    Open *o = top(s);
-
-    if (!o)
-        return;
-    if (o->key.n && ml_str_eq(o->key, ml_str("block")))
-        o->block_key = text;
-    else if (o->key.n)
-        o->loop_key = ml_str_eq(o->key, ml_str("loop")) ? text : o->loop_key;
-    else if (o->arg < MAX_ARGS)
-        o->arg_text[o->arg] = text;
-}
-
-static void scan_string(Scan *s)
-{
-    char quote = s->p[s->at++];
-    size_t from = s->at;
-
-    if (s->chain.n) /* f "text": a call with one argument */
-        push(s, '"');
-    while (s->at < s->n && s->p[s->at] != quote)
-        s->at += s->p[s->at] == '\\' ? 2 : 1;
-    if (s->at >= s->n) {
-        s->quote = quote;
-        s->string_at = from;
-        return;
-    }
-    note_literal(s, (ml_Str){s->p + from, s->at - from});
-    s->at++;
-    if (top(s) && top(s)->kind == '"')
-        s->depth--;
-    s->chain = (ml_Str){0};
-}
-
-/* [[ ]] and comments; false: it was none. */
-static bool scan_long(Scan *s)
-{
-    const char *p = s->p + s->at;
-    bool comment = s->at + 1 < s->n && p[0] == '-' && p[1] == '-';
-    size_t k = comment ? 2 : 0, level = 0;
-
-    if (s->at + k < s->n && p[k] == '[') {
-        size_t m = k + 1;
-
-        while (s->at + m < s->n && p[m] == '=') {
-            m++;
-            level++;
-        }
-        if (s->at + m < s->n && p[m] == '[') {
-            for (s->at += m + 1; s->at < s->n; s->at++) {
-                size_t e = 1;
-
-                if (s->p[s->at] != ']')
-                    continue;
-                while (e <= level && s->at + e < s->n && s->p[s->at + e] == '=')
-                    e++;
-                if (e == level + 1 && s->at + e < s->n && s->p[s->at + e] == ']') {
-                    s->at += e + 1;
-                    return true;
-                }
-            }
-            s->nowhere = true;
-            return true;
-        }
-    }
-    if (!comment)
-        return false;
-    while (s->at < s->n && s->p[s->at] != '\n')
-        s->at++;
-    s->nowhere = s->at == s->n;
-    return true;
-}
-
-static void scan_name(Scan *s)
-{
-    size_t from = s->at;
-
-    while (s->at < s->n && is_name(s->p[s->at]))
-        s->at++;
-    const char *end = s->chain.p ? s->chain.p + s->chain.n : NULL;
-
-    if (s->chain.n && end == s->p + from && (end[-1] == '.' || end[-1] == ':'))
-        s->chain.n += s->at - from;
-    else
-        s->chain = (ml_Str){s->p + from, s->at - from};
-}
-
-static void scan_mark(Scan *s)
-{
-    char c = s->p[s->at];
-    Open *o = top(s);
-
-    s->at++;
-    switch (c) {
-    case '(':
-    case '{':
-    case '[': push(s, c); return;
-    case ')':
-    case '}':
-    case ']':
-        if (s->depth > 0)
-            s->depth--;
-        break;
-    case ',':
-    case ';':
-        if (o) {
-            o->arg++;
-            o->key = (ml_Str){0};
-        }
-        break;
-    case '=':
-        if (o && o->kind == '{' && s->chain.n && !(s->at < s->n && s->p[s->at] == '='))
-            o->key = s->chain;
-        break;
-    case '.':
-    case ':':
-        if (s->chain.n && s->chain.p + s->chain.n == s->p + s->at - 1) {
-            s->chain.n++;
-            return;
-        }
-        /* After a call or an index: what stands before is not known. */
-        s->chain = (ml_Str){s->p + s->at - 1, 1};
-        return;
-    default: break;
-    }
-    s->chain = (ml_Str){0};
-}
-
-static void scan(Scan *s)
-{
-    while (s->at < s->n && !s->quote && !s->nowhere) {
-        char c = s->p[s->at];
-
-        if (c == ' ' || c == '\t' || c == '\n')
-            s->at++;
-        else if (c == '"' || c == '\'')
-            scan_string(s);
-        else if ((c == '-' || c == '[') && scan_long(s))
-            continue;
-        else if (is_name(c))
-            scan_name(s);
-        else
-            scan_mark(s);
-    }
-}
+#include "repl/scan.h"
+#include "repl/trial.h"
 
 /* ---- which parameter */
 
 /* The primitive that a.b:split or split calls; NULL: none. */
 static const ml_Primitive *callee(ml_Offer *o, ml_Str chain)
 {
-    size_t from = chain.n;
+    bool method;
+    const char *name = ml_strdup(o->cx, ml_scan_last_name(chain, &method));
 
-    while (from > 0 && is_name(chain.p[from - 1]))
-        from--;
-    if (from > 0 && chain.p[from - 1] != ':')
+    if (!method)
         return NULL;
-    const char *name = ml_strdup(o->cx, (ml_Str){chain.p + from, chain.n - from});
-
     if (ml_streq(name, "loops"))
         name = "get_loops";
     if (strncmp(name, "can_", 4) == 0)
@@ -224,7 +32,7 @@ static const ml_Primitive *callee(ml_Offer *o, ml_Str chain)
 typedef struct Place {
     const ml_Primitive *prim;
     const ml_Param *param; /* NULL: not an argument of a primitive */
-    const Open *call;
+    const ml_ScanCall *call;
     bool in_list;
 } Place;
 
@@ -244,14 +52,14 @@ static const ml_Param *by_name(const ml_Primitive *p, ml_Str key)
     return NULL;
 }
 
-static Place find_place(ml_Offer *o, Scan *s)
+static Place find_place(ml_Offer *o, ml_Scan *s)
 {
     Place pl = {0};
 
-    if (s->depth > MAX_OPEN)
+    if (s->depth > ML_SCAN_OPEN)
         return pl;
     for (size_t d = s->depth; d-- > 0;) {
-        const Open *f = &s->open[d];
+        const ml_ScanCall *f = &s->open[d];
 
         if (f->kind == '{' && !f->callee.n) { /* a list inside an argument */
             pl.in_list = true;
@@ -271,13 +79,13 @@ static Place find_place(ml_Offer *o, Scan *s)
 /* The literal given for the first parameter of that kind in the call; NULL: none. */
 static const char *given(ml_Offer *o, const Place *pl, ml_ParamKind kind)
 {
-    const Open *f = pl->call;
+    const ml_ScanCall *f = pl->call;
     ml_Str z = {0};
 
     for (size_t k = 0; k < pl->prim->n_params && !z.n; k++) {
         if (pl->prim->params[k].kind != kind)
             continue;
-        if (f->kind == '(' && k < MAX_ARGS)
+        if (f->kind == '(' && k < ML_SCAN_ARGS)
             z = f->arg_text[k];
         else if (ml_streq(pl->prim->params[k].name, "loop"))
             z = f->loop_key;
@@ -344,11 +152,11 @@ static bool takes_a_file(ml_Str chain)
 
 static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cursor)
 {
-    Scan s = {.p = line, .n = cursor};
+    ml_Scan s = {.p = line, .n = cursor};
     ml_CompletionPlace at = {.start = cursor};
     Place pl;
 
-    scan(&s);
+    ml_scan(&s);
     if (s.nowhere)
         return at;
     pl = find_place(o, &s);
@@ -364,7 +172,7 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
         }
         return at;
     }
-    while (at.start > 0 && is_name(line[at.start - 1]))
+    while (at.start > 0 && ml_scan_is_name(line[at.start - 1]))
         at.start--;
     o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
     bool digits = cursor > at.start && line[at.start] >= '0' && line[at.start] <= '9';
@@ -391,6 +199,74 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
     }
     ml_offer_names(o, "");
     return at;
+}
+
+void ml_completion_tilings(ml_Session *ss, const char *line, size_t cursor,
+                           ml_CandidateFn *fn, void *user)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user, .prefix = ""};
+    ml_Scan s = {.p = line, .n = cursor};
+    size_t at = cursor;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    while (at > 0 && line[at - 1] == ' ')
+        at--;
+    if (!s.nowhere && !s.quote && pl.in_list && pl.param &&
+        pl.param->kind == ML_P_FACTORS && at > 0 && line[at - 1] == '{')
+        ml_offer_tilings(&o, given(&o, &pl, ML_P_LOOP));
+    ml_ctx_unref(o.cx);
+}
+
+bool ml_completion_close(const char *line, size_t n, ml_Text *out)
+{
+    ml_Scan s = {.p = line, .n = n};
+
+    ml_scan(&s);
+    if (s.nowhere || s.quote || s.depth > ML_SCAN_OPEN)
+        return false;
+    ml_text_addn(out, line, n);
+    for (size_t d = s.depth; d-- > 0;)
+        ml_text_char(out, s.open[d].kind == '(' ? ')' : s.open[d].kind == '{' ? '}' : ']');
+    return true;
+}
+
+bool ml_completion_rejected(ml_Session *ss, const char *line, ml_CompletionPlace at,
+                            const char *candidate, int budget_ms, ml_Text *why)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0)};
+    ml_Scan s = {.p = line, .n = at.start};
+    ml_Text text = {0}, call = {0};
+    bool rejected = false;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    /* More loops may follow the first; a list of factors is judged when it is whole. */
+    bool early = !pl.prim || !pl.param || pl.param->kind == ML_P_FACTORS ||
+                 (pl.param->kind == ML_P_LOOPS && pl.call->arg == 0 && !pl.in_list);
+
+    if (!early && ss->focus && budget_ms > 0) {
+        ml_text_addn(&text, line, at.start);
+        ml_text_add(&text, candidate);
+        if (at.after == '"' || at.after == '\'')
+            ml_text_char(&text, at.after);
+        if (ml_completion_close(ml_text_z(&text), text.n, &call)) {
+            ml_Trial t;
+
+            ml_trial(ss, ml_text_z(&call), budget_ms, false, &t);
+            /* An argument that is missing comes later. */
+            rejected = t.kind == ML_TRIAL_FAILS && t.code != ML_E_BAD_ARGUMENT;
+            if (rejected)
+                ml_text_addn(why, t.says.n ? t.says.p : "", t.says.n);
+            ml_trial_free(&t);
+        }
+    }
+    ml_text_free(&text);
+    ml_text_free(&call);
+    ml_ctx_unref(o.cx);
+    return rejected;
 }
 
 /* ---- commands */
@@ -441,11 +317,16 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
                                         "--rtol", "--atol",   NULL};
     static const char *const INPUTS[] = {"zeros",       "ones",   "iota",
                                          "adversarial", "random", NULL};
-    static const char *const DIFF[] = {"--tree", "--trace", NULL};
+    static const char *const DIFF[] = {"--tree", "--trace", "--counts", NULL};
+    static const char *const COUNTS[] = {"--all", NULL};
     static const char *const TRACE[] = {"--python", "--json", NULL};
     static const char *const GRAPH[] = {"loops", "deps", NULL};
     static const char *const UNDO[] = {"step", NULL};
     static const char *const SAVE[] = {"--all", NULL};
+    static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
+    static const char *const PROFILE[] = {"--runs", "--cold", "--shape", NULL};
+    static const char *const ROOFLINE[] = {"--cold", "--shape", NULL};
+    static const char *const ASM[] = {"--diff", NULL};
     const char *name = c->name;
 
     if (ml_streq(name, "help") && w->number == 1)
@@ -463,6 +344,10 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
     else if (ml_streq(name, "diff")) {
         ml_offer_versions(o);
         offer_options(o, DIFF);
+    } else if (ml_streq(name, "counts")) {
+        ml_offer_loops(o);
+        ml_offer_versions(o);
+        offer_options(o, COUNTS);
     } else if (ml_streq(name, "show") || ml_streq(name, "tree")) {
         if (name[0] == 's')
             ml_offer_blocks(o);
@@ -487,7 +372,22 @@ static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
         offer_options(o, ml_str_eq(w->last, ml_str("--inputs")) ? INPUTS : CHECK);
     else if (ml_streq(name, "trace"))
         offer_options(o, TRACE);
-    else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
+    else if (ml_streq(name, "memory")) {
+        ml_offer_buffers(o, NULL, false);
+        offer_options(o, MEMORY);
+    } else if (ml_streq(name, "profile"))
+        offer_options(o, PROFILE);
+    else if (ml_streq(name, "roofline"))
+        offer_options(o, ROOFLINE);
+    else if (ml_streq(name, "asm")) {
+        if (ml_str_eq(w->last, ml_str("--diff")))
+            ml_offer_versions(o);
+        else {
+            ml_offer_blocks(o);
+            ml_offer_loops(o);
+            offer_options(o, ASM);
+        }
+    } else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
         offer_options(o, UNDO);
 }
 
@@ -511,6 +411,7 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
         ml_offer_files(o);
     else if (c) {
         offer_words(o, c, &w);
+        ml_offer_job_words(o, c->name, w.number);
         files = ml_streq(c->name, "open") || ml_streq(c->name, "save") ||
                 ml_streq(c->name, "source") || ml_streq(c->name, "shell") ||
                 ml_streq(c->name, "graph");

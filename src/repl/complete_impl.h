@@ -40,5 +40,10 @@ void ml_offer_threads(ml_Offer *o);
 void ml_offer_keys(ml_Offer *o, const char *target, bool only_present);
 /* auto, the divisors of the loop's extent, then powers of two below it. */
 void ml_offer_factors(ml_Offer *o, const char *loop);
+/* Lists of them: auto and a divisor, then auto and two. */
+void ml_offer_tilings(ml_Offer *o, const char *loop);
+
+/* Options of commands that measure, and jobs by number; number: of the word, from 1. */
+void ml_offer_job_words(ml_Offer *o, const char *command, size_t number);
 
 #endif

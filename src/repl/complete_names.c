@@ -500,14 +500,21 @@ void ml_offer_keys(ml_Offer *o, const char *target, bool only_present)
         ml_offer(o, KEYS[k][0], KEYS[k][1]);
 }
 
-void ml_offer_factors(ml_Offer *o, const char *loop)
+/* 0: not a constant, or no such loop. */
+static int64_t extent_of(ml_Offer *o, const char *loop)
 {
-    enum { MOST = 64 }; /* a highly composite extent has hundreds */
     ml_Uid uid = node_of(o, loop, ML_H_LOOP);
     const ml_Stmt *node =
         uid ? ml_index_node(ml_schedule_program(o->ss->focus).index, uid) : NULL;
     const ml_Expr *e = node ? ml_as_for(node)->extent : NULL;
-    int64_t extent = e && ml_is_const_int(e) ? e->as.i : 0;
+
+    return e && ml_is_const_int(e) ? e->as.i : 0;
+}
+
+void ml_offer_factors(ml_Offer *o, const char *loop)
+{
+    enum { MOST = 64 }; /* a highly composite extent has hundreds */
+    int64_t extent = extent_of(o, loop);
     size_t n = 0;
 
     ml_offer(o, "auto", "whatever is left");
@@ -519,4 +526,40 @@ void ml_offer_factors(ml_Offer *o, const char *loop)
         }
     for (int64_t d = 2; extent && d < extent && d <= 1024; d *= 2)
         ml_offer(o, ml_format(o->cx, "%lld", (long long)d), "with a guard");
+}
+
+void ml_offer_tilings(ml_Offer *o, const char *loop)
+{
+    static const int64_t INNER[] = {16, 8, 32, 4, 64, 2, 128};
+    static const int64_t OUTER[] = {4, 8, 2, 16};
+    int64_t extent = extent_of(o, loop);
+    bool any = false;
+
+    for (size_t k = 0; k < ML_COUNT(INNER); k++)
+        if (INNER[k] < extent && extent % INNER[k] == 0) {
+            ml_offer(o, ml_format(o->cx, "auto, %lld}", (long long)INNER[k]),
+                     ml_format(o->cx, "%lld × %lld", (long long)(extent / INNER[k]),
+                               (long long)INNER[k]));
+            any = true;
+        }
+    for (int64_t d = 3; d * d <= extent && d < 128; d += 2) /* what is no power of two */
+        if (extent % d == 0)
+            ml_offer(
+                o, ml_format(o->cx, "auto, %lld}", (long long)d),
+                ml_format(o->cx, "%lld × %lld", (long long)(extent / d), (long long)d));
+    for (size_t a = 0; a < ML_COUNT(OUTER); a++)
+        for (size_t b = 0; b < 3; b++) {
+            int64_t inner = OUTER[a] * INNER[b];
+
+            if (inner < extent && extent % inner == 0)
+                ml_offer(o,
+                         ml_format(o->cx, "auto, %lld, %lld}", (long long)OUTER[a],
+                                   (long long)INNER[b]),
+                         ml_format(o->cx, "%lld × %lld × %lld", (long long)(extent / inner),
+                                   (long long)OUTER[a], (long long)INNER[b]));
+        }
+    for (size_t k = 0; !any && k < ML_COUNT(INNER); k++)
+        if (INNER[k] < extent)
+            ml_offer(o, ml_format(o->cx, "auto, %lld}", (long long)INNER[k]),
+                     "with a guard");
 }

@@ -121,6 +121,20 @@ static Rows compare(const char *a, const char *b)
     return r;
 }
 
+void ml_diff_fresh(const char *a, const char *b, bool *fresh)
+{
+    Lines old = cut(a), new = cut(b);
+    bool *keep_a = ml_heap_zalloc(old.n + 1), *keep_b = ml_heap_zalloc(new.n + 1);
+
+    align(&old, &new, keep_a, keep_b);
+    for (size_t k = 0; k < new.n; k++)
+        fresh[k] = !keep_b[k];
+    ml_heap_free(keep_a);
+    ml_heap_free(keep_b);
+    ml_heap_free(old.v);
+    ml_heap_free(new.v);
+}
+
 static void rows_free(Rows *r)
 {
     ml_heap_free(r->a.v);

@@ -20,6 +20,9 @@ typedef struct ml_DiffStats {
  * or left count as unchanged. */
 ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
                           const ml_DiffOpts *opts);
+/* Which lines of b are not in a: fresh has room for all of b's. Lines that only moved right
+ * or left are not. */
+void ml_diff_fresh(const char *a, const char *b, bool *fresh);
 /* The same of two loop trees, without line numbers: what a node of both has new is told in
  * one line, `~ C  reads A, B → B_global`. */
 void ml_diff_tree(ml_Text *out, const char *a, const char *b, bool color);

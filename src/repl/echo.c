@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "repl/data.h"
 #include "repl/diff.h"
 #include "repl/session.h"
 
@@ -162,6 +163,34 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
     ml_text_free(&t);
 }
 
+/* --json: {"step": 2, "primitive": "split", "version": 7, …}. */
+static void tell_step(ml_Session *ss, ml_Schedule *s, int version)
+{
+    ml_Data d = {.n = 0};
+    ml_Step step, before;
+    int n = 0;
+
+    if (!ml_version_step(s, version, &step))
+        return;
+    for (int v = version; ml_version_step(s, v, &before) && before.prim; v = before.parent)
+        n++;
+    ml_data_row(&d);
+    ml_data_int(&d, "step", n);
+    ml_data_str(&d, "primitive", step.prim ? step.prim->name : NULL);
+    ml_data_int(&d, "version", version);
+    ml_data_int(&d, "parent", step.parent);
+    ml_data_str(&d, "schedule", ml_schedule_name(s));
+    ml_data_str(&d, "line", step.line);
+    ml_data_str(&d, "headline", step.headline);
+    ml_data_real(&d, "seconds", step.seconds);
+    ml_data_list(&d, "notes");
+    for (size_t k = 0; k < step.n_notes; k++)
+        ml_data_str(&d, NULL, step.notes[k]);
+    ml_data_end(&d);
+    ml_out(&ss->out, ml_data_lines(&d));
+    ml_data_free(&d);
+}
+
 void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to)
 {
     ml_Ctx *cx = ml_ctx_new(0);
@@ -179,7 +208,7 @@ void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to)
         v = step.parent;
     }
     for (size_t k = path.n; k-- > 0;)
-        echo_step(ss, s, path.v[k]);
+        (ss->json ? tell_step : echo_step)(ss, s, path.v[k]);
     ml_ctx_unref(cx);
 }
 

@@ -1,8 +1,8 @@
-/* footprint - how many bytes of each buffer a loop touches. Source: interaction 5, 8. */
+/* footprint - what loops do and touch, as text. Source: interaction 5, 8. */
 #ifndef ML_REPL_FOOTPRINT_H
 #define ML_REPL_FOOTPRINT_H
 
-#include "verify/verify.h"
+#include "repl/bind/counts.h"
 
 typedef struct ml_Footprint {
     const ml_Buffer *buffer;
@@ -11,12 +11,20 @@ typedef struct ml_Footprint {
 } ml_Footprint;
 typedef ML_VEC(ml_Footprint) ml_Footprints;
 
-/* What all iterations of the loop together touch, the loops around it standing still: the
- * regions that the blocks below read and write, buffers in the order in which they occur.
- */
+/* What all iterations of the loop together touch, the loops around it standing still:
+ * buffers in the order in which they occur. More of it: verify/counts.h. */
 void ml_footprints(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_Footprints *out);
 
 /* 64 B, 4 KiB, 1.5 MiB */
 void ml_text_bytes(ml_Text *out, int64_t bytes);
+
+typedef enum ml_Unit {
+    ML_UNIT_COUNT, /* 4,096; long ones 1.07 G */
+    ML_UNIT_SHORT, /* 4.10 k */
+    ML_UNIT_BYTES, /* 4 KiB */
+} ml_Unit;
+/* `≤ 4,096`, `n * 64`, `?`. names: of the sizes; may be NULL. */
+void ml_text_number(ml_Ctx *cx, ml_Text *out, ml_Number n, ml_Unit unit,
+                    const ml_Names *names, bool ascii);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "repl/bind/host.h"
+#include "repl/data.h"
 #include "repl/history.h"
 
 /* ---- a stream of lines */
@@ -245,7 +246,12 @@ bool ml_input_show_history(ml_Session *ss, int n)
     size_t all = ss->history ? ml_history_count(ss->history) : 0;
 
     for (size_t k = all > (size_t)n ? all - (size_t)n : 0; k < all; k++) {
+        ml_Data *d = ml_session_data(ss);
         ml_Text t = {0};
+
+        ml_data_row(d);
+        ml_data_int(d, "number", (int64_t)k + 1);
+        ml_data_str(d, "entry", ml_history_at(ss->history, k));
 
         ml_text_fmt(&t, "%5zu  ", k + 1);
         for (const char *p = ml_history_at(ss->history, k); *p; p++) {

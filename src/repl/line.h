@@ -15,9 +15,10 @@
  */
 void ml_line_init(ml_Session *ss);
 /* The next line without its newline; it may hold newlines (a paste, a recalled entry).
- * NULL: the end of input, or with *interrupted set, Ctrl-C: what was collected is to be
- * dropped. */
-ML_GIVES char *ml_line_read(ml_Session *ss, const char *prompt, bool *interrupted);
+ * more: it continues an entry. NULL: the end of input, or with *interrupted set, Ctrl-C:
+ * what was collected is to be dropped. */
+ML_GIVES char *ml_line_read(ml_Session *ss, const char *prompt, bool more,
+                            bool *interrupted);
 void ml_line_free(char *line);
 /* One entry, all its lines, for recall and for the history file. */
 void ml_line_history_add(ml_Session *ss, const char *entry);

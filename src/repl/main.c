@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "repl/crash.h"
 #include "repl/help.h"
 #include "repl/input.h"
+#include "repl/job.h"
 #include "repl/line.h"
 #include "repl/manual/manual.h"
 #include "repl/options.h"
@@ -31,6 +33,7 @@
 #include "repl/record.h"
 #include "repl/sessions.h"
 #include "repl/transcript.h"
+#include "repl/view/driver.h"
 #include "version.h"
 
 enum { WORKER_FD = 3 }; /* the socket that a worker is started with */
@@ -271,6 +274,13 @@ static bool set_options(const ml_Options *o)
     return ok;
 }
 
+/* Contexts come and go by the thousand: their chunks stay with the program. */
+static void keep_chunks(void)
+{
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+}
+
 static int finish(void)
 {
     int status = status_of_output(session.status);
@@ -285,6 +295,23 @@ static int finish(void)
     return status;
 }
 
+/* What a session starts for work in the background (repl/job.h); it ends with it. */
+static int run_job(const char *argv0)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGPIPE, on_pipe);
+    ml_session_init(&session);
+    ml_out_init(&session.out, 0, 0, false);
+    session.argv0 = argv0;
+    session.batch = session.no_history = session.private_ = true;
+    session.json = session.out.json = true;
+    session.out.pager = false;
+    keep_chunks();
+    set_signals();
+    session.status = ml_job_serve(&session);
+    return finish();
+}
+
 int main(int argc, char **argv)
 {
     static ml_Options o;
@@ -293,6 +320,8 @@ int main(int argc, char **argv)
     /* What a session starts to compile and run kernels; it wants nothing of a prompt. */
     if (argc == 2 && ml_streq(argv[1], "--worker"))
         return ml_worker_main(WORKER_FD);
+    if (argc == 2 && ml_streq(argv[1], "--job"))
+        return run_job(argv[0]);
     setlocale(LC_CTYPE, "");
     /* A closed pipe is noticed where it happens, and ends the program quietly. A handler,
      * not SIG_IGN: that would be inherited by what the shell starts. */
@@ -312,6 +341,7 @@ int main(int argc, char **argv)
     session.about = say_features;
     session.batch = o.batch;
     session.keep_going = o.keep_going;
+    session.json = session.out.json = o.json;
     session.safe = o.safe;
     if (o.safe) /* workers are told so */
         setenv("MOONLOOP_SAFE", "1", 1);
@@ -322,9 +352,7 @@ int main(int argc, char **argv)
     if (o.batch)
         session.out.pager = false;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* Contexts come and go by the thousand: their chunks stay with the program. */
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);
+    keep_chunks();
     session.host = ml_host_new(&session);
     ml_settings_apply(&session);
     if (o.show)
@@ -341,7 +369,14 @@ int main(int argc, char **argv)
     if (!ok && hard_stopped) /* also where something else had failed before */
         session.status = 130;
 
-    if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
+    if (ok && !session.quit && o.view && o.keys)
+        ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
+                       o.size[0] ? o.size[1] : 24, o.update);
+    else if (ok && !session.quit && o.view) {
+        ml_autosave_begin(&session);
+        if (ml_view_terminal(&session) && !session.quit && tty)
+            ml_prompt_run(&session);
+    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
         if (nothing)
             banner();
         ml_record_begin(&session, argc, argv);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-typedef enum Kind { FLAG, TEXT, NUMBER, SHOW, COLOR, NO_COLOR, CHUNK, LATER } Kind;
+typedef enum Kind { FLAG, TEXT, NUMBER, SIZE, SHOW, COLOR, NO_COLOR, CHUNK, LATER } Kind;
 
 typedef struct Option {
     const char *name; /* long form, or NULL */
@@ -32,6 +32,7 @@ static const Option OPTIONS[] = {
     {"no-color", 0, NO_COLOR, AT(color), NULL, "no colour"},
     {"ascii", 0, FLAG, AT(ascii), NULL, "no characters outside ASCII"},
     {"width", 0, NUMBER, AT(width), "N", "columns of a line"},
+    {"json", 0, FLAG, AT(json), NULL, "commands print one JSON object per line"},
     {"target", 0, TEXT, AT(target), "T", "target of new schedules"},
     {"threads", 0, TEXT, AT(threads), "N", "threads of generated code"},
     {"seed", 0, TEXT, AT(seed), "N", "seed of new schedules; random: from the system"},
@@ -47,9 +48,12 @@ static const Option OPTIONS[] = {
     {"version", 'v', SHOW, 0, NULL, "one line"},
     {"features", 0, SHOW, 0, NULL, "the libraries found, name=value"},
     {"codes", 0, SHOW, 0, NULL, "every error code with its sentence"},
-    {"json", 0, LATER, 0, NULL, "comes later"},
-    {"view", 0, LATER, 0, NULL, "comes later"},
-    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for it first */
+    {"view", 0, FLAG, AT(view), NULL, "start in the visualiser"},
+    {"keys", 0, TEXT, AT(keys), "FILE",
+     "with --view: keys from FILE, no terminal; compares screens (--update: writes them)"},
+    {"size", 0, SIZE, AT(size), "WxH", "with --keys: the size of the screen (80x24)"},
+    {"worker", 0, SHOW, 0, NULL, NULL}, /* main looks for these two first */
+    {"job", 0, SHOW, 0, NULL, NULL},
 };
 
 static const Option *find(const char *name, size_t n)
@@ -74,6 +78,7 @@ static bool wants_value(const Option *d)
     switch (d->kind) {
     case TEXT:
     case NUMBER:
+    case SIZE:
     case COLOR:
     case CHUNK: return true;
     case FLAG:
@@ -82,6 +87,20 @@ static bool wants_value(const Option *d)
     case LATER: break;
     }
     return false;
+}
+
+static bool read_size(const char *p, int size[2])
+{
+    for (int k = 0; k < 2; k++) {
+        char *end;
+        long n = strtol(p, &end, 10);
+
+        if (end == p || *end != (k ? '\0' : 'x') || n < 1 || n > 4096)
+            return false;
+        size[k] = (int)n;
+        p = end + 1;
+    }
+    return true;
 }
 
 static bool apply(ml_Options *o, const Option *d, const char *value, ml_Text *why)
@@ -99,6 +118,12 @@ static bool apply(ml_Options *o, const Option *d, const char *value, ml_Text *wh
             return false;
         }
         *(int *)(void *)field = (int)n;
+        return true;
+    case SIZE:
+        if (!read_size(value, o->size)) {
+            ml_text_fmt(why, "--%s is columns x rows, like 80x24, not %s", d->name, value);
+            return false;
+        }
         return true;
     case SHOW: o->show = d->name; return true;
     case COLOR:
@@ -172,6 +197,14 @@ bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why)
             k++;
             break;
         }
+    }
+    if ((o->keys || o->size[0]) && !o->view) {
+        ml_text_fmt(why, "--%s goes with --view", o->keys ? "keys" : "size");
+        return false;
+    }
+    if (o->size[0] && !o->keys) {
+        ml_text_add(why, "--size goes with --keys: a terminal has a size of its own");
+        return false;
     }
     if (!o->transcript && k < argc)
         o->file = argv[k++];

@@ -16,8 +16,9 @@ typedef struct ml_Options {
     bool interactive, batch, keep_going, ascii, safe, no_init, no_history, private_,
         transcript, update, json, view;
     int color; /* -1 auto, 0 never, 1 always */
-    int width;
+    int width, size[2]; /* 0: not given */
     const char *init, *target, *threads, *seed, *manual;
+    const char *keys; /* of --view, or NULL */
     const char *file; /* or NULL */
     char **args;      /* of the file, or the files of --transcript */
     int n_args;

@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "repl/data.h"
+
 /* ---- the terminal */
 
 static bool env_set(const char *name)
@@ -108,7 +110,8 @@ static const struct {
     {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
     {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
     {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
-    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},
+    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},   {"█", "#"},  {"┤", "+"},  {"┴", "+"},
+    {"●", "*"},    {"µ", "u"},
 };
 
 void ml_out_plain(ml_Text *out, const char *text)
@@ -141,6 +144,7 @@ static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const 
         ml_text_add(capture, text);
         return;
     }
+    ml_out_clear_status(o);
     if (o->tee)
         o->tee(o->tee_user, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
@@ -191,9 +195,36 @@ void ml_out_line(ml_Out *o, const char *text)
     put_line(o, STDOUT_FILENO, o->capture, text);
 }
 
+/* What is told in passing, as an object; the word before the colon is its kind. */
+static void put_note(ml_Out *o, const char *text)
+{
+    static const char *const KINDS[] = {"note", "warning", "focus"};
+    const char *kind = KINDS[0];
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < ML_COUNT(KINDS); k++) {
+        size_t n = strlen(KINDS[k]);
+
+        if (strncmp(text, KINDS[k], n) == 0 && text[n] == ':' && text[n + 1] == ' ') {
+            kind = KINDS[k];
+            text += n + 2;
+        }
+    }
+    ml_text_char(&t, '{');
+    ml_data_quote(&t, kind);
+    ml_text_char(&t, ':');
+    ml_data_quote(&t, text);
+    ml_text_char(&t, '}');
+    put_line(o, STDERR_FILENO, o->err_capture, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 void ml_err_line(ml_Out *o, const char *text)
 {
-    put_line(o, STDERR_FILENO, o->err_capture, text);
+    if (o->json)
+        put_note(o, text);
+    else
+        put_line(o, STDERR_FILENO, o->err_capture, text);
 }
 
 /* ---- folding */
@@ -321,7 +352,19 @@ void ml_out_prose(ml_Out *o, const char *text)
 
 void ml_err_prose(ml_Out *o, const char *text)
 {
-    put_prose(o, STDERR_FILENO, o->err_capture, text);
+    if (o->json)
+        put_note(o, text);
+    else
+        put_prose(o, STDERR_FILENO, o->err_capture, text);
+}
+
+void ml_out_clear_status(ml_Out *o)
+{
+    static const char CLEAR[] = "\r\033[K";
+
+    if (o->status)
+        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    o->status = false;
 }
 
 void ml_out_flush(ml_Out *o)

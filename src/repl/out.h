@@ -12,6 +12,8 @@ typedef struct ml_Out {
     int width;            /* of a line */
     int height;           /* of the screen; 0: no screen */
     bool pager;           /* long text may go through a pager */
+    bool status;          /* a line of progress stands on the screen; goes before others */
+    bool json;            /* a line for standard error is {"note": …} */
     ml_Text *capture;     /* results go here instead, when set (a redirected command) */
     ml_Text *err_capture; /* the same for what goes to standard error */
     /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
@@ -40,6 +42,7 @@ void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
 void ml_out_flush(ml_Out *o);
+void ml_out_clear_status(ml_Out *o); /* takes the line of progress away */
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
 void ml_out_plain(ml_Text *out, const char *text);
 /* SGR sequences by role; "" without colour. */

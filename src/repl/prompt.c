@@ -9,8 +9,10 @@
 
 #include <unistd.h>
 
+#include "repl/cmd_jobs.h"
 #include "repl/input.h"
 #include "repl/line.h"
+#include "repl/loop.h"
 
 /* A question of a command: one line, which is no entry of the history. */
 static char *ask(ml_Session *ss, const char *question)
@@ -19,7 +21,7 @@ static char *ask(ml_Session *ss, const char *question)
     char *line;
 
     ml_out_flush(&ss->out);
-    line = ml_line_read(ss, question, &interrupted);
+    line = ml_line_read(ss, question, false, &interrupted);
     ss->interrupt = 0;
     return line;
 }
@@ -39,10 +41,11 @@ void ml_prompt_run(ml_Session *ss)
     ss->ask = ask;
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
+        ml_loop_poll(); /* what came in while the line ran */
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
         ml_out_flush(&ss->out);
         bool interrupted = false;
-        char *line = ml_line_read(ss, ml_text_z(&prompt), &interrupted);
+        char *line = ml_line_read(ss, ml_text_z(&prompt), whole.n > 0, &interrupted);
 
         ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
         if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
@@ -54,7 +57,9 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            break;
+            if (ss->lost_terminal || ml_jobs_let_quit(ss))
+                break;
+            continue;
         }
         if (whole.n)
             ml_text_char(&whole, '\n');

@@ -266,7 +266,7 @@ static void catch_up(ml_Session *ss)
 
 void ml_record_begin(ml_Session *ss, int argc, char **argv)
 {
-    if (ss->record)
+    if (ss->record || ss->json)
         return;
     ss->record = ml_heap_zalloc(sizeof *ss->record);
     add_head(ss, argc, argv, &ss->record->log);

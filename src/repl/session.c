@@ -13,9 +13,13 @@
 #include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
+#include "repl/view/keymap.h"
+#include "repl/error_data.h"
 #include "repl/crash.h"
 #include "repl/dashboard.h"
 #include "repl/record.h"
+#include "repl/jobs.h"
+#include "repl/progress.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -25,6 +29,7 @@ void ml_session_init(ml_Session *ss)
 
 void ml_session_free(ml_Session *ss)
 {
+    ml_jobs_end(ss);
     ml_dashboard_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
@@ -35,6 +40,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->schedules);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
+    ml_keymap_free(ss);
     ml_aliases_free(&ss->aliases);
 }
 
@@ -55,12 +61,17 @@ void ml_session_focus(ml_Session *ss, ml_Schedule *s)
 {
     if (s) {
         keep(ss, s);
-        ml_ctx_set_cancel(ml_schedule_ctx(s), (const volatile int *)&ss->interrupt);
+        ml_session_guard(ss, ml_schedule_ctx(s));
         ml_ctx_set_limit(ml_schedule_ctx(s),
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
         ml_schedule_set_undo_limit(s, (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
     }
     ss->focus = s;
+}
+
+int ml_session_version(const ml_Session *ss)
+{
+    return ss->job ? ss->job_version : ml_schedule_version(ss->focus);
 }
 
 void ml_text_si(ml_Text *out, double v)
@@ -122,6 +133,32 @@ static void say_functions(const ml_Module *m, ml_Text *t)
         }
 }
 
+static void announce_data(ml_Session *ss)
+{
+    ml_Schedule *s = ss->focus;
+    const ml_Func *f = ml_schedule_func(s);
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_StmtVec blocks = {0};
+    const ml_Expr *count;
+    ml_Data d = {.n = 0};
+
+    ml_data_row(&d);
+    ml_data_str(&d, "focus", ml_schedule_name(s));
+    ml_data_int(&d, "version", ml_schedule_version(s));
+    if (f && ml_func_root(f)) {
+        ml_child_blocks(cx, &ml_func_root(f)->base, &blocks);
+        ml_data_list(&d, "blocks");
+        for (size_t k = 0; k < blocks.n; k++)
+            ml_data_str(&d, NULL, ml_name_of(s, ml_stmt_uid(blocks.v[k])));
+        ml_data_end(&d);
+    }
+    if (f && !ml_flops_symbolic(cx, f, &count))
+        ml_data_real(&d, "flop", ml_flops(cx, f));
+    ml_ctx_unref(cx);
+    ml_err(&ss->out, ml_data_lines(&d));
+    ml_data_free(&d);
+}
+
 void ml_session_announce(ml_Session *ss)
 {
     ml_Schedule *s = ss->focus;
@@ -132,6 +169,10 @@ void ml_session_announce(ml_Session *ss)
 
     if (!s)
         return;
+    if (ss->json) {
+        announce_data(ss);
+        return;
+    }
     ml_text_fmt(&t, "focus: %s v%d", ml_schedule_name(s), ml_schedule_version(s));
     cx = ml_ctx_new(0);
     const ml_Block *root = f ? ml_func_root(f) : NULL;
@@ -212,25 +253,41 @@ static ml_RenderLevel render_level(const ml_Session *ss)
     return ML_RENDER_BRIEF;
 }
 
-static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
-                   ml_RenderLevel level)
+static void say_error(ml_Session *ss, ml_Failure *f, const char *at, ml_RenderLevel level)
 {
     ml_Text t = {0};
     ml_RenderOpts opts = {.width = ss->out.width, .color = ss->out.err_color};
-    int status = ml_status_of(ml_failure_code(f));
 
     opts.ascii = ss->out.ascii;
     opts.level = level;
     /* The terminal has just shown ^C where the cursor was. */
     if (ss->prompting && ml_failure_code(f) == ML_E_INTERRUPTED && isatty(STDIN_FILENO) &&
-        isatty(STDERR_FILENO) && !ss->out.broken)
+        isatty(STDERR_FILENO))
         ml_err(&ss->out, "\n");
     ml_failure_render(f, &t, &opts);
     if (at && *at)
         ml_text_fmt(&t, "\n%s", at);
-    if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
-        ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
+}
+
+static void say_error_data(ml_Session *ss, ml_Failure *f, const char *at,
+                           ml_RenderLevel level)
+{
+    ml_Data d = {.n = 0};
+
+    ml_error_data(&d, f, at, level == ML_RENDER_BRIEF || level == ML_RENDER_DETAIL);
+    ml_err(&ss->out, ml_data_lines(&d));
+    ml_data_free(&d);
+}
+
+static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
+                   ml_RenderLevel level)
+{
+    int status = ml_status_of(ml_failure_code(f));
+
+    if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
+        (ss->json ? say_error_data : say_error)(ss, f, at, level);
     if (ss->status == 0)
         ss->status = status;
     if (ss->last != f && ss->last_owned)
@@ -469,6 +526,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         return true;
     }
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
+    if (!ml_command_of(ss, line.p) || ml_command_of(ss, line.p)->run != cmd_quit)
+        ss->quit_asked = false;
     if (focus) {
         before = ml_schedule_state(focus);
         counts = ml_schedule_fact_counts(focus);

@@ -17,9 +17,12 @@
 
 typedef struct ml_Host ml_Host;           /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
+typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
+typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
 typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
-typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
 typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
+typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
+typedef struct ml_Progress ml_Progress;   /* how far long work is, progress.h */
 
 typedef struct ml_Line { /* a line that changed the focus: an undo group */
     ml_Schedule *s;      /* not counted: one of the session's */
@@ -38,11 +41,18 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
-    bool scratch; /* of an example in a help text: nothing of the user is touched */
+    bool json;             /* commands print data, an object a line */
+    ml_Data *data;         /* of the command at work; NULL: nobody wants it */
+    ml_Jobs *jobs;         /* NULL: none was started */
+    ml_Progress *progress; /* of the command at work, when it is one that may take long */
+    bool job; /* this is the process of a job (job.h) on version job_version of there */
+    int job_version;
     const char *argv0;
     ml_Aliases aliases;
-    ml_History *history;     /* NULL: nothing was typed yet */
-    bool no_history;         /* its file is neither read nor written */
+    ml_History *history;      /* NULL: nothing was typed yet */
+    bool no_history;          /* its file is neither read nor written */
+    struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
+    bool scratch; /* of an example in a help text: nothing of the user is touched */
     ml_Autosave *autosave;   /* NULL: none is kept */
     ml_Record *record;       /* NULL: nothing is typed */
     ml_Dashboard *dashboard; /* NULL: off */
@@ -65,6 +75,7 @@ typedef struct ml_Session {
     bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
     int status;      /* exit status so far */
     bool quit;
+    bool quit_asked; /* the line before wanted to leave while jobs ran */
     /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
     char *(*ask)(struct ml_Session *ss, const char *question);
     void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
@@ -75,6 +86,8 @@ typedef struct ml_Session {
 void ml_session_init(ml_Session *ss);
 void ml_session_free(ml_Session *ss);
 void ml_session_focus(ml_Session *ss, ml_Schedule *s); /* NULL: none */
+/* What the version that is worked on is called: in a job as in its session. */
+int ml_session_version(const ml_Session *ss);
 /* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
 void ml_session_announce(ml_Session *ss);
 /* `matmul v7> `, `> ` without focus. */

@@ -1,5 +1,5 @@
 /*
- * tree - the loop tree as text: extents, kinds, and what each loop touches.
+ * tree - the loop tree as text: extents, kinds, what each loop computes and touches.
  * Source: interaction 5.
  */
 #include "repl/footprint.h"
@@ -117,42 +117,105 @@ void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
     ml_ctx_unref(t.cx);
 }
 
-/* ---- what the loops touch */
+/* ---- what the loops do */
 
-/* `A 4 KiB, C ≤ 2 MiB`, as many as fit between the columns. */
-static void add_sizes(Tree *t, ml_Session *ss, ml_Program p, const LoopLine *l,
-                      size_t column, ml_Text *out)
+/* The counts of the functions that are drawn. */
+typedef struct Facts {
+    ml_Session *ss;
+    Tree *t;
+    ml_Ctx *cx;
+    const ml_LoopFacts **of; /* by line */
+    size_t flops;            /* columns */
+} Facts;
+
+/* Nothing where nothing is computed, or the room is for what is touched. */
+static void text_flops(Facts *f, ml_Number n, ml_Text *out)
 {
-    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(t->s));
-    size_t at = column, width = (size_t)ss->out.width;
-    ml_Footprints v = {0};
+    if ((n.how == ML_EXACT && !n.expr && n.n == 0) || f->ss->out.width < 60)
+        return;
+    ml_text_number(f->cx, out, n, ML_UNIT_SHORT, f->t->names, f->ss->out.ascii);
+    if (n.how == ML_UNKNOWN || n.expr || n.n < 1000)
+        ml_text_char(out, ' ');
+    ml_text_add(out, "FLOP");
+}
 
-    ml_ctx_set_limit(cx, 0);
-    ml_footprints(cx, p, l->loop, &v);
-    for (size_t k = 0; k < v.n; k++) {
-        ml_Text one = {0};
-        size_t more = k + 1 < v.n ? 3 : 0; /* room for `, …` */
+static void find_facts(Facts *f, ml_Program p)
+{
+    enum { WIDE = 16 };
+    Tree *t = f->t;
+    ml_Map *at = ml_map_new(t->cx);
+    uint32_t func = UINT32_MAX;
 
-        ml_text_fmt(&one, "%s%s ", k ? ", " : "", tree_name(t, v.v[k].buffer->uid));
-        if (v.v[k].bytes < 0)
-            ml_text_char(&one, '?');
-        else {
-            ml_text_add(&one, v.v[k].exact ? "" : ss->out.ascii ? "<= " : "≤ ");
-            ml_text_bytes(&one, v.v[k].bytes);
-        }
-        if (at + ml_columns(ml_text_z(&one)) + more > width) {
-            if (k > 0)
-                ml_text_add(out, ss->out.ascii ? ".." : ", …");
+    f->of = ML_ARRAY(t->cx, const ml_LoopFacts *, t->loops.n + 1);
+    for (size_t k = 0; k < t->loops.n; k++)
+        ml_map_set(t->cx, at, t->loops.v[k].loop, (const void *)(uintptr_t)(k + 1));
+    for (size_t k = 0; k < t->loops.n; k++) {
+        uint32_t in = ml_index_func(p.index, t->loops.v[k].loop);
+        ml_Counts c;
+
+        if (in == func)
+            continue;
+        func = in;
+        if (!ml_counts(f->cx, p, in, &c))
+            return;
+        for (size_t j = 0; j < c.n; j++) {
+            uintptr_t line = (uintptr_t)ml_map_get(at, c.loops[j].loop->var->uid);
+            ml_Text one = {0};
+
+            if (!line)
+                continue;
+            f->of[line - 1] = &c.loops[j];
+            text_flops(f, c.loops[j].flops, &one);
+            size_t n = ml_columns(ml_text_z(&one));
+
+            f->flops = n > f->flops && n <= WIDE ? n : f->flops;
             ml_text_free(&one);
+        }
+    }
+}
+
+/* `524 kFLOP  A 4 KiB, C ≤ 2 MiB`, as many as fit between the columns. */
+static void add_facts(Facts *fs, const ml_LoopFacts *f, const LoopLine *l, size_t column,
+                      ml_Text *out)
+{
+    ml_Session *ss = fs->ss;
+    size_t width = (size_t)ss->out.width, at, n;
+    ml_Text all = {0}, one = {0};
+
+    if (!f)
+        return;
+    text_flops(fs, f->flops, &one);
+    n = ml_columns(ml_text_z(&one));
+    ml_text_repeat(&all, ' ', n < fs->flops ? fs->flops - n : 0);
+    ml_text_add(&all, ml_text_z(&one));
+    if (fs->flops)
+        ml_text_add(&all, "  ");
+    at = column + ml_columns(ml_text_z(&all));
+    for (uint32_t k = 0; k < f->n_touched; k++) {
+        size_t more = k + 1 < f->n_touched ? 3 : 0; /* room for `, …` */
+
+        ml_text_clear(&one);
+        ml_text_fmt(&one, "%s%s ", k ? ", " : "",
+                    tree_name(fs->t, f->touched[k].buffer->uid));
+        ml_text_number(fs->cx, &one, f->touched[k].bytes, ML_UNIT_BYTES, fs->t->names,
+                       ss->out.ascii);
+        n = ml_columns(ml_text_z(&one));
+        if (at + n + more > width) {
+            if (k > 0)
+                ml_text_add(&all, ss->out.ascii ? ".." : ", …");
             break;
         }
-        if (k == 0)
-            ml_text_repeat(out, ' ', column - l->columns);
-        ml_text_add(out, ml_text_z(&one));
-        at += ml_columns(ml_text_z(&one));
-        ml_text_free(&one);
+        ml_text_add(&all, ml_text_z(&one));
+        at += n;
     }
-    ml_ctx_unref(cx);
+    while (all.n > 0 && all.p[all.n - 1] == ' ')
+        all.n--;
+    if (all.n > 0 && column + ml_columns(ml_text_z(&all)) <= width) {
+        ml_text_repeat(out, ' ', column - l->columns);
+        ml_text_add(out, ml_text_z(&all));
+    }
+    ml_text_free(&one);
+    ml_text_free(&all);
 }
 
 void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
@@ -161,9 +224,12 @@ void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *ou
     ml_Program p = ml_version_program(s, version);
     ml_Text text = {0};
     Tree t = {.s = s, .out = &text, .cx = ml_ctx_new(0)};
+    Facts f = {.ss = ss, .t = &t, .cx = ml_ctx_fork(ml_schedule_ctx(s))};
     size_t column = 0, at = 0;
 
+    ml_ctx_set_limit(f.cx, 0);
     draw(ss, &t, version);
+    find_facts(&f, p);
     for (size_t k = 0; k < t.loops.n; k++)
         if (t.loops.v[k].columns + GAP > column && t.loops.v[k].columns < FAR)
             column = t.loops.v[k].columns + GAP;
@@ -171,11 +237,13 @@ void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *ou
         const LoopLine *l = &t.loops.v[k];
 
         ml_text_addn(out, text.p + at, l->end - at);
-        add_sizes(&t, ss, p, l, l->columns + GAP > column ? l->columns + GAP : column, out);
+        add_facts(&f, f.of[k], l, l->columns + GAP > column ? l->columns + GAP : column,
+                  out);
         at = l->end;
     }
     if (text.n > at)
         ml_text_addn(out, text.p + at, text.n - at);
     ml_text_free(&text);
+    ml_ctx_unref(f.cx);
     ml_ctx_unref(t.cx);
 }

@@ -10,6 +10,7 @@
 #include "core/walk.h"
 #include "repl/bind/checking.h"
 #include "repl/command.h"
+#include "repl/progress.h"
 
 enum { MAX_ITERATIONS = 100000, MAX_SIZES = 16, SMALL = 7 };
 
@@ -111,7 +112,7 @@ static bool verify(ml_Session *ss, int version, const char *line)
     bool ok;
 
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_session_guard(ss, cx);
     ok = well_formed(ss, cx, version);
     for (uint32_t k = 0; ok && k < start->n && k < now->n; k++)
         if (start->funcs[k] != now->funcs[k])

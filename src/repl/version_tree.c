@@ -4,9 +4,8 @@
  * A line of work is written from left to right and folded at the width. Where it forks, the
  * branches hang below, each after `├`, and the line that leads to the current version (else
  * to the newest) goes on after `└` at the same indentation: trials that were taken back
- * make no staircase. No line is wider than the screen from 20 columns on. Lines of work
- * that wait for their turn are kept on a stack of our own: depth and length do not matter.
- * Source: interaction 6, 15.
+ * make no staircase. No line is wider than the screen from 20 columns on. Source:
+ * interaction 6, 15.
  */
 #include "core/vec.h"
 #include "repl/versions.h"
@@ -17,72 +16,15 @@ enum {
     HANG = 2, /* of a word that hangs below the one before */
 };
 
-typedef enum Joint { JOINT_ROOT, JOINT_SIDE, JOINT_ON } Joint;
-
-typedef struct Pending { /* a line of work that is to be drawn */
-    int first;
-    int depth; /* levels of indentation before the joint */
-    Joint joint;
-    bool says_parent; /* the indentation is used up: it is named */
-} Pending;
-
-typedef struct Node {
-    int first, last; /* children, oldest and newest; -1: none */
-    int next;        /* sibling */
-    bool leads;      /* to the current version, or is it */
-} Node;
-
 typedef struct Drawing {
     ml_Schedule *s;
     ml_Ctx *cx;
     ml_Text *out;
-    Node *v;
-    int n, current;
+    int current;
     size_t width, col;
     int max_depth;
     bool ascii;
-    ML_VEC(Pending) stack;
 } Drawing;
-
-/* ---- the tree */
-
-static void read_tree(Drawing *d)
-{
-    ml_Step step;
-
-    d->n = ml_schedule_n_versions(d->s);
-    d->current = ml_schedule_version(d->s);
-    d->v = ML_ARRAY(d->cx, Node, (size_t)d->n);
-    for (int v = 0; v < d->n; v++)
-        d->v[v] = (Node){-1, -1, -1, false};
-    for (int v = 0; v < d->n; v++) {
-        if (!ml_version_step(d->s, v, &step) || step.parent < 0)
-            continue;
-        Node *p = &d->v[step.parent];
-
-        if (p->last < 0)
-            p->first = v;
-        else
-            d->v[p->last].next = v;
-        p->last = v;
-    }
-    for (int v = d->current; v >= 0; v = ml_version_step(d->s, v, &step) ? step.parent : -1)
-        d->v[v].leads = true;
-}
-
-static bool has_one_child(const Drawing *d, int v)
-{
-    return d->v[v].first >= 0 && d->v[v].first == d->v[v].last;
-}
-
-/* The child that goes on at the same indentation. */
-static int main_child(const Drawing *d, int v)
-{
-    for (int c = d->v[v].first; c >= 0; c = d->v[c].next)
-        if (d->v[c].leads)
-            return c;
-    return d->v[v].last;
-}
 
 /* ---- lines */
 
@@ -122,21 +64,15 @@ static void add_marks(Drawing *d, Words *w, const char *marks)
     add_word(d, w, text);
 }
 
-static Words words_of(Drawing *d, int v, int *last)
+static Words words_of(Drawing *d, const ml_VersionEntry *e)
 {
     Words w = {0};
     ml_Step step;
+    int v = e->version;
     const char *marks, *branch = ml_version_branch(d->s, v);
-    int dropped = 0;
 
-    *last = v;
-    while (!ml_version_known(d->s, *last) && has_one_child(d, *last) &&
-           !ml_version_known(d->s, d->v[*last].first)) {
-        *last = d->v[*last].first;
-        dropped++;
-    }
-    if (dropped > 0) {
-        add_word(d, &w, ml_format(d->cx, "v%d..v%d", v, *last));
+    if (e->last > v) {
+        add_word(d, &w, ml_format(d->cx, "v%d..v%d", v, e->last));
         add_word(d, &w, "dropped");
         return w;
     }
@@ -203,43 +139,24 @@ static const char *on_joint(const Drawing *d)
     return d->ascii ? "` " : "└ ";
 }
 
-/* Puts the branches of v on the stack so that the oldest is drawn first and the line that
- * goes on last. */
-static void branch_out(Drawing *d, int v, int depth)
+/* Draws one line of work, the entries from *k on. */
+static void draw_line(Drawing *d, const ml_VersionOrder *o, size_t *k)
 {
-    int on = main_child(d, v);
-    size_t from;
-    bool deep = depth >= d->max_depth;
+    const ml_VersionEntry *e = &o->v[*k];
+    int depth = e->depth < d->max_depth ? e->depth : d->max_depth;
+    int from = e->depth - (e->joint == ML_JOINT_SIDE); /* where it branches off */
+    bool deep = e->joint != ML_JOINT_ROOT && from >= d->max_depth;
 
-    ml_push(d->cx, &d->stack, ((Pending){on, depth, JOINT_ON, deep}));
-    from = d->stack.n;
-    for (int c = d->v[v].first; c >= 0; c = d->v[c].next)
-        if (c != on)
-            ml_push(d->cx, &d->stack, ((Pending){c, depth, JOINT_SIDE, deep}));
-    for (size_t a = from, b = d->stack.n; a + 1 < b; a++, b--) {
-        Pending p = d->stack.v[a];
+    indent(d, from < d->max_depth ? from : d->max_depth);
+    if (e->joint != ML_JOINT_ROOT)
+        add(d, e->joint == ML_JOINT_SIDE ? "├ " : on_joint(d));
+    for (bool fresh = true;; fresh = false, e = &o->v[*k]) {
+        Words w = words_of(d, e);
+        size_t tail = e->ends ? 0 : LINK;
 
-        d->stack.v[a] = d->stack.v[b - 1];
-        d->stack.v[b - 1] = p;
-    }
-}
-
-static void draw_line(Drawing *d, Pending p)
-{
-    int v = p.first, last, depth = p.depth;
-    ml_Step step;
-
-    indent(d, depth);
-    if (p.joint != JOINT_ROOT)
-        add(d, p.joint == JOINT_SIDE ? "├ " : on_joint(d));
-    if (p.joint == JOINT_SIDE && depth < d->max_depth)
-        depth++;
-    for (bool fresh = true;; fresh = false) {
-        Words w = words_of(d, v, &last);
-        size_t tail = d->v[last].first >= 0 ? LINK : 0;
-
-        if (fresh && p.says_parent && ml_version_step(d->s, v, &step))
-            add_word(d, &w, ml_format(d->cx, "(from v%d)", step.parent));
+        ++*k;
+        if (fresh && deep)
+            add_word(d, &w, ml_format(d->cx, "(from v%d)", e->parent));
         if (!fresh && d->col + LINK + w.columns + tail > d->width) {
             add(d, " ─┐\n");
             indent(d, depth);
@@ -247,26 +164,24 @@ static void draw_line(Drawing *d, Pending p)
         } else if (!fresh)
             add(d, " ─ ");
         put_words(d, &w, depth, d->width - tail);
-        if (!has_one_child(d, last))
+        if (e->ends || e->forks)
             break;
-        v = d->v[last].first;
     }
-    if (d->v[last].first >= 0) {
+    if (e->forks)
         add(d, " ─┐");
-        branch_out(d, last, depth);
-    }
     ml_text_char(d->out, '\n');
 }
 
 void ml_show_versions(ml_Session *ss, ml_Schedule *s, ml_Text *out)
 {
     Drawing d = {.s = s, .cx = ml_ctx_new(0), .out = out, .ascii = ss->out.ascii};
+    ml_VersionOrder order = {0};
 
     d.width = ss->out.width > MIN_WIDTH ? (size_t)ss->out.width : MIN_WIDTH;
     d.max_depth = (int)((d.width - MIN_WIDTH / 2) / 8) + 1;
-    read_tree(&d);
-    ml_push(d.cx, &d.stack, ((Pending){0, 0, JOINT_ROOT, false}));
-    while (d.stack.n > 0)
-        draw_line(&d, d.stack.v[--d.stack.n]);
+    d.current = ml_schedule_version(s);
+    ml_version_order(d.cx, s, &order);
+    for (size_t k = 0; k < order.n;)
+        draw_line(&d, &order, &k);
     ml_ctx_unref(d.cx);
 }

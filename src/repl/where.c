@@ -7,6 +7,7 @@
  * Source: interaction 3, 4.
  */
 #include "repl/command.h"
+#include "repl/data.h"
 
 typedef enum ThingKind { THING_LOOP, THING_BLOCK, THING_BUFFER, THING_KINDS } ThingKind;
 
@@ -80,9 +81,24 @@ static bool holds(ml_Ctx *cx, ml_Schedule *s, int version, const Thing *t)
     return in.found.n > 0;
 }
 
+static const char *const KINDS[THING_KINDS] = {"loop", "block", "buffer"};
+
+static void tell(ml_Data *d, const Thing *t, ml_Schedule *s, int made, bool dropped)
+{
+    ml_Step step;
+
+    ml_data_row(d);
+    ml_data_str(d, "kind", KINDS[t->kind]);
+    ml_data_str(d, "name", t->name);
+    ml_data_str(d, "function", t->func->name);
+    ml_data_int(d, "version", made);
+    ml_data_bool(d, "known", !dropped);
+    if (!dropped && ml_version_step(s, made, &step) && step.prim)
+        ml_data_str(d, "line", step.line);
+}
+
 static void answer(ml_Session *ss, ml_Ctx *cx, const Thing *t, bool name_func)
 {
-    static const char *const KINDS[THING_KINDS] = {"loop", "block", "buffer"};
     ml_Schedule *s = ss->focus;
     int made = ml_schedule_version(s);
     bool dropped = false;
@@ -104,6 +120,7 @@ static void answer(ml_Session *ss, ml_Ctx *cx, const Thing *t, bool name_func)
         ml_text_fmt(&out, " was made by step %d: %s", made, step.line);
     else
         ml_text_add(&out, " is there from the start");
+    tell(ml_session_data(ss), t, s, made, dropped);
     ml_out_prose(&ss->out, ml_text_z(&out));
     ml_text_free(&out);
 }

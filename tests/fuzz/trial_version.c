@@ -1,5 +1,6 @@
 /* trial_version - what must hold of an accepted version (fz_version_holds). */
 #include "compiled.h"
+#include "traced.h"
 #include "trial_impl.h"
 
 #include "codegen/check.h"
@@ -327,6 +328,18 @@ static bool lowers_the_same(FzRun *r, ml_Ctx *cx, ml_Program p)
     return kind == NULL;
 }
 
+static bool traces_the_same(FzRun *r, ml_Ctx *cx, ml_Program p)
+{
+    const ml_Func *f = func_of(r);
+    ml_Text why = {0};
+    bool ok = !r->t->plan.trace || !f ||
+              fz_traces_the_same(cx, p.mod, f, r->sizes, ML_COUNT(r->sizes), &why) ||
+              fz_fail(r, "trace", "%s", ml_text_z(&why));
+
+    ml_text_free(&why);
+    return ok;
+}
+
 /* As same_output, of arguments that only data is known of: what the start version does not
  * write must be as it was. */
 static bool same_compiled(FzRun *r, const ml_Func *f)
@@ -455,7 +468,7 @@ bool fz_version_holds(FzRun *r, bool start)
         ok = runs_the_same(r, cx, p, start);
     }
     r->at = MAIN;
-    ok = ok && survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
+    ok = ok && traces_the_same(r, cx, p) && survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
          (!compiled || fz_compiles_the_same(r, cx, p, pick));
     if (!ok && r->t->program.n == 0)
         ml_print_module(cx, &r->t->program, p.mod, NULL);

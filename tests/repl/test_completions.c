@@ -133,6 +133,12 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":check --inp|", 7, "--inputs");
     offers(*state, ":block |", 7, "C");
     offers(*state, ":undo |", -1, "step");
+    offers(*state, ":tune --b|", 6, "--background");
+    offers(*state, ":time --|", -1,
+           "--runs --cold --report --against --shape --background");
+    offers(*state, ":check --inputs o|", -1, "ones");
+    offers(*state, ":jobs |", -1, "--wait");
+    offers(*state, ":stop |", -1, "all");
 }
 
 static void versions_and_marks_are_offered(void **state)
@@ -300,6 +306,88 @@ static void files_are_offered_where_a_file_belongs(void **state)
     rmdir(dir);
 }
 
+/* why: NULL when the candidate is not rejected, or cannot be judged yet. */
+static void judged(ml_Session *ss, const char *marked, const char *candidate,
+                   const char *why)
+{
+    char line[200];
+    const char *bar = strchr(marked, '|');
+    ml_Text got = {0};
+    Got g;
+
+    snprintf(line, sizeof line, "%.*s%s", (int)(bar - marked), marked, bar + 1);
+    ml_CompletionPlace at = ask(ss, marked, &g);
+    bool rejected = ml_completion_rejected(ss, line, at, candidate, 600000, &got);
+
+    assert_int_equal(rejected, why != NULL);
+    assert_string_equal(ml_text_z(&got), why ? why : "");
+    ml_text_free(&got);
+    drop(&g);
+}
+
+static void what_the_primitive_would_reject_is_told(void **state)
+{
+    judged(*state, "vectorize(\"|", "k", "loop k drives the reduction iter vk of block C");
+    judged(*state, "vectorize(\"|", "j", NULL);
+    judged(*state, "x = s:vectorize('|", "k",
+           "loop k drives the reduction iter vk of block C");
+    judged(*state, "parallel{loop = \"|", "k",
+           "loop k drives the reduction iter vk of block C");
+    judged(*state, "compute_at(\"C\", \"|", "i",
+           "C and i are not in one scope, or one is above the other");
+    judged(*state, "fuse(\"i\", \"|", "j", NULL);
+    judged(*state, "split(\"|", "i", NULL);          /* factors are missing */
+    judged(*state, "fuse(\"|", "k", NULL);           /* more loops may follow */
+    judged(*state, "split(\"i\", {5, |", "3", NULL); /* and more factors */
+    judged(*state, "print(\"|", "k", NULL);
+    run(*state, "assert(s:version() == 0)");
+}
+
+static void tilings(ml_Session *ss, const char *marked, const char *want)
+{
+    char line[200];
+    const char *bar = strchr(marked, '|');
+    Got g = {0};
+
+    snprintf(line, sizeof line, "%.*s%s", (int)(bar - marked), marked, bar + 1);
+    ml_completion_tilings(ss, line, (size_t)(bar - marked), gather, &g);
+    assert_string_equal(ml_text_z(&g.names), want);
+    drop(&g);
+}
+
+static void whole_lists_of_factors_are_offered(void **state)
+{
+    run(*state, "r = schedule(workload.matmul(32, 13, 8))");
+    tilings(*state, "split(\"i\", {|", "auto, 16} auto, 8} auto, 4} auto, 2} auto, 2, 8}");
+    tilings(*state, "split(\"j\", { |", "auto, 8} auto, 4} auto, 2}"); /* with a guard */
+    tilings(*state, "split{loop = \"k\", factors = {|", "auto, 4} auto, 2}");
+    tilings(*state, "split(\"i\", {2|", "");
+    tilings(*state, "split(\"i\", |", "");
+    tilings(*state, "reorder({|", "");
+    tilings(*state, "x = {|", "");
+}
+
+static void what_is_open_is_closed(void **state)
+{
+    static const struct {
+        const char *line, *want;
+    } LINES[] = {{"split(\"i\", {2, 4", "split(\"i\", {2, 4})"},
+                 {"a[b({", "a[b({})]"},
+                 {"f()", "f()"},
+                 {"f(\"", NULL},
+                 {"f( -- ", NULL}};
+
+    (void)state;
+    for (size_t k = 0; k < ML_COUNT(LINES); k++) {
+        ml_Text got = {0};
+        bool ok = ml_completion_close(LINES[k].line, strlen(LINES[k].line), &got);
+
+        assert_int_equal(ok, LINES[k].want != NULL);
+        assert_string_equal(ml_text_z(&got), LINES[k].want ? LINES[k].want : "");
+        ml_text_free(&got);
+    }
+}
+
 /* Whatever stands in front of the cursor, completion answers. */
 static void any_prefix_of_any_line_is_survived(void **state)
 {
@@ -342,6 +430,9 @@ int main(void)
         EACH(a_taken_candidate_is_followed_by_the_quote),
         EACH(nothing_is_offered_in_comments_and_long_strings),
         EACH(files_are_offered_where_a_file_belongs),
+        EACH(what_the_primitive_would_reject_is_told),
+        EACH(whole_lists_of_factors_are_offered),
+        EACH(what_is_open_is_closed),
         EACH(any_prefix_of_any_line_is_survived),
     };
 #undef EACH

@@ -124,16 +124,16 @@ typed 's = schedule(workload.matmul(1024, 1024, 1024))' \
     'cache_read("C", "A", "global") compute_at("A_global", "k");' ':tree'
 diff out - >>err <<'E'
 matmul
-  i_0 11           A 4 MiB, A_global 4 MiB, B 4 MiB, C 4 MiB
-    j_0 64         A ≤ 400 KiB, A_global ≤ 400 KiB, B 4 MiB, C ≤ 400 KiB
-      k 1024       A ≤ 400 KiB, A_global ≤ 400 KiB, B 64 KiB, C ≤ 6.25 KiB
-        ax0 100    A ≤ 400 B, A_global ≤ 400 B
+  i_0 11             2.15 GFLOP  A 4 MiB, A_global 4 MiB, B 4 MiB, C 4 MiB
+    j_0 64          ≤ 210 MFLOP  A ≤ 400 KiB, A_global ≤ 400 KiB, B 4 MiB, C ≤ 400 KiB
+      k 1024       ≤ 3.28 MFLOP  A ≤ 400 KiB, A_global ≤ 400 KiB, B 64 KiB, C ≤ 6.25 KiB
+        ax0 100                  A ≤ 400 B, A_global ≤ 400 B
           A_global          reads A, writes A_global   where i_0 * 100 + ax0 < 1024
-        i_1 100    A_global ≤ 400 B, B 64 B, C ≤ 6.25 KiB
-          j_1 16   A_global 4 B, B 64 B, C 64 B
+        i_1 100    ≤ 3.20 kFLOP  A_global ≤ 400 B, B 64 B, C ≤ 6.25 KiB
+          j_1 16      ≤ 32 FLOP  A_global ≤ 4 B, B ≤ 64 B, C ≤ 64 B
             C                 reads A_global, B, writes C   where i_0 * 100 + i_1 < 1024
 E
-verdict 'shows what a loop touches, as a bound where a guard cuts it'
+verdict 'shows what a loop computes and touches, as a bound where a guard cuts it'
 cat >gaps.py <<'E'
 @T.prim_func
 def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float16"), D: T.Buffer((), "float32")):
@@ -149,22 +149,22 @@ E
 typed ':open gaps.py' ':tree' ':set width 40' ':tree' ':set width 20' ':tree'
 diff out - >>err <<'E'
 gaps
-  i 16     A 64 B, D 4 B, B ≤ 122 B
+  i 16     16 FLOP  A 64 B, D 4 B, B 32 B
     B                 reads A, D, writes B
-  i_1 16   A ≤ 124 B, B 32 B
+  i_1 16            A 64 B, B 32 B
     E                 reads A, writes B
 gaps
-  i 16     A 64 B, D 4 B, B ≤ 122 B
+  i 16     A 64 B, D 4 B, B 32 B
     B   reads A, D, writes B
-  i_1 16   A ≤ 124 B, B 32 B
+  i_1 16   A 64 B, B 32 B
     E   reads A, writes B
 gaps
   i 16     A 64 B, …
     B   reads A, D, writes B
-  i_1 16
+  i_1 16   A 64 B, …
     E   reads A, writes B
 E
-verdict 'shows a bound where there are gaps, and no more than fits'
+verdict 'counts what lies between gaps, and shows no more than fits'
 
 # ---- the prompt's text
 cat >lines <<'E'

@@ -32,6 +32,7 @@ shows() { screen | grep -qF -e "$1"; }
 sees() { within shows "$1"; }
 last_line_is() { [ "$(screen | grep -v '^$' | tail -n 1)" = "$1" ]; }
 ends_in() { within last_line_is "$1"; }
+line_is() { screen | grep -qxF -e "$1"; } # a hint may stand below it
 keys() { tm send-keys -t t "$@"; }
 line() { tm send-keys -t t -l -- "$1" && keys Enter; }
 verdict() {
@@ -69,7 +70,7 @@ verdict 'saves a script, and runs the shell'
 fresh
 keys -l ':und'
 keys Tab
-within last_line_is 'matmul v5> :undo'
+within line_is 'matmul v5> :undo'
 verdict 'completes a command with Tab'
 keys Enter
 ends_in 'matmul v2>'
@@ -82,7 +83,7 @@ ends_in 'matmul v5>' && fresh && keys -l 'unroll("j_' && keys Tab Tab && sees 'l
 verdict 'lists the loops of a parameter with an explanation each'
 keys -l '0'
 keys Tab
-within last_line_is 'matmul v5> unroll("j_0"' && keys ')' Enter && sees '[6] unroll  j_0'
+within line_is 'matmul v5> unroll("j_0"' && keys ')' Enter && sees '[6] unroll  j_0'
 verdict 'completes a loop and closes the string'
 line ':goto ti'
 within shows 'error' || true

@@ -116,6 +116,10 @@ typedef enum ml_Inst {
     ML_I_DOMAIN, /* value d, min a, extent b; trap c */
     ML_I_SAME,   /* a == b, else trap c */
     ML_I_ASSERT, /* a, else trap c */
+    /* only in traced code (slice.c) */
+    ML_I_TOUCH, /* tells of access a; x: 1 a store */
+    ML_I_ITER,  /* an iteration of traced loop a begins; d: its variable */
+    ML_I_CAP,   /* at most a (-1: all) iterations of the loop whose FOR has this d */
 } ml_Inst;
 
 enum { ML_UNSIGNED = 128 };
@@ -140,6 +144,8 @@ typedef struct ml_Memory {
     bool written_in_parallel;
     uint32_t words;
     uint32_t private_levels; /* bit k: parallel level k gives each iteration its own */
+    bool values;             /* sliced: something depends on what it holds */
+    bool shape_only;         /* has a size, but no data */
     const ml_Buffer *buffer; /* whose memory it is */
 } ml_Memory;
 
@@ -305,6 +311,16 @@ typedef struct ml_Gen {
     bool failed;         /* cx has an error */
 } ml_Gen;
 
+/* interp.c */
+ml_Gen *ml_gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts);
+
+/* slice.c: the code becomes traced: TOUCH after each access, ITER at the begin of each
+ * iteration; loops get the FOR instruction's number of each loop, in order. all: nothing is
+ * left out; else only what addresses, bounds and guards need. Memories whose values are
+ * needed are marked, the other ones have no data. */
+typedef ML_VEC(uint32_t) ml_LoopStarts;
+bool ml_gen_slice(ml_Gen *g, bool all, ml_LoopStarts *loops);
+
 /* gen.c */
 uint32_t ml_gen_emit(ml_Gen *g, ml_Inst op, unsigned x, int64_t d, int64_t a, int64_t b,
                      int64_t c);
@@ -379,8 +395,16 @@ typedef struct ml_Fault {
     const char *word;
 } ml_Fault;
 
+/* What traced code tells; bytes from the start of the access's memory. */
+typedef struct ml_RunHooks {
+    bool (*touch)(void *user, uint32_t access, uint64_t byte);
+    bool (*iteration)(void *user, uint32_t loop, int64_t value); /* false: stop */
+    void *user;
+} ml_RunHooks;
+
 typedef struct ml_Run {
     ml_Gen *g;
+    const ml_RunHooks *hooks;
     ml_Cell *r;
     uint64_t iterations;
     uint64_t used_bytes;

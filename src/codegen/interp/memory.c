@@ -66,6 +66,8 @@ bool ml_run_alloc(ml_Run *run, ml_View *v)
     if (!geometry(run, v, &size))
         return too_large(run, v);
     mem->bytes = (size_t)size;
+    if (mem->shape_only)
+        return true;
     if (mem->cap < mem->bytes || mem->data == NULL) {
         void *data = NULL;
         size_t cap = (mem->bytes + 63) / 64 * 64 + 64;
@@ -96,7 +98,7 @@ bool ml_run_view(ml_Run *run, ml_View *v)
 {
     int64_t size;
 
-    if (v->mem->data == NULL || !geometry(run, v, &size))
+    if ((v->mem->data == NULL && !v->mem->shape_only) || !geometry(run, v, &size))
         return too_large(run, v);
     if (size > (int64_t)v->mem->bytes) {
         run->fault.code = ML_E_OUT_OF_BOUNDS;

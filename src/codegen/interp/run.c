@@ -390,6 +390,26 @@ static bool count_iteration(ml_Run *run)
     return true;
 }
 
+/* ---------------------------------------------------------------- tracing */
+
+static bool touch(ml_Run *run, uint32_t access)
+{
+    const ml_Access *ac = run->g->accesses.v[access];
+    int64_t lane;
+
+    if (!locate(run, ac, &lane))
+        return false;
+    return run->hooks->touch(run->hooks->user, access,
+                             (uint64_t)lane * ac->view->lane_bytes) ||
+           fail(run, ML_E_INTERRUPTED);
+}
+
+static bool iteration(ml_Run *run, const ml_Ins *ins)
+{
+    return run->hooks->iteration(run->hooks->user, (uint32_t)ins->a, run->r[ins->d].i) ||
+           fail(run, ML_E_INTERRUPTED);
+}
+
 /* ---------------------------------------------------------------- the loop */
 
 #define R(k) r[ins->k]
@@ -565,6 +585,12 @@ bool ml_run_code(ml_Run *run)
         case ML_I_ASSERT:
             if (R(a).i == 0)
                 ok = trapped(run, ins->c);
+            break;
+        case ML_I_TOUCH: ok = touch(run, (uint32_t)ins->a); break;
+        case ML_I_ITER: ok = iteration(run, ins); break;
+        case ML_I_CAP:
+            if (ins->a >= 0 && r[ins->d + 1].i > ins->a)
+                r[ins->d + 1].i = ins->a;
             break;
         }
         if (__builtin_expect(!ok, 0)) {

@@ -144,6 +144,10 @@ void ml_result_pack(ml_Pack *p, const ml_JobResult *r)
     ml_pack_blob(p, r->samples, r->n_samples * sizeof *r->samples);
     ml_pack_f64(p, r->spread);
     ml_pack_u64(p, r->switches);
+    ml_pack_u64(p, (uint64_t)(int64_t)r->counters.error);
+    ml_pack_u64(p, r->counters.known);
+    for (size_t k = 0; k < ML_COUNTERS; k++)
+        ml_pack_f64(p, r->counters.v[k]);
     ml_pack_str(p, r->text);
     ml_pack_blob(p, r->object.v, r->object.n);
     ml_pack_u64(p, r->n_notes);
@@ -195,6 +199,10 @@ bool ml_result_unpack(ml_Unpack *u, ml_Ctx *cx, ml_JobResult *r)
     }
     r->spread = ml_unpack_f64(u);
     r->switches = ml_unpack_u64(u);
+    r->counters.error = (int32_t)(int64_t)ml_unpack_u64(u);
+    r->counters.known = (uint32_t)ml_unpack_u64(u);
+    for (size_t k = 0; k < ML_COUNTERS; k++)
+        r->counters.v[k] = ml_unpack_f64(u);
     r->text = text_in(u, cx);
     v = ml_unpack_blob(u, &n);
     if (v && n) {

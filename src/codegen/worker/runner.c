@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE /* NOLINT: REG_RIP */
 #include "codegen/worker/compare.h"
+#include "codegen/worker/counters.h"
 #include "codegen/worker/job.h"
 #include "codegen/worker/library.h"
 #include "codegen/worker/message.h"
@@ -358,6 +359,12 @@ static bool run_timed(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
         memcpy(copy, out->v, out->n * sizeof *copy);
         m = ml_median(copy, out->n);
         r->spread = m > 0 ? ml_mad(out->v, out->n, m) / m : 0;
+        if (q->want & ML_WANT_COUNTERS) {
+            int32_t status = 0;
+
+            ml_count_events(kernel, m, &r->counters, &status);
+            return status_ok(ru, r, status, "time");
+        }
     }
     return true;
 }

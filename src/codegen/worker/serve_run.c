@@ -208,6 +208,7 @@ static bool take_result(ml_ServerJob *w, const ml_Frame *f)
     w->r.given_up = r.given_up;
     w->r.spread = r.spread;
     w->r.switches = r.switches;
+    w->r.counters = r.counters;
     if (r.ok)
         return true;
     if (r.code == ML_E_MISMATCH || r.code == ML_E_WORKER_CRASHED)

@@ -53,6 +53,7 @@ enum {                      /* what a job is to give */
        ML_WANT_OPT = 32,
        ML_WANT_ASM = 64,   /* assembly with .loc lines */
        ML_WANT_IR = 128,   /* the program after pass `stop_after` */
+       ML_WANT_COUNTERS = 512, /* with TIMES: what the processor counts meanwhile */
        ML_WANT_KEEP = 256, /* more runs of it will come: what was made for this one is
                               kept as it is, ready to run (`func` is given) */
 };
@@ -84,6 +85,25 @@ typedef struct ml_Job {
     const char *library; /* instead of a program: "openblas:sgemm" (times only) */
 } ml_Job;
 
+/* Of one call, all threads together. */
+typedef enum ml_Counter {
+    ML_COUNT_CYCLES,
+    ML_COUNT_INSTRUCTIONS,
+    ML_COUNT_L1_MISSES,   /* loads that the first cache of data does not hold */
+    ML_COUNT_LAST_MISSES, /* what the last cache does not hold */
+    ML_COUNT_TLB_MISSES,  /* loads whose page is not in the first table */
+    ML_COUNT_BRANCH_MISSES,
+    ML_COUNTERS
+} ml_Counter;
+typedef struct ml_Counters {
+    int32_t error;  /* errno of the cycles; 0: they are counted */
+    uint32_t known; /* bit k: v[k] was counted */
+    double v[ML_COUNTERS];
+} ml_Counters;
+const char *ml_counter_name(ml_Counter c); /* "cycles", "L1 misses" */
+/* Why there are none, one line. */
+void ml_counters_why(ml_Text *t, int32_t error);
+
 typedef struct ml_JobResult {
     bool ok;
     ml_ErrorCode code;   /* of a failure */
@@ -105,6 +125,7 @@ typedef struct ml_JobResult {
     bool given_up;     /* TUNE: hopeless against `best` */
     double spread;     /* MAD / median */
     uint64_t switches; /* involuntary context switches while timing */
+    ml_Counters counters;
     const char *text;  /* LLVM, ASM or IR */
     ml_Bytes object;   /* free(object.v) */
     size_t n_notes;    /* remarks of passes */

@@ -173,6 +173,8 @@ ml_Arg bind_read_arg(lua_State *L, int idx, ml_Ctx *cx, int box, ml_Schedule *s)
 /* The same for an argument of that primitive: functions for ranges may give pairs. */
 ml_Arg bind_read_arg_of(lua_State *L, const ml_Primitive *prim, int idx, ml_Ctx *cx,
                         int box, ml_Schedule *s);
+/* The same without functions: no Lua is run. */
+ml_Arg bind_read_held_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s);
 /* Constants: numbers, strings, booleans, lists, dicts, expressions of the space. */
 const ml_Value *bind_read_value(lua_State *L, int idx, ml_Ctx *cx);
 void bind_push_value(lua_State *L, BindSpace *sp, const ml_Value *v);
@@ -284,6 +286,7 @@ void bind_push_tensor(lua_State *L, BindTensor **box); /* an empty one, to be fi
 int bind_tensor_functions(lua_State *L);
 int bind_check_functions(lua_State *L);
 int bind_time_functions(lua_State *L);
+int bind_counts_functions(lua_State *L);
 int bind_machine_functions(lua_State *L);
 int bind_reference_functions(lua_State *L);
 int bind_info_functions(lua_State *L);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "primitives/trace.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host_impl.h"
 
@@ -406,4 +407,46 @@ bool ml_host_open(ml_Host *h, const char *path)
     lua_pushliteral(h->L, "open");
     lua_pushstring(h->L, path);
     return ml_host_run(h, 2, 0, true);
+}
+
+/* text, name, no_check, unchecked: what moon.open does with a file .json. */
+static int l_open_saved(lua_State *L)
+{
+    static const char CODE[] =
+        "local moon, text, name, program, func, target, check, unchecked = ...\n"
+        "local s = moon.schedule(moon.parse(program), {name = name, func = func,\n"
+        "    target = target, enable_check = check, unchecked = unchecked})\n"
+        "moon.trace(text):apply(s)\n"
+        "return s\n";
+    size_t n;
+    const char *text = lua_tolstring(L, 1, &n);
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Saved saved = {0};
+
+    if (!ml_saved_read(cx, (ml_Str){text, n}, &saved))
+        return bind_raise(L, cx);
+    if (luaL_loadbuffer(L, CODE, sizeof CODE - 1, "=saved") != LUA_OK)
+        return lua_error(L);
+    ml_host_push_moon(L);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_pushstring(L, saved.program);
+    lua_pushstring(L, saved.func);
+    lua_pushstring(L, saved.target);
+    lua_pushboolean(L, !lua_toboolean(L, 3));
+    lua_pushboolean(L, lua_toboolean(L, 4));
+    lua_call(L, 8, 1);
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
+                        bool unchecked)
+{
+    lua_pushcfunction(h->L, l_open_saved);
+    lua_pushstring(h->L, text);
+    lua_pushstring(h->L, name);
+    lua_pushboolean(h->L, no_check);
+    lua_pushboolean(h->L, unchecked);
+    return ml_host_run(h, 4, 0, true);
 }

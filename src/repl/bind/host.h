@@ -37,6 +37,9 @@ typedef struct ml_HostStart {
     bool check;
 } ml_HostStart;
 ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why);
+/* A saved schedule from its text, called `name`, with the schedule's switches; focused. */
+bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
+                        bool unchecked);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);
@@ -66,6 +69,16 @@ bool ml_host_test(ml_Host *h, const char *code, ml_Text *why);
  * for methods of schedules). No metamethod is run. */
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
+/* What the global of that name holds, looked up without running Lua. */
+typedef enum ml_HostHolds {
+    ML_HOLDS_NOTHING,
+    ML_HOLDS_FOCUS, /* the schedule in focus */
+    ML_HOLDS_OTHER,
+} ml_HostHolds;
+ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name);
+/* The same as an argument of a primitive of the focus, in cx; element: of the list that it
+ * holds, or 0. false: it is none. */
+bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
 struct ml_Intrins *ml_host_intrins(ml_Host *h);  /* what was registered in its Lua state */

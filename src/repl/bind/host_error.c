@@ -184,7 +184,10 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
         if (k == 0 && !*name)
             continue;
     }
-    if (diags) {
+    if (diags && h->ss->json) {
+        ml_text_fmt(&at, "%s%s", at.n ? "\n" : "", diags);
+        ml_session_report(h->ss, f, false, ml_text_z(&at));
+    } else if (diags) {
         ml_err_line(&h->ss->out, diags);
         if (at.n)
             ml_err_line(&h->ss->out, ml_text_z(&at));

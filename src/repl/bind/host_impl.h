@@ -40,5 +40,6 @@ int ml_host_typed(lua_State *L);
 /* Pushes the table of methods of schedules: primitives, can_NAME and all others. */
 void ml_host_push_methods(lua_State *L);
 bool ml_host_is_method(lua_State *L, const char *name);
+int ml_host_bind_key(lua_State *L); /* moon.bind_key */
 
 #endif

@@ -6,7 +6,9 @@
 #include "repl/bind/host_impl.h"
 
 #include "repl/bind/bind.h"
+#include "repl/bind/host_json.h"
 #include "repl/command.h"
+#include "repl/data.h"
 #include "repl/input.h"
 
 static int l_print(lua_State *L)
@@ -189,13 +191,63 @@ static void add_word(ml_Text *t, const char *z)
     ml_text_char(t, '"');
 }
 
-/* moon.cmd(name, ...): {ok =, text =} */
+/* The rows of a command as members 1 to n of the table on top; where there can be but one,
+ * its fields too. */
+static void set_rows(lua_State *L, ml_Data *d)
+{
+    const char *p = ml_data_lines(d);
+    ml_Ctx *cx = bind_scratch(L);
+
+    lua_insert(L, -2); /* below the table */
+    for (lua_Integer n = 1; *p; n++) {
+        size_t len = strcspn(p, "\n");
+        ml_JsonError why = {0};
+        const ml_Json *j = ml_json_read(cx, (ml_Str){p, len}, &why);
+
+        if (!j)
+            luaL_error(L, "a command told what is no data: %s at %u", why.what, why.col);
+        if (d->one)
+            ml_host_json_fields(L, j);
+        ml_host_json_push(L, j);
+        lua_rawseti(L, -2, n);
+        p += len + (p[len] == '\n');
+    }
+    bind_scratch_done(L, -2);
+    lua_remove(L, -2);
+}
+
+typedef struct DataBox {
+    ml_Data d;
+} DataBox;
+
+static int free_data(lua_State *L)
+{
+    ml_data_free(&((DataBox *)lua_touserdata(L, 1))->d);
+    return 0;
+}
+
+/* Memory that goes when Lua collects it. */
+static ml_Data *push_data(lua_State *L)
+{
+    DataBox *b = lua_newuserdatauv(L, sizeof *b, 0);
+
+    *b = (DataBox){.d = {.n = 0}};
+    if (luaL_newmetatable(L, "moonloop.data")) {
+        lua_pushcfunction(L, free_data);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return &b->d;
+}
+
+/* moon.cmd(name, ...): {ok =, text =} and what it told as data */
 static int l_cmd(lua_State *L)
 {
     ml_Host *h = ml_host_of(L);
     int n = lua_gettop(L);
     const char *name = bind_string(L, 1, "name");
     ml_Text *line = bind_text(L), *got = bind_text(L);
+    ml_Data *data = push_data(L);
 
     ml_text_add(line, name);
     for (int k = 2; k <= n; k++) {
@@ -205,10 +257,11 @@ static int l_cmd(lua_State *L)
     ml_Text *was = h->ss->out.capture;
 
     h->ss->out.capture = got;
-    bool ok = ml_command_run(h->ss, ml_text_z(line));
+    bool ok = ml_command_data(h->ss, ml_text_z(line), data);
 
     h->ss->out.capture = was;
     lua_newtable(L);
+    set_rows(L, data);
     bind_set_bool(L, "ok", ok);
     bind_push_text(L, got);
     lua_setfield(L, -2, "text");
@@ -309,8 +362,8 @@ static int l_get(lua_State *L)
 
 void ml_host_add_functions(lua_State *L)
 {
-    static const char *const FROM_MOON[] = {"schedule", "workload", "open", "focus",
-                                            "auto"};
+    static const char *const FROM_MOON[] = {"schedule", "workload", "open",
+                                            "focus",    "auto",     "bind_key"};
     static const char *const ON_FOCUS[] = {"loops", "blocks"};
 
     lua_pushglobaltable(L);
@@ -329,8 +382,10 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "open");
     lua_pushcclosure(L, l_schedule, 1);
     lua_setfield(L, -2, "open");
-    const luaL_Reg fns[] = {{"focus", l_focus}, {"cmd", l_cmd},     {"set", l_set},
-                            {"get", l_get},     {"alias", l_alias}, {NULL, NULL}};
+    const luaL_Reg fns[] = {{"focus", l_focus}, {"cmd", l_cmd},
+                            {"set", l_set},     {"get", l_get},
+                            {"alias", l_alias}, {"bind_key", ml_host_bind_key},
+                            {NULL, NULL}};
 
     bind_functions(L, fns);
     lua_getfield(L, -1, "hooks");

@@ -4,6 +4,7 @@
 #include "repl/bind/host_impl.h"
 
 #include "repl/bind/bind.h"
+#include "repl/bind/host_json.h"
 
 /* Handles, or a list of nothing else: their names. */
 static bool add_handles(lua_State *L, int idx, ml_Text *out)
@@ -141,6 +142,28 @@ static int l_show(lua_State *L)
     return 0;
 }
 
+/* --json: {"result": …}, or {"results": […]} of several values. Nothing for nil. */
+static int l_tell(lua_State *L)
+{
+    ml_Text *t = lua_touserdata(L, 2);
+    lua_Integer n;
+
+    lua_getfield(L, 1, "n");
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (n == 0 || (n == 1 && lua_rawgeti(L, 1, 1) == LUA_TNIL))
+        return 0;
+    ml_text_add(t, n == 1 ? "{\"result\":" : "{\"results\":[");
+    for (lua_Integer k = 1; k <= n; k++) {
+        ml_text_add(t, k > 1 ? "," : "");
+        lua_rawgeti(L, 1, k);
+        ml_host_json_add(L, -1, t);
+        lua_pop(L, 1);
+    }
+    ml_text_add(t, n == 1 ? "}" : "]}");
+    return 0;
+}
+
 void ml_host_print_result(ml_Host *h, bool silent)
 {
     lua_State *L = h->L;
@@ -154,7 +177,7 @@ void ml_host_print_result(ml_Host *h, bool silent)
     if (silent) {
         lua_pop(L, 1);
     } else {
-        lua_pushcfunction(L, l_show);
+        lua_pushcfunction(L, h->ss->json ? l_tell : l_show);
         lua_insert(L, -2);
         lua_pushlightuserdata(L, &t);
         if (ml_host_run(h, 2, 0, true) && t.n)

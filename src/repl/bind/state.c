@@ -367,6 +367,7 @@ int luaopen_moonloop(lua_State *L)
     bind_info_functions(L);
     bind_tensor_functions(L);
     bind_check_functions(L);
+    bind_counts_functions(L);
     bind_time_functions(L);
     bind_build_functions(L);
     bind_machine_functions(L);

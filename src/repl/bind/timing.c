@@ -135,6 +135,18 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
     return r.median;
 }
 
+void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds)
+{
+    const ml_TimingOpts plain = {.seed = 1};
+    const ml_Module *m = ml_version_program(s, version).mod;
+    uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    if (at < m->n)
+        ml_engine_remember(e, key_of(cx, e, m->funcs[at], &plain), seconds);
+    ml_ctx_unref(cx);
+}
+
 static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t at,
                       const ml_TimingOpts *o, ml_Timing *out)
 {
@@ -353,4 +365,23 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
     out->bytes = bytes_of(cx, work->func, o);
     out->noisy = out->t.spread > 0.05;
     return add_roof(cx, e, work->func, o, out);
+}
+
+void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingOpts *o,
+                       double *flop, double *bytes, ml_Dtype *type)
+{
+    const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
+
+    *flop = flop_of(cx, start, o);
+    *bytes = bytes_of(cx, start, o);
+    *type = type_of(cx, start, o);
+}
+
+double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
+                       uint32_t at, const ml_TimingOpts *o)
+{
+    if (!ml_version_known(s, version))
+        return (double)NAN;
+    return ml_engine_known(e,
+                           key_of(cx, e, ml_version_program(s, version).mod->funcs[at], o));
 }

@@ -41,6 +41,16 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
 bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
                     const ml_Target *target, const ml_CodeOpts *code,
                     const ml_TimingOpts *o, ml_Timing *out);
+/* What a process of its own has measured, of the function worked on, as :time does without
+ * options. */
+void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds);
+/* What :time compares by, of function `at` of the start: operations, bytes that must move
+ * at least, and the type that is computed. Texts are in cx. */
+void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingOpts *o,
+                       double *flop, double *bytes, ml_Dtype *type);
+/* Median seconds of a version as it was timed last; NAN: it was not. */
+double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
+                       uint32_t at, const ml_TimingOpts *o);
 /* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
 void ml_text_seconds(ml_Text *t, double seconds);
 /* The number alone, in the unit that ml_text_seconds gives `like`. */

@@ -188,6 +188,13 @@ ml_Arg bind_read_arg(lua_State *L, int idx, ml_Ctx *cx, int box, ml_Schedule *s)
     return read_arg(&r, lua_absindex(L, idx), 0);
 }
 
+ml_Arg bind_read_held_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s)
+{
+    Reader r = {.L = L, .cx = cx, .s = s};
+
+    return read_arg(&r, lua_absindex(L, idx), 0);
+}
+
 ml_Arg bind_read_arg_of(lua_State *L, const ml_Primitive *prim, int idx, ml_Ctx *cx,
                         int box, ml_Schedule *s)
 {

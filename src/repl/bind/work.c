@@ -14,6 +14,25 @@ ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
     return w;
 }
 
+const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower *lo)
+{
+    const ml_ParseOpts po = {.file = "the program", .spelling = -1};
+    ml_Parsed p = ml_parse(cx, ml_str(w->text), &po);
+
+    *lo = (ml_Lower){
+        .cx = cx, .opts = ml_lower_defaults(ml_engine_target(e)), .module = p.mod};
+    return p.mod ? ml_module_find(p.mod, w->func->name) : NULL;
+}
+
+ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, uint32_t want, bool lines)
+{
+    return (ml_Job){.program = w->text,
+                    .func = w->func->name,
+                    .target = *ml_engine_target(e),
+                    .code = {.threads = ml_engine_threads(e), .lines = lines},
+                    .want = want};
+}
+
 bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
                    const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs)
 {

@@ -3,11 +3,17 @@
 #define ML_REPL_BIND_WORK_H
 
 #include "codegen/engine.h"
+#include "codegen/lower/lower.h"
 #include "primitives/schedule.h"
 
 /* Function `at` of a version with the text that :show prints, in cx: what is told of a line
  * is told of that text. */
 ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at);
+/* The function read from that text, so that spans are its lines, and *lo ready to lower it
+ * for the engine's target; both in cx. NULL: cx's error. */
+const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower *lo);
+/* What a worker is asked for its code. lines: with lines of the text. */
+ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, uint32_t want, bool lines);
 /* Why code for the schedule's own target cannot be made here, in cx; NULL: it can. */
 const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s);
 /* The same of a function: a loop of it is bound to threads of a GPU. */

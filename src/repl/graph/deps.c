@@ -17,26 +17,20 @@ static void indent(Deps *d)
     ml_text_repeat(&d->g->dot, ' ', (size_t)(2 + 2 * d->depth));
 }
 
-static const ml_Buffer *common(const ml_Region *a, size_t n, const ml_Region *b, size_t m)
+static void edge(const ml_Block *from, const ml_Block *to, const ml_Buffer *buf,
+                 ml_DepKind kind, void *user)
 {
-    for (size_t k = 0; k < n; k++)
-        for (size_t j = 0; j < m; j++)
-            if (a[k].buffer->uid == b[j].buffer->uid)
-                return a[k].buffer;
-    return NULL;
-}
+    static const char *const STYLES[] = {"solid", "dashed", "dotted", "bold"};
+    Deps *d = user;
+    const char *word = ml_dep_name(kind);
 
-static void edge(Deps *d, const ml_Block *from, const ml_Block *to, const ml_Buffer *buf,
-                 const char *kind, const char *style)
-{
-    if (!buf)
-        return;
     indent(d);
     ml_text_fmt(&d->g->dot, "block_%u -> block_%u [style=%s, label=\"", (unsigned)from->tag,
-                (unsigned)to->tag, style);
+                (unsigned)to->tag, STYLES[kind]);
     ml_graph_escape(&d->g->dot, ml_name_of(d->s, buf->uid));
-    ml_text_fmt(&d->g->dot, "\", tooltip=\"%s %s\"%s];\n", kind, buf->name,
-                kind[0] == 'R' ? ", color=black" : "");
+    ml_text_fmt(&d->g->dot, "\", tooltip=\"%s ", word);
+    ml_graph_escape(&d->g->dot, buf->name);
+    ml_text_fmt(&d->g->dot, "\"%s];\n", kind == ML_DEP_RAW ? ", color=black" : "");
     d->g->edges++;
 }
 
@@ -76,17 +70,7 @@ static void scope(Deps *d, const ml_Block *root)
             ml_text_add(&d->g->dot, "}\n");
         }
     }
-    for (size_t k = 0; k < v.n; k++)
-        for (size_t j = k + 1; j < v.n; j++) {
-            const ml_Block *a = ml_as_block(v.v[k]), *b = ml_as_block(v.v[j]);
-
-            edge(d, a, b, common(b->reads, b->n_reads, a->writes, a->n_writes), "RAW",
-                 "solid");
-            edge(d, a, b, common(b->writes, b->n_writes, a->writes, a->n_writes), "WAW",
-                 "dashed");
-            edge(d, a, b, common(b->writes, b->n_writes, a->reads, a->n_reads), "WAR",
-                 "dotted");
-        }
+    ml_dep_edges(&v, edge, d);
 }
 
 static void draw(const ml_Block *root, void *user)

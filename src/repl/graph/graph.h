@@ -16,6 +16,13 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g);
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g);
 void ml_graph_deps(ml_Schedule *s, ml_Graph *g);
 
+/* The edges between the blocks of one scope, in the order of the text: for each pair and
+ * kind, each buffer that both name. */
+typedef void ml_DepFn(const ml_Block *from, const ml_Block *to, const ml_Buffer *buffer,
+                      ml_DepKind kind, void *user);
+void ml_dep_edges(const ml_StmtVec *blocks, ml_DepFn *fn, void *user);
+const char *ml_dep_name(ml_DepKind kind); /* RAW, WAW, WAR */
+
 /* Calls fn for the function worked on or, when none is chosen, for each of the module, in
  * a cluster of its own that bears its name. */
 void ml_graph_funcs(ml_Schedule *s, ml_Graph *g,

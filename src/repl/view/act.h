@@ -46,5 +46,11 @@ bool ml_act_idle(ml_View *v, int ms);
 void ml_act_why_not(ml_View *v, ml_Request r, ml_Text *out);
 /* Dropping loop a where loop b stands (the mouse). */
 void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop);
+/* Text for the terminal's clipboard, or NULL; whoever owns the terminal sends it (OSC 52)
+ * and says so. */
+const char *ml_act_clipboard(ml_View *v);
+void ml_act_clipboard_taken(ml_View *v);
+/* Trials take as long as they take, so that tests do not depend on the machine. */
+void ml_act_be_patient(ml_View *v);
 
 #endif

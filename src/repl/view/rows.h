@@ -17,17 +17,20 @@ typedef struct ml_RoleSpan { /* bytes [from, to) of the text, in order, not over
     uint32_t from, to;
     uint8_t role; /* ml_CellRole */
 } ml_RoleSpan;
+typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
 
 typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;
 
 typedef struct ml_Row {
     const char *text; /* one line, UTF-8; columns further right are reached by scrolling */
+    uint16_t gutter;  /* bytes at its beginning that stay when the rest scrolls sideways */
     const ml_RoleSpan *spans;
     uint32_t n_spans;
     uint8_t role;    /* of what no span covers */
     uint8_t fold;    /* ml_Fold; a closed row's descendants are not in the list */
     uint16_t depth;  /* nesting, for ← to find the parent row */
-    ml_Uid node;     /* the loop or block that the row stands for; 0: none */
+    ml_Uid node;     /* the loop or block that the row stands for (of text: the innermost
+                      * one that the line is of); 0: none */
     int version;     /* the version that Enter goes to; -1: none */
     uint32_t line;   /* of the printed program; 0: none */
     const char *key; /* a buffer's name, a job's number: what Enter acts on; or NULL */
@@ -38,20 +41,31 @@ typedef struct ml_Row {
 typedef struct ml_Rows {
     ml_Ctx *cx;
     ML_VEC(ml_Row) v;
-    ML_VEC(ml_RoleSpan) open; /* of the row that is being written */
+    ml_RoleSpans open; /* of the row that is being written */
     ml_Text text;             /* the same */
 } ml_Rows;
+
+/* Empties r (a zeroed one will do) and gives it a context when it has none. */
+void ml_rows_reset(ml_Rows *r);
+void ml_rows_free(ml_Rows *r);
 
 /* Writes one row: begin, put pieces, end. end returns it, to be given node, line and the
  * rest; valid until the next begin. */
 void ml_rows_begin(ml_Rows *r);
 void ml_rows_put(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+void ml_rows_put_n(ml_Rows *r, ml_CellRole role, const char *text, size_t n);
+/* Blanks up to a column, at least `least` of them. */
+void ml_rows_pad(ml_Rows *r, int column, int least);
 ml_Row *ml_rows_end(ml_Rows *r);
 /* All at once. */
 ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A line of a program (TVMScript or Lua) with the roles of its words. */
 ml_Row *ml_rows_code(ml_Rows *r, const char *line);
+/* A line of TVMScript as a piece of a row. Identifiers that equal marked[k] (NULL: none)
+ * get role MARK1 + k. */
+void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *const *marked,
+                        size_t n_marked);
 
 #endif

@@ -71,9 +71,12 @@ typedef struct ml_View {
     const char *marked[ML_MAX_MARKED]; /* variables whose occurrences are marked; owned */
     char *search;                      /* owned; NULL: none */
     struct ml_Act *act;                /* what is being asked: act.h */
-    ml_Text lua;                       /* the line just executed */
-    ml_Text message;                   /* one line for the message row */
-    bool quit, end;                    /* back to the prompt; end of the program */
+    struct ml_PaneKept *kept; /* what panes work out once: panes.h; NULL: nothing */
+    struct ml_Frame *frame;   /* layout, what is open: frame.h; NULL: rows alone */
+    ml_Text log;              /* what lines and programs printed, the newest of it */
+    ml_Text lua;              /* the line just executed */
+    ml_Text message;          /* one line for the message row */
+    bool quit, end;           /* back to the prompt; end of the program */
     ml_Grid grid;
 } ml_View;
 
@@ -90,6 +93,10 @@ typedef struct ml_PaneKind {
     void (*title)(ml_View *v, ml_Text *out);
 } ml_PaneKind;
 extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.c, from panes.def */
+/* Some of the work that panes wait for; true: there is more. A pane whose rows it changes
+ * is not fresh afterwards. */
+bool ml_panes_idle(ml_View *v, int ms);
+void ml_panes_free(ml_View *v); /* what they keep */
 
 /* ---- the view itself (view.c) */
 void ml_view_init(ml_View *v, ml_Session *ss, int w, int h, bool ascii);
@@ -120,6 +127,15 @@ void ml_view_follow(ml_View *v);
 /* Runs a line of Lua or a command as if typed; what it prints becomes the message (first
  * line) and goes to the log of pane 7. false: it failed. */
 bool ml_view_run(ml_View *v, const char *line);
+/* The message row says this until the next key; as an error: in its role. */
 void ml_view_say(ml_View *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ml_view_say_error(ml_View *v, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* More lines for the log of pane 7: what programs and libraries printed. */
+void ml_view_log(ml_View *v, const char *text, size_t n);
+/* Text to be read, over the panes, until Esc. */
+void ml_view_page(ml_View *v, const char *title, const char *text);
+/* All rows are stale: something that they show has changed. */
+void ml_view_stale(ml_View *v);
 
 #endif

@@ -1,0 +1,15 @@
+/* cmd_jobs - commands with --background, and leaving while jobs run. Source: interaction 9.
+ */
+#ifndef ML_REPL_CMD_JOBS_H
+#define ML_REPL_CMD_JOBS_H
+
+#include "repl/command.h"
+
+/* Whether the words ask for it, and the command can be run apart from the session. */
+bool ml_wants_background(const ml_Command *c, const ml_Words *w);
+/* Starts it as a job on the version the focus is at; false: an error was printed. */
+bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w);
+/* Whether the session may end: while jobs run it says so once and does not. */
+bool ml_jobs_let_quit(ml_Session *ss);
+
+#endif

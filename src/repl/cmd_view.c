@@ -1,0 +1,26 @@
+/* cmd_view - :view. Source: interaction 10. */
+#include "repl/command.h"
+
+#include "repl/view/capture.h"
+#include "repl/view/driver.h"
+
+bool cmd_view(ml_Session *ss, const ml_Words *w)
+{
+    const char *keys = NULL;
+    int width = 80, height = 24;
+
+    for (size_t k = 0; k < w->n; k++) {
+        bool more = k + 1 < w->n;
+
+        if (more && ml_streq(w->v[k], "--keys"))
+            keys = w->v[++k];
+        else if (!(more && ml_streq(w->v[k], "--size") &&
+                   ml_view_size_of(w->v[++k], &width, &height)))
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    ":view takes --keys FILE and --size WxH, not %s",
+                                    w->v[k]);
+    }
+    if (ml_capture_on())
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "this is the visualiser already");
+    return keys ? ml_view_script(ss, keys, width, height, false) : ml_view_terminal(ss);
+}

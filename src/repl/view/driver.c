@@ -1,0 +1,236 @@
+/*
+ * driver - events in, grids out. Between keys it waits in the session's one loop, so that
+ * jobs and timers go on; what waits to be worked out is done in slices of a few
+ * milliseconds, and a key ends the slice. Source: interaction 9, 10.
+ */
+#include "repl/view/driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "repl/jobs.h"
+#include "repl/loop.h"
+#include "repl/screen/screen.h"
+#include "repl/view/act.h"
+#include "repl/view/capture.h"
+#include "repl/view/frame.h"
+
+enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500 }; /* ms */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void ml_view_event(ml_View *v, const ml_Event *e)
+{
+    ml_Key k = {.name = e->name};
+
+    switch (e->kind) {
+    case ML_EVENT_KEY:
+        memcpy(k.ch, e->ch, sizeof k.ch);
+        ml_view_key(v, &k);
+        break;
+    case ML_EVENT_PRESS: ml_view_mouse(v, ML_MOUSE_PRESS, e->x, e->y); break;
+    case ML_EVENT_RELEASE: ml_view_mouse(v, ML_MOUSE_RELEASE, e->x, e->y); break;
+    case ML_EVENT_DRAG: ml_view_mouse(v, ML_MOUSE_DRAG, e->x, e->y); break;
+    case ML_EVENT_WHEEL_UP: ml_view_mouse(v, ML_MOUSE_WHEEL_UP, e->x, e->y); break;
+    case ML_EVENT_WHEEL_DOWN: ml_view_mouse(v, ML_MOUSE_WHEEL_DOWN, e->x, e->y); break;
+    case ML_EVENT_RESIZE:
+    case ML_EVENT_RETURN:
+    case ML_EVENT_NONE: break;
+    }
+}
+
+void ml_view_settle(ml_View *v)
+{
+    while (ml_view_idle(v, SLICE)) {
+    }
+    ml_capture_drain(v);
+    ml_view_draw(v);
+}
+
+/* ---- at a terminal */
+
+typedef struct Driver {
+    ml_View v;
+    unsigned changes; /* of the jobs, when they were looked at last */
+    int64_t pressed;  /* when, and where */
+    int x, y;
+    bool whole, stale;
+} Driver;
+
+static void announce(const char *text, void *user)
+{
+    Driver *d = user;
+
+    ml_view_say(&d->v, "%s", text);
+    ml_view_log(&d->v, text, strlen(text));
+    d->stale = true;
+}
+
+/* The second press at one place within a moment is a double click. */
+static void press(Driver *d, const ml_Event *e)
+{
+    int64_t now = now_ms();
+    bool twice = now - d->pressed <= DOUBLE_CLICK && e->x == d->x && e->y == d->y;
+
+    ml_view_event(&d->v, e);
+    if (twice)
+        ml_view_mouse(&d->v, ML_MOUSE_DOUBLE, e->x, e->y);
+    d->pressed = twice ? 0 : now;
+    d->x = e->x;
+    d->y = e->y;
+}
+
+static void take(Driver *d, const ml_Event *e)
+{
+    int w, h;
+
+    switch (e->kind) {
+    case ML_EVENT_RESIZE:
+        ml_screen_size(&w, &h);
+        ml_view_resize(&d->v, w, h);
+        d->whole = true;
+        break;
+    case ML_EVENT_RETURN: d->whole = true; break;
+    case ML_EVENT_PRESS: press(d, e); break;
+    case ML_EVENT_KEY:
+        if (e->name && ml_streq(e->name, "C-l"))
+            d->whole = true;
+        ml_view_event(&d->v, e);
+        break;
+    case ML_EVENT_RELEASE:
+    case ML_EVENT_DRAG:
+    case ML_EVENT_WHEEL_UP:
+    case ML_EVENT_WHEEL_DOWN: ml_view_event(&d->v, e); break;
+    case ML_EVENT_NONE: break;
+    }
+}
+
+static void send_clipboard(ml_View *v)
+{
+    const char *text = ml_act_clipboard(v);
+
+    if (!text)
+        return;
+    ml_screen_clipboard(text);
+    ml_act_clipboard_taken(v);
+}
+
+/* Everything that is there now; false: the terminal is gone. */
+static bool take_all(Driver *d)
+{
+    ml_Event e[32];
+    bool ended = false;
+    size_t n;
+
+    do {
+        n = ml_screen_events(e, ML_COUNT(e), &ended);
+        for (size_t k = 0; k < n && !d->v.quit; k++) {
+            ml_screen_busy(true);
+            take(d, &e[k]);
+            ml_screen_busy(false);
+            d->stale = true;
+        }
+        send_clipboard(&d->v);
+    } while (n == ML_COUNT(e) && !d->v.quit);
+    return !ended;
+}
+
+static void loop(Driver *d)
+{
+    ml_View *v = &d->v;
+    bool more = true, there = true;
+
+    d->whole = d->stale = true;
+    while (there && !v->quit && !v->ss->quit) {
+        bool signalled = false;
+
+        ml_capture_drain(v);
+        if (ml_jobs_changes(v->ss) != d->changes) {
+            d->changes = ml_jobs_changes(v->ss);
+            ml_view_stale(v);
+            d->stale = true;
+        }
+        if (d->stale || d->whole) {
+            ml_view_draw(v);
+            ml_screen_show(&v->grid, d->whole);
+            d->stale = d->whole = false;
+            more = true;
+        }
+        int wait = more ? 0 : ml_jobs_running(v->ss) ? REFRESH : -1;
+        bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
+
+        if (v->ss->interrupt) { /* kill -INT: as Ctrl-C */
+            const ml_Key k = {.name = "C-c"};
+
+            v->ss->interrupt = 0;
+            ml_view_key(v, &k);
+            d->stale = true;
+        }
+        if (keys || signalled)
+            there = take_all(d);
+        else if (more) {
+            more = ml_view_idle(v, SLICE);
+            d->stale = !more;
+        }
+    }
+    if (!there) {
+        v->end = true;
+        v->ss->lost_terminal = true;
+    }
+}
+
+bool ml_view_terminal(ml_Session *ss)
+{
+    Driver *d = calloc(1, sizeof *d);
+    ml_Text why = {0};
+    int w, h;
+
+    if (!d)
+        ml_out_of_memory();
+    ml_out_flush(&ss->out);
+    if (!ml_screen_open(ml_setting_word(&ss->set, ML_SET_theme),
+                        ml_setting_bool(&ss->set, ML_SET_mouse),
+                        ml_setting_is(&ss->set, ML_SET_color, "never"), &why)) {
+        ml_session_error(ss, ML_E_NOT_SUPPORTED, ":view %s", ml_text_z(&why));
+        ml_text_free(&why);
+        free(d);
+        return false;
+    }
+    if (!ml_capture_begin()) {
+        int error = errno;
+
+        ml_screen_close();
+        free(d);
+        return ml_session_error(ss, ML_E_NO_SPACE,
+                                ":view wants a file for what is printed: %s",
+                                strerror(error));
+    }
+    ml_screen_size(&w, &h);
+    ml_view_init(&d->v, ss, w, h, ss->out.ascii);
+    if (!ss->private_)
+        ml_view_layout_load(&d->v);
+    d->changes = ml_jobs_changes(ss);
+    ml_loop_set_announcer(announce, d);
+    loop(d);
+    ml_loop_set_announcer(NULL, NULL);
+    ml_screen_close();
+    ml_capture_end();
+    if (!ss->private_)
+        ml_view_layout_save(&d->v);
+    if (d->v.end)
+        ss->quit = true;
+    ml_view_free(&d->v);
+    ml_text_free(&why);
+    free(d);
+    return true;
+}

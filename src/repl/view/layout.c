@@ -1,0 +1,323 @@
+/*
+ * layout - shares of room, and what they come to on a screen. Contents are shared out, each
+ * border belongs to both of its neighbours. Pure: knows no view. Source: interaction 10.
+ */
+#include "repl/view/layout.h"
+
+enum { LEAST_ROWS = 1, LEAST_COLUMNS = 10 };
+
+ml_SizeClass ml_size_class(int w, int h)
+{
+    if (w < 40 || h < 10)
+        return ML_SIZE_NONE;
+    if (w < 80 || h < 24)
+        return ML_SIZE_ONE;
+    return w >= 120 && h >= 36 ? ML_SIZE_SIX : ML_SIZE_FOUR;
+}
+
+/* The column in which a pane appears. */
+static int home(ml_PaneId id)
+{
+    switch (id) {
+    case ML_PANE_LOOPS:
+    case ML_PANE_BLOCK:
+    case ML_PANE_DATAFLOW:
+    case ML_PANE_MEMORY: return 1;
+    case ML_PANE_PROGRAM:
+    case ML_PANE_STEPS:
+    case ML_PANE_PERF:
+    case ML_PANE_JOBS: return 2;
+    case ML_PANE_NONE:
+    case ML_N_PANES: break;
+    }
+    return ML_NO_COLUMN;
+}
+
+static void show(ml_Layout *l, ml_PaneId id, int height)
+{
+    l->pane[id].column = home(id);
+    l->pane[id].height = height;
+}
+
+void ml_layout_usual(ml_Layout *l, ml_SizeClass size)
+{
+    *l = (ml_Layout){.width = {30, 47}};
+    show(l, ML_PANE_LOOPS, 14);
+    show(l, ML_PANE_BLOCK, 3);
+    show(l, ML_PANE_PROGRAM, 14);
+    show(l, ML_PANE_STEPS, 3);
+    if (size == ML_SIZE_SIX) {
+        l->width[0] = 42;
+        l->width[1] = 75;
+        show(l, ML_PANE_LOOPS, 14);
+        show(l, ML_PANE_BLOCK, 7);
+        show(l, ML_PANE_DATAFLOW, 7);
+        show(l, ML_PANE_PROGRAM, 18);
+        show(l, ML_PANE_STEPS, 5);
+        show(l, ML_PANE_PERF, 5);
+    }
+}
+
+/* Shares `total` out, none less than `least` (total >= n * least). */
+static void share_out(int total, const int *share, int n, int least, int *out)
+{
+    int64_t sum = 0, seen = 0;
+    int given = 0;
+
+    for (int k = 0; k < n; k++)
+        sum += share[k] > 0 ? share[k] : 1;
+    for (int k = 0; k < n; k++) {
+        seen += share[k] > 0 ? share[k] : 1;
+        int upto = (int)((total * seen * 2 + sum) / (2 * sum));
+
+        out[k] = upto - given;
+        given = upto;
+    }
+    for (int k = 0; k < n; k++)
+        while (out[k] < least) {
+            int from = 0;
+
+            for (int m = 1; m < n; m++)
+                if (out[m] > out[from])
+                    from = m;
+            out[from]--;
+            out[k]++;
+        }
+}
+
+static void alone(ml_Rect area, ml_PaneId id, ml_Places *out)
+{
+    out->n_columns = 1;
+    out->column[0].n = 1;
+    out->column[0].pane[0] = id;
+    out->box[id] = area;
+}
+
+void ml_layout_place(const ml_Layout *l, ml_Rect area, ml_PaneId in, bool only,
+                     ml_Places *out)
+{
+    int width[ML_MAX_COLUMNS], shares[ML_MAX_COLUMNS], x = area.x;
+
+    *out = (ml_Places){0};
+    for (int c = 0; c < ML_MAX_COLUMNS && !only; c++) {
+        int n = 0;
+
+        for (int id = 1; id < ML_N_PANES; id++)
+            if (l->pane[id].column == c + 1)
+                out->column[out->n_columns].pane[n++] = (ml_PaneId)id;
+        if (n == 0)
+            continue;
+        out->column[out->n_columns].n = n;
+        shares[out->n_columns++] = l->width[c];
+    }
+    if (only || out->n_columns == 0 || l->pane[in].column == ML_NO_COLUMN ||
+        area.w - out->n_columns - 1 < out->n_columns * LEAST_COLUMNS) {
+        *out = (ml_Places){0};
+        alone(area, in, out);
+        return;
+    }
+    share_out(area.w - out->n_columns - 1, shares, out->n_columns, LEAST_COLUMNS, width);
+    for (int c = 0; c < out->n_columns; c++) {
+        int heights[ML_N_PANES], rows[ML_N_PANES], n = out->column[c].n, y = area.y;
+
+        while (n > 1 && area.h - n - 1 < n * LEAST_ROWS) {
+            int drop = n - 1;
+
+            if (out->column[c].pane[drop] == in)
+                drop--;
+            for (int k = drop; k + 1 < n; k++)
+                out->column[c].pane[k] = out->column[c].pane[k + 1];
+            n--;
+        }
+        out->column[c].n = n;
+        for (int k = 0; k < n; k++)
+            heights[k] = l->pane[out->column[c].pane[k]].height;
+        if (area.h - n - 1 < LEAST_ROWS) {
+            rows[0] = area.h - 2;
+        } else {
+            share_out(area.h - n - 1, heights, n, LEAST_ROWS, rows);
+        }
+        for (int k = 0; k < n; k++) {
+            out->box[out->column[c].pane[k]] = (ml_Rect){x, y, width[c] + 2, rows[k] + 2};
+            y += rows[k] + 1;
+        }
+        x += width[c] + 1;
+    }
+}
+
+/* ---- changing */
+
+static int shown_in(const ml_Layout *l, int column)
+{
+    int n = 0;
+
+    for (int id = 1; id < ML_N_PANES; id++)
+        n += l->pane[id].column == column;
+    return n;
+}
+
+bool ml_layout_toggle(ml_Layout *l, ml_PaneId id)
+{
+    int n = 0;
+
+    if (l->pane[id].column == ML_NO_COLUMN) {
+        int sum = 0, column = home(id);
+
+        for (int k = 1; k < ML_N_PANES; k++) {
+            n += l->pane[k].column == column;
+            sum += l->pane[k].column == column ? l->pane[k].height : 0;
+        }
+        l->pane[id].column = column;
+        l->pane[id].height = n ? (sum + n - 1) / n : 1;
+        l->changed = true;
+        return true;
+    }
+    for (int k = 1; k < ML_N_PANES; k++)
+        n += l->pane[k].column != ML_NO_COLUMN;
+    if (n == 1)
+        return false;
+    l->pane[id].column = ML_NO_COLUMN;
+    l->changed = true;
+    return true;
+}
+
+void ml_layout_swap_in(ml_Layout *l, ml_PaneId id)
+{
+    int column = home(id), last = 0;
+
+    if (l->pane[id].column != ML_NO_COLUMN)
+        return;
+    if (shown_in(l, column) < 2) {
+        ml_layout_toggle(l, id);
+        return;
+    }
+    for (int k = 1; k < ML_N_PANES; k++)
+        if (l->pane[k].column == column)
+            last = k;
+    l->pane[id].column = column;
+    l->pane[id].height = l->pane[last].height;
+    l->pane[last].column = ML_NO_COLUMN;
+    l->changed = true;
+}
+
+void ml_layout_move_row(ml_Layout *l, const ml_Places *p, ml_PaneId above, int by)
+{
+    for (int c = 0; c < p->n_columns; c++)
+        for (int k = 0; k + 1 < p->column[c].n; k++) {
+            ml_PaneId below = p->column[c].pane[k + 1];
+            int a, b;
+
+            if (p->column[c].pane[k] != above)
+                continue;
+            a = p->box[above].h - 2;
+            b = p->box[below].h - 2;
+            if (a + by < LEAST_ROWS)
+                by = LEAST_ROWS - a;
+            if (b - by < LEAST_ROWS)
+                by = b - LEAST_ROWS;
+            /* what is seen becomes the shares */
+            for (int m = 0; m < p->column[c].n; m++)
+                l->pane[p->column[c].pane[m]].height = p->box[p->column[c].pane[m]].h - 2;
+            l->pane[above].height = a + by;
+            l->pane[below].height = b - by;
+            l->changed = true;
+            return;
+        }
+}
+
+void ml_layout_move_column(ml_Layout *l, const ml_Places *p, int left, int by)
+{
+    int at[ML_MAX_COLUMNS], width[ML_MAX_COLUMNS];
+
+    if (left < 0 || left + 1 >= p->n_columns)
+        return;
+    for (int c = 0; c < p->n_columns; c++) {
+        ml_PaneId id = p->column[c].pane[0];
+
+        at[c] = l->pane[id].column - 1;
+        width[c] = p->box[id].w - 2;
+        if (at[c] < 0)
+            return;
+    }
+    if (width[left] + by < LEAST_COLUMNS)
+        by = LEAST_COLUMNS - width[left];
+    if (width[left + 1] - by < LEAST_COLUMNS)
+        by = width[left + 1] - LEAST_COLUMNS;
+    for (int c = 0; c < p->n_columns; c++)
+        l->width[at[c]] = width[c];
+    l->width[at[left]] += by;
+    l->width[at[left + 1]] -= by;
+    l->changed = true;
+}
+
+/* ---- as text: `six 42:75 1=1:14 3=1:7 …`, a line per size class */
+
+static const char *const SIZES[ML_N_SIZES] = {NULL, NULL, "four", "six"};
+
+void ml_layout_write(const ml_Layout l[ML_N_SIZES], ml_Text *out)
+{
+    for (int s = 0; s < ML_N_SIZES; s++) {
+        if (!SIZES[s])
+            continue;
+        ml_text_fmt(out, "%s %d:%d:%d", SIZES[s], l[s].width[0], l[s].width[1],
+                    l[s].width[2]);
+        for (int id = 1; id < ML_N_PANES; id++)
+            if (l[s].pane[id].column != ML_NO_COLUMN)
+                ml_text_fmt(out, " %d=%d:%d", id, l[s].pane[id].column,
+                            l[s].pane[id].height);
+        ml_text_char(out, '\n');
+    }
+}
+
+/* A number from 0 to 9999, and what follows it; -1: none. */
+static int number(const char **p)
+{
+    int n = 0, digits = 0;
+
+    while (**p >= '0' && **p <= '9' && digits++ < 4)
+        n = 10 * n + (*(*p)++ - '0');
+    return digits > 0 && digits <= 4 ? n : -1;
+}
+
+static bool read_line(const char *p, const char *end, ml_Layout *out)
+{
+    ml_Layout l = {0};
+    bool any = false;
+
+    for (int c = 0; c < ML_MAX_COLUMNS; c++) {
+        l.width[c] = number(&p);
+        if (l.width[c] < 0 || (c + 1 < ML_MAX_COLUMNS && *p++ != ':'))
+            return false;
+    }
+    while (p < end && *p == ' ') {
+        int id, column, height;
+
+        p++;
+        if ((id = number(&p)) < 1 || id >= ML_N_PANES || *p++ != '=' ||
+            (column = number(&p)) < 1 || column > ML_MAX_COLUMNS || *p++ != ':' ||
+            (height = number(&p)) < 1)
+            return false;
+        l.pane[id].column = column;
+        l.pane[id].height = height;
+        any = true;
+    }
+    if (p != end || !any)
+        return false;
+    *out = l;
+    return true;
+}
+
+void ml_layout_read(ml_Layout l[ML_N_SIZES], const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        for (int s = 0; s < ML_N_SIZES; s++) {
+            size_t k = SIZES[s] ? strlen(SIZES[s]) : 0;
+
+            if (k && n > k && strncmp(text, SIZES[s], k) == 0 && text[k] == ' ')
+                read_line(text + k + 1, text + n, &l[s]);
+        }
+        text += n + (text[n] == '\n');
+    }
+}

@@ -1,0 +1,194 @@
+/*
+ * page - text over the panes, to be read: help with all keys, what a typed command printed.
+ * Source: interaction 10.
+ */
+#include "repl/view/frame.h"
+#include "repl/view/keymap.h"
+
+int ml_view_page_room(const ml_View *v)
+{
+    int room = v->grid.h - 6;
+
+    return room < 1 ? 1 : room;
+}
+
+void ml_view_page_close(ml_View *v)
+{
+    v->frame->paging = false;
+    ml_rows_reset(&v->frame->page);
+}
+
+static void open_page(ml_View *v, const char *title)
+{
+    ml_Frame *f = v->frame;
+
+    ml_rows_reset(&f->page);
+    ml_text_clear(&f->page_title);
+    ml_text_add(&f->page_title, title);
+    f->paging = true;
+    f->page_top = 0;
+}
+
+/* How a line of output looks: errors and differences by how they begin. */
+static ml_CellRole role_of(const char *p)
+{
+    if (strncmp(p, "error:", 6) == 0)
+        return ML_ROLE_ERROR;
+    if (strncmp(p, "note:", 5) == 0)
+        return ML_ROLE_NOTE;
+    while (*p == ' ' || (*p >= '0' && *p <= '9'))
+        p++;
+    if (p[0] == '+' && p[1] == ' ')
+        return ML_ROLE_DIFF_ADD;
+    if (p[0] == '-' && p[1] == ' ')
+        return ML_ROLE_DIFF_DEL;
+    return ML_ROLE_TEXT;
+}
+
+void ml_view_page(ml_View *v, const char *title, const char *text)
+{
+    open_page(v, title);
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        ml_rows_begin(&v->frame->page);
+        ml_rows_put(&v->frame->page, ML_ROLE_TEXT, "%.*s", (int)n, text);
+        ml_Row *row = ml_rows_end(&v->frame->page);
+
+        row->role = (uint8_t)role_of(row->text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* ---- keys of the page */
+
+static int last_top(const ml_View *v)
+{
+    int n = (int)v->frame->page.v.n - ml_view_page_room(v);
+
+    return n > 0 ? n : 0;
+}
+
+void ml_view_page_key(ml_View *v, const ml_Key *k)
+{
+    ml_Frame *f = v->frame;
+    ml_Request r = ml_keymap_find(v->ss, ML_PANE_NONE, k);
+    int room = ml_view_page_room(v), top = f->page_top;
+
+    switch ((int)r) {
+    case ML_REQ_UP: top--; break;
+    case ML_REQ_DOWN: top++; break;
+    case ML_REQ_PAGE_UP: top -= room; break;
+    case ML_REQ_PAGE_DOWN: top += room; break;
+    case ML_REQ_HOME: top = 0; break;
+    case ML_REQ_END: top = last_top(v); break;
+    case ML_REQ_CANCEL:
+    case ML_REQ_LEAVE:
+    case ML_REQ_OPEN:
+    case ML_REQ_HELP: ml_view_page_close(v); return;
+    default:
+        if (!k->name && ml_streq(k->ch, " "))
+            top += room;
+        else
+            ml_view_say(v, "Esc leaves this page");
+        break;
+    }
+    top = top > last_top(v) ? last_top(v) : top;
+    f->page_top = top < 0 ? 0 : top;
+}
+
+/* ---- help */
+
+/* What the selected thing is, and how to read more about it. */
+static void say_selected(ml_View *v, ml_Rows *r)
+{
+    ml_Schedule *s = v->ss->focus;
+    const ml_Stmt *st = s ? ml_index_node(ml_schedule_program(s).index, v->node) : NULL;
+    ml_Request can[ML_N_REQUESTS];
+    size_t n = st ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
+
+    if (!st) {
+        ml_rows_add(r, ML_ROLE_TEXT, "nothing is selected: %s",
+                    s ? "the function has no loops" : "no program is open (: opens one)");
+        return;
+    }
+    ml_rows_begin(r);
+    ml_rows_put(r, st->kind == ML_STMT_FOR ? ML_ROLE_STRONG : ML_ROLE_BLOCK, "%s",
+                ml_name_of(s, v->node));
+    ml_rows_put(r, ML_ROLE_TEXT, "  %s is selected; what applies to it:",
+                st->kind == ML_STMT_FOR ? "this loop" : "this block");
+    ml_rows_end(r);
+    for (size_t k = 0; k < n; k++) {
+        ml_Text keys = {0};
+
+        if (ml_keymap_first(v->ss, can[k], &keys)) {
+            ml_rows_begin(r);
+            ml_rows_put(r, ML_ROLE_KEY, "  %-14s", ml_text_z(&keys));
+            ml_rows_put(r, ML_ROLE_TEXT, " %s", ml_key_info[can[k]].help);
+            ml_rows_end(r);
+        }
+        ml_text_free(&keys);
+    }
+    if (n == 0)
+        ml_rows_add(r, ML_ROLE_DIM, "  nothing that is known yet; x tries everything");
+}
+
+/* The name of a request as bind_key takes it. */
+static void put_name(ml_Rows *r, const char *name)
+{
+    char z[40];
+    size_t n = 0;
+
+    for (; *name && n + 1 < sizeof z; name++)
+        z[n++] = *name == '_' ? '-' : (char)(*name - 'A' + 'a');
+    z[n] = '\0';
+    ml_rows_put(r, ML_ROLE_DIM, "  %s", z);
+}
+
+void ml_view_help(ml_View *v)
+{
+    ml_Rows *r = &v->frame->page;
+
+    open_page(v, "Help");
+    say_selected(v, r);
+    for (int k = 0; k < ML_N_REQUESTS; k++) {
+        const char *head = ml_key_head((ml_Request)k);
+        ml_Text keys = {0};
+
+        if (head) {
+            ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+            ml_rows_add(r, ML_ROLE_STRONG, "%s", head);
+        }
+        ml_keymap_keys(v->ss, (ml_Request)k, &keys);
+        ml_rows_begin(r);
+        if ((ml_Request)k == ML_REQ_PANE || (ml_Request)k == ML_REQ_TOGGLE_PANE) {
+            bool usual = ml_streq(ml_text_z(&keys), ml_key_info[k].keys);
+
+            if (usual) {
+                ml_text_clear(&keys);
+                ml_text_add(&keys, k == ML_REQ_PANE ? "1 … 9" : "M-1 … M-9");
+            }
+        }
+        int n = ml_grid_columns(&v->grid, ml_text_z(&keys), keys.n);
+
+        ml_rows_put(r, ML_ROLE_KEY, "  %s%*s", ml_text_z(&keys), n < 14 ? 14 - n : 0, "");
+        ml_rows_put(r, ML_ROLE_TEXT, " %s", ml_key_info[k].help);
+        if (ml_key_info[k].pane != ML_PANE_NONE)
+            ml_rows_put(r, ML_ROLE_DIM, " (pane %d)", (int)ml_key_info[k].pane);
+        put_name(r, ml_key_info[k].name);
+        ml_rows_end(r);
+        ml_text_free(&keys);
+    }
+    ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+    ml_rows_add(r, ML_ROLE_STRONG, "mouse");
+    ml_rows_add(r, ML_ROLE_TEXT,
+                "  click selects, on a selected name marks it; double click folds;");
+    ml_rows_add(r, ML_ROLE_TEXT,
+                "  the wheel scrolls; a loop is moved by dragging it onto another;");
+    ml_rows_add(r, ML_ROLE_TEXT,
+                "  borders can be dragged; keys of the bottom line can be clicked");
+    ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+    ml_rows_add(r, ML_ROLE_DIM,
+                "M- is Alt, C- Ctrl, S- Shift; bind_key(\"loops\", \"s\", "
+                "\"split\") in the init file binds keys");
+}

@@ -1,0 +1,126 @@
+/*
+ * pane_perf - pane 6: what the versions reached, and what the machine can do.
+ *
+ * One bar per timed version, the longest for the fastest. What is known of the machine is
+ * shown; nothing is measured for it. Source: interaction 8, 10.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/bind/host.h"
+#include "repl/machine_report.h"
+#include "repl/view/panes.h"
+
+typedef struct Timed {
+    int version;
+    double rate; /* larger is faster */
+    const char *speed, *marks;
+} Timed;
+
+/* `58.4 GFLOP/s` or `36.8 ms` as a rate; 0: neither. */
+static double rate_of(const char *speed)
+{
+    static const struct {
+        const char *name;
+        double scale;
+    } UNITS[] = {{"FLOP/s", 1},   {"kFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
+                 {"TFLOP/s", 1e12}, {"s", -1},      {"ms", -1e-3},    {"µs", -1e-6},
+                 {"us", -1e-6},   {"ns", -1e-9}};
+    char *end;
+    double v = strtod(speed, &end);
+
+    while (*end == ' ')
+        end++;
+    for (size_t k = 0; k < ML_COUNT(UNITS); k++)
+        if (ml_streq(UNITS[k].name, end)) {
+            double n = v * UNITS[k].scale;
+
+            return n < 0 ? -1 / n : n;
+        }
+    return 0;
+}
+
+static void put_bar(ml_Rows *r, double share, int width)
+{
+    static const char *const PARTS[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int n = (int)lround(share * width * 8);
+
+    n = n < 1 ? 1 : n;
+    for (int k = 0; k < n / 8; k++)
+        ml_rows_put(r, ML_ROLE_LOOP_PARALLEL, "█");
+    ml_rows_put(r, ML_ROLE_LOOP_PARALLEL, "%s", PARTS[n % 8]);
+    ml_rows_pad(r, 0, width - (n + 7) / 8);
+}
+
+static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh)
+{
+    ML_VEC(Timed) list = {0};
+    int n = ml_schedule_n_versions(sh->s), name = 0, speed = 0, room;
+    double best = 0;
+    ml_Step step;
+
+    for (int k = 0; k < n; k++)
+        if (ml_version_step(sh->s, k, &step) && step.speed) {
+            double rate = rate_of(step.speed);
+            int w = (int)ml_columns(step.speed);
+
+            best = rate > best ? rate : best;
+            speed = w > speed ? w : speed;
+            w = (int)ml_columns(ml_format(r->cx, "v%d", k));
+            name = w > name ? w : name;
+            ml_push(
+                r->cx, &list,
+                ((Timed){k, rate, step.speed, ml_schedule_marks_of(sh->s, k)}));
+        }
+    if (list.n == 0)
+        ml_rows_add(r, ML_ROLE_DIM, "no version was timed yet: t, or :time");
+    room = ml_pane_width(v, ML_PANE_PERF) - name - speed - 6;
+    room = room < 4 ? 4 : room > 48 ? 48 : room;
+    for (size_t k = 0; k < list.n; k++) {
+        const Timed *t = &list.v[k];
+
+        ml_rows_begin(r);
+        ml_rows_put(r, ML_ROLE_KEY, "%-*s ", name, ml_format(r->cx, "v%d", t->version));
+        put_bar(r, best > 0 ? t->rate / best : 0, room);
+        ml_rows_pad(r, 0, 1 + speed - (int)ml_columns(t->speed));
+        ml_rows_put(r, ML_ROLE_NUMBER, "%s", t->speed);
+        if (t->version == sh->version)
+            ml_rows_put(r, ML_ROLE_CURSOR, " ◀");
+        if (t->marks)
+            ml_rows_put(r, ML_ROLE_MATCH, " «%s»", t->marks);
+        ml_rows_end(r)->version = t->version;
+    }
+}
+
+static void put_machine(ml_View *v, ml_Rows *r)
+{
+    const ml_Machine *m = ml_machine_known(r->cx, ml_host_engine(v->ss->host));
+    ml_Text t = {0};
+
+    ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+    if (m == NULL) {
+        ml_error_clear(r->cx);
+        ml_rows_add(r, ML_ROLE_DIM, "the machine was not measured yet: :machine");
+        return;
+    }
+    ml_machine_report(m, &t);
+    for (const char *p = ml_text_z(&t), *end; *p; p = *end ? end + 1 : end) {
+        end = strchr(p, '\n');
+        end = end ? end : p + strlen(p);
+        ml_rows_begin(r);
+        ml_rows_put_n(r, p == ml_text_z(&t) ? ML_ROLE_STRONG : ML_ROLE_TEXT, p,
+                      (size_t)(end - p));
+        ml_rows_end(r);
+    }
+    ml_text_free(&t);
+}
+
+void ml_pane_perf(ml_View *v, ml_Rows *r)
+{
+    ml_Shown sh;
+
+    if (!ml_pane_shows(v, r, &sh))
+        return;
+    put_versions(v, r, &sh);
+    put_machine(v, r);
+}

@@ -1,0 +1,111 @@
+#!/bin/bash
+# :counts at 80 and 40 columns, as JSON and in Lua; what it takes and refuses; :diff --counts.
+# Source: interaction 8, 15 D.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok counts: the program was not built'; exit 1; }
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+export HOME=$TMPDIR/home
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+typed() { # WIDTH LINES...
+    local width=$1
+    shift
+    printf '%s\n' "$@" | timeout 60 "$MOONLOOP" --keep-going --width "$width" $ascii >out 2>err
+    status=$?
+}
+ascii=
+matmul='s = schedule(workload.matmul(64, 64, 64))'
+
+typed 80 "$matmul" ':counts'
+diff out - >>err <<'E'
+matmul
+  loop      iterations   flops  touches, each element so often
+  i 64              64   524 k  A 16 KiB ×64, B 16 KiB ×64, C 16 KiB ×129
+    j 64         4,096  8.19 k  A 256 B ×64, B 16 KiB ×1, C 256 B ×129
+      k 64     262,144     128  A 256 B ×1, B 256 B ×1, C 4 B ×129
+strides, in elements
+  C
+    store C[vi, vj] (init)  i 64, j 1, k 0
+    load  C[vi, vj]         i 64, j 1, k 0
+    load  A[vi, vk]         i 64, j 0, k 1
+    load  B[vk, vj]         i 0, j 1, k 64
+    store C[vi, vj]         i 64, j 1, k 0
+E
+verdict 'tells of each loop of a matmul'
+
+typed 40 "$matmul" 'split("i", {auto, 48});' ':counts'
+[ "$status" = 0 ] && [ "$(LC_ALL=C.UTF-8 wc -L <out)" -le 40 ] && grep -q '^  i_0 2 ' out &&
+    grep -q '^ *A 16 KiB ×64, B 16 KiB ×64,$' out && grep -q '^ *C ≤ 12 KiB ×≈129$' out
+verdict 'keeps to 40 columns'
+
+ascii=--ascii
+typed 80 "$matmul" 'split("i", {auto, 48});' ':counts' ':tree'
+[ "$status" = 0 ] && ! LC_ALL=C grep -q '[^ -~]' out && grep -q 'A <= 12 KiB x~64' out && grep -q '<= 393 kFLOP  A <= 12 KiB' out
+verdict 'has no characters outside ASCII where there are none'
+ascii=
+
+typed 80 "$matmul" 'split("i", {auto, 48});' ':counts i_1' ':counts i_1 --all' ':counts v0'
+[ "$status" = 0 ] && [ "$(grep -c '^    i_1 48 ' out)" = 2 ] && ! grep -q '^  i_0 2 ' out &&
+    grep -q 'elements ≤ 3,072, loads ≤ 196,608, stores 0' out && grep -q '^  i 64  ' out
+verdict 'tells of one loop, and of another version'
+
+typed 80 ':counts' "$matmul" ':counts zoo' ':counts i j' ':counts --frob' ':counts v9'
+[ "$status" != 0 ] && [ "$(grep -c '^error' err)" = 5 ] && grep -q 'zoo' err && grep -q ':counts \[LOOP|VERSION\] \[--all\], not j' err &&
+    grep -q 'not --frob' err && grep -q 'no version v9' err
+verdict 'refuses what it does not know, with the reason'
+
+typed 80 "$matmul" 'split("i", {auto, 16});' ':diff --counts' ':diff v0 v0 --counts'
+[ "$status" = 0 ] && grep -q '^.*-   i 64 .* 64 ' out && grep -q '^.*+   i_0 4 ' out && grep -q '^no difference$' out
+verdict 'compares the counts of two versions'
+
+# The page of the manual, whole lines.
+"$MOONLOOP" -b --json -e 'focus(schedule(workload.matmul(64, 64, 64)))' -e ':counts' >out 2>err
+diff out - >>err <<'E'
+{"loop":"i","extent":64,"flops":524288,"bytes":{"A":16384,"B":16384,"C":16384}}
+{"loop":"j","extent":64,"flops":8192,"bytes":{"A":256,"B":16384,"C":256}}
+{"loop":"k","extent":64,"flops":128,"bytes":{"A":256,"B":256,"C":4}}
+E
+verdict 'prints a JSON object for each loop'
+
+"$MOONLOOP" -b --json -e 'focus(schedule(workload.matmul(64, 64, 64))):split("i", {auto, 48})' -e ':counts i_1' \
+    -e ':counts i_1 --all' >out 2>err
+grep -qxF '{"loop":"i_1","extent":48,"flops":393216,"bytes":{"A":12288,"B":16384,"C":12288},"at_most":["flops","bytes.A","bytes.C"]}' out &&
+    grep -q '"strides":\[{"access":"C\[vi, vj\]","buffer":"C","block":"C","store":true,"kind":"even","stride":64},' out &&
+    grep -q '"iterations":96,"elements":{"A":3072,"B":4096,"C":3072},"loads":{' out
+verdict 'names bounds in JSON, and tells all when asked'
+
+cat >any.py <<'E'
+@T.prim_func
+def main(a: T.handle, b: T.handle, X: T.Buffer((64,), "int32")):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 8), "float32")
+    B = T.match_buffer(b, (n, 8), "float32")
+    for i in range(n):
+        for j in range(X[0]):
+            with T.block("B"):
+                vi = T.axis.spatial(n, i)
+                vj = T.axis.spatial(8, j)
+                B[vi, vj] = A[X[vi], vj] * T.float32(2)
+E
+typed 80 ':open any.py' ':counts' ':tree'
+[ "$status" = 0 ] && grep -q '^  i n  *n  *?  ' out && grep -q '^    j X\[0\]  *?  *?  ' out &&
+    grep -q 'load  A\[X\[vi\], vj\]  *i ?, j 1$' out && grep -q 'store B\[vi, vj\]  *i 8, j 1$' out
+verdict 'says what it does not know'
+"$MOONLOOP" -b --json -e ':open any.py' -e ':counts' >out 2>err
+grep -q '^{"loop":"i","extent":"n","flops":null,"bytes":{' out
+verdict 'says it in JSON too'
+
+cat >cmd.lua <<'E'
+focus = moon.focus
+focus(moon.schedule(moon.workload.matmul(64, 64, 64)))
+local r = moon.cmd("counts")
+assert(r.ok and #r == 3 and r[2].loop == "j" and r[2].bytes.B == 16384 and r[2].strides == nil)
+assert(r.text:find("strides, in elements", 1, true))
+r = moon.cmd("counts", "k", "--all")
+assert(#r == 1 and r[1].iterations == 262144 and r[1].strides[4].stride == 64)
+E
+"$MOONLOOP" -b cmd.lua >out 2>err
+verdict 'gives its data to moon.cmd'

@@ -1,0 +1,87 @@
+#!/bin/bash
+# Facts about a program from outside: :memory with its progress and its interruption, :profile,
+# :roofline, :asm with the lines of the program. Source: interaction 4, 8, 9.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok measure: the program was not built'; exit 1; }
+cd "$TMPDIR" || exit 1
+unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES MOONLOOP_TARGET
+export HOME=$TMPDIR XDG_DATA_HOME=$TMPDIR/data XDG_CACHE_HOME=$TMPDIR/cache MOONLOOP_THREADS=1
+ml=$MOONLOOP
+
+verdict() { # NAME: ok when the command before it was
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
+}
+typed() { # LINES...: session text
+    printf '%s\n' "$@" | timeout 120 "$ml" --no-init >out 2>err
+    status=$?
+}
+has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its lines are broken
+
+# ---- :memory
+timeout 60 "$ml" -b -e 's=schedule(workload("C2D-1"))' -e ':memory Xp' >out 2>err
+[ $? = 0 ] && has out 'loads 12,845,056 64 64 64' && has out 'stores 200,704 1 1 1' && has out 'redundant stores: none' &&
+    has out 'h_1 56 229,376 224 704' && grep -q '^memory Xp .* accesses  *[0-9]* %' err
+verdict ':memory counts C2D-1 exactly, with progress'
+mm='s = schedule(workload.matmul(32, 32, 32))'
+typed "$mm" 'parallel("j");' ':memory C --threads 4'
+[ "$status" = 0 ] && has out 'thread 3 8,192 loads 8,448 stores C\[:, 24:32\]' && has out 'false sharing on 64'
+verdict ':memory tells what threads touch, and false sharing'
+typed "$mm" 'cache_read("C", "A", "global");' ':memory A_global'
+[ "$status" = 0 ] && has out 'stores 1,024 1 1 1' && has out 'load in C: i 128 B, k 4 B'
+verdict ':memory follows a cache'
+typed "$mm" ':memory A --budget 10000'
+[ "$status" = 0 ] && has out 'a part of the program: the first 2 of 32 iterations of i; .* accesses were walked'
+verdict ':memory says what it walked of a long program'
+typed "$mm" ':memory nosuch' && [ "$status" = 1 ] && has err 'buffer-not-found' &&
+    typed "$mm" ':memory' && has err 'which buffer' && typed "$mm" ':memory A --what' && has err ':memory knows BUFFER' &&
+    typed "$mm" ':memory A --threads 99' && has err 'from 1 to 32'
+verdict ':memory refuses what it does not know'
+cat >sym.py <<'E'
+@T.prim_func
+def f(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,))
+    B = T.match_buffer(b, (n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.float32(1)
+E
+typed ':open sym.py' ':memory A --shape n=40' && [ "$status" = 0 ] && has out 'loads 40 1 1 1' && has out '3 of 3 lines touched' &&
+    typed ':open sym.py' ':memory A' && [ "$status" = 1 ] && has err 'n'
+verdict ':memory takes symbolic sizes'
+for width in 40 80; do
+    "$ml" -b --width "$width" --ascii -e "$mm" -e ':memory B' >"out.$width" 2>err
+    ! LC_ALL=C grep -q '[^ -~]' "out.$width" || echo not ASCII >>err
+done
+cat out.40 out.80 >out
+[ ! -s err ] && awk 'length > 40 && /^( *[0-9,]+ |  [ a-z]+  *[0-9])/ { bad = 1 } END { exit bad }' out.40
+verdict 'the tables of :memory fit into 40 columns, in ASCII'
+timeout -s INT --preserve-status 2 "$ml" -b -e 's=schedule(workload("GMM-3"))' -e ':memory X --budget 1e9' >out 2>err
+[ $? = 130 ] && [ ! -s out ]
+verdict ':memory is ended by SIGINT in batch mode'
+printf '%s\n' 's = schedule(workload("GMM-3"))' ':memory X --budget 1e9' 'print(6 * 7)' |
+    timeout -s INT --preserve-status 2 "$ml" --no-init --keep-going >out 2>err
+has err 'error: interrupted' && has out 42
+verdict ':memory is interrupted, and the session goes on'
+
+# ---- machine code: as far as there is a compiler
+if ! "$ml" --features | grep -q '^llvm=[^n]'; then
+    echo 'ok :profile, :roofline and :asm: no LLVM here'
+    exit 0
+fi
+typed 's = schedule(workload("SFM-1"))' ':profile --runs 3'
+[ "$status" = 0 ] && grep -q '^SFM-1 v0   4 nests   1 thread' out && grep -q '^i_1: exp  .* %  ' out && grep -q '^sum ' out &&
+    grep -q '^whole ' out && grep -q '^no hardware counters: \|^of a call' out
+verdict ':profile times each nest, and says what the processor counts'
+typed "$mm" ':profile --what' && [ "$status" = 1 ] && has err ':profile knows --runs N'
+verdict ':profile refuses what it does not know'
+typed "$mm" ':time --runs 3' 'vectorize("j");' ':time --runs 3' ':roofline'
+[ "$status" = 0 ] && grep -q '┤' out && grep -q '^v0 .* %' out && grep -q '^v1 ◀ .* %' out && grep -q 'FLOP/B$' out
+verdict ':roofline shows the versions that were timed'
+typed ':roofline' && [ "$status" = 0 ] && has out 'peak [0-9.]* GFLOP/s of float32' && ! grep -q 'version' out
+verdict ':roofline shows the machine alone'
+typed 's = schedule(workload("SFM-0"))' ':asm sum' && [ "$status" = 0 ] &&
+    sed -n '/^of the program/,/^hottest/p' out | grep -q '^ *[0-9]* | .*sum\[vi\] + exp\[vi, vk\]' &&
+    sed -n '/^all of it/,$p' out | grep -q '|     '
+verdict ':asm shows the lines that the hottest loop came from, and the nest'
