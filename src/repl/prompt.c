@@ -21,7 +21,7 @@ static char *ask(ml_Session *ss, const char *question)
     char *line;
 
     ml_out_flush(&ss->out);
-    line = ml_line_read(ss, question, false, &interrupted);
+    line = ml_line_read(ss, question, true, &interrupted); /* no hints, no suggestion */
     ss->interrupt = 0;
     return line;
 }
