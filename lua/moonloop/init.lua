@@ -32,7 +32,7 @@ local function host(name)
         return fn(...)
     end
 end
-for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key" } do moon[name] = host(name) end
+for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key", "alias" } do moon[name] = host(name) end
 
 -- ---- programs and schedules
 

@@ -199,6 +199,9 @@ local was = moon.get("context")
 moon.set{context = 3}
 print(moon.get("context"))
 moon.set{context = was}]])
+topic("moon.alias{name = text, ...}", "another word for a command", "In init.lua, say: moon.alias{tt = \"time --runs 20\"} makes :tt, which takes further words. An alias is named whole and never hides a command; false takes it away.", [[
+moon.alias { e = "set echo" }
+print(moon.cmd("e").text)]])
 topic("moon.get(name)", "the value of a setting", "A number or boolean where the setting is one.", [[print(moon.get("seed"), moon.get("atomic"))]])
 topic("moon.focus([s])", "the schedule that bare names of primitives work on", "With an argument it becomes the focus; without, it is given; nil: there is none.",
     [[

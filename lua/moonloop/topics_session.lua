@@ -23,7 +23,7 @@ command("recover", "After each line of a session that prompts, what came of it i
     ":recover list")
 command("shell", "Not with --safe. !COMMAND is short for it.", ":shell echo 'print(1)' > a.lua\n:source a.lua")
 command("bug", "At the prompt it is shown, then you are asked whether to save it; with FILE there. In a pipe it is printed, and saved only as FILE. A file that is there already is not written over. Read it before you send it: it holds your program.",
-    matmul .. "split(\"i\", {3, 5});\n:bug")
+    matmul .. "parallel(\"i\");\n:bug")
 command("dashboard", "Open a second terminal, ask it for its name (`tty`), and give that here: from then on it shows the program, the loop tree and the last timing after each step. Without an argument it says whether it is on. A terminal that goes away turns it off.",
     ":dashboard\n:dashboard off")
 command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")

@@ -20,7 +20,7 @@ typedef struct ml_Journal ml_Journal;
 ML_GIVES ml_Journal *ml_journal_new(void);
 void ml_journal_free(ml_Journal *j);
 /* {"program", "func", "name", "target", "check"}: what a schedule is made from. */
-void ml_journal_start(ml_Schedule *s, ml_Text *out);
+void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out);
 /* Appends what came since the last call as one object; false: nothing did. */
 bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out);
 /* A state as a piece of JSON, and back (b: what rebuilt the schedule). */

@@ -31,7 +31,11 @@ struct ml_Journal {
     const ml_MarkName *marks;
     const char *func;
     bool begun;
+    bool large; /* the hash of its program takes longer than all the rest */
+    unsigned pieces;
 };
+
+enum { LARGE = 64 << 10 /* bytes of the start program's text */, HASH_EVERY = 32 };
 
 ml_Journal *ml_journal_new(void)
 {
@@ -67,13 +71,14 @@ void ml_journal_string(ml_Text *out, const char *z)
     ml_text_free(&t);
 }
 
-void ml_journal_start(ml_Schedule *s, ml_Text *out)
+void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out)
 {
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_Text program = {0};
     const ml_Func *f = ml_schedule_func(s);
 
     ml_print_module(tmp, &program, s->v[0].p.mod, NULL);
+    j->large = program.n > LARGE;
     ml_text_add(out, "{\"program\": ");
     ml_json_string(out, ml_text_z(&program));
     ml_text_add(out, ", \"func\": ");
@@ -263,7 +268,10 @@ bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
     ml_journal_state(j, ml_schedule_state(s), out);
     ml_text_fmt(out, ", \"redo\": %d, \"branch\": ", s->v[s->cur].redo);
     ml_journal_string(out, s->branch);
-    ml_text_fmt(out, ", \"hash\": \"%016llx\"}", (unsigned long long)ml_schedule_hash(s));
+    if (!j->large || ++j->pieces % HASH_EVERY == 0)
+        ml_text_fmt(out, ", \"hash\": \"%016llx\"",
+                    (unsigned long long)ml_schedule_hash(s));
+    ml_text_char(out, '}');
     j->begun = true;
     j->at = ml_schedule_state(s);
     j->branch = s->branch;
@@ -480,7 +488,8 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
     if (whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
         s->v[redo].parent == s->cur)
         s->v[s->cur].redo = (int)redo;
-    snprintf(now, sizeof now, "%016llx", (unsigned long long)ml_schedule_hash(s));
+    if (hash)
+        snprintf(now, sizeof now, "%016llx", (unsigned long long)ml_schedule_hash(s));
     if (hash && !ml_streq(hash, now))
         return bad(why, "the program that came of it is another one");
     return true;

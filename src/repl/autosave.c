@@ -17,7 +17,9 @@
 #include "core/arena.h"
 #include "core/json.h"
 #include "primitives/journal.h"
+#include "repl/bind/host.h"
 #include "repl/crash.h"
+#include "repl/registered.h"
 #include "repl/sessions.h"
 
 enum {
@@ -40,6 +42,7 @@ struct ml_Autosave {
     size_t n;
     ml_Settings set;
     ml_Schedule *focus;
+    ml_Registered registered;
     ml_Line line; /* the last that was written */
 };
 
@@ -173,7 +176,8 @@ static bool add_schedule(ml_Session *ss, size_t k, bool comma, ml_Text *out)
     if (one->left_out)
         return false;
     if (!one->journal) {
-        ml_journal_start(one->s, &start);
+        one->journal = ml_journal_new();
+        ml_journal_start(one->journal, one->s, &start);
         if (start.n > PROGRAM_LIMIT || start.bad) {
             ml_Text t = {0};
 
@@ -184,7 +188,6 @@ static bool add_schedule(ml_Session *ss, size_t k, bool comma, ml_Text *out)
             one->left_out = true;
             return false;
         }
-        one->journal = ml_journal_new();
     }
     if (ml_journal_news(one->journal, one->s, &news)) {
         ml_text_fmt(out, "%s{\"id\": %zu", comma ? ", " : "", k + 1);
@@ -303,6 +306,7 @@ void ml_autosave_line(ml_Session *ss)
         a->focus = ss->focus;
         any = true;
     }
+    any |= ml_registered_news(&a->registered, ml_host_intrins(ss->host), &t);
     any |= add_settings(ss, &t);
     any |= add_line(ss, &t);
     add_summary(ss, &t);

@@ -159,6 +159,25 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 
 /* ---- running */
 
+const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
+{
+    ml_Text name = {0}, why = {0};
+    const ml_Command *c;
+    const char *alias;
+
+    if (line[0] != ':' || line[1] == ':')
+        return NULL;
+    line++;
+    alias = ml_alias_find(&ss->aliases, line, strcspn(line, " \t\n"));
+    if (alias)
+        line = alias;
+    ml_text_addn(&name, line, strcspn(line, " \t\n"));
+    c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
+    ml_text_free(&name);
+    ml_text_free(&why);
+    return c;
+}
+
 /* These run other lines, each of which speaks for itself. */
 static bool runs_lines(const ml_Command *c)
 {
@@ -232,9 +251,11 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
 
     while (isspace((unsigned char)*line))
         line++;
-    ml_text_add(&text, line);
-    ml_text_z(&text);
-    size_t n = 0;
+    size_t n = strcspn(line, " \t\n");
+    const char *alias = ml_alias_find(&ss->aliases, line, n);
+
+    ml_text_fmt(&text, "%s%s", alias ? alias : "", line + (alias ? n : 0));
+    n = 0;
 
     while (text.n && text.p[n] && !isspace((unsigned char)text.p[n]))
         n++;

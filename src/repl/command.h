@@ -25,6 +25,8 @@ bool ml_command_run(ml_Session *ss, const char *text);
 /* The same for a caller who wants what it tells as data (data.h); only its text is printed.
  */
 bool ml_command_data(ml_Session *ss, const char *text, ml_Data *data);
+/* The command of a line, by its name, prefix or alias; NULL: it is none. */
+const ml_Command *ml_command_of(const ml_Session *ss, const char *line);
 /* By name or unambiguous prefix; NULL: *why says what there is. */
 const ml_Command *ml_command_find(const char *name, ml_Text *why);
 

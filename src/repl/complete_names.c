@@ -30,6 +30,8 @@ void ml_offer(ml_Offer *o, const char *text, const char *note)
 
 void ml_offer_commands(ml_Offer *o)
 {
+    for (size_t k = 0; k < o->ss->aliases.n; k++)
+        ml_offer(o, o->ss->aliases.v[k].name, o->ss->aliases.v[k].text);
     for (int later = 0; later < 2; later++)
         for (size_t k = 0; k < ml_n_commands; k++)
             if ((ml_commands[k].run == NULL) == (later == 1))

@@ -57,7 +57,7 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            if (ml_jobs_let_quit(ss))
+            if (ss->lost_terminal || ml_jobs_let_quit(ss))
                 break;
             continue;
         }

@@ -266,7 +266,7 @@ static void catch_up(ml_Session *ss)
 
 void ml_record_begin(ml_Session *ss, int argc, char **argv)
 {
-    if (ss->record)
+    if (ss->record || ss->json)
         return;
     ss->record = ml_heap_zalloc(sizeof *ss->record);
     add_head(ss, argc, argv, &ss->record->log);
@@ -313,30 +313,16 @@ void ml_record_unseen(ml_Session *ss)
         ss->record->unseen = true;
 }
 
-static bool is_record(const char *text)
-{
-    ml_Text name = {0}, why = {0};
-    const ml_Command *c = NULL;
-
-    if (*text == ':') {
-        for (text++; *text && *text != ' '; text++)
-            ml_text_char(&name, *text);
-        c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
-    }
-    ml_text_free(&name);
-    ml_text_free(&why);
-    return c && c->run == cmd_record;
-}
-
 void ml_record_line(ml_Session *ss, const char *text)
 {
     ml_Record *r = ss->record;
+    const ml_Command *c = ml_command_of(ss, text);
 
     if (!r || r->open)
         return;
     r->open = true;
     r->unseen = ss->out.capture != NULL;
-    r->skip = is_record(text);
+    r->skip = c && c->run == cmd_record;
     ml_text_clear(&r->line);
     if (r->skip)
         return;

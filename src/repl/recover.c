@@ -19,6 +19,7 @@
 #include "repl/command.h"
 #include "repl/input.h"
 #include "repl/record.h"
+#include "repl/registered.h"
 #include "repl/sessions.h"
 
 enum { FILE_LIMIT = 512 << 20 };
@@ -150,6 +151,9 @@ static bool take(Recovery *r, const char *p, size_t n)
     j = ml_json_read(r->cx, (ml_Str){p + 9, n - 9}, &e);
     if (!j || j->kind != ML_JSON_OBJECT)
         return bad(r, j ? "it is no object" : e.what);
+    if (!ml_registered_add(ml_host_intrins(r->ss->host), ml_json_get(j, "registered"),
+                           &r->why))
+        return false;
     if (!take_schedules(r, ml_json_get(j, "schedules")))
         return false;
     take_settings(r, ml_json_get(j, "set"));

@@ -41,6 +41,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
     ml_keymap_free(ss);
+    ml_aliases_free(&ss->aliases);
 }
 
 /* ---- focus */
@@ -469,26 +470,10 @@ static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok
     ss->n_undone = 0;
 }
 
-/* The command of a line, or NULL. */
-static const ml_Command *command_of(const char *line)
-{
-    ml_Text name = {0}, why = {0};
-    const ml_Command *c;
-
-    if (line[0] != ':')
-        return NULL;
-    for (const char *p = line + 1; *p && *p != ' '; p++)
-        ml_text_char(&name, *p);
-    c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
-    ml_text_free(&name);
-    ml_text_free(&why);
-    return c;
-}
-
 /* Commands walk through the versions, which is no step to be undone; some make steps. */
-static bool makes_steps(const char *line)
+static bool makes_steps(ml_Session *ss, const char *line)
 {
-    const ml_Command *c = command_of(line);
+    const ml_Command *c = ml_command_of(ss, line);
 
     return line[0] != ':' ||
            (c && (c->run == cmd_before || c->run == cmd_drop || c->run == cmd_edit ||
@@ -496,9 +481,9 @@ static bool makes_steps(const char *line)
 }
 
 /* A line that fails is taken back, but a replay stays as far as it went. */
-static bool keeps_what_was_done(const char *line)
+static bool keeps_what_was_done(ml_Session *ss, const char *line)
 {
-    const ml_Command *c = command_of(line);
+    const ml_Command *c = ml_command_of(ss, line);
 
     return c && c->run == cmd_replay;
 }
@@ -541,7 +526,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         return true;
     }
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
-    if (!command_of(line.p) || command_of(line.p)->run != cmd_quit)
+    if (!ml_command_of(ss, line.p) || ml_command_of(ss, line.p)->run != cmd_quit)
         ss->quit_asked = false;
     if (focus) {
         before = ml_schedule_state(focus);
@@ -551,7 +536,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         ml_crash_line(ml_text_z(&line));
     if (ss->depth++ == 0)
         ml_record_line(ss, text);
-    moves = !makes_steps(ml_text_z(&line));
+    moves = !makes_steps(ss, ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {
         ss->depth--;
@@ -566,7 +551,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         if (to != before.version && focus == ss->focus &&
             ml_setting_bool(&ss->set, ML_SET_stats))
             say_counts(ss, &counts);
-        finish_line(ss, focus, before, ok || keeps_what_was_done(ml_text_z(&line)));
+        finish_line(ss, focus, before, ok || keeps_what_was_done(ss, ml_text_z(&line)));
     }
     if (ss->mode == ML_MODE_TYPED && ok)
         ml_host_print_result(ss->host, ss->quiet_line);

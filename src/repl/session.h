@@ -11,6 +11,7 @@
 
 #include "primitives/render.h"
 #include "primitives/schedule.h"
+#include "repl/alias.h"
 #include "repl/out.h"
 #include "repl/settings.h"
 
@@ -47,6 +48,7 @@ typedef struct ml_Session {
     bool job; /* this is the process of a job (job.h) on version job_version of there */
     int job_version;
     const char *argv0;
+    ml_Aliases aliases;
     ml_History *history;      /* NULL: nothing was typed yet */
     bool no_history;          /* its file is neither read nor written */
     bool patient; /* trials take the time they need: nobody waits for a script of keys */

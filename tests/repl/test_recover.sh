@@ -118,6 +118,40 @@ done
 [ $ok = 0 ]
 verdict 'a session killed at any moment comes back: programs, all versions, marks, branches, settings'
 
+# ---- what was registered
+cat >registered <<'E'
+double = function(loop) return "@T.prim_func\ndef d(A: T.Buffer((4,), \"float32\", offset_factor=1), C: T.Buffer((4,), \"float32\", offset_factor=1)):\n    with T.block(\"root\"):\n        T.reads(A[0:4])\n        T.writes(C[0:4])\n        for i in " .. loop .. "(4):\n            with T.block(\"b\"):\n                vi = T.axis.spatial(4, i)\n                C[vi] = A[vi] * T.float32(2)\n" end
+moon.intrin("mine", double("range"), double("T.vectorized"))
+moon.register_reducer(1, moon.te.bitwise_xor, { 0 })
+@T.prim_func
+def f(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("b"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = A[vi] * T.float32(2)
+
+split("i", {auto, 4})
+tensorize("i_1", "mine")
+@T.prim_func
+def g(A: T.Buffer((16,), "int32"), C: T.Buffer((1,), "int32")):
+    for i in range(16):
+        with T.block("b"):
+            vk = T.axis.reduce(16, i)
+            with T.init():
+                C[0] = 0
+            C[0] = T.bitwise_xor(C[0], A[vk])
+
+split("i", {auto, 4})
+rfactor("i_1", 0)
+print("at " .. focus():hash(8))
+E
+rm -rf "$XDG_STATE_HOME"
+begin registered
+until_lines 1 && cp out first.out && end KILL
+typed ':recover' 'print("at " .. focus():hash(8))' 'split("i_0", {2, 2})' ':focus 1' ':show'
+[ "$(grep '^at ' out)" = "$(grep '^at ' first.out)" ] && grep -q 'for i in T.vectorized(4)' out && grep -q '^\[3\] split' out
+verdict 'intrinsics and reducers that were registered come back with what used them'
+
 # ---- how sessions end
 steps=('s = schedule(workload.matmul(64, 64, 64))' 'split("j", {auto, 16})' 'parallel("i")' 'print("at " .. focus():hash(8))')
 printf '%s\n' "${steps[@]}" >few
@@ -333,11 +367,14 @@ verdict 'nor for what is typed'
 mkdir -p "$HOME/.config/moonloop"
 cat >"$HOME/.config/moonloop/init.lua" <<'E'
 moon.set { echo = "brief", context = 1 }
+moon.alias { e = "set echo", gone = ":help" }
+moon.alias { gone = false }
 function tile(n) return split("j", { auto, n }) end
 error("here it ends")
 E
-printf '%s\n' ':set echo' ':set context' 'print("alive")' | timeout 60 "$ml" -i >out 2>err
-[ $? = 0 ] && grep -q 'here it ends' err && grep -q 'init.lua:3' err && grep -q 'the init file failed' err && grep -qE '^echo +brief' out &&
+printf '%s\n' ':e' ':e tree' ':e' ':gone' 'print(pcall(moon.alias, {help = "quit"}))' ':set context' 'print("alive")' | timeout 60 "$ml" -i >out 2>err
+[ $? = 0 ] && grep -q 'here it ends' err && grep -q 'init.lua:5' err && grep -q 'no command :gone' err &&
+    grep -qE '^echo +tree' out && grep -q 'alias help: :help is a command' out && grep -q 'the init file failed' err && grep -qE '^echo +brief' out &&
     grep -qE '^context +1' out && grep -qx alive out
 verdict 'an error in the init file is told with its place; what stands before counts, and the prompt appears'
 printf '%s\n' ':set echo' | timeout 60 "$ml" -i --no-init >out 2>err

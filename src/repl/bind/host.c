@@ -67,6 +67,11 @@ ml_Engine *ml_host_engine(ml_Host *h)
     return ml_lua_engine(h->L);
 }
 
+struct ml_Intrins *ml_host_intrins(ml_Host *h)
+{
+    return bind_intrins(h->L);
+}
+
 /* ---- opening */
 
 static int open_state(lua_State *L)

@@ -268,6 +268,23 @@ static int l_cmd(lua_State *L)
     return 1;
 }
 
+/* As :set asks; what it would print becomes the error's text. */
+static bool is_allowed(ml_Session *ss, int id, const char *value, ml_Text *why)
+{
+    ml_Text *was = ss->out.err_capture, said = {0};
+    int status = ss->status;
+
+    ss->out.err_capture = &said;
+    bool ok = ml_settings_allow(ss, id, value);
+
+    ss->out.err_capture = was;
+    ss->status = status;
+    if (!ok)
+        ml_text_add(why, ss->last ? ml_failure_message(ss->last) : "it is refused");
+    ml_text_free(&said);
+    return ok;
+}
+
 static void set_one(lua_State *L, const char *name, const char *value)
 {
     ml_Host *h = ml_host_of(L);
@@ -279,7 +296,7 @@ static void set_one(lua_State *L, const char *name, const char *value)
         ml_setting_unknown(name, why);
         ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
     }
-    if (!ml_setting_set(&h->ss->set, id, value, why))
+    if (!is_allowed(h->ss, id, value, why) || !ml_setting_set(&h->ss->set, id, value, why))
         ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
     lua_pop(L, 1);
 }
@@ -296,6 +313,29 @@ static int l_set(lua_State *L)
         lua_pop(L, 1);
     }
     ml_settings_apply(ml_host_of(L)->ss);
+    return 0;
+}
+
+/* moon.alias{name = "command words", other = false} */
+static int l_alias(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        bool gone = lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1);
+
+        if (lua_type(L, -2) != LUA_TSTRING || (!gone && lua_type(L, -1) != LUA_TSTRING))
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT,
+                               "moon.alias{name = \"command words\", ...}; false takes one "
+                               "away");
+        ml_Text *why = bind_text(L);
+
+        if (!ml_alias_set(&h->ss->aliases, lua_tostring(L, -3),
+                          gone ? NULL : lua_tostring(L, -2), why))
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+        lua_pop(L, 1);
+    }
     return 0;
 }
 
@@ -342,11 +382,9 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "open");
     lua_pushcclosure(L, l_schedule, 1);
     lua_setfield(L, -2, "open");
-    const luaL_Reg fns[] = {{"focus", l_focus},
-                            {"cmd", l_cmd},
-                            {"set", l_set},
-                            {"get", l_get},
-                            {"bind_key", ml_host_bind_key},
+    const luaL_Reg fns[] = {{"focus", l_focus}, {"cmd", l_cmd},
+                            {"set", l_set},     {"get", l_get},
+                            {"alias", l_alias}, {"bind_key", ml_host_bind_key},
                             {NULL, NULL}};
 
     bind_functions(L, fns);
