@@ -189,7 +189,9 @@ print(e.rule)
 print(e.why)]])
 topic("moon.help([name])", "what help knows of a name, as a table", "name, signature, summary, text, example. Without a name: all names but those of primitives and error codes.",
     [[print(moon.help("moon.check").summary, #moon.help() > 100)]])
-topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, and text, what it printed. Words are quoted as needed.", [[print(moon.cmd("set", "echo").text)]])
+topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, text (what it printed) and what it told as data: t[1], t[2], ... are its rows, the objects that --json prints; a command that tells of one thing has the fields in the table itself too. Words are quoted as needed.", [[print(moon.cmd("set", "echo")[1].value)
+focus(s)
+print(moon.cmd("block", "C").iters[1].binding)]])
 topic("moon.bind_key(pane, key, request)", "another key for the visualiser", [[
 pane: loops, program, block, dataflow, steps, performance, jobs, memory, or all; key: a character, or a name like C-r, M-1, S-up, f5, enter; request: a name as :view lists them with ?, like split or move-down, or none. Its place is the init file; bind_key alone is the same.]], [[moon.bind_key("loops", "Z", "split")]])
 topic("moon.set{name = value, ...}", "change settings", ":set lists them; moon.get reads one.", [[

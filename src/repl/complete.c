@@ -411,6 +411,7 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
         ml_offer_files(o);
     else if (c) {
         offer_words(o, c, &w);
+        ml_offer_job_words(o, c->name, w.number);
         files = ml_streq(c->name, "open") || ml_streq(c->name, "save") ||
                 ml_streq(c->name, "source") || ml_streq(c->name, "shell") ||
                 ml_streq(c->name, "graph");

@@ -43,4 +43,7 @@ void ml_offer_factors(ml_Offer *o, const char *loop);
 /* Lists of them: auto and a divisor, then auto and two. */
 void ml_offer_tilings(ml_Offer *o, const char *loop);
 
+/* Options of commands that measure, and jobs by number; number: of the word, from 1. */
+void ml_offer_job_words(ml_Offer *o, const char *command, size_t number);
+
 #endif

@@ -133,6 +133,12 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":check --inp|", 7, "--inputs");
     offers(*state, ":block |", 7, "C");
     offers(*state, ":undo |", -1, "step");
+    offers(*state, ":tune --b|", 6, "--background");
+    offers(*state, ":time --|", -1,
+           "--runs --cold --report --against --shape --background");
+    offers(*state, ":check --inputs o|", -1, "ones");
+    offers(*state, ":jobs |", -1, "--wait");
+    offers(*state, ":stop |", -1, "all");
 }
 
 static void versions_and_marks_are_offered(void **state)
