@@ -186,18 +186,20 @@ static void hear(Job *j, const char *line)
 
 static void announce(Job *j, const char *text)
 {
-    ml_Text t = {0};
+    ml_Text t = {0}, folded = {0};
 
     if (j->ss->json || !j->ss->prompting) { /* no line is being typed */
         ml_err_prose(&j->ss->out, text);
         return;
     }
+    ml_out_fold(&j->ss->out, text, &folded);
     if (j->ss->out.ascii)
-        ml_out_plain(&t, text);
+        ml_out_plain(&t, ml_text_z(&folded));
     else
-        ml_text_add(&t, text);
+        ml_text_add(&t, ml_text_z(&folded));
     ml_loop_announce(ml_text_z(&t));
     ml_text_free(&t);
+    ml_text_free(&folded);
 }
 
 static ml_JobState how_it_ended(const Job *j, int status, bool ok)
