@@ -104,7 +104,7 @@ setting("theme default|light|mono", "default is for a dark ground and does not a
 setting("mouse on|off", "off: the terminal keeps the mouse while the visualiser shows. With on, Shift gives it a click.", ":set mouse off")
 setting("keys NAME", "Keys follow ~/.inputrc in this version.", ":set keys")
 setting("images auto|kitty|sixel|iterm|off", "Pictures go to files in this version: see :graph.", ":set images")
-setting("time-after-step on|off", "In this version :time is run by hand.", ":set time-after-step")
+setting("time-after-step on|off", "At the prompt and in the visualiser the measurement is a job (:help :jobs) and its result is told between two lines; a new step takes the place of one that is not measured yet. In scripts and pipes :time runs after the line.", matmul .. ":set time-after-step on\n" .. split .. ";")
 setting("verify-each on|off", "Everything that is kept beside a program is computed anew after each step and compared, and small programs are run. A difference is an error of moonloop: self-check.",
     matmul .. ":set verify-each on\n" .. split .. ";")
 setting("stats on|off", "After each line: which analyses its steps asked for, and how many had to be computed.", matmul .. ":set stats on\n" .. split .. ";\nparallel(\"i_0\");")

@@ -81,6 +81,16 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
     return number != 0;
 }
 
+bool ml_time_after_step(ml_Session *ss)
+{
+    if (!ss->prompting)
+        return ml_command_run(ss, "time");
+    if (ss->timing)
+        ml_job_stop(ss, ss->timing);
+    ss->timing = ml_job_start(ss, "time", ml_schedule_version(ss->focus));
+    return ss->timing != 0;
+}
+
 /* ---------------------------------------------------------------- :jobs */
 
 static void add_row(ml_Text *t, const ml_JobInfo *j)
@@ -170,7 +180,8 @@ static bool wait_for_all(ml_Session *ss)
         for (size_t k = 0; ml_job_info(ss, k, &j); k++)
             if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
                 one = j;
-        ml_progress(&p, one.share, one.progress);
+        /* On the screen the job's own words tell its share. */
+        ml_progress(&p, p.live ? (double)NAN : one.share, one.progress);
         ml_loop_wait(-1, -1, LOOK_MS, NULL);
     }
     ss->stops_itself = 0;

@@ -12,14 +12,15 @@
 #include "core/arena.h"
 #include "repl/autosave.h"
 #include "repl/bind/host.h"
+#include "repl/cmd_jobs.h"
 #include "repl/command.h"
-#include "repl/view/keymap.h"
-#include "repl/error_data.h"
 #include "repl/crash.h"
 #include "repl/dashboard.h"
-#include "repl/record.h"
+#include "repl/error_data.h"
 #include "repl/jobs.h"
 #include "repl/progress.h"
+#include "repl/record.h"
+#include "repl/view/keymap.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -330,8 +331,8 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 bool ml_session_forbids(ml_Session *ss, const char *what)
 {
     if (ss->safe)
-        ml_session_error(ss, ML_E_NOT_SUPPORTED, "%s: no file is written and no command run under --safe",
-                         what);
+        ml_session_error(ss, ML_E_NOT_SUPPORTED,
+                         "%s: no file is written and no command run under --safe", what);
     return ss->safe;
 }
 
@@ -566,6 +567,10 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     if (ok && focus && !moves && ml_setting_bool(&ss->set, ML_SET_check_after_step) &&
         ml_schedule_version(focus) != before.version)
         ok = ml_command_run(ss, "check");
+    if (ok && focus && focus == ss->focus && !moves &&
+        ml_setting_bool(&ss->set, ML_SET_time_after_step) &&
+        ml_schedule_version(focus) != before.version)
+        ok = ml_time_after_step(ss);
     ml_text_free(&line);
     if (!ss->scratch)
         ml_crash_line(NULL);

@@ -47,6 +47,7 @@ typedef struct ml_Session {
     ml_Progress *progress; /* of the command at work, when it is one that may take long */
     bool job; /* this is the process of a job (job.h) on version job_version of there */
     int job_version;
+    int timing; /* number of the job that time-after-step started last, or 0 */
     const char *argv0;
     ml_Aliases aliases;
     ml_History *history;      /* NULL: nothing was typed yet */
