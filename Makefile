@@ -80,7 +80,7 @@ DRAW_OBJS := $(call objs,$(DRAW_SRCS))
 
 # A test is a program (test_*.c) or a script (test_*.sh); other .c files beside it are its helpers.
 # The folders of the library are tested without the REPL; all others are linked with everything.
-LEAN_TESTS := $(LIB_DIRS) selfcheck arith script lower llvm runtime worker trace fuzz bench
+LEAN_TESTS := $(LIB_DIRS) selfcheck arith script lower llvm runtime worker trace fuzz
 TEST_ALL   := $(call every,tests/*/test_*.c tests/*/*/test_*.c tests/*/test_*.sh)
 TEST_PICK  := $(if $(T),$(foreach t,$(TEST_ALL),$(if $(strip $(foreach w,$(T),$(findstring $(w),$(t)))),$(t))),$(TEST_ALL))
 TEST_C     := $(filter %.c,$(TEST_PICK))

@@ -58,8 +58,8 @@ static void offer_topic(const char *name, const char *summary, const char *text,
 
 void ml_offer_topics(ml_Offer *o)
 {
-    static const char *const TOPICS[] = {"primitives", "commands", "later",    "settings",
-                                         "names",      "errors",   "functions"};
+    static const char *const TOPICS[] = {"primitives", "commands", "later",  "settings",
+                                         "names",      "line",     "errors", "functions"};
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);

@@ -132,8 +132,8 @@ static void overview(ml_Session *ss, ml_Text *t)
                 width);
     ml_wrap_row(t, ":apropos WORD", "search all of it", 2, 21, width);
     ml_wrap_row(t, ":help TOPIC",
-                "primitives, commands, settings, functions, names, errors, later", 2, 21,
-                width);
+                "primitives, commands, settings, functions, names, line, errors, later", 2,
+                21, width);
     ml_wrap_row(t, "Tab", "completes; a second Tab lists, with a word on each", 2, 21,
                 width);
     ml_text_add(t, "\nprimitives (:help NAME runs an example)\n");
@@ -154,6 +154,23 @@ static const struct {
     {"\"conv*\"", "the only block that matches"},
 };
 
+static const char LINE[] =
+    "While a line is typed, a row below it shows what the call takes, with the current "
+    "parameter marked, and, when the call is complete, what it would do: it is tried on a "
+    "copy (:set preview off: it is not).\n";
+static const struct {
+    const char *keys, *means;
+} KEYS[] = {
+    {"Tab", "completes; a second Tab lists: what would be refused is dim and says why"},
+    {"Tab after {", "in a list of factors: one whole list after the other"},
+    {"Right, End", "take the grey suggestion from history; Alt-F a word of it"},
+    {"Up, Ctrl-R", "earlier lines, whole; search them"},
+    {"Ctrl-X Ctrl-E", "edit the line in $EDITOR"},
+    {"Ctrl-_", "undo in the line"},
+    {"Ctrl-C", "drop the line; during work: interrupt it"},
+    {"Ctrl-L, Ctrl-Z", "clear the screen; stop the program"},
+};
+
 static bool topic(ml_Session *ss, ml_Text *t, const char *name)
 {
     if (ml_streq(name, "primitives"))
@@ -171,6 +188,12 @@ static bool topic(ml_Session *ss, ml_Text *t, const char *name)
         ml_wrap(t, NAMES, 0, ml_help_width(ss));
         for (size_t k = 0; k < ML_COUNT(FORMS); k++)
             ml_wrap_row(t, FORMS[k].form, FORMS[k].means, 2, 12, ml_help_width(ss));
+    } else if (ml_streq(name, "line")) {
+        ml_wrap(t, LINE, 0, ml_help_width(ss));
+        for (size_t k = 0; k < ML_COUNT(KEYS); k++)
+            ml_wrap_row(t, KEYS[k].keys, KEYS[k].means, 2, 18, ml_help_width(ss));
+        ml_wrap(t, "Keys are those of Readline: ~/.inputrc changes them ($if moonloop).\n",
+                0, ml_help_width(ss));
     } else if (ml_streq(name, "errors"))
         list_codes(t, ml_help_width(ss));
     else

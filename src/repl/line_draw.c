@@ -168,16 +168,15 @@ static void show(const char *text, size_t cursor, bool final)
                      .cursor = cursor,
                      .ascii = ss->out.ascii};
 
-    if (!ml_line_io.more) {
-        ml_colour(cx, ml_language_of_input(text), text, v.n, &spans);
-        v.spans = spans.v;
-        v.n_spans = spans.n;
-    }
+    ml_colour(cx, ml_line_io.more ? ml_language_of_line(text) : ml_language_of_input(text),
+              text, v.n, &spans);
+    v.spans = spans.v;
+    v.n_spans = spans.n;
     if (!final) {
         set_mark(&v);
         v.suggestion = ml_draw_suggestion();
     }
-    if (!final && !is_message() && !ml_line_io.more) {
+    if (!final && !is_message()) {
         ml_Hint hint = ml_hint(ss, cx, text, cursor, w);
         ml_Hint tried = ml_hint_trial(ss, cx, &draw.trial);
 

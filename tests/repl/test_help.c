@@ -283,7 +283,7 @@ static void help_fits_the_screen(void **state)
 {
     static const char *const NAMES[] = {"split",    "rfactor", "moon.build", ":time",
                                         "set echo", "names",   "blockize",   "kernel:asm",
-                                        "s:info",   "E404"};
+                                        "s:info",   "E404",    "line"};
     static const int WIDTHS[] = {80, 40, 20};
     ml_Session *ss = *state;
     ml_Text ask = {0}, out = {0};

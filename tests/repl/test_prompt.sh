@@ -1,0 +1,181 @@
+#!/bin/bash
+# The line while it is typed, in a terminal played by tmux: hints, what a trial says, colours, the
+# suggestion from history, completion with reasons, lists of factors, searching, odd sizes and
+# terminals. Each step waits for what it wants to see, 10 s at most, and never sleeps for its own sake.
+set -u
+[ -x "$MOONLOOP" ] || { echo 'not ok prompt: the program was not built'; exit 1; }
+if ! command -v tmux >/dev/null; then
+    echo 'skip the line while it is typed: no tmux'
+    exit 0
+fi
+mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
+export HOME=$TMPDIR/home
+unset TMUX XDG_STATE_HOME XDG_CONFIG_HOME INPUTRC NO_COLOR CLICOLOR_FORCE COLORTERM
+tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null' EXIT
+tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
+    echo 'skip the line while it is typed: tmux cannot open one'
+    exit 0
+}
+mkfifo "$TMPDIR/never"
+screen() { tm capture-pane -p -t t; }
+within() { # CONDITION...: until it holds
+    local end=$(($(date +%s) + 10))
+    until "$@"; do
+        [ "$(date +%s)" -lt "$end" ] || return 1
+        read -r -t 0.03 <>"$TMPDIR/never" || :
+    done
+}
+shows() { screen | grep -qF -e "$1"; }
+sees() { within shows "$1"; }
+lacks() { ! shows "$1"; }
+loses() { within lacks "$1"; }
+line_is() { screen | grep -qxF -e "$1"; }
+has_line() { within line_is "$1"; }
+last_line_is() { [ "$(screen | grep -v '^$' | tail -n 1)" = "$1" ]; }
+ends_in() { within last_line_is "$1"; }
+cursor_is() { [ "$(tm display-message -p -t t '#{cursor_x}')" = "$1" ]; }
+keys() { tm send-keys -t t "$@"; }
+line() { tm send-keys -t t -l -- "${1%;}" && { [ "${1%;}" = "$1" ] || keys '\;'; } && keys Enter; }
+verdict() {
+    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi
+}
+fresh() { keys C-e C-u C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
+sh_clear() { line clear && within eval '[ "$(screen | grep -v "^$")" = "sh>" ]'; }
+start() { # ARGUMENTS: the program on a matmul
+    sh_clear
+    line "$1 '$MOONLOOP' --no-init ${2-} -e 's = schedule(workload.matmul(96, 64, 32))' -i"
+    ends_in 'matmul v0>' && fresh
+}
+quit() { keys C-c && ends_in 'matmul v0>' && keys C-d && ends_in 'sh>'; }
+
+start ''
+keys -l 'split("'
+has_line 'split(loop, factors, ...)  the loop to cut'
+verdict 'shows the signature of the call that is typed'
+keys -l 'i", {auto, '
+sees 'split(loop, factors, ...)  extents of the new loops, outermost first'
+verdict 'goes on to the next parameter'
+keys -l '50})'
+has_line '✓ makes i_0[2] i_1[50], adds a guard i_0 * 50 + i_1 < 96'
+verdict 'says what a complete call would do'
+keys BSpace BSpace BSpace BSpace && keys -l '})' && has_line '✓ makes i_0[96]'
+verdict 'tries again when the line changes'
+keys C-e C-u
+loses '✗' && ends_in 'matmul v0>'
+verdict 'shows nothing below an empty line'
+keys -l 'vectorize("k")'
+has_line '✗ loop k drives the reduction iter vk of block C  [iter-not-parallel]'
+verdict 'says why a call would fail'
+keys C-e C-u && keys -l 'split("i", {auto, 16})' && sees '✓' && keys Enter && sees '[1] split  i' && ends_in 'matmul v1>' && lacks '✓' &&
+    lacks 'split(loop'
+verdict 'leaves nothing of the hint behind when the line runs'
+line ':undo'
+ends_in 'matmul v0>' && line ':set preview off' && ends_in 'matmul v0>' && fresh && keys -l 'split("j", {auto, 16})' &&
+    keys C-a C-f C-f C-f C-f C-f C-f && sees 'split(loop' && lacks '✓'
+verdict 'tries nothing when preview is off'
+keys C-e C-u && line ':set preview on' && ends_in 'matmul v0>'
+
+# ---- suggestions
+fresh
+keys -l 'spl'
+has_line 'matmul v0> split("i", {auto, 16})' && within cursor_is 14
+verdict 'suggests the newest entry that begins like the line'
+keys M-f
+within cursor_is 16 && keys C-e && within cursor_is 33 && has_line 'matmul v0> split("i", {auto, 16})' && sees '✓'
+verdict 'takes a word of it, and all of it'
+keys C-e C-u && keys -l 'spl' && within cursor_is 14 && keys Right && within cursor_is 33 && keys C-_ && within cursor_is 14
+verdict 'takes it with Right, and undoes that'
+keys C-e C-u && keys -l 'spl' && within cursor_is 14 && keys Left && has_line 'matmul v0> spl'
+verdict 'suggests nothing in the middle of a line'
+fresh
+keys C-r && keys -l 'undo' && has_line '(reverse-i-search)`undo'"'"': :undo' && keys C-g && ends_in 'matmul v0>'
+verdict 'searches the history and returns'
+
+# ---- completion
+fresh
+keys -l 'vectorize("' && keys Tab Tab && sees 'k  ✗ loop k drives the reduction iter vk of block C' && has_line 'j  loop of 64'
+verdict 'lists what would be refused with the reason'
+fresh
+keys -l 'split("k", {' && keys Tab && has_line 'matmul v0> split("k", {auto, 16}' && has_line '✓ makes k_0[2] k_1[16]' && keys Tab &&
+    has_line 'matmul v0> split("k", {auto, 8}' && has_line '✓ makes k_0[4] k_1[8]'
+verdict 'goes through whole lists of factors with Tab'
+keys -l ')' && has_line '✓ makes k_0[4] k_1[8]' && has_line 'matmul v0> split("k", {auto, 8})'
+verdict 'takes one of them'
+keys C-e C-u && tm resize-window -t t -x 60 -y 8 && line '!stty size' && sees '8 60' && fresh
+keys -l ':' && keys Tab Tab && sees '--More--' && keys Space && loses 'apropos' && sees '--More--' && keys q && loses '--More--' &&
+    within cursor_is 12
+verdict 'pages a long list'
+keys BSpace && keys -l ':' && keys Tab Tab && sees '--More--' && keys C-c && loses '--More--' && ends_in 'matmul v0>'
+verdict 'ends the list with Ctrl-C'
+
+# ---- sizes
+fresh
+keys -l 'split("i", {auto, 16})' && sees '✓' && tm resize-window -t t -x 24 -y 8 && within eval '[ "$(screen | grep -c "matmul v0>")" = 1 ]' &&
+    has_line 'matmul v0> split("i", {a' && has_line 'uto, 16})' && has_line '✓ makes i_0[6] i_1[16]'
+verdict 'finds the line again in a narrower window'
+tm resize-window -t t -x 60 -y 2
+has_line 'matmul v0> split("i", {auto, 16})' && keys C-e C-u && keys -l 'print(11 * 11)' && has_line 'matmul v0> print(11 * 11)' && keys Enter &&
+    sees 121 && ends_in 'matmul v0>'
+verdict 'works in a window of two rows'
+tm resize-window -t t -x 20 -y 10
+keys -l 'print("一二三四五六七八九十", 1)' && has_line 'matmul v0> print("一' && has_line '二三四五六七八九十",' && keys Enter &&
+    has_line '一二三四五六七八九十' && ends_in 'matmul v0>'
+verdict 'wraps wide characters whole'
+tm resize-window -t t -x 80 -y 24
+within eval '[ "$(tm display-message -p -t t "#{pane_width}")" = 80 ]'
+keys C-c
+
+# ---- what lines mean
+fresh
+line 'io.write("no end");'
+sees 'no end%' && ends_in 'matmul v0>'
+verdict 'keeps output that does not end its line'
+fresh
+line 'local kept = 40'
+line 'print(kept + 2)'
+sees 42 && ends_in 'matmul v0>' && fresh && line 'kept + 3;' && ends_in 'matmul v0>' && lacks 43
+verdict 'keeps locals, and prints no result before a semicolon'
+fresh
+line 'fuse?'
+sees 'fuse(' && sees 'loop' && { keys q && ends_in 'matmul v0>'; }
+verdict 'asks for help behind the name'
+keys C-e C-u && line ':set pager off' && fresh && line '?fuse' && sees 'example: fuses two loops' && ends_in 'matmul v0>' && fresh &&
+    line '??fuse' && sees 'example: fuses two loops' && ends_in 'matmul v0>'
+verdict 'asks for help before the name'
+line '_PROMPT = "\27[32mmine\27[0m> "'
+ends_in 'mine>' && within eval 'tm capture-pane -e -p -t t | grep -q "$(printf "\\033")\\[32mmine"' && line '_PROMPT = nil' && ends_in 'matmul v0>'
+verdict 'keeps the colours of a prompt of the user'"'"'s own'
+fresh
+printf 'for k = 1, 2 do\n\tprint(k)\nend' >paste
+tm load-buffer paste && tm paste-buffer -p -t t && sees 'print(k)' && lacks '1 ' && keys Enter && has_line 2 && ends_in 'matmul v0>' && keys Up &&
+    within eval '[ "$(screen | grep -c "print(k)")" = 2 ]' && keys C-c && ends_in 'matmul v0>'
+verdict 'runs a paste at Enter and recalls it whole'
+fresh
+keys -l 'fuse("i", "j")' && sees '✓' && keys C-z && within last_line_is 'sh>' && lacks '✓' && line fg && has_line 'matmul v0> fuse("i", "j")'
+verdict 'takes the hint away before it stops, and shows the line again'
+quit
+
+# ---- colours, other terminals
+start ''
+keys -l 'fuse("i", "j")' && sees '✓' && within eval 'tm capture-pane -e -p -t t | grep -q "fuse.*;[0-9]*m"'
+verdict 'colours the line'
+quit
+start 'NO_COLOR=1'
+keys -l 'fuse("i", "j")' && sees '✓' && ! tm capture-pane -e -p -t t | grep -qE '\[(3[0-8]|9[0-7]|4[0-8])[;m]'
+verdict 'uses no colour when that is wanted'
+quit
+start 'TERM=vt100'
+keys -l 'fus' && keys -l 'e("i", "j")' && sees '✓' && has_line 'matmul v0> fuse("i", "j")' && keys Enter && sees '[1] fuse' && ends_in 'matmul v1>' &&
+    line ':undo' && ends_in 'matmul v0>'
+verdict 'works on an old terminal'
+quit
+start '' --ascii
+keys -l 'fuse("i", "j")' && has_line 'ok: makes i_j_fused[6144]' && ! screen | LC_ALL=C grep -q '[^ -~]'
+verdict 'shows nothing outside ASCII'
+quit
+printf '%s\n' 'set editing-mode vi' 'set show-mode-in-prompt on' >inputrc
+start 'INPUTRC=inputrc'
+keys Escape && keys -l 'ifuse("i", "j")' && has_line '(ins)matmul v0> fuse("i", "j")' && keys Escape && has_line '(cmd)matmul v0> fuse("i", "j")' &&
+    keys -l '0x' && has_line '(cmd)matmul v0> use("i", "j")' && keys u && has_line '(cmd)matmul v0> fuse("i", "j")' && keys Enter && sees '[1] fuse'
+verdict 'edits in the manner of vi'
