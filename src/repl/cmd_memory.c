@@ -691,7 +691,7 @@ static void on_progress(void *user, uint64_t done, double of)
     ml_Text t = {0};
 
     ml_text_si(&t, (double)done);
-    ml_text_add(&t, "accesses");
+    ml_text_add(&t, t.p[t.n - 1] == ' ' ? "accesses" : " accesses");
     ml_progress(user, of > 0 ? (double)done / of : (double)NAN, ml_text_z(&t));
     ml_text_free(&t);
 }

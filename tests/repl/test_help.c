@@ -162,7 +162,7 @@ static void every_primitive_and_its_can_has_help(void **state)
 static void every_command_and_setting_has_help_and_lines_that_run(void **state)
 {
     static const char *const FAIL[] = {"explain", "memory-limit", "errors", "atomic",
-                                       "bisect"};
+                                       "bisect",  "bug"};
     ml_Session *ss = *state;
     ml_Text name = {0}, first = {0}, out = {0};
     ml_HostTopic t;

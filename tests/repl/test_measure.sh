@@ -20,7 +20,7 @@ has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its line
 # ---- :memory
 timeout 60 "$ml" -b -e 's=schedule(workload("C2D-1"))' -e ':memory Xp' >out 2>err
 [ $? = 0 ] && has out 'loads 12,845,056 64 64 64' && has out 'stores 200,704 1 1 1' && has out 'redundant stores: none' &&
-    has out 'h_1 56 229,376 224 704' && grep -q '^memory Xp .* accesses  *[0-9]* %' err
+    has out 'h_1 56 229,376 224 704' && grep -q '^memory Xp  *[0-9]* % .* accesses$' err
 verdict ':memory counts C2D-1 exactly, with progress'
 mm='s = schedule(workload.matmul(32, 32, 32))'
 typed "$mm" 'parallel("j");' ':memory C --threads 4'
