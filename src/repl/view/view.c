@@ -54,22 +54,17 @@ void ml_view_place(ml_View *v)
     ml_Frame *f = v->frame;
     ml_Rect area = {0, 1, v->grid.w, v->grid.h - 4};
 
-    for (int id = 0; id < ML_N_PANES; id++)
-        v->pane[id].at = (ml_Rect){0};
     f->places = (ml_Places){0};
-    if (f->size == ML_SIZE_NONE)
-        return;
-    ml_layout_place(&f->layout[f->size], area, v->in, f->zoomed || f->size == ML_SIZE_ONE,
-                    &f->places);
+    if (f->size != ML_SIZE_NONE)
+        ml_layout_place(&f->layout[f->size], area, v->in,
+                        f->zoomed || f->size == ML_SIZE_ONE, &f->places);
     for (int id = 1; id < ML_N_PANES; id++) {
-        ml_Rect b = f->places.box[id];
+        ml_Rect b = f->places.box[id], at = {0};
 
-        if (b.w <= 0)
-            continue;
-        ml_Rect at = {b.x + 1, b.y + 1, b.w - 2, b.h - 2};
-
-        /* what fits into rows depends on the width */
-        if (at.w != v->pane[id].at.w || at.h != v->pane[id].at.h)
+        if (b.w > 0)
+            at = (ml_Rect){b.x + 1, b.y + 1, b.w - 2, b.h - 2};
+        /* what fits into rows depends on the size */
+        if (b.w > 0 && (at.w != v->pane[id].at.w || at.h != v->pane[id].at.h))
             v->pane[id].fresh = false;
         v->pane[id].at = at;
     }
