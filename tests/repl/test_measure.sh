@@ -18,10 +18,11 @@ typed() { # LINES...: session text
 has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its lines are broken
 
 # ---- :memory
+began=$SECONDS
 timeout 60 "$ml" -b -e 's=schedule(workload("C2D-1"))' -e ':memory Xp' >out 2>err
 [ $? = 0 ] && has out 'loads 12,845,056 64 64 64' && has out 'stores 200,704 1 1 1' && has out 'redundant stores: none' &&
-    has out 'h_1 56 229,376 224 704' && grep -q '^memory Xp  *[0-9]* % .* accesses$' err
-verdict ':memory counts C2D-1 exactly, with progress'
+    has out 'h_1 56 229,376 224 704' && { [ $((SECONDS - began)) -lt 4 ] || grep -q '^memory Xp  .* %  ' err; }
+verdict ':memory counts C2D-1 exactly, with progress when that takes long'
 mm='s = schedule(workload.matmul(32, 32, 32))'
 typed "$mm" 'parallel("j");' ':memory C --threads 4'
 [ "$status" = 0 ] && has out 'thread 3 8,192 loads 8,448 stores C\[:, 24:32\]' && has out 'false sharing on 64'
