@@ -156,6 +156,21 @@ keys -l 'fuse("i", "j")' && sees '✓' && keys C-z && within last_line_is 'sh>' 
 verdict 'takes the hint away before it stops, and shows the line again'
 quit
 
+# ---- what happens meanwhile
+if "$MOONLOOP" --features | grep -q '^llvm=none'; then
+    echo 'skip what is announced while a line is typed: no LLVM'
+else
+    start ''
+    line ':tune --trials 1 --background'
+    sees 'job 1: tune' && keys -l 'fuse("i", "j")' && has_line 'matmul v0> fuse("i", "j")' && for _ in 1 2 3 4 5 6; do
+        sees 'job 1: tune of matmul: 1 of 1 trials' && break
+    done
+    shows 'job 1: tune of matmul: 1 of 1 trials' && within eval 'screen | grep -v "^$" | tail -n 2 | head -n 1 | grep -qxF "matmul v0> fuse(\"i\", \"j\")"' &&
+        [ "$(screen | grep -c 'fuse(')" = 1 ] && keys Enter && sees '[1] fuse' && ends_in 'matmul v1>' && line ':undo' && ends_in 'matmul v0>'
+    verdict 'announces what ended above the line, which stays'
+    quit
+fi
+
 # ---- colours, other terminals
 start ''
 keys -l 'fuse("i", "j")' && sees '✓' && within eval 'tm capture-pane -e -p -t t | grep -q "fuse.*;[0-9]*m"'
