@@ -5,6 +5,7 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,12 +103,20 @@ static int fitting(const char *z, size_t columns)
     return (int)n;
 }
 
+/* What replays sessions wants the same text on a slow machine. */
+static bool is_off(void)
+{
+    const char *word = getenv("MOONLOOP_PROGRESS");
+
+    return word && ml_streq(word, "off");
+}
+
 void ml_progress(ml_Progress *p, double share, const char *text)
 {
     double now = ml_progress_clock(), spent = now - p->began;
     ml_Text t = {0};
 
-    if (spent < (p->live ? QUIET : QUIET_PIPE))
+    if (spent < (p->live ? QUIET : QUIET_PIPE) || is_off())
         return;
     share = share < 0 ? 0 : share > 1 ? 1 : share; /* NAN stays */
     if (p->ss->json) {

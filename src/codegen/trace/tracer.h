@@ -7,8 +7,8 @@
  * too long is cut: some loops then run only their first iterations, and the trace says
  * which. Source: interaction 4, 10 (pane 8), 13.
  */
-#ifndef ML_CODEGEN_TRACE_TRACE_H
-#define ML_CODEGEN_TRACE_TRACE_H
+#ifndef ML_CODEGEN_TRACE_TRACER_H
+#define ML_CODEGEN_TRACE_TRACER_H
 
 #include "codegen/check.h"
 
