@@ -131,14 +131,19 @@ void ml_progress(ml_Progress *p, double share, const char *text)
         fprintf(stderr, "\r%.*s\033[K", fitting(z, (size_t)p->ss->out.width - 1), z);
         fflush(stderr);
         p->ss->out.status = true;
-    } else if (!p->live) {
+    } else if (!p->live &&
+               !getenv("ML_REPLAYED")) { /* set where a transcript is replayed */
         int tenth = isnan(share) ? 0 : (int)(10 * share);
 
         if (tenth > p->rows || now - p->row_at >= EVERY_ROW) {
             p->rows = tenth > p->rows ? tenth : p->rows;
             p->row_at = now;
             add_line(&t, p, share, text, spent);
+            void (*tee)(void *, const char *, const char *) = p->ss->out.tee;
+
+            p->ss->out.tee = NULL; /* how long it took is no part of a transcript */
             ml_err_line(&p->ss->out, ml_text_z(&t));
+            p->ss->out.tee = tee;
         }
     }
     ml_text_free(&t);
