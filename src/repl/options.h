@@ -15,7 +15,7 @@ typedef struct ml_Options {
     int n_chunks;
     bool interactive, batch, keep_going, ascii, safe, no_init, no_history, private_,
         transcript, update, json, view;
-    int color; /* -1 auto, 0 never, 1 always */
+    int color;          /* -1 auto, 0 never, 1 always */
     int width, size[2]; /* 0: not given */
     const char *init, *target, *threads, *seed, *manual;
     const char *keys; /* of --view, or NULL */

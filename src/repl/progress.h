@@ -3,9 +3,8 @@
  *
  * At a terminal it is written over, at most ten times a second; in a pipe a plain line
  * comes every tenth of the work or half a minute; with --json objects, at most twice a
- * second, and none when nobody reads them. Work that takes under a second says nothing there; at a
- * terminal, under 150 ms.
- * Source: interaction 9.
+ * second, and none when nobody reads them. Work that takes under a second says nothing
+ * there; at a terminal, under 150 ms. Source: interaction 9.
  */
 #ifndef ML_REPL_PROGRESS_H
 #define ML_REPL_PROGRESS_H

@@ -50,8 +50,8 @@ typedef struct ml_Session {
     int timing; /* number of the job that time-after-step started last, or 0 */
     const char *argv0;
     ml_Aliases aliases;
-    ml_History *history;      /* NULL: nothing was typed yet */
-    bool no_history;          /* its file is neither read nor written */
+    ml_History *history; /* NULL: nothing was typed yet */
+    bool no_history;     /* its file is neither read nor written */
     bool patient; /* trials take the time they need: nobody waits for a script of keys */
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */

@@ -497,7 +497,8 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
     unsetenv("MOONLOOP_THREADS");
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("TERM", "dumb", 1);
-    setenv("MOONLOOP_PROGRESS", "off", 1); /* a slow machine prints no more than a fast one */
+    setenv("MOONLOOP_PROGRESS", "off",
+           1); /* a slow machine prints no more than a fast one */
     for (int k = 0; k < n; k++) {
         int s = replay_file(&r, files[k], update);
 

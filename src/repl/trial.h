@@ -22,8 +22,8 @@ typedef struct ml_Trial {
     ml_Text says; /* "makes j_0[64] j_1[16]", "adds a guard j_0 * 48 + j_1 < 100"; or the
                    * error's sentence */
     ml_ErrorCode code;   /* when it fails */
-    ml_Schedule *result; /* the program after it, when it works and was asked for; no call on
-                          * the focus until it is gone */
+    ml_Schedule *result; /* the program after it, when it works and was asked for; no call
+                          * on the focus until it is gone */
 } ml_Trial;
 
 enum { ML_TRIAL_MS = 20 };

@@ -46,7 +46,7 @@ typedef struct FzPlan {
                           run at every stage; NULL: they are not */
     int compile;       /* one in so many last versions, and a tenth as many of those before,
                           are compiled and run; 0: none */
-    bool trace;    /* the trace of addresses of each version is that of a whole run */
+    bool trace;        /* the trace of addresses of each version is that of a whole run */
     uint32_t code; /* how they are compiled (fz_code); 0: by the numbers of plan and step */
 } FzPlan;
 

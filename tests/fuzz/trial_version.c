@@ -468,8 +468,8 @@ bool fz_version_holds(FzRun *r, bool start)
         ok = runs_the_same(r, cx, p, start);
     }
     r->at = MAIN;
-    ok = ok && traces_the_same(r, cx, p) && survives_text(r, cx, p) && lowers_the_same(r, cx, p) &&
-         (!compiled || fz_compiles_the_same(r, cx, p, pick));
+    ok = ok && traces_the_same(r, cx, p) && survives_text(r, cx, p) &&
+         lowers_the_same(r, cx, p) && (!compiled || fz_compiles_the_same(r, cx, p, pick));
     if (!ok && r->t->program.n == 0)
         ml_print_module(cx, &r->t->program, p.mod, NULL);
     ml_ctx_unref(cx);

@@ -51,11 +51,11 @@ enum {                      /* what a job is to give */
        ML_WANT_OBJECT = 8,
        ML_WANT_LLVM = 16, /* text as emitted; with ML_WANT_OPT after the pipeline */
        ML_WANT_OPT = 32,
-       ML_WANT_ASM = 64,   /* assembly with .loc lines */
-       ML_WANT_IR = 128,   /* the program after pass `stop_after` */
+       ML_WANT_ASM = 64,       /* assembly with .loc lines */
+       ML_WANT_IR = 128,       /* the program after pass `stop_after` */
        ML_WANT_COUNTERS = 512, /* with TIMES: what the processor counts meanwhile */
-       ML_WANT_KEEP = 256, /* more runs of it will come: what was made for this one is
-                              kept as it is, ready to run (`func` is given) */
+       ML_WANT_KEEP = 256,     /* more runs of it will come: what was made for this one is
+                                  kept as it is, ready to run (`func` is given) */
 };
 enum { ML_MAX_SAMPLES = 4096 }; /* of one job */
 typedef enum ml_TimingMode {
@@ -126,9 +126,9 @@ typedef struct ml_JobResult {
     double spread;     /* MAD / median */
     uint64_t switches; /* involuntary context switches while timing */
     ml_Counters counters;
-    const char *text;  /* LLVM, ASM or IR */
-    ml_Bytes object;   /* free(object.v) */
-    size_t n_notes;    /* remarks of passes */
+    const char *text; /* LLVM, ASM or IR */
+    ml_Bytes object;  /* free(object.v) */
+    size_t n_notes;   /* remarks of passes */
     const char *const *notes;
 } ml_JobResult;
 

@@ -29,8 +29,8 @@ bool ml_host_require(ml_Host *h, const char *name);
 bool ml_host_open_text(ml_Host *h, const char *text);
 /* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
 bool ml_host_open(ml_Host *h, const char *path);
-/* A schedule made anew from what an autosave says of its start; the session keeps it, and it
- * is the focus. NULL: *why says what is wrong. */
+/* A schedule made anew from what an autosave says of its start; the session keeps it, and
+ * it is the focus. NULL: *why says what is wrong. */
 typedef struct ml_HostStart {
     const char *program, *func, *name; /* the last two may be NULL */
     const ml_Value *target;            /* or NULL */

@@ -50,7 +50,7 @@ static const struct {
         {"VISUAL, EDITOR", "what Ctrl-X Ctrl-E edits the line with"},
         {"MOONLOOP_PATH", "added to package.path"},
         {"MOONLOOP_PROGRESS", "off: long work tells nothing of how far it is"},
-    {"MOONLOOP_TARGET, MOONLOOP_THREADS", "defaults of --target and --threads"},
+        {"MOONLOOP_TARGET, MOONLOOP_THREADS", "defaults of --target and --threads"},
 },
   STATUS[] = {
       {"0", "everything done, every check and assertion passed"},
