@@ -225,6 +225,7 @@ static const Kind KINDS[] = {
     {ML_REQ_TIME, NULL, ANYWHERE, false, ml_act_time_it},
     {ML_REQ_CHECK, NULL, ANYWHERE, false, ml_act_check},
     {ML_REQ_TUNE, NULL, ANYWHERE, false, ml_act_tune},
+    {ML_REQ_TUNE_SUBTREE, NULL, ANYWHERE, false, ml_act_tune_subtree},
     {ML_REQ_PICTURE, NULL, ANYWHERE, false, ml_act_picture},
     {ML_REQ_EXPLAIN, NULL, ANYWHERE, false, ml_act_explain},
     {ML_REQ_COMMAND, NULL, ANYWHERE, false, ml_act_command},

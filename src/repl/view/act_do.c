@@ -315,6 +315,13 @@ void ml_act_tune(ml_View *v, int count)
     ask_line(v, ML_REQ_TUNE, ":tune --trials 64 --background");
 }
 
+void ml_act_tune_subtree(ml_View *v, int count)
+{
+    (void)count;
+    ml_view_say(v,
+                "tuning the factors of a subtree alone comes later; y tunes the program");
+}
+
 void ml_act_picture(ml_View *v, int count)
 {
     (void)count;

@@ -168,6 +168,7 @@ void ml_act_time_it(ml_View *v, int count);
 void ml_act_check(ml_View *v, int count);
 void ml_act_command(ml_View *v, int count);
 void ml_act_tune(ml_View *v, int count);
+void ml_act_tune_subtree(ml_View *v, int count);
 void ml_act_picture(ml_View *v, int count);
 void ml_act_explain(ml_View *v, int count);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "codegen/target.h"
+#include "repl/bind/host.h"
+#include "repl/roofline.h"
 #include "repl/view/keymap.h"
 
 static ml_Rect row_rect(const ml_View *v, int y)
@@ -67,6 +69,38 @@ static void add_sparks(ml_Schedule *s, ml_Text *out)
     }
 }
 
+/* Of the peak that was measured before, for the start's type: nothing is measured here, and
+ * it is worked out once for each timing. */
+static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
+{
+    ml_Frame *f = v->frame;
+    ml_Engine *e = ml_host_engine(v->ss->host);
+    ml_TimingOpts o = {0};
+    ml_Roofline line;
+
+    ml_Text of = {0};
+
+    ml_text_fmt(&of, "%s %s", ml_schedule_name(s), speed);
+    bool same = ml_streq(ml_text_z(&of), ml_text_z(&f->share_of));
+
+    ml_text_clear(&f->share_of);
+    ml_text_add(&f->share_of, ml_text_z(&of));
+    ml_text_free(&of);
+    if (same)
+        return f->share;
+    f->share = 0;
+    if (!ml_schedule_func(s) || speed_of(speed) <= 0)
+        return 0;
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    const ml_Machine *m = ml_machine_known(cx, e);
+
+    if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line) &&
+        line.peak > 0)
+        f->share = speed_of(speed) / line.peak;
+    ml_ctx_unref(cx);
+    return f->share;
+}
+
 static void draw_title(ml_View *v)
 {
     ml_Schedule *s = v->ss->focus;
@@ -86,8 +120,13 @@ static void draw_title(ml_View *v)
         marks = ml_schedule_marks_of(s, version);
         if (marks)
             ml_text_fmt(&left, " «%s»", marks);
-        if (ml_version_step(s, version, &step) && step.speed)
+        if (ml_version_step(s, version, &step) && step.speed) {
+            double share = share_of_peak(v, s, step.speed);
+
             ml_text_add(&right, step.speed);
+            if (share > 0)
+                ml_text_fmt(&right, "  %.*f %% of peak", share < 0.0995, 100 * share);
+        }
         add_sparks(s, &right);
     } else {
         ml_text_add(&left, " moonloop");

@@ -52,7 +52,9 @@ typedef struct ml_Frame {
     ml_Hot hot[ML_MAX_HOT];
     size_t n_hot;
     int hot_y;
-    ml_Rows line; /* of the prompt row, while it is drawn */
+    ml_Rows line;     /* of the prompt row, while it is drawn */
+    ml_Text share_of; /* the speed that share belongs to */
+    double share;     /* of the measured peak; 0: not known */
 } ml_Frame;
 
 /* ---- scroll.c */

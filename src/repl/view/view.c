@@ -41,6 +41,7 @@ void ml_view_free(ml_View *v)
     ml_rows_free(&v->frame->line);
     ml_text_free(&v->frame->page_title);
     ml_text_free(&v->frame->ask);
+    ml_text_free(&v->frame->share_of);
     ml_ctx_unref(v->frame->cx);
     ml_heap_free(v->frame);
     ml_grid_free(&v->grid);
