@@ -135,6 +135,13 @@ static void draw_title(ml_View *v)
     int wide = ml_grid_columns(&v->grid, ml_text_z(&right), right.n);
     int at = v->grid.w - wide - 1;
 
+    if (right.n && at <= used + 1) { /* the speed alone, where there is no room for all */
+        size_t n = strcspn(ml_text_z(&right), "/");
+
+        n += strcspn(right.p + n, " ");
+        right.p[right.n = n] = '\0';
+        at = v->grid.w - ml_grid_columns(&v->grid, right.p, n) - 1;
+    }
     if (right.n && at > used + 1)
         ml_grid_put(&v->grid, in, at, 0, ml_text_z(&right), ML_ROLE_STRONG);
     else
