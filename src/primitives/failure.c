@@ -379,8 +379,20 @@ const char *ml_failure_message(ml_Failure *f)
         } else
             ml_text_char(&t, *p);
     }
-    f->message = ml_strdup(f->cx, (ml_Str){ml_text_z(&t), t.n});
+    ml_Text shown = {0};
+
+    for (size_t k = 0; k < t.n;
+         k++) { /* what a name or a line holds must not reach a screen */
+        unsigned char c = (unsigned char)t.p[k];
+
+        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+            ml_text_fmt(&shown, "\\%u", (unsigned)c);
+        else
+            ml_text_char(&shown, t.p[k]);
+    }
+    f->message = ml_strdup(f->cx, (ml_Str){ml_text_z(&shown), shown.n});
     ml_text_free(&t);
+    ml_text_free(&shown);
     return f->message;
 }
 

@@ -213,13 +213,22 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
 
     erase(sh);
     if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
-        ml_text_fmt(&t, "stopped after %lld of %lld trials (", (long long)s->done,
-                    (long long)s->total);
+        ml_text_fmt(&t, "stopped after %lld", (long long)s->done);
+        if (s->done < s->total)
+            ml_text_fmt(&t, " of %lld", (long long)s->total);
+        ml_text_add(&t, " trials (");
         ml_text_duration(&t, s->elapsed);
-        ml_text_fmt(&t, "); %lld records kept; :tune continues to %lld\n",
-                    (long long)s->done, (long long)s->total);
+        ml_text_fmt(&t, "); %lld records kept", (long long)s->done);
+        if (s->done < s->total)
+            ml_text_fmt(&t, "; :tune continues to %lld", (long long)s->total);
+        ml_text_char(&t, '\n');
     } else {
-        ml_text_fmt(&t, "%lld of %lld trials (", (long long)s->done, (long long)s->total);
+        if (s->before > s->total) /* there was nothing left to do */
+            ml_text_fmt(&t, "%lld trials were asked for, %lld are done (",
+                        (long long)s->total, (long long)s->done);
+        else
+            ml_text_fmt(&t, "%lld of %lld trials (", (long long)s->done,
+                        (long long)s->total);
         ml_text_duration(&t, s->elapsed);
         ml_text_char(&t, ')');
         if (s->before)

@@ -41,7 +41,8 @@ static const Option OPTIONS[] = {
     {"no-history", 0, FLAG, AT(no_history), NULL, "keep no history"},
     {"private", 0, FLAG, AT(private_), NULL, "keep nothing of this session"},
     {"safe", 0, FLAG, AT(safe), NULL,
-     "for scripts one does not trust: nothing is written or run, Lua without io, debug, "
+     "for scripts one does not trust: no files and no commands of theirs, Lua without io, "
+     "debug, "
      "os.execute"},
     {"help", 'h', SHOW, 0, NULL, "this text"},
     {"help-all", 0, SHOW, 0, NULL, "the manual: every primitive, setting and error code"},

@@ -431,7 +431,8 @@ static bool stop(ml_Session *ss)
 bool cmd_record(ml_Session *ss, const ml_Words *w)
 {
     ml_Record *r = ss->record;
-    bool stops = w->n > 0 && ml_streq(w->v[w->n - 1], "stop");
+    const char *last = w->n > 0 ? w->v[w->n - 1] : "";
+    bool stops = ml_streq(last, "stop") || ml_streq(last, "off");
     ml_Text t = {0};
 
     if (w->n == 0) {

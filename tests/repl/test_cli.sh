@@ -474,3 +474,11 @@ verdict 'ends with 130 by Ctrl-C while -e is at work'
 ended_by TERM -b -e "$loop"
 [ "$status" = 143 ]
 verdict 'ends with 143 by SIGTERM'
+
+# ---- what a line or a name holds does not reach the screen as it is
+typed 'error("\27[2Jboom")'
+[ "$status" = 1 ] && grep -q '\\27\[2Jboom' err && ! LC_ALL=C grep -q "$(printf '\033')" err
+verdict 'shows control characters of an error by their numbers'
+printf 'x\001\033[2J = 3\n:open "\033[2J"\n' | timeout 60 "$ml" --keep-going >out 2>err
+grep -q 'x??\[2J = 3' err && ! LC_ALL=C grep -q "$(printf '\033')" err
+verdict 'shows control characters of a line as question marks'

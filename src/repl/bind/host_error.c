@@ -108,7 +108,9 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
     if (!p || !*p)
         return;
     len = strcspn(p, "\n");
-    ml_text_fmt(at, "%s     | %.*s", at->n ? "\n" : "", (int)len, p);
+    ml_text_add(at, at->n ? "\n     | " : "     | ");
+    for (size_t k = 0; k < len; k++) /* a column each: the caret stands below its place */
+        ml_text_char(at, (unsigned char)p[k] < ' ' || p[k] == 0x7f ? '?' : p[k]);
     if (!near || !(end = strrchr(near + 6, '\'')) ||
         (size_t)(end - near - 6) >= sizeof token)
         return;

@@ -71,11 +71,32 @@ static size_t word_begin(ml_Act *a)
     return k;
 }
 
+/* The line of the prompt that the text behind the colon of the panes means: a command, or
+ * Lua where no command could go on like that: a call, a field, an assignment. */
+static const char *free_line(ml_Act *a)
+{
+    const char *rest = text_of(a), *end;
+
+    if (*rest != ':')
+        return rest;
+    rest += strspn(rest, ": "); /* who types a colon of their own means the same */
+    end = rest +
+          strspn(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    if (end > rest && (*end && strchr("({[.:,", *end)))
+        return rest;
+    end += strspn(end, " ");
+    if (end > rest && *end == '=')
+        return rest;
+    return ml_format(a->cx, ":%s", rest);
+}
+
 static const char *whole_line(ml_Act *a)
 {
     bool lone =
         a->ask.factors && a->text.n > 0 && strspn(text_of(a), "0123456789") == a->text.n;
 
+    if (a->ask.free)
+        return free_line(a);
     return ml_format(a->cx, "%s%s%s%s", a->ask.head, lone ? "auto, " : "", text_of(a),
                      a->ask.tail);
 }
@@ -87,7 +108,7 @@ static void check(ml_View *v)
     ml_Act *a = v->act;
 
     ml_act_forget_trial(a);
-    if (a->text.n > 0 && !(a->ask.free && text_of(a)[0] == ':') &&
+    if (a->text.n > 0 && !(a->ask.free && free_line(a)[0] == ':') &&
         ml_setting_bool(&v->ss->set, ML_SET_preview))
         ml_act_try(v, whole_line(a));
 }

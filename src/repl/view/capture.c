@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "repl/crash.h"
+
 static struct {
     bool on;
     int was[2]; /* descriptors 1 and 2 */
@@ -24,6 +26,7 @@ bool ml_capture_begin(void)
     turned.file = tmpfile();
     if (!turned.file)
         return false;
+    ml_crash_restore_by(ml_capture_restore);
     turned.at = 0;
     for (int k = 0; k < 2; k++) {
         turned.was[k] = dup(1 + k);
@@ -49,6 +52,13 @@ void ml_capture_end(void)
         }
     fclose(turned.file);
     turned.on = false;
+}
+
+void ml_capture_restore(void)
+{
+    for (int k = 0; k < 2 && turned.on; k++)
+        if (turned.was[k] >= 0)
+            dup2(turned.was[k], 1 + k);
 }
 
 bool ml_capture_on(void)

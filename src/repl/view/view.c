@@ -209,6 +209,23 @@ void ml_view_follow(ml_View *v)
 
 /* ---- what is said */
 
+/* The message row is one: text that was folded for a screen goes on behind a blank. */
+static void one_line(ml_Text *t)
+{
+    size_t n = 0;
+
+    while (t->n && t->p[t->n - 1] == '\n')
+        t->n--;
+    for (size_t k = 0; k < t->n; k++) {
+        if (t->p[k] == '\n')
+            k += strspn(t->p + k + 1, " ");
+        t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
+    }
+    t->n = n;
+    if (t->p)
+        t->p[n] = '\0';
+}
+
 void ml_view_say(ml_View *v, const char *fmt, ...)
 {
     va_list ap;
@@ -217,6 +234,7 @@ void ml_view_say(ml_View *v, const char *fmt, ...)
     va_start(ap, fmt);
     ml_text_vfmt(&v->message, fmt, ap);
     va_end(ap);
+    one_line(&v->message);
     if (v->frame)
         v->frame->message_is_error = false;
 }
@@ -229,6 +247,7 @@ void ml_view_say_error(ml_View *v, const char *fmt, ...)
     va_start(ap, fmt);
     ml_text_vfmt(&v->message, fmt, ap);
     va_end(ap);
+    one_line(&v->message);
     if (v->frame)
         v->frame->message_is_error = true;
 }
