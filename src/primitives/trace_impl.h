@@ -59,7 +59,7 @@ bool ml_bad_json(ml_Ctx *cx, const ml_Json *j, const char *what);
  */
 typedef struct ml_Replayer ml_Replayer;
 ML_GIVES ml_Replayer *ml_replayer_new(ml_Schedule *s);
-void ml_replayer_free(ml_Replayer *r);
+void ml_replayer_free(ml_Replayer *p);
 /* false: s's error says why, and s is where it was. */
 bool ml_replayer_next(ml_Replayer *r, const ml_Inst *in);
 

@@ -25,11 +25,9 @@ const char *ml_alias_find(const ml_Aliases *a, const char *name, size_t n)
 
 static char *copy(const char *z)
 {
-    size_t n = strlen(z);
-    char *p = ml_heap_zalloc(n + 1);
+    size_t n = strlen(z) + 1;
 
-    memcpy(p, z, n);
-    return p;
+    return memcpy(ml_heap_zalloc(n), z, n);
 }
 
 static bool is_word(const char *z)

@@ -215,7 +215,7 @@ bool cmd_jobs(ml_Session *ss, const ml_Words *w)
 bool cmd_stop(ml_Session *ss, const ml_Words *w)
 {
     ml_Data *d = ml_session_data(ss);
-    ml_JobInfo j;
+    ml_JobInfo j = {0};
     size_t n = 0;
     bool all = w->n == 1 && ml_streq(w->v[0], "all");
 

@@ -131,7 +131,7 @@ bool cmd_memory(ml_Session *ss, const ml_Words *w)
            : NULL;
     if (why)
         ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape: %s", why);
-    if (ok) {
+    if (ok && b) {
         (void)ml_schedule_names(s); /* before its context is frozen */
         cx = ml_ctx_fork(ml_schedule_ctx(s));
         ml_ctx_set_limit(cx, 0);

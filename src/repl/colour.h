@@ -14,9 +14,9 @@ typedef enum ml_Language {
 } ml_Language;
 
 /* What somebody types, by its beginning. */
-ml_Language ml_language_of_input(const char *text);
+ml_Language ml_language_of_input(const char *p);
 /* Of one line that is shown: part of a program, or a call. */
-ml_Language ml_language_of_line(const char *line);
+ml_Language ml_language_of_line(const char *p);
 /* The spans of words whose role is not that of plain text, in order; in cx. text may hold
  * several lines and end anywhere. */
 void ml_colour(ml_Ctx *cx, ml_Language lang, const char *text, size_t n, ml_RoleSpans *out);

@@ -20,11 +20,8 @@ static void add_place(ml_Data *d, ml_Failure *f)
         ml_data_json(d, "place", "null");
     }
     for (size_t k = 0; k < n; k++) {
-        if (k == 0 && at) {
+        if (k == (at ? 0 : 1)) /* the first is "place", unless that is one of a text */
             ml_data_list(d, "places");
-        } else if (k == 1 && !at) {
-            ml_data_list(d, "places");
-        }
         ml_data_object(d, k == 0 && !at ? "place" : NULL);
         ml_data_int(d, "line", v[k].line);
         ml_data_int(d, "column", v[k].column);

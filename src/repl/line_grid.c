@@ -98,7 +98,7 @@ static void change_sgr(Pen *p, const char *z, size_t n)
         p->sgr = 0;
         return;
     }
-    for (uint8_t k = 1; k < N_SGR; k++) {
+    for (unsigned k = 1; k < N_SGR; k++) {
         ml_Text *t = &p->to->sgrs[k];
 
         if (t->n)
@@ -106,7 +106,7 @@ static void change_sgr(Pen *p, const char *z, size_t n)
         if (was)
             ml_text_add(t, ml_text_z(&p->to->sgrs[was]));
         ml_text_addn(t, z, n);
-        p->sgr = k;
+        p->sgr = (uint8_t)k;
         return;
     }
 }

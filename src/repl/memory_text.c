@@ -225,7 +225,8 @@ static void loops(ml_MemoryTell *c)
 
     for (uint32_t k = 0; k < f->n_loops; k++)
         if (f->loops[k].touches > 0) {
-            size_t n = 2u * f->loops[k].depth + strlen(ml_memory_loop(c, f->loops[k].var)) +
+            size_t n = (size_t)2 * f->loops[k].depth +
+                       strlen(ml_memory_loop(c, f->loops[k].var)) +
                        (c->narrow ? 0 : strlen(kind_word(f->loops[k].kind)) + 1);
             wide = n > wide ? n : wide;
         }

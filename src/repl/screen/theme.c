@@ -206,7 +206,7 @@ static bool read_color(const char *p, size_t n, int32_t *rgb, int *named)
             const char *hex = "0123456789abcdef", *at;
             char c = p[k] >= 'A' && p[k] <= 'F' ? (char)(p[k] - 'A' + 'a') : p[k];
 
-            at = memchr(hex, c, 16);
+            at = c ? strchr(hex, c) : NULL;
             if (!at)
                 return false;
             *rgb = *rgb << 4 | (int32_t)(at - hex);

@@ -272,7 +272,7 @@ static void fill_key(Probe *pb, Cands *c)
                            : st->kind == ML_STMT_FOR ? ml_as_for(st)->annotations
                                                      : ml_as_block(st)->annotations;
 
-    for (size_t k = 0; k < ml_dict_count(dict); k++)
+    for (size_t k = 0; dict && k < ml_dict_count(dict); k++)
         if (ml_streq(pb->p->name, "unannotate"))
             add_text(pb, c, dict->keys[k]);
     if (!ml_streq(pb->p->name, "unannotate"))

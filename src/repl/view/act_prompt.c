@@ -342,7 +342,7 @@ static void enter(ml_View *v)
     ml_Text line = {0};
     ml_Request r = a->req;
     ml_Uid node = a->node;
-    bool free = a->ask.free, ok;
+    bool free = a->ask.free;
 
     if (a->text.n == 0 && !a->ask.may_be_empty) {
         ml_act_close(v);
@@ -352,10 +352,10 @@ static void enter(ml_View *v)
     remember(v);
     if (free) { /* done with, whatever comes of it */
         ml_act_close(v);
-        ok = ml_act_run(v, ml_text_z(&line));
+        (void)ml_act_run(v, ml_text_z(&line));
     } else {
-        ok = node ? ml_act_run_at(v, r, ml_text_z(&line), node)
-                  : ml_act_run(v, ml_text_z(&line));
+        bool ok = node ? ml_act_run_at(v, r, ml_text_z(&line), node)
+                       : ml_act_run(v, ml_text_z(&line));
         if (ok && v->act->open == ML_ACT_PROMPT)
             ml_act_close(v);
     }

@@ -227,9 +227,9 @@ void ml_layout_move_row(ml_Layout *l, const ml_Places *p, ml_PaneId above, int b
 
 void ml_layout_move_column(ml_Layout *l, const ml_Places *p, int left, int by)
 {
-    int at[ML_MAX_COLUMNS], width[ML_MAX_COLUMNS];
+    int at[ML_MAX_COLUMNS] = {0}, width[ML_MAX_COLUMNS] = {0};
 
-    if (left < 0 || left + 1 >= p->n_columns)
+    if (left < 0 || left + 1 >= p->n_columns || p->n_columns > ML_MAX_COLUMNS)
         return;
     for (int c = 0; c < p->n_columns; c++) {
         ml_PaneId id = p->column[c].pane[0];

@@ -340,7 +340,7 @@ static void time_keys(Script *s, char *p)
 
     words = ml_heap_zalloc(length + 1);
     for (long k = 0; k < times; k++) {
-        memcpy(words, end + 1, length);
+        memcpy(words, end + 1, strlen(end + 1) + 1);
         for (char *w = words; *w && n < MOST;) {
             size_t len = strcspn(w, " ");
             bool more = w[len] != '\0';

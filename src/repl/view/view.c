@@ -321,7 +321,7 @@ bool ml_view_run(ml_View *v, const char *line)
     char *kept; /* the line may lie in what the run changes */
 
     kept = ml_heap_zalloc(strlen(line) + 1);
-    memcpy(kept, line, strlen(line));
+    memcpy(kept, line, strlen(line) + 1);
     ss->out.capture = &out;
     ss->out.err_capture = &err;
     ss->out.color = ss->out.err_color = ss->out.pager = false;
