@@ -192,11 +192,15 @@ keys u && sees 'mm v0 ' && keys q && sees 'mm v0>' && keys C-d && within at_shel
 result 'and the prompt what was done there'
 
 for signal in TERM HUP SEGV; do
+    if [ $signal = SEGV ] && [ -n "${ML_SAN-}" ]; then
+        echo 'skip the terminal is put back after SIGSEGV: the address sanitizer takes that signal'
+        continue
+    fi
     line "'$MOONLOOP' --no-init --private --view mm.py & fg; echo; echo ended"
     sees '5 Steps'
     pid=$(pgrep -f "^$MOONLOOP --no-init --private --view mm.py" | head -n 1)
     kill -$signal "$pid"
-    [ $signal != SEGV ] || [ -n "${ML_SAN-}" ] || sees 'ended by SIGSEGV' # a sanitizer has its own words
+    [ $signal != SEGV ] || sees 'ended by SIGSEGV'
     told=$?
     sees 'ended' && hides '5 Steps' && restored && [ $told = 0 ]
     result "the terminal is put back after SIG$signal"
