@@ -9,6 +9,7 @@
 #include "repl/command.h"
 #include "repl/memory_text.h"
 #include "repl/progress.h"
+#include "repl/shape.h"
 
 typedef struct Args {
     const char *buffer;
@@ -22,18 +23,11 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_Ctx *cx, Args *a)
 {
     for (size_t k = 0; k < w->n; k++) {
         const char *v = w->v[k];
-        char *eq, *end;
+        char *end;
 
-        if (ml_streq(v, "--shape") && k + 1 < w->n && strchr(w->v[k + 1], '=') &&
-            a->n_sizes < ML_COUNT(a->sizes)) {
-            char *text = ml_strdup(cx, ml_str(w->v[++k]));
-            eq = strchr(text, '=');
-            *eq = '\0';
-            long long n = strtoll(eq + 1, &end, 10);
-            if (end == eq + 1 || *end || n < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s=%s",
-                                        text, eq + 1);
-            a->sizes[a->n_sizes++] = (ml_Size){text, n};
+        if (ml_streq(v, "--shape") && k + 1 < w->n && a->n_sizes < ML_COUNT(a->sizes)) {
+            if (!ml_read_shape(ss, cx, w->v[++k], &a->sizes[a->n_sizes++]))
+                return false;
         } else if (ml_streq(v, "--budget") && k + 1 < w->n) {
             double n = strtod(w->v[++k], &end);
             if (end == w->v[k] || *end || !(n >= 1) || n > 1e9)

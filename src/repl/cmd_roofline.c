@@ -8,6 +8,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/roofline.h"
+#include "repl/shape.h"
 
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 
@@ -127,17 +128,9 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_Ctx *cx, ml_TimingOp
     for (size_t k = 0; k < w->n; k++) {
         if (ml_streq(w->v[k], "--cold")) {
             o->cold = true;
-        } else if (ml_streq(w->v[k], "--shape") && k + 1 < w->n &&
-                   strchr(w->v[k + 1], '=')) {
-            char *text = ml_strdup(cx, ml_str(w->v[++k])), *eq = strchr(text, '='), *end;
-            long long n;
-
-            *eq = '\0';
-            n = strtoll(eq + 1, &end, 10);
-            if (end == eq + 1 || *end || n < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s=%s",
-                                        text, eq + 1);
-            sizes[o->n_sizes++] = (ml_Size){text, n};
+        } else if (ml_streq(w->v[k], "--shape") && k + 1 < w->n) {
+            if (!ml_read_shape(ss, cx, w->v[++k], &sizes[o->n_sizes++]))
+                return false;
         } else {
             return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                     ":roofline knows --cold and --shape n=N, not %s",

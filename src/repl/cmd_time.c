@@ -7,6 +7,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/progress.h"
+#include "repl/shape.h"
 
 static bool read_runs(ml_Session *ss, const char *text, uint32_t *runs)
 {
@@ -40,16 +41,9 @@ static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ct
                 return false;
         } else if (strncmp(a, "--against", 9) == 0) {
             o->against = v ? v + 1 : k + 1 < w->n ? w->v[++k] : "";
-        } else if (ml_streq(a, "--shape") && k + 1 < w->n && strchr(w->v[k + 1], '=')) {
-            char *text = ml_strdup(cx, ml_str(w->v[++k])), *eq = strchr(text, '='), *end;
-            long long n;
-
-            *eq = '\0';
-            n = strtoll(eq + 1, &end, 10);
-            if (end == eq + 1 || *end || n < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s=%s",
-                                        text, eq + 1);
-            sizes[o->n_sizes++] = (ml_Size){text, n};
+        } else if (ml_streq(a, "--shape") && k + 1 < w->n) {
+            if (!ml_read_shape(ss, cx, w->v[++k], &sizes[o->n_sizes++]))
+                return false;
         } else {
             return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                     ":time knows --runs N, --cold, --report, --against "

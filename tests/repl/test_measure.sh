@@ -86,3 +86,10 @@ typed 's = schedule(workload("SFM-0"))' ':asm sum' && [ "$status" = 0 ] &&
     sed -n '/^of the program/,/^hottest/p' out | grep -q '^ *[0-9]* | .*sum\[vi\] + exp\[vi, vk\]' &&
     sed -n '/^all of it/,$p' out | grep -q '|     '
 verdict ':asm shows the lines that the hottest loop came from, and the nest'
+
+# ---- sizes: one reading of them for all commands
+for c in ':time' ':profile' ':roofline' ':memory A'; do
+    typed 's = schedule(workload.matmul(16, 16, 16))' "$c --shape =5"
+    [ "$status" = 1 ] && grep -q -e '--shape n=127, not =5' err
+    verdict "$c refuses a size without a name"
+done
