@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <readline/readline.h>
@@ -138,22 +137,14 @@ static char **matches(const char *text, int start, int end)
     return v;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* What the primitive would reject is told with the reason. */
 static void judge(Found *f)
 {
-    int64_t end = now_ms() + JUDGE_MS;
+    int64_t end = ml_loop_now() + JUDGE_MS;
 
     for (size_t k = 0; k < f->n; k++) {
         ml_Text why = {0};
-        int64_t left = end - now_ms();
+        int64_t left = end - ml_loop_now();
 
         if (left <= 0)
             return;

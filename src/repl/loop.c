@@ -44,7 +44,7 @@ static struct {
     void *show_user;
 } loop;
 
-static int64_t now_ms(void)
+int64_t ml_loop_now(void)
 {
     struct timespec t;
 
@@ -80,7 +80,7 @@ int ml_loop_after(int ms, ml_LoopFn *fn, void *user)
     }
     loop.last_timer = loop.last_timer == INT_MAX ? 1 : loop.last_timer + 1;
     loop.timers[loop.n_timers++] = (Timer){.number = loop.last_timer,
-                                           .due = now_ms() + (ms > 0 ? ms : 0),
+                                           .due = ml_loop_now() + (ms > 0 ? ms : 0),
                                            .fn = fn,
                                            .user = user};
     return loop.last_timer;
@@ -127,7 +127,7 @@ static Timer *earliest(size_t n)
 /* Those that are due now; one set by another waits for the next round. */
 static bool run_timers(void)
 {
-    int64_t now = now_ms();
+    int64_t now = ml_loop_now();
     size_t n = loop.n_timers;
     bool any = false;
     Timer *t;
@@ -180,7 +180,7 @@ static int until_next_timer(int ms)
 
     if (!t)
         return ms;
-    int64_t left = t->due - now_ms();
+    int64_t left = t->due - ml_loop_now();
 
     left = left < 0 ? 0 : left > INT_MAX ? INT_MAX : left;
     return ms < 0 || left < ms ? (int)left : ms;
@@ -189,13 +189,13 @@ static int until_next_timer(int ms)
 bool ml_loop_wait(int key_fd, int signal_fd, int ms, bool *signalled)
 {
     static const short READABLE = POLLIN | POLLHUP | POLLERR | POLLNVAL;
-    int64_t end = ms < 0 ? 0 : now_ms() + ms;
+    int64_t end = ms < 0 ? 0 : ml_loop_now() + ms;
     bool key = false, sig = false, done = false;
 
     if (signalled)
         *signalled = false;
     while (!done) {
-        int64_t left = ms < 0 ? -1 : end > now_ms() ? end - now_ms() : 0;
+        int64_t left = ms < 0 ? -1 : end > ml_loop_now() ? end - ml_loop_now() : 0;
         size_t n;
 
         sweep();
@@ -232,7 +232,7 @@ bool ml_loop_wait(int key_fd, int signal_fd, int ms, bool *signalled)
         if (got > 0)
             done |= run_watches(ask + 2, n);
         done |= run_timers();
-        done |= ms >= 0 && now_ms() >= end;
+        done |= ms >= 0 && ml_loop_now() >= end;
         if (loop.round != round) /* somebody else has waited, and maybe read */
             key = sig = false;
         if (loop.depth > 0)

@@ -32,6 +32,9 @@ bool ml_loop_wait(int key_fd, int signal_fd, int ms, bool *signalled);
 /* Serves what is ready now, without waiting: between lines, and during long work. */
 void ml_loop_poll(void);
 
+/* Milliseconds of a clock that only goes forward. */
+int64_t ml_loop_now(void);
+
 /* A line for the person, now or when the line that is being shown can be redrawn. */
 void ml_loop_announce(const char *text);
 /* Who shows announcements; NULL: standard error. */

@@ -8,11 +8,10 @@
  */
 #include "repl/trial.h"
 
-#include <time.h>
-
 #include "core/walk.h"
 #include "primitives/call_text.h"
 #include "repl/bind/host.h"
+#include "repl/loop.h"
 
 enum { MAX_BOUND = 32, MAX_CALLS = 16 };
 
@@ -33,14 +32,6 @@ typedef struct Trying {
     int64_t end; /* ms of the clock */
     ml_Trial *out;
 } Trying;
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- what names mean */
 
@@ -231,7 +222,7 @@ static ml_Schedule *fork_focus(ml_Schedule *s, int budget_ms)
 /* false: the line is decided. */
 static bool apply(Trying *t, const ml_CallText *call, ml_Results *r)
 {
-    int64_t left = t->end - now_ms();
+    int64_t left = t->end - ml_loop_now();
 
     *r = (ml_Results){0};
     if (left <= 0) {
@@ -346,7 +337,7 @@ void ml_trial(ml_Session *ss, const char *line, int budget_ms, bool keep, ml_Tri
     Trying t = {.ss = ss,
                 .tmp = ml_ctx_new(0),
                 .rest = line,
-                .end = now_ms() + budget_ms,
+                .end = ml_loop_now() + budget_ms,
                 .out = out};
 
     while (!at_end(t.rest))

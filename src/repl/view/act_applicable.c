@@ -3,6 +3,7 @@
  * rests, remembered for each node of a version. Source: interaction 10.
  */
 #include "core/arena.h"
+#include "repl/loop.h"
 #include "repl/view/act_impl.h"
 
 /* Most useful first; of loops, of blocks. What applies anywhere comes last. */
@@ -173,7 +174,7 @@ size_t ml_act_applicable(ml_View *v, ml_Request *out, size_t n)
 
 bool ml_act_idle(ml_View *v, int ms)
 {
-    int64_t end = ml_act_now() + ms;
+    int64_t end = ml_loop_now() + ms;
     const ml_Request *order;
     size_t many;
     ml_ActFacts *f;
@@ -189,7 +190,7 @@ bool ml_act_idle(ml_View *v, int ms)
     for (size_t k = 0; k < many; k++) {
         if (!ml_act_primitive_of(order[k]) || f->of[order[k]].known)
             continue;
-        if (ml_act_now() >= end)
+        if (ml_loop_now() >= end)
             return true;
         find_out(v, order[k], &f->of[order[k]]);
     }

@@ -6,6 +6,7 @@
  * other (reorder). The cursor is the view's selected node, so that a click picks as well.
  * Source: interaction 10.
  */
+#include "repl/loop.h"
 #include "repl/view/act_impl.h"
 
 enum { EAGER_MS = 40, ONE_MS = 10 };
@@ -131,10 +132,10 @@ static void edge(ml_View *v, bool last)
 void ml_act_choose_show(ml_View *v, const char *nothing)
 {
     ml_Act *a = v->act;
-    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
+    int64_t end = ml_loop_now() + ml_act_ms(v, EAGER_MS);
     size_t illegal = 0;
 
-    for (size_t k = 0; k < a->nodes.n && ml_act_now() < end; k++) {
+    for (size_t k = 0; k < a->nodes.n && ml_loop_now() < end; k++) {
         judge(v, &a->nodes.v[k]);
         illegal += a->nodes.v[k].state == ML_TRIAL_FAILS;
     }
@@ -165,7 +166,7 @@ bool ml_act_choice_idle(ml_View *v, int64_t end)
     for (size_t k = 0; k < a->nodes.n; k++) {
         if (a->nodes.v[k].tried)
             continue;
-        if (ml_act_now() >= end)
+        if (ml_loop_now() >= end)
             return true;
         judge(v, &a->nodes.v[k]);
     }
@@ -542,9 +543,9 @@ static void begin_drag(ml_View *v, ml_Uid a)
     for (size_t k = 0; k < all.n; k++)
         if (all.v[k] != a)
             ml_act_choose_add(v, all.v[k]);
-    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
+    int64_t end = ml_loop_now() + ml_act_ms(v, EAGER_MS);
 
-    for (size_t k = 0; k < act->nodes.n && ml_act_now() < end; k++)
+    for (size_t k = 0; k < act->nodes.n && ml_loop_now() < end; k++)
         judge(v, &act->nodes.v[k]);
 }
 

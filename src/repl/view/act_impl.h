@@ -264,7 +264,6 @@ void ml_act_facts_free(ml_Act *a);
 /* ---- act_page.c */
 /* Runs a command (no colon) and shows what it prints. */
 void ml_act_page(ml_View *v, const char *command, const char *title);
-int64_t ml_act_now(void);                /* ms */
 int ml_act_ms(const ml_View *v, int ms); /* the time allowed: these, or patience */
 
 /* ---- act_preview.c */

@@ -6,6 +6,7 @@
  * item. Items that are a whole call are tried: at once as far as time allows, the rest
  * while nothing else is to do. Source: interaction 10.
  */
+#include "repl/loop.h"
 #include "repl/view/act_impl.h"
 
 enum { EAGER_MS = 40, ITEM_MS = 10 };
@@ -167,14 +168,14 @@ static void legal_first(ml_Act *a)
 void ml_act_menu_show(ml_View *v, const char *nothing)
 {
     ml_Act *a = v->act;
-    int64_t end = ml_act_now() + ml_act_ms(v, EAGER_MS);
+    int64_t end = ml_loop_now() + ml_act_ms(v, EAGER_MS);
 
     if (a->items.n == 0) {
         ml_view_say(v, "%s", nothing);
         ml_act_close(v);
         return;
     }
-    for (size_t k = 0; k < a->items.n && ml_act_now() < end; k++)
+    for (size_t k = 0; k < a->items.n && ml_loop_now() < end; k++)
         if (waits(&a->items.v[k]))
             try_item(v, &a->items.v[k]);
     legal_first(a);
@@ -189,7 +190,7 @@ bool ml_act_menu_idle(ml_View *v, int64_t end)
     for (size_t k = 0; k < a->items.n; k++) {
         if (!waits(&a->items.v[k]))
             continue;
-        if (ml_act_now() >= end)
+        if (ml_loop_now() >= end)
             return true;
         try_item(v, &a->items.v[k]);
     }

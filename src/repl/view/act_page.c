@@ -1,18 +1,8 @@
 /*
- * act_page - what a command prints, as a page to be read; and the clock.
+ * act_page - what a command prints, as a page to be read; and patience.
  */
-#include <time.h>
-
 #include "repl/command.h"
 #include "repl/view/act_impl.h"
-
-int64_t ml_act_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void ml_act_be_patient(ml_View *v)
 {

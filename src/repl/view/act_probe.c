@@ -7,6 +7,7 @@
  * with. Where a parameter cannot be guessed there is no verdict. Source: interaction 10.
  */
 #include "primitives/intrin.h"
+#include "repl/loop.h"
 #include "repl/view/act_impl.h"
 
 enum { MOST_TRIED = 64, MOST_OF_ONE = 48, MAX_PARAMS = 12, IDLE_MS = 5, MENU_MS = 50 };
@@ -496,7 +497,7 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
     ml_Arg args[MAX_PARAMS];
     bool first = true;
     int64_t end =
-        ml_act_now() + ml_act_ms(v, v->act->open == ML_ACT_NONE ? IDLE_MS : MENU_MS);
+        ml_loop_now() + ml_act_ms(v, v->act->open == ML_ACT_NONE ? IDLE_MS : MENU_MS);
 
     if (call)
         *call = NULL;
@@ -529,7 +530,7 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
         }
         if (!next(&pb, at))
             return ML_TRIAL_FAILS;
-        if (ml_act_now() > end)
+        if (ml_loop_now() > end)
             break;
     }
     return ML_TRIAL_NONE; /* others might work */

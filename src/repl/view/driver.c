@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "repl/jobs.h"
@@ -20,14 +19,6 @@
 #include "repl/view/frame.h"
 
 enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500 }; /* ms */
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void ml_view_event(ml_View *v, const ml_Event *e)
 {
@@ -79,7 +70,7 @@ static void announce(const char *text, void *user)
 /* The second press at one place within a moment is a double click. */
 static void press(Driver *d, const ml_Event *e)
 {
-    int64_t now = now_ms();
+    int64_t now = ml_loop_now();
     bool twice = now - d->pressed <= DOUBLE_CLICK && e->x == d->x && e->y == d->y;
 
     ml_view_event(&d->v, e);
