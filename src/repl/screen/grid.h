@@ -66,6 +66,10 @@ int ml_grid_put_n(ml_Grid *g, ml_Rect in, int x, int y, const char *text, size_t
 /* The same, with … where it is cut. */
 int ml_grid_put_cut(ml_Grid *g, ml_Rect in, int x, int y, const char *text,
                     ml_CellRole role);
+/* Over as many rows of `in` as it takes (fold.c), … where they do not do; the rows. And how
+ * many it would take at a width. */
+int ml_grid_put_folded(ml_Grid *g, ml_Rect in, const char *text, ml_CellRole role);
+int ml_grid_folded(const ml_Grid *g, const char *text, int w);
 void ml_grid_attr(ml_Grid *g, ml_Rect r, int attr); /* adds it to the cells */
 void ml_grid_role(ml_Grid *g, ml_Rect r,
                   ml_CellRole role); /* of cells that hold text already */

@@ -57,6 +57,16 @@ typedef struct ml_Frame {
     double share;     /* of the measured peak; 0: not known */
 } ml_Frame;
 
+/* ---- draw.c, draw_title.c, draw_last.c */
+/* A row from column x on, scrolled by `left`; … where it is cut. `found`: what is searched
+ * for is marked. */
+void ml_view_put_row(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, int left,
+                     bool found);
+void ml_view_draw_title(ml_View *v);
+void ml_view_draw_last(ml_View *v);
+/* Rows of the panes that the message covers. */
+int ml_view_last_over(ml_View *v);
+
 /* ---- scroll.c */
 /* The rows of a pane, made anew when they are stale; the cursor finds its place again. */
 const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id);

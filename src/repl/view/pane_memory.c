@@ -169,7 +169,8 @@ void ml_pane_memory(ml_View *v, ml_Rows *r)
         st = loop ? ml_index_node(m.sh.p.index, loop) : NULL;
     }
     if (!st) {
-        ml_rows_add(r, ML_ROLE_DIM, "select a loop to see what it touches");
+        ml_pane_say(v, r, ML_PANE_MEMORY, ML_ROLE_DIM,
+                    "select a loop to see what it touches");
         return;
     }
     m.cx = ml_ctx_fork(ml_schedule_ctx(m.sh.s));
@@ -177,6 +178,7 @@ void ml_pane_memory(ml_View *v, ml_Rows *r)
     if (ml_counts_loop(m.cx, m.sh.p, loop, &m.f) && m.f.loop)
         put_all(&m);
     else
-        ml_rows_add(r, ML_ROLE_DIM, "what this loop touches is not known");
+        ml_pane_say(v, r, ML_PANE_MEMORY, ML_ROLE_DIM,
+                    "what this loop touches is not known");
     ml_ctx_unref(m.cx);
 }

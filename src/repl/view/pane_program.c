@@ -151,11 +151,11 @@ static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
     }
 }
 
-static void put_failure(ml_Rows *r, const ml_PaneText *t)
+static void put_failure(ml_View *v, ml_Rows *r, const ml_PaneText *t)
 {
     for (size_t k = 0; k < t->n; k++)
-        ml_rows_add(r, k ? ML_ROLE_TEXT : ML_ROLE_ERROR, "%.*s", (int)t->lines[k].text.n,
-                    t->lines[k].text.p);
+        ml_pane_say(v, r, ML_PANE_PROGRAM, k ? ML_ROLE_TEXT : ML_ROLE_ERROR,
+                    ml_format(r->cx, "%.*s", (int)t->lines[k].text.n, t->lines[k].text.p));
 }
 
 void ml_pane_program(ml_View *v, ml_Rows *r)
@@ -172,7 +172,7 @@ void ml_pane_program(ml_View *v, ml_Rows *r)
     t = ml_pane_text(v, sh.s, sh.version, v->level);
     switch (t->state) {
     case ML_TEXT_READY: put_code(v, r, t); return;
-    case ML_TEXT_FAILED: put_failure(r, t); return;
+    case ML_TEXT_FAILED: put_failure(v, r, t); return;
     case ML_TEXT_WAITING:
     case ML_TEXT_COMPILING:
         ml_rows_add(r, ML_ROLE_DIM,

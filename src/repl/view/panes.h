@@ -29,6 +29,8 @@ const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f);
 /* An expression as people read it, in r's context. */
 const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e);
 ml_CellRole ml_loop_role(ml_ForKind kind);
+/* A sentence instead of rows, folded to the pane. */
+void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const char *text);
 /* Columns of the pane for the text of rows; 38 when it is not on the screen. */
 int ml_pane_width(const ml_View *v, ml_PaneId id);
 

@@ -243,7 +243,7 @@ static void occurrences(ml_View *v, int count)
     if (!v->ss->focus || !v->node)
         ml_view_say(v, "no loop is selected");
     else
-        ml_view_follow_marks(v, ml_name_of(v->ss->focus, v->node));
+        ml_view_follow_marks(v, ml_view_name(v, v->node));
 }
 
 static void assembly(ml_View *v, int count)

@@ -115,6 +115,15 @@ static const ml_Stmt *node_of(const ml_View *v, ml_Uid uid)
                                : NULL;
 }
 
+const char *ml_view_name(const ml_View *v, ml_Uid node)
+{
+    const ml_Stmt *st = node_of(v, node);
+    const char *name = st ? ml_name_of(v->ss->focus, node) : "?";
+
+    return st && st->kind == ML_STMT_FOR && ml_streq(name, "?") ? ml_as_for(st)->var->hint
+                                                                : name;
+}
+
 void ml_view_select(ml_View *v, ml_Uid node)
 {
     if (!node_of(v, node))
@@ -165,17 +174,22 @@ static ml_Uid become(ml_Program was, ml_Program now, ml_Uid node)
     return 0;
 }
 
-/* The first loop of the function, else its root. */
+/* The first loop of the function that names mean, of the first one where they mean none;
+ * else its root. */
 static ml_Uid first_node(ml_Schedule *s)
 {
     const ml_Func *f = ml_schedule_func(s);
-    const ml_Block *root = f ? ml_func_root(f) : NULL;
-    Search first = {.in = ml_schedule_program(s).index};
+    ml_Program p = ml_schedule_program(s);
+    Search first = {.in = p.index};
 
-    if (!root)
+    if (!f && p.mod->n > 0)
+        f = p.mod->funcs[0];
+    const ml_Block *root = f ? ml_func_root(f) : NULL;
+
+    if (!f)
         return 0;
-    ml_stmt_visit(root->body, visit_new, &first);
-    return first.found ? first.found : root->tag;
+    ml_stmt_visit(root ? root->body : f->body, visit_new, &first);
+    return first.found || !root ? first.found : root->tag;
 }
 
 void ml_view_follow(ml_View *v)

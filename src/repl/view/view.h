@@ -120,6 +120,9 @@ bool ml_view_idle(ml_View *v, int ms);
 void ml_view_draw(ml_View *v);
 /* Does what a request asks, `count` times where that means something. */
 void ml_view_request(ml_View *v, ml_Request r, int count);
+/* The name of a loop or block of the current version; where names do not reach (functions
+ * without blocks), the one that is printed. */
+const char *ml_view_name(const ml_View *v, ml_Uid node);
 /* Selects a node and lets all panes show it; unknown ones are left alone. */
 void ml_view_select(ml_View *v, ml_Uid node);
 /* After steps, undo, goto: the selection moves on to what became of it, rows are stale. */
