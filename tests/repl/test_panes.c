@@ -297,13 +297,14 @@ static void without_a_program_panes_say_so(void **state)
     Fixture *f = *state;
 
     for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
-        if (k != ML_PANE_JOBS)
+        if (k != ML_PANE_JOBS && ml_panes[k].rows)
             assert_string_equal(rows(f, (ml_PaneId)k)->v.v[0].text,
                                 "no program is open yet");
     f->v.node = 77; /* of a program that was closed */
     run(f, "s = schedule(workload.matmul(4, 4, 4))");
     for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
-        assert_true(rows(f, (ml_PaneId)k)->v.n > 0);
+        if (ml_panes[k].rows)
+            assert_true(rows(f, (ml_PaneId)k)->v.n > 0);
 }
 
 /* ---- pane 2 */
@@ -580,6 +581,8 @@ static void select_each(Fixture *f)
     for (size_t k = 0; k < n; k++) {
         f->v.node = all[k];
         for (int id = ML_PANE_LOOPS; id < ML_N_PANES; id++) {
+            if (!ml_panes[id].rows)
+                continue;
             const ml_Rows *r = rows(f, (ml_PaneId)id);
 
             assert_true(r->v.n > 0);

@@ -73,6 +73,40 @@ wait idle
 expect "«here»"
 K
 verdict $? 'behind the colon stand commands, with one of their own too, and Lua'
+play 120x26 <<'K'
+key A
+wait idle
+expect "2 Program ─"
+expect "A Assembly"
+expect "▏8     vf"
+key 2 end
+expect " 7     "
+expect "▏8     v"
+key up
+expect "▏7         C[vi, vj] = T.float32(0.0)"
+expect "▏7     "
+expect-not "▏8     v"
+key tab end pgup pgup pgup home down down down
+expect "A Assembly"
+key L
+wait idle
+expect "L LLVM"
+expect "= phi i64"
+resize 80x24
+wait idle
+expect "2 Program LLVM"
+expect-not "L LLVM"
+key A
+expect "assembly in the program's place; from 100x24 on it stands beside it"
+wait idle
+expect "2 Program assembly"
+key A
+expect "2 Program ─"
+resize 120x26
+expect-not "A Assembly"
+K
+verdict $? 'code stands beside the program where there is room, tied to its lines'
+[ ! -s err ] || sed 's/^/    |/' err
 play 80x24 <<'K'
 expect "no such thing"
 key j

@@ -91,6 +91,8 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     ml_Rows preview = {0};
     bool shown = false, in = id == v->in;
     int top = p->top;
+    uint32_t tied =
+        id == ML_PANE_CODE || (id == ML_PANE_PROGRAM && !in) ? ml_view_tied(v) : 0;
 
     if (id == ML_PANE_PROGRAM) { /* what it would be, where something is being tried */
         ml_rows_reset(&preview);
@@ -112,14 +114,15 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     for (int y = 0; y < p->at.h && top + y < (int)r->v.n; y++) {
         const ml_Row *row = &r->v.v[top + y];
         ml_Rect line = {p->at.x, p->at.y + y, p->at.w, 1};
-        bool cursor = !shown && top + y == p->cursor, linked = ml_view_linked(v, row);
+        bool cursor = !shown && top + y == p->cursor;
+        bool linked = tied ? row->line == tied : ml_view_linked(v, row);
 
         ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
         if (row->changed)
             ml_grid_put(&v->grid, line, line.x, line.y, "▌", ML_ROLE_CHANGED);
         if (id == ML_PANE_LOOPS)
             draw_choice(v, row, line);
-        if (id == ML_PANE_PROGRAM && linked && !shown) {
+        if (ml_view_other(id) != ML_PANE_NONE && linked && !shown) {
             ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
             if (!row->changed)
                 ml_grid_put(&v->grid, line, line.x, line.y, "▏", ML_ROLE_DIM);
@@ -172,7 +175,10 @@ static void draw_pane(ml_View *v, ml_PaneId id)
     ml_view_rows(v, id);
     n = (int)v->pane[id].rows.v.n;
     last = v->pane[id].top + v->pane[id].at.h;
-    ml_text_fmt(&title, "%d %s", (int)id, kind->name);
+    if (id == ML_PANE_CODE)
+        ml_text_add(&title, v->beside == ML_LEVEL_ASM ? "A Assembly" : "L LLVM");
+    else
+        ml_text_fmt(&title, "%d %s", (int)id, kind->name);
     if (kind->title) {
         kind->title(v, &more);
         if (more.n)

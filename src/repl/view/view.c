@@ -55,7 +55,12 @@ void ml_view_place(ml_View *v)
     ml_Frame *f = v->frame;
     ml_Rect area = {0, 1, v->grid.w, v->grid.h - 4};
 
+    bool code = v->beside != ML_LEVEL_PROGRAM && ml_view_beside_fits(v);
+
     f->places = (ml_Places){0};
+    ml_layout_code(&f->layout[f->size], code);
+    if (!code && v->in == ML_PANE_CODE)
+        v->in = ML_PANE_PROGRAM;
     if (f->size != ML_SIZE_NONE)
         ml_layout_place(&f->layout[f->size], area, v->in,
                         f->zoomed || f->size == ML_SIZE_ONE, &f->places);
@@ -79,6 +84,8 @@ void ml_view_resize(ml_View *v, int w, int h)
     ml_view_place(v);
     for (int id = 1; id < ML_N_PANES; id++)
         v->frame->loose[id] = false;
+    if (v->beside != ML_LEVEL_PROGRAM) /* what pane 2 shows may be another thing now */
+        v->pane[ML_PANE_PROGRAM].fresh = !(v->frame->sync[ML_PANE_PROGRAM] = true);
 }
 
 void ml_view_show_pane(ml_View *v, ml_PaneId id)
