@@ -82,6 +82,8 @@ void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
  * character, and its bytes. */
 int ml_text_columns(const char *text, size_t n);
 int ml_char_columns(const char *p, size_t n, size_t *bytes);
+/* The bytes of the longest begin of z that fits into so many columns. */
+size_t ml_text_fitting(const char *z, size_t n, int room);
 /* No UTF-8, or something that a terminal would act on: shown as U+FFFD. */
 bool ml_char_odd(const char *p, size_t n);
 /* The same as ml_text_columns for this grid, where ascii may write two for one: <= for ≤.

@@ -285,7 +285,4 @@ void ml_act_pad(ml_ActLine *l, int column); /* blanks up to there */
 /* ✓ makes …, or ✗ why not; at the column when that is free. */
 void ml_act_put_check(ml_View *v, ml_ActLine *l, int column);
 void ml_act_line_end(ml_ActLine *l, const char *keys);
-/* The longest part of z that fits into so many columns; its bytes. */
-size_t ml_act_fitting(const char *z, size_t n, int room);
-
 #endif

@@ -47,6 +47,8 @@ void ml_pane_texts_free(ml_View *v);
 #define ML_PANE_KIND(id, title, fn, by_node, title_fn) ml_PaneRows fn;
 #include "repl/view/panes.def"
 #undef ML_PANE_KIND
+/* The columns that pane 1 shows after | was pressed: all, or one after the other. */
+int ml_pane_loops_columns(const ml_View *v);
 void ml_pane_program_title(ml_View *v, ml_Text *out);
 void ml_pane_node_title(ml_View *v, ml_Text *out); /* the selected node's name */
 

@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "repl/jobs.h"
+#include "repl/view/panes.h"
 
 static void move(ml_View *v, int by)
 {
@@ -234,7 +235,7 @@ static void reset(ml_View *v, int count)
 static void columns(ml_View *v, int count)
 {
     (void)count;
-    v->columns = !v->columns;
+    v->columns = ml_pane_loops_columns(v);
     v->pane[ML_PANE_LOOPS].fresh = false;
 }
 

@@ -69,7 +69,7 @@ typedef struct ml_View {
     int version;  /* that the selection is of; see ml_view_follow */
     ml_Level level;
     ml_Level beside; /* code that stands beside the program; PROGRAM: none */
-    bool columns;    /* pane 1: footprint, flops, measured share */
+    int columns;     /* pane 1: footprint, flops, measured share */
     ML_VEC(ml_Uid) folded;
     const char *marked[ML_MAX_MARKED]; /* variables whose occurrences are marked; owned */
     char *search;                      /* owned; NULL: none */
