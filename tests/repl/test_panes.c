@@ -527,7 +527,11 @@ static void memory_tells_strides_and_reuse_of_a_loop(void **state)
                         "store C[vi, vj]  the same element\n"
                         "A  128 B, each element 1×, 32 loads\n"
                         "B  128 B, each element 1×, 32 loads\n"
-                        "C  4 B, each element 65×, 32 loads, 33 stores\n");
+                        "C  4 B, each element 65×, 32 loads, 33 stores\n"
+                        "counted\n"
+                        "A  …\n"
+                        "B  …\n"
+                        "C  …\n");
     select_node(f, "C"); /* of a block, the loop around it */
     assert_string_equal(rows(f, ML_PANE_MEMORY)->v.v[0].text,
                         "k  32 iterations, 2,097,152 in all, 64 FLOP");
@@ -543,7 +547,9 @@ static void memory_of_loops_of_unknown_length(void **state)
     assert_string_equal(text_of(f, ML_PANE_MEMORY),
                         "i  n iterations\n"
                         "store C[vi]  4 B apart, 1/16 line per iteration\n"
-                        "C  n * 4 B, n stores\n");
+                        "C  n * 4 B, n stores\n"
+                        "counted\n"
+                        "C  …\n");
 }
 
 static void columns_fill_while_nothing_is_pressed(void **state)

@@ -221,6 +221,16 @@ sees '1 Loops' && sees 's·split'
 styled >styled.txt
 ! grep -q $'\e\\[[0-9;]*38;5;' styled.txt && grep -q $'\e\\[[0-9;]*7' styled.txt
 result 'NO_COLOR: bold, underline and reverse alone'
+# asleep: no time of the processor passes between two looks, at last
+sleeps() {
+    local shell=$(tm display-message -p -t t '#{pane_pid}') child was
+    child=$(cat "/proc/$shell/task/$shell/children" 2>/dev/null) && child=${child%% *}
+    was=$(cut -d' ' -f14,15 "/proc/$child/stat") || return 1
+    read -r -t 0.3 <>"$TMPDIR/never" || :
+    [ "$was" = "$(cut -d' ' -f14,15 "/proc/$child/stat")" ]
+}
+keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block' && within sleeps
+result 'pane 8 is counted when the keys rest, and then nothing is at work'
 tm resize-window -t t -x 120 -y 36 && sees '6 Performance' && sees '4 Dataflow'
 result 'a larger window shows six panes'
 tm resize-window -t t -x 50 -y 12 && within hides '2 Program' && sees '1 Loops'

@@ -202,6 +202,53 @@ static void a_screen_that_is_too_small_tells_the_size_needed_and_how_to_leave(vo
     assert_true(f->v.quit);
 }
 
+static bool always(void *user, const char *what, double share)
+{
+    (void)what;
+    assert_true(share >= 0);
+    ++*(int *)user;
+    return true;
+}
+
+static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void **state)
+{
+    Fixture *f = *state;
+    int asked = 0;
+
+    ml_view_resize(&f->v, 100, 50);
+    press(f, "z 8");
+    shows(f, "counted");
+    hides(f, "an element");
+    f->v.frame->pressed = always;
+    f->v.frame->pressed_user = &asked;
+    assert_true(ml_view_rests(&f->v));
+    assert_true(ml_view_rest(&f->v));
+    assert_true(asked > 0);
+    hides(f, "an element"); /* a key came: nothing was found out */
+    press(f, "esc");
+    shows(f, "counting is stopped; 8 goes on with it");
+    assert_false(ml_view_rests(&f->v));
+    shows(f, "not counted; 8 counts it");
+    f->v.frame->pressed = NULL;
+    press(f, "8");
+    while (ml_view_rest(&f->v)) {
+    }
+    shows(f, "A  loads 128 an element");
+    shows(f, "C  loads 128, stores 129 an element");
+    shows(f, "8 lines an iteration of i");
+    press(f, "1 p 8");
+    shows(f, "counted");
+    assert_true(ml_view_rests(&f->v)); /* another version */
+    while (ml_view_rest(&f->v)) {
+    }
+    shows(f, "thread 0 of i: ");
+    shows(f, "no stored line is shared");
+    press(f, "u");
+    assert_false(ml_view_rests(&f->v)); /* that is known */
+    hides(f, "thread 0");
+    shows(f, "A  loads 128 an element");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -210,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs_without_blocks_say_so_and_can_be_looked_at,
                                         start_lowered, end),
         TEST(a_refused_argument_stands_above_what_is_being_typed),
+        TEST(what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it),
         TEST(a_screen_that_is_too_small_tells_the_size_needed_and_how_to_leave),
     };
 

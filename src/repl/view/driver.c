@@ -6,6 +6,7 @@
 #include "repl/view/driver.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 
-enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500 }; /* ms */
+enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500, REST = 250, SHOWN = 100 }; /* ms */
 
 void ml_view_event(ml_View *v, const ml_Event *e)
 {
@@ -56,6 +57,10 @@ typedef struct Driver {
     int64_t pressed;  /* when, and where */
     int x, y;
     bool whole, stale;
+    bool settling;    /* drawn once more when nothing waits any more */
+    uint64_t picture; /* that was shown last */
+    int64_t key;      /* when the last event came */
+    int64_t shown;    /* when what takes long was told last */
 } Driver;
 
 static void announce(const char *text, void *user)
@@ -136,6 +141,44 @@ static bool take_all(Driver *d)
     return !ended;
 }
 
+/* While something takes long: tells how far it is, and whether an event waits. */
+static bool pressed(void *user, const char *what, double share)
+{
+    Driver *d = user;
+    struct pollfd p[2] = {{.fd = ml_screen_fd(), .events = POLLIN},
+                          {.fd = ml_screen_signal_fd(), .events = POLLIN}};
+    int64_t now = ml_loop_now();
+
+    if (now - d->shown >= SHOWN && d->v.message.n == 0) {
+        d->shown = now;
+        ml_view_say(&d->v, "counting %s  %.0f %%   Esc stops it", what, 100 * share);
+        ml_view_draw(&d->v);
+        ml_screen_show(&d->v.grid, false);
+        ml_text_clear(&d->v.message);
+    }
+    return poll(p, 2, 0) > 0 || d->v.ss->interrupt;
+}
+
+/* A piece of what is done when the keys rest; what waits is told meanwhile. */
+static void rest(Driver *d)
+{
+    d->shown = ml_loop_now();
+    (void)ml_view_rest(&d->v);
+    d->stale = true;
+    d->settling = false;
+}
+
+/* The same number for the same picture. */
+static uint64_t picture_of(const ml_Grid *g)
+{
+    const unsigned char *p = (const unsigned char *)g->cells;
+    uint64_t h = 14695981039346656037u;
+
+    for (size_t k = 0, n = (size_t)g->w * (size_t)g->h * sizeof *g->cells; k < n; k++)
+        h = (h ^ p[k]) * 1099511628211u;
+    return h;
+}
+
 static void loop(Driver *d)
 {
     ml_View *v = &d->v;
@@ -154,10 +197,19 @@ static void loop(Driver *d)
         if (d->stale || d->whole) {
             ml_view_draw(v);
             ml_screen_show(&v->grid, d->whole);
-            d->stale = d->whole = false;
-            more = true;
+            uint64_t picture = picture_of(&v->grid);
+
+            /* nothing waited, and nothing has come of it: it can sleep */
+            more = !d->settling || picture != d->picture;
+            d->picture = picture;
+            d->stale = d->whole = d->settling = false;
         }
+        bool rests = !more && ml_view_rests(v);
+        int64_t left = d->key + REST - ml_loop_now();
         int wait = more ? 0 : ml_jobs_running(v->ss) ? REFRESH : -1;
+
+        if (rests && (wait < 0 || left < wait))
+            wait = left > 0 ? (int)left : 0;
         bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
 
         if (v->ss->interrupt) { /* kill -INT: as Ctrl-C */
@@ -167,11 +219,15 @@ static void loop(Driver *d)
             ml_view_key(v, &k);
             d->stale = true;
         }
-        if (keys || signalled)
+        if (keys || signalled) {
             there = take_all(d);
-        else if (more) {
+            d->key = ml_loop_now();
+            d->settling = false;
+        } else if (rests && ml_loop_now() >= d->key + REST) {
+            rest(d);
+        } else if (more) {
             more = ml_view_idle(v, SLICE);
-            d->stale = !more;
+            d->stale = d->settling = !more;
         }
     }
     if (!there) {
@@ -211,6 +267,8 @@ bool ml_view_terminal(ml_Session *ss)
     if (!ss->private_)
         ml_view_layout_load(&d->v);
     d->changes = ml_jobs_changes(ss);
+    d->v.frame->pressed = pressed;
+    d->v.frame->pressed_user = d;
     ml_loop_set_announcer(announce, d);
     loop(d);
     ml_loop_set_announcer(NULL, NULL);

@@ -32,6 +32,11 @@ typedef struct ml_Frame {
     bool leaving; /* Q was pressed with work that is not saved */
     bool typing;  /* a line of the prompt: what it prints is shown whole */
 
+    /* Whether a key waits, while something that is called `what` is `share` done; it may be
+     * shown then. NULL: nobody presses keys. */
+    bool (*pressed)(void *user, const char *what, double share);
+    void *pressed_user;
+
     int count;            /* a digit that may be one; 0: none */
     ml_PaneId count_from; /* the pane that it was typed in */
 

@@ -5,6 +5,7 @@
 #include "repl/jobs.h"
 #include "repl/view/pane_counts.h"
 #include "repl/view/pane_text.h"
+#include "repl/view/pane_touches.h"
 #include "repl/wrap.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
@@ -31,6 +32,7 @@ void ml_panes_free(ml_View *v)
         return;
     ml_pane_texts_free(v);
     ml_pane_counts_free(v);
+    ml_pane_touches_free(v);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
@@ -47,6 +49,16 @@ bool ml_panes_idle(ml_View *v, int ms)
     bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
 
     return counts || texts;
+}
+
+bool ml_view_rests(ml_View *v)
+{
+    return ml_pane_touches_wait(v);
+}
+
+bool ml_view_rest(ml_View *v)
+{
+    return ml_pane_touches_rest(v);
 }
 
 /* ---- what is shown */

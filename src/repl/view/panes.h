@@ -36,10 +36,11 @@ int ml_pane_width(const ml_View *v, ml_PaneId id);
 
 /* ---- what is kept */
 struct ml_PaneKept {
-    unsigned jobs_changes;         /* that the panes have seen */
-    struct ml_PaneCounts *counts;  /* pane_counts.c */
-    struct ml_PaneText *texts;     /* pane_text.c */
-    struct ml_PaneText *compiling; /* one of them, which a worker is at; or NULL */
+    unsigned jobs_changes;          /* that the panes have seen */
+    struct ml_PaneCounts *counts;   /* pane_counts.c */
+    struct ml_PaneTouches *touches; /* pane_touches.c */
+    struct ml_PaneText *texts;      /* pane_text.c */
+    struct ml_PaneText *compiling;  /* one of them, which a worker is at; or NULL */
 };
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
 void ml_pane_texts_free(ml_View *v);

@@ -10,7 +10,7 @@
 
 #include "core/arena.h"
 #include "repl/jobs.h"
-#include "repl/view/panes.h"
+#include "repl/view/pane_touches.h"
 
 static void move(ml_View *v, int by)
 {
@@ -300,6 +300,10 @@ static void cancel(ml_View *v, int count)
     (void)count;
     if (row && row->key && ml_job_stop(v->ss, job_of(row))) {
         ml_view_say(v, "job %s is asked to stop", row->key);
+        return;
+    }
+    if (!any && ml_pane_touches_stop(v)) {
+        ml_view_say(v, "counting is stopped; 8 goes on with it");
         return;
     }
     ml_heap_free(v->search);

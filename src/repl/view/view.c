@@ -9,6 +9,7 @@
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
+#include "repl/view/pane_touches.h"
 
 /* ---- life */
 
@@ -105,6 +106,8 @@ void ml_view_show_pane(ml_View *v, ml_PaneId id)
             ml_layout_swap_in(l, id);
     }
     v->in = id;
+    if (id == ML_PANE_MEMORY)
+        ml_pane_touches_go_on(v);
     ml_view_place(v);
 }
 

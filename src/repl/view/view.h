@@ -131,6 +131,10 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y);
 /* Does some waiting work (applicability, previews, rows that are not fresh) for at most
  * `ms`; true: there is more. */
 bool ml_view_idle(ml_View *v, int ms);
+/* What takes tenths of a second is done when the keys have rested: whether there is some,
+ * and a piece of it (true: there is more). A key ends it: frame.h, pressed. */
+bool ml_view_rests(ml_View *v);
+bool ml_view_rest(ml_View *v);
 /* Draws everything into v->grid. */
 void ml_view_draw(ml_View *v);
 /* Does what a request asks, `count` times where that means something. */
