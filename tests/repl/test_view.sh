@@ -231,6 +231,20 @@ sleeps() {
 }
 keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block' && within sleeps
 result 'pane 8 is counted when the keys rest, and then nothing is at work'
+keys Q && within at_shell && clear_shell
+echo 'moon.theme{name = "mine", ["border.in"] = "#102030"} moon.set{theme = "mine"}' >"$TMPDIR/theme.lua"
+line "TERM=tmux-256color COLORTERM=truecolor '$MOONLOOP' --init='$TMPDIR/theme.lua' --private --view mm.py"
+sees '1 Loops' && sees 's·split'
+styled >styled.txt
+grep -qE $'\e\\[([0-9;]*;)?38;5;23[0-9](;[0-9;]*)?m' styled.txt
+result 'a theme of the init file shows, rounded to what the terminal has'
+keys : && tm send-keys -t t -l 'set theme mono' && keys Enter && sees 'set theme mono'
+mono() { styled >styled.txt && ! grep -q $'\e\\[[0-9;]*38;5;' styled.txt; }
+within mono
+result ':set theme shows at once'
+keys Q && within at_shell && clear_shell
+line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
+sees '1 Loops' && sees 's·split'
 tm resize-window -t t -x 120 -y 36 && sees '6 Performance' && sees '4 Dataflow'
 result 'a larger window shows six panes'
 tm resize-window -t t -x 50 -y 12 && within hides '2 Program' && sees '1 Loops'

@@ -385,6 +385,7 @@ void ml_host_add_functions(lua_State *L)
     const luaL_Reg fns[] = {{"focus", l_focus}, {"cmd", l_cmd},
                             {"set", l_set},     {"get", l_get},
                             {"alias", l_alias}, {"bind_key", ml_host_bind_key},
+                            {"theme", ml_host_theme},
                             {NULL, NULL}};
 
     bind_functions(L, fns);
