@@ -251,7 +251,7 @@ static bool in_path(const char *prog)
     return false;
 }
 
-static void page(ml_Session *ss, const char *text, const char *raw)
+void ml_page_as(ml_Session *ss, const char *text, const char *raw)
 {
     const char *prog = getenv("MOONLOOP_PAGER");
     bool on = ml_setting_is(&ss->set, ML_SET_pager, "on");
@@ -291,7 +291,7 @@ void ml_page_prose(ml_Session *ss, const char *text)
         ml_text_add(&t, text);
     else
         ml_out_fold(&ss->out, text, &t);
-    page(ss, ml_text_z(&t), text);
+    ml_page_as(ss, ml_text_z(&t), text);
     ml_text_free(&t);
 }
 
@@ -303,11 +303,11 @@ void ml_page_code(ml_Session *ss, const char *text, const char *mark)
         ml_text_add(&t, text);
     else
         ml_out_fold_code(&ss->out, text, mark, &t);
-    page(ss, ml_text_z(&t), text);
+    ml_page_as(ss, ml_text_z(&t), text);
     ml_text_free(&t);
 }
 
 void ml_page(ml_Session *ss, const char *text)
 {
-    page(ss, text, text);
+    ml_page_as(ss, text, text);
 }

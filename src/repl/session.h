@@ -135,6 +135,8 @@ void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *ou
 void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
 /* Through the pager when it is longer than the screen. */
 void ml_page(ml_Session *ss, const char *text);
+/* The same, of what is made for the screen; raw: what there would be without one. */
+void ml_page_as(ml_Session *ss, const char *text, const char *raw);
 /* The same, folded as ml_out_prose does. */
 void ml_page_prose(ml_Session *ss, const char *text);
 /* The same, folded as ml_out_code does. */
