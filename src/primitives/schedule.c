@@ -193,7 +193,7 @@ static bool named_func(ml_Schedule *s, const ml_Module *m, const char *name)
             s->func = k;
             return s->has_func = true;
         }
-    return ml_fail(s->space->cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(name));
+    return ml_fail_unknown_function(s->space->cx, m, name);
 }
 
 ml_Version *ml_version_add(ml_Schedule *s)
