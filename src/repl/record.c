@@ -3,10 +3,10 @@
  *
  * A transcript is written as it is replayed: without a screen, so unfolded and without
  * colour, from the first line of the session on; what could be taken for a typed line, and
- * what was not seen here (the output of !COMMAND), stands as `…`. What was done in the panes
- * stands there as the lines that did it. A line that Ctrl-C ended stands as a comment, for
- * it may never end by itself, and behind it what it had done. A recording (.cast) shows the
- * screen, from :record on. Source: interaction 10, 13, 15; asciicast v2.
+ * what was not seen here (the output of !COMMAND), stands as `…`. What was done in the
+ * panes stands there as the lines that did it. A line that Ctrl-C ended stands as a
+ * comment, for it may never end by itself, and behind it what it had done. A recording
+ * (.cast) shows the screen, from :record on. Source: interaction 10, 13, 15; asciicast v2.
  */
 #include "repl/record.h"
 
@@ -22,13 +22,13 @@
 enum { LOG_LIMIT = 16 << 20 };
 
 struct ml_Record {
-    ml_Text log;        /* the transcript so far */
-    ml_Text line;       /* output of the line at work */
-    size_t n_lines;     /* typed */
-    bool open;          /* a line is at work */
-    bool unseen;        /* its output is not all here */
-    struct {            /* how the line at work found the session */
-        size_t log;     /* bytes of the log */
+    ml_Text log;    /* the transcript so far */
+    ml_Text line;   /* output of the line at work */
+    size_t n_lines; /* typed */
+    bool open;      /* a line is at work */
+    bool unseen;    /* its output is not all here */
+    struct {        /* how the line at work found the session */
+        size_t log; /* bytes of the log */
         ml_Text prompt, text;
         ml_Schedule *focus; /* not counted: one of the session's */
         size_t n_schedules;

@@ -79,6 +79,7 @@ static int open_state(lua_State *L)
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
+    ml_host_add_long(L);
     if (h->ss->safe)
         ml_host_make_safe(L);
     luaopen_moonloop(L);
