@@ -61,10 +61,8 @@ typedef struct Driver {
     bool whole, stale;
     char theme[ML_SETTING_LENGTH]; /* that is shown, and what was defined then */
     unsigned themes;
-    bool settling;    /* drawn once more when nothing waits any more */
-    uint64_t picture; /* that was shown last */
-    int64_t key;      /* when the last event came */
-    int64_t shown;    /* when what takes long was told last */
+    int64_t key;   /* when the last event came */
+    int64_t shown; /* when what takes long was told last */
 } Driver;
 
 static void announce(const char *text, void *user)
@@ -185,24 +183,13 @@ static void rest(Driver *d)
     d->shown = ml_loop_now();
     (void)ml_view_rest(&d->v);
     d->stale = true;
-    d->settling = false;
-}
-
-/* The same number for the same picture. */
-static uint64_t picture_of(const ml_Grid *g)
-{
-    const unsigned char *p = (const unsigned char *)g->cells;
-    uint64_t h = 14695981039346656037u;
-
-    for (size_t k = 0, n = (size_t)g->w * (size_t)g->h * sizeof *g->cells; k < n; k++)
-        h = (h ^ p[k]) * 1099511628211u;
-    return h;
 }
 
 static void loop(Driver *d)
 {
     ml_View *v = &d->v;
     bool more = true, there = true;
+    bool idled = false; /* all that was waiting has been worked out, and nothing came in */
 
     d->whole = d->stale = true;
     while (there && !v->quit && !v->ss->quit) {
@@ -213,16 +200,13 @@ static void loop(Driver *d)
             d->changes = ml_jobs_changes(v->ss);
             ml_view_stale(v);
             d->stale = true;
+            idled = false;
         }
         if (d->stale || d->whole) {
             ml_view_draw(v);
-            ml_screen_show(&v->grid, d->whole);
-            uint64_t picture = picture_of(&v->grid);
-
-            /* nothing waited, and nothing has come of it: it can sleep */
-            more = !d->settling || picture != d->picture;
-            d->picture = picture;
-            d->stale = d->whole = d->settling = false;
+            /* what has been drawn may want more, but for what looks as it did */
+            more = ml_screen_show(&v->grid, d->whole) || !idled;
+            d->stale = d->whole = idled = false;
         }
         bool rests = !more && ml_view_rests(v);
         int64_t left = d->key + REST - ml_loop_now();
@@ -242,12 +226,12 @@ static void loop(Driver *d)
         if (keys || signalled) {
             there = take_all(d);
             d->key = ml_loop_now();
-            d->settling = false;
         } else if (rests && ml_loop_now() >= d->key + REST) {
             rest(d);
         } else if (more) {
             more = ml_view_idle(v, SLICE);
-            d->stale = d->settling = !more;
+            if (!more)
+                d->stale = idled = true;
         }
     }
     if (!there) {
