@@ -100,6 +100,21 @@ resize 120x26
 expect-not "A Assembly"
 K
 verdict 'code stands beside the program where there is room, tied to its lines'
+if [ -x "${MOONLOOP%/*}/moonloop-draw" ]; then
+    play 80x24 <<'K'
+key g
+wait idle
+expect "└────┬────┘"
+expect "│ i [128] │"
+expect ":graph loops FILE.svg writes them"
+key esc 4 g
+expect ":graph deps FILE.svg"
+expect "│ C │"
+key esc
+expect-not "│ C │"
+K
+    verdict 'g draws a picture of the pane in characters'
+fi
 play 80x24 <<'K'
 expect "no such thing"
 key j
