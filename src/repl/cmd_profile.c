@@ -7,6 +7,7 @@
 #include "repl/bind/profile.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/shape.h"
 
@@ -298,6 +299,8 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
             ml_text_fmt(&sh.t, "%s v%d   %u nest%s   %u thread%s\n", ml_schedule_name(s),
                         ml_schedule_version(s), r.n, r.n == 1 ? "" : "s", r.whole.threads,
                         r.whole.threads == 1 ? "" : "s");
+            if (o.n_sizes == 0 && !o.cold) /* other sizes are another question */
+                ml_profiles_keep(ss, s, ml_schedule_version(s), &r);
             nests(&sh, &r);
             counters(&sh, &r);
             sh.t.p[--sh.t.n] = '\0';
