@@ -333,6 +333,11 @@ static bool bring_back(ml_Session *ss, const char *path, bool in_folder)
     return whole;
 }
 
+bool ml_recover(ml_Session *ss, const char *path)
+{
+    return bring_back(ss, path, true);
+}
+
 /* ---- the command */
 
 static void list(ml_Session *ss, const ml_Orphans *o)

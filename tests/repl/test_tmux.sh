@@ -247,6 +247,32 @@ history=$HOME/.local/state/moonloop/history
     grep -qF 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' "$history" && ! grep -q 'not run' "$history"
 verdict 'keeps the history in a file of its own'
 
+# ---- Ctrl-C where nothing looks for it; Ctrl-Z at work
+sh_clear
+line "'$MOONLOOP' --no-init -i -e 's = schedule(workload.matmul(64, 64, 64))'"
+ends_in 'matmul v0>' && line 'split("j", {auto, 16}) n = 7' && ends_in 'matmul v1>'
+line 'print(("x"):rep(10000000):find(".-.-.-y"))'
+within shows '.-.-.-y' && keys C-c && sees 'interrupted' && ends_in 'matmul v1>' && line 'print(n + 1000)' && sees 1007
+verdict 'ends a pattern that would take hours, the session intact'
+fresh
+line 'while true do end'
+within shows 'while true' && keys C-z && within last_line_is 'sh>' && line fg && within shows moonloop && keys C-c && sees 'interrupted' &&
+    ends_in 'matmul v1>'
+verdict 'is stopped by Ctrl-Z while a line runs'
+fresh
+line 'setmetatable({}, {__gc = function() while true do end end}) collectgarbage()'
+within shows __gc && keys C-c && sees 'Ctrl-C again ends it; the session goes on from its autosave' && keys C-c &&
+    sees 'brought back 1 step of matmul' && ends_in 'matmul v1>' && line 'print(focus():version() + 1000, n)' && sees '1001' &&
+    shows nil && line 'while true do end' && within shows 'while true' && keys C-c && sees 'interrupted' && line ':quit' &&
+    within last_line_is 'sh>'
+verdict 'says when it must wait, and goes on from the autosave after a second Ctrl-C'
+tm new-session -d -x 80 -y 24 -s alone "'$MOONLOOP' --no-init --private"
+alone() { tm capture-pane -p -t alone | grep -qF -e "$1"; }
+within alone 'help' && tm send-keys -t alone -l 'while true do end' && tm send-keys -t alone Enter && within alone 'true do end' &&
+    tm send-keys -t alone C-z && within alone 'no shell stands behind this program' && tm send-keys -t alone C-c && within alone '[interrupted]'
+verdict 'says why Ctrl-Z cannot stop it'
+tm kill-session -t alone
+
 # ---- narrow terminals
 sh_clear
 tm resize-window -t t -x 20 -y 24
