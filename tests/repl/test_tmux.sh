@@ -226,7 +226,7 @@ verdict 'begins anew'
 # ---- the pager, Ctrl-Z, the end
 fresh
 line ':help'
-ends_in ':' && keys q && ends_in 'matmul v1>'
+ends_in 'Space more, b back, /TEXT searches, q quits' && keys q && ends_in 'matmul v1>'
 verdict 'pages long text and returns'
 fresh
 keys C-z
@@ -284,6 +284,12 @@ line "'$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
 within last_line_is 'matmul v0>' && line ':set pager off' && fresh && line ':block C' && sees '  iter    vi:' &&
     sees '          spatial' && sees '  writes  C[vi, vj]' && ends_in 'matmul v0>'
 verdict 'folds lines between words in 20 columns'
+fresh
+line ':set pager on'
+line ':help'
+ends_in 'Space more, q ends' && keys G && ends_in 'the end, q ends' && keys q && ends_in 'matmul v0>'
+verdict 'says in 20 columns that the pager is open, and its keys'
+line ':set pager off'
 fresh
 line ':tree'
 sees '        C   reads A,' && sees '        B, writes C' && sees '      k 64' && ends_in 'matmul v0>'
