@@ -103,7 +103,8 @@ void ml_job_apply(ml_Session *ss, const ml_JobEnd *e)
         ml_schedule_set_speed(e->s, e->version, speed);
         /* Other sizes and cold caches are another question. */
         if (ml_streq(e->what, "time") && seconds > 0)
-            ml_timing_remember(ml_host_engine(ss->host), e->s, e->version, seconds);
+            ml_timing_remember(ml_host_engine(ss->host), e->s, e->version, seconds,
+                               number_at(e->row, "spread"));
     }
     if (is_command(e, "check") && verdict)
         ml_schedule_set_check(e->s, e->version, verdict);
@@ -126,6 +127,8 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
         ml_text_seconds(t, median);
         if (speed && strstr(speed, "FLOP"))
             ml_text_fmt(t, ", %s", speed);
+        else
+            ml_text_noise(t, number_at(e->row, "spread"));
     } else if (is_command(e, "tune") && !isnan(number_at(e->row, "trials"))) {
         double best = number_at(e->row, "gflops"), record = number_at(e->row, "record");
         double seen = number_at(e->row, "gflops_in_search");

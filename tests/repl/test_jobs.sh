@@ -151,9 +151,9 @@ exec 9>&-
 
 # ---- :time
 typed "$mm" 'split("i", {auto, 8});' ':time --background' ':jobs --wait' ':versions' ':time'
-[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s$' err && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s\( ±[0-9]* %\)*$' err && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'a time goes to the version that was timed'
 typed "$mm" ':set time-after-step on' 'split("i", {auto, 8});' ':versions'
-[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'with time-after-step each line that made steps is timed'
 exit 0

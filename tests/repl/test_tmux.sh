@@ -210,7 +210,7 @@ history=$HOME/.local/state/moonloop/history
 verdict 'keeps the history in a file of its own'
 
 # ---- Ctrl-C where nothing looks for it; Ctrl-Z at work
-sh_clear
+clear_shell
 line "'$MOONLOOP' --no-init -i -e 's = schedule(workload.matmul(64, 64, 64))'"
 ends_in 'matmul v0>' && line 'split("j", {auto, 16}) n = 7' && ends_in 'matmul v1>'
 line 'print(("x"):rep(10000000):find(".-.-.-y"))'
