@@ -127,7 +127,8 @@ static void nests(Show *sh, const ml_Profile *p)
         ml_text_fmt(t, "%6.1f %%", p->sum > 0 ? 100 * v->seconds / p->sum : 0);
         rate(t, v->flop, v->seconds, 10);
         if (v->spread > 0.05)
-            ml_text_add(t, "  noisy");
+            ml_text_char(t, ' ');
+        ml_text_noise(t, v->spread);
         ml_text_char(t, '\n');
     }
     ml_text_fmt(t, "%-*s", (int)wide, "sum");
@@ -140,7 +141,8 @@ static void nests(Show *sh, const ml_Profile *p)
     ml_text_repeat(t, ' ', 8);
     rate(t, p->flop, p->whole.t.median, 10);
     if (p->whole.noisy)
-        ml_text_add(t, "  noisy");
+        ml_text_char(t, ' ');
+    ml_text_noise(t, p->whole.t.spread);
     ml_text_char(t, '\n');
     if (p->together)
         ml_text_fmt(t, "timed as one: %s\n", p->together);
