@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs test programs and prints one line for each, the output of those that failed, the reasons of
-# those that were skipped, and last the plain line `N passed, N failed` (`, N skipped`):
+# Runs test programs and prints one line for each, what those that failed had to say, right below it
+# and once more at the end, the reasons of those that were skipped, and last the plain line
+# `N passed, N failed` (`, N skipped`):
 #   run-tests.sh OUT PROGRAM...        OUT: the build folder, for logs and for the tests' variables
 # test_*.sh prints `ok NAME`, `not ok NAME`, `skip NAME: reason`; any other program is a cmocka
 # program, counted by its own lines. A program that crashes, stops early, runs over its time limit,
@@ -40,6 +41,26 @@ count_shell() { # LOG -> the same
         /^not ok / { failed++; list = list "failed " substr($0, 8) "\n" }
         /^skip / { skipped++; list = list $0 "\n" }
         END { printf "%d %d %d\n%s", passed, failed, skipped, list }' "$1"
+}
+
+# What a log says beside the tests that passed; a passing test's name goes, what it printed stays.
+complaint() { # LOG HEAD TAIL: so many of its first and last lines, and how many were cut
+    tr -d '\000' <"$1" | awk -v head="$2" -v tail="$3" -v log_="$1" '
+        function keep(line) { kept[++n] = substr(line, 1, 2000) }
+        function flush_test() { if (test != "") { keep(test); for (k = 1; k <= m; k++) keep(said[k]) } test = ""; m = 0 }
+        /\[ RUN      \] / { flush_test(); test = $0; next }
+        test != "" && /\[       OK \] / { for (k = 1; k <= m; k++) keep(said[k]); test = ""; m = 0; next }
+        /^ok / || /\[  PASSED  \]/ || /\[==========\] Running / { next }
+        test != "" { said[++m] = $0; next }
+        { keep($0) }
+        END {
+            flush_test()
+            cut = n - head - tail
+            for (k = 1; k <= n; k++) {
+                if (cut <= 1 || k <= head || k > head + cut) print "    " kept[k]
+                else if (k == head + 1) printf "    ... %d lines are left out here, see %s ...\n", cut, log_
+            }
+        }'
 }
 
 run_one() { # OUT PROGRAM: runs it and leaves NAME.log, NAME.sum and, after a failure, NAME.bad
@@ -84,10 +105,16 @@ run_one() { # OUT PROGRAM: runs it and leaves NAME.log, NAME.sum and, after a fa
     fi
 
     printf '%s %s %s\n%s\n' "$passed" "$failed" "$skipped" "$list" >"$stem.sum"
+    # one test speaks at a time
+    exec 8>>"$out/test-logs/lock" && flock 8
     printf '%-4s %-44s %4d passed%s%s%s  %d.%02d s\n' "$([ "$failed" = 0 ] && echo ok || echo FAIL)" "$name" "$passed" \
         "$([ "$failed" = 0 ] || echo ", $failed failed")" "$([ "$skipped" = 0 ] || echo ", $skipped skipped")" \
         "${why:+  ($why)}" $((ms / 1000)) $((ms % 1000 / 10))
-    [ "$failed" = 0 ] || printf '%s\n' "$name" >"$stem.bad"
+    if [ "$failed" != 0 ]; then
+        printf '%s\n' "$name" >"$stem.bad"
+        complaint "$stem.log" 0 60
+    fi
+    exec 8>&-
 }
 
 if [ "${1:-}" = --one ]; then
@@ -146,8 +173,8 @@ done
 
 for bad in "$out"/test-logs/*.bad; do
     [ -f "$bad" ] || continue
-    printf '\n==== %s failed; its output:\n' "$(cat "$bad")"
-    cat "${bad%.bad}.log"
+    printf '\n==== %s failed; what it said beside the tests that passed:\n' "$(cat "$bad")"
+    complaint "${bad%.bad}.log" 80 120
 done
 grep -hs '^skip ' "$out"/test-logs/*.sum | sed '1s/^/\n/'
 if [ "$failed" != 0 ]; then

@@ -2,12 +2,7 @@
  * Requests of the visualiser that schedule: what line each comes to, what is shown while it
  * is asked for, that leaving leaves nothing behind. Source: interaction 10.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +10,6 @@
 
 #include "core/index.h"
 #include "primitives/trace.h"
-#include "repl/bind/host.h"
 #include "repl/view/act.h"
 #include "repl/view/panes.h"
 #include "tune/db/db.h"
@@ -34,13 +28,10 @@ static int start(void **state)
     Fixture *f = calloc(1, sizeof *f);
 
     setenv("XDG_DATA_HOME", "/nonexistent", 1); /* no tilings that were tuned here */
-    ml_session_init(&f->ss);
-    ml_out_init(&f->ss.out, 0, 100, false);
-    f->ss.host = ml_host_new(&f->ss);
-    f->ss.mode = ML_MODE_TYPED;
+    open_session(&f->ss, 100, ML_MODE_TYPED);
     ml_view_init(&f->v, &f->ss, 100, 30, false);
     ml_act_be_patient(&f->v);
-    ml_view_run(&f->v, "s = schedule(workload.matmul(96, 64, 32))");
+    ml_view_run(&f->v, MATMUL_LINE);
     assert_non_null(f->ss.focus);
     *state = f;
     return 0;
@@ -1094,12 +1085,9 @@ static void expect_as_typed(Fixture *f, const char *lines)
     ml_Text out = {0};
     char *a, *b;
 
-    ml_session_init(&ss);
-    ml_out_init(&ss.out, 0, 100, false);
-    ss.host = ml_host_new(&ss);
-    ss.mode = ML_MODE_TYPED;
+    open_session(&ss, 100, ML_MODE_TYPED);
     ss.out.capture = ss.out.err_capture = &out;
-    ml_session_line(&ss, "s = schedule(workload.matmul(96, 64, 32))", NULL);
+    run_line(&ss, MATMUL_LINE);
     for (const char *p = lines; *p;) {
         char *line = strndup(p, strcspn(p, "\n"));
 

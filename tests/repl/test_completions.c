@@ -2,18 +2,12 @@
  * What Tab offers, without a terminal: a session, a line with the cursor marked by |, and
  * the candidates joined by blanks. Source: interaction 4.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/complete.h"
 
@@ -83,32 +77,6 @@ static void offers_among(ml_Session *ss, const char *marked, const char *yes,
     drop(&g);
 }
 
-static int start(void **state)
-{
-    ml_Session *ss = calloc(1, sizeof *ss);
-
-    ml_session_init(ss);
-    ml_out_init(&ss->out, 0, 100, false);
-    ss->host = ml_host_new(ss);
-    ss->mode = ML_MODE_QUIET;
-    if (!ml_session_line(ss, "s = schedule(workload.matmul(96, 64, 32))", NULL))
-        return 1;
-    *state = ss;
-    return 0;
-}
-
-static int end(void **state)
-{
-    ml_session_free(*state);
-    free(*state);
-    return 0;
-}
-
-static void run(ml_Session *ss, const char *line)
-{
-    assert_true(ml_session_line(ss, line, NULL));
-}
-
 static void commands_stand_behind_a_colon(void **state)
 {
     offers(*state, ":und|", 1, "undo");
@@ -143,9 +111,9 @@ static void commands_complete_their_words(void **state)
 
 static void versions_and_marks_are_offered(void **state)
 {
-    run(*state, "split(\"i\", {auto, 8})");
-    run(*state, ":mark tiled");
-    run(*state, ":undo");
+    run_line(*state, "split(\"i\", {auto, 8})");
+    run_line(*state, ":mark tiled");
+    run_line(*state, ":undo");
     offers(*state, ":goto |", 6, "v0 v1 tiled");
     offers(*state, ":goto t|", -1, "tiled");
     offers(*state, ":diff v0 v|", 9, "v0 v1");
@@ -160,7 +128,7 @@ static void globals_primitives_and_keywords_are_offered(void **state)
     offers(*state, "whi|", 0, "while");
     offers_among(*state, "s|", "s", NULL);
     offers_among(*state, "|", "reorder", "__index");
-    run(*state, "mine = {alpha = 1, beta = function() end}");
+    run_line(*state, "mine = {alpha = 1, beta = function() end}");
     offers(*state, "mine.|", 5, "alpha beta");
     offers(*state, "f(mine.al|", 7, "alpha");
     offers(*state, "workload.matm|", 9, "matmul");
@@ -187,7 +155,7 @@ static void explains(ml_Session *ss, const char *marked, const char *name, const
 
 static void names_come_with_what_help_says_of_them(void **state)
 {
-    run(*state, "h = s:handle(\"i\")");
+    run_line(*state, "h = s:handle(\"i\")");
     explains(*state, "s:tree|", "tree", "the loop tree as text");
     explains(*state, "h.end|", "ended_by",
              "the step that ended it, as text; nil while it is alive");
@@ -209,12 +177,12 @@ static void names_come_with_what_help_says_of_them(void **state)
 
 static void no_metamethod_runs(void **state)
 {
-    run(*state, "hit = 0");
-    run(*state, "trap = setmetatable({a = 1}, {__index = function() hit = hit + 1 end, "
+    run_line(*state, "hit = 0");
+    run_line(*state, "trap = setmetatable({a = 1}, {__index = function() hit = hit + 1 end, "
                 "__pairs = function() hit = hit + 1 end})");
     offers(*state, "trap.|", 5, "a");
     offers(*state, "trap.b.c|", 7, "");
-    run(*state, "assert(hit == 0)");
+    run_line(*state, "assert(hit == 0)");
 }
 
 static void strings_are_completed_by_the_parameter(void **state)
@@ -239,7 +207,7 @@ static void strings_are_completed_by_the_parameter(void **state)
 static void annotation_keys_are_offered(void **state)
 {
     offers_among(*state, "annotate(\"C\", \"|", "pragma_auto_unroll_max_step", NULL);
-    run(*state, "annotate(\"C\", \"mine\", 1)");
+    run_line(*state, "annotate(\"C\", \"mine\", 1)");
     offers(*state, "unannotate(\"C\", \"|", -1, "mine");
 }
 
@@ -254,7 +222,7 @@ static void factors_are_divisors_then_powers_of_two(void **state)
 
 static void names_follow_the_steps(void **state)
 {
-    run(*state, "split(\"j\", {auto, 16}) parallel(\"i\")");
+    run_line(*state, "split(\"j\", {auto, 16}) parallel(\"i\")");
     offers(*state, "vectorize(\"j|", -1, "j_0 j_1");
     Got g;
 
@@ -340,7 +308,7 @@ static void what_the_primitive_would_reject_is_told(void **state)
     judged(*state, "fuse(\"|", "k", NULL);           /* more loops may follow */
     judged(*state, "split(\"i\", {5, |", "3", NULL); /* and more factors */
     judged(*state, "print(\"|", "k", NULL);
-    run(*state, "assert(s:version() == 0)");
+    run_line(*state, "assert(s:version() == 0)");
 }
 
 static void tilings(ml_Session *ss, const char *marked, const char *want)
@@ -357,7 +325,7 @@ static void tilings(ml_Session *ss, const char *marked, const char *want)
 
 static void whole_lists_of_factors_are_offered(void **state)
 {
-    run(*state, "r = schedule(workload.matmul(32, 13, 8))");
+    run_line(*state, "r = schedule(workload.matmul(32, 13, 8))");
     tilings(*state, "split(\"i\", {|", "auto, 16} auto, 8} auto, 4} auto, 2} auto, 2, 8}");
     tilings(*state, "split(\"j\", { |", "auto, 8} auto, 4} auto, 2}"); /* with a guard */
     tilings(*state, "split{loop = \"k\", factors = {|", "auto, 4} auto, 2}");
@@ -414,26 +382,25 @@ static void any_prefix_of_any_line_is_survived(void **state)
 
 int main(void)
 {
-#define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
     const struct CMUnitTest tests[] = {
-        EACH(commands_stand_behind_a_colon),
-        EACH(commands_complete_their_words),
-        EACH(versions_and_marks_are_offered),
-        EACH(globals_primitives_and_keywords_are_offered),
-        EACH(methods_of_objects_are_offered),
-        EACH(names_come_with_what_help_says_of_them),
-        EACH(no_metamethod_runs),
-        EACH(strings_are_completed_by_the_parameter),
-        EACH(annotation_keys_are_offered),
-        EACH(factors_are_divisors_then_powers_of_two),
-        EACH(names_follow_the_steps),
-        EACH(a_taken_candidate_is_followed_by_the_quote),
-        EACH(nothing_is_offered_in_comments_and_long_strings),
-        EACH(files_are_offered_where_a_file_belongs),
-        EACH(what_the_primitive_would_reject_is_told),
-        EACH(whole_lists_of_factors_are_offered),
-        EACH(what_is_open_is_closed),
-        EACH(any_prefix_of_any_line_is_survived),
+        FIXTURE(commands_stand_behind_a_colon),
+        FIXTURE(commands_complete_their_words),
+        FIXTURE(versions_and_marks_are_offered),
+        FIXTURE(globals_primitives_and_keywords_are_offered),
+        FIXTURE(methods_of_objects_are_offered),
+        FIXTURE(names_come_with_what_help_says_of_them),
+        FIXTURE(no_metamethod_runs),
+        FIXTURE(strings_are_completed_by_the_parameter),
+        FIXTURE(annotation_keys_are_offered),
+        FIXTURE(factors_are_divisors_then_powers_of_two),
+        FIXTURE(names_follow_the_steps),
+        FIXTURE(a_taken_candidate_is_followed_by_the_quote),
+        FIXTURE(nothing_is_offered_in_comments_and_long_strings),
+        FIXTURE(files_are_offered_where_a_file_belongs),
+        FIXTURE(what_the_primitive_would_reject_is_told),
+        FIXTURE(whole_lists_of_factors_are_offered),
+        FIXTURE(what_is_open_is_closed),
+        FIXTURE(any_prefix_of_any_line_is_survived),
     };
 #undef EACH
 

@@ -2,16 +2,10 @@
  * Help and explanation as the program shows them: every name has a topic, and its example
  * runs; typed examples of error codes break the rule. Source: interaction 4 (Help), 7.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdlib.h>
 
-#include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/help_impl.h"
 #include "repl/scratch.h"
@@ -21,19 +15,9 @@ static int begin(void **state)
 {
     ml_Session *ss = calloc(1, sizeof *ss);
 
-    ml_session_init(ss);
-    ml_out_init(&ss->out, 0, 80, false);
+    open_session(ss, 80, ML_MODE_TYPED);
     ss->batch = ss->no_history = ss->private_ = true;
-    ss->mode = ML_MODE_TYPED;
-    ss->host = ml_host_new(ss);
     *state = ss;
-    return 0;
-}
-
-static int end(void **state)
-{
-    ml_session_free(*state);
-    free(*state);
     return 0;
 }
 
@@ -374,5 +358,5 @@ int main(void)
         cmocka_unit_test(help_fits_the_screen),
         cmocka_unit_test(unknown_names_are_told_the_nearest),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, end_session);
 }

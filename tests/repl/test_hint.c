@@ -2,39 +2,12 @@
  * The rows below a line: a line with the cursor marked by |, what is said, and the part of
  * it that is emphasised between < and >. Source: interaction 4.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "repl/bind/host.h"
 #include "repl/hint.h"
-
-static int start(void **state)
-{
-    ml_Session *ss = calloc(1, sizeof *ss);
-
-    ml_session_init(ss);
-    ml_out_init(&ss->out, 0, 100, false);
-    ss->host = ml_host_new(ss);
-    ss->mode = ML_MODE_QUIET;
-    if (!ml_session_line(ss, "s = schedule(workload.matmul(96, 64, 32))", NULL))
-        return 1;
-    *state = ss;
-    return 0;
-}
-
-static int end(void **state)
-{
-    ml_session_free(*state);
-    free(*state);
-    return 0;
-}
 
 static void marked(const ml_Hint *h, ml_Text *out)
 {
@@ -171,15 +144,14 @@ static void a_trial_is_told_in_a_row(void **state)
 
 int main(void)
 {
-#define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
     const struct CMUnitTest tests[] = {
-        EACH(the_current_parameter_is_marked),
-        EACH(loops_one_by_one_are_one_parameter),
-        EACH(outside_of_calls_nothing_is_said),
-        EACH(functions_and_methods_have_their_signature),
-        EACH(commands_show_their_words),
-        EACH(where_it_is_narrow_what_may_be_left_out_is),
-        EACH(a_trial_is_told_in_a_row),
+        FIXTURE(the_current_parameter_is_marked),
+        FIXTURE(loops_one_by_one_are_one_parameter),
+        FIXTURE(outside_of_calls_nothing_is_said),
+        FIXTURE(functions_and_methods_have_their_signature),
+        FIXTURE(commands_show_their_words),
+        FIXTURE(where_it_is_narrow_what_may_be_left_out_is),
+        FIXTURE(a_trial_is_told_in_a_row),
     };
 #undef EACH
 

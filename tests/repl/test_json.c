@@ -3,12 +3,7 @@
  * tells is what moon.cmd gives; errors and steps have their fields. Source: interaction 2,
  * 4.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/json.h"
-#include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/data.h"
 
@@ -38,12 +32,9 @@ static int begin(void **state)
     setenv("XDG_DATA_HOME", f->folder, 1);
     setenv("XDG_CACHE_HOME", f->folder, 1);
     setenv("XDG_STATE_HOME", f->folder, 1);
-    ml_session_init(ss);
-    ml_out_init(&ss->out, 0, 80, false);
+    open_session(ss, 80, ML_MODE_TYPED);
     ss->batch = ss->no_history = ss->private_ = true;
     ss->json = ss->out.json = true;
-    ss->mode = ML_MODE_TYPED;
-    ss->host = ml_host_new(ss);
     ss->out.capture = &f->out;
     ss->out.err_capture = &f->err;
     f->cx = ml_ctx_new(0);

@@ -2,18 +2,12 @@
  * The rows of the visualiser's panes as text, with their roles and what they stand for.
  * Source: interaction 10.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/bind/host.h"
 #include "repl/view/panes.h"
 
 typedef struct Fixture {
@@ -26,10 +20,7 @@ static int start(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
 
-    ml_session_init(&f->ss);
-    ml_out_init(&f->ss.out, 0, 100, false);
-    f->ss.host = ml_host_new(&f->ss);
-    f->ss.mode = ML_MODE_QUIET;
+    open_session(&f->ss, 100, ML_MODE_QUIET);
     f->v.ss = &f->ss;
     *state = f;
     return 0;
@@ -50,8 +41,7 @@ static int end(void **state)
 
 static void run(Fixture *f, const char *line)
 {
-    if (!ml_session_line(&f->ss, line, NULL))
-        fail_msg("%s", line);
+    run_line(&f->ss, line);
 }
 
 static const ml_Rows *rows(Fixture *f, ml_PaneId id)

@@ -1,49 +1,14 @@
 #!/bin/bash
 # The line while it is typed, in a terminal played by tmux: hints, what a trial says, colours, the
 # suggestion from history, completion with reasons, lists of factors, searching, odd sizes and
-# terminals. Each step waits for what it wants to see, 10 s at most, and never sleeps for its own sake.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok prompt: the program was not built'; exit 1; }
-if ! command -v tmux >/dev/null; then
-    echo 'skip the line while it is typed: no tmux'
-    exit 0
-fi
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-export HOME=$TMPDIR/home
-unset TMUX XDG_STATE_HOME XDG_CONFIG_HOME INPUTRC NO_COLOR CLICOLOR_FORCE COLORTERM
-tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null' EXIT
-tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
-    echo 'skip the line while it is typed: tmux cannot open one'
-    exit 0
-}
-mkfifo "$TMPDIR/never"
-screen() { tm capture-pane -p -t t; }
-within() { # CONDITION...: until it holds
-    local end=$(($(date +%s) + 10))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.03 <>"$TMPDIR/never" || :
-    done
-}
-shows() { screen | grep -qF -e "$1"; }
-sees() { within shows "$1"; }
-lacks() { ! shows "$1"; }
-loses() { within lacks "$1"; }
-line_is() { screen | grep -qxF -e "$1"; }
-has_line() { within line_is "$1"; }
-last_line_is() { [ "$(screen | grep -v '^$' | tail -n 1)" = "$1" ]; }
-ends_in() { within last_line_is "$1"; }
-cursor_is() { [ "$(tm display-message -p -t t '#{cursor_x}')" = "$1" ]; }
-keys() { tm send-keys -t t "$@"; }
-line() { tm send-keys -t t -l -- "${1%;}" && { [ "${1%;}" = "$1" ] || keys '\;'; } && keys Enter; }
-verdict() {
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi
-}
+# terminals.
+. tests/repl/session.sh
+. "$root/tests/repl/terminal.sh"
+open_terminal 'the line while it is typed' sh || exit 0
+
 fresh() { keys C-e C-u C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
-sh_clear() { line clear && within eval '[ "$(screen | grep -v "^$")" = "sh>" ]'; }
 start() { # ARGUMENTS: the program on a matmul
-    sh_clear
+    clear_shell
     line "$1 '$MOONLOOP' --no-init ${2-} -e 's = schedule(workload.matmul(96, 64, 32))' -i"
     ends_in 'matmul v0>' && fresh
 }
@@ -102,7 +67,7 @@ keys -l 'split("k", {' && keys Tab && has_line 'matmul v0> split("k", {auto, 16}
 verdict 'goes through whole lists of factors with Tab'
 keys -l ')' && has_line '✓ makes k_0[4] k_1[8]' && has_line 'matmul v0> split("k", {auto, 8})'
 verdict 'takes one of them'
-keys C-e C-u && tm resize-window -t t -x 60 -y 8 && line '!stty size' && sees '8 60' && fresh
+keys C-e C-u && resize 60 8 && fresh
 keys -l ':' && keys Tab Tab && sees '--More--' && keys Space && loses 'apropos' && sees '--More--' && keys q && loses '--More--' &&
     within cursor_is 12
 verdict 'pages a long list'
@@ -111,20 +76,19 @@ verdict 'ends the list with Ctrl-C'
 
 # ---- sizes
 fresh
-keys -l 'split("i", {auto, 16})' && sees '✓' && tm resize-window -t t -x 24 -y 8 && within eval '[ "$(screen | grep -c "matmul v0>")" = 1 ]' &&
+keys -l 'split("i", {auto, 16})' && sees '✓' && resize 24 8 && within eval '[ "$(screen | grep -c "matmul v0>")" = 1 ]' &&
     has_line 'matmul v0> split("i", {a' && has_line 'uto, 16})' && has_line '✓ makes i_0[6] i_1[16]'
 verdict 'finds the line again in a narrower window'
-tm resize-window -t t -x 60 -y 2
+resize 60 2
 has_line 'matmul v0> split("i", {auto, 16})' && keys C-e C-u && keys -l 'print(11 * 11)' && has_line 'matmul v0> print(11 * 11)' && keys Enter &&
     sees 121 && ends_in 'matmul v0>'
 verdict 'works in a window of two rows'
-tm resize-window -t t -x 20 -y 10
+resize 20 10
 keys -l 'print("一二三四五六七八九十", 1)' && has_line 'matmul v0> print("一' && has_line '二三四五六七八九十",' && keys Enter &&
     has_line '一二三四五六七八九十' && ends_in 'matmul v0>'
 verdict 'wraps wide characters whole'
-tm resize-window -t t -x 80 -y 24
+resize 80 24
 keys C-c
-within eval 'line "!stty size" && shows "24 80"' # tmux tells the program only after a while
 
 # ---- what lines mean
 fresh
@@ -152,7 +116,7 @@ tm load-buffer paste && tm paste-buffer -p -t t && sees 'print(k)' && lacks '1 '
     within eval '[ "$(screen | grep -c "print(k)")" = 2 ]' && keys C-c && ends_in 'matmul v0>'
 verdict 'runs a paste at Enter and recalls it whole'
 fresh
-keys -l 'fuse("i", "j")' && sees '✓' && keys C-z && within last_line_is 'sh>' && lacks '✓' && line fg && has_line 'matmul v0> fuse("i", "j")'
+keys -l 'fuse("i", "j")' && sees '✓' && keys C-z && ends_in 'sh>' && lacks '✓' && line fg && has_line 'matmul v0> fuse("i", "j")'
 verdict 'takes the hint away before it stops, and shows the line again'
 quit
 

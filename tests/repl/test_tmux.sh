@@ -1,45 +1,10 @@
 #!/bin/bash
 # The prompt in a terminal of 80 by 24, typed by tmux: the sessions A, B, C of the manual,
 # completion, undo, Ctrl-C at work and at the prompt, a paste, history, a resize, Ctrl-Z, the end.
-# Each step waits for what it wants to see, 10 s at most, and never sleeps for its own sake.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok tmux: the program was not built'; exit 1; }
-if ! command -v tmux >/dev/null; then
-    echo 'skip the prompt in a terminal: no tmux'
-    exit 0
-fi
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-export HOME=$TMPDIR/home
-unset TMUX XDG_STATE_HOME XDG_CONFIG_HOME INPUTRC NO_COLOR CLICOLOR_FORCE
-tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null' EXIT
-
-# A plain shell holds the pane, so that its end and its exit status can be seen.
-tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
-    echo 'skip the prompt in a terminal: tmux cannot open one'
-    exit 0
-}
-screen() { tm capture-pane -p -t t; }
-within() { # CONDITION...: until it holds
-    local end=$(($(date +%s) + 10))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.03 <>"$TMPDIR/never" || :
-    done
-}
-mkfifo "$TMPDIR/never"
-shows() { screen | grep -qF -e "$1"; }
-sees() { within shows "$1"; }
-last_line_is() { [ "$(screen | grep -v '^$' | tail -n 1)" = "$1" ]; }
-ends_in() { within last_line_is "$1"; }
-line_is() { screen | grep -qxF -e "$1"; } # a hint may stand below it
-keys() { tm send-keys -t t "$@"; }
-line() { tm send-keys -t t -l -- "$1" && keys Enter; }
-verdict() {
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi
-}
-sh_clear() { line clear && within eval '[ "$(screen | grep -v "^$")" = "sh>" ]'; }
-fresh() { keys C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
+. tests/repl/session.sh
+. "$root/tests/repl/terminal.sh"
+open_terminal 'the prompt in a terminal' sh || exit 0 # a plain shell: its end and exit status can be seen
+fresh() { keys C-l && within eval '[ "$(filled | wc -l)" -le 2 ]'; }
 
 line "'$MOONLOOP'"
 sees 'moonloop ' && ends_in '>'
@@ -70,23 +35,23 @@ verdict 'saves a script, and runs the shell'
 fresh
 keys -l ':und'
 keys Tab
-within line_is 'matmul v5> :undo'
+has_line 'matmul v5> :undo'
 verdict 'completes a command with Tab'
 keys Enter
 ends_in 'matmul v2>'
 verdict 'undoes the whole line'
 line ':redo'
-ends_in 'matmul v5>' && keys Up && within last_line_is 'matmul v5> :redo' && keys Up && within last_line_is 'matmul v5> :undo'
+ends_in 'matmul v5>' && keys Up && ends_in 'matmul v5> :redo' && keys Up && ends_in 'matmul v5> :undo'
 verdict 'recalls earlier lines'
 keys C-c
 ends_in 'matmul v5>' && fresh && keys -l 'unroll("j_' && keys Tab Tab && sees 'loop of 16, vectorized' && sees 'loop of 8'
 verdict 'lists the loops of a parameter with an explanation each'
 keys -l '0'
 keys Tab
-within line_is 'matmul v5> unroll("j_0"' && keys ')' Enter && sees '[6] unroll  j_0'
+has_line 'matmul v5> unroll("j_0"' && keys ')' Enter && sees '[6] unroll  j_0'
 verdict 'completes a loop and closes the string'
 line ':goto ti'
-within shows 'error' || true
+sees 'error' || true
 keys -l ':goto ti'
 keys Tab Enter
 ends_in 'matmul v5>'
@@ -95,7 +60,7 @@ verdict 'completes a mark'
 # ---- Ctrl-C
 fresh
 keys -l 'this is not run'
-within last_line_is 'matmul v5> this is not run'
+ends_in 'matmul v5> this is not run'
 keys C-c
 sees 'matmul v5> this is not run^C' && ends_in 'matmul v5>' && ! shows error
 verdict 'clears the line with Ctrl-C'
@@ -106,21 +71,34 @@ sees 909 && ends_in 'matmul v5>'
 verdict 'drops an unfinished entry with Ctrl-C'
 fresh
 line 'while true do end'
-within shows 'while true do end' && keys C-c && sees 'interrupted' && ends_in 'matmul v5>' && ! shows '^Cerror' && line 'print(s:version() + 1000)' && sees 1005
+sees 'while true do end' && keys C-c && sees 'interrupted' && ends_in 'matmul v5>' && ! shows '^Cerror' && line 'print(s:version() + 1000)' && sees 1005
 verdict 'returns from an endless loop with Ctrl-C, the session intact'
 fresh
 line 'while true do pcall(function() while true do end end) end'
-within shows 'pcall' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
+sees 'pcall' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
 verdict 'returns from an endless loop that catches errors with a second Ctrl-C'
 sees 'error: interrupted' && shows '[interrupted]' && ! shows '^Cerror'
 verdict 'says so on a line of its own'
 fresh
 line 'coroutine.wrap(function() while true do pcall(function() while true do end end) end end)()'
-within shows 'coroutine' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
+sees 'coroutine' && keys C-c && keys C-c && { ends_in 'matmul v5>' || { keys C-c C-c && ends_in 'matmul v5>'; }; }
 verdict 'the same in a coroutine'
 line ':check'
 sees 'ok   C equals v0' && ends_in 'matmul v5>'
 verdict 'works on after an interruption'
+
+# ---- :record of what is done in the panes
+fresh
+line ':view'
+sees '1 Loops' && keys -l 'U' && sees 'lua  unroll("i")' && keys s && sees 'split i' && keys -l 'auto, 4' && keys Enter &&
+    sees 'lua  split("i", {auto, 4})' && keys u && sees ' :undo' && keys -l q && within eval '! shows "1 Loops"' &&
+    line ':record panes.transcript stop' && sees 'wrote panes.transcript' &&
+    grep -A 6 '^matmul v5> -- in the panes: :view$' panes.transcript | grep -v … | cut -c 12- | paste -s -d+ |
+    grep -qx -- '-- in the panes: :view+unroll("i")+split("i", {auto, 4})+:undo' && line ':goto v5' && ends_in 'matmul v5>'
+verdict 'records what was done in the panes as lines'
+timeout 60 "$MOONLOOP" --transcript panes.transcript >replayed 2>&1
+[ $? = 0 ] || { cat replayed && false; }
+verdict 'and the record of a session with panes and Ctrl-C replays'
 
 # ---- pastes, long lines, a resize
 fresh
@@ -146,7 +124,7 @@ verdict 'opens a pasted program'
 keys -l ':focus matmul'
 keys Enter
 ends_in 'matmul v5>' && fresh
-tm resize-window -t t -x 60 -y 20
+resize 60 20
 line 'print(("="):rep(10))'
 sees '==========' && ends_in 'matmul v5>'
 verdict 'goes on after a resize'
@@ -154,10 +132,7 @@ keys -l 'print("a line that is longer than the sixty columns of the window now",
 keys Enter
 sees 'a line that is longer than the sixty columns of the window n' && ends_in 'matmul v5>'
 verdict 'edits a line longer than the window'
-tm resize-window -t t -x 80 -y 24
-# tmux tells the program a little later
-wide() { line '!stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 80'; }
-within wide
+resize 80 24
 
 # ---- session B
 line ':set echo diff'
@@ -217,14 +192,14 @@ ends_in ':' && keys q && ends_in 'matmul v1>'
 verdict 'pages long text and returns'
 fresh
 keys C-z
-within last_line_is 'sh>' && line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon"' && sees icanon && ! shows -icanon &&
+ends_in 'sh>' && line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon"' && sees icanon && ! shows -icanon &&
     shows echo && ! shows -echo
 verdict 'restores the terminal when stopped with Ctrl-Z'
 line fg
-within last_line_is 'matmul v1>' && line 'print(800 + 8)' && sees 808
+ends_in 'matmul v1>' && line 'print(800 + 8)' && sees 808
 verdict 'goes on in the foreground'
 keys C-d
-within last_line_is 'sh>' && line 'echo status $?' && sees 'status 0'
+ends_in 'sh>' && line 'echo status $?' && sees 'status 0'
 verdict 'ends with Ctrl-D'
 line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon" | paste -s -d+'
 within eval 'screen | grep -qx "icanon+echo\|echo+icanon"'
@@ -235,14 +210,10 @@ history=$HOME/.local/state/moonloop/history
 verdict 'keeps the history in a file of its own'
 
 # ---- narrow terminals
-sh_clear
-tm resize-window -t t -x 20 -y 24
-wide_sh() { line 'stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 80'; }
-narrow() { line 'stty size' && { read -r -t 0.2 <>"$TMPDIR/never" || :; } && shows '24 20'; }
-within narrow
-line clear
+clear_shell
+resize 20 24
 line "'$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
-within last_line_is 'matmul v0>' && line ':set pager off' && fresh && line ':block C' && sees '  iter    vi:' &&
+ends_in 'matmul v0>' && line ':set pager off' && fresh && line ':block C' && sees '  iter    vi:' &&
     sees '          spatial' && sees '  writes  C[vi, vj]' && ends_in 'matmul v0>'
 verdict 'folds lines between words in 20 columns'
 fresh
@@ -250,47 +221,45 @@ line ':tree'
 sees '        C   reads A,' && sees '        B, writes C' && sees '      k 64' && ends_in 'matmul v0>'
 verdict 'shows the tree in 20 columns'
 line ':quit'
-within last_line_is 'sh>'
-tm resize-window -t t -x 80 -y 24
-within wide_sh
+ends_in 'sh>'
+resize 80 24
 
 # ---- other terminals and homes
-sh_clear
+clear_shell
 line "TERM=dumb '$MOONLOOP' --no-init"
-within last_line_is '>' && line 'print(6 * 7)' && sees 42 && keys C-c && line 'print(6 * 8)' && sees 48 && keys C-d &&
-    within last_line_is 'sh>'
+ends_in '>' && line 'print(6 * 7)' && sees 42 && keys C-c && line 'print(6 * 8)' && sees 48 && keys C-d &&
+    ends_in 'sh>'
 verdict 'reads plain lines on a dumb terminal'
-sh_clear
+clear_shell
 line "HOME=/proc/nowhere '$MOONLOOP'"
-sees 'no history is kept' && within last_line_is '>' && line 'print(6 * 7)' && sees 42 && line ':quit' && within last_line_is 'sh>'
+sees 'no history is kept' && ends_in '>' && line 'print(6 * 7)' && sees 42 && line ':quit' && ends_in 'sh>'
 verdict 'warns once of a home that cannot be written'
-sh_clear
+clear_shell
 line "LC_ALL=C '$MOONLOOP' -e 's = schedule(workload.matmul(64, 64, 64))' -i"
-within last_line_is 'matmul v0>' && line 'split("j", {auto, 16})' && sees 'split  j -> j_0[4] j_1[16]' && line ':quit' &&
-    within last_line_is 'sh>'
+ends_in 'matmul v0>' && line 'split("j", {auto, 16})' && sees 'split  j -> j_0[4] j_1[16]' && line ':quit' &&
+    ends_in 'sh>'
 verdict 'prints nothing outside ASCII in the C locale'
-sh_clear
+clear_shell
 line "'$MOONLOOP' --private"
-within last_line_is '>' && line 'x = 1 -- private' && keys C-d && within last_line_is 'sh>' && ! grep -q private "$history"
+ends_in '>' && line 'x = 1 -- private' && keys C-d && ends_in 'sh>' && ! grep -q private "$history"
 verdict 'keeps nothing of a private session'
 printf '%s\n' '$if moonloop' '"\C-t": "print(6 * 9)"' '$endif' >inputrc
-sh_clear
+clear_shell
 line "INPUTRC=inputrc EDITOR='sed -i s/9/7/' '$MOONLOOP'"
-within last_line_is '>' && keys C-t && within last_line_is '> print(6 * 9)' && keys C-x C-e &&
-    within last_line_is '> print(6 * 7)' && keys Enter && sees 42 && line ':quit' && within last_line_is 'sh>'
+ends_in '>' && keys C-t && ends_in '> print(6 * 9)' && keys C-x C-e &&
+    ends_in '> print(6 * 7)' && keys Enter && sees 42 && line ':quit' && ends_in 'sh>'
 verdict 'takes keys from inputrc, and lines from the editor'
-sh_clear
+clear_shell
 line "'$MOONLOOP'"
-within last_line_is '>' && keys Up && within last_line_is '> :quit'
+ends_in '>' && keys Up && ends_in '> :quit'
 verdict 'shares the history with the next session'
 keys C-c
-pane=$(tm display-message -p -t t '#{pane_pid}')
-kill -TERM "$(pgrep -P "$pane" | tail -n 1)" && within shows Terminated
+kill -TERM "$(child)" && sees Terminated && within at_shell
 line 'stty -a | tr " " "\n" | grep -x -e "-\?echo" -e "-\?icanon" | paste -s -d+'
 within eval 'screen | grep -v "^$" | tail -n 4 | grep -qx "icanon+echo\|echo+icanon"'
 verdict 'restores the terminal when it is ended'
 
 # ---- the terminal disappears
 line "'$MOONLOOP'"
-ends_in '>' && pid=$(pgrep -P "$pane" | tail -n 1) && tm kill-server && within eval '! kill -0 $pid 2>/dev/null'
+ends_in '>' && pid=$(child) && tm kill-server && within eval '! kill -0 $pid 2>/dev/null'
 if [ $? = 0 ]; then echo 'ok ends when the terminal disappears'; else echo 'not ok ends when the terminal disappears'; fi

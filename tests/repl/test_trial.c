@@ -2,48 +2,16 @@
  * Calls tried while they are typed: what is said of them, what is not tried, and that
  * nothing of a trial stays. Source: interaction 4 (live checks).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/ctx.h"
-#include "repl/bind/host.h"
 #include "repl/trial.h"
 
 enum { LONG_MS = 600000 }; /* no test fails because the machine is busy */
-
-static int start(void **state)
-{
-    ml_Session *ss = calloc(1, sizeof *ss);
-
-    ml_session_init(ss);
-    ml_out_init(&ss->out, 0, 100, false);
-    ss->host = ml_host_new(ss);
-    ss->mode = ML_MODE_QUIET;
-    if (!ml_session_line(ss, "s = schedule(workload.matmul(96, 64, 32))", NULL))
-        return 1;
-    *state = ss;
-    return 0;
-}
-
-static int end(void **state)
-{
-    ml_session_free(*state);
-    free(*state);
-    return 0;
-}
-
-static void run(ml_Session *ss, const char *line)
-{
-    assert_true(ml_session_line(ss, line, NULL));
-}
 
 static void expect(ml_Session *ss, const char *line, ml_TrialKind kind, const char *says)
 {
@@ -112,8 +80,8 @@ static void a_call_that_fails_says_why(void **state)
 
 static void names_of_lua_are_looked_up(void **state)
 {
-    run(*state, "l = loops(\"C\")");
-    run(*state, "i, n, names = l[1], 16, {\"i\", \"j\"}");
+    run_line(*state, "l = loops(\"C\")");
+    run_line(*state, "i, n, names = l[1], 16, {\"i\", \"j\"}");
     works(*state, "split(i, {auto, n})", "makes i_0[6] i_1[16]");
     works(*state, "s:split(l[2], {auto, n})", "makes j_0[4] j_1[16]");
     works(*state, "reorder(l[2], l[1])", "reorder works");
@@ -156,10 +124,10 @@ static void what_is_no_complete_call_is_not_tried(void **state)
 
     for (size_t k = 0; k < ML_COUNT(LINES); k++)
         untried(*state, LINES[k]);
-    run(*state, "split = function() end");
+    run_line(*state, "split = function() end");
     untried(*state, "split(\"i\", {auto, 4})"); /* the user's own */
     works(*state, "s:split(\"i\", {auto, 4})", "makes i_0[24] i_1[4]");
-    run(*state, "other = schedule(workload.matmul(8, 8, 8))");
+    run_line(*state, "other = schedule(workload.matmul(8, 8, 8))");
     untried(*state, "s:split(\"i\", {auto, 4})"); /* not the focus any more */
     works(*state, "other:split(\"i\", {auto, 4})", "makes i_0[2] i_1[4]");
 }
@@ -172,13 +140,13 @@ static void without_a_focus_nothing_is_tried(void **state)
 
 static void no_metamethod_and_no_function_runs(void **state)
 {
-    run(*state, "hit = 0");
-    run(*state, "trap = setmetatable({}, {__index = function() hit = hit + 1 end, "
+    run_line(*state, "hit = 0");
+    run_line(*state, "trap = setmetatable({}, {__index = function() hit = hit + 1 end, "
                 "__len = function() hit = hit + 1 return 2 end})");
-    run(*state, "map = function(a, b) hit = hit + 1 return b, a end");
+    run_line(*state, "map = function(a, b) hit = hit + 1 return b, a end");
     untried(*state, "split(trap[1], {auto, 4})");
     untried(*state, "transform_layout(\"C\", \"A\", map)");
-    run(*state, "assert(hit == 0)");
+    run_line(*state, "assert(hit == 0)");
 }
 
 static long resident_kib(void)
@@ -205,7 +173,7 @@ static void nothing_of_a_trial_stays(void **state)
     long before = 0;
     size_t bytes = 0, held = 0;
 
-    run(ss, "split(\"j\", {auto, 4})");
+    run_line(ss, "split(\"j\", {auto, 4})");
     ml_State was = ml_schedule_state(s);
     uint64_t hash = ml_schedule_hash(s);
 
@@ -232,8 +200,8 @@ static void nothing_of_a_trial_stays(void **state)
     assert_true(ml_host_memory(ss->host) <= held + 64 * 1024);
     if (getenv("ASAN_OPTIONS") == NULL)
         assert_true(resident_kib() - before < 4096);
-    run(ss, "assert(x == nil)");
-    run(ss, "split(\"i\", {auto, 16})"); /* and the next step is the next version */
+    run_line(ss, "assert(x == nil)");
+    run_line(ss, "split(\"i\", {auto, 16})"); /* and the next step is the next version */
     assert_int_equal(ml_schedule_version(s), 2);
 }
 
@@ -257,7 +225,7 @@ static void a_kept_trial_shows_the_program_after_it(void **state)
     assert_null(t.result);
     assert_int_equal(t.code, ML_E_FACTORS_TOO_SMALL);
     ml_trial_free(&t);
-    run(ss, "split(\"i\", {auto, 8})");
+    run_line(ss, "split(\"i\", {auto, 8})");
 }
 
 static void out_of_time_it_says_nothing(void **state)
@@ -305,20 +273,19 @@ static void a_candidate_is_judged_without_a_line(void **state)
 
 int main(void)
 {
-#define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
     const struct CMUnitTest tests[] = {
-        EACH(a_call_says_what_it_makes),
-        EACH(several_calls_are_tried_in_order),
-        EACH(a_call_that_fails_says_why),
-        EACH(names_of_lua_are_looked_up),
-        EACH(what_is_no_complete_call_is_not_tried),
-        EACH(without_a_focus_nothing_is_tried),
-        EACH(no_metamethod_and_no_function_runs),
-        EACH(nothing_of_a_trial_stays),
-        EACH(a_kept_trial_shows_the_program_after_it),
-        EACH(out_of_time_it_says_nothing),
-        EACH(a_deadline_ends_work_under_way),
-        EACH(a_candidate_is_judged_without_a_line),
+        FIXTURE(a_call_says_what_it_makes),
+        FIXTURE(several_calls_are_tried_in_order),
+        FIXTURE(a_call_that_fails_says_why),
+        FIXTURE(names_of_lua_are_looked_up),
+        FIXTURE(what_is_no_complete_call_is_not_tried),
+        FIXTURE(without_a_focus_nothing_is_tried),
+        FIXTURE(no_metamethod_and_no_function_runs),
+        FIXTURE(nothing_of_a_trial_stays),
+        FIXTURE(a_kept_trial_shows_the_program_after_it),
+        FIXTURE(out_of_time_it_says_nothing),
+        FIXTURE(a_deadline_ends_work_under_way),
+        FIXTURE(a_candidate_is_judged_without_a_line),
     };
 #undef EACH
 

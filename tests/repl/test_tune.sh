@@ -2,22 +2,10 @@
 # Tuning from outside: :tune in a pipe and in a terminal, what is counted and resumed, Ctrl-C, a
 # kill in the middle, databases that cannot be used, and what is done with the records.
 # Source: interaction 9, 11, 15 E; auto-scheduler 17.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok tune: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME TMUX
-export HOME=$TMPDIR/home XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
-mkdir "$HOME"
-ml=$MOONLOOP
+. tests/repl/session.sh
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 db=$XDG_DATA_HOME/moonloop/db/tuning.db
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" >out 2>err
-    status=$?
-}
 records() { # FILE: what is in it, by the program itself
     timeout 60 "$ml" -b -e ":db $1" | sed -n 's/.* \([0-9]*\) records\{0,1\} (.*/\1/p'
 }
@@ -234,18 +222,11 @@ verdict 'a folder that cannot be made is named, and the session goes on'
 verdict 'a full disk is told once, what was stored is kept, and the session goes on'
 
 # ---- Ctrl-C and kill
-mkfifo go
-wait_for() { # FILE COUNT SECONDS: until the database has as many records
-    local end=$(($(date +%s) + $3))
-    until [ "$(records "$1" 2>/dev/null || echo 0)" -ge "$2" ] 2>/dev/null; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.05 <>go || :
-    done
-}
+holds() { [ "$(records "$1" 2>/dev/null || echo 0)" -ge "$2" ] 2>/dev/null; } # FILE COUNT: of records, at least
 set -m # background jobs take SIGINT
 bash -c 'trap - INT; exec "$@"' sh "$ml" -b -e "$mm" -e ':tune --trials 5000 --db int.db' >out 2>err </dev/null &
 pid=$!
-wait_for int.db 5 30
+within holds int.db 5
 kill -INT "$pid"
 wait "$pid"
 status=$?
@@ -255,14 +236,14 @@ n=$(records int.db)
 verdict 'Ctrl-C ends a search and keeps what was measured'
 "$ml" -b -e "$mm" -e ':tune --trials 60 --db lost.db' >out 2>err </dev/null &
 pid=$!
-wait_for lost.db 5 30
+within holds lost.db 5
 pkill -KILL -P "$pid" # its workers
 wait "$pid"
 [ $? = 0 ] && grep -q '^60 of 60 trials' out && [ "$(records lost.db)" = 60 ] && ! grep -q '^failed' out
 verdict 'workers that are killed cost no candidate'
 "$ml" -b -e "$mm" -e ':tune --trials 5000 --db kill.db' >out 2>err </dev/null &
 pid=$!
-wait_for kill.db 5 30
+within holds kill.db 5
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 set +m
@@ -273,40 +254,18 @@ typed "$mm" ":tune --trials $((n + 3)) --db kill.db"
 verdict 'kill -9 in the middle loses no record, and a search goes on from there'
 
 # ---- a terminal
-if ! command -v tmux >/dev/null; then
-    echo 'skip tuning in a terminal: no tmux'
-    exit 0
-fi
-tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null' EXIT
-tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' LC_ALL=C.UTF-8 sh" || {
-    echo 'skip tuning in a terminal: tmux cannot open one'
-    exit 0
-}
-screen() { tm capture-pane -p -t t; }
-within() { # CONDITION...: until it holds
-    local end=$(($(date +%s) + 20))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.03 <>go || :
-    done
-}
-shows() { screen | grep -q -e "$1"; }
-line() { tm send-keys -t t -l -- "$1" && tm send-keys -t t Enter; }
+. "$root/tests/repl/terminal.sh"
+open_terminal 'tuning in a terminal' sh || exit 0
 line "'$ml' --no-init"
-within shows '^>' && line "$mm" && within shows '^matmul v0>' && line ':tune --trials 4000 --db term.db' &&
-    within shows '^[0-9]*/4000 trials .*eta .*best [0-9.]* GFLOP/s'
-verdict_screen() { if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && screen | sed 's/^/    |/'; fi; }
-verdict_screen 'shows where it stands on one line'
-tm send-keys -t t C-c
-within shows '^stopped after [0-9]* of 4000 trials' && within shows '^best .*:adopt makes it a branch' && within shows '^matmul v0> *$'
-verdict_screen 'Ctrl-C gives the prompt back'
+within matches '^>' && line "$mm" && within matches '^matmul v0>' && line ':tune --trials 4000 --db term.db' &&
+    within matches '^[0-9]*/4000 trials .*eta .*best [0-9.]* GFLOP/s'
+verdict 'shows where it stands on one line'
+keys C-c
+within matches '^stopped after [0-9]* of 4000 trials' && within matches '^best .*:adopt makes it a branch' && within matches '^matmul v0> *$'
+verdict 'Ctrl-C gives the prompt back'
 line ':adopt'
-within shows '^branch tuned-1: ' && within shows '^matmul:tuned-1 v[0-9]*> *$'
-verdict_screen 'a record becomes the branch tuned-1'
-line ':open endless.py' && within shows '^endless v0>' && line ':tune --trials 3' && within shows '^tune endless ' && {
-    read -r -t 1 <>go
-    tm send-keys -t t C-c
-    within shows '^stopped after 0 of 3 trials'
-}
-verdict_screen 'Ctrl-C while the start version runs is told on a line of its own'
+within matches '^branch tuned-1: ' && within matches '^matmul:tuned-1 v[0-9]*> *$'
+verdict 'a record becomes the branch tuned-1'
+line ':open endless.py' && within matches '^endless v0>' && line ':tune --trials 3' && within matches '^tune endless ' &&
+    within pgrep -P "$(child)" >/dev/null && keys C-c && within matches '^stopped after 0 of 3 trials'
+verdict 'Ctrl-C while the start version runs is told on a line of its own'

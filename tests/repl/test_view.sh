@@ -1,15 +1,9 @@
 #!/bin/bash
 # The visualiser: scripts of keys without a terminal, what is wrong with a script, and the same at
 # terminals that tmux plays: colours or none, vt100, the mouse, sizes, Ctrl-Z, signals; the terminal
-# is as it was found after all of them. Each step waits for what it wants to see, 10 s at most.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok view: the program was not built'; exit 1; }
-tests=$PWD/tests
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-export HOME=$TMPDIR/home LC_ALL=C.UTF-8
-unset TMUX XDG_STATE_HOME XDG_CONFIG_HOME XDG_DATA_HOME NO_COLOR CLICOLOR_FORCE COLORTERM
-bad=0
-verdict() { if [ "$1" = 0 ]; then echo "ok $2"; else echo "not ok $2" && bad=1; fi; }
+# is as it was found after all of them.
+. tests/repl/session.sh
+export LC_ALL=C.UTF-8
 cat >mm.py <<'P'
 from tvm.script import tir as T
 @T.prim_func
@@ -27,8 +21,8 @@ play() { # SIZE, script on standard input
 
 # ---- the tour
 for size in 80x24 120x36 40x10; do
-    "$MOONLOOP" --no-init --private --view --keys "$tests/tui/tour.keys" --size $size >out 2>&1
-    verdict $? "the tour goes well at $size"
+    "$MOONLOOP" --no-init --private --view --keys "$root/tests/tui/tour.keys" --size $size >out 2>&1
+    verdict "the tour goes well at $size"
     sed 's/^/    |/' out
 done
 
@@ -48,9 +42,9 @@ expect "mm v0"
 resize 40x10
 expect-not "2 Program"
 K
-verdict $? 'a script of keys goes well'
+verdict 'a script of keys goes well'
 [ ! -s out ] && [ ! -s err ]
-verdict $? 'and says nothing'
+verdict 'and says nothing'
 play 80x24 <<'K'
 key :
 type split("i", {auto, 4});
@@ -72,7 +66,7 @@ key enter
 wait idle
 expect "«here»"
 K
-verdict $? 'behind the colon stand commands, with one of their own too, and Lua'
+verdict 'behind the colon stand commands, with one of their own too, and Lua'
 play 80x24 <<'K'
 expect "no such thing"
 key j
@@ -87,131 +81,102 @@ K
     grep -q '^-:3: the screen shows 1 Loops$' err && grep -q '^-:4: there is no key hyper-x$' err &&
     grep -q '^-:5: resize takes WxH, not 80by24$' err && grep -q '^-:6: snapshot takes a name' err &&
     grep -q '^-:7: frobnicate is none of key' err && grep -q '^-:8: click takes X Y$' err
-verdict $? 'each thing wrong with a script is told with its line, and the status is 1'
+verdict 'each thing wrong with a script is told with its line, and the status is 1'
 printf 'key ?\nsnapshot help\n' >k.keys
 "$MOONLOOP" --no-init --view --keys k.keys --update mm.py && [ "$(wc -l <help-80x24.txt)" = 24 ] &&
     "$MOONLOOP" --no-init --view --keys k.keys mm.py
-verdict $? 'a snapshot is written by --update and compared without'
+verdict 'a snapshot is written by --update and compared without'
 sed -i 's/moving/MOVING/' help-80x24.txt
 "$MOONLOOP" --no-init --view --keys k.keys mm.py 2>err
 [ $? = 1 ] && grep -q 'differs from help-80x24.txt in row' err
-verdict $? 'a snapshot that differs is told with its row'
+verdict 'a snapshot that differs is told with its row'
 "$MOONLOOP" --view --keys nothing.keys 2>err
 [ $? != 0 ] && grep -q 'nothing.keys' err
-verdict $? 'a script that is not there is told'
+verdict 'a script that is not there is told'
 "$MOONLOOP" --keys k.keys 2>err
 [ $? = 2 ] && grep -q 'goes with --view' err && "$MOONLOOP" --view --keys k.keys --size 80 2>err
 [ $? = 2 ] && grep -q '80x24' err
-verdict $? 'options that do not go together are told'
+verdict 'options that do not go together are told'
 printf 'key :\ntype print(6 * 7)\nkey enter\nexpect "42"\nkey : backspace\ntype os.execute("echo from outside; echo to two >&2")\nkey enter 7\nexpect "from outside"\nexpect "to two"\n' >k.keys
 sed -i 's/^key :$/key : backspace/' k.keys
 "$MOONLOOP" --no-init --private --view --keys k.keys mm.py >out 2>&1 && [ ! -s out ]
-verdict $? 'what programs print goes to pane 7 and never to the screen'
+verdict 'what programs print goes to pane 7 and never to the screen'
 mkdir -p "$HOME/.config/moonloop"
 echo 'bind_key("loops", "Z", "split")' >"$HOME/.config/moonloop/init.lua"
 printf 'key Z\nexpect "split i[128] into"\n' | "$MOONLOOP" --private --view --keys - mm.py
-verdict $? 'the init file binds keys'
+verdict 'the init file binds keys'
 echo 'bind_key("loops", "Z")' >"$HOME/.config/moonloop/init.lua"
 "$MOONLOOP" --private -e ':set echo' </dev/null 2>&1 | grep -q 'bind_key takes the pane, the key and the request'
-verdict $? 'and hears what is wrong with a binding'
+verdict 'and hears what is wrong with a binding'
 rm "$HOME/.config/moonloop/init.lua"
 TERM=dumb "$MOONLOOP" --view mm.py 2>err </dev/null
 [ $? != 0 ] && grep -q 'TERM is dumb' err
-verdict $? 'TERM=dumb is refused'
+verdict 'TERM=dumb is refused'
 LC_ALL=C "$MOONLOOP" --no-init --private --ascii --view --keys - mm.py <<<'print' | grep -q '^+- 1 Loops -*+- 2 Program -*+$'
-verdict $? 'without Unicode boxes are ASCII'
+verdict 'without Unicode boxes are ASCII'
 
 # ---- terminals
-if ! command -v tmux >/dev/null; then
-    echo 'skip the visualiser in a terminal: no tmux'
-    exit $bad
-fi
-tm() { tmux -S "$TMPDIR/sock" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null' EXIT
-tm new-session -d -x 80 -y 24 -s t "env -u TMUX PS1='sh> ' bash --norc --noprofile" || {
-    echo 'skip the visualiser in a terminal: tmux cannot open one'
-    exit $bad
-}
-screen() { tm capture-pane -p -t t; }
-styled() { tm capture-pane -pe -t t; }
-mkfifo "$TMPDIR/never"
-within() {
-    local end=$(($(date +%s) + 10))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.03 <>"$TMPDIR/never" || :
-    done
-}
-shows() { screen | grep -qF -e "$1"; }
-hides() { ! screen | grep -qF -e "$1"; }
-sees() { within shows "$1"; }
-keys() { tm send-keys -t t "$@"; }
-line() { tm send-keys -t t -l -- "$1" && keys Enter; }
-at_shell() { [ "$(screen | grep -v '^$' | tail -n 1)" = 'sh>' ]; }
-clear_shell() { line clear && within eval '[ "$(screen | grep -v "^$")" = "sh>" ]'; }
-result() { # as verdict, with the screen
-    local ok=$?
-    verdict $ok "$1"
-    [ $ok = 0 ] || screen | sed 's/^/    |/'
-}
-restored() { # the terminal is as the shell left it
-    clear_shell && line 'stty -a >now; cmp -s now found && echo as found || diff now found' && sees 'as found' && clear_shell
-}
-line 'stty -a >found' && within test -s found
+. "$root/tests/repl/terminal.sh"
+open_terminal 'the visualiser in a terminal' 'bash --norc --noprofile' || exit 0
+line 'stty -a >found.new; mv found.new found' && within test -s found
 clear_shell
 
+has_style() { within eval 'styled | grep -q $'"'\\e\\\\[$1'"; }
 for term in tmux-256color screen vt100; do
     line "TERM=$term '$MOONLOOP' --no-init --private --view mm.py"
     sees '1 Loops' && sees '[0] the start' && sees 's·split'
-    result "$term: the panes show"
-    keys j s && tm send-keys -t t -l '4,auto' && sees '✓ makes j_0[4] j_1[32]'
-    result "$term: arguments are checked as they are typed"
+    verdict "$term: the panes show"
+    keys j s && text '4,auto' && sees '✓ makes j_0[4] j_1[32]'
+    verdict "$term: arguments are checked as they are typed"
     keys Enter && sees 'mm v1' && sees '[1] split'
-    result "$term: Enter makes the step"
+    verdict "$term: Enter makes the step"
     keys Down && keys Up && keys u && sees 'mm v0'
-    result "$term: u takes it back"
-    styled >styled.txt
+    verdict "$term: u takes it back"
     case $term in
-    vt100) ! grep -qE $'\e\\[([0-9;]*;)?[34][0-8](;[0-9;]*)?m' styled.txt && grep -q $'\e\\[[0-9;]*7' styled.txt ;;
-    tmux-256color) grep -q $'\e\\[[0-9;]*38;5;' styled.txt ;;
-    screen) grep -q $'\e\\[[0-9;]*3[0-7]' styled.txt ;;
+    vt100) has_style '[0-9;]*7' && ! styled | grep -qE $'\e\\[([0-9;]*;)?[34][0-8](;[0-9;]*)?m' ;;
+    tmux-256color) has_style '[0-9;]*38;5;' ;;
+    screen) has_style '[0-9;]*3[0-7]' ;;
     esac
-    result "$term: as many colours as it has"
+    verdict "$term: as many colours as it has"
     keys Q
     within at_shell && restored
-    result "$term: Q leaves the terminal as it was"
+    verdict "$term: Q leaves the terminal as it was"
 done
 
 line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
-sees '1 Loops' && sees 's·split'
-styled >styled.txt
-! grep -q $'\e\\[[0-9;]*38;5;' styled.txt && grep -q $'\e\\[[0-9;]*7' styled.txt
-result 'NO_COLOR: bold, underline and reverse alone'
-tm resize-window -t t -x 120 -y 36 && sees '6 Performance' && sees '4 Dataflow'
-result 'a larger window shows six panes'
-tm resize-window -t t -x 50 -y 12 && within hides '2 Program' && sees '1 Loops'
-result 'a small one shows one'
-tm resize-window -t t -x 20 -y 5 && sees '20x5 is too small' && tm resize-window -t t -x 80 -y 24 && sees '2 Program'
-result 'one that is too small says so'
-tm send-keys -t t -l $'\e[<0;8;6M\e[<0;8;6m' && sees '3 Block k'
-result 'a click selects'
-tm send-keys -t t -l $'\e[<64;8;6M' && tm send-keys -t t -l $'\e[<0;3;24M\e[<0;3;24m' && sees 'split k[128] into'
-result 'a click on a key of the bottom line presses it'
-keys Escape && within hides 'split k[128] into'
-result 'Esc leaves the line'
+sees '1 Loops' && sees 's·split' && has_style '[0-9;]*7' && ! styled | grep -q $'\e\\[[0-9;]*38;5;'
+verdict 'NO_COLOR: bold, underline and reverse alone'
+resize 120 36 && sees '6 Performance' && sees '4 Dataflow'
+verdict 'a larger window shows six panes'
+resize 50 12 && loses '2 Program' && sees '1 Loops'
+verdict 'a small one shows one'
+resize 20 5 && sees '20x5 is too small' && resize 80 24 && sees '2 Program'
+verdict 'one that is too small says so'
+text $'\e[<0;8;6M\e[<0;8;6m' && sees '3 Block k'
+verdict 'a click selects'
+text $'\e[<64;8;6M' && text $'\e[<0;3;24M\e[<0;3;24m' && sees 'split k[128] into'
+verdict 'a click on a key of the bottom line presses it'
+keys Escape && loses 'split k[128] into'
+verdict 'Esc leaves the line'
 keys C-c && sees 'q leads back to the prompt'
-result 'Ctrl-C ends nothing'
-keys C-z
-within shows 'Stopped' && line 'stty -a >now; cmp -s now found && echo as found' && sees 'as found'
-result 'Ctrl-Z gives the terminal back'
-line 'fg' && sees '3 Block k' && sees '5 Steps'
-result 'and fg takes it again'
-keys q && sees 'mm v0>'
-result 'q returns to the prompt'
-line 'split("i", {auto, 4});' && sees 'mm v1>' && line ':view' && sees '[1] split'
-result ':view shows what was typed'
-keys u && sees 'mm v0 ' && keys q && sees 'mm v0>' && keys C-d && within at_shell && restored
-result 'and the prompt what was done there'
+verdict 'Ctrl-C ends nothing'
+rests() { # by what the kernel says, twenty times
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        grep -q '^State:.S' "/proc/$(child)/status" || return 1
+    done
+}
+within rests
+verdict 'it sleeps while nothing is to be done'
+for _ in 1 2 3 4 5; do # ^Z also while it draws
+    keys C-c C-z && sees 'Stopped' && within at_shell && restored && line 'fg' && sees '3 Block k' && sees '5 Steps' || break
+done
+verdict 'Ctrl-Z gives the terminal back, and fg takes it again'
+keys q && ends_in 'mm v0>'
+verdict 'q returns to the prompt'
+line 'split("i", {auto, 4});' && ends_in 'mm v1>' && line ':view' && sees '[1] split'
+verdict ':view shows what was typed'
+keys u && sees 'mm v0 ' && keys q && ends_in 'mm v0>' && keys C-d && within at_shell && restored
+verdict 'and the prompt what was done there'
 
 for signal in TERM HUP SEGV; do
     if [ $signal = SEGV ] && [ -n "${ML_SAN-}" ]; then
@@ -219,15 +184,11 @@ for signal in TERM HUP SEGV; do
         continue
     fi
     line "'$MOONLOOP' --no-init --private --view mm.py & fg; echo; echo ended"
-    sees '5 Steps'
-    pid=$(pgrep -f "^$MOONLOOP --no-init --private --view mm.py" | head -n 1)
-    kill -$signal "$pid"
-    [ $signal != SEGV ] || sees '(_start+' # the last line of what a crash tells
-    told=$?
-    sees 'ended' && hides '5 Steps' && restored && [ $told = 0 ]
-    result "the terminal is put back after SIG$signal"
+    sees '5 Steps' && kill -$signal "$(child)" &&
+        { [ $signal != SEGV ] || sees '(_start+'; } && # the last line of what a crash tells
+        has_line ended && loses '5 Steps' && within at_shell && restored
+    verdict "the terminal is put back after SIG$signal"
 done
 line "echo | '$MOONLOOP' --no-init --private --view mm.py | cat"
 sees '5 Steps' && keys Q && within at_shell && restored
-result 'in a pipe it works at the terminal'
-exit $bad
+verdict 'in a pipe it works at the terminal'

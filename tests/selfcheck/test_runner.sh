@@ -47,6 +47,40 @@ printf 'echo ok one\nkill -SEGV $$\n' >test_dies.sh
     check 'no test at all fails' 1 '0 passed, 1 failed' $run
 }
 
+# Of a failure the reason stands below its line and at the end, without the tests that passed.
+told() { # NAME STATUS
+    if [ "$2" = 0 ]; then
+        echo "ok $1"
+    else
+        echo "not ok $1"
+        printf 'found:\n%s\n' "$got" | tail -n 90 | sed 's/^/    /'
+    fi
+}
+below() { sed -n '/^FAIL/,/^$/p' <<<"$got"; }  # up to the empty line before what comes at the end
+atend() { sed -n '/^==== /,$p' <<<"$got"; }
+both() { below | grep -q -e "$1" && atend | grep -q -e "$1"; }
+neither() { ! below | grep -q -e "$1" && ! atend | grep -q -e "$1"; }
+# shellcheck disable=SC2086
+{
+    got=$($run test_bad.sh fake_fail 2>&1)
+    both '^    not ok two$' && neither '^ *ok one'
+    told 'of a script that fails the lines that are not ok are shown' $?
+    both 'ERROR' && both '\[  FAILED  \] fails' && neither '\[       OK \]' && neither 'RUN      \] passes'
+    told 'of a program that fails the error is shown' $?
+    printf 'echo ok one\necho "ok two"\necho "leaked 64 bytes" >&2\nexit 1\n' >test_leaks.sh
+    got=$($run test_leaks.sh 2>&1)
+    both '^    leaked 64 bytes$' && neither ' ok one'
+    told 'of an exit status alone what was said is shown' $?
+    got=$(FAKE=abort $run fake_crash 2>&1)
+    both 'RUN      \] leaves'
+    told 'of a test that dies the name is shown' $?
+    printf 'for k in $(seq 1000); do echo "line $k"; done; echo not ok\n' >test_long.sh
+    got=$($run test_long.sh 2>&1)
+    [ "$(below | grep -c '^    line ')" = 59 ] && below | grep -q '^    line 1000$' && below | grep -q '941 lines are left out here, see .*test_long.*log' &&
+        [ "$(atend | grep -c '^    line ')" = 199 ] && atend | grep -q '^    line 80$' && atend | grep -q '801 lines are left out here'
+    told 'of a long log the first and the last lines are shown, and what was cut' $?
+}
+
 # T=WORDS picks the tests whose paths hold one of the words, also where there are several.
 # shellcheck disable=SC2016
 printf 'picked:\n\t@echo $(TEST_PICK)\n' >picked.mk

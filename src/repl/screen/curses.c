@@ -123,15 +123,19 @@ static void on_signal(int sig)
     sigaction(SIGTSTP, &again, NULL);
 }
 
+static void catch_signal(int sig, struct sigaction *was)
+{
+    struct sigaction sa = {.sa_handler = on_signal};
+
+    sigemptyset(&sa.sa_mask);
+    sa.sa_flags = sig == SIGTSTP ? SA_NODEFER : SA_RESTART;
+    sigaction(sig, &sa, was);
+}
+
 static void catch_signals(void)
 {
-    for (int k = 0; k < SIGNALS; k++) {
-        struct sigaction sa = {.sa_handler = on_signal};
-
-        sigemptyset(&sa.sa_mask);
-        sa.sa_flags = CAUGHT[k] == SIGTSTP ? SA_NODEFER : SA_RESTART;
-        sigaction(CAUGHT[k], &sa, &tty.was[k]);
-    }
+    for (int k = 0; k < SIGNALS; k++)
+        catch_signal(CAUGHT[k], &tty.was[k]);
 }
 
 static void let_signals(void)
@@ -329,6 +333,10 @@ bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
     sigaction(SIGTSTP, NULL, &tstp);
     sigaction(SIGINT, NULL, &intr);
     sigaction(SIGTERM, NULL, &term);
+    /* Where SIGTSTP has no handler ncurses gives it one, and from then on ignores the
+     * signal while it writes: a Ctrl-Z of that moment would be lost. */
+    if (tstp.sa_handler == SIG_DFL)
+        catch_signal(SIGTSTP, NULL);
     set_escdelay(ESCAPE_MS);
     tty.screen = newterm(NULL, tty.file, tty.file);
     /* ncurses takes signals that are ours */
@@ -471,12 +479,13 @@ static bool same(const ml_Cell *a, const ml_Cell *b)
     return a->role == b->role && a->attr == b->attr && ml_streq(a->z, b->z);
 }
 
-void ml_screen_show(const ml_Grid *g, bool whole)
+bool ml_screen_show(const ml_Grid *g, bool whole)
 {
+    bool changed = false;
     int w, h;
 
     if (!tty.open)
-        return;
+        return false;
     getmaxyx(stdscr, h, w);
     if (g->w != w || g->h != h) {
         resizeterm(g->h, g->w);
@@ -504,6 +513,7 @@ void ml_screen_show(const ml_Grid *g, bool whole)
             if (c->z[0])
                 put_cell(c, x, y, wide ? 2 : 1);
             tty.shown.cells[at] = *c;
+            changed = true;
         }
     if (g->cursor_x >= 0 && g->cursor_y >= 0 && g->cursor_x < g->w && g->cursor_y < g->h) {
         curs_set(1);
@@ -513,6 +523,7 @@ void ml_screen_show(const ml_Grid *g, bool whole)
         move(g->h - 1, 0);
     }
     refresh();
+    return changed;
 }
 
 /* ---- events */
@@ -652,9 +663,10 @@ void ml_screen_size(int *w, int *h)
     *h = 24;
 }
 
-void ml_screen_show(const ml_Grid *g, bool whole)
+bool ml_screen_show(const ml_Grid *g, bool whole)
 {
     (void)g, (void)whole;
+    return false;
 }
 
 int ml_screen_fd(void)

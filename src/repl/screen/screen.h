@@ -19,8 +19,8 @@ bool ml_screen_is_open(void);
 void ml_screen_restore(void);
 
 void ml_screen_size(int *w, int *h);
-/* Makes the terminal show the grid; all of it anew when `whole`. */
-void ml_screen_show(const ml_Grid *g, bool whole);
+/* Makes the terminal show the grid; all of it anew when `whole`. false: it did already. */
+bool ml_screen_show(const ml_Grid *g, bool whole);
 int ml_screen_fd(void); /* becomes readable when keys are there */
 /* A descriptor that becomes readable after a resize, Ctrl-C, a return from Ctrl-Z; reading
  * events empties it. */

@@ -140,6 +140,7 @@ static void loop(Driver *d)
 {
     ml_View *v = &d->v;
     bool more = true, there = true;
+    bool idled = false; /* all that was waiting has been worked out, and nothing came in */
 
     d->whole = d->stale = true;
     while (there && !v->quit && !v->ss->quit) {
@@ -150,12 +151,13 @@ static void loop(Driver *d)
             d->changes = ml_jobs_changes(v->ss);
             ml_view_stale(v);
             d->stale = true;
+            idled = false;
         }
         if (d->stale || d->whole) {
             ml_view_draw(v);
-            ml_screen_show(&v->grid, d->whole);
-            d->stale = d->whole = false;
-            more = true;
+            /* what has been drawn may want more, but for what looks as it did */
+            more = ml_screen_show(&v->grid, d->whole) || !idled;
+            d->stale = d->whole = idled = false;
         }
         int wait = more ? 0 : ml_jobs_running(v->ss) ? REFRESH : -1;
         bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
@@ -171,7 +173,8 @@ static void loop(Driver *d)
             there = take_all(d);
         else if (more) {
             more = ml_view_idle(v, SLICE);
-            d->stale = !more;
+            if (!more)
+                d->stale = idled = true;
         }
     }
     if (!there) {
