@@ -10,7 +10,7 @@ fresh() { keys C-e C-u C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]
 start() { # ENVIRONMENT [OPTIONS [PROMPT]]: the program on a matmul
     clear_shell
     line "$1 '$MOONLOOP' --no-init ${2-} -e 's = schedule(workload.matmul(96, 64, 32))' -i"
-    ends_in "${3-matmul v0>}" && fresh
+    ends_in "${3-matmul v0>}" && { [ -n "${3-}" ] || fresh; } # vi has other keys
 }
 quit() { keys C-c && ends_in 'matmul v0>' && keys C-d && ends_in 'sh>'; }
 
