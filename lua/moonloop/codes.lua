@@ -28,6 +28,9 @@ lua("bad-handle", 'local t = moon.schedule(moon.workload.matmul(8, 8, 8))\ns:spl
 lua("expired-handle", 'local i = s:loops("C")[1]\ns:split(i, {2, 4})\ns:split(i, {2, 4})',
     'local i = s:loops("C")[1]\nlocal parts = s:split(i, {2, 4})\ns:split(parts[2], {2, 2})')
 lua("wrong-handle-kind", 's:split(s:get_block("C"), {2, 4})', 's:split(s:get_loops("C")[1], {2, 4})')
+lua("no-blocks", "local A, i = moon.ir.buffer('A', {8}), moon.ir.var('i')\n" ..
+    "moon.schedule(moon.ir.func{params = {A}, body = moon.ir.loop{var = i, extent = 8, body = moon.ir.store(A, 0, {i})}}):split('i', {2, 4})",
+    's:split("i", {2, 4})')
 lua("ambiguous-loop", 's:unroll("*")', 's:unroll("k")')
 lua("no-such-instruction", "moon.trace('[[[\"Frobnicate\", [], [], []]], []]')",
     "moon.trace('[[[\"GetBlock\", [], [\"C\", \"main\"], [\"b0\"]]], []]')")

@@ -8,6 +8,7 @@ local why = {
     ["expired-handle"] = "A handle never moves on to something similar: what it named is gone, and the step that ended it is told.",
     ["wrong-handle-kind"] = "A block and its loops have different duties; taking one for the other would be a guess.",
     ["no-function"] = "A module may have several functions; looking a name up in the wrong one would schedule the wrong program.",
+    ["no-blocks"] = "A block tells what a nest computes, reads and writes; from plain loops alone a step could not know what it may change.",
     ["ambiguous-loop"] = "A step applies to one loop; which of several was meant only you can tell.",
     ["ambiguous-block"] = "A step applies to one block; which of several was meant only you can tell.",
     ["root-block"] = "The root stands for the whole function: it has no scope around it in which it could move.",

@@ -312,6 +312,19 @@ void ml_ctx_set_watch(ml_Ctx *cx, ml_WatchFn *fn, void *user)
     cx->watch_user = user;
 }
 
+void ml_ctx_set_names(ml_Ctx *cx, ml_NamesFn *fn, void *user)
+{
+    cx->names = fn;
+    cx->names_user = user;
+}
+
+const struct ml_Map *ml_ctx_names(const ml_Ctx *cx)
+{
+    while (cx && !cx->names)
+        cx = cx->parent;
+    return cx ? cx->names(cx->names_user) : NULL;
+}
+
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks)
 {
     cx->budget = ticks;

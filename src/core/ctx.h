@@ -82,6 +82,12 @@ void ml_ctx_set_deadline(ml_Ctx *cx, int ms); /* inherited by forks */
 /* `cx` takes over byte limit, cancel flag, deadline and budget of `from`. */
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from);
 
+/* Where sentences about a program find its names (core/shown.h): fn gives the table uid ->
+ * display name, or NULL. Inherited by forks; they must not outlive `user`. */
+typedef const struct ml_Map *ml_NamesFn(void *user);
+void ml_ctx_set_names(ml_Ctx *cx, ml_NamesFn *fn, void *user);
+const struct ml_Map *ml_ctx_names(const ml_Ctx *cx);
+
 /* True while no sticky condition (memory, overflow, depth, cancel) is set. The boundary of
  * a primitive checks once. */
 bool ml_ok(const ml_Ctx *cx);

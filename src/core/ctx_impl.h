@@ -29,6 +29,8 @@ struct ml_Ctx {
     const volatile int *cancel;
     ml_WatchFn *watch; /* or NULL */
     void *watch_user;
+    ml_NamesFn *names; /* or NULL; of forks: the nearest ancestor's */
+    void *names_user;
 
     bool out_of_memory, stopped, too_deep, overflow;
     int64_t overflow_have;

@@ -5,6 +5,8 @@
  */
 #include "primitives/move.h"
 
+#include "core/shown.h"
+
 static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
 {
     for (size_t k = 0; k < b->n_iters; k++)
@@ -82,7 +84,7 @@ static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_Dom
                                   "loops of block %s choose the element and the reduce "
                                   "instance together; cannot show that in their order the "
                                   "one that initialises would come first",
-                                  b->name)),
+                                  ml_shown(cx, b))),
                 ML_BLOCK(b));
         ml_error_set_unproved(cx);
         return false;
@@ -102,7 +104,7 @@ static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_Dom
                     cx,
                     "cannot show that the first iteration of block %s would be the "
                     "one that initialises: iter %s would not start at its minimum",
-                    b->name, it->var->hint)),
+                    ml_shown(cx, b), ml_shown(cx, it->var))),
                 ML_ITER(b, k), ML_BLOCK(b));
         ml_error_set_unproved(cx);
         return false;
@@ -165,7 +167,7 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
                 once ? "cannot show that block %s would still reduce over the whole "
                        "domain of its reduce iters"
                      : "cannot show that block %s would accumulate each element once",
-                b->name)),
+                ml_shown(cx, b))),
             ML_BLOCK(b));
     ml_error_set_unproved(cx);
     return false;
@@ -212,7 +214,7 @@ bool ml_check_starts(ml_Call *c, ml_Uid block)
             ML_TEXT(ml_format(cx,
                               "cannot show that the instance of block %s that initialises "
                               "is not left out by its condition",
-                              b->name)),
+                              ml_shown(cx, b))),
             ML_BLOCK(b), ML_EXPRESSION(b->predicate));
     ml_error_set_unproved(cx);
     return false;
@@ -269,8 +271,8 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
                             c->cx,
                             "block %s goes on accumulating from one instance of block %s "
                             "to the next: its reduce iter %s is bound to %s",
-                            b->name, ml_call_block(c, scope)->name, b->iters[k].var->hint,
-                            v->hint)),
+                            ml_shown(c->cx, b), ml_shown(c->cx, ml_call_block(c, scope)),
+                            ml_shown(c->cx, b->iters[k].var), ml_shown(c->cx, v))),
                         ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
             }
         }
@@ -359,8 +361,8 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
                     ML_TEXT(ml_format(cx,
                                       "cannot show that iterations of the %s loop %s would "
                                       "write different elements of %s",
-                                      ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
-                                      buf->name)),
+                                      ml_for_kind_name((ml_ForKind)f->kind),
+                                      ml_shown(cx, f->var), ml_shown(cx, buf))),
                     ML_LOOP(f), ML_BLOCK(b), ML_BUFFER(buf));
                 ml_error_set_unproved(cx);
                 return false;
@@ -394,7 +396,7 @@ bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
                               "cannot show that iterations of the %s loop %s would read "
                               "other elements of %s than its other iterations write",
                               ml_for_kind_name((ml_ForKind)ml_as_for(node)->kind),
-                              ml_as_for(node)->var->hint, buf->name)),
+                              ml_shown(c->cx, ml_as_for(node)->var), ml_shown(c->cx, buf))),
             ML_LOOP(node), ML_BLOCK_UID(block), ML_BUFFER(buf));
         ml_error_set_unproved(c->cx);
         return false;
@@ -518,8 +520,9 @@ bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
                 ML_TEXT(ml_format(cx,
                                   "cannot show that block %s declares to %s all of %s that "
                                   "block %s inside of it %s",
-                                  around->name, write ? "write" : "read", r->buffer->name,
-                                  b->name, write ? "writes" : "reads")),
+                                  ml_shown(cx, around), write ? "write" : "read",
+                                  ml_shown(cx, r->buffer), ml_shown(cx, b),
+                                  write ? "writes" : "reads")),
                 ML_BLOCK(around), ML_BUFFER(r->buffer), ML_BLOCK(b));
         ml_error_set_unproved(cx);
         return false;
@@ -532,10 +535,11 @@ bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *on
     const ml_Block *writer = NULL;
     const ml_Buffer *buf = ml_read_between(c->cx, c->p, st, only, &writer);
 
-    return !buf || ml_fail(c->cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(c->cx,
-                                             "block %s writes %s, which is read outside of "
-                                             "blocks, in a bound, a condition or a binding",
-                                             writer->name, buf->name)),
-                           ML_BLOCK(writer), ML_BUFFER(buf));
+    return !buf ||
+           ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx,
+                                     "block %s writes %s, which is read outside of "
+                                     "blocks, in a bound, a condition or a binding",
+                                     ml_shown(c->cx, writer), ml_shown(c->cx, buf))),
+                   ML_BLOCK(writer), ML_BUFFER(buf));
 }

@@ -8,6 +8,7 @@
  */
 #include "primitives/blockize.h"
 
+#include "core/shown.h"
 #include "primitives/blockize_inside.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };
@@ -157,7 +158,7 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
                     ML_TEXT(ml_format(g->cx,
                                       "the part of iter %s over the loops outside has "
                                       "no counterpart",
-                                      b->iters[k].var->hint)),
+                                      ml_shown(g->cx, b->iters[k].var))),
                     ML_ITER(b, k));
             used += !unit;
         }

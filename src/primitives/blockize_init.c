@@ -6,6 +6,8 @@
  */
 #include "primitives/blockize_inside.h"
 
+#include "core/shown.h"
+
 static bool unsound(ml_Call *c, const ml_Block *b, ml_Fact at, bool unproved,
                     const char *why)
 {
@@ -34,7 +36,7 @@ static bool check_own_elements(ml_Call *c, const ml_Block *b)
                     ml_format(cx,
                               "block %s reads other elements of %s than its own; "
                               "they would be initialised first",
-                              b->name, buf->name));
+                              ml_shown(cx, b), ml_shown(cx, buf)));
         for (size_t m = 0; m < b->n_iters; m++)
             if (b->iters[m].kind == ML_ITER_SPATIAL)
                 ml_push(cx, &dom,
@@ -56,7 +58,7 @@ static bool check_own_elements(ml_Call *c, const ml_Block *b)
                            ml_format(cx,
                                      "cannot show that different spatial iters of block %s "
                                      "write different elements of %s",
-                                     b->name, buf->name));
+                                     ml_shown(cx, b), ml_shown(cx, buf)));
     }
     return true;
 }
@@ -91,8 +93,8 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                     ml_format(cx,
                               "the iterations of the %s loop %s reduce together; "
                               "without an init in block %s they would race",
-                              ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
-                              b->name));
+                              ml_for_kind_name((ml_ForKind)f->kind), ml_shown(cx, f->var),
+                              ml_shown(cx, b)));
         }
         if (!c->unchecked &&
             !ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min))
@@ -101,7 +103,7 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                 ml_format(cx,
                           "cannot show that iter %s starts at its minimum, where "
                           "the init runs",
-                          it->var->hint));
+                          ml_shown(cx, it->var)));
     }
     if (c->unchecked)
         return true;
@@ -121,7 +123,7 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                                  "cannot show that the iterations of the tile compute "
                                  "different elements of block %s; what is computed twice "
                                  "would add up after one init",
-                                 b->name));
+                                 ml_shown(cx, b)));
     return check_own_elements(c, b);
 }
 
@@ -146,7 +148,7 @@ static bool init_predicate(ml_Call *c, const ml_Tile *t, const bool *kept, const
             ml_format(c->cx,
                       "a condition of block %s mixes spatial and reduce loops; the "
                       "init would write more elements than are updated",
-                      t->block->name));
+                      ml_shown(c->cx, t->block)));
     if (!drops)
         *out = ml_and(c->cx, *out, p);
     return true;

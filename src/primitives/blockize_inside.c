@@ -7,6 +7,8 @@
  */
 #include "primitives/blockize_inside.h"
 
+#include "core/shown.h"
+
 ml_Inside ml_inside_begin(ml_Call *c, const ml_Tile *t)
 {
     ml_Inside in = {.c = c, .cx = c->cx, .t = t};
@@ -192,7 +194,7 @@ bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b)
                 ML_TEXT(ml_format(c->cx,
                                   "cannot show that what is written of %s is one box; the "
                                   "new block would be said to write more than it writes",
-                                  h->v[k].buffer->name)),
+                                  ml_shown(c->cx, h->v[k].buffer))),
                 ML_BLOCK(b), ML_BUFFER(h->v[k].buffer));
             ml_error_set_unproved(c->cx);
             return false;
@@ -219,13 +221,13 @@ bool ml_tile_reads_inside(ml_Call *c, const ml_Tile *t)
                        ML_TEXT(ml_format(c->cx,
                                          "the bounds of loop %s read memory; the new block "
                                          "would not declare that",
-                                         loop->var->hint)),
+                                         ml_shown(c->cx, loop->var))),
                        ML_BLOCK(b), ML_LOOP(loop));
     return !loads ||
            ml_fail(c->cx, ML_E_UNSOUND,
                    ML_TEXT(ml_format(c->cx,
                                      "the condition or a binding of block %s reads memory; "
                                      "the new block would not declare that",
-                                     b->name)),
+                                     ml_shown(c->cx, b))),
                    ML_BLOCK(b));
 }

@@ -8,6 +8,8 @@
  */
 #include "primitives/move.h"
 
+#include "core/shown.h"
+
 static const char *explicit_key(bool write)
 {
     return write ? "explicit_write_region" : "explicit_read_region";
@@ -27,17 +29,17 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
                        ML_TEXT(ml_format(cx,
                                          "gen_new_ranges takes %u indices; block %s has %u "
                                          "iters",
-                                         m->n_vars, b->name, b->n_iters)),
+                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
                        ML_BLOCK(b));
     if (m->n_exprs != 2u * buf->rank)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx,
-                              "gen_new_ranges gives %u numbers; %s has %u "
-                              "dimensions: %u points or %u begins and ends are "
-                              "needed",
-                              m->n_exprs, buf->name, buf->rank, buf->rank, 2u * buf->rank)),
-            ML_BLOCK(b), ML_BUFFER(buf));
+        return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                       ML_TEXT(ml_format(cx,
+                                         "gen_new_ranges gives %u numbers; %s has %u "
+                                         "dimensions: %u points or %u begins and ends are "
+                                         "needed",
+                                         m->n_exprs, ml_shown(cx, buf), buf->rank,
+                                         buf->rank, 2u * buf->rank)),
+                       ML_BLOCK(b), ML_BUFFER(buf));
     for (size_t k = 0; k < b->n_iters; k++)
         iters[k] = ml_var(cx, b->iters[k].var);
     ml_index_map_apply(ar, m, iters, ends);
@@ -90,7 +92,7 @@ static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bo
             ml_call_note(c,
                          "block %s uses %s through its pointer: nobody can tell whether "
                          "the region holds",
-                         b->name, buf->name);
+                         ml_shown(c->cx, b), ml_shown(c->cx, buf));
             return true;
         }
     size_t n = write ? a.writes.n : a.reads.n;
@@ -104,13 +106,14 @@ static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bo
                            ml_format(cx,
                                      "cannot show that the region holds all of %s that "
                                      "block %s %s: dimension %zu",
-                                     buf->name, b->name, write ? "writes" : "reads", dim));
+                                     ml_shown(cx, buf), ml_shown(cx, b),
+                                     write ? "writes" : "reads", dim));
         if (write && !includes(ar, buf, v[k].ranges, region, &dim))
             return unsound(c, b, buf,
                            ml_format(cx,
                                      "cannot show that block %s writes all of the region "
                                      "of %s: dimension %zu; later steps would believe it",
-                                     b->name, buf->name, dim));
+                                     ml_shown(cx, b), ml_shown(cx, buf), dim));
     }
     return true;
 }
@@ -176,7 +179,7 @@ static void note_ends(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
                              "in the buffer counts",
                              d, (long long)ml_arith_bound(ar, over.max).lo,
                              k ? "beyond the end of" : "before the beginning of",
-                             buf->name);
+                             ml_shown(c->cx, buf));
         }
     }
 }
@@ -287,8 +290,8 @@ static bool unsafe_hide_buffer_access(ml_Call *c)
     }
     nb.annotations = moved_positions(cx, b->annotations, write, hidden, n);
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
-    ml_call_note(c, "unsafe: later steps do not know that block %s %s %s", b->name,
-                 write ? "writes" : "reads", names);
+    ml_call_note(c, "unsafe: later steps do not know that block %s %s %s",
+                 ml_shown(c->cx, b), write ? "writes" : "reads", names);
     return true;
 }
 

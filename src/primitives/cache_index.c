@@ -6,6 +6,8 @@
  * those of the block, because the values stay the same. Source: primitives 8, cache_index.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/copy_nest.h"
 #include "primitives/move.h"
 
@@ -277,7 +279,7 @@ static bool check_nests(Cse *s)
             return unsound(s, ml_format(cx,
                                         "cannot show that iter %s of block %s stays in its "
                                         "domain on the loops that its value uses alone",
-                                        it->var->hint, s->block->name));
+                                        ml_shown(cx, it->var), ml_shown(cx, s->block)));
     }
     return true;
 }
@@ -297,7 +299,7 @@ static bool check_result(Cse *s)
         return unsound(s, ml_format(c->cx,
                                     "cannot show that every index that block %s uses is "
                                     "computed before",
-                                    s->block->name));
+                                    ml_shown(c->cx, s->block)));
     return true;
 }
 
@@ -345,7 +347,7 @@ static bool cache_index(ml_Call *c)
 
     if (s.kept.n == 0)
         ml_call_note(c, "block %s has no index arithmetic to compute before it",
-                     s.block->name);
+                     ml_shown(c->cx, s.block));
     else
         ml_call_replace(c, uid, rewritten(&s));
     for (size_t k = 0; k < s.kept.n; k++)

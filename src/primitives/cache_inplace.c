@@ -6,6 +6,8 @@
  * its predicate. What is copied back was copied in or written. Source: primitives 8.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE };
@@ -129,7 +131,7 @@ static bool check_begun(Inplace *p, ml_Uid scope)
                    ML_TEXT(ml_format(c->cx,
                                      "nothing writes %s before block %s; the copy would "
                                      "read what nobody has written",
-                                     p->old->name, p->block->name)),
+                                     ml_shown(c->cx, p->old), ml_shown(c->cx, p->block))),
                    ML_BLOCK(p->block), ML_BUFFER(p->old));
 }
 
@@ -145,7 +147,7 @@ static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *write
                        ml_format(cx,
                                  "the predicate of block %s reads memory; it may have "
                                  "another value after the block",
-                                 b->name));
+                                 ml_shown(cx, b)));
     for (size_t d = 0; d < p->old->rank; d++)
         known &= ml_interval_includes(p->ar, reads[d], writes[d]);
     if (!known && !writes_all(p, writes, n_writes))
@@ -153,7 +155,7 @@ static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *write
                        ml_format(cx,
                                  "cannot show that block %s reads or writes all of the "
                                  "region of %s that would be copied back",
-                                 b->name, p->old->name));
+                                 ml_shown(cx, b), ml_shown(cx, p->old)));
     return true;
 }
 

@@ -7,6 +7,8 @@
  * writer keeps the original. Source: primitives 8, cache_read.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
@@ -86,7 +88,8 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
                 ML_TEXT(ml_format(cx,
                                   "consumer_blocks: block %s does not read %s after it "
                                   "is written",
-                                  ml_call_block(c, r->given.v[k])->name, r->buffer->name)),
+                                  ml_shown(cx, ml_call_block(c, r->given.v[k])),
+                                  ml_shown(cx, r->buffer))),
                 ML_BLOCK_UID(r->given.v[k]));
     r->chosen = r->given.n ? r->given : after;
     if (!ml_cache_place(c, writer, &r->chosen, place))
@@ -95,7 +98,7 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
             ML_TEXT(ml_format(cx,
                               "no statement after the one that writes %s reads it; a "
                               "copy would come too late",
-                              r->buffer->name)),
+                              ml_shown(cx, r->buffer))),
             ML_BLOCK_UID(writer));
     return true;
 }
@@ -198,7 +201,8 @@ static bool cache_read(ml_Call *c)
                 ML_TEXT(ml_format(cx,
                                   "consumer_blocks: block %s is not in the scope "
                                   "of block %s",
-                                  ml_call_block(c, given->uids[k])->name, b->name)),
+                                  ml_shown(cx, ml_call_block(c, given->uids[k])),
+                                  ml_shown(cx, b))),
                 ML_BLOCK_UID(given->uids[k]));
         ml_push(cx, &r.given, given->uids[k]);
     }
@@ -246,7 +250,7 @@ static bool cache_read(ml_Call *c)
                                        cx,
                                        "what block %s declares to read of %s lies outside "
                                        "of its shape: there is nothing to copy",
-                                       root->name, r.buffer->name)),
+                                       ml_shown(cx, root), ml_shown(cx, r.buffer))),
                                    ML_BLOCK(root), ML_BUFFER(r.buffer));
                 region[d] = ml_interval_cover(ar, box, whole);
                 region[d].min = ml_cast(cx, n->type, region[d].min);
@@ -272,7 +276,7 @@ static bool cache_read(ml_Call *c)
     if (elements > 0 &&
         elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
         ml_call_note(
-            c, "%s takes %lld MiB", cache.cached->name,
+            c, "%s takes %lld MiB", ml_shown(c->cx, cache.cached),
             (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
     if (c->checks && !c->unchecked &&
         (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))

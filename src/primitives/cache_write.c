@@ -6,6 +6,8 @@
  * unsound. Source: primitives 8, cache_write.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 
 #include "verify/written.h"
@@ -142,14 +144,14 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
                 ML_TEXT(ml_format(cx,
                                   "block %s also reads %s; its cache would start without "
                                   "those values",
-                                  b->name, r->buffer->name)),
+                                  ml_shown(cx, b), ml_shown(cx, r->buffer))),
                 ML_BLOCK(b), ML_BUFFER(r->buffer));
     for (size_t k = 0; k < b->n_writes; k++)
         same += b->writes[k].buffer->uid == r->buffer->uid;
     if (same > 1)
         return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s", b->name,
-                                         same, r->buffer->name)),
+                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s",
+                                         ml_shown(cx, b), same, ml_shown(cx, r->buffer))),
                        ML_BLOCK(b), ML_BUFFER(r->buffer));
     return true;
 }
@@ -184,14 +186,15 @@ static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                 !ml_index_before(ix, readers.v[k], block) ||
                 ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
                 continue;
-            ml_fail(c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(
-                        c->cx,
-                        "cannot show that block %s reads none of %s that an earlier "
-                        "iteration of loop %s wrote; the copy would come behind that loop",
-                        ml_call_block(c, readers.v[k])->name, buf->name,
-                        ml_as_for(ml_index_node(ix, u))->var->hint)),
-                    ML_BLOCK(ml_call_block(c, block)), ML_BUFFER(buf));
+            ml_fail(
+                c->cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(
+                    c->cx,
+                    "cannot show that block %s reads none of %s that an earlier "
+                    "iteration of loop %s wrote; the copy would come behind that loop",
+                    ml_shown(c->cx, ml_call_block(c, readers.v[k])), ml_shown(c->cx, buf),
+                    ml_shown(c->cx, ml_as_for(ml_index_node(ix, u))->var))),
+                ML_BLOCK(ml_call_block(c, block)), ML_BUFFER(buf));
             ml_error_set_unproved(c->cx);
             return false;
         }
@@ -230,13 +233,13 @@ static bool cache_write(ml_Call *c)
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)
         if (!ml_uids_have(&raw, w.given.v[k]))
-            return ml_fail(
-                cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
-                                  "consumer_blocks: block %s does not read what "
-                                  "block %s writes",
-                                  ml_call_block(c, w.given.v[k])->name, b->name)),
-                ML_BLOCK_UID(w.given.v[k]));
+            return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                           ML_TEXT(ml_format(cx,
+                                             "consumer_blocks: block %s does not read what "
+                                             "block %s writes",
+                                             ml_shown(cx, ml_call_block(c, w.given.v[k])),
+                                             ml_shown(cx, b))),
+                           ML_BLOCK_UID(w.given.v[k]));
     for (size_t k = 0; k < raw.n; k++)
         if (!ml_uids_have(&w.given, raw.v[k]))
             ml_push(cx, &after, raw.v[k]);
@@ -262,7 +265,7 @@ static bool cache_write(ml_Call *c)
                     cx,
                     "cannot show that block %s writes all of the region of %s that "
                     "would be copied back; what it leaves out would be overwritten",
-                    b->name, r->buffer->name)),
+                    ml_shown(cx, b), ml_shown(cx, r->buffer))),
                 ML_BLOCK(b), ML_BUFFER(r->buffer));
         ml_error_set_unproved(cx);
         return false;

@@ -109,6 +109,7 @@ static void begin_call(ml_Schedule *s)
     ml_Space *sp = s->space;
 
     sp->in_call = true;
+    sp->caller = s;
     sp->facts_at_mark = sp->facts ? ml_facts_count(sp->facts) : 0;
     sp->symbols_at_mark = sp->n_symbols;
 }

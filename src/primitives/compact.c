@@ -182,7 +182,7 @@ void ml_schedule_compact(ml_Schedule *s)
     move_trace(&m, sp);
     move_symbols(&m, sp);
     ml_space_drop_facts(sp);
-    sp->cx = m.cx;
+    ml_space_set_ctx(sp, m.cx);
     sp->epoch++;
     sp->live = ml_ctx_bytes(m.cx);
     ml_ctx_unref(m.tmp);

@@ -10,6 +10,7 @@
 #include "primitives/move.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 enum { BLOCK, LOOP, PRESERVE_UNIT_LOOPS, INDEX };
 
@@ -135,12 +136,13 @@ static bool check_order(Move *m, const ml_UidVec *v)
             wrong = v->v[j];
     if (!wrong)
         return true;
-    return ml_fail(c->cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(c->cx, "block %s, which %s block %s, would come %s it",
-                                     ml_call_block(c, wrong)->name,
-                                     m->reverse ? "follows" : "precedes", m->block->name,
-                                     m->reverse ? "before" : "after")),
-                   ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK_UID(wrong));
+    return ml_fail(
+        c->cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(c->cx, "block %s, which %s block %s, would come %s it",
+                          ml_shown(c->cx, ml_call_block(c, wrong)),
+                          m->reverse ? "follows" : "precedes", ml_shown(c->cx, m->block),
+                          m->reverse ? "before" : "after")),
+        ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK_UID(wrong));
 }
 
 /* reverse: every instance of the block reads an element that there is. One that reads none
@@ -239,7 +241,7 @@ static bool fail_lost(Move *m)
                                     "still run"
                                   : "some instances of block %s may read nothing that its "
                                     "producers write; they would be lost",
-                              m->block->name)),
+                              ml_shown(cx, m->block))),
             ML_BLOCK(m->block));
     ml_error_set_unproved(cx);
     return false;
@@ -268,7 +270,7 @@ static bool check_instances(Move *m)
                     ML_TEXT(ml_format(cx,
                                       "loop %s may have no iteration; block %s would not "
                                       "run",
-                                      dom.v[k].var->hint, b->name)),
+                                      ml_shown(cx, dom.v[k].var), ml_shown(cx, b))),
                     ML_BLOCK(b), ML_LOOP(loop));
             ml_error_set_unproved(cx);
             return false;
@@ -419,12 +421,13 @@ static bool check_loop_uses(Move *m, const ml_Stmt *nest)
 
         if (!ml_index_is_above(c->p.index, f->var->uid, m->loop->var->uid) &&
             ml_stmt_uses_var(nest, f->var))
-            return ml_fail(c->cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(c->cx,
-                                             "block %s uses the variable of loop %s, which "
-                                             "does not move with it",
-                                             m->block->name, f->var->hint)),
-                           ML_BLOCK(m->block), ML_LOOP(f));
+            return ml_fail(
+                c->cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(c->cx,
+                                  "block %s uses the variable of loop %s, which "
+                                  "does not move with it",
+                                  ml_shown(c->cx, m->block), ml_shown(c->cx, f->var))),
+                ML_BLOCK(m->block), ML_LOOP(f));
     }
     return true;
 }
@@ -519,8 +522,8 @@ static bool move(ml_Call *c, bool reverse)
     int64_t after = executions(c, block);
 
     if (before > 0 && after > before)
-        ml_call_note(c, "block %s now runs %lld times instead of %lld", m.block->name,
-                     (long long)after, (long long)before);
+        ml_call_note(c, "block %s now runs %lld times instead of %lld",
+                     ml_shown(c->cx, m.block), (long long)after, (long long)before);
     return true;
 }
 

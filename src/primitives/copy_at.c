@@ -7,6 +7,8 @@
  * The block is a leaf: its loops are its own. Source: primitives 8, read_at, write_at.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 #include "primitives/same_index.h"
 
@@ -92,7 +94,7 @@ static bool find_place(CopyAt *a)
     }
     if (a->first == a->n)
         return order(a, ml_format(cx, "no block %s %s", a->write ? "writes" : "reads",
-                                  a->old->name));
+                                  ml_shown(cx, a->old)));
     if (a->write)
         a->first = 0;
     else
@@ -103,7 +105,7 @@ static bool find_place(CopyAt *a)
                                       a->write ? "%s is read after the last statement that "
                                                  "writes it"
                                                : "%s is written after it has been read",
-                                      a->old->name));
+                                      ml_shown(cx, a->old)));
     for (size_t k = a->first; k <= a->last; k++)
         users_in(a, a->body[k], a->write, &a->users);
     return true;
@@ -203,7 +205,7 @@ static bool find_region(CopyAt *a)
                                 "cannot show that one block writes all of the region "
                                 "of %s that would be copied back; what is left out "
                                 "would be overwritten",
-                                a->old->name));
+                                ml_shown(cx, a->old)));
 }
 
 /* What is read of the new buffer in place of the old one was written to it. */
@@ -231,7 +233,7 @@ static bool check_readers(CopyAt *a)
             return unsound(a, ml_format(c->cx,
                                         "block %s reads %s before it is written under the "
                                         "loop; its copy would start without those values",
-                                        b->name, a->old->name));
+                                        ml_shown(c->cx, b), ml_shown(c->cx, a->old)));
     }
     return true;
 }
@@ -248,7 +250,7 @@ static const ml_Expr *extent_of(CopyAt *a, const ml_For *f)
         unsound(a,
                 ml_format(a->c->cx,
                           "the bounds of loop %s read memory; cannot show how far it runs",
-                          f->var->hint));
+                          ml_shown(a->c->cx, f->var)));
     return loads && most < INT32_MAX ? ml_int(a->c->cx, f->extent->type, most) : f->extent;
 }
 
@@ -377,7 +379,7 @@ static bool check_result(CopyAt *a)
         return unsound(a, ml_format(c->cx,
                                     "cannot show that all values of %s are there where "
                                     "it would be copied",
-                                    a->old->name));
+                                    ml_shown(c->cx, a->old)));
     ml_raw_consumers(c->cx, c->facts, c->p, a->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
         if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))

@@ -8,6 +8,8 @@
  * value. Source: primitives 11, decompose_padding.
  */
 #include "primitives/layout.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { BLOCK, LOOP };
@@ -119,7 +121,7 @@ static bool find_box(Padding *p)
             ML_TEXT(ml_format(cx,
                               "several instances of block %s may write one "
                               "element of %s; the fill would not come before each",
-                              b->name, p->store->buffer->name)),
+                              ml_shown(cx, b), ml_shown(cx, p->store->buffer))),
             ML_BLOCK(b), ML_BUFFER(p->store->buffer));
     p->bounds = p->outer = ml_bool(cx, true);
     split_condition(p, p->cond);
@@ -167,7 +169,7 @@ static bool check_place(Padding *p)
                 ML_TEXT(ml_format(cx,
                                   "iterations of loop %s each have a %s of their "
                                   "own; the fill would stand outside of it",
-                                  f->var->hint, buf->name)),
+                                  ml_shown(cx, f->var), ml_shown(cx, buf))),
                 ML_LOOP(f), ML_BUFFER(buf));
     }
     ml_child_blocks(cx, &p->loop->base, &blocks);

@@ -9,6 +9,7 @@
 #include "primitives/move.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 enum { BLOCK, LOOP };
 
@@ -87,7 +88,7 @@ static bool check_instances(Decompose *d)
                                   "no iter of block %s uses loop %s: the reduction is "
                                   "computed anew in each of its iterations, and without "
                                   "the init there it would add up",
-                                  b->name, f->var->hint)),
+                                  ml_shown(cx, b), ml_shown(cx, f->var))),
                 ML_LOOP(f), ML_BLOCK(b));
         ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
@@ -106,7 +107,7 @@ static bool check_instances(Decompose *d)
                 "cannot show that the iterations under loop %s compute different "
                 "elements of block %s; what is computed twice would add up without "
                 "an init in between",
-                d->loop->var->hint, b->name)),
+                ml_shown(cx, d->loop->var), ml_shown(cx, b))),
             ML_LOOP(d->loop), ML_BLOCK(b));
     ml_error_set_unproved(cx);
     return false;
@@ -136,7 +137,7 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
             ML_TEXT(ml_format(cx,
                               "a condition of block %s mixes spatial and reduce loops; "
                               "the init would write more elements than are updated",
-                              d->block->name)),
+                              ml_shown(cx, d->block))),
             ML_BLOCK(d->block), ML_EXPRESSION(p));
     if (!drops)
         *out = ml_and(cx, *out, p);
@@ -328,8 +329,9 @@ static bool check_threads(Decompose *d)
                     ML_TEXT(ml_format(d->c->cx,
                                       "the iterations of the %s loop %s reduce together; "
                                       "without an init in block %s they would race",
-                                      ml_for_kind_name((ml_ForKind)f->kind), f->var->hint,
-                                      d->block->name)),
+                                      ml_for_kind_name((ml_ForKind)f->kind),
+                                      ml_shown(d->c->cx, f->var),
+                                      ml_shown(d->c->cx, d->block))),
                     ML_LOOP(f), ML_BLOCK(d->block));
     }
     return true;
@@ -347,15 +349,16 @@ static bool check_reads(Decompose *d)
 
         for (size_t m = 0; b != d->block && m < b->n_writes; m++)
             if (ml_stmt_uses_buffer(d->block->init, b->writes[m].buffer))
-                return ml_fail(c->cx, ML_E_UNSOUND,
-                               ML_TEXT(ml_format(
-                                   c->cx,
-                                   "the init of block %s reads %s, which block %s writes "
-                                   "under loop %s; it would read it before",
-                                   d->block->name, b->writes[m].buffer->name, b->name,
-                                   d->loop->var->hint)),
-                               ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer),
-                               ML_BLOCK(b), ML_LOOP(d->loop));
+                return ml_fail(
+                    c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(
+                        c->cx,
+                        "the init of block %s reads %s, which block %s writes "
+                        "under loop %s; it would read it before",
+                        ml_shown(c->cx, d->block), ml_shown(c->cx, b->writes[m].buffer),
+                        ml_shown(c->cx, b), ml_shown(c->cx, d->loop->var))),
+                    ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer), ML_BLOCK(b),
+                    ML_LOOP(d->loop));
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include "primitives/prim.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { LOOPS, PRESERVE_UNIT_ITERS };
@@ -124,7 +125,8 @@ static bool fuse(ml_Call *c)
         if (!ml_ok_or_fail(cx))
             return false;
         if (loops[k]->kind != ML_FOR_SERIAL)
-            ml_call_note(c, "loop %s was %s; the fused loop is serial", loops[k]->var->hint,
+            ml_call_note(c, "loop %s was %s; the fused loop is serial",
+                         ml_shown(c->cx, loops[k]->var),
                          ml_for_kind_name((ml_ForKind)loops[k]->kind));
     }
     ml_For f = {

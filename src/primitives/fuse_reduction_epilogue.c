@@ -7,6 +7,8 @@
  * else, applied in each iteration, would give other numbers. Source: primitives 7.
  */
 #include "primitives/inline.h"
+
+#include "core/shown.h"
 #include "primitives/same_index.h"
 
 enum { REDUCTION, EPILOGUE };
@@ -150,11 +152,11 @@ static bool find_epilogue(Fusion *f)
                        ml_format(cx,
                                  "block %s does more to the result than %s; done in each "
                                  "iteration of block %s it would give other numbers",
-                                 b->name,
+                                 ml_shown(cx, b),
                                  f->op == ML_EXPR_ADD   ? "add to it"
                                  : f->op == ML_EXPR_MAX ? "take its max with something"
                                                         : "take its min with something",
-                                 f->red->name));
+                                 ml_shown(cx, f->red)));
     if ((f->load->flags & ML_X_MASKED) != 0)
         return pattern(f, b, "the epilogue loads the result under a mask");
     return true;
@@ -237,7 +239,7 @@ static bool solve(Fusion *f)
                        ml_format(cx,
                                  "cannot show that block %s runs for all values of its "
                                  "iters; what it leaves out would be written",
-                                 e->name));
+                                 ml_shown(cx, e)));
     return true;
 }
 
@@ -257,7 +259,8 @@ static bool check_others(Fusion *f)
         if (users.v[k] != f->red->tag && users.v[k] != f->epi->tag)
             return unsound(f, false,
                            ml_format(cx, "block %s reads %s too, which would be gone",
-                                     ml_call_block(c, users.v[k])->name, f->temp->name));
+                                     ml_shown(cx, ml_call_block(c, users.v[k])),
+                                     ml_shown(cx, f->temp)));
     ml_index_loops(cx, c->p.index, f->epi->tag, &loops);
     for (size_t k = 0; k < loops.n; k++)
         for (uint32_t m = 0; m < f->red->n_iters; m++)
@@ -267,7 +270,8 @@ static bool check_others(Fusion *f)
                                ml_format(cx,
                                          "loop %s, which drives the reduction, is above "
                                          "block %s: it takes results that are not complete",
-                                         ml_as_for(loops.v[k])->var->hint, f->epi->name));
+                                         ml_shown(cx, ml_as_for(loops.v[k])->var),
+                                         ml_shown(cx, f->epi)));
     return true;
 }
 

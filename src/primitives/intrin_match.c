@@ -7,6 +7,7 @@
  */
 #include "primitives/intrin_match.h"
 
+#include "core/shown.h"
 typedef struct Pair { /* a buffer of the description and what it is in the program */
     const ml_Buffer *desc;
     ml_IntrinPlace at;
@@ -256,20 +257,20 @@ static bool match_value(Match *m, const char *what, const ml_Expr *d, const ml_E
 
 static bool match_loop(Match *m, const ml_For *d, const ml_For *w)
 {
-    if (!match_value(m, ml_format(m->cx, "the minimum of loop %s", w->var->hint), d->min,
-                     w->min) ||
-        !match_value(m, ml_format(m->cx, "the extent of loop %s", w->var->hint), d->extent,
-                     w->extent))
+    if (!match_value(m, ml_format(m->cx, "the minimum of loop %s", ml_shown(m->cx, w)),
+                     d->min, w->min) ||
+        !match_value(m, ml_format(m->cx, "the extent of loop %s", ml_shown(m->cx, w)),
+                     d->extent, w->extent))
         return false;
     if (d->kind != w->kind || (d->thread && !ml_streq(d->thread, w->thread)))
-        return differ(m, "loop %s is %s, the description's %s is %s", w->var->hint,
+        return differ(m, "loop %s is %s, the description's %s is %s", ml_shown(m->cx, w),
                       ml_for_kind_name((ml_ForKind)w->kind), d->var->hint,
                       ml_for_kind_name((ml_ForKind)d->kind));
     if ((d->step && !ml_is_int(d->step, 1)) || (w->step && !ml_is_int(w->step, 1)))
-        return differ(m, "loop %s has a step", w->var->hint);
+        return differ(m, "loop %s has a step", ml_shown(m->cx, w));
     if (ml_dict_count(d->annotations) != ml_dict_count(w->annotations) ||
         (ml_dict_count(d->annotations) && !ml_value_eq(d->annotations, w->annotations)))
-        return differ(m, "loop %s has other annotations", w->var->hint);
+        return differ(m, "loop %s has other annotations", ml_shown(m->cx, w));
     map_var(m, d->var, w->var);
     if (d->thread_var && w->thread_var)
         map_var(m, d->thread_var, w->thread_var);

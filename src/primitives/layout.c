@@ -10,6 +10,8 @@
  */
 #include "primitives/layout.h"
 
+#include "core/shown.h"
+
 /* ---- the walk */
 
 typedef struct Move {
@@ -487,7 +489,7 @@ bool ml_relayout(ml_Call *c, ml_Arith *ar, const ml_Relayout *to, const ml_Stmt 
         return ml_fail(
             c->cx, ML_E_NOT_SUPPORTED,
             ML_TEXT(ml_format(c->cx, "%s is accessed by vectors or outside of blocks",
-                              to->old->name)),
+                              ml_shown(c->cx, to->old))),
             ML_BUFFER(to->old));
     return true;
 }

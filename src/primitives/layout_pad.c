@@ -9,6 +9,8 @@
  */
 #include "primitives/layout.h"
 
+#include "core/shown.h"
+
 void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
                      const ml_Var **loops, ml_Iter *iters)
 {
@@ -498,7 +500,7 @@ static bool check_inside(const Pad *p)
         ML_TEXT(ml_format(cx,
                           "cannot show that pad_value reads inside of %s wherever there "
                           "is padding",
-                          p->to->old->name)),
+                          ml_shown(cx, p->to->old))),
         ML_BUFFER(p->to->old));
     ml_error_set_unproved(cx);
     return false;
@@ -539,7 +541,7 @@ static bool check_whole(ml_Call *c, const ml_Block *scope, const ml_Buffer *buf)
         ML_TEXT(ml_format(cx,
                           "cannot show that all of %s is written before pad_value reads "
                           "it",
-                          buf->name)),
+                          ml_shown(cx, buf))),
         ML_BUFFER(buf));
     ml_error_set_unproved(cx);
     return false;

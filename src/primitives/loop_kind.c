@@ -7,6 +7,7 @@
 #include "primitives/move.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 enum { LOOP, THREAD };
 
@@ -58,7 +59,8 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     f.thread = tag;
     f.thread_var = NULL;
     if (loop->kind == ML_FOR_THREAD)
-        ml_call_note(c, "loop %s was bound to %s", loop->var->hint, loop->thread);
+        ml_call_note(c, "loop %s was bound to %s", ml_shown(c->cx, loop->var),
+                     loop->thread);
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));

@@ -7,6 +7,8 @@
  * from the accumulator. Source: primitives 6, loop_partition.
  */
 #include "primitives/move.h"
+
+#include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
 #include "core/fault.h"
@@ -178,7 +180,7 @@ static bool without_init(Piece *pc, ml_Block *b)
                 ML_TEXT(ml_format(p->c->cx,
                                   "cannot show that block %s would be initialised in the "
                                   "first piece of loop %s alone",
-                                  b->name, p->loop->var->hint)),
+                                  ml_shown(p->c->cx, b), ml_shown(p->c->cx, p->loop->var))),
                 ML_LOOP(p->loop));
         ml_error_set_unproved(p->c->cx);
         pc->failed = true;
@@ -358,7 +360,8 @@ static bool loop_partition(ml_Call *c)
     if (!all || !ml_ok_or_fail(cx))
         return false;
     if (p.loop->kind != ML_FOR_SERIAL)
-        ml_call_note(c, "loop %s was %s; its pieces are serial", p.loop->var->hint,
+        ml_call_note(c, "loop %s was %s; its pieces are serial",
+                     ml_shown(c->cx, p.loop->var),
                      ml_for_kind_name((ml_ForKind)p.loop->kind));
     ml_call_replace(c, p.loop->var->uid, all);
     if (!c->unchecked && !check_inside(c, all))

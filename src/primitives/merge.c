@@ -8,6 +8,8 @@
  * Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 6.2.5.
  */
 #include "primitives/prim.h"
+
+#include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
 #include "core/fault.h"
@@ -374,7 +376,7 @@ static const char *iteration_text(Merge *m, const Nest *nest, const ml_Expr *con
     ml_Text t = {0};
 
     for (size_t d = 0; d < m->depth; d++)
-        ml_text_fmt(&t, "%s%s = %lld", d ? ", " : "", nest->loop[d]->var->hint,
+        ml_text_fmt(&t, "%s%s = %lld", d ? ", " : "", ml_shown(m->c->cx, nest->loop[d]),
                     (long long)when[d]->as.i);
     const char *z = ml_strdup(m->c->cx, (ml_Str){ml_text_z(&t), t.n});
 
@@ -404,9 +406,9 @@ static const char *example(Merge *m, const Nest *x, const Touch *tx, const Nest 
                     cx,
                     "block %s %s %s at %s what block %s %s at %s; merged, it would come "
                     "before",
-                    ty->block->name, ty->write ? "overwrites in" : "reads of",
-                    ty->region->buffer->name, iteration_text(m, y, when[1][j]),
-                    tx->block->name, tx->write ? "writes" : "reads",
+                    ml_shown(cx, ty->block), ty->write ? "overwrites in" : "reads of",
+                    ml_shown(cx, ty->region->buffer), iteration_text(m, y, when[1][j]),
+                    ml_shown(cx, tx->block), tx->write ? "writes" : "reads",
                     iteration_text(m, x, when[0][i]));
     return NULL;
 }
@@ -421,10 +423,11 @@ static bool out_of_order(Merge *m, const Nest *x, const Touch *tx, const Nest *y
     bool shown = why != NULL;
 
     if (!shown)
-        why = ml_format(
-            cx, "cannot show that block %s still %s what block %s %s of %s in time",
-            ty->block->name, ty->write ? "overwrites" : "reads", tx->block->name,
-            tx->write ? "writes" : "reads", ty->region->buffer->name);
+        why = ml_format(cx,
+                        "cannot show that block %s still %s what block %s %s of %s in time",
+                        ml_shown(cx, ty->block), ty->write ? "overwrites" : "reads",
+                        ml_shown(cx, tx->block), tx->write ? "writes" : "reads",
+                        ml_shown(cx, ty->region->buffer));
     ml_fail(cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(tx->block), ML_BLOCK(ty->block),
             ML_BUFFER(ty->region->buffer));
     if (!shown)
@@ -505,8 +508,9 @@ static bool check_crossed(Merge *m, const Nest *nest, const ml_Stmt *s)
                 ML_TEXT(ml_format(cx,
                                   "block %s stands between the nests and %s %s, which "
                                   "block %s %s",
-                                  b->block->name, b->write ? "writes" : "reads", q->name,
-                                  a->block->name, a->write ? "writes" : "reads")),
+                                  ml_shown(cx, b->block), b->write ? "writes" : "reads",
+                                  ml_shown(cx, q), ml_shown(cx, a->block),
+                                  a->write ? "writes" : "reads")),
                 ML_BLOCK(b->block), ML_BLOCK(a->block), ML_BUFFER(q));
         }
     return true;
@@ -563,7 +567,8 @@ static const ml_Stmt *merged_nest(Merge *m)
                          ml_cast(cx, f->var->type, ml_var(cx, m->var[d])));
             if (f->kind != ML_FOR_SERIAL)
                 ml_call_note(m->c, "loop %s was %s; the merged loop is serial",
-                             f->var->hint, ml_for_kind_name((ml_ForKind)f->kind));
+                             ml_shown(m->c->cx, f->var),
+                             ml_for_kind_name((ml_ForKind)f->kind));
         }
         bodies[k] = ml_stmt_subst(cx, nest->loop[m->depth - 1]->body, &sub);
     }

@@ -10,6 +10,8 @@
  */
 #include "primitives/move.h"
 
+#include "core/shown.h"
+
 enum { INIT, UPDATE };
 
 typedef struct Merge {
@@ -188,7 +190,7 @@ static bool read_update(Merge *m)
             return shape(m, b,
                          ml_format(m->cx,
                                    "it does not store to %s, which the init block writes",
-                                   m->i_store[k]->buffer->name));
+                                   ml_shown(m->cx, m->i_store[k]->buffer)));
         for (size_t j = 0; j < b->n_iters; j++)
             for (size_t d = 0; d < m->u_store[k]->n && b->iters[j].kind == ML_ITER_REDUCE;
                  d++)
@@ -256,7 +258,7 @@ static bool check_others(Merge *m)
     if (from >= to)
         return out_of_order(m, m->i_store[0]->buffer, m->init,
                             ml_format(cx, "block %s does not come before block %s",
-                                      m->init->name, m->update->name));
+                                      ml_shown(cx, m->init), ml_shown(cx, m->update)));
     for (size_t k = from; k <= to; k++) {
         const ml_Stmt *s = ml_as_seq(body)->stmts[k];
         ml_StmtVec kids = {0};
@@ -277,13 +279,15 @@ static bool check_others(Merge *m)
                 if (touches(b->reads, b->n_reads, m->i_store[i]->buffer))
                     return out_of_order(m, m->i_store[i]->buffer, b,
                                         ml_format(cx, "block %s reads %s in between",
-                                                  b->name, m->i_store[i]->buffer->name));
+                                                  ml_shown(cx, b),
+                                                  ml_shown(cx, m->i_store[i]->buffer)));
             for (size_t i = 0; i < m->init->n_reads; i++)
                 if (touches(b->writes, b->n_writes, m->init->reads[i].buffer))
                     return out_of_order(
                         m, m->init->reads[i].buffer, b,
-                        ml_format(cx, "block %s writes %s, which block %s reads", b->name,
-                                  m->init->reads[i].buffer->name, m->init->name));
+                        ml_format(cx, "block %s writes %s, which block %s reads",
+                                  ml_shown(cx, b), ml_shown(cx, m->init->reads[i].buffer),
+                                  ml_shown(cx, m->init)));
         }
     }
     return true;
@@ -313,7 +317,7 @@ static bool check_loops(Merge *m)
                 ML_TEXT(ml_format(m->cx,
                                   "no iter of block %s uses loop %s: it adds up over "
                                   "its iterations, and would start anew in each",
-                                  m->update->name, f->var->hint)),
+                                  ml_shown(m->cx, m->update), ml_shown(m->cx, f->var))),
                 ML_LOOP(f), ML_BLOCK(m->update));
     }
     return true;

@@ -7,6 +7,8 @@
  * where its operands are. Source: primitives 11, pad_einsum.
  */
 #include "primitives/einsum.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { BLOCK, PADDING };
@@ -43,7 +45,7 @@ static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
 
     for (size_t k = 0; k < e->sides.n; k++)
         if (e->sides.v[k].old->uid == buf->uid)
-            return no_einsum(e, "it uses %s twice", buf->name);
+            return no_einsum(e, "it uses %s twice", ml_shown(e->c->cx, buf));
     s.idx = ML_ARRAY(e->c->cx, const ml_Expr *, buf->rank + 1u);
     for (size_t d = 0; d < buf->rank; d++) {
         s.idx[d] = r->ranges[d].min;
@@ -51,11 +53,11 @@ static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
             (s.idx[d]->kind != ML_EXPR_INT && ml_einsum_iter(e->block, s.idx[d]) < 0))
             return no_einsum(e,
                              "dimension %zu of %s is not indexed by an iter or a constant",
-                             d, buf->name);
+                             d, ml_shown(e->c->cx, buf));
         if (s.idx[d]->kind == ML_EXPR_INT &&
             (s.idx[d]->as.i < 0 || !ml_prove_lt_expr(e->ar, s.idx[d], buf->shape[d])))
             return no_einsum(e, "the constant index of dimension %zu of %s may be outside",
-                             d, buf->name);
+                             d, ml_shown(e->c->cx, buf));
     }
     ml_push(e->c->cx, &e->sides, s);
     return true;
@@ -117,11 +119,11 @@ static bool check_store(const ml_Einsum *e, const ml_Stmt *s)
     const ml_EinsumSide *to = ml_einsum_side(e, st->buffer);
 
     if (!is_at(to, st->indices))
-        return no_einsum(e, "it stores to %s elsewhere", st->buffer->name);
+        return no_einsum(e, "it stores to %s elsewhere", ml_shown(e->c->cx, st->buffer));
     ml_expr_visit(st->value, find_bad, &l);
     return !l.bad ||
            no_einsum(e, "what it stores to %s is more than arithmetic of its elements",
-                     st->buffer->name);
+                     ml_shown(e->c->cx, st->buffer));
 }
 
 static bool check_form(ml_Einsum *e)
@@ -153,7 +155,7 @@ static bool check_padding(ml_Einsum *e)
         return ml_fail(
             cx, ML_E_BAD_ARGUMENT,
             ML_TEXT(ml_format(cx, "padding has %u entries, block %s has %u iters", list->n,
-                              b->name, b->n_iters)),
+                              ml_shown(cx, b), b->n_iters)),
             ML_BLOCK(b));
     e->extents = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     e->changed = ML_ARRAY(cx, bool, b->n_iters + 1u);
@@ -168,7 +170,7 @@ static bool check_padding(ml_Einsum *e)
                            ML_TEXT(ml_format(cx,
                                              "padding of iter %s is %lld, it must be "
                                              "positive",
-                                             it->var->hint, (long long)p)),
+                                             ml_shown(cx, it->var), (long long)p)),
                            ML_BLOCK(b));
         f = ml_int(cx, it->extent->type, p);
         up = ml_add(cx, it->extent, ml_int(cx, it->extent->type, p - 1));
@@ -294,7 +296,8 @@ static bool unsound(const ml_Einsum *e, uint32_t k, const char *why)
 
     return ml_fail(cx, ML_E_UNSOUND,
                    ML_TEXT(ml_format(cx, "iter %s of block %s cannot be padded: %s",
-                                     e->block->iters[k].var->hint, e->block->name, why)),
+                                     ml_shown(cx, e->block->iters[k].var),
+                                     ml_shown(cx, e->block), why)),
                    ML_BLOCK(e->block), ML_ITER(e->block, k));
 }
 
@@ -321,7 +324,7 @@ static bool check_iter(ml_Einsum *e, uint32_t k)
         if (!found)
             return unsound(e, k,
                            ml_format(e->c->cx, "its instances write the same element of %s",
-                                     w->old->name));
+                                     ml_shown(e->c->cx, w->old)));
     }
     return true;
 }
@@ -341,8 +344,8 @@ static bool check_output(const ml_Einsum *e, const ml_EinsumSide *s, const ml_In
         if (k < 0)
             continue;
         if (k >= 64 || (seen & (1ull << k)))
-            return no_einsum(e, "%s is indexed by %s twice", s->old->name,
-                             b->iters[k].var->hint);
+            return no_einsum(e, "%s is indexed by %s twice", ml_shown(e->c->cx, s->old),
+                             ml_shown(e->c->cx, b->iters[k].var));
         seen |= 1ull << k;
         if (e->changed[k])
             continue;
@@ -379,7 +382,8 @@ static bool check_place(const ml_Einsum *e, const ml_EinsumSide *s)
                 ML_TEXT(ml_format(cx,
                                   "block %s uses %s under the loops of block %s; "
                                   "the copy would stand outside of them",
-                                  o->name, s->old->name, e->block->name)),
+                                  ml_shown(cx, o), ml_shown(cx, s->old),
+                                  ml_shown(cx, e->block))),
                 ML_BLOCK(e->block), ML_BLOCK(o), ML_BUFFER(s->old));
     }
     return true;
@@ -406,7 +410,8 @@ static bool check(ml_Einsum *e)
 
     for (uint32_t k = 0; k < b->n_iters; k++) {
         if (!ml_is_int(b->iters[k].min, 0))
-            return no_einsum(e, "iter %s does not start at 0", b->iters[k].var->hint);
+            return no_einsum(e, "iter %s does not start at 0",
+                             ml_shown(e->c->cx, b->iters[k].var));
         if (e->changed[k] && !check_iter(e, k))
             return false;
     }

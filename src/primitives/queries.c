@@ -20,12 +20,12 @@ static bool find_func(ml_Call *c, uint32_t *pos)
     if (!name) {
         if (ml_schedule_func(c->sched))
             return true;
-        return ml_fail_no_function(c->cx, m);
+        return ml_fail_unchosen(c->cx, m);
     }
     for (*pos = 0; *pos < m->n; ++*pos)
         if (ml_streq(m->funcs[*pos]->name, name) && ml_func_root(m->funcs[*pos]))
             return true;
-    return ml_fail(c->cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(name));
+    return ml_fail_unknown_function(c->cx, m, name);
 }
 
 /* A stored name with a function name, as traces have it; else a display name first. */
@@ -93,8 +93,9 @@ const ml_Primitive ml_prim_get_block = {
     .pure = true,
     .no_version = true,
     .apply = get_block,
-    .errors = (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION,
-                                     ML_E_NO_SUCH_BLOCK, ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION, ML_E_NO_BLOCKS,
+                               ML_E_NO_SUCH_BLOCK, ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
     .cases = "get_block",
 };
 

@@ -5,6 +5,7 @@
  */
 #include "primitives/reduction_shape.h"
 
+#include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
 typedef struct Parts {
@@ -54,7 +55,7 @@ static bool read_init(Parts *p)
             if (p->init[j]->buffer->uid == p->init[k]->buffer->uid)
                 return wrong(p, 2,
                              ml_format(p->c->cx, "its init stores to %s twice",
-                                       p->init[k]->buffer->name));
+                                       ml_shown(p->c->cx, p->init[k]->buffer)));
     }
     p->n_init = n;
     return true;
@@ -117,11 +118,11 @@ static bool read_values(Parts *p, const ml_Expr **combined)
         if (at == p->n_lets)
             return wrong(p, 7,
                          ml_format(p->c->cx, "the store to %s is not of a let variable",
-                                   p->store[k]->buffer->name));
+                                   ml_shown(p->c->cx, p->store[k]->buffer)));
         if (used[at])
             return wrong(p, 8,
                          ml_format(p->c->cx, "the let variable %s is stored twice",
-                                   p->let[at]->var->hint));
+                                   ml_shown(p->c->cx, p->let[at]->var)));
         used[at] = true;
         combined[k] = p->let[at]->value;
         for (size_t m = 0; m < p->n_lets; m++)
@@ -161,17 +162,18 @@ static bool match_buffers(Parts *p, ml_ReductionShape *out)
 
         for (size_t j = 0; j < k; j++)
             if (p->store[j]->buffer->uid == buf->uid)
-                return wrong(p, 9, ml_format(cx, "its body stores to %s twice", buf->name));
+                return wrong(
+                    p, 9, ml_format(cx, "its body stores to %s twice", ml_shown(cx, buf)));
         while (at < p->n_init && p->init[at]->buffer->uid != buf->uid)
             at++;
         if (at == p->n_init)
             return wrong(p, 10,
                          ml_format(cx, "its body stores to %s, which the init leaves out",
-                                   buf->name));
+                                   ml_shown(cx, buf)));
         if (!same_shape(buf, p->store[0]->buffer))
             return wrong(p, 11,
                          ml_format(cx, "%s and %s have different shapes",
-                                   p->store[0]->buffer->name, buf->name));
+                                   ml_shown(cx, p->store[0]->buffer), ml_shown(cx, buf)));
         if (!same_element(p->store[k], p->store[0]) ||
             !same_element(p->init[at], p->store[0]))
             return wrong(p, 12, "its stores have different indices");

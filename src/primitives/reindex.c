@@ -7,6 +7,8 @@
  * each. Source: primitives 8, reindex.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 #include "primitives/same_index.h"
 
@@ -63,14 +65,14 @@ static bool find_index(Reindex *r)
     if (ml_uses_other_var(r->c, b, r->index, rank, &other))
         return no_access(r,
                          ml_format(cx, "its indices use %s, which is no iter of the block",
-                                   other->hint));
+                                   ml_shown(cx, other)));
     for (size_t k = 0; k < r->iters.n; k++) {
         const ml_Iter *it = &b->iters[r->iters.v[k]];
         const ml_Expr *dom[2] = {it->min, it->extent};
 
         if (ml_uses_other_var(r->c, b, dom, 2, &other))
             return no_access(r, ml_format(cx, "the domain of iter %s depends on loop %s",
-                                          it->var->hint, other->hint));
+                                          ml_shown(cx, it->var), ml_shown(cx, other)));
     }
     return true;
 }
@@ -121,7 +123,7 @@ static bool check_read(Reindex *r)
                 ml_format(cx,
                           "cannot show that index %zu of %s stays inside for all "
                           "iters of block %s; the copy would read outside",
-                          d, r->old->name, b->name));
+                          d, ml_shown(cx, r->old), ml_shown(cx, b)));
         if (r->index[d]->flags & ML_X_HAS_LOAD)
             ml_expr_visit(r->index[d], look_inside, &w);
         if (w.bad)
@@ -130,7 +132,7 @@ static bool check_read(Reindex *r)
                 ml_format(cx,
                           "cannot show that index %zu of %s can be computed for all "
                           "iters of block %s: it reads memory, perhaps outside",
-                          d, r->old->name, b->name));
+                          d, ml_shown(cx, r->old), ml_shown(cx, b)));
     }
     for (size_t d = 0; d < r->old->rank; d++) /* a gather: from what it does not write */
         for (size_t k = 0; k < b->n_writes; k++)
@@ -164,13 +166,13 @@ static bool check_write(Reindex *r)
                                  "cannot show that block %s writes an element for all "
                                  "values of its iters; what it leaves out would be "
                                  "overwritten",
-                                 b->name));
+                                 ml_shown(cx, b)));
     if (!ml_is_injective(c, b, &r->iters, r->index, r->old->rank))
         return unsound(r, true,
                        ml_format(cx,
                                  "cannot show that block %s writes different elements of "
                                  "%s for different values of its iters",
-                                 b->name, r->old->name));
+                                 ml_shown(cx, b), ml_shown(cx, r->old)));
     return true;
 }
 
@@ -244,7 +246,7 @@ static bool check_result(Reindex *r)
                        ml_format(c->cx,
                                  "cannot show that all values of %s are visible where it "
                                  "would be copied, outside the loops of block %s",
-                                 r->old->name, r->block->name));
+                                 ml_shown(c->cx, r->old), ml_shown(c->cx, r->block)));
     if (!r->write)
         return ml_is_covered(c->cx, c->facts, c->p, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
@@ -282,7 +284,7 @@ static bool reindex(ml_Call *c)
         return unsound(&r, false,
                        ml_format(c->cx,
                                  "the domain of block %s is empty: nothing is copied",
-                                 r.block->name));
+                                 ml_shown(c->cx, r.block)));
     if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
         return false;
     make_buffer(&r);

@@ -7,6 +7,8 @@
  * element by one instance. Source: primitives 8.
  */
 #include "primitives/cache.h"
+
+#include "core/shown.h"
 #include "primitives/copy_nest.h"
 #include "primitives/move.h"
 #include "primitives/same_index.h"
@@ -94,15 +96,15 @@ static bool check_access(Recache *r, ml_Arith *ar)
             why = "its indices depend on what is in memory";
     }
     if (!why && ml_uses_other_var(r->c, b, r->at_old, r->old->rank, &other))
-        why =
-            ml_format(cx, "its indices use %s, which is no iter of the block", other->hint);
+        why = ml_format(cx, "its indices use %s, which is no iter of the block",
+                        ml_shown(cx, other));
     for (size_t k = 0; !why && k < r->copy.iters.n; k++) {
         const ml_Iter *it = &b->iters[r->copy.iters.v[k]];
         const ml_Expr *dom[2] = {it->min, it->extent};
 
         if (ml_uses_other_var(r->c, b, dom, 2, &other))
-            why = ml_format(cx, "the domain of iter %s depends on loop %s", it->var->hint,
-                            other->hint);
+            why = ml_format(cx, "the domain of iter %s depends on loop %s",
+                            ml_shown(cx, it->var), ml_shown(cx, other));
     }
     return !why ||
            ml_fail(cx, ML_E_REINDEX_ACCESS, ML_BUFFER(r->old), ML_BLOCK(b), ML_TEXT(why));
@@ -122,7 +124,7 @@ static bool find_indices(Recache *r)
                        ML_TEXT(ml_format(cx,
                                          "index_map takes %u indices; block %s has %u "
                                          "iters",
-                                         m->n_vars, b->name, b->n_iters)),
+                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
                        ML_BLOCK(b));
     ml_arith_bind_iters(ar, b);
     r->n_new = m->n_exprs;
@@ -212,7 +214,7 @@ static bool find_place(Recache *r)
                        ML_TEXT(ml_format(cx,
                                          "no statement after the one that writes %s holds "
                                          "block %s; a copy would come too late",
-                                         r->old->name, r->block->name)),
+                                         ml_shown(cx, r->old), ml_shown(cx, r->block))),
                        ML_BLOCK(r->block), ML_BUFFER(r->old));
     }
     return ml_check_schedulable(c, r->place.node, uid);
@@ -262,7 +264,7 @@ static bool check_read(Recache *r)
                                         "cannot show that index %zu of %s stays inside for "
                                         "all values of the iters of block %s; the copy "
                                         "would read outside",
-                                        d, r->old->name, b->name));
+                                        d, ml_shown(cx, r->old), ml_shown(cx, b)));
     const ml_Iter *it = ml_copy_nest_outside(c, &r->copy);
 
     if (it)
@@ -270,7 +272,7 @@ static bool check_read(Recache *r)
                                     "cannot show that iter %s of block %s stays in its "
                                     "domain without the predicate on loops that are "
                                     "not copied",
-                                    it->var->hint, b->name));
+                                    ml_shown(cx, it->var), ml_shown(cx, b)));
     return true;
 }
 
@@ -291,12 +293,12 @@ static bool check_write(Recache *r)
                                     "cannot show that block %s writes an element for all "
                                     "values of its iters; what it leaves out would be "
                                     "overwritten",
-                                    b->name));
+                                    ml_shown(cx, b)));
     if (!ml_is_injective(c, b, &r->copy.iters, r->at_old, r->old->rank))
         return unsound(r, ml_format(cx,
                                     "cannot show that block %s writes different elements "
                                     "of %s for different values of its iters",
-                                    b->name, r->old->name));
+                                    ml_shown(cx, b), ml_shown(cx, r->old)));
     return true;
 }
 
@@ -340,7 +342,7 @@ static bool check_result(Recache *r)
         return unsound(r, ml_format(c->cx,
                                     "cannot show that all values of %s are there where "
                                     "it would be copied",
-                                    r->old->name));
+                                    ml_shown(c->cx, r->old)));
     if (!r->write)
         return ml_is_covered(c->cx, c->facts, c->p, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
@@ -375,7 +377,7 @@ static bool recache(ml_Call *c, bool write)
     if (!c->unchecked && ml_is_empty_block(r.block))
         return unsound(&r, ml_format(c->cx,
                                      "the domain of block %s is empty: nothing is copied",
-                                     r.block->name));
+                                     ml_shown(c->cx, r.block)));
     if (!c->unchecked && !(write ? check_write(&r) : check_read(&r)))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);
@@ -418,7 +420,7 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
 
         vars = ml_format(cx, "%s%s%s", vars, k ? ", " : "", v->hint);
         if (ml_region_uses_var(r, v))
-            used = ml_format(cx, "%s%s, ", used, v->hint);
+            used = ml_format(cx, "%s%s, ", used, ml_shown(cx, v));
     }
     ml_try(t, NULL, "%s(\"%s\", %lld, \"%s\", \"lambda %s: (%s)\")", e->primitive,
            ml_name_of(s, b->tag), (long long)args[BUFFER].i,

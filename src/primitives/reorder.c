@@ -10,6 +10,7 @@
 #include "primitives/move.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 enum { LOOPS };
 
@@ -57,9 +58,9 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         const ml_For *loop = ml_call_loop(c, u);
 
         if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
-            return ml_fail(
-                cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
-                ML_TEXT(ml_format(cx, "%s holds other statements too", loop->var->hint)));
+            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
+                           ML_TEXT(ml_format(cx, "%s holds other statements too",
+                                             ml_shown(cx, loop->var))));
         ml_push(cx, &up, loop);
         if (u == top)
             break;
@@ -170,7 +171,8 @@ static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
                                   "same element of block %s; with the reduce loop "
                                   "%s outside, it would be accumulated more than "
                                   "once",
-                                  in->var->hint, b->name, ch->now[r]->var->hint)),
+                                  ml_shown(c->cx, in->var), ml_shown(c->cx, b),
+                                  ml_shown(c->cx, ch->now[r]->var))),
                 ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
         }
     }
@@ -202,7 +204,8 @@ static bool check_mixed(ml_Call *c, const ml_Block *b, const Chain *ch)
                                   "loops %s and %s both choose the element and the "
                                   "reduce instance of block %s; in another order its "
                                   "init would not come first",
-                                  f->var->hint, last->var->hint, b->name)),
+                                  ml_shown(c->cx, f->var), ml_shown(c->cx, last->var),
+                                  ml_shown(c->cx, b))),
                 ML_BLOCK(b), ML_LOOP(f), ML_LOOP(last));
         last = f;
         at = was;
@@ -233,7 +236,7 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
                 ML_TEXT(ml_format(cx,
                                   "block %s reads what other iterations write; another "
                                   "order of the loops would change what it sees",
-                                  b->name)),
+                                  ml_shown(cx, b))),
                 ML_BLOCK(b));
         for (size_t w = 0; w < b->n_writes; w++) {
             ml_UidVec writers = {0};
@@ -247,14 +250,15 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
                 if (!ml_is_int(ch->path[l]->extent, 1) &&
                     !ml_writes_disjoint(cx, c->facts, c->p, ch->path[l]->var->uid,
                                         b->writes[w].buffer))
-                    return ml_fail(cx, ML_E_UNSOUND,
-                                   ML_TEXT(ml_format(
-                                       cx,
-                                       "%zu blocks under loop %s write %s, and "
-                                       "iterations of %s may write one element",
-                                       below, inner->var->hint, b->writes[w].buffer->name,
-                                       ch->path[l]->var->hint)),
-                                   ML_BLOCK(b), ML_BUFFER(b->writes[w].buffer));
+                    return ml_fail(
+                        cx, ML_E_UNSOUND,
+                        ML_TEXT(ml_format(cx,
+                                          "%zu blocks under loop %s write %s, and "
+                                          "iterations of %s may write one element",
+                                          below, ml_shown(cx, inner->var),
+                                          ml_shown(cx, b->writes[w].buffer),
+                                          ml_shown(cx, ch->path[l]->var))),
+                        ML_BLOCK(b), ML_BUFFER(b->writes[w].buffer));
         }
     }
     return true;

@@ -72,7 +72,7 @@ bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m)
     enum { SHOWN = 8 };
     ml_Text t = {0};
 
-    ml_text_fmt(&t, "%u functions", m->n);
+    ml_text_fmt(&t, "%u function%s", m->n, m->n == 1 ? "" : "s");
     for (uint32_t k = 0; k < m->n && k < SHOWN; k++)
         ml_text_fmt(&t, "%s%s", k ? ", " : " (", m->funcs[k]->name);
     if (m->n > 0)
@@ -82,13 +82,33 @@ bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m)
     return false;
 }
 
+static bool fail_no_blocks(ml_Ctx *cx, const char *func)
+{
+    return ml_fail(cx, ML_E_NO_BLOCKS,
+                   ML_TEXT(func ? ml_format(cx, "function %s", func) : "the module"));
+}
+
+bool ml_fail_unchosen(ml_Ctx *cx, const ml_Module *m)
+{
+    for (uint32_t k = 0; k < m->n; k++)
+        if (ml_func_root(m->funcs[k]))
+            return ml_fail_no_function(cx, m);
+    return fail_no_blocks(cx, m->n == 1 ? m->funcs[0]->name : NULL);
+}
+
+bool ml_fail_unknown_function(ml_Ctx *cx, const ml_Module *m, const char *name)
+{
+    return ml_module_find(m, name) ? fail_no_blocks(cx, name)
+                                   : ml_fail(cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(name));
+}
+
 static bool begin_search(ml_Schedule *s, Found *f)
 {
     const ml_Func *func = ml_schedule_func(s);
 
     *f = (Found){0};
     if (!func)
-        return ml_fail_no_function(s->space->cx, s->v[s->cur].p.mod);
+        return ml_fail_unchosen(s->space->cx, s->v[s->cur].p.mod);
     ml_names_ensure(s, s->cur);
     f->tmp = ml_ctx_new(0);
     f->items.cx = f->tmp;
@@ -192,10 +212,13 @@ static void add_nearest(ml_Schedule *s, const Found *f, const char *text,
 /* A loop as "C/k" when its block is told apart by that, else as its display name. */
 static void add_candidates(ml_Schedule *s, const Found *f)
 {
+    enum { SHOWN = 12 };
     ml_Text t = {0};
 
-    for (size_t k = 0; k < f->hits.n; k++)
+    for (size_t k = 0; k < f->hits.n && k < SHOWN; k++)
         ml_text_fmt(&t, "%s\"%s\"", k ? ", " : "", ml_name_known(s->space, f->hits.v[k]));
+    if (f->hits.n > SHOWN)
+        ml_text_fmt(&t, ", … %zu more", f->hits.n - SHOWN);
     ml_error_note(s->space->cx, "candidates: %s", ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -357,6 +380,23 @@ static bool resolve_in(ml_Schedule *s, Found *f, const char *text, ml_HandleKind
     if (!sep && want != ML_H_BLOCK)
         sep = strrchr(text, '@');
     return sep ? resolve_above(s, f, text, sep, out) : one_hit(s, f, text, want, out);
+}
+
+size_t ml_candidate_names(ml_Schedule *s, const char *text, ml_HandleKind want,
+                          const char **out, size_t n)
+{
+    Found f;
+    ml_Uid uid = 0;
+    size_t have = 0;
+
+    ml_schedule_begin(s);
+    if (!ml_schedule_func(s) || !begin_search(s, &f))
+        return 0;
+    if (!resolve_in(s, &f, text, want, &uid) && f.hits.n > 1)
+        for (; have < n && have < f.hits.n; have++)
+            out[have] = ml_name_known(s->space, f.hits.v[have]);
+    ml_ctx_unref(f.tmp);
+    return have;
 }
 
 bool ml_resolve(ml_Schedule *s, const char *text, ml_HandleKind want, ml_Handle *out)

@@ -9,6 +9,7 @@
 #include "primitives/inline.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 enum { BLOCK };
 
@@ -58,17 +59,18 @@ static bool find_buffer(Fold *f, ml_Uid scope)
     writers.n = 0;
     ml_writers(c->cx, c->facts, c->p, scope, f->buf, &writers);
     if (writers.n != 1)
-        return ml_fail(
-            c->cx, ML_E_NOT_SINGLE_PRODUCER,
-            ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n, f->buf->name)),
-            ML_BLOCK(f->consumer));
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                       ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n,
+                                         ml_shown(c->cx, f->buf))),
+                       ML_BLOCK(f->consumer));
     ml_readers(c->cx, c->facts, c->p, scope, f->buf, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (readers.v[k] != f->consumer->tag)
             return ml_fail(
                 c->cx, ML_E_NOT_SINGLE_PRODUCER,
                 ML_TEXT(ml_format(c->cx, "block %s reads %s too",
-                                  ml_call_block(c, readers.v[k])->name, f->buf->name)),
+                                  ml_shown(c->cx, ml_call_block(c, readers.v[k])),
+                                  ml_shown(c->cx, f->buf))),
                 ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
     f->producer = ml_call_block(c, writers.v[0]);
     return true;
@@ -87,15 +89,15 @@ static bool check_producer(Fold *f)
     if (inner.n > 0)
         return ml_fail(
             c->cx, ML_E_NOT_SINGLE_PRODUCER,
-            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks", p->name,
-                              f->buf->name)),
+            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
+                              ml_shown(c->cx, p), ml_shown(c->cx, f->buf))),
             ML_BLOCK(p));
     if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0)
-        return ml_fail(
-            c->cx, ML_E_NOT_SINGLE_PRODUCER,
-            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, is not complete: %s",
-                              p->name, f->buf->name, why ? why : "?")),
-            ML_BLOCK(p));
+        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                       ML_TEXT(ml_format(
+                           c->cx, "block %s, which writes %s, is not complete: %s",
+                           ml_shown(c->cx, p), ml_shown(c->cx, f->buf), why ? why : "?")),
+                       ML_BLOCK(p));
     if (ml_is_output_block(c->p, p->tag, &out))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
     const ml_Stmt *body = p->body;
@@ -159,7 +161,7 @@ static bool check_consumer(Fold *f)
                        ML_TEXT(ml_format(cx,
                                          f->index ? "it loads %s at different indices"
                                                   : "it does not load %s",
-                                         f->buf->name)));
+                                         ml_shown(cx, f->buf))));
     return true;
 }
 
@@ -183,7 +185,7 @@ static bool check_inside(Fold *f, ml_Arith *ar)
                            ML_TEXT(ml_format(cx,
                                              "some of its instances read outside of %s and "
                                              "would be lost",
-                                             f->buf->name)),
+                                             ml_shown(cx, f->buf))),
                            ML_EXPRESSION(f->index[d]));
     }
     return true;
@@ -228,7 +230,7 @@ static bool solve(Fold *f)
                 ML_TEXT(ml_format(cx,
                                   "iter %s is not determined by the element that "
                                   "is read",
-                                  it->var->hint)),
+                                  ml_shown(cx, it->var))),
                 ML_ITER(b, k));
         ml_map_set(cx, f->inverse, it->var->uid, it->min);
     }
@@ -259,7 +261,7 @@ static bool check_instances(Fold *f)
             ML_TEXT(ml_format(cx,
                               "cannot show which instances the loops of block %s run; all "
                               "that block %s produces would be stored",
-                              f->consumer->name, f->producer->name)),
+                              ml_shown(cx, f->consumer), ml_shown(cx, f->producer))),
             ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
     ml_error_set_unproved(cx);
     return false;

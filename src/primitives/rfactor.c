@@ -10,6 +10,7 @@
 #include "primitives/rfactor.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 /* e in the dtype that indices of the buffer have, when that is the wider one. */
 static const ml_Expr *index_like(ml_Rfactor *r, const ml_Buffer *b, const ml_Expr *e)
@@ -282,7 +283,7 @@ static bool rfactor(ml_Call *c)
                      "block %s combines as was registered: the result is right only if the "
                      "combination is associative and commutative and the identity changes "
                      "nothing",
-                     r.block->name);
+                     ml_shown(c->cx, r.block));
     ml_call_return_block(c, ml_as_block(before)->tag);
     return true;
 }

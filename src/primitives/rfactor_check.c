@@ -7,6 +7,7 @@
 #include "primitives/rfactor.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 
 static bool find_block(ml_Rfactor *r, const ml_For *loop)
 {
@@ -53,8 +54,8 @@ static bool classify_loops(ml_Rfactor *r)
     if (kids.v[0] != &b->base)
         return wrong_loop(r, r->loops[0],
                           ml_format(r->cx, "block %s comes before block %s under loop %s",
-                                    ml_as_block(kids.v[0])->name, b->name,
-                                    r->loops[0]->var->hint));
+                                    ml_shown(r->cx, ml_as_block(kids.v[0])),
+                                    ml_shown(r->cx, b), ml_shown(r->cx, r->loops[0]->var)));
     r->first = r->target;
     for (size_t k = 0; k < r->n_loops; k++) {
         const ml_For *f = r->loops[k];
@@ -69,12 +70,12 @@ static bool classify_loops(ml_Rfactor *r)
         if (spatial && k == r->target)
             return wrong_loop(r, f,
                               ml_format(r->cx, "loop %s drives a spatial iter of block %s",
-                                        f->var->hint, b->name));
+                                        ml_shown(r->cx, f->var), ml_shown(r->cx, b)));
         if (spatial && r->reduces[k])
             return wrong_loop(
                 r, f,
                 ml_format(r->cx, "loop %s drives both spatial and reduce iters of block %s",
-                          f->var->hint, b->name));
+                          ml_shown(r->cx, f->var), ml_shown(r->cx, b)));
         if (r->reduces[k] && k < r->first)
             r->first = k;
     }
@@ -83,7 +84,7 @@ static bool classify_loops(ml_Rfactor *r)
     if (kids.n != 1)
         return wrong_loop(r, r->loops[r->first],
                           ml_format(r->cx, "the outermost reduce loop %s holds %zu blocks",
-                                    r->loops[r->first]->var->hint, kids.n));
+                                    ml_shown(r->cx, r->loops[r->first]->var), kids.n));
     return true;
 }
 
@@ -105,7 +106,8 @@ static bool check_loops(ml_Rfactor *r)
                 ml_format(r->cx,
                           "no iter of block %s uses loop %s, which lies below "
                           "the reduce loop %s",
-                          b->name, f->var->hint, r->loops[r->first]->var->hint));
+                          ml_shown(r->cx, b), ml_shown(r->cx, f->var),
+                          ml_shown(r->cx, r->loops[r->first]->var)));
         if (r->reduces[k] && f->step && !ml_is_int(f->step, 1))
             return ml_fail(r->cx, ML_E_LOOP_STEP, ML_LOOP(f), ML_EXPRESSION(f->step));
         for (size_t m = 0; m < k; m++)
@@ -253,7 +255,7 @@ static bool check_elements(ml_Rfactor *r)
         ML_TEXT(ml_format(cx,
                           "cannot show that different spatial iters of block %s store to "
                           "different elements of %s; their partial results would mix",
-                          b->name, r->shape.buf[0]->name)),
+                          ml_shown(cx, b), ml_shown(cx, r->shape.buf[0]))),
         ML_BLOCK(b), ML_BUFFER(r->shape.buf[0]));
     ml_error_set_unproved(cx);
     return false;
@@ -296,14 +298,14 @@ static bool check_predicate(ml_Rfactor *r, ml_Arith *ar, const ml_Expr *p)
                                   "a condition of block %s ties the reduce loops to the "
                                   "spatial loop %s: some partial results would have no "
                                   "elements",
-                                  r->block->name, r->loops[k]->var->hint)),
+                                  ml_shown(cx, r->block), ml_shown(cx, r->loops[k]->var))),
                 ML_BLOCK(r->block), ML_EXPRESSION(p));
     return ml_fail(cx, ML_E_UNSOUND,
                    ML_TEXT(ml_format(
                        cx,
                        "under a condition of block %s some iterations of loop %s have no "
                        "first element: their partial results would never be initialised",
-                       r->block->name, ml_rfactor_target(r)->var->hint)),
+                       ml_shown(cx, r->block), ml_shown(cx, ml_rfactor_target(r)->var))),
                    ML_LOOP(ml_rfactor_target(r)), ML_BLOCK(r->block), ML_EXPRESSION(p));
 }
 
@@ -322,8 +324,9 @@ static bool check_order(ml_Rfactor *r)
                     "the %s of block %s keeps the first of equal values; with partial "
                     "results "
                     "per iteration of loop %s, inside loop %s, another one comes first",
-                    r->shape.combiner.name, r->block->name, ml_rfactor_target(r)->var->hint,
-                    r->loops[k]->var->hint)),
+                    r->shape.combiner.name, ml_shown(r->cx, r->block),
+                    ml_shown(r->cx, ml_rfactor_target(r)->var),
+                    ml_shown(r->cx, r->loops[k]->var))),
                 ML_LOOP(ml_rfactor_target(r)), ML_LOOP(r->loops[k]), ML_BLOCK(r->block));
     return true;
 }
@@ -333,13 +336,14 @@ static bool check_axis(ml_Rfactor *r)
     int64_t ndim = (int64_t)r->shape.rank, axis = r->c->args[ML_RFACTOR_AXIS].i;
 
     if (axis < -(ndim + 1) || axis > ndim)
-        return ml_fail(r->cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(
-                           r->cx,
-                           "factor_axis is %lld; %s has %lld dimension%s, so it "
-                           "lies in [%lld, %lld]",
-                           (long long)axis, r->shape.buf[0]->name, (long long)ndim,
-                           ndim == 1 ? "" : "s", (long long)-(ndim + 1), (long long)ndim)));
+        return ml_fail(
+            r->cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(r->cx,
+                              "factor_axis is %lld; %s has %lld dimension%s, so it "
+                              "lies in [%lld, %lld]",
+                              (long long)axis, ml_shown(r->cx, r->shape.buf[0]),
+                              (long long)ndim, ndim == 1 ? "" : "s", (long long)-(ndim + 1),
+                              (long long)ndim)));
     r->axis = (size_t)(axis < 0 ? axis + ndim + 1 : axis);
     return true;
 }

@@ -9,6 +9,8 @@
  */
 #include "primitives/rolling.h"
 
+#include "core/shown.h"
+
 /* ---- how an expression moves when a variable grows by one */
 
 typedef struct Steps {
@@ -290,31 +292,33 @@ static const char *look_at(ml_Rolling *r, size_t d)
     Steps s = steps_of(x->min, f->var);
 
     if (!s.known || s.lo < 0)
-        return ml_format(cx, "loop %s does not move it forward evenly", f->var->hint);
+        return ml_format(cx, "loop %s does not move it forward evenly",
+                         ml_shown(cx, f->var));
     if (s.hi >= x->window)
         return ml_format(cx,
                          "%lld elements at once, and loop %s moves it by %lld: nothing is "
                          "written twice",
-                         (long long)x->window, f->var->hint, (long long)s.hi);
+                         (long long)x->window, ml_shown(cx, f->var), (long long)s.hi);
     if (!is_serial(f))
         return ml_format(cx, "the iterations of loop %s do not run one after the other",
-                         f->var->hint);
+                         ml_shown(cx, f->var));
     if (!ml_is_int(f->min, 0) || (f->step && !ml_is_int(f->step, 1)))
-        return ml_format(cx, "loop %s does not count from 0 by 1", f->var->hint);
+        return ml_format(cx, "loop %s does not count from 0 by 1", ml_shown(cx, f->var));
     if (shaped_by(r, at))
         return ml_format(cx, "the extent of loop %s depends on loop %s",
-                         shaped_by(r, at)->var->hint, f->var->hint);
+                         ml_shown(cx, shaped_by(r, at)->var), ml_shown(cx, f->var));
     for (size_t e = 0; e < r->buf->rank; e++)
         if (e != d && (ml_expr_uses_var(r->axes[e].min, f->var) ||
                        ml_expr_uses_var(r->axes[e].max, f->var)))
-            return ml_format(cx, "loop %s moves dimension %zu, too", f->var->hint, e);
+            return ml_format(cx, "loop %s moves dimension %zu, too", ml_shown(cx, f->var),
+                             e);
     x->overlap = x->window - s.hi;
     if (!runs_before(r, d, f->var) || !reaches_back(r, x, f->var)) {
         x->overlap = 0;
         return ml_format(cx,
                          "cannot show that the iteration before of loop %s wrote what "
                          "overlaps",
-                         f->var->hint);
+                         ml_shown(cx, f->var));
     }
     x->loop = f;
     return NULL;

@@ -10,6 +10,8 @@
  */
 #include "primitives/rolling.h"
 
+#include "core/shown.h"
+
 enum { BLOCK, BUFFER };
 
 static bool is_serial(const ml_For *f)
@@ -153,7 +155,7 @@ static bool check_concurrency(ml_Rolling *r, const ml_Buffer *fresh)
                        ML_TEXT(ml_format(c->cx,
                                          "iterations of loop %s run at one time; they "
                                          "would share one window of %s",
-                                         f->var->hint, fresh->name)),
+                                         ml_shown(c->cx, f->var), ml_shown(c->cx, fresh))),
                        ML_LOOP(f), ML_BUFFER(fresh));
     }
     return true;
@@ -379,8 +381,9 @@ static bool rolling_buffer(ml_Call *c)
             ml_call_note(c,
                          "of each %lld elements along dimension %zu of %s the first %lld "
                          "are there from the iteration before of %s",
-                         (long long)r.axes[d].window, d, r.buf->name,
-                         (long long)r.axes[d].overlap, r.axes[d].loop->var->hint);
+                         (long long)r.axes[d].window, d, ml_shown(c->cx, r.buf),
+                         (long long)r.axes[d].overlap,
+                         ml_shown(c->cx, r.axes[d].loop->var));
     return true;
 }
 

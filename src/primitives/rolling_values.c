@@ -8,6 +8,8 @@
  */
 #include "primitives/rolling.h"
 
+#include "core/shown.h"
+
 typedef struct Values {
     ml_Call *c;
     ml_Uid scope, from; /* from: the outermost loop during which elements are kept */
@@ -129,7 +131,7 @@ static bool follows_iters(Values *v, const ml_Block *b, ml_Uid stop)
                       ml_format(cx,
                                 "block %s uses loop %s itself: elements that it wrote "
                                 "before would not be what it writes now",
-                                b->name, f->var->hint));
+                                ml_shown(cx, b), ml_shown(cx, f->var)));
         for (size_t m = 0; outside && m < b->n_iters; m++)
             if (b->iters[m].kind == ML_ITER_REDUCE &&
                 ml_expr_uses_var(b->iters[m].value, f->var))
@@ -137,7 +139,7 @@ static bool follows_iters(Values *v, const ml_Block *b, ml_Uid stop)
                           ml_format(cx,
                                     "block %s reduces over loop %s: an element is not "
                                     "whole when its window moves on",
-                                    b->name, f->var->hint));
+                                    ml_shown(cx, b), ml_shown(cx, f->var)));
     }
     return true;
 }
@@ -175,7 +177,7 @@ static bool reads_same(Values *v, const ml_Block *b, const ml_Buffer *buf)
                                 "block %s reads %s, which block %s changes meanwhile: "
                                 "elements that it wrote before would not be what it "
                                 "writes now",
-                                b->name, buf->name, w->name));
+                                ml_shown(cx, b), ml_shown(cx, buf), ml_shown(cx, w)));
         if (!ml_is_covered(cx, v->c->facts, v->c->p, b->tag, true) ||
             !same_each_time(v, w, of, ml_index_lca(ix, w->tag, b->tag)))
             return false;
@@ -191,22 +193,22 @@ static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml
         if (v->seen.v[k] == b->tag)
             return true;
     if (has_effects(b))
-        return no(v, b, ml_format(cx, "block %s has side effects", b->name));
+        return no(v, b, ml_format(cx, "block %s has side effects", ml_shown(cx, b)));
     if (!tells_instance(v, b, of))
         return no(v, b,
                   ml_format(cx,
                             "an element of %s does not tell the iters of block %s that "
                             "write it",
-                            of->buffer->name, b->name));
+                            ml_shown(cx, of->buffer), ml_shown(cx, b)));
     if (!follows_iters(v, b, stop))
         return false;
     for (size_t k = 0; k < b->n_reads; k++) {
         const ml_Buffer *buf = b->reads[k].buffer;
 
         if (writes(b, buf))
-            return no(
-                v, b,
-                ml_format(cx, "block %s goes on from what %s holds", b->name, buf->name));
+            return no(v, b,
+                      ml_format(cx, "block %s goes on from what %s holds", ml_shown(cx, b),
+                                ml_shown(cx, buf)));
         if (!reads_same(v, b, buf))
             return false;
     }
@@ -229,7 +231,8 @@ static bool check_others(Values *v, const ml_Rolling *r)
                       ml_format(v->c->cx,
                                 "block %s writes other elements of %s than of %s: they "
                                 "would be left out",
-                                r->block->name, o->buffer->name, r->buf->name));
+                                ml_shown(v->c->cx, r->block), ml_shown(v->c->cx, o->buffer),
+                                ml_shown(v->c->cx, r->buf)));
     }
     return true;
 }

@@ -7,6 +7,7 @@
  */
 #include "primitives/same_index.h"
 
+#include "core/shown.h"
 #include "primitives/move.h"
 
 /* ---- finding */
@@ -366,7 +367,7 @@ bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
                    ML_TEXT(ml_format(cx,
                                      "block %s reads %s without an init; its own buffer "
                                      "would start without those values",
-                                     b->name, buf->name)),
+                                     ml_shown(cx, b), ml_shown(cx, buf))),
                    ML_BLOCK(b), ML_BUFFER(buf));
 }
 

@@ -18,11 +18,28 @@ enum { RANDOM_MODULUS = 2147483647 };
 
 /* ---- spaces */
 
+/* The names on screen before the step that is being worked on, for its sentences. */
+static const ml_Map *names_in_call(void *user)
+{
+    ml_Space *sp = user;
+
+    if (!sp->in_call)
+        return NULL;
+    ml_names_ensure(sp->caller, sp->caller->cur);
+    return sp->names;
+}
+
+void ml_space_set_ctx(ml_Space *sp, ML_TAKES ml_Ctx *cx)
+{
+    sp->cx = cx;
+    ml_ctx_set_names(cx, names_in_call, sp);
+}
+
 static ml_Space *new_space(ML_TAKES ml_Ctx *cx)
 {
     ml_Space *sp = ml_heap_zalloc(sizeof(*sp));
 
-    sp->cx = cx;
+    ml_space_set_ctx(sp, cx);
     sp->home = ml_ctx_new(0);
     sp->refs = 1;
     sp->names = ml_map_new(sp->home);
@@ -176,7 +193,7 @@ static bool named_func(ml_Schedule *s, const ml_Module *m, const char *name)
             s->func = k;
             return s->has_func = true;
         }
-    return ml_fail(s->space->cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(name));
+    return ml_fail_unknown_function(s->space->cx, m, name);
 }
 
 ml_Version *ml_version_add(ml_Schedule *s)

@@ -136,6 +136,10 @@ uint32_t ml_schedule_func_pos(const ml_Schedule *s);
 bool ml_schedule_work_on(ml_Schedule *s, const char *name);
 /* Sets no-function, which names the functions there are; false. */
 bool ml_fail_no_function(ml_Ctx *cx, const ml_Module *m);
+/* For what needs blocks: no function is chosen, or none holds any. */
+bool ml_fail_unchosen(ml_Ctx *cx, const ml_Module *m);
+/* No function is called that, or the one that is holds no blocks. */
+bool ml_fail_unknown_function(ml_Ctx *cx, const ml_Module *m, const char *name);
 const char *ml_schedule_name(const ml_Schedule *s);
 ml_Facts *ml_schedule_facts(ml_Schedule *s);
 const ml_ScheduleOpts *ml_schedule_opts(const ml_Schedule *s);
@@ -230,6 +234,9 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text);
 /* Up to n names nearest to `text` by edit distance among the given kind. */
 size_t ml_nearest_names(ml_Schedule *s, const char *text, ml_HandleKind kind,
                         const char **out, size_t n);
+/* Those that an ambiguous name may mean, in program order; 0: it is not ambiguous. */
+size_t ml_candidate_names(ml_Schedule *s, const char *text, ml_HandleKind kind,
+                          const char **out, size_t n);
 
 /* ---- printing a version with display names, as screens show it: the comment that stands
  * for the root block is left out (no_root_comment is set). opts NULL: without header lines,

@@ -26,6 +26,7 @@ typedef struct ml_Space {
     ml_Ctx *home; /* names, texts, symbols' table */
     unsigned refs;
     bool in_call;
+    struct ml_Schedule *caller; /* whose call it is, while in_call */
     bool dirty; /* the last call failed: release to `dirty_mark` when the next begins */
     ml_Mark dirty_mark;
     ml_Map
@@ -49,6 +50,7 @@ typedef struct ml_Space {
 enum { ML_MAX_ARG_DEPTH = 64 }; /* lists in lists of a raw argument */
 
 void ml_space_settle(ml_Space *sp);
+void ml_space_set_ctx(ml_Space *sp, ML_TAKES ml_Ctx *cx);
 /* Sets bad-argument with this sentence; false. */
 bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -8,6 +8,8 @@
  */
 #include "primitives/layout.h"
 
+#include "core/shown.h"
+
 enum { BLOCK, BUFFER, SEPARATORS };
 
 static const ml_Buffer *separated(ml_Ctx *cx, const ml_Buffer *b, const int32_t *v,
@@ -29,12 +31,13 @@ static bool read_list(ml_Call *c, const ml_Buffer *buf, int32_t *out)
         int64_t v = list->as.list[k]->as.i;
 
         if (v < 0 || v > buf->rank)
-            return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(c->cx,
-                                             "axis separator %lld is outside [0, %u], the "
-                                             "dimensions of %s",
-                                             (long long)v, (unsigned)buf->rank, buf->name)),
-                           ML_BUFFER(buf));
+            return ml_fail(
+                c->cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(c->cx,
+                                  "axis separator %lld is outside [0, %u], the "
+                                  "dimensions of %s",
+                                  (long long)v, (unsigned)buf->rank, ml_shown(c->cx, buf))),
+                ML_BUFFER(buf));
         if (k > 0 && v <= last)
             return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
                            ML_TEXT(ml_format(c->cx,

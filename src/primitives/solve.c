@@ -9,6 +9,8 @@
  */
 #include "primitives/move.h"
 
+#include "core/shown.h"
+
 typedef struct Solver {
     ml_Call *c;
     ml_Arith *ar;
@@ -464,7 +466,7 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
                                   "cannot show which instances of block %s its predicate "
                                   "and the bounds of its loops let run; they cannot be "
                                   "kept when the block moves",
-                                  block->name)),
+                                  ml_shown(cx, block))),
                 ML_BLOCK(block));
         ml_error_set_unproved(cx);
         return false;

@@ -8,6 +8,7 @@
 #include "primitives/prim.h"
 
 #include "core/fault.h"
+#include "core/shown.h"
 #include "primitives/move.h"
 
 enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
@@ -121,7 +122,7 @@ static bool check_outside(ml_Call *c, const ml_For *loop)
                                      "the extent is not divided: outside of blocks, where "
                                      "the guard does not reach, memory would be read for "
                                      "iterations past the end of loop %s",
-                                     loop->var->hint)),
+                                     ml_shown(c->cx, loop->var))),
                    ML_LOOP(loop), ML_EXPRESSION(o.bad));
 }
 
@@ -213,7 +214,7 @@ static bool split(ml_Call *c)
         return false;
 
     if (loop->kind != ML_FOR_SERIAL)
-        ml_call_note(c, "loop %s was %s; its parts are serial", loop->var->hint,
+        ml_call_note(c, "loop %s was %s; its parts are serial", ml_shown(c->cx, loop->var),
                      ml_for_kind_name((ml_ForKind)loop->kind));
     if (passes && c->args[DISABLE_PREDICATION].b)
         ml_call_note(c,

@@ -6,6 +6,8 @@
  */
 #include "primitives/prim.h"
 
+#include "core/shown.h"
+
 enum { BLOCK, BUFFER, AXIS, FACTOR, OFFSET };
 
 static const char KEY[] = "buffer_dim_align";
@@ -34,9 +36,10 @@ static bool storage_align(ml_Call *c)
                        ML_TEXT(ml_format(cx, "factor is %lld, it must be positive",
                                          (long long)c->args[FACTOR].i)));
     if (axis < -(int64_t)buf->rank || axis >= (int64_t)buf->rank)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "axis is %lld, %s has %d dimensions",
-                                         (long long)axis, buf->name, (int)buf->rank)));
+        return ml_fail(
+            cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(cx, "axis is %lld, %s has %d dimensions", (long long)axis,
+                              ml_shown(cx, buf), (int)buf->rank)));
     if (axis < 0)
         axis += buf->rank;
     if (!ml_buffer_site(c->p, c->func, buf, &is_match) || is_match)

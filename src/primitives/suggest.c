@@ -45,10 +45,24 @@ void ml_try(ml_Tries *t, const char *remark, const char *fmt, ...)
 typedef struct Swap {
     ml_Schedule *s;
     ml_Uid uid;       /* the handle, or */
-    const char *text; /* the string that is replaced */
+    const char *text; /* the string that is replaced, also before a / or @ */
     const char *by;
     bool done;
+    ml_Ctx *tmp;
 } Swap;
+
+static void swap_string(Swap *w, ml_Text *out, const char *z)
+{
+    size_t n = w->text ? strlen(w->text) : 0;
+
+    if (!w->text || strncmp(z, w->text, n) != 0 ||
+        !(z[n] == '\0' || z[n] == '/' || z[n] == '@')) {
+        ml_text_quote(out, z);
+        return;
+    }
+    w->done = true;
+    ml_text_quote(out, z[n] ? ml_format(w->tmp, "%s%s", w->by, z + n) : w->by);
+}
 
 static void raw_text(Swap *w, ml_Text *out, const ml_Arg *a)
 {
@@ -60,13 +74,7 @@ static void raw_text(Swap *w, ml_Text *out, const ml_Arg *a)
     case ML_A_BOOL: ml_text_add(out, a->as.b ? "true" : "false"); return;
     case ML_A_INT: ml_text_int(out, a->as.i); return;
     case ML_A_FLOAT: ml_text_double(out, a->as.f); return;
-    case ML_A_STRING:
-        if (w->text && ml_streq(w->text, a->as.s)) {
-            w->done = true;
-            ml_text_quote(out, w->by);
-        } else
-            ml_text_quote(out, a->as.s);
-        return;
+    case ML_A_STRING: swap_string(w, out, a->as.s); return;
     case ML_A_HANDLE:
         if (w->uid && a->as.h.uid == w->uid && a->as.h.kind != ML_H_EXPR) {
             w->done = true;
@@ -126,7 +134,7 @@ static void raw_call(Swap *w, ml_Text *out, const ml_Failure *f)
 static void try_swapped(ml_Failure *f, ml_Schedule *s, ml_Tries *t, ml_Uid uid,
                         const char *text, const char *by)
 {
-    Swap w = {s, uid, text, by, false};
+    Swap w = {s, uid, text, by, false, t->cx};
     ml_Text out = {0};
 
     raw_call(&w, &out, f);
@@ -149,15 +157,21 @@ static void propose(ml_Failure *f, ml_Schedule *s, ml_Tries *t)
         return;
     }
     bool loop = code == ML_E_NO_SUCH_LOOP || code == ML_E_AMBIGUOUS_LOOP;
+    bool several = code == ML_E_AMBIGUOUS_LOOP || code == ML_E_AMBIGUOUS_BLOCK;
 
-    if ((loop || code == ML_E_NO_SUCH_BLOCK || code == ML_E_AMBIGUOUS_BLOCK) &&
-        f->e.n_facts > 0 && f->e.facts[0].kind == ML_FACT_TEXT) {
-        const char *near[MAX_SHOWN], *text = f->e.facts[0].as.text;
-        size_t n = ml_nearest_names(s, text, loop ? ML_H_LOOP : ML_H_NONE, near, MAX_SHOWN);
+    if ((loop || several || code == ML_E_NO_SUCH_BLOCK) && f->e.n_facts > 0 &&
+        f->e.facts[0].kind == ML_FACT_TEXT) {
+        const char *names[MAX_TRIES], *text = f->e.facts[0].as.text;
+        size_t n = several ? ml_candidate_names(s, text, loop ? ML_H_LOOP : ML_H_BLOCK,
+                                                names, MAX_TRIES)
+                           : ml_nearest_names(s, text, loop ? ML_H_LOOP : ML_H_NONE, names,
+                                              MAX_SHOWN);
 
+        if (several && n == 0) /* where a loop may stand too */
+            n = ml_candidate_names(s, text, ML_H_NONE, names, MAX_TRIES);
         t->plain = true;
         for (size_t k = 0; k < n; k++)
-            try_swapped(f, s, t, 0, text, near[k]);
+            try_swapped(f, s, t, 0, text, names[k]);
         return;
     }
     if (f->prim->suggest)
@@ -266,11 +280,13 @@ static bool works(ml_Failure *f, const Try *t, bool plain, ml_Suggestion *out)
     return ok;
 }
 
+/* Of this thread's own work: what else a busy machine does must not change what is found.
+ */
 static int64_t now_ms(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
@@ -298,7 +314,7 @@ static bool works_before(ml_Failure *f, const char *call, int step, const ml_Tra
 static void try_earlier(ml_Failure *f, int64_t end)
 {
     const ml_Schedule *s = f->s;
-    Swap w = {f->s, 0, NULL, NULL, false};
+    Swap w = {.s = f->s};
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_Text call = {0};
     int tried = 0;

@@ -7,6 +7,8 @@
  * is around it stays: iters, regions, init. Source: primitives 10, tensorize.
  */
 #include "primitives/blockize.h"
+
+#include "core/shown.h"
 #include "primitives/intrin_match.h"
 #include "primitives/schedule_impl.h"
 
@@ -31,7 +33,7 @@ static bool check_strides(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Regio
     if (buf->n_strides)
         return mismatch(c, shown, buf,
                         ml_format(c->cx, "%s has strides, the intrinsic's %s is compact",
-                                  buf->name, view->name));
+                                  ml_shown(c->cx, buf), ml_shown(c->cx, view)));
     while (outer < buf->rank && ml_is_int(src->ranges[outer].extent, 1))
         outer++;
     for (size_t d = outer + 1; d < buf->rank; d++) {
@@ -43,7 +45,7 @@ static bool check_strides(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Regio
                         ml_format(c->cx,
                                   "the rows of the tile of %s do not follow each other in "
                                   "memory: it takes a part of dimension %zu",
-                                  buf->name, d));
+                                  ml_shown(c->cx, buf), d));
     }
     return true;
 }
@@ -82,7 +84,8 @@ static const ml_Value *annotations(ml_Call *c, const ml_Block *b, const ml_Block
         const char *key = impl->annotations->keys[k];
 
         if (all && ml_dict_get(all, key))
-            ml_call_note(c, "block %s keeps its own annotation %s", b->name, key);
+            ml_call_note(c, "block %s keeps its own annotation %s", ml_shown(c->cx, b),
+                         key);
         else
             all = ml_dict_with(c->cx, all, key, impl->annotations->as.list[k]);
     }

@@ -4,6 +4,8 @@
  */
 #include "primitives/blockize.h"
 
+#include "core/shown.h"
+
 static bool uses_any(const ml_Expr *e, const ml_StmtVec *loops)
 {
     for (size_t k = 0; k < loops->n; k++)
@@ -33,7 +35,7 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
                 ML_TEXT(ml_format(cx,
                                   "the value of iter %s cannot be written as outside * "
                                   "extent + inside",
-                                  b->iters[m].var->hint)),
+                                  ml_shown(cx, b->iters[m].var))),
                 ML_ITER(b, m));
     return ml_fail(cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
                    ML_TEXT("its iters are no independent digits of the loops"));
@@ -189,5 +191,5 @@ bool ml_tile_closed(ml_Call *c, const ml_Tile *t, const ml_Stmt *body)
                    ML_TEXT(ml_format(c->cx,
                                      "what lies inside uses loop %s, which no iter has "
                                      "as its value",
-                                     o.used->var->hint)));
+                                     ml_shown(c->cx, o.used->var))));
 }

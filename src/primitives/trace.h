@@ -57,6 +57,9 @@ bool ml_trace_apply(ml_Schedule *s, const ml_Trace *t, bool remove_postproc,
 /* How many instructions there were just before the step that made the version. */
 size_t ml_trace_before(const ml_Schedule *s, int version);
 size_t ml_trace_after(const ml_Schedule *s, int version); /* just after it */
+/* The steps of the current line that use what was sampled, and those that copy or run in
+ * parallel, in words: `j=2×4×16, i=32×4, parallel(i_0)`. */
+void ml_schedule_design(ml_Schedule *s, ml_Text *out);
 /* What the step that made the current version returned: n handles, in cx. */
 const ml_Handle *ml_version_results(const ml_Schedule *s, ml_Ctx *cx, size_t *n);
 /* Repeats the instructions from `first` on of the schedule's own trace (taken at a later

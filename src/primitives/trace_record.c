@@ -8,6 +8,8 @@
  */
 #include "primitives/args.h"
 
+#include "core/shown.h"
+
 typedef struct Recorder {
     ml_Schedule *s;
     ml_Ctx *cx;
@@ -136,7 +138,7 @@ static bool record_loop(Recorder *r, const ml_Stmt *loop)
     ml_child_blocks(r->cx, loop, &below);
     if (below.n == 0) {
         ml_bad_argument(r->cx, "loop %s lies inside the body of a block",
-                        ml_as_for(loop)->var->hint);
+                        ml_shown(r->cx, ml_as_for(loop)->var));
         return false;
     }
     if (!record_node(r, ml_stmt_uid(below.v[0]), &block))

@@ -7,6 +7,8 @@
  * transform_block_layout.
  */
 #include "primitives/layout.h"
+
+#include "core/shown.h"
 #include "primitives/move.h"
 #include "primitives/schedule_impl.h"
 
@@ -64,7 +66,7 @@ static bool check_loops(Iters *it)
         }
         if (!ml_is_int(b->iters[k].min, 0))
             return ml_bad_argument(cx, "iter %s of block %s does not start at 0",
-                                   b->iters[k].var->hint, b->name);
+                                   ml_shown(cx, b->iters[k].var), ml_shown(cx, b));
         for (size_t m = 0; m < k; m++)
             if (ml_expr_uses_var(f->extent, ml_as_for(it->loops.v[m])->var))
                 return ml_fail(cx, ML_E_LOOP_DEPENDENT, ML_LOOP(f),
@@ -190,7 +192,7 @@ static bool check_order(Iters *it)
             ML_TEXT(ml_format(cx,
                               "block %s has no init, and another instance of its "
                               "reduction would come first",
-                              b->name)),
+                              ml_shown(cx, b))),
             ML_BLOCK(b));
     if (!ordered || b->n_iters == 0)
         return true;
@@ -203,7 +205,7 @@ static bool check_order(Iters *it)
                    ML_TEXT(ml_format(cx,
                                      "block %s has iters that are neither spatial nor "
                                      "reduce; its instances would run in another order",
-                                     b->name)),
+                                     ml_shown(cx, b))),
                    ML_BLOCK(b));
 }
 
@@ -289,7 +291,7 @@ static bool transform_block_layout(ml_Call *c)
         return ml_fail(
             cx, ML_E_BAD_ARGUMENT,
             ML_TEXT(ml_format(cx, "index_map takes %u indices, block %s has %u iters",
-                              given->n_vars, b->name, b->n_iters)),
+                              given->n_vars, ml_shown(cx, b), b->n_iters)),
             ML_BLOCK(b));
     if (b->n_iters == 0)
         return true;
@@ -314,7 +316,7 @@ static bool transform_block_layout(ml_Call *c)
     ml_call_replace(c, top, st);
     if (!plain)
         ml_call_note(c, "kinds and annotations of the loops above %s went with the loops",
-                     b->name);
+                     ml_shown(c->cx, b));
     return c->unchecked || ml_check_starts(c, b->tag);
 }
 

@@ -7,6 +7,8 @@
  * is tried on every element of a small shape. Source: primitives 11, transform_layout.
  */
 #include "primitives/layout.h"
+
+#include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
 enum { BLOCK, BUFFER, MAP, PAD, ASSUME };
@@ -83,8 +85,8 @@ static const ml_Expr *load_named(ml_Ctx *cx, const ml_Expr *e, void *user)
     }
     if (e->n_args != buf->rank + 1u)
         return no_load(w, e,
-                       ml_format(cx, "%s has %u dimensions, got %u indices", buf->name,
-                                 (unsigned)buf->rank, e->n_args - 1u));
+                       ml_format(cx, "%s has %u dimensions, got %u indices",
+                                 ml_shown(cx, buf), (unsigned)buf->rank, e->n_args - 1u));
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, e->n_args);
 
     for (size_t k = 1; k < e->n_args; k++) {
@@ -178,7 +180,7 @@ static bool check_callers(Layout *l)
             return ml_fail(cx, ML_E_UNSOUND,
                            ML_TEXT(ml_format(
                                cx, "function %s calls %s with %s in the layout that it has",
-                               mod->funcs[k]->name, f->name, l->buf->name)),
+                               mod->funcs[k]->name, f->name, ml_shown(cx, l->buf))),
                            ML_BUFFER(l->buf));
     }
     return true;
@@ -237,7 +239,7 @@ static bool check_sizes(Layout *l, const ml_Expr *const *shape, size_t n)
                 ML_TEXT(ml_format(cx,
                                   "%s, which the shape of %s tells, could not be "
                                   "told from its new shape",
-                                  v->hint, l->buf->name)),
+                                  ml_shown(cx, v), ml_shown(cx, l->buf))),
                 ML_BUFFER(l->buf), ML_VARIABLE(v));
     }
     return true;
@@ -362,7 +364,7 @@ static bool check_buffer(Layout *l)
     if (is_symbolic(l->buf->strides, l->buf->n_strides) || l->buf->auto_broadcast)
         return ml_fail(c->cx, ML_E_NOT_SUPPORTED,
                        ML_TEXT(ml_format(c->cx, "the strides of %s are told by its caller",
-                                         l->buf->name)),
+                                         ml_shown(c->cx, l->buf))),
                        ML_BUFFER(l->buf));
     return l->home.param < 0 || check_callers(l);
 }
@@ -381,7 +383,7 @@ static bool transform_layout(ml_Call *c)
         return ml_fail(
             cx, ML_E_BAD_ARGUMENT,
             ML_TEXT(ml_format(cx, "index_map takes %u indices, %s has %u dimensions",
-                              given->n_vars, l.buf->name, (unsigned)l.buf->rank)),
+                              given->n_vars, ml_shown(cx, l.buf), (unsigned)l.buf->rank)),
             ML_BUFFER(l.buf));
     if (!take_marks(&l, &given) || !check_buffer(&l) || !check_pad(&l, given))
         return false;
@@ -409,11 +411,11 @@ static bool transform_layout(ml_Call *c)
         ml_call_note(c, "the map is assumed to leave no padding: pad_value is not used");
     if (g[ASSUME].b || map->inverse)
         ml_call_note(c, "that each element of %s has a place of its own is taken on trust",
-                     l.buf->name);
+                     ml_shown(c->cx, l.buf));
     if (dropped)
-        ml_call_note(c, "the alignment of the old axes of %s went", l.buf->name);
+        ml_call_note(c, "the alignment of the old axes of %s went", ml_shown(c->cx, l.buf));
     if (l.home.param >= 0)
-        ml_call_note(c, "callers must pass %s in the new layout", l.buf->name);
+        ml_call_note(c, "callers must pass %s in the new layout", ml_shown(c->cx, l.buf));
     return true;
 }
 

@@ -227,7 +227,7 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
         else
             ml_text_fmt(&t, "note: %s\n", n->text);
     }
-    ml_page(ss, ml_text_z(&t));
+    ml_page_code(ss, ml_text_z(&t), ML_GOES_ON);
     ml_text_free(&t);
     ml_ctx_unref(c.cx);
     return true;

@@ -40,7 +40,7 @@ bool cmd_show(ml_Session *ss, const ml_Words *w)
     } else
         ml_show_program(ss, ss->focus, v, &t);
     tell_text(ss, v, "program", &t);
-    ml_page(ss, ml_text_z(&t));
+    ml_page_code(ss, ml_text_z(&t), ML_GOES_ON);
     ml_text_free(&t);
     return true;
 }

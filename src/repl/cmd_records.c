@@ -6,6 +6,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/tune_words.h"
+#include "repl/wrap.h"
 
 const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
 {
@@ -113,6 +114,13 @@ static const char *decisions(const char *trace)
     return last ? last : "";
 }
 
+typedef struct Rows {
+    ml_Session *ss;
+    const Look *l;
+    double best;        /* the least time */
+    ml_Text shown, raw; /* as wide as the screen; a line for each record */
+} Rows;
+
 /* Minima are compared with minima, medians with medians. */
 static double least_of(const ml_Record *v, size_t n)
 {
@@ -121,6 +129,59 @@ static double least_of(const ml_Record *v, size_t n)
     for (size_t k = 1; k < n; k++)
         least = fmin(least, ml_record_best(&v[k]));
     return least;
+}
+
+/* What the record chose, in words: its trace is replayed beside the session. */
+static void add_design(const Rows *rows, const ml_Record *r, ml_Text *out)
+{
+    ml_Schedule *s = ml_schedule_fork_at(rows->ss->focus, 0);
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    if (ml_tune_apply(cx, s, r))
+        ml_schedule_design(s, out);
+    else { /* of another version of the primitives: as it stands */
+        const char *d = decisions(r->trace);
+        size_t n = strlen(d);
+
+        ml_text_addn(out, d, n > 0 ? n - 1 : 0);
+    }
+    ml_ctx_unref(cx);
+    ml_schedule_unref(s);
+}
+
+static void add_row(Rows *rows, const char *numbers, const char *design)
+{
+    enum { COLUMN = 40 };
+    const ml_Out *o = &rows->ss->out;
+
+    ml_text_fmt(&rows->raw, "%s%s%s\n", numbers, *design ? "  " : "", design);
+    ml_wrap_row(&rows->shown, numbers, design, 0, COLUMN,
+                o->height > 0 && !o->capture ? (size_t)o->width : 0);
+}
+
+static void add_record(Rows *rows, const ml_Record *r, size_t rank, double first)
+{
+    ml_Data *data = ml_session_data(rows->ss);
+    double s = ml_record_seconds(r), flop = rows->l->w.flop;
+    ml_Text design = {0}, line = {0};
+
+    add_design(rows, r, &design);
+    ml_data_row(data);
+    ml_data_int(data, "rank", (int64_t)rank);
+    ml_data_int(data, "record", r->id);
+    ml_data_real(data, "seconds", s);
+    if (flop > 0)
+        ml_data_real(data, "gflops", flop / s * 1e-9);
+    ml_data_int(data, "seed", (int64_t)r->seed);
+    ml_data_str(data, "design", ml_text_z(&design));
+    ml_data_json(data, "trace", r->trace);
+    ml_text_fmt(&line, "%4zu  %9.*f  %5.1f %%  %6lld  %4llu", rank, flop > 0 ? 1 : 4,
+                flop > 0 ? flop / s * 1e-9 : s * 1e3,
+                100 * (r->median > 0 ? first : rows->best) / s, (long long)r->id,
+                (unsigned long long)r->seed);
+    add_row(rows, ml_text_z(&line), ml_text_z(&design));
+    ml_text_free(&design);
+    ml_text_free(&line);
 }
 
 bool cmd_best(ml_Session *ss, const ml_Words *w)
@@ -142,35 +203,18 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
                               "%s has no measured record for this machine and thread count",
                               ml_schedule_name(ss->focus));
     if (ok) {
-        ml_Data *data = ml_session_data(ss);
-        ml_Text t = {0};
-        bool flop = l.w.flop > 0;
+        Rows rows = {.ss = ss, .l = &l, .best = least_of(v, n)};
 
-        double least = least_of(v, n);
-
-        ml_text_fmt(&t, "rank  %12s  of best  record  seed  decisions\n",
-                    flop ? "GFLOP/s" : "ms");
-        for (size_t k = 0; k < n; k++) {
-            double s = ml_record_seconds(&v[k]);
-            const char *d = decisions(v[k].trace);
-            int at = (int)strlen(d) - 1;
-
-            ml_data_row(data);
-            ml_data_int(data, "rank", (int64_t)k + 1);
-            ml_data_int(data, "record", v[k].id);
-            ml_data_real(data, "seconds", s);
-            if (flop)
-                ml_data_real(data, "gflops", l.w.flop / s * 1e-9);
-            ml_data_int(data, "seed", (int64_t)v[k].seed);
-            ml_data_json(data, "trace", v[k].trace);
-            ml_text_fmt(&t, "%4zu  %12.*f  %5.1f %%  %6lld  %4llu  %.*s\n", k + 1,
-                        flop ? 1 : 4, flop ? l.w.flop / s * 1e-9 : s * 1e3,
-                        100 * (v[k].median > 0 ? ml_record_seconds(&v[0]) : least) / s,
-                        (long long)v[k].id, (unsigned long long)v[k].seed, at > 0 ? at : 0,
-                        d);
-        }
-        ml_page_prose(ss, ml_text_z(&t));
-        ml_text_free(&t);
+        (void)ml_schedule_names(ss->focus); /* before its context is frozen */
+        add_row(&rows,
+                l.w.flop > 0 ? "rank    GFLOP/s  of best  record  seed"
+                             : "rank         ms  of best  record  seed",
+                "design");
+        for (size_t k = 0; k < n && !ss->interrupt; k++)
+            add_record(&rows, &v[k], k + 1, ml_record_seconds(&v[0]));
+        ml_page_as(ss, ml_text_z(&rows.shown), ml_text_z(&rows.raw));
+        ml_text_free(&rows.shown);
+        ml_text_free(&rows.raw);
     }
     ml_ctx_unref(l.cx);
     return ok;

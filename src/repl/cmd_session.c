@@ -1,6 +1,7 @@
 /* cmd_session - :focus :open :save :source :set :history :shell :quit. Source:
  * interaction 4. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -357,6 +358,10 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         ml_record_unseen(ss);
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 
+        if (WIFSIGNALED(rc) && WTERMSIG(rc) == SIGINT) /* system() keeps it from us */
+            ss->stops++;
+        if (WIFEXITED(rc) && WEXITSTATUS(rc) == 128 + SIGINT)
+            ss->stops++;
         if (rc != 0)
             return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest,
                                     WIFEXITED(rc) ? WEXITSTATUS(rc) : 128);

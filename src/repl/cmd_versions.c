@@ -289,7 +289,8 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
     ml_data_str(d, "view", view);
     ml_data_bool(d, "same", out.n == 0);
     ml_data_str(d, "diff", ml_text_z(&out));
-    ml_page(ss, out.n ? ml_text_z(&out) : "no difference\n");
+    ml_page_code(ss, out.n ? ml_text_z(&out) : "no difference\n",
+                 ml_streq(view, "text") ? ML_GOES_ON : "");
     ml_text_free(&a);
     ml_text_free(&b);
     ml_text_free(&out);

@@ -1,6 +1,7 @@
 /* cmd_view - :view. Source: interaction 10. */
 #include "repl/command.h"
 
+#include "repl/record.h"
 #include "repl/view/capture.h"
 #include "repl/view/driver.h"
 
@@ -22,5 +23,16 @@ bool cmd_view(ml_Session *ss, const ml_Words *w)
     }
     if (ml_capture_on())
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "this is the visualiser already");
-    return keys ? ml_view_script(ss, keys, width, height, false) : ml_view_terminal(ss);
+    if (keys)
+        return ml_view_script(ss, keys, width, height, false);
+    int depth = ss->depth;
+
+    if (depth == 1) { /* what is done in the panes is recorded as if it had been typed */
+        ml_record_panes(ss);
+        ss->depth = 0;
+    }
+    bool ok = ml_view_terminal(ss);
+
+    ss->depth = depth;
+    return ok;
 }

@@ -85,12 +85,30 @@ void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out)
 
 /* ---- after a step */
 
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (const char *p = text; *p; p++)
+        n += *p == '\n';
+    return n;
+}
+
+static void fold_echo(const ml_Session *ss, const char *text, const char *mark,
+                      ml_Text *out)
+{
+    if (ss->out.capture)
+        ml_text_add(out, text);
+    else
+        ml_out_fold_code(&ss->out, text, mark, out);
+}
+
 static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
 {
     static const char TREE[] =
         "      (most of the text changed: this is the loop tree; :show "
         "for the text)";
-    ml_Text a = {0}, b = {0}, out = {0}, flat = {0}, folded = {0};
+    ml_Text a = {0}, b = {0}, out = {0}, flat = {0}, shown = {0};
     ml_DiffOpts o = {.fold = 24, .color = ss->out.color};
     ml_DiffStats st;
 
@@ -98,8 +116,10 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
     ml_show_program(ss, s, from, &a);
     ml_show_program(ss, s, to, &b);
     st = ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+    fold_echo(ss, ml_text_z(&out), ML_GOES_ON, &shown);
     size_t total = st.same + (st.added > st.removed ? st.added : st.removed);
-    bool too_tall = ss->out.height > 0 && st.shown + 3 > (size_t)ss->out.height;
+    bool too_tall =
+        ss->out.height > 0 && count_lines(ml_text_z(&shown)) + 3 > (size_t)ss->out.height;
 
     bool mostly = total > 40 && (st.added + st.removed) * 10 > total * 12;
 
@@ -108,6 +128,7 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
         ml_text_clear(&a);
         ml_text_clear(&b);
         ml_text_clear(&out);
+        ml_text_clear(&shown);
         ml_show_tree(ss, s, from, &a);
         ml_show_tree(ss, s, to, &b);
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
@@ -115,16 +136,17 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
             ml_text_clear(&flat);
             ml_text_fmt(&flat, "%s%s\n", ml_text_z(&out), TREE);
         }
-        ml_out_fold(&ss->out, TREE, &folded);
-        ml_text_fmt(&out, "%s\n", ml_text_z(&folded));
-        ml_out_as(&ss->out, ml_text_z(&out), ml_text_z(&flat));
+        fold_echo(ss, ml_text_z(&out), "", &shown);
+        ml_out_fold(&ss->out, TREE, &shown);
+        ml_text_char(&shown, '\n');
     } else
-        ml_out(&ss->out, ml_text_z(&out));
+        ml_text_add(&flat, ml_text_z(&out));
+    ml_out_as(&ss->out, ml_text_z(&shown), ml_text_z(&flat));
     ml_text_free(&a);
     ml_text_free(&b);
     ml_text_free(&out);
     ml_text_free(&flat);
-    ml_text_free(&folded);
+    ml_text_free(&shown);
 }
 
 static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
@@ -149,10 +171,10 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
         echo_diff(ss, s, step.parent, version);
     else if (ml_streq(how, "full")) {
         ml_show_program(ss, s, version, &t);
-        ml_out(&ss->out, ml_text_z(&t));
+        ml_out_code(&ss->out, ml_text_z(&t), ML_GOES_ON);
     } else if (ml_streq(how, "tree")) {
         ml_show_tree(ss, s, version, &t);
-        ml_out(&ss->out, ml_text_z(&t));
+        ml_out_code(&ss->out, ml_text_z(&t), "");
     }
     for (size_t k = 0; k < step.n_notes; k++) {
         ml_text_clear(&t);
@@ -229,21 +251,18 @@ static bool in_path(const char *prog)
     return false;
 }
 
-static void page(ml_Session *ss, const char *text, const char *raw)
+void ml_page_as(ml_Session *ss, const char *text, const char *raw)
 {
-    size_t lines = 0;
     const char *prog = getenv("MOONLOOP_PAGER");
     bool on = ml_setting_is(&ss->set, ML_SET_pager, "on");
 
-    for (const char *p = text; *p; p++)
-        lines += *p == '\n';
     if (!prog || !*prog)
         prog = getenv("PAGER");
     if (!prog || !*prog)
         prog = in_path("less") ? "less" : NULL;
     if (!prog || ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
         ml_setting_is(&ss->set, ML_SET_pager, "off") ||
-        (!on && lines + 1 < (size_t)ss->out.height)) {
+        (!on && count_lines(text) + 1 < (size_t)ss->out.height)) {
         ml_out_as(&ss->out, text, raw);
         return;
     }
@@ -272,11 +291,23 @@ void ml_page_prose(ml_Session *ss, const char *text)
         ml_text_add(&t, text);
     else
         ml_out_fold(&ss->out, text, &t);
-    page(ss, ml_text_z(&t), text);
+    ml_page_as(ss, ml_text_z(&t), text);
+    ml_text_free(&t);
+}
+
+void ml_page_code(ml_Session *ss, const char *text, const char *mark)
+{
+    ml_Text t = {0};
+
+    if (ss->out.capture)
+        ml_text_add(&t, text);
+    else
+        ml_out_fold_code(&ss->out, text, mark, &t);
+    ml_page_as(ss, ml_text_z(&t), text);
     ml_text_free(&t);
 }
 
 void ml_page(ml_Session *ss, const char *text)
 {
-    page(ss, text, text);
+    ml_page_as(ss, text, text);
 }

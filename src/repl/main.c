@@ -61,6 +61,7 @@ static void on_interrupt(int sig)
         hard_stopped = 1;
     }
     last = now;
+    session.stops++;
     session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
     for (ml_Session *in = session.inner; in; in = in->inner)
         in->interrupt = session.interrupt;
@@ -373,6 +374,7 @@ int main(int argc, char **argv)
         ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
                        o.size[0] ? o.size[1] : 24, o.update);
     else if (ok && !session.quit && o.view) {
+        ml_record_begin(&session, argc, argv);
         ml_autosave_begin(&session);
         if (ml_view_terminal(&session) && !session.quit && tty)
             ml_prompt_run(&session);

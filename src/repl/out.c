@@ -229,8 +229,7 @@ void ml_err_line(ml_Out *o, const char *text)
 
 /* ---- folding */
 
-/* The next character with what shows nothing before it; *columns grows by what is seen. */
-static const char *next_char(const char *p, size_t *columns)
+const char *ml_out_next_char(const char *p, size_t *columns)
 {
     if (p[0] == '\033' && p[1] == '[') {
         for (p += 2; *p && (*p < '@' || *p > '~'); p++) {
@@ -243,12 +242,12 @@ static const char *next_char(const char *p, size_t *columns)
     return p;
 }
 
-static size_t seen(const char *p, const char *end)
+size_t ml_out_seen(const char *p, const char *end)
 {
     size_t n = 0;
 
     while (p < end)
-        p = next_char(p, &n);
+        p = ml_out_next_char(p, &n);
     return n;
 }
 
@@ -258,7 +257,7 @@ static bool is_program_line(const char *p, const char *end)
     size_t columns = 0;
 
     while (p < end && (*p == ' ' || *p == '\033')) /* a colour may come first */
-        p = next_char(p, &columns);
+        p = ml_out_next_char(p, &columns);
     bool indented = columns > 1;
 
     if (indented && p < end && *p >= '0' && *p <= '9') /* numbered: of a program, a diff */
@@ -281,7 +280,7 @@ static size_t hang_of(const char *line, const char *end, size_t width)
     if (p > word && p + 1 < end && p[1] == ' ') {
         while (p < end && *p == ' ')
             p++;
-        hang = seen(line, p);
+        hang = ml_out_seen(line, p);
     }
     return hang * 2 > width ? (indent * 2 > width ? 0 : indent) : hang;
 }
@@ -291,7 +290,7 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
     size_t hang = hang_of(line, end, width), at = 0;
     const char *p = line;
 
-    if (seen(line, end) <= width || is_program_line(line, end)) {
+    if (ml_out_seen(line, end) <= width || is_program_line(line, end)) {
         ml_text_addn(out, line, (size_t)(end - line));
         return;
     }
@@ -303,14 +302,15 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
         word = p;
         while (p < end && *p != ' ')
             p++;
-        if (at > 0 && at + seen(gap, p) > width && hang + seen(word, p) <= width) {
+        if (at > 0 && at + ml_out_seen(gap, p) > width &&
+            hang + ml_out_seen(word, p) <= width) {
             ml_text_char(out, '\n');
             ml_text_repeat(out, ' ', hang);
             at = hang;
             gap = word;
         }
         ml_text_addn(out, gap, (size_t)(p - gap));
-        at += seen(gap, p);
+        at += ml_out_seen(gap, p);
     }
 }
 

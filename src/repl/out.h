@@ -41,6 +41,14 @@ void ml_err_line(ml_Out *o, const char *text);
 void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
+/* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what a
+ * row ends in that goes on, " \\" in a program. */
+#define ML_GOES_ON " \\"
+void ml_out_code(ml_Out *o, const char *text, const char *mark);
+void ml_out_fold_code(const ml_Out *o, const char *text, const char *mark, ml_Text *out);
+/* The next character with what shows nothing before it; *columns grows by what is seen. */
+const char *ml_out_next_char(const char *p, size_t *columns);
+size_t ml_out_seen(const char *p, const char *end); /* columns */
 void ml_out_flush(ml_Out *o);
 void ml_out_clear_status(ml_Out *o); /* takes the line of progress away */
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */

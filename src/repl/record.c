@@ -3,8 +3,10 @@
  *
  * A transcript is written as it is replayed: without a screen, so unfolded and without
  * colour, from the first line of the session on; what could be taken for a typed line, and
- * what was not seen here (the output of !COMMAND), stands as `…`. A recording (.cast) shows
- * the screen, from :record on. Source: interaction 13, 15; asciicast v2.
+ * what was not seen here (the output of !COMMAND), stands as `…`. What was done in the
+ * panes stands there as the lines that did it. A line that Ctrl-C ended stands as a
+ * comment, for it may never end by itself, and behind it what it had done. A recording
+ * (.cast) shows the screen, from :record on. Source: interaction 10, 13, 15; asciicast v2.
  */
 #include "repl/record.h"
 
@@ -20,11 +22,18 @@
 enum { LOG_LIMIT = 16 << 20 };
 
 struct ml_Record {
-    ml_Text log;        /* the transcript so far */
-    ml_Text line;       /* output of the line at work */
-    size_t n_lines;     /* typed */
-    bool open;          /* a line is at work */
-    bool unseen;        /* its output is not all here */
+    ml_Text log;    /* the transcript so far */
+    ml_Text line;   /* output of the line at work */
+    size_t n_lines; /* typed */
+    bool open;      /* a line is at work */
+    bool unseen;    /* its output is not all here */
+    struct {        /* how the line at work found the session */
+        size_t log; /* bytes of the log */
+        ml_Text prompt, text;
+        ml_Schedule *focus; /* not counted: one of the session's */
+        size_t n_schedules;
+        int version, n_versions;
+    } at;
     const char *spoilt; /* why there can be no transcript; NULL: there can */
     FILE *file;         /* being written, or NULL */
     bool cast, skip;    /* skip: the line at work is :record itself */
@@ -77,16 +86,13 @@ static void add_output(ml_Text *out, const char *p)
 }
 
 /* Further lines of an entry stand under the first. */
-static void add_typed(ml_Session *ss, const char *text, ml_Text *out)
+static void add_typed(const char *prompt, const char *text, ml_Text *out)
 {
-    ml_Text prompt = {0};
     bool script = *text == '@' || strncmp(text, "class ", 6) == 0 ||
                   strncmp(text, "from tvm", 8) == 0 || strncmp(text, "import tvm", 10) == 0;
-    size_t n;
+    size_t n = ml_columns(prompt);
 
-    ml_session_prompt(ss, &prompt);
-    n = ml_columns(ml_text_z(&prompt));
-    ml_text_add(out, ml_text_z(&prompt));
+    ml_text_add(out, prompt);
     for (; *text; text++) {
         ml_text_char(out, *text);
         if (*text == '\n' && text[1] && text[1] != '\n')
@@ -96,7 +102,72 @@ static void add_typed(ml_Session *ss, const char *text, ml_Text *out)
         ml_text_char(out, '\n');
     if (script) /* an empty line ends it */
         ml_text_char(out, '\n');
+}
+
+/* The entry as comments of Lua, a line each, which replaying passes over. */
+static void add_comment(const ml_Text *prompt, const char *what, const ml_Text *text,
+                        ml_Text *out)
+{
+    const char *p = text->n ? text->p : "", *end = p + text->n;
+
+    while (p < end) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+
+        ml_text_fmt(out, "%s-- %s", prompt->n ? prompt->p : "", what);
+        ml_text_addn(out, p, (size_t)(stop - p));
+        ml_text_char(out, '\n');
+        p = nl ? nl + 1 : end;
+    }
+}
+
+/* ---- what a line that was interrupted has done */
+
+static void add_step(const ml_Schedule *s, int version, const char *line, ml_Text *out)
+{
+    ml_Text prompt = {0};
+
+    ml_text_add(&prompt, ml_schedule_name(s));
+    if (ml_schedule_branch_name(s))
+        ml_text_fmt(&prompt, ":%s", ml_schedule_branch_name(s));
+    ml_text_fmt(&prompt, " v%d> ", version);
+    add_typed(ml_text_z(&prompt), line, out);
+    ml_text_add(out, "…\n");
     ml_text_free(&prompt);
+}
+
+static void add_goto(const ml_Schedule *s, int from, int to, ml_Text *out)
+{
+    char line[32];
+
+    snprintf(line, sizeof line, ":goto v%d", to);
+    if (from != to)
+        add_step(s, from, line, out);
+}
+
+/* Its steps as lines of their own, so that the versions have the numbers that they had;
+ * false: they cannot be told so. */
+static bool add_steps(ml_Session *ss, ml_Text *out)
+{
+    const ml_Record *r = ss->record;
+    ml_Schedule *s = ss->focus;
+    int at = r->at.version;
+    ml_Step step;
+
+    if (s != r->at.focus || ss->n_schedules != r->at.n_schedules)
+        return false;
+    for (int v = r->at.n_versions; s && v < ml_schedule_n_versions(s); v++) {
+        if (!ml_version_step(s, v, &step) || !step.prim || !step.line)
+            return false;
+        add_goto(s, at, step.parent, out);
+        add_step(s, step.parent, step.line, out);
+        at = v;
+    }
+    if (s && at != r->at.version && at != ml_schedule_version(s) &&
+        ml_schedule_find_mark(s, "failed") == at) /* taken back */
+        add_step(s, at, ":mark failed", out);
+    if (s)
+        add_goto(s, at, ml_schedule_version(s), out);
+    return true;
 }
 
 static void add_quoted(ml_Text *out, const char *arg)
@@ -190,24 +261,31 @@ static double seconds_since(const struct timespec *then)
 
 static void write_text(ml_Session *ss, const char *p, size_t n);
 
-/* One event of a recording; newlines as a terminal wants them. */
+/* One event of a recording: `o` output, `m` a marker. */
+static void cast_event(ml_Session *ss, char kind, const char *text)
+{
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "[%.6f, \"%c\", ", seconds_since(&ss->record->start), kind);
+    ml_json_string(&t, text);
+    ml_text_add(&t, "]\n");
+    write_text(ss, ml_text_z(&t), t.n);
+    ml_text_free(&t);
+}
+
+/* What is shown; newlines as a terminal wants them. */
 static void cast(ml_Session *ss, const char *text)
 {
-    ml_Text shown = {0}, t = {0};
+    ml_Text shown = {0};
 
     for (; *text; text++) {
         if (*text == '\n')
             ml_text_char(&shown, '\r');
         ml_text_char(&shown, *text);
     }
-    if (shown.n) {
-        ml_text_fmt(&t, "[%.6f, \"o\", ", seconds_since(&ss->record->start));
-        ml_json_string(&t, ml_text_z(&shown));
-        ml_text_add(&t, "]\n");
-        write_text(ss, ml_text_z(&t), t.n);
-    }
+    if (shown.n && ss->record->file)
+        cast_event(ss, 'o', ml_text_z(&shown));
     ml_text_free(&shown);
-    ml_text_free(&t);
 }
 
 static void on_output(void *user, const char *shown, const char *raw)
@@ -284,6 +362,8 @@ void ml_record_end(ml_Session *ss)
     ss->out.tee = NULL;
     ml_text_free(&r->log);
     ml_text_free(&r->line);
+    ml_text_free(&r->at.prompt);
+    ml_text_free(&r->at.text);
     ml_text_free(&r->path);
     ml_heap_free(r);
     ss->record = NULL;
@@ -327,19 +407,72 @@ void ml_record_line(ml_Session *ss, const char *text)
     if (r->skip)
         return;
     r->n_lines++;
+    ml_text_clear(&r->at.prompt);
+    ml_session_prompt(ss, &r->at.prompt);
+    ml_text_clear(&r->at.text);
+    ml_text_add(&r->at.text, text);
+    r->at.log = r->log.n;
+    r->at.focus = ss->focus;
+    r->at.n_schedules = ss->n_schedules;
+    r->at.version = ss->focus ? ml_schedule_version(ss->focus) : 0;
+    r->at.n_versions = ss->focus ? ml_schedule_n_versions(ss->focus) : 0;
     if (!r->spoilt)
-        add_typed(ss, text, &r->log);
+        add_typed(ml_text_z(&r->at.prompt), text, &r->log);
     if (r->file && r->cast) {
         ml_Text t = {0};
 
-        ml_session_prompt(ss, &t);
-        ml_text_fmt(&t, "%s\n", text);
+        ml_text_fmt(&t, "%s%s\n", ml_text_z(&r->at.prompt), text);
         cast(ss, ml_text_z(&t));
         ml_text_free(&t);
     }
 }
 
+/* What the log says of the line at work: that it stands here as a comment. */
+static void tell_of(ml_Record *r, const char *what)
+{
+    r->log.n = r->at.log;
+    add_comment(&r->at.prompt, what, &r->at.text, &r->log);
+}
+
+/* false: what it has done cannot be told. */
+static bool tell_interrupted(ml_Session *ss)
+{
+    ml_Record *r = ss->record;
+
+    if (r->file && r->cast)
+        cast_event(ss, 'm', "interrupted");
+    if (r->spoilt)
+        return true;
+    tell_of(r, "interrupted: ");
+    return add_steps(ss, &r->log);
+}
+
 void ml_record_done(ml_Session *ss)
+{
+    ml_Record *r = ss->record;
+    bool told = true;
+
+    if (!r || !r->open)
+        return;
+    r->open = false;
+    if (r->skip)
+        return;
+    if (ss->stops)
+        told = tell_interrupted(ss);
+    if (r->spoilt)
+        return;
+    if (!ss->stops && r->unseen)
+        ml_text_add(&r->log, "…\n");
+    else if (!ss->stops)
+        add_output(&r->log, ml_text_z(&r->line));
+    if (!told)
+        ml_record_spoil(ss, "a line that Ctrl-C ended had begun a schedule");
+    catch_up(ss);
+    if (r->log.bad || r->log.n > LOG_LIMIT)
+        ml_record_spoil(ss, "the session has grown too long");
+}
+
+void ml_record_panes(ml_Session *ss)
 {
     ml_Record *r = ss->record;
 
@@ -348,13 +481,8 @@ void ml_record_done(ml_Session *ss)
     r->open = false;
     if (r->skip || r->spoilt)
         return;
-    if (r->unseen)
-        ml_text_add(&r->log, "…\n");
-    else
-        add_output(&r->log, ml_text_z(&r->line));
+    tell_of(r, "in the panes: ");
     catch_up(ss);
-    if (r->log.bad || r->log.n > LOG_LIMIT)
-        ml_record_spoil(ss, "the session has grown too long");
 }
 
 void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out)

@@ -12,6 +12,8 @@ void ml_record_end(ml_Session *ss);
 /* Around each line that is typed, not those of files it runs. */
 void ml_record_line(ml_Session *ss, const char *text);
 void ml_record_done(ml_Session *ss);
+/* The line at work has opened the panes: what is done there are lines of their own. */
+void ml_record_panes(ml_Session *ss);
 /* The last lines of the transcript. */
 void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out);
 /* What was brought back or is shown elsewhere cannot be replayed: what comes of the line

@@ -535,8 +535,10 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     }
     if (!ss->scratch)
         ml_crash_line(ml_text_z(&line));
-    if (ss->depth++ == 0)
+    if (ss->depth++ == 0) {
+        ss->stops = 0;
         ml_record_line(ss, text);
+    }
     moves = !makes_steps(ss, ml_text_z(&line));
     ok = run_text(ss, ml_text_z(&line), incomplete);
     if (incomplete && *incomplete) {

@@ -69,6 +69,7 @@ typedef struct ml_Session {
     size_t n_done, n_undone;
 
     volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
+    volatile sig_atomic_t stops; /* SIGINTs that the line at work has had, and heeded */
     struct ml_Session
         *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
     volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
@@ -135,8 +136,12 @@ void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *ou
 void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
 /* Through the pager when it is longer than the screen. */
 void ml_page(ml_Session *ss, const char *text);
+/* The same, of what is made for the screen; raw: what there would be without one. */
+void ml_page_as(ml_Session *ss, const char *text, const char *raw);
 /* The same, folded as ml_out_prose does. */
 void ml_page_prose(ml_Session *ss, const char *text);
+/* The same, folded as ml_out_code does. */
+void ml_page_code(ml_Session *ss, const char *text, const char *mark);
 /* 2.15 G, 524 k, 64 ; three digits. */
 void ml_text_si(ml_Text *out, double v);
 void ml_text_thousands(ml_Text *out, int64_t v); /* 1,048,576 */

@@ -106,6 +106,8 @@ static void draw(ml_Session *ss, Tree *t, int version)
         ml_text_fmt(t->out, "%s\n", m->n > 1 ? m->funcs[k]->name : ml_schedule_name(s));
         if (root)
             tree_visit(root->body, false, t);
+        else
+            ml_text_add(t->out, "  no blocks: nothing to schedule; :show prints it\n");
     }
 }
 

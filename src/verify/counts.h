@@ -60,7 +60,7 @@ typedef struct ml_LoopFacts {
     uint32_t depth;       /* loops around it */
     ml_Number extent;     /* iterations of one execution */
     ml_Number iterations; /* of all executions */
-    ml_Number flops;      /* ir-and-analysis 6.3: operations in values, inits left out */
+    ml_Number flops;      /* as ml_flops counts them, inits left out */
     uint32_t n_touched, n_strides;
     const ml_Touched *touched; /* by the reads and writes of the blocks, in textual order */
     const ml_Stride *strides;  /* of every access below, in textual order */

@@ -104,6 +104,7 @@ typedef struct ml_Sites {
     ml_Map *position;       /* buffer uid -> 1 + position */
     ml_Map *pointers;       /* data pointer -> const ml_Buffer * */
     ml_Map *views;          /* buffer uid -> const ml_Match * */
+    ml_Map *lets;           /* let variables that are made of elements, see ml_is_work */
     bool jumps, opaque;     /* break, continue, return; calls that may do anything */
     int64_t budget;         /* for what has to be looked at point by point */
 } ml_Sites;

@@ -351,7 +351,10 @@ const char *ml_expr_text(ml_Ctx *cx, const ml_Expr *e)
 {
     ml_Text t = {0};
 
-    ml_print_expr(cx, &t, e, &(ml_PrintOpts){.spelling = -1, .plain = true});
+    ml_Names names = {ml_ctx_names(cx)};
+
+    ml_print_expr(cx, &t, e,
+                  &(ml_PrintOpts){.spelling = -1, .plain = true, .names = &names});
     const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});
 
     ml_text_free(&t);

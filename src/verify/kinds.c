@@ -6,6 +6,8 @@
  */
 #include "verify/facts.h"
 
+#include "core/shown.h"
+
 /* ---- dominance */
 
 static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
@@ -19,8 +21,8 @@ static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_U
         for (size_t m = 0; m < users.n; m++)
             if (users.v[m] != b && ml_block_writes(p, scope, users.v[m], buf)) {
                 if (why)
-                    *why = ml_format(cx, "2, block %s writes %s too", users.v[m]->name,
-                                     buf->name);
+                    *why = ml_format(cx, "2, block %s writes %s too",
+                                     ml_shown(cx, users.v[m]), ml_shown(cx, buf));
                 return buf;
             }
     }
@@ -52,7 +54,7 @@ static bool meets_other_writer(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_B
                 *why = ml_format(cx,
                                  "2, block %s writes elements of %s that it writes in "
                                  "another iteration",
-                                 users.v[m]->name, buf->name);
+                                 ml_shown(cx, users.v[m]), ml_shown(cx, buf));
             return true;
         }
     }
@@ -68,7 +70,7 @@ static int complete_rest(ml_Ctx *cx, const ml_Block *b, const char **why)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
                 if (why)
                     *why = ml_format(cx, "3, it both reads and writes %s",
-                                     b->reads[k].buffer->name);
+                                     ml_shown(cx, b->reads[k].buffer));
                 return 3;
             }
     return 0;
@@ -79,7 +81,7 @@ static int not_spatial(ml_Ctx *cx, const ml_Block *b, const char **why)
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL) {
             if (why)
-                *why = ml_format(cx, "1, iter %s is %s", b->iters[k].var->hint,
+                *why = ml_format(cx, "1, iter %s is %s", ml_shown(cx, b->iters[k].var),
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 1;
         }
@@ -225,13 +227,13 @@ static int stores_violation(ml_Ctx *cx, const ml_Block *b, const char **why,
     if (s.undeclared) {
         if (why)
             *why = ml_format(cx, "5, it stores to %s, which is not among its writes",
-                             s.undeclared->name);
+                             ml_shown(cx, s.undeclared));
         return 5;
     }
     if (s.at_reduce) {
         if (why)
             *why = ml_format(cx, "5, an index of a store to %s uses a reduce iter",
-                             s.at_reduce->name);
+                             ml_shown(cx, s.at_reduce));
         return 5;
     }
     return 0;
@@ -255,7 +257,7 @@ static int reduction_first(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL && b->iters[k].kind != ML_ITER_REDUCE) {
             if (why)
-                *why = ml_format(cx, "3, iter %s is %s", b->iters[k].var->hint,
+                *why = ml_format(cx, "3, iter %s is %s", ml_shown(cx, b->iters[k].var),
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 3;
         }
@@ -385,7 +387,7 @@ static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *l
                 cx,
                 "cannot show that different iterations of loop %s touch different "
                 "elements of %s, which block %s writes",
-                loop->var->hint, buf->name, b->name)),
+                ml_shown(cx, loop->var), ml_shown(cx, buf), ml_shown(cx, b))),
             ML_LOOP(loop), ML_BLOCK(b), ML_BUFFER(buf));
     ml_error_set_unproved(cx);
     return false;

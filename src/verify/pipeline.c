@@ -6,6 +6,8 @@
  * changed. Source: ir-and-analysis 2.4, 8.4; primitives 2.2.
  */
 #include "verify/cover_strides.h"
+
+#include "core/shown.h"
 #include "verify/facts.h"
 
 ml_CoverEnds ml_cover_no_ends(ml_Ctx *cx)
@@ -64,7 +66,7 @@ static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
                 ML_TEXT(ml_format(cx,
                                   "block %s writes %s, which is read outside of blocks, in "
                                   "a bound, a condition or a binding",
-                                  writer->name, buf->name)),
+                                  ml_shown(cx, writer), ml_shown(cx, buf))),
                 ML_BLOCK(writer), ML_BUFFER(buf));
     return !buf;
 }
@@ -84,7 +86,7 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
             ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
                     ML_TEXT(ml_format(
                         cx, "block %s overwrites %s, which block %s reads before it",
-                        writer->name, buf->name, reader->name)),
+                        ml_shown(cx, writer), ml_shown(cx, buf), ml_shown(cx, reader))),
                     ML_BLOCK(writer), ML_BLOCK(reader), ML_BUFFER(buf));
         return false;
     }
@@ -111,7 +113,7 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
             ml_fail(cx, ML_E_NOT_STAGE_PIPELINE, ML_BLOCK(root),
                     ML_TEMPLATED(ml_format(
                         cx, "cannot show that what block %s reads of %s was written: %s",
-                        ch.v[m]->name, read ? read->name : "a buffer", text)),
+                        ml_shown(cx, ch.v[m]), read ? read->name : "a buffer", text)),
                     ML_BLOCK(ch.v[m]), ML_BLOCK_UID(from), ML_SHOWN_IN(ends.v[0]),
                     ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
             if (unproved)

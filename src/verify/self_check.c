@@ -8,6 +8,8 @@
  */
 #include "verify/facts.h"
 
+#include "core/shown.h"
+
 typedef struct SelfCheck {
     ml_Ctx *cx;
     ml_Facts *known, *fresh;
@@ -179,8 +181,8 @@ static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Regio
 
     ml_stmt_visit(b->body, is_simple, &exact);
     if (!d) {
-        c->what = ml_format(c->cx, "block %s %s %s, which is not declared", b->name, kind,
-                            touched->buffer->name);
+        c->what = ml_format(c->cx, "block %s %s %s, which is not declared",
+                            ml_shown(c->cx, b), kind, ml_shown(c->cx, touched->buffer));
         return;
     }
     for (size_t k = 0; k < d->buffer->rank && !c->what; k++)
@@ -188,7 +190,7 @@ static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Regio
                        exact))
             c->what = ml_format(
                 c->cx, "block %s %s %s outside of what is declared, in dimension %zu",
-                b->name, kind, touched->buffer->name, k);
+                ml_shown(c->cx, b), kind, ml_shown(c->cx, touched->buffer), k);
 }
 
 static bool is_declared_by_hand(const ml_Block *b)

@@ -241,7 +241,7 @@ static void loads(const Down *d, const ml_Expr *e, int64_t *ops, bool *most)
 {
     ml_Sites *s = d->s;
 
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX && ops)
+    if (ops && ml_is_work(e, s->lets))
         ++*ops;
     if (!ops && !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)))
         return;
@@ -257,6 +257,8 @@ static void loads(const Down *d, const ml_Expr *e, int64_t *ops, bool *most)
 
         *v = ml_linear(&s->env, e->args[0]);
         ml_map_set(s->cx, s->env.vars, e->as.var->uid, v);
+        if (ml_of_elements(e->args[0], s->lets))
+            ml_map_set(s->cx, s->lets, e->as.var->uid, e);
     }
     if (e->kind == ML_EXPR_CALL && e->as.op->effect > ML_EFFECT_READ) {
         ml_expr_visit(e, see_opaque, &(Opaque){d});
@@ -608,6 +610,8 @@ static void walk(const Down *d, const ml_Stmt *st)
         ml_Linear f = ml_linear(&d->s->env, ml_as_bind(st)->value);
 
         value(d, ml_as_bind(st)->value);
+        if (ml_of_elements(ml_as_bind(st)->value, d->s->lets))
+            ml_map_set(d->s->cx, d->s->lets, ml_as_bind(st)->var->uid, st);
         bind(d->s, ml_as_bind(st)->var, &f);
         break;
     }
@@ -662,6 +666,7 @@ bool ml_sites_of(ml_Sites *s, const ml_Func *f)
     s->position = ml_map_new(s->cx);
     s->pointers = ml_map_new(s->cx);
     s->views = ml_map_new(s->cx);
+    s->lets = ml_map_new(s->cx);
     ml_stmt_visit(f->body, look, s);
     if (s->opaque) /* which buffers it changes is not looked into */
         s->env.written = NULL;

@@ -6,6 +6,8 @@
  */
 #include "verify/threads.h"
 
+#include "core/shown.h"
+
 #include <inttypes.h>
 
 bool ml_is_thread_tag(const ml_For *f, const char *prefix)
@@ -315,7 +317,8 @@ static void check_cross_thread(ml_ThreadCheck *t, const ml_Block *b)
     if (!b->init)
         why = "it has no init";
     else if (s != &b->base)
-        why = ml_format(t->cx, "it is not directly under loop %s", across->var->hint);
+        why = ml_format(t->cx, "it is not directly under loop %s",
+                        ml_shown(t->cx, across->var));
     else if (!is_reducer(b->body)) {
         why = "its update is not one store of a known reducer";
         severity = ML_SEV_UNPROVED;
@@ -403,7 +406,8 @@ static void check_lanes(const Lanes *l, const ml_For *f)
                 l->t->cx,
                 "block %s is executed by one warp, but loop %s binds threadIdx.x with "
                 "extent %s, not %" PRId64,
-                l->b->name, f->var->hint, ml_expr_text(l->t->cx, f->extent), l->warp));
+                ml_shown(l->t->cx, l->b), ml_shown(l->t->cx, f->var),
+                ml_expr_text(l->t->cx, f->extent), l->warp));
 }
 
 static bool lanes_inside(const ml_Stmt *s, void *user)
@@ -435,7 +439,7 @@ static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
                       ml_format(t->cx,
                                 "block %s is executed by one warp, but its binding uses "
                                 "threadIdx.x (loop %s)",
-                                b->name, f->var->hint));
+                                ml_shown(t->cx, b), ml_shown(t->cx, f->var)));
     }
 }
 
@@ -471,7 +475,7 @@ static void check_fragments(ml_ThreadCheck *t, const ml_Block *b)
         bad_scope(t, b, NULL,
                   ml_format(t->cx,
                             "block %s accesses %s (%s), but is not executed by a warp",
-                            b->name, used->name, used->scope));
+                            ml_shown(t->cx, b), ml_shown(t->cx, used), used->scope));
 }
 
 static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
@@ -502,7 +506,7 @@ static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
                   ml_format(t->cx,
                             "block %s is executed by %" PRId64
                             " threads; it asks for %" PRId64 " to %" PRId64,
-                            b->name, around, lo, hi));
+                            ml_shown(t->cx, b), around, lo, hi));
 }
 
 /* ---- rule 17: barriers */

@@ -160,12 +160,17 @@ void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
 /* An analyzer that knows the function's symbols and all loops above `uid`. */
 ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid);
 
-/* 6.3 */
+/* 6.3, of the computation alone: arithmetic on loop variables and constants says where an
+ * element is, not what it becomes, and counts 0 also in a condition or a value. */
 double ml_flops(ml_Ctx *cx, const ml_Func *f);
-/* Of one statement directly in the root of f; estimated_flops does not count. */
+/* Whether e is an operation that counts: arithmetic of floats, or of integers of which an
+ * element is a part. lets: the let variables above it, by uid, made of elements. */
+bool ml_is_work(const ml_Expr *e, const ml_Map *lets);
+bool ml_of_elements(const ml_Expr *e, const ml_Map *lets);
 /* Whether extents that are not known before the run decide the number; *out is then an
  * expression of them, or NULL. */
 bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out);
+/* Of one statement directly in the root of f; estimated_flops does not count. */
 double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st);
 /* 6.4: bytes of the function's allocations that are there at once, per storage scope, in
  * order of first appearance. */

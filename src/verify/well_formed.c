@@ -5,6 +5,8 @@
  * script 11.
  */
 #include "core/spans.h"
+
+#include "core/shown.h"
 #include "verify/findings.h"
 
 typedef enum What { DEF_VARIABLE, DEF_LOOP, DEF_THREAD, DEF_BUFFER, DEF_BLOCK } What;
@@ -258,12 +260,12 @@ static void check_index(Walk *w, const ml_Buffer *b, const ml_Expr *idx, size_t 
     if (!ml_dtype_is_int(t))
         ill_typed_expr(w, idx,
                        ml_format(w->cx, "index %zu of %s has type %s, not an integer's", k,
-                                 b->name, type_name(w, t)));
+                                 ml_shown(w->cx, b), type_name(w, t)));
     else if (t.lanes > 1 && k + 1 < n)
         ill_typed_expr(w, idx,
                        ml_format(w->cx,
                                  "index %zu of %s is a vector; only the last index may be",
-                                 k, b->name));
+                                 k, ml_shown(w->cx, b)));
 }
 
 static bool expr_uses(const ml_Expr *e, void *user)
@@ -315,7 +317,7 @@ static void use_regions(Walk *w, const ml_Region *v, size_t n, const char *part)
                 ill_typed_expr(w, v[k].ranges[d].min,
                                ml_format(w->cx,
                                          "the region of %s is not of scalar integers",
-                                         v[k].buffer->name));
+                                         ml_shown(w->cx, v[k].buffer)));
         }
     }
     w->at->part = NULL;
@@ -363,18 +365,20 @@ static void visit_for(Walk *w, const ml_For *f)
     for (size_t k = 0; k < ML_COUNT(bounds); k++) {
         use(w, bounds[k]);
         if (bounds[k] && !ml_dtype_eq(bounds[k]->type, t))
-            ill_typed_expr(
-                w, bounds[k],
-                ml_format(w->cx, "a bound of loop %s has type %s, its variable %s",
-                          f->var->hint, type_name(w, bounds[k]->type), type_name(w, t)));
+            ill_typed_expr(w, bounds[k],
+                           ml_format(w->cx,
+                                     "a bound of loop %s has type %s, its variable %s",
+                                     ml_shown(w->cx, f->var), type_name(w, bounds[k]->type),
+                                     type_name(w, t)));
     }
     if (!ml_dtype_is_int(t) || t.lanes != 1)
         ill_typed(w, ml_format(w->cx,
                                "the variable of loop %s has type %s, not a scalar "
                                "integer's",
-                               f->var->hint, type_name(w, t)));
+                               ml_shown(w->cx, f->var), type_name(w, t)));
     if (f->step && ml_is_const_int(f->step) && f->step->as.i <= 0)
-        ill_typed(w, ml_format(w->cx, "the step of loop %s is not positive", f->var->hint));
+        ill_typed(w, ml_format(w->cx, "the step of loop %s is not positive",
+                               ml_shown(w->cx, f->var)));
     define_var(w, f->var, DEF_LOOP);
     if (f->thread_var && f->thread_var->uid != f->var->uid)
         define_thread(w, f->thread_var, f->thread);
@@ -416,15 +420,16 @@ static void check_match(Walk *w, const ml_Match *m)
     if (!ml_dtype_eq(t->type, s->type))
         bad_match(w, m,
                   ml_format(w->cx, "it has type %s, its source %s has %s",
-                            type_name(w, t->type), s->name, type_name(w, s->type)));
+                            type_name(w, t->type), ml_shown(w->cx, s),
+                            type_name(w, s->type)));
     if (!ml_streq(t->scope, s->scope))
         bad_match(w, m,
                   ml_format(w->cx, "it has scope %s, its source %s has %s", t->scope,
-                            s->name, s->scope));
+                            ml_shown(w->cx, s), s->scope));
     if (s->align % t->align != 0)
         bad_match(w, m,
                   ml_format(w->cx, "its alignment %u does not divide the %u of %s",
-                            t->align, s->align, s->name));
+                            t->align, s->align, ml_shown(w->cx, s)));
     if (s->rank < t->rank) {
         bad_match(w, m,
                   ml_format(w->cx, "it has %u dimensions, its source region %u", t->rank,
@@ -460,8 +465,8 @@ static void visit_iters(Walk *w, const ml_Block *b)
     for (size_t k = 0; k < b->n_iters; k++)
         bound += b->iters[k].value != NULL;
     if (bound < b->n_iters)
-        ill_typed(w, ml_format(w->cx, "block %s has %u bindings for %u iters", b->name,
-                               bound, b->n_iters));
+        ill_typed(w, ml_format(w->cx, "block %s has %u bindings for %u iters",
+                               ml_shown(w->cx, b), bound, b->n_iters));
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         ml_Dtype t = it->var->type;
@@ -473,13 +478,13 @@ static void visit_iters(Walk *w, const ml_Block *b)
             !ml_dtype_eq(it->extent->type, t))
             ill_typed(
                 w, ml_format(w->cx, "iter %s of block %s has type %s, its domain %s, %s",
-                             ml_iter_name(b, k), b->name, type_name(w, t),
+                             ml_iter_name(b, k), ml_shown(w->cx, b), type_name(w, t),
                              type_name(w, it->min->type), type_name(w, it->extent->type)));
         if (it->value && !ml_dtype_eq(it->value->type, t))
             ill_typed(w, ml_format(w->cx,
                                    "the binding of iter %s of block %s has type %s, the "
                                    "iter %s",
-                                   ml_iter_name(b, k), b->name,
+                                   ml_iter_name(b, k), ml_shown(w->cx, b),
                                    type_name(w, it->value->type), type_name(w, t)));
     }
 }
@@ -545,18 +550,18 @@ static void visit_store(Walk *w, const ml_Store *s)
     use(w, s->mask);
     if (s->n != s->buffer->rank)
         ill_typed(w, ml_format(w->cx, "%s has %u dimensions and is stored with %u indices",
-                               s->buffer->name, s->buffer->rank, s->n));
+                               ml_shown(w->cx, s->buffer), s->buffer->rank, s->n));
     if (s->value->type.code != t.code || s->value->type.bits != t.bits ||
         s->value->type.lanes != lanes)
         ill_typed_expr(w, s->value,
                        ml_format(w->cx,
                                  "a value of type %s is stored to %s, which holds %s with "
                                  "%u lanes here",
-                                 type_name(w, s->value->type), s->buffer->name,
+                                 type_name(w, s->value->type), ml_shown(w->cx, s->buffer),
                                  type_name(w, t), lanes));
     if (s->mask && (!ml_dtype_is_bool(s->mask->type) || s->mask->type.lanes != lanes))
         ill_typed(w, ml_format(w->cx, "the mask of a store to %s has type %s",
-                               s->buffer->name, type_name(w, s->mask->type)));
+                               ml_shown(w->cx, s->buffer), type_name(w, s->mask->type)));
 }
 
 static void visit_attr(Walk *w, const ml_Attr *a)
@@ -625,7 +630,7 @@ static void visit(Walk *w, const ml_Stmt *s)
         use(w, ml_as_bind(s)->value);
         if (!ml_dtype_eq(ml_as_bind(s)->var->type, ml_as_bind(s)->value->type))
             ill_typed(w, ml_format(w->cx, "%s has type %s, its value %s",
-                                   ml_as_bind(s)->var->hint,
+                                   ml_shown(w->cx, ml_as_bind(s)->var),
                                    type_name(w, ml_as_bind(s)->var->type),
                                    type_name(w, ml_as_bind(s)->value->type)));
         define_var(w, ml_as_bind(s)->var, DEF_VARIABLE);

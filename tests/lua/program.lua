@@ -298,6 +298,46 @@ test("a module of several functions names them when one must be chosen", functio
     assert(#moon.schedule(two, { func = "again" }):blocks() == 1)
 end)
 
+test("a program without blocks says so to every step and query", function()
+    local plain = moon.parse [[
+@I.ir_module
+class Module:
+    @T.prim_func
+    def foo(A: T.Buffer((64,), "float32")):
+        for i in range(64):
+            A[i] = T.float32(1)
+
+    @T.prim_func
+    def bar(A: T.Buffer((32,), "float32")):
+        for j in range(32):
+            A[j] = T.float32(1)
+]]
+    local one = moon.schedule(plain.foo)
+    local two = moon.schedule(plain)
+    for _, case in ipairs { { one, "function main", "main" }, { two, "the module", "foo" } } do
+        local s, whose, func = table.unpack(case)
+        for _, e in ipairs {
+            fails("no-blocks", s.split, s, "i", { 8, 8 }),
+            fails("no-blocks", s.fuse, s, "i", "j"),
+            fails("no-blocks", s.get_loops, s, "B"),
+            fails("no-blocks", s.get_block, s, "B"),
+            fails("no-blocks", s.get_block, s, "root"),
+            fails("no-blocks", s.blocks, s),
+        } do
+            assert(e.message:find(whose .. " holds no blocks", 1, true), e.message)
+        end
+        local e = fails("no-blocks", s.work_on, s, func)
+        assert(e.message:find("function " .. func .. " holds no blocks", 1, true), e.message)
+        fails("unknown-function", s.work_on, s, "baz")
+    end
+    fails("no-blocks", two.get_block, two, "B", "bar")
+    fails("no-blocks", moon.schedule, plain, { func = "bar" })
+    -- one that has blocks beside one that has none
+    local mixed = moon.schedule(moon.parse(source):with("plain", plain.foo))
+    fails("no-blocks", mixed.work_on, mixed, "plain")
+    assert(#mixed:blocks() == 1)
+end)
+
 test("version, features and auto", function()
     assert(moon.version:match("^%d+%.%d+") and type(moon.features) == "table")
     assert(moon.auto == moon.auto and tostring(moon.auto) == "auto")

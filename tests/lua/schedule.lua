@@ -481,6 +481,21 @@ test("annotations hold constants, lists and tables by name", function()
     assert(moon.parse(s:script()) == s:mod())
 end)
 
+test("sentences name loops and blocks as the program shows them", function()
+    local s = moon.schedule(moon.workload("SFM-2"))
+    for _, b in ipairs { "sum", "exp", "max" } do s:compute_at(b, "i_3") end
+    s:split("ax0", { moon.auto, 16 })
+    local function said(...)
+        local ok, e = pcall(...)
+        assert(not ok)
+        return e.message
+    end
+    local m = said(s.rfactor, s, "ax0_1_1", 0) -- the loop was born as i
+    assert(m:find("under loop i_3", 1, true), m)
+    m = said(s.fuse, s, "i_3", "ax0_1") -- and this one as ax0
+    assert(m:find("loop i_3 holds more than loop ax0_1", 1, true), m)
+end)
+
 test("an error is shown as the schedule says", function()
     local first = "error: split: factors 3 × 3 = 9 do not cover loop i, extent 64"
     local function text(level)

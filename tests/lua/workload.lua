@@ -145,6 +145,33 @@ test("FLOP and KiB are those of the table", function()
     assert(seen == n, seen)
 end)
 
+test("what is counted from a program is its nominal number, its padding inlined or not", function()
+    local inlined = 0
+    for _, id in ipairs(w.list(nil, true)) do
+        for _, suffix in ipairs { "", ".f16", ".i8" } do
+            local ok, m = pcall(w, id .. suffix)
+            -- of Winograd's form only the products are nominal, not the transformations
+            local nominal = not id:find("WIN", 1, true)
+            if ok then
+                local s = moon.schedule(m)
+                local before = s:flops()
+                assert(not nominal or before == m.flop, ("%s: %s of %s"):format(m.id, before, m.flop))
+                local padded = pcall(s.compute_inline, s, "Xp") or pcall(s.compute_inline, s, "D")
+                inlined = inlined + (padded and 1 or 0)
+                assert(s:flops() == before, ("%s: %s becomes %s"):format(m.id, before, s:flops()))
+                local sum = 0
+                for _, l in ipairs(s:counts()) do
+                    if l.depth == 0 then sum = sum + l.flops end
+                end
+                assert(not nominal or sum == before, ("%s: loops sum to %s of %s"):format(m.id, sum, before))
+            else
+                assert(suffix ~= "", id)
+            end
+        end
+    end
+    assert(inlined > 80, inlined)
+end)
+
 test("every listed workload is built, the extended ones too", function()
     local list = w.list(nil, true)
     assert(#list == 53 + 10 + 12 + 12 + 11 + 12 + 9, #list)

@@ -173,6 +173,47 @@ static void a_name_nobody_has(void **state)
     fx_close(&fx);
 }
 
+static void a_name_of_several_is_tried_as_each_of_them(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    /* a loop that is called nearer than the candidates is none of them */
+    fx_text(&fx,
+            "@T.prim_func\n"
+            "def main(A: T.Buffer((8, 8), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+            "    for i, j in T.grid(8, 8):\n"
+            "        with T.block(\"X\"):\n"
+            "            a, b = T.axis.remap(\"SS\", [i, j])\n"
+            "            A[a, b] = T.float32(1)\n"
+            "    for i, k in T.grid(8, 8):\n"
+            "        with T.block(\"Y\"):\n"
+            "            a, b = T.axis.remap(\"SR\", [i, k])\n"
+            "            with T.init():\n"
+            "                B[a] = T.float32(0)\n"
+            "            B[a] = B[a] + A[a, b]\n"
+            "    for k, i in T.grid(8, 8):\n"
+            "        with T.block(\"X\"):\n"
+            "            b, a = T.axis.remap(\"RS\", [k, i])\n"
+            "            with T.init():\n"
+            "                B[a] = T.float32(0)\n"
+            "            B[a] = B[a] + A[a, b]\n");
+    fx_apply(&fx, "fuse(\"i\", \"j\")");
+    z = refused(&fx, "parallel(\"i\")");
+    assert_non_null(strstr(z, "\n  note   candidates: \"i_1\", \"i_2\"\n"));
+    assert_non_null(
+        strstr(z, "\n  try    parallel(\"i_1\")\n         parallel(\"i_2\")\n"));
+    assert_null(strstr(z, "parallel(\"i_j_fused\")"));
+    z = refused(&fx, "vectorize(\"k*\")"); /* both drive a reduction */
+    assert_non_null(strstr(z, "[ambiguous-loop]"));
+    assert_null(strstr(z, "  try "));
+    z = refused(&fx,
+                "reorder(\"*/k\", \"Y/i\")"); /* the part that is ambiguous is replaced */
+    assert_non_null(strstr(z, "[ambiguous-block]"));
+    assert_non_null(strstr(z, "\n  try    reorder(\"Y/k\", \"Y/i\")"));
+    fx_close(&fx);
+}
+
 static void levels_and_widths(void **state)
 {
     Fixture fx;
@@ -437,6 +478,7 @@ int main(void)
         cmocka_unit_test(an_ended_handle),
         cmocka_unit_test(the_table_of_places_holds),
         cmocka_unit_test(a_name_nobody_has),
+        cmocka_unit_test(a_name_of_several_is_tried_as_each_of_them),
         cmocka_unit_test(levels_and_widths),
         cmocka_unit_test(a_failure_outlives_later_calls),
         cmocka_unit_test(a_failure_keeps_its_schedule),

@@ -313,6 +313,35 @@ printf '%s\n' ':record r.cast' 'print(6 * 7)' ':record stop' | timeout 60 "$ml" 
 head -n 1 r.cast | grep -qE '^\{"version": 2, "width": 100, "height": [0-9]+, "timestamp": [0-9]+, "env": \{"TERM": "[^"]*"\}\}$' &&
     grep -qE '^\[[0-9.]+, "o", "> print\(6 \* 7\)\\u000d\\n"\]$' r.cast && grep -qE '^\[[0-9.]+, "o", "42\\u000d\\n"\]$' r.cast && [ "$(wc -l <r.cast)" = 3 ]
 verdict 'a .cast is an asciinema recording'
+# Inputs that never end by themselves: the record holds them as comments, and what they did.
+cat >few.lines <<'L'
+s = schedule(workload.matmul(64, 64, 64))
+:record int.cast
+:set atomic off
+print("at 1") split("j", {auto, 16}) while true do end
+:set atomic on
+print("at 2") unroll("j_1") while true do end
+print(pcall(function() print("at 3")
+while true do end end))
+:goto failed
+:goto v1
+:record stop
+vectorize("j_1")
+print("end " .. focus():hash(8))
+:record int.transcript stop
+L
+begin few.lines
+for k in 1 2 3; do within printed "^at $k" 1 && kill -INT "$pid"; done
+exec 3>&-
+wait "$pid"
+[ $? = 0 ] && [ "$(grep -c '^error: interrupted' err)" -ge 2 ] &&
+    grep -qx 'matmul v0> -- interrupted: print("at 1") split("j", {auto, 16}) while true do end' int.transcript &&
+    grep -qx 'matmul v1> -- interrupted: while true do end end))' int.transcript &&
+    grep -qx 'matmul v2> :mark failed' int.transcript && grep -q '^end ' int.transcript &&
+    timeout 60 "$ml" --transcript int.transcript >out 2>err
+verdict 'a record passes over what Ctrl-C ended, and replays to the same program'
+[ "$(grep -c ', "m", "interrupted"\]$' int.cast)" = 3 ]
+verdict 'a .cast has a marker there'
 printf '%s\n' ':record /nowhere/x' ':record /dev/full' 'print(6 * 7)' ':record' | timeout 60 "$ml" -i >out 2>err
 grep -q 'cannot write /nowhere/x' err && grep -q 'the recording ends here: cannot write /dev/full: No space left' err && grep -qx 42 out && grep -q '^nothing is being recorded' out
 verdict 'a recording on a full disk ends with one error'

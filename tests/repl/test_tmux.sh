@@ -87,6 +87,19 @@ line ':check'
 sees 'ok   C equals v0' && ends_in 'matmul v5>'
 verdict 'works on after an interruption'
 
+# ---- :record of what is done in the panes
+fresh
+line ':view'
+sees '1 Loops' && keys -l 'U' && sees 'lua  unroll("i")' && keys s && sees 'split i' && keys -l 'auto, 4' && keys Enter &&
+    sees 'lua  split("i", {auto, 4})' && keys u && sees ' :undo' && keys -l q && within eval '! shows "1 Loops"' &&
+    line ':record panes.transcript stop' && sees 'wrote panes.transcript' &&
+    grep -A 6 '^matmul v5> -- in the panes: :view$' panes.transcript | grep -v … | cut -c 12- | paste -s -d+ |
+    grep -qx -- '-- in the panes: :view+unroll("i")+split("i", {auto, 4})+:undo' && line ':goto v5' && ends_in 'matmul v5>'
+verdict 'records what was done in the panes as lines'
+timeout 60 "$MOONLOOP" --transcript panes.transcript >replayed 2>&1
+[ $? = 0 ] || { cat replayed && false; }
+verdict 'and the record of a session with panes and Ctrl-C replays'
+
 # ---- pastes, long lines, a resize
 fresh
 printf 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' >paste

@@ -125,10 +125,17 @@ static void count_op(Run *r)
         r->open[k].flops++;
 }
 
+/* Arithmetic of which an element is a part. */
+static bool of_elements(const ml_Expr *e)
+{
+    return e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX &&
+           (ml_dtype_is_float(e->type) || (e->flags & ML_X_HAS_LOAD));
+}
+
 /* The right side of `and`, `or` counts, looked at or not. */
 static void count_ops(Run *r, const ml_Expr *e)
 {
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+    if (of_elements(e))
         count_op(r);
     for (size_t k = 0; k < e->n_args && e->kind != ML_EXPR_LOAD; k++)
         count_ops(r, e->args[k]);
@@ -169,7 +176,7 @@ static int64_t eval(Run *r, const ml_Expr *e, bool ops)
         return eval(r, e->args[eval(r, e->args[0], ops) ? 1 : 2], ops);
     default: break;
     }
-    if (ops && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+    if (ops && of_elements(e))
         count_op(r);
     a = eval(r, e->args[0], ops);
     b = eval(r, e->args[1], ops);

@@ -8,6 +8,8 @@
 #define I16 I8 I8
 #define V64 "A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")"
 
+#define V64_N V64 ", N: T.Buffer((64,), \"int32\")"
+
 static void expect(const char *params, const char *body, double flops)
 {
     Prog g = prog_any(params, body);
@@ -51,24 +53,59 @@ static void t11_an_unknown_extent_counts_once(void **state)
 static void only_values_count(void **state)
 {
     expect(V64, I4 "for i in range(32):\n" I8 "B[i + 32] = A[i + 1]\n", 0);
-    expect(V64, I4 "for i in range(10):\n" I8 "B[i] = T.cast(i + 1, \"float32\")\n", 10);
+    expect(V64, I4 "for i in range(10):\n" I8 "B[i] = T.exp(A[i + 1] * A[i])\n", 10);
     expect(V64, I4 "for i in range(10):\n" I8 "T.evaluate(i + 1)\n", 0);
     expect(V64, I4 "for i in range(0):\n" I8 "B[i] = A[i] * A[i]\n", 0);
 }
 
 static void the_dearer_arm_counts_per_dtype(void **state)
 {
-    expect(V64,
+    expect(V64_N,
            I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
               "else:\n" I12 "B[i] = A[i] + A[i]\n",
            20);
-    expect(V64,
+    expect(V64_N,
            I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
-              "else:\n" I12 "B[i] = T.cast(i * 3 + i, \"float32\")\n",
+              "else:\n" I12 "B[i] = T.cast(N[i] * 3 + N[i], \"float32\")\n",
            40);
-    expect(V64,
-           I4 "for i in range(10):\n" I8 "B[i] = T.Select(i + 1 < 3, A[i] * A[i], A[i])\n",
+    expect(V64_N,
+           I4 "for i in range(10):\n" I8
+              "B[i] = T.Select(N[i] + 1 < 3, A[i] * A[i], A[i])\n",
            20);
+}
+
+static void index_arithmetic_counts_nowhere(void **state)
+{
+    static const struct {
+        const char *body;
+        double flops;
+    } cases[] = {
+        {"B[i] = T.cast(i * 3 + 1, \"float32\")", 0},
+        {"B[i] = T.cast(i * 3 + 1, \"float32\") + T.float32(1)", 10},
+        {"B[i] = T.if_then_else(i * 2 + 1 >= 3 and i % 4 < 2, A[i] + A[i], T.float32(0))",
+         10},
+        {"B[i] = T.if_then_else(A[i] + T.float32(1) > T.float32(0), A[i], T.float32(0))",
+         10},
+        {"B[i] = A[T.max(i - 1, 0)]", 0},
+        {"N[i] = N[i] * 3 + 1", 20},
+        {"N[i] = N[i * 2] * (i * 3 + 1)", 10},
+        {"N[i] = T.if_then_else(N[i] + 1 > 0, N[i], i + 1)", 10},
+        {"N[i] = T.max(T.min(N[i], 127), -128)", 20},
+        {"x: T.int32 = i * 2 + 1\n" I8 "N[i] = x + 1", 0},
+        {"x: T.int32 = N[i] * 2\n" I8 "N[i] = x + 1", 20},
+        {"x: T.int32 = N[i]\n" I8 "y: T.int32 = x + 1\n" I8 "N[i] = y + i", 20},
+        {"if i * 2 + 1 < 7:\n" I12 "B[i] = A[i] + A[i]", 10},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ML_COUNT(cases); k++) {
+        ml_Text body = {0};
+
+        ml_text_fmt(&body, I4 "for i in range(10):\n" I8 "%s\n", cases[k].body);
+        print_message("%s\n", cases[k].body);
+        expect(V64_N, ml_text_z(&body), cases[k].flops);
+        ml_text_free(&body);
+    }
 }
 
 static void an_attribute_overrides_the_count(void **state)
@@ -293,6 +330,7 @@ int main(void)
         cmocka_unit_test(t11_an_unknown_extent_counts_once),
         cmocka_unit_test(estimates_are_what_is_executed),
         cmocka_unit_test(only_values_count),
+        cmocka_unit_test(index_arithmetic_counts_nowhere),
         cmocka_unit_test(the_dearer_arm_counts_per_dtype),
         cmocka_unit_test(an_attribute_overrides_the_count),
     };

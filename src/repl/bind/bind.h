@@ -31,6 +31,8 @@ void ml_lua_open(lua_State *L);
  * watching the flag: it outlives the state. */
 enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
+/* Raises `interrupted` when the flag is set: for C code that runs long. */
+void ml_lua_poll(lua_State *L);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
 /* Whether schedules that are made check themselves after each step. */

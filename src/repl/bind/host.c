@@ -79,6 +79,7 @@ static int open_state(lua_State *L)
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
+    ml_host_add_long(L);
     if (h->ss->safe)
         ml_host_make_safe(L);
     luaopen_moonloop(L);
@@ -157,6 +158,8 @@ int ml_host_call(ml_Host *h, int n_args, int n_results)
     running = NULL;
     h->limit = 0;
     ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
+    if (h->ss->interrupt && status == LUA_OK) /* it came when all was done */
+        h->ss->stops = 0;
     h->ss->interrupt = 0;
     if (status != LUA_OK && hard) {
         lua_pop(h->L, 1);

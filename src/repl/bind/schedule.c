@@ -351,7 +351,7 @@ static int blocks(lua_State *L)
     ml_Ctx *cx = bind_scratch(L);
 
     if (!f) {
-        ml_fail_no_function(cx, ml_schedule_program(s).mod);
+        ml_fail_unchosen(cx, ml_schedule_program(s).mod);
         return bind_raise(L, cx);
     }
     ml_all_blocks(cx, f->body, &v);
