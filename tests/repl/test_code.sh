@@ -2,21 +2,9 @@
 # Machine code from outside: targets by setting, option and environment; what :time says beside the
 # figures; programs for a GPU; what :asm shows of a loop and between versions.
 # Source: interaction 2, 4, 8; lowering-and-codegen 12.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok code: the program was not built'; exit 1; }
-cd "$TMPDIR" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES MOONLOOP_TARGET
-export HOME=$TMPDIR XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
-ml=$MOONLOOP
-
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" --no-init >out 2>err
-    status=$?
-}
-has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its lines are broken
+. tests/repl/session.sh
+flags=(--no-init)
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 
 # ---- targets
 typed ':set target llvm -mcpu=haswell -num-cores=2' ':set target'
