@@ -437,13 +437,13 @@ static void bars_stand_for_speeds(void **state)
     run(f, "parallel('i'); unroll('k')");
     ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
     ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
-    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s");
-    f->v.pane[ML_PANE_PERF].at.w = 36; /* 16 columns of bar */
+    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s ±9 %");
+    f->v.pane[ML_PANE_PERF].at.w = 41; /* 16 columns of bar */
     slow = row_with(f, ML_PANE_PERF, "v0");
-    assert_string_equal(slow->text, "v0 ████              500 MFLOP/s");
+    assert_string_equal(slow->text, "v0 ████                   500 MFLOP/s");
     assert_int_equal(slow->version, 0);
     fast = row_with(f, ML_PANE_PERF, "v2");
-    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ◀");
+    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ±9 % ◀");
     ml_schedule_set_speed(f->ss.focus, 1, "2.00 ms"); /* of what has no operations */
     ml_schedule_set_speed(f->ss.focus, 0, NULL);
     ml_schedule_set_speed(f->ss.focus, 2, "1.00 ms");

@@ -194,8 +194,13 @@ done
 line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
 sees '1 Loops' && sees 's·split' && has_style '[0-9;]*7' && ! styled | grep -q $'\e\\[[0-9;]*38;5;'
 verdict 'NO_COLOR: bold, underline and reverse alone'
-keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block i'
-verdict 'pane 8 is counted when the keys rest'
+rests() { # by what the kernel says, twenty times
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        grep -q '^State:.S' "/proc/$(child)/status" || return 1
+    done
+}
+keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block i' && within rests
+verdict 'pane 8 is counted when the keys rest, and then nothing is at work'
 keys Q && clear_shell
 echo 'moon.theme{name = "mine", ["border.in"] = "#102030"} moon.set{theme = "mine"}' >theme.lua
 line "TERM=tmux-256color COLORTERM=truecolor '$MOONLOOP' --init=theme.lua --private --view mm.py"
@@ -220,11 +225,6 @@ keys Escape && loses 'split k[128] into'
 verdict 'Esc leaves the line'
 keys C-c && sees 'q leads back to the prompt'
 verdict 'Ctrl-C ends nothing'
-rests() { # by what the kernel says, twenty times
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        grep -q '^State:.S' "/proc/$(child)/status" || return 1
-    done
-}
 within rests
 verdict 'it sleeps while nothing is to be done'
 for _ in 1 2 3 4 5; do # ^Z also while it draws

@@ -408,6 +408,7 @@ void ml_act_free(ml_Act *a)
     ml_text_free(&a->line);
     ml_text_free(&a->filter);
     ml_text_free(&a->preview);
+    ml_text_free(&a->now);
     ml_rows_free(&a->rows);
     ml_heap_free(a->clip);
     ml_heap_free(a);

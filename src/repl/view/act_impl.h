@@ -95,6 +95,11 @@ struct ml_Act {
     ml_Text preview; /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
     ml_Rows rows;    /* the same as rows, once somebody asked */
+    ml_Text now;     /* the program before it, printed once for all that is typed */
+    const ml_Schedule *now_s;    /* whose that is: of a schedule, */
+    const ml_Module *now_module; /* a program, */
+    int now_version;             /* a version; now_s NULL: nobody's */
+    bool now_auto;
 
     /* a prompt */
     ml_ActAsk ask;

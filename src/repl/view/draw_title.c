@@ -135,6 +135,8 @@ void ml_view_draw_title(ml_View *v)
         size_t n = strcspn(ml_text_z(&right), "/");
 
         n += strcspn(right.p + n, " ");
+        if (strncmp(right.p + n, " ±", strlen(" ±")) == 0) /* noisy: ` ±34 %` */
+            n += strcspn(right.p + n, "%") + 1;
         right.p[right.n = n] = '\0';
         at = v->grid.w - ml_grid_columns(&v->grid, right.p, n) - 1;
     }

@@ -226,6 +226,7 @@ static void loop(Driver *d)
         if (keys || signalled) {
             there = take_all(d);
             d->key = ml_loop_now();
+            idled = false;
         } else if (rests && ml_loop_now() >= d->key + REST) {
             rest(d);
         } else if (more) {
