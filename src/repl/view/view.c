@@ -233,17 +233,21 @@ void ml_view_follow(ml_View *v)
 
 /* ---- what is said */
 
-/* The message row is one: text that was folded for a screen goes on behind a blank. */
+/* The message row is one: text that was folded for a screen goes on behind a blank, what
+ * was set at its right edge behind some. */
 static void one_line(ml_Text *t)
 {
-    size_t n = 0;
+    enum { BLANKS = 3 };
+    size_t n = 0, blanks = 0;
 
     while (t->n && t->p[t->n - 1] == '\n')
         t->n--;
     for (size_t k = 0; k < t->n; k++) {
         if (t->p[k] == '\n')
             k += strspn(t->p + k + 1, " ");
-        t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
+        blanks = k < t->n && t->p[k] == ' ' ? blanks + 1 : 0;
+        if (blanks <= BLANKS)
+            t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
     }
     t->n = n;
     if (t->p)
