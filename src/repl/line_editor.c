@@ -372,6 +372,7 @@ void ml_editor_start(void)
     rl_bind_keyseq_if_unbound("\\C-x\\C-e", edit_outside);
     ml_line_complete_start();
     rl_initialize();
+    ml_line_io.inputrc_mode = rl_editing_mode;
     ml_line_io.drawn = nowhere && ml_draw_can();
     /* From here on: with another redisplay function, none reads terminfo. */
     rl_redisplay_function = ml_line_io.drawn ? ml_draw : ml_draw_plain;
@@ -396,10 +397,23 @@ void ml_editor_start(void)
         add_history(ml_history_at(ml_line_io.ss->history, k));
 }
 
+/* As the setting `keys` says, from this line on. */
+static void take_keys(void)
+{
+    const char *keys = ml_setting_word(&ml_line_io.ss->set, ML_SET_keys);
+    int mode = ml_streq(keys, "emacs") ? 1
+               : ml_streq(keys, "vi")  ? 0
+                                       : ml_line_io.inputrc_mode;
+
+    if (rl_editing_mode != mode)
+        rl_variable_bind("editing-mode", mode ? "emacs" : "vi");
+}
+
 char *ml_editor_read(const char *prompt, bool *interrupted)
 {
     got.line = NULL;
     got.done = false;
+    take_keys();
     ml_line_take_signals();
     ml_loop_set_announcer(ml_draw_announce, NULL);
     ml_line_io.reading = true;

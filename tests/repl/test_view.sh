@@ -100,7 +100,21 @@ resize 120x26
 expect-not "A Assembly"
 K
 verdict 'code stands beside the program where there is room, tied to its lines'
-[ ! -s err ] || sed 's/^/    |/' err
+if [ -x "${MOONLOOP%/*}/moonloop-draw" ]; then
+    play 80x24 <<'K'
+key g
+wait idle
+expect "└────┬────┘"
+expect "│ i [128] │"
+expect ":graph loops FILE.svg writes them"
+key esc 4 g
+expect ":graph deps FILE.svg"
+expect "│ C │"
+key esc
+expect-not "│ C │"
+K
+    verdict 'g draws a picture of the pane in characters'
+fi
 play 80x24 <<'K'
 expect "no such thing"
 key j
@@ -185,8 +199,18 @@ rests() { # by what the kernel says, twenty times
         grep -q '^State:.S' "/proc/$(child)/status" || return 1
     done
 }
-keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block' && within rests
+keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block i' && within rests
 verdict 'pane 8 is counted when the keys rest, and then nothing is at work'
+keys Q && clear_shell
+echo 'moon.theme{name = "mine", ["border.in"] = "#102030"} moon.set{theme = "mine"}' >theme.lua
+line "TERM=tmux-256color COLORTERM=truecolor '$MOONLOOP' --init=theme.lua --private --view mm.py"
+sees '1 Loops' && sees 's·split' && has_style '\\([0-9;]*;\\)\\?38;5;23[0-9]\\(;[0-9;]*\\)\\?m'
+verdict 'a theme of the init file shows, rounded to what the terminal has'
+keys : && text 'set theme mono' && keys Enter && within eval '! styled | grep -q "38;5;"'
+verdict ':set theme shows at once'
+keys Q && clear_shell
+line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
+sees '1 Loops' && sees 's·split'
 resize 120 36 && sees '6 Performance' && sees '4 Dataflow'
 verdict 'a larger window shows six panes'
 resize 50 12 && loses '2 Program' && sees '1 Loops'

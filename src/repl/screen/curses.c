@@ -50,6 +50,7 @@ static struct {
     int signals[2]; /* a pipe: one byte for each signal */
     struct sigaction was[SIGNALS];
     ml_Theme theme;
+    ml_Depth depth;
     ml_Decoder keys;
     ml_Grid shown;
     bool anything; /* shown is on the screen */
@@ -308,7 +309,14 @@ void ml_screen_size(int *w, int *h)
         *h = 500;
 }
 
-bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
+void ml_screen_theme(const ml_ThemeDef *theme)
+{
+    ml_theme_make(&tty.theme, theme, tty.depth);
+    tty.n_pairs = 0;
+    tty.anything = false;
+}
+
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
 {
     int error = 0, colors;
 
@@ -369,7 +377,8 @@ bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
         depth = COLORS >= 16 ? ML_DEPTH_16 : ML_DEPTH_8;
     if (depth >= ML_DEPTH_8 && COLORS < 8)
         depth = ML_DEPTH_NONE;
-    ml_theme_init(&tty.theme, theme, depth);
+    tty.depth = depth;
+    ml_theme_make(&tty.theme, theme, depth);
     note_sequences();
     note_keys();
     refresh(); /* takes the other screen */
@@ -637,11 +646,16 @@ void ml_screen_clipboard(const char *text)
 
 #else /* a build without curses */
 
-bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
 {
     (void)theme, (void)mouse, (void)no_color;
     ml_text_add(why, "wants ncurses, which this program was built without");
     return false;
+}
+
+void ml_screen_theme(const ml_ThemeDef *theme)
+{
+    (void)theme;
 }
 
 void ml_screen_close(void)
