@@ -7,54 +7,13 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/progress.h"
-#include "repl/shape.h"
+#include "repl/timing_args.h"
 
-static bool read_runs(ml_Session *ss, const char *text, uint32_t *runs)
-{
-    long n = ml_setting_count(text, ML_MAX_SAMPLES);
-
-    if (n < 0)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "runs: auto or a number from 1 to %d, not %s",
-                                ML_MAX_SAMPLES, text);
-    *runs = (uint32_t)n;
-    return true;
-}
-
-static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ctx *cx)
-{
-    ml_Size *sizes = ML_ARRAY(cx, ml_Size, w->n + 1);
-
-    o->seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
-    o->sizes = sizes;
-    if (!read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o->runs))
-        return false;
-    for (size_t k = 0; k < w->n; k++) {
-        const char *a = w->v[k], *v = strchr(a, '=');
-
-        if (ml_streq(a, "--cold")) {
-            o->cold = true;
-        } else if (ml_streq(a, "--report")) {
-            o->report = true;
-        } else if (ml_streq(a, "--runs") || strncmp(a, "--runs=", 7) == 0) {
-            if (!read_runs(ss, v ? v + 1 : k + 1 < w->n ? w->v[++k] : "none", &o->runs))
-                return false;
-        } else if (strncmp(a, "--against", 9) == 0) {
-            o->against = v ? v + 1 : k + 1 < w->n ? w->v[++k] : "";
-        } else if (ml_streq(a, "--shape") && k + 1 < w->n) {
-            if (!ml_read_shape(ss, cx, w->v[++k], &sizes[o->n_sizes++]))
-                return false;
-        } else {
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    ":time knows --runs N, --cold, --report, --against "
-                                    "LIBRARY, --shape n=N and "
-                                    "--background, "
-                                    "not %s",
-                                    a);
-        }
-    }
-    return true;
-}
+static const ml_TimingArgs ARGS = {
+    .command = "time",
+    .knows = "--runs N, --cold, --report, --against LIBRARY, --shape n=N and --background",
+    .runs = true,
+    .rivals = true};
 
 static void add_rate(ml_Text *t, double flop, double seconds, double spread)
 {
@@ -231,7 +190,8 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
 
     ml_ctx_set_limit(cx, 0);
     ml_session_guard(ss, cx);
-    ok = read_args(ss, w, &o, cx);
+    ok = ml_read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o.runs) &&
+         ml_read_timing(ss, &ARGS, w, cx, &o);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));

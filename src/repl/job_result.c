@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "repl/bind/host.h"
 #include "repl/bind/timing.h"
+#include "repl/profiles.h"
 
 static const char *text_at(const ml_Json *j, const char *key)
 {
@@ -106,6 +107,8 @@ void ml_job_apply(ml_Session *ss, const ml_JobEnd *e)
             ml_timing_remember(ml_host_engine(ss->host), e->s, e->version, seconds,
                                number_at(e->row, "spread"));
     }
+    if (ml_streq(e->what, "profile"))
+        ml_profiles_keep_job(ss, e->s, e->version, e->row);
     if (is_command(e, "check") && verdict)
         ml_schedule_set_check(e->s, e->version, verdict);
 }

@@ -1,21 +1,9 @@
 #!/bin/bash
 # Work in the background from outside: what jobs tell and leave behind, stopping and killing them,
 # jobs that fail, and the end of the session. Source: interaction 9.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok jobs: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME TMUX
-export HOME=$TMPDIR/home XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
-mkdir "$HOME"
-ml=$MOONLOOP
+. tests/repl/session.sh
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" >out 2>err
-    status=$?
-}
 mm='s = schedule(workload.matmul(64, 64, 64))'
 
 # ---- what needs no compiler

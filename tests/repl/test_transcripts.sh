@@ -1,14 +1,9 @@
 #!/bin/bash
 # The sessions of the manual, replayed (tests/golden/*.transcript), and the replay itself: what
 # counts as equal, how a difference is shown, --update. ML_GOLDEN=1 rewrites what differs.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok transcripts: the program was not built'; exit 1; }
-golden=$PWD/tests/golden
-mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
+. tests/repl/session.sh
+golden=$root/tests/golden
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
 replay() { # ARGUMENTS: leaves status, out, err
     "$MOONLOOP" --transcript "$@" >out 2>err
     status=$?
