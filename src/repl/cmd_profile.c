@@ -7,8 +7,9 @@
 #include "repl/bind/profile.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/profiles.h"
 #include "repl/progress.h"
-#include "repl/shape.h"
+#include "repl/timing_args.h"
 
 typedef struct Show {
     ml_Session *ss;
@@ -126,7 +127,8 @@ static void nests(Show *sh, const ml_Profile *p)
         ml_text_fmt(t, "%6.1f %%", p->sum > 0 ? 100 * v->seconds / p->sum : 0);
         rate(t, v->flop, v->seconds, 10);
         if (v->spread > 0.05)
-            ml_text_add(t, "  noisy");
+            ml_text_char(t, ' ');
+        ml_text_noise(t, v->spread);
         ml_text_char(t, '\n');
     }
     ml_text_fmt(t, "%-*s", (int)wide, "sum");
@@ -139,7 +141,8 @@ static void nests(Show *sh, const ml_Profile *p)
     ml_text_repeat(t, ' ', 8);
     rate(t, p->flop, p->whole.t.median, 10);
     if (p->whole.noisy)
-        ml_text_add(t, "  noisy");
+        ml_text_char(t, ' ');
+    ml_text_noise(t, p->whole.t.spread);
     ml_text_char(t, '\n');
     if (p->together)
         ml_text_fmt(t, "timed as one: %s\n", p->together);
@@ -238,35 +241,8 @@ static void give(Show *sh, const ml_Profile *p)
     ml_data_end(d);
 }
 
-static bool read_args(ml_Session *ss, const ml_Words *w, ml_TimingOpts *o, ml_Ctx *cx)
-{
-    ml_Size *sizes = ML_ARRAY(cx, ml_Size, w->n + 1);
-
-    o->seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
-    o->sizes = sizes;
-    for (size_t k = 0; k < w->n; k++) {
-        const char *a = w->v[k];
-
-        if (ml_streq(a, "--cold")) {
-            o->cold = true;
-        } else if (ml_streq(a, "--runs") && k + 1 < w->n) {
-            long n = ml_setting_count(w->v[++k], ML_MAX_SAMPLES);
-            if (n < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "runs: auto or a number from 1 to %d, not %s",
-                                        ML_MAX_SAMPLES, w->v[k]);
-            o->runs = (uint32_t)n;
-        } else if (ml_streq(a, "--shape") && k + 1 < w->n) {
-            if (!ml_read_shape(ss, cx, w->v[++k], &sizes[o->n_sizes++]))
-                return false;
-        } else {
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":profile knows --runs N, --cold and --shape n=N, not %s", a);
-        }
-    }
-    return true;
-}
+static const ml_TimingArgs ARGS = {
+    .command = "profile", .knows = "--runs N, --cold and --shape n=N", .runs = true};
 
 bool cmd_profile(ml_Session *ss, const ml_Words *w)
 {
@@ -282,7 +258,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(cx, 0);
     ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
-    ok = read_args(ss, w, &o, cx);
+    ok = ml_read_timing(ss, &ARGS, w, cx, &o);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
@@ -298,6 +274,8 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
             ml_text_fmt(&sh.t, "%s v%d   %u nest%s   %u thread%s\n", ml_schedule_name(s),
                         ml_schedule_version(s), r.n, r.n == 1 ? "" : "s", r.whole.threads,
                         r.whole.threads == 1 ? "" : "s");
+            if (o.n_sizes == 0 && !o.cold) /* other sizes are another question */
+                ml_profiles_keep(ss, s, ml_schedule_version(s), &r);
             nests(&sh, &r);
             counters(&sh, &r);
             sh.t.p[--sh.t.n] = '\0';

@@ -8,7 +8,7 @@
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/roofline.h"
-#include "repl/shape.h"
+#include "repl/timing_args.h"
 
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 
@@ -119,26 +119,8 @@ static void give(ml_Session *ss, const ml_Roofline *r)
     ml_data_end(d);
 }
 
-static bool read_args(ml_Session *ss, const ml_Words *w, ml_Ctx *cx, ml_TimingOpts *o)
-{
-    ml_Size *sizes = ML_ARRAY(cx, ml_Size, w->n + 1);
-
-    o->seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
-    o->sizes = sizes;
-    for (size_t k = 0; k < w->n; k++) {
-        if (ml_streq(w->v[k], "--cold")) {
-            o->cold = true;
-        } else if (ml_streq(w->v[k], "--shape") && k + 1 < w->n) {
-            if (!ml_read_shape(ss, cx, w->v[++k], &sizes[o->n_sizes++]))
-                return false;
-        } else {
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    ":roofline knows --cold and --shape n=N, not %s",
-                                    w->v[k]);
-        }
-    }
-    return true;
-}
+static const ml_TimingArgs ARGS = {.command = "roofline",
+                                   .knows = "--cold and --shape n=N"};
 
 static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
                  const ml_TimingOpts *o)
@@ -174,7 +156,7 @@ bool cmd_roofline(ml_Session *ss, const ml_Words *w)
     ml_Schedule *s = ss->focus;
     ml_Ctx *tmp = ml_ctx_new(0), *cx;
     ml_TimingOpts o = {0};
-    bool ok = read_args(ss, w, tmp, &o);
+    bool ok = ml_read_timing(ss, &ARGS, w, tmp, &o);
     const char *why = ok && s ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL,
                                                      o.sizes, o.n_sizes)
                               : NULL;

@@ -2,21 +2,9 @@
 # Machine code from outside: targets by setting, option and environment; what :time says beside the
 # figures; programs for a GPU; what :asm shows of a loop and between versions.
 # Source: interaction 2, 4, 8; lowering-and-codegen 12.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok code: the program was not built'; exit 1; }
-cd "$TMPDIR" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES MOONLOOP_TARGET
-export HOME=$TMPDIR XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
-ml=$MOONLOOP
-
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" --no-init >out 2>err
-    status=$?
-}
-has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its lines are broken
+. tests/repl/session.sh
+flags=(--no-init)
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 
 # ---- targets
 typed ':set target llvm -mcpu=haswell -num-cores=2' ':set target'
@@ -91,6 +79,17 @@ verdict ':time compares what moves with the bandwidth'
 typed ':open copy.py' ':time --runs 3' ':set runs 2' ':time' 'print(moon.time(moon.focus(), {runs = 4}).runs)'
 [ "$status" = 0 ] && grep -q 'median of 3 ' out && grep -q 'median of 2 ' out && grep -q '^4$' out
 verdict ':time takes as many samples as --runs or :set runs say'
+mm8='s = schedule(workload.matmul(8, 8, 8))'
+for command in time profile; do
+    typed "$mm8" ":$command --runs=2 --cold" && [ "$status" = 0 ]
+    verdict ":$command takes --runs and --cold"
+done
+for words in 'time --what' 'profile --report' 'roofline --runs 2' 'profile --against x' 'roofline --colder'; do
+    typed "$mm8" ":$words" && [ "$status" = 1 ] && has err ":${words%% *} knows .*--cold.*, not --"
+    verdict "refuses :$words"
+done
+typed "$mm8" ':time --shape' && [ "$status" = 1 ] && has err 'shape n=127, not none'
+verdict 'refuses --shape without a size'
 typed ':open copy.py' ':time --runs 0' && [ "$status" = 1 ] && has err 'from 1 to 4096, not 0'
 verdict 'a number of runs that is none is refused'
 typed ':set runs 5000' && [ "$status" = 1 ] && has err 'from 1 to 4096, not 5000'

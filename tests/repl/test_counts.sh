@@ -1,15 +1,8 @@
 #!/bin/bash
 # :counts at 80 and 40 columns, as JSON and in Lua; what it takes and refuses; :diff --counts.
 # Source: interaction 8, 15 D.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok counts: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
-export HOME=$TMPDIR/home
+. tests/repl/session.sh
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
 typed() { # WIDTH LINES...
     local width=$1
     shift

@@ -1,19 +1,9 @@
 #!/bin/bash
 # A module of two functions at the prompt, with none chosen and with one; what :check takes and
 # moon.check gives; what each loop touches; the prompt's text. Source: interaction 3, 4, 5, 8.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok functions: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
-export HOME=$TMPDIR/home
+. tests/repl/session.sh
+flags=(--keep-going)
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text that goes on after an error
-    printf '%s\n' "$@" | timeout 60 "$MOONLOOP" --keep-going >out 2>err
-    status=$?
-}
 says() { # LINES...: each is a line of the output
     local l
     for l in "$@"; do grep -qxF -e "$l" out || return 1; done

@@ -1,21 +1,9 @@
 #!/bin/bash
 # Work in the background from outside: what jobs tell and leave behind, stopping and killing them,
 # jobs that fail, and the end of the session. Source: interaction 9.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok jobs: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME TMUX
-export HOME=$TMPDIR/home XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
-mkdir "$HOME"
-ml=$MOONLOOP
+. tests/repl/session.sh
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" >out 2>err
-    status=$?
-}
 mm='s = schedule(workload.matmul(64, 64, 64))'
 
 # ---- what needs no compiler
@@ -101,6 +89,11 @@ verdict 'a search that is stopped keeps what it has found'
 say ':adopt --db r.db' ':versions' 'print("adopted")'
 await '^adopted$' out && grep -q '^branch tuned-1: ' out
 verdict 'its records are there for the session'
+say 't = schedule(workload.matmul(8, 8, 8))' ':tune --background --trials 900 --db small.db' ':jobs --wait' 'print("exhausted")'
+await '^exhausted$' out && grep -q '^job 2: tune of matmul: [0-9]* of 900 trials (the design space has no further program), best .*, first of [0-9]* measured by turns.*, record [0-9]*; :adopt' err &&
+    grep -q '^     tune of matmul: .*no further program' out
+verdict 'a search that finds no further program says so'
+say 'focus(s)'
 : >out
 say ':tune --background --trials 100000 --seed 2 --db r.db' 'print("again")'
 await '^again$' out
@@ -108,7 +101,7 @@ pid=$(children | tr ' ' '\n' | tail -n 2 | tr -d '\n ')
 searching
 kill -9 "$pid"
 say ':jobs --wait' 'print("killed")'
-await '^killed$' out && grep -q '^job 2: tune of matmul killed: ended by SIGKILL' err && grep -q '^  2  killed ' out
+await '^killed$' out && grep -q '^job 3: tune of matmul killed: ended by SIGKILL' err && grep -q '^  3  killed ' out
 verdict 'a job that was killed is reported'
 say ':tune --background --trials 100000 --seed 3 --db r.db' 'print("third")'
 await '^third$' out
@@ -146,9 +139,9 @@ exec 9>&-
 
 # ---- :time
 typed "$mm" 'split("i", {auto, 8});' ':time --background' ':jobs --wait' ':versions' ':time'
-[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s$' err && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s\( ±[0-9]* %\)*$' err && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'a time goes to the version that was timed'
 typed "$mm" ':set time-after-step on' 'split("i", {auto, 8});' ':versions'
-[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'with time-after-step each line that made steps is timed'
 exit 0

@@ -2,15 +2,10 @@
 # Saved kernels as other programs see them: objects, libraries and texts with their header, called
 # from C and compared with what is computed there; what they import; failures of cc.
 # Source: lowering-and-codegen 7.7.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok saved kernels: the program was not built'; exit 1; }
-cd "$TMPDIR" || exit 1
-export HOME=$TMPDIR
+. tests/repl/session.sh
 cc=${CC:-gcc}
 
-verdict() { # SENTENCE: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' text err 2>/dev/null; fi
-}
+why() { cat text err 2>/dev/null; }
 run() { timeout 120 "$MOONLOOP" "$1" >text 2>err; }
 
 echo 'local ok, e = pcall(moon.build, moon.workload.matmul(2, 2, 2)) print(ok or e.code)' >probe.lua
@@ -185,10 +180,10 @@ mkdir empty bad
 printf '#!/bin/sh\necho "no such thing" >&2\necho more >&2\nexit 3\n' >bad/cc
 chmod +x bad/cc
 timeout=$(command -v timeout)
-(PATH=$TMPDIR/empty "$timeout" 60 "$MOONLOOP" fail.lua >text 2>err)
+(PATH=$PWD/empty "$timeout" 60 "$MOONLOOP" fail.lua >text 2>err)
 grep -q '^not-supported.g.so: cc, which links shared libraries, cannot be started' text && grep -q '^no-file.none/g.so cannot be written' text
 verdict 'without cc the error says so'
-(PATH=$TMPDIR/bad:$PATH run fail.lua)
+(PATH=$PWD/bad:$PATH run fail.lua)
 grep -q '^codegen-failed.g.so: cc -shared failed: no such thing$' text && [ ! -e g.so ] && [ ! -e g.so.new ] && [ ! -e g.so.new.o ]
 verdict 'what cc says is told, and nothing is left'
 printf 'moon.build(moon.open "f.py"):save("-g.so") moon.build(moon.open "f.py"):save("a b.so")' >odd.lua

@@ -1,15 +1,9 @@
 #!/bin/bash
 # The manual and the completions of shells: all names of the tables are in them, and they are
 # well formed. Source: interaction 4 (Help), 16.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok manual: the program was not built'; exit 1; }
-cd "$TMPDIR" || exit 1
-export HOME=$TMPDIR
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
+. tests/repl/session.sh
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' why 2>/dev/null; fi
-}
+why() { cat why 2>/dev/null; }
 
 for kind in man html bash zsh fish; do
     timeout 120 "$MOONLOOP" --manual=$kind >manual.$kind 2>why

@@ -1,21 +1,9 @@
 #!/bin/bash
 # Facts about a program from outside: :memory with its progress and its interruption, :profile,
 # :roofline, :asm with the lines of the program. Source: interaction 4, 8, 9.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok measure: the program was not built'; exit 1; }
-cd "$TMPDIR" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES MOONLOOP_TARGET
-export HOME=$TMPDIR XDG_DATA_HOME=$TMPDIR/data XDG_CACHE_HOME=$TMPDIR/cache MOONLOOP_THREADS=1
-ml=$MOONLOOP
-
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
-typed() { # LINES...: session text
-    printf '%s\n' "$@" | timeout 120 "$ml" --no-init >out 2>err
-    status=$?
-}
-has() { tr -s '\n ' ' ' <"$1" | grep -q -e "$2"; } # FILE TEXT, however its lines are broken
+. tests/repl/session.sh
+flags=(--no-init)
+export XDG_DATA_HOME=$TMPDIR/data XDG_CACHE_HOME=$TMPDIR/cache MOONLOOP_THREADS=1
 
 # ---- :memory
 began=$SECONDS

@@ -7,10 +7,10 @@
 open_terminal 'the line while it is typed' sh || exit 0
 
 fresh() { keys C-e C-u C-l && within eval '[ "$(screen | grep -vc "^$")" -le 2 ]'; }
-start() { # ARGUMENTS: the program on a matmul
+start() { # ENVIRONMENT [OPTIONS [PROMPT]]: the program on a matmul
     clear_shell
     line "$1 '$MOONLOOP' --no-init ${2-} -e 's = schedule(workload.matmul(96, 64, 32))' -i"
-    ends_in 'matmul v0>' && fresh
+    ends_in "${3-matmul v0>}" && { [ -n "${3-}" ] || fresh; } # vi has other keys
 }
 quit() { keys C-c && ends_in 'matmul v0>' && keys C-d && ends_in 'sh>'; }
 
@@ -154,7 +154,7 @@ keys -l 'fuse("i", "j")' && has_line 'ok: makes i_j_fused[6144]' && ! screen | L
 verdict 'shows nothing outside ASCII'
 quit
 printf '%s\n' 'set editing-mode vi' 'set show-mode-in-prompt on' >inputrc
-start 'INPUTRC=inputrc'
+start 'INPUTRC=inputrc' '' '(ins)matmul v0>'
 keys Escape && keys -l 'ifuse("i", "j")' && has_line '(ins)matmul v0> fuse("i", "j")' && keys Escape && has_line '(cmd)matmul v0> fuse("i", "j")' &&
     keys -l '0x' && has_line '(cmd)matmul v0> use("i", "j")' && keys u && has_line '(cmd)matmul v0> fuse("i", "j")' && keys Enter && sees '[1] fuse'
 verdict 'edits in the manner of vi'

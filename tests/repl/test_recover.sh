@@ -2,29 +2,11 @@
 # Nothing is lost: a session that is killed at any moment, crashes, or loses its terminal comes
 # back with :recover; damaged, foreign and unwritable files cost one message. Transcripts that
 # :record writes replay. --safe has no way round. Source: interaction 2, 6, 9, 16.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok recover: the program was not built'; exit 1; }
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_CONFIG_HOME
-export HOME=$TMPDIR/home XDG_STATE_HOME=$TMPDIR/state
+. tests/repl/session.sh
+flags=(-i)
+export XDG_STATE_HOME=$TMPDIR/state
 kept=$XDG_STATE_HOME/moonloop/sessions
-ml=$MOONLOOP
-mkfifo "$TMPDIR/never"
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && tail -n 40 out err 2>/dev/null | sed 's/^/    /'; fi
-}
-typed() { # LINES...: at a prompt that is no terminal
-    printf '%s\n' "$@" | timeout 60 "$ml" -i >out 2>err
-    status=$?
-}
-within() { # CONDITION...: until it holds, 20 s at most
-    local end=$(($(date +%s) + 20))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        read -r -t 0.01 <>"$TMPDIR/never" || :
-    done
-}
 saves() { find "$kept" -name '*.autosave' 2>/dev/null | wc -l; }
 printed() { [ "$(grep -c "$1" out)" -ge "$2" ]; }
 begin() { # FILE: a session that is given the lines of FILE and then waits for more
@@ -351,6 +333,15 @@ printf '%s\n' "${steps[@]}" 'split("nothing", {1, 2})' ':bug' ':bug report.txt' 
 [ "$(grep -c '^-- versions$' out)" = 3 ] && grep -q '^-- the focus as a script$' report.txt && grep -q 'no loop is named nothing' report.txt &&
     grep -q 'cannot write report.txt: File exists' err && sed -n '/^local moon/,/^assert/p' report.txt >again.lua && timeout 60 "$ml" again.lua
 verdict ':bug shows a report, saves it where told, and its script rebuilds the focus'
+
+# ---- what was brought back has no transcript
+forget
+begin few
+until_lines 1 && end KILL
+typed ':recover' ':record out.txt stop' ':bug'
+grep -q '^error: out.txt would be a transcript that does not replay: what :recover brought back was not typed here' err &&
+    sed -n '/^-- last error/,/^-- /p' out | grep -q '^error: out.txt would be' && ! grep -q "ScheduleError\|'?'" out && [ ! -e out.txt ]
+verdict 'says why what was brought back has no transcript, in :bug too'
 
 # ---- --safe
 printf 'return 42\n' >text.lua

@@ -1,14 +1,9 @@
 #!/bin/bash
 # The sessions of the manual, replayed (tests/golden/*.transcript), and the replay itself: what
 # counts as equal, how a difference is shown, --update. ML_GOLDEN=1 rewrites what differs.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok transcripts: the program was not built'; exit 1; }
-golden=$PWD/tests/golden
-mkdir "$TMPDIR/w" && cd "$TMPDIR/w" || exit 1
+. tests/repl/session.sh
+golden=$root/tests/golden
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
 replay() { # ARGUMENTS: leaves status, out, err
     "$MOONLOOP" --transcript "$@" >out 2>err
     status=$?
@@ -43,6 +38,11 @@ text c.transcript '$ echo "took 12.5 ms (0.3 s), 58.4 GFLOP/s, 5 % of it, ×27.8
 replay c.transcript
 [ "$status" = 0 ]
 verdict 'takes any number before a unit of time, rate, percent, ratio'
+
+text n.transcript '$ echo "v1 2.02 GFLOP/s ±8 % ok, 3 ms, ×2 ±12 % of it"' 'v1 1.50 GFLOP/s ok, 4 ms ±40 %, ×1 of it'
+replay n.transcript
+[ "$status" = 0 ]
+verdict 'takes a noisy measurement for a quiet one'
 
 text d.transcript '$ echo "took 12.5 ms, 3 loops"' 'took 12.5 ms, 4 loops'
 replay d.transcript

@@ -1,16 +1,9 @@
 #!/bin/bash
 # What the prompt says of versions: the tree that :versions draws, at every width, in Unicode and
 # in ASCII; marks. Source: interaction 6, 15.
-set -u
-[ -x "$MOONLOOP" ] || { echo 'not ok versions: the program was not built'; exit 1; }
-examples=$PWD/examples
-mkdir "$TMPDIR/w" "$TMPDIR/home" && cd "$TMPDIR/w" || exit 1
-unset NO_COLOR CLICOLOR_FORCE COLUMNS LINES XDG_STATE_HOME XDG_CONFIG_HOME
-export HOME=$TMPDIR/home
+. tests/repl/session.sh
+examples=$root/examples
 
-verdict() { # NAME: ok when the command before it was
-    if [ $? = 0 ]; then echo "ok $1"; else echo "not ok $1" && sed 's/^/    /' out err 2>/dev/null; fi
-}
 drawn() { # OPTIONS...: the tree of tree.txt, in out
     timeout 60 "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^v0/,$p' >out
 }
