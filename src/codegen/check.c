@@ -130,6 +130,42 @@ static const char *place(ml_Ctx *cx, const ml_Func *f, const ml_RunArg *a, uint3
     return z;
 }
 
+static double magnitude(const ml_Tensor *t)
+{
+    double most = 0;
+
+    for (int64_t k = 0; k < t->n_lanes; k++) {
+        double v = fabs(ml_tensor_get(t, k));
+
+        if (isfinite(v) && v > most)
+            most = v;
+    }
+    return most;
+}
+
+/* A tolerance of an absolute difference that no value of the reference exceeds accepts
+ * nearly everything: then the difference is measured against the largest value. Tolerances
+ * that were asked for are kept, and those for which that says nothing either. */
+static ml_Tolerance sharpened(const ml_CheckOpts *opts, const ml_Tensor *ref,
+                              ml_Tolerance tol, ml_CheckResult *r)
+{
+    enum { LEAST = 2 }; /* of the largest value, one part in so many must be seen */
+    double most;
+
+    if (tol.exact || !(tol.atol > 0) || !ml_dtype_is_float(ref->type))
+        return tol;
+    most = magnitude(ref);
+    if (!(most > 0) || tol.atol < most)
+        return tol;
+    r->vacuous = tol.atol;
+    r->magnitude = most;
+    r->bound = 0;
+    if (opts->own_tolerance || tol.atol * LEAST >= 1)
+        return tol;
+    r->bound = tol.atol * most;
+    return (ml_Tolerance){.atol = r->bound};
+}
+
 void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                       const ml_ParamRole *roles, const ml_RunArg *ref, const ml_RunArg *got,
                       ml_CheckResult *r)
@@ -143,6 +179,7 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
             continue;
         r->n_outputs++;
         extra = settle_undefined(x, y, &at);
+        tol = sharpened(opts, x, tol, r);
         c = ml_tensor_compare(x, y, tol);
         if (extra && (c.first < 0 || at < c.first))
             c.first = at;
@@ -162,7 +199,7 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                 r->atol = tol.atol;
             }
         }
-        if (r->rtol == 0.0 && !*r->first_at) {
+        if (r->rtol == 0.0 && r->atol == 0.0 && !*r->first_at) {
             r->rtol = tol.rtol;
             r->atol = tol.atol;
         }

@@ -32,6 +32,10 @@ typedef struct ml_CheckResult {
     double first_ref, first_got;
     uint64_t seed;
     double rtol, atol; /* of the output where the first (else the largest) difference is */
+    /* Of an output whose tolerance is not below all of its values, so that it says little;
+     * 0: there is none. */
+    double vacuous, magnitude; /* that tolerance, and its largest value */
+    double bound; /* what it was judged by besides: a difference; 0: nothing sharper */
     uint32_t n_outputs;
     int64_t iterations;  /* innermost, of the reference */
     const char *problem; /* "input A was changed", or "" */

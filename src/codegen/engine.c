@@ -8,14 +8,16 @@
 
 enum { KNOWN = 256 };
 
+typedef struct Known { /* a measurement */
+    uint64_t key;
+    double seconds, spread;
+} Known;
+
 struct ml_Engine {
     ml_Target target;
     uint32_t threads;
     ml_Worker *workers[ML_ENGINE_WORKERS];
-    struct {
-        uint64_t key;
-        double seconds;
-    } known[KNOWN];
+    Known known[KNOWN];
     size_t n_known; /* ever put; the oldest are overwritten */
     ml_Machine machine;
     ml_Reference *reference;
@@ -81,25 +83,35 @@ ml_Worker *ml_engine_worker(ml_Engine *e, ml_Ctx *cx, unsigned k)
     return e->workers[k];
 }
 
-double ml_engine_known(const ml_Engine *e, uint64_t key)
+/* The place of a key, or NULL. */
+static const Known *find_known(const ml_Engine *e, uint64_t key)
 {
     for (size_t k = e->n_known < KNOWN ? e->n_known : KNOWN; k-- > 0;)
         if (e->known[k].key == key)
-            return e->known[k].seconds;
-    return (double)NAN;
+            return &e->known[k];
+    return NULL;
 }
 
-void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds)
+double ml_engine_known(const ml_Engine *e, uint64_t key)
 {
-    size_t n = e->n_known < KNOWN ? e->n_known : KNOWN;
+    const Known *k = find_known(e, key);
 
-    for (size_t k = 0; k < n; k++)
-        if (e->known[k].key == key) {
-            e->known[k].seconds = seconds;
-            return;
-        }
-    e->known[e->n_known % KNOWN].key = key;
-    e->known[e->n_known++ % KNOWN].seconds = seconds;
+    return k ? k->seconds : (double)NAN;
+}
+
+double ml_engine_spread(const ml_Engine *e, uint64_t key)
+{
+    const Known *k = find_known(e, key);
+
+    return k ? k->spread : 0;
+}
+
+void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds, double spread)
+{
+    const Known *there = find_known(e, key);
+    size_t k = there ? (size_t)(there - e->known) : e->n_known++ % KNOWN;
+
+    e->known[k] = (Known){key, seconds, spread};
 }
 
 ml_Machine *ml_engine_machine(ml_Engine *e)

@@ -26,9 +26,11 @@ void ml_engine_stop(ml_Engine *e);
 /* Median seconds measured before under this key (the hash of program, arguments, target and
  * threads); NAN: none. */
 double ml_engine_known(const ml_Engine *e, uint64_t key);
+/* The relative spread of that measurement (compiled.h); 0: none. */
+double ml_engine_spread(const ml_Engine *e, uint64_t key);
 /* The reference of the last check. */
 ml_Reference **ml_engine_reference(ml_Engine *e);
-void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds);
+void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds, double spread);
 /* What machine.h keeps of the machine; all zero at first. */
 struct ml_Machine *ml_engine_machine(ml_Engine *e);
 

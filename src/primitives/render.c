@@ -406,8 +406,10 @@ static void detail(const Painter *p)
     ml_PrintOpts o = {.spelling = -1, .no_header = true, .no_sugar = true};
     unsigned n = 0;
 
-    ml_text_fmt(p->out, "ScheduleError: An error occurred in the schedule primitive '%s'.",
-                f->e.primitive ? f->e.primitive : "?");
+    if (f->e.primitive)
+        ml_text_fmt(p->out,
+                    "ScheduleError: An error occurred in the schedule primitive '%s'.",
+                    f->e.primitive);
     for (uint32_t k = 0; ml_failure_has_program(f) && k < f->e.n_facts; k++) {
         const ml_Fact *fact = &f->e.facts[k];
         bool node = fact->kind == ML_FACT_LOOP || fact->kind == ML_FACT_BLOCK;
@@ -426,13 +428,15 @@ static void detail(const Painter *p)
         under_labels[n++] = labels[k];
     }
     if (ml_failure_has_program(f)) {
-        ml_text_add(p->out, "\n\nThe program, with the places that the message names:\n\n");
+        ml_text_fmt(p->out, "%sThe program, with the places that the message names:\n\n",
+                    f->e.primitive ? "\n\n" : "");
         o.underline = under;
         o.labels = under_labels;
         o.n_underline = n;
         ml_schedule_print(f->s, f->version, p->out, &o);
     }
-    ml_text_add(p->out, "\n\nError message: ");
+    ml_text_add(p->out, f->e.primitive || ml_failure_has_program(f) ? "\n\nError message: "
+                                                                    : "error: ");
     sentence_with_labels(p, labels);
     ml_text_fmt(p->out, " [%s]", ml_error_code(f->e.code));
     rule_line(p);

@@ -21,6 +21,7 @@
 #include "repl/crash.h"
 #include "repl/registered.h"
 #include "repl/sessions.h"
+#include "repl/stuck.h"
 
 enum {
     PROGRAM_LIMIT = 16 << 20, /* bytes: a start program larger than that is not kept */
@@ -81,7 +82,8 @@ void ml_autosave_begin(ml_Session *ss)
 {
     if (ss->autosave || ss->private_ || ss->batch)
         return;
-    announce(ss);
+    if (!ml_stuck_autosave()) /* else it comes back by itself */
+        announce(ss);
     ss->autosave = ml_heap_zalloc(sizeof *ss->autosave);
     ss->autosave->fd = -1;
     ml_settings_init(&ss->autosave->set);

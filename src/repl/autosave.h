@@ -16,4 +16,7 @@ void ml_autosave_end(ml_Session *ss, bool clean);
 /* Whether all that there is now stands in the file. */
 bool ml_autosave_holds_all(const ml_Session *ss);
 
+/* Brings back an autosave, as `:recover PATH` does, and takes it away when all is there. */
+bool ml_recover(ml_Session *ss, const char *path);
+
 #endif

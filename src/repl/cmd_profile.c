@@ -7,6 +7,7 @@
 #include "repl/bind/profile.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/timing_args.h"
 
@@ -126,7 +127,8 @@ static void nests(Show *sh, const ml_Profile *p)
         ml_text_fmt(t, "%6.1f %%", p->sum > 0 ? 100 * v->seconds / p->sum : 0);
         rate(t, v->flop, v->seconds, 10);
         if (v->spread > 0.05)
-            ml_text_add(t, "  noisy");
+            ml_text_char(t, ' ');
+        ml_text_noise(t, v->spread);
         ml_text_char(t, '\n');
     }
     ml_text_fmt(t, "%-*s", (int)wide, "sum");
@@ -139,7 +141,8 @@ static void nests(Show *sh, const ml_Profile *p)
     ml_text_repeat(t, ' ', 8);
     rate(t, p->flop, p->whole.t.median, 10);
     if (p->whole.noisy)
-        ml_text_add(t, "  noisy");
+        ml_text_char(t, ' ');
+    ml_text_noise(t, p->whole.t.spread);
     ml_text_char(t, '\n');
     if (p->together)
         ml_text_fmt(t, "timed as one: %s\n", p->together);
@@ -271,6 +274,8 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
             ml_text_fmt(&sh.t, "%s v%d   %u nest%s   %u thread%s\n", ml_schedule_name(s),
                         ml_schedule_version(s), r.n, r.n == 1 ? "" : "s", r.whole.threads,
                         r.whole.threads == 1 ? "" : "s");
+            if (o.n_sizes == 0 && !o.cold) /* other sizes are another question */
+                ml_profiles_keep(ss, s, ml_schedule_version(s), &r);
             nests(&sh, &r);
             counters(&sh, &r);
             sh.t.p[--sh.t.n] = '\0';

@@ -15,13 +15,27 @@ static const ml_TimingArgs ARGS = {
     .runs = true,
     .rivals = true};
 
-static void add_rate(ml_Text *t, double flop, double seconds)
+static void add_rate(ml_Text *t, double flop, double seconds, double spread)
 {
     if (flop > 0 && seconds > 0) {
         ml_text_add(t, "   ");
         ml_text_si(t, flop / seconds);
         ml_text_add(t, "FLOP/s");
+        ml_text_noise(t, spread);
     }
+}
+
+/* How much faster this is than what took `seconds`; the noise of both is its own. */
+static void add_ratio(const ml_Timing *r, double seconds, double spread, ml_Text *t)
+{
+    ml_text_fmt(t, "×%.3g", seconds / r->t.median);
+    ml_text_noise(t, hypot(r->t.spread, spread));
+}
+
+static void add_seconds(double seconds, double spread, ml_Text *t)
+{
+    ml_text_seconds(t, seconds);
+    ml_text_noise(t, spread);
 }
 
 static void add_giga(ml_Text *t, double v)
@@ -100,43 +114,47 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
 
     ml_text_fmt(&t, "%s v%d   ", name, version);
     indent = (int)t.n;
-    ml_text_seconds(&t, r->t.median);
+    add_seconds(r->t.median, r->t.spread, &t);
     ml_text_fmt(&t, "   median of %zu (min ", r->t.n);
     ml_text_seconds_like(&t, r->t.min, r->t.median);
     ml_text_add(&t, ", p90 ");
     ml_text_seconds_like(&t, r->t.p90, r->t.median);
     ml_text_char(&t, ')');
-    add_rate(&t, r->flop, r->t.median);
+    add_rate(&t, r->flop, r->t.median, r->t.spread);
     ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
     if (r->noisy)
-        ml_text_fmt(&t, "   noisy: spread %.0f %%%s", r->t.spread * 100,
-                    r->threads > 1 ? ", try fewer threads" : "");
+        ml_text_fmt(&t, "   noisy: half of the runs lie within ±%.0f %% of the median%s",
+                    r->t.spread * 100, r->threads > 1 ? ", try fewer threads" : "");
     add_roofs(r, indent, &t);
     if (!isnan(r->start) && version != 0 && r->t.median > 0) {
-        ml_text_fmt(&t, "\n%*s×%.3g against the start (", indent, "",
-                    r->start / r->t.median);
-        ml_text_seconds(&t, r->start);
+        ml_text_fmt(&t, "\n%*s", indent, "");
+        add_ratio(r, r->start, r->start_spread, &t);
+        ml_text_add(&t, " against the start (");
+        add_seconds(r->start, r->start_spread, &t);
         ml_text_char(&t, ')');
     }
     if (!isnan(r->parent) && r->parent_version != 0 && r->t.median > 0) {
-        ml_text_fmt(&t, "\n%*s×%.3g against v%d, the step before (", indent, "",
-                    r->parent / r->t.median, r->parent_version);
-        ml_text_seconds(&t, r->parent);
+        ml_text_fmt(&t, "\n%*s", indent, "");
+        add_ratio(r, r->parent, r->parent_spread, &t);
+        ml_text_fmt(&t, " against v%d, the step before (", r->parent_version);
+        add_seconds(r->parent, r->parent_spread, &t);
         ml_text_char(&t, ')');
     }
     if (!isnan(r->best) && r->best_version != version &&
         r->best_version != r->parent_version && r->best < r->t.median * 0.98) {
-        ml_text_fmt(&t, "\n%*s×%.3g against the best version, v%d (", indent, "",
-                    r->best / r->t.median, r->best_version);
-        ml_text_seconds(&t, r->best);
+        ml_text_fmt(&t, "\n%*s", indent, "");
+        add_ratio(r, r->best, r->best_spread, &t);
+        ml_text_fmt(&t, " against the best version, v%d (", r->best_version);
+        add_seconds(r->best, r->best_spread, &t);
         ml_text_char(&t, ')');
     }
     if (r->rival) {
         ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
-        ml_text_seconds(&t, r->rival_t.median);
-        add_rate(&t, r->flop, r->rival_t.median);
-        ml_text_fmt(&t, ", sampled by turns: ×%.2f of its speed",
-                    r->rival_t.median / r->t.median);
+        add_seconds(r->rival_t.median, r->rival_t.spread, &t);
+        add_rate(&t, r->flop, r->rival_t.median, r->rival_t.spread);
+        ml_text_fmt(&t, ", sampled by turns: ×%.2f", r->rival_t.median / r->t.median);
+        ml_text_noise(&t, hypot(r->t.spread, r->rival_t.spread));
+        ml_text_add(&t, " of its speed");
     } else if (r->no_rival) {
         ml_text_fmt(&t, "\n%*snot compared: %s", indent, "", r->no_rival);
     }
@@ -144,16 +162,16 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     ml_text_free(&t);
 }
 
-/* For :versions: the rate, or the time of what has no operations. */
+/* For :versions: the rate, or the time of what has no operations; marked when noisy. */
 static void keep_speed(ml_Session *ss, const ml_Timing *r)
 {
     ml_Schedule *s = ss->focus;
     ml_Text t = {0};
     const char *z;
 
-    add_rate(&t, r->flop, r->t.median);
+    add_rate(&t, r->flop, r->t.median, r->t.spread);
     if (t.n == 0)
-        ml_text_seconds(&t, r->t.median);
+        add_seconds(r->t.median, r->t.spread, &t);
     z = ml_text_z(&t);
     z += strspn(z, " ");
     ml_schedule_set_speed(s, ml_schedule_version(s), z);

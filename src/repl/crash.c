@@ -184,6 +184,11 @@ void ml_crash_autosave(const char *path)
     copy(crash.autosave, sizeof crash.autosave, path);
 }
 
+const char *ml_crash_saved(void)
+{
+    return crash.autosave[0] ? crash.autosave : NULL;
+}
+
 void ml_crash_restore_by(void (*restore)(void))
 {
     for (size_t k = 0; k < RESTORERS; k++) {

@@ -15,6 +15,7 @@ void ml_crash_restore_by(void (*restore)(void));
 void ml_crash_line(const char *line);
 /* The autosave that stays; NULL: none. */
 void ml_crash_autosave(const char *path);
+const char *ml_crash_saved(void); /* that; may be asked in a signal handler */
 /* Puts every terminal back: what the handler of any signal that ends the program does. */
 void ml_crash_restore(void);
 

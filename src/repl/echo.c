@@ -251,6 +251,17 @@ static bool in_path(const char *prog)
     return false;
 }
 
+/* The last line of the screen tells that this is a pager, and the way out, in 20 columns
+ * too; `?e…:….` chooses at the end of the text. */
+static const char *less_options(const ml_Out *o)
+{
+    enum { ROOMY = 52 };
+
+    return o->width >= ROOMY
+               ? "FRXPs?ethe end, b back:Space more, b back., /TEXT searches, q quits$"
+               : "FRXPs?ethe end:Space more., q ends$";
+}
+
 void ml_page_as(ml_Session *ss, const char *text, const char *raw)
 {
     const char *prog = getenv("MOONLOOP_PAGER");
@@ -266,10 +277,14 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
-    if (!getenv("LESS"))
-        setenv("LESS", "FRX", 1);
+    bool ours = !getenv("LESS");
+
+    if (ours)
+        setenv("LESS", less_options(&ss->out), 1);
     FILE *p = popen(prog, "w"); /* NOLINT(cert-env33-c): the pager of the user's choice */
 
+    if (ours)
+        unsetenv("LESS");
     if (!p) {
         ml_out_as(&ss->out, text, raw);
         return;

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "repl/bind/host.h"
 #include "repl/bind/timing.h"
+#include "repl/profiles.h"
 
 static const char *text_at(const ml_Json *j, const char *key)
 {
@@ -103,8 +104,11 @@ void ml_job_apply(ml_Session *ss, const ml_JobEnd *e)
         ml_schedule_set_speed(e->s, e->version, speed);
         /* Other sizes and cold caches are another question. */
         if (ml_streq(e->what, "time") && seconds > 0)
-            ml_timing_remember(ml_host_engine(ss->host), e->s, e->version, seconds);
+            ml_timing_remember(ml_host_engine(ss->host), e->s, e->version, seconds,
+                               number_at(e->row, "spread"));
     }
+    if (ml_streq(e->what, "profile"))
+        ml_profiles_keep_job(ss, e->s, e->version, e->row);
     if (is_command(e, "check") && verdict)
         ml_schedule_set_check(e->s, e->version, verdict);
 }
@@ -126,13 +130,23 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
         ml_text_seconds(t, median);
         if (speed && strstr(speed, "FLOP"))
             ml_text_fmt(t, ", %s", speed);
+        else
+            ml_text_noise(t, number_at(e->row, "spread"));
     } else if (is_command(e, "tune") && !isnan(number_at(e->row, "trials"))) {
         double best = number_at(e->row, "gflops"), record = number_at(e->row, "record");
+        double seen = number_at(e->row, "gflops_in_search");
 
         ml_text_fmt(t, "%.0f of %.0f trials", number_at(e->row, "trials"),
                     number_at(e->row, "total"));
+        if (flag_at(e->row, "exhausted"))
+            ml_text_add(t, " (the design space has no further program)");
         if (!isnan(best))
             ml_text_fmt(t, ", best %.1f GFLOP/s", best);
+        if (number_at(e->row, "measured_by_turns") > 0)
+            ml_text_fmt(t, ", first of %.0f measured by turns",
+                        number_at(e->row, "measured_by_turns"));
+        if (!isnan(seen) && !isnan(best))
+            ml_text_fmt(t, " (a single measurement before: %.1f)", seen);
         if (!isnan(record))
             ml_text_fmt(t, ", record %.0f; :adopt makes it a branch", record);
     } else if (e->text && *e->text) {

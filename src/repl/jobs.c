@@ -482,7 +482,7 @@ int ml_job_start(ml_Session *ss, const char *command, int version)
 /* ---------------------------------------------------------------- ending */
 
 /* It leads its group; what it started is in groups of their own and ends with it. */
-static void kill_it(Job *j, int sig)
+static void kill_it(const Job *j, int sig)
 {
     if (j->pid > 0 && kill(-j->pid, sig) != 0)
         kill(j->pid, sig);
@@ -534,6 +534,12 @@ static void drop(Job *j)
     ml_text_free(&j->in[1]);
     ml_schedule_unref(j->s);
     ml_heap_free(j);
+}
+
+void ml_jobs_kill(const ml_Session *ss)
+{
+    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
+        kill_it(j, SIGKILL);
 }
 
 void ml_jobs_end(ml_Session *ss)

@@ -87,6 +87,31 @@ void ml_line_give_signals(void)
         sigaction(SIGNALS[k], &io.was[k], NULL);
 }
 
+/* Whether the kernel will not stop us: nobody in this session could continue us. */
+static bool has_no_shell(void)
+{
+    return getsid(getppid()) != getsid(0);
+}
+
+#define NO_SHELL "Ctrl-Z: no shell stands behind this program; it goes on"
+
+/* While a line runs. */
+static void on_no_shell(int sig)
+{
+    static const char TEXT[] = "\n" NO_SHELL "\n";
+
+    (void)sig;
+    if (write(STDERR_FILENO, TEXT, sizeof TEXT - 1) < 0)
+        return; /* the terminal is gone */
+}
+
+bool ml_line_may_stop(void)
+{
+    if (has_no_shell())
+        ml_loop_announce(NO_SHELL);
+    return !has_no_shell();
+}
+
 void ml_line_stop(void)
 {
     sigset_t only, before;
@@ -217,6 +242,12 @@ void ml_line_init(ml_Session *ss)
         note(ss, &why);
     ml_text_free(&why);
     io.saved = tcgetattr(STDIN_FILENO, &io.found) == 0;
+    if (io.saved && has_no_shell()) {
+        struct sigaction sa = {.sa_handler = on_no_shell, .sa_flags = SA_RESTART};
+
+        sigemptyset(&sa.sa_mask);
+        sigaction(SIGTSTP, &sa, NULL);
+    }
 #if HAVE_READLINE
     if (can_edit()) {
         ml_editor_start();

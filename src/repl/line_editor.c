@@ -136,6 +136,8 @@ void ml_editor_signal(int sig, bool *interrupted)
     case SIGINT: clear_line(); break;
     case SIGWINCH: resized(); break;
     case SIGTSTP:
+        if (!ml_line_may_stop())
+            break;
         if (ml_line_io.drawn)
             ml_draw_below();
         hide_editor();

@@ -23,6 +23,8 @@ void ml_line_give_signals(void);
 /* Waits until there is something to read; false: a signal came, or something else was
  * served. */
 bool ml_line_wait(bool *interrupted);
+/* Whether Ctrl-Z can stop the program; if not, the reason was announced. */
+bool ml_line_may_stop(void);
 /* Stops the program as its parent expects it. */
 void ml_line_stop(void);
 

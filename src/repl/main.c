@@ -32,6 +32,7 @@
 #include "repl/prompt.h"
 #include "repl/record.h"
 #include "repl/sessions.h"
+#include "repl/stuck.h"
 #include "repl/transcript.h"
 #include "repl/view/driver.h"
 #include "version.h"
@@ -62,6 +63,7 @@ static void on_interrupt(int sig)
     }
     last = now;
     session.stops++;
+    ml_stuck_interrupt();
     session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
     for (ml_Session *in = session.inner; in; in = in->inner)
         in->interrupt = session.interrupt;
@@ -313,6 +315,16 @@ static int run_job(const char *argv0)
     return finish();
 }
 
+/* What is typed from here on is recorded and autosaved; a session that was stuck goes on.
+ */
+static void begin_typing(int argc, char **argv)
+{
+    ml_record_begin(&session, argc, argv);
+    ml_autosave_begin(&session);
+    if (ml_stuck_autosave())
+        ml_recover(&session, ml_stuck_autosave());
+}
+
 int main(int argc, char **argv)
 {
     static ml_Options o;
@@ -365,7 +377,13 @@ int main(int argc, char **argv)
         init_file(&o);
 
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
-    bool ok = run_chunks(&o) && (!o.file || run_file(&o));
+    bool again = false;
+
+    if (!o.batch && !o.keys && tty && (o.interactive || o.view || nothing)) {
+        ml_stuck_watch(&session);
+        again = ml_stuck_autosave() != NULL;
+    }
+    bool ok = again || (run_chunks(&o) && (!o.file || run_file(&o)));
 
     if (!ok && hard_stopped) /* also where something else had failed before */
         session.status = 130;
@@ -373,16 +391,15 @@ int main(int argc, char **argv)
     if (ok && !session.quit && o.view && o.keys)
         ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
                        o.size[0] ? o.size[1] : 24, o.update);
-    else if (ok && !session.quit && o.view) {
-        ml_record_begin(&session, argc, argv);
-        ml_autosave_begin(&session);
+    else if (ok && !session.quit && o.view && !again) {
+        begin_typing(argc, argv);
         if (ml_view_terminal(&session) && !session.quit && tty)
             ml_prompt_run(&session);
-    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
-        if (nothing)
+    } else if (ok && !session.quit && !o.batch &&
+               (again || o.interactive || (nothing && tty))) {
+        if (nothing && !again)
             banner();
-        ml_record_begin(&session, argc, argv);
-        ml_autosave_begin(&session);
+        begin_typing(argc, argv);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {
         session.mode = ML_MODE_TYPED;

@@ -511,9 +511,9 @@ static bool begin_file(ml_Session *ss, const char *path)
     if (!r->cast && r->spoilt)
         return ml_session_error(
             ss, ML_E_NOT_SUPPORTED,
-            "a transcript of this session, which would not replay (%s); "
-            ":record FILE.cast",
-            r->spoilt);
+            "%s would be a transcript that does not replay: %s. :record "
+            "NAME.cast records the screen, :save NAME.lua the steps",
+            path, r->spoilt);
     r->file = fopen(path, "w");
     if (!r->file)
         return ml_session_error(ss, ML_E_NO_FILE, "cannot write %s: %s", path,

@@ -311,7 +311,7 @@ static bool bring_back(ml_Session *ss, const char *path, bool in_folder)
     } else if (safe && in_folder)
         unlink(path);
     if (r.back.n)
-        ml_record_spoil(ss, "it holds what :recover brought back");
+        ml_record_spoil(ss, "what :recover brought back was not typed here");
     if (r.back.n || whole)
         say_back(&r, !whole ? "; what stands before the damage is there"
                      : safe ? ""
@@ -331,6 +331,11 @@ static bool bring_back(ml_Session *ss, const char *path, bool in_folder)
     ml_text_free(&aside);
     ml_text_free(&r.why);
     return whole;
+}
+
+bool ml_recover(ml_Session *ss, const char *path)
+{
+    return bring_back(ss, path, true);
 }
 
 /* ---- the command */

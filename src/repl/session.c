@@ -18,6 +18,7 @@
 #include "repl/dashboard.h"
 #include "repl/error_data.h"
 #include "repl/jobs.h"
+#include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/record.h"
 #include "repl/view/keymap.h"
@@ -42,6 +43,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
     ml_keymap_free(ss);
+    ml_profiles_free(ss);
     ml_aliases_free(&ss->aliases);
 }
 

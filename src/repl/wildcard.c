@@ -11,6 +11,7 @@
 #define REST  "\xe2\x80\xa6" /* … */
 #define TIMES "\xc3\x97"     /* × */
 #define WORD  "<x>"
+#define NOISE " \xc2\xb1" /*  ± */
 
 static const char *const TIME_UNITS[] = {"ns", "us", "\xc2\xb5s", "ms",
                                          "s",  "m",  "min",       "h"};
@@ -104,9 +105,22 @@ static bool loose_number(const char *line, const char **want, const char **got, 
     return false;
 }
 
+/* Past ` ±34 %`, which says that a measurement is noisy: the next may not be. */
+static const char *past_noise(const char *p)
+{
+    size_t n;
+
+    while (strncmp(p, NOISE, strlen(NOISE)) == 0 && (n = number(p + strlen(NOISE))) > 0 &&
+           strncmp(p + strlen(NOISE) + n, " %", 2) == 0)
+        p += strlen(NOISE) + n + 2;
+    return p;
+}
+
 static bool match(const char *line, const char *want, const char *got, bool any)
 {
     for (;;) {
+        want = past_noise(want);
+        got = past_noise(got);
         if (strncmp(want, REST, strlen(REST)) == 0 && at_end(want + strlen(REST)))
             return true;
         if (strncmp(want, WORD, strlen(WORD)) == 0) {

@@ -298,6 +298,40 @@ test("a module of several functions names them when one must be chosen", functio
     assert(#moon.schedule(two, { func = "again" }):blocks() == 1)
 end)
 
+test("a tolerance that exceeds the values is applied as a share of them, and told", function()
+    local function sum(scale)
+        return moon.parse(([[
+@T.prim_func
+def main(A: T.Buffer((8, 4096), "float32"), B: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 4096):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk] * T.float32(%s)
+]]):format(scale))
+    end
+    local one = sum "1.0"
+    local r = moon.check(one, one)
+    assert(r.ok and r.vacuous == nil and math.abs(r.atol - 64e-5) < 1e-12)
+    assert(not moon.check(one, sum "1.1").ok)
+    local small = sum "1e-6"
+    r = moon.check(small, small)
+    assert(r.ok and math.abs(r.vacuous - 64e-5) < 1e-12 and r.magnitude < 64e-5 and r.magnitude > 1e-6)
+    assert(math.abs(r.atol - r.vacuous * r.magnitude) < 1e-12 and r.rtol == 0)
+    r = moon.check(small, sum "1.1e-6")
+    assert(not r.ok and r.outside > 0 and r.largest < 64e-5, "each difference is below the tolerance")
+    -- what was asked for is kept
+    r = moon.check(small, sum "1.1e-6", { rtol = 1e-3, atol = 1e-3 })
+    assert(r.ok and r.vacuous == 1e-3 and r.atol == 1e-3)
+    -- rounding is none of it
+    local s = moon.schedule(small)
+    s:split("k", { 64, 64 })
+    s:rfactor("k_0", 0)
+    assert(moon.check(s).ok and moon.check(s).vacuous)
+    assert(moon.check(small, small, { inputs = "zeros" }).ok)
+end)
+
 test("a program without blocks says so to every step and query", function()
     local plain = moon.parse [[
 @I.ir_module

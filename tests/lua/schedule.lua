@@ -481,6 +481,13 @@ test("annotations hold constants, lists and tables by name", function()
     assert(moon.parse(s:script()) == s:mod())
 end)
 
+test("two variables for one list of loops are explained", function()
+    local s = moon.schedule(moon.workload.matmul(8, 8, 8))
+    local a, b = s:split("i", { 2, 4 })
+    local e = fails("bad-argument", s.reorder, s, a, b, "j")
+    assert(e.message:find("table.unpack", 1, true), e.message)
+end)
+
 test("sentences name loops and blocks as the program shows them", function()
     local s = moon.schedule(moon.workload("SFM-2"))
     for _, b in ipairs { "sum", "exp", "max" } do s:compute_at(b, "i_3") end

@@ -653,6 +653,12 @@ static void all_primitives_are_in_the_menu_of_all(void **state)
     assert_int_equal(version(f), 1);
     at(f, "k");
     ask(f, ML_REQ_ALL);
+    type(f, "reorder"); /* it, and not what has it in its name */
+    key(f, "enter");
+    expect_prompt(f, "reorder: ");
+    key(f, "esc");
+    at(f, "k");
+    ask(f, ML_REQ_ALL);
     type(f, "unroll");
     key(f, "enter"); /* runs at once */
     expect_line(f, "unroll(\"k\")");

@@ -89,6 +89,11 @@ verdict 'a search that is stopped keeps what it has found'
 say ':adopt --db r.db' ':versions' 'print("adopted")'
 await '^adopted$' out && grep -q '^branch tuned-1: ' out
 verdict 'its records are there for the session'
+say 't = schedule(workload.matmul(8, 8, 8))' ':tune --background --trials 900 --db small.db' ':jobs --wait' 'print("exhausted")'
+await '^exhausted$' out && grep -q '^job 2: tune of matmul: [0-9]* of 900 trials (the design space has no further program), best .*, first of [0-9]* measured by turns.*, record [0-9]*; :adopt' err &&
+    grep -q '^     tune of matmul: .*no further program' out
+verdict 'a search that finds no further program says so'
+say 'focus(s)'
 : >out
 say ':tune --background --trials 100000 --seed 2 --db r.db' 'print("again")'
 await '^again$' out
@@ -96,7 +101,7 @@ pid=$(children | tr ' ' '\n' | tail -n 2 | tr -d '\n ')
 searching
 kill -9 "$pid"
 say ':jobs --wait' 'print("killed")'
-await '^killed$' out && grep -q '^job 2: tune of matmul killed: ended by SIGKILL' err && grep -q '^  2  killed ' out
+await '^killed$' out && grep -q '^job 3: tune of matmul killed: ended by SIGKILL' err && grep -q '^  3  killed ' out
 verdict 'a job that was killed is reported'
 say ':tune --background --trials 100000 --seed 3 --db r.db' 'print("third")'
 await '^third$' out
@@ -134,9 +139,9 @@ exec 9>&-
 
 # ---- :time
 typed "$mm" 'split("i", {auto, 8});' ':time --background' ':jobs --wait' ':versions' ':time'
-[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s$' err && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^job 1: time of matmul v1: [0-9.]* .s, .*FLOP/s\( ±[0-9]* %\)*$' err && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'a time goes to the version that was timed'
 typed "$mm" ':set time-after-step on' 'split("i", {auto, 8});' ':versions'
-[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s ◀' out
+[ "$status" = 0 ] && grep -q '^matmul v1   .* median of ' out && grep -q 'v1 split [0-9.]* .FLOP/s\( ±[0-9]* %\)* ◀' out
 verdict 'with time-after-step each line that made steps is timed'
 exit 0

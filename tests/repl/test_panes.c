@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "repl/bind/host.h"
+#include "repl/profiles.h"
 #include "repl/view/panes.h"
 
 typedef struct Fixture {
@@ -287,13 +289,14 @@ static void without_a_program_panes_say_so(void **state)
     Fixture *f = *state;
 
     for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
-        if (k != ML_PANE_JOBS)
+        if (k != ML_PANE_JOBS && ml_panes[k].rows)
             assert_string_equal(rows(f, (ml_PaneId)k)->v.v[0].text,
                                 "no program is open yet");
     f->v.node = 77; /* of a program that was closed */
     run(f, "s = schedule(workload.matmul(4, 4, 4))");
     for (int k = ML_PANE_LOOPS; k < ML_N_PANES; k++)
-        assert_true(rows(f, (ml_PaneId)k)->v.n > 0);
+        if (ml_panes[k].rows)
+            assert_true(rows(f, (ml_PaneId)k)->v.n > 0);
 }
 
 /* ---- pane 2 */
@@ -435,13 +438,13 @@ static void bars_stand_for_speeds(void **state)
     run(f, "parallel('i'); unroll('k')");
     ml_schedule_set_speed(f->ss.focus, 0, "500 MFLOP/s");
     ml_schedule_set_speed(f->ss.focus, 1, "1.00 GFLOP/s");
-    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s");
-    f->v.pane[ML_PANE_PERF].at.w = 36; /* 16 columns of bar */
+    ml_schedule_set_speed(f->ss.focus, 2, "2.00 GFLOP/s ±9 %");
+    f->v.pane[ML_PANE_PERF].at.w = 41; /* 16 columns of bar */
     slow = row_with(f, ML_PANE_PERF, "v0");
-    assert_string_equal(slow->text, "v0 ████              500 MFLOP/s");
+    assert_string_equal(slow->text, "v0 ████                   500 MFLOP/s");
     assert_int_equal(slow->version, 0);
     fast = row_with(f, ML_PANE_PERF, "v2");
-    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ◀");
+    assert_string_equal(fast->text, "v2 ████████████████ 2.00 GFLOP/s ±9 % ◀");
     ml_schedule_set_speed(f->ss.focus, 1, "2.00 ms"); /* of what has no operations */
     ml_schedule_set_speed(f->ss.focus, 0, NULL);
     ml_schedule_set_speed(f->ss.focus, 2, "1.00 ms");
@@ -515,7 +518,11 @@ static void memory_tells_strides_and_reuse_of_a_loop(void **state)
                         "store C[vi, vj]  the same element\n"
                         "A  128 B, each element 1×, 32 loads\n"
                         "B  128 B, each element 1×, 32 loads\n"
-                        "C  4 B, each element 65×, 32 loads, 33 stores\n");
+                        "C  4 B, each element 65×, 32 loads, 33 stores\n"
+                        "counted\n"
+                        "A  …\n"
+                        "B  …\n"
+                        "C  …\n");
     select_node(f, "C"); /* of a block, the loop around it */
     assert_string_equal(rows(f, ML_PANE_MEMORY)->v.v[0].text,
                         "k  32 iterations, 2,097,152 in all, 64 FLOP");
@@ -531,7 +538,9 @@ static void memory_of_loops_of_unknown_length(void **state)
     assert_string_equal(text_of(f, ML_PANE_MEMORY),
                         "i  n iterations\n"
                         "store C[vi]  4 B apart, 1/16 line per iteration\n"
-                        "C  n * 4 B, n stores\n");
+                        "C  n * 4 B, n stores\n"
+                        "counted\n"
+                        "C  …\n");
 }
 
 static void columns_fill_while_nothing_is_pressed(void **state)
@@ -539,22 +548,67 @@ static void columns_fill_while_nothing_is_pressed(void **state)
     Fixture *f = *state;
 
     run(f, "s = schedule(workload.matmul(64, 1024, 32))");
-    f->v.columns = true;
+    f->v.columns = 1;
     f->v.pane[ML_PANE_LOOPS].at.w = 60;
     assert_string_equal(text_of(f, ML_PANE_LOOPS),
-                        "▾ matmul                  touches   flops\n"
-                        "  ▾ i     64                    …       …\n"
-                        "    ▾ j 1024                    …       …\n"
-                        "      ▾ k 32                    …       …\n"
+                        "▾ matmul                          touches   flops :profile\n"
+                        "  ▾ i     64                            …       …\n"
+                        "    ▾ j 1024                            …       …\n"
+                        "      ▾ k 32                            …       …\n"
                         "        ■ C\n");
     while (ml_panes_idle(&f->v, 20)) {
     }
     assert_string_equal(text_of(f, ML_PANE_LOOPS),
-                        "▾ matmul                  touches   flops\n"
-                        "  ▾ i     64              392 KiB  4.19 M\n"
-                        "    ▾ j 1024              132 KiB  65.5 k\n"
-                        "      ▾ k 32                260 B      64\n"
+                        "▾ matmul                          touches   flops :profile\n"
+                        "  ▾ i     64                      392 KiB  4.19 M\n"
+                        "    ▾ j 1024                      132 KiB  65.5 k\n"
+                        "      ▾ k 32                        260 B      64\n"
                         "        ■ C\n");
+    f->v.pane[ML_PANE_LOOPS].at.w = 26; /* one at a time, the kind cut to what is left */
+    run(f, "vectorize('j')");
+    f->v.columns = 2;
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ matmul           flops\n"
+                                                   "  ▾ i     64           …\n"
+                                                   "|    ▾ j 1024 v         …\n"
+                                                   "      ▾ k 32           …\n"
+                                                   "        ■ C\n");
+    assert_int_equal(ml_pane_loops_columns(&f->v), 3);
+    f->v.columns = 3;
+    assert_int_equal(ml_pane_loops_columns(&f->v), 0);
+}
+
+static void measured_shares_are_told_of_the_version_that_was_measured_only(void **state)
+{
+    Fixture *f = *state;
+    ml_NestTime nests[2] = {{.seconds = 3}, {.seconds = 1}};
+    ml_Profile p = {.sum = 4, .n = 2, .nests = nests};
+    ml_Handle h = {0};
+
+    run(f, "s = schedule(workload.matmul(4, 8, 16))");
+    run(f, "decompose_reduction('C', 'i')");
+    for (int k = 0; k < 2; k++) {
+        assert_true(ml_resolve(f->ss.focus, k ? "i" : "i_init", ML_H_LOOP, &h));
+        nests[k].nest.stmt = ml_index_node(ml_schedule_program(f->ss.focus).index, h.uid);
+    }
+    ml_profiles_keep(&f->ss, f->ss.focus, 1, &p);
+    f->v.columns = 3;
+    f->v.pane[ML_PANE_LOOPS].at.w = 26;
+    assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ matmul        measured\n"
+                                                   "|  ▾ i_init   4      75 %\n"
+                                                   "|    ▾ j_init 8\n"
+                                                   "|      ■ C_init\n"
+                                                   "  ▾ i        4      25 %\n"
+                                                   "    ▾ j      8\n"
+                                                   "      ▾ k   16\n"
+                                                   "|        ■ C_update\n");
+    run(f, "parallel('i')");
+    assert_null(strstr(text_of(f, ML_PANE_LOOPS), " %"));
+    assert_non_null(strstr(text_of(f, ML_PANE_LOOPS), ":profile"));
+    run(f, ":undo");
+    assert_non_null(strstr(text_of(f, ML_PANE_LOOPS), "75 %"));
+    run(f, "t = schedule(workload.matmul(4, 8, 16))"); /* another of the same number */
+    run(f, "decompose_reduction('C', 'i')");
+    assert_null(strstr(text_of(f, ML_PANE_LOOPS), " %"));
 }
 
 /* ---- all of them */
@@ -570,6 +624,8 @@ static void select_each(Fixture *f)
     for (size_t k = 0; k < n; k++) {
         f->v.node = all[k];
         for (int id = ML_PANE_LOOPS; id < ML_N_PANES; id++) {
+            if (!ml_panes[id].rows)
+                continue;
             const ml_Rows *r = rows(f, (ml_PaneId)id);
 
             assert_true(r->v.n > 0);
@@ -660,6 +716,7 @@ int main(void)
         EACH(memory_tells_strides_and_reuse_of_a_loop),
         EACH(memory_of_loops_of_unknown_length),
         EACH(columns_fill_while_nothing_is_pressed),
+        EACH(measured_shares_are_told_of_the_version_that_was_measured_only),
         EACH(every_node_of_every_workload_has_rows),
         EACH(a_thousand_blocks_have_all_their_rows),
     };

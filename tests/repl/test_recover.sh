@@ -334,6 +334,15 @@ printf '%s\n' "${steps[@]}" 'split("nothing", {1, 2})' ':bug' ':bug report.txt' 
     grep -q 'cannot write report.txt: File exists' err && sed -n '/^local moon/,/^assert/p' report.txt >again.lua && timeout 60 "$ml" again.lua
 verdict ':bug shows a report, saves it where told, and its script rebuilds the focus'
 
+# ---- what was brought back has no transcript
+forget
+begin few
+until_lines 1 && end KILL
+typed ':recover' ':record out.txt stop' ':bug'
+grep -q '^error: out.txt would be a transcript that does not replay: what :recover brought back was not typed here' err &&
+    sed -n '/^-- last error/,/^-- /p' out | grep -q '^error: out.txt would be' && ! grep -q "ScheduleError\|'?'" out && [ ! -e out.txt ]
+verdict 'says why what was brought back has no transcript, in :bug too'
+
 # ---- --safe
 printf 'return 42\n' >text.lua
 "$ml" -b -e 'local f <close> = io.open("bytes.lua", "wb") f:write(string.dump(load("return 666")))' || echo 'not ok no bytecode to try'

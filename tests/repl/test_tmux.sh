@@ -188,7 +188,7 @@ verdict 'begins anew'
 # ---- the pager, Ctrl-Z, the end
 fresh
 line ':help'
-ends_in ':' && keys q && ends_in 'matmul v1>'
+ends_in 'Space more, b back, /TEXT searches, q quits' && keys q && ends_in 'matmul v1>'
 verdict 'pages long text and returns'
 fresh
 keys C-z
@@ -209,6 +209,32 @@ history=$HOME/.local/state/moonloop/history
     grep -qF 'function twice(x)\n  return 2 * x\nend\nprint(twice(21))' "$history" && ! grep -q 'not run' "$history"
 verdict 'keeps the history in a file of its own'
 
+# ---- Ctrl-C where nothing looks for it; Ctrl-Z at work
+clear_shell
+line "'$MOONLOOP' --no-init -i -e 's = schedule(workload.matmul(64, 64, 64))'"
+ends_in 'matmul v0>' && line 'split("j", {auto, 16}) n = 7' && ends_in 'matmul v1>'
+line 'print(("x"):rep(10000000):find(".-.-.-y"))'
+within shows '.-.-.-y' && keys C-c && sees 'interrupted' && ends_in 'matmul v1>' && line 'print(n + 1000)' && sees 1007
+verdict 'ends a pattern that would take hours, the session intact'
+fresh
+line 'while true do end'
+within shows 'while true' && keys C-z && within last_line_is 'sh>' && line fg && within shows moonloop && keys C-c && sees 'interrupted' &&
+    ends_in 'matmul v1>'
+verdict 'is stopped by Ctrl-Z while a line runs'
+fresh
+line 'setmetatable({}, {__gc = function() while true do end end}) collectgarbage()'
+within shows __gc && keys C-c && sees 'Ctrl-C again ends it; the session goes on from its autosave' && keys C-c &&
+    sees 'brought back 1 step of matmul' && ends_in 'matmul v1>' && line 'print(focus():version() + 1000, n)' && sees '1001' &&
+    shows nil && line 'while true do end' && within shows 'while true' && keys C-c && sees 'interrupted' && line ':quit' &&
+    within last_line_is 'sh>'
+verdict 'says when it must wait, and goes on from the autosave after a second Ctrl-C'
+tm new-session -d -x 80 -y 24 -s alone "'$MOONLOOP' --no-init --private"
+alone() { tm capture-pane -p -t alone | grep -qF -e "$1"; }
+within alone 'help' && tm send-keys -t alone -l 'while true do end' && tm send-keys -t alone Enter && within alone 'true do end' &&
+    tm send-keys -t alone C-z && within alone 'no shell stands behind this program' && tm send-keys -t alone C-c && within alone '[interrupted]'
+verdict 'says why Ctrl-Z cannot stop it'
+tm kill-session -t alone
+
 # ---- narrow terminals
 clear_shell
 resize 20 24
@@ -216,6 +242,12 @@ line "'$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
 ends_in 'matmul v0>' && line ':set pager off' && fresh && line ':block C' && sees '  iter    vi:' &&
     sees '          spatial' && sees '  writes  C[vi, vj]' && ends_in 'matmul v0>'
 verdict 'folds lines between words in 20 columns'
+fresh
+line ':set pager on'
+line ':help'
+ends_in 'Space more, q ends' && keys G && ends_in 'the end, q ends' && keys q && ends_in 'matmul v0>'
+verdict 'says in 20 columns that the pager is open, and its keys'
+line ':set pager off'
 fresh
 line ':tree'
 sees '        C   reads A,' && sees '        B, writes C' && sees '      k 64' && ends_in 'matmul v0>'

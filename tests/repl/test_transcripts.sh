@@ -39,6 +39,11 @@ replay c.transcript
 [ "$status" = 0 ]
 verdict 'takes any number before a unit of time, rate, percent, ratio'
 
+text n.transcript '$ echo "v1 2.02 GFLOP/s ±8 % ok, 3 ms, ×2 ±12 % of it"' 'v1 1.50 GFLOP/s ok, 4 ms ±40 %, ×1 of it'
+replay n.transcript
+[ "$status" = 0 ]
+verdict 'takes a noisy measurement for a quiet one'
+
 text d.transcript '$ echo "took 12.5 ms, 3 loops"' 'took 12.5 ms, 4 loops'
 replay d.transcript
 [ "$status" = 1 ] && grep -q '^d.transcript:2: ' out && grep -q '^ - took 12.5 ms, 4 loops$' out &&

@@ -67,6 +67,40 @@ wait idle
 expect "«here»"
 K
 verdict 'behind the colon stand commands, with one of their own too, and Lua'
+play 120x26 <<'K'
+key A
+wait idle
+expect "2 Program ─"
+expect "A Assembly"
+expect "▏8     vf"
+key 2 end
+expect " 7     "
+expect "▏8     v"
+key up
+expect "▏7         C[vi, vj] = T.float32(0.0)"
+expect "▏7     "
+expect-not "▏8     v"
+key tab end pgup pgup pgup home down down down
+expect "A Assembly"
+key L
+wait idle
+expect "L LLVM"
+expect "= phi i64"
+resize 80x24
+wait idle
+expect "2 Program LLVM"
+expect-not "L LLVM"
+key A
+expect "assembly in the program's place; from 100x24 on it stands beside it"
+wait idle
+expect "2 Program assembly"
+key A
+expect "2 Program ─"
+resize 120x26
+expect-not "A Assembly"
+K
+verdict 'code stands beside the program where there is room, tied to its lines'
+[ ! -s err ] || sed 's/^/    |/' err
 play 80x24 <<'K'
 expect "no such thing"
 key j
@@ -146,6 +180,13 @@ done
 line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
 sees '1 Loops' && sees 's·split' && has_style '[0-9;]*7' && ! styled | grep -q $'\e\\[[0-9;]*38;5;'
 verdict 'NO_COLOR: bold, underline and reverse alone'
+rests() { # by what the kernel says, twenty times
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        grep -q '^State:.S' "/proc/$(child)/status" || return 1
+    done
+}
+keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block' && within rests
+verdict 'pane 8 is counted when the keys rest, and then nothing is at work'
 resize 120 36 && sees '6 Performance' && sees '4 Dataflow'
 verdict 'a larger window shows six panes'
 resize 50 12 && loses '2 Program' && sees '1 Loops'
@@ -160,11 +201,6 @@ keys Escape && loses 'split k[128] into'
 verdict 'Esc leaves the line'
 keys C-c && sees 'q leads back to the prompt'
 verdict 'Ctrl-C ends nothing'
-rests() { # by what the kernel says, twenty times
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        grep -q '^State:.S' "/proc/$(child)/status" || return 1
-    done
-}
 within rests
 verdict 'it sleeps while nothing is to be done'
 for _ in 1 2 3 4 5; do # ^Z also while it draws

@@ -159,8 +159,15 @@ void ml_arith_restore(ml_Arith *ar, ml_ArithMark mark)
 
 /* ---- variables */
 
+/* With many variables, as when all blocks of a program are looked at one after another, a
+ * table knows where each is. */
 ml_VarInfo *ml_arith_var(ml_Arith *ar, const ml_Var *v)
 {
+    if (ar->var_at) {
+        uintptr_t k = (uintptr_t)ml_map_get(ar->var_at, v->uid);
+
+        return k ? &ar->vars.v[k - 1] : NULL;
+    }
     for (size_t k = 0; k < ar->vars.n; k++)
         if (ar->vars.v[k].uid == v->uid)
             return &ar->vars.v[k];
@@ -176,6 +183,20 @@ static ml_Bound default_bound(const ml_Var *v)
     return b;
 }
 
+static void note_place(ml_Arith *ar)
+{
+    size_t from = ar->vars.n - 1;
+
+    if (!ar->var_at && ar->vars.n < ML_ARITH_TABLE)
+        return;
+    if (!ar->var_at) {
+        ar->var_at = ml_map_new(ar->cx);
+        from = 0;
+    }
+    for (size_t k = from; k < ar->vars.n; k++)
+        ml_map_set(ar->cx, ar->var_at, ar->vars.v[k].uid, (const void *)(uintptr_t)(k + 1));
+}
+
 /* The record of v, to be changed by the caller; what it was is remembered. unknown: the
  * record starts again from what the variable's dtype says. */
 static ml_VarInfo *var_change(ml_Arith *ar, const ml_Var *v, bool unknown)
@@ -188,6 +209,7 @@ static ml_VarInfo *var_change(ml_Arith *ar, const ml_Var *v, bool unknown)
     if (!i) {
         ml_push(ar->cx, &ar->vars, fresh);
         i = &ar->vars.v[ar->vars.n - 1];
+        note_place(ar);
     }
     changing(ar, 0, (size_t)(i - ar->vars.v), ml_uid_bloom(v->uid))->old = *i;
     if (unknown)

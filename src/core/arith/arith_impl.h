@@ -150,6 +150,7 @@ struct ml_Arith {
     uint32_t epoch, last_epoch;
     uint64_t seen; /* bloom of everything in the memo tables */
     ML_VEC(ml_VarInfo) vars;
+    ml_Map *var_at; /* uid -> 1 + position among them; NULL while they are few */
     ML_VEC(ml_ArithFact) facts;
     ML_VEC(ml_ArithUndo) undo;
     uint32_t n_bound_facts, n_truth, n_linear, n_var_facts; /* live ones of each kind */
@@ -165,7 +166,8 @@ struct ml_Arith {
 enum {
     ML_ARITH_FUEL = 200000,
     ML_ARITH_AGAIN = 5,
-    ML_ARITH_VARS = 8, /* room for variables made at once: about the loops of a nest */
+    ML_ARITH_TABLE = 32, /* variables from which a table knows where each is */
+    ML_ARITH_VARS = 8,   /* room for variables made at once: about the loops of a nest */
 };
 
 ml_ArithMemo *ml_arith_memo(ml_Arith *ar, const ml_Expr *e); /* the entry, made if needed */

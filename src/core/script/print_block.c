@@ -104,6 +104,12 @@ static void print_regions(ml_Printer *p, const char *call, const ml_Region *r, s
     ml_pr_z(p, ")");
 }
 
+/* Of one context: nearly always one pointer. */
+static bool same_expr(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
+{
+    return a == b || ml_equal_expr(cx, a, b, NULL, NULL);
+}
+
 static bool same_regions(ml_Ctx *cx, const ml_Region *a, size_t n, const ml_Region *b,
                          size_t m)
 {
@@ -113,9 +119,8 @@ static bool same_regions(ml_Ctx *cx, const ml_Region *a, size_t n, const ml_Regi
         if (a[k].buffer->uid != b[k].buffer->uid)
             return false;
         for (size_t d = 0; d < a[k].buffer->rank; d++)
-            if (!ml_equal_expr(cx, a[k].ranges[d].min, b[k].ranges[d].min, NULL, NULL) ||
-                !ml_equal_expr(cx, a[k].ranges[d].extent, b[k].ranges[d].extent, NULL,
-                               NULL))
+            if (!same_expr(cx, a[k].ranges[d].min, b[k].ranges[d].min) ||
+                !same_expr(cx, a[k].ranges[d].extent, b[k].ranges[d].extent))
                 return false;
     }
     return true;

@@ -65,6 +65,10 @@ static void push_check(lua_State *L, const ml_CheckResult *r)
     bind_set_int(L, "seed", r->seed);
     bind_set_number(L, "rtol", r->rtol);
     bind_set_number(L, "atol", r->atol);
+    if (r->vacuous > 0) {
+        bind_set_number(L, "vacuous", r->vacuous);
+        bind_set_number(L, "magnitude", r->magnitude);
+    }
     bind_set_int(L, "outputs", r->n_outputs);
     bind_set_int(L, "iterations", r->iterations);
     if (r->problem && *r->problem) {
@@ -120,6 +124,11 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
                               : "";
         all->rtol = part->rtol;
         all->atol = part->atol;
+    }
+    if (part->vacuous > all->vacuous) {
+        all->vacuous = part->vacuous;
+        all->magnitude = part->magnitude;
+        all->bound = part->bound;
     }
     if (!part->ok && part->first_at && *part->first_at &&
         (!all->first_at || !*all->first_at)) {

@@ -23,6 +23,30 @@ static bool has_names(lua_State *L, int idx)
     return false;
 }
 
+/* Loops are given one by one: a hole among them is a name without quotes, or the second
+ * variable of `a, b = split(...)`, whose loops come in one list. */
+static void no_nil_among(lua_State *L, const ml_Primitive *prim, int top)
+{
+    int list = 0;
+
+    for (int k = 2; k <= top && !list; k++)
+        if (lua_istable(L, k))
+            list = k;
+    for (int k = 2; k <= top; k++) {
+        if (!lua_isnil(L, k))
+            continue;
+        if (list)
+            bind_bad(L,
+                     "%s: argument %d is nil and argument %d a list: a step returns its "
+                     "loops in one list, a, b = table.unpack(split(\"i\", {auto, 4}))",
+                     prim->name, k - 1, list - 1);
+        bind_bad(L,
+                 "%s: argument %d is nil: a loop is named by a string, as in %s(\"i\", "
+                 "\"j\"); without quotes i is a variable of Lua",
+                 prim->name, k - 1, prim->name);
+    }
+}
+
 typedef struct Given {
     const ml_Arg *pos, *values;
     size_t n_pos, n_named;
@@ -74,13 +98,7 @@ static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx 
         return g;
     }
     if (prim->n_params > 0 && prim->params[0].kind == ML_P_LOOPS)
-        for (int k = 2; k <= top; k++)
-            if (lua_isnil(L, k))
-                bind_bad(
-                    L,
-                    "%s: argument %d is nil: a loop is named by a string, as in %s(\"i\", "
-                    "\"j\"); without quotes i is a variable of Lua",
-                    prim->name, k - 1, prim->name);
+        no_nil_among(L, prim, top);
     while (top > 1 && lua_isnil(L, top)) /* trailing nils are not given */
         top--;
     g.n_pos = (size_t)(top - 1);

@@ -12,6 +12,8 @@
 
 #include <math.h>
 
+#define NOISY 0.05 /* relative spread: interaction 8 */
+
 enum { ROUNDS = 4, START_SECONDS = 60 };
 
 static const char *const units[] = {"s", "ms", "µs", "ns"};
@@ -39,6 +41,12 @@ void ml_text_seconds(ml_Text *t, double s)
 {
     ml_text_seconds_like(t, s, s);
     ml_text_fmt(t, " %s", units[unit_of(s)]);
+}
+
+void ml_text_noise(ml_Text *t, double spread)
+{
+    if (spread > NOISY)
+        ml_text_fmt(t, " ±%.0f %%", spread * 100);
 }
 
 /* Operations of the start version, symbolic sizes as they were given. */
@@ -111,7 +119,8 @@ static ml_TimeOpts time_opts(const ml_Engine *e, const ml_TimingOpts *o)
 
 /* Median seconds of the start, timed briefly when it was not yet; NAN: it fails. */
 static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
-                         uint32_t at, const ml_WorkSet *set, const ml_TimingOpts *o)
+                         uint32_t at, const ml_WorkSet *set, const ml_TimingOpts *o,
+                         double *spread)
 {
     ml_Work work = ml_work_of(cx, s, 0, at);
     uint64_t key = key_of(cx, e, work.func, o);
@@ -119,6 +128,7 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
     ml_TimeOpts to = time_opts(e, o);
     ml_TimeReport r;
 
+    *spread = ml_engine_spread(e, key);
     if (!isnan(known))
         return known;
     to.mode = ML_TIMING_TUNE; /* a slow start is called twice, and not checked again */
@@ -131,11 +141,13 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
             ml_error_clear(cx);
         return (double)NAN;
     }
-    ml_engine_remember(e, key, r.median);
+    *spread = r.spread;
+    ml_engine_remember(e, key, r.median, r.spread);
     return r.median;
 }
 
-void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds)
+void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds,
+                        double spread)
 {
     const ml_TimingOpts plain = {.seed = 1};
     const ml_Module *m = ml_version_program(s, version).mod;
@@ -143,7 +155,7 @@ void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double second
     ml_Ctx *cx = ml_ctx_new(0);
 
     if (at < m->n)
-        ml_engine_remember(e, key_of(cx, e, m->funcs[at], &plain), seconds);
+        ml_engine_remember(e, key_of(cx, e, m->funcs[at], &plain), seconds, spread);
     ml_ctx_unref(cx);
 }
 
@@ -153,13 +165,15 @@ static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t a
     out->best = (double)NAN;
     for (int v = 0; v < ml_schedule_n_versions(s); v++) {
         double known;
+        uint64_t key;
 
         if (!ml_version_known(s, v))
             continue;
-        known =
-            ml_engine_known(e, key_of(cx, e, ml_version_program(s, v).mod->funcs[at], o));
+        key = key_of(cx, e, ml_version_program(s, v).mod->funcs[at], o);
+        known = ml_engine_known(e, key);
         if (!isnan(known) && (isnan(out->best) || known < out->best)) {
             out->best = known;
+            out->best_spread = ml_engine_spread(e, key);
             out->best_version = v;
         }
     }
@@ -277,8 +291,10 @@ static void find_parent(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int vers
         !ml_version_known(s, step.parent))
         return;
     out->parent_version = step.parent;
-    out->parent = ml_engine_known(
-        e, key_of(cx, e, ml_version_program(s, step.parent).mod->funcs[at], o));
+    uint64_t key = key_of(cx, e, ml_version_program(s, step.parent).mod->funcs[at], o);
+
+    out->parent = ml_engine_known(e, key);
+    out->parent_spread = ml_engine_spread(e, key);
 }
 
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
@@ -317,9 +333,9 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     ok = o->against ? contest(cx, e, &work, set, o, out)
                     : ml_time_work(cx, w, &work, set, &to, &out->t);
     if (ok) {
-        ml_engine_remember(e, key_of(cx, e, work.func, o), out->t.median);
+        ml_engine_remember(e, key_of(cx, e, work.func, o), out->t.median, out->t.spread);
         if (!o->alone)
-            out->start = time_start(cx, e, w, s, at, set, o);
+            out->start = time_start(cx, e, w, s, at, set, o, &out->start_spread);
         ok = ml_error(cx) == NULL;
     }
     ml_workset_free(set);
@@ -327,7 +343,7 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
         return false;
     out->flop = flop_of(cx, start, o);
     out->bytes = bytes_of(cx, start, o);
-    out->noisy = out->t.spread > 0.05;
+    out->noisy = out->t.spread > NOISY;
     find_best(cx, e, s, at, o, out);
     find_parent(cx, e, s, version, at, o, out);
     return add_roof(cx, e, start, o, out);
@@ -363,7 +379,7 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
         return false;
     out->flop = flop;
     out->bytes = bytes_of(cx, work->func, o);
-    out->noisy = out->t.spread > 0.05;
+    out->noisy = out->t.spread > NOISY;
     return add_roof(cx, e, work->func, o, out);
 }
 

@@ -21,6 +21,7 @@ typedef struct ml_Timing {
     uint32_t threads;
     double flop, bytes; /* of the start version; bytes that must move at least */
     double start, best; /* median seconds of the start, of the best version; NAN: unknown */
+    double start_spread, best_spread, parent_spread; /* of those measurements */
     int best_version;
     double parent; /* of the version before, when it was timed; NAN */
     int parent_version;
@@ -43,7 +44,8 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
                     const ml_TimingOpts *o, ml_Timing *out);
 /* What a process of its own has measured, of the function worked on, as :time does without
  * options. */
-void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds);
+void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds,
+                        double spread);
 /* What :time compares by, of function `at` of the start: operations, bytes that must move
  * at least, and the type that is computed. Texts are in cx. */
 void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingOpts *o,
@@ -51,6 +53,9 @@ void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingO
 /* Median seconds of a version as it was timed last; NAN: it was not. */
 double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
                        uint32_t at, const ml_TimingOpts *o);
+/* ` ±34 %` when the measurement is noisy: half of its runs lie within 34 % of the median,
+ * the others further away. Nothing when that is 5 % or less. */
+void ml_text_noise(ml_Text *t, double spread);
 /* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
 void ml_text_seconds(ml_Text *t, double seconds);
 /* The number alone, in the unit that ml_text_seconds gives `like`. */

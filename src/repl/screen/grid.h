@@ -66,6 +66,10 @@ int ml_grid_put_n(ml_Grid *g, ml_Rect in, int x, int y, const char *text, size_t
 /* The same, with … where it is cut. */
 int ml_grid_put_cut(ml_Grid *g, ml_Rect in, int x, int y, const char *text,
                     ml_CellRole role);
+/* Over as many rows of `in` as it takes (fold.c), … where they do not do; the rows. And how
+ * many it would take at a width. */
+int ml_grid_put_folded(ml_Grid *g, ml_Rect in, const char *text, ml_CellRole role);
+int ml_grid_folded(const ml_Grid *g, const char *text, int w);
 void ml_grid_attr(ml_Grid *g, ml_Rect r, int attr); /* adds it to the cells */
 void ml_grid_role(ml_Grid *g, ml_Rect r,
                   ml_CellRole role); /* of cells that hold text already */
@@ -78,6 +82,8 @@ void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
  * character, and its bytes. */
 int ml_text_columns(const char *text, size_t n);
 int ml_char_columns(const char *p, size_t n, size_t *bytes);
+/* The bytes of the longest begin of z that fits into so many columns. */
+size_t ml_text_fitting(const char *z, size_t n, int room);
 /* No UTF-8, or something that a terminal would act on: shown as U+FFFD. */
 bool ml_char_odd(const char *p, size_t n);
 /* The same as ml_text_columns for this grid, where ascii may write two for one: <= for ≤.

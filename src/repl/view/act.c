@@ -276,6 +276,8 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
     }
     if (k->on & ANYWHERE)
         return true;
+    if (ml_act_no_blocks(v, why))
+        return false;
     if (!st) {
         ml_text_fmt(why, "%s works on a %s: select one", what,
                     k->on == ON_LOOP ? "loop" : "loop or block");
@@ -283,9 +285,17 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
     }
     if (!ml_act_in_reach(v, v->node, why))
         return false;
+    if (st->kind == ML_STMT_FOR && !st->has_block) {
+        ml_text_fmt(
+            why,
+            "loop %s is inside a block, a part of what it computes: primitives do not "
+            "reach it",
+            ml_view_name(v, v->node));
+        return false;
+    }
     if (k->on == ON_LOOP && st->kind != ML_STMT_FOR) {
         ml_text_fmt(why, "%s works on a loop; %s is a block", what,
-                    ml_name_of(v->ss->focus, v->node));
+                    ml_view_name(v, v->node));
         return false;
     }
     return true;
@@ -398,6 +408,7 @@ void ml_act_free(ml_Act *a)
     ml_text_free(&a->line);
     ml_text_free(&a->filter);
     ml_text_free(&a->preview);
+    ml_text_free(&a->now);
     ml_rows_free(&a->rows);
     ml_heap_free(a->clip);
     ml_heap_free(a);

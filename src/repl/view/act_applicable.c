@@ -101,7 +101,7 @@ static bool at_once(ml_View *v, ml_Request r, bool *yes, ml_Text *why)
     }
     if (ml_act_primitive_of(r))
         return false;
-    *yes = true;
+    *yes = ml_act_suits(v, r, why);
     return true;
 }
 

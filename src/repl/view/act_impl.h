@@ -95,6 +95,11 @@ struct ml_Act {
     ml_Text preview; /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
     ml_Rows rows;    /* the same as rows, once somebody asked */
+    ml_Text now;     /* the program before it, printed once for all that is typed */
+    const ml_Schedule *now_s;    /* whose that is: of a schedule, */
+    const ml_Module *now_module; /* a program, */
+    int now_version;             /* a version; now_s NULL: nobody's */
+    bool now_auto;
 
     /* a prompt */
     ml_ActAsk ask;
@@ -177,6 +182,8 @@ ml_Program ml_act_program(const ml_View *v);
 const ml_Stmt *ml_act_stmt(const ml_View *v, ml_Uid uid);   /* NULL: not in this version */
 const ml_For *ml_act_for(const ml_View *v, ml_Uid uid);     /* NULL: no loop */
 const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid); /* NULL: no block */
+/* Whether no function holds a block, and the sentence that says so. */
+bool ml_act_no_blocks(const ml_View *v, ml_Text *why);
 /* Whether names mean what is in its function; false: *why says which function they mean. */
 bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why);
 /* The block itself, or the only one below the loop; NULL: *why says. */
@@ -283,7 +290,4 @@ void ml_act_pad(ml_ActLine *l, int column); /* blanks up to there */
 /* ✓ makes …, or ✗ why not; at the column when that is free. */
 void ml_act_put_check(ml_View *v, ml_ActLine *l, int column);
 void ml_act_line_end(ml_ActLine *l, const char *keys);
-/* The longest part of z that fits into so many columns; its bytes. */
-size_t ml_act_fitting(const char *z, size_t n, int room);
-
 #endif

@@ -4,22 +4,6 @@
  */
 #include "repl/view/act_impl.h"
 
-size_t ml_act_fitting(const char *z, size_t n, int room)
-{
-    size_t at = 0, bytes = 0;
-    int w = 0;
-
-    while (at < n) {
-        int c = ml_char_columns(z + at, n - at, &bytes);
-
-        if (bytes == 0 || w + c > room)
-            break;
-        w += c;
-        at += bytes;
-    }
-    return at;
-}
-
 ml_ActLine ml_act_line_begin(const ml_View *v, ml_Rows *r)
 {
     ml_rows_begin(r);
@@ -34,9 +18,9 @@ void ml_act_put(ml_ActLine *l, ml_CellRole role, const char *z, int most)
     room = most < room ? most : room;
     if (room <= 0)
         return;
-    to = ml_act_fitting(z, n, room);
+    to = ml_text_fitting(z, n, room);
     if (to < n) {
-        to = ml_act_fitting(z, n, room - 1);
+        to = ml_text_fitting(z, n, room - 1);
         ml_rows_put(l->r, role, "%.*s…", (int)to, z);
         l->used += ml_text_columns(z, to) + 1;
     } else {

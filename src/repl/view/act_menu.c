@@ -226,9 +226,23 @@ static void take(ml_View *v)
     ml_text_free(&line);
 }
 
+/* What is called so, else what begins so, else the first of those that hold it. */
 static void narrow(ml_View *v)
 {
-    v->act->item = 0;
+    ml_Act *a = v->act;
+    const char *part = ml_text_z(&a->filter);
+    const ml_ActItem *it;
+
+    a->item = 0;
+    for (size_t k = 0; a->filter.n > 0 && (it = shown_at(a, k)) != NULL; k++) {
+        if (ml_streq(it->text, part)) {
+            a->item = k;
+            break;
+        }
+        if (strncmp(it->text, part, a->filter.n) == 0 &&
+            strncmp(shown_at(a, a->item)->text, part, a->filter.n) != 0)
+            a->item = k;
+    }
     look(v);
 }
 

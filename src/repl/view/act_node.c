@@ -31,6 +31,27 @@ const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid)
     return st && st->kind == ML_STMT_BLOCK ? ml_as_block(st) : NULL;
 }
 
+static void tell_no_blocks(const char *name, ml_Text *why)
+{
+    ml_text_fmt(why,
+                "%s holds no blocks: there is nothing to schedule; all panes, time and "
+                "code show it",
+                name);
+}
+
+bool ml_act_no_blocks(const ml_View *v, ml_Text *why)
+{
+    const ml_Module *m = ml_act_program(v).mod;
+
+    for (uint32_t k = 0; m && k < m->n; k++)
+        if (ml_func_root(m->funcs[k]))
+            return false;
+    if (!m || m->n == 0)
+        return false;
+    tell_no_blocks(m->n == 1 ? m->funcs[0]->name : ml_schedule_name(v->ss->focus), why);
+    return true;
+}
+
 bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why)
 {
     ml_Schedule *s = v->ss->focus;
@@ -38,10 +59,14 @@ bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why)
     uint32_t pos = ml_index_func(p.index, uid);
     const char *name = pos < p.mod->n ? p.mod->funcs[pos]->name : "?";
 
+    if (pos < p.mod->n && !ml_func_root(p.mod->funcs[pos])) {
+        tell_no_blocks(name, why);
+        return false;
+    }
     if (ml_schedule_func(s) && ml_schedule_func_pos(s) == pos)
         return true;
     ml_text_fmt(why, "%s is in function %s, which names do not mean now: s:work_on(\"%s\")",
-                ml_name_of(s, uid), name, name);
+                ml_view_name(v, uid), name, name);
     return false;
 }
 

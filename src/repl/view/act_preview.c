@@ -47,16 +47,35 @@ void ml_act_try(ml_View *v, const char *line)
     a->trial.result = NULL;
 }
 
+/* The focus' program: the same for every key that is typed on one version. */
+static const char *printed_now(ml_View *v)
+{
+    ml_Act *a = v->act;
+    ml_Schedule *s = v->ss->focus;
+    const ml_Module *m = ml_schedule_program(s).mod;
+    bool regions_auto = ml_setting_is(&v->ss->set, ML_SET_regions, "auto");
+    int version = ml_schedule_version(s);
+
+    if (a->now_s != s || a->now_module != m || a->now_version != version ||
+        a->now_auto != regions_auto) {
+        ml_text_clear(&a->now);
+        print(v, s, &a->now);
+        a->now_s = s;
+        a->now_module = m;
+        a->now_version = version;
+        a->now_auto = regions_auto;
+    }
+    return ml_text_z(&a->now);
+}
+
 static void make_rows(ml_View *v)
 {
     ml_Act *a = v->act;
     ml_Rows *r = &a->rows;
-    ml_Text now = {0};
     bool *fresh;
     size_t n = 1, at = 0;
     int width = 1;
 
-    print(v, v->ss->focus, &now);
     for (size_t k = 0; k < a->preview.n; k++)
         n += a->preview.p[k] == '\n';
     if (a->preview.n > 0 && a->preview.p[a->preview.n - 1] == '\n')
@@ -64,7 +83,7 @@ static void make_rows(ml_View *v)
     for (size_t k = n; k >= 10; k /= 10)
         width++;
     fresh = ml_heap_zalloc(n + 1);
-    ml_diff_fresh(ml_text_z(&now), ml_text_z(&a->preview), fresh);
+    ml_diff_fresh(printed_now(v), ml_text_z(&a->preview), fresh);
     ml_rows_reset(r);
     for (const char *p = ml_text_z(&a->preview); *p; at++) {
         size_t len = strcspn(p, "\n");
@@ -81,7 +100,6 @@ static void make_rows(ml_View *v)
         p += len + (p[len] == '\n');
     }
     ml_heap_free(fresh);
-    ml_text_free(&now);
 }
 
 bool ml_act_preview(ml_View *v, ml_Rows *r)

@@ -1,169 +1,11 @@
 /*
- * draw - the view as cells: title, panes with their rows, what is open over them, the line
- * of Lua, the message or prompt, the keys. Only what is in sight is looked at.
+ * draw - the view as cells: panes with their rows, what is open over them; the title is
+ * draw_title's, the last rows are draw_last's. Only what is in sight is looked at.
  * Source: interaction 10.
  */
 #include "repl/view/frame.h"
 
-#include <stdlib.h>
-
-#include "codegen/target.h"
-#include "repl/bind/host.h"
-#include "repl/roofline.h"
 #include "repl/view/keymap.h"
-
-static ml_Rect row_rect(const ml_View *v, int y)
-{
-    return (ml_Rect){0, y, v->grid.w, 1};
-}
-
-/* ---- the title */
-
-/* A speed as versions keep it, "58.4 GFLOP/s", in FLOP/s; 0: none. */
-static double speed_of(const char *z)
-{
-    static const struct {
-        char prefix;
-        double times;
-    } UNITS[] = {{'k', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}, {'P', 1e15}};
-    char *end;
-    double x = z ? strtod(z, &end) : 0;
-
-    if (!z || end == z)
-        return 0;
-    while (*end == ' ')
-        end++;
-    for (size_t k = 0; k < ML_COUNT(UNITS); k++)
-        if (*end == UNITS[k].prefix)
-            return x * UNITS[k].times;
-    return x;
-}
-
-enum { SPARKS = 16 };
-
-/* One bar for each timed version on the way from the start to the current one. */
-static void add_sparks(ml_Schedule *s, ml_Text *out)
-{
-    static const char *const BARS[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    double speed[SPARKS], most = 0;
-    int n = 0;
-    ml_Step step;
-
-    for (int at = ml_schedule_version(s); at >= 0 && n < SPARKS;) {
-        if (!ml_version_step(s, at, &step))
-            break;
-        double x = speed_of(step.speed);
-
-        if (x > 0)
-            speed[n++] = x;
-        most = x > most ? x : most;
-        at = step.parent;
-    }
-    if (n < 2)
-        return;
-    ml_text_add(out, "  ");
-    while (n-- > 0) {
-        int k = (int)(speed[n] / most * 7.999);
-
-        ml_text_add(out, BARS[k < 0 ? 0 : k > 7 ? 7 : k]);
-    }
-}
-
-/* Of the peak that was measured before, for the start's type: nothing is measured here, and
- * it is worked out once for each timing. */
-static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
-{
-    ml_Frame *f = v->frame;
-    ml_Engine *e = ml_host_engine(v->ss->host);
-    ml_TimingOpts o = {0};
-    ml_Roofline line;
-
-    ml_Text of = {0};
-
-    ml_text_fmt(&of, "%s %s", ml_schedule_name(s), speed);
-    bool same = ml_streq(ml_text_z(&of), ml_text_z(&f->share_of));
-
-    ml_text_clear(&f->share_of);
-    ml_text_add(&f->share_of, ml_text_z(&of));
-    ml_text_free(&of);
-    if (same)
-        return f->share;
-    f->share = 0;
-    if (!ml_schedule_func(s) || speed_of(speed) <= 0)
-        return 0;
-    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
-    const ml_Machine *m = ml_machine_known(cx, e);
-
-    if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line) &&
-        line.peak > 0)
-        f->share = speed_of(speed) / line.peak;
-    ml_ctx_unref(cx);
-    return f->share;
-}
-
-static void draw_title(ml_View *v)
-{
-    ml_Schedule *s = v->ss->focus;
-    ml_Rect in = row_rect(v, 0);
-    ml_Text left = {0}, right = {0};
-    const char *marks;
-    ml_Step step;
-
-    ml_grid_fill(&v->grid, in, ML_ROLE_TITLE);
-    if (s) {
-        int version = ml_schedule_version(s);
-
-        ml_text_fmt(&left, " %s", ml_schedule_name(s));
-        if (ml_schedule_branch_name(s))
-            ml_text_fmt(&left, ":%s", ml_schedule_branch_name(s));
-        ml_text_fmt(&left, " v%d", version);
-        marks = ml_schedule_marks_of(s, version);
-        if (marks)
-            ml_text_fmt(&left, " «%s»", marks);
-        if (ml_version_step(s, version, &step) && step.speed) {
-            double share = share_of_peak(v, s, step.speed);
-
-            ml_text_add(&right, step.speed);
-            if (share > 0)
-                ml_text_fmt(&right, "  %.*f %% of peak", share < 0.0995, 100 * share);
-        }
-        add_sparks(s, &right);
-    } else {
-        ml_text_add(&left, " moonloop");
-    }
-    int used = ml_grid_put_cut(&v->grid, in, 0, 0, ml_text_z(&left), ML_ROLE_TITLE);
-    int wide = ml_grid_columns(&v->grid, ml_text_z(&right), right.n);
-    int at = v->grid.w - wide - 1;
-
-    if (right.n && at <= used + 1) { /* the speed alone, where there is no room for all */
-        size_t n = strcspn(ml_text_z(&right), "/");
-
-        n += strcspn(right.p + n, " ");
-        right.p[right.n = n] = '\0';
-        at = v->grid.w - ml_grid_columns(&v->grid, right.p, n) - 1;
-    }
-    if (right.n && at > used + 1)
-        ml_grid_put(&v->grid, in, at, 0, ml_text_z(&right), ML_ROLE_STRONG);
-    else
-        at = v->grid.w;
-    ml_text_clear(&left);
-    const char *target = ml_setting_word(&v->ss->set, ML_SET_target);
-    const char *threads = ml_setting_word(&v->ss->set, ML_SET_threads);
-
-    if (*target)
-        ml_text_add(&left, target);
-    else {
-        ml_Target host = ml_target_host();
-        long n = ml_setting_count(threads, 1 << 16);
-
-        ml_text_fmt(&left, "llvm, %ld thread%s", n > 0 ? n : (long)ml_threads(&host),
-                    (n > 0 ? n : (long)ml_threads(&host)) == 1 ? "" : "s");
-    }
-    if (used + 3 + (int)left.n < at - 1)
-        ml_grid_put(&v->grid, in, used + 3, 0, ml_text_z(&left), ML_ROLE_DIM);
-    ml_text_free(&left);
-    ml_text_free(&right);
-}
 
 /* ---- rows */
 
@@ -208,8 +50,8 @@ static int put_spans(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, si
 }
 
 /* A row from column x on, scrolled by `left`; … where it is cut. */
-static void put_row(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, int left,
-                    bool found)
+void ml_view_put_row(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, int left,
+                     bool found)
 {
     size_t n = strlen(row->text), fixed = row->gutter < n ? row->gutter : n;
     int wide = put_spans(v, in, x, y, row, 0, fixed, false);
@@ -249,6 +91,8 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     ml_Rows preview = {0};
     bool shown = false, in = id == v->in;
     int top = p->top;
+    uint32_t tied =
+        id == ML_PANE_CODE || (id == ML_PANE_PROGRAM && !in) ? ml_view_tied(v) : 0;
 
     if (id == ML_PANE_PROGRAM) { /* what it would be, where something is being tried */
         ml_rows_reset(&preview);
@@ -270,14 +114,15 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     for (int y = 0; y < p->at.h && top + y < (int)r->v.n; y++) {
         const ml_Row *row = &r->v.v[top + y];
         ml_Rect line = {p->at.x, p->at.y + y, p->at.w, 1};
-        bool cursor = !shown && top + y == p->cursor, linked = ml_view_linked(v, row);
+        bool cursor = !shown && top + y == p->cursor;
+        bool linked = tied ? row->line == tied : ml_view_linked(v, row);
 
-        put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
+        ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
         if (row->changed)
             ml_grid_put(&v->grid, line, line.x, line.y, "▌", ML_ROLE_CHANGED);
         if (id == ML_PANE_LOOPS)
             draw_choice(v, row, line);
-        if (id == ML_PANE_PROGRAM && linked && !shown) {
+        if (ml_view_other(id) != ML_PANE_NONE && linked && !shown) {
             ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
             if (!row->changed)
                 ml_grid_put(&v->grid, line, line.x, line.y, "▏", ML_ROLE_DIM);
@@ -330,7 +175,10 @@ static void draw_pane(ml_View *v, ml_PaneId id)
     ml_view_rows(v, id);
     n = (int)v->pane[id].rows.v.n;
     last = v->pane[id].top + v->pane[id].at.h;
-    ml_text_fmt(&title, "%d %s", (int)id, kind->name);
+    if (id == ML_PANE_CODE)
+        ml_text_add(&title, v->beside == ML_LEVEL_ASM ? "A Assembly" : "L LLVM");
+    else
+        ml_text_fmt(&title, "%d %s", (int)id, kind->name);
     if (kind->title) {
         kind->title(v, &more);
         if (more.n)
@@ -383,7 +231,7 @@ static void draw_menu(ml_View *v)
 
         if (at >= h)
             top = at - h + 1;
-        ml_Rect box = {0, v->grid.h - 3 - h - 2, w, h + 2};
+        ml_Rect box = {0, v->grid.h - 3 - h - 2 - ml_view_last_over(v), w, h + 2};
 
         if (box.y < 1)
             box.y = 1;
@@ -392,7 +240,7 @@ static void draw_menu(ml_View *v)
         for (int k = 0; k < h; k++) {
             ml_Rect line = {box.x + 1, box.y + 1 + k, w - 2, 1};
 
-            put_row(v, line, line.x + 1, line.y, &r.v.v[top + k], 0, false);
+            ml_view_put_row(v, line, line.x + 1, line.y, &r.v.v[top + k], 0, false);
             if (top + k == at)
                 ml_grid_attr(&v->grid, line, ML_ATTR_ON_CURSOR);
         }
@@ -415,141 +263,33 @@ static void draw_page(ml_View *v)
     for (int k = 0; k < room && f->page_top + k < n; k++) {
         ml_Rect line = {1, box.y + 1 + k, box.w - 2, 1};
 
-        put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], f->page_left, false);
+        ml_view_put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], f->page_left,
+                        false);
     }
-}
-
-/* ---- the last three rows */
-
-static void draw_lua(ml_View *v)
-{
-    int y = v->grid.h - 3;
-    ml_Rows *r = &v->frame->line;
-
-    if (v->lua.n == 0)
-        return;
-    bool lua = v->lua.p[0] != ':';
-    int x =
-        ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
-
-    ml_rows_reset(r);
-    put_row(v, row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0, false);
-}
-
-static void draw_message(ml_View *v)
-{
-    ml_Frame *f = v->frame;
-    int y = v->grid.h - 2, cursor = -1;
-    ml_Rect in = row_rect(v, y);
-
-    if (f->asking) {
-        int x = ml_grid_put(&v->grid, in, 0, y, "/", ML_ROLE_STRONG);
-
-        x += ml_grid_put(&v->grid, in, x, y, ml_text_z(&f->ask), ML_ROLE_TEXT);
-        v->grid.cursor_x = x < v->grid.w ? x : v->grid.w - 1;
-        v->grid.cursor_y = y;
-        return;
-    }
-    ml_rows_reset(&f->line);
-    if (ml_act_open(v))
-        ml_act_line(v, &f->line, &cursor);
-    if (f->line.v.n > 0) {
-        int left = cursor >= v->grid.w ? cursor - v->grid.w + 1 + v->grid.w / 4 : 0;
-
-        put_row(v, in, 0, y, &f->line.v.v[0], left, false);
-        if (cursor >= 0) {
-            v->grid.cursor_x = cursor - left;
-            v->grid.cursor_y = y;
-        }
-        if (v->message.n == 0)
-            return;
-        ml_grid_fill(&v->grid, in, ML_ROLE_TEXT);
-    }
-    if (v->message.n)
-        ml_grid_put_cut(&v->grid, in, 0, y, ml_text_z(&v->message),
-                        f->message_is_error ? ML_ROLE_ERROR : ML_ROLE_TEXT);
-}
-
-/* One key of the bottom line, when it fits. */
-static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const char *label)
-{
-    ml_Frame *f = v->frame;
-    int y = v->grid.h - 1;
-    ml_Rect in = row_rect(v, y);
-    int n = ml_grid_columns(&v->grid, key, strlen(key)) +
-            ml_grid_columns(&v->grid, "·", strlen("·")) +
-            ml_grid_columns(&v->grid, label, strlen(label));
-
-    if (*x + n > v->grid.w || f->n_hot == ML_MAX_HOT)
-        return false;
-    f->hot[f->n_hot++] = (ml_Hot){*x, n, r, key};
-    *x += ml_grid_put(&v->grid, in, *x, y, key, ML_ROLE_KEY);
-    *x += ml_grid_put(&v->grid, in, *x, y, "·", ML_ROLE_DIM);
-    *x += ml_grid_put(&v->grid, in, *x, y, label, ML_ROLE_TEXT) + 1;
-    return true;
-}
-
-static bool add_request(ml_View *v, int *x, ml_Request r)
-{
-    ml_Text key = {0};
-    bool ok = ml_key_info[r].label && ml_keymap_first(v->ss, r, &key) &&
-              add_hot(v, x, r, ml_text_z(&key), ml_key_info[r].label);
-
-    if (v->frame->n_hot > 0)
-        v->frame->hot[v->frame->n_hot - 1].key = NULL; /* the text goes away */
-    ml_text_free(&key);
-    return ok;
-}
-
-static void draw_keys(ml_View *v)
-{
-    ml_Frame *f = v->frame;
-    ml_Request can[ML_N_REQUESTS];
-    int x = 0;
-
-    f->n_hot = 0;
-    f->hot_y = v->grid.h - 1;
-    if (f->paging || f->asking || ml_act_open(v)) {
-        if (!f->paging) {
-            add_hot(v, &x, ML_REQ_NONE, "enter", f->asking ? "search" : "apply");
-            if (!f->asking && ml_act_proposes(v))
-                add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
-        } else {
-            add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
-            add_hot(v, &x, ML_REQ_NONE, "pgdn", "on");
-        }
-        add_hot(v, &x, ML_REQ_NONE, "esc", "leave");
-        return;
-    }
-    size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
-    /* all, undo and help keep their places at the end */
-    int keep = 8 + (v->ss->n_done > 0 ? 7 : 0) + (n > 0 ? 6 : 0), w = v->grid.w;
-
-    for (size_t k = 0; k < n; k++) {
-        const char *label = ml_key_info[can[k]].label;
-
-        if (!label || can[k] == ML_REQ_UNDO || can[k] == ML_REQ_HELP ||
-            can[k] == ML_REQ_ALL)
-            continue;
-        if (x + (int)strlen(label) + 3 + keep > w)
-            break;
-        add_request(v, &x, can[k]);
-    }
-    add_request(v, &x, n > 0 ? ML_REQ_ALL : ML_REQ_SEARCH);
-    if (!v->ss->focus) {
-        ml_Text key = {0};
-
-        if (ml_keymap_first(v->ss, ML_REQ_COMMAND, &key) &&
-            add_hot(v, &x, ML_REQ_COMMAND, ml_text_z(&key), "open a program"))
-            f->hot[f->n_hot - 1].key = NULL;
-        ml_text_free(&key);
-    }
-    if (v->ss->n_done > 0)
-        add_request(v, &x, ML_REQ_UNDO);
-    add_request(v, &x, ML_REQ_HELP);
 }
 
 /* ---- all of it */
+
+/* How it is left comes first where not even that fits. */
+static void draw_too_small(ml_View *v)
+{
+    ml_Grid *g = &v->grid;
+    ml_Rect all = {0, 0, g->w, g->h};
+    ml_Text t = {0}, key = {0};
+
+    ml_keymap_first(v->ss, ML_REQ_LEAVE, &key);
+    ml_text_fmt(&t,
+                "%dx%d is too small: the panes need 40x10. Enlarge the window, or %s "
+                "goes back to the prompt",
+                g->w, g->h, key.n ? ml_text_z(&key) : "moonloop without :view");
+    if (ml_grid_folded(g, ml_text_z(&t), g->w) > g->h) {
+        ml_text_clear(&t);
+        ml_text_fmt(&t, "needs 40x10; %s leaves", key.n ? ml_text_z(&key) : "nothing");
+    }
+    ml_grid_put_folded(g, all, ml_text_z(&t), ML_ROLE_ERROR);
+    ml_text_free(&t);
+    ml_text_free(&key);
+}
 
 void ml_view_draw(ml_View *v)
 {
@@ -558,14 +298,10 @@ void ml_view_draw(ml_View *v)
     ml_grid_clear(g);
     v->frame->n_hot = 0;
     if (v->frame->size == ML_SIZE_NONE) {
-        ml_Text t = {0};
-
-        ml_text_fmt(&t, "%dx%d is too small: 40x10", g->w, g->h);
-        ml_grid_put_cut(g, row_rect(v, 0), 0, 0, ml_text_z(&t), ML_ROLE_ERROR);
-        ml_text_free(&t);
+        draw_too_small(v);
         return;
     }
-    draw_title(v);
+    ml_view_draw_title(v);
     if (v->frame->paging) {
         draw_page(v);
     } else {
@@ -573,7 +309,5 @@ void ml_view_draw(ml_View *v)
         if (ml_act_open(v))
             draw_menu(v);
     }
-    draw_lua(v);
-    draw_message(v);
-    draw_keys(v);
+    ml_view_draw_last(v);
 }

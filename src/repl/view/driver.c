@@ -6,6 +6,7 @@
 #include "repl/view/driver.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 
-enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500 }; /* ms */
+enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500, REST = 250, SHOWN = 100 }; /* ms */
 
 void ml_view_event(ml_View *v, const ml_Event *e)
 {
@@ -56,6 +57,8 @@ typedef struct Driver {
     int64_t pressed;  /* when, and where */
     int x, y;
     bool whole, stale;
+    int64_t key;   /* when the last event came */
+    int64_t shown; /* when what takes long was told last */
 } Driver;
 
 static void announce(const char *text, void *user)
@@ -136,6 +139,32 @@ static bool take_all(Driver *d)
     return !ended;
 }
 
+/* While something takes long: tells how far it is, and whether an event waits. */
+static bool pressed(void *user, const char *what, double share)
+{
+    Driver *d = user;
+    struct pollfd p[2] = {{.fd = ml_screen_fd(), .events = POLLIN},
+                          {.fd = ml_screen_signal_fd(), .events = POLLIN}};
+    int64_t now = ml_loop_now();
+
+    if (now - d->shown >= SHOWN && d->v.message.n == 0) {
+        d->shown = now;
+        ml_view_say(&d->v, "counting %s  %.0f %%   Esc stops it", what, 100 * share);
+        ml_view_draw(&d->v);
+        ml_screen_show(&d->v.grid, false);
+        ml_text_clear(&d->v.message);
+    }
+    return poll(p, 2, 0) > 0 || d->v.ss->interrupt;
+}
+
+/* A piece of what is done when the keys rest; what waits is told meanwhile. */
+static void rest(Driver *d)
+{
+    d->shown = ml_loop_now();
+    (void)ml_view_rest(&d->v);
+    d->stale = true;
+}
+
 static void loop(Driver *d)
 {
     ml_View *v = &d->v;
@@ -159,7 +188,12 @@ static void loop(Driver *d)
             more = ml_screen_show(&v->grid, d->whole) || !idled;
             d->stale = d->whole = idled = false;
         }
+        bool rests = !more && ml_view_rests(v);
+        int64_t left = d->key + REST - ml_loop_now();
         int wait = more ? 0 : ml_jobs_running(v->ss) ? REFRESH : -1;
+
+        if (rests && (wait < 0 || left < wait))
+            wait = left > 0 ? (int)left : 0;
         bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
 
         if (v->ss->interrupt) { /* kill -INT: as Ctrl-C */
@@ -169,9 +203,13 @@ static void loop(Driver *d)
             ml_view_key(v, &k);
             d->stale = true;
         }
-        if (keys || signalled)
+        if (keys || signalled) {
             there = take_all(d);
-        else if (more) {
+            d->key = ml_loop_now();
+            idled = false;
+        } else if (rests && ml_loop_now() >= d->key + REST) {
+            rest(d);
+        } else if (more) {
             more = ml_view_idle(v, SLICE);
             if (!more)
                 d->stale = idled = true;
@@ -214,6 +252,8 @@ bool ml_view_terminal(ml_Session *ss)
     if (!ss->private_)
         ml_view_layout_load(&d->v);
     d->changes = ml_jobs_changes(ss);
+    d->v.frame->pressed = pressed;
+    d->v.frame->pressed_user = d;
     ml_loop_set_announcer(announce, d);
     loop(d);
     ml_loop_set_announcer(NULL, NULL);

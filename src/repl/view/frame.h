@@ -32,6 +32,11 @@ typedef struct ml_Frame {
     bool leaving; /* Q was pressed with work that is not saved */
     bool typing;  /* a line of the prompt: what it prints is shown whole */
 
+    /* Whether a key waits, while something that is called `what` is `share` done; it may be
+     * shown then. NULL: nobody presses keys. */
+    bool (*pressed)(void *user, const char *what, double share);
+    void *pressed_user;
+
     int count;            /* a digit that may be one; 0: none */
     ml_PaneId count_from; /* the pane that it was typed in */
 
@@ -56,6 +61,16 @@ typedef struct ml_Frame {
     ml_Text share_of; /* the speed that share belongs to */
     double share;     /* of the measured peak; 0: not known */
 } ml_Frame;
+
+/* ---- draw.c, draw_title.c, draw_last.c */
+/* A row from column x on, scrolled by `left`; … where it is cut. `found`: what is searched
+ * for is marked. */
+void ml_view_put_row(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, int left,
+                     bool found);
+void ml_view_draw_title(ml_View *v);
+void ml_view_draw_last(ml_View *v);
+/* Rows of the panes that the message covers. */
+int ml_view_last_over(ml_View *v);
 
 /* ---- scroll.c */
 /* The rows of a pane, made anew when they are stale; the cursor finds its place again. */

@@ -27,6 +27,8 @@ static int home(ml_PaneId id)
     case ML_PANE_STEPS:
     case ML_PANE_PERF:
     case ML_PANE_JOBS: return 2;
+    case ML_PANE_CODE: return 3;
+    case ML_PANE_LOOPTREE:
     case ML_PANE_NONE:
     case ML_N_PANES: break;
     }
@@ -41,7 +43,7 @@ static void show(ml_Layout *l, ml_PaneId id, int height)
 
 void ml_layout_usual(ml_Layout *l, ml_SizeClass size)
 {
-    *l = (ml_Layout){.width = {30, 47}};
+    *l = (ml_Layout){.width = {30, 47, 40}};
     show(l, ML_PANE_LOOPS, 14);
     show(l, ML_PANE_BLOCK, 3);
     show(l, ML_PANE_PROGRAM, 14);
@@ -49,6 +51,7 @@ void ml_layout_usual(ml_Layout *l, ml_SizeClass size)
     if (size == ML_SIZE_SIX) {
         l->width[0] = 42;
         l->width[1] = 75;
+        l->width[2] = 62;
         show(l, ML_PANE_LOOPS, 14);
         show(l, ML_PANE_BLOCK, 7);
         show(l, ML_PANE_DATAFLOW, 7);
@@ -250,6 +253,14 @@ void ml_layout_move_column(ml_Layout *l, const ml_Places *p, int left, int by)
     l->changed = true;
 }
 
+void ml_layout_code(ml_Layout *l, bool shown)
+{
+    if (l->width[2] < 1) /* of a file that knows of no third column */
+        l->width[2] = l->width[1] * 4 / 5;
+    l->pane[ML_PANE_CODE].column = shown ? home(ML_PANE_CODE) : ML_NO_COLUMN;
+    l->pane[ML_PANE_CODE].height = 1;
+}
+
 /* ---- as text: `six 42:75 1=1:14 3=1:7 …`, a line per size class */
 
 static const char *const SIZES[ML_N_SIZES] = {NULL, NULL, "four", "six"};
@@ -261,7 +272,7 @@ void ml_layout_write(const ml_Layout l[ML_N_SIZES], ml_Text *out)
             continue;
         ml_text_fmt(out, "%s %d:%d:%d", SIZES[s], l[s].width[0], l[s].width[1],
                     l[s].width[2]);
-        for (int id = 1; id < ML_N_PANES; id++)
+        for (int id = 1; id < ML_PANE_CODE; id++)
             if (l[s].pane[id].column != ML_NO_COLUMN)
                 ml_text_fmt(out, " %d=%d:%d", id, l[s].pane[id].column,
                             l[s].pane[id].height);
@@ -293,7 +304,7 @@ static bool read_line(const char *p, const char *end, ml_Layout *out)
         int id, column, height;
 
         p++;
-        if ((id = number(&p)) < 1 || id >= ML_N_PANES || *p++ != '=' ||
+        if ((id = number(&p)) < 1 || id >= ML_PANE_LOOPTREE || *p++ != '=' ||
             (column = number(&p)) < 1 || column > ML_MAX_COLUMNS || *p++ != ':' ||
             (height = number(&p)) < 1)
             return false;

@@ -44,6 +44,8 @@ void ml_layout_place(const ml_Layout *l, ml_Rect area, ml_PaneId in, bool only,
 bool ml_layout_toggle(ml_Layout *l, ml_PaneId id);
 /* Shows a hidden pane in place of the lowest of its column, where that is not the first. */
 void ml_layout_swap_in(ml_Layout *l, ml_PaneId id);
+/* The column of code right of the others. */
+void ml_layout_code(ml_Layout *l, bool shown);
 /* Moves the border below `above` (of places p, of this layout) by so many rows, the one
  * right of column `left` by so many columns; no pane gets less than one row, no column less
  * than ten. */

@@ -128,7 +128,7 @@ static void say_selected(ml_View *v, ml_Rows *r)
     }
     ml_rows_begin(r);
     ml_rows_put(r, st->kind == ML_STMT_FOR ? ML_ROLE_STRONG : ML_ROLE_BLOCK, "%s",
-                ml_name_of(s, v->node));
+                ml_view_name(v, v->node));
     ml_rows_put(r, ML_ROLE_TEXT, "  %s is selected; what applies to it:",
                 st->kind == ML_STMT_FOR ? "this loop" : "this block");
     ml_rows_end(r);

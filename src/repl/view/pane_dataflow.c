@@ -276,5 +276,6 @@ void ml_pane_dataflow(ml_View *v, ml_Rows *r)
         row->node = other_end(&f, l);
     }
     if (f.buffers.n == 0)
-        ml_rows_add(r, ML_ROLE_DIM, "no block here reads or writes a buffer");
+        ml_pane_say(v, r, ML_PANE_DATAFLOW, ML_ROLE_DIM,
+                    "no block here reads or writes a buffer");
 }

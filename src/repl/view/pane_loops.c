@@ -6,6 +6,7 @@
  * each loop tells what it touches and computes, as soon as that is known.
  * Source: interaction 10.
  */
+#include "repl/profiles.h"
 #include "repl/view/node_changes.h"
 #include "repl/view/pane_counts.h"
 
@@ -29,6 +30,7 @@ typedef struct Tree {
     ML_VEC(Item) items;
     size_t hidden_in; /* item + 1 below which nothing is shown; 0: none */
     int depth;
+    bool all_columns; /* there is room for them */
 } Tree;
 
 static const char *kind_of(const ml_For *f)
@@ -141,7 +143,8 @@ static void add_func(Tree *t, const ml_Func *f, const char *name)
 
 static int width_of(const Item *it)
 {
-    return 2 * it->depth + 2 + (int)ml_columns(it->name) + 1 + (int)ml_columns(it->extent);
+    return 2 * it->depth + 2 + (int)ml_columns(it->name) +
+           (it->extent ? 1 + (int)ml_columns(it->extent) : 0);
 }
 
 static const char *marker(const Item *it)
@@ -154,21 +157,74 @@ static const char *marker(const Item *it)
     return it->is_block ? "■ " : "  ";
 }
 
-/* `parallel` and what follows it, in columns behind the extents. */
-static void put_columns(Tree *t, const Item *it, int column)
-{
-    enum { KIND = 10, BYTES = 11, FLOPS = 8 };
-    const ml_LoopCount *n = it->is_func ? NULL : ml_pane_count(t->v, &t->sh, it->uid);
-    const char *bytes = n ? n->bytes : it->is_func ? "touches" : "…";
-    const char *flops = n ? n->flops : it->is_func ? "flops" : "…";
-    ml_CellRole role = it->is_func ? ML_ROLE_DIM : ML_ROLE_NUMBER;
+enum {
+    BYTES = 11,
+    FLOPS = 8,
+    SHARE = 9,
+    ALL_COLUMNS = BYTES + FLOPS + SHARE,
+    TREE_LEAST = 14, /* what is left of the tree beside all of them */
+};
 
-    column += KIND + BYTES;
-    ml_rows_pad(t->r, column - (int)ml_columns(bytes), 1);
-    ml_rows_put(t->r, role, "%s", bytes);
-    column += FLOPS;
-    ml_rows_pad(t->r, column - (int)ml_columns(flops), 1);
-    ml_rows_put(t->r, role, "%s", flops);
+int ml_pane_loops_columns(const ml_View *v)
+{
+    bool all = ml_pane_width(v, ML_PANE_LOOPS) >= TREE_LEAST + ALL_COLUMNS;
+
+    return all ? !v->columns : (v->columns + 1) % 4;
+}
+
+/* What was measured of the nest, only where its loop stands. */
+static const char *share_of(Tree *t, const Item *it)
+{
+    const ml_NestShare *v;
+    size_t n = ml_profiles_of(t->v->ss, t->sh.s, t->sh.version, &v);
+
+    if (it->is_func)
+        return n ? "measured" : ":profile";
+    for (size_t k = 0; k < n; k++)
+        if (v[k].node == it->uid)
+            return v[k].with ? "↑"
+                             : ml_format(t->r->cx, "%.*f %%", v[k].share < 0.0995,
+                                         100 * v[k].share);
+    return "";
+}
+
+/* Columns that end at the right edge, as many as there is room for from the chosen one on.
+ * `kind` of the loop stands left of them, as far as it fits. */
+static void put_columns(Tree *t, const Item *it)
+{
+    const ml_LoopCount *n = it->is_func ? NULL : ml_pane_count(t->v, &t->sh, it->uid);
+    const char *text[] = {n             ? n->bytes
+                          : it->is_func ? "touches"
+                                        : "…",
+                          n             ? n->flops
+                          : it->is_func ? "flops"
+                                        : "…",
+                          share_of(t, it)};
+    static const int WIDTH[] = {BYTES, FLOPS, SHARE};
+    ml_CellRole role = it->is_func ? ML_ROLE_DIM : ML_ROLE_NUMBER;
+    int from = t->all_columns ? 0 : t->v->columns - 1, end = t->all_columns ? 3 : from + 1;
+    int at = ml_pane_width(t->v, ML_PANE_LOOPS) - 2;
+
+    for (int k = end - 1; k > from; k--)
+        at -= WIDTH[k];
+    for (int k = from; k < end; k++) {
+        if (*text[k]) {
+            ml_rows_pad(t->r, at - (int)ml_columns(text[k]), 1);
+            ml_rows_put(t->r, role, "%s", text[k]);
+        }
+        at += k + 1 < end ? WIDTH[k + 1] : 0;
+    }
+}
+
+/* As much of the loop's kind as columns leave room for. */
+static int kind_room(const Tree *t, const Item *it, int column)
+{
+    int wide = ml_pane_width(t->v, ML_PANE_LOOPS) - 2, used = it->extent ? column : 0;
+
+    if (!t->v->columns || !it->below)
+        return 1000;
+    used = width_of(it) > used ? width_of(it) : used;
+    return wide - used - 1 - (t->all_columns ? ALL_COLUMNS : BYTES - 1);
 }
 
 static void put_item(Tree *t, const Item *it, int column)
@@ -186,12 +242,15 @@ static void put_item(Tree *t, const Item *it, int column)
         ml_rows_pad(r, column - (int)ml_columns(it->extent), 1);
         ml_rows_put(r, ML_ROLE_NUMBER, "%s", it->extent);
     }
-    if (it->kind) {
+    int room = kind_room(t, it, column);
+
+    if (it->kind && room > 0) {
         ml_rows_pad(r, 0, 1);
-        ml_rows_put(r, it->is_block ? ML_ROLE_DIM : it->role, "%s", it->kind);
+        ml_rows_put(r, it->is_block ? ML_ROLE_DIM : it->role, "%.*s",
+                    (int)ml_text_fitting(it->kind, strlen(it->kind), room), it->kind);
     }
     if (t->v->columns && it->below)
-        put_columns(t, it, column);
+        put_columns(t, it);
     row = ml_rows_end(r);
     row->node = it->uid;
     row->depth = (uint16_t)it->depth;
@@ -202,7 +261,9 @@ static void put_item(Tree *t, const Item *it, int column)
 static void put_items(Tree *t)
 {
     enum { KIND = 10 }; /* room behind the extents */
-    int column = 0, most = ml_pane_width(t->v, ML_PANE_LOOPS) - KIND;
+    int columns = !t->v->columns ? 0 : t->all_columns ? ALL_COLUMNS : BYTES;
+    int column = 0,
+        most = ml_pane_width(t->v, ML_PANE_LOOPS) - (columns ? columns + 1 : KIND);
 
     for (size_t k = 0; k < t->items.n; k++) {
         const Item *it = &t->items.v[k];
@@ -239,6 +300,7 @@ void ml_pane_loops(ml_View *v, ml_Rows *r)
         t.before = ml_version_program(t.sh.s, step.parent);
         t.has_before = true;
     }
+    t.all_columns = ml_pane_width(v, ML_PANE_LOOPS) >= TREE_LEAST + ALL_COLUMNS;
     t.folded = set_of(r->cx, v->folded.v, v->folded.n);
     for (uint32_t k = from; k < end; k++)
         add_func(&t, m->funcs[k], m->n > 1 ? m->funcs[k]->name : ml_schedule_name(t.sh.s));

@@ -3,13 +3,14 @@
  *
  * Per access: how far apart two iterations of the loop are, and how many cache lines one
  * takes of that alone; per buffer: the bytes that all iterations touch, and how often each
- * element. All of it is worked out from the program, nothing is run; :memory counts.
+ * element. That is worked out from the program. Below it stands what walking through it
+ * counts, as soon as that is known (pane_touches.c).
  * Source: interaction 8, 10.
  */
 #include <math.h>
 
 #include "repl/footprint.h"
-#include "repl/view/panes.h"
+#include "repl/view/pane_touches.h"
 
 enum { LINE = 64 }; /* bytes */
 
@@ -130,7 +131,79 @@ static void put_stride(Memory *m, const ml_Stride *st)
     ml_text_free(&t);
 }
 
-static void put_all(Memory *m)
+/* ---- what was counted */
+
+static void put_fact(Memory *m, ml_CellRole role, int column, const char *text)
+{
+    if (!text || !*text)
+        return;
+    ml_rows_begin(m->r);
+    ml_rows_pad(m->r, column, 0);
+    ml_rows_put(m->r, role, "%s", text);
+    ml_rows_end(m->r);
+}
+
+static const char *lines_of(Memory *m, double n)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    if (n < 100 && n != floor(n))
+        ml_text_fmt(&t, "%.3g", n);
+    else
+        ml_text_thousands(&t, llround(n));
+    z = ml_strdup(m->r->cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+static void put_lines(Memory *m, const ml_BufferTouches *b, int column)
+{
+    for (uint32_t k = 0; k < b->n_loops; k++) {
+        const ml_LoopLines *l = &b->loops[k];
+
+        if (l->loop != m->f.loop->var->uid)
+            continue;
+        ml_rows_begin(m->r);
+        ml_rows_pad(m->r, column, 0);
+        ml_rows_put(m->r, ML_ROLE_NUMBER, "%s", lines_of(m, l->lines));
+        ml_rows_put(m->r, ML_ROLE_TEXT, l->lines == 1 ? " line" : " lines");
+        ml_rows_put(m->r, ML_ROLE_TEXT, " an iteration of %s",
+                    ml_pane_loop_name(&m->sh, m->f.loop));
+        ml_rows_put(m->r, ML_ROLE_DIM, ", %s of all buffers", lines_of(m, l->all));
+        ml_rows_end(m->r);
+    }
+}
+
+static void put_counted(ml_View *v, Memory *m, const ml_Buffer *buffer, int name)
+{
+    const ml_BufferTouches *b = ml_pane_touches(v, &m->sh, buffer->uid);
+    ml_Row *row;
+
+    ml_rows_begin(m->r);
+    ml_rows_put(m->r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, buffer->uid));
+    ml_rows_pad(m->r, name + 2, 1);
+    switch (b->state) {
+    case ML_TOUCH_WAITING:
+        ml_rows_put(m->r, ML_ROLE_DIM, "%s",
+                    ml_pane_touches_stopped(v) ? "not counted; 8 counts it" : "…");
+        break;
+    case ML_TOUCH_FAILED: ml_rows_put(m->r, ML_ROLE_DIM, "%s", b->why); break;
+    case ML_TOUCH_READY: ml_rows_put(m->r, ML_ROLE_TEXT, "%s", b->per_element); break;
+    }
+    row = ml_rows_end(m->r);
+    row->key = ml_format(m->r->cx, "counted %s", ml_pane_name(&m->sh, buffer->uid));
+    if (b->state != ML_TOUCH_READY)
+        return;
+    put_fact(m, ML_ROLE_ERROR, name + 2, b->redundant);
+    put_lines(m, b, name + 2);
+    put_fact(m, ML_ROLE_TEXT, name + 2, b->reuse);
+    for (uint32_t k = 0; k < b->n_threads; k++)
+        put_fact(m, ML_ROLE_LOOP_PARALLEL, name + 2, b->threads[k]);
+    put_fact(m, ML_ROLE_DIM, name + 2, b->walked);
+}
+
+static void put_all(ml_View *v, Memory *m)
 {
     enum { NAME = 16 };
     int name = 0;
@@ -153,6 +226,10 @@ static void put_all(Memory *m)
     }
     for (uint32_t k = 0; k < m->f.n_touched; k++)
         put_touched(m, &m->f.touched[k], name);
+    if (m->f.n_touched > 0)
+        ml_rows_add(m->r, ML_ROLE_STRONG, "counted");
+    for (uint32_t k = 0; k < m->f.n_touched; k++)
+        put_counted(v, m, m->f.touched[k].buffer, name);
 }
 
 void ml_pane_memory(ml_View *v, ml_Rows *r)
@@ -169,14 +246,16 @@ void ml_pane_memory(ml_View *v, ml_Rows *r)
         st = loop ? ml_index_node(m.sh.p.index, loop) : NULL;
     }
     if (!st) {
-        ml_rows_add(r, ML_ROLE_DIM, "select a loop to see what it touches");
+        ml_pane_say(v, r, ML_PANE_MEMORY, ML_ROLE_DIM,
+                    "select a loop to see what it touches");
         return;
     }
     m.cx = ml_ctx_fork(ml_schedule_ctx(m.sh.s));
     ml_ctx_set_limit(m.cx, 0);
     if (ml_counts_loop(m.cx, m.sh.p, loop, &m.f) && m.f.loop)
-        put_all(&m);
+        put_all(v, &m);
     else
-        ml_rows_add(r, ML_ROLE_DIM, "what this loop touches is not known");
+        ml_pane_say(v, r, ML_PANE_MEMORY, ML_ROLE_DIM,
+                    "what this loop touches is not known");
     ml_ctx_unref(m.cx);
 }

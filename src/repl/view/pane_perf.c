@@ -33,12 +33,15 @@ static double rate_of(const char *speed)
 
     while (*end == ' ')
         end++;
-    for (size_t k = 0; k < ML_COUNT(UNITS); k++)
-        if (ml_streq(UNITS[k].name, end)) {
+    for (size_t k = 0; k < ML_COUNT(UNITS); k++) {
+        size_t length = strlen(UNITS[k].name); /* ` ±34 %` may stand behind it */
+
+        if (strncmp(UNITS[k].name, end, length) == 0 && strchr(" ", end[length])) {
             double n = v * UNITS[k].scale;
 
             return n < 0 ? -1 / n : n;
         }
+    }
     return 0;
 }
 

@@ -2,6 +2,8 @@
  */
 #include "repl/view/pane_text.h"
 
+#include "repl/view/frame.h"
+
 enum { KEPT = 24 }; /* texts: some versions back and forth at all levels */
 
 static void text_free(ml_PaneText *t)
@@ -145,15 +147,17 @@ bool ml_pane_texts_idle(ml_View *v, int ms)
     ml_Schedule *s = v->ss->focus;
     ml_PaneText *t;
 
-    if (s == NULL || v->level == ML_LEVEL_PROGRAM) {
+    if (s == NULL || ml_view_coding(v) == ML_LEVEL_PROGRAM) {
         ml_pane_code_stop(v);
         return false;
     }
-    t = ml_pane_text(v, s, ml_schedule_version(s), v->level);
+    t = ml_pane_text(v, s, ml_schedule_version(s), ml_view_coding(v));
     if (t->state == ML_TEXT_READY || t->state == ML_TEXT_FAILED)
         return false;
     if (!ml_pane_code_work(v, t, ms))
         return true;
-    v->pane[ML_PANE_PROGRAM].fresh = false;
+    v->pane[ML_PANE_PROGRAM].fresh = v->pane[ML_PANE_CODE].fresh = false;
+    if (v->frame) /* to what is selected */
+        v->frame->sync[ML_PANE_PROGRAM] = v->frame->sync[ML_PANE_CODE] = true;
     return false;
 }

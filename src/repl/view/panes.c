@@ -5,6 +5,8 @@
 #include "repl/jobs.h"
 #include "repl/view/pane_counts.h"
 #include "repl/view/pane_text.h"
+#include "repl/view/pane_touches.h"
+#include "repl/wrap.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
 #define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
@@ -30,6 +32,7 @@ void ml_panes_free(ml_View *v)
         return;
     ml_pane_texts_free(v);
     ml_pane_counts_free(v);
+    ml_pane_touches_free(v);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
@@ -46,6 +49,16 @@ bool ml_panes_idle(ml_View *v, int ms)
     bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
 
     return counts || texts;
+}
+
+bool ml_view_rests(ml_View *v)
+{
+    return ml_pane_touches_wait(v);
+}
+
+bool ml_view_rest(ml_View *v)
+{
+    return ml_pane_touches_rest(v);
 }
 
 /* ---- what is shown */
@@ -116,6 +129,21 @@ ml_CellRole ml_loop_role(ml_ForKind kind)
     return ML_ROLE_LOOP_SERIAL;
 }
 
+void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const char *text)
+{
+    ml_Text t = {0};
+    int width = ml_pane_width(v, id) - 2;
+
+    ml_wrap(&t, text, 0, (size_t)(width > 10 ? width : 10));
+    for (const char *p = ml_text_z(&t); *p;) {
+        size_t n = strcspn(p, "\n");
+
+        ml_rows_add(r, role, "%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    ml_text_free(&t);
+}
+
 int ml_pane_width(const ml_View *v, ml_PaneId id)
 {
     return v->pane[id].at.w > 0 ? v->pane[id].at.w : 38;
@@ -124,5 +152,5 @@ int ml_pane_width(const ml_View *v, ml_PaneId id)
 void ml_pane_node_title(ml_View *v, ml_Text *out)
 {
     if (v->node && v->ss->focus)
-        ml_text_add(out, ml_name_of(v->ss->focus, v->node));
+        ml_text_add(out, ml_view_name(v, v->node));
 }

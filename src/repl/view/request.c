@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "repl/jobs.h"
+#include "repl/view/pane_touches.h"
 
 static void move(ml_View *v, int by)
 {
@@ -109,7 +110,8 @@ static void fold(ml_View *v, int count)
 
 static void next_level(ml_View *v)
 {
-    v->level = (ml_Level)((v->level + 1) % ML_N_LEVELS);
+    v->level = (ml_Level)((ml_view_level(v) + 1) % ML_N_LEVELS);
+    v->beside = ML_LEVEL_PROGRAM;
     v->pane[ML_PANE_PROGRAM].fresh = false;
     v->pane[ML_PANE_PROGRAM].left = 0;
     v->frame->sync[ML_PANE_PROGRAM] = true;
@@ -118,27 +120,27 @@ static void next_level(ml_View *v)
 /* The pane that follows among those that can be seen, or among all when one is alone. */
 static void step_pane(ml_View *v, int by)
 {
+    static const ml_PaneId ORDER[] = {ML_PANE_LOOPS, ML_PANE_PROGRAM,  ML_PANE_CODE,
+                                      ML_PANE_BLOCK, ML_PANE_DATAFLOW, ML_PANE_STEPS,
+                                      ML_PANE_PERF,  ML_PANE_JOBS,     ML_PANE_MEMORY};
     bool alone = v->frame->zoomed || v->frame->size <= ML_SIZE_ONE;
-    int id = v->in;
+    size_t n = ML_COUNT(ORDER), at = 0;
 
-    for (int k = 1; k < ML_N_PANES; k++) {
-        id += by;
-        if (id >= ML_N_PANES)
-            id = 1;
-        if (id < 1)
-            id = ML_N_PANES - 1;
-        if (ml_panes[id].rows && (alone || v->frame->places.box[id].w > 0))
+    while (at < n - 1 && ORDER[at] != v->in)
+        at++;
+    for (size_t k = 1; k < n; k++) {
+        at = (at + (by > 0 ? 1 : n - 1)) % n;
+        if (v->frame->places.box[ORDER[at]].w > 0 || (alone && ORDER[at] != ML_PANE_CODE))
             break;
     }
-    if (ml_panes[id].rows)
-        v->in = (ml_PaneId)id;
+    v->in = ORDER[at];
     ml_view_place(v);
 }
 
 static void next_pane(ml_View *v, int count)
 {
     (void)count;
-    if (v->in == ML_PANE_PROGRAM)
+    if (v->in == ML_PANE_PROGRAM && v->frame->places.box[ML_PANE_CODE].w == 0)
         next_level(v);
     else
         step_pane(v, 1);
@@ -233,7 +235,7 @@ static void reset(ml_View *v, int count)
 static void columns(ml_View *v, int count)
 {
     (void)count;
-    v->columns = !v->columns;
+    v->columns = ml_pane_loops_columns(v);
     v->pane[ML_PANE_LOOPS].fresh = false;
 }
 
@@ -243,18 +245,19 @@ static void occurrences(ml_View *v, int count)
     if (!v->ss->focus || !v->node)
         ml_view_say(v, "no loop is selected");
     else
-        ml_view_follow_marks(v, ml_name_of(v->ss->focus, v->node));
+        ml_view_follow_marks(v, ml_view_name(v, v->node));
 }
 
 static void assembly(ml_View *v, int count)
 {
     (void)count;
-    v->level = v->level == ML_LEVEL_ASM ? ML_LEVEL_PROGRAM : ML_LEVEL_ASM;
-    v->pane[ML_PANE_PROGRAM].fresh = false;
-    v->pane[ML_PANE_PROGRAM].left = 0;
-    v->frame->sync[ML_PANE_PROGRAM] = true;
-    if (v->frame->places.box[ML_PANE_PROGRAM].w == 0)
-        ml_view_show_pane(v, ML_PANE_PROGRAM);
+    ml_view_beside(v, ML_LEVEL_ASM);
+}
+
+static void llvm(ml_View *v, int count)
+{
+    (void)count;
+    ml_view_beside(v, ML_LEVEL_LLVM);
 }
 
 static void redraw(ml_View *v, int count)
@@ -297,6 +300,10 @@ static void cancel(ml_View *v, int count)
     (void)count;
     if (row && row->key && ml_job_stop(v->ss, job_of(row))) {
         ml_view_say(v, "job %s is asked to stop", row->key);
+        return;
+    }
+    if (!any && ml_pane_touches_stop(v)) {
+        ml_view_say(v, "counting is stopped; 8 goes on with it");
         return;
     }
     ml_heap_free(v->search);
@@ -384,6 +391,7 @@ static const struct {
     {ML_REQ_OCCURRENCES, occurrences},
     {ML_REQ_REDRAW, redraw},
     {ML_REQ_ASM, assembly},
+    {ML_REQ_LLVM, llvm},
     {ML_REQ_HELP, help},
     {ML_REQ_CANCEL, cancel},
     {ML_REQ_LEAVE, leave},

@@ -146,6 +146,8 @@ static void type(Script *s, const char *p)
 static void wait_idle(Script *s)
 {
     ml_view_settle(&s->v);
+    while (ml_view_rest(&s->v) || ml_view_rests(&s->v))
+        ml_view_settle(&s->v);
     while (ml_jobs_running(s->v.ss) > 0) {
         bool signalled;
 

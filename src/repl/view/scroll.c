@@ -33,7 +33,7 @@ static int clip(const ml_View *v, ml_PaneId id, int row)
 }
 
 /* The row of the node that is nearest to `near`, else the first that is of it. */
-static int row_of_node(const ml_View *v, ml_PaneId id, int near)
+static int row_of_node(ml_View *v, ml_PaneId id, int near)
 {
     const ml_Rows *r = &v->pane[id].rows;
     int best = -1;
@@ -44,7 +44,17 @@ static int row_of_node(const ml_View *v, ml_PaneId id, int near)
                 return (int)k;
         return -1;
     }
-    for (size_t k = 0; k < r->v.n; k++) {
+    ml_PaneId other = ml_view_other(id);
+    uint32_t line = other != ML_PANE_NONE && v->in == other ? ml_view_tied(v) : 0;
+
+    for (size_t k = 0; k < r->v.n && line; k++) { /* of code, by the line */
+        int d = (int)k > near ? (int)k - near : near - (int)k;
+
+        if (r->v.v[k].line == line &&
+            (best < 0 || d < (best > near ? best - near : near - best)))
+            best = (int)k;
+    }
+    for (size_t k = 0; k < r->v.n && (!line || best < 0); k++) {
         int d = (int)k > near ? (int)k - near : near - (int)k;
 
         if (r->v.v[k].node == v->node && v->node &&
@@ -68,7 +78,8 @@ static int row_like(const ml_View *v, ml_PaneId id, const ml_Row *old, const cha
 
         if ((old->version >= 0 && row->version == old->version) ||
             (key && row->key && ml_streq(row->key, key)) ||
-            (id != ML_PANE_PROGRAM && old->node && row->node == old->node))
+            (id != ML_PANE_PROGRAM && id != ML_PANE_CODE && old->node &&
+             row->node == old->node))
             return (int)k;
     }
     return clip(v, id, near);
@@ -150,6 +161,8 @@ void ml_view_go(ml_View *v, ml_PaneId id, int row)
             v->frame->sync[id] = false; /* it is where it should be */
         }
     }
+    if (ml_view_other(id) != ML_PANE_NONE) /* it scrolls along */
+        v->frame->sync[ml_view_other(id)] = true;
     ml_view_in_sight(v, id);
 }
 

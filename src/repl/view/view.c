@@ -9,6 +9,7 @@
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
+#include "repl/view/pane_touches.h"
 
 /* ---- life */
 
@@ -55,7 +56,12 @@ void ml_view_place(ml_View *v)
     ml_Frame *f = v->frame;
     ml_Rect area = {0, 1, v->grid.w, v->grid.h - 4};
 
+    bool code = v->beside != ML_LEVEL_PROGRAM && ml_view_beside_fits(v);
+
     f->places = (ml_Places){0};
+    ml_layout_code(&f->layout[f->size], code);
+    if (!code && v->in == ML_PANE_CODE)
+        v->in = ML_PANE_PROGRAM;
     if (f->size != ML_SIZE_NONE)
         ml_layout_place(&f->layout[f->size], area, v->in,
                         f->zoomed || f->size == ML_SIZE_ONE, &f->places);
@@ -79,6 +85,8 @@ void ml_view_resize(ml_View *v, int w, int h)
     ml_view_place(v);
     for (int id = 1; id < ML_N_PANES; id++)
         v->frame->loose[id] = false;
+    if (v->beside != ML_LEVEL_PROGRAM) /* what pane 2 shows may be another thing now */
+        v->pane[ML_PANE_PROGRAM].fresh = !(v->frame->sync[ML_PANE_PROGRAM] = true);
 }
 
 void ml_view_show_pane(ml_View *v, ml_PaneId id)
@@ -98,6 +106,8 @@ void ml_view_show_pane(ml_View *v, ml_PaneId id)
             ml_layout_swap_in(l, id);
     }
     v->in = id;
+    if (id == ML_PANE_MEMORY)
+        ml_pane_touches_go_on(v);
     ml_view_place(v);
 }
 
@@ -113,6 +123,15 @@ static const ml_Stmt *node_of(const ml_View *v, ml_Uid uid)
 {
     return v->ss->focus && uid ? ml_index_node(ml_schedule_program(v->ss->focus).index, uid)
                                : NULL;
+}
+
+const char *ml_view_name(const ml_View *v, ml_Uid node)
+{
+    const ml_Stmt *st = node_of(v, node);
+    const char *name = st ? ml_name_of(v->ss->focus, node) : "?";
+
+    return st && st->kind == ML_STMT_FOR && ml_streq(name, "?") ? ml_as_for(st)->var->hint
+                                                                : name;
 }
 
 void ml_view_select(ml_View *v, ml_Uid node)
@@ -165,17 +184,22 @@ static ml_Uid become(ml_Program was, ml_Program now, ml_Uid node)
     return 0;
 }
 
-/* The first loop of the function, else its root. */
+/* The first loop of the function that names mean, of the first one where they mean none;
+ * else its root. */
 static ml_Uid first_node(ml_Schedule *s)
 {
     const ml_Func *f = ml_schedule_func(s);
-    const ml_Block *root = f ? ml_func_root(f) : NULL;
-    Search first = {.in = ml_schedule_program(s).index};
+    ml_Program p = ml_schedule_program(s);
+    Search first = {.in = p.index};
 
-    if (!root)
+    if (!f && p.mod->n > 0)
+        f = p.mod->funcs[0];
+    const ml_Block *root = f ? ml_func_root(f) : NULL;
+
+    if (!f)
         return 0;
-    ml_stmt_visit(root->body, visit_new, &first);
-    return first.found ? first.found : root->tag;
+    ml_stmt_visit(root ? root->body : f->body, visit_new, &first);
+    return first.found || !root ? first.found : root->tag;
 }
 
 void ml_view_follow(ml_View *v)

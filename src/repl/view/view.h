@@ -22,6 +22,8 @@ typedef enum ml_PaneId { /* the numbers that are typed */
                          ML_PANE_PERF,
                          ML_PANE_JOBS,
                          ML_PANE_MEMORY,
+                         ML_PANE_LOOPTREE, /* 9: comes with LoopTune */
+                         ML_PANE_CODE,     /* no number: code beside the program */
                          ML_N_PANES
 } ml_PaneId;
 
@@ -66,7 +68,8 @@ typedef struct ml_View {
     ml_Uid node;  /* selected loop or block; 0: the function */
     int version;  /* that the selection is of; see ml_view_follow */
     ml_Level level;
-    bool columns; /* pane 1: footprint, flops, measured share */
+    ml_Level beside; /* code that stands beside the program; PROGRAM: none */
+    int columns;     /* pane 1: footprint, flops, measured share */
     ML_VEC(ml_Uid) folded;
     const char *marked[ML_MAX_MARKED]; /* variables whose occurrences are marked; owned */
     char *search;                      /* owned; NULL: none */
@@ -98,6 +101,18 @@ extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.c, from panes.def */
 bool ml_panes_idle(ml_View *v, int ms);
 void ml_panes_free(ml_View *v); /* what they keep */
 
+/* ---- code beside the program (beside.c) */
+/* Whether the screen is wide enough; where it is not, it takes the program's place. */
+bool ml_view_beside_fits(const ml_View *v);
+ml_Level ml_view_level(const ml_View *v);  /* what pane 2 shows */
+ml_Level ml_view_coding(const ml_View *v); /* the level that code is made for */
+/* Shows it, or when it is shown takes it away. */
+void ml_view_beside(ml_View *v, ml_Level level);
+/* The line that rows of the program and of the code are marked by: the cursor's, of the
+ * pane of the two that has it; 0: they are marked by the selected node. */
+uint32_t ml_view_tied(ml_View *v);
+ml_PaneId ml_view_other(ml_PaneId id); /* of the two; NONE: it is none of them */
+
 /* ---- the view itself (view.c) */
 void ml_view_init(ml_View *v, ml_Session *ss, int w, int h, bool ascii);
 void ml_view_free(ml_View *v);
@@ -116,10 +131,17 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y);
 /* Does some waiting work (applicability, previews, rows that are not fresh) for at most
  * `ms`; true: there is more. */
 bool ml_view_idle(ml_View *v, int ms);
+/* What takes tenths of a second is done when the keys have rested: whether there is some,
+ * and a piece of it (true: there is more). A key ends it: frame.h, pressed. */
+bool ml_view_rests(ml_View *v);
+bool ml_view_rest(ml_View *v);
 /* Draws everything into v->grid. */
 void ml_view_draw(ml_View *v);
 /* Does what a request asks, `count` times where that means something. */
 void ml_view_request(ml_View *v, ml_Request r, int count);
+/* The name of a loop or block of the current version; where names do not reach (functions
+ * without blocks), the one that is printed. */
+const char *ml_view_name(const ml_View *v, ml_Uid node);
 /* Selects a node and lets all panes show it; unknown ones are left alone. */
 void ml_view_select(ml_View *v, ml_Uid node);
 /* After steps, undo, goto: the selection moves on to what became of it, rows are stale. */

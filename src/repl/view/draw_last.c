@@ -1,0 +1,190 @@
+/*
+ * draw_last - the last three rows: the line of Lua, the message or the prompt, the keys. A
+ * message that is longer than a row goes on over the rows of the panes, and one that comes
+ * while something is asked stands above it, so that both are seen. Source: interaction 10.
+ */
+#include "repl/view/frame.h"
+#include "repl/view/keymap.h"
+
+enum { MOST_ROWS = 4 }; /* of a message */
+
+static ml_Rect row_rect(const ml_View *v, int y)
+{
+    return (ml_Rect){0, y, v->grid.w, 1};
+}
+
+/* The rows that the message takes: none without one. */
+static int message_rows(ml_View *v)
+{
+    int n = ml_grid_folded(&v->grid, ml_text_z(&v->message), v->grid.w);
+    int most = v->grid.h - 6 < MOST_ROWS ? v->grid.h - 6 : MOST_ROWS;
+
+    return v->message.n == 0 ? 0 : n < most ? n : most;
+}
+
+int ml_view_last_over(ml_View *v)
+{
+    int n = message_rows(v);
+
+    return n > 1 ? n - 1 : 0;
+}
+
+static void draw_lua(ml_View *v, int y)
+{
+    ml_Rows *r = &v->frame->line;
+
+    if (v->lua.n == 0)
+        return;
+    bool lua = v->lua.p[0] != ':';
+
+    ml_grid_fill(&v->grid, row_rect(v, y), ML_ROLE_TEXT);
+    int x =
+        ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
+
+    ml_rows_reset(r);
+    ml_view_put_row(v, row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0, false);
+}
+
+/* The message, with row y as its last. */
+static void draw_message(ml_View *v, int y)
+{
+    int n = message_rows(v);
+    ml_Rect in = {0, y - n + 1, v->grid.w, n};
+
+    if (n == 0)
+        return;
+    ml_grid_fill(&v->grid, in, ML_ROLE_TEXT);
+    ml_grid_put_folded(&v->grid, in, ml_text_z(&v->message),
+                       v->frame->message_is_error ? ML_ROLE_ERROR : ML_ROLE_TEXT);
+}
+
+/* What is being searched for or asked; false: nothing is. */
+static bool draw_asked(ml_View *v, int y)
+{
+    ml_Frame *f = v->frame;
+    ml_Rect in = row_rect(v, y);
+    int cursor = -1;
+
+    if (f->asking) {
+        int x = ml_grid_put(&v->grid, in, 0, y, "/", ML_ROLE_STRONG);
+
+        x += ml_grid_put(&v->grid, in, x, y, ml_text_z(&f->ask), ML_ROLE_TEXT);
+        v->grid.cursor_x = x < v->grid.w ? x : v->grid.w - 1;
+        v->grid.cursor_y = y;
+        return true;
+    }
+    ml_rows_reset(&f->line);
+    if (ml_act_open(v))
+        ml_act_line(v, &f->line, &cursor);
+    if (f->line.v.n == 0)
+        return false;
+    int left = cursor >= v->grid.w ? cursor - v->grid.w + 1 + v->grid.w / 4 : 0;
+
+    ml_view_put_row(v, in, 0, y, &f->line.v.v[0], left, false);
+    if (cursor >= 0) {
+        v->grid.cursor_x = cursor - left;
+        v->grid.cursor_y = y;
+    }
+    return true;
+}
+
+/* One key of the bottom line, when it fits. */
+static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const char *label)
+{
+    ml_Frame *f = v->frame;
+    int y = v->grid.h - 1;
+    ml_Rect in = row_rect(v, y);
+    int n = ml_grid_columns(&v->grid, key, strlen(key)) +
+            ml_grid_columns(&v->grid, "·", strlen("·")) +
+            ml_grid_columns(&v->grid, label, strlen(label));
+
+    if (*x + n > v->grid.w || f->n_hot == ML_MAX_HOT)
+        return false;
+    f->hot[f->n_hot++] = (ml_Hot){*x, n, r, key};
+    *x += ml_grid_put(&v->grid, in, *x, y, key, ML_ROLE_KEY);
+    *x += ml_grid_put(&v->grid, in, *x, y, "·", ML_ROLE_DIM);
+    *x += ml_grid_put(&v->grid, in, *x, y, label, ML_ROLE_TEXT) + 1;
+    return true;
+}
+
+static bool add_request(ml_View *v, int *x, ml_Request r)
+{
+    ml_Text key = {0};
+    bool ok = ml_key_info[r].label && ml_keymap_first(v->ss, r, &key) &&
+              add_hot(v, x, r, ml_text_z(&key), ml_key_info[r].label);
+
+    if (v->frame->n_hot > 0)
+        v->frame->hot[v->frame->n_hot - 1].key = NULL; /* the text goes away */
+    ml_text_free(&key);
+    return ok;
+}
+
+static void draw_keys(ml_View *v)
+{
+    ml_Frame *f = v->frame;
+    ml_Request can[ML_N_REQUESTS];
+    int x = 0;
+
+    f->n_hot = 0;
+    f->hot_y = v->grid.h - 1;
+    if (f->paging || f->asking || ml_act_open(v)) {
+        if (!f->paging) {
+            add_hot(v, &x, ML_REQ_NONE, "enter", f->asking ? "search" : "apply");
+            if (!f->asking && ml_act_proposes(v))
+                add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
+        } else {
+            add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
+            add_hot(v, &x, ML_REQ_NONE, "pgdn", "on");
+        }
+        add_hot(v, &x, ML_REQ_NONE, "esc", "leave");
+        return;
+    }
+    size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
+    /* all, undo and help keep their places at the end */
+    bool all = false;
+
+    for (size_t k = 0; k < n; k++)
+        all = all || can[k] == ML_REQ_ALL;
+    int keep = 8 + (v->ss->n_done > 0 ? 7 : 0) + (all ? 6 : 0), w = v->grid.w;
+
+    for (size_t k = 0; k < n; k++) {
+        const char *label = ml_key_info[can[k]].label;
+
+        if (!label || can[k] == ML_REQ_UNDO || can[k] == ML_REQ_HELP ||
+            can[k] == ML_REQ_ALL)
+            continue;
+        if (x + (int)strlen(label) + 3 + keep > w)
+            break;
+        add_request(v, &x, can[k]);
+    }
+    add_request(v, &x, all ? ML_REQ_ALL : ML_REQ_SEARCH);
+    if (!v->ss->focus) {
+        ml_Text key = {0};
+
+        if (ml_keymap_first(v->ss, ML_REQ_COMMAND, &key) &&
+            add_hot(v, &x, ML_REQ_COMMAND, ml_text_z(&key), "open a program"))
+            f->hot[f->n_hot - 1].key = NULL;
+        ml_text_free(&key);
+    }
+    if (v->ss->n_done > 0)
+        add_request(v, &x, ML_REQ_UNDO);
+    add_request(v, &x, ML_REQ_HELP);
+}
+
+/* ---- all three */
+
+void ml_view_draw_last(ml_View *v)
+{
+    int y = v->grid.h - 2;
+
+    if (draw_asked(v, y)) {
+        if (v->message.n > 0)
+            draw_message(v, y - 1); /* what was run stands in the line that is asked for */
+        else
+            draw_lua(v, y - 1);
+    } else {
+        draw_lua(v, y - 1 - ml_view_last_over(v));
+        draw_message(v, y);
+    }
+    draw_keys(v);
+}

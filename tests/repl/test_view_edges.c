@@ -1,0 +1,265 @@
+/*
+ * The visualiser where it is unusual: programs without blocks, refusals while something is
+ * typed, screens that are too small, code beside the program. Without a terminal.
+ * Source: interaction 10.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/bind/host.h"
+#include "repl/view/frame.h"
+#include "repl/view/keymap.h"
+
+typedef struct Fixture {
+    ml_Session ss;
+    ml_View v;
+    ml_Text screen;
+} Fixture;
+
+static const char MATMUL[] =
+    "from tvm.script import tir as T\n"
+    "@T.prim_func\n"
+    "def matmul(A: T.Buffer((128, 128), \"float32\"), B: T.Buffer((128, 128), "
+    "\"float32\"), "
+    "C: T.Buffer((128, 128), \"float32\")):\n"
+    "    for i, j, k in T.grid(128, 128, 128):\n"
+    "        with T.block(\"C\"):\n"
+    "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+    "            with T.init():\n"
+    "                C[vi, vj] = T.float32(0)\n"
+    "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n\n";
+
+static void open_view(Fixture *f, const char *program, int w, int h)
+{
+    ml_Text out = {0};
+
+    ml_session_init(&f->ss);
+    ml_out_init(&f->ss.out, 0, 100, false);
+    f->ss.out.ascii = false;
+    f->ss.private_ = f->ss.safe = true; /* random keys find ! too */
+    f->ss.host = ml_host_new(&f->ss);
+    if (program) {
+        f->ss.out.capture = f->ss.out.err_capture = &out;
+        assert_true(ml_host_open_text(f->ss.host, program));
+        f->ss.out.capture = f->ss.out.err_capture = NULL;
+    }
+    ml_text_free(&out);
+    ml_view_init(&f->v, &f->ss, w, h, false);
+}
+
+static int start(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+
+    open_view(f, MATMUL, 80, 24);
+    *state = f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    Fixture *f = *state;
+
+    ml_view_free(&f->v);
+    ml_text_free(&f->screen);
+    ml_session_free(&f->ss);
+    free(f);
+    return 0;
+}
+
+static void press(Fixture *f, const char *keys)
+{
+    char key[32];
+
+    while (*keys) {
+        size_t n = strcspn(keys, " ");
+        ml_Key k;
+
+        assert_true(n < sizeof key);
+        memcpy(key, keys, n);
+        key[n] = '\0';
+        assert_true(ml_key_read(key, &k));
+        ml_view_key(&f->v, &k);
+        keys += n;
+        keys += strspn(keys, " ");
+    }
+}
+
+static void type(Fixture *f, const char *text)
+{
+    for (; *text; text++) {
+        ml_Key k = {.ch = {*text}};
+
+        ml_view_key(&f->v, &k);
+    }
+}
+
+static const char *screen(Fixture *f)
+{
+    while (ml_view_idle(&f->v, 100)) {
+    }
+    ml_view_draw(&f->v);
+    ml_text_clear(&f->screen);
+    ml_grid_text(&f->v.grid, &f->screen);
+    return ml_text_z(&f->screen);
+}
+
+static void shows(Fixture *f, const char *text)
+{
+    if (!strstr(screen(f), text))
+        fail_msg("the screen does not show %s:\n%s", text, ml_text_z(&f->screen));
+}
+
+static void hides(Fixture *f, const char *text)
+{
+    if (strstr(screen(f), text))
+        fail_msg("the screen shows %s:\n%s", text, ml_text_z(&f->screen));
+}
+
+static const char LOWERED[] =
+    "from tvm.script import tir as T\n"
+    "@T.prim_func\n"
+    "def low(A: T.Buffer((64, 64), \"float32\"), B: T.Buffer((64, 64), \"float32\")):\n"
+    "    for i in range(64):\n"
+    "        for j in range(64):\n"
+    "            B[i, j] = A[i, j] + T.float32(1)\n\n";
+
+static int start_lowered(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+
+    open_view(f, LOWERED, 120, 36);
+    *state = f;
+    return 0;
+}
+
+static void programs_without_blocks_say_so_and_can_be_looked_at(void **state)
+{
+    Fixture *f = *state;
+
+    shows(f, "Block i"); /* the first loop is selected, by the name that is printed */
+    press(f, "s");
+    shows(f, "low holds no blocks: there is nothing to schedule");
+    hides(f, "work_on");
+    press(f, "x");
+    shows(f, "low holds no blocks");
+    press(f, "down");
+    shows(f, "Block j");
+    hides(f, "x·all");
+    shows(f, "t·time");
+    press(f, "8");
+    shows(f, "store B[i, j]  4 B apart");
+    press(f, "1 up left");
+    shows(f, "▸ i");
+}
+
+static void a_refused_argument_stands_above_what_is_being_typed(void **state)
+{
+    Fixture *f = *state;
+    const int size[2][2] = {{80, 24}, {40, 10}};
+
+    for (int k = 0; k < 2; k++) {
+        ml_view_resize(&f->v, size[k][0], size[k][1]);
+        press(f, "1 home down s");
+        type(f, "4, 5");
+        press(f, "enter");
+        shows(f, "error: split: factors 4 × 5 = 20 do not");
+        shows(f, "cover loop i, extent 128");
+        shows(f, "split i[128] into: 4, 5");
+        press(f, "backspace 3");
+        shows(f, "split i[128] into: 4, 3");
+        hides(f, "error:");
+        press(f, "C-u 4 enter");
+        hides(f, "into:");
+        shows(f, "lua  split(\"i\", {auto, 4})");
+        press(f, "u");
+        shows(f, "matmul v0");
+    }
+}
+
+static void a_screen_that_is_too_small_tells_the_size_needed_and_how_to_leave(void **state)
+{
+    Fixture *f = *state;
+
+    ml_view_resize(&f->v, 20, 24);
+    shows(f, "20x24 is too small:");
+    shows(f, "40x10");
+    shows(f, "or q goes");
+    ml_view_resize(&f->v, 12, 3);
+    shows(f, "40x10");
+    shows(f, "q");
+    press(f, "s"); /* nothing can be seen: nothing is done */
+    assert_false(ml_act_open(&f->v));
+    press(f, "q");
+    assert_true(f->v.quit);
+}
+
+static bool always(void *user, const char *what, double share)
+{
+    (void)what;
+    assert_true(share >= 0);
+    ++*(int *)user;
+    return true;
+}
+
+static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void **state)
+{
+    Fixture *f = *state;
+    int asked = 0;
+
+    ml_view_resize(&f->v, 100, 50);
+    press(f, "z 8");
+    shows(f, "counted");
+    hides(f, "an element");
+    f->v.frame->pressed = always;
+    f->v.frame->pressed_user = &asked;
+    assert_true(ml_view_rests(&f->v));
+    assert_true(ml_view_rest(&f->v));
+    assert_true(asked > 0);
+    hides(f, "an element"); /* a key came: nothing was found out */
+    press(f, "esc");
+    shows(f, "counting is stopped; 8 goes on with it");
+    assert_false(ml_view_rests(&f->v));
+    shows(f, "not counted; 8 counts it");
+    f->v.frame->pressed = NULL;
+    press(f, "8");
+    while (ml_view_rest(&f->v)) {
+    }
+    shows(f, "A  loads 128 an element");
+    shows(f, "C  loads 128, stores 129 an element");
+    shows(f, "8 lines an iteration of i");
+    press(f, "1 p 8");
+    shows(f, "counted");
+    assert_true(ml_view_rests(&f->v)); /* another version */
+    while (ml_view_rest(&f->v)) {
+    }
+    shows(f, "thread 0 of i: ");
+    shows(f, "no stored line is shared");
+    press(f, "u");
+    assert_false(ml_view_rests(&f->v)); /* that is known */
+    hides(f, "thread 0");
+    shows(f, "A  loads 128 an element");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(programs_without_blocks_say_so_and_can_be_looked_at,
+                                        start_lowered, end),
+        TEST(a_refused_argument_stands_above_what_is_being_typed),
+        TEST(what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it),
+        TEST(a_screen_that_is_too_small_tells_the_size_needed_and_how_to_leave),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
