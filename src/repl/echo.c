@@ -291,7 +291,14 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
     }
     if (ss->out.tee)
         ss->out.tee(ss->out.tee_user, text, raw);
-    fputs(text, p);
+    if (ss->out.ascii) {
+        ml_Text plain = {0};
+
+        ml_out_plain(&plain, text);
+        fputs(ml_text_z(&plain), p);
+        ml_text_free(&plain);
+    } else
+        fputs(text, p);
     int status = pclose(p);
 
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)

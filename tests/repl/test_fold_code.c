@@ -107,11 +107,11 @@ static void what_is_folded_parses_to_the_same_program(void **state)
     (void)state;
     for (size_t k = 0;; k++) {
         char *text = corpus_file(k, name);
-        ml_Ctx *cx = ml_ctx_new(0);
-        ml_Text printed = {0}, t = {0};
 
         if (!text)
             break;
+        ml_Ctx *cx = ml_ctx_new(0);
+        ml_Text printed = {0}, t = {0};
         ml_Parsed p = ml_parse(cx, ml_str(text), NULL);
 
         if (p.mod) {

@@ -272,6 +272,12 @@ ends_in 'matmul v0>' && line 'split("j", {auto, 16})' && sees 'split  j -> j_0[4
     ends_in 'sh>'
 verdict 'prints nothing outside ASCII in the C locale'
 clear_shell
+line "LC_ALL=C MOONLOOP_PAGER=cat '$MOONLOOP' -e 's = schedule(workload(\"C2D-2\")); s:compute_inline(\"Xp\")' -i"
+ends_in 'C2D-2 v1>' && line ':set pager on' && fresh && line ':diff' && sees '      ... 1 line' && ! screen | LC_ALL=C grep -q '[^ -~]' &&
+    shows '        -                 vw + vt, vc] * W[vr, vt, vc, vo]' && shows '      8 +             Y[vn, vh, vw, vo] = Y[vn, vh, vw, vo] \' &&
+    line ':quit' && ends_in 'sh>'
+verdict 'folds a long line of a diff behind its gutter, also for a pager without Unicode'
+clear_shell
 line "'$MOONLOOP' --private"
 ends_in '>' && line 'x = 1 -- private' && keys C-d && ends_in 'sh>' && ! grep -q private "$history"
 verdict 'keeps nothing of a private session'

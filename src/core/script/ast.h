@@ -130,7 +130,17 @@ void ml_syn_unsupported(ml_Parser *p, ml_Place at, const char *what);
 ml_Node *ml_syn_node(ml_Parser *p, ml_NodeKind kind, ml_Place at, size_t n_kids);
 ml_Node *ml_syn_bad(ml_Parser *p);
 void ml_syn_keep(ml_Parser *p, ml_Node *nd, const ml_NodeVec *kids);
+/* The depth of a node whose children are there. */
+void ml_syn_measure(ml_Parser *p, ml_Node *nd);
 ml_Node *ml_syn_expr(ml_Parser *p);
+ml_Node *ml_syn_test(ml_Parser *p);    /* no lambda, no choice */
+ml_Node *ml_syn_starred(ml_Parser *p); /* an expression, or one with a star before it */
+/* A name, a literal, or what stands between brackets. */
+ml_Node *ml_syn_atom(ml_Parser *p);
+/* The clauses behind an element; it alone when there are none. */
+ml_Node *ml_syn_comprehension(ml_Parser *p, ml_Node *element);
+/* what: the kind that is not supported here. */
+bool ml_syn_no_comprehension(ml_Parser *p, const char *what);
 /* expr {',' expr} with stars: a tuple when there is a comma. */
 ml_Node *ml_syn_expr_list(ml_Parser *p);
 /* The same without `in` as an operator: the target of a loop. */

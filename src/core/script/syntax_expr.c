@@ -1,4 +1,5 @@
-/* syntax_expr - expressions of the grammar by precedence climbing. Source: script 3. */
+/* syntax_expr - expressions of the grammar by precedence climbing; what they are made of is
+ * in syntax_atom.c. Source: script 3. */
 #include "core/script/ast.h"
 
 const ml_Tok *ml_syn_peek(const ml_Parser *p)
@@ -81,7 +82,7 @@ void ml_syn_keep(ml_Parser *p, ml_Node *nd, const ml_NodeVec *kids)
     nd->n = (uint32_t)kids->n;
 }
 
-static void measure(ml_Parser *p, ml_Node *nd)
+void ml_syn_measure(ml_Parser *p, ml_Node *nd)
 {
     unsigned d = 0;
 
@@ -112,277 +113,6 @@ static bool enter(ml_Parser *p)
     return false;
 }
 
-static ml_Node *starred(ml_Parser *p)
-{
-    const ml_Tok *t = ml_syn_peek(p);
-    ml_Node *nd, *e;
-
-    if (!ml_syn_take(p, ML_OPR_MUL))
-        return ml_syn_expr(p);
-    e = ml_syn_expr(p);
-    nd = ml_syn_node(p, ML_N_STAR, ml_place_join(t->at, e->at), 1);
-    nd->kids[0] = e;
-    measure(p, nd);
-    return nd;
-}
-
-/* what: the kind that is not supported here. */
-static bool no_comprehension(ml_Parser *p, const char *what)
-{
-    if (!ml_syn_at(p, ML_KW_FOR) && !ml_syn_at(p, ML_KW_ASYNC))
-        return true;
-    ml_syn_unsupported(p, ml_syn_peek(p)->at, what);
-    return false;
-}
-
-static ml_Node *binary(ml_Parser *p, int least);
-
-/* One `for targets in list` or `if condition`. */
-static ml_Node *clause(ml_Parser *p)
-{
-    ml_Place at = ml_syn_peek(p)->at;
-    bool loop = ml_syn_at(p, ML_KW_FOR);
-    ml_Node *nd = ml_syn_keyword(p, loop ? ML_N_FOR : ML_N_IF, loop ? 2 : 1);
-
-    if (loop) {
-        nd->kids[0] = ml_syn_target_list(p);
-        if (!p->failed && !ml_syn_take(p, ML_KW_IN))
-            ml_syn_expected(p, "`in`");
-    }
-    nd->kids[loop] = p->failed ? ml_syn_bad(p) : binary(p, 1);
-    nd->at = ml_syn_so_far(p, at);
-    measure(p, nd);
-    return nd;
-}
-
-/* The clauses behind an element; it alone when there are none. */
-static ml_Node *comprehension(ml_Parser *p, ml_Node *element)
-{
-    ml_NodeVec v = {0};
-    ml_Node *nd;
-
-    if (p->failed || !ml_syn_at(p, ML_KW_FOR))
-        return element;
-    if (element->kind == ML_N_STAR) {
-        ml_syn_unsupported(p, element->at, "`*` in a comprehension is");
-        return element;
-    }
-    ml_push(p->sc, &v, element);
-    while (!p->failed && (ml_syn_at(p, ML_KW_FOR) || ml_syn_at(p, ML_KW_IF)))
-        ml_push(p->sc, &v, clause(p));
-    nd = ml_syn_node(p, ML_N_COMP, ml_syn_so_far(p, element->at), 0);
-    ml_syn_keep(p, nd, &v);
-    measure(p, nd);
-    return nd;
-}
-
-/* Elements up to the closing bracket, which is taken; *comma: whether there was one. */
-static void elements(ml_Parser *p, ml_TokOp close, ml_NodeVec *out, bool *comma)
-{
-    *comma = false;
-    while (!p->failed && !ml_syn_at(p, close)) {
-        ml_Node *one = starred(p);
-
-        if (out->n == 0)
-            one = comprehension(p, one);
-        ml_push(p->sc, out, one);
-        if (p->failed || !no_comprehension(p, "a comprehension behind other elements is"))
-            return;
-        if (one->kind == ML_N_COMP && ml_syn_at(p, ML_OPR_COMMA)) {
-            ml_syn_expected(p, "the end of the comprehension");
-            return;
-        }
-        if (ml_syn_take(p, ML_OPR_COMMA))
-            *comma = true;
-        else
-            break;
-    }
-    if (!ml_syn_take(p, close))
-        ml_syn_expected(p, ml_format(p->rep->cx, "`,` or `%s`", ml_tok_op_text(close)));
-}
-
-static ml_Place upto_here(const ml_Parser *p, ml_Place from)
-{
-    return ml_place_join(from, p->lx->toks[p->k ? p->k - 1 : 0].at);
-}
-
-static ml_Node *dict(ml_Parser *p, ml_Place open)
-{
-    ml_NodeVec v = {0};
-    ml_Node *nd;
-
-    while (!p->failed && !ml_syn_at(p, ML_OPR_RBRACE)) {
-        if (ml_syn_at(p, ML_OPR_POW)) {
-            ml_syn_unsupported(p, ml_syn_peek(p)->at, "`**` in a dict is");
-            break;
-        }
-        ml_push(p->sc, &v, ml_syn_expr(p));
-        if (p->failed)
-            break;
-        if (!ml_syn_take(p, ML_OPR_COLON)) {
-            if (ml_syn_at(p, ML_OPR_COMMA) || ml_syn_at(p, ML_OPR_RBRACE) ||
-                ml_syn_at(p, ML_KW_FOR))
-                ml_syn_unsupported(p, open, "a set is");
-            else
-                ml_syn_expected(p, "`:`");
-            break;
-        }
-        ml_push(p->sc, &v, ml_syn_expr(p));
-        if (p->failed || !no_comprehension(p, "a comprehension of a dict is") ||
-            !ml_syn_take(p, ML_OPR_COMMA))
-            break;
-    }
-    if (!p->failed && !ml_syn_take(p, ML_OPR_RBRACE))
-        ml_syn_expected(p, "`,` or `}`");
-    nd = ml_syn_node(p, ML_N_DICT, upto_here(p, open), 0);
-    ml_syn_keep(p, nd, &v);
-    if (p->failed)
-        nd->n &= ~1u;
-    return nd;
-}
-
-/* The expression of a field, which must be all of its tokens. */
-static ml_Node *field(ml_Parser *p, const ml_FPart *part)
-{
-    ml_Parser inner = *p;
-    ml_Node *nd = ml_syn_node(p, ML_N_FIELD, part->at, 1);
-
-    inner.lx = part->expr;
-    inner.k = 0;
-    nd->kids[0] = ml_syn_expr_list(&inner);
-    if (!inner.failed && ml_syn_peek(&inner)->kind != ML_TOK_EOF)
-        ml_syn_expected(&inner, "the end of the field");
-    p->failed = inner.failed;
-    nd->op = (uint8_t)part->conversion;
-    nd->as.s = part->text;
-    measure(p, nd);
-    return nd;
-}
-
-/* Adjacent strings of which one is an f-string. */
-static ml_Node *fstring(ml_Parser *p)
-{
-    ml_Place at = ml_syn_peek(p)->at;
-    ml_NodeVec v = {0};
-    const ml_Tok *t;
-    ml_Node *nd;
-
-    for (; !p->failed && (t = ml_syn_peek(p))->kind == ML_TOK_STRING; p->k++) {
-        size_t n = t->big ? t->as.fs->parts.n : 1;
-
-        for (size_t k = 0; k < n && !p->failed; k++) {
-            const ml_FPart *part = t->big ? &t->as.fs->parts.v[k] : NULL;
-
-            if (part && part->expr) {
-                ml_push(p->sc, &v, field(p, part));
-                continue;
-            }
-            nd = ml_syn_node(p, ML_N_STRING, t->at, 0);
-            nd->as.s = part ? part->text : t->as.s;
-            ml_push(p->sc, &v, nd);
-        }
-    }
-    nd = ml_syn_node(p, ML_N_FSTRING, ml_syn_so_far(p, at), 0);
-    ml_syn_keep(p, nd, &v);
-    measure(p, nd);
-    return nd;
-}
-
-static ml_Node *atom(ml_Parser *p)
-{
-    const ml_Tok *t = ml_syn_peek(p);
-    ml_Node *nd;
-    ml_NodeVec v = {0};
-    bool comma;
-
-    switch ((ml_TokKind)t->kind) {
-    case ML_TOK_NAME:
-        p->k++;
-        nd = ml_syn_node(p, ML_N_NAME, t->at, 0);
-        nd->as.sym = t->as.sym;
-        return nd;
-    case ML_TOK_INT:
-        p->k++;
-        nd = ml_syn_node(p, ML_N_INT, t->at, 0);
-        nd->as.i = t->as.i;
-        nd->big = t->big;
-        return nd;
-    case ML_TOK_FLOAT:
-        p->k++;
-        nd = ml_syn_node(p, ML_N_FLOAT, t->at, 0);
-        nd->as.f = t->as.f;
-        return nd;
-    case ML_TOK_STRING: {
-        ml_Text joined = {0};
-        ml_Place at = t->at;
-
-        for (size_t k = p->k; p->lx->toks[k].kind == ML_TOK_STRING; k++)
-            if (p->lx->toks[k].big)
-                return fstring(p);
-        for (; (t = ml_syn_peek(p))->kind == ML_TOK_STRING; p->k++) {
-            ml_text_addn(&joined, t->as.s.p, t->as.s.n);
-            at = ml_place_join(at, t->at);
-        }
-        nd = ml_syn_node(p, ML_N_STRING, at, 0);
-        nd->as.s.p = ml_strdup(p->sc, (ml_Str){ml_text_z(&joined), joined.n});
-        nd->as.s.n = joined.n;
-        ml_text_free(&joined);
-        return nd;
-    }
-    case ML_TOK_KEYWORD:
-        if (t->op == ML_KW_TRUE || t->op == ML_KW_FALSE || t->op == ML_KW_NONE) {
-            p->k++;
-            nd = ml_syn_node(p, ML_N_CONST, t->at, 0);
-            nd->op = t->op;
-            return nd;
-        }
-        if (t->op == ML_KW_YIELD || t->op == ML_KW_AWAIT || t->op == ML_KW_ASYNC) {
-            ml_syn_unsupported(p, t->at,
-                               ml_format(p->rep->cx, "`%s` is", ml_tok_op_text(t->op)));
-            return ml_syn_bad(p);
-        }
-        break;
-    case ML_TOK_OP:
-        if (t->op == ML_OPR_LPAREN || t->op == ML_OPR_LBRACKET) {
-            bool paren = t->op == ML_OPR_LPAREN;
-
-            p->k++;
-            elements(p, paren ? ML_OPR_RPAREN : ML_OPR_RBRACKET, &v, &comma);
-            if (v.n == 1 && v.v[0]->kind == ML_N_COMP) {
-                v.v[0]->at = upto_here(p, t->at);
-                return v.v[0];
-            }
-            if (paren && v.n == 1 && !comma && v.v[0]->kind != ML_N_STAR) {
-                if (!p->failed)
-                    v.v[0]->at = upto_here(p, t->at);
-                return v.v[0];
-            }
-            nd = ml_syn_node(p, paren ? ML_N_TUPLE : ML_N_LIST, upto_here(p, t->at), 0);
-            ml_syn_keep(p, nd, &v);
-            measure(p, nd);
-            return nd;
-        }
-        if (t->op == ML_OPR_LBRACE) {
-            p->k++;
-            nd = dict(p, t->at);
-            measure(p, nd);
-            return nd;
-        }
-        if (t->op == ML_OPR_ELLIPSIS) {
-            ml_syn_unsupported(p, t->at, "`...` is");
-            return ml_syn_bad(p);
-        }
-        break;
-    case ML_TOK_EOF:
-    case ML_TOK_NEWLINE:
-    case ML_TOK_INDENT:
-    case ML_TOK_DEDENT:
-    case ML_TOK_ERROR: break;
-    }
-    ml_syn_expected(p, "an expression");
-    return ml_syn_bad(p);
-}
-
 static ml_Node *call(ml_Parser *p, ml_Node *fn)
 {
     ml_NodeVec v = {0};
@@ -410,21 +140,22 @@ static ml_Node *call(ml_Parser *p, ml_Node *fn)
             ml_syn_expected(p, "a keyword argument");
             break;
         }
-        ml_Node *value = key ? ml_syn_expr(p) : starred(p);
+        ml_Node *value = key ? ml_syn_expr(p) : ml_syn_starred(p);
 
         if (!key && v.n == 1)
-            value = comprehension(p, value);
+            value = ml_syn_comprehension(p, value);
         ml_push(p->sc, &v, value);
         ml_push(p->sc, &keys, key);
         ml_push(p->sc, &at, t->at);
-        if (p->failed || !no_comprehension(p, "a comprehension among other arguments is"))
+        if (p->failed ||
+            !ml_syn_no_comprehension(p, "a comprehension among other arguments is"))
             break;
         if (!ml_syn_take(p, ML_OPR_COMMA))
             break;
     }
     if (!p->failed && !ml_syn_take(p, ML_OPR_RPAREN))
         ml_syn_expected(p, "`,` or `)`");
-    nd = ml_syn_node(p, ML_N_CALL, upto_here(p, fn->at), 0);
+    nd = ml_syn_node(p, ML_N_CALL, ml_syn_so_far(p, fn->at), 0);
     ml_syn_keep(p, nd, &v);
     nd->keys = keys.v;
     nd->key_at = at.v;
@@ -438,7 +169,7 @@ static ml_Node *slice_or_expr(ml_Parser *p)
     ml_Node *lo = NULL, *nd;
 
     if (!ml_syn_at(p, ML_OPR_COLON))
-        lo = starred(p);
+        lo = ml_syn_starred(p);
     if (p->failed || !ml_syn_at(p, ML_OPR_COLON))
         return lo ? lo : ml_syn_bad(p);
     nd = ml_syn_node(p, ML_N_SLICE, at, 3);
@@ -447,8 +178,8 @@ static ml_Node *slice_or_expr(ml_Parser *p)
         if (!ml_syn_at(p, ML_OPR_COLON) && !ml_syn_at(p, ML_OPR_COMMA) &&
             !ml_syn_at(p, ML_OPR_RBRACKET))
             nd->kids[part] = ml_syn_expr(p);
-    nd->at = upto_here(p, at);
-    measure(p, nd);
+    nd->at = ml_syn_so_far(p, at);
+    ml_syn_measure(p, nd);
     return nd;
 }
 
@@ -461,7 +192,7 @@ static ml_Node *subscript(ml_Parser *p, ml_Node *base)
     ml_push(p->sc, &v, base);
     while (!p->failed && !ml_syn_at(p, ML_OPR_RBRACKET)) {
         ml_push(p->sc, &v, slice_or_expr(p));
-        if (p->failed || !no_comprehension(p, "a comprehension in an index is"))
+        if (p->failed || !ml_syn_no_comprehension(p, "a comprehension in an index is"))
             break;
         if (!ml_syn_take(p, ML_OPR_COMMA))
             break;
@@ -471,7 +202,7 @@ static ml_Node *subscript(ml_Parser *p, ml_Node *base)
         ml_syn_expected(p, "an index");
     if (!p->failed && !ml_syn_take(p, ML_OPR_RBRACKET))
         ml_syn_expected(p, "`,` or `]`");
-    nd = ml_syn_node(p, ML_N_SUB, upto_here(p, base->at), 0);
+    nd = ml_syn_node(p, ML_N_SUB, ml_syn_so_far(p, base->at), 0);
     ml_syn_keep(p, nd, &v);
     nd->big = comma && v.n == 2;
     return nd;
@@ -479,7 +210,7 @@ static ml_Node *subscript(ml_Parser *p, ml_Node *base)
 
 static ml_Node *primary(ml_Parser *p)
 {
-    ml_Node *nd = atom(p);
+    ml_Node *nd = ml_syn_atom(p);
 
     while (!p->failed) {
         if (ml_syn_take(p, ML_OPR_LPAREN)) {
@@ -503,7 +234,7 @@ static ml_Node *primary(ml_Parser *p)
         } else {
             break;
         }
-        measure(p, nd);
+        ml_syn_measure(p, nd);
     }
     return nd;
 }
@@ -556,7 +287,7 @@ static ml_Node *unary(ml_Parser *p)
         nd->kids[0] = unary(p);
         nd->at = ml_place_join(t->at, nd->kids[0]->at);
         p->depth--;
-        measure(p, nd);
+        ml_syn_measure(p, nd);
         return nd;
     }
     base = primary(p);
@@ -570,9 +301,11 @@ static ml_Node *unary(ml_Parser *p)
     nd->kids[1] = unary(p);
     nd->at = ml_place_join(base->at, nd->kids[1]->at);
     p->depth--;
-    measure(p, nd);
+    ml_syn_measure(p, nd);
     return nd;
 }
+
+static ml_Node *binary(ml_Parser *p, int least);
 
 /* a < b <= c ... as one node. */
 static ml_Node *comparison(ml_Parser *p, ml_Node *first)
@@ -621,7 +354,7 @@ static ml_Node *binary(ml_Parser *p, int least)
         left->kids[0] = binary(p, 3);
         left->at = ml_place_join(at, left->kids[0]->at);
         p->depth--;
-        measure(p, left);
+        ml_syn_measure(p, left);
     } else {
         left = unary(p);
     }
@@ -634,7 +367,7 @@ static ml_Node *binary(ml_Parser *p, int least)
             break;
         if (s == 4) {
             left = comparison(p, left);
-            measure(p, left);
+            ml_syn_measure(p, left);
             continue;
         }
         p->k++;
@@ -643,10 +376,15 @@ static ml_Node *binary(ml_Parser *p, int least)
         nd->kids[0] = left;
         nd->kids[1] = binary(p, s + 1);
         nd->at = ml_place_join(left->at, nd->kids[1]->at);
-        measure(p, nd);
+        ml_syn_measure(p, nd);
         left = nd;
     }
     return left;
+}
+
+ml_Node *ml_syn_test(ml_Parser *p)
+{
+    return binary(p, 1);
 }
 
 static ml_Node *lambda(ml_Parser *p)
@@ -698,7 +436,7 @@ ml_Node *ml_syn_expr(ml_Parser *p)
             nd = c;
         }
     }
-    measure(p, nd);
+    ml_syn_measure(p, nd);
     if (!p->failed && ml_syn_at(p, ML_OPR_WALRUS))
         ml_syn_unsupported(p, ml_syn_peek(p)->at, "`:=` is");
     p->depth--;
@@ -725,15 +463,15 @@ static ml_Node *list_of(ml_Parser *p, ml_Node *(*item)(ml_Parser *))
     ml_push(p->sc, &v, first);
     while (!p->failed && ml_syn_take(p, ML_OPR_COMMA) && !ends_list(p))
         ml_push(p->sc, &v, item(p));
-    nd = ml_syn_node(p, ML_N_TUPLE, upto_here(p, at), 0);
+    nd = ml_syn_node(p, ML_N_TUPLE, ml_syn_so_far(p, at), 0);
     ml_syn_keep(p, nd, &v);
-    measure(p, nd);
+    ml_syn_measure(p, nd);
     return nd;
 }
 
 ml_Node *ml_syn_expr_list(ml_Parser *p)
 {
-    return list_of(p, starred);
+    return list_of(p, ml_syn_starred);
 }
 
 static ml_Node *target(ml_Parser *p)
