@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "repl/bind/host.h"
 #include "repl/profiles.h"
 #include "repl/view/panes.h"
 
