@@ -19,7 +19,7 @@ local moon = {
     version = core.version,
 }
 
--- What the program around Lua provides: cmd, set, get, focus, bind_key, and what it wants to hear of.
+-- What the program around Lua provides: cmd, set, get, focus, bind_key, theme, and what it wants to hear of.
 local hooks = {}
 moon.hooks = hooks
 
@@ -32,7 +32,7 @@ local function host(name)
         return fn(...)
     end
 end
-for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key", "alias" } do moon[name] = host(name) end
+for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key", "theme", "alias" } do moon[name] = host(name) end
 
 -- ---- programs and schedules
 

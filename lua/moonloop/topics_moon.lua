@@ -194,6 +194,14 @@ focus(s)
 print(moon.cmd("block", "C").iters[1].binding)]])
 topic("moon.bind_key(pane, key, request)", "another key for the visualiser", [[
 pane: loops, program, block, dataflow, steps, performance, jobs, memory, or all; key: a character, or a name like C-r, M-1, S-up, f5, enter; request: a name as :view lists them with ?, like split or move-down, or none. Its place is the init file; bind_key alone is the same.]], [[moon.bind_key("loops", "Z", "split")]])
+topic("moon.theme{name = NAME, [base = NAME,] [ROLE] = LOOK, ...}", "a theme of your own", [[
+Looks of roles on top of those of base (default, light, mono, or one defined before; default when there is none). A look is [COLOUR] [on COLOUR] and any of bold, underline, reverse, dim; none is plain. A colour is #rrggbb or a name: black, red, green, yellow, blue, magenta, cyan, white, grey, light-red … light-white; it is rounded to what the terminal has, and without colours the attributes alone show.
+
+Roles: text, dim, strong, title, border, border.in (of the pane with the cursor), bar.cursor, bar.linked, bar.changed, key, ok, error, note, diff.add, diff.del, hint, suggestion, match, loop.serial, loop.parallel, loop.vectorized, loop.unrolled, loop.thread, block, buffer, code.keyword, code.number, code.string, code.comment, code.name, code.primitive, mark.1 … mark.7.
+
+Its place is the init file, with moon.set{theme = NAME} below it; :set theme NAME switches. A name that is defined again is changed.]], [[
+moon.theme{name = "mine", base = "light", ["loop.parallel"] = "bold #c04000", ["bar.cursor"] = "white on blue"}
+moon.set{theme = "mine"}]])
 topic("moon.set{name = value, ...}", "change settings", ":set lists them; moon.get reads one.", [[
 local was = moon.get("context")
 moon.set{context = 3}

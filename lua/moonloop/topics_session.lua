@@ -100,9 +100,9 @@ setting("runs N|auto", "auto: until the median is steady. The same as :time --ru
 setting("threads N|auto", "How many threads parallel loops of compiled programs use; auto: the cores of the machine.", ":set threads 1")
 setting("target TEXT", "As moon.target reads it: llvm, llvm -mcpu=znver4 -num-cores=2.", ":set target llvm -num-cores=1\n:set target")
 setting("preview on|off", "Nothing is tried while one types in this version.", ":set preview")
-setting("theme default|light|mono", "default is for a dark ground and does not ask anyone to tell red from green; light is for a light one; mono uses bold, underline and reverse alone, as NO_COLOR does.", ":set theme mono")
+setting("theme default|light|mono|NAME", "default is for a dark ground and does not ask anyone to tell red from green; light is for a light one; mono uses bold, underline and reverse alone, as NO_COLOR does. NAME is one of your own: see moon.theme. The panes show another theme at once.", ":set theme mono")
 setting("mouse on|off", "off: the terminal keeps the mouse while the visualiser shows. With on, Shift gives it a click.", ":set mouse off")
-setting("keys NAME", "Keys follow ~/.inputrc in this version.", ":set keys")
+setting("keys inputrc|emacs|vi", "How the prompt's line is edited: as ~/.inputrc says (editing-mode, and bindings of its own), or with emacs' or vi's keys whatever it says. The keys of the visualiser are a table that ? shows there; moon.bind_key changes it, :help keys says more.", ":set keys vi")
 setting("images auto|kitty|sixel|iterm|off", "Pictures go to files in this version: see :graph.", ":set images")
 setting("time-after-step on|off", "At the prompt and in the visualiser the measurement is a job (:help :jobs) and its result is told between two lines; a new step takes the place of one that is not measured yet. In scripts and pipes :time runs after the line.", matmul .. ":set time-after-step on\n" .. split .. ";")
 setting("verify-each on|off", "Everything that is kept beside a program is computed anew after each step and compared, and small programs are run. A difference is an error of moonloop: self-check.",

@@ -8,6 +8,7 @@
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/progress.h"
+#include "repl/record.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
 
@@ -83,8 +84,10 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
 
 bool ml_time_after_step(ml_Session *ss)
 {
-    if (!ss->prompting)
+    if (!ss->prompting) {
+        ml_record_unseen(ss); /* other figures the next time */
         return ml_command_run(ss, "time");
+    }
     if (ss->timing)
         ml_job_stop(ss, ss->timing);
     ss->timing = ml_job_start(ss, "time", ml_schedule_version(ss->focus));

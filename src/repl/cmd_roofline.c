@@ -7,6 +7,7 @@
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/data.h"
+#include "repl/record.h"
 #include "repl/roofline.h"
 #include "repl/timing_args.h"
 
@@ -157,6 +158,8 @@ bool cmd_roofline(ml_Session *ss, const ml_Words *w)
     ml_Ctx *tmp = ml_ctx_new(0), *cx;
     ml_TimingOpts o = {0};
     bool ok = ml_read_timing(ss, &ARGS, w, tmp, &o);
+
+    ml_record_unseen(ss); /* a picture of measurements is another one the next time */
     const char *why = ok && s ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL,
                                                      o.sizes, o.n_sizes)
                               : NULL;

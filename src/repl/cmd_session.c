@@ -15,6 +15,7 @@
 #include "repl/data.h"
 #include "repl/input.h"
 #include "repl/record.h"
+#include "repl/themes.h"
 
 /* In a module of several: the function worked on, or all of them. */
 static void add_functions(ml_Schedule *s, ml_Text *t)
@@ -289,6 +290,14 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "runs is auto or a number from 1 to %d, not %s",
                                 ML_MAX_SAMPLES, value);
+    if (id == ML_SET_theme && !ml_themes_has(ss, value)) {
+        ml_Text why = {0};
+
+        ml_themes_unknown(ss, value, &why);
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s", ml_text_z(&why));
+        ml_text_free(&why);
+        return false;
+    }
     if (id != ML_SET_target)
         return true;
     cx = ml_ctx_new(0);

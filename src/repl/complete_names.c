@@ -14,6 +14,7 @@
 #include "repl/command.h"
 #include "repl/complete_impl.h"
 #include "repl/help_impl.h"
+#include "repl/themes.h"
 
 void ml_offer(ml_Offer *o, const char *text, const char *note)
 {
@@ -120,6 +121,8 @@ void ml_offer_setting_values(ml_Offer *o, const char *name)
                  ml_setting_is(&o->ss->set, (ml_SettingId)id, word) ? "now" : NULL);
         p += n + (p[n] == ' ');
     }
+    for (size_t k = 0; id == ML_SET_theme && ml_themes_name(o->ss, k); k++)
+        ml_offer(o, ml_themes_name(o->ss, k), "your own");
     if (!ml_settings[id].words)
         ml_offer(o, ml_setting_word(&o->ss->set, (ml_SettingId)id), "now");
 }

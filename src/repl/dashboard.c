@@ -18,6 +18,7 @@
 #include "core/arena.h"
 #include "repl/command.h"
 #include "repl/screen/theme.h"
+#include "repl/themes.h"
 
 enum { PATIENCE = 50 /* ms that a terminal may make us wait */, SIDE_BY_SIDE = 100 };
 
@@ -231,6 +232,7 @@ void ml_dashboard_line(ml_Session *ss)
 {
     ml_Dashboard *d = ss->dashboard;
     struct winsize ws = {0};
+    ml_ThemeDef look = ml_themes_now(ss);
     ml_Theme theme;
     ml_Text t = {0}, rows = {0};
     ml_Grid g;
@@ -252,8 +254,7 @@ void ml_dashboard_line(ml_Session *ss)
     d->shown = next;
     ml_grid_init(&g, ws.ws_col > 1000 ? 1000 : ws.ws_col,
                  ws.ws_row > 1000 ? 1000 : ws.ws_row, ss->out.ascii);
-    ml_theme_init(&theme, ml_setting_word(&ss->set, ML_SET_theme),
-                  ss->out.color ? ml_theme_depth(-1) : ML_DEPTH_NONE);
+    ml_theme_make(&theme, &look, ss->out.color ? ml_theme_depth(-1) : ML_DEPTH_NONE);
     if (ss->focus)
         draw(ss, &g);
     else

@@ -26,6 +26,7 @@
 #include "repl/history.h"
 #include "repl/line_grid.h"
 #include "repl/loop.h"
+#include "repl/themes.h"
 
 enum { REST_MS = 30 }; /* after the last key, before the line is tried */
 
@@ -80,12 +81,10 @@ bool ml_draw_can(void)
 static ml_Theme theme_now(void)
 {
     ml_Session *ss = ml_line_io.ss;
+    ml_ThemeDef d = ml_themes_now(ss);
     ml_Theme t;
 
-    if (ss->out.color)
-        ml_theme_init(&t, ml_setting_word(&ss->set, ML_SET_theme), ml_theme_depth(-1));
-    else
-        ml_theme_init(&t, "mono", ML_DEPTH_NONE);
+    ml_theme_make(&t, &d, ss->out.color ? ml_theme_depth(-1) : ML_DEPTH_NONE);
     return t;
 }
 

@@ -25,6 +25,7 @@
 
 #include "repl/history.h"
 #include "repl/loop.h"
+#include "repl/write_all.h"
 
 static struct {
     char *line; /* what the editor handed over */
@@ -275,23 +276,6 @@ static void replace_functions(void)
 
 /* ---- Ctrl-X Ctrl-E: the line in $EDITOR */
 
-static bool write_file(int fd, const char *p)
-{
-    size_t n = strlen(p);
-
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
 static void read_file(const char *path, ml_Text *out)
 {
     char buf[4096];
@@ -326,7 +310,7 @@ static int edit_outside(int count, int key)
         editor = "vi";
     ml_text_fmt(&path, "%s/moonloop.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     int fd = path.bad ? -1 : mkstemp(path.p);
-    bool ok = fd >= 0 && write_file(fd, rl_line_buffer);
+    bool ok = fd >= 0 && ml_write_all(fd, rl_line_buffer, strlen(rl_line_buffer));
 
     if (fd >= 0)
         close(fd);
@@ -372,6 +356,7 @@ void ml_editor_start(void)
     rl_bind_keyseq_if_unbound("\\C-x\\C-e", edit_outside);
     ml_line_complete_start();
     rl_initialize();
+    ml_line_io.inputrc_mode = rl_editing_mode;
     ml_line_io.drawn = nowhere && ml_draw_can();
     /* From here on: with another redisplay function, none reads terminfo. */
     rl_redisplay_function = ml_line_io.drawn ? ml_draw : ml_draw_plain;
@@ -396,10 +381,23 @@ void ml_editor_start(void)
         add_history(ml_history_at(ml_line_io.ss->history, k));
 }
 
+/* As the setting `keys` says, from this line on. */
+static void take_keys(void)
+{
+    const char *keys = ml_setting_word(&ml_line_io.ss->set, ML_SET_keys);
+    int mode = ml_streq(keys, "emacs") ? 1
+               : ml_streq(keys, "vi")  ? 0
+                                       : ml_line_io.inputrc_mode;
+
+    if (rl_editing_mode != mode)
+        rl_variable_bind("editing-mode", mode ? "emacs" : "vi");
+}
+
 char *ml_editor_read(const char *prompt, bool *interrupted)
 {
     got.line = NULL;
     got.done = false;
+    take_keys();
     ml_line_take_signals();
     ml_loop_set_announcer(ml_draw_announce, NULL);
     ml_line_io.reading = true;

@@ -7,11 +7,12 @@
 
 typedef struct ml_LineState {
     ml_Session *ss;
-    bool editor;  /* Readline is in use */
-    bool drawn;   /* and what it shows is drawn by line_draw */
-    bool reading; /* a line is being edited: its row is on the screen */
-    bool more;    /* it continues an entry: alone it means nothing */
-    bool resumed; /* shown again after Ctrl-Z, and no key since */
+    bool editor;      /* Readline is in use */
+    bool drawn;       /* and what it shows is drawn by line_draw */
+    bool reading;     /* a line is being edited: its row is on the screen */
+    bool more;        /* it continues an entry: alone it means nothing */
+    bool resumed;     /* shown again after Ctrl-Z, and no key since */
+    int inputrc_mode; /* rl_editing_mode as ~/.inputrc wants it */
     size_t pad; /* columns of the prompt: further lines of an entry stand under the first */
     int signal_fd; /* can be read when a signal has come */
 } ml_LineState;

@@ -63,6 +63,16 @@ static bool prompt_like(const char *p, size_t n)
     return k < n && p[k] == '>';
 }
 
+/* Bytes of `0x55d0c7e0` at p, the address of a table or function of Lua, which is another
+ * one each time; 0: it is none. */
+static size_t address(const char *p)
+{
+    enum { LEAST = 8 };
+    size_t n = p[0] == '0' && p[1] == 'x' ? 2 + strspn(p + 2, "0123456789abcdef") : 0;
+
+    return n >= 2 + LEAST ? n : 0;
+}
+
 /* The lines of the text without colour; those that would be read as typed are `…`. */
 static void add_output(ml_Text *out, const char *p)
 {
@@ -75,6 +85,9 @@ static void add_output(ml_Text *out, const char *p)
                 for (p += 2; *p && (*p < '@' || *p > '~');)
                     p++;
                 p += *p != '\0';
+            } else if (address(p)) {
+                ml_text_add(&line, "<x>");
+                p += address(p);
             } else
                 ml_text_char(&line, *p++);
         }

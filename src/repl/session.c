@@ -21,6 +21,7 @@
 #include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/record.h"
+#include "repl/themes.h"
 #include "repl/view/keymap.h"
 
 void ml_session_init(ml_Session *ss)
@@ -44,6 +45,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->undone);
     ml_keymap_free(ss);
     ml_profiles_free(ss);
+    ml_themes_free(ss);
     ml_aliases_free(&ss->aliases);
 }
 

@@ -107,6 +107,10 @@ verdict 'asks for help behind the name'
 keys C-e C-u && line ':set pager off' && fresh && line '?fuse' && sees 'example: fuses two loops' && ends_in 'matmul v0>' && fresh &&
     line '??fuse' && sees 'example: fuses two loops' && ends_in 'matmul v0>'
 verdict 'asks for help before the name'
+line ':set keys vi' && ends_in 'matmul v0>' && keys -l 'x10 + 8' && within cursor_is 18 && keys Escape && within cursor_is 17 && keys -l '0x' &&
+    has_line 'matmul v0> 10 + 8' && keys Enter && sees 18 && ends_in 'matmul v0>' && line ':set keys inputrc' && ends_in 'matmul v0>' && keys -l 'ab' &&
+    keys C-a && within cursor_is 11 && keys C-k && ends_in 'matmul v0>'
+verdict 'edits with the keys that :set keys says'
 line '_PROMPT = "\27[32mmine\27[0m> "'
 ends_in 'mine>' && within eval 'tm capture-pane -e -p -t t | grep -q "$(printf "\\033")\\[32mmine"' && line '_PROMPT = nil' && ends_in 'matmul v0>'
 verdict 'keeps the colours of a prompt of the user'"'"'s own'

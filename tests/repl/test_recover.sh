@@ -276,6 +276,7 @@ def twice(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
             Y[vi] = X[vi] * T.float32(2)
 
 !echo outside
+print({}, print)
 print("twice v3> no prompt")
 :record one.transcript
 :check

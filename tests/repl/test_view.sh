@@ -100,7 +100,21 @@ resize 120x26
 expect-not "A Assembly"
 K
 verdict 'code stands beside the program where there is room, tied to its lines'
-[ ! -s err ] || sed 's/^/    |/' err
+if [ -x "${MOONLOOP%/*}/moonloop-draw" ]; then
+    play 80x24 <<'K'
+key g
+wait idle
+expect "└────┬────┘"
+expect "│ i [128] │"
+expect ":graph loops FILE.svg writes them"
+key esc 4 g
+expect ":graph deps FILE.svg"
+expect "│ C │"
+key esc
+expect-not "│ C │"
+K
+    verdict 'g draws a picture of the pane in characters'
+fi
 play 80x24 <<'K'
 expect "no such thing"
 key j
@@ -157,7 +171,7 @@ clear_shell
 
 has_style() { within eval 'styled | grep -q $'"'\\e\\\\[$1'"; }
 for term in tmux-256color screen vt100; do
-    line "TERM=$term '$MOONLOOP' --no-init --private --view mm.py"
+    line "TERM=$term '$MOONLOOP' --no-init --private --view mm.py; echo status \$?"
     sees '1 Loops' && sees '[0] the start' && sees 's·split'
     verdict "$term: the panes show"
     keys j s && text '4,auto' && sees '✓ makes j_0[4] j_1[32]'
@@ -173,7 +187,7 @@ for term in tmux-256color screen vt100; do
     esac
     verdict "$term: as many colours as it has"
     keys Q
-    within at_shell && restored
+    has_line 'status 0' && within at_shell && restored
     verdict "$term: Q leaves the terminal as it was"
 done
 
@@ -185,8 +199,18 @@ rests() { # by what the kernel says, twenty times
         grep -q '^State:.S' "/proc/$(child)/status" || return 1
     done
 }
-keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block' && within rests
+keys 8 z && sees 'A  loads 128 an element' && keys z 3 1 && sees '3 Block i' && within rests
 verdict 'pane 8 is counted when the keys rest, and then nothing is at work'
+keys Q && clear_shell
+echo 'moon.theme{name = "mine", ["border.in"] = "#102030"} moon.set{theme = "mine"}' >theme.lua
+line "TERM=tmux-256color COLORTERM=truecolor '$MOONLOOP' --init=theme.lua --private --view mm.py"
+sees '1 Loops' && sees 's·split' && has_style '\\([0-9;]*;\\)\\?38;5;23[0-9]\\(;[0-9;]*\\)\\?m'
+verdict 'a theme of the init file shows, rounded to what the terminal has'
+keys : && text 'set theme mono' && keys Enter && within eval '! styled | grep -q "38;5;"'
+verdict ':set theme shows at once'
+keys Q && clear_shell
+line "NO_COLOR=1 '$MOONLOOP' --no-init --private --view mm.py"
+sees '1 Loops' && sees 's·split'
 resize 120 36 && sees '6 Performance' && sees '4 Dataflow'
 verdict 'a larger window shows six panes'
 resize 50 12 && loses '2 Program' && sees '1 Loops'
@@ -211,7 +235,7 @@ keys q && ends_in 'mm v0>'
 verdict 'q returns to the prompt'
 line 'split("i", {auto, 4});' && ends_in 'mm v1>' && line ':view' && sees '[1] split'
 verdict ':view shows what was typed'
-keys u && sees 'mm v0 ' && keys q && ends_in 'mm v0>' && keys C-d && within at_shell && restored
+keys u && sees 'mm v0 ' && keys q && ends_in 'mm v0>' && keys C-d && within at_shell && line 'echo status $?' && has_line 'status 0' && restored
 verdict 'and the prompt what was done there'
 
 for signal in TERM HUP SEGV; do

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "repl/bind/host.h"
+#include "repl/themes.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
 
@@ -249,6 +250,73 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     shows(f, "A  loads 128 an element");
 }
 
+static void themes_of_the_users_own_are_checked_where_they_are_defined(void **state)
+{
+    static const struct {
+        const char *line, *why;
+    } WRONG[] = {
+        {"moon.theme{name = 'mine', ['loop.paralel'] = 'bold'}",
+         "no role is called loop.paralel; did you mean loop.parallel?"},
+        {"moon.theme{name = 'mine', error = 'bold light-blu'}",
+         "error: light-blu is no colour and no attribute; did you mean light-blue?"},
+        {"moon.theme{name = 'mine', error = '#12345'}", "a colour is #rrggbb or a name"},
+        {"moon.theme{name = 'mine', base = 'lihgt'}",
+         "no theme is called lihgt; did you mean light?"},
+        {"moon.theme{name = 'light'}", "light is built in"},
+        {"moon.theme{name = 'a b'}", "a name of letters, digits, _ and - is wanted"},
+        {"moon.theme{error = 'bold'}", "theme wants a name"},
+        {"moon.theme{name = 'mine', 'bold'}", "a key is an integer"},
+        {"moon.theme{name = 'mine', error = 3}", "error is a string, not "},
+        {":set theme lite", "no theme is called lite; there are default, light, mono"},
+    };
+    Fixture *f = *state;
+    ml_ThemeDef d;
+    ml_Theme t;
+
+    for (size_t k = 0; k < ML_COUNT(WRONG); k++) {
+        assert_false(ml_view_run(&f->v, WRONG[k].line));
+        if (!strstr(ml_text_z(&f->v.log), WRONG[k].why))
+            fail_msg("%s: %s", WRONG[k].line, ml_text_z(&f->v.log));
+        ml_text_clear(&f->v.log);
+    }
+    assert_true(ml_view_run(&f->v,
+                            "moon.theme{name = 'mine', base = 'light', error = "
+                            "'underline #102030 on white', ['loop.parallel'] = 'none'}"));
+    d = ml_themes_now(&f->ss);
+    ml_theme_make(&t, &d, ML_DEPTH_TRUE);
+    assert_int_not_equal(t.look[ML_ROLE_ERROR].fg, 0x102030); /* it is not chosen yet */
+    assert_true(ml_view_run(&f->v, ":set theme mine"));
+    d = ml_themes_now(&f->ss);
+    ml_theme_make(&t, &d, ML_DEPTH_TRUE);
+    assert_int_equal(t.look[ML_ROLE_ERROR].fg, 0x102030);
+    assert_int_equal(t.look[ML_ROLE_ERROR].bg, 0xe5e5e5);
+    assert_int_equal(t.look[ML_ROLE_ERROR].attr, ML_ATTR_UNDERLINE);
+    assert_int_equal(t.look[ML_ROLE_LOOP_PARALLEL].fg, ML_COLOR_DEFAULT);
+    assert_int_equal(t.look[ML_ROLE_TITLE].fg, 0x00507d); /* the base's */
+    ml_theme_make(&t, &d, ML_DEPTH_NONE);
+    assert_int_equal(t.look[ML_ROLE_ERROR].attr, ML_ATTR_UNDERLINE);
+    /* on top of one's own; defined again */
+    assert_true(
+        ml_view_run(&f->v, "moon.theme{name = 'more', base = 'mine', title = 'red'}"));
+    assert_true(ml_view_run(&f->v, ":set theme more"));
+    d = ml_themes_now(&f->ss);
+    ml_theme_make(&t, &d, ML_DEPTH_TRUE);
+    assert_int_equal(t.look[ML_ROLE_ERROR].fg, 0x102030);
+    assert_int_equal(t.look[ML_ROLE_TITLE].fg, 0xcd0000);
+    assert_true(ml_view_run(&f->v, "moon.theme{name = 'more', title = 'blue'}"));
+    d = ml_themes_now(&f->ss);
+    ml_theme_make(&t, &d, ML_DEPTH_16);
+    assert_int_equal(t.look[ML_ROLE_TITLE].fg, 4);
+    assert_int_equal(t.look[ML_ROLE_ERROR].fg, 9);
+    press(f, ":");
+    type(f, "set theme m");
+    press(f, "tab");
+    shows(f, "mine");
+    shows(f, "more");
+    shows(f, "mono");
+    press(f, "esc");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -258,6 +326,7 @@ int main(void)
                                         start_lowered, end),
         TEST(a_refused_argument_stands_above_what_is_being_typed),
         TEST(what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it),
+        TEST(themes_of_the_users_own_are_checked_where_they_are_defined),
         TEST(a_screen_that_is_too_small_tells_the_size_needed_and_how_to_leave),
     };
 

@@ -44,5 +44,6 @@ int ml_host_typed(lua_State *L);
 void ml_host_push_methods(lua_State *L);
 bool ml_host_is_method(lua_State *L, const char *name);
 int ml_host_bind_key(lua_State *L); /* moon.bind_key */
+int ml_host_theme(lua_State *L);    /* moon.theme */
 
 #endif

@@ -382,10 +382,10 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "open");
     lua_pushcclosure(L, l_schedule, 1);
     lua_setfield(L, -2, "open");
-    const luaL_Reg fns[] = {{"focus", l_focus}, {"cmd", l_cmd},
-                            {"set", l_set},     {"get", l_get},
-                            {"alias", l_alias}, {"bind_key", ml_host_bind_key},
-                            {NULL, NULL}};
+    const luaL_Reg fns[] = {{"focus", l_focus},       {"cmd", l_cmd},
+                            {"set", l_set},           {"get", l_get},
+                            {"alias", l_alias},       {"bind_key", ml_host_bind_key},
+                            {"theme", ml_host_theme}, {NULL, NULL}};
 
     bind_functions(L, fns);
     lua_getfield(L, -1, "hooks");

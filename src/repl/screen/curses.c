@@ -50,11 +50,13 @@ static struct {
     int signals[2]; /* a pipe: one byte for each signal */
     struct sigaction was[SIGNALS];
     ml_Theme theme;
+    ml_Depth depth;
     ml_Decoder keys;
     ml_Grid shown;
     bool anything; /* shown is on the screen */
 #if HAVE_CURSES
     SCREEN *screen;
+    TERMINAL *before; /* what terminfo was asked about before, by Readline */
     struct {
         int fg, bg;
     } pairs[PAIRS];
@@ -308,7 +310,20 @@ void ml_screen_size(int *w, int *h)
         *h = 500;
 }
 
-bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
+static void forget_terminal(TERMINAL *t)
+{
+    set_curterm(tty.before);
+    del_curterm(t);
+}
+
+void ml_screen_theme(const ml_ThemeDef *theme)
+{
+    ml_theme_make(&tty.theme, theme, tty.depth);
+    tty.n_pairs = 0;
+    tty.anything = false;
+}
+
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
 {
     int error = 0, colors;
 
@@ -319,13 +334,17 @@ bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
     if (!open_pipe())
         return fail(why, "cannot make a pipe (", strerror(errno));
     /* newterm would end the program where the terminal is not known */
+    tty.before = cur_term;
     if (setupterm(NULL, tty.fd, &error) != OK)
         return fail(why, "does not know this terminal (TERM=", getenv("TERM"));
+    TERMINAL *asked = cur_term;
     const char *cup = cap("cup");
 
-    if (!cup || cup == (const char *)-1)
+    if (!cup || cup == (const char *)-1) {
+        forget_terminal(asked);
         return fail(why,
                     "wants a terminal that can place its cursor (TERM=", getenv("TERM"));
+    }
     tty.mouse = mouse;
     struct sigaction winch, tstp, intr, term;
 
@@ -344,9 +363,12 @@ bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
     sigaction(SIGTSTP, &tstp, NULL);
     sigaction(SIGINT, &intr, NULL);
     sigaction(SIGTERM, &term, NULL);
-    if (!tty.screen)
+    if (!tty.screen) {
+        forget_terminal(asked);
         return fail(why, "does not know this terminal (TERM=", getenv("TERM"));
+    }
     set_term(tty.screen);
+    del_curterm(asked); /* the screen has one of its own */
     cbreak();
     noecho();
     nonl();
@@ -369,7 +391,8 @@ bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
         depth = COLORS >= 16 ? ML_DEPTH_16 : ML_DEPTH_8;
     if (depth >= ML_DEPTH_8 && COLORS < 8)
         depth = ML_DEPTH_NONE;
-    ml_theme_init(&tty.theme, theme, depth);
+    tty.depth = depth;
+    ml_theme_make(&tty.theme, theme, depth);
     note_sequences();
     note_keys();
     refresh(); /* takes the other screen */
@@ -401,6 +424,7 @@ void ml_screen_close(void)
     ml_screen_restore();
     tty.open = 0;
     delscreen(tty.screen);
+    set_curterm(tty.before);
     fclose(tty.file);
     ml_grid_free(&tty.shown);
     tty.file = NULL;
@@ -637,11 +661,16 @@ void ml_screen_clipboard(const char *text)
 
 #else /* a build without curses */
 
-bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why)
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
 {
     (void)theme, (void)mouse, (void)no_color;
     ml_text_add(why, "wants ncurses, which this program was built without");
     return false;
+}
+
+void ml_screen_theme(const ml_ThemeDef *theme)
+{
+    (void)theme;
 }
 
 void ml_screen_close(void)

@@ -11,7 +11,9 @@
 
 /* Opens the terminal: standard input when that is one, else /dev/tty. false: *why says in a
  * sentence why there is none, and nothing has changed. There is one at a time. */
-bool ml_screen_open(const char *theme, bool mouse, bool no_color, ml_Text *why);
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why);
+/* Another theme from the next picture on. */
+void ml_screen_theme(const ml_ThemeDef *theme);
 /* Leaves the terminal as it was found. */
 void ml_screen_close(void);
 bool ml_screen_is_open(void);

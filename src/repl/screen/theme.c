@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "core/script/report.h"
+
 typedef struct Raw {
     int32_t fg, bg; /* RGB, or -1 */
     int8_t fg16, bg16;
@@ -186,15 +188,30 @@ bool ml_theme_init(ml_Theme *t, const char *name, ml_Depth depth)
     return known;
 }
 
+void ml_theme_make(ml_Theme *t, const ml_ThemeDef *d, ml_Depth depth)
+{
+    ml_Text why = {0};
+
+    ml_theme_init(t, d->base, depth);
+    for (size_t k = 0; k < d->n; k++)
+        ml_theme_set(t, d->v[k].role, d->v[k].look, &why);
+    ml_text_free(&why);
+}
+
 /* ---- looks of the user's own */
+
+static const struct {
+    const char *name;
+    int attr;
+} ATTRS[] = {{"bold", B}, {"underline", U}, {"reverse", R}, {"dim", D}, {"none", 0}};
+static const char *const COLORS[16] = {
+    "black",      "red",           "green",       "yellow",
+    "blue",       "magenta",       "cyan",        "white",
+    "grey",       "light-red",     "light-green", "light-yellow",
+    "light-blue", "light-magenta", "light-cyan",  "light-white"};
 
 static bool read_color(const char *p, size_t n, int32_t *rgb, int *named)
 {
-    static const char *const NAMES[16] = {
-        "black",      "red",           "green",       "yellow",
-        "blue",       "magenta",       "cyan",        "white",
-        "grey",       "light-red",     "light-green", "light-yellow",
-        "light-blue", "light-magenta", "light-cyan",  "light-white"};
     static const int32_t RGB[16] = {
         0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5,
         0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff};
@@ -225,7 +242,7 @@ static bool read_color(const char *p, size_t n, int32_t *rgb, int *named)
         return true;
     }
     for (int k = 0; k < 16; k++)
-        if (strlen(NAMES[k]) == n && memcmp(NAMES[k], p, n) == 0) {
+        if (strlen(COLORS[k]) == n && memcmp(COLORS[k], p, n) == 0) {
             *rgb = RGB[k];
             *named = k;
             return true;
@@ -233,12 +250,41 @@ static bool read_color(const char *p, size_t n, int32_t *rgb, int *named)
     return false;
 }
 
+/* The nearest role, and where that is not clear all of them. */
+static void unknown_role(const char *role, ml_Text *why)
+{
+    ml_Nearest near = ml_nearest_begin(ml_str(role));
+
+    for (int k = 0; k < ML_N_ROLES; k++)
+        ml_nearest_try(&near, ml_str(ROLE_NAMES[k]));
+    ml_text_fmt(why, "no role is called %s; ", role);
+    if (near.best.n) {
+        ml_text_fmt(why, "did you mean %.*s?", (int)near.best.n, near.best.p);
+        return;
+    }
+    ml_text_add(why, "there are ");
+    for (int k = 0; k < ML_N_ROLES; k++)
+        ml_text_fmt(why, "%s%s", k ? ", " : "", ROLE_NAMES[k]);
+}
+
+static void unknown_word(const char *role, const char *p, size_t n, ml_Text *why)
+{
+    ml_Nearest near = ml_nearest_begin((ml_Str){p, n});
+
+    for (size_t k = 0; k < ML_COUNT(COLORS); k++)
+        ml_nearest_try(&near, ml_str(COLORS[k]));
+    for (size_t k = 0; k < ML_COUNT(ATTRS); k++)
+        ml_nearest_try(&near, ml_str(ATTRS[k].name));
+    ml_text_fmt(why, "%s: %.*s is no colour and no attribute; ", role, (int)n, p);
+    if (near.best.n)
+        ml_text_fmt(why, "did you mean %.*s?", (int)near.best.n, near.best.p);
+    else
+        ml_text_add(why, "a look is [COLOUR] [on COLOUR] and bold, underline, reverse, "
+                         "dim or none; a colour is #rrggbb or a name like light-blue");
+}
+
 bool ml_theme_set(ml_Theme *t, const char *role, const char *look, ml_Text *why)
 {
-    static const struct {
-        const char *name;
-        int attr;
-    } ATTRS[] = {{"bold", B}, {"underline", U}, {"reverse", R}, {"dim", D}, {"none", 0}};
     Raw raw = {NO, NO, NO, NO, 0, 0};
     bool on = false;
     int which = 0;
@@ -246,7 +292,7 @@ bool ml_theme_set(ml_Theme *t, const char *role, const char *look, ml_Text *why)
     while (which < ML_N_ROLES && !ml_streq(ROLE_NAMES[which], role))
         which++;
     if (which == ML_N_ROLES) {
-        ml_text_fmt(why, "no role is called %s", role);
+        unknown_role(role, why);
         return false;
     }
     for (const char *p = look; *p;) {
@@ -265,11 +311,7 @@ bool ml_theme_set(ml_Theme *t, const char *role, const char *look, ml_Text *why)
             *(on ? &raw.bg : &raw.fg) = rgb;
             *(on ? &raw.bg16 : &raw.fg16) = (int8_t)named;
         } else if (n > 0) {
-            ml_text_fmt(
-                why,
-                "%.*s is no colour (#rrggbb, or a name like light-blue), and none of "
-                "bold, underline, reverse, dim, on, none",
-                (int)(n > 40 ? 40 : n), p);
+            unknown_word(role, p, n > 40 ? 40 : n, why);
             return false;
         }
         p += n;

@@ -27,6 +27,17 @@ typedef struct ml_Theme {
     ml_Look look[ML_N_ROLES];
 } ml_Theme;
 
+/* A theme as it is defined: looks of its own on top of one that is built in. */
+typedef struct ml_ThemeDef {
+    const char *base;
+    size_t n;
+    const struct ml_RoleLook {
+        const char *role, *look;
+    } * v;
+} ml_ThemeDef;
+/* What of it cannot be read is as in the base. */
+void ml_theme_make(ml_Theme *t, const ml_ThemeDef *d, ml_Depth depth);
+
 /* Themes "default", "light", "mono"; "" is default. false: there is none of that name, and
  * the theme is the default. */
 bool ml_theme_init(ml_Theme *t, const char *name, ml_Depth depth);

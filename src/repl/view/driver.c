@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/screen/screen.h"
+#include "repl/themes.h"
 #include "repl/view/act.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
@@ -57,6 +59,8 @@ typedef struct Driver {
     int64_t pressed;  /* when, and where */
     int x, y;
     bool whole, stale;
+    char theme[ML_SETTING_LENGTH]; /* that is shown, and what was defined then */
+    unsigned themes;
     int64_t key;   /* when the last event came */
     int64_t shown; /* when what takes long was told last */
 } Driver;
@@ -119,6 +123,21 @@ static void send_clipboard(ml_View *v)
     ml_act_clipboard_taken(v);
 }
 
+/* :set theme, and definitions, show at once. */
+static void follow_theme(Driver *d)
+{
+    const char *name = ml_setting_word(&d->v.ss->set, ML_SET_theme);
+    ml_ThemeDef look;
+
+    if (ml_streq(name, d->theme) && d->themes == ml_themes_changes(d->v.ss))
+        return;
+    snprintf(d->theme, sizeof d->theme, "%s", name);
+    d->themes = ml_themes_changes(d->v.ss);
+    look = ml_themes_now(d->v.ss);
+    ml_screen_theme(&look);
+    d->whole = true;
+}
+
 /* Everything that is there now; false: the terminal is gone. */
 static bool take_all(Driver *d)
 {
@@ -135,6 +154,7 @@ static bool take_all(Driver *d)
             d->stale = true;
         }
         send_clipboard(&d->v);
+        follow_theme(d);
     } while (n == ML_COUNT(e) && !d->v.quit);
     return !ended;
 }
@@ -230,8 +250,9 @@ bool ml_view_terminal(ml_Session *ss)
     if (!d)
         ml_out_of_memory();
     ml_out_flush(&ss->out);
-    if (!ml_screen_open(ml_setting_word(&ss->set, ML_SET_theme),
-                        ml_setting_bool(&ss->set, ML_SET_mouse),
+    ml_ThemeDef look = ml_themes_now(ss);
+
+    if (!ml_screen_open(&look, ml_setting_bool(&ss->set, ML_SET_mouse),
                         ml_setting_is(&ss->set, ML_SET_color, "never"), &why)) {
         ml_session_error(ss, ML_E_NOT_SUPPORTED, ":view %s", ml_text_z(&why));
         ml_text_free(&why);
