@@ -158,7 +158,7 @@ int ml_host_call(ml_Host *h, int n_args, int n_results)
     running = NULL;
     h->limit = 0;
     ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
-    if (h->ss->interrupt && status == LUA_OK) /* it came when all was done */
+    if (h->ss->interrupt && status == LUA_OK)      /* it came when all was done */
         h->ss->stops = 0;
     h->ss->interrupt = 0;
     if (status != LUA_OK && hard) {
