@@ -32,4 +32,4 @@ echo
 echo "A matrix product scheduled by hand, beside OpenBLAS (examples/gemm.lua):"
 "$MOONLOOP" -b examples/gemm.lua
 echo
-echo "Next: build/moonloop, then :help"
+echo "Next: build/moonloop, then :help, or :view for the panes"

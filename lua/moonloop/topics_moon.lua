@@ -193,7 +193,7 @@ topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, 
 focus(s)
 print(moon.cmd("block", "C").iters[1].binding)]])
 topic("moon.bind_key(pane, key, request)", "another key for the visualiser", [[
-pane: loops, program, block, dataflow, steps, performance, jobs, memory, or all; key: a character, or a name like C-r, M-1, S-up, f5, enter; request: a name as :view lists them with ?, like split or move-down, or none. Its place is the init file; bind_key alone is the same.]], [[moon.bind_key("loops", "Z", "split")]])
+pane: loops, program, block, dataflow, steps, performance, jobs, memory, code (beside the program), or all; key: a character, or a name like C-r, M-1, S-up, f5, enter; request: a name as :view lists them with ?, like split or move-down, or none. Its place is the init file; bind_key alone is the same.]], [[moon.bind_key("loops", "Z", "split")]])
 topic("moon.theme{name = NAME, [base = NAME,] [ROLE] = LOOK, ...}", "a theme of your own", [[
 Looks of roles on top of those of base (default, light, mono, or one defined before; default when there is none). A look is [COLOUR] [on COLOUR] and any of bold, underline, reverse, dim; none is plain. A colour is #rrggbb or a name: black, red, green, yellow, blue, magenta, cyan, white, grey, light-red … light-white; it is rounded to what the terminal has, and without colours the attributes alone show.
 

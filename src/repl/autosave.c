@@ -22,6 +22,7 @@
 #include "repl/registered.h"
 #include "repl/sessions.h"
 #include "repl/stuck.h"
+#include "repl/write_all.h"
 
 enum {
     PROGRAM_LIMIT = 16 << 20, /* bytes: a start program larger than that is not kept */
@@ -281,7 +282,7 @@ static void write_line(ml_Session *ss, const ml_Text *json)
         stop(ss, "out of memory");
     else if (a->size + (off_t)t.n > FILE_LIMIT)
         stop(ss, "it has grown too large");
-    else if (!ml_sessions_write(a->fd, t.p, t.n))
+    else if (!ml_write_all(a->fd, t.p, t.n))
         stop(ss, strerror(errno));
     else
         a->size += (off_t)t.n;

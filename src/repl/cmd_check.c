@@ -347,11 +347,11 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     ml_Text why = {0}, said = {0};
     bool ok;
 
-    if (ml_session_forbids(ss, ":graph"))
+    if (w->n == 2 && ml_session_forbids(ss, ":graph FILE"))
         return false;
-    if (w->n != 2)
+    if (w->n != 1 && w->n != 2)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":graph loops|deps FILE (.svg .png .pdf .dot)");
+                                ":graph loops|deps [FILE] (.svg .png .pdf .txt .dot)");
     if (!ml_graph_build(ss->focus, w->v[0], &g)) {
         ml_Ctx *cx = ml_schedule_ctx(ss->focus);
         ml_Failure *f = ml_failure_from(ml_error(cx));
@@ -360,8 +360,11 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
         ml_session_fail(ss, f);
         return false;
     }
-    ok = ml_graph_write(&g, w->v[1], &why);
-    if (ok) {
+    ok = w->n == 1 ? ml_graph_text(&g, w->v[0], ss->out.ascii, &said, &why)
+                   : ml_graph_write(&g, w->v[0], w->v[1], &why);
+    if (ok && w->n == 1) {
+        ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
+    } else if (ok) {
         ml_Data *d = ml_session_data(ss);
 
         ml_data_one(d);

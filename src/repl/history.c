@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "repl/write_all.h"
 
 enum {
     SLACK = 2000,          /* entries above the maximum before the file is cut */
@@ -171,21 +172,6 @@ static bool read_rest(ml_History *h)
     return true;
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
 /* Under the lock: leaves the newest entries in the file. */
 static bool cut_file(ml_History *h)
 {
@@ -195,7 +181,7 @@ static bool cut_file(ml_History *h)
 
     for (size_t k = from; k < h->n; k++)
         encode(&t, h->v[k]);
-    ok = !t.bad && ftruncate(h->fd, 0) == 0 && write_all(h->fd, t.n ? t.p : "", t.n);
+    ok = !t.bad && ftruncate(h->fd, 0) == 0 && ml_write_all(h->fd, t.n ? t.p : "", t.n);
     h->offset = (off_t)t.n;
     ml_text_free(&t);
     return ok;
@@ -291,7 +277,7 @@ bool ml_history_add(ml_History *h, const char *entry, ml_Text *why)
             if (end > h->offset) /* a line that was never finished */
                 ml_text_char(&t, '\n');
             encode(&t, h->v[h->n - 1]);
-            ok = end >= 0 && write_all(h->fd, ml_text_z(&t), t.n);
+            ok = end >= 0 && ml_write_all(h->fd, ml_text_z(&t), t.n);
             if (ok)
                 h->offset = end + (off_t)t.n;
         }

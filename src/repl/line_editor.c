@@ -25,6 +25,7 @@
 
 #include "repl/history.h"
 #include "repl/loop.h"
+#include "repl/write_all.h"
 
 static struct {
     char *line; /* what the editor handed over */
@@ -275,23 +276,6 @@ static void replace_functions(void)
 
 /* ---- Ctrl-X Ctrl-E: the line in $EDITOR */
 
-static bool write_file(int fd, const char *p)
-{
-    size_t n = strlen(p);
-
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
 static void read_file(const char *path, ml_Text *out)
 {
     char buf[4096];
@@ -326,7 +310,7 @@ static int edit_outside(int count, int key)
         editor = "vi";
     ml_text_fmt(&path, "%s/moonloop.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     int fd = path.bad ? -1 : mkstemp(path.p);
-    bool ok = fd >= 0 && write_file(fd, rl_line_buffer);
+    bool ok = fd >= 0 && ml_write_all(fd, rl_line_buffer, strlen(rl_line_buffer));
 
     if (fd >= 0)
         close(fd);

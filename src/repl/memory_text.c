@@ -118,7 +118,8 @@ static void spread(ml_MemoryTell *c, const char *what, const ml_PerElement *p)
 static void redundant(ml_MemoryTell *c)
 {
     const ml_MemoryFacts *f = c->f;
-    uint64_t all = f->overwritten + f->unread + f->again;
+    /* what is not loaded in a part of the program may be loaded in the rest */
+    uint64_t unread = f->exact ? f->unread : 0, all = f->overwritten + unread + f->again;
 
     if (f->stores.total == 0)
         return;
@@ -135,7 +136,7 @@ static void redundant(ml_MemoryTell *c)
         const char *at;
 
         if (a->memory != f->buffer || !a->store ||
-            a->overwritten + a->unread + a->again == 0)
+            a->overwritten + (f->exact ? a->unread : 0) + a->again == 0)
             continue;
         at = ml_memory_block(c, a->stmt);
         ml_text_fmt(&c->t, "  %s: ", at);
@@ -145,7 +146,7 @@ static void redundant(ml_MemoryTell *c)
             ml_text_add(&c->t, " stored over before any load");
             between = ", ";
         }
-        if (a->unread) {
+        if (a->unread && f->exact) {
             ml_text_add(&c->t, between);
             plain(&c->t, a->unread);
             ml_text_add(&c->t, " never loaded");

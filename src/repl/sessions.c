@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "repl/write_all.h"
 
 bool ml_sessions_folder(ml_Text *out)
 {
@@ -68,7 +69,7 @@ bool ml_sessions_create(const char *path, int *fd)
     ml_text_fmt(&tmp, "%s.new", path);
     *fd = open(ml_text_z(&tmp), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     ok = *fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB) == 0 &&
-         ml_sessions_write(*fd, ML_SAVE_HEAD, strlen(ML_SAVE_HEAD)) &&
+         ml_write_all(*fd, ML_SAVE_HEAD, strlen(ML_SAVE_HEAD)) &&
          rename(ml_text_z(&tmp), path) == 0;
     if (!ok) {
         int error = errno;
@@ -82,21 +83,6 @@ bool ml_sessions_create(const char *path, int *fd)
     }
     ml_text_free(&tmp);
     return ok;
-}
-
-bool ml_sessions_write(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
 }
 
 uint32_t ml_sessions_sum(const char *p, size_t n)

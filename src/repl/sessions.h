@@ -20,8 +20,7 @@ bool ml_sessions_make(const char *folder);
 void ml_sessions_name(const char *folder, ml_Text *out);
 /* A file that is this session's as long as *fd is open; false: errno says why. */
 bool ml_sessions_create(const char *path, int *fd);
-bool ml_sessions_write(int fd, const char *p, size_t n); /* all of it */
-uint32_t ml_sessions_sum(const char *p, size_t n);       /* of a line */
+uint32_t ml_sessions_sum(const char *p, size_t n); /* of a line */
 
 typedef struct ml_Orphan {
     char *path;

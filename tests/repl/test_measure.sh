@@ -21,6 +21,8 @@ verdict ':memory follows a cache'
 typed "$mm" ':memory A --budget 10000'
 [ "$status" = 0 ] && has out 'a part of the program: the first 2 of 32 iterations of i; .* accesses were walked'
 verdict ':memory says what it walked of a long program'
+typed 's = schedule(workload("C2D-1"))' ':memory Xp --budget 4e6' && [ "$status" = 0 ] && has out 'a part of the program' && has out 'redundant stores: none'
+verdict 'what a part of a program does not load is not called redundant'
 typed "$mm" ':memory nosuch' && [ "$status" = 1 ] && has err 'buffer-not-found' &&
     typed "$mm" ':memory' && has err 'which buffer' && typed "$mm" ':memory A --what' && has err ':memory knows BUFFER' &&
     typed "$mm" ':memory A --threads 99' && has err 'from 1 to 32'

@@ -171,7 +171,7 @@ clear_shell
 
 has_style() { within eval 'styled | grep -q $'"'\\e\\\\[$1'"; }
 for term in tmux-256color screen vt100; do
-    line "TERM=$term '$MOONLOOP' --no-init --private --view mm.py"
+    line "TERM=$term '$MOONLOOP' --no-init --private --view mm.py; echo status \$?"
     sees '1 Loops' && sees '[0] the start' && sees 's·split'
     verdict "$term: the panes show"
     keys j s && text '4,auto' && sees '✓ makes j_0[4] j_1[32]'
@@ -187,7 +187,7 @@ for term in tmux-256color screen vt100; do
     esac
     verdict "$term: as many colours as it has"
     keys Q
-    within at_shell && restored
+    has_line 'status 0' && within at_shell && restored
     verdict "$term: Q leaves the terminal as it was"
 done
 
@@ -235,7 +235,7 @@ keys q && ends_in 'mm v0>'
 verdict 'q returns to the prompt'
 line 'split("i", {auto, 4});' && ends_in 'mm v1>' && line ':view' && sees '[1] split'
 verdict ':view shows what was typed'
-keys u && sees 'mm v0 ' && keys q && ends_in 'mm v0>' && keys C-d && within at_shell && restored
+keys u && sees 'mm v0 ' && keys q && ends_in 'mm v0>' && keys C-d && within at_shell && line 'echo status $?' && has_line 'status 0' && restored
 verdict 'and the prompt what was done there'
 
 for signal in TERM HUP SEGV; do

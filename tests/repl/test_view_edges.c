@@ -162,6 +162,46 @@ static void programs_without_blocks_say_so_and_can_be_looked_at(void **state)
     shows(f, "▸ i");
 }
 
+static const char TWO[] = "from tvm.script import ir as I, tir as T\n"
+                          "@I.ir_module\n"
+                          "class M:\n"
+                          "    @T.prim_func\n"
+                          "    def one(A: T.Buffer((8,), \"float32\")):\n"
+                          "        for i in range(8):\n"
+                          "            A[i] = T.float32(1)\n"
+                          "    @T.prim_func\n"
+                          "    def two(B: T.Buffer((8,), \"float32\")):\n"
+                          "        for k in range(8):\n"
+                          "            B[k] = T.float32(2)\n\n";
+
+static int start_two(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+
+    open_view(f, TWO, 120, 36);
+    *state = f;
+    return 0;
+}
+
+/* No function can be chosen: what is looked at is that of the selection. */
+static void of_several_functions_the_one_of_the_selection_is_looked_at(void **state)
+{
+    Fixture *f = *state;
+
+    press(f, "2 tab"); /* lowered */
+    shows(f, "A_1[i] = T.float32(1");
+    press(f, "1 end");
+    shows(f, "Block k");
+    shows(f, "B_1[k] = T.float32(2");
+    press(f, "s");
+    shows(f, "two holds no blocks");
+    press(f, "8");
+    shows(f, "counted");
+    while (ml_view_rest(&f->v)) {
+    }
+    shows(f, "B  stores 1 an element");
+}
+
 static void a_refused_argument_stands_above_what_is_being_typed(void **state)
 {
     Fixture *f = *state;
@@ -324,6 +364,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(programs_without_blocks_say_so_and_can_be_looked_at,
                                         start_lowered, end),
+        cmocka_unit_test_setup_teardown(
+            of_several_functions_the_one_of_the_selection_is_looked_at, start_two, end),
         TEST(a_refused_argument_stands_above_what_is_being_typed),
         TEST(what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it),
         TEST(themes_of_the_users_own_are_checked_where_they_are_defined),

@@ -6,6 +6,7 @@
 
 #include "core/vec.h"
 #include "repl/bind/checking.h"
+#include "repl/bind/kernel.h"
 #include "repl/bind/work.h"
 #include "verify/verify.h"
 
@@ -36,20 +37,7 @@ static void read_check(lua_State *L, int idx, ml_Ctx *cx, ml_CheckOpts *o,
     const char *name = bind_opt_string(L, idx, "func", NULL);
 
     *func = name ? ml_strdup(cx, ml_str(name)) : NULL;
-    if (lua_getfield(L, idx, "shape") == LUA_TNIL)
-        return;
-    ml_Arg a = bind_read_arg(L, -1, cx, lua_absindex(L, 3), NULL);
-    ml_Size *sizes = ML_ARRAY(cx, ml_Size, a.n + 1);
-
-    if (a.kind != ML_A_DICT && a.n > 0)
-        bind_bad(L, "shape: sizes by name are needed: shape = {n = 127}");
-    for (uint32_t k = 0; k < a.n; k++) {
-        if (a.as.list[k].kind != ML_A_INT)
-            bind_bad(L, "shape: %s: an integer is needed", a.keys[k]);
-        sizes[k] = (ml_Size){a.keys[k], a.as.list[k].as.i};
-    }
-    o->sizes = sizes;
-    o->n_sizes = a.n;
+    bind_read_sizes(L, idx, cx, lua_absindex(L, 3), &o->sizes, &o->n_sizes);
 }
 
 static void push_check(lua_State *L, const ml_CheckResult *r)

@@ -138,7 +138,7 @@ static int kernel_time(lua_State *L)
 
     ml_Ctx *scratch = bind_scratch(L); /* 3 */
     if (bind_options(L, 2, time_options)) {
-        bind_read_sizes(L, 2, scratch, 3, &o);
+        bind_read_sizes(L, 2, scratch, 3, &o.sizes, &o.n_sizes);
         o.seed = (uint64_t)bind_opt_int(L, 2, "seed", 1);
         o.cold = bind_opt_bool(L, 2, "cold", false);
         o.report = bind_opt_bool(L, 2, "report", false);

@@ -17,6 +17,7 @@ int bind_build_functions(lua_State *L);
 void bind_push_timing(lua_State *L, const ml_Timing *t);
 /* Option `runs` of the table at idx; 0: not given. */
 uint32_t bind_read_runs(lua_State *L, int idx);
-void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o);
+void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, const ml_Size **out,
+                     size_t *n);
 
 #endif

@@ -11,24 +11,6 @@
 #include "repl/bind/checking.h"
 #include "verify/verify.h"
 
-static double flop_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
-{
-    const ml_Expr *count;
-    int64_t n;
-
-    if (!ml_flops_symbolic(cx, f, &count))
-        return ml_flops(cx, f);
-    return count && ml_eval_size(count, o->sizes, o->n_sizes, &n) ? (double)n : 0;
-}
-
-static bool see_parallel(const ml_Stmt *s, void *user)
-{
-    bool *found = user;
-
-    *found |= s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL;
-    return !*found;
-}
-
 static bool time_one(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char *id,
                      const ml_TimingOpts *o, ml_TimeReport *out)
 {
@@ -71,7 +53,7 @@ static bool time_nests(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char
         if (!time_one(cx, e, &one, id, o, &r))
             return false;
         v[k] = (ml_NestTime){.nest = nests->v[k],
-                             .flop = flop_of(cx, nests->v[k].func, o),
+                             .flop = ml_timing_flop(cx, nests->v[k].func, o),
                              .seconds = r.median,
                              .spread = r.spread,
                              .counters = r.job.counters};
@@ -91,7 +73,6 @@ bool ml_profile_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint3
     const char *bad_size =
         ml_checking_bad_size(cx, work.mod, work.func, o->sizes, o->n_sizes);
     ml_NestVec nests = {0};
-    bool parallel = false;
 
     *out = (ml_Profile){0};
     if (foreign)
@@ -104,10 +85,9 @@ bool ml_profile_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint3
         told(user, 0, (uint32_t)nests.n + 1);
     if (!time_one(cx, e, &work, ml_schedule_name(s), o, &out->whole.t))
         return false;
-    ml_stmt_visit(work.func->body, see_parallel, &parallel);
-    out->whole.threads = parallel ? ml_engine_threads(e) : 1;
+    out->whole.threads = ml_timing_threads(e, work.func);
     out->whole.noisy = out->whole.t.spread > 0.05;
     out->counters = out->whole.t.job.counters;
-    out->flop = flop_of(cx, work.func, o);
+    out->flop = ml_timing_flop(cx, work.func, o);
     return time_nests(cx, e, &work, ml_schedule_name(s), &nests, o, told, user, out);
 }

@@ -57,7 +57,8 @@ void bind_push_timing(lua_State *L, const ml_Timing *t)
     bind_set_string(L, "no_rival", t->no_rival);
 }
 
-void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *o)
+void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, const ml_Size **out,
+                     size_t *n)
 {
     if (lua_getfield(L, idx, "shape") == LUA_TNIL)
         return;
@@ -71,8 +72,8 @@ void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, ml_TimingOpts *
             bind_bad(L, "shape: %s: an integer is needed", a.keys[k]);
         sizes[k] = (ml_Size){a.keys[k], a.as.list[k].as.i};
     }
-    o->sizes = sizes;
-    o->n_sizes = a.n;
+    *out = sizes;
+    *n = a.n;
 }
 
 uint32_t bind_read_runs(lua_State *L, int idx)
@@ -113,7 +114,7 @@ static int time_schedule(lua_State *L)
     ml_Ctx *scratch = bind_scratch(L); /* 3 */
 
     if (bind_options(L, 2, time_options)) {
-        bind_read_sizes(L, 2, scratch, 3, &o);
+        bind_read_sizes(L, 2, scratch, 3, &o.sizes, &o.n_sizes);
         o.seed = (uint64_t)bind_opt_int(L, 2, "seed", 1);
         o.cold = bind_opt_bool(L, 2, "cold", false);
         o.report = bind_opt_bool(L, 2, "report", false);

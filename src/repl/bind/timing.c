@@ -49,8 +49,7 @@ void ml_text_noise(ml_Text *t, double spread)
         ml_text_fmt(t, " ±%.0f %%", spread * 100);
 }
 
-/* Operations of the start version, symbolic sizes as they were given. */
-static double flop_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
+double ml_timing_flop(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
 {
     const ml_Expr *count;
     int64_t n;
@@ -68,8 +67,7 @@ static bool see_parallel(const ml_Stmt *s, void *user)
     return !*found;
 }
 
-/* Threads that the program can use: one where no loop is parallel. */
-static uint32_t threads_of(const ml_Engine *e, const ml_Func *f)
+uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f)
 {
     bool found = false;
 
@@ -322,7 +320,7 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
         return ml_fail(cx, ML_E_BAD_ARGUMENT,
                        ML_TEXT(ml_format(cx, "shape: %s", bad_size)));
     set = w ? ml_inputs_share(cx, work.func, &inputs) : NULL;
-    *out = (ml_Timing){.threads = threads_of(e, work.func),
+    *out = (ml_Timing){.threads = ml_timing_threads(e, work.func),
                        .start = (double)NAN,
                        .best = (double)NAN,
                        .best_version = -1,
@@ -341,7 +339,7 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     ml_workset_free(set);
     if (!ok)
         return false;
-    out->flop = flop_of(cx, start, o);
+    out->flop = ml_timing_flop(cx, start, o);
     out->bytes = bytes_of(cx, start, o);
     out->noisy = out->t.spread > NOISY;
     find_best(cx, e, s, at, o, out);
@@ -363,7 +361,7 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
     ml_WorkSet *set = w ? ml_inputs_share(cx, work->func, &inputs) : NULL;
     bool ok;
 
-    *out = (ml_Timing){.threads = threads_of(e, work->func),
+    *out = (ml_Timing){.threads = ml_timing_threads(e, work->func),
                        .start = (double)NAN,
                        .best = (double)NAN,
                        .best_version = -1,
@@ -388,7 +386,7 @@ void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingO
 {
     const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
 
-    *flop = flop_of(cx, start, o);
+    *flop = ml_timing_flop(cx, start, o);
     *bytes = bytes_of(cx, start, o);
     *type = type_of(cx, start, o);
 }

@@ -35,6 +35,10 @@ typedef struct ml_Timing {
     ml_TimeReport rival_t;  /* sampled by turns with t */
 } ml_Timing;
 
+/* Operations of a function, symbolic sizes as they were given. */
+double ml_timing_flop(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o);
+/* Threads that it can use: one where no loop is parallel. */
+uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f);
 /* Times function `at` of a version. false: cx's error. Texts are in cx. */
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
                    const ml_TimingOpts *o, ml_Timing *out);

@@ -255,7 +255,63 @@ static void keep_dot(const ml_Graph *g, const char *file, ml_Text *message)
     ml_text_free(&ignored);
 }
 
-bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message)
+/* What went wrong; true: nothing did. */
+static bool drawn(int rc, ml_Text *said, ml_Text *message)
+{
+    const char *line = ml_text_z(said);
+
+    if (rc < 0 || rc == 127)
+        ml_text_add(message,
+                    "moonloop-draw is not there (it is built when Graphviz, package "
+                    "libgraphviz-dev, is installed)");
+    else if (rc != 0 && *line)
+        ml_text_addn(message, line, strcspn(line, "\n"));
+    else if (rc != 0)
+        ml_text_fmt(message, "moonloop-draw failed with status %d", rc);
+    return rc == 0;
+}
+
+static bool read_text(const char *file, ml_Text *out)
+{
+    char buf[8192];
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t k = -1;
+
+    while (fd >= 0 && ((k = read(fd, buf, sizeof buf)) > 0 || (k < 0 && errno == EINTR)))
+        if (k > 0)
+            ml_text_addn(out, buf, (size_t)k);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 && k == 0;
+}
+
+bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
+                   ml_Text *message)
+{
+    const char *tmp = getenv("TMPDIR");
+    ml_Text file = {0}, said = {0}, plain = {0};
+    bool ok = false;
+    int fd;
+
+    ml_text_fmt(&file, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    fd = mkstemp(file.p);
+    if (fd < 0) {
+        fail_errno(message, "cannot write", ml_text_z(&file));
+    } else {
+        close(fd);
+        ok = drawn(run_draw(g, "plain", ml_text_z(&file), &said), &said, message) &&
+             (read_text(ml_text_z(&file), &plain) ||
+              fail_errno(message, "cannot read", ml_text_z(&file))) &&
+             ml_graph_chars(ml_text_z(&plain), ml_streq(kind, "deps"), ascii, out, message);
+        unlink(ml_text_z(&file));
+    }
+    ml_text_free(&file);
+    ml_text_free(&said);
+    ml_text_free(&plain);
+    return ok;
+}
+
+bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_Text *message)
 {
     static const char *const FORMATS[] = {"svg", "png", "pdf"};
     const char *dot = strrchr(file, '.');
@@ -264,33 +320,26 @@ bool ml_graph_write(const ml_Graph *g, const char *file, ml_Text *message)
 
     if (dot && ml_streq(dot, ".dot"))
         return write_text(file, &g->dot, message);
+    if (dot && ml_streq(dot, ".txt")) {
+        bool done = ml_graph_text(g, kind, false, &said, message) &&
+                    write_text(file, &said, message);
+
+        ml_text_free(&said);
+        return done;
+    }
     for (size_t k = 0; dot && k < ML_COUNT(FORMATS); k++)
         if (ml_streq(dot + 1, FORMATS[k]))
             format = FORMATS[k];
     if (!format) {
-        ml_text_fmt(message, "%s: a picture is written as .svg, .png, .pdf or .dot", file);
+        ml_text_fmt(message, "%s: a picture is written as .svg, .png, .pdf, .dot or .txt",
+                    file);
         return false;
     }
     int rc = run_draw(g, format, file, &said);
-    bool ok = rc == 0;
+    bool ok = drawn(rc, &said, message);
 
-    if (rc < 0 || rc == 127) {
-        ml_text_add(message,
-                    "moonloop-draw is not there (it is built when Graphviz, package "
-                    "libgraphviz-dev, is installed)");
+    if (!ok && rc != 1)
         keep_dot(g, file, message);
-    } else if (!ok) {
-        const char *line = ml_text_z(&said);
-        const char *end = strchr(line, '\n');
-        size_t n = end ? (size_t)(end - line) : said.n;
-
-        if (n == 0)
-            ml_text_fmt(message, "moonloop-draw failed with status %d", rc);
-        else
-            ml_text_addn(message, line, n);
-        if (rc != 1)
-            keep_dot(g, file, message);
-    }
     ml_text_free(&said);
     return ok;
 }

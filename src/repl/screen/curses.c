@@ -56,6 +56,7 @@ static struct {
     bool anything; /* shown is on the screen */
 #if HAVE_CURSES
     SCREEN *screen;
+    TERMINAL *before; /* what terminfo was asked about before, by Readline */
     struct {
         int fg, bg;
     } pairs[PAIRS];
@@ -309,6 +310,12 @@ void ml_screen_size(int *w, int *h)
         *h = 500;
 }
 
+static void forget_terminal(TERMINAL *t)
+{
+    set_curterm(tty.before);
+    del_curterm(t);
+}
+
 void ml_screen_theme(const ml_ThemeDef *theme)
 {
     ml_theme_make(&tty.theme, theme, tty.depth);
@@ -327,13 +334,17 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     if (!open_pipe())
         return fail(why, "cannot make a pipe (", strerror(errno));
     /* newterm would end the program where the terminal is not known */
+    tty.before = cur_term;
     if (setupterm(NULL, tty.fd, &error) != OK)
         return fail(why, "does not know this terminal (TERM=", getenv("TERM"));
+    TERMINAL *asked = cur_term;
     const char *cup = cap("cup");
 
-    if (!cup || cup == (const char *)-1)
+    if (!cup || cup == (const char *)-1) {
+        forget_terminal(asked);
         return fail(why,
                     "wants a terminal that can place its cursor (TERM=", getenv("TERM"));
+    }
     tty.mouse = mouse;
     struct sigaction winch, tstp, intr, term;
 
@@ -352,9 +363,12 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     sigaction(SIGTSTP, &tstp, NULL);
     sigaction(SIGINT, &intr, NULL);
     sigaction(SIGTERM, &term, NULL);
-    if (!tty.screen)
+    if (!tty.screen) {
+        forget_terminal(asked);
         return fail(why, "does not know this terminal (TERM=", getenv("TERM"));
+    }
     set_term(tty.screen);
+    del_curterm(asked); /* the screen has one of its own */
     cbreak();
     noecho();
     nonl();
@@ -410,6 +424,7 @@ void ml_screen_close(void)
     ml_screen_restore();
     tty.open = 0;
     delscreen(tty.screen);
+    set_curterm(tty.before);
     fclose(tty.file);
     ml_grid_free(&tty.shown);
     tty.file = NULL;

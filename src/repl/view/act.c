@@ -276,7 +276,7 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
     }
     if (k->on & ANYWHERE)
         return true;
-    if (ml_act_no_blocks(v, why))
+    if (!st && ml_act_no_blocks(v, why))
         return false;
     if (!st) {
         ml_text_fmt(why, "%s works on a %s: select one", what,

@@ -324,11 +324,16 @@ void ml_act_tune_subtree(ml_View *v, int count)
 
 void ml_act_picture(ml_View *v, int count)
 {
+    bool deps = v->in == ML_PANE_DATAFLOW || v->in == ML_PANE_BLOCK;
+
     (void)count;
-    ask_line(v, ML_REQ_PICTURE,
-             v->in == ML_PANE_DATAFLOW || v->in == ML_PANE_BLOCK
-                 ? ":graph deps deps.svg"
-                 : ":graph loops loops.svg");
+    if (!v->ss->focus) {
+        ml_view_say(v, "no program is open");
+        return;
+    }
+    ml_act_page(v, deps ? "graph deps" : "graph loops",
+                deps ? "dependences   :graph deps FILE.svg writes them"
+                     : "loops   :graph loops FILE.svg writes them");
 }
 
 void ml_act_explain(ml_View *v, int count)

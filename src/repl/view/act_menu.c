@@ -314,6 +314,15 @@ void ml_act_menu_line(ml_View *v, ml_Rows *r, int *cursor)
     ml_act_line_end(&l, "⏎ take  Esc leave");
 }
 
+/* Behind `block C does not compute NAME: `, which stands there already. */
+static const char *reason_of(const ml_ActItem *it)
+{
+    const char *at = strstr(it->note, it->text);
+    size_t n = strlen(it->text);
+
+    return at && at[n] == ':' && at[n + 1] == ' ' ? at + n + 2 : it->note;
+}
+
 void ml_act_menu_rows(ml_View *v, ml_Rows *r, int *at)
 {
     ml_Act *a = v->act;
@@ -336,7 +345,7 @@ void ml_act_menu_rows(ml_View *v, ml_Rows *r, int *at)
         ml_rows_put(r, fails ? ML_ROLE_DIM : ML_ROLE_TEXT, "%s", it->text);
         if (*it->note)
             ml_rows_put(r, ML_ROLE_DIM, "%*s  %s%s", w < wide ? wide - w : 0, "",
-                        fails ? "✗ " : "", it->note);
+                        fails ? "✗ " : "", fails ? reason_of(it) : it->note);
         ml_rows_end(r)->dim = fails;
         if ((size_t)place == a->item)
             *at = place;

@@ -4,6 +4,7 @@
  */
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
+#include "repl/wrap.h"
 
 int ml_view_page_room(const ml_View *v)
 {
@@ -113,6 +114,54 @@ void ml_view_page_key(ml_View *v, const ml_Key *k)
 
 /* ---- help */
 
+/* A sentence in as many rows as it takes. */
+static void put_folded(ml_View *v, ml_Rows *r, const char *text, size_t indent)
+{
+    ml_Text t = {0};
+
+    ml_wrap(&t, text, indent, (size_t)(v->grid.w > 24 ? v->grid.w - 4 : 20));
+    for (const char *p = ml_text_z(&t); *p;) {
+        size_t n = strcspn(p, "\n");
+
+        ml_rows_add(r, ML_ROLE_TEXT, "%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    ml_text_free(&t);
+}
+
+/* The name of a request as bind_key takes it. */
+static void put_name(ml_Rows *r, const char *name)
+{
+    char z[40];
+    size_t n = 0;
+
+    for (; *name && n + 1 < sizeof z; name++)
+        z[n++] = *name == '_' ? '-' : (char)(*name - 'A' + 'a');
+    z[n] = '\0';
+    ml_rows_put(r, ML_ROLE_DIM, "  %s", z);
+}
+
+/* One request with its keys; on a narrow screen the help is folded below them. */
+static void put_key(ml_View *v, ml_Rows *r, const char *keys, ml_Request q, bool whole)
+{
+    enum { KEYS = 14, NARROW = 60 };
+    int n = ml_grid_columns(&v->grid, keys, strlen(keys));
+    const ml_KeyInfo *info = &ml_key_info[q];
+    bool narrow = v->grid.w < NARROW;
+
+    ml_rows_begin(r);
+    ml_rows_put(r, ML_ROLE_KEY, "  %s%*s", keys, n < KEYS && !narrow ? KEYS - n : 0, "");
+    if (!narrow)
+        ml_rows_put(r, ML_ROLE_TEXT, " %s", info->help);
+    if (whole && info->pane != ML_PANE_NONE)
+        ml_rows_put(r, ML_ROLE_DIM, " (pane %d)", (int)info->pane);
+    if (whole)
+        put_name(r, info->name);
+    ml_rows_end(r);
+    if (narrow)
+        put_folded(v, r, info->help, 4);
+}
+
 /* What the selected thing is, and how to read more about it. */
 static void say_selected(ml_View *v, ml_Rows *r)
 {
@@ -129,34 +178,20 @@ static void say_selected(ml_View *v, ml_Rows *r)
     ml_rows_begin(r);
     ml_rows_put(r, st->kind == ML_STMT_FOR ? ML_ROLE_STRONG : ML_ROLE_BLOCK, "%s",
                 ml_view_name(v, v->node));
-    ml_rows_put(r, ML_ROLE_TEXT, "  %s is selected; what applies to it:",
-                st->kind == ML_STMT_FOR ? "this loop" : "this block");
+    ml_rows_put(r, ML_ROLE_TEXT, "  %s is selected; what applies%s",
+                st->kind == ML_STMT_FOR ? "this loop" : "this block",
+                v->grid.w < 60 ? ":" : " to it:");
     ml_rows_end(r);
     for (size_t k = 0; k < n; k++) {
         ml_Text keys = {0};
 
         if (ml_keymap_first(v->ss, can[k], &keys)) {
-            ml_rows_begin(r);
-            ml_rows_put(r, ML_ROLE_KEY, "  %-14s", ml_text_z(&keys));
-            ml_rows_put(r, ML_ROLE_TEXT, " %s", ml_key_info[can[k]].help);
-            ml_rows_end(r);
+            put_key(v, r, ml_text_z(&keys), can[k], false);
         }
         ml_text_free(&keys);
     }
     if (n == 0)
         ml_rows_add(r, ML_ROLE_DIM, "  nothing that is known yet; x tries everything");
-}
-
-/* The name of a request as bind_key takes it. */
-static void put_name(ml_Rows *r, const char *name)
-{
-    char z[40];
-    size_t n = 0;
-
-    for (; *name && n + 1 < sizeof z; name++)
-        z[n++] = *name == '_' ? '-' : (char)(*name - 'A' + 'a');
-    z[n] = '\0';
-    ml_rows_put(r, ML_ROLE_DIM, "  %s", z);
 }
 
 void ml_view_help(ml_View *v)
@@ -174,7 +209,6 @@ void ml_view_help(ml_View *v)
             ml_rows_add(r, ML_ROLE_STRONG, "%s", head);
         }
         ml_keymap_keys(v->ss, (ml_Request)k, &keys);
-        ml_rows_begin(r);
         if ((ml_Request)k == ML_REQ_PANE || (ml_Request)k == ML_REQ_TOGGLE_PANE) {
             bool usual = ml_streq(ml_text_z(&keys), ml_key_info[k].keys);
 
@@ -183,26 +217,19 @@ void ml_view_help(ml_View *v)
                 ml_text_add(&keys, k == ML_REQ_PANE ? "1 … 9" : "M-1 … M-9");
             }
         }
-        int n = ml_grid_columns(&v->grid, ml_text_z(&keys), keys.n);
-
-        ml_rows_put(r, ML_ROLE_KEY, "  %s%*s", ml_text_z(&keys), n < 14 ? 14 - n : 0, "");
-        ml_rows_put(r, ML_ROLE_TEXT, " %s", ml_key_info[k].help);
-        if (ml_key_info[k].pane != ML_PANE_NONE)
-            ml_rows_put(r, ML_ROLE_DIM, " (pane %d)", (int)ml_key_info[k].pane);
-        put_name(r, ml_key_info[k].name);
-        ml_rows_end(r);
+        put_key(v, r, ml_text_z(&keys), (ml_Request)k, true);
         ml_text_free(&keys);
     }
     ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
     ml_rows_add(r, ML_ROLE_STRONG, "mouse");
-    ml_rows_add(r, ML_ROLE_TEXT,
-                "  click selects, on a selected name marks it; double click folds;");
-    ml_rows_add(r, ML_ROLE_TEXT,
-                "  the wheel scrolls; a loop is moved by dragging it onto another;");
-    ml_rows_add(r, ML_ROLE_TEXT,
-                "  borders can be dragged; keys of the bottom line can be clicked");
+    put_folded(v, r,
+               "click selects, on a selected name marks it; double click folds; the wheel "
+               "scrolls; a loop is moved by dragging it onto another; borders can be "
+               "dragged; keys of the bottom line can be clicked",
+               2);
     ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
-    ml_rows_add(r, ML_ROLE_DIM,
-                "M- is Alt, C- Ctrl, S- Shift; bind_key(\"loops\", \"s\", "
-                "\"split\") in the init file binds keys");
+    put_folded(v, r,
+               "M- is Alt, C- Ctrl, S- Shift; bind_key(\"loops\", \"s\", \"split\") in "
+               "the init file binds keys",
+               0);
 }

@@ -257,8 +257,8 @@ static void begin(ml_View *v, ml_PaneText *t)
     ml_Ctx *cx;
     ml_Work w;
 
-    if (!ml_schedule_func(t->s) && p.mod->n != 1) {
-        finish(t, ML_TEXT_FAILED, "choose a function first: work_on(\"NAME\")");
+    if (t->func >= p.mod->n) {
+        finish(t, ML_TEXT_FAILED, "the program has no functions");
         return;
     }
     cx = ml_ctx_fork(ml_schedule_ctx(t->s));

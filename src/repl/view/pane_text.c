@@ -100,7 +100,7 @@ static ml_PaneText *text_of(ml_View *v, ml_Schedule *s, int version, ml_Level le
                             bool regions)
 {
     struct ml_PaneKept *k = ml_pane_kept(v);
-    uint32_t func = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+    uint32_t func = ml_view_func(v);
     ml_PaneText *t;
 
     for (ml_PaneText **at = &k->texts; (t = *at) != NULL; at = &t->next)

@@ -358,12 +358,11 @@ static void told(void *user, uint64_t done, double of)
 static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
 {
     ml_Program p = ml_version_program(k->s, k->version);
-    uint32_t at = ml_schedule_func(k->s) ? ml_schedule_func_pos(k->s) : 0;
-    const ml_Buffer *buffer = at < p.mod->n ? buffer_of(p.mod->funcs[at], b->buffer) : NULL;
+    uint32_t at = 0;
+    const ml_Buffer *buffer = NULL;
     const char *name = ml_map_get(ml_version_names(k->s, k->version)->map, b->buffer);
-    Walk w = {.v = v, .name = name ? name : buffer ? buffer->name : "?"};
+    Walk w = {.v = v};
     ml_MemoryOpts o = {
-        .buffer = buffer,
         .threads = ml_engine_threads(ml_host_engine(v->ss->host)),
         .trace = {.budget = BUDGET,
                   .seed = (uint64_t)ml_setting_int(&v->ss->set, ML_SET_seed)},
@@ -372,6 +371,10 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
     ml_MemoryFacts f;
     ml_Ctx *cx;
 
+    while (at < p.mod->n && !(buffer = buffer_of(p.mod->funcs[at], b->buffer)))
+        at++;
+    o.buffer = buffer;
+    w.name = name ? name : buffer ? buffer->name : "?";
     if (!buffer) {
         b->state = ML_TOUCH_FAILED;
         b->why = "a part of another buffer, which tells of it";

@@ -125,6 +125,15 @@ static const ml_Stmt *node_of(const ml_View *v, ml_Uid uid)
                                : NULL;
 }
 
+uint32_t ml_view_func(const ml_View *v)
+{
+    ml_Schedule *s = v->ss->focus;
+
+    if (!s || ml_schedule_func(s))
+        return s ? ml_schedule_func_pos(s) : 0;
+    return node_of(v, v->node) ? ml_index_func(ml_schedule_program(s).index, v->node) : 0;
+}
+
 const char *ml_view_name(const ml_View *v, ml_Uid node)
 {
     const ml_Stmt *st = node_of(v, node);
@@ -144,7 +153,11 @@ void ml_view_select(ml_View *v, ml_Uid node)
         v->frame->sync[id] = true;
         v->frame->loose[id] = false;
     }
+    uint32_t was = ml_view_func(v);
+
     v->node = node;
+    if (ml_view_func(v) != was && ml_view_coding(v) != ML_LEVEL_PROGRAM) /* other code */
+        v->pane[ML_PANE_PROGRAM].fresh = v->pane[ML_PANE_CODE].fresh = false;
 }
 
 typedef struct Search { /* of the first node that another program (or NULL) does not have */
@@ -233,17 +246,21 @@ void ml_view_follow(ml_View *v)
 
 /* ---- what is said */
 
-/* The message row is one: text that was folded for a screen goes on behind a blank. */
+/* The message row is one: text that was folded for a screen goes on behind a blank, what
+ * was set at its right edge behind some. */
 static void one_line(ml_Text *t)
 {
-    size_t n = 0;
+    enum { BLANKS = 3 };
+    size_t n = 0, blanks = 0;
 
     while (t->n && t->p[t->n - 1] == '\n')
         t->n--;
     for (size_t k = 0; k < t->n; k++) {
         if (t->p[k] == '\n')
             k += strspn(t->p + k + 1, " ");
-        t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
+        blanks = k < t->n && t->p[k] == ' ' ? blanks + 1 : 0;
+        if (blanks <= BLANKS)
+            t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
     }
     t->n = n;
     if (t->p)

@@ -139,6 +139,8 @@ bool ml_view_rest(ml_View *v);
 void ml_view_draw(ml_View *v);
 /* Does what a request asks, `count` times where that means something. */
 void ml_view_request(ml_View *v, ml_Request r, int count);
+/* The function that is looked at: the one that names mean, else that of the selection. */
+uint32_t ml_view_func(const ml_View *v);
 /* The name of a loop or block of the current version; where names do not reach (functions
  * without blocks), the one that is printed. */
 const char *ml_view_name(const ml_View *v, ml_Uid node);
