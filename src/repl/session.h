@@ -71,7 +71,7 @@ typedef struct ml_Session {
     size_t n_done, n_undone;
 
     volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
-    volatile sig_atomic_t stops; /* SIGINTs that the line at work has had, and heeded */
+    volatile sig_atomic_t stops;     /* SIGINTs that the line at work has had, and heeded */
     struct ml_Session
         *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
     volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
