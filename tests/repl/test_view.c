@@ -772,13 +772,14 @@ static void ten_thousand_random_keys_clicks_and_sizes_break_nothing(void **state
         }
         if (f->v.level != ML_LEVEL_PROGRAM && f->v.level != ML_LEVEL_LOWERED)
             f->v.level = ML_LEVEL_PROGRAM;
-        if (f->v.beside != ML_LEVEL_PROGRAM && next(&r) % 4 == 0) /* no code is made here */
+        if (f->v.beside != ML_LEVEL_PROGRAM && next(&r) % 4 == 0) /* it comes and goes */
             ml_view_beside(&f->v, f->v.beside);
         f->v.quit = f->v.end = f->ss.quit = false;
         ml_view_draw(&f->v);
         is_sound(&f->v.grid);
     }
-    assert_in_range(ml_schedule_n_versions(f->ss.focus), 5, n); /* it did schedule */
+    assert_in_range(ml_schedule_n_versions(f->ss.focus), n < 10000 ? 2 : 5,
+                    n); /* it did schedule */
     assert_int_equal(chdir(was), 0);
     ml_Text rm = {0};
 

@@ -256,6 +256,7 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     Fixture *f = *state;
     int asked = 0;
 
+    assert_true(ml_view_run(&f->v, "s = schedule(workload.matmul(96, 32, 64))"));
     ml_view_resize(&f->v, 100, 50);
     press(f, "z 8");
     shows(f, "counted");
@@ -274,9 +275,9 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     press(f, "8");
     while (ml_view_rest(&f->v)) {
     }
-    shows(f, "A  loads 128 an element");
-    shows(f, "C  loads 128, stores 129 an element");
-    shows(f, "8 lines an iteration of i");
+    shows(f, "A  loads 32 an element");
+    shows(f, "C  loads 64, stores 65 an element");
+    shows(f, "4 lines an iteration of i");
     press(f, "1 p 8");
     shows(f, "counted");
     assert_true(ml_view_rests(&f->v)); /* another version */
@@ -287,7 +288,7 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     press(f, "u");
     assert_false(ml_view_rests(&f->v)); /* that is known */
     hides(f, "thread 0");
-    shows(f, "A  loads 128 an element");
+    shows(f, "A  loads 32 an element");
 }
 
 static void themes_of_the_users_own_are_checked_where_they_are_defined(void **state)
