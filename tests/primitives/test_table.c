@@ -135,6 +135,7 @@ static const struct {
     {"rfactor", "loop-dependent"},             /* the same */
     {"add_unit_loop", "too-deep"},             /* nesting_has_a_limit */
     {"transform_layout", "pad-foreign-load"},  /* test_transform_layout */
+    {"get_block", "no-blocks"},                /* tests/lua/program.lua */
 };
 
 typedef struct Seen {
