@@ -41,8 +41,8 @@ void ml_err_line(ml_Out *o, const char *text);
 void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
-/* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what a
- * row ends in that goes on, " \\" in a program. */
+/* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what
+ * a row ends in that goes on, " \\" in a program. */
 #define ML_GOES_ON " \\"
 void ml_out_code(ml_Out *o, const char *text, const char *mark);
 void ml_out_fold_code(const ml_Out *o, const char *text, const char *mark, ml_Text *out);

@@ -178,8 +178,9 @@ static void names_come_with_what_help_says_of_them(void **state)
 static void no_metamethod_runs(void **state)
 {
     run_line(*state, "hit = 0");
-    run_line(*state, "trap = setmetatable({a = 1}, {__index = function() hit = hit + 1 end, "
-                "__pairs = function() hit = hit + 1 end})");
+    run_line(*state,
+             "trap = setmetatable({a = 1}, {__index = function() hit = hit + 1 end, "
+             "__pairs = function() hit = hit + 1 end})");
     offers(*state, "trap.|", 5, "a");
     offers(*state, "trap.b.c|", 7, "");
     run_line(*state, "assert(hit == 0)");

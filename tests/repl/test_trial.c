@@ -142,7 +142,7 @@ static void no_metamethod_and_no_function_runs(void **state)
 {
     run_line(*state, "hit = 0");
     run_line(*state, "trap = setmetatable({}, {__index = function() hit = hit + 1 end, "
-                "__len = function() hit = hit + 1 return 2 end})");
+                     "__len = function() hit = hit + 1 return 2 end})");
     run_line(*state, "map = function(a, b) hit = hit + 1 return b, a end");
     untried(*state, "split(trap[1], {auto, 4})");
     untried(*state, "transform_layout(\"C\", \"A\", map)");
