@@ -2,67 +2,10 @@
  * The visualiser's frame, driven without a terminal: requests, keys, clicks and sizes, and
  * what the grid shows then. Source: interaction 10.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "repl/view_fixture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "repl/bind/host.h"
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
-
-typedef struct Fixture {
-    ml_Session ss;
-    ml_View v;
-    ml_Text screen;
-} Fixture;
-
-static const char MATMUL[] =
-    "from tvm.script import tir as T\n"
-    "@T.prim_func\n"
-    "def matmul(A: T.Buffer((128, 128), \"float32\"), B: T.Buffer((128, 128), "
-    "\"float32\"), "
-    "C: T.Buffer((128, 128), \"float32\")):\n"
-    "    for i, j, k in T.grid(128, 128, 128):\n"
-    "        with T.block(\"C\"):\n"
-    "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
-    "            with T.init():\n"
-    "                C[vi, vj] = T.float32(0)\n"
-    "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n\n";
-
-static void open_view(Fixture *f, const char *program, int w, int h)
-{
-    ml_Text out = {0};
-
-    ml_session_init(&f->ss);
-    ml_out_init(&f->ss.out, 0, 100, false);
-    f->ss.out.ascii = false;
-    f->ss.private_ = f->ss.safe = true; /* random keys find ! too */
-    f->ss.host = ml_host_new(&f->ss);
-    if (program) {
-        f->ss.out.capture = f->ss.out.err_capture = &out;
-        assert_true(ml_host_open_text(f->ss.host, program));
-        f->ss.out.capture = f->ss.out.err_capture = NULL;
-    }
-    ml_text_free(&out);
-    ml_view_init(&f->v, &f->ss, w, h, false);
-}
-
-static int start(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-
-    open_view(f, MATMUL, 80, 24);
-    *state = f;
-    return 0;
-}
 
 static int start_empty(void **state)
 {
@@ -71,54 +14,6 @@ static int start_empty(void **state)
     open_view(f, NULL, 80, 24);
     *state = f;
     return 0;
-}
-
-static int end(void **state)
-{
-    Fixture *f = *state;
-
-    ml_view_free(&f->v);
-    ml_text_free(&f->screen);
-    ml_session_free(&f->ss);
-    free(f);
-    return 0;
-}
-
-static void press(Fixture *f, const char *keys)
-{
-    char key[32];
-
-    while (*keys) {
-        size_t n = strcspn(keys, " ");
-        ml_Key k;
-
-        assert_true(n < sizeof key);
-        memcpy(key, keys, n);
-        key[n] = '\0';
-        assert_true(ml_key_read(key, &k));
-        ml_view_key(&f->v, &k);
-        keys += n;
-        keys += strspn(keys, " ");
-    }
-}
-
-static void type(Fixture *f, const char *text)
-{
-    for (; *text; text++) {
-        ml_Key k = {.ch = {*text}};
-
-        ml_view_key(&f->v, &k);
-    }
-}
-
-static const char *screen(Fixture *f)
-{
-    while (ml_view_idle(&f->v, 100)) {
-    }
-    ml_view_draw(&f->v);
-    ml_text_clear(&f->screen);
-    ml_grid_text(&f->v.grid, &f->screen);
-    return ml_text_z(&f->screen);
 }
 
 /* Row y of the screen. */
