@@ -124,7 +124,9 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
     if (r->noisy)
         ml_text_fmt(&t, "   noisy: half of the runs lie within ±%.0f %% of the median%s",
-                    r->t.spread * 100, r->threads > 1 ? ", try fewer threads" : "");
+                    r->t.spread * 100,
+                    r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
+                                   : "");
     add_roofs(r, indent, &t);
     if (!isnan(r->start) && version != 0 && r->t.median > 0) {
         ml_text_fmt(&t, "\n%*s", indent, "");

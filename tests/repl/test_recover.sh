@@ -8,7 +8,11 @@ export XDG_STATE_HOME=$TMPDIR/state
 kept=$XDG_STATE_HOME/moonloop/sessions
 
 saves() { find "$kept" -name '*.autosave' 2>/dev/null | wc -l; }
-printed() { [ "$(grep -c "$1" out)" -ge "$2" ]; }
+printed() { # PATTERN, HOW OFTEN
+    local n
+    n=$(grep -c "$1" out 2>/dev/null)
+    [ "${n:-0}" -ge "$2" ]
+}
 begin() { # FILE: a session that is given the lines of FILE and then waits for more
     rm -f in
     mkfifo in
@@ -83,7 +87,7 @@ killed_at() { # K
         keeps_nothing_but want | sed '/^matmul.*> print("THE END")$/d' >want.tail
         cmp -s got.tail want.tail && return 0
         # commands without a mark of their own, behind the k-th line
-        for more in 1 2 3 4; do
+        for more in 1 2 3 4 5; do # from parallel("i_0") to :goto wide
             { awk -v k="$k" -v more="$more" '{ print } /"at / { n++ } n >= k && m++ == more { exit }' lines
               printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i --private >want 2>/dev/null
             keeps_nothing_but want >want.tail
