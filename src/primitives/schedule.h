@@ -235,7 +235,7 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text);
 size_t ml_nearest_names(ml_Schedule *s, const char *text, ml_HandleKind kind,
                         const char **out, size_t n);
 /* Those that an ambiguous name may mean, in program order; 0: it is not ambiguous. */
-size_t ml_candidate_names(ml_Schedule *s, const char *text, ml_HandleKind kind,
+size_t ml_candidate_names(ml_Schedule *s, const char *text, ml_HandleKind want,
                           const char **out, size_t n);
 
 /* ---- printing a version with display names, as screens show it: the comment that stands

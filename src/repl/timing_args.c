@@ -23,6 +23,7 @@ static const char *value(const ml_Words *w, size_t *k, const char *name, const c
     const char *a = w->v[*k];
     size_t n = strlen(name);
 
+    ML_ASSERT(a);
     if (strncmp(a, name, n) != 0 || (a[n] != '=' && a[n] != '\0'))
         return NULL;
     if (a[n] == '=')

@@ -270,7 +270,9 @@ void ml_wf_use(ml_WfWalk *w, const ml_Expr *e)
 
 void ml_wf_use_regions(ml_WfWalk *w, const ml_Region *v, size_t n, const char *part)
 {
-    w->at->part = part;
+    ml_WfFrame *at = w->at;
+
+    at->part = part;
     for (size_t k = 0; k < n; k++) {
         ml_wf_use_buffer(w, v[k].buffer);
         for (size_t d = 0; d < v[k].buffer->rank; d++) {
@@ -284,7 +286,7 @@ void ml_wf_use_regions(ml_WfWalk *w, const ml_Region *v, size_t n, const char *p
                                                ml_shown(w->cx, v[k].buffer)));
         }
     }
-    w->at->part = NULL;
+    at->part = NULL;
 }
 
 void ml_wf_use_shape(ml_WfWalk *w, const ml_Buffer *b)

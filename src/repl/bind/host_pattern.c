@@ -216,6 +216,7 @@ static const char *again(Match *m, const char *s, int digit)
         luaL_error(m->L, "invalid capture index %%%d", k + 1);
     size_t n = (size_t)m->cap[k].len;
 
+    ML_ASSERT(m->cap[k].at);
     return (size_t)(m->end - s) >= n && memcmp(m->cap[k].at, s, n) == 0 ? s + n : NULL;
 }
 
@@ -537,6 +538,7 @@ static int l_gsub(lua_State *L)
     begin(&m, L, s, n, p + n_pat);
     p += anchored;
     luaL_buffinit(L, &b);
+    ML_ASSERT(s);
     while (done < most) {
         const char *end = try_at(&m, s, p);
 

@@ -122,6 +122,7 @@ static void add_label(Drawing *d, Node *n, const char *label, const char *style)
     const char *z = ml_format(d->cx, "%s%s", label, kind), *at;
     size_t k = strlen(z);
 
+    ML_ASSERT(n);
     for (at = n->leaves; at && (at = strstr(at, z)) != NULL; at += k)
         if ((at == n->leaves || at[-1] == ' ') && (!at[k] || at[k] == ','))
             return;
@@ -240,7 +241,8 @@ static void place_columns(Drawing *d)
         d->nodes.v[k].at -= (int)least;
     for (size_t k = 0; k < d->edges.n; k++) /* the same for the ways of lines */
         for (uint32_t i = 0; i < d->edges.v[k].n; i++)
-            d->edges.v[k].points[2 * i] = d->edges.v[k].points[2 * i] * scale - least;
+            d->edges.v[k].points[(size_t)2 * i] =
+                d->edges.v[k].points[(size_t)2 * i] * scale - least;
 }
 
 /* ---- lines */
@@ -263,7 +265,7 @@ static int way(const Drawing *d, const Edge *e, int layer)
 {
     double y = d->nodes.v[d->order[d->first[layer]]].y;
 
-    for (uint32_t k = 0; k + 1 < e->n; k++) {
+    for (size_t k = 0; k + 1 < e->n; k++) {
         double y1 = e->points[2 * k + 1], y2 = e->points[2 * k + 3];
         double x1 = e->points[2 * k], x2 = e->points[2 * k + 2];
 
