@@ -37,6 +37,16 @@ const char *ml_arg_kind_name(const ml_Arg *a)
     return "?";
 }
 
+bool ml_too_many(ml_Ctx *cx, const ml_Primitive *prim, size_t at, size_t got,
+                 const ml_Arg *odd)
+{
+    if (prim->n_params == 1 && prim->params[0].kind == ML_P_LOOPS)
+        return ml_bad_argument(cx, "%s takes loops alone; argument %zu is %s", prim->name,
+                               at + 1, ml_arg_kind_name(odd));
+    return ml_bad_argument(cx, "%s takes at most %zu argument%s, got %zu", prim->name,
+                           prim->n_params, prim->n_params == 1 ? "" : "s", got);
+}
+
 static bool wrong(const Resolve *r, const char *need, const ml_Arg *a)
 {
     return ml_bad_argument(r->cx, "%s: %s is needed, got %s", r->pa->name, need,
@@ -579,8 +589,7 @@ static bool line_up(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *args, si
         raw[k] = list;
     }
     if (at < n)
-        return ml_bad_argument(cx, "%s takes at most %zu arguments, got %zu", prim->name,
-                               prim->n_params, n);
+        return ml_too_many(cx, prim, at, n, &args[at]);
     return true;
 }
 

@@ -21,6 +21,10 @@ const ml_IndexMap *ml_arg_pad(ml_Schedule *s, const char *what, const ml_Arg *a)
 /* A Lua function; moon.index_map(...) when there is an inverse, or what Lua's operators
  * cannot say. cx is for scratch. */
 void ml_map_lua(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m);
+/* Sets bad-argument for `got` arguments, of which `odd`, at position `at` from 0, finds no
+ * parameter; false. */
+bool ml_too_many(ml_Ctx *cx, const ml_Primitive *prim, size_t at, size_t got,
+                 const ml_Arg *odd);
 const char *ml_arg_kind_name(const ml_Arg *a);
 
 #endif

@@ -145,8 +145,7 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
             out[k] = pos[at++];
     }
     if (at < n_pos)
-        return ml_bad_argument(cx, "%s takes at most %zu arguments, got %zu", prim->name,
-                               prim->n_params, n_pos);
+        return ml_too_many(cx, prim, at, n_pos, &pos[at]);
     bool old = old_buffer(cx, prim, keys, values, n_named, &pair);
 
     if (old)

@@ -57,6 +57,13 @@ static void on_interrupt(int sig)
     }
     bool again = session.interrupt || now - last <= 1;
 
+    /* A script that a second Ctrl-C has not ended has no prompt to go back to. */
+    if (session.interrupt && !session.prompting && !ml_stuck_watched() &&
+        !session.stops_itself) {
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+        return;
+    }
     if (again) {
         ml_host_hard_stop();
         hard_stopped = 1;

@@ -22,7 +22,7 @@
 #include "repl/bind/host.h"
 #include "repl/crash.h"
 #include "repl/jobs.h"
-#include "repl/view/capture.h"
+#include "repl/screen/screen.h"
 
 #define VARIABLE "MOONLOOP_CONTINUES"
 
@@ -46,20 +46,35 @@ static void put(const char *z)
         return; /* there is nobody to tell */
 }
 
+/* A line of the prompt, or what comes before it: the init file, -e, a script. */
+static bool at_work(void)
+{
+    return stuck.ss->interrupt && (stuck.ss->depth > 0 || !stuck.ss->prompting);
+}
+
+static void tell(void)
+{
+    if (ml_screen_is_open()) { /* one line over the panes, 40 columns at most */
+        ml_screen_scribble(ml_crash_saved() ? "Ctrl-C again goes on from the autosave"
+                                            : "Ctrl-C again ends moonloop");
+        return;
+    }
+    put("\nCtrl-C: what runs now looks for it nowhere; it is being waited for.\n");
+    put(ml_crash_saved()
+            ? "Ctrl-C again ends it; the session goes on from its autosave: programs and\n"
+              "steps are kept; variables of Lua, jobs and a :record are not.\n"
+            : "Ctrl-C again ends moonloop; nothing of this session is autosaved.\n");
+}
+
 static void on_patience(int sig)
 {
     int keep = errno;
 
     (void)sig;
-    if (stuck.ss->interrupt && stuck.ss->depth > 0 && !ml_capture_on()) {
+    if (at_work()) {
         stuck.ss->interrupt = ML_INTERRUPT_HARD;
         ml_host_hard_stop(); /* as soon as Lua goes on */
-        put("\nCtrl-C: what runs now looks for it nowhere; it is being waited for.\n");
-        put(ml_crash_saved()
-                ? "Ctrl-C again ends it; the session goes on from its autosave: programs "
-                  "and\n"
-                  "steps are kept, variables of Lua are not.\n"
-                : "Ctrl-C again ends moonloop; nothing of this session is autosaved.\n");
+        tell();
         stuck.told = 1;
     }
     errno = keep;
@@ -78,6 +93,11 @@ static void begin_anew(const char *path)
     execve("/proc/self/exe", stuck.argv, stuck.env);
 }
 
+bool ml_stuck_watched(void)
+{
+    return stuck.ss != NULL;
+}
+
 void ml_stuck_interrupt(void)
 {
     const struct itimerval soon = {.it_value = {.tv_sec = PATIENCE}}, never = {0};
@@ -85,7 +105,7 @@ void ml_stuck_interrupt(void)
 
     if (!stuck.ss)
         return;
-    if (!stuck.told || stuck.ss->depth == 0 || !stuck.ss->interrupt) {
+    if (!stuck.told || !at_work()) {
         stuck.told = 0;
         setitimer(ITIMER_REAL, &soon, NULL);
         return;

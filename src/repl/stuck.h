@@ -8,6 +8,7 @@
 /* A session that prompts may end itself and begin anew from here on, with the same
  * arguments. */
 void ml_stuck_watch(ml_Session *ss);
+bool ml_stuck_watched(void);
 /* In the handler of SIGINT; may not return. */
 void ml_stuck_interrupt(void);
 /* The autosave that this program was begun anew with; NULL: an ordinary start. */

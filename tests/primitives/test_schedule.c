@@ -346,7 +346,7 @@ static void surplus_and_unknown_arguments_are_refused(void **state)
     ml_CallTexts c = {0};
 
     assert_false(ml_parse_calls(cx, ml_str("unroll(\"i\", 1)"), &c));
-    assert_string_equal("unroll takes at most 1 arguments, got 2",
+    assert_string_equal("unroll takes at most 1 argument, got 2",
                         ml_error(cx)->facts[0].as.text);
     ml_error_clear(cx);
     assert_false(ml_parse_calls(cx, ml_str("split{loop = \"i\", factor_s = {1}}"), &c));

@@ -230,6 +230,24 @@ within shows __gc && keys C-c && sees 'Ctrl-C again ends it; the session goes on
     shows nil && line 'while true do end' && within shows 'while true' && keys C-c && sees 'interrupted' && line ':quit' &&
     within last_line_is 'sh>'
 verdict 'says when it must wait, and goes on from the autosave after a second Ctrl-C'
+# The same in the panes, and where there is no prompt yet.
+hang='setmetatable({}, {__gc = function() while true do end end}) collectgarbage()'
+clear_shell
+line "'$MOONLOOP' --no-init -i -e 's = schedule(workload.matmul(64, 64, 64))'"
+ends_in 'matmul v0>' && line 'split("j", {auto, 16})' && ends_in 'matmul v1>' && line ':view' && sees '1 Loops' && keys : && text "$hang" &&
+    keys Enter && within shows ':' && keys C-c && sees 'Ctrl-C again goes on from the autosave' && keys C-c &&
+    sees 'brought back 1 step of matmul' && ends_in 'matmul v1>' && line ':quit' && within last_line_is 'sh>'
+verdict 'a second Ctrl-C leads out of the panes, to the session'
+clear_shell
+echo "print('begun') $hang" >hang.lua
+line "'$MOONLOOP' --no-init hang.lua"
+sees begun && within eval 'keys C-c; last_line_is "sh>"'
+verdict 'a second Ctrl-C ends a script'
+clear_shell
+line "'$MOONLOOP' --no-init -i hang.lua"
+sees begun && keys C-c && sees 'Ctrl-C again ends moonloop' && keys C-c && within last_line_is 'sh>'
+verdict 'and one that a prompt was to follow'
+clear_shell
 tm new-session -d -x 80 -y 24 -s alone "'$MOONLOOP' --no-init --private"
 alone() { tm capture-pane -p -t alone | grep -qF -e "$1"; }
 within alone 'help' && tm send-keys -t alone -l 'while true do end' && tm send-keys -t alone Enter && within alone 'true do end' &&

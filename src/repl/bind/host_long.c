@@ -163,6 +163,14 @@ static int l_compare(lua_State *L)
 
 static int l_sort(lua_State *L)
 {
+    /* here and not below, where the function would have no name */
+    if (!luaL_getmetafield(L, 1, "__len"))
+        luaL_checktype(L, 1, LUA_TTABLE);
+    else
+        lua_pop(L, 1);
+    if (!lua_isnoneornil(L, 2))
+        luaL_checktype(L, 2, LUA_TFUNCTION);
+
     bool large = lua_type(L, 1) == LUA_TTABLE && lua_rawlen(L, 1) > QUICK;
 
     if (large && lua_isnoneornil(L, 2)) {

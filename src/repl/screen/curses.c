@@ -53,7 +53,8 @@ static struct {
     ml_Depth depth;
     ml_Decoder keys;
     ml_Grid shown;
-    bool anything; /* shown is on the screen */
+    bool anything;                   /* shown is on the screen */
+    volatile sig_atomic_t scribbled; /* but for what a handler wrote over it */
 #if HAVE_CURSES
     SCREEN *screen;
     TERMINAL *before; /* what terminfo was asked about before, by Readline */
@@ -93,6 +94,18 @@ void ml_screen_restore(void)
     put_bytes(tty.leave, (size_t)tty.n_leave);
     tcsetattr(tty.fd, TCSANOW, &tty.found);
     errno = error;
+}
+
+void ml_screen_scribble(const char *z)
+{
+    static const char there[] = "\0337\033[999;1H\033[K", back[] = "\0338";
+
+    if (!tty.open)
+        return;
+    put_bytes(there, sizeof there - 1);
+    put_bytes(z, strlen(z));
+    put_bytes(back, sizeof back - 1);
+    tty.scribbled = 1;
 }
 
 static void wake(char c)
@@ -515,6 +528,8 @@ bool ml_screen_show(const ml_Grid *g, bool whole)
         resizeterm(g->h, g->w);
         whole = true;
     }
+    whole |= tty.scribbled != 0;
+    tty.scribbled = 0;
     if (whole || !tty.anything || tty.shown.w != g->w || tty.shown.h != g->h) {
         ml_grid_free(&tty.shown);
         ml_grid_init(&tty.shown, g->w, g->h, g->ascii);
@@ -696,6 +711,11 @@ bool ml_screen_show(const ml_Grid *g, bool whole)
 {
     (void)g, (void)whole;
     return false;
+}
+
+void ml_screen_scribble(const char *z)
+{
+    (void)z;
 }
 
 int ml_screen_fd(void)

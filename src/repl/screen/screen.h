@@ -23,6 +23,8 @@ void ml_screen_restore(void);
 void ml_screen_size(int *w, int *h);
 /* Makes the terminal show the grid; all of it anew when `whole`. false: it did already. */
 bool ml_screen_show(const ml_Grid *g, bool whole);
+/* From a signal handler: a line over the last one; the next picture is drawn whole. */
+void ml_screen_scribble(const char *z);
 int ml_screen_fd(void); /* becomes readable when keys are there */
 /* A descriptor that becomes readable after a resize, Ctrl-C, a return from Ctrl-Z; reading
  * events empties it. */
