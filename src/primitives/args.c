@@ -542,12 +542,15 @@ static void note_quotes(const Resolve *r)
                        : r->pa->kind == ML_P_BLOCK || r->pa->kind == ML_P_BLOCKS ? "block"
                                                                                  : NULL;
 
-    if (what)
+    if (what) {
+        size_t at = (size_t)(r->pa - r->prim->params);
+
         ml_error_note(r->cx,
-                      "a %s is named by a string: %s(\"%s\"%s); without quotes %s is a "
+                      "a %s is named by a string: %s(%s\"%s\"%s); without quotes %s is a "
                       "variable of Lua",
-                      what, r->prim->name, *what == 'l' ? "i" : "C",
-                      r->prim->n_params > 1 ? ", ..." : "", *what == 'l' ? "i" : "C");
+                      what, r->prim->name, at > 0 ? "..., " : "", *what == 'l' ? "i" : "C",
+                      at + 1 < r->prim->n_params ? ", ..." : "", *what == 'l' ? "i" : "C");
+    }
 }
 
 static bool absent_arg(const Resolve *r, ml_Given *g)
