@@ -46,7 +46,7 @@ static volatile sig_atomic_t hard_stopped;
 
 static void on_interrupt(int sig)
 {
-    static volatile sig_atomic_t last;
+    static volatile sig_atomic_t first, last;
     sig_atomic_t now = (sig_atomic_t)time(NULL);
 
     (void)sig;
@@ -57,9 +57,12 @@ static void on_interrupt(int sig)
     }
     bool again = session.interrupt || now - last <= 1;
 
-    /* A script that a second Ctrl-C has not ended has no prompt to go back to. */
-    if (session.interrupt && !session.prompting && !ml_stuck_watched() &&
-        !session.stops_itself) {
+    /* A script that looks for Ctrl-C nowhere for more than a second has no prompt to go
+     * back to. (One press may come as two signals: to the process and to its group.) */
+    if (!session.interrupt)
+        first = now;
+    else if (now - first >= 2 && !session.prompting && !ml_stuck_watched() &&
+             !session.stops_itself) {
         signal(SIGINT, SIG_DFL);
         raise(SIGINT);
         return;
