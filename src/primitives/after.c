@@ -272,7 +272,7 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
                             "block %s goes on accumulating from one instance of block %s "
                             "to the next: its reduce iter %s is bound to %s",
                             ml_shown(c->cx, b), ml_shown(c->cx, ml_call_block(c, scope)),
-                            ml_shown(c->cx, b->iters[k].var), ml_shown(c->cx, v))),
+                            b->iters[k].var->hint, ml_shown(c->cx, v))),
                         ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
             }
         }

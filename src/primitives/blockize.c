@@ -158,7 +158,7 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
                     ML_TEXT(ml_format(g->cx,
                                       "the part of iter %s over the loops outside has "
                                       "no counterpart",
-                                      ml_shown(g->cx, b->iters[k].var))),
+                                      b->iters[k].var->hint)),
                     ML_ITER(b, k));
             used += !unit;
         }

@@ -248,19 +248,19 @@ static bool match_expr(Match *m, const ml_Expr *d, const ml_Expr *w)
 
 static bool match_stmt(Match *m, const ml_Stmt *d, const ml_Stmt *w);
 
-static bool match_value(Match *m, const char *what, const ml_Expr *d, const ml_Expr *w)
+/* What `part` of a loop or an iter is; its name is worked out only where they differ. */
+static bool match_value(Match *m, const char *part, const ml_Var *of, const ml_Expr *d,
+                        const ml_Expr *w)
 {
     return same_value(m, translated(m, d), w) ||
-           differ(m, "%s is %s, the description has %s", what, text_of(m, w),
-                  text_of(m, translated(m, d)));
+           differ(m, "%s %s is %s, the description has %s", part, ml_shown(m->cx, of),
+                  text_of(m, w), text_of(m, translated(m, d)));
 }
 
 static bool match_loop(Match *m, const ml_For *d, const ml_For *w)
 {
-    if (!match_value(m, ml_format(m->cx, "the minimum of loop %s", ml_shown(m->cx, w)),
-                     d->min, w->min) ||
-        !match_value(m, ml_format(m->cx, "the extent of loop %s", ml_shown(m->cx, w)),
-                     d->extent, w->extent))
+    if (!match_value(m, "the minimum of loop", w->var, d->min, w->min) ||
+        !match_value(m, "the extent of loop", w->var, d->extent, w->extent))
         return false;
     if (d->kind != w->kind || (d->thread && !ml_streq(d->thread, w->thread)))
         return differ(m, "loop %s is %s, the description's %s is %s", ml_shown(m->cx, w),
@@ -346,12 +346,9 @@ static bool match_block(Match *m, const ml_Block *d, const ml_Block *w)
             return differ(m, "iter %s of block %s is %s, the description's %s is %s",
                           b->var->hint, w->name, ml_iter_kind_name((ml_IterKind)b->kind),
                           a->var->hint, ml_iter_kind_name((ml_IterKind)a->kind));
-        if (!match_value(m, ml_format(m->cx, "the value of iter %s", b->var->hint),
-                         a->value, b->value) ||
-            !match_value(m, ml_format(m->cx, "the extent of iter %s", b->var->hint),
-                         a->extent, b->extent) ||
-            !match_value(m, ml_format(m->cx, "the minimum of iter %s", b->var->hint),
-                         a->min, b->min))
+        if (!match_value(m, "the value of iter", b->var, a->value, b->value) ||
+            !match_value(m, "the extent of iter", b->var, a->extent, b->extent) ||
+            !match_value(m, "the minimum of iter", b->var, a->min, b->min))
             return false;
     }
     if (d->predicate != w->predicate && !match_expr(m, d->predicate, w->predicate))

@@ -294,11 +294,11 @@ static bool unsound(const ml_Einsum *e, uint32_t k, const char *why)
 {
     ml_Ctx *cx = e->c->cx;
 
-    return ml_fail(cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(cx, "iter %s of block %s cannot be padded: %s",
-                                     ml_shown(cx, e->block->iters[k].var),
-                                     ml_shown(cx, e->block), why)),
-                   ML_BLOCK(e->block), ML_ITER(e->block, k));
+    return ml_fail(
+        cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(cx, "iter %s of block %s cannot be padded: %s",
+                          e->block->iters[k].var->hint, ml_shown(cx, e->block), why)),
+        ML_BLOCK(e->block), ML_ITER(e->block, k));
 }
 
 static bool check_iter(ml_Einsum *e, uint32_t k)
@@ -345,7 +345,7 @@ static bool check_output(const ml_Einsum *e, const ml_EinsumSide *s, const ml_In
             continue;
         if (k >= 64 || (seen & (1ull << k)))
             return no_einsum(e, "%s is indexed by %s twice", ml_shown(e->c->cx, s->old),
-                             ml_shown(e->c->cx, b->iters[k].var));
+                             b->iters[k].var->hint);
         seen |= 1ull << k;
         if (e->changed[k])
             continue;
@@ -410,8 +410,7 @@ static bool check(ml_Einsum *e)
 
     for (uint32_t k = 0; k < b->n_iters; k++) {
         if (!ml_is_int(b->iters[k].min, 0))
-            return no_einsum(e, "iter %s does not start at 0",
-                             ml_shown(e->c->cx, b->iters[k].var));
+            return no_einsum(e, "iter %s does not start at 0", b->iters[k].var->hint);
         if (e->changed[k] && !check_iter(e, k))
             return false;
     }

@@ -35,7 +35,7 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
                 ML_TEXT(ml_format(cx,
                                   "the value of iter %s cannot be written as outside * "
                                   "extent + inside",
-                                  ml_shown(cx, b->iters[m].var))),
+                                  b->iters[m].var->hint)),
                 ML_ITER(b, m));
     return ml_fail(cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
                    ML_TEXT("its iters are no independent digits of the loops"));

@@ -66,7 +66,7 @@ static bool check_loops(Iters *it)
         }
         if (!ml_is_int(b->iters[k].min, 0))
             return ml_bad_argument(cx, "iter %s of block %s does not start at 0",
-                                   ml_shown(cx, b->iters[k].var), ml_shown(cx, b));
+                                   b->iters[k].var->hint, ml_shown(cx, b));
         for (size_t m = 0; m < k; m++)
             if (ml_expr_uses_var(f->extent, ml_as_for(it->loops.v[m])->var))
                 return ml_fail(cx, ML_E_LOOP_DEPENDENT, ML_LOOP(f),

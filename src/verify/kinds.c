@@ -81,7 +81,7 @@ static int not_spatial(ml_Ctx *cx, const ml_Block *b, const char **why)
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL) {
             if (why)
-                *why = ml_format(cx, "1, iter %s is %s", ml_shown(cx, b->iters[k].var),
+                *why = ml_format(cx, "1, iter %s is %s", b->iters[k].var->hint,
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 1;
         }
@@ -257,7 +257,7 @@ static int reduction_first(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL && b->iters[k].kind != ML_ITER_REDUCE) {
             if (why)
-                *why = ml_format(cx, "3, iter %s is %s", ml_shown(cx, b->iters[k].var),
+                *why = ml_format(cx, "3, iter %s is %s", b->iters[k].var->hint,
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 3;
         }
