@@ -9,11 +9,7 @@
 
 static int start_empty(void **state)
 {
-    Fixture *f = calloc(1, sizeof *f);
-
-    open_view(f, NULL, 80, 24);
-    *state = f;
-    return 0;
+    return start_with(state, NULL, 80, 24);
 }
 
 /* Row y of the screen. */

@@ -31,11 +31,7 @@ static const char LOWERED[] =
 
 static int start_lowered(void **state)
 {
-    Fixture *f = calloc(1, sizeof *f);
-
-    open_view(f, LOWERED, 120, 36);
-    *state = f;
-    return 0;
+    return start_with(state, LOWERED, 120, 36);
 }
 
 static void programs_without_blocks_say_so_and_can_be_looked_at(void **state)
@@ -72,11 +68,7 @@ static const char TWO[] = "from tvm.script import ir as I, tir as T\n"
 
 static int start_two(void **state)
 {
-    Fixture *f = calloc(1, sizeof *f);
-
-    open_view(f, TWO, 120, 36);
-    *state = f;
-    return 0;
+    return start_with(state, TWO, 120, 36);
 }
 
 /* No function can be chosen: what is looked at is that of the selection. */

@@ -50,13 +50,20 @@ static inline void open_view(Fixture *f, const char *program, int w, int h)
     ml_view_init(&f->v, &f->ss, w, h, false);
 }
 
-static inline int start(void **state)
+static inline int start_with(void **state, const char *program, int w, int h)
 {
     Fixture *f = calloc(1, sizeof *f);
 
-    open_view(f, MATMUL, 80, 24);
+    if (!f)
+        return 1;
+    open_view(f, program, w, h);
     *state = f;
     return 0;
+}
+
+static inline int start(void **state)
+{
+    return start_with(state, MATMUL, 80, 24);
 }
 
 static inline int end(void **state)

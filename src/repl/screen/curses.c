@@ -27,12 +27,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "repl/crash.h"
+
 #if HAVE_CURSES
 #include <curses.h>
 #include <term.h>
-#endif
-
-#include "repl/crash.h"
 
 enum { ESCAPE_MS = 25, PAIRS = 255, SIGNALS = 3 };
 
@@ -55,17 +54,13 @@ static struct {
     ml_Grid shown;
     bool anything;                   /* shown is on the screen */
     volatile sig_atomic_t scribbled; /* but for what a handler wrote over it */
-#if HAVE_CURSES
     SCREEN *screen;
     TERMINAL *before; /* what terminfo was asked about before, by Readline */
     struct {
         int fg, bg;
     } pairs[PAIRS];
     int n_pairs;
-#endif
 } tty = {.fd = -1, .signals = {-1, -1}};
-
-#if HAVE_CURSES
 
 static const int CAUGHT[SIGNALS] = {SIGWINCH, SIGTSTP, SIGCONT};
 
@@ -672,77 +667,6 @@ void ml_screen_clipboard(const char *text)
     ml_text_char(&t, '\a');
     put_bytes(ml_text_z(&t), t.n);
     ml_text_free(&t);
-}
-
-#else /* a build without curses */
-
-bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
-{
-    (void)theme, (void)mouse, (void)no_color;
-    ml_text_add(why, "wants ncurses, which this program was built without");
-    return false;
-}
-
-void ml_screen_theme(const ml_ThemeDef *theme)
-{
-    (void)theme;
-}
-
-void ml_screen_close(void)
-{
-}
-
-bool ml_screen_is_open(void)
-{
-    return tty.open;
-}
-
-void ml_screen_restore(void)
-{
-}
-
-void ml_screen_size(int *w, int *h)
-{
-    *w = 80;
-    *h = 24;
-}
-
-bool ml_screen_show(const ml_Grid *g, bool whole)
-{
-    (void)g, (void)whole;
-    return false;
-}
-
-void ml_screen_scribble(const char *z)
-{
-    (void)z;
-}
-
-int ml_screen_fd(void)
-{
-    return -1;
-}
-
-int ml_screen_signal_fd(void)
-{
-    return -1;
-}
-
-size_t ml_screen_events(ml_Event *out, size_t n, bool *ended)
-{
-    (void)out, (void)n;
-    *ended = true;
-    return 0;
-}
-
-void ml_screen_busy(bool on)
-{
-    (void)on;
-}
-
-void ml_screen_clipboard(const char *text)
-{
-    (void)text;
 }
 
 #endif
