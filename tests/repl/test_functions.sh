@@ -218,7 +218,9 @@ typed help 'quit()' exit tree 's = schedule(workload.matmul(8, 8, 8))' 'tree();'
     fails 'colon: :help' 'colon: :quit' 'colon: :tree' 'no command :undoo; did you mean :undo?' 'setting is called eco; did you mean echo?' &&
     [ "$(grep -c 'did you mean echo' err)" = 2 ]
 verdict 'tells that a command begins with a colon, and the nearest one'
-typed 's = schedule(workload.matmul(8, 8, 8))' 'split(i, {2, 4})' 'reorder(j, i)' 'parallel(i)' 'compute_inline(C)' 'version()'
+typed 's = schedule(workload.matmul(8, 8, 8))' 'split(i, {2, 4})' 'reorder(j, i)' 'parallel(i)' 'compute_inline(C)' 'decompose_reduction("C")' \
+    'table.sort(nil)' 'version()'
 [ "$status" = 1 ] && says 0 && fails 'a loop is named by a string: split("i", ...); without quotes i is a variable of Lua' \
-    'reorder: argument 1 is nil: a loop is named by a string' 'by a string: parallel("i")' 'a block is named by a string: compute_inline("C")'
+    'reorder: argument 1 is nil: a loop is named by a string' 'by a string: parallel("i")' 'a block is named by a string: compute_inline("C")' \
+    'by a string: decompose_reduction(..., "i");' "bad argument #1 to 'sort' (table expected, got nil)"
 verdict 'tells that names are strings where a variable of Lua is nil'
