@@ -191,6 +191,12 @@ bool ml_intrin_register(ml_Ctx *cx, ml_Intrins *t, const char *name, const ml_Fu
                 "description",
                 b->name);
     }
+    const char *why = ml_intrin_leaves_signature(cx, "description", desc);
+
+    why = why ? why : ml_intrin_leaves_signature(cx, "implementation", impl);
+    why = why ? why : ml_intrin_differs(cx, desc, impl);
+    if (why)
+        return bad(cx, "%s", why);
     if (!override && ml_intrin_find(t, name))
         return ml_fail(cx, ML_E_INTRIN_EXISTS, ML_TEXT(name));
     ml_Ctx *own = ml_ctx_new(0);

@@ -31,5 +31,11 @@ size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out);
 const char *ml_intrin_nearest(ml_Ctx *cx, ml_Intrins *t, const char *name);
 /* The region of a parameter in the root block's reads or writes; NULL: there is none. */
 const ml_Region *ml_intrin_region(const ml_Block *root, const ml_Buffer *b);
+/* What a block of the function touches outside of the regions that it declares, as a
+ * sentence in cx; what: "description" or "implementation". NULL: nothing. */
+const char *ml_intrin_leaves_signature(ml_Ctx *cx, const char *what, const ml_Func *f);
+/* How the regions of an implementation's parameters differ from those of the description,
+ * which has as many; it may read less. NULL: they do not. */
+const char *ml_intrin_differs(ml_Ctx *cx, const ml_Func *desc, const ml_Func *impl);
 
 #endif

@@ -7,6 +7,7 @@
 #include "primitives/prim.h"
 
 #include "core/shown.h"
+#include "verify/view.h"
 
 enum { BLOCK, BUFFER, AXIS, FACTOR, OFFSET };
 
@@ -76,8 +77,19 @@ static bool storage_align(ml_Call *c)
     list[at] = ml_val_list(cx, entry, 4);
     nb.annotations =
         ml_dict_with(cx, b->annotations, KEY, ml_val_list(cx, list, at == n ? n + 1 : n));
+    const ml_Stmt *was = ml_call_func(c)->body;
+    const char *why = NULL, *before = NULL;
+
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
-    return true;
+    /* Views that fix the strides: nothing could be made of the two together. */
+    const ml_Stmt *body = ml_call_func(c)->body;
+    const ml_Block *user =
+        ml_views_misfit(cx, c->p, c->func, buf, ml_align_asked(cx, body, buf), &why);
+
+    if (!user ||
+        ml_views_misfit(cx, c->p, c->func, buf, ml_align_asked(cx, was, buf), &before))
+        return ml_ok_or_fail(cx);
+    return ml_fail(cx, ML_E_WF_MATCH, ML_BUFFER(buf), ML_TEXT(why), ML_BLOCK(user));
 }
 
 static const ml_Param params[] = {
@@ -101,6 +113,6 @@ const ml_Primitive ml_prim_storage_align = {
     .result = ML_R_NONE,
     .apply = storage_align,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_ARGUMENT,
-                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_OK},
+                                     ML_E_BUFFER_NOT_ALLOCATED, ML_E_WF_MATCH, ML_E_OK},
     .cases = "storage_align",
 };

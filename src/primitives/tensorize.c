@@ -11,6 +11,7 @@
 #include "core/shown.h"
 #include "primitives/intrin_match.h"
 #include "primitives/schedule_impl.h"
+#include "verify/view.h"
 
 enum { BLOCK_OR_LOOP, TENSOR_INTRIN, PRESERVE_UNIT_ITERS };
 
@@ -20,41 +21,64 @@ static bool mismatch(ml_Call *c, ml_Uid shown, const ml_Buffer *buf, const char 
                    ML_TEXT(c->args[TENSOR_INTRIN].s), ML_TEXT(why), ML_BUFFER(buf));
 }
 
-/* A view without strides is compact: so must be the part of the buffer that it shows. */
-static bool check_strides(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Region *src,
-                          const ml_Buffer *view)
+/* The first dimension of the tile that is but a part of the buffer's, from the last on. */
+static size_t part_taken(ml_Ctx *cx, ml_Arith *ar, const ml_Region *src)
 {
-    const ml_Buffer *buf = src->buffer;
-    ml_Arith *ar = ml_arith_at(c->cx, c->p, block);
-    size_t outer = 0;
+    for (size_t d = src->buffer->rank; d-- > 1;) {
+        const ml_Expr *a = src->ranges[d].extent, *n = src->buffer->shape[d];
 
-    if (view->n_strides)
+        if (!ml_promote(cx, &a, &n) || (a != n && !ml_prove_equal(ar, a, n)))
+            return d;
+    }
+    return 0;
+}
+
+/* A view without strides is compact: so must be the part of the buffer that it shows. */
+static bool check_run(ml_Call *c, ml_Arith *ar, ml_Uid shown, const ml_Match *m,
+                      const ml_Expr *const *stride)
+{
+    const ml_Buffer *buf = m->source.buffer;
+    size_t gap, part;
+
+    if (ml_view_is_run(ar, m, stride, &gap))
         return true;
     if (buf->n_strides)
         return mismatch(c, shown, buf,
                         ml_format(c->cx, "%s has strides, the intrinsic's %s is compact",
-                                  ml_shown(c->cx, buf), ml_shown(c->cx, view)));
-    while (outer < buf->rank && ml_is_int(src->ranges[outer].extent, 1))
-        outer++;
-    for (size_t d = outer + 1; d < buf->rank; d++) {
-        const ml_Expr *a = src->ranges[d].extent, *n = buf->shape[d];
+                                  ml_shown(c->cx, buf), ml_shown(c->cx, m->target)));
+    part = part_taken(c->cx, ar, &m->source);
+    return mismatch(
+        c, shown, buf,
+        ml_format(c->cx,
+                  "the rows of the tile of %s do not follow each other in memory: %s",
+                  ml_shown(c->cx, buf),
+                  part ? ml_format(c->cx, "it takes a part of dimension %zu", part)
+                       : "storage_align puts gaps between them"));
+}
 
-        if (ml_promote(c->cx, &a, &n) && (a == n || ml_prove_equal(ar, a, n)))
-            continue;
+/* What the parameter's declaration asks of its view; open variables are bound in *vars. */
+static bool check_layout(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Match *m,
+                         ml_Subst *vars)
+{
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, block);
+    const ml_Buffer *buf = m->source.buffer;
+    const ml_Func *f = ml_call_func(c);
+    ml_ViewBinding bind = {.cx = c->cx, .ar = ar, .match = m, .vars = vars};
+    const char *why = "its strides pass the dtype of its indices";
+
+    ml_arith_bind_iters(ar, ml_call_block(c, block));
+    bind.stride = ml_buffer_strides(ar, buf, ml_align_asked(c->cx, f->body, buf));
+    if (!bind.stride || !ml_view_bind(&bind, &why))
         return mismatch(c, shown, buf,
-                        ml_format(c->cx,
-                                  "the rows of the tile of %s do not follow each other in "
-                                  "memory: it takes a part of dimension %zu",
-                                  ml_shown(c->cx, buf), d));
-    }
-    return true;
+                        ml_format(c->cx, "%s as its %s: %s", ml_shown(c->cx, buf),
+                                  ml_shown(c->cx, m->target), why));
+    return m->target->n_strides || check_run(c, ar, shown, m, bind.stride);
 }
 
 /* The parameter as a view of the buffer at its place. */
-static bool view_of(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Block *impl,
-                    const ml_Buffer *param, const ml_IntrinPlace *at, ml_Match *out)
+static void view_of(ml_Ctx *cx, const ml_Block *impl, const ml_Buffer *param,
+                    const ml_IntrinPlace *at, ml_Match *out)
 {
-    ml_Ctx *cx = c->cx;
     const ml_Region *own = ml_intrin_region(impl, param);
     ml_Range *r = ML_ARRAY(cx, ml_Range, at->buffer->rank + 1u);
 
@@ -71,7 +95,6 @@ static bool view_of(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Block *impl
             r[d].min = ml_add(cx, r[d].min, ml_cast(cx, t, part.min));
     }
     *out = (ml_Match){.target = param, .source = {at->buffer, r}};
-    return check_strides(c, block, shown, &out->source, param);
 }
 
 /* The schedule's annotations, and those of the implementation that it does not have. */
@@ -104,14 +127,18 @@ static bool apply_intrin(ml_Call *c, ml_Uid block, ml_Uid shown)
     ml_IntrinPlace *places = ML_ARRAY(cx, ml_IntrinPlace, desc->n_params + 1);
     ml_Match *views = ML_ARRAY(cx, ml_Match, impl->n_params + root->n_matches + 1);
     ml_Block nb = *b;
+    ml_Subst open = {0};
 
     if (!ml_intrin_match(c, name, desc, b, shown, places))
         return false;
     nb.n_matches = 0;
-    for (uint32_t k = 0; k < impl->n_params; k++)
-        if (!view_of(c, block, shown, root, impl->params[k].buffer, &places[k],
-                     &views[nb.n_matches++]))
+    for (uint32_t k = 0; k < impl->n_params; k++) {
+        view_of(cx, root, impl->params[k].buffer, &places[k], &views[nb.n_matches]);
+        if (!check_layout(c, block, shown, &views[nb.n_matches++], &open))
             return false;
+    }
+    if (!ml_intrin_check_apart(c, name, desc, block, shown, views))
+        return false;
     for (size_t k = 0; k < root->n_matches; k++) /* views of views */
         views[nb.n_matches++] = root->matches[k];
     nb.matches = views;

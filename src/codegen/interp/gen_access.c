@@ -9,6 +9,7 @@
  * whole dimension) is left out. Source: ir-and-analysis 1.4, 1.6.
  */
 #include "codegen/interp/code.h"
+#include "verify/view.h"
 
 /* ---------------------------------------------------------------- buffers */
 
@@ -114,6 +115,22 @@ void ml_gen_view_registers(ml_Gen *g, ml_View *v)
         v->r_offset = ml_gen_checked(g, b->elem_offset);
 }
 
+/* Laid out as storage_align asks, so that a view sees the strides that it will have. */
+static void align(ml_Gen *g, const ml_Buffer *b, ml_View *v)
+{
+    const ml_Align *asked = ml_align_asked(g->cx, g->frame->func->body, b);
+    const ml_Expr *const *strides =
+        asked ? ml_buffer_strides(ml_arith_new(g->cx), b, asked) : NULL;
+    ml_BufInfo *info = ml_owned(ml_map_get(g->bufs, b->uid));
+
+    if (!strides)
+        return;
+    info->strides = strides;
+    v->r_stride = ML_ARRAY(g->cx, uint32_t, b->rank + 1u);
+    for (size_t d = 0; d < b->rank; d++)
+        v->r_stride[d] = ml_gen_checked(g, strides[d]);
+}
+
 void ml_gen_alloc(ml_Gen *g, const ml_Buffer *b)
 {
     ml_Memory *mem;
@@ -131,8 +148,9 @@ void ml_gen_alloc(ml_Gen *g, const ml_Buffer *b)
         ml_map_get(g->vars, b->elem_offset->as.var->uid) == NULL)
         ml_gen_bind_until(g, b->elem_offset->as.var, ml_gen_int(g, 0), 0);
     ml_gen_view_registers(g, v);
-    ml_gen_emit(g, ML_I_ALLOC, 0, 0, (int64_t)g->views.n - 1, 0, 0);
     ml_gen_define(g, b, v, NULL);
+    align(g, b, v);
+    ml_gen_emit(g, ML_I_ALLOC, 0, 0, (int64_t)g->views.n - 1, 0, 0);
 }
 
 ml_BufInfo *ml_gen_buffer(ml_Gen *g, const ml_Buffer *b)
@@ -492,12 +510,38 @@ static void bind_or_check(ml_Gen *g, const ml_Expr *have, const ml_Expr *value,
         require_same(g, have, value, target, what);
 }
 
+/* An offset of 0 says nothing: the accesses are rebased. */
+static void match_offset(ml_Gen *g, const ml_Match *m, const ml_Expr *const *strides)
+{
+    ml_Ctx *cx = g->cx;
+    const ml_Buffer *t = m->target, *s = m->source.buffer;
+    const ml_Expr *offset = s->elem_offset;
+
+    if (ml_is_int(t->elem_offset, 0))
+        return;
+    for (size_t d = 0; d < s->rank; d++) {
+        const ml_Expr *x = m->source.ranges[d].min, *y = strides[d], *z;
+
+        if (!ml_promote(cx, &x, &y))
+            continue;
+        z = ml_mul(cx, x, y);
+        if (ml_promote(cx, &offset, &z))
+            offset = ml_add(cx, offset, z);
+    }
+    bind_or_check(g, t->elem_offset, offset, t,
+                  "the element offset differs from the region's");
+    if (t->offset_factor > 1)
+        require_same(
+            g, ml_int(cx, offset->type, 0),
+            ml_floormod(cx, offset, ml_int(cx, offset->type, t->offset_factor)), t,
+            ml_format(cx, "its element offset is no multiple of %u", t->offset_factor));
+}
+
 void ml_gen_match(ml_Gen *g, const ml_Match *m)
 {
     const ml_Buffer *t = m->target, *s = m->source.buffer;
     ml_BufInfo *src = ml_gen_buffer(g, s);
     const ml_Expr **strides;
-    const ml_Expr *offset;
     ml_BufInfo *info;
     size_t lead;
 
@@ -528,20 +572,7 @@ void ml_gen_match(ml_Gen *g, const ml_Match *m)
             bind_or_check(g, t->strides[d], strides[d], t,
                           "a stride differs from the source's");
     }
-    if (t->elem_offset->kind == ML_EXPR_VAR &&
-        ml_map_get(g->vars, t->elem_offset->as.var->uid) == NULL) {
-        offset = s->elem_offset;
-        for (size_t d = 0; d < s->rank; d++) {
-            const ml_Expr *x = m->source.ranges[d].min, *y = src->strides[d], *z;
-            if (!ml_promote(g->cx, &x, &y))
-                continue;
-            z = ml_mul(g->cx, x, y);
-            if (ml_promote(g->cx, &offset, &z))
-                offset = ml_add(g->cx, offset, z);
-        }
-        ml_gen_bind_until(g, t->elem_offset->as.var, ml_gen_checked(g, offset),
-                          ml_gen_par_mask(g, offset));
-    }
+    match_offset(g, m, src->strides);
     info = ML_NEW(g->cx, ml_BufInfo);
     *info = (ml_BufInfo){.buffer = t, .match = m, .depth = g->n_blocks, .strides = strides};
     ml_map_set(g->cx, g->bufs, t->uid, info);

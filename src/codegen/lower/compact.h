@@ -3,10 +3,7 @@
 #define ML_CODEGEN_LOWER_COMPACT_H
 
 #include "codegen/lower/lower_impl.h"
-
-typedef struct ml_Align { /* of one dimension; factor 0: none asked for */
-    int64_t factor, offset;
-} ml_Align;
+#include "verify/view.h"
 
 typedef struct ml_Compact {
     const ml_Buffer *buffer;

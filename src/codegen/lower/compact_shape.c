@@ -10,21 +10,13 @@ static void align_entry(ml_Compaction *c, const ml_Block *b, const ml_Value *e,
                         bool of_allocs)
 {
     const ml_Buffer *buf;
-    int64_t at, n = of_allocs ? b->n_allocs : b->n_writes;
-    ml_Align *a;
-    int64_t dim;
+    size_t at, dim;
+    ml_Align *a, one;
 
-    if (e->kind != ML_VAL_LIST || e->n != 4)
-        return;
-    for (size_t k = 0; k < 4; k++)
-        if (e->as.list[k]->kind != ML_VAL_INT)
-            return;
-    at = e->as.list[0]->as.i;
-    if (at < 0 || at >= n)
+    if (!ml_align_entry(e, of_allocs ? b->n_allocs : b->n_writes, &at, &dim, &one))
         return;
     buf = of_allocs ? b->allocs[at] : b->writes[at].buffer;
-    dim = e->as.list[1]->as.i;
-    if (dim < 0 || dim >= (int64_t)buf->rank || e->as.list[2]->as.i <= 0)
+    if (dim >= buf->rank)
         return;
     /* The map's values are this pass's own records. */
     a = (ml_Align *)(uintptr_t)ml_map_get(c->align, buf->uid);
@@ -32,8 +24,7 @@ static void align_entry(ml_Compaction *c, const ml_Block *b, const ml_Value *e,
         a = ML_ARRAY(c->lo->cx, ml_Align, buf->rank);
         ml_map_set(c->lo->cx, c->align, buf->uid, a);
     }
-    a[dim] = (ml_Align){e->as.list[2]->as.i,
-                        ml_floormod_i64(e->as.list[3]->as.i, e->as.list[2]->as.i)};
+    a[dim] = one;
 }
 
 static bool collect(const ml_Stmt *s, void *user)
@@ -209,33 +200,12 @@ static bool dimension(ml_Compaction *c, const ml_Compact *r, size_t d, const ml_
     return *extent != n;
 }
 
-static const ml_Expr *up_to(ml_Compaction *c, const ml_Expr *s, ml_Align a)
-{
-    ml_Ctx *cx = c->lo->cx;
-    const ml_Expr *f = ml_int(cx, s->type, a.factor), *by;
-
-    if (a.factor == 0)
-        return s;
-    by = ml_sub(cx, ml_int(cx, s->type, a.factor + a.offset), ml_floormod(cx, s, f));
-    return ml_simplify(c->ar, ml_add(cx, s, ml_floormod(cx, by, f)));
-}
-
 static const ml_Expr *const *aligned_strides(ml_Compaction *c, const ml_Buffer *b,
                                              const ml_Align *align)
 {
-    ml_Ctx *cx = c->lo->cx;
-    const ml_Expr **strides = ML_ARRAY(cx, const ml_Expr *, b->rank + 1u);
-    const ml_Expr *s = ml_int(cx, ml_buffer_index_dtype(b), 1), *n;
+    const ml_Expr *const *strides = ml_buffer_strides(c->ar, b, align);
 
-    for (size_t d = b->rank; d-- > 0;) {
-        s = up_to(c, s, align[d]);
-        strides[d] = s;
-        n = b->shape[d];
-        if (!ml_dtype_eq(n->type, s->type))
-            return NULL;
-        s = ml_simplify(c->ar, ml_mul(cx, s, n));
-    }
-    return ml_gave_up(cx, c->ar) ? NULL : strides;
+    return ml_gave_up(c->lo->cx, c->ar) ? NULL : strides;
 }
 
 void ml_compact_shape(ml_Compaction *c, ml_Compact *r)

@@ -6,7 +6,7 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-#include "verify/verify.h"
+#include "verify/view.h"
 
 static const char PASS[] = "lower_match_buffer";
 
@@ -23,8 +23,7 @@ typedef struct View {
     const ml_Stmt *at;
     const ml_Match *m;
     const ml_Buffer *target, *source;
-    size_t lead; /* dimensions of the source that the target lacks */
-    const ml_Expr **stride;
+    size_t lead;           /* dimensions of the source that the target lacks */
     const ml_Expr *offset; /* flat, of the region's start */
     ml_Subst subst;
 } View;
@@ -48,100 +47,19 @@ static const ml_Expr *plus(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
     return ml_add(cx, a, b);
 }
 
-static const ml_Expr *times(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
-{
-    (void)ml_promote(cx, &a, &b);
-    return ml_mul(cx, a, b);
-}
-
 /* ---------------------------------------------------------------- what the view says */
-
-static void source_layout(View *v)
-{
-    ml_Ctx *cx = v->w->lo->cx;
-    const ml_Buffer *s = v->source;
-
-    v->stride = ML_ARRAY(cx, const ml_Expr *, s->rank + 1u);
-    for (size_t d = s->rank; d-- > 0;)
-        v->stride[d] = s->n_strides        ? s->strides[d]
-                       : d + 1u == s->rank ? ml_int(cx, s->shape[d]->type, 1)
-                                           : times(cx, v->stride[d + 1], s->shape[d + 1]);
-    v->offset = s->elem_offset;
-    for (size_t d = 0; d < s->rank; d++)
-        v->offset =
-            plus(cx, v->offset, times(cx, v->m->source.ranges[d].min, v->stride[d]));
-    v->offset = ml_simplify(v->w->ar, v->offset);
-}
-
-static bool same(View *v, const ml_Expr *a, const ml_Expr *b)
-{
-    ml_Ctx *cx = v->w->lo->cx;
-    bool equal;
-
-    if (a == b)
-        return true;
-    if (!ml_promote(cx, &a, &b))
-        return false;
-    equal = a == b || ml_prove_equal(v->w->ar, a, b);
-    return !ml_gave_up(cx, v->w->ar) && equal;
-}
-
-/* have: what the target declares; value: what the source gives. */
-static bool bind(View *v, const ml_Expr *have, const ml_Expr *value, const char *what)
-{
-    ml_Ctx *cx = v->w->lo->cx;
-    const ml_Expr *before;
-
-    if (have->kind == ML_EXPR_VAR && !ml_map_has(v->w->defined, have->as.var->uid)) {
-        before = v->subst.vars ? ml_map_get(v->subst.vars, have->as.var->uid) : NULL;
-        if (!before) {
-            ml_subst_var(cx, &v->subst, have->as.var, ml_cast(cx, have->type, value));
-            return true;
-        }
-        have = before;
-    } else if (v->subst.vars) {
-        have = ml_expr_subst(cx, have, &v->subst);
-    }
-    if (same(v, have, value))
-        return true;
-    return fail(v, ml_format(cx,
-                             "%s is %s, the source gives %s; they must be provably equal "
-                             "(leave it open with a variable)",
-                             what, ml_lower_text(cx, have), ml_lower_text(cx, value)));
-}
-
-static bool bind_offset(View *v)
-{
-    ml_Ctx *cx = v->w->lo->cx;
-    const ml_Buffer *t = v->target, *s = v->source;
-    const ml_Expr *rest;
-    bool fits;
-
-    if (ml_is_int(t->elem_offset, 0)) {
-        if (ml_is_int(s->elem_offset, 0))
-            return true;
-        return fail(v, ml_format(cx,
-                                 "it has element offset 0, its source has %s; give it "
-                                 "offset_factor=1",
-                                 ml_lower_text(cx, s->elem_offset)));
-    }
-    if (!bind(v, t->elem_offset, v->offset, "the element offset"))
-        return false;
-    if (t->offset_factor <= 1)
-        return true;
-    rest = ml_floormod(cx, v->offset, ml_int(cx, v->offset->type, t->offset_factor));
-    fits = ml_prove_equal(v->w->ar, rest, ml_int(cx, rest->type, 0));
-    (void)ml_gave_up(cx, v->w->ar);
-    return fits || fail(v, ml_format(cx,
-                                     "cannot show that the element offset %s is a multiple "
-                                     "of offset_factor %u",
-                                     ml_lower_text(cx, v->offset), t->offset_factor));
-}
 
 static bool bind_all(View *v)
 {
     ml_Ctx *cx = v->w->lo->cx;
     const ml_Buffer *t = v->target, *s = v->source;
+    ml_ViewBinding bind = {.cx = cx,
+                           .ar = v->w->ar,
+                           .match = v->m,
+                           .stride = ml_buffer_strides(v->w->ar, s, NULL),
+                           .defined = v->w->defined,
+                           .vars = &v->subst};
+    const char *why = NULL;
 
     if (!ml_streq(t->scope, s->scope))
         return fail(v, ml_format(cx, "it has scope %s, its source %s; they must agree",
@@ -149,30 +67,16 @@ static bool bind_all(View *v)
     if (!ml_dtype_eq(t->type, s->type))
         return fail(v, ml_format(cx, "it has dtype %s, its source %s; they must agree",
                                  ml_dtype_name(cx, t->type), ml_dtype_name(cx, s->type)));
-    if (t->rank > s->rank)
-        return fail(v, "it has more dimensions than its source");
     if (t->align > s->align)
         ml_lower_note(v->w->lo, v->at->span,
                       "view %s asks for an alignment of %u bytes, its source %s offers %u",
                       t->name, t->align, s->name, s->align);
-    v->lead = (size_t)s->rank - t->rank;
-    source_layout(v);
-    if (!bind_offset(v))
-        return false;
-    for (size_t d = 0; d < t->n_strides; d++)
-        if (!bind(v, t->strides[d], v->stride[v->lead + d], ml_format(cx, "stride %zu", d)))
-            return false;
-    for (size_t d = 0; d < s->rank; d++) {
-        const ml_Expr *extent = v->m->source.ranges[d].extent;
-
-        if (d < v->lead && !same(v, extent, ml_int(cx, extent->type, 1)))
-            return fail(
-                v, ml_format(cx, "the leading extent %s of its source is not provably 1",
-                             ml_lower_text(cx, extent)));
-        if (d >= v->lead && !bind(v, t->shape[d - v->lead], extent,
-                                  ml_format(cx, "extent %zu", d - v->lead)))
-            return false;
-    }
+    if (!bind.stride || ml_gave_up(cx, v->w->ar))
+        return fail(v, "the strides of its source pass the dtype of its indices");
+    if (!ml_view_bind(&bind, &why))
+        return fail(v, why);
+    v->lead = bind.lead;
+    v->offset = bind.offset;
     return true;
 }
 
@@ -319,7 +223,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
 static const ml_Stmt *without_match(ml_Ctx *cx, Walk *w, const ml_Block *old)
 {
     const ml_Match *m = &old->matches[0];
-    View v = {w, &old->base, m, m->target, m->source.buffer, 0, NULL, NULL, {0}};
+    View v = {w, &old->base, m, m->target, m->source.buffer, 0, NULL, {0}};
     ml_Block b = *old;
     const ml_Stmt *s;
 
