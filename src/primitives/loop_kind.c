@@ -42,6 +42,15 @@ static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const 
     return true;
 }
 
+static void readers_below(ml_Call *c, const ml_For *loop, ml_UidVec *out)
+{
+    ml_StmtVec blocks = {0};
+
+    ml_all_blocks(c->cx, &loop->base, &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        ml_thread_readers(c, ml_stmt_uid(blocks.v[k]), out);
+}
+
 /* Sets the kind; everything else of the loop stays. */
 static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *tag)
 {
@@ -53,8 +62,14 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
             !ml_check_reads_in_blocks(c, &loop->base, NULL))
             return false;
     }
+    bool ask = kind == ML_FOR_THREAD && c->checks && !c->unchecked;
+    ml_UidVec readers = {0};
     ml_For f = *loop;
 
+    if (ask) {
+        readers_below(c, loop, &readers);
+        ml_keep_unbroken(c, &readers);
+    }
     f.kind = (uint8_t)kind;
     f.thread = tag;
     f.thread_var = NULL;
@@ -69,6 +84,9 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     /* Asked of the result: under blockIdx a global buffer is shared, also by the iterations
      * of loops further inside. */
     if (!ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
+        return false;
+    if (ask && (!ml_need_launchable(cx, c->p, loop->var->uid) ||
+                !ml_check_still_covered(c, &readers)))
         return false;
     if (!tag || strncmp(tag, "blockIdx.", 9) != 0)
         return true;
@@ -159,6 +177,33 @@ static void suggest_scope(ml_Schedule *s, const ml_Given *args, ml_Tries *t)
     }
 }
 
+/* What threads left in memory of theirs stays in global memory. */
+static void suggest_global(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                           ml_Tries *t)
+{
+    ml_StmtVec blocks = {0};
+    const ml_Buffer *buf = NULL;
+
+    for (size_t k = 0; k < e->n_facts; k++)
+        if (e->facts[k].kind == ML_FACT_BUFFER)
+            buf = e->facts[k].as.buffer;
+    if (!buf || strncmp(buf->scope, "global", 6) == 0)
+        return;
+    ml_all_blocks(ml_schedule_ctx(s), ml_schedule_func(s)->body, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        for (size_t m = 0; m < b->n_writes; m++)
+            if (b->writes[m].buffer->uid == buf->uid) {
+                ml_try(t, "global memory outlives a kernel",
+                       "set_scope(\"%s\", %zu, \"global\") bind(\"%s\", \"%s\")",
+                       ml_name_of(s, b->tag), m, ml_name_of(s, args[LOOP].uid),
+                       args[THREAD].s);
+                return;
+            }
+    }
+}
+
 /* Ways out: a loop of the same block that would do. */
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
@@ -176,8 +221,10 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_try(t, NULL, "bind(\"%s\", \"threadIdx.x\")", ml_name_of(s, args[LOOP].uid));
         return;
     }
-    if (ml_streq(e->primitive, "bind") && e->code != ML_E_NOT_COMPACT_DATAFLOW)
+    if (ml_streq(e->primitive, "bind") && e->code != ML_E_NOT_COMPACT_DATAFLOW) {
         suggest_scope(s, args, t);
+        suggest_global(s, args, e, t);
+    }
     if (!block || !ml_index_node(p.index, block))
         return;
     ml_index_loops(cx, p.index, block, &loops);
@@ -287,6 +334,8 @@ const ml_Primitive ml_prim_bind = {
     .suggest = suggest,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
-                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,
+                                     ML_E_NOT_REGION_COVERED, ML_E_THREAD_NESTED,
+                                     ML_E_LAUNCH_LIMIT, ML_E_OK},
     .cases = "bind",
 };

@@ -56,6 +56,16 @@ bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *on
 /* The first half of it for every block of a nest (iter-not-parallel). */
 bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest);
 
+/* Blocks that a change of threads around `block` concerns: itself, if it reads memory that
+ * is not global, and those that read what it writes there. Added to out. */
+void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out);
+/* Before a rewrite: leaves those that threads do not run yet, or that find all they read;
+ * each once. */
+void ml_keep_unbroken(ml_Call *c, ml_UidVec *readers);
+/* After it: those under threads are still covered, by blocks of their own kernel where
+ * memory is not global (not-region-covered, unsound). */
+bool ml_check_still_covered(ml_Call *c, const ml_UidVec *readers);
+
 /* compute_inline of a block, for compute_at at the inline mark. */
 bool ml_inline_block(ml_Call *c, ml_Uid block);
 bool ml_reverse_inline_block(ml_Call *c, ml_Uid block);

@@ -29,14 +29,12 @@ static bool set_scope(ml_Call *c)
 
     const ml_Buffer *moved = ml_buffer_in_scope(cx, buf, scope);
     ml_Subst sub = {0};
-    ml_UidVec readers = {0}, covered = {0};
+    ml_UidVec readers = {0};
     bool ask = c->checks && !c->unchecked;
 
-    ml_readers(cx, c->facts, c->p, site, buf, &readers);
-    for (size_t k = 0; k < readers.n && ask; k++)
-        if (ml_under_threads(c, readers.v[k]) &&
-            ml_is_covered(cx, c->facts, c->p, readers.v[k], false))
-            ml_push(cx, &covered, readers.v[k]);
+    if (ask)
+        ml_readers(cx, c->facts, c->p, site, buf, &readers);
+    ml_keep_unbroken(c, &readers);
 
     ml_subst_buffer(cx, &sub, buf, moved);
     const ml_Stmt *st = ml_views_follow(
@@ -46,14 +44,11 @@ static bool set_scope(ml_Call *c)
         return false;
     ml_call_replace(c, site, st);
 
-    /* What threads shared they may have each for themselves now, or the other way round. A
-     * reader that no thread runs may yet be moved to where the values are. */
+    /* What threads shared they may have each for themselves now, or the other way round. */
     ml_UidVec writers = {0};
 
-    for (size_t k = 0; k < covered.n; k++)
-        if (!ml_is_covered(cx, c->facts, c->p, covered.v[k], true))
-            return false;
-
+    if (!ml_check_still_covered(c, &readers))
+        return false;
     ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
     for (size_t k = 0; k < writers.n && ask; k++)
         if (!ml_check_concurrency(c, writers.v[k]))

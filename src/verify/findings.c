@@ -40,3 +40,21 @@ const char *ml_iter_name(const ml_Block *b, size_t k)
 
     return hint && *hint ? hint : "v";
 }
+
+void ml_findings_fail(ml_Ctx *cx, const ml_Findings *out, size_t from)
+{
+    for (size_t k = from; k < out->n; k++) {
+        const ml_Error *e = out->v[k].error;
+        const ml_Fact *f = e->facts;
+
+        if (out->v[k].severity != ML_SEV_ERROR)
+            continue;
+        ml_fail_(cx, e->code, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9],
+                 f[10], f[11], ML_FACT_END);
+        for (uint32_t n = 0; n < e->n_notes; n++)
+            ml_error_note(cx, "%s", e->notes[n]);
+        if (e->place)
+            ml_error_set_place(cx, e->place);
+        return;
+    }
+}

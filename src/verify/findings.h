@@ -19,6 +19,9 @@ ml_Error *ml_find_(ml_Finder *f, ml_Severity severity, ml_ErrorCode code, ...);
 #define ml_find(f, severity, ...) ml_find_((f), (severity), __VA_ARGS__, ML_FACT_END)
 void ml_find_note(ml_Finder *f, ml_Error *e, const char *note);
 
+/* The first error among those from `from` on becomes the context's. */
+void ml_findings_fail(ml_Ctx *cx, const ml_Findings *found, size_t from);
+
 /* Name of an iter as the text shows it. */
 const char *ml_iter_name(const ml_Block *b, size_t k);
 

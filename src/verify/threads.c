@@ -112,6 +112,17 @@ static void check_extents(ml_ThreadCheck *t, const ml_For *a, const ml_For *b)
             ML_TEXT(ml_expr_text(t->cx, b->extent)), ML_LOOP(a), ML_LOOP(b));
 }
 
+static void check_nested(ml_ThreadCheck *t, const ml_For *outer, const ml_For *inner)
+{
+    const ml_Block *user = NULL;
+
+    if ((!t->only || t->only == outer || t->only == inner) &&
+        uses_outer(t, outer, inner, &user))
+        ml_find(&t->find, ML_SEV_ERROR, ML_E_THREAD_NESTED, ML_LOOP(inner),
+                ML_TEXT(inner->thread), user ? ML_BLOCK(user) : ML_TEXT("(no block)"),
+                ML_LOOP(outer));
+}
+
 static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
 {
     for (size_t j = 0; j < k->loops.n; j++) {
@@ -128,7 +139,6 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
             ml_find(&t->find, ML_SEV_ERROR, ML_E_LOOP_DYNAMIC, ML_LOOP(b));
         for (size_t i = 0; i < j; i++) {
             const ml_For *a = k->loops.v[i];
-            const ml_Block *user = NULL;
             bool nested, vthread = ml_is_thread_tag(b, "vthread");
 
             if (!ml_streq(a->thread, b->thread))
@@ -139,10 +149,8 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
             if (first)
                 check_extents(t, a, b);
             first = false;
-            if (nested && uses_outer(t, a, b, &user))
-                ml_find(&t->find, ML_SEV_ERROR, ML_E_THREAD_NESTED, ML_LOOP(b),
-                        ML_TEXT(b->thread), user ? ML_BLOCK(user) : ML_TEXT("(no block)"),
-                        ML_LOOP(a));
+            if (nested)
+                check_nested(t, a, b);
         }
     }
 }
@@ -157,6 +165,12 @@ static const struct {
     {"threadIdx.z", "max_thread_z", 64},   {"blockIdx.x", "max_block_x", INT32_MAX},
     {"blockIdx.y", "max_block_y", 65535},  {"blockIdx.z", "max_block_z", 65535},
 };
+
+/* Whether limits of that tag, or of those that begin so, are a matter of the one loop. */
+static bool concerns(const ml_ThreadCheck *t, const char *tag)
+{
+    return !t->only || ml_is_thread_tag(t->only, tag);
+}
 
 static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_t limit,
                        const ml_For *at)
@@ -180,7 +194,7 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
                 most = literal(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        if (most > limit)
+        if (most > limit && concerns(t, AXES[a].tag))
             over_limit(t, AXES[a].tag, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
@@ -188,14 +202,52 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
     int64_t limit = ml_target_limit(t->target, "max_threads_per_block",
                                     ml_target_limit(t->target, "max_num_threads", 1024));
 
-    if (threads > limit)
+    if (threads > limit && concerns(t, "threadIdx."))
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
     limit = ml_target_limit(t->target, "max_vthread", 8);
     for (size_t j = 0; j < k->loops.n; j++)
-        if (ml_is_thread_tag(k->loops.v[j], "vthread") &&
+        if (!t->only && ml_is_thread_tag(k->loops.v[j], "vthread") &&
             literal(k->loops.v[j]->extent) > limit)
             over_limit(t, k->loops.v[j]->thread, literal(k->loops.v[j]->extent), limit,
                        k->loops.v[j]);
+}
+
+ml_Uid ml_kernel_of(ml_Program p, ml_Uid node)
+{
+    ml_Uid root = 0;
+
+    for (ml_Uid u = node; u; u = ml_index_parent(p.index, u)) {
+        const ml_Stmt *s = ml_index_node(p.index, u);
+
+        if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread)
+            root = u;
+    }
+    return root;
+}
+
+bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
+{
+    ml_Findings found = {0};
+    ml_ThreadCheck t = {.cx = cx,
+                        .find = {cx, &found, ml_index_func(p.index, loop), 0},
+                        .p = p,
+                        .only = ml_as_for(ml_index_node(p.index, loop))};
+    Collect c = {&t, NULL};
+    const ml_Kernel *k;
+
+    t.func = p.mod->funcs[t.find.func];
+    t.ar = ml_arith_at(cx, p, loop);
+    collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
+    k = &t.kernels.v[0];
+    for (size_t j = 0; j < k->loops.n; j++)
+        for (size_t i = 0; i < j; i++)
+            if (ml_streq(k->loops.v[i]->thread, k->loops.v[j]->thread) &&
+                !ml_is_thread_tag(k->loops.v[j], "vthread") &&
+                is_below(&t, k->loops.v[i], k->loops.v[j]))
+                check_nested(&t, k->loops.v[i], k->loops.v[j]);
+    check_launch(&t, k);
+    ml_findings_fail(cx, &found, 0);
+    return found.n == 0;
 }
 
 /* ---- rule 12: no access from the host */

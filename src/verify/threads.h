@@ -17,6 +17,7 @@ typedef struct ml_ThreadCheck {
     const ml_Func *func;
     const ml_Value *target;
     bool gpu;
+    const ml_For *only; /* what this loop breaks alone counts; NULL: everything */
     ml_Arith *ar;
     ML_VEC(ml_Kernel) kernels;
 } ml_ThreadCheck;

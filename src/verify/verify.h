@@ -30,6 +30,12 @@ void ml_verify_nests(ml_Ctx *cx, ml_Program p, ml_Findings *out);
  * host-access rule. */
 void ml_verify_threads(ml_Ctx *cx, ml_Program p, const ml_Value *target, bool gpu,
                        ml_Findings *out);
+/* Of 5.3 what a thread-bound loop can break by itself: another loop of its tag above or
+ * below it, where the outer variable is used, and the launch limits of CUDA (copies by
+ * vthread are no matter of the launch). Fails with thread-nested, launch-limit. */
+bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop);
+/* The outermost thread-bound loop at or above a node; 0: no kernel runs it. */
+ml_Uid ml_kernel_of(ml_Program p, ml_Uid node);
 /* 5.5 */
 void ml_verify_bounds(ml_Ctx *cx, ml_Program p, ml_Findings *out);
 

@@ -352,25 +352,6 @@ static void check_func(ml_WfWalk *w)
     visit_body(w, f->body);
 }
 
-/* The first error becomes the context's. */
-static void set_error(ml_Ctx *cx, const ml_Findings *out, size_t from)
-{
-    for (size_t k = from; k < out->n; k++) {
-        const ml_Error *e = out->v[k].error;
-        const ml_Fact *f = e->facts;
-
-        if (out->v[k].severity != ML_SEV_ERROR)
-            continue;
-        ml_fail_(cx, e->code, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9],
-                 f[10], f[11], ML_FACT_END);
-        for (uint32_t n = 0; n < e->n_notes; n++)
-            ml_error_note(cx, "%s", e->notes[n]);
-        if (e->place)
-            ml_error_set_place(cx, e->place);
-        return;
-    }
-}
-
 bool ml_verify_well_formed(ml_Ctx *cx, const ml_Module *m, ml_Findings *out)
 {
     size_t from = out->n, errors = 0;
@@ -383,6 +364,6 @@ bool ml_verify_well_formed(ml_Ctx *cx, const ml_Module *m, ml_Findings *out)
         errors += w.find.errors;
     }
     if (errors > 0)
-        set_error(cx, out, from);
+        ml_findings_fail(cx, out, from);
     return errors == 0;
 }
