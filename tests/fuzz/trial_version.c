@@ -234,15 +234,21 @@ static const ml_Buffer *buffer_of(const ml_Error *e)
     return NULL;
 }
 
-/* Errors that a later step may mend: the extent of a vectorized loop; a buffer private to
- * threads that is still read outside of their loops. What the start version does not do
+/* Errors that a later step may mend: the extent of a vectorized loop; where a loop starts,
+ * which lowering mends; loops of one axis, bound one after the other; what stands beside a
+ * reduction across threads; a buffer private to threads that is still read outside of their
+ * loops. What the start version does not do
  * either: all of a block's domain. And reads that were declared by hand. */
 static bool may_wait(const FzRun *r, const ml_Error *e)
 {
     const ml_Buffer *b = buffer_of(e);
 
     switch (e->code) {
-    case ML_E_LOOP_DYNAMIC: return true;
+    case ML_E_LOOP_DYNAMIC:
+    case ML_E_LOOP_NOT_ZERO_BASED:
+    case ML_E_CROSS_THREAD:
+    case ML_E_THREAD_EXTENTS: return true;
+    case ML_E_LAUNCH_LIMIT: return strncmp(e->facts[0].as.text, "vthread", 7) == 0;
     case ML_E_NOT_REGION_COVERED:
         return r->declared || (b && !ml_streq(b->scope, "global"));
     case ML_E_DOMAIN_NOT_EQUAL:
@@ -264,6 +270,7 @@ static bool well_formed(FzRun *r, ml_Ctx *cx, ml_Program p, bool start)
             return fz_fail_error(r, "well-formed", found.v[k].error);
     found.n = 0;
     ml_verify_nests(cx, p, &found);
+    ml_verify_threads(cx, p, NULL, false, &found);
     for (size_t k = 0; k < found.n && start; k++)
         r->partial |= found.v[k].error->code == ML_E_DOMAIN_NOT_EQUAL ||
                       found.v[k].error->code == ML_E_NOT_INDEPENDENT;
