@@ -295,7 +295,8 @@ const ml_Primitive ml_prim_vectorize = {
     .kind = "Vectorize",
     .group = "loop kinds",
     .summary = "run the iterations of a loop as lanes of a vector",
-    .help = "The same conditions as parallel; code generation needs a constant extent.",
+    .help = "The same conditions as parallel. Of an extent that is not constant code\n"
+            "generation makes whole vectors and a serial rest.",
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
@@ -310,7 +311,9 @@ const ml_Primitive ml_prim_unroll = {
     .kind = "Unroll",
     .group = "loop kinds",
     .summary = "copy the body of a loop for each iteration",
-    .help = "Always legal; code generation needs a constant extent.",
+    .help =
+        "Always legal. A loop whose extent is not constant, or that would give more than\n"
+        "65536 statements, stays a loop in the code.",
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,

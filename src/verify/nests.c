@@ -367,8 +367,7 @@ static bool check_loop(const ml_Stmt *s, void *user)
     case ML_FOR_VECTORIZED:
     case ML_FOR_UNROLLED:
         if (!ml_is_const_int(f->extent) || !ml_is_const_int(f->min))
-            ml_find(&n->find, f->kind == ML_FOR_VECTORIZED ? ML_SEV_ERROR : ML_SEV_WARNING,
-                    ML_E_LOOP_DYNAMIC, ML_LOOP(f));
+            ml_find(&n->find, ML_SEV_WARNING, ML_E_LOOP_DYNAMIC, ML_LOOP(f));
         if (f->kind == ML_FOR_UNROLLED)
             break;
         ml_stmt_visit(f->body, check_kind, &(Kinds){n, f});

@@ -41,12 +41,10 @@ int main(int argc, char **argv)
         }
         fz_trial_clear(&t);
     }
-    printf("%lld programs, %lld steps, %lld versions lowered (%lld for a GPU, %lld refused "
-           "for an extent, %lld for a buffer not shown to be private), %lld passes that "
-           "changed something\n",
+    printf("%lld programs, %lld steps, %lld versions lowered (%lld for a GPU), %lld passes "
+           "that changed something\n",
            (long long)stats.programs, (long long)stats.steps, (long long)stats.lowered,
-           (long long)stats.for_gpu, (long long)stats.not_constant,
-           (long long)stats.not_shown, (long long)stats.passes);
+           (long long)stats.for_gpu, (long long)stats.passes);
     printf("seed %llu: %d failures\n", (unsigned long long)seed, failures);
     free(stats.prims);
     return failures ? 1 : 0;

@@ -52,10 +52,9 @@ static void print_stats(const FzStats *s)
            (long long)s->not_judged, (long long)s->start_refused);
     printf(
         "%lld versions to compile: %lld compiled, %lld run, %lld refused for a GPU, %lld "
-        "for an extent, %lld for a dtype, %lld for a buffer not shown to be private\n",
+        "for a dtype\n",
         (long long)s->to_compile, (long long)s->compiled, (long long)s->ran,
-        (long long)s->for_gpu, (long long)s->not_constant, (long long)s->not_supported,
-        (long long)s->not_shown);
+        (long long)s->for_gpu, (long long)s->not_supported);
     printf("%-24s %8s %8s %5s  %s\n", "primitive", "tried", "accepted", "%", "refused");
     for (size_t k = 0; k < ml_n_primitives; k++) {
         const FzCount *c = &s->prims[k];

@@ -92,39 +92,15 @@ static bool says(const ml_Error *e, const char *word)
     return false;
 }
 
-/* A schedule may vectorize or unroll a loop whose extent is not constant. */
-static bool not_constant(const ml_Error *e)
-{
-    return e && e->code == ML_E_LOWERING_FAILED && e->primitive &&
-           ((ml_streq(e->primitive, "vectorize") && says(e, "has the symbolic extent")) ||
-            (ml_streq(e->primitive, "unroll") && says(e, "which is not constant")));
-}
-
-/* Whether a buffer under a parallel loop belongs to the iteration cannot always be shown:
- * counted, so that it stays rare. */
-static bool not_shown(const ml_Error *e)
-{
-    return e && e->code == ML_E_LOWERING_FAILED && e->primitive &&
-           ml_streq(e->primitive, "plan_allocations") && says(e, "carries no value around");
-}
-
 bool fz_may_refuse(const ml_Error *e, const ml_Func *f, FzStats *stats)
 {
     bool gpu = false;
 
-    if (not_shown(e)) {
-        if (stats)
-            stats->not_shown++;
-        return true;
-    }
-
     ml_stmt_visit(f->body, thread_bound, &gpu);
     gpu = gpu && says(e, "for a GPU");
-    if (!gpu && !not_constant(e))
-        return false;
-    if (stats)
-        *(gpu ? &stats->for_gpu : &stats->not_constant) += 1;
-    return true;
+    if (gpu && stats)
+        stats->for_gpu++;
+    return gpu;
 }
 
 const char *fz_lower(FzLower *l)

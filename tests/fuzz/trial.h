@@ -25,10 +25,8 @@ typedef struct FzStats {
     int64_t
         not_judged; /* runs that the interpreter refuses: threads-cooperate, too-large */
     int64_t start_refused;
-    /* versions lowered; refused as for a GPU, for an extent; passes that changed something
-     */
-    int64_t lowered, for_gpu, not_constant, passes;
-    int64_t not_shown; /* whether a buffer is private to an iteration */
+    /* versions lowered; refused as for a GPU; passes that changed something */
+    int64_t lowered, for_gpu, passes;
     /* versions compiled and run; asked for, refused for a dtype */
     int64_t to_compile, compiled, ran, not_supported;
     bool reexamine; /* what is refused is tried again */
@@ -68,8 +66,8 @@ typedef struct FzLower {
     ml_Text detail, program;
 } FzLower;
 const char *fz_lower(FzLower *l);
-/* Whether the pipeline of CPUs may refuse f so: as a program for a GPU, or for a vectorized
- * or unrolled loop whose extent is not constant. Counted. */
+/* Whether the pipeline of CPUs may refuse f so: as a program for a GPU. Counted; everything
+ * else that a schedule accepts is compiled. */
 bool fz_may_refuse(const ml_Error *e, const ml_Func *f, FzStats *stats);
 /* Runs the steps; make: makes n_steps of them on the way. stats may be NULL. */
 void fz_run(FzTrial *t, bool make, FzStats *stats);

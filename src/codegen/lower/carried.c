@@ -181,26 +181,27 @@ static bool is_parallel(const ml_PlanNode *n)
                                             ml_as_for(n->stmt)->kind == ML_FOR_VECTORIZED);
 }
 
-void ml_plan_check_shared(ml_Plan *p, const ml_PlanBuffer *r)
+void ml_plan_keep_apart(ml_Plan *p, const ml_PlanBuffer *r)
 {
     bool raw = false, known = false;
 
-    for (const ml_PlanNode *n = r->low; n && n != r->at && !p->failed; n = n->up) {
-        if (!is_parallel(n))
+    for (ml_PlanNode *n = r->low; n && n != r->at; n = n->up) {
+        if (!is_parallel(n) || n->serial)
             continue;
         if (!known)
             raw = used_outside_blocks(ml_plan_content(r->low), r->buffer);
         known = true;
         if (disjoint(p, ml_as_for(n->stmt), r->buffer, raw))
             continue;
-        ml_lower_fail(p->lo, "plan_allocations", n->stmt,
-                      "cannot show that %s carries no value around the loops outside of "
-                      "loop %s, nor that the iterations of that loop use different "
+        ml_lower_note(p->lo, n->stmt->span,
+                      "loop %s runs serially: cannot show that %s carries no value around "
+                      "the loops outside of it, nor that its iterations use different "
                       "elements; write what is read in the same iteration, or index %s by "
                       "%s",
-                      r->buffer->name, ml_as_for(n->stmt)->var->hint, r->buffer->name,
+                      ml_as_for(n->stmt)->var->hint, r->buffer->name, r->buffer->name,
                       ml_as_for(n->stmt)->var->hint);
-        p->failed = true;
+        n->serial = true;
+        p->moved = true;
     }
 }
 

@@ -10,6 +10,7 @@ typedef struct ml_PlanNode { /* a loop or block */
     const ml_Stmt *stmt;
     uint32_t depth;
     uint32_t n_allocs; /* buffers that are allocated here now */
+    bool serial;       /* a parallel loop whose iterations may share an element */
 } ml_PlanNode;
 
 typedef struct ml_PlanAlign { /* an entry of buffer_dim_align about a buffer */
@@ -48,8 +49,8 @@ bool ml_plan_initialises(const ml_Block *b, const ml_Buffer *buf);
 bool ml_plan_defined_first(ml_Plan *p, const ml_PlanBuffer *r, const ml_PlanNode *n);
 /* Raises r->at above loops around which the buffer carries a value, or may do. */
 void ml_plan_raise_carried(ml_Plan *p, ml_PlanBuffer *r);
-/* The iterations of parallel loops from the lowest place up to r->at, which will share the
- * buffer, use different elements of it; else fails. */
-void ml_plan_check_shared(ml_Plan *p, const ml_PlanBuffer *r);
+/* Parallel loops from the lowest place up to r->at, whose iterations will share the buffer,
+ * become serial unless they use different elements of it. */
+void ml_plan_keep_apart(ml_Plan *p, const ml_PlanBuffer *r);
 
 #endif

@@ -269,7 +269,7 @@ static void settle(ml_Plan *p, ml_PlanBuffer *r)
     r->at = lca(r->at, r->site) == r->site ? r->at : r->site;
     raise_over_grid(r);
     ml_plan_raise_carried(p, r);
-    ml_plan_check_shared(p, r);
+    ml_plan_keep_apart(p, r);
     r->at->n_allocs++;
     if (r->at != r->site)
         p->moved = true;
@@ -519,7 +519,9 @@ static const ml_Stmt *move(ml_Ctx *cx, const ml_Stmt *s, void *user)
         f.body = move(cx, f.body, p);
         if (n->n_allocs)
             f.body = wrap(p, n, f.body);
-        return f.body == ml_as_for(s)->body ? s : ml_for_from(cx, &f);
+        if (n->serial)
+            f.kind = ML_FOR_SERIAL;
+        return f.body == ml_as_for(s)->body && !n->serial ? s : ml_for_from(cx, &f);
     }
     ml_Block b = *ml_as_block(s);
     const ml_Buffer **allocs;

@@ -3,12 +3,12 @@
  * loops where an attribute or option asks for it (pragma_auto_unroll_max_step,
  * pragma_unroll_explicit). Every copy has variables of its own.
  *
- * More than 65,536 statements are refused: a slip at the prompt cannot hang it.
+ * A loop stays one, with a note, where its extent is not constant and where the copies
+ * would be more than 65,536 statements: a slip at the prompt cannot hang it.
  * Source: lowering-and-codegen 3.6.
  */
 #include "codegen/lower/lower_impl.h"
 
-static const char PASS[] = "unroll";
 enum { MOST_STATEMENTS = 65536 };
 
 typedef struct Count {        /* of a statement, after unrolling */
@@ -21,7 +21,6 @@ typedef struct Walk {
     ml_Lower *lo;
     int64_t max_step, max_depth, max_extent;
     bool explicit_copies;
-    bool failed;
     Count c; /* of the statement just visited */
 } Walk;
 
@@ -77,6 +76,18 @@ static bool automatic(const Walk *w, const ml_For *f, int64_t n)
             (w->max_extent > 0 && n <= w->max_extent));
 }
 
+/* The loop, which should have been unrolled, as a serial one. */
+static const ml_Stmt *stays(Walk *w, const ml_For *f, const char *why)
+{
+    ml_For to = *f;
+
+    ml_lower_note(w->lo, f->base.span, "not unrolled: loop %s %s", f->var->hint, why);
+    to.kind = ML_FOR_SERIAL;
+    w->c.normal = larger(w->c.normal, w->c.unrolled) + 1;
+    w->c.unrolled = 0;
+    return ml_for_from(w->lo->cx, &to);
+}
+
 static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
 {
     const ml_Stmt *body = visit(w, f->body);
@@ -84,17 +95,11 @@ static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
     int64_t n = constant ? f->extent->as.i : -1;
     ml_For to = *f;
 
-    if (w->failed)
-        return &f->base;
     to.body = body;
-    if (asked && !constant) {
-        ml_lower_fail(w->lo, PASS, &f->base,
-                      "unrolled loop %s has the extent %s, which is not constant; split it "
-                      "by a constant and unroll the inner loop",
-                      f->var->hint, ml_lower_text(w->lo->cx, f->extent));
-        w->failed = true;
-        return &f->base;
-    }
+    if (asked && !constant)
+        return stays(w, &to,
+                     ml_format(w->lo->cx, "has the extent %s, which is not constant",
+                               ml_lower_text(w->lo->cx, f->extent)));
     if (!asked && !(constant && automatic(w, f, n))) {
         w->c.normal = larger(w->c.normal, w->c.unrolled) + 1;
         w->c.unrolled = 0;
@@ -110,15 +115,12 @@ static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
         return ml_stmt_at(w->lo->cx, ml_evaluate(w->lo->cx, ml_i32(w->lo->cx, 0)),
                           f->base.span);
     }
-    if (w->c.statements > MOST_STATEMENTS / n) {
-        ml_lower_fail(w->lo, PASS, &f->base,
-                      "unrolling loop %s would give %lld copies of %lld statements, more "
-                      "than %d statements in all; unroll fewer loops",
-                      f->var->hint, (long long)n, (long long)w->c.statements,
-                      MOST_STATEMENTS);
-        w->failed = true;
-        return &f->base;
-    }
+    if (w->c.statements > MOST_STATEMENTS / n)
+        return stays(w, &to,
+                     ml_format(w->lo->cx,
+                               "would give %lld copies of %lld statements, more than %d "
+                               "statements in all",
+                               (long long)n, (long long)w->c.statements, MOST_STATEMENTS));
     w->c.steps *= n;
     w->c.statements *= n;
     w->c.unrolled++;
@@ -187,8 +189,6 @@ static const ml_Stmt *visit_while(Walk *w, const ml_While *old)
 
 static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
 {
-    if (w->failed)
-        return s;
     switch ((ml_StmtKind)s->kind) {
     case ML_STMT_SEQ: return visit_list(w, ml_as_seq(s));
     case ML_STMT_FOR: return visit_for(w, ml_as_for(s));
@@ -220,5 +220,5 @@ const ml_Func *ml_pass_unroll(ml_Lower *lo, const ml_Func *f)
               .explicit_copies = true};
     const ml_Stmt *body = visit(&w, f->body);
 
-    return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
+    return ml_func_with_body(lo->cx, f, body);
 }

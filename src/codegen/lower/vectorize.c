@@ -5,17 +5,15 @@
  * A statement that has no vector form (its obstacle is told in a note) becomes a serial
  * loop over the lanes; only that statement, unless values or buffers of the loop's body are
  * passed on between statements. Loops wider than four machine vectors are cut into pieces
- * of that width. Source: lowering-and-codegen 3.3.
+ * of that width, those of an extent that is not known into machine vectors and a serial
+ * rest. Source: lowering-and-codegen 3.3.
  */
 #include "codegen/lower/vectorize.h"
 
 #include "core/fault.h"
 
-static const char PASS[] = "vectorize";
-
 typedef struct Walk {
     ml_Lower *lo;
-    bool failed;
 } Walk;
 
 static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s);
@@ -357,6 +355,51 @@ static const ml_Stmt *copy_body(ml_Ctx *cx, const ml_Stmt *s)
     return ml_stmt_copy_fresh(cx, s, NULL);
 }
 
+/* for outer of n // lanes: a vector; then the rest, one after the other. */
+static const ml_Stmt *open_loop(Walk *w, const ml_For *f, int64_t lanes)
+{
+    ml_Ctx *cx = w->lo->cx;
+    ml_Dtype t = f->var->type;
+    const ml_Expr *n = ml_max(cx, f->extent, ml_int(cx, t, 0)), *by = ml_int(cx, t, lanes);
+    const ml_Stmt *asked = NULL;
+    ml_For cut = {.kind = ML_FOR_SERIAL}, rest = *f;
+
+    ml_lower_note(w->lo, f->base.span,
+                  "vectorized loop %s has the extent %s, which is not constant: %lld "
+                  "iterations at a time, and the rest one by one",
+                  f->var->hint, ml_lower_text(cx, f->extent), (long long)lanes);
+    if (n->flags &
+        (ML_X_HAS_LOAD | ML_X_HAS_CALL)) { /* the body may change what it reads */
+        const ml_Var *v = ml_var_new(cx, ml_format(cx, "%s_n", f->var->hint), t);
+
+        asked = ml_stmt_at(cx, ml_bind(cx, v, n), f->base.span);
+        n = ml_var(cx, v);
+    }
+    const ml_Expr *whole = ml_floordiv(cx, n, by);
+
+    cut.var = ml_var_new(cx, ml_format(cx, "%s_o", f->var->hint), t);
+    cut.min = ml_int(cx, t, 0);
+    cut.extent = whole;
+    cut.base.span = f->base.span;
+    cut.body = one_width(w, f, ml_add(cx, f->min, ml_mul(cx, ml_var(cx, cut.var), by)),
+                         (unsigned)lanes);
+    rest.kind = ML_FOR_SERIAL;
+    rest.var = ml_var_fresh(cx, f->var);
+    rest.min = ml_int(cx, t, 0);
+    rest.extent = ml_floormod(cx, n, by);
+
+    ml_Subst to = {0};
+    const ml_Expr *at = ml_add(cx, ml_mul(cx, whole, by), ml_var(cx, rest.var));
+
+    ml_subst_var(cx, &to, f->var, ml_add(cx, f->min, at));
+    rest.body =
+        ml_lower_subst(cx, copy_body(cx, f->body), &to, ml_dynamic_buffers(f->body));
+
+    const ml_Stmt *both = ml_then(cx, ml_for_from(cx, &cut), ml_for_from(cx, &rest));
+
+    return asked ? ml_then(cx, asked, both) : both;
+}
+
 static const ml_Stmt *visit_loop(Walk *w, const ml_For *f)
 {
     ml_Ctx *cx = w->lo->cx;
@@ -365,14 +408,8 @@ static const ml_Stmt *visit_loop(Walk *w, const ml_For *f)
     const ml_Stmt *main_part;
     ml_For cut = {.kind = ML_FOR_SERIAL}, last = *f;
 
-    if (!ml_is_const_int(f->extent)) {
-        ml_lower_fail(w->lo, PASS, &f->base,
-                      "vectorized loop %s has the symbolic extent %s; split it by a "
-                      "constant and vectorize the inner loop",
-                      f->var->hint, ml_lower_text(cx, f->extent));
-        w->failed = true;
-        return &f->base;
-    }
+    if (!ml_is_const_int(f->extent))
+        return open_loop(w, f, most / 4 > 1 ? most / 4 : 1);
     n = f->extent->as.i;
     if (n <= 0)
         return ml_stmt_at(cx, ml_evaluate(cx, ml_i32(cx, 0)), f->base.span);
@@ -403,7 +440,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
     const ml_Mapper m = {.stmt = visit, .user = user};
     Walk *w = user;
 
-    if (w->failed || !s->has_loop)
+    if (!s->has_loop)
         return s;
     if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_VECTORIZED) {
         s = visit_loop(w, ml_as_for(s));
@@ -418,5 +455,5 @@ const ml_Func *ml_pass_vectorize(ml_Lower *lo, const ml_Func *f)
     Walk w = {.lo = lo};
     const ml_Stmt *body = visit(lo->cx, f->body, &w);
 
-    return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
+    return ml_func_with_body(lo->cx, f, body);
 }
