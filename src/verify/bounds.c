@@ -3,6 +3,7 @@
  * domains of iters or from their bindings, under the guards around; outside is claimed only
  * for an index value that some point takes. Source: ir-and-analysis 5.5.
  */
+#include "core/run_on.h"
 #include "verify/attained.h"
 #include "verify/findings.h"
 
@@ -101,6 +102,24 @@ static void check_index(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *id
     }
 }
 
+static void check_access(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, size_t n)
+{
+    size_t run = ml_run_dim(b, idx, n);
+    const ml_Expr **lane;
+
+    if (run == n) {
+        for (size_t k = 0; k < n; k++)
+            check_index(w, b, k, idx[k]);
+        return;
+    }
+    lane = ML_ARRAY(w->cx, const ml_Expr *, n + 1);
+    for (unsigned last = 0; last < 2; last++) { /* the lanes between lie between */
+        ml_run_lane(w->cx, b, idx, n, run, last ? idx[n - 1]->type.lanes - 1u : 0, lane);
+        for (size_t k = 0; k < n; k++)
+            check_index(w, b, k, lane[k]);
+    }
+}
+
 /* ---- guards */
 
 typedef struct Guard {
@@ -141,8 +160,7 @@ static void visit_expr(Walk *w, const ml_Expr *e)
     Guard g;
 
     if (e->kind == ML_EXPR_LOAD)
-        for (size_t k = 0; k < ml_load_rank(e); k++)
-            check_index(w, e->as.buffer, k, e->args[k]);
+        check_access(w, e->as.buffer, e->args, ml_load_rank(e));
     if (e->kind == ML_EXPR_LET)
         set_value(w, e->as.var, e->args[0]);
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
@@ -191,10 +209,9 @@ static void visit(Walk *w, const ml_Stmt *s)
 
     switch ((ml_StmtKind)s->kind) {
     case ML_STMT_STORE:
-        for (size_t k = 0; k < ml_as_store(s)->n; k++) {
-            check_index(w, ml_as_store(s)->buffer, k, ml_as_store(s)->indices[k]);
+        check_access(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, ml_as_store(s)->n);
+        for (size_t k = 0; k < ml_as_store(s)->n; k++)
             visit_expr(w, ml_as_store(s)->indices[k]);
-        }
         visit_expr(w, ml_as_store(s)->value);
         break;
     case ML_STMT_SEQ:

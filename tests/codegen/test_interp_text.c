@@ -254,6 +254,55 @@ static void a_tile_matched_with_symbolic_strides_is_written_through(void **state
     expect_equal(x, a, b);
 }
 
+/* Lanes past the end of a row are those of the next rows; past the buffer they are
+ * outside. */
+static void lanes_of_a_vector_run_on_from_row_to_row(void **state)
+{
+    static const char a[] =
+        HEAD "A: T.Buffer((2, 3, 4), \"int32\"), B: T.Buffer((2, 3, 4), \"int32\")):\n"
+             "    for i, j, k in T.grid(2, 3, 4):\n"
+             "        with T.block(\"B\"):\n"
+             "            u, v, w = T.axis.remap(\"SSS\", [i, j, k])\n"
+             "            B[u, v, w] = A[u, v, w] * 3\n";
+    static const struct {
+        const char *body;
+        ml_ErrorCode code;
+    } cases[] = {
+        {"    B[0, 0, 0:24] = A[0, 0, 0:24] * T.Broadcast(3, 24)\n", ML_E_OK},
+        {"    for i in range(2):\n"
+         "        B[i, 0, 0:12] = A[i, 0, 0:12] * T.Broadcast(3, 12)\n",
+         ML_E_OK},
+        {"    B[0, 0, 0:3] = A[0, 0, 0:3] * T.Broadcast(3, 3)\n"
+         "    B[0, 0, T.Ramp(3, 1, 4)] = A[0, 0, T.Ramp(3, 1, 4)] * T.Broadcast(3, 4)\n"
+         "    B[0, 1, T.Ramp(3, 1, 17)] = A[0, 1, T.Ramp(3, 1, 17)] * T.Broadcast(3, 17)\n",
+         ML_E_OK},
+        {"    for i in range(2):\n"
+         "        for k in range(2):\n"
+         "            B[i, 0, T.Ramp(k * 2, 1, 10)] = A[i, 0, T.Ramp(k * 2, 1, 10)] * "
+         "T.Broadcast(3, 10)\n",
+         ML_E_OK},
+        {"    B[0, 0, T.Ramp(1, 1, 24)] = A[0, 0, T.Ramp(1, 1, 24)]\n", ML_E_OUT_OF_BOUNDS},
+        {"    B[1, 2, T.Ramp(1, 1, 4)] = A[1, 2, T.Ramp(1, 1, 4)]\n", ML_E_OUT_OF_BOUNDS},
+        {"    B[0, 3, T.Ramp(0, 1, 5)] = A[0, 3, T.Ramp(0, 1, 5)]\n", ML_E_OUT_OF_BOUNDS},
+        {"    B[0, 0, T.Ramp(0, 2, 3)] = A[0, 0, T.Ramp(0, 2, 3)]\n", ML_E_OUT_OF_BOUNDS},
+    };
+    Fix *x = *state;
+
+    for (size_t k = 0; k < ML_COUNT(cases); k++) {
+        ml_Text t = {0};
+
+        ml_text_fmt(&t, "%s%s",
+                    HEAD "A: T.Buffer((2, 3, 4), \"int32\"), B: T.Buffer((2, 3, 4), "
+                         "\"int32\")):\n",
+                    cases[k].body);
+        if (cases[k].code == ML_E_OK)
+            expect_equal(x, a, ml_text_z(&t));
+        else
+            expect_refused(x, a, ml_text_z(&t), cases[k].code);
+        ml_text_free(&t);
+    }
+}
+
 static void a_flat_program_with_threads_and_aliases_runs(void **state)
 {
     Fix *x = *state;
@@ -371,6 +420,7 @@ int main(void)
         TEST(row_sums_may_run_across_threads_and_virtual_threads),
         TEST(a_factored_reduction_is_the_reduction),
         TEST(a_halo_computed_again_by_each_parallel_iteration_is_no_race),
+        TEST(lanes_of_a_vector_run_on_from_row_to_row),
         TEST(a_flat_program_with_threads_and_aliases_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
  * whole dimension) is left out. Source: ir-and-analysis 1.4, 1.6.
  */
 #include "codegen/interp/code.h"
+#include "core/run_on.h"
 #include "verify/view.h"
 
 /* ---------------------------------------------------------------- buffers */
@@ -363,6 +364,19 @@ static bool place_of(ml_Gen *g, Place *p, const ml_Buffer *b, const ml_Expr *con
     return p->info != NULL;
 }
 
+/* One lane of an access: where the lanes run on into other rows, it has its own place. */
+static Place in_lane(ml_Gen *g, const Place *p, unsigned lane)
+{
+    size_t run = ml_run_dim(p->buffer, p->index, p->rank);
+    Place one = *p;
+
+    if (run == p->rank)
+        return one;
+    one.index = ML_ARRAY(g->cx, const ml_Expr *, p->rank + 1);
+    ml_run_lane(g->cx, p->buffer, p->index, p->rank, run, lane, one.index);
+    return one;
+}
+
 /* A block whose reduction runs across threads, and which writes that buffer. */
 static uint32_t class_of(ml_Gen *g, const ml_Buffer *b, const ml_Buffer *source)
 {
@@ -416,6 +430,7 @@ uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_und
     if (!place_of(g, &named, e->as.buffer, e->args, n))
         return d;
     elem = e->as.buffer->type.lanes ? e->as.buffer->type.lanes : 1;
+    named = in_lane(g, &named, lane / elem);
     p = named;
     if (!walk_out(g, &p, lane / elem, false, false) || p.info->view == NULL)
         return d;
@@ -432,13 +447,13 @@ uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_und
     return d;
 }
 
-static void store_lane(ml_Gen *g, const ml_Store *s, const Place *named, unsigned lane,
+static void store_lane(ml_Gen *g, const ml_Store *s, const Place *whole, unsigned lane,
                        uint32_t value, int64_t state)
 {
     unsigned elem = s->buffer->type.lanes ? s->buffer->type.lanes : 1;
     ml_Label *end = ml_gen_label(g);
     size_t mark = ml_gen_memo_mark(g);
-    Place p = *named;
+    Place named = in_lane(g, whole, lane / elem), p = named;
     int64_t ac;
 
     if (s->mask) {
@@ -447,9 +462,9 @@ static void store_lane(ml_Gen *g, const ml_Store *s, const Place *named, unsigne
         ml_gen_jump(g, ML_I_JZ, on, end);
     }
     if (walk_out(g, &p, lane / elem, true, false) && p.info->view) {
-        ac = new_access(g, named, &p, lane);
+        ac = new_access(g, &named, &p, lane);
         ml_gen_emit(g, ML_I_STORE, 0, 0, ac, value, state);
-        p = *named;
+        p = named;
         (void)walk_out(g, &p, lane / elem, true, true);
     }
     if (s->mask) {

@@ -15,6 +15,7 @@ typedef struct ml_Compact {
     bool whole;           /* an access that is not understood: nothing shrinks */
     bool opaque;          /* used by its pointer: only the first dimension shrinks, from
                              its end */
+    bool compact;         /* lanes of an access run on from row to row: no padding */
     /* the result */
     const ml_Buffer *to;
     const ml_Expr **min; /* subtracted from indices; NULL entries: 0 */

@@ -10,6 +10,7 @@
  */
 #include "codegen/lower/compact.h"
 
+#include "core/run_on.h"
 #include "verify/verify.h"
 
 static const char PASS[] = "compact_buffers";
@@ -195,6 +196,11 @@ static void access_at(ml_Compaction *c, const ml_Buffer *b, const ml_Expr *const
     }
     if (said_explicitly(c, b, write)) {
         r->any = true;
+        return;
+    }
+    if (ml_run_dim(b, idx, n) < n) { /* it goes by the layout */
+        r->compact = true;
+        add_everything(r);
         return;
     }
     box = ML_ARRAY(c->lo->cx, ml_Range, n + 1);

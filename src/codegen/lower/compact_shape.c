@@ -229,7 +229,11 @@ void ml_compact_shape(ml_Compaction *c, ml_Compact *r)
         r->min[d] = ml_is_int(min, 0) ? NULL : min;
     }
     to.shape = shape;
-    if (align) {
+    if (align && r->compact) {
+        ml_lower_note(c->lo, r->block->span,
+                      "the alignment asked for %s is ignored: vectors run from row to row",
+                      b->name);
+    } else if (align) {
         to.strides = aligned_strides(c, &to, align);
         to.n_strides = to.strides ? to.rank : 0;
         if (!to.strides)

@@ -6,6 +6,7 @@
  */
 #include "codegen/lower/lower_impl.h"
 
+#include "core/run_on.h"
 #include "verify/view.h"
 
 static const char PASS[] = "lower_match_buffer";
@@ -25,6 +26,7 @@ typedef struct View {
     const ml_Buffer *target, *source;
     size_t lead;           /* dimensions of the source that the target lacks */
     const ml_Expr *offset; /* flat, of the region's start */
+    bool is_run;           /* its elements follow each other in the source */
     ml_Subst subst;
 } View;
 
@@ -60,6 +62,7 @@ static bool bind_all(View *v)
                            .defined = v->w->defined,
                            .vars = &v->subst};
     const char *why = NULL;
+    size_t gap;
 
     if (!ml_streq(t->scope, s->scope))
         return fail(v, ml_format(cx, "it has scope %s, its source %s; they must agree",
@@ -77,6 +80,8 @@ static bool bind_all(View *v)
         return fail(v, why);
     v->lead = bind.lead;
     v->offset = bind.offset;
+    v->is_run = ml_view_is_run(v->w->ar, v->m, bind.stride, &gap);
+    (void)ml_gave_up(cx, v->w->ar);
     return true;
 }
 
@@ -87,6 +92,9 @@ static const ml_Expr **source_index(View *v, const ml_Expr *const *idx)
     ml_Ctx *cx = v->w->lo->cx;
     const ml_Expr **out = ML_ARRAY(cx, const ml_Expr *, v->source->rank + 1u);
 
+    if (!v->is_run && ml_run_dim(v->target, idx, v->target->rank) < v->target->rank)
+        fail(v, "lanes of an access run on from row to row, but the rows of its source do "
+                "not follow each other in memory");
     for (size_t d = 0; d < v->source->rank; d++) {
         const ml_Expr *min = v->m->source.ranges[d].min;
 
@@ -223,7 +231,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
 static const ml_Stmt *without_match(ml_Ctx *cx, Walk *w, const ml_Block *old)
 {
     const ml_Match *m = &old->matches[0];
-    View v = {w, &old->base, m, m->target, m->source.buffer, 0, NULL, {0}};
+    View v = {w, &old->base, m, m->target, m->source.buffer, 0, NULL, false, {0}};
     ml_Block b = *old;
     const ml_Stmt *s;
 

@@ -2,6 +2,8 @@
  * bound variables (lets); conditions narrow the ranges where they are linear. */
 #include "core/script/infer.h"
 
+#include "core/run_on.h"
+
 typedef struct Touch {
     const ml_Buffer *buffer;
     ml_Interval *dims;
@@ -153,8 +155,20 @@ static void touch_at(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, siz
     if (n != b->rank)
         return;
     gave_up(w); /* a bound or a value before: it wraps as it does in the program */
-    for (size_t k = 0; k < n; k++)
-        dims[k] = bounded(w, relaxed(w, idx[k]));
+    size_t run = ml_run_dim(b, idx, n);
+    ml_Range *box = ML_ARRAY(w->cx, ml_Range, n + 1);
+
+    if (run < n)
+        ml_run_box(w->cx, b, idx, n, run, box);
+    for (size_t k = 0; k < n; k++) {
+        if (run == n) {
+            dims[k] = bounded(w, relaxed(w, idx[k]));
+            continue;
+        }
+        ml_Range r = {expand(w, box[k].min), expand(w, box[k].extent)};
+
+        dims[k] = bounded(w, ml_relax_range(w->ar, r, w->dom.v, w->dom.n));
+    }
     touch(w, b, dims, write);
 }
 

@@ -743,6 +743,52 @@ static void a_view_that_contradicts_its_source_is_refused(void **state)
                            "lower_match_buffer", "the element offset is 3");
 }
 
+/* Of a parameter, of a buffer that would shrink and be padded, and of a view. */
+static void lanes_that_run_on_from_row_to_row_go_by_the_memory(void **state)
+{
+    static const char *const programs[] = {
+        AB "    for i in range(16):\n"
+           "        B[i * 4, 0:256] = A[i * 4, 0:256] + T.Broadcast(i, 256)\n",
+        AB "    for i in range(4):\n"
+           "        with T.block(\"o\"):\n"
+           "            v = T.axis.spatial(4, i)\n"
+           "            T.reads(A[v, 0:64])\n"
+           "            T.writes(B[v * 2:v * 2 + 2, 0:64])\n"
+           "            t = T.alloc_buffer((8, 16), \"int32\")\n"
+           "            with T.block(\"t\"):\n"
+           "                T.reads(A[v, 0:64])\n"
+           "                T.writes(t[0:8, 0:16])\n"
+           "                T.block_attr({\"buffer_dim_align\": [[0, 0, 32, 5]]})\n"
+           "                for j in range(8):\n"
+           "                    for k in range(16):\n"
+           "                        t[j, k] = A[v, j * 8 + k // 2]\n"
+           "            B[v * 2, 0:64] = t[0, 0:64]\n"
+           "            B[v * 2 + 1, 0:64] = t[4, 0:64]\n",
+        AB "    for i in range(8):\n"
+           "        with T.block(\"o\"):\n"
+           "            v = T.axis.spatial(8, i)\n"
+           "            T.reads(A[v * 8:v * 8 + 8, 0:64])\n"
+           "            T.writes(B[v * 8:v * 8 + 8, 0:64])\n"
+           "            M = T.match_buffer(A[v * 8:v * 8 + 8, 0:64], (8, 64), \"int32\", "
+           "offset_factor=1)\n"
+           "            N = T.match_buffer(B[v * 8:v * 8 + 8, 0:64], (8, 64), \"int32\", "
+           "offset_factor=1)\n"
+           "            N[0, 0:512] = M[0, 0:512] * T.Broadcast(2, 512)\n",
+    };
+    Fix *x = *state;
+
+    for (size_t k = 0; k < ML_COUNT(programs); k++)
+        assert_true(same_everywhere(x, programs[k]) > 2);
+    expect_lowering_failed(
+        x,
+        AB "    with T.block(\"o\"):\n"
+           "        T.reads(A[0:8, 0:32])\n"
+           "        T.writes(B[0:4, 0:64])\n"
+           "        M = T.match_buffer(A[0:8, 0:32], (8, 32), \"int32\", offset_factor=1)\n"
+           "        B[0, 0:256] = M[0, 0:256]\n",
+        "lower_match_buffer", "lanes of an access run on from row to row");
+}
+
 static void a_predicated_access_of_a_view_is_refused(void **state)
 {
     Fix *x = *state;
@@ -821,6 +867,7 @@ int main(void)
         TEST(a_view_of_a_compacted_buffer_follows_it),
         TEST(a_view_inside_a_view_reaches_the_buffer),
         TEST(a_view_that_contradicts_its_source_is_refused),
+        TEST(lanes_that_run_on_from_row_to_row_go_by_the_memory),
         TEST(a_predicated_access_of_a_view_is_refused),
         TEST(a_view_of_a_source_with_an_offset_needs_one),
         TEST(the_pointer_of_a_view_without_offset_is_its_first_element),
