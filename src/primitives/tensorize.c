@@ -176,25 +176,82 @@ static bool tensorize(ml_Call *c)
     return ml_check_not_root(c, block) && apply_intrin(c, block, shown);
 }
 
-/* A reduction whose init is in the way is decomposed first. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+/* Operands that are parts of wider rows: a copy whose tiles lie one after the other, its
+ * last dimensions those of the description's parameter. */
+static void suggest_packing(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            const ml_Block *b, ml_Tries *t)
 {
-    ml_Ctx *cx = ml_schedule_ctx(s);
-    ml_Program p = ml_schedule_program(s);
-    const ml_Stmt *node = ml_index_node(p.index, args[BLOCK_OR_LOOP].uid);
-    ml_StmtVec kids = {0}, loops = {0};
+    const ml_Intrin *in = ml_intrin_find(s->space->intrins, args[TENSOR_INTRIN].s);
+    const ml_Block *desc = ml_func_root(in->desc);
+    ml_Text outer = {0}, inner = {0}, names = {0};
+    size_t k = 0;
 
-    if (e->code == ML_E_NO_SUCH_INTRIN || !node || node->kind != ML_STMT_FOR)
+    if (e->n_facts < 4 || e->facts[3].kind != ML_FACT_BUFFER)
         return;
-    ml_child_blocks(cx, node, &kids);
-    if (kids.n != 1 || !ml_as_block(kids.v[0])->init)
+    while (k < b->n_reads && b->reads[k].buffer->uid != e->facts[3].as.buffer->uid)
+        k++;
+    if (k >= b->n_reads || k >= desc->n_reads ||
+        desc->reads[k].buffer->rank > b->reads[k].buffer->rank)
         return;
-    ml_index_loops(cx, p.index, ml_stmt_uid(kids.v[0]), &loops);
+    const ml_Region *r = &desc->reads[k];
+    size_t rank = b->reads[k].buffer->rank, lead = rank - r->buffer->rank;
+
+    for (size_t d = 0; d < rank; d++) {
+        const char *sep = d ? ", " : "";
+        const ml_Expr *n = d < lead ? NULL : r->ranges[d - lead].extent;
+
+        ml_text_fmt(&names, "%si%zu", sep, d);
+        if (!n)
+            ml_text_fmt(&outer, "%si%zu", sep, d);
+        if (!n || !ml_is_const_int(n))
+            continue;
+        ml_text_fmt(&outer, "%si%zu // %lld", sep, d, (long long)n->as.i);
+        ml_text_fmt(&inner, ", i%zu %% %lld", d, (long long)n->as.i);
+    }
+    ml_try(t, "a copy, packed tile by tile",
+           "cache_read(\"%s\", %zu, \"%s\") transform_layout(\"%s\", {\"read\", %zu}, "
+           "\"lambda %s: (%s%s)\") tensorize(\"%s\", \"%s\")",
+           ml_name_of(s, b->tag), k, b->reads[k].buffer->scope, ml_name_of(s, b->tag), k,
+           ml_text_z(&names), ml_text_z(&outer), ml_text_z(&inner),
+           ml_name_of(s, args[BLOCK_OR_LOOP].uid), args[TENSOR_INTRIN].s);
+    ml_text_free(&names);
+    ml_text_free(&outer);
+    ml_text_free(&inner);
+}
+
+/* A reduction whose init is in the way is decomposed first. */
+static void suggest_decomposed(ml_Schedule *s, const ml_Given *args, const ml_Block *b,
+                               ml_Tries *t)
+{
+    ml_StmtVec loops = {0};
+
+    ml_index_loops(ml_schedule_ctx(s), ml_schedule_program(s).index, b->tag, &loops);
     for (size_t k = 0; k < loops.n; k++)
         ml_try(t, NULL, "decompose_reduction(\"%s\", \"%s\") tensorize(\"%s\", \"%s\")",
-               ml_name_of(s, ml_stmt_uid(kids.v[0])),
-               ml_name_of(s, ml_stmt_uid(loops.v[k])),
+               ml_name_of(s, b->tag), ml_name_of(s, ml_stmt_uid(loops.v[k])),
                ml_name_of(s, args[BLOCK_OR_LOOP].uid), args[TENSOR_INTRIN].s);
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    const ml_Stmt *node =
+        ml_index_node(ml_schedule_program(s).index, args[BLOCK_OR_LOOP].uid);
+    ml_StmtVec kids = {0};
+
+    if (e->code == ML_E_NO_SUCH_INTRIN || !node)
+        return;
+    if (node->kind == ML_STMT_FOR)
+        ml_child_blocks(ml_schedule_ctx(s), node, &kids);
+    else
+        ml_push(ml_schedule_ctx(s), &kids, node);
+    if (kids.n != 1)
+        return;
+    const ml_Block *b = ml_as_block(kids.v[0]);
+
+    if (e->code == ML_E_INTRIN_MISMATCH)
+        suggest_packing(s, args, e, b, t);
+    if (b->init && node->kind == ML_STMT_FOR)
+        suggest_decomposed(s, args, b, t);
 }
 
 static const ml_Param params[] = {

@@ -4,6 +4,7 @@
 
 #include "codegen/check.h"
 #include "primitives/intrin.h"
+#include "primitives/render.h"
 
 #include <stdio.h>
 
@@ -465,6 +466,41 @@ static void strides_and_offsets_of_a_parameter_are_those_of_the_buffer(void **st
     refused_layout("offset_factor=1", plain, "a part of dimension 1");
 }
 
+static void rows_of_a_wider_buffer_are_packed_by_a_copy(void **state)
+{
+    static const char product[] =
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((8, 64), \"uint8\"), B: T.Buffer((32, 64), \"int8\"), C: "
+        "T.Buffer((8, 32), \"int32\")):\n"
+        "    for i, j_0, k_0, j_1, k_1 in T.grid(8, 2, 16, 16, 4):\n"
+        "        with T.block(\"C\"):\n"
+        "            vi = T.axis.spatial(8, i)\n"
+        "            vj = T.axis.spatial(32, j_0 * 16 + j_1)\n"
+        "            vk = T.axis.reduce(64, k_0 * 4 + k_1)\n"
+        "            T.reads(C[vi, vj], A[vi, vk], B[vj, vk])\n"
+        "            T.writes(C[vi, vj])\n"
+        "            C[vi, vj] = C[vi, vj] + T.Cast(\"int32\", A[vi, vk]) * "
+        "T.Cast(\"int32\", "
+        "B[vj, vk])\n";
+    ml_Ctx *mx = ml_ctx_new(0);
+    const ml_Suggestion *way;
+    ml_Failure *f;
+    Fixture fx;
+
+    (void)state;
+    fx_open(&fx, mx, parsed(mx, product), NULL);
+    assert_false(fx_try(&fx, "tensorize(\"j_1\", \"dot_16x4_vnni\")"));
+    f = ml_failure_take(fx.s);
+    assert_int_equal(1, ml_failure_suggestions(f, &way));
+    assert_string_equal(way[0].call, "cache_read(\"C\", 2, \"global\") "
+                                     "transform_layout(\"C\", {\"read\", 2}, \"lambda i0, "
+                                     "i1: (i0 // 16, i1 // 4, i0 % 16, i1 % 4)\") "
+                                     "tensorize(\"j_1\", \"dot_16x4_vnni\")");
+    fx_apply(&fx, way[0].call);
+    ml_failure_free(f);
+    fx_close(&fx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_written_operand_overlaps_no_other_one),
         cmocka_unit_test(views_of_one_buffer_are_one_buffer),
         cmocka_unit_test(strides_and_offsets_of_a_parameter_are_those_of_the_buffer),
+        cmocka_unit_test(rows_of_a_wider_buffer_are_packed_by_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
