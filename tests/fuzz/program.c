@@ -208,7 +208,7 @@ static void stage(Gen *g, int k)
     int tries = 0, kind, mag, total = 1, in = 2, count = 1;
     Dim out[MAX_RANK];
     int rank = 0;
-    char name[8], num[40];
+    char name[8];
     const char *type;
 
     s.src = s.out = -1;
@@ -284,7 +284,6 @@ static void stage(Gen *g, int k)
     if (rank > 0 && rank <= 3 && !g->bufs[s.out].closed &&
         ON(g, FZ_INPLACE, 6)) { /* an update of what is there */
         char at[40] = "";
-        Buf *b = &g->bufs[s.out];
         for (int d = 0; d < rank; d++) {
             char t[40];
             fz_line(g, in + d, "for %c in range(%s):", LOOPS[d], fz_dim_text(g, out[d], t));
@@ -296,9 +295,7 @@ static void stage(Gen *g, int k)
             fz_line(g, in + rank + 1, "v%d = T.axis.spatial(%s, %c)", d,
                     fz_dim_text(g, out[d], t), LOOPS[d]);
         }
-        fz_line(g, in + rank + 1, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at,
-                fz_literal(type, 1, num));
-        b->mag++;
+        fz_update_inplace(g, s.out, in + rank + 1, at);
     } else if (s.reduce && rank > 0 && !g->bufs[s.out].closed && g->n_bufs < MAX_BUFS - 4 &&
                ON(g, FZ_EPILOGUE, 40)) {
         epilogue(g, &s, in);

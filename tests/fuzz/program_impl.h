@@ -117,6 +117,9 @@ void fz_emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,
                   const char *name);
 /* The first iterator gets a block of its own around the rest. */
 void fz_emit_nested(Gen *g, Stage *s, int in, const char *name);
+/* The store of a block that updates buffer `out` where it is, at iters `at`: with a
+ * literal, or with another operand in the same places (tiles.c). */
+void fz_update_inplace(Gen *g, int out, int in, const char *at);
 /* What a reduction starts from, written beforehand; the last rows of a result. */
 void fz_emit_start(Gen *g, const Stage *s, int in, const char *name);
 void fz_emit_rest(Gen *g, const Stage *s, int in, const char *name);

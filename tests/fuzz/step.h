@@ -19,7 +19,8 @@ typedef struct FzFocus { /* what the steps before were about: biases the next on
 /* Stand for the results of the last sampling in a call's text. */
 enum { FZ_SAMPLE = 900001 };
 
-/* copy_TYPE_N_FROM_TO, for schedules that fz_step makes calls for; kept for good. */
+/* copy_TYPE_N_FROM_TO and sum_TYPE_N, for schedules that fz_step makes calls for; kept for
+ * good. */
 struct ml_Intrins *fz_intrins(void);
 
 void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp,

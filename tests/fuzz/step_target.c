@@ -288,26 +288,41 @@ static bool is_known(const char *scope)
            ml_streq(scope, "local");
 }
 
-/* Copies of a few elements in a row: see fz_intrins. */
-static bool is_copied_row(const ml_Block *b, const ml_For *f)
+/* The iter of the block that the loop alone drives; NULL: none, or several. */
+static const ml_Iter *driven(const ml_Block *b, const ml_For *f)
 {
-    const ml_Store *s = store_of(b);
-    const ml_Expr *e;
     const ml_Iter *it = NULL;
 
-    if (!s || s->value->kind != ML_EXPR_LOAD || f->body != &b->base || !s->n ||
-        f->extent->kind != ML_EXPR_INT || f->extent->as.i > 4)
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        if (ml_expr_uses_var(b->iters[k].value, f->var)) {
+            if (it)
+                return NULL;
+            it = &b->iters[k];
+        }
+    return it;
+}
+
+static bool follows(const ml_Expr *load, const ml_Iter *it)
+{
+    return load->kind == ML_EXPR_LOAD && load->n_args &&
+           ml_expr_uses_var(load->args[load->n_args - 1], it->var);
+}
+
+/* Copies or sums of a few elements in a row: see fz_intrins. */
+static bool is_tiled_row(const ml_Block *b, const ml_For *f)
+{
+    const ml_Store *s = store_of(b);
+    const ml_Iter *it = driven(b, f);
+    const ml_Expr *e;
+
+    if (!s || !s->n || !it || f->body != &b->base || f->extent->kind != ML_EXPR_INT ||
+        f->extent->as.i > 4 || f->kind != ML_FOR_SERIAL || !ml_is_true(b->predicate) ||
+        !is_known(s->buffer->scope) || !ml_expr_uses_var(s->indices[s->n - 1], it->var))
         return false;
     e = s->value;
-    if (!is_known(s->buffer->scope) || !is_known(e->as.buffer->scope) ||
-        f->kind != ML_FOR_SERIAL)
-        return false;
-    for (uint32_t k = 0; k < b->n_iters; k++)
-        if (ml_expr_uses_var(b->iters[k].value, f->var))
-            it = it ? NULL : &b->iters[k];
-    return it && e->n_args && s->indices[s->n - 1]->kind == ML_EXPR_VAR &&
-           s->indices[s->n - 1]->as.var->uid == it->var->uid &&
-           ml_expr_uses_var(e->args[e->n_args - 1], it->var) && ml_is_true(b->predicate);
+    if (e->kind == ML_EXPR_LOAD)
+        return is_known(e->as.buffer->scope) && follows(e, it);
+    return e->kind == ML_EXPR_ADD && follows(e->args[0], it) && follows(e->args[1], it);
 }
 
 bool fz_add_tensorize(const View *v, ml_Text *out)
@@ -318,7 +333,7 @@ bool fz_add_tensorize(const View *v, ml_Text *out)
         const ml_Block *b = ml_as_block(v->blocks.v[k]);
         const ml_Stmt *up = ml_index_node(v->p.index, ml_index_parent(v->p.index, b->tag));
 
-        if (up && up->kind == ML_STMT_FOR && is_copied_row(b, ml_as_for(up)))
+        if (up && up->kind == ML_STMT_FOR && is_tiled_row(b, ml_as_for(up)))
             ml_push(v->tmp, &found, &b->base);
     }
     const ml_Stmt *st = any(v, &found);
@@ -327,11 +342,14 @@ bool fz_add_tensorize(const View *v, ml_Text *out)
         const ml_Store *s = store_of(ml_as_block(st));
         const ml_For *f = ml_as_for(
             ml_index_node(v->p.index, ml_index_parent(v->p.index, ml_stmt_uid(st))));
-        const ml_Buffer *from = s->value->as.buffer;
+        const char *type = ml_dtype_name(v->tmp, s->buffer->type);
 
-        ml_text_fmt(out, "tensorize(\"%s\", \"copy_%s_%lld_%s_%s\")", name(v, &f->base),
-                    ml_dtype_name(v->tmp, s->buffer->type), (long long)f->extent->as.i,
-                    from->scope, s->buffer->scope);
+        ml_text_fmt(out, "tensorize(\"%s\", ", name(v, &f->base));
+        if (s->value->kind == ML_EXPR_ADD)
+            ml_text_fmt(out, "\"sum_%s_%lld\")", type, (long long)f->extent->as.i);
+        else
+            ml_text_fmt(out, "\"copy_%s_%lld_%s_%s\")", type, (long long)f->extent->as.i,
+                        s->value->as.buffer->scope, s->buffer->scope);
         return true;
     }
     const ml_Block *b = fz_inner_block(v);
