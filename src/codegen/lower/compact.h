@@ -21,6 +21,12 @@ typedef struct ml_Compact {
     const ml_Expr **min; /* subtracted from indices; NULL entries: 0 */
 } ml_Compact;
 
+typedef struct ml_ViewsAsk { /* the views of a buffer, of its layout */
+    const ml_Buffer *buffer;
+    int64_t factor; /* every offset of theirs is a multiple of it */
+    bool fixed;     /* a stride is said: those of the buffer stay */
+} ml_ViewsAsk;
+
 typedef struct ml_Compaction {
     ml_Lower *lo;
     ml_Arith *ar;
@@ -29,6 +35,7 @@ typedef struct ml_Compaction {
     ml_Map *uses_pointer;             /* data pointers that are used as such */
     ml_Map *said_reads, *said_writes; /* by the innermost block's annotations */
     ml_Map *align;                    /* buffer uid -> ml_Align[rank] */
+    ml_Map *asked;                    /* buffer uid -> ml_ViewsAsk */
     const ml_Block *block;
     ml_DomVec dom; /* loops around, outermost first; tags beside */
     ML_VEC(const char *) tags;
@@ -36,7 +43,7 @@ typedef struct ml_Compaction {
     ml_Subst lets;
 } ml_Compaction;
 
-/* Collects buffer_dim_align of all blocks. */
+/* Collects buffer_dim_align of all blocks, and what views ask of what they view. */
 void ml_compact_align(ml_Compaction *c, const ml_Stmt *body);
 /* New shape, minima and strides; the loops around the allocation are bound in c->ar. */
 void ml_compact_shape(ml_Compaction *c, ml_Compact *r);

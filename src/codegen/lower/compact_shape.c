@@ -27,6 +27,28 @@ static void align_entry(ml_Compaction *c, const ml_Block *b, const ml_Value *e,
     a[dim] = one;
 }
 
+/* Outside in: what a view of a view asks, it asks of the buffer. */
+static void asks(ml_Compaction *c, const ml_Match *m)
+{
+    ml_Ctx *cx = c->lo->cx;
+    const ml_Buffer *t = m->target;
+    /* The map's values are this pass's own records. */
+    ml_ViewsAsk *a = (ml_ViewsAsk *)(uintptr_t)ml_map_get(c->asked, m->source.buffer->uid);
+
+    if (!a) {
+        a = ML_NEW(cx, ml_ViewsAsk);
+        *a = (ml_ViewsAsk){m->source.buffer, 1, false};
+        ml_map_set(cx, c->asked, a->buffer->uid, a);
+    }
+    ml_map_set(cx, c->asked, t->uid, a);
+    if (t->offset_factor > 1 && t->elem_offset->kind == ML_EXPR_VAR)
+        for (int64_t f = a->factor; a->factor % t->offset_factor != 0;)
+            a->factor += f;
+    for (size_t d = 0; d < t->n_strides; d++)
+        a->fixed |= t->strides[d]->kind != ML_EXPR_VAR &&
+                    !(d + 1u == t->rank && ml_is_int(t->strides[d], 1));
+}
+
 static bool collect(const ml_Stmt *s, void *user)
 {
     ml_Compaction *c = user;
@@ -36,6 +58,8 @@ static bool collect(const ml_Stmt *s, void *user)
         return false;
     if (s->kind != ML_STMT_BLOCK)
         return true;
+    for (uint32_t k = 0; k < ml_as_block(s)->n_matches; k++)
+        asks(c, &ml_as_block(s)->matches[k]);
     for (size_t of_allocs = 0; of_allocs < 2; of_allocs++) {
         list = ml_dict_get(ml_as_block(s)->annotations,
                            of_allocs ? ML_ALLOC_DIM_ALIGN : "buffer_dim_align");
@@ -51,6 +75,7 @@ static bool collect(const ml_Stmt *s, void *user)
 void ml_compact_align(ml_Compaction *c, const ml_Stmt *body)
 {
     c->align = ml_map_new(c->lo->cx);
+    c->asked = ml_map_new(c->lo->cx);
     ml_stmt_visit(body, collect, c);
 }
 
@@ -208,21 +233,49 @@ static const ml_Expr *const *aligned_strides(ml_Compaction *c, const ml_Buffer *
     return ml_gave_up(c->lo->cx, c->ar) ? NULL : strides;
 }
 
+/* Rows of what views begin at multiples of the factor in are multiples of it, too. */
+static const ml_Align *for_views(ml_Compaction *c, const ml_Buffer *b,
+                                 const ml_Align *align, int64_t factor)
+{
+    ml_Ctx *cx = c->lo->cx;
+    const ml_Expr *const *stride = aligned_strides(c, b, align);
+    ml_Align *all = ML_ARRAY(cx, ml_Align, b->rank + 1u);
+    bool more = false;
+
+    for (size_t d = 0; d < b->rank; d++) {
+        all[d] = align ? align[d] : (ml_Align){0, 0};
+        if (d + 1u == b->rank || all[d].factor || !stride)
+            continue;
+        const ml_Expr *f = ml_int(cx, stride[d]->type, factor);
+
+        if (ml_prove_equal(c->ar, ml_floormod(cx, stride[d], f),
+                           ml_int(cx, stride[d]->type, 0)))
+            continue;
+        all[d] = (ml_Align){factor, 0};
+        more = true;
+    }
+    return more ? all : align;
+}
+
 void ml_compact_shape(ml_Compaction *c, ml_Compact *r)
 {
+    static const ml_ViewsAsk none = {NULL, 1, false};
     ml_Ctx *cx = c->lo->cx;
     const ml_Buffer *b = r->buffer;
     const ml_Align *align = ml_map_get(c->align, b->uid);
+    const ml_ViewsAsk *asked = ml_map_get(c->asked, b->uid);
     const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, b->rank + 1u);
     bool changed = false;
     ml_Buffer to = *b;
 
+    asked = asked ? asked : &none;
     r->min = ML_ARRAY(cx, const ml_Expr *, b->rank + 1u);
     for (size_t d = 0; d < b->rank; d++) {
         const ml_Expr *min, *extent;
 
         shape[d] = b->shape[d];
-        if (!dimension(c, r, d, &min, &extent))
+        if ((asked->fixed && d > 0) || !dimension(c, r, d, &min, &extent) ||
+            (asked->factor > 1 && d + 1u == b->rank && !ml_is_int(min, 0)))
             continue;
         changed = true;
         shape[d] = extent;
@@ -233,7 +286,11 @@ void ml_compact_shape(ml_Compaction *c, ml_Compact *r)
         ml_lower_note(c->lo, r->block->span,
                       "the alignment asked for %s is ignored: vectors run from row to row",
                       b->name);
-    } else if (align) {
+        align = NULL;
+    } else if (changed && asked->factor > 1 && b->rank > 1) {
+        align = for_views(c, &to, align, asked->factor);
+    }
+    if (align) {
         to.strides = aligned_strides(c, &to, align);
         to.n_strides = to.strides ? to.rank : 0;
         if (!to.strides)

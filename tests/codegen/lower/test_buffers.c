@@ -743,6 +743,56 @@ static void a_view_that_contradicts_its_source_is_refused(void **state)
                            "lower_match_buffer", "the element offset is 3");
 }
 
+/* Only 10 columns of t are used; views say a stride, an offset factor, or both inside each
+ * other. */
+static void a_buffer_shrinks_to_what_its_views_ask_for(void **state)
+{
+    static const struct {
+        const char *view, *inner, *stride;
+    } cases[] = {
+        {"strides=[s, 1], offset_factor=1", "offset_factor=1", NULL},
+        {"strides=[s, 1], offset_factor=16", "offset_factor=1", "strides=(16, 1)"},
+        {"strides=[64, 1], offset_factor=1", "offset_factor=1", "(8, 64)"},
+        {"strides=[s, 1], offset_factor=1", "offset_factor=8", "strides=(16, 1)"},
+    };
+    Fix *x = *state;
+
+    for (size_t k = 0; k < ML_COUNT(cases); k++) {
+        ml_Text text = {0};
+        ml_Lower lo = lowering(x);
+        const ml_Func *f;
+
+        ml_text_fmt(&text,
+                    "%s"
+                    "    t = T.alloc_buffer((64, 64), \"int32\")\n"
+                    "    for i, j in T.grid(8, 10):\n"
+                    "        with T.block(\"t\"):\n"
+                    "            u, w = T.axis.remap(\"SS\", [i, j])\n"
+                    "            t[u, w] = A[u, w] * 2\n"
+                    "    for i in range(4):\n"
+                    "        with T.block(\"b\"):\n"
+                    "            u = T.axis.spatial(4, i)\n"
+                    "            T.reads(t[u * 2:u * 2 + 2, 0:10])\n"
+                    "            T.writes(B[u * 2:u * 2 + 2, 0:10])\n"
+                    "            s = T.int32()\n"
+                    "            M = T.match_buffer(t[u * 2:u * 2 + 2, 0:10], (2, 10), "
+                    "\"int32\", %s)\n"
+                    "            with T.block(\"c\"):\n"
+                    "                T.reads(M[0:2, 0:10])\n"
+                    "                T.writes(B[u * 2:u * 2 + 2, 0:10])\n"
+                    "                N = T.match_buffer(M[1, 0:10], (10,), \"int32\", %s)\n"
+                    "                for j in range(10):\n"
+                    "                    B[u * 2, j] = M[0, j]\n"
+                    "                    B[u * 2 + 1, j] = N[j]\n",
+                    AB, cases[k].view, cases[k].inner);
+        f = lowered(x, &lo, parse(x, ml_text_z(&text)), "compact_buffers");
+        if (cases[k].stride && !strstr(body_text(x, f), cases[k].stride))
+            fail_msg("%s", body_text(x, f));
+        assert_true(same_everywhere(x, ml_text_z(&text)) > 2);
+        ml_text_free(&text);
+    }
+}
+
 /* Of a parameter, of a buffer that would shrink and be padded, and of a view. */
 static void lanes_that_run_on_from_row_to_row_go_by_the_memory(void **state)
 {
@@ -867,6 +917,7 @@ int main(void)
         TEST(a_view_of_a_compacted_buffer_follows_it),
         TEST(a_view_inside_a_view_reaches_the_buffer),
         TEST(a_view_that_contradicts_its_source_is_refused),
+        TEST(a_buffer_shrinks_to_what_its_views_ask_for),
         TEST(lanes_that_run_on_from_row_to_row_go_by_the_memory),
         TEST(a_predicated_access_of_a_view_is_refused),
         TEST(a_view_of_a_source_with_an_offset_needs_one),
