@@ -239,9 +239,17 @@ lua("worker-timeout", 'local k <close> = moon.build(moon.parse([[\n@T.prim_func\
     '    A[0] = 1\n    while A[0] > 0:\n        A[0] = A[0] % 5 + 1\n]]), {limit = 0.2})\nk(moon.tensor({8}, "int32"))',
     'local k <close> = moon.build(moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n' ..
     '    A[0] = 1\n    while A[0] < 5:\n        A[0] = A[0] % 5 + 1\n]]), {limit = 0.2})\nk(moon.tensor({8}, "int32"))')
-local vectors = 'moon.build(moon.parse([[\n@T.prim_func\ndef f(a: T.handle, n: T.int32):\n    A = T.match_buffer(a, (n,))\n' ..
-    '    for i in T.vectorized(%s):\n        A[i] = T.float32(0)\n]]))'
-lua("lowering-failed", vectors:format("n"), vectors:format("8"))
+local view = [=[
+moon.build(moon.parse([[
+@T.prim_func
+def f(A: T.Buffer((8, 8), "float32")):
+    with T.block("tile"):
+        T.reads()
+        T.writes(A[0:4, 0:4])
+        M = T.match_buffer(A[0:4, 0:4], (4, 4), strides=[%d, 1], offset_factor=1)
+        M[0, 0] = T.float32(1)
+]]))]=]
+lua("lowering-failed", view:format(4), view:format(8))
 local steps = 'local m = moon.parse([[\n@T.prim_func\ndef f(A: T.Buffer((8,), "float32"), n: T.int32):\n' ..
     '    for i in T.serial(0, 8, step=n):\n        A[i] = T.float32(0)\n]])\nmoon.interpret(m, {moon.tensor({8}, "float32"), %d})'
 lua("ill-formed", steps:format(0), steps:format(2))

@@ -49,7 +49,7 @@ topic("moon.axis_separator", "between results of an index map: here a physical a
 
 -- ---- tensor intrinsics, reducers
 topic("moon.intrin(name [, desc, impl [, opts]])", "fetch or register a tensor intrinsic", [[
-With the name alone: a table of name, desc and impl (modules of one function), or an error; {allow_missing = true} gives nil. With desc and impl (functions, modules of one function or texts) the name is registered for tensorize: desc says what the instruction computes, impl what takes its place. Both are run on the same inputs and must agree. A known name needs {override = true}.]],
+With the name alone: a table of name, desc and impl (modules of one function), or an error; {allow_missing = true} gives nil. With desc and impl (functions, modules of one function or texts) the name is registered for tensorize: desc says what the instruction computes, impl what takes its place. Both are run on the same inputs and must agree; their blocks declare the same regions and touch nothing else. A known name needs {override = true}.]],
     [[
 local dot = moon.intrin("dot_16x4_vnni")
 print(dot.desc:script())

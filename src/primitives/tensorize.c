@@ -271,7 +271,9 @@ const ml_Primitive ml_prim_tensorize = {
         "What the tile computes is compared with the intrinsic's description; its body "
         "becomes\n"
         "the implementation, over views of the buffers. A loop is made a block first, as\n"
-        "blockize does. moon.intrins() lists what is known, moon.intrin() registers more.",
+        "blockize does. What is written overlaps no other operand; strides and offset\n"
+        "factors of the parameters are those of the buffers. moon.intrins() lists what is\n"
+        "known, moon.intrin() registers more.",
     .params = params,
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,

@@ -275,6 +275,15 @@ static void an_implementation_stays_inside_its_signature(void **state)
                  "            T.writes(B[0])\n"
                  "            B[0:4] = A[0:4]\n",
                  "block in reads A outside");
+    refused_body("        T.reads(A[0:4])\n"
+                 "        T.writes(B[0:4])\n"
+                 "        for i in range(4):\n"
+                 "            with T.block(\"in\"):\n"
+                 "                v = T.axis.spatial(4, i)\n"
+                 "                T.reads(A[v])\n"
+                 "                T.writes(B[v])\n"
+                 "                B[v] = A[v] + A[v + 1]\n",
+                 "block in reads A outside");
 }
 
 /* ---- operands */
