@@ -77,7 +77,7 @@ void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out)
     ml_Text program = {0};
     const ml_Func *f = ml_schedule_func(s);
 
-    ml_print_module(tmp, &program, s->v[0].p.mod, NULL);
+    ml_print_start(tmp, &program, s->v[0].p.mod);
     j->large = program.n > LARGE;
     ml_text_add(out, "{\"program\": ");
     ml_json_string(out, ml_text_z(&program));

@@ -6,13 +6,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/script/report.h"
 #include "repl/cmd_jobs.h"
 #include "repl/data.h"
 #include "repl/progress.h"
+#include "repl/write_all.h"
 
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
@@ -125,35 +129,39 @@ static Redirect find_redirect(char *text)
     return r;
 }
 
+/* Behind what the file holds: all of it or nothing. */
+static bool append(const char *path, const ml_Text *t)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), error = 0;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !ml_write_all(fd, t->p, t->n))
+        error = errno;
+    if (error && fd >= 0 && S_ISREG(st.st_mode) && ftruncate(fd, st.st_size) != 0)
+        error = errno;
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = errno;
+    errno = error;
+    return error == 0;
+}
+
 static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 {
-    FILE *f;
+    if (r.kind == '>')
+        return ml_session_write(ss, r.target, text);
+    if (r.kind == 'a')
+        return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
 
-    if (r.kind == '|')
-        f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's own */
-    else
-        f = fopen(r.target, r.kind == 'a' ? "a" : "w");
-    bool ok = f != NULL;
+    FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
+    int rc;
 
-    if (ok)
-        ok = fwrite(text->n ? text->p : "", 1, text->n, f) == text->n || r.kind == '|';
-    int why = errno;
-
-    if (f && r.kind == '|') {
-        int rc = pclose(f);
-
-        if (rc != 0 && WIFEXITED(rc))
-            return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
-                                    WEXITSTATUS(rc));
-        return true;
-    }
-    if (f && fclose(f) != 0) {
-        why = errno;
-        ok = false;
-    }
-    if (!ok)
-        return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                                "cannot write %s: %s", r.target, strerror(why));
+    if (!f)
+        return ml_session_error(ss, ML_E_NO_FILE, "| %s: %s", r.target, strerror(errno));
+    fwrite(text->n ? text->p : "", 1, text->n, f);
+    rc = pclose(f);
+    if (rc != 0 && WIFEXITED(rc))
+        return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
+                                WEXITSTATUS(rc));
     return true;
 }
 

@@ -229,6 +229,7 @@ grep -q '^ok   C equals v0' out && grep -qF 'v2 passes: there is nothing' out &&
 verdict 'checks and bisects steps that change the layout of a parameter'
 ! grep -q 'first failing step' out && grep -qF 'error: v1 cannot be judged: the program has 1000000000000000000' err
 verdict 'blames no step when the program is too large to check'
+sed -i '/^return sch$/d' all.lua
 cat >>all.lua <<'E2'
 assert(sch:version() == 10 and #sch:trace():simplified() == 5)
 sch:jump("first")
