@@ -28,7 +28,7 @@ sees '[5] decompose_reduction' && ends_in 'matmul v5>' && line ':check' && sees 
 verdict 'runs three steps of one line, and the check'
 line ':mark tiled'
 line ':save mm.lua'
-sees 'saved mm.lua: 5 steps, replays to matmul v5' && line '!tail -n 1 mm.lua' && sees 'assert(sch:hash(8) == "'
+sees 'saved mm.lua: 5 steps, replays to matmul v5' && line '!tail -n 2 mm.lua' && sees 'assert(sch:hash(8) == "'
 verdict 'saves a script, and runs the shell'
 
 # ---- completion, undo
