@@ -249,24 +249,18 @@ bool cmd_stop(ml_Session *ss, const ml_Words *w)
 
 /* ---------------------------------------------------------------- the end */
 
-bool ml_jobs_let_quit(ml_Session *ss)
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
 {
-    size_t n;
-    ml_Text t = {0};
     ml_JobInfo j;
 
     ml_loop_poll();
-    n = ml_jobs_running(ss);
-    if (n == 0 || !ss->prompting || ss->quit_asked)
-        return true;
-    ss->quit_asked = true;
-    ml_text_fmt(&t,
+    size_t n = ml_jobs_running(ss);
+
+    if (n == 0)
+        return;
+    ml_text_fmt(out,
                 "note: %s still running, and would end:", n == 1 ? "a job is" : "jobs are");
     for (size_t k = 0; ml_job_info(ss, k, &j); k++)
         if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
-            ml_text_fmt(&t, " %d (%s)", j.number, j.what);
-    ml_text_add(&t, "; once more leaves");
-    ml_err_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
-    return false;
+            ml_text_fmt(out, " %d (%s)", j.number, j.what);
 }

@@ -238,6 +238,8 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     bool ok = (!replays || comes_back(ss, &t, lua, all)) &&
               ml_session_write(ss, file, &t) && is_written(ss, file, &t);
 
+    if (ok && replays)
+        ml_session_saved(ss, s);
     if (ok)
         say_saved(ss, file, replays, all);
     ml_text_free(&t);
@@ -446,6 +448,6 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 bool cmd_quit(ml_Session *ss, const ml_Words *w)
 {
     (void)w;
-    ss->quit = ml_jobs_let_quit(ss);
+    ss->quit = ml_session_let_quit(ss);
     return true;
 }

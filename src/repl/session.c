@@ -41,6 +41,7 @@ void ml_session_free(ml_Session *ss)
     for (size_t k = 0; k < ss->n_schedules; k++)
         ml_schedule_unref(ss->schedules[k]);
     ml_heap_free(ss->schedules);
+    ml_heap_free(ss->saved);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
     ml_keymap_free(ss);
@@ -59,6 +60,8 @@ static void keep(ml_Session *ss, ml_Schedule *s)
             return;
     ss->schedules =
         ml_heap_grow(ss->schedules, (ss->n_schedules + 1) * sizeof *ss->schedules);
+    ss->saved = ml_heap_grow(ss->saved, (ss->n_schedules + 1) * sizeof *ss->saved);
+    ss->saved[ss->n_schedules] = 1; /* the start is no step */
     ss->schedules[ss->n_schedules++] = ml_schedule_ref(s);
 }
 

@@ -307,8 +307,10 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
 
     h->ss->mode = was;
     *returned = s != NULL;
-    if (s)
+    if (s) {
         ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* the script makes it again */
+    }
     lua_settop(L, top);
     return ok;
 }
@@ -437,5 +439,9 @@ bool ml_host_open(ml_Host *h, const char *path)
     lua_pushcfunction(h->L, l_open);
     lua_pushliteral(h->L, "open");
     lua_pushstring(h->L, path);
-    return ml_host_run(h, 2, 0, true);
+    bool ok = ml_host_run(h, 2, 0, true);
+
+    if (ok)
+        ml_session_saved(h->ss, h->ss->focus);
+    return ok;
 }

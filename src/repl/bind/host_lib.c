@@ -44,8 +44,10 @@ static int l_schedule(lua_State *L)
     lua_call(L, n, LUA_MULTRET);
     ml_Schedule *s = lua_gettop(L) > 0 ? ml_lua_to_schedule(L, 1) : NULL;
 
-    if (s && h->ss->mode != ML_MODE_SCRIPT)
+    if (s && h->ss->mode != ML_MODE_SCRIPT) {
         ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* its steps, if it has any, are those of a file */
+    }
     return lua_gettop(L);
 }
 
