@@ -9,6 +9,7 @@
 #include "repl/loop.h"
 #include "repl/progress.h"
 #include "repl/record.h"
+#include "repl/tune_words.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
 
@@ -67,6 +68,8 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
         if (!ml_streq(w->v[k], BACKGROUND))
             add_word(&line, w->v[k]);
     number = ml_job_start(ss, ml_text_z(&line), version);
+    if (number && c->run == cmd_tune)
+        ml_tune_say_start(ss);
     if (number) {
         ml_data_one(d);
         ml_data_int(d, "job", number);

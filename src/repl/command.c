@@ -94,6 +94,11 @@ static void split_words(char *text, ml_Words *w)
     }
 }
 
+typedef struct Extra {
+    const char *const *words;
+    size_t n;
+} Extra;
+
 typedef struct Redirect {
     char kind; /* 0, '>', 'a' (>>), '|' */
     const char *target;
@@ -166,6 +171,10 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 }
 
 /* ---- running */
+
+/* What a shell takes as it is. */
+static const char SAFE[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
 
 const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
 {
@@ -250,9 +259,48 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
     return ok;
 }
 
-static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
+/* For a shell: as it is, or in quotes. */
+static void add_shell_word(ml_Text *out, const char *z)
 {
-    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0};
+    if (*z && z[strspn(z, SAFE)] == '\0') {
+        ml_text_add(out, z);
+        return;
+    }
+    ml_text_char(out, '\'');
+    for (; *z; z++)
+        ml_text_add(out, *z == '\'' ? "'\\''" : (const char[]){*z, '\0'});
+    ml_text_char(out, '\'');
+}
+
+/* Words that a caller has, behind those of the line. A single one is a whole command of the
+ * shell. */
+static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, ml_Words *w,
+                       ml_Text *rest)
+{
+    bool shell = ml_streq(c->name, "shell") && w->n + more->n > 1;
+
+    if (more->n == 0)
+        return true;
+    if (w->n + more->n > ML_MAX_WORDS)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":%s: at most %d words are given",
+                                c->name, ML_MAX_WORDS);
+    ml_text_add(rest, w->rest);
+    for (size_t k = 0; k < more->n; k++) {
+        w->v[w->n++] = more->words[k];
+        if (rest->n)
+            ml_text_char(rest, ' ');
+        if (shell)
+            add_shell_word(rest, more->words[k]);
+        else
+            ml_text_add(rest, more->words[k]);
+    }
+    w->rest = ml_text_z(rest);
+    return true;
+}
+
+static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Data *data)
+{
+    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0}, rest_text = {0};
     ml_Words w = {0};
     Redirect r = {0};
     bool ok;
@@ -298,7 +346,9 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
             split_words(words_text.p, &w);
         ml_Text *was = ss->out.capture;
 
-        if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
+        if (!take_words(ss, c, more, &w, &rest_text))
+            ok = false;
+        else if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
             ok = false;
         else if (r.kind && !*r.target) {
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
@@ -316,15 +366,17 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
     ml_text_free(&why);
     ml_text_free(&captured);
     ml_text_free(&words_text);
+    ml_text_free(&rest_text);
     return ok;
 }
 
 bool ml_command_run(ml_Session *ss, const char *line)
 {
-    return run_line(ss, line, NULL);
+    return run_line(ss, line, &(Extra){0}, NULL);
 }
 
-bool ml_command_data(ml_Session *ss, const char *line, ml_Data *data)
+bool ml_command_words(ml_Session *ss, const char *line, const char *const *words, size_t n,
+                      ml_Data *data)
 {
-    return run_line(ss, line, data);
+    return run_line(ss, line, &(Extra){words, n}, data);
 }

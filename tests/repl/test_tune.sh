@@ -54,6 +54,9 @@ verdict 'a line that fails at the start takes no label of an adopted branch alon
 typed "$mm" 'split("i", {auto, 8});' ':adopt 1' ':adopt 2'
 [ "$status" = 0 ] && grep -q '^branch tuned-1: .* record 1$' out && grep -q '^branch tuned-2: .* record 2$' out
 verdict 'adopts a record by its number, beside other work'
+typed "$mm" 'bind("i", "blockIdx.x")' ':tune --trials 1' ':tune --trials 1 --background' ':stop 1'
+[ "$(grep -c 'note: loop i is bound to blockIdx.x, which only a GPU has; what is tuned is the start, v0, on the CPU' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g'))" = 2 ]
+verdict 'says of what is bound to threads that the start is tuned on the CPU'
 typed "$mm" ':adopt 999'
 [ "$status" = 1 ] && grep -q 'no record 999' err
 verdict 'a record that is not there is named'
