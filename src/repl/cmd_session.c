@@ -139,15 +139,18 @@ static void compare(ml_Schedule *s, ml_Schedule *again, bool all, ml_Text *why)
 static bool comes_back(ml_Session *ss, ml_Text *t, bool lua, bool all)
 {
     ml_Text why = {0};
-    ml_Schedule *again = ml_host_rebuild(ss->host, (ml_Str){ml_text_z(t), t->n}, lua, &why);
-    bool ok;
+    bool stopped, ok;
+    ml_Schedule *again =
+        ml_host_rebuild(ss->host, (ml_Str){ml_text_z(t), t->n}, lua, &why, &stopped);
 
     if (again) {
         compare(ss->focus, again, all, &why);
         ml_schedule_unref(again);
     }
     ok = why.n == 0;
-    if (!ok)
+    if (stopped)
+        ml_session_error(ss, ML_E_INTERRUPTED, "nothing was saved");
+    else if (!ok)
         ml_session_error(ss, ML_E_BAD_TRACE,
                          "nothing was saved, for the steps would not replay: %s. :save "
                          "FILE.py writes the program",

@@ -48,6 +48,19 @@ typed ':source unchecked.lua' ':save u.lua' ':save u.json' ':open u.lua' ':open 
 [ $status = 0 ] && [ "$(grep -c '^focus: .* v2' err)" = 3 ]
 verdict 'a schedule without checks is saved as such'
 
+cat >dotted.lua <<'E'
+local s = moon.schedule(moon.workload.matmul(16, 16, 16))
+s:cache_read("C", 0, "shared.dyn")
+s:compute_at("A_shared.dyn", s:get_loops("C")[2])
+local t = moon.schedule(s:mod()) -- whose start has a buffer that no text can name so
+t:transform_layout("A_shared.dyn", {"write", 0}, "lambda i, j: (i // 3, i % 3, j)", 0.0)
+t:unroll(t:get_loops("buffer_A_shared.dyn_padding")[1])
+return t
+E
+typed ':source dotted.lua' ':save d.lua' ':save d.json' ':open d.lua' ':open d.json'
+[ $status = 0 ] && [ "$(grep -c '^focus: .* v2' err)" = 3 ]
+verdict 'a block called after a buffer with a dot in its name is found again'
+
 # An intrinsic that is another one by now: the step cannot be made again.
 cat >changed.lua <<'E'
 local text = [[

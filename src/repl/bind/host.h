@@ -43,8 +43,9 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why);
 bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
                         bool unchecked);
 /* A schedule built aside from what :save writes, JSON or (lua) a script. NULL: *why says
- * why it cannot be. */
-ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text *why);
+ * why it cannot be; *stopped: because Ctrl-C came. */
+ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text *why,
+                                      bool *stopped);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);

@@ -133,13 +133,15 @@ static int l_of_lua(lua_State *L)
 
 /* ---- aside */
 
-ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text *why)
+ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text *why,
+                                      bool *stopped)
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
     ml_Mode mode = h->ss->mode;
     ml_Schedule *s = NULL;
 
+    *stopped = false;
     h->ss->mode = ML_MODE_SCRIPT; /* what is made does not become the focus */
     lua_pushcfunction(L, lua ? l_of_lua : l_of_json);
     lua_pushlstring(L, text.p, text.n);
@@ -148,6 +150,7 @@ ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text
         const char *z = f ? ml_failure_message(f) : lua_tostring(L, -1);
 
         ml_text_add(why, z ? z : "an error without a text");
+        *stopped = f && ml_failure_code(f) == ML_E_INTERRUPTED;
     } else if ((s = ml_lua_to_schedule(L, -1)) != NULL)
         ml_schedule_ref(s);
     else

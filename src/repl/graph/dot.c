@@ -320,7 +320,7 @@ bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_Gr
     int rc = run_draw(g, format, file, &said);
     bool ok = drawn(rc, &said, why);
 
-    if (!ok && rc != 1)
+    if (!ok && rc != 1 && rc != NO_ROOM)
         keep_dot(g, file, why);
     ml_text_free(&said);
     return ok;
