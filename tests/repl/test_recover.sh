@@ -139,10 +139,37 @@ typed ':recover' 'print("at " .. focus():hash(8))' 'split("i_0", {2, 2})' ':focu
 [ "$(grep '^at ' out)" = "$(grep '^at ' first.out)" ] && grep -q 'for i in T.vectorized(4)' out && grep -q '^\[3\] split' out
 verdict 'intrinsics and reducers that were registered come back with what used them'
 
+# ---- names that later steps go by: parameters of index maps, a root block of another name
+forget() { rm -rf "$XDG_STATE_HOME"; }
+forget
+cat >named <<'E'
+@T.prim_func
+def main(X: T.Buffer((4, 9), "int32"), Y: T.Buffer((4, 9), "int32")):
+    with T.block("all"):
+        B = T.alloc_buffer((4, 9), "int32")
+        for i, j in T.grid(4, 9):
+            with T.block("B"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = X[v, w] + 1
+        for i, j in T.grid(4, 9):
+            with T.block("Y"):
+                v, w = T.axis.remap("SS", [i, j])
+                Y[v, w] = B[v, w]
+
+s = focus() s:transform_block_layout("B", "lambda p, q: (q, p)")
+s:transform_layout("B", {"write", 0}, function(row, col) return col // 2, row, col % 2 end, 1)
+loop_partition(s:get_loops("buffer_B_padding")[2], {1, auto})
+add_unit_loop("buffer_B_padding_row0") annotate("all", "seen", 1) print("at " .. focus():hash(8))
+E
+begin named
+until_lines 1 && end KILL && at=$(sed -n 's/^at //p' out)
+typed ':recover' 'print(focus():hash(8))'
+[ "$status" = 0 ] && grep -q '^brought back 5 steps of main' out && [ "$(tail -n 1 out)" = "$at" ]
+verdict 'blocks that are called after parameters come back, and a root of another name'
+
 # ---- how sessions end
 steps=('s = schedule(workload.matmul(64, 64, 64))' 'split("j", {auto, 16})' 'parallel("i")' 'print("at " .. focus():hash(8))')
 printf '%s\n' "${steps[@]}" >few
-forget() { rm -rf "$XDG_STATE_HOME"; }
 ended_by() { # SIGNAL STATUS
     forget
     begin few
