@@ -97,7 +97,8 @@ local function open_saved(path, text, opts)
         end
         program = core.parse(saved.program, { name = path })
     end
-    local s = moon.schedule(program, { name = stem(path), func = saved and saved.func, target = saved and saved.target })
+    local s = moon.schedule(program, { name = stem(path), func = saved and saved.func, target = saved and saved.target,
+        enable_check = not saved or saved.check, unchecked = saved and saved.unchecked })
     trace:apply(s)
     if saved and saved.hash and s:hash(#saved.hash) ~= saved.hash then
         core.fail("bad-file", path .. ": the replayed program has hash " .. s:hash() .. ", the file says " .. saved.hash)

@@ -10,23 +10,23 @@ command("help", "A name of anything: a primitive, a command, a setting (:help se
 command("apropos", "Names, summaries, texts of help and of errors; case does not matter.", ":apropos guard")
 command("focus", "Bare names of primitives work on the focus. A schedule becomes it when it is made; without an argument all of them are listed.",
     matmul .. "t = schedule(workload.matmul(8, 8, 8), {name = \"small\"})\n:focus\n:focus matmul\n:focus")
-command("open", "What is opened becomes the focus, under the name of the file.", matmul .. ":save p.py\n:open p.py")
-command("save", "By the suffix: .lua is a script that rebuilds this version and ends with the hash it must reach; .json is program and trace; .py the program. With --all the script keeps every version, marks and branches.",
+command("open", "What is opened becomes the focus, under the name of the file. A .lua is run, and what it returns is the focus: :save FILE.lua writes such scripts.", matmul .. ":save p.py\n:open p.py")
+command("save", "By the suffix: .lua is a script that rebuilds this version, asserts the hash it must reach and returns the schedule; .json is program and trace; .py the program. With --all the script keeps every version, marks and branches. What is written is replayed first, and nothing is written when it comes out otherwise.",
     matmul .. "split(\"i\", {auto, 4});\n:save f.lua\n!tail -n 3 f.lua")
-command("source", "By the suffix: .lua is a script, .txt and .mls are lines as typed, .py and .json are opened.", "!echo 'print(6 * 7)' > six.lua\n:source six.lua")
+command("source", "By the suffix: .lua is a script, and a schedule that it returns becomes the focus; .txt and .mls are lines as typed, .py and .json are opened.", "!echo 'print(6 * 7)' > six.lua\n:source six.lua")
 command("set", "Without an argument all settings are listed, with a name that one. :help set NAME tells more. moon.set and moon.get do the same.",
     ":set echo brief\n:set echo")
 command("history", "N lines, 20 unless told.", "1 + 1\n:history 2")
 command("record", "FILE becomes a transcript of the whole session, from its first line on, and goes on until :record stop or the end; moonloop --transcript FILE replays and compares it. What was done in the panes stands there as the lines that the panes ran, what they printed and what ran outside (!COMMAND) as `…`. A line that Ctrl-C ended is not run again: it stands as a comment, `-- interrupted: …`, behind it the steps that it had made; variables it had set are not. With the suffix .cast it is a recording for asciinema, from here on; there an interruption is a marker, and of the panes only the lines are shown. With `stop` behind FILE only what there is so far is written. Not with --safe.",
     matmul .. ":record")
-command("recover", "After each line of a session that prompts, what came of it is appended to a file under $XDG_STATE_HOME/moonloop/sessions; a session that is ended by :quit or Ctrl-D removes it, one that is killed, crashes or loses its terminal leaves it, and the next start says so. Without an argument the only one is brought back: start programs, all versions with branches, marks and results, settings, what :undo takes back. Variables of Lua are not: s = focus(). Several are listed, and brought back by number. A damaged file gives what stands before the damage. With a / it is the path of such a file. --private and --batch keep none.",
+command("recover", "After each line of a session that prompts, what came of it is appended to a file under $XDG_STATE_HOME/moonloop/sessions; a session that is killed, crashes or loses its terminal leaves it, and the next start says so; one that is ended by :quit or Ctrl-D removes it when all steps were saved. The last 20 that were left with steps in no file are kept. Without an argument the only one is brought back, or the only one that was not left by its user: start programs, all versions with branches, marks and results, settings, what :undo takes back. Variables of Lua are not: s = focus(). Several are listed, and brought back by number. A damaged file gives what stands before the damage. With a / it is the path of such a file. --private and --batch keep none.",
     ":recover list")
 command("shell", "Not with --safe. !COMMAND is short for it.", ":shell echo 'print(1)' > a.lua\n:source a.lua")
 command("bug", "At the prompt it is shown, then you are asked whether to save it; with FILE there. In a pipe it is printed, and saved only as FILE. A file that is there already is not written over. Read it before you send it: it holds your program.",
     matmul .. "parallel(\"i\");\n:bug")
 command("dashboard", "Open a second terminal, ask it for its name (`tty`), and give that here: from then on it shows the program, the loop tree and the last timing after each step. Without an argument it says whether it is on. A terminal that goes away turns it off.",
     ":dashboard\n:dashboard off")
-command("quit", "Ctrl-D does the same. What was not saved is lost.", ":quit")
+command("quit", "Ctrl-D does the same. Steps that were not saved can be brought back by :recover, and a line says so; where nothing is kept (--private), you are asked once. Running jobs are told of, too.", ":quit")
 command("show", "The text parses back to the same program. A block is shown with its ancestors; regions as :set regions says. On a terminal a line wider than it goes on below, behind a \\ at its end: it still parses; a pipe and a file get it whole.", matmul .. ":show\n:show C")
 command("tree", "At each loop: extent, kind, and what all of its iterations together do, the loops around it standing still: the operations in values, and the bytes of each buffer that they touch, as far as the line has room. :counts tells all of it.", matmul .. ":tree")
 command("block", "", matmul .. ":block C")
@@ -36,7 +36,7 @@ command("undo", "A line is one group, however many steps it made; :undo step tak
 command("redo", "Along the line of work that was left last.", matmul .. "split(\"i\", {auto, 4});\n:undo\n:redo")
 command("goto", "v3, a mark, -2 (two steps back), or failed (where the last line stopped that was taken back).", matmul .. "split(\"i\", {auto, 4});\n:goto v0\n:goto v1")
 command("mark", "A mark stands wherever a version is wanted.", matmul .. "split(\"i\", {auto, 4});\n:mark tiled\n:goto v0\n:goto tiled")
-command("branch", "The prompt shows the name.", matmul .. ":branch wide\nsplit(\"i\", {auto, 8});\n:versions")
+command("branch", "The prompt shows the name. Steps take it along; :goto, s:undo and :undo step leave it where it is, and who comes to it goes on with it. A line that fails moves no name, and :undo takes back how far the line had moved it.", matmul .. ":branch wide\nsplit(\"i\", {auto, 8});\n:versions")
 command("versions", "With marks, results of checks, and times; `±34 %` behind one is its noise (:help :time).", matmul .. "split(\"i\", {auto, 4});\n:undo\nsplit(\"j\", {auto, 4});\n:versions")
 command("diff", "Without an argument: with the version before. One argument: that one and this; two: these two. --tree compares loop trees, --trace the steps, --counts what :counts tells.",
     matmul .. "split(\"i\", {auto, 4});\n:diff\n:diff v0 --tree")

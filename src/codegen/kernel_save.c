@@ -8,6 +8,8 @@
 #define _GNU_SOURCE /* NOLINT: memfd_create, memmem */
 #include "codegen/kernel_impl.h"
 
+#include "core/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -79,45 +81,13 @@ static bool object_of(ml_Built *b, ml_Bytes *out)
 
 static bool no_file(ml_Ctx *cx, const char *path, int why)
 {
-    return ml_fail(cx, why == ENOSPC || why == EFBIG ? ML_E_NO_SPACE : ML_E_NO_FILE,
+    return ml_fail(cx, ml_file_no_room(why) ? ML_E_NO_SPACE : ML_E_NO_FILE,
                    ML_TEXT(ml_format(cx, "%s cannot be written: %s", path, strerror(why))));
-}
-
-/* `path` is the place that it is for. */
-static bool write_bytes(ml_Ctx *cx, const char *fresh, const char *path, const void *v,
-                        size_t n)
-{
-    FILE *f = fopen(fresh, "we");
-    bool ok = f != NULL && (n == 0 || fwrite(v, 1, n, f) == n) && fflush(f) == 0;
-    int why = errno;
-
-    if (f && fclose(f) != 0 && ok) {
-        why = errno;
-        ok = false;
-    }
-    if (ok)
-        return true;
-    if (f)
-        unlink(fresh);
-    return no_file(cx, path, why);
-}
-
-static bool put_in_place(ml_Ctx *cx, const char *fresh, const char *path)
-{
-    int why;
-
-    if (rename(fresh, path) == 0)
-        return true;
-    why = errno;
-    unlink(fresh);
-    return no_file(cx, path, why);
 }
 
 static bool save_bytes(ml_Built *b, const char *path, const void *v, size_t n)
 {
-    const char *fresh = ml_format(b->cx, "%s.new", path);
-
-    return write_bytes(b->cx, fresh, path, v, n) && put_in_place(b->cx, fresh, path);
+    return ml_file_write(path, v, n) || no_file(b->cx, path, errno);
 }
 
 /* ---------------------------------------------------------------- shared libraries */
@@ -208,13 +178,15 @@ static bool save_library(ml_Built *b, const char *path, const ml_Bytes *object)
                               "%s: cc links for this machine, not for %s; a file "
                               ".o needs none",
                               path, b->o.target.triple)));
-    if (!write_bytes(b->cx, from, path, object->v, object->n))
-        return false;
+    if (!ml_file_write(from, object->v, object->n))
+        return no_file(b->cx, path, errno);
     ok = run_cc(b->cx, argv, path);
     unlink(from);
+    if (ok && rename(to, path) != 0)
+        ok = no_file(b->cx, path, errno);
     if (!ok)
         unlink(to);
-    return ok && put_in_place(b->cx, to, path);
+    return ok;
 }
 
 /* ---------------------------------------------------------------- by suffix */

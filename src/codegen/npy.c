@@ -5,6 +5,8 @@
  */
 #include "codegen/tensor.h"
 
+#include "core/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +41,7 @@ bool ml_tensor_save(ml_Ctx *cx, const ml_Tensor *t, const char *path)
 {
     ml_Text head = {0};
     uint8_t start[10];
-    FILE *f;
-    bool ok;
-    int err = 0;
+    ml_FileOut f;
 
     ml_text_add(&head, "{'descr': '");
     descr_of(&head, t);
@@ -65,26 +65,16 @@ bool ml_tensor_save(ml_Ctx *cx, const ml_Tensor *t, const char *path)
     start[7] = 0;
     start[8] = (uint8_t)(head.n & 0xff);
     start[9] = (uint8_t)(head.n >> 8);
-    f = fopen(path, "wb");
-    if (f == NULL) {
-        ml_text_free(&head);
-        return file_error(cx, ML_E_NO_FILE, path, strerror(errno));
-    }
-    errno = 0;
-    ok = fwrite(start, 1, sizeof start, f) == sizeof start &&
-         fwrite(head.p, 1, head.n, f) == head.n &&
-         (t->bytes == 0 || fwrite(t->data, 1, t->bytes, f) == t->bytes);
-    err = errno;
-    if (fclose(f) != 0) {
-        err = errno;
-        ok = false;
-    }
+    ml_file_begin(&f, path, 0666);
+    ml_file_add(&f, start, sizeof start);
+    ml_file_add(&f, head.p, head.n);
+    ml_file_add(&f, t->data, t->bytes);
     ml_text_free(&head);
-    if (ok)
+    if (ml_file_end(&f))
         return true;
-    if (err == ENOSPC)
+    if (ml_file_no_room(errno))
         return ml_fail(cx, ML_E_NO_SPACE, ML_TEXT(path));
-    return file_error(cx, ML_E_BAD_FILE, path, err ? strerror(err) : "cannot be written");
+    return file_error(cx, ML_E_NO_FILE, path, strerror(errno));
 }
 
 /* The text after 'key': in the header, or NULL. */

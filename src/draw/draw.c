@@ -29,7 +29,7 @@
 
 #include "config.h"
 
-enum { OK = 0, FAILED = 1, USAGE = 2, TOO_LONG = 3 };
+enum { OK = 0, FAILED = 1, USAGE = 2, TOO_LONG = 3, NO_ROOM = 4 };
 enum { DEFAULT_LIMIT = 10, MAX_LIMIT = 3600 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -205,6 +205,13 @@ static bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
+static int cannot_write(const char *target, int error)
+{
+    bool full = error == ENOSPC || error == EFBIG || error == EDQUOT;
+
+    return fail(full ? NO_ROOM : FAILED, "cannot write %s: %s", target, strerror(error));
+}
+
 /* Devices, pipes and the like cannot be replaced by a new file: they are written directly.
  */
 static int write_special(const char *target, const char *data, size_t size)
@@ -214,7 +221,7 @@ static int write_special(const char *target, const char *data, size_t size)
 
     if (fd >= 0 && close(fd) != 0 && !error)
         error = errno;
-    return error ? fail(FAILED, "cannot write %s: %s", target, strerror(error)) : OK;
+    return error ? cannot_write(target, error) : OK;
 }
 
 static int write_regular(const char *target, const char *data, size_t size)
@@ -227,7 +234,7 @@ static int write_regular(const char *target, const char *data, size_t size)
         return fail(FAILED, "cannot write %s: %s", target, strerror(ENAMETOOLONG));
     fd = mkstemp(temp_name);
     if (fd < 0)
-        return fail(FAILED, "cannot write %s: %s", target, strerror(errno));
+        return cannot_write(target, errno);
     temp_exists = 1;
 
     if (!write_all(fd, data, size) || fchmod(fd, (mode_t)0666 & ~mask) != 0)
@@ -237,7 +244,7 @@ static int write_regular(const char *target, const char *data, size_t size)
     if (!error && rename(temp_name, target) != 0)
         error = errno;
     if (error)
-        return fail(FAILED, "cannot write %s: %s", target, strerror(error));
+        return cannot_write(target, error);
     temp_exists = 0;
     return OK;
 }

@@ -214,12 +214,12 @@ static bool read_name_value(Reader *r, ml_Str w, ml_Arg *out)
            syntax(r, "this name is no argument");
 }
 
-static bool is_keyword(ml_Str w)
+bool ml_is_lua_keyword(ml_Str w)
 {
-    static const char *const WORDS[] = {"and",    "break", "do",       "else", "elseif",
-                                        "end",    "for",   "function", "goto", "if",
-                                        "in",     "not",   "local",    "or",   "repeat",
-                                        "return", "then",  "until",    "while"};
+    static const char *const WORDS[] = {
+        "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
+        "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
+        "repeat",   "return", "then", "true", "until",  "while"};
 
     for (size_t k = 0; k < ML_COUNT(WORDS); k++)
         if (ml_str_eq(w, ml_str(WORDS[k])))
@@ -239,7 +239,7 @@ static bool read_word_value(Reader *r, ml_Arg *out)
         *out = ML_ARG_ABSENT;
     else if (ml_str_eq(w, ml_str("auto")))
         *out = ML_ARG_AUTO;
-    else if (r->names && w.n > 0 && !is_keyword(w))
+    else if (r->names && w.n > 0 && !ml_is_lua_keyword(w))
         return read_name_value(r, w, out);
     else
         return syntax(r, "a string, number, list, true, false or auto is expected");

@@ -80,16 +80,39 @@ static bool check(ml_Ctx *cx, const char *what, const ml_IndexMap *m, bool index
     return !m->inverse || check(cx, what, m->inverse, true, false);
 }
 
+/* What the parameters are called: later steps name loops and blocks after them, so that
+ * every form of a trace has to be able to say it. */
+static const char *const *names_of(ml_Ctx *cx, const ml_IndexMap *m)
+{
+    const char **names = ML_ARRAY(cx, const char *, m->n_vars + 1u);
+
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        names[k] = m->vars[k]->hint;
+    ml_lambda_names(cx, names, m->n_vars, names);
+    return names;
+}
+
+static bool is_named_well(ml_Ctx *cx, const ml_IndexMap *m)
+{
+    const char *const *names = names_of(cx, m);
+
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        if (!ml_streq(names[k], m->vars[k]->hint))
+            return false;
+    return !m->inverse || is_named_well(cx, m->inverse);
+}
+
 /* In the context of the map. */
 static const ml_IndexMap *with_fresh_vars(ml_Ctx *cx, const ml_IndexMap *m)
 {
     ml_IndexMap *out = ML_NEW(cx, ml_IndexMap);
     const ml_Var **vars = ML_ARRAY(cx, const ml_Var *, m->n_vars + 1u);
     const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    const char *const *names = names_of(cx, m);
     ml_Subst s = {NULL, NULL};
 
     for (uint32_t k = 0; k < m->n_vars; k++) {
-        vars[k] = ml_var_new(cx, m->vars[k]->hint, m->vars[k]->type);
+        vars[k] = ml_var_new(cx, names[k], m->vars[k]->type);
         ml_subst_var(cx, &s, m->vars[k], ml_var(cx, vars[k]));
     }
     for (uint32_t k = 0; k < m->n_exprs; k++)
@@ -155,9 +178,11 @@ static const ml_IndexMap *parse(ml_Ctx *cx, const char *what, const char *text)
 
     const ml_Error *e = ml_error(cx);
 
-    if (m || (e && (e->code == ML_E_OUT_OF_MEMORY || e->code == ML_E_INTERRUPTED ||
-                    e->code == ML_E_WORK_LIMIT)))
-        return m;
+    if (m)
+        return is_named_well(cx, m) ? m : with_fresh_vars(cx, m);
+    if (e && (e->code == ML_E_OUT_OF_MEMORY || e->code == ML_E_INTERRUPTED ||
+              e->code == ML_E_WORK_LIMIT))
+        return NULL;
     ml_ctx_clear_marks(cx);
     if (!ml_ok(cx)) { /* memory or patience ended, which says nothing about the text */
         ml_ok_or_fail(cx);
@@ -215,28 +240,30 @@ static bool lua_can_say(const ml_Expr *e)
            lua_can_say(e->args[0]) && lua_can_say(e->args[1]);
 }
 
-static bool is_function(const ml_IndexMap *m)
+static bool is_function(ml_Ctx *cx, const ml_IndexMap *m)
 {
+    const char *const *names = names_of(cx, m);
+
     for (uint32_t k = 0; k < m->n_vars; k++)
-        if (!ml_dtype_eq(m->vars[k]->type, ML_DT_I32))
+        if (!ml_dtype_eq(m->vars[k]->type, ML_DT_I32) ||
+            ml_is_lua_keyword(ml_str(names[k])))
             return false;
     for (uint32_t k = 0; k < m->n_exprs; k++)
         if (!lua_can_say(m->exprs[k]))
             return false;
-    return !m->inverse || is_function(m->inverse);
+    return !m->inverse || is_function(cx, m->inverse);
 }
 
 static void add_function(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m)
 {
     ml_Map *map = ml_map_new(cx);
     ml_Names names = {map};
+    const char *const *params = names_of(cx, m);
 
     ml_text_add(out, "function(");
     for (uint32_t k = 0; k < m->n_vars; k++) {
-        const char *z = ml_format(cx, "i%u", k);
-
-        ml_map_set(cx, map, m->vars[k]->uid, z);
-        ml_text_fmt(out, "%s%s", k ? ", " : "", z);
+        ml_map_set(cx, map, m->vars[k]->uid, params[k]);
+        ml_text_fmt(out, "%s%s", k ? ", " : "", params[k]);
     }
     ml_text_add(out, ") return ");
     for (uint32_t k = 0; k < m->n_exprs; k++) {
@@ -254,12 +281,12 @@ void ml_map_lua(ml_Ctx *cx, ml_Text *out, const ml_IndexMap *m)
 {
     ml_Text t = {0};
 
-    if (is_function(m) && !m->inverse) {
+    if (is_function(cx, m) && !m->inverse) {
         add_function(cx, out, m);
         return;
     }
     ml_text_add(out, "moon.index_map(");
-    if (is_function(m)) {
+    if (is_function(cx, m)) {
         add_function(cx, out, m);
         ml_text_add(out, ", ");
         add_function(cx, out, m->inverse);

@@ -28,6 +28,22 @@ static bool find_func(ml_Call *c, uint32_t *pos)
     return ml_fail_unknown_function(c->cx, m, name);
 }
 
+/* Of all blocks of the function those of that stored name. text: compared as a text has
+ * them, where no buffer's name holds a dot; blocks that steps made are called after those.
+ */
+static void find_named(ml_Call *c, const ml_StmtVec *all, const char *name, bool text,
+                       ml_UidVec *hits)
+{
+    if (text)
+        name = ml_name_sanitize(c->cx, name, false);
+    for (size_t k = 0; k < all->n; k++) {
+        const char *z = ml_as_block(all->v[k])->name;
+
+        if (ml_streq(text ? ml_name_sanitize(c->cx, z, false) : z, name))
+            ml_push(c->cx, hits, ml_stmt_uid(all->v[k]));
+    }
+}
+
 /* A stored name with a function name, as traces have it; else a display name first. */
 static bool get_block(ml_Call *c)
 {
@@ -51,9 +67,9 @@ static bool get_block(ml_Call *c)
 
     ml_push(c->cx, &all, f->body);
     ml_all_blocks(c->cx, f->body, &all);
-    for (size_t k = 0; k < all.n; k++)
-        if (ml_streq(ml_as_block(all.v[k])->name, name))
-            ml_push(c->cx, &hits, ml_stmt_uid(all.v[k]));
+    find_named(c, &all, name, false, &hits);
+    if (hits.n == 0) /* the trace may be of a program whose text was read again */
+        find_named(c, &all, name, true, &hits);
     if (hits.n == 0 && here && !c->sched->replaying) {
         if (!ml_resolve(c->sched, name, ML_H_BLOCK, &h))
             return false;

@@ -204,10 +204,12 @@ ml_Version *ml_version_add(ml_Schedule *s)
     }
     ml_Version *v = &s->v[s->n_versions];
 
-    *v = (ml_Version){.parent = s->cur, .redo = -1, .known = true, .branch = s->branch};
+    *v = (ml_Version){.parent = s->cur, .redo = -1, .known = true};
     if (s->cur >= 0)
         s->v[s->cur].redo = s->n_versions;
     s->cur = s->n_versions++;
+    if (s->branch)
+        ml_schedule_label(s, s->branch);
     return v;
 }
 
@@ -377,7 +379,7 @@ ml_Schedule *ml_schedule_fork_at(ml_Schedule *s, int version)
     c->name = ml_strdup(c->space->home, ml_str(s->name));
     c->opts.name = c->opts.func = NULL;
     c->branch = NULL;
-    c->marks = NULL;
+    c->marks = c->labels = NULL;
     c->cur = -1;
     c->undo_limit = 0;
 

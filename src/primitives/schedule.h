@@ -181,12 +181,14 @@ bool ml_schedule_mark(ml_Schedule *s, const char *name); /* names the current ve
 int ml_schedule_find_mark(const ml_Schedule *s, const char *name); /* -1: none */
 /* Names of marks of a version, joined; NULL: none. */
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version);
+/* A branch is a label at a version. Steps from there take it along; who goes back leaves it
+ * where it is, and who comes to it goes on with it. */
 bool ml_schedule_branch(ml_Schedule *s,
-                        const char *name); /* names the line of work from here */
-int ml_schedule_find_branch(const ml_Schedule *s,
-                            const char *name);             /* its newest version, or -1 */
-const char *ml_schedule_branch_name(const ml_Schedule *s); /* NULL: unnamed */
-/* The line of work that a version is of; NULL: it has no name. */
+                        const char *name); /* puts the label here, from where it was */
+void ml_schedule_detach(ml_Schedule *s);   /* steps from here leave the labels behind */
+int ml_schedule_find_branch(const ml_Schedule *s, const char *name); /* -1: none */
+const char *ml_schedule_branch_name(const ml_Schedule *s); /* gone on with; NULL: none */
+/* The labels at a version, joined; NULL: none. */
 const char *ml_version_branch(const ml_Schedule *s, int version);
 void ml_schedule_set_check(ml_Schedule *s, int version, const char *result);
 void ml_schedule_set_speed(ml_Schedule *s, int version, const char *speed);
@@ -203,9 +205,14 @@ typedef struct ml_State {
     int version;
     const void *trace;
     uint32_t random;
+    const char *branch;
+    const void *labels;
 } ml_State;
 ml_State ml_schedule_state(const ml_Schedule *s);
 void ml_schedule_restore(ml_Schedule *s, ml_State st);
+/* Goes there as to a place: labels that came since stay, and the one that was gone on with
+ * there and is gone on with here goes along. */
+void ml_schedule_return(ml_Schedule *s, ml_State st);
 
 /* ---- random state (primitives 4) */
 bool ml_schedule_seed(ml_Schedule *s, int64_t seed);

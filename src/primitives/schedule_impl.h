@@ -89,7 +89,6 @@ typedef struct ml_Version {
     bool known;               /* false: its program was dropped by the undo limit */
     bool named;               /* every node of it has a display name */
     const ml_Rename *renames; /* blocks that have another name than at first */
-    const char *branch;       /* or NULL */
     const char *check, *speed;
     double seconds;
     /* the step; NULL prim for the start */
@@ -123,8 +122,9 @@ struct ml_Schedule {
     int n_versions, cap_versions, cur;
     const ml_TraceNode *trace;
     uint32_t random;
-    const char *branch;
-    const ml_MarkName *marks;
+    const char
+        *branch; /* the label that steps take along, at the current version; or NULL */
+    const ml_MarkName *marks, *labels;
     int undo_limit; /* 0: none */
     ml_Names names; /* what ml_schedule_names gives out */
     bool verify;    /* self-checks after each step, whatever the mask says */
@@ -167,6 +167,9 @@ const char *ml_name_known(const ml_Space *sp, ml_Uid uid);
  * then the instruction. false: error set; s->trace may have moved. */
 bool ml_record(ml_Schedule *s, const ml_Call *c, const ml_Arg *const *raw, int version);
 
+/* ---- versions.c: the label comes to the current version and is gone on with */
+void ml_schedule_label(ml_Schedule *s, const char *name);
+
 /* ---- describe.c: texts of steps */
 const char *ml_step_line(ml_Schedule *s, int version);       /* split("j", {auto, 16}) */
 const char *ml_step_plain_line(ml_Schedule *s, int version); /* split(j, {auto, 16}) */
@@ -177,6 +180,7 @@ void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
 /* The programmer-independent Lua form of a string: "a\"b"; of a key: ["a b"] = */
 void ml_text_quote(ml_Text *out, const char *z);
 void ml_text_lua_key(ml_Text *out, const char *z);
+bool ml_is_lua_keyword(ml_Str w);
 
 /* ---- compact.c: after a step, when dead bytes exceed live ones */
 void ml_schedule_compact_when_due(ml_Schedule *s);

@@ -80,12 +80,14 @@ typedef struct ml_Saved {
     const char *func;
     const char *target;
     const char *hash;
+    bool no_check, unchecked; /* the schedule's switches of these names */
     ml_Trace trace;
 } ml_Saved;
 bool ml_saved_read(ml_Ctx *cx, ml_Str json, ml_Saved *out);
 void ml_saved_write(ml_Schedule *s, ml_Text *out);
-/* A Lua script that rebuilds the version from its start and ends with the hash assertion.
- */
+/* A Lua script that rebuilds the version from its start, asserts its hash and returns the
+ * schedule; its first line begins with the mark. */
+#define ML_SAVED_LUA "-- moonloop schedule: "
 void ml_saved_lua(ml_Schedule *s, ml_Text *out);
 /* The same for all versions, with marks and branches; version k is version k again. */
 void ml_saved_lua_all(ml_Schedule *s, ml_Text *out);

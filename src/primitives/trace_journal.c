@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 typedef struct Said { /* of a version, as it was written last */
-    const char *branch, *check, *speed;
+    const char *check, *speed;
 } Said;
 
 struct ml_Journal {
@@ -77,7 +77,7 @@ void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out)
     ml_Text program = {0};
     const ml_Func *f = ml_schedule_func(s);
 
-    ml_print_module(tmp, &program, s->v[0].p.mod, NULL);
+    ml_print_start(tmp, &program, s->v[0].p.mod);
     j->large = program.n > LARGE;
     ml_text_add(out, "{\"program\": ");
     ml_json_string(out, ml_text_z(&program));
@@ -191,12 +191,26 @@ static void add_marks(ml_Journal *j, const ml_MarkName *m, ml_Text *out, size_t 
     ml_text_fmt(out, ", %d]", m->version);
 }
 
+/* Where each label is, the oldest first. */
+static void add_labels(const ml_Schedule *s, const ml_MarkName *m, ml_Text *out, size_t *n)
+{
+    if (!m)
+        return;
+    add_labels(s, m->prev, out, n);
+    for (const ml_MarkName *newer = s->labels; newer != m; newer = newer->prev)
+        if (ml_streq(newer->name, m->name))
+            return;
+    ml_text_add(out, ++*n > 1 ? ", [" : ", \"branches\": [[");
+    ml_journal_string(out, m->name);
+    ml_text_fmt(out, ", %d]", m->version);
+}
+
 static bool same(const char *a, const char *b)
 {
     return a == b || (a && b && ml_streq(a, b));
 }
 
-/* Branches, results of checks and timings that have changed. */
+/* Results of checks and timings that have changed. */
 static void add_said(ml_Journal *j, const ml_Schedule *s, ml_Text *out)
 {
     size_t n = 0, all = (size_t)s->n_versions;
@@ -210,13 +224,10 @@ static void add_said(ml_Journal *j, const ml_Schedule *s, ml_Text *out)
         const ml_Version *v = &s->v[k];
         Said *was = &j->said[k];
 
-        if (same(was->branch, v->branch) && same(was->check, v->check) &&
-            same(was->speed, v->speed))
+        if (same(was->check, v->check) && same(was->speed, v->speed))
             continue;
-        *was = (Said){v->branch, v->check, v->speed};
-        ml_text_fmt(out, "%s[%zu, ", n++ ? ", " : ", \"said\": [", k);
-        ml_journal_string(out, v->branch);
-        ml_text_add(out, ", ");
+        *was = (Said){v->check, v->speed};
+        ml_text_fmt(out, "%s[%zu, null, ", n++ ? ", " : ", \"said\": [", k);
         ml_journal_string(out, v->check);
         ml_text_add(out, ", ");
         ml_journal_string(out, v->speed);
@@ -230,11 +241,11 @@ static bool nothing_new(const ml_Journal *j, const ml_Schedule *s)
 {
     if (!j->begun || j->n_versions != s->n_versions || j->at.version != s->cur ||
         j->at.trace != s->trace || j->at.random != s->random || j->marks != s->marks ||
-        j->redo != s->v[s->cur].redo || !same(j->branch, s->branch))
+        j->at.labels != s->labels || j->redo != s->v[s->cur].redo ||
+        !same(j->branch, s->branch))
         return false;
     for (size_t k = 0; k < (size_t)s->n_versions && k < j->n_said; k++)
-        if (j->said[k].branch != s->v[k].branch || j->said[k].check != s->v[k].check ||
-            j->said[k].speed != s->v[k].speed)
+        if (j->said[k].check != s->v[k].check || j->said[k].speed != s->v[k].speed)
             return false;
     return true;
 }
@@ -257,6 +268,11 @@ bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
     ml_text_char(out, '{');
     add_parts(j, s, out);
     add_marks(j, s->marks, out, &n);
+    if (n)
+        ml_text_char(out, ']');
+    n = 0;
+    if (j->at.labels != s->labels)
+        add_labels(s, s->labels, out, &n);
     if (n)
         ml_text_char(out, ']');
     add_said(j, s, out);
@@ -359,7 +375,7 @@ bool ml_rebuild_state(const ml_Rebuild *b, const ml_Json *j, ml_State *out)
         !whole(&j->as.list[0], 0, b->s->n_versions - 1, &version) ||
         !node_of(b, &j->as.list[1], &t) || !whole(&j->as.list[2], 0, UINT32_MAX, &random))
         return false;
-    *out = (ml_State){(int)version, t, (uint32_t)random};
+    *out = (ml_State){.version = (int)version, .trace = t, .random = (uint32_t)random};
     return true;
 }
 
@@ -394,10 +410,11 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     }
     if (t.n != nodes->n)
         return bad(why, "a step whose instructions are not all there");
-    ml_schedule_restore(s, (ml_State){(int)at, from, (uint32_t)r[0]});
+    ml_schedule_return(
+        s, (ml_State){.version = (int)at, .trace = from, .random = (uint32_t)r[0]});
     if (s->cur != at)
         return bad(why, "a step at a version that is not there");
-    s->branch = s->v[at].branch;
+    s->branch = NULL; /* where the labels are is told */
     for (size_t k = 0; k < t.n; k++) {
         int64_t serial;
 
@@ -421,10 +438,11 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     return true;
 }
 
-static bool apply_marks(ml_Rebuild *b, const ml_Json *marks)
+/* Names behind those of the list; false: they are none. */
+static bool apply_names(ml_Rebuild *b, const ml_Json *names, const ml_MarkName **list)
 {
-    for (uint32_t k = 0; is_list(marks) && k < marks->n; k++) {
-        const ml_Json *one = &marks->as.list[k];
+    for (uint32_t k = 0; is_list(names) && k < names->n; k++) {
+        const ml_Json *one = &names->as.list[k];
         int64_t version;
 
         if (!is_list(one) || one->n != 2 || !text_of(&one->as.list[0]) ||
@@ -432,12 +450,19 @@ static bool apply_marks(ml_Rebuild *b, const ml_Json *marks)
             return false;
         ml_MarkName *m = ML_NEW(b->s->space->home, ml_MarkName);
 
-        m->prev = b->s->marks;
+        m->prev = *list;
         m->name = ml_strdup(b->s->space->home, ml_str(text_of(&one->as.list[0])));
         m->version = (int)version;
-        b->s->marks = m;
+        *list = m;
     }
     return true;
+}
+
+static bool apply_labels(ml_Rebuild *b, const ml_Json *labels)
+{
+    if (is_list(labels))
+        b->s->labels = NULL;
+    return apply_names(b, labels, &b->s->labels);
 }
 
 static const char *kept(ml_Schedule *s, const ml_Json *j)
@@ -445,6 +470,17 @@ static const char *kept(ml_Schedule *s, const ml_Json *j)
     const char *z = text_of(j);
 
     return z ? ml_strdup(s->space->home, ml_str(z)) : NULL;
+}
+
+static void label(ml_Schedule *s, const char *name, int version)
+{
+    ml_MarkName *m = ML_NEW(s->space->home, ml_MarkName);
+
+    m->prev = s->labels;
+    m->name = ml_strdup(s->space->home, ml_str(name));
+    m->version = version;
+    if (ml_schedule_find_branch(s, name) < version)
+        s->labels = m;
 }
 
 static bool apply_said(ml_Rebuild *b, const ml_Json *said)
@@ -456,7 +492,8 @@ static bool apply_said(ml_Rebuild *b, const ml_Json *said)
         if (!is_list(one) || one->n != 4 ||
             !whole(&one->as.list[0], 0, b->s->n_versions - 1, &v))
             return false;
-        b->s->v[v].branch = kept(b->s, &one->as.list[1]);
+        if (text_of(&one->as.list[1])) /* of 0.1.0: the newest version has the label */
+            label(b->s, text_of(&one->as.list[1]), (int)v);
         b->s->v[v].check = kept(b->s, &one->as.list[2]);
         b->s->v[v].speed = kept(b->s, &one->as.list[3]);
     }
@@ -476,14 +513,15 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
     for (uint32_t k = 0; is_list(parts) && k < parts->n; k++)
         if (!apply_part(b, &parts->as.list[k], why))
             return false;
-    if (!apply_marks(b, ml_json_get(piece, "marks")) ||
+    if (!apply_names(b, ml_json_get(piece, "marks"), &s->marks) ||
+        !apply_labels(b, ml_json_get(piece, "branches")) ||
         !apply_said(b, ml_json_get(piece, "said")))
         return bad(why, "a mark or a result of no version");
     if (func && !ml_schedule_work_on(s, func))
         return bad(why, "a function that the program does not have");
     if (!ml_rebuild_state(b, ml_json_get(piece, "state"), &st))
         return bad(why, "a version to be at that is not there");
-    ml_schedule_restore(s, st);
+    ml_schedule_return(s, st);
     s->branch = kept(s, ml_json_get(piece, "branch"));
     if (whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
         s->v[redo].parent == s->cur)

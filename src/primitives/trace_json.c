@@ -118,7 +118,7 @@ void ml_saved_write(ml_Schedule *s, ml_Text *out)
     ml_Trace t = ml_schedule_trace(s, tmp);
     const ml_Func *f = ml_schedule_func(s);
 
-    ml_print_module(tmp, &program, s->v[0].p.mod, NULL);
+    ml_print_start(tmp, &program, s->v[0].p.mod);
     ml_text_add(out, "{\"moonloop\": 1,\n\"program\": ");
     ml_json_string(out, ml_text_z(&program));
     ml_text_add(out, ",\n\"func\": ");
@@ -131,6 +131,10 @@ void ml_saved_write(ml_Schedule *s, ml_Text *out)
         ml_json_value(out, s->opts.target);
     else
         ml_text_add(out, "null");
+    if (s->opts.no_check)
+        ml_text_add(out, ",\n\"check\": false");
+    if (s->opts.unchecked)
+        ml_text_add(out, ",\n\"unchecked\": true");
     ml_text_add(out, ",\n\"trace\": ");
     ml_trace_json(tmp, out, &t);
     ml_text_fmt(out, ",\n\"hash\": \"%016llx\"}\n",
@@ -234,6 +238,13 @@ static const ml_Json *fastest_line(ml_Ctx *cx, ml_Str text)
     return best;
 }
 
+static bool is_flag(const ml_Json *j, const char *key, bool value)
+{
+    const ml_Json *f = ml_json_get(j, key);
+
+    return f && f->kind == ML_JSON_BOOL && f->as.b == value;
+}
+
 bool ml_saved_read(ml_Ctx *cx, ml_Str json, ml_Saved *out)
 {
     const ml_Json *best = memchr(json.p, '\n', json.n) ? fastest_line(cx, json) : NULL;
@@ -260,6 +271,8 @@ bool ml_saved_read(ml_Ctx *cx, ml_Str json, ml_Saved *out)
     out->program = text_field(j, "program");
     out->func = text_field(j, "func");
     out->hash = text_field(j, "hash");
+    out->no_check = is_flag(j, "check", false);
+    out->unchecked = is_flag(j, "unchecked", true);
     target = ml_json_get(j, "target");
     if (target && target->kind != ML_JSON_NULL) {
         ml_Text t = {0};

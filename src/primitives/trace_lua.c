@@ -160,7 +160,8 @@ static void save(ml_Schedule *s, ml_Text *out, bool all)
     ml_Trace t = ml_schedule_trace(s, tmp);
     const ml_Func *f = ml_schedule_func(s);
 
-    ml_print_module(tmp, &program, s->v[0].p.mod, NULL);
+    ml_print_start(tmp, &program, s->v[0].p.mod);
+    ml_text_fmt(out, ML_SAVED_LUA "%s v%d\n", s->name, s->cur);
     ml_text_add(out, "local moon = moon or require \"moonloop\"\n");
     ml_text_add(out, "local program = moon.parse(");
     long_string(out, ml_text_z(&program));
@@ -176,12 +177,16 @@ static void save(ml_Schedule *s, ml_Text *out, bool all)
         ml_text_add(out, ", target = ");
         ml_value_text(out, s->opts.target, &notation);
     }
+    if (s->opts.no_check)
+        ml_text_add(out, ", enable_check = false");
+    if (s->opts.unchecked)
+        ml_text_add(out, ", unchecked = true");
     ml_text_add(out, "})\n");
     if (all)
         ml_trace_lua_tree(s, out);
     else
         ml_trace_lua(tmp, out, &t);
-    ml_text_fmt(out, "assert(sch:hash(8) == \"%08x\")\n",
+    ml_text_fmt(out, "assert(sch:hash(8) == \"%08x\")\nreturn sch\n",
                 (unsigned)(ml_schedule_hash(s) >> 32));
     ml_text_free(&program);
     ml_ctx_unref(tmp);

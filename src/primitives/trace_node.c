@@ -22,7 +22,8 @@ typedef struct Nodes {
     const ml_Json *list;
     ml_Text *out;
     size_t n_vars;
-    uint32_t var[MAX_VARS]; /* node of the k-th variable: it is called ik */
+    uint32_t var[MAX_VARS]; /* node of the k-th variable */
+    const char *names[MAX_VARS];
 } Nodes;
 
 static bool node_number(const Nodes *g, const ml_Json *field, uint32_t *out)
@@ -139,7 +140,7 @@ static bool add_expr(Nodes *g, uint32_t k, int depth)
         return false;
     for (size_t v = 0; v < g->n_vars; v++)
         if (g->var[v] == k) {
-            ml_text_fmt(g->out, "i%zu", v);
+            ml_text_add(g->out, g->names[v]);
             return true;
         }
     if (ml_streq(type, "IntImm")) {
@@ -187,7 +188,7 @@ static const ml_Json *array(const Nodes *g, uint32_t k, const char *name)
     return data && data->kind == ML_JSON_LIST ? data : NULL;
 }
 
-static bool add_lambda(Nodes *g, uint32_t k)
+static bool add_lambda(ml_Ctx *cx, Nodes *g, uint32_t k)
 {
     const ml_Json *from = array(g, k, "initial_indices"),
                   *to = array(g, k, "final_indices");
@@ -200,8 +201,11 @@ static bool add_lambda(Nodes *g, uint32_t k)
     for (uint32_t v = 0; v < from->n; v++) {
         if (!node_number(g, &from->as.list[v], &g->var[v]))
             return false;
-        ml_text_fmt(g->out, "%si%u", v ? ", " : "", v);
+        g->names[v] = word(g, g->var[v], "name");
     }
+    ml_lambda_names(cx, g->names, from->n, g->names);
+    for (uint32_t v = 0; v < from->n; v++)
+        ml_text_fmt(g->out, "%s%s", v ? ", " : "", g->names[v]);
     g->n_vars = from->n;
     ml_text_add(g->out, ": (");
     for (uint32_t v = 0; v < to->n; v++) {
@@ -240,13 +244,13 @@ const char *ml_trace_node_map(ml_Ctx *cx, const char *json)
     ml_text_add(&text, "T.index_map(");
     const ml_Json *at = ml_json_get(j, "root");
     bool ok = node_number(&g, at ? at : ml_json_get(j, "root_index"), &root) &&
-              add_lambda(&g, root);
+              add_lambda(cx, &g, root);
 
     /* Node 0, or one of type None, is none. */
     if (ok && child(&g, root, "inverse_index_map", &inverse) && *type_of(&g, inverse) &&
         !ml_streq(type_of(&g, inverse), "None")) {
         ml_text_add(&text, ", inverse_index_map=");
-        ok = add_lambda(&g, inverse);
+        ok = add_lambda(cx, &g, inverse);
     }
     if (ok)
         add_dtype(&g);
@@ -264,7 +268,6 @@ typedef struct Graph {
     ml_Text *out;
     ml_Map *known; /* by number of the expression: that of its node */
     uint32_t n;    /* nodes so far; node 0 is none */
-    uint32_t vars; /* of this map so far: they are called i0, i1, ... */
 } Graph;
 
 static uint32_t node(Graph *g)
@@ -290,8 +293,9 @@ static uint32_t write_expr(Graph *g, const ml_Expr *e, int depth)
         return k;
     if (e->kind == ML_EXPR_VAR) {
         a = node(g);
-        ml_text_fmt(g->out, "{\"type_key\": \"runtime.String\", \"repr_str\": \"i%u\"}",
-                    g->vars++);
+        ml_text_add(g->out, "{\"type_key\": \"runtime.String\", \"repr_str\": ");
+        ml_json_string(g->out, e->as.var->hint);
+        ml_text_char(g->out, '}');
         k = node(g);
         ml_text_add(g->out, "{\"type_key\": \"tir.Var\", \"attrs\": {");
         add_dtype_of(g, e->type);
@@ -346,7 +350,6 @@ static uint32_t write_map(Graph *g, const ml_IndexMap *m)
         vars[k] = ml_var(g->cx, m->vars[k]);
     if (m->n_vars > MAX_VARS || (m->inverse && !(inverse = write_map(g, m->inverse))))
         return 0;
-    g->vars = 0;
     if (!(from = write_array(g, vars, m->n_vars)) ||
         !(to = write_array(g, m->exprs, m->n_exprs)))
         return 0;

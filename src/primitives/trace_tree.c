@@ -54,17 +54,36 @@ static void add_quoted(Tree *r, const char *call, const char *name)
     ml_text_add(r->out, ")\n");
 }
 
-static void add_names(Tree *r, int version)
+static void add_marks(Tree *r, int version)
 {
     const ml_Schedule *s = r->s;
-    const ml_Version *v = &s->v[version];
-    const char *was = v->parent >= 0 ? s->v[v->parent].branch : NULL;
 
-    if (v->branch && (!was || !ml_streq(was, v->branch)))
-        add_quoted(r, "branch", v->branch);
     for (const ml_MarkName *m = s->marks; m; m = m->prev)
         if (m->version == version && ml_schedule_find_mark(s, m->name) == version)
             add_quoted(r, "mark", m->name);
+}
+
+static void jump(Tree *r, int *at, int to)
+{
+    if (*at != to)
+        ml_text_fmt(r->out, "sch:jump(%d)\n", to);
+    *at = to;
+}
+
+/* All labels, when no step follows that would take them along; the oldest first, as of
+ * several at a version the last one is gone on with. */
+static void add_labels(Tree *r, const ml_MarkName *m, int *at)
+{
+    const ml_Schedule *s = r->s;
+
+    if (!m)
+        return;
+    add_labels(r, m->prev, at);
+    for (const ml_MarkName *newer = s->labels; newer != m; newer = newer->prev)
+        if (ml_streq(newer->name, m->name))
+            return;
+    jump(r, at, m->version);
+    add_quoted(r, "branch", m->name);
 }
 
 void ml_trace_lua_tree(ml_Schedule *s, ml_Text *out)
@@ -75,17 +94,16 @@ void ml_trace_lua_tree(ml_Schedule *s, ml_Text *out)
 
     r.first = ml_map_new(r.cx);
     ml_text_add(out, "local v = {}\n");
-    add_names(&r, 0);
+    add_marks(&r, 0);
     for (int k = 1; k < s->n_versions; k++) {
-        if (s->v[k].parent != at)
-            ml_text_fmt(out, "sch:jump(%d)\n", s->v[k].parent);
+        jump(&r, &at, s->v[k].parent);
         ml_Trace t = chain(&r, s->v[k].trace, &known);
 
         ml_trace_lua_part(out, &t, known);
-        add_names(&r, at = k);
+        add_marks(&r, at = k);
     }
-    if (s->cur != at)
-        ml_text_fmt(out, "sch:jump(%d)\n", s->cur);
+    add_labels(&r, s->labels, &at);
+    jump(&r, &at, s->cur);
     ml_Trace t = chain(&r, s->trace, &known);
 
     ml_trace_lua_part(out, &t, known);

@@ -135,13 +135,15 @@ void ml_write_constant(const ml_TraceWriter *w, const ml_Value *v)
 
 ml_Names ml_write_map_vars(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m)
 {
-    ml_Map *names = ml_map_new(w->cx);
+    ml_Map *map = ml_map_new(w->cx);
+    const char **names = ML_ARRAY(w->cx, const char *, m->n_vars + 1u);
 
+    for (uint32_t k = 0; k < m->n_vars; k++)
+        names[k] = m->vars[k]->hint;
+    ml_lambda_names(w->cx, names, m->n_vars, names);
     for (uint32_t k = 0; k < m->n_vars; k++) {
-        const char *z = ml_format(w->cx, "i%u", k);
-
-        ml_map_set(w->cx, names, m->vars[k]->uid, z);
-        ml_text_fmt(out, "%s%s", k ? ", " : "", z);
+        ml_map_set(w->cx, map, m->vars[k]->uid, names[k]);
+        ml_text_fmt(out, "%s%s", k ? ", " : "", names[k]);
     }
-    return (ml_Names){names};
+    return (ml_Names){map};
 }

@@ -33,7 +33,7 @@ void ml_write_inputs(const ml_TraceWriter *w, const ml_TV *v, size_t n); /* a, b
 void ml_write_arg(const ml_TraceWriter *w, const ml_Param *pa, const ml_TVArg *a);
 void ml_write_outputs(const ml_TraceWriter *w, const ml_Inst *in); /* l1, _, l3 */
 void ml_write_constant(const ml_TraceWriter *w, const ml_Value *v);
-/* Writes "i0, i1"; the names, for the map's expressions. */
+/* Writes "i, j"; the names, for the map's expressions. */
 ml_Names ml_write_map_vars(const ml_TraceWriter *w, ml_Text *out, const ml_IndexMap *m);
 
 #endif

@@ -141,7 +141,24 @@ static void visit(ml_Schedule *s, int version)
     for (int v = version; s->v[v].parent >= 0; v = s->v[v].parent)
         s->v[s->v[v].parent].redo = v;
     s->cur = version;
-    s->branch = s->v[version].branch;
+}
+
+/* Where the newest mark or label of that name is, or -1. */
+static int find_name(const ml_MarkName *list, const char *name)
+{
+    for (const ml_MarkName *m = list; m; m = m->prev)
+        if (ml_streq(m->name, name))
+            return m->version;
+    return -1;
+}
+
+/* The label at a version that was put there last. */
+static const char *label_at(const ml_Schedule *s, int version)
+{
+    for (const ml_MarkName *m = s->labels; m; m = m->prev)
+        if (m->version == version && find_name(s->labels, m->name) == version)
+            return m->name;
+    return NULL;
 }
 
 /* The state of an ancestor is the one just before the step that leads away from it. */
@@ -158,11 +175,11 @@ static void move_to(ml_Schedule *s, int version)
         s->trace = s->v[version].trace;
         s->random = s->v[version].random;
     }
-    if (below >= 0) { /* redo returns along the way that was left */
+    if (below >= 0) /* redo returns along the way that was left */
         s->cur = version;
-        s->branch = s->v[version].branch;
-    } else
+    else
         visit(s, version);
+    s->branch = label_at(s, version);
 }
 
 bool ml_schedule_undo(ml_Schedule *s, int n)
@@ -216,51 +233,59 @@ bool ml_schedule_goto(ml_Schedule *s, int version)
     return true;
 }
 
+static const ml_MarkName *put_name(ml_Schedule *s, const ml_MarkName *list,
+                                   const char *name)
+{
+    ml_MarkName *m = ML_NEW(s->space->home, ml_MarkName);
+
+    m->prev = list;
+    m->name = ml_strdup(s->space->home, ml_str(name));
+    m->version = s->cur;
+    return m;
+}
+
 bool ml_schedule_mark(ml_Schedule *s, const char *name)
 {
     ml_schedule_begin(s);
     if (!name || !*name)
         return no_move(s, "a mark needs a name");
-    ml_MarkName *m = ML_NEW(s->space->home, ml_MarkName);
-
-    m->prev = s->marks;
-    m->name = ml_strdup(s->space->home, ml_str(name));
-    m->version = s->cur;
-    s->marks = m;
+    s->marks = put_name(s, s->marks, name);
     return true;
 }
 
 int ml_schedule_find_mark(const ml_Schedule *s, const char *name)
 {
-    for (const ml_MarkName *m = s->marks; m; m = m->prev)
-        if (ml_streq(m->name, name))
-            return m->version;
-    return -1;
+    return find_name(s->marks, name);
 }
 
-static const char *join_marks(ml_Schedule *s, const ml_MarkName *m, int version)
+/* Those of `list` that are at the version, looked for from m on. */
+static const char *join_names(ml_Ctx *cx, const ml_MarkName *list, const ml_MarkName *m,
+                              int version)
 {
     const char *older = NULL;
 
-    while (m && !(m->version == version && ml_schedule_find_mark(s, m->name) == version))
+    while (m && !(m->version == version && find_name(list, m->name) == version))
         m = m->prev;
     if (!m)
         return NULL;
-    older = join_marks(s, m->prev, version);
-    for (const ml_MarkName *o = m->prev; o; o = o->prev) /* the same mark set again */
+    older = join_names(cx, list, m->prev, version);
+    for (const ml_MarkName *o = m->prev; o; o = o->prev) /* the same one set again */
         if (o->version == version && ml_streq(o->name, m->name))
             return older;
-    return older ? ml_format(s->space->home, "%s, %s", older, m->name) : m->name;
+    return older ? ml_format(cx, "%s, %s", older, m->name) : m->name;
 }
 
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version)
 {
-    union {
-        const ml_Schedule *in;
-        ml_Schedule *out;
-    } u = {.in = s};
+    return join_names(s->space->home, s->marks, s->marks, version);
+}
 
-    return join_marks(u.out, s->marks, version);
+/* ---- branches */
+
+void ml_schedule_label(ml_Schedule *s, const char *name)
+{
+    s->labels = put_name(s, s->labels, name);
+    s->branch = s->labels->name;
 }
 
 bool ml_schedule_branch(ml_Schedule *s, const char *name)
@@ -268,22 +293,23 @@ bool ml_schedule_branch(ml_Schedule *s, const char *name)
     ml_schedule_begin(s);
     if (!name || !*name)
         return no_move(s, "a branch needs a name");
-    s->branch = ml_strdup(s->space->home, ml_str(name));
-    s->v[s->cur].branch = s->branch;
+    ml_schedule_label(s, name);
     return true;
+}
+
+void ml_schedule_detach(ml_Schedule *s)
+{
+    s->branch = NULL;
 }
 
 int ml_schedule_find_branch(const ml_Schedule *s, const char *name)
 {
-    for (int v = s->n_versions - 1; v >= 0; v--)
-        if (s->v[v].branch && ml_streq(s->v[v].branch, name))
-            return v;
-    return -1;
+    return find_name(s->labels, name);
 }
 
 const char *ml_version_branch(const ml_Schedule *s, int version)
 {
-    return version >= 0 && version < s->n_versions ? s->v[version].branch : NULL;
+    return join_names(s->space->home, s->labels, s->labels, version);
 }
 
 const char *ml_schedule_branch_name(const ml_Schedule *s)
@@ -304,7 +330,7 @@ void ml_schedule_set_speed(ml_Schedule *s, int version, const char *speed)
 }
 
 /* Versions older than the newest n lose their program, except the start, the current one,
- * those with marks and what leads to them by undo from the newest. */
+ * those with marks or labels and what leads to them by undo from the newest. */
 void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
 {
     s->undo_limit = n > 0 ? n : 0;
@@ -314,7 +340,7 @@ void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
 
     for (int v = 1; v < s->n_versions - n; v++) {
         kept += s->v[v].known;
-        if (!s->v[v].known || v == s->cur || ml_schedule_marks_of(s, v))
+        if (!s->v[v].known || v == s->cur || ml_schedule_marks_of(s, v) || label_at(s, v))
             continue;
         ml_names_ensure(s, v);
         ml_step_headline(s, v);
@@ -329,16 +355,34 @@ void ml_schedule_set_undo_limit(ml_Schedule *s, int n)
 
 ml_State ml_schedule_state(const ml_Schedule *s)
 {
-    return (ml_State){s->cur, s->trace, s->random};
+    return (ml_State){s->cur, s->trace, s->random, s->branch, s->labels};
 }
 
-void ml_schedule_restore(ml_Schedule *s, ml_State st)
+static bool go_to(ml_Schedule *s, ml_State st)
 {
     ml_schedule_begin(s);
     if (!ml_version_ok(s, st.version))
-        return;
+        return false;
     if (st.version != s->cur)
         move_to(s, st.version);
     s->trace = st.trace;
     s->random = st.random;
+    return true;
+}
+
+void ml_schedule_restore(ml_Schedule *s, ml_State st)
+{
+    if (!go_to(s, st))
+        return;
+    s->labels = st.labels;
+    s->branch = st.branch;
+}
+
+void ml_schedule_return(ml_Schedule *s, ml_State st)
+{
+    const char *branch = s->branch;
+    bool along = branch && st.branch && ml_streq(branch, st.branch);
+
+    if (go_to(s, st) && along)
+        ml_schedule_label(s, branch);
 }

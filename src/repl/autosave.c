@@ -11,6 +11,7 @@
 #include "repl/autosave.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,21 +61,27 @@ static void announce(ml_Session *ss)
 {
     ml_Orphans o;
     ml_Text t = {0};
+    size_t n = 0, first = 0;
 
-    ml_orphans_find(&o);
-    if (o.n == 0)
+    ml_orphans_find(&o, &n);
+    while (n > 0 && o.v[first].ended)
+        first++;
+    if (n == 0) {
+        ml_orphans_free(&o);
         return;
-    if (o.v[0].name[0])
-        ml_text_fmt(&t, "%ld step%s of %s from ", o.v[0].steps,
-                    o.v[0].steps == 1 ? "" : "s", o.v[0].name);
+    }
+    const ml_Orphan *one = &o.v[first];
+
+    if (one->name[0])
+        ml_text_fmt(&t, "%ld step%s of %s from ", one->steps, one->steps == 1 ? "" : "s",
+                    one->name);
     else
         ml_text_add(&t, "a damaged autosave from ");
-    ml_orphan_when(&o.v[0], &t);
-    if (o.n > 1)
-        ml_text_fmt(&t, ", and %zu older session%s,", o.n - 1, o.n == 2 ? "" : "s");
-    ml_text_fmt(&t, " %s not saved; :recover%s",
-                o.n > 1 || o.v[0].steps != 1 ? "were" : "was",
-                o.n > 1 ? " lists them" : "");
+    ml_orphan_when(one, &t);
+    if (n > 1)
+        ml_text_fmt(&t, ", and %zu older session%s,", n - 1, n == 2 ? "" : "s");
+    ml_text_fmt(&t, " %s not saved; :recover%s", n > 1 || one->steps != 1 ? "were" : "was",
+                n > 1 ? " lists them" : "");
     say(ss, &t);
     ml_orphans_free(&o);
 }
@@ -91,6 +98,24 @@ void ml_autosave_begin(ml_Session *ss)
     ml_autosave_line(ss);
 }
 
+/* What its user leaves behind unsaved can be brought back; one line says so. */
+static void keep_ended(ml_Session *ss)
+{
+    ml_Autosave *a = ss->autosave;
+    ml_Text t = {0}, name = {0};
+    size_t stem = a->path.n - strlen(ML_SAVE_SUFFIX);
+
+    ml_text_fmt(&name, "%.*s%s", (int)stem, ml_text_z(&a->path), ML_ENDED_SUFFIX);
+    if (rename(ml_text_z(&a->path), ml_text_z(&name)) == 0) {
+        ml_session_add_unsaved(ss, &t);
+        ml_text_fmt(&t, "; :recover brings %s%s back",
+                    ml_autosave_holds_all(ss) ? "" : "some of ",
+                    ml_session_unsaved(ss) == 1 ? "it" : "them");
+        say(ss, &t);
+    }
+    ml_text_free(&name);
+}
+
 void ml_autosave_end(ml_Session *ss, bool clean)
 {
     ml_Autosave *a = ss->autosave;
@@ -98,10 +123,14 @@ void ml_autosave_end(ml_Session *ss, bool clean)
     if (!a)
         return;
     ml_crash_autosave(NULL);
-    if (a->fd >= 0 && clean)
+    if (a->fd >= 0 && clean && ml_session_unsaved(ss) > 0)
+        keep_ended(ss);
+    else if (a->fd >= 0 && clean)
         unlink(ml_text_z(&a->path));
     if (a->fd >= 0)
         close(a->fd);
+    if (clean)
+        ml_orphans_prune();
     for (size_t k = 0; k < a->n; k++)
         ml_journal_free(a->v[k].journal);
     ml_heap_free(a->v);

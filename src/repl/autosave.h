@@ -11,7 +11,8 @@ void ml_autosave_begin(ml_Session *ss);
 /* After a line: one more line in the file, when there is something new. A failure is told
  * once and ends the autosave, not the session. */
 void ml_autosave_line(ml_Session *ss);
-/* clean: the file has done its work and goes. */
+/* clean: as its user meant; the file goes, unless steps are in no other one: :recover has
+ * it then, and a line says so. */
 void ml_autosave_end(ml_Session *ss, bool clean);
 /* Whether all that there is now stands in the file. */
 bool ml_autosave_holds_all(const ml_Session *ss);

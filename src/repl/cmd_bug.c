@@ -119,17 +119,10 @@ static void make_report(ml_Session *ss, ml_Text *t)
 
 static bool save(ml_Session *ss, const char *path, const ml_Text *t)
 {
-    FILE *f = fopen(path, "wx");
-    bool ok = f && fwrite(t->p, 1, t->n, f) == t->n;
-    int error = errno;
-
-    if (f && fclose(f) != 0) {
-        error = errno;
-        ok = false;
-    }
-    if (!ok)
-        return ml_session_error(ss, error == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                                "cannot write %s: %s", path, strerror(error));
+    if (access(path, F_OK) == 0)
+        return ml_session_write_error(ss, path, EEXIST);
+    if (!ml_session_write(ss, path, t))
+        return false;
     ml_Text said = {0};
 
     ml_text_fmt(&said, "saved %s", path);

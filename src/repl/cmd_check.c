@@ -344,7 +344,8 @@ bool cmd_check(ml_Session *ss, const ml_Words *w)
 bool cmd_graph(ml_Session *ss, const ml_Words *w)
 {
     ml_Graph g;
-    ml_Text why = {0}, said = {0};
+    ml_GraphWhy why = {.code = ML_E_NO_FILE};
+    ml_Text said = {0};
     bool ok;
 
     if (w->n == 2 && ml_session_forbids(ss, ":graph FILE"))
@@ -375,9 +376,9 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
                     g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
         ml_out_prose(&ss->out, ml_text_z(&said));
     } else
-        ml_session_error(ss, ML_E_NO_FILE, "%s", ml_text_z(&why));
+        ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
     ml_text_free(&g.dot);
-    ml_text_free(&why);
+    ml_text_free(&why.message);
     ml_text_free(&said);
     return ok;
 }

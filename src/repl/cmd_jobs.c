@@ -9,6 +9,7 @@
 #include "repl/loop.h"
 #include "repl/progress.h"
 #include "repl/record.h"
+#include "repl/tune_words.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
 
@@ -67,6 +68,8 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
         if (!ml_streq(w->v[k], BACKGROUND))
             add_word(&line, w->v[k]);
     number = ml_job_start(ss, ml_text_z(&line), version);
+    if (number && c->run == cmd_tune)
+        ml_tune_say_start(ss);
     if (number) {
         ml_data_one(d);
         ml_data_int(d, "job", number);
@@ -249,24 +252,18 @@ bool cmd_stop(ml_Session *ss, const ml_Words *w)
 
 /* ---------------------------------------------------------------- the end */
 
-bool ml_jobs_let_quit(ml_Session *ss)
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
 {
-    size_t n;
-    ml_Text t = {0};
     ml_JobInfo j;
 
     ml_loop_poll();
-    n = ml_jobs_running(ss);
-    if (n == 0 || !ss->prompting || ss->quit_asked)
-        return true;
-    ss->quit_asked = true;
-    ml_text_fmt(&t,
+    size_t n = ml_jobs_running(ss);
+
+    if (n == 0)
+        return;
+    ml_text_fmt(out,
                 "note: %s still running, and would end:", n == 1 ? "a job is" : "jobs are");
     for (size_t k = 0; ml_job_info(ss, k, &j); k++)
         if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
-            ml_text_fmt(&t, " %d (%s)", j.number, j.what);
-    ml_text_add(&t, "; once more leaves");
-    ml_err_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
-    return false;
+            ml_text_fmt(out, " %d (%s)", j.number, j.what);
 }

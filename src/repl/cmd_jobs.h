@@ -12,7 +12,7 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
 /* :set time-after-step: times the version the focus is at, at a prompt as a job that takes
  * the place of the one for the step before. false: an error was printed. */
 bool ml_time_after_step(ml_Session *ss);
-/* Whether the session may end: while jobs run it says so once and does not. */
-bool ml_jobs_let_quit(ml_Session *ss);
+/* Which jobs run still, and would end with the session; nothing when none does. */
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "repl/bind/host_tune.h"
+#include "repl/bind/timing.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/tune_words.h"
@@ -242,8 +243,11 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_Text said = {0};
     int from, steps = 0;
     ml_Step step;
-    bool ok =
-        ml_schedule_goto(s, 0) && ml_schedule_branch(s, name) && ml_tune_apply(cx, s, r);
+    bool ok = ml_schedule_goto(s, 0);
+
+    if (ok && ml_schedule_branch_name(s)) /* a label at the start stays there */
+        ml_schedule_detach(s);
+    ok = ok && ml_tune_apply(cx, s, r) && ml_schedule_branch(s, name);
 
     if (!ok) {
         if (ml_error(cx))
@@ -265,6 +269,10 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_data_int(d, "record", r->id);
     ml_data_int(d, "steps", steps);
     ml_data_int(d, "version", ml_schedule_version(s));
+    ml_text_clear(&said);
+    ml_text_speed(&said, l->w.flop, ml_record_seconds(r), 0);
+    ml_schedule_set_speed(s, ml_schedule_version(s), ml_text_z(&said));
+    ml_data_str(d, "speed", ml_text_z(&said));
     ml_text_free(&said);
     ml_ctx_unref(cx);
     ss->quiet_line = true; /* no diff of each of them */

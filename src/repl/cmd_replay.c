@@ -4,30 +4,13 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
+#include "core/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/progress.h"
-
-static bool read_file(ml_Session *ss, const char *path, ml_Text *out)
-{
-    FILE *f = fopen(path, "rb");
-    char part[8192];
-    size_t n = 0;
-    bool ok = f != NULL;
-
-    while (ok && (n = fread(part, 1, sizeof part, f)) > 0)
-        ml_text_addn(out, part, n);
-    ok = ok && !ferror(f);
-    if (!ok)
-        ml_session_error(ss, ML_E_NO_FILE, "%s: %s", path, strerror(errno));
-    if (f)
-        fclose(f);
-    return ok;
-}
 
 bool cmd_replay(ml_Session *ss, const ml_Words *w)
 {
@@ -40,8 +23,10 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":replay FILE.json");
-    if (!read_file(ss, w->v[0], &text))
-        return false;
+    if (!ml_file_read(w->v[0], &text)) {
+        ml_text_free(&text);
+        return ml_session_error(ss, ML_E_NO_FILE, "%s: %s", w->v[0], strerror(errno));
+    }
     cx = ml_ctx_new(0);
     ok = ml_saved_read(cx, (ml_Str){ml_text_z(&text), text.n}, &saved);
     if (!ok)

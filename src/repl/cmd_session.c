@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/cmd_jobs.h"
@@ -93,26 +94,22 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
 bool cmd_open(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":open FILE (.py .tir .tvm .json)");
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":open FILE (.py .tir .tvm .json .lua)");
     return ml_host_open(ss->host, w->v[0]);
 }
 
 /* ---- :save */
 
-static bool write_file(ml_Session *ss, const char *path, const ml_Text *t)
+bool ml_session_write_error(ml_Session *ss, const char *path, int error)
 {
-    FILE *f = fopen(path, "w");
-    bool ok = f && fwrite(t->n ? t->p : "", 1, t->n, f) == t->n;
-    int why = errno;
+    return ml_session_error(ss, ml_file_no_room(error) ? ML_E_NO_SPACE : ML_E_NO_FILE,
+                            "cannot write %s: %s", path, strerror(error));
+}
 
-    if (f && fclose(f) != 0) {
-        why = errno;
-        ok = false;
-    }
-    if (ok)
-        return true;
-    return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                            "cannot write %s: %s", path, strerror(why));
+bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t)
+{
+    return ml_file_write(path, t->p, t->n) || ml_session_write_error(ss, path, errno);
 }
 
 /* Steps from the start to the current version. */
@@ -127,15 +124,87 @@ static int steps_of(ml_Schedule *s)
     return n;
 }
 
+/* What a saved schedule comes back as; *why is set when it is another one. */
+static void compare(ml_Schedule *s, ml_Schedule *again, bool all, ml_Text *why)
+{
+    unsigned long long is = ml_schedule_hash(again), was = ml_schedule_hash(s);
+
+    if (is != was)
+        ml_text_fmt(why, "it replays to another program, hash %08llx", is >> 32);
+    else if (all && ml_schedule_n_versions(again) != ml_schedule_n_versions(s))
+        ml_text_fmt(why, "it replays to %d versions", ml_schedule_n_versions(again));
+}
+
+/* Whether the text, which :save is about to write, is the schedule. */
+static bool comes_back(ml_Session *ss, ml_Text *t, bool lua, bool all)
+{
+    ml_Text why = {0};
+    bool stopped, ok;
+    ml_Schedule *again =
+        ml_host_rebuild(ss->host, (ml_Str){ml_text_z(t), t->n}, lua, &why, &stopped);
+
+    if (again) {
+        compare(ss->focus, again, all, &why);
+        ml_schedule_unref(again);
+    }
+    ok = why.n == 0;
+    if (stopped)
+        ml_session_error(ss, ML_E_INTERRUPTED, "nothing was saved");
+    else if (!ok)
+        ml_session_error(ss, ML_E_BAD_TRACE,
+                         "nothing was saved, for the steps would not replay: %s. :save "
+                         "FILE.py writes the program",
+                         ml_text_z(&why));
+    ml_text_free(&why);
+    return ok;
+}
+
+/* Whether the file holds these bytes; what is no file (a pipe) was told them. */
+static bool is_written(ml_Session *ss, const char *path, const ml_Text *t)
+{
+    struct stat st;
+    ml_Text got = {0};
+    bool ok = stat(path, &st) != 0 || !S_ISREG(st.st_mode);
+
+    if (!ok)
+        ok = ml_file_read(path, &got) && got.n == t->n && memcmp(got.p, t->p, t->n) == 0;
+    if (!ok)
+        ml_session_error(ss, ML_E_BAD_FILE, "%s does not hold what was written", path);
+    ml_text_free(&got);
+    return ok;
+}
+
+static void say_saved(ml_Session *ss, const char *file, bool replays, bool all)
+{
+    ml_Schedule *s = ss->focus;
+    int n = all ? ml_schedule_n_versions(s) - 1 : steps_of(s);
+    ml_Data *d = ml_session_data(ss);
+    ml_Text said = {0};
+
+    ml_data_one(d);
+    ml_data_str(d, "file", file);
+    ml_data_str(d, "schedule", ml_schedule_name(s));
+    ml_data_int(d, "version", ml_schedule_version(s));
+    if (replays)
+        ml_data_int(d, "steps", n);
+    ml_text_fmt(&said, "saved %s", file);
+    if (replays)
+        ml_text_fmt(&said, ": %d step%s, replays to %s v%d, hash %08llx", n,
+                    n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
+                    (unsigned long long)(ml_schedule_hash(s) >> 32));
+    ml_out_prose(&ss->out, ml_text_z(&said));
+    ml_text_free(&said);
+}
+
 bool cmd_save(ml_Session *ss, const ml_Words *w)
 {
     if (ml_session_forbids(ss, ":save"))
         return false;
 
     ml_Schedule *s = ss->focus;
-    ml_Text t = {0}, said = {0};
+    ml_Text t = {0};
     const char *file = NULL, *dot;
-    bool replays = true, all = false;
+    bool all = false, lua;
     size_t n_files = 0;
 
     for (size_t k = 0; k < w->n; k++)
@@ -152,9 +221,12 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     if (!dot)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":save FILE, where the suffix is .lua, .json or .py");
-    if (ml_streq(dot, ".lua"))
+    lua = ml_streq(dot, ".lua");
+    bool replays = lua || ml_streq(dot, ".json");
+
+    if (lua)
         (all ? ml_saved_lua_all : ml_saved_lua)(s, &t);
-    else if (ml_streq(dot, ".json"))
+    else if (replays)
         ml_saved_write(s, &t);
     else if (ml_streq(dot, ".py") || ml_streq(dot, ".tir") || ml_streq(dot, ".tvm")) {
         ml_Ctx *cx = ml_ctx_new(0);
@@ -163,38 +235,17 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
         ml_print_module(cx, &t, ml_schedule_program(s).mod, &o);
         ml_text_char(&t, '\n');
         ml_ctx_unref(cx);
-        replays = false;
-    } else {
-        ml_text_free(&t);
+    } else
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "%s: the suffix is .lua, .json or .py", file);
-    }
-    bool ok = write_file(ss, file, &t);
+    bool ok = (!replays || comes_back(ss, &t, lua, all)) &&
+              ml_session_write(ss, file, &t) && is_written(ss, file, &t);
 
-    if (ok) {
-        ml_Data *d = ml_session_data(ss);
-
-        ml_data_one(d);
-        ml_data_str(d, "file", file);
-        ml_data_str(d, "schedule", ml_schedule_name(s));
-        ml_data_int(d, "version", ml_schedule_version(s));
-        if (replays)
-            ml_data_int(d, "steps", all ? ml_schedule_n_versions(s) - 1 : steps_of(s));
-    }
-
-    if (ok && replays) {
-        int n = all ? ml_schedule_n_versions(s) - 1 : steps_of(s);
-
-        ml_text_fmt(&said, "saved %s: %d step%s, replays to %s v%d, hash %08llx", file, n,
-                    n == 1 ? "" : "s", ml_schedule_name(s), ml_schedule_version(s),
-                    (unsigned long long)(ml_schedule_hash(s) >> 32));
-        ml_out_prose(&ss->out, ml_text_z(&said));
-    } else if (ok) {
-        ml_text_fmt(&said, "saved %s", file);
-        ml_out_prose(&ss->out, ml_text_z(&said));
-    }
+    if (ok && replays)
+        ml_session_saved(ss, s);
+    if (ok)
+        say_saved(ss, file, replays, all);
     ml_text_free(&t);
-    ml_text_free(&said);
     return ok;
 }
 
@@ -400,6 +451,6 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 bool cmd_quit(ml_Session *ss, const ml_Words *w)
 {
     (void)w;
-    ss->quit = ml_jobs_let_quit(ss);
+    ss->quit = ml_session_let_quit(ss);
     return true;
 }

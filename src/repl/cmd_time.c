@@ -25,17 +25,28 @@ static void add_rate(ml_Text *t, double flop, double seconds, double spread)
     }
 }
 
+static void add_seconds(double seconds, double spread, ml_Text *t)
+{
+    ml_text_seconds(t, seconds);
+    ml_text_noise(t, spread);
+}
+
+void ml_text_speed(ml_Text *out, double flop, double seconds, double spread)
+{
+    ml_Text t = {0};
+
+    add_rate(&t, flop, seconds, spread);
+    if (t.n == 0)
+        add_seconds(seconds, spread, &t);
+    ml_text_add(out, ml_text_z(&t) + strspn(ml_text_z(&t), " "));
+    ml_text_free(&t);
+}
+
 /* How much faster this is than what took `seconds`; the noise of both is its own. */
 static void add_ratio(const ml_Timing *r, double seconds, double spread, ml_Text *t)
 {
     ml_text_fmt(t, "×%.3g", seconds / r->t.median);
     ml_text_noise(t, hypot(r->t.spread, spread));
-}
-
-static void add_seconds(double seconds, double spread, ml_Text *t)
-{
-    ml_text_seconds(t, seconds);
-    ml_text_noise(t, spread);
 }
 
 static void add_giga(ml_Text *t, double v)
@@ -164,18 +175,15 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     ml_text_free(&t);
 }
 
-/* For :versions: the rate, or the time of what has no operations; marked when noisy. */
+/* For :versions; marked when noisy. */
 static void keep_speed(ml_Session *ss, const ml_Timing *r)
 {
     ml_Schedule *s = ss->focus;
     ml_Text t = {0};
     const char *z;
 
-    add_rate(&t, r->flop, r->t.median, r->t.spread);
-    if (t.n == 0)
-        add_seconds(r->t.median, r->t.spread, &t);
+    ml_text_speed(&t, r->flop, r->t.median, r->t.spread);
     z = ml_text_z(&t);
-    z += strspn(z, " ");
     ml_schedule_set_speed(s, ml_schedule_version(s), z);
     tell(ml_session_data(ss), ml_schedule_name(s), ml_session_version(ss), r, z);
     ml_text_free(&t);

@@ -337,20 +337,52 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
     return true;
 }
 
+/* The function that a search begins with; NULL: none is chosen. */
+static const ml_Func *start_of(ml_Session *ss)
+{
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_Module *m = ml_version_program(ss->focus, 0).mod;
+
+    return f && m ? ml_module_find(m, f->name) : NULL;
+}
+
 static bool is_for_host(ml_Session *ss)
 {
     ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Func *start = start_of(ss);
     const char *foreign = ml_work_foreign(cx, ss->focus);
+
+    if (!foreign && start)
+        foreign = ml_work_for_gpu(cx, start);
     bool ok = foreign == NULL || ml_session_error(ss, ML_E_NO_DEVICE, "%s", foreign);
 
     ml_ctx_unref(cx);
     return ok;
 }
 
+void ml_tune_say_start(ml_Session *ss)
+{
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_For *loop = f ? ml_work_bound(f) : NULL;
+    ml_Text t = {0};
+
+    if (!loop)
+        return;
+    ml_text_fmt(&t,
+                "note: loop %s is bound to %s, which only a GPU has; what is tuned is the "
+                "start, v0, on the CPU",
+                ml_name_of(ss->focus, loop->var->uid), loop->thread);
+    ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 static void announce(Show *sh, const ml_TuneAsk *a)
 {
     ml_Text t = {0};
     const ml_Target *target = ml_engine_target(ml_host_engine(sh->ss->host));
+
+    if (!sh->ss->job) /* a job's session has said it */
+        ml_tune_say_start(sh->ss);
 
     ml_text_fmt(&t, "tune %s  llvm %s  seed %lld  %u thread%s",
                 ml_schedule_name(sh->ss->focus), ml_target_level(target),

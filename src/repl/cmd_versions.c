@@ -139,6 +139,8 @@ bool cmd_goto(ml_Session *ss, const ml_Words *w)
         return false;
     if (!ml_schedule_goto(ss->focus, v))
         return ml_session_schedule_error(ss, ss->focus);
+    if (ml_schedule_find_branch(ss->focus, w->v[0]) == v) /* of several there, this one */
+        ml_schedule_branch(ss->focus, w->v[0]);
     return arrived(ss, from);
 }
 

@@ -6,13 +6,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/script/report.h"
 #include "repl/cmd_jobs.h"
 #include "repl/data.h"
 #include "repl/progress.h"
+#include "repl/write_all.h"
 
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
@@ -90,6 +94,11 @@ static void split_words(char *text, ml_Words *w)
     }
 }
 
+typedef struct Extra {
+    const char *const *words;
+    size_t n;
+} Extra;
+
 typedef struct Redirect {
     char kind; /* 0, '>', 'a' (>>), '|' */
     const char *target;
@@ -125,39 +134,47 @@ static Redirect find_redirect(char *text)
     return r;
 }
 
+/* Behind what the file holds: all of it or nothing. */
+static bool append(const char *path, const ml_Text *t)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), error = 0;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !ml_write_all(fd, t->p, t->n))
+        error = errno;
+    if (error && fd >= 0 && S_ISREG(st.st_mode) && ftruncate(fd, st.st_size) != 0)
+        error = errno;
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = errno;
+    errno = error;
+    return error == 0;
+}
+
 static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 {
-    FILE *f;
+    if (r.kind == '>')
+        return ml_session_write(ss, r.target, text);
+    if (r.kind == 'a')
+        return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
 
-    if (r.kind == '|')
-        f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's own */
-    else
-        f = fopen(r.target, r.kind == 'a' ? "a" : "w");
-    bool ok = f != NULL;
+    FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
+    int rc;
 
-    if (ok)
-        ok = fwrite(text->n ? text->p : "", 1, text->n, f) == text->n || r.kind == '|';
-    int why = errno;
-
-    if (f && r.kind == '|') {
-        int rc = pclose(f);
-
-        if (rc != 0 && WIFEXITED(rc))
-            return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
-                                    WEXITSTATUS(rc));
-        return true;
-    }
-    if (f && fclose(f) != 0) {
-        why = errno;
-        ok = false;
-    }
-    if (!ok)
-        return ml_session_error(ss, why == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                                "cannot write %s: %s", r.target, strerror(why));
+    if (!f)
+        return ml_session_error(ss, ML_E_NO_FILE, "| %s: %s", r.target, strerror(errno));
+    fwrite(text->n ? text->p : "", 1, text->n, f);
+    rc = pclose(f);
+    if (rc != 0 && WIFEXITED(rc))
+        return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
+                                WEXITSTATUS(rc));
     return true;
 }
 
 /* ---- running */
+
+/* What a shell takes as it is. */
+static const char SAFE[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
 
 const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
 {
@@ -242,9 +259,48 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
     return ok;
 }
 
-static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
+/* For a shell: as it is, or in quotes. */
+static void add_shell_word(ml_Text *out, const char *z)
 {
-    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0};
+    if (*z && z[strspn(z, SAFE)] == '\0') {
+        ml_text_add(out, z);
+        return;
+    }
+    ml_text_char(out, '\'');
+    for (; *z; z++)
+        ml_text_add(out, *z == '\'' ? "'\\''" : (const char[]){*z, '\0'});
+    ml_text_char(out, '\'');
+}
+
+/* Words that a caller has, behind those of the line. A single one is a whole command of the
+ * shell. */
+static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, ml_Words *w,
+                       ml_Text *rest)
+{
+    bool shell = ml_streq(c->name, "shell") && w->n + more->n > 1;
+
+    if (more->n == 0)
+        return true;
+    if (w->n + more->n > ML_MAX_WORDS)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":%s: at most %d words are given",
+                                c->name, ML_MAX_WORDS);
+    ml_text_add(rest, w->rest);
+    for (size_t k = 0; k < more->n; k++) {
+        w->v[w->n++] = more->words[k];
+        if (rest->n)
+            ml_text_char(rest, ' ');
+        if (shell)
+            add_shell_word(rest, more->words[k]);
+        else
+            ml_text_add(rest, more->words[k]);
+    }
+    w->rest = ml_text_z(rest);
+    return true;
+}
+
+static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Data *data)
+{
+    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0}, rest_text = {0};
     ml_Words w = {0};
     Redirect r = {0};
     bool ok;
@@ -290,7 +346,9 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
             split_words(words_text.p, &w);
         ml_Text *was = ss->out.capture;
 
-        if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
+        if (!take_words(ss, c, more, &w, &rest_text))
+            ok = false;
+        else if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
             ok = false;
         else if (r.kind && !*r.target) {
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
@@ -308,15 +366,17 @@ static bool run_line(ml_Session *ss, const char *line, ml_Data *data)
     ml_text_free(&why);
     ml_text_free(&captured);
     ml_text_free(&words_text);
+    ml_text_free(&rest_text);
     return ok;
 }
 
 bool ml_command_run(ml_Session *ss, const char *line)
 {
-    return run_line(ss, line, NULL);
+    return run_line(ss, line, &(Extra){0}, NULL);
 }
 
-bool ml_command_data(ml_Session *ss, const char *line, ml_Data *data)
+bool ml_command_words(ml_Session *ss, const char *line, const char *const *words, size_t n,
+                      ml_Data *data)
 {
-    return run_line(ss, line, data);
+    return run_line(ss, line, &(Extra){words, n}, data);
 }

@@ -22,9 +22,11 @@ extern const size_t ml_n_commands;
 
 /* A line without its colon; false: an error was printed. */
 bool ml_command_run(ml_Session *ss, const char *text);
-/* The same for a caller who wants what it tells as data (data.h); only its text is printed.
- */
-bool ml_command_data(ml_Session *ss, const char *text, ml_Data *data);
+/* The same with more words, which stand for themselves whatever they hold, for a caller who
+ * wants what it tells as data (data.h); only its text is printed. What takes code is given
+ * them with blanks between. */
+bool ml_command_words(ml_Session *ss, const char *text, const char *const *words, size_t n,
+                      ml_Data *data);
 /* The command of a line, by its name, prefix or alias; NULL: it is none. */
 const ml_Command *ml_command_of(const ml_Session *ss, const char *line);
 /* By name or unambiguous prefix; NULL: *why says what there is. */

@@ -173,6 +173,21 @@ static bool read_rest(ml_History *h)
 }
 
 /* Under the lock: leaves the newest entries in the file. */
+/* The text over the file's beginning, and no more than it then: bytes that the file has
+ * already need no room on the disk. Other sessions keep it open. */
+static bool overwrite(int fd, const ml_Text *t)
+{
+    int flags = fcntl(fd, F_GETFL);
+    bool ok = flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_APPEND) == 0 &&
+              lseek(fd, 0, SEEK_SET) == 0 && ml_write_all(fd, t->n ? t->p : "", t->n) &&
+              ftruncate(fd, (off_t)t->n) == 0;
+    int error = errno;
+
+    fcntl(fd, F_SETFL, flags);
+    errno = error;
+    return ok;
+}
+
 static bool cut_file(ml_History *h)
 {
     ml_Text t = {0};
@@ -181,7 +196,7 @@ static bool cut_file(ml_History *h)
 
     for (size_t k = from; k < h->n; k++)
         encode(&t, h->v[k]);
-    ok = !t.bad && ftruncate(h->fd, 0) == 0 && ml_write_all(h->fd, t.n ? t.p : "", t.n);
+    ok = !t.bad && overwrite(h->fd, &t);
     h->offset = (off_t)t.n;
     ml_text_free(&t);
     return ok;

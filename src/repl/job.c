@@ -125,7 +125,7 @@ static bool run(ml_Session *ss, const ml_Json *ask, const char *saved)
                             flag_of(ask, "unchecked"));
     if (ok) {
         ss->out.capture = &text;
-        ok = ml_command_data(ss, command, &rows);
+        ok = ml_command_words(ss, command, NULL, 0, &rows);
         ss->out.capture = NULL;
         answer(ss, ok, &text, &rows);
     }

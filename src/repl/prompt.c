@@ -9,7 +9,6 @@
 
 #include <unistd.h>
 
-#include "repl/cmd_jobs.h"
 #include "repl/input.h"
 #include "repl/line.h"
 #include "repl/loop.h"
@@ -57,7 +56,7 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            if (ss->lost_terminal || ml_jobs_let_quit(ss))
+            if (ss->lost_terminal || ml_session_let_quit(ss))
                 break;
             continue;
         }

@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "core/json.h"
 #include "repl/command.h"
 
@@ -36,6 +38,7 @@ struct ml_Record {
     } at;
     const char *spoilt; /* why there can be no transcript; NULL: there can */
     FILE *file;         /* being written, or NULL */
+    ml_FileOut out;     /* the same */
     bool cast, skip;    /* skip: the line at work is :record itself */
     size_t written;     /* bytes of the log in the file */
     struct timespec start;
@@ -314,31 +317,34 @@ static void on_output(void *user, const char *shown, const char *raw)
 
 /* ---- the file */
 
+static bool cannot_write(ml_Session *ss, const char *what, int error)
+{
+    return ml_session_error(ss, ml_file_no_room(error) ? ML_E_NO_SPACE : ML_E_NO_FILE,
+                            "%scannot write %s: %s", what, ml_text_z(&ss->record->path),
+                            strerror(error));
+}
+
 static void close_file(ml_Session *ss)
 {
     ml_Record *r = ss->record;
-    FILE *f = r->file;
 
+    if (r->file && !ml_file_end(&r->out))
+        cannot_write(ss, "", errno);
     r->file = NULL;
-    if (f && fclose(f) != 0)
-        ml_session_error(ss, errno == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                         "cannot write %s: %s", ml_text_z(&r->path), strerror(errno));
 }
 
 static void write_text(ml_Session *ss, const char *p, size_t n)
 {
     ml_Record *r = ss->record;
 
-    if (fwrite(p, 1, n, r->file) == n && fflush(r->file) == 0)
+    ml_file_add(&r->out, p, n);
+    if (!r->out.error && fflush(r->file) == 0)
         return;
-    int error = errno;
-    FILE *f = r->file;
+    int error = r->out.error ? r->out.error : errno;
 
     r->file = NULL; /* first: what is said now is not recorded */
-    fclose(f);
-    ml_session_error(ss, error == ENOSPC ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                     "the recording ends here: cannot write %s: %s", ml_text_z(&r->path),
-                     strerror(error));
+    ml_file_end(&r->out);
+    cannot_write(ss, "the recording ends here: ", error);
 }
 
 static void catch_up(ml_Session *ss)
@@ -519,6 +525,7 @@ static bool begin_file(ml_Session *ss, const char *path)
 {
     ml_Record *r = ss->record;
     size_t n = strlen(path);
+    struct stat st;
 
     r->cast = n > 5 && ml_streq(path + n - 5, ".cast");
     if (!r->cast && r->spoilt)
@@ -527,12 +534,16 @@ static bool begin_file(ml_Session *ss, const char *path)
             "%s would be a transcript that does not replay: %s. :record "
             "NAME.cast records the screen, :save NAME.lua the steps",
             path, r->spoilt);
-    r->file = fopen(path, "w");
-    if (!r->file)
-        return ml_session_error(ss, ML_E_NO_FILE, "cannot write %s: %s", path,
-                                strerror(errno));
     ml_text_clear(&r->path);
     ml_text_add(&r->path, path);
+    /* What is there stays until the recording ends; a new file grows before one's eyes. */
+    if (stat(path, &st) == 0 && st.st_size > 0)
+        ml_file_begin(&r->out, path, 0666);
+    else
+        r->out = (ml_FileOut){.stream = fopen(path, "we")};
+    r->file = r->out.stream;
+    if (!r->file)
+        return cannot_write(ss, "", errno);
     r->written = 0;
     if (!r->cast) {
         catch_up(ss);

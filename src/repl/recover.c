@@ -352,7 +352,8 @@ static void list(ml_Session *ss, const ml_Orphans *o)
                         o->v[k].steps == 1 ? "" : "s", o->v[k].name);
         else
             ml_text_add(&t, "  damaged at its end");
-        ml_text_fmt(&t, "  %ld kB\n", (long)((o->v[k].size + 1023) / 1024));
+        ml_text_fmt(&t, "  %ld kB%s\n", (long)((o->v[k].size + 1023) / 1024),
+                    o->v[k].ended ? "  left with :quit" : "");
     }
     ml_text_add(&t, ":recover NUMBER brings one back, :recover drop NUMBER|all forgets");
     ml_out_prose(&ss->out, ml_text_z(&t));
@@ -387,9 +388,18 @@ static bool drop(ml_Session *ss, const ml_Orphans *o, const char *which)
     return true;
 }
 
-static bool choose(ml_Session *ss, const ml_Words *w, const ml_Orphans *o)
+/* What :recover alone means: the only one, or the only one that its user did not leave. */
+static size_t only_one(const ml_Orphans *o, size_t n_lost)
 {
-    size_t one;
+    for (size_t k = 0; k < o->n; k++)
+        if ((n_lost == 1 && !o->v[k].ended) || o->n == 1)
+            return k + 1;
+    return 0;
+}
+
+static bool choose(ml_Session *ss, const ml_Words *w, const ml_Orphans *o, size_t n_lost)
+{
+    size_t one = only_one(o, n_lost);
 
     if (w->n == 1 && strchr(w->v[0], '/'))
         return bring_back(ss, w->v[0], false);
@@ -399,14 +409,16 @@ static bool choose(ml_Session *ss, const ml_Words *w, const ml_Orphans *o)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 ":recover [NUMBER|FILE|list|drop NUMBER|drop all]");
     if (o->n == 0) {
-        ml_out_prose(&ss->out, "nothing is to be brought back: every session ended well");
+        ml_out_prose(&ss->out,
+                     "nothing is to be brought back: no session left steps behind");
         return true;
     }
-    if ((w->n == 0 && o->n > 1) || (w->n == 1 && ml_streq(w->v[0], "list"))) {
+    if ((w->n == 0 && !one) || (w->n == 1 && ml_streq(w->v[0], "list"))) {
         list(ss, o);
         return true;
     }
-    one = w->n ? number_of(w->v[0], o->n) : 1;
+    if (w->n)
+        one = number_of(w->v[0], o->n);
     if (!one)
         return ml_session_error(
             ss, ML_E_BAD_ARGUMENT,
@@ -417,11 +429,12 @@ static bool choose(ml_Session *ss, const ml_Words *w, const ml_Orphans *o)
 bool cmd_recover(ml_Session *ss, const ml_Words *w)
 {
     ml_Orphans o = {0};
+    size_t n_lost = 0;
     bool ok;
 
     if (!ss->scratch)
-        ml_orphans_find(&o);
-    ok = choose(ss, w, &o);
+        ml_orphans_find(&o, &n_lost);
+    ok = choose(ss, w, &o, n_lost);
     ml_orphans_free(&o);
     return ok;
 }

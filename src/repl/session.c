@@ -41,6 +41,7 @@ void ml_session_free(ml_Session *ss)
     for (size_t k = 0; k < ss->n_schedules; k++)
         ml_schedule_unref(ss->schedules[k]);
     ml_heap_free(ss->schedules);
+    ml_heap_free(ss->saved);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
     ml_keymap_free(ss);
@@ -59,6 +60,8 @@ static void keep(ml_Session *ss, ml_Schedule *s)
             return;
     ss->schedules =
         ml_heap_grow(ss->schedules, (ss->n_schedules + 1) * sizeof *ss->schedules);
+    ss->saved = ml_heap_grow(ss->saved, (ss->n_schedules + 1) * sizeof *ss->saved);
+    ss->saved[ss->n_schedules] = 1; /* the start is no step */
     ss->schedules[ss->n_schedules++] = ml_schedule_ref(s);
 }
 
@@ -448,15 +451,17 @@ static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
     return ml_host_eval(ss->host, text, incomplete);
 }
 
-/* Everything the line did to the focus becomes one undo group, or is taken back. */
-static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, bool ok)
+/* Everything the line did to the focus becomes one undo group, or is taken back. newest:
+ * version before the line. */
+static void finish_line(ml_Session *ss, ml_Schedule *s, ml_State before, int newest,
+                        bool ok)
 {
     ml_State after = ml_schedule_state(s);
 
     if (after.version == before.version && after.trace == before.trace)
         return;
     if (!ok && ml_setting_bool(&ss->set, ML_SET_atomic) && ss->mode == ML_MODE_TYPED) {
-        if (after.version != before.version) {
+        if (after.version > newest) { /* else the line only went there */
             ml_Text t = {0};
 
             ml_schedule_mark(s, "failed");
@@ -519,6 +524,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     ml_State before = {0};
     ml_FactCounts counts = {{0}, {0}};
     bool ok, moves;
+    int newest = -1;
 
     while (*text == ' ' || *text == '\t' || *text == '\n')
         text++;
@@ -535,6 +541,7 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         ss->quit_asked = false;
     if (focus) {
         before = ml_schedule_state(focus);
+        newest = ml_schedule_n_versions(focus) - 1;
         counts = ml_schedule_fact_counts(focus);
     }
     if (!ss->scratch)
@@ -558,7 +565,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         if (to != before.version && focus == ss->focus &&
             ml_setting_bool(&ss->set, ML_SET_stats))
             say_counts(ss, &counts);
-        finish_line(ss, focus, before, ok || keeps_what_was_done(ss, ml_text_z(&line)));
+        finish_line(ss, focus, before, newest,
+                    ok || keeps_what_was_done(ss, ml_text_z(&line)));
     }
     if (ss->mode == ML_MODE_TYPED && ok)
         ml_host_print_result(ss->host, ss->quiet_line);
@@ -604,7 +612,7 @@ static bool take_line(ml_Session *ss, bool undo)
         return false;
     memmove(&v[at - 1], &v[at], (*n - at) * sizeof *v);
     --*n;
-    ml_schedule_restore(l.s, undo ? l.before : l.after);
+    ml_schedule_return(l.s, undo ? l.before : l.after);
     if (undo)
         push_line(ss, &ss->undone, &ss->n_undone, l);
     else

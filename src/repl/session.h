@@ -64,6 +64,7 @@ typedef struct ml_Session {
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
+    int *saved; /* of each: versions that it had when it was saved or opened last */
     size_t n_schedules;
     ml_Schedule *focus; /* one of them, or one more that is counted until the line's end */
 
@@ -91,6 +92,14 @@ typedef struct ml_Session {
 void ml_session_init(ml_Session *ss);
 void ml_session_free(ml_Session *ss);
 void ml_session_focus(ml_Session *ss, ml_Schedule *s); /* NULL: none */
+/* All that the schedule is stands in a file now. */
+void ml_session_saved(ml_Session *ss, const ml_Schedule *s);
+/* How many steps stand in no file; `5 steps of matmul are not saved`. */
+long ml_session_unsaved(const ml_Session *ss);
+void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out);
+/* Whether the session may end: where jobs run, or steps would be lost, the user of a prompt
+ * is told once. */
+bool ml_session_let_quit(ml_Session *ss);
 /* What the version that is worked on is called: in a job as in its session. */
 int ml_session_version(const ml_Session *ss);
 /* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
@@ -120,6 +129,10 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 /* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
  */
 bool ml_session_forbids(ml_Session *ss, const char *what);
+/* A file with that text, in place of the old one (core/file.h); false: an error was
+ * printed. */
+bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
+bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */

@@ -168,10 +168,12 @@ static void look_at(const char *folder, const char *file, ml_Orphans *out)
     ml_text_fmt(&path, "%s/%s", folder, file);
     fd = ml_orphan_claim(ml_text_z(&path));
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        if (!ends_with(file, ML_SAVE_SUFFIX)) /* never got its name: nothing is in it */
-            unlink(ml_text_z(&path));
+        bool ended = ends_with(file, ML_ENDED_SUFFIX);
+
+        if (!ended && !ends_with(file, ML_SAVE_SUFFIX))
+            unlink(ml_text_z(&path)); /* it never got its name: nothing is in it */
         else {
-            ml_Orphan o = {.when = st.st_mtime, .size = st.st_size};
+            ml_Orphan o = {.when = st.st_mtime, .size = st.st_size, .ended = ended};
 
             read_tail(fd, st.st_size, &o);
             o.path = ml_heap_zalloc(path.n + 1);
@@ -185,21 +187,36 @@ static void look_at(const char *folder, const char *file, ml_Orphans *out)
     ml_text_free(&path);
 }
 
-void ml_orphans_find(ml_Orphans *out)
+void ml_orphans_find(ml_Orphans *out, size_t *n_lost)
 {
     ml_Text folder = {0};
     DIR *d = ml_sessions_folder(&folder) ? opendir(ml_text_z(&folder)) : NULL;
 
     *out = (ml_Orphans){0};
     for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-        if (ends_with(e->d_name, ML_SAVE_SUFFIX) ||
+        if (ends_with(e->d_name, ML_SAVE_SUFFIX) || ends_with(e->d_name, ML_ENDED_SUFFIX) ||
             ends_with(e->d_name, ML_SAVE_SUFFIX ".new"))
             look_at(ml_text_z(&folder), e->d_name, out);
     if (d)
         closedir(d);
     if (out->n)
         qsort(out->v, out->n, sizeof *out->v, newer_first);
+    for (size_t k = 0; n_lost && k < out->n; k++)
+        *n_lost += !out->v[k].ended;
     ml_text_free(&folder);
+}
+
+void ml_orphans_prune(void)
+{
+    enum { KEPT = 20 };
+    size_t n = 0;
+    ml_Orphans o;
+
+    ml_orphans_find(&o, NULL);
+    for (size_t k = 0; k < o.n; k++)
+        if (o.v[k].ended && ++n > KEPT)
+            unlink(o.v[k].path);
+    ml_orphans_free(&o);
 }
 
 void ml_orphans_free(ml_Orphans *o)

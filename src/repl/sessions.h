@@ -9,6 +9,7 @@
 #include "core/text.h"
 
 #define ML_SAVE_SUFFIX  ".autosave"
+#define ML_ENDED_SUFFIX ".ended" /* of one that its user left with steps in no file */
 #define ML_CRASH_SUFFIX ".crash"
 #define ML_SAVE_HEAD    "moonloop autosave 1\n"
 
@@ -28,14 +29,18 @@ typedef struct ml_Orphan {
     long steps;
     time_t when; /* last written */
     off_t size;
+    bool ended; /* its user left it */
 } ml_Orphan;
 typedef struct ml_Orphans {
     ml_Orphan *v;
     size_t n;
 } ml_Orphans;
-/* Those that no living session writes, newest first. */
-void ml_orphans_find(ml_Orphans *out);
+/* Those that no living session writes, newest first. Where n_lost is given, *n_lost of them
+ * were not left by their users. */
+void ml_orphans_find(ml_Orphans *out, size_t *n_lost);
 void ml_orphans_free(ml_Orphans *o);
+/* Of those whose users left them the newest ones stay. */
+void ml_orphans_prune(void);
 /* "14:02", with the day when that is not today. */
 void ml_orphan_when(const ml_Orphan *o, ml_Text *out);
 /* Opens it for this session alone; -1: another one has it, or errno says why. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "repl/bind/host.h"
 #include "repl/wildcard.h"
 
@@ -354,18 +355,10 @@ static bool compare(const Lines *w, size_t from, size_t to, const Lines *g, Repo
 
 static bool write_back(const char *path, const ml_Text *t)
 {
-    ml_Text tmp = {0};
+    bool ok = ml_file_write(path, t->p, t->n);
 
-    ml_text_fmt(&tmp, "%s.new", path);
-    FILE *f = fopen(ml_text_z(&tmp), "w");
-    bool ok = f && fwrite(t->n ? t->p : "", 1, t->n, f) == t->n;
-
-    if (f && fclose(f) != 0)
-        ok = false;
-    ok = ok && rename(ml_text_z(&tmp), path) == 0;
     if (!ok)
         fprintf(stderr, "moonloop: cannot write %s: %s\n", path, strerror(errno));
-    ml_text_free(&tmp);
     return ok;
 }
 
@@ -410,18 +403,14 @@ static int replay_file(const Replay *r, const char *path, bool update)
     ml_Text text = {0}, shown = {0}, updated = {0};
     Lines l = {0};
     Report rep = {.file = path, .shown = &shown, .updated = &updated};
-    FILE *f = fopen(path, "r");
     int status = 0;
     size_t commands = 0;
 
-    if (!f || !read_all(f, &text)) {
+    if (!ml_file_read(path, &text)) {
         fprintf(stderr, "moonloop: cannot read %s: %s\n", path, strerror(errno));
-        if (f)
-            fclose(f);
         ml_text_free(&text);
         return 3;
     }
-    fclose(f);
     if (text.n)
         cut(&l, text.p);
     for (size_t at = 0; at < l.n;) {

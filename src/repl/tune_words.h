@@ -9,6 +9,9 @@
 const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name);
 /* A whole number of that range. */
 bool ml_tune_whole(const char *text, int64_t from, int64_t to, int64_t *out);
+/* A note where the focus is bound to threads: a search begins with the start, on the CPU.
+ */
+void ml_tune_say_start(ml_Session *ss);
 /* Why records are kept in memory. */
 void ml_tune_warn(ml_Session *ss, const char *why);
 

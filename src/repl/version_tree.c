@@ -82,7 +82,7 @@ static Words words_of(Drawing *d, const ml_VersionEntry *e)
         add_word(d, &w, step.prim->name);
     if ((marks = ml_schedule_marks_of(d->s, v)) != NULL)
         add_marks(d, &w, marks);
-    if (branch && ml_schedule_find_branch(d->s, branch) == v)
+    if (branch)
         add_word(d, &w, ml_format(d->cx, "[%s]", branch)); /* where :goto leads by it */
     if (step.speed)
         add_word(d, &w, step.speed);

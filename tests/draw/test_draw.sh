@@ -76,7 +76,7 @@ said 1 'cannot lay the graph out.*bogus'
 verdict 'a layout that fails is explained'
 
 run "$good" svg /dev/full
-said 1 'cannot write /dev/full: No space left on device'
+said 4 'cannot write /dev/full: No space left on device'
 verdict 'a full device is reported'
 run "$good" svg no/such/folder.svg
 said 1 'cannot write no/such/folder.svg: No such file or directory'
@@ -85,7 +85,7 @@ run "$good" svg .
 said 1 'cannot write .: Is a directory'
 verdict 'a folder as target is reported'
 (ulimit -f 0; "$MOONLOOP_DRAW" png a.png <<<"$good") 2>/dev/null
-[ $? = 1 ] && [ "$(ls)" = err ]
+[ $? = 4 ] && [ "$(ls)" = err ]
 verdict 'a file that may not grow leaves nothing behind'
 
 echo old >kept && run 'digraph { a -> ' svg kept

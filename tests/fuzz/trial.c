@@ -1,7 +1,8 @@
 /* trial - see trial.h. What must hold of each version is in trial_version.c. */
 #include "compiled.h"
+#include "odd_names.h"
 #include "reexamine.h"
-#include "trial_impl.h"
+#include "saved.h"
 
 #include "codegen/check.h"
 #include "core/equal.h"
@@ -208,6 +209,8 @@ static bool replays(FzRun *r, uint64_t hash)
             ok = false;
         } else if (ok && ml_schedule_hash(again) != hash) {
             ok = fz_fail(r, json ? "replay-json" : "replay", "another hash");
+        } else if (ok) {
+            ok = fz_same_names(r, json ? "replay-json" : "replay", again);
         }
         if (!ok && json)
             ml_text_fmt(&r->t->detail, "\n%s", ml_text_z(&text));
@@ -222,6 +225,7 @@ static bool all_steps(FzRun *r, bool make)
 {
     uint64_t hash = ml_schedule_hash(r->s);
     FzTrial *t = r->t;
+    uint64_t names = t->plan.seed;
     uint32_t pick;
 
     for (t->at = 0; t->at < t->n_steps; t->at++) {
@@ -233,6 +237,7 @@ static bool all_steps(FzRun *r, bool make)
                 t->n_steps = t->at;
                 break;
             }
+            fz_rename_parameters(&names, &text);
             t->steps[t->at] = strdup(ml_text_z(&text));
             ml_text_free(&text);
         }
@@ -251,7 +256,7 @@ static bool all_steps(FzRun *r, bool make)
         if (!ok)
             return false;
     }
-    return replays(r, hash);
+    return replays(r, hash) && fz_saved_is_the_same(r, hash);
 }
 
 FzTrial fz_trial(uint64_t seed, int64_t k)

@@ -152,11 +152,10 @@ static void a_call_is_recorded_replayed_and_written(void **state)
         Write *write;
         const char *part;
     } rows[] = {
-        {ml_trace_lua,
-         "sch:relabel{block = b0, index_map = function(i0, i1, i2) return i1, "
-         "i0 // 4, i2 + i0 % 4 end}"},
-        {write_python, "sch.relabel(block=b0, index_map=lambda i0, i1, i2: (i1, i0 // 4, "
-                       "i2 + i0 % 4,))"},
+        {ml_trace_lua, "sch:relabel{block = b0, index_map = function(i, j, k) return j, "
+                       "i // 4, k + i % 4 end}"},
+        {write_python, "sch.relabel(block=b0, index_map=lambda i, j, k: (j, i // 4, "
+                       "k + i % 4,))"},
         {ml_trace_json, "[\"Relabel\", [\"b0\", \"{\\\"root\\\": 13, \\\"nodes\\\": "
                         "[{\\\"type_key\\\": \\\"\\\"}, "},
     };
@@ -193,15 +192,16 @@ static void what_lua_cannot_say_is_written_as_text(void **state)
     static const struct {
         const char *map, *lua;
     } rows[] = {
-        {"lambda i: (i * 2 - 1,)", "function(i0) return i0 * 2 - 1 end"},
-        {"lambda i: ()", "function(i0) return  end"},
-        {"lambda i: (8 - i, 3)", "function(i0) return 8 - i0, 3 end"},
+        {"lambda i: (i * 2 - 1,)", "function(i) return i * 2 - 1 end"},
+        {"lambda i: ()", "function(i) return  end"},
+        {"lambda i: (8 - i, 3)", "function(i) return 8 - i, 3 end"},
         {"lambda i: (T.min(i, 4),)",
          "moon.index_map(\"T.index_map(lambda i: (T.min(i, 4),)"},
         {"T.index_map(lambda i: (i // 8, i % 8), inverse_index_map=lambda a, b: (a * 8 + "
          "b,), index_dtype=\"int32\")",
-         "moon.index_map(function(i0) return i0 // 8, i0 % 8 end, function(i0, i1) return "
-         "i0 * 8 + i1 end)"},
+         "moon.index_map(function(i) return i // 8, i % 8 end, function(a, b) return "
+         "a * 8 + b end)"},
+        {"lambda end, i: (i, end)", "moon.index_map(\"T.index_map(lambda end, i: (i, end)"},
     };
     ml_Ctx *cx = ml_ctx_new(0);
 

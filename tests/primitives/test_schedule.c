@@ -132,8 +132,40 @@ static void marks_and_branches_name_versions(void **state)
     assert_true(ml_schedule_branch(fx.s, "tuned"));
     fx_apply(&fx, "unroll(\"i\")");
     assert_string_equal("tuned", ml_schedule_branch_name(fx.s));
-    assert_true(ml_schedule_goto(fx.s, 1));
+    assert_int_equal(3, ml_schedule_find_branch(fx.s, "tuned"));
+    assert_true(ml_schedule_goto(fx.s, 2));
     assert_null(ml_schedule_branch_name(fx.s));
+    fx_apply(&fx, "unroll(\"i\")");
+    assert_int_equal(3, ml_schedule_find_branch(fx.s, "tuned"));
+    assert_true(ml_schedule_goto(fx.s, 3));
+    assert_string_equal("tuned", ml_schedule_branch_name(fx.s));
+    assert_true(ml_schedule_branch(fx.s, "best"));
+    assert_string_equal("tuned, best", ml_version_branch(fx.s, 3));
+    assert_null(ml_version_branch(fx.s, 4));
+    fx_close(&fx);
+}
+
+static void a_state_has_the_labels(void **state)
+{
+    Fixture fx;
+    ml_State st, later;
+
+    fx_matmul(&fx, 8, 8, 8);
+    assert_true(ml_schedule_branch(fx.s, "a"));
+    st = ml_schedule_state(fx.s);
+    fx_apply(&fx, "unroll(\"k\")");
+    later = ml_schedule_state(fx.s);
+    assert_true(ml_schedule_branch(fx.s, "b"));
+    ml_schedule_restore(fx.s, st); /* as if nothing had been */
+    assert_int_equal(0, ml_schedule_find_branch(fx.s, "a"));
+    assert_int_equal(-1, ml_schedule_find_branch(fx.s, "b"));
+    assert_string_equal("a", ml_schedule_branch_name(fx.s));
+    ml_schedule_restore(fx.s, later);
+    assert_int_equal(1, ml_schedule_find_branch(fx.s, "a"));
+    assert_true(ml_schedule_branch(fx.s, "b"));
+    assert_true(ml_schedule_goto(fx.s, 1));
+    ml_schedule_return(fx.s, st); /* b, which came since, stays */
+    assert_int_equal(1, ml_schedule_find_branch(fx.s, "b"));
     fx_close(&fx);
 }
 
@@ -632,6 +664,7 @@ int main(void)
         cmocka_unit_test(undo_restores_the_trace_before_the_step),
         cmocka_unit_test(a_state_can_be_restored),
         cmocka_unit_test(marks_and_branches_name_versions),
+        cmocka_unit_test(a_state_has_the_labels),
         cmocka_unit_test(old_versions_go_with_the_undo_limit),
         cmocka_unit_test(a_copy_goes_its_own_way),
         cmocka_unit_test(a_copy_has_a_forked_random_state),

@@ -96,11 +96,11 @@ static void an_index_map_is_a_function_a_lambda_or_a_text(void **state)
         const char *part;
     } rows[] = {{ml_trace_json, "\"{\\\"root\\\": 21, \\\"nodes\\\": [{\\\"type_key\\\": "},
                 {ml_trace_lua,
-                 "ann_val = moon.index_map(function(i0, i1) return i1, i0 // 4, i0 % 4 "
-                 "end, function(i0, i1, i2) return i1 * 4 + i2, i0 end)}"},
-                {write_python, "ann_val=tvm.tir.IndexMap.from_func(lambda i0, i1: "
-                               "(i1, i0 // 4, i0 % 4,), inverse_index_map="
-                               "lambda i0, i1, i2: (i1 * 4 + i2, i0,)))"}};
+                 "ann_val = moon.index_map(function(i, j) return j, i // 4, i % 4 "
+                 "end, function(a, b, c) return b * 4 + c, a end)}"},
+                {write_python, "ann_val=tvm.tir.IndexMap.from_func(lambda i, j: "
+                               "(j, i // 4, i % 4,), inverse_index_map="
+                               "lambda a, b, c: (b * 4 + c, a,)))"}};
     ml_Ctx *cx = ml_ctx_new(0);
     const ml_Var *v[5];
     const ml_Expr *e[5];

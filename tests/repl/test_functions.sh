@@ -56,7 +56,7 @@ typed ':open two.py' 'split("j", {auto, 7})' ':block B' 'get_block("B")' 'get_bl
 verdict 'asks for the function where one is needed'
 typed ':open two.py' "$split_foo" "$split_bar" ':trace' ':save a.lua' ':save a.json' ':source a.lua' ':open a.json' ':save a.py' \
     ':open a.py' ':diff v0 --tree'
-[ "$(grep -c 'hash' out)" = 2 ] && says '[1] split("i", {auto, 7})' '[2] split("j", {auto, 7})' && [ "$(wc -l <err)" = 3 ]
+[ "$(grep -c 'hash' out)" = 2 ] && says '[1] split("i", {auto, 7})' '[2] split("j", {auto, 7})' && [ "$(wc -l <err)" = 4 ]
 verdict 'saves and replays steps of both functions'
 
 # ---- :check and moon.check

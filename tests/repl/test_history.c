@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,6 +174,36 @@ static void a_long_file_is_cut_to_the_newest_entries(void **state)
     ml_history_free(h);
 }
 
+static void a_cut_on_a_full_disk_loses_nothing(void **state)
+{
+    struct rlimit was, small;
+    ml_History *h = attached();
+    ml_Text why = {0};
+    FILE *f = fopen(path, "w");
+
+    ml_history_free(h);
+    h = ml_history_new();
+
+    assert_non_null(f);
+    for (int k = 0; k < 13000; k++)
+        fprintf(f, "print(%d)\n", k);
+    fclose(f);
+    void (*on)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &was));
+    small = (struct rlimit){.rlim_cur = 1000, .rlim_max = was.rlim_max};
+    assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
+    assert_false(ml_history_attach(h, path, &why));
+    assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &was));
+    signal(SIGXFSZ, on);
+    ml_history_free(h);
+    ml_text_free(&why);
+    h = attached();
+    holds(h, ml_history_count(h) - 1, "print(12999)");
+    assert_true(ml_history_count(h) >= ML_HISTORY_MAX);
+    ml_history_free(h);
+}
+
 static void zero_bytes_and_odd_escapes_are_read_as_text(void **state)
 {
     ml_History *h = attached();
@@ -252,6 +284,7 @@ int main(void)
         EACH(sessions_share_what_they_type),
         EACH(a_line_that_was_never_finished_harms_no_other),
         EACH(a_long_file_is_cut_to_the_newest_entries),
+        EACH(a_cut_on_a_full_disk_loses_nothing),
         EACH(zero_bytes_and_odd_escapes_are_read_as_text),
         cmocka_unit_test(a_place_that_cannot_be_written_is_told_once),
         EACH(a_lock_that_is_never_released_is_no_wait_without_end),

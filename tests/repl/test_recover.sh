@@ -7,6 +7,7 @@ flags=(-i)
 export XDG_STATE_HOME=$TMPDIR/state
 kept=$XDG_STATE_HOME/moonloop/sessions
 
+left() { find "$kept" -name '*.ended' 2>/dev/null | wc -l; }
 saves() { find "$kept" -name '*.autosave' 2>/dev/null | wc -l; }
 printed() { # PATTERN, HOW OFTEN
     local n
@@ -138,10 +139,37 @@ typed ':recover' 'print("at " .. focus():hash(8))' 'split("i_0", {2, 2})' ':focu
 [ "$(grep '^at ' out)" = "$(grep '^at ' first.out)" ] && grep -q 'for i in T.vectorized(4)' out && grep -q '^\[3\] split' out
 verdict 'intrinsics and reducers that were registered come back with what used them'
 
+# ---- names that later steps go by: parameters of index maps, a root block of another name
+forget() { rm -rf "$XDG_STATE_HOME"; }
+forget
+cat >named <<'E'
+@T.prim_func
+def main(X: T.Buffer((4, 9), "int32"), Y: T.Buffer((4, 9), "int32")):
+    with T.block("all"):
+        B = T.alloc_buffer((4, 9), "int32")
+        for i, j in T.grid(4, 9):
+            with T.block("B"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = X[v, w] + 1
+        for i, j in T.grid(4, 9):
+            with T.block("Y"):
+                v, w = T.axis.remap("SS", [i, j])
+                Y[v, w] = B[v, w]
+
+s = focus() s:transform_block_layout("B", "lambda p, q: (q, p)")
+s:transform_layout("B", {"write", 0}, function(row, col) return col // 2, row, col % 2 end, 1)
+loop_partition(s:get_loops("buffer_B_padding")[2], {1, auto})
+add_unit_loop("buffer_B_padding_row0") annotate("all", "seen", 1) print("at " .. focus():hash(8))
+E
+begin named
+until_lines 1 && end KILL && at=$(sed -n 's/^at //p' out)
+typed ':recover' 'print(focus():hash(8))'
+[ "$status" = 0 ] && grep -q '^brought back 5 steps of main' out && [ "$(tail -n 1 out)" = "$at" ]
+verdict 'blocks that are called after parameters come back, and a root of another name'
+
 # ---- how sessions end
 steps=('s = schedule(workload.matmul(64, 64, 64))' 'split("j", {auto, 16})' 'parallel("i")' 'print("at " .. focus():hash(8))')
 printf '%s\n' "${steps[@]}" >few
-forget() { rm -rf "$XDG_STATE_HOME"; }
 ended_by() { # SIGNAL STATUS
     forget
     begin few
@@ -156,7 +184,29 @@ typed ':recover' 'print(focus():hash(8))' ':undo' 'print(focus():version())' ':u
 [ "$status" = 0 ] && grep -q '^brought back 2 steps of matmul; matmul is at v2, hash [0-9a-f]*\. Variables of Lua are not: s = focus()$' out &&
     grep -qx "$(sed -n 's/^at //p' <<<"$(printf '%s\n' "${steps[@]}" | "$ml" --private -i 2>/dev/null)")" out &&
     [ "$(grep -xc '[01]' out)" = 2 ] && [ "$(saves)" = 0 ]
-verdict 'lines that were brought back can be undone, and a clean end leaves nothing'
+verdict 'lines that were brought back can be undone'
+[ "$(left)" = 1 ] && grep -qx '2 steps of matmul are not saved; :recover brings them back' err
+verdict 'what is left unsaved can be brought back, and one line says so'
+typed ':recover' 'print("at v" .. focus():version())' ':save whole.lua' 'unroll("k")' ':save whole.json'
+! grep -q 'not saved' err && grep -qx 'brought back 2 steps of matmul.*' out && grep -qx 'at v0' out && [ "$(saves)$(left)" = 00 ]
+verdict 'it is brought back where it was, is not announced, and goes when all is saved'
+typed ':open whole.lua' ':open whole.json' 's = open("whole.json")'
+! grep -q 'not saved' err && [ "$(left)" = 0 ]
+verdict 'what was opened and not worked on is saved'
+typed ':open whole.lua' 'unroll("k")' ':save whole.py'
+grep -qx '1 step of matmul is not saved; :recover brings it back' err && [ "$(left)" = 1 ]
+verdict 'a program keeps no steps'
+begin few
+until_lines 1 && end KILL
+typed ':recover list' ':recover' 'print(focus():version())'
+grep -q '^2 steps of matmul from .* were not saved; :recover$' err && grep -qE '^1 .* kB$' out && grep -qE '^2 .* kB  left with :quit$' out &&
+    [ "$(tail -n 1 out)" = 2 ]
+verdict 'beside sessions that were left, :recover means the one that was lost'
+forget
+for k in {1..23}; do printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' "split(\"i\", {auto, $k})" | "$ml" -i >/dev/null 2>&1; done
+[ "$(left)" = 20 ] && typed ':recover 1' ':trace' && [ "$(tail -n 1 out)" = '[1] split("i", {auto, 23})' ]
+verdict 'the last 20 sessions are kept'
+forget
 typed ':recover'
 [ "$status" = 0 ] && grep -q '^nothing is to be brought back' out && [ ! -s err ]
 verdict 'without an orphan nothing is said, and :recover says so'
@@ -166,7 +216,7 @@ verdict 'folder and file are for the user alone'
 for how in --private --batch; do
     forget
     printf '%s\n' "${steps[@]}" "!ls $XDG_STATE_HOME" | timeout 60 "$ml" -i "$how" >out 2>&1
-    ! grep -q moonloop/ out && [ ! -e "$kept" ]
+    ! grep -q moonloop/ out && ! grep -q 'not saved' out && [ ! -e "$kept" ]
     verdict "with $how nothing is kept"
 done
 
@@ -174,7 +224,7 @@ done
 forget
 begin few
 until_lines 1 && cp out first.out && typed ':recover' "${steps[@]}" ':recover list'
-[ "$status" = 0 ] && ! grep -q 'not saved' err && [ "$(grep -c '^nothing is to be brought back' out)" = 2 ] && [ "$(saves)" = 1 ]
+[ "$status" = 0 ] && ! grep -q 'were not saved' err && [ "$(grep -c '^nothing is to be brought back' out)" = 2 ] && [ "$(saves)" = 1 ]
 verdict 'what a living session writes is no orphan, and two sessions have two files'
 typed ":recover $(echo "$kept"/*.autosave)"
 grep -q 'another session is at work on' err
@@ -182,6 +232,7 @@ verdict 'nor can it be taken by its path'
 end KILL
 begin few
 until_lines 1 && end KILL
+rm "$kept"/*.ended
 typed ':recover'
 grep -q 'of matmul from .*, and 1 older session, were not saved; :recover lists them' err &&
     grep -qE '^1  [0-9:]{5}  2 steps of matmul  [0-9]+ kB$' out && grep -qE '^2  ' out && [ "$(saves)" = 2 ]

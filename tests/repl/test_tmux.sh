@@ -28,7 +28,7 @@ sees '[5] decompose_reduction' && ends_in 'matmul v5>' && line ':check' && sees 
 verdict 'runs three steps of one line, and the check'
 line ':mark tiled'
 line ':save mm.lua'
-sees 'saved mm.lua: 5 steps, replays to matmul v5' && line '!tail -n 1 mm.lua' && sees 'assert(sch:hash(8) == "'
+sees 'saved mm.lua: 5 steps, replays to matmul v5' && line '!tail -n 2 mm.lua' && sees 'assert(sch:hash(8) == "'
 verdict 'saves a script, and runs the shell'
 
 # ---- completion, undo
@@ -301,6 +301,17 @@ clear_shell
 line "'$MOONLOOP' --private"
 ends_in '>' && line 'x = 1 -- private' && keys C-d && ends_in 'sh>' && ! grep -q private "$history"
 verdict 'keeps nothing of a private session'
+clear_shell
+line "'$MOONLOOP' --private"
+ends_in '>' && line 's = schedule(workload.matmul(64, 64, 64))' && ends_in 'matmul v0>' && line 'split("j", {auto, 16})' &&
+    ends_in 'matmul v1>' && line ':quit' && sees '1 step of matmul is not saved, and --private keeps nothing' && ends_in 'matmul v1>' &&
+    line 'print(6 * 7)' && sees 42 && fresh && keys C-d && sees 'once more leaves' && ends_in 'matmul v1>' && keys C-d && ends_in 'sh>'
+verdict 'asks once before steps of a private session are lost'
+clear_shell
+line "'$MOONLOOP'"
+ends_in '>' && line 's = schedule(workload.matmul(64, 64, 64))' && ends_in 'matmul v0>' && line 'split("j", {auto, 16})' &&
+    ends_in 'matmul v1>' && keys C-d && sees '1 step of matmul is not saved; :recover brings it back' && ends_in 'sh>'
+verdict 'says on leaving that steps can be brought back'
 printf '%s\n' '$if moonloop' '"\C-t": "print(6 * 9)"' '$endif' >inputrc
 clear_shell
 line "INPUTRC=inputrc EDITOR='sed -i s/9/7/' '$MOONLOOP'"

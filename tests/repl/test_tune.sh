@@ -46,9 +46,17 @@ typed "$mm" ':adopt' ':check' ':versions' ':undo'
 [ "$status" = 0 ] && grep -q '^branch tuned-1: [0-9]* steps from record [0-9]*$' out && grep -q '^ok   C equals v0' out &&
     grep -q '→ v0   the start' err
 verdict 'adopts the best as a branch of steps that can be undone'
+grep -qE '^(v0 ─|└|├).* \[tuned-1\] [0-9.]+ .FLOP/s ok ◀$' out
+verdict ':versions shows the measured speed of what was adopted'
+run --keep-going < <(printf '%s\n' "$mm" ':adopt' ':goto 0' 'split("i", {auto, 8}) split("nix", {1})' ':versions' ':goto tuned-1' 'print(focus():version() > 1)')
+grep -qE 'split «failed»$' out && grep -qx true out
+verdict 'a line that fails at the start takes no label of an adopted branch along'
 typed "$mm" 'split("i", {auto, 8});' ':adopt 1' ':adopt 2'
 [ "$status" = 0 ] && grep -q '^branch tuned-1: .* record 1$' out && grep -q '^branch tuned-2: .* record 2$' out
 verdict 'adopts a record by its number, beside other work'
+typed "$mm" 'bind("i", "blockIdx.x")' ':tune --trials 1' ':tune --trials 1 --background' ':stop 1'
+[ "$(grep -c 'note: loop i is bound to blockIdx.x, which only a GPU has; what is tuned is the start, v0, on the CPU' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g'))" = 2 ]
+verdict 'says of what is bound to threads that the start is tuned on the CPU'
 typed "$mm" ':adopt 999'
 [ "$status" = 1 ] && grep -q 'no record 999' err
 verdict 'a record that is not there is named'

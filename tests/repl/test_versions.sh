@@ -54,6 +54,47 @@ v0 ◀ ─ v1 parallel ─┐
 └ v3 unroll [two]
 E
 verdict 'names branches where :goto leads by them'
+branches() { # LINES...: the tree after them, in out; twice as long a history says where labels were
+    printf '%s\n' 's = schedule(workload.matmul(16, 16, 16))' 'split("i", {auto, 4});' ':branch one' 'parallel("i_0");' "$@" ':versions' |
+        timeout 30 "$MOONLOOP" --no-init --keep-going 2>err | sed -n '/^v0/,$p' >out
+}
+branches ':goto v1' 'split("j", {auto, 4}) split("nix", {1})' 'unroll("k");'
+diff out - >>err <<'E'
+v0 ─ v1 split ─┐
+├ v2 parallel [one]
+├ v3 split «failed»
+└ v4 unroll ◀
+E
+verdict 'going back detaches from a branch'
+branches 'unroll("k") split("nix", {1})'
+diff out - >>err <<'E'
+v0 ─ v1 split ─ v2 parallel [one] ◀ ─ v3 unroll «failed»
+E
+verdict 'a line that fails moves no label'
+branches 'unroll("k");' ':undo' 'unroll("j");' ':undo' ':redo'
+diff out - >>err <<'E'
+v0 ─ v1 split ─ v2 parallel ─┐
+├ v3 unroll
+└ v4 unroll [one] ◀
+E
+verdict 'a line that is undone takes the label back, and :redo forth'
+branches ':branch two' ':goto one' 'unroll("k");'
+diff out - >>err <<'E'
+v0 ─ v1 split ─ v2 parallel [two] ─ v3 unroll [one] ◀
+E
+verdict 'of several labels at a version the one that was named is gone on with'
+branches ':edit 2 error("no")' ':edit 2 unroll("i_0") error("no")' ':drop 1' 's:jump(1) error("no")' 'unroll("k");'
+diff out - >>err <<'E'
+v0 ─ v1 split ─┐
+├ v3 unroll «failed»
+└ v2 parallel ─ v4 unroll [one] ◀
+E
+verdict 'a line that fails marks what it made, and no ancestor that it went to'
+printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' ':set undo-limit 2' 'unroll("k");' ':branch one' ':goto 0' \
+    'unroll("j") unroll("i") split("i", {2, 4}) split("j", {2, 4});' ':set undo-limit 2' ':goto one' 'print(focus():version())' |
+    timeout 30 "$MOONLOOP" --no-init >out 2>err
+[ "$(cat out)" = 1 ]
+verdict 'the undo limit drops no version that a branch names'
 drawn --width 20
 diff out - >>err <<'E'
 v0 ─┐
@@ -229,12 +270,15 @@ grep -q '^ok   C equals v0' out && grep -qF 'v2 passes: there is nothing' out &&
 verdict 'checks and bisects steps that change the layout of a parameter'
 ! grep -q 'first failing step' out && grep -qF 'error: v1 cannot be judged: the program has 1000000000000000000' err
 verdict 'blames no step when the program is too large to check'
+sed -i '/^return sch$/d' all.lua
 cat >>all.lua <<'E2'
 assert(sch:version() == 10 and #sch:trace():simplified() == 5)
 sch:jump("first")
 assert(sch:version() == 4 and sch:handle("j_1").alive)
 sch:jump("mine")
-assert(sch:version() == 10)
+assert(sch:version() == 10 and sch:branch() == "eights")
+sch:jump(9)
+assert(sch:branch() == nil)
 E2
 timeout 60 "$MOONLOOP" -b all.lua >out 2>err && printf ':source all.lua\n' | timeout 60 "$MOONLOOP" >out 2>err
 verdict 'saves all versions, marks and branches as a script that makes them again'

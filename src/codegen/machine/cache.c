@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "core/arena.h"
+#include "core/file.h"
 #include "core/json.h"
 
 #include <errno.h>
@@ -227,28 +228,6 @@ static bool make_folders(ml_Ctx *cx, const char *path)
     return true;
 }
 
-static bool replace(ml_Ctx *cx, const char *path, const ml_Text *t)
-{
-    char *temporary = ml_strdup(cx, ml_str(ml_format(cx, "%s.XXXXXX", path)));
-    int fd = mkstemp(temporary); /* mode 0600 */
-    FILE *f;
-    bool ok;
-
-    if (fd < 0)
-        return false;
-    f = fdopen(fd, "w");
-    if (f == NULL) {
-        close(fd);
-        unlink(temporary);
-        return false;
-    }
-    ok = fwrite(t->p, 1, t->n, f) == t->n;
-    ok = fclose(f) == 0 && ok && rename(temporary, path) == 0;
-    if (!ok)
-        unlink(temporary);
-    return ok;
-}
-
 bool ml_machine_store(ml_Ctx *cx, const char *path, const ml_Machine *m)
 {
     const ml_Json *list = read_file(cx, path);
@@ -265,7 +244,7 @@ bool ml_machine_store(ml_Ctx *cx, const char *path, const ml_Machine *m)
     }
     write_entry(cx, &t, m);
     ml_text_add(&t, "\n]}\n");
-    ok = !t.bad && make_folders(cx, path) && replace(cx, path, &t);
+    ok = !t.bad && make_folders(cx, path) && ml_file_write_own(path, t.p, t.n);
     ml_text_free(&t);
     return ok;
 }

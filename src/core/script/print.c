@@ -225,7 +225,8 @@ static void print_func(ml_Printer *p, const ml_Func *f, const char *name)
         copy_for_regions(p, f);
     p->infos = ml_map_new(p->cx);
     p->stmt = NULL;
-    p->elide_root = !p->no_sugar && ml_pr_is_plain_root(f->body);
+    p->elide_root = !p->no_sugar && ml_pr_is_plain_root(f->body) &&
+                    (!p->o->own_root || ml_streq(ml_as_block(f->body)->name, "root"));
     ml_pr_scan_func(p, f);
     p->scope = 0;
     p->next_scope = 1;
@@ -365,6 +366,11 @@ void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m, const ml_Prin
     }
     ml_pr_fold(&p);
     finish(&p, mark);
+}
+
+void ml_print_start(ml_Ctx *cx, ml_Text *out, const ml_Module *m)
+{
+    ml_print_module(cx, out, m, &(ml_PrintOpts){.spelling = -1, .own_root = true});
 }
 
 /* ---- fragments */

@@ -100,6 +100,7 @@ typedef struct ml_PrintOpts {
     bool no_header;    /* without the comment lines about imports */
     bool plain;        /* indices without their dtypes: for people, not to be read back */
     bool no_root_comment; /* without the comment that stands for a plain root block */
+    bool own_root; /* a plain root block that is not called root stands there as a block */
     const ml_Names *names;
     ml_Ctx *marks_cx;    /* arena of marks; needed when marks is given */
     ml_TextMarks *marks; /* filled when not NULL */
@@ -116,6 +117,8 @@ typedef struct ml_PrintOpts {
 /* opts NULL: defaults. No final newline. cx is for scratch. */
 void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m,
                      const ml_PrintOpts *opts);
+/* For a trace that follows: blocks have the names by which it may look them up. */
+void ml_print_start(ml_Ctx *cx, ml_Text *out, const ml_Module *m);
 void ml_print_func(ml_Ctx *cx, ml_Text *out, const ml_Func *f, const ml_PrintOpts *opts);
 void ml_print_stmt(ml_Ctx *cx, ml_Text *out, const ml_Stmt *s, const ml_PrintOpts *opts);
 /* One expression, without declarations of its free names. */
@@ -126,5 +129,9 @@ void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r,
 /* The name a hint becomes before uniqueness: script 12.5. */
 const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer);
 bool ml_name_is_reserved(const char *name);
+/* Names for the parameters of an index map, out[0..n): the hints where each of them can
+ * stand in a lambda of the text, of Python and of moonloop's Lua beside the others, else
+ * the like of it. Names that come of it stay as they are. out may be hints. */
+void ml_lambda_names(ml_Ctx *cx, const char *const *hints, size_t n, const char **out);
 
 #endif

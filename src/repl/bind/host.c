@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "primitives/trace.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host_impl.h"
 
@@ -276,9 +275,11 @@ bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
 
 /* ---- files */
 
-bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
+/* *returned: a schedule, which is the focus now. */
+static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool *returned)
 {
     lua_State *L = h->L;
+    int top = lua_gettop(L);
     ml_Mode was = h->ss->mode;
 
     lua_createtable(L, argc, 1);
@@ -289,25 +290,36 @@ bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
     lua_pushstring(L, path ? path : "-");
     lua_rawseti(L, -2, 0);
     lua_setglobal(L, "arg");
-    if (path) {
-        FILE *f = fopen(path, "r");
+    int status;
 
-        if (!f)
-            return ml_session_error(h->ss, ML_E_NO_FILE, "cannot open %s: %s", path,
-                                    strerror(errno));
-        fclose(f);
-    }
-    if (luaL_loadfilex(L, path, "t") != LUA_OK) {
+    if (!ml_host_load_script(L, path, &status))
+        return ml_session_error(h->ss, ML_E_NO_FILE, "cannot open %s: %s", path,
+                                strerror(errno));
+    if (status != LUA_OK) {
         ml_host_report(h, false);
         return false;
     }
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
     h->ss->mode = ML_MODE_SCRIPT;
-    bool ok = ml_host_run(h, argc, 0, false);
+    bool ok = ml_host_run(h, argc, 1, false);
+    ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
 
     h->ss->mode = was;
+    *returned = s != NULL;
+    if (s) {
+        ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* the script makes it again */
+    }
+    lua_settop(L, top);
     return ok;
+}
+
+bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
+{
+    bool returned;
+
+    return run_script(h, path, argc, argv, &returned);
 }
 
 static int l_require(lua_State *L)
@@ -404,52 +416,32 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
     return NULL;
 }
 
+/* A script that returns a schedule, which is the focus then. */
+static bool open_script(ml_Host *h, const char *path)
+{
+    bool returned;
+
+    if (!run_script(h, path, 0, NULL, &returned))
+        return false;
+    return returned ||
+           ml_session_error(h->ss, ML_E_BAD_FILE,
+                            "%s was run, but it returns no schedule; :save FILE.lua writes "
+                            "scripts that do",
+                            path);
+}
+
 bool ml_host_open(ml_Host *h, const char *path)
 {
+    const char *dot = strrchr(path, '.');
+
+    if (dot && ml_streq(dot, ".lua"))
+        return open_script(h, path);
     lua_pushcfunction(h->L, l_open);
     lua_pushliteral(h->L, "open");
     lua_pushstring(h->L, path);
-    return ml_host_run(h, 2, 0, true);
-}
+    bool ok = ml_host_run(h, 2, 0, true);
 
-/* text, name, no_check, unchecked: what moon.open does with a file .json. */
-static int l_open_saved(lua_State *L)
-{
-    static const char CODE[] =
-        "local moon, text, name, program, func, target, check, unchecked = ...\n"
-        "local s = moon.schedule(moon.parse(program), {name = name, func = func,\n"
-        "    target = target, enable_check = check, unchecked = unchecked})\n"
-        "moon.trace(text):apply(s)\n"
-        "return s\n";
-    size_t n;
-    const char *text = lua_tolstring(L, 1, &n);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Saved saved = {0};
-
-    if (!ml_saved_read(cx, (ml_Str){text, n}, &saved))
-        return bind_raise(L, cx);
-    if (luaL_loadbuffer(L, CODE, sizeof CODE - 1, "=saved") != LUA_OK)
-        return lua_error(L);
-    ml_host_push_moon(L);
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, 2);
-    lua_pushstring(L, saved.program);
-    lua_pushstring(L, saved.func);
-    lua_pushstring(L, saved.target);
-    lua_pushboolean(L, !lua_toboolean(L, 3));
-    lua_pushboolean(L, lua_toboolean(L, 4));
-    lua_call(L, 8, 1);
-    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
-    return 0;
-}
-
-bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
-                        bool unchecked)
-{
-    lua_pushcfunction(h->L, l_open_saved);
-    lua_pushstring(h->L, text);
-    lua_pushstring(h->L, name);
-    lua_pushboolean(h->L, no_check);
-    lua_pushboolean(h->L, unchecked);
-    return ml_host_run(h, 4, 0, true);
+    if (ok)
+        ml_session_saved(h->ss, h->ss->focus);
+    return ok;
 }

@@ -21,13 +21,15 @@ void ml_host_print_result(ml_Host *h, bool silent);
 /* Appends what the global `name` (_PROMPT, _PROMPT2) gives for a prompt; false: it is not
  * set, or it failed, which is told once for each value. */
 bool ml_host_prompt(ml_Host *h, const char *name, const char *usual, ml_Text *out);
-/* A script file with plain rules and `arg`; path NULL: standard input. */
+/* A script file with plain rules and `arg`; path NULL: standard input. A schedule that it
+ * returns becomes the focus. */
 bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv);
 /* require NAME into a global. */
 bool ml_host_require(ml_Host *h, const char *name);
 /* A typed or pasted TVMScript text: parsed, scheduled, focused. */
 bool ml_host_open_text(ml_Host *h, const char *text);
-/* A file by its suffix: .py .tir .tvm a program, .json a saved schedule; focused. */
+/* A file by its suffix: .py .tir .tvm a program, .json a saved schedule, .lua a script that
+ * returns one; focused. */
 bool ml_host_open(ml_Host *h, const char *path);
 /* A schedule made anew from what an autosave says of its start; the session keeps it, and
  * it is the focus. NULL: *why says what is wrong. */
@@ -40,6 +42,10 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why);
 /* A saved schedule from its text, called `name`, with the schedule's switches; focused. */
 bool ml_host_open_saved(ml_Host *h, const char *text, const char *name, bool no_check,
                         bool unchecked);
+/* A schedule built aside from what :save writes, JSON or (lua) a script. NULL: *why says
+ * why it cannot be; *stopped: because Ctrl-C came. */
+ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text *why,
+                                      bool *stopped);
 /* A piece of Lua on a small schedule `s` of its own: what it prints, or its error, goes to
  * out. */
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out);

@@ -28,6 +28,10 @@ void ml_host_add_patterns(lua_State *L);
 int ml_host_call(ml_Host *h, int n_args, int n_results);
 /* Calls what is on the stack; false: the error was printed. */
 bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
+/* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
+ * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
+ * cannot be read, errno says why, and nothing is pushed. */
+bool ml_host_load_script(lua_State *L, const char *path, int *status);
 /* The error value is on top; it is printed and popped. typed: the chunk stands before one's
  * eyes, so no place is given. */
 void ml_host_report(ml_Host *h, bool typed);

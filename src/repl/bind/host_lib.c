@@ -44,8 +44,10 @@ static int l_schedule(lua_State *L)
     lua_call(L, n, LUA_MULTRET);
     ml_Schedule *s = lua_gettop(L) > 0 ? ml_lua_to_schedule(L, 1) : NULL;
 
-    if (s && h->ss->mode != ML_MODE_SCRIPT)
+    if (s && h->ss->mode != ML_MODE_SCRIPT) {
         ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* its steps, if it has any, are those of a file */
+    }
     return lua_gettop(L);
 }
 
@@ -180,17 +182,6 @@ int ml_host_name(lua_State *L)
     return 1;
 }
 
-static void add_word(ml_Text *t, const char *z)
-{
-    ml_text_add(t, " \"");
-    for (; *z; z++) {
-        if (*z == '"' || *z == '\\')
-            ml_text_char(t, '\\');
-        ml_text_char(t, *z);
-    }
-    ml_text_char(t, '"');
-}
-
 /* The rows of a command as members 1 to n of the table on top; where there can be but one,
  * its fields too. */
 static void set_rows(lua_State *L, ml_Data *d)
@@ -240,24 +231,52 @@ static ml_Data *push_data(lua_State *L)
     return &b->d;
 }
 
+/* An argument as a word, which stays on the stack; handles are their names. */
+static const char *push_word(lua_State *L, int idx)
+{
+    int type = lua_type(L, idx);
+    size_t n;
+
+    if (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN &&
+        !bind_test(L, idx, &bind_handle_class))
+        bind_bad(L,
+                 "moon.cmd: word %d: a string, number, boolean or handle is needed, "
+                 "got %s",
+                 idx - 1, bind_type(L, idx));
+    if (type == LUA_TNUMBER && lua_tointegerx(L, idx, NULL) == lua_tonumber(L, idx))
+        lua_pushinteger(L, lua_tointeger(L, idx)); /* 1.0 is 1 */
+    else
+        lua_pushvalue(L, idx);
+    const char *z = luaL_tolstring(L, -1, &n);
+
+    lua_remove(L, -2);
+    if (strlen(z) != n)
+        bind_bad(L, "moon.cmd: word %d holds a zero byte", idx - 1);
+    return z;
+}
+
 /* moon.cmd(name, ...): {ok =, text =} and what it told as data */
 static int l_cmd(lua_State *L)
 {
     ml_Host *h = ml_host_of(L);
     int n = lua_gettop(L);
     const char *name = bind_string(L, 1, "name");
-    ml_Text *line = bind_text(L), *got = bind_text(L);
-    ml_Data *data = push_data(L);
+    const char *words[ML_MAX_WORDS];
 
-    ml_text_add(line, name);
-    for (int k = 2; k <= n; k++) {
-        add_word(line, luaL_tolstring(L, k, NULL));
-        lua_pop(L, 1);
-    }
+    while (n > 1 && lua_isnil(L, n))
+        n--;
+    if (n - 1 > ML_MAX_WORDS)
+        return bind_bad(L, "moon.cmd: at most %d words are given, got %d", ML_MAX_WORDS,
+                        n - 1);
+    luaL_checkstack(L, n + 8, "words");
+    for (int k = 2; k <= n; k++)
+        words[k - 2] = push_word(L, k);
+    ml_Text *got = bind_text(L);
+    ml_Data *data = push_data(L);
     ml_Text *was = h->ss->out.capture;
 
     h->ss->out.capture = got;
-    bool ok = ml_command_data(h->ss, ml_text_z(line), data);
+    bool ok = ml_command_words(h->ss, name, words, (size_t)n - 1, data);
 
     h->ss->out.capture = was;
     lua_newtable(L);

@@ -60,6 +60,8 @@ double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int versi
 /* ` ±34 %` when the measurement is noisy: half of its runs lie within 34 % of the median,
  * the others further away. Nothing when that is 5 % or less. */
 void ml_text_noise(ml_Text *t, double spread);
+/* As versions keep it: the rate, or (flop 0) the time; with the noise. */
+void ml_text_speed(ml_Text *out, double flop, double seconds, double spread);
 /* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
 void ml_text_seconds(ml_Text *t, double seconds);
 /* The number alone, in the unit that ml_text_seconds gives `like`. */

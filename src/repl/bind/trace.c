@@ -419,11 +419,13 @@ int bind_trace_new(lua_State *L)
     o->t = saved.trace;
     if (!saved.program)
         return 1;
-    lua_createtable(L, 0, 4); /* what a saved schedule has around it */
+    lua_createtable(L, 0, 6); /* what a saved schedule has around it */
     bind_set_string(L, "program", saved.program);
     bind_set_string(L, "func", saved.func);
     bind_set_string(L, "target", saved.target);
     bind_set_string(L, "hash", saved.hash);
+    bind_set_bool(L, "check", !saved.no_check);
+    bind_set_bool(L, "unchecked", saved.unchecked);
     return 2;
 }
 

@@ -62,11 +62,18 @@ static bool see_thread(const ml_Stmt *s, void *user)
     return *found == NULL;
 }
 
-const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f)
+const ml_For *ml_work_bound(const ml_Func *f)
 {
     const ml_For *found = NULL;
 
     ml_stmt_visit(f->body, see_thread, &found);
+    return found;
+}
+
+const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f)
+{
+    const ml_For *found = ml_work_bound(f);
+
     return found ? ml_format(cx,
                              "loop %s is bound to %s: this is a program for a GPU, code "
                              "for which comes with a later version",

@@ -16,6 +16,8 @@ const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower
 ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, uint32_t want, bool lines);
 /* Why code for the schedule's own target cannot be made here, in cx; NULL: it can. */
 const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s);
+/* A loop of it that is bound to threads of a GPU; NULL: none. */
+const ml_For *ml_work_bound(const ml_Func *f);
 /* The same of a function: a loop of it is bound to threads of a GPU. */
 const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f);
 /* ml_check_compiled with the engine's worker. */

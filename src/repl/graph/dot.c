@@ -6,6 +6,7 @@
 #include "repl/graph/graph.h"
 
 #include "core/arena.h"
+#include "core/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,38 +95,16 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g)
 
 /* ---- writing */
 
-static bool fail_errno(ml_Text *message, const char *what, const char *file)
+static bool fail_errno(ml_GraphWhy *why, const char *what, const char *file)
 {
-    ml_text_fmt(message, "%s %s: %s", what, file, strerror(errno));
+    why->code = ml_file_no_room(errno) ? ML_E_NO_SPACE : ML_E_NO_FILE;
+    ml_text_fmt(&why->message, "%s %s: %s", what, file, strerror(errno));
     return false;
 }
 
-/* The text beside its name first, then renamed over it, so that a failure leaves no half
- * file; devices and pipes are written directly. */
-static bool write_text(const char *file, const ml_Text *text, ml_Text *message)
+static bool write_text(const char *file, const ml_Text *text, ml_GraphWhy *why)
 {
-    int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t done = 0;
-
-    if (fd < 0)
-        return fail_errno(message, "cannot write", file);
-    while (done < text->n) {
-        ssize_t k = write(fd, text->p + done, text->n - done);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0) {
-            int why = errno;
-
-            close(fd);
-            errno = why;
-            return fail_errno(message, "cannot write", file);
-        }
-        done += (size_t)k;
-    }
-    if (close(fd) != 0)
-        return fail_errno(message, "cannot write", file);
-    return true;
+    return ml_file_write(file, text->p, text->n) || fail_errno(why, "cannot write", file);
 }
 
 /* moonloop-draw beside this program, else by name from PATH. */
@@ -244,49 +223,51 @@ static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_
 }
 
 /* Where the DOT text is kept when it cannot be laid out: FILE.dot. */
-static void keep_dot(const ml_Graph *g, const char *file, ml_Text *message)
+static void keep_dot(const ml_Graph *g, const char *file, ml_GraphWhy *why)
 {
-    ml_Text name = {0}, ignored = {0};
+    ml_Text name = {0};
 
     ml_text_fmt(&name, "%s.dot", file);
-    if (write_text(ml_text_z(&name), &g->dot, &ignored))
-        ml_text_fmt(message, "; the graph is kept in %s", ml_text_z(&name));
+    if (ml_file_write(ml_text_z(&name), g->dot.p, g->dot.n))
+        ml_text_fmt(&why->message, "; the graph is kept in %s", ml_text_z(&name));
     ml_text_free(&name);
-    ml_text_free(&ignored);
 }
 
+/* What moonloop-draw says by its status. */
+enum { TOO_LONG = 3, NO_ROOM = 4 };
+
 /* What went wrong; true: nothing did. */
-static bool drawn(int rc, ml_Text *said, ml_Text *message)
+static bool drawn(int rc, ml_Text *said, ml_GraphWhy *why)
 {
     const char *line = ml_text_z(said);
 
+    if (rc == 0)
+        return true;
+    why->code = rc == TOO_LONG  ? ML_E_TOO_LARGE
+                : rc == NO_ROOM ? ML_E_NO_SPACE
+                                : ML_E_NO_FILE;
     if (rc < 0 || rc == 127)
-        ml_text_add(message,
+        ml_text_add(&why->message,
                     "moonloop-draw is not there (it is built when Graphviz, package "
                     "libgraphviz-dev, is installed)");
-    else if (rc != 0 && *line)
-        ml_text_addn(message, line, strcspn(line, "\n"));
-    else if (rc != 0)
-        ml_text_fmt(message, "moonloop-draw failed with status %d", rc);
-    return rc == 0;
+    else if (*line)
+        ml_text_addn(&why->message, line, strcspn(line, "\n"));
+    else
+        ml_text_fmt(&why->message, "moonloop-draw failed with status %d", rc);
+    return false;
 }
 
-static bool read_text(const char *file, ml_Text *out)
+/* Its only reason is the size of the picture. */
+static bool in_characters(const ml_Text *plain, const char *kind, bool ascii, ml_Text *out,
+                          ml_GraphWhy *why)
 {
-    char buf[8192];
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t k = -1;
-
-    while (fd >= 0 && ((k = read(fd, buf, sizeof buf)) > 0 || (k < 0 && errno == EINTR)))
-        if (k > 0)
-            ml_text_addn(out, buf, (size_t)k);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && k == 0;
+    why->code = ML_E_TOO_LARGE;
+    return ml_graph_chars(plain->n ? plain->p : "", ml_streq(kind, "deps"), ascii, out,
+                          &why->message);
 }
 
 bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
-                   ml_Text *message)
+                   ml_GraphWhy *why)
 {
     const char *tmp = getenv("TMPDIR");
     ml_Text file = {0}, said = {0}, plain = {0};
@@ -296,13 +277,13 @@ bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out
     ml_text_fmt(&file, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     fd = mkstemp(file.p);
     if (fd < 0) {
-        fail_errno(message, "cannot write", ml_text_z(&file));
+        fail_errno(why, "cannot write", ml_text_z(&file));
     } else {
         close(fd);
-        ok = drawn(run_draw(g, "plain", ml_text_z(&file), &said), &said, message) &&
-             (read_text(ml_text_z(&file), &plain) ||
-              fail_errno(message, "cannot read", ml_text_z(&file))) &&
-             ml_graph_chars(ml_text_z(&plain), ml_streq(kind, "deps"), ascii, out, message);
+        ok = drawn(run_draw(g, "plain", ml_text_z(&file), &said), &said, why) &&
+             (ml_file_read(ml_text_z(&file), &plain) ||
+              fail_errno(why, "cannot read", ml_text_z(&file))) &&
+             in_characters(&plain, kind, ascii, out, why);
         unlink(ml_text_z(&file));
     }
     ml_text_free(&file);
@@ -311,7 +292,7 @@ bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out
     return ok;
 }
 
-bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_Text *message)
+bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_GraphWhy *why)
 {
     static const char *const FORMATS[] = {"svg", "png", "pdf"};
     const char *dot = strrchr(file, '.');
@@ -319,10 +300,10 @@ bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_Te
     const char *format = NULL;
 
     if (dot && ml_streq(dot, ".dot"))
-        return write_text(file, &g->dot, message);
+        return write_text(file, &g->dot, why);
     if (dot && ml_streq(dot, ".txt")) {
-        bool done = ml_graph_text(g, kind, false, &said, message) &&
-                    write_text(file, &said, message);
+        bool done =
+            ml_graph_text(g, kind, false, &said, why) && write_text(file, &said, why);
 
         ml_text_free(&said);
         return done;
@@ -331,15 +312,16 @@ bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_Te
         if (ml_streq(dot + 1, FORMATS[k]))
             format = FORMATS[k];
     if (!format) {
-        ml_text_fmt(message, "%s: a picture is written as .svg, .png, .pdf, .dot or .txt",
-                    file);
+        why->code = ML_E_BAD_ARGUMENT;
+        ml_text_fmt(&why->message,
+                    "%s: a picture is written as .svg, .png, .pdf, .dot or .txt", file);
         return false;
     }
     int rc = run_draw(g, format, file, &said);
-    bool ok = drawn(rc, &said, message);
+    bool ok = drawn(rc, &said, why);
 
-    if (!ok && rc != 1)
-        keep_dot(g, file, message);
+    if (!ok && rc != 1 && rc != NO_ROOM)
+        keep_dot(g, file, why);
     ml_text_free(&said);
     return ok;
 }

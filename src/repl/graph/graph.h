@@ -33,18 +33,22 @@ void ml_graph_begin(ml_Graph *g, const char *title);
 void ml_graph_end(ml_Graph *g);
 void ml_graph_escape(ml_Text *out, const char *text);
 
+typedef struct ml_GraphWhy { /* why there is no picture, in one line */
+    ml_Text message;
+    ml_ErrorCode code;
+} ml_GraphWhy;
 /* The graph in characters: boxes and lines, an arrow where `kind` has a direction. false:
- * *message says why. */
+ * *why says why. */
 bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
-                   ml_Text *message);
+                   ml_GraphWhy *why);
 /* chars.c: the same from what moonloop-draw writes as `plain`. */
 bool ml_graph_chars(const char *plain, bool arrows, bool ascii, ml_Text *out,
                     ml_Text *message);
 
 /* Writes the graph to `file`: the suffix chooses .svg, .png, .pdf (through moonloop-draw,
- * found beside the program, then in PATH), .txt (in characters) or .dot. false: *message
- * says why in one line, and where the DOT text was kept. */
+ * found beside the program, then in PATH), .txt (in characters) or .dot. false: *why says
+ * why, and where the DOT text was kept. */
 bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file,
-                    ml_Text *message);
+                    ml_GraphWhy *why);
 
 #endif

@@ -5,6 +5,8 @@
  */
 #include "repl/view/frame.h"
 
+#include "core/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,27 +53,16 @@ static void make_folders(char *path)
 
 void ml_view_layout_save(ml_View *v)
 {
-    ml_Text path = {0}, fresh = {0}, text = {0};
+    ml_Text path = {0}, text = {0};
     bool changed = false;
 
     for (int s = 0; s < ML_N_SIZES; s++)
         changed = changed || v->frame->layout[s].changed;
     if (changed && v->frame->remembers && path_of(&path)) {
-        FILE *f;
-
         make_folders(path.p);
-        ml_text_fmt(&fresh, "%s.%ld", ml_text_z(&path), (long)getpid());
         ml_layout_write(v->frame->layout, &text);
-        f = fopen(ml_text_z(&fresh), "w");
-        if (f) {
-            bool ok = fwrite(ml_text_z(&text), 1, text.n, f) == text.n;
-
-            ok = fclose(f) == 0 && ok;
-            if (!ok || rename(ml_text_z(&fresh), ml_text_z(&path)) != 0)
-                unlink(ml_text_z(&fresh));
-        }
+        ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n); /* or it is not kept */
     }
     ml_text_free(&path);
-    ml_text_free(&fresh);
     ml_text_free(&text);
 }

@@ -73,7 +73,7 @@ static void put_marks(ml_Rows *r, ml_Schedule *s, int version, const ml_Step *st
                     ml_streq(step->check, "ok") ? "✓" : step->check);
     if (marks)
         ml_rows_put(r, ML_ROLE_MATCH, "  «%s»", marks);
-    if (branch && ml_schedule_find_branch(s, branch) == version)
+    if (branch)
         ml_rows_put(r, ML_ROLE_NOTE, "  [%s]", branch);
 }
 

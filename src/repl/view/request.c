@@ -328,7 +328,7 @@ static void leave(ml_View *v, int count)
 static void quit(ml_View *v, int count)
 {
     (void)count;
-    if (v->ss->n_done > 0 && !v->frame->leaving) {
+    if (v->ss->n_done > 0 && ml_session_unsaved(v->ss) > 0 && !v->frame->leaving) {
         ml_view_say(
             v, "%zu line%s of work %s not saved (:save FILE); Q again ends the program",
             v->ss->n_done, v->ss->n_done == 1 ? "" : "s",

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/view/act.h"
@@ -244,7 +245,7 @@ static void snapshot(Script *s, const char *name)
 {
     ml_Text path = {0}, got = {0}, want = {0};
     const char *slash = strrchr(s->path, '/');
-    FILE *f;
+    bool there;
     int row;
 
     if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")]) {
@@ -257,22 +258,14 @@ static void snapshot(Script *s, const char *name)
     if (slash)
         ml_text_addn(&path, s->path, (size_t)(slash + 1 - s->path));
     ml_text_fmt(&path, "%s-%dx%d.txt", name, s->v.grid.w, s->v.grid.h);
-    f = fopen(ml_text_z(&path), "r");
-    if (f) {
-        read_whole(f, &want);
-        fclose(f);
-    }
-    row = f ? differs(ml_text_z(&want), ml_text_z(&got)) : 1;
+    there = ml_file_read(ml_text_z(&path), &want);
+    row = there ? differs(ml_text_z(&want), ml_text_z(&got)) : 1;
     if (row && s->update) {
         keep_right_rows(ml_text_z(&want), &got);
         keep_right_rows(ml_text_z(&want), &got);
-        f = fopen(ml_text_z(&path), "w");
-        bool ok = f && fwrite(ml_text_z(&got), 1, got.n, f) == got.n;
-
-        ok = f && fclose(f) == 0 && ok;
-        if (!ok)
+        if (!ml_file_write(ml_text_z(&path), ml_text_z(&got), got.n))
             complain(s, "cannot write %s: %s", ml_text_z(&path), strerror(errno));
-    } else if (!f) {
+    } else if (!there) {
         complain(s, "there is no %s; --update writes it; the screen is", ml_text_z(&path));
         show_screen(s);
     } else if (row) {

@@ -8,6 +8,7 @@
  */
 #include "tune/db/db_impl.h"
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/script/script.h"
 #include "verify/verify.h"
@@ -72,28 +73,15 @@ static bool no_file(ml_Ctx *cx, const char *path, const char *what)
 {
     int why = errno;
 
-    return ml_fail(cx, why == ENOSPC || why == EFBIG ? ML_E_NO_SPACE : ML_E_NO_FILE,
+    return ml_fail(cx, ml_file_no_room(why) ? ML_E_NO_SPACE : ML_E_NO_FILE,
                    ML_TEXT(ml_format(cx, "%s: %s: %s", path, what, strerror(why))));
 }
 
-/* Beside the place and then moved there: a failure leaves the old file. */
 static bool write_file(ml_Ctx *cx, const char *folder, const char *name, const ml_Text *t)
 {
     const char *path = ml_format(cx, "%s/%s", folder, name);
-    const char *fresh = ml_format(cx, "%s.new", path);
-    FILE *f = fopen(fresh, "we");
-    bool ok = f != NULL;
 
-    ok = ok && (t->n == 0 || fwrite(t->p, 1, t->n, f) == t->n);
-    ok = ok && fflush(f) == 0;
-    if (f && fclose(f) != 0)
-        ok = false;
-    ok = ok && rename(fresh, path) == 0;
-    if (!ok) {
-        no_file(cx, path, "cannot be written");
-        unlink(fresh);
-    }
-    return ok;
+    return ml_file_write(path, t->p, t->n) || no_file(cx, path, "cannot be written");
 }
 
 static void add_flat(ml_Text *out, const char *z)
