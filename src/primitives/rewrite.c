@@ -107,21 +107,19 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 static const ml_Stmt *simplify_block(Simplify *sm, const ml_Block *b)
 {
     ml_Ctx *cx = sm->c->cx;
-    ml_Block nb = *b;
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
     const ml_Expr **out = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
-    bool changed;
+    bool changed = false;
 
-    nb.predicate = shrink(cx, b->predicate, sm);
-    changed = nb.predicate != b->predicate;
+    b = ml_block_map_head(cx, b, shrink, sm);
+    ml_Block nb = *b;
+
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
-    ml_iter_simplify(sm->ar, values, b->n_iters, sm->dom.v, sm->dom.n, nb.predicate,
+    ml_iter_simplify(sm->ar, values, b->n_iters, sm->dom.v, sm->dom.n, b->predicate,
                      ML_SURJECTIVE, sm->preserve_unit, false, out);
-    for (size_t k = 0; k < b->n_iters; k++) {
-        out[k] = shrink(cx, out[k], sm);
+    for (size_t k = 0; k < b->n_iters; k++)
         changed |= out[k] != values[k];
-    }
     if (!changed)
         return &b->base;
     ml_Iter *iters = ML_ARRAY(cx, ml_Iter, b->n_iters);
@@ -199,12 +197,19 @@ const ml_Stmt *ml_simplify_bindings(ml_Call *c, ml_Uid at, const ml_Stmt *st,
 
 /* ---- predicates */
 
+bool ml_takes_guard(const ml_Stmt *s)
+{
+    return !s->has_block && (s->kind == ML_STMT_STORE || s->kind == ML_STMT_FOR ||
+                             s->kind == ML_STMT_IF || s->kind == ML_STMT_WHILE ||
+                             s->kind == ML_STMT_EVALUATE || s->kind == ML_STMT_ASSERT);
+}
+
 static const ml_Stmt *append_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Expr *p = user;
 
-    if (!s->has_block)
-        return s;
+    if (ml_takes_guard(s))
+        return ml_stmt_at(cx, ml_if(cx, p, s, NULL), s->span);
     if (s->kind == ML_STMT_BLOCK) {
         ml_Block b = *ml_as_block(s);
 
