@@ -194,7 +194,7 @@ static int check(lua_State *L)
 {
     bool two = lua_isuserdata(L, 2);
     int from = two ? -1 : 0;
-    ml_CheckOpts o = {.seed = 1};
+    ml_CheckOpts o = {.seed = 1, .extremes = true};
     ml_CheckResult all = {0};
     const char *name = NULL, *why;
     Pairs pairs = {0};
