@@ -71,13 +71,36 @@ static void call(const Made *m, const char *name, int depth, ml_Text *out)
     ml_text_char(out, ')');
 }
 
+/* What is x (or true) of integers that do not wrap. */
+static void identity(const Made *m, int depth, ml_Text *out)
+{
+    ml_Text x = {0};
+    int c = 2 + pick(m, 6);
+
+    expression(m, depth, &x);
+    const char *z = ml_text_z(&x), *t = m->type;
+
+    switch (pick(m, 5)) {
+    case 0: ml_text_fmt(out, "%s * T.%s(%d) // T.%s(%d)", z, t, c, t, c); break;
+    case 1: ml_text_fmt(out, "(%s + T.%s(%d)) // T.%s(%d)", z, t, c, t, c); break;
+    case 2:
+        ml_text_fmt(out, "(%s * T.%s(%d) + T.%s(1)) %% T.%s(%d)", z, t, c, t, t, c);
+        break;
+    case 3:
+        ml_text_fmt(out, "T.Select(%s + T.%s(%d) > %s, %s, T.%s(%d))", z, t, c, z, z, t, c);
+        break;
+    default: ml_text_fmt(out, "T.max(%s, %s + T.%s(%d))", z, z, t, c); break;
+    }
+    ml_text_free(&x);
+}
+
 static void of_integers(const Made *m, int depth, ml_Text *out)
 {
     static const char *const divisions[] = {"//", "%"};
     static const char *const truncating[] = {"T.truncdiv", "T.truncmod"};
     static const char *const shifts[] = {"<<", ">>"};
     static const char *const sums[] = {"+", "-", "*", "*", "+"};
-    int kind = pick(m, 8);
+    int kind = pick(m, 10);
 
     ml_text_char(out, '(');
     if (kind == 0) { /* by an odd number, or by a literal */
@@ -100,6 +123,8 @@ static void of_integers(const Made *m, int depth, ml_Text *out)
         ml_text_fmt(out, " %s T.bitwise_and(", shifts[pick(m, 2)]);
         expression(m, 0, out);
         ml_text_fmt(out, ", T.%s(%d))", m->type, m->bits - 1);
+    } else if (kind == 2 || kind == 3) {
+        identity(m, depth, out);
     } else {
         expression(m, depth, out);
         ml_text_fmt(out, " %s ", sums[pick(m, 5)]);
