@@ -178,7 +178,7 @@ void fz_scalar_program(const FzPlan *plan, FzProgram *out)
     ml_Text *t = &out->text;
     bool sum;
 
-    m.bits = strstr(m.type, "int") ? atoi(digits) : 0;
+    m.bits = strstr(m.type, "int") ? (int)strtol(digits, NULL, 10) : 0;
     m.n_operands = 1 + fz_below(&rnd, 3);
     sum = m.bits && plan->stages > 1 && fz_chance(&rnd, 40);
     *out = (FzProgram){.n = 1, .m = 1, .flag = 1, .stages = 1 + sum, .extreme = true};
