@@ -5,8 +5,9 @@
  *   ml_parse     a text becomes a module; all its diagnostics are in the result
  *   ml_print     a module becomes a text that reads back
  *   ml_schedule_new, ml_apply   steps by the name of a primitive, any argument as an
- * ml_Arg; <moonloop/primitives.h> has a typed function for each primitive ml_check compares
- * two programs on random inputs ml_interpret runs one, every access checked
+ *                ml_Arg; <moonloop/primitives.h> has a typed function for each primitive
+ *   ml_check     compares two programs on random inputs
+ *   ml_interpret runs one, every access checked
  *   ml_build     compiles a function, to be called on tensors (ml_built_call) and saved
  *
  * Errors are values: a function that fails returns false or NULL and leaves an ml_Error in

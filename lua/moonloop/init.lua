@@ -205,9 +205,7 @@ methods.counts = core.counts
 
 -- properties of every block
 function moon.analyze(s)
-    local out = {}
-    for i, b in ipairs(s:blocks()) do out[i] = core.info(s, b) end
-    return out
+    return core.analyze(s, s:blocks())
 end
 
 local all_parts = { "well-formed", "regions", "threading", "out-of-bounds" }

@@ -84,8 +84,30 @@ local r = moon.check(s)
 print(r.ok, r.outside)]])
 topic("moon.analyze(s)", "the properties of every block, as s:info gives them of one", "",
     [[for _, b in ipairs(moon.analyze(s)) do print(b.block, b.complete, b.reduction) end]])
+topic("numbers", "what arithmetic means at its limits, interpreted and compiled",
+    "Stored integers wrap as their dtype does, everywhere: 127 + 1 is -128 in int8, and X + 1 > X is false for "
+    .. "the largest X. In indices, bounds, bindings and conditions an overflow is an error of the program: the "
+    .. "interpreter stops there with `overflow`, and compiled code and the simplifier take it that none happens. A "
+    .. "condition inside a value wraps where it reads memory. A division or remainder by 0 and a shift by less than 0 or "
+    .. "by the width or more are errors of the program: the interpreter stops (`divide-by-zero`, `overflow`), compiled "
+    .. "code goes on with a defined value and never traps: a divisor of 0 counts as 1, and a shift is by the count "
+    .. "modulo the width. The least integer divided by -1 is itself. A float that is cast to an integer is cut towards "
+    .. "zero, then to the nearest end of the dtype; NaN gives 0. Floats are those of IEEE 754: nothing is folded that "
+    .. "does not hold for infinities, NaN and -0 (x * 1 is x; x * 0 and x + 0 stay). max(a, b) is a if a > b else b: "
+    .. "the second where one is NaN. Compiled code may contract a * b + c to one rounding (fma), and reorders a sum "
+    .. "only where a step of the schedule says so. :check draws the ends of the integer types, where they cannot lead "
+    .. "the program astray.",
+    [[local p = moon.parse([=[
+@T.prim_func
+def f(X: T.Buffer((2,), "int8"), Y: T.Buffer((2,), "int8")):
+    for i in range(2):
+        Y[i] = X[i] + T.int8(1)
+]=])
+local x, y = moon.tensor({2}, "int8", {127, 1}), moon.tensor({2}, "int8")
+moon.interpret(p, {x, y})
+print(y[0], y[1])]])
 topic("moon.interpret(program, tensors [, opts])", "run a program in the interpreter, which checks every access", [[
-tensors: one for each buffer parameter, numbers for the others, in order; results are written into them. What is not allowed (out of bounds, a race, memory never written) raises an error with the values of the loops. opts: func, env (symbolic sizes by name).]],
+tensors: one for each buffer parameter, numbers for the others, in order; results are written into them. What is not allowed (out of bounds, a race, memory never written) raises an error with the values of the loops; :help numbers tells what arithmetic means. opts: func, env (symbolic sizes by name).]],
     [[
 local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.tensor({8, 8})
 moon.interpret(s, {A, B, C})

@@ -267,7 +267,7 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
               const ml_Module *got_mod, const ml_Func *got, const ml_CheckOpts *opts,
               ml_CheckResult *r)
 {
-    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM, .extremes = true};
     Runs w = {
         .cx = cx, .ref = ref, .got = got, .opts = opts ? opts : &none, .n = ref->n_params};
     bool ok;

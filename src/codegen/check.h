@@ -15,6 +15,7 @@ typedef struct ml_CheckOpts {
     size_t n_sizes;
     bool own_tolerance; /* rtol and atol as given, without the factor for reductions */
     double rtol, atol;
+    bool extremes; /* integers take the ends of their types, too (extremes.h) */
     bool exact;    /* bit for bit */
     int64_t limit; /* innermost iterations of each program; 0: 10^7 */
     uint32_t skip; /* ML_SKIP_..., of both runs */

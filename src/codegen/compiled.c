@@ -358,7 +358,7 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
                        const ml_Work *ref, const ml_Work *got, const ml_CheckOpts *opts,
                        ml_Reference **kept, ml_CheckResult *r, ml_CheckRuns *runs)
 {
-    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM, .extremes = true};
     Check c = {.cx = cx,
                .w = w,
                .target = target,

@@ -3,6 +3,7 @@
  * the roles of its parameters. Integers that serve as indices stay inside what they index.
  */
 #include "codegen/check.h"
+#include "codegen/extremes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,8 +128,14 @@ bool ml_inputs_make(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
             return false;
         if (roles[k].output)
             ml_tensor_fill(t, ML_FILL_POISON, id, k, seed, 0, 0);
-        else
+        else {
             fill_input(opts, &roles[k], k, t, id, seed);
+            if (opts->extremes && opts->inputs == ML_FILL_RANDOM) {
+                ml_Random r = ml_random(id, f->n_params + k, seed);
+
+                ml_extremes_put(f, t, &r);
+            }
+        }
     }
     return true;
 }

@@ -8,7 +8,8 @@ typedef struct Split {
     const ml_Func *f;
     const ml_Block *root;
     const ml_Seq *seq;
-    uint32_t *end; /* per statement: its group reaches to before this one */
+    uint32_t *end;   /* per statement: its group reaches to before this one */
+    uint32_t **uses; /* per allocation: how many statements before the k-th use it */
 } Split;
 
 static bool is_global(const ml_Buffer *b)
@@ -30,6 +31,25 @@ static void join(Split *s, uint32_t from, uint32_t to)
             s->end[k] = to + 1;
 }
 
+/* Each statement is asked once about each buffer. */
+static void count_uses(Split *s)
+{
+    s->uses = ML_ARRAY(s->cx, uint32_t *, s->root->n_allocs + 1u);
+    for (uint32_t b = 0; b < s->root->n_allocs; b++) {
+        uint32_t *n = ML_ARRAY(s->cx, uint32_t, s->seq->n + 1u);
+
+        n[0] = 0;
+        for (uint32_t k = 0; k < s->seq->n; k++)
+            n[k + 1] = n[k] + ml_stmt_uses_buffer(s->seq->stmts[k], s->root->allocs[b]);
+        s->uses[b] = n;
+    }
+}
+
+static bool used_in(const Split *s, uint32_t from, uint32_t to, uint32_t b)
+{
+    return s->uses[b][to] > s->uses[b][from];
+}
+
 /* Groups as intervals: those that overlap become one. */
 static void group(Split *s)
 {
@@ -41,7 +61,7 @@ static void group(Split *s)
         if (is_global(s->root->allocs[b]))
             continue;
         for (uint32_t k = 0; k < s->seq->n; k++)
-            if (ml_stmt_uses_buffer(s->seq->stmts[k], s->root->allocs[b])) {
+            if (used_in(s, k, k + 1, b)) {
                 first = k < first ? k : first;
                 last = k;
             }
@@ -52,14 +72,6 @@ static void group(Split *s)
         for (uint32_t j = k + 1; j < s->end[k]; j++)
             if (s->end[j] > s->end[k])
                 s->end[k] = s->end[j];
-}
-
-static bool used_in(const Split *s, uint32_t from, uint32_t to, const ml_Buffer *b)
-{
-    for (uint32_t k = from; k < to; k++)
-        if (ml_stmt_uses_buffer(s->seq->stmts[k], b))
-            return true;
-    return false;
 }
 
 static ml_Nest make(Split *s, uint32_t from, uint32_t to)
@@ -79,9 +91,9 @@ static ml_Nest make(Split *s, uint32_t from, uint32_t to)
     for (uint32_t k = 0; k < s->root->n_allocs; k++) {
         const ml_Buffer *b = s->root->allocs[k];
 
-        if (!used_in(s, from, to, b))
+        if (!used_in(s, from, to, k))
             continue;
-        if (used_in(s, 0, from, b) || used_in(s, to, s->seq->n, b))
+        if (used_in(s, 0, from, k) || used_in(s, to, s->seq->n, k))
             params[f.n_params++] = (ml_FuncParam){
                 ml_var_new_handle(cx, b->name, ml_dtype_lanes(b->type, 1), "global"), b};
         else
@@ -121,6 +133,7 @@ void ml_nests_split(ml_Ctx *cx, const ml_Func *f, ml_NestVec *out, const char **
         return;
     }
     s.end = ML_ARRAY(cx, uint32_t, s.seq->n + 1u);
+    count_uses(&s);
     group(&s);
     if (s.end[0] == s.seq->n && s.seq->n > 1)
         *why = "its nests share a buffer that cannot be a parameter";

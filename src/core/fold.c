@@ -177,8 +177,8 @@ static const ml_Expr *float_literal(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr 
         r = single ? (double)(u * v) : x * y;
     else if (kind == ML_EXPR_DIV && y != 0)
         r = single ? (double)(u / v) : x / y;
-    else if ((kind == ML_EXPR_MIN || kind == ML_EXPR_MAX) && !isnan(x) && !isnan(y))
-        r = (kind == ML_EXPR_MIN ? y < x : x < y) ? y : x;
+    else if (kind == ML_EXPR_MIN || kind == ML_EXPR_MAX) /* the second where neither is */
+        r = (kind == ML_EXPR_MIN ? x < y : x > y) ? x : y;
     else
         return NULL;
     return ml_float(cx, t, r);
@@ -186,10 +186,18 @@ static const ml_Expr *float_literal(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr 
 
 /* ---- the constructors */
 
-static bool is_value(const ml_Expr *e, int v)
+/* Of either family. With floats only x * 1 and x / 1 are x for every x: 0 * x is no 0 where
+ * x is infinite, NaN or negative, and -0 + 0 is 0. */
+static bool is_one(const ml_Expr *e)
 {
-    return (e->kind == ML_EXPR_INT && e->as.i == v) ||
-           (e->kind == ML_EXPR_FLOAT && e->as.f == v);
+    return ml_is_int(e, 1) || (e->kind == ML_EXPR_FLOAT && e->as.f == 1);
+}
+
+/* A zero of this sign, which x + e (x - e for +0) leaves as x is; an integer has one. */
+static bool is_zero(const ml_Expr *e, bool negative)
+{
+    return ml_is_int(e, 0) ||
+           (e->kind == ML_EXPR_FLOAT && e->as.f == 0 && !signbit(e->as.f) == !negative);
 }
 
 /* Two literals of one kind: the folded one, or NULL. */
@@ -217,9 +225,9 @@ const ml_Expr *ml_add(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
     const ml_Expr *folded = literals(cx, ML_EXPR_ADD, a, b);
     if (folded)
         return folded;
-    if (is_value(a, 0))
+    if (is_zero(a, true))
         return b;
-    return is_value(b, 0) ? a : ml_raw_binary(cx, ML_EXPR_ADD, a, b);
+    return is_zero(b, true) ? a : ml_raw_binary(cx, ML_EXPR_ADD, a, b);
 }
 
 const ml_Expr *ml_sub(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
@@ -228,7 +236,7 @@ const ml_Expr *ml_sub(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
     const ml_Expr *folded = literals(cx, ML_EXPR_SUB, a, b);
     if (folded)
         return folded;
-    return is_value(b, 0) ? a : ml_raw_binary(cx, ML_EXPR_SUB, a, b);
+    return is_zero(b, false) ? a : ml_raw_binary(cx, ML_EXPR_SUB, a, b);
 }
 
 const ml_Expr *ml_mul(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
@@ -237,12 +245,12 @@ const ml_Expr *ml_mul(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
     const ml_Expr *folded = literals(cx, ML_EXPR_MUL, a, b);
     if (folded)
         return folded;
-    if (is_value(a, 1) || is_value(b, 0))
+    if (is_one(a) || ml_is_int(b, 0))
         return b;
-    return is_value(b, 1) || is_value(a, 0) ? a : ml_raw_binary(cx, ML_EXPR_MUL, a, b);
+    return is_one(b) || ml_is_int(a, 0) ? a : ml_raw_binary(cx, ML_EXPR_MUL, a, b);
 }
 
-/* 0 / x, x / 1 and their floor form; b is not the integer literal 0. */
+/* 0 / x, x / 1 and their floor form, which of floats rounds; b is not the integer 0. */
 static const ml_Expr *quotient(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a,
                                const ml_Expr *b)
 {
@@ -250,9 +258,8 @@ static const ml_Expr *quotient(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a,
     const ml_Expr *folded = literals(cx, kind, a, b);
     if (folded)
         return folded;
-    bool by_zero = b->kind == ML_EXPR_FLOAT && b->as.f == 0;
-    return is_value(b, 1) || (is_value(a, 0) && !by_zero) ? a
-                                                          : ml_raw_binary(cx, kind, a, b);
+    bool keeps = ml_is_int(b, 1) || (kind == ML_EXPR_DIV && is_one(b));
+    return keeps || ml_is_int(a, 0) ? a : ml_raw_binary(cx, kind, a, b);
 }
 
 /* x % 1, 0 % x of integers. */

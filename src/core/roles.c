@@ -133,6 +133,22 @@ void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user)
     }
 }
 
+static void keep_value(const ml_Expr *e, ml_Role role, void *user)
+{
+    const ml_Expr **value = user;
+
+    if (role == ML_ROLE_VALUE)
+        *value = e;
+}
+
+const ml_Expr *ml_stmt_value(const ml_Stmt *st)
+{
+    const ml_Expr *value = NULL;
+
+    ml_stmt_exprs(st, keep_value, &value);
+    return value;
+}
+
 /* ---- uses */
 
 typedef struct Uses {

@@ -72,6 +72,8 @@ typedef void ml_RoleFn(const ml_Expr *e, ml_Role role, void *user);
  * value mask; ALLOC/DECL shape, data, annotations. (A bare variable as a constant is no
  * expression.) */
 void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user);
+/* The one that has the role of a value, or NULL. */
+const ml_Expr *ml_stmt_value(const ml_Stmt *st);
 
 /* Every statement below st, st included, outside in; fn returns false to skip below. */
 typedef bool ml_StmtVisitFn(const ml_Stmt *s, void *user);

@@ -308,8 +308,10 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
         loops[d] = ml_var_new(cx, ml_numbered(cx, "ax", "", d), t);
         iters[d].var = ml_var_new(cx, ml_numbered(cx, "v", "", d), t);
         iters[d].kind = ML_ITER_SPATIAL;
-        iters[d].min = ml_int(cx, t, 0);
-        iters[d].extent = cache->compact ? r->extent : cache->old->shape[d];
+        iters[d].min = cache->domain ? cache->domain[d].min : ml_int(cx, t, 0);
+        iters[d].extent = cache->domain    ? cache->domain[d].extent
+                          : cache->compact ? r->extent
+                                           : cache->old->shape[d];
         iters[d].value = ml_var(cx, loops[d]);
         at_new[d] = at_old[d] = ml_var(cx, iters[d].var);
         if (cache->compact)

@@ -16,6 +16,7 @@ typedef struct ml_CachePlace {
 typedef struct ml_Cache {
     const ml_Buffer *old, *cached;
     ml_Range *region; /* of the old buffer, at the place */
+    ml_Range *domain; /* what it takes over the loops of the place; NULL: all of `old` */
     bool compact;     /* the new buffer holds the region alone, shifted to 0 */
 } ml_Cache;
 

@@ -74,6 +74,47 @@ static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_region
     return false;
 }
 
+/* What all instances of the scope take of the region: the domains of a copy's iters. */
+static ml_Range *domain_of(Inplace *p, const ml_Range *region)
+{
+    ml_Ctx *cx = p->c->cx;
+    size_t rank = p->old->rank;
+    ml_Range *out = ML_ARRAY(cx, ml_Range, rank + 1);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
+    ml_StmtVec loops = {0};
+    ml_DomVec dom = {0};
+
+    for (ml_Uid u = ml_index_parent(p->c->p.index, p->block->tag); u;
+         u = ml_index_parent(p->c->p.index, u)) {
+        const ml_Stmt *st = ml_index_node(p->c->p.index, u);
+
+        if (st->kind != ML_STMT_FOR)
+            break;
+        ml_push(cx, &loops, st);
+    }
+    for (size_t k = loops.n; k-- > 0;) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    ml_region_upper(p->ar, region, rank, dom.v, dom.n, p->block->predicate, box);
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Expr *dim = p->old->shape[d], *zero = ml_int(cx, dim->type, 0);
+        ml_Interval whole = ml_interval_range(p->ar, zero, dim);
+        ml_Range all = {zero, dim};
+
+        if (!ml_interval_includes(p->ar, whole, box[d]))
+            box[d] = ml_interval_intersect(p->ar, box[d], whole);
+        out[d] = ml_interval_cover(p->ar, box[d], all);
+        if (ml_prove_equal(p->ar, out[d].min, zero) &&
+            ml_prove_equal(p->ar, out[d].extent, dim))
+            out[d] = all;
+        out[d].min = ml_cast(cx, dim->type, out[d].min);
+        out[d].extent = ml_cast(cx, dim->type, out[d].extent);
+    }
+    return out;
+}
+
 static const ml_Stmt *copy(Inplace *p, const ml_Buffer *cached, const ml_Interval *box,
                            bool in, ml_Uid *tag)
 {
@@ -90,6 +131,8 @@ static const ml_Stmt *copy(Inplace *p, const ml_Buffer *cached, const ml_Interva
         region[d].min = ml_cast(cx, dim->type, region[d].min);
         region[d].extent = ml_cast(cx, dim->type, region[d].extent);
     }
+    if (!in) /* a copy of a part is legal, but an output is written by whole domains */
+        cache.domain = domain_of(p, region);
     return ml_append_predicate(cx, ml_cache_nest(p->c, &cache, in, tag),
                                p->block->predicate);
 }

@@ -7,6 +7,8 @@
  */
 #include "primitives/prim.h"
 
+#include <string.h>
+
 #include "core/fault.h"
 #include "core/shown.h"
 #include "primitives/move.h"
@@ -39,14 +41,28 @@ static bool check(ml_Call *c, const ml_For **loops, size_t n)
     return true;
 }
 
-/* i_j_k_fused */
+enum { NAME_MAX = 128 };
+
+/* i_j_k_fused. Each fuse after a split doubles such a name: past NAME_MAX letters a part
+ * gives its first word alone, once however many parts begin with it. */
 static const char *fused_name(ml_Ctx *cx, const ml_For **loops, size_t n)
 {
     ml_Text t = {0};
 
-    for (size_t k = 0; k < n; k++) {
-        ml_text_add(&t, loops[k]->var->hint);
-        ml_text_char(&t, '_');
+    for (size_t k = 0; k < n; k++)
+        ml_text_fmt(&t, "%s_", loops[k]->var->hint);
+    if (t.n > NAME_MAX) {
+        ml_text_clear(&t);
+        for (size_t k = 0; k < n && t.n <= NAME_MAX; k++) {
+            const char *z = loops[k]->var->hint;
+            size_t word = strcspn(z, "_"), m = 0;
+
+            word = word == 0 || word > NAME_MAX / 4 ? NAME_MAX / 4 : word;
+            while (m < k && strncmp(loops[m]->var->hint, z, word) != 0)
+                m++;
+            if (m == k)
+                ml_text_fmt(&t, "%.*s_", (int)word, z);
+        }
     }
     ml_text_add(&t, "fused");
     const char *z = ml_strdup(cx, (ml_Str){ml_text_z(&t), t.n});

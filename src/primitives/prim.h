@@ -192,6 +192,8 @@ const ml_Stmt *ml_simplify_bindings(ml_Call *c, ml_Uid at, const ml_Stmt *st,
                                     bool preserve_unit_iters);
 /* `where old and p` on every block directly under st. */
 const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr *p);
+/* Whether what s does outside of blocks gets the predicate as a condition around it. */
+bool ml_takes_guard(const ml_Stmt *s);
 /* Leaf removal plan: the uid and replacement that remove `block` from its scope; false:
  * only-leaf set. */
 typedef struct ml_Removal {

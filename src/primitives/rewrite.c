@@ -78,18 +78,41 @@ typedef struct Simplify {
     ml_Call *c;
     ml_Arith *ar;
     ml_DomVec dom;
+    const ml_Expr *value; /* of the statement at hand */
     bool preserve_unit;
 } Simplify;
+
+/*
+ * A loop's variable occurs several times in what stands for a fused one, and each of them
+ * is replaced by a sum when that is split again: over a chain of steps an expression would
+ * double with each. What has grown past GROWN nodes is simplified; smaller ones, which
+ * people read, stay as the steps have made them.
+ */
+enum { GROWN = 64 };
+
+static const ml_Expr *shrink(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    Simplify *sm = user;
+    const ml_Expr *to;
+
+    (void)cx;
+    if (e->size <= GROWN || (e->flags & ML_X_EFFECT))
+        return e;
+    to = e == sm->value ? ml_simplify_value(sm->ar, e) : ml_simplify(sm->ar, e);
+    return to->size < e->size && ml_dtype_eq(to->type, e->type) ? to : e;
+}
 
 static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
 static const ml_Stmt *simplify_block(Simplify *sm, const ml_Block *b)
 {
     ml_Ctx *cx = sm->c->cx;
-    ml_Block nb = *b;
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
     const ml_Expr **out = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
     bool changed = false;
+
+    b = ml_block_map_head(cx, b, shrink, sm);
+    ml_Block nb = *b;
 
     for (size_t k = 0; k < b->n_iters; k++)
         values[k] = b->iters[k].value;
@@ -112,22 +135,18 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     Simplify *sm = user;
 
-    if (!s->has_block)
-        return s;
+    sm->value = ml_stmt_value(s);
     if (s->kind == ML_STMT_BLOCK) {
         const ml_Block *b = ml_as_block(s);
 
         if (b->n_iters > 0)
             return simplify_block(sm, b);
         /* An opaque block is looked through; its init holds no schedulable block. */
-        const ml_Stmt *body = simplify_stmt(cx, b->body, user);
+        const ml_Stmt *head = ml_stmt_map(cx, s, &(ml_Mapper){.expr = shrink, .user = sm});
+        ml_Block nb = *ml_as_block(head);
 
-        if (body == b->body)
-            return s;
-        ml_Block nb = *b;
-
-        nb.body = body;
-        return ml_block_from(cx, &nb);
+        nb.body = simplify_stmt(cx, b->body, user);
+        return nb.body == b->body ? head : ml_block_from(cx, &nb);
     }
     if (s->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(s);
@@ -139,13 +158,13 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         ml_push(cx, &sm->dom, ((ml_Dom){f->var, f->min, f->extent}));
         ml_arith_bind_loop(sm->ar, f);
         const ml_Stmt *r =
-            ml_stmt_map(cx, s, &(ml_Mapper){.stmt = simplify_stmt, .user = sm});
+            ml_stmt_map(cx, s, &(ml_Mapper){simplify_stmt, shrink, NULL, sm});
 
         ml_arith_restore(sm->ar, mark);
         sm->dom.n = n;
         return r;
     }
-    return ml_stmt_map(cx, s, &(ml_Mapper){.stmt = simplify_stmt, .user = sm});
+    return ml_stmt_map(cx, s, &(ml_Mapper){simplify_stmt, shrink, NULL, sm});
 }
 
 /* Loops above `at`, through opaque blocks, outermost first. */
@@ -178,12 +197,19 @@ const ml_Stmt *ml_simplify_bindings(ml_Call *c, ml_Uid at, const ml_Stmt *st,
 
 /* ---- predicates */
 
+bool ml_takes_guard(const ml_Stmt *s)
+{
+    return !s->has_block && (s->kind == ML_STMT_STORE || s->kind == ML_STMT_FOR ||
+                             s->kind == ML_STMT_IF || s->kind == ML_STMT_WHILE ||
+                             s->kind == ML_STMT_EVALUATE || s->kind == ML_STMT_ASSERT);
+}
+
 static const ml_Stmt *append_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Expr *p = user;
 
-    if (!s->has_block)
-        return s;
+    if (ml_takes_guard(s))
+        return ml_stmt_at(cx, ml_if(cx, p, s, NULL), s->span);
     if (s->kind == ML_STMT_BLOCK) {
         ml_Block b = *ml_as_block(s);
 

@@ -102,6 +102,8 @@ static bool look_stmt(const ml_Stmt *s, void *user)
 {
     Outside *o = user;
 
+    if (ml_takes_guard(s))
+        return false;
     if (s->kind == ML_STMT_BLOCK && !o->bad) /* both sides of an and are looked at */
         look_expr(ml_as_block(s)->predicate, ML_ROLE_COND, o);
     else if (!o->bad)
@@ -109,8 +111,8 @@ static bool look_stmt(const ml_Stmt *s, void *user)
     return s->kind != ML_STMT_BLOCK && !o->bad;
 }
 
-/* The guard is at the blocks: what is computed on the way to them is computed in the
- * iterations past the end, too. */
+/* The guard is at the blocks and around statements of their own: what is computed on the
+ * way to them is computed in the iterations past the end, too. */
 static bool check_outside(ml_Call *c, const ml_For *loop)
 {
     Outside o = {.var = loop->var};

@@ -71,6 +71,7 @@ static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
 static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *cx)
 {
     a->o.seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
+    a->o.extremes = true;
     for (size_t k = 0; k < w->n; k++) {
         const char *v;
         double x = 0;

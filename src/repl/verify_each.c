@@ -59,7 +59,8 @@ static bool runs_alike(ml_Session *ss, ml_Ctx *cx, int version, const char *line
     ml_Program start = ml_version_program(ss->focus, 0),
                now = ml_version_program(ss->focus, version);
     Sizes z = {.n = 0};
-    ml_CheckOpts o = {.seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed),
+    ml_CheckOpts o = {.extremes = true,
+                      .seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed),
                       .sizes = z.v,
                       .limit = MAX_ITERATIONS};
     ml_CheckResult r = {0};

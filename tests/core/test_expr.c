@@ -155,6 +155,33 @@ static void integer_literals_fold_exactly_and_wrap(void **state)
     ml_ctx_unref(cx);
 }
 
+/* The sum with +0 is another number for -0, the product with 0 for an infinity and NaN. */
+static void identities_of_floats_fold_where_they_hold_for_every_number(void **state)
+{
+    World w = world();
+    ml_Ctx *cx = w.cx;
+    const ml_Expr *vars[] = {w.f, w.h};
+    for (size_t k = 0; k < ML_COUNT(vars); k++) {
+        const ml_Expr *x = vars[k];
+        const ml_Expr *c0 = ml_const(cx, x->type, 0), *m0 = ml_float(cx, x->type, -0.0);
+        const ml_Expr *c1 = ml_const(cx, x->type, 1);
+        assert_int_equal(ml_add(cx, x, c0)->kind, ML_EXPR_ADD);
+        assert_int_equal(ml_add(cx, c0, x)->kind, ML_EXPR_ADD);
+        assert_int_equal(ml_mul(cx, x, c0)->kind, ML_EXPR_MUL);
+        assert_int_equal(ml_mul(cx, c0, x)->kind, ML_EXPR_MUL);
+        assert_int_equal(ml_div(cx, c0, x)->kind, ML_EXPR_DIV);
+        assert_int_equal(ml_sub(cx, x, m0)->kind, ML_EXPR_SUB);
+        assert_int_equal(ml_floordiv(cx, x, c1)->kind, ML_EXPR_FLOORDIV);
+        assert_ptr_equal(ml_add(cx, x, m0), x);
+        assert_ptr_equal(ml_add(cx, m0, x), x);
+    }
+    /* of two zeros the second, as the instruction has it */
+    const ml_Expr *p = ml_float(cx, ML_DT_F32, 0), *n = ml_float(cx, ML_DT_F32, -0.0);
+    assert_ptr_equal(ml_min(cx, p, n), n);
+    assert_ptr_equal(ml_max(cx, n, p), p);
+    ml_ctx_unref(cx);
+}
+
 static void identities_fold_and_nothing_else_does(void **state)
 {
     World w = world();
@@ -164,14 +191,9 @@ static void identities_fold_and_nothing_else_does(void **state)
         const ml_Expr *x = vars[k];
         const ml_Expr *c0 = ml_const(cx, x->type, 0);
         const ml_Expr *c1 = ml_const(cx, x->type, 1);
-        assert_ptr_equal(ml_add(cx, x, c0), x);
-        assert_ptr_equal(ml_add(cx, c0, x), x);
         assert_ptr_equal(ml_sub(cx, x, c0), x);
         assert_ptr_equal(ml_mul(cx, x, c1), x);
         assert_ptr_equal(ml_mul(cx, c1, x), x);
-        assert_ptr_equal(ml_mul(cx, x, c0), c0);
-        assert_ptr_equal(ml_mul(cx, c0, x), c0);
-        assert_ptr_equal(ml_div(cx, c0, x), c0);
         assert_ptr_equal(ml_div(cx, x, c1), x);
         assert_ptr_equal(ml_min(cx, x, x), x);
         assert_ptr_equal(ml_max(cx, x, x), x);
@@ -183,6 +205,11 @@ static void identities_fold_and_nothing_else_does(void **state)
     }
     const ml_Expr *c0 = ml_i32(cx, 0);
     const ml_Expr *c1 = ml_i32(cx, 1);
+    assert_ptr_equal(ml_add(cx, w.i, c0), w.i);
+    assert_ptr_equal(ml_add(cx, c0, w.i), w.i);
+    assert_ptr_equal(ml_mul(cx, w.i, c0), c0);
+    assert_ptr_equal(ml_mul(cx, c0, w.i), c0);
+    assert_ptr_equal(ml_div(cx, c0, w.i), c0);
     assert_ptr_equal(ml_floordiv(cx, c0, w.i), c0);
     assert_ptr_equal(ml_floordiv(cx, w.i, c1), w.i);
     assert_ptr_equal(ml_floormod(cx, w.i, c1), c0);
@@ -488,6 +515,7 @@ int main(void)
         cmocka_unit_test(equal_trees_are_one_pointer),
         cmocka_unit_test(hashes_repeat_from_context_to_context),
         cmocka_unit_test(integer_literals_fold_exactly_and_wrap),
+        cmocka_unit_test(identities_of_floats_fold_where_they_hold_for_every_number),
         cmocka_unit_test(identities_fold_and_nothing_else_does),
         cmocka_unit_test(raw_nodes_do_not_fold),
         cmocka_unit_test(float_literals_fold_in_their_own_precision),

@@ -387,6 +387,10 @@ void fz_program(const FzPlan *plan, FzProgram *out)
     Gen g = {.rnd = plan->seed * 0x9e3779b97f4a7c15U + 7, .plan = plan};
     int stages = 1 + below(&g, 4);
 
+    if (fz_is_scalar(plan)) {
+        fz_scalar_program(plan, out);
+        return;
+    }
     g.n = 1 + below(&g, 9);
     if (g.n > plan->cap)
         g.n = plan->cap;

@@ -23,18 +23,19 @@ enum {
     FZ_OPERANDS = 256, /* a second operand */
     FZ_INPLACE = 512,  /* a stage that updates a buffer */
     FZ_SHAPES = 1024,  /* stages other than elementwise and reductions */
-    FZ_EPILOGUE = 2048,  /* a stage that adds to the result of a reduction */
-    FZ_STRIDES = 4096,   /* strided and dilated windows */
-    FZ_GATHER = 8192,    /* an index that is loaded */
-    FZ_GUARDS = 1 << 14, /* predicates over two loops, bounds that follow a loop outside */
-    FZ_KINDS = 1 << 15,  /* vectorized, unrolled and bound loops, other storage scopes */
-    FZ_PAIR = 1 << 16,   /* a reduction of two buffers */
-    FZ_APART = 1 << 17,  /* the init of a reduction as a stage of its own */
-    FZ_LET = 1 << 18,    /* a let in a body */
-    FZ_OPAQUE = 1 << 19, /* a block without iters around a stage */
-    FZ_PARTS = 1 << 20,  /* a buffer that two blocks write, each a part */
-    FZ_SIZES = 1 << 21,  /* a second extent m, given at run time */
-    FZ_FEATURES = 22,    /* bits */
+    FZ_EPILOGUE = 2048,   /* a stage that adds to the result of a reduction */
+    FZ_STRIDES = 4096,    /* strided and dilated windows */
+    FZ_GATHER = 8192,     /* an index that is loaded */
+    FZ_GUARDS = 1 << 14,  /* predicates over two loops, bounds that follow a loop outside */
+    FZ_KINDS = 1 << 15,   /* vectorized, unrolled and bound loops, other storage scopes */
+    FZ_PAIR = 1 << 16,    /* a reduction of two buffers */
+    FZ_APART = 1 << 17,   /* the init of a reduction as a stage of its own */
+    FZ_LET = 1 << 18,     /* a let in a body */
+    FZ_OPAQUE = 1 << 19,  /* a block without iters around a stage */
+    FZ_PARTS = 1 << 20,   /* a buffer that two blocks write, each a part */
+    FZ_SIZES = 1 << 21,   /* a second extent m, given at run time */
+    FZ_SCALARS = 1 << 22, /* a program about numbers instead (program_scalar.c) */
+    FZ_FEATURES = 23,     /* bits */
 };
 
 typedef struct FzPlan {
@@ -55,6 +56,7 @@ typedef struct FzProgram {
     int64_t n, m; /* values of the symbols */
     int64_t flag; /* value of the parameter flag */
     int stages;   /* that there were before the plan's limit */
+    bool extreme; /* inputs are the ends of ranges; all dtypes */
 } FzProgram;
 
 /* The next number of a stream, and one below n (> 0). */

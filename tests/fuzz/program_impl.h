@@ -111,6 +111,10 @@ bool fz_second_operand(Gen *g, Stage *s, const char *type, bool all, char *out, 
 /* The value of the stage in s->value, of dtype `type`; returns its magnitude. */
 int fz_value_of(Gen *g, Stage *s, const char *type, bool product);
 
+/* program_scalar.c: whether the plan is for such a program; the program. */
+bool fz_is_scalar(const FzPlan *plan);
+void fz_scalar_program(const FzPlan *plan, FzProgram *out);
+
 /* Loops from iterator `from` on, and the block; outer: the value of the iterators before.
  */
 void fz_emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,

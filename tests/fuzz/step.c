@@ -625,6 +625,8 @@ void fz_step(uint64_t *rnd, ml_Schedule *s, const FzFocus *focus, ml_Ctx *tmp, m
         ml_text_fmt(out, "work_on(\"%s\")", chance(&v, 50) ? "main" : "other");
         return;
     }
+    if (focus->chain && fz_add_chain(&v, out))
+        return;
     const ml_Stmt *placed = alive(&v, focus->block);
 
     if (ml_streq(focus->last, "sample_compute_location") && placed && chance(&v, 80)) {

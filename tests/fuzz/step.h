@@ -14,7 +14,11 @@ typedef struct FzFocus { /* what the steps before were about: biases the next on
     int n_samples;    /* integers that the last sampling returned */
     const char *last; /* name of the primitive accepted last, or "" */
     uint64_t swarm;   /* which primitives the schedule prefers */
+    bool chain;       /* it splits and fuses one nest in turn (step_chain.c) */
 } FzFocus;
+
+/* Whether the trial of that seed is one. */
+bool fz_is_chain(uint64_t seed);
 
 /* Stand for the results of the last sampling in a call's text. */
 enum { FZ_SAMPLE = 900001 };

@@ -46,6 +46,9 @@ bool fz_add_inplace(const View *v, const char *scope, ml_Text *out);
 const ml_Block *fz_own_writer(const View *v, int *at); /* NULL: none was found */
 bool fz_add_unannotate(const View *v, ml_Text *out);
 
+/* step_chain.c */
+bool fz_add_chain(const View *v, ml_Text *out);
+
 /* step_layout.c */
 bool fz_add_layout(const View *v, ml_Text *out);
 void fz_add_block_layout(const View *v, ml_Text *out);

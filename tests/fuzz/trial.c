@@ -269,6 +269,8 @@ FzTrial fz_trial(uint64_t seed, int64_t k)
     if (fz_chance(&rnd, 50)) /* half of the programs are tiny */
         t.plan.cap = 2 + fz_below(&rnd, 6);
     t.n_steps = 4 + fz_below(&rnd, 12);
+    if (fz_is_chain(plan))
+        t.n_steps = FZ_MAX_STEPS;
     t.rnd = rnd;
     return t;
 }
@@ -279,7 +281,10 @@ void fz_run(FzTrial *t, bool make, FzStats *stats)
     ml_ScheduleOpts opts = {.func = "main",
                             .intrins = fz_intrins(),
                             .debug_mask = t->plan.seed % 4 ? 0 : UINT32_MAX};
-    FzRun r = {.t = t, .stats = stats, .chosen = t->plan.seed, .focus = {.last = ""}};
+    FzRun r = {.t = t,
+               .stats = stats,
+               .chosen = t->plan.seed,
+               .focus = {.last = "", .chain = fz_is_chain(t->plan.seed)}};
     uint64_t theme = t->plan.seed ^ 0x6a09e667f3bcc909U;
     const ml_Error *e = NULL;
     ml_Parsed parsed;

@@ -37,6 +37,11 @@ bool fz_fail(FzRun *r, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool fz_fail_error(FzRun *r, const char *kind, const ml_Error *e);
 
+/* program_scalar.c: the ends of a dtype's range, infinities, NaN, zeros; whether two lanes
+ * hold the same number (zeros: of the same sign, too), or NaN. */
+void fz_extreme_fill(ml_Tensor *t, uint64_t *rnd);
+bool fz_same_lane(const ml_Tensor *a, const ml_Tensor *b, int64_t l, bool zeros);
+
 bool fz_make_arguments(FzRun *r);
 void fz_free_arguments(FzRun *r);
 /* The current version is well formed, is read back from its text, and computes what the

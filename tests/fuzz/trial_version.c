@@ -58,6 +58,8 @@ static ml_Tensor *tensor_for(FzRun *r, const ml_Func *f, uint32_t k)
         return NULL;
     for (int64_t l = 0; l < t->n_lanes && is_input(f, k); l++)
         ml_tensor_set_int(t, l, (int64_t)fz_below(&rnd, 5) - 2);
+    if (r->prog.extreme && is_input(f, k))
+        fz_extreme_fill(t, &rnd);
     if (!is_input(f, k)) {
         ml_tensor_fill(t, ML_FILL_POISON, "out", k, 1, 0, 0);
         ml_tensor_track(r->tmp, t, 0);
@@ -142,8 +144,9 @@ static bool same_output(FzRun *r, const ml_Func *f)
             double x = ml_tensor_get(a, l), y = ml_tensor_get(b, l);
             /* An element copied from an undefined one may hold anything; one that is
              * not written may be copied onto itself. */
-            if (da == 2 || (da == db && (da == 0 || x == y)) ||
-                (da == 0 && db == 2 && x == y))
+            bool same = fz_same_lane(a, b, l, r->prog.extreme);
+
+            if (da == 2 || (da == db && (da == 0 || same)) || (da == 0 && db == 2 && same))
                 continue;
             ml_Text place = {0};
             ml_tensor_place(&place, a, l);
@@ -361,7 +364,7 @@ static bool same_compiled(FzRun *r, const ml_Func *f)
             size_t at = (size_t)l * a->lane;
             bool same =
                 memcmp((uint8_t *)b->data + at, (uint8_t *)was->data + at, a->lane) == 0;
-            if (da == 2 || (da == 1 && ml_tensor_get(a, l) == ml_tensor_get(b, l)) ||
+            if (da == 2 || (da == 1 && fz_same_lane(a, b, l, r->prog.extreme)) ||
                 (da == 0 && same))
                 continue;
             ml_tensor_place(&place, a, l);

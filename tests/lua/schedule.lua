@@ -740,6 +740,35 @@ test("block properties", function()
     assert(#moon.analyze(matmul()) == 1)
 end)
 
+-- n blocks, each from the one before
+local function chain(n)
+    local t = { "@T.prim_func\ndef main(T0: T.Buffer((8,), \"float32\"), T" .. n .. ": T.Buffer((8,), \"float32\")):\n" }
+    for k = 1, n - 1 do t[#t + 1] = ("    T%d = T.alloc_buffer((8,))\n"):format(k) end
+    for k = 1, n do
+        t[#t + 1] = ("    for i in range(8):\n        with T.block(\"b%d\"):\n            v = T.axis.spatial(8, i)\n" ..
+            "            T%d[v] = T%d[v] + T.float32(1)\n"):format(k, k, k - 1)
+    end
+    return moon.schedule(moon.parse(table.concat(t)))
+end
+
+test("all blocks are analysed in one pass over the program", function()
+    local one, all = chain(20), moon.analyze(chain(20))
+    for k, b in ipairs(one:blocks()) do
+        local i = one:info(b)
+        assert(i.block == all[k].block and i.stage_pipeline == all[k].stage_pipeline and i.output == all[k].output)
+    end
+    local function cost(n) -- the least of some: others run, too
+        local s, least = chain(n), math.huge
+        for _ = 1, 5 do
+            local t = os.clock()
+            moon.analyze(s)
+            least = math.min(least, os.clock() - t)
+        end
+        return least
+    end
+    assert(cost(600) < 12 * cost(100), "six times the blocks took more than twelve times as long")
+end)
+
 test("fields are found by pairs, for completion", function()
     local seen = {}
     for k in pairs(matmul()) do seen[k] = true end

@@ -65,7 +65,7 @@ test("every name below moon, and every method and field of an object, has a topi
 end)
 
 test("every topic is of something that is there, and says it in a line of its own", function()
-    local there, seen = {}, {}
+    local there, seen = { numbers = true }, {} -- that one is a chapter
     for _, list in ipairs { names_of_moon(), names_of_classes() } do
         for _, name in ipairs(list) do there[name] = true end
     end

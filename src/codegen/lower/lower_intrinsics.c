@@ -10,6 +10,8 @@
 
 typedef struct Walk {
     ml_Arith *ar;
+    const ml_Expr *value; /* of the statement at hand */
+    bool wraps;           /* what is looked at is part of it, and no index */
 } Walk;
 
 /* The smallest value of a scalar or of a ramp's lanes. */
@@ -24,7 +26,7 @@ static bool never_negative(ml_Ctx *cx, Walk *w, const ml_Expr *e)
                e->args[1]->as.i >= 0;
     if (!ml_dtype_is_index(e->type))
         return e->type.code == ML_UINT;
-    ok = ml_arith_bound(w->ar, e).lo >= 0;
+    ok = ml_arith_bound(w->ar, e).lo >= 0 && (!w->wraps || ml_arith_exact(w->ar, e));
     (void)ml_gave_up(cx, w->ar);
     return ok;
 }
@@ -67,17 +69,17 @@ static const ml_Expr *machine_form(ml_Ctx *cx, Walk *w, const ml_Expr *e)
 
 static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
-    const ml_Expr *old = e;
+    Walk *w = user;
+    bool wraps = w->wraps;
 
     if (e->n_args == 0)
         return e;
-    if (e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD) {
-        const ml_Expr *to = machine_form(cx, user, old); /* of the operands as they were */
-
-        return to == old ? ml_expr_map_args(cx, e, form, user)
-                         : ml_expr_map_args(cx, to, form, user);
-    }
-    return ml_expr_map_args(cx, e, form, user);
+    w->wraps = (wraps || e == w->value) && e->kind != ML_EXPR_LOAD;
+    if (e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD)
+        e = machine_form(cx, w, e); /* of the operands as they were */
+    e = ml_expr_map_args(cx, e, form, user);
+    w->wraps = wraps;
+    return e;
 }
 
 static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
@@ -86,6 +88,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
     Walk *w = user;
     ml_ArithMark mark = ml_arith_save(w->ar);
 
+    w->value = ml_stmt_value(s);
     if (s->kind == ML_STMT_FOR && ml_dtype_is_index(ml_as_for(s)->var->type))
         ml_arith_bind_loop(w->ar, ml_as_for(s));
     s = ml_stmt_map(cx, s, &m);
@@ -95,7 +98,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_lower_intrinsics(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {ml_lower_arith(lo, f)};
+    Walk w = {.ar = ml_lower_arith(lo, f)};
 
     return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, &w));
 }

@@ -7,6 +7,7 @@
 
 typedef struct Walk {
     ml_Arith *ar;
+    const ml_Expr *value; /* of the statement at hand: it may wrap */
 } Walk;
 
 static const ml_Expr *simpler(ml_Ctx *cx, const ml_Expr *e, void *user)
@@ -16,7 +17,7 @@ static const ml_Expr *simpler(ml_Ctx *cx, const ml_Expr *e, void *user)
 
     if (e->n_args == 0 && e->kind != ML_EXPR_VAR)
         return e;
-    to = ml_simplify(w->ar, e);
+    to = e == w->value ? ml_simplify_value(w->ar, e) : ml_simplify(w->ar, e);
     return ml_gave_up(cx, w->ar) || !ml_dtype_eq(to->type, e->type) ? e : to;
 }
 
@@ -99,6 +100,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
     const ml_Mapper m = {visit, simpler, NULL, user};
     Walk *w = user;
 
+    w->value = ml_stmt_value(s);
     if (s->kind == ML_STMT_FOR)
         return visit_for(cx, w, ml_as_for(s));
     if (s->kind == ML_STMT_IF)
@@ -110,7 +112,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_simplify(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {ml_lower_arith(lo, f)};
+    Walk w = {.ar = ml_lower_arith(lo, f)};
 
     return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, &w));
 }

@@ -58,6 +58,12 @@ const ml_Expr *ml_canonical(ml_Arith *ar, const ml_Expr *e);
 const ml_Expr *ml_rewrite(ml_Arith *ar, const ml_Expr *e);
 /* canonical, rewrite, canonical, stopping early on a literal. */
 const ml_Expr *ml_simplify(ml_Arith *ar, const ml_Expr *e);
+/* The same for what is stored, bound or passed on: there integers wrap (value.c), and only
+ * what is exact then is changed. */
+const ml_Expr *ml_simplify_value(ml_Arith *ar, const ml_Expr *e);
+/* Whether every operator of e, indices of loads apart, provably stays inside its dtype and
+ * divides by what is not 0. */
+bool ml_arith_exact(ml_Arith *ar, const ml_Expr *e);
 
 /* ---- proving (3.6) */
 bool ml_prove(ml_Arith *ar, const ml_Expr *p);

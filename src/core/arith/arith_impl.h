@@ -139,7 +139,8 @@ typedef struct ml_ArithUndo {
 
 typedef struct ml_ArithMemo {
     uint32_t key; /* id + 1; 0: empty */
-    uint32_t b_at, m_at, c_at, r_at;
+    uint32_t b_at, m_at, c_at, r_at, x_at;
+    bool exact;
     ml_Bound bound;
     ml_Modular mod;
     const ml_Expr *canon, *rewritten;

@@ -194,7 +194,7 @@ static int check(lua_State *L)
 {
     bool two = lua_isuserdata(L, 2);
     int from = two ? -1 : 0;
-    ml_CheckOpts o = {.seed = 1};
+    ml_CheckOpts o = {.seed = 1, .extremes = true};
     ml_CheckResult all = {0};
     const char *name = NULL, *why;
     Pairs pairs = {0};
@@ -346,13 +346,16 @@ typedef struct FactsBox {
     ml_Facts *facts;
 } FactsBox;
 
-static int facts_gc(lua_State *L)
+static void facts_empty(FactsBox *b)
 {
-    FactsBox *b = lua_touserdata(L, 1);
-
     ml_facts_free(b->facts);
     ml_ctx_unref(b->cx);
     *b = (FactsBox){0};
+}
+
+static int facts_gc(lua_State *L)
+{
+    facts_empty(lua_touserdata(L, 1));
     return 0;
 }
 
@@ -371,7 +374,40 @@ static FactsBox *facts_box(lua_State *L, ml_Schedule *s)
     return b;
 }
 
-/* info(s, block): properties of one block, each with its why where it fails */
+/* A table of the properties of a block, each with its why where it fails. */
+static void push_info(lua_State *L, const FactsBox *b, ml_Schedule *s, ml_Uid tag,
+                      const char *name)
+{
+    ml_Program p = ml_schedule_program(s);
+    ml_Uid scope = ml_index_scope(p.index, tag);
+    const ml_Block *block = ml_as_block(ml_index_node(p.index, tag));
+    const char *why = NULL;
+
+    lua_createtable(L, 0, 12);
+    bind_set_string(L, "block", name);
+    lua_newtable(L);
+    lua_setfield(L, -2, "why");
+    bool yes = ml_is_affine(b->cx, b->facts, p, tag, &why);
+
+    push_property(L, "affine", yes, why);
+    push_property(L, "spatial", ml_is_spatial_block(block), NULL);
+    push_property(L, "trivial_binding", ml_is_trivial_binding(b->cx, p, tag), NULL);
+    if (scope) {
+        yes = ml_complete_violation(b->cx, b->facts, p, tag, &why) == 0;
+        push_property(L, "complete", yes, why);
+        yes = ml_reduction_violation(b->cx, b->facts, p, tag, &why) == 0;
+        push_property(L, "reduction", yes, why);
+        push_property(L, "region_cover", ml_is_covered(b->cx, b->facts, p, tag, false),
+                      NULL);
+        push_property(L, "stage_pipeline", ml_is_stage_pipeline(b->cx, b->facts, p, scope),
+                      NULL);
+        const ml_Buffer *out = NULL;
+
+        push_property(L, "output", ml_is_output_block(p, tag, &out), NULL);
+    }
+}
+
+/* info(s, block): properties of one block */
 static int info(lua_State *L)
 {
     ml_Schedule *s = bind_check_schedule(L, 1), *from;
@@ -386,40 +422,36 @@ static int info(lua_State *L)
     if (h.kind != ML_H_BLOCK || !ml_handle_alive(s, h))
         return bind_bad(L, "info: a block of the current version is needed");
     const char *name = ml_name_of(s, h.uid); /* names are the schedule's: before the fork */
-
-    lua_pushstring(L, name); /* 3 */
     FactsBox *b = facts_box(L, s);
-    ml_Program p = ml_schedule_program(s);
-    ml_Uid scope = ml_index_scope(p.index, h.uid);
-    const ml_Block *block = ml_as_block(ml_index_node(p.index, h.uid));
-    const char *why = NULL;
 
-    lua_createtable(L, 0, 12);
-    lua_pushvalue(L, 3);
-    lua_setfield(L, -2, "block");
-    lua_newtable(L);
-    lua_setfield(L, -2, "why");
-    bool yes = ml_is_affine(b->cx, b->facts, p, h.uid, &why);
+    push_info(L, b, s, h.uid, name);
+    facts_empty(b);
+    return 1;
+}
 
-    push_property(L, "affine", yes, why);
-    push_property(L, "spatial", ml_is_spatial_block(block), NULL);
-    push_property(L, "trivial_binding", ml_is_trivial_binding(b->cx, p, h.uid), NULL);
-    if (scope) {
-        yes = ml_complete_violation(b->cx, b->facts, p, h.uid, &why) == 0;
-        push_property(L, "complete", yes, why);
-        yes = ml_reduction_violation(b->cx, b->facts, p, h.uid, &why) == 0;
-        push_property(L, "reduction", yes, why);
-        push_property(L, "region_cover", ml_is_covered(b->cx, b->facts, p, h.uid, false),
-                      NULL);
-        push_property(L, "stage_pipeline", ml_is_stage_pipeline(b->cx, b->facts, p, scope),
-                      NULL);
-        const ml_Buffer *out = NULL;
+/* analyze(s, blocks): the same of each, from facts that they share */
+static int analyze(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1), *from;
+    ml_Handle h;
 
-        push_property(L, "output", ml_is_output_block(p, h.uid, &out), NULL);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    (void)ml_schedule_names(s);
+    FactsBox *b = facts_box(L, s);
+    lua_Integer n = luaL_len(L, 2);
+
+    lua_createtable(L, (int)n, 0);
+    for (lua_Integer k = 1; k <= n; k++) {
+        lua_geti(L, 2, k);
+        if (!ml_lua_to_handle(L, -1, &from, &h) || !bind_same_family(from, s) ||
+            h.kind != ML_H_BLOCK || !ml_handle_alive(s, h))
+            return bind_bad(L, "analyze: blocks of the current version are needed");
+        push_info(L, b, s, h.uid, ml_name_of(s, h.uid));
+        lua_seti(L, -3, k);
+        lua_pop(L, 1);
     }
-    ml_facts_free(b->facts);
-    ml_ctx_unref(b->cx);
-    *b = (FactsBox){0};
+    facts_empty(b);
     return 1;
 }
 
@@ -443,11 +475,8 @@ static int flops(lua_State *L)
 
 int bind_check_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"check", check},
-                                   {"verify", verify},
-                                   {"info", info},
-                                   {"flops", flops},
-                                   {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"check", check},     {"verify", verify}, {"info", info},
+                                   {"analyze", analyze}, {"flops", flops},   {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

@@ -35,7 +35,7 @@ static void compare(lua_State *L, ml_Ctx *cx, const ml_Func *desc, const ml_Func
     ml_Func b = *ml_import_func(ml_import_begin_apart(cx), impl);
     const ml_Func *fa, *fb;
     ml_CheckResult r = {0};
-    ml_CheckOpts o = {.inputs = ML_FILL_RANDOM};
+    ml_CheckOpts o = {.inputs = ML_FILL_RANDOM, .extremes = true};
 
     for (uint32_t k = 0; k < a.n_params && k < b.n_params; k++)
         if (!a.params[k].buffer || !b.params[k].buffer ||

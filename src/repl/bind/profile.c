@@ -11,8 +11,19 @@
 #include "repl/bind/checking.h"
 #include "verify/verify.h"
 
+/* Past so many nests each is timed for a few milliseconds only: 0.2 s each would be minutes
+ * for hundreds of them, whose shares are small. */
+enum { MANY_NESTS = 40 };
+
+static ml_TimingMode mode_of(const ml_TimingOpts *o, size_t nests)
+{
+    if (o->report)
+        return ML_TIMING_REPORT;
+    return nests > MANY_NESTS ? ML_TIMING_TURN : ML_TIMING_TIME;
+}
+
 static bool time_one(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char *id,
-                     const ml_TimingOpts *o, ml_TimeReport *out)
+                     const ml_TimingOpts *o, ml_TimingMode mode, ml_TimeReport *out)
 {
     const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
                                  .seed = o->seed,
@@ -21,7 +32,7 @@ static bool time_one(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char *
                                  .n_sizes = o->n_sizes};
     const ml_TimeOpts to = {.target = *ml_engine_target(e),
                             .code = {.threads = ml_engine_threads(e)},
-                            .mode = o->report ? ML_TIMING_REPORT : ML_TIMING_TIME,
+                            .mode = mode,
                             .cold = o->cold,
                             .counters = true,
                             .runs = o->runs,
@@ -50,7 +61,7 @@ static bool time_nests(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char
         one.mod = ml_module_with(cx, work->mod, one.func);
         if (told)
             told(user, k + 1, out->n + 1);
-        if (!time_one(cx, e, &one, id, o, &r))
+        if (!time_one(cx, e, &one, id, o, mode_of(o, nests->n), &r))
             return false;
         v[k] = (ml_NestTime){.nest = nests->v[k],
                              .flop = ml_timing_flop(cx, nests->v[k].func, o),
@@ -83,7 +94,7 @@ bool ml_profile_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint3
     ml_nests_split(cx, work.func, &nests, &out->together);
     if (told)
         told(user, 0, (uint32_t)nests.n + 1);
-    if (!time_one(cx, e, &work, ml_schedule_name(s), o, &out->whole.t))
+    if (!time_one(cx, e, &work, ml_schedule_name(s), o, mode_of(o, 1), &out->whole.t))
         return false;
     out->whole.threads = ml_timing_threads(e, work.func);
     out->whole.noisy = out->whole.t.spread > 0.05;

@@ -50,8 +50,8 @@ static void the_rest_keeps_its_floor_division(void **state)
                 "    A_1 = T.decl_buffer((64,), \"int32\", data=A.data)\n"
                 "    B_1 = T.decl_buffer((64,), \"int32\", data=B.data)\n"
                 "    for i in range(64):\n"
-                "        B_1[i] = A_1[i] // 3 + A_1[i] + i // n + A_1[i] % "
-                "A_1[63 - i] + A_1[i] // -4 + A_1[i] % 3");
+                "        B_1[i] = A_1[i] // 3 + A_1[i] % 3 + i // n + A_1[i] % "
+                "A_1[63 - i] + A_1[i] // -4 + A_1[i]");
 }
 
 static void ramps_are_looked_into(void **state)
@@ -68,8 +68,8 @@ static void ramps_are_looked_into(void **state)
                 "    B_1 = T.decl_buffer((64,), \"int32\", data=B.data)\n"
                 "    B_1[0:8] = T.call_intrin(\"int32x8\", \"tir.shift_right\", "
                 "A_1[0:8], T.Broadcast(2, 8)) + T.Div(T.Ramp(0, 1, 8), "
-                "T.Broadcast(3, 8)) + T.Ramp(-4, 1, 8) // T.Broadcast(3, 8) + "
-                "A_1[T.Div(T.Ramp(0, 1, 8), T.Broadcast(3, 8))]");
+                "T.Broadcast(3, 8)) + A_1[T.Div(T.Ramp(0, 1, 8), T.Broadcast(3, 8))] + "
+                "T.Ramp(-4, 1, 8) // T.Broadcast(3, 8)");
 }
 
 static void unsigned_numbers_are_never_negative(void **state)
