@@ -40,7 +40,7 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":replay FILE.json");
-    if (!read_file(ss, w->v[0], &text))
+    if (!ml_session_may_read(ss, w->v[0]) || !read_file(ss, w->v[0], &text))
         return false;
     cx = ml_ctx_new(0);
     ok = ml_saved_read(cx, (ml_Str){ml_text_z(&text), text.n}, &saved);

@@ -419,6 +419,9 @@ bool cmd_recover(ml_Session *ss, const ml_Words *w)
     ml_Orphans o = {0};
     bool ok;
 
+    if (ml_session_forbids(ss, ":recover"))
+        return false;
+
     if (!ss->scratch)
         ml_orphans_find(&o);
     ok = choose(ss, w, &o);

@@ -245,6 +245,7 @@ static int close_file(lua_State *L)
 
 void bind_read_file(lua_State *L, const char *path)
 {
+    bind_may_read(L, path);
     int top = lua_gettop(L);
     FILE **f = lua_newuserdatauv(L, sizeof(*f), 0);
     luaL_Buffer b;

@@ -77,7 +77,7 @@ static void new_state(lua_State *L)
 
 ml_Ctx *bind_new_ctx(lua_State *L)
 {
-    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Ctx *cx = ml_ctx_new(bind_state(L)->limit);
 
     ml_ctx_set_cancel(cx, bind_state(L)->interrupt);
     return cx;
@@ -130,6 +130,33 @@ void ml_lua_set_verify(lua_State *L, bool on)
     bind_state(L)->verify = on;
 }
 
+void ml_lua_set_limit(lua_State *L, size_t bytes)
+{
+    bind_state(L)->limit = bytes;
+}
+
+/* ---- --safe */
+
+void bind_may_read(lua_State *L, const char *path)
+{
+    BindState *st = bind_state(L);
+
+    if (!st->safe)
+        return;
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!ml_reach_allows(st->reach, cx, path))
+        bind_raise(L, cx);
+    bind_scratch_done(L, -1);
+    lua_pop(L, 1);
+}
+
+void bind_not_safe(lua_State *L, const char *what)
+{
+    if (bind_state(L)->safe)
+        ml_lua_fail(L, ML_E_NOT_SUPPORTED, "%s under --safe", what);
+}
+
 /* ---- Lua files */
 
 static bool load_from_path(lua_State *L, const char *name)
@@ -143,7 +170,7 @@ static bool load_from_path(lua_State *L, const char *name)
             lua_pushlstring(L, at, n);
             lua_pushfstring(L, "%s/%s", lua_tostring(L, -1), name);
             lua_remove(L, -2);
-            int status = luaL_loadfile(L, lua_tostring(L, -1));
+            int status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
 
             if (status == LUA_OK) {
                 lua_remove(L, -2);

@@ -286,6 +286,8 @@ static int tensor_save(lua_State *L)
 {
     ml_Tensor *t = bind_tensor(L, 1);
     const char *path = bind_string(L, 2, "path");
+
+    bind_not_safe(L, "save: no file is written");
     ml_Ctx *cx = bind_scratch(L);
 
     if (!ml_tensor_save(cx, t, path))
@@ -302,6 +304,8 @@ static int tensor_load(lua_State *L)
     const char *path = bind_string(L, 1, "path");
     bool given = !lua_isnil(L, 2);
     BindTensor *box;
+
+    bind_may_read(L, path);
 
     if (given)
         want = bind_dtype(L, 2, "dtype");
