@@ -153,6 +153,10 @@ void bind_call(lua_State *L, int n_args, int n_results, const char *what);
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */
 int64_t bind_int(lua_State *L, int idx, const char *what);
 const char *bind_string(lua_State *L, int idx, const char *what);
+double bind_number(lua_State *L, int idx, const char *what);
+/* Of what may be missing (nil). */
+double bind_number_or(lua_State *L, int idx, const char *what, double def);
+void bind_table(lua_State *L, int idx, const char *what);
 /* The table of options at idx (nil counts as empty); names outside `known` are refused.
  * Leaves nothing on the stack; false: there are none. */
 bool bind_options(lua_State *L, int idx, const char *const *known);

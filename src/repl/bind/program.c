@@ -537,7 +537,7 @@ static int new_module(lua_State *L)
 static int attach(lua_State *L)
 {
     bind_check(L, 1, &bind_module_class);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_table(L, 2, "attach");
     lua_settop(L, 2);
     lua_setiuservalue(L, 1, 1);
     return 1;

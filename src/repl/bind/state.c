@@ -361,6 +361,37 @@ static int core_params(lua_State *L)
     return 1;
 }
 
+/* want(value, kind, what): raises bad-argument unless the value is of that kind: a type of
+ * Lua, or a class ("schedule"); with ? behind it nil will do */
+static int core_want(lua_State *L)
+{
+    static const char *const types[] = {"table", "string", "number", "function", "boolean"};
+    const char *kind = luaL_checkstring(L, 2), *what = luaL_checkstring(L, 3);
+    size_t n = strlen(kind);
+
+    if (kind[n - 1] == '?') {
+        if (lua_isnil(L, 1))
+            return 0;
+        kind = lua_pushlstring(L, kind, n - 1);
+    }
+    for (size_t k = 0; k < ML_COUNT(types); k++)
+        if (ml_streq(types[k], kind)) {
+            if (!ml_streq(luaL_typename(L, 1), kind))
+                bind_bad(L, "%s: a %s is needed, got %s", what, kind, bind_type(L, 1));
+            return 0;
+        }
+    if (!luaL_testudata(L, 1, lua_pushfstring(L, "moonloop.%s", kind)))
+        bind_bad(L, "%s: a %s is needed, got %s", what, kind, bind_type(L, 1));
+    return 0;
+}
+
+/* is_c(value): whether it is a function, and not one of Lua */
+static int core_is_c(lua_State *L)
+{
+    lua_pushboolean(L, lua_iscfunction(L, 1));
+    return 1;
+}
+
 /* methods(class): its table of methods, for those that are written in Lua */
 static int core_methods(lua_State *L)
 {
@@ -374,13 +405,10 @@ static int core_methods(lua_State *L)
 
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"load", core_load},
-                                   {"fail", core_fail},
-                                   {"seed", set_seed},
-                                   {"get_seed", get_seed},
-                                   {"params", core_params},
-                                   {"methods", core_methods},
-                                   {NULL, NULL}};
+    static const luaL_Reg own[] = {
+        {"load", core_load},    {"fail", core_fail},     {"seed", set_seed},
+        {"get_seed", get_seed}, {"params", core_params}, {"methods", core_methods},
+        {"want", core_want},    {"is_c", core_is_c},     {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
         return 1;

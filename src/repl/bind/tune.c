@@ -218,7 +218,7 @@ static int db_put(lua_State *L)
     BindDb *o = check_db(L, 1);
 
     luaL_checkstack(L, 30, NULL);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_table(L, 2, "put: the record");
     ml_Ctx *cx = bind_scratch(L);
 
     bind_options(L, 2, known);
@@ -252,7 +252,7 @@ static int db_put(lua_State *L)
 
         for (size_t k = 0; k < lua_rawlen(L, -1); k++) {
             lua_rawgeti(L, -1, (lua_Integer)k + 1);
-            v[k] = luaL_checknumber(L, -1);
+            v[k] = bind_number(L, -1, "run_secs");
             lua_pop(L, 1);
         }
         r.n_run = lua_rawlen(L, -1);
@@ -351,13 +351,13 @@ ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx)
 /* The schedules of the list at idx (fields `schedule` and `name`) as sketches in cx. */
 static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 {
-    luaL_checktype(L, idx, LUA_TTABLE);
+    bind_table(L, idx, "space: the list of schedules");
     *n = lua_rawlen(L, idx);
     ml_Sketch *v = ML_ARRAY(cx, ml_Sketch, *n + 1);
 
     for (size_t k = 0; k < *n; k++) {
         lua_rawgeti(L, idx, (lua_Integer)k + 1);
-        luaL_checktype(L, -1, LUA_TTABLE);
+        bind_table(L, -1, "space: each of the list, with its schedule,");
         lua_getfield(L, -1, "name");
         const char *name = lua_tostring(L, -1);
 
@@ -414,7 +414,7 @@ static int tuner_step(lua_State *L)
 {
     lua_settop(L, 2);
     BindTuner *o = check_tuner(L);
-    double seconds = luaL_optnumber(L, 2, 0.1);
+    double seconds = bind_number_or(L, 2, "seconds", 0.1);
     ml_Ctx *cx = bind_scratch(L);
     static const char *const names[] = {"more", "done", "cancelled", "failed"};
     ml_TuneState st = ml_tuner_step(o->t, cx, seconds);
