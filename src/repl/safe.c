@@ -63,7 +63,9 @@ static void limit_process(const ml_Session *ss)
         return;
     rlim_t want = (rlim_t)(mib + OWN_MIB) << 20;
 
-    r.rlim_cur = r.rlim_max == RLIM_INFINITY || want < r.rlim_max ? want : r.rlim_max;
+    if (r.rlim_max == RLIM_INFINITY || want < r.rlim_max)
+        r.rlim_max = want; /* workers cannot raise it again */
+    r.rlim_cur = r.rlim_max;
     setrlimit(RLIMIT_DATA, &r);
 }
 

@@ -29,6 +29,7 @@ local calls = {
     { "bad-trace", "holds itself", moon.trace, { { kind = "Split", attrs = wide } } },
     { "bad-trace", "instruction 1", moon.trace, { 7 } },
     { "bad-argument", "append", moon.schedule(moon.workload.matmul(4, 4, 4)):trace().append, 7 },
+    { "unknown-name", "", moon.explain, "nothing-like-it" },
     { "bad-argument", "db", moon.db(":memory:").close, "a text" },
     { "bad-argument", "a table is needed", pairs(moon.schedule(moon.workload.matmul(4, 4, 4))), "a text" },
 }

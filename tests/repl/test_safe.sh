@@ -97,6 +97,27 @@ why() { tail -n 5 out err; diff <(echo "$before") <(state); cat "$TMPDIR/opened"
     [ ! -e "$TMPDIR/opened" ] && [ "$before" = "$(state)" ]
 verdict 'no function that a script can reach opens, makes or changes what lies outside'
 
+# ---- compiled programs are shut in, and work: new arguments for a runner that is there
+cat >in/runs.lua <<'L'
+local s = moon.schedule(moon.workload.matmul(64, 64, 64))
+s:parallel("i")
+for k = 1, 8 do
+    assert(moon.check(s:copy()).ok)
+    assert(moon.time(s, { report = true, runs = 2 }))
+end
+local k, m = moon.build(s), moon.workload.matmul(64, 64, 64)
+local all = m.arguments(1)
+k(table.unpack(all))
+assert(#moon.tune(moon.workload.matmul(16, 16, 16), { trials = 2 }).records == 2)
+print("all well")
+L
+run --private --no-init -b --safe in/runs.lua </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 'all well' ]
+verdict 'compiled programs are checked, timed, called and tuned'
+mkdir -p "$HOME/.local/share" && run --no-init -b --safe -e 'moon.tune(moon.workload.matmul(4, 4, 4), { trials = 1 })' </dev/null
+[ "$status" = 0 ] && [ -z "$(find "$HOME" -name '*.db*' -o -name '*.jsonl')" ]
+verdict 'the database of the user is left alone'
+
 # ---- memory
 printf 'local t = {} for k = 1, 64 do t[k] = ("x"):rep(1 << 26) .. k end print("all of it")\n' >in/much.lua
 run --private --no-init -b --safe in/much.lua </dev/null

@@ -91,17 +91,13 @@ static const uint16_t CALLS[] = {
     SYS_pread64,
     SYS_pwrite64,
     SYS_lseek,
-    SYS_fstat,
     SYS_close,
-    SYS_fcntl,
     SYS_dup,
     SYS_ppoll,
     SYS_sendmsg,
     SYS_recvmsg,
     SYS_sendto,
     SYS_recvfrom,
-    SYS_ftruncate,
-    SYS_fallocate,
 #ifdef SYS_poll
     SYS_poll,
 #endif

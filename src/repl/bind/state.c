@@ -242,20 +242,39 @@ static int core_load(lua_State *L)
     return 1;
 }
 
-/* The entry of package.searchers: require "moonloop.te", "moonloop.sched.tile" ... */
+static int push_found(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* The entry of package.searchers: require "moonloop.te" is moon.te; what lies below
+ * MOONLOOP_PATH/moonloop is a module, the files that moon is made of are none. */
 static int search_lua(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
 
     if (strncmp(name, "moonloop.", 9) != 0)
         return 0;
-    luaL_gsub(L, name, ".", "/");
-    lua_pushfstring(L, "%s.lua", lua_tostring(L, -1));
-    if (load_file(L, lua_tostring(L, -1))) {
-        lua_pushvalue(L, -2);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE &&
+        lua_getfield(L, -1, name + 9) == LUA_TTABLE) {
+        lua_pushcclosure(L, push_found, 1);
+        lua_pushstring(L, name);
         return 2;
     }
-    lua_pushfstring(L, "no file '%s' in MOONLOOP_PATH or compiled in", lua_tostring(L, -1));
+    luaL_gsub(L, name, ".", "/");
+    const char *file = lua_pushfstring(L, "%s.lua", lua_tostring(L, -1));
+
+    for (const ml_EmbeddedFile *f = ml_lua_files; f->name; f++)
+        if (ml_streq(f->name, file)) {
+            lua_pushfstring(L, "'%s' is a part of moonloop and no module", name);
+            return 1;
+        }
+    if (load_file(L, file)) {
+        lua_pushstring(L, file);
+        return 2;
+    }
+    lua_pushfstring(L, "no file '%s' in MOONLOOP_PATH", file);
     return 1;
 }
 

@@ -183,6 +183,15 @@ static long w_limit_of_other(void)
     return syscall(SYS_prlimit64, getppid(), 7, NULL, NULL);
 }
 
+static long w_owner(void)
+{
+    return fcntl(answer, F_SETOWN, getppid());
+}
+static long w_ftruncate(void)
+{
+    return ftruncate(answer, 0);
+}
+
 typedef struct Way {
     const char *name;
     long (*go)(void);
@@ -212,7 +221,9 @@ static const Way ways[] = {{"read a file", w_read_file},
                            {"ioctl", w_ioctl},
                            {"io_uring", w_io_uring},
                            {"prctl", w_prctl},
-                           {"prlimit of another", w_limit_of_other}};
+                           {"prlimit of another", w_limit_of_other},
+                           {"signals of a descriptor", w_owner},
+                           {"ftruncate", w_ftruncate}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void *add_one(void *p)
