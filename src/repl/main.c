@@ -205,6 +205,8 @@ static bool init_file(const ml_Options *o)
         ml_text_fmt(&path, "%s/moonloop/init.lua", home);
     else if (getenv("HOME"))
         ml_text_fmt(&path, "%s/.config/moonloop/init.lua", getenv("HOME"));
+    if (path.n && session.reach)
+        ml_reach_add(session.reach, ml_text_z(&path), o->init != NULL);
     if (path.n && (o->init || access(ml_text_z(&path), R_OK) == 0))
         ok = ml_host_file(session.host, ml_text_z(&path), 0, NULL);
     ml_text_free(&path);

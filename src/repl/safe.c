@@ -43,8 +43,6 @@ void ml_safe_begin(ml_Session *ss, const ml_Options *o)
         ml_reach_add(&reach, o->file, true);
     for (int k = 0; k < o->n_args; k++)
         ml_reach_add(&reach, o->args[k], true);
-    if (o->init)
-        ml_reach_add(&reach, o->init, true);
     if (o->keys)
         ml_reach_add(&reach, o->keys, true);
     set_limit(ss, LIMIT);

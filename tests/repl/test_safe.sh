@@ -2,7 +2,7 @@
 # --safe: every way out of src/repl/reach.def is tried, each in a session of its own; then every
 # function that a script can reach is given paths outside. Nothing outside is read, made or changed.
 . tests/repl/session.sh
-limit=60
+limit=120
 table=$root/src/repl/reach.def
 work=$PWD
 
@@ -135,6 +135,31 @@ printf '%s\n' 'local ok, e = pcall(moon.tensor, {1 << 29}, "float64")' 'print(ok
 run --private --no-init -b --safe in/tensors.lua </dev/null
 [ "$status" = 0 ] && [ "$(sed -n 1p out)" = 'false	out-of-memory' ] && grep -q '^false	too-large	[0-9]$' out
 verdict 'tensors count'
+# ---- what is named
+mkdir -p "$HOME/.config/moonloop" lib && echo 'ours = "of the init file"' >"$HOME/.config/moonloop/init.lua"
+printf 'return { say = require "beside" }\n' >lib/mine.lua
+printf 'return "beside it"\n' >lib/beside.lua
+run --private --safe -i -e 'print(ours)' </dev/null
+why() { cat out err; }
+grep -qx 'of the init file' out && ! grep -q . err
+verdict 'the init file is read'
+LUA_PATH='lib/?.lua' run --private --no-init -b --safe -l mine -e 'print(mine.say)' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 'beside it' ]
+verdict 'so is the module of -l, and what lies beside it'
+MOONLOOP_PATH=lib run --private --no-init -b --safe -l mine -e 'print(mine.say)' </dev/null
+[ "$status" = 0 ] && [ "$(cat out)" = 'beside it' ]
+verdict 'also below MOONLOOP_PATH'
+cat >lib/bad.lua <<L
+package.path = "$work/away/secret.lua"
+package.preload.other = function() package.preload.other = nil package.loaded.other = nil return require "other" end
+L
+LUA_PATH='lib/?.lua' run --private --no-init -b --safe -l bad -l other </dev/null
+[ "$status" = 1 ] && grep -q "module 'other' not found" err && ! grep -q SECRET out err
+verdict 'no module gives another its name'
+echo 'print(moon.tensor.load(arg[1]).shape[1], pcall(moon.tensor.load, "away/secret.json"))' >in/args.lua
+run --private --no-init -b --safe in/args.lua away/secret.npy </dev/null
+[ "$status" = 0 ] && grep -q '^2' out
+verdict 'and a file that is an argument'
 run --safe --transcript nothing.txt </dev/null
 [ "$status" = 2 ] && grep -q 'does not go with' err
 verdict '--transcript, which runs commands, does not go with --safe'

@@ -36,6 +36,8 @@ void ml_host_report(ml_Host *h, bool typed);
 void ml_host_add_functions(lua_State *L);
 /* --safe: takes away what reaches beyond the session. */
 void ml_host_make_safe(lua_State *L);
+/* Once package.path is what the environment says: the modules of -l are found there. */
+void ml_host_keep_path(lua_State *L);
 /* The name that --safe took away, when that is what a message of Lua's is about; or NULL.
  */
 const char *ml_host_gone(const char *message);

@@ -12,6 +12,16 @@
 
 #include <stdio.h>
 
+static const char path_key; /* registry: package.path before a script was run */
+
+void ml_host_keep_path(lua_State *L)
+{
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "path");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &path_key);
+    lua_pop(L, 1);
+}
+
 /* load(chunk [, name [, mode [, env]]]), of text only. Upvalue 1: Lua's own. */
 static int load_text(lua_State *L)
 {
@@ -27,13 +37,10 @@ static int load_text(lua_State *L)
     return lua_gettop(L);
 }
 
-/* The module of -l is named on the command line, wherever it is found. */
-static bool may_load(lua_State *L, const char *name, const char *path)
+static bool may_load(lua_State *L, const char *path)
 {
-    ml_Host *h = ml_host_of(L);
     ml_Ctx *cx = bind_scratch(L);
-    bool ok =
-        (h->named && ml_streq(h->named, name)) || ml_reach_allows(h->ss->reach, cx, path);
+    bool ok = ml_reach_allows(ml_host_of(L)->ss->reach, cx, path);
 
     bind_scratch_done(L, -1);
     lua_pop(L, 1);
@@ -51,15 +58,21 @@ static bool is_there(const char *path)
 }
 
 /* The searcher of Lua files, of text only, and of those that may be read. Those that may
- * not are not looked for. Upvalue: package. */
+ * not are not looked for. The module of -l is named on the command line: it is looked for
+ * where the path led before any script could change it. Upvalue: package. */
 static int search_text(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
     ml_Host *h = ml_host_of(L);
     luaL_Buffer tried;
 
+    bool named = h->named && ml_streq(h->named, name);
+
+    h->named = NULL;
     lua_settop(L, 1);
-    if (lua_getfield(L, lua_upvalueindex(1), "path") != LUA_TSTRING)
+    if (named)
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &path_key);
+    else if (lua_getfield(L, lua_upvalueindex(1), "path") != LUA_TSTRING)
         return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "require: package.path is no string");
     luaL_gsub(L, name, ".", "/"); /* 3 */
     lua_pushnil(L);               /* 4: the path that is tried */
@@ -72,12 +85,11 @@ static int search_text(lua_State *L)
         lua_replace(L, 4);
         lua_pop(L, 1);
         const char *path = lua_tostring(L, 4);
-        bool may = may_load(L, name, path);
+        bool may = named || may_load(L, path);
 
         if (may && is_there(path)) {
-            if (h->named)
+            if (named)
                 ml_reach_add(h->ss->reach, path, true);
-            h->named = NULL;
             if (luaL_loadfilex(L, path, "t") != LUA_OK)
                 return luaL_error(L, "error loading module '%s': %s", name,
                                   lua_tostring(L, -1));
