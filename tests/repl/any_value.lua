@@ -65,6 +65,27 @@ local function make_values()
     cyclic.kind, cyclic.name, cyclic.self = cyclic, cyclic, cyclic
     two[1], two[2], pair.back = two, two, two
     two.x = pair
+    local shut = moon.build(m)
+    do local _ <close> = shut end
+    -- what a function that is given may do to the objects at work
+    local function moving(...)
+        pcall(s.split, s, s:get_loops("C")[1], { 2, moon.auto })
+        return ...
+    end
+    local function going(...)
+        pcall(s.goto_version or s.jump, s, 0)
+        return ...
+    end
+    local function closing(...)
+        db:close()
+        do local _ <close> = kernel end
+        do local _ <close> = failed end
+        return ...
+    end
+    local function collecting(...)
+        collectgarbage()
+        return ...
+    end
     odd = { NOTHING, false, 0 / 0, 1 / 0, -1 / 0, 1e300, -0.0, math.mininteger, math.maxinteger, 1 << 31, 1 << 32, 1 << 62, -(1 << 62), "",
         "\0", "\xff\xfe", "%s%n%", ("x"):rep(100000), "lambda", "[", "(", "[[", "{", ":", "%", "nothing-like-it", cyclic, two, pair,
         { cyclic }, { cyclic, cyclic }, nested(5), nested(199), nested(500), nested(20000), { [1] = 1, [3] = 3 }, { {} }, { false }, {},
@@ -78,10 +99,11 @@ local function make_values()
         setmetatable({ 1, 2 }, raising("__tostring", "__concat")), setmetatable({}, { __name = 7, __tostring = function() return 7 end }),
         setmetatable({}, { __len = function() return 1 << 60 end }), setmetatable({}, { __len = function() return -1 end }),
         setmetatable({}, { __len = function() return "x" end }), setmetatable({}, { __index = function(t) return t end }),
-        setmetatable({}, { __metatable = false }), print, tostring, error, function() error("inside") end,
+        setmetatable({}, { __metatable = false }), print, function(v) return tostring(v) end, function() error("inside") end,
         function() error({}) end, function() error() end, function() return {} end, function() return nil end, function() return 7, 8, 9 end,
         function() return cyclic end, function() return ("x"):rep(100) end, coroutine.create(print), coroutine.wrap(function() end),
-        long, far, many, moon, _G, string, closed, ended, dead, moon.te, moon.workload, moon.ir }
+        long, far, many, moon, _G, string, closed, ended, dead, shut, moving, going, closing, collecting,
+        function(...) return moon.te.compute({ 4 }, function(i) return i end) end, moon.te, moon.workload, moon.ir }
 end
 make_values()
 

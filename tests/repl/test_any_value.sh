@@ -29,6 +29,7 @@ local calls = {
     { "bad-trace", "holds itself", moon.trace, { { kind = "Split", attrs = wide } } },
     { "bad-trace", "instruction 1", moon.trace, { 7 } },
     { "bad-argument", "append", moon.schedule(moon.workload.matmul(4, 4, 4)):trace().append, 7 },
+    { "bad-trace", "holds itself", moon.trace, { { kind = "Split", attrs = setmetatable({ c }, { __len = function() return 1 << 60 end }) } } },
     { "unknown-name", "", moon.explain, "nothing-like-it" },
     { "bad-argument", "db", moon.db(":memory:").close, "a text" },
     { "bad-argument", "a table is needed", pairs(moon.schedule(moon.workload.matmul(4, 4, 4))), "a text" },
@@ -38,8 +39,16 @@ for k, t in ipairs(calls) do
     assert(not ok and type(e) == "userdata" and e.code == t[1] and e.message:find(t[2], 1, true), k .. ": " .. tostring(e))
     assert(e.frames[#e.frames], k)
 end
+-- an error that a script has closed is told all the same
+local ok, e = pcall(moon.trace, { 7 })
+do local _ <close> = e end
+assert(e.code == "bad-trace" and tostring(e):find("instruction 1", 1, true))
+-- a long sum of numbers of a schedule is shown as far as it goes
+local n = moon.schedule(moon.workload.matmul(4, 4, 4)):sample_perfect_tile("i", 2)[1]
+for _ = 1, 100000 do n = n + 1 end
+assert(tostring(n):find("...", 1, true))
 -- what a function of the caller's raises goes on as it is
-local ok, e = pcall(moon.te.compute, { 4 }, function(_) error("mine") end)
+ok, e = pcall(moon.te.compute, { 4 }, function(_) error("mine") end)
 assert(not ok and e:find("cyclic.lua:%d+: mine$"), tostring(e))
 ok, e = pcall(moon.te.compute, { 4 }, function(_) error({}) end)
 assert(not ok and e.code == "bad-argument", tostring(e))
