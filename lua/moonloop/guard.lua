@@ -1,7 +1,7 @@
--- guard - functions of moon that are written in Lua answer with an error object, whatever they are given:
--- what an argument does to the code of these files (no table where one is indexed, a table that holds
--- itself) becomes bad-argument. What a function of the caller's raises goes on as it is.
-local core = ...
+-- guard - what the error e of a function of moon that is written in Lua becomes: what an argument did to the
+-- code of these files (no table where one is indexed, a table that holds itself) is bad-argument. What a function
+-- of the caller's has raised goes on as it is.
+local core, name, e = ...
 
 -- Of Lua's message the kind of value and, where Lua knows it, the name of the argument.
 local function reason(text)
@@ -23,47 +23,9 @@ local function is_ours(e)
     return (e:find("^bad argument #") or e:find("stack overflow", 1, true) or e:find("^error in error handling")) and e
 end
 
-local function finish(name, ok, ...)
-    if ok then return ... end
-    local e = ...
-    local text = is_ours(e)
-    if text then core.fail("bad-argument", name .. ": " .. reason(text)) end
-    if type(e) ~= "string" and type(e) ~= "userdata" then
-        core.fail("bad-argument", name .. ": a function that was given raises " .. (e == nil and "nothing" or "a " .. type(e)))
-    end
-    error(e, 0)
+local text = is_ours(e)
+if text then core.fail("bad-argument", name .. ": " .. reason(text)) end
+if type(e) ~= "string" then
+    core.fail("bad-argument", name .. ": a function that was given raises " .. (e == nil and "nothing" or "a " .. type(e)))
 end
-
-local function guarded(name, f)
-    return function(...) return finish(name, pcall(f, ...)) end
-end
-
--- Every function of the table that is written in Lua, those of tables in it too; the first name of each counts.
-local done = setmetatable({}, { __mode = "k" })
-local function guard(prefix, t)
-    if done[t] then return t end
-    done[t] = true
-    local names = {}
-    for k in next, t do
-        if type(k) == "string" then names[#names + 1] = k end
-    end
-    table.sort(names)
-    for _, k in ipairs(names) do
-        local v = t[k]
-        if type(v) == "function" and not core.is_c(v) then
-            done[v] = done[v] or guarded(prefix .. k, v)
-            t[k] = done[v]
-            done[t[k]] = t[k]
-        elseif type(v) == "table" then
-            guard(prefix .. k .. ".", v)
-        end
-    end
-    local mt = getmetatable(t)
-    if type(mt) == "table" and type(mt.__call) == "function" and not done[mt] then
-        done[mt] = true
-        mt.__call = guarded(prefix:gsub("%.$", ""), mt.__call)
-    end
-    return t
-end
-
-return guard
+error(e, 0)

@@ -349,12 +349,48 @@ moon.features = {
 
 -- ---- loaded at first use
 
-local guard = core.load("guard")(core)
+local function finish(name, ok, ...)
+    if ok then return ... end
+    local e = ...
+    if type(e) == "userdata" then error(e, 0) end
+    core.load("guard")(core, name, e)
+end
+local done = { [core.ir] = true } -- tables, and functions by what they were; all of ir is C
+local function guarded(name, f)
+    if not done[f] then
+        done[f] = function(...) return finish(name, pcall(f, ...)) end
+        done[done[f]] = done[f]
+    end
+    return done[f]
+end
+
+-- Every function of the table that is written in Lua, and of the tables in it, answers with an error object,
+-- whatever it is given. Of several names of one the first tells of it.
+local function guard(prefix, t)
+    if done[t] then return t end
+    done[t] = true
+    local names = {}
+    for k, v in next, t do
+        if type(k) == "string" and (type(v) == "table" or type(v) == "function") then names[#names + 1] = k end
+    end
+    table.sort(names)
+    for _, k in ipairs(names) do
+        local v = t[k]
+        if type(v) == "table" then
+            guard(prefix .. k .. ".", v)
+        elseif not core.is_c(v) then
+            t[k] = guarded(prefix .. k, v)
+        end
+    end
+    local mt = getmetatable(t)
+    if type(mt) == "table" and type(mt.__call) == "function" then mt.__call = guarded(prefix:sub(1, -2), mt.__call) end
+    return t
+end
 core.guard = guard
 local lazy = { te = "te", workload = "workload", space = "space", tuning = "tune" }
 guard("moon.", moon)
-guard("trace:", trace_methods)
-guard("schedule:", methods)
+trace_methods.append = guarded("trace:append", trace_methods.append)
+methods.diff = guarded("schedule:diff", methods.diff)
 return setmetatable(moon, {
     __index = function(t, key)
         local file = lazy[key]

@@ -178,6 +178,6 @@ end
 tune.db = core.db
 
 local db_methods = core.methods("db")
-function db_methods.best(db, program, target) return tune.best(db, program, target) end
+db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
 
 return tune
