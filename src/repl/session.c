@@ -335,9 +335,9 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 bool ml_session_forbids(ml_Session *ss, const char *what)
 {
     if (ss->safe)
-        ml_session_error(ss, ML_E_NOT_SUPPORTED,
-                         "%s: no file is written, and no command or library run, under --safe",
-                         what);
+        ml_session_error(
+            ss, ML_E_NOT_SUPPORTED,
+            "%s: no file is written, and no command or library run, under --safe", what);
     return ss->safe;
 }
 

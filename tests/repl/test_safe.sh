@@ -118,6 +118,9 @@ verdict 'compiled programs are checked, timed, called and tuned'
 mkdir -p "$HOME/.local/share" && run --no-init -b --safe -e 'moon.tune(moon.workload.matmul(4, 4, 4), { trials = 1 })' </dev/null
 [ "$status" = 0 ] && [ -z "$(find "$HOME" -name '*.db*' -o -name '*.jsonl')" ]
 verdict 'the database of the user is left alone'
+run --private --no-init --keep-going --safe < <(printf '%s\n' 's = schedule(workload.matmul(4, 4, 4))' ':check --background' ':jobs --wait' ':tune --trials 1 --background' ':tune --trials 1' ':best')
+grep -q 'check of matmul v0: ok' out && grep -q '^error: :tune --background under --safe' err && grep -q '^rank' out
+verdict 'work in the background is under --safe, too'
 
 # ---- memory
 printf 'local t = {} for k = 1, 64 do t[k] = ("x"):rep(1 << 26) .. k end print("all of it")\n' >in/much.lua
