@@ -5,6 +5,7 @@
 #   libraries each is included in one place
 #   banned    functions that overflow, that hide state, or that abort
 #   heads     every file opens with a comment that says what it is
+#   reach     what reaches a file, a process or native code is in src/repl/reach.def
 #   names     what the library exports begins with ml_ (checked when it is built)
 # Prints FILE:LINE: what is wrong. Exit 1 when anything is.
 set -u
@@ -120,6 +121,9 @@ for f in ${scripts[@]+"${scripts[@]}"}; do
     sed -n '/^#!/d; p; q' <(head -n 2 "$f" | sed '1{/^#!/d}') | grep -qE '^(#|--)' ||
         echo "$f:1: no comment at the head that says what the file is" >>"$bad"
 done
+
+# What reaches a file, a process or native code is in the table of --safe.
+bash scripts/reach.sh >>"$bad"
 
 lib=build/libmoonloop.a
 if [ -e $lib ] && command -v nm >/dev/null; then

@@ -38,6 +38,7 @@ for _, name in ipairs { "cmd", "set", "get", "focus", "bind_key", "theme", "alia
 
 -- A schedule is named after the workload of its module.
 function moon.schedule(program, opts)
+    core.want(opts, "table?", "schedule: opts")
     if type(program) == "userdata" and not (opts and opts.name) then
         local ok, id = pcall(function() return program.id end)
         if ok and type(id) == "string" then
@@ -108,7 +109,8 @@ end
 
 -- module from .py .tir .tvm, schedule from .json
 function moon.open(path, opts)
-    if type(path) ~= "string" then core.fail("bad-argument", "path: a string is needed") end
+    core.want(path, "string", "path")
+    core.want(opts, "table?", "open: opts")
     local suffix = path:match("%.(%w+)$")
     if suffix == "onnx" then core.fail("not-yet", "moon.open of .onnx") end
     local text = core.read_file(path)
@@ -125,8 +127,11 @@ local function quoted(s)
     return '"' .. s:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
-local function json(v)
+local MOST = 100 -- deeper than any instruction, and than what holds itself is worth a look
+local function json(v, depth)
     local t = type(v)
+    depth = (depth or 0) + 1
+    if depth > MOST then core.fail("bad-trace", "a table is nested more than " .. MOST .. " deep, or holds itself") end
     if t == "nil" then return "null" end
     if t == "boolean" or math.type(v) == "integer" then return tostring(v) end
     if t == "number" then
@@ -136,14 +141,14 @@ local function json(v)
     if t == "string" then return quoted(v) end
     if t ~= "table" then core.fail("bad-trace", "a " .. t .. " has no form in JSON") end
     local parts = {}
-    if next(v) ~= nil and #v == 0 then
+    if next(v) ~= nil and rawlen(v) == 0 then
         local keys = {}
         for k in pairs(v) do keys[#keys + 1] = tostring(k) end
         table.sort(keys)
-        for i, k in ipairs(keys) do parts[i] = quoted(k) .. ":" .. json(v[k]) end
+        for i, k in ipairs(keys) do parts[i] = quoted(k) .. ":" .. json(v[k], depth) end
         return "{" .. table.concat(parts, ",") .. "}"
     end
-    for i = 1, #v do parts[i] = json(v[i]) end
+    for i = 1, rawlen(v) do parts[i] = json(v[i], depth) end
     return "[" .. table.concat(parts, ",") .. "]"
 end
 
@@ -151,7 +156,11 @@ end
 local function trace_json(list)
     local insts, decisions = {}, {}
     for i, inst in ipairs(list) do
+        if type(inst) ~= "table" then
+            core.fail("bad-trace", "instruction " .. i .. ": a table {kind =, inputs =, attrs =, outputs =} is needed, got a " .. type(inst))
+        end
         if inst.kind then
+            core.want(inst.kind, "string", "instruction " .. i .. ": kind")
             insts[i] = "[" .. table.concat({ quoted(inst.kind), json(inst.inputs or {}), json(inst.attrs or {}),
                 json(inst.outputs or {}) }, ",") .. "]"
             if inst.decision ~= nil then
@@ -167,7 +176,7 @@ end
 -- moon.trace(json or table): a table is a list of instructions, or the JSON form as a table
 function moon.trace(from)
     if type(from) == "table" then
-        local whole = #from == 2 and type(from[1]) == "table" and not from[1].kind and type(from[1][1]) == "table"
+        local whole = rawlen(from) == 2 and type(from[1]) == "table" and not from[1].kind and type(from[1][1]) == "table"
         return (core.trace(whole and json(from) or trace_json(from)))
     end
     return (core.trace(from))
@@ -177,6 +186,8 @@ local trace_methods = core.methods("trace")
 
 -- t:append(inst [, decision]): the instruction as t[i] gives them
 function trace_methods.append(t, inst, decision)
+    core.want(t, "trace", "append")
+    core.want(inst, "table", "append: the instruction")
     local list = {}
     for i = 1, #t do list[i] = t[i] end
     local new = {}
@@ -205,13 +216,16 @@ methods.counts = core.counts
 
 -- properties of every block
 function moon.analyze(s)
+    core.want(s, "schedule", "analyze")
     return core.analyze(s, s:blocks())
 end
 
 local all_parts = { "well-formed", "regions", "threading", "out-of-bounds" }
 function moon.verify(program, opts)
+    core.want(opts, "table?", "verify: opts")
     local what = opts and opts.what or all_parts
     if type(what) == "string" then what = { what } end
+    core.want(what, "table", "verify: what")
     for k in pairs(opts or {}) do
         if k ~= "what" then core.fail("bad-argument", "no option is named " .. tostring(k)) end
     end
@@ -255,6 +269,7 @@ function moon.apply_best(program, db, opts) return moon.tuning.apply_best(progra
 -- registers one
 function moon.intrin(name, desc, impl, opts)
     if type(desc) == "table" and impl == nil then desc, opts = nil, desc end
+    core.want(opts, "table?", "intrin: opts")
     if desc == nil and impl == nil then
         for key in pairs(opts or {}) do
             if key ~= "allow_missing" then
@@ -283,10 +298,12 @@ end
 local numbers = { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64" }
 function moon.register_reducer(n, combine, identity, opts)
+    core.want(opts, "table?", "register_reducer: opts")
     for key in pairs(opts or {}) do
         if key ~= "dtypes" then core.fail("bad-argument", "register_reducer: unknown option " .. tostring(key)) end
     end
     if opts and opts.dtypes then
+        core.want(opts.dtypes, "table", "register_reducer: dtypes")
         for _, types in ipairs(opts.dtypes) do core.reducer_register(n, combine, identity, types) end
         return
     end
@@ -313,6 +330,7 @@ end
 
 -- intrins([pattern]): names
 function moon.intrins(pattern)
+    core.want(pattern, "string?", "intrins: the pattern")
     local kept = {}
     for _, name in ipairs(core.intrin_names()) do
         if not pattern or name:find(pattern) then kept[#kept + 1] = name end
@@ -330,12 +348,53 @@ moon.features = {
 
 -- ---- loaded at first use
 
+local function finish(name, ok, ...)
+    if ok then return ... end
+    local e = ...
+    if type(e) == "userdata" then error(e, 0) end
+    core.load("guard")(core, name, e)
+end
+local done = { [core.ir] = true } -- tables, and functions by what they were; all of ir is C
+local function guarded(name, f)
+    if not done[f] then
+        done[f] = function(...) return finish(name, pcall(f, ...)) end
+        done[done[f]] = done[f]
+    end
+    return done[f]
+end
+
+-- Every function of the table that is written in Lua, and of the tables in it, answers with an error object,
+-- whatever it is given. Of several names of one the first tells of it.
+local function guard(prefix, t)
+    if done[t] then return t end
+    done[t] = true
+    local names = {}
+    for k, v in next, t do
+        if type(k) == "string" and (type(v) == "table" or type(v) == "function") then names[#names + 1] = k end
+    end
+    table.sort(names)
+    for _, k in ipairs(names) do
+        local v = t[k]
+        if type(v) == "table" then
+            guard(prefix .. k .. ".", v)
+        elseif not core.is_c(v) then
+            t[k] = guarded(prefix .. k, v)
+        end
+    end
+    local mt = getmetatable(t)
+    if type(mt) == "table" and type(mt.__call) == "function" then mt.__call = guarded(prefix:sub(1, -2), mt.__call) end
+    return t
+end
+core.guard = guard
 local lazy = { te = "te", workload = "workload", space = "space", tuning = "tune" }
+guard("moon.", moon)
+trace_methods.append = guarded("trace:append", trace_methods.append)
+methods.diff = guarded("schedule:diff", methods.diff)
 return setmetatable(moon, {
     __index = function(t, key)
         local file = lazy[key]
         if not file then return nil end
-        local value = core.load(file)(moon, core)
+        local value = guard(file == "tune" and "moon.tuning." or "moon." .. file .. ".", core.load(file)(moon, core))
         rawset(t, key, value)
         return value
     end,

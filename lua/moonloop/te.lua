@@ -145,14 +145,15 @@ end
 
 -- te.compute(shape, function(i, j) ... end [, name]): a computed tensor
 function te.compute(shape, body, name)
+    core.want(shape, "table", "compute: the shape")
     if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
     name = name or "compute"
-    local names = core.params(body)
-    if names and #names ~= #shape then
-        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, #names, #shape)
+    local names, rank = core.params(body), rawlen(shape)
+    if names and #names ~= rank then
+        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, #names, rank)
     end
     local spatial = {}
-    for k = 1, #shape do
+    for k = 1, rank do
         local axis = names and names[k] or ("i" .. (k - 1))
         spatial[k] = { name = axis, extent = shape[k], iter = ir.var("v" .. axis) }
     end

@@ -3,7 +3,7 @@ local topic = ...
 
 -- ---- programs
 topic("moon.open(path [, opts])", "a program or a saved schedule from a file", [[
-Gives a module for .py, .tir and .tvm, a schedule for .json; at the prompt a schedule becomes the focus. A file that is a bare trace needs the program: {program = m}. What is wrong with the text is told with line and column.]],
+Gives a module for .py, .tir and .tvm, a schedule for .json; at the prompt a schedule becomes the focus. A file that is a bare trace needs the program: {program = m}. What is wrong with the text is told with line and column. With --safe only files named on the command line, and those below their folders, are read.]],
     [[
 local f <close> = io.open("mm.py", "w")
 f:write(s:script())
@@ -125,7 +125,7 @@ print(moon.tensor.load("x.npy")[{3}])]])
 
 -- ---- machine code
 topic("moon.build(program [, opts])", "compile for a processor: gives a kernel, to be called like a function", [[
-program: a schedule, module or function. The kernel runs in a process of its own, so that a crash ends a call and not the session. opts: target, opt (light, O0 to O3), inprocess (no own process), threads, func, lines (keep lines of the program), contract (fused multiply-add), unaligned, limit (seconds of a call). With a GPU's loops no-device is raised: such code comes with a later version.]],
+program: a schedule, module or function. The kernel runs in a process of its own, so that a crash ends a call and not the session. opts: target, opt (light, O0 to O3), inprocess (no own process; not with --safe), threads, func, lines (keep lines of the program), contract (fused multiply-add), unaligned, limit (seconds of a call). With a GPU's loops no-device is raised: such code comes with a later version.]],
     [[
 local k <close> = moon.build(s)
 local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.tensor({8, 8})
@@ -153,7 +153,7 @@ topic("moon.apply_best(program, db [, opts])", "the program with the best record
 local db <close> = moon.db(":memory:")
 print(pcall(moon.apply_best, s, db))]])
 topic("moon.db([path])", "a database of tuning records, made if there is none", [[
-Without a path the usual one; ":memory:" is kept nowhere. Its methods: records, best, put, export, import, close.]],
+Without a path the usual one; ":memory:" is kept nowhere, and the only one with --safe. Its methods: records, best, put, export, import, close.]],
     [[
 local db <close> = moon.db(":memory:")
 print(db, #db:records())]])

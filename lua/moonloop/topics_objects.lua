@@ -91,7 +91,7 @@ local a = moon.tensor({2}):fill(1)
 local b = a:copy():fill(2)
 print(a[{0}], b[{0}])]])
 topic("tensor:totable()", "its elements as nested lists", "", 'print(moon.tensor({2, 2}, "int32"):fill(3):totable()[2][1])')
-topic("tensor:save(path)", "write it as .npy", "moon.tensor.load reads it.", [[
+topic("tensor:save(path)", "write it as .npy", "moon.tensor.load reads it. Not with --safe.", [[
 moon.tensor({2}):fill(5):save("x.npy")
 print(moon.tensor.load("x.npy")[{0}])]])
 topic("tensor:compare(other [, opts])", "how far two tensors differ: a table as of moon.check", "opts: rtol, atol, exact; exact unless a tolerance is given.", [[

@@ -7,6 +7,7 @@ local known = { trials = true, seconds = true, seed = true, space = true, db = t
     progress = true, on_record = true, fresh = true, name = true, workers = true }
 
 local function read(opts)
+    core.want(opts, "table?", "tune: opts")
     for k in pairs(opts or {}) do
         if not known[k] then core.fail("bad-argument", "tune: no option is named " .. tostring(k)) end
     end
@@ -127,8 +128,10 @@ function tune.session_db(path, make)
     return memory, e.message
 end
 
-function tune.begin(s, opts)
-    local warning
+function tune.begin(s, given)
+    local opts, warning = {}, nil
+    core.want(given, "table", "tune: opts")
+    for k, v in pairs(given) do opts[k] = v end
     local path = opts.db or current
     opts.db, warning = tune.session_db(path, true)
     current = path
@@ -175,6 +178,6 @@ end
 tune.db = core.db
 
 local db_methods = core.methods("db")
-function db_methods.best(db, program, target) return tune.best(db, program, target) end
+db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
 
 return tune

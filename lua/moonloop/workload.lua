@@ -34,6 +34,7 @@ local function dtypes(opts)
 end
 
 local function option_names(opts, names)
+    core.want(opts, "table?", "options")
     for k in pairs(opts or {}) do
         if not names[k] then bad("no option is named %s", tostring(k)) end
     end
@@ -43,7 +44,7 @@ local general = { dtype = true, acc = true, id = true } -- of every operator, be
 
 -- Positive integers by name, with defaults; other names are refused.
 local function sizes(opts, defaults)
-    if type(opts) ~= "table" then bad("a table of sizes is needed") end
+    core.want(opts, "table", "sizes by name")
     local out = {}
     for k, v in pairs(opts) do
         if defaults[k] == nil and not general[k] then bad("no size is named %s", tostring(k)) end
@@ -110,7 +111,7 @@ local function finish(spec)
         end
         return out
     end
-    core.attach(m, {
+    core.attach(m, core.guard("module:", {
         id = id, flop = spec.flop, bytes = bytes, inputs = inputs, outputs = outputs,
         -- reference(inputs): the results, in the order of the outputs and by name
         reference = function(a, b)
@@ -131,7 +132,7 @@ local function finish(spec)
             for _, y in ipairs(outputs()) do all[#all + 1] = y end
             return all
         end,
-    })
+    }))
     return m
 end
 
@@ -466,7 +467,8 @@ local function constant(matrix, i, j, dtype)
 end
 
 function workload.winograd(opts)
-    local pre = opts and opts.pre or false
+    core.want(opts, "table", "sizes by name")
+    local pre = opts.pre or false
     local s = with(opts, {})
     s.pre = nil
     s = sizes(s, { h = true, w = true, ci = true, co = true, n = 1 })
@@ -646,6 +648,7 @@ local order = { "C1D", "C2D", "C3D", "DEP", "DIL", "GMM", "GRP", "T2D", "CAP", "
 
 -- workload.list([pattern [, extended]]): names, those of the default runs unless extended
 function workload.list(pattern, extended)
+    core.want(pattern, "string?", "list: the pattern")
     local out = {}
     for _, f in ipairs(order) do
         for k = 1, #families[f][2] do out[#out + 1] = f .. "-" .. (k - 1) end

@@ -34,6 +34,8 @@ static void descr_of(ml_Text *out, const ml_Tensor *t)
 
 static bool file_error(ml_Ctx *cx, ml_ErrorCode code, const char *path, const char *what)
 {
+    if (code == ML_E_NO_FILE) /* its sentence is one fact */
+        return ml_fail(cx, code, ML_TEXT(ml_format(cx, "%s: %s", path, what)));
     return ml_fail(cx, code, ML_TEXT(path), ML_TEXT(what));
 }
 

@@ -235,6 +235,10 @@ ml_Tensor *ml_tensor_new(ml_Ctx *cx, ml_Dtype type, const int64_t *shape, size_t
         ml_fail(cx, ML_E_TOO_LARGE, ML_TEXT("a tensor does not fit the memory"));
         return NULL;
     }
+    if (ml_ctx_limit(cx) > 0 && (uint64_t)bytes > ml_ctx_limit(cx)) {
+        ml_fail(cx, ML_E_OUT_OF_MEMORY, ML_NUMBER("limit", (int64_t)ml_ctx_limit(cx)));
+        return NULL;
+    }
     t = calloc(1, sizeof *t + rank * sizeof(int64_t));
     if (t == NULL ||
         posix_memalign(&block, 64,

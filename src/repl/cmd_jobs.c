@@ -63,6 +63,10 @@ bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w
     ml_Text line = {0}, said = {0};
     ml_Data *d = ml_session_data(ss);
 
+    if (ss->safe && c->run == cmd_tune)
+        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
+                                ":tune --background under --safe: its records are kept in "
+                                "memory and would end with it");
     ml_text_add(&line, c->name);
     for (size_t k = 0; k < w->n; k++)
         if (!ml_streq(w->v[k], BACKGROUND))

@@ -206,6 +206,8 @@ bool cmd_machine(ml_Session *ss, const ml_Words *w)
     const ml_Machine *m;
     ml_Ctx *cx;
 
+    if (w->n > 0 && ml_session_forbids(ss, ":machine set, --calibrate"))
+        return false;
     for (size_t k = 0; k < w->n; k++) {
         if (ml_streq(w->v[k], "--calibrate"))
             anew = true;

@@ -23,6 +23,8 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":replay FILE.json");
+    if (!ml_session_may_read(ss, w->v[0]))
+        return false;
     if (!ml_file_read(w->v[0], &text)) {
         ml_text_free(&text);
         return ml_session_error(ss, ML_E_NO_FILE, "%s: %s", w->v[0], strerror(errno));

@@ -16,6 +16,7 @@
 #include "repl/data.h"
 #include "repl/input.h"
 #include "repl/record.h"
+#include "repl/safe.h"
 #include "repl/themes.h"
 
 /* In a module of several: the function worked on, or all of them. */
@@ -313,6 +314,8 @@ void ml_settings_apply(ml_Session *ss)
         ml_ctx_set_limit(ml_schedule_ctx(ss->schedules[k]),
                          (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
     }
+    ml_host_set_limit(ss->host, (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit)
+                                    << 20);
     ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
     ml_host_set_verify(ss->host, ml_setting_bool(&ss->set, ML_SET_verify_each));
     ml_engine_set_threads(
@@ -328,6 +331,8 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
     ml_Target t;
     bool ok = true;
 
+    if (id == ML_SET_memory_limit && !ml_safe_allows_limit(ss, value))
+        return false;
     if (id == ML_SET_threads && threads_setting(value) > (long)ml_target_host().cores)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "this machine has %u cores; %s threads would wait for each "

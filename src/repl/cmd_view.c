@@ -23,6 +23,8 @@ bool cmd_view(ml_Session *ss, const ml_Words *w)
     }
     if (ml_capture_on())
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "this is the visualiser already");
+    if (keys && !ml_session_may_read(ss, keys))
+        return false;
     if (keys)
         return ml_view_script(ss, keys, width, height, false);
     int depth = ss->depth;

@@ -209,6 +209,8 @@ bool ml_input_run_file(ml_Session *ss, const char *path)
     static const char *const OPENED[] = {".py", ".tir", ".tvm", ".json"};
     const char *suffix = suffix_of(path);
 
+    if (!ml_session_may_read(ss, path))
+        return false;
     for (size_t k = 0; k < ML_COUNT(OPENED); k++)
         if (ml_streq(suffix, OPENED[k])) {
             bool ok = ml_host_open(ss->host, path);

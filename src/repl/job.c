@@ -118,6 +118,7 @@ static bool run(ml_Session *ss, const ml_Json *ask, const char *saved)
     ss->safe = flag_of(ask, "safe");
     ss->host = ml_host_new(ss);
     take_settings(ss, ml_json_get(ask, "settings"));
+    ss->sealed = ss->safe;
     ss->mode = ML_MODE_QUIET;
     ss->job = true;
     ss->job_version = version && version->kind == ML_JSON_INT ? (int)version->as.i : 0;

@@ -31,6 +31,7 @@
 #include "repl/options.h"
 #include "repl/prompt.h"
 #include "repl/record.h"
+#include "repl/safe.h"
 #include "repl/sessions.h"
 #include "repl/stuck.h"
 #include "repl/transcript.h"
@@ -204,6 +205,8 @@ static bool init_file(const ml_Options *o)
         ml_text_fmt(&path, "%s/moonloop/init.lua", home);
     else if (getenv("HOME"))
         ml_text_fmt(&path, "%s/.config/moonloop/init.lua", getenv("HOME"));
+    if (path.n && session.reach)
+        ml_reach_add(session.reach, ml_text_z(&path), o->init != NULL);
     if (path.n && (o->init || access(ml_text_z(&path), R_OK) == 0))
         ok = ml_host_file(session.host, ml_text_z(&path), 0, NULL);
     ml_text_free(&path);
@@ -283,6 +286,8 @@ static bool set_options(const ml_Options *o)
     if (ok && o->threads)
         ok = ml_settings_allow(&session, ML_SET_threads, o->threads) &&
              ml_setting_set(&session.set, ML_SET_threads, o->threads, &why);
+    if (ok && o->memory_limit)
+        ok = ml_safe_set_limit(&session, o->memory_limit);
     ml_text_free(&why);
     return ok;
 }
@@ -365,11 +370,10 @@ int main(int argc, char **argv)
     session.batch = o.batch;
     session.keep_going = o.keep_going;
     session.json = session.out.json = o.json;
-    session.safe = o.safe;
-    if (o.safe) /* workers are told so */
-        setenv("MOONLOOP_SAFE", "1", 1);
+    if (o.safe)
+        ml_safe_begin(&session, &o);
     session.private_ = o.private_;
-    session.no_history = o.no_history || o.private_ || o.batch;
+    session.no_history = o.no_history || o.private_ || o.batch || o.safe;
     if (!set_options(&o))
         return 2;
     if (o.batch)
@@ -385,6 +389,8 @@ int main(int argc, char **argv)
     set_signals();
     if (!o.no_init && !o.batch)
         init_file(&o);
+    if (o.safe)
+        ml_safe_seal(&session);
 
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
     bool again = false;

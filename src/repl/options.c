@@ -36,14 +36,13 @@ static const Option OPTIONS[] = {
     {"target", 0, TEXT, AT(target), "T", "target of new schedules"},
     {"threads", 0, TEXT, AT(threads), "N", "threads of generated code"},
     {"seed", 0, TEXT, AT(seed), "N", "seed of new schedules; random: from the system"},
+    {"memory-limit", 0, TEXT, AT(memory_limit), "MIB",
+     "MiB that the programs of the session may take"},
     {"no-init", 0, FLAG, AT(no_init), NULL, "skip the init file"},
     {"init", 0, TEXT, AT(init), "FILE", "another init file"},
     {"no-history", 0, FLAG, AT(no_history), NULL, "keep no history"},
     {"private", 0, FLAG, AT(private_), NULL, "keep nothing of this session"},
-    {"safe", 0, FLAG, AT(safe), NULL,
-     "for scripts one does not trust: no files and no commands of theirs, Lua without io, "
-     "debug, "
-     "os.execute"},
+    {"safe", 0, FLAG, AT(safe), NULL, "for scripts one does not trust: see below"},
     {"help", 'h', SHOW, 0, NULL, "this text"},
     {"help-all", 0, SHOW, 0, NULL, "the manual: every primitive, setting and error code"},
     {"manual", 0, TEXT, AT(manual), "KIND",
@@ -209,6 +208,11 @@ bool ml_options_read(ml_Options *o, int argc, char **argv, ml_Text *why)
         ml_text_add(why, "--size goes with --keys: a terminal has a size of its own");
         return false;
     }
+    if (o->transcript && o->safe) {
+        ml_text_add(why, "--transcript runs commands of the system: it does not go with "
+                         "--safe");
+        return false;
+    }
     if (!o->transcript && k < argc)
         o->file = argv[k++];
     o->args = argv + k;
@@ -258,6 +262,20 @@ void ml_options_help(ml_Text *t)
         ml_text_repeat(t, ' ', t->n - at < 24 ? 24 - (t->n - at) : 1);
         ml_text_fmt(t, " %s\n", d->help);
     }
+    ml_text_add(
+        t,
+        "\n--safe: what Lua and commands read are FILE, ARGS that are files and what lies "
+        "below\n"
+        "their folders, by real path. They write no file, start no command, load no C "
+        "module and\n"
+        "run no compiled code inside the session; io, debug, os.execute and their like are "
+        "gone.\n"
+        "Compiled programs run in a process that can only compute (seccomp). 2048 MiB of "
+        "memory\n"
+        "unless --memory-limit or the init file says otherwise; :db and :tune work in "
+        "memory. Not\n"
+        "held back: processor time, what is printed, and the compiler that makes the "
+        "code.\n");
     ml_text_add(
         t,
         "\nStandard input that is no terminal is read as session text. Exit status: 0 "

@@ -17,7 +17,7 @@ typedef struct ml_Options {
         transcript, update, json, view;
     int color;          /* -1 auto, 0 never, 1 always */
     int width, size[2]; /* 0: not given */
-    const char *init, *target, *threads, *seed, *manual;
+    const char *init, *target, *threads, *seed, *memory_limit, *manual;
     const char *keys; /* of --view, or NULL */
     const char *file; /* or NULL */
     char **args;      /* of the file, or the files of --transcript */

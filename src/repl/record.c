@@ -596,11 +596,11 @@ bool cmd_record(ml_Session *ss, const ml_Words *w)
         ml_text_free(&t);
         return true;
     }
+    if (ml_session_forbids(ss, ":record"))
+        return false;
     if (!r)
         return ml_session_error(ss, ML_E_NOT_SUPPORTED,
                                 ":record where nothing is typed (scripts, -e, --json)");
-    if (ml_session_forbids(ss, ":record"))
-        return false;
     if (w->n > 2 || (w->n == 2 && !stops))
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":record [FILE|FILE.cast] [stop]");
     if (stops && w->n == 1)

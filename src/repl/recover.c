@@ -432,6 +432,9 @@ bool cmd_recover(ml_Session *ss, const ml_Words *w)
     size_t n_lost = 0;
     bool ok;
 
+    if (ml_session_forbids(ss, ":recover"))
+        return false;
+
     if (!ss->scratch)
         ml_orphans_find(&o, &n_lost);
     ok = choose(ss, w, &o, n_lost);

@@ -13,6 +13,7 @@
 #include "repl/bind/host.h"
 #include "repl/history.h"
 #include "repl/input.h"
+#include "repl/safe.h"
 
 /* ---- the folder */
 
@@ -120,6 +121,9 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->out.capture = ss->out.err_capture = out;
     ss->argv0 = of->argv0;
     ss->safe = of->safe;
+    ss->reach = of->reach;
+    ss->sealed = of->sealed;
+    ml_safe_inherit(ss, of);
     ss->batch = ss->no_history = ss->private_ = ss->scratch = true;
     ss->mode = ML_MODE_TYPED;
     ss->history = ml_history_new();

@@ -338,9 +338,23 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 bool ml_session_forbids(ml_Session *ss, const char *what)
 {
     if (ss->safe)
-        ml_session_error(ss, ML_E_NOT_SUPPORTED,
-                         "%s: no file is written and no command run under --safe", what);
+        ml_session_error(
+            ss, ML_E_NOT_SUPPORTED,
+            "%s: no file is written, and no command or library run, under --safe", what);
     return ss->safe;
+}
+
+bool ml_session_may_read(ml_Session *ss, const char *path)
+{
+    if (!ss->safe)
+        return true;
+    ml_Ctx *cx = ml_ctx_new(0);
+    bool ok = ml_reach_allows(ss->reach, cx, path);
+
+    if (!ok)
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    ml_ctx_unref(cx);
+    return ok;
 }
 
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)

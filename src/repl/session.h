@@ -9,6 +9,7 @@
 
 #include <signal.h>
 
+#include "core/reach.h"
 #include "primitives/render.h"
 #include "primitives/schedule.h"
 #include "repl/alias.h"
@@ -41,6 +42,8 @@ typedef struct ml_Session {
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;
+    ml_Reach *reach;       /* with safe: what Lua and commands may read; NULL: nothing */
+    bool sealed;           /* with safe: the memory limit is only lowered from now on */
     bool json;             /* commands print data, an object a line */
     ml_Data *data;         /* of the command at work; NULL: nobody wants it */
     ml_Jobs *jobs;         /* NULL: none was started */
@@ -133,6 +136,8 @@ bool ml_session_forbids(ml_Session *ss, const char *what);
  * printed. */
 bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
 bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */
+/* Whether --safe lets a file be read (core/reach.h); false: an error was printed. */
+bool ml_session_may_read(ml_Session *ss, const char *path);
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */

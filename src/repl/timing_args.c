@@ -50,6 +50,8 @@ bool ml_read_timing(ml_Session *ss, const ml_TimingArgs *args, const ml_Words *w
             if (!ml_read_runs(ss, v, &o->runs))
                 return false;
         } else if (args->rivals && (v = value(w, &k, "--against", "")) != NULL) {
+            if (ml_session_forbids(ss, "--against"))
+                return false;
             o->against = v;
         } else if ((v = value(w, &k, "--shape", "none")) != NULL) {
             if (!ml_read_shape(ss, cx, v, &sizes[o->n_sizes++]))

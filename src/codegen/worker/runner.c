@@ -7,6 +7,7 @@
  * lowering-and-codegen 12; DESIGN 4.
  */
 #define _GNU_SOURCE /* NOLINT: REG_RIP */
+#include "codegen/worker/cage.h"
 #include "codegen/worker/compare.h"
 #include "codegen/worker/counters.h"
 #include "codegen/worker/job.h"
@@ -14,6 +15,7 @@
 #include "codegen/worker/message.h"
 #include "codegen/worker/timing.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -70,7 +72,9 @@ typedef struct Runner {
     Linked linked[MAX_LINKED];
     uint64_t clock;
     uint64_t memory; /* limit of the kernel's buffers */
-    double told;     /* when the worker last heard that a call had ended */
+    int statm;       /* /proc/self/statm, -1: there is none */
+    ml_Cage cage;
+    double told; /* when the worker last heard that a call had ended */
 } Runner;
 
 /* ---------------------------------------------------------------- crashes */
@@ -370,16 +374,12 @@ static bool run_timed(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
 }
 
 /* Bytes of address space in use; 0: not known. */
-static uint64_t space_used(void)
+static uint64_t space_used(const Runner *ru)
 {
-    unsigned long long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
+    char text[32] = "";
+    ssize_t n = pread(ru->statm, text, sizeof text - 1, 0);
 
-    if (f && fscanf(f, "%llu", &pages) != 1) /* NOLINT(cert-err34-c): the kernel's own */
-        pages = 0;
-    if (f)
-        fclose(f);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return n > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* Buffers of the kernel are counted exactly; the address space bounds what functions that
@@ -388,7 +388,7 @@ static uint64_t space_used(void)
 static void limit_memory(Runner *ru, const ml_RunJob *q, const ml_WorkSet *s)
 {
     uint64_t own = q->memory_limit ? q->memory_limit : UINT64_C(4) << 30;
-    uint64_t used = SANITIZED ? 0 : space_used(), sum = used + (UINT64_C(2) << 30);
+    uint64_t used = SANITIZED ? 0 : space_used(ru), sum = used + (UINT64_C(2) << 30);
     struct rlimit r;
 
     ml_workspace_release();
@@ -490,6 +490,13 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
         fail(r, ML_E_WORKER_CRASHED, "run", "the arguments were not passed on");
         return;
     }
+    if (ru->cage == ML_CAGE_BROKEN || (ru->cage == ML_CAGE_SHUT && q->library)) {
+        fail(r, ML_E_NOT_SUPPORTED, "run",
+             q->library ? "no library is loaded to run it under --safe"
+                        : "compiled code is shut in by seccomp under --safe, and this "
+                          "system has none");
+        return;
+    }
     limit_memory(ru, q, s);
     kernel.fn = kernel_of(ru, q, s, &linked, &body);
     r->link_seconds = ml_now() - t;
@@ -561,7 +568,7 @@ static bool serve(Runner *ru)
 
 _Noreturn void ml_runner_main(int fd, ml_Llvm *ll, ml_Sets sets)
 {
-    Runner ru = {.fd = fd, .ll = ll, .sets = sets};
+    Runner ru = {.fd = fd, .ll = ll, .sets = sets, .statm = -1};
     ml_Ctx *cx = ml_ctx_new(0);
     struct rlimit none = {0, 0};
 
@@ -570,6 +577,8 @@ _Noreturn void ml_runner_main(int fd, ml_Llvm *ll, ml_Sets sets)
     watch_faults(fd);
     ml_openmp_open(cx); /* absent: parallel loops fail to link, with their own message */
     ml_ctx_unref(cx);
+    ru.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ru.cage = ml_cage_enter();
     while (serve(&ru))
         ;
     _exit(0);

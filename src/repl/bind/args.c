@@ -49,6 +49,24 @@ const char *bind_string(lua_State *L, int idx, const char *what)
     return lua_tostring(L, idx);
 }
 
+double bind_number(lua_State *L, int idx, const char *what)
+{
+    if (lua_type(L, idx) != LUA_TNUMBER)
+        bind_bad(L, "%s: a number is needed, got %s", what, bind_type(L, idx));
+    return lua_tonumber(L, idx);
+}
+
+double bind_number_or(lua_State *L, int idx, const char *what, double def)
+{
+    return lua_isnoneornil(L, idx) ? def : bind_number(L, idx, what);
+}
+
+void bind_table(lua_State *L, int idx, const char *what)
+{
+    if (!lua_istable(L, idx))
+        bind_bad(L, "%s: a table is needed, got %s", what, bind_type(L, idx));
+}
+
 /* ---- options */
 
 static void refuse_option(lua_State *L, const char *key, const char *const *known)

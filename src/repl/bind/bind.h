@@ -16,6 +16,7 @@
 
 #include "codegen/engine.h"
 #include "codegen/tensor.h"
+#include "core/reach.h"
 #include "primitives/render.h"
 #include "primitives/trace.h"
 
@@ -35,6 +36,8 @@ void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
 void ml_lua_poll(lua_State *L);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
+/* Bytes that one program, and one tensor, may take from now on; 0: as much as there is. */
+void ml_lua_set_limit(lua_State *L, size_t bytes);
 /* Whether schedules that are made check themselves after each step. */
 void ml_lua_set_verify(lua_State *L, bool on);
 /* The schedule at that index, not counted; NULL: it is no schedule. */
@@ -69,7 +72,9 @@ typedef struct BindState {
     bool verify;                /* of new schedules */
     ml_Engine *engine;          /* or NULL */
     struct ml_Intrins *intrins; /* or NULL */
-    bool safe;                  /* no files of Lua's choice: the prompt's --safe */
+    bool safe;                  /* the prompt's --safe: Lua writes no file and */
+    const ml_Reach *reach;      /* reads these only */
+    size_t limit;               /* bytes of a context; 0: none */
 } BindState;
 BindState *bind_state(lua_State *L);
 /* The tensor intrinsics of this state; made when they are first asked for. */
@@ -148,6 +153,10 @@ void bind_call(lua_State *L, int n_args, int n_results, const char *what);
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */
 int64_t bind_int(lua_State *L, int idx, const char *what);
 const char *bind_string(lua_State *L, int idx, const char *what);
+double bind_number(lua_State *L, int idx, const char *what);
+/* Of what may be missing (nil). */
+double bind_number_or(lua_State *L, int idx, const char *what, double def);
+void bind_table(lua_State *L, int idx, const char *what);
 /* The table of options at idx (nil counts as empty); names outside `known` are refused.
  * Leaves nothing on the stack; false: there are none. */
 bool bind_options(lua_State *L, int idx, const char *const *known);
@@ -208,6 +217,10 @@ int bind_program_eq(lua_State *L);
 void bind_parse(lua_State *L, ml_Str text, const ml_ParseOpts *opts);
 /* A copy of the module in a context of its own, pushed as a module. */
 void bind_push_imported(lua_State *L, const ml_Module *m);
+/* Raises not-supported when --safe keeps Lua from reading the file, or from doing `what`.
+ */
+void bind_may_read(lua_State *L, const char *path);
+void bind_not_safe(lua_State *L, const char *what);
 /* Reads a file whole onto the stack as a string; raises no-file. */
 void bind_read_file(lua_State *L, const char *path);
 bool bind_print_opts(lua_State *L, int idx,

@@ -130,6 +130,7 @@ ml_Ctx *bind_scratch(lua_State *L)
     s->cx = st->spare ? st->spare : ml_ctx_new(0);
     st->spare = NULL;
     ml_ctx_set_cancel(s->cx, st->interrupt);
+    ml_ctx_set_limit(s->cx, st->limit);
     s->start = ml_mark(s->cx);
     return s->cx;
 }
@@ -219,6 +220,8 @@ static int index_any(lua_State *L)
 static int next_entry(lua_State *L)
 {
     lua_settop(L, 2);
+    if (!lua_istable(L, 1)) /* a script has taken the function out of `pairs` */
+        bind_bad(L, "a table is needed, got %s", bind_type(L, 1));
     if (lua_next(L, 1))
         return 2;
     lua_pushnil(L);

@@ -79,6 +79,8 @@ static void read_options(lua_State *L, int idx, ml_BuildOpts *o, const char **fu
     read_target(L, idx, &o->target);
     o->code.opt = (ml_OptLevel)bind_opt_word(L, idx, "opt", levels, ML_OPT_LIGHT);
     o->inprocess = bind_opt_bool(L, idx, "inprocess", false);
+    if (o->inprocess)
+        bind_not_safe(L, "inprocess: no compiled code is run inside the session");
     o->code.no_contract = !bind_opt_bool(L, idx, "contract", true);
     o->code.lines = bind_opt_bool(L, idx, "lines", false);
     o->code.unaligned = bind_opt_bool(L, idx, "unaligned", false);

@@ -320,9 +320,16 @@ static int error_gc(lua_State *L)
     return 0;
 }
 
+/* The session may still tell of the error: it goes when nobody has it any more. */
+static int error_close(lua_State *L)
+{
+    (void)L;
+    return 0;
+}
+
 static const luaL_Reg error_meta[] = {{"__tostring", error_tostring},
                                       {"__gc", error_gc},
-                                      {"__close", error_gc},
+                                      {"__close", error_close},
                                       {NULL, NULL}};
 static const char *const error_fields[] = {"code",   "message", "primitive", "loops",
                                            "blocks", "buffers", "numbers",   "place",

@@ -419,8 +419,7 @@ static int ir_parse(lua_State *L)
 
     bind_push_expr(L, sp, ml_i32(sp->cx, 0)); /* holds the builder while names are read */
     if (!lua_isnil(L, 2))
-        for (luaL_checktype(L, 2, LUA_TTABLE), lua_pushnil(L); lua_next(L, 2);
-             lua_pop(L, 1))
+        for (bind_table(L, 2, "names"), lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
             n++;
     ml_ParseName *names = ML_ARRAY(sp->cx, ml_ParseName, n + 1);
     ml_Parsed diags = {0};

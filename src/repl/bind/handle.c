@@ -338,20 +338,42 @@ static bool hexpr_get(lua_State *L, const char *key)
     return true;
 }
 
-static int hexpr_tostring(lua_State *L)
+/* What is deeper than a schedule takes is not shown: Lua's own way through it would end in
+ * a stack that is full. */
+static void add_tree(lua_State *L, int idx, ml_Text *t, int depth)
 {
-    BindHexpr *x = bind_check(L, 1, &bind_hexpr_class);
     static const char *const ops[ML_EXPR_KINDS] = {[ML_EXPR_ADD] = "+",
                                                    [ML_EXPR_SUB] = "-",
                                                    [ML_EXPR_MUL] = "*",
                                                    [ML_EXPR_FLOORDIV] = "//",
                                                    [ML_EXPR_FLOORMOD] = "%"};
 
-    lua_getiuservalue(L, 1, 1);
-    lua_getiuservalue(L, 1, 2);
-    luaL_tolstring(L, 2, NULL);
-    luaL_tolstring(L, 3, NULL);
-    lua_pushfstring(L, "(%s %s %s)", lua_tostring(L, 4), ops[x->op], lua_tostring(L, 5));
+    BindHexpr *x = bind_test(L, idx, &bind_hexpr_class);
+
+    luaL_checkstack(L, 8, "nested expressions");
+    if (!x || depth > MAX_TREE) {
+        ml_text_add(t, x ? "..." : luaL_tolstring(L, idx, NULL));
+        lua_pop(L, x ? 0 : 1);
+        return;
+    }
+    ml_text_char(t, '(');
+    for (int k = 1; k <= 2; k++) {
+        if (k == 2)
+            ml_text_fmt(t, " %s ", ops[x->op]);
+        lua_getiuservalue(L, idx, k);
+        add_tree(L, lua_gettop(L), t, depth + 1);
+        lua_pop(L, 1);
+    }
+    ml_text_char(t, ')');
+}
+
+static int hexpr_tostring(lua_State *L)
+{
+    bind_check(L, 1, &bind_hexpr_class);
+    ml_Text *t = bind_text(L);
+
+    add_tree(L, 1, t, 0);
+    bind_push_text(L, t);
     return 1;
 }
 

@@ -56,6 +56,11 @@ void ml_host_set_seed(ml_Host *h, int64_t seed)
     ml_lua_set_seed(h->L, seed);
 }
 
+void ml_host_set_limit(ml_Host *h, size_t bytes)
+{
+    ml_lua_set_limit(h->L, bytes);
+}
+
 void ml_host_set_verify(ml_Host *h, bool on)
 {
     ml_lua_set_verify(h->L, on);
@@ -83,7 +88,10 @@ static int open_state(lua_State *L)
         ml_host_make_safe(L);
     luaopen_moonloop(L);
     bind_state(L)->safe = h->ss->safe;
+    bind_state(L)->reach = h->ss->reach;
     ml_host_add_functions(L);
+    if (h->ss->safe)
+        ml_host_keep_path(L);
     lua_newtable(L); /* the environment of typed lines */
     lua_newtable(L);
     lua_pushcfunction(L, ml_host_name);
@@ -147,15 +155,29 @@ void ml_host_hard_stop(void)
                     LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
 }
 
+static size_t limit_of(const ml_Host *h)
+{
+    return (size_t)ml_setting_int(&h->ss->set, ML_SET_memory_limit) << 20;
+}
+
+/* Between calls the session's own few objects are made without protection, but collectors
+ * of a script run, too: under --safe there is a limit that a script cannot have used up. */
+static size_t limit_at_rest(const ml_Host *h)
+{
+    enum { OWN = 64 << 20 };
+
+    return h->ss->safe && limit_of(h) ? limit_of(h) + OWN : 0;
+}
+
 int ml_host_call(ml_Host *h, int n_args, int n_results)
 {
     running = h;
-    h->limit = (size_t)ml_setting_int(&h->ss->set, ML_SET_memory_limit) << 20;
+    h->limit = limit_of(h);
     int status = lua_pcall(h->L, n_args, n_results, 0);
     bool hard = lua_gethook(h->L) == hard_stop;
 
     running = NULL;
-    h->limit = 0;
+    h->limit = limit_at_rest(h);
     ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
     if (h->ss->interrupt && status == LUA_OK)      /* it came when all was done */
         h->ss->stops = 0;
@@ -282,6 +304,8 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
     int top = lua_gettop(L);
     ml_Mode was = h->ss->mode;
 
+    if (path && !ml_session_may_read(h->ss, path))
+        return false;
     lua_createtable(L, argc, 1);
     for (int k = 0; k < argc; k++) {
         lua_pushstring(L, argv[k]);
@@ -333,9 +357,13 @@ static int l_require(lua_State *L)
 
 bool ml_host_require(ml_Host *h, const char *name)
 {
+    h->named = name;
     lua_pushcfunction(h->L, l_require);
     lua_pushstring(h->L, name);
-    return ml_host_run(h, 1, 0, false);
+    bool ok = ml_host_run(h, 1, 0, false);
+
+    h->named = NULL;
+    return ok;
 }
 
 /* "examples/matmul.py" -> "matmul" */

@@ -87,9 +87,11 @@ ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name);
 bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out);
 /* From a signal handler: the second Ctrl-C gets past every pcall. */
 void ml_host_hard_stop(void);
-struct ml_Intrins *ml_host_intrins(ml_Host *h);  /* what was registered in its Lua state */
-ml_Engine *ml_host_engine(ml_Host *h);           /* of its Lua state: the session's */
-void ml_host_set_verify(ml_Host *h, bool on);    /* the same */
+struct ml_Intrins *ml_host_intrins(ml_Host *h); /* what was registered in its Lua state */
+ml_Engine *ml_host_engine(ml_Host *h);          /* of its Lua state: the session's */
+void ml_host_set_verify(ml_Host *h, bool on);   /* the same */
+/* Bytes that a program made from now on may take; 0: no limit. */
+void ml_host_set_limit(ml_Host *h, size_t bytes);
 void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
 size_t ml_host_memory(ml_Host *h);               /* bytes that Lua holds */
 

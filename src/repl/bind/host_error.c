@@ -142,7 +142,11 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
         ml_text_fmt(&at, "  at     %s:%d", chunk, line);
     else if (line && h->line && !undefined_name(what, name, sizeof name))
         add_source_line(&at, h->line, line, what);
-    if (undefined_name(what, name, sizeof name)) {
+    const char *gone = ss->safe ? ml_host_gone(what) : NULL;
+
+    if (gone) {
+        ml_fail(cx, ML_E_NOT_SUPPORTED, ML_TEXT(ml_format(cx, "%s under --safe", gone)));
+    } else if (undefined_name(what, name, sizeof name)) {
         const char *other = near_name(h, name, near, sizeof near);
 
         if (!typed && ml_host_is_method(h->L, name))

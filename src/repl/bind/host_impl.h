@@ -11,12 +11,13 @@
 struct ml_Host {
     ml_Session *ss;
     lua_State *L;
-    int env;          /* registry references */
-    int result;       /* table of the last line's values, or LUA_NOREF */
-    int error;        /* the last error object */
-    const char *line; /* what is being run, or NULL */
-    size_t bytes;     /* held by Lua */
-    size_t limit;     /* 0: none */
+    int env;           /* registry references */
+    int result;        /* table of the last line's values, or LUA_NOREF */
+    int error;         /* the last error object */
+    const char *line;  /* what is being run, or NULL */
+    size_t bytes;      /* held by Lua */
+    size_t limit;      /* 0: none */
+    const char *named; /* the module of -l until its file is looked for; else NULL */
 };
 
 ml_Host *ml_host_of(lua_State *L);
@@ -39,6 +40,11 @@ void ml_host_report(ml_Host *h, bool typed);
 void ml_host_add_functions(lua_State *L);
 /* --safe: takes away what reaches beyond the session. */
 void ml_host_make_safe(lua_State *L);
+/* Once package.path is what the environment says: the modules of -l are found there. */
+void ml_host_keep_path(lua_State *L);
+/* The name that --safe took away, when that is what a message of Lua's is about; or NULL.
+ */
+const char *ml_host_gone(const char *message);
 /* __index of the environment of typed lines: unknown names are methods of the focus. */
 int ml_host_name(lua_State *L);
 void ml_host_push_moon(lua_State *L); /* whatever the global of that name holds */

@@ -322,7 +322,7 @@ static void set_one(lua_State *L, const char *name, const char *value)
 
 static int l_set(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
+    bind_table(L, 1, "set");
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
             return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "moon.set{name = value, ...}");
@@ -340,7 +340,7 @@ static int l_alias(lua_State *L)
 {
     ml_Host *h = ml_host_of(L);
 
-    luaL_checktype(L, 1, LUA_TTABLE);
+    bind_table(L, 1, "alias");
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         bool gone = lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1);
 

@@ -66,7 +66,7 @@ int ml_host_theme(lua_State *L)
     ml_Text *why = bind_text(L);
     size_t n;
 
-    luaL_checktype(L, 1, LUA_TTABLE);
+    bind_table(L, 1, "theme");
     n = read_looks(L, v, ML_COUNT(v));
     lua_getfield(L, 1, "name");
     lua_getfield(L, 1, "base");

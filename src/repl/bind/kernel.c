@@ -201,11 +201,10 @@ static int kernel_save(lua_State *L)
     BindKernel *k = check_kernel(L, 1);
 
     const char *path = bind_string(L, 2, "path");
+
+    bind_not_safe(L, "save: no file is written");
     ml_Ctx *cx = bind_scratch(L);
 
-    if (bind_state(L)->safe)
-        return ml_lua_fail(L, ML_E_NOT_SUPPORTED,
-                           "save: no files are written under --safe");
     if (!ml_built_save(k->b, cx, path))
         return bind_raise(L, cx);
     return 0;

@@ -90,6 +90,8 @@ static int machine(lua_State *L)
     if (bind_options(L, 1, machine_options)) {
         anew = bind_opt_bool(L, 1, "calibrate", false);
         quick = bind_opt_bool(L, 1, "quick", false);
+        if (anew)
+            bind_not_safe(L, "calibrate: what is known of the machine stays as it is");
     }
     ml_Ctx **box = bind_context_box(L);
 

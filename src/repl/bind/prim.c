@@ -79,7 +79,7 @@ static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx 
             if (lua_type(L, -2) != LUA_TSTRING)
                 bind_bad(L,
                          "a call by name has a list and parameter names, not keys like %s",
-                         luaL_tolstring(L, -2, NULL));
+                         bind_type(L, -2));
             lua_pushvalue(L, -2);
             lua_pushvalue(L, -2);
             lua_rawset(L, -5);

@@ -245,6 +245,7 @@ static int close_file(lua_State *L)
 
 void bind_read_file(lua_State *L, const char *path)
 {
+    bind_may_read(L, path);
     int top = lua_gettop(L);
     FILE **f = lua_newuserdatauv(L, sizeof(*f), 0);
     luaL_Buffer b;
@@ -536,7 +537,7 @@ static int new_module(lua_State *L)
 static int attach(lua_State *L)
 {
     bind_check(L, 1, &bind_module_class);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_table(L, 2, "attach");
     lua_settop(L, 2);
     lua_setiuservalue(L, 1, 1);
     return 1;

@@ -37,7 +37,7 @@ static void read_view(lua_State *L, int idx, int n_loops, View *v)
         bind_bad(L, "contract: one index for each dimension is needed");
     for (uint32_t d = 0; d < v->t->rank; d++) {
         lua_rawgeti(L, idx, (lua_Integer)d + 2);
-        luaL_checktype(L, -1, LUA_TTABLE);
+        bind_table(L, -1, "contract: an index");
         lua_rawgeti(L, -1, 1);
         v->offset[d] = small(L, "offset");
         lua_pop(L, 1);
@@ -143,7 +143,7 @@ static int contract(lua_State *L)
     View v[3] = {{0}};
     Number *x[3];
 
-    luaL_checktype(L, 1, LUA_TTABLE);
+    bind_table(L, 1, "contract: extents");
     int n = (int)lua_rawlen(L, 1);
 
     if (n < 1 || n > MAX_LOOPS)
@@ -156,7 +156,7 @@ static int contract(lua_State *L)
             return bind_bad(L, "contract: extents are positive");
     }
     for (int k = 0; k < 3; k++) {
-        luaL_checktype(L, k + 2, LUA_TTABLE);
+        bind_table(L, k + 2, "contract: a view");
         read_view(L, k + 2, n, &v[k]);
     }
     bool exact = !ml_dtype_is_float(v[0].t->type);

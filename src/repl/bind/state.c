@@ -77,7 +77,7 @@ static void new_state(lua_State *L)
 
 ml_Ctx *bind_new_ctx(lua_State *L)
 {
-    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Ctx *cx = ml_ctx_new(bind_state(L)->limit);
 
     ml_ctx_set_cancel(cx, bind_state(L)->interrupt);
     return cx;
@@ -130,6 +130,33 @@ void ml_lua_set_verify(lua_State *L, bool on)
     bind_state(L)->verify = on;
 }
 
+void ml_lua_set_limit(lua_State *L, size_t bytes)
+{
+    bind_state(L)->limit = bytes;
+}
+
+/* ---- --safe */
+
+void bind_may_read(lua_State *L, const char *path)
+{
+    BindState *st = bind_state(L);
+
+    if (!st->safe)
+        return;
+    ml_Ctx *cx = bind_scratch(L);
+
+    if (!ml_reach_allows(st->reach, cx, path))
+        bind_raise(L, cx);
+    bind_scratch_done(L, -1);
+    lua_pop(L, 1);
+}
+
+void bind_not_safe(lua_State *L, const char *what)
+{
+    if (bind_state(L)->safe)
+        ml_lua_fail(L, ML_E_NOT_SUPPORTED, "%s under --safe", what);
+}
+
 /* ---- Lua files */
 
 static bool load_from_path(lua_State *L, const char *name)
@@ -143,7 +170,7 @@ static bool load_from_path(lua_State *L, const char *name)
             lua_pushlstring(L, at, n);
             lua_pushfstring(L, "%s/%s", lua_tostring(L, -1), name);
             lua_remove(L, -2);
-            int status = luaL_loadfile(L, lua_tostring(L, -1));
+            int status = luaL_loadfilex(L, lua_tostring(L, -1), "t");
 
             if (status == LUA_OK) {
                 lua_remove(L, -2);
@@ -215,20 +242,39 @@ static int core_load(lua_State *L)
     return 1;
 }
 
-/* The entry of package.searchers: require "moonloop.te", "moonloop.sched.tile" ... */
+static int push_found(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* The entry of package.searchers: require "moonloop.te" is moon.te; what lies below
+ * MOONLOOP_PATH/moonloop is a module, the files that moon is made of are none. */
 static int search_lua(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
 
     if (strncmp(name, "moonloop.", 9) != 0)
         return 0;
-    luaL_gsub(L, name, ".", "/");
-    lua_pushfstring(L, "%s.lua", lua_tostring(L, -1));
-    if (load_file(L, lua_tostring(L, -1))) {
-        lua_pushvalue(L, -2);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE &&
+        lua_getfield(L, -1, name + 9) == LUA_TTABLE) {
+        lua_pushcclosure(L, push_found, 1);
+        lua_pushstring(L, name);
         return 2;
     }
-    lua_pushfstring(L, "no file '%s' in MOONLOOP_PATH or compiled in", lua_tostring(L, -1));
+    luaL_gsub(L, name, ".", "/");
+    const char *file = lua_pushfstring(L, "%s.lua", lua_tostring(L, -1));
+
+    for (const ml_EmbeddedFile *f = ml_lua_files; f->name; f++)
+        if (ml_streq(f->name, file)) {
+            lua_pushfstring(L, "'%s' is a part of moonloop and no module", name);
+            return 1;
+        }
+    if (load_file(L, file)) {
+        lua_pushstring(L, file);
+        return 2;
+    }
+    lua_pushfstring(L, "no file '%s' in MOONLOOP_PATH", file);
     return 1;
 }
 
@@ -334,6 +380,37 @@ static int core_params(lua_State *L)
     return 1;
 }
 
+/* want(value, kind, what): raises bad-argument unless the value is of that kind: a type of
+ * Lua, or a class ("schedule"); with ? behind it nil will do */
+static int core_want(lua_State *L)
+{
+    static const char *const types[] = {"table", "string", "number", "function", "boolean"};
+    const char *kind = luaL_checkstring(L, 2), *what = luaL_checkstring(L, 3);
+    size_t n = strlen(kind);
+
+    if (kind[n - 1] == '?') {
+        if (lua_isnil(L, 1))
+            return 0;
+        kind = lua_pushlstring(L, kind, n - 1);
+    }
+    for (size_t k = 0; k < ML_COUNT(types); k++)
+        if (ml_streq(types[k], kind)) {
+            if (!ml_streq(luaL_typename(L, 1), kind))
+                bind_bad(L, "%s: a %s is needed, got %s", what, kind, bind_type(L, 1));
+            return 0;
+        }
+    if (!luaL_testudata(L, 1, lua_pushfstring(L, "moonloop.%s", kind)))
+        bind_bad(L, "%s: a %s is needed, got %s", what, kind, bind_type(L, 1));
+    return 0;
+}
+
+/* is_c(value): whether it is a function, and not one of Lua */
+static int core_is_c(lua_State *L)
+{
+    lua_pushboolean(L, lua_iscfunction(L, 1));
+    return 1;
+}
+
 /* methods(class): its table of methods, for those that are written in Lua */
 static int core_methods(lua_State *L)
 {
@@ -347,13 +424,10 @@ static int core_methods(lua_State *L)
 
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"load", core_load},
-                                   {"fail", core_fail},
-                                   {"seed", set_seed},
-                                   {"get_seed", get_seed},
-                                   {"params", core_params},
-                                   {"methods", core_methods},
-                                   {NULL, NULL}};
+    static const luaL_Reg own[] = {
+        {"load", core_load},    {"fail", core_fail},     {"seed", set_seed},
+        {"get_seed", get_seed}, {"params", core_params}, {"methods", core_methods},
+        {"want", core_want},    {"is_c", core_is_c},     {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
         return 1;

@@ -224,8 +224,8 @@ static int tensor_random(lua_State *L)
     ml_Tensor *t = bind_tensor(L, 1);
     int64_t seed = lua_isnoneornil(L, 2) ? 1 : bind_int(L, 2, "seed");
 
-    ml_tensor_fill(t, ML_FILL_RANDOM, "tensor", 0, (uint64_t)seed, luaL_optnumber(L, 3, 0),
-                   luaL_optnumber(L, 4, 0));
+    ml_tensor_fill(t, ML_FILL_RANDOM, "tensor", 0, (uint64_t)seed,
+                   bind_number_or(L, 3, "lo", 0), bind_number_or(L, 4, "hi", 0));
     lua_settop(L, 1);
     return 1;
 }
@@ -239,8 +239,8 @@ static int tensor_generate(lua_State *L)
     if (!ml_fill_parse(ml_str(bind_string(L, 2, "filling")), &how))
         return bind_bad(L, "unknown filling %s", lua_tostring(L, 2));
     ml_tensor_fill(t, how, bind_string(L, 3, "id"), (uint32_t)bind_int(L, 4, "position"),
-                   (uint64_t)bind_int(L, 5, "seed"), luaL_optnumber(L, 6, 0),
-                   luaL_optnumber(L, 7, 0));
+                   (uint64_t)bind_int(L, 5, "seed"), bind_number_or(L, 6, "lo", 0),
+                   bind_number_or(L, 7, "hi", 0));
     lua_settop(L, 1);
     return 1;
 }
@@ -286,6 +286,8 @@ static int tensor_save(lua_State *L)
 {
     ml_Tensor *t = bind_tensor(L, 1);
     const char *path = bind_string(L, 2, "path");
+
+    bind_not_safe(L, "save: no file is written");
     ml_Ctx *cx = bind_scratch(L);
 
     if (!ml_tensor_save(cx, t, path))
@@ -302,6 +304,8 @@ static int tensor_load(lua_State *L)
     const char *path = bind_string(L, 1, "path");
     bool given = !lua_isnil(L, 2);
     BindTensor *box;
+
+    bind_may_read(L, path);
 
     if (given)
         want = bind_dtype(L, 2, "dtype");

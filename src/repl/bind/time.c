@@ -122,6 +122,8 @@ static int time_schedule(lua_State *L)
         o.limit = bind_opt_number(L, 2, "limit", 0);
         threads = (uint32_t)bind_opt_int(L, 2, "threads", threads);
         o.against = bind_opt_string(L, 2, "against", NULL);
+        if (o.against)
+            bind_not_safe(L, "against: no library is loaded to run its kernel");
         name = bind_opt_string(L, 2, "func", NULL);
         o.runs = bind_read_runs(L, 2);
         if (threads < 1 || threads > ml_target_host().cores)

@@ -279,7 +279,8 @@ static int trace_apply(lua_State *L)
     size_t done = 0;
 
     if (!lua_isnil(L, 3) && lua_getfield(L, 3, "decide") != LUA_TNIL) {
-        luaL_checktype(L, -1, LUA_TFUNCTION);
+        if (!lua_isfunction(L, -1))
+            return bind_bad(L, "decide: a function is needed, got %s", bind_type(L, -1));
         d.fn = lua_gettop(L);
         luaL_checkstack(L, 20, NULL);
         d.cx = bind_scratch(L);

@@ -44,19 +44,19 @@ static int db_close(lua_State *L)
     return 0;
 }
 
+/* The same as a method, which is given anything. */
+static int db_close_now(lua_State *L)
+{
+    bind_check(L, 1, &bind_db_class);
+    return db_close(L);
+}
+
 static int db_tostring(lua_State *L)
 {
     BindDb *o = bind_check(L, 1, &bind_db_class);
 
     lua_pushfstring(L, "db(%s)", o->db ? ml_db_path(o->db) : "closed");
     return 1;
-}
-
-/* With --safe Lua reaches no file of its choice. */
-static void refuse_safe(lua_State *L, const char *what)
-{
-    if (bind_state(L)->safe)
-        ml_lua_fail(L, ML_E_NOT_SUPPORTED, "%s with a path under --safe", what);
 }
 
 static int open_db(lua_State *L, bool make)
@@ -67,7 +67,9 @@ static int open_db(lua_State *L, bool make)
     BindDb *o = bind_new(L, &bind_db_class, sizeof *o, 0);
 
     if (path && !ml_streq(path, ":memory:"))
-        refuse_safe(L, "db");
+        bind_not_safe(L, "db: no database but \":memory:\" is opened");
+    else if (bind_state(L)->safe) /* the user's own is not for scripts to write into */
+        path = ":memory:";
     if (path == NULL) {
         path = ml_db_default_path(cx);
         if (path == NULL)
@@ -216,7 +218,7 @@ static int db_put(lua_State *L)
     BindDb *o = check_db(L, 1);
 
     luaL_checkstack(L, 30, NULL);
-    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_table(L, 2, "put: the record");
     ml_Ctx *cx = bind_scratch(L);
 
     bind_options(L, 2, known);
@@ -250,7 +252,7 @@ static int db_put(lua_State *L)
 
         for (size_t k = 0; k < lua_rawlen(L, -1); k++) {
             lua_rawgeti(L, -1, (lua_Integer)k + 1);
-            v[k] = luaL_checknumber(L, -1);
+            v[k] = bind_number(L, -1, "run_secs");
             lua_pop(L, 1);
         }
         r.n_run = lua_rawlen(L, -1);
@@ -268,7 +270,7 @@ static int exchange(lua_State *L, bool out)
     BindDb *o = check_db(L, 1);
     const char *folder = bind_string(L, 2, "folder");
 
-    refuse_safe(L, out ? "export" : "import");
+    bind_not_safe(L, out ? "export: no file is written" : "import: no database is read");
     ml_Ctx *cx = bind_scratch(L);
     size_t n = 0, skipped = 0;
 
@@ -309,7 +311,7 @@ static const luaL_Reg db_meta[] = {
     {"__gc", db_close}, {"__close", db_close}, {"__tostring", db_tostring}, {NULL, NULL}};
 static const luaL_Reg db_methods[] = {{"records", db_records}, {"put", db_put},
                                       {"export", db_export},   {"import", db_import},
-                                      {"close", db_close},     {NULL, NULL}};
+                                      {"close", db_close_now}, {NULL, NULL}};
 static const char *const db_fields[] = {"path", "read_only", NULL};
 const BindClass bind_db_class = {"moonloop.db", db_meta, db_methods, db_fields, db_get};
 
@@ -322,6 +324,12 @@ static int tuner_gc(lua_State *L)
     ml_tuner_free(o->t);
     o->t = NULL;
     return 0;
+}
+
+static int tuner_close(lua_State *L)
+{
+    bind_check(L, 1, &bind_tuner_class);
+    return tuner_gc(L);
 }
 
 static BindTuner *check_tuner(lua_State *L)
@@ -343,13 +351,13 @@ ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx)
 /* The schedules of the list at idx (fields `schedule` and `name`) as sketches in cx. */
 static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 {
-    luaL_checktype(L, idx, LUA_TTABLE);
+    bind_table(L, idx, "space: the list of schedules");
     *n = lua_rawlen(L, idx);
     ml_Sketch *v = ML_ARRAY(cx, ml_Sketch, *n + 1);
 
     for (size_t k = 0; k < *n; k++) {
         lua_rawgeti(L, idx, (lua_Integer)k + 1);
-        luaL_checktype(L, -1, LUA_TTABLE);
+        bind_table(L, -1, "space: each of the list, with its schedule,");
         lua_getfield(L, -1, "name");
         const char *name = lua_tostring(L, -1);
 
@@ -406,7 +414,7 @@ static int tuner_step(lua_State *L)
 {
     lua_settop(L, 2);
     BindTuner *o = check_tuner(L);
-    double seconds = luaL_optnumber(L, 2, 0.1);
+    double seconds = bind_number_or(L, 2, "seconds", 0.1);
     ml_Ctx *cx = bind_scratch(L);
     static const char *const names[] = {"more", "done", "cancelled", "failed"};
     ml_TuneState st = ml_tuner_step(o->t, cx, seconds);
@@ -527,7 +535,7 @@ static const luaL_Reg tuner_meta[] = {
 static const luaL_Reg tuner_methods[] = {
     {"step", tuner_step},     {"status", tuner_status},
     {"fresh", tuner_fresh},   {"take_db", tuner_take_db},
-    {"close", tuner_gc},      {"propose", tuner_propose},
+    {"close", tuner_close},   {"propose", tuner_propose},
     {"record", tuner_record}, {NULL, NULL}};
 const BindClass bind_tuner_class = {"moonloop.tuner", tuner_meta, tuner_methods, NULL,
                                     NULL};
