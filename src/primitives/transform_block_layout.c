@@ -115,11 +115,31 @@ static bool not_bijective(const Iters *it, const char *why)
     return ml_fail(it->c->cx, ML_E_MAP_NOT_BIJECTIVE, ML_BLOCK(it->block), ML_TEXT(why));
 }
 
+/* The new iters take every value of their domains: each sum of digits that the map is made
+ * of has one digit, which counts by ones. */
+static bool has_gaps(Iters *it, const ml_Dom *dom)
+{
+    const ml_IndexMap *m = it->map;
+    ml_IterMap map = ml_iter_detect(it->ar, m->exprs, m->n_exprs, dom, m->n_vars, NULL,
+                                    ML_BIJECTIVE, true);
+
+    for (size_t k = 0; map.ok && k < map.n; k++) {
+        const ml_IterSum *s = &map.sums[k];
+        const ml_Expr *values =
+            s->n ? s->digits[0].extent : ml_int(it->c->cx, it->extents[k]->type, 1);
+
+        if (!ml_prove_equal(it->ar, values, it->extents[k]))
+            return true;
+    }
+    return !map.ok;
+}
+
 static bool check_map(Iters *it)
 {
     ml_Ctx *cx = it->c->cx;
     const ml_Block *b = it->block;
     ml_Range *ranges = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
+    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
     const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     ml_IndexMap alone = *it->map; /* what can be shown need not be trusted */
     ml_IterFail fail = ML_ITER_FAIL_NONE;
@@ -129,6 +149,7 @@ static bool check_map(Iters *it)
 
         shape[k] = ml_cast(cx, t, b->iters[k].extent);
         ranges[k] = (ml_Range){ml_int(cx, t, 0), shape[k]};
+        dom[k] = (ml_Dom){it->map->vars[k], ranges[k].min, shape[k]};
         ml_arith_bind_range(it->ar, it->map->vars[k], ranges[k].min, shape[k]);
     }
     it->extents = ML_ARRAY(cx, const ml_Expr *, it->map->n_exprs + 1u);
@@ -138,7 +159,9 @@ static bool check_map(Iters *it)
     alone.inverse = NULL;
     it->inverse = ml_index_map_inverse(it->ar, &alone, ranges, &fail);
     if (it->inverse)
-        return true;
+        return !has_gaps(it, dom) ||
+               not_bijective(it, "it leaves gaps: not every value of the new iters stands "
+                                 "for an instance");
     if (!it->map->inverse)
         return not_bijective(it, ml_iter_fail_text(fail));
     const char *clash = ml_map_try(cx, it->map, shape, it->extents, true);
