@@ -8,7 +8,9 @@
  */
 #include "primitives/layout.h"
 
+#include "core/fault.h"
 #include "core/shown.h"
+#include "primitives/keep_order.h"
 #include "primitives/move.h"
 #include "primitives/schedule_impl.h"
 
@@ -159,7 +161,7 @@ static bool check_map(Iters *it)
     alone.inverse = NULL;
     it->inverse = ml_index_map_inverse(it->ar, &alone, ranges, &fail);
     if (it->inverse)
-        return !has_gaps(it, dom) ||
+        return ML_FAULT(MAP_GAPS) || !has_gaps(it, dom) ||
                not_bijective(it, "it leaves gaps: not every value of the new iters stands "
                                  "for an instance");
     if (!it->map->inverse)
@@ -230,6 +232,26 @@ static bool check_order(Iters *it)
                                      "reduce; its instances would run in another order",
                                      ml_shown(cx, b))),
                    ML_BLOCK(b));
+}
+
+/* Instances that depend on each other run in the order of the old loops, and will run in
+ * that of the new iters. */
+static bool check_dependences(Iters *it)
+{
+    ml_Ctx *cx = it->c->cx;
+    const ml_IndexMap *m = it->map;
+    const ml_Expr **key = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    ml_Subst of_loops = {0};
+
+    for (size_t k = 0; k < m->n_vars; k++) {
+        const ml_Var *l = ml_as_for(it->loops.v[k])->var;
+
+        ml_subst_var(cx, &of_loops, m->vars[k],
+                     ml_cast(cx, m->vars[k]->type, ml_var(cx, l)));
+    }
+    for (size_t k = 0; k < m->n_exprs; k++)
+        key[k] = ml_expr_subst(cx, m->exprs[k], &of_loops);
+    return ml_check_key_order(it->c, it->block, 0, key, it->extents, m->n_exprs);
 }
 
 /* ---- the new nest */
@@ -330,7 +352,8 @@ static bool transform_block_layout(ml_Call *c)
     it.ar = ml_arith_at(cx, c->p, top);
     it.map = ml_map_typed(it.ar, given, t);
     if (!check_kinds(&it) || !check_map(&it) || !check_order(&it) ||
-        (!c->unchecked && !ml_check_reads_in_blocks(c, it.loops.v[0], NULL)))
+        (!c->unchecked && (!ml_check_reads_in_blocks(c, it.loops.v[0], NULL) ||
+                           (!ML_FAULT(SELF_DEPENDENCE) && !check_dependences(&it)))))
         return false;
     const ml_Stmt *st = new_nest(&it);
 

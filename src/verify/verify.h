@@ -74,6 +74,7 @@ typedef enum ml_Question {
     ML_ASK_COVER,
     ML_ASK_PIPELINE,
     ML_ASK_CHILDREN, /* the child blocks of a scope */
+    ML_ASK_ORDER,    /* whether a block's instances depend on each other */
     ML_QUESTIONS
 } ml_Question;
 typedef struct ml_FactCounts {
@@ -132,6 +133,18 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* ---- the order of instances; orders that keep dependences: self_deps.h */
+/* Who knows reducers says whether all that a block without blocks inside stores combines
+ * what is at the element with a new value, so that the order of these makes no difference;
+ * its init aside. */
+typedef struct ml_Combines {
+    bool (*fn)(ml_Ctx *cx, const ml_Block *b, void *user); /* NULL: none does */
+    void *user;
+} ml_Combines;
+/* Whether the instances of the block may run in any order: what it writes is touched by one
+ * instance, does not depend on which one comes last, or is combined. false: not shown. */
+bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by);
+
 /* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
  * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a
  * scope block or a loop. NULL: none. */

@@ -1,0 +1,403 @@
+/*
+ * self_deps - whether the instances of a block depend on each other.
+ *
+ * They do not where every element that the block writes is touched by one instance, where
+ * what it stores is a value of the element alone, or where it only combines what is there
+ * with new values in whatever order these come. All is said in the block's own iters, so
+ * that the answer holds under any loops. Source: ir-and-analysis 1 (instances), 2.3.
+ */
+#include "verify/self_deps.h"
+#include "verify/facts.h"
+
+/* ---- what a block touches */
+
+typedef struct Walk {
+    ml_Ctx *cx;
+    const ml_Block *b;
+    ml_TouchVec *out;
+    bool plain; /* stores, lists and conditions alone: all accesses are points */
+} Walk;
+
+static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, bool write)
+{
+    ml_Range *at = ML_ARRAY(w->cx, ml_Range, buf->rank + 1u);
+
+    for (size_t m = 0; m < buf->rank; m++) {
+        at[m] = (ml_Range){idx[m], ml_int(w->cx, idx[m]->type, 1)};
+        w->plain &= idx[m]->type.lanes == 1;
+    }
+    for (size_t k = 0; k < w->out->n; k++) {
+        const ml_Touch *t = &w->out->v[k];
+        bool same = t->buf == buf && t->write == write;
+
+        for (size_t m = 0; same && m < buf->rank; m++)
+            same = t->at[m].min == at[m].min;
+        if (same)
+            return;
+    }
+    ml_push(w->cx, w->out, ((ml_Touch){buf, at, write}));
+}
+
+static bool see_load(const ml_Expr *e, void *user)
+{
+    Walk *w = user;
+
+    if (e->kind == ML_EXPR_LOAD)
+        add_point(w, e->as.buffer, e->args, false);
+    /* A let would stand in an index, an address may be written through. */
+    w->plain &= e->kind != ML_EXPR_LET &&
+                !(e->kind == ML_EXPR_VAR && ml_dtype_eq(e->type, ML_DT_HANDLE)) &&
+                !(e->kind == ML_EXPR_CALL && (e->flags & ML_X_EFFECT));
+    return w->plain;
+}
+
+static void see_expr(const ml_Expr *e, ml_Role role, void *user)
+{
+    if (role != ML_ROLE_ATTR && role != ML_ROLE_REGION)
+        ml_expr_visit(e, see_load, user);
+}
+
+static bool see_stmt(const ml_Stmt *s, void *user)
+{
+    Walk *w = user;
+
+    w->plain &= s->kind == ML_STMT_STORE || s->kind == ML_STMT_SEQ ||
+                s->kind == ML_STMT_IF || ml_is_noop(s);
+    if (!w->plain)
+        return false;
+    ml_stmt_exprs(s, see_expr, w);
+    if (s->kind == ML_STMT_STORE)
+        add_point(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, true);
+    return w->plain;
+}
+
+void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
+{
+    Walk w = {cx, b, out, true};
+
+    out->n = 0;
+    ml_stmt_visit(b->body, see_stmt, &w);
+    if (b->init)
+        ml_stmt_visit(b->init, see_stmt, &w);
+    if (w.plain && b->n_matches == 0)
+        return;
+    out->n = 0;
+    for (size_t k = 0; k < b->n_reads; k++)
+        ml_push(cx, out, ((ml_Touch){b->reads[k].buffer, b->reads[k].ranges, false}));
+    for (size_t k = 0; k < b->n_writes; k++)
+        ml_push(cx, out, ((ml_Touch){b->writes[k].buffer, b->writes[k].ranges, true}));
+}
+
+/* ---- what an element tells */
+
+bool ml_same_place(const ml_Touch *a, const ml_Touch *b)
+{
+    for (size_t m = 0; m < a->buf->rank; m++)
+        if (a->at[m].min != b->at[m].min || a->at[m].extent != b->at[m].extent)
+            return false;
+    return true;
+}
+
+static bool uses_any(const ml_Expr *e, const ml_Dom *dom, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (ml_expr_uses_var(e, dom[k].var))
+            return true;
+    return false;
+}
+
+/* By e alone: v, v + c, or a tile of v. */
+static const ml_Var *told_plainly(const ml_Range *r)
+{
+    const ml_Expr *e = r->min;
+    int64_t tile = ml_is_const_int(r->extent) ? r->extent->as.i : 0, scale = 1;
+
+    if (e->kind == ML_EXPR_ADD && ml_is_const_int(e->args[1]))
+        e = e->args[0];
+    if (e->kind == ML_EXPR_MUL && ml_is_const_int(e->args[1])) {
+        scale = e->args[1]->as.i;
+        e = e->args[0];
+    }
+    return e->kind == ML_EXPR_VAR && tile > 0 && scale >= tile ? e->as.var : NULL;
+}
+
+void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom,
+                size_t n, bool *told)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, a->buf->rank + 1u);
+    ml_DomVec used = {0};
+    size_t n_idx = 0;
+    bool open = false;
+
+    for (size_t m = 0; m < a->buf->rank; m++) {
+        const ml_Range *r = &a->at[m];
+        const ml_Var *v;
+
+        if (r->min != b->at[m].min || r->extent != b->at[m].extent ||
+            (r->min->flags & ML_X_HAS_LOAD) || !ml_is_const_int(r->extent) ||
+            !uses_any(r->min, dom, n))
+            continue;
+        v = told_plainly(r);
+        for (size_t k = 0; v && k < n; k++)
+            told[k] |= dom[k].var == v;
+        open |= !v;
+        idx[n_idx] = r->min;
+        if (!ml_is_int(r->extent, 1)) {
+            const ml_Var *in = ml_var_new(cx, "in", r->min->type);
+
+            ml_push(cx, &used, ((ml_Dom){in, ml_int(cx, in->type, 0), r->extent}));
+            idx[n_idx] = ml_add(cx, r->min, ml_var(cx, in));
+        }
+        n_idx++;
+    }
+    if (!open)
+        return;
+    bool *in_idx = ML_ARRAY(cx, bool, n);
+
+    for (size_t k = 0; k < n; k++) {
+        for (size_t m = 0; m < n_idx; m++)
+            in_idx[k] |= ml_expr_uses_var(idx[m], dom[k].var);
+        if (in_idx[k])
+            ml_push(cx, &used, dom[k]);
+    }
+    if (ml_iter_holds(ar, idx, n_idx, used.v, used.n, ml_bool(cx, true), ML_BIJECTIVE,
+                      false))
+        for (size_t k = 0; k < n; k++)
+            told[k] |= in_idx[k];
+}
+
+/* ---- the value of an element */
+
+typedef struct Value {
+    ml_Arith *ar;
+    const ml_Store *st;
+    const ml_Dom *dom;
+    const bool *told;
+    size_t n;
+    bool fixed;
+} Value;
+
+static bool is_open(const Value *v, const ml_Expr *e)
+{
+    for (size_t k = 0; k < v->n; k++)
+        if (!v->told[k] && ml_expr_uses_var(e, v->dom[k].var))
+            return true;
+    return false;
+}
+
+/* e is the same for all instances that store into one element: it is an index of it, or as
+ * far from one in all of them. */
+static bool is_fixed(const ml_Expr *e, void *user)
+{
+    Value *v = user;
+    ml_Ctx *cx = ml_arith_ctx(v->ar);
+
+    if (!v->fixed || !is_open(v, e))
+        return false;
+    for (size_t m = 0; m < v->st->n && ml_dtype_is_index(e->type); m++) {
+        const ml_Expr *a = e, *b = v->st->indices[m];
+
+        if (a == b ||
+            (b->type.lanes == 1 && !((a->flags | b->flags) & ML_X_HAS_LOAD) &&
+             ml_promote(cx, &a, &b) && !is_open(v, ml_simplify(v->ar, ml_sub(cx, a, b)))))
+            return false;
+    }
+    v->fixed &= e->n_args > 0;
+    return v->fixed;
+}
+
+typedef struct Stores {
+    ml_Arith *ar;
+    const ml_Buffer *buf;
+    const ml_Dom *dom;
+    size_t n;
+    const bool *told;
+    bool fixed;
+} Stores;
+
+static bool see_value(const ml_Stmt *s, void *user)
+{
+    Stores *st = user;
+
+    if (s->kind != ML_STMT_STORE || ml_as_store(s)->buffer->data != st->buf->data)
+        return true;
+    Value v = {st->ar, ml_as_store(s), st->dom, st->told, st->n, true};
+
+    ml_expr_visit(v.st->value, is_fixed, &v);
+    st->fixed &= v.fixed && !v.st->mask;
+    return true;
+}
+
+/* All stores into the buffer are plain and of such values. */
+static bool value_is_fixed(ml_Arith *ar, const ml_Block *b, const ml_Buffer *buf,
+                           const ml_Dom *dom, size_t n, const bool *told)
+{
+    Stores st = {ar, buf, dom, n, told, true};
+
+    if (b->init || b->body->kind != ML_STMT_STORE)
+        return false;
+    ml_stmt_visit(b->body, see_value, &st);
+    return st.fixed;
+}
+
+/* ---- accumulation inside of a block */
+
+typedef struct Inner {
+    ml_Ctx *cx;
+    const ml_Buffer *buf;
+    ml_Combines by;
+    bool ok;
+} Inner;
+
+static bool names_buffer(const ml_Expr *e, void *user)
+{
+    Inner *in = user;
+
+    in->ok &= !(e->kind == ML_EXPR_LOAD && e->as.buffer->data == in->buf->data) &&
+              !(e->kind == ML_EXPR_VAR && e->as.var == in->buf->data);
+    return in->ok;
+}
+
+static void find_name(const ml_Expr *e, ml_Role role, void *user)
+{
+    if (role != ML_ROLE_REGION)
+        ml_expr_visit(e, names_buffer, user);
+}
+
+/* Blocks inside that use the buffer combine, and nothing else uses it. */
+static bool see_inner(const ml_Stmt *s, void *user)
+{
+    Inner *in = user;
+
+    if (s->kind == ML_STMT_BLOCK) {
+        const ml_Block *b = ml_as_block(s);
+
+        for (size_t k = 0; k < b->n_matches; k++)
+            in->ok &= b->matches[k].source.buffer->data != in->buf->data;
+        if (!b->body->has_block) {
+            in->ok &= (!ml_stmt_uses_buffer(b->body, in->buf) &&
+                       !(b->init && ml_stmt_uses_buffer(b->init, in->buf))) ||
+                      (!b->init && in->by.fn(in->cx, b, in->by.user));
+            return false;
+        }
+        in->ok &= !b->init || !ml_stmt_uses_buffer(b->init, in->buf);
+    }
+    if (s->kind == ML_STMT_STORE)
+        in->ok &= ml_as_store(s)->buffer->data != in->buf->data;
+    ml_stmt_exprs(s, find_name, in);
+    return in->ok;
+}
+
+static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, ml_Combines by)
+{
+    Inner in = {cx, buf, by, true};
+
+    if (!by.fn)
+        return false;
+    if (!b->body->has_block)
+        return by.fn(cx, b, by.user);
+    for (size_t k = 0; k < b->n_matches; k++)
+        in.ok &= b->matches[k].source.buffer->data != buf->data;
+    ml_stmt_visit(b->body, see_inner, &in);
+    return in.ok;
+}
+
+/* ---- the question */
+
+/* Iters that take several values and are not told by an element; spatial: those alone. */
+static bool all_told(const ml_Block *b, const bool *told, bool spatial)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (!told[k] && !ml_is_int(b->iters[k].extent, 1) &&
+            (!spatial || b->iters[k].kind == ML_ITER_SPATIAL))
+            return false;
+    return true;
+}
+
+static ml_Arith *arith_of(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Dom *dom)
+{
+    ml_Arith *ar = ml_arith_at(cx, p, b->tag);
+
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < b->n_iters; k++)
+        dom[k] = (ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent};
+    return ar;
+}
+
+void ml_iters_told(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool *told)
+{
+    ml_TouchVec t = {0};
+    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
+    ml_Arith *ar = arith_of(cx, p, b, dom);
+    bool *one = ML_ARRAY(cx, bool, b->n_iters + 1u);
+
+    ml_block_touches(cx, b, &t);
+    for (size_t k = 0; k < b->n_iters; k++)
+        told[k] = true;
+    for (size_t k = 0; k < t.n; k++)
+        for (size_t m = 0; m < t.n; m++) {
+            if (!t.v[k].write || t.v[k].buf->data != t.v[m].buf->data)
+                continue;
+            memset(one, 0, b->n_iters * sizeof *one);
+            if (t.v[k].buf == t.v[m].buf)
+                ml_told_by(ar, &t.v[k], &t.v[m], dom, b->n_iters, one);
+            for (size_t j = 0; j < b->n_iters; j++)
+                told[j] &= one[j] || ml_is_int(b->iters[j].extent, 1);
+        }
+}
+
+static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by)
+{
+    ml_TouchVec t = {0};
+    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
+    bool *told = ML_ARRAY(cx, bool, b->n_iters + 1u);
+    ml_Arith *ar = arith_of(cx, p, b, dom);
+
+    ml_block_touches(cx, b, &t);
+    for (size_t k = 0; k < t.n; k++) {
+        const ml_Touch *w = &t.v[k];
+        bool same = true, read = false;
+
+        if (!w->write)
+            continue;
+        for (size_t m = 0; m < t.n; m++)
+            if (t.v[m].buf->data == w->buf->data) {
+                same &= t.v[m].buf == w->buf && ml_same_place(&t.v[m], w);
+                read |= !t.v[m].write;
+            }
+        memset(told, 0, b->n_iters * sizeof *told);
+        ml_told_by(ar, w, w, dom, b->n_iters, told);
+        if (same && all_told(b, told, false))
+            continue;
+        if (!read && value_is_fixed(ar, b, w->buf, dom, b->n_iters, told))
+            continue;
+        /* What comes first begins anew: only once for an element. */
+        if (same && (!b->init || all_told(b, told, true)) && combines(cx, b, w->buf, by))
+            continue;
+        return false;
+    }
+    return true;
+}
+
+bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by)
+{
+    ml_FactKey key = {0};
+    bool yes;
+
+    ml_key_ask(cx, &key, ML_ASK_ORDER);
+    ml_key_add(cx, &key, b->iters);
+    ml_key_add(cx, &key, b->body);
+    ml_key_add(cx, &key, b->init);
+    ml_key_add(cx, &key, b->reads);
+    ml_key_add(cx, &key, b->writes);
+    if (ml_fact_get(f, &key, &yes) && yes)
+        return true;
+    ml_Mark mark = ml_mark(cx);
+
+    yes = is_free(cx, p, b, by);
+    ml_release(cx, mark);
+    if (yes) /* else a reducer may be registered yet */
+        ml_fact_put(f, &key, true);
+    return yes;
+}
