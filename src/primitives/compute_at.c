@@ -84,7 +84,8 @@ static bool check_scope(Move *m)
         /* A block that is moved to where its values are visible (a local buffer written by
          * threads) may be what is uncovered now: then the result is asked. */
         m->ask_later = c->checks && !ml_is_stage_pipeline(c->cx, c->facts, c->p, scope);
-        if (m->ask_later && !has_private(m, scope) &&
+        if (m->ask_later &&
+            (!has_private(m, scope) || ml_overwrites_ahead(c->cx, c->facts, c->p, scope)) &&
             !ml_need_stage_pipeline(c->cx, c->facts, c->p, scope))
             return false;
         if (!ml_need_complete_or_reduction(c->cx, c->facts, c->p, block))

@@ -207,6 +207,19 @@ bool ml_check_iter_order(ml_Call *c, ml_Uid block, ml_Uid under)
     return ml_check_key_order(c, b, under, key, extents, b->n_iters);
 }
 
+bool ml_check_place_order(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
+                          const ml_Expr *const *at)
+{
+    const ml_Expr **key = ML_ARRAY(c->cx, const ml_Expr *, buf->rank + 1u);
+    ml_Subst sub = {0};
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(c->cx, &sub, b->iters[k].var, b->iters[k].value);
+    for (size_t k = 0; k < buf->rank; k++)
+        key[k] = ml_expr_subst(c->cx, at[k], &sub);
+    return ml_check_key_order(c, b, 0, key, buf->shape, buf->rank);
+}
+
 bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
 {
     ml_StmtVec loops = {0};

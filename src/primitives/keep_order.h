@@ -16,6 +16,10 @@ bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b);
 bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
                         const ml_Expr *const *key, const ml_Expr *const *extents, size_t n);
 bool ml_check_iter_order(ml_Call *c, ml_Uid block, ml_Uid under);
+/* The same if they ran in the order of the elements of a buffer: at, its indices in the
+ * iters of the block. */
+bool ml_check_place_order(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
+                          const ml_Expr *const *at);
 /* All inits under the loop may come before all updates: no element is begun anew by an
  * instance with other spatial iters (unsound). */
 bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop);

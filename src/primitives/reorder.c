@@ -473,6 +473,11 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
                   comes_outside(ch, k);
     if (!shared)
         return true;
+    /* What one iteration of it reads, another may write now. */
+    for (size_t k = 0; k < ch->n; k++)
+        if (comes_outside(ch, k) &&
+            !ml_need_compact_dataflow(c->cx, c->facts, c->p, ch->now[k]->var->uid))
+            return false;
     ml_all_blocks(c->cx, nest, &blocks);
     for (size_t k = 0; k < blocks.n; k++)
         if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))

@@ -153,6 +153,9 @@ const ml_Buffer *ml_read_between(ml_Ctx *cx, ml_Program p, const ml_Stmt *st,
 /* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+/* Whether a block of the scope overwrites what an earlier one reads: of what keeps it from
+ * being a stage pipeline, what no move of the reader mends. */
+bool ml_overwrites_ahead(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 /* Writes some buffer that its scope root does not allocate; *which gets it. */
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
 bool ml_is_spatial_block(const ml_Block *b);

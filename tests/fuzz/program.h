@@ -34,7 +34,8 @@ enum {
     FZ_OPAQUE = 1 << 19, /* a block without iters around a stage */
     FZ_PARTS = 1 << 20,  /* a buffer that two blocks write, each a part */
     FZ_SIZES = 1 << 21,  /* a second extent m, given at run time */
-    FZ_FEATURES = 22,    /* bits */
+    FZ_SELF = 1 << 22,   /* a stage whose instances depend on each other */
+    FZ_FEATURES = 23,    /* bits */
 };
 
 typedef struct FzPlan {
