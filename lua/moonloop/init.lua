@@ -209,7 +209,7 @@ function moon.analyze(s)
     return out
 end
 
-local all_parts = { "well-formed", "regions", "threading", "out-of-bounds" }
+local all_parts = { "well-formed", "regions", "threading", "out-of-bounds", "order" }
 function moon.verify(program, opts)
     local what = opts and opts.what or all_parts
     if type(what) == "string" then what = { what } end

@@ -160,6 +160,11 @@ ml_Combines ml_reducers_of(struct ml_Intrins *more)
     return (ml_Combines){combines, more};
 }
 
+void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out)
+{
+    ml_verify_order(cx, p, ml_reducers_of(s ? s->space->intrins : NULL), out);
+}
+
 /* ---- questions of primitives */
 
 bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b)

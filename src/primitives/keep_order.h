@@ -8,6 +8,9 @@
 /* The reducers that are built in, and those that were registered. */
 struct ml_Intrins; /* the registry that keeps registered ones */
 ml_Combines ml_reducers_of(struct ml_Intrins *more);
+/* Blocks whose instances depend on each other, as findings in cx; s: whose registered
+ * reducers count, or NULL. */
+void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out);
 /* Whether the instances of the block may run in any order. */
 bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b);
 /* The instances of the block, where they depend on each other, would keep their order if

@@ -478,21 +478,23 @@ static bool fail_at(Order *d, const Access *a, const Access *b, const Event *ear
     ml_Ctx *cx = d->cx;
     const Access *first = early->second ? b : a, *then = late->second ? b : a;
     const ml_Buffer *buf = a->touch.buf;
-
     const char *other = first->block == then->block
                             ? ""
                             : ml_format(cx, "block %s ", ml_shown(cx, then->block));
+    const char *text =
+        ml_format(cx, "%s %s[%s] at %s, and %s%s it at %s",
+                  first->touch.write ? "writes" : "reads", ml_shown(cx, buf),
+                  numbers_text(cx, early->element, buf->rank), instance_text(d, early),
+                  other, then->touch.write ? "writes" : "reads", instance_text(d, late));
 
+    if (d->o->found) {
+        *d->o->found = (ml_Dependence){text, buf, true};
+        return false;
+    }
     return ml_fail(
         cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(
-            cx,
-            "block %s %s %s[%s] at %s, and %s%s it at %s; in the other order the second "
-            "would come first",
-            ml_shown(cx, first->block), first->touch.write ? "writes" : "reads",
-            ml_shown(cx, buf), numbers_text(cx, early->element, buf->rank),
-            instance_text(d, early), other, then->touch.write ? "writes" : "reads",
-            instance_text(d, late))),
+        ML_TEXT(ml_format(cx, "block %s %s; in the other order the second would come first",
+                          ml_shown(cx, first->block), text)),
         ML_BLOCK(first->block), ML_BLOCK(then->block), ML_BUFFER(buf));
 }
 
@@ -503,6 +505,13 @@ static bool fail_open(Order *d, const Access *a, const Access *b)
     const char *other =
         a->block == b->block ? "" : ml_format(cx, " and block %s", ml_shown(cx, b->block));
 
+    if (d->o->found) {
+        *d->o->found = (ml_Dependence){
+            ml_format(cx, "cannot be shown to touch different elements of %s each",
+                      ml_shown(cx, buf)),
+            buf, false};
+        return false;
+    }
     ml_fail(cx, ML_E_UNSOUND,
             ML_TEXT(ml_format(cx,
                               "cannot show that instances of block %s%s which would change "

@@ -141,6 +141,8 @@ typedef struct ml_Combines {
     bool (*fn)(ml_Ctx *cx, const ml_Block *b, void *user); /* NULL: none does */
     void *user;
 } ml_Combines;
+/* Blocks of which some instances depend on each other, or may (order-tied). */
+void ml_verify_order(ml_Ctx *cx, ml_Program p, ml_Combines by, ml_Findings *out);
 /* Whether the instances of the block may run in any order: what it writes is touched by one
  * instance, does not depend on which one comes last, or is combined. false: not shown. */
 bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by);
