@@ -230,7 +230,7 @@ bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
     ml_StmtVec loops = {0};
     bool *told = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
 
-    if (!b->init)
+    if (!b->init || ml_runs_in_any_order(c, b)) /* each element is begun once */
         return true;
     ml_iters_told(c->cx, c->p, b, told);
     ml_index_loops(c->cx, c->p.index, b->tag, &loops);

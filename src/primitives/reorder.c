@@ -311,6 +311,13 @@ static bool is_own(const Driven *d, const ml_Buffer *buf)
     return true;
 }
 
+/* Blocks of one scope with the loops are asked for what they pass on within an iteration;
+ * others are not. */
+static bool in_scope(const Driven *d, const ml_Block *b)
+{
+    return ml_index_scope(d->c->p.index, b->tag) == ml_index_scope(d->c->p.index, d->inner);
+}
+
 static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
                      const ml_Touch *y, void *user)
 {
@@ -319,19 +326,26 @@ static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
     if (a == b)
         return ml_runs_in_any_order(d->c, a) || is_own(d, x->buf);
     if (x->write && y->write) /* asked of the writers of each buffer */
-        return true;
+        return in_scope(d, a);
     return is_fed(d, x->write ? b : a, x->buf);
 }
 
-/* A block before another one that overwrites what it reads. */
-static bool has_later_writer(const ml_StmtVec *blocks)
+/* A block before another one that overwrites what it reads, or of which nobody asked what
+ * they pass on. */
+static bool has_pair(const Driven *d)
 {
-    for (size_t k = 0; k < blocks->n; k++)
-        for (size_t m = k + 1; m < blocks->n; m++) {
-            const ml_Block *a = ml_as_block(blocks->v[k]), *b = ml_as_block(blocks->v[m]);
+    for (size_t k = 0; k < d->blocks->n; k++)
+        for (size_t m = k + 1; m < d->blocks->n; m++) {
+            const ml_Block *a = ml_as_block(d->blocks->v[k]);
+            const ml_Block *b = ml_as_block(d->blocks->v[m]);
+            bool all = !in_scope(d, a);
 
             for (size_t w = 0; w < b->n_writes; w++)
-                if (has_region_of(a->reads, a->n_reads, b->writes[w].buffer))
+                if (has_region_of(a->reads, a->n_reads, b->writes[w].buffer) ||
+                    (all && has_region_of(a->writes, a->n_writes, b->writes[w].buffer)))
+                    return true;
+            for (size_t w = 0; all && w < a->n_writes; w++)
+                if (has_region_of(b->reads, b->n_reads, a->writes[w].buffer))
                     return true;
         }
     return false;
@@ -345,7 +359,7 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
     const ml_Expr **key = ML_ARRAY(cx, const ml_Expr *, ch->n);
     const ml_Expr **extents = ML_ARRAY(cx, const ml_Expr *, ch->n);
     const ml_Block **blocks = ML_ARRAY(cx, const ml_Block *, driven->n + 1);
-    bool free = !has_later_writer(driven);
+    bool free = !has_pair(&d);
 
     for (size_t k = 0; k < driven->n; k++) {
         blocks[k] = ml_as_block(driven->v[k]);

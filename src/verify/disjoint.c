@@ -133,10 +133,9 @@ typedef struct Element {
     const ml_Expr *predicate;
 } Element;
 
-static bool element_of(Disjoint *d, const Access *a, Element *out)
+static bool element_of(Disjoint *d, const Access *a, ml_Region r, Element *out)
 {
     ml_Ctx *cx = d->cx;
-    ml_Region r = bound(d, a->block, a->region);
     ml_DomVec tile = {0};
 
     *out = (Element){.region = r,
@@ -234,12 +233,15 @@ static bool by_inverse(Disjoint *d)
     size_t n = 0;
 
     for (size_t k = 0; k < d->access.n; k++) {
-        if (!element_of(d, &d->access.v[k], &e[n]))
+        const Access *a = &d->access.v[k];
+        ml_Region r = bound(d, a->block, a->region);
+
+        if (n > 0 && a->block == d->access.v[0].block && same_region(&e[0].region, &r))
+            continue;
+        if (!element_of(d, a, r, &e[n++]))
             return false;
-        n += n == 0 || d->access.v[k].block != d->access.v[0].block ||
-             !same_region(&e[0].region, &e[n].region);
     }
-    for (size_t m = 0; m < d->buf->rank; m++)
+    for (size_t m = 0; n > 1 && m < d->buf->rank; m++)
         place[m] = ml_var(cx, ml_var_new(cx, "e", e[0].idx[m]->type));
     /* The loop and those inside it, then with one more of the loops outside at a time: a
      * tile of theirs may take both to be put together. */

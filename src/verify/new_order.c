@@ -258,7 +258,7 @@ static bool apart_by_levels(Order *d, ml_Arith *ar, const Access *a, const Acces
     bool *same = ML_ARRAY(d->cx, bool, n);
 
     for (size_t k = 0; k < r->n_loops; k++)
-        if (new_place(r, k) == r->n_key)
+        if (new_place(r, k) == r->n_key || r->n_key != r->n_loops)
             return false;
     for (size_t k = 0; k < r->n_loops; k++)
         for (size_t l = k + 1; l < r->n_loops; l++) {
@@ -276,6 +276,21 @@ static bool apart_by_levels(Order *d, ml_Arith *ar, const Access *a, const Acces
     return true;
 }
 
+/* a and b touch different elements in different iterations of the loops. */
+static bool never_meet(Order *d, ml_Arith *ar, const Access *a, const Access *b,
+                       const bool *told, const Rest *r)
+{
+    size_t n = a->loops.n > b->loops.n ? a->loops.n : b->loops.n;
+    bool *same = ML_ARRAY(d->cx, bool, n);
+
+    memcpy(same, told, n * sizeof *same);
+    for (size_t k = 0; k < r->n_loops; same[r->loop[k++]] = true)
+        if (!apart_at(d, ar, a, b, same, r->loop[k], n) ||
+            (a != b && !apart_at(d, ar, b, a, same, r->loop[k], n)))
+            return false;
+    return true;
+}
+
 static bool same_buffer(const Order *d, const ml_Buffer *a, const ml_Buffer *b)
 {
     return a->data == b->data || ml_canonical_buffer(d->p, d->scope, a)->uid ==
@@ -287,6 +302,9 @@ static bool is_kept(Order *d, ml_Arith *ar, const Access *a, const Access *b)
     const ml_NewOrder *o = d->o;
     bool *told = ML_ARRAY(d->cx, bool, a->loops.n + b->loops.n);
 
+    for (size_t k = 0; k < a->loops.n; k++)
+        if (ml_is_const_int(a->loops.v[k].extent) && a->loops.v[k].extent->as.i < 1)
+            return true; /* it never runs */
     if (a->touch.buf != b->touch.buf)
         return false; /* two views of one memory */
     if (a->site == b->site)
@@ -298,7 +316,7 @@ static bool is_kept(Order *d, ml_Arith *ar, const Access *a, const Access *b)
     Rest r = find_rest(d, told);
 
     return r.n_loops == 0 || same_order(d, ar, &r, told) ||
-           apart_by_levels(d, ar, a, b, told, &r);
+           apart_by_levels(d, ar, a, b, told, &r) || never_meet(d, ar, a, b, told, &r);
 }
 
 /* ---- counting */
@@ -351,8 +369,6 @@ static bool domain_of(Order *d, const Access *a, ml_DomVec *out, bool *whole)
     for (size_t k = 0; k < a->loops.n; k++) {
         const ml_Expr *e = a->loops.v[k].extent;
 
-        if (ml_is_const_int(e) && e->as.i < 1)
-            return false;
         if (__builtin_mul_overflow(n, ml_is_const_int(e) ? e->as.i : most, &n))
             n = INT64_MAX / 2;
     }

@@ -71,6 +71,15 @@ static bool see_stmt(const ml_Stmt *s, void *user)
     return w->plain;
 }
 
+static void signed_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
+{
+    out->n = 0;
+    for (size_t k = 0; k < b->n_reads; k++)
+        ml_push(cx, out, ((ml_Touch){b->reads[k].buffer, b->reads[k].ranges, false}));
+    for (size_t k = 0; k < b->n_writes; k++)
+        ml_push(cx, out, ((ml_Touch){b->writes[k].buffer, b->writes[k].ranges, true}));
+}
+
 void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 {
     Walk w = {cx, b, out, true};
@@ -79,13 +88,8 @@ void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
     ml_stmt_visit(b->body, see_stmt, &w);
     if (b->init)
         ml_stmt_visit(b->init, see_stmt, &w);
-    if (w.plain && b->n_matches == 0)
-        return;
-    out->n = 0;
-    for (size_t k = 0; k < b->n_reads; k++)
-        ml_push(cx, out, ((ml_Touch){b->reads[k].buffer, b->reads[k].ranges, false}));
-    for (size_t k = 0; k < b->n_writes; k++)
-        ml_push(cx, out, ((ml_Touch){b->writes[k].buffer, b->writes[k].ranges, true}));
+    if (!w.plain || b->n_matches > 0)
+        signed_touches(cx, b, out);
 }
 
 /* ---- what an element tells */
@@ -121,29 +125,51 @@ static const ml_Var *told_plainly(const ml_Range *r)
     return e->kind == ML_EXPR_VAR && tile > 0 && scale >= tile ? e->as.var : NULL;
 }
 
-void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom,
-                size_t n, bool *told)
+/* Range m is the same in both accesses, known, and moves with the domain. */
+static bool tells(const ml_Touch *a, const ml_Touch *b, size_t m, const ml_Dom *dom,
+                  size_t n)
 {
-    ml_Ctx *cx = ml_arith_ctx(ar);
-    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, a->buf->rank + 1u);
-    ml_DomVec used = {0};
-    size_t n_idx = 0;
+    const ml_Range *r = &a->at[m];
+
+    return r->min == b->at[m].min && r->extent == b->at[m].extent &&
+           !(r->min->flags & ML_X_HAS_LOAD) && ml_is_const_int(r->extent) &&
+           uses_any(r->min, dom, n);
+}
+
+/* false: all of it tells no more than each index by itself. */
+static bool tell_alone(const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom, size_t n,
+                       bool *told)
+{
     bool open = false;
 
     for (size_t m = 0; m < a->buf->rank; m++) {
-        const ml_Range *r = &a->at[m];
-        const ml_Var *v;
-
-        if (r->min != b->at[m].min || r->extent != b->at[m].extent ||
-            (r->min->flags & ML_X_HAS_LOAD) || !ml_is_const_int(r->extent) ||
-            !uses_any(r->min, dom, n))
+        if (!tells(a, b, m, dom, n))
             continue;
-        v = told_plainly(r);
+        const ml_Var *v = told_plainly(&a->at[m]);
+
         for (size_t k = 0; v && k < n; k++)
             told[k] |= dom[k].var == v;
         open |= !v;
+    }
+    return open;
+}
+
+static void tell_together(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b,
+                          const ml_Dom *dom, size_t n, bool *told)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, a->buf->rank + 1u);
+    bool *in_idx = ML_ARRAY(cx, bool, n);
+    ml_DomVec used = {0};
+    size_t n_idx = 0;
+
+    for (size_t m = 0; m < a->buf->rank; m++) {
+        const ml_Range *r = &a->at[m];
+
+        if (!tells(a, b, m, dom, n))
+            continue;
         idx[n_idx] = r->min;
-        if (!ml_is_int(r->extent, 1)) {
+        if (!ml_is_int(r->extent, 1)) { /* an element of the tile */
             const ml_Var *in = ml_var_new(cx, "in", r->min->type);
 
             ml_push(cx, &used, ((ml_Dom){in, ml_int(cx, in->type, 0), r->extent}));
@@ -151,10 +177,6 @@ void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom
         }
         n_idx++;
     }
-    if (!open)
-        return;
-    bool *in_idx = ML_ARRAY(cx, bool, n);
-
     for (size_t k = 0; k < n; k++) {
         for (size_t m = 0; m < n_idx; m++)
             in_idx[k] |= ml_expr_uses_var(idx[m], dom[k].var);
@@ -167,78 +189,11 @@ void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom
             told[k] |= in_idx[k];
 }
 
-/* ---- the value of an element */
-
-typedef struct Value {
-    ml_Arith *ar;
-    const ml_Store *st;
-    const ml_Dom *dom;
-    const bool *told;
-    size_t n;
-    bool fixed;
-} Value;
-
-static bool is_open(const Value *v, const ml_Expr *e)
+void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom,
+                size_t n, bool *told)
 {
-    for (size_t k = 0; k < v->n; k++)
-        if (!v->told[k] && ml_expr_uses_var(e, v->dom[k].var))
-            return true;
-    return false;
-}
-
-/* e is the same for all instances that store into one element: it is an index of it, or as
- * far from one in all of them. */
-static bool is_fixed(const ml_Expr *e, void *user)
-{
-    Value *v = user;
-    ml_Ctx *cx = ml_arith_ctx(v->ar);
-
-    if (!v->fixed || !is_open(v, e))
-        return false;
-    for (size_t m = 0; m < v->st->n && ml_dtype_is_index(e->type); m++) {
-        const ml_Expr *a = e, *b = v->st->indices[m];
-
-        if (a == b ||
-            (b->type.lanes == 1 && !((a->flags | b->flags) & ML_X_HAS_LOAD) &&
-             ml_promote(cx, &a, &b) && !is_open(v, ml_simplify(v->ar, ml_sub(cx, a, b)))))
-            return false;
-    }
-    v->fixed &= e->n_args > 0;
-    return v->fixed;
-}
-
-typedef struct Stores {
-    ml_Arith *ar;
-    const ml_Buffer *buf;
-    const ml_Dom *dom;
-    size_t n;
-    const bool *told;
-    bool fixed;
-} Stores;
-
-static bool see_value(const ml_Stmt *s, void *user)
-{
-    Stores *st = user;
-
-    if (s->kind != ML_STMT_STORE || ml_as_store(s)->buffer->data != st->buf->data)
-        return true;
-    Value v = {st->ar, ml_as_store(s), st->dom, st->told, st->n, true};
-
-    ml_expr_visit(v.st->value, is_fixed, &v);
-    st->fixed &= v.fixed && !v.st->mask;
-    return true;
-}
-
-/* All stores into the buffer are plain and of such values. */
-static bool value_is_fixed(ml_Arith *ar, const ml_Block *b, const ml_Buffer *buf,
-                           const ml_Dom *dom, size_t n, const bool *told)
-{
-    Stores st = {ar, buf, dom, n, told, true};
-
-    if (b->init || b->body->kind != ML_STMT_STORE)
-        return false;
-    ml_stmt_visit(b->body, see_value, &st);
-    return st.fixed;
+    if (tell_alone(a, b, dom, n, told))
+        tell_together(ar, a, b, dom, n, told);
 }
 
 /* ---- accumulation inside of a block */
@@ -315,22 +270,49 @@ static bool all_told(const ml_Block *b, const bool *told, bool spatial)
     return true;
 }
 
-static ml_Arith *arith_of(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Dom *dom)
-{
-    ml_Arith *ar = ml_arith_at(cx, p, b->tag);
+typedef struct Ask {
+    ml_Ctx *cx;
+    ml_Program p;
+    const ml_Block *b;
+    ml_Dom *dom; /* of its iters */
+    bool *told;
+    ml_Arith *ar; /* made when it is needed: most blocks say all by single indices */
+} Ask;
 
-    ml_arith_bind_iters(ar, b);
+static Ask ask_of(ml_Ctx *cx, ml_Program p, const ml_Block *b)
+{
+    Ask q = {cx,
+             p,
+             b,
+             ML_ARRAY(cx, ml_Dom, b->n_iters + 1u),
+             ML_ARRAY(cx, bool, b->n_iters + 1u),
+             NULL};
+
     for (size_t k = 0; k < b->n_iters; k++)
-        dom[k] = (ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent};
-    return ar;
+        q.dom[k] = (ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent};
+    return q;
+}
+
+static ml_Arith *arith_of(Ask *q)
+{
+    if (!q->ar) {
+        q->ar = ml_arith_at(q->cx, q->p, q->b->tag);
+        ml_arith_bind_iters(q->ar, q->b);
+    }
+    return q->ar;
+}
+
+static void ask_told(Ask *q, const ml_Touch *x, const ml_Touch *y)
+{
+    memset(q->told, 0, q->b->n_iters * sizeof *q->told);
+    if (tell_alone(x, y, q->dom, q->b->n_iters, q->told))
+        tell_together(arith_of(q), x, y, q->dom, q->b->n_iters, q->told);
 }
 
 void ml_iters_told(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool *told)
 {
+    Ask q = ask_of(cx, p, b);
     ml_TouchVec t = {0};
-    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
-    ml_Arith *ar = arith_of(cx, p, b, dom);
-    bool *one = ML_ARRAY(cx, bool, b->n_iters + 1u);
 
     ml_block_touches(cx, b, &t);
     for (size_t k = 0; k < b->n_iters; k++)
@@ -339,45 +321,110 @@ void ml_iters_told(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool *told)
         for (size_t m = 0; m < t.n; m++) {
             if (!t.v[k].write || t.v[k].buf->data != t.v[m].buf->data)
                 continue;
-            memset(one, 0, b->n_iters * sizeof *one);
+            memset(q.told, 0, b->n_iters * sizeof *q.told);
             if (t.v[k].buf == t.v[m].buf)
-                ml_told_by(ar, &t.v[k], &t.v[m], dom, b->n_iters, one);
+                ask_told(&q, &t.v[k], &t.v[m]);
             for (size_t j = 0; j < b->n_iters; j++)
-                told[j] &= one[j] || ml_is_int(b->iters[j].extent, 1);
+                told[j] &= q.told[j] || ml_is_int(b->iters[j].extent, 1);
         }
 }
 
-static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by)
-{
-    ml_TouchVec t = {0};
-    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
-    bool *told = ML_ARRAY(cx, bool, b->n_iters + 1u);
-    ml_Arith *ar = arith_of(cx, p, b, dom);
+/* ---- the value of an element */
 
-    ml_block_touches(cx, b, &t);
-    for (size_t k = 0; k < t.n; k++) {
-        const ml_Touch *w = &t.v[k];
+typedef struct Value {
+    ml_Arith *ar;
+    const ml_Store *st;
+    const ml_Dom *dom;
+    const bool *told;
+    size_t n;
+    bool fixed;
+} Value;
+
+static bool is_open(const Value *v, const ml_Expr *e)
+{
+    for (size_t k = 0; k < v->n; k++)
+        if (!v->told[k] && ml_expr_uses_var(e, v->dom[k].var))
+            return true;
+    return false;
+}
+
+/* e is the same for all instances that store into one element: it is an index of it, or as
+ * far from one in all of them. */
+static bool is_fixed(const ml_Expr *e, void *user)
+{
+    Value *v = user;
+    ml_Ctx *cx = ml_arith_ctx(v->ar);
+
+    if (!v->fixed || !is_open(v, e))
+        return false;
+    for (size_t m = 0; m < v->st->n && ml_dtype_is_index(e->type); m++) {
+        const ml_Expr *a = e, *b = v->st->indices[m];
+
+        if (a == b ||
+            (b->type.lanes == 1 && !((a->flags | b->flags) & ML_X_HAS_LOAD) &&
+             ml_promote(cx, &a, &b) && !is_open(v, ml_simplify(v->ar, ml_sub(cx, a, b)))))
+            return false;
+    }
+    v->fixed &= e->n_args > 0;
+    return v->fixed;
+}
+
+/* Its body is one store, of such a value. */
+static bool value_is_fixed(Ask *q, const ml_Buffer *buf)
+{
+    const ml_Block *b = q->b;
+
+    if (b->init || b->body->kind != ML_STMT_STORE || ml_as_store(b->body)->mask ||
+        ml_as_store(b->body)->buffer->data != buf->data)
+        return false;
+    Value v = {arith_of(q), ml_as_store(b->body), q->dom, q->told, b->n_iters, true};
+
+    ml_expr_visit(v.st->value, is_fixed, &v);
+    return v.fixed;
+}
+
+/* ---- the answer */
+
+static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
+{
+    const ml_Block *b = q->b;
+
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_Touch *w = &t->v[k];
         bool same = true, read = false;
 
         if (!w->write)
             continue;
-        for (size_t m = 0; m < t.n; m++)
-            if (t.v[m].buf->data == w->buf->data) {
-                same &= t.v[m].buf == w->buf && ml_same_place(&t.v[m], w);
-                read |= !t.v[m].write;
+        for (size_t m = 0; m < t->n; m++)
+            if (t->v[m].buf->data == w->buf->data) {
+                same &= t->v[m].buf == w->buf && ml_same_place(&t->v[m], w);
+                read |= !t->v[m].write;
             }
-        memset(told, 0, b->n_iters * sizeof *told);
-        ml_told_by(ar, w, w, dom, b->n_iters, told);
-        if (same && all_told(b, told, false))
+        ask_told(q, w, w);
+        if (same && all_told(b, q->told, false))
             continue;
-        if (!read && value_is_fixed(ar, b, w->buf, dom, b->n_iters, told))
+        if (!read && value_is_fixed(q, w->buf))
             continue;
         /* What comes first begins anew: only once for an element. */
-        if (same && (!b->init || all_told(b, told, true)) && combines(cx, b, w->buf, by))
+        if (same && (!b->init || all_told(b, q->told, true)) &&
+            combines(q->cx, b, w->buf, by))
             continue;
         return false;
     }
     return true;
+}
+
+/* The signature says enough of most blocks; of others each access may. */
+static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by)
+{
+    ml_TouchVec t = {0};
+    Ask q = ask_of(cx, p, b);
+
+    signed_touches(cx, b, &t);
+    if (free_by(&q, &t, by))
+        return true;
+    ml_block_touches(cx, b, &t);
+    return free_by(&q, &t, by);
 }
 
 bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by)
@@ -386,7 +433,12 @@ bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_C
     bool yes;
 
     ml_key_ask(cx, &key, ML_ASK_ORDER);
-    ml_key_add(cx, &key, b->iters);
+    for (size_t k = 0; k < b->n_iters; k++) { /* whatever drives them */
+        ml_key_add(cx, &key, b->iters[k].var);
+        ml_key_add(cx, &key, b->iters[k].min);
+        ml_key_add(cx, &key, b->iters[k].extent);
+        ml_key_add(cx, &key, b->iters[k].kind == ML_ITER_SPATIAL ? b->iters[k].var : NULL);
+    }
     ml_key_add(cx, &key, b->body);
     ml_key_add(cx, &key, b->init);
     ml_key_add(cx, &key, b->reads);
