@@ -202,6 +202,7 @@ typedef struct Inner {
     ml_Ctx *cx;
     const ml_Buffer *buf;
     ml_Combines by;
+    size_t n; /* blocks that use it */
     bool ok;
 } Inner;
 
@@ -220,7 +221,7 @@ static void find_name(const ml_Expr *e, ml_Role role, void *user)
         ml_expr_visit(e, names_buffer, user);
 }
 
-/* Blocks inside that use the buffer combine, and nothing else uses it. */
+/* One block inside uses the buffer, and combines; nothing else does. */
 static bool see_inner(const ml_Stmt *s, void *user)
 {
     Inner *in = user;
@@ -231,9 +232,9 @@ static bool see_inner(const ml_Stmt *s, void *user)
         for (size_t k = 0; k < b->n_matches; k++)
             in->ok &= b->matches[k].source.buffer->data != in->buf->data;
         if (!b->body->has_block) {
-            in->ok &= (!ml_stmt_uses_buffer(b->body, in->buf) &&
-                       !(b->init && ml_stmt_uses_buffer(b->init, in->buf))) ||
-                      (!b->init && in->by.fn(in->cx, b, in->by.user));
+            if (ml_stmt_uses_buffer(b->body, in->buf) ||
+                (b->init && ml_stmt_uses_buffer(b->init, in->buf)))
+                in->ok &= in->n++ == 0 && !b->init && in->by.fn(in->cx, b, in->by.user);
             return false;
         }
         in->ok &= !b->init || !ml_stmt_uses_buffer(b->init, in->buf);
@@ -246,7 +247,7 @@ static bool see_inner(const ml_Stmt *s, void *user)
 
 static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, ml_Combines by)
 {
-    Inner in = {cx, buf, by, true};
+    Inner in = {cx, buf, by, 0, true};
 
     if (!by.fn)
         return false;
@@ -258,7 +259,7 @@ static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, ml_Com
     return in.ok;
 }
 
-/* ---- the question */
+/* ---- asking about one block */
 
 /* Iters that take several values and are not told by an element; spatial: those alone. */
 static bool all_told(const ml_Block *b, const bool *told, bool spatial)
