@@ -118,6 +118,21 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
     text(code, sum:format(bad), sum:format(good))
 end
 reduction("domain-not-equal", "T.grid(8, 7)", "T.grid(8, 8)")
+text("order-tied", [[
+@T.prim_func
+def f(S: T.Buffer((8, 8), "int32")):
+    for i, j in T.grid(7, 7):
+        with T.block("b"):
+            u, v = T.axis.remap("SS", [i, j])
+            S[u + 1, v] = S[u, v + 1] + 1
+]], [[
+@T.prim_func
+def f(A: T.Buffer((8, 8), "int32"), S: T.Buffer((8, 8), "int32")):
+    for i, j in T.grid(7, 7):
+        with T.block("b"):
+            u, v = T.axis.remap("SS", [i, j])
+            S[u + 1, v] = A[u, v + 1] + 1
+]])
 text("loop-kind", [[
 @T.prim_func
 def f(A: T.Buffer((8,), "float32"), B: T.Buffer((1,), "float32")):

@@ -9,7 +9,7 @@ local function judge(text, code, opts)
     for _, w in ipairs(m.warnings or {}) do
         if w:find("[" .. code .. "]", 1, true) then return { code = code, text = w } end
     end
-    local found = moon.verify(m, { what = { "well-formed", "regions", "threading", "out-of-bounds", "gpu" } })
+    local found = moon.verify(m, { what = { "well-formed", "regions", "threading", "out-of-bounds", "order", "gpu" } })
     for _, f in ipairs(found) do
         if f.code == code then return f end
     end

@@ -220,7 +220,7 @@ function moon.analyze(s)
     return core.analyze(s, s:blocks())
 end
 
-local all_parts = { "well-formed", "regions", "threading", "out-of-bounds" }
+local all_parts = { "well-formed", "regions", "threading", "out-of-bounds", "order" }
 function moon.verify(program, opts)
     core.want(opts, "table?", "verify: opts")
     local what = opts and opts.what or all_parts

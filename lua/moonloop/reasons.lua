@@ -72,6 +72,7 @@ local why = {
     ["outside-region"] = "Primitives move blocks by their declared regions; a hidden access would be left behind.",
     ["domain-exceeded"] = "An iter outside its domain computes elements that do not exist.",
     ["not-independent"] = "Blocks are judged iter by iter; iters that move together hide which instances there are.",
+    ["order-tied"] = "One instance needs what another one leaves; in another order it would find something else.",
     ["domain-not-equal"] = "A reduction that leaves elements out is another sum; an output not written is undefined.",
     ["loop-kind"] = "Iterations that run at the same time must write different elements.",
     ["read-before-write"] = "The consumer would read memory that nobody has written yet.",

@@ -7,6 +7,7 @@
  * result: readers are still covered, a reduction accumulates once, concurrent loops do not
  * collide. Source: primitives 7; Feng et al., ASPLOS 2023, section 3.2.
  */
+#include "primitives/keep_order.h"
 #include "primitives/move.h"
 
 #include "core/fault.h"
@@ -83,7 +84,8 @@ static bool check_scope(Move *m)
         /* A block that is moved to where its values are visible (a local buffer written by
          * threads) may be what is uncovered now: then the result is asked. */
         m->ask_later = c->checks && !ml_is_stage_pipeline(c->cx, c->facts, c->p, scope);
-        if (m->ask_later && !has_private(m, scope) &&
+        if (m->ask_later &&
+            (!has_private(m, scope) || ml_overwrites_ahead(c->cx, c->facts, c->p, scope)) &&
             !ml_need_stage_pipeline(c->cx, c->facts, c->p, scope))
             return false;
         if (!ml_need_complete_or_reduction(c->cx, c->facts, c->p, block))
@@ -446,7 +448,9 @@ static bool check_result(Move *m)
     if (m->ask_later &&
         !ml_need_stage_pipeline(c->cx, c->facts, c->p, ml_index_scope(c->p.index, block)))
         return false;
-    if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block))
+    if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block) ||
+        /* What it computes it computes anew, and whole, in each iteration. */
+        !ml_check_iter_order(c, block, m->reverse ? 0 : m->loop->var->uid))
         return false;
     /* What they wrote for one iteration alone may now be read outside of it. */
     for (size_t k = 0; k < m->producers.n; k++)
@@ -505,6 +509,9 @@ static bool move(ml_Call *c, bool reverse)
     const ml_Stmt *nest = new_nest(&m, ar, dom);
     int64_t before = executions(c, block);
 
+    /* The new loops run over the iters in order: so must those of today. */
+    if (!c->unchecked && !ml_check_iter_order(c, block, 0))
+        return false;
     if (!check_loop_uses(&m, nest))
         return false;
     const ml_Stmt **body = ML_ARRAY(cx, const ml_Stmt *, m.n_body + 1);

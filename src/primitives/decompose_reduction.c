@@ -6,6 +6,7 @@
  * instances at or below the target are all different: the original initialises again for
  * each repetition, the decomposed one does not. Source: primitives 9.
  */
+#include "primitives/keep_order.h"
 #include "primitives/move.h"
 
 #include "core/fault.h"
@@ -384,6 +385,7 @@ static bool decompose_reduction(ml_Call *c)
         return false;
     if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||
                           !check_instances(&d) || !check_reads(&d) ||
+                          !ml_check_inits_first(c, d.block, d.loop->var->uid) ||
                           !ml_check_reads_in_blocks(c, &d.loop->base, NULL)))
         return false;
     if (!init_predicate(&d, without_unit_loops(&d), &pred))

@@ -9,6 +9,7 @@
 #include "primitives/inline.h"
 
 #include "core/shown.h"
+#include "primitives/keep_order.h"
 #include "primitives/same_index.h"
 
 enum { REDUCTION, EPILOGUE };
@@ -188,6 +189,31 @@ static const ml_Expr *product(ml_Ctx *cx, const ml_Block *b, const ml_IterList *
     return p ? p : ml_i32(cx, 1);
 }
 
+/* Instances of the epilogue that store into one element come in the order of the result's
+ * elements, which has to be that of the iters of the reduction. */
+static bool check_place(Fusion *f, const ml_IterList *mine)
+{
+    size_t at = 0;
+
+    if (ml_runs_in_any_order(f->c, f->epi))
+        return true;
+    for (size_t d = 0; d < f->temp->rank; d++) {
+        const ml_Expr *e = f->sum->indices[d];
+
+        while (at < mine->n &&
+               !(e->kind == ML_EXPR_VAR && e->as.var == f->red->iters[mine->v[at]].var))
+            at++;
+        if (at++ >= mine->n)
+            return unsound(f, true,
+                           ml_format(f->c->cx,
+                                     "cannot show that instances of block %s, which write "
+                                     "one element of %s, would keep their order",
+                                     ml_shown(f->c->cx, f->epi),
+                                     ml_shown(f->c->cx, f->out->buffer)));
+    }
+    return ml_check_place_order(f->c, f->epi, f->temp, f->load->args);
+}
+
 static bool solve(Fusion *f)
 {
     ml_Call *c = f->c;
@@ -240,7 +266,7 @@ static bool solve(Fusion *f)
                                  "cannot show that block %s runs for all values of its "
                                  "iters; what it leaves out would be written",
                                  ml_shown(cx, e)));
-    return true;
+    return c->unchecked || check_place(f, &mine);
 }
 
 /* ---- who else looks */
@@ -392,7 +418,7 @@ static bool fuse_reduction_epilogue(ml_Call *c)
         return false;
     if (c->unchecked)
         return true;
-    return ml_check_concurrency(c, red) &&
+    return ml_check_concurrency(c, red) && ml_check_iter_order(c, red, 0) &&
            (!c->checks || ml_need_stage_pipeline(cx, c->facts, c->p, f.scope));
 }
 

@@ -356,7 +356,7 @@ static bool find_own(ml_Ctx *cx, struct ml_Intrins *more, size_t n, Values acc,
             if (!same || !all_given(&m, acc, n))
                 continue;
             for (size_t k = 0; k < n; k++)
-                starts = starts && from[perm[k]] == identity[k];
+                starts = starts && (!from || from[perm[k]] == identity[k]);
             if (!starts) {
                 *why = "it is combined as was registered, but its init is not the identity "
                        "that was given";
@@ -389,7 +389,8 @@ bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,
             if (!try_row(cx, &rows[r], perms[p], acc, combined, &m, &reducer))
                 continue;
             for (size_t k = 0; start && k < n; k++)
-                if (!is_identity(from[perms[p][k]], (Identity)rows[r].identity[k])) {
+                if (from &&
+                    !is_identity(from[perms[p][k]], (Identity)rows[r].identity[k])) {
                     *why = ml_format(cx, "it is a %s, but its init is not %s", rows[r].name,
                                      identity_name((Identity)rows[r].identity[k]));
                     start = false;

@@ -36,7 +36,8 @@ typedef struct ml_Combiner {
     const ml_Expr *given[ML_MAX_REDUCER]; /* new values, by accumulator */
 } ml_Combiner;
 
-/* combined[k] is what accumulator acc[k] (a load) becomes, from[k] what it starts with.
+/* combined[k] is what accumulator acc[k] (a load) becomes, from[k] what it starts with
+ * (NULL: not asked).
  * After those that are built in, those of `more` (NULL: none) are tried. false: no known
  * reducer; *why is a phrase, in cx. */
 bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,

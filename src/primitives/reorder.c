@@ -2,11 +2,13 @@
  * reorder - let loops of one chain take a new order in the positions they occupy.
  *
  * Loops move whole: variable, extent, kind, binding, annotations. Unlisted loops between
- * stay. Beyond the checks of the peer, two things that would change results are refused: a
- * reduction whose outputs are computed by several iterations must keep its reduce loops
- * inside (ir-and-analysis 5.2, rule 9), and blocks that pass values to each other under the
- * innermost loop must do so within one iteration. Source: primitives 6, reorder.
+ * stay. Beyond the checks of the peer, three things that would change results are refused:
+ * a reduction whose outputs are computed by several iterations must keep its reduce loops
+ * inside (ir-and-analysis 5.2, rule 9), blocks that pass values to each other under the
+ * innermost loop must do so within one iteration, and what instances of blocks pass to
+ * later ones they must still pass. Source: primitives 6, reorder.
  */
+#include "primitives/keep_order.h"
 #include "primitives/move.h"
 
 #include "core/fault.h"
@@ -264,6 +266,126 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
     return true;
 }
 
+/* ---- dependences between iterations that change places */
+
+typedef struct Driven {
+    ml_Call *c;
+    ml_Uid inner; /* the innermost loop of the chain */
+    const ml_StmtVec *blocks;
+} Driven;
+
+static bool has_region_of(const ml_Region *v, size_t n, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->data == buf->data)
+            return true;
+    return false;
+}
+
+/* All that the block reads of the buffer, another one has written before in the same
+ * iteration. */
+static bool is_fed(const Driven *d, const ml_Block *b, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < d->blocks->n && ml_as_block(d->blocks->v[k]) != b; k++) {
+        const ml_Block *from = ml_as_block(d->blocks->v[k]);
+
+        if (has_region_of(from->writes, from->n_writes, buf))
+            return ml_is_covered(d->c->cx, d->c->facts, d->c->p, b->tag, false);
+    }
+    return false;
+}
+
+/* Each iteration has its own contents of the buffer: nothing in it comes from another one,
+ * or is left for what follows. */
+static bool is_own(const Driven *d, const ml_Buffer *buf)
+{
+    if (d->blocks->n < 2 ||
+        !ml_buffer_is_private(d->c->cx, d->c->facts, d->c->p, d->inner, buf))
+        return false;
+    for (size_t k = 0; k < d->blocks->n; k++) {
+        const ml_Block *b = ml_as_block(d->blocks->v[k]);
+
+        if (has_region_of(b->reads, b->n_reads, buf) && !is_fed(d, b, buf))
+            return false;
+    }
+    return true;
+}
+
+/* Blocks of one scope with the loops are asked for what they pass on within an iteration;
+ * others are not. */
+static bool in_scope(const Driven *d, const ml_Block *b)
+{
+    return ml_index_scope(d->c->p.index, b->tag) == ml_index_scope(d->c->p.index, d->inner);
+}
+
+static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
+                     const ml_Touch *y, void *user)
+{
+    const Driven *d = user;
+
+    if (a == b)
+        return ml_runs_in_any_order(d->c, a) || is_own(d, x->buf);
+    if (x->write && y->write) /* asked of the writers of each buffer */
+        return in_scope(d, a);
+    return is_fed(d, x->write ? b : a, x->buf);
+}
+
+/* A block before another one that overwrites what it reads, or of which nobody asked what
+ * they pass on. */
+static bool has_pair(const Driven *d)
+{
+    for (size_t k = 0; k < d->blocks->n; k++)
+        for (size_t m = k + 1; m < d->blocks->n; m++) {
+            const ml_Block *a = ml_as_block(d->blocks->v[k]);
+            const ml_Block *b = ml_as_block(d->blocks->v[m]);
+            bool all = !in_scope(d, a);
+
+            for (size_t w = 0; w < b->n_writes; w++)
+                if (has_region_of(a->reads, a->n_reads, b->writes[w].buffer) ||
+                    (all && has_region_of(a->writes, a->n_writes, b->writes[w].buffer)))
+                    return true;
+            for (size_t w = 0; all && w < a->n_writes; w++)
+                if (has_region_of(b->reads, b->n_reads, a->writes[w].buffer))
+                    return true;
+        }
+    return false;
+}
+
+static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *ch)
+{
+    ml_Ctx *cx = c->cx;
+    Driven d = {c, ch->path[ch->n - 1]->var->uid, driven};
+    ml_DomVec loops = {0};
+    const ml_Expr **key = ML_ARRAY(cx, const ml_Expr *, ch->n);
+    const ml_Expr **extents = ML_ARRAY(cx, const ml_Expr *, ch->n);
+    const ml_Block **blocks = ML_ARRAY(cx, const ml_Block *, driven->n + 1);
+    bool free = !has_pair(&d);
+
+    for (size_t k = 0; k < driven->n; k++) {
+        blocks[k] = ml_as_block(driven->v[k]);
+        free = free && ml_runs_in_any_order(c, blocks[k]);
+    }
+    if (free)
+        return true;
+    for (size_t k = 0; k < ch->n; k++) {
+        const ml_For *f = ch->path[k];
+
+        ml_push(cx, &loops, ((ml_Dom){f->var, f->min, f->extent}));
+        key[k] = ml_var(cx, ch->now[k]->var);
+        extents[k] = ch->now[k]->extent;
+    }
+    return ml_keeps_order(cx, c->p,
+                          &(ml_NewOrder){.loops = loops.v,
+                                         .n = loops.n,
+                                         .key = key,
+                                         .extents = extents,
+                                         .n_key = ch->n,
+                                         .blocks = blocks,
+                                         .n_blocks = driven->n,
+                                         .ignore = is_apart,
+                                         .user = &d});
+}
+
 /* A reduction with its bindings simplified: (i*2 + j)//2 is driven by i alone. */
 static const ml_Block *as_driven(ml_Call *c, const ml_Block *b)
 {
@@ -332,7 +454,8 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
             return false;
     }
     return ml_check_reads_in_blocks(c, &ch->path[0]->base, NULL) &&
-           (blocks.n < 2 || check_dependences(c, &blocks, ch));
+           (blocks.n < 2 || check_dependences(c, &blocks, ch)) &&
+           (ML_FAULT(SELF_DEPENDENCE) || check_instances(c, &driven, ch));
 }
 
 /* A concurrent loop that comes outside of another runs the iterations of that one at the
@@ -364,6 +487,11 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
                   comes_outside(ch, k);
     if (!shared)
         return true;
+    /* What one iteration of it reads, another may write now. */
+    for (size_t k = 0; k < ch->n; k++)
+        if (comes_outside(ch, k) &&
+            !ml_need_compact_dataflow(c->cx, c->facts, c->p, ch->now[k]->var->uid))
+            return false;
     ml_all_blocks(c->cx, nest, &blocks);
     for (size_t k = 0; k < blocks.n; k++)
         if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))

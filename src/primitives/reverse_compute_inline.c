@@ -7,6 +7,7 @@
  * iters must lie in their domains and lead back to the same element. Source: primitives 7.
  */
 #include "primitives/inline.h"
+#include "primitives/keep_order.h"
 
 #include "core/fault.h"
 #include "core/shown.h"
@@ -418,6 +419,9 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
     if (!ml_check_schedulable(c, lca, block) ||
         !ml_check_schedulable(c, lca, f.producer->tag))
         return false;
+    /* Its instances will run as the producer's, by elements of the buffer. */
+    if (!c->unchecked && !ml_check_place_order(c, f.consumer, f.buf, f.index))
+        return false;
     ml_UidVec producers = {0};
 
     ml_producers(cx, c->facts, c->p, f.producer->tag, &producers);
@@ -432,6 +436,8 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         return false;
     if (c->unchecked)
         return true;
+    if (!ml_check_place_order(c, ml_call_block(c, f.producer->tag), f.buf, f.def->indices))
+        return false;
     for (size_t k = 0; k < producers.n; k++)
         if (ml_index_node(c->p.index, producers.v[k]) &&
             !ml_check_concurrency(c, producers.v[k]))

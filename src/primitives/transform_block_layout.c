@@ -8,7 +8,9 @@
  */
 #include "primitives/layout.h"
 
+#include "core/fault.h"
 #include "core/shown.h"
+#include "primitives/keep_order.h"
 #include "primitives/move.h"
 #include "primitives/schedule_impl.h"
 
@@ -115,11 +117,31 @@ static bool not_bijective(const Iters *it, const char *why)
     return ml_fail(it->c->cx, ML_E_MAP_NOT_BIJECTIVE, ML_BLOCK(it->block), ML_TEXT(why));
 }
 
+/* The new iters take every value of their domains: each sum of digits that the map is made
+ * of has one digit, which counts by ones. */
+static bool has_gaps(Iters *it, const ml_Dom *dom)
+{
+    const ml_IndexMap *m = it->map;
+    ml_IterMap map = ml_iter_detect(it->ar, m->exprs, m->n_exprs, dom, m->n_vars, NULL,
+                                    ML_BIJECTIVE, true);
+
+    for (size_t k = 0; map.ok && k < map.n; k++) {
+        const ml_IterSum *s = &map.sums[k];
+        const ml_Expr *values =
+            s->n ? s->digits[0].extent : ml_int(it->c->cx, it->extents[k]->type, 1);
+
+        if (!ml_prove_equal(it->ar, values, it->extents[k]))
+            return true;
+    }
+    return !map.ok;
+}
+
 static bool check_map(Iters *it)
 {
     ml_Ctx *cx = it->c->cx;
     const ml_Block *b = it->block;
     ml_Range *ranges = ML_ARRAY(cx, ml_Range, b->n_iters + 1u);
+    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
     const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     ml_IndexMap alone = *it->map; /* what can be shown need not be trusted */
     ml_IterFail fail = ML_ITER_FAIL_NONE;
@@ -129,6 +151,7 @@ static bool check_map(Iters *it)
 
         shape[k] = ml_cast(cx, t, b->iters[k].extent);
         ranges[k] = (ml_Range){ml_int(cx, t, 0), shape[k]};
+        dom[k] = (ml_Dom){it->map->vars[k], ranges[k].min, shape[k]};
         ml_arith_bind_range(it->ar, it->map->vars[k], ranges[k].min, shape[k]);
     }
     it->extents = ML_ARRAY(cx, const ml_Expr *, it->map->n_exprs + 1u);
@@ -138,7 +161,9 @@ static bool check_map(Iters *it)
     alone.inverse = NULL;
     it->inverse = ml_index_map_inverse(it->ar, &alone, ranges, &fail);
     if (it->inverse)
-        return true;
+        return ML_FAULT(MAP_GAPS) || !has_gaps(it, dom) ||
+               not_bijective(it, "it leaves gaps: not every value of the new iters stands "
+                                 "for an instance");
     if (!it->map->inverse)
         return not_bijective(it, ml_iter_fail_text(fail));
     const char *clash = ml_map_try(cx, it->map, shape, it->extents, true);
@@ -207,6 +232,26 @@ static bool check_order(Iters *it)
                                      "reduce; its instances would run in another order",
                                      ml_shown(cx, b))),
                    ML_BLOCK(b));
+}
+
+/* Instances that depend on each other run in the order of the old loops, and will run in
+ * that of the new iters. */
+static bool check_dependences(Iters *it)
+{
+    ml_Ctx *cx = it->c->cx;
+    const ml_IndexMap *m = it->map;
+    const ml_Expr **key = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
+    ml_Subst of_loops = {0};
+
+    for (size_t k = 0; k < m->n_vars; k++) {
+        const ml_Var *l = ml_as_for(it->loops.v[k])->var;
+
+        ml_subst_var(cx, &of_loops, m->vars[k],
+                     ml_cast(cx, m->vars[k]->type, ml_var(cx, l)));
+    }
+    for (size_t k = 0; k < m->n_exprs; k++)
+        key[k] = ml_expr_subst(cx, m->exprs[k], &of_loops);
+    return ml_check_key_order(it->c, it->block, 0, key, it->extents, m->n_exprs);
 }
 
 /* ---- the new nest */
@@ -307,7 +352,8 @@ static bool transform_block_layout(ml_Call *c)
     it.ar = ml_arith_at(cx, c->p, top);
     it.map = ml_map_typed(it.ar, given, t);
     if (!check_kinds(&it) || !check_map(&it) || !check_order(&it) ||
-        (!c->unchecked && !ml_check_reads_in_blocks(c, it.loops.v[0], NULL)))
+        (!c->unchecked && (!ml_check_reads_in_blocks(c, it.loops.v[0], NULL) ||
+                           (!ML_FAULT(SELF_DEPENDENCE) && !check_dependences(&it)))))
         return false;
     const ml_Stmt *st = new_nest(&it);
 

@@ -21,6 +21,7 @@
 #include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/record.h"
+#include "repl/start_notes.h"
 #include "repl/themes.h"
 #include "repl/view/keymap.h"
 
@@ -163,6 +164,7 @@ static void announce_data(ml_Session *ss)
     if (f && !ml_flops_symbolic(cx, f, &count))
         ml_data_real(&d, "flop", ml_flops(cx, f));
     ml_ctx_unref(cx);
+    ml_start_notes_data(s, &d);
     ml_err(&ss->out, ml_data_lines(&d));
     ml_data_free(&d);
 }
@@ -218,6 +220,10 @@ void ml_session_announce(ml_Session *ss)
     if (!f)
         say_functions(ml_schedule_program(s).mod, &t);
     ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_text_clear(&t);
+    ml_start_notes(s, &t);
+    if (t.n > 0)
+        ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 

@@ -3,10 +3,11 @@
  *
  * Four ways to show it, each sufficient: some dimensions are, in every access, the same
  * expressions of the loop variable, and these determine it; each access has moved past each
- * other one, in some dimension, from one iteration to any later one; there is one writer
- * and the element that it writes determines the loop variable (the indices are an
- * invertible map of it, the loops inside and some of those outside); or guards leave only
- * one iteration. Source: ir-and-analysis 2.3 "Fix", primitives 6 "Right".
+ * other one, in some dimension, from one iteration to any later one; the element that is
+ * touched determines the loop variable, and in the same way for all accesses (the indices
+ * are an invertible map of it, the loops inside, the places in a tile and some of the loops
+ * outside); or guards leave only one iteration. Source: ir-and-analysis 2.3 "Fix",
+ * primitives 6 "Right".
  */
 #include "verify/facts.h"
 
@@ -122,66 +123,131 @@ static bool by_motion(Disjoint *d)
     return true;
 }
 
-/* The loop occurs in the indices, and these determine the variables of `dom` in them. */
-static bool determined(Disjoint *d, const ml_Expr *const *idx, const ml_DomVec *dom,
-                       const ml_Expr *predicate)
+/* An access by the index of one element that it touches, in the loops above its block, in
+ * the tile that it touches and in the loops outside, which are given. */
+typedef struct Element {
+    ml_Region region; /* in the loops */
+    const ml_Expr **idx;
+    ml_DomVec loops; /* from the scope inwards, then the places in the tile */
+    size_t at;       /* of the loop in question */
+    const ml_Expr *predicate;
+} Element;
+
+static bool element_of(Disjoint *d, const Access *a, ml_Region r, Element *out)
 {
+    ml_Ctx *cx = d->cx;
+    ml_DomVec tile = {0};
+
+    *out = (Element){.region = r,
+                     .idx = ML_ARRAY(cx, const ml_Expr *, d->buf->rank),
+                     .predicate = a->block->predicate};
+    for (size_t m = 0; m < d->buf->rank; m++) {
+        ml_Range at = r.ranges[m];
+
+        if ((at.min->flags & ML_X_HAS_LOAD) || !ml_is_const_int(at.extent))
+            return false;
+        out->idx[m] = at.min;
+        if (ml_is_int(at.extent, 1))
+            continue;
+        const ml_Var *in = ml_var_new(cx, "in", at.min->type);
+
+        ml_push(cx, &tile, ((ml_Dom){in, ml_int(cx, in->type, 0), at.extent}));
+        out->idx[m] = ml_add(cx, at.min, ml_var(cx, in));
+    }
+    ml_relax_domain(cx, d->p, a->block->tag, 0, NULL, &out->loops);
+    while (out->at < out->loops.n && out->loops.v[out->at].var != d->loop->var)
+        out->at++;
+    for (size_t m = 0; m < tile.n; m++)
+        ml_push(cx, &out->loops, tile.v[m]);
+    return out->at < out->loops.n;
+}
+
+/* The iteration of the loop that touches the element at `place`, where the index determines
+ * the loops from `first` inwards that it uses, this one among them; or NULL. */
+static const ml_Expr *iteration_of(Disjoint *d, const Element *e, size_t first,
+                                   const ml_Expr *const *place)
+{
+    ml_Ctx *cx = d->cx;
     size_t rank = d->buf->rank;
+    const ml_Expr *when[2] = {ml_bool(cx, true), e->predicate};
     ml_DomVec used = {0};
     bool loop_used = false;
 
-    for (size_t k = 0; k < dom->n; k++) {
+    for (size_t k = first; k < e->loops.n; k++) {
         bool uses = false;
 
         for (size_t m = 0; m < rank; m++)
-            uses |= ml_expr_uses_var(idx[m], dom->v[k].var);
+            uses |= ml_expr_uses_var(e->idx[m], e->loops.v[k].var);
         if (uses)
-            ml_push(d->cx, &used, dom->v[k]);
-        loop_used |= uses && dom->v[k].var == d->loop->var;
+            ml_push(cx, &used, e->loops.v[k]);
+        loop_used |= uses && k == e->at;
     }
-    return loop_used && (ml_iter_holds(d->ar, idx, rank, used.v, used.n,
-                                       ml_bool(d->cx, true), ML_BIJECTIVE, false) ||
-                         ml_iter_holds(d->ar, idx, rank, used.v, used.n, predicate,
-                                       ML_BIJECTIVE, false));
+    for (size_t k = 0; k < 2 && loop_used; k++) {
+        if (!place) { /* whichever it is */
+            if (ml_iter_holds(d->ar, e->idx, rank, used.v, used.n, when[k], ML_BIJECTIVE,
+                              false))
+                return when[0];
+            continue;
+        }
+        ml_IterMap map = ml_iter_detect(d->ar, e->idx, rank, used.v, used.n, when[k],
+                                        ML_BIJECTIVE, true);
+        ml_Map *inverse = ml_map_new(cx);
+
+        if (map.ok && ml_iter_inverse(d->ar, &map, place, inverse))
+            return ml_map_get(inverse, d->loop->var->uid);
+    }
+    return NULL;
 }
 
-/* One writer whose element determines the loop variable, for given loops outside or
- * together with some of them. */
+/* All touch the element in the same iteration, for given loops outside of the first. */
+static bool agree(Disjoint *d, const Element *e, size_t n, size_t first,
+                  const ml_Expr *const *place)
+{
+    const ml_Expr *one = iteration_of(d, &e[0], first, n > 1 ? place : NULL);
+
+    for (size_t k = 1; one && k < n; k++) {
+        const ml_Expr *other = iteration_of(d, &e[k], first, place);
+
+        if (!other || !ml_prove_equal(d->ar, one, other))
+            return false;
+    }
+    return one != NULL;
+}
+
+static bool same_region(const ml_Region *a, const ml_Region *b)
+{
+    for (size_t m = 0; m < a->buffer->rank; m++)
+        if (a->ranges[m].min != b->ranges[m].min ||
+            a->ranges[m].extent != b->ranges[m].extent)
+            return false;
+    return true;
+}
+
+/* The element determines the loop variable, the same one for all accesses: for given loops
+ * outside or together with some of them. */
 static bool by_inverse(Disjoint *d)
 {
     ml_Ctx *cx = d->cx;
-    const Access *a = &d->access.v[0];
-    size_t rank = d->buf->rank;
-    ml_Region r = bound(d, a->block, a->region);
-    ml_DomVec all = {0};
-    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rank);
-    bool reached = false;
+    Element *e = ML_ARRAY(cx, Element, d->access.n);
+    const ml_Expr **place = ML_ARRAY(cx, const ml_Expr *, d->buf->rank);
+    size_t n = 0;
 
-    for (size_t k = 1; k < d->access.n; k++)
-        if (d->access.v[k].block != a->block)
-            return false;
-        else {
-            ml_Region other = bound(d, a->block, d->access.v[k].region);
+    for (size_t k = 0; k < d->access.n; k++) {
+        const Access *a = &d->access.v[k];
+        ml_Region r = bound(d, a->block, a->region);
 
-            for (size_t m = 0; m < rank; m++)
-                if (other.ranges[m].min != r.ranges[m].min)
-                    return false;
-        }
-    for (size_t m = 0; m < rank; m++) {
-        if (!ml_is_int(r.ranges[m].extent, 1) || (r.ranges[m].min->flags & ML_X_HAS_LOAD))
+        if (n > 0 && a->block == d->access.v[0].block && same_region(&e[0].region, &r))
+            continue;
+        if (!element_of(d, a, r, &e[n++]))
             return false;
-        idx[m] = r.ranges[m].min;
     }
+    for (size_t m = 0; n > 1 && m < d->buf->rank; m++)
+        place[m] = ml_var(cx, ml_var_new(cx, "e", e[0].idx[m]->type));
     /* The loop and those inside it, then with one more of the loops outside at a time: a
-     * tile of theirs may take both to be put together. The others are given. */
-    ml_relax_domain(cx, d->p, a->block->tag, 0, NULL, &all);
-    for (size_t k = all.n; k-- > 0;) {
-        ml_DomVec from = {.v = all.v + k, .n = all.n - k};
-
-        reached |= all.v[k].var == d->loop->var;
-        if (reached && determined(d, idx, &from, a->block->predicate))
+     * tile of theirs may take both to be put together. */
+    for (size_t first = e[0].at + 1; first-- > 0;)
+        if (agree(d, e, n, first, place))
             return true;
-    }
     return false;
 }
 

@@ -73,7 +73,8 @@ size_t ml_facts_count(const ml_Facts *f)
 const char *ml_question_name(ml_Question q)
 {
     static const char *const NAMES[ML_QUESTIONS] = {"affine bindings", "region cover",
-                                                    "stage pipeline", "child blocks"};
+                                                    "stage pipeline", "child blocks",
+                                                    "order of instances"};
 
     return NAMES[q];
 }

@@ -49,6 +49,17 @@ static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     return false;
 }
 
+bool ml_overwrites_ahead(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
+{
+    const ml_Block *reader, *writer;
+    const ml_Buffer *buf;
+    ml_Mark mark = ml_mark(cx);
+    bool found = find_war(cx, f, p, scope, &reader, &writer, &buf);
+
+    ml_release(cx, mark);
+    return found;
+}
+
 /* Nothing that a child block writes is read outside of the blocks, where no signature says
  * so. */
 static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,

@@ -80,6 +80,7 @@ typedef enum ml_Question {
     ML_ASK_COVER,
     ML_ASK_PIPELINE,
     ML_ASK_CHILDREN, /* the child blocks of a scope */
+    ML_ASK_ORDER,    /* whether a block's instances depend on each other */
     ML_QUESTIONS
 } ml_Question;
 typedef struct ml_FactCounts {
@@ -138,6 +139,20 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* ---- the order of instances; orders that keep dependences: self_deps.h */
+/* Who knows reducers says whether all that a block without blocks inside stores combines
+ * what is at the element with a new value, so that the order of these makes no difference;
+ * its init aside. */
+typedef struct ml_Combines {
+    bool (*fn)(ml_Ctx *cx, const ml_Block *b, void *user); /* NULL: none does */
+    void *user;
+} ml_Combines;
+/* Blocks of which some instances depend on each other, or may (order-tied). */
+void ml_verify_order(ml_Ctx *cx, ml_Program p, ml_Combines by, ml_Findings *out);
+/* Whether the instances of the block may run in any order: what it writes is touched by one
+ * instance, does not depend on which one comes last, or is combined. false: not shown. */
+bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by);
+
 /* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
  * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a
  * scope block or a loop. NULL: none. */
@@ -146,6 +161,9 @@ const ml_Buffer *ml_read_between(ml_Ctx *cx, ml_Program p, const ml_Stmt *st,
 /* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+/* Whether a block of the scope overwrites what an earlier one reads: of what keeps it from
+ * being a stage pipeline, what no move of the reader mends. */
+bool ml_overwrites_ahead(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 /* Writes some buffer that its scope root does not allocate; *which gets it. */
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
 bool ml_is_spatial_block(const ml_Block *b);

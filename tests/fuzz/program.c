@@ -211,6 +211,10 @@ static void stage(Gen *g, int k)
     char name[8];
     const char *type;
 
+    if (!g->i64 && ON(g, FZ_SELF, 12)) {
+        fz_emit_self(g, in);
+        return;
+    }
     s.src = s.out = -1;
     if (g->n_bufs > 0 && below(g, 100) < 85)
         for (int c = 0; c < 8 && s.src < 0; c++) {

@@ -35,7 +35,8 @@ enum {
     FZ_PARTS = 1 << 20,   /* a buffer that two blocks write, each a part */
     FZ_SIZES = 1 << 21,   /* a second extent m, given at run time */
     FZ_SCALARS = 1 << 22, /* a program about numbers instead (program_scalar.c) */
-    FZ_FEATURES = 23,     /* bits */
+    FZ_SELF = 1 << 23,    /* a stage whose instances depend on each other */
+    FZ_FEATURES = 24,     /* bits */
 };
 
 typedef struct FzPlan {

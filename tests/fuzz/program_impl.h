@@ -128,4 +128,7 @@ void fz_update_inplace(Gen *g, int out, int in, const char *at);
 void fz_emit_start(Gen *g, const Stage *s, int in, const char *name);
 void fz_emit_rest(Gen *g, const Stage *s, int in, const char *name);
 
+/* A stage whose instances depend on each other: program_self.c. */
+void fz_emit_self(Gen *g, int in);
+
 #endif

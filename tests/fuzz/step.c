@@ -305,6 +305,8 @@ static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Tex
 static void add_cache(const View *v, ml_Text *out, bool write)
 {
     const ml_Block *b = non_root(v);
+
+    write = write && !fz_writes_part(b);
     uint32_t n = write ? b->n_writes : b->n_reads;
     ml_UidVec users = {0};
     int listed = 0;

@@ -20,7 +20,7 @@ static int tile(const View *v, int64_t n)
 static void add_map(const View *v, const ml_Expr *const *shape, int rank, bool marks,
                     ml_Text *out)
 {
-    int order[16], at = rank ? below(v, rank) : 0, form = below(v, 10);
+    int order[16], at = rank ? below(v, rank) : 0, form = below(v, 11);
 
     ml_text_add(out, "\"lambda ");
     for (int k = 0; k < rank; k++) {
@@ -40,7 +40,7 @@ static void add_map(const View *v, const ml_Expr *const *shape, int rank, bool m
 
         if (marks && m > 0 && chance(v, 6))
             ml_text_add(out, "T.axis_separator(), ");
-        if (k != at || form >= 8)
+        if (k != at || form == 8 || form == 9)
             ml_text_fmt(out, "i%d, ", k);
         else if (form < 4) /* the parts beside each other or apart */
             ml_text_fmt(out, form < 2 ? "i%d // %d, i%d %% %d, " : "i%d %% %d, i%d // %d, ",
@@ -54,7 +54,12 @@ static void add_map(const View *v, const ml_Expr *const *shape, int rank, bool m
             m++;
             ml_text_fmt(out, "i%d * %lld + i%d, ", k, (long long)length(shape[order[m]]),
                         order[m]);
-        } else
+        } else if (form == 10 && m + 1 < rank && length(shape[order[m + 1]]) == 1) {
+            m++; /* gaps beside one value */
+            ml_text_fmt(out, "i%d * %d + i%d, ", k, f, order[m]);
+        } else if (form == 10)
+            ml_text_fmt(out, "i%d * %d, ", k, f);
+        else
             ml_text_fmt(out, chance(v, 50) ? "i%d // 2, " : "i%d * 2 + 1, ", k);
     }
     ml_text_add(out, ")\"");

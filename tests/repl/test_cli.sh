@@ -100,6 +100,18 @@ verdict 'a check that could not run is no failed check, and says what it needs'
 typed ':open any.py'
 [ "$status" = 0 ] && grep -q '^focus: any v0   block B   loops i   n FLOP$' err
 verdict 'counts the operations of a program whose size is not known in its symbols'
+cat >tied.py <<'E'
+@T.prim_func
+def main(S: T.Buffer((8, 8), "int32")):
+    for i, j in T.grid(7, 7):
+        with T.block("S"):
+            a, b = T.axis.remap("SS", [i, j])
+            S[a + 1, b] = S[a, b + 1] + 1
+E
+typed ':open tied.py' 'reorder("j", "i")'
+[ "$status" = 1 ] && grep -q '^note: instances of block S depend on each other: it [a-z]* S\[.*\] at i = ., j = ., and ' err &&
+    grep -q 'S\[1, 1\] at i = 0, j = 1, and reads it at i = 1, j = 0' err
+verdict 'tells of a program whose instances depend on each other, and refuses what would change their order'
 sed '/n = T/d; s/(n,)/(T.int64(24),)/; s/range(n)/range(T.int64(24))/; s/(n, i)/(T.int64(24), i)/' any.py >wide.py
 typed ':open wide.py' 'split("i", {auto, 8})' ':tree' ':block B' 'print(focus():tree())'
 [ "$status" = 0 ] && grep -qF 'i → i_0[3] i_1[8]' out && [ "$(grep -c '^  i_0 3\( .*\)\?$' out)" = 2 ] &&

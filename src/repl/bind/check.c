@@ -5,6 +5,7 @@
 #include "repl/bind/bind.h"
 
 #include "core/vec.h"
+#include "primitives/keep_order.h"
 #include "repl/bind/checking.h"
 #include "repl/bind/kernel.h"
 #include "repl/bind/work.h"
@@ -308,12 +309,14 @@ static int verify(lua_State *L)
             threads = true;
         } else if (ml_streq(what, "out-of-bounds"))
             ml_verify_bounds(cx, prog, &all);
+        else if (ml_streq(what, "order"))
+            ml_find_order(cx, prog, p.s, &all);
         else if (!ml_streq(what, "well-formed")) {
             ml_ctx_unref(*box);
             *box = NULL;
             return bind_bad(L,
                             "what: one of well-formed, regions, threading, memory, "
-                            "out-of-bounds, gpu is needed, got %s",
+                            "out-of-bounds, order, gpu is needed, got %s",
                             what);
         }
         ml_error_clear(cx);

@@ -1,0 +1,57 @@
+/* self_deps - dependences between the instances of one block, or of several under the same
+ * loops, and orders of these that keep them. */
+#ifndef ML_VERIFY_SELF_DEPS_H
+#define ML_VERIFY_SELF_DEPS_H
+
+#include "verify/verify.h"
+
+/* One access: the elements of a region, in the iters of the block (or in its loops). */
+typedef struct ml_Touch {
+    const ml_Buffer *buf;
+    const ml_Range *at; /* buf->rank of them */
+    bool write;
+} ml_Touch;
+typedef ML_VEC(ml_Touch) ml_TouchVec;
+
+/* What the block touches, init included: each element by itself where the body consists of
+ * stores and conditions, else as its signature says. */
+void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out);
+/* Of one buffer: the same ranges. */
+bool ml_same_place(const ml_Touch *a, const ml_Touch *b);
+/* Sets told[k] for each variable of the domain that is the same in any two instances of
+ * which one touches an element as `a` says and the other the same one as `b` says. */
+void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom,
+                size_t n, bool *told);
+
+/* Another order for the iterations of a chain of loops around some blocks: theirs run as
+ * the key grows, its first value first; what is inside of them keeps its order. */
+typedef struct ml_NewOrder {
+    const ml_Dom *loops; /* outermost first; no statement but these between the first and
+                            the last */
+    size_t n;
+    const ml_Expr *const *key, *const *extents; /* over the loops' variables, from 0 or from
+                                                   the minimum of a loop */
+    size_t n_key;
+    const ml_Block *const *blocks; /* in textual order; only blocks without iters between
+                                      them and the loops */
+    size_t n_blocks;
+    /* Accesses of one buffer that are looked after elsewhere; NULL: none. */
+    bool (*ignore)(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
+                   const ml_Touch *y, void *user);
+    void *user;
+    struct ml_Dependence *found; /* set in place of an error; NULL: an error */
+} ml_NewOrder;
+typedef struct ml_Dependence {
+    const char *text; /* "writes S[0] at i = 0, and reads it at i = 1" */
+    const ml_Buffer *buf;
+    bool shown; /* by these two instances */
+} ml_Dependence;
+/* Two instances that touch one element, one of them writing it, come as they did: else
+ * fails with unsound, with the element and both instances, or unproved. */
+bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
+/* Marks the iters of which the block's init, where it has one, begins each element once:
+ * two instances that touch an element of what it writes have the same of them. told:
+ * b->n_iters of them. */
+void ml_iters_told(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool *told);
+
+#endif

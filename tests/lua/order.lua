@@ -1,0 +1,98 @@
+-- Dependences between the instances of a block: what an error says of them, which updates come
+-- in any order, and what is told of a program that is opened.
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function program(params, body, kinds)
+    return moon.parse(([[
+@T.prim_func
+def main(%s):
+    for i, j in T.grid(4, 4):
+        with T.block("S"):
+            a, b = T.axis.remap("%s", [i, j])
+%s
+]]):format(params, kinds or "SS", (("\n" .. body):gsub("\n", "\n            "))))
+end
+
+local of_input = 'A: T.Buffer((4, 4), "int32"), S: T.Buffer((4,), "int32")'
+
+-- Whether the loops may change places; where they do, the result must be the same.
+local function reordered(m)
+    local s = moon.schedule(m)
+    local ok, e = pcall(s.reorder, s, "j", "i")
+    if ok then
+        local r = moon.check(s)
+        assert(r.ok, r.first)
+    end
+    return ok, e
+end
+
+local function says(e, text) assert(e.message:find(text, 1, true), e.message) end
+
+test("an error names the element and both instances", function()
+    local ok, e = reordered(program('S: T.Buffer((5, 5), "int32")', "S[a + 1, b] = S[a, b + 1] + 1"))
+    assert(not ok and e.code == "unsound")
+    says(e, "block S writes S[1, 1] at i = 0, j = 1, and reads it at i = 1, j = 0")
+    ok, e = reordered(program(of_input, "S[a + b] = A[a, b]"))
+    assert(not ok)
+    says(e, "block S writes S[1] at i = 0, j = 1, and writes it at i = 1, j = 0")
+end)
+
+test("what cannot be shown is said to be so", function()
+    local ok, e = reordered(program(of_input, "S[A[a, b] % 4] = a * 4 + b"))
+    assert(not ok and e.code == "unsound")
+    says(e, "cannot show")
+end)
+
+test("updates by one operator that commutes come in any order", function()
+    for _, line in ipairs {
+        "S[0] = S[0] + A[a, b]",
+        "S[0] = A[a, b] * 2 + S[0] + 1",
+        "S[0] = S[0] - A[a, b]",
+        "S[0] = T.max(A[a, b], S[0])",
+        "S[0] = T.if_then_else(A[a, b] > 1, S[0] + A[a, b], S[0])",
+        "S[A[a, b] % 4] = S[A[a, b] % 4] + 1",
+        "if A[a, b] > 0:\n    S[0] = S[0] + A[a, b]\nelse:\n    S[0] = S[0] - 1",
+    } do
+        assert(reordered(program(of_input, line)), line)
+    end
+end)
+
+test("updates that look alike and are none do not", function()
+    for _, line in ipairs {
+        "S[0] = A[a, b] - S[0]",
+        "S[0] = S[0] * 2 + A[a, b]",
+        "S[0] = S[0] + S[0] * A[a, b]",
+        "S[0] = T.max(S[0] + A[a, b], 0)",
+        "S[0] = S[0] + A[a, b] * S[1]\nS[1] = S[1] + 1",
+        "if S[0] > 0:\n    S[0] = S[0] - A[a, b]",
+        "S[0] = T.if_then_else(A[a, b] > 1, S[0] + A[a, b], 0)",
+        "S[0] = S[0] + 1\nS[0] = S[0] * 2",
+    } do
+        local ok, e = reordered(program(of_input, line))
+        assert(not ok and e.code == "unsound", line)
+    end
+end)
+
+test("a reducer that was registered is one from then on", function()
+    local m = program('A: T.Buffer((4, 4), "int64"), S: T.Buffer((1,), "int64")', [[
+with T.init():
+    S[0] = T.int64(0)
+S[0] = S[0] + A[a, b] - S[0] * A[a, b] ]], "RR")
+    local s = moon.schedule(m)
+    local ok, e = pcall(s.reorder, s, "j", "i")
+    assert(not ok and e.code == "unsound")
+    moon.register_reducer(1, function(x, y) return x + y - x * y end, { 0 }, { dtypes = { { "int64" } } })
+    s:reorder("j", "i")
+end)
+
+test("a program is told of it, as a warning", function()
+    local found = moon.verify(program('S: T.Buffer((5, 5), "int32")', "S[a + 1, b] = S[a, b + 1] + 1"), { what = "order" })
+    assert(#found == 1 and found[1].code == "order-tied" and found[1].severity == "warning")
+    assert(found[1].text:find("instances of block S depend on each other: it ", 1, true), found[1].text)
+    for _, body in ipairs { "S[a, b] = S[a, b] + 1", "S[a, b] = 1", "S[b, a] = S[b, a] * 3" } do
+        assert(#moon.verify(program('S: T.Buffer((5, 5), "int32")', body), { what = "order" }) == 0, body)
+    end
+end)
+
+return tests
