@@ -14,7 +14,8 @@
 #include "core/spans.h"
 
 typedef enum ml_CvKind {
-    ML_CV_POISON,
+    ML_CV_POISON,  /* an error that has been reported */
+    ML_CV_SKIPPED, /* skipped: of a name alone; its use is an error */
     ML_CV_NONE,
     ML_CV_BOOL,   /* i */
     ML_CV_INT,    /* i; big: the bits of a uint64 above INT64_MAX */
@@ -59,11 +60,10 @@ typedef enum ml_Namespace {
     ML_NS_TVM,
     ML_NS_SCRIPT, /* tvm.script */
     ML_NS_AXIS,   /* T.axis */
-    ML_NS_PTX,    /* T.ptx */
-    ML_NS_PTX_LEGACY,
-    ML_NS_SELF,  /* Module, cls */
-    ML_NS_R,     /* relax: refused */
-    ML_NS_OTHER, /* imported, unknown */
+    ML_NS_LOW,    /* T.ptx, T.cuda ...; scope: "ptx." */
+    ML_NS_SELF,   /* Module, cls */
+    ML_NS_R,      /* relax: refused */
+    ML_NS_OTHER,  /* imported, unknown */
 } ml_Namespace;
 
 typedef struct ml_Cv ml_Cv;
@@ -97,6 +97,11 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
     ml_Place at;
 } ml_Spec;
 
+typedef struct ml_Skipped { /* a statement that was passed over */
+    ml_Place at;
+    const char *why;
+} ml_Skipped;
+
 typedef struct ml_Callee {
     const char *name;
     ml_Dtype ret;
@@ -126,6 +131,7 @@ struct ml_Cv {
         const ml_Builtin *builtin;
         ml_Macro *macro;
         const ml_ParseValue *host;
+        const ml_Skipped *skipped;
     } as;
     const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */
@@ -244,6 +250,7 @@ struct ml_Eval {
     size_t expanding;      /* macros that are being read */
     const char *suffix;    /* of block names in them; NULL: none */
     ml_Sym *module;        /* name of the class at hand */
+    ml_Place lost;         /* the first poison in a function that nobody had reported */
     ML_VEC(ml_Callee *) callees;
     ML_VEC(ml_ExprPlace) read; /* expressions, for the statements they belong to */
     size_t read_from;          /* of the statement at hand */
@@ -381,6 +388,11 @@ const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *o
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);
 /* T.name, or with space "ptx." T.ptx.name, when that is a low-level call (eval_low.c). */
 const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name);
+/* What stands behind T.ptx, T.cuda ...; space: "ptx.", "ptx.mbarrier.". */
+ml_Cv ml_ev_low_member(ml_Eval *ev, const ml_Node *nd, const char *space);
+/* "ptx.mbarrier." for the call ptx.mbarrier, which may be a namespace too; NULL: it is
+ * none. */
+const char *ml_ev_low_path(ml_Eval *ev, const ml_Builtin *b);
 extern const ml_Builtin ml_ev_math_table[]; /* ends with name NULL; so do the others */
 extern const ml_Builtin ml_ev_call_table[];
 extern const ml_Builtin ml_ev_buffer_table[];

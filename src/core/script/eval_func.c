@@ -168,6 +168,8 @@ static bool check_decorator(ml_Eval *ev, const ml_Node *deco, const char *const 
                       "the decorator has no such argument");
             return false;
         }
+        if (ml_ev_value(ev, deco->kids[k]).kind == ML_CV_POISON)
+            return false;
         if (ml_str_eq(deco->keys[k]->name, ml_str("persistent")))
             ml_report(ev->rep, ML_E_W401, deco->key_at[k], "`persistent` is ignored");
     }
@@ -342,6 +344,23 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     return ev->rep->n_errors == errors && out.body ? ml_func_from(ev->cx, &out) : NULL;
 }
 
+/* Whether a decorator's first name means something, if it has dots: T of T.prim_func. */
+static bool known_root(ml_Eval *ev, const ml_Node *deco, bool say)
+{
+    const ml_Node *root = deco;
+
+    while (root->kind == ML_N_ATTR)
+        root = root->kids[0];
+    if (root == deco || root->kind != ML_N_NAME)
+        return true;
+    if (root->as.sym->top && root->as.sym->top->val.kind == ML_CV_NS)
+        return true;
+    if (say && ml_ev_name(ev, root->as.sym, root->at).kind != ML_CV_POISON)
+        ml_report(ev->rep, ML_E_E613, deco->at, "`%s` is no namespace of the dialect",
+                  root->as.sym->name.p);
+    return false;
+}
+
 /* say: why not is reported. */
 static bool is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
 {
@@ -357,8 +376,11 @@ static bool is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
     }
     for (size_t k = 0; k < nd->n; k++) {
         last = deco_name(nd->kids[k], &name);
-        if (ml_str_eq(name, ml_str("prim_func")) || ml_ev_is_archaic_script(ev, name))
-            continue;
+        if (ml_str_eq(name, ml_str("prim_func")) || ml_ev_is_archaic_script(ev, name)) {
+            if (known_root(ev, last, say))
+                continue;
+            return false;
+        }
         if (say && (ml_str_eq(name, ml_str("script")) || ml_str_eq(name, ml_str("tir"))))
             ml_report(ev->rep, ML_E_E613, last->at,
                       "`%s` is a decorator of older texts; read this one with the option "
@@ -385,9 +407,19 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
     ml_Str name = {"", 0};
     ml_Sym *cls = ml_symbol(ev->syms, ml_str("cls"));
 
-    for (size_t k = 0; k < nd->n; k++)
-        deco_name(nd->kids[k], &name);
-    if (nd->n == 0 || !ml_str_eq(name, ml_str("ir_module"))) {
+    for (size_t k = 0; k < nd->n; k++) {
+        const ml_Node *deco = deco_name(nd->kids[k], &name);
+
+        if (!ml_str_eq(name, ml_str("ir_module"))) {
+            ml_report(ev->rep, ML_E_E613, deco->at,
+                      "`%.*s` is no decorator of a module; it needs I.ir_module",
+                      (int)name.n, name.p);
+            return;
+        }
+        if (!known_root(ev, deco, true))
+            return;
+    }
+    if (nd->n == 0) {
         ml_report(ev->rep, ML_E_E613, nd->name_at,
                   "a module class needs the decorator I.ir_module");
         return;
@@ -474,6 +506,79 @@ static void constant(ml_Eval *ev, const ml_Node *t, ml_Cv v)
     }
 }
 
+/* What would define these names is passed over: their uses are errors. */
+static void skip_names(ml_Eval *ev, const ml_NodeVec *names, ml_Place at, const char *why)
+{
+    ml_Skipped *s = ML_NEW(ev->sc, ml_Skipped);
+    ml_Cv v = ml_cv(ML_CV_SKIPPED);
+
+    *s = (ml_Skipped){at, why};
+    v.as.skipped = s;
+    for (size_t k = 0; k < names->n; k++) {
+        const ml_Node *name = names->v[k];
+        const ml_Binding *old = name->as.sym->top;
+
+        if (!name->big ||
+            (old && (old->val.kind == ML_CV_LIST || old->val.kind == ML_CV_DICT)))
+            ml_ev_bind(ev, name->as.sym, v, name->at);
+    }
+}
+
+/* The first token with a text at or behind a place. */
+static size_t token_at(const ml_Lexed *lx, uint32_t line, uint32_t col)
+{
+    size_t lo = 0, hi = lx->n - 1; /* the last one is EOF */
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        ml_Place at = lx->toks[mid].at;
+
+        if (at.line < line || (at.line == line && at.col < col))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    while (lx->toks[lo].kind == ML_TOK_DEDENT)
+        lo++;
+    return lo;
+}
+
+/* Whether the plain function at a place has parameters of the dialect's types: a program
+ * without its decorator, which would vanish with the other Python. */
+static bool names_type(ml_Eval *ev, const ml_Tok *t)
+{
+    const ml_Binding *b = t->kind == ML_TOK_NAME ? t->as.sym->top : NULL;
+    ml_Cv v;
+
+    if (t->kind == ML_TOK_NAME && !b)
+        return ml_ev_archaic_name(ev, t->as.sym, &v);
+    return b && b->val.kind == ML_CV_NS && b->val.as.i == ML_NS_T &&
+           t[1].kind == ML_TOK_OP && t[1].op == ML_OPR_DOT;
+}
+
+static const ml_Tok *lacks_decorator(ml_Eval *ev, ml_Place at)
+{
+    const ml_Tok *t = &ev->lx->toks[token_at(ev->lx, at.line, at.col)], *name = &t[1];
+
+    if (t->kind != ML_TOK_KEYWORD || t->op != ML_KW_DEF || name->kind != ML_TOK_NAME)
+        return NULL;
+    for (; t->kind != ML_TOK_NEWLINE && t->kind != ML_TOK_EOF; t++)
+        if (t->kind == ML_TOK_OP && t->op == ML_OPR_COLON && names_type(ev, &t[1]))
+            return name;
+    return NULL;
+}
+
+/* Some other Python that the grammar knows; why: what is wrong with it, or NULL. */
+static void skip(ml_Eval *ev, const ml_Node *s, const char *why)
+{
+    ml_NodeVec names = {0};
+
+    ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
+    ml_syn_bound_names(ev->sc, ev->lx, token_at(ev->lx, s->at.line, s->at.col),
+                       token_at(ev->lx, s->at.end_line, s->at.end_col), &names);
+    skip_names(ev, &names, s->at, why ? why : "not part of a script");
+}
+
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
 {
     FuncVec funcs = {0};
@@ -522,8 +627,16 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         } else if (s->kind == ML_N_PASS ||
                    (s->kind == ML_N_EXPR_STMT && s->kids[0]->kind == ML_N_STRING)) {
             continue;
+        } else if (s->kind == ML_N_SKIPPED) {
+            const ml_Tok *name = lacks_decorator(ev, s->at);
+
+            if (name)
+                ml_report(ev->rep, ML_E_E613, name->at,
+                          "only T.prim_func functions are supported; `%s` has no decorator",
+                          name->as.sym->name.p);
+            skip_names(ev, &(ml_NodeVec){.v = s->kids, .n = s->n}, s->at, s->as.s.p);
         } else if (ev->opts->file_mode) {
-            ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
+            skip(ev, s, NULL);
         } else {
             ml_report(
                 ev->rep, ML_E_E108, s->at,
@@ -531,10 +644,14 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         }
         if (ev->opts->file_mode && (s->kind == ML_N_ASSIGN || s->kind == ML_N_ANN) &&
             ev->rep->diags.n > n_diags) { /* some other Python */
+            const char *why = ev->rep->diags.v[n_diags].message;
+
             ml_report_cut(ev->rep, n_diags);
-            ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
+            skip(ev, s, why);
         }
     }
+    if (ev->lost.line && ev->rep->n_errors == 0)
+        ml_report(ev->rep, ML_E_E202, ev->lost, "this has no value that is known here");
     if (!any && ev->rep->n_errors == 0)
         ml_report(ev->rep, ML_E_E612, (ml_Place){1, 1, 1, 2}, "no function in the text");
     if (ev->rep->n_errors || !ml_ok(ev->cx))

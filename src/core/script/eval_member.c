@@ -143,10 +143,11 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
             return ns(ML_NS_AXIS);
         if (ml_str_eq(name, ml_str("let")))
             return ml_cv(ML_CV_LET);
-        if (ml_str_eq(name, ml_str("ptx")))
-            return ns(ML_NS_PTX);
-        if (ml_str_eq(name, ml_str("ptx_legacy")))
-            return ns(ML_NS_PTX_LEGACY);
+        if (ml_low_space(name)) {
+            v = ns(ML_NS_LOW);
+            v.scope = ml_low_space(name);
+            return v;
+        }
         if (!nd->as.sym->looked_up) {
             nd->as.sym->builtin = ml_ev_builtin(name);
             if (!nd->as.sym->builtin)
@@ -157,7 +158,8 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
         }
         if ((b = nd->as.sym->builtin))
             return builtin_cv(b);
-        if (name.n && ml_ev_dtype_name(name, &t)) {
+        if (name.n && ml_ev_dtype_name(name, &t) &&
+            (t.code == ML_VOID || ml_dtype_has_name(t))) {
             v = ml_cv(ML_CV_DTYPE);
             v.dt = t;
             return v;
@@ -180,12 +182,7 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
         }
         return ml_ev_fail(ev, E401, nd->at, "no `T.%.*s`%s", (int)name.n, name.p,
                           ml_nearest_text(ev->cx, &near, "T."));
-    case ML_NS_PTX:
-    case ML_NS_PTX_LEGACY:
-        b = ml_ev_low_builtin(ev, base.as.i == ML_NS_PTX ? "ptx." : "ptx_legacy.", name);
-        if (b)
-            return builtin_cv(b);
-        break;
+    case ML_NS_LOW: return ml_ev_low_member(ev, nd, base.scope);
     case ML_NS_R:
         return ml_ev_fail(ev, E613, nd->at,
                           "only T.prim_func functions are supported in a module");
@@ -274,6 +271,8 @@ ml_Cv ml_ev_attribute(ml_Eval *ev, const ml_Node *nd)
     case ML_CV_FN:
         if (ml_streq(base.as.builtin->name, "Buffer"))
             return ml_ev_fail(ev, E401, nd->at, "T.Buffer has no members");
+        if (ml_ev_low_path(ev, base.as.builtin))
+            return ml_ev_low_member(ev, nd, ml_ev_low_path(ev, base.as.builtin));
         break;
     default: break;
     }

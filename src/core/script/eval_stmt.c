@@ -424,7 +424,8 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_STAR:
     case ML_N_COMP:
     case ML_N_FSTRING:
-    case ML_N_FIELD: break;
+    case ML_N_FIELD:
+    case ML_N_SKIPPED: break;
     }
 }
 

@@ -119,8 +119,7 @@ static void print_signature(ml_Printer *p, const ml_Func *f, const char *name, b
     ml_pr_z(p, ")");
     if (f->ret.code != ML_VOID) {
         ml_pr_z(p, " -> ");
-        ml_pr_t(p, "");
-        ml_dtype_print(p->out, f->ret);
+        ml_pr_type(p, &(ml_Var){.type = f->ret, .elem = ML_DT_VOID}, false);
     }
     ml_pr_z(p, ":");
 }

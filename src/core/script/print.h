@@ -177,8 +177,6 @@ void ml_pr_stop(ml_Printer *p, const ml_Expr *min, const ml_Expr *extent);
 void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n); /* with brackets */
 void ml_pr_region(ml_Printer *p, const ml_Region *r);
 bool ml_pr_is_zero(const ml_Expr *e); /* the literal 0, int or float */
-/* Whether T.<dtype> is a constructor. */
-bool ml_pr_dtype_has_ctor(ml_Dtype t);
 /* T.int32, T.handle("float32", "shared"): the type of a variable. call: with parentheses.
  */
 void ml_pr_type(ml_Printer *p, const ml_Var *v, bool call);

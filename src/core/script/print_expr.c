@@ -96,40 +96,13 @@ static const char *operator_of(const ml_Expr *e, int *prec)
 }
 
 /* ---- literals */
-bool ml_pr_dtype_has_ctor(ml_Dtype t)
-{
-    if (t.lanes > 64)
-        return false;
-    switch ((ml_Code)t.code) {
-    case ML_INT:
-    case ML_UINT: return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
-    case ML_VOID: return false;
-    case ML_HANDLE: return t.lanes == 1;
-    case ML_BOOL:
-    case ML_FLOAT:
-    case ML_BFLOAT:
-    case ML_F8_E4M3FN:
-    case ML_F8_E5M2:
-    case ML_F8_E4M3:
-    case ML_F8_E3M4:
-    case ML_F8_E4M3B11FNUZ:
-    case ML_F8_E4M3FNUZ:
-    case ML_F8_E5M2FNUZ:
-    case ML_F8_E8M0FNU:
-    case ML_F6_E2M3FN:
-    case ML_F6_E3M2FN:
-    case ML_F4_E2M1FN: return true;
-    }
-    return false;
-}
-
 static void print_literal(ml_Printer *p, const ml_Expr *e)
 {
     if (is_plain(e) || (p->o->plain && ml_dtype_is_index(e->type))) {
         ml_text_int(p->out, e->as.i);
         return;
     }
-    if (ml_pr_dtype_has_ctor(e->type)) {
+    if (ml_dtype_has_name(e->type)) {
         ml_pr_t(p, "");
         ml_dtype_print(p->out, e->type);
         ml_pr_z(p, "(");

@@ -52,7 +52,7 @@ static bool may_be_cell(const ml_Printer *p, const ml_Buffer *b)
     return p->newest && b->is_scalar && b->rank == 1 && ml_is_int(b->shape[0], 1) &&
            ml_dtype_eq(b->shape[0]->type, ML_DT_I32) && ml_streq(b->scope, "local") &&
            is_alloc_default(b) && b->type.lanes == 1 && b->type.code != ML_HANDLE &&
-           ml_pr_dtype_has_ctor(b->type);
+           ml_dtype_has_name(b->type);
 }
 
 bool ml_pr_is_cell(ml_Printer *p, const ml_Buffer *b)

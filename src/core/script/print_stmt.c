@@ -451,7 +451,7 @@ static void print_store(ml_Printer *p, const ml_Store *st)
 
 static void print_bind(ml_Printer *p, const ml_Bind *b)
 {
-    bool typed = ml_pr_dtype_has_ctor(b->var->type);
+    bool typed = ml_dtype_has_name(b->var->type);
 
     ml_pr_z(p, ml_pr_define_var(p, b->var));
     if (!typed) {

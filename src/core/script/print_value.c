@@ -24,7 +24,7 @@ void ml_pr_type(ml_Printer *p, const ml_Var *v, bool call)
         ml_pr_z(p, ")");
         return;
     }
-    if (call && !ml_pr_dtype_has_ctor(v->type)) {
+    if (!ml_dtype_has_name(v->type)) {
         ml_pr_t(p, "var(");
         ml_pr_dtype(p, v->type);
         ml_pr_z(p, ")");
