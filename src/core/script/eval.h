@@ -461,6 +461,12 @@ ml_Cv ml_ev_lambda(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_lambda_call(ml_Eval *ev, ml_Cv lambda, const ml_Cv *args, size_t n,
                         ml_Place at);
 
+/* ---- other Python (eval_skip.c) */
+/* Passes over a statement of the file that the grammar knows; why: what is wrong with it,
+ * or NULL. */
+void ml_ev_skip(ml_Eval *ev, const ml_Node *s, const char *why);
+void ml_ev_skipped(ml_Eval *ev, const ml_Node *s); /* one that it does not know */
+
 /* ---- functions (eval_func.c) and what comes after them */
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);
 /* The root block and the regions that were left out (complete.c). */

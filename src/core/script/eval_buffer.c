@@ -341,6 +341,7 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
     ml_Dtype index = b.rank ? b.shape[0]->type : ML_DT_I32;
 
     b.name = ml_strdup(ev->cx, ml_str(name));
+    b.says_offset = s->has_offset;
     b.span = ml_place_span(ev->rep, s->at);
     if (s->is_auto && !s->has_strides && b.rank) {
         s->stride_names = ML_ARRAY(ev->cx, const char *, b.rank);

@@ -10,6 +10,14 @@ static ml_Cv ns(ml_Namespace which)
     return v;
 }
 
+static ml_Cv type_var(void)
+{
+    ml_Cv v = ml_cv(ML_CV_FN);
+
+    v.as.builtin = ml_ev_builtin(ml_str("TypeVar"));
+    return v;
+}
+
 static void predefine(ml_Eval *ev)
 {
     static const struct {
@@ -21,6 +29,10 @@ static void predefine(ml_Eval *ev)
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
         ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ns(NAMES[k].ns), none);
+    ml_ev_bind(ev, ml_symbol(ev->syms, ml_str("TypeVar")), type_var(), none);
+    for (size_t k = 0; k < ev->lx->imports.n; k++)
+        if (!ev->lx->imports.v[k].as->top)
+            ml_ev_bind(ev, ev->lx->imports.v[k].as, ns(ML_NS_T), none);
 }
 
 ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
@@ -45,6 +57,12 @@ ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
     case ML_VAL_EXPR: return ml_cv_expr(v->as.expr);
     case ML_VAL_BUFFER: return ml_cv_buffer(v->as.buffer);
     case ML_VAL_VAR: return ml_cv_expr(ml_var(ev->cx, v->as.var));
+    case ML_VAL_TARGET: {
+        ml_Cv c = ml_cv(ML_CV_VALUE);
+
+        c.as.val = v;
+        return c;
+    }
     case ML_VAL_MAP:
     case ML_VAL_REDUCER: {
         ml_Cv c = ml_cv(v->kind == ML_VAL_MAP ? ML_CV_MAP : ML_CV_REDUCER);
@@ -86,8 +104,7 @@ static void import(ml_Eval *ev, const ml_Node *nd)
         } else if (from && ml_str_eq(last, ml_str("ir_module"))) {
             continue; /* bare decorator, known by name */
         } else if (from && ml_str_eq(last, ml_str("TypeVar"))) {
-            v = ml_cv(ML_CV_FN);
-            v.as.builtin = ml_ev_builtin(last);
+            v = type_var();
         }
         ml_ev_bind(ev, nd->keys[k], v, nd->at);
     }
@@ -108,6 +125,14 @@ static bool token_is(const ml_Tok *t, const char *z)
     return t->kind == ML_TOK_NAME && ml_str_eq(t->as.sym->name, ml_str(z));
 }
 
+static bool has_keyword(const ml_Node *deco, const char *name)
+{
+    for (size_t k = 1; deco->kind == ML_N_CALL && k < deco->n_keys; k++)
+        if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str(name)))
+            return true;
+    return false;
+}
+
 static int mode_of(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco)
 {
     const ml_Tok *t = ev->lx->toks;
@@ -126,14 +151,18 @@ static int mode_of(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco)
                 t[fn->tok - 2].at.line < at)
                 return ev->lx->pragmas.v[k].spelling;
     }
-    if (deco->kind == ML_N_CALL)
-        for (size_t k = 1; k < deco->n_keys; k++)
-            if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str("s_tir")))
-                return ML_NEWEST;
+    if (has_keyword(deco, "s_tir"))
+        return ML_NEWEST;
     if (name->kind == ML_N_ATTR && name->kids[0]->kind == ML_N_NAME &&
         name->kids[0]->as.sym->top && name->kids[0]->as.sym->top->val.kind == ML_CV_NS &&
         name->kids[0]->as.sym->top->val.big)
         return name->kids[0]->as.sym->top->val.n == 2 ? ML_NEWEST : ML_CLASSIC;
+    /* a tir in a comment says nothing: functions of both spellings may stand below it */
+    for (size_t k = 0; name->kind == ML_N_ATTR && k < ev->lx->imports.n; k++)
+        if (ev->lx->imports.v[k].line < line &&
+            ev->lx->imports.v[k].as == name->kids[0]->as.sym &&
+            ev->lx->imports.v[k].spelling == ML_NEWEST)
+            return ML_NEWEST;
     for (size_t k = fn->tok; k < fn->tok_end; k++) {
         if (t[k].kind != ML_TOK_NAME || k == 0 || t[k - 1].op != ML_OPR_DOT)
             continue;
@@ -325,6 +354,7 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
         out.params = f->params.v;
         out.ret = f->ret;
         out.spelling = f->newest ? ML_NEWEST : ML_CLASSIC;
+        out.no_s_tir = f->newest && !has_keyword(deco, "s_tir");
         out.attrs = NULL;
         if (!f->private_)
             out.attrs = ml_dict_with(ev->cx, NULL, "global_symbol",
@@ -506,79 +536,6 @@ static void constant(ml_Eval *ev, const ml_Node *t, ml_Cv v)
     }
 }
 
-/* What would define these names is passed over: their uses are errors. */
-static void skip_names(ml_Eval *ev, const ml_NodeVec *names, ml_Place at, const char *why)
-{
-    ml_Skipped *s = ML_NEW(ev->sc, ml_Skipped);
-    ml_Cv v = ml_cv(ML_CV_SKIPPED);
-
-    *s = (ml_Skipped){at, why};
-    v.as.skipped = s;
-    for (size_t k = 0; k < names->n; k++) {
-        const ml_Node *name = names->v[k];
-        const ml_Binding *old = name->as.sym->top;
-
-        if (!name->big ||
-            (old && (old->val.kind == ML_CV_LIST || old->val.kind == ML_CV_DICT)))
-            ml_ev_bind(ev, name->as.sym, v, name->at);
-    }
-}
-
-/* The first token with a text at or behind a place. */
-static size_t token_at(const ml_Lexed *lx, uint32_t line, uint32_t col)
-{
-    size_t lo = 0, hi = lx->n - 1; /* the last one is EOF */
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        ml_Place at = lx->toks[mid].at;
-
-        if (at.line < line || (at.line == line && at.col < col))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    while (lx->toks[lo].kind == ML_TOK_DEDENT)
-        lo++;
-    return lo;
-}
-
-/* Whether the plain function at a place has parameters of the dialect's types: a program
- * without its decorator, which would vanish with the other Python. */
-static bool names_type(ml_Eval *ev, const ml_Tok *t)
-{
-    const ml_Binding *b = t->kind == ML_TOK_NAME ? t->as.sym->top : NULL;
-    ml_Cv v;
-
-    if (t->kind == ML_TOK_NAME && !b)
-        return ml_ev_archaic_name(ev, t->as.sym, &v);
-    return b && b->val.kind == ML_CV_NS && b->val.as.i == ML_NS_T &&
-           t[1].kind == ML_TOK_OP && t[1].op == ML_OPR_DOT;
-}
-
-static const ml_Tok *lacks_decorator(ml_Eval *ev, ml_Place at)
-{
-    const ml_Tok *t = &ev->lx->toks[token_at(ev->lx, at.line, at.col)], *name = &t[1];
-
-    if (t->kind != ML_TOK_KEYWORD || t->op != ML_KW_DEF || name->kind != ML_TOK_NAME)
-        return NULL;
-    for (; t->kind != ML_TOK_NEWLINE && t->kind != ML_TOK_EOF; t++)
-        if (t->kind == ML_TOK_OP && t->op == ML_OPR_COLON && names_type(ev, &t[1]))
-            return name;
-    return NULL;
-}
-
-/* Some other Python that the grammar knows; why: what is wrong with it, or NULL. */
-static void skip(ml_Eval *ev, const ml_Node *s, const char *why)
-{
-    ml_NodeVec names = {0};
-
-    ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
-    ml_syn_bound_names(ev->sc, ev->lx, token_at(ev->lx, s->at.line, s->at.col),
-                       token_at(ev->lx, s->at.end_line, s->at.end_col), &names);
-    skip_names(ev, &names, s->at, why ? why : "not part of a script");
-}
-
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
 {
     FuncVec funcs = {0};
@@ -628,15 +585,9 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
                    (s->kind == ML_N_EXPR_STMT && s->kids[0]->kind == ML_N_STRING)) {
             continue;
         } else if (s->kind == ML_N_SKIPPED) {
-            const ml_Tok *name = lacks_decorator(ev, s->at);
-
-            if (name)
-                ml_report(ev->rep, ML_E_E613, name->at,
-                          "only T.prim_func functions are supported; `%s` has no decorator",
-                          name->as.sym->name.p);
-            skip_names(ev, &(ml_NodeVec){.v = s->kids, .n = s->n}, s->at, s->as.s.p);
+            ml_ev_skipped(ev, s);
         } else if (ev->opts->file_mode) {
-            skip(ev, s, NULL);
+            ml_ev_skip(ev, s, NULL);
         } else {
             ml_report(
                 ev->rep, ML_E_E108, s->at,
@@ -647,7 +598,7 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
             const char *why = ev->rep->diags.v[n_diags].message;
 
             ml_report_cut(ev->rep, n_diags);
-            skip(ev, s, why);
+            ml_ev_skip(ev, s, why);
         }
     }
     if (ev->lost.line && ev->rep->n_errors == 0)

@@ -168,18 +168,22 @@ static void print_free_buffers(ml_Printer *p)
     }
 }
 
+/* Newest: s_tir=True, unless the text of the function had none and the header says which
+ * spelling this is. */
 static void print_decorator(ml_Printer *p, const ml_Func *f)
 {
     bool private = !symbol_of(f);
+    bool s_tir = p->newest && !(f->no_s_tir && (p->newest_header || p->o->no_header));
+
     ml_pr_line(p);
     ml_pr_z(p, "@");
     ml_pr_t(p, "prim_func");
-    if (!private && !p->newest)
+    if (!private && !s_tir)
         return;
     ml_pr_z(p, "(");
     if (private)
         ml_pr_z(p, "private=True");
-    if (p->newest)
+    if (s_tir)
         ml_pr_z(p, private ? ", s_tir=True" : "s_tir=True");
     ml_pr_z(p, ")");
 }
@@ -290,6 +294,7 @@ void ml_print_func(ml_Ctx *cx, ml_Text *out, const ml_Func *f, const ml_PrintOpt
     ml_pr_begin(&p, cx, out, opts);
     const char *name = func_name(cx, f);
     ml_names_take_as_is(&p.names, name);
+    p.newest_header = is_newest(&p, f);
     if (!p.o->no_header) {
         print_import(&p, is_newest(&p, f));
         ml_pr_blank(&p);
@@ -333,6 +338,8 @@ void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m, const ml_Prin
         ml_names_take_as_is(&p.names, names[k]);
         newest = newest && is_newest(&p, fs[k]);
     }
+    p.newest_header = newest;
+    p.mod = m;
     if (!p.o->no_header) {
         ml_pr_line(&p);
         ml_pr_z(&p, "# from tvm.script import ir as I");

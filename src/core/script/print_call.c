@@ -179,8 +179,28 @@ static const char *helper_name(const ml_Op *op)
     return op->name;
 }
 
+/* A call of another function of the module that is printed: Module.f(...). */
+static bool print_module_call(ml_Printer *p, const ml_Expr *e)
+{
+    const char *name = e->as.op->name;
+    const ml_Func *f = p->mod && name[0] == '@' ? ml_module_find(p->mod, name + 1) : NULL;
+
+    if (!f || !ml_dtype_eq(f->ret, e->type) ||
+        !ml_streq(ml_name_sanitize(p->cx, f->name, false), f->name))
+        return false;
+    ml_pr_z(p, "Module.");
+    ml_pr_z(p, f->name);
+    ml_pr_z(p, "(");
+    ml_pr_args(p, e->args, e->n_args);
+    ml_pr_z(p, ")");
+    return true;
+}
+
 void ml_pr_call(ml_Printer *p, const ml_Expr *e)
 {
+    if (print_module_call(p, e))
+        return;
+
     const ml_Op *op = e->as.op;
     const ml_Low *low = op->id == ML_OP_OTHER ? ml_low_find(ml_str(op->name)) : NULL;
     bool first = low ? low->result == ML_LOW_FIRST && !without_dtype(e) : op->dtype_first;

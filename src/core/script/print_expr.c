@@ -233,7 +233,7 @@ static bool is_slice(const ml_Expr *e, int64_t *length)
             ml_dtype_fits(base->type, stop));
 }
 
-void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n)
+void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n, bool slices)
 {
     ml_pr_z(p, "[");
     if (n == 0)
@@ -242,7 +242,7 @@ void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n)
         int64_t length;
         if (k > 0)
             ml_pr_z(p, ", ");
-        if (!is_slice(idx[k], &length)) {
+        if (!slices || !is_slice(idx[k], &length)) {
             ml_pr_expr(p, idx[k], ML_PREC_TEST);
             continue;
         }
@@ -306,7 +306,8 @@ static void print_load(ml_Printer *p, const ml_Expr *e)
     } else {
         ml_pr_z(p, ml_pr_buffer_name(p, b));
     }
-    ml_pr_indices(p, e->args, rank);
+    /* in the newest spelling a slice is a region, with which nothing can be computed */
+    ml_pr_indices(p, e->args, rank, !p->newest || e == p->whole);
 }
 
 static void print_by_name(ml_Printer *p, const char *name, const ml_Expr *e)
