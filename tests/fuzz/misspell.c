@@ -120,8 +120,8 @@ static ml_Str misspelt(ml_Ctx *cx, ml_Str t, const MsEdit *e, unsigned how)
     }
     if (occurs(t, out)) {
         memcpy(p, t.p + e->at, n);
-        memcpy(p + n, "q_", 2);
-        out.n = n + 2;
+        p[n] = 'q';
+        out.n = n + 1;
     }
     return out;
 }

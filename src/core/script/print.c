@@ -24,7 +24,7 @@ static bool in_annotation(ml_Printer *p, const ml_Func *f, size_t k)
 {
     const ml_Buffer *b = f->params[k].buffer;
     if (p->no_sugar || ml_pr_var(p, f->params[k].var)->n_uses > 0 ||
-        f->params[k].var->elem.code != ML_VOID)
+        f->params[k].var->elem.code != ML_VOID || f->params[k].var->scope)
         return false;
     const ml_NameInfo *data = ml_pr_var(p, b->data);
     if (data->how != ML_HOW_DATA || data->owner != b)
@@ -32,7 +32,7 @@ static bool in_annotation(ml_Printer *p, const ml_Func *f, size_t k)
     bool plain = b->n_strides == 0 && ml_is_int(b->elem_offset, 0) &&
                  ml_dtype_eq(b->elem_offset->type, ml_buffer_index_dtype(b)) &&
                  ml_streq(b->scope, "global") && b->align == 64 && b->offset_factor == 1 &&
-                 !b->auto_broadcast && b->n_separators == 0;
+                 !b->auto_broadcast && !b->says_offset && b->n_separators == 0;
     if (!p->newest && !plain)
         return false;
     for (size_t d = 0; d < b->rank; d++) {
