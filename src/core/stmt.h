@@ -30,7 +30,7 @@ struct ml_Buffer {
     uint16_t n_separators;
     bool auto_broadcast;    /* buffer_type "auto" */
     bool is_scalar;         /* a scalar cell of the newest spelling (mutable local) */
-    bool says_offset;       /* the text gives elem_offset; for printing, not compared */
+    bool says_offset;       /* the text gives the offset 0; for printing, not compared */
     uint32_t align;         /* bytes, > 0 */
     uint32_t offset_factor; /* >= 1 */
     const char *name;       /* hint */

@@ -301,7 +301,8 @@ ml_Cv ml_ev_python_compare(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place 
 ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a);
 int ml_ev_python_find(ml_Str name); /* -1: none */
 const char *ml_ev_python_name(int which);
-bool ml_ev_truth(ml_Cv v); /* of a compile-time value */
+bool ml_ev_truth(ml_Cv v);   /* of a compile-time value */
+bool ml_ev_decides(ml_Cv v); /* whether it is a constant that a condition may be */
 /* Python's str or repr of v; false: reported, it has none. */
 bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at);
 bool ml_ev_format(ml_Eval *ev, ml_Text *out, ml_Cv v, const ml_Node *field);
@@ -408,6 +409,9 @@ ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                                    const ml_Var *data);
+/* Tells that the annotations of s have no place: only an allocation statement keeps them.
+ */
+void ml_ev_no_annotations(ml_Eval *ev, const ml_Spec *s);
 /* T.Buffer[...] of an annotation. */
 ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name); /* a Decl, or an Alloc */

@@ -326,6 +326,9 @@ static ml_Cv iter_var(ml_Eval *ev, ml_Args *a)
         var = s[0]->v.as.e->as.var;
     if (!var)
         return ml_ev_fail(ev, E415, s[0]->at, "T.iter_var takes a variable or a name");
+    if ((s[1] && s[1]->v.kind != ML_CV_NONE))
+        ml_report(ev->rep, ML_E_W401, s[1]->at,
+                  "the domain is ignored: an attribute names the variable alone");
     v.as.val = ml_val_var(ev->cx, var);
     v.scope = tag.n ? ml_strdup(ev->cx, tag) : NULL;
     return v;

@@ -94,7 +94,7 @@ static ml_Cv conditional(ml_Eval *ev, const ml_Node *nd)
 
     if (c.kind == ML_CV_POISON)
         return c;
-    if (!ml_cv_is_ir(c))
+    if (ml_ev_decides(c))
         return ml_ev_value(ev, nd->kids[ml_ev_truth(c) ? 0 : 2]);
     cond = ml_ev_to_expr(ev, c, nd->kids[1]->at);
     t = ml_ev_expr(ev, nd->kids[0]);

@@ -247,6 +247,7 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     case ML_CV_SPEC: {
         const ml_Buffer *b = ml_ev_make_buffer(ev, ann.as.spec, hint, NULL);
 
+        ml_ev_no_annotations(ev, ann.as.spec);
         if (ann.as.spec->data) {
             ml_report(ev->rep, ML_E_E417, q->ann->at, "a parameter brings its own data");
             return false;

@@ -180,6 +180,12 @@ bool ml_ev_truth(ml_Cv v)
     }
 }
 
+bool ml_ev_decides(ml_Cv v)
+{
+    return v.kind == ML_CV_NONE || ml_cv_is_plain(v) || v.kind == ML_CV_TUPLE ||
+           v.kind == ML_CV_LIST || v.kind == ML_CV_DICT;
+}
+
 /* ---- scopes */
 uint32_t ml_ev_push_scope(ml_Eval *ev)
 {

@@ -109,16 +109,18 @@ static void skip_line(ml_Lexer *x)
     }
 }
 
-/* "from tvm.script import tirx as T" in a comment: how printed programs begin. */
+/* "from tvm.script import tirx as T" in a comment: how printed programs begin. On a narrow
+ * screen "as T" stands in the next line. */
 static void import_in_comment(ml_Lexer *x, ml_Str s)
 {
     static const char *const TEXTS[] = {"from tvm.script import tir as ",
                                         "from tvm.script import tirx as "};
 
     for (int k = 0; k < 2; k++) {
-        size_t n = strlen(TEXTS[k]);
-        ml_Str name = {s.p + n, s.n - n};
-        bool whole = s.n > n && memcmp(s.p, TEXTS[k], n) == 0;
+        size_t n = strlen(TEXTS[k]), least = n - strlen(" as ");
+        bool folded = s.n == least && memcmp(s.p, TEXTS[k], least) == 0;
+        bool whole = folded || (s.n > n && memcmp(s.p, TEXTS[k], n) == 0);
+        ml_Str name = folded ? ml_str("T") : (ml_Str){s.p + n, whole ? s.n - n : 0};
 
         for (size_t j = 0; whole && j < name.n; j++)
             whole = isalpha((unsigned char)name.p[j]) || name.p[j] == '_' ||
