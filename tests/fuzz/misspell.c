@@ -149,7 +149,10 @@ static bool count_stmt(const ml_Stmt *s, void *user)
 {
     Count *c = user;
 
-    bool nothing = s->kind == ML_STMT_EVALUATE && ml_is_int(ml_as_evaluate(s)->value, 0);
+    /* the root block comes and goes with what stands beside the outermost block */
+    bool root = s->kind == ML_STMT_BLOCK && ml_streq(ml_as_block(s)->name, "root");
+    bool nothing =
+        root || (s->kind == ML_STMT_EVALUATE && ml_is_int(ml_as_evaluate(s)->value, 0));
 
     if (s->kind != ML_STMT_SEQ && !nothing &&
         !(c->without && s->span && s->span->line == c->without))
