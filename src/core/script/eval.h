@@ -100,6 +100,7 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
 typedef struct ml_Skipped { /* a statement that was passed over */
     ml_Place at;
     const char *why;
+    uint32_t told; /* the function in which a use was reported last */
 } ml_Skipped;
 
 typedef struct ml_Callee {
@@ -131,7 +132,7 @@ struct ml_Cv {
         const ml_Builtin *builtin;
         ml_Macro *macro;
         const ml_ParseValue *host;
-        const ml_Skipped *skipped;
+        ml_Skipped *skipped;
     } as;
     const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */

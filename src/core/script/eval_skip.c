@@ -6,18 +6,18 @@
 /* What would define these names is passed over: their uses are errors. */
 static void skip_names(ml_Eval *ev, const ml_NodeVec *names, ml_Place at, const char *why)
 {
-    ml_Skipped *s = ML_NEW(ev->sc, ml_Skipped);
     ml_Cv v = ml_cv(ML_CV_SKIPPED);
 
-    *s = (ml_Skipped){at, why};
-    v.as.skipped = s;
     for (size_t k = 0; k < names->n; k++) {
         const ml_Node *name = names->v[k];
         const ml_Binding *old = name->as.sym->top;
 
         if (!name->big ||
-            (old && (old->val.kind == ML_CV_LIST || old->val.kind == ML_CV_DICT)))
+            (old && (old->val.kind == ML_CV_LIST || old->val.kind == ML_CV_DICT))) {
+            v.as.skipped = ML_NEW(ev->sc, ml_Skipped);
+            *v.as.skipped = (ml_Skipped){at, why, 0};
             ml_ev_bind(ev, name->as.sym, v, name->at);
+        }
     }
 }
 

@@ -245,10 +245,14 @@ ml_Binding *ml_ev_define(ml_Eval *ev, ml_Sym *sym, ml_Cv v, ml_Place at)
 }
 
 /* A use of a name whose definition was passed over. */
-static ml_Cv skipped(ml_Eval *ev, ml_Sym *sym, const ml_Skipped *s, ml_Place at)
+static ml_Cv skipped(ml_Eval *ev, ml_Sym *sym, ml_Skipped *s, ml_Place at)
 {
-    ml_Diag *d =
-        ml_report(ev->rep, ML_E_E301, at,
+    ml_Diag *d;
+
+    if (ev->fn && s->told == ev->fn->id)
+        return ml_cv_poison(); /* once in a function is enough */
+    s->told = ev->fn ? ev->fn->id : 0;
+    d = ml_report(ev->rep, ML_E_E301, at,
                   "`%.*s` has no value: the statement in line %u that would give it "
                   "one was skipped",
                   (int)sym->name.n, sym->name.p, (unsigned)s->at.line);

@@ -128,6 +128,23 @@ static void what_does_not_use_it_is_read(void **state)
     }
 }
 
+/* Each name once in each function, however often it stands there. */
+static void a_use_is_told_once_in_a_function(void **state)
+{
+    static const char TEXT[] =
+        "v, w = Foo()\n@T.prim_func\n"
+        "def f(A: T.Buffer((v,), \"int8\"), B: T.Buffer((w, v), \"int8\")):\n"
+        "    T.evaluate(v)\n"
+        "@T.prim_func\ndef g(A: T.Buffer((v,), \"int8\")):\n    T.evaluate(v)\n";
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Parsed p = read(cx, TEXT);
+
+    (void)state;
+    assert_null(p.mod);
+    assert_int_equal(p.n_errors, 3);
+    ml_ctx_unref(cx);
+}
+
 /* Without its decorator a program would vanish among the other Python. */
 static void a_program_without_its_decorator_is_an_error(void **state)
 {
@@ -242,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_skipped_definition_is_an_error_where_it_is_used),
         cmocka_unit_test(what_does_not_use_it_is_read),
+        cmocka_unit_test(a_use_is_told_once_in_a_function),
         cmocka_unit_test(a_program_without_its_decorator_is_an_error),
         cmocka_unit_test(a_value_that_is_none_is_an_error),
     };
