@@ -466,6 +466,20 @@ ml_Cv ml_ev_lambda(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_lambda_call(ml_Eval *ev, ml_Cv lambda, const ml_Cv *args, size_t n,
                         ml_Place at);
 
+/* ---- decorators (eval_deco.c) */
+/* The decorator without its arguments, and its last name. */
+const ml_Node *ml_ev_deco_name(const ml_Node *d, ml_Str *name);
+bool ml_ev_deco_has(const ml_Node *deco, const char *key);
+bool ml_ev_deco_flag(ml_Eval *ev, const ml_Node *deco, const char *name, bool otherwise);
+/* Whether its keywords are among `known`, which ends with NULL; reports E412. */
+bool ml_ev_deco_check(ml_Eval *ev, const ml_Node *deco, const char *const *known);
+/* Whether its first name means something, if it has dots: T of T.prim_func. say: why not is
+ * reported. */
+bool ml_ev_deco_known(ml_Eval *ev, const ml_Node *deco, bool say);
+/* The spelling in which the function is read: the first rule of script 1 that applies. */
+int ml_ev_deco_mode(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco);
+bool ml_ev_is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say); /* by its decorators */
+
 /* ---- other Python (eval_skip.c) */
 /* Passes over a statement of the file that the grammar knows; why: what is wrong with it,
  * or NULL. */

@@ -110,101 +110,6 @@ static void import(ml_Eval *ev, const ml_Node *nd)
     }
 }
 
-/* ---- decorators */
-static const ml_Node *deco_name(const ml_Node *d, ml_Str *name)
-{
-    if (d->kind == ML_N_CALL)
-        d = d->kids[0];
-    *name =
-        d->kind == ML_N_ATTR || d->kind == ML_N_NAME ? d->as.sym->name : (ml_Str){"", 0};
-    return d;
-}
-
-static bool token_is(const ml_Tok *t, const char *z)
-{
-    return t->kind == ML_TOK_NAME && ml_str_eq(t->as.sym->name, ml_str(z));
-}
-
-static bool has_keyword(const ml_Node *deco, const char *name)
-{
-    for (size_t k = 1; deco->kind == ML_N_CALL && k < deco->n_keys; k++)
-        if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str(name)))
-            return true;
-    return false;
-}
-
-static int mode_of(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco)
-{
-    const ml_Tok *t = ev->lx->toks;
-    const ml_Node *name = deco->kind == ML_N_CALL ? deco->kids[0] : deco;
-    uint32_t line = t[fn->tok].at.line;
-
-    if (ev->opts->spelling >= 0)
-        return ev->opts->spelling;
-    for (size_t k = ev->lx->pragmas.n; k-- > 0;) {
-        uint32_t at = ev->lx->pragmas.v[k].line;
-
-        if (at < line &&
-            (fn->tok == 0 || t[fn->tok - 1].at.line <= at ||
-             t[fn->tok - 1].kind == ML_TOK_DEDENT || t[fn->tok - 1].kind == ML_TOK_INDENT))
-            if (fn->tok < 2 || t[fn->tok - 1].kind == ML_TOK_INDENT ||
-                t[fn->tok - 2].at.line < at)
-                return ev->lx->pragmas.v[k].spelling;
-    }
-    if (has_keyword(deco, "s_tir"))
-        return ML_NEWEST;
-    if (name->kind == ML_N_ATTR && name->kids[0]->kind == ML_N_NAME &&
-        name->kids[0]->as.sym->top && name->kids[0]->as.sym->top->val.kind == ML_CV_NS &&
-        name->kids[0]->as.sym->top->val.big)
-        return name->kids[0]->as.sym->top->val.n == 2 ? ML_NEWEST : ML_CLASSIC;
-    /* a tir in a comment says nothing: functions of both spellings may stand below it */
-    for (size_t k = 0; name->kind == ML_N_ATTR && k < ev->lx->imports.n; k++)
-        if (ev->lx->imports.v[k].line < line &&
-            ev->lx->imports.v[k].as == name->kids[0]->as.sym &&
-            ev->lx->imports.v[k].spelling == ML_NEWEST)
-            return ML_NEWEST;
-    for (size_t k = fn->tok; k < fn->tok_end; k++) {
-        if (t[k].kind != ML_TOK_NAME || k == 0 || t[k - 1].op != ML_OPR_DOT)
-            continue;
-        if ((t[k].as.sym->name.n >= 6 && memcmp(t[k].as.sym->name.p, "sblock", 6) == 0) ||
-            token_is(&t[k], "alloc_local") || token_is(&t[k], "alloc_shared") ||
-            (token_is(&t[k], "let") && t[k + 1].op == ML_OPR_LBRACKET))
-            return ML_NEWEST;
-    }
-    return ML_CLASSIC;
-}
-
-static bool flag(ml_Eval *ev, const ml_Node *deco, const char *name, bool otherwise)
-{
-    if (deco->kind == ML_N_CALL)
-        for (size_t k = 1; k < deco->n_keys; k++)
-            if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str(name)))
-                return ml_ev_truth(ml_ev_value(ev, deco->kids[k]));
-    return otherwise;
-}
-
-static bool check_decorator(ml_Eval *ev, const ml_Node *deco, const char *const *known)
-{
-    if (deco->kind != ML_N_CALL)
-        return true;
-    for (size_t k = 1; k < deco->n; k++) {
-        bool ok = false;
-
-        for (size_t j = 0; known[j] && deco->keys[k]; j++)
-            ok |= ml_str_eq(deco->keys[k]->name, ml_str(known[j]));
-        if (!ok) {
-            ml_report(ev->rep, ML_E_E412, deco->key_at[k],
-                      "the decorator has no such argument");
-            return false;
-        }
-        if (ml_ev_value(ev, deco->kids[k]).kind == ML_CV_POISON)
-            return false;
-        if (ml_str_eq(deco->keys[k]->name, ml_str("persistent")))
-            ml_report(ev->rep, ML_E_W401, deco->key_at[k], "`persistent` is ignored");
-    }
-    return true;
-}
-
 /* ---- functions */
 static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
 {
@@ -324,10 +229,10 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     f->id = ++ev->n_funcs;
     f->notes = ml_map_new(ev->sc);
     f->places = ml_map_new(ev->sc);
-    check_decorator(ev, deco, KNOWN);
-    f->private_ = flag(ev, deco, "private", false);
-    f->check = flag(ev, deco, "check_well_formed", true);
-    f->newest = mode_of(ev, nd, deco) == ML_NEWEST;
+    ml_ev_deco_check(ev, deco, KNOWN);
+    f->private_ = ml_ev_deco_flag(ev, deco, "private", false);
+    f->check = ml_ev_deco_flag(ev, deco, "check_well_formed", true);
+    f->newest = ml_ev_deco_mode(ev, nd, deco) == ML_NEWEST;
     ev->fn = f;
     ev->ar = ml_arith_new(ev->cx);
     ev->blk = ev->blk_ctx = NULL;
@@ -355,7 +260,7 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
         out.params = f->params.v;
         out.ret = f->ret;
         out.spelling = f->newest ? ML_NEWEST : ML_CLASSIC;
-        out.no_s_tir = f->newest && !has_keyword(deco, "s_tir");
+        out.no_s_tir = f->newest && !ml_ev_deco_has(deco, "s_tir");
         out.attrs = NULL;
         if (!f->private_)
             out.attrs = ml_dict_with(ev->cx, NULL, "global_symbol",
@@ -375,58 +280,6 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     return ev->rep->n_errors == errors && out.body ? ml_func_from(ev->cx, &out) : NULL;
 }
 
-/* Whether a decorator's first name means something, if it has dots: T of T.prim_func. */
-static bool known_root(ml_Eval *ev, const ml_Node *deco, bool say)
-{
-    const ml_Node *root = deco;
-
-    while (root->kind == ML_N_ATTR)
-        root = root->kids[0];
-    if (root == deco || root->kind != ML_N_NAME)
-        return true;
-    if (root->as.sym->top && root->as.sym->top->val.kind == ML_CV_NS)
-        return true;
-    if (say && ml_ev_name(ev, root->as.sym, root->at).kind != ML_CV_POISON)
-        ml_report(ev->rep, ML_E_E613, deco->at, "`%s` is no namespace of the dialect",
-                  root->as.sym->name.p);
-    return false;
-}
-
-/* say: why not is reported. */
-static bool is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
-{
-    ml_Str name;
-    const ml_Node *last;
-
-    if (nd->n == 0) {
-        if (say)
-            ml_report(ev->rep, ML_E_E613, nd->name_at,
-                      "only T.prim_func functions are supported; `%s` has no decorator",
-                      nd->sym->name.p);
-        return false;
-    }
-    for (size_t k = 0; k < nd->n; k++) {
-        last = deco_name(nd->kids[k], &name);
-        if (ml_str_eq(name, ml_str("prim_func")) || ml_ev_is_archaic_script(ev, name)) {
-            if (known_root(ev, last, say))
-                continue;
-            return false;
-        }
-        if (say && (ml_str_eq(name, ml_str("script")) || ml_str_eq(name, ml_str("tir"))))
-            ml_report(ev->rep, ML_E_E613, last->at,
-                      "`%s` is a decorator of older texts; read this one with the option "
-                      "`archaic`",
-                      name.p);
-        else if (say)
-            ml_report(ev->rep, ML_E_E613, last->at,
-                      "only T.prim_func functions are supported; `%s` is decorated with "
-                      "`%.*s`",
-                      nd->sym->name.p, (int)name.n, name.p);
-        return false;
-    }
-    return true;
-}
-
 /* ---- modules */
 typedef ML_VEC(const ml_Func *) FuncVec;
 
@@ -439,7 +292,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
     ml_Sym *cls = ml_symbol(ev->syms, ml_str("cls"));
 
     for (size_t k = 0; k < nd->n; k++) {
-        const ml_Node *deco = deco_name(nd->kids[k], &name);
+        const ml_Node *deco = ml_ev_deco_name(nd->kids[k], &name);
 
         if (!ml_str_eq(name, ml_str("ir_module"))) {
             ml_report(ev->rep, ML_E_E613, deco->at,
@@ -447,7 +300,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
                       (int)name.n, name.p);
             return;
         }
-        if (!known_root(ev, deco, true))
+        if (!ml_ev_deco_known(ev, deco, true))
             return;
     }
     if (nd->n == 0) {
@@ -455,7 +308,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
                   "a module class needs the decorator I.ir_module");
         return;
     }
-    check_decorator(ev, nd->kids[nd->n - 1], KNOWN);
+    ml_ev_deco_check(ev, nd->kids[nd->n - 1], KNOWN);
     saved = ml_ev_push_scope(ev);
     bound = ev->bound.n;
     ml_ev_bind(ev, cls, ns(ML_NS_SELF), nd->name_at);
@@ -470,7 +323,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
         c = ML_NEW(ev->sc, ml_Callee);
         c->name = ml_strdup(ev->cx, s->sym->name);
         c->at = s->name_at;
-        c->ret = is_prim_func(ev, s, false) ? return_type(ev, s) : ML_DT_VOID;
+        c->ret = ml_ev_is_prim_func(ev, s, false) ? return_type(ev, s) : ML_DT_VOID;
         for (size_t j = 0; j < ev->callees.n && ev->callees.n < 1000; j++)
             if (ml_streq(ev->callees.v[j]->name, c->name)) {
                 ml_Diag *d = ml_report(ev->rep, ML_E_E310, s->name_at,
@@ -486,7 +339,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
 
         if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                ml_ev_is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             if (f)
                 ml_push(ev->cx, out, f);
@@ -565,7 +418,7 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
             ml_ev_macro_define(ev, s);
         } else if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                ml_ev_is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             for (size_t j = 0; f && j < funcs.n && funcs.n < 1000; j++)
                 if (ml_streq(funcs.v[j]->name, f->name))

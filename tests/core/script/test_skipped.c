@@ -109,8 +109,8 @@ static void what_does_not_use_it_is_read(void **state)
         "v = 16\nshape = [v]\nprint(shape)\nv = shape[0]\n" USES,
         "v = 16\ndef g():\n    v = 3\n    return v\n" USES,
         "v = 16\nclass C:\n    v = 3\n" USES,
-        "try:\n    import tvm\n    from tvm.script import tir as T\nexcept ImportError:\n"
-        "    pass\nv = 16\n" USES,
+        ("try:\n    import tvm\n    from tvm.script import tir as T\nexcept ImportError:\n"
+         "    pass\nv = 16\n" USES),
         "v = 16\nif __name__ == \"__main__\":\n    main(v)\n" USES,
         "v = 16\nother.v = 3\nother[v] = 3\n" USES,
         "v = 16\nw: Foo[v] = Bar()\n" USES,
@@ -153,8 +153,8 @@ static void a_program_without_its_decorator_is_an_error(void **state)
         "def f(A: T.Buffer((4,), \"int8\")):\n    A[0] = A[1]\n",
         "def f(n: T.int32):\n    T.evaluate(n)\n",
         "class M:\n    @T.prim_func\n    def f(n: T.int32):\n        T.evaluate(n)\n",
-        "@other\n@I.ir_module\nclass M:\n    @T.prim_func\n    def f(n: T.int32):\n"
-        "        T.evaluate(n)\n",
+        ("@other\n@I.ir_module\nclass M:\n    @T.prim_func\n    def f(n: T.int32):\n"
+         "        T.evaluate(n)\n"),
         "@TT.prim_func\ndef f(n: T.int32):\n    T.evaluate(n)\n",
     };
 
@@ -193,13 +193,13 @@ static void a_value_that_is_none_is_an_error(void **state)
         "    with T.block(\"b\"):\n        T.reads(A[0], z=1)\n        A[0] = A[1]\n",
         "    with T.block(\"b\"):\n        T.where(True, z=1)\n        A[0] = A[1]\n",
         "    with T.block(\"b\"):\n        T.block_attr({}, z=1)\n        A[0] = A[1]\n",
-        "    with T.block(\"b\"):\n        with T.init(z=1):\n            A[0] = "
-        "T.int8(0)\n"
-        "        A[0] = A[1]\n",
-        "    for i in range(4):\n        with T.block(\"b\"):\n"
-        "            v = T.axis.spatial(4, i, z=1)\n            A[v] = A[v]\n",
-        "    for i in range(4):\n        with T.block(\"b\"):\n"
-        "            v = T.axis.remap(\"S\", [i], z=1)\n            A[v] = A[v]\n",
+        ("    with T.block(\"b\"):\n        with T.init(z=1):\n            A[0] = "
+         "T.int8(0)\n"
+         "        A[0] = A[1]\n"),
+        ("    for i in range(4):\n        with T.block(\"b\"):\n"
+         "            v = T.axis.spatial(4, i, z=1)\n            A[v] = A[v]\n"),
+        ("    for i in range(4):\n        with T.block(\"b\"):\n"
+         "            v = T.axis.remap(\"S\", [i], z=1)\n            A[v] = A[v]\n"),
         "    T.func_attr({}, z=1)\n    A[0] = A[1]\n",
         "    A[0] = T.max(A[1], A[2], z=1)\n",
         "    A[0] = T.Select(True, A[1], A[2], z=1)\n",
