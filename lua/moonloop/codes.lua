@@ -451,6 +451,7 @@ text("W401", head:gsub("prim_func", "prim_func(persistent=True)") .. "    A[0] =
 body("W403", 'for i in T.thread_binding(8, thread="threadIdx.q"):\n    A[i] = 0.0', 'for i in T.thread_binding(8, thread="threadIdx.x"):\n    A[i] = 0.0')
 text("W504", '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n    A[0] = T.float32(1.5)\n',
     '@T.prim_func\ndef f(A: T.Buffer((8,), "int32")):\n    A[0] = T.Cast("int32", T.float32(1.5))\n')
+body("W513", "A[0] = T.float32(1e400)", 'A[0] = T.float32("inf")')
 body("W511", "if n:\n    A[0] = 0.0", "if n != 0:\n    A[0] = 0.0")
 inside("W603", 'vi = T.axis.spatial(8, i)\nfor k in range(2):\n    T.block_attr({"k": 1})\n    A[vi] = 0.0',
     'vi = T.axis.spatial(8, i)\nT.block_attr({"k": 1})\nfor k in range(2):\n    A[vi] = 0.0')

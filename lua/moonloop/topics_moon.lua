@@ -10,7 +10,7 @@ f:write(s:script())
 f:flush()
 print(moon.open("mm.py").names[1])]])
 topic("moon.parse(text [, opts])", "a module from TVMScript", [[
-opts: name (for messages), values (what the text captures from its Python file), spelling classic or newest, archaic (texts of 2020), file_mode (other Python around the functions is skipped with a warning). Warnings stand in m.warnings.]],
+opts: name (for messages), values (what the text captures from its Python file), spelling classic or newest, archaic (texts of 2020), file_mode (other Python around the functions is skipped with a warning; a name that it would define is an error where it is used). Warnings stand in m.warnings.]],
     [[
 local m = moon.parse("@T.prim_func\ndef f(A: T.Buffer((n,), \"float32\")):\n    A[0] = T.float32(1)\n", {values = {n = 4}})
 print(m.f.buffers[1].shape[1])]])

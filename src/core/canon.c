@@ -468,6 +468,7 @@ void ml_canon_put_kind(ml_Canon *c, ml_ValueKind kind)
         [ML_VAL_DICT] = "a dict",     [ML_VAL_EXPR] = "an expr",
         [ML_VAL_BUFFER] = "a buffer", [ML_VAL_VAR] = "a var",
         [ML_VAL_MAP] = "a map",       [ML_VAL_REDUCER] = "a reducer",
+        [ML_VAL_TARGET] = "a target",
     };
 
     ml_canon_put(c, (uint64_t)kind, NULL, ML_SHOW_TEXT, names[kind]);
@@ -520,6 +521,7 @@ void ml_canon_put_value(ml_Canon *c, const ml_Value *v)
     case ML_VAL_INT: ml_canon_put_number(c, v->as.i, NULL); break;
     case ML_VAL_FLOAT: put_double(c, v->as.f); break;
     case ML_VAL_STRING: ml_canon_put_text(c, v->as.s, NULL); break;
+    case ML_VAL_TARGET:
     case ML_VAL_LIST:
         ml_canon_put_number(c, v->n, "length");
         for (size_t k = 0; k < v->n; k++) {

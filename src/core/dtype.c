@@ -372,3 +372,30 @@ bool ml_dtype_promote(ml_Dtype a, ml_Dtype b, ml_Dtype *out)
     *out = ml_dtype_lanes(best, lanes);
     return true;
 }
+
+bool ml_dtype_has_name(ml_Dtype t)
+{
+    if (t.lanes > 64)
+        return false;
+    switch ((ml_Code)t.code) {
+    case ML_INT:
+    case ML_UINT: return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
+    case ML_VOID: return false;
+    case ML_HANDLE: return t.lanes == 1;
+    case ML_BOOL:
+    case ML_FLOAT:
+    case ML_BFLOAT:
+    case ML_F8_E4M3FN:
+    case ML_F8_E5M2:
+    case ML_F8_E4M3:
+    case ML_F8_E3M4:
+    case ML_F8_E4M3B11FNUZ:
+    case ML_F8_E4M3FNUZ:
+    case ML_F8_E5M2FNUZ:
+    case ML_F8_E8M0FNU:
+    case ML_F6_E2M3FN:
+    case ML_F6_E3M2FN:
+    case ML_F4_E2M1FN: return true;
+    }
+    return false;
+}

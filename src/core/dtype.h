@@ -75,6 +75,9 @@ void ml_dtype_print(ml_Text *out, ml_Dtype t);
 const char *ml_dtype_name(ml_Ctx *cx, ml_Dtype t); /* the same, in the arena */
 /* Reads such a name ("" is void); false when unknown. */
 bool ml_dtype_parse(ml_Str s, ml_Dtype *out);
+/* Whether the text dialect has T.<dtype>; the others, int4 and the like, stand in strings
+ * alone. Source: script 10.1. */
+bool ml_dtype_has_name(ml_Dtype t);
 /* The name of the known dtype nearest to s (edit distance <= 2), or NULL. */
 const char *ml_dtype_nearest(ml_Str s);
 

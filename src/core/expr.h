@@ -26,7 +26,7 @@ struct ml_Var {
     ml_Dtype type;
     bool is_size;      /* known non-negative */
     ml_Dtype elem;     /* of a typed handle: what it points to; else ML_DT_VOID */
-    const char *scope; /* of a typed handle: storage scope; else NULL */
+    const char *scope; /* of a handle, where it is said: storage scope; else NULL */
     const char *hint;  /* preferred name; names never identify */
 };
 

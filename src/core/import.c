@@ -343,6 +343,7 @@ const ml_Value *ml_import_value(ml_Import *im, const ml_Value *v)
     case ML_VAL_INT:
     case ML_VAL_FLOAT: break;
     case ML_VAL_STRING: copy->as.s = import_text(im, v->as.s); break;
+    case ML_VAL_TARGET:
     case ML_VAL_LIST:
     case ML_VAL_DICT: import_items(im, copy, v); break;
     case ML_VAL_EXPR: copy->as.expr = ml_import_expr(im, v->as.expr); break;

@@ -63,6 +63,7 @@ static void say_value(const Roles *r, const ml_Value *v)
     case ML_VAL_INT:
     case ML_VAL_FLOAT:
     case ML_VAL_STRING:
+    case ML_VAL_TARGET:
     case ML_VAL_BUFFER:
     case ML_VAL_VAR: break;
     }

@@ -30,6 +30,7 @@ struct ml_Buffer {
     uint16_t n_separators;
     bool auto_broadcast;    /* buffer_type "auto" */
     bool is_scalar;         /* a scalar cell of the newest spelling (mutable local) */
+    bool says_offset;       /* the text gives the offset 0; for printing, not compared */
     uint32_t align;         /* bytes, > 0 */
     uint32_t offset_factor; /* >= 1 */
     const char *name;       /* hint */
@@ -196,6 +197,7 @@ typedef struct ml_Iter {
     const ml_Expr *min, *extent; /* domain [min, min + extent) */
     const ml_Expr *value;        /* the binding */
     uint8_t kind;                /* an ml_IterKind */
+    uint8_t said_bits; /* of a literal binding in the text, 0: those of var; not compared */
     const ml_Span *span;
 } ml_Iter;
 
@@ -344,6 +346,7 @@ typedef struct ml_Func {
     const ml_Value *attrs; /* dict; global_symbol when not private; or NULL */
     ml_Dtype ret;          /* ML_DT_VOID: none */
     ml_Spelling spelling;  /* preferred for printing; not compared */
+    bool no_s_tir;         /* newest, read without s_tir=True; not compared */
     const ml_Span *span;
 } ml_Func;
 

@@ -66,6 +66,18 @@ const ml_Value *ml_val_list(ml_Ctx *cx, const ml_Value *const *list, size_t n)
     return v;
 }
 
+const ml_Value *ml_val_target(ml_Ctx *cx, const ml_Value *target, const ml_Value *host)
+{
+    ml_Value *v = new_value(cx, ML_VAL_TARGET);
+    const ml_Value **list = ML_ARRAY(cx, const ml_Value *, 2);
+
+    list[0] = target;
+    list[1] = host;
+    v->as.list = list;
+    v->n = host ? 2 : 1;
+    return v;
+}
+
 typedef struct Pair {
     const char *key;
     const ml_Value *value;
@@ -266,6 +278,7 @@ bool ml_value_eq(const ml_Value *a, const ml_Value *b)
     case ML_VAL_INT: return a->as.i == b->as.i;
     case ML_VAL_FLOAT: return same_floats(a->as.f, b->as.f);
     case ML_VAL_STRING: return a->n == b->n && memcmp(a->as.s, b->as.s, a->n) == 0;
+    case ML_VAL_TARGET:
     case ML_VAL_LIST: return same_lists(a, b);
     case ML_VAL_DICT: return same_dicts(a, b);
     case ML_VAL_EXPR: return a->as.expr == b->as.expr;

@@ -24,6 +24,7 @@ typedef enum ml_ValueKind {
     ML_VAL_VAR,     /* var: an axis of T.iter_var, a handle */
     ML_VAL_MAP,     /* map: an index map */
     ML_VAL_REDUCER, /* reducer */
+    ML_VAL_TARGET,  /* list: what it is, a string or dict; its host when n is 2 */
 } ml_ValueKind;
 
 struct ml_Value {
@@ -84,6 +85,8 @@ const ml_Value *ml_val_buffer(ml_Ctx *cx, const ml_Buffer *b);
 const ml_Value *ml_val_var(ml_Ctx *cx, const ml_Var *v);
 const ml_Value *ml_val_map(ml_Ctx *cx, const ml_IndexMap *m);
 const ml_Value *ml_val_reducer(ml_Ctx *cx, const ml_Reducer *r);
+/* host NULL: none. */
+const ml_Value *ml_val_target(ml_Ctx *cx, const ml_Value *target, const ml_Value *host);
 
 /* Dicts. A NULL dict is the empty one everywhere. */
 const ml_Value *ml_dict_get(const ml_Value *dict, const char *key); /* NULL: absent */

@@ -58,6 +58,7 @@ void ml_value_text(ml_Text *out, const ml_Value *v, const ml_Notation *how)
     case ML_VAL_BUFFER:
     case ML_VAL_VAR:
     case ML_VAL_MAP:
+    case ML_VAL_TARGET:
     case ML_VAL_REDUCER: ml_text_add(out, how->object); return;
     }
 }

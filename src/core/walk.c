@@ -229,6 +229,7 @@ static const ml_Value *map_value(Step *s, const ml_Value *v)
     case ML_VAL_BOOL:
     case ML_VAL_INT:
     case ML_VAL_FLOAT:
+    case ML_VAL_TARGET:
     case ML_VAL_STRING: return v;
     case ML_VAL_LIST:
     case ML_VAL_DICT: return map_value_list(s, v);

@@ -57,6 +57,7 @@ static ml_Arg value_arg(Replay *r, const ml_Value *v)
     case ML_VAL_BUFFER:
     case ML_VAL_VAR:
     case ML_VAL_MAP:
+    case ML_VAL_TARGET:
     case ML_VAL_REDUCER: break;
     }
     return ML_ARG_AUTO;

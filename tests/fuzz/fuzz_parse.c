@@ -50,9 +50,9 @@ static void round_trip(ml_Ctx *cx, const ml_Module *mod, int spelling, bool regi
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (int archaic = 0; archaic < 2; archaic++) {
+    for (int mode = 0; mode < 3; mode++) { /* a text, an old one, a file */
         ml_Ctx *cx = ml_ctx_new((size_t)256 << 20);
-        ml_ParseOpts o = {.spelling = -1, .archaic = archaic != 0};
+        ml_ParseOpts o = {.spelling = -1, .archaic = mode == 1, .file_mode = mode == 2};
         ml_Parsed p = ml_parse(cx, (ml_Str){(const char *)data, size}, &o);
 
         if (p.mod) {
@@ -134,7 +134,20 @@ static size_t mutate(char *p, size_t n, uint64_t *s)
                                        " as [v, w]",
                                        "T.bind(vi, i)\n",
                                        "grid(4)",
-                                       "spatial_axis(8, i)"};
+                                       "spatial_axis(8, i)",
+                                       "T.cuda.",
+                                       ".view(",
+                                       ".ptr_to(",
+                                       "T.target(",
+                                       "TypeVar(\"n\")",
+                                       "# from tvm.script import tirx as T\n",
+                                       "import a as i\n",
+                                       "n = f(1)\n",
+                                       "def g():\n",
+                                       "x += 1\n",
+                                       "T.int64(0)",
+                                       "storage_scope=\"local\"",
+                                       "elem_offset=0"};
     size_t at = below(s, n), a, b, la, lb;
     const char *w;
     char tmp[4096];

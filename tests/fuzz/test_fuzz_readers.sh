@@ -13,5 +13,6 @@ try() { # PROGRAM N
     fi
 }
 try fuzz_parse 500
+try fuzz_misspell 300
 try fuzz_json 3000
 try fuzz_session "$sessions"

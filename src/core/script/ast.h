@@ -48,10 +48,11 @@ typedef enum ml_NodeKind {
     ML_N_IF,    /* kids[0]: body else other (may be NULL; elif: a suite of one IF) */
     ML_N_WITH,  /* kids: item, target or NULL, item, target ...; body */
     ML_N_FUNC, /* sym; kids: decorators; keys: type parameters; params; ret or NULL; body */
-    ML_N_CLASS,  /* sym; kids: decorators; body */
-    ML_N_IMPORT, /* from: kids[0] module (NAME or ATTR chain) or NULL, names below */
-    ML_N_SUITE,  /* kids: statements */
-    ML_N_BAD,    /* reported already */
+    ML_N_CLASS,   /* sym; kids: decorators; body */
+    ML_N_IMPORT,  /* from: kids[0] module (NAME or ATTR chain) or NULL, names below */
+    ML_N_SUITE,   /* kids: statements */
+    ML_N_BAD,     /* reported already */
+    ML_N_SKIPPED, /* s: why; kids: names that it would define, big: only what they hold */
 } ml_NodeKind;
 
 typedef struct ml_Node ml_Node;
@@ -146,6 +147,10 @@ ml_Node *ml_syn_expr_list(ml_Parser *p);
 /* The same without `in` as an operator: the target of a loop. */
 ml_Node *ml_syn_target_list(ml_Parser *p);
 
+/* The names (NAME nodes) that the statements of the tokens [from, to) would bind, whatever
+ * they are; big: only what the name holds is changed (syntax_names.c). */
+void ml_syn_bound_names(ml_Ctx *sc, const ml_Lexed *lx, size_t from, size_t to,
+                        ml_NodeVec *out);
 /* From `from` to the last token read. */
 ml_Place ml_syn_so_far(const ml_Parser *p, ml_Place from);
 /* Passes over the rest of the logical line and the indented block below it. */

@@ -14,7 +14,8 @@
 #include "core/spans.h"
 
 typedef enum ml_CvKind {
-    ML_CV_POISON,
+    ML_CV_POISON,  /* an error that has been reported */
+    ML_CV_SKIPPED, /* skipped: of a name alone; its use is an error */
     ML_CV_NONE,
     ML_CV_BOOL,   /* i */
     ML_CV_INT,    /* i; big: the bits of a uint64 above INT64_MAX */
@@ -59,11 +60,10 @@ typedef enum ml_Namespace {
     ML_NS_TVM,
     ML_NS_SCRIPT, /* tvm.script */
     ML_NS_AXIS,   /* T.axis */
-    ML_NS_PTX,    /* T.ptx */
-    ML_NS_PTX_LEGACY,
-    ML_NS_SELF,  /* Module, cls */
-    ML_NS_R,     /* relax: refused */
-    ML_NS_OTHER, /* imported, unknown */
+    ML_NS_LOW,    /* T.ptx, T.cuda ...; scope: "ptx." */
+    ML_NS_SELF,   /* Module, cls */
+    ML_NS_R,      /* relax: refused */
+    ML_NS_OTHER,  /* imported, unknown */
 } ml_Namespace;
 
 typedef struct ml_Cv ml_Cv;
@@ -97,6 +97,12 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
     ml_Place at;
 } ml_Spec;
 
+typedef struct ml_Skipped { /* a statement that was passed over */
+    ml_Place at;
+    const char *why;
+    uint32_t told; /* the function in which a use was reported last */
+} ml_Skipped;
+
 typedef struct ml_Callee {
     const char *name;
     ml_Dtype ret;
@@ -126,6 +132,7 @@ struct ml_Cv {
         const ml_Builtin *builtin;
         ml_Macro *macro;
         const ml_ParseValue *host;
+        ml_Skipped *skipped;
     } as;
     const ml_Cv *self; /* METHOD, BLOCK */
     const char *scope; /* handles */
@@ -244,6 +251,7 @@ struct ml_Eval {
     size_t expanding;      /* macros that are being read */
     const char *suffix;    /* of block names in them; NULL: none */
     ml_Sym *module;        /* name of the class at hand */
+    ml_Place lost;         /* the first poison in a function that nobody had reported */
     ML_VEC(ml_Callee *) callees;
     ML_VEC(ml_ExprPlace) read; /* expressions, for the statements they belong to */
     size_t read_from;          /* of the statement at hand */
@@ -294,7 +302,8 @@ ml_Cv ml_ev_python_compare(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place 
 ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a);
 int ml_ev_python_find(ml_Str name); /* -1: none */
 const char *ml_ev_python_name(int which);
-bool ml_ev_truth(ml_Cv v); /* of a compile-time value */
+bool ml_ev_truth(ml_Cv v);   /* of a compile-time value */
+bool ml_ev_decides(ml_Cv v); /* whether it is a constant that a condition may be */
 /* Python's str or repr of v; false: reported, it has none. */
 bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at);
 bool ml_ev_format(ml_Eval *ev, ml_Text *out, ml_Cv v, const ml_Node *field);
@@ -381,6 +390,11 @@ const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *o
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);
 /* T.name, or with space "ptx." T.ptx.name, when that is a low-level call (eval_low.c). */
 const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name);
+/* What stands behind T.ptx, T.cuda ...; space: "ptx.", "ptx.mbarrier.". */
+ml_Cv ml_ev_low_member(ml_Eval *ev, const ml_Node *nd, const char *space);
+/* "ptx.mbarrier." for the call ptx.mbarrier, which may be a namespace too; NULL: it is
+ * none. */
+const char *ml_ev_low_path(ml_Eval *ev, const ml_Builtin *b);
 extern const ml_Builtin ml_ev_math_table[]; /* ends with name NULL; so do the others */
 extern const ml_Builtin ml_ev_call_table[];
 extern const ml_Builtin ml_ev_buffer_table[];
@@ -396,6 +410,9 @@ ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                                    const ml_Var *data);
+/* Tells that the annotations of s have no place: only an allocation statement keeps them.
+ */
+void ml_ev_no_annotations(ml_Eval *ev, const ml_Spec *s);
 /* T.Buffer[...] of an annotation. */
 ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name); /* a Decl, or an Alloc */
@@ -448,6 +465,26 @@ ml_Cv ml_ev_macro_call(ml_Eval *ev, ml_Macro *m, ml_Args *a);
 ml_Cv ml_ev_lambda(ml_Eval *ev, const ml_Node *nd);
 ml_Cv ml_ev_lambda_call(ml_Eval *ev, ml_Cv lambda, const ml_Cv *args, size_t n,
                         ml_Place at);
+
+/* ---- decorators (eval_deco.c) */
+/* The decorator without its arguments, and its last name. */
+const ml_Node *ml_ev_deco_name(const ml_Node *d, ml_Str *name);
+bool ml_ev_deco_has(const ml_Node *deco, const char *key);
+bool ml_ev_deco_flag(ml_Eval *ev, const ml_Node *deco, const char *name, bool otherwise);
+/* Whether its keywords are among `known`, which ends with NULL; reports E412. */
+bool ml_ev_deco_check(ml_Eval *ev, const ml_Node *deco, const char *const *known);
+/* Whether its first name means something, if it has dots: T of T.prim_func. say: why not is
+ * reported. */
+bool ml_ev_deco_known(ml_Eval *ev, const ml_Node *deco, bool say);
+/* The spelling in which the function is read: the first rule of script 1 that applies. */
+int ml_ev_deco_mode(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco);
+bool ml_ev_is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say); /* by its decorators */
+
+/* ---- other Python (eval_skip.c) */
+/* Passes over a statement of the file that the grammar knows; why: what is wrong with it,
+ * or NULL. */
+void ml_ev_skip(ml_Eval *ev, const ml_Node *s, const char *why);
+void ml_ev_skipped(ml_Eval *ev, const ml_Node *s); /* one that it does not know */
 
 /* ---- functions (eval_func.c) and what comes after them */
 const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);

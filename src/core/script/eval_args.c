@@ -28,7 +28,7 @@ bool ml_ev_no_more(ml_Eval *ev, ml_Args *a, size_t max_pos)
         return false;
     }
     for (size_t k = a->n_pos; k < a->n; k++)
-        if (!a->v[k].used) {
+        if (a->v[k].key && !a->v[k].used) {
             ml_report(ev->rep, ML_E_E412, a->v[k].key_at, "%s has no argument `%.*s`",
                       a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
             return false;
@@ -262,7 +262,7 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
     ml_Cv fn = ml_ev_raw(ev, nd->kids[0]);
     ml_Args a = {.call = nd};
     ml_BlockB *ctx;
-    ml_Cv *vals;
+    ml_Cv *vals, v;
     bool ok;
 
     if (fn.kind == ML_CV_POISON) {
@@ -283,7 +283,11 @@ ml_Cv ml_ev_call(ml_Eval *ev, const ml_Node *nd)
         a.fn = fn.as.builtin;
         if (!ev->frame && needs_body(a.fn))
             return ml_ev_fail(ev, E602, nd->at, "%s must be inside a function", a.name);
-        return a.fn->run(ev, &a);
+        v = a.fn->run(ev, &a);
+        /* whatever the function looks at: no argument is passed over */
+        if (v.kind != ML_CV_POISON && !ml_ev_no_more(ev, &a, SIZE_MAX))
+            return ml_cv_poison();
+        return v;
     case ML_CV_DTYPE: return ml_ev_dtype_call(ev, fn, &a);
     case ML_CV_PYFN: return ml_ev_python_call(ev, (int)fn.as.i, &a);
     case ML_CV_METHOD: a.self = fn.self; return ml_ev_method(ev, fn.as.s, &a);

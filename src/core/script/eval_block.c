@@ -211,7 +211,8 @@ static ml_Cv axis(ml_Eval *ev, ml_Args *a)
     const ml_Node *dom_node, *value_node;
     const ml_Expr *min, *extent, *value;
     ml_Dtype t = ML_DT_I32;
-    ml_Cv dom, v;
+    uint8_t said;
+    ml_Cv dom, v, out;
     ml_Place value_at;
 
     if (!b || !ml_ev_no_more(ev, a, 2))
@@ -257,17 +258,21 @@ static ml_Cv axis(ml_Eval *ev, ml_Args *a)
         min = ml_cast(ev->cx, t, min);
         extent = ml_cast(ev->cx, t, extent);
     }
+    said = ml_is_const_int(value) ? value->type.bits : 0;
     if (!ml_dtype_eq(value->type, extent->type)) {
-        if (value->type.bits < extent->type.bits || ml_is_const_int(value)) {
+        if (value->type.bits < extent->type.bits ||
+            (ml_is_const_int(value) && ml_dtype_fits(extent->type, value->as.i))) {
             value = ml_cast(ev->cx, extent->type, value);
         } else { /* an int64 binding makes the axis int64 */
             min = ml_cast(ev->cx, value->type, min);
             extent = ml_cast(ev->cx, value->type, extent);
         }
     }
-    return add_iter(ev, b, (ml_IterKind)a->fn->arg, ml_ev_hint(ev, a->call, 0, "v"), min,
-                    extent, value,
-                    ev->target && ev->rhs == a->call ? ev->target->at : a->call->at);
+    out = add_iter(ev, b, (ml_IterKind)a->fn->arg, ml_ev_hint(ev, a->call, 0, "v"), min,
+                   extent, value,
+                   ev->target && ev->rhs == a->call ? ev->target->at : a->call->at);
+    b->iters.v[b->iters.n - 1].said_bits = said;
+    return out;
 }
 
 static ml_Cv remap(ml_Eval *ev, ml_Args *a)

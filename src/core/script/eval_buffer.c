@@ -341,6 +341,7 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
     ml_Dtype index = b.rank ? b.shape[0]->type : ML_DT_I32;
 
     b.name = ml_strdup(ev->cx, ml_str(name));
+    b.says_offset = s->has_offset && ml_is_int(b.elem_offset, 0);
     b.span = ml_place_span(ev->rep, s->at);
     if (s->is_auto && !s->has_strides && b.rank) {
         s->stride_names = ML_ARRAY(ev->cx, const char *, b.rank);
@@ -371,6 +372,13 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
 }
 
 /* The statement that defines the buffer: an alias with data, an allocation without. */
+void ml_ev_no_annotations(ml_Eval *ev, const ml_Spec *s)
+{
+    if (s->annotations)
+        ml_report(ev->rep, ML_E_W401, s->at,
+                  "annotations are ignored: only an allocation statement has them");
+}
+
 ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name)
 {
     const ml_Buffer *b;
@@ -380,6 +388,8 @@ ml_Cv ml_ev_declare(ml_Eval *ev, ml_Spec *s, const char *name)
                           "a buffer can only be declared in a function's body");
     b = ml_ev_make_buffer(ev, s, name,
                           s->data && s->data->kind == ML_EXPR_VAR ? s->data->as.var : NULL);
+    if (s->data)
+        ml_ev_no_annotations(ev, s);
     ml_ev_emit(ev,
                s->data ? ml_decl_stmt(ev->cx, b, s->data)
                        : ml_alloc_stmt(ev->cx, b, s->annotations),
@@ -394,6 +404,7 @@ static ml_Cv owned(ml_Eval *ev, ml_Args *a, ml_Spec *s)
     if (s->data)
         return ml_ev_fail(ev, E417, a->call->at, "%s makes its own data; use T.decl_buffer",
                           a->name);
+    ml_ev_no_annotations(ev, s);
     b = ml_ev_make_buffer(ev, s, ml_ev_hint(ev, a->call, 0, "buffer"), NULL);
     if (ev->blk)
         ml_push(ev->cx, &ev->blk->allocs, b);
@@ -523,6 +534,7 @@ static ml_Cv match_param(ml_Eval *ev, ml_Args *a, ml_Cv param)
             return ml_cv_poison();
     if (!ml_ev_spec(ev, a, 1, false, &s))
         return ml_cv_poison();
+    ml_ev_no_annotations(ev, &s);
     if (!s.has_shape)
         return ml_ev_fail(ev, E407, a->call->at,
                           "match_buffer of a parameter needs a shape");
@@ -545,6 +557,7 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
     if (!blk || !ml_ev_region(ev, a->v[0].node, &r, "T.match_buffer") ||
         !ml_ev_spec(ev, a, 1, false, &s))
         return ml_cv_poison();
+    ml_ev_no_annotations(ev, &s);
     rank = r.buffer->rank;
     if (!s.has_shape) {
         const ml_Expr **shape = ML_ARRAY(ev->cx, const ml_Expr *, rank + 1);

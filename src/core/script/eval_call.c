@@ -281,7 +281,7 @@ static ml_Cv target(ml_Eval *ev, ml_Args *a)
 {
     static const char *const NAMES[] = {"target", "host", NULL};
     ml_Arg *s[2];
-    const ml_Value *t, *host;
+    const ml_Value *t, *host = NULL;
     ml_Cv v = ml_cv(ML_CV_VALUE);
 
     if (!ml_ev_slots(ev, a, NAMES, s) || !ml_ev_need(ev, a, s[0], "target") ||
@@ -290,14 +290,10 @@ static ml_Cv target(ml_Eval *ev, ml_Args *a)
     if (t->kind != ML_VAL_STRING && t->kind != ML_VAL_DICT)
         return ml_ev_fail(ev, E415, s[0]->at, "a target is a string or a dict, got %s",
                           ml_cv_describe(ev, s[0]->v));
-    if (s[1] && s[1]->v.kind != ML_CV_NONE) {
-        if (!(host = ml_ev_to_value(ev, s[1]->v, s[1]->at)))
-            return ml_cv_poison();
-        if (t->kind == ML_VAL_STRING)
-            t = ml_dict_with(ev->cx, NULL, "kind", t);
-        t = ml_dict_with(ev->cx, t, "host", host);
-    }
-    v.as.val = t;
+    if (s[1] && s[1]->v.kind != ML_CV_NONE &&
+        !(host = ml_ev_to_value(ev, s[1]->v, s[1]->at)))
+        return ml_cv_poison();
+    v.as.val = ml_val_target(ev->cx, t, host);
     return v;
 }
 
@@ -330,6 +326,9 @@ static ml_Cv iter_var(ml_Eval *ev, ml_Args *a)
         var = s[0]->v.as.e->as.var;
     if (!var)
         return ml_ev_fail(ev, E415, s[0]->at, "T.iter_var takes a variable or a name");
+    if ((s[1] && s[1]->v.kind != ML_CV_NONE))
+        ml_report(ev->rep, ML_E_W401, s[1]->at,
+                  "the domain is ignored: an attribute names the variable alone");
     v.as.val = ml_val_var(ev->cx, var);
     v.scope = tag.n ? ml_strdup(ev->cx, tag) : NULL;
     return v;
@@ -377,13 +376,11 @@ static ml_Cv new_var(ml_Eval *ev, ml_Args *a)
 /* T.handle("float32", "shared"), T.Ptr(...): the type of a pointer. */
 static ml_Cv pointer(ml_Eval *ev, ml_Args *a)
 {
-    static const char *const NAMES[] = {"dtype", "storage_scope", NULL};
     static const char *const OPTS[] = {"dtype", "storage_scope", "*is_size_var", NULL};
     ml_Arg *s[3];
     ml_Cv v = ml_cv(ML_CV_FRESH);
     ml_Str scope = {"global", 6};
 
-    (void)NAMES;
     v.dt = ML_DT_HANDLE;
     if (!ml_ev_slots(ev, a, OPTS, s))
         return ml_cv_poison();
@@ -393,7 +390,8 @@ static ml_Cv pointer(ml_Eval *ev, ml_Args *a)
     }
     if (s[1] && !ml_ev_arg_string(ev, a, s[1], "the storage scope", &scope))
         return ml_cv_poison();
-    if (v.elem.code != ML_VOID) /* "" is global, as of a buffer */
+    if (v.elem.code != ML_VOID || !(scope.n == 0 || ml_str_eq(scope, ml_str("global"))))
+        /* "" is global, as of a buffer */
         v.scope = ml_strdup(ev->cx, scope.n ? scope : ml_str("global"));
     return v;
 }

@@ -34,15 +34,18 @@ static ml_Cv ret(ml_Eval *ev, ml_Args *a)
 {
     const ml_Expr *e;
 
-    if (a->n_pos != 1 || !(e = ml_ev_to_expr(ev, a->v[0].v, a->v[0].at)))
-        return a->n_pos == 1 ? ml_cv_poison()
-                             : ml_ev_fail(ev, E414, a->call->at, "T.ret takes 1 argument");
+    if (a->n_pos != 1 || !ml_ev_no_more(ev, a, 1))
+        return ml_ev_fail(ev, E414, a->call->at, "T.ret takes 1 argument");
+    if (!(e = ml_ev_to_expr(ev, a->v[0].v, a->v[0].at)))
+        return ml_cv_poison();
     ml_ev_return(ev, e, a->call->at);
     return ml_cv(ML_CV_DONE);
 }
 
 static ml_Cv jump(ml_Eval *ev, ml_Args *a)
 {
+    if (!ml_ev_no_more(ev, a, 0))
+        return ml_cv_poison();
     if (ev->n_loops == 0)
         return ml_ev_fail(ev, E611, a->call->at, "`%s` outside a loop",
                           a->fn->arg ? "continue" : "break");

@@ -94,7 +94,7 @@ static ml_Cv conditional(ml_Eval *ev, const ml_Node *nd)
 
     if (c.kind == ML_CV_POISON)
         return c;
-    if (!ml_cv_is_ir(c))
+    if (ml_ev_decides(c))
         return ml_ev_value(ev, nd->kids[ml_ev_truth(c) ? 0 : 2]);
     cond = ml_ev_to_expr(ev, c, nd->kids[1]->at);
     t = ml_ev_expr(ev, nd->kids[0]);
@@ -207,7 +207,8 @@ static ml_Cv node(ml_Eval *ev, const ml_Node *nd)
     case ML_N_CLASS:
     case ML_N_IMPORT:
     case ML_N_SUITE:
-    case ML_N_BAD: break;
+    case ML_N_BAD:
+    case ML_N_SKIPPED: break;
     }
     return ml_cv_poison();
 }
@@ -232,7 +233,11 @@ static ml_Cv keep(ml_Eval *ev, const ml_Node *nd, ml_Cv v)
 
 ml_Cv ml_ev_raw(ml_Eval *ev, const ml_Node *nd)
 {
-    return keep(ev, nd, node(ev, nd));
+    ml_Cv v = node(ev, nd);
+
+    if (v.kind == ML_CV_POISON && ev->fn && ev->rep->n_errors == 0 && ev->lost.line == 0)
+        ev->lost = nd->at;
+    return keep(ev, nd, v);
 }
 
 ml_Cv ml_ev_value(ml_Eval *ev, const ml_Node *nd)

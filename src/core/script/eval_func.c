@@ -10,6 +10,14 @@ static ml_Cv ns(ml_Namespace which)
     return v;
 }
 
+static ml_Cv type_var(void)
+{
+    ml_Cv v = ml_cv(ML_CV_FN);
+
+    v.as.builtin = ml_ev_builtin(ml_str("TypeVar"));
+    return v;
+}
+
 static void predefine(ml_Eval *ev)
 {
     static const struct {
@@ -21,6 +29,10 @@ static void predefine(ml_Eval *ev)
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
         ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ns(NAMES[k].ns), none);
+    ml_ev_bind(ev, ml_symbol(ev->syms, ml_str("TypeVar")), type_var(), none);
+    for (size_t k = 0; k < ev->lx->imports.n; k++)
+        if (!ev->lx->imports.v[k].as->top)
+            ml_ev_bind(ev, ev->lx->imports.v[k].as, ns(ML_NS_T), none);
 }
 
 ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
@@ -45,6 +57,12 @@ ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
     case ML_VAL_EXPR: return ml_cv_expr(v->as.expr);
     case ML_VAL_BUFFER: return ml_cv_buffer(v->as.buffer);
     case ML_VAL_VAR: return ml_cv_expr(ml_var(ev->cx, v->as.var));
+    case ML_VAL_TARGET: {
+        ml_Cv c = ml_cv(ML_CV_VALUE);
+
+        c.as.val = v;
+        return c;
+    }
     case ML_VAL_MAP:
     case ML_VAL_REDUCER: {
         ml_Cv c = ml_cv(v->kind == ML_VAL_MAP ? ML_CV_MAP : ML_CV_REDUCER);
@@ -86,92 +104,10 @@ static void import(ml_Eval *ev, const ml_Node *nd)
         } else if (from && ml_str_eq(last, ml_str("ir_module"))) {
             continue; /* bare decorator, known by name */
         } else if (from && ml_str_eq(last, ml_str("TypeVar"))) {
-            v = ml_cv(ML_CV_FN);
-            v.as.builtin = ml_ev_builtin(last);
+            v = type_var();
         }
         ml_ev_bind(ev, nd->keys[k], v, nd->at);
     }
-}
-
-/* ---- decorators */
-static const ml_Node *deco_name(const ml_Node *d, ml_Str *name)
-{
-    if (d->kind == ML_N_CALL)
-        d = d->kids[0];
-    *name =
-        d->kind == ML_N_ATTR || d->kind == ML_N_NAME ? d->as.sym->name : (ml_Str){"", 0};
-    return d;
-}
-
-static bool token_is(const ml_Tok *t, const char *z)
-{
-    return t->kind == ML_TOK_NAME && ml_str_eq(t->as.sym->name, ml_str(z));
-}
-
-static int mode_of(ml_Eval *ev, const ml_Node *fn, const ml_Node *deco)
-{
-    const ml_Tok *t = ev->lx->toks;
-    const ml_Node *name = deco->kind == ML_N_CALL ? deco->kids[0] : deco;
-    uint32_t line = t[fn->tok].at.line;
-
-    if (ev->opts->spelling >= 0)
-        return ev->opts->spelling;
-    for (size_t k = ev->lx->pragmas.n; k-- > 0;) {
-        uint32_t at = ev->lx->pragmas.v[k].line;
-
-        if (at < line &&
-            (fn->tok == 0 || t[fn->tok - 1].at.line <= at ||
-             t[fn->tok - 1].kind == ML_TOK_DEDENT || t[fn->tok - 1].kind == ML_TOK_INDENT))
-            if (fn->tok < 2 || t[fn->tok - 1].kind == ML_TOK_INDENT ||
-                t[fn->tok - 2].at.line < at)
-                return ev->lx->pragmas.v[k].spelling;
-    }
-    if (deco->kind == ML_N_CALL)
-        for (size_t k = 1; k < deco->n_keys; k++)
-            if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str("s_tir")))
-                return ML_NEWEST;
-    if (name->kind == ML_N_ATTR && name->kids[0]->kind == ML_N_NAME &&
-        name->kids[0]->as.sym->top && name->kids[0]->as.sym->top->val.kind == ML_CV_NS &&
-        name->kids[0]->as.sym->top->val.big)
-        return name->kids[0]->as.sym->top->val.n == 2 ? ML_NEWEST : ML_CLASSIC;
-    for (size_t k = fn->tok; k < fn->tok_end; k++) {
-        if (t[k].kind != ML_TOK_NAME || k == 0 || t[k - 1].op != ML_OPR_DOT)
-            continue;
-        if ((t[k].as.sym->name.n >= 6 && memcmp(t[k].as.sym->name.p, "sblock", 6) == 0) ||
-            token_is(&t[k], "alloc_local") || token_is(&t[k], "alloc_shared") ||
-            (token_is(&t[k], "let") && t[k + 1].op == ML_OPR_LBRACKET))
-            return ML_NEWEST;
-    }
-    return ML_CLASSIC;
-}
-
-static bool flag(ml_Eval *ev, const ml_Node *deco, const char *name, bool otherwise)
-{
-    if (deco->kind == ML_N_CALL)
-        for (size_t k = 1; k < deco->n_keys; k++)
-            if (deco->keys[k] && ml_str_eq(deco->keys[k]->name, ml_str(name)))
-                return ml_ev_truth(ml_ev_value(ev, deco->kids[k]));
-    return otherwise;
-}
-
-static bool check_decorator(ml_Eval *ev, const ml_Node *deco, const char *const *known)
-{
-    if (deco->kind != ML_N_CALL)
-        return true;
-    for (size_t k = 1; k < deco->n; k++) {
-        bool ok = false;
-
-        for (size_t j = 0; known[j] && deco->keys[k]; j++)
-            ok |= ml_str_eq(deco->keys[k]->name, ml_str(known[j]));
-        if (!ok) {
-            ml_report(ev->rep, ML_E_E412, deco->key_at[k],
-                      "the decorator has no such argument");
-            return false;
-        }
-        if (ml_str_eq(deco->keys[k]->name, ml_str("persistent")))
-            ml_report(ev->rep, ML_E_W401, deco->key_at[k], "`persistent` is ignored");
-    }
-    return true;
 }
 
 /* ---- functions */
@@ -216,6 +152,7 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     case ML_CV_SPEC: {
         const ml_Buffer *b = ml_ev_make_buffer(ev, ann.as.spec, hint, NULL);
 
+        ml_ev_no_annotations(ev, ann.as.spec);
         if (ann.as.spec->data) {
             ml_report(ev->rep, ML_E_E417, q->ann->at, "a parameter brings its own data");
             return false;
@@ -292,10 +229,10 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     f->id = ++ev->n_funcs;
     f->notes = ml_map_new(ev->sc);
     f->places = ml_map_new(ev->sc);
-    check_decorator(ev, deco, KNOWN);
-    f->private_ = flag(ev, deco, "private", false);
-    f->check = flag(ev, deco, "check_well_formed", true);
-    f->newest = mode_of(ev, nd, deco) == ML_NEWEST;
+    ml_ev_deco_check(ev, deco, KNOWN);
+    f->private_ = ml_ev_deco_flag(ev, deco, "private", false);
+    f->check = ml_ev_deco_flag(ev, deco, "check_well_formed", true);
+    f->newest = ml_ev_deco_mode(ev, nd, deco) == ML_NEWEST;
     ev->fn = f;
     ev->ar = ml_arith_new(ev->cx);
     ev->blk = ev->blk_ctx = NULL;
@@ -323,6 +260,7 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
         out.params = f->params.v;
         out.ret = f->ret;
         out.spelling = f->newest ? ML_NEWEST : ML_CLASSIC;
+        out.no_s_tir = f->newest && !ml_ev_deco_has(deco, "s_tir");
         out.attrs = NULL;
         if (!f->private_)
             out.attrs = ml_dict_with(ev->cx, NULL, "global_symbol",
@@ -342,38 +280,6 @@ static const ml_Func *function(ml_Eval *ev, const ml_Node *nd, const ml_Node *de
     return ev->rep->n_errors == errors && out.body ? ml_func_from(ev->cx, &out) : NULL;
 }
 
-/* say: why not is reported. */
-static bool is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
-{
-    ml_Str name;
-    const ml_Node *last;
-
-    if (nd->n == 0) {
-        if (say)
-            ml_report(ev->rep, ML_E_E613, nd->name_at,
-                      "only T.prim_func functions are supported; `%s` has no decorator",
-                      nd->sym->name.p);
-        return false;
-    }
-    for (size_t k = 0; k < nd->n; k++) {
-        last = deco_name(nd->kids[k], &name);
-        if (ml_str_eq(name, ml_str("prim_func")) || ml_ev_is_archaic_script(ev, name))
-            continue;
-        if (say && (ml_str_eq(name, ml_str("script")) || ml_str_eq(name, ml_str("tir"))))
-            ml_report(ev->rep, ML_E_E613, last->at,
-                      "`%s` is a decorator of older texts; read this one with the option "
-                      "`archaic`",
-                      name.p);
-        else if (say)
-            ml_report(ev->rep, ML_E_E613, last->at,
-                      "only T.prim_func functions are supported; `%s` is decorated with "
-                      "`%.*s`",
-                      nd->sym->name.p, (int)name.n, name.p);
-        return false;
-    }
-    return true;
-}
-
 /* ---- modules */
 typedef ML_VEC(const ml_Func *) FuncVec;
 
@@ -385,14 +291,24 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
     ml_Str name = {"", 0};
     ml_Sym *cls = ml_symbol(ev->syms, ml_str("cls"));
 
-    for (size_t k = 0; k < nd->n; k++)
-        deco_name(nd->kids[k], &name);
-    if (nd->n == 0 || !ml_str_eq(name, ml_str("ir_module"))) {
+    for (size_t k = 0; k < nd->n; k++) {
+        const ml_Node *deco = ml_ev_deco_name(nd->kids[k], &name);
+
+        if (!ml_str_eq(name, ml_str("ir_module"))) {
+            ml_report(ev->rep, ML_E_E613, deco->at,
+                      "`%.*s` is no decorator of a module; it needs I.ir_module",
+                      (int)name.n, name.p);
+            return;
+        }
+        if (!ml_ev_deco_known(ev, deco, true))
+            return;
+    }
+    if (nd->n == 0) {
         ml_report(ev->rep, ML_E_E613, nd->name_at,
                   "a module class needs the decorator I.ir_module");
         return;
     }
-    check_decorator(ev, nd->kids[nd->n - 1], KNOWN);
+    ml_ev_deco_check(ev, nd->kids[nd->n - 1], KNOWN);
     saved = ml_ev_push_scope(ev);
     bound = ev->bound.n;
     ml_ev_bind(ev, cls, ns(ML_NS_SELF), nd->name_at);
@@ -407,7 +323,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
         c = ML_NEW(ev->sc, ml_Callee);
         c->name = ml_strdup(ev->cx, s->sym->name);
         c->at = s->name_at;
-        c->ret = is_prim_func(ev, s, false) ? return_type(ev, s) : ML_DT_VOID;
+        c->ret = ml_ev_is_prim_func(ev, s, false) ? return_type(ev, s) : ML_DT_VOID;
         for (size_t j = 0; j < ev->callees.n && ev->callees.n < 1000; j++)
             if (ml_streq(ev->callees.v[j]->name, c->name)) {
                 ml_Diag *d = ml_report(ev->rep, ML_E_E310, s->name_at,
@@ -423,7 +339,7 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
 
         if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                ml_ev_is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             if (f)
                 ml_push(ev->cx, out, f);
@@ -502,7 +418,7 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
             ml_ev_macro_define(ev, s);
         } else if (s->kind == ML_N_FUNC) {
             const ml_Func *f =
-                is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
+                ml_ev_is_prim_func(ev, s, true) ? function(ev, s, s->kids[s->n - 1]) : NULL;
 
             for (size_t j = 0; f && j < funcs.n && funcs.n < 1000; j++)
                 if (ml_streq(funcs.v[j]->name, f->name))
@@ -522,8 +438,10 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         } else if (s->kind == ML_N_PASS ||
                    (s->kind == ML_N_EXPR_STMT && s->kids[0]->kind == ML_N_STRING)) {
             continue;
+        } else if (s->kind == ML_N_SKIPPED) {
+            ml_ev_skipped(ev, s);
         } else if (ev->opts->file_mode) {
-            ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
+            ml_ev_skip(ev, s, NULL);
         } else {
             ml_report(
                 ev->rep, ML_E_E108, s->at,
@@ -531,10 +449,14 @@ const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
         }
         if (ev->opts->file_mode && (s->kind == ML_N_ASSIGN || s->kind == ML_N_ANN) &&
             ev->rep->diags.n > n_diags) { /* some other Python */
+            const char *why = ev->rep->diags.v[n_diags].message;
+
             ml_report_cut(ev->rep, n_diags);
-            ml_report(ev->rep, ML_E_W103, s->at, "skipped: not part of a script");
+            ml_ev_skip(ev, s, why);
         }
     }
+    if (ev->lost.line && ev->rep->n_errors == 0)
+        ml_report(ev->rep, ML_E_E202, ev->lost, "this has no value that is known here");
     if (!any && ev->rep->n_errors == 0)
         ml_report(ev->rep, ML_E_E612, (ml_Place){1, 1, 1, 2}, "no function in the text");
     if (ev->rep->n_errors || !ml_ok(ev->cx))

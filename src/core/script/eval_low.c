@@ -1,6 +1,7 @@
 /*
  * eval_low - low-level calls, kept by name: T.tvm_mma_sync(...), T.ptx_mma(...),
- * T.ptx.mma(...). Their result has the dtype that the table says. Source: script 10.4.
+ * T.ptx.mma(...), T.cuda.cta_sync(). Their result has the dtype that the table says.
+ * Source: script 10.4.
  */
 #include "core/script/eval.h"
 #include "core/script/lowcall.h"
@@ -13,9 +14,10 @@ static bool written_type(ml_Eval *ev, ml_Args *a, const ml_Low *l, size_t *first
     ml_Arg *s = ml_ev_keyword(a, "dtype");
     bool begin = l->result == ML_LOW_FIRST;
 
-    if (!s && strchr(a->fn->name, '.') && a->n_pos && /* some of T.ptx have no dtype */
-        !(a->v[0].v.kind == ML_CV_DTYPE ||
-          (a->v[0].v.kind == ML_CV_STRING && ml_dtype_parse(a->v[0].v.as.s, out)))) {
+    if (!s && strchr(a->fn->name, '.') && /* some of T.ptx have no dtype */
+        !(a->n_pos &&
+          (a->v[0].v.kind == ML_CV_DTYPE ||
+           (a->v[0].v.kind == ML_CV_STRING && ml_dtype_parse(a->v[0].v.as.s, out))))) {
         *out = ML_DT_VOID;
         return true;
     }
@@ -39,7 +41,10 @@ static ml_Cv low_call(ml_Eval *ev, ml_Args *a)
         if (!written_type(ev, a, l, &first, &last, &t))
             return ml_cv_poison();
     } else {
-        ml_ev_keyword(a, "dtype"); /* ignored */
+        ml_Arg *type = ml_ev_keyword(a, "dtype"); /* ignored, but for KEY */
+
+        if (l->result == ML_LOW_KEY && type && !ml_ev_dtype(ev, type->v, type->at, &t))
+            return ml_cv_poison();
     }
     if (!ml_ev_no_more(ev, a, SIZE_MAX))
         return ml_cv_poison();
@@ -70,9 +75,28 @@ const ml_Builtin *ml_ev_low_builtin(ml_Eval *ev, const char *space, ml_Str name)
         if (ml_streq(full, SHORT[k]))
             full = ml_format(ev->sc, "tvm_%s", SHORT[k]);
 
-    if (!ml_low_find(ml_str(full)))
+    if (!ml_low_find(ml_str(full)) || ml_low_meant(ml_str(full)))
         return NULL;
     b = ML_NEW(ev->sc, ml_Builtin);
     *b = (ml_Builtin){full, low_call, 0, false};
     return b;
+}
+
+ml_Cv ml_ev_low_member(ml_Eval *ev, const ml_Node *nd, const char *space)
+{
+    ml_Cv v = ml_cv(ML_CV_FN);
+    ml_Str name = nd->as.sym->name;
+    const char *full = ml_format(ev->sc, "%s%.*s", space, (int)name.n, name.p), *meant;
+
+    if ((v.as.builtin = ml_ev_low_builtin(ev, space, name)))
+        return v;
+    meant = ml_low_meant(ml_str(full));
+    return ml_ev_fail(ev, E401, nd->at, "no `T.%s`%s", full,
+                      meant ? ml_format(ev->cx, "; did you mean `%s`?", meant) : "");
+}
+
+const char *ml_ev_low_path(ml_Eval *ev, const ml_Builtin *b)
+{
+    return b->run == low_call && strchr(b->name, '.') ? ml_format(ev->sc, "%s.", b->name)
+                                                      : NULL;
 }

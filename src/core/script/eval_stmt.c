@@ -154,7 +154,7 @@ static void if_stmt(ml_Eval *ev, const ml_Node *nd)
     const ml_Expr *e;
     const ml_Stmt *then, *other;
 
-    if (c.kind != ML_CV_POISON && c.kind != ML_CV_EXPR) { /* compile-time */
+    if (ml_ev_decides(c)) { /* compile-time */
         const ml_Node *taken = ml_ev_truth(c) ? nd->body : nd->other;
         uint32_t saved = ev->scope;
         size_t bound = ev->bound.n;
@@ -424,7 +424,8 @@ static void statement(ml_Eval *ev, const ml_Node *nd)
     case ML_N_STAR:
     case ML_N_COMP:
     case ML_N_FSTRING:
-    case ML_N_FIELD: break;
+    case ML_N_FIELD:
+    case ML_N_SKIPPED: break;
     }
 }
 

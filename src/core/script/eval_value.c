@@ -78,6 +78,7 @@ bool ml_cv_same(ml_Cv a, ml_Cv b)
     case ML_CV_NONE:
     case ML_CV_INIT:
     case ML_CV_DONE: return true;
+    case ML_CV_SKIPPED: return a.as.skipped == b.as.skipped;
     case ML_CV_BOOL:
     case ML_CV_INT:
     case ML_CV_PYFN:
@@ -121,7 +122,8 @@ bool ml_cv_same(ml_Cv a, ml_Cv b)
 const char *ml_cv_describe(ml_Eval *ev, ml_Cv v)
 {
     switch ((ml_CvKind)v.kind) {
-    case ML_CV_POISON: return "an error";
+    case ML_CV_POISON:
+    case ML_CV_SKIPPED: return "an error";
     case ML_CV_NONE: return "None";
     case ML_CV_BOOL: return "bool";
     case ML_CV_INT: return "int";
@@ -178,6 +180,12 @@ bool ml_ev_truth(ml_Cv v)
     }
 }
 
+bool ml_ev_decides(ml_Cv v)
+{
+    return v.kind == ML_CV_NONE || ml_cv_is_plain(v) || v.kind == ML_CV_TUPLE ||
+           v.kind == ML_CV_LIST || v.kind == ML_CV_DICT;
+}
+
 /* ---- scopes */
 uint32_t ml_ev_push_scope(ml_Eval *ev)
 {
@@ -219,7 +227,7 @@ ml_Binding *ml_ev_define(ml_Eval *ev, ml_Sym *sym, ml_Cv v, ml_Place at)
     ml_Binding *old = sym->top;
 
     if (old && old->scope == ev->scope) {
-        if (old->val.kind == ML_CV_POISON) {
+        if (old->val.kind == ML_CV_POISON || old->val.kind == ML_CV_SKIPPED) {
             old->val = v;
             return old;
         }
@@ -234,6 +242,27 @@ ml_Binding *ml_ev_define(ml_Eval *ev, ml_Sym *sym, ml_Cv v, ml_Place at)
         return old;
     }
     return ml_ev_bind(ev, sym, v, at);
+}
+
+/* A use of a name whose definition was passed over. */
+static ml_Cv skipped(ml_Eval *ev, ml_Sym *sym, ml_Skipped *s, ml_Place at)
+{
+    ml_Diag *d;
+
+    if (ev->fn && s->told == ev->fn->id)
+        return ml_cv_poison(); /* once in a function is enough */
+    s->told = ev->fn ? ev->fn->id : 0;
+    d = ml_report(ev->rep, ML_E_E301, at,
+                  "`%.*s` has no value: the statement in line %u that would give it "
+                  "one was skipped",
+                  (int)sym->name.n, sym->name.p, (unsigned)s->at.line);
+
+    ml_report_note(ev->rep, d, s->at, ml_format(ev->rep->cx, "skipped: %s", s->why));
+    ml_report_help(ev->rep, d,
+                   "write its value as a constant, or pass it: moon.parse(text, {values = "
+                   "{%.*s = ...}})",
+                   (int)sym->name.n, sym->name.p);
+    return ml_cv_poison();
 }
 
 static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
@@ -283,6 +312,8 @@ ml_Cv ml_ev_name(ml_Eval *ev, ml_Sym *sym, ml_Place at)
 
             ml_push(ev->sc, &ev->blk_ctx->uses, u);
         }
+        if (b->val.kind == ML_CV_SKIPPED)
+            return skipped(ev, sym, b->val.as.skipped, at);
         return b->val;
     }
     py = ml_ev_python_find(sym->name);

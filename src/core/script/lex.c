@@ -7,6 +7,8 @@
 
 #include "core/script/lex_impl.h"
 
+#include <ctype.h>
+
 #include "core/utf8.h"
 
 static const char *const OP_TEXT[ML_OPR_COUNT] = {
@@ -107,6 +109,30 @@ static void skip_line(ml_Lexer *x)
     }
 }
 
+/* "from tvm.script import tirx as T" in a comment: how printed programs begin. On a narrow
+ * screen "as T" stands in the next line. */
+static void import_in_comment(ml_Lexer *x, ml_Str s)
+{
+    static const char *const TEXTS[] = {"from tvm.script import tir as ",
+                                        "from tvm.script import tirx as "};
+
+    for (int k = 0; k < 2; k++) {
+        size_t n = strlen(TEXTS[k]), least = n - strlen(" as ");
+        bool folded = s.n == least && memcmp(s.p, TEXTS[k], least) == 0;
+        bool whole = folded || (s.n > n && memcmp(s.p, TEXTS[k], n) == 0);
+        ml_Str name = folded ? ml_str("T") : (ml_Str){s.p + n, whole ? s.n - n : 0};
+
+        for (size_t j = 0; whole && j < name.n; j++)
+            whole = isalpha((unsigned char)name.p[j]) || name.p[j] == '_' ||
+                    (j > 0 && isdigit((unsigned char)name.p[j]));
+        if (whole) {
+            ml_Pragma g = {x->line, k ? ML_NEWEST : ML_CLASSIC, ml_symbol(x->syms, name)};
+
+            ml_push(x->sc, &x->out->imports, g);
+        }
+    }
+}
+
 static void comment(ml_Lexer *x)
 {
     const char *b = x->p;
@@ -119,6 +145,7 @@ static void comment(ml_Lexer *x)
         s.p++, s.n--;
     while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
         s.n--;
+    import_in_comment(x, s);
     if (s.n < sizeof KEY - 1 || memcmp(s.p, KEY, sizeof KEY - 1) != 0)
         return;
     s.p += sizeof KEY - 1;
@@ -127,7 +154,7 @@ static void comment(ml_Lexer *x)
         s.p++, s.n--;
     if (ml_str_eq(s, ml_str("spelling=classic")) ||
         ml_str_eq(s, ml_str("spelling=newest"))) {
-        ml_Pragma g = {x->line, s.p[9] == 'c' ? ML_CLASSIC : ML_NEWEST};
+        ml_Pragma g = {x->line, s.p[9] == 'c' ? ML_CLASSIC : ML_NEWEST, NULL};
 
         ml_push(x->sc, &x->out->pragmas, g);
     } else {

@@ -149,12 +149,14 @@ typedef struct ml_Tok {
 typedef struct ml_Pragma { /* "# moonloop: spelling=newest" */
     uint32_t line;
     int spelling;
+    ml_Sym *as; /* of "# from tvm.script import tirx as T": T; NULL otherwise */
 } ml_Pragma;
 
 typedef struct ml_Lexed {
     ml_Tok *toks;
     size_t n;
     ML_VEC(ml_Pragma) pragmas;
+    ML_VEC(ml_Pragma) imports; /* in comments, as programs are printed */
 } ml_Lexed;
 
 /* A part of an f-string: a piece of text, or a field {expression!conversion:format}. */

@@ -6,6 +6,7 @@
 
 #include "core/utf8.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- numbers */
@@ -15,6 +16,14 @@ static int digit_of(char c)
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                   : 99;
+}
+
+/* Whether every digit before the exponent is 0. */
+static bool says_zero(const char *number)
+{
+    char c = number[strspn(number, "0.")];
+
+    return !ml_lex_digit(c);
 }
 
 /* Digits of the base with single underscores between them; false: malformed. */
@@ -94,6 +103,11 @@ void ml_lex_number(ml_Lexer *x)
     } else if (real) {
         t = ml_lex_push(x, ML_TOK_FLOAT, ml_lex_from(x, line, col));
         t->as.f = strtod(ml_text_z(&clean), NULL);
+        if (isinf(t->as.f) ||
+            (fpclassify(t->as.f) == FP_ZERO && !says_zero(ml_text_z(&clean))))
+            ml_report(x->rep, ML_E_W513, ml_lex_from(x, line, col),
+                      "the number is beyond float64: it is read as %s",
+                      isinf(t->as.f) ? "infinity" : "0.0");
     } else {
         uint64_t v = 0;
 

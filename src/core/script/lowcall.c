@@ -15,42 +15,107 @@ static bool begins(ml_Str s, const char *with)
     return s.n > n && memcmp(s.p, with, n) == 0;
 }
 
+/* Names with dots between them, as they can be written. */
 static bool plain(ml_Str name)
 {
+    bool begin = true;
+
     for (size_t k = 0; k < name.n; k++) {
         char c = name.p[k];
 
-        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (k > 0 && c >= '0' && c <= '9')))
+        if (c == '.' ? begin
+                     : !(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                         (!begin && c >= '0' && c <= '9')))
             return false;
+        begin = c == '.';
     }
-    return name.n > 0;
+    return name.n > 0 && !begin;
+}
+
+static const char *const SPACES[] = {"ptx.", "ptx_legacy.", "cuda.", "metal.", "nvshmem."};
+enum { N_PTX = 2 };
+
+const char *ml_low_space(ml_Str name)
+{
+    for (size_t k = 0; k < ML_COUNT(SPACES); k++)
+        if (name.n + 1 == strlen(SPACES[k]) && memcmp(name.p, SPACES[k], name.n) == 0)
+            return SPACES[k];
+    return NULL;
+}
+
+/* name behind `ptx.` or `ptx_legacy.`; whether there was one. */
+static bool cut_ptx(ml_Str *name)
+{
+    for (size_t k = 0; k < N_PTX; k++)
+        if (begins(*name, SPACES[k])) {
+            size_t n = strlen(SPACES[k]);
+
+            *name = (ml_Str){name->p + n, name->n - n};
+            return true;
+        }
+    return false;
+}
+
+/* What an entry is called there: behind ptx_ for ptx; n == 0: it is not there. */
+static ml_Str name_in(const ml_Low *l, bool ptx)
+{
+    ml_Str want = ml_str(l->name);
+
+    if (!ptx)
+        return want;
+    return begins(want, "ptx_") ? (ml_Str){want.p + 4, want.n - 4} : (ml_Str){"", 0};
 }
 
 const ml_Low *ml_low_find(ml_Str name)
 {
-    static const char *const SPACES[] = {"ptx.", "ptx_legacy."};
-    bool ptx = false;
+    ml_Str whole = name;
+    bool ptx = cut_ptx(&name), spaced = ptx;
 
-    for (size_t k = 0; k < ML_COUNT(SPACES) && !ptx; k++)
-        if (begins(name, SPACES[k])) {
-            name = (ml_Str){name.p + strlen(SPACES[k]), name.n - strlen(SPACES[k])};
-            ptx = true;
-        }
-    if (!plain(name)) /* it could not be written */
-        return NULL;
+    for (size_t k = 0; k < ML_COUNT(SPACES); k++)
+        spaced |= begins(whole, SPACES[k]);
+    if (!plain(whole) || (!spaced && memchr(whole.p, '.', whole.n)))
+        return NULL; /* it could not be written */
     for (size_t k = 0; k < ML_COUNT(lows); k++) {
-        ml_Str want = ml_str(lows[k].name);
-        bool family = want.p[want.n - 1] == '*', dotted = begins(want, "ptx_");
+        ml_Str want = name_in(&lows[k], ptx);
+        bool family = want.n && want.p[want.n - 1] == '*';
 
         want.n -= family;
-        if (ptx && !dotted)
-            continue;
-        if (ptx)
-            want = (ml_Str){want.p + 4, want.n - 4};
-        if (family ? name.n >= want.n && memcmp(name.p, want.p, want.n) == 0
-                   : ml_str_eq(name, want))
+        if ((family || want.n) &&
+            (family ? name.n >= want.n && memcmp(name.p, want.p, want.n) == 0
+                    : ml_str_eq(name, want)))
             return &lows[k];
+    }
+    return NULL;
+}
+
+/* Whether a becomes b by one letter left out, put in, changed, or two that change places.
+ */
+static bool one_slip(ml_Str a, ml_Str b)
+{
+    size_t head = 0, tail = 0, n = a.n < b.n ? a.n : b.n;
+
+    while (head < n && a.p[head] == b.p[head])
+        head++;
+    while (tail < n - head && a.p[a.n - 1 - tail] == b.p[b.n - 1 - tail])
+        tail++;
+    if (a.n - head - tail <= 1 && b.n - head - tail <= 1)
+        return true;
+    return a.n == b.n && a.n - head - tail == 2 && a.p[head] == b.p[head + 1] &&
+           a.p[head + 1] == b.p[head];
+}
+
+const char *ml_low_meant(ml_Str name)
+{
+    const ml_Low *l = ml_low_find(name);
+    bool ptx = cut_ptx(&name);
+
+    if (!l || l->name[strlen(l->name) - 1] != '*')
+        return NULL;
+    for (size_t k = 0; k < ML_COUNT(lows); k++) {
+        ml_Str want = name_in(&lows[k], ptx);
+
+        if (want.n && want.p[want.n - 1] != '*' && one_slip(name, want))
+            return want.p;
     }
     return NULL;
 }
@@ -72,6 +137,7 @@ bool ml_low_type(const ml_Low *l, const ml_Expr *const *args, size_t n, ml_Dtype
             *out = args[1]->type;
         return n > 1;
     case ML_LOW_FIRST:
+    case ML_LOW_KEY:
     case ML_LOW_LAST: break;
     }
     return false;

@@ -15,6 +15,7 @@ typedef enum ml_LowResult {
     ML_LOW_LAST,
     ML_LOW_ARG0, /* the dtype of the first argument */
     ML_LOW_ARG1, /* of the second */
+    ML_LOW_KEY,  /* the keyword dtype; void without */
 } ml_LowResult;
 
 typedef struct ml_Low {
@@ -25,7 +26,12 @@ typedef struct ml_Low {
 
 /* name without "tir."; `ptx.x` and `ptx_legacy.x` are like ptx_x. NULL: none of these. */
 const ml_Low *ml_low_find(ml_Str name);
-/* The dtype that the text gives a call of the n arguments; FIRST, LAST: false. */
+/* "ptx." for `ptx`: T.name is a namespace of such calls; NULL: it is none. */
+const char *ml_low_space(ml_Str name);
+/* The known name that `name`, which only a family takes, misspells by a letter left out,
+ * put in, changed, or by two that changed places; NULL: none. Without its namespace. */
+const char *ml_low_meant(ml_Str name);
+/* The dtype that the text gives a call of the n arguments; FIRST, LAST, KEY: false. */
 bool ml_low_type(const ml_Low *l, const ml_Expr *const *args, size_t n, ml_Dtype *out);
 /* The k-th name, families left out; NULL: no more. */
 const char *ml_low_name(size_t k);

@@ -24,7 +24,7 @@ static bool in_annotation(ml_Printer *p, const ml_Func *f, size_t k)
 {
     const ml_Buffer *b = f->params[k].buffer;
     if (p->no_sugar || ml_pr_var(p, f->params[k].var)->n_uses > 0 ||
-        f->params[k].var->elem.code != ML_VOID)
+        f->params[k].var->elem.code != ML_VOID || f->params[k].var->scope)
         return false;
     const ml_NameInfo *data = ml_pr_var(p, b->data);
     if (data->how != ML_HOW_DATA || data->owner != b)
@@ -32,7 +32,7 @@ static bool in_annotation(ml_Printer *p, const ml_Func *f, size_t k)
     bool plain = b->n_strides == 0 && ml_is_int(b->elem_offset, 0) &&
                  ml_dtype_eq(b->elem_offset->type, ml_buffer_index_dtype(b)) &&
                  ml_streq(b->scope, "global") && b->align == 64 && b->offset_factor == 1 &&
-                 !b->auto_broadcast && b->n_separators == 0;
+                 !b->auto_broadcast && !b->says_offset && b->n_separators == 0;
     if (!p->newest && !plain)
         return false;
     for (size_t d = 0; d < b->rank; d++) {
@@ -119,8 +119,7 @@ static void print_signature(ml_Printer *p, const ml_Func *f, const char *name, b
     ml_pr_z(p, ")");
     if (f->ret.code != ML_VOID) {
         ml_pr_z(p, " -> ");
-        ml_pr_t(p, "");
-        ml_dtype_print(p->out, f->ret);
+        ml_pr_type(p, &(ml_Var){.type = f->ret, .elem = ML_DT_VOID}, false);
     }
     ml_pr_z(p, ":");
 }
@@ -169,18 +168,22 @@ static void print_free_buffers(ml_Printer *p)
     }
 }
 
+/* Newest: s_tir=True, unless the text of the function had none and the header says which
+ * spelling this is. */
 static void print_decorator(ml_Printer *p, const ml_Func *f)
 {
     bool private = !symbol_of(f);
+    bool s_tir = p->newest && !(f->no_s_tir && (p->newest_header || p->o->no_header));
+
     ml_pr_line(p);
     ml_pr_z(p, "@");
     ml_pr_t(p, "prim_func");
-    if (!private && !p->newest)
+    if (!private && !s_tir)
         return;
     ml_pr_z(p, "(");
     if (private)
         ml_pr_z(p, "private=True");
-    if (p->newest)
+    if (s_tir)
         ml_pr_z(p, private ? ", s_tir=True" : "s_tir=True");
     ml_pr_z(p, ")");
 }
@@ -292,6 +295,7 @@ void ml_print_func(ml_Ctx *cx, ml_Text *out, const ml_Func *f, const ml_PrintOpt
     ml_pr_begin(&p, cx, out, opts);
     const char *name = func_name(cx, f);
     ml_names_take_as_is(&p.names, name);
+    p.newest_header = is_newest(&p, f);
     if (!p.o->no_header) {
         print_import(&p, is_newest(&p, f));
         ml_pr_blank(&p);
@@ -335,6 +339,8 @@ void ml_print_module(ml_Ctx *cx, ml_Text *out, const ml_Module *m, const ml_Prin
         ml_names_take_as_is(&p.names, names[k]);
         newest = newest && is_newest(&p, fs[k]);
     }
+    p.newest_header = newest;
+    p.mod = m;
     if (!p.o->no_header) {
         ml_pr_line(&p);
         ml_pr_z(&p, "# from tvm.script import ir as I");

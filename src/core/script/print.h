@@ -84,6 +84,7 @@ typedef struct ml_Printer {
     const char *prefix;
     int indent;
     bool newest, no_sugar;
+    bool newest_header;  /* the line of the import says tirx */
     const ml_Func *func; /* NULL in fragments */
     bool elide_root;     /* its root block is a comment */
 
@@ -92,8 +93,10 @@ typedef struct ml_Printer {
     size_t line_start; /* where in *out the line begins */
     uint32_t line;
     int level;
-    const ml_Stmt *stmt; /* being printed, for marks */
-    uint32_t n_around;   /* blocks around, an elided root included */
+    const ml_Expr *whole; /* of a store: its value, which may be a slice */
+    const ml_Module *mod; /* being printed; NULL: a function or fragment */
+    const ml_Stmt *stmt;  /* being printed, for marks */
+    uint32_t n_around;    /* blocks around, an elided root included */
     /* regions_auto: what reading would infer is asked of a copy of the function, in a
      * context of its own: the printed one need not belong to cx. NULL: not asked. */
     ml_Arith *ar;
@@ -174,11 +177,10 @@ void ml_pr_string(ml_Printer *p, const char *z, size_t n);
 void ml_pr_dtype(ml_Printer *p, ml_Dtype t); /* "float32" in quotes */
 /* The end of [min, min + extent), so that reading it gives this very extent. */
 void ml_pr_stop(ml_Printer *p, const ml_Expr *min, const ml_Expr *extent);
-void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n); /* with brackets */
+/* With brackets; slices: a vector index is written as one where it can be. */
+void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n, bool slices);
 void ml_pr_region(ml_Printer *p, const ml_Region *r);
 bool ml_pr_is_zero(const ml_Expr *e); /* the literal 0, int or float */
-/* Whether T.<dtype> is a constructor. */
-bool ml_pr_dtype_has_ctor(ml_Dtype t);
 /* T.int32, T.handle("float32", "shared"): the type of a variable. call: with parentheses.
  */
 void ml_pr_type(ml_Printer *p, const ml_Var *v, bool call);

@@ -53,6 +53,17 @@ static void print_remap(ml_Printer *p, const ml_Block *b, size_t from, size_t to
     ml_pr_z(p, "])");
 }
 
+/* A literal binding has the dtype of its axis; the text may have said another. */
+static const ml_Expr *said_value(ml_Printer *p, const ml_Iter *it)
+{
+    ml_Dtype t = ML_DT(ML_INT, it->said_bits);
+
+    if (it->value->kind != ML_EXPR_INT || it->said_bits == 0 ||
+        !ml_dtype_fits(t, it->value->as.i))
+        return it->value;
+    return ml_int(p->cx, t, it->value->as.i);
+}
+
 static void print_axis(ml_Printer *p, const ml_Block *b, size_t k)
 {
     const ml_Iter *it = &b->iters[k];
@@ -73,7 +84,7 @@ static void print_axis(ml_Printer *p, const ml_Block *b, size_t k)
         ml_pr_z(p, ")");
     }
     ml_pr_z(p, ", ");
-    ml_pr_expr(p, it->value, ML_PREC_TEST);
+    ml_pr_expr(p, said_value(p, it), ML_PREC_TEST);
     ml_pr_z(p, ")");
 }
 

@@ -46,9 +46,10 @@ static bool low_ok(const ml_Expr *e)
     const ml_Low *l = ml_low_find(ml_str(e->as.op->name));
     ml_Dtype t;
 
-    if (!l || e->n_args < l->least || e->n_args > l->most)
+    if (!l || e->n_args < l->least || e->n_args > l->most ||
+        ml_low_meant(ml_str(e->as.op->name)))
         return false;
-    if (l->result == ML_LOW_FIRST || l->result == ML_LOW_LAST)
+    if (l->result == ML_LOW_FIRST || l->result == ML_LOW_LAST || l->result == ML_LOW_KEY)
         return true;
     return ml_low_type(l, e->args, e->n_args, &t) && ml_dtype_eq(t, e->type);
 }
@@ -159,6 +160,16 @@ static bool helper_ok(const ml_Expr *e)
     return false;
 }
 
+/* Whether the call is one of T.ptx that is written without the dtype void. */
+static bool without_dtype(const ml_Expr *e)
+{
+    ml_Dtype t;
+
+    return e->type.code == ML_VOID && strchr(e->as.op->name, '.') &&
+           !(e->n_args > 0 && e->args[0]->kind == ML_EXPR_STRING &&
+             ml_dtype_parse(ml_str(e->args[0]->as.s), &t));
+}
+
 static const char *helper_name(const ml_Op *op)
 {
     if (op->id == ML_OP_CALL_PACKED)
@@ -168,11 +179,31 @@ static const char *helper_name(const ml_Op *op)
     return op->name;
 }
 
+/* A call of another function of the module that is printed: Module.f(...). */
+static bool print_module_call(ml_Printer *p, const ml_Expr *e)
+{
+    const char *name = e->as.op->name;
+    const ml_Func *f = p->mod && name[0] == '@' ? ml_module_find(p->mod, name + 1) : NULL;
+
+    if (!f || !ml_dtype_eq(f->ret, e->type) ||
+        !ml_streq(ml_name_sanitize(p->cx, f->name, false), f->name))
+        return false;
+    ml_pr_z(p, "Module.");
+    ml_pr_z(p, f->name);
+    ml_pr_z(p, "(");
+    ml_pr_args(p, e->args, e->n_args);
+    ml_pr_z(p, ")");
+    return true;
+}
+
 void ml_pr_call(ml_Printer *p, const ml_Expr *e)
 {
+    if (print_module_call(p, e))
+        return;
+
     const ml_Op *op = e->as.op;
     const ml_Low *low = op->id == ML_OP_OTHER ? ml_low_find(ml_str(op->name)) : NULL;
-    bool first = low ? low->result == ML_LOW_FIRST : op->dtype_first;
+    bool first = low ? low->result == ML_LOW_FIRST && !without_dtype(e) : op->dtype_first;
 
     if (!helper_ok(e)) {
         low = NULL;
@@ -192,6 +223,10 @@ void ml_pr_call(ml_Printer *p, const ml_Expr *e)
     ml_pr_args(p, e->args, e->n_args);
     if (low && low->result == ML_LOW_LAST) {
         ml_pr_z(p, e->n_args ? ", " : "");
+        ml_pr_dtype(p, e->type);
+    }
+    if (low && low->result == ML_LOW_KEY && e->type.code != ML_VOID) {
+        ml_pr_z(p, e->n_args ? ", dtype=" : "dtype=");
         ml_pr_dtype(p, e->type);
     }
     ml_pr_z(p, ")");

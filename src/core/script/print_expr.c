@@ -96,40 +96,13 @@ static const char *operator_of(const ml_Expr *e, int *prec)
 }
 
 /* ---- literals */
-bool ml_pr_dtype_has_ctor(ml_Dtype t)
-{
-    if (t.lanes > 64)
-        return false;
-    switch ((ml_Code)t.code) {
-    case ML_INT:
-    case ML_UINT: return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
-    case ML_VOID: return false;
-    case ML_HANDLE: return t.lanes == 1;
-    case ML_BOOL:
-    case ML_FLOAT:
-    case ML_BFLOAT:
-    case ML_F8_E4M3FN:
-    case ML_F8_E5M2:
-    case ML_F8_E4M3:
-    case ML_F8_E3M4:
-    case ML_F8_E4M3B11FNUZ:
-    case ML_F8_E4M3FNUZ:
-    case ML_F8_E5M2FNUZ:
-    case ML_F8_E8M0FNU:
-    case ML_F6_E2M3FN:
-    case ML_F6_E3M2FN:
-    case ML_F4_E2M1FN: return true;
-    }
-    return false;
-}
-
 static void print_literal(ml_Printer *p, const ml_Expr *e)
 {
     if (is_plain(e) || (p->o->plain && ml_dtype_is_index(e->type))) {
         ml_text_int(p->out, e->as.i);
         return;
     }
-    if (ml_pr_dtype_has_ctor(e->type)) {
+    if (ml_dtype_has_name(e->type)) {
         ml_pr_t(p, "");
         ml_dtype_print(p->out, e->type);
         ml_pr_z(p, "(");
@@ -260,7 +233,7 @@ static bool is_slice(const ml_Expr *e, int64_t *length)
             ml_dtype_fits(base->type, stop));
 }
 
-void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n)
+void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n, bool slices)
 {
     ml_pr_z(p, "[");
     if (n == 0)
@@ -269,7 +242,7 @@ void ml_pr_indices(ml_Printer *p, const ml_Expr *const *idx, size_t n)
         int64_t length;
         if (k > 0)
             ml_pr_z(p, ", ");
-        if (!is_slice(idx[k], &length)) {
+        if (!slices || !is_slice(idx[k], &length)) {
             ml_pr_expr(p, idx[k], ML_PREC_TEST);
             continue;
         }
@@ -333,7 +306,8 @@ static void print_load(ml_Printer *p, const ml_Expr *e)
     } else {
         ml_pr_z(p, ml_pr_buffer_name(p, b));
     }
-    ml_pr_indices(p, e->args, rank);
+    /* in the newest spelling a slice is a region, with which nothing can be computed */
+    ml_pr_indices(p, e->args, rank, !p->newest || e == p->whole);
 }
 
 static void print_by_name(ml_Printer *p, const char *name, const ml_Expr *e)

@@ -52,7 +52,7 @@ static bool may_be_cell(const ml_Printer *p, const ml_Buffer *b)
     return p->newest && b->is_scalar && b->rank == 1 && ml_is_int(b->shape[0], 1) &&
            ml_dtype_eq(b->shape[0]->type, ML_DT_I32) && ml_streq(b->scope, "local") &&
            is_alloc_default(b) && b->type.lanes == 1 && b->type.code != ML_HANDLE &&
-           ml_pr_dtype_has_ctor(b->type);
+           ml_dtype_has_name(b->type);
 }
 
 bool ml_pr_is_cell(ml_Printer *p, const ml_Buffer *b)
@@ -86,7 +86,8 @@ static const ml_Var *attr_var(const ml_Attr *a)
 
 ml_Dtype ml_pr_launch_dtype(const ml_Attr *a)
 {
-    return a->value->kind == ML_VAL_EXPR ? a->value->as.expr->type : ML_DT_I32;
+    /* an integer has the dtype of its variable */
+    return a->value->kind == ML_VAL_EXPR ? a->value->as.expr->type : attr_var(a)->type;
 }
 
 bool ml_pr_is_launch(const ml_Attr *a)
@@ -223,6 +224,7 @@ static void scan_value(ml_Printer *p, const ml_Value *v)
     case ML_VAL_BOOL:
     case ML_VAL_INT:
     case ML_VAL_FLOAT:
+    case ML_VAL_TARGET:
     case ML_VAL_STRING: return;
     case ML_VAL_LIST:
     case ML_VAL_DICT:

@@ -364,6 +364,15 @@ static void print_attr_node(ml_Printer *p, const ml_Attr *a)
     ml_pr_z(p, ")");
 }
 
+/* A number of threads has the dtype of its variable v; other integers have none. */
+static void print_attr_value(ml_Printer *p, const ml_Attr *a, const ml_Var *v)
+{
+    if (v && a->value->kind == ML_VAL_INT)
+        ml_pr_expr(p, ml_int(p->cx, v->type, a->value->as.i), ML_PREC_TEST);
+    else
+        ml_pr_value(p, a->value);
+}
+
 static void print_attr(ml_Printer *p, const ml_Attr *a, bool last)
 {
     const ml_Stmt *self = &a->base;
@@ -395,7 +404,7 @@ static void print_attr(ml_Printer *p, const ml_Attr *a, bool last)
         ml_pr_key(p, a->key);
     }
     ml_pr_z(p, ", ");
-    ml_pr_value(p, a->value);
+    print_attr_value(p, a, v);
     ml_pr_z(p, ")");
     if (!last && own) {
         name = ml_pr_define_var(p, v);
@@ -439,19 +448,21 @@ static void print_store(ml_Printer *p, const ml_Store *st)
     if (cell &&
         (!ml_is_int(st->indices[0], 0) || !ml_dtype_eq(st->indices[0]->type, ML_DT_I32))) {
         ml_pr_buffer_ref(p, b);
-        ml_pr_indices(p, st->indices, st->n);
+        ml_pr_indices(p, st->indices, st->n, true);
     } else {
         ml_pr_z(p, ml_pr_buffer_name(p, b));
         if (!cell)
-            ml_pr_indices(p, st->indices, st->n);
+            ml_pr_indices(p, st->indices, st->n, true);
     }
     ml_pr_z(p, " = ");
+    p->whole = st->value;
     ml_pr_expr(p, st->value, ML_PREC_TEST);
+    p->whole = NULL;
 }
 
 static void print_bind(ml_Printer *p, const ml_Bind *b)
 {
-    bool typed = ml_pr_dtype_has_ctor(b->var->type);
+    bool typed = ml_dtype_has_name(b->var->type);
 
     ml_pr_z(p, ml_pr_define_var(p, b->var));
     if (!typed) {

@@ -16,15 +16,16 @@ void ml_pr_type(ml_Printer *p, const ml_Var *v, bool call)
             return;
         }
         ml_pr_z(p, "(");
-        ml_pr_dtype(p, v->elem);
+        if (v->elem.code != ML_VOID)
+            ml_pr_dtype(p, v->elem);
         if (!global) {
-            ml_pr_z(p, ", ");
+            ml_pr_z(p, v->elem.code != ML_VOID ? ", " : "storage_scope=");
             ml_pr_string(p, v->scope, strlen(v->scope));
         }
         ml_pr_z(p, ")");
         return;
     }
-    if (call && !ml_pr_dtype_has_ctor(v->type)) {
+    if (!ml_dtype_has_name(v->type)) {
         ml_pr_t(p, "var(");
         ml_pr_dtype(p, v->type);
         ml_pr_z(p, ")");
@@ -129,6 +130,15 @@ void ml_pr_value(ml_Printer *p, const ml_Value *v)
     case ML_VAL_VAR: ml_pr_var_name(p, v->as.var); return;
     case ML_VAL_MAP: print_map(p, v->as.map); return;
     case ML_VAL_REDUCER: print_reducer(p, v->as.reducer); return;
+    case ML_VAL_TARGET:
+        ml_pr_t(p, "target(");
+        ml_pr_value(p, v->as.list[0]);
+        if (v->n > 1) {
+            ml_pr_z(p, ", host=");
+            ml_pr_value(p, v->as.list[1]);
+        }
+        ml_pr_z(p, ")");
+        return;
     }
 }
 
@@ -256,7 +266,7 @@ void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags,
     bool own_offset = defines && is_own(p, b, b->elem_offset, ML_HOW_OFFSET);
     bool zero = ml_is_int(b->elem_offset, 0) &&
                 ml_dtype_eq(b->elem_offset->type, ml_buffer_index_dtype(b));
-    if (!own_offset && (!zero || b->offset_factor != 1)) {
+    if (!own_offset && (!zero || b->offset_factor != 1 || b->says_offset)) {
         ml_pr_z(p, ", elem_offset=");
         ml_pr_expr(p, b->elem_offset, ML_PREC_TEST);
     }

@@ -205,28 +205,54 @@ static ml_Node *statement(ml_Parser *p)
 }
 
 /* ---- the top level */
-static bool has_decorated_function(const ml_Parser *p, size_t from, size_t to)
+static bool names_decorator(const ml_Parser *p, size_t at)
 {
-    for (size_t k = from; k + 2 < to; k++)
-        if (p->lx->toks[k].kind == ML_TOK_OP && p->lx->toks[k].op == ML_OPR_AT)
-            for (size_t j = k + 1; j < to && p->lx->toks[j].kind != ML_TOK_NEWLINE; j++)
-                if (p->lx->toks[j].kind == ML_TOK_NAME &&
-                    ml_str_eq(p->lx->toks[j].as.sym->name, ml_str("prim_func")))
-                    return true;
+    for (const ml_Tok *t = &p->lx->toks[at];
+         t->kind != ML_TOK_NEWLINE && t->kind != ML_TOK_EOF; t++)
+        if (t->kind == ML_TOK_NAME && ml_str_eq(t->as.sym->name, ml_str("prim_func")))
+            return true;
     return false;
 }
 
-static void skip_other(ml_Parser *p, ml_Place at)
+/* A decorated function in [from, to); deep: at any depth, else in the body itself. */
+static bool has_decorated_function(const ml_Parser *p, size_t from, size_t to, bool deep)
+{
+    size_t depth = 0;
+
+    for (size_t k = from; k + 2 < to; k++) {
+        const ml_Tok *t = &p->lx->toks[k];
+
+        depth += t->kind == ML_TOK_INDENT ? 1 : t->kind == ML_TOK_DEDENT ? (size_t)-1 : 0;
+        if (t->kind == ML_TOK_OP && t->op == ML_OPR_AT && (deep || depth == 1) &&
+            names_decorator(p, k))
+            return true;
+    }
+    return false;
+}
+
+/* Passes over other Python: its names have no value that is known here. why: what is wrong
+ * with it as a statement of a script, or NULL. */
+static ml_Node *skip_other(ml_Parser *p, ml_Place at, const char *why)
 {
     size_t from = p->k;
+    ml_NodeVec names = {0};
+    ml_Node *nd;
 
     ml_syn_skip(p);
-    if (has_decorated_function(p, from, p->k))
+    if (p->lx->toks[from].op == ML_KW_CLASS && p->lx->toks[from + 2].op == ML_OPR_COLON &&
+        has_decorated_function(p, from, p->k, false))
+        ml_report(p->rep, ML_E_E613, at, "a module class needs the decorator I.ir_module");
+    else if (has_decorated_function(p, from, p->k, true))
         ml_report(
             p->rep, ML_E_W103, at,
             "depends on a Python closure; pass its constants and parse it separately");
     else
         ml_report(p->rep, ML_E_W103, at, "skipped: not part of a script");
+    nd = ml_syn_node(p, ML_N_SKIPPED, at, 0);
+    ml_syn_bound_names(p->sc, p->lx, from, p->k, &names);
+    ml_syn_keep(p, nd, &names);
+    nd->as.s = ml_str(why ? why : "not part of a script");
+    return nd;
 }
 
 /* What a text may hold at top level: imports, constants, modules, functions, docstrings. */
@@ -260,7 +286,7 @@ void ml_syntax(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx, bool file_mode, m
             continue;
         }
         if (file_mode && (plain_def || !may_stand_at_top(t))) {
-            skip_other(&p, t->at);
+            ml_push(sc, &v, skip_other(&p, t->at, NULL));
             continue;
         }
         if (!may_stand_at_top(t)) {
@@ -273,9 +299,11 @@ void ml_syntax(ml_Ctx *sc, ml_Report *rep, const ml_Lexed *lx, bool file_mode, m
         }
         nd = statement(&p);
         if (file_mode && t->kind == ML_TOK_NAME && rep->diags.n > n_diags) {
+            const char *why = rep->diags.v[n_diags].message;
+
             ml_report_cut(rep, n_diags);
             p.k = at;
-            skip_other(&p, t->at);
+            ml_push(sc, &v, skip_other(&p, t->at, why));
             continue;
         }
         if (nd->kind == ML_N_SUITE)

@@ -375,6 +375,41 @@ static void push_stem(lua_State *L, const char *path)
     lua_pushlstring(L, from, dot && dot > from ? (size_t)(dot - from) : strlen(from));
 }
 
+/* What the reader wants to tell of the module on the top: the first lines of some. */
+static void tell_warnings(lua_State *L)
+{
+    enum { SHOWN = 3 };
+    ml_Out *out = &ml_host_of(L)->ss->out;
+    lua_Integer n;
+    char line[400];
+
+    if (lua_getfield(L, -1, "warnings") == LUA_TTABLE) {
+        n = luaL_len(L, -1);
+        for (lua_Integer k = 1; k <= n && k <= SHOWN; k++) {
+            const char *z, *said, *at;
+
+            lua_rawgeti(L, -1, k);
+            z = lua_tostring(L, -1); /* warning[W103]: said\n --> FILE:LINE:COLUMN\n ... */
+            said = z ? strstr(z, "]: ") : NULL;
+            at = said ? strstr(said, "--> ") : NULL;
+            if (at) {
+                snprintf(line, sizeof line, "warning: %.*s: %.*s",
+                         (int)strcspn(at + 4, "\n"), at + 4, (int)strcspn(said + 3, "\n"),
+                         said + 3);
+                ml_err_line(out, line);
+            }
+            lua_pop(L, 1);
+        }
+        if (n > SHOWN) {
+            snprintf(line, sizeof line,
+                     "warning: %lld more; moon.open(FILE).warnings has them",
+                     (long long)(n - SHOWN));
+            ml_err_line(out, line);
+        }
+    }
+    lua_pop(L, 1);
+}
+
 /* moon.NAME(text), and moon.schedule of what it gives when that is a module. */
 static int l_open(lua_State *L)
 {
@@ -385,6 +420,7 @@ static int l_open(lua_State *L)
     lua_pushvalue(L, 2);
     lua_call(L, 1, 1);
     if (!ml_lua_to_schedule(L, -1)) {
+        tell_warnings(L);
         lua_getfield(L, -2, "schedule");
         lua_insert(L, -2);
         bool file = ml_streq(fn, "open");

@@ -278,6 +278,7 @@ void bind_push_value(lua_State *L, BindSpace *sp, const ml_Value *v)
     case ML_VAL_BUFFER: lua_pushstring(L, v->as.buffer->name); return;
     case ML_VAL_VAR: lua_pushstring(L, v->as.var->hint); return;
     case ML_VAL_MAP:
+    case ML_VAL_TARGET:
     case ML_VAL_REDUCER: break;
     }
     ml_Ctx *cx = bind_scratch(L);

@@ -238,6 +238,8 @@ static void warnings_do_not_stop(void **state)
          "@T.prim_func(persistent=True)\ndef f(n: T.int32):\n    T.evaluate(n)\n"},
         {0, "W504", 4, 0, 0, "storing float32 into `B`, which holds int32",
          HEAD "    B = T.alloc_buffer((8,), \"int32\")\n    B[0] = A[0]\n"},
+        {0, "W513", 3, 12, 5, "it is read as infinity", HEAD "    A[0] = 1e400\n"},
+        {0, "W513", 3, 12, 9, "it is read as 0.0", HEAD "    A[0] = 0.01e-400\n"},
         {0, "W511", 3, 8, 1, "read as `!= 0`", HEAD "    if n:\n        A[0] = 0.0\n"},
         {0, "W603", 6, 0, 0, "",
          "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer((8,), \"float32\")):\n"
