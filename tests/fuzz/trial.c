@@ -1,4 +1,5 @@
 /* trial - see trial.h. What must hold of each version is in trial_version.c. */
+#include "checked.h"
 #include "compiled.h"
 #include "reexamine.h"
 #include "trial_impl.h"
@@ -251,7 +252,7 @@ static bool all_steps(FzRun *r, bool make)
         if (!ok)
             return false;
     }
-    return replays(r, hash);
+    return fz_passes_check(r) && replays(r, hash);
 }
 
 FzTrial fz_trial(uint64_t seed, int64_t k)
