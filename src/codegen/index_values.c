@@ -193,18 +193,36 @@ static void need_inside(Values *w, const ml_Expr *index, const ml_Expr *extent)
     need(w, index, 0, n - 1);
 }
 
+/* Facts count only once it is known that they are needed. */
+static void bind_range(Values *w, const ml_Var *v, const ml_Expr *min,
+                       const ml_Expr *extent)
+{
+    if (!w->look)
+        ml_arith_bind_range(w->ar, v, as_variables(w->cx, min, w),
+                            as_variables(w->cx, extent, w));
+}
+
+static void assume(Values *w, const ml_Expr *cond, bool holds)
+{
+    const ml_Expr *c;
+
+    if (w->look)
+        return;
+    c = as_variables(w->cx, cond, w);
+    ml_arith_assume(w->ar, holds ? c : ml_not(w->cx, c));
+}
+
 /* Indices and divisors in e; the parts of a choice under its condition. */
 static void ask(Values *w, const ml_Expr *e)
 {
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
         ml_ArithMark m = ml_arith_save(w->ar);
-        const ml_Expr *c = as_variables(w->cx, e->args[0], w);
 
         ask(w, e->args[0]);
-        ml_arith_assume(w->ar, c);
+        assume(w, e->args[0], true);
         ask(w, e->args[1]);
         ml_arith_restore(w->ar, m);
-        ml_arith_assume(w->ar, ml_not(w->cx, c));
+        assume(w, e->args[0], false);
         ask(w, e->args[2]);
         ml_arith_restore(w->ar, m);
         return;
@@ -256,8 +274,7 @@ static void walk_loop(Values *w, const ml_For *l)
         w->v[param_of(w, load_in(extent->args[0])->as.buffer) - 1].ascending = true;
     if (!ml_eval_size(l->extent, w->sizes, w->n_sizes, &n))
         need(w, l->extent, -ML_INF, ML_INDEX_LOOP);
-    ml_arith_bind_range(w->ar, l->var, as_variables(w->cx, l->min, w),
-                        as_variables(w->cx, l->extent, w));
+    bind_range(w, l->var, l->min, l->extent);
     walk(w, l->body);
 }
 
@@ -272,10 +289,9 @@ static void walk_block(Values *w, const ml_Block *b)
         if (ml_eval_size(it->min, w->sizes, w->n_sizes, &lo) &&
             ml_eval_size(it->extent, w->sizes, w->n_sizes, &n))
             need(w, it->value, lo, lo + n - 1);
-        ml_arith_bind_range(w->ar, it->var, as_variables(w->cx, it->min, w),
-                            as_variables(w->cx, it->extent, w));
+        bind_range(w, it->var, it->min, it->extent);
     }
-    ml_arith_assume(w->ar, as_variables(w->cx, b->predicate, w));
+    assume(w, b->predicate, true);
     if (b->init)
         walk(w, b->init);
     walk(w, b->body);
@@ -317,21 +333,18 @@ static void walk(Values *w, const ml_Stmt *s)
     case ML_STMT_FOR: walk_loop(w, ml_as_for(s)); break;
     case ML_STMT_BLOCK: walk_block(w, ml_as_block(s)); break;
     case ML_STMT_BIND:
-        if (ml_dtype_is_index(ml_as_bind(s)->value->type))
+        if (!w->look && ml_dtype_is_index(ml_as_bind(s)->value->type))
             ml_arith_bind_value(w->ar, ml_as_bind(s)->var,
                                 as_variables(w->cx, ml_as_bind(s)->value, w));
         return; /* it holds for what follows */
-    case ML_STMT_IF: {
-        const ml_Expr *c = as_variables(w->cx, ml_as_if(s)->cond, w);
-
-        ml_arith_assume(w->ar, c);
+    case ML_STMT_IF:
+        assume(w, ml_as_if(s)->cond, true);
         walk(w, ml_as_if(s)->then);
         ml_arith_restore(w->ar, m);
-        ml_arith_assume(w->ar, ml_not(w->cx, c));
+        assume(w, ml_as_if(s)->cond, false);
         if (ml_as_if(s)->other)
             walk(w, ml_as_if(s)->other);
         break;
-    }
     default: ml_stmt_children(s, walk_child, w); break;
     }
     ml_arith_restore(w->ar, m);
