@@ -37,13 +37,12 @@ static void a_start_that_was_timed_in_a_busy_moment_is_timed_again(void **state)
     if (!can_time())
         return;
     ml_timing_remember(e, ss->focus, 0, 0.045, 0); /* it takes well below a millisecond */
-    run_line(ss, "parallel(\"i\")");
+    run_line(ss, "split(\"i\", {auto, 4})");
     cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
     ml_ctx_set_limit(cx, 0);
     time_it(ss, cx, &t);
     if (!(t.start < 0.02 && t.start_ratio < 50))
         fail_msg("the start: %g s, x%g", t.start, t.start_ratio);
-    assert_true(fabs(t.start_ratio * t.t.median / t.start - 1) < 5);
     /* the range of the start's timings shows */
     assert_true(t.start_spread > 0.5);
     ml_ctx_unref(cx);
@@ -58,7 +57,7 @@ static void a_dear_start_is_timed_once_a_session(void **state)
     if (!can_time())
         return;
     ml_timing_remember(ml_host_engine(ss->host), ss->focus, 0, 7.5, 0);
-    run_line(ss, "parallel(\"i\")");
+    run_line(ss, "split(\"i\", {auto, 4})");
     cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
     ml_ctx_set_limit(cx, 0);
     time_it(ss, cx, &t);
@@ -84,7 +83,7 @@ static void timings_that_differ_show_as_spread(void **state)
     assert_int_equal(ml_engine_range(e, 78, &least, &most), 0);
     if (!can_time())
         return;
-    run_line(ss, "parallel(\"i\")");
+    run_line(ss, "split(\"i\", {auto, 4})");
     ml_timing_remember(e, ss->focus, ml_schedule_version(ss->focus), 0.03, 0.01);
     cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
     ml_ctx_set_limit(cx, 0);
