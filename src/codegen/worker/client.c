@@ -591,7 +591,21 @@ bool ml_worker_take(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
     return true;
 }
 
+/* It was killed from outside before it came to the job, though the job could still be sent:
+ * a process takes its time to die. */
+static bool was_killed_before(const ml_Worker *w, const ml_JobResult *r)
+{
+    return !r->ok && r->signal == SIGKILL && !w->running && r->phase &&
+           ml_streq(r->phase, "worker");
+}
+
 bool ml_worker_run(ml_Worker *w, ml_Ctx *cx, const ml_Job *job, ml_JobResult *out)
 {
+    bool answered = w->answered;
+
+    if (!ml_worker_send(w, cx, job) || !ml_worker_take(w, cx, out))
+        return false;
+    if (!answered || !was_killed_before(w, out))
+        return true;
     return ml_worker_send(w, cx, job) && ml_worker_take(w, cx, out);
 }
