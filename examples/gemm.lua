@@ -54,7 +54,7 @@ if only then return s end -- for others that want the schedule
 
 local check = moon.check(s)
 assert(check.ok, "the schedule does not compute what the program computes")
-print(string.format("checked: C equals the start within %.1e (largest difference %.1e)", check.rtol, check.largest))
+print(string.format("checked: C equals the start within %.1e (largest difference %.1e)", check.atol, check.largest))
 
 -- One thread. The probe is taken anew around it, since clocks differ with what else runs.
 local best

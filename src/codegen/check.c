@@ -5,18 +5,10 @@
  * the way. Inputs that the reference does not write must be unchanged after both runs.
  */
 #include "codegen/check.h"
+#include "codegen/bound.h"
 
 #include <math.h>
-
-typedef struct Runs {
-    ml_Ctx *cx;
-    const ml_Func *ref, *got;
-    const ml_CheckOpts *opts;
-    uint32_t n;
-    ml_ParamRole *roles;
-    ml_RunArg *a, *b;  /* of the two runs */
-    ml_Tensor **start; /* what inputs held */
-} Runs;
+#include <stdlib.h>
 
 bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
                               const ml_CheckOpts *opts)
@@ -46,45 +38,20 @@ static const char *param_name(const ml_Func *f, uint32_t k)
     return f->params[k].buffer ? f->params[k].buffer->name : f->params[k].var->hint;
 }
 
-static bool make_arguments(Runs *w, uint64_t seed)
+static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                         int64_t *count)
 {
-    ml_CheckOpts o = *w->opts;
+    int64_t limit = opts->limit ? opts->limit : 10000000;
 
-    o.seed = seed;
-    if (!ml_inputs_make(w->cx, w->ref, &o, w->roles, w->a))
-        return false;
-    for (uint32_t k = 0; k < w->n; k++) {
-        ml_Tensor *t = w->a[k].tensor;
-
-        w->b[k] = w->a[k];
-        w->b[k].tensor = NULL;
-        if (t == NULL)
-            continue;
-        if (w->roles[k].output && !ml_tensor_track(w->cx, t, 0))
-            return false;
-        w->b[k].tensor = ml_layout_moved(w->cx, w->opts, k, t);
-        if (w->b[k].tensor == NULL)
-            return false;
-        w->start[k] = w->roles[k].written ? NULL : ml_tensor_copy(w->cx, w->b[k].tensor);
-        if (w->b[k].tensor == NULL || (!w->roles[k].written && w->start[k] == NULL))
-            return false;
-    }
-    return true;
-}
-
-static bool small_enough(Runs *w, const ml_Func *f, int64_t *count)
-{
-    int64_t limit = w->opts->limit ? w->opts->limit : 10000000;
-
-    *count = ml_count_iterations(w->cx, f, w->opts->sizes, w->opts->n_sizes);
+    *count = ml_count_iterations(cx, f, opts->sizes, opts->n_sizes);
     if (*count < limit)
         return true;
     return ml_fail(
-        w->cx, ML_E_TOO_LARGE,
+        cx, ML_E_TOO_LARGE,
         ML_TEXT(*count == ML_INF
                     ? "the program has innermost loops without a known bound: "
                       "the sizes of its symbols are needed (:check --shape n=127)"
-                    : ml_format(w->cx,
+                    : ml_format(cx,
                                 "the program has %lld innermost iterations, the "
                                 "interpreter's limit is %lld",
                                 (long long)*count, (long long)limit)),
@@ -92,14 +59,18 @@ static bool small_enough(Runs *w, const ml_Func *f, int64_t *count)
 }
 
 /* Makes elements that neither program need agree on equal, and those that only one wrote
- * unequal, so that the comparison by value decides all. Returns how many the current
- * program wrote that the reference leaves alone. */
-static int64_t settle_undefined(ml_Tensor *ref, ml_Tensor *got, int64_t *first)
+ * unequal, so that the comparison by value decides all; the reference stays as it is.
+ * Returns how many the current program wrote that the reference leaves alone. */
+static int64_t settle_undefined(const ml_Tensor *ref, ml_Tensor *got, int64_t *first)
 {
     bool flt = ml_dtype_is_float(ref->type);
     int64_t extra = 0;
 
-    for (int64_t k = 0; ref->defined && got->defined && k < ref->n_lanes; k++) {
+    for (int64_t k = 0; ref->defined && k < ref->n_lanes; k++) {
+        size_t at = (size_t)k * ref->lane;
+
+        if (got->defined == NULL && ref->defined[k] != 2)
+            continue; /* by value */
         if (ref->defined[k] == 1) {
             if (got->defined[k] == 1)
                 continue;
@@ -111,156 +82,254 @@ static int64_t settle_undefined(ml_Tensor *ref, ml_Tensor *got, int64_t *first)
         }
         if (ref->defined[k] == 0 && got->defined[k] == 1 && extra++ == 0)
             *first = k;
-        ml_tensor_set_int(ref, k, 0);
-        ml_tensor_set_int(got, k, 0);
+        memcpy((uint8_t *)got->data + at, (const uint8_t *)ref->data + at, ref->lane);
     }
     return extra;
 }
 
-static const char *place(ml_Ctx *cx, const ml_Func *f, const ml_RunArg *a, uint32_t k,
+static const char *place(ml_Ctx *cx, const ml_Func *f, const ml_Tensor *x, uint32_t k,
                          int64_t lane)
 {
     ml_Text t = {0};
     const char *z;
 
     ml_text_add(&t, param_name(f, k));
-    ml_tensor_place(&t, a[k].tensor, lane);
+    ml_tensor_place(&t, x, lane);
     z = ml_strdup(cx, ml_str(ml_text_z(&t)));
     ml_text_free(&t);
     return z;
 }
 
-static double magnitude(const ml_Tensor *t)
+/* One part in so many of the largest value must be seen. */
+#define SEEN 100
+
+ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *bound)
 {
-    double most = 0;
-
-    for (int64_t k = 0; k < t->n_lanes; k++) {
-        double v = fabs(ml_tensor_get(t, k));
-
-        if (isfinite(v) && v > most)
-            most = v;
-    }
-    return most;
+    if (opts->exact)
+        return (ml_Tolerance){.exact = true};
+    if (opts->own_tolerance)
+        return (ml_Tolerance){.rtol = opts->rtol, .atol = opts->atol};
+    return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound};
 }
 
-/* A tolerance of an absolute difference that no value of the reference exceeds accepts
- * nearly everything: then the difference is measured against the largest value. Tolerances
- * that were asked for are kept, and those for which that says nothing either. */
-static ml_Tolerance sharpened(const ml_CheckOpts *opts, const ml_Tensor *ref,
-                              ml_Tolerance tol, ml_CheckResult *r)
+static void see_vacuous(const ml_Tensor *ref, ml_Tolerance tol, ml_CheckResult *r)
 {
-    enum { LEAST = 2 }; /* of the largest value, one part in so many must be seen */
-    double most;
+    double most, share;
 
-    if (tol.exact || !(tol.atol > 0) || !ml_dtype_is_float(ref->type))
-        return tol;
-    most = magnitude(ref);
-    if (!(most > 0) || tol.atol < most)
-        return tol;
-    r->vacuous = tol.atol;
+    if (tol.exact || !ml_dtype_is_float(ref->type) || !(tol.atol > 0 || tol.rtol > 0))
+        return;
+    most = ml_tensor_largest(ref);
+    share = tol.atol + tol.rtol * most;
+    if (share * SEEN <= most || share <= r->vacuous)
+        return;
+    r->vacuous = share;
     r->magnitude = most;
-    r->bound = 0;
-    if (opts->own_tolerance || tol.atol * LEAST >= 1)
-        return tol;
-    r->bound = tol.atol * most;
-    return (ml_Tolerance){.atol = r->bound};
+}
+
+static void say_bound(ml_Text *t, const char *name, ml_Tolerance tol)
+{
+    ml_text_fmt(t, "%s%s ", t->n ? ", " : "", name);
+    if (tol.exact || !(tol.atol > 0 || tol.rtol > 0))
+        ml_text_add(t, "exactly");
+    else
+        ml_text_fmt(t, "%.1e", tol.atol > 0 ? tol.atol : tol.rtol);
 }
 
 void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
-                      const ml_ParamRole *roles, const ml_RunArg *ref, const ml_RunArg *got,
-                      ml_CheckResult *r)
+                      const ml_ParamRole *roles, const ml_Reference *expected,
+                      const ml_RunArg *got, ml_CheckResult *r)
 {
+    ml_Text bounds = {0};
+    const char *overflowed = "";
+
     for (uint32_t k = 0; k < f->n_params; k++) {
-        ml_Tensor *x = ref[k].tensor, *y = got[k].tensor;
-        ml_Tolerance tol = ml_check_tolerance(opts, &roles[k]);
+        ml_Tensor *x = expected->v[k].tensor, *y = got[k].tensor;
+        ml_Tolerance tol = ml_check_tolerance(opts, &expected->bounds[k]);
         ml_Comparison c;
         int64_t extra, at = -1;
+        bool first, largest;
+
         if (x == NULL || !roles[k].written)
             continue;
-        r->n_outputs++;
         extra = settle_undefined(x, y, &at);
-        tol = sharpened(opts, x, tol, r);
+        see_vacuous(x, tol, r);
+        say_bound(&bounds, param_name(f, k), tol);
         c = ml_tensor_compare(x, y, tol);
         if (extra && (c.first < 0 || at < c.first))
             c.first = at;
         r->outside += c.outside + extra;
-        if (c.first >= 0 && !*r->first_at) {
-            r->first_at = place(cx, f, ref, k, c.first);
+        first = c.first >= 0 && !*r->first_at;
+        largest = c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at);
+        if (first || (!*r->first_at && (largest || r->n_outputs == 0))) {
+            r->rtol = tol.rtol;
+            r->atol = tol.atol;
+        }
+        if (first) {
+            r->first_at = place(cx, f, x, k, c.first);
             r->first_ref = ml_tensor_get(x, c.first);
             r->first_got = ml_tensor_get(y, c.first);
-            r->rtol = tol.rtol;
-            r->atol = tol.atol;
         }
-        if (c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at)) {
+        if (largest) {
             r->largest = c.largest;
-            r->largest_at = place(cx, f, ref, k, c.largest_at);
-            if (!*r->first_at) {
-                r->rtol = tol.rtol;
-                r->atol = tol.atol;
-            }
+            r->largest_at = place(cx, f, x, k, c.largest_at);
         }
-        if (r->rtol == 0.0 && r->atol == 0.0 && !*r->first_at) {
-            r->rtol = tol.rtol;
-            r->atol = tol.atol;
-        }
+        if (expected->bounds[k].overflowed)
+            overflowed = ml_format(cx, "%s%s%lld elements of %s overflow %s in the start",
+                                   overflowed, *overflowed ? "; " : "",
+                                   (long long)expected->bounds[k].overflowed,
+                                   param_name(f, k), ml_dtype_name(cx, x->type));
+        r->n_outputs++;
     }
+    r->blind = ml_inputs_blind(cx, f, opts);
+    if (*overflowed)
+        r->blind = ml_format(cx, "%s%s%s", r->blind, *r->blind ? "; " : "", overflowed);
+    r->bounds = r->n_outputs > 1 ? ml_strdup(cx, ml_str(ml_text_z(&bounds))) : "";
+    ml_text_free(&bounds);
 }
 
-/* Inputs as they were, guards whole. */
-static void check_untouched(Runs *w, ml_CheckResult *r)
+/* ---------------------------------------------------------------- the two runs */
+
+ml_Reference *ml_reference_new(uint32_t n)
 {
-    for (uint32_t k = 0; k < w->n && !*r->problem; k++) {
-        const ml_Tensor *y = w->b[k].tensor;
-        if (y == NULL)
-            continue;
-        if (!ml_tensor_guards_intact(y) || !ml_tensor_guards_intact(w->a[k].tensor))
-            r->problem =
-                ml_format(w->cx, "memory beside %s was written", param_name(w->ref, k));
-        else if (w->start[k] && memcmp(w->start[k]->data, y->data, y->bytes) != 0)
-            r->problem = ml_format(w->cx, "input %s was changed", param_name(w->ref, k));
-    }
+    ml_Reference *r = calloc(1, sizeof *r);
+
+    if (r == NULL || (r->v = calloc(n + 1u, sizeof *r->v)) == NULL ||
+        (r->bounds = calloc(n + 1u, sizeof *r->bounds)) == NULL)
+        ml_out_of_memory();
+    r->n = n;
+    return r;
 }
 
-/* What is compared: in the layout of the reference. */
-static bool move_back(Runs *w)
+void ml_reference_free(ml_Reference *r)
 {
-    for (uint32_t k = 0; k < w->n; k++) {
-        ml_Tensor *t = w->b[k].tensor;
+    if (r == NULL)
+        return;
+    ml_inputs_free(r->v, r->n);
+    free(r->v);
+    free(r->bounds);
+    free(r);
+}
 
-        if (t == NULL || !w->roles[k].written || !ml_layout_is_moved(w->opts, k))
+/* A copy of argument k, in which the elements of an output count as not written. */
+static ml_Tensor *copy_argument(ml_Ctx *cx, const ml_CheckOpts *opts,
+                                const ml_ParamRole *role, uint32_t k, const ml_Tensor *t,
+                                bool moved)
+{
+    ml_Tensor *c = ml_tensor_copy(cx, t), *to;
+
+    if (c && role->output && !c->defined && !ml_tensor_track(cx, c, 0)) {
+        ml_tensor_free(c);
+        return NULL;
+    }
+    if (c == NULL || !moved || !ml_layout_is_moved(opts, k))
+        return c;
+    to = ml_layout_moved(cx, opts, k, c);
+    ml_tensor_free(c);
+    return to;
+}
+
+static bool copy_arguments(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                           const ml_RunArg *initial, uint32_t n, bool moved, ml_RunArg *to)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const ml_Tensor *t = initial[k].tensor;
+
+        to[k] = initial[k];
+        if (t == NULL)
             continue;
-        w->b[k].tensor = ml_layout_back(w->cx, w->opts, k, w->a[k].tensor, t);
-        ml_tensor_free(t);
-        if (w->b[k].tensor == NULL)
+        to[k].tensor = copy_argument(cx, opts, &roles[k], k, t, moved);
+        if (to[k].tensor == NULL)
             return false;
     }
     return true;
 }
 
-static bool run_both(Runs *w, const ml_Module *ref_mod, const ml_Module *got_mod,
-                     ml_CheckResult *r)
+ml_Reference *ml_reference_interpret(ml_Ctx *cx, const ml_Module *mod, const ml_Func *ref,
+                                     const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                                     const ml_RunArg *initial, ml_WideFn *run, void *user)
 {
-    const ml_InterpOpts io = {.skip = w->opts->skip};
-    int64_t count;
+    const ml_InterpOpts io = {.skip = opts->skip};
+    ml_Reference *e = ml_reference_new(ref->n_params);
+    ml_WideRun wide = {0};
 
-    if (!small_enough(w, w->ref, &r->iterations) || !small_enough(w, w->got, &count))
-        return false;
-    if (!make_arguments(w, r->seed))
-        return false;
-    if (!ml_interpret(w->cx, ref_mod, w->ref, w->a, w->n, &io, NULL)) {
-        ml_error_note(w->cx, "in the start version");
-        return false;
+    if (!copy_arguments(cx, opts, roles, initial, e->n, false, e->v)) {
+        ml_reference_free(e);
+        return NULL;
     }
-    if (!ml_interpret(w->cx, got_mod, w->got, w->b, w->n, &io, NULL)) {
-        ml_error_note(w->cx, "in the current version");
-        return false;
+    if (!ml_interpret(cx, mod, ref, e->v, e->n, &io, NULL)) {
+        ml_error_note(cx, "in the start version");
+        ml_reference_free(e);
+        return NULL;
     }
-    check_untouched(w, r);
-    if (!move_back(w))
-        return false;
-    ml_check_compare(w->cx, w->ref, w->opts, w->roles, w->a, w->b, r);
-    r->ok = r->outside == 0 && !*r->problem;
+    if (!ml_wide_run(cx, ref, opts, roles, initial, run ? run : ml_wide_interpret, user,
+                     &wide)) {
+        ml_reference_free(e);
+        return NULL;
+    }
+    ml_bounds_find(cx, ref, roles, &wide, e->v, e->bounds);
+    ml_wide_free(&wide);
+    return e;
+}
+
+/* Inputs as they were, guards whole. `was` is in the layout of `now`. */
+static void check_untouched(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
+                            const ml_RunArg *was, const ml_RunArg *now, ml_CheckResult *r)
+{
+    for (uint32_t k = 0; k < f->n_params && !*r->problem; k++) {
+        const ml_Tensor *x = was[k].tensor, *y = now[k].tensor;
+
+        if (y == NULL)
+            continue;
+        if (!ml_tensor_guards_intact(y))
+            r->problem = ml_format(cx, "memory beside %s was written", param_name(f, k));
+        else if (!roles[k].written && memcmp(x->data, y->data, y->bytes) != 0)
+            r->problem = ml_format(cx, "input %s was changed", param_name(f, k));
+    }
+}
+
+/* What is compared: in the layout of the reference. */
+static bool move_back(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                      const ml_RunArg *initial, uint32_t n, ml_RunArg *got)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        ml_Tensor *t = got[k].tensor;
+
+        if (t == NULL || !roles[k].written || !ml_layout_is_moved(opts, k))
+            continue;
+        got[k].tensor = ml_layout_back(cx, opts, k, initial[k].tensor, t);
+        ml_tensor_free(t);
+        if (got[k].tensor == NULL)
+            return false;
+    }
     return true;
+}
+
+bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_mod,
+                          const ml_Func *got, const ml_CheckOpts *opts,
+                          const ml_ParamRole *roles, const ml_RunArg *initial,
+                          const ml_Reference *expected, ml_CheckResult *r)
+{
+    const ml_InterpOpts io = {.skip = opts->skip};
+    uint32_t n = ref->n_params;
+    bool moves = opts->n_moved > 0, ok;
+    ml_RunArg *b = ML_ARRAY(cx, ml_RunArg, n + 1u), *was = ML_ARRAY(cx, ml_RunArg, n + 1u);
+
+    ok = copy_arguments(cx, opts, roles, initial, n, moves, b) &&
+         (!moves || copy_arguments(cx, opts, roles, initial, n, true, was));
+    if (ok && !ml_interpret(cx, got_mod, got, b, n, &io, NULL)) {
+        ml_error_note(cx, "in the current version");
+        ok = false;
+    }
+    if (ok)
+        check_untouched(cx, ref, roles, moves ? was : initial, b, r);
+    ok = ok && move_back(cx, opts, roles, expected->v, n, b);
+    if (ok) {
+        ml_check_compare(cx, ref, opts, roles, expected, b, r);
+        r->ok = r->outside == 0 && !*r->problem;
+    }
+    ml_inputs_free(b, n);
+    ml_inputs_free(was, n);
+    return ok;
 }
 
 bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
@@ -268,25 +337,27 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
               ml_CheckResult *r)
 {
     const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM, .extremes = true};
-    Runs w = {
-        .cx = cx, .ref = ref, .got = got, .opts = opts ? opts : &none, .n = ref->n_params};
+    const ml_CheckOpts *o = opts ? opts : &none;
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, ref->n_params + 1u);
+    ml_RunArg *initial = ML_ARRAY(cx, ml_RunArg, ref->n_params + 1u);
+    ml_Reference *expected = NULL;
+    int64_t count;
     bool ok;
 
-    *r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = ""};
-    r->seed = w.opts->seed ? w.opts->seed : 1;
-    w.roles = ML_ARRAY(cx, ml_ParamRole, w.n + 1);
-    w.a = ML_ARRAY(cx, ml_RunArg, w.n + 1);
-    w.b = ML_ARRAY(cx, ml_RunArg, w.n + 1);
-    w.start = ML_ARRAY(cx, ml_Tensor *, w.n + 1);
-    ok = ml_check_same_parameters(cx, ref, got, w.opts);
+    *r = (ml_CheckResult){
+        .largest_at = "", .first_at = "", .problem = "", .bounds = "", .blind = ""};
+    r->seed = o->seed ? o->seed : 1;
+    ok = ml_check_same_parameters(cx, ref, got, o) &&
+         small_enough(cx, ref, o, &r->iterations) && small_enough(cx, got, o, &count);
     if (ok) {
-        ml_param_roles(cx, ref, w.opts->sizes, w.opts->n_sizes, w.roles);
-        ok = run_both(&w, ref_mod, got_mod, r);
+        ml_param_roles(cx, ref, o->sizes, o->n_sizes, roles);
+        ok = ml_inputs_make(cx, ref, o, roles, initial);
     }
-    for (uint32_t k = 0; k < w.n; k++) {
-        ml_tensor_free(w.a[k].tensor);
-        ml_tensor_free(w.b[k].tensor);
-        ml_tensor_free(w.start[k]);
-    }
+    if (ok)
+        expected = ml_reference_interpret(cx, ref_mod, ref, o, roles, initial, NULL, NULL);
+    ok = expected &&
+         ml_check_interpreted(cx, ref, got_mod, got, o, roles, initial, expected, r);
+    ml_reference_free(expected);
+    ml_inputs_free(initial, ref->n_params);
     return ok;
 }

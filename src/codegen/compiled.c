@@ -1,5 +1,6 @@
 /* compiled - what is run where, and what is compared. */
 #include "codegen/compiled.h"
+#include "codegen/bound.h"
 #include "codegen/worker/message.h"
 #include "codegen/worker/timing.h"
 #include "core/equal.h"
@@ -9,12 +10,6 @@
 
 enum { KEPT_BYTES = 512 << 20, REFERENCE_SECONDS = 120 };
 
-struct ml_Reference {
-    uint64_t key;
-    uint32_t n;
-    ml_RunArg *v; /* malloc */
-};
-
 typedef struct Check {
     ml_Ctx *cx;
     ml_Worker *w;
@@ -23,7 +18,8 @@ typedef struct Check {
     const ml_CheckOpts *opts;
     uint32_t n;
     ml_ParamRole *roles;
-    ml_RunArg *initial, *moved, *expected, *result; /* moved: where layouts changed */
+    ml_RunArg *initial, *moved, *result; /* moved: where layouts changed */
+    ml_Reference *expected;
     ml_CheckResult *r;
     ml_CheckRuns *runs;
     ml_Reference **kept; /* or NULL */
@@ -102,60 +98,65 @@ ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *op
     return set;
 }
 
+/* What a compiled run is given: f's arguments in `initial`. */
+typedef struct Run {
+    ml_Worker *w;
+    const ml_Target *target;
+    const ml_Work *work;
+    const ml_Func *func; /* of the parameters: what f was before layouts moved */
+    const ml_ParamRole *roles;
+    bool contract;
+    double limit;
+} Run;
+
 /* Runs one program on the initial contents and reads what it wrote into `into`. */
-static bool run_compiled(Check *c, const ml_Work *work, const ml_RunArg *initial,
-                         bool contract, ml_RunArg *into, ml_JobResult *job)
+static bool run_compiled(ml_Ctx *cx, const Run *run, const ml_RunArg *initial,
+                         ml_RunArg *into, ml_JobResult *job)
 {
-    ml_WorkSet *set = share(c->cx, c->ref->func, c->roles, initial);
-    ml_Job j = {.program = text_of(c->cx, work),
-                .func = work->func->name,
-                .target = *c->target,
-                .code = {.no_contract = !contract},
+    ml_WorkSet *set = share(cx, run->func, run->roles, initial);
+    ml_Job j = {.program = text_of(cx, run->work),
+                .func = run->work->func->name,
+                .target = *run->target,
+                .code = {.no_contract = !run->contract},
                 .set = set,
                 .want = ML_WANT_OUTPUTS,
-                .run_limit = contract ? 0 : REFERENCE_SECONDS};
-    bool ok = set && ml_worker_run(c->w, c->cx, &j, job);
+                .run_limit = run->limit};
+    bool ok = set && ml_worker_run(run->w, cx, &j, job);
 
-    for (uint32_t k = 0; k < c->n && ok && job->ok; k++) {
+    for (uint32_t k = 0; k < run->func->n_params && ok && job->ok; k++) {
         const ml_Tensor *t = initial[k].tensor;
 
-        into[k] = initial[k];
+        if (into != initial)
+            into[k] = initial[k];
         if (t == NULL)
             continue;
-        into[k].tensor = ml_tensor_copy(c->cx, t);
+        if (into != initial)
+            into[k].tensor = ml_tensor_copy(cx, t);
         ok = into[k].tensor != NULL &&
-             (!c->roles[k].written || ml_workset_output(set, k, into[k].tensor));
+             (!run->roles[k].written || ml_workset_output(set, k, into[k].tensor));
     }
     ml_workset_free(set);
     return ok;
 }
 
+bool ml_wide_compiled(ml_Ctx *cx, const ml_Wide *w, const ml_ParamRole *roles,
+                      ml_RunArg *args, void *user)
+{
+    const ml_WideWorker *by = user;
+    const ml_Work work = {.mod = w->mod, .func = w->func};
+    const Run run = {.w = by->worker,
+                     .target = by->target,
+                     .work = &work,
+                     .func = w->func,
+                     .roles = roles,
+                     .limit = by->limit};
+    ml_JobResult job;
+
+    return run_compiled(cx, &run, args, args, &job) &&
+           (job.ok || ml_job_fail(cx, &job, "the start version, widened"));
+}
+
 /* ---------------------------------------------------------------- the two programs */
-
-static bool run_interpreted(Check *c, const ml_Work *work, ml_RunArg *into)
-{
-    const ml_InterpOpts io = {.skip = c->opts->skip};
-
-    for (uint32_t k = 0; k < c->n; k++) {
-        into[k] = c->initial[k];
-        if (c->initial[k].tensor == NULL)
-            continue;
-        into[k].tensor = ml_tensor_copy(c->cx, c->initial[k].tensor);
-        if (into[k].tensor == NULL ||
-            (c->roles[k].output && !ml_tensor_track(c->cx, into[k].tensor, 0)))
-            return false;
-    }
-    return ml_interpret(c->cx, work->mod, work->func, into, c->n, &io, NULL);
-}
-
-void ml_reference_free(ml_Reference *r)
-{
-    if (r == NULL)
-        return;
-    ml_inputs_free(r->v, r->n);
-    free(r->v);
-    free(r);
-}
 
 /* Everything that decides what the reference computes. */
 static uint64_t reference_key(Check *c)
@@ -166,6 +167,7 @@ static uint64_t reference_key(Check *c)
 
     h = (h ^ (o->seed ? o->seed : 1)) * prime;
     h = (h ^ (uint64_t)o->inputs) * prime;
+    h = (h ^ ((uint64_t)o->exact | (uint64_t)o->own_tolerance << 1 | o->skip << 2)) * prime;
     for (; *id; id++)
         h = (h ^ (uint8_t)*id) * prime;
     for (size_t k = 0; k < o->n_sizes; k++)
@@ -178,55 +180,73 @@ static bool find_reference(Check *c)
     if (!c->kept || !*c->kept || (*c->kept)->n != c->n ||
         (*c->kept)->key != reference_key(c))
         return false;
-    c->expected = (*c->kept)->v;
+    c->expected = *c->kept;
     c->borrowed = true;
     return true;
 }
 
 static void keep_reference(Check *c)
 {
-    ml_Reference *r;
     size_t bytes = 0;
 
     for (uint32_t k = 0; k < c->n; k++)
-        bytes += c->expected[k].tensor ? c->expected[k].tensor->bytes : 0;
+        bytes += c->expected->v[k].tensor ? c->expected->v[k].tensor->bytes : 0;
     if (!c->kept || bytes > KEPT_BYTES)
         return;
-    r = calloc(1, sizeof *r);
-    if (r == NULL)
-        ml_out_of_memory();
-    r->v = calloc(c->n + 1u, sizeof *r->v);
-    if (r->v == NULL)
-        ml_out_of_memory();
-    memcpy(r->v, c->expected, c->n * sizeof *r->v);
-    r->n = c->n;
-    r->key = reference_key(c);
+    c->expected->key = reference_key(c);
     ml_reference_free(*c->kept);
-    *c->kept = r;
+    *c->kept = c->expected;
     c->borrowed = true;
 }
 
-static bool make_reference(Check *c, int64_t iterations)
+/* A long start is widened in some of its iterations. */
+static bool compile_reference(Check *c, ml_WideWorker *by)
 {
+    ml_CheckOpts opts = *c->opts;
+    const Run run = {.w = c->w,
+                     .target = c->target,
+                     .work = c->ref,
+                     .func = c->ref->func,
+                     .roles = c->roles,
+                     .limit = REFERENCE_SECONDS};
+    ml_WideRun wide = {0};
     ml_JobResult job;
 
-    if (iterations < ML_INTERP_REFERENCE) {
-        if (run_interpreted(c, c->ref, c->expected))
-            return true;
-        ml_error_note(c->cx, "in the start version");
+    c->expected = ml_reference_new(c->n);
+    if (!run_compiled(c->cx, &run, c->initial, c->expected->v, &job))
         return false;
-    }
-    c->runs->ref_compiled = true;
+    if (!job.ok)
+        return ml_job_fail(c->cx, &job, "the start version");
+    opts.wide_one_in = ML_WIDE_ONE_IN;
+    if (!ml_wide_run(c->cx, c->ref->func, &opts, c->roles, c->initial, ml_wide_compiled, by,
+                     &wide))
+        return false;
+    ml_bounds_find(c->cx, c->ref->func, c->roles, &wide, c->expected->v,
+                   c->expected->bounds);
+    ml_wide_free(&wide);
+    return true;
+}
+
+/* What is small is interpreted, in the wider type as far as that takes no longer than to
+ * compile it. */
+static bool make_reference(Check *c, int64_t iterations)
+{
+    enum { WIDE_INTERPRETED = 100000 };
+    ml_WideWorker by = {c->w, c->target, REFERENCE_SECONDS};
+
+    c->runs->ref_compiled = iterations >= ML_INTERP_REFERENCE;
     if (find_reference(c))
         return true;
-    if (!run_compiled(c, c->ref, c->initial, false, c->expected, &job))
+    if (!c->runs->ref_compiled)
+        c->expected = ml_reference_interpret(
+            c->cx, c->ref->mod, c->ref->func, c->opts, c->roles, c->initial,
+            iterations < WIDE_INTERPRETED ? ml_wide_interpret : ml_wide_compiled, &by);
+    else if (!compile_reference(c, &by))
         return false;
-    if (job.ok) {
-        keep_reference(c);
-        return true;
-    }
-    ml_job_fail(c->cx, &job, "the start version");
-    return false;
+    if (c->expected == NULL)
+        return false;
+    keep_reference(c);
+    return true;
 }
 
 /* What a failed run of the current program means. */
@@ -281,10 +301,16 @@ static bool move_layouts_back(Check *c)
 static bool check_current(Check *c)
 {
     bool moves = c->opts->n_moved > 0;
+    const Run run = {.w = c->w,
+                     .target = c->target,
+                     .work = c->got,
+                     .func = c->ref->func,
+                     .roles = c->roles,
+                     .contract = true};
     ml_JobResult job;
 
     if ((moves && !move_layouts(c)) ||
-        !run_compiled(c, c->got, moves ? c->moved : c->initial, true, c->result, &job))
+        !run_compiled(c->cx, &run, moves ? c->moved : c->initial, c->result, &job))
         return false;
     if (!job.ok)
         return judge_failure(c, &job);
@@ -333,21 +359,21 @@ static bool interpret_only(Check *c, const char *why, int64_t n_ref, int64_t n_g
 
 static bool run_all(Check *c, int64_t n_ref, int64_t n_got)
 {
+    const ml_CheckResult none = *c->r;
+
+    if (!ml_inputs_make(c->cx, c->ref->func, c->opts, c->roles, c->initial) ||
+        !make_reference(c, n_ref))
+        return false;
     if (n_got < ML_INTERP_TOO && n_ref < ML_INTERP_REFERENCE) {
         c->runs->got_interpreted = true;
-        if (!ml_check(c->cx, c->ref->mod, c->ref->func, c->got->mod, c->got->func, c->opts,
-                      c->r))
+        if (!ml_check_interpreted(c->cx, c->ref->func, c->got->mod, c->got->func, c->opts,
+                                  c->roles, c->initial, c->expected, c->r))
             return false;
         if (!c->r->ok)
             return true;
-        *c->r = (ml_CheckResult){.largest_at = "",
-                                 .first_at = "",
-                                 .problem = "",
-                                 .seed = c->r->seed,
-                                 .iterations = c->r->iterations};
+        *c->r = none;
     }
-    if (!ml_inputs_make(c->cx, c->ref->func, c->opts, c->roles, c->initial) ||
-        !make_reference(c, n_ref) || !check_current(c))
+    if (!check_current(c))
         return false;
     if (c->runs->not_compiled && !c->runs->got_compiled)
         return interpret_only(c, c->runs->not_compiled, n_ref, n_got);
@@ -373,12 +399,12 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
     bool ok;
 
     *runs = (ml_CheckRuns){0};
-    *r = (ml_CheckResult){.largest_at = "", .first_at = "", .problem = ""};
+    *r = (ml_CheckResult){
+        .largest_at = "", .first_at = "", .problem = "", .bounds = "", .blind = ""};
     r->seed = c.opts->seed ? c.opts->seed : 1;
     c.roles = ML_ARRAY(cx, ml_ParamRole, c.n + 1u);
     c.initial = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     c.moved = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
-    c.expected = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     c.result = ML_ARRAY(cx, ml_RunArg, c.n + 1u);
     ml_param_roles(cx, ref->func, c.opts->sizes, c.opts->n_sizes, c.roles);
     n_ref = ml_count_iterations(cx, ref->func, c.opts->sizes, c.opts->n_sizes);
@@ -397,7 +423,7 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
     ml_inputs_free(c.initial, c.n);
     ml_inputs_free(c.moved, c.n);
     if (!c.borrowed)
-        ml_inputs_free(c.expected, c.n);
+        ml_reference_free(c.expected);
     ml_inputs_free(c.result, c.n);
     return ok;
 }

@@ -19,6 +19,8 @@ typedef struct ml_Work {
 enum {
     ML_INTERP_REFERENCE = 10000000, /* innermost iterations below which the reference is
                                        interpreted */
+    ML_WIDE_ONE_IN = 16,     /* of the iterations of a start that is not interpreted, in the
+                                next wider type */
     ML_INTERP_TOO = 1000000, /* below which the current program is, besides compiled */
 };
 
@@ -28,11 +30,6 @@ typedef struct ml_CheckRuns {
     const char *not_compiled; /* why not, one line; NULL: it was */
     uint32_t line;            /* of the current program's text, of a crash; 0 */
 } ml_CheckRuns;
-
-/* What a compiled reference left, kept for the next check of the same start with the same
- * inputs: the start may take seconds. */
-typedef struct ml_Reference ml_Reference;
-void ml_reference_free(ml_Reference *r); /* NULL is fine */
 
 /*
  * ml_check_compiled - ml_check with compiled code, as interaction 8 says: the reference in
@@ -46,6 +43,15 @@ void ml_reference_free(ml_Reference *r); /* NULL is fine */
 bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Target *target,
                        const ml_Work *ref, const ml_Work *got, const ml_CheckOpts *opts,
                        ml_Reference **kept, ml_CheckResult *r, ml_CheckRuns *runs);
+
+/* Runs f's widened program (ml_WideFn) compiled, without contraction. */
+typedef struct ml_WideWorker {
+    ml_Worker *worker;
+    const ml_Target *target;
+    double limit; /* seconds; 0: 10 */
+} ml_WideWorker;
+bool ml_wide_compiled(ml_Ctx *cx, const struct ml_Wide *w, const ml_ParamRole *roles,
+                      ml_RunArg *args, void *user); /* user: an ml_WideWorker */
 
 /* Arguments of a function in shared memory, for timing. NULL: cx's error. */
 ML_GIVES ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f,

@@ -2,6 +2,7 @@
  * count - innermost iterations by closed form, and the values of symbolic sizes.
  */
 #include "codegen/count.h"
+#include "codegen/index_values.h"
 
 bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_t *out)
 {
@@ -35,9 +36,11 @@ bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_
 typedef struct Count {
     ml_Ctx *cx;
     ml_Arith *ar;
+    const ml_Func *f;
     const ml_Size *sizes;
     size_t n_sizes;
-    int64_t total; /* of the statements visited so far, side by side */
+    bool asked, fits; /* whether values of integer arguments keep loops short */
+    int64_t total;    /* of the statements visited so far, side by side */
 } Count;
 
 static int64_t add(int64_t a, int64_t b)
@@ -68,6 +71,32 @@ static void count_child(const ml_Stmt *s, bool in_init, void *user)
     c->total = add(before, n);
 }
 
+static bool see_load(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |= e->kind == ML_EXPR_LOAD && ml_dtype_is_int(e->type);
+    return true;
+}
+
+/* Whether a loop is as long as elements of an argument say, which are chosen so that it is
+ * short (index_values.h). */
+static bool is_short(Count *c, const ml_Expr *extent)
+{
+    bool load = false;
+
+    ml_expr_visit(extent, see_load, &load);
+    if (load && !c->asked) {
+        ml_IndexValues *v = ML_ARRAY(c->cx, ml_IndexValues, c->f->n_params + 1u);
+
+        c->asked = c->fits = true;
+        ml_index_values(c->cx, c->f, c->sizes, c->n_sizes, v);
+        for (uint32_t k = 0; k < c->f->n_params; k++)
+            c->fits &= v[k].fits;
+    }
+    return load && c->fits;
+}
+
 static int64_t extent_of(Count *c, const ml_Expr *e)
 {
     ml_Bound b;
@@ -76,6 +105,8 @@ static int64_t extent_of(Count *c, const ml_Expr *e)
     if (ml_eval_size(e, c->sizes, c->n_sizes, &v))
         return v > 0 ? v : 0;
     b = ml_arith_bound(c->ar, e);
+    if (b.hi > ML_INDEX_LOOP && is_short(c, e))
+        return ML_INDEX_LOOP;
     return b.hi > 0 ? b.hi : 0;
 }
 
@@ -133,7 +164,7 @@ int64_t ml_count_iterations(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes,
                             size_t n_sizes)
 {
     ml_Mark mark = ml_mark(cx);
-    Count c = {.cx = cx, .sizes = sizes, .n_sizes = n_sizes};
+    Count c = {.cx = cx, .f = f, .sizes = sizes, .n_sizes = n_sizes};
     int64_t n;
 
     c.ar = ml_arith_new(cx);

@@ -11,6 +11,8 @@ enum { KNOWN = 256 };
 typedef struct Known { /* a measurement */
     uint64_t key;
     double seconds, spread;
+    double least, most; /* of all medians so far */
+    uint32_t times;
 } Known;
 
 struct ml_Engine {
@@ -110,8 +112,23 @@ void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds, double sprea
 {
     const Known *there = find_known(e, key);
     size_t k = there ? (size_t)(there - e->known) : e->n_known++ % KNOWN;
+    Known now = {key, seconds, spread, seconds, seconds, 1};
 
-    e->known[k] = (Known){key, seconds, spread};
+    if (there) {
+        now.least = fmin(there->least, seconds);
+        now.most = fmax(there->most, seconds);
+        now.times = there->times + 1;
+    }
+    e->known[k] = now;
+}
+
+uint32_t ml_engine_range(const ml_Engine *e, uint64_t key, double *least, double *most)
+{
+    const Known *k = find_known(e, key);
+
+    *least = k ? k->least : (double)NAN;
+    *most = k ? k->most : (double)NAN;
+    return k ? k->times : 0;
 }
 
 ml_Machine *ml_engine_machine(ml_Engine *e)

@@ -28,6 +28,9 @@ void ml_engine_stop(ml_Engine *e);
 double ml_engine_known(const ml_Engine *e, uint64_t key);
 /* The relative spread of that measurement (compiled.h); 0: none. */
 double ml_engine_spread(const ml_Engine *e, uint64_t key);
+/* The least and the largest of all medians under this key in this session, and how many
+ * there were; 0: none. */
+uint32_t ml_engine_range(const ml_Engine *e, uint64_t key, double *least, double *most);
 /* The reference of the last check. */
 ml_Reference **ml_engine_reference(ml_Engine *e);
 void ml_engine_remember(ml_Engine *e, uint64_t key, double seconds, double spread);

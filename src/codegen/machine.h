@@ -103,8 +103,10 @@ typedef struct ml_Roof {
 } ml_Roof;
 ml_Roof ml_machine_roof(const ml_Machine *m, ml_Dtype t, uint32_t threads, double flop,
                         double bytes);
-/* rate / peak. Above 1 the peak is measured anew first, once. false: cx's error;
- * *share NAN: no peak is known for the type. */
+/* A share above this says that the peak was probed in a bad moment. */
+#define ML_SHARE_MOST 1.02
+/* rate / peak. Above ML_SHARE_MOST the peak is measured anew first, up to three times; the
+ * largest counts. false: cx's error; *share NAN: no peak is known for the type. */
 bool ml_machine_share(ml_Ctx *cx, ml_Engine *e, ml_Dtype t, uint32_t threads, double rate,
                       double *share);
 

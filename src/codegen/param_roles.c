@@ -1,16 +1,14 @@
 /*
  * param_roles - what a function does with its parameters: outputs, precision, length of
- * reductions, integers that are indices. Source: interaction 8 (:check).
+ * reductions. Source: interaction 8 (:check).
  */
 #include "codegen/check.h"
-
-#include <math.h>
+#include "codegen/rounding.h"
 
 typedef struct Fact {
     const ml_Buffer *buffer;
     bool written, read;
-    double rtol, reduction;
-    int64_t index_limit;
+    double unit, reduction;
 } Fact;
 
 typedef struct Roles {
@@ -24,16 +22,6 @@ typedef struct Roles {
     const ml_For *loop[512];
     uint32_t n_loops;
 } Roles;
-
-/* Relative tolerance of a float type; 0 for others. */
-static double tolerance(ml_Dtype t)
-{
-    if (t.code == ML_FLOAT)
-        return t.bits == 64 ? 1e-12 : t.bits == 32 ? 1e-5 : 1e-2;
-    if (t.code == ML_BFLOAT)
-        return 3e-2;
-    return ml_dtype_is_float(t) ? 0.25 : 0.0;
-}
 
 static const ml_Buffer *source_of(const Roles *w, const ml_Buffer *b)
 {
@@ -52,7 +40,7 @@ static Fact *fact(Roles *w, const ml_Buffer *b)
     f = (Fact *)(uintptr_t)ml_map_get(w->facts, b->data->uid);
     if (f == NULL) {
         f = ML_NEW(w->cx, Fact);
-        *f = (Fact){.buffer = b, .rtol = tolerance(b->type), .reduction = 1.0};
+        *f = (Fact){.buffer = b, .unit = ml_unit_roundoff(b->type), .reduction = 1.0};
         ml_map_set(w->cx, w->facts, b->data->uid, f);
     }
     return f;
@@ -71,39 +59,6 @@ static bool init_writes(const Roles *w, const ml_Buffer *b)
     return false;
 }
 
-static bool visit_index(const ml_Expr *e, void *user)
-{
-    Roles *w = user;
-
-    if (e->kind == ML_EXPR_LOAD && !ml_dtype_is_float(e->type)) {
-        Fact *f = fact(w, e->as.buffer);
-        f->index_limit = 1; /* part of a larger expression: only 0 is safe */
-    }
-    return true;
-}
-
-static void index_use(Roles *w, const ml_Expr *index, const ml_Expr *extent)
-{
-    int64_t n = 1;
-    Fact *f;
-
-    while (index->kind == ML_EXPR_CAST)
-        index = index->args[0];
-    if (index->kind != ML_EXPR_LOAD) {
-        ml_expr_visit(index, visit_index, w);
-        return;
-    }
-    if (ml_dtype_is_float(index->type))
-        return;
-    if (extent && (!ml_eval_size(extent, w->sizes, w->n_sizes, &n) || n < 1))
-        n = 1;
-    if (extent == NULL)
-        n = 8; /* a loop bound */
-    f = fact(w, index->as.buffer);
-    if (f->index_limit == 0 || n < f->index_limit)
-        f->index_limit = n;
-}
-
 static bool visit(const ml_Expr *e, void *user)
 {
     Roles *w = user;
@@ -113,8 +68,6 @@ static bool visit(const ml_Expr *e, void *user)
         Fact *f = fact(w, b);
         if (!init_writes(w, b))
             f->read = true;
-        for (size_t k = 0; k < ml_load_rank(e); k++)
-            index_use(w, e->args[k], e->as.buffer->shape[k]);
     }
     if (e->kind == ML_EXPR_VAR && e->type.code == ML_HANDLE) {
         Fact *f = (Fact *)(uintptr_t)ml_map_get(w->facts, e->as.var->uid);
@@ -128,8 +81,6 @@ static void visit_role(const ml_Expr *e, ml_Role role, void *user)
 {
     if (role == ML_ROLE_REGION || role == ML_ROLE_ATTR || e->size > 1u << 20)
         return; /* the last: no such program is run */
-    if (role == ML_ROLE_BOUND)
-        index_use(user, e, NULL);
     ml_expr_visit(e, visit, user);
 }
 
@@ -137,25 +88,25 @@ static void visit_role(const ml_Expr *e, ml_Role role, void *user)
 typedef struct Chain {
     Roles *w;
     const ml_Buffer *target;
-    double rtol, reduction;
+    double unit, reduction;
     bool self;
 } Chain;
 
 static bool visit_chain(const ml_Expr *e, void *user)
 {
     Chain *c = user;
-    double t = tolerance(e->type);
+    double t = ml_unit_roundoff(e->type);
 
-    if (t > c->rtol)
-        c->rtol = t;
+    if (t > c->unit)
+        c->unit = t;
     if (e->kind == ML_EXPR_LOAD) {
         Fact *f = fact(c->w, e->as.buffer);
         if (f->buffer == c->target) {
             c->self = true;
             return true;
         }
-        if (f->rtol > c->rtol)
-            c->rtol = f->rtol;
+        if (f->unit > c->unit)
+            c->unit = f->unit;
         if (f->reduction > c->reduction)
             c->reduction = f->reduction;
     }
@@ -196,20 +147,17 @@ static double terms(const Roles *w, const ml_Store *s, bool self)
 static void visit_store(Roles *w, const ml_Store *s)
 {
     Fact *f = fact(w, s->buffer);
-    Chain c = {.w = w, .target = f->buffer, .rtol = f->rtol, .reduction = 1.0};
+    Chain c = {.w = w, .target = f->buffer, .unit = f->unit, .reduction = 1.0};
     double n;
 
     f->written = true;
-    for (uint32_t k = 0; k < s->n; k++)
-        if (s->indices[k]->size <= 1u << 20)
-            index_use(w, s->indices[k], s->buffer->shape[k]);
     if (s->value->size > 1u << 20)
         return;
     ml_expr_visit(s->value, visit_chain, &c);
     n = c.reduction * terms(w, s, c.self);
     if (n > f->reduction)
         f->reduction = n;
-    f->rtol = c.rtol;
+    f->unit = c.unit;
 }
 
 static void walk(Roles *w, const ml_Stmt *s);
@@ -274,9 +222,8 @@ void ml_param_roles(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n
         p = fact(w, f->params[k].buffer);
         roles[k] = (ml_ParamRole){.written = p->written,
                                   .output = p->written && !p->read,
-                                  .rtol = p->rtol,
-                                  .reduction = p->reduction,
-                                  .index_limit = p->index_limit};
+                                  .unit = p->unit,
+                                  .reduction = p->reduction};
     }
     ml_release(cx, mark);
 }

@@ -90,6 +90,8 @@ typedef struct ml_Comparison {
 /* Same dtype and shape (asserted). Integers and bool are compared exactly. */
 ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got,
                                 ml_Tolerance tol);
+/* The largest magnitude of a finite lane; 0: there is none. */
+double ml_tensor_largest(const ml_Tensor *t);
 /* "[3, 0]" of a lane. */
 void ml_tensor_place(ml_Text *out, const ml_Tensor *t, int64_t lane);
 

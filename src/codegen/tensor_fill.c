@@ -245,3 +245,16 @@ ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got,
     }
     return c;
 }
+
+double ml_tensor_largest(const ml_Tensor *t)
+{
+    double most = 0;
+
+    for (int64_t k = 0; k < t->n_lanes; k++) {
+        double v = fabs(ml_tensor_get(t, k));
+
+        if (isfinite(v) && v > most)
+            most = v;
+    }
+    return most;
+}

@@ -142,15 +142,28 @@ static int64_t outputs(ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text
     return n;
 }
 
-/* Below what was found: how little the usual tolerance says of values this small. */
+/* Below what was found: that the bound says little of values this small. */
 static void tell_vacuous(ml_Text *t, const ml_CheckResult *r)
 {
+    if (r->blind && *r->blind)
+        ml_text_fmt(t, "\n     vacuous: %s", r->blind);
     if (!(r->vacuous > 0))
         return;
-    ml_text_fmt(t, "\n     the tolerance %.1e %s the largest value, %.1e: ", r->vacuous,
-                r->vacuous > r->magnitude ? "exceeds" : "is", r->magnitude);
-    ml_text_add(t, r->bound > 0 ? "it was applied as a share of that value"
-                                : "this says little; --rtol and --atol set a smaller one");
+    ml_text_fmt(t, "\n     vacuous: the bound %.1e is ", r->vacuous);
+    if (r->magnitude > 0)
+        ml_text_fmt(t, "%.2g %% of", 100 * r->vacuous / r->magnitude);
+    else
+        ml_text_add(t, "above");
+    ml_text_fmt(t,
+                " the largest value, %.1e, and says little; --rtol and --atol set a "
+                "smaller one",
+                r->magnitude);
+}
+
+static void tell_bounds(ml_Text *t, const ml_CheckResult *r)
+{
+    if (r->bounds && *r->bounds)
+        ml_text_fmt(t, "\n     bounds: %s", r->bounds);
 }
 
 static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
@@ -166,13 +179,14 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
             ml_text_add(&t, "exactly");
         else
             ml_text_fmt(&t, "within %.1e (largest difference %.1e)",
-                        r->rtol > 0 ? r->rtol : r->atol, r->largest);
+                        r->atol > 0 ? r->atol : r->rtol, r->largest);
         if (elements >= 0) {
             ml_text_add(&t, ", ");
             ml_text_thousands(&t, elements);
             ml_text_add(&t, elements == 1 ? " element" : " elements");
         }
         ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
+        tell_bounds(&t, r);
         tell_vacuous(&t, r);
     } else if (r->problem && *r->problem) {
         ml_text_fmt(&t, "FAIL %s (seed %llu)", r->problem, (unsigned long long)r->seed);
@@ -184,13 +198,14 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
             ml_text_thousands(&t, elements);
         }
         if (r->rtol > 0)
-            ml_text_fmt(&t, " elements differ by more than %.1e × (1 + |expected|)\n",
-                        r->rtol);
+            ml_text_fmt(&t, " elements differ by more than %.1e + %.1e × |expected|\n",
+                        r->atol, r->rtol);
         else
             ml_text_fmt(&t, " elements differ by more than %.1e\n", r->atol);
         ml_text_fmt(&t, "     largest %.3g at %s\n", r->largest, r->largest_at);
         ml_text_fmt(&t, "     first at %s: %.9g instead of %.9g, seed %llu", r->first_at,
                     r->first_got, r->first_ref, (unsigned long long)r->seed);
+        tell_bounds(&t, r);
         tell_vacuous(&t, r);
     }
     ml_out_prose(&ss->out, ml_text_z(&t));
@@ -210,10 +225,12 @@ static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const ch
     ml_data_int(d, "seed", (int64_t)r->seed);
     ml_data_real(d, "rtol", r->rtol);
     ml_data_real(d, "atol", r->atol);
+    ml_data_str(d, "bounds", r->bounds && *r->bounds ? r->bounds : NULL);
     if (r->vacuous > 0) {
         ml_data_real(d, "vacuous", r->vacuous);
         ml_data_real(d, "magnitude", r->magnitude);
     }
+    ml_data_str(d, "blind", r->blind && *r->blind ? r->blind : NULL);
     ml_data_int(d, "outside", r->outside);
     ml_data_real(d, "largest", r->largest);
     ml_data_str(d, "problem", r->problem && *r->problem ? r->problem : NULL);

@@ -115,21 +115,59 @@ static const char *decisions(const char *trace)
     return last ? last : "";
 }
 
+/* Records whose times can be compared: of one run, and measured in one way. */
+typedef struct Group {
+    int run;
+    bool turns;
+    size_t n;    /* rows so far */
+    double best; /* seconds of the first */
+} Group;
+
 typedef struct Rows {
     ml_Session *ss;
     const Look *l;
-    double best;        /* the least time */
+    const int *run; /* of each record */
+    bool mixed;     /* some were measured by turns */
+    ML_VEC(Group) groups;
     ml_Text shown, raw; /* as wide as the screen; a line for each record */
 } Rows;
 
-/* Minima are compared with minima, medians with medians. */
-static double least_of(const ml_Record *v, size_t n)
+/* Which run of :tune each of v was measured in, counted from 1: a run commits records of
+ * one seed without long breaks. */
+static const int *runs_of(const Look *l, const ml_Record *v, size_t n, int *n_runs)
 {
-    double least = n ? ml_record_best(&v[0]) : 0;
+    enum { BREAK = 600 }; /* seconds */
+    const ml_DbQuery q = {.workload = l->w.id, .any_seed = true};
+    int *run = ML_ARRAY(l->cx, int, n + 1);
+    ml_Record *all;
+    size_t n_all;
 
-    for (size_t k = 1; k < n; k++)
-        least = fmin(least, ml_record_best(&v[k]));
-    return least;
+    *n_runs = 0;
+    if (!ml_db_records(l->db, l->cx, &q, &all, &n_all)) {
+        ml_error_clear(l->cx);
+        n_all = 0;
+    }
+    for (size_t k = 0; k < n_all; k++) {
+        bool same = k > 0 && all[k].seed == all[k - 1].seed &&
+                    all[k].time - all[k - 1].time <= BREAK;
+
+        *n_runs += !same;
+        for (size_t j = 0; j < n; j++)
+            if (v[j].id == all[k].id)
+                run[j] = *n_runs;
+    }
+    return run;
+}
+
+static Group *group_of(Rows *rows, const ml_Record *r, int run)
+{
+    Group g = {.run = run, .turns = r->median > 0, .best = ml_record_seconds(r)};
+
+    for (size_t k = 0; k < rows->groups.n; k++)
+        if (rows->groups.v[k].run == g.run && rows->groups.v[k].turns == g.turns)
+            return &rows->groups.v[k];
+    ml_push(rows->l->cx, &rows->groups, g);
+    return &rows->groups.v[rows->groups.n - 1];
 }
 
 /* What the record chose, in words: its trace is replayed beside the session. */
@@ -152,7 +190,7 @@ static void add_design(const Rows *rows, const ml_Record *r, ml_Text *out)
 
 static void add_row(Rows *rows, const char *numbers, const char *design)
 {
-    enum { COLUMN = 40 };
+    enum { COLUMN = 46 };
     const ml_Out *o = &rows->ss->out;
 
     ml_text_fmt(&rows->raw, "%s%s%s\n", numbers, *design ? "  " : "", design);
@@ -160,15 +198,21 @@ static void add_row(Rows *rows, const char *numbers, const char *design)
                 o->height > 0 && !o->capture ? (size_t)o->width : 0);
 }
 
-static void add_record(Rows *rows, const ml_Record *r, size_t rank, double first)
+static void add_record(Rows *rows, const ml_Record *r, int run)
 {
     ml_Data *data = ml_session_data(rows->ss);
     double s = ml_record_seconds(r), flop = rows->l->w.flop;
+    Group *g = group_of(rows, r, run);
+    const char *how = g->turns ? "turns" : "alone";
     ml_Text design = {0}, line = {0};
 
+    g->n++;
+    g->best = fmin(g->best, s);
     add_design(rows, r, &design);
     ml_data_row(data);
-    ml_data_int(data, "rank", (int64_t)rank);
+    ml_data_int(data, "rank", (int64_t)g->n);
+    ml_data_int(data, "run", run);
+    ml_data_str(data, "measured", how);
     ml_data_int(data, "record", r->id);
     ml_data_real(data, "seconds", s);
     if (flop > 0)
@@ -176,13 +220,32 @@ static void add_record(Rows *rows, const ml_Record *r, size_t rank, double first
     ml_data_int(data, "seed", (int64_t)r->seed);
     ml_data_str(data, "design", ml_text_z(&design));
     ml_data_json(data, "trace", r->trace);
-    ml_text_fmt(&line, "%4zu  %9.*f  %5.1f %%  %6lld  %4llu", rank, flop > 0 ? 1 : 4,
-                flop > 0 ? flop / s * 1e-9 : s * 1e3,
-                100 * (r->median > 0 ? first : rows->best) / s, (long long)r->id,
-                (unsigned long long)r->seed);
+    ml_text_fmt(&line, "%4zu  %3d  %s%9.*f  %5.1f %%  %6lld  %4llu", g->n, run,
+                g->turns || !rows->mixed ? " "
+                : flop > 0               ? "≤"
+                                         : "≥",
+                flop > 0 ? 1 : 4, flop > 0 ? flop / s * 1e-9 : s * 1e3, 100 * g->best / s,
+                (long long)r->id, (unsigned long long)r->seed);
     add_row(rows, ml_text_z(&line), ml_text_z(&design));
     ml_text_free(&design);
     ml_text_free(&line);
+}
+
+/* What the numbers of several groups do not say. */
+static void add_caution(Rows *rows)
+{
+    static const char *const caution = "ranks and shares hold within one run, and there "
+                                       "among records measured by turns or "
+                                       "among those with a bound, measured alone: their "
+                                       "minima flatter. :time compares any "
+                                       "two";
+
+    if (rows->groups.n < 2)
+        return;
+    ml_wrap(&rows->shown, caution, 0,
+            rows->ss->out.height > 0 && !rows->ss->out.capture ? (size_t)rows->ss->out.width
+                                                               : 0);
+    ml_text_fmt(&rows->raw, "%s\n", caution);
 }
 
 bool cmd_best(ml_Session *ss, const ml_Words *w)
@@ -204,15 +267,19 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
                               "%s has no measured record for this machine and thread count",
                               ml_schedule_name(ss->focus));
     if (ok) {
-        Rows rows = {.ss = ss, .l = &l, .best = least_of(v, n)};
+        int n_runs;
+        Rows rows = {.ss = ss, .l = &l, .run = runs_of(&l, v, n, &n_runs)};
 
+        for (size_t k = 0; k < n; k++)
+            rows.mixed |= v[k].median > 0;
         (void)ml_schedule_names(ss->focus); /* before its context is frozen */
         add_row(&rows,
-                l.w.flop > 0 ? "rank    GFLOP/s  of best  record  seed"
-                             : "rank         ms  of best  record  seed",
+                l.w.flop > 0 ? "rank  run     GFLOP/s  of best  record  seed"
+                             : "rank  run          ms  of best  record  seed",
                 "design");
         for (size_t k = 0; k < n && !ss->interrupt; k++)
-            add_record(&rows, &v[k], k + 1, ml_record_seconds(&v[0]));
+            add_record(&rows, &v[k], rows.run[k]);
+        add_caution(&rows);
         ml_page_as(ss, ml_text_z(&rows.shown), ml_text_z(&rows.raw));
         ml_text_free(&rows.shown);
         ml_text_free(&rows.raw);

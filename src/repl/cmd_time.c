@@ -42,10 +42,10 @@ void ml_text_speed(ml_Text *out, double flop, double seconds, double spread)
     ml_text_free(&t);
 }
 
-/* How much faster this is than what took `seconds`; the noise of both is its own. */
-static void add_ratio(const ml_Timing *r, double seconds, double spread, ml_Text *t)
+/* How much faster this is than something else; the noise of both is its own. */
+static void add_ratio(const ml_Timing *r, double ratio, double spread, ml_Text *t)
 {
-    ml_text_fmt(t, "×%.3g", seconds / r->t.median);
+    ml_text_fmt(t, "×%.3g", ratio);
     ml_text_noise(t, hypot(r->t.spread, spread));
 }
 
@@ -57,7 +57,13 @@ static void add_giga(ml_Text *t, double v)
 /* The share of the peak, what must move at least, and which roof is nearer. */
 static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
 {
-    if (!isnan(r->share)) {
+    if (r->share > ML_SHARE_MOST && !r->by_hand) {
+        ml_text_fmt(t, "\n%*smore than the measured peak ", indent, "");
+        add_giga(t, r->peak);
+        ml_text_add(t,
+                    ", which was probed anew and still comes out low: the machine is busy, "
+                    "or this computes less than the start");
+    } else if (!isnan(r->share)) {
         ml_text_fmt(t, "\n%*s%.*f %% of the %s", indent, "", r->share < 0.0995 ? 1 : 0,
                     r->share * 100, r->by_hand ? "peak set by hand, " : "measured peak ");
         add_giga(t, r->peak);
@@ -106,7 +112,11 @@ static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
     ml_data_real(d, "nominal", r->nominal);
     if (r->has_roof)
         ml_data_str(d, "roof", r->roof.memory ? "memory" : "compute");
+    ml_data_int(d, "timings", r->times);
+    ml_data_real(d, "least", r->least);
+    ml_data_real(d, "most", r->most);
     ml_data_real(d, "start", r->start);
+    ml_data_real(d, "start_ratio", r->start_ratio);
     ml_data_real(d, "parent", r->parent);
     ml_data_real(d, "best", r->best);
     if (r->best_version >= 0)
@@ -116,6 +126,22 @@ static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
         ml_data_real(d, "rival_median", r->rival_t.median);
     }
     ml_data_str(d, "no_rival", r->no_rival);
+}
+
+/* Whether timings of one session say more of its spread than the runs of the last one. */
+static bool ranges_widely(const ml_Timing *r)
+{
+    return r->times > 1 && r->most - r->least >= 1.9 * r->t.spread * r->t.median;
+}
+
+static void add_range(const ml_Timing *r, ml_Text *t)
+{
+    if (!r->noisy || !ranges_widely(r))
+        return;
+    ml_text_fmt(t, "   noisy: timed %u times, ", r->times);
+    ml_text_seconds(t, r->least);
+    ml_text_add(t, " to ");
+    ml_text_seconds(t, r->most);
 }
 
 static void report(ml_Session *ss, const char *name, int version, const ml_Timing *r)
@@ -133,7 +159,8 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     ml_text_char(&t, ')');
     add_rate(&t, r->flop, r->t.median, r->t.spread);
     ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
-    if (r->noisy)
+    add_range(r, &t);
+    if (r->noisy && !ranges_widely(r))
         ml_text_fmt(&t, "   noisy: half of the runs lie within ±%.0f %% of the median%s",
                     r->t.spread * 100,
                     r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
@@ -141,14 +168,14 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     add_roofs(r, indent, &t);
     if (!isnan(r->start) && version != 0 && r->t.median > 0) {
         ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->start, r->start_spread, &t);
+        add_ratio(r, r->start_ratio, r->start_spread, &t);
         ml_text_add(&t, " against the start (");
         add_seconds(r->start, r->start_spread, &t);
         ml_text_char(&t, ')');
     }
     if (!isnan(r->parent) && r->parent_version != 0 && r->t.median > 0) {
         ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->parent, r->parent_spread, &t);
+        add_ratio(r, r->parent_ratio, r->parent_spread, &t);
         ml_text_fmt(&t, " against v%d, the step before (", r->parent_version);
         add_seconds(r->parent, r->parent_spread, &t);
         ml_text_char(&t, ')');
@@ -156,7 +183,7 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
     if (!isnan(r->best) && r->best_version != version &&
         r->best_version != r->parent_version && r->best < r->t.median * 0.98) {
         ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->best, r->best_spread, &t);
+        add_ratio(r, r->best_ratio, r->best_spread, &t);
         ml_text_fmt(&t, " against the best version, v%d (", r->best_version);
         add_seconds(r->best, r->best_spread, &t);
         ml_text_char(&t, ')');

@@ -537,6 +537,16 @@ static void say_counts(ml_Session *ss, const ml_FactCounts *before)
     ml_text_free(&t);
 }
 
+/* What settings want done after a line that made steps of the focus, since `from`. */
+static bool look_at_steps(ml_Session *ss, int from)
+{
+    if (ml_setting_bool(&ss->set, ML_SET_verify_each) && !ml_verify_steps(ss, from))
+        return false;
+    if (ml_setting_bool(&ss->set, ML_SET_check_after_step) && !ml_command_run(ss, "check"))
+        return false;
+    return !ml_setting_bool(&ss->set, ML_SET_time_after_step) || ml_time_after_step(ss);
+}
+
 bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
 {
     ml_Text line = {0};
@@ -595,16 +605,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
             ml_session_announce(ss);
     }
     if (ok && focus && focus == ss->focus && !moves &&
-        ml_setting_bool(&ss->set, ML_SET_verify_each) &&
         ml_schedule_version(focus) != before.version)
-        ok = ml_verify_steps(ss, before.version);
-    if (ok && focus && !moves && ml_setting_bool(&ss->set, ML_SET_check_after_step) &&
-        ml_schedule_version(focus) != before.version)
-        ok = ml_command_run(ss, "check");
-    if (ok && focus && focus == ss->focus && !moves &&
-        ml_setting_bool(&ss->set, ML_SET_time_after_step) &&
-        ml_schedule_version(focus) != before.version)
-        ok = ml_time_after_step(ss);
+        ok = look_at_steps(ss, before.version);
     ml_text_free(&line);
     if (!ss->scratch)
         ml_crash_line(NULL);

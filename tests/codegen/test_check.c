@@ -56,7 +56,8 @@ static void equal_programs_pass_and_a_wrong_one_is_located(void **state)
     assert_int_equal(r.n_outputs, 1);
     assert_int_equal(r.seed, 1);
     assert_int_equal(r.iterations, 64);
-    assert_true(fabs(r.rtol - 2e-5) < 1e-12); /* 1e-5 * sqrt(4) */
+    /* a few roundings of sums of four terms below 1 */
+    assert_true(r.rtol == 0 && r.atol > 0 && r.atol <= 32 * ldexp(1, -24));
     assert_true(ml_check(x->cx, NULL, f, NULL, h, NULL, &r));
     assert_false(r.ok);
     assert_int_equal(r.outside, 1);
@@ -71,7 +72,6 @@ static void every_input_mode_and_dtype_runs(void **state)
     static const ml_Dtype types[] = {{ML_FLOAT, 16, 1}, {ML_BFLOAT, 16, 1},
                                      {ML_INT, 8, 1},    {ML_INT, 32, 1},
                                      {ML_FLOAT, 64, 1}, {ML_UINT, 8, 1}};
-    static const double rtols[] = {1e-2, 3e-2, 0, 0, 1e-12, 0};
     static const ml_Fill fills[] = {ML_FILL_RANDOM, ML_FILL_ZEROS, ML_FILL_ONES,
                                     ML_FILL_IOTA, ML_FILL_ADVERSARIAL};
     Fix *x = *state;
@@ -84,7 +84,7 @@ static void every_input_mode_and_dtype_runs(void **state)
             assert_true(ml_check(x->cx, NULL, f, NULL,
                                  matmul(x, I(4), types[t], false, true), &o, &r));
             assert_true(r.ok);
-            assert_true(fabs(r.rtol - 2 * rtols[t]) < 1e-12);
+            assert_true(r.rtol == 0 && r.atol == 0);
             assert_true(ml_check(x->cx, NULL, f, NULL,
                                  matmul(x, I(4), types[t], true, true), &o, &r));
             assert_false(r.ok);
@@ -169,9 +169,7 @@ static void roles_of_parameters_follow_reads_and_writes(void **state)
                   ST(a, ml_cast(x->cx, ML_DT_F32, LD(b, LD(p, X(i)))), X(i))),
              a, b, p);
     ml_param_roles(x->cx, f, NULL, 0, roles);
-    assert_true(roles[0].output && roles[0].rtol == 1e-2);
-    assert_int_equal(roles[2].index_limit, 8);
-    assert_int_equal(roles[1].index_limit, 0);
+    assert_true(roles[0].output && roles[0].unit == ldexp(1, -11));
 }
 
 static void indices_from_memory_stay_inside(void **state)

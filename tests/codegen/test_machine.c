@@ -537,6 +537,10 @@ static void the_machine_is_measured_kept_and_found_again(void **state)
     m = ml_machine_known(x->cx, e);
     assert_non_null(m);
     assert_true(m->peak[ML_MACHINE_F32][1] == full.peak[ML_MACHINE_F32][1]);
+    /* a share within the error of the probe is what it is */
+    was = m->peak[ML_MACHINE_F32][1];
+    assert_true(ml_machine_share(x->cx, e, ML_DT_F32, m->threads, 1.01 * was, &share));
+    assert_true(fabs(share - 1.01) < 1e-9);
     /* a rate that no kernel can have: measured again, and nothing got smaller */
     was = m->peak[ML_MACHINE_F32][1];
     assert_true(ml_machine_share(x->cx, e, ML_DT_F32, m->threads, 2 * was, &share));

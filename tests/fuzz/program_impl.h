@@ -103,6 +103,11 @@ void fz_access(const Buf *b, char idx[][40], const char *type, char *out, size_t
 /* A buffer of integers to index with, over d when it is made; -1: none. */
 int fz_index_buffer(Gen *g, const Stage *s, Dim d);
 
+/* An index below `extent` made of the load of an integer, of iterator v too; small: it is
+ * one from -2 to 2. */
+void fz_loaded_index(Gen *g, const char *load, int v, int extent, bool small, char *out,
+                     size_t n);
+
 /* Iterators and source indices of a stage; false: this kind does not fit the source. */
 bool fz_shape_stage(Gen *g, Stage *s, int kind);
 /* Some buffer read at iterators of the stage: an old one that fits, or a new input. */

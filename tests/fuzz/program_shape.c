@@ -108,10 +108,12 @@ bool fz_shape_stage(Gen *g, Stage *s, int kind)
     }
     case 14: { /* where an index buffer says */
         int at = fz_index_buffer(g, s, (Dim){fz_extent(g), CONSTANT});
+        char load[16];
+
         if (x->sym || at < 0)
             return false;
-        fz_put(s->idx[d], sizeof s->idx[d], "(%s[v%d] + 2) %% %d", g->bufs[at].name, d,
-               x->v);
+        fz_put(load, sizeof load, "%s[v%d]", g->bufs[at].name, d);
+        fz_loaded_index(g, load, d, x->v, g->bufs[at].input, s->idx[d], sizeof s->idx[d]);
         *x = g->bufs[at].dims[0];
         return true;
     }

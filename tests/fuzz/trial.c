@@ -1,4 +1,5 @@
 /* trial - see trial.h. What must hold of each version is in trial_version.c. */
+#include "checked.h"
 #include "compiled.h"
 #include "odd_names.h"
 #include "reexamine.h"
@@ -256,7 +257,7 @@ static bool all_steps(FzRun *r, bool make)
         if (!ok)
             return false;
     }
-    return replays(r, hash) && fz_saved_is_the_same(r, hash);
+    return fz_passes_check(r) && replays(r, hash) && fz_saved_is_the_same(r, hash);
 }
 
 FzTrial fz_trial(uint64_t seed, int64_t k)

@@ -298,38 +298,46 @@ test("a module of several functions names them when one must be chosen", functio
     assert(#moon.schedule(two, { func = "again" }):blocks() == 1)
 end)
 
-test("a tolerance that exceeds the values is applied as a share of them, and told", function()
-    local function sum(scale)
-        return moon.parse(([[
+-- A sum of 4096 terms, each scaled.
+local function sums(scale, dtype)
+    return moon.parse((([[
 @T.prim_func
-def main(A: T.Buffer((8, 4096), "float32"), B: T.Buffer((8,), "float32")):
+def main(A: T.Buffer((8, 4096), "TYPE"), B: T.Buffer((8,), "TYPE")):
     for i, k in T.grid(8, 4096):
         with T.block("B"):
             vi, vk = T.axis.remap("SR", [i, k])
             with T.init():
-                B[vi] = T.float32(0)
-            B[vi] = B[vi] + A[vi, vk] * T.float32(%s)
-]]):format(scale))
-    end
-    local one = sum "1.0"
-    local r = moon.check(one, one)
-    assert(r.ok and r.vacuous == nil and math.abs(r.atol - 64e-5) < 1e-12)
-    assert(not moon.check(one, sum "1.1").ok)
-    local small = sum "1e-6"
-    r = moon.check(small, small)
-    assert(r.ok and math.abs(r.vacuous - 64e-5) < 1e-12 and r.magnitude < 64e-5 and r.magnitude > 1e-6)
-    assert(math.abs(r.atol - r.vacuous * r.magnitude) < 1e-12 and r.rtol == 0)
-    r = moon.check(small, sum "1.1e-6")
-    assert(not r.ok and r.outside > 0 and r.largest < 64e-5, "each difference is below the tolerance")
-    -- what was asked for is kept
-    r = moon.check(small, sum "1.1e-6", { rtol = 1e-3, atol = 1e-3 })
-    assert(r.ok and r.vacuous == 1e-3 and r.atol == 1e-3)
+                B[vi] = T.TYPE(0)
+            B[vi] = B[vi] + A[vi, vk] * T.TYPE(%s)
+]]):format(scale):gsub("TYPE", dtype or "float32")))
+end
+
+test("the bound of a check follows the values: a program and the same in millionths", function()
+    local r = moon.check(sums "1.0", sums "1.0")
+    assert(r.ok and r.vacuous == nil and r.rtol == 0)
+    -- sqrt(4096) 2^-24 times a sum of about 4096 / 2 terms
+    assert(r.atol > 4e-3 and r.atol < 1e-2, r.atol)
+    assert(not moon.check(sums "1.0", sums "1.1").ok)
+    local small = moon.check(sums "1e-6", sums "1e-6")
+    assert(small.ok and not small.vacuous and math.abs(small.atol * 1e6 / r.atol - 1) < 0.03)
+    assert(not moon.check(sums "1e-6", sums "1.1e-6").ok)
     -- rounding is none of it
-    local s = moon.schedule(small)
+    local s = moon.schedule(sums "1e-6")
     s:split("k", { 64, 64 })
     s:rfactor("k_0", 0)
-    assert(moon.check(s).ok and moon.check(s).vacuous)
-    assert(moon.check(small, small, { inputs = "zeros" }).ok)
+    assert(moon.check(s).ok)
+    assert(moon.check(sums "1.0", sums "1.0", { inputs = "zeros" }).atol == 0)
+end)
+
+test("a bound above one percent of the values is told as vacuous, one that was asked for too", function()
+    local half = sums("1.0", "float16")
+    local r = moon.check(half, half)
+    assert(r.ok and r.vacuous == r.atol and r.vacuous > 0.01 * r.magnitude and r.magnitude > 1)
+    local one = sums "1.0"
+    r = moon.check(one, sums "1.1", { rtol = 0.2 })
+    assert(r.ok and r.vacuous and r.rtol == 0.2 and r.atol == 0)
+    r = moon.check(one, one, { rtol = 1e-3 })
+    assert(r.ok and not r.vacuous)
 end)
 
 test("a program without blocks says so to every step and query", function()

@@ -109,7 +109,7 @@ typed ':open sym.py' ':time --shape n=8' ':time --shape n=8 --shape m=3'
 verdict ':time refuses a size that there is none of'
 typed 's = schedule(workload.matmul(64, 64, 64))' 'split("i", {auto, 8})' ':time' 'reorder("i_0", "k", "i_1", "j")' \
     'vectorize("j")' ':time' 'unroll("i_1")' ':time'
-[ "$status" = 0 ] && [ "$(grep -c 'against v[0-9]*, the step before (' out)" = 1 ] && grep -q '^ *×[0-9.e+-]* against v3, the step before (' out
+[ "$status" = 0 ] && [ "$(grep -c 'against v[0-9]*, the step before (' out)" = 1 ] && grep -q '^ *×[0-9.e+-]*\( ±[0-9]* %\)* against v3, the step before (' out
 verdict ':time compares with the step before, when that was timed'
 
 # ---- :asm

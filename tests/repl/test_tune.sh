@@ -38,7 +38,8 @@ verdict 'begins anew with --fresh, and stays so'
 
 # ---- what is done with records
 typed "$mm" ':best 3'
-[ "$status" = 0 ] && [ "$(wc -l <out)" = 4 ] && grep -q '^   1 .* 100.0 %' out
+[ "$status" = 0 ] && [ "$(grep -c '^ *[1-3] ' out)" = 3 ] && grep -q '^   1 .* 100.0 %' out &&
+    has out 'ranks and shares hold within one run'
 verdict 'lists the best records'
 grep -q '^rank .* design$' out && [ "$(grep -Ec ' (i|j|k)=[0-9]+×[0-9]+(×[0-9]+)*(, |$)' out)" = 3 ] && ! grep -qF '[[' out
 verdict 'tells what a record chose by loops and their parts'

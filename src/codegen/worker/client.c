@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -26,7 +27,8 @@
 extern char **environ;
 
 enum { SENT = 32, CHILD_FD = 3, TAIL = 400, WORDS = 64 << 10 };
-#define SEND_SECONDS  20.0 /* until a worker takes a job */
+#define SEND_SECONDS  20.0 /* until a worker takes a job, at most */
+#define GRACE_SECONDS 1.0  /* that a worker is late with its own limits */
 #define GREET_SECONDS 5.0  /* until a process says that it is a worker */
 
 typedef struct Sent { /* a set that the worker knows */
@@ -39,8 +41,13 @@ struct ml_Worker {
     uint32_t threads;
     int fd, err; /* -1: not running */
     pid_t pid;
-    bool busy, answered; /* answered: it has ever given a result */
-    double deadline, limit;
+    bool busy, answered;    /* answered: it has ever given a result */
+    double deadline, limit; /* of what it does now: until the next sign of life */
+    double run_limit;
+    bool running;   /* it has compiled */
+    bool has_frame; /* `frame` is the result, or what stands for it */
+    ml_Frame frame;
+    int error; /* instead of a result: errno of the socket; -1: its other end is closed */
     Sent sent[SENT]; /* the one used last is last */
     size_t n_sent;
 };
@@ -114,10 +121,13 @@ static void reap(ml_Worker *w)
         end_group(w->pid);
     for (size_t k = 0; k < w->n_sent; k++)
         ml_life_drop(w->sent[k].life);
+    if (w->has_frame)
+        ml_frame_free(&w->frame);
     w->fd = w->err = -1;
     w->pid = 0;
     w->n_sent = 0;
-    w->busy = false;
+    w->busy = w->has_frame = false;
+    w->error = 0;
 }
 
 void ml_worker_kill(ml_Worker *w)
@@ -431,10 +441,22 @@ static bool send_set(ml_Worker *w, const ml_WorkSet *s, double deadline)
     return ml_set_send(w->fd, deadline, s);
 }
 
+static double compile_limit(const ml_Job *job)
+{
+    return job->compile_limit > 0 ? job->compile_limit : 30.0;
+}
+
+/* What the worker does from now on, it does within the limit, or says that it could not. */
+static void expect_within(ml_Worker *w, double limit)
+{
+    w->limit = limit + GRACE_SECONDS;
+    w->deadline = ml_now() + w->limit;
+}
+
 /* 0, or what went wrong (errno); w is left for died or reap. */
 static int send_once(ml_Worker *w, const ml_Job *job)
 {
-    double deadline = ml_now() + SEND_SECONDS;
+    double deadline = ml_now() + fmin(SEND_SECONDS, compile_limit(job) + GRACE_SECONDS);
     ml_Pack p = {0};
     bool ok;
 
@@ -448,7 +470,6 @@ static int send_once(ml_Worker *w, const ml_Job *job)
 
 bool ml_worker_send(ml_Worker *w, ml_Ctx *cx, const ml_Job *job)
 {
-    double run = job->run_limit > 0 ? job->run_limit : 10.0;
     int error;
 
     ML_ASSERT(!w->busy);
@@ -473,10 +494,9 @@ bool ml_worker_send(ml_Worker *w, ml_Ctx *cx, const ml_Job *job)
         reap(w);
         return cannot_start(cx, w, "takes no job", error);
     }
-    /* A timed job calls three times at least: checked, to warm up, and for a sample. */
-    w->limit = (job->compile_limit > 0 ? job->compile_limit : 30.0) +
-               (3.0 + job->runs) * run + 15.0;
-    w->deadline = ml_now() + w->limit;
+    w->run_limit = job->run_limit > 0 ? job->run_limit : 10.0;
+    w->running = false;
+    expect_within(w, compile_limit(job));
     w->busy = true;
     return true;
 }
@@ -498,55 +518,70 @@ double ml_worker_time_left(const ml_Worker *w)
 
 static bool timed_out(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
 {
-    reap(w);
     *out = (ml_JobResult){.code = ML_E_WORKER_TIMEOUT,
-                          .phase = "compile",
+                          .phase = w->running ? "run" : "compile",
                           .bad_arg = -1,
                           .message = ml_format(cx, "no answer within %g s", w->limit)};
+    reap(w);
     return true;
 }
 
-/* Waits until the worker has something to say, looking at the cancel flag. */
-static bool wait_for(ml_Worker *w, ml_Ctx *cx, bool *late)
+/* Reads one frame: a sign of life begins the limit of a run anew. */
+static void read_frame(ml_Worker *w)
 {
-    *late = false;
-    for (;;) {
-        struct pollfd pf = {.fd = w->fd, .events = POLLIN};
-        int k = poll(&pf, 1, 100);
+    errno = 0;
+    if (!ml_frame_receive(w->fd, w->deadline, &w->frame)) {
+        w->error = errno ? errno : -1;
+    } else if (w->frame.kind == ML_FRAME_ALIVE) {
+        ml_frame_free(&w->frame);
+        w->running = true;
+        expect_within(w, w->run_limit);
+    } else {
+        w->has_frame = true;
+    }
+}
 
-        if (k > 0)
-            return true;
-        if (!ml_poll_cancel(cx)) {
+bool ml_worker_done(ml_Worker *w)
+{
+    struct pollfd pf = {.fd = w->fd, .events = POLLIN};
+
+    while (!w->has_frame && !w->error && poll(&pf, 1, 0) > 0)
+        read_frame(w);
+    return w->has_frame || w->error || ml_now() > w->deadline;
+}
+
+/* Waits until the worker has something to say, looking at the cancel flag. */
+static bool wait_for(ml_Worker *w, ml_Ctx *cx)
+{
+    while (!ml_worker_done(w)) {
+        struct pollfd pf = {.fd = w->fd, .events = POLLIN};
+
+        if (poll(&pf, 1, 100) <= 0 && !ml_poll_cancel(cx)) {
             reap(w);
             return false;
         }
-        if (ml_now() > w->deadline) {
-            *late = true;
-            return true;
-        }
     }
+    return true;
 }
 
 bool ml_worker_take(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
 {
-    ml_Frame f;
     ml_Unpack u;
-    bool late, ok;
+    bool ok;
 
     ML_ASSERT(w->busy);
     *out = (ml_JobResult){.bad_arg = -1};
-    if (!wait_for(w, cx, &late))
+    if (!wait_for(w, cx))
         return false;
-    if (late)
-        return timed_out(w, cx, out);
-    if (!ml_frame_receive(w->fd, w->deadline, &f)) {
-        if (errno == EPROTO)
+    if (!w->has_frame) {
+        if (w->error == EPROTO)
             return nonsense(w, cx);
-        return errno == ETIMEDOUT ? timed_out(w, cx, out) : died(w, cx, out);
+        return w->error && w->error != ETIMEDOUT ? died(w, cx, out) : timed_out(w, cx, out);
     }
-    u = (ml_Unpack){.v = f.body.v, .n = f.body.n};
-    ok = f.kind == ML_FRAME_RESULT && ml_result_unpack(&u, cx, out);
-    ml_frame_free(&f);
+    u = (ml_Unpack){.v = w->frame.body.v, .n = w->frame.body.n};
+    ok = w->frame.kind == ML_FRAME_RESULT && ml_result_unpack(&u, cx, out);
+    ml_frame_free(&w->frame);
+    w->has_frame = false;
     if (!ok)
         return nonsense(w, cx);
     w->busy = false;
@@ -556,7 +591,21 @@ bool ml_worker_take(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
     return true;
 }
 
+/* It was killed from outside before it came to the job, though the job could still be sent:
+ * a process takes its time to die. */
+static bool was_killed_before(const ml_Worker *w, const ml_JobResult *r)
+{
+    return !r->ok && r->signal == SIGKILL && !w->running && r->phase &&
+           ml_streq(r->phase, "worker");
+}
+
 bool ml_worker_run(ml_Worker *w, ml_Ctx *cx, const ml_Job *job, ml_JobResult *out)
 {
+    bool answered = w->answered;
+
+    if (!ml_worker_send(w, cx, job) || !ml_worker_take(w, cx, out))
+        return false;
+    if (!answered || !was_killed_before(w, out))
+        return true;
     return ml_worker_send(w, cx, job) && ml_worker_take(w, cx, out);
 }

@@ -146,13 +146,21 @@ static void explain_death(ml_ServerJob *w)
 
 /* ---------------------------------------------------------------- answers */
 
+/* The session keeps the same limits, for the case that this process is stopped. */
+static void tell_alive(const ml_ServerJob *w)
+{
+    ml_frame_send(w->sv->fd, 0, ML_FRAME_ALIVE, NULL, NULL, 0);
+}
+
 /* The next frame that says something; each sign of life begins the limit anew. */
 static bool wait_answer(ml_ServerJob *w, double limit, ml_Frame *f)
 {
+    tell_alive(w);
     while (ml_frame_receive(w->sv->runner, ml_now() + limit, f)) {
         if (f->kind != ML_FRAME_ALIVE)
             return true;
         ml_frame_free(f);
+        tell_alive(w);
     }
     if (errno != ETIMEDOUT) {
         explain_death(w);
@@ -172,6 +180,7 @@ static bool take_fault(ml_ServerJob *w, const ml_Frame *f)
     if (v)
         memcpy(&report, v, sizeof report);
     ml_serve_stop_runner(w->sv);
+    tell_alive(w); /* it is compiled again, with lines */
     explain_fault(w, &report);
     return false;
 }

@@ -346,13 +346,20 @@ static bool take_shape(ml_SetArg *a, ml_Unpack *u)
            a->bytes < (size_t)1 << 47;
 }
 
-/* A descriptor of the frame whose file is as large as the layout says. (Not fstat: to the
+/* Whether the file is as large as the layout says. It is not once its owner has freed the
+ * set, which may be before the set has come to the end of its way: that is no error, as no
+ * job is about it any more. So it is asked when the contents are needed. (Not fstat: to the
  * system that is a look at a path, which a runner in its cage must not have.) */
-static int take_fd(ml_Frame *f, size_t *at, const ml_SetArg *a)
+static bool is_whole(const ml_SetArg *a, int fd)
+{
+    return lseek(fd, 0, SEEK_END) >= (off_t)a->mapped;
+}
+
+static int take_fd(ml_Frame *f, size_t *at)
 {
     int fd;
 
-    if (*at >= f->n_fds || lseek(f->fds[*at], 0, SEEK_END) < (off_t)a->mapped)
+    if (*at >= f->n_fds)
         return -1;
     fd = f->fds[*at];
     f->fds[(*at)++] = -1;
@@ -386,11 +393,11 @@ static bool receive_arg(ml_SetArg *a, ml_Frame *f)
     if (!ok || u.bad)
         return false;
     layout(a);
-    if (a->is_tensor && (a->initial = take_fd(f, &at, a)) < 0)
+    if (a->is_tensor && (a->initial = take_fd(f, &at)) < 0)
         return false;
-    if ((flags & 16) && (a->expected = take_fd(f, &at, a)) < 0)
+    if ((flags & 16) && (a->expected = take_fd(f, &at)) < 0)
         return false;
-    if ((flags & 32) && (a->output = take_fd(f, &at, a)) < 0)
+    if ((flags & 32) && (a->output = take_fd(f, &at)) < 0)
         return false;
     return at == f->n_fds && (!a->compared || a->expected >= 0);
 }
@@ -477,6 +484,11 @@ bool ml_set_map(const ml_SetArg *a, ml_Mapped *out)
         mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     *out = (ml_Mapped){0};
+    if (!is_whole(a, a->initial)) {
+        if (base != MAP_FAILED)
+            munmap(base, n);
+        return false;
+    }
     if (base == MAP_FAILED) {
         guard = page();
         n = a->mapped + 2 * guard;
@@ -546,7 +558,8 @@ bool ml_set_guards_intact(const ml_SetArg *a, const ml_Mapped *m, int64_t *byte)
 
 const uint8_t *ml_set_view(const ml_SetArg *a, int fd)
 {
-    const uint8_t *m = mmap(NULL, a->mapped, PROT_READ, MAP_SHARED, fd, 0);
+    const uint8_t *m =
+        is_whole(a, fd) ? mmap(NULL, a->mapped, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 
     return m == MAP_FAILED ? NULL : m + a->start;
 }

@@ -45,7 +45,8 @@ enum {                   /* frames */
        ML_FRAME_JOB,
        ML_FRAME_RESULT,
        ML_FRAME_RUN,   /* from here on between worker and runner */
-       ML_FRAME_ALIVE, /* a call has ended, more is to come */
+       ML_FRAME_ALIVE, /* a call has ended, more is to come; to the session also: the
+                          program is compiled, a call begins */
        ML_FRAME_RAN,
        ML_FRAME_FAULT,
        ML_FRAME_MISSING, /* the object of a run is not kept: it must come with it */

@@ -148,12 +148,15 @@ void ml_worker_free(ml_Worker *w);
  * polled ten times a second. */
 bool ml_worker_run(ml_Worker *w, ml_Ctx *cx, const ml_Job *job, ml_JobResult *out);
 /* The same in two halves, for several workers at once. Between them ml_worker_fd becomes
- * readable when the result is there. take may wait; limits are watched in it. */
+ * readable when the worker says something; done tells whether that is the result, or its
+ * limit has passed, so that take does not wait. Otherwise take does, and watches limits. */
 bool ml_worker_send(ml_Worker *w, ml_Ctx *cx, const ml_Job *job);
 int ml_worker_fd(const ml_Worker *w);
+bool ml_worker_done(ml_Worker *w);
 bool ml_worker_busy(const ml_Worker *w);
 bool ml_worker_take(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out);
-/* Seconds until the job in progress passes its limits; then take ends it. */
+/* Seconds until the job in progress passes the limit of what it is at (to compile, or a
+ * call) by a second: then take ends the worker, which did not see to it itself. */
 double ml_worker_time_left(const ml_Worker *w);
 void ml_worker_kill(ml_Worker *w);     /* the process group; the job is lost */
 int ml_worker_pid(const ml_Worker *w); /* 0: not running */

@@ -54,6 +54,10 @@ static void push_check(lua_State *L, const ml_CheckResult *r)
     bind_set_int(L, "seed", r->seed);
     bind_set_number(L, "rtol", r->rtol);
     bind_set_number(L, "atol", r->atol);
+    if (r->blind && *r->blind)
+        bind_set_string(L, "blind", r->blind);
+    if (r->bounds && *r->bounds)
+        bind_set_string(L, "bounds", r->bounds);
     if (r->vacuous > 0) {
         bind_set_number(L, "vacuous", r->vacuous);
         bind_set_number(L, "magnitude", r->magnitude);
@@ -117,7 +121,6 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
     if (part->vacuous > all->vacuous) {
         all->vacuous = part->vacuous;
         all->magnitude = part->magnitude;
-        all->bound = part->bound;
     }
     if (!part->ok && part->first_at && *part->first_at &&
         (!all->first_at || !*all->first_at)) {
@@ -125,6 +128,8 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
         all->first_ref = part->first_ref;
         all->first_got = part->first_got;
     }
+    if (part->blind && *part->blind && (!all->blind || !*all->blind))
+        all->blind = ml_format(cx, "%s: %s", name, part->blind);
     if (part->problem && *part->problem && (!all->problem || !*all->problem))
         all->problem = ml_format(cx, "%s: %s", name, part->problem);
     all->seed = part->seed;
@@ -183,6 +188,8 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
         all->largest_at = ml_strdup(scratch, ml_str(r.largest_at ? r.largest_at : ""));
         all->first_at = ml_strdup(scratch, ml_str(r.first_at ? r.first_at : ""));
         all->problem = ml_strdup(scratch, ml_str(r.problem ? r.problem : ""));
+        all->blind = ml_strdup(scratch, ml_str(r.blind ? r.blind : ""));
+        all->bounds = ml_strdup(scratch, ml_str(r.bounds ? r.bounds : ""));
     } else
         add_result(scratch, p.ref->name, &r, all, first);
     ml_ctx_unref(*run);

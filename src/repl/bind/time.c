@@ -30,6 +30,11 @@ void bind_push_timing(lua_State *L, const ml_Timing *t)
     bind_set_number(L, "bytes", t->bytes);
     bind_set_number(L, "intensity", t->bytes > 0 ? t->flop / t->bytes : 0);
     bind_set_bool(L, "noisy", t->noisy);
+    if (t->times > 1) { /* medians of this session */
+        bind_set_int(L, "timings", t->times);
+        bind_set_number(L, "least", t->least);
+        bind_set_number(L, "most", t->most);
+    }
     if (!isnan(t->share)) {
         bind_set_number(L, "share", t->share);
         bind_set_number(L, "peak", t->peak * 1e-9);
@@ -41,11 +46,12 @@ void bind_push_timing(lua_State *L, const ml_Timing *t)
     if (!isnan(t->moved))
         bind_set_number(L, "bandwidth_share", t->moved);
     if (!isnan(t->parent) && s > 0)
-        bind_set_number(L, "ratio_parent", t->parent / s);
+        bind_set_number(L, "ratio_parent", t->parent_ratio);
     bind_set_number(L, "compile", t->t.job.compile_seconds);
     if (!isnan(t->start) && s > 0) {
         bind_set_number(L, "start", t->start);
-        bind_set_number(L, "ratio_start", t->start / s);
+        bind_set_number(L, "ratio_start",
+                        isnan(t->start_ratio) ? t->start / s : t->start_ratio);
     }
     if (t->rival) {
         push_report(L, &t->rival_t);

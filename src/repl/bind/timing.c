@@ -14,7 +14,10 @@
 
 #define NOISY 0.05 /* relative spread: interaction 8 */
 
-enum { ROUNDS = 4, START_SECONDS = 60 };
+#define SHORT_RUN 0.05 /* seconds; what takes longer is not timed again */
+#define LONG_RUN  0.5
+
+enum { ROUNDS = 4, START_SECONDS = 60, MOST_BASELINES = 3, TURN_SAMPLES = 5 };
 
 static const char *const units[] = {"s", "ms", "µs", "ns"};
 
@@ -115,6 +118,17 @@ static ml_TimeOpts time_opts(const ml_Engine *e, const ml_TimingOpts *o)
                          .limit = o->limit};
 }
 
+/* Spread of the last timing, or half the range of all of this session where that is more.
+ */
+static double spread_of(const ml_Engine *e, uint64_t key)
+{
+    double least, most, known = ml_engine_known(e, key);
+    uint32_t times = ml_engine_range(e, key, &least, &most);
+    double own = ml_engine_spread(e, key);
+
+    return times > 1 && known > 0 ? fmax(own, (most - least) / (2 * known)) : own;
+}
+
 /* Median seconds of the start, timed briefly when it was not yet; NAN: it fails. */
 static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
                          uint32_t at, const ml_WorkSet *set, const ml_TimingOpts *o,
@@ -126,7 +140,7 @@ static double time_start(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
     ml_TimeOpts to = time_opts(e, o);
     ml_TimeReport r;
 
-    *spread = ml_engine_spread(e, key);
+    *spread = spread_of(e, key);
     if (!isnan(known))
         return known;
     to.mode = ML_TIMING_TUNE; /* a slow start is called twice, and not checked again */
@@ -171,7 +185,7 @@ static void find_best(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, uint32_t a
         known = ml_engine_known(e, key);
         if (!isnan(known) && (isnan(out->best) || known < out->best)) {
             out->best = known;
-            out->best_spread = ml_engine_spread(e, key);
+            out->best_spread = spread_of(e, key);
             out->best_version = v;
         }
     }
@@ -292,7 +306,82 @@ static void find_parent(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int vers
     uint64_t key = key_of(cx, e, ml_version_program(s, step.parent).mod->funcs[at], o);
 
     out->parent = ml_engine_known(e, key);
-    out->parent_spread = ml_engine_spread(e, key);
+    out->parent_spread = spread_of(e, key);
+}
+
+/* What a version is compared with. */
+typedef struct Baseline {
+    int version;
+    double *seconds, *spread, *ratio;
+} Baseline;
+
+/* Times the baselines again by turns with the work, where a run is short: what was measured
+ * in another moment says little. */
+static bool take_turns(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s, uint32_t at,
+                       const ml_Work *work, const ml_WorkSet *set, const ml_TimingOpts *o,
+                       const Baseline *base, size_t n, double own)
+{
+    ml_TimeOpts to = time_opts(e, o);
+    ml_Contender c[MOST_BASELINES + 1] = {{.worker = w, .work = work}};
+    ml_TimeReport r[MOST_BASELINES + 1];
+    ml_Work works[MOST_BASELINES];
+    const Baseline *who[MOST_BASELINES];
+    double longest = own;
+    size_t m = 0;
+
+    for (size_t k = 0; k < n && own <= LONG_RUN; k++) {
+        if (!(*base[k].seconds <= SHORT_RUN))
+            continue;
+        longest = fmax(longest, *base[k].seconds);
+        works[m] = ml_work_of(cx, s, base[k].version, at);
+        who[m] = &base[k];
+        c[m + 1] = (ml_Contender){.worker = w, .work = &works[m]};
+        m++;
+    }
+    if (m == 0)
+        return true;
+    to.mode = ML_TIMING_TURN;
+    to.runs = longest > SHORT_RUN / TURN_SAMPLES ? 1 : TURN_SAMPLES;
+    to.unguarded = true; /* each has been run before */
+    if (!ml_time_contest(cx, c, m + 1, set, &to, ROUNDS, r)) {
+        if (ml_error(cx) && ml_error(cx)->code == ML_E_INTERRUPTED)
+            return false;
+        ml_error_clear(cx); /* of another layout, say */
+        return true;
+    }
+    for (size_t k = 0; k < m; k++) {
+        uint64_t key = key_of(cx, e, works[k].func, o);
+
+        ml_engine_remember(e, key, r[k + 1].median, r[k + 1].spread);
+        *who[k]->seconds = r[k + 1].median;
+        *who[k]->spread = fmax(r[k + 1].spread, spread_of(e, key));
+        *who[k]->ratio = r[k + 1].median / r[0].median;
+    }
+    return true;
+}
+
+/* The baselines that are known, and how they compare. */
+static bool compare_baselines(ml_Ctx *cx, ml_Engine *e, ml_Worker *w, ml_Schedule *s,
+                              int version, uint32_t at, const ml_Work *work,
+                              const ml_WorkSet *set, const ml_TimingOpts *o, ml_Timing *out)
+{
+    Baseline b[MOST_BASELINES];
+    size_t n = 0;
+
+    find_best(cx, e, s, at, o, out);
+    find_parent(cx, e, s, version, at, o, out);
+    if (version != 0)
+        b[n++] = (Baseline){0, &out->start, &out->start_spread, &out->start_ratio};
+    if (out->parent_version > 0)
+        b[n++] = (Baseline){out->parent_version, &out->parent, &out->parent_spread,
+                            &out->parent_ratio};
+    if (out->best_version > 0 && out->best_version != version &&
+        out->best_version != out->parent_version)
+        b[n++] =
+            (Baseline){out->best_version, &out->best, &out->best_spread, &out->best_ratio};
+    for (size_t k = 0; k < n; k++)
+        *b[k].ratio = *b[k].seconds / out->t.median;
+    return o->alone || take_turns(cx, e, w, s, at, work, set, o, b, n, out->t.median);
 }
 
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
@@ -325,16 +414,24 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
                        .best = (double)NAN,
                        .best_version = -1,
                        .parent = (double)NAN,
-                       .parent_version = -1};
+                       .parent_version = -1,
+                       .start_ratio = (double)NAN,
+                       .best_ratio = (double)NAN,
+                       .parent_ratio = (double)NAN};
     if (set == NULL)
         return false;
     ok = o->against ? contest(cx, e, &work, set, o, out)
                     : ml_time_work(cx, w, &work, set, &to, &out->t);
     if (ok) {
-        ml_engine_remember(e, key_of(cx, e, work.func, o), out->t.median, out->t.spread);
+        uint64_t key = key_of(cx, e, work.func, o);
+
+        ml_engine_remember(e, key, out->t.median, out->t.spread);
+        out->t.spread = spread_of(e, key);
+        out->times = ml_engine_range(e, key, &out->least, &out->most);
         if (!o->alone)
             out->start = time_start(cx, e, w, s, at, set, o, &out->start_spread);
-        ok = ml_error(cx) == NULL;
+        ok = ml_error(cx) == NULL &&
+             compare_baselines(cx, e, w, s, version, at, &work, set, o, out);
     }
     ml_workset_free(set);
     if (!ok)
@@ -342,8 +439,6 @@ bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32
     out->flop = ml_timing_flop(cx, start, o);
     out->bytes = bytes_of(cx, start, o);
     out->noisy = out->t.spread > NOISY;
-    find_best(cx, e, s, at, o, out);
-    find_parent(cx, e, s, version, at, o, out);
     return add_roof(cx, e, start, o, out);
 }
 
@@ -366,7 +461,10 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
                        .best = (double)NAN,
                        .best_version = -1,
                        .parent = (double)NAN,
-                       .parent_version = -1};
+                       .parent_version = -1,
+                       .start_ratio = (double)NAN,
+                       .best_ratio = (double)NAN,
+                       .parent_ratio = (double)NAN};
     if (set == NULL)
         return false;
     to.target = *target;

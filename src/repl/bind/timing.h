@@ -22,6 +22,11 @@ typedef struct ml_Timing {
     double flop, bytes; /* of the start version; bytes that must move at least */
     double start, best; /* median seconds of the start, of the best version; NAN: unknown */
     double start_spread, best_spread, parent_spread; /* of those measurements */
+    /* How much faster this is: by turns where a run takes 50 ms at most, else by medians of
+     * this session. NAN: unknown */
+    double start_ratio, best_ratio, parent_ratio;
+    uint32_t times; /* that it was timed in this session, from `least` to `most` seconds */
+    double least, most;
     int best_version;
     double parent; /* of the version before, when it was timed; NAN */
     int parent_version;

@@ -289,7 +289,8 @@ bool ml_pane_code_work(ml_View *v, ml_PaneText *t, int ms)
     if (t->state == ML_TEXT_COMPILING && (w = at_work(v, cx)) != NULL) {
         struct pollfd p = {.fd = ml_worker_fd(w), .events = POLLIN};
 
-        done = ml_worker_time_left(w) <= 0 || poll(&p, 1, ms) != 0;
+        poll(&p, 1, ms);
+        done = ml_worker_done(w);
         if (done) {
             k->compiling = NULL;
             take(v, t, cx, w);

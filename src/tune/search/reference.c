@@ -6,6 +6,7 @@
  */
 #include "tune/search/tuner_impl.h"
 
+#include "codegen/bound.h"
 #include "codegen/compiled.h"
 
 #include <math.h>
@@ -19,7 +20,9 @@ typedef struct Reference {
     ml_Ctx *cx;
     uint32_t n;
     ml_ParamRole *roles;
-    ml_RunArg *initial, *expected;
+    ml_RunArg *initial;
+    ml_Reference *ref;
+    ml_RunArg *expected; /* ref's */
     ml_CheckOpts opts;
 } Reference;
 
@@ -44,7 +47,7 @@ static ml_WorkSet *make_set(Reference *r, bool compare)
         args[k].written = r->roles[k].written;
         if (compare && r->roles[k].written) {
             args[k].expected = r->expected[k].tensor;
-            args[k].tolerance = ml_check_tolerance(&r->opts, &r->roles[k]);
+            args[k].tolerance = ml_check_tolerance(&r->opts, &r->ref->bounds[k]);
         }
     }
     return ml_workset_new(r->cx, args, r->n);
@@ -140,6 +143,23 @@ static bool reference(Reference *r, ml_Worker *w)
     return compiled(r, w, n);
 }
 
+/* How far candidates may be from it: the start in the next wider type, too. */
+static bool bounds(Reference *r, ml_Worker *w)
+{
+    int64_t n = ml_count_iterations(r->cx, r->t->func, NULL, 0);
+    ml_WideWorker by = {w, &r->t->target, seconds_for(n)};
+    ml_WideRun wide = {0};
+
+    r->opts.wide_one_in = n < ML_INTERP_REFERENCE ? 0 : ML_WIDE_ONE_IN;
+
+    if (!ml_wide_run(r->cx, r->t->func, &r->opts, r->roles, r->initial, ml_wide_compiled,
+                     &by, &wide))
+        return false;
+    ml_bounds_find(r->cx, r->t->func, r->roles, &wide, r->expected, r->ref->bounds);
+    ml_wide_free(&wide);
+    return true;
+}
+
 bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
 {
     Reference r = {.t = t, .n = t->func->n_params, .opts = {.inputs = ML_FILL_RANDOM}};
@@ -149,17 +169,16 @@ bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
     ml_ctx_limits_of(r.cx, t->tmp);
     r.roles = ML_ARRAY(r.cx, ml_ParamRole, r.n + 1u);
     r.initial = ML_ARRAY(r.cx, ml_RunArg, r.n + 1u);
-    r.expected = ML_ARRAY(r.cx, ml_RunArg, r.n + 1u);
+    r.ref = ml_reference_new(r.n);
+    r.expected = r.ref->v;
     ml_param_roles(r.cx, t->func, NULL, 0, r.roles);
     ok = ml_inputs_make(r.cx, t->func, &r.opts, r.roles, r.initial) && copy_initial(&r);
-    if (ok)
-        ok = reference(&r, w);
-    if (ok)
+    if (ok && reference(&r, w) && bounds(&r, w))
         t->set = make_set(&r, true);
     if (t->set == NULL)
         ml_error_move(cx, r.cx);
     ml_inputs_free(r.initial, r.n);
-    ml_inputs_free(r.expected, r.n);
+    ml_reference_free(r.ref);
     ml_ctx_unref(r.cx);
     return t->set != NULL;
 }

@@ -398,7 +398,7 @@ static bool wait_for(ml_Tuner *t, ml_Ctx *cx, double seconds)
     if (poll(pf, n, (int)ceil(1e3 * seconds)) < 0)
         return true; /* a signal: the flag is looked at next */
     for (nfds_t k = 0; k < n; k++)
-        if ((pf[k].revents || ml_worker_time_left(who[k]->w) <= 0) && !take(t, cx, who[k]))
+        if (ml_worker_done(who[k]->w) && !take(t, cx, who[k]))
             return false;
     return true;
 }

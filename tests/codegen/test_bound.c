@@ -1,0 +1,182 @@
+/*
+ * test_bound - what is tolerated of an output: what rounding may do to it in its own type,
+ * and no more. Source: interaction 8.
+ */
+#include "codegen/bound.h"
+#include "core/script/script.h"
+
+#include "build.h"
+
+#include <math.h>
+
+#define HEAD(t)                                                                            \
+    "@T.prim_func\n"                                                                       \
+    "def main(A: T.Buffer((64,), \"%s\"), B: T.Buffer((64,), \"%s\"), "                    \
+    "C: T.Buffer((64,), \"%s\")):\n" t
+#define POINTS                                                                             \
+    "    for i in range(64):\n"                                                            \
+    "        with T.block(\"C\"):\n"                                                       \
+    "            v = T.axis.spatial(64, i)\n"                                              \
+    "            C[v] = %s\n"
+#define SUM                                                                                \
+    "    S = T.alloc_buffer((64,), \"%s\")\n"                                              \
+    "    for i, k in T.grid(64, 64):\n"                                                    \
+    "        with T.block(\"S\"):\n"                                                       \
+    "            v, r = T.axis.remap(\"SR\", [i, k])\n"                                    \
+    "            with T.init():\n"                                                         \
+    "                S[v] = T.%s(0)\n"                                                     \
+    "            S[v] = S[v] + %s\n"
+
+static const ml_Func *parsed(Fix *x, const char *text)
+{
+    ml_Parsed p = ml_parse(x->cx, ml_str(text), NULL);
+
+    if (p.mod == NULL)
+        fail_msg("%s in\n%s", p.diags[0].message, text);
+    return p.mod->funcs[0];
+}
+
+/* C[v] = value, of A, B and v. */
+static const ml_Func *pointwise(Fix *x, const char *type, const char *value)
+{
+    return parsed(x, ml_format(x->cx, HEAD(POINTS), type, type, type, value));
+}
+
+/* S[v] is a sum of 64 terms, C[v] is made of it. */
+static const ml_Func *reduced(Fix *x, const char *type, const char *term, const char *value)
+{
+    return parsed(
+        x, ml_format(x->cx, HEAD(SUM POINTS), type, type, type, type, type, term, value));
+}
+
+typedef struct Seen {
+    ml_Allowed c; /* of C */
+    bool widened;
+} Seen;
+
+static Seen look(Fix *x, const ml_Func *f)
+{
+    const ml_CheckOpts o = {.inputs = ML_FILL_RANDOM};
+    ml_ParamRole roles[3];
+    ml_RunArg initial[3] = {0};
+    ml_Reference *e;
+    Seen s;
+
+    ml_param_roles(x->cx, f, NULL, 0, roles);
+    assert_true(ml_inputs_make(x->cx, f, &o, roles, initial));
+    e = ml_reference_interpret(x->cx, NULL, f, &o, roles, initial, NULL, NULL);
+    assert_non_null(e);
+    s.c = e->bounds[2];
+    s.widened = ml_widen(x->cx, f, &(ml_Rounding){ml_map_new(x->cx), ml_map_new(x->cx)},
+                         NULL, 0, NULL) != NULL;
+    ml_reference_free(e);
+    ml_inputs_free(initial, 3);
+    return s;
+}
+
+static void copies_and_choices_are_exact(void **state)
+{
+    static const char *const exact[] = {"A[v]",
+                                        "T.max(A[v], T.float32(0))",
+                                        "T.Select(v < 9, A[v], B[v])",
+                                        "T.Select(A[v] < B[v], A[v], B[v])",
+                                        "T.if_then_else(v < 9, A[63 - v], T.float32(0.1))",
+                                        "T.fabs(A[v])"};
+    static const char *const rounded[] = {"A[v] + B[v]", "A[v] * T.float32(3)",
+                                          "T.exp(A[v])", "A[v] / B[v]"};
+
+    for (size_t k = 0; k < ML_COUNT(exact); k++)
+        if (!look(*state, pointwise(*state, "float32", exact[k])).c.exact)
+            fail_msg("%s is not exact", exact[k]);
+    for (size_t k = 0; k < ML_COUNT(rounded); k++)
+        if (look(*state, pointwise(*state, "float32", rounded[k])).c.exact)
+            fail_msg("%s is exact", rounded[k]);
+}
+
+static void where_a_rounding_decides_the_start_is_the_reference(void **state)
+{
+    static const char *const decided[] = {
+        "T.floor(A[v] * T.float32(7))",
+        "T.Select(A[v] * B[v] > T.float32(0.25), A[v] * B[v], B[v])",
+        "T.Cast(\"float32\", T.Cast(\"int32\", A[v] * B[v] * T.float32(9))) * A[v]",
+        "A[T.Cast(\"int32\", T.fabs(A[v] * B[v]) * T.float32(60))] * B[v]",
+        "T.fmod(A[v] * B[v], T.float32(0.25))"};
+    static const char *const free[] = {
+        "T.Select(A[v] > T.float32(0.25), A[v] * B[v], B[v])", "T.floor(A[v]) * B[v]",
+        "T.max(A[v] * B[v], T.float32(0))"};
+
+    for (size_t k = 0; k < ML_COUNT(decided); k++)
+        if (!look(*state, pointwise(*state, "float32", decided[k])).c.by_start)
+            fail_msg("%s is not decided", decided[k]);
+    for (size_t k = 0; k < ML_COUNT(free); k++)
+        if (look(*state, pointwise(*state, "float32", free[k])).c.by_start)
+            fail_msg("%s is decided", free[k]);
+}
+
+/* By type: sqrt(K) u sum|terms| of 64 terms is within these multiples of u. */
+static void a_sum_is_bounded_by_its_terms_in_each_type(void **state)
+{
+    static const struct {
+        const char *name;
+        double u;
+    } types[] = {{"float64", 0x1p-53},
+                 {"float32", 0x1p-24},
+                 {"float16", 0x1p-11},
+                 {"bfloat16", 0x1p-8}};
+
+    for (size_t k = 0; k < ML_COUNT(types); k++) {
+        Seen s = look(*state, reduced(*state, types[k].name, "A[r]", "S[v]"));
+
+        if (!(s.c.bound > 8 * 16 * types[k].u && s.c.bound < 8 * 64 * types[k].u * 1.1))
+            fail_msg("%s: %g", types[k].name, s.c.bound);
+        assert_true(s.c.magnitude > 0 && s.c.magnitude < 64);
+    }
+}
+
+static void what_is_computed_from_a_sum_carries_its_bound(void **state)
+{
+    Fix *x = *state;
+    double sum = look(x, reduced(x, "float64", "A[r]", "S[v]")).c.bound;
+    static const struct {
+        const char *value;
+        double low, high; /* of sum */
+    } row[] = {{"S[v] * T.float64(1000)", 999, 1050},
+               {"S[v] / T.float64(64)", 1 / 64.1, 1 / 60.0},
+               {"T.max(S[v], A[v])", 0.999, 1.001},
+               {"T.exp(S[v] * T.float64(0.5))", 0.5, 200},
+               {"T.tanh(S[v] * T.float64(1000))", 0, 0.05},
+               {"T.Select(v < 9, S[v], A[v])", 0.999, 1.001},
+               {"S[v] - S[v] * T.float64(0.5)", 1.49, 1.56}};
+
+    for (size_t k = 0; k < ML_COUNT(row); k++) {
+        double b = look(x, reduced(x, "float64", "A[r]", row[k].value)).c.bound;
+
+        if (!(b >= row[k].low * sum && b <= row[k].high * sum))
+            fail_msg("%s: %g of %g", row[k].value, b / sum, sum);
+    }
+}
+
+static void
+programs_that_mean_nothing_in_another_type_are_bounded_by_their_size(void **state)
+{
+    Fix *x = *state;
+    Seen s = look(
+        x, pointwise(x, "float32",
+                     "T.reinterpret(\"float32\", T.reinterpret(\"int32\", A[v])) + B[v]"));
+
+    assert_false(s.widened);
+    assert_true(s.c.by_start && !s.c.exact);
+    assert_true(s.c.bound > 0 && s.c.bound < 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(copies_and_choices_are_exact),
+        TEST(where_a_rounding_decides_the_start_is_the_reference),
+        TEST(a_sum_is_bounded_by_its_terms_in_each_type),
+        TEST(what_is_computed_from_a_sum_carries_its_bound),
+        TEST(programs_that_mean_nothing_in_another_type_are_bounded_by_their_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
