@@ -295,7 +295,7 @@ static bool check_result(Cse *s)
     for (size_t k = 0; k < s->kept.n; k++)
         if (!ml_check_concurrency(c, s->kept.v[k]->nest))
             return false;
-    if (s->kept.n && !ml_is_covered(c->cx, c->facts, c->p, s->block->tag, false))
+    if (s->kept.n && !ml_still_covered(c, s->block->tag, s->block->tag, false))
         return unsound(s, ml_format(c->cx,
                                     "cannot show that every index that block %s uses is "
                                     "computed before",

@@ -241,17 +241,17 @@ static bool check_result(Reindex *r)
     if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block) ||
         !ml_check_stays_declared(c, r->nest))
         return false;
-    if (!ml_is_covered(c->cx, c->facts, c->p, r->nest, false))
+    if (!ml_still_covered(c, r->nest, block, false))
         return unsound(r, true,
                        ml_format(c->cx,
                                  "cannot show that all values of %s are visible where it "
                                  "would be copied, outside the loops of block %s",
                                  ml_shown(c->cx, r->old), ml_shown(c->cx, r->block)));
     if (!r->write)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true);
+        return ml_still_covered(c, block, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))
+        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
             return false;
     return true;
 }
@@ -269,7 +269,7 @@ static bool reindex(ml_Call *c)
     ml_Uid scope = ml_index_scope(c->p.index, uid);
 
     r.old = (r.write ? b->writes : b->reads)[c->args[BUFFER].i].buffer;
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+    if (!ml_check_pipeline(c, scope))
         return false;
     ml_child_blocks(cx, &b->base, &inner);
     if (inner.n > 0)

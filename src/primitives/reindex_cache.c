@@ -338,16 +338,16 @@ static bool check_result(Recache *r)
         return true;
     if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block))
         return false;
-    if (!ml_is_covered(c->cx, c->facts, c->p, r->nest, false))
+    if (!ml_still_covered(c, r->nest, block, false))
         return unsound(r, ml_format(c->cx,
                                     "cannot show that all values of %s are there where "
                                     "it would be copied",
                                     ml_shown(c->cx, r->old)));
     if (!r->write)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true);
+        return ml_still_covered(c, block, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))
+        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
             return false;
     return true;
 }
@@ -369,7 +369,7 @@ static bool recache(ml_Call *c, bool write)
     r.scope = ml_index_scope(c->p.index, uid);
     r.region = &(write ? r.block->writes : r.block->reads)[c->args[BUFFER].i];
     r.old = r.region->buffer;
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, r.scope))
+    if (!ml_check_pipeline(c, r.scope))
         return false;
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;

@@ -400,7 +400,7 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
 
     if (f.consumer->init)
         return ml_fail(cx, ML_E_HAS_INIT, ML_BLOCK(f.consumer));
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+    if (!ml_check_pipeline(c, scope))
         return false;
     if (!find_buffer(&f, scope))
         return false;
@@ -436,7 +436,8 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         if (ml_index_node(c->p.index, producers.v[k]) &&
             !ml_check_concurrency(c, producers.v[k]))
             return false;
-    return ml_check_concurrency(c, f.producer->tag);
+    return ml_check_concurrency(c, f.producer->tag) &&
+           ml_check_own_memory(c, f.producer->tag);
 }
 
 static bool reverse_compute_inline(ml_Call *c)
@@ -479,11 +480,11 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
     .result = ML_R_NONE,
     .apply = reverse_compute_inline,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT,
-                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
-                                     ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER,
-                                     ML_E_OUTPUT_BLOCK, ML_E_INLINE_PATTERN,
-                                     ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){
+            ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
+            ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
+            ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
+            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
     .cases = "reverse_compute_inline",
 };

@@ -356,7 +356,7 @@ bool ml_rfactor_check(ml_Rfactor *r)
 
     if (!find_block(r, loop))
         return false;
-    if (whole && !ml_need_stage_pipeline(r->cx, c->facts, c->p, r->scope))
+    if (!ml_check_pipeline(c, r->scope))
         return false;
     if (!r->block->init || whole)
         if (!ml_need_reduction(r->cx, c->facts, c->p, r->block->tag))

@@ -72,7 +72,9 @@ size_t ml_facts_count(const ml_Facts *f); /* entries made so far */
 typedef enum ml_Question {
     ML_ASK_AFFINE,
     ML_ASK_COVER,
+    ML_ASK_PRODUCED,
     ML_ASK_PIPELINE,
+    ML_ASK_PRODUCED_PIPELINE,
     ML_ASK_CHILDREN, /* the child blocks of a scope */
     ML_QUESTIONS
 } ml_Question;
@@ -132,6 +134,11 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* The same, where a block that no thread runs may also read what threads wrote into memory
+ * of their own: the values are there, and the block may yet be moved to the threads. */
+bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* It reads memory that not all threads share. */
+bool ml_reads_private(const ml_Block *b);
 /* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
  * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a
  * scope block or a loop. NULL: none. */
@@ -140,6 +147,9 @@ const ml_Buffer *ml_read_between(ml_Ctx *cx, ml_Program p, const ml_Stmt *st,
 /* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+/* The same with ml_is_produced in place of cover: what a step has to know of a scope to
+ * keep its values. */
+bool ml_need_produced_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 /* Writes some buffer that its scope root does not allocate; *which gets it. */
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
 bool ml_is_spatial_block(const ml_Block *b);
