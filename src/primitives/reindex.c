@@ -19,7 +19,7 @@ typedef struct Reindex {
     const ml_Block *block;
     const ml_Buffer *old, *own;
     bool write;
-    const ml_Expr **index; /* simplified */
+    const ml_Expr **index; /* simplified, unless to a number */
     ml_IterList iters;     /* U: those that the indices use */
     ml_Uid nest;
 } Reindex;
@@ -57,6 +57,9 @@ static bool find_index(Reindex *r)
     r->index = ML_ARRAY(cx, const ml_Expr *, rank + 1);
     for (size_t d = 0; d < rank; d++) {
         r->index[d] = ml_simplify(ar, s.index[d]);
+        /* An iter of extent 1 keeps its dimension: index maps name them all. */
+        if (ml_is_const_int(r->index[d]))
+            r->index[d] = s.index[d];
         if ((r->index[d]->flags & ML_X_EFFECT) != 0 ||
             ((r->index[d]->flags & ML_X_HAS_LOAD) != 0 && r->write))
             return no_access(r, "its indices depend on what is in memory");
