@@ -30,7 +30,7 @@ typedef struct ml_Cover {
     bool views;            /* of the scope or above */
     bool outside;          /* what the scope block reads is there, too */
     bool inside;           /* what nothing writes in the scope comes from outside */
-    bool host;             /* who is not run by threads reads what all of them wrote */
+    bool values;           /* values alone: see ml_is_produced */
     const ml_Region *only; /* of the consumer's reads; NULL: all */
 } ml_Cover;
 

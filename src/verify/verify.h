@@ -135,7 +135,8 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
 /* The same, where a block that no thread runs may also read what threads wrote into memory
- * of their own: the values are there, and the block may yet be moved to the threads. */
+ * of their own: the values are there, and the block may yet be moved to the threads. A
+ * window that ordered iterations fill (rolling_buffer) is taken to hold what is read. */
 bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
 /* It reads memory that not all threads share. */
 bool ml_reads_private(const ml_Block *b);
