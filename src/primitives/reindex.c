@@ -20,6 +20,7 @@ typedef struct Reindex {
     const ml_Buffer *old, *own;
     bool write;
     const ml_Expr **index; /* simplified, unless to a number */
+    const ml_Expr *guard;  /* under which they lie in the buffer; read */
     ml_IterList iters;     /* U: those that the indices use */
     ml_Uid nest;
 } Reindex;
@@ -85,15 +86,6 @@ typedef struct Inside {
     bool bad; /* a load may lie outside, a division be by 0 */
 } Inside;
 
-static bool within(ml_Arith *ar, const ml_Expr *at, const ml_Expr *dim)
-{
-    ml_Ctx *cx = ml_arith_ctx(ar);
-
-    return ml_promote(cx, &at, &dim) &&
-           ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-           ml_prove_symbolic(ar, ml_lt(cx, at, dim));
-}
-
 static bool look_inside(const ml_Expr *e, void *user)
 {
     Inside *w = user;
@@ -101,15 +93,15 @@ static bool look_inside(const ml_Expr *e, void *user)
 
     if (e->kind == ML_EXPR_LOAD)
         for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
-            ok = within(w->ar, e->args[d], e->as.buffer->shape[d]);
+            ok = ml_is_true(ml_bounds_to_ask(w->ar, e->args[d], e->as.buffer->shape[d]));
     else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
         ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
     w->bad |= !ok;
     return ok;
 }
 
-/* The copy reads what the block might not: all of it must be inside the buffer, and so must
- * be what its indices read. */
+/* The copy reads what the block might not, under a condition perhaps: it asks whether that
+ * is in the buffer, and must be able to compute where it is. */
 static bool check_read(Reindex *r)
 {
     ml_Ctx *cx = r->c->cx;
@@ -120,13 +112,8 @@ static bool check_read(Reindex *r)
     for (size_t d = 0; d < r->old->rank; d++) {
         Inside w = {.ar = ar};
 
-        if (!within(ar, r->index[d], r->old->shape[d]))
-            return unsound(
-                r, true,
-                ml_format(cx,
-                          "cannot show that index %zu of %s stays inside for all "
-                          "iters of block %s; the copy would read outside",
-                          d, ml_shown(cx, r->old), ml_shown(cx, b)));
+        r->guard =
+            ml_and(cx, r->guard, ml_bounds_to_ask(ar, r->index[d], r->old->shape[d]));
         if (r->index[d]->flags & ML_X_HAS_LOAD)
             ml_expr_visit(r->index[d], look_inside, &w);
         if (w.bad)
@@ -207,8 +194,10 @@ static const ml_Stmt *make_nest(Reindex *r)
         theirs[d] = sub.vars ? ml_expr_subst(cx, r->index[d], &sub) : r->index[d];
     const char *name = ml_format(cx, r->write ? "%s" : "%s_reindex", own->name);
     const ml_Stmt *st =
-        r->write ? ml_copy_block(r->c, name, iters, n, own, mine, old, theirs, &r->nest)
-                 : ml_copy_block(r->c, name, iters, n, old, theirs, own, mine, &r->nest);
+        r->write
+            ? ml_copy_block(r->c, name, iters, n, own, mine, NULL, old, theirs, &r->nest)
+            : ml_copy_block(r->c, name, iters, n, old, theirs,
+                            ml_expr_subst(cx, r->guard, &sub), own, mine, &r->nest);
 
     for (size_t k = n; st && k-- > 0;)
         st = ml_serial(cx, loops[k], iters[k].min, iters[k].extent, st);
@@ -267,7 +256,10 @@ static bool reindex(ml_Call *c)
 
     if (!ml_check_not_root(c, uid))
         return false;
-    Reindex r = {.c = c, .block = ml_call_block(c, uid), .write = c->args[BUFFER].b};
+    Reindex r = {.c = c,
+                 .block = ml_call_block(c, uid),
+                 .write = c->args[BUFFER].b,
+                 .guard = ml_bool(cx, true)};
     const ml_Block *b = r.block;
     ml_Uid scope = ml_index_scope(c->p.index, uid);
 
@@ -288,7 +280,7 @@ static bool reindex(ml_Call *c)
                        ml_format(c->cx,
                                  "the domain of block %s is empty: nothing is copied",
                                  ml_shown(c->cx, r.block)));
-    if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
+    if (r.write ? !c->unchecked && !check_write(&r) : !check_read(&r))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);

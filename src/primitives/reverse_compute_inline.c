@@ -26,7 +26,7 @@ typedef struct Fold {
     bool differ;
     const ml_Store *start; /* the producer's init, or NULL */
     const ml_Expr *value;  /* what the producer stores */
-    ml_Map *inverse;      /* consumer iter -> expression over the producer's iters */
+    ml_Map *inverse;       /* consumer iter -> expression over the producer's iters */
 } Fold;
 
 /* ---- who is folded into whom */
