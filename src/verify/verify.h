@@ -54,9 +54,14 @@ typedef struct ml_Access {
 /* The function is for symbolic sizes (may be NULL). Buffers allocated inside are left out.
  */
 void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out);
+/* The same without those accesses of the buffer whose place cannot be told: an index that
+ * is read from memory, called for or computed in floats. false: there are none. */
+bool ml_block_told_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                          const ml_Buffer *buf, ml_Access *out);
+bool ml_is_told(const ml_Expr *index); /* it is no such index */
 /* reads and writes of a block recomputed from its body, as a new block; NULL: opaque
  * accesses need annotated regions (error set). Explicit regions stay while they hold what
- * is accessed. */
+ * can be told of the accesses. */
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
