@@ -415,7 +415,7 @@ static bool check_result(Move *m)
 
     if (c->unchecked)
         return true;
-    if (!m->driven && !check_instances(m))
+    if ((!m->driven && !check_instances(m)) || !ml_check_kept(c, block, block))
         return false;
     if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block))
         return false;

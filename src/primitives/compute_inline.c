@@ -269,7 +269,8 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
             return false;
     for (size_t k = 0; k < readers.n && !c->unchecked; k++)
         if (ml_index_node(c->p.index, readers.v[k]) &&
-            !ml_check_own_memory(c, readers.v[k]))
+            (!ml_check_own_memory(c, readers.v[k]) ||
+             !ml_check_kept(c, block, readers.v[k])))
             return false;
     return ml_ok_or_fail(cx);
 }

@@ -39,6 +39,9 @@ bool ml_check_pipeline(ml_Call *c, ml_Uid scope);
  * did not see that before the step, in `was` (the block itself, or the one it works for),
  * ml_is_produced will do. */
 bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error);
+/* After a rewrite: what the block read, as it was before the step, is still there where
+ * block `at` reads it now (unsound). */
+bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at);
 /* After a rewrite: neither the block nor who reads what it writes reads private memory of
  * another thread, unless it did before (not-region-covered). */
 bool ml_check_own_memory(ml_Call *c, ml_Uid block);
