@@ -372,6 +372,39 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
     return true;
 }
 
+bool ml_check_pipeline(ml_Call *c, ml_Uid scope)
+{
+    return !c->checks || c->unchecked ||
+           ml_need_produced_pipeline(c->cx, c->facts, c->p, scope);
+}
+
+bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
+{
+    bool seen = ml_is_covered(c->cx, c->facts, ml_schedule_program(c->sched), was, false);
+
+    return seen ? ml_is_covered(c->cx, c->facts, c->p, block, set_error)
+                : ml_is_produced(c->cx, c->facts, c->p, block, set_error);
+}
+
+static bool reads_own_memory(ml_Call *c, ml_Uid block)
+{
+    return !ml_reads_private(ml_call_block(c, block)) ||
+           ml_still_covered(c, block, block, true);
+}
+
+bool ml_check_own_memory(ml_Call *c, ml_Uid block)
+{
+    ml_UidVec readers = {0};
+
+    if (!reads_own_memory(c, block))
+        return false;
+    ml_raw_consumers(c->cx, c->facts, c->p, block, &readers);
+    for (size_t k = 0; k < readers.n; k++)
+        if (!reads_own_memory(c, readers.v[k]))
+            return false;
+    return true;
+}
+
 bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
 {
     const ml_Index *ix = c->p.index;

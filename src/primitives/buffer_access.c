@@ -2,13 +2,20 @@
  * annotate_buffer_access, unsafe_hide_buffer_access - what a block declares that it reads
  * or writes, said by a person.
  *
- * A declared region must hold what the block accesses, and what is declared as written is
- * written: later steps believe it. Where the accesses are opaque nobody can tell, and the
- * step says so. Source: primitives 11.
+ * What is declared as written is written: later steps believe it. A region that does not
+ * hold what the block accesses is refused where some instance shows it; where nothing shows
+ * either it is trusted, which is written down: runs in the interpreter fail where an access
+ * falls outside. Source: primitives 11.
  */
 #include "primitives/move.h"
 
 #include "core/shown.h"
+#include "primitives/access_sample.h"
+
+static const char *trusted_key(bool write)
+{
+    return write ? "trusted_write_region" : "trusted_read_region";
+}
 
 static const char *explicit_key(bool write)
 {
@@ -53,12 +60,15 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     return true;
 }
 
-/* What of inner lies in the buffer lies in outer. */
+/* What of inner lies in the buffer lies in outer; told: where that can be told. */
 static bool includes(ml_Arith *ar, const ml_Buffer *buf, const ml_Range *outer,
-                     const ml_Range *inner, size_t *dim)
+                     const ml_Range *inner, bool told, size_t *dim)
 {
     for (*dim = 0; *dim < buf->rank; ++*dim) {
         const ml_Range *o = &outer[*dim], *i = &inner[*dim];
+
+        if (told && !(ml_is_told(i->min) && ml_is_told(i->extent)))
+            continue;
         ml_Interval all = ml_interval_range(ar, o->min, o->extent);
         ml_Interval in = ml_interval_range(ar, i->min, i->extent);
 
@@ -76,12 +86,59 @@ static bool unsound(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, const c
     return false;
 }
 
+/* The region holds what these regions touch of the buffer (told: where it can be told). */
+static bool holds_all(ml_Arith *ar, const ml_Buffer *buf, const ml_Region *v, size_t n,
+                      const ml_Range *region, bool told, size_t *dim)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == buf->uid &&
+            !includes(ar, buf, region, v[k].ranges, told, dim))
+            return false;
+    return true;
+}
+
+/* The region is not shown to hold all. It is believed where nothing of it is shown to be
+ * wrong: by the instances that are tried, or, where there are none, because it is said of
+ * what cannot be told alone. *untold: there is such. */
+static bool may_trust(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bool write,
+                      ml_Arith *ar, const ml_Range *region, const ml_Access *all,
+                      size_t dim, bool *untold)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Access told = {0};
+    bool tried;
+    const char *wrong = ml_access_outside(c, b, buf, write, region, &tried);
+
+    if (wrong)
+        return ml_fail(cx, ML_E_UNSOUND,
+                       ML_TEXT(ml_format(cx,
+                                         "the region does not hold all of %s that block %s "
+                                         "%s: %s",
+                                         ml_shown(cx, buf), ml_shown(cx, b),
+                                         write ? "writes" : "reads", wrong)),
+                       ML_BLOCK(b), ML_BUFFER(buf));
+    *untold = ml_block_told_access(cx, ml_call_func(c), b, buf, &told);
+    if (tried || (*untold &&
+                  holds_all(ar, buf, write ? told.writes.v : told.reads.v,
+                            write ? told.writes.n : told.reads.n, region, false, &dim) &&
+                  holds_all(ar, buf, write ? all->writes.v : all->reads.v,
+                            write ? all->writes.n : all->reads.n, region, true, &dim)))
+        return true;
+    return unsound(c, b, buf,
+                   ml_format(cx,
+                             "cannot show that the region holds all of %s that block %s "
+                             "%s: dimension %zu",
+                             ml_shown(cx, buf), ml_shown(cx, b), write ? "writes" : "reads",
+                             dim));
+}
+
 /* The region against what the body accesses. */
 static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bool write,
-                         ml_Arith *ar, const ml_Range *region)
+                         ml_Arith *ar, const ml_Range *region, bool *trusted)
 {
     ml_Ctx *cx = c->cx;
     ml_Access a = {0};
+    bool untold = false;
     size_t dim;
 
     ml_block_access(cx, ml_call_func(c), b, &a);
@@ -95,26 +152,24 @@ static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bo
                          ml_shown(c->cx, b), ml_shown(c->cx, buf));
             return true;
         }
-    size_t n = write ? a.writes.n : a.reads.n;
-    const ml_Region *v = write ? a.writes.v : a.reads.v;
-
-    for (size_t k = 0; k < n; k++) {
-        if (v[k].buffer->uid != buf->uid)
-            continue;
-        if (!includes(ar, buf, region, v[k].ranges, &dim))
-            return unsound(c, b, buf,
-                           ml_format(cx,
-                                     "cannot show that the region holds all of %s that "
-                                     "block %s %s: dimension %zu",
-                                     ml_shown(cx, buf), ml_shown(cx, b),
-                                     write ? "writes" : "reads", dim));
-        if (write && !includes(ar, buf, v[k].ranges, region, &dim))
+    if (!holds_all(ar, buf, write ? a.writes.v : a.reads.v, write ? a.writes.n : a.reads.n,
+                   region, false, &dim)) {
+        if (!may_trust(c, b, buf, write, ar, region, &a, dim, &untold))
+            return false;
+        *trusted = true;
+        ml_call_note(c,
+                     "trusted: cannot show that the region holds all of %s that block %s "
+                     "%s (dimension %zu); a check fails where it does not",
+                     ml_shown(cx, buf), ml_shown(cx, b), write ? "writes" : "reads", dim);
+    }
+    for (size_t k = 0; k < a.writes.n && write && !untold; k++)
+        if (a.writes.v[k].buffer->uid == buf->uid &&
+            !includes(ar, buf, a.writes.v[k].ranges, region, false, &dim))
             return unsound(c, b, buf,
                            ml_format(cx,
                                      "cannot show that block %s writes all of the region "
                                      "of %s: dimension %zu; later steps would believe it",
                                      ml_shown(cx, b), ml_shown(cx, buf), dim));
-    }
     return true;
 }
 
@@ -132,6 +187,22 @@ static const ml_Value *with_position(ml_Ctx *cx, const ml_Value *old, int64_t at
     }
     list[n] = ml_val_int(cx, at);
     return ml_val_list(cx, list, n + 1);
+}
+
+/* The annotations with the position in the list of that name, or without it. */
+static const ml_Value *with_trust(ml_Ctx *cx, const ml_Value *notes, const char *key,
+                                  int64_t at, bool trusted)
+{
+    const ml_Value *old = ml_dict_get(notes, key);
+    ML_VEC(const ml_Value *) list = {0};
+
+    if (trusted)
+        return ml_dict_with(cx, notes, key, with_position(cx, old, at));
+    for (size_t k = 0; old && old->kind == ML_VAL_LIST && k < old->n; k++)
+        if (old->as.list[k]->kind != ML_VAL_INT || old->as.list[k]->as.i != at)
+            ml_push(cx, &list, old->as.list[k]);
+    return list.n ? ml_dict_with(cx, notes, key, ml_val_list(cx, list.v, list.n))
+                  : ml_dict_without(cx, notes, key);
 }
 
 /* What the body accesses of the buffer, in dimension d, and all of the buffer. */
@@ -197,12 +268,17 @@ static bool annotate_buffer_access(ml_Call *c)
     uint32_t n = write ? b->n_writes : b->n_reads;
     ml_Region *list = ML_ARRAY(cx, ml_Region, n);
     ml_Block nb = *b;
+    bool trusted = false;
 
     ml_arith_bind_iters(ar, b);
     if (!new_region(c, b, old, c->args[2].map, ar, region))
         return false;
-    if (!c->unchecked && !check_region(c, b, buf, write, ar, region))
-        return false;
+    /* Also where conditions are not asked: what is trusted is part of the program. */
+    if (!check_region(c, b, buf, write, ar, region, &trusted)) {
+        if (!c->unchecked)
+            return false;
+        ml_error_clear(cx);
+    }
     if (!write)
         note_ends(c, b, buf, region);
     memcpy(list, write ? b->writes : b->reads, n * sizeof *list);
@@ -214,6 +290,8 @@ static bool annotate_buffer_access(ml_Call *c)
     nb.annotations = ml_dict_with(
         cx, b->annotations, explicit_key(write),
         with_position(cx, ml_dict_get(b->annotations, explicit_key(write)), (int64_t)at));
+    nb.annotations =
+        with_trust(cx, nb.annotations, trusted_key(write), (int64_t)at, trusted);
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
     if (!ml_ok_or_fail(cx))
         return false;
@@ -223,11 +301,11 @@ static bool annotate_buffer_access(ml_Call *c)
 
 /* ---- hiding */
 
-/* Positions of explicit regions in the list without the hidden ones. */
-static const ml_Value *moved_positions(ml_Ctx *cx, const ml_Value *notes, bool write,
+/* Positions of the list of that name without the hidden ones. */
+static const ml_Value *moved_positions(ml_Ctx *cx, const ml_Value *notes, const char *key,
                                        const bool *hidden, uint32_t n)
 {
-    const ml_Value *old = ml_dict_get(notes, explicit_key(write));
+    const ml_Value *old = ml_dict_get(notes, key);
     ML_VEC(const ml_Value *) list = {0};
 
     if (!old || old->kind != ML_VAL_LIST)
@@ -242,7 +320,7 @@ static const ml_Value *moved_positions(ml_Ctx *cx, const ml_Value *notes, bool w
             }
         at++;
     }
-    return ml_dict_with(cx, notes, explicit_key(write), ml_val_list(cx, list.v, list.n));
+    return ml_dict_with(cx, notes, key, ml_val_list(cx, list.v, list.n));
 }
 
 static bool unsafe_hide_buffer_access(ml_Call *c)
@@ -288,7 +366,8 @@ static bool unsafe_hide_buffer_access(ml_Call *c)
         nb.reads = list;
         nb.n_reads = kept;
     }
-    nb.annotations = moved_positions(cx, b->annotations, write, hidden, n);
+    nb.annotations = moved_positions(cx, b->annotations, explicit_key(write), hidden, n);
+    nb.annotations = moved_positions(cx, nb.annotations, trusted_key(write), hidden, n);
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
     ml_call_note(c, "unsafe: later steps do not know that block %s %s %s",
                  ml_shown(c->cx, b), write ? "writes" : "reads", names);
@@ -310,7 +389,8 @@ const ml_Primitive ml_prim_annotate_buffer_access = {
     .group = "storage",
     .summary = "declare what a block accesses of a buffer",
     .help = "The region replaces the declared one and stays when regions are worked out\n"
-            "again. It must hold what the block accesses.",
+            "again. It must hold what the block accesses: where that cannot be told it is\n"
+            "trusted, and :check fails when an access falls outside.",
     .params = annotate_params,
     .n_params = ML_COUNT(annotate_params),
     .result = ML_R_NONE,

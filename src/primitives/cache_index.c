@@ -1,9 +1,9 @@
 /*
  * cache_index - compute index arithmetic that a block repeats before it, into buffers.
  *
- * Taken are pure integer expressions of more than one operation over the block's iters that
- * cannot fail: what a guard keeps from dividing by zero stays where it is. Regions stay
- * those of the block, because the values stay the same. Source: primitives 8, cache_index.
+ * Taken are pure expressions of more than one operation over the block's iters that cannot
+ * fail: what a guard keeps from dividing by zero stays where it is. Regions stay those of
+ * the block, because the values stay the same. Source: primitives 8, cache_index.
  */
 #include "primitives/cache.h"
 
@@ -15,7 +15,7 @@ enum { BLOCK, SCOPE, THRESHOLD };
 enum { MAX_FOUND = 256 };
 
 typedef struct Found {
-    const ml_Expr *e;     /* simplified */
+    const ml_Expr *e;     /* simplified, if of integers */
     const ml_Expr *first; /* as it first occurred */
     int64_t count;
     uint32_t order; /* post-order of the first occurrence */
@@ -39,8 +39,22 @@ typedef struct Cse {
 typedef struct Look {
     Cse *s;
     size_t ops;
-    bool pure;
+    bool pure, floats;
 } Look;
+
+/* Computed from its operands, whatever they are. */
+static bool is_total(const ml_Expr *e)
+{
+    switch (e->kind) {
+    case ML_EXPR_SELECT:
+    case ML_EXPR_NOT: return true;
+    case ML_EXPR_CALL:
+        return e->as.op->effect <= ML_EFFECT_PURE &&
+               (ml_is_op(e, ML_OP_IF_THEN_ELSE) ||
+                (e->as.op->id >= ML_OP_POPCOUNT && e->as.op->id <= ML_OP_NEXTAFTER));
+    default: return e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR;
+    }
+}
 
 static bool look_in(const ml_Expr *e, void *user)
 {
@@ -48,14 +62,16 @@ static bool look_in(const ml_Expr *e, void *user)
     bool divides = e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
                    e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
 
-    if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT)
+    l->floats |= ml_dtype_is_float(e->type);
+    if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT || e->kind == ML_EXPR_FLOAT)
         return true;
-    if (e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+    if (e->type.lanes == 1 && is_total(e))
         l->ops++;
     else if (e->kind != ML_EXPR_CAST)
         l->pure = false;
-    if (divides && !ml_prove(l->s->ar, ml_ne(l->s->c->cx, e->args[1],
-                                             ml_int(l->s->c->cx, e->args[1]->type, 0))))
+    if (divides && !ml_dtype_is_float(e->type) &&
+        !ml_prove(l->s->ar,
+                  ml_ne(l->s->c->cx, e->args[1], ml_int(l->s->c->cx, e->args[1]->type, 0))))
         l->pure = false;
     return l->pure;
 }
@@ -66,16 +82,22 @@ static const ml_Expr *candidate(Cse *s, const ml_Expr *e)
     Look l = {.s = s, .pure = true};
     const ml_Var *other;
     bool iters = false;
+    bool widens = e->kind == ML_EXPR_CAST && !ml_dtype_is_float(e->args[0]->type);
 
-    if (e->n_args != 2 || e->size < 5 || !ml_dtype_is_index(e->type) ||
-        (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL | ML_X_EFFECT | ML_X_VAR_FREE)) != 0)
+    if (e->n_args == 0 || e->size < 4 || widens ||
+        (!ml_dtype_is_index(e->type) && !ml_dtype_is_float(e->type)) ||
+        (e->flags & (ML_X_HAS_LOAD | ML_X_EFFECT | ML_X_VAR_FREE)) != 0)
         return NULL;
     for (uint32_t k = 0; k < s->block->n_iters; k++)
         iters |= ml_expr_uses_var(e, s->block->iters[k].var);
     if (!iters)
         return NULL;
-    e = ml_simplify(s->ar, e);
     ml_expr_visit(e, look_in, &l);
+    if (!l.floats) {
+        e = ml_simplify(s->ar, e);
+        l = (Look){.s = s, .pure = true};
+        ml_expr_visit(e, look_in, &l);
+    }
     if (!l.pure || l.ops < 2 || ml_uses_other_var(s->c, s->block, &e, 1, &other))
         return NULL;
     return e;
@@ -206,7 +228,7 @@ static const ml_Stmt *make_nest(Cse *s, Found *f, size_t at, ml_Uid scope)
 static const ml_Expr *use_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
     Cse *s = user;
-    const ml_Expr *key = e->n_args == 2 ? candidate(s, e) : NULL;
+    const ml_Expr *key = candidate(s, e);
 
     for (size_t k = 0; key && k < s->kept.n; k++)
         if (s->kept.v[k]->e == key)
@@ -295,7 +317,7 @@ static bool check_result(Cse *s)
     for (size_t k = 0; k < s->kept.n; k++)
         if (!ml_check_concurrency(c, s->kept.v[k]->nest))
             return false;
-    if (s->kept.n && !ml_is_covered(c->cx, c->facts, c->p, s->block->tag, false))
+    if (s->kept.n && !ml_still_covered(c, s->block->tag, s->block->tag, false))
         return unsound(s, ml_format(c->cx,
                                     "cannot show that every index that block %s uses is "
                                     "computed before",

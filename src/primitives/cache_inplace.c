@@ -151,7 +151,7 @@ static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf, ml_Uid w
     ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
     for (size_t k = 0; k < readers.n && !c->unchecked; k++)
         if (readers.v[k] != without &&
-            !ml_is_covered(c->cx, c->facts, c->p, readers.v[k], true))
+            !ml_is_produced(c->cx, c->facts, c->p, readers.v[k], true))
             return false;
     return true;
 }

@@ -51,7 +51,7 @@ static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf)
 
     ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
     for (size_t k = 0; k < readers.n && !c->unchecked; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, readers.v[k], true))
+        if (!ml_is_produced(c->cx, c->facts, c->p, readers.v[k], true))
             return false;
     return true;
 }
@@ -286,7 +286,7 @@ static bool cache_read(ml_Call *c)
                        ml_under_threads(c, place.node) && c->checks && !c->unchecked;
          k++)
         if (ml_index_node(c->p.index, r.chosen.v[k]) &&
-            !ml_is_covered(cx, c->facts, c->p, r.chosen.v[k], true))
+            !ml_still_covered(c, r.chosen.v[k], r.chosen.v[k], true))
             return false;
     /* Threads meet at what they share with each other, not at global memory. */
     for (size_t k = 0; k < r.chosen.n && parsed.rank == 0 && c->checks && !c->unchecked;

@@ -286,7 +286,7 @@ static bool cache_write(ml_Call *c)
     /* What threads shared before is not there for one that has a copy of its own. */
     for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
         if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
-            !ml_is_covered(cx, c->facts, c->p, w.given.v[k], true))
+            !ml_still_covered(c, w.given.v[k], w.given.v[k], true))
             return false;
     /* Threads meet at what they share with each other, not at global memory. */
     for (size_t k = 0; k < w.given.n && parsed.rank == 0 && c->checks && !c->unchecked; k++)

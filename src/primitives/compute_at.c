@@ -26,7 +26,6 @@ typedef struct Move {
     const ml_Stmt *const *body; /* the statements of the loop's body */
     const ml_Stmt *one[1];
     size_t at;            /* where the nest goes among them */
-    bool ask_later;       /* the scope is no stage pipeline yet */
     bool never;           /* no instance was executed where it was */
     bool driven;          /* reverse: every instance reads what a producer writes */
     const bool **outside; /* per read and dimension: not shown to stay in the buffer */
@@ -55,24 +54,6 @@ static bool holds_block(const Move *m, const ml_Stmt *s, ml_Uid block)
     return false;
 }
 
-/* Whether the block accesses an intermediate that threads do not share. */
-static bool has_private(const Move *m, ml_Uid scope)
-{
-    const ml_Block *root = ml_call_block(m->c, scope), *b = m->block;
-
-    for (size_t k = 0; k < root->n_allocs; k++) {
-        if (ml_streq(root->allocs[k]->scope, "global"))
-            continue;
-        for (size_t j = 0; j < b->n_reads + b->n_writes; j++) {
-            const ml_Region *r = j < b->n_reads ? &b->reads[j] : &b->writes[j - b->n_reads];
-
-            if (r->buffer->uid == root->allocs[k]->uid)
-                return true;
-        }
-    }
-    return false;
-}
-
 static bool check_scope(Move *m)
 {
     ml_Call *c = m->c;
@@ -80,17 +61,9 @@ static bool check_scope(Move *m)
     ml_Uid block = m->block->tag, loop = m->loop->var->uid;
     ml_Uid scope = ml_index_scope(ix, block);
 
-    if (!c->unchecked) {
-        /* A block that is moved to where its values are visible (a local buffer written by
-         * threads) may be what is uncovered now: then the result is asked. */
-        m->ask_later = c->checks && !ml_is_stage_pipeline(c->cx, c->facts, c->p, scope);
-        if (m->ask_later &&
-            (!has_private(m, scope) || ml_overwrites_ahead(c->cx, c->facts, c->p, scope)) &&
-            !ml_need_stage_pipeline(c->cx, c->facts, c->p, scope))
-            return false;
-        if (!ml_need_complete_or_reduction(c->cx, c->facts, c->p, block))
-            return false;
-    }
+    if (!ml_check_pipeline(c, scope) ||
+        (!c->unchecked && !ml_need_complete_or_reduction(c->cx, c->facts, c->p, block)))
+        return false;
     if (ml_index_scope(ix, loop) != scope || ml_index_is_above(ix, loop, block))
         return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(m->block), ML_LOOP(m->loop));
     m->above = ml_index_lca(ix, block, loop);
@@ -443,10 +416,7 @@ static bool check_result(Move *m)
 
     if (c->unchecked)
         return true;
-    if (!m->driven && !check_instances(m))
-        return false;
-    if (m->ask_later &&
-        !ml_need_stage_pipeline(c->cx, c->facts, c->p, ml_index_scope(c->p.index, block)))
+    if ((!m->driven && !check_instances(m)) || !ml_check_kept(c, block, block))
         return false;
     if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block) ||
         /* What it computes it computes anew, and whole, in each iteration. */
@@ -457,13 +427,13 @@ static bool check_result(Move *m)
         if (!ml_check_concurrency(c, m->producers.v[k]))
             return false;
     if (m->reverse)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true) ||
+        return ml_still_covered(c, block, block, true) ||
                (!m->driven && !(m->never && ml_never_runs(c->p, block)) &&
                 m->producers.n > 0 && fail_lost(m));
     for (size_t k = 0; k < m->consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, m->consumers.v[k], true))
+        if (!ml_still_covered(c, m->consumers.v[k], m->consumers.v[k], true))
             return false;
-    return m->producers.n == 0 || ml_is_covered(c->cx, c->facts, c->p, block, true);
+    return m->producers.n == 0 || ml_still_covered(c, block, block, true);
 }
 
 /* Executions of a block: the product of the extents of its loops; 0 when not constant. */

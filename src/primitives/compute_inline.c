@@ -229,7 +229,7 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
     if (p.block->n_writes != 1)
         return ml_fail(cx, ML_E_NOT_SINGLE_WRITE, ML_BLOCK(p.block),
                        ML_NUMBER("writes", p.block->n_writes));
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+    if (!ml_check_pipeline(c, scope))
         return false;
     if (ml_is_output_block(c->p, block, &out))
         return ml_fail(cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p.block), ML_BUFFER(out));
@@ -266,6 +266,11 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
     /* What they wrote for one iteration alone may now be read outside of it. */
     for (size_t k = 0; k < producers.n && !c->unchecked; k++)
         if (!ml_check_concurrency(c, producers.v[k]))
+            return false;
+    for (size_t k = 0; k < readers.n && !c->unchecked; k++)
+        if (ml_index_node(c->p.index, readers.v[k]) &&
+            (!ml_check_own_memory(c, readers.v[k]) ||
+             !ml_check_kept(c, block, readers.v[k])))
             return false;
     return ml_ok_or_fail(cx);
 }
@@ -316,6 +321,7 @@ const ml_Primitive ml_prim_compute_inline = {
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK,
                                      ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED,
+                                     ML_E_UNSOUND, ML_E_OK},
     .cases = "compute_inline",
 };

@@ -382,7 +382,7 @@ static bool check_result(CopyAt *a)
                                     ml_shown(c->cx, a->old)));
     ml_raw_consumers(c->cx, c->facts, c->p, a->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))
+        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
             return false;
     return true;
 }
@@ -407,7 +407,7 @@ static bool copy_at(ml_Call *c, bool write)
         return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(b), ML_LOOP(a.loop));
     if (!find_place(&a))
         return false;
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, a.scope))
+    if (!ml_check_pipeline(c, a.scope))
         return false;
     a.cache.old = a.old;
     a.cache.cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", a.old->name, scope_name),

@@ -179,8 +179,7 @@ static bool check_place(Padding *p)
 
         for (uint32_t m = 0; m < o->n_reads; m++)
             reads |= o->reads[m].buffer->uid == buf->uid;
-        if (reads && o->tag != p->block->tag &&
-            !ml_is_covered(cx, c->facts, c->p, o->tag, true))
+        if (reads && o->tag != p->block->tag && !ml_still_covered(c, o->tag, o->tag, true))
             return false;
     }
     return true;

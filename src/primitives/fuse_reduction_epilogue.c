@@ -375,7 +375,7 @@ static bool check_blocks(Fusion *f)
 
     if (ml_index_scope(ix, f->epi->tag) != f->scope || f->red == f->epi)
         return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(f->red), ML_BLOCK(f->epi));
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, f->scope))
+    if (!ml_check_pipeline(c, f->scope))
         return false;
     if (f->red->n_writes != 1)
         return ml_fail(cx, ML_E_NOT_SINGLE_WRITE, ML_BLOCK(f->red),
@@ -418,8 +418,8 @@ static bool fuse_reduction_epilogue(ml_Call *c)
         return false;
     if (c->unchecked)
         return true;
-    return ml_check_concurrency(c, red) && ml_check_iter_order(c, red, 0) &&
-           (!c->checks || ml_need_stage_pipeline(cx, c->facts, c->p, f.scope));
+    return ml_check_concurrency(c, red) && ml_check_own_memory(c, red) &&
+           ml_check_iter_order(c, red, 0) && ml_check_pipeline(c, f.scope);
 }
 
 static const ml_Param params[] = {
@@ -438,11 +438,11 @@ const ml_Primitive ml_prim_fuse_reduction_epilogue = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = fuse_reduction_epilogue,
-    .errors =
-        (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
-                               ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_WRITE,
-                               ML_E_NOT_REDUCTION, ML_E_NOT_COMPLETE, ML_E_OUTPUT_BLOCK,
-                               ML_E_NOT_SCHEDULABLE, ML_E_EPILOGUE_PATTERN,
-                               ML_E_OPAQUE_ACCESS, ML_E_UNSOUND, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
+                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_WRITE,
+                                     ML_E_NOT_REDUCTION, ML_E_NOT_COMPLETE,
+                                     ML_E_OUTPUT_BLOCK, ML_E_NOT_SCHEDULABLE,
+                                     ML_E_EPILOGUE_PATTERN, ML_E_OPAQUE_ACCESS,
+                                     ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
     .cases = "fuse_reduction_epilogue",
 };

@@ -32,6 +32,19 @@ bool ml_executed_values(ml_Call *c, const ml_Block *block, ml_Interval *out,
 size_t ml_iter_of(const ml_Block *b, const ml_Var *v);
 bool ml_uses_iters(const ml_Block *b, const ml_Expr *e);
 
+/* The scope is a stage pipeline, but for what threads have yet to read of their own memory
+ * (ml_is_produced; not-stage-pipeline); true where checks are off. */
+bool ml_check_pipeline(ml_Call *c, ml_Uid scope);
+/* After a rewrite: what the block reads was written (not-region-covered). Where its thread
+ * did not see that before the step, in `was` (the block itself, or the one it works for),
+ * ml_is_produced will do. */
+bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error);
+/* After a rewrite: what the block read, as it was before the step, is still there where
+ * block `at` reads it now (unsound). */
+bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at);
+/* After a rewrite: neither the block nor who reads what it writes reads private memory of
+ * another thread, unless it did before (not-region-covered). */
+bool ml_check_own_memory(ml_Call *c, ml_Uid block);
 /* After a rewrite: a reduction still accumulates each element once (unsound). */
 bool ml_check_accumulation(ml_Call *c, ml_Uid block);
 /* After a rewrite: the guard of a block with an init lets the instance through that

@@ -455,8 +455,7 @@ static bool pad_einsum(ml_Call *c)
     if (!ml_check_not_root(c, uid))
         return false;
     e.scope = ml_index_scope(c->p.index, uid);
-    if (c->checks && !c->unchecked &&
-        !ml_need_stage_pipeline(c->cx, c->facts, c->p, e.scope))
+    if (!ml_check_pipeline(c, e.scope))
         return false;
     e.ar = ml_arith_at(c->cx, c->p, uid);
     ml_index_loops(c->cx, c->p.index, uid, &e.loops);

@@ -1,144 +1,171 @@
 /*
  * reducer - see reducer.h.
  *
- * A reducer is a pattern over placeholders x (accumulators) and y (new values). It is
- * matched structurally against what the block stores: x stands for a load of the
- * accumulator, y for any expression without one. Operands of commutative operators are
- * tried both ways, and a comparison also as its mirror image; what failed to match stays
- * failed. Source: primitives 9, rfactor.
+ * One accumulator that is an operand of a nest of +, *, min or max is told from the rest,
+ * which is the new value; several are taken one by one. An index with a value is looked at
+ * in arg_reducer.c. A registered reducer is a pattern over placeholders x (accumulators)
+ * and y (new values), matched structurally: x stands for a load of the accumulator, y for
+ * any expression without one; operands of commutative operators are tried both ways, and a
+ * comparison also as its mirror image. Source: primitives 9, rfactor.
  */
 #include "primitives/reducer.h"
 
-#include <math.h>
-
 #include "core/walk.h"
+#include "primitives/reducer_impl.h"
 
 typedef const ml_Expr *const *Values;
 
-/* ---- the table */
+/* ---- operators */
 
-static void sum(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+static bool is_zero(const ml_Expr *e)
 {
-    r[0] = ml_add(cx, x[0], y[0]);
+    return e->kind == ML_EXPR_FLOAT ? e->as.f >= 0 && e->as.f <= 0 : ml_is_int(e, 0);
 }
 
-static void product(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+static bool is_one(const ml_Expr *e)
 {
-    r[0] = ml_mul(cx, x[0], y[0]);
+    return e->kind == ML_EXPR_FLOAT ? e->as.f >= 1 && e->as.f <= 1 : ml_is_int(e, 1);
 }
 
-static void least(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+/* The operands of a nest of one operator. */
+typedef struct Terms {
+    ml_Ctx *cx;
+    ml_ExprKind kind; /* a difference is a sum, too */
+    const ml_Expr *acc;
+    size_t found;         /* how often the accumulator is one of them */
+    const ml_Expr *added; /* the others; NULL: none */
+    const ml_Expr *taken; /* those that are subtracted */
+} Terms;
+
+static const ml_Expr *join(const Terms *t, const ml_Expr *a, const ml_Expr *b)
 {
-    r[0] = ml_min(cx, x[0], y[0]);
+    switch (t->kind) {
+    case ML_EXPR_MUL: return ml_mul(t->cx, a, b);
+    case ML_EXPR_MIN: return ml_min(t->cx, a, b);
+    case ML_EXPR_MAX: return ml_max(t->cx, a, b);
+    default: return ml_add(t->cx, a, b);
+    }
 }
 
-static void greatest(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+static bool collect(Terms *t, const ml_Expr *e, bool minus)
 {
-    r[0] = ml_max(cx, x[0], y[0]);
+    bool sum = t->kind == ML_EXPR_ADD && e->kind == ML_EXPR_SUB;
+
+    if (e == t->acc) {
+        t->found++;
+        return !minus;
+    }
+    if ((e->kind == t->kind || sum) && ml_expr_uses_buffer(e, t->acc->as.buffer))
+        return collect(t, e->args[0], minus) && collect(t, e->args[1], minus != sum);
+    const ml_Expr **side = minus ? &t->taken : &t->added;
+
+    *side = *side ? join(t, *side, e) : e;
+    return true;
 }
 
-static void two_sums(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+/* Placeholders of the accumulator's type, and what becomes of them. */
+static const ml_Reducer *make_reducer(ml_Ctx *cx, size_t n, const ml_Var *const *x,
+                                      const ml_Var *const *y, const ml_Expr *const *results)
 {
-    r[0] = ml_add(cx, x[0], y[0]);
-    r[1] = ml_add(cx, x[1], y[1]);
+    ml_Reducer *r = ML_NEW(cx, ml_Reducer);
+
+    *r = (ml_Reducer){(uint32_t)n, x, y, results, NULL};
+    return r;
 }
 
-static void argmax_first(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
+/* Values of bool have no order, and of vectors there is no known identity. */
+static bool fits(const ml_Expr *acc)
 {
-    const ml_Expr *keep = ml_ge(cx, x[1], y[1]);
-
-    r[0] = ml_select(cx, keep, x[0], y[0]);
-    r[1] = ml_select(cx, keep, x[1], y[1]);
+    return acc->type.lanes == 1 &&
+           (ml_dtype_is_int(acc->type) || ml_dtype_is_float(acc->type));
 }
 
-/* With the lower index where the values are equal. */
-static const ml_Expr *or_lower(ml_Ctx *cx, Values x, Values y, const ml_Expr *better)
-{
-    return ml_or(cx, better, ml_and(cx, ml_eq(cx, x[1], y[1]), ml_lt(cx, x[0], y[0])));
-}
-
-static void argmax_lowest(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
-{
-    const ml_Expr *better = ml_gt(cx, x[1], y[1]);
-
-    r[0] = ml_select(cx, or_lower(cx, x, y, better), x[0], y[0]);
-    r[1] = ml_select(cx, better, x[1], y[1]);
-}
-
-static void argmin_first(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
-{
-    const ml_Expr *keep = ml_le(cx, x[1], y[1]);
-
-    r[0] = ml_select(cx, keep, x[0], y[0]);
-    r[1] = ml_select(cx, keep, x[1], y[1]);
-}
-
-static void argmin_lowest(ml_Ctx *cx, Values x, Values y, const ml_Expr **r)
-{
-    const ml_Expr *better = ml_lt(cx, x[1], y[1]);
-
-    r[0] = ml_select(cx, or_lower(cx, x, y, better), x[0], y[0]);
-    r[1] = ml_select(cx, better, x[1], y[1]);
-}
-
-typedef enum Identity { ZERO, ONE, MINUS_ONE, SMALLEST, LARGEST } Identity;
-
-typedef struct Row {
+/* One of several accumulators that do not use each other. */
+typedef struct Single {
     const char *name;
-    uint8_t n;
-    bool first_wins;
-    void (*combine)(ml_Ctx *cx, Values x, Values y, const ml_Expr **r);
-    uint8_t identity[ML_MAX_REDUCER];
-} Row;
+    const ml_Expr *given, *start, *partial, *last;
+    const ml_Var *x, *y;
+} Single;
 
-static const Row rows[] = {
-    {"sum", 1, false, sum, {ZERO}},
-    {"product", 1, false, product, {ONE}},
-    {"min", 1, false, least, {LARGEST}},
-    {"max", 1, false, greatest, {SMALLEST}},
-    {"two sums", 2, false, two_sums, {ZERO, ZERO}},
-    {"argmax", 2, true, argmax_first, {MINUS_ONE, SMALLEST}},
-    {"argmax", 2, false, argmax_lowest, {MINUS_ONE, SMALLEST}},
-    {"argmin", 2, true, argmin_first, {MINUS_ONE, LARGEST}},
-    {"argmin", 2, false, argmin_lowest, {MINUS_ONE, LARGEST}},
-};
-
-static bool is_identity(const ml_Expr *e, Identity want)
+static bool find_single(ml_Ctx *cx, const ml_Expr *acc, const ml_Expr *combined,
+                        const ml_Expr *from, Single *out)
 {
-    static const int small[] = {[ZERO] = 0, [ONE] = 1, [MINUS_ONE] = -1};
-    ml_Dtype t = e->type;
+    ml_ExprKind kind = (ml_ExprKind)combined->kind;
+    Terms t = {.cx = cx, .acc = acc};
 
-    if (e->kind == ML_EXPR_INT) {
-        bool wide = t.code == ML_UINT && t.bits == 64; /* its greatest is kept as -1 */
-
-        if (want == SMALLEST)
-            return e->as.i == ml_dtype_min(t);
-        if (want == LARGEST)
-            return e->as.i == (wide ? -1 : ml_dtype_max(t));
-        return e->as.i == small[want] && ml_dtype_fits(t, small[want]);
-    }
-    if (e->kind != ML_EXPR_FLOAT)
+    t.kind = kind == ML_EXPR_SUB ? ML_EXPR_ADD : kind;
+    if (!fits(acc) || (t.kind != ML_EXPR_ADD && t.kind != ML_EXPR_MUL &&
+                       t.kind != ML_EXPR_MIN && t.kind != ML_EXPR_MAX))
         return false;
-    if (want == SMALLEST)
-        return e->as.f <= ml_dtype_flowest(t) || (isinf(e->as.f) && e->as.f < 0);
-    if (want == LARGEST)
-        return e->as.f >= ml_dtype_fmax(t) || (isinf(e->as.f) && e->as.f > 0);
-    return e->as.f >= small[want] && e->as.f <= small[want];
-}
+    if (!collect(&t, combined, false) || t.found != 1 || (!t.added && !t.taken))
+        return false;
+    *out = (Single){.x = ml_var_new(cx, "x", acc->type),
+                    .y = ml_var_new(cx, "y", acc->type),
+                    .start = from};
+    const ml_Expr *x = ml_var(cx, out->x), *y = ml_var(cx, out->y);
 
-static const char *identity_name(Identity want)
-{
-    switch (want) {
-    case ZERO: return "0";
-    case ONE: return "1";
-    case MINUS_ONE: return "-1";
-    case SMALLEST: return "the smallest value of its type";
-    case LARGEST: return "the largest value of its type";
+    out->partial = out->last = join(&t, x, y);
+    out->given = !t.added ? t.taken : !t.taken ? t.added : ml_sub(cx, t.added, t.taken);
+    /* What is only subtracted is summed up, and subtracted at last. */
+    if (!t.added)
+        out->last = ml_sub(cx, x, y);
+    switch (t.kind) {
+    case ML_EXPR_MIN: out->name = "min"; break;
+    case ML_EXPR_MAX: out->name = "max"; break;
+    case ML_EXPR_MUL:
+        out->name = "product";
+        if (from && !is_one(from))
+            out->start = ml_const(cx, acc->type, 1);
+        break;
+    default:
+        out->name = "sum";
+        if (from && !is_zero(from))
+            out->start = ml_const(cx, acc->type, 0);
     }
-    return "";
+    return true;
 }
 
-/* ---- matching */
+/* No new value uses an accumulator. */
+static bool all_given(Values given, Values acc, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < n; j++)
+            if (!given[k] || ml_expr_uses_buffer(given[k], acc[j]->as.buffer))
+                return false;
+    return true;
+}
+
+/* Each accumulator has an operator of its own. */
+static bool find_operators(ml_Ctx *cx, size_t n, Values acc, Values combined, Values from,
+                           ml_Combiner *out)
+{
+    const ml_Var **x = ML_ARRAY(cx, const ml_Var *, n),
+                 **y = ML_ARRAY(cx, const ml_Var *, n);
+    const ml_Expr **partial = ML_ARRAY(cx, const ml_Expr *, n);
+    const ml_Expr **last = ML_ARRAY(cx, const ml_Expr *, n);
+
+    *out = (ml_Combiner){.n = n};
+    for (size_t k = 0; k < n; k++) {
+        Single s;
+
+        if (!find_single(cx, acc[k], combined[k], from ? from[k] : NULL, &s))
+            return false;
+        out->name = s.name;
+        out->given[k] = s.given;
+        out->start[k] = s.start;
+        x[k] = s.x;
+        y[k] = s.y;
+        partial[k] = s.partial;
+        last[k] = s.last;
+    }
+    if (n > 1)
+        out->name = "several reductions";
+    out->reducer = make_reducer(cx, n, x, y, partial);
+    out->last = make_reducer(cx, n, x, y, last);
+    return all_given(out->given, acc, n);
+}
+
+/* ---- patterns */
 
 typedef struct Match {
     size_t n;
@@ -224,75 +251,6 @@ static bool match(Match *m, const ml_Expr *p, const ml_Expr *e)
     return true;
 }
 
-/* The placeholders take the types of the accumulators. */
-static const ml_Reducer *instance(ml_Ctx *cx, const Row *row, const Match *m)
-{
-    const ml_Expr *x[ML_MAX_REDUCER], *y[ML_MAX_REDUCER];
-    const ml_Expr **results = ML_ARRAY(cx, const ml_Expr *, row->n);
-    const ml_Var **lhs = ML_ARRAY(cx, const ml_Var *, row->n);
-    const ml_Var **rhs = ML_ARRAY(cx, const ml_Var *, row->n);
-    ml_Reducer r = {row->n, lhs, rhs, results, NULL};
-
-    for (size_t k = 0; k < row->n; k++) {
-        lhs[k] = m->x[k];
-        rhs[k] = m->y[k];
-        x[k] = ml_var(cx, m->x[k]);
-        y[k] = ml_var(cx, m->y[k]);
-    }
-    row->combine(cx, x, y, results);
-    ml_Reducer *out = ML_NEW(cx, ml_Reducer);
-
-    *out = r;
-    return out;
-}
-
-/* Selecting by an index is for index types, values of bool have no order. */
-static bool fits(const Row *row, const ml_Expr *const *acc)
-{
-    for (size_t k = 0; k < row->n; k++)
-        if (acc[k]->type.lanes != 1 ||
-            (!ml_dtype_is_int(acc[k]->type) && !ml_dtype_is_float(acc[k]->type)))
-            return false;
-    return true;
-}
-
-/* Every new value was found, and none uses an accumulator. */
-static bool all_given(const Match *m, Values acc, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        if (!m->got[k])
-            return false;
-        for (size_t j = 0; j < n; j++)
-            if (ml_expr_uses_buffer(m->got[k], acc[j]->as.buffer))
-                return false;
-    }
-    return true;
-}
-
-static bool try_row(ml_Ctx *cx, const Row *row, const uint8_t *perm, Values acc,
-                    Values combined, Match *m, const ml_Reducer **reducer)
-{
-    const ml_Expr *own[ML_MAX_REDUCER];
-    size_t n = row->n;
-
-    m->n = n;
-    for (size_t k = 0; k < n; k++)
-        own[k] = acc[perm[k]];
-    if (!fits(row, own))
-        return false;
-    for (size_t k = 0; k < n; k++) {
-        m->x[k] = ml_var_new(cx, "x", own[k]->type);
-        m->y[k] = ml_var_new(cx, "y", own[k]->type);
-        m->acc[k] = own[k];
-        m->got[k] = NULL;
-    }
-    *reducer = instance(cx, row, m);
-    for (size_t k = 0; k < row->n; k++)
-        if (!match(m, (*reducer)->results[k], combined[perm[k]]))
-            return false;
-    return all_given(m, acc, row->n);
-}
-
 /* Accumulators as they come or, of two, the other way round. */
 static const uint8_t perms[2][ML_MAX_REDUCER] = {{0, 1, 2, 3}, {1, 0, 2, 3}};
 
@@ -331,7 +289,7 @@ static bool types_fit(const ml_OwnReducer *own, size_t n, Values acc, const uint
 
 /* One that was registered; the first of those that fit. */
 static bool find_own(ml_Ctx *cx, struct ml_Intrins *more, size_t n, Values acc,
-                     Values combined, Values from, ml_Combiner *out, const char **why)
+                     Values combined, ml_Combiner *out)
 {
     const ml_OwnReducer *own;
 
@@ -344,31 +302,29 @@ static bool find_own(ml_Ctx *cx, struct ml_Intrins *more, size_t n, Values acc,
             if (!types_fit(own, n, acc, perm))
                 continue;
             const ml_Reducer *r = adopt(cx, own, identity);
-            bool same = true, starts = true;
+            const ml_Var **x = ML_ARRAY(cx, const ml_Var *, n);
+            const ml_Var **y = ML_ARRAY(cx, const ml_Var *, n);
+            const ml_Expr **results = ML_ARRAY(cx, const ml_Expr *, n);
+            bool same = true;
 
             for (size_t k = 0; k < n; k++) {
-                m.x[k] = r->lhs[k];
-                m.y[k] = r->rhs[k];
+                m.x[k] = x[perm[k]] = r->lhs[k];
+                m.y[k] = y[perm[k]] = r->rhs[k];
+                results[perm[k]] = r->results[k];
                 m.acc[k] = acc[perm[k]];
             }
             for (size_t k = 0; k < n && same; k++)
                 same = match(&m, r->results[k], combined[perm[k]]);
-            if (!same || !all_given(&m, acc, n))
+            if (!same)
                 continue;
-            for (size_t k = 0; k < n; k++)
-                starts = starts && (!from || from[perm[k]] == identity[k]);
-            if (!starts) {
-                *why = "it is combined as was registered, but its init is not the identity "
-                       "that was given";
-                continue;
-            }
-            *out = (ml_Combiner){
-                .name = "registered reduction", .n = n, .own = true, .reducer = r};
+            *out = (ml_Combiner){.name = "registered reduction", .n = n, .own = true};
+            out->reducer = out->last = make_reducer(cx, n, x, y, results);
             for (size_t k = 0; k < n; k++) {
-                out->perm[k] = perm[k];
                 out->given[perm[k]] = m.got[k];
+                out->start[perm[k]] = identity[k];
             }
-            return true;
+            if (all_given(out->given, acc, n))
+                return true;
         }
     return false;
 }
@@ -380,45 +336,21 @@ bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,
     *why = n > ML_MAX_REDUCER ? ml_format(cx, "no reducer has %zu results", n)
                               : "what it stores is no known combination of the old value "
                                 "and a new one";
-    for (size_t r = 0; r < ML_COUNT(rows); r++)
-        for (size_t p = 0; rows[r].n == n && p < count_perms(n); p++) {
-            Match m = {0};
-            const ml_Reducer *reducer;
-            bool start = true;
-
-            if (!try_row(cx, &rows[r], perms[p], acc, combined, &m, &reducer))
-                continue;
-            for (size_t k = 0; start && k < n; k++)
-                if (from &&
-                    !is_identity(from[perms[p][k]], (Identity)rows[r].identity[k])) {
-                    *why = ml_format(cx, "it is a %s, but its init is not %s", rows[r].name,
-                                     identity_name((Identity)rows[r].identity[k]));
-                    start = false;
-                }
-            if (!start)
-                continue;
-            *out = (ml_Combiner){.name = rows[r].name,
-                                 .n = n,
-                                 .first_wins = rows[r].first_wins,
-                                 .reducer = reducer};
-            for (size_t k = 0; k < n; k++) {
-                out->perm[k] = perms[p][k];
-                out->given[perms[p][k]] = m.got[k];
-            }
-            return true;
-        }
-    return n <= ML_MAX_REDUCER && find_own(cx, more, n, acc, combined, from, out, why);
+    return n <= ML_MAX_REDUCER &&
+           (find_operators(cx, n, acc, combined, from, out) ||
+            (n == 2 && ml_arg_reducer_find(cx, acc, combined, from, out, why)) ||
+            find_own(cx, more, n, acc, combined, out));
 }
 
-void ml_combiner_apply(ml_Ctx *cx, const ml_Combiner *r, const ml_Expr *const *x,
+void ml_combiner_apply(ml_Ctx *cx, const ml_Reducer *r, const ml_Expr *const *x,
                        const ml_Expr *const *y, const ml_Expr **out)
 {
     ml_Subst sub = {0};
 
     for (size_t k = 0; k < r->n; k++) {
-        ml_subst_var(cx, &sub, r->reducer->lhs[k], x[r->perm[k]]);
-        ml_subst_var(cx, &sub, r->reducer->rhs[k], y[r->perm[k]]);
+        ml_subst_var(cx, &sub, r->lhs[k], x[k]);
+        ml_subst_var(cx, &sub, r->rhs[k], y[k]);
     }
     for (size_t k = 0; k < r->n; k++)
-        out[r->perm[k]] = ml_expr_subst(cx, r->reducer->results[k], &sub);
+        out[k] = ml_expr_subst(cx, r->results[k], &sub);
 }

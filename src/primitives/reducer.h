@@ -25,26 +25,29 @@ struct ml_ReducerHead {
 };
 void ml_own_reducers_free(struct ml_ReducerHead *list);
 
-/* A reduction that was recognised: results in the order of the accumulators given. */
+/* A reduction that was recognised: everything by accumulator, in the order given. */
 typedef struct ml_Combiner {
     const char *name; /* "sum", "argmax", ... */
     size_t n;
-    bool first_wins; /* among equal values the one that comes first is kept */
-    bool own;        /* registered: that it is a reduction is somebody's word */
-    uint8_t perm[ML_MAX_REDUCER]; /* reducer's k-th result belongs to accumulator perm[k] */
-    const ml_Reducer *reducer;    /* over placeholders */
-    const ml_Expr *given[ML_MAX_REDUCER]; /* new values, by accumulator */
+    bool first_wins;           /* among equal values the one that comes first is kept */
+    bool own;                  /* registered: that it is a reduction is somebody's word */
+    const ml_Reducer *reducer; /* an old and a new value, over placeholders */
+    const ml_Reducer *last;    /* the accumulator and a partial result; mostly the same */
+    const ml_Expr *given[ML_MAX_REDUCER];    /* new values */
+    const ml_Expr *start[ML_MAX_REDUCER];    /* what a partial result starts with */
+    const ml_Expr *by_index[ML_MAX_REDUCER]; /* first_wins: the same combination, by which
+                                                the lower index wins */
 } ml_Combiner;
 
 /* combined[k] is what accumulator acc[k] (a load) becomes, from[k] what it starts with
- * (NULL: not asked).
+ * (NULL: not asked, `start` stays empty).
  * After those that are built in, those of `more` (NULL: none) are tried. false: no known
  * reducer; *why is a phrase, in cx. */
 bool ml_combiner_find(ml_Ctx *cx, struct ml_Intrins *more, size_t n,
                       const ml_Expr *const *acc, const ml_Expr *const *combined,
                       const ml_Expr *const *from, ml_Combiner *out, const char **why);
-/* The combination of two values each, by accumulator. */
-void ml_combiner_apply(ml_Ctx *cx, const ml_Combiner *r, const ml_Expr *const *x,
+/* The combination of two values each. */
+void ml_combiner_apply(ml_Ctx *cx, const ml_Reducer *r, const ml_Expr *const *x,
                        const ml_Expr *const *y, const ml_Expr **out);
 
 #endif

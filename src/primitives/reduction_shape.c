@@ -1,7 +1,6 @@
 /*
- * reduction_shape - see reduction_shape.h. One accumulator: the body is one store. Several:
- * as many lets, each the new value of one accumulator, then as many stores of them.
- * Source: primitives 9, rfactor.
+ * reduction_shape - see reduction_shape.h. The body is lets, then a store for each
+ * accumulator. Source: primitives 9, rfactor.
  */
 #include "primitives/reduction_shape.h"
 
@@ -13,7 +12,7 @@ typedef struct Parts {
     const ml_Block *b;
     size_t n_init, n_lets, n_stores;
     const ml_Store *init[ML_MAX_REDUCER + 1], *store[ML_MAX_REDUCER + 1];
-    const ml_Bind *let[ML_MAX_REDUCER + 1];
+    const ml_Stmt *const *lets;
 } Parts;
 
 static bool wrong(Parts *p, int number, const char *what)
@@ -65,69 +64,68 @@ static bool read_body(Parts *p)
 {
     ml_Ctx *cx = p->c->cx;
     const ml_Stmt *const *s;
-    size_t n = list_of(&p->b->body, &s), lets = 0;
+    size_t n = list_of(&p->b->body, &s);
 
-    while (lets < n && s[lets]->kind == ML_STMT_BIND)
-        lets++;
-    p->n_lets = lets;
-    if (lets != (p->n_init == 1 ? 0 : p->n_init))
-        return wrong(p, 3,
-                     ml_format(cx,
-                               "its init stores %zu value%s and its body begins with %zu "
-                               "let%s (one value: none)",
-                               p->n_init, p->n_init == 1 ? "" : "s", lets,
-                               lets == 1 ? "" : "s"));
-    for (size_t k = 0; k < lets; k++) {
-        p->let[k] = (const ml_Bind *)(const void *)s[k];
-        for (size_t j = 0; j < k; j++)
-            if (p->let[j]->var->uid == p->let[k]->var->uid)
-                return wrong(p, 4, "two of its lets define one variable");
-    }
-    for (size_t k = lets; k < n; k++)
+    while (p->n_lets < n && s[p->n_lets]->kind == ML_STMT_BIND)
+        p->n_lets++;
+    p->lets = s;
+    for (size_t k = p->n_lets; k < n; k++)
         if (!plain_store(s[k]))
             return wrong(p, 5,
-                         lets ? "something else than stores follows its lets"
-                              : "its body is not one store");
-    if (n - lets != p->n_init)
+                         p->n_lets ? "something else than stores follows its lets"
+                                   : "its body is not stores, with lets before them");
+    if (n - p->n_lets != p->n_init)
         return wrong(p, 6,
                      ml_format(cx, "its init has %zu store%s, its body %zu", p->n_init,
-                               p->n_init == 1 ? "" : "s", n - lets));
+                               p->n_init == 1 ? "" : "s", n - p->n_lets));
     for (size_t k = 0; k < p->n_init; k++)
-        p->store[k] = ml_as_store(s[lets + k]);
-    p->n_stores = n - lets;
+        p->store[k] = ml_as_store(s[p->n_lets + k]);
+    p->n_stores = n - p->n_lets;
     return true;
 }
 
-/* What each store stores: a let's value. Lets are evaluated before anything is stored. */
-static bool read_values(Parts *p, const ml_Expr **combined)
+static bool uses_result(const Parts *p, size_t n, const ml_Expr *e)
 {
-    bool used[ML_MAX_REDUCER] = {0};
+    for (size_t k = 0; k < n; k++)
+        if (ml_expr_uses_buffer(e, p->store[k]->buffer))
+            return true;
+    return false;
+}
 
-    ML_ASSERT(p->store[0]);
-    if (p->n_lets == 0) {
-        combined[0] = p->store[0]->value;
-        return true;
+/* What each store stores. Lets that use an accumulator are put in; they are evaluated
+ * before anything is stored. The others stay lets. */
+static bool read_values(Parts *p, const ml_Expr **combined, ml_ReductionShape *out)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_Subst sub = {0};
+
+    out->lets = ML_ARRAY(cx, const ml_Stmt *, p->n_lets + 1);
+    for (size_t k = 0; k < p->n_lets; k++) {
+        const ml_Bind *let = (const ml_Bind *)(const void *)p->lets[k];
+        const ml_Expr *v = sub.vars ? ml_expr_subst(cx, let->value, &sub) : let->value;
+
+        if ((v->flags & ML_X_EFFECT) != 0)
+            return wrong(p, 7,
+                         ml_format(cx, "its let %s has an effect", ml_shown(cx, let->var)));
+        if (uses_result(p, p->n_stores, v))
+            ml_subst_var(cx, &sub, let->var, v);
+        else
+            out->lets[out->n_lets++] = ml_bind(cx, let->var, v);
     }
     for (size_t k = 0; k < p->n_stores; k++) {
         const ml_Expr *v = p->store[k]->value;
-        size_t at = 0;
 
-        while (at < p->n_lets &&
-               !(v->kind == ML_EXPR_VAR && v->as.var->uid == p->let[at]->var->uid))
-            at++;
-        if (at == p->n_lets)
+        if (uses_result(p, k, v))
             return wrong(p, 7,
-                         ml_format(p->c->cx, "the store to %s is not of a let variable",
-                                   ml_shown(p->c->cx, p->store[k]->buffer)));
-        if (used[at])
-            return wrong(p, 8,
-                         ml_format(p->c->cx, "the let variable %s is stored twice",
-                                   ml_shown(p->c->cx, p->let[at]->var)));
-        used[at] = true;
-        combined[k] = p->let[at]->value;
-        for (size_t m = 0; m < p->n_lets; m++)
-            if (ml_expr_uses_var(combined[k], p->let[m]->var))
-                return wrong(p, 7, "a let uses the variable of another one");
+                         ml_format(cx, "the store to %s reads what is stored before it",
+                                   ml_shown(cx, p->store[k]->buffer)));
+        while (p->n_stores == 1 && v->kind == ML_EXPR_LET) {
+            ml_Subst one = {0};
+
+            ml_subst_var(cx, &one, v->as.var, v->args[0]);
+            v = ml_expr_subst(cx, v->args[1], &one);
+        }
+        combined[k] = sub.vars ? ml_expr_subst(cx, v, &sub) : v;
     }
     return true;
 }
@@ -191,8 +189,8 @@ bool ml_reduction_shape(ml_Call *c, const ml_Block *b, ml_ReductionShape *out)
     const char *why;
 
     memset(out, 0, sizeof *out);
-    if (!read_init(&p) || !read_body(&p) || !read_values(&p, combined) ||
-        !match_buffers(&p, out))
+    if (!read_init(&p) || !read_body(&p) || !match_buffers(&p, out) ||
+        !read_values(&p, combined, out))
         return false;
     ML_ASSERT(p.store[0]);
     out->n = p.n_stores;

@@ -12,6 +12,8 @@ typedef struct ml_ReductionShape {
     const ml_Expr *from[ML_MAX_REDUCER];  /* what the init stores */
     const ml_Expr *const *idx;            /* the element, one for all */
     size_t rank;
+    const ml_Stmt **lets; /* of the body; new values may use them */
+    size_t n_lets;
     ml_Combiner combiner;
 } ml_ReductionShape;
 

@@ -19,7 +19,8 @@ typedef struct Reindex {
     const ml_Block *block;
     const ml_Buffer *old, *own;
     bool write;
-    const ml_Expr **index; /* simplified */
+    const ml_Expr **index; /* simplified, unless to a number */
+    const ml_Expr *guard;  /* under which they lie in the buffer; read */
     ml_IterList iters;     /* U: those that the indices use */
     ml_Uid nest;
 } Reindex;
@@ -57,6 +58,9 @@ static bool find_index(Reindex *r)
     r->index = ML_ARRAY(cx, const ml_Expr *, rank + 1);
     for (size_t d = 0; d < rank; d++) {
         r->index[d] = ml_simplify(ar, s.index[d]);
+        /* An iter of extent 1 keeps its dimension: index maps name them all. */
+        if (ml_is_const_int(r->index[d]))
+            r->index[d] = s.index[d];
         if ((r->index[d]->flags & ML_X_EFFECT) != 0 ||
             ((r->index[d]->flags & ML_X_HAS_LOAD) != 0 && r->write))
             return no_access(r, "its indices depend on what is in memory");
@@ -82,15 +86,6 @@ typedef struct Inside {
     bool bad; /* a load may lie outside, a division be by 0 */
 } Inside;
 
-static bool within(ml_Arith *ar, const ml_Expr *at, const ml_Expr *dim)
-{
-    ml_Ctx *cx = ml_arith_ctx(ar);
-
-    return ml_promote(cx, &at, &dim) &&
-           ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) &&
-           ml_prove_symbolic(ar, ml_lt(cx, at, dim));
-}
-
 static bool look_inside(const ml_Expr *e, void *user)
 {
     Inside *w = user;
@@ -98,15 +93,15 @@ static bool look_inside(const ml_Expr *e, void *user)
 
     if (e->kind == ML_EXPR_LOAD)
         for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
-            ok = within(w->ar, e->args[d], e->as.buffer->shape[d]);
+            ok = ml_is_true(ml_bounds_to_ask(w->ar, e->args[d], e->as.buffer->shape[d]));
     else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
         ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
     w->bad |= !ok;
     return ok;
 }
 
-/* The copy reads what the block might not: all of it must be inside the buffer, and so must
- * be what its indices read. */
+/* The copy reads what the block might not, under a condition perhaps: it asks whether that
+ * is in the buffer, and must be able to compute where it is. */
 static bool check_read(Reindex *r)
 {
     ml_Ctx *cx = r->c->cx;
@@ -117,13 +112,8 @@ static bool check_read(Reindex *r)
     for (size_t d = 0; d < r->old->rank; d++) {
         Inside w = {.ar = ar};
 
-        if (!within(ar, r->index[d], r->old->shape[d]))
-            return unsound(
-                r, true,
-                ml_format(cx,
-                          "cannot show that index %zu of %s stays inside for all "
-                          "iters of block %s; the copy would read outside",
-                          d, ml_shown(cx, r->old), ml_shown(cx, b)));
+        r->guard =
+            ml_and(cx, r->guard, ml_bounds_to_ask(ar, r->index[d], r->old->shape[d]));
         if (r->index[d]->flags & ML_X_HAS_LOAD)
             ml_expr_visit(r->index[d], look_inside, &w);
         if (w.bad)
@@ -204,8 +194,10 @@ static const ml_Stmt *make_nest(Reindex *r)
         theirs[d] = sub.vars ? ml_expr_subst(cx, r->index[d], &sub) : r->index[d];
     const char *name = ml_format(cx, r->write ? "%s" : "%s_reindex", own->name);
     const ml_Stmt *st =
-        r->write ? ml_copy_block(r->c, name, iters, n, own, mine, old, theirs, &r->nest)
-                 : ml_copy_block(r->c, name, iters, n, old, theirs, own, mine, &r->nest);
+        r->write
+            ? ml_copy_block(r->c, name, iters, n, own, mine, NULL, old, theirs, &r->nest)
+            : ml_copy_block(r->c, name, iters, n, old, theirs,
+                            ml_expr_subst(cx, r->guard, &sub), own, mine, &r->nest);
 
     for (size_t k = n; st && k-- > 0;)
         st = ml_serial(cx, loops[k], iters[k].min, iters[k].extent, st);
@@ -241,17 +233,17 @@ static bool check_result(Reindex *r)
     if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block) ||
         !ml_check_stays_declared(c, r->nest))
         return false;
-    if (!ml_is_covered(c->cx, c->facts, c->p, r->nest, false))
+    if (!ml_still_covered(c, r->nest, block, false))
         return unsound(r, true,
                        ml_format(c->cx,
                                  "cannot show that all values of %s are visible where it "
                                  "would be copied, outside the loops of block %s",
                                  ml_shown(c->cx, r->old), ml_shown(c->cx, r->block)));
     if (!r->write)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true);
+        return ml_still_covered(c, block, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))
+        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
             return false;
     return true;
 }
@@ -264,12 +256,15 @@ static bool reindex(ml_Call *c)
 
     if (!ml_check_not_root(c, uid))
         return false;
-    Reindex r = {.c = c, .block = ml_call_block(c, uid), .write = c->args[BUFFER].b};
+    Reindex r = {.c = c,
+                 .block = ml_call_block(c, uid),
+                 .write = c->args[BUFFER].b,
+                 .guard = ml_bool(cx, true)};
     const ml_Block *b = r.block;
     ml_Uid scope = ml_index_scope(c->p.index, uid);
 
     r.old = (r.write ? b->writes : b->reads)[c->args[BUFFER].i].buffer;
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+    if (!ml_check_pipeline(c, scope))
         return false;
     ml_child_blocks(cx, &b->base, &inner);
     if (inner.n > 0)
@@ -285,7 +280,7 @@ static bool reindex(ml_Call *c)
                        ml_format(c->cx,
                                  "the domain of block %s is empty: nothing is copied",
                                  ml_shown(c->cx, r.block)));
-    if (!c->unchecked && !(r.write ? check_write(&r) : check_read(&r)))
+    if (r.write ? !c->unchecked && !check_write(&r) : !check_read(&r))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);

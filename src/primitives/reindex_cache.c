@@ -26,7 +26,8 @@ typedef struct Recache {
     size_t n_new;
     ml_CopyNest copy; /* over the iters that the indices use */
     ml_CachePlace place;
-    size_t pos; /* in the body of place.node */
+    size_t pos;           /* in the body of place.node */
+    const ml_Expr *guard; /* under which what is copied is in the old buffer */
     ml_Uid nest;
 } Recache;
 
@@ -252,6 +253,21 @@ static bool inside(Recache *r, size_t d)
     return false;
 }
 
+/* The same where the copy asks first. */
+static bool ask_inside(Recache *r, size_t d)
+{
+    ml_Call *c = r->c;
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, r->block->tag);
+
+    ml_arith_bind_iters(ar, ml_call_block(c, r->scope));
+    ml_arith_bind_iters(ar, r->block);
+    const ml_Expr *ask = ml_bounds_to_ask(ar, r->at_old[d], r->old->shape[d]);
+
+    r->guard = ml_and(c->cx, r->guard, ask);
+    ml_arith_assume(ar, ask);
+    return ml_in_declared_reads(c, ar, r->scope, r->old, d, r->at_old[d]);
+}
+
 static bool check_read(Recache *r)
 {
     ml_Call *c = r->c;
@@ -259,11 +275,11 @@ static bool check_read(Recache *r)
     const ml_Block *b = r->block;
 
     for (size_t d = 0; d < r->old->rank; d++)
-        if (!inside(r, d))
+        if (!inside(r, d) && !ask_inside(r, d))
             return unsound(r, ml_format(cx,
-                                        "cannot show that index %zu of %s stays inside for "
-                                        "all values of the iters of block %s; the copy "
-                                        "would read outside",
+                                        "cannot show that index %zu of %s stays for all "
+                                        "values of the iters of block %s in what the block "
+                                        "around declares to read",
                                         d, ml_shown(cx, r->old), ml_shown(cx, b)));
     const ml_Iter *it = ml_copy_nest_outside(c, &r->copy);
 
@@ -316,11 +332,12 @@ static const ml_Stmt *make_nest(Recache *r)
         at_old[d] = ml_copy_nest_expr(c, &r->copy, r->at_old[d]);
     for (size_t d = 0; d < r->n_new; d++)
         at_new[d] = ml_copy_nest_expr(c, &r->copy, r->at_new[d]);
-    const ml_Stmt *st = r->write
-                            ? ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n,
-                                            r->own, at_new, r->old, at_old, &r->nest)
-                            : ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n,
-                                            r->old, at_old, r->own, at_new, &r->nest);
+    const ml_Expr *guard = ml_copy_nest_expr(c, &r->copy, r->guard);
+    const ml_Stmt *st =
+        r->write ? ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n, r->own,
+                                 at_new, NULL, r->old, at_old, &r->nest)
+                 : ml_copy_block(c, r->own->name, r->copy.own, r->copy.iters.n, r->old,
+                                 at_old, guard, r->own, at_new, &r->nest);
 
     return ml_copy_nest_close(c, &r->copy, st);
 }
@@ -338,16 +355,16 @@ static bool check_result(Recache *r)
         return true;
     if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block))
         return false;
-    if (!ml_is_covered(c->cx, c->facts, c->p, r->nest, false))
+    if (!ml_still_covered(c, r->nest, block, false))
         return unsound(r, ml_format(c->cx,
                                     "cannot show that all values of %s are there where "
                                     "it would be copied",
                                     ml_shown(c->cx, r->old)));
     if (!r->write)
-        return ml_is_covered(c->cx, c->facts, c->p, block, true);
+        return ml_still_covered(c, block, block, true);
     ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
     for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_is_covered(c->cx, c->facts, c->p, consumers.v[k], true))
+        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
             return false;
     return true;
 }
@@ -363,13 +380,14 @@ static bool recache(ml_Call *c, bool write)
         return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
     if (!ml_check_not_root(c, uid))
         return false;
-    Recache r = {.c = c, .write = write, .block = ml_call_block(c, uid)};
+    Recache r = {
+        .c = c, .write = write, .block = ml_call_block(c, uid), .guard = ml_bool(cx, true)};
 
     r.copy.block = r.block;
     r.scope = ml_index_scope(c->p.index, uid);
     r.region = &(write ? r.block->writes : r.block->reads)[c->args[BUFFER].i];
     r.old = r.region->buffer;
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, r.scope))
+    if (!ml_check_pipeline(c, r.scope))
         return false;
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;
@@ -378,7 +396,7 @@ static bool recache(ml_Call *c, bool write)
         return unsound(&r, ml_format(c->cx,
                                      "the domain of block %s is empty: nothing is copied",
                                      ml_shown(c->cx, r.block)));
-    if (!c->unchecked && !(write ? check_write(&r) : check_read(&r)))
+    if (write ? !c->unchecked && !check_write(&r) : !check_read(&r))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);
     ml_put_at(c, r.place.node, r.pos, make_nest(&r), r.scope, r.own);

@@ -4,7 +4,8 @@
  * The producer stores what the consumer would have stored, at the consumer's place for the
  * element at hand: the consumer's iters are solved from the producer's store indices. An
  * element that no instance of the consumer reads is cut off by a predicate: the solved
- * iters must lie in their domains and lead back to the same element. Source: primitives 7.
+ * iters must lie in their domains and lead back to the same element. A producer that
+ * reduces over nothing stores what its body makes of its init. Source: primitives 7.
  */
 #include "primitives/inline.h"
 #include "primitives/keep_order.h"
@@ -24,8 +25,9 @@ typedef struct Fold {
     ml_StmtVec nest;             /* loops of a copy nest around it, outermost first */
     const ml_Expr *const *index; /* at which the consumer loads the buffer */
     bool differ;
-    const ml_Expr *value; /* what the producer stores */
-    ml_Map *inverse;      /* consumer iter -> expression over the producer's iters */
+    const ml_Store *start; /* the producer's init, or NULL */
+    const ml_Expr *value;  /* what the producer stores */
+    ml_Map *inverse;       /* consumer iter -> expression over the producer's iters */
 } Fold;
 
 /* ---- who is folded into whom */
@@ -77,6 +79,29 @@ static bool find_buffer(Fold *f, ml_Uid scope)
     return true;
 }
 
+/* A reduction of one term is no reduction: the first instance is the last. */
+static bool reduces_once(const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (b->iters[k].kind != ML_ITER_SPATIAL && !ml_is_int(b->iters[k].extent, 1))
+            return false;
+    return b->init != NULL;
+}
+
+/* The init is one store of the element that the body stores. */
+static bool check_start(Fold *f)
+{
+    const ml_Stmt *init = f->producer->init;
+    bool same = init->kind == ML_STMT_STORE && !f->cond && f->nest.n == 0;
+
+    f->start = same ? ml_as_store(init) : NULL;
+    same = same && !f->start->mask && f->start->buffer->uid == f->buf->uid;
+    for (size_t d = 0; same && d < f->def->n; d++)
+        same = f->start->indices[d] == f->def->indices[d];
+    return same || ml_fail(f->c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->producer),
+                           ML_TEXT("its init is not one store of what its body stores"));
+}
+
 static bool check_producer(Fold *f)
 {
     ml_Call *c = f->c;
@@ -93,7 +118,9 @@ static bool check_producer(Fold *f)
             ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
                               ml_shown(c->cx, p), ml_shown(c->cx, f->buf))),
             ML_BLOCK(p));
-    if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0)
+    if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0 &&
+        !(reduces_once(p) &&
+          ml_reduction_violation(c->cx, c->facts, c->p, p->tag, NULL) == 0))
         return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
                        ML_TEXT(ml_format(
                            c->cx, "block %s, which writes %s, is not complete: %s",
@@ -111,14 +138,14 @@ static bool check_producer(Fold *f)
         f->cond = ml_as_if(body)->cond;
         body = ml_as_if(body)->then;
     }
-    if (body->kind != ML_STMT_STORE || p->init || p->n_matches || p->n_allocs ||
+    if (body->kind != ML_STMT_STORE || p->n_matches || p->n_allocs ||
         ml_as_store(body)->mask || ml_as_store(body)->buffer->uid != f->buf->uid)
         return ml_fail(
             c->cx, ML_E_INLINE_PATTERN, ML_BLOCK(p),
             ML_TEXT("the body of the producer is not one store, an if around one, or a "
                     "copy nest annotated auto_copy"));
     f->def = ml_as_store(body);
-    return true;
+    return !p->init || check_start(f);
 }
 
 /* ---- pattern of the consumer */
@@ -334,6 +361,17 @@ static const ml_Expr *part(const Fold *f, const ml_Expr *e, bool inside)
     return uses_nest(f, e) == inside ? e : ml_bool(cx, true);
 }
 
+static const ml_Iter *all_spatial(ml_Ctx *cx, const ml_Block *b)
+{
+    ml_Iter *iters = ML_ARRAY(cx, ml_Iter, b->n_iters + 1u);
+
+    for (size_t k = 0; k < b->n_iters; k++) {
+        iters[k] = b->iters[k];
+        iters[k].kind = ML_ITER_SPATIAL;
+    }
+    return iters;
+}
+
 static const ml_Stmt *folded(Fold *f)
 {
     ml_Ctx *cx = f->c->cx;
@@ -357,6 +395,10 @@ static const ml_Stmt *folded(Fold *f)
         ml_subst_var(cx, &bind, p->iters[k].var, p->iters[k].value);
 
     f->value = f->def->value;
+    if (f->start) { /* what the body adds to */
+        f->value = f->start->value;
+        f->value = replace_load(cx, f->def->value, f);
+    }
     /* The load first: its indices are in the consumer's iters. */
     const ml_Expr *value = ml_expr_subst(cx, replace_load(cx, f->use->value, f), &sub);
 
@@ -369,6 +411,9 @@ static const ml_Stmt *folded(Fold *f)
     ml_Block nb = *p;
 
     nb.body = ml_store(cx, f->use->buffer, value, idx, f->use->n, NULL);
+    nb.init = NULL;
+    if (p->init)
+        nb.iters = all_spatial(cx, p);
     if (!ml_is_true(keep) && !ML_FAULT(INLINE_PREDICATE))
         nb.predicate = conjoin(cx, p->predicate, keep);
     if (f->cond && (f->nest.n || (f->cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0))
@@ -401,7 +446,7 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
 
     if (f.consumer->init)
         return ml_fail(cx, ML_E_HAS_INIT, ML_BLOCK(f.consumer));
-    if (c->checks && !c->unchecked && !ml_need_stage_pipeline(cx, c->facts, c->p, scope))
+    if (!ml_check_pipeline(c, scope))
         return false;
     if (!find_buffer(&f, scope))
         return false;
@@ -442,7 +487,8 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         if (ml_index_node(c->p.index, producers.v[k]) &&
             !ml_check_concurrency(c, producers.v[k]))
             return false;
-    return ml_check_concurrency(c, f.producer->tag);
+    return ml_check_concurrency(c, f.producer->tag) &&
+           ml_check_own_memory(c, f.producer->tag);
 }
 
 static bool reverse_compute_inline(ml_Call *c)
@@ -485,11 +531,11 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
     .result = ML_R_NONE,
     .apply = reverse_compute_inline,
     .suggest = suggest,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT,
-                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
-                                     ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER,
-                                     ML_E_OUTPUT_BLOCK, ML_E_INLINE_PATTERN,
-                                     ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){
+            ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
+            ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
+            ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
+            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
     .cases = "reverse_compute_inline",
 };

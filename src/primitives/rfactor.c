@@ -164,6 +164,18 @@ static size_t partial_iters(ml_Rfactor *r, ml_Iter *out, ml_Subst *sub, bool *re
     return n;
 }
 
+/* The block's own lets, which the new values use, before the stores. */
+static const ml_Stmt *with_lets(ml_Rfactor *r, const ml_Subst *sub, const ml_Stmt *stores)
+{
+    const ml_ReductionShape *sh = &r->shape;
+    const ml_Stmt **all = ML_ARRAY(r->cx, const ml_Stmt *, sh->n_lets + 1);
+
+    for (size_t k = 0; k < sh->n_lets; k++)
+        all[k] = sub->vars ? ml_stmt_subst(r->cx, sh->lets[k], sub) : sh->lets[k];
+    all[sh->n_lets] = stores;
+    return ml_seq(r->cx, all, sh->n_lets + 1);
+}
+
 static const ml_Block *partial_block(ml_Rfactor *r)
 {
     ml_Ctx *cx = r->cx;
@@ -185,12 +197,13 @@ static const ml_Block *partial_block(ml_Rfactor *r)
             given[k] = ml_expr_subst(cx, given[k], &sub);
         acc[k] = ml_load(cx, r->partial[k], idx, r->shape.rank + 1);
     }
-    ml_combiner_apply(cx, &r->shape.combiner, acc, given, all);
-    rb.init = reduces
-                  ? make_stores(r, r->partial, idx, r->shape.rank + 1, r->shape.from, false)
-                  : NULL;
-    rb.body = make_stores(r, r->partial, idx, r->shape.rank + 1, reduces ? all : given,
-                          reduces && r->shape.n > 1);
+    ml_combiner_apply(cx, r->shape.combiner.reducer, acc, given, all);
+    rb.init = reduces ? make_stores(r, r->partial, idx, r->shape.rank + 1,
+                                    r->shape.combiner.start, false)
+                      : NULL;
+    rb.body = with_lets(r, &sub,
+                        make_stores(r, r->partial, idx, r->shape.rank + 1,
+                                    reduces ? all : given, reduces && r->shape.n > 1));
     rb.n_reads = rb.n_writes = 0;
     return ml_block_reinfer(cx, ml_call_func(r->c), ml_as_block(ml_block_from(cx, &rb)));
 }
@@ -216,7 +229,7 @@ static const ml_Block *final_block(ml_Rfactor *r)
         parts[k] = ml_load(cx, r->partial[k], idx, r->shape.rank + 1);
         acc[k] = ml_load(cx, r->shape.buf[k], r->shape.idx, r->shape.rank);
     }
-    ml_combiner_apply(cx, &r->shape.combiner, acc, parts, all);
+    ml_combiner_apply(cx, r->shape.combiner.last, acc, parts, all);
     wb.init =
         make_stores(r, r->shape.buf, r->shape.idx, r->shape.rank, r->shape.from, false);
     wb.body =

@@ -8,6 +8,7 @@
 
 #include "core/fault.h"
 #include "core/shown.h"
+#include "verify/facts.h"
 
 static bool find_block(ml_Rfactor *r, const ml_For *loop)
 {
@@ -313,20 +314,26 @@ static bool check_predicate(ml_Rfactor *r, ml_Arith *ar, const ml_Expr *p)
  */
 static bool check_order(ml_Rfactor *r)
 {
-    if (!r->shape.combiner.first_wins)
+    ml_Ctx *cx = r->cx;
+    const ml_Combiner *m = &r->shape.combiner;
+
+    if (!m->first_wins)
         return true;
     for (size_t k = 0; k < r->target; k++)
         if (r->reduces[k] && !ml_is_int(r->loops[k]->extent, 1))
             return ml_fail(
-                r->cx, ML_E_UNSOUND,
+                cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(
-                    r->cx,
+                    cx,
                     "the %s of block %s keeps the first of equal values; with partial "
-                    "results "
-                    "per iteration of loop %s, inside loop %s, another one comes first",
-                    r->shape.combiner.name, ml_shown(r->cx, r->block),
-                    ml_shown(r->cx, ml_rfactor_target(r)->var),
-                    ml_shown(r->cx, r->loops[k]->var))),
+                    "results per iteration of loop %s, inside loop %s, another one comes "
+                    "first. One that compares the indices of equal values may take any "
+                    "order: "
+                    "%s = %s and %s = %s",
+                    m->name, ml_shown(cx, r->block),
+                    ml_shown(cx, ml_rfactor_target(r)->var), ml_shown(cx, r->loops[k]->var),
+                    ml_shown(cx, r->shape.buf[0]), ml_expr_text(cx, m->by_index[0]),
+                    ml_shown(cx, r->shape.buf[1]), ml_expr_text(cx, m->by_index[1]))),
                 ML_LOOP(ml_rfactor_target(r)), ML_LOOP(r->loops[k]), ML_BLOCK(r->block));
     return true;
 }
@@ -356,7 +363,7 @@ bool ml_rfactor_check(ml_Rfactor *r)
 
     if (!find_block(r, loop))
         return false;
-    if (whole && !ml_need_stage_pipeline(r->cx, c->facts, c->p, r->scope))
+    if (!ml_check_pipeline(c, r->scope))
         return false;
     if (!r->block->init || whole)
         if (!ml_need_reduction(r->cx, c->facts, c->p, r->block->tag))

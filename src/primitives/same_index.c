@@ -251,13 +251,31 @@ const ml_Block *ml_with_access(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *f
     return ml_as_block(ml_block_from(cx, &nb));
 }
 
+const ml_Expr *ml_bounds_to_ask(ml_Arith *ar, const ml_Expr *at, const ml_Expr *dim)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    if (!ml_promote(cx, &at, &dim))
+        return ml_bool(cx, false);
+    const ml_Expr *low = ml_ge(cx, at, ml_int(cx, at->type, 0)), *high = ml_lt(cx, at, dim);
+    const ml_Expr *yes = ml_bool(cx, true);
+
+    return ml_and(cx, ml_prove_symbolic(ar, low) ? yes : ml_simplify(ar, low),
+                  ml_prove_symbolic(ar, high) ? yes : ml_simplify(ar, high));
+}
+
 const ml_Stmt *ml_copy_block(ml_Call *c, const char *name, const ml_Iter *iters, size_t n,
                              const ml_Buffer *from, const ml_Expr *const *at_from,
-                             const ml_Buffer *to, const ml_Expr *const *at_to, ml_Uid *tag)
+                             const ml_Expr *guard, const ml_Buffer *to,
+                             const ml_Expr *const *at_to, ml_Uid *tag)
 {
     ml_Ctx *cx = c->cx;
     ml_Region *reads = ML_NEW(cx, ml_Region), *writes = ML_NEW(cx, ml_Region);
-    bool gathers = false;
+    const ml_Expr *value = ml_load(cx, from, at_from, from->rank);
+    bool gathers = guard && !ml_is_true(guard);
+
+    if (gathers)
+        value = ml_if_then_else(cx, guard, value, ml_const(cx, from->type, 0));
 
     *reads = ml_point_region(cx, from, at_from);
     *writes = ml_point_region(cx, to, at_to);
@@ -273,8 +291,7 @@ const ml_Stmt *ml_copy_block(ml_Call *c, const char *name, const ml_Iter *iters,
                   .reads = reads,
                   .writes = writes};
 
-    b.body =
-        ml_store(cx, to, ml_load(cx, from, at_from, from->rank), at_to, to->rank, NULL);
+    b.body = ml_store(cx, to, value, at_to, to->rank, NULL);
     const ml_Stmt *st = ml_block_from(cx, &b);
 
     if (!gathers)

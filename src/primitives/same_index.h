@@ -33,10 +33,15 @@ void ml_iters_used(ml_Ctx *cx, const ml_Block *b, const ml_Expr *const *e, size_
 bool ml_uses_other_var(ml_Call *c, const ml_Block *b, const ml_Expr *const *e, size_t n,
                        const ml_Var **what);
 
-/* The copy block `to[at_to] = from[at_from]` with these iters, all spatial. */
+/* What has to be asked for index `at` to lie in dimension `dim`: true where it is shown. */
+const ml_Expr *ml_bounds_to_ask(ml_Arith *ar, const ml_Expr *at, const ml_Expr *dim);
+
+/* The copy block `to[at_to] = from[at_from]` with these iters, all spatial. Where `guard`
+ * (NULL: always) fails, nothing is read, and it stores 0. */
 const ml_Stmt *ml_copy_block(ml_Call *c, const char *name, const ml_Iter *iters, size_t n,
                              const ml_Buffer *from, const ml_Expr *const *at_from,
-                             const ml_Buffer *to, const ml_Expr *const *at_to, ml_Uid *tag);
+                             const ml_Expr *guard, const ml_Buffer *to,
+                             const ml_Expr *const *at_to, ml_Uid *tag);
 
 /* The statement directly in the scope's body on the way to the block, when only loops with
  * one child lie between (not-schedulable, not-only-child). */

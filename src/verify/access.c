@@ -81,13 +81,88 @@ void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access 
         ml_push(cx, &out->opaque, got.opaque.v[k]);
 }
 
+/* ---- accesses whose place cannot be told */
+
+typedef struct Told {
+    const ml_Buffer *buf;
+    bool left_out, nested; /* an index that uses the buffer itself */
+} Told;
+
+static bool look_untold(const ml_Expr *e, void *user)
+{
+    bool *untold = user;
+
+    *untold |=
+        e->kind == ML_EXPR_LOAD || e->kind == ML_EXPR_CALL || ml_dtype_is_float(e->type);
+    return !*untold;
+}
+
+bool ml_is_told(const ml_Expr *index)
+{
+    bool untold = false;
+
+    ml_expr_visit(index, look_untold, &untold);
+    return !untold;
+}
+
+static bool is_untold(Told *t, const ml_Expr *const *index, size_t n)
+{
+    bool untold = false;
+
+    for (size_t d = 0; d < n; d++) {
+        untold |= !ml_is_told(index[d]);
+        t->nested |= ml_expr_uses_buffer(index[d], t->buf);
+    }
+    t->left_out |= untold;
+    return untold;
+}
+
+static const ml_Expr *told_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    Told *t = user;
+
+    if (e->kind == ML_EXPR_LOAD && e->as.buffer->uid == t->buf->uid &&
+        is_untold(t, e->args, ml_load_rank(e)))
+        return e->type.lanes == 1 ? ml_const(cx, e->type, 0) : e;
+    return ml_expr_map_args(cx, e, told_expr, user);
+}
+
+static const ml_Stmt *told_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    Told *t = user;
+
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == t->buf->uid &&
+        is_untold(t, ml_as_store(s)->indices, ml_as_store(s)->n))
+        return ml_evaluate(cx, told_expr(cx, ml_as_store(s)->value, user));
+    return ml_stmt_map(cx, s,
+                       &(ml_Mapper){.stmt = told_stmt, .expr = told_expr, .user = user});
+}
+
+bool ml_block_told_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                          const ml_Buffer *buf, ml_Access *out)
+{
+    Told t = {.buf = buf};
+    ml_Block nb = *b;
+
+    nb.body = told_stmt(cx, b->body, &t);
+    if (b->init)
+        nb.init = told_stmt(cx, b->init, &t);
+    if (!t.left_out || t.nested || !nb.body)
+        return false;
+    ml_block_access(cx, f, ml_as_block(ml_block_from(cx, &nb)), out);
+    return ml_ok(cx);
+}
+
 /* ---- explicit regions: positions of a list that an annotation says to keep as they stand
  */
 
-static const ml_Region *explicit_region(const ml_Block *b, bool write, const ml_Buffer *buf)
+static const char *const EXPLICIT[2] = {"explicit_read_region", "explicit_write_region"};
+static const char *const TRUSTED[2] = {"trusted_read_region", "trusted_write_region"};
+
+static const ml_Region *listed(const ml_Block *b, const char *key, bool write,
+                               const ml_Buffer *buf)
 {
-    const ml_Value *list = ml_dict_get(b->annotations, write ? "explicit_write_region"
-                                                             : "explicit_read_region");
+    const ml_Value *list = ml_dict_get(b->annotations, key);
     size_t count = !list ? 0 : list->kind == ML_VAL_LIST ? list->n : 1;
 
     for (size_t k = 0; k < count; k++) {
@@ -104,19 +179,29 @@ static const ml_Region *explicit_region(const ml_Block *b, bool write, const ml_
     return NULL;
 }
 
-/* The annotation for the new list: positions may have moved. */
-static const ml_Value *moved(ml_Ctx *cx, const ml_Block *old, const ml_Value *notes,
-                             bool write, const ml_Region *v, size_t n)
+static const ml_Region *explicit_region(const ml_Block *b, bool write, const ml_Buffer *buf)
 {
-    const char *key = write ? "explicit_write_region" : "explicit_read_region";
+    return listed(b, EXPLICIT[write], write, buf);
+}
+
+/* The annotation for the new list: positions may have moved. What is trusted is so as long
+ * as it stays. */
+static const ml_Value *moved(ml_Ctx *cx, const ml_Block *old, const ml_Value *notes,
+                             const char *key, bool write, const ml_Region *v, size_t n)
+{
     ML_VEC(const ml_Value *) at = {0};
 
     if (!ml_dict_get(notes, key))
         return notes;
-    for (size_t k = 0; k < n; k++)
-        if (explicit_region(old, write, v[k].buffer))
+    for (size_t k = 0; k < n; k++) {
+        const ml_Region *r = listed(old, key, write, v[k].buffer);
+
+        if (r && (key == EXPLICIT[write] || r->ranges == v[k].ranges))
             ml_push(cx, &at, ml_val_int(cx, (int64_t)k));
-    return ml_dict_with(cx, notes, key, ml_val_list(cx, at.v, at.n));
+    }
+    return at.n || key == EXPLICIT[write]
+               ? ml_dict_with(cx, notes, key, ml_val_list(cx, at.v, at.n))
+               : ml_dict_without(cx, notes, key);
 }
 
 /* Whether the region holds all of another one: of a block that was rewritten it may speak
@@ -129,6 +214,50 @@ static bool holds(ml_Arith *ar, const ml_Region *r, const ml_Region *part)
                 ml_interval_range(ar, part->ranges[d].min, part->ranges[d].extent)))
             return false;
     return true;
+}
+
+typedef struct Own {
+    const ml_Block *b;
+    bool gone; /* a variable that is no iter of the block, nor a size */
+} Own;
+
+static bool look_for_others(const ml_Expr *e, void *user)
+{
+    Own *o = user;
+    bool known = e->kind != ML_EXPR_VAR || e->as.var->is_size;
+
+    for (size_t k = 0; !known && k < o->b->n_iters; k++)
+        known = o->b->iters[k].var->uid == e->as.var->uid;
+    o->gone |= !known;
+    return !o->gone;
+}
+
+/* An explicit region that holds what is accessed, or all of it that can be told; else NULL.
+ */
+static const ml_Region *still_said(ml_Ctx *cx, ml_Arith *ar, const ml_Func *f,
+                                   const ml_Block *b, bool write, const ml_Region *part)
+{
+    const ml_Region *said = explicit_region(b, write, part->buffer);
+    ml_Access a = {0};
+    Own own = {b, false};
+
+    if (!said || holds(ar, said, part))
+        return said;
+    for (size_t d = 0; d < said->buffer->rank; d++) {
+        ml_expr_visit(said->ranges[d].min, look_for_others, &own);
+        ml_expr_visit(said->ranges[d].extent, look_for_others, &own);
+    }
+    if (own.gone || !ml_block_told_access(cx, f, b, part->buffer, &a))
+        return NULL;
+    size_t n = write ? a.writes.n : a.reads.n;
+
+    for (size_t k = 0; k < n; k++) {
+        const ml_Region *r = &(write ? a.writes.v : a.reads.v)[k];
+
+        if (r->buffer->uid == part->buffer->uid && !holds(ar, said, r))
+            return NULL;
+    }
+    return said;
 }
 
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b)
@@ -157,20 +286,25 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
             ml_push(cx, &a.writes, *w);
     }
     for (size_t k = 0; k < a.reads.n; k++) {
-        const ml_Region *r = explicit_region(b, false, a.reads.v[k].buffer);
+        const ml_Region *r = still_said(cx, ar, f, b, false, &a.reads.v[k]);
 
-        a.reads.v[k] = r && holds(ar, r, &a.reads.v[k]) ? *r : a.reads.v[k];
+        a.reads.v[k] = r ? *r : a.reads.v[k];
     }
     for (size_t k = 0; k < a.writes.n; k++) {
-        const ml_Region *w = explicit_region(b, true, a.writes.v[k].buffer);
+        const ml_Region *w = still_said(cx, ar, f, b, true, &a.writes.v[k]);
 
-        a.writes.v[k] = w && holds(ar, w, &a.writes.v[k]) ? *w : a.writes.v[k];
+        a.writes.v[k] = w ? *w : a.writes.v[k];
     }
     nb.reads = a.reads.v;
     nb.n_reads = (uint32_t)a.reads.n;
     nb.writes = a.writes.v;
     nb.n_writes = (uint32_t)a.writes.n;
-    nb.annotations = moved(cx, b, nb.annotations, false, nb.reads, nb.n_reads);
-    nb.annotations = moved(cx, b, nb.annotations, true, nb.writes, nb.n_writes);
+    for (int w = 0; w < 2; w++) {
+        const char *const keys[2] = {EXPLICIT[w], TRUSTED[w]};
+
+        for (size_t k = 0; k < 2; k++)
+            nb.annotations = moved(cx, b, nb.annotations, keys[k], w,
+                                   w ? nb.writes : nb.reads, w ? nb.n_writes : nb.n_reads);
+    }
     return ml_as_block(ml_block_from(cx, &nb));
 }

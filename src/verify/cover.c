@@ -31,6 +31,16 @@ static const ml_Var *tag_var(ml_Cover *c, const ml_For *f)
     return v;
 }
 
+/* Whether the consumer is below a loop of the tag. */
+static bool is_run_by(const ml_Cover *c, const char *tag)
+{
+    for (ml_Up u = ml_index_up(c->p.index, c->consumer); u.node; ml_index_next(&u))
+        if (u.node->kind == ML_STMT_FOR && ml_as_for(u.node)->thread &&
+            ml_streq(ml_as_for(u.node)->thread, tag))
+            return true;
+    return false;
+}
+
 void ml_cover_around(ml_Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,
                      ml_CoverAround *out)
 {
@@ -44,7 +54,8 @@ void ml_cover_around(ml_Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *bu
     for (size_t k = 0; k < all.n; k++) {
         const ml_For *f = ml_as_for(ml_index_node(c->p.index, all.v[k].var->uid));
 
-        if (scope.rank > 0 && f->thread && !ml_scope_spans(scope, f->thread))
+        if (scope.rank > 0 && f->thread && !ml_scope_spans(scope, f->thread) &&
+            !(c->values && !is_run_by(c, f->thread)))
             ml_subst_var(c->cx, &out->threads, f->var, ml_var(c->cx, tag_var(c, f)));
         else
             ml_push(c->cx, &out->dom, all.v[k]);
@@ -479,6 +490,38 @@ void ml_cover_at(ml_Cover *c, ml_Uid a)
         ml_arith_bind_loop(c->ar, ml_as_for(ml_index_node(c->p.index, a)));
 }
 
+typedef struct Wrapped {
+    const ml_Block *block;
+    bool found; /* a remainder that an ordered iter takes part in */
+} Wrapped;
+
+static bool find_wrapped(const ml_Expr *e, void *user)
+{
+    Wrapped *w = user;
+
+    for (size_t k = 0; e->kind == ML_EXPR_FLOORMOD && k < w->block->n_iters; k++)
+        w->found |= w->block->iters[k].kind != ML_ITER_SPATIAL &&
+                    w->block->iters[k].kind != ML_ITER_REDUCE &&
+                    ml_expr_uses_var(e, w->block->iters[k].var);
+    return !w->found;
+}
+
+/* Whether a producer keeps what it wrote in earlier iterations (rolling_buffer): its blocks
+ * run in order, and what is read now may have been written then. */
+static bool is_window(ml_Cover *c, const ml_Region *read, const ml_UidVec *producers)
+{
+    Wrapped w = {0};
+
+    for (size_t k = 0; k < producers->n && !w.found; k++) {
+        w.block = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
+        for (size_t m = 0; m < w.block->n_writes; m++)
+            for (size_t d = 0; d < read->buffer->rank; d++)
+                if (w.block->writes[m].buffer->uid == read->buffer->uid)
+                    ml_expr_visit(w.block->writes[m].ranges[d].min, find_wrapped, &w);
+    }
+    return w.found;
+}
+
 static bool covered(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *producers)
 {
     ml_UidVec done = {0};
@@ -499,7 +542,8 @@ static bool covered(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *prod
         bool ready = false; /* the analyzer, made when the prover is asked */
 
         for (size_t r = 0; r < consumer->n_reads; r++) {
-            if (c->only && c->only != &consumer->reads[r])
+            if ((c->only && c->only != &consumer->reads[r]) ||
+                (c->values && is_window(c, &consumer->reads[r], &same)))
                 continue;
             bool plainly = plainly_covered(c, consumer, &consumer->reads[r], a, &same);
 
@@ -520,7 +564,7 @@ static bool covered(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *prod
 static void cover_key(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *producers,
                       ml_FactKey *key)
 {
-    ml_key_ask(c->cx, key, ML_ASK_COVER);
+    ml_key_ask(c->cx, key, c->values ? ML_ASK_PRODUCED : ML_ASK_COVER);
     ml_key_add(c->cx, key, consumer->reads);
     ml_key_nest(c->cx, key, c->p, consumer, 0);
     for (size_t k = 0; k < producers->n; k++) {
@@ -544,11 +588,13 @@ static void cover_key(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *pr
     }
 }
 
-bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error)
+static bool ask_cover(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool values,
+                      bool set_error)
 {
     const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
     ml_Mark mark = ml_mark(cx);
-    ml_Cover c = {.cx = cx, .p = p, .explain = set_error};
+    ml_Cover c = {
+        .cx = cx, .p = p, .explain = set_error, .consumer = block, .values = values};
     ml_UidVec producers = {0};
     ml_FactKey key = {0};
     bool answer = true;
@@ -569,6 +615,27 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     if (answer || !set_error)
         ml_release(cx, mark);
     return answer;
+}
+
+bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error)
+{
+    return ask_cover(cx, f, p, block, false, set_error);
+}
+
+bool ml_reads_private(const ml_Block *b)
+{
+    ml_Scope scope;
+
+    for (size_t k = 0; k < b->n_reads; k++)
+        if (ml_scope_parse(b->reads[k].buffer->scope, &scope) && scope.rank > 0)
+            return true;
+    return false;
+}
+
+bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error)
+{
+    return ml_is_covered(cx, f, p, block, false) ||
+           ask_cover(cx, f, p, block, true, set_error);
 }
 
 void ml_cover_explain(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,

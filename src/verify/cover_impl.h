@@ -23,13 +23,14 @@ typedef struct ml_CoverTag {
 typedef struct ml_Cover {
     ml_Ctx *cx;
     ml_Program p;
-    ml_Uid scope;
+    ml_Uid scope, consumer;
     ml_Arith *ar;
     ML_VEC(ml_CoverTag) tags;
     bool explain;
     bool views;            /* of the scope or above */
     bool outside;          /* what the scope block reads is there, too */
     bool inside;           /* what nothing writes in the scope comes from outside */
+    bool values;           /* values alone: see ml_is_produced */
     const ml_Region *only; /* of the consumer's reads; NULL: all */
 } ml_Cover;
 

@@ -72,9 +72,9 @@ size_t ml_facts_count(const ml_Facts *f)
 
 const char *ml_question_name(ml_Question q)
 {
-    static const char *const NAMES[ML_QUESTIONS] = {"affine bindings", "region cover",
-                                                    "stage pipeline", "child blocks",
-                                                    "order of instances"};
+    static const char *const NAMES[ML_QUESTIONS] = {
+        "affine bindings",    "region cover", "values produced",   "stage pipeline",
+        "pipeline of values", "child blocks", "order of instances"};
 
     return NAMES[q];
 }

@@ -28,6 +28,7 @@ ml_Children ml_scope_children(ml_Facts *f, ml_Program p, ml_Uid scope);
  * differ are looked at. */
 typedef enum ml_Shown {
     ML_SHOWN_PIPELINE,
+    ML_SHOWN_PRODUCED,
     ML_SHOWN_SIGNED, /* buffers are used in blocks alone, as their signatures say */
     ML_SHOWN_KINDS
 } ml_Shown;

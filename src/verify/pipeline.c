@@ -49,17 +49,6 @@ static bool find_war(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     return false;
 }
 
-bool ml_overwrites_ahead(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
-{
-    const ml_Block *reader, *writer;
-    const ml_Buffer *buf;
-    ml_Mark mark = ml_mark(cx);
-    bool found = find_war(cx, f, p, scope, &reader, &writer, &buf);
-
-    ml_release(cx, mark);
-    return found;
-}
-
 /* Nothing that a child block writes is read outside of the blocks, where no signature says
  * so. */
 static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
@@ -82,8 +71,20 @@ static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
     return !buf;
 }
 
+typedef bool Cover(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+
+/* What is asked of every block, and under which names the answers are kept. */
+typedef struct Asked {
+    Cover *cover;
+    ml_Question question;
+    ml_Shown shown;
+} Asked;
+
+static const Asked by_thread = {ml_is_covered, ML_ASK_PIPELINE, ML_SHOWN_PIPELINE};
+static const Asked by_value = {ml_is_produced, ML_ASK_PRODUCED_PIPELINE, ML_SHOWN_PRODUCED};
+
 static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
-                           bool explain)
+                           const Asked *asked, bool explain)
 {
     ml_Children ch = ml_scope_children(f, p, scope);
     const ml_Stmt *root = ml_index_node(p.index, scope);
@@ -102,10 +103,10 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
         return false;
     }
     for (size_t m = 0; m < ch.n; m++) {
-        if (ml_is_covered(cx, f, p, ch.v[m]->tag, false))
+        if (asked->cover(cx, f, p, ch.v[m]->tag, false))
             continue;
         if (explain) {
-            ml_is_covered(cx, f, p, ch.v[m]->tag, true);
+            asked->cover(cx, f, p, ch.v[m]->tag, true);
             const ml_Error *e = ml_error(cx);
             const char *text = "its producers do not cover what it reads";
             const ml_Buffer *read = NULL;
@@ -219,7 +220,7 @@ static bool has_war(const ml_BlockVec *users, const ml_Buffer *buf)
  * what they write or wrote, can have lost their cover; only their buffers can have got a
  * WAR. No views. */
 static bool still_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
-                           const Changed *c)
+                           const Asked *asked, const Changed *c)
 {
     for (size_t u = 0; u < c->used.n; u++) {
         ml_BlockVec users = {0};
@@ -229,7 +230,7 @@ static bool still_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
             return false;
     }
     for (size_t k = 0; k < c->blocks.n; k++)
-        if (!ml_is_covered(cx, f, p, ml_as_block(c->blocks.v[k])->tag, false))
+        if (!asked->cover(cx, f, p, ml_as_block(c->blocks.v[k])->tag, false))
             return false;
     for (size_t k = 0; k < c->made.n; k++) {
         ml_BlockVec users = {0};
@@ -237,33 +238,36 @@ static bool still_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
         ml_scope_users(cx, f, p, scope, &c->made.v[k], 1, &users);
         for (size_t m = 0; m < users.n; m++)
             if (ml_block_reads(p, scope, users.v[m], c->made.v[k]) &&
-                !ml_is_covered(cx, f, p, users.v[m]->tag, false))
+                !asked->cover(cx, f, p, users.v[m]->tag, false))
                 return false;
     }
     return true;
 }
 
 /* true: shown from what was shown before; false: nothing is known by this. */
-static bool pipeline_by_change(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
+static bool pipeline_by_change(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                               const Asked *asked)
 {
     const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
-    const ml_Stmt *was = ml_last_shown(f, ML_SHOWN_PIPELINE, scope);
+    const ml_Stmt *was = ml_last_shown(f, asked->shown, scope);
     Changed c = {0};
 
     /* Views and thread loops above the scope take part in cover, too. */
     if (!was || root->n_matches > 0 || ml_index_parent(p.index, scope) != 0)
         return false;
-    return find_changed(cx, was, root->body, &c) && still_pipeline(cx, f, p, scope, &c);
+    return find_changed(cx, was, root->body, &c) &&
+           still_pipeline(cx, f, p, scope, asked, &c);
 }
 
-static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bool explain)
+static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
+                         const Asked *asked, bool explain)
 {
     ml_Mark mark = ml_mark(cx);
     ml_FactKey key = {0};
     const ml_Block *root = ml_as_block(ml_index_node(p.index, scope));
     bool answer;
 
-    ml_key_ask(cx, &key, ML_ASK_PIPELINE);
+    ml_key_ask(cx, &key, asked->question);
     ml_key_add(cx, &key, root->body);
     ml_key_add(cx, &key, root->matches);
     for (ml_Uid u = ml_index_parent(p.index, scope); u; u = ml_index_parent(p.index, u)) {
@@ -273,15 +277,15 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bo
             ml_key_add(cx, &key, ml_as_for(node)->thread);
     }
     if (!ml_fact_get(f, &key, &answer)) {
-        answer = (pipeline_by_change(cx, f, p, scope) &&
+        answer = (pipeline_by_change(cx, f, p, scope, asked) &&
                   reads_in_blocks(cx, f, p, scope, false)) ||
-                 stage_pipeline(cx, f, p, scope, false);
+                 stage_pipeline(cx, f, p, scope, asked, false);
         ml_fact_put(f, &key, answer);
         if (answer)
-            ml_set_shown(f, ML_SHOWN_PIPELINE, scope, root->body);
+            ml_set_shown(f, asked->shown, scope, root->body);
     }
     if (!answer && explain)
-        stage_pipeline(cx, f, p, scope, true);
+        stage_pipeline(cx, f, p, scope, asked, true);
     if (answer || !explain)
         ml_release(cx, mark);
     return answer;
@@ -289,10 +293,16 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, bo
 
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
 {
-    return ask_pipeline(cx, f, p, scope, false);
+    return ask_pipeline(cx, f, p, scope, &by_thread, false);
 }
 
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
 {
-    return ask_pipeline(cx, f, p, scope, true);
+    return ask_pipeline(cx, f, p, scope, &by_thread, true);
+}
+
+bool ml_need_produced_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope)
+{
+    return ml_is_stage_pipeline(cx, f, p, scope) ||
+           ask_pipeline(cx, f, p, scope, &by_value, true);
 }

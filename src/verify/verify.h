@@ -60,9 +60,14 @@ typedef struct ml_Access {
 /* The function is for symbolic sizes (may be NULL). Buffers allocated inside are left out.
  */
 void ml_block_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b, ml_Access *out);
+/* The same without those accesses of the buffer whose place cannot be told: an index that
+ * is read from memory, called for or computed in floats. false: there are none. */
+bool ml_block_told_access(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                          const ml_Buffer *buf, ml_Access *out);
+bool ml_is_told(const ml_Expr *index); /* it is no such index */
 /* reads and writes of a block recomputed from its body, as a new block; NULL: opaque
  * accesses need annotated regions (error set). Explicit regions stay while they hold what
- * is accessed. */
+ * can be told of the accesses. */
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
@@ -78,7 +83,9 @@ size_t ml_facts_count(const ml_Facts *f); /* entries made so far */
 typedef enum ml_Question {
     ML_ASK_AFFINE,
     ML_ASK_COVER,
+    ML_ASK_PRODUCED,
     ML_ASK_PIPELINE,
+    ML_ASK_PRODUCED_PIPELINE,
     ML_ASK_CHILDREN, /* the child blocks of a scope */
     ML_ASK_ORDER,    /* whether a block's instances depend on each other */
     ML_QUESTIONS
@@ -139,6 +146,12 @@ bool ml_accesses_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 /* Region cover of a consumer; false with the facts of not-region-covered set as cx's error
  * when `set_error`. */
 bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* The same, where a block that no thread runs may also read what threads wrote into memory
+ * of their own: the values are there, and the block may yet be moved to the threads. A
+ * window that ordered iterations fill (rolling_buffer) is taken to hold what is read. */
+bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
+/* It reads memory that not all threads share. */
+bool ml_reads_private(const ml_Block *b);
 /* ---- the order of instances; orders that keep dependences: self_deps.h */
 /* Who knows reducers says whether all that a block without blocks inside stores combines
  * what is at the element with a new value, so that the order of these makes no difference;
@@ -161,9 +174,9 @@ const ml_Buffer *ml_read_between(ml_Ctx *cx, ml_Program p, const ml_Stmt *st,
 /* Stage pipeline of the scope of (not at) a node: fails with not-stage-pipeline. */
 bool ml_need_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 bool ml_is_stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
-/* Whether a block of the scope overwrites what an earlier one reads: of what keeps it from
- * being a stage pipeline, what no move of the reader mends. */
-bool ml_overwrites_ahead(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
+/* The same with ml_is_produced in place of cover: what a step has to know of a scope to
+ * keep its values. */
+bool ml_need_produced_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope);
 /* Writes some buffer that its scope root does not allocate; *which gets it. */
 bool ml_is_output_block(ml_Program p, ml_Uid block, const ml_Buffer **which);
 bool ml_is_spatial_block(const ml_Block *b);

@@ -177,7 +177,7 @@ static void epilogue(Gen *g, const Stage *red, int in)
 {
     Stage s = {.k = red->k, .src = red->out};
     Buf *b = &g->bufs[red->out];
-    char first[150], other[120], name[8];
+    char first[260], other[200], name[8];
     Dim out[MAX_RANK];
     int m2 = 0, mag = b->mag;
 
@@ -246,6 +246,8 @@ static void stage(Gen *g, int k)
         }
     } while (tries <= 20 &&
              (total == 0 || total > 1500 || elements(out, rank) > MAX_ELEMENTS));
+    if (ON(g, FZ_GATHER, 4))
+        fz_by_floats(g, &s);
     mag = g->bufs[s.src].mag;
     type = fz_dtype(g, mag * (s.reduce ? count : 1));
     mag = fz_value_of(g, &s, type, kind == 11);

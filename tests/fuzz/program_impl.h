@@ -1,6 +1,7 @@
 /* program_impl - what the files of the generator of programs share: a program as it is made
  * (Gen), a stage of it, and the pieces of text. program.c puts stages together,
- * program_shape.c chooses what a stage computes, program_nest.c writes its loops. */
+ * program_shape.c chooses what a stage computes, program_nest.c writes its loops,
+ * program_reduce.c what reductions do. */
 #ifndef ML_TESTS_FUZZ_PROGRAM_IMPL_H
 #define ML_TESTS_FUZZ_PROGRAM_IMPL_H
 
@@ -48,7 +49,7 @@ typedef struct Stage {
     int src, out, k;
     int pair; /* > 0: another result, accumulated beside it */
     int rest; /* > 0: so many rows behind the others are written by another block */
-    char value[400], init[40];
+    char value[1200], init[40];
     const char *reduce; /* "+", "max", "min" */
     bool started;       /* its init is another stage */
 } Stage;
@@ -110,11 +111,16 @@ void fz_loaded_index(Gen *g, const char *load, int v, int extent, bool small, ch
 
 /* Iterators and source indices of a stage; false: this kind does not fit the source. */
 bool fz_shape_stage(Gen *g, Stage *s, int kind);
+/* One index that is an iterator goes by way of floats: nothing can be told of it. */
+void fz_by_floats(Gen *g, Stage *s);
 /* Some buffer read at iterators of the stage: an old one that fits, or a new input. */
 bool fz_second_operand(Gen *g, Stage *s, const char *type, bool all, char *out, size_t n,
                        int *mag);
 /* The value of the stage in s->value, of dtype `type`; returns its magnitude. */
 int fz_value_of(Gen *g, Stage *s, const char *type, bool product);
+
+/* Init and update of a reduction, its element being `at`. */
+void fz_emit_reduction(Gen *g, const Stage *s, const char *at, int in);
 
 /* program_scalar.c: whether the plan is for such a program; the program. */
 bool fz_is_scalar(const FzPlan *plan);

@@ -14,38 +14,8 @@ static void emit_body(Gen *g, const Stage *s, int in)
         }
     if (b->rank == 0)
         fz_put(at, sizeof at, "()");
-    if (s->reduce && s->pair) {
-        const char *two = g->bufs[s->pair].name;
-        bool lets = below(g, 2);
-        fz_line(g, in, "with T.init():");
-        fz_line(g, in + 1, "%s[%s] = %s", b->name, at, s->init);
-        fz_line(g, in + 1, "%s[%s] = %s", two, at, s->init);
-        if (lets) {
-            fz_line(g, in, "x%d: T.%s = %s[%s] + %s", s->k, b->dtype, b->name, at,
-                    s->value);
-            fz_line(g, in, "y%d: T.%s = %s[%s] + %s * %s", s->k, b->dtype, two, at,
-                    s->value, fz_literal(b->dtype, 2, num));
-        }
-        if (lets) {
-            fz_line(g, in, "%s[%s] = x%d", b->name, at, s->k);
-            fz_line(g, in, "%s[%s] = y%d", two, at, s->k);
-        } else {
-            fz_line(g, in, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at, s->value);
-            fz_line(g, in, "%s[%s] = %s[%s] + %s * %s", two, at, two, at, s->value,
-                    fz_literal(b->dtype, 2, num));
-        }
-        return;
-    }
     if (s->reduce) {
-        if (!s->started) {
-            fz_line(g, in, "with T.init():");
-            fz_line(g, in + 1, "%s[%s] = %s", b->name, at, s->init);
-        }
-        if (s->reduce[0] == '+')
-            fz_line(g, in, "%s[%s] = %s[%s] + %s", b->name, at, b->name, at, s->value);
-        else
-            fz_line(g, in, "%s[%s] = T.%s(%s[%s], %s)", b->name, at, s->reduce, b->name, at,
-                    s->value);
+        fz_emit_reduction(g, s, at, in);
         return;
     }
     if (s->n_it && ON(g, FZ_IF, 8)) {
@@ -286,7 +256,7 @@ void fz_emit_nested(Gen *g, Stage *s, int in, const char *name)
                 b->name, region, shape, b->dtype);
     }
     if (how) { /* the value reads it in place of the source */
-        char *p = s->value, done[400] = "";
+        char *p = s->value, done[1200] = "";
         fz_put(old, sizeof old, "%s[v0, ", b->name);
         while ((cut = strstr(p, old)) != NULL) {
             size_t n = strlen(done);

@@ -2,6 +2,8 @@
  * its source, its other operands and its value. */
 #include "program_impl.h"
 
+#include <stdio.h>
+
 bool fz_shape_stage(Gen *g, Stage *s, int kind)
 {
     const Buf *b = &g->bufs[s->src];
@@ -132,6 +134,19 @@ bool fz_shape_stage(Gen *g, Stage *s, int kind)
     }
 }
 
+void fz_by_floats(Gen *g, Stage *s)
+{
+    int d = below(g, MAX_RANK), v;
+    char z[40];
+
+    if (d >= g->bufs[s->src].rank || sscanf(s->idx[d], "v%d", &v) != 1)
+        return;
+    fz_put(z, sizeof z, "v%d", v);
+    if (strcmp(z, s->idx[d]) == 0)
+        fz_put(s->idx[d], sizeof s->idx[d], "T.Cast(\"int%d\", T.Cast(\"float32\", v%d))",
+               g->i64 ? 64 : 32, v);
+}
+
 bool fz_second_operand(Gen *g, Stage *s, const char *type, bool all, char *out, size_t n,
                        int *mag)
 {
@@ -178,7 +193,7 @@ bool fz_second_operand(Gen *g, Stage *s, const char *type, bool all, char *out, 
 int fz_value_of(Gen *g, Stage *s, const char *type, bool product)
 {
     Buf *b = &g->bufs[s->src];
-    char first[300] = "", other[120], one[150], num[40];
+    char first[800] = "", other[200], one[260], num[40];
     int mag = b->mag, m2 = 0;
 
     b->consumed = true;

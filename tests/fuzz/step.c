@@ -352,8 +352,17 @@ static void add_region(const View *v, ml_Text *out)
                !(min->kind == ML_EXPR_VAR && ml_is_int(r->ranges[d].extent, 1) &&
                  min->as.var->uid == b->iters[k].var->uid))
             k++;
+        uint32_t used = 0, by = 0; /* an index by way of floats may be trusted */
+
+        for (uint32_t j = 0; j < b->n_iters; j++)
+            if (ml_expr_uses_var(min, b->iters[j].var)) {
+                used++;
+                by = j;
+            }
         if (k < b->n_iters)
             ml_text_fmt(out, "x%u, x%u + %d, ", k, k, chance(v, 80) ? 1 : below(v, 3));
+        else if (used == 1 && !(min->flags & ML_X_HAS_LOAD) && chance(v, 50))
+            ml_text_fmt(out, "x%u, x%u + 1, ", by, by);
         else
             ml_text_fmt(out, "0, %lld, ",
                         e->kind == ML_EXPR_INT ? (long long)e->as.i : 100);
