@@ -156,6 +156,8 @@ static int newer_first(const void *a, const void *b)
 
     if (x->when != y->when)
         return x->when < y->when ? 1 : -1;
+    if (x->when_ns != y->when_ns)
+        return x->when_ns < y->when_ns ? 1 : -1;
     return -strcmp(x->path, y->path);
 }
 
@@ -173,7 +175,10 @@ static void look_at(const char *folder, const char *file, ml_Orphans *out)
         if (!ended && !ends_with(file, ML_SAVE_SUFFIX))
             unlink(ml_text_z(&path)); /* it never got its name: nothing is in it */
         else {
-            ml_Orphan o = {.when = st.st_mtime, .size = st.st_size, .ended = ended};
+            ml_Orphan o = {.when = st.st_mtim.tv_sec,
+                           .when_ns = st.st_mtim.tv_nsec,
+                           .size = st.st_size,
+                           .ended = ended};
 
             read_tail(fd, st.st_size, &o);
             o.path = ml_heap_zalloc(path.n + 1);

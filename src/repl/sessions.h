@@ -28,6 +28,7 @@ typedef struct ml_Orphan {
     char name[64]; /* of the schedule that was the focus; "" when the file is damaged */
     long steps;
     time_t when; /* last written */
+    long when_ns;
     off_t size;
     bool ended; /* its user left it */
 } ml_Orphan;
