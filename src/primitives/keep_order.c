@@ -167,9 +167,22 @@ void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *
 
 /* ---- questions of primitives */
 
-bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b)
+bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, bool steady)
 {
-    return ml_any_order(c->cx, c->facts, c->p, b, ml_reducers_of(c->sched->space->intrins));
+    return ml_any_order(c->cx, c->facts, c->p, b, ml_reducers_of(c->sched->space->intrins),
+                        steady);
+}
+
+/* No block below the loop writes what b reads. */
+static bool is_steady(ml_Call *c, const ml_Block *b, ml_Uid loop)
+{
+    ml_UidVec from = {0};
+
+    ml_producers(c->cx, c->facts, c->p, b->tag, &from);
+    for (size_t k = 0; k < from.n; k++)
+        if (ml_index_is_above(c->p.index, loop, from.v[k]))
+            return false;
+    return true;
 }
 
 bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
@@ -178,8 +191,6 @@ bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
     ml_StmtVec loops = {0};
     ml_DomVec dom = {0};
 
-    if (ml_runs_in_any_order(c, b))
-        return true;
     ml_index_loops(c->cx, c->p.index, b->tag, &loops);
     for (size_t k = 0; k < loops.n; k++) {
         const ml_For *f = ml_as_for(loops.v[k]);
@@ -189,6 +200,8 @@ bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
         else
             ml_push(c->cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
+    if (dom.n == 0 || ml_runs_in_any_order(c, b, is_steady(c, b, dom.v[0].var->uid)))
+        return true;
     return ml_keeps_order(c->cx, c->p,
                           &(ml_NewOrder){.loops = dom.v,
                                          .n = dom.n,
@@ -230,7 +243,7 @@ bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
     ml_StmtVec loops = {0};
     bool *told = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
 
-    if (!b->init || ml_runs_in_any_order(c, b)) /* each element is begun once */
+    if (!b->init || ml_runs_in_any_order(c, b, true)) /* each element is begun once */
         return true;
     ml_iters_told(c->cx, c->p, b, told);
     ml_index_loops(c->cx, c->p.index, b->tag, &loops);

@@ -11,8 +11,8 @@ ml_Combines ml_reducers_of(struct ml_Intrins *more);
 /* Blocks whose instances depend on each other, as findings in cx; s: whose registered
  * reducers count, or NULL. */
 void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out);
-/* Whether the instances of the block may run in any order. */
-bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b);
+/* Whether the instances of the block may run in any order; steady: ml_any_order. */
+bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, bool steady);
 /* The instances of the block, where they depend on each other, would keep their order if
  * they ran by the key over the loops around it, or by its iters; under: in each iteration
  * of this loop (0: all) (unsound). */

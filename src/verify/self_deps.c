@@ -278,6 +278,7 @@ typedef struct Ask {
     ml_Dom *dom; /* of its iters */
     bool *told;
     ml_Arith *ar; /* made when it is needed: most blocks say all by single indices */
+    bool steady;
 } Ask;
 
 static Ask ask_of(ml_Ctx *cx, ml_Program p, const ml_Block *b)
@@ -287,7 +288,8 @@ static Ask ask_of(ml_Ctx *cx, ml_Program p, const ml_Block *b)
              b,
              ML_ARRAY(cx, ml_Dom, b->n_iters + 1u),
              ML_ARRAY(cx, bool, b->n_iters + 1u),
-             NULL};
+             NULL,
+             true};
 
     for (size_t k = 0; k < b->n_iters; k++)
         q.dom[k] = (ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent};
@@ -402,9 +404,10 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
                 read |= !t->v[m].write;
             }
         ask_told(q, w, w);
-        if (same && all_told(b, q->told, false))
+        /* An instance may run twice, for two values where what it reads has changed. */
+        if (q->steady && same && all_told(b, q->told, false))
             continue;
-        if (!read && value_is_fixed(q, w->buf))
+        if (q->steady && !read && value_is_fixed(q, w->buf))
             continue;
         /* What comes first begins anew: only once for an element. */
         if (same && (!b->init || all_told(b, q->told, true)) &&
@@ -416,11 +419,13 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
 }
 
 /* The signature says enough of most blocks; of others each access may. */
-static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by)
+static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by,
+                    bool steady)
 {
     ml_TouchVec t = {0};
     Ask q = ask_of(cx, p, b);
 
+    q.steady = steady;
     signed_touches(cx, b, &t);
     if (free_by(&q, &t, by))
         return true;
@@ -428,7 +433,8 @@ static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by)
     return free_by(&q, &t, by);
 }
 
-bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by)
+bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by,
+                  bool steady)
 {
     ml_FactKey key = {0};
     bool yes;
@@ -444,11 +450,12 @@ bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_C
     ml_key_add(cx, &key, b->init);
     ml_key_add(cx, &key, b->reads);
     ml_key_add(cx, &key, b->writes);
+    ml_key_add(cx, &key, steady ? b->writes : NULL);
     if (ml_fact_get(f, &key, &yes) && yes)
         return true;
     ml_Mark mark = ml_mark(cx);
 
-    yes = is_free(cx, p, b, by);
+    yes = is_free(cx, p, b, by, steady);
     ml_release(cx, mark);
     if (yes) /* else a reducer may be registered yet */
         ml_fact_put(f, &key, true);

@@ -163,8 +163,10 @@ typedef struct ml_Combines {
 /* Blocks of which some instances depend on each other, or may (order-tied). */
 void ml_verify_order(ml_Ctx *cx, ml_Program p, ml_Combines by, ml_Findings *out);
 /* Whether the instances of the block may run in any order: what it writes is touched by one
- * instance, does not depend on which one comes last, or is combined. false: not shown. */
-bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by);
+ * instance, does not depend on which one comes last, or is combined. false: not shown.
+ * steady: nothing else writes meanwhile what it reads. */
+bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by,
+                  bool steady);
 
 /* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
  * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a
