@@ -515,7 +515,9 @@ static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
         ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
         buf = through_views(cx, ar, around, buf, &box);
         if (!holds(ar, write ? around->writes : around->reads,
-                   write ? around->n_writes : around->n_reads, buf, box)) {
+                   write ? around->n_writes : around->n_reads, buf, box) ||
+            /* What it begins itself it does not say that it reads. */
+            (around->init && !holds(ar, around->writes, around->n_writes, buf, box))) {
             *who = scope;
             return false;
         }
