@@ -133,9 +133,12 @@ static bool is_tracked(ml_Ctx *cx, ml_Tensor *t)
     return t->defined || ml_tensor_track(cx, t, 1);
 }
 
-static void bound_by_wide(ml_Ctx *cx, bool sampled, ml_Tensor *start, const ml_Tensor *wide,
-                          const ml_Tensor *rounding, ml_Allowed *out)
+/* Where the terms' sizes add up to more than the type holds, some order overflows;
+ * they are at most what is carried over u, and sqrt(K) of that. */
+static void bound_by_wide(ml_Ctx *cx, bool sampled, double terms, ml_Tensor *start,
+                          const ml_Tensor *wide, const ml_Tensor *rounding, ml_Allowed *out)
 {
+    double most = ml_dtype_fmax(start->type) * ml_unit_roundoff(start->type) * sqrt(terms);
     double apart = 0, carried = ml_tensor_largest(rounding);
 
     out->magnitude = ml_tensor_largest(wide);
@@ -145,8 +148,8 @@ static void bound_by_wide(ml_Ctx *cx, bool sampled, ml_Tensor *start, const ml_T
 
         if (start->defined && start->defined[k] != 1)
             continue;
-        if (!isfinite(s) && isfinite(v) && !out->by_start && !sampled &&
-            is_tracked(cx, start)) {
+        if (!out->by_start && !sampled && isfinite(v) &&
+            (!isfinite(s) || ml_tensor_get(rounding, k) > most) && is_tracked(cx, start)) {
             start->defined[k] = 2;
             out->overflowed++;
         }
@@ -172,7 +175,7 @@ void ml_bounds_find(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
             continue;
         out[k].by_start = ml_rounding(&w->rounding, f->params[k].buffer) & ML_DECIDED;
         if (w->args)
-            bound_by_wide(cx, w->sampled, t, w->args[k].tensor,
+            bound_by_wide(cx, w->sampled, roles[k].reduction, t, w->args[k].tensor,
                           w->args[w->wide->estimate[k]].tensor, &out[k]);
         else
             bound_by_size(&roles[k], t, &out[k]);

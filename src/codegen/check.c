@@ -174,7 +174,7 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
             r->largest_at = place(cx, f, x, k, c.largest_at);
         }
         if (expected->bounds[k].overflowed)
-            overflowed = ml_format(cx, "%s%s%lld elements of %s overflow %s in the start",
+            overflowed = ml_format(cx, "%s%s%lld elements of %s overflow %s in some order",
                                    overflowed, *overflowed ? "; " : "",
                                    (long long)expected->bounds[k].overflowed,
                                    param_name(f, k), ml_dtype_name(cx, x->type));

@@ -81,8 +81,8 @@ const char *ml_inputs_blind(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *op
 typedef struct ml_Allowed {
     bool exact, by_start; /* by_start: the start itself is what is expected */
     double bound, magnitude;
-    int64_t overflowed; /* elements beyond the start's type that are none in a wider one: an
-                           order of sums decides, and anything is right */
+    int64_t overflowed; /* elements that are beyond the start's type in some order of a sum,
+                           and not in a wider type: anything is right */
 } ml_Allowed;
 ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *bound);
 /* Whether one set of arguments serves both, moved as opts (may be NULL) says; false: cx's

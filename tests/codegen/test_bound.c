@@ -169,6 +169,19 @@ programs_that_mean_nothing_in_another_type_are_bounded_by_their_size(void **stat
     assert_true(s.c.bound > 0 && s.c.bound < 1e-6);
 }
 
+/* 64 terms of 30000 and -30000 by turns: their sum is small, but not in any order. */
+static void a_sum_that_another_order_overflows_is_not_compared(void **state)
+{
+    Fix *x = *state;
+    const char *term = "T.Select(r % 2 == 0, T.float16(30000), T.float16(-30000))";
+
+    assert_int_equal(64, look(x, reduced(x, "float16", term, "S[v]")).c.overflowed);
+    assert_int_equal(
+        0, look(x, reduced(x, "float32", "T.float32(30000)", "S[v]")).c.overflowed);
+    assert_int_equal(0,
+                     look(x, reduced(x, "float16", "T.float16(800)", "S[v]")).c.overflowed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +190,7 @@ int main(void)
         TEST(a_sum_is_bounded_by_its_terms_in_each_type),
         TEST(what_is_computed_from_a_sum_carries_its_bound),
         TEST(programs_that_mean_nothing_in_another_type_are_bounded_by_their_size),
+        TEST(a_sum_that_another_order_overflows_is_not_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
