@@ -147,50 +147,60 @@ static bool is_simple(const ml_Stmt *s, void *user)
     return *simple;
 }
 
+enum { BEFORE = 1, BEHIND = 2 };
 /* What is touched is something, and lies outside of what is declared, in every iteration:
- * some of it when exact, all of it when more is said to be touched than is. */
-static bool is_outside(SelfCheck *c, ml_Arith *ar, const ml_Expr *dim,
-                       const ml_Range *declared, const ml_Range *touched, bool exact)
+ * some of it when exact, all of it when more is said to be touched than is. On which sides. */
+static unsigned outside(SelfCheck *c, ml_Arith *ar, const ml_Expr *dim,
+                        const ml_Range *declared, const ml_Range *touched, bool exact)
 {
     const ml_Expr *end, *last, *zero = ml_int(c->cx, declared->min->type, 0);
 
     if (!ml_dtype_eq(declared->min->type, touched->min->type) ||
         !ml_dtype_eq(declared->extent->type, declared->min->type) ||
         !ml_dtype_eq(touched->extent->type, touched->min->type))
-        return false;
+        return 0;
     if (!ml_prove_ge(ar, touched->extent, 1)) /* nothing, where a guard leaves it out */
-        return false;
+        return 0;
     end = ml_add(c->cx, declared->min, declared->extent);
     last = ml_add(c->cx, touched->min, touched->extent);
     /* Outside of the buffer there is nothing. */
     if (ml_prove_le_expr(ar, last, zero) || ml_prove_le_expr(ar, dim, touched->min))
-        return false;
+        return 0;
     if (!exact)
-        return ml_prove_le_expr(ar, last, declared->min) ||
-               ml_prove_le_expr(ar, end, touched->min);
+        return (ml_prove_le_expr(ar, last, declared->min) ? BEFORE : 0) |
+               (ml_prove_le_expr(ar, end, touched->min) ? BEHIND : 0);
     return (ml_prove_lt_expr(ar, touched->min, declared->min) &&
-            ml_prove_lt_expr(ar, zero, declared->min)) ||
-           (ml_prove_lt_expr(ar, end, last) && ml_prove_lt_expr(ar, end, dim));
+                    ml_prove_lt_expr(ar, zero, declared->min)
+                ? BEFORE
+                : 0) |
+           (ml_prove_lt_expr(ar, end, last) && ml_prove_lt_expr(ar, end, dim) ? BEHIND : 0);
 }
 
+/* A buffer may be declared several times: it is outside on the side where it is of all. */
 static void inside(SelfCheck *c, const ml_Block *b, ml_Arith *ar, const ml_Region *declared,
                    size_t n, const ml_Region *touched, const char *kind)
 {
-    const ml_Region *d = region_of(declared, n, touched->buffer);
+    const ml_Buffer *buf = touched->buffer;
     bool exact = true;
 
-    ml_stmt_visit(b->body, is_simple, &exact);
-    if (!d) {
+    if (!region_of(declared, n, buf)) {
         c->what = ml_format(c->cx, "block %s %s %s, which is not declared",
-                            ml_shown(c->cx, b), kind, ml_shown(c->cx, touched->buffer));
+                            ml_shown(c->cx, b), kind, ml_shown(c->cx, buf));
         return;
     }
-    for (size_t k = 0; k < d->buffer->rank && !c->what; k++)
-        if (is_outside(c, ar, d->buffer->shape[k], &d->ranges[k], &touched->ranges[k],
-                       exact))
+    ml_stmt_visit(b->body, is_simple, &exact);
+    for (size_t k = 0; k < buf->rank && !c->what; k++) {
+        unsigned sides = BEFORE | BEHIND;
+
+        for (size_t m = 0; m < n && sides; m++)
+            if (declared[m].buffer == buf)
+                sides &= outside(c, ar, buf->shape[k], &declared[m].ranges[k],
+                                 &touched->ranges[k], exact);
+        if (sides)
             c->what = ml_format(
                 c->cx, "block %s %s %s outside of what is declared, in dimension %zu",
-                ml_shown(c->cx, b), kind, ml_shown(c->cx, touched->buffer), k);
+                ml_shown(c->cx, b), kind, ml_shown(c->cx, buf), k);
+    }
 }
 
 static bool is_declared_by_hand(const ml_Block *b)

@@ -136,6 +136,13 @@ static void wrong_regions_are_found(void **state)
     finds(&t, t.q, ML_CHECK_REGIONS, "block b writes C outside of what is declared");
     finds(&u, u.p, ML_CHECK_REGIONS, "block b reads A, which is not declared");
     finds(&u, u.q, ML_CHECK_REGIONS, "block b reads A outside of what is declared");
+    /* a buffer that is declared twice */
+    Two twice = two(DECLARED("A[0:2], A[v:v + 1]", "C[0:3], C[5:9]"),
+                    DECLARED("A[v + 1:v + 2], A[v + 2:v + 3]", "C[v + 1]"));
+
+    finds(&twice, twice.p, ML_CHECK_REGIONS, NULL);
+    finds(&twice, twice.q, ML_CHECK_REGIONS, "block b reads A outside of what is declared");
+    done(&twice);
     /* a block that was there before is not the step's */
     assert_true(ml_self_check(u.cx, u.facts, u.q, u.q, ML_CHECK_REGIONS));
     done(&t);
