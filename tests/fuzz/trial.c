@@ -179,7 +179,14 @@ static bool one_step(FzRun *r, const char *text, uint64_t *hash)
     if (ml_schedule_version(r->s) == before.state.version)
         return true; /* a query or a sample */
     *hash = ml_schedule_hash(r->s);
-    return fz_version_holds(r, false);
+    if (!fz_version_holds(r, false))
+        return false;
+    if (r->misplaced) { /* as a check tells whoever asked to be trusted: without the step */
+        ml_schedule_restore(r->s, before.state);
+        *hash = before.hash;
+        r->misplaced = false;
+    }
+    return true;
 }
 
 /* ---- the end */

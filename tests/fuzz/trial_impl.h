@@ -26,6 +26,7 @@ typedef struct FzRun {
     ml_Size sizes[2];
     FzStats *stats;
     bool declared;   /* by a step: regions that are more than what is touched */
+    bool misplaced;  /* a region that was only trusted does not hold what is touched */
     bool partial;    /* blocks of the start version leave out some of their domains */
     uint64_t chosen; /* which versions are compiled, and how */
     FzFocus focus;

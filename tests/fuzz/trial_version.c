@@ -165,6 +165,17 @@ static bool leaves_out(const ml_Tensor *t)
     return t->defined && memchr(t->defined, 0, (size_t)t->n_lanes) != NULL;
 }
 
+static bool is_trusting(ml_Ctx *cx, ml_Program p)
+{
+    ml_Text t = {0};
+    bool yes;
+
+    ml_print_module(cx, &t, p.mod, NULL);
+    yes = strstr(ml_text_z(&t), "\"trusted_") != NULL;
+    ml_text_free(&t);
+    return yes;
+}
+
 static bool runs_the_same(FzRun *r, ml_Ctx *cx, ml_Program p, bool start)
 {
     static const ml_InterpOpts opts = {.max_iterations = 2000000};
@@ -185,6 +196,11 @@ static bool runs_the_same(FzRun *r, ml_Ctx *cx, ml_Program p, bool start)
         if (e && (e->code == ML_E_THREADS_COOPERATE || e->code == ML_E_TOO_LARGE)) {
             if (r->stats)
                 r->stats->not_judged++;
+            ml_error_clear(cx);
+            return true;
+        }
+        if (e && e->code == ML_E_OUTSIDE_REGION && is_trusting(cx, p)) {
+            r->misplaced = true;
             ml_error_clear(cx);
             return true;
         }
