@@ -85,6 +85,7 @@ run("outside-region", 'for i in range(8):\n    with T.block("b"):\n        vi = 
     'for i in range(8):\n    with T.block("b"):\n        vi = T.axis.spatial(8, i)\n        T.reads()\n' ..
     "        T.writes(A[7 - vi])\n        A[7 - vi] = T.float32(0)")
 run("divide-by-zero", "for i in range(8):\n    A[8 // i % 8] = T.float32(0)", "for i in range(8):\n    A[8 // (i + 1) % 8] = T.float32(0)")
+run("bad-shift", "for i in range(8):\n    A[(1 << i + 32) % 8] = T.float32(0)", "for i in range(8):\n    A[(1 << i) % 8] = T.float32(0)")
 run("assert-failed", 'for i in range(8):\n    assert i < 4, "too far"', 'for i in range(8):\n    assert i < 8, "too far"')
 run("overflow", "for i in range(2):\n    A[(i + 2147483647) % 8] = T.float32(0)", "for i in range(2):\n    A[(i + 2147483646) % 8] = T.float32(0)")
 inside("domain-exceeded", "vi = T.axis.spatial(4, i)\nA[vi] = T.float32(0)", "vi = T.axis.spatial(8, i)\nA[vi] = T.float32(0)")

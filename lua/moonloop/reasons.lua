@@ -123,6 +123,7 @@ local why = {
     ["no-target"] = "Code is made for one processor; for an unknown one none can be.",
     ["overflow"] = "A wrapped index or bound is another number than the mathematics says.",
     ["divide-by-zero"] = "There is no such number.",
+    ["bad-shift"] = "A machine takes such a count modulo the width, and mathematics does not.",
     ["assert-failed"] = "The program says itself that this must not be.",
     ["bad-run-argument"] = "The program reads memory by its parameters; other arguments would be read wrongly.",
     ["not-supported"] = "It is understood, and this build or this part cannot do it.",

@@ -6,8 +6,8 @@
  * of a condition, moves an undefined element along), race (between iterations of a
  * parallel, vectorized or thread-bound loop), outside-region, domain-exceeded, overflow (in
  * indices, bounds, bindings and conditions; stored integers wrap), divide-by-zero,
- * assert-failed, threads-cooperate (thread-bound loops run one iteration after the other),
- * too-large, interrupted. Source: DESIGN 4.
+ * bad-shift, assert-failed, threads-cooperate (thread-bound loops run one iteration after
+ * the other), too-large, interrupted. Source: DESIGN 4.
  */
 #ifndef ML_CODEGEN_INTERP_H
 #define ML_CODEGEN_INTERP_H

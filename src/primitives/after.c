@@ -420,6 +420,7 @@ bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
         /* An iteration with a buffer of its own must have written what it reads. */
         if (!inside || !concurrent(node) ||
             (ml_buffer_is_private(c->cx, c->facts, c->p, u, buf) &&
+             !ml_writes_for_later(c->cx, c->facts, c->p, u, block, buf) &&
              ml_is_covered(c->cx, c->facts, c->p, block, false)) ||
             ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
             continue;

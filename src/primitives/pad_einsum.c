@@ -481,7 +481,8 @@ static bool pad_einsum(ml_Call *c)
         if (ml_stmt_uid(blocks.v[k]) > last && /* one of the copies */
             !ml_check_stays_declared(c, ml_stmt_uid(blocks.v[k])))
             return false;
-    return true;
+    /* A copy behind the loops ends what each iteration had of its own. */
+    return !c->checks || c->unchecked || ml_check_concurrency(c, uid);
 }
 
 static const ml_Param params[] = {

@@ -379,8 +379,7 @@ static bool is_update(const ml_Block *b, const ml_For *loop)
 static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *loop,
                           const ml_Block *b, const ml_Buffer *buf)
 {
-    if (ml_buffer_is_private(cx, f, p, loop->var->uid, buf) ||
-        ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
+    if (ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
         return true;
     ml_fail(cx, ML_E_UNSOUND,
             ML_TEXT(ml_format(
@@ -391,6 +390,20 @@ static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *l
             ML_LOOP(loop), ML_BLOCK(b), ML_BUFFER(buf));
     ml_error_set_unproved(cx);
     return false;
+}
+
+/* What only later blocks write it reads of another iteration, though each has its own. */
+static bool need_written_before(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *loop,
+                                const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_reads; k++) {
+        const ml_Buffer *buf = b->reads[k].buffer;
+        ml_Uid later = ml_writes_for_later(cx, f, p, loop->var->uid, b->tag, buf);
+
+        if (later && !need_disjoint(cx, f, p, loop, block_at(p, later), buf))
+            return false;
+    }
+    return true;
 }
 
 bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root)
@@ -411,11 +424,14 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
                            ML_TEXT(complete), ML_TEXT(reduction));
         if (ml_is_int(loop->extent, 1))
             continue;
+        if (!need_written_before(cx, f, p, loop, b))
+            return false;
         /* Threads that reduce together meet by design. */
         if (drives(b, loop, ML_ITER_REDUCE))
             continue;
         for (size_t m = 0; m < b->n_writes; m++)
-            if (!need_disjoint(cx, f, p, loop, b, b->writes[m].buffer))
+            if (!ml_buffer_is_private(cx, f, p, root, b->writes[m].buffer) &&
+                !need_disjoint(cx, f, p, loop, b, b->writes[m].buffer))
                 return false;
         /* What it reads of its own iteration's work must be all there. */
         from.n = 0;

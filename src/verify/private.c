@@ -218,3 +218,20 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
         look(home->init, true, &o);
     return !o.touched;
 }
+
+ml_Uid ml_writes_for_later(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, ml_Uid block,
+                           const ml_Buffer *b)
+{
+    ml_UidVec writers = {0};
+    ml_Uid later = 0;
+
+    ml_writers(cx, f, p, ml_index_scope(p.index, block), b, &writers);
+    for (size_t k = 0; k < writers.n; k++) {
+        if (writers.v[k] == block || !ml_index_is_above(p.index, loop, writers.v[k]))
+            continue;
+        if (ml_index_before(p.index, writers.v[k], block))
+            return 0;
+        later = later ? later : writers.v[k];
+    }
+    return later;
+}

@@ -136,6 +136,11 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
  * iteration may have its own. */
 bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
                           const ml_Buffer *b);
+/* A block below the loop that writes what `block` reads of the buffer, where none does so
+ * before it in an iteration: it reads what another iteration wrote, or what an earlier turn
+ * of a loop inside did. 0: there is none. */
+ml_Uid ml_writes_for_later(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, ml_Uid block,
+                           const ml_Buffer *b);
 /* Written regions of different iterations of the loop provably disjoint, for all blocks
  * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
 bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,

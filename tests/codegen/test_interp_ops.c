@@ -493,7 +493,7 @@ static void shifts_beyond_the_width_and_unknown_calls_are_refused(void **state)
 
     expect_code(
         x, FUNC(ST(a, ml_call_id(x->cx, ML_DT_I32, ML_OP_SHIFT_LEFT, args, 2), I(0)), a),
-        ML_E_OVERFLOW);
+        ML_E_BAD_SHIFT);
     name[0] = ml_string(x->cx, ml_str("launch_missiles"));
     expect_code(
         x,

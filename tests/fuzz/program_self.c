@@ -126,6 +126,36 @@ static void emit_in_place(Gen *g, int in)
             off[0], off[1], z, off[2], off[3], 1 + below(g, 3), 1 + below(g, 2));
 }
 
+/* S[a + x, b + y] = S[a + z, b + w] + A[a, b], or the other way round: an addition of rows,
+ * of which a tile may be made an intrinsic's. Its operands overlap, or are one, or lie in
+ * other rows. */
+static void emit_shifted_row(Gen *g, int in)
+{
+    Self s = new_self(g, false);
+    int off[4];
+
+    s.n = 2;
+    s.fused = false;
+    s.order[0] = 0;
+    s.order[1] = 1;
+    s.v[1] = 1 + below(g, 4) + 4 * below(g, 2);
+    s.tile = s.v[1] % 4 ? 0 : 4;
+    int from = input_over(g, &s);
+    int at = own_buffer(g, 2, s.v[0] + 1, s.v[1] + 1, false);
+    const char *z = g->bufs[at].name, *a = g->bufs[from].name;
+
+    for (int k = 0; k < 4; k++)
+        off[k] = below(g, 2);
+    in = emit_loops(&s, in);
+    emit_axes(&s, in++, z);
+    if (below(g, 2))
+        fz_line(g, in, "%s[v0 + %d, v1 + %d] = %s[v0, v1] + %s[v0 + %d, v1 + %d]", z,
+                off[0], off[1], a, z, off[2], off[3]);
+    else
+        fz_line(g, in, "%s[v0 + %d, v1 + %d] = %s[v0 + %d, v1 + %d] + %s[v0, v1]", z,
+                off[0], off[1], z, off[2], off[3], a);
+}
+
 /* A sum, a running remainder; over all iterators that are 'R'; the spatial one may share
  * elements. */
 static void emit_running(Gen *g, int in)
@@ -201,10 +231,11 @@ static void emit_ahead(Gen *g, int in)
 
 void fz_emit_self(Gen *g, int in)
 {
-    switch (below(g, 4)) {
+    switch (below(g, 5)) {
     case 0: emit_in_place(g, in); break;
     case 1: emit_running(g, in); break;
     case 2: emit_shared(g, in); break;
+    case 3: emit_shifted_row(g, in); break;
     default: emit_ahead(g, in); break;
     }
 }

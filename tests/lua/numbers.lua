@@ -78,6 +78,10 @@ test("a division by 0 and a shift out of range are errors of the program, and de
     all_are("-4 -1", "int32", "X[v] >> Y[v]", { -8, -8 }, { 33, 31 }, { undefined = true })
     local ok, e = pcall(moon.interpret, program("int32", "X[v] << Y[v]", 1), { moon.tensor({ 1 }, "int32", { 1 }),
         moon.tensor({ 1 }, "int32", { 32 }), moon.tensor({ 1 }, "int32") })
+    assert(not ok and e.code == "bad-shift" and tostring(e):find("is a shift by 32 of int32", 1, true))
+    -- a bit that leaves an index is an overflow, not the count
+    ok, e = pcall(moon.interpret, moon.parse(("@T.prim_func\ndef main(A: T.Buffer((8,), 'int32')):\n    for i in range(8):\n        %s")
+        :format("A[(i << 31) % 8] = 1")), { moon.tensor({ 8 }, "int32") })
     assert(not ok and e.code == "overflow")
 end)
 

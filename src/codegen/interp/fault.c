@@ -50,6 +50,17 @@ static void fail_overflow(ml_Ctx *cx, const ml_Run *run, const ml_Expr *e, ml_Dt
                 where);
 }
 
+static void fail_shift(ml_Ctx *cx, const ml_Fault *f, const ml_Expr *e, ml_Dtype t,
+                       ml_Fact where)
+{
+    ml_Fact by = ML_NUMBER("by", f->number[0]);
+
+    if (e)
+        ml_fail(cx, f->code, ML_EXPRESSION(e), by, ML_DTYPE(t), where);
+    else
+        ml_fail(cx, f->code, ML_TEXT("an index"), by, ML_DTYPE(t), where);
+}
+
 static void fail_block(ml_Ctx *cx, const ml_Fault *f, ml_Fact where)
 {
     if (f->code == ML_E_OUTSIDE_REGION)
@@ -124,6 +135,7 @@ void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_
     case ML_E_DOMAIN_EXCEEDED: fail_block(cx, f, where); break;
     case ML_E_OVERFLOW:
     case ML_E_DIVIDE_BY_ZERO: fail_overflow(cx, run, e, t, where); break;
+    case ML_E_BAD_SHIFT: fail_shift(cx, f, e, t, where); break;
     case ML_E_TOO_LARGE:
         if (b)
             ml_fail(cx, f->code,

@@ -296,8 +296,10 @@ static bool shift(ml_Run *run, const ml_Ins *ins, int64_t a, int64_t n, int64_t 
 {
     unsigned bits = ins->x & 127u;
 
-    if (n < 0 || n >= (int64_t)bits)
-        return fail(run, ML_E_OVERFLOW);
+    if (n < 0 || n >= (int64_t)bits) {
+        run->fault.number[0] = n;
+        return fail(run, ML_E_BAD_SHIFT);
+    }
     if (ins->op == ML_I_SHL) {
         *out = wrap(ins->x, (int64_t)((uint64_t)a << n));
         if (ins->c && (*out >> n) != a)
