@@ -24,7 +24,7 @@ bool ml_wide_run(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
 void ml_wide_free(ml_WideRun *w);
 
 /* The bound of each output: max(8 max|start - wide|, sqrt(K) u sum|terms| for sums of K
- * terms and what is computed from them, 4 ulp of max|wide|). `start` is what f left; floats
+ * terms and what is computed from them, 4 ulp of max|wide|); in float64 2 K for sqrt(K). `start` is what f left; floats
  * that are not decided by a rounding become those of the wide run, rounded. */
 void ml_bounds_find(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
                     const ml_WideRun *w, ml_RunArg *start, ml_Allowed *out);

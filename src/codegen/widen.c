@@ -466,6 +466,14 @@ static const ml_Expr *sum_up(Widen *w, const ml_Store *s, const ml_Expr *e, doub
     return plus(w, error_of(w, e), scaled(w, share, value64(w, e)));
 }
 
+/* Of one term, by its size. Where no wider type tells how far the start itself is off, it is
+ * the bound of a sum of any order, for the start and for what is compared with it: terms of
+ * one sign are rounded to one side, and roundings by chance would be called wrong. */
+static double share_of(double n, ml_Dtype t)
+{
+    return (ml_dtype_eq(ml_dtype_wider(t), t) ? 2 * n : sqrt(n)) * ml_unit_roundoff(t);
+}
+
 static const ml_Expr *estimate_of(Widen *w, const ml_Store *s)
 {
     const ml_Expr *sum = NULL;
@@ -474,7 +482,7 @@ static const ml_Expr *estimate_of(Widen *w, const ml_Store *s)
 
     /* Of an unknown number of terms each partial sum counts as an operation. */
     if ((s->value->kind == ML_EXPR_ADD || s->value->kind == ML_EXPR_SUB) && n > 1)
-        sum = sum_up(w, s, s->value, sqrt(n) * ml_unit_roundoff(s->buffer->type), &found);
+        sum = sum_up(w, s, s->value, share_of(n, s->buffer->type), &found);
     return found ? sum : error_of(w, s->value);
 }
 

@@ -3,7 +3,8 @@
  * what rounding may have done to it in its own type.
  *
  * The estimate is the first-order one: a sum of K terms over a loop adds sqrt(K) u |term|
- * for each (u: the unit roundoff of the type that the start has there) and what the terms
+ * for each (u: the unit roundoff of the type that the start has there; 2 K u where there is
+ * no wider type) and what the terms
  * carry; other operations carry what their operands have by their derivatives and add their
  * own u |value|. (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 3.3 and
  * 4.2.) Source: interaction 8 (:check).
