@@ -144,14 +144,6 @@ static bool follows_iters(Values *v, const ml_Block *b, ml_Uid stop)
     return true;
 }
 
-static bool writes(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml_Uid stop);
 
 /* What is read stays the same while `from` runs, or is made anew in the same way. */
@@ -205,7 +197,7 @@ static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml
     for (size_t k = 0; k < b->n_reads; k++) {
         const ml_Buffer *buf = b->reads[k].buffer;
 
-        if (writes(b, buf))
+        if (ml_write_of(b, buf))
             return no(v, b,
                       ml_format(cx, "block %s goes on from what %s holds", ml_shown(cx, b),
                                 ml_shown(cx, buf)));
