@@ -622,12 +622,17 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     return ask_cover(cx, f, p, block, false, set_error);
 }
 
-bool ml_reads_private(const ml_Block *b)
+bool ml_is_private(const ml_Buffer *b)
 {
     ml_Scope scope;
 
+    return ml_scope_parse(b->scope, &scope) && scope.rank > 0;
+}
+
+bool ml_reads_private(const ml_Block *b)
+{
     for (size_t k = 0; k < b->n_reads; k++)
-        if (ml_scope_parse(b->reads[k].buffer->scope, &scope) && scope.rank > 0)
+        if (ml_is_private(b->reads[k].buffer))
             return true;
     return false;
 }
