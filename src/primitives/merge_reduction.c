@@ -573,17 +573,6 @@ static bool check_instances(Merge *m)
 
 /* ---- building */
 
-static bool same_region(const ml_Region *a, const ml_Region *b)
-{
-    if (a->buffer->uid != b->buffer->uid)
-        return false;
-    for (size_t d = 0; d < a->buffer->rank; d++)
-        if (a->ranges[d].min != b->ranges[d].min ||
-            a->ranges[d].extent != b->ranges[d].extent)
-            return false;
-    return true;
-}
-
 static const ml_Stmt *merged(Merge *m)
 {
     ml_Ctx *cx = m->cx;
@@ -602,7 +591,7 @@ static const ml_Stmt *merged(Merge *m)
         if (m->solved.vars)
             r = ml_region_subst(cx, r, &m->solved);
         for (size_t j = 0; j < b.n_reads; j++)
-            there |= same_region(&reads[j], &r);
+            there |= ml_same_region(&reads[j], &r);
         if (!there)
             reads[b.n_reads++] = r;
     }

@@ -213,12 +213,9 @@ static bool check_others(Values *v, const ml_Rolling *r)
 {
     for (size_t k = 0; k < r->block->n_writes; k++) {
         const ml_Region *o = &r->block->writes[k];
-        bool same = o->buffer->rank == r->buf->rank;
 
-        for (size_t d = 0; same && d < r->buf->rank; d++)
-            same = o->ranges[d].min == r->region->ranges[d].min &&
-                   o->ranges[d].extent == r->region->ranges[d].extent;
-        if (!same)
+        if (o->buffer->rank != r->buf->rank ||
+            !ml_same_ranges(o->ranges, r->region->ranges, r->buf->rank))
             return no(v, r->block,
                       ml_format(v->c->cx,
                                 "block %s writes other elements of %s than of %s: they "
