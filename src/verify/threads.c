@@ -238,6 +238,7 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     t.func = p.mod->funcs[t.find.func];
     t.ar = ml_arith_at(cx, p, loop);
     collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
+    ML_ASSERT(t.kernels.n == 1); /* the loop is bound */
     k = &t.kernels.v[0];
     for (size_t j = 0; j < k->loops.n; j++)
         for (size_t i = 0; i < j; i++)
