@@ -6,6 +6,7 @@
  */
 #include "codegen/index_values.h"
 
+#include "codegen/sources.h"
 #include "core/arith/arith.h"
 
 enum { MOST = 32767, NUMBERS = 7, FIRST_TRIES = 16, PASSES = 3 };
@@ -23,9 +24,9 @@ typedef struct Values {
     size_t n_sizes;
     ml_IndexValues *v;
     ml_Map *params; /* uid of a data pointer, or of a number -> 1 + its parameter */
-    ml_Map *alias;  /* target of a match -> source */
-    ml_Map *hulls;  /* uid of a data pointer -> Hull */
-    ml_Map *loads;  /* number of an expression -> its variable */
+    ml_Map *sources;
+    ml_Map *hulls;                 /* uid of a data pointer -> Hull */
+    ml_Map *loads;                 /* number of an expression -> its variable */
     ML_VEC(const ml_Expr *) known; /* those loads */
     ml_Arith *ar;
     bool look; /* which parameters take part is asked, and nothing else */
@@ -34,24 +35,16 @@ typedef struct Values {
 
 /* ---------------------------------------------------------------- loads as variables */
 
-static const ml_Buffer *source_of(const Values *w, const ml_Buffer *b)
-{
-    const ml_Buffer *s;
-
-    while ((s = ml_map_get(w->alias, b->uid)) != NULL)
-        b = s;
-    return b;
-}
-
 /* 1 + the parameter whose elements the buffer holds; 0: another. */
 static uint32_t param_of(const Values *w, const ml_Buffer *b)
 {
-    return (uint32_t)(uintptr_t)ml_map_get(w->params, source_of(w, b)->data->uid);
+    return (uint32_t)(uintptr_t)ml_map_get(w->params,
+                                           ml_source_of(w->sources, b)->data->uid);
 }
 
 static Hull *hull_of(const Values *w, const ml_Buffer *b)
 {
-    return (Hull *)(uintptr_t)ml_map_get(w->hulls, source_of(w, b)->data->uid);
+    return (Hull *)(uintptr_t)ml_map_get(w->hulls, ml_source_of(w->sources, b)->data->uid);
 }
 
 static void bind_load(Values *w, const ml_Expr *load, const ml_Var *v)
@@ -280,8 +273,7 @@ static void walk_loop(Values *w, const ml_For *l)
 
 static void walk_block(Values *w, const ml_Block *b)
 {
-    for (uint32_t k = 0; k < b->n_matches; k++)
-        ml_map_set(w->cx, w->alias, b->matches[k].target->uid, b->matches[k].source.buffer);
+    ml_sources_add(w->cx, w->sources, b);
     for (uint32_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         int64_t lo, n;
@@ -358,7 +350,7 @@ static bool see_written(const ml_Stmt *s, void *user)
     ml_Uid at;
 
     if (s->kind == ML_STMT_STORE && !ml_dtype_is_float(ml_as_store(s)->buffer->type)) {
-        at = source_of(w, ml_as_store(s)->buffer)->data->uid;
+        at = ml_source_of(w->sources, ml_as_store(s)->buffer)->data->uid;
         if (!ml_map_get(w->hulls, at))
             ml_map_set(w->cx, w->hulls, at, ML_NEW(w->cx, Hull));
     }
@@ -528,7 +520,7 @@ void ml_index_values(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t 
 
     *w = (Values){.cx = cx, .f = f, .sizes = sizes, .n_sizes = n_sizes, .v = v};
     w->params = ml_map_new(cx);
-    w->alias = ml_map_new(cx);
+    w->sources = ml_map_new(cx);
     w->hulls = ml_map_new(cx);
     w->loads = ml_map_new(cx);
     for (uintptr_t k = 0; k < f->n_params; k++) {

@@ -3,7 +3,9 @@
  * reductions. Source: interaction 8 (:check).
  */
 #include "codegen/check.h"
+#include "codegen/nesting.h"
 #include "codegen/rounding.h"
+#include "codegen/sources.h"
 
 typedef struct Fact {
     const ml_Buffer *buffer;
@@ -13,30 +15,16 @@ typedef struct Fact {
 
 typedef struct Roles {
     ml_Ctx *cx;
-    const ml_Size *sizes;
-    size_t n_sizes;
     ml_Map *facts; /* data pointer uid -> Fact */
-    ml_Map *alias; /* match target uid -> source buffer */
-    const ml_Block *block[512];
-    uint32_t n_blocks, loops_above[512];
-    const ml_For *loop[512];
-    uint32_t n_loops;
+    ml_Map *sources;
+    ml_Nesting at;
 } Roles;
-
-static const ml_Buffer *source_of(const Roles *w, const ml_Buffer *b)
-{
-    const ml_Buffer *s;
-
-    while ((s = ml_map_get(w->alias, b->uid)) != NULL)
-        b = s;
-    return b;
-}
 
 static Fact *fact(Roles *w, const ml_Buffer *b)
 {
     Fact *f;
 
-    b = source_of(w, b);
+    b = ml_source_of(w->sources, b);
     f = (Fact *)(uintptr_t)ml_map_get(w->facts, b->data->uid);
     if (f == NULL) {
         f = ML_NEW(w->cx, Fact);
@@ -48,12 +36,12 @@ static Fact *fact(Roles *w, const ml_Buffer *b)
 
 static bool init_writes(const Roles *w, const ml_Buffer *b)
 {
-    for (uint32_t k = 0; k < w->n_blocks; k++) {
-        const ml_Block *blk = w->block[k];
+    for (uint32_t k = 0; k < w->at.n_blocks; k++) {
+        const ml_Block *blk = w->at.block[k];
         if (blk->init == NULL)
             continue;
         for (uint32_t r = 0; r < blk->n_writes; r++)
-            if (source_of(w, blk->writes[r].buffer) == b)
+            if (ml_source_of(w->sources, blk->writes[r].buffer) == b)
                 return true;
     }
     return false;
@@ -64,7 +52,7 @@ static bool visit(const ml_Expr *e, void *user)
     Roles *w = user;
 
     if (e->kind == ML_EXPR_LOAD) {
-        const ml_Buffer *b = source_of(w, e->as.buffer);
+        const ml_Buffer *b = ml_source_of(w->sources, e->as.buffer);
         Fact *f = fact(w, b);
         if (!init_writes(w, b))
             f->read = true;
@@ -113,37 +101,6 @@ static bool visit_chain(const ml_Expr *e, void *user)
     return true;
 }
 
-static double domain(const Roles *w, const ml_Expr *extent)
-{
-    int64_t n;
-
-    return ml_eval_size(extent, w->sizes, w->n_sizes, &n) && n > 1 ? (double)n : 1.0;
-}
-
-/* The number of terms that a store adds up in one element: the reduce iterators around it,
- * and the loops inside the innermost block with iterators that its place does not name. */
-static double terms(const Roles *w, const ml_Store *s, bool self)
-{
-    uint32_t base = 0;
-    double n = 1.0;
-
-    for (uint32_t b = 0; b < w->n_blocks; b++) {
-        if (w->block[b]->n_iters > 0)
-            base = w->loops_above[b];
-        for (uint32_t k = 0; k < w->block[b]->n_iters; k++)
-            if (w->block[b]->iters[k].kind == ML_ITER_REDUCE)
-                n *= domain(w, w->block[b]->iters[k].extent);
-    }
-    for (uint32_t l = base; self && l < w->n_loops; l++) {
-        bool used = false;
-        for (uint32_t d = 0; d < s->n; d++)
-            used = used || ml_expr_uses_var(s->indices[d], w->loop[l]->var);
-        if (!used)
-            n *= domain(w, w->loop[l]->extent);
-    }
-    return n;
-}
-
 static void visit_store(Roles *w, const ml_Store *s)
 {
     Fact *f = fact(w, s->buffer);
@@ -154,7 +111,7 @@ static void visit_store(Roles *w, const ml_Store *s)
     if (s->value->size > 1u << 20)
         return;
     ml_expr_visit(s->value, visit_chain, &c);
-    n = c.reduction * terms(w, s, c.self);
+    n = c.reduction * ml_nesting_terms(&w->at, s, c.self);
     if (n > f->reduction)
         f->reduction = n;
     f->unit = c.unit;
@@ -170,19 +127,13 @@ static void walk_child(const ml_Stmt *s, bool in_init, void *user)
 
 static void walk(Roles *w, const ml_Stmt *s)
 {
-    uint32_t blocks = w->n_blocks, loops = w->n_loops;
+    uint32_t blocks = w->at.n_blocks, loops = w->at.n_loops;
 
     if (s->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(s);
-        for (uint32_t k = 0; k < b->n_matches; k++)
-            ml_map_set(w->cx, w->alias, b->matches[k].target->uid,
-                       b->matches[k].source.buffer);
-        if (w->n_blocks < ML_COUNT(w->block)) {
-            w->loops_above[w->n_blocks] = w->n_loops;
-            w->block[w->n_blocks++] = b;
-        }
-    } else if (s->kind == ML_STMT_FOR && w->n_loops < ML_COUNT(w->loop)) {
-        w->loop[w->n_loops++] = ml_as_for(s);
+        ml_sources_add(w->cx, w->sources, ml_as_block(s));
+        (void)ml_nesting_block(&w->at, ml_as_block(s));
+    } else if (s->kind == ML_STMT_FOR) {
+        (void)ml_nesting_loop(&w->at, ml_as_for(s));
     } else if (s->kind == ML_STMT_STORE) {
         visit_store(w, ml_as_store(s));
     } else if (s->kind == ML_STMT_DECL && ml_as_alloc(s)->data &&
@@ -190,13 +141,13 @@ static void walk(Roles *w, const ml_Stmt *s)
         const ml_Alloc *a = ml_as_alloc(s); /* an alias: the same facts */
         const Fact *f = ml_map_get(w->facts, a->data->as.var->uid);
         if (f && f->buffer != a->buffer)
-            ml_map_set(w->cx, w->alias, a->buffer->uid, f->buffer);
+            ml_map_set(w->cx, w->sources, a->buffer->uid, f->buffer);
         return;
     }
     ml_stmt_exprs(s, visit_role, w);
     ml_stmt_children(s, walk_child, w);
-    w->n_blocks = blocks;
-    w->n_loops = loops;
+    w->at.n_blocks = blocks;
+    w->at.n_loops = loops;
 }
 
 void ml_param_roles(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n_sizes,
@@ -206,10 +157,10 @@ void ml_param_roles(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n
     Roles *w = ML_NEW(cx, Roles);
 
     w->cx = cx;
-    w->sizes = sizes;
-    w->n_sizes = n_sizes;
+    w->at.sizes = sizes;
+    w->at.n_sizes = n_sizes;
     w->facts = ml_map_new(cx);
-    w->alias = ml_map_new(cx);
+    w->sources = ml_map_new(cx);
     for (uint32_t k = 0; k < f->n_params; k++)
         if (f->params[k].buffer)
             (void)fact(w, f->params[k].buffer);

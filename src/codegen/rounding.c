@@ -4,6 +4,7 @@
  */
 #include "codegen/rounding.h"
 
+#include "codegen/sources.h"
 #include "core/walk.h"
 
 #include <math.h>
@@ -70,18 +71,10 @@ ml_Dtype ml_dtype_wider(ml_Dtype t)
 
 /* ---------------------------------------------------------------- expressions */
 
-static const ml_Buffer *source_of(const ml_Rounding *r, const ml_Buffer *b)
-{
-    const ml_Buffer *s;
-
-    while ((s = ml_map_get(r->alias, b->uid)) != NULL)
-        b = s;
-    return b;
-}
-
 unsigned ml_rounding(const ml_Rounding *r, const ml_Buffer *b)
 {
-    return (unsigned)(uintptr_t)ml_map_get(r->buffers, source_of(r, b)->data->uid);
+    return (unsigned)(uintptr_t)ml_map_get(r->buffers,
+                                           ml_source_of(r->sources, b)->data->uid);
 }
 
 static unsigned bits_of(Look *w, const ml_Expr *e);
@@ -198,7 +191,7 @@ static void see_control(const ml_Expr *e, ml_Role role, void *user)
 
 static void add_bits(Look *w, const ml_Buffer *b, unsigned bits)
 {
-    ml_Uid at = source_of(w->r, b)->data->uid;
+    ml_Uid at = ml_source_of(w->r->sources, b)->data->uid;
     uintptr_t now = (uintptr_t)ml_map_get(w->r->buffers, at);
 
     if ((now | bits) == now)
@@ -235,9 +228,7 @@ static void look(Look *w, const ml_Stmt *s)
         return;
     }
     if (s->kind == ML_STMT_BLOCK)
-        for (uint32_t k = 0; k < ml_as_block(s)->n_matches; k++)
-            ml_map_set(w->cx, w->r->alias, ml_as_block(s)->matches[k].target->uid,
-                       ml_as_block(s)->matches[k].source.buffer);
+        ml_sources_add(w->cx, w->r->sources, ml_as_block(s));
     ml_stmt_exprs(s, see_control, w);
     ml_stmt_children(s, look_child, w);
     w->ctx = ctx;
@@ -245,7 +236,7 @@ static void look(Look *w, const ml_Stmt *s)
 
 ml_Rounding ml_rounding_of(ml_Ctx *cx, const ml_Func *f)
 {
-    ml_Rounding r = {.buffers = ml_map_new(cx), .alias = ml_map_new(cx)};
+    ml_Rounding r = {.buffers = ml_map_new(cx), .sources = ml_map_new(cx)};
     Look w = {.cx = cx, .r = &r, .vars = ml_map_new(cx), .again = true};
 
     while (w.again) {

@@ -14,14 +14,13 @@
 
 enum {
     ML_ROUNDED = 1, /* some element is the result of rounded arithmetic */
-    ML_DECIDED =
-        2, /* some element depends on a branch that a rounding may turn: a
+    ML_DECIDED = 2, /* some element depends on a branch that a rounding may turn: a
               comparison of rounded floats, the floor of one, an index made of one */
 };
 
 typedef struct ml_Rounding {
     ml_Map *buffers; /* uid -> ML_ROUNDED | ML_DECIDED, as a pointer-sized number */
-    ml_Map *alias;   /* uid of a match's target -> its source */
+    ml_Map *sources; /* uid of a match's target -> its source */
 } ml_Rounding;
 
 /* Of every buffer of f; parameters that are passed in are exact. */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#ifdef ML_ASAN
+#if ML_SANITIZED
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   ASAN_POISON_MEMORY_REGION((p), (n))
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION((p), (n))

@@ -10,14 +10,7 @@
 #define ML_CORE_ARENA_H
 
 #include "core/base.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ML_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ML_ASAN 1
-#endif
-#endif
+#include "core/sanitized.h"
 
 typedef struct ml_Chunk ml_Chunk;
 
@@ -43,7 +36,7 @@ void *ml_arena_alloc(ml_Arena *a, size_t n);
 /* The same, or NULL where that needs more than moving a counter. */
 static inline void *ml_arena_quick(ml_Arena *a, size_t n)
 {
-#ifdef ML_ASAN
+#if ML_SANITIZED
     (void)a, (void)n; /* the memory must be unpoisoned */
     return NULL;
 #else

@@ -270,6 +270,20 @@ bool ml_region_is_point(const ml_Region *r)
     return true;
 }
 
+bool ml_same_ranges(const ml_Range *a, const ml_Range *b, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        if (a[d].min != b[d].min || a[d].extent != b[d].extent)
+            return false;
+    return true;
+}
+
+bool ml_same_region(const ml_Region *a, const ml_Region *b)
+{
+    return a->buffer->uid == b->buffer->uid &&
+           ml_same_ranges(a->ranges, b->ranges, a->buffer->rank);
+}
+
 bool ml_region_uses_var(const ml_Region *r, const ml_Var *v)
 {
     for (size_t k = 0; k < r->buffer->rank; k++)

@@ -221,6 +221,25 @@ typedef struct ml_Block {
     const ml_Stmt *body;
 } ml_Block;
 
+/* The first of the n regions that is one of the buffer, or NULL; and what the block says that
+ * it reads or writes of the buffer. Views of the buffer are buffers of their own. */
+static inline const ml_Region *ml_region_of(const ml_Region *v, size_t n,
+                                            const ml_Buffer *b)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == b->uid)
+            return &v[k];
+    return NULL;
+}
+static inline const ml_Region *ml_read_of(const ml_Block *block, const ml_Buffer *b)
+{
+    return ml_region_of(block->reads, block->n_reads, b);
+}
+static inline const ml_Region *ml_write_of(const ml_Block *block, const ml_Buffer *b)
+{
+    return ml_region_of(block->writes, block->n_writes, b);
+}
+
 /* Checked downcasts. */
 static inline const ml_For *ml_as_for(const ml_Stmt *s)
 {

@@ -83,6 +83,9 @@ bool ml_stmt_uses_var(const ml_Stmt *st, const ml_Var *v);
 bool ml_stmt_uses_buffer(const ml_Stmt *st, const ml_Buffer *b);
 bool ml_region_uses_var(const ml_Region *r, const ml_Var *v);
 bool ml_region_is_point(const ml_Region *r); /* one element */
+/* The same expressions, of n dimensions; for regions the same buffer, too. */
+bool ml_same_ranges(const ml_Range *a, const ml_Range *b, size_t n);
+bool ml_same_region(const ml_Region *a, const ml_Region *b);
 
 /* ---- duplicating and importing */
 /* A copy of st whose loop, iterator, let variables, block tags and buffers allocated inside

@@ -176,20 +176,12 @@ static const ml_Expr *inline_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 
 static const ml_Stmt *inline_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
-static bool reads_it(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 /* Blocks that read the buffer get re-inferred regions; others are left as they are. */
 static const ml_Stmt *inline_block(Producer *p, const ml_Block *b)
 {
     ml_Ctx *cx = p->c->cx;
 
-    if (b->tag == p->block->tag || !reads_it(b, p->buf))
+    if (b->tag == p->block->tag || !ml_read_of(b, p->buf))
         return &b->base;
     ml_Block nb = *b;
 

@@ -44,14 +44,6 @@ static bool unsound(CopyAt *a, const char *why)
     return false;
 }
 
-static const ml_Region *region_of(const ml_Region *v, size_t n, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == buf->uid)
-            return &v[k];
-    return NULL;
-}
-
 /* Child blocks of the statement that read or write the buffer. */
 static size_t users_in(CopyAt *a, const ml_Stmt *st, bool write, ml_UidVec *out)
 {
@@ -65,8 +57,8 @@ static size_t users_in(CopyAt *a, const ml_Stmt *st, bool write, ml_UidVec *out)
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
 
-        if (!region_of(write ? b->writes : b->reads, write ? b->n_writes : b->n_reads,
-                       a->old))
+        if (!ml_region_of(write ? b->writes : b->reads, write ? b->n_writes : b->n_reads,
+                          a->old))
             continue;
         found++;
         if (out)
@@ -173,8 +165,8 @@ static bool find_region(CopyAt *a)
     }
     /* Where a guard keeps the block from running, no more is touched than the scope may. */
     const ml_Block *root = ml_call_block(c, a->scope);
-    const ml_Region *most = region_of(a->write ? root->writes : root->reads,
-                                      a->write ? root->n_writes : root->n_reads, a->old);
+    const ml_Region *most = ml_region_of(a->write ? root->writes : root->reads,
+                                         a->write ? root->n_writes : root->n_reads, a->old);
 
     for (size_t d = 0; d < rank; d++) {
         const ml_Expr *dim = a->old->shape[d], *zero = ml_int(cx, dim->type, 0);

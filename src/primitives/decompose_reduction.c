@@ -266,17 +266,6 @@ static const ml_Stmt *init_nest(Decompose *d, const ml_Stmt *st)
     return st;
 }
 
-static bool same_region(const ml_Region *a, const ml_Region *b)
-{
-    if (a->buffer->uid != b->buffer->uid)
-        return false;
-    for (size_t k = 0; k < a->buffer->rank; k++)
-        if (a->ranges[k].min != b->ranges[k].min ||
-            a->ranges[k].extent != b->ranges[k].extent)
-            return false;
-    return true;
-}
-
 static const ml_Stmt *update_block(Decompose *d)
 {
     ml_Ctx *cx = d->c->cx;
@@ -289,7 +278,7 @@ static const ml_Stmt *update_block(Decompose *d)
         bool there = false;
 
         for (size_t r = 0; r < b->n_reads; r++)
-            there |= same_region(&b->reads[r], &b->writes[w]);
+            there |= ml_same_region(&b->reads[r], &b->writes[w]);
         if (!there)
             reads[ub.n_reads++] = b->writes[w];
     }

@@ -129,13 +129,9 @@ const ml_Intrin *ml_intrin_find(ml_Intrins *t, const char *name)
 
 const ml_Region *ml_intrin_region(const ml_Block *root, const ml_Buffer *b)
 {
-    for (size_t k = 0; k < root->n_writes; k++)
-        if (root->writes[k].buffer->uid == b->uid)
-            return &root->writes[k];
-    for (size_t k = 0; k < root->n_reads; k++)
-        if (root->reads[k].buffer->uid == b->uid)
-            return &root->reads[k];
-    return NULL;
+    const ml_Region *r = ml_write_of(root, b);
+
+    return r ? r : ml_read_of(root, b);
 }
 
 static bool bad(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

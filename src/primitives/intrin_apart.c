@@ -74,14 +74,6 @@ static bool apart(ml_Ctx *cx, ml_Arith *ar, const ml_Region *a, const ml_Region 
     return false;
 }
 
-static bool is_written(const ml_Block *root, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < root->n_writes; k++)
-        if (root->writes[k].buffer->uid == b->uid)
-            return true;
-    return false;
-}
-
 bool ml_intrin_check_apart(ml_Call *c, const char *name, const ml_Func *desc, ml_Uid block,
                            ml_Uid shown, const ml_Match *views)
 {
@@ -95,9 +87,9 @@ bool ml_intrin_check_apart(ml_Call *c, const char *name, const ml_Func *desc, ml
         at[k] = at_source(c, views[k].source);
         for (uint32_t j = 0; j < k; j++) {
             const ml_Buffer *a = desc->params[j].buffer, *b = desc->params[k].buffer;
-            const ml_Buffer *written = is_written(root, a)   ? a
-                                       : is_written(root, b) ? b
-                                                             : NULL;
+            const ml_Buffer *written = ml_write_of(root, a)   ? a
+                                       : ml_write_of(root, b) ? b
+                                                              : NULL;
 
             if (!written || apart(cx, ar, &at[j], &at[k]))
                 continue;

@@ -45,17 +45,6 @@ static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Region
     return false;
 }
 
-static bool names(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == buf->uid)
-            return true;
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static const ml_Stmt *without_blocks(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {.stmt = without_blocks, .user = user};
@@ -96,7 +85,7 @@ static const char *check_block(ml_Ctx *cx, const char *what, const ml_Func *f,
         if (!holds(ar, b->writes, b->n_writes, &all.writes.v[k]))
             return outside(cx, what, b, "writes", all.writes.v[k].buffer);
     for (size_t k = 0; k < all.opaque.n; k++) /* by its pointer: where is not known */
-        if (!names(b, all.opaque.v[k]))
+        if (!ml_intrin_region(b, all.opaque.v[k]))
             return outside(cx, what, b, "uses", all.opaque.v[k]);
     return NULL;
 }
@@ -114,14 +103,6 @@ const char *ml_intrin_leaves_signature(ml_Ctx *cx, const char *what, const ml_Fu
 }
 
 /* ---- two signatures */
-
-static const ml_Region *region_of(const ml_Region *v, size_t n, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == b->uid)
-            return &v[k];
-    return NULL;
-}
 
 /* Regions of constant ends are the same; sizes of two functions cannot be compared. */
 static bool same(const ml_Region *a, const ml_Region *b)
@@ -144,10 +125,10 @@ const char *ml_intrin_differs(ml_Ctx *cx, const ml_Func *desc, const ml_Func *im
 
     for (uint32_t k = 0; k < desc->n_params; k++) {
         const ml_Buffer *db = desc->params[k].buffer, *ib = impl->params[k].buffer;
-        const ml_Region *dw = region_of(d->writes, d->n_writes, db);
-        const ml_Region *iw = region_of(i->writes, i->n_writes, ib);
-        const ml_Region *dr = region_of(d->reads, d->n_reads, db);
-        const ml_Region *ir = region_of(i->reads, i->n_reads, ib);
+        const ml_Region *dw = ml_write_of(d, db);
+        const ml_Region *iw = ml_write_of(i, ib);
+        const ml_Region *dr = ml_read_of(d, db);
+        const ml_Region *ir = ml_read_of(i, ib);
 
         if (!dw != !iw || (dw && !same(dw, iw)))
             return ml_format(cx, "the implementation %s %s, the description %s",

@@ -165,14 +165,6 @@ static ml_Region image_region(Move *m, const ml_Region *r)
     return (ml_Region){m->to->fresh, out};
 }
 
-static const ml_Region *inferred_of(const Move *m, const ml_Region *v, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == m->to->fresh->uid)
-            return &v[k];
-    return NULL;
-}
-
 static bool names_old(const Move *m, const ml_Region *v, size_t n, bool *wide)
 {
     bool any = false;
@@ -191,7 +183,7 @@ static const ml_Region *move_regions(Move *m, const ml_Region *v, size_t n,
     ml_Region *out = ML_ARRAY(m->c->cx, ml_Region, n + 1);
 
     for (size_t k = 0; k < n; k++) {
-        const ml_Region *r = inferred_of(m, inferred, n_inferred);
+        const ml_Region *r = ml_region_of(inferred, n_inferred, m->to->fresh);
 
         out[k] = !is_old(m, v[k].buffer) ? ml_region_map_loads(m->c->cx, v[k], move_expr, m)
                  : ml_region_is_point(&v[k]) ? point_region(m, &v[k])

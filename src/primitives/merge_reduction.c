@@ -88,9 +88,8 @@ static bool read_init(Merge *m)
             if (m->i_store[j]->buffer->uid == m->i_store[k]->buffer->uid)
                 return shape(m, b,
                              "its body is not one store for each buffer that it writes");
-        for (size_t j = 0; j < b->n_reads; j++)
-            if (b->reads[j].buffer->uid == m->i_store[k]->buffer->uid)
-                return shape(m, b, "it reads what it writes");
+        if (ml_read_of(b, m->i_store[k]->buffer))
+            return shape(m, b, "it reads what it writes");
     }
     return true;
 }
@@ -216,14 +215,6 @@ static size_t element_of(const Merge *m, ml_Uid block)
     return 0;
 }
 
-static bool touches(const ml_Region *list, size_t n, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < n; k++)
-        if (list[k].buffer->uid == b->uid)
-            return true;
-    return false;
-}
-
 static bool out_of_order(Merge *m, const ml_Buffer *buf, const ml_Block *b, const char *why)
 {
     const ml_Stmt *at = ml_index_node(m->c->p.index, m->common);
@@ -276,13 +267,13 @@ static bool check_others(Merge *m)
             if (b == m->init || b == m->update)
                 continue;
             for (size_t i = 0; i < m->n; i++)
-                if (touches(b->reads, b->n_reads, m->i_store[i]->buffer))
+                if (ml_read_of(b, m->i_store[i]->buffer))
                     return out_of_order(m, m->i_store[i]->buffer, b,
                                         ml_format(cx, "block %s reads %s in between",
                                                   ml_shown(cx, b),
                                                   ml_shown(cx, m->i_store[i]->buffer)));
             for (size_t i = 0; i < m->init->n_reads; i++)
-                if (touches(b->writes, b->n_writes, m->init->reads[i].buffer))
+                if (ml_write_of(b, m->init->reads[i].buffer))
                     return out_of_order(
                         m, m->init->reads[i].buffer, b,
                         ml_format(cx, "block %s writes %s, which block %s reads",
@@ -582,17 +573,6 @@ static bool check_instances(Merge *m)
 
 /* ---- building */
 
-static bool same_region(const ml_Region *a, const ml_Region *b)
-{
-    if (a->buffer->uid != b->buffer->uid)
-        return false;
-    for (size_t d = 0; d < a->buffer->rank; d++)
-        if (a->ranges[d].min != b->ranges[d].min ||
-            a->ranges[d].extent != b->ranges[d].extent)
-            return false;
-    return true;
-}
-
 static const ml_Stmt *merged(Merge *m)
 {
     ml_Ctx *cx = m->cx;
@@ -611,7 +591,7 @@ static const ml_Stmt *merged(Merge *m)
         if (m->solved.vars)
             r = ml_region_subst(cx, r, &m->solved);
         for (size_t j = 0; j < b.n_reads; j++)
-            there |= same_region(&reads[j], &r);
+            there |= ml_same_region(&reads[j], &r);
         if (!there)
             reads[b.n_reads++] = r;
     }

@@ -133,12 +133,9 @@ static bool check_read(Reindex *r)
 
 static bool stores_all(Reindex *r)
 {
-    const ml_Block *b = r->block;
+    const ml_Region *w = ml_write_of(r->block, r->old);
 
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == r->old->uid)
-            return ml_stores_region(r->c, b, &b->writes[k]);
-    return false;
+    return w && ml_stores_region(r->c, r->block, w);
 }
 
 /* What is copied back was written, once for each element. */

@@ -203,11 +203,8 @@ static bool check_storage(ml_Rfactor *r)
         in_kernel |= s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_THREAD;
     }
     for (size_t k = 0; k < r->n_loops && !in_kernel; k++)
-        for (size_t m = 0; m < r->shape.n; m++) {
-            ml_Scope sc;
-
-            if (r->loops[k]->kind == ML_FOR_THREAD &&
-                ml_scope_parse(r->shape.buf[m]->scope, &sc) && sc.rank > 0)
+        for (size_t m = 0; m < r->shape.n; m++)
+            if (r->loops[k]->kind == ML_FOR_THREAD && ml_is_private(r->shape.buf[m]))
                 return ml_fail(r->cx, ML_E_UNSOUND,
                                ML_TEXT(ml_format(
                                    r->cx,
@@ -215,7 +212,6 @@ static bool check_storage(ml_Rfactor *r)
                                    "their own, and %s memory does not outlive it",
                                    r->shape.buf[m]->scope)),
                                ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[m]));
-        }
     return true;
 }
 

@@ -144,14 +144,6 @@ static bool follows_iters(Values *v, const ml_Block *b, ml_Uid stop)
     return true;
 }
 
-static bool writes(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml_Uid stop);
 
 /* What is read stays the same while `from` runs, or is made anew in the same way. */
@@ -205,7 +197,7 @@ static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml
     for (size_t k = 0; k < b->n_reads; k++) {
         const ml_Buffer *buf = b->reads[k].buffer;
 
-        if (writes(b, buf))
+        if (ml_write_of(b, buf))
             return no(v, b,
                       ml_format(cx, "block %s goes on from what %s holds", ml_shown(cx, b),
                                 ml_shown(cx, buf)));
@@ -221,12 +213,9 @@ static bool check_others(Values *v, const ml_Rolling *r)
 {
     for (size_t k = 0; k < r->block->n_writes; k++) {
         const ml_Region *o = &r->block->writes[k];
-        bool same = o->buffer->rank == r->buf->rank;
 
-        for (size_t d = 0; same && d < r->buf->rank; d++)
-            same = o->ranges[d].min == r->region->ranges[d].min &&
-                   o->ranges[d].extent == r->region->ranges[d].extent;
-        if (!same)
+        if (o->buffer->rank != r->buf->rank ||
+            !ml_same_ranges(o->ranges, r->region->ranges, r->buf->rank))
             return no(v, r->block,
                       ml_format(v->c->cx,
                                 "block %s writes other elements of %s than of %s: they "

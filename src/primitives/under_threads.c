@@ -11,27 +11,17 @@
 #include "core/shown.h"
 #include "primitives/cache.h"
 
-static bool is_of_threads(const ml_Buffer *b)
-{
-    ml_Scope s;
-
-    return ml_scope_parse(b->scope, &s) && s.rank > 0;
-}
-
 void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out)
 {
     const ml_Block *b = ml_call_block(c, block);
     ml_Uid scope = ml_index_scope(c->p.index, block);
-    bool reads = false;
 
     if (!scope)
         return;
-    for (size_t k = 0; k < b->n_reads; k++)
-        reads |= is_of_threads(b->reads[k].buffer);
-    if (reads)
+    if (ml_reads_private(b))
         ml_push(c->cx, out, block);
     for (size_t k = 0; k < b->n_writes; k++)
-        if (is_of_threads(b->writes[k].buffer))
+        if (ml_is_private(b->writes[k].buffer))
             ml_readers(c->cx, c->facts, c->p, scope, b->writes[k].buffer, out);
 }
 
@@ -70,7 +60,7 @@ static bool check_kernels(ml_Call *c, ml_Uid reader)
         const ml_Buffer *buf = b->reads[k].buffer;
         ml_UidVec from = {0};
 
-        if (!is_of_threads(buf))
+        if (!ml_is_private(buf))
             continue;
         ml_writers(c->cx, c->facts, c->p, ml_index_scope(c->p.index, reader), buf, &from);
         for (size_t m = 0; m < from.n; m++) {

@@ -346,11 +346,10 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
             split_words(words_text.p, &w);
         ml_Text *was = ss->out.capture;
 
-        if (!take_words(ss, c, more, &w, &rest_text))
+        if (!take_words(ss, c, more, &w, &rest_text) ||
+            (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))) {
             ok = false;
-        else if (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))
-            ok = false;
-        else if (r.kind && !*r.target) {
+        } else if (r.kind && !*r.target) {
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
                                   r.kind == 'a' ? '>' : r.kind);
         } else {

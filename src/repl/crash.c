@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/sanitized.h"
 #include "repl/sessions.h"
 
 enum {
@@ -34,18 +35,6 @@ static struct { /* a signal handler has no other way to it */
     volatile sig_atomic_t entered;
     char stack[STACK];
 } crash;
-
-#if defined(__SANITIZE_ADDRESS__)
-enum { WATCHES = 0 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { WATCHES = 0 };
-#else
-enum { WATCHES = 1 };
-#endif
-#else
-enum { WATCHES = 1 };
-#endif
 
 /* ---- in the handler */
 
@@ -210,7 +199,7 @@ void ml_crash_watch(const char *version, const char *folder)
     ml_Text t = {0};
     void *frame[1];
 
-    if (!WATCHES)
+    if (ML_SANITIZED)
         return;
     copy(crash.version, sizeof crash.version, version);
     if (folder) {

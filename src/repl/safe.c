@@ -11,16 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "core/sanitized.h"
 
 static const char LIMIT[] = "2048"; /* MiB, unless it is set */
 
@@ -57,7 +48,8 @@ static void limit_process(const ml_Session *ss)
     int64_t mib = ml_setting_int(&ss->set, ML_SET_memory_limit);
     struct rlimit r;
 
-    if (SANITIZED || mib <= 0 || mib > INT64_MAX >> 21 || getrlimit(RLIMIT_DATA, &r) != 0)
+    if (ML_SANITIZED || mib <= 0 || mib > INT64_MAX >> 21 ||
+        getrlimit(RLIMIT_DATA, &r) != 0)
         return;
     rlim_t want = (rlim_t)(mib + OWN_MIB) << 20;
 

@@ -239,74 +239,6 @@ static bool runs_where_read(ml_Cover *c, const ml_Access1 *a, const ml_Expr *giv
     return cond && ml_is_true(where_read(c, cond, a->dom, a->n_dom, given, inner));
 }
 
-/* ---- the reason, with loops as what they are on screen */
-
-typedef ml_CoverEnds Ends;
-
-static const char *end_text(ml_Cover *c, const ml_Expr *e, size_t k, Ends *ends)
-{
-    ml_Subst threads = {0};
-
-    if (!e)
-        return k % 2 ? "inf" : "-inf";
-    if (ml_is_const_int(e))
-        return ml_format(c->cx, "%lld", (long long)e->as.i);
-    for (size_t t = 0; t < c->tags.n; t++)
-        ml_subst_var(c->cx, &threads, c->tags.v[t].var,
-                     ml_var(c->cx, c->tags.v[t].loop->var));
-    ends->v[k] = threads.vars ? ml_expr_subst(c->cx, e, &threads) : e;
-    return ml_format(c->cx, "{%zu}", ML_COVER_FIRST_END + k);
-}
-
-/* " 2 elements past the end", where the distance is a number. */
-static const char *beyond(ml_Cover *c, const ml_Expr *far, const ml_Expr *near,
-                          const char *where)
-{
-    if (!far || !near || !ml_promote(c->cx, &far, &near))
-        return "";
-    const ml_Expr *d = ml_simplify(c->ar, ml_sub(c->cx, far, near));
-
-    if (!ml_is_const_int(d) || d->as.i <= 0)
-        return "";
-    return ml_format(c->cx, ", %lld element%s %s", (long long)d->as.i,
-                     d->as.i == 1 ? "" : "s", where);
-}
-
-static bool is_number(const ml_Expr *e)
-{
-    return e && ml_is_const_int(e);
-}
-
-static bool are_numbers(ml_Interval a, ml_Interval b)
-{
-    return is_number(a.min) && is_number(a.max) && is_number(b.min) && is_number(b.max);
-}
-
-/* One end is named when it alone fails and the ends are no numbers. */
-static const char *explain_dimension(ml_Cover *c, size_t dim, size_t rank, ml_Interval read,
-                                     ml_Interval written, Ends *ends)
-{
-    const char *of = rank > 1 ? ml_format(c->cx, " of %zu", rank) : "";
-    bool low = !written.min || (read.min && ml_prove_le_expr(c->ar, written.min, read.min));
-    bool high =
-        !written.max || (read.max && ml_prove_le_expr(c->ar, read.max, written.max));
-    bool numbers = are_numbers(read, written);
-
-    if (!numbers && low != high)
-        return ml_format(c->cx, "dimension %zu%s is read %s %s, written %s %s%s", dim, of,
-                         low ? "up to" : "from",
-                         end_text(c, low ? read.max : read.min, low, ends),
-                         low ? "up to" : "from",
-                         end_text(c, low ? written.max : written.min, 2u + low, ends),
-                         low ? beyond(c, read.max, written.max, "past it")
-                             : beyond(c, written.min, read.min, "before it"));
-    return ml_format(c->cx, "dimension %zu%s reads [%s, %s], written is [%s, %s]%s%s", dim,
-                     of, end_text(c, read.min, 0, ends), end_text(c, read.max, 1, ends),
-                     end_text(c, written.min, 2, ends), end_text(c, written.max, 3, ends),
-                     beyond(c, written.min, read.min, "before it"),
-                     beyond(c, read.max, written.max, "past it"));
-}
-
 typedef struct Writer {
     const ml_Block *block;
     const ml_Region *region;
@@ -410,7 +342,7 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
             return true;
     if (c->explain) {
         const char *text;
-        Ends ends = ml_cover_no_ends(c->cx);
+        ml_CoverEnds ends = ml_cover_no_ends(c->cx);
         bool known = false; /* by numbers: no proof is missing */
 
         if (aliased)
@@ -427,9 +359,9 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
                 box[dim].min = whole[dim].min;
             if (!box[dim].max || !ml_is_const_int(box[dim].max))
                 box[dim].max = whole[dim].max;
-            text = explain_dimension(c, dim, rank, box[dim], ml_boxes_at(boxes, 0)[dim],
-                                     &ends);
-            known = are_numbers(box[dim], ml_boxes_at(boxes, 0)[dim]);
+            text = ml_cover_dimension_text(c, dim, rank, box[dim],
+                                           ml_boxes_at(boxes, 0)[dim], &ends);
+            known = ml_cover_numbers(box[dim], ml_boxes_at(boxes, 0)[dim]);
         }
         ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(read->buffer),
                 ML_TEMPLATED(text), ML_BLOCK_UID(producers->v[0]), ML_SHOWN_IN(ends.v[0]),
@@ -622,12 +554,17 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
     return ask_cover(cx, f, p, block, false, set_error);
 }
 
-bool ml_reads_private(const ml_Block *b)
+bool ml_is_private(const ml_Buffer *b)
 {
     ml_Scope scope;
 
+    return ml_scope_parse(b->scope, &scope) && scope.rank > 0;
+}
+
+bool ml_reads_private(const ml_Block *b)
+{
     for (size_t k = 0; k < b->n_reads; k++)
-        if (ml_scope_parse(b->reads[k].buffer->scope, &scope) && scope.rank > 0)
+        if (ml_is_private(b->reads[k].buffer))
             return true;
     return false;
 }

@@ -49,5 +49,12 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
                      const ml_UidVec *producers);
 /* c->ar for questions under the node. */
 void ml_cover_at(ml_Cover *c, ml_Uid a);
+/* What is read of a dimension (from 0, of rank) and what is written, where the one is not
+ * within the other; one end is named when it alone fails and the ends are no numbers. Those
+ * that are none are left in *ends. */
+const char *ml_cover_dimension_text(ml_Cover *c, size_t dim, size_t rank, ml_Interval read,
+                                    ml_Interval written, ml_CoverEnds *ends);
+/* All four ends are numbers. */
+bool ml_cover_numbers(ml_Interval a, ml_Interval b);
 
 #endif

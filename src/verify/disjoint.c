@@ -214,15 +214,6 @@ static bool agree(Disjoint *d, const Element *e, size_t n, size_t first,
     return one != NULL;
 }
 
-static bool same_region(const ml_Region *a, const ml_Region *b)
-{
-    for (size_t m = 0; m < a->buffer->rank; m++)
-        if (a->ranges[m].min != b->ranges[m].min ||
-            a->ranges[m].extent != b->ranges[m].extent)
-            return false;
-    return true;
-}
-
 /* The element determines the loop variable, the same one for all accesses: for given loops
  * outside or together with some of them. */
 static bool by_inverse(Disjoint *d)
@@ -236,7 +227,7 @@ static bool by_inverse(Disjoint *d)
         const Access *a = &d->access.v[k];
         ml_Region r = bound(d, a->block, a->region);
 
-        if (n > 0 && a->block == d->access.v[0].block && same_region(&e[0].region, &r))
+        if (n > 0 && a->block == d->access.v[0].block && ml_same_region(&e[0].region, &r))
             continue;
         if (!element_of(d, a, r, &e[n++]))
             return false;

@@ -322,9 +322,8 @@ const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer
 static bool has_buffer(ml_Program p, ml_Uid scope, const ml_Region *v, size_t n,
                        const ml_Buffer *buf)
 {
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == buf->uid)
-            return true;
+    if (ml_region_of(v, n, buf))
+        return true;
     /* Views are rare: look for them only where there are any. */
     for (ml_Uid u = scope; u && n > 0; u = ml_index_scope(p.index, u))
         if (ml_as_block(ml_index_node(p.index, u))->n_matches > 0) {

@@ -124,17 +124,6 @@ static void over(ml_ThreadCheck *t, const ml_Kernel *k, ml_Severity severity,
             ML_TEXT(ml_format(t->cx, "%" PRId64, limit)), ML_LOOP(k->root));
 }
 
-static bool block_uses(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == buf->uid)
-            return true;
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *sizes,
                          int rank, const char *what, int64_t limit)
 {
@@ -153,12 +142,13 @@ static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *siz
     ml_all_blocks(t->cx, k->root->body, &blocks);
     if (k->root->body->kind == ML_STMT_BLOCK)
         ml_push(t->cx, &blocks, k->root->body);
-    for (size_t b = 0; b < blocks.n; b++) {
+    for (size_t i = 0; i < blocks.n; i++) {
+        const ml_Block *b = ml_as_block(blocks.v[i]);
         int64_t here = 0;
 
         for (size_t j = 0; j < sizes->n; j++)
             if (sizes->v[j].rank == rank &&
-                block_uses(ml_as_block(blocks.v[b]), sizes->v[j].buffer) &&
+                (ml_read_of(b, sizes->v[j].buffer) || ml_write_of(b, sizes->v[j].buffer)) &&
                 __builtin_add_overflow(here, sizes->v[j].least, &here))
                 here = INT64_MAX;
         least = here > least ? here : least;

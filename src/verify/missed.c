@@ -293,16 +293,6 @@ static bool region_missed(ml_Cover *c, ml_Facts *f, const ml_Block *consumer,
     return false;
 }
 
-static bool outer_declares(const ml_Cover *c, const ml_Buffer *buf)
-{
-    const ml_Block *root = ml_as_block(ml_index_node(c->p.index, c->scope));
-
-    for (size_t k = 0; k < root->n_reads; k++)
-        if (root->reads[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 /* Whether all of the region was written before, by producers at any level together, or read
  * from outside by the scope block; that something writes it, or not. */
 static bool supplied(ml_Cover *c, const ml_Block *consumer, const ml_Region *read,
@@ -323,7 +313,8 @@ static bool supplied(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
             ml_push(c->cx, levels, a);
     }
     if (!written)
-        return !c->inside || outer_declares(c, read->buffer);
+        return !c->inside ||
+               ml_read_of(ml_as_block(ml_index_node(c->p.index, c->scope)), read->buffer);
     for (size_t k = 0; k < levels->n; k++) {
         ml_Uid a = levels->v[k];
         ml_UidVec some = {0};

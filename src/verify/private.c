@@ -22,14 +22,6 @@ typedef struct Outside {
     bool touched;
 } Outside;
 
-static bool has_buffer(const ml_Region *v, size_t n, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == b->uid)
-            return true;
-    return false;
-}
-
 static void look_expr(const ml_Expr *e, ml_Role role, void *user)
 {
     Outside *o = user;
@@ -53,8 +45,7 @@ static void look(const ml_Stmt *s, bool in_init, void *user)
             if (b->matches[k].source.buffer->uid == o->buf->uid)
                 o->touched = true;
         if (!above || in_init) { /* what it does is what its signature says */
-            o->touched |= has_buffer(b->reads, b->n_reads, o->buf) ||
-                          has_buffer(b->writes, b->n_writes, o->buf);
+            o->touched |= ml_read_of(b, o->buf) || ml_write_of(b, o->buf);
             return;
         }
     }
@@ -88,8 +79,7 @@ static bool views_are_signed(const ml_Block *b)
     for (size_t k = 0; k < b->n_matches; k++) {
         const ml_Buffer *of = b->matches[k].source.buffer;
 
-        if (!has_buffer(b->reads, b->n_reads, of) &&
-            !has_buffer(b->writes, b->n_writes, of))
+        if (!ml_read_of(b, of) && !ml_write_of(b, of))
             return false;
     }
     return true;
@@ -170,7 +160,7 @@ static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *bu
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
 
-        if (!has_buffer(b->writes, b->n_writes, buf))
+        if (!ml_write_of(b, buf))
             continue;
         for (size_t m = 0; m < b->n_iters; m++)
             if (b->iters[m].kind != ML_ITER_SPATIAL &&

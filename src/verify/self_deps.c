@@ -28,11 +28,8 @@ static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, 
     }
     for (size_t k = 0; k < w->out->n; k++) {
         const ml_Touch *t = &w->out->v[k];
-        bool same = t->buf == buf && t->write == write;
 
-        for (size_t m = 0; same && m < buf->rank; m++)
-            same = t->at[m].min == at[m].min;
-        if (same)
+        if (t->buf == buf && t->write == write && ml_same_ranges(t->at, at, buf->rank))
             return;
     }
     ml_push(w->cx, w->out, ((ml_Touch){buf, at, write}));
@@ -93,14 +90,6 @@ void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 }
 
 /* ---- what an element tells */
-
-bool ml_same_place(const ml_Touch *a, const ml_Touch *b)
-{
-    for (size_t m = 0; m < a->buf->rank; m++)
-        if (a->at[m].min != b->at[m].min || a->at[m].extent != b->at[m].extent)
-            return false;
-    return true;
-}
 
 static bool uses_any(const ml_Expr *e, const ml_Dom *dom, size_t n)
 {
@@ -400,7 +389,8 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
             continue;
         for (size_t m = 0; m < t->n; m++)
             if (t->v[m].buf->data == w->buf->data) {
-                same &= t->v[m].buf == w->buf && ml_same_place(&t->v[m], w);
+                same &= t->v[m].buf == w->buf &&
+                        ml_same_ranges(t->v[m].at, w->at, w->buf->rank);
                 read |= !t->v[m].write;
             }
         ask_told(q, w, w);

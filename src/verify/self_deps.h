@@ -16,8 +16,6 @@ typedef ML_VEC(ml_Touch) ml_TouchVec;
 /* What the block touches, init included: each element by itself where the body consists of
  * stores and conditions, else as its signature says. */
 void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out);
-/* Of one buffer: the same ranges. */
-bool ml_same_place(const ml_Touch *a, const ml_Touch *b);
 /* Sets told[k] for each variable of the domain that is the same in any two instances of
  * which one touches an element as `a` says and the other the same one as `b` says. */
 void ml_told_by(ml_Arith *ar, const ml_Touch *a, const ml_Touch *b, const ml_Dom *dom,

@@ -1,8 +1,8 @@
 /*
  * threads - whether thread-bound loops make legal kernels: one extent per tag, launch
- * limits, no access from the host, cross-thread reductions, warp-level blocks, uniform
- * barriers. Cooperative and private buffers are a matter of cover (rules 14, 15 are rule
- * 7). Source: ir-and-analysis 5.3.
+ * limits, no access from the host, cross-thread reductions, uniform barriers. Cooperative
+ * and private buffers are a matter of cover (rules 14, 15 are rule 7), rule 16 of
+ * execution_scope. Source: ir-and-analysis 5.3.
  */
 #include "verify/threads.h"
 
@@ -22,7 +22,7 @@ int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherw
     return v && v->kind == ML_VAL_INT ? v->as.i : otherwise;
 }
 
-static int64_t literal(const ml_Expr *e)
+int64_t ml_literal_extent(const ml_Expr *e)
 {
     return ml_is_const_int(e) ? e->as.i : -1;
 }
@@ -190,8 +190,8 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
 
         for (size_t j = 0; j < k->loops.n; j++)
             if (ml_streq(k->loops.v[j]->thread, AXES[a].tag) &&
-                literal(k->loops.v[j]->extent) > most) {
-                most = literal(k->loops.v[j]->extent);
+                ml_literal_extent(k->loops.v[j]->extent) > most) {
+                most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
         if (most > limit && concerns(t, AXES[a].tag))
@@ -207,9 +207,9 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
     limit = ml_target_limit(t->target, "max_vthread", 8);
     for (size_t j = 0; j < k->loops.n; j++)
         if (!t->only && ml_is_thread_tag(k->loops.v[j], "vthread") &&
-            literal(k->loops.v[j]->extent) > limit)
-            over_limit(t, k->loops.v[j]->thread, literal(k->loops.v[j]->extent), limit,
-                       k->loops.v[j]);
+            ml_literal_extent(k->loops.v[j]->extent) > limit)
+            over_limit(t, k->loops.v[j]->thread, ml_literal_extent(k->loops.v[j]->extent),
+                       limit, k->loops.v[j]);
 }
 
 ml_Uid ml_kernel_of(ml_Program p, ml_Uid node)
@@ -238,6 +238,7 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     t.func = p.mod->funcs[t.find.func];
     t.ar = ml_arith_at(cx, p, loop);
     collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
+    ML_ASSERT(t.kernels.n == 1); /* the loop is bound */
     k = &t.kernels.v[0];
     for (size_t j = 0; j < k->loops.n; j++)
         for (size_t i = 0; i < j; i++)
@@ -380,187 +381,6 @@ static void check_cross_thread(ml_ThreadCheck *t, const ml_Block *b)
                 ML_LOOP(across));
 }
 
-/* ---- rule 16: execution scope */
-
-static bool warp_op(const ml_Expr *e, void *user)
-{
-    static const char *const NAMES[] = {
-        "tvm_load_matrix_sync",
-        "tvm_store_matrix_sync",
-        "tvm_mma_sync",
-        "tvm_bmma_sync",
-        "tvm_fill_fragment",
-        "mma_store",
-        "mma_fill",
-        "tvm_warp_shuffle",
-        "tvm_warp_activemask",
-        "ptx_mma",
-        "ptx_ldmatrix",
-        "ptx_wmma",
-    };
-    bool *found = user;
-
-    if (e->kind == ML_EXPR_CALL)
-        for (size_t k = 0; k < ML_COUNT(NAMES); k++)
-            *found |= strncmp(e->as.op->name, NAMES[k], strlen(NAMES[k])) == 0;
-    return !*found && (e->flags & ML_X_HAS_CALL);
-}
-
-static void warp_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role == ML_ROLE_VALUE)
-        ml_expr_visit(e, warp_op, user);
-}
-
-/* Its own statements, not those of blocks inside. */
-static void warp_stmt(const ml_Stmt *s, bool in_init, void *user)
-{
-    (void)in_init;
-    if (s->kind == ML_STMT_BLOCK)
-        return;
-    ml_stmt_exprs(s, warp_role, user);
-    ml_stmt_children(s, warp_stmt, user);
-}
-
-static bool is_warp_block(const ml_Block *b)
-{
-    const ml_Value *v = ml_dict_get(b->annotations, "warp_execution");
-    bool found = false;
-
-    if (v && !((v->kind == ML_VAL_BOOL || v->kind == ML_VAL_INT) && v->as.i == 0))
-        return true;
-    ml_stmt_children(&b->base, warp_stmt, &found);
-    return found;
-}
-
-static void bad_scope(ml_ThreadCheck *t, const ml_Block *b, const ml_For *f,
-                      const char *text)
-{
-    if (f)
-        ml_find(&t->find, ML_SEV_ERROR, ML_E_EXECUTION_SCOPE, ML_TEXT(text), ML_BLOCK(b),
-                ML_LOOP(f));
-    else
-        ml_find(&t->find, ML_SEV_ERROR, ML_E_EXECUTION_SCOPE, ML_TEXT(text), ML_BLOCK(b));
-}
-
-typedef struct Lanes {
-    ml_ThreadCheck *t;
-    const ml_Block *b;
-    int64_t warp;
-} Lanes;
-
-static void check_lanes(const Lanes *l, const ml_For *f)
-{
-    if (f->thread && ml_streq(f->thread, "threadIdx.x") && !ml_is_int(f->extent, l->warp))
-        bad_scope(
-            l->t, l->b, f,
-            ml_format(
-                l->t->cx,
-                "block %s is executed by one warp, but loop %s binds threadIdx.x with "
-                "extent %s, not %" PRId64,
-                ml_shown(l->t->cx, l->b), ml_shown(l->t->cx, f->var),
-                ml_expr_text(l->t->cx, f->extent), l->warp));
-}
-
-static bool lanes_inside(const ml_Stmt *s, void *user)
-{
-    if (s->kind == ML_STMT_FOR)
-        check_lanes(user, ml_as_for(s));
-    return s->has_loop;
-}
-
-static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
-{
-    Lanes l = {t, b, ml_target_limit(t->target, "thread_warp_size", 32)};
-
-    ml_stmt_visit(b->body, lanes_inside, &l);
-    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
-         u = ml_index_parent(t->p.index, u)) {
-        const ml_Stmt *s = ml_index_node(t->p.index, u);
-        const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
-        bool used;
-
-        if (!f || !f->thread || !ml_streq(f->thread, "threadIdx.x"))
-            continue;
-        check_lanes(&l, f);
-        used = ml_expr_uses_var(b->predicate, f->var);
-        for (size_t k = 0; k < b->n_iters; k++)
-            used |= ml_expr_uses_var(b->iters[k].value, f->var);
-        if (used)
-            bad_scope(t, b, f,
-                      ml_format(t->cx,
-                                "block %s is executed by one warp, but its binding uses "
-                                "threadIdx.x (loop %s)",
-                                ml_shown(t->cx, b), ml_shown(t->cx, f->var)));
-    }
-}
-
-static bool in_warp_block(ml_ThreadCheck *t, const ml_Block *b)
-{
-    for (ml_Uid u = b->tag; u; u = ml_index_parent(t->p.index, u)) {
-        const ml_Stmt *s = ml_index_node(t->p.index, u);
-
-        if (s->kind == ML_STMT_BLOCK && is_warp_block(ml_as_block(s)))
-            return true;
-    }
-    return false;
-}
-
-static bool is_fragment(const ml_Buffer *b)
-{
-    ml_Scope s;
-
-    return ml_scope_parse(b->scope, &s) &&
-           ((s.rank >= 4 && s.rank <= 6) || (s.rank >= 9 && s.rank <= 11));
-}
-
-/* Fragments belong to warp-level blocks; a block of blocks only names them. */
-static void check_fragments(ml_ThreadCheck *t, const ml_Block *b)
-{
-    const ml_Buffer *used = NULL;
-
-    for (size_t k = 0; k < b->n_reads && !used; k++)
-        used = is_fragment(b->reads[k].buffer) ? b->reads[k].buffer : NULL;
-    for (size_t k = 0; k < b->n_writes && !used; k++)
-        used = is_fragment(b->writes[k].buffer) ? b->writes[k].buffer : NULL;
-    if (used && !b->body->has_block && !in_warp_block(t, b))
-        bad_scope(t, b, NULL,
-                  ml_format(t->cx,
-                            "block %s accesses %s (%s), but is not executed by a warp",
-                            ml_shown(t->cx, b), ml_shown(t->cx, used), used->scope));
-}
-
-static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
-{
-    int64_t lo =
-        ml_target_limit(b->annotations, "meta_schedule.thread_extent_low_inclusive", -1);
-    int64_t hi =
-        ml_target_limit(b->annotations, "meta_schedule.thread_extent_high_inclusive", -1);
-    int64_t around = 1, axis[3] = {1, 1, 1};
-
-    if (lo < 0 && hi < 0)
-        return;
-    for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
-         u = ml_index_parent(t->p.index, u)) {
-        const ml_Stmt *s = ml_index_node(t->p.index, u);
-
-        if (s->kind == ML_STMT_FOR && ml_is_thread_tag(ml_as_for(s), "threadIdx.") &&
-            literal(ml_as_for(s)->extent) > 0)
-            axis[ml_as_for(s)->thread[10] - 'x'] = literal(ml_as_for(s)->extent);
-    }
-    if (warp)
-        axis[0] = ml_target_limit(t->target, "thread_warp_size", 32);
-    for (size_t k = 0; k < 3; k++)
-        if (__builtin_mul_overflow(around, axis[k], &around))
-            around = INT64_MAX;
-    if ((lo >= 0 && around < lo) || (hi >= 0 && around > hi))
-        bad_scope(t, b, NULL,
-                  ml_format(t->cx,
-                            "block %s is executed by %" PRId64
-                            " threads; it asks for %" PRId64 " to %" PRId64,
-                            ml_shown(t->cx, b), around, lo, hi));
-}
-
 /* ---- rule 17: barriers */
 
 static bool uses_threads(ml_ThreadCheck *t, const ml_Expr *cond, ml_Uid at)
@@ -672,13 +492,9 @@ void ml_verify_threads(ml_Ctx *cx, ml_Program p, const ml_Value *target, bool gp
         ml_all_blocks(cx, func->body, &blocks);
         for (size_t k = 0; k < blocks.n; k++) {
             const ml_Block *b = ml_as_block(blocks.v[k]);
-            bool warp = is_warp_block(b);
 
             check_cross_thread(&t, b);
-            if (warp)
-                check_warp(&t, b);
-            check_fragments(&t, b);
-            check_thread_count(&t, b, warp);
+            ml_check_execution_scope(&t, b);
             check_barrier(&t, b);
         }
         ml_check_resources(&t);

@@ -26,8 +26,12 @@ typedef struct ml_ThreadCheck {
 int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise);
 /* Whether the loop is bound to a tag that starts with the prefix. */
 bool ml_is_thread_tag(const ml_For *f, const char *prefix);
+/* An extent that is a number; -1: another. */
+int64_t ml_literal_extent(const ml_Expr *e);
 
 /* 5.6: memory of each kernel, vector widths, number of kernels (memory.c). */
 void ml_check_resources(ml_ThreadCheck *t);
+/* Rule 16 of one block (execution_scope.c). */
+void ml_check_execution_scope(ml_ThreadCheck *t, const ml_Block *b);
 
 #endif

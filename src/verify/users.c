@@ -19,19 +19,11 @@ enum { CHECK_INDEX = 0 };
  * comparing places. */
 enum { MAX_USERS = 16, MIN_BLOCKS = 12 };
 
-static bool has(const ml_Region *v, size_t n, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == b->uid)
-            return true;
-    return false;
-}
-
 static bool touches(ml_Program p, ml_Uid scope, bool views, const ml_Block *b,
                     const ml_Buffer *const *bufs, size_t n)
 {
     for (size_t k = 0; k < n; k++)
-        if (has(b->reads, b->n_reads, bufs[k]) || has(b->writes, b->n_writes, bufs[k]) ||
+        if (ml_read_of(b, bufs[k]) || ml_write_of(b, bufs[k]) ||
             (views && (ml_block_reads(p, scope, b, bufs[k]) ||
                        ml_block_writes(p, scope, b, bufs[k]))))
             return true;

@@ -155,7 +155,8 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
  * of their own: the values are there, and the block may yet be moved to the threads. A
  * window that ordered iterations fill (rolling_buffer) is taken to hold what is read. */
 bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set_error);
-/* It reads memory that not all threads share. */
+/* Memory that not all threads share; whether the block reads such. */
+bool ml_is_private(const ml_Buffer *b);
 bool ml_reads_private(const ml_Block *b);
 /* ---- the order of instances; orders that keep dependences: self_deps.h */
 /* Who knows reducers says whether all that a block without blocks inside stores combines

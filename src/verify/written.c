@@ -493,12 +493,7 @@ static const ml_Expr *under(Inside *in, const ml_Expr *cond, const ml_Stmt *s)
 
 static bool same_place(const ml_Access1 *a, const ml_Access1 *b, size_t rank)
 {
-    bool same = a->n_dom == b->n_dom;
-
-    for (size_t d = 0; d < rank && same; d++)
-        same = a->ranges[d].min == b->ranges[d].min &&
-               a->ranges[d].extent == b->ranges[d].extent;
-    return same;
+    return a->n_dom == b->n_dom && ml_same_ranges(a->ranges, b->ranges, rank);
 }
 
 /* What both branches store is stored whatever the condition says. */

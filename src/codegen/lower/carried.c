@@ -29,14 +29,6 @@ bool ml_plan_initialises(const ml_Block *b, const ml_Buffer *buf)
            !ml_expr_uses_buffer(ml_as_store(s)->value, buf);
 }
 
-bool ml_plan_writes(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (uint32_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 typedef struct Raw {
     const ml_Buffer *b;
     bool found;
@@ -81,14 +73,6 @@ static void make_program(ml_Plan *p)
     p->facts = ml_facts_new(p->lo->cx);
 }
 
-static bool reads(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (uint32_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 /* Every block below that reads the buffer has it from a block before it, or begins by
  * giving it a value. What a block reads and does not write comes from outside of it: the
  * blocks inside are covered by it. */
@@ -102,10 +86,10 @@ static bool readers_covered(ml_Plan *p, const ml_Buffer *buf, const ml_Stmt *pla
     ml_child_blocks(cx, place, &blocks);
     for (size_t k = 0; k < blocks.n && ok; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
-        bool writes_it = ml_plan_writes(b, buf), has = false;
+        bool writes_it = ml_write_of(b, buf) != NULL, has = false;
         ml_UidVec from = {0};
 
-        if (!reads(b, buf)) {
+        if (!ml_read_of(b, buf)) {
             ok = !writes_it || readers_covered(p, buf, &b->base);
             continue;
         }
@@ -113,8 +97,8 @@ static bool readers_covered(ml_Plan *p, const ml_Buffer *buf, const ml_Stmt *pla
             continue;
         ml_producers(cx, p->facts, p->program, b->tag, &from);
         for (size_t j = 0; j < from.n; j++)
-            has |= ml_plan_writes(ml_as_block(ml_index_node(p->program.index, from.v[j])),
-                                  buf);
+            has |= ml_write_of(ml_as_block(ml_index_node(p->program.index, from.v[j])),
+                               buf) != NULL;
         ok = has && ml_is_covered(cx, p->facts, p->program, b->tag, false);
     }
     (void)ml_gave_up(cx, NULL);

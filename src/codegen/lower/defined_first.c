@@ -360,7 +360,7 @@ static void visit_block(Walk *w, const ml_Block *b)
     } else {
         for (uint32_t k = 0; k < b->n_reads; k++)
             if (b->reads[k].buffer->uid == w->b->uid &&
-                !(ml_plan_writes(b, w->b) && ml_plan_initialises(b, w->b)))
+                !(ml_write_of(b, w->b) && ml_plan_initialises(b, w->b)))
                 region(w, &b->reads[k], &s, false);
         for (uint32_t k = 0; k < b->n_writes; k++)
             if (b->writes[k].buffer->uid == w->b->uid)

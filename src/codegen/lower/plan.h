@@ -41,8 +41,7 @@ typedef struct ml_Plan {
     ml_Facts *facts;
 } ml_Plan;
 
-const ml_Stmt *ml_plan_content(const ml_PlanNode *n);         /* the body */
-bool ml_plan_writes(const ml_Block *b, const ml_Buffer *buf); /* it says so */
+const ml_Stmt *ml_plan_content(const ml_PlanNode *n); /* the body */
 /* The block begins with giving a value to what it accumulates into. */
 bool ml_plan_initialises(const ml_Block *b, const ml_Buffer *buf);
 /* Whether all that one execution of n reads of the buffer was written in it before. */

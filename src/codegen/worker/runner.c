@@ -14,6 +14,7 @@
 #include "codegen/worker/library.h"
 #include "codegen/worker/message.h"
 #include "codegen/worker/timing.h"
+#include "core/sanitized.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -24,17 +25,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum { MAX_LINKED = 32, MAX_ARGS = 256, STACK = 64 << 10, NEAR_STACK = 128 << 10 };
 
@@ -388,7 +378,7 @@ static uint64_t space_used(const Runner *ru)
 static void limit_memory(Runner *ru, const ml_RunJob *q, const ml_WorkSet *s)
 {
     uint64_t own = q->memory_limit ? q->memory_limit : UINT64_C(4) << 30;
-    uint64_t used = SANITIZED ? 0 : space_used(ru), sum = used + (UINT64_C(2) << 30);
+    uint64_t used = ML_SANITIZED ? 0 : space_used(ru), sum = used + (UINT64_C(2) << 30);
     struct rlimit r;
 
     ml_workspace_release();

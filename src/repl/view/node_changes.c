@@ -33,14 +33,10 @@ static bool same_regions(const ml_Region *a, size_t n, const ml_Region *b, size_
 {
     if (n != m)
         return false;
-    for (size_t k = 0; k < n; k++) {
-        if (a[k].buffer != b[k].buffer)
+    for (size_t k = 0; k < n; k++)
+        if (a[k].buffer != b[k].buffer ||
+            !ml_same_ranges(a[k].ranges, b[k].ranges, a[k].buffer->rank))
             return false;
-        for (size_t d = 0; d < a[k].buffer->rank; d++)
-            if (a[k].ranges[d].min != b[k].ranges[d].min ||
-                a[k].ranges[d].extent != b[k].ranges[d].extent)
-                return false;
-    }
     return true;
 }
 
