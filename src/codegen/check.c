@@ -135,12 +135,34 @@ static void say_bound(ml_Text *t, const char *name, ml_Tolerance tol)
         ml_text_fmt(t, "%.1e", tol.atol > 0 ? tol.atol : tol.rtol);
 }
 
+static const char *join(ml_Ctx *cx, const char *list, const char *one)
+{
+    return ml_format(cx, "%s%s%s", list, *list && *one ? "; " : "", one);
+}
+
+/* What the values that are expected of an output do not tell; "": nothing. */
+static const char *find_blind(ml_Ctx *cx, const ml_Tensor *ref, const char *name,
+                              int64_t overflowed)
+{
+    int64_t numbers = 0, others = 0;
+
+    for (int64_t k = 0; ml_dtype_is_float(ref->type) && k < ref->n_lanes; k++)
+        if (!ref->defined || ref->defined[k] == 1)
+            *(isfinite(ml_tensor_get(ref, k)) ? &numbers : &others) += 1;
+    if (others > 0 && numbers == 0)
+        return ml_format(cx, "%s has no number, NaN and infinities alone", name);
+    if (overflowed == 0)
+        return "";
+    return ml_format(cx, "%lld elements of %s overflow %s in some order",
+                     (long long)overflowed, name, ml_dtype_name(cx, ref->type));
+}
+
 void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                       const ml_ParamRole *roles, const ml_Reference *expected,
                       const ml_RunArg *got, ml_CheckResult *r)
 {
     ml_Text bounds = {0};
-    const char *overflowed = "";
+    const char *blind = "";
 
     for (uint32_t k = 0; k < f->n_params; k++) {
         ml_Tensor *x = expected->v[k].tensor, *y = got[k].tensor;
@@ -173,16 +195,11 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
             r->largest = c.largest;
             r->largest_at = place(cx, f, x, k, c.largest_at);
         }
-        if (expected->bounds[k].overflowed)
-            overflowed = ml_format(cx, "%s%s%lld elements of %s overflow %s in some order",
-                                   overflowed, *overflowed ? "; " : "",
-                                   (long long)expected->bounds[k].overflowed,
-                                   param_name(f, k), ml_dtype_name(cx, x->type));
+        blind = join(cx, blind,
+                     find_blind(cx, x, param_name(f, k), expected->bounds[k].overflowed));
         r->n_outputs++;
     }
-    r->blind = ml_inputs_blind(cx, f, opts);
-    if (*overflowed)
-        r->blind = ml_format(cx, "%s%s%s", r->blind, *r->blind ? "; " : "", overflowed);
+    r->blind = join(cx, ml_inputs_blind(cx, f, opts), blind);
     r->bounds = r->n_outputs > 1 ? ml_strdup(cx, ml_str(ml_text_z(&bounds))) : "";
     ml_text_free(&bounds);
 }

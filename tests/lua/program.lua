@@ -410,4 +410,20 @@ def f(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
     end
 end)
 
+test("a check of outputs without a number says so", function()
+    local function of(value)
+        return moon.parse(([[
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), S: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("S"):
+            v = T.axis.spatial(8, i)
+            S[v] = %s
+]]):format(value))
+    end
+    local r = moon.check(of "T.sqrt(T.float32(-1) - A[v] * A[v])", of "(A[v] - A[v]) / (A[v] - A[v])")
+    assert(r.ok and r.blind == "S has no number, NaN and infinities alone", r.blind)
+    assert(not moon.check(of "A[v]", of "A[v]").blind)
+end)
+
 return tests
