@@ -39,5 +39,6 @@ const ml_Primitive ml_prim_add_unit_loop = {
     .result = ML_R_LOOP,
     .apply = add_unit_loop,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_TOO_DEEP, ML_E_OK},
+    .one_order = true,
     .cases = "add_unit_loop",
 };

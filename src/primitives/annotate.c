@@ -102,6 +102,7 @@ const ml_Primitive ml_prim_annotate = {
     .result = ML_R_NONE,
     .apply = annotate,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
+    .one_order = true,
     .cases = "annotate",
 };
 
@@ -117,5 +118,6 @@ const ml_Primitive ml_prim_unannotate = {
     .apply = unannotate,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_NO_SUCH_ANNOTATION, ML_E_OK},
+    .one_order = true,
     .cases = "unannotate",
 };

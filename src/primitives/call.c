@@ -129,6 +129,28 @@ static ml_Call new_call(ml_Schedule *s, const ml_Primitive *prim, const ml_Given
     return c;
 }
 
+/* The loops and blocks that a step by buffers works on use no memory under two names. */
+static bool check_names(ml_Call *c)
+{
+    if (!c->sched->aliased || c->prim->no_version || c->prim->one_order)
+        return true;
+    for (size_t k = 0; k < c->prim->n_params; k++) {
+        const ml_Given *g = &c->args[k];
+
+        if (g->node && !ml_check_one_name(c, g->uid))
+            return false;
+        for (size_t m = 0; !g->node && g->uids && m < g->n; m++)
+            if (!ml_check_one_name(c, g->uids[m]))
+                return false;
+    }
+    return true;
+}
+
+static bool apply(ml_Call *c)
+{
+    return check_names(c) && c->prim->apply(c) && ml_ok_or_fail(c->cx);
+}
+
 bool ml_would_apply(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
                     bool *yes)
 {
@@ -149,7 +171,7 @@ bool ml_would_apply(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args
         return fail_call(s, prim, given, raw, mark, random);
     ml_Call c = new_call(s, prim, given);
 
-    if (!prim->apply(&c) || !ml_ok_or_fail(cx)) {
+    if (!apply(&c)) {
         ml_ErrorCode code = ml_error(cx) ? ml_error(cx)->code : ML_E_OK;
 
         fail_call(s, prim, given, raw, mark, random);
@@ -185,7 +207,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
         return fail_call(s, prim, given, raw, mark, random);
     ml_Call c = new_call(s, prim, given);
 
-    if (!prim->apply(&c) || !ml_ok_or_fail(cx))
+    if (!apply(&c))
         return fail_call(s, prim, given, raw, mark, random);
     if (!prim->no_version && (s->opts.debug_mask || s->verify) &&
         !ml_self_check(cx, c.facts, s->v[s->cur].p, c.p,

@@ -207,5 +207,6 @@ const ml_Primitive ml_prim_fuse = {
                                      ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
                                      ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
                                      ML_E_INDEX_OVERFLOW, ML_E_ITER_NOT_PARALLEL, ML_E_OK},
+    .one_order = true,
     .cases = "fuse",
 };

@@ -319,6 +319,7 @@ const ml_Primitive ml_prim_unroll = {
     .result = ML_R_NONE,
     .apply = unroll,
     .errors = (const ml_ErrorCode[]){ML_E_OK},
+    .one_order = true,
     .cases = "unroll",
 };
 

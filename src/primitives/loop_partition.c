@@ -418,5 +418,6 @@ const ml_Primitive ml_prim_loop_partition = {
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_DYNAMIC, ML_E_TWO_AUTOS,
                                ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_UNSOUND, ML_E_OK},
+    .one_order = true,
     .cases = "loop_partition",
 };

@@ -158,6 +158,8 @@ struct ml_Primitive {
     bool has_decision;
     bool no_version; /* query or sampling: no new version */
     bool not_recorded;
+    bool one_order; /* what is read and written stays in its order, whatever the buffers;
+                     * or the primitive tells memory apart itself */
     bool (*apply)(ml_Call *c);
     const ml_ErrorCode *errors; /* its errors, ended by ML_E_OK */
     void (*suggest)(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t);
@@ -215,6 +217,11 @@ const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer 
 /* Checks shared by many: fail with root-block; not-schedulable between two nodes. */
 bool ml_check_not_root(ml_Call *c, ml_Uid block);
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node);
+/* Whether a buffer of the module is declared over a pointer. */
+bool ml_has_aliases(const ml_Module *m);
+/* The memory that is used under the loop or block has one name in the function, or is only
+ * read (unsound). */
+bool ml_check_one_name(ml_Call *c, ml_Uid node);
 /* loop-annotated, loop-not-zero-based, loop-step. */
 bool ml_check_plain_loop(ml_Call *c, const ml_For *loop);
 

@@ -467,6 +467,7 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
             return false;
     }
     return ml_check_reads_in_blocks(c, &ch->path[0]->base, NULL) &&
+           (driven.n < 2 || ml_check_one_name(c, ch->path[0]->var->uid)) &&
            (blocks.n < 2 || check_dependences(c, &blocks, ch)) &&
            (ML_FAULT(SELF_DEPENDENCE) || check_instances(c, &driven, ch));
 }
@@ -500,6 +501,8 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
                   comes_outside(ch, k);
     if (!shared)
         return true;
+    if (!ml_check_one_name(c, ml_stmt_uid(nest)))
+        return false;
     /* What one iteration of it reads, another may write now. */
     for (size_t k = 0; k < ch->n; k++)
         if (comes_outside(ch, k) &&
@@ -560,5 +563,6 @@ const ml_Primitive ml_prim_reorder = {
     .errors = (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE,
                                      ML_E_NOT_CHAIN, ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE,
                                      ML_E_LOOP_DEPENDENT, ML_E_UNSOUND, ML_E_OK},
+    .one_order = true,
     .cases = "reorder",
 };

@@ -88,5 +88,6 @@ const ml_Primitive ml_prim_reorder_block_iter_var = {
     .apply = reorder_block_iter_var,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BAD_PERMUTATION, ML_E_OK},
+    .one_order = true,
     .cases = "reorder_block_iter_var",
 };

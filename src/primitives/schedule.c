@@ -272,6 +272,7 @@ ml_Schedule *ml_schedule_new(ml_Ctx *module_cx, const ml_Module *m,
     ml_Version *v = ml_version_add(s);
 
     v->p = (ml_Program){m, ml_index_build(cx, m)};
+    s->aliased = ml_has_aliases(m);
     v->random = s->random;
     return s;
 }

@@ -128,6 +128,7 @@ struct ml_Schedule {
     int undo_limit; /* 0: none */
     ml_Names names; /* what ml_schedule_names gives out */
     bool verify;    /* self-checks after each step, whatever the mask says */
+    bool aliased;   /* the start declares buffers over pointers */
     bool replaying; /* names in lookups are stored names */
     /* the last call */
     const char *const *notes;

@@ -326,5 +326,6 @@ const ml_Primitive ml_prim_split = {
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW,
                                ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .one_order = true,
     .cases = "split",
 };

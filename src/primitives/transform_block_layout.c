@@ -389,5 +389,6 @@ const ml_Primitive ml_prim_transform_block_layout = {
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD, ML_E_BAD_ARGUMENT,
                                ML_E_LOOP_DEPENDENT, ML_E_MIXED_ITER_KINDS,
                                ML_E_MAP_NOT_BIJECTIVE, ML_E_UNSOUND, ML_E_OK},
+    .one_order = true,
     .cases = "transform_block_layout",
 };
