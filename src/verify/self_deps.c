@@ -424,8 +424,11 @@ static bool same_store(const Stores *f, const ml_Store *st)
     const ml_Store *first = f->first;
     bool same = st->buffer == first->buffer && st->value == first->value && !st->mask;
 
+    /* Of one number for all elements, whichever these are. */
+    bool one = !uses_any(st->value, f->q->dom, f->q->b->n_iters);
+
     for (size_t k = 0; same && k < st->n; k++)
-        same = st->indices[k] == first->indices[k] && !depends(f, st->indices[k]);
+        same = (one || st->indices[k] == first->indices[k]) && !depends(f, st->indices[k]);
     return same && !depends(f, st->value);
 }
 

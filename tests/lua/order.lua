@@ -61,6 +61,7 @@ test("updates by one operator that commutes come in any order", function()
         "if A[a, b] < S[0]:\n    S[0] = A[a, b]",
         "if a > 1:\n    if S[0] <= A[a, b]:\n        S[0] = A[a, b]",
         "if A[a, b] > 0:\n    S[0] = 1",
+        "S[a] = 1\nS[b] = 1",
     } do
         assert(reordered(program(of_input, line)), line)
     end
@@ -83,6 +84,7 @@ test("updates that look alike and are none do not", function()
         "if A[a, b] > S[0]:\n    S[0] = A[a, b]\nelse:\n    S[0] = S[0] - 1",
         "if A[a, b] > S[1]:\n    S[0] = A[a, b]",
         "if A[a, b] > 0:\n    S[0] = b",
+        "S[a] = a\nS[b] = a",
         "if S[0] > 3:\n    S[0] = A[0, 0]",
     } do
         local ok, e = reordered(program(of_input, line))
