@@ -1,8 +1,8 @@
 /*
  * keep_order - see keep_order.h. Which updates come in any order: those that combine what
  * is at the element with values that do not depend on it, by one operator that is
- * commutative and associative, under whatever conditions; or as a reducer of several
- * values does.
+ * commutative and associative, under whatever conditions, or choose the larger or smaller
+ * one of both; or as a reducer of several values does.
  */
 #include "primitives/keep_order.h"
 
@@ -14,25 +14,53 @@
 /* ---- updates by one operator */
 
 typedef struct Updates {
-    ml_Ctx *cx;
     const ml_Block *b;
-    const ml_Buffer *buf[ML_MAX_REDUCER]; /* with the operator of each, 0: not seen yet */
-    int op[ML_MAX_REDUCER];
-    size_t n;
-    bool ok;
+    const ml_Buffer *buf;
+    int op; /* 0: not seen yet */
+    bool any, ok;
 } Updates;
 
 static bool uses_written(const Updates *u, const ml_Expr *e)
 {
-    for (size_t k = 0; k < u->b->n_writes; k++)
-        if (ml_expr_uses_buffer(e, u->b->writes[k].buffer))
+    const ml_Block *b = u->b;
+
+    for (size_t k = 0; k < b->n_writes; k++) {
+        if (ml_expr_uses_buffer(e, b->writes[k].buffer))
             return true;
+        for (size_t m = 0; m < b->n_matches; m++)
+            if (b->matches[m].source.buffer->data == b->writes[k].buffer->data &&
+                ml_expr_uses_buffer(e, b->matches[m].target))
+                return true;
+    }
     return false;
+}
+
+static bool is_choice(const ml_Expr *e)
+{
+    return e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE);
+}
+
+/* A choice of two values by how they compare; 0: by something else. */
+static int operator_by(const ml_Expr *cond, const ml_Expr *yes, const ml_Expr *no)
+{
+    bool less = cond->kind == ML_EXPR_LT || cond->kind == ML_EXPR_LE;
+
+    if (!less && cond->kind != ML_EXPR_GT && cond->kind != ML_EXPR_GE)
+        return 0;
+    if (cond->args[0] == yes && cond->args[1] == no)
+        return less ? ML_EXPR_MIN : ML_EXPR_MAX;
+    if (cond->args[0] == no && cond->args[1] == yes)
+        return less ? ML_EXPR_MAX : ML_EXPR_MIN;
+    return 0;
 }
 
 /* The operator of e, as one number; 0: none that commutes. */
 static int operator_of(const ml_Expr *e)
 {
+    if (is_choice(e))
+        return operator_by(e->args[0], e->args[1], e->args[2]);
+    if (ml_is_op(e, ML_OP_FMA))
+        return ML_EXPR_ADD;
     switch ((int)e->kind) {
     case ML_EXPR_SUB: return ML_EXPR_ADD;
     case ML_EXPR_ADD:
@@ -57,53 +85,81 @@ static bool is_element(const ml_Expr *e, const ml_Store *st)
     return same;
 }
 
+/* What argument k of an operator stands for may be what is combined so far. */
+static bool takes_element(const ml_Expr *e, size_t k)
+{
+    if (e->kind == ML_EXPR_SUB)
+        return k == 0;
+    return is_choice(e) ? k > 0 : !ml_is_op(e, ML_OP_FMA) || k == 2;
+}
+
 /* e is the element, combined by the operator (which is set if it is none yet) with values
  * that do not depend on what the block writes. */
 static bool updates(const Updates *u, const ml_Store *st, const ml_Expr *e, int *op)
 {
     if (is_element(e, st))
         return true;
-    if (e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE))
-        return !uses_written(u, e->args[0]) && updates(u, st, e->args[1], op) &&
-               updates(u, st, e->args[2], op);
+    if (e->kind == ML_EXPR_CAST && ml_dtype_eq(e->type, e->args[0]->type))
+        return updates(u, st, e->args[0], op);
     int own = operator_of(e);
 
+    if (!own && is_choice(e))
+        return !uses_written(u, e->args[0]) && updates(u, st, e->args[1], op) &&
+               updates(u, st, e->args[2], op);
     if (!own || (*op && *op != own))
         return false;
     *op = own;
-    for (size_t k = 0; k < (e->kind == ML_EXPR_SUB ? 1u : 2u); k++)
-        if (!uses_written(u, e->args[1 - k]))
+    for (size_t k = 0; k < e->n_args; k++) {
+        bool alone = takes_element(e, k);
+
+        for (size_t m = is_choice(e); alone && m < e->n_args; m++)
+            alone = m == k || !uses_written(u, e->args[m]);
+        if (alone)
             return updates(u, st, e->args[k], op);
+    }
     return false;
 }
 
 static void see_store(Updates *u, const ml_Store *st)
 {
-    size_t at = 0;
-
-    while (at < u->n && u->buf[at] != st->buffer)
-        at++;
-    if (at == ML_MAX_REDUCER) {
-        u->ok = false;
-        return;
-    }
-    u->n = at == u->n ? at + 1 : u->n;
-    u->buf[at] = st->buffer;
-    u->ok &= !st->mask && updates(u, st, st->value, &u->op[at]);
+    u->any = true;
+    u->ok &= st->buffer == u->buf && !st->mask;
     for (size_t k = 0; k < st->n; k++)
         u->ok &= !uses_written(u, st->indices[k]);
+}
+
+/* if v > element: element = v; it is one update. */
+static bool is_chosen(Updates *u, const ml_If *s)
+{
+    if (s->other || s->then->kind != ML_STMT_STORE || s->cond->n_args != 2)
+        return false;
+    const ml_Store *st = ml_as_store(s->then);
+    const ml_Expr *old = s->cond->args[is_element(s->cond->args[0], st) ? 0 : 1];
+    int own = operator_by(s->cond, st->value, old);
+
+    if (!own || (u->op && u->op != own) || !is_element(old, st) ||
+        uses_written(u, st->value))
+        return false;
+    u->op = own;
+    see_store(u, st);
+    return true;
 }
 
 static bool see_update(const ml_Stmt *s, void *user)
 {
     Updates *u = user;
 
-    if (s->kind == ML_STMT_STORE)
+    if (!ml_stmt_uses_buffer(s, u->buf))
+        return false;
+    if (s->kind == ML_STMT_STORE) {
         see_store(u, ml_as_store(s));
-    else if (s->kind == ML_STMT_IF)
+        u->ok = u->ok && updates(u, ml_as_store(s), ml_as_store(s)->value, &u->op);
+    } else if (s->kind == ML_STMT_IF) {
+        if (is_chosen(u, ml_as_if(s)))
+            return false;
         u->ok &= !uses_written(u, ml_as_if(s)->cond);
-    else
-        u->ok &= s->kind == ML_STMT_SEQ || ml_is_noop(s);
+    } else
+        u->ok &= s->kind == ML_STMT_SEQ;
     return u->ok;
 }
 
@@ -147,12 +203,12 @@ static bool is_known(ml_Ctx *cx, const ml_Block *b, struct ml_Intrins *more)
            !found.first_wins;
 }
 
-static bool combines(ml_Ctx *cx, const ml_Block *b, void *user)
+static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, void *user)
 {
-    Updates u = {.cx = cx, .b = b, .ok = true};
+    Updates u = {.b = b, .buf = buf, .ok = true};
 
     ml_stmt_visit(b->body, see_update, &u);
-    return (u.ok && u.n > 0) || is_known(cx, b, user);
+    return (u.ok && u.any) || is_known(cx, b, user);
 }
 
 ml_Combines ml_reducers_of(struct ml_Intrins *more)

@@ -328,10 +328,11 @@ const ml_Primitive ml_prim_bind = {
     .kind = "Bind",
     .group = "loop kinds",
     .summary = "let GPU threads run the iterations of a loop",
-    .help = "The same conditions as parallel; an iter bound to threadIdx.x, .y or .z may "
-            "also be\n"
-            "a reduce iter: the threads then cooperate. Memory that is not global carries\n"
-            "nothing from one block of threads to another. Binding again replaces the axis.",
+    .help =
+        "The same conditions as parallel; an iter bound to threadIdx.x, .y or .z may "
+        "also be\n"
+        "a reduce iter: the threads then cooperate. Memory that is not global carries\n"
+        "nothing from one block of threads to another. Binding again replaces the axis.",
     .params = params,
     .n_params = 2,
     .result = ML_R_NONE,

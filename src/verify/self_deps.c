@@ -15,8 +15,15 @@ typedef struct Walk {
     ml_Ctx *cx;
     const ml_Block *b;
     ml_TouchVec *out;
-    bool plain; /* stores, lists and conditions alone: all accesses are points */
+    ML_VEC(const ml_Var *) lets;
+    bool plain; /* stores, lists, lets and conditions alone: all accesses are points */
 } Walk;
+
+static void add_let(Walk *w, const ml_Var *v)
+{
+    w->plain &= !ml_dtype_eq(v->type, ML_DT_HANDLE); /* may be written through */
+    ml_push(w->cx, &w->lets, v);
+}
 
 static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, bool write)
 {
@@ -25,6 +32,8 @@ static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, 
     for (size_t m = 0; m < buf->rank; m++) {
         at[m] = (ml_Range){idx[m], ml_int(w->cx, idx[m]->type, 1)};
         w->plain &= idx[m]->type.lanes == 1;
+        for (size_t k = 0; k < w->lets.n; k++) /* means nothing outside of the block */
+            w->plain &= !ml_expr_uses_var(idx[m], w->lets.v[k]);
     }
     for (size_t k = 0; k < w->out->n; k++) {
         const ml_Touch *t = &w->out->v[k];
@@ -41,9 +50,9 @@ static bool see_load(const ml_Expr *e, void *user)
 
     if (e->kind == ML_EXPR_LOAD)
         add_point(w, e->as.buffer, e->args, false);
-    /* A let would stand in an index, an address may be written through. */
-    w->plain &= e->kind != ML_EXPR_LET &&
-                !(e->kind == ML_EXPR_VAR && ml_dtype_eq(e->type, ML_DT_HANDLE)) &&
+    if (e->kind == ML_EXPR_LET)
+        add_let(w, e->as.var);
+    w->plain &= !(e->kind == ML_EXPR_VAR && ml_dtype_eq(e->type, ML_DT_HANDLE)) &&
                 !(e->kind == ML_EXPR_CALL && (e->flags & ML_X_EFFECT));
     return w->plain;
 }
@@ -59,9 +68,11 @@ static bool see_stmt(const ml_Stmt *s, void *user)
     Walk *w = user;
 
     w->plain &= s->kind == ML_STMT_STORE || s->kind == ML_STMT_SEQ ||
-                s->kind == ML_STMT_IF || ml_is_noop(s);
+                s->kind == ML_STMT_IF || s->kind == ML_STMT_BIND || ml_is_noop(s);
     if (!w->plain)
         return false;
+    if (s->kind == ML_STMT_BIND)
+        add_let(w, ml_as_bind(s)->var);
     ml_stmt_exprs(s, see_expr, w);
     if (s->kind == ML_STMT_STORE)
         add_point(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, true);
@@ -79,7 +90,7 @@ static void signed_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 
 void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 {
-    Walk w = {cx, b, out, true};
+    Walk w = {.cx = cx, .b = b, .out = out, .plain = true};
 
     out->n = 0;
     ml_stmt_visit(b->body, see_stmt, &w);
@@ -223,7 +234,8 @@ static bool see_inner(const ml_Stmt *s, void *user)
         if (!b->body->has_block) {
             if (ml_stmt_uses_buffer(b->body, in->buf) ||
                 (b->init && ml_stmt_uses_buffer(b->init, in->buf)))
-                in->ok &= in->n++ == 0 && !b->init && in->by.fn(in->cx, b, in->by.user);
+                in->ok &=
+                    in->n++ == 0 && !b->init && in->by.fn(in->cx, b, in->buf, in->by.user);
             return false;
         }
         in->ok &= !b->init || !ml_stmt_uses_buffer(b->init, in->buf);
@@ -234,14 +246,32 @@ static bool see_inner(const ml_Stmt *s, void *user)
     return in->ok;
 }
 
+/* What the body says for the buffer: its one view, or itself; NULL: more than one name. */
+static const ml_Buffer *name_inside(const ml_Block *b, const ml_Buffer *buf)
+{
+    const ml_Buffer *name = buf;
+
+    for (size_t k = 0; k < b->n_matches; k++) {
+        if (b->matches[k].source.buffer->data != buf->data)
+            continue;
+        if (name != buf || ml_stmt_uses_buffer(b->body, buf))
+            return NULL;
+        name = b->matches[k].target;
+    }
+    return name;
+}
+
 static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, ml_Combines by)
 {
     Inner in = {cx, buf, by, 0, true};
 
     if (!by.fn)
         return false;
-    if (!b->body->has_block)
-        return by.fn(cx, b, by.user);
+    if (!b->body->has_block) {
+        const ml_Buffer *name = name_inside(b, buf);
+
+        return name && by.fn(cx, b, name, by.user);
+    }
     for (size_t k = 0; k < b->n_matches; k++)
         in.ok &= b->matches[k].source.buffer->data != buf->data;
     ml_stmt_visit(b->body, see_inner, &in);
@@ -361,15 +391,61 @@ static bool is_fixed(const ml_Expr *e, void *user)
     return v->fixed;
 }
 
-/* Its body is one store, of such a value. */
+typedef struct Stores {
+    Ask *q;
+    const ml_Buffer *buf;
+    const ml_Store *first;
+    bool same; /* all of them store one value, which no other instance changes */
+} Stores;
+
+static bool depends(const Stores *f, const ml_Expr *e)
+{
+    const ml_Block *b = f->q->b;
+    bool yes = e->flags & ML_X_EFFECT;
+
+    for (size_t k = 0; !yes && k < b->n_writes; k++)
+        yes = ml_expr_uses_buffer(e, b->writes[k].buffer);
+    return yes;
+}
+
+static bool same_store(const Stores *f, const ml_Store *st)
+{
+    const ml_Store *first = f->first;
+    bool same = st->buffer == first->buffer && st->value == first->value && !st->mask;
+
+    /* Of one number for all elements, whichever these are. */
+    bool one = !uses_any(st->value, f->q->dom, f->q->b->n_iters);
+
+    for (size_t k = 0; same && k < st->n; k++)
+        same = (one || st->indices[k] == first->indices[k]) && !depends(f, st->indices[k]);
+    return same && !depends(f, st->value);
+}
+
+static bool see_same(const ml_Stmt *s, void *user)
+{
+    Stores *f = user;
+
+    f->same &= s->kind == ML_STMT_STORE || s->kind == ML_STMT_SEQ ||
+               s->kind == ML_STMT_IF || ml_is_noop(s);
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->data == f->buf->data) {
+        f->first = f->first ? f->first : ml_as_store(s);
+        f->same = f->same && same_store(f, ml_as_store(s));
+    }
+    if (s->kind == ML_STMT_IF && f->same && ml_stmt_uses_buffer(s, f->buf))
+        f->same = !depends(f, ml_as_if(s)->cond);
+    return f->same;
+}
+
+/* All that its body stores into the buffer is such a value, under whatever conditions that
+ * stay as they are. */
 static bool value_is_fixed(Ask *q, const ml_Buffer *buf)
 {
-    const ml_Block *b = q->b;
+    Stores f = {q, buf, NULL, q->b->n_matches == 0};
 
-    if (b->init || b->body->kind != ML_STMT_STORE || ml_as_store(b->body)->mask ||
-        ml_as_store(b->body)->buffer->data != buf->data)
+    ml_stmt_visit(q->b->body, see_same, &f);
+    if (!f.same || !f.first)
         return false;
-    Value v = {arith_of(q), ml_as_store(b->body), q->dom, q->told, b->n_iters, true};
+    Value v = {arith_of(q), f.first, q->dom, q->told, q->b->n_iters, true};
 
     ml_expr_visit(v.st->value, is_fixed, &v);
     return v.fixed;
@@ -397,11 +473,12 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
         /* An instance may run twice, for two values where what it reads has changed. */
         if (q->steady && same && all_told(b, q->told, false))
             continue;
+        /* What comes first begins anew: only once for an element. */
+        if (b->init && !(same && all_told(b, q->told, true)))
+            return false;
         if (q->steady && !read && value_is_fixed(q, w->buf))
             continue;
-        /* What comes first begins anew: only once for an element. */
-        if (same && (!b->init || all_told(b, q->told, true)) &&
-            combines(q->cx, b, w->buf, by))
+        if (same && combines(q->cx, b, w->buf, by))
             continue;
         return false;
     }

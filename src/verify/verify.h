@@ -159,11 +159,12 @@ bool ml_is_produced(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool se
 bool ml_is_private(const ml_Buffer *b);
 bool ml_reads_private(const ml_Block *b);
 /* ---- the order of instances; orders that keep dependences: self_deps.h */
-/* Who knows reducers says whether all that a block without blocks inside stores combines
- * what is at the element with a new value, so that the order of these makes no difference;
- * its init aside. */
+/* Who knows reducers says whether all that a block without blocks inside stores into the
+ * buffer combines what is at the element with a new value, so that the order of these makes
+ * no difference, and it uses the buffer for nothing else; its init aside. */
 typedef struct ml_Combines {
-    bool (*fn)(ml_Ctx *cx, const ml_Block *b, void *user); /* NULL: none does */
+    bool (*fn)(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf,
+               void *user); /* NULL: none does */
     void *user;
 } ml_Combines;
 /* Blocks of which some instances depend on each other, or may (order-tied). */

@@ -53,6 +53,15 @@ test("updates by one operator that commutes come in any order", function()
         "S[0] = T.if_then_else(A[a, b] > 1, S[0] + A[a, b], S[0])",
         "S[A[a, b] % 4] = S[A[a, b] % 4] + 1",
         "if A[a, b] > 0:\n    S[0] = S[0] + A[a, b]\nelse:\n    S[0] = S[0] - 1",
+        "S[0] = T.if_then_else(S[0] <= A[a, b], A[a, b], S[0])",
+        "S[0] = T.Select(A[a, b] > S[0], A[a, b], S[0])",
+        "S[0] = T.Select(S[0] >= A[a, b], S[0], A[a, b])",
+        "S[0] = T.Select(A[a, b] < S[0], S[0], A[a, b])",
+        "S[0] = T.Select(T.max(S[0], a) < A[a, b], A[a, b], T.max(S[0], a))",
+        "if A[a, b] < S[0]:\n    S[0] = A[a, b]",
+        "if a > 1:\n    if S[0] <= A[a, b]:\n        S[0] = A[a, b]",
+        "if A[a, b] > 0:\n    S[0] = 1",
+        "S[a] = 1\nS[b] = 1",
     } do
         assert(reordered(program(of_input, line)), line)
     end
@@ -68,6 +77,15 @@ test("updates that look alike and are none do not", function()
         "if S[0] > 0:\n    S[0] = S[0] - A[a, b]",
         "S[0] = T.if_then_else(A[a, b] > 1, S[0] + A[a, b], 0)",
         "S[0] = S[0] + 1\nS[0] = S[0] * 2",
+        "S[0] = T.Select(S[0] < A[a, b], A[a, b] + 1, S[0])",
+        "S[0] = T.Select(S[0] < A[a, b], S[0], A[b, a])",
+        "S[0] = T.Select(S[1] < A[a, b], A[a, b], S[1])",
+        "S[0] = T.Select(T.max(S[0], a) < A[a, b], T.max(S[0], a), A[a, b])",
+        "if A[a, b] > S[0]:\n    S[0] = A[a, b]\nelse:\n    S[0] = S[0] - 1",
+        "if A[a, b] > S[1]:\n    S[0] = A[a, b]",
+        "if A[a, b] > 0:\n    S[0] = b",
+        "S[a] = a\nS[b] = a",
+        "if S[0] > 3:\n    S[0] = A[0, 0]",
     } do
         local ok, e = reordered(program(of_input, line))
         assert(not ok and e.code == "unsound", line)
@@ -90,7 +108,9 @@ test("a program is told of it, as a warning", function()
     local found = moon.verify(program('S: T.Buffer((5, 5), "int32")', "S[a + 1, b] = S[a, b + 1] + 1"), { what = "order" })
     assert(#found == 1 and found[1].code == "order-tied" and found[1].severity == "warning")
     assert(found[1].text:find("instances of block S depend on each other: it ", 1, true), found[1].text)
-    for _, body in ipairs { "S[a, b] = S[a, b] + 1", "S[a, b] = 1", "S[b, a] = S[b, a] * 3" } do
+    for _, body in ipairs { "S[a, b] = S[a, b] + 1", "S[a, b] = 1", "S[b, a] = S[b, a] * 3",
+        "S[a, T.bitwise_xor(a, b)] = S[a, T.bitwise_xor(a, b)] * 3", "t: T.int32 = S[a, b]\nS[a, b] = S[4, b] - t",
+        "if S[0, 0] < a:\n    S[0, 0] = a" } do
         assert(#moon.verify(program('S: T.Buffer((5, 5), "int32")', body), { what = "order" }) == 0, body)
     end
 end)

@@ -30,6 +30,21 @@ static int64_t binary(ml_Point *at, const ml_Expr *e, int64_t a, int64_t b)
     return r;
 }
 
+/* Of the operators on bits, those that two numbers of one type keep in it. */
+static int64_t bits(ml_Point *at, const ml_Expr *e)
+{
+    if (!ml_is_op(e, ML_OP_BITWISE_AND) && !ml_is_op(e, ML_OP_BITWISE_OR) &&
+        !ml_is_op(e, ML_OP_BITWISE_XOR)) {
+        at->unknown = true;
+        return 0;
+    }
+    int64_t a = ml_value_at(at, e->args[0]), b = ml_value_at(at, e->args[1]);
+
+    return e->as.op->id == ML_OP_BITWISE_AND  ? a & b
+           : e->as.op->id == ML_OP_BITWISE_OR ? (a | b)
+                                              : a ^ b;
+}
+
 void ml_point_set(ml_Point *at, const ml_Var *v, int64_t value)
 {
     size_t k = 0;
@@ -90,6 +105,7 @@ int64_t ml_value_at(ml_Point *at, const ml_Expr *e)
 
         return binary(at, e, a, b);
     }
+    case ML_EXPR_CALL: return bits(at, e);
     case ML_EXPR_FLOAT:
     case ML_EXPR_STRING:
     case ML_EXPR_DIV:
@@ -99,7 +115,6 @@ int64_t ml_value_at(ml_Point *at, const ml_Expr *e)
     case ML_EXPR_BROADCAST:
     case ML_EXPR_SHUFFLE:
     case ML_EXPR_LET:
-    case ML_EXPR_CALL:
     case ML_EXPR_KINDS: break;
     }
     at->unknown = true;

@@ -15,7 +15,7 @@ typedef struct ml_Point { /* values of variables */
 void ml_point_set(ml_Point *at, const ml_Var *v, int64_t value); /* unknown: no room */
 
 /* Of integers and truth values; sets unknown where there is a variable without a value, a
- * load, a call, or a number that does not fit. */
+ * load, a call other than of and, or and xor of bits, or a number that does not fit. */
 int64_t ml_value_at(ml_Point *at, const ml_Expr *e);
 
 /* Calls visit at every point of the loops at which the predicate holds. *budget: how many
