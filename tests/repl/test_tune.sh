@@ -40,10 +40,10 @@ verdict 'begins anew with --fresh, and stays so'
 typed "$mm" ':best 3'
 [ "$status" = 0 ] && [ "$(grep -c '^ *[1-3] ' out)" = 3 ] && grep -q '^   1 .* 100.0 %' out
 verdict 'lists the best records'
-typed "$mm" ':best 20' && [ "$status" = 0 ] && has out 'ranks and shares hold within one run'
-verdict 'says what ranks mean where there are several runs'
 grep -q '^rank .* design$' out && [ "$(grep -Ec ' (i|j|k)=[0-9]+×[0-9]+(×[0-9]+)*(, |$)' out)" = 3 ] && ! grep -qF '[[' out
 verdict 'tells what a record chose by loops and their parts'
+typed "$mm" ':best 20' && [ "$status" = 0 ] && has out 'ranks and shares hold within one run'
+verdict 'says what ranks mean where there are several runs'
 typed "$mm" ':adopt' ':check' ':versions' ':undo'
 [ "$status" = 0 ] && grep -q '^branch tuned-1: [0-9]* steps from record [0-9]*$' out && grep -q '^ok   C equals v0' out &&
     grep -q '→ v0   the start' err
