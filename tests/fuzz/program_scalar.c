@@ -221,9 +221,9 @@ static int64_t extreme_int(ml_Dtype t, uint64_t *rnd)
 
 void fz_extreme_fill(ml_Tensor *t, uint64_t *rnd)
 {
-    static const double some[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN,  1,
-                                  -1,  0.5,  -2.5,     1.5,       3,    255,
-                                  -7,  1e4,  6e-8,     -1.2e-38,  1e30, -1e30};
+    static const double some[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, (double)NAN, 1,
+                                  -1,  0.5,  -2.5,     1.5,       3,           255,
+                                  -7,  1e4,  6e-8,     -1.2e-38,  1e30,        -1e30};
     ml_Dtype type = ml_dtype_lanes(t->type, 1);
 
     for (int64_t l = 0; l < t->n_lanes; l++)
