@@ -7,6 +7,7 @@
  * is tried on every element of a small shape. Source: primitives 11, transform_layout.
  */
 #include "primitives/layout.h"
+#include "primitives/move.h"
 
 #include "core/shown.h"
 #include "primitives/schedule_impl.h"
@@ -369,6 +370,24 @@ static bool check_buffer(Layout *l)
     return l->home.param < 0 || check_callers(l);
 }
 
+/* Who writes the padding, too, writes more than the blocks around it said. */
+static bool check_declared(ml_Call *c, const ml_Buffer *buf)
+{
+    ml_StmtVec blocks = {0};
+
+    if (c->unchecked)
+        return true;
+    ml_all_blocks(c->cx, ml_call_func(c)->body, &blocks);
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        if (ml_write_of(b, buf) && ml_index_scope(c->p.index, b->tag) &&
+            !ml_check_stays_declared(c, b->tag))
+            return false;
+    }
+    return true;
+}
+
 static bool transform_layout(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -405,7 +424,8 @@ static bool transform_layout(ml_Call *c)
         return false;
     if (!ml_relayout(c, l.ar, &to, st, &st, &dropped) ||
         !ml_layout_install(c, &l.home, l.buf, to.fresh, st) ||
-        !ml_separate(c, &l.home, to.fresh, l.marks, l.n_marks))
+        !ml_separate(c, &l.home, to.fresh, l.marks, l.n_marks) ||
+        (l.padded && !check_declared(c, to.fresh)))
         return false;
     if (g[ASSUME].b && (g[PAD].value || g[PAD].map))
         ml_call_note(c, "the map is assumed to leave no padding: pad_value is not used");
