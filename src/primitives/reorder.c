@@ -515,6 +515,19 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
     return true;
 }
 
+/* Nested loops of one tag are one thread, whose number the inner one gives: one that comes
+ * inside of another must be used by nothing of that one. */
+static bool check_nesting(ml_Call *c, const Chain *ch)
+{
+    for (size_t k = 1; k < ch->n; k++)
+        for (size_t m = 0; m < k && ch->now[k]->thread; m++)
+            if (ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+                position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid) &&
+                !ml_need_launchable(c->cx, c->p, ch->now[k]->var->uid))
+                return false;
+    return true;
+}
+
 static bool reorder(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -541,7 +554,8 @@ static bool reorder(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, ch.path[0]->var->uid, st);
-    return c->unchecked || !c->checks || check_shared(c, &ch, st);
+    return c->unchecked || !c->checks ||
+           (check_nesting(c, &ch) && check_shared(c, &ch, st));
 }
 
 static const ml_Param params[] = {
@@ -560,9 +574,10 @@ const ml_Primitive ml_prim_reorder = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = reorder,
-    .errors = (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE,
-                                     ML_E_NOT_CHAIN, ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE,
-                                     ML_E_LOOP_DEPENDENT, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
+                               ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
+                               ML_E_UNSOUND, ML_E_THREAD_NESTED, ML_E_OK},
     .one_order = true,
     .cases = "reorder",
 };
