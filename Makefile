@@ -59,7 +59,7 @@ SKIP_FILES := $(wildcard $(SKIP))
 SKIP_FILES += $(if $(filter 0,$(HAVE_LLVM)),$(filter-out src/codegen/llvm/none.c src/codegen/llvm/lines.c,$(wildcard src/codegen/llvm/*.c)),src/codegen/llvm/none.c)
 
 DRAW_SRCS := $(call every,src/draw/*.c)
-LIB_SRCS  := $(call every,$(foreach d,$(LIB_DIRS),src/$(d)/*.c src/$(d)/*/*.c))
+LIB_SRCS  := $(call every,$(foreach d,$(LIB_DIRS),src/$(d)/*.c src/$(d)/*/*.c src/$(d)/*/*/*.c))
 REPL_SRCS := $(call every,src/repl/*.c src/repl/*/*.c)
 MAIN_SRC  := $(filter src/repl/main.c,$(REPL_SRCS))
 # The Lua module holds the bindings alone; the session and what needs a terminal stay out.
@@ -69,7 +69,7 @@ BIND_SRCS := $(filter-out $(MAIN_SRC) $(TERM_SRCS),$(REPL_SRCS))
 LUA_FILES  := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua lua/*/*/*/*.lua))
 CASE_FILES := $(sort $(wildcard src/primitives/cases/*.case))
 PUBLIC     := $(sort $(wildcard src/moonloop.h $(foreach d,$(LIB_DIRS),src/$(d)/*.h src/$(d)/*.def \
-                src/$(d)/*/*.h src/$(d)/*/*.def)))
+                src/$(d)/*/*.h src/$(d)/*/*.def src/$(d)/*/*/*.h src/$(d)/*/*/*.def)))
 
 objs       = $(patsubst %.c,$(OUT)/%.o,$(1))
 LIB_OBJS  := $(call objs,$(LIB_SRCS)) $(OUT)/case_files.o
@@ -300,7 +300,7 @@ demo:
 deps:
 	@sh scripts/install-deps.sh all
 
-C_FILES := $(sort $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
+C_FILES := $(sort $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
 lint: format-check
 	@bash scripts/lint.sh
 	@$(MAKE) --no-print-directory tidy

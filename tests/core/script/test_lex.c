@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/script/lex.h"
+#include "core/script/syntax/lex.h"
 
 typedef struct Lexing {
     ml_Ctx *cx;
