@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints C source that holds the given text files as one array of ml_EmbeddedFile
-# (src/core/embedded.h), ended by an entry without a name:
+# (src/core/base/embedded.h), ended by an entry without a name:
 #   embed.sh ARRAY PREFIX FILE...     PREFIX is cut off the names
 # The text is byte for byte that of the file. A NUL byte is refused: these are texts.
 set -eu
@@ -9,7 +9,7 @@ shift 2
 LC_ALL=C
 export LC_ALL
 
-printf '/* Written by scripts/embed.sh. Do not edit. */\n#include "core/embedded.h"\n\n'
+printf '/* Written by scripts/embed.sh. Do not edit. */\n#include "core/base/embedded.h"\n\n'
 k=0
 for f in "$@"; do
     if [ "$(tr -d '\000' <"$f" | wc -c)" != "$(wc -c <"$f")" ]; then

@@ -5,7 +5,7 @@
 set -u
 table=src/repl/reach.def
 # core/file is how the others reach files: its callers are what the table lists.
-mapfile -t sources < <(find src -name '*.c' ! -path 'src/draw/*' ! -path src/core/file.c | sort)
+mapfile -t sources < <(find src -name '*.c' ! -path 'src/draw/*' ! -path src/core/base/file.c | sort)
 
 # FILE FUNCTION LINE CALL of each call; comments and texts are left out.
 calls() {

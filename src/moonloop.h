@@ -22,7 +22,7 @@
 #include "codegen/check.h"
 #include "codegen/interp.h"
 #include "codegen/kernel.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "primitives/render.h"
 #include "primitives/trace.h"

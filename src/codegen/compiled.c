@@ -3,7 +3,7 @@
 #include "codegen/bound.h"
 #include "codegen/worker/message.h"
 #include "codegen/worker/timing.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 
 #include <stdlib.h>

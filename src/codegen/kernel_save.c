@@ -8,7 +8,7 @@
 #define _GNU_SOURCE /* NOLINT: memfd_create, memmem */
 #include "codegen/kernel_impl.h"
 
-#include "core/file.h"
+#include "core/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 #ifndef ML_CODEGEN_TARGET_H
 #define ML_CODEGEN_TARGET_H
 
+#include "core/base/text.h"
 #include "core/error.h"
-#include "core/text.h"
 
 typedef struct ml_Target {
     char triple[64];      /* "" : the host's */

@@ -2,7 +2,7 @@
 #ifndef ML_CORE_CTX_IMPL_H
 #define ML_CORE_CTX_IMPL_H
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/error.h"
 
 #include <stdatomic.h>

@@ -3,8 +3,8 @@
 #ifndef ML_CORE_DTYPE_H
 #define ML_CORE_DTYPE_H
 
+#include "core/base/text.h"
 #include "core/ctx.h"
-#include "core/text.h"
 
 typedef enum ml_Code {
     ML_BOOL,

@@ -4,7 +4,7 @@
  */
 #include "core/json.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 #include "core/value_text.h"
 #include "core/vec.h"
 

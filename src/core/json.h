@@ -4,7 +4,7 @@
 #ifndef ML_CORE_JSON_H
 #define ML_CORE_JSON_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 #include "core/value.h"
 
 typedef enum ml_JsonKind {

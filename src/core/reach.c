@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/error.h"
 
 /* The folder that the path lies in, for the system: "a/b" gives "a", "b" gives ".". */

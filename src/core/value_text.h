@@ -3,7 +3,7 @@
 #ifndef ML_CORE_VALUE_TEXT_H
 #define ML_CORE_VALUE_TEXT_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 #include "core/value.h"
 
 typedef enum ml_Escape {

@@ -4,7 +4,7 @@
  */
 #include "primitives/cache.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/arith/arith.h"
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 #include "primitives/render.h"
 #include "primitives/schedule_impl.h"
 

@@ -7,7 +7,7 @@
  */
 #include "primitives/inline.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { BLOCK };
 

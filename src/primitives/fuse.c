@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 #include "primitives/move.h"
 

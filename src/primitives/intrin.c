@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/script/report.h"
 #include "core/script/script.h"
 #include "core/walk.h"

@@ -6,7 +6,7 @@
  */
 #include "primitives/move.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 
 enum { LOOP, THREAD };

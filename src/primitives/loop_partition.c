@@ -11,7 +11,7 @@
 #include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { LOOP, FACTORS };
 

@@ -12,7 +12,7 @@
 #include "core/shown.h"
 #include "primitives/schedule_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { LOOPS, MAX_DEPTH = 32 };
 

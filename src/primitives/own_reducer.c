@@ -10,8 +10,8 @@
 
 #include <stdatomic.h>
 
-#include "core/arena.h"
 #include "core/arith/arith.h"
+#include "core/base/arena.h"
 #include "core/walk.h"
 #include "primitives/schedule_impl.h"
 

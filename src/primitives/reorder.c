@@ -11,7 +11,7 @@
 #include "primitives/keep_order.h"
 #include "primitives/move.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 
 enum { LOOPS };

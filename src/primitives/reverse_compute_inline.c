@@ -10,7 +10,7 @@
 #include "primitives/inline.h"
 #include "primitives/keep_order.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 
 enum { BLOCK };

@@ -9,7 +9,7 @@
  */
 #include "primitives/rfactor.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 
 /* e in the dtype that indices of the buffer have, when that is the wider one. */

@@ -6,7 +6,7 @@
  */
 #include "primitives/rfactor.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 #include "verify/facts.h"
 

@@ -9,7 +9,7 @@
 #include "primitives/intrin.h"
 #include "primitives/schedule_impl.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

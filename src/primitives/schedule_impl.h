@@ -11,7 +11,7 @@
 #ifndef ML_PRIMITIVES_SCHEDULE_IMPL_H
 #define ML_PRIMITIVES_SCHEDULE_IMPL_H
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "primitives/call_text.h"
 #include "primitives/trace.h"
 

@@ -7,7 +7,7 @@
  */
 #include "primitives/prim.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 #include "primitives/move.h"
 

@@ -8,7 +8,7 @@
  */
 #include "primitives/journal.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 #include "primitives/render.h"
 #include "primitives/trace_impl.h"
 

@@ -8,7 +8,7 @@
  */
 #include "primitives/layout.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 #include "core/shown.h"
 #include "primitives/keep_order.h"
 #include "primitives/move.h"

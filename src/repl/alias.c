@@ -5,7 +5,7 @@
  */
 #include "repl/alias.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/command.h"
 
 static ml_Alias *find(const ml_Aliases *a, const char *name, size_t n)

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_ALIAS_H
 #define ML_REPL_ALIAS_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 typedef struct ml_Alias {
     char *name, *text; /* text without a colon */

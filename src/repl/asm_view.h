@@ -3,8 +3,8 @@
 #ifndef ML_REPL_ASM_VIEW_H
 #define ML_REPL_ASM_VIEW_H
 
+#include "core/base/text.h"
 #include "core/ctx.h"
-#include "core/text.h"
 
 enum { ML_ASM_LINES = 16, ML_ASM_HUES = 6 };
 typedef struct ml_AsmSummary {            /* of the hottest loop, or of everything */

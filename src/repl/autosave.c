@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/json.h"
 #include "primitives/journal.h"
 #include "repl/bind/host.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "codegen/machine.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"

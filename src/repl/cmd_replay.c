@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "core/file.h"
+#include "core/base/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"

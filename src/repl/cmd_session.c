@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/file.h"
+#include "core/base/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/cmd_jobs.h"

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/sanitized.h"
+#include "core/base/sanitized.h"
 #include "repl/sessions.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_CRASH_H
 #define ML_REPL_CRASH_H
 
-#include "core/base.h"
+#include "core/base/base.h"
 
 /* From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the program with status 4
  * and a report in `folder` (NULL: only on standard error). Not in builds with the address

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/command.h"
 #include "repl/screen/theme.h"
 #include "repl/themes.h"

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "core/base/utf8.h"
 #include "core/json.h"
-#include "core/utf8.h"
 
 ml_Data *ml_session_data(ml_Session *ss)
 {

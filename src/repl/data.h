@@ -18,7 +18,7 @@
 #ifndef ML_REPL_DATA_H
 #define ML_REPL_DATA_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 #include "repl/session.h"
 
 enum { ML_DATA_DEPTH = 16 };

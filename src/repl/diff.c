@@ -7,7 +7,7 @@
  * Source: interaction 5.
  */
 #include "repl/diff.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/out.h"
 
 typedef struct Line {

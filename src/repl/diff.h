@@ -3,7 +3,7 @@
 #ifndef ML_REPL_DIFF_H
 #define ML_REPL_DIFF_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 typedef struct ml_DiffOpts {
     int context; /* unchanged lines around a change; 2 */

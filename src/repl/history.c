@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/write_all.h"
 
 enum {

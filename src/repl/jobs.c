@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "codegen/worker/program.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/json.h"
 #include "repl/job.h"
 #include "repl/job_result.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/history.h"
 #include "repl/input.h"
 #include "repl/line_impl.h"

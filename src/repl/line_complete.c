@@ -15,7 +15,7 @@
 
 #include <readline/readline.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/complete.h"
 #include "repl/loop.h"
 

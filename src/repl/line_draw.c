@@ -20,7 +20,7 @@
 
 #include <readline/readline.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/complete.h"
 #include "repl/hint.h"
 #include "repl/history.h"

@@ -9,7 +9,7 @@
  */
 #include "repl/line_grid.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 
 /* ---- laying out */
 

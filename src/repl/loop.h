@@ -9,7 +9,7 @@
 #ifndef ML_REPL_LOOP_H
 #define ML_REPL_LOOP_H
 
-#include "core/base.h"
+#include "core/base/base.h"
 
 typedef void ml_LoopFn(void *user);
 

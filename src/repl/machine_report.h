@@ -3,7 +3,7 @@
 #define ML_REPL_MACHINE_REPORT_H
 
 #include "codegen/machine.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* Lines without a newline at the end. */
 void ml_machine_report(const ml_Machine *m, ml_Text *t);

@@ -17,7 +17,7 @@
 #include "codegen/runtime.h"
 #include "codegen/worker/worker.h"
 #include "config.h"
-#include "core/base.h"
+#include "core/base/base.h"
 #include "repl/autosave.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_OUT_H
 #define ML_REPL_OUT_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 typedef struct ml_Out {
     bool color;           /* escape sequences may be used on standard output */

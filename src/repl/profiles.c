@@ -2,7 +2,7 @@
  */
 #include "repl/profiles.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/json.h"
 #include "core/walk.h"
 

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/arena.h"
-#include "core/file.h"
+#include "core/base/arena.h"
+#include "core/base/file.h"
 #include "core/json.h"
 #include "repl/command.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/json.h"
 #include "primitives/journal.h"
 #include "repl/autosave.h"

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_SCAN_H
 #define ML_REPL_SCAN_H
 
-#include "core/base.h"
+#include "core/base/base.h"
 
 enum { ML_SCAN_OPEN = 32, ML_SCAN_ARGS = 16 };
 

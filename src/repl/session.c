@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/cmd_jobs.h"

@@ -132,7 +132,7 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
 /* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
  */
 bool ml_session_forbids(ml_Session *ss, const char *what);
-/* A file with that text, in place of the old one (core/file.h); false: an error was
+/* A file with that text, in place of the old one (core/base/file.h); false: an error was
  * printed. */
 bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
 bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/write_all.h"
 
 bool ml_sessions_folder(ml_Text *out)

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 #define ML_SAVE_SUFFIX  ".autosave"
 #define ML_ENDED_SUFFIX ".ended" /* of one that its user left with steps in no file */

@@ -17,7 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/host.h"
 #include "repl/crash.h"

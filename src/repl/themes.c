@@ -1,7 +1,7 @@
 /* themes - looks that are built in and looks of the user's own. Source: interaction 10. */
 #include "repl/themes.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/script/report.h"
 
 typedef struct Theme {

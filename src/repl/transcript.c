@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/arena.h"
-#include "core/file.h"
+#include "core/base/arena.h"
+#include "core/base/file.h"
 #include "repl/bind/host.h"
 #include "repl/wildcard.h"
 

@@ -6,7 +6,7 @@
  */
 #include "repl/wildcard.h"
 
-#include "core/base.h"
+#include "core/base/base.h"
 
 #define REST  "\xe2\x80\xa6" /* … */
 #define TIMES "\xc3\x97"     /* × */

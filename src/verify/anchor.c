@@ -5,7 +5,7 @@
  * then compares what the anchor block does, wherever it stands. Source: ir-and-analysis
  * 6.3, 6.6.
  */
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "verify/verify.h"
 
 /* The outermost loop around the block, below the root; the block itself without one. */

@@ -10,7 +10,7 @@
  */
 #include "verify/cover_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 /* -DML_CHECK_COVER: what numbers show is shown by the prover, too. */
 #ifdef ML_CHECK_COVER

@@ -9,9 +9,9 @@
 #define ML_VERIFY_H
 
 #include "core/arith/iter_map.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/error.h"
-#include "core/index.h"
+#include "core/index/index.h"
 
 /* ---- findings */
 typedef enum ml_Severity { ML_SEV_ERROR, ML_SEV_UNPROVED, ML_SEV_WARNING } ml_Severity;

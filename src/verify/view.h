@@ -4,7 +4,7 @@
 #define ML_VERIFY_VIEW_H
 
 #include "core/arith/arith.h"
-#include "core/index.h"
+#include "core/index/index.h"
 
 typedef struct ml_Align { /* of one dimension; factor 0: none asked for */
     int64_t factor, offset;

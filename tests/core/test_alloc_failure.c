@@ -4,7 +4,7 @@
  * crashes, and the same work is done once there is memory.
  */
 #include "core/arith/arith.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/json.h"
 #include "core/script/script.h"
 #include "core/walk.h"

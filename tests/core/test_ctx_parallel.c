@@ -5,7 +5,7 @@
  * What a thread computes is compared with the same work done alone; races are for
  * `make races` to find (the same test under the thread sanitizer).
  */
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core_test.h"
 #include "program.h"
 

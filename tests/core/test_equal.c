@@ -1,6 +1,6 @@
 /* Structural equality and hash: script 13, ir-and-analysis 6.7 rows Q1 to Q3. */
-#include "core/equal.h"
-#include "core/index.h"
+#include "core/compare/equal.h"
+#include "core/index/index.h"
 #include "core_test.h"
 #include "program.h"
 

@@ -1,6 +1,6 @@
 /* Importing programs into another context: numbers kept, sharing kept, nothing folded. */
-#include "core/equal.h"
-#include "core/index.h"
+#include "core/compare/equal.h"
+#include "core/index/index.h"
 #include "core_test.h"
 #include "program.h"
 

@@ -1,5 +1,5 @@
 /* The index of loops and blocks, carried through replacements. */
-#include "core/index.h"
+#include "core/index/index.h"
 #include "core_test.h"
 #include "program.h"
 

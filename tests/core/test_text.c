@@ -3,7 +3,7 @@
  *
  * Every double reads back to its bits, in the fewest digits that do.
  */
-#include "core/text.h"
+#include "core/base/text.h"
 #include "core_test.h"
 
 #include <locale.h>

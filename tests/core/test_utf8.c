@@ -1,7 +1,7 @@
 /*
  * test_utf8 - every code point there and back, and every sequence of bytes that is none.
  */
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 #include "core_test.h"
 
 static bool surrogate(uint32_t c)

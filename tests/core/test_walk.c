@@ -1,5 +1,5 @@
 /* Walking, substitution, fresh copies. */
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/walk.h"
 #include "core_test.h"
 #include "program.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

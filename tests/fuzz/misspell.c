@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/walk.h"
 
 /* ---- edits */

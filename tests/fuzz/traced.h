@@ -3,7 +3,7 @@
 #define ML_TESTS_FUZZ_TRACED_H
 
 #include "codegen/trace/tracer.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* Whether both tell the same of f: what was touched and which iterations began, in order.
  * Where the whole run is refused, the other one may be, too. */

@@ -6,7 +6,7 @@
 #include "saved.h"
 
 #include "codegen/check.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "primitives/render.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "trial_impl.h"
 
 #include "codegen/check.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "primitives/render.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef ML_TESTS_PRIMITIVES_CASES_H
 #define ML_TESTS_PRIMITIVES_CASES_H
 
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 #include "fixture.h"
 #include "primitives/cases.h"
 

@@ -6,7 +6,7 @@
 #include "fixture.h"
 
 #include "codegen/check.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "primitives/cases.h"
 #include "primitives/render.h"
 

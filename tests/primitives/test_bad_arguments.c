@@ -7,7 +7,7 @@
  */
 #include "fixture.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/walk.h"
 #include "primitives/render.h"
 

@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 #include "codegen/check.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "primitives/render.h"
 
 #include <signal.h>

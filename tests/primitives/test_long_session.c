@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "primitives/render.h"
 
 #include <stdio.h>

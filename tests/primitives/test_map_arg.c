@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "primitives/args.h"
 #include "primitives/trace.h"

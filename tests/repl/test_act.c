@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/index.h"
+#include "core/index/index.h"
 #include "primitives/trace.h"
 #include "repl/view/act.h"
 #include "repl/view/panes.h"

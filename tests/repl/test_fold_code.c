@@ -6,7 +6,7 @@
 #include "../core/core_test.h"
 
 #include "../core/script/corpus.h"
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "repl/diff.h"
 #include "repl/out.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 #include "primitives/cases.h"
 #include "primitives/schedule_impl.h"
 #include "repl/bind/bind.h"

@@ -10,7 +10,7 @@ printf 'x\n' >lua/plain.lua
 cat >main.c <<'END'
 #include <stdio.h>
 #include <string.h>
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 int main(int argc, char **argv)
 {
     for (const ml_EmbeddedFile *f = ml_lua_files; f->name; f++)

@@ -9,7 +9,7 @@
 #define ML_CODEGEN_LLVM_H
 
 #include "codegen/lower/lower.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* Whether the library is there, without loading it: the name that opens it, or NULL. */
 const char *ml_llvm_find(void);

@@ -10,7 +10,7 @@
  */
 #include "codegen/llvm/emit.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { STATUS, COUNTER, EXTENT, CONTROL, FIRST_CAPTURED };
 

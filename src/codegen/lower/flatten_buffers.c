@@ -10,7 +10,7 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 static const char PASS[] = "flatten_buffers";
 

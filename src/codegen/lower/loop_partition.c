@@ -10,7 +10,7 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
 

@@ -8,7 +8,7 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 enum { MOST_VECTORS = 64, MOST_BYTES = 8192 };
 

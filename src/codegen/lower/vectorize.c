@@ -10,7 +10,7 @@
  */
 #include "codegen/lower/vectorize.h"
 
-#include "core/fault.h"
+#include "core/base/fault.h"
 
 typedef struct Walk {
     ml_Lower *lo;

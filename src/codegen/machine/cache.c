@@ -8,8 +8,8 @@
 #include "codegen/machine.h"
 
 #include "config.h"
-#include "core/arena.h"
-#include "core/file.h"
+#include "core/base/arena.h"
+#include "core/base/file.h"
 #include "core/json.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* NOLINT: dladdr */
 #include "codegen/worker/program.h"
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "codegen/worker/library.h"
 #include "codegen/worker/message.h"
 #include "codegen/worker/timing.h"
-#include "core/sanitized.h"
+#include "core/base/sanitized.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/checking.h"
 
-#include "core/text.h"
+#include "core/base/text.h"
 #include "core/vec.h"
 #include "core/walk.h"
 

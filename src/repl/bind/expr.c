@@ -7,7 +7,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/walk.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "core/file.h"
+#include "core/base/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/bind.h"
 

@@ -7,7 +7,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 #include "repl/bind/calls.h"
 
 /* Whether the value is the one table of a call by name: it has a string key. */

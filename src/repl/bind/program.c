@@ -6,7 +6,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 
 #include <errno.h>
 #include <stdio.h>

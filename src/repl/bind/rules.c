@@ -5,7 +5,7 @@
  */
 #include "repl/bind/tuning.h"
 
-#include "core/index.h"
+#include "core/index/index.h"
 #include "core/walk.h"
 
 typedef struct Body {

@@ -9,7 +9,7 @@
 #include "repl/bind/tuning.h"
 
 #include "config.h"
-#include "core/embedded.h"
+#include "core/base/embedded.h"
 #include "primitives/intrin.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/timing.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "repl/bind/checking.h"
 #include "verify/verify.h"
 

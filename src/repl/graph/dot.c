@@ -5,8 +5,8 @@
  */
 #include "repl/graph/graph.h"
 
-#include "core/arena.h"
-#include "core/file.h"
+#include "core/base/arena.h"
+#include "core/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

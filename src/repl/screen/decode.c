@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 static const struct {
     const char *seq, *name;

@@ -10,7 +10,7 @@
 #ifndef ML_REPL_SCREEN_GRID_H
 #define ML_REPL_SCREEN_GRID_H
 
-#include "core/text.h"
+#include "core/base/text.h"
 
 struct ml_Theme; /* theme.h: how roles look on a terminal */
 

@@ -8,7 +8,7 @@
  */
 #include "repl/screen/grid.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 typedef struct Range {
     uint32_t from, to;

@@ -8,7 +8,7 @@
  */
 #include "repl/view/act.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/view/act_impl.h"
 
 /* ---- what is open */

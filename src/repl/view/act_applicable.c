@@ -2,7 +2,7 @@
  * act_applicable - which requests apply to the selected node: found out while the cursor
  * rests, remembered for each node of a version. Source: interaction 10.
  */
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/loop.h"
 #include "repl/view/act_impl.h"
 

@@ -5,7 +5,7 @@
  * Names that completion knows (axes, scopes, keys) are asked of it, so that prompt and menu
  * offer the same. Source: interaction 10.
  */
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "primitives/intrin.h"
 #include "repl/complete.h"
 #include "repl/view/act_impl.h"

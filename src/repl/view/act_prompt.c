@@ -5,8 +5,8 @@
  * The text is UTF-8, the cursor a byte position at the begin of a character. Source:
  * interaction 4, 10.
  */
-#include "core/arena.h"
-#include "core/utf8.h"
+#include "core/base/arena.h"
+#include "core/base/utf8.h"
 #include "repl/complete.h"
 #include "repl/history.h"
 #include "repl/view/act_impl.h"

@@ -5,8 +5,8 @@
  */
 #include "repl/view/keymap.h"
 
-#include "core/arena.h"
-#include "core/utf8.h"
+#include "core/base/arena.h"
+#include "core/base/utf8.h"
 #include "repl/view/frame.h"
 
 const ml_KeyInfo ml_key_info[ML_N_REQUESTS] = {

@@ -5,7 +5,7 @@
  */
 #include "repl/view/frame.h"
 
-#include "core/file.h"
+#include "core/base/file.h"
 
 #include <errno.h>
 #include <stdio.h>

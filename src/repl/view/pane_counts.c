@@ -7,7 +7,7 @@
 #include "repl/view/pane_counts.h"
 
 #include "codegen/worker/pack.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/footprint.h"
 
 struct ml_PaneCounts {

@@ -5,7 +5,7 @@
 
 #include "codegen/engine.h"
 #include "codegen/trace/memory.h"
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "core/walk.h"
 #include "repl/bind/host.h"
 #include "repl/view/frame.h"

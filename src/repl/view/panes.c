@@ -1,7 +1,7 @@
 /* panes - the table of the panes, and what their files share. Source: interaction 10. */
 #include "repl/view/panes.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/jobs.h"
 #include "repl/view/pane_counts.h"
 #include "repl/view/pane_text.h"

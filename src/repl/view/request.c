@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/jobs.h"
 #include "repl/view/pane_touches.h"
 

@@ -24,8 +24,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/arena.h"
-#include "core/file.h"
+#include "core/base/arena.h"
+#include "core/base/file.h"
 #include "repl/jobs.h"
 #include "repl/loop.h"
 #include "repl/view/act.h"

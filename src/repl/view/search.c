@@ -3,8 +3,8 @@
  * loop that a row stands for (>64, <8, =16). In the tree of loops what is folded is found
  * too, and unfolded. Source: interaction 10.
  */
-#include "core/arena.h"
-#include "core/utf8.h"
+#include "core/base/arena.h"
+#include "core/base/utf8.h"
 #include "repl/view/frame.h"
 
 void ml_view_search_begin(ml_View *v)

@@ -5,7 +5,7 @@
  */
 #include "repl/view/view.h"
 
-#include "core/arena.h"
+#include "core/base/arena.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"

@@ -9,8 +9,8 @@
 #ifndef ML_TUNE_DB_H
 #define ML_TUNE_DB_H
 
+#include "core/base/text.h"
 #include "core/error.h"
-#include "core/text.h"
 #include "core/vec.h"
 
 typedef struct ml_Db ml_Db;

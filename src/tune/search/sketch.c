@@ -6,7 +6,7 @@
  */
 #include "tune/search/tuner_impl.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 
 #include <stdlib.h>

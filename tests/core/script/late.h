@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 
 #define LATE_COUNT(a) (sizeof(a) / sizeof *(a))

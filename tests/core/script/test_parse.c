@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "corpus.h"
 

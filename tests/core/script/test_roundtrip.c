@@ -4,7 +4,7 @@
  */
 #include "../core_test.h"
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "random_ir.h"
 

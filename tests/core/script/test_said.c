@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/script/script.h"
 
 #define CLASSIC "# from tvm.script import tir as T\n\n@T.prim_func\n"

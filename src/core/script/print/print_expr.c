@@ -8,7 +8,7 @@
  */
 #include "core/script/print/print.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 #include <math.h>
 

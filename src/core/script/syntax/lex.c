@@ -9,7 +9,7 @@
 
 #include <ctype.h>
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 static const char *const OP_TEXT[ML_OPR_COUNT] = {
     "",      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",

@@ -4,7 +4,7 @@
  */
 #include "core/script/syntax/lex_impl.h"
 
-#include "core/utf8.h"
+#include "core/base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>

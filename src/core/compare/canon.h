@@ -3,7 +3,7 @@
 #ifndef ML_CORE_CANON_H
 #define ML_CORE_CANON_H
 
-#include "core/equal.h"
+#include "core/compare/equal.h"
 #include "core/vec.h"
 
 typedef struct ml_CanonPath ml_CanonPath;

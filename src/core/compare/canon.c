@@ -9,9 +9,9 @@
  * sides the map between the variables is one-to-one by construction, and identity is never
  * a shortcut.
  */
-#include "core/canon.h"
+#include "core/compare/canon.h"
 
-#include "core/canon_impl.h"
+#include "core/compare/canon_impl.h"
 #include "core/walk.h"
 
 #include <inttypes.h>

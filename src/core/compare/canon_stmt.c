@@ -3,7 +3,7 @@
  * of what stands inside them), in the order of script 13: definitions come before their
  * uses, a block's realization before the block. Functions of a module go by name.
  */
-#include "core/canon_impl.h"
+#include "core/compare/canon_impl.h"
 
 static const char *stmt_word(ml_StmtKind k)
 {
