@@ -10,7 +10,7 @@
 #include "core/shown.h"
 #include "primitives/move.h"
 
-#include "verify/written.h"
+#include "verify/cover/written.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 

@@ -4,7 +4,7 @@
  */
 #include "primitives/move.h"
 #include "primitives/same_index.h"
-#include "verify/attained.h"
+#include "verify/cover/attained.h"
 
 size_t ml_iter_of(const ml_Block *b, const ml_Var *v)
 {

@@ -3,7 +3,7 @@
 #define ML_PRIMITIVES_KEEP_ORDER_H
 
 #include "primitives/prim.h"
-#include "verify/self_deps.h"
+#include "verify/order/self_deps.h"
 
 /* The reducers that are built in, and those that were registered. */
 struct ml_Intrins; /* the registry that keeps registered ones */

@@ -5,7 +5,7 @@
 
 #include "repl/data.h"
 #include "repl/session.h"
-#include "verify/counts.h"
+#include "verify/count/counts.h"
 
 typedef struct ml_CountsOpts {
     ml_Uid loop; /* that one alone; 0: all */

@@ -12,7 +12,7 @@ typedef struct ml_Footprint {
 typedef ML_VEC(ml_Footprint) ml_Footprints;
 
 /* What all iterations of the loop together touch, the loops around it standing still:
- * buffers in the order in which they occur. More of it: verify/counts.h. */
+ * buffers in the order in which they occur. More of it: verify/count/counts.h. */
 void ml_footprints(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_Footprints *out);
 
 /* 64 B, 4 KiB, 1.5 MiB */

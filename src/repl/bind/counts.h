@@ -3,7 +3,7 @@
 #define ML_REPL_BIND_COUNTS_H
 
 #include "core/script/script.h"
-#include "verify/counts.h"
+#include "verify/count/counts.h"
 
 /* `A[vi, vk]`, as it stands in the program. */
 void ml_text_access(ml_Ctx *cx, ml_Text *out, const ml_Site *site, const ml_Names *names);
