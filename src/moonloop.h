@@ -24,7 +24,7 @@
 #include "codegen/kernel.h"
 #include "core/compare/equal.h"
 #include "core/script/script.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 #include "primitives/trace.h"
 
 /* The module as text, appended to *out (ml_text_free). cx is for scratch. */

@@ -1,6 +1,6 @@
 /*
  * error - errors are values: a code of errors.def, facts, notes. Text is made only when
- * somebody looks (primitives/render.h shows it with the program). An error is set once,
+ * somebody looks (primitives/call/render.h shows it with the program). An error is set once,
  * where it is found (cx's sticky error); callers add notes. A function that can fail
  * returns false or NULL; whoever handles a failure clears it. Source: style 5.
  */

@@ -2,7 +2,7 @@
  * autosave - the journal of a session (autosave.h).
  *
  * The file is made at the first step. A line is `SUM {…}`: news of each schedule of the
- * session (primitives/journal.h), its start with the first of them; the focus, settings
+ * session (primitives/trace/journal.h), its start with the first of them; the focus, settings
  * that are not the usual ones, the lines that can be undone; at its end what is announced
  * of an orphan. It is written with one write(2), so that what the kernel has is whole
  * lines, and without fsync: it is to outlive the program, not the machine. Source:
@@ -17,7 +17,7 @@
 
 #include "core/base/arena.h"
 #include "core/json.h"
-#include "primitives/journal.h"
+#include "primitives/trace/journal.h"
 #include "repl/bind/host.h"
 #include "repl/crash.h"
 #include "repl/registered.h"

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "core/script/report.h"
-#include "primitives/cases.h"
+#include "primitives/call/cases.h"
 #include "repl/bind/host.h"
 #include "repl/help_impl.h"
 #include "repl/scratch.h"

@@ -5,7 +5,7 @@
  */
 #include "repl/help.h"
 
-#include "primitives/cases.h"
+#include "primitives/call/cases.h"
 #include "repl/bind/host.h"
 #include "repl/diff.h"
 #include "repl/help_impl.h"

@@ -13,7 +13,7 @@
 
 #include "core/base/arena.h"
 #include "core/json.h"
-#include "primitives/journal.h"
+#include "primitives/trace/journal.h"
 #include "repl/autosave.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"

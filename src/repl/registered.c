@@ -7,8 +7,8 @@
 #include "repl/registered.h"
 
 #include "core/script/script.h"
-#include "primitives/reducer.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
+#include "primitives/reducer/reducer.h"
 
 /* ---- writing */
 

@@ -10,7 +10,7 @@
 #include <signal.h>
 
 #include "core/reach.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 #include "primitives/schedule.h"
 #include "repl/alias.h"
 #include "repl/out.h"

@@ -4,8 +4,8 @@
  */
 #include "repl/start_notes.h"
 
-#include "primitives/keep_order.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
+#include "primitives/rewrite/keep_order.h"
 
 enum { MOST = 4 };
 

@@ -4,7 +4,7 @@
 #include "runner.h"
 
 #include "codegen/lower/lower.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "core/script/script.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 #include "primitives/trace.h"
 
 enum { MAX_TEXT = 1 << 18, MAX_SEEDS = 16 };

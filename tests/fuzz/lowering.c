@@ -6,7 +6,7 @@
 
 #include "codegen/interp.h"
 #include "codegen/lower/lower.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include "codegen/check.h"
 #include "core/script/script.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <stdlib.h>
 

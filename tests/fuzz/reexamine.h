@@ -7,7 +7,7 @@
  * with what was there: well formed, its loop nests in order, and the same output for
  * several inputs, with all checks of the interpreter. The answer "right" is about this
  * program and these sizes: a rule that also holds for other values of a size may refuse it
- * with reason (src/primitives/README.md, "refused by design").
+ * with reason (src/primitives/prim/README.md, "refused by design").
  */
 #ifndef ML_TESTS_FUZZ_REEXAMINE_H
 #define ML_TESTS_FUZZ_REEXAMINE_H

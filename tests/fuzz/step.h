@@ -4,7 +4,7 @@
 #define ML_TESTS_FUZZ_STEP_H
 
 #include "primitives/intrin.h"
-#include "primitives/schedule_impl.h"
+#include "primitives/schedule/schedule_impl.h"
 #include "program.h"
 
 typedef struct FzFocus { /* what the steps before were about: biases the next one */

@@ -1,10 +1,10 @@
-/* cases - the reader of src/primitives/cases.h, failing the test on malformed text. */
+/* cases - the reader of src/primitives/call/cases.h, failing the test on malformed text. */
 #ifndef ML_TESTS_PRIMITIVES_CASES_H
 #define ML_TESTS_PRIMITIVES_CASES_H
 
 #include "core/base/embedded.h"
 #include "fixture.h"
-#include "primitives/cases.h"
+#include "primitives/call/cases.h"
 
 typedef ml_Case Case;
 typedef ml_Cases Cases;

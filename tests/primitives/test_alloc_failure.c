@@ -7,8 +7,8 @@
 
 #include "codegen/check.h"
 #include "core/compare/equal.h"
-#include "primitives/cases.h"
-#include "primitives/render.h"
+#include "primitives/call/cases.h"
+#include "primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

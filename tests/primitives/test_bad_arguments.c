@@ -9,7 +9,7 @@
 
 #include "core/compare/equal.h"
 #include "core/walk.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <math.h>
 #include <stdio.h>

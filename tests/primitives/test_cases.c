@@ -6,7 +6,7 @@
 
 #include "codegen/check.h"
 #include "core/compare/equal.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "fixture.h"
 
 #include "codegen/check.h"
+#include "primitives/call/render.h"
 #include "primitives/intrin.h"
-#include "primitives/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 #include "core/compare/equal.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "core/compare/equal.h"
 #include "core/script/script.h"
-#include "primitives/args.h"
+#include "primitives/call/args.h"
 #include "primitives/trace.h"
 
 static const ml_IndexMap *seen; /* by the primitive, last */

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/sample.h"
+#include "primitives/rewrite/sample.h"
 
 /* ---- draws */
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 
 /* ---- entries */
 

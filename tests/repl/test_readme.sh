@@ -37,14 +37,14 @@ else
     echo "not ok the_targets_that_the_readme_names_exist"
 fi
 
-# ---- the table of src/primitives/README.md names cases that exist
+# ---- the table of src/primitives/prim/README.md names cases that exist
 missing=
 n=0
 while IFS='|' read -r file title; do
     n=$((n + 1))
     grep -qxF "== $title" "src/primitives/cases/$file" || missing="$missing; $file: $title"
 done <<E
-$(sed -n 's/^.*| `\([a-z_]*\.case\)`: \(.*\) |$/\1|\2/p' src/primitives/README.md)
+$(sed -n 's/^.*| `\([a-z_]*\.case\)`: \(.*\) |$/\1|\2/p' src/primitives/prim/README.md)
 E
 if [ -z "$missing" ] && [ "$n" -gt 20 ]; then echo "ok the table of what is refused names cases that exist"
 else echo "not ok the table of what is refused names cases that exist: $n$missing"; fi

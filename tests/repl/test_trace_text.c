@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "core/base/embedded.h"
-#include "primitives/cases.h"
-#include "primitives/schedule_impl.h"
+#include "primitives/call/cases.h"
+#include "primitives/schedule/schedule_impl.h"
 #include "repl/bind/bind.h"
 
 typedef struct Run {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "primitives/cases.h"
+#include "primitives/call/cases.h"
 #include "primitives/prim.h"
 #include "repl/bind/host.h"
 #include "repl/view/act_impl.h"

@@ -17,7 +17,7 @@
 #include "codegen/engine.h"
 #include "codegen/tensor.h"
 #include "core/reach.h"
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 #include "primitives/trace.h"
 
 /* ---- for the host */

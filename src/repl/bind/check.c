@@ -5,7 +5,7 @@
 #include "repl/bind/bind.h"
 
 #include "core/vec.h"
-#include "primitives/keep_order.h"
+#include "primitives/rewrite/keep_order.h"
 #include "repl/bind/checking.h"
 #include "repl/bind/kernel.h"
 #include "repl/bind/work.h"

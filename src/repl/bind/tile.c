@@ -5,7 +5,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "primitives/tile_intrin.h"
+#include "primitives/intrin/tile_intrin.h"
 #include "verify/verify.h"
 
 static void step(lua_State *L, ml_Schedule *s, const char *name, const ml_Arg *args,

@@ -7,7 +7,7 @@
 #ifndef ML_REPL_VIEW_ACT_IMPL_H
 #define ML_REPL_VIEW_ACT_IMPL_H
 
-#include "primitives/schedule_impl.h"
+#include "primitives/schedule/schedule_impl.h"
 #include "repl/trial.h"
 #include "repl/view/act.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "primitives/intrin.h"
-#include "primitives/tile_intrin.h"
+#include "primitives/intrin/tile_intrin.h"
 #include "repl/view/act_impl.h"
 
 enum { MAX_TILINGS = 64 };

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "primitives/render.h"
+#include "primitives/call/render.h"
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"

@@ -11,7 +11,7 @@
 #include "tune/search/tuner_impl.h"
 
 #include "codegen/tensor.h"
-#include "primitives/sample.h"
+#include "primitives/rewrite/sample.h"
 
 #include <stdlib.h>
 

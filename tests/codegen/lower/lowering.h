@@ -7,7 +7,7 @@
 
 #include "codegen/lower/lower_impl.h"
 #include "core/script/script.h"
-#include "primitives/failure.h"
+#include "primitives/call/failure.h"
 
 #include "../build.h"
 

@@ -1,0 +1,68 @@
+/*
+ * table - the primitive table and the other spellings of names and kinds.
+ * Source: primitives 12.1, 13.
+ */
+#include "primitives/schedule/schedule_impl.h"
+
+#include "core/script/report.h"
+
+#define ML_PRIMITIVE(name) extern const ml_Primitive ml_prim_##name;
+#include "primitives/primitives.def"
+#undef ML_PRIMITIVE
+
+const ml_Primitive *const ml_primitives[] = {
+#define ML_PRIMITIVE(name) &ml_prim_##name,
+#include "primitives/primitives.def"
+#undef ML_PRIMITIVE
+};
+const size_t ml_n_primitives = ML_COUNT(ml_primitives);
+
+static const struct {
+    const char *other, *name;
+} names[] = {
+    {"get_sblock", "get_block"},
+    {"get_axes", "get_loops"},
+    {"get_child_sblocks", "get_child_blocks"},
+    {"pragma", "annotate"},
+    {"set_dtype", "unsafe_set_dtype"},
+};
+static const struct {
+    const char *other, *kind;
+} kinds[] = {
+    {"GetSBlock", "GetBlock"},
+    {"GetChildSBlocks", "GetChildBlocks"},
+};
+
+const ml_Primitive *ml_primitive_find(const char *name)
+{
+    for (size_t k = 0; k < ML_COUNT(names); k++)
+        if (ml_streq(names[k].other, name))
+            name = names[k].name;
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        if (ml_streq(ml_primitives[k]->name, name))
+            return ml_primitives[k];
+    return NULL;
+}
+
+const ml_Primitive *ml_primitive_of_kind(const char *kind)
+{
+    for (size_t k = 0; k < ML_COUNT(kinds); k++)
+        if (ml_streq(kinds[k].other, kind))
+            kind = kinds[k].kind;
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        if (ml_primitives[k]->kind && ml_streq(ml_primitives[k]->kind, kind))
+            return ml_primitives[k];
+    return NULL;
+}
+
+const char *ml_primitive_nearest(const char *name)
+{
+    ml_Nearest near = ml_nearest_begin(ml_str(name));
+
+    for (size_t k = 0; k < ml_n_primitives; k++)
+        ml_nearest_try(&near, ml_str(ml_primitives[k]->name));
+    for (size_t k = 0; near.best.n > 0 && k < ml_n_primitives; k++)
+        if (ml_str_eq(near.best, ml_str(ml_primitives[k]->name)))
+            return ml_primitives[k]->name;
+    return NULL;
+}

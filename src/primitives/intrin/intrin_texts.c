@@ -1,0 +1,199 @@
+/*
+ * intrin_texts - see intrin_texts.h.
+ *
+ * Each is a description, scalar code that says what a tile computes, and an implementation
+ * that calls one instruction, for which the interpreter has a reference routine: what is
+ * built in computes what it describes, on every machine. Compiling one for a processor
+ * that lacks the instruction is refused by its name. Source: lowering-and-codegen 9.1 to
+ * 9.4.
+ */
+#include "primitives/intrin/intrin_texts.h"
+
+static void begin(ml_Text *t)
+{
+    ml_text_add(t, "@I.ir_module\nclass Module:\n");
+}
+
+/* A function over A[4], B[rows, 4] (or B[4]), C[rows], up to its accesses. */
+static void dot_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    ml_text_fmt(
+        t,
+        "    @T.prim_func\n"
+        "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
+        "        A = T.match_buffer(a, (4,), \"%s\", offset_factor=1, scope=\"%s\")\n",
+        name, in->a, in->scope);
+    if (in->lanes == 1)
+        ml_text_fmt(t,
+                    "        B = T.match_buffer(b, (4,), \"%s\", offset_factor=1, "
+                    "scope=\"%s\")\n",
+                    in->b, in->scope);
+    else
+        ml_text_fmt(t,
+                    "        B = T.match_buffer(b, (%d, 4), \"%s\", offset_factor=1, "
+                    "scope=\"%s\")\n",
+                    in->lanes, in->b, in->scope);
+    ml_text_fmt(
+        t,
+        "        C = T.match_buffer(c, (%d,), \"%s\", offset_factor=1, scope=\"%s\")\n"
+        "        with T.block(\"root\"):\n"
+        "            T.reads(C[0:%d], A[0:4], B[0:%d%s])\n"
+        "            T.writes(C[0:%d])\n",
+        in->lanes, in->c, in->lanes == 1 ? "local" : in->scope, in->lanes,
+        in->lanes == 1 ? 4 : in->lanes, in->lanes == 1 ? "" : ", 0:4", in->lanes);
+}
+
+static void dot_desc(ml_Text *t, const ml_BuiltIn *in)
+{
+    begin(t);
+    dot_head(t, "desc", in);
+    if (in->lanes == 1)
+        ml_text_fmt(
+            t,
+            "            for k in range(4):\n"
+            "                with T.block(\"update\"):\n"
+            "                    vk = T.axis.reduce(4, k)\n"
+            "                    C[0] = C[0] + T.Cast(\"%s\", A[vk]) * T.Cast(\"%s\", "
+            "B[vk])\n",
+            in->c, in->c);
+    else
+        ml_text_fmt(t,
+                    "            for i, k in T.grid(%d, 4):\n"
+                    "                with T.block(\"update\"):\n"
+                    "                    vi, vk = T.axis.remap(\"SR\", [i, k])\n"
+                    "                    C[vi] = C[vi] + T.Cast(\"%s\", A[vk]) * "
+                    "T.Cast(\"%s\", B[vi, vk])\n",
+                    in->lanes, in->c, in->c);
+    dot_head(t, "impl", in);
+}
+
+/* The rows of B, each four bytes as one integer, as one vector. */
+static void rows_of_b(ml_Text *t, int lanes)
+{
+    ml_text_add(t, "T.Shuffle([");
+    for (int k = 0; k < lanes; k++)
+        ml_text_fmt(t, "%sT.reinterpret(\"int32\", B[%d, 0:4])", k ? ", " : "", k);
+    ml_text_add(t, "], [");
+    for (int k = 0; k < lanes; k++)
+        ml_text_fmt(t, "%s%d", k ? ", " : "", k);
+    ml_text_add(t, "])");
+}
+
+/* x86: operands are vectors of integers that hold four bytes each. */
+static void dot_of_integers(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes;
+
+    dot_desc(t, in);
+    ml_text_fmt(
+        t,
+        "            C[0:%d] = T.call_llvm_pure_intrin(\"int32x%d\", \"%s\", C[0:%d], "
+        "T.Broadcast(T.reinterpret(\"int32\", A[0:4]), %d), ",
+        n, n, in->call, n, n);
+    rows_of_b(t, n);
+    ml_text_add(t, ")\n");
+}
+
+/* ARM: operands are vectors of bytes. */
+static void dot_of_vectors(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes;
+
+    dot_desc(t, in);
+    ml_text_fmt(
+        t,
+        "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+        "T.reinterpret(\"%sx%d\", T.Broadcast(T.reinterpret(\"int32\", A[0:4]), %d)), "
+        "T.reinterpret(\"%sx%d\", ",
+        n, in->c, n, in->call, n, in->a, 4 * n, n, in->b, 4 * n);
+    rows_of_b(t, n);
+    ml_text_add(t, "))\n");
+}
+
+/* CUDA: four bytes of each, into one integer of a thread. */
+static void dot_of_thread(ml_Text *t, const ml_BuiltIn *in)
+{
+    dot_desc(t, in);
+    ml_text_fmt(t,
+                "            C[0] = T.call_pure_extern(\"%s\", \"%s\", "
+                "T.reinterpret(\"%s32\", A[0:4]), T.reinterpret(\"%s32\", B[0:4]), C[0])\n",
+                in->c, in->call, in->a[0] == 'u' ? "uint" : "int",
+                in->b[0] == 'u' ? "uint" : "int");
+}
+
+/* ---- of no machine: 4 x 4 times 4 x 4, for tutorials and tests */
+
+/* Rows may lie apart. */
+static void matmul_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    ml_text_fmt(
+        t,
+        "    @T.prim_func\n"
+        "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
+        "        sa, sb, sc = T.int32(), T.int32(), T.int32()\n"
+        "        A = T.match_buffer(a, (4, 4), \"%s\", offset_factor=1, strides=[sa, 1])\n"
+        "        B = T.match_buffer(b, (4, 4), \"%s\", offset_factor=1, strides=[sb, 1])\n"
+        "        C = T.match_buffer(c, (4, 4), \"%s\", offset_factor=1, strides=[sc, 1])\n"
+        "        with T.block(\"root\"):\n"
+        "            T.reads(C[0:4, 0:4], A[0:4, 0:4], B[0:4, 0:4])\n"
+        "            T.writes(C[0:4, 0:4])\n",
+        name, in->a, in->b, in->c);
+}
+
+static void matmul_4x4x4(ml_Text *t, const ml_BuiltIn *in)
+{
+    const char *b = ml_streq(in->call, "trans_b") ? "j, k" : "k, j";
+    const char *vb = ml_streq(in->call, "trans_b") ? "vj, vk" : "vk, vj";
+
+    begin(t);
+    matmul_head(t, "desc", in);
+    ml_text_fmt(t,
+                "            for i, j, k in T.grid(4, 4, 4):\n"
+                "                with T.block(\"update\"):\n"
+                "                    vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+                "                    C[vi, vj] = C[vi, vj] + A[vi, vk] * B[%s]\n",
+                vb);
+    matmul_head(t, "impl", in);
+    ml_text_fmt(t,
+                "            for i, j, k in T.grid(4, 4, 4):\n"
+                "                C[i, j] = T.fma(A[i, k], B[%s], C[i, j])\n",
+                b);
+}
+
+/* ---- the table */
+
+#define X86_(nm, ta, n, fn)                                                                \
+    {                                                                                      \
+        nm, dot_of_integers, ta, "int8", "int32", n, fn, "global"                          \
+    }
+#define ARM_(nm, ta, tb, tc, fn)                                                           \
+    {                                                                                      \
+        nm, dot_of_vectors, ta, tb, tc, 4, fn, "global"                                    \
+    }
+#define SDOT "llvm.aarch64.neon.sdot.v4i32.v16i8"
+#define UDOT "llvm.aarch64.neon.udot.v4i32.v16i8"
+#define DP4A_(nm, ta, tb, tc, sc)                                                          \
+    {                                                                                      \
+        nm, dot_of_thread, ta, tb, tc, 1, "__dp4a", sc                                     \
+    }
+#define F32_ "float32", "float32", "float32"
+
+const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
+    X86_("dot_16x4_vnni", "uint8", 16, "llvm.x86.avx512.vpdpbusd.512"),
+    X86_("dot_8x4_avxvnni", "uint8", 8, "llvm.x86.avx512.vpdpbusd.256"),
+    X86_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
+    ARM_("sdot_4x4", "int8", "int8", "int32", SDOT),
+    ARM_("dot_4x4_i8i8s32_sdot", "int8", "int8", "int32", SDOT),
+    ARM_("udot_4x4", "uint8", "uint8", "uint32", UDOT),
+    ARM_("dot_4x4_u8u8u32_udot", "uint8", "uint8", "uint32", UDOT),
+    ARM_("usdot_4x4", "uint8", "int8", "int32", "llvm.aarch64.neon.usdot.v4i32.v16i8"),
+    DP4A_("dp4a", "int8", "int8", "int32", "shared"),
+    DP4A_("dp4a_s8s8s32", "int8", "int8", "int32", "shared"),
+    DP4A_("dp4a_u8s8s32", "uint8", "int8", "int32", "shared"),
+    DP4A_("dp4a_s8u8s32", "int8", "uint8", "int32", "shared"),
+    DP4A_("dp4a_u8u8u32", "uint8", "uint8", "uint32", "shared"),
+    DP4A_("dp4a_s8s8s32_local", "int8", "int8", "int32", "local"),
+    DP4A_("dp4a_s8s8s32_global", "int8", "int8", "int32", "global"),
+    {"accel_matmul_4x4x4", matmul_4x4x4, F32_, 16, "", "global"},
+    {"accel_matmul_4x4x4_trans_b", matmul_4x4x4, F32_, 16, "trans_b", "global"},
+};

@@ -1,0 +1,345 @@
+/*
+ * cache_read - copy a buffer that a block reads into a new buffer and let readers use the
+ * copy.
+ *
+ * A buffer written in the scope is copied after its only writer, an input of the scope at
+ * the beginning. Only readers that come after the copy are rewired: a reader before the
+ * writer keeps the original. Source: primitives 8, cache_read.
+ */
+#include "primitives/rewrite/cache.h"
+
+#include "core/shown.h"
+#include "primitives/rewrite/move.h"
+
+enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
+
+typedef struct Readers {
+    ml_Call *c;
+    const ml_Buffer *buffer;
+    ml_UidVec chosen; /* child blocks of the scope that are rewired */
+    bool whole;       /* everything inside a chosen block, not only its child blocks */
+    ml_UidVec given;  /* consumer_blocks */
+    ml_Uid nest;      /* the copy block itself */
+} Readers;
+
+static bool writes_it(const ml_Block *b, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (b->writes[k].buffer->uid == buf->uid)
+            return true;
+    return false;
+}
+
+static int pick(const ml_Block *b, void *user)
+{
+    Readers *r = user;
+
+    if (b->tag == r->nest || writes_it(b, r->buffer))
+        return 0;
+    /* With everything inside: a block that declares the copy for blocks that keep the
+     * original would be wrong. */
+    for (ml_Uid u = b->tag; u; u = ml_index_scope(r->c->p.index, u))
+        if (ml_uids_have(r->given.n ? &r->given : &r->chosen, u))
+            return 1;
+    return r->given.n ? 2 : 0;
+}
+
+/* Every reader of the scope must be covered by what was written before. */
+static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf)
+{
+    ml_UidVec readers = {0};
+
+    ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
+    for (size_t k = 0; k < readers.n && !c->unchecked; k++)
+        if (!ml_is_produced(c->cx, c->facts, c->p, readers.v[k], true))
+            return false;
+    return true;
+}
+
+static const char *block_names(ml_Call *c, const ml_UidVec *v)
+{
+    const char *z = "";
+
+    for (size_t k = 0; k < v->n; k++)
+        z = ml_format(c->cx, "%s%s%s", z, k ? ", " : "", ml_call_block(c, v->v[k])->name);
+    return z;
+}
+
+/* The buffer is written in the scope by `writer`: readers are those that come after it. */
+static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePlace *place)
+{
+    ml_Ctx *cx = c->cx;
+    ml_UidVec after = {0}, raw = {0};
+
+    ml_raw_consumers(cx, c->facts, c->p, writer, &raw);
+    for (size_t k = 0; k < raw.n; k++) {
+        const ml_Block *b = ml_call_block(c, raw.v[k]);
+
+        for (size_t m = 0; m < b->n_reads; m++)
+            if (b->reads[m].buffer->uid == r->buffer->uid) {
+                ml_push(cx, &after, raw.v[k]);
+                break;
+            }
+    }
+    for (size_t k = 0; k < r->given.n; k++)
+        if (!ml_uids_have(&after, r->given.v[k]))
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "consumer_blocks: block %s does not read %s after it "
+                                  "is written",
+                                  ml_shown(cx, ml_call_block(c, r->given.v[k])),
+                                  ml_shown(cx, r->buffer))),
+                ML_BLOCK_UID(r->given.v[k]));
+    r->chosen = r->given.n ? r->given : after;
+    if (!ml_cache_place(c, writer, &r->chosen, place))
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "no statement after the one that writes %s reads it; a "
+                              "copy would come too late",
+                              ml_shown(cx, r->buffer))),
+            ML_BLOCK_UID(writer));
+    return true;
+}
+
+/* Of a view that `root` makes: what root's signature says is read of the buffer behind it,
+ * in the view's own coordinates. The hull of the readers may be wider, where predicates
+ * keep them from going as far. */
+static void declared_of_view(ml_Arith *ar, const ml_Block *root, const ml_Buffer *view,
+                             ml_Range *region)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Region *source = NULL, *declared = NULL;
+
+    for (size_t k = 0; k < root->n_matches; k++)
+        if (root->matches[k].target->uid == view->uid)
+            source = &root->matches[k].source;
+    size_t regions = 0;
+
+    for (size_t k = 0; source && k < root->n_reads; k++)
+        if (root->reads[k].buffer->uid == source->buffer->uid) {
+            declared = &root->reads[k];
+            regions++;
+        }
+    if (regions != 1)
+        return; /* a view of a view, or several regions: the hull stands */
+    size_t skip = source->buffer->rank - view->rank; /* leading dimensions of extent 1 */
+
+    for (size_t d = 0; d < view->rank; d++) {
+        const ml_Range *is = &declared->ranges[d + skip], *at = &source->ranges[d + skip];
+        const ml_Expr *min = ml_simplify(ar, ml_sub(cx, is->min, at->min));
+        ml_Interval box = ml_interval_intersect(
+            ar, ml_interval_range(ar, region[d].min, region[d].extent),
+            ml_interval_range(ar, min, is->extent));
+
+        region[d] = ml_interval_cover(ar, box, region[d]);
+    }
+}
+
+/* Of a view (match_buffer) only what is read may be copied: the block that makes the view
+ * declares no more of the buffer behind it. */
+static void shrink_view(const Readers *r, const ml_CachePlace *place, ml_Range *region)
+{
+    ml_Call *c = r->c;
+    ml_Arith *ar = ml_arith_at(c->cx, c->p, place->node);
+    size_t rank = r->buffer->rank, n = 0;
+    ml_Interval *hull = ML_ARRAY(c->cx, ml_Interval, rank);
+    ml_Range *one = ML_ARRAY(c->cx, ml_Range, rank);
+    bool is_match = false;
+
+    ml_buffer_site(c->p, c->func, r->buffer, &is_match);
+    for (size_t k = 0; is_match && k < r->chosen.n; k++) {
+        const ml_Block *b = ml_call_block(c, r->chosen.v[k]);
+
+        for (size_t m = 0; m < b->n_reads; m++) {
+            if (b->reads[m].buffer->uid != r->buffer->uid)
+                continue;
+            ml_cache_region(c, b->tag, &b->reads[m], place, one, NULL);
+            for (size_t d = 0; d < rank; d++) {
+                ml_Interval i = ml_interval_range(ar, one[d].min, one[d].extent);
+
+                hull[d] = n ? ml_interval_union(ar, hull[d], i) : i;
+            }
+            n++;
+        }
+    }
+    for (size_t d = 0; n && d < rank; d++)
+        region[d] = ml_interval_cover(ar, hull[d], region[d]);
+    if (n)
+        declared_of_view(ar, ml_call_block(c, place->node), r->buffer, region);
+    for (size_t d = 0; n && d < rank; d++) {
+        region[d].min = ml_cast(c->cx, r->buffer->shape[d]->type, region[d].min);
+        region[d].extent = ml_cast(c->cx, r->buffer->shape[d]->type, region[d].extent);
+    }
+}
+
+static bool cache_read(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Given *block = &c->args[BLOCK], *given = &c->args[CONSUMERS];
+    const char *scope_name = c->args[SCOPE].s;
+    ml_Scope parsed;
+    ml_UidVec writers = {0};
+    ml_CachePlace place = {0};
+
+    if (!ml_scope_parse(scope_name, &parsed))
+        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
+    if (!ml_check_not_root(c, block->uid))
+        return false;
+    const ml_Block *b = ml_call_block(c, block->uid);
+    Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
+    ml_Uid scope = ml_index_scope(c->p.index, block->uid);
+    const ml_Block *root = ml_call_block(c, scope);
+    size_t rank = r.buffer->rank;
+    ml_Range *region = ML_ARRAY(cx, ml_Range, rank);
+
+    for (size_t k = 0; k < given->n; k++) {
+        if (!ml_index_is_above(c->p.index, scope, given->uids[k]))
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx,
+                                  "consumer_blocks: block %s is not in the scope "
+                                  "of block %s",
+                                  ml_shown(cx, ml_call_block(c, given->uids[k])),
+                                  ml_shown(cx, b))),
+                ML_BLOCK_UID(given->uids[k]));
+        ml_push(cx, &r.given, given->uids[k]);
+    }
+    if (!check_cover(c, scope, r.buffer))
+        return false;
+    ml_writers(cx, c->facts, c->p, scope, r.buffer, &writers);
+    if (writers.n > 1)
+        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r.buffer),
+                       ML_NUMBER("writers", writers.n), ML_TEXT(block_names(c, &writers)));
+    if (writers.n == 1) {
+        const ml_Block *w = ml_call_block(c, writers.v[0]);
+        size_t at = 0;
+
+        if (!place_after_writer(c, w->tag, &r, &place))
+            return false;
+        while (w->writes[at].buffer->uid != r.buffer->uid)
+            at++;
+        ml_cache_region(c, w->tag, &w->writes[at], &place, region, NULL);
+    } else {
+        const ml_Region *declared = NULL;
+
+        place = (ml_CachePlace){scope, root->body, true};
+        if (root->body->kind == ML_STMT_SEQ)
+            place.before = ml_as_seq(root->body)->stmts[0];
+        for (size_t k = 0; k < root->n_reads && !declared; k++)
+            if (root->reads[k].buffer->uid == r.buffer->uid)
+                declared = &root->reads[k];
+        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
+
+        ml_arith_bind_iters(ar, root);
+        /* A declared region may reach beyond the shape where nothing is accessed. */
+        for (size_t d = 0; d < rank; d++) {
+            const ml_Expr *n = r.buffer->shape[d];
+            ml_Range whole = {ml_int(cx, n->type, 0), n};
+
+            region[d] = whole;
+            if (declared) {
+                ml_Interval box = ml_interval_range(ar, declared->ranges[d].min,
+                                                    declared->ranges[d].extent);
+
+                box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
+                if (box.nothing && !c->unchecked)
+                    return ml_fail(cx, ML_E_UNSOUND,
+                                   ML_TEXT(ml_format(
+                                       cx,
+                                       "what block %s declares to read of %s lies outside "
+                                       "of its shape: there is nothing to copy",
+                                       ml_shown(cx, root), ml_shown(cx, r.buffer))),
+                                   ML_BLOCK(root), ML_BUFFER(r.buffer));
+                region[d] = ml_interval_cover(ar, box, whole);
+                region[d].min = ml_cast(cx, n->type, region[d].min);
+                region[d].extent = ml_cast(cx, n->type, region[d].extent);
+            }
+        }
+        ml_readers(cx, c->facts, c->p, scope, r.buffer, &r.chosen);
+        if (r.given.n)
+            r.chosen = r.given;
+        if (!declared)
+            shrink_view(&r, &place, region);
+        if (ml_cache_read_guarded(c, block->uid, r.buffer))
+            ml_cache_narrow(c, scope, &r.chosen, r.buffer, region);
+    }
+    ml_Cache cache = ml_cache_make(c, r.buffer, scope_name, region, &place);
+    const ml_Stmt *nest = ml_cache_nest(c, &cache, true, &r.nest);
+    int64_t elements = ml_buffer_const_size(cache.cached);
+
+    if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &r))
+        return false;
+    if (!c->unchecked && !ml_check_stays_declared(c, r.nest))
+        return false;
+    if (elements > 0 &&
+        elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
+        ml_call_note(
+            c, "%s takes %lld MiB", ml_shown(c->cx, cache.cached),
+            (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
+    if (c->checks && !c->unchecked &&
+        (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
+        return false;
+    /* What threads shared before is not there for one that has a copy of its own. */
+    for (size_t k = 0; k < r.chosen.n && parsed.rank > 0 &&
+                       ml_under_threads(c, place.node) && c->checks && !c->unchecked;
+         k++)
+        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
+            !ml_still_covered(c, r.chosen.v[k], r.chosen.v[k], true))
+            return false;
+    /* Threads meet at what they share with each other, not at global memory. */
+    for (size_t k = 0; k < r.chosen.n && parsed.rank == 0 && c->checks && !c->unchecked;
+         k++)
+        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
+            !ml_check_reads_apart(c, r.chosen.v[k], cache.cached))
+            return false;
+    ml_call_return_block(c, r.nest);
+    return true;
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+
+    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+        return;
+    const ml_Block *b = ml_as_block(node);
+
+    for (size_t k = 0; k < b->n_reads; k++)
+        ml_try(t, NULL, "cache_read(\"%s\", \"%s\", \"%s\")", ml_name_of(s, b->tag),
+               ml_name_of(s, b->reads[k].buffer->uid),
+               e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "a block that reads the buffer"),
+    ML_PARAM_ATTR("read_buffer_index", ML_P_READ_BUFFER, "which of its read buffers"),
+    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE,
+                  "scope of the copy: global, shared, local, ..."),
+    {.name = "consumer_blocks",
+     .kind = ML_P_BLOCKS,
+     .optional = true,
+     .input_if_given = true,
+     .doc = "the blocks that use the copy; default: all readers"},
+};
+
+const ml_Primitive ml_prim_cache_read = {
+    .name = "cache_read",
+    .kind = "CacheRead",
+    .group = "caching",
+    .summary = "copy a buffer before it is read",
+    .help = "Makes a buffer <buf>_<scope>, a nest that copies into it, and lets the "
+            "readers use\n"
+            "the copy. Usually followed by compute_at of the copy.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_BLOCK,
+    .apply = cache_read,
+    .suggest = suggest,
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
+                                     ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
+                                     ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
+                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+    .cases = "cache_read",
+};

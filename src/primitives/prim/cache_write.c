@@ -1,0 +1,343 @@
+/*
+ * cache_write - let a block write a new buffer, and copy that to the original afterwards.
+ *
+ * The copy covers exactly what the block writes; where that cannot be shown and the
+ * original is seen outside the scope, elements that nobody wrote would be overwritten:
+ * unsound. Source: primitives 8, cache_write.
+ */
+#include "primitives/rewrite/cache.h"
+
+#include "core/shown.h"
+#include "primitives/rewrite/move.h"
+
+#include "verify/cover/written.h"
+
+enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
+
+typedef struct Writer {
+    ml_Call *c;
+    ml_Uid block, nest;
+    const ml_Buffer *buffer;
+    ml_UidVec given;
+} Writer;
+
+/* The writer and the listed consumers, each with everything inside: a block that declares
+ * the new buffer for blocks that keep the old one would be wrong. */
+static int pick(const ml_Block *b, void *user)
+{
+    Writer *w = user;
+    const ml_Index *ix = w->c->p.index;
+
+    if (b->tag == w->nest)
+        return 0;
+    for (ml_Uid u = b->tag; u; u = ml_index_scope(ix, u))
+        if (u == w->block || ml_uids_have(&w->given, u))
+            return 1;
+    return 2;
+}
+
+bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
+{
+    switch ((ml_StmtKind)s->kind) {
+    case ML_STMT_STORE:
+        return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
+    case ML_STMT_SEQ:
+        for (uint32_t k = 0; k < ml_as_seq(s)->n; k++)
+            if (ml_always_stores(ml_as_seq(s)->stmts[k], buf))
+                return true;
+        return false;
+    case ML_STMT_FOR: return ml_always_stores(ml_as_for(s)->body, buf);
+    case ML_STMT_ATTR: return ml_always_stores(ml_as_attr(s)->body, buf);
+    case ML_STMT_BLOCK:
+        for (uint32_t k = 0; k < ml_as_block(s)->n_matches; k++)
+            if (ml_as_block(s)->matches[k].source.buffer->uid == buf->uid &&
+                ml_always_stores(ml_as_block(s)->body, ml_as_block(s)->matches[k].target))
+                return true;
+        return ml_always_stores(ml_as_block(s)->body, buf);
+    case ML_STMT_IF:
+        return ml_as_if(s)->other && ml_always_stores(ml_as_if(s)->then, buf) &&
+               ml_always_stores(ml_as_if(s)->other, buf);
+    case ML_STMT_EVALUATE: /* an intrinsic: its regions tell what it writes */
+        return (ml_as_evaluate(s)->value->flags & ML_X_EFFECT) != 0;
+    case ML_STMT_WHILE:
+    case ML_STMT_BIND:
+    case ML_STMT_ALLOC:
+    case ML_STMT_DECL:
+    case ML_STMT_ASSERT:
+    case ML_STMT_RETURN:
+    case ML_STMT_BREAK:
+    case ML_STMT_CONTINUE:
+    case ML_STMT_KINDS: break;
+    }
+    return false;
+}
+
+/* A loop that may have no iteration, or as many as a loop outside tells. */
+static bool see_loop(const ml_Stmt *s, void *user)
+{
+    bool *open = user;
+
+    if (s->kind == ML_STMT_FOR)
+        *open |= !ml_is_const_int(ml_as_for(s)->extent) || ml_as_for(s)->extent->as.i < 1;
+    return !*open;
+}
+
+/* Whether the region is no wider than what the body writes, as far as that can be seen. */
+static bool is_tight(ml_Call *c, const ml_Block *b, const ml_Region *r)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Access a = {0};
+    bool inside = false, open = false, signed_only;
+
+    ml_stmt_visit(b->body, see_loop, &open);
+    if (b->body->has_block || open) /* guards and extents decide */
+        return ml_is_filled(cx, c->p, b, r, &signed_only) &&
+               !(signed_only && ml_cache_guarded(c, b->tag, r->buffer));
+    if (ml_region_is_point(r))
+        return true;
+    ml_block_access(cx, ml_call_func(c), b, &a);
+    if (ml_error(cx))
+        return false;
+    for (size_t k = 0; k < a.opaque.n; k++)
+        if (a.opaque.v[k]->uid == r->buffer->uid)
+            return true;
+    ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
+
+    ml_arith_bind_iters(ar, b);
+    for (size_t k = 0; k < a.writes.n && !inside; k++) {
+        const ml_Region *w = &a.writes.v[k];
+
+        inside = w->buffer->uid == r->buffer->uid;
+        for (size_t d = 0; d < r->buffer->rank && inside; d++)
+            inside = ml_interval_includes(
+                ar, ml_interval_range(ar, w->ranges[d].min, w->ranges[d].extent),
+                ml_interval_range(ar, r->ranges[d].min, r->ranges[d].extent));
+    }
+    return inside && !ml_may_have_holes(cx, c->p, b, r);
+}
+
+bool ml_stores_region(ml_Call *c, const ml_Block *b, const ml_Region *r)
+{
+    return ml_always_stores(&b->base, r->buffer) && is_tight(c, b, r);
+}
+
+static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scope)
+{
+    ml_Ctx *cx = c->cx;
+    ml_UidVec writers = {0};
+    size_t same = 0;
+
+    ml_writers(cx, c->facts, c->p, scope, r->buffer, &writers);
+    if (writers.n != 1) {
+        const char *names = "";
+
+        for (size_t k = 0; k < writers.n; k++)
+            names = ml_format(cx, "%s%s%s", names, k ? ", " : "",
+                              ml_call_block(c, writers.v[k])->name);
+        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r->buffer),
+                       ML_NUMBER("writers", writers.n), ML_TEXT(names));
+    }
+    for (size_t k = 0; k < b->n_reads; k++)
+        if (b->reads[k].buffer->uid == r->buffer->uid)
+            return ml_fail(
+                cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "block %s also reads %s; its cache would start without "
+                                  "those values",
+                                  ml_shown(cx, b), ml_shown(cx, r->buffer))),
+                ML_BLOCK(b), ML_BUFFER(r->buffer));
+    for (size_t k = 0; k < b->n_writes; k++)
+        same += b->writes[k].buffer->uid == r->buffer->uid;
+    if (same > 1)
+        return ml_fail(cx, ML_E_UNSOUND,
+                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s",
+                                         ml_shown(cx, b), same, ml_shown(cx, r->buffer))),
+                       ML_BLOCK(b), ML_BUFFER(r->buffer));
+    return true;
+}
+
+/* Whether iterations of a loop above `node` run at the same time. */
+static bool under_concurrent(const ml_Call *c, ml_Uid node)
+{
+    for (ml_Uid u = node; u; u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *s = ml_index_node(c->p.index, u);
+
+        if (s->kind == ML_STMT_FOR && (ml_as_for(s)->kind == ML_FOR_PARALLEL ||
+                                       ml_as_for(s)->kind == ML_FOR_VECTORIZED ||
+                                       ml_as_for(s)->kind == ML_FOR_THREAD))
+            return true;
+    }
+    return false;
+}
+
+/* Blocks before the writer in a loop that the copy comes behind read what earlier
+ * iterations wrote: the copy would come too late for them. */
+static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                              const ml_CachePlace *place)
+{
+    const ml_Index *ix = c->p.index;
+    ml_UidVec readers = {0};
+
+    ml_readers(c->cx, c->facts, c->p, ml_index_scope(ix, block), buf, &readers);
+    for (ml_Uid u = ml_index_parent(ix, block); u && u != place->node;
+         u = ml_index_parent(ix, u))
+        for (size_t k = 0; k < readers.n; k++) {
+            if (readers.v[k] == block || !ml_index_is_above(ix, u, readers.v[k]) ||
+                !ml_index_before(ix, readers.v[k], block) ||
+                ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
+                continue;
+            ml_fail(
+                c->cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(
+                    c->cx,
+                    "cannot show that block %s reads none of %s that an earlier "
+                    "iteration of loop %s wrote; the copy would come behind that loop",
+                    ml_shown(c->cx, ml_call_block(c, readers.v[k])), ml_shown(c->cx, buf),
+                    ml_shown(c->cx, ml_as_for(ml_index_node(ix, u))->var))),
+                ML_BLOCK(ml_call_block(c, block)), ML_BUFFER(buf));
+            ml_error_set_unproved(c->cx);
+            return false;
+        }
+    return true;
+}
+
+static bool cache_write(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Given *given = &c->args[CONSUMERS];
+    const char *scope_name = c->args[SCOPE].s;
+    ml_Uid uid = c->args[BLOCK].uid;
+    ml_Scope parsed;
+    ml_CachePlace place = {0};
+    ml_UidVec raw = {0}, after = {0};
+    bool exact = false;
+
+    if (!ml_scope_parse(scope_name, &parsed))
+        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
+    if (!ml_check_not_root(c, uid))
+        return false;
+    const ml_Block *b = ml_call_block(c, uid);
+    const ml_Region *r = &b->writes[c->args[BUFFER].i];
+    ml_Uid scope = ml_index_scope(c->p.index, uid);
+    const ml_Block *root = ml_call_block(c, scope);
+    Writer w = {.c = c, .block = uid, .buffer = r->buffer};
+    ml_Range *region = ML_ARRAY(cx, ml_Range, r->buffer->rank);
+
+    for (size_t k = 0; k < given->n; k++)
+        ml_push(cx, &w.given, given->uids[k]);
+    if (!check(c, b, r, scope) ||
+        (!c->unchecked &&
+         (!ml_check_reduces_inside(c, uid) ||
+          !ml_check_reads_in_blocks(c, ml_index_node(c->p.index, scope), r->buffer))))
+        return false;
+    ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
+    for (size_t k = 0; k < w.given.n; k++)
+        if (!ml_uids_have(&raw, w.given.v[k]))
+            return ml_fail(cx, ML_E_BAD_ARGUMENT,
+                           ML_TEXT(ml_format(cx,
+                                             "consumer_blocks: block %s does not read what "
+                                             "block %s writes",
+                                             ml_shown(cx, ml_call_block(c, w.given.v[k])),
+                                             ml_shown(cx, b))),
+                           ML_BLOCK_UID(w.given.v[k]));
+    for (size_t k = 0; k < raw.n; k++)
+        if (!ml_uids_have(&w.given, raw.v[k]))
+            ml_push(cx, &after, raw.v[k]);
+    if (!ml_cache_place(c, uid, &after, &place))
+        place = (ml_CachePlace){scope, NULL, true};
+
+    if (!c->unchecked && !check_not_carried(c, uid, r->buffer, &place))
+        return false;
+    ml_cache_region(c, uid, r, &place, region, &exact);
+    if (ml_cache_guarded(c, uid, r->buffer) &&
+        ml_cache_guarded_region(c, uid, r->buffer, &place, region))
+        exact = ml_always_stores(&b->base, r->buffer);
+    else
+        exact = exact && ml_stores_region(c, b, r);
+    bool local = false;
+
+    for (size_t k = 0; k < root->n_allocs; k++)
+        local |= root->allocs[k]->uid == r->buffer->uid;
+    /* What is left out of a temporary is not read, unless another iteration wrote it. */
+    if (!exact && (!local || under_concurrent(c, place.node)) && !c->unchecked) {
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(
+                    cx,
+                    "cannot show that block %s writes all of the region of %s that "
+                    "would be copied back; what it leaves out would be overwritten",
+                    ml_shown(cx, b), ml_shown(cx, r->buffer))),
+                ML_BLOCK(b), ML_BUFFER(r->buffer));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    /* A copy outside of an `if` around the writer would overwrite what was left alone. */
+    if (!local && !c->unchecked && !ml_check_schedulable(c, place.node, uid))
+        return false;
+    ml_Cache cache = ml_cache_make(c, r->buffer, scope_name, region, &place);
+    const ml_Stmt *nest = ml_cache_nest(c, &cache, false, &w.nest);
+
+    if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
+        return false;
+    if (!c->unchecked && !ml_check_stays_declared(c, w.nest))
+        return false;
+    if (c->checks && !c->unchecked &&
+        (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
+        return false;
+    /* What threads shared before is not there for one that has a copy of its own. */
+    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
+        if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
+            !ml_still_covered(c, w.given.v[k], w.given.v[k], true))
+            return false;
+    /* Threads meet at what they share with each other, not at global memory. */
+    for (size_t k = 0; k < w.given.n && parsed.rank == 0 && c->checks && !c->unchecked; k++)
+        if (!ml_check_reads_apart(c, w.given.v[k], cache.cached))
+            return false;
+    ml_call_return_block(c, w.nest);
+    return true;
+}
+
+static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+{
+    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+
+    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+        return;
+    const ml_Block *b = ml_as_block(node);
+
+    for (size_t k = 0; k < b->n_writes; k++)
+        ml_try(t, NULL, "cache_write(\"%s\", %zu, \"%s\")", ml_name_of(s, b->tag), k,
+               e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
+}
+
+static const ml_Param params[] = {
+    ML_PARAM("block", ML_P_BLOCK, "the block that writes the buffer"),
+    ML_PARAM_ATTR("write_buffer_index", ML_P_WRITE_BUFFER, "which of its written buffers"),
+    ML_PARAM_ATTR("storage_scope", ML_P_SCOPE,
+                  "scope of the new buffer: local, shared, ..."),
+    {.name = "consumer_blocks",
+     .kind = ML_P_BLOCKS,
+     .optional = true,
+     .input_if_given = true,
+     .doc = "readers that use the new buffer; default: none"},
+};
+
+const ml_Primitive ml_prim_cache_write = {
+    .name = "cache_write",
+    .kind = "CacheWrite",
+    .group = "caching",
+    .summary = "let a block write a copy that is stored afterwards",
+    .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that "
+            "copies\n"
+            "it to the original. Usually followed by reverse_compute_at of the copy.",
+    .params = params,
+    .n_params = ML_COUNT(params),
+    .result = ML_R_BLOCK,
+    .apply = cache_write,
+    .suggest = suggest,
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
+                               ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
+                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
+                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+    .cases = "cache_write",
+};

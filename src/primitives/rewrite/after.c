@@ -1,0 +1,581 @@
+/*
+ * after - checks on the result of a rewrite that moved a block: what the conditions before
+ * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6
+ * "Right".
+ */
+#include "primitives/rewrite/move.h"
+
+#include "core/shown.h"
+
+static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (b->iters[k].kind == kind && ml_expr_uses_var(b->iters[k].value, loop->var))
+            return true;
+    return false;
+}
+
+/* Loops that drive spatial and reduce iters at once (fused ones, split again) decide
+ * together which reduce instance of an element comes first. Under a division each must
+ * count further than all that stand inside of it: then they count as one loop would. */
+typedef struct Mixed {
+    ml_Arith *ar;
+    const ml_Block *b;
+    const ml_DomVec *dom;
+    bool ordered;
+} Mixed;
+
+static bool is_mixed(const ml_Block *b, const ml_Dom *d)
+{
+    bool spatial = false, reduce = false;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (ml_expr_uses_var(b->iters[k].value, d->var))
+            *(b->iters[k].kind == ML_ITER_REDUCE ? &reduce : &spatial) = true;
+    return spatial && reduce && !ml_is_int(d->extent, 1);
+}
+
+/* How far e moves with one step of v; false: not by a number. */
+static bool step_of(ml_Arith *ar, const ml_Expr *e, const ml_Var *v, int64_t *step)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Expr *next = ml_add(cx, ml_var(cx, v), ml_int(cx, v->type, 1));
+    const ml_Expr *d = ml_simplify(ar, ml_sub(cx, ml_expr_subst1(cx, e, v, next), e));
+
+    *step = ml_is_const_int(d) ? d->as.i : 0;
+    return ml_is_const_int(d);
+}
+
+static bool counts_as_one(const ml_Expr *e, void *user)
+{
+    Mixed *m = user;
+    int64_t inside = 0, step = 0; /* how far the loops inside move it */
+    bool open = false;            /* by no number */
+
+    if (e->kind != ML_EXPR_FLOORDIV && e->kind != ML_EXPR_FLOORMOD)
+        return m->ordered;
+    for (size_t k = m->dom->n; k-- > 0 && m->ordered;) {
+        const ml_Dom *d = &m->dom->v[k];
+
+        if (!is_mixed(m->b, d) || !ml_expr_uses_var(e->args[0], d->var))
+            continue;
+        m->ordered = !open && step_of(m->ar, e->args[0], d->var, &step) && step > inside;
+        open = !ml_is_const_int(d->extent) ||
+               __builtin_mul_overflow(step, d->extent->as.i - 1, &step) ||
+               __builtin_add_overflow(inside, step, &inside);
+    }
+    return m->ordered;
+}
+
+/* The init runs at the minimum of the reduce iters: the first iteration must be there. */
+static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_DomVec *dom)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Subst start = {0};
+    Mixed mixed = {ar, b, dom, true};
+
+    for (size_t d = 0; d < dom->n; d++)
+        ml_subst_var(cx, &start, dom->v[d].var, dom->v[d].min);
+    for (size_t k = 0; b->init && k < b->n_iters; k++)
+        ml_expr_visit(b->iters[k].value, counts_as_one, &mixed);
+    if (!mixed.ordered) {
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "loops of block %s choose the element and the reduce "
+                                  "instance together; cannot show that in their order the "
+                                  "one that initialises would come first",
+                                  ml_shown(cx, b))),
+                ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    for (size_t k = 0; b->init && k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+        const ml_Expr *first = it->value, *min = it->min;
+
+        if (it->kind != ML_ITER_REDUCE)
+            continue;
+        if (start.vars)
+            first = ml_expr_subst(cx, first, &start);
+        if (ml_promote(cx, &first, &min) && ml_prove_equal(ar, first, min))
+            continue;
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(
+                    cx,
+                    "cannot show that the first iteration of block %s would be the "
+                    "one that initialises: iter %s would not start at its minimum",
+                    ml_shown(cx, b), ml_shown(cx, it->var))),
+                ML_ITER(b, k), ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    return true;
+}
+
+bool ml_check_accumulation(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+    ml_StmtVec loops = {0};
+    ml_DomVec dom = {0};
+    const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters);
+    const ml_For *first = NULL;
+
+    if (ml_is_spatial_block(b))
+        return true;
+    ml_index_loops(cx, c->p.index, block, &loops);
+    for (size_t k = 0; k < loops.n; k++) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        if (!first && drives(b, f, ML_ITER_REDUCE))
+            first = f;
+        if (first)
+            ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    if (!first) /* every reduce iter takes one value: its whole domain, or it would be cut
+                 */
+        first = loops.n ? ml_as_for(loops.v[loops.n - 1]) : NULL;
+    for (size_t k = 0; k < b->n_iters; k++)
+        values[k] = b->iters[k].value;
+    ml_Arith *ar = ml_arith_at(cx, c->p, first ? first->var->uid : block);
+    bool once = ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, ml_bool(cx, true),
+                              ML_BIJECTIVE, false) ||
+                ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate,
+                              ML_BIJECTIVE, false);
+    size_t n = 0;
+    ml_Range *box = ML_ARRAY(cx, ml_Range, b->n_iters);
+    ml_Interval *got = ML_ARRAY(cx, ml_Interval, b->n_iters);
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (b->iters[k].kind == ML_ITER_REDUCE)
+            box[n++] = (ml_Range){values[k], ml_int(cx, values[k]->type, 1)};
+    bool whole = ml_region_strict(ar, box, n, dom.v, dom.n, b->predicate, got);
+
+    n = 0;
+    for (size_t k = 0; whole && k < b->n_iters; k++)
+        if (b->iters[k].kind == ML_ITER_REDUCE) {
+            ml_Interval own = ml_interval_range(ar, b->iters[k].min, b->iters[k].extent);
+
+            whole = ml_interval_includes(ar, got[n], own);
+            n++;
+        }
+    if (once && whole)
+        return init_first(c, b, ar, &dom);
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(
+                cx,
+                once ? "cannot show that block %s would still reduce over the whole "
+                       "domain of its reduce iters"
+                     : "cannot show that block %s would accumulate each element once",
+                ml_shown(cx, b))),
+            ML_BLOCK(b));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
+/* The conjuncts that use no loop of a reduction are assumed, the others must hold where
+ * these loops begin. */
+static bool starts(ml_Arith *ar, const ml_Expr *p, const ml_Subst *first, bool assume)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+
+    if (p->kind == ML_EXPR_AND)
+        return starts(ar, p->args[0], first, assume) &&
+               starts(ar, p->args[1], first, assume);
+    const ml_Expr *at = ml_expr_subst(cx, p, first);
+
+    if (assume && at == p)
+        ml_arith_assume(ar, p);
+    return assume || at == p || ml_prove(ar, at);
+}
+
+bool ml_check_starts(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+    ml_StmtVec loops = {0};
+    ml_Subst first = {0};
+
+    if (!b->init || ml_is_true(b->predicate))
+        return true;
+    ml_index_loops(cx, c->p.index, block, &loops);
+    for (size_t k = 0; k < loops.n; k++)
+        if (drives(b, ml_as_for(loops.v[k]), ML_ITER_REDUCE))
+            ml_subst_var(cx, &first, ml_as_for(loops.v[k])->var,
+                         ml_as_for(loops.v[k])->min);
+    if (!first.vars)
+        return true;
+    ml_Arith *ar = ml_arith_at(cx, c->p, block);
+
+    starts(ar, b->predicate, &first, true);
+    if (starts(ar, b->predicate, &first, false))
+        return true;
+    ml_fail(cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "cannot show that the instance of block %s that initialises "
+                              "is not left out by its condition",
+                              ml_shown(cx, b))),
+            ML_BLOCK(b), ML_EXPRESSION(b->predicate));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
+/* The variable of the loop, or an iter of the block, that is used in e; or NULL. */
+static const ml_Var *used_of(const ml_Stmt *node, const ml_Expr *e)
+{
+    if (node->kind == ML_STMT_FOR)
+        return ml_expr_uses_var(e, ml_as_for(node)->var) ? ml_as_for(node)->var : NULL;
+    for (size_t k = 0; k < ml_as_block(node)->n_iters; k++)
+        if (ml_expr_uses_var(e, ml_as_block(node)->iters[k].var))
+            return ml_as_block(node)->iters[k].var;
+    return NULL;
+}
+
+/* e, of a block at or below `top`, by what drives the iters of the blocks between. */
+static const ml_Expr *as_driven(ml_Call *c, ml_Uid block, ml_Uid top, const ml_Expr *e)
+{
+    for (ml_Uid u = block; u != top;) {
+        u = ml_index_scope(c->p.index, u);
+        const ml_Block *b = ml_call_block(c, u);
+        ml_Subst sub = {0};
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(c->cx, &sub, b->iters[k].var, b->iters[k].value);
+        e = ml_expr_subst(c->cx, e, &sub);
+    }
+    return e;
+}
+
+bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
+{
+    ml_Uid scope = ml_index_scope(c->p.index, block);
+    ml_StmtVec blocks = {0}; /* with those further in, which may go on accumulating */
+
+    ml_push(c->cx, &blocks, ml_index_node(c->p.index, block));
+    ml_all_blocks(c->cx, blocks.v[0], &blocks);
+    for (size_t m = 0; m < blocks.n; m++) {
+        const ml_Block *b = ml_as_block(blocks.v[m]);
+
+        for (size_t k = 0; b->init && k < b->n_iters; k++) {
+            if (b->iters[k].kind != ML_ITER_REDUCE)
+                continue;
+            const ml_Expr *e = as_driven(c, b->tag, block, b->iters[k].value);
+
+            for (ml_Uid u = scope; u; u = ml_index_parent(c->p.index, u)) {
+                const ml_Var *v = used_of(ml_index_node(c->p.index, u), e);
+
+                if (v)
+                    return ml_fail(
+                        c->cx, ML_E_UNSOUND,
+                        ML_TEXT(ml_format(
+                            c->cx,
+                            "block %s goes on accumulating from one instance of block %s "
+                            "to the next: its reduce iter %s is bound to %s",
+                            ml_shown(c->cx, b), ml_shown(c->cx, ml_call_block(c, scope)),
+                            b->iters[k].var->hint, ml_shown(c->cx, v))),
+                        ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
+            }
+        }
+    }
+    return true;
+}
+
+/* Threads of one block, which may reduce together. */
+static bool together(const ml_For *f)
+{
+    return f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
+}
+
+static bool is_concurrent(const ml_Stmt *node)
+{
+    return node->kind == ML_STMT_FOR && ml_as_for(node)->kind != ML_FOR_SERIAL &&
+           ml_as_for(node)->kind != ML_FOR_UNROLLED;
+}
+
+static bool concurrent(const ml_Stmt *node)
+{
+    return is_concurrent(node) && !ml_is_int(ml_as_for(node)->extent, 1);
+}
+
+/* Every iter of b that the concurrent loop f drives is one that may run at the same time.
+ */
+static bool drives_spatial(ml_Call *c, const ml_Block *b, const ml_For *f)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (ml_expr_uses_var(b->iters[k].value, f->var) &&
+            b->iters[k].kind != ML_ITER_SPATIAL &&
+            !(together(f) && b->iters[k].kind == ML_ITER_REDUCE))
+            return ml_fail(c->cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(f),
+                           ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)), ML_ITER(b, k),
+                           ML_BLOCK(b),
+                           ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[k].kind)));
+    return true;
+}
+
+bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest)
+{
+    ml_StmtVec blocks = {0};
+
+    ml_all_blocks(c->cx, nest, &blocks); /* a block without iters lets the loop through */
+    for (size_t k = 0; k < blocks.n; k++) {
+        const ml_Block *b = ml_as_block(blocks.v[k]);
+
+        for (ml_Uid u = ml_index_parent(c->p.index, b->tag); u;
+             u = ml_index_parent(c->p.index, u)) {
+            const ml_Stmt *node = ml_index_node(c->p.index, u);
+
+            if (is_concurrent(node) && !drives_spatial(c, b, ml_as_for(node)))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool ml_check_concurrency(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+
+    for (ml_Uid u = ml_index_parent(c->p.index, block); u;
+         u = ml_index_parent(c->p.index, u)) {
+        const ml_Stmt *node = ml_index_node(c->p.index, u);
+
+        if (!concurrent(node))
+            continue;
+        const ml_For *f = ml_as_for(node);
+        bool cooperate = together(f);
+
+        if (!drives_spatial(c, b, f))
+            return false;
+        /* Threads that reduce together meet by design. */
+        if (cooperate && b->init && drives(b, f, ML_ITER_REDUCE))
+            continue;
+        for (size_t k = 0; k < b->n_writes; k++) {
+            const ml_Buffer *buf = b->writes[k].buffer;
+
+            if (ml_buffer_is_private(cx, c->facts, c->p, u, buf))
+                continue;
+            if (!ml_writes_disjoint(cx, c->facts, c->p, u, buf)) {
+                ml_fail(
+                    cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(cx,
+                                      "cannot show that iterations of the %s loop %s would "
+                                      "write different elements of %s",
+                                      ml_for_kind_name((ml_ForKind)f->kind),
+                                      ml_shown(cx, f->var), ml_shown(cx, buf))),
+                    ML_LOOP(f), ML_BLOCK(b), ML_BUFFER(buf));
+                ml_error_set_unproved(cx);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool ml_check_pipeline(ml_Call *c, ml_Uid scope)
+{
+    return !c->checks || c->unchecked ||
+           ml_need_produced_pipeline(c->cx, c->facts, c->p, scope);
+}
+
+bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
+{
+    bool seen = ml_is_covered(c->cx, c->facts, ml_schedule_program(c->sched), was, false);
+
+    return seen ? ml_is_covered(c->cx, c->facts, c->p, block, set_error)
+                : ml_is_produced(c->cx, c->facts, c->p, block, set_error);
+}
+
+static bool reads_own_memory(ml_Call *c, ml_Uid block)
+{
+    return !ml_reads_private(ml_call_block(c, block)) ||
+           ml_still_covered(c, block, block, true);
+}
+
+bool ml_check_own_memory(ml_Call *c, ml_Uid block)
+{
+    ml_UidVec readers = {0};
+
+    if (!reads_own_memory(c, block))
+        return false;
+    ml_raw_consumers(c->cx, c->facts, c->p, block, &readers);
+    for (size_t k = 0; k < readers.n; k++)
+        if (!reads_own_memory(c, readers.v[k]))
+            return false;
+    return true;
+}
+
+bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
+{
+    const ml_Index *ix = c->p.index;
+    ml_UidVec writers = {0};
+
+    ml_writers(c->cx, c->facts, c->p, ml_index_scope(ix, block), buf, &writers);
+    for (ml_Uid u = ml_index_parent(ix, block); u; u = ml_index_parent(ix, u)) {
+        const ml_Stmt *node = ml_index_node(ix, u);
+        bool inside = false;
+
+        for (size_t k = 0; k < writers.n; k++)
+            inside |= ml_index_is_above(ix, u, writers.v[k]);
+        /* An iteration with a buffer of its own must have written what it reads. */
+        if (!inside || !concurrent(node) ||
+            (ml_buffer_is_private(c->cx, c->facts, c->p, u, buf) &&
+             !ml_writes_for_later(c->cx, c->facts, c->p, u, block, buf) &&
+             ml_is_covered(c->cx, c->facts, c->p, block, false)) ||
+            ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
+            continue;
+        ml_fail(
+            c->cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(c->cx,
+                              "cannot show that iterations of the %s loop %s would read "
+                              "other elements of %s than its other iterations write",
+                              ml_for_kind_name((ml_ForKind)ml_as_for(node)->kind),
+                              ml_shown(c->cx, ml_as_for(node)->var), ml_shown(c->cx, buf))),
+            ML_LOOP(node), ML_BLOCK_UID(block), ML_BUFFER(buf));
+        ml_error_set_unproved(c->cx);
+        return false;
+    }
+    return true;
+}
+
+/* One of the declared regions of the buffer holds the box, or there is none to hold it. */
+static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
+                  const ml_Interval *box)
+{
+    bool any = false;
+
+    for (size_t k = 0; k < n; k++) {
+        bool in = said[k].buffer->uid == buf->uid;
+
+        any |= in;
+        for (size_t d = 0; d < buf->rank && in; d++) {
+            ml_Interval all =
+                ml_interval_range(ar, said[k].ranges[d].min, said[k].ranges[d].extent);
+
+            in = ml_interval_includes(ar, all, box[d]) ||
+                 ml_interval_includes(ar, all, ml_interval_inside(ar, box[d], buf, d));
+        }
+        if (in)
+            return true;
+    }
+    return !any;
+}
+
+/* The box of a view that `around` matches, as a box of what it is matched from; dimensions
+ * line up from the last. Repeated for views of views. */
+static const ml_Buffer *through_views(ml_Ctx *cx, ml_Arith *ar, const ml_Block *around,
+                                      const ml_Buffer *buf, ml_Interval **box)
+{
+    for (size_t k = around->n_matches; k-- > 0;) {
+        const ml_Match *m = &around->matches[k];
+        const ml_Buffer *src = m->source.buffer;
+        ml_Interval *out = ML_ARRAY(cx, ml_Interval, src->rank + 1u);
+        size_t extra = src->rank - buf->rank;
+
+        if (m->target->uid != buf->uid)
+            continue;
+        for (size_t d = 0; d < src->rank; d++) {
+            ml_Range r = m->source.ranges[d];
+            ml_Interval i =
+                d < extra ? ml_interval_range(ar, r.min, r.extent) : (*box)[d - extra];
+            const ml_Expr *lo = i.min, *hi = i.max, *by = r.min;
+
+            if (d >= extra && !i.nothing) {
+                i.min = lo && ml_promote(cx, &lo, &by) ? ml_add(cx, lo, by) : NULL;
+                by = r.min;
+                i.max = hi && ml_promote(cx, &hi, &by) ? ml_add(cx, hi, by) : NULL;
+            }
+            out[d] = i;
+        }
+        *box = out;
+        buf = src;
+    }
+    return buf;
+}
+
+/* Whether what is touched of buf in `block` is declared by every block around it; ranges
+ * are in the block's iters. *who: the first that does not. */
+static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
+                            const ml_Range *ranges, bool write, ml_Uid *who)
+{
+    ml_Ctx *cx = c->cx;
+
+    for (ml_Uid scope; (scope = ml_index_scope(c->p.index, block)) != 0; block = scope) {
+        const ml_Block *b = ml_call_block(c, block), *around = ml_call_block(c, scope);
+        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
+        ml_Region there = {buf, ranges};
+        ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
+        ml_Subst sub = {0};
+        ml_DomVec dom = {0};
+
+        ml_arith_bind_iters(ar, around);
+        ml_relax_domain(cx, c->p, block, 0, NULL, &dom);
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+        there = ml_region_subst(cx, there, &sub);
+        ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
+        buf = through_views(cx, ar, around, buf, &box);
+        if (!holds(ar, write ? around->writes : around->reads,
+                   write ? around->n_writes : around->n_reads, buf, box) ||
+            /* What it begins itself it does not say that it reads. */
+            (around->init && !holds(ar, around->writes, around->n_writes, buf, box))) {
+            *who = scope;
+            return false;
+        }
+        for (size_t k = 0; k < around->n_allocs; k++)
+            if (around->allocs[k]->uid == buf->uid)
+                return true; /* nobody further out knows it */
+        ml_Range *next = ML_ARRAY(cx, ml_Range, buf->rank + 1u);
+
+        for (size_t d = 0; d < buf->rank; d++) {
+            const ml_Expr *n = buf->shape[d];
+
+            next[d] = ml_interval_cover(ar, ml_interval_inside(ar, box[d], buf, d),
+                                        (ml_Range){ml_int(cx, n->type, 0), n});
+        }
+        ranges = next;
+    }
+    return true;
+}
+
+bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Block *b = ml_call_block(c, block);
+
+    for (size_t k = 0; k < (size_t)b->n_reads + b->n_writes; k++) {
+        bool write = k >= b->n_reads;
+        const ml_Region *r = write ? &b->writes[k - b->n_reads] : &b->reads[k];
+        ml_Uid who = 0;
+
+        if (declared_around(c, block, r->buffer, r->ranges, write, &who))
+            continue;
+        const ml_Block *around = ml_call_block(c, who);
+
+        ml_fail(cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "cannot show that block %s declares to %s all of %s that "
+                                  "block %s inside of it %s",
+                                  ml_shown(cx, around), write ? "write" : "read",
+                                  ml_shown(cx, r->buffer), ml_shown(cx, b),
+                                  write ? "writes" : "reads")),
+                ML_BLOCK(around), ML_BUFFER(r->buffer), ML_BLOCK(b));
+        ml_error_set_unproved(cx);
+        return false;
+    }
+    return true;
+}
+
+bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *only)
+{
+    const ml_Block *writer = NULL;
+    const ml_Buffer *buf = ml_read_between(c->cx, c->p, st, only, &writer);
+
+    return !buf ||
+           ml_fail(c->cx, ML_E_UNSOUND,
+                   ML_TEXT(ml_format(c->cx,
+                                     "block %s writes %s, which is read outside of "
+                                     "blocks, in a bound, a condition or a binding",
+                                     ml_shown(c->cx, writer), ml_shown(c->cx, buf))),
+                   ML_BLOCK(writer), ML_BUFFER(buf));
+}

@@ -1,0 +1,83 @@
+/*
+ * kept - whether what a block reads in a loop is still there behind it.
+ *
+ * A producer that writes an element in several iterations, for several instances of it
+ * (`W[v % 2]`), leaves what the last one wrote: a block that reads it outside of the loop
+ * reads something else. One whose instances write an element each may run again, for the
+ * value is the same. Source: primitives 7; ir-and-analysis 2.3.
+ */
+#include "primitives/rewrite/move.h"
+
+#include "core/shown.h"
+#include "primitives/rewrite/same_index.h"
+#include "primitives/schedule/schedule_impl.h"
+
+/* Different instances write different elements, or what is written is no single one. */
+static bool is_own_element(ml_Call *c, const ml_Block *w, const ml_Region *r)
+{
+    ml_Ctx *cx = c->cx;
+    const ml_Expr **index = ML_ARRAY(cx, const ml_Expr *, r->buffer->rank + 1u);
+    ml_IterList iters = {0};
+
+    if (!ml_region_is_point(r))
+        return true;
+    for (size_t d = 0; d < r->buffer->rank; d++)
+        index[d] = r->ranges[d].min;
+    for (uint32_t k = 0; k < w->n_iters; k++)
+        if (w->iters[k].kind != ML_ITER_REDUCE && !ml_is_int(w->iters[k].extent, 1))
+            ml_push(cx, &iters, k);
+    return ml_is_injective(c, w, &iters, index, r->buffer->rank);
+}
+
+static bool is_kept(ml_Call *c, const ml_Block *w, const ml_Block *reader, ml_Uid loop,
+                    const ml_Buffer **lost)
+{
+    ml_Program before = ml_schedule_program(c->sched);
+
+    for (size_t k = 0; k < w->n_writes; k++) {
+        *lost = w->writes[k].buffer;
+        for (size_t m = 0; m < reader->n_reads; m++)
+            if (reader->reads[m].buffer->uid == (*lost)->uid &&
+                !is_own_element(c, w, &w->writes[k]) &&
+                !ml_writes_disjoint(c->cx, c->facts, before, loop, *lost))
+                return false;
+    }
+    return true;
+}
+
+bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at)
+{
+    ml_Program before = ml_schedule_program(c->sched);
+    const ml_Block *b = ml_as_block(ml_index_node(before.index, block));
+    ml_UidVec from = {0};
+
+    ml_producers(c->cx, c->facts, before, block, &from);
+    for (size_t k = 0; k < from.n; k++) {
+        const ml_Stmt *node = ml_index_node(c->p.index, from.v[k]);
+        const ml_Buffer *lost;
+
+        if (!node)
+            continue;
+        for (ml_Uid u = ml_index_lca(before.index, from.v[k], block);
+             u && ml_index_node(before.index, u)->kind == ML_STMT_FOR &&
+             !ml_index_is_above(c->p.index, u, at);
+             u = ml_index_parent(before.index, u)) {
+            const ml_For *f = ml_as_for(ml_index_node(before.index, u));
+
+            if (ml_is_int(f->extent, 1) || is_kept(c, ml_as_block(node), b, u, &lost))
+                continue;
+            ml_fail(c->cx, ML_E_UNSOUND,
+                    ML_TEXT(ml_format(
+                        c->cx,
+                        "cannot show that what block %s writes of %s in one iteration of "
+                        "loop %s is still there after the others; block %s would read it "
+                        "outside of the loop",
+                        ml_shown(c->cx, ml_as_block(node)), ml_shown(c->cx, lost),
+                        ml_shown(c->cx, f->var), ml_shown(c->cx, ml_call_block(c, at)))),
+                    ML_BLOCK(node), ML_BLOCK_UID(at), ML_BUFFER(lost));
+            ml_error_set_unproved(c->cx);
+            return false;
+        }
+    }
+    return true;
+}
