@@ -19,9 +19,9 @@
 #ifndef ML_MOONLOOP_H
 #define ML_MOONLOOP_H
 
-#include "codegen/check.h"
-#include "codegen/interp.h"
-#include "codegen/kernel.h"
+#include "codegen/interp/interp.h"
+#include "codegen/kernel/kernel.h"
+#include "codegen/measure/check.h"
 #include "core/compare/equal.h"
 #include "core/script/script.h"
 #include "primitives/call/render.h"

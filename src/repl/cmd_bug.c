@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 #include "core/base/arena.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/check.h"
-#include "codegen/count.h"
+#include "codegen/measure/check.h"
+#include "codegen/params/count.h"
 #include "repl/bind/checking.h"
 #include "repl/bind/host.h"
 #include "repl/bind/work.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/engine.h"
+#include "codegen/machine/engine.h"
 #include "repl/bind/checking.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 #include "repl/bind/host_tune.h"
 #include "repl/bind/work.h"
 #include "repl/command.h"

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_MACHINE_REPORT_H
 #define ML_REPL_MACHINE_REPORT_H
 
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 #include "core/base/text.h"
 
 /* Lines without a newline at the end. */

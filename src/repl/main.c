@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "codegen/llvm/llvm.h"
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base/base.h"

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SHAPE_H
 #define ML_REPL_SHAPE_H
 
-#include "codegen/count.h"
+#include "codegen/params/count.h"
 #include "repl/session.h"
 
 /* `n=127`; the name is kept in cx. false: an error was printed. */

@@ -6,7 +6,7 @@
  * the start computes; symbolic sizes get a small prime. What is too long to run or cannot
  * be run is left out. Source: interaction 4, ir-and-analysis 8.5.
  */
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/walk.h"
 #include "repl/bind/checking.h"
 #include "repl/command.h"

@@ -10,7 +10,7 @@
 #ifndef ML_TUNE_TUNE_H
 #define ML_TUNE_TUNE_H
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "primitives/trace.h"
 #include "tune/db/db.h"
 

@@ -6,7 +6,7 @@
  * line. Times are of the processor (but for the start); those of steps include all their
  * checks. Source: DESIGN 5.
  */
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 #include "harness.h"
 #include "programs.h"
 #include "steps.h"

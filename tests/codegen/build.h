@@ -5,7 +5,7 @@
 #ifndef ML_TESTS_CODEGEN_BUILD_H
 #define ML_TESTS_CODEGEN_BUILD_H
 
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 #include "core/walk.h"
 
 #include <setjmp.h>

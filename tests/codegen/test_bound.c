@@ -2,7 +2,7 @@
  * test_bound - what is tolerated of an output: what rounding may do to it in its own type,
  * and no more. Source: interaction 8.
  */
-#include "codegen/bound.h"
+#include "codegen/measure/bound.h"
 #include "core/script/script.h"
 
 #include "build.h"

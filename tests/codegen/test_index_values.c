@@ -2,8 +2,8 @@
  * test_index_values - integer inputs that indices, loops and conditions are made of: they
  * have values that keep everything inside, and enough of them to tell two programs apart.
  */
-#include "codegen/check.h"
-#include "codegen/index_values.h"
+#include "codegen/measure/check.h"
+#include "codegen/params/index_values.h"
 #include "core/script/script.h"
 
 #include "build.h"

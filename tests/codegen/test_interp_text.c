@@ -2,7 +2,7 @@
  * test_interp_text - whole programs from text: operators against their formulas, scheduled
  * forms against the unscheduled ones, lowered forms.
  */
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/script/script.h"
 
 #include "build.h"

@@ -4,7 +4,7 @@
  */
 #include "trial.h"
 
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 #include "codegen/lower/lower.h"
 #include "primitives/call/render.h"
 

@@ -1,7 +1,7 @@
 /* reexamine - see reexamine.h. */
 #include "reexamine.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/script/script.h"
 #include "primitives/call/render.h"
 

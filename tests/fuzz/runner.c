@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "runner.h"
 
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 
 #include <errno.h>
 #include <stdio.h>

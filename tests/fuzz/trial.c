@@ -5,7 +5,7 @@
 #include "reexamine.h"
 #include "saved.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/compare/equal.h"
 #include "primitives/call/render.h"
 

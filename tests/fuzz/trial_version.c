@@ -3,7 +3,7 @@
 #include "traced.h"
 #include "trial_impl.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/compare/equal.h"
 #include "primitives/call/render.h"
 

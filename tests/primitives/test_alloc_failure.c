@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/compare/equal.h"
 #include "primitives/call/cases.h"
 #include "primitives/call/render.h"

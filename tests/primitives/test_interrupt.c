@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "core/compare/equal.h"
 #include "primitives/call/render.h"
 

@@ -2,7 +2,7 @@
  * up, and tensorize with what was registered. */
 #include "fixture.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "primitives/call/render.h"
 #include "primitives/intrin.h"
 

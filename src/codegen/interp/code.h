@@ -9,7 +9,7 @@
 #ifndef ML_CODEGEN_INTERP_CODE_H
 #define ML_CODEGEN_INTERP_CODE_H
 
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 #include "core/vec.h"
 
 /* What a map holds, as its owner may change it. */

@@ -12,7 +12,7 @@
 #define ML_CODEGEN_LLVM_EMIT_H
 
 #include "codegen/llvm/llvm.h"
-#include "codegen/tensor.h"
+#include "codegen/tensor/tensor.h"
 #include "core/error.h"
 #include "core/vec.h"
 

@@ -8,7 +8,7 @@
  * Source: lowering-and-codegen 5.2, 7.3.
  */
 #include "codegen/llvm/emit.h"
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 
 enum { MAX_SCOPES = 200 };
 

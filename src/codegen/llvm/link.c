@@ -7,7 +7,7 @@
  * names are looked for in the process. Source: lowering-and-codegen 7.1, 7.2.
  */
 #include "codegen/llvm/emit.h"
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 
 #include <dlfcn.h>
 #include <math.h>

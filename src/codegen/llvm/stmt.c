@@ -6,7 +6,7 @@
  * given back on every way out, last taken first. Source: lowering-and-codegen 5.4, 7.6.
  */
 #include "codegen/llvm/emit.h"
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 
 enum { MAX_STACK = 64 << 10, STACK_ALIGN = 64 };
 

@@ -11,7 +11,7 @@
 #ifndef ML_CODEGEN_LOWER_H
 #define ML_CODEGEN_LOWER_H
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "core/arith/arith.h"
 #include "core/stmt.h"
 

@@ -5,7 +5,7 @@
  * The file is written beside itself and renamed, so that a reader sees one or the other. A
  * file that cannot be understood is as good as none. Source: interaction 2, 8.
  */
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 
 #include "config.h"
 #include "core/base/arena.h"

@@ -7,8 +7,8 @@
  */
 #include "codegen/runtime/packed_impl.h"
 
-#include "codegen/check.h"
-#include "codegen/tensor.h"
+#include "codegen/params/param_roles.h"
+#include "codegen/tensor/tensor.h"
 #include "core/script/script.h"
 
 ml_DLType ml_dl_type(ml_Dtype t)

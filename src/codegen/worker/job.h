@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_JOB_H
 #define ML_CODEGEN_WORKER_JOB_H
 
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 #include "codegen/worker/set.h"
 
 void ml_job_pack(ml_Pack *p, const ml_Job *j);

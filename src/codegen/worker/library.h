@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_LIBRARY_H
 #define ML_CODEGEN_WORKER_LIBRARY_H
 
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 #include "codegen/worker/set.h"
 
 /* "openblas:sgemm": C[m, n] = A[m, k] x B[k, n] with the shapes of the set's first three

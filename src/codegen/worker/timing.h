@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_TIMING_H
 #define ML_CODEGEN_WORKER_TIMING_H
 
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 #include "codegen/worker/worker.h"
 
 /* What is called: fn(words), or a function of a library with its own state. */

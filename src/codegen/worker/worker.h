@@ -12,7 +12,7 @@
 #ifndef ML_CODEGEN_WORKER_H
 #define ML_CODEGEN_WORKER_H
 
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 #include "codegen/llvm/llvm.h"
 
 /* ---- arguments, shared with workers */

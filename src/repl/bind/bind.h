@@ -14,8 +14,8 @@
 #include <lualib.h>
 #include <signal.h>
 
-#include "codegen/engine.h"
-#include "codegen/tensor.h"
+#include "codegen/machine/engine.h"
+#include "codegen/tensor/tensor.h"
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/trace.h"

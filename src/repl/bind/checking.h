@@ -3,7 +3,7 @@
 #ifndef ML_REPL_BIND_CHECKING_H
 #define ML_REPL_BIND_CHECKING_H
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "primitives/schedule.h"
 
 /* Whether function `at` of the start is compared with that of the current version: every

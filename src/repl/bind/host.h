@@ -3,7 +3,7 @@
 #ifndef ML_REPL_BIND_HOST_H
 #define ML_REPL_BIND_HOST_H
 
-#include "codegen/engine.h"
+#include "codegen/machine/engine.h"
 #include "repl/session.h"
 
 /* Opens the state with moon and the names of the prompt; NULL never. */

@@ -5,7 +5,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "primitives/intrin.h"
 
 /* The function at idx, whether it is one, a module of one, or a text. */

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_BIND_KERNEL_H
 #define ML_REPL_BIND_KERNEL_H
 
-#include "codegen/kernel.h"
+#include "codegen/kernel/kernel.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/timing.h"
 

@@ -1,6 +1,6 @@
 /* machine - moon.machine: what was measured of this machine, as a table. Source: lua-api 5.
  */
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 #include "repl/bind/bind.h"
 
 #include <math.h>

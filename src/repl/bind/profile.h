@@ -2,7 +2,7 @@
 #ifndef ML_REPL_BIND_PROFILE_H
 #define ML_REPL_BIND_PROFILE_H
 
-#include "codegen/nests.h"
+#include "codegen/measure/nests.h"
 #include "repl/bind/timing.h"
 
 typedef struct ml_NestTime {

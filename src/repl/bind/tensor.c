@@ -6,7 +6,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "codegen/interp.h"
+#include "codegen/interp/interp.h"
 
 enum { MAX_RANK = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_BIND_TIMING_H
 #define ML_REPL_BIND_TIMING_H
 
-#include "codegen/machine.h"
+#include "codegen/machine/machine.h"
 #include "repl/bind/work.h"
 
 typedef struct ml_TimingOpts {

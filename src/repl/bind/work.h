@@ -2,8 +2,8 @@
 #ifndef ML_REPL_BIND_WORK_H
 #define ML_REPL_BIND_WORK_H
 
-#include "codegen/engine.h"
 #include "codegen/lower/lower.h"
+#include "codegen/machine/engine.h"
 #include "primitives/schedule.h"
 
 /* Function `at` of a version with the text that :show prints, in cx: what is told of a line

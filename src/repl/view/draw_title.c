@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "repl/bind/host.h"
 #include "repl/roofline.h"
 

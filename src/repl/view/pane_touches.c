@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "codegen/engine.h"
+#include "codegen/machine/engine.h"
 #include "codegen/trace/memory.h"
 #include "core/base/arena.h"
 #include "core/walk.h"

@@ -10,7 +10,7 @@
  */
 #include "tune/search/tuner_impl.h"
 
-#include "codegen/tensor.h"
+#include "codegen/tensor/tensor.h"
 #include "primitives/rewrite/sample.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  */
 #include "tune/search/tuner_impl.h"
 
-#include "codegen/bound.h"
-#include "codegen/compiled.h"
+#include "codegen/measure/bound.h"
+#include "codegen/measure/compiled.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
  */
 #include "tune/search/tuner_impl.h"
 
-#include "codegen/count.h"
+#include "codegen/params/count.h"
 #include "core/script/script.h"
 
 #include <math.h>

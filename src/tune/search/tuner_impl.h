@@ -2,7 +2,7 @@
 #ifndef ML_TUNE_TUNER_IMPL_H
 #define ML_TUNE_TUNER_IMPL_H
 
-#include "codegen/check.h"
+#include "codegen/measure/check.h"
 #include "codegen/worker/worker.h"
 #include "core/vec.h"
 #include "tune/tune.h"

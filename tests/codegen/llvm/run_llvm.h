@@ -9,7 +9,7 @@
 #include "../build.h"
 
 #include "codegen/llvm/llvm.h"
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 #include "core/script/script.h"
 
 #include <stdlib.h>

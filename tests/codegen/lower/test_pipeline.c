@@ -4,7 +4,7 @@
  */
 #include "lowering.h"
 
-#include "codegen/count.h"
+#include "codegen/params/count.h"
 
 #include "../../core/script/corpus.h"
 

@@ -2,7 +2,7 @@
  * test_packed - the table of lowering-and-codegen 5.3: what is refused, with which words,
  * in which order; what becomes of arguments that are accepted.
  */
-#include "codegen/runtime.h"
+#include "codegen/runtime/runtime.h"
 
 #include "../build.h"
 

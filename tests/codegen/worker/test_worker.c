@@ -5,7 +5,7 @@
 #define _DEFAULT_SOURCE
 #include "work.h"
 
-#include "codegen/engine.h"
+#include "codegen/machine/engine.h"
 #include "core/script/script.h"
 
 #include <dirent.h>

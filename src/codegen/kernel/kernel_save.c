@@ -1,0 +1,251 @@
+/*
+ * kernel_save - what is written of a kernel: objects, libraries, texts and the header.
+ *
+ * All of them take workspace from aligned_alloc, so that what is saved needs libc, libm and
+ * an OpenMP runtime at most. Files are written beside their place and then moved there: a
+ * failure leaves the old one. Source: lowering-and-codegen 7.7.
+ */
+#define _GNU_SOURCE /* NOLINT: memfd_create, memmem */
+#include "codegen/kernel/kernel_impl.h"
+
+#include "core/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---------------------------------------------------------------- code and texts */
+
+static bool text_here(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
+{
+    return ml_llvm_text(b->ll, b->cx, &b->lowered, 1, code, what, out);
+}
+
+static bool text_there(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
+{
+    uint32_t want = what == ML_CODE_ASM        ? ML_WANT_ASM
+                    : what == ML_CODE_LLVM_OPT ? ML_WANT_LLVM | ML_WANT_OPT
+                                               : ML_WANT_LLVM;
+    ml_JobResult r;
+
+    if (!ml_built_job(b, code, want, NULL, &r))
+        return false;
+    ml_text_add(out, r.text ? r.text : "");
+    return true;
+}
+
+static bool text_of(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
+{
+    return b->o.inprocess ? text_here(b, code, what, out) : text_there(b, code, what, out);
+}
+
+bool ml_built_text(ml_Built *b, ml_Ctx *cx, ml_CodeText what, ml_Text *out)
+{
+    ml_built_begin(b, cx);
+    return ml_built_end(b, cx, text_of(b, &b->o.code, what, out));
+}
+
+/* `threads`: those that were asked for; 0 leaves it to the runtime. */
+static ml_CodeOpts saved_code(const ml_Built *b)
+{
+    ml_CodeOpts o = b->o.code;
+
+    o.threads = b->threads;
+    o.standalone = true;
+    return o;
+}
+
+static bool object_of(ml_Built *b, ml_Bytes *out)
+{
+    ml_CodeOpts code = saved_code(b);
+    ml_JobResult r;
+
+    if (b->o.inprocess)
+        return ml_llvm_object(b->ll, b->cx, &b->lowered, 1, &code, out);
+    if (!ml_built_job(b, &code, ML_WANT_OBJECT, NULL, &r))
+        return false;
+    *out = r.object;
+    return true;
+}
+
+/* ---------------------------------------------------------------- files */
+
+static bool no_file(ml_Ctx *cx, const char *path, int why)
+{
+    return ml_fail(cx, ml_file_no_room(why) ? ML_E_NO_SPACE : ML_E_NO_FILE,
+                   ML_TEXT(ml_format(cx, "%s cannot be written: %s", path, strerror(why))));
+}
+
+static bool save_bytes(ml_Built *b, const char *path, const void *v, size_t n)
+{
+    return ml_file_write(path, v, n) || no_file(b->cx, path, errno);
+}
+
+/* ---------------------------------------------------------------- shared libraries */
+
+/* The first line that the command wrote to its standard error; "" when none. */
+static const char *first_words(ml_Ctx *cx, int fd)
+{
+    char z[400];
+    ssize_t n = fd >= 0 ? pread(fd, z, sizeof z - 1, 0) : 0;
+
+    if (n <= 0)
+        return "";
+    z[n] = '\0';
+    z[strcspn(z, "\n")] = '\0';
+    return ml_format(cx, ": %s", z);
+}
+
+/* Waits for it, looking at the cancel flag. */
+static bool wait_for(ml_Ctx *cx, pid_t pid, int *status)
+{
+    pid_t got;
+
+    while ((got = waitpid(pid, status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (!ml_poll_cancel(cx)) {
+            kill(pid, SIGKILL);
+            while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+                ;
+            return false;
+        }
+        poll(NULL, 0, 5);
+    }
+    return got == pid;
+}
+
+static bool run_cc(ml_Ctx *cx, char **argv, const char *path)
+{
+    int words = memfd_create("stderr", MFD_CLOEXEC), status = 0, k;
+    posix_spawn_file_actions_t fa;
+    pid_t pid = 0;
+    bool ok;
+
+    posix_spawn_file_actions_init(&fa);
+    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
+    if (words >= 0)
+        posix_spawn_file_actions_adddup2(&fa, words, 2);
+    k = posix_spawnp(&pid, argv[0], &fa, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&fa);
+    ok = k == 0 && wait_for(cx, pid, &status);
+    if (k != 0)
+        ml_fail(cx, ML_E_NOT_SUPPORTED,
+                ML_TEXT(ml_format(cx,
+                                  "%s: cc, which links shared libraries, cannot be started "
+                                  "(%s); a file .o needs none",
+                                  path, strerror(k))));
+    else if (ok && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        ok = ml_fail(cx, ML_E_CODEGEN_FAILED,
+                     ML_TEXT(ml_format(cx, "%s: cc -shared failed%s", path,
+                                       first_words(cx, words))));
+    if (words >= 0)
+        close(words);
+    return ok;
+}
+
+static bool mentions(const ml_Bytes *object, const char *name)
+{
+    return memmem(object->v, object->n, name, strlen(name) + 1) != NULL;
+}
+
+static bool save_library(ml_Built *b, const char *path, const ml_Bytes *object)
+{
+    const char *from = ml_format(b->cx, "%s.new.o", path);
+    const char *to = ml_format(b->cx, "%s.new", path);
+    char cc[] = "cc", shared[] = "-shared", o[] = "-o", lm[] = "-lm", gomp[] = "-lgomp";
+    /* A path may begin with a minus sign. */
+    char *in =
+        ml_strdup(b->cx, ml_str(ml_format(b->cx, "%s%s", *from == '-' ? "./" : "", from)));
+    char *out =
+        ml_strdup(b->cx, ml_str(ml_format(b->cx, "%s%s", *to == '-' ? "./" : "", to)));
+    char *argv[] = {
+        cc, shared, o, out, in, lm, mentions(object, "GOMP_parallel") ? gomp : NULL, NULL};
+    bool ok;
+
+    if (b->foreign)
+        return ml_fail(
+            b->cx, ML_E_NOT_SUPPORTED,
+            ML_TEXT(ml_format(b->cx,
+                              "%s: cc links for this machine, not for %s; a file "
+                              ".o needs none",
+                              path, b->o.target.triple)));
+    if (!ml_file_write(from, object->v, object->n))
+        return no_file(b->cx, path, errno);
+    ok = run_cc(b->cx, argv, path);
+    unlink(from);
+    if (ok && rename(to, path) != 0)
+        ok = no_file(b->cx, path, errno);
+    if (!ok)
+        unlink(to);
+    return ok;
+}
+
+/* ---------------------------------------------------------------- by suffix */
+
+static bool save_object(ml_Built *b, const char *path, bool library)
+{
+    ml_Bytes object = {0};
+    bool ok = object_of(b, &object) && (library ? save_library(b, path, &object)
+                                                : save_bytes(b, path, object.v, object.n));
+
+    free(object.v);
+    return ok;
+}
+
+static bool save_text(ml_Built *b, const char *path, ml_CodeText what)
+{
+    ml_CodeOpts code = saved_code(b);
+    ml_Text t = {0};
+    bool ok = text_of(b, &code, what, &t) && save_bytes(b, path, ml_text_z(&t), t.n);
+
+    ml_text_free(&t);
+    return ok;
+}
+
+static bool save_header(ml_Built *b, const char *path)
+{
+    ml_Text t = {0};
+    bool ok = ml_built_header(b, &t) && save_bytes(b, path, ml_text_z(&t), t.n);
+
+    ml_text_free(&t);
+    return ok;
+}
+
+static bool save(ml_Built *b, const char *path)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const char *suffix = dot && (!slash || slash < dot) ? dot : "";
+
+    if (ml_streq(suffix, ".o") || ml_streq(suffix, ".so"))
+        return save_object(b, path, suffix[1] == 's');
+    if (ml_streq(suffix, ".s"))
+        return save_text(b, path, ML_CODE_ASM);
+    if (ml_streq(suffix, ".ll"))
+        return save_text(b, path, ML_CODE_LLVM_OPT);
+    if (ml_streq(suffix, ".h"))
+        return save_header(b, path);
+    if (ml_streq(suffix, ".c") || ml_streq(suffix, ".cu"))
+        return ml_fail(b->cx, ML_E_NOT_YET,
+                       ML_TEXT(suffix[2] ? "saving a kernel as CUDA C (.cu)"
+                                         : "saving a kernel as C (.c)"));
+    return ml_fail(b->cx, ML_E_BAD_ARGUMENT,
+                   ML_TEXT(ml_format(b->cx,
+                                     "path: %s says no form: .o, .so, .s, .ll and .h are "
+                                     "written",
+                                     path)));
+}
+
+bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path)
+{
+    ml_built_begin(b, cx);
+    return ml_built_end(b, cx, save(b, path));
+}

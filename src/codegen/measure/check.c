@@ -1,0 +1,380 @@
+/*
+ * check - runs two programs on equal inputs and compares what they write.
+ *
+ * Both run in the interpreter, so bounds, races, undefined reads and regions are checked on
+ * the way. Inputs that the reference does not write must be unchanged after both runs.
+ */
+#include "codegen/measure/check.h"
+#include "codegen/measure/bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
+                              const ml_CheckOpts *opts)
+{
+    if (f->n_params != g->n_params)
+        return ml_fail(cx, ML_E_BAD_RUN_ARGUMENT,
+                       ML_TEXT(ml_format(cx, "the programs have %u and %u parameters",
+                                         f->n_params, g->n_params)));
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *p = f->params[k].buffer, *q = g->params[k].buffer;
+        bool same = (p == NULL) == (q == NULL);
+        if (same && p)
+            same = ml_dtype_eq(p->type, q->type) &&
+                   (p->rank == q->rank || ml_layout_is_moved(opts, k));
+        else if (same)
+            same = ml_dtype_eq(f->params[k].var->type, g->params[k].var->type);
+        if (!same)
+            return ml_fail(
+                cx, ML_E_BAD_RUN_ARGUMENT,
+                ML_TEXT(ml_format(cx, "parameter %u differs between the programs", k)));
+    }
+    return true;
+}
+
+static const char *param_name(const ml_Func *f, uint32_t k)
+{
+    return f->params[k].buffer ? f->params[k].buffer->name : f->params[k].var->hint;
+}
+
+static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                         int64_t *count)
+{
+    int64_t limit = opts->limit ? opts->limit : 10000000;
+
+    *count = ml_count_iterations(cx, f, opts->sizes, opts->n_sizes);
+    if (*count < limit)
+        return true;
+    return ml_fail(
+        cx, ML_E_TOO_LARGE,
+        ML_TEXT(*count == ML_INF
+                    ? "the program has innermost loops without a known bound: "
+                      "the sizes of its symbols are needed (:check --shape n=127)"
+                    : ml_format(cx,
+                                "the program has %lld innermost iterations, the "
+                                "interpreter's limit is %lld",
+                                (long long)*count, (long long)limit)),
+        ML_NUMBER("iterations", *count), ML_NUMBER("limit", limit));
+}
+
+/* Makes elements that neither program need agree on equal, and those that only one wrote
+ * unequal, so that the comparison by value decides all; the reference stays as it is.
+ * Returns how many the current program wrote that the reference leaves alone. */
+static int64_t settle_undefined(const ml_Tensor *ref, ml_Tensor *got, int64_t *first)
+{
+    bool flt = ml_dtype_is_float(ref->type);
+    int64_t extra = 0;
+
+    for (int64_t k = 0; ref->defined && k < ref->n_lanes; k++) {
+        size_t at = (size_t)k * ref->lane;
+
+        if (got->defined == NULL && ref->defined[k] != 2)
+            continue; /* by value */
+        if (ref->defined[k] == 1) {
+            if (got->defined[k] == 1)
+                continue;
+            if (flt)
+                ml_tensor_set(got, k, isnan(ml_tensor_get(ref, k)) ? 0.0 : (double)NAN);
+            else
+                ml_tensor_set_int(got, k, ~ml_tensor_get_int(ref, k));
+            continue;
+        }
+        if (ref->defined[k] == 0 && got->defined[k] == 1 && extra++ == 0)
+            *first = k;
+        memcpy((uint8_t *)got->data + at, (const uint8_t *)ref->data + at, ref->lane);
+    }
+    return extra;
+}
+
+static const char *place(ml_Ctx *cx, const ml_Func *f, const ml_Tensor *x, uint32_t k,
+                         int64_t lane)
+{
+    ml_Text t = {0};
+    const char *z;
+
+    ml_text_add(&t, param_name(f, k));
+    ml_tensor_place(&t, x, lane);
+    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+/* One part in so many of the largest value must be seen. */
+#define SEEN 100
+
+ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *bound)
+{
+    if (opts->exact)
+        return (ml_Tolerance){.exact = true};
+    if (opts->own_tolerance)
+        return (ml_Tolerance){.rtol = opts->rtol, .atol = opts->atol};
+    return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound};
+}
+
+static void see_vacuous(const ml_Tensor *ref, ml_Tolerance tol, ml_CheckResult *r)
+{
+    double most, share;
+
+    if (tol.exact || !ml_dtype_is_float(ref->type) || !(tol.atol > 0 || tol.rtol > 0))
+        return;
+    most = ml_tensor_largest(ref);
+    share = tol.atol + tol.rtol * most;
+    if (share * SEEN <= most || share <= r->vacuous)
+        return;
+    r->vacuous = share;
+    r->magnitude = most;
+}
+
+static void say_bound(ml_Text *t, const char *name, ml_Tolerance tol)
+{
+    ml_text_fmt(t, "%s%s ", t->n ? ", " : "", name);
+    if (tol.exact || !(tol.atol > 0 || tol.rtol > 0))
+        ml_text_add(t, "exactly");
+    else
+        ml_text_fmt(t, "%.1e", tol.atol > 0 ? tol.atol : tol.rtol);
+}
+
+static const char *join(ml_Ctx *cx, const char *list, const char *one)
+{
+    return ml_format(cx, "%s%s%s", list, *list && *one ? "; " : "", one);
+}
+
+/* What the values that are expected of an output do not tell; "": nothing. */
+static const char *find_blind(ml_Ctx *cx, const ml_Tensor *ref, const char *name,
+                              int64_t overflowed)
+{
+    int64_t numbers = 0, others = 0;
+
+    for (int64_t k = 0; ml_dtype_is_float(ref->type) && k < ref->n_lanes; k++)
+        if (!ref->defined || ref->defined[k] == 1)
+            *(isfinite(ml_tensor_get(ref, k)) ? &numbers : &others) += 1;
+    if (others > 0 && numbers == 0)
+        return ml_format(cx, "%s has no number, NaN and infinities alone", name);
+    if (overflowed == 0)
+        return "";
+    return ml_format(cx, "%lld elements of %s overflow %s in some order",
+                     (long long)overflowed, name, ml_dtype_name(cx, ref->type));
+}
+
+void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
+                      const ml_ParamRole *roles, const ml_Reference *expected,
+                      const ml_RunArg *got, ml_CheckResult *r)
+{
+    ml_Text bounds = {0};
+    const char *blind = "";
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        ml_Tensor *x = expected->v[k].tensor, *y = got[k].tensor;
+        ml_Tolerance tol = ml_check_tolerance(opts, &expected->bounds[k]);
+        ml_Comparison c;
+        int64_t extra, at = -1;
+        bool first, largest;
+
+        if (x == NULL || !roles[k].written)
+            continue;
+        extra = settle_undefined(x, y, &at);
+        see_vacuous(x, tol, r);
+        say_bound(&bounds, param_name(f, k), tol);
+        c = ml_tensor_compare(x, y, tol);
+        if (extra && (c.first < 0 || at < c.first))
+            c.first = at;
+        r->outside += c.outside + extra;
+        first = c.first >= 0 && !*r->first_at;
+        largest = c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at);
+        if (first || (!*r->first_at && (largest || r->n_outputs == 0))) {
+            r->rtol = tol.rtol;
+            r->atol = tol.atol;
+        }
+        if (first) {
+            r->first_at = place(cx, f, x, k, c.first);
+            r->first_ref = ml_tensor_get(x, c.first);
+            r->first_got = ml_tensor_get(y, c.first);
+        }
+        if (largest) {
+            r->largest = c.largest;
+            r->largest_at = place(cx, f, x, k, c.largest_at);
+        }
+        blind = join(cx, blind,
+                     find_blind(cx, x, param_name(f, k), expected->bounds[k].overflowed));
+        r->n_outputs++;
+    }
+    r->blind = join(cx, ml_inputs_blind(cx, f, opts), blind);
+    r->bounds = r->n_outputs > 1 ? ml_strdup(cx, ml_str(ml_text_z(&bounds))) : "";
+    ml_text_free(&bounds);
+}
+
+/* ---------------------------------------------------------------- the two runs */
+
+ml_Reference *ml_reference_new(uint32_t n)
+{
+    ml_Reference *r = calloc(1, sizeof *r);
+
+    if (r == NULL || (r->v = calloc(n + 1u, sizeof *r->v)) == NULL ||
+        (r->bounds = calloc(n + 1u, sizeof *r->bounds)) == NULL)
+        ml_out_of_memory();
+    r->n = n;
+    return r;
+}
+
+void ml_reference_free(ml_Reference *r)
+{
+    if (r == NULL)
+        return;
+    ml_inputs_free(r->v, r->n);
+    free(r->v);
+    free(r->bounds);
+    free(r);
+}
+
+/* A copy of argument k, in which the elements of an output count as not written. */
+static ml_Tensor *copy_argument(ml_Ctx *cx, const ml_CheckOpts *opts,
+                                const ml_ParamRole *role, uint32_t k, const ml_Tensor *t,
+                                bool moved)
+{
+    ml_Tensor *c = ml_tensor_copy(cx, t), *to;
+
+    if (c && role->output && !c->defined && !ml_tensor_track(cx, c, 0)) {
+        ml_tensor_free(c);
+        return NULL;
+    }
+    if (c == NULL || !moved || !ml_layout_is_moved(opts, k))
+        return c;
+    to = ml_layout_moved(cx, opts, k, c);
+    ml_tensor_free(c);
+    return to;
+}
+
+static bool copy_arguments(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                           const ml_RunArg *initial, uint32_t n, bool moved, ml_RunArg *to)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const ml_Tensor *t = initial[k].tensor;
+
+        to[k] = initial[k];
+        if (t == NULL)
+            continue;
+        to[k].tensor = copy_argument(cx, opts, &roles[k], k, t, moved);
+        if (to[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
+ml_Reference *ml_reference_interpret(ml_Ctx *cx, const ml_Module *mod, const ml_Func *ref,
+                                     const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                                     const ml_RunArg *initial, ml_WideFn *run, void *user)
+{
+    const ml_InterpOpts io = {.skip = opts->skip};
+    ml_Reference *e = ml_reference_new(ref->n_params);
+    ml_WideRun wide = {0};
+
+    if (!copy_arguments(cx, opts, roles, initial, e->n, false, e->v)) {
+        ml_reference_free(e);
+        return NULL;
+    }
+    if (!ml_interpret(cx, mod, ref, e->v, e->n, &io, NULL)) {
+        ml_error_note(cx, "in the start version");
+        ml_reference_free(e);
+        return NULL;
+    }
+    if (!ml_wide_run(cx, ref, opts, roles, initial, run ? run : ml_wide_interpret, user,
+                     &wide)) {
+        ml_reference_free(e);
+        return NULL;
+    }
+    ml_bounds_find(cx, ref, roles, &wide, e->v, e->bounds);
+    ml_wide_free(&wide);
+    return e;
+}
+
+/* Inputs as they were, guards whole. `was` is in the layout of `now`. */
+static void check_untouched(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
+                            const ml_RunArg *was, const ml_RunArg *now, ml_CheckResult *r)
+{
+    for (uint32_t k = 0; k < f->n_params && !*r->problem; k++) {
+        const ml_Tensor *x = was[k].tensor, *y = now[k].tensor;
+
+        if (y == NULL)
+            continue;
+        if (!ml_tensor_guards_intact(y))
+            r->problem = ml_format(cx, "memory beside %s was written", param_name(f, k));
+        else if (!roles[k].written && memcmp(x->data, y->data, y->bytes) != 0)
+            r->problem = ml_format(cx, "input %s was changed", param_name(f, k));
+    }
+}
+
+/* What is compared: in the layout of the reference. */
+static bool move_back(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                      const ml_RunArg *initial, uint32_t n, ml_RunArg *got)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        ml_Tensor *t = got[k].tensor;
+
+        if (t == NULL || !roles[k].written || !ml_layout_is_moved(opts, k))
+            continue;
+        got[k].tensor = ml_layout_back(cx, opts, k, initial[k].tensor, t);
+        ml_tensor_free(t);
+        if (got[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
+bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_mod,
+                          const ml_Func *got, const ml_CheckOpts *opts,
+                          const ml_ParamRole *roles, const ml_RunArg *initial,
+                          const ml_Reference *expected, ml_CheckResult *r)
+{
+    const ml_InterpOpts io = {.skip = opts->skip};
+    uint32_t n = ref->n_params;
+    bool moves = opts->n_moved > 0, ok;
+    ml_RunArg *b = ML_ARRAY(cx, ml_RunArg, n + 1u), *was = ML_ARRAY(cx, ml_RunArg, n + 1u);
+
+    ok = copy_arguments(cx, opts, roles, initial, n, moves, b) &&
+         (!moves || copy_arguments(cx, opts, roles, initial, n, true, was));
+    if (ok && !ml_interpret(cx, got_mod, got, b, n, &io, NULL)) {
+        ml_error_note(cx, "in the current version");
+        ok = false;
+    }
+    if (ok)
+        check_untouched(cx, ref, roles, moves ? was : initial, b, r);
+    ok = ok && move_back(cx, opts, roles, expected->v, n, b);
+    if (ok) {
+        ml_check_compare(cx, ref, opts, roles, expected, b, r);
+        r->ok = r->outside == 0 && !*r->problem;
+    }
+    ml_inputs_free(b, n);
+    ml_inputs_free(was, n);
+    return ok;
+}
+
+bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
+              const ml_Module *got_mod, const ml_Func *got, const ml_CheckOpts *opts,
+              ml_CheckResult *r)
+{
+    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM, .extremes = true};
+    const ml_CheckOpts *o = opts ? opts : &none;
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, ref->n_params + 1u);
+    ml_RunArg *initial = ML_ARRAY(cx, ml_RunArg, ref->n_params + 1u);
+    ml_Reference *expected = NULL;
+    int64_t count;
+    bool ok;
+
+    *r = (ml_CheckResult){
+        .largest_at = "", .first_at = "", .problem = "", .bounds = "", .blind = ""};
+    r->seed = o->seed ? o->seed : 1;
+    ok = ml_check_same_parameters(cx, ref, got, o) &&
+         small_enough(cx, ref, o, &r->iterations) && small_enough(cx, got, o, &count);
+    if (ok) {
+        ml_param_roles(cx, ref, o->sizes, o->n_sizes, roles);
+        ok = ml_inputs_make(cx, ref, o, roles, initial);
+    }
+    if (ok)
+        expected = ml_reference_interpret(cx, ref_mod, ref, o, roles, initial, NULL, NULL);
+    ok = expected &&
+         ml_check_interpreted(cx, ref, got_mod, got, o, roles, initial, expected, r);
+    ml_reference_free(expected);
+    ml_inputs_free(initial, ref->n_params);
+    return ok;
+}

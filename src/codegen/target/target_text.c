@@ -1,0 +1,75 @@
+/* target_text - targets as people write them: "llvm -mcpu=znver4 -num-cores=2". */
+#include "codegen/target/target.h"
+
+static bool is(const char *p, size_t n, const char *z)
+{
+    return strlen(z) == n && memcmp(p, z, n) == 0;
+}
+
+/* The key of the JSON form; NULL: no such option. */
+static const char *key_of(const char *p, size_t n)
+{
+    static const char *const names[][2] = {{"mcpu", "cpu"},
+                                           {"mattr", "features"},
+                                           {"mtriple", "mtriple"},
+                                           {"vector-bits", "vector-bits"},
+                                           {"num-cores", "num-cores"}};
+
+    for (size_t k = 0; k < ML_COUNT(names); k++)
+        if (is(p, n, names[k][0]))
+            return names[k][1];
+    return NULL;
+}
+
+static bool add_option(ml_Ctx *cx, const char *p, size_t n, ml_Text *json)
+{
+    const char *eq = memchr(p, '=', n), *key;
+    size_t value;
+
+    key = eq && *p == '-' ? key_of(p + 1, (size_t)(eq - p - 1)) : NULL;
+    if (key == NULL)
+        return ml_fail(cx, ML_E_NO_TARGET,
+                       ML_TEXT(ml_format(cx,
+                                         "'%.*s' is no option of a target: -mcpu=, "
+                                         "-mattr=, -mtriple=, -vector-bits= and "
+                                         "-num-cores= are",
+                                         (int)n, p)));
+    value = n - (size_t)(eq + 1 - p);
+    if (value > 0 && strspn(eq + 1, "0123456789") >= value)
+        ml_text_fmt(json, ",\"%s\":%.*s", key, (int)value, eq + 1);
+    else
+        ml_text_fmt(json, ",\"%s\":\"%.*s\"", key, (int)value, eq + 1);
+    return true;
+}
+
+bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
+{
+    ml_Text json = {0};
+    size_t n;
+    bool ok = true;
+
+    while (*text == ' ')
+        text++;
+    n = strcspn(text, " ");
+    if (n == 0 || is(text, n, "native")) {
+        *out = ml_target_host();
+        return true;
+    }
+    if (!is(text, n, "llvm"))
+        return ml_fail(cx, ML_E_NO_TARGET,
+                       ML_TEXT(ml_format(cx,
+                                         "no code is made for the target %.*s: llvm or "
+                                         "native",
+                                         (int)n, text)));
+    ml_text_add(&json, "{\"kind\":\"llvm\"");
+    for (const char *p = text + n; ok && *p; p += n) {
+        p += strspn(p, " ");
+        n = strcspn(p, " ");
+        if (n > 0)
+            ok = add_option(cx, p, n, &json);
+    }
+    ml_text_char(&json, '}');
+    ok = ok && ml_target_parse(cx, ml_str(ml_text_z(&json)), out);
+    ml_text_free(&json);
+    return ok;
+}
