@@ -521,7 +521,7 @@ static bool check_nesting(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
         for (size_t m = 0; m < k && ch->now[k]->thread; m++)
-            if (ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+            if (ch->now[m]->thread && ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
                 position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid) &&
                 !ml_need_launchable(c->cx, c->p, ch->now[k]->var->uid))
                 return false;
