@@ -432,6 +432,19 @@ static bool check_begun(Inplace *p, ml_Uid scope)
                    ML_BLOCK(p->block), ML_BUFFER(p->old));
 }
 
+/* Whether the place of what is copied back is read from the buffer. */
+static bool places_writes(const Inplace *p, const ml_Buffer *from)
+{
+    const ml_Block *b = p->block;
+
+    for (size_t k = 0; k < b->n_writes; k++)
+        for (size_t d = 0; b->writes[k].buffer->uid == p->old->uid && d < p->old->rank; d++)
+            if (ml_expr_uses_buffer(b->writes[k].ranges[d].min, from) ||
+                ml_expr_uses_buffer(b->writes[k].ranges[d].extent, from))
+                return true;
+    return false;
+}
+
 static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *writes,
                   size_t n_writes)
 {
@@ -445,6 +458,14 @@ static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *write
                                  "the predicate of block %s reads memory; it may have "
                                  "another value after the block",
                                  ml_shown(cx, b)));
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (places_writes(p, b->writes[k].buffer))
+            return unsound(p, false,
+                           ml_format(cx,
+                                     "block %s writes %s, which says what of %s it writes; "
+                                     "another place might be copied back after the block",
+                                     ml_shown(cx, b), ml_shown(cx, b->writes[k].buffer),
+                                     ml_shown(cx, p->old)));
     for (size_t d = 0; d < p->old->rank; d++)
         known &= ml_interval_includes(p->ar, reads[d], writes[d]);
     if (!known && !writes_all(p, writes, n_writes))
