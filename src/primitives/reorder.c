@@ -319,16 +319,16 @@ static bool in_scope(const Driven *d, const ml_Block *b)
 }
 
 /* No other block writes what it reads. */
-static bool is_steady(const Driven *d, const ml_Block *b)
+static ml_Runs runs_of(const Driven *d, const ml_Block *b)
 {
     for (size_t k = 0; k < d->blocks->n; k++) {
         const ml_Block *from = ml_as_block(d->blocks->v[k]);
 
         for (size_t w = 0; from != b && w < from->n_writes; w++)
             if (has_region_of(b->reads, b->n_reads, from->writes[w].buffer))
-                return false;
+                return ML_RUNS_ANYHOW;
     }
-    return true;
+    return ML_RUNS_EQUAL;
 }
 
 static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
@@ -337,7 +337,7 @@ static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
     const Driven *d = user;
 
     if (a == b)
-        return ml_runs_in_any_order(d->c, a, is_steady(d, a)) || is_own(d, x->buf);
+        return ml_runs_in_any_order(d->c, a, runs_of(d, a)) || is_own(d, x->buf);
     if (x->write && y->write) /* asked of the writers of each buffer */
         return in_scope(d, a);
     return is_fed(d, x->write ? b : a, x->buf);
@@ -376,7 +376,7 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
 
     for (size_t k = 0; k < driven->n; k++) {
         blocks[k] = ml_as_block(driven->v[k]);
-        free = free && ml_runs_in_any_order(c, blocks[k], is_steady(&d, blocks[k]));
+        free = free && ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k]));
     }
     if (free)
         return true;

@@ -47,6 +47,10 @@ typedef struct ml_Dependence {
 /* Two instances that touch one element, one of them writing it, come as they did: else
  * fails with unsound, with the element and both instances, or unproved. */
 bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
+/* Whether the key never falls as the loops run: the order is the one of today then, whatever
+ * depends on what. The cheapest of these questions; false: it was not seen at once. loops: n
+ * of them, outermost first. */
+bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size_t n_key);
 /* Marks the iters of which the block's init, where it has one, begins each element once:
  * two instances that touch an element of what it writes have the same of them. told:
  * b->n_iters of them. */

@@ -1,0 +1,89 @@
+/*
+ * grows - keys that grow as the loops run: the cheap answer to whether an order is another
+ * one at all.
+ *
+ * The values of a key are gone through beside the loops. What depends on loops that the
+ * values before have told apart already, or on none, is the same where these are equal. The
+ * next value must be a sum over the loops that follow, each weighing more than all that
+ * comes behind it in the sum (so i_0 * 16 + i_1 where i_1 < 16): of two iterations the one
+ * whose first different loop is ahead has the larger sum, and equal sums mean equal loops.
+ * By induction the first value of the key that differs between two iterations is larger in
+ * the later one; where the key ends before the loops do, the rest are equal in it.
+ */
+#include "verify/self_deps.h"
+
+enum { MAX_LOOPS = 24 };
+
+typedef struct Sum {
+    const ml_Dom *loops;
+    size_t n, first; /* loops before the first one are told apart */
+    int64_t weight[MAX_LOOPS];
+    bool ok;
+} Sum;
+
+static void add_var(Sum *s, const ml_Var *v, int64_t times)
+{
+    for (size_t k = s->first; k < s->n; k++)
+        if (s->loops[k].var == v)
+            s->ok &= !__builtin_add_overflow(s->weight[k], times, &s->weight[k]);
+}
+
+static void add_terms(Sum *s, const ml_Expr *e, int64_t times)
+{
+    bool by_number = e->kind == ML_EXPR_MUL && ml_is_const_int(e->args[1]);
+
+    if (e->kind == ML_EXPR_VAR) {
+        add_var(s, e->as.var, times);
+    } else if (e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) {
+        add_terms(s, e->args[0], times);
+        add_terms(s, e->args[1], e->kind == ML_EXPR_SUB ? -times : times);
+    } else if (by_number) {
+        s->ok &= !__builtin_mul_overflow(times, e->args[1]->as.i, &times);
+        add_terms(s, e->args[0], times);
+    } else if (e->kind != ML_EXPR_INT) {
+        s->ok &= !(e->flags & (ML_X_HAS_LOAD | ML_X_READ_OP | ML_X_EFFECT));
+        for (size_t k = s->first; s->ok && k < s->n; k++)
+            s->ok = !ml_expr_uses_var(e, s->loops[k].var);
+    }
+}
+
+/* The loops in the sum are those that come next, each heavier than what is behind it; *end:
+ * behind them. */
+static bool is_ordered(const Sum *s, size_t *end)
+{
+    int64_t behind = 0; /* what the loops behind add at most */
+
+    *end = s->n;
+    while (*end > s->first && s->weight[*end - 1] == 0)
+        --*end;
+    for (size_t k = *end; k-- > s->first;) {
+        const ml_Dom *f = &s->loops[k];
+        int64_t most;
+
+        if (ml_is_int(f->extent, 1))
+            continue;
+        if (s->weight[k] <= behind)
+            return false;
+        if (!ml_is_const_int(f->extent) || !ml_is_const_int(f->min) ||
+            __builtin_mul_overflow(s->weight[k], f->extent->as.i - 1, &most) ||
+            __builtin_add_overflow(behind, most, &behind))
+            behind = INT64_MAX;
+    }
+    return true;
+}
+
+bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size_t n_key)
+{
+    Sum s = {.loops = loops, .n = n, .ok = n <= MAX_LOOPS};
+
+    for (size_t k = 0; s.ok && k < n_key && s.first < n; k++) {
+        size_t end;
+
+        memset(s.weight, 0, sizeof s.weight);
+        add_terms(&s, key[k], 1);
+        if (!s.ok || !is_ordered(&s, &end))
+            return false;
+        s.first = end;
+    }
+    return s.ok;
+}
