@@ -256,7 +256,7 @@ bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
         else
             ml_push(c->cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
-    if (ml_key_grows(dom.v, dom.n, key, n) ||
+    if (ml_order_stays(b, dom.v, dom.n, key, n) ||
         /* Runs of one instance have one key: they stay in the order they are in. */
         ml_runs_in_any_order(c, b, ML_RUNS_ORDERED) ||
         (is_steady(c, b, dom.v[0].var->uid) && ml_runs_in_any_order(c, b, ML_RUNS_EQUAL)))
@@ -302,8 +302,8 @@ bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
     ml_StmtVec loops = {0};
     bool *told = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
 
-    if (!b->init ||
-        ml_runs_in_any_order(c, b, ML_RUNS_EQUAL)) /* each element is begun once */
+    /* each element is begun once */
+    if (!b->init || ml_elements_tell(b) || ml_runs_in_any_order(c, b, ML_RUNS_EQUAL))
         return true;
     ml_iters_told(c->cx, c->p, b, told);
     ml_index_loops(c->cx, c->p.index, b->tag, &loops);

@@ -374,12 +374,6 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
     const ml_Block **blocks = ML_ARRAY(cx, const ml_Block *, driven->n + 1);
     bool free = !has_pair(&d);
 
-    for (size_t k = 0; k < driven->n; k++) {
-        blocks[k] = ml_as_block(driven->v[k]);
-        free = free && ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k]));
-    }
-    if (free)
-        return true;
     for (size_t k = 0; k < ch->n; k++) {
         const ml_For *f = ch->path[k];
 
@@ -387,6 +381,13 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
         key[k] = ml_var(cx, ch->now[k]->var);
         extents[k] = ch->now[k]->extent;
     }
+    for (size_t k = 0; k < driven->n; k++) {
+        blocks[k] = ml_as_block(driven->v[k]);
+        free = free && (ml_order_stays(blocks[k], loops.v, loops.n, key, ch->n) ||
+                        ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k])));
+    }
+    if (free)
+        return true;
     return ml_keeps_order(cx, c->p,
                           &(ml_NewOrder){.loops = loops.v,
                                          .n = loops.n,

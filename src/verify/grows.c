@@ -1,6 +1,6 @@
 /*
  * grows - keys that grow as the loops run: the cheap answer to whether an order is another
- * one at all.
+ * one at all, at least for instances that touch one element.
  *
  * The values of a key are gone through beside the loops. What depends on loops that the
  * values before have told apart already, or on none, is the same where these are equal. The
@@ -86,4 +86,75 @@ bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size
         s.first = end;
     }
     return s.ok;
+}
+
+/* ---- loops that an element tells */
+
+/* What the block reads of the memory it writes is the element that it writes. */
+static bool touches_one_element(const ml_Block *b)
+{
+    for (size_t w = 0; w < b->n_writes; w++) {
+        const ml_Buffer *buf = b->writes[w].buffer;
+        const ml_Range *at = b->writes[w].ranges;
+
+        for (size_t k = w + 1; k < b->n_writes; k++)
+            if (b->writes[k].buffer->data == buf->data)
+                return false;
+        for (size_t k = 0; k < b->n_reads; k++)
+            if (b->reads[k].buffer->data == buf->data &&
+                (b->reads[k].buffer != buf ||
+                 !ml_same_ranges(b->reads[k].ranges, at, buf->rank)))
+                return false;
+    }
+    return true;
+}
+
+/* The variable is an index of all that the block writes. */
+static bool is_index(const ml_Block *b, const ml_Var *v)
+{
+    for (size_t w = 0; w < b->n_writes; w++) {
+        const ml_Region *r = &b->writes[w];
+        bool found = false;
+
+        for (size_t k = 0; k < r->buffer->rank && !found; k++)
+            found = r->ranges[k].min->kind == ML_EXPR_VAR &&
+                    r->ranges[k].min->as.var == v && ml_is_int(r->ranges[k].extent, 1);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+bool ml_elements_tell(const ml_Block *b)
+{
+    bool all = touches_one_element(b);
+
+    for (size_t k = 0; all && k < b->n_iters; k++)
+        all = b->iters[k].kind != ML_ITER_SPATIAL || ml_is_int(b->iters[k].extent, 1) ||
+              is_index(b, b->iters[k].var);
+    return all;
+}
+
+static bool is_told(const ml_Block *b, const ml_Var *loop)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        if (b->iters[k].value->kind == ML_EXPR_VAR && b->iters[k].value->as.var == loop)
+            return is_index(b, b->iters[k].var);
+    return false;
+}
+
+bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
+                    const ml_Expr *const *key, size_t n_key)
+{
+    ml_Dom open[MAX_LOOPS];
+    size_t n_open = 0;
+
+    if (n > MAX_LOOPS)
+        return false;
+    if (!touches_one_element(b))
+        return ml_key_grows(loops, n, key, n_key);
+    for (size_t k = 0; k < n; k++)
+        if (!is_told(b, loops[k].var))
+            open[n_open++] = loops[k];
+    return ml_key_grows(open, n_open, key, n_key);
 }

@@ -424,7 +424,7 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
                            ML_TEXT(complete), ML_TEXT(reduction));
         if (ml_is_int(loop->extent, 1))
             continue;
-        if (!need_written_before(cx, f, p, loop, b))
+        if (k + 1 < blocks.n && !need_written_before(cx, f, p, loop, b))
             return false;
         /* Threads that reduce together meet by design. */
         if (drives(b, loop, ML_ITER_REDUCE))

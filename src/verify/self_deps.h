@@ -51,6 +51,13 @@ bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
  * depends on what. The cheapest of these questions; false: it was not seen at once. loops: n
  * of them, outermost first. */
 bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size_t n_key);
+/* The same for those instances of the block that touch one element of what it writes: they
+ * agree in all loops that drive an index of it, by themselves. */
+bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
+                    const ml_Expr *const *key, size_t n_key);
+/* Whether it is seen at once that instances which touch one element of what the block writes
+ * have the same spatial iters. */
+bool ml_elements_tell(const ml_Block *b);
 /* Marks the iters of which the block's init, where it has one, begins each element once:
  * two instances that touch an element of what it writes have the same of them. told:
  * b->n_iters of them. */

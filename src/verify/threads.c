@@ -236,7 +236,6 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     const ml_Kernel *k;
 
     t.func = p.mod->funcs[t.find.func];
-    t.ar = ml_arith_at(cx, p, loop);
     collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
     ML_ASSERT(t.kernels.n == 1); /* the loop is bound */
     k = &t.kernels.v[0];
