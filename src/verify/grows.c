@@ -109,6 +109,16 @@ static bool touches_one_element(const ml_Block *b)
     return true;
 }
 
+/* v, or as far from it everywhere. */
+static bool is_at(const ml_Range *r, const ml_Var *v)
+{
+    const ml_Expr *e = r->min;
+
+    if (e->kind == ML_EXPR_ADD && ml_is_const_int(e->args[1]))
+        e = e->args[0];
+    return e->kind == ML_EXPR_VAR && e->as.var == v && ml_is_int(r->extent, 1);
+}
+
 /* The variable is an index of all that the block writes. */
 static bool is_index(const ml_Block *b, const ml_Var *v)
 {
@@ -117,8 +127,7 @@ static bool is_index(const ml_Block *b, const ml_Var *v)
         bool found = false;
 
         for (size_t k = 0; k < r->buffer->rank && !found; k++)
-            found = r->ranges[k].min->kind == ML_EXPR_VAR &&
-                    r->ranges[k].min->as.var == v && ml_is_int(r->ranges[k].extent, 1);
+            found = is_at(&r->ranges[k], v);
         if (!found)
             return false;
     }

@@ -35,12 +35,13 @@ static int index_at(const Index *x, const int *v, int n)
 
 static void index_text(const Index *x, int n, char *out, size_t size)
 {
-    size_t at = (size_t)snprintf(out, size, "((%d", x->at);
+    size_t at = (size_t)snprintf(out, size, "((");
 
     for (int k = 0; k < n; k++)
         if (x->c[k])
-            at += (size_t)snprintf(out + at, size - at, " + v%d * %d", k, x->c[k]);
-    at += (size_t)snprintf(out + at, size - at, x->mod ? ") %% %d)" : "))", x->mod);
+            at += (size_t)snprintf(out + at, size - at, "v%d * %d + ", k, x->c[k]);
+    at += (size_t)snprintf(out + at, size - at, "%d)", x->at);
+    at += (size_t)snprintf(out + at, size - at, x->mod ? " %% %d)" : ")", x->mod);
     if (x->div > 1)
         snprintf(out + at, size - at, " // %d", x->div);
 }
