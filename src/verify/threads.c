@@ -182,11 +182,11 @@ static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_
 
 static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
 {
-    int64_t threads = 1;
+    int64_t threads = 1, limit;
     const ml_For *at = k->root;
 
     for (size_t a = 0; a < ML_COUNT(AXES); a++) {
-        int64_t most = -1, limit = ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        int64_t most = -1;
 
         for (size_t j = 0; j < k->loops.n; j++)
             if (ml_streq(k->loops.v[j]->thread, AXES[a].tag) &&
@@ -194,14 +194,17 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
                 most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        if (most > limit && concerns(t, AXES[a].tag))
+        if (most < 0 || !concerns(t, AXES[a].tag))
+            limit = INT64_MAX;
+        else
+            limit = ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        if (most > limit)
             over_limit(t, AXES[a].tag, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
-    int64_t limit = ml_target_limit(t->target, "max_threads_per_block",
-                                    ml_target_limit(t->target, "max_num_threads", 1024));
-
+    limit = ml_target_limit(t->target, "max_threads_per_block",
+                            ml_target_limit(t->target, "max_num_threads", 1024));
     if (threads > limit && concerns(t, "threadIdx."))
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
     limit = ml_target_limit(t->target, "max_vthread", 8);

@@ -150,6 +150,20 @@ static bool bind(ml_ViewBinding *v, const ml_Expr *have, const ml_Expr *value,
     return false;
 }
 
+static void find_offset(ml_ViewBinding *v)
+{
+    const ml_Buffer *s = v->match->source.buffer;
+
+    v->offset = s->elem_offset;
+    for (size_t d = 0; d < s->rank; d++) {
+        const ml_Expr *step = times(v->cx, v->match->source.ranges[d].min, v->stride[d]);
+
+        if (step && ml_promote(v->cx, &v->offset, &step))
+            v->offset = ml_add(v->cx, v->offset, step);
+    }
+    v->offset = ml_simplify(v->ar, v->offset);
+}
+
 static bool bind_offset(ml_ViewBinding *v, const char **why)
 {
     ml_Ctx *cx = v->cx;
@@ -192,14 +206,7 @@ bool ml_view_bind(ml_ViewBinding *v, const char **why)
         return false;
     }
     v->lead = (size_t)s->rank - t->rank;
-    v->offset = s->elem_offset;
-    for (size_t d = 0; d < s->rank; d++) {
-        const ml_Expr *step = times(cx, at[d].min, v->stride[d]);
-
-        if (step && ml_promote(cx, &v->offset, &step))
-            v->offset = ml_add(cx, v->offset, step);
-    }
-    v->offset = ml_simplify(v->ar, v->offset);
+    find_offset(v);
     if (!bind_offset(v, why))
         return false;
     for (size_t d = 0; d < t->n_strides; d++)
