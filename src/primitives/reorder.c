@@ -364,6 +364,38 @@ static bool has_pair(const Driven *d)
     return false;
 }
 
+/* Loops of the chain that instances on one element do not agree in come in one order before
+ * and after. */
+static bool same_elements_stay(const Driven *d, const ml_Block *b, const Chain *ch)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_StmtVec up = {0};
+    ml_DomVec loops = {0};
+    size_t at = 0;
+
+    ml_index_loops(cx, d->c->p.index, b->tag, &up);
+    for (size_t k = 0; k < up.n; k++) {
+        const ml_For *f = ml_as_for(up.v[k]);
+
+        if (loops.n > 0 || f->var == ch->path[0]->var)
+            ml_push(cx, &loops, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    bool *told = ML_ARRAY(cx, bool, loops.n + 1);
+
+    if (loops.n < ch->n) /* a block further in */
+        return false;
+    ml_loops_told(b, loops.v, loops.n, true, told);
+    for (size_t k = 0; k < ch->n; k++) {
+        if (told[k] || ml_is_int(ch->path[k]->extent, 1))
+            continue;
+        while (at < ch->n && ch->now[at]->var != ch->path[k]->var)
+            at++;
+        if (at++ == ch->n)
+            return false;
+    }
+    return true;
+}
+
 static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -374,6 +406,13 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
     const ml_Block **blocks = ML_ARRAY(cx, const ml_Block *, driven->n + 1);
     bool free = !has_pair(&d);
 
+    for (size_t k = 0; k < driven->n; k++) {
+        blocks[k] = ml_as_block(driven->v[k]);
+        free = free && (same_elements_stay(&d, blocks[k], ch) ||
+                        ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k])));
+    }
+    if (free)
+        return true;
     for (size_t k = 0; k < ch->n; k++) {
         const ml_For *f = ch->path[k];
 
@@ -381,13 +420,6 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
         key[k] = ml_var(cx, ch->now[k]->var);
         extents[k] = ch->now[k]->extent;
     }
-    for (size_t k = 0; k < driven->n; k++) {
-        blocks[k] = ml_as_block(driven->v[k]);
-        free = free && (ml_order_stays(blocks[k], loops.v, loops.n, key, ch->n) ||
-                        ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k])));
-    }
-    if (free)
-        return true;
     return ml_keeps_order(cx, c->p,
                           &(ml_NewOrder){.loops = loops.v,
                                          .n = loops.n,

@@ -62,7 +62,7 @@ static bool check_layout(ml_Call *c, ml_Arith *ar, ml_Uid shown, const ml_Match 
 {
     const ml_Buffer *buf = m->source.buffer;
     const ml_Func *f = ml_call_func(c);
-    ml_ViewBinding bind = {.cx = c->cx, .ar = ar, .match = m, .vars = vars};
+    ml_ViewBinding bind = {.cx = c->cx, .ar = ar, .match = m, .vars = vars, .asks = true};
     const char *why = "its strides pass the dtype of its indices";
 
     bind.stride = ml_buffer_strides(ar, buf, ml_align_asked(c->cx, f->body, buf));

@@ -144,26 +144,74 @@ bool ml_elements_tell(const ml_Block *b)
     return all;
 }
 
-static bool is_told(const ml_Block *b, const ml_Var *loop)
+static int64_t size_of(int64_t w)
 {
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (b->iters[k].value->kind == ML_EXPR_VAR && b->iters[k].value->as.var == loop)
-            return is_index(b, b->iters[k].var);
-    return false;
+    return w < 0 ? -w : w;
+}
+
+/* Equal sums mean equal loops: each weighs more than all lighter ones together, so the
+ * heaviest one that differed would not be made up for. */
+static bool tells_all(const Sum *s)
+{
+    size_t by[MAX_LOOPS], n = 0; /* the lightest one first */
+    int64_t lighter = 0, most;
+
+    for (size_t k = 0; k < s->n; k++) {
+        if (s->weight[k] == 0 || ml_is_int(s->loops[k].extent, 1))
+            continue;
+        if (s->weight[k] == INT64_MIN)
+            return false;
+        size_t at = n++;
+
+        for (; at > 0 && size_of(s->weight[by[at - 1]]) > size_of(s->weight[k]); at--)
+            by[at] = by[at - 1];
+        by[at] = k;
+    }
+    for (size_t m = 0; m < n; m++) {
+        const ml_Dom *f = &s->loops[by[m]];
+        int64_t w = size_of(s->weight[by[m]]);
+
+        if (w <= lighter)
+            return false;
+        if (!ml_is_const_int(f->extent) || !ml_is_const_int(f->min) ||
+            __builtin_mul_overflow(w, f->extent->as.i - 1, &most) ||
+            __builtin_add_overflow(lighter, most, &lighter))
+            lighter = INT64_MAX;
+    }
+    return true;
+}
+
+void ml_loops_told(const ml_Block *b, const ml_Dom *loops, size_t n, bool all, bool *told)
+{
+    memset(told, 0, n * sizeof *told);
+    if (n > MAX_LOOPS || !touches_one_element(b))
+        return;
+    for (size_t m = 0; m < b->n_iters; m++) {
+        const ml_Expr *e = b->iters[m].value;
+        Sum s = {.loops = loops, .n = n, .ok = true};
+
+        if ((e->kind != ML_EXPR_VAR && !all) || !is_index(b, b->iters[m].var))
+            continue;
+        add_terms(&s, e, 1);
+        if (!s.ok || !tells_all(&s))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            told[k] |= s.weight[k] != 0;
+    }
 }
 
 bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
                     const ml_Expr *const *key, size_t n_key)
 {
     ml_Dom open[MAX_LOOPS];
+    bool told[MAX_LOOPS];
     size_t n_open = 0;
 
     if (n > MAX_LOOPS)
         return false;
-    if (!touches_one_element(b))
-        return ml_key_grows(loops, n, key, n_key);
+    ml_loops_told(b, loops, n, true, told);
     for (size_t k = 0; k < n; k++)
-        if (!is_told(b, loops[k].var))
+        if (!told[k])
             open[n_open++] = loops[k];
     return ml_key_grows(open, n_open, key, n_key);
 }

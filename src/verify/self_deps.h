@@ -51,8 +51,11 @@ bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
  * depends on what. The cheapest of these questions; false: it was not seen at once. loops: n
  * of them, outermost first. */
 bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size_t n_key);
-/* The same for those instances of the block that touch one element of what it writes: they
- * agree in all loops that drive an index of it, by themselves. */
+/* Marks loops that are the same for any two instances of the block that touch one element
+ * of what it writes, as far as that is seen at once. all: no loop is missing between the
+ * first of them and the block, nor a block between. told: n of them. */
+void ml_loops_told(const ml_Block *b, const ml_Dom *loops, size_t n, bool all, bool *told);
+/* ml_key_grows for such instances; all loops from the first one on to the block. */
 bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
                     const ml_Expr *const *key, size_t n_key);
 /* Whether it is seen at once that instances which touch one element of what the block writes
