@@ -372,10 +372,14 @@ static bool same_elements_stay(const Driven *d, const ml_Block *b, const Chain *
     ml_StmtVec up = {0};
     ml_DomVec loops = {0};
     size_t at = 0;
+    bool plain = true;
 
-    ml_index_loops(cx, d->c->p.index, b->tag, &up);
-    for (size_t k = 0; k < up.n; k++) {
-        const ml_For *f = ml_as_for(up.v[k]);
+    for (size_t k = 0; k < b->n_iters; k++)
+        plain &= b->iters[k].value->kind == ML_EXPR_VAR;
+    if (!plain)
+        ml_index_loops(cx, d->c->p.index, b->tag, &up);
+    for (size_t k = 0; k < (plain ? ch->n : up.n); k++) {
+        const ml_For *f = plain ? ch->path[k] : ml_as_for(up.v[k]);
 
         if (loops.n > 0 || f->var == ch->path[0]->var)
             ml_push(cx, &loops, ((ml_Dom){f->var, f->min, f->extent}));
@@ -384,7 +388,7 @@ static bool same_elements_stay(const Driven *d, const ml_Block *b, const Chain *
 
     if (loops.n < ch->n) /* a block further in */
         return false;
-    ml_loops_told(b, loops.v, loops.n, true, told);
+    ml_loops_told(b, loops.v, loops.n, !plain, told);
     for (size_t k = 0; k < ch->n; k++) {
         if (told[k] || ml_is_int(ch->path[k]->extent, 1))
             continue;

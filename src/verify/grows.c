@@ -79,7 +79,7 @@ bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size
     for (size_t k = 0; s.ok && k < n_key && s.first < n; k++) {
         size_t end;
 
-        memset(s.weight, 0, sizeof s.weight);
+        memset(s.weight, 0, n * sizeof s.weight[0]);
         add_terms(&s, key[k], 1);
         if (!s.ok || !is_ordered(&s, &end))
             return false;
@@ -134,13 +134,13 @@ static bool is_index(const ml_Block *b, const ml_Var *v)
     return true;
 }
 
-bool ml_elements_tell(const ml_Block *b)
+bool ml_elements_tell(const ml_Block *b, bool spatial)
 {
     bool all = touches_one_element(b);
 
     for (size_t k = 0; all && k < b->n_iters; k++)
-        all = b->iters[k].kind != ML_ITER_SPATIAL || ml_is_int(b->iters[k].extent, 1) ||
-              is_index(b, b->iters[k].var);
+        all = (spatial && b->iters[k].kind != ML_ITER_SPATIAL) ||
+              ml_is_int(b->iters[k].extent, 1) || is_index(b, b->iters[k].var);
     return all;
 }
 
@@ -188,10 +188,15 @@ void ml_loops_told(const ml_Block *b, const ml_Dom *loops, size_t n, bool all, b
         return;
     for (size_t m = 0; m < b->n_iters; m++) {
         const ml_Expr *e = b->iters[m].value;
+
+        if (!is_index(b, b->iters[m].var))
+            continue;
+        for (size_t k = 0; e->kind == ML_EXPR_VAR && k < n; k++)
+            told[k] |= loops[k].var == e->as.var;
+        if (e->kind == ML_EXPR_VAR || !all)
+            continue;
         Sum s = {.loops = loops, .n = n, .ok = true};
 
-        if ((e->kind != ML_EXPR_VAR && !all) || !is_index(b, b->iters[m].var))
-            continue;
         add_terms(&s, e, 1);
         if (!s.ok || !tells_all(&s))
             continue;

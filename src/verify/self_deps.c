@@ -508,6 +508,8 @@ bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_C
     ml_FactKey key = {0};
     bool yes;
 
+    if (runs != ML_RUNS_ANYHOW && ml_elements_tell(b, false))
+        return true;
     ml_key_ask(cx, &key, ML_ASK_ORDER);
     for (size_t k = 0; k < b->n_iters; k++) { /* whatever drives them */
         ml_key_add(cx, &key, b->iters[k].var);

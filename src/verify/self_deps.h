@@ -59,8 +59,8 @@ void ml_loops_told(const ml_Block *b, const ml_Dom *loops, size_t n, bool all, b
 bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
                     const ml_Expr *const *key, size_t n_key);
 /* Whether it is seen at once that instances which touch one element of what the block writes
- * have the same spatial iters. */
-bool ml_elements_tell(const ml_Block *b);
+ * have the same iters; spatial: these alone. */
+bool ml_elements_tell(const ml_Block *b, bool spatial);
 /* Marks the iters of which the block's init, where it has one, begins each element once:
  * two instances that touch an element of what it writes have the same of them. told:
  * b->n_iters of them. */

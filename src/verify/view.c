@@ -95,7 +95,8 @@ const ml_Expr *const *ml_buffer_strides(ml_Arith *ar, const ml_Buffer *b,
         s = times(cx, s, b->shape[d]);
         if (!s)
             return NULL;
-        s = ml_simplify(ar, s);
+        if (!ml_is_const_int(s))
+            s = ml_simplify(ar, s);
     }
     return out;
 }
