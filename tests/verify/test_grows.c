@@ -162,11 +162,57 @@ static void runs_of_one_instance_count(void **state)
     }
 }
 
+/* What an index that sums two loops up tells of them, against all pairs of iterations. */
+static void told_loops_agree(void **state)
+{
+    int marked = 0;
+
+    (void)state;
+    for (int k = 0; k < 600; k++) {
+        int n[2] = {1 + below(5), 1 + below(5)}, w[2] = {below(7) - 1, below(7) - 1};
+        char text[400];
+        ml_StmtVec loops = {0};
+        ml_Dom dom[2];
+        bool told[2];
+
+        snprintf(text, sizeof text,
+                 "    for i, j in T.grid(%d, %d):\n"
+                 "        with T.block(\"b\"):\n"
+                 "            v = T.axis.spatial(99, i * %d + j * %d + 12)\n"
+                 "            B[v] = A[v]\n",
+                 n[0], n[1], w[0], w[1]);
+        Prog g =
+            prog_any("A: T.Buffer((99,), \"int32\"), B: T.Buffer((99,), \"int32\")", text);
+        const ml_Block *b = block_of(&g, "b");
+
+        ml_index_loops(g.cx, g.p.index, b->tag, &loops);
+        for (int m = 0; m < 2; m++) {
+            const ml_For *f = ml_as_for(loops.v[m]);
+
+            dom[m] = (ml_Dom){f->var, f->min, f->extent};
+        }
+        ml_loops_told(b, dom, 2, true, told);
+        for (int x = 0; x < n[0] * n[1]; x++)
+            for (int y = 0; y < n[0] * n[1]; y++) {
+                int p[2] = {x / n[1], x % n[1]}, q[2] = {y / n[1], y % n[1]};
+
+                if (p[0] * w[0] + p[1] * w[1] != q[0] * w[0] + q[1] * w[1])
+                    continue;
+                for (int m = 0; m < 2; m++)
+                    assert_true(!told[m] || p[m] == q[m]);
+            }
+        marked += told[0] + told[1];
+        prog_free(&g);
+    }
+    assert_in_range(marked, 200, 1200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_grows_grows_for_all_pairs),
         cmocka_unit_test(tiles_grow),
+        cmocka_unit_test(told_loops_agree),
         cmocka_unit_test(runs_of_one_instance_count),
     };
 
