@@ -352,10 +352,11 @@ const ml_Primitive ml_prim_blockize = {
     .apply = blockize,
     .suggest = suggest,
     .errors =
-        (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
-                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,
-                               ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
-                               ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH,
-                               ML_E_OUTER_REDUCTION, ML_E_UNSOUND, ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD, ML_E_NOT_SCHEDULABLE,
+            ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP, ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
+            ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH, ML_E_OUTER_REDUCTION,
+            ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_WOULD_RACE, ML_E_PART_WRITTEN,
+            ML_E_REGION_UNDECLARED, ML_E_OK},
     .cases = "blockize",
 };

@@ -282,13 +282,6 @@ static const ml_Stmt *rewritten(Cse *s)
 
 /* ---- checks */
 
-static bool unsound(Cse *s, const char *why)
-{
-    ml_fail(s->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(s->block));
-    ml_error_set_unproved(s->c->cx);
-    return false;
-}
-
 /* Domains must be known where the nests stand, and the values stay in them. */
 static bool check_nests(Cse *s)
 {
@@ -308,10 +301,10 @@ static bool check_nests(Cse *s)
                 it = one;
         }
         if (it)
-            return unsound(s, ml_format(cx,
-                                        "cannot show that iter %s of block %s stays in its "
-                                        "domain on the loops that its value uses alone",
-                                        ml_shown(cx, it->var), ml_shown(cx, s->block)));
+            return ml_unproved(cx, ML_E_READS_BEYOND,
+                               "iter {0} of block {1} stays in its domain on the loops "
+                               "that its value uses alone",
+                               ML_VARIABLE(it->var), ML_BLOCK(s->block));
     }
     return true;
 }
@@ -328,10 +321,9 @@ static bool check_result(Cse *s)
         if (!ml_check_concurrency(c, s->kept.v[k]->nest))
             return false;
     if (s->kept.n && !ml_still_covered(c, s->block->tag, s->block->tag, false))
-        return unsound(s, ml_format(c->cx,
-                                    "cannot show that every index that block %s uses is "
-                                    "computed before",
-                                    ml_shown(c->cx, s->block)));
+        return ml_unproved(s->c->cx, ML_E_COVER_LOST,
+                           "every index that block {0} uses is computed before",
+                           ML_BLOCK(s->block));
     return true;
 }
 
@@ -410,6 +402,6 @@ const ml_Primitive ml_prim_cache_index = {
     .apply = cache_index,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT,
-                               ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_SCHEDULABLE, ML_E_READS_BEYOND, ML_E_OK},
     .cases = "cache_index",
 };

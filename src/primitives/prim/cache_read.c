@@ -93,13 +93,10 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
                 ML_BLOCK_UID(r->given.v[k]));
     r->chosen = r->given.n ? r->given : after;
     if (!ml_cache_place(c, writer, &r->chosen, place))
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "no statement after the one that writes %s reads it; a "
-                              "copy would come too late",
-                              ml_shown(cx, r->buffer))),
-            ML_BLOCK_UID(writer));
+        return ml_fail_as(cx, ML_E_COVER_LOST,
+                          "no statement after the one that writes {0} reads it; a copy "
+                          "would come too late",
+                          ML_BUFFER(r->buffer), ML_BLOCK_UID(writer));
     return true;
 }
 
@@ -245,13 +242,10 @@ static bool cache_read(ml_Call *c)
 
                 box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
                 if (box.nothing && !c->unchecked)
-                    return ml_fail(cx, ML_E_UNSOUND,
-                                   ML_TEXT(ml_format(
-                                       cx,
-                                       "what block %s declares to read of %s lies outside "
-                                       "of its shape: there is nothing to copy",
-                                       ml_shown(cx, root), ml_shown(cx, r.buffer))),
-                                   ML_BLOCK(root), ML_BUFFER(r.buffer));
+                    return ml_fail_as(cx, ML_E_INSTANCES_LOST,
+                                      "what block {0} declares to read of {1} lies outside "
+                                      "of its shape: there is nothing to copy",
+                                      ML_BLOCK(root), ML_BUFFER(r.buffer));
                 region[d] = ml_interval_cover(ar, box, whole);
                 region[d].min = ml_cast(cx, n->type, region[d].min);
                 region[d].extent = ml_cast(cx, n->type, region[d].extent);
@@ -340,6 +334,7 @@ const ml_Primitive ml_prim_cache_read = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_BAD_ARGUMENT, ML_E_COVER_LOST, ML_E_WOULD_RACE,
+                                     ML_E_INSTANCES_LOST, ML_E_NAMES_OVERLAP, ML_E_OK},
     .cases = "cache_read",
 };

@@ -314,6 +314,7 @@ const ml_Primitive ml_prim_compute_inline = {
                                      ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED,
-                                     ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_COVER_LOST, ML_E_WOULD_RACE, ML_E_NAMES_OVERLAP,
+                                     ML_E_OK},
     .cases = "compute_inline",
 };

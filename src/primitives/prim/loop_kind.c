@@ -267,10 +267,10 @@ static const ml_Param params[] = {
                   "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
 };
 
-#define ERRORS                                                                             \
+#define ERRORS(...)                                                                        \
     (const ml_ErrorCode[])                                                                 \
     {                                                                                      \
-        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK           \
+        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_WOULD_RACE, __VA_ARGS__    \
     }
 
 const ml_Primitive ml_prim_parallel = {
@@ -286,7 +286,7 @@ const ml_Primitive ml_prim_parallel = {
     .result = ML_R_NONE,
     .apply = parallel,
     .suggest = suggest,
-    .errors = ERRORS,
+    .errors = ERRORS(ML_E_OUTSIDE_BLOCKS, ML_E_NAMES_OVERLAP, ML_E_OK),
     .cases = "parallel",
 };
 
@@ -302,7 +302,7 @@ const ml_Primitive ml_prim_vectorize = {
     .result = ML_R_NONE,
     .apply = vectorize,
     .suggest = suggest,
-    .errors = ERRORS,
+    .errors = ERRORS(ML_E_OK),
     .cases = "vectorize",
 };
 
@@ -340,8 +340,8 @@ const ml_Primitive ml_prim_bind = {
     .suggest = suggest,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
-                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,
-                                     ML_E_NOT_REGION_COVERED, ML_E_THREAD_NESTED,
-                                     ML_E_LAUNCH_LIMIT, ML_E_OK},
+                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_WOULD_RACE,
+                                     ML_E_NOT_SHARED, ML_E_NOT_REGION_COVERED,
+                                     ML_E_THREAD_NESTED, ML_E_LAUNCH_LIMIT, ML_E_OK},
     .cases = "bind",
 };

@@ -303,13 +303,10 @@ static bool check_loops(Merge *m)
                     ML_ITER(m->update, j), ML_BLOCK(m->update));
         }
         if (k >= m->above && !used && !ml_is_int(f->extent, 1))
-            return ml_fail(
-                m->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(m->cx,
-                                  "no iter of block %s uses loop %s: it adds up over "
-                                  "its iterations, and would start anew in each",
-                                  ml_shown(m->cx, m->update), ml_shown(m->cx, f->var))),
-                ML_LOOP(f), ML_BLOCK(m->update));
+            return ml_fail_as(m->cx, ML_E_REDUCTION_CHANGED,
+                              "no iter of block {0} uses loop {1}: it adds up over its "
+                              "iterations, and would start anew in each",
+                              ML_BLOCK(m->update), ML_LOOP(f));
     }
     return true;
 }
@@ -527,7 +524,6 @@ static bool check_instances(Merge *m)
     const ml_Block *b = m->update;
     ml_DomVec dom = {0}, iters = {0};
     const ml_Expr **values = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1);
-    const char *why = NULL;
 
     for (size_t k = m->above; k < m->u_loops.n; k++) {
         const ml_For *f = ml_as_for(m->u_loops.v[k]);
@@ -546,29 +542,19 @@ static bool check_instances(Merge *m)
     if (!ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, false) &&
         !ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
                        false))
-        why =
-            "cannot show that the iterations of block %s compute different instances; one "
-            "would start another's sum anew";
+        return ml_unproved(cx, ML_E_REDUCTION_CHANGED,
+                           "the iterations of block {0} compute different instances; one "
+                           "would start another's sum anew",
+                           ML_BLOCK(b));
     ar = ml_arith_at(cx, m->c->p, b->tag);
-    for (size_t k = 0; k < m->n && !why; k++)
+    for (size_t k = 0; k < m->n; k++)
         if (!ml_iter_holds(ar, m->u_store[k]->indices, m->u_store[k]->n, iters.v, iters.n,
                            yes, ML_BIJECTIVE, false))
-            why = "cannot show that different spatial iters of block %s store to different "
-                  "elements; one would start another's sum anew";
-    if (!why)
-        return true;
-    ml_Text t = {0};
-
-    for (const char *p = why; *p; p++)
-        if (p[0] == '%' && p[1] == 's') {
-            ml_text_add(&t, b->name);
-            p++;
-        } else
-            ml_text_char(&t, *p);
-    ml_fail(cx, ML_E_UNSOUND, ML_TEXT(ml_text_z(&t)), ML_BLOCK(b));
-    ml_text_free(&t);
-    ml_error_set_unproved(cx);
-    return false;
+            return ml_unproved(cx, ML_E_WRITES_OVERLAP,
+                               "different spatial iters of block {0} store to different "
+                               "elements of {1}; one would start another's sum anew",
+                               ML_BLOCK(b), ML_BUFFER(m->u_store[k]->buffer));
+    return true;
 }
 
 /* ---- building */
@@ -666,6 +652,7 @@ const ml_Primitive ml_prim_merge_reduction = {
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE, ML_E_HAS_INIT,
                                ML_E_MERGE_SHAPE, ML_E_NOT_AFFINE, ML_E_MULTI_WRITER,
                                ML_E_ORDER_VIOLATED, ML_E_LOOP_TOO_LOW, ML_E_REGION_MISMATCH,
-                               ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_SCHEDULABLE, ML_E_INIT_MISPLACED,
+                               ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_OK},
     .cases = "merge_reduction",
 };

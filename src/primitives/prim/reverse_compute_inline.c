@@ -285,14 +285,10 @@ static bool check_instances(Fold *f)
     if (f->c->unchecked || !ml_is_output_block(f->c->p, f->consumer->tag, NULL) ||
         ml_executed_domains(f->c, f->consumer, ran))
         return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show which instances the loops of block %s run; all "
-                              "that block %s produces would be stored",
-                              ml_shown(cx, f->consumer), ml_shown(cx, f->producer))),
-            ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_INSTANCES_LOST,
+                       "the loops of block {0} run all of its instances; all that block "
+                       "{1} produces would be stored",
+                       ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
 }
 
 /* Which elements the consumer uses: over the producer's iters. */
@@ -536,6 +532,7 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
             ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
             ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
             ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
-            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
+            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_ORDER_REVERSED,
+            ML_E_WOULD_RACE, ML_E_INSTANCES_LOST, ML_E_OK},
     .cases = "reverse_compute_inline",
 };

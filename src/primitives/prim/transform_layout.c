@@ -178,11 +178,10 @@ static bool check_callers(Layout *l)
     for (uint32_t k = 0; k < mod->n; k++) {
         ml_stmt_visit(mod->funcs[k]->body, calls_below, &w);
         if (w.found)
-            return ml_fail(cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(
-                               cx, "function %s calls %s with %s in the layout that it has",
-                               mod->funcs[k]->name, f->name, ml_shown(cx, l->buf))),
-                           ML_BUFFER(l->buf));
+            return ml_fail_as(cx, ML_E_USED_ELSEWHERE,
+                              "function {0} calls {1} with {2} in the layout that it has",
+                              ML_TEXT(mod->funcs[k]->name), ML_TEXT(f->name),
+                              ML_BUFFER(l->buf));
     }
     return true;
 }
@@ -493,11 +492,11 @@ const ml_Primitive ml_prim_transform_layout = {
     .apply = transform_layout,
     .suggest = suggest,
     .errors =
-        (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
-                               ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED,
-                               ML_E_PAD_ARITY, ML_E_PAD_DTYPE, ML_E_PAD_FOREIGN_LOAD,
-                               ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
-                               ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED,
-                               ML_E_UNSOUND, ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
+            ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED, ML_E_PAD_ARITY, ML_E_PAD_DTYPE,
+            ML_E_PAD_FOREIGN_LOAD, ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
+            ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED, ML_E_COVER_LOST,
+            ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND, ML_E_USED_ELSEWHERE, ML_E_OK},
     .cases = "transform_layout",
 };
