@@ -3,7 +3,7 @@
  * bindings and views are followed outwards, to where a buffer is allocated or to the root,
  * which declares everything. Source: ir-and-analysis 1.3.
  */
-#include "primitives/move.h"
+#include "primitives/rewrite/move.h"
 
 #include "core/shown.h"
 
