@@ -357,7 +357,7 @@ static bool cache_index(ml_Call *c)
         return false;
     s.block = ml_call_block(c, uid);
     s.ar = ml_arith_at(cx, c->p, uid);
-    ml_arith_bind_iters(s.ar, s.block);
+    ml_arith_bind_within(s.ar, s.block);
     if (s.block->init)
         ml_stmt_visit(s.block->init, count_stmt, &s);
     ml_stmt_visit(s.block->body, count_stmt, &s);
