@@ -175,31 +175,38 @@ static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_
 
 static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
 {
-    int64_t threads = 1;
+    int64_t threads = 1, limit;
+    bool all = !t->only, together = all || t->only->thread.axis == ML_AXIS_THREAD;
     const ml_For *at = k->root;
 
     for (size_t a = 0; a < ML_COUNT(AXES); a++) {
-        int64_t most = -1, limit = ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        bool ask = all || ml_is_thread(t->only->thread, AXES[a].axis, AXES[a].dim);
+        int64_t most = -1;
 
+        if (!ask && !(a < 3 && together))
+            continue;
         for (size_t j = 0; j < k->loops.n; j++)
             if (ml_is_thread(k->loops.v[j]->thread, AXES[a].axis, AXES[a].dim) &&
                 ml_literal_extent(k->loops.v[j]->extent) > most) {
                 most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        if (most > limit && (!t->only || ml_thread_eq(t->only->thread, at->thread)))
+        limit = most < 0 || !ask ? INT64_MAX
+                                 : ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        if (most > limit)
             over_limit(t, at->thread.name, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
-    int64_t limit = ml_target_limit(t->target, "max_threads_per_block",
-                                    ml_target_limit(t->target, "max_num_threads", 1024));
-
-    if (threads > limit && (!t->only || t->only->thread.axis == ML_AXIS_THREAD))
+    limit = !together
+                ? INT64_MAX
+                : ml_target_limit(t->target, "max_threads_per_block",
+                                  ml_target_limit(t->target, "max_num_threads", 1024));
+    if (threads > limit)
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
-    limit = ml_target_limit(t->target, "max_vthread", 8);
-    for (size_t j = 0; j < k->loops.n; j++)
-        if (!t->only && k->loops.v[j]->thread.axis == ML_AXIS_VTHREAD &&
+    limit = !all ? 0 : ml_target_limit(t->target, "max_vthread", 8);
+    for (size_t j = 0; j < k->loops.n && all; j++)
+        if (k->loops.v[j]->thread.axis == ML_AXIS_VTHREAD &&
             ml_literal_extent(k->loops.v[j]->extent) > limit)
             over_limit(t, k->loops.v[j]->thread.name,
                        ml_literal_extent(k->loops.v[j]->extent), limit, k->loops.v[j]);
@@ -229,7 +236,6 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     const ml_Kernel *k;
 
     t.func = p.mod->funcs[t.find.func];
-    t.ar = ml_arith_at(cx, p, loop);
     collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
     ML_ASSERT(t.kernels.n == 1); /* the loop is bound */
     k = &t.kernels.v[0];
