@@ -130,7 +130,7 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 ml_Uid ml_writes_for_later(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, ml_Uid block,
                            const ml_Buffer *b);
 /* Written regions of different iterations of the loop provably disjoint, for all blocks
- * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
+ * below that write the buffer (2.3, several writers; primitives 6). */
 bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
                         const ml_Buffer *b);
 /* The same for all accesses, reads too. */

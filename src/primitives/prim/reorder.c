@@ -2,7 +2,7 @@
  * reorder - let loops of one chain take a new order in the positions they occupy.
  *
  * Loops move whole: variable, extent, kind, binding, annotations. Unlisted loops between
- * stay. Beyond the checks of the peer, three things that would change results are refused:
+ * stay. Beyond the checks of TVM, three things that would change results are refused:
  * a reduction whose outputs are computed by several iterations must keep its reduce loops
  * inside (ir-and-analysis 5.2, rule 9), blocks that pass values to each other under the
  * innermost loop must do so within one iteration, and what instances of blocks pass to

@@ -1,7 +1,6 @@
 /*
  * after - checks on the result of a rewrite that moved a block: what the conditions before
- * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6
- * "Right".
+ * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 1.4.
  */
 #include "primitives/rewrite/move.h"
 
