@@ -208,7 +208,7 @@ static bool check_storage(ml_Rfactor *r)
                 return ml_fail_as(r->cx, ML_E_NOT_SHARED,
                                   "the partial results would be computed by a kernel of "
                                   "their own, and {0} memory does not outlive it",
-                                  ML_TEXT(r->shape.buf[m]->scope), ML_LOOP(r->loops[k]),
+                                  ML_TEXT(r->shape.buf[m]->scope.name), ML_LOOP(r->loops[k]),
                                   ML_BUFFER(r->shape.buf[m]));
     return true;
 }

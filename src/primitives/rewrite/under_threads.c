@@ -72,7 +72,7 @@ static bool check_kernels(ml_Call *c, ml_Uid reader)
                                   "kernel: {3} memory carries nothing from one to the next",
                                   ML_BLOCK(b), ML_BUFFER(buf),
                                   ML_BLOCK(ml_call_block(c, from.v[m])),
-                                  ML_TEXT(buf->scope));
+                                  ML_TEXT(buf->scope.name));
         }
     }
     return true;
