@@ -153,13 +153,11 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         if (!unit || (at == 0 && preserve && spatial)) {
             o = outer_iter(g, t, k, at == 0);
             if (!o)
-                return ml_fail(
-                    g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
-                    ML_TEXT(ml_format(g->cx,
-                                      "the part of iter %s over the loops outside has "
-                                      "no counterpart",
-                                      b->iters[k].var->hint)),
-                    ML_ITER(b, k));
+                return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
+                                  "blocks {1} and {0} differ outside: the part of iter {3} "
+                                  "over the loops outside has no counterpart",
+                                  ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_ITER(b, k),
+                                  ML_VARIABLE(b->iters[k].var));
             used += !unit;
         }
         in->outer[k] = o && !unit ? o->var : NULL;
@@ -170,11 +168,11 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         ml_arith_bind_range(in->ar, g->iters[m].var, g->iters[m].min, g->iters[m].extent);
     }
     if (used != there)
-        return ml_fail(g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
-                       ML_TEXT(ml_format(g->cx,
-                                         "it has %zu iters over the loops outside, the "
-                                         "other one %zu",
-                                         used, there)));
+        return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
+                          "blocks {1} and {0} differ outside: it has {2} iters over the "
+                          "loops outside, the other one {3}",
+                          ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_NUMBER("iters", used),
+                          ML_NUMBER("other_iters", there));
     if (t->d.outer_pred != g->tiles[0].d.outer_pred)
         return ml_fail(g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
                        ML_TEXT("their conditions on the loops outside differ"));

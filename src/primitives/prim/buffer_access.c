@@ -32,21 +32,17 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     const ml_Expr **ends = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
 
     if (m->n_vars != b->n_iters)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "gen_new_ranges takes %u indices; block %s has %u "
-                                         "iters",
-                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
-                       ML_BLOCK(b));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "gen_new_ranges takes {0} indices; block {1} has {2} iters",
+                          ML_NUMBER("indices", m->n_vars), ML_BLOCK(b),
+                          ML_NUMBER("iters", b->n_iters));
     if (m->n_exprs != 2u * buf->rank)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "gen_new_ranges gives %u numbers; %s has %u "
-                                         "dimensions: %u points or %u begins and ends are "
-                                         "needed",
-                                         m->n_exprs, ml_shown(cx, buf), buf->rank,
-                                         buf->rank, 2u * buf->rank)),
-                       ML_BLOCK(b), ML_BUFFER(buf));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "gen_new_ranges gives {0} numbers; {1} has {2} dimensions: {2} "
+                          "points or {3} begins and ends are needed",
+                          ML_NUMBER("given", m->n_exprs), ML_BUFFER(buf),
+                          ML_NUMBER("rank", buf->rank), ML_NUMBER("needed", 2u * buf->rank),
+                          ML_BLOCK(b));
     for (size_t k = 0; k < b->n_iters; k++)
         iters[k] = ml_var(cx, b->iters[k].var);
     ml_index_map_apply(ar, m, iters, ends);
@@ -319,9 +315,9 @@ static bool unsafe_hide_buffer_access(ml_Call *c)
     bool write = ml_streq(side, "write");
 
     if (!write && !ml_streq(side, "read"))
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(
-                           cx, "buf_type is \"%s\"; it is \"read\" or \"write\"", side)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "buf_type is \"{0}\"; it is \"read\" or \"write\"",
+                          ML_TEXT(side));
     uint32_t n = write ? b->n_writes : b->n_reads, kept = 0;
     const ml_Region *old = write ? b->writes : b->reads;
     ml_Region *list = ML_ARRAY(cx, ml_Region, n + 1);

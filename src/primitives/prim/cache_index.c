@@ -337,9 +337,8 @@ static bool cache_index(ml_Call *c)
     if (!ml_check_scope(c, c->args[SCOPE].s) || !ml_check_not_root(c, uid))
         return false;
     if (threshold < 0)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "cse_thresh is %lld; it counts occurrences",
-                                         (long long)threshold)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT, "cse_thresh is {0}; it counts occurrences",
+                          ML_NUMBER("threshold", (long long)threshold));
     ml_Uid scope = ml_index_scope(c->p.index, uid);
 
     if (!ml_check_schedulable(c, scope, uid))

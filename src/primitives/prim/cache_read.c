@@ -83,14 +83,10 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
     }
     for (size_t k = 0; k < r->given.n; k++)
         if (!ml_uids_have(&after, r->given.v[k]))
-            return ml_fail(
+            return ml_fail_as(
                 cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
-                                  "consumer_blocks: block %s does not read %s after it "
-                                  "is written",
-                                  ml_shown(cx, ml_call_block(c, r->given.v[k])),
-                                  ml_shown(cx, r->buffer))),
-                ML_BLOCK_UID(r->given.v[k]));
+                "consumer_blocks: block {0} does not read {1} after it is written",
+                ML_BLOCK(ml_call_block(c, r->given.v[k])), ML_BUFFER(r->buffer));
     r->chosen = r->given.n ? r->given : after;
     if (!ml_cache_place(c, writer, &r->chosen, place))
         return ml_fail_as(cx, ML_E_COVER_LOST,
@@ -190,14 +186,9 @@ static bool cache_read(ml_Call *c)
 
     for (size_t k = 0; k < given->n; k++) {
         if (!ml_index_is_above(c->p.index, scope, given->uids[k]))
-            return ml_fail(
-                cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
-                                  "consumer_blocks: block %s is not in the scope "
-                                  "of block %s",
-                                  ml_shown(cx, ml_call_block(c, given->uids[k])),
-                                  ml_shown(cx, b))),
-                ML_BLOCK_UID(given->uids[k]));
+            return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                              "consumer_blocks: block {0} is not in the scope of block {1}",
+                              ML_BLOCK(ml_call_block(c, given->uids[k])), ML_BLOCK(b));
         ml_push(cx, &r.given, given->uids[k]);
     }
     if (!check_cover(c, scope, r.buffer))

@@ -220,13 +220,10 @@ static bool cache_write(ml_Call *c)
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)
         if (!ml_uids_have(&raw, w.given.v[k]))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "consumer_blocks: block %s does not read what "
-                                             "block %s writes",
-                                             ml_shown(cx, ml_call_block(c, w.given.v[k])),
-                                             ml_shown(cx, b))),
-                           ML_BLOCK_UID(w.given.v[k]));
+            return ml_fail_as(
+                cx, ML_E_BAD_ARGUMENT,
+                "consumer_blocks: block {0} does not read what block {1} writes",
+                ML_BLOCK(ml_call_block(c, w.given.v[k])), ML_BLOCK(b));
     for (size_t k = 0; k < raw.n; k++)
         if (!ml_uids_have(&w.given, raw.v[k]))
             ml_push(cx, &after, raw.v[k]);

@@ -288,11 +288,10 @@ static bool find_place(Move *m)
     else if (index == -2)
         index = last + 1;
     if (index < last + 1 || index > first)
-        return ml_fail(
-            c->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(c->cx, "index is %lld; legal are %lld to %lld, -1 and -2",
-                              (long long)index, (long long)(last + 1), (long long)first)),
-            ML_LOOP(m->loop));
+        return ml_fail_as(
+            c->cx, ML_E_BAD_ARGUMENT, "index is {0}; legal are {1} to {2}, -1 and -2",
+            ML_NUMBER("index", (long long)index), ML_NUMBER("first", (long long)(last + 1)),
+            ML_NUMBER("last", (long long)first), ML_LOOP(m->loop));
     m->at = (size_t)index;
     return true;
 }

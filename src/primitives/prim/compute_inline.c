@@ -121,10 +121,11 @@ static bool find_pattern(Producer *p)
                             ml_bool(cx, true), ML_BIJECTIVE, true);
     if (p->map.ok)
         return true;
-    return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                   ML_TEXT(ml_format(cx, "its store indices cannot be inverted (%s)",
-                                     ml_iter_fail_text(p->map.fail))),
-                   ML_EXPRESSION(p->store->indices[0]));
+    return ml_fail_as(
+        cx, ML_E_INLINE_PATTERN,
+        "block {0} cannot be inlined: its store indices cannot be inverted ({2})",
+        ML_BLOCK(b), ML_EXPRESSION(p->store->indices[0]),
+        ML_TEXT(ml_iter_fail_text(p->map.fail)));
 }
 
 /* The stored value with the iters solved for a load at idx; NULL: not invertible there. */

@@ -114,12 +114,10 @@ static bool bind(ml_Call *c)
     ml_Thread t = ml_thread(c->args[THREAD].s);
 
     if (ml_thread_rank(t) < 0)
-        return ml_fail(
-            c->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(c->cx,
-                              "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
-                              "threadIdx.x|y|z or vthread.x|y|z",
-                              t.name)));
+        return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
+                          "thread_axis: {0} is no thread axis; blockIdx.x|y|z, "
+                          "threadIdx.x|y|z or vthread.x|y|z",
+                          ML_TEXT(t.name));
     if (t.dim == ML_DIM_BARE) {
         ml_call_note(c, "vthread alone is an old spelling of vthread.x");
         t = ml_thread("vthread.x");

@@ -152,11 +152,9 @@ static bool check_padding(ml_Einsum *e)
     const ml_Block *b = e->block;
 
     if (list->n != b->n_iters)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx, "padding has %u entries, block %s has %u iters", list->n,
-                              ml_shown(cx, b), b->n_iters)),
-            ML_BLOCK(b));
+        return ml_fail_as(
+            cx, ML_E_BAD_ARGUMENT, "padding has {0} entries, block {1} has {2} iters",
+            ML_NUMBER("entries", list->n), ML_BLOCK(b), ML_NUMBER("iters", b->n_iters));
     e->extents = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     e->changed = ML_ARRAY(cx, bool, b->n_iters + 1u);
     e->loop_of = ML_ARRAY(cx, const ml_For *, b->n_iters + 1u);
@@ -166,12 +164,9 @@ static bool check_padding(ml_Einsum *e)
         const ml_Expr *f, *up;
 
         if (p <= 0 || !ml_dtype_fits(it->extent->type, p))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "padding of iter %s is %lld, it must be "
-                                             "positive",
-                                             ml_shown(cx, it->var), (long long)p)),
-                           ML_BLOCK(b));
+            return ml_fail_as(
+                cx, ML_E_BAD_ARGUMENT, "padding of iter {0} is {1}, it must be positive",
+                ML_VARIABLE(it->var), ML_NUMBER("padding", (long long)p), ML_BLOCK(b));
         f = ml_int(cx, it->extent->type, p);
         up = ml_add(cx, it->extent, ml_int(cx, it->extent->type, p - 1));
         e->extents[k] = ml_simplify(e->ar, ml_mul(cx, ml_floordiv(cx, up, f), f));
@@ -208,8 +203,8 @@ static bool check_loop(ml_Einsum *e, uint32_t k)
         if (m != k && ml_expr_uses_var(b->iters[m].value, f->var))
             return not_trivial(e);
     if (f->kind == ML_FOR_THREAD)
-        return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(f),
-                       ML_TEXT(ml_format(cx, "a thread binding, %s", f->thread.name)));
+        return ml_fail_as(cx, ML_E_LOOP_ANNOTATED, "loop {0} has a thread binding, {1}",
+                          ML_LOOP(f), ML_TEXT(f->thread.name));
     if (f->step && !ml_is_int(f->step, 1))
         return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(f), ML_EXPRESSION(f->step));
     for (size_t m = at; m < e->loops.n; m++) {

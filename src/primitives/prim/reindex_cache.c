@@ -114,12 +114,9 @@ static bool find_indices(Recache *r)
     ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
 
     if (m->n_vars != b->n_iters)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "index_map takes %u indices; block %s has %u "
-                                         "iters",
-                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
-                       ML_BLOCK(b));
+        return ml_fail_as(
+            cx, ML_E_BAD_ARGUMENT, "index_map takes {0} indices; block {1} has {2} iters",
+            ML_NUMBER("indices", m->n_vars), ML_BLOCK(b), ML_NUMBER("iters", b->n_iters));
     ml_arith_bind_iters(ar, b);
     r->n_new = m->n_exprs;
     r->at_old = ML_ARRAY(cx, const ml_Expr *, r->old->rank + 1u);

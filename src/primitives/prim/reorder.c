@@ -60,9 +60,10 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         const ml_For *loop = ml_call_loop(c, u);
 
         if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
-            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
-                           ML_TEXT(ml_format(cx, "%s holds other statements too",
-                                             ml_shown(cx, loop->var))));
+            return ml_fail_as(
+                cx, ML_E_NOT_CHAIN,
+                "loops {0} and {1} are not on one chain: {0} holds other statements too",
+                ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]));
         ml_push(cx, &up, loop);
         if (u == top)
             break;

@@ -62,19 +62,15 @@ static bool find_buffer(Fold *f, ml_Uid scope)
     writers.n = 0;
     ml_writers(c->cx, c->facts, c->p, scope, f->buf, &writers);
     if (writers.n != 1)
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n,
-                                         ml_shown(c->cx, f->buf))),
-                       ML_BLOCK(f->consumer));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER, "{0} blocks write {1}",
+                          ML_NUMBER("writers", writers.n), ML_BUFFER(f->buf),
+                          ML_BLOCK(f->consumer));
     ml_readers(c->cx, c->facts, c->p, scope, f->buf, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (readers.v[k] != f->consumer->tag)
-            return ml_fail(
-                c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                ML_TEXT(ml_format(c->cx, "block %s reads %s too",
-                                  ml_shown(c->cx, ml_call_block(c, readers.v[k])),
-                                  ml_shown(c->cx, f->buf))),
-                ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
+            return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER, "block {0} reads {1} too",
+                              ML_BLOCK(ml_call_block(c, readers.v[k])), ML_BUFFER(f->buf),
+                              ML_BLOCK(f->consumer));
     f->producer = ml_call_block(c, writers.v[0]);
     return true;
 }
@@ -113,19 +109,15 @@ static bool check_producer(Fold *f)
     ML_ASSERT(p);
     ml_child_blocks(c->cx, &p->base, &inner);
     if (inner.n > 0)
-        return ml_fail(
-            c->cx, ML_E_NOT_SINGLE_PRODUCER,
-            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
-                              ml_shown(c->cx, p), ml_shown(c->cx, f->buf))),
-            ML_BLOCK(p));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                          "block {0}, which writes {1}, contains blocks", ML_BLOCK(p),
+                          ML_BUFFER(f->buf));
     if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0 &&
         !(reduces_once(p) &&
           ml_reduction_violation(c->cx, c->facts, c->p, p->tag, NULL) == 0))
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(
-                           c->cx, "block %s, which writes %s, is not complete: %s",
-                           ml_shown(c->cx, p), ml_shown(c->cx, f->buf), why ? why : "?")),
-                       ML_BLOCK(p));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                          "block {0}, which writes {1}, is not complete: {2}", ML_BLOCK(p),
+                          ML_BUFFER(f->buf), ML_TEXT(why ? why : "?"));
     if (ml_is_output_block(c->p, p->tag, &out))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
     const ml_Stmt *body = p->body;
@@ -209,12 +201,11 @@ static bool check_inside(Fold *f, ml_Arith *ar)
             return false;
         if (!ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
             !ml_prove_symbolic(ar, ml_lt(cx, at, dim)))
-            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
-                           ML_TEXT(ml_format(cx,
-                                             "some of its instances read outside of %s and "
-                                             "would be lost",
-                                             ml_shown(cx, f->buf))),
-                           ML_EXPRESSION(f->index[d]));
+            return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                              "block {0} cannot be inlined: some of its instances read "
+                              "outside of {2} and would be lost",
+                              ML_BLOCK(f->consumer), ML_EXPRESSION(f->index[d]),
+                              ML_BUFFER(f->buf));
     }
     return true;
 }
@@ -238,12 +229,11 @@ static bool solve(Fold *f)
     if (!f->c->unchecked && !check_inside(f, ar))
         return false;
     if (!m.ok)
-        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx,
-                                         "the indices of its load are no affine map of its "
-                                         "iters (%s)",
-                                         ml_iter_fail_text(m.fail))),
-                       ML_EXPRESSION(m.at ? m.at : f->index[0]));
+        return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                          "block {0} cannot be inlined: the indices of its load are no "
+                          "affine map of its iters ({2})",
+                          ML_BLOCK(b), ML_EXPRESSION(m.at ? m.at : f->index[0]),
+                          ML_TEXT(ml_iter_fail_text(m.fail)));
     if (!ml_iter_inverse(ar, &m, f->def->indices, f->inverse))
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
                        ML_TEXT("the indices of its load cannot be inverted"));
@@ -253,13 +243,10 @@ static bool solve(Fold *f)
         if (ml_map_has(f->inverse, it->var->uid) && !ml_is_int(it->extent, 1))
             continue;
         if (!ml_is_int(it->extent, 1))
-            return ml_fail(
-                cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                ML_TEXT(ml_format(cx,
-                                  "iter %s is not determined by the element that "
-                                  "is read",
-                                  ml_shown(cx, it->var))),
-                ML_ITER(b, k));
+            return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                              "block {0} cannot be inlined: iter {2} is not determined by "
+                              "the element that is read",
+                              ML_BLOCK(b), ML_ITER(b, k), ML_VARIABLE(it->var));
         ml_map_set(cx, f->inverse, it->var->uid, it->min);
     }
     return true;

@@ -208,8 +208,8 @@ static bool check_storage(ml_Rfactor *r)
                 return ml_fail_as(r->cx, ML_E_NOT_SHARED,
                                   "the partial results would be computed by a kernel of "
                                   "their own, and {0} memory does not outlive it",
-                                  ML_TEXT(r->shape.buf[m]->scope.name), ML_LOOP(r->loops[k]),
-                                  ML_BUFFER(r->shape.buf[m]));
+                                  ML_TEXT(r->shape.buf[m]->scope.name),
+                                  ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[m]));
     return true;
 }
 
@@ -322,14 +322,12 @@ static bool check_axis(ml_Rfactor *r)
     int64_t ndim = (int64_t)r->shape.rank, axis = r->c->args[ML_RFACTOR_AXIS].i;
 
     if (axis < -(ndim + 1) || axis > ndim)
-        return ml_fail(
+        return ml_fail_as(
             r->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(r->cx,
-                              "factor_axis is %lld; %s has %lld dimension%s, so it "
-                              "lies in [%lld, %lld]",
-                              (long long)axis, ml_shown(r->cx, r->shape.buf[0]),
-                              (long long)ndim, ndim == 1 ? "" : "s", (long long)-(ndim + 1),
-                              (long long)ndim)));
+            "factor_axis is {0}; {1} has {2} dimension{3}, so it lies in [{4}, {2}]",
+            ML_NUMBER("axis", (long long)axis), ML_BUFFER(r->shape.buf[0]),
+            ML_NUMBER("rank", (long long)ndim), ML_TEXT(ndim == 1 ? "" : "s"),
+            ML_NUMBER("lowest", (long long)-(ndim + 1)));
     r->axis = (size_t)(axis < 0 ? axis + ndim + 1 : axis);
     return true;
 }

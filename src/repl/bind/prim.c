@@ -420,8 +420,6 @@ static void set_examples(lua_State *L, const char *code)
     }
 }
 
-/* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown
- */
 /* family: the name of the codes that are asked for together; codes: of such a name, they. */
 static void set_family(lua_State *L, ml_ErrorCode e)
 {
@@ -445,6 +443,8 @@ static void set_family(lua_State *L, ml_ErrorCode e)
     lua_setfield(L, -2, "codes");
 }
 
+/* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown
+ */
 static int explain(lua_State *L)
 {
     const char *code = bind_string(L, 1, "code");
