@@ -7,7 +7,8 @@
 #   banned    functions that overflow, that hide state, or that abort
 #   long      a function has at most 100 lines, but for a long switch that says why
 #   heads     every file opens with a comment that says what it is
-#   rooms     every folder of the library has a README.md: what is in it, where to start reading
+#   rooms     every folder of the library has a README.md: what is in it, what it may include (and it
+#             includes nothing else), where to start reading
 #   citations in comments name headings of doc/ that exist
 #   reach     what reaches a file, a process or native code is in src/repl/reach.def
 #   names     what the library exports begins with ml_ (checked when it is built)
@@ -43,8 +44,13 @@ fi
         }
         { skipped = 0 }' "${scripts[@]}"
     # The room of the prompt has its own way about (src/repl), moonloop-draw is one file.
-    find src -mindepth 1 -type d ! -path 'src/repl*' ! -path 'src/draw' ! -exec test -e '{}/README.md' \; -print |
-        sed 's|$|: no README.md that says what is in the folder and where to start reading|'
+    find src -mindepth 1 -type d ! -path 'src/repl*' ! -path 'src/draw' | sort | while read -r room; do
+        if [ ! -e "$room/README.md" ]; then
+            echo "$room: no README.md that says what is in the folder and where to start reading"
+        elif ! grep -q '^- May include: ' "$room/README.md" || ! grep -q '^- Start with: ' "$room/README.md"; then
+            echo "$room/README.md:1: no lines \`- May include: ...' and \`- Start with: ...'"
+        fi
+    done
     cites
     # The index of the chapters names each, and nothing else.
     if [ ${#chapters[@]} != 0 ]; then

@@ -1,4 +1,5 @@
-# Includes: which folder may include which, where a library is included, own header first, no circles.
+# Includes: which folder may include which, where a library is included, own header first, no circles,
+# and of the library nothing that the README.md of the folder does not name.
 # Give it all sources. Prints FILE:LINE: what is wrong.
 BEGIN {
     # What each folder may include. The public header stands above all of the library.
@@ -19,6 +20,31 @@ BEGIN {
     only["sqlite3.h"] = "^src/tune/db/"
     # Circles are allowed here: panes, commands and bindings of the prompt share one session yet.
     circles_allowed = "^repl(/|$)"
+}
+
+# What the README.md of a folder allows: the folders in backticks behind "- May include:".
+function read_allowed(folder,   file, line, inside, text, name) {
+    file = "src/" folder "/README.md"
+    while ((getline line < file) > 0) {
+        if (line ~ /^- May include:/) inside = 1
+        else if (line !~ /^  /) inside = 0
+        if (inside) { text = text " " line; has_list[folder] = 1 }
+    }
+    close(file)
+    gsub(/ +/, " ", text)
+    while (match(text, /`[a-z_\/]+`/)) {
+        name = substr(text, RSTART + 1, RLENGTH - 2)
+        text = substr(text, RSTART + RLENGTH)
+        allowed[folder, name] = 1
+        if (text ~ /^ and its folders/) allowed[folder, name "/*"] = 1
+    }
+}
+function is_allowed(folder, other,   up) {
+    if (!(folder in seen)) { seen[folder] = 1; read_allowed(folder) }
+    if (!(folder in has_list) || (folder, other) in allowed) return 1
+    for (up = other; sub(/\/[^\/]*$/, "", up);)
+        if ((folder, up "/*") in allowed) return 1
+    return (folder, other "/*") in allowed
 }
 
 function folder_of(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
@@ -49,6 +75,8 @@ FNR == 1 {
         else if (index(" " may[part[2]] " ", " " to[1] " ") == 0)
             print at part[2] " may not include " to[1] " (an upward include)"
         there = folder_of(name)
+        if (here != there && !is_allowed(here, there))
+            print at "the README.md of " here " does not name " there " among what it may include"
         if (here != there && here !~ circles_allowed && there !~ circles_allowed && !((here, there) in edge)) {
             edge[here, there] = at "\"" name "\""
             n_to[here]++

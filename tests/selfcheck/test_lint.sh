@@ -6,9 +6,12 @@ lint=$PWD/scripts/lint.sh
 cd "$TMPDIR" || exit 1
 mkdir -p src/core src/verify src/repl doc
 
+readme() { # FOLDER ALLOWED
+    printf '# %s\n\n- May include: `%s` and its folders.\n- Start with: `a.h`.\n' "$1" "$2" >"src/$1/README.md"
+}
 clean() { # writes files that keep all rules
     rm -rf src/*/*.[ch] src/*/*.def src/*/*/ doc/* lua
-    for d in core verify; do echo "# $d" >src/$d/README.md; done
+    for d in core verify; do readme $d core; done
     printf '/*\n * a - a module that keeps the rules: no strcpy(), no malloc().\n */\n#include "core/a.h"\n\n#include <stdio.h>\n' >src/core/a.c
     printf 'const char *ml_a = "gets(x)"; // sprintf(y)\n' >>src/core/a.c
     printf '/* a - a header. */\n#ifndef ML_CORE_A_H\n#define ML_CORE_A_H\nextern const char *ml_a;\n#endif\n' >src/core/a.h
@@ -35,7 +38,7 @@ body() { # LINES: a function of so many lines, braces included, in the file for 
     echo '}'
 }
 room() { # FOLDER NAME INCLUDES...: a header in a folder of the library
-    mkdir -p "src/$1" && echo "# $1" >"src/$1/README.md"
+    mkdir -p "src/$1" && readme "$1" "${1%%/*}"
     printf '/* %s - a header. */\n#ifndef ML_%s_H\n#define ML_%s_H\n' "$2" "${2^^}" "${2^^}" >"src/$1/$2.h"
     printf '#include "%s"\n' "${@:3}" >>"src/$1/$2.h" && echo '#endif' >>"src/$1/$2.h"
 }
@@ -85,6 +88,15 @@ accepts 'circles of the prompt, and its rooms without a README'
 clean && room core/low low core/a.h
 rm src/core/low/README.md
 finds 'a folder of the library without a README' 'src/core/low: no README.md'
+clean && room core/low low core/a.h
+echo '# low' >src/core/low/README.md
+finds 'a README without its two lines' 'src/core/low/README.md:1: no lines'
+clean && room core/low low core/a.h
+sed -i 's/^- May.*/- May include: `core`, and much of\n  `core\/base`./' src/core/low/README.md
+accepts 'includes of what the README names'
+room core/high high core/low/low.h core/a.h
+readme core/high core/base
+finds 'an include that the README does not name' 'src/core/high/high.h:4: the README.md of core/high does not name core/low'
 
 clean && body 100 >>src/core/a.c
 accepts 'a function of 100 lines'
@@ -96,7 +108,7 @@ clean && { echo '/* long: */' && body 300; } >>src/core/a.c
 finds 'a long switch that does not say why' 'f has 300 lines'
 clean && { echo '/* long: one case a kind */' && body 50 && echo && body 101; } >>src/core/a.c
 finds 'a long function behind an excused one' 'src/core/a.c:61: f has 101 lines'
-clean && mkdir -p src/primitives/prim && touch src/primitives/{,prim/}README.md
+clean && mkdir -p src/primitives/prim && readme primitives core && readme primitives/prim core
 { echo '/* split - a short one. */' && body 20; } >src/primitives/prim/split.c
 finds 'a function that waits no more' 'split is short or gone'
 
