@@ -91,7 +91,7 @@ enum { ML_MAX_FACTS = 12 };
 
 struct ml_Error {
     ml_ErrorCode code;
-    const char *says;      /* the sentence where it was found, a literal; NULL: the code's */
+    const char *says; /* the sentence where it was found, a literal; NULL: the code's */
     const char *primitive; /* name of the primitive at fault, or NULL */
     uint32_t n_facts;
     ml_Fact facts[ML_MAX_FACTS];

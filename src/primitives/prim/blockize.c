@@ -171,8 +171,8 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
                           "blocks {1} and {0} differ outside: it has {2} iters over the "
                           "loops outside, the other one {3}",
-                          ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_NUMBER("iters", used),
-                          ML_NUMBER("other_iters", there));
+                          ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
+                          ML_NUMBER("iters", used), ML_NUMBER("other_iters", there));
     if (t->d.outer_pred != g->tiles[0].d.outer_pred)
         return ml_fail(g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
                        ML_TEXT("their conditions on the loops outside differ"));

@@ -3,7 +3,7 @@
  *
  * The copy covers exactly what the block writes; where that cannot be shown and the
  * original is seen outside the scope, elements that nobody wrote would be overwritten:
- * unsound. Source: primitives 8, cache_write.
+ * refused. Source: primitives 8, cache_write.
  */
 #include "primitives/rewrite/cache.h"
 

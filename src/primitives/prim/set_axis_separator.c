@@ -34,8 +34,8 @@ static bool read_list(ml_Call *c, const ml_Buffer *buf, int32_t *out)
             return ml_fail_as(
                 c->cx, ML_E_BAD_ARGUMENT,
                 "axis separator {0} is outside [0, {1}], the dimensions of {2}",
-                ML_NUMBER("separator", (long long)v), ML_NUMBER("rank", (unsigned)buf->rank),
-                ML_BUFFER(buf));
+                ML_NUMBER("separator", (long long)v),
+                ML_NUMBER("rank", (unsigned)buf->rank), ML_BUFFER(buf));
         if (k > 0 && v <= last)
             return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
                               "axis separators increase: {0} comes after {1}",

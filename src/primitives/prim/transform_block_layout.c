@@ -367,9 +367,10 @@ static bool transform_block_layout(ml_Call *c)
     if (!check_loops(&it))
         return false;
     if (given->n_vars != b->n_iters)
-        return ml_fail_as(
-            cx, ML_E_BAD_ARGUMENT, "index_map takes {0} indices, block {1} has {2} iters",
-            ML_NUMBER("indices", given->n_vars), ML_BLOCK(b), ML_NUMBER("iters", b->n_iters));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "index_map takes {0} indices, block {1} has {2} iters",
+                          ML_NUMBER("indices", given->n_vars), ML_BLOCK(b),
+                          ML_NUMBER("iters", b->n_iters));
     if (b->n_iters == 0)
         return true;
     for (size_t k = 0; k < b->n_iters; k++) {

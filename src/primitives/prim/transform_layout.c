@@ -101,8 +101,7 @@ static const ml_Expr *load_named(ml_Ctx *cx, const ml_Expr *e, void *user)
     if (e != w->l->c->args[PAD].map->exprs[0] && !ml_dtype_eq(load->type, e->type)) {
         w->failed = true;
         ml_fail_as(cx, ML_E_PAD_DTYPE, "pad_value is of {2}, buffer {0} holds {1}",
-                   ML_BUFFER(buf), ML_DTYPE(buf->type),
-                   ML_DTYPE(e->type));
+                   ML_BUFFER(buf), ML_DTYPE(buf->type), ML_DTYPE(e->type));
         return e;
     }
     return load;
@@ -128,8 +127,7 @@ static bool check_pad(Layout *l, const ml_IndexMap *map)
         return false;
     if (!ml_dtype_eq(value->type, l->buf->type))
         return ml_fail_as(cx, ML_E_PAD_DTYPE, "pad_value is of {2}, buffer {0} holds {1}",
-                          ML_BUFFER(l->buf), ML_DTYPE(l->buf->type),
-                          ML_DTYPE(value->type));
+                          ML_BUFFER(l->buf), ML_DTYPE(l->buf->type), ML_DTYPE(value->type));
     ml_IndexMap *own = ML_NEW(cx, ml_IndexMap);
     const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, 1);
 

@@ -379,9 +379,8 @@ static const luaL_Reg error_meta[] = {{"__tostring", error_tostring},
                                       {"__close", error_close},
                                       {NULL, NULL}};
 static const char *const error_fields[] = {
-    "code",    "family",  "message",   "primitive", "loops", "blocks", "buffers",
-    "numbers", "element", "instances", "place",     "notes", "rule",   "frames",
-    NULL};
+    "code",    "family",    "message", "primitive", "loops", "blocks", "buffers", "numbers",
+    "element", "instances", "place",   "notes",     "rule",  "frames", NULL};
 const BindClass bind_error_class = {"moonloop.error", error_meta, NULL, error_fields,
                                     error_get};
 
