@@ -177,11 +177,11 @@ static bool check_consumer(Fold *f)
     for (size_t k = 0; k < f->use->n; k++)
         ml_expr_visit(f->use->indices[k], find_load, f);
     if (!f->index || f->differ)
-        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx,
-                                         f->index ? "it loads %s at different indices"
-                                                  : "it does not load %s",
-                                         ml_shown(cx, f->buf))));
+        return ml_fail_as(
+            cx, ML_E_INLINE_PATTERN,
+            f->index ? "block {0} cannot be inlined: it loads {1} at different indices"
+                     : "block {0} cannot be inlined: it does not load {1}",
+            ML_BLOCK(b), ML_BUFFER(f->buf));
     return true;
 }
 
