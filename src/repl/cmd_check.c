@@ -4,13 +4,13 @@
 
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
-#include "repl/bind/checking.h"
 #include "repl/bind/host.h"
-#include "repl/bind/work.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/graph/graph.h"
 #include "repl/progress.h"
+#include "work/checking.h"
+#include "work/work.h"
 
 /* ---- :check */
 
@@ -242,25 +242,6 @@ static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const ch
     }
 }
 
-/* Whether the error tells about the current version: it ran and broke a rule. */
-static bool is_verdict(ml_Ctx *cx)
-{
-    const ml_Error *e = ml_error(cx);
-
-    switch (e->code) {
-    case ML_E_TOO_LARGE:
-    case ML_E_BAD_RUN_ARGUMENT:
-    case ML_E_NOT_SUPPORTED:
-    case ML_E_INTERRUPTED:
-    case ML_E_OUT_OF_MEMORY: return false;
-    default: break;
-    }
-    for (uint32_t k = 0; k < e->n_notes; k++)
-        if (ml_streq(e->notes[k], "in the start version"))
-            return false;
-    return true;
-}
-
 typedef struct Verdict {
     bool ok, known;
 } Verdict;
@@ -303,7 +284,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         o.n_moved = moved.n;
     }
     if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &o, &r, &runs)) {
-        v.known = is_verdict(cx);
+        v.known = ml_checking_is_verdict(ml_error(cx));
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
         int64_t n = outputs(cx, f, a, &names);

@@ -429,7 +429,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         return ML_TUNE_DONE;
     if (!t->ready) {
         t->begin = ml_tune_now();
-        ok = ml_reference_make(t, cx, t->slot[0].w);
+        ok = ml_tune_reference(t, cx, t->slot[0].w);
         t->ready = ok;
         t->start_done = ml_tune_now();
         if (ok)

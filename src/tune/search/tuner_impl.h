@@ -2,8 +2,7 @@
 #ifndef ML_TUNE_TUNER_IMPL_H
 #define ML_TUNE_TUNER_IMPL_H
 
-#include "codegen/measure/check.h"
-#include "codegen/worker/worker.h"
+#include "codegen/measure/contest.h"
 #include "core/vec.h"
 #include "tune/tune.h"
 
@@ -132,7 +131,7 @@ bool ml_propose(ml_Tuner *t, Candidate *out);
 void ml_valid_add(ml_Tuner *t, const Measured *m);
 
 /* reference.c: arguments and expected results, in shared memory. */
-bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
+bool ml_tune_reference(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
 
 /* records.c */
 bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o);

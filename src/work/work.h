@@ -1,6 +1,6 @@
 /* work - versions of schedules as work for compiled code. Source: interaction 8. */
-#ifndef ML_REPL_BIND_WORK_H
-#define ML_REPL_BIND_WORK_H
+#ifndef ML_WORK_WORK_H
+#define ML_WORK_WORK_H
 
 #include "codegen/lower/lower.h"
 #include "codegen/machine/engine.h"

@@ -4,7 +4,7 @@
  * A size is a variable in the shape of a parameter, or a scalar parameter: what the
  * generators of the inputs look up by name. Source: interaction 8.
  */
-#include "repl/bind/checking.h"
+#include "work/checking.h"
 
 #include "core/base/text.h"
 #include "core/vec.h"
@@ -88,4 +88,20 @@ const char *ml_checking_bad_size(ml_Ctx *cx, const ml_Module *m, const ml_Func *
     }
     ml_text_free(&known);
     return why;
+}
+
+bool ml_checking_is_verdict(const ml_Error *e)
+{
+    switch (e->code) {
+    case ML_E_TOO_LARGE:
+    case ML_E_BAD_RUN_ARGUMENT:
+    case ML_E_NOT_SUPPORTED:
+    case ML_E_INTERRUPTED:
+    case ML_E_OUT_OF_MEMORY: return false;
+    default: break;
+    }
+    for (uint32_t k = 0; k < e->n_notes; k++)
+        if (ml_streq(e->notes[k], "in the start version"))
+            return false;
+    return true;
 }

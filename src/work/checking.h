@@ -1,7 +1,7 @@
-/* checking - what :check and moon.check have in common: which functions of a module are
+/* checking - what all that checks versions has in common: which functions of a module are
  * compared, and which symbolic sizes there are. Source: interaction 8. */
-#ifndef ML_REPL_BIND_CHECKING_H
-#define ML_REPL_BIND_CHECKING_H
+#ifndef ML_WORK_CHECKING_H
+#define ML_WORK_CHECKING_H
 
 #include "codegen/measure/check.h"
 #include "primitives/schedule.h"
@@ -15,5 +15,8 @@ bool ml_checking_wants(const ml_Schedule *s, const ml_Module *start, uint32_t at
  * function of the module (of f, when there is one), and be given once. */
 const char *ml_checking_bad_size(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
                                  const ml_Size *sizes, size_t n);
+
+/* Whether the error of a check tells about the current version: it ran and broke a rule. */
+bool ml_checking_is_verdict(const ml_Error *e);
 
 #endif

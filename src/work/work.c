@@ -1,5 +1,5 @@
 /* work - the text that is shown is the text that is compiled. */
-#include "repl/bind/work.h"
+#include "work/work.h"
 
 ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
 {
