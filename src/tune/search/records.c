@@ -179,15 +179,15 @@ static ml_TunePhase phase_of(const ml_Record *r)
                : ML_PHASE_BUILD;
 }
 
-/* sketch, d: those of the record, or d NULL. */
-static void count_record(ml_Tuner *t, const ml_Record *r, uint32_t sketch, const int64_t *d)
+/* c: what the record is of, or NULL. */
+static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
 {
-    const Measured m = {sketch, d, ml_record_best(r), r->median, r->id};
+    const Measured m = {c ? *c : (Candidate){0}, ml_record_best(r), r->median, r->id};
 
     t->st.done++;
     if (!isfinite(m.seconds) || m.seconds >= 1e10)
         t->st.failed[phase_of(r)]++;
-    else if (d)
+    else if (c)
         ml_valid_add(t, &m);
     else if (t->other.seconds == 0 || m.seconds < t->other.seconds)
         t->other = m;
@@ -244,8 +244,7 @@ static bool take_records(ml_Tuner *t, ml_Ctx *cx)
     if (!ml_db_records(t->db, cx, &q, &v, &n))
         return false;
     for (size_t k = 0; k < n; k++) {
-        uint32_t sketch = 0;
-        int64_t *d = NULL;
+        Candidate c;
         uint64_t hash;
         bool known;
 
@@ -253,10 +252,10 @@ static bool take_records(ml_Tuner *t, ml_Ctx *cx)
             t->last_seen = v[k].id;
         if (is_own(t, v[k].id))
             continue;
-        known = ml_candidate_of_record(t, &v[k], &sketch, &d, &hash);
+        known = ml_candidate_of_record(t, &v[k], &c, &hash);
         if (hash)
-            ml_seen_add(t, hash);
-        count_record(t, &v[k], sketch, known ? d : NULL);
+            ml_seen_add(&t->programs, hash);
+        count_record(t, &v[k], known ? &c : NULL);
     }
     ml_best_update(t);
     return true;
@@ -379,13 +378,13 @@ static bool no_such(const char *z)
     return z == NULL || !*z;
 }
 
-void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, double best)
+void ml_records_put(ml_Tuner *t, const Made *m, const ml_JobResult *r, double best)
 {
     ml_Record *rec = ML_NEW(t->keep, ml_Record);
     double *secs = ML_NEW(t->keep, double);
     ml_Text one = {0};
 
-    for (const char *p = c->trace; *p; p++)
+    for (const char *p = m->trace; *p; p++)
         if (*p != '\n')
             ml_text_char(&one, *p);
     *secs = best;
@@ -416,6 +415,6 @@ void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, doub
             ml_error_clear(t->tmp);
     }
     ml_push(t->keep, &t->records, (const ml_Record *)rec);
-    count_record(t, rec, c->sketch, c->d);
+    count_record(t, rec, &m->c);
     ml_best_update(t);
 }
