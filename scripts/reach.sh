@@ -32,7 +32,7 @@ calls() {
             }
             if (out ~ /^[A-Za-z_]/ && out !~ /;$/ && match(out, /[A-Za-z_0-9]+\(/))
                 fn = substr(out, RSTART, RLENGTH - 1)
-            while (match(out, /(^|[^A-Za-z0-9_.>])(fopen|freopen|open|openat|creat|popen|system|exec[lv]p?e?|fexecve|posix_spawnp?|fork|vfork|dlopen|opendir|scandir|nftw|glob|mkstemp|mkdtemp|tmpfile|unlink|unlinkat|rename|renameat|remove|mkdir|rmdir|symlink|link|chmod|chown|truncate|utime|mkfifo|mknod|chdir|fchdir|shm_open|socket|connect|process_vm_[a-z]+|ptrace|setenv|putenv|sqlite3_open[a-z0-9_]*|luaL_loadfilex?|luaL_dofile|ml_file_read|ml_file_begin|ml_file_write[a-z_]*|ml_session_write)[ \t]*\(/)) {
+            while (match(out, /(^|[^A-Za-z0-9_.>])(fopen|freopen|open|openat|creat|popen|system|exec[lv]p?e?|fexecve|posix_spawnp?|fork|vfork|dlopen|opendir|scandir|nftw|glob|mkstemp|mkdtemp|tmpfile|unlink|unlinkat|rename|renameat|remove|mkdir|rmdir|symlink|link|chmod|chown|truncate|utime|mkfifo|mknod|chdir|fchdir|shm_open|socket|connect|process_vm_[a-z]+|ptrace|setenv|putenv|sqlite3_open[a-z0-9_]*|luaL_loadfilex?|luaL_dofile|ml_file_read|ml_file_folders|ml_file_begin|ml_file_write[a-z_]*|ml_session_write)[ \t]*\(/)) {
                 call = substr(out, RSTART, RLENGTH)
                 gsub(/[^A-Za-z0-9_]/, "", call)
                 print FILENAME, fn, FNR, call

@@ -31,7 +31,6 @@
 #include "core/script/script.h"
 #include "primitives/call/render.h"
 #include "primitives/trace.h"
-#include "work/checking.h"
 #include "work/profile.h"
 #include "work/records.h"
 #include "work/roofs.h"

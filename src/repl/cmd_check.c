@@ -9,7 +9,7 @@
 #include "repl/data.h"
 #include "repl/graph/graph.h"
 #include "repl/progress.h"
-#include "work/checking.h"
+#include "repl/tune_words.h"
 #include "work/work.h"
 
 /* ---- :check */
@@ -35,24 +35,6 @@ static bool whole(const char *text, double from, double *out)
     return number(text, out) && *out >= from && *out <= 0x1p53 && *out == floor(*out);
 }
 
-/* `--name value` or `--name=value`. */
-static const char *value_of(const ml_Words *w, size_t *k, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(w->v[*k], name, n) != 0)
-        return NULL;
-    if (w->v[*k][n] == '=')
-        return w->v[*k] + n + 1;
-    if (w->v[*k][n] != '\0')
-        return NULL;
-    if (*k + 1 == w->n)
-        return "";
-    ++*k;
-    ML_ASSERT(w->v[*k]);
-    return w->v[*k];
-}
-
 static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
 {
     char *eq = strchr(text, '=');
@@ -76,21 +58,21 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
         const char *v;
         double x = 0;
 
-        if ((v = value_of(w, &k, "--seed")) != NULL) {
+        if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
             if (!whole(v, 1, &x))
                 return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                         "--seed takes a number from 1, not %s", v);
             a->o.seed = (uint64_t)x;
-        } else if ((v = value_of(w, &k, "--inputs")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--inputs")) != NULL) {
             if (!ml_fill_parse(ml_str(v), &a->o.inputs))
                 return ml_session_error(
                     ss, ML_E_BAD_ARGUMENT,
                     "--inputs is random, zeros, ones, iota or adversarial, not %s", v);
-        } else if ((v = value_of(w, &k, "--shape")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--shape")) != NULL) {
             if (!read_shape(ss, a, ml_strdup(cx, ml_str(v))))
                 return false;
-        } else if ((v = value_of(w, &k, "--rtol")) != NULL ||
-                   (v = value_of(w, &k, "--atol")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--rtol")) != NULL ||
+                   (v = ml_tune_value(w, &k, "--atol")) != NULL) {
             bool r = strstr(w->v[k > 0 && v == w->v[k] ? k - 1 : k], "--rtol") != NULL;
 
             if (!number(v, &x) || x < 0)

@@ -9,7 +9,7 @@
 #include "repl/memory_text.h"
 #include "repl/progress.h"
 #include "repl/shape.h"
-#include "work/checking.h"
+#include "work/work.h"
 
 typedef struct Args {
     const char *buffer;

@@ -9,8 +9,8 @@
 #include "repl/record.h"
 #include "repl/roofline.h"
 #include "repl/timing_args.h"
-#include "work/checking.h"
 #include "work/say.h"
+#include "work/work.h"
 
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 

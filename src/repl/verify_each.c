@@ -10,7 +10,7 @@
 #include "core/walk.h"
 #include "repl/command.h"
 #include "repl/progress.h"
-#include "work/checking.h"
+#include "work/work.h"
 
 enum { MAX_ITERATIONS = 100000, MAX_SIZES = 16, SMALL = 7 };
 

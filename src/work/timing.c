@@ -9,7 +9,6 @@
 #include "core/compare/equal.h"
 #include "core/walk.h"
 #include "verify/verify.h"
-#include "work/checking.h"
 #include "work/timing_impl.h"
 
 #include <math.h>

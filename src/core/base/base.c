@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #if defined(__has_include)
 #if __has_include(<execinfo.h>)
@@ -23,6 +24,14 @@ static atomic_flag ending = ATOMIC_FLAG_INIT;
 void ml_set_assert_hook(void (*fn)(void))
 {
     atomic_store(&the_hook, fn);
+}
+
+double ml_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* A second failure, in the hook or in another thread, ends at once. */

@@ -26,6 +26,9 @@ _Noreturn void ml_out_of_memory(void);
 void ml_set_assert_hook(void (*fn)(void));
 #define ML_ASSERT(x) ((x) ? (void)0 : ml_assert_failed(#x, __FILE__, __LINE__))
 
+/* Seconds of a clock that only goes on. */
+double ml_now(void);
+
 /* A slice of text; not terminated by a zero byte. */
 typedef struct ml_Str {
     const char *p;

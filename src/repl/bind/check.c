@@ -8,7 +8,6 @@
 #include "primitives/rewrite/keep_order.h"
 #include "repl/bind/kernel.h"
 #include "verify/verify.h"
-#include "work/checking.h"
 #include "work/work.h"
 
 /* ---- moon.check */

@@ -6,7 +6,7 @@
 #include "repl/bind/kernel.h"
 
 #include "core/script/script.h"
-#include "work/checking.h"
+#include "work/work.h"
 
 static BindKernel *check_kernel(lua_State *L, int idx)
 {

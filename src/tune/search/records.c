@@ -64,12 +64,17 @@ static void log_line(ml_Tuner *t, ml_Text *line)
     ml_text_free(line);
 }
 
+static void start_text(const ml_Tuner *t, ml_Text *out)
+{
+    ml_text_add(out, "{\"event\": \"start\", ");
+    key_text(t, out);
+}
+
 void ml_log_start(ml_Tuner *t)
 {
     ml_Text line = {0};
 
-    ml_text_add(&line, "{\"event\": \"start\", ");
-    key_text(t, &line);
+    start_text(t, &line);
     ml_text_fmt(&line, ", \"trials\": %lld, \"after\": %lld, \"time\": %lld, ",
                 (long long)t->st.total, (long long)t->after, (long long)time(NULL));
     ml_json_key(&line, "name");
@@ -101,64 +106,31 @@ static int64_t number(const ml_Json *o, const char *key)
     return j && j->kind == ML_JSON_INT ? j->as.i : 0;
 }
 
-static bool same_key(ml_Tuner *t, ml_Ctx *cx, const ml_Json *o)
-{
-    ml_Text key = {0};
-    ml_JsonError e;
-    const ml_Json *k;
-    bool same = true;
-
-    ml_text_char(&key, '{');
-    key_text(t, &key);
-    ml_text_char(&key, '}');
-    k = ml_json_read(cx, (ml_Str){ml_text_z(&key), key.n}, &e);
-    for (uint32_t m = 0; k && m < k->n && same; m++) {
-        const ml_Json *a = &k->as.list[m], *b = ml_json_get(o, k->keys[m]);
-
-        same = b && a->kind == b->kind;
-        if (same && a->kind == ML_JSON_STRING)
-            same = ml_streq(a->as.s, b->as.s);
-        else if (same && a->kind == ML_JSON_INT)
-            same = a->as.i == b->as.i;
-        else if (same) { /* the target: as it is written */
-            ml_Text x = {0}, y = {0};
-
-            ml_json_value(&x, ml_json_to_value(cx, a));
-            ml_json_value(&y, ml_json_to_value(cx, b));
-            same = ml_streq(ml_text_z(&x), ml_text_z(&y));
-            ml_text_free(&x);
-            ml_text_free(&y);
-        }
-    }
-    ml_text_free(&key);
-    return k && same;
-}
-
 /* The number asked for last, and after which record it counts; lines of other forms are
  * passed over. */
 static void log_last(ml_Tuner *t, int64_t *trials, int64_t *after)
 {
-    static const char start[] = "{\"event\": \"start\"";
     FILE *f = t->log ? fopen(t->log, "re") : NULL;
+    ml_Text start = {0};
     char *line = NULL;
     size_t cap = 0;
     ssize_t n;
 
+    start_text(t, &start);
     while (f && (n = getline(&line, &cap, f)) > 0) {
-        ml_Ctx *cx;
+        ml_Mark mark = ml_mark(t->tmp);
         ml_JsonError e;
-        const ml_Json *o;
+        const ml_Json *o = NULL;
 
-        if (strncmp(line, start, sizeof start - 1) != 0)
-            continue;
-        cx = ml_ctx_new(0);
-        o = ml_json_read(cx, (ml_Str){line, (size_t)n}, &e);
-        if (o && o->kind == ML_JSON_OBJECT && same_key(t, cx, o)) {
+        if (strncmp(line, ml_text_z(&start), start.n) == 0)
+            o = ml_json_read(t->tmp, (ml_Str){line, (size_t)n}, &e);
+        if (o) {
             *trials = number(o, "trials");
             *after = number(o, "after");
         }
-        ml_ctx_unref(cx);
+        ml_release(t->tmp, mark);
     }
+    ml_text_free(&start);
     free(line);
     if (f)
         fclose(f);

@@ -125,8 +125,6 @@ struct ml_Tuner {
     ml_TuneStatus st;
 };
 
-double ml_tune_now(void);
-
 /* sketch.c */
 bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
 /* The decisions of a trace of the sketch; false: it has others. */
