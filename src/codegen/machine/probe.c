@@ -49,7 +49,7 @@ static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool
     if (cold) /* emptying the caches takes long: hopeless against this, after two samples */
         j.best = 1e-9;
     *seconds = (double)NAN;
-    for (int k = 0; k < tries && (k == 0 || ml_now() - p->begin < PATIENCE); k++) {
+    for (int k = 0; k < tries && (k == 0 || ml_clock() - p->begin < PATIENCE); k++) {
         ml_JobResult r;
 
         if (!ml_worker_run(p->w, p->cx, &j, &r))
@@ -330,7 +330,7 @@ bool ml_machine_measure(ml_Ctx *cx, ml_Engine *e, bool quick, ml_Machine *out)
                .w = ml_engine_worker(e, cx, 0),
                .m = &m,
                .quick = quick,
-               .begin = ml_now()};
+               .begin = ml_clock()};
 
     if (p.w == NULL)
         return false;

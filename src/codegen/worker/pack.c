@@ -137,7 +137,7 @@ static bool wait_for(int fd, short events, double deadline)
         int ms = -1, k;
 
         if (deadline > 0) {
-            double left = deadline - ml_now();
+            double left = deadline - ml_clock();
 
             if (left <= 0) {
                 errno = ETIMEDOUT;

@@ -26,14 +26,6 @@ void ml_set_assert_hook(void (*fn)(void))
     atomic_store(&the_hook, fn);
 }
 
-double ml_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* A second failure, in the hook or in another thread, ends at once. */
 static _Noreturn void end_program(void)
 {
@@ -61,4 +53,12 @@ _Noreturn void ml_out_of_memory(void)
 {
     fputs("moonloop: out of memory\n", stderr);
     end_program();
+}
+
+double ml_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

@@ -180,7 +180,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
                    ml_Results *out)
 {
     ml_Space *sp = s->space;
-    double start = ml_now();
+    double start = ml_clock();
 
     ML_ASSERT(!sp->in_call);
     ml_schedule_begin(s);
@@ -215,7 +215,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     }
     sp->in_call = false;
     if (!prim->no_version)
-        commit(s, &c, before, random, ml_now() - start);
+        commit(s, &c, before, random, ml_clock() - start);
     s->notes = c.notes.v;
     s->n_notes = c.notes.n;
     if (out)
