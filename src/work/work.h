@@ -1,4 +1,5 @@
-/* work - versions of schedules as work for compiled code. Source: interaction 8. */
+/* work - versions of schedules as work for compiled code, and what a check of them is given.
+ * Source: interaction 8. */
 #ifndef ML_WORK_WORK_H
 #define ML_WORK_WORK_H
 
