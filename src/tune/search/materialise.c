@@ -71,11 +71,12 @@ bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out)
     const Sketch *sk = &t->sketches[c->sketch];
     ml_Mark mark = ml_mark(t->tmp);
     Decide de = {t->tmp, sk, c->d, 0};
-    int64_t *d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);
     ml_Trace trace;
 
     *out = (Made){.s = replay(t, &sk->trace, decide, &de, c->seed)};
     if (out->s) {
+        int64_t *d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);
+
         trace = ml_schedule_trace(out->s, t->tmp);
         if (ml_decisions_of(sk, &trace, d)) {
             out->c = (Candidate){.sketch = c->sketch, .d = d};
