@@ -275,7 +275,7 @@ static bool annotate_buffer_access(ml_Call *c)
         return false;
     /* Also where conditions are not asked: what is trusted is part of the program. */
     if (!check_region(c, b, buf, write, ar, region, &trusted)) {
-        if (!c->unchecked)
+        if (ml_call_asks(c, ML_SOUND))
             return false;
         ml_error_clear(cx);
     }
@@ -293,10 +293,8 @@ static bool annotate_buffer_access(ml_Call *c)
     nb.annotations =
         with_trust(cx, nb.annotations, trusted_key(write), (int64_t)at, trusted);
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
-    if (!ml_ok_or_fail(cx))
-        return false;
-    return c->unchecked || !ml_index_scope(c->p.index, nb.tag) ||
-           ml_check_stays_declared(c, nb.tag);
+    ml_call_subject(c, ML_BLOCK_OF, nb.tag, NULL);
+    return true;
 }
 
 /* ---- hiding */
@@ -395,6 +393,7 @@ const ml_Primitive ml_prim_annotate_buffer_access = {
     .n_params = ML_COUNT(annotate_params),
     .result = ML_R_NONE,
     .apply = annotate_buffer_access,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL}, {0}},
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
                                      ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
     .cases = "annotate_buffer_access",

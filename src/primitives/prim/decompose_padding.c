@@ -373,7 +373,7 @@ static bool decompose_padding(ml_Call *c)
     const char *why = NULL;
 
     if (!ml_check_not_root(c, uid) ||
-        (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, uid)) || !find_way(&p))
+        !ML_PROVE(c, ML_SOUND, ml_need_complete(cx, c->facts, c->p, uid)) || !find_way(&p))
         return false;
     p.ar = ml_arith_at(cx, c->p, uid);
     if (!find_pattern(&p) || !find_box(&p))
@@ -387,9 +387,8 @@ static bool decompose_padding(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, p.loop->var->uid, ml_seq(cx, both, 2));
-    if (c->checks && !c->unchecked &&
-        (!ml_check_concurrency(c, fill) || !ml_check_concurrency(c, uid)))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, fill, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
     ml_call_return_block(c, fill);
     return true;
 }
@@ -412,6 +411,7 @@ const ml_Primitive ml_prim_decompose_padding = {
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = decompose_padding,
+    .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL}, {0}},
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_COMPLETE, ML_E_NOT_ANCESTOR,
                                      ML_E_NOT_SCHEDULABLE, ML_E_PADDING_PATTERN,
                                      ML_E_NOT_AFFINE, ML_E_LOOP_STEP,

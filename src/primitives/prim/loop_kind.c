@@ -57,12 +57,13 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     ml_Ctx *cx = c->cx;
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
 
-    if (kind != ML_FOR_UNROLLED && !c->unchecked && !ML_FAULT(PARALLEL_CHECKS)) {
-        if (!check_iters(c, loop, what, tag) ||
-            !ml_check_reads_in_blocks(c, &loop->base, NULL))
-            return false;
-    }
-    bool ask = kind == ML_FOR_THREAD && c->checks && !c->unchecked;
+    bool concurrent = kind != ML_FOR_UNROLLED && !ML_FAULT(PARALLEL_CHECKS);
+
+    if (concurrent && !ML_PROVE(c, ML_SOUND,
+                                check_iters(c, loop, what, tag) &&
+                                    ml_check_reads_in_blocks(c, &loop->base, NULL)))
+        return false;
+    bool ask = kind == ML_FOR_THREAD && ml_call_asks(c, ML_STRICT);
     ml_UidVec readers = {0};
     ml_For f = *loop;
 
@@ -79,25 +80,26 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
-    if (kind == ML_FOR_UNROLLED || c->unchecked || !c->checks || ML_FAULT(PARALLEL_CHECKS))
+    if (!concurrent)
         return true;
-    /* Asked of the result: under blockIdx a global buffer is shared, also by the iterations
-     * of loops further inside. */
-    if (!ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
-        return false;
-    if (ask && (!ml_need_launchable(cx, c->p, loop->var->uid) ||
-                !ml_check_still_covered(c, &readers)))
-        return false;
-    if (!tag || strncmp(tag, "blockIdx.", 9) != 0)
-        return true;
-    ml_StmtVec blocks = {0};
-
-    ml_all_blocks(cx, ml_index_node(c->p.index, loop->var->uid), &blocks);
-    for (size_t k = 0; k < blocks.n; k++)
-        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
-            return false;
+    ml_call_subject(c, ML_LOOP_OF, loop->var->uid, NULL);
+    if (ask)
+        ml_call_subject(c, ML_THREAD_OF, loop->var->uid, NULL);
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    if (ask && strncmp(tag, "blockIdx.", 9) == 0)
+        ml_call_subjects_below(c, ML_BLOCK_OF, loop->var->uid);
     return true;
 }
+
+/* Asked of the result: under blockIdx a global buffer is shared, also by the iterations of
+ * loops further inside. */
+static const ml_Post posts[] = {
+    {ML_STRICT, ML_LOOP_OF, ml_check_compact, NULL},
+    {ML_STRICT, ML_THREAD_OF, ml_check_launchable, NULL},
+    {ML_STRICT, ML_READER_OF, ml_check_thread_reader, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static bool parallel(ml_Call *c)
 {
@@ -285,6 +287,7 @@ const ml_Primitive ml_prim_parallel = {
     .n_params = 1,
     .result = ML_R_NONE,
     .apply = parallel,
+    .posts = posts,
     .suggest = suggest,
     .errors = ERRORS,
     .cases = "parallel",
@@ -301,6 +304,7 @@ const ml_Primitive ml_prim_vectorize = {
     .n_params = 1,
     .result = ML_R_NONE,
     .apply = vectorize,
+    .posts = posts,
     .suggest = suggest,
     .errors = ERRORS,
     .cases = "vectorize",
@@ -337,6 +341,7 @@ const ml_Primitive ml_prim_bind = {
     .n_params = 2,
     .result = ML_R_NONE,
     .apply = bind,
+    .posts = posts,
     .suggest = suggest,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,

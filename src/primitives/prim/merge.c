@@ -611,7 +611,7 @@ static bool merge(ml_Call *c)
             return false;
     if (!check_extents(&m))
         return false;
-    if (!c->unchecked && !ML_FAULT(MERGE_DEPENDENCE) && !check_order(&m))
+    if (!ML_PROVE(c, ML_SOUND, ML_FAULT(MERGE_DEPENDENCE) || check_order(&m)))
         return false;
     const ml_Stmt **stmts = ML_ARRAY(cx, const ml_Stmt *, m.n_body);
     size_t n = 0;

@@ -177,7 +177,7 @@ static bool read_update(Merge *m)
             return shape(m, b, "it has iters that are neither spatial nor reduce");
     if (b->n_allocs || b->n_matches)
         return shape(m, b, "it has buffers of its own");
-    if (!m->c->unchecked && !ml_is_affine(m->cx, m->c->facts, m->c->p, b->tag, &why))
+    if (!ML_PROVE(m->c, ML_SOUND, ml_is_affine(m->cx, m->c->facts, m->c->p, b->tag, &why)))
         return ml_fail(m->cx, ML_E_NOT_AFFINE, ML_BLOCK(b), ML_TEXT(why));
     ml_stmt_visit(b->body, find_stores, &l);
     if (!l.bad)
@@ -622,11 +622,11 @@ static bool merge_reduction(ml_Call *c)
         return false;
     bool nests = same_nests(&m);
 
-    for (size_t k = 0; k < m.n && !nests && !c->unchecked; k++)
+    for (size_t k = 0; k < m.n && !nests && ml_call_asks(c, ML_SOUND); k++)
         if (!same_boxes(&m, m.i_store[k], m.u_store[k]))
             return mismatch(&m, m.i_store[k]->buffer,
                             "cannot show that what is initialised is what is updated");
-    if (!c->unchecked && !check_instances(&m))
+    if (!ML_PROVE(c, ML_SOUND, check_instances(&m)))
         return false;
     ml_Uid update = m.update->tag;
 
@@ -634,11 +634,7 @@ static bool merge_reduction(ml_Call *c)
     if (!ml_leaf_removal(c, m.init->tag, &removal))
         return false;
     ml_call_replace(c, removal.uid, removal.with);
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (!c->unchecked && (!ml_need_reduction(c->cx, c->facts, c->p, update) ||
-                          !ml_check_accumulation(c, update)))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, update, NULL);
     ml_call_return_block(c, update);
     return true;
 }
@@ -662,6 +658,9 @@ const ml_Primitive ml_prim_merge_reduction = {
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = merge_reduction,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_reduction, NULL},
+                               {ML_SOUND, ML_BLOCK_OF, ml_check_accumulation, NULL},
+                               {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE, ML_E_HAS_INIT,
                                ML_E_MERGE_SHAPE, ML_E_NOT_AFFINE, ML_E_MULTI_WRITER,

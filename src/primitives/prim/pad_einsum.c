@@ -477,13 +477,19 @@ static bool pad_einsum(ml_Call *c)
     if (!ml_einsum_install(&e))
         return false;
     ml_child_blocks(c->cx, ml_index_node(c->p.index, e.scope), &blocks);
-    for (size_t k = 0; k < blocks.n && !c->unchecked; k++)
-        if (ml_stmt_uid(blocks.v[k]) > last && /* one of the copies */
-            !ml_check_stays_declared(c, ml_stmt_uid(blocks.v[k])))
-            return false;
-    /* A copy behind the loops ends what each iteration had of its own. */
-    return !c->checks || c->unchecked || ml_check_concurrency(c, uid);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (ml_stmt_uid(blocks.v[k]) > last)
+            ml_call_subject(c, ML_COPY_OF, ml_stmt_uid(blocks.v[k]), NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
+    return true;
 }
+
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    /* A copy behind the loops ends what each iteration had of its own. */
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block, with iters and constants for indices"),
@@ -503,6 +509,7 @@ const ml_Primitive ml_prim_pad_einsum = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = pad_einsum,
+    .posts = posts,
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_EINSUM, ML_E_NOT_TRIVIAL_BINDING,

@@ -342,31 +342,15 @@ static const ml_Stmt *make_nest(Recache *r)
     return ml_copy_nest_close(c, &r->copy, st);
 }
 
-/* Whoever reads what is copied still finds it, and nobody collides. */
-static bool check_result(Recache *r)
+static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
 {
-    ml_Call *c = r->c;
-    ml_UidVec consumers = {0};
-    ml_Uid block = r->block->tag;
+    Recache r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block))
-        return false;
-    if (!ml_still_covered(c, r->nest, block, false))
-        return unsound(r, ml_format(c->cx,
-                                    "cannot show that all values of %s are there where "
-                                    "it would be copied",
-                                    ml_shown(c->cx, r->old)));
-    if (!r->write)
-        return ml_still_covered(c, block, block, true);
-    ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
-    for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
-            return false;
-    return true;
+    return ml_still_covered(c, nest, r.block->tag, false) ||
+           unsound(&r, ml_format(c->cx,
+                                 "cannot show that all values of %s are there where "
+                                 "it would be copied",
+                                 ml_shown(c->cx, old)));
 }
 
 static bool recache(ml_Call *c, bool write)
@@ -392,16 +376,15 @@ static bool recache(ml_Call *c, bool write)
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;
     ml_copy_nest_find(c, &r.copy, r.place.node);
-    if (!c->unchecked && ml_is_empty_block(r.block))
+    if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
         return unsound(&r, ml_format(c->cx,
                                      "the domain of block %s is empty: nothing is copied",
                                      ml_shown(c->cx, r.block)));
-    if (write ? !c->unchecked && !check_write(&r) : !check_read(&r))
+    if (write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);
     ml_put_at(c, r.place.node, r.pos, make_nest(&r), r.scope, r.own);
-    if (!check_result(&r))
-        return false;
+    ml_name_copy(c, r.nest, uid, r.old, write);
     ml_call_return_block(c, r.nest);
     return true;
 }
@@ -448,6 +431,15 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
            e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
 }
 
+static const ml_Post posts[] = {
+    /* Nobody collides, and whoever reads what is copied still finds it. */
+    {ML_SOUND, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_COPY_OF, NULL, finds_values},
+    {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
+    {0},
+};
+
 static const ml_Param read_params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that reads the buffer"),
     ML_PARAM_ATTR("read_buffer_index", ML_P_READ_BUFFER, "which of its read buffers"),
@@ -483,6 +475,7 @@ const ml_Primitive ml_prim_reindex_cache_read = {
     .n_params = ML_COUNT(read_params),
     .result = ML_R_BLOCK,
     .apply = reindex_cache_read,
+    .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_NOT_REGION_COVERED),
     .cases = "reindex_cache_read",
@@ -499,6 +492,7 @@ const ml_Primitive ml_prim_reindex_cache_write = {
     .n_params = ML_COUNT(write_params),
     .result = ML_R_BLOCK,
     .apply = reindex_cache_write,
+    .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL),
     .cases = "reindex_cache_write",

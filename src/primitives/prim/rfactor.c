@@ -283,14 +283,10 @@ static bool rfactor(ml_Call *c)
     for (size_t k = 0; k < r.shape.n; k++)
         root = ml_block_add_alloc(cx, root, r.partial[k]);
     ml_call_replace(c, r.scope, &root->base);
-    if (!ml_ok_or_fail(cx))
-        return false;
     while (before->kind == ML_STMT_FOR)
         before = ml_as_for(before)->body;
-    /* What each iteration of a concurrent loop had for itself leaves that loop. */
-    if (!c->unchecked && (!ml_check_concurrency(c, ml_as_block(before)->tag) ||
-                          !ml_check_concurrency(c, wb->tag)))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, ml_as_block(before)->tag, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, wb->tag, NULL);
     if (r.shape.combiner.own)
         ml_call_note(c,
                      "block %s combines as was registered: the result is right only if the "
@@ -322,6 +318,12 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
                    (long long)args[ML_RFACTOR_AXIS].i);
 }
 
+static const ml_Post posts[] = {
+    /* What each iteration of a concurrent loop had for itself leaves that loop. */
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the reduce loop whose iterations get partial results"),
     ML_PARAM_ATTR(
@@ -345,6 +347,7 @@ const ml_Primitive ml_prim_rfactor = {
     .n_params = ML_COUNT(params),
     .result = ML_R_BLOCK,
     .apply = rfactor,
+    .posts = posts,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_NOT_SINGLE_CHILD,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_REDUCTION,

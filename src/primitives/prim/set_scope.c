@@ -29,10 +29,9 @@ static bool set_scope(ml_Call *c)
 
     const ml_Buffer *moved = ml_buffer_in_scope(cx, buf, scope);
     ml_Subst sub = {0};
-    ml_UidVec readers = {0};
-    bool ask = c->checks && !c->unchecked;
+    ml_UidVec readers = {0}, writers = {0};
 
-    if (ask)
+    if (ml_call_asks(c, ML_STRICT))
         ml_readers(cx, c->facts, c->p, site, buf, &readers);
     ml_keep_unbroken(c, &readers);
 
@@ -43,18 +42,19 @@ static bool set_scope(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, site, st);
-
-    /* What threads shared they may have each for themselves now, or the other way round. */
-    ml_UidVec writers = {0};
-
-    if (!ml_check_still_covered(c, &readers))
-        return false;
-    ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
-    for (size_t k = 0; k < writers.n && ask; k++)
-        if (!ml_check_concurrency(c, writers.v[k]))
-            return false;
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    if (ml_call_asks(c, ML_STRICT))
+        ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
+    ml_call_subjects(c, ML_BLOCK_OF, &writers, NULL);
     return true;
 }
+
+static const ml_Post posts[] = {
+    /* What threads shared they may have each for themselves now, or the other way round. */
+    {ML_STRICT, ML_READER_OF, ml_check_thread_reader, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that writes the buffer"),
@@ -73,6 +73,7 @@ const ml_Primitive ml_prim_set_scope = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = set_scope,
+    .posts = posts,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_REGION_COVERED,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},

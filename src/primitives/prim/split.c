@@ -195,7 +195,7 @@ static bool split(ml_Call *c)
 
     if (passes && !c->args[DISABLE_PREDICATION].b)
         guard = inside;
-    if (guard && !c->unchecked && !check_outside(c, loop))
+    if (guard && !ML_PROVE(c, ML_SOUND, check_outside(c, loop)))
         return false;
     ml_Subst sub = {0};
 

@@ -352,8 +352,9 @@ static bool transform_block_layout(ml_Call *c)
     it.ar = ml_arith_at(cx, c->p, top);
     it.map = ml_map_typed(it.ar, given, t);
     if (!check_kinds(&it) || !check_map(&it) || !check_order(&it) ||
-        (!c->unchecked && (!ml_check_reads_in_blocks(c, it.loops.v[0], NULL) ||
-                           (!ML_FAULT(SELF_DEPENDENCE) && !check_dependences(&it)))))
+        !ML_PROVE(c, ML_SOUND,
+                  ml_check_reads_in_blocks(c, it.loops.v[0], NULL) &&
+                      (ML_FAULT(SELF_DEPENDENCE) || check_dependences(&it))))
         return false;
     const ml_Stmt *st = new_nest(&it);
 
@@ -363,7 +364,8 @@ static bool transform_block_layout(ml_Call *c)
     if (!plain)
         ml_call_note(c, "kinds and annotations of the loops above %s went with the loops",
                      ml_shown(c->cx, b));
-    return c->unchecked || ml_check_starts(c, b->tag);
+    ml_call_subject(c, ML_BLOCK_OF, b->tag, NULL);
+    return true;
 }
 
 static const ml_Param params[] = {
@@ -383,6 +385,7 @@ const ml_Primitive ml_prim_transform_block_layout = {
     .n_params = ML_COUNT(params),
     .result = ML_R_NONE,
     .apply = transform_block_layout,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_starts, NULL}, {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_STEP,
                                ML_E_NOT_SINGLE_CHILD, ML_E_NOT_TRIVIAL_BINDING,
