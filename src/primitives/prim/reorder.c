@@ -515,7 +515,7 @@ static void name_nested(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
         for (size_t m = 0; m < k && ch->now[k]->thread; m++)
-            if (ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+            if (ch->now[m]->thread && ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
                 position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid)) {
                 ml_call_subject(c, ML_THREAD_OF, ch->now[k]->var->uid, NULL);
                 break;
