@@ -266,8 +266,10 @@ const ml_Block *ml_block_add_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Bu
 const ml_Block *ml_block_drop_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
 /* The buffer, fresh, in another scope and named after it. */
 const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope);
-/* root with the match_buffer targets of buf, and views of them, in the scope of buf. */
-const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf);
+/* root with the match_buffer targets of buf, and views of them, in the scope of buf;
+ * renamed: and named after it. */
+const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf,
+                               bool renamed);
 /* Checks shared by many: fail with root-block; not-schedulable between two nodes. */
 bool ml_check_not_root(ml_Call *c, ml_Uid block);
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node);

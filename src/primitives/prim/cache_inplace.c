@@ -512,7 +512,7 @@ static bool cache_inplace(ml_Call *c)
         return false;
     in = tags[0];
     out = tags[1];
-    parts[1] = ml_views_follow(cx, parts[1], cache.cached);
+    parts[1] = ml_views_follow(cx, parts[1], cache.cached, true);
     ml_call_replace(c, uid, ml_seq(cx, parts, 3));
     ml_call_replace(c, scope,
                     &ml_block_add_alloc(cx, ml_call_block(c, scope), cache.cached)->base);

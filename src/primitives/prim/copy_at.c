@@ -340,7 +340,7 @@ static bool rewrite(CopyAt *a)
         if (k >= a->first && k <= a->last) {
             if (!ml_cache_rewire(c, &a->cache, a->body[k], pick, NULL, &all[at]))
                 return false;
-            all[at] = ml_views_follow(cx, all[at], a->cache.cached);
+            all[at] = ml_views_follow(cx, all[at], a->cache.cached, true);
         }
         at++;
         if (a->write && k == a->last)

@@ -37,7 +37,7 @@ static bool set_scope(ml_Call *c)
 
     ml_subst_buffer(cx, &sub, buf, moved);
     const ml_Stmt *st = ml_views_follow(
-        cx, ml_stmt_subst(cx, ml_index_node(c->p.index, site), &sub), moved);
+        cx, ml_stmt_subst(cx, ml_index_node(c->p.index, site), &sub), moved, true);
 
     if (!ml_ok_or_fail(cx))
         return false;

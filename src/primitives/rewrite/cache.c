@@ -622,50 +622,6 @@ bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,
     return rw.opaque ? opaque_error(c, &rw) : true;
 }
 
-/* ---- views: a view has the storage scope of what it shows */
-
-typedef struct Views {
-    ml_Ctx *cx;
-    const char *scope;
-    ml_Subst sub;
-    ml_Map *moved; /* uids of the buffer and its views */
-    size_t n;
-} Views;
-
-static bool collect_views(const ml_Stmt *s, void *user)
-{
-    Views *v = user;
-
-    if (s->kind != ML_STMT_BLOCK)
-        return s->has_block;
-    const ml_Block *b = ml_as_block(s);
-
-    for (size_t k = 0; k < b->n_matches; k++) {
-        const ml_Match *m = &b->matches[k];
-
-        if (!ml_map_has(v->moved, m->source.buffer->uid) ||
-            ml_map_has(v->moved, m->target->uid) || ml_streq(m->target->scope, v->scope))
-            continue;
-        ml_Buffer nb = *m->target;
-
-        nb.scope = v->scope;
-        ml_map_set(v->cx, v->moved, m->target->uid, m->target);
-        ml_subst_buffer(v->cx, &v->sub, m->target, ml_buffer_from(v->cx, &nb, true));
-        v->n++;
-    }
-    return true;
-}
-
-/* st with all views of the buffer, and views of those, in its storage scope. */
-static const ml_Stmt *views_follow(ml_Ctx *cx, const ml_Stmt *st, const ml_Buffer *buf)
-{
-    Views v = {.cx = cx, .scope = buf->scope, .moved = ml_map_new(cx)};
-
-    ml_map_set(cx, v.moved, buf->uid, buf);
-    ml_stmt_visit(st, collect_views, &v); /* outer views come before inner ones */
-    return v.n > 0 ? ml_stmt_subst(cx, st, &v.sub) : st;
-}
-
 bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
                       const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
                       void *user)
@@ -685,12 +641,12 @@ bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
 
         root.body = ml_seq(cx, both, 2);
     }
-    root.body = views_follow(cx, root.body, cache->cached);
+    root.body = ml_views_follow(cx, root.body, cache->cached, false);
     const ml_Stmt *st = ml_block_from(cx, &root);
 
     st = &ml_block_add_alloc(cx, ml_as_block(st), cache->cached)->base;
     if (rw.matched)
-        st = ml_views_follow(cx, st, cache->cached);
+        st = ml_views_follow(cx, st, cache->cached, true);
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, scope, st);
