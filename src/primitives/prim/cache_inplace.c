@@ -69,10 +69,8 @@ static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_region
     for (size_t d = 0; d < p->old->rank; d++)
         if (!ml_interval_is_point(p->ar, box[d]))
             return false;
-    for (size_t k = 0; k < b->n_writes && n_regions == 1; k++)
-        if (b->writes[k].buffer->uid == p->old->uid)
-            return ml_stores_region(p->c, b, &b->writes[k]);
-    return false;
+    return n_regions == 1 && ml_write_of(b, p->old) &&
+           ml_stores_region(p->c, b, ml_write_of(b, p->old));
 }
 
 /* The loops of the block's scope that are around it, outermost first. */

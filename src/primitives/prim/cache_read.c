@@ -22,19 +22,11 @@ typedef struct Readers {
     ml_Uid nest;      /* the copy block itself */
 } Readers;
 
-static bool writes_it(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static int pick(const ml_Block *b, void *user)
 {
     Readers *r = user;
 
-    if (b->tag == r->nest || writes_it(b, r->buffer))
+    if (b->tag == r->nest || ml_write_of(b, r->buffer))
         return 0;
     /* With everything inside: a block that declares the copy for blocks that keep the
      * original would be wrong. */
@@ -60,15 +52,9 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
     ml_UidVec after = {0}, raw = {0};
 
     ml_raw_consumers(cx, c->facts, c->p, writer, &raw);
-    for (size_t k = 0; k < raw.n; k++) {
-        const ml_Block *b = ml_call_block(c, raw.v[k]);
-
-        for (size_t m = 0; m < b->n_reads; m++)
-            if (b->reads[m].buffer->uid == r->buffer->uid) {
-                ml_push(cx, &after, raw.v[k]);
-                break;
-            }
-    }
+    for (size_t k = 0; k < raw.n; k++)
+        if (ml_read_of(ml_call_block(c, raw.v[k]), r->buffer))
+            ml_push(cx, &after, raw.v[k]);
     for (size_t k = 0; k < r->given.n; k++)
         if (!ml_uids_have(&after, r->given.v[k]))
             return ml_fail(
@@ -224,14 +210,11 @@ static bool place_first(Readers *r, const ml_Block *root, ml_CachePlace *place,
                         ml_Range *region)
 {
     ml_Call *c = r->c;
-    const ml_Region *declared = NULL;
+    const ml_Region *declared = ml_read_of(root, r->buffer);
 
     *place = (ml_CachePlace){root->tag, root->body, true};
     if (root->body->kind == ML_STMT_SEQ)
         place->before = ml_as_seq(root->body)->stmts[0];
-    for (size_t k = 0; k < root->n_reads && !declared; k++)
-        if (root->reads[k].buffer->uid == r->buffer->uid)
-            declared = &root->reads[k];
     if (!declared_of_input(r, root, declared, region))
         return false;
     ml_readers(c->cx, c->facts, c->p, root->tag, r->buffer, &r->chosen);

@@ -137,15 +137,14 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
         return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r->buffer),
                        ML_NUMBER("writers", writers.n), ML_TEXT(names));
     }
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == r->buffer->uid)
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "block %s also reads %s; its cache would start without "
-                                  "those values",
-                                  ml_shown(cx, b), ml_shown(cx, r->buffer))),
-                ML_BLOCK(b), ML_BUFFER(r->buffer));
+    if (ml_read_of(b, r->buffer))
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "block %s also reads %s; its cache would start without "
+                              "those values",
+                              ml_shown(cx, b), ml_shown(cx, r->buffer))),
+            ML_BLOCK(b), ML_BUFFER(r->buffer));
     for (size_t k = 0; k < b->n_writes; k++)
         same += b->writes[k].buffer->uid == r->buffer->uid;
     if (same > 1)

@@ -175,11 +175,9 @@ static bool check_place(Padding *p)
     ml_child_blocks(cx, &p->loop->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *o = ml_as_block(blocks.v[k]);
-        bool reads = false;
 
-        for (uint32_t m = 0; m < o->n_reads; m++)
-            reads |= o->reads[m].buffer->uid == buf->uid;
-        if (reads && o->tag != p->block->tag && !ml_still_covered(c, o->tag, o->tag, true))
+        if (ml_read_of(o, buf) && o->tag != p->block->tag &&
+            !ml_still_covered(c, o->tag, o->tag, true))
             return false;
     }
     return true;

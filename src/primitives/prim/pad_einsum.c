@@ -368,15 +368,10 @@ static bool check_place(const ml_Einsum *e, const ml_EinsumSide *s)
     ml_child_blocks(cx, e->top, &inside);
     for (size_t k = 0; k < inside.n; k++) {
         const ml_Block *o = ml_as_block(inside.v[k]);
-        bool uses = false;
 
         if (o->tag == e->block->tag)
             continue;
-        for (uint32_t m = 0; m < o->n_writes; m++)
-            uses |= o->writes[m].buffer->uid == s->old->uid;
-        for (uint32_t m = 0; m < o->n_reads && s->write; m++)
-            uses |= o->reads[m].buffer->uid == s->old->uid;
-        if (uses)
+        if (ml_write_of(o, s->old) || (s->write && ml_read_of(o, s->old)))
             return ml_fail(
                 cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(cx,

@@ -126,11 +126,8 @@ static bool check_surroundings(ml_Rolling *r, const ml_Block *scope)
     ml_child_blocks(cx, &roll->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
-        bool reads = false;
 
-        for (size_t m = 0; m < b->n_reads; m++)
-            reads |= b->reads[m].buffer->uid == r->buf->uid;
-        if (reads && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
+        if (ml_read_of(b, r->buf) && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
             return false;
     }
     return true;
