@@ -225,6 +225,10 @@ struct ml_Primitive {
     const char *cases; /* file src/primitives/cases/NAME.case; first case: the example */
 };
 
+/* What an entry begins with: its function and its cases are called as it is. */
+#define ML_PRIM(id, inst) .name = #id, .kind = (inst), .apply = (id), .cases = #id
+#define ML_PARAMS(list)   .params = (list), .n_params = ML_COUNT(list)
+
 /* The table, in the order of primitives.def. */
 extern const ml_Primitive *const ml_primitives[];
 extern const size_t ml_n_primitives;

@@ -381,22 +381,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_index = {
-    .name = "cache_index",
-    .kind = "CacheIndex",
+    ML_PRIM(cache_index, "CacheIndex"),
     .group = "caching",
     .summary = "compute repeated index arithmetic beforehand",
     .help =
         "Makes a buffer index_var_<n> for each integer expression of the block's iters\n"
         "that its stores repeat, and a nest before the block that computes it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCKS,
-    .apply = cache_index,
     .posts = (const ml_Post[]){{ML_STRICT, ML_COPY_OF, ml_check_concurrency, NULL},
                                {ML_STRICT, ML_BLOCK_OF, finds_indices, NULL},
                                {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_index",
 };

@@ -549,17 +549,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_inplace = {
-    .name = "cache_inplace",
-    .kind = "CacheInplace",
+    ML_PRIM(cache_inplace, "CacheInplace"),
     .group = "caching",
     .summary = "let a block update a copy of a buffer",
     .help = "Makes a buffer <buf>_<scope>, copies into it what the block reads directly "
             "before\n"
             "the block, and back what it writes directly after it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCKS,
-    .apply = cache_inplace,
     .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_STRICT, ML_COPY_OF, NULL, ml_check_reads_apart},
                                {ML_SOUND, ML_READER_OF, ml_check_produced, NULL},
@@ -568,5 +565,4 @@ const ml_Primitive ml_prim_cache_inplace = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_NOT_READ_WRITE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_inplace",
 };

@@ -323,22 +323,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_read = {
-    .name = "cache_read",
-    .kind = "CacheRead",
+    ML_PRIM(cache_read, "CacheRead"),
     .group = "caching",
     .summary = "copy a buffer before it is read",
     .help = "Makes a buffer <buf>_<scope>, a nest that copies into it, and lets the "
             "readers use\n"
             "the copy. Usually followed by compute_at of the copy.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = cache_read,
     .posts = posts,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
                                      ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_read",
 };

@@ -330,17 +330,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_write = {
-    .name = "cache_write",
-    .kind = "CacheWrite",
+    ML_PRIM(cache_write, "CacheWrite"),
     .group = "caching",
     .summary = "let a block write a copy that is stored afterwards",
     .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that "
             "copies\n"
             "it to the original. Usually followed by reverse_compute_at of the copy.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = cache_write,
     .posts = posts,
     .suggest = suggest,
     .errors =
@@ -348,5 +345,4 @@ const ml_Primitive ml_prim_cache_write = {
                                ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
                                ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_write",
 };

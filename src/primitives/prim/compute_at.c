@@ -580,37 +580,29 @@ static const ml_Param params[] = {
     }
 
 const ml_Primitive ml_prim_compute_at = {
-    .name = "compute_at",
-    .kind = "ComputeAt",
+    ML_PRIM(compute_at, "ComputeAt"),
     .group = "compute location",
     .summary = "compute a producer where it is used",
     .help =
         "Moves a block under a loop that holds all its consumers; there it computes just\n"
         "what they need in one iteration.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = compute_at,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING),
-    .cases = "compute_at",
 };
 
 const ml_Primitive ml_prim_reverse_compute_at = {
-    .name = "reverse_compute_at",
-    .kind = "ReverseComputeAt",
+    ML_PRIM(reverse_compute_at, "ReverseComputeAt"),
     .group = "compute location",
     .summary = "compute a consumer where its input is produced",
     .help =
         "Moves a block under a loop that holds all its producers; there it uses just what\n"
         "one iteration has produced.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reverse_compute_at,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL),
-    .cases = "reverse_compute_at",
 };

@@ -299,17 +299,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_compute_inline = {
-    .name = "compute_inline",
-    .kind = "ComputeInline",
+    ML_PRIM(compute_inline, "ComputeInline"),
     .group = "compute location",
     .summary = "substitute a producer into its readers",
     .help =
         "Each load of what the block writes becomes the stored value; the block and its\n"
         "buffer go. A block whose buffer nobody reads is simply deleted.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = compute_inline,
     .posts = posts,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_SINGLE_WRITE,
@@ -318,5 +315,4 @@ const ml_Primitive ml_prim_compute_inline = {
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED,
                                      ML_E_UNSOUND, ML_E_OK},
-    .cases = "compute_inline",
 };

@@ -462,43 +462,35 @@ static const ml_Param write_params[] = {
 };
 
 const ml_Primitive ml_prim_read_at = {
-    .name = "read_at",
-    .kind = "ReadAt",
+    ML_PRIM(read_at, "ReadAt"),
     .group = "caching",
     .summary = "copy what an iteration of a loop reads",
     .help =
         "Makes a buffer <buf>_<scope> and one block directly under the loop that copies\n"
         "into it all that the iteration reads; the readers under the loop use it.",
-    .params = read_params,
-    .n_params = ML_COUNT(read_params),
+    ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
-    .apply = read_at,
     .posts = posts,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,
                                ML_E_NOT_STAGE_PIPELINE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "read_at",
 };
 
 const ml_Primitive ml_prim_write_at = {
-    .name = "write_at",
-    .kind = "WriteAt",
+    ML_PRIM(write_at, "WriteAt"),
     .group = "caching",
     .summary = "copy back what an iteration of a loop writes",
     .help =
         "Makes a buffer <buf>_<scope> that the blocks under the loop write instead, and\n"
         "one block directly under the loop that copies back all that they write.",
-    .params = write_params,
-    .n_params = ML_COUNT(write_params),
+    ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
-    .apply = write_at,
     .posts = posts,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
                                      ML_E_ORDER_VIOLATED, ML_E_NOT_STAGE_PIPELINE,
                                      ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "write_at",
 };

@@ -397,22 +397,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_decompose_padding = {
-    .name = "decompose_padding",
-    .kind = "DecomposePadding",
+    ML_PRIM(decompose_padding, "DecomposePadding"),
     .group = "layout",
     .summary = "split padding into a constant fill and a copy of the interior",
     .help =
         "The block stores if_then_else(c, value, constant). A block <name>_pad_const "
         "stores the\n"
         "constant everywhere, directly before the loop; the block keeps what lies inside.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = decompose_padding,
     .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL}, {0}},
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_COMPLETE, ML_E_NOT_ANCESTOR,
                                      ML_E_NOT_SCHEDULABLE, ML_E_PADDING_PATTERN,
                                      ML_E_NOT_AFFINE, ML_E_LOOP_STEP,
                                      ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "decompose_padding",
 };

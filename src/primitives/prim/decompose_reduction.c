@@ -417,21 +417,17 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_decompose_reduction = {
-    .name = "decompose_reduction",
-    .kind = "DecomposeReduction",
+    ML_PRIM(decompose_reduction, "DecomposeReduction"),
     .group = "reductions",
     .summary = "split a reduction into its init and its update",
     .help =
         "The init gets a nest of its own directly before the loop; the block becomes the\n"
         "update. The loop is at or above every loop that drives a reduce iter.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = decompose_reduction,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
                                      ML_E_UNDECLARED_WRITE, ML_E_LOOP_TOO_LOW,
                                      ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
                                      ML_E_UNSOUND, ML_E_OK},
-    .cases = "decompose_reduction",
 };

@@ -425,16 +425,13 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_fuse_reduction_epilogue = {
-    .name = "fuse_reduction_epilogue",
-    .kind = "FuseReductionEpilogue",
+    ML_PRIM(fuse_reduction_epilogue, "FuseReductionEpilogue"),
     .group = "compute location",
     .summary = "start a reduction from what is added to its result",
     .help = "The init stores the epilogue's addend to the epilogue's buffer, and the\n"
             "reduction goes on there; the intermediate and the epilogue go.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = fuse_reduction_epilogue,
     .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_order, NULL},
@@ -446,5 +443,4 @@ const ml_Primitive ml_prim_fuse_reduction_epilogue = {
                                      ML_E_OUTPUT_BLOCK, ML_E_NOT_SCHEDULABLE,
                                      ML_E_EPILOGUE_PATTERN, ML_E_OPAQUE_ACCESS,
                                      ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "fuse_reduction_epilogue",
 };

@@ -276,8 +276,7 @@ static const ml_Param params[] = {
     }
 
 const ml_Primitive ml_prim_parallel = {
-    .name = "parallel",
-    .kind = "Parallel",
+    ML_PRIM(parallel, "Parallel"),
     .group = "loop kinds",
     .summary = "run the iterations of a loop on several cores",
     .help =
@@ -286,16 +285,13 @@ const ml_Primitive ml_prim_parallel = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = parallel,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS,
-    .cases = "parallel",
 };
 
 const ml_Primitive ml_prim_vectorize = {
-    .name = "vectorize",
-    .kind = "Vectorize",
+    ML_PRIM(vectorize, "Vectorize"),
     .group = "loop kinds",
     .summary = "run the iterations of a loop as lanes of a vector",
     .help = "The same conditions as parallel. Of an extent that is not constant code\n"
@@ -303,16 +299,13 @@ const ml_Primitive ml_prim_vectorize = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = vectorize,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS,
-    .cases = "vectorize",
 };
 
 const ml_Primitive ml_prim_unroll = {
-    .name = "unroll",
-    .kind = "Unroll",
+    ML_PRIM(unroll, "Unroll"),
     .group = "loop kinds",
     .summary = "copy the body of a loop for each iteration",
     .help =
@@ -321,15 +314,12 @@ const ml_Primitive ml_prim_unroll = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = unroll,
     .errors = (const ml_ErrorCode[]){ML_E_OK},
     .one_order = true,
-    .cases = "unroll",
 };
 
 const ml_Primitive ml_prim_bind = {
-    .name = "bind",
-    .kind = "Bind",
+    ML_PRIM(bind, "Bind"),
     .group = "loop kinds",
     .summary = "let GPU threads run the iterations of a loop",
     .help =
@@ -340,7 +330,6 @@ const ml_Primitive ml_prim_bind = {
     .params = params,
     .n_params = 2,
     .result = ML_R_NONE,
-    .apply = bind,
     .posts = posts,
     .suggest = suggest,
     .rule = bind_rule,
@@ -348,5 +337,4 @@ const ml_Primitive ml_prim_bind = {
                                      ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,
                                      ML_E_NOT_REGION_COVERED, ML_E_THREAD_NESTED,
                                      ML_E_LAUNCH_LIMIT, ML_E_OK},
-    .cases = "bind",
 };

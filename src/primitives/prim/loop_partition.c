@@ -389,8 +389,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_loop_partition = {
-    .name = "loop_partition",
-    .kind = "LoopPartition",
+    ML_PRIM(loop_partition, "LoopPartition"),
     .group = "loops",
     .summary = "cut a loop into consecutive loops",
     .help = "The lengths are those of the pieces, one after the other; what they leave is "
@@ -398,10 +397,8 @@ const ml_Primitive ml_prim_loop_partition = {
             "piece, unless one of them is auto. Each piece gets a copy of the body in a "
             "block of\n"
             "its own, so that it can be scheduled apart from the others.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .apply = loop_partition,
     .posts = posts,
     .suggest = suggest,
     .errors =
@@ -409,5 +406,4 @@ const ml_Primitive ml_prim_loop_partition = {
                                ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "loop_partition",
 };

@@ -659,8 +659,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_merge = {
-    .name = "merge",
-    .kind = "Merge",
+    ML_PRIM(merge, "Merge"),
     .group = "loops",
     .summary = "put the bodies of several loops into one loop",
     .help =
@@ -669,10 +668,8 @@ const ml_Primitive ml_prim_merge = {
         "of\n"
         "the last loop stood. What one body writes and another touches must keep its "
         "order.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOP,
-    .apply = merge,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE,
@@ -680,5 +677,4 @@ const ml_Primitive ml_prim_merge = {
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_NOT_ONLY_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_MERGE_DEPTH, ML_E_MERGE_EXTENT,
                                ML_E_UNSOUND, ML_E_OK},
-    .cases = "merge",
 };

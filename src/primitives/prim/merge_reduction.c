@@ -646,18 +646,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_merge_reduction = {
-    .name = "merge_reduction",
-    .kind = "MergeReduction",
+    ML_PRIM(merge_reduction, "MergeReduction"),
     .group = "reductions",
     .summary = "make an init block and its update one reduction",
     .help = "The inverse of decompose_reduction: the init block goes, the update block "
             "gets its\n"
             "stores as init. Both touch the same elements in each iteration of what holds "
             "them.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = merge_reduction,
     .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_reduction, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_accumulation, NULL},
                                {0}},
@@ -666,5 +663,4 @@ const ml_Primitive ml_prim_merge_reduction = {
                                ML_E_MERGE_SHAPE, ML_E_NOT_AFFINE, ML_E_MULTI_WRITER,
                                ML_E_ORDER_VIOLATED, ML_E_LOOP_TOO_LOW, ML_E_REGION_MISMATCH,
                                ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "merge_reduction",
 };

@@ -492,18 +492,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_pad_einsum = {
-    .name = "pad_einsum",
-    .kind = "PadEinsum",
+    ML_PRIM(pad_einsum, "PadEinsum"),
     .group = "layout",
     .summary = "round the extents of a block's iters up to multiples",
     .help =
         "Inputs are copied with zeros beside them, outputs are copied back. Reduce iters "
         "can\n"
         "be padded where the block adds up products.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = pad_einsum,
     .posts = posts,
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_BAD_ARGUMENT,
@@ -511,5 +508,4 @@ const ml_Primitive ml_prim_pad_einsum = {
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_NOT_ONLY_CHILD,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_AFFINE, ML_E_NOT_SCHEDULABLE,
                                ML_E_UNSOUND, ML_E_OK},
-    .cases = "pad_einsum",
 };

@@ -98,21 +98,17 @@ static const ml_Param get_block_params[] = {
 };
 
 const ml_Primitive ml_prim_get_block = {
-    .name = "get_block",
-    .kind = "GetBlock",
+    ML_PRIM(get_block, "GetBlock"),
     .group = "queries",
     .summary = "find a block by its name",
     .help = "Searches the whole function, nested blocks and the root included.",
-    .params = get_block_params,
-    .n_params = ML_COUNT(get_block_params),
+    ML_PARAMS(get_block_params),
     .result = ML_R_BLOCK,
     .pure = true,
     .no_version = true,
-    .apply = get_block,
     .errors =
         (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION, ML_E_NO_BLOCKS,
                                ML_E_NO_SUCH_BLOCK, ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
-    .cases = "get_block",
 };
 
 /* ---- around a block */
@@ -194,19 +190,15 @@ static const ml_Param scope_params[] = {
 
 #define QUERY(id, inst, returns, of, what, text, ...)                                      \
     const ml_Primitive ml_prim_##id = {                                                    \
-        .name = #id,                                                                       \
-        .kind = inst,                                                                      \
+        ML_PRIM(id, inst),                                                                 \
         .group = "queries",                                                                \
         .summary = what,                                                                   \
         .help = text,                                                                      \
-        .params = of,                                                                      \
-        .n_params = 1,                                                                     \
+        ML_PARAMS(of),                                                                     \
         .result = returns,                                                                 \
         .pure = true,                                                                      \
         .no_version = true,                                                                \
-        .apply = id,                                                                       \
         .errors = (const ml_ErrorCode[]){__VA_ARGS__},                                     \
-        .cases = #id,                                                                      \
     };
 
 QUERY(get_loops, "GetLoops", ML_R_LOOPS, block_params,

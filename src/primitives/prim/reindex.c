@@ -310,18 +310,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_reindex = {
-    .name = "reindex",
-    .kind = "ReIndex",
+    ML_PRIM(reindex, "ReIndex"),
     .group = "caching",
     .summary = "give an operand a buffer indexed by the block's iters",
     .help =
         "Makes a buffer <buf>_reindex with one dimension for each iter that the indices\n"
         "use, and a nest that copies into it before the block's statement, or back "
         "after it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = reindex,
     .posts = posts,
     .suggest = suggest,
     .errors =
@@ -330,5 +327,4 @@ const ml_Primitive ml_prim_reindex = {
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD,
                                ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
                                ML_E_OK},
-    .cases = "reindex",
 };

@@ -464,36 +464,28 @@ static const ml_Param write_params[] = {
     }
 
 const ml_Primitive ml_prim_reindex_cache_read = {
-    .name = "reindex_cache_read",
-    .kind = "ReindexCacheRead",
+    ML_PRIM(reindex_cache_read, "ReindexCacheRead"),
     .group = "caching",
     .summary = "copy what a block reads into a layout of its own",
     .help =
         "Makes a buffer <buf>_<scope> indexed by a map of the block's iters, and a nest\n"
         "over the block's own loops that copies into it.",
-    .params = read_params,
-    .n_params = ML_COUNT(read_params),
+    ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
-    .apply = reindex_cache_read,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_NOT_REGION_COVERED),
-    .cases = "reindex_cache_read",
 };
 
 const ml_Primitive ml_prim_reindex_cache_write = {
-    .name = "reindex_cache_write",
-    .kind = "ReindexCacheWrite",
+    ML_PRIM(reindex_cache_write, "ReindexCacheWrite"),
     .group = "caching",
     .summary = "let a block write a layout of its own that is stored afterwards",
     .help = "Makes a buffer <buf>_<scope> indexed by a map of the block's iters that the\n"
             "block writes instead, and a nest over its loops that copies it back.",
-    .params = write_params,
-    .n_params = ML_COUNT(write_params),
+    ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
-    .apply = reindex_cache_write,
     .posts = posts,
     .suggest = suggest,
     .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL),
-    .cases = "reindex_cache_write",
 };

@@ -569,22 +569,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_reorder = {
-    .name = "reorder",
-    .kind = "Reorder",
+    ML_PRIM(reorder, "Reorder"),
     .group = "loops",
     .summary = "change the order of nested loops",
     .help =
         "The listed loops, which lie on one chain, take the listed order in the positions\n"
         "they occupy. Fewer than two loops: nothing happens.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reorder,
     .posts = posts,
     .errors =
         (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
                                ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
                                ML_E_UNSOUND, ML_E_THREAD_NESTED, ML_E_OK},
     .one_order = true,
-    .cases = "reorder",
 };

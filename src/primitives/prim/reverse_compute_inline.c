@@ -511,17 +511,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_reverse_compute_inline = {
-    .name = "reverse_compute_inline",
-    .kind = "ReverseComputeInline",
+    ML_PRIM(reverse_compute_inline, "ReverseComputeInline"),
     .group = "compute location",
     .summary = "fold a consumer into its single producer",
     .help =
         "The producer stores what the consumer would have stored; consumer and buffer go.\n"
         "Elements that the consumer does not use are cut off by a predicate.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reverse_compute_inline,
     .posts = (const ml_Post[]){{ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
@@ -533,5 +530,4 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
             ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
             ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
             ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "reverse_compute_inline",
 };

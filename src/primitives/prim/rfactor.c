@@ -332,8 +332,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_rfactor = {
-    .name = "rfactor",
-    .kind = "RFactor",
+    ML_PRIM(rfactor, "RFactor"),
     .group = "reductions",
     .summary = "reduce in parts, one for each iteration of a loop",
     .help =
@@ -343,10 +342,8 @@ const ml_Primitive ml_prim_rfactor = {
         "minima, maxima, two sums, argmax and argmin are known; moon.register_reducer "
         "adds\n"
         "others.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = rfactor,
     .posts = posts,
     .suggest = suggest,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_NOT_SINGLE_CHILD,
@@ -356,5 +353,4 @@ const ml_Primitive ml_prim_rfactor = {
                                      ML_E_NO_REDUCER, ML_E_LOOP_STEP, ML_E_LOOP_DEPENDENT,
                                      ML_E_LOOP_DYNAMIC, ML_E_NOT_SCHEDULABLE,
                                      ML_E_BUFFER_IS_VIEW, ML_E_UNSOUND, ML_E_OK},
-    .cases = "rfactor",
 };

@@ -165,21 +165,17 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_sample_compute_location = {
-    .name = "sample_compute_location",
-    .kind = "SampleComputeLocation",
+    ML_PRIM(sample_compute_location, "SampleComputeLocation"),
     .group = "sampling",
     .summary = "choose where a block is computed",
     .help =
         "One of: inlined, where it stands, under a loop of its first consumer where\n"
         "compute_at would succeed. The result, a loop or a mark, is for compute_at and\n"
         "reverse_compute_at alone. A decision that is no candidate is rounded down.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOP,
     .pure = true,
     .has_decision = true,
     .no_version = true,
-    .apply = sample_compute_location,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "sample_compute_location",
 };

@@ -63,19 +63,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_set_scope = {
-    .name = "set_scope",
-    .kind = "SetScope",
+    ML_PRIM(set_scope, "SetScope"),
     .group = "storage",
     .summary = "move a buffer to another storage scope",
     .help = "The buffer, allocated by a block of the program, becomes <name>_<scope> "
             "everywhere.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = set_scope,
     .posts = posts,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_REGION_COVERED,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
-    .cases = "set_scope",
 };

@@ -311,8 +311,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_split = {
-    .name = "split",
-    .kind = "Split",
+    ML_PRIM(split, "Split"),
     .group = "loops",
     .summary = "cut a loop into nested loops",
     .help =
@@ -320,10 +319,8 @@ const ml_Primitive ml_prim_split = {
         "first; at most one factor is auto and takes what is left. When the product is "
         "more\n"
         "than the extent, the blocks below get a guard.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .apply = split,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
@@ -331,5 +328,4 @@ const ml_Primitive ml_prim_split = {
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW,
                                ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "split",
 };

@@ -374,17 +374,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_transform_block_layout = {
-    .name = "transform_block_layout",
-    .kind = "TransformBlockLayout",
+    ML_PRIM(transform_block_layout, "TransformBlockLayout"),
     .group = "layout",
     .summary = "give a block other iters, with a loop for each",
     .help = "The loops above the block are replaced by ax0, ax1, ... over what the map "
             "gives; the\n"
             "block's iters must be its loops, in order.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = transform_block_layout,
     .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_starts, NULL}, {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_STEP,
@@ -393,5 +390,4 @@ const ml_Primitive ml_prim_transform_block_layout = {
                                ML_E_LOOP_DEPENDENT, ML_E_MIXED_ITER_KINDS,
                                ML_E_MAP_NOT_BIJECTIVE, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "transform_block_layout",
 };

@@ -479,18 +479,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_transform_layout = {
-    .name = "transform_layout",
-    .kind = "TransformLayout",
+    ML_PRIM(transform_layout, "TransformLayout"),
     .group = "layout",
     .summary = "change the layout of a buffer everywhere",
     .help =
         "The buffer gets the shape that the map gives its indices, and every access "
         "goes\n"
         "through the map. A map that leaves places without an element needs a pad_value.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = transform_layout,
     .posts = posts,
     .suggest = suggest,
     .errors =
@@ -500,5 +497,4 @@ const ml_Primitive ml_prim_transform_layout = {
                                ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
                                ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED,
                                ML_E_UNSOUND, ML_E_OK},
-    .cases = "transform_layout",
 };
