@@ -322,12 +322,9 @@ static bool cache_index(ml_Call *c)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid, top = uid;
     int64_t threshold = c->args[THRESHOLD].i;
-    ml_Scope parsed;
     Cse s = {.c = c};
 
-    if (!ml_scope_parse(c->args[SCOPE].s, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(c->args[SCOPE].s));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_copied(c, uid, c->args[SCOPE].s, NULL))
         return false;
     if (threshold < 0)
         return ml_fail(cx, ML_E_BAD_ARGUMENT,

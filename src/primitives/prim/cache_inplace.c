@@ -468,11 +468,8 @@ static bool cache_inplace(ml_Call *c)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid, scope, in, out;
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_copied(c, uid, scope_name, NULL))
         return false;
     Inplace p = {.c = c, .block = ml_call_block(c, uid)};
     const ml_Block *b = p.block;
@@ -528,11 +525,10 @@ static bool cache_inplace(ml_Call *c)
 
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
     const char *scope = e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s;
 
     for (size_t k = 0; k < b->n_reads && scope; k++)

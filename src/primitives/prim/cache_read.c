@@ -36,15 +36,6 @@ static int pick(const ml_Block *b, void *user)
     return r->given.n ? 2 : 0;
 }
 
-static const char *block_names(ml_Call *c, const ml_UidVec *v)
-{
-    const char *z = "";
-
-    for (size_t k = 0; k < v->n; k++)
-        z = ml_format(c->cx, "%s%s%s", z, k ? ", " : "", ml_call_block(c, v->v[k])->name);
-    return z;
-}
-
 /* The buffer is written in the scope by `writer`: readers are those that come after it. */
 static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePlace *place)
 {
@@ -245,9 +236,7 @@ static bool cache_read(ml_Call *c)
     ml_UidVec writers = {0};
     ml_CachePlace place = {0};
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, block))
+    if (!ml_check_copied(c, block, scope_name, &parsed))
         return false;
     const ml_Block *b = ml_call_block(c, block);
     Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
@@ -259,8 +248,7 @@ static bool cache_read(ml_Call *c)
         return false;
     ml_writers(cx, c->facts, c->p, scope, r.buffer, &writers);
     if (writers.n > 1)
-        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r.buffer),
-                       ML_NUMBER("writers", writers.n), ML_TEXT(block_names(c, &writers)));
+        return ml_fail_writers(c, r.buffer, &writers);
     if (writers.n == 1) {
         const ml_Block *w = ml_call_block(c, writers.v[0]);
 
@@ -287,11 +275,10 @@ static bool cache_read(ml_Call *c)
 
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_reads; k++)
         ml_try(t, NULL, "cache_read(\"%s\", \"%s\", \"%s\")", ml_name_of(s, b->tag),

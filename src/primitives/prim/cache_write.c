@@ -128,15 +128,8 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
     size_t same = 0;
 
     ml_writers(cx, c->facts, c->p, scope, r->buffer, &writers);
-    if (writers.n != 1) {
-        const char *names = "";
-
-        for (size_t k = 0; k < writers.n; k++)
-            names = ml_format(cx, "%s%s%s", names, k ? ", " : "",
-                              ml_call_block(c, writers.v[k])->name);
-        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r->buffer),
-                       ML_NUMBER("writers", writers.n), ML_TEXT(names));
-    }
+    if (writers.n != 1)
+        return ml_fail_writers(c, r->buffer, &writers);
     if (ml_read_of(b, r->buffer))
         return ml_fail(
             cx, ML_E_UNSOUND,
@@ -224,9 +217,7 @@ static bool cache_write(ml_Call *c)
     ml_UidVec raw = {0}, after = {0};
     bool exact = false;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_copied(c, uid, scope_name, &parsed))
         return false;
     const ml_Block *b = ml_call_block(c, uid);
     const ml_Region *r = &b->writes[c->args[BUFFER].i];
@@ -295,11 +286,10 @@ static bool cache_write(ml_Call *c)
 
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_writes; k++)
         ml_try(t, NULL, "cache_write(\"%s\", %zu, \"%s\")", ml_name_of(s, b->tag), k,

@@ -282,11 +282,10 @@ static bool reindex(ml_Call *c)
 
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_reads; k++)
         ml_try(t, NULL, "reindex(\"%s\", {\"read\", %zu})", ml_name_of(s, b->tag), k);

@@ -358,11 +358,8 @@ static bool recache(ml_Call *c, bool write)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid;
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_copied(c, uid, scope_name, NULL))
         return false;
     Recache r = {
         .c = c, .write = write, .block = ml_call_block(c, uid), .guard = ml_bool(cx, true)};
@@ -403,12 +400,11 @@ static bool reindex_cache_write(ml_Call *c)
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
     const char *vars = "", *used = "";
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK || !e->primitive)
+    if (!b || !e->primitive)
         return;
-    const ml_Block *b = ml_as_block(node);
     bool write = ml_streq(e->primitive, "reindex_cache_write");
     size_t n = write ? b->n_writes : b->n_reads;
 

@@ -14,6 +14,37 @@ bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
     return false;
 }
 
+/* ---- arguments */
+
+bool ml_check_copied(ml_Call *c, ml_Uid block, const char *scope, ml_Scope *out)
+{
+    ml_Scope parsed;
+
+    if (!ml_scope_parse(scope, out ? out : &parsed))
+        return ml_fail(c->cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope));
+    return ml_check_not_root(c, block);
+}
+
+bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers)
+{
+    const char *names = "";
+
+    for (size_t k = 0; k < writers->n; k++)
+        names = ml_format(c->cx, "%s%s%s", names, k ? ", " : "",
+                          ml_call_block(c, writers->v[k])->name);
+    return ml_fail(c->cx, ML_E_MULTI_WRITER, ML_BUFFER(buf),
+                   ML_NUMBER("writers", writers->n), ML_TEXT(names));
+}
+
+const ml_Block *ml_failed_block(const ml_Schedule *s, ml_Uid block, const ml_Error *e)
+{
+    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, block);
+
+    return node && node->kind == ML_STMT_BLOCK && e->code != ML_E_ROOT_BLOCK
+               ? ml_as_block(node)
+               : NULL;
+}
+
 /* ---- place */
 
 /* Whether the node is the statement itself or below it, as far as the schedule tree tells.
