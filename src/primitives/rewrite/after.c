@@ -1,7 +1,6 @@
 /*
  * after - checks on the result of a rewrite that moved a block: what the conditions before
- * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6
- * "Right".
+ * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 1.4.
  */
 #include "primitives/rewrite/move.h"
 
@@ -379,6 +378,8 @@ bool ml_check_pipeline(ml_Call *c, ml_Uid scope)
 
 bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
 {
+    if (ml_is_covered(c->cx, c->facts, c->p, block, false)) /* produced, too */
+        return true;
     bool seen = ml_is_covered(c->cx, c->facts, ml_schedule_program(c->sched), was, false);
 
     return seen ? ml_is_covered(c->cx, c->facts, c->p, block, set_error)
@@ -443,8 +444,14 @@ bool ml_check_own_memory(ml_Call *c, ml_Uid block)
 {
     ml_UidVec readers = {0};
 
+    bool writes = false; /* what readers would have to find */
+
     if (!reads_own_memory(c, block))
         return false;
+    for (size_t k = 0; k < ml_call_block(c, block)->n_writes; k++)
+        writes |= ml_is_private(ml_call_block(c, block)->writes[k].buffer);
+    if (!writes)
+        return true;
     ml_raw_consumers(c->cx, c->facts, c->p, block, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (!reads_own_memory(c, readers.v[k]))

@@ -1,6 +1,7 @@
 /*
- * declared - whether what a block touches lies in what the blocks around it declare.
- * Source: ir-and-analysis 5.1.
+ * declared - whether what a block touches lies in what the blocks around it declare. Their
+ * bindings and views are followed outwards, to where a buffer is allocated or to the root,
+ * which declares everything. Source: ir-and-analysis 1.6.
  */
 #include "primitives/rewrite/move.h"
 
@@ -61,6 +62,26 @@ static const ml_Buffer *through_views(ml_Ctx *cx, ml_Arith *ar, const ml_Block *
     return buf;
 }
 
+static bool names(const ml_Region *v, size_t n, const ml_Buffer *buf)
+{
+    for (size_t k = 0; k < n; k++)
+        if (v[k].buffer->uid == buf->uid)
+            return true;
+    return false;
+}
+
+/* Nothing of the buffer is declared there nor further out: what holds() asks is so. */
+static bool ends_at(ml_Call *c, const ml_Block *around, const ml_Buffer *buf)
+{
+    if (around->n_matches > 0 || names(around->reads, around->n_reads, buf) ||
+        names(around->writes, around->n_writes, buf))
+        return false;
+    for (size_t k = 0; k < around->n_allocs; k++)
+        if (around->allocs[k]->uid == buf->uid)
+            return true;
+    return !ml_index_scope(c->p.index, around->tag);
+}
+
 /* Whether what is touched of buf in `block` is declared by every block around it; ranges
  * are in the block's iters. *who: the first that does not. */
 static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
@@ -70,6 +91,9 @@ static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
 
     for (ml_Uid scope; (scope = ml_index_scope(c->p.index, block)) != 0; block = scope) {
         const ml_Block *b = ml_call_block(c, block), *around = ml_call_block(c, scope);
+
+        if (ends_at(c, around, buf))
+            return true;
         ml_Arith *ar = ml_arith_at(cx, c->p, scope);
         ml_Region there = {buf, ranges};
         ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
