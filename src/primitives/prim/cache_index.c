@@ -334,7 +334,7 @@ static bool cache_index(ml_Call *c)
     int64_t threshold = c->args[THRESHOLD].i;
     Cse s = {.c = c};
 
-    if (!ml_check_copied(c, uid, c->args[SCOPE].s, NULL))
+    if (!ml_check_scope(c, c->args[SCOPE].s) || !ml_check_not_root(c, uid))
         return false;
     if (threshold < 0)
         return ml_fail(cx, ML_E_BAD_ARGUMENT,
@@ -346,7 +346,7 @@ static bool cache_index(ml_Call *c)
         return false;
     s.block = ml_call_block(c, uid);
     s.ar = ml_arith_at(cx, c->p, uid);
-    ml_arith_bind_iters(s.ar, s.block);
+    ml_arith_bind_within(s.ar, s.block);
     if (s.block->init)
         ml_stmt_visit(s.block->init, count_stmt, &s);
     ml_stmt_visit(s.block->body, count_stmt, &s);

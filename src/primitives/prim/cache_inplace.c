@@ -469,7 +469,7 @@ static bool cache_inplace(ml_Call *c)
     ml_Uid uid = c->args[BLOCK].uid, scope, in, out;
     const char *scope_name = c->args[SCOPE].s;
 
-    if (!ml_check_copied(c, uid, scope_name, NULL))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     Inplace p = {.c = c, .block = ml_call_block(c, uid)};
     const ml_Block *b = p.block;

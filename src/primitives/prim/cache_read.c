@@ -232,11 +232,10 @@ static bool cache_read(ml_Call *c)
     ml_Ctx *cx = c->cx;
     ml_Uid block = c->args[BLOCK].uid;
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
     ml_UidVec writers = {0};
     ml_CachePlace place = {0};
 
-    if (!ml_check_copied(c, block, scope_name, &parsed))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block))
         return false;
     const ml_Block *b = ml_call_block(c, block);
     Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
@@ -265,7 +264,7 @@ static bool cache_read(ml_Call *c)
         return false;
     note_size(c, cache.cached);
     ml_call_subject(c, ML_COPY_OF, r.nest, r.buffer);
-    if (parsed.rank == 0)
+    if (!ml_is_private(cache.cached))
         ml_call_subjects(c, ML_SHARER_OF, &r.chosen, cache.cached);
     else if (ml_under_threads(c, place.node))
         ml_call_subjects(c, ML_READER_OF, &r.chosen, NULL);

@@ -212,12 +212,11 @@ static bool cache_write(ml_Call *c)
     const ml_Given *given = &c->args[CONSUMERS];
     const char *scope_name = c->args[SCOPE].s;
     ml_Uid uid = c->args[BLOCK].uid;
-    ml_Scope parsed;
     ml_CachePlace place = {0};
     ml_UidVec raw = {0}, after = {0};
     bool exact = false;
 
-    if (!ml_check_copied(c, uid, scope_name, &parsed))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     const ml_Block *b = ml_call_block(c, uid);
     const ml_Region *r = &b->writes[c->args[BUFFER].i];
@@ -276,7 +275,7 @@ static bool cache_write(ml_Call *c)
     ml_call_subject(c, ML_COPY_OF, w.nest, NULL);
     ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
     for (size_t k = 0; k < w.given.n; k++)
-        if (parsed.rank == 0)
+        if (!ml_is_private(cache.cached))
             ml_call_subject(c, ML_SHARER_OF, w.given.v[k], cache.cached);
         else if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]))
             ml_call_subject(c, ML_READER_OF, w.given.v[k], NULL);

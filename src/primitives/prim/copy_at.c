@@ -371,7 +371,7 @@ static bool copy_at(ml_Call *c, bool write)
     const char *scope_name = c->args[SCOPE].s;
     ml_Uid block = c->args[BLOCK].uid;
 
-    if (!ml_check_copied(c, block, scope_name, NULL))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block))
         return false;
     CopyAt a = {.c = c, .write = write, .loop = ml_call_loop(c, c->args[LOOP].uid)};
     const ml_Block *b = ml_call_block(c, block);

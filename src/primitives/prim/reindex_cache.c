@@ -359,7 +359,7 @@ static bool recache(ml_Call *c, bool write)
     ml_Uid uid = c->args[BLOCK].uid;
     const char *scope_name = c->args[SCOPE].s;
 
-    if (!ml_check_copied(c, uid, scope_name, NULL))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     Recache r = {
         .c = c, .write = write, .block = ml_call_block(c, uid), .guard = ml_bool(cx, true)};

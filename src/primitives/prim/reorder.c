@@ -534,9 +534,7 @@ static void name_shared(ml_Call *c, const Chain *ch, ml_Uid nest)
     bool shared = false;
 
     for (size_t k = 0; k < ch->n; k++)
-        shared |= (ch->now[k]->kind == ML_FOR_THREAD &&
-                   strncmp(ch->now[k]->thread, "blockIdx.", 9) == 0) ||
-                  comes_outside(ch, k);
+        shared |= ch->now[k]->thread.axis == ML_AXIS_BLOCK || comes_outside(ch, k);
     if (!shared)
         return;
     ml_call_subject(c, ML_SCOPE_OF, nest, NULL);
@@ -551,8 +549,8 @@ static void name_shared(ml_Call *c, const Chain *ch, ml_Uid nest)
 static void name_nested(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
-        for (size_t m = 0; m < k && ch->now[k]->thread; m++)
-            if (ch->now[m]->thread && ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+        for (size_t m = 0; m < k && ch->now[k]->thread.axis; m++)
+            if (ml_thread_eq(ch->now[m]->thread, ch->now[k]->thread) &&
                 position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid)) {
                 ml_call_subject(c, ML_THREAD_OF, ch->now[k]->var->uid, NULL);
                 break;

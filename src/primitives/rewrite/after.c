@@ -282,7 +282,7 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
 /* Threads of one block, which may reduce together. */
 static bool together(const ml_For *f)
 {
-    return f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
+    return f->thread.axis == ML_AXIS_THREAD;
 }
 
 static bool is_concurrent(const ml_Stmt *node)

@@ -16,15 +16,6 @@ bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
 
 /* ---- arguments */
 
-bool ml_check_copied(ml_Call *c, ml_Uid block, const char *scope, ml_Scope *out)
-{
-    ml_Scope parsed;
-
-    if (!ml_scope_parse(scope, out ? out : &parsed))
-        return ml_fail(c->cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope));
-    return ml_check_not_root(c, block);
-}
-
 bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers)
 {
     const char *names = "";

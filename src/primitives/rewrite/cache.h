@@ -5,9 +5,6 @@
 
 #include "primitives/prim.h"
 
-/* The block is no root and the scope, for a copy, is one (bad-storage-scope, root-block);
- * out may be NULL. */
-bool ml_check_copied(ml_Call *c, ml_Uid block, const char *scope, ml_Scope *out);
 /* Sets multi-writer; false. */
 bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers);
 /* For ways out: the block argument of the call that failed, while it is one of a copy's. */

@@ -6,24 +6,24 @@
 
 typedef struct Views {
     ml_Ctx *cx;
-    const char *scope;
+    ml_Scope scope;
     ml_Subst sub;
     ml_Map *moved; /* uids of the buffer and its views */
     bool renamed, grew;
 } Views;
 
-static const ml_Buffer *in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope,
+static const ml_Buffer *in_scope(ml_Ctx *cx, const ml_Buffer *b, ml_Scope scope,
                                  bool renamed)
 {
     ml_Buffer nb = *b;
 
     nb.scope = scope;
     if (renamed)
-        nb.name = ml_format(cx, "%s_%s", b->name, scope);
+        nb.name = ml_format(cx, "%s_%s", b->name, scope.name);
     return ml_buffer_from(cx, &nb, true);
 }
 
-const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope)
+const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, ml_Scope scope)
 {
     return in_scope(cx, b, scope, true);
 }
@@ -43,7 +43,7 @@ static bool collect_views(const ml_Stmt *s, void *user)
         if (ml_map_has(v->moved, m->source.buffer->uid) &&
             !ml_map_has(v->moved, m->target->uid)) {
             ml_map_set(v->cx, v->moved, m->target->uid, m->target);
-            if (!ml_streq(m->target->scope, v->scope))
+            if (!ml_scope_eq(m->target->scope, v->scope))
                 ml_subst_buffer(v->cx, &v->sub, m->target,
                                 in_scope(v->cx, m->target, v->scope, v->renamed));
             v->grew = true;
