@@ -3,8 +3,9 @@
  *
  * A primitive declares itself once (an ml_Primitive beside its code, one line in
  * primitives.def); argument checks, Lua binding, completion, help, trace kinds, JSON and
- * manual come from that declaration. Its function sees resolved arguments, checks
- * everything first, then builds, then replaces once. Source: style 8, primitives 1.
+ * manual come from that declaration. Its function sees resolved arguments, checks what it
+ * can first, then builds, then replaces once, and names what that concerns: of these the
+ * call asks the posts of the declaration. Source: style 8, primitives 1.
  */
 #ifndef ML_PRIMITIVES_PRIM_H
 #define ML_PRIMITIVES_PRIM_H
