@@ -335,8 +335,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_blockize = {
-    .name = "blockize",
-    .kind = "Blockize",
+    ML_PRIM(blockize, "Blockize"),
     .group = "blocks",
     .summary = "make a nest, or some blocks, the body of a new block",
     .help = "The iters of the block inside are divided into a part over the loops outside, "
@@ -344,10 +343,8 @@ const ml_Primitive ml_prim_blockize = {
             "the new block gets, and one over the loops inside. An init moves to the new "
             "block. A\n"
             "list of blocks that follow each other is wrapped as it is.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = blockize,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){
@@ -356,5 +353,4 @@ const ml_Primitive ml_prim_blockize = {
             ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH, ML_E_OUTER_REDUCTION,
             ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_WOULD_RACE, ML_E_PART_WRITTEN,
             ML_E_REGION_UNDECLARED, ML_E_OK},
-    .cases = "blockize",
 };

@@ -203,32 +203,15 @@ static void make_buffer(Reindex *r)
                            shape, r->iters.n, r->old->scope.name);
 }
 
-/* Whoever reads what is copied still finds it. */
-static bool check_result(Reindex *r)
+static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
 {
-    ml_Call *c = r->c;
-    ml_UidVec consumers = {0};
-    ml_Uid block = r->block->tag;
+    Reindex r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block) ||
-        !ml_check_stays_declared(c, r->nest))
-        return false;
-    if (!ml_still_covered(c, r->nest, block, false))
-        return ml_unproved(r->c->cx, ML_E_NOT_SHARED,
-                           "all values of {0} are visible where it would be copied, "
-                           "outside the loops of block {1}",
-                           ML_BUFFER(r->old), ML_BLOCK(r->block));
-    if (!r->write)
-        return ml_still_covered(c, block, block, true);
-    ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
-    for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
-            return false;
-    return true;
+    return ml_still_covered(c, nest, r.block->tag, false) ||
+           ml_unproved(r.c->cx, ML_E_NOT_SHARED,
+                       "all values of {0} are visible where it would be copied, outside "
+                       "the loops of block {1}",
+                       ML_BUFFER(old), ML_BLOCK(r.block), ML_BUFFER(r.old));
 }
 
 static bool reindex(ml_Call *c)
@@ -258,11 +241,11 @@ static bool reindex(ml_Call *c)
 
     if (!top)
         return false;
-    if (!c->unchecked && ml_is_empty_block(r.block))
+    if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
         return ml_fail_as(r.c->cx, ML_E_INSTANCES_LOST,
                           "the domain of block {0} is empty: nothing is copied",
                           ML_BLOCK(r.block), ML_BUFFER(r.old));
-    if (r.write ? !c->unchecked && !check_write(&r) : !check_read(&r))
+    if (r.write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);
@@ -277,19 +260,17 @@ static bool reindex(ml_Call *c)
         ml_with_leaf(c, uid, &ml_with_access(cx, b, r.old, r.own, mine)->base);
 
     ml_put_beside(c, scope, top, r.write ? NULL : nest, with, r.write ? nest : NULL, r.own);
-    if (!check_result(&r))
-        return false;
+    ml_name_copy(c, r.nest, uid, r.old, r.write);
     ml_call_return_block(c, r.nest);
     return true;
 }
 
 static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_reads; k++)
         ml_try(t, NULL, "reindex(\"%s\", {\"read\", %zu})", ml_name_of(s, b->tag), k);
@@ -297,24 +278,32 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_try(t, NULL, "reindex(\"%s\", {\"write\", %zu})", ml_name_of(s, b->tag), k);
 }
 
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    {ML_SOUND, ML_COPY_OF, NULL, finds_values},
+    /* Whoever reads what is copied still finds it. */
+    {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that uses the buffer"),
     ML_PARAM_ATTR("buffer", ML_P_BUFFER, "which of its buffers: {\"read\", 0}, a name"),
 };
 
 const ml_Primitive ml_prim_reindex = {
-    .name = "reindex",
-    .kind = "ReIndex",
+    ML_PRIM(reindex, "ReIndex"),
     .group = "caching",
     .summary = "give an operand a buffer indexed by the block's iters",
     .help =
         "Makes a buffer <buf>_reindex with one dimension for each iter that the indices\n"
         "use, and a nest that copies into it before the block's statement, or back "
         "after it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = reindex,
+    .posts = posts,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){
@@ -324,5 +313,4 @@ const ml_Primitive ml_prim_reindex = {
             ML_E_ITER_NOT_PARALLEL, ML_E_COVER_LOST, ML_E_REDUCTION_CHANGED,
             ML_E_WRITES_OVERLAP, ML_E_INSTANCES_LOST, ML_E_PART_WRITTEN,
             ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND, ML_E_NOT_SHARED, ML_E_OK},
-    .cases = "reindex",
 };

@@ -82,13 +82,13 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                                   ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
                                   ML_LOOP(f), ML_BLOCK(b));
         }
-        if (!c->unchecked &&
-            !ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min))
+        if (!ML_PROVE(c, ML_SOUND,
+                      ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min)))
             return ml_unproved(c->cx, ML_E_INIT_MISPLACED,
                                "iter {0} starts at its minimum, where the init runs",
                                ML_VARIABLE(it->var), ML_BLOCK(b), ML_ITER(b, m));
     }
-    if (c->unchecked)
+    if (!ml_call_asks(c, ML_SOUND))
         return true;
     for (size_t k = 0; k < t->below.n; k++) {
         const ml_For *f = ml_as_for(t->below.v[k]);
