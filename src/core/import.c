@@ -182,7 +182,7 @@ const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b)
     *copy = *b;
     copy->uid += im->shift;
     copy->name = import_text(im, b->name);
-    copy->scope = import_text(im, b->scope);
+    copy->scope.name = import_text(im, b->scope.name);
     copy->data = import_var(im, b->data);
     copy->shape = import_exprs(im, b->shape, b->rank);
     copy->strides = import_exprs(im, b->strides, b->n_strides);

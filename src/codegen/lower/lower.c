@@ -286,8 +286,3 @@ const char *ml_lower_name(ml_Ctx *cx, const ml_Stmt *s)
     }
     return ml_format(cx, "the %s", ml_stmt_word((ml_StmtKind)s->kind));
 }
-
-bool ml_is_thread_attr(const ml_Attr *a)
-{
-    return ml_attr_defines(a) != NULL;
-}

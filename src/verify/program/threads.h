@@ -24,8 +24,6 @@ typedef struct ml_ThreadCheck {
 
 /* A limit of the target, or what CUDA has; -1: none. */
 int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise);
-/* Whether the loop is bound to a tag that starts with the prefix. */
-bool ml_is_thread_tag(const ml_For *f, const char *prefix);
 /* An extent that is a number; -1: another. */
 int64_t ml_literal_extent(const ml_Expr *e);
 
