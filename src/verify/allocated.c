@@ -12,10 +12,10 @@ typedef struct Live {
     int64_t now, most;
 } Live;
 
-typedef struct Walk {
+typedef struct AllocWalk {
     ml_Ctx *cx;
     ML_VEC(Live) live;
-} Walk;
+} AllocWalk;
 
 static int64_t bytes_of(const ml_Buffer *b)
 {
@@ -30,7 +30,7 @@ static int64_t bytes_of(const ml_Buffer *b)
     return n;
 }
 
-static void add(Walk *w, const ml_Buffer *b)
+static void add(AllocWalk *w, const ml_Buffer *b)
 {
     const char *scope = b->scope.name;
     Live *l = NULL;
@@ -48,7 +48,7 @@ static void add(Walk *w, const ml_Buffer *b)
         l->most = l->now;
 }
 
-static void walk(Walk *w, const ml_Stmt *s);
+static void walk(AllocWalk *w, const ml_Stmt *s);
 
 static void child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -58,7 +58,7 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
 
 /* What is allocated in s, or below it when it is a loop, block or attribute, ends with it:
  * the sums are put back. */
-static void part(Walk *w, const ml_Stmt *s, bool below)
+static void part(AllocWalk *w, const ml_Stmt *s, bool below)
 {
     size_t n = w->live.n;
     int64_t *before = ML_ARRAY(w->cx, int64_t, n + 1);
@@ -76,7 +76,7 @@ static void part(Walk *w, const ml_Stmt *s, bool below)
         w->live.v[k].now = k < n ? before[k] : 0;
 }
 
-static void walk(Walk *w, const ml_Stmt *s)
+static void walk(AllocWalk *w, const ml_Stmt *s)
 {
     switch (ml_stmt_shape(s)) {
     case ML_SHAPE_LEAF:
@@ -96,7 +96,7 @@ static void walk(Walk *w, const ml_Stmt *s)
 
 void ml_allocated_memory(ml_Ctx *cx, const ml_Func *f, ml_AllocatedVec *out)
 {
-    Walk w = {.cx = cx};
+    AllocWalk w = {.cx = cx};
 
     walk(&w, f->body);
     for (size_t k = 0; k < w.live.n; k++)

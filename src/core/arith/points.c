@@ -111,7 +111,7 @@ int64_t ml_value_at(ml_Point *at, const ml_Expr *e)
     return 0;
 }
 
-typedef struct Walk {
+typedef struct PointsWalk {
     const ml_Dom *dom;
     size_t n;
     const ml_Expr *pred;
@@ -119,9 +119,9 @@ typedef struct Walk {
     ml_PointFn *visit;
     void *user;
     ml_Point at;
-} Walk;
+} PointsWalk;
 
-static bool each(Walk *w, size_t k)
+static bool each(PointsWalk *w, size_t k)
 {
     if (k == w->n) {
         bool holds = !w->pred || ml_value_at(&w->at, w->pred) != 0;
@@ -150,7 +150,7 @@ static bool each(Walk *w, size_t k)
 bool ml_each_point(const ml_Dom *dom, size_t n, const ml_Expr *pred, int64_t *budget,
                    ml_PointFn *visit, void *user)
 {
-    Walk w = {dom, n, pred, budget, visit, user, {.n = 0}};
+    PointsWalk w = {dom, n, pred, budget, visit, user, {.n = 0}};
 
     return n <= ML_COUNT(w.at.var) && each(&w, 0);
 }

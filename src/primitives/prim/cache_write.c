@@ -274,7 +274,8 @@ static bool cache_write(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_write(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                ml_Tries *t)
 {
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
@@ -319,7 +320,7 @@ const ml_Primitive ml_prim_cache_write = {
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_cache_write,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,

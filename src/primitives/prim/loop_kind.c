@@ -202,7 +202,8 @@ static void suggest_global(ml_Schedule *s, const ml_Given *args, const ml_Error 
 }
 
 /* Ways out: a loop of the same block that would do. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_loop_kind(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                              ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     ml_Ctx *cx = ml_schedule_ctx(s);
@@ -282,7 +283,7 @@ const ml_Primitive ml_prim_parallel = {
     .n_params = 1,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS,
 };
 
@@ -296,7 +297,7 @@ const ml_Primitive ml_prim_vectorize = {
     .n_params = 1,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS,
 };
 
@@ -327,7 +328,7 @@ const ml_Primitive ml_prim_bind = {
     .n_params = 2,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
                                      ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,

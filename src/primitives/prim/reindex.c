@@ -280,7 +280,8 @@ static bool reindex(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reindex(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
@@ -319,7 +320,7 @@ const ml_Primitive ml_prim_reindex = {
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_reindex,
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
                                ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_LEAF, ML_E_REINDEX_ACCESS,

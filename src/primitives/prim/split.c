@@ -242,7 +242,8 @@ static bool split(ml_Call *c)
 }
 
 /* Ways out: leave the outermost factor to be worked out, round factors to divisors. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                          ml_Tries *t)
 {
     const ml_Given *f = &args[FACTORS];
     const char *name = ml_name_of(s, args[LOOP].uid);
@@ -320,7 +321,7 @@ const ml_Primitive ml_prim_split = {
         "than the extent, the blocks below get a guard.",
     ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .suggest = suggest,
+    .suggest = suggest_split,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,

@@ -99,7 +99,7 @@ static void push_access(Body *c, const ml_Buffer *buffer, const ml_Expr *const *
     lua_setfield(L, -2, "strides");
 }
 
-static bool visit(const ml_Expr *e, void *user)
+static bool visit_expr(const ml_Expr *e, void *user)
 {
     Body *c = user;
 
@@ -163,7 +163,7 @@ static int block_body(lua_State *L)
     lua_setfield(L, 4, "write");
     lua_newtable(L); /* 5 */
     c.list = lua_gettop(L);
-    ml_expr_visit(st->value, visit, &c);
+    ml_expr_visit(st->value, visit_expr, &c);
     lua_setfield(L, 4, "reads");
     bind_set_bool(L, "init", b->init != NULL);
     bind_set_int(L, "ops", c.ops);

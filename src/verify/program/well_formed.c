@@ -7,14 +7,14 @@
 #include "core/shown.h"
 #include "verify/program/well_formed_impl.h"
 
-static void visit(ml_WfWalk *w, const ml_Stmt *s);
+static void visit_stmt(ml_WfWalk *w, const ml_Stmt *s);
 
 /* A scope of its own. */
 static void visit_body(ml_WfWalk *w, const ml_Stmt *s)
 {
     size_t mark = w->live.n;
 
-    visit(w, s);
+    visit_stmt(w, s);
     ml_wf_leave(w, mark);
 }
 
@@ -280,7 +280,7 @@ static void use_role(const ml_Expr *e, ml_Role role, void *user)
     ml_wf_use(user, e);
 }
 
-static void visit(ml_WfWalk *w, const ml_Stmt *s)
+static void visit_stmt(ml_WfWalk *w, const ml_Stmt *s)
 {
     const ml_Stmt *outer = w->stmt;
 
@@ -289,7 +289,7 @@ static void visit(ml_WfWalk *w, const ml_Stmt *s)
     case ML_STMT_STORE: visit_store(w, ml_as_store(s)); break;
     case ML_STMT_SEQ:
         for (size_t k = 0; k < ml_as_seq(s)->n; k++)
-            visit(w, ml_as_seq(s)->stmts[k]);
+            visit_stmt(w, ml_as_seq(s)->stmts[k]);
         break;
     case ML_STMT_FOR: visit_for(w, ml_as_for(s)); break;
     case ML_STMT_WHILE:
