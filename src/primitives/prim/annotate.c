@@ -70,7 +70,8 @@ static bool unannotate(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_annotate(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                             ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[TARGET].uid);
 
@@ -111,7 +112,7 @@ const ml_Primitive ml_prim_unannotate = {
     .params = annotate_params,
     .n_params = 2,
     .result = ML_R_NONE,
-    .suggest = suggest,
+    .suggest = suggest_annotate,
     .errors = (const ml_ErrorCode[]){ML_E_NO_SUCH_ANNOTATION, ML_E_OK},
     .one_order = true,
 };

@@ -308,7 +308,8 @@ static bool blockize(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_blockize(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                             ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -345,7 +346,7 @@ const ml_Primitive ml_prim_blockize = {
             "list of blocks that follow each other is wrapped as it is.",
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .suggest = suggest,
+    .suggest = suggest_blockize,
     .errors =
         (const ml_ErrorCode[]){
             ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD, ML_E_NOT_SCHEDULABLE,

@@ -510,7 +510,8 @@ static bool cache_inplace(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_inplace(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                  ml_Tries *t)
 {
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
@@ -544,7 +545,7 @@ const ml_Primitive ml_prim_cache_inplace = {
                                {ML_STRICT, ML_COPY_OF, NULL, ml_check_reads_apart},
                                {ML_SOUND, ML_READER_OF, ml_check_produced, NULL},
                                {0}},
-    .suggest = suggest,
+    .suggest = suggest_cache_inplace,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_NOT_READ_WRITE, ML_E_COVER_LOST, ML_E_WOULD_RACE,

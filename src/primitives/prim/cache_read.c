@@ -257,7 +257,8 @@ static bool cache_read(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_read(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                               ml_Tries *t)
 {
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
@@ -303,7 +304,7 @@ const ml_Primitive ml_prim_cache_read = {
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_cache_read,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,

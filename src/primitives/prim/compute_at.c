@@ -511,7 +511,8 @@ static bool reverse_compute_at(ml_Call *c)
 }
 
 /* Ways out: the same at the loops of a consumer (producer), innermost first. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_compute_at(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                               ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -576,7 +577,7 @@ const ml_Primitive ml_prim_compute_at = {
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_compute_at,
     .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING, ML_E_COVER_LOST,
                      ML_E_WOULD_RACE, ML_E_NAMES_OVERLAP, ML_E_VALUE_CHANGED),
 };
@@ -591,7 +592,7 @@ const ml_Primitive ml_prim_reverse_compute_at = {
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_compute_at,
     .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL, ML_E_INIT_MISPLACED,
                      ML_E_REDUCTION_CHANGED),
 };

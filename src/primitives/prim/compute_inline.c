@@ -268,7 +268,8 @@ static bool finds_all(ml_Call *c, ml_Uid reader)
     return ml_check_own_memory(c, reader) && ml_check_kept(c, c->args[BLOCK].uid, reader);
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_compute_inline(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -309,7 +310,7 @@ const ml_Primitive ml_prim_compute_inline = {
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_compute_inline,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_SINGLE_WRITE,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK,
                                      ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,

@@ -405,7 +405,8 @@ static bool write_at(ml_Call *c)
 }
 
 /* Ways out: the same at the other loops of the block, innermost first. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_copy_at(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     const ml_Stmt *node = ml_index_node(p.index, args[BLOCK].uid);
@@ -457,7 +458,7 @@ const ml_Primitive ml_prim_read_at = {
     ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_copy_at,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,
@@ -475,7 +476,7 @@ const ml_Primitive ml_prim_write_at = {
     ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_copy_at,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,

@@ -377,7 +377,8 @@ static bool decompose_reduction(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_decompose_reduction(ml_Schedule *s, const ml_Given *args,
+                                        const ml_Error *e, ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_StmtVec loops = {0};
@@ -405,7 +406,7 @@ const ml_Primitive ml_prim_decompose_reduction = {
         "update. The loop is at or above every loop that drives a reduce iter.",
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .suggest = suggest,
+    .suggest = suggest_decompose_reduction,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
                                      ML_E_UNDECLARED_WRITE, ML_E_LOOP_TOO_LOW,
                                      ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,

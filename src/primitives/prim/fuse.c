@@ -167,7 +167,8 @@ static bool fuse(ml_Call *c)
 }
 
 /* Ways out: bring the loops next to each other, fuse what does nest. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_fuse(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                         ml_Tries *t)
 {
     const ml_Given *g = &args[LOOPS];
     ml_Text list = {0};
@@ -201,7 +202,7 @@ const ml_Primitive ml_prim_fuse = {
         "nothing but the next. The new loop is serial; its extent is the product.",
     ML_PARAMS(params),
     .result = ML_R_LOOP,
-    .suggest = suggest,
+    .suggest = suggest_fuse,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                      ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
                                      ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,

@@ -200,7 +200,8 @@ static void suggest_global(ml_Schedule *s, const ml_Given *args, const ml_Error 
 }
 
 /* Ways out: a loop of the same block that would do. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_loop_kind(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                              ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     ml_Ctx *cx = ml_schedule_ctx(s);
@@ -280,7 +281,7 @@ const ml_Primitive ml_prim_parallel = {
     .n_params = 1,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS(ML_E_OUTSIDE_BLOCKS, ML_E_NAMES_OVERLAP, ML_E_OK),
 };
 
@@ -294,7 +295,7 @@ const ml_Primitive ml_prim_vectorize = {
     .n_params = 1,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS(ML_E_OK),
 };
 
@@ -325,7 +326,7 @@ const ml_Primitive ml_prim_bind = {
     .n_params = 2,
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_kind,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
                                      ML_E_NOT_COMPACT_DATAFLOW, ML_E_WOULD_RACE,

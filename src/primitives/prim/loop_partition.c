@@ -349,7 +349,8 @@ static bool loop_partition(ml_Call *c)
 }
 
 /* Ways out: the length that is too much left to be worked out. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_loop_partition(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[LOOP].uid);
     const char *name = ml_name_of(s, args[LOOP].uid);
@@ -396,7 +397,7 @@ const ml_Primitive ml_prim_loop_partition = {
     ML_PARAMS(params),
     .result = ML_R_LOOPS,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_loop_partition,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_DYNAMIC, ML_E_TWO_AUTOS,
                                      ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
                                      ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,

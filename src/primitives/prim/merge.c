@@ -221,7 +221,8 @@ static bool merge(ml_Call *c)
 }
 
 /* Ways out: the other order of the arguments. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_merge(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                          ml_Tries *t)
 {
     const ml_Given *g = &args[LOOPS];
     ml_Text list = {0};
@@ -250,7 +251,7 @@ const ml_Primitive ml_prim_merge = {
         "order.",
     ML_PARAMS(params),
     .result = ML_R_LOOP,
-    .suggest = suggest,
+    .suggest = suggest_merge,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,

@@ -86,7 +86,7 @@ static bool look_inside(const ml_Expr *e, void *user)
     if (e->kind == ML_EXPR_LOAD)
         for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
             ok = ml_is_true(ml_bounds_to_ask(w->ar, e->args[d], e->as.buffer->shape[d]));
-    else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
+    else if (ml_kind_divides(e->kind))
         ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
     w->bad |= !ok;
     return ok;
@@ -265,7 +265,8 @@ static bool reindex(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reindex(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
@@ -304,7 +305,7 @@ const ml_Primitive ml_prim_reindex = {
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_reindex,
     .errors =
         (const ml_ErrorCode[]){
             ML_E_ROOT_BLOCK, ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,

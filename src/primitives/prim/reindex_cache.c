@@ -384,7 +384,8 @@ static bool reindex_cache_write(ml_Call *c)
 }
 
 /* Ways out: the same with the iters themselves as indices. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reindex_cache(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                  ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
@@ -457,7 +458,7 @@ const ml_Primitive ml_prim_reindex_cache_read = {
     ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_reindex_cache,
     .errors = ERRORS(ML_E_NOT_REGION_COVERED, ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND),
 };
 
@@ -470,7 +471,7 @@ const ml_Primitive ml_prim_reindex_cache_write = {
     ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_reindex_cache,
     .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL, ML_E_COVER_LOST,
                      ML_E_PART_WRITTEN),
 };

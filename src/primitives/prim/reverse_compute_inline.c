@@ -471,7 +471,8 @@ static bool reverse_compute_inline(ml_Call *c)
                                          f.def->indices));
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reverse_compute_inline(ml_Schedule *s, const ml_Given *args,
+                                           const ml_Error *e, ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -506,7 +507,7 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
                                {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
                                {0}},
-    .suggest = suggest,
+    .suggest = suggest_reverse_compute_inline,
     .errors =
         (const ml_ErrorCode[]){
             ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,

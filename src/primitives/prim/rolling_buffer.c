@@ -383,7 +383,8 @@ static bool rolling_buffer(ml_Call *c)
 }
 
 /* Ways out: under the outermost loop of a consumer, where a window can move. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_rolling_buffer(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     const ml_Stmt *node = ml_index_node(p.index, args[BLOCK].uid);
@@ -420,7 +421,7 @@ const ml_Primitive ml_prim_rolling_buffer = {
         "what is there already is not computed again.",
     ML_PARAMS(params),
     .result = ML_R_NONE,
-    .suggest = suggest,
+    .suggest = suggest_rolling_buffer,
     .errors =
         (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK, ML_E_OUTPUT_BLOCK,
                                ML_E_NOT_RAW_ONLY, ML_E_NOT_TILED, ML_E_NO_ROLLING_AXIS,

@@ -80,9 +80,8 @@ static bool may_fail(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    *found |=
-        e->kind == ML_EXPR_LOAD || (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD &&
-                                    e->args[1]->kind != ML_EXPR_INT);
+    *found |= e->kind == ML_EXPR_LOAD ||
+              (ml_kind_divides(e->kind) && e->args[1]->kind != ML_EXPR_INT);
     return !*found;
 }
 
@@ -241,7 +240,8 @@ static bool split(ml_Call *c)
 }
 
 /* Ways out: leave the outermost factor to be worked out, round factors to divisors. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                          ml_Tries *t)
 {
     const ml_Given *f = &args[FACTORS];
     const char *name = ml_name_of(s, args[LOOP].uid);
@@ -319,7 +319,7 @@ const ml_Primitive ml_prim_split = {
         "than the extent, the blocks below get a guard.",
     ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .suggest = suggest,
+    .suggest = suggest_split,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,

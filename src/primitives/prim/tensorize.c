@@ -233,7 +233,8 @@ static void suggest_decomposed(ml_Schedule *s, const ml_Given *args, const ml_Bl
                ml_name_of(s, args[BLOCK_OR_LOOP].uid), args[TENSOR_INTRIN].s);
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_tensorize(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                              ml_Tries *t)
 {
     const ml_Stmt *node =
         ml_index_node(ml_schedule_program(s).index, args[BLOCK_OR_LOOP].uid);
@@ -276,7 +277,7 @@ const ml_Primitive ml_prim_tensorize = {
         "known, moon.intrin() registers more.",
     ML_PARAMS(params),
     .result = ML_R_NONE,
-    .suggest = suggest,
+    .suggest = suggest_tensorize,
     .errors =
         (const ml_ErrorCode[]){ML_E_NO_SUCH_INTRIN, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,

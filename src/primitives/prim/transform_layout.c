@@ -424,7 +424,8 @@ static bool transform_layout(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_transform_layout(ml_Schedule *s, const ml_Given *args,
+                                     const ml_Error *e, ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
     ml_Text map = {0}, quoted = {0};
@@ -480,7 +481,7 @@ const ml_Primitive ml_prim_transform_layout = {
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
-    .suggest = suggest,
+    .suggest = suggest_transform_layout,
     .errors =
         (const ml_ErrorCode[]){
             ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
