@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/blockize.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/blockize_inside.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };

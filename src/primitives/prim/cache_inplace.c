@@ -9,7 +9,6 @@
  */
 #include "primitives/rewrite/cache.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 #include "primitives/rewrite/same_index.h"
 #include "verify/cover/attained.h"

@@ -7,7 +7,6 @@
  */
 #include "primitives/rewrite/cache.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 #include "verify/cover/written.h"

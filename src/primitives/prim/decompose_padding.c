@@ -9,7 +9,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 enum { BLOCK, LOOP };

@@ -10,7 +10,6 @@
 #include "primitives/rewrite/move.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { BLOCK, LOOP };
 

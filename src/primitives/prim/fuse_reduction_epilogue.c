@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/inline.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/keep_order.h"
 #include "primitives/rewrite/same_index.h"
 

@@ -12,7 +12,6 @@
 #include "primitives/rewrite/move.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { LOOPS };
 

@@ -11,7 +11,6 @@
 #include "primitives/rewrite/keep_order.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { BLOCK };
 

@@ -8,8 +8,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 enum { BLOCK, BUFFER, SEPARATORS };
 
 static const ml_Buffer *separated(ml_Ctx *cx, const ml_Buffer *b, const int32_t *v,

@@ -6,7 +6,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "verify/view.h"
 
 enum { BLOCK, BUFFER, AXIS, FACTOR, OFFSET };

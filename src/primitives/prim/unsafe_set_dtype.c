@@ -7,7 +7,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, BUFFER, DTYPE };

@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
 {
     for (size_t k = 0; k < b->n_iters; k++)

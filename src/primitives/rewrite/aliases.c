@@ -8,7 +8,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "primitives/schedule/schedule_impl.h"
 
 typedef struct Memory {

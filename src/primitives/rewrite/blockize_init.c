@@ -6,8 +6,6 @@
  */
 #include "primitives/rewrite/blockize_inside.h"
 
-#include "core/shown.h"
-
 /* Different spatial iters have different elements: then nobody else touches an element
  * between its init, which now comes earlier, and its first update. */
 static bool check_own_elements(ml_Call *c, const ml_Block *b)

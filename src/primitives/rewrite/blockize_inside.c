@@ -7,8 +7,6 @@
  */
 #include "primitives/rewrite/blockize_inside.h"
 
-#include "core/shown.h"
-
 ml_Inside ml_inside_begin(ml_Call *c, const ml_Tile *t)
 {
     ml_Inside in = {.c = c, .cx = c->cx, .t = t};

@@ -5,8 +5,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 /* One of the declared regions of the buffer holds the box, or there is none to hold it. */
 static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
                   const ml_Interval *box)

@@ -6,7 +6,6 @@
  */
 #include "primitives/rewrite/keep_order.h"
 
-#include "core/shown.h"
 #include "core/walk.h"
 #include "primitives/reducer/reducer.h"
 #include "primitives/schedule/schedule_impl.h"

@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/same_index.h"
 #include "primitives/schedule/schedule_impl.h"
 

@@ -10,8 +10,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 /* ---- the walk */
 
 typedef struct Move {

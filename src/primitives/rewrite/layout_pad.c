@@ -9,8 +9,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
                      const ml_Var **loops, ml_Iter *iters)
 {

@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/merge.h"
 
-#include "core/shown.h"
-
 typedef ml_MergeNest Nest;
 typedef ml_Merge Merge;
 

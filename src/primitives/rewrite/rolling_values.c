@@ -8,8 +8,6 @@
  */
 #include "primitives/rewrite/rolling.h"
 
-#include "core/shown.h"
-
 typedef struct Values {
     ml_Call *c;
     ml_Uid scope, from; /* from: the outermost loop during which elements are kept */

@@ -7,7 +7,6 @@
  */
 #include "primitives/rewrite/same_index.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 /* ---- finding */

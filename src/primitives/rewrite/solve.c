@@ -9,8 +9,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 typedef struct Solver {
     ml_Call *c;
     ml_Arith *ar;

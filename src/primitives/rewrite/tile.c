@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/blockize.h"
 
-#include "core/shown.h"
-
 static bool uses_any(const ml_Expr *e, const ml_StmtVec *loops)
 {
     for (size_t k = 0; k < loops->n; k++)

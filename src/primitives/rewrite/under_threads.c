@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/cache.h"
 
 void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out)
