@@ -15,13 +15,6 @@ bool ml_is_thread_tag(const ml_For *f, const char *prefix)
     return f->thread && strncmp(f->thread, prefix, strlen(prefix)) == 0;
 }
 
-int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise)
-{
-    const ml_Value *v = ml_dict_get(target, name);
-
-    return v && v->kind == ML_VAL_INT ? v->as.i : otherwise;
-}
-
 int64_t ml_literal_extent(const ml_Expr *e)
 {
     return ml_is_const_int(e) ? e->as.i : -1;
@@ -158,12 +151,12 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
 /* ---- rule 11: launch limits */
 
 static const struct {
-    const char *tag, *limit;
-    int64_t cuda;
+    const char *tag;
+    ml_Limit limit;
 } AXES[] = {
-    {"threadIdx.x", "max_thread_x", 1024}, {"threadIdx.y", "max_thread_y", 1024},
-    {"threadIdx.z", "max_thread_z", 64},   {"blockIdx.x", "max_block_x", INT32_MAX},
-    {"blockIdx.y", "max_block_y", 65535},  {"blockIdx.z", "max_block_z", 65535},
+    {"threadIdx.x", ML_LIMIT_max_thread_x}, {"threadIdx.y", ML_LIMIT_max_thread_y},
+    {"threadIdx.z", ML_LIMIT_max_thread_z}, {"blockIdx.x", ML_LIMIT_max_block_x},
+    {"blockIdx.y", ML_LIMIT_max_block_y},   {"blockIdx.z", ML_LIMIT_max_block_z},
 };
 
 /* Whether limits of that tag, or of those that begin so, are a matter of the one loop. */
@@ -186,7 +179,7 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
     const ml_For *at = k->root;
 
     for (size_t a = 0; a < ML_COUNT(AXES); a++) {
-        int64_t most = -1, limit = ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        int64_t most = -1, limit = ml_target_limit(t->target, AXES[a].limit);
 
         for (size_t j = 0; j < k->loops.n; j++)
             if (ml_streq(k->loops.v[j]->thread, AXES[a].tag) &&
@@ -199,12 +192,11 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
-    int64_t limit = ml_target_limit(t->target, "max_threads_per_block",
-                                    ml_target_limit(t->target, "max_num_threads", 1024));
+    int64_t limit = ml_target_limit(t->target, ML_LIMIT_max_threads_per_block);
 
     if (threads > limit && concerns(t, "threadIdx."))
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
-    limit = ml_target_limit(t->target, "max_vthread", 8);
+    limit = ml_target_limit(t->target, ML_LIMIT_max_vthread);
     for (size_t j = 0; j < k->loops.n; j++)
         if (!t->only && ml_is_thread_tag(k->loops.v[j], "vthread") &&
             ml_literal_extent(k->loops.v[j]->extent) > limit)
@@ -434,30 +426,10 @@ static void check_barrier(ml_ThreadCheck *t, const ml_Block *b)
 
 static void check_limit_names(ml_ThreadCheck *t)
 {
-    static const char *const KNOWN[] = {
-        "max_threads_per_block",
-        "max_num_threads",
-        "max_thread_x",
-        "max_thread_y",
-        "max_thread_z",
-        "max_block_x",
-        "max_block_y",
-        "max_block_z",
-        "max_vthread",
-        "max_kernels",
-        "max_vector_bytes",
-        "max_function_args",
-        "max_shared_memory_per_block",
-        "max_local_memory_per_block",
-    };
-
     for (size_t k = 0; k < ml_dict_count(t->target); k++) {
         const char *key = t->target->keys[k];
-        bool known = strncmp(key, "max_", 4) != 0;
 
-        for (size_t n = 0; n < ML_COUNT(KNOWN) && !known; n++)
-            known = ml_streq(key, KNOWN[n]);
-        if (!known)
+        if (strncmp(key, "max_", 4) == 0 && !ml_is_target_limit(key))
             ml_find(&t->find, ML_SEV_ERROR, ML_E_BAD_ARGUMENT,
                     ML_TEXT(ml_format(t->cx, "unknown limit %s", key)));
     }
