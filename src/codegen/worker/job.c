@@ -6,6 +6,7 @@
 /* Field by field: padding has no value, and any byte may come in. */
 static void pack_target(ml_Pack *p, const ml_Target *t)
 {
+    ml_pack_u64(p, t->kind);
     ml_pack_str(p, t->triple);
     ml_pack_str(p, t->cpu);
     ml_pack_str(p, t->features);
@@ -31,6 +32,11 @@ static void unpack_target(ml_Unpack *u, ml_Target *t)
 {
     uint64_t flags;
 
+    t->kind = (uint32_t)ml_unpack_u64(u);
+    if (t->kind >= ml_n_target_kinds) {
+        u->bad = true;
+        t->kind = 0;
+    }
     take_name(u, t->triple, sizeof t->triple);
     take_name(u, t->cpu, sizeof t->cpu);
     take_name(u, t->features, sizeof t->features);
@@ -82,6 +88,7 @@ void ml_job_pack(ml_Pack *p, const ml_Job *j)
     ml_pack_str(p, j->program);
     ml_pack_str(p, j->func);
     ml_pack_str(p, j->stop_after);
+    ml_pack_str(p, j->text);
     ml_pack_str(p, j->library);
     pack_target(p, &j->target);
     pack_code(p, &j->code);
@@ -104,6 +111,7 @@ bool ml_job_unpack(ml_Unpack *u, ml_Job *j, uint64_t *set)
     j->program = ml_unpack_str(u);
     j->func = ml_unpack_str(u);
     j->stop_after = ml_unpack_str(u);
+    j->text = ml_unpack_str(u);
     j->library = ml_unpack_str(u);
     unpack_target(u, &j->target);
     unpack_code(u, &j->code);

@@ -1,7 +1,7 @@
 /*
  * serve - the worker's side: reads a program, lowers, compiles, has its runner run it.
  *
- * The worker is single-threaded and keeps LLVM open; objects are kept by the text, the
+ * The worker is single-threaded and keeps its backend open; objects are kept by the text, the
  * target and the options they were made from. It leaves as soon as its socket closes.
  */
 #include "codegen/worker/message.h"
@@ -127,17 +127,17 @@ static bool lower(ml_ServerJob *w)
     return w->lowered != NULL || ml_serve_fail(w, "lower");
 }
 
-static bool open_llvm(ml_ServerJob *w)
+static bool open_backend(ml_ServerJob *w)
 {
     ml_Server *sv = w->sv;
 
-    if (sv->ll && memcmp(&sv->target, &w->job.target, sizeof sv->target) == 0)
+    if (sv->code && memcmp(&sv->target, &w->job.target, sizeof sv->target) == 0)
         return true;
     ml_serve_stop_runner(sv); /* it was forked with the other one */
-    ml_llvm_close(sv->ll);
+    ml_code_close(sv->code);
     sv->target = w->job.target;
-    sv->ll = ml_llvm_open(w->cx, &w->job.target);
-    return sv->ll != NULL || ml_serve_fail(w, "compile");
+    sv->code = ml_code_open(w->cx, &w->job.target);
+    return sv->code != NULL || ml_serve_fail(w, "compile");
 }
 
 static uint64_t mix(uint64_t h, const void *v, size_t n)
@@ -187,11 +187,9 @@ static Kept *keep(ml_Server *sv, uint64_t key, ml_Bytes object)
 
 static bool text_wanted(ml_ServerJob *w)
 {
-    ml_CodeText what = w->job.want & ML_WANT_ASM   ? ML_CODE_ASM
-                       : w->job.want & ML_WANT_OPT ? ML_CODE_LLVM_OPT
-                                                   : ML_CODE_LLVM;
+    const char *name = w->job.text ? w->job.text : "";
     ml_Text t = {0};
-    bool ok = ml_llvm_text(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, what, &t);
+    bool ok = ml_code_text(w->sv->code, w->cx, &w->lowered, 1, &w->job.code, name, &t);
 
     if (ok)
         w->r.text = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
@@ -209,7 +207,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
         ml_Bytes object = {0};
         double t = ml_now();
 
-        if (!ml_llvm_object(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, &object))
+        if (!ml_code_object(w->sv->code, w->cx, &w->lowered, 1, &w->job.code, &object))
             return ml_serve_fail(w, "compile");
         w->r.compile_seconds = ml_now() - t;
         k = keep(w->sv, key, object);
@@ -263,19 +261,18 @@ static bool ir_wanted(ml_ServerJob *w)
 static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
 {
     uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
-    uint32_t texts = ML_WANT_LLVM | ML_WANT_OPT | ML_WANT_ASM;
 
     *done = !(w->job.want & runs);
     if (take_kept(w, object))
-        return open_llvm(w);
+        return open_backend(w);
     *done = true;
     if (!read_program(w) || !lower(w))
         return false;
     if (w->job.want & ML_WANT_IR)
         return ir_wanted(w);
-    if (!(w->job.want & (texts | ML_WANT_OBJECT | runs)))
+    if (!(w->job.want & (ML_WANT_TEXT | ML_WANT_OBJECT | runs)))
         return true; /* it can be lowered: that is all */
-    if (!open_llvm(w) || ((w->job.want & texts) && !text_wanted(w)))
+    if (!open_backend(w) || ((w->job.want & ML_WANT_TEXT) && !text_wanted(w)))
         return false;
     if (!(w->job.want & (ML_WANT_OBJECT | runs)))
         return true;
@@ -377,7 +374,7 @@ int ml_worker_main(int fd)
     while (serve(&sv))
         ;
     ml_serve_stop_runner(&sv);
-    ml_llvm_close(sv.ll);
+    ml_code_close(sv.code);
     ml_sets_free(&sv.sets);
     for (size_t k = 0; k < KEPT; k++) {
         free(sv.kept[k].object.v);

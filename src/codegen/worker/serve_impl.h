@@ -19,8 +19,8 @@ typedef struct Kept { /* an object made before */
 
 typedef struct ml_Server {
     int fd;
-    ml_Llvm *ll;
-    ml_Target target; /* of ll */
+    ml_Codegen *code;
+    ml_Target target; /* of code */
     int runner;       /* socket, -1: none */
     pid_t pid;
     ml_Sets sets;
