@@ -491,6 +491,12 @@ static void func_fields(ml_BinaryIo *io, ml_Func *f)
     ML_BIN_NUMBER(io, f->spelling, ML_NEWEST);
     ml_bin_flag(io, &f->no_s_tir);
     span(io, &f->span);
+    if (io->mode == ML_BINARY_GET && !io->lines) {
+        ml_Span *whole = ML_NEW(io->cx, ml_Span);
+
+        *whole = (ml_Span){.file = io->file, .line = 1, .col = 1};
+        f->span = whole;
+    }
 }
 
 void ml_binary_fields(ml_BinaryIo *io, ml_BinaryClass is, void *node)

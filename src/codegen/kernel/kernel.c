@@ -128,6 +128,7 @@ static bool read_text(ml_Built *b, const ml_Work *work)
     if (f == NULL || !ml_signature_of(b->cx, f, &b->sig))
         return false;
     b->work = (ml_Work){p.mod, f, text};
+    b->binary = ml_binary_write(b->cx, p.mod, true);
     b->written = find_written(b->cx, f);
     attr = ml_dict_get(f->attrs, "tir.noalias");
     b->overlap = attr != NULL && attr->as.i == 0;
@@ -298,7 +299,7 @@ bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want, const cha
                   const ml_WorkSet *set, ml_JobResult *r)
 {
     ml_Worker *w = ml_engine_worker(b->engine, b->cx, 0);
-    ml_Job j = {.program = b->work.text,
+    ml_Job j = {.binary = b->binary,
                 .func = b->work.func->name,
                 .target = b->o.target,
                 .code = *code,

@@ -11,7 +11,8 @@ struct ml_Built {
     ml_Ctx *cx;
     ml_Engine *engine;
     ml_BuildOpts o;
-    ml_Work work; /* read from its own text */
+    ml_Work work;     /* read from its own text */
+    ml_Binary binary; /* the same for workers, with its lines */
     ml_Signature sig;
     const bool *written;
     bool overlap;     /* tir.noalias is false: arguments may share memory */

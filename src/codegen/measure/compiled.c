@@ -28,17 +28,9 @@ typedef struct Check {
 
 /* ---------------------------------------------------------------- jobs */
 
-static const char *text_of(ml_Ctx *cx, const ml_Work *work)
+static ml_Binary binary_of(ml_Ctx *cx, const ml_Work *work)
 {
-    ml_Text t = {0};
-    const char *z;
-
-    if (work->text)
-        return work->text;
-    ml_print_module(cx, &t, work->mod, NULL);
-    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return work && !work->text ? ml_binary_write(cx, work->mod, false) : (ml_Binary){0};
 }
 
 bool ml_job_fail(ml_Ctx *cx, const ml_JobResult *r, const char *name)
@@ -114,7 +106,8 @@ static bool run_compiled(ml_Ctx *cx, const Run *run, const ml_RunArg *initial,
                          ml_RunArg *into, ml_JobResult *job)
 {
     ml_WorkSet *set = share(cx, run->func, run->roles, initial);
-    ml_Job j = {.program = text_of(cx, run->work),
+    ml_Job j = {.binary = binary_of(cx, run->work),
+                .program = run->work->text,
                 .func = run->work->func->name,
                 .target = *run->target,
                 .code = {.no_contract = !run->contract},
@@ -447,7 +440,8 @@ void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport 
 static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *set,
                          const ml_TimeOpts *o)
 {
-    return (ml_Job){.program = c->work ? text_of(cx, c->work) : NULL,
+    return (ml_Job){.binary = binary_of(cx, c->work),
+                    .program = c->work ? c->work->text : NULL,
                     .func = c->work ? c->work->func->name : NULL,
                     .library = c->library,
                     .target = o->target,

@@ -78,6 +78,7 @@ static void unpack_code(ml_Unpack *u, ml_CodeOpts *o)
 
 void ml_job_pack_key(ml_Pack *p, const ml_Job *j)
 {
+    ml_pack_blob(p, j->binary.v, j->binary.n);
     ml_pack_str(p, j->program);
     pack_target(p, &j->target);
     pack_code(p, &j->code);
@@ -85,6 +86,7 @@ void ml_job_pack_key(ml_Pack *p, const ml_Job *j)
 
 void ml_job_pack(ml_Pack *p, const ml_Job *j)
 {
+    ml_pack_blob(p, j->binary.v, j->binary.n);
     ml_pack_str(p, j->program);
     ml_pack_str(p, j->func);
     ml_pack_str(p, j->stop_after);
@@ -108,6 +110,7 @@ bool ml_job_unpack(ml_Unpack *u, ml_Job *j, uint64_t *set)
     uint64_t timing;
 
     *j = (ml_Job){0};
+    j->binary.v = ml_unpack_blob(u, &j->binary.n);
     j->program = ml_unpack_str(u);
     j->func = ml_unpack_str(u);
     j->stop_after = ml_unpack_str(u);

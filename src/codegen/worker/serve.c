@@ -85,21 +85,87 @@ static void begin_compiling(ml_ServerJob *w)
 
 /* ---------------------------------------------------------------- compiling */
 
+static const ml_Module *read_module(ml_ServerJob *w)
+{
+    static const char file[] = "the program";
+    ml_ParseOpts o = {.file = file, .spelling = -1};
+    ml_BinaryRead r;
+
+    if (w->job.binary.n == 0)
+        return ml_parse(w->cx, ml_str(w->job.program ? w->job.program : ""), &o).mod;
+    if (!ml_binary_read(w->cx, w->job.binary, file, &r))
+        return NULL;
+    if (r.ordinals) {
+        w->lines = ML_NEW(w->cx, ml_Lines);
+        *w->lines = (ml_Lines){r.mod, r.ordinals, r.n_ordinals, false};
+    }
+    return r.mod;
+}
+
 static bool read_program(ml_ServerJob *w)
 {
-    ml_ParseOpts o = {.file = "the program", .spelling = -1};
-    ml_Parsed p = ml_parse(w->cx, ml_str(w->job.program ? w->job.program : ""), &o);
-
-    if (p.mod == NULL)
+    w->mod = read_module(w);
+    if (w->mod == NULL)
         return ml_serve_fail(w, "parse");
-    w->mod = p.mod;
     if (w->job.func)
-        w->func = ml_module_find(p.mod, w->job.func);
-    else if (p.mod->n == 1)
-        w->func = p.mod->funcs[0];
+        w->func = ml_module_find(w->mod, w->job.func);
+    else if (w->mod->n == 1)
+        w->func = w->mod->funcs[0];
     if (w->func == NULL)
         return ml_serve_fail_text(w, ML_E_UNKNOWN_FUNCTION, "parse",
-                                  "the function is not in the text");
+                                  "the function is not in the program");
+    if (w->job.code.lines)
+        ml_serve_lines(w);
+    return true;
+}
+
+typedef struct InOrder { /* statements, outside in */
+    ml_Ctx *cx;
+    ML_VEC(ml_Span *) v;
+} InOrder;
+
+static bool add_in_order(const ml_Stmt *s, void *user)
+{
+    InOrder *o = user;
+    union {
+        const ml_Span *from;
+        ml_Span *ours;
+    } span = {s->span};
+
+    ml_push(o->cx, &o->v, span.ours);
+    return true;
+}
+
+bool ml_serve_lines(ml_ServerJob *w)
+{
+    ml_Lines *l = w->lines;
+    ml_TextMarks marks = {0};
+    ml_PrintOpts o = {.spelling = -1, .marks_cx = w->cx, .marks = &marks};
+    InOrder all = {.cx = w->cx};
+    ml_Text t = {0};
+    uint32_t *line;
+
+    if (l == NULL || l->known)
+        return false;
+    l->known = true;
+    line = ML_ARRAY(w->cx, uint32_t, l->n);
+    ml_print_module(w->cx, &t, l->mod, &o);
+    ml_text_free(&t);
+    for (size_t k = 0; k < marks.n; k++) {
+        const ml_Stmt *s = marks.v[k].stmt;
+        uint32_t *at = s && s->span ? &line[s->span->line - 1] : NULL;
+
+        if (at && *at == 0)
+            *at = marks.v[k].line;
+    }
+    for (uint32_t k = 0; k < l->mod->n; k++)
+        ml_stmt_visit(l->mod->funcs[k]->body, add_in_order, &all);
+    for (size_t k = all.v.n; k-- > 0;) { /* what has no line has that of what is in it */
+        uint32_t at = all.v.v[k]->line - 1,
+                 below = k + 1 < all.v.n ? all.v.v[k + 1]->line : 1;
+
+        all.v.v[k]->line = at < l->n && line[at] ? line[at] : below;
+    }
     return true;
 }
 
@@ -113,6 +179,7 @@ static bool lower(ml_ServerJob *w)
                           w->job.want & ML_WANT_IR ? w->job.stop_after : NULL, NULL, NULL);
     w->r.lower_seconds = ml_now() - t;
     if (w->lower.notes.n) {
+        ml_serve_lines(w);
         const char **notes = ML_ARRAY(w->cx, const char *, w->lower.notes.n);
 
         for (size_t k = 0; k < w->lower.notes.n; k++) {
@@ -218,6 +285,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
             k->cx = ml_ctx_ref(w->cx);
             k->mod = w->mod;
             k->func = w->func;
+            k->lines = w->lines;
             k->lowered = w->lowered;
         }
     }
@@ -240,6 +308,7 @@ static bool take_kept(ml_ServerJob *w, const ml_Bytes **out)
     w->mod = k->mod;
     w->func = k->func;
     w->lowered = k->lowered;
+    w->lines = k->lines;
     w->keep = k->key;
     w->r.cached = true;
     w->r.object_bytes = k->object.n;
@@ -262,11 +331,8 @@ static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
 {
     uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
 
-    *done = !(w->job.want & runs);
-    if (take_kept(w, object))
-        return open_backend(w);
     *done = true;
-    if (!read_program(w) || !lower(w))
+    if (!lower(w))
         return false;
     if (w->job.want & ML_WANT_IR)
         return ir_wanted(w);
@@ -284,15 +350,29 @@ static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
     return true;
 }
 
+/* What fails is done again where the error speaks of ordinals. */
+static bool read_and_make(ml_ServerJob *w, const ml_Bytes **object, bool *done)
+{
+    if (!read_program(w))
+        return false;
+    if (make_code(w, object, done))
+        return true;
+    if (!ml_serve_lines(w))
+        return false;
+    ml_error_clear(w->cx);
+    w->r = (ml_JobResult){.ok = true, .bad_arg = -1};
+    return make_code(w, object, done);
+}
+
 static bool do_job(ml_ServerJob *w)
 {
     const ml_Bytes *object = NULL;
-    bool ok, done;
+    bool ok, done = false;
 
     if (w->job.library)
         return ml_serve_run(w, NULL);
     begin_compiling(w);
-    ok = make_code(w, &object, &done);
+    ok = take_kept(w, &object) ? open_backend(w) : read_and_make(w, &object, &done);
     set_alarm(0);
     return ok && (done || ml_serve_run(w, object));
 }

@@ -99,6 +99,7 @@ static void explain_fault(ml_ServerJob *w, const ml_FaultReport *f)
 
     w->r.signal = f->signal;
     if (w->lowered && w->sv->code) {
+        ml_serve_lines(w);
         o.lines = true;
         w->r.line =
             ml_code_line_at(w->sv->code, w->cx, &w->lowered, 1, &o,
@@ -189,6 +190,7 @@ static bool explain_assert(ml_ServerJob *w, const ml_JobResult *r)
 {
     const ml_Assert *a = ml_packed_assert(w->cx, w->lowered, r->status);
 
+    ml_serve_lines(w);
     if (a && a->base.span)
         w->r.line = a->base.span->line;
     return ml_serve_fail_text(w, r->code, r->phase, ml_packed_assert_text(w->cx, a));

@@ -2,7 +2,7 @@
  * worker - compiling, running and timing programs in processes of their own.
  *
  * A worker is the program started anew (`moonloop --worker`). It takes jobs over a socket,
- * one after the other: reads the program's text, lowers, compiles, and hands the object to
+ * one after the other: reads the program, lowers, compiles, and hands the object to
  * its runner, a child forked before any parallel region that it replaces after a crash, a
  * time-out or a wrong result. Arguments lie in memfds that are passed once (a work set);
  * correctness runs map them privately, so that every run starts from the same contents,
@@ -14,6 +14,7 @@
 
 #include "codegen/code/code.h"
 #include "codegen/interp/interp.h"
+#include "core/binary.h"
 
 /* ---- arguments, shared with workers */
 typedef struct ml_WorkArg {
@@ -65,8 +66,10 @@ typedef enum ml_TimingMode {
 } ml_TimingMode;
 
 typedef struct ml_Job {
+    ml_Binary binary; /* the module; written without lines, those of reports are of the
+                            text that is printed by default rules */
     const char
-        *program;     /* text of the module, as printed; lines of reports are its lines */
+        *program;     /* or its text, whose lines they are: what people save and repeat */
     const char *func; /* NULL: the only or entry function */
     ml_Target target;
     ml_CodeOpts code;

@@ -183,6 +183,30 @@ static uint64_t hash_of(ml_Schedule *s)
     return ml_hash_func(ml_schedule_ctx(s), ml_schedule_func(s), NULL);
 }
 
+/* Without lines: nobody reads the text of a candidate. */
+static ml_Binary bytes_of(ml_Schedule *s)
+{
+    ml_Binary b = ml_binary_write(ml_schedule_ctx(s), ml_schedule_program(s).mod, false);
+    uint8_t *copy = malloc(b.n);
+
+    if (copy == NULL)
+        ml_out_of_memory();
+    memcpy(copy, b.v, b.n);
+    return (ml_Binary){copy, b.n};
+}
+
+char *ml_candidate_text(const Candidate *c)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_BinaryRead r;
+    ml_Text text = {0};
+
+    if (ml_binary_read(cx, c->program, "", &r))
+        ml_print_module(cx, &text, r.mod, NULL);
+    ml_ctx_unref(cx);
+    return heap(&text);
+}
+
 bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
                        Candidate *out)
 {
@@ -202,9 +226,7 @@ bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
     }
     if (ok) {
         out->hash = hash_of(s);
-        ml_print_module(ml_schedule_ctx(s), &text, ml_schedule_program(s).mod, NULL);
-        out->program = heap(&text);
-        text = (ml_Text){0};
+        out->program = bytes_of(s);
         ml_trace_json(ml_schedule_ctx(s), &text, &trace);
         out->trace = heap(&text);
     } else {
@@ -218,9 +240,15 @@ bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
 
 void ml_candidate_free(Candidate *c)
 {
-    free(c->program);
+    union {
+        const uint8_t *from;
+        void *v;
+    } program = {c->program.v};
+
+    free(program.v);
     free(c->trace);
-    c->program = c->trace = NULL;
+    c->program = (ml_Binary){0};
+    c->trace = NULL;
 }
 
 bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, int64_t **d,

@@ -195,7 +195,7 @@ static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
     double best = t->valid.n ? t->valid.v[0].seconds : 0;
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
-    return (ml_Job){.program = c->program,
+    return (ml_Job){.binary = c->program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,
@@ -501,7 +501,9 @@ bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out)
 
     if (!ml_propose(t, &c))
         return false;
-    *out = (ml_Proposal){c.sketch, c.program, c.trace, c.hash};
+    *out = (ml_Proposal){c.sketch, ml_candidate_text(&c), c.trace, c.hash};
+    c.trace = NULL;
+    ml_candidate_free(&c);
     return true;
 }
 

@@ -39,8 +39,9 @@ typedef struct Candidate {
     uint32_t sketch;
     int64_t *d; /* decisions after repair, in keep */
     uint64_t hash;
-    char *program, *trace; /* malloc, until it is recorded */
-    bool again;            /* its worker was killed once: this is the second time */
+    ml_Binary program; /* malloc, like the trace, until it is recorded */
+    char *trace;
+    bool again; /* its worker was killed once: this is the second time */
 } Candidate;
 
 typedef struct Measured {
@@ -120,6 +121,7 @@ bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
  * false: counted as a failed replay. */
 bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
                        Candidate *out);
+char *ml_candidate_text(const Candidate *c); /* of its program; malloc */
 void ml_candidate_free(Candidate *c);
 /* The sketch and decisions of a record; false: it is of no sketch here. *hash of the
  * program that it gives, 0 when it cannot be replayed. */
