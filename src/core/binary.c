@@ -25,20 +25,9 @@ static const char tables[] =
 #undef ML_OP
     ;
 
-/* FNV-1a, eight bytes at a time. */
 static uint64_t sum_of(const void *v, size_t n)
 {
-    const uint8_t *p = v;
-    uint64_t h = UINT64_C(0xcbf29ce484222325), word;
-
-    for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
-        memcpy(&word, p, sizeof word);
-        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    for (; n > 0; n--, p++)
-        h = (h ^ *p) * UINT64_C(0x100000001b3);
-    return h ^ h >> 29;
+    return ml_fnv(ML_FNV, v, n);
 }
 
 static void put_fixed(uint8_t *at, uint64_t v, size_t n)

@@ -2,8 +2,9 @@
  * stmt - constructors of statements and the summaries that every node carries.
  *
  * All constructors end in ml_stmt_from, which copies the node into the arena and computes
- * has_block, has_loop, depth and n_blocks from the children, so that no node exists without
- * them. A list does not count as a level of nesting. Source: ir-and-analysis 1.5, 8.2.
+ * has_block, has_loop, has_view, depth and n_blocks from the children, so that no node
+ * exists without them. A list does not count as a level of nesting. Source:
+ * ir-and-analysis 1.5, 8.2.
  */
 #include "core/stmt.h"
 
@@ -34,6 +35,7 @@ static void add_child(ml_Stmt *s, const ml_Stmt *child, unsigned below)
 
     s->has_block |= child->has_block;
     s->has_loop |= child->has_loop;
+    s->has_view |= child->has_view;
     s->n_blocks += child->n_blocks;
     if (depth > s->depth)
         s->depth = (uint16_t)(depth > UINT16_MAX ? UINT16_MAX : depth);
@@ -48,6 +50,7 @@ static void summarise(ml_Stmt *s)
 
     s->has_block = false;
     s->has_loop = false;
+    s->has_view = false;
     s->depth = 1;
     s->n_blocks = 0;
     switch ((ml_StmtKind)s->kind) {
@@ -77,6 +80,7 @@ static void summarise(ml_Stmt *s)
         }
         add_child(s, block->body, 1);
         s->has_block = true;
+        s->has_view |= block->n_matches > 0;
         s->n_blocks += 1 - in_init;
         break;
     case ML_STMT_STORE:
@@ -107,7 +111,8 @@ bool ml_stmt_summary_holds(const ml_Stmt *s)
     memcpy(&copy, s, node_sizes[s->kind]);
     summarise(&copy.base);
     return copy.base.has_block == s->has_block && copy.base.has_loop == s->has_loop &&
-           copy.base.depth == s->depth && copy.base.n_blocks == s->n_blocks;
+           copy.base.has_view == s->has_view && copy.base.depth == s->depth &&
+           copy.base.n_blocks == s->n_blocks;
 }
 
 const ml_Stmt *ml_stmt_from(ml_Ctx *cx, const ml_Stmt *fields)
@@ -263,11 +268,13 @@ static void resummarise(ml_Seq *s, const ml_Stmt *old, const ml_Stmt *new)
 
     b->has_block &= !old->has_block;
     b->has_loop &= !old->has_loop;
+    b->has_view &= !old->has_view;
     b->depth = old->depth == was.depth ? 1 : was.depth;
     if (new)
         add_child(b, new, 0);
-    for (size_t k = 0; k < s->n && (b->has_block < was.has_block ||
-                                    b->has_loop < was.has_loop || b->depth < was.depth);
+    for (size_t k = 0;
+         k < s->n && (b->has_block < was.has_block || b->has_loop < was.has_loop ||
+                      b->has_view < was.has_view || b->depth < was.depth);
          k++)
         add_child(b, s->stmts[k], 0);
     b->n_blocks = n_blocks;

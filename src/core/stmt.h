@@ -89,6 +89,7 @@ struct ml_Stmt {
     uint8_t kind;        /* an ml_StmtKind */
     bool has_block;      /* a BLOCK at or below (init included) */
     bool has_loop;       /* a FOR at or below */
+    bool has_view;       /* a BLOCK with views at or below (init included) */
     uint16_t depth;      /* nesting of statements below, 1 for a leaf */
     uint32_t n_blocks;   /* blocks at or below, not counting those below an init */
     const ml_Span *span; /* where it came from; NULL when made by a program */
@@ -329,7 +330,7 @@ const ml_Stmt *ml_seq_with(ml_Ctx *cx, const ml_Seq *seq, size_t pos, const ml_S
 const ml_Stmt *ml_if(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *then,
                      const ml_Stmt *other);
 const ml_Stmt *ml_while(ml_Ctx *cx, const ml_Expr *cond, const ml_Stmt *body);
-/* Whether has_block, has_loop, depth and n_blocks are what the children give. */
+/* Whether has_block, has_loop, has_view, depth and n_blocks are what the children give. */
 bool ml_stmt_summary_holds(const ml_Stmt *s);
 const ml_Stmt *ml_bind(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value);
 const ml_Stmt *ml_evaluate(ml_Ctx *cx, const ml_Expr *value);

@@ -101,9 +101,9 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
 {
     ml_Text t = {0};
 
-    if (!sh->live || ml_progress_clock() - sh->line_at < 0.1)
+    if (!sh->live || ml_clock() - sh->line_at < 0.1)
         return;
-    sh->line_at = ml_progress_clock();
+    sh->line_at = ml_clock();
     add_state(&t, sh, s);
     fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
     fflush(stderr);
@@ -146,7 +146,7 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_err_line(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&left);
     ml_text_free(&t);
-    sh->row_at = ml_progress_clock();
+    sh->row_at = ml_clock();
 }
 
 /* --json, and what the session of a job hears. */
@@ -187,7 +187,7 @@ static void progress(Show *sh, const ml_TuneStatus *s, bool last)
     }
     int64_t by = s->total / ROWS > LEAST_ROW ? s->total / ROWS : LEAST_ROW;
 
-    if (s->done >= sh->next_row || (!sh->live && ml_progress_clock() - sh->row_at >= 30)) {
+    if (s->done >= sh->next_row || (!sh->live && ml_clock() - sh->row_at >= 30)) {
         row(sh, s);
         sh->next_row = (s->done / by + 1) * by;
     } else if (!last) {
@@ -413,7 +413,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.peak = peak_of(ss, ask.threads);
     sh.flop = s->flop;
     sh.live = isatty(STDERR_FILENO) && !ss->batch && !ss->json;
-    sh.row_at = ml_progress_clock();
+    sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
     ss->stops_itself = 1;

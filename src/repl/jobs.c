@@ -87,7 +87,7 @@ bool ml_job_info(ml_Session *ss, size_t k, ml_JobInfo *out)
                         .schedule = ml_schedule_name(j->s),
                         .version = j->version,
                         .state = j->state,
-                        .seconds = is_over(j) ? j->seconds : ml_progress_clock() - j->began,
+                        .seconds = is_over(j) ? j->seconds : ml_clock() - j->began,
                         .share = j->share,
                         .progress = j->progress ? j->progress : "",
                         .n_log = j->n_log};
@@ -227,7 +227,7 @@ static void end(Job *j, int status)
     ml_loop_cancel(j->timer);
     j->timer = 0;
     j->pid = 0;
-    j->seconds = ml_progress_clock() - j->began;
+    j->seconds = ml_clock() - j->began;
     j->state = how_it_ended(j, status, ok);
     ml_job_apply(j->ss, &e);
     if (e.text)
@@ -472,7 +472,7 @@ int ml_job_start(ml_Session *ss, const char *command, int version)
     free(program); /* NOLINT */
     j->what = copy(command);
     j->s = ml_schedule_ref(ss->focus);
-    j->began = ml_progress_clock();
+    j->began = ml_clock();
     append(ss, j);
     ml_loop_watch(j->fd[0], on_output, j);
     ml_loop_watch(j->fd[1], on_words, j);

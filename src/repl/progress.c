@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "repl/data.h"
@@ -16,14 +15,6 @@
 #define EVERY_LINE 0.1
 #define EVERY_JSON 0.5
 #define EVERY_ROW  30.0
-
-double ml_progress_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void ml_text_duration(ml_Text *t, double s)
 {
@@ -43,7 +34,7 @@ void ml_text_duration(ml_Text *t, double s)
 bool ml_progress_due(ml_Session *ss, double *at)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-    double now = ml_progress_clock();
+    double now = ml_clock();
 
     if (now - *at < EVERY_JSON ||
         (!ss->out.err_capture && (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))))
@@ -54,7 +45,7 @@ bool ml_progress_due(ml_Session *ss, double *at)
 
 void ml_progress_begin(ml_Progress *p, ml_Session *ss, const char *what)
 {
-    *p = (ml_Progress){.ss = ss, .what = what, .began = ml_progress_clock()};
+    *p = (ml_Progress){.ss = ss, .what = what, .began = ml_clock()};
     p->row_at = p->began;
     p->live = isatty(STDERR_FILENO) && !ss->batch && !ss->json && !ss->out.err_capture;
 }
@@ -113,7 +104,7 @@ static bool is_off(void)
 
 void ml_progress(ml_Progress *p, double share, const char *text)
 {
-    double now = ml_progress_clock(), spent = now - p->began;
+    double now = ml_clock(), spent = now - p->began;
     ml_Text t = {0};
 
     if (spent < (p->live ? QUIET : QUIET_PIPE) || is_off())

@@ -38,7 +38,6 @@ void ml_progress_expect(ml_Session *ss, double iterations);
 /* Whether a line about progress should be told now under --json: somebody reads, and the
  * last is half a second ago. *at: when it was; 0 at first. */
 bool ml_progress_due(ml_Session *ss, double *at);
-double ml_progress_clock(void);
 void ml_text_duration(ml_Text *t, double seconds); /* 4.2s, 1m19s, 2h05m */
 
 #endif

@@ -41,7 +41,7 @@ struct ml_Record {
     ml_FileOut out;     /* the same */
     bool cast, skip;    /* skip: the line at work is :record itself */
     size_t written;     /* bytes of the log in the file */
-    struct timespec start;
+    double start;       /* ml_clock */
     ml_Text path;
 };
 
@@ -266,15 +266,6 @@ static void add_head(ml_Session *ss, int argc, char **argv, ml_Text *out)
 
 /* ---- what is shown */
 
-static double seconds_since(const struct timespec *then)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - then->tv_sec) +
-           1e-9 * (double)(now.tv_nsec - then->tv_nsec);
-}
-
 static void write_text(ml_Session *ss, const char *p, size_t n);
 
 /* One event of a recording: `o` output, `m` a marker. */
@@ -282,7 +273,7 @@ static void cast_event(ml_Session *ss, char kind, const char *text)
 {
     ml_Text t = {0};
 
-    ml_text_fmt(&t, "[%.6f, \"%c\", ", seconds_since(&ss->record->start), kind);
+    ml_text_fmt(&t, "[%.6f, \"%c\", ", ml_clock() - ss->record->start, kind);
     ml_json_string(&t, text);
     ml_text_add(&t, "]\n");
     write_text(ss, ml_text_z(&t), t.n);
@@ -552,7 +543,7 @@ static bool begin_file(ml_Session *ss, const char *path)
     const char *term = getenv("TERM");
     ml_Text t = {0};
 
-    clock_gettime(CLOCK_MONOTONIC, &r->start);
+    r->start = ml_clock();
     ml_text_fmt(&t, "{\"version\": 2, \"width\": %d, \"height\": %d, \"timestamp\": %ld, ",
                 ss->out.width, ss->out.height > 0 ? ss->out.height : 24, (long)time(NULL));
     ml_text_add(&t, "\"env\": {\"TERM\": ");

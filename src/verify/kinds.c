@@ -406,6 +406,26 @@ static bool need_written_before(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_
     return true;
 }
 
+enum { FEW_BLOCKS = 16 };
+
+/* A later one of the blocks writes what block k reads; with many, or with views: perhaps. */
+static bool may_be_early(ml_Program p, const ml_StmtVec *blocks, size_t k)
+{
+    const ml_Block *b = ml_as_block(blocks->v[k]);
+
+    if (k + 1 < blocks->n &&
+        (blocks->n - k > FEW_BLOCKS || ml_has_views(p, ml_index_scope(p.index, b->tag))))
+        return true;
+    while (++k < blocks->n) {
+        const ml_Block *later = ml_as_block(blocks->v[k]);
+
+        for (size_t w = 0; w < later->n_writes; w++)
+            if (ml_read_of(b, later->writes[w].buffer))
+                return true;
+    }
+    return false;
+}
+
 bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root)
 {
     const ml_For *loop = ml_as_for(ml_index_node(p.index, root));
@@ -424,7 +444,7 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
                            ML_TEXT(complete), ML_TEXT(reduction));
         if (ml_is_int(loop->extent, 1))
             continue;
-        if (!need_written_before(cx, f, p, loop, b))
+        if (may_be_early(p, &blocks, k) && !need_written_before(cx, f, p, loop, b))
             return false;
         /* Threads that reduce together meet by design. */
         if (drives(b, loop, ML_ITER_REDUCE))

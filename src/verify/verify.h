@@ -169,11 +169,17 @@ typedef struct ml_Combines {
 } ml_Combines;
 /* Blocks of which some instances depend on each other, or may (order-tied). */
 void ml_verify_order(ml_Ctx *cx, ml_Program p, ml_Combines by, ml_Findings *out);
+/* What is known of the runs of one instance (the same values of all iters), which the loops
+ * may run several times. */
+typedef enum ml_Runs {
+    ML_RUNS_EQUAL,   /* nothing else writes meanwhile what the block reads */
+    ML_RUNS_ORDERED, /* they come in the order of today, wherever other instances come */
+    ML_RUNS_ANYHOW
+} ml_Runs;
 /* Whether the instances of the block may run in any order: what it writes is touched by one
- * instance, does not depend on which one comes last, or is combined. false: not shown.
- * steady: nothing else writes meanwhile what it reads. */
+ * instance, does not depend on which one comes last, or is combined. false: not shown. */
 bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by,
-                  bool steady);
+                  ml_Runs runs);
 
 /* A buffer (only: this one) that is read outside of the child blocks of a scope, in bounds,
  * conditions, guards or bindings, and that one of them, *writer, writes; all below st, a

@@ -95,7 +95,8 @@ const ml_Expr *const *ml_buffer_strides(ml_Arith *ar, const ml_Buffer *b,
         s = times(cx, s, b->shape[d]);
         if (!s)
             return NULL;
-        s = ml_simplify(ar, s);
+        if (!ml_is_const_int(s))
+            s = ml_simplify(ar, s);
     }
     return out;
 }
@@ -124,9 +125,12 @@ static bool same(ml_ViewBinding *v, const ml_Expr *a, const ml_Expr *b)
     return !gave_up(v) && equal;
 }
 
-/* have: what the view declares; value: what the source gives. */
+#define NO_DIM SIZE_MAX
+
+/* have: what the view declares; value: what the source gives; what (and of which dimension)
+ * they are is said where they differ. */
 static bool bind(ml_ViewBinding *v, const ml_Expr *have, const ml_Expr *value,
-                 const char *what, const char **why)
+                 const char *what, size_t dim, const char **why)
 {
     const ml_Expr *before;
 
@@ -143,11 +147,28 @@ static bool bind(ml_ViewBinding *v, const ml_Expr *have, const ml_Expr *value,
     }
     if (same(v, have, value))
         return true;
+    if (dim != NO_DIM)
+        what = ml_format(v->cx, "%s %zu", what, dim);
     *why = ml_format(v->cx,
                      "%s is %s, the source gives %s; they must be provably equal (leave "
                      "it open with a variable)",
                      what, ml_expr_text(v->cx, have), ml_expr_text(v->cx, value));
     return false;
+}
+
+static void find_offset(ml_ViewBinding *v)
+{
+    const ml_Buffer *s = v->match->source.buffer;
+
+    v->offset = s->elem_offset;
+    for (size_t d = 0; d < s->rank; d++) {
+        const ml_Expr *step = times(v->cx, v->match->source.ranges[d].min, v->stride[d]);
+
+        if (step && ml_promote(v->cx, &v->offset, &step))
+            v->offset = ml_add(v->cx, v->offset, step);
+    }
+    if (!v->asks)
+        v->offset = ml_simplify(v->ar, v->offset);
 }
 
 static bool bind_offset(ml_ViewBinding *v, const char **why)
@@ -166,7 +187,7 @@ static bool bind_offset(ml_ViewBinding *v, const char **why)
                          ml_expr_text(cx, s->elem_offset));
         return false;
     }
-    if (!bind(v, t->elem_offset, v->offset, "the element offset", why))
+    if (!bind(v, t->elem_offset, v->offset, "the element offset", NO_DIM, why))
         return false;
     if (t->offset_factor <= 1)
         return true;
@@ -192,19 +213,11 @@ bool ml_view_bind(ml_ViewBinding *v, const char **why)
         return false;
     }
     v->lead = (size_t)s->rank - t->rank;
-    v->offset = s->elem_offset;
-    for (size_t d = 0; d < s->rank; d++) {
-        const ml_Expr *step = times(cx, at[d].min, v->stride[d]);
-
-        if (step && ml_promote(cx, &v->offset, &step))
-            v->offset = ml_add(cx, v->offset, step);
-    }
-    v->offset = ml_simplify(v->ar, v->offset);
+    find_offset(v);
     if (!bind_offset(v, why))
         return false;
     for (size_t d = 0; d < t->n_strides; d++)
-        if (!bind(v, t->strides[d], v->stride[v->lead + d], ml_format(cx, "stride %zu", d),
-                  why))
+        if (!bind(v, t->strides[d], v->stride[v->lead + d], "stride", d, why))
             return false;
     for (size_t d = 0; d < s->rank; d++) {
         const ml_Expr *extent = at[d].extent;
@@ -214,8 +227,8 @@ bool ml_view_bind(ml_ViewBinding *v, const char **why)
                              ml_expr_text(cx, extent));
             return false;
         }
-        if (d >= v->lead && !bind(v, t->shape[d - v->lead], extent,
-                                  ml_format(cx, "extent %zu", d - v->lead), why))
+        if (d >= v->lead &&
+            !bind(v, t->shape[d - v->lead], extent, "extent", d - v->lead, why))
             return false;
     }
     return true;
@@ -283,7 +296,8 @@ static bool fits(Views *v, ml_Arith *ar, const ml_Match *m, ml_Subst *vars,
                            .ar = ar,
                            .match = m,
                            .stride = strides_of(v, m->source.buffer),
-                           .vars = vars};
+                           .vars = vars,
+                           .asks = true};
     size_t gap;
 
     if (!bind.stride)

@@ -30,6 +30,7 @@ typedef struct ml_ViewBinding {
     const ml_Expr *const *stride; /* of the source */
     const ml_Map *defined; /* uids of variables that have a value here; NULL: none has */
     ml_Subst *vars;        /* gets the values of variables that the view leaves open */
+    bool asks;             /* the values are not used: they need not be simple */
     /* set by ml_view_bind */
     size_t lead;           /* dimensions of the source that the view lacks */
     const ml_Expr *offset; /* of the region's start, in elements */

@@ -187,17 +187,8 @@ static void other_bytes_are_refused(void **state)
 /* As the writer sums. */
 static void fit_sum(uint8_t *v, size_t n)
 {
-    const uint8_t *p = v + SUMMED, *end = v + n;
-    uint64_t h = UINT64_C(0xcbf29ce484222325), word;
+    uint64_t h = ml_fnv(ML_FNV, v + SUMMED, n - SUMMED);
 
-    for (; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
-        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    for (; p < end; p++)
-        h = (h ^ *p) * UINT64_C(0x100000001b3);
-    h ^= h >> 29;
     for (size_t k = 0; k < 8; k++)
         v[SUM_AT + k] = (uint8_t)(h >> 8 * k);
 }

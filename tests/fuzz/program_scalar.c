@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const types[] = {
     "int32",   "int32",    "int64",   "int64",   "int8",          "uint8",      "int16",
@@ -49,13 +50,20 @@ static void leaf(const Made *m, ml_Text *out)
 
 static void expression(const Made *m, int depth, ml_Text *out);
 
+/* About what is loaded: a condition of numbers alone must not overflow. */
 static void condition(const Made *m, int depth, ml_Text *out)
 {
     static const char *const ops[] = {"<", "<=", ">", ">=", "==", "!="};
+    ml_Text x = {0}, y = {0};
 
-    expression(m, depth, out);
-    ml_text_fmt(out, " %s ", ops[pick(m, 6)]);
-    expression(m, depth, out);
+    expression(m, depth, &x);
+    expression(m, depth, &y);
+    bool loads = strchr(ml_text_z(&x), '[') || strchr(ml_text_z(&y), '[');
+
+    ml_text_fmt(out, "%s %s %s", ml_text_z(&x), ops[pick(m, 6)],
+                loads ? ml_text_z(&y) : "A0[v]");
+    ml_text_free(&x);
+    ml_text_free(&y);
 }
 
 static void call(const Made *m, const char *name, int depth, ml_Text *out)

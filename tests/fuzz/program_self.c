@@ -1,8 +1,8 @@
 /*
  * program_self - stages of a random program whose instances depend on each other: updates
- * in place, running remainders, several instances on one element, and a pair of blocks that
- * read and write one buffer in an iteration. Some of them may run in any order; the oracle
- * is the judge.
+ * in place, of scattered elements, too, running remainders, several instances on one
+ * element, and a pair of blocks that read and write one buffer in an iteration. Some of
+ * them may run in any order; the oracle is the judge.
  */
 #include "program_impl.h"
 
@@ -126,6 +126,33 @@ static void emit_in_place(Gen *g, int in)
             off[0], off[1], z, off[2], off[3], 1 + below(g, 3), 1 + below(g, 2));
 }
 
+/* The same at every second element, on diagonals, from the end, in rows. */
+static void emit_placed(Gen *g, int in)
+{
+    Self s = new_self(g, false);
+    int rows = 2 * s.v[0] + s.v[1], columns = s.v[0] + 2 * s.v[1], x = below(g, 2);
+    int at = own_buffer(g, 2, rows, columns, false);
+    const char *z = g->bufs[at].name;
+    char row[32], column[32];
+
+    switch (below(g, 4)) {
+    case 0: fz_put(row, sizeof row, "v0 * 2"); break;
+    case 1: fz_put(row, sizeof row, "v0 + v1"); break;
+    case 2: fz_put(row, sizeof row, "%d - v0", rows - 2); break;
+    default: fz_put(row, sizeof row, "v0");
+    }
+    switch (below(g, 4)) {
+    case 0: fz_put(column, sizeof column, "v1 * 2"); break;
+    case 1: fz_put(column, sizeof column, "v0 + 1"); break;
+    case 2: fz_put(column, sizeof column, "v0 + v1"); break;
+    default: fz_put(column, sizeof column, "v1");
+    }
+    in = emit_loops(&s, in);
+    emit_axes(&s, in, z);
+    fz_line(g, in + 1, "%s[%s, %s] = (%s[%s + %d, %s] * %d + %d) %% 1000", z, row, column,
+            z, row, x, column, 1 + below(g, 3), 1 + below(g, 2));
+}
+
 /* S[a + x, b + y] = S[a + z, b + w] + A[a, b], or the other way round: an addition of rows,
  * of which a tile may be made an intrinsic's. Its operands overlap, or are one, or lie in
  * other rows. */
@@ -231,11 +258,12 @@ static void emit_ahead(Gen *g, int in)
 
 void fz_emit_self(Gen *g, int in)
 {
-    switch (below(g, 5)) {
+    switch (below(g, 6)) {
     case 0: emit_in_place(g, in); break;
     case 1: emit_running(g, in); break;
     case 2: emit_shared(g, in); break;
     case 3: emit_shifted_row(g, in); break;
+    case 4: emit_placed(g, in); break;
     default: emit_ahead(g, in); break;
     }
 }

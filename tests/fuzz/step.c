@@ -306,7 +306,6 @@ static void add_cache(const View *v, ml_Text *out, bool write)
 {
     const ml_Block *b = non_root(v);
 
-    write = write && !fz_writes_part(b);
     uint32_t n = write ? b->n_writes : b->n_reads;
     ml_UidVec users = {0};
     int listed = 0;

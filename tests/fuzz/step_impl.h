@@ -34,16 +34,6 @@ const ml_Block *fz_inner_block(const View *v);
 /* A loop above the block within its scope, mostly. */
 const ml_For *fz_loop_of(const View *v, ml_Uid uid);
 
-/* It writes an input, and that in part (program_self.c): so would the copy, which says that
- * it takes all (domain-not-equal). */
-static inline bool fz_writes_part(const ml_Block *b)
-{
-    for (uint32_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->name[0] == 'A')
-            return true;
-    return false;
-}
-
 /* step_target.c; false: there is nothing to be called with, and nothing was written. */
 bool fz_add_decompose(const View *v, ml_Text *out);
 bool fz_add_rfactor(const View *v, ml_Text *out);

@@ -373,8 +373,6 @@ bool fz_add_inplace(const View *v, const char *scope, ml_Text *out)
     for (size_t m = 1; m < v->blocks.n; m++) {
         const ml_Block *b = ml_as_block(v->blocks.v[m]);
 
-        if (fz_writes_part(b))
-            continue;
         for (uint32_t k = 0; k < b->n_reads * b->n_writes; k++)
             if (b->reads[k / b->n_writes].buffer->uid ==
                     b->writes[k % b->n_writes].buffer->uid &&
@@ -386,7 +384,7 @@ bool fz_add_inplace(const View *v, const char *scope, ml_Text *out)
     }
     const ml_Block *any = fz_inner_block(v);
 
-    if (chance(v, 95) || fz_writes_part(any))
+    if (chance(v, 95))
         return false;
     ml_text_fmt(out, "cache_inplace(\"%s\", %d, \"%s\")", name(v, &any->base), below(v, 3),
                 scope);

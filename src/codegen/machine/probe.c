@@ -10,7 +10,6 @@
 #include "codegen/machine/machine_impl.h"
 
 #include <math.h>
-#include <time.h>
 
 enum {
     PEAK_ROUNDS = 1 << 17, /* of 24 products: half a millisecond */
@@ -33,14 +32,6 @@ typedef struct Probe {
 
 /* ---------------------------------------------------------------- one program */
 
-static double clock_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Least seconds per call of `tries` timings (one, when the machine is busy); NAN in
  * *seconds: it cannot be compiled or run. false: nothing more can be measured. */
 static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool cold,
@@ -58,7 +49,7 @@ static bool time_program(Probe *p, const char *text, const ml_WorkSet *set, bool
     if (cold) /* emptying the caches takes long: hopeless against this, after two samples */
         j.best = 1e-9;
     *seconds = (double)NAN;
-    for (int k = 0; k < tries && (k == 0 || clock_now() - p->begin < PATIENCE); k++) {
+    for (int k = 0; k < tries && (k == 0 || ml_clock() - p->begin < PATIENCE); k++) {
         ml_JobResult r;
 
         if (!ml_worker_run(p->w, p->cx, &j, &r))
@@ -339,7 +330,7 @@ bool ml_machine_measure(ml_Ctx *cx, ml_Engine *e, bool quick, ml_Machine *out)
                .w = ml_engine_worker(e, cx, 0),
                .m = &m,
                .quick = quick,
-               .begin = clock_now()};
+               .begin = ml_clock()};
 
     if (p.w == NULL)
         return false;

@@ -49,12 +49,10 @@ void ml_random_jump(ml_Random *r)
 
 ml_Random ml_random(const char *id, uint32_t position, uint64_t seed)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = ml_fnv(ML_FNV, id, strlen(id));
     uint64_t words[2] = {position, seed};
     ml_Random r;
 
-    for (const char *p = id; *p; p++)
-        h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
     for (size_t w = 0; w < 2; w++)
         for (int b = 0; b < 64; b += 8)
             h = (h ^ ((words[w] >> b) & 0xff)) * UINT64_C(0x100000001b3);

@@ -344,7 +344,7 @@ static bool nonsense(ml_Worker *w, ml_Ctx *cx)
 /* A process that is no worker, or hangs before it serves, is known before it has a job. */
 static bool greeted(ml_Worker *w, ml_Ctx *cx)
 {
-    double deadline = ml_now() + GREET_SECONDS;
+    double deadline = ml_clock() + GREET_SECONDS;
     struct pollfd pf = {.fd = w->fd, .events = POLLIN};
     ml_JobResult r = {0};
     ml_Frame f;
@@ -355,7 +355,7 @@ static bool greeted(ml_Worker *w, ml_Ctx *cx)
             reap(w);
             return false;
         }
-        if (ml_now() > deadline) {
+        if (ml_clock() > deadline) {
             reap(w);
             return ml_fail(cx, ML_E_NO_WORKER,
                            ML_TEXT(ml_format(cx,
@@ -450,13 +450,13 @@ static double compile_limit(const ml_Job *job)
 static void expect_within(ml_Worker *w, double limit)
 {
     w->limit = limit + GRACE_SECONDS;
-    w->deadline = ml_now() + w->limit;
+    w->deadline = ml_clock() + w->limit;
 }
 
 /* 0, or what went wrong (errno); w is left for died or reap. */
 static int send_once(ml_Worker *w, const ml_Job *job)
 {
-    double deadline = ml_now() + fmin(SEND_SECONDS, compile_limit(job) + GRACE_SECONDS);
+    double deadline = ml_clock() + fmin(SEND_SECONDS, compile_limit(job) + GRACE_SECONDS);
     ml_Pack p = {0};
     bool ok;
 
@@ -513,7 +513,7 @@ bool ml_worker_busy(const ml_Worker *w)
 
 double ml_worker_time_left(const ml_Worker *w)
 {
-    return w->busy ? w->deadline - ml_now() : 0;
+    return w->busy ? w->deadline - ml_clock() : 0;
 }
 
 static bool timed_out(ml_Worker *w, ml_Ctx *cx, ml_JobResult *out)
@@ -547,7 +547,7 @@ bool ml_worker_done(ml_Worker *w)
 
     while (!w->has_frame && !w->error && poll(&pf, 1, 0) > 0)
         read_frame(w);
-    return w->has_frame || w->error || ml_now() > w->deadline;
+    return w->has_frame || w->error || ml_clock() > w->deadline;
 }
 
 /* Waits until the worker has something to say, looking at the cancel flag. */

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAGIC = 0x6d6c6672, BODY_LIMIT = 1 << 30 };
@@ -16,14 +15,6 @@ typedef struct Header {
     uint64_t n;
     uint32_t n_fds, zero;
 } Header;
-
-double ml_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---------------------------------------------------------------- writing */
 
@@ -146,7 +137,7 @@ static bool wait_for(int fd, short events, double deadline)
         int ms = -1, k;
 
         if (deadline > 0) {
-            double left = deadline - ml_now();
+            double left = deadline - ml_clock();
 
             if (left <= 0) {
                 errno = ETIMEDOUT;

@@ -46,6 +46,5 @@ typedef struct ml_Frame {
  * errno is ETIMEDOUT then. */
 bool ml_frame_receive(int fd, double deadline, ml_Frame *out);
 void ml_frame_free(ml_Frame *f); /* closes the descriptors that are left */
-double ml_now(void);             /* seconds of CLOCK_MONOTONIC */
 
 #endif

@@ -157,7 +157,7 @@ static bool fail(ml_JobResult *r, ml_ErrorCode code, const char *phase, const ch
 static void tell_alive(void *user)
 {
     Runner *ru = user;
-    double now = ml_now();
+    double now = ml_clock();
 
     if (now - ru->told < 0.1)
         return;
@@ -276,13 +276,13 @@ static bool run_checked(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
         if (s->args[k].is_tensor && !ml_set_map(&s->args[k], &v[k]))
             ok = fail(r, ML_E_WORKER_CRASHED, "run", "no memory for the arguments");
     if (ok) {
-        double t = ml_now();
+        double t = ml_clock();
         int32_t status;
 
         watch_args(v, s->n, body);
         point_words(words, q, v);
         status = kernel->fn(kernel->words);
-        r->run_seconds = ml_now() - t;
+        r->run_seconds = ml_clock() - t;
         tell_alive(ru);
         ok = status_ok(ru, r, status, "run") && verify(ru, s, v, q->want, r);
     }
@@ -467,7 +467,7 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
     ml_Kernel kernel = {.words = words, .tick = tell_alive, .user = ru};
     ml_Linked *linked = NULL;
     uintptr_t body = 0;
-    double t = ml_now();
+    double t = ml_clock();
     bool ok = true;
 
     *r = (ml_JobResult){.ok = true, .bad_arg = -1};
@@ -489,7 +489,7 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
     }
     limit_memory(ru, q, s);
     kernel.fn = kernel_of(ru, q, s, &linked, &body);
-    r->link_seconds = ml_now() - t;
+    r->link_seconds = ml_clock() - t;
     if (kernel.fn == NULL) {
         const ml_Error *e = ml_error(ru->cx);
 

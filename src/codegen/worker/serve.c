@@ -171,13 +171,13 @@ bool ml_serve_lines(ml_ServerJob *w)
 
 static bool lower(ml_ServerJob *w)
 {
-    double t = ml_now();
+    double t = ml_clock();
 
     w->lower = (ml_Lower){
         .cx = w->cx, .opts = ml_lower_defaults(&w->job.target), .module = w->mod};
     w->lowered = ml_lower(&w->lower, w->func,
                           w->job.want & ML_WANT_IR ? w->job.stop_after : NULL, NULL, NULL);
-    w->r.lower_seconds = ml_now() - t;
+    w->r.lower_seconds = ml_clock() - t;
     if (w->lower.notes.n) {
         ml_serve_lines(w);
         const char **notes = ML_ARRAY(w->cx, const char *, w->lower.notes.n);
@@ -207,24 +207,15 @@ static bool open_backend(ml_ServerJob *w)
     return sv->code != NULL || ml_serve_fail(w, "compile");
 }
 
-static uint64_t mix(uint64_t h, const void *v, size_t n)
-{
-    const uint8_t *p = v;
-
-    for (size_t k = 0; k < n; k++)
-        h = (h ^ p[k]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 /* FNV over everything that decides the object. */
 static uint64_t key_of(const ml_ServerJob *w)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h;
     ml_Pack p = {0};
 
     ml_job_pack_key(&p, &w->job);
     ml_pack_str(&p, w->func ? w->func->name : w->job.func);
-    h = mix(h, p.v, p.n);
+    h = ml_fnv(ML_FNV, p.v, p.n);
     ml_pack_free(&p);
     return h;
 }
@@ -272,11 +263,11 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
     w->r.cached = k != NULL;
     if (k == NULL) {
         ml_Bytes object = {0};
-        double t = ml_now();
+        double t = ml_clock();
 
         if (!ml_code_object(w->sv->code, w->cx, &w->lowered, 1, &w->job.code, &object))
             return ml_serve_fail(w, "compile");
-        w->r.compile_seconds = ml_now() - t;
+        w->r.compile_seconds = ml_clock() - t;
         k = keep(w->sv, key, object);
     }
     if (w->job.want & ML_WANT_KEEP) {

@@ -157,7 +157,7 @@ static void tell_alive(const ml_ServerJob *w)
 static bool wait_answer(ml_ServerJob *w, double limit, ml_Frame *f)
 {
     tell_alive(w);
-    while (ml_frame_receive(w->sv->runner, ml_now() + limit, f)) {
+    while (ml_frame_receive(w->sv->runner, ml_clock() + limit, f)) {
         if (f->kind != ML_FRAME_ALIVE)
             return true;
         ml_frame_free(f);

@@ -70,7 +70,6 @@ bool ml_same_index(const ml_Expr *a, const ml_Expr *b);
 
 /* ---- constants */
 bool ml_int_ok(ml_Dtype t, int64_t v); /* representable: index dtypes only fail for int32 */
-int64_t ml_gcd(int64_t a, int64_t b);  /* >= 0; of 0 and 0: 0; INT64_MIN counts as 0 mod */
 /* Operators that fold only without loss: NULL when a constant would not fit the dtype or a
  * divisor is the literal 0. */
 const ml_Expr *ml_try_binary(ml_Arith *ar, ml_ExprKind k, const ml_Expr *a,

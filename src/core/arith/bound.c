@@ -47,19 +47,6 @@ static int64_t max64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t ml_gcd(int64_t a, int64_t b)
-{
-    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a,
-             y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-
-    while (y) {
-        uint64_t t = x % y;
-        x = y;
-        y = t;
-    }
-    return x > (uint64_t)INT64_MAX ? 1 : (int64_t)x; /* 2^63 has no sign: give up on it */
-}
-
 ml_Bound ml_bound_dtype(ml_Dtype t)
 {
     if (ml_dtype_is_bool(t))

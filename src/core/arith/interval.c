@@ -245,16 +245,6 @@ static ml_Interval by_sign(Relax *rx, ml_ExprKind op, ml_Interval a, const ml_Ex
 /* Residue of e modulo *coeff (0: the constant *base), whatever the variables are. */
 static void residue(const ml_Expr *e, int64_t *coeff, int64_t *base);
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a < 0 ? -a : a;
-}
-
 static void residue(const ml_Expr *e, int64_t *coeff, int64_t *base)
 {
     int64_t c1, b1, c2, b2, t, u, v;
@@ -274,12 +264,12 @@ static void residue(const ml_Expr *e, int64_t *coeff, int64_t *base)
         if (__builtin_mul_overflow(c1, c2, &t) || __builtin_mul_overflow(c1, b2, &u) ||
             __builtin_mul_overflow(b1, c2, &v) || __builtin_mul_overflow(b1, b2, &b1))
             return;
-        c1 = gcd(gcd(t, u), v);
+        c1 = ml_gcd(ml_gcd(t, u), v);
     } else {
         if (e->kind == ML_EXPR_ADD ? __builtin_add_overflow(b1, b2, &b1)
                                    : __builtin_sub_overflow(b1, b2, &b1))
             return;
-        c1 = gcd(c1, c2);
+        c1 = ml_gcd(c1, c2);
     }
     *coeff = c1;
     *base = c1 ? ml_floormod_i64(b1, c1) : b1;
@@ -320,7 +310,7 @@ static ml_Interval remainder_set(Relax *rx, const ml_Expr *dividend, ml_Interval
     }
     int64_t coeff, base;
     residue(dividend, &coeff, &base);
-    int64_t g = gcd(coeff, d->as.i);
+    int64_t g = ml_gcd(coeff, d->as.i);
     base = ml_floormod_i64(base, g);
     return between(ml_int(cx, d->type, base), ml_int(cx, d->type, d->as.i - g + base));
 }

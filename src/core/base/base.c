@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #if defined(__has_include)
 #if __has_include(<execinfo.h>)
@@ -52,4 +53,12 @@ _Noreturn void ml_out_of_memory(void)
 {
     fputs("moonloop: out of memory\n", stderr);
     end_program();
+}
+
+double ml_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

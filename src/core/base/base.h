@@ -1,5 +1,6 @@
 /*
- * base - what every file of moonloop may use: assertions, slices, ownership words.
+ * base - what every file of moonloop may use: assertions, slices, ownership words, a clock,
+ * a hash of bytes.
  *
  * ML_ASSERT guards the project's own invariants, never input (style: errors are values).
  */
@@ -45,6 +46,35 @@ static inline bool ml_str_eq(ml_Str a, ml_Str b)
 static inline bool ml_streq(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
+}
+
+/* Seconds of a clock that only goes forward. */
+double ml_clock(void);
+
+/* FNV-1a over n bytes, going on from h (ML_FNV at first): keys of tables and of what is
+ * saved, so that it must not change. */
+#define ML_FNV UINT64_C(0xcbf29ce484222325)
+static inline uint64_t ml_fnv(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+
+    for (size_t k = 0; k < n; k++)
+        h = (h ^ p[k]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* >= 0; of 0 and 0: 0; 2^63 has no sign: of it and 0 or itself 1. */
+static inline int64_t ml_gcd(int64_t a, int64_t b)
+{
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a,
+             y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+
+    while (y) {
+        uint64_t t = x % y;
+        x = y;
+        y = t;
+    }
+    return x > (uint64_t)INT64_MAX ? 1 : (int64_t)x;
 }
 
 /* Identity number of a variable (loop, iterator, let, data pointer), a block or a buffer:

@@ -88,10 +88,8 @@ static void drop(ml_Ctx *cx, ml_Pages *t, const ml_Index *ix, uint32_t key, ml_U
 
 static uint32_t name_key(const ml_Index *ix, const char *z)
 {
-    uint32_t h = 2166136261U;
+    uint32_t h = (uint32_t)ml_fnv(ML_FNV, z, strlen(z));
 
-    for (; *z; z++)
-        h = (h ^ (unsigned char)*z) * 16777619U;
     return (h ^ h >> 16) & ix->name_mask;
 }
 

@@ -7,17 +7,7 @@
  */
 #include "primitives/call/args.h"
 
-#include <time.h>
-
 /* ---- applying */
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* A loop or block argument decides which function is worked on. */
 static uint32_t func_of(const ml_Schedule *s, const ml_Primitive *prim,
@@ -190,7 +180,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
                    ml_Results *out)
 {
     ml_Space *sp = s->space;
-    double start = now();
+    double start = ml_clock();
 
     ML_ASSERT(!sp->in_call);
     ml_schedule_begin(s);
@@ -225,7 +215,7 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     }
     sp->in_call = false;
     if (!prim->no_version)
-        commit(s, &c, before, random, now() - start);
+        commit(s, &c, before, random, ml_clock() - start);
     s->notes = c.notes.v;
     s->n_notes = c.notes.n;
     if (out)

@@ -92,8 +92,25 @@ static const char *const *names_of(ml_Ctx *cx, const ml_IndexMap *m)
     return names;
 }
 
+/* Different letters are: no word of any language is that short. */
+static bool is_lettered(const ml_IndexMap *m)
+{
+    uint32_t seen = 0;
+
+    for (uint32_t k = 0; k < m->n_vars; k++) {
+        const char *z = m->vars[k]->hint;
+
+        if (z[0] < 'a' || z[0] > 'z' || z[1] || (seen >> (z[0] - 'a') & 1))
+            return false;
+        seen |= UINT32_C(1) << (z[0] - 'a');
+    }
+    return true;
+}
+
 static bool is_named_well(ml_Ctx *cx, const ml_IndexMap *m)
 {
+    if (is_lettered(m))
+        return !m->inverse || is_named_well(cx, m->inverse);
     const char *const *names = names_of(cx, m);
 
     for (uint32_t k = 0; k < m->n_vars; k++)

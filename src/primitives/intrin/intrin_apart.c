@@ -74,15 +74,13 @@ static bool apart(ml_Ctx *cx, ml_Arith *ar, const ml_Region *a, const ml_Region 
     return false;
 }
 
-bool ml_intrin_check_apart(ml_Call *c, const char *name, const ml_Func *desc, ml_Uid block,
+bool ml_intrin_check_apart(ml_Call *c, ml_Arith *ar, const char *name, const ml_Func *desc,
                            ml_Uid shown, const ml_Match *views)
 {
     ml_Ctx *cx = c->cx;
     const ml_Block *root = ml_func_root(desc);
-    ml_Arith *ar = ml_arith_at(cx, c->p, block);
     ml_Region *at = ML_ARRAY(cx, ml_Region, desc->n_params + 1u);
 
-    ml_arith_bind_iters(ar, ml_call_block(c, block));
     for (uint32_t k = 0; k < desc->n_params; k++) {
         at[k] = at_source(c, views[k].source);
         for (uint32_t j = 0; j < k; j++) {

@@ -19,9 +19,9 @@ bool ml_intrin_match(ml_Call *c, const char *name, const ml_Func *desc, const ml
                      ml_Uid shown, ml_IntrinPlace *places);
 
 /* Whether operands that the description keeps apart lie apart where it writes one of them:
- * views[k] is its k-th parameter in the block; what an operand writes, another must not
- * touch. false: intrin-mismatch, about the block `shown`. */
-bool ml_intrin_check_apart(ml_Call *c, const char *name, const ml_Func *desc, ml_Uid block,
+ * views[k] is its k-th parameter in the block, which ar knows; what an operand writes,
+ * another must not touch. false: intrin-mismatch, about the block `shown`. */
+bool ml_intrin_check_apart(ml_Call *c, ml_Arith *ar, const char *name, const ml_Func *desc,
                            ml_Uid shown, const ml_Match *views);
 
 #endif

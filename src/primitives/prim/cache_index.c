@@ -39,7 +39,7 @@ typedef struct Cse {
 typedef struct Look {
     Cse *s;
     size_t ops;
-    bool pure, floats;
+    bool pure;
 } Look;
 
 /* Computed from its operands, whatever they are. */
@@ -56,20 +56,32 @@ static bool is_total(const ml_Expr *e)
     }
 }
 
+static bool is_divisor(const ml_Expr *e)
+{
+    return ml_is_const_int(e) && e->as.i != 0;
+}
+
+static bool find_float(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |= ml_dtype_is_float(e->type);
+    return !*found;
+}
+
 static bool look_in(const ml_Expr *e, void *user)
 {
     Look *l = user;
     bool divides = e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
                    e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
 
-    l->floats |= ml_dtype_is_float(e->type);
     if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT || e->kind == ML_EXPR_FLOAT)
         return true;
     if (e->type.lanes == 1 && is_total(e))
         l->ops++;
     else if (e->kind != ML_EXPR_CAST)
         l->pure = false;
-    if (divides && !ml_dtype_is_float(e->type) &&
+    if (divides && !ml_dtype_is_float(e->type) && !is_divisor(e->args[1]) &&
         !ml_prove(l->s->ar,
                   ml_ne(l->s->c->cx, e->args[1], ml_int(l->s->c->cx, e->args[1]->type, 0))))
         l->pure = false;
@@ -81,7 +93,7 @@ static const ml_Expr *candidate(Cse *s, const ml_Expr *e)
 {
     Look l = {.s = s, .pure = true};
     const ml_Var *other;
-    bool iters = false;
+    bool iters = false, floats = false;
     bool widens = e->kind == ML_EXPR_CAST && !ml_dtype_is_float(e->args[0]->type);
 
     if (e->n_args == 0 || e->size < 4 || widens ||
@@ -92,12 +104,10 @@ static const ml_Expr *candidate(Cse *s, const ml_Expr *e)
         iters |= ml_expr_uses_var(e, s->block->iters[k].var);
     if (!iters)
         return NULL;
-    ml_expr_visit(e, look_in, &l);
-    if (!l.floats) {
+    ml_expr_visit(e, find_float, &floats);
+    if (!floats)
         e = ml_simplify(s->ar, e);
-        l = (Look){.s = s, .pure = true};
-        ml_expr_visit(e, look_in, &l);
-    }
+    ml_expr_visit(e, look_in, &l);
     if (!l.pure || l.ops < 2 || ml_uses_other_var(s->c, s->block, &e, 1, &other))
         return NULL;
     return e;

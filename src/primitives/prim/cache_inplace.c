@@ -3,12 +3,16 @@
  *
  * A nest directly before the block copies in what one instance reads, one directly after
  * it copies back what it writes, with the block's bindings put into its regions and under
- * its predicate. What is copied back was copied in or written. Source: primitives 8.
+ * its predicate. What is copied back was copied in or written. Where the elements alone are
+ * no independent iters over whole domains, the copies have the block's iters, too, and those
+ * of the tile that one instance takes. Source: primitives 8.
  */
 #include "primitives/rewrite/cache.h"
 
 #include "core/shown.h"
 #include "primitives/rewrite/move.h"
+#include "primitives/rewrite/same_index.h"
+#include "verify/cover/attained.h"
 
 enum { BLOCK, BUFFER, SCOPE };
 
@@ -27,32 +31,29 @@ static bool unsound(const Inplace *p, bool proof, const char *why)
     return false;
 }
 
-/* The hull of what one instance touches, in terms of the loops, inside the shape; how many
- * regions there are. */
-static size_t hull_of(Inplace *p, const ml_Region *v, size_t n, ml_Interval *out)
+/* The hull of what one instance touches, and how many regions there are: with the bindings
+ * put in, and inside the shape; in the block's iters and as it is declared (NULL). */
+static size_t hull_of(Inplace *p, ml_Arith *ar, const ml_Region *v, size_t n,
+                      const ml_Subst *bound, ml_Interval *out)
 {
     ml_Ctx *cx = p->c->cx;
-    const ml_Block *b = p->block;
-    ml_Subst sub = {0};
     size_t found = 0;
 
-    for (size_t k = 0; k < b->n_iters; k++)
-        ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
     for (size_t k = 0; k < n; k++) {
         if (v[k].buffer->uid != p->old->uid)
             continue;
-        ml_Region r = sub.vars ? ml_region_subst(cx, v[k], &sub) : v[k];
+        ml_Region r = bound && bound->vars ? ml_region_subst(cx, v[k], bound) : v[k];
 
         for (size_t d = 0; d < p->old->rank; d++) {
             const ml_Expr *dim = p->old->shape[d];
             const ml_Expr *min = ml_cast(cx, dim->type, r.ranges[d].min);
             const ml_Expr *ext = ml_cast(cx, dim->type, r.ranges[d].extent);
-            ml_Interval i = ml_interval_range(p->ar, min, ext);
-            ml_Interval whole = ml_interval_range(p->ar, ml_int(cx, dim->type, 0), dim);
+            ml_Interval i = ml_interval_range(ar, min, ext);
+            ml_Interval whole = ml_interval_range(ar, ml_int(cx, dim->type, 0), dim);
 
-            if (!ml_interval_includes(p->ar, whole, i))
-                i = ml_interval_intersect(p->ar, i, whole);
-            out[d] = found ? ml_interval_union(p->ar, out[d], i) : i;
+            if (bound && !ml_interval_includes(ar, whole, i))
+                i = ml_interval_intersect(ar, i, whole);
+            out[d] = found ? ml_interval_union(ar, out[d], i) : i;
         }
         found++;
     }
@@ -74,15 +75,11 @@ static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_region
     return false;
 }
 
-/* What all instances of the scope take of the region: the domains of a copy's iters. */
-static ml_Range *domain_of(Inplace *p, const ml_Range *region)
+/* The loops of the block's scope that are around it, outermost first. */
+static void loops_around(Inplace *p, ml_DomVec *out)
 {
     ml_Ctx *cx = p->c->cx;
-    size_t rank = p->old->rank;
-    ml_Range *out = ML_ARRAY(cx, ml_Range, rank + 1);
-    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
     ml_StmtVec loops = {0};
-    ml_DomVec dom = {0};
 
     for (ml_Uid u = ml_index_parent(p->c->p.index, p->block->tag); u;
          u = ml_index_parent(p->c->p.index, u)) {
@@ -95,46 +92,303 @@ static ml_Range *domain_of(Inplace *p, const ml_Range *region)
     for (size_t k = loops.n; k-- > 0;) {
         const ml_For *f = ml_as_for(loops.v[k]);
 
-        ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
+        ml_push(cx, out, ((ml_Dom){f->var, f->min, f->extent}));
     }
-    ml_region_upper(p->ar, region, rank, dom.v, dom.n, p->block->predicate, box);
-    for (size_t d = 0; d < rank; d++) {
-        const ml_Expr *dim = p->old->shape[d], *zero = ml_int(cx, dim->type, 0);
-        ml_Interval whole = ml_interval_range(p->ar, zero, dim);
-        ml_Range all = {zero, dim};
+}
+
+/* What all instances of the scope take of n ranges that lie in `all`: domains of iters. */
+static ml_Range *taken(Inplace *p, const ml_Range *what, const ml_Range *all, size_t n)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_Range *out = ML_ARRAY(cx, ml_Range, n + 1);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, n + 1);
+    ml_DomVec dom = {0};
+
+    loops_around(p, &dom);
+    ml_region_upper(p->ar, what, n, dom.v, dom.n, p->block->predicate, box);
+    for (size_t d = 0; d < n; d++) {
+        ml_Interval whole = ml_interval_range(p->ar, all[d].min, all[d].extent);
 
         if (!ml_interval_includes(p->ar, whole, box[d]))
             box[d] = ml_interval_intersect(p->ar, box[d], whole);
-        out[d] = ml_interval_cover(p->ar, box[d], all);
-        if (ml_prove_equal(p->ar, out[d].min, zero) &&
-            ml_prove_equal(p->ar, out[d].extent, dim))
-            out[d] = all;
-        out[d].min = ml_cast(cx, dim->type, out[d].min);
-        out[d].extent = ml_cast(cx, dim->type, out[d].extent);
+        out[d] = ml_interval_cover(p->ar, box[d], all[d]);
+        if (ml_prove_equal(p->ar, out[d].min, all[d].min) &&
+            ml_prove_equal(p->ar, out[d].extent, all[d].extent))
+            out[d] = all[d];
+        out[d].min = ml_cast(cx, all[d].min->type, out[d].min);
+        out[d].extent = ml_cast(cx, all[d].extent->type, out[d].extent);
     }
     return out;
 }
 
-static const ml_Stmt *copy(Inplace *p, const ml_Buffer *cached, const ml_Interval *box,
-                           bool in, ml_Uid *tag)
+static ml_Range *whole_buffer(Inplace *p)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_Range *out = ML_ARRAY(cx, ml_Range, p->old->rank + 1u);
+
+    for (size_t d = 0; d < p->old->rank; d++)
+        out[d] = (ml_Range){ml_int(cx, p->old->shape[d]->type, 0), p->old->shape[d]};
+    return out;
+}
+
+static ml_Range *cover(Inplace *p, ml_Arith *ar, const ml_Interval *box)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_Range *all = whole_buffer(p), *out = ML_ARRAY(cx, ml_Range, p->old->rank + 1u);
+
+    for (size_t d = 0; d < p->old->rank; d++) {
+        out[d] = ml_interval_cover(ar, box[d], all[d]);
+        out[d].min = ml_cast(cx, all[d].extent->type, out[d].min);
+        out[d].extent = ml_cast(cx, all[d].extent->type, out[d].extent);
+    }
+    return out;
+}
+
+/* ---- copies by elements: an iter for each dimension of the buffer */
+
+/* Whether the digits take [min, min + extent), each value of it. */
+static bool takes(ml_Arith *ar, const ml_IterSum *s, const ml_Range *domain)
+{
+    const ml_Expr *one = ml_int(ml_arith_ctx(ar), s->base->type, 1);
+    bool run = s->n == 0 || (s->n == 1 && (ml_is_int(s->digits[0].scale, 1) ||
+                                           ml_is_int(s->digits[0].extent, 1)));
+
+    return run && ml_prove_equal(ar, s->base, domain->min) &&
+           ml_prove_equal(ar, s->n ? s->digits[0].extent : one, domain->extent);
+}
+
+/* Whether iters over these elements are independent of each other; with a domain, whether
+ * each takes the whole of it. Asked as of a block that is there: its bindings are as the
+ * nest makes them, and the predicate is no fact about them. */
+static bool by_elements(Inplace *p, const ml_Range *region, const ml_Range *domain)
 {
     ml_Ctx *cx = p->c->cx;
     size_t rank = p->old->rank;
-    ml_Range *region = ML_ARRAY(cx, ml_Range, rank + 1);
-    ml_Cache cache = {.old = p->old, .cached = cached, .region = region};
+    ml_Arith *ar = ml_arith_at(cx, p->c->p, p->block->tag), *plain = ml_arith_new(cx);
+    const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, rank + 1);
+    const ml_Expr *pred = p->block->predicate, *yes = ml_bool(cx, true);
+    ml_DomVec dom = {0};
 
+    loops_around(p, &dom);
     for (size_t d = 0; d < rank; d++) {
-        const ml_Expr *dim = p->old->shape[d];
+        const ml_Expr *n = region[d].extent;
+        const ml_Var *ax = ml_var_new(cx, "ax", n->type);
 
-        region[d] =
-            ml_interval_cover(p->ar, box[d], (ml_Range){ml_int(cx, dim->type, 0), dim});
-        region[d].min = ml_cast(cx, dim->type, region[d].min);
-        region[d].extent = ml_cast(cx, dim->type, region[d].extent);
+        ml_push(cx, &dom, ((ml_Dom){ax, ml_int(cx, n->type, 0), n}));
+        at[d] = ml_simplify(plain, ml_add(cx, region[d].min, ml_var(cx, ax)));
     }
-    if (!in) /* a copy of a part is legal, but an output is written by whole domains */
-        cache.domain = domain_of(p, region);
-    return ml_append_predicate(cx, ml_cache_nest(p->c, &cache, in, tag),
-                               p->block->predicate);
+    ml_IterMap m = ml_iter_detect(ar, at, rank, dom.v, dom.n, pred, ML_SURJECTIVE, false);
+
+    if (!m.ok && m.fail == ML_ITER_FAIL_EMPTY)
+        return true;
+    if (!m.ok && !ml_iter_detect(ar, at, rank, dom.v, dom.n, yes, ML_SURJECTIVE, false).ok)
+        return false;
+    for (size_t d = 0; domain && d < rank; d++) {
+        ml_IterMap one = m; /* a predicate may leave points out of all, not of this one */
+
+        if (!m.ok)
+            one = ml_iter_detect(ar, &at[d], 1, dom.v, dom.n, pred, ML_SURJECTIVE, false);
+        if (!one.ok || !takes(ar, &one.sums[m.ok ? d : 0], &domain[d]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- copies by tiles: the block's iters, and one for each dimension of the tile */
+
+typedef struct Tile {
+    const ml_Buffer *from, *to;
+    const char *name;
+    ML_VEC(ml_Iter) iters;
+    const ml_Expr **at;   /* in the iters */
+    const ml_Var **loops; /* of the tile: from 0 */
+    const ml_Expr **ends;
+    const ml_Expr *guard; /* in the loops: what lies in the region of an instance */
+} Tile;
+
+/* An iter like this one; what is bound takes the domain that it is given, or less. */
+static void add_iter(Inplace *p, Tile *t, const ml_Iter *it, ml_Subst *sub)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_Range value = {it->value, ml_int(cx, it->value->type, 1)};
+    ml_Range *domain = taken(p, &value, &(ml_Range){it->min, it->extent}, 1);
+    ml_Iter own = *it;
+
+    own.var = ml_var_fresh(cx, it->var);
+    own.min = domain->min;
+    own.extent = domain->extent;
+    if (it->kind == ML_ITER_REDUCE) /* a copy adds nothing up */
+        own.kind = ML_ITER_SPATIAL;
+    ml_push(cx, &t->iters, own);
+    ml_subst_var(cx, sub, it->var, ml_var(cx, own.var));
+}
+
+/* Those of the block's iters that the place of the tile needs, bound as there; a block
+ * without iters may use the loops around, but its copies have iters. */
+static void add_own_iters(Inplace *p, Tile *t, const ml_Expr *const *mins, ml_Subst *sub)
+{
+    ml_Ctx *cx = p->c->cx;
+    const ml_Index *ix = p->c->p.index;
+    const ml_Block *b = p->block;
+    ml_IterList used = {0};
+    ml_StmtVec loops = {0};
+
+    ml_iters_used(cx, b, mins, p->old->rank, &used);
+    for (ml_Uid u = b->n_iters ? 0 : ml_index_parent(ix, b->tag); u;
+         u = ml_index_parent(ix, u)) {
+        const ml_Stmt *st = ml_index_node(ix, u);
+        bool uses = false;
+
+        if (st->kind == ML_STMT_BLOCK && ml_as_block(st)->n_iters > 0)
+            break;
+        for (size_t d = 0; st->kind == ML_STMT_FOR && d < p->old->rank; d++)
+            uses |= ml_expr_uses_var(mins[d], ml_as_for(st)->var);
+        if (uses)
+            ml_push(cx, &loops, st);
+    }
+    for (size_t k = loops.n; k-- > 0;) {
+        const ml_For *f = ml_as_for(loops.v[k]);
+
+        add_iter(p, t,
+                 &(ml_Iter){.var = f->var,
+                            .min = f->min,
+                            .extent = f->extent,
+                            .value = ml_var(cx, f->var),
+                            .kind = ML_ITER_SPATIAL},
+                 sub);
+    }
+    for (size_t k = 0; k < used.n; k++)
+        add_iter(p, t, &b->iters[used.v[k]], sub);
+}
+
+/* The most that a dimension of the tile has, for any values of the block's iters, of the
+ * loops that one without iters uses, and of what is in memory. */
+static const ml_Expr *widest(Inplace *p, ml_Arith *ar, const ml_Expr *n, const ml_Expr *dim)
+{
+    ml_Ctx *cx = p->c->cx;
+    ml_DomVec dom = {0};
+    bool fixed = (n->flags & ML_X_HAS_LOAD) == 0;
+
+    loops_around(p, &dom);
+    for (size_t k = 0; k < p->block->n_iters; k++) {
+        const ml_Iter *it = &p->block->iters[k];
+
+        ml_push(cx, &dom, ((ml_Dom){it->var, it->min, it->extent}));
+    }
+    for (size_t k = 0; k < dom.n; k++)
+        fixed &= !ml_expr_uses_var(n, dom.v[k].var);
+    if (fixed)
+        return n;
+    ml_Interval i = ml_relax(ar, n, dom.v, dom.n);
+    const ml_Expr *most = i.max ? ml_simplify(ar, i.max) : dim;
+
+    return ml_is_const_int(most) && !ml_prove_le_expr(ar, dim, most) ? most : dim;
+}
+
+/* Whether the block's one region is one element that it surely touches: it is inside. */
+static bool is_touched(Inplace *p, const ml_Interval *box, size_t n_regions, bool in)
+{
+    for (size_t d = 0; d < p->old->rank; d++)
+        if (!ml_interval_is_point(p->ar, box[d]))
+            return false;
+    return n_regions == 1 && (in ? ml_surely_reads(p->block, p->old)
+                                 : ml_always_stores(&p->block->base, p->old));
+}
+
+/* The tile at the place that the block's iters give, with what of it is to be asked. */
+static Tile make_tile(Inplace *p, bool in)
+{
+    ml_Ctx *cx = p->c->cx;
+    size_t rank = p->old->rank;
+    const ml_Block *b = p->block;
+    ml_Arith *ar = ml_arith_at(cx, p->c->p, b->tag);
+    ml_Interval *box = ML_ARRAY(cx, ml_Interval, rank + 1);
+    const ml_Expr **mins = ML_ARRAY(cx, const ml_Expr *, rank + 1);
+    Tile t = {.at = ML_ARRAY(cx, const ml_Expr *, rank + 1),
+              .loops = ML_ARRAY(cx, const ml_Var *, rank + 1),
+              .ends = ML_ARRAY(cx, const ml_Expr *, rank + 1),
+              .guard = p->block->predicate};
+    ml_Subst own = {0}, bound = {0};
+
+    ml_arith_bind_iters(ar, b);
+    const ml_Region *v = in ? b->reads : b->writes;
+    size_t n = in ? b->n_reads : b->n_writes;
+    size_t n_regions = hull_of(p, ar, v, n, NULL, box);
+    bool inside = is_touched(p, box, n_regions, in);
+    ml_Range *r = cover(p, ar, box);
+
+    for (size_t d = 0; d < rank; d++)
+        mins[d] = r[d].min; /* as the block has it: its readers ask for it in its terms */
+    add_own_iters(p, &t, mins, &own);
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(cx, &bound, b->iters[k].var, b->iters[k].value);
+    for (size_t d = 0; d < rank; d++) {
+        const ml_Expr *dim = p->old->shape[d], *zero = ml_int(cx, dim->type, 0);
+        const ml_Expr *size = ml_simplify(ar, r[d].extent);
+
+        t.loops[d] = ml_var_new(cx, ml_numbered(cx, "ax", "", d), dim->type);
+        t.ends[d] = widest(p, ar, size, dim);
+        ml_Iter it = {.var = ml_var_new(cx, ml_numbered(cx, "v", "", d), dim->type),
+                      .min = zero,
+                      .extent = t.ends[d],
+                      .value = ml_var(cx, t.loops[d]),
+                      .kind = ML_ITER_SPATIAL};
+
+        ml_push(cx, &t.iters, it);
+        const ml_Expr *min = own.vars ? ml_expr_subst(cx, r[d].min, &own) : r[d].min;
+
+        t.at[d] = ml_add(cx, min, ml_var(cx, it.var));
+        ml_arith_bind_range(p->ar, t.loops[d], zero, t.ends[d]);
+        const ml_Expr *at = ml_var(cx, t.loops[d]);
+        const ml_Expr *end = bound.vars ? ml_expr_subst(cx, size, &bound) : size;
+
+        if (t.ends[d] != size && !ml_prove_lt_expr(p->ar, at, end))
+            t.guard = ml_and(cx, t.guard, ml_simplify(p->ar, ml_lt(cx, at, end)));
+        at = ml_add(cx, bound.vars ? ml_expr_subst(cx, r[d].min, &bound) : r[d].min, at);
+        if (!inside)
+            t.guard = ml_and(cx, t.guard, ml_bounds_to_ask(p->ar, at, dim));
+    }
+    return t;
+}
+
+static const ml_Stmt *copy_tile(Inplace *p, const Tile *t, ml_Uid *tag)
+{
+    ml_Ctx *cx = p->c->cx;
+    const ml_Stmt *st = ml_copy_block(p->c, t->name, t->iters.v, t->iters.n, t->from, t->at,
+                                      NULL, t->to, t->at, tag);
+
+    for (size_t d = p->old->rank; st && d-- > 0;)
+        st = ml_serial(cx, t->loops[d], ml_int(cx, t->loops[d]->type, 0), t->ends[d], st);
+    return st ? ml_append_predicate(cx, st, t->guard) : NULL;
+}
+
+/* Both copies, before and after the block, of one form. */
+static bool add_copies(Inplace *p, const ml_Buffer *cached, const ml_Interval *reads,
+                       const ml_Interval *writes, const ml_Stmt **parts, ml_Uid *tags)
+{
+    ml_Ctx *cx = p->c->cx;
+    const ml_Block *b = p->block;
+    ml_Cache in = {.old = p->old, .cached = cached, .region = cover(p, p->ar, reads)};
+    ml_Cache out = {.old = p->old, .cached = cached, .region = cover(p, p->ar, writes)};
+
+    /* An output is written by blocks that take their whole domains. */
+    out.domain = taken(p, out.region, whole_buffer(p), p->old->rank);
+    if (by_elements(p, in.region, NULL) && by_elements(p, out.region, out.domain)) {
+        parts[0] = ml_cache_nest(p->c, &in, true, &tags[0]);
+        parts[2] = ml_cache_nest(p->c, &out, false, &tags[1]);
+        for (size_t k = 0; k < 3; k += 2)
+            parts[k] = ml_append_predicate(cx, parts[k], b->predicate);
+        return true;
+    }
+    Tile before = make_tile(p, true);
+    Tile after = make_tile(p, false);
+
+    before.name = after.name = cached->name;
+    before.from = after.to = p->old;
+    before.to = after.from = cached;
+    parts[0] = copy_tile(p, &before, &tags[0]);
+    parts[2] = copy_tile(p, &after, &tags[1]);
+    return parts[0] && parts[2];
 }
 
 static int pick(const ml_Block *b, void *user)
@@ -178,6 +432,19 @@ static bool check_begun(Inplace *p, ml_Uid scope)
                    ML_BLOCK(p->block), ML_BUFFER(p->old));
 }
 
+/* Whether the place of what is copied back is read from the buffer. */
+static bool places_writes(const Inplace *p, const ml_Buffer *from)
+{
+    const ml_Block *b = p->block;
+
+    for (size_t k = 0; k < b->n_writes; k++)
+        for (size_t d = 0; b->writes[k].buffer->uid == p->old->uid && d < p->old->rank; d++)
+            if (ml_expr_uses_buffer(b->writes[k].ranges[d].min, from) ||
+                ml_expr_uses_buffer(b->writes[k].ranges[d].extent, from))
+                return true;
+    return false;
+}
+
 static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *writes,
                   size_t n_writes)
 {
@@ -191,6 +458,14 @@ static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *write
                                  "the predicate of block %s reads memory; it may have "
                                  "another value after the block",
                                  ml_shown(cx, b)));
+    for (size_t k = 0; k < b->n_writes; k++)
+        if (places_writes(p, b->writes[k].buffer))
+            return unsound(p, false,
+                           ml_format(cx,
+                                     "block %s writes %s, which says what of %s it writes; "
+                                     "another place might be copied back after the block",
+                                     ml_shown(cx, b), ml_shown(cx, b->writes[k].buffer),
+                                     ml_shown(cx, p->old)));
     for (size_t d = 0; d < p->old->rank; d++)
         known &= ml_interval_includes(p->ar, reads[d], writes[d]);
     if (!known && !writes_all(p, writes, n_writes))
@@ -222,12 +497,15 @@ static bool cache_inplace(ml_Call *c)
     scope = ml_index_scope(c->p.index, uid);
     ml_Interval *reads = ML_ARRAY(cx, ml_Interval, p.old->rank + 1u);
     ml_Interval *writes = ML_ARRAY(cx, ml_Interval, p.old->rank + 1u);
+    ml_Subst bound = {0};
     size_t n_writes;
 
     if (!check_cover(c, scope, p.old, 0))
         return false;
-    hull_of(&p, b->reads, b->n_reads, reads);
-    n_writes = hull_of(&p, b->writes, b->n_writes, writes);
+    for (size_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(cx, &bound, b->iters[k].var, b->iters[k].value);
+    hull_of(&p, p.ar, b->reads, b->n_reads, &bound, reads);
+    n_writes = hull_of(&p, p.ar, b->writes, b->n_writes, &bound, writes);
     if (!n_writes)
         return ml_fail(cx, ML_E_NOT_READ_WRITE, ML_BLOCK(b), ML_BUFFER(p.old));
     if (!c->unchecked && (!check_begun(&p, scope) || !check(&p, reads, writes, n_writes)))
@@ -237,11 +515,13 @@ static bool cache_inplace(ml_Call *c)
         .cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", p.old->name, scope_name),
                                 p.old->type, p.old->shape, p.old->rank, scope_name)};
     const ml_Stmt *parts[3];
+    ml_Uid tags[2];
 
-    parts[0] = copy(&p, cache.cached, reads, true, &in);
-    parts[2] = copy(&p, cache.cached, writes, false, &out);
-    if (!ml_cache_rewire(c, &cache, &b->base, pick, NULL, &parts[1]))
+    if (!add_copies(&p, cache.cached, reads, writes, parts, tags) ||
+        !ml_cache_rewire(c, &cache, &b->base, pick, NULL, &parts[1]))
         return false;
+    in = tags[0];
+    out = tags[1];
     parts[1] = ml_views_follow(cx, parts[1], cache.cached);
     ml_call_replace(c, uid, ml_seq(cx, parts, 3));
     ml_call_replace(c, scope,

@@ -49,8 +49,10 @@ static const char *fused_name(ml_Ctx *cx, const ml_For **loops, size_t n)
 {
     ml_Text t = {0};
 
-    for (size_t k = 0; k < n; k++)
-        ml_text_fmt(&t, "%s_", loops[k]->var->hint);
+    for (size_t k = 0; k < n; k++) {
+        ml_text_add(&t, loops[k]->var->hint);
+        ml_text_char(&t, '_');
+    }
     if (t.n > NAME_MAX) {
         ml_text_clear(&t);
         for (size_t k = 0; k < n && t.n <= NAME_MAX; k++) {

@@ -195,7 +195,7 @@ static bool check_place(Fusion *f, const ml_IterList *mine)
 {
     size_t at = 0;
 
-    if (ml_runs_in_any_order(f->c, f->epi, true))
+    if (ml_runs_in_any_order(f->c, f->epi, ML_RUNS_EQUAL))
         return true;
     for (size_t d = 0; d < f->temp->rank; d++) {
         const ml_Expr *e = f->sum->indices[d];

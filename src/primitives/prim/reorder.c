@@ -319,16 +319,16 @@ static bool in_scope(const Driven *d, const ml_Block *b)
 }
 
 /* No other block writes what it reads. */
-static bool is_steady(const Driven *d, const ml_Block *b)
+static ml_Runs runs_of(const Driven *d, const ml_Block *b)
 {
     for (size_t k = 0; k < d->blocks->n; k++) {
         const ml_Block *from = ml_as_block(d->blocks->v[k]);
 
         for (size_t w = 0; from != b && w < from->n_writes; w++)
             if (has_region_of(b->reads, b->n_reads, from->writes[w].buffer))
-                return false;
+                return ML_RUNS_ANYHOW;
     }
-    return true;
+    return ML_RUNS_EQUAL;
 }
 
 static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
@@ -337,7 +337,7 @@ static bool is_apart(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
     const Driven *d = user;
 
     if (a == b)
-        return ml_runs_in_any_order(d->c, a, is_steady(d, a)) || is_own(d, x->buf);
+        return ml_runs_in_any_order(d->c, a, runs_of(d, a)) || is_own(d, x->buf);
     if (x->write && y->write) /* asked of the writers of each buffer */
         return in_scope(d, a);
     return is_fed(d, x->write ? b : a, x->buf);
@@ -364,6 +364,42 @@ static bool has_pair(const Driven *d)
     return false;
 }
 
+/* Loops of the chain that instances on one element do not agree in come in one order before
+ * and after. */
+static bool same_elements_stay(const Driven *d, const ml_Block *b, const Chain *ch)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_StmtVec up = {0};
+    ml_DomVec loops = {0};
+    size_t at = 0;
+    bool plain = true;
+
+    for (size_t k = 0; k < b->n_iters; k++)
+        plain &= b->iters[k].value->kind == ML_EXPR_VAR;
+    if (!plain)
+        ml_index_loops(cx, d->c->p.index, b->tag, &up);
+    for (size_t k = 0; k < (plain ? ch->n : up.n); k++) {
+        const ml_For *f = plain ? ch->path[k] : ml_as_for(up.v[k]);
+
+        if (loops.n > 0 || f->var == ch->path[0]->var)
+            ml_push(cx, &loops, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    bool *told = ML_ARRAY(cx, bool, loops.n + 1);
+
+    if (loops.n < ch->n) /* a block further in */
+        return false;
+    ml_loops_told(b, loops.v, loops.n, !plain, told);
+    for (size_t k = 0; k < ch->n; k++) {
+        if (told[k] || ml_is_int(ch->path[k]->extent, 1))
+            continue;
+        while (at < ch->n && ch->now[at]->var != ch->path[k]->var)
+            at++;
+        if (at++ == ch->n)
+            return false;
+    }
+    return true;
+}
+
 static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -376,7 +412,8 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
 
     for (size_t k = 0; k < driven->n; k++) {
         blocks[k] = ml_as_block(driven->v[k]);
-        free = free && ml_runs_in_any_order(c, blocks[k], is_steady(&d, blocks[k]));
+        free = free && (same_elements_stay(&d, blocks[k], ch) ||
+                        ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k])));
     }
     if (free)
         return true;
@@ -521,7 +558,7 @@ static bool check_nesting(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
         for (size_t m = 0; m < k && ch->now[k]->thread; m++)
-            if (ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+            if (ch->now[m]->thread && ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
                 position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid) &&
                 !ml_need_launchable(c->cx, c->p, ch->now[k]->var->uid))
                 return false;

@@ -83,6 +83,9 @@ static bool storage_align(ml_Call *c)
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
     /* Views that fix the strides: nothing could be made of the two together. */
     const ml_Stmt *body = ml_call_func(c)->body;
+
+    if (!body->has_view)
+        return ml_ok_or_fail(cx);
     const ml_Block *user =
         ml_views_misfit(cx, c->p, c->func, buf, ml_align_asked(cx, body, buf), &why);
 

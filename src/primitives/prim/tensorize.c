@@ -57,16 +57,14 @@ static bool check_run(ml_Call *c, ml_Arith *ar, ml_Uid shown, const ml_Match *m,
 }
 
 /* What the parameter's declaration asks of its view; open variables are bound in *vars. */
-static bool check_layout(ml_Call *c, ml_Uid block, ml_Uid shown, const ml_Match *m,
+static bool check_layout(ml_Call *c, ml_Arith *ar, ml_Uid shown, const ml_Match *m,
                          ml_Subst *vars)
 {
-    ml_Arith *ar = ml_arith_at(c->cx, c->p, block);
     const ml_Buffer *buf = m->source.buffer;
     const ml_Func *f = ml_call_func(c);
-    ml_ViewBinding bind = {.cx = c->cx, .ar = ar, .match = m, .vars = vars};
+    ml_ViewBinding bind = {.cx = c->cx, .ar = ar, .match = m, .vars = vars, .asks = true};
     const char *why = "its strides pass the dtype of its indices";
 
-    ml_arith_bind_iters(ar, ml_call_block(c, block));
     bind.stride = ml_buffer_strides(ar, buf, ml_align_asked(c->cx, f->body, buf));
     if (!bind.stride || !ml_view_bind(&bind, &why))
         return mismatch(c, shown, buf,
@@ -131,13 +129,16 @@ static bool apply_intrin(ml_Call *c, ml_Uid block, ml_Uid shown)
 
     if (!ml_intrin_match(c, name, desc, b, shown, places))
         return false;
+    ml_Arith *ar = ml_arith_at(cx, c->p, block);
+
+    ml_arith_bind_iters(ar, b);
     nb.n_matches = 0;
     for (uint32_t k = 0; k < impl->n_params; k++) {
         view_of(cx, root, impl->params[k].buffer, &places[k], &views[nb.n_matches]);
-        if (!check_layout(c, block, shown, &views[nb.n_matches++], &open))
+        if (!check_layout(c, ar, shown, &views[nb.n_matches++], &open))
             return false;
     }
-    if (!ml_intrin_check_apart(c, name, desc, block, shown, views))
+    if (!ml_intrin_check_apart(c, ar, name, desc, shown, views))
         return false;
     for (size_t k = 0; k < root->n_matches; k++) /* views of views */
         views[nb.n_matches++] = root->matches[k];

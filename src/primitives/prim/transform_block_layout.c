@@ -117,6 +117,20 @@ static bool not_bijective(const Iters *it, const char *why)
     return ml_fail(it->c->cx, ML_E_MAP_NOT_BIJECTIVE, ML_BLOCK(it->block), ML_TEXT(why));
 }
 
+/* As many instances as values, by numbers: an injective map leaves none out then. */
+static bool fills(const ml_Expr *const *old, size_t n, const ml_Expr *const *new, size_t m)
+{
+    int64_t have = 1, want = 1;
+
+    for (size_t k = 0; k < n; k++)
+        if (!ml_is_const_int(old[k]) || __builtin_mul_overflow(have, old[k]->as.i, &have))
+            return false;
+    for (size_t k = 0; k < m; k++)
+        if (!ml_is_const_int(new[k]) || __builtin_mul_overflow(want, new[k]->as.i, &want))
+            return false;
+    return have == want && have > 0;
+}
+
 /* The new iters take every value of their domains: each sum of digits that the map is made
  * of has one digit, which counts by ones. */
 static bool has_gaps(Iters *it, const ml_Dom *dom)
@@ -161,7 +175,9 @@ static bool check_map(Iters *it)
     alone.inverse = NULL;
     it->inverse = ml_index_map_inverse(it->ar, &alone, ranges, &fail);
     if (it->inverse)
-        return ML_FAULT(MAP_GAPS) || !has_gaps(it, dom) ||
+        return ML_FAULT(MAP_GAPS) ||
+               fills(shape, b->n_iters, it->extents, it->map->n_exprs) ||
+               !has_gaps(it, dom) ||
                not_bijective(it, "it leaves gaps: not every value of the new iters stands "
                                  "for an instance");
     if (!it->map->inverse)
@@ -234,6 +250,26 @@ static bool check_order(Iters *it)
                    ML_BLOCK(b));
 }
 
+/* So it is seen at once; the variables of the map stand for the loops. */
+static bool order_stays(const Iters *it)
+{
+    ml_Ctx *cx = it->c->cx;
+    const ml_IndexMap *m = it->map;
+    ml_DomVec loops = {0}, open = {0};
+    bool *told = ML_ARRAY(cx, bool, m->n_vars + 1u);
+
+    for (size_t k = 0; k < m->n_vars; k++) {
+        const ml_For *f = ml_as_for(it->loops.v[k]);
+
+        ml_push(cx, &loops, ((ml_Dom){f->var, f->min, f->extent}));
+    }
+    ml_loops_told(it->block, loops.v, loops.n, true, told);
+    for (size_t k = 0; k < loops.n; k++)
+        if (!told[k])
+            ml_push(cx, &open, ((ml_Dom){m->vars[k], loops.v[k].min, loops.v[k].extent}));
+    return ml_key_grows(open.v, open.n, m->exprs, m->n_exprs);
+}
+
 /* Instances that depend on each other run in the order of the old loops, and will run in
  * that of the new iters. */
 static bool check_dependences(Iters *it)
@@ -242,6 +278,9 @@ static bool check_dependences(Iters *it)
     const ml_IndexMap *m = it->map;
     const ml_Expr **key = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
     ml_Subst of_loops = {0};
+
+    if (order_stays(it))
+        return true;
 
     for (size_t k = 0; k < m->n_vars; k++) {
         const ml_Var *l = ml_as_for(it->loops.v[k])->var;

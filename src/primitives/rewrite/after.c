@@ -380,6 +380,8 @@ bool ml_check_pipeline(ml_Call *c, ml_Uid scope)
 
 bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
 {
+    if (ml_is_covered(c->cx, c->facts, c->p, block, false)) /* produced, too */
+        return true;
     bool seen = ml_is_covered(c->cx, c->facts, ml_schedule_program(c->sched), was, false);
 
     return seen ? ml_is_covered(c->cx, c->facts, c->p, block, set_error)
@@ -396,8 +398,14 @@ bool ml_check_own_memory(ml_Call *c, ml_Uid block)
 {
     ml_UidVec readers = {0};
 
+    bool writes = false; /* what readers would have to find */
+
     if (!reads_own_memory(c, block))
         return false;
+    for (size_t k = 0; k < ml_call_block(c, block)->n_writes; k++)
+        writes |= ml_is_private(ml_call_block(c, block)->writes[k].buffer);
+    if (!writes)
+        return true;
     ml_raw_consumers(c->cx, c->facts, c->p, block, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (!reads_own_memory(c, readers.v[k]))
@@ -433,134 +441,6 @@ bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
                               ml_shown(c->cx, ml_as_for(node)->var), ml_shown(c->cx, buf))),
             ML_LOOP(node), ML_BLOCK_UID(block), ML_BUFFER(buf));
         ml_error_set_unproved(c->cx);
-        return false;
-    }
-    return true;
-}
-
-/* One of the declared regions of the buffer holds the box, or there is none to hold it. */
-static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
-                  const ml_Interval *box)
-{
-    bool any = false;
-
-    for (size_t k = 0; k < n; k++) {
-        bool in = said[k].buffer->uid == buf->uid;
-
-        any |= in;
-        for (size_t d = 0; d < buf->rank && in; d++) {
-            ml_Interval all =
-                ml_interval_range(ar, said[k].ranges[d].min, said[k].ranges[d].extent);
-
-            in = ml_interval_includes(ar, all, box[d]) ||
-                 ml_interval_includes(ar, all, ml_interval_inside(ar, box[d], buf, d));
-        }
-        if (in)
-            return true;
-    }
-    return !any;
-}
-
-/* The box of a view that `around` matches, as a box of what it is matched from; dimensions
- * line up from the last. Repeated for views of views. */
-static const ml_Buffer *through_views(ml_Ctx *cx, ml_Arith *ar, const ml_Block *around,
-                                      const ml_Buffer *buf, ml_Interval **box)
-{
-    for (size_t k = around->n_matches; k-- > 0;) {
-        const ml_Match *m = &around->matches[k];
-        const ml_Buffer *src = m->source.buffer;
-        ml_Interval *out = ML_ARRAY(cx, ml_Interval, src->rank + 1u);
-        size_t extra = src->rank - buf->rank;
-
-        if (m->target->uid != buf->uid)
-            continue;
-        for (size_t d = 0; d < src->rank; d++) {
-            ml_Range r = m->source.ranges[d];
-            ml_Interval i =
-                d < extra ? ml_interval_range(ar, r.min, r.extent) : (*box)[d - extra];
-            const ml_Expr *lo = i.min, *hi = i.max, *by = r.min;
-
-            if (d >= extra && !i.nothing) {
-                i.min = lo && ml_promote(cx, &lo, &by) ? ml_add(cx, lo, by) : NULL;
-                by = r.min;
-                i.max = hi && ml_promote(cx, &hi, &by) ? ml_add(cx, hi, by) : NULL;
-            }
-            out[d] = i;
-        }
-        *box = out;
-        buf = src;
-    }
-    return buf;
-}
-
-/* Whether what is touched of buf in `block` is declared by every block around it; ranges
- * are in the block's iters. *who: the first that does not. */
-static bool declared_around(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
-                            const ml_Range *ranges, bool write, ml_Uid *who)
-{
-    ml_Ctx *cx = c->cx;
-
-    for (ml_Uid scope; (scope = ml_index_scope(c->p.index, block)) != 0; block = scope) {
-        const ml_Block *b = ml_call_block(c, block), *around = ml_call_block(c, scope);
-        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
-        ml_Region there = {buf, ranges};
-        ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
-        ml_Subst sub = {0};
-        ml_DomVec dom = {0};
-
-        ml_arith_bind_iters(ar, around);
-        ml_relax_domain(cx, c->p, block, 0, NULL, &dom);
-        for (size_t k = 0; k < b->n_iters; k++)
-            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
-        there = ml_region_subst(cx, there, &sub);
-        ml_region_upper(ar, there.ranges, buf->rank, dom.v, dom.n, b->predicate, box);
-        buf = through_views(cx, ar, around, buf, &box);
-        if (!holds(ar, write ? around->writes : around->reads,
-                   write ? around->n_writes : around->n_reads, buf, box) ||
-            /* What it begins itself it does not say that it reads. */
-            (around->init && !holds(ar, around->writes, around->n_writes, buf, box))) {
-            *who = scope;
-            return false;
-        }
-        for (size_t k = 0; k < around->n_allocs; k++)
-            if (around->allocs[k]->uid == buf->uid)
-                return true; /* nobody further out knows it */
-        ml_Range *next = ML_ARRAY(cx, ml_Range, buf->rank + 1u);
-
-        for (size_t d = 0; d < buf->rank; d++) {
-            const ml_Expr *n = buf->shape[d];
-
-            next[d] = ml_interval_cover(ar, ml_interval_inside(ar, box[d], buf, d),
-                                        (ml_Range){ml_int(cx, n->type, 0), n});
-        }
-        ranges = next;
-    }
-    return true;
-}
-
-bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
-{
-    ml_Ctx *cx = c->cx;
-    const ml_Block *b = ml_call_block(c, block);
-
-    for (size_t k = 0; k < (size_t)b->n_reads + b->n_writes; k++) {
-        bool write = k >= b->n_reads;
-        const ml_Region *r = write ? &b->writes[k - b->n_reads] : &b->reads[k];
-        ml_Uid who = 0;
-
-        if (declared_around(c, block, r->buffer, r->ranges, write, &who))
-            continue;
-        const ml_Block *around = ml_call_block(c, who);
-
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "cannot show that block %s declares to %s all of %s that "
-                                  "block %s inside of it %s",
-                                  ml_shown(cx, around), write ? "write" : "read",
-                                  ml_shown(cx, r->buffer), ml_shown(cx, b),
-                                  write ? "writes" : "reads")),
-                ML_BLOCK(around), ML_BUFFER(r->buffer), ML_BLOCK(b));
-        ml_error_set_unproved(cx);
         return false;
     }
     return true;

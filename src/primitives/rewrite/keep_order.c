@@ -223,10 +223,10 @@ void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *
 
 /* ---- questions of primitives */
 
-bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, bool steady)
+bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, ml_Runs runs)
 {
     return ml_any_order(c->cx, c->facts, c->p, b, ml_reducers_of(c->sched->space->intrins),
-                        steady);
+                        runs);
 }
 
 /* No block below the loop writes what b reads. */
@@ -256,7 +256,10 @@ bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
         else
             ml_push(c->cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
-    if (dom.n == 0 || ml_runs_in_any_order(c, b, is_steady(c, b, dom.v[0].var->uid)))
+    if (ml_key_grows(dom.v, dom.n, key, n) || ml_order_stays(b, dom.v, dom.n, key, n) ||
+        /* Runs of one instance have one key: they stay in the order they are in. */
+        ml_runs_in_any_order(c, b, ML_RUNS_ORDERED) ||
+        (is_steady(c, b, dom.v[0].var->uid) && ml_runs_in_any_order(c, b, ML_RUNS_EQUAL)))
         return true;
     return ml_keeps_order(c->cx, c->p,
                           &(ml_NewOrder){.loops = dom.v,
@@ -286,11 +289,19 @@ bool ml_check_place_order(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
 {
     const ml_Expr **key = ML_ARRAY(c->cx, const ml_Expr *, buf->rank + 1u);
     ml_Subst sub = {0};
+    bool made = false;
 
-    for (size_t k = 0; k < b->n_iters; k++)
-        ml_subst_var(c->cx, &sub, b->iters[k].var, b->iters[k].value);
-    for (size_t k = 0; k < buf->rank; k++)
-        key[k] = ml_expr_subst(c->cx, at[k], &sub);
+    for (size_t k = 0; k < buf->rank; k++) {
+        for (size_t m = 0; m < b->n_iters && !key[k]; m++)
+            if (at[k]->kind == ML_EXPR_VAR && at[k]->as.var == b->iters[m].var)
+                key[k] = b->iters[m].value;
+        if (key[k])
+            continue;
+        for (size_t m = 0; m < b->n_iters && !made; m++)
+            ml_subst_var(c->cx, &sub, b->iters[m].var, b->iters[m].value);
+        made = true;
+        key[k] = sub.vars ? ml_expr_subst(c->cx, at[k], &sub) : at[k];
+    }
     return ml_check_key_order(c, b, 0, key, buf->shape, buf->rank);
 }
 
@@ -299,7 +310,8 @@ bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
     ml_StmtVec loops = {0};
     bool *told = ML_ARRAY(c->cx, bool, b->n_iters + 1u);
 
-    if (!b->init || ml_runs_in_any_order(c, b, true)) /* each element is begun once */
+    /* each element is begun once */
+    if (!b->init || ml_elements_tell(b, true) || ml_runs_in_any_order(c, b, ML_RUNS_EQUAL))
         return true;
     ml_iters_told(c->cx, c->p, b, told);
     ml_index_loops(c->cx, c->p.index, b->tag, &loops);

@@ -11,11 +11,11 @@ ml_Combines ml_reducers_of(struct ml_Intrins *more);
 /* Blocks whose instances depend on each other, as findings in cx; s: whose registered
  * reducers count, or NULL. */
 void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out);
-/* Whether the instances of the block may run in any order; steady: ml_any_order. */
-bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, bool steady);
+/* Whether the instances of the block may run in any order: ml_any_order. */
+bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, ml_Runs runs);
 /* The instances of the block, where they depend on each other, would keep their order if
- * they ran by the key over the loops around it, or by its iters; under: in each iteration
- * of this loop (0: all) (unsound). */
+ * they ran by the key over the loops around it, the same for the same values of its iters,
+ * or by its iters; under: in each iteration of this loop (0: all) (unsound). */
 bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
                         const ml_Expr *const *key, const ml_Expr *const *extents, size_t n);
 bool ml_check_iter_order(ml_Call *c, ml_Uid block, ml_Uid under);

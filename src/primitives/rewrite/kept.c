@@ -45,9 +45,22 @@ static bool is_kept(ml_Call *c, const ml_Block *w, const ml_Block *reader, ml_Ui
     return true;
 }
 
+/* It leaves a loop that holds other blocks, too: one of them may be a producer. */
+static bool leaves_others(ml_Call *c, ml_Program before, ml_Uid block, ml_Uid at)
+{
+    for (ml_Up u = ml_index_up(before.index, block); u.node && u.node->kind == ML_STMT_FOR;
+         ml_index_next(&u))
+        if (u.node->n_blocks > 1 && !ml_is_int(ml_as_for(u.node)->extent, 1))
+            return !ml_index_is_above(c->p.index, u.uid, at);
+    return false;
+}
+
 bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at)
 {
     ml_Program before = ml_schedule_program(c->sched);
+
+    if (!leaves_others(c, before, block, at))
+        return true;
     const ml_Block *b = ml_as_block(ml_index_node(before.index, block));
     ml_UidVec from = {0};
 

@@ -69,11 +69,7 @@ struct Taken {
 
 static uint32_t hash_text(const char *z)
 {
-    uint32_t h = 2166136261U;
-
-    for (; *z; z++)
-        h = (h ^ (unsigned char)*z) * 16777619U;
-    return h;
+    return (uint32_t)ml_fnv(ML_FNV, z, strlen(z));
 }
 
 static bool is_taken(const ml_Map *set, const char *name)

@@ -110,7 +110,7 @@ static void work_out(struct ml_PaneCounts *c, ml_Uid loop)
 
 bool ml_pane_counts_idle(ml_View *v, int ms)
 {
-    double end = ml_now() + ms * 1e-3;
+    double end = ml_clock() + ms * 1e-3;
     struct ml_PaneCounts *c;
     bool any = false;
 
@@ -119,7 +119,7 @@ bool ml_pane_counts_idle(ml_View *v, int ms)
     c = v->kept->counts;
     if (c->s != v->ss->focus || c->version != ml_schedule_version(c->s))
         return false;
-    while (c->done < c->wanted.n && (!any || ml_now() < end)) {
+    while (c->done < c->wanted.n && (!any || ml_clock() < end)) {
         work_out(c, c->wanted.v[c->done++]);
         any = true;
     }

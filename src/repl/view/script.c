@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
@@ -339,15 +338,13 @@ static void time_keys(Script *s, char *p)
         for (char *w = words; *w && n < MOST;) {
             size_t len = strcspn(w, " ");
             bool more = w[len] != '\0';
-            struct timespec a, b;
+            double start;
 
             w[len] = '\0';
-            clock_gettime(CLOCK_MONOTONIC, &a);
+            start = ml_clock();
             press(s, w);
             ml_view_draw(&s->v);
-            clock_gettime(CLOCK_MONOTONIC, &b);
-            took[n++] = (double)(b.tv_sec - a.tv_sec) * 1e3 +
-                        (double)(b.tv_nsec - a.tv_nsec) * 1e-6;
+            took[n++] = (ml_clock() - start) * 1e3;
             w += len + more;
         }
     }

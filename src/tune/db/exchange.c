@@ -311,9 +311,7 @@ typedef struct KnownList {
 
 static uint64_t mix(uint64_t h, const char *z)
 {
-    for (; z && *z; z++)
-        h = (h ^ (unsigned char)*z) * 0x100000001b3u;
-    return (h ^ 0xff) * 0x100000001b3u; /* ends of texts count */
+    return ml_fnv(ml_fnv(h, z, z ? strlen(z) : 0), "\xff", 1); /* ends of texts count */
 }
 
 /* As an import would write it: another program's blanks mean nothing. */
@@ -328,7 +326,7 @@ static const char *one_form(ml_Ctx *cx, const char *z)
 static uint64_t record_hash(ml_Ctx *cx, const ml_Record *r)
 {
     ml_Mark mark = ml_mark(cx);
-    uint64_t h = mix(0xcbf29ce484222325u, ml_format(cx, "%lld", (long long)r->workload));
+    uint64_t h = mix(ML_FNV, ml_format(cx, "%lld", (long long)r->workload));
 
     h = mix(h, one_form(cx, r->target));
     h = mix(h, one_form(cx, r->trace));

@@ -16,15 +16,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
-
-double ml_tune_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- making one */
 
@@ -225,7 +216,7 @@ static bool any_doing(const ml_Tuner *t, int what)
 
 static bool out_of_time(const ml_Tuner *t)
 {
-    return t->seconds > 0 && ml_tune_now() - t->begin >= t->seconds;
+    return t->seconds > 0 && ml_clock() - t->begin >= t->seconds;
 }
 
 static bool wants_more(const ml_Tuner *t)
@@ -237,7 +228,7 @@ static bool send(ml_Tuner *t, ml_Ctx *cx, Slot *s, bool run)
 {
     ml_Job j = job_of(t, &s->at, run);
 
-    s->since = ml_tune_now();
+    s->since = ml_clock();
     s->doing = run ? SLOT_RUN : SLOT_BUILD;
     if (ml_worker_send(s->w, t->tmp, &j))
         return true;
@@ -247,7 +238,7 @@ static bool send(ml_Tuner *t, ml_Ctx *cx, Slot *s, bool run)
 
 static bool start_build(ml_Tuner *t, ml_Ctx *cx, Slot *s)
 {
-    double begin = ml_tune_now();
+    double begin = ml_clock();
     bool ok;
 
     if (t->round_left-- <= 0) {
@@ -258,7 +249,7 @@ static bool start_build(ml_Tuner *t, ml_Ctx *cx, Slot *s)
             return true;
     }
     ok = ml_propose(t, &s->at);
-    t->st.search_seconds += ml_tune_now() - begin;
+    t->st.search_seconds += ml_clock() - begin;
     return !ok || send(t, cx, s, false);
 }
 
@@ -356,7 +347,7 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
         ml_error_move(cx, t->tmp);
         return false;
     }
-    spent = ml_tune_now() - s->since;
+    spent = ml_clock() - s->since;
     *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
     free(r.object.v);
     if (s->doing == SLOT_TURN) {
@@ -428,10 +419,10 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
     if (t->st.done >= t->st.total && in_work(t) == 0 && !ml_turns_wanted(t))
         return ML_TUNE_DONE;
     if (!t->ready) {
-        t->begin = ml_tune_now();
+        t->begin = ml_clock();
         ok = ml_reference_make(t, cx, t->slot[0].w);
         t->ready = ok;
-        t->start_done = ml_tune_now();
+        t->start_done = ml_clock();
         if (ok)
             ml_log_start(t);
     }
@@ -459,13 +450,13 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
     ml_TuneStatus *s = &t->st;
     double left = (double)(s->total - s->done);
 
-    s->elapsed = t->ready ? ml_tune_now() - t->begin : 0;
+    s->elapsed = t->ready ? ml_clock() - t->begin : 0;
     s->rate = s->elapsed > 0 ? (double)t->records.n / s->elapsed : 0;
     s->eta = (double)NAN; /* what earlier searches measured tells nothing about now */
     if (left <= 0)
         s->eta = 0;
     else if (t->records.n > 0)
-        s->eta = left * (ml_tune_now() - t->start_done) / (double)t->records.n;
+        s->eta = left * (ml_clock() - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
     return s;

@@ -113,8 +113,6 @@ struct ml_Tuner {
     ml_TuneStatus st;
 };
 
-double ml_tune_now(void);
-
 /* sketch.c */
 bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
 /* Replays sketch k. d NULL or d[at] < 0 in its first number: a fresh sample by `seed`.

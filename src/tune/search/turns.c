@@ -69,12 +69,12 @@ static void choose(ml_Tuner *t)
     for (size_t k = 0; k < t->valid.n && t->n_final < ML_FINAL; k++)
         if (&t->valid.v[k] != before)
             enter(t, &t->valid.v[k]);
-    t->turns_begin = ml_tune_now();
+    t->turns_begin = ml_clock();
 }
 
 static bool is_over(const ml_Tuner *t)
 {
-    double now = ml_tune_now();
+    double now = ml_clock();
     double budget = fmax(1e-3 * TURN_MS, SHARE * (t->turns_begin - t->begin));
 
     if (t->turns % t->n_final != 0)
@@ -147,7 +147,7 @@ bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx)
 
     if (f->failed)
         return true;
-    s->since = ml_tune_now();
+    s->since = ml_clock();
     s->doing = SLOT_TURN;
     if (ml_worker_send(s->w, t->tmp, &j))
         return true;
@@ -169,7 +169,7 @@ void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again)
         ml_push(t->keep, &f->least, least);
         f->samples += (int64_t)r->n_samples;
     }
-    t->st.run_seconds += ml_tune_now() - t->slot[0].since;
+    t->st.run_seconds += ml_clock() - t->slot[0].since;
 }
 
 void ml_turns_free(ml_Tuner *t)

@@ -161,17 +161,6 @@ static int64_t count_by_set(const ml_Sum1 *s)
     return n;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t r = a % b;
-
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 bool ml_sum1_values(const ml_Sum1 *s, ml_Values *out)
 {
     ml_Sum1 v;
@@ -181,7 +170,7 @@ bool ml_sum1_values(const ml_Sum1 *s, ml_Values *out)
     if (!normal(s, false, &v, &shift, &same))
         return false;
     for (uint32_t k = 0; k < v.n; k++)
-        g = gcd(v.c[k], g);
+        g = ml_gcd(v.c[k], g);
     for (uint32_t k = 0; k < v.n; k++) {
         int64_t c = v.c[k] / g, step;
 

@@ -558,7 +558,8 @@ bool ml_is_private(const ml_Buffer *b)
 {
     ml_Scope scope;
 
-    return ml_scope_parse(b->scope, &scope) && scope.rank > 0;
+    return !ml_streq(b->scope, "global") && ml_scope_parse(b->scope, &scope) &&
+           scope.rank > 0;
 }
 
 bool ml_reads_private(const ml_Block *b)

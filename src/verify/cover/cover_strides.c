@@ -35,17 +35,6 @@ typedef struct Strides {
     ML_VEC(Comb *) combs; /* rank of them per usable write */
 } Strides;
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-
-        a = b;
-        b = t;
-    }
-    return a < 0 ? -a : a;
-}
-
 static const ml_Expr *minus(Strides *s, const ml_Expr *a, const ml_Expr *b)
 {
     if (!ml_promote(s->cx, &a, &b))
@@ -236,7 +225,7 @@ static bool find_residues(Strides *s, const ml_Access1 *read, size_t d)
     ml_Modular mod = ml_arith_modular(s->ar, e);
 
     ml_arith_restore(s->ar, mark);
-    fine = gcd(dim->step, mod.coeff);
+    fine = ml_gcd(dim->step, mod.coeff);
     ml_Range rest =
         point(s, within(s, ml_floormod(s->cx, e, ml_int(s->cx, e->type, dim->step)),
                         read->dom, read->n_dom));
@@ -330,7 +319,7 @@ static bool find_steps(Strides *s, const ml_Access1 *writes, size_t n,
                 continue;
             if (dim->step == 1)
                 dim->anchor = base;
-            dim->step *= step / gcd(dim->step, step);
+            dim->step *= step / ml_gcd(dim->step, step);
             if (dim->step > MAX_STEP)
                 return false;
         }

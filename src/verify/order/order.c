@@ -53,7 +53,7 @@ void ml_verify_order(ml_Ctx *cx, ml_Program p, ml_Combines by, ml_Findings *out)
         for (size_t m = 0; m < blocks.n; m++) {
             const ml_Block *b = ml_as_block(blocks.v[m]);
 
-            if (b->n_iters == 0 || ml_any_order(cx, facts, p, b, by, true))
+            if (b->n_iters == 0 || ml_any_order(cx, facts, p, b, by, ML_RUNS_EQUAL))
                 continue;
             const char *text = find_dependence(cx, p, b);
 

@@ -297,7 +297,7 @@ typedef struct Ask {
     ml_Dom *dom; /* of its iters */
     bool *told;
     ml_Arith *ar; /* made when it is needed: most blocks say all by single indices */
-    bool steady;
+    ml_Runs runs;
 } Ask;
 
 static Ask ask_of(ml_Ctx *cx, ml_Program p, const ml_Block *b)
@@ -308,7 +308,7 @@ static Ask ask_of(ml_Ctx *cx, ml_Program p, const ml_Block *b)
              ML_ARRAY(cx, ml_Dom, b->n_iters + 1u),
              ML_ARRAY(cx, bool, b->n_iters + 1u),
              NULL,
-             true};
+             ML_RUNS_EQUAL};
 
     for (size_t k = 0; k < b->n_iters; k++)
         q.dom[k] = (ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent};
@@ -470,13 +470,14 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
                 read |= !t->v[m].write;
             }
         ask_told(q, w, w);
-        /* An instance may run twice, for two values where what it reads has changed. */
-        if (q->steady && same && all_told(b, q->told, false))
+        /* An instance may run twice, for two values where what it reads has changed: the
+         * later one stays. */
+        if (q->runs != ML_RUNS_ANYHOW && same && all_told(b, q->told, false))
             continue;
         /* What comes first begins anew: only once for an element. */
         if (b->init && !(same && all_told(b, q->told, true)))
             return false;
-        if (q->steady && !read && value_is_fixed(q, w->buf))
+        if (q->runs == ML_RUNS_EQUAL && !read && value_is_fixed(q, w->buf))
             continue;
         if (same && combines(q->cx, b, w->buf, by))
             continue;
@@ -487,12 +488,12 @@ static bool free_by(Ask *q, const ml_TouchVec *t, ml_Combines by)
 
 /* The signature says enough of most blocks; of others each access may. */
 static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by,
-                    bool steady)
+                    ml_Runs runs)
 {
     ml_TouchVec t = {0};
     Ask q = ask_of(cx, p, b);
 
-    q.steady = steady;
+    q.runs = runs;
     signed_touches(cx, b, &t);
     if (free_by(&q, &t, by))
         return true;
@@ -501,11 +502,14 @@ static bool is_free(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Combines by,
 }
 
 bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_Combines by,
-                  bool steady)
+                  ml_Runs runs)
 {
+    static const char TOLD[ML_RUNS_ANYHOW + 1]; /* addresses for the key */
     ml_FactKey key = {0};
     bool yes;
 
+    if (runs != ML_RUNS_ANYHOW && ml_elements_tell(b, false))
+        return true;
     ml_key_ask(cx, &key, ML_ASK_ORDER);
     for (size_t k = 0; k < b->n_iters; k++) { /* whatever drives them */
         ml_key_add(cx, &key, b->iters[k].var);
@@ -517,12 +521,12 @@ bool ml_any_order(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block *b, ml_C
     ml_key_add(cx, &key, b->init);
     ml_key_add(cx, &key, b->reads);
     ml_key_add(cx, &key, b->writes);
-    ml_key_add(cx, &key, steady ? b->writes : NULL);
+    ml_key_add(cx, &key, &TOLD[runs]);
     if (ml_fact_get(f, &key, &yes) && yes)
         return true;
     ml_Mark mark = ml_mark(cx);
 
-    yes = is_free(cx, p, b, by, steady);
+    yes = is_free(cx, p, b, by, runs);
     ml_release(cx, mark);
     if (yes) /* else a reducer may be registered yet */
         ml_fact_put(f, &key, true);

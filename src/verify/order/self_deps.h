@@ -47,6 +47,20 @@ typedef struct ml_Dependence {
 /* Two instances that touch one element, one of them writing it, come as they did: else
  * fails with unsound, with the element and both instances, or unproved. */
 bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
+/* Whether the key never falls as the loops run: the order is the one of today then, whatever
+ * depends on what. The cheapest of these questions; false: it was not seen at once. loops: n
+ * of them, outermost first. */
+bool ml_key_grows(const ml_Dom *loops, size_t n, const ml_Expr *const *key, size_t n_key);
+/* Marks loops that are the same for any two instances of the block that touch one element
+ * of what it writes, as far as that is seen at once. all: no loop is missing between the
+ * first of them and the block, nor a block between. told: n of them. */
+void ml_loops_told(const ml_Block *b, const ml_Dom *loops, size_t n, bool all, bool *told);
+/* ml_key_grows for such instances; all loops from the first one on to the block. */
+bool ml_order_stays(const ml_Block *b, const ml_Dom *loops, size_t n,
+                    const ml_Expr *const *key, size_t n_key);
+/* Whether it is seen at once that instances which touch one element of what the block writes
+ * have the same iters; spatial: these alone. */
+bool ml_elements_tell(const ml_Block *b, bool spatial);
 /* Marks the iters of which the block's init, where it has one, begins each element once:
  * two instances that touch an element of what it writes have the same of them. told:
  * b->n_iters of them. */

@@ -175,30 +175,37 @@ static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_
 
 static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
 {
-    int64_t threads = 1;
+    int64_t threads = 1, limit;
+    bool together = concerns(t, "threadIdx.");
     const ml_For *at = k->root;
 
     for (size_t a = 0; a < ML_COUNT(AXES); a++) {
-        int64_t most = -1, limit = ml_target_limit(t->target, AXES[a].limit);
+        int64_t most = -1;
 
+        if (!concerns(t, AXES[a].tag) && !(a < 3 && together))
+            continue;
         for (size_t j = 0; j < k->loops.n; j++)
             if (ml_streq(k->loops.v[j]->thread, AXES[a].tag) &&
                 ml_literal_extent(k->loops.v[j]->extent) > most) {
                 most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        if (most > limit && concerns(t, AXES[a].tag))
+        if (most < 0 || !concerns(t, AXES[a].tag))
+            limit = INT64_MAX;
+        else
+            limit = ml_target_limit(t->target, AXES[a].limit);
+        if (most > limit)
             over_limit(t, AXES[a].tag, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
-    int64_t limit = ml_target_limit(t->target, ML_LIMIT_max_threads_per_block);
-
-    if (threads > limit && concerns(t, "threadIdx."))
+    limit =
+        !together ? INT64_MAX : ml_target_limit(t->target, ML_LIMIT_max_threads_per_block);
+    if (threads > limit)
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
-    limit = ml_target_limit(t->target, ML_LIMIT_max_vthread);
-    for (size_t j = 0; j < k->loops.n; j++)
-        if (!t->only && ml_is_thread_tag(k->loops.v[j], "vthread") &&
+    limit = t->only ? 0 : ml_target_limit(t->target, ML_LIMIT_max_vthread);
+    for (size_t j = 0; j < k->loops.n && !t->only; j++)
+        if (ml_is_thread_tag(k->loops.v[j], "vthread") &&
             ml_literal_extent(k->loops.v[j]->extent) > limit)
             over_limit(t, k->loops.v[j]->thread, ml_literal_extent(k->loops.v[j]->extent),
                        limit, k->loops.v[j]);
@@ -228,7 +235,6 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     const ml_Kernel *k;
 
     t.func = p.mod->funcs[t.find.func];
-    t.ar = ml_arith_at(cx, p, loop);
     collect(ml_index_node(p.index, ml_kernel_of(p, loop)), false, &c);
     ML_ASSERT(t.kernels.n == 1); /* the loop is bound */
     k = &t.kernels.v[0];

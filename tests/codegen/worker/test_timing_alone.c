@@ -25,9 +25,9 @@ static struct Kernel {
 
 static void spin(double seconds)
 {
-    double t = ml_now();
+    double t = ml_clock();
 
-    while (ml_now() - t < seconds)
+    while (ml_clock() - t < seconds)
         ;
 }
 
@@ -65,12 +65,12 @@ static double run(ml_KernelFn *fn, ml_TimingMode mode, double best)
 {
     static const ml_Word word;
     const ml_Kernel k = {.fn = fn, .words = &word, .tick = tick};
-    double t = ml_now();
+    double t = ml_clock();
 
     kernel.calls = kernel.ticks = 0;
     ml_time_kernel(&k, &(ml_Sampling){.mode = mode, .best = best, .runs = kernel.runs},
                    &samples);
-    return ml_now() - t;
+    return ml_clock() - t;
 }
 
 static double least(void)

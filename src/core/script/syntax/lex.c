@@ -31,11 +31,7 @@ const char *ml_tok_op_text(ml_TokOp op)
 /* ---- symbols */
 static uint32_t hash_name(ml_Str s)
 {
-    uint32_t h = 2166136261u;
-
-    for (size_t k = 0; k < s.n; k++)
-        h = (h ^ (unsigned char)s.p[k]) * 16777619u;
-    return h;
+    return (uint32_t)ml_fnv(ML_FNV, s.p, s.n);
 }
 
 ml_Sym *ml_symbol(ml_Symbols *t, ml_Str name)
