@@ -17,10 +17,10 @@ static const uint8_t mark[4] = {'m', 'l', 'P', 0x1a};
 
 /* The names of what is written as a number. */
 static const char tables[] =
-#define ML_EXPR(NAME, cls, op) #NAME " "
+#define ML_EXPR(NAME, ...) #NAME " "
 #include "core/expr.def"
 #undef ML_EXPR
-#define ML_OP(ID, name, effect, n, first) #ID " "
+#define ML_OP(ID, ...) #ID " "
 #include "core/ops.def"
 #undef ML_OP
     ;

@@ -27,17 +27,25 @@ void ml_bin_number(ml_BinaryIo *io, uint64_t *v)
     uint64_t rest = *v;
     uint8_t byte = 0x80;
 
+    if (io->mode == ML_BINARY_VISIT)
+        return;
     if (io->mode == ML_BINARY_PUT) {
+        bool fits = io->out.n + sizeof bytes < io->out.cap;
+        char *to = fits ? io->out.p + io->out.n : bytes;
+
         for (; rest >= 0x80; rest >>= 7)
-            bytes[n++] = (char)(rest | 0x80);
-        bytes[n++] = (char)rest;
-        ml_text_addn(&io->out, bytes, n);
-    } else if (io->mode == ML_BINARY_GET) {
-        *v = 0;
-        for (unsigned shift = 0; byte & 0x80 && shift < 64; shift += 7) {
-            byte = get_byte(io);
-            *v |= (uint64_t)(byte & 0x7f) << shift;
-        }
+            to[n++] = (char)(rest | 0x80);
+        to[n++] = (char)rest;
+        if (fits)
+            io->out.n += n;
+        else
+            ml_text_addn(&io->out, bytes, n);
+        return;
+    }
+    *v = 0;
+    for (unsigned shift = 0; byte & 0x80 && shift < 64; shift += 7) {
+        byte = get_byte(io);
+        *v |= (uint64_t)(byte & 0x7f) << shift;
     }
 }
 

@@ -507,7 +507,10 @@ void ml_binary_fields(ml_BinaryIo *io, ml_BinaryClass is, void *node)
     case ML_BINARY_VAR: var_fields(io, node); break;
     case ML_BINARY_BUFFER: buffer_fields(io, node); break;
     case ML_BINARY_EXPR:
-        expr_fields(io, io->mode == ML_BINARY_GET ? node : NULL, node);
+        if (io->mode == ML_BINARY_GET)
+            expr_fields(io, node, &((ml_BinaryExpr *)node)->head);
+        else
+            expr_fields(io, NULL, node);
         break;
     case ML_BINARY_VALUE: value_fields(io, node); break;
     case ML_BINARY_MAP: map_fields(io, node); break;

@@ -70,8 +70,8 @@ void ml_bin_dtype(ml_BinaryIo *io, ml_Dtype *t);
 /* Of the node; while reading, of one of zeros, whose expressions' arguments come apart. */
 void ml_binary_fields(ml_BinaryIo *io, ml_BinaryClass is, void *node);
 typedef struct ml_BinaryExpr { /* while reading: the node without its tail */
-    ml_Expr head;
     const ml_Expr *const *args;
+    ml_Expr head;
 } ml_BinaryExpr;
 
 /* Puts the module and what it consists of. */

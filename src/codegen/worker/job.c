@@ -6,7 +6,7 @@
 /* Field by field: padding has no value, and any byte may come in. */
 static void pack_target(ml_Pack *p, const ml_Target *t)
 {
-    ml_pack_u64(p, t->kind);
+    ml_pack_str(p, ml_target_kinds[t->kind].name);
     ml_pack_str(p, t->triple);
     ml_pack_str(p, t->cpu);
     ml_pack_str(p, t->features);
@@ -30,13 +30,14 @@ static void take_name(ml_Unpack *u, char *to, size_t room)
 
 static void unpack_target(ml_Unpack *u, ml_Target *t)
 {
+    const char *name = ml_unpack_str(u);
+    const ml_TargetKind *kind = name ? ml_target_kind(name) : NULL;
     uint64_t flags;
 
-    t->kind = (uint32_t)ml_unpack_u64(u);
-    if (t->kind >= ml_n_target_kinds) {
+    if (kind == NULL)
         u->bad = true;
-        t->kind = 0;
-    }
+    else
+        t->kind = (uint32_t)(kind - ml_target_kinds);
     take_name(u, t->triple, sizeof t->triple);
     take_name(u, t->cpu, sizeof t->cpu);
     take_name(u, t->features, sizeof t->features);
