@@ -200,13 +200,15 @@ static void buffer_fields(ml_BinaryIo *io, ml_Buffer *b)
     ML_BIN_NUMBER(io, b->align, UINT32_MAX);
     ML_BIN_NUMBER(io, b->offset_factor, UINT32_MAX);
     ml_bin_text(io, &b->name, false);
-    ml_bin_text(io, &b->scope, false);
+    ml_bin_text(io, &b->scope.name, false);
     var_ref(io, &b->data);
     LIST(io, b->shape, b->rank, expr_ref);
     LIST(io, b->strides, b->n_strides, expr_ref);
     expr_ref(io, &b->elem_offset);
     LIST(io, b->separators, b->n_separators, number_item);
     span(io, &b->span);
+    if (io->mode == ML_BINARY_GET)
+        b->scope = ml_scope(b->scope.name);
     if (io->mode == ML_BINARY_GET &&
         ((b->n_strides && b->n_strides != b->rank) || !b->align || !b->offset_factor))
         ml_bin_bad(io, "a buffer is none");
@@ -377,6 +379,13 @@ static void block_fields(ml_BinaryIo *io, ml_Block *b)
         b->tag = ml_fresh_uid(io->cx);
 }
 
+static void thread(ml_BinaryIo *io, ml_Thread *t)
+{
+    ml_bin_text(io, &t->name, true);
+    if (io->mode == ML_BINARY_GET)
+        *t = ml_thread(t->name);
+}
+
 static void for_fields(ml_BinaryIo *io, ml_For *f)
 {
     ML_BIN_NUMBER(io, f->kind, ML_FOR_KINDS - 1);
@@ -384,11 +393,11 @@ static void for_fields(ml_BinaryIo *io, ml_For *f)
     expr_ref(io, &f->min);
     expr_ref(io, &f->extent);
     ref(io, ML_BINARY_EXPR, &f->step, true);
-    ml_bin_text(io, &f->thread, true);
+    thread(io, &f->thread);
     ref(io, ML_BINARY_VAR, &f->thread_var, true);
     ref(io, ML_BINARY_VALUE, &f->annotations, true);
     stmt_ref(io, &f->body);
-    if ((f->kind == ML_FOR_THREAD) != (f->thread != NULL))
+    if ((f->kind == ML_FOR_THREAD) != (f->thread.name != NULL))
         ml_bin_bad(io, "a loop has a thread that it is not bound to");
 }
 
@@ -397,7 +406,7 @@ static void attr_fields(ml_BinaryIo *io, ml_Attr *a)
     value_ref(io, &a->node);
     ml_bin_text(io, &a->key, false);
     value_ref(io, &a->value);
-    ml_bin_text(io, &a->thread, true);
+    thread(io, &a->thread);
     stmt_ref(io, &a->body);
 }
 

@@ -22,8 +22,8 @@ const ml_Buffer *ml_buffer_from(ml_Ctx *cx, const ml_Buffer *fields, bool fresh)
     b->uid = ml_fresh_uid(cx);
     if (!b->name)
         b->name = "buffer";
-    if (!b->scope || !*b->scope)
-        b->scope = "global";
+    if (!b->scope.name)
+        b->scope = ml_scope("global");
     if (b->align == 0)
         b->align = ML_DEFAULT_ALIGN;
     if (b->offset_factor == 0)
@@ -32,7 +32,7 @@ const ml_Buffer *ml_buffer_from(ml_Ctx *cx, const ml_Buffer *fields, bool fresh)
         b->elem_offset = ml_int(cx, ml_buffer_index_dtype(b), 0);
     ML_ASSERT(b->n_strides == 0 || b->n_strides == b->rank);
     if (fresh || !b->data)
-        b->data = ml_var_new_handle(cx, b->name, b->type, b->scope);
+        b->data = ml_var_new_handle(cx, b->name, b->type, b->scope.name);
     return b;
 }
 
@@ -47,7 +47,9 @@ const ml_Buffer *ml_buffer_new(ml_Ctx *cx, const char *name, ml_Dtype type,
         memcpy(copy, shape, rank * sizeof(*copy));
     b.shape = copy;
     b.name = name ? ml_strdup(cx, ml_str(name)) : NULL;
-    b.scope = scope ? ml_strdup(cx, ml_str(scope)) : NULL;
+    b.scope = ml_scope(scope);
+    if (!b.scope.plain)
+        b.scope.name = ml_strdup(cx, ml_str(scope));
     return ml_buffer_from(cx, &b, true);
 }
 

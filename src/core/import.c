@@ -181,7 +181,7 @@ const ml_Buffer *ml_import_buffer(ml_Import *im, const ml_Buffer *b)
     *copy = *b;
     copy->uid += im->shift;
     copy->name = import_text(im, b->name);
-    copy->scope = import_text(im, b->scope);
+    copy->scope.name = import_text(im, b->scope.name);
     copy->data = import_var(im, b->data);
     copy->shape = import_exprs(im, b->shape, b->rank);
     copy->strides = import_exprs(im, b->strides, b->n_strides);
@@ -466,7 +466,7 @@ static const ml_Stmt *import_node(ml_Import *im, const ml_Stmt *st)
         u.loop = *ml_as_for(st);
         u.loop.var = import_var(im, u.loop.var);
         u.loop.thread_var = import_var(im, u.loop.thread_var);
-        u.loop.thread = import_text(im, u.loop.thread);
+        u.loop.thread.name = import_text(im, u.loop.thread.name);
         u.loop.min = ml_import_expr(im, u.loop.min);
         u.loop.extent = ml_import_expr(im, u.loop.extent);
         u.loop.step = import_opt(im, u.loop.step);
@@ -505,7 +505,7 @@ static const ml_Stmt *import_node(ml_Import *im, const ml_Stmt *st)
         u.attr.node = ml_import_value(im, u.attr.node);
         u.attr.key = import_text(im, u.attr.key);
         u.attr.value = ml_import_value(im, u.attr.value);
-        u.attr.thread = import_text(im, u.attr.thread);
+        u.attr.thread.name = import_text(im, u.attr.thread.name);
         u.attr.body = ml_import_stmt(im, u.attr.body);
         break;
     case ML_STMT_ASSERT:

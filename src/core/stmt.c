@@ -156,7 +156,7 @@ const ml_Stmt *ml_for_from(ml_Ctx *cx, const ml_For *fields)
     f.min = fitted(cx, f.var->type, f.min);
     f.extent = fitted(cx, f.var->type, f.extent);
     f.step = fitted(cx, f.var->type, f.step);
-    ML_ASSERT((f.kind == ML_FOR_THREAD) == (f.thread != NULL));
+    ML_ASSERT((f.kind == ML_FOR_THREAD) == (f.thread.axis != ML_AXIS_NONE));
     f.base.kind = ML_STMT_FOR;
     return ml_stmt_from(cx, &f.base);
 }
@@ -400,13 +400,14 @@ ml_Uid ml_stmt_uid(const ml_Stmt *s)
     return s->kind == ML_STMT_BLOCK ? ml_as_block(s)->tag : 0;
 }
 
+bool ml_attr_is_launch(const ml_Attr *a)
+{
+    return ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread");
+}
+
 const ml_Var *ml_attr_defines(const ml_Attr *a)
 {
-    if (a->node->kind != ML_VAL_VAR)
-        return NULL;
-    return ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread")
-               ? a->node->as.var
-               : NULL;
+    return a->node->kind == ML_VAL_VAR && ml_attr_is_launch(a) ? a->node->as.var : NULL;
 }
 
 const char *ml_for_kind_name(ml_ForKind k)

@@ -10,6 +10,7 @@
 #ifndef ML_CORE_STMT_H
 #define ML_CORE_STMT_H
 
+#include "core/base/thread.h"
 #include "core/expr.h"
 
 /* A place in source text; belongs to the statement that was read there. Lines and columns
@@ -34,7 +35,7 @@ struct ml_Buffer {
     uint32_t align;         /* bytes, > 0 */
     uint32_t offset_factor; /* >= 1 */
     const char *name;       /* hint */
-    const char *scope;      /* storage scope, "global" by default; never "" */
+    ml_Scope scope;         /* of storage, global by default */
     const ml_Var *data;     /* the data pointer */
     const ml_Expr *const *shape;
     const ml_Expr *const *strides;
@@ -47,7 +48,7 @@ struct ml_Buffer {
 const ml_Buffer *ml_buffer_new(ml_Ctx *cx, const char *name, ml_Dtype type,
                                const ml_Expr *const *shape, size_t rank, const char *scope);
 /* `like` with the fields that the caller changed in the copy: it gets a uid of its own.
- *   ml_Buffer b = *like; b.scope = "shared"; ml_buffer_from(cx, &b, true)
+ *   ml_Buffer b = *like; b.scope = ml_scope("shared"); ml_buffer_from(cx, &b, true)
  * fresh also gives it a fresh data pointer of the right element type and scope. Arrays and
  * texts are kept, not copied. */
 const ml_Buffer *ml_buffer_from(ml_Ctx *cx, const ml_Buffer *fields, bool fresh);
@@ -125,7 +126,7 @@ typedef struct ml_For {
     const ml_Var *var;
     const ml_Expr *min, *extent; /* of var's dtype */
     const ml_Expr *step;         /* NULL: 1 */
-    const char *thread;          /* tag, exactly when kind is ML_FOR_THREAD */
+    ml_Thread thread;            /* exactly when kind is ML_FOR_THREAD */
     const ml_Var *thread_var;    /* the axis variable, or NULL */
     const ml_Value *annotations; /* dict or NULL */
     const ml_Stmt *body;
@@ -169,7 +170,7 @@ typedef struct ml_Attr {
     const ml_Value *value;
     const ml_Stmt *body;
     /* thread_extent, virtual_thread: node is the variable, value the extent expression */
-    const char *thread; /* its tag, or NULL */
+    ml_Thread thread; /* where its tag is known */
 } ml_Attr;
 
 typedef struct ml_Assert {
@@ -345,6 +346,8 @@ bool ml_is_noop(const ml_Stmt *s); /* evaluate of a literal */
 
 /* Uid of a loop (its variable's) or block (its tag); 0 for other statements. */
 ml_Uid ml_stmt_uid(const ml_Stmt *s);
+/* Whether it is a thread_extent or virtual_thread attribute: a loop of a GPU program. */
+bool ml_attr_is_launch(const ml_Attr *a);
 /* The thread variable that a thread_extent or virtual_thread attribute defines, or NULL. */
 const ml_Var *ml_attr_defines(const ml_Attr *a);
 const char *ml_for_kind_name(ml_ForKind k);   /* "serial", "parallel", "vectorized", ... */

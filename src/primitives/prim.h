@@ -211,11 +211,12 @@ ml_Region ml_region_map_loads(ml_Ctx *cx, ml_Region r, ml_ExprFn *fn, void *user
 const ml_Block *ml_block_add_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
 const ml_Block *ml_block_drop_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
 /* The buffer, fresh, in another scope and named after it. */
-const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope);
+const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, ml_Scope scope);
 /* root with the match_buffer targets of buf, and views of them, in the scope of buf. */
 const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf);
 /* Checks shared by many: fail with root-block; not-schedulable between two nodes. */
 bool ml_check_not_root(ml_Call *c, ml_Uid block);
+bool ml_check_scope(ml_Call *c, const char *scope); /* fails with bad-storage-scope */
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node);
 /* Whether a buffer of the module is declared over a pointer. */
 bool ml_has_aliases(const ml_Module *m);

@@ -177,7 +177,7 @@ static void tell(ml_Data *d, const Row *r)
     ml_data_str(d, "dtype", r->type);
     if (r->n_bytes >= 0)
         ml_data_int(d, "bytes", r->n_bytes);
-    ml_data_str(d, "scope", r->b->scope);
+    ml_data_str(d, "scope", r->b->scope.name);
     ml_data_str(d, "role", r->role);
     ml_data_str(d, "view_of", r->of);
     tell_names(d, "writers", &r->writers);
@@ -206,11 +206,11 @@ static void widen(size_t *w, const char *z)
 
 static const char *role_of(Table *t, const Row *r)
 {
-    bool global = ml_streq(r->b->scope, "global");
+    bool global = ml_is_scope(r->b->scope, ML_SCOPE_GLOBAL);
 
     return r->of    ? ml_format(t->cx, "view of %s", r->of)
            : global ? r->role
-                    : ml_format(t->cx, "%s, %s", r->role, r->b->scope);
+                    : ml_format(t->cx, "%s, %s", r->role, r->b->scope.name);
 }
 
 static void add_row(Table *t, const Row *r, const Widths *w, ml_Text *out)

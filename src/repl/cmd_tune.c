@@ -371,7 +371,7 @@ void ml_tune_say_start(ml_Session *ss)
     ml_text_fmt(&t,
                 "note: loop %s is bound to %s, which only a GPU has; what is tuned is the "
                 "start, v0, on the CPU",
-                ml_name_of(ss->focus, loop->var->uid), loop->thread);
+                ml_name_of(ss->focus, loop->var->uid), loop->thread.name);
     ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }

@@ -301,7 +301,7 @@ typedef struct Visit {
 
 static const char *loop_note(ml_Offer *o, const ml_For *f)
 {
-    const char *kind = f->thread                  ? f->thread
+    const char *kind = f->thread.axis             ? f->thread.name
                        : f->kind == ML_FOR_SERIAL ? ""
                                                   : ml_for_kind_name((ml_ForKind)f->kind);
 
@@ -399,7 +399,7 @@ static const char *buffer_note(ml_Offer *o, const ml_Buffer *b)
     ml_Text t = {0};
     const char *z;
 
-    ml_text_fmt(&t, "%s %s [", b->scope, ml_dtype_name(o->cx, b->type));
+    ml_text_fmt(&t, "%s %s [", b->scope.name, ml_dtype_name(o->cx, b->type));
     for (uint16_t k = 0; k < b->rank; k++) {
         ml_text_add(&t, k ? ", " : "");
         if (ml_is_const_int(b->shape[k]))

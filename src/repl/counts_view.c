@@ -111,7 +111,7 @@ static void loop_label(View *v, const ml_LoopFacts *f, ml_Text *out)
         ml_print_expr(v->cx, out, f->loop->extent,
                       &(ml_PrintOpts){.spelling = -1, .plain = true, .names = v->names});
     if (f->loop->kind == ML_FOR_THREAD)
-        ml_text_fmt(out, " %s", f->loop->thread);
+        ml_text_fmt(out, " %s", f->loop->thread.name);
     else if (f->loop->kind != ML_FOR_SERIAL)
         ml_text_fmt(out, " %s", ml_for_kind_name((ml_ForKind)f->loop->kind));
 }

@@ -64,7 +64,7 @@ static void head(ml_MemoryTell *c)
     ml_dtype_print(t, f->buffer->type);
     ml_text_add(t, ", ");
     ml_text_bytes(t, f->elements * f->element_bytes);
-    ml_text_fmt(t, ", %s; ", f->param ? "a parameter" : f->buffer->scope);
+    ml_text_fmt(t, ", %s; ", f->param ? "a parameter" : f->buffer->scope.name);
     plain(t, f->lines_touched);
     ml_text_add(t, " of ");
     plain(t, f->lines);

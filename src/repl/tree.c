@@ -58,7 +58,7 @@ static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
         else
             tree_expr(t, f->extent);
         if (f->kind == ML_FOR_THREAD)
-            ml_text_fmt(t->out, " %s", f->thread);
+            ml_text_fmt(t->out, " %s", f->thread.name);
         else if (f->kind != ML_FOR_SERIAL)
             ml_text_fmt(t->out, " %s", ml_for_kind_name((ml_ForKind)f->kind));
         for (size_t k = 0; k < ml_dict_count(f->annotations); k++)

@@ -32,7 +32,7 @@ static int64_t bytes_of(const ml_Buffer *b)
 
 static void add(Walk *w, const ml_Buffer *b)
 {
-    const char *scope = *b->scope ? b->scope : "global";
+    const char *scope = b->scope.name;
     Live *l = NULL;
 
     for (size_t k = 0; k < w->live.n && !l; k++)

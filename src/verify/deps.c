@@ -201,11 +201,9 @@ void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
                      const ml_Buffer *storage, ml_DomVec *out)
 {
     ML_VEC(const ml_For *) up = {0};
-    ml_Scope scope = {0, ""};
+    int8_t rank = storage ? storage->scope.rank : ML_SCOPE_GLOBAL;
     bool above = false; /* at or above stop, or outside the scope */
 
-    if (storage && !ml_scope_parse(storage->scope, &scope))
-        scope = (ml_Scope){0, ""};
     for (ml_Up u = ml_index_up(p.index, block); u.node; ml_index_next(&u)) {
         if (u.uid == stop || u.node->kind == ML_STMT_BLOCK)
             above = true;
@@ -213,9 +211,9 @@ void ml_relax_domain(ml_Ctx *cx, ml_Program p, ml_Uid block, ml_Uid stop,
             continue;
         const ml_For *f = ml_as_for(u.node);
 
-        if (!above || (scope.rank > 0 && f->thread && ml_scope_spans(scope, f->thread)))
+        if (!above || (rank > 0 && ml_scope_spans(storage->scope, f->thread)))
             ml_push(cx, &up, f);
-        if (above && scope.rank == 0)
+        if (above && rank <= 0)
             break;
     }
     for (size_t k = up.n; k-- > 0;)

@@ -115,7 +115,7 @@ void ml_key_nest(ml_Ctx *cx, ml_FactKey *k, ml_Program p, const ml_Block *b, ml_
         ml_key_add(cx, k, f->var);
         ml_key_add(cx, k, f->min);
         ml_key_add(cx, k, f->extent);
-        ml_key_add(cx, k, f->thread);
+        ml_key_add(cx, k, f->thread.name);
     }
     ml_key_add(cx, k, NULL);
 }

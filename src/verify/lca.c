@@ -125,8 +125,7 @@ static bool raise_over_grid(const ml_Stmt *s, void *user)
 
     if (!s->has_loop)
         return false;
-    if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread &&
-        strncmp(ml_as_for(s)->thread, "blockIdx.", 9) == 0 &&
+    if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis == ML_AXIS_BLOCK &&
         ml_index_node(l->p.index, ml_stmt_uid(s)) == s)
         touch(l, ml_index_parent(l->p.index, ml_stmt_uid(s)));
     return true;
@@ -136,11 +135,10 @@ ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b
 {
     Lca l = {.p = p, .b = b};
     const ml_Stmt *body = p.mod->funcs[func]->body;
-    ml_Scope scope;
 
     (void)cx;
     walk(body, false, &l);
-    if (l.any && ml_scope_parse(b->scope, &scope) && scope.rank == 0)
+    if (l.any && b->scope.rank == ML_SCOPE_GLOBAL)
         ml_stmt_visit(body, raise_over_grid, &l);
     return l.at;
 }

@@ -175,17 +175,15 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 {
     Outside o = {.p = p, .loop = ml_as_for(ml_index_node(p.index, loop)), .buf = b};
     ml_Uid site = ml_buffer_site(p, ml_index_func(p.index, loop), b, NULL);
-    ml_Scope scope;
 
     if (!site || shared_by_design(cx, o.loop, b))
         return false;
     /* Global memory is one for all blocks of a grid. */
-    if (!ml_scope_parse(b->scope, &scope) || scope.rank == 0)
+    if (b->scope.rank <= ML_SCOPE_GLOBAL)
         for (ml_Uid u = loop; u; u = ml_index_parent(p.index, u)) {
             const ml_Stmt *n = ml_index_node(p.index, u);
 
-            if (n->kind == ML_STMT_FOR && ml_as_for(n)->thread &&
-                ml_thread_rank(ml_as_for(n)->thread) == 0)
+            if (n->kind == ML_STMT_FOR && ml_thread_rank(ml_as_for(n)->thread) == 0)
                 return false;
         }
     if (ml_index_is_above(p.index, loop, site))

@@ -39,18 +39,6 @@ ml_Uid ml_kernel_of(ml_Program p, ml_Uid node);
 /* 5.5 */
 void ml_verify_bounds(ml_Ctx *cx, ml_Program p, ml_Findings *out);
 
-/* ---- memory scopes (5.4) */
-typedef struct ml_Scope {
-    int rank;        /* 0 global, 1 shared, 2 warp, 3 local, >= 4 special */
-    const char *tag; /* the rest: ".dyn", "" */
-} ml_Scope;
-bool ml_scope_parse(const char *scope, ml_Scope *out); /* false: unknown prefix */
-/* Rank of a thread tag (blockIdx 0, threadIdx 1, vthread 1, cluster 2); -1: unknown. */
-int ml_thread_rank(const char *tag);
-bool ml_thread_known(const char *tag); /* valid for bind: primitives 6 */
-/* Whether a buffer of that storage scope is shared by the threads of that tag. */
-bool ml_scope_spans(ml_Scope s, const char *thread_tag);
-
 /* ---- access regions (6.1): what one block touches, in its iterators */
 typedef struct ml_Access {
     ML_VEC(ml_Region) reads;
@@ -142,7 +130,7 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
 ml_Uid ml_writes_for_later(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop, ml_Uid block,
                            const ml_Buffer *b);
 /* Written regions of different iterations of the loop provably disjoint, for all blocks
- * below that write the buffer (2.3 "Fix", primitives 6 "Right"). */
+ * below that write the buffer (2.3, several writers; primitives 6). */
 bool ml_writes_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
                         const ml_Buffer *b);
 /* The same for all accesses, reads too. */

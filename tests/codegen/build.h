@@ -95,7 +95,7 @@ static inline const ml_Stmt *thread_loop(Fix *x, const char *tag, const ml_Var *
                                          int64_t extent, const ml_Stmt *body)
 {
     ml_For f = {.kind = ML_FOR_THREAD,
-                .thread = tag,
+                .thread = ml_thread(tag),
                 .var = v,
                 .min = I(0),
                 .extent = I(extent),

@@ -904,7 +904,7 @@ static void thread_attributes_run_as_loops(void **state)
     ml_Attr a = {.node = ml_val_var(x->cx, t),
                  .key = "thread_extent",
                  .value = ml_val_expr(x->cx, I(8)),
-                 .thread = "threadIdx.x"};
+                 .thread = ml_thread("threadIdx.x")};
 
     a.body = ST(b, MUL(X(t), I(3)), X(t));
     a.body = ml_attr_from(x->cx, &a); /* the same thread again: once */

@@ -148,7 +148,7 @@ static void buffers_get_their_defaults_and_sizes(void **state)
     const ml_Buffer *a = vector_of(cx, "A", 7), *s, *t;
     ml_Buffer fields = *a;
 
-    assert_string_equal(a->scope, "global");
+    assert_string_equal(a->scope.name, "global");
     assert_int_equal(a->align, 64);
     assert_int_equal(a->offset_factor, 1);
     assert_true(ml_is_int(a->elem_offset, 0));
@@ -161,7 +161,7 @@ static void buffers_get_their_defaults_and_sizes(void **state)
         ml_buffer_const_size(ml_buffer_new(cx, "e", ML_DT_F32, empty, 3, NULL)), 0);
     assert_int_equal(
         ml_buffer_const_size(ml_buffer_new(cx, "n", ML_DT_F32, free_n, 1, NULL)), -1);
-    fields.scope = "shared";
+    fields.scope = ml_scope("shared");
     s = ml_buffer_from(cx, &fields, true);
     t = ml_buffer_from(cx, &fields, false);
     assert_int_not_equal(s->uid, a->uid);

@@ -97,10 +97,10 @@ static void an_allocation_that_is_mapped_is_replaced(void **state)
     block.allocs = allocs;
     block.base.span = &span;
     block.body = add_one_loop(cx, "i", b, b, 4);
-    fields.scope = "shared";
+    fields.scope = ml_scope("shared");
     ml_subst_buffer(cx, &s, b, ml_buffer_from(cx, &fields, true));
     out = ml_as_block(ml_stmt_subst(cx, ml_block_from(cx, &block), &s));
-    assert_string_equal(out->allocs[0]->scope, "shared");
+    assert_string_equal(out->allocs[0]->scope.name, "shared");
     assert_ptr_equal(out->base.span, &span);
     assert_int_equal(out->tag, block.tag);
 }

@@ -115,7 +115,7 @@ static const ml_Stmt *plain_loop(ml_Ctx *cx, const ml_Stmt *s, void *user)
     }
     if (f.kind == ML_FOR_THREAD)
         f.kind = ML_FOR_SERIAL;
-    f.thread = NULL;
+    f.thread = (ml_Thread){0};
     f.thread_var = NULL;
     f.annotations = NULL;
     return ml_for_from(cx, &f);

@@ -282,10 +282,10 @@ bool fz_add_merge(const View *v, ml_Text *out)
 
 /* ---- others */
 
-static bool is_known(const char *scope)
+static bool is_known(ml_Scope s)
 {
-    return ml_streq(scope, "global") || ml_streq(scope, "shared") ||
-           ml_streq(scope, "local");
+    return ml_is_scope(s, ML_SCOPE_GLOBAL) || ml_is_scope(s, ML_SCOPE_SHARED) ||
+           ml_is_scope(s, ML_SCOPE_LOCAL);
 }
 
 /* The iter of the block that the loop alone drives; NULL: none, or several. */
@@ -349,7 +349,7 @@ bool fz_add_tensorize(const View *v, ml_Text *out)
             ml_text_fmt(out, "\"sum_%s_%lld\")", type, (long long)f->extent->as.i);
         else
             ml_text_fmt(out, "\"copy_%s_%lld_%s_%s\")", type, (long long)f->extent->as.i,
-                        s->value->as.buffer->scope, s->buffer->scope);
+                        s->value->as.buffer->scope.name, s->buffer->scope.name);
         return true;
     }
     const ml_Block *b = fz_inner_block(v);

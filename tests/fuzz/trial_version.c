@@ -269,7 +269,7 @@ static bool may_wait(const FzRun *r, const ml_Error *e)
     case ML_E_THREAD_EXTENTS: return true;
     case ML_E_LAUNCH_LIMIT: return strncmp(e->facts[0].as.text, "vthread", 7) == 0;
     case ML_E_NOT_REGION_COVERED:
-        return r->declared || (b && !ml_streq(b->scope, "global"));
+        return r->declared || (b && !ml_is_scope(b->scope, ML_SCOPE_GLOBAL));
     case ML_E_DOMAIN_NOT_EQUAL:
     case ML_E_NOT_INDEPENDENT: return r->partial;
     default: return false;

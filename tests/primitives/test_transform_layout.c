@@ -140,7 +140,7 @@ static void pairs(const int64_t *from, int64_t *to)
     to[1] = from[0] % 4;
 }
 
-/* The peer rewrites the block's immediate scope only (primitives 14). */
+/* TVM rewrites the block's immediate scope only (primitives 14). */
 static void a_parameter_is_moved_in_the_whole_function(void **state)
 {
     Fixture fx;

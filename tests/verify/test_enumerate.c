@@ -301,7 +301,7 @@ static void make_block(World *w, Blk *b, const ml_For *const *own, size_t n_own,
 
 static const ml_For *new_loop(World *w, uint32_t max, const char *tag)
 {
-    ml_For f = {.kind = tag ? ML_FOR_THREAD : ML_FOR_SERIAL, .thread = tag};
+    ml_For f = {.kind = tag ? ML_FOR_THREAD : ML_FOR_SERIAL, .thread = ml_thread(tag)};
 
     f.var = ml_var_new(w->cx, "i", ML_DT_I32);
     f.min = num(w, 0);
@@ -342,8 +342,9 @@ static void make(World *w, uint64_t seed)
     threads = pick(w, 3) == 0;
     if (pick(w, 2))
         w->outer = new_loop(w, 4, threads && pick(w, 2) ? "threadIdx.x" : NULL);
-    const ml_For *thread =
-        threads && !(w->outer && w->outer->thread) ? new_loop(w, 5, "threadIdx.x") : NULL;
+    const ml_For *thread = threads && !(w->outer && w->outer->thread.axis)
+                               ? new_loop(w, 5, "threadIdx.x")
+                               : NULL;
 
     w->n_blk = 2 + pick(w, 2);
     for (size_t k = 0; k < w->n_blk; k++) {
@@ -470,7 +471,7 @@ static void key_of(const Cover *c, const Blk *b, const int64_t *loops, size_t *o
 {
     *outer = *thread = 0;
     for (size_t k = 0; k < b->n_loops; k++) {
-        bool is_thread = b->loops[k]->thread != NULL;
+        bool is_thread = b->loops[k]->thread.axis;
 
         if (k < c->level && !(is_thread && c->relax_outer))
             *outer = (size_t)loops[k];
@@ -505,8 +506,8 @@ static bool exactly_covered(World *w)
     const Blk *last = &w->blk[w->n_blk - 1];
     Cover c = {.level = w->outer ? 1 : 0};
 
-    c.relax_outer = ml_streq(w->T->scope, "shared");
-    c.by_thread = ml_streq(w->T->scope, "local");
+    c.relax_outer = ml_is_scope(w->T->scope, ML_SCOPE_SHARED);
+    c.by_thread = ml_is_scope(w->T->scope, ML_SCOPE_LOCAL);
     for (size_t k = 0; k < last->b->n_reads; k++)
         if (last->b->reads[k].buffer == w->T)
             c.read = &last->b->reads[k];

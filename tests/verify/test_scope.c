@@ -494,21 +494,52 @@ static void the_worked_halo_is_covered_exactly(void **state)
     assert_false(halo_covered("T.thread_binding(10, thread=\"threadIdx.x\")", "local"));
 }
 
-static void scopes_and_threads_are_recognised(void **state)
+static void scopes_are_values_that_keep_their_text(void **state)
 {
-    ml_Scope s;
+    ml_Scope s = ml_scope("shared.dyn");
+    ml_Thread x = ml_thread("threadIdx.x"), y = ml_thread("threadIdx.y");
 
-    assert_true(ml_scope_parse("shared.dyn", &s));
-    assert_int_equal(s.rank, 1);
-    assert_string_equal(s.tag, ".dyn");
-    assert_false(ml_scope_parse("sharde", &s));
-    assert_true(ml_scope_parse("", &s) && s.rank == 0);
-    assert_true(ml_scope_parse("shared", &s) && ml_scope_spans(s, "threadIdx.y") &&
-                ml_scope_spans(s, "vthread") && !ml_scope_spans(s, "blockIdx.x"));
-    assert_true(ml_scope_parse("warp", &s) && ml_scope_spans(s, "threadIdx.x") &&
-                !ml_scope_spans(s, "threadIdx.y"));
-    assert_true(ml_scope_parse("local", &s) && !ml_scope_spans(s, "threadIdx.x"));
-    assert_false(ml_thread_known("threadIdx.w"));
+    assert_int_equal(s.rank, ML_SCOPE_SHARED);
+    assert_string_equal(s.name, "shared.dyn");
+    assert_false(ml_is_scope(s, ML_SCOPE_SHARED) || ml_scope_eq(s, ml_scope("shared")));
+    assert_int_equal(ml_scope("sharde").rank, ML_SCOPE_UNKNOWN);
+    assert_string_equal(ml_scope("sharde").name, "sharde");
+    assert_false(ml_scope_spans(ml_scope("sharde"), x));
+    assert_true(ml_is_scope(ml_scope(""), ML_SCOPE_GLOBAL));
+    assert_string_equal(ml_scope("").name, "global");
+    assert_true(ml_scope_is_fragment(ml_scope("wmma.matrix_b")) &&
+                ml_scope_is_fragment(ml_scope("m16n8k8.matrixC")) &&
+                !ml_scope_is_fragment(ml_scope("texture")));
+    s = ml_scope("shared");
+    assert_true(ml_scope_spans(s, y) && ml_scope_spans(s, ml_thread("vthread")) &&
+                !ml_scope_spans(s, ml_thread("blockIdx.x")));
+    s = ml_scope("warp");
+    assert_true(ml_scope_spans(s, x) && !ml_scope_spans(s, y));
+    assert_false(ml_scope_spans(ml_scope("local"), x));
+}
+
+static void thread_tags_are_values_that_keep_their_text(void **state)
+{
+    static const char *const OTHERS[] = {"threadIdx.w", "threadIdx", "threadIdx.x.y",
+                                         "lane"};
+    ml_Thread none = ml_thread(NULL), bare = ml_thread("vthread");
+
+    assert_true(none.axis == ML_AXIS_NONE && !none.name && ml_thread_rank(none) < 0);
+    assert_true(ml_thread_eq(none, none) && !ml_thread_eq(none, ml_thread("blockIdx.x")));
+    assert_true(ml_is_thread(ml_thread("threadIdx.z"), ML_AXIS_THREAD, ML_DIM_Z));
+    assert_int_equal(ml_thread_rank(ml_thread("blockIdx.y")), 0);
+    assert_int_equal(ml_thread_rank(ml_thread("clusterCtaIdx.x")), 2);
+    assert_true(ml_thread_rank(bare) == 1 && !ml_thread_eq(bare, ml_thread("vthread.x")));
+    assert_string_equal(ml_thread_key(bare), "virtual_thread");
+    assert_string_equal(ml_thread_key(ml_thread("vthread.x")), "thread_extent");
+    for (size_t k = 0; k < ML_COUNT(OTHERS); k++) {
+        ml_Thread t = ml_thread(OTHERS[k]);
+
+        assert_int_equal(ml_thread_rank(t), -1);
+        assert_string_equal(t.name, OTHERS[k]);
+        for (size_t m = 0; m < ML_COUNT(OTHERS); m++)
+            assert_int_equal(ml_thread_eq(t, ml_thread(OTHERS[m])), k == m);
+    }
 }
 
 int main(void)
@@ -537,7 +568,8 @@ int main(void)
         cmocka_unit_test(writers_not_shown_to_meet_are_not_shown_apart),
         cmocka_unit_test(s19_an_if_between_root_and_block_is_seen),
         cmocka_unit_test(the_worked_halo_is_covered_exactly),
-        cmocka_unit_test(scopes_and_threads_are_recognised),
+        cmocka_unit_test(scopes_are_values_that_keep_their_text),
+        cmocka_unit_test(thread_tags_are_values_that_keep_their_text),
     };
 
     return cmocka_run_group_tests_name("verify scope", tests, NULL, NULL);

@@ -268,6 +268,18 @@ static void v14_a_warp_block_is_executed_by_one_warp(void **state)
            NULL, NULL);
 }
 
+/* "threadIdx.~" is read with a warning; it is none of the three numbers of a thread. */
+static void v14_a_tag_that_nothing_knows_counts_no_threads(void **state)
+{
+    expect(V64,
+           I4 "for t in " BIND("4", "threadIdx.x") ":\n" I8 "for u in " BIND(
+               "16", "threadIdx.~") ":\n" I12 "with T.block(\"w\"):\n" I16
+                                    "v = T.axis.spatial(64, t * 16 + u)\n" I16
+                                    "T.block_attr({\"meta_schedule.thread_extent_low_"
+                                    "inclusive\": 5})\n" I16 "C[v] = A[v]\n",
+           NULL, 0, ML_SEV_ERROR, "execution-scope", "executed by 4 threads");
+}
+
 static void v14_fragments_belong_to_warp_blocks(void **state)
 {
     static const char text[] =
@@ -371,6 +383,7 @@ int main(void)
         cmocka_unit_test(v12_a_cooperative_fill_covers_its_tile),
         cmocka_unit_test(v13_a_private_buffer_is_not_seen_by_another_thread),
         cmocka_unit_test(v14_a_warp_block_is_executed_by_one_warp),
+        cmocka_unit_test(v14_a_tag_that_nothing_knows_counts_no_threads),
         cmocka_unit_test(v14_fragments_belong_to_warp_blocks),
         cmocka_unit_test(v15_a_loop_that_was_not_bound_accesses_from_the_host),
         cmocka_unit_test(v17_a_barrier_under_a_condition_on_the_thread_is_unproved),

@@ -304,7 +304,7 @@ static const ml_Stmt *launch(Simple *s, const ml_Var *v, const ml_Stmt *body)
     return ml_attr_from(s->cx, &(ml_Attr){.node = ml_val_var(s->cx, v),
                                           .key = "thread_extent",
                                           .value = ml_val_int(s->cx, 8),
-                                          .thread = "threadIdx.x",
+                                          .thread = ml_thread("threadIdx.x"),
                                           .body = body});
 }
 

@@ -207,7 +207,7 @@ typedef struct ml_Trap {
 typedef struct ml_Par {
     const ml_Stmt *stmt; /* FOR or ATTR */
     const ml_Var *var;
-    const char *thread; /* tag, or NULL */
+    ml_Thread thread;
     /* while running */
     uint32_t start, cur; /* stamps of the instance and of the current iteration */
     uint32_t n, cap;
@@ -380,7 +380,6 @@ void ml_gen_private(ml_Gen *g, const ml_Func *f);
 uint32_t ml_gen_private_levels(ml_Gen *g, const ml_Buffer *b);
 bool ml_gen_written_in_parallel(ml_Gen *g, const ml_Buffer *b);
 size_t ml_gen_unit(ml_Gen *g, const ml_Buffer *b);
-bool ml_attr_is_thread(const ml_Attr *a);
 
 /* ---- running */
 typedef struct ml_Fault {

@@ -7,16 +7,10 @@
  */
 #include "codegen/interp/code.h"
 
-bool ml_attr_is_thread(const ml_Attr *a)
-{
-    return (ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread")) &&
-           a->node && a->node->kind == ML_VAL_VAR;
-}
-
 /* ---------------------------------------------------------------- loops */
 
 /* Enters level g->par_depth; false: nested too deeply. */
-static bool par_begin(ml_Gen *g, const ml_Stmt *s, const ml_Var *v, const char *thread)
+static bool par_begin(ml_Gen *g, const ml_Stmt *s, const ml_Var *v, ml_Thread thread)
 {
     ml_Par *p;
 
@@ -37,7 +31,7 @@ static bool par_begin(ml_Gen *g, const ml_Stmt *s, const ml_Var *v, const char *
 
 static void gen_loop(ml_Gen *g, const ml_Stmt *s, const ml_Var *v, const ml_Var *alias,
                      uint32_t min, uint32_t extent, uint32_t step, bool parallel,
-                     const char *thread, const ml_Stmt *body)
+                     ml_Thread thread, const ml_Stmt *body)
 {
     ml_Label *end = ml_gen_label(g), *next = ml_gen_label(g);
     ml_LoopLabels labels = {g->labels, next, end, g->par_depth, 0};
@@ -92,8 +86,8 @@ static void gen_for(ml_Gen *g, const ml_For *f)
     bool par = f->kind == ML_FOR_PARALLEL || f->kind == ML_FOR_VECTORIZED ||
                f->kind == ML_FOR_THREAD;
 
-    gen_loop(g, &f->base, f->var, f->thread_var, min, extent, step, par,
-             f->kind == ML_FOR_THREAD ? f->thread : NULL, f->body);
+    gen_loop(g, &f->base, f->var, f->thread_var, min, extent, step, par, f->thread,
+             f->body);
 }
 
 static void gen_attr(ml_Gen *g, const ml_Attr *a)
@@ -101,7 +95,7 @@ static void gen_attr(ml_Gen *g, const ml_Attr *a)
     const ml_Value *ext = a->value;
     uint32_t extent;
 
-    if (!ml_attr_is_thread(a) || ext == NULL ||
+    if (!ml_attr_defines(a) || ext == NULL ||
         ml_map_get(g->vars, a->node->as.var->uid)) { /* the same thread again */
         ml_gen_stmt(g, a->body);
         return;
@@ -115,7 +109,7 @@ static void gen_attr(ml_Gen *g, const ml_Attr *a)
         return;
     }
     gen_loop(g, &a->base, a->node->as.var, NULL, ml_gen_int(g, 0), extent, ml_gen_int(g, 1),
-             true, a->thread ? a->thread : "vthread", a->body);
+             true, a->thread.axis ? a->thread : ml_thread("vthread"), a->body);
     ml_map_set(g->cx, g->vars, a->node->as.var->uid, NULL);
 }
 
@@ -288,7 +282,7 @@ static uint32_t reduction_class(ml_Gen *g, const ml_Block *b)
         const ml_Stmt *s = g->par[k]->stmt;
         if (s->kind == ML_STMT_FOR && ml_is_int(ml_as_for(s)->extent, 1))
             continue; /* one thread is not across threads */
-        if (g->par[k]->thread && strncmp(g->par[k]->thread, "threadIdx", 9) == 0)
+        if (g->par[k]->thread.axis == ML_AXIS_THREAD)
             threads |= 1u << k;
     }
     mask &= threads;

@@ -72,7 +72,7 @@ static void use(Walk *w, const ml_Buffer *b, bool write)
 {
     Common *c = of_buffer(w, b);
 
-    c->global = c->global || strncmp(b->scope, "global", 6) == 0;
+    c->global = c->global || b->scope.rank == ML_SCOPE_GLOBAL;
     use_memory(w, c, write);
 }
 
@@ -126,15 +126,15 @@ static void walk_stmt(Walk *w, const ml_Stmt *s)
         const ml_For *f = ml_as_for(s);
         par = f->kind == ML_FOR_PARALLEL || f->kind == ML_FOR_VECTORIZED ||
               f->kind == ML_FOR_THREAD;
-        grid = f->kind == ML_FOR_THREAD && strncmp(f->thread, "blockIdx", 8) == 0;
+        grid = f->thread.axis == ML_AXIS_BLOCK;
     } else if (s->kind == ML_STMT_ATTR) {
         const ml_Attr *a = ml_as_attr(s);
-        par = ml_attr_is_thread(a);
+        par = ml_attr_defines(a) != NULL;
         for (uint32_t k = 0; k < w->depth && par; k++) /* the same thread again */
             if (w->stack[k]->kind == ML_STMT_ATTR &&
                 ml_as_attr(w->stack[k])->node->as.var == a->node->as.var)
                 par = false;
-        grid = par && a->thread && strncmp(a->thread, "blockIdx", 8) == 0;
+        grid = par && a->thread.axis == ML_AXIS_BLOCK;
     } else if (s->kind == ML_STMT_STORE) {
         use(w, ml_as_store(s)->buffer, true);
     } else if (s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL) {

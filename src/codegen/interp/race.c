@@ -21,10 +21,9 @@ static uint32_t cls_mask(const ml_Run *run, uint32_t cls)
     return cls == 0 || cls == ML_CLS_MIXED ? 0 : run->g->cls_mask.v[cls];
 }
 
-static bool is_shared(const char *scope)
+static bool is_shared(ml_Scope s)
 {
-    return strncmp(scope, "shared", 6) == 0 || strncmp(scope, "warp", 4) == 0 ||
-           strncmp(scope, "wmma", 4) == 0 || strncmp(scope, "m16n8k8", 7) == 0;
+    return s.rank == ML_SCOPE_SHARED || s.rank == ML_SCOPE_WARP || ml_scope_is_fragment(s);
 }
 
 /* An element of memory that only one thread loop uses was never written: what is read here
@@ -36,8 +35,8 @@ bool ml_race_waits(ml_Run *run, const ml_Access *ac)
     if (!mem->owned || !is_shared(mem->buffer->scope) || !mem->written_in_parallel)
         return false;
     for (uint32_t k = 0; k < run->n_par; k++)
-        if (((mem->private_levels >> k) & 1) && run->par[k]->thread &&
-            strncmp(run->par[k]->thread, "blockIdx", 8) != 0) {
+        if (((mem->private_levels >> k) & 1) && run->par[k]->thread.axis &&
+            run->par[k]->thread.axis != ML_AXIS_BLOCK) {
             run->fault.code = ML_E_THREADS_COOPERATE;
             run->fault.par = run->par[k];
             run->fault.buffer = mem->buffer;
@@ -57,7 +56,7 @@ static bool conflict(ml_Run *run, const ml_Access *ac, uint32_t k, uint32_t stam
     while (i > 1 && p->stamps[i - 1] > stamp)
         i--;
     f->code = ML_E_RACE;
-    if (p->thread && reads && is_shared(ac->view->mem->buffer->scope))
+    if (p->thread.axis && reads && is_shared(ac->view->mem->buffer->scope))
         f->code = ML_E_THREADS_COOPERATE;
     f->par = p;
     f->buffer = ac->view->mem->buffer;

@@ -167,7 +167,7 @@ static void emit_alloc(ml_Cg *g, const ml_Alloc *a)
     const ml_Buffer *b = a->buffer;
     int64_t size = ml_buffer_const_size(b), bytes = -1;
     unsigned align = b->align > STACK_ALIGN ? b->align : STACK_ALIGN;
-    bool local = strncmp(b->scope, "local", 5) == 0;
+    bool local = b->scope.rank == ML_SCOPE_LOCAL;
     LLVMValueRef p;
 
     if (!ml_cg_dtype_ok(g, b->type))
@@ -270,7 +270,7 @@ static void emit_bind(ml_Cg *g, const ml_Bind *b)
 
 static void emit_attr(ml_Cg *g, const ml_Attr *a)
 {
-    if (a->thread) {
+    if (a->thread.axis) {
         ml_cg_unsupported(g, "thread-bound loops in code for a CPU");
         return;
     }

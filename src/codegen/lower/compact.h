@@ -38,7 +38,7 @@ typedef struct ml_Compaction {
     ml_Map *asked;                    /* buffer uid -> ml_ViewsAsk */
     const ml_Block *block;
     ml_DomVec dom; /* loops around, outermost first; tags beside */
-    ML_VEC(const char *) tags;
+    ML_VEC(ml_Thread) tags;
     ML_VEC(const ml_Expr *) conds;
     ml_Subst lets;
 } ml_Compaction;

@@ -98,11 +98,9 @@ static void add_everything(ml_Compact *r)
 }
 
 /* Which thread loops above the allocation share the buffer: those are relaxed too. */
-static bool shared_by(const ml_Compact *r, const char *tag)
+static bool shared_by(const ml_Compact *r, ml_Thread t)
 {
-    ml_Scope scope;
-
-    return tag && ml_scope_parse(r->buffer->scope, &scope) && ml_scope_spans(scope, tag);
+    return ml_scope_spans(r->buffer->scope, t);
 }
 
 static const ml_Expr *conditions(ml_Compaction *c, const ml_Compact *r)
@@ -384,7 +382,7 @@ static void block(ml_Compaction *c, const ml_Block *b)
 }
 
 static void range(ml_Compaction *c, const ml_Var *v, const ml_Expr *min,
-                  const ml_Expr *extent, const char *tag)
+                  const ml_Expr *extent, ml_Thread tag)
 {
     ml_push(c->lo->cx, &c->dom, ((ml_Dom){v, expand(c, min), expand(c, extent)}));
     ml_push(c->lo->cx, &c->tags, tag);

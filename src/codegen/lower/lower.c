@@ -301,8 +301,3 @@ const char *ml_lower_name(ml_Ctx *cx, const ml_Stmt *s)
     }
     return "the statement";
 }
-
-bool ml_is_thread_attr(const ml_Attr *a)
-{
-    return ml_attr_defines(a) != NULL;
-}

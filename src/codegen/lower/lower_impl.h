@@ -46,7 +46,4 @@ const char *ml_lower_text(ml_Ctx *cx, const ml_Expr *e);
 /* "block C", "loop i", "the store to A" ... of a statement, for a message. */
 const char *ml_lower_name(ml_Ctx *cx, const ml_Stmt *s);
 
-/* A thread_extent or virtual_thread attribute: the loops of a GPU program. */
-bool ml_is_thread_attr(const ml_Attr *a);
-
 #endif

@@ -64,9 +64,9 @@ static bool bind_all(View *v)
     const char *why = NULL;
     size_t gap;
 
-    if (!ml_streq(t->scope, s->scope))
+    if (!ml_scope_eq(t->scope, s->scope))
         return fail(v, ml_format(cx, "it has scope %s, its source %s; they must agree",
-                                 t->scope, s->scope));
+                                 t->scope.name, s->scope.name));
     if (!ml_dtype_eq(t->type, s->type))
         return fail(v, ml_format(cx, "it has dtype %s, its source %s; they must agree",
                                  ml_dtype_name(cx, t->type), ml_dtype_name(cx, s->type)));

@@ -132,7 +132,7 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
                       ml_format(cx,
                                 "thread-bound loop %s (%s): this program is for a GPU; "
                                 "unbind the loop or run it without bind",
-                                old->var->hint, old->thread));
+                                old->var->hint, old->thread.name));
     f.body = visit(cx, old->body, w);
     if (w->failed)
         return &old->base;
@@ -158,7 +158,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return visit_block(cx, w, ml_as_block(s));
     if (s->kind == ML_STMT_FOR)
         return visit_for(cx, w, ml_as_for(s));
-    if (s->kind == ML_STMT_ATTR && ml_is_thread_attr(ml_as_attr(s)))
+    if (s->kind == ML_STMT_ATTR && ml_attr_defines(ml_as_attr(s)))
         return refuse(w, s,
                       ml_format(cx, "thread-bound loop %s: this program is for a GPU",
                                 ml_attr_defines(ml_as_attr(s))->hint));

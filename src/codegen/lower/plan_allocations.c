@@ -249,13 +249,11 @@ static void walk(ml_Plan *p, const ml_Stmt *s)
 /* Above every blockIdx loop: the grid shares global memory. */
 static void raise_over_grid(ml_PlanBuffer *r)
 {
-    ml_Scope scope;
-
-    if (!ml_scope_parse(r->buffer->scope, &scope) || scope.rank != 0)
+    if (r->buffer->scope.rank != ML_SCOPE_GLOBAL)
         return;
     for (ml_PlanNode *n = r->at; n != r->site; n = n->up)
-        if (n->stmt->kind == ML_STMT_FOR && ml_as_for(n->stmt)->thread &&
-            strncmp(ml_as_for(n->stmt)->thread, "blockIdx.", 9) == 0)
+        if (n->stmt->kind == ML_STMT_FOR &&
+            ml_as_for(n->stmt)->thread.axis == ML_AXIS_BLOCK)
             r->at = n->up;
 }
 

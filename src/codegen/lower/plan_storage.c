@@ -107,7 +107,7 @@ static bool touch_stmt(const ml_Stmt *s, void *user)
 
 static bool may_share(const ml_Buffer *b)
 {
-    return strncmp(b->scope, "local", 5) != 0 && strncmp(b->scope, "warp", 4) != 0 &&
+    return b->scope.rank != ML_SCOPE_LOCAL && b->scope.rank != ML_SCOPE_WARP &&
            ml_buffer_const_size(b) * (int64_t)ml_dtype_bytes(b->type) >= LEAST_BYTES;
 }
 
@@ -115,7 +115,8 @@ static bool may_share(const ml_Buffer *b)
 
 static bool fits_kind(const Slot *s, const ml_Buffer *b)
 {
-    return ml_dtype_eq(s->buffer->type, b->type) && ml_streq(s->buffer->scope, b->scope) &&
+    return ml_dtype_eq(s->buffer->type, b->type) &&
+           ml_scope_eq(s->buffer->scope, b->scope) &&
            ml_dtype_eq(s->buffer->shape[0]->type, b->shape[0]->type);
 }
 

@@ -79,7 +79,7 @@ static const ml_Expr *swap(ml_Ctx *cx, const ml_Expr *e, void *user)
 
 static bool in_registers(const ml_Buffer *b)
 {
-    return strncmp(b->scope, "local", 5) == 0;
+    return b->scope.rank == ML_SCOPE_LOCAL;
 }
 
 static const ml_Stmt *keep_in_register(Walk *w, const ml_For *f, const ml_Store *st,

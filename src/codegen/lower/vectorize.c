@@ -206,7 +206,7 @@ static const ml_Stmt *alloc(ml_Vectorize *v, const ml_Stmt *s)
     if (b->rank != 1 || b->n_strides || b->type.lanes != 1)
         return give_up(v, s, "a buffer of its own has no plain form");
     shape[0] = ml_mul(v->cx, b->shape[0], ml_int(v->cx, b->shape[0]->type, v->lanes));
-    wide = ml_buffer_new(v->cx, b->name, b->type, shape, 1, b->scope);
+    wide = ml_buffer_new(v->cx, b->name, b->type, shape, 1, b->scope.name);
     fields.shape = wide->shape;
     fields.data = wide->data;
     wide = ml_buffer_from(v->cx, &fields, false);

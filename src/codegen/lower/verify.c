@@ -82,7 +82,7 @@ static void check_loop(Check *c, const ml_For *f)
     if (f->kind == ML_FOR_THREAD)
         fail(c, &f->base,
              ml_format(c->cx, "%s is bound to %s; thread extents are attributes here",
-                       ml_lower_name(c->cx, &f->base), f->thread));
+                       ml_lower_name(c->cx, &f->base), f->thread.name));
     else if (!ml_is_int(f->min, 0) || (f->step && !ml_is_int(f->step, 1)))
         fail(c, &f->base,
              ml_format(

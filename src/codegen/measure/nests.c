@@ -14,7 +14,7 @@ typedef struct Split {
 
 static bool is_global(const ml_Buffer *b)
 {
-    return strncmp(b->scope, "global", 6) == 0;
+    return b->scope.rank == ML_SCOPE_GLOBAL;
 }
 
 /* What stands for the statements behind it cannot go alone. */

@@ -133,8 +133,7 @@ static int64_t count(Count *c, const ml_Stmt *s)
     }
     if (s->kind == ML_STMT_ATTR) {
         const ml_Attr *t = ml_as_attr(s);
-        bool thread =
-            ml_streq(t->key, "thread_extent") || ml_streq(t->key, "virtual_thread");
+        bool thread = ml_attr_is_launch(t);
         if (thread && t->value && t->value->kind == ML_VAL_EXPR)
             return loop(c, t->value->as.expr, 1, t->body);
         if (thread && t->value && t->value->kind == ML_VAL_INT)

@@ -379,6 +379,20 @@ void ml_arith_bind_iters(ml_Arith *ar, const ml_Block *b)
         ml_arith_bind_range(ar, b->iters[k].var, b->iters[k].min, b->iters[k].extent);
 }
 
+void ml_arith_bind_within(ml_Arith *ar, const ml_Block *b)
+{
+    for (uint32_t k = 0; k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+        ml_Bound in = ml_arith_bound(ar, it->min);
+
+        if (!ml_is_int(it->extent, 1) || ml_is_const_int(it->min))
+            ml_arith_bind_range(ar, it->var, it->min, it->extent);
+        else if (in.lo > INT32_MIN && in.hi < INT32_MAX)
+            ml_arith_bind_range(ar, it->var, ml_int(ar->cx, it->var->type, in.lo),
+                                ml_int(ar->cx, it->var->type, in.hi - in.lo + 1));
+    }
+}
+
 /* ---- assumptions */
 
 int ml_arith_truth(ml_Arith *ar, const ml_Expr *p)

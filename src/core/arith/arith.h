@@ -31,6 +31,9 @@ void ml_arith_bind_params(ml_Arith *ar, const ml_Func *f);
 /* A loop's or iterator's range. */
 void ml_arith_bind_loop(ml_Arith *ar, const ml_For *loop);
 void ml_arith_bind_iters(ml_Arith *ar, const ml_Block *b); /* domains, not bindings */
+/* The same for expressions that stay inside of b, where no loop around may be named: an iter
+ * of one value, which a loop chooses, keeps its name and has the bounds of that value. */
+void ml_arith_bind_within(ml_Arith *ar, const ml_Block *b);
 
 /* ---- assumptions, scoped: restore(save()) leaves exactly. */
 typedef struct ml_ArithMark {

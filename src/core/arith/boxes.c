@@ -1,7 +1,7 @@
 /*
  * boxes - unions of intervals and of boxes that stay exact: only what provably touches or
  * overlaps is merged, to a fixpoint, so that a gap is never claimed to be filled and the
- * order of the parts does not matter. Source: ir-and-analysis 2.4 (fixes), 3.7.
+ * order of the parts does not matter. Source: ir-and-analysis 2.4 (union), 3.7.
  */
 #include "core/arith/region.h"
 

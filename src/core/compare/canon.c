@@ -305,7 +305,7 @@ void ml_canon_define_buffer(ml_Canon *c, const ml_Buffer *b, bool binds)
     ml_canon_put_exprs(c, b->shape, b->rank, "shape");
     ml_canon_put_exprs(c, b->strides, b->n_strides, "strides");
     ml_canon_put_expr(c, b->elem_offset, "elem_offset", -1);
-    ml_canon_put_text(c, b->scope, "scope");
+    ml_canon_put_text(c, b->scope.name, "scope");
     ml_canon_put_number(c, b->align, "align");
     ml_canon_put_number(c, b->offset_factor, "offset_factor");
     ml_canon_put_number(c, b->auto_broadcast, "buffer_type");

@@ -95,7 +95,7 @@ static void put_for(ml_Canon *c, const ml_For *f)
     }
     ml_canon_put(c, f->kind, "loop kind", ML_SHOW_TEXT,
                  ml_for_kind_name((ml_ForKind)f->kind));
-    ml_canon_put_text(c, f->thread, "thread");
+    ml_canon_put_text(c, f->thread.name, "thread");
     ml_canon_put_number(c, f->thread_var != NULL, "thread variable");
     if (f->thread_var)
         ml_canon_define_var(c, f->thread_var, false);
@@ -107,7 +107,7 @@ static void put_for(ml_Canon *c, const ml_For *f)
 static void put_attr(ml_Canon *c, const ml_Attr *a)
 {
     ml_canon_put_text(c, a->key, "attribute");
-    ml_canon_put_text(c, a->thread, "thread");
+    ml_canon_put_text(c, a->thread.name, "thread");
     if (ml_attr_defines(a)) {
         ml_canon_put_kind(c, ML_VAL_VAR);
         ml_canon_define_var(c, ml_attr_defines(a), false);

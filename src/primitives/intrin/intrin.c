@@ -180,7 +180,7 @@ bool ml_intrin_register(ml_Ctx *cx, ml_Intrins *t, const char *name, const ml_Fu
         const ml_Buffer *a = desc->params[k].buffer, *b = impl->params[k].buffer;
 
         if (!ml_dtype_eq(a->type, b->type) || a->rank != b->rank ||
-            !ml_streq(a->scope, b->scope))
+            !ml_scope_eq(a->scope, b->scope))
             return bad(
                 cx,
                 "parameter %s differs: dtype, rank and storage scope are those of the "

@@ -108,9 +108,9 @@ static bool same_buffer(Match *m, const ml_Buffer *d, const ml_Buffer *w)
         return differ(m, "%s has dtype %s, its %s has %s", w->name,
                       ml_dtype_name(m->cx, w->type), d->name,
                       ml_dtype_name(m->cx, d->type));
-    if (!ml_streq(d->scope, w->scope))
-        return differ(m, "%s is in storage scope %s, its %s in %s", w->name, w->scope,
-                      d->name, d->scope);
+    if (!ml_scope_eq(d->scope, w->scope))
+        return differ(m, "%s is in storage scope %s, its %s in %s", w->name, w->scope.name,
+                      d->name, d->scope.name);
     return true;
 }
 
@@ -262,7 +262,7 @@ static bool match_loop(Match *m, const ml_For *d, const ml_For *w)
     if (!match_value(m, "the minimum of loop", w->var, d->min, w->min) ||
         !match_value(m, "the extent of loop", w->var, d->extent, w->extent))
         return false;
-    if (d->kind != w->kind || (d->thread && !ml_streq(d->thread, w->thread)))
+    if (d->kind != w->kind || !ml_thread_eq(d->thread, w->thread))
         return differ(m, "loop %s is %s, the description's %s is %s", ml_shown(m->cx, w),
                       ml_for_kind_name((ml_ForKind)w->kind), d->var->hint,
                       ml_for_kind_name((ml_ForKind)d->kind));

@@ -340,12 +340,9 @@ static bool cache_index(ml_Call *c)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid, top = uid;
     int64_t threshold = c->args[THRESHOLD].i;
-    ml_Scope parsed;
     Cse s = {.c = c};
 
-    if (!ml_scope_parse(c->args[SCOPE].s, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(c->args[SCOPE].s));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_scope(c, c->args[SCOPE].s) || !ml_check_not_root(c, uid))
         return false;
     if (threshold < 0)
         return ml_fail(cx, ML_E_BAD_ARGUMENT,
@@ -357,7 +354,7 @@ static bool cache_index(ml_Call *c)
         return false;
     s.block = ml_call_block(c, uid);
     s.ar = ml_arith_at(cx, c->p, uid);
-    ml_arith_bind_iters(s.ar, s.block);
+    ml_arith_bind_within(s.ar, s.block);
     if (s.block->init)
         ml_stmt_visit(s.block->init, count_stmt, &s);
     ml_stmt_visit(s.block->body, count_stmt, &s);

@@ -482,11 +482,8 @@ static bool cache_inplace(ml_Call *c)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid, scope, in, out;
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     Inplace p = {.c = c, .block = ml_call_block(c, uid)};
     const ml_Block *b = p.block;

@@ -179,13 +179,10 @@ static bool cache_read(ml_Call *c)
     ml_Ctx *cx = c->cx;
     const ml_Given *block = &c->args[BLOCK], *given = &c->args[CONSUMERS];
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
     ml_UidVec writers = {0};
     ml_CachePlace place = {0};
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, block->uid))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block->uid))
         return false;
     const ml_Block *b = ml_call_block(c, block->uid);
     Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
@@ -282,15 +279,15 @@ static bool cache_read(ml_Call *c)
         (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
         return false;
     /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0; k < r.chosen.n && parsed.rank > 0 &&
+    for (size_t k = 0; k < r.chosen.n && ml_is_private(cache.cached) &&
                        ml_under_threads(c, place.node) && c->checks && !c->unchecked;
          k++)
         if (ml_index_node(c->p.index, r.chosen.v[k]) &&
             !ml_still_covered(c, r.chosen.v[k], r.chosen.v[k], true))
             return false;
     /* Threads meet at what they share with each other, not at global memory. */
-    for (size_t k = 0; k < r.chosen.n && parsed.rank == 0 && c->checks && !c->unchecked;
-         k++)
+    for (size_t k = 0;
+         k < r.chosen.n && !ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
         if (ml_index_node(c->p.index, r.chosen.v[k]) &&
             !ml_check_reads_apart(c, r.chosen.v[k], cache.cached))
             return false;

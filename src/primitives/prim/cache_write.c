@@ -207,14 +207,11 @@ static bool cache_write(ml_Call *c)
     const ml_Given *given = &c->args[CONSUMERS];
     const char *scope_name = c->args[SCOPE].s;
     ml_Uid uid = c->args[BLOCK].uid;
-    ml_Scope parsed;
     ml_CachePlace place = {0};
     ml_UidVec raw = {0}, after = {0};
     bool exact = false;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     const ml_Block *b = ml_call_block(c, uid);
     const ml_Region *r = &b->writes[c->args[BUFFER].i];
@@ -284,12 +281,14 @@ static bool cache_write(ml_Call *c)
         (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
         return false;
     /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0; k < w.given.n && parsed.rank > 0 && c->checks && !c->unchecked; k++)
+    for (size_t k = 0;
+         k < w.given.n && ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
         if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
             !ml_still_covered(c, w.given.v[k], w.given.v[k], true))
             return false;
     /* Threads meet at what they share with each other, not at global memory. */
-    for (size_t k = 0; k < w.given.n && parsed.rank == 0 && c->checks && !c->unchecked; k++)
+    for (size_t k = 0;
+         k < w.given.n && !ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
         if (!ml_check_reads_apart(c, w.given.v[k], cache.cached))
             return false;
     ml_call_return_block(c, w.nest);

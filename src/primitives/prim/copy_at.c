@@ -384,11 +384,8 @@ static bool copy_at(ml_Call *c, bool write)
     ml_Ctx *cx = c->cx;
     const char *scope_name = c->args[SCOPE].s;
     ml_Uid block = c->args[BLOCK].uid;
-    ml_Scope parsed;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, block))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block))
         return false;
     CopyAt a = {.c = c, .write = write, .loop = ml_call_loop(c, c->args[LOOP].uid)};
     const ml_Block *b = ml_call_block(c, block);

@@ -11,13 +11,8 @@
 
 enum { LOOP, THREAD };
 
-static bool is_thread_idx(const char *tag)
-{
-    return tag && strncmp(tag, "threadIdx.", 10) == 0;
-}
-
 /* Every iter whose value mentions the loop, in every block below it, inits excluded. */
-static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const char *tag)
+static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, ml_Thread t)
 {
     ml_StmtVec blocks = {0};
 
@@ -30,7 +25,7 @@ static bool check_iters(ml_Call *c, const ml_For *loop, const char *what, const 
 
             if (!ml_expr_uses_var(it->value, loop->var) || it->kind == ML_ITER_SPATIAL)
                 continue;
-            if (it->kind == ML_ITER_REDUCE && is_thread_idx(tag))
+            if (it->kind == ML_ITER_REDUCE && t.axis == ML_AXIS_THREAD)
                 continue;
             return ml_fail(c->cx, ML_E_ITER_NOT_PARALLEL, ML_LOOP(loop), ML_TEXT(what),
                            ML_ITER(b, m), ML_BLOCK(b),
@@ -52,13 +47,13 @@ static void readers_below(ml_Call *c, const ml_For *loop, ml_UidVec *out)
 }
 
 /* Sets the kind; everything else of the loop stays. */
-static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *tag)
+static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, ml_Thread t)
 {
     ml_Ctx *cx = c->cx;
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
 
     if (kind != ML_FOR_UNROLLED && !c->unchecked && !ML_FAULT(PARALLEL_CHECKS)) {
-        if (!check_iters(c, loop, what, tag) ||
+        if (!check_iters(c, loop, what, t) ||
             !ml_check_reads_in_blocks(c, &loop->base, NULL))
             return false;
     }
@@ -71,11 +66,11 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
         ml_keep_unbroken(c, &readers);
     }
     f.kind = (uint8_t)kind;
-    f.thread = tag;
+    f.thread = t;
     f.thread_var = NULL;
     if (loop->kind == ML_FOR_THREAD)
         ml_call_note(c, "loop %s was bound to %s", ml_shown(c->cx, loop->var),
-                     loop->thread);
+                     loop->thread.name);
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
@@ -88,7 +83,7 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
     if (ask && (!ml_need_launchable(cx, c->p, loop->var->uid) ||
                 !ml_check_still_covered(c, &readers)))
         return false;
-    if (!tag || strncmp(tag, "blockIdx.", 9) != 0)
+    if (t.axis != ML_AXIS_BLOCK)
         return true;
     ml_StmtVec blocks = {0};
 
@@ -101,36 +96,36 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, const char *
 
 static bool parallel(ml_Call *c)
 {
-    return set_kind(c, ML_FOR_PARALLEL, "parallel", NULL);
+    return set_kind(c, ML_FOR_PARALLEL, "parallel", (ml_Thread){0});
 }
 
 static bool vectorize(ml_Call *c)
 {
-    return set_kind(c, ML_FOR_VECTORIZED, "vectorized", NULL);
+    return set_kind(c, ML_FOR_VECTORIZED, "vectorized", (ml_Thread){0});
 }
 
 static bool unroll(ml_Call *c)
 {
-    return set_kind(c, ML_FOR_UNROLLED, "unrolled", NULL);
+    return set_kind(c, ML_FOR_UNROLLED, "unrolled", (ml_Thread){0});
 }
 
 static bool bind(ml_Call *c)
 {
-    const char *tag = c->args[THREAD].s;
+    ml_Thread t = ml_thread(c->args[THREAD].s);
 
-    if (!ml_thread_known(tag))
+    if (ml_thread_rank(t) < 0)
         return ml_fail(
             c->cx, ML_E_BAD_ARGUMENT,
             ML_TEXT(ml_format(c->cx,
                               "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
                               "threadIdx.x|y|z or vthread.x|y|z",
-                              tag)));
-    if (ml_streq(tag, "vthread")) {
+                              t.name)));
+    if (t.dim == ML_DIM_BARE) {
         ml_call_note(c, "vthread alone is an old spelling of vthread.x");
-        tag = "vthread.x";
+        t = ml_thread("vthread.x");
     }
-    return set_kind(c, ML_FOR_THREAD, ml_format(c->cx, "bound to %s", tag),
-                    ml_strdup(c->cx, ml_str(tag)));
+    t.name = ml_strdup(c->cx, ml_str(t.name));
+    return set_kind(c, ML_FOR_THREAD, ml_format(c->cx, "bound to %s", t.name), t);
 }
 
 static bool is_spatial(const ml_Block *b, const ml_Var *loop)
@@ -164,7 +159,7 @@ static void suggest_scope(ml_Schedule *s, const ml_Given *args, ml_Tries *t)
 
             for (size_t a = 0; a < home->n_allocs; a++)
                 own |= home->allocs[a]->uid == buf->uid;
-            if (!own || strncmp(buf->scope, "global", 6) != 0)
+            if (!own || buf->scope.rank != ML_SCOPE_GLOBAL)
                 continue;
             for (int thread = 0; thread < 2; thread++)
                 ml_try(t,
@@ -187,7 +182,7 @@ static void suggest_global(ml_Schedule *s, const ml_Given *args, const ml_Error 
     for (size_t k = 0; k < e->n_facts; k++)
         if (e->facts[k].kind == ML_FACT_BUFFER)
             buf = e->facts[k].as.buffer;
-    if (!buf || strncmp(buf->scope, "global", 6) == 0)
+    if (!buf || buf->scope.rank == ML_SCOPE_GLOBAL)
         return;
     ml_all_blocks(ml_schedule_ctx(s), ml_schedule_func(s)->body, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
@@ -228,7 +223,8 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     if (!block || !ml_index_node(p.index, block))
         return;
     ml_index_loops(cx, p.index, block, &loops);
-    if (ml_streq(e->primitive, "bind") && args[THREAD].s && !is_thread_idx(args[THREAD].s))
+    if (ml_streq(e->primitive, "bind") && args[THREAD].s &&
+        ml_thread(args[THREAD].s).axis != ML_AXIS_THREAD)
         ml_try(t,
                e->code == ML_E_ITER_NOT_PARALLEL ? "threads cooperate in the reduction"
                                                  : NULL,

@@ -209,7 +209,7 @@ static bool check_loop(ml_Einsum *e, uint32_t k)
             return not_trivial(e);
     if (f->kind == ML_FOR_THREAD)
         return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(f),
-                       ML_TEXT(ml_format(cx, "a thread binding, %s", f->thread)));
+                       ML_TEXT(ml_format(cx, "a thread binding, %s", f->thread.name)));
     if (f->step && !ml_is_int(f->step, 1))
         return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(f), ML_EXPRESSION(f->step));
     for (size_t m = at; m < e->loops.n; m++) {

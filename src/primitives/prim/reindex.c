@@ -213,7 +213,7 @@ static void make_buffer(Reindex *r)
         shape[k] = ml_simplify(ar, ml_add(cx, it->min, it->extent));
     }
     r->own = ml_buffer_new(cx, ml_format(cx, "%s_reindex", r->old->name), r->old->type,
-                           shape, r->iters.n, r->old->scope);
+                           shape, r->iters.n, r->old->scope.name);
 }
 
 /* Whoever reads what is copied still finds it. */

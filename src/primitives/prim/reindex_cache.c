@@ -374,11 +374,8 @@ static bool recache(ml_Call *c, bool write)
     ml_Ctx *cx = c->cx;
     ml_Uid uid = c->args[BLOCK].uid;
     const char *scope_name = c->args[SCOPE].s;
-    ml_Scope parsed;
 
-    if (!ml_scope_parse(scope_name, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope_name));
-    if (!ml_check_not_root(c, uid))
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, uid))
         return false;
     Recache r = {
         .c = c, .write = write, .block = ml_call_block(c, uid), .guard = ml_bool(cx, true)};

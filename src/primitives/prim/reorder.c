@@ -2,7 +2,7 @@
  * reorder - let loops of one chain take a new order in the positions they occupy.
  *
  * Loops move whole: variable, extent, kind, binding, annotations. Unlisted loops between
- * stay. Beyond the checks of the peer, three things that would change results are refused:
+ * stay. Beyond the checks of TVM, three things that would change results are refused:
  * a reduction whose outputs are computed by several iterations must keep its reduce loops
  * inside (ir-and-analysis 5.2, rule 9), blocks that pass values to each other under the
  * innermost loop must do so within one iteration, and what instances of blocks pass to
@@ -533,9 +533,7 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
     bool shared = false;
 
     for (size_t k = 0; k < ch->n; k++)
-        shared |= (ch->now[k]->kind == ML_FOR_THREAD &&
-                   strncmp(ch->now[k]->thread, "blockIdx.", 9) == 0) ||
-                  comes_outside(ch, k);
+        shared |= ch->now[k]->thread.axis == ML_AXIS_BLOCK || comes_outside(ch, k);
     if (!shared)
         return true;
     if (!ml_check_one_name(c, ml_stmt_uid(nest)))
@@ -557,8 +555,8 @@ static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
 static bool check_nesting(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
-        for (size_t m = 0; m < k && ch->now[k]->thread; m++)
-            if (ch->now[m]->thread && ml_streq(ch->now[m]->thread, ch->now[k]->thread) &&
+        for (size_t m = 0; m < k && ch->now[k]->thread.axis; m++)
+            if (ml_thread_eq(ch->now[m]->thread, ch->now[k]->thread) &&
                 position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid) &&
                 !ml_need_launchable(c->cx, c->p, ch->now[k]->var->uid))
                 return false;

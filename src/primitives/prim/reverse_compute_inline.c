@@ -382,7 +382,7 @@ static const ml_Stmt *folded(Fold *f)
     ML_ASSERT(f->use);
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, f->use->n);
 
-    ml_arith_bind_iters(ar, p);
+    ml_arith_bind_within(ar, p);
     for (size_t k = 0; k < f->nest.n; k++)
         ml_arith_bind_loop(ar, ml_as_for(f->nest.v[k]));
     for (size_t k = 0; k < b->n_iters; k++) {

@@ -31,7 +31,7 @@ static void make_buffers(ml_Rfactor *r)
             shape[d] = d == r->axis ? index_like(r, b, ml_rfactor_target(r)->extent)
                                     : b->shape[d - (d > r->axis)];
         r->partial[k] = ml_buffer_new(r->cx, ml_format(r->cx, "%s.rf", b->name), b->type,
-                                      shape, b->rank + 1u, b->scope);
+                                      shape, b->rank + 1u, b->scope.name);
     }
 }
 

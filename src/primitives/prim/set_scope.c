@@ -14,13 +14,12 @@ static bool set_scope(ml_Call *c)
     ml_Ctx *cx = c->cx;
     const ml_Block *b = ml_call_block(c, c->args[BLOCK].uid);
     const ml_Buffer *buf = b->writes[c->args[BUFFER].i].buffer;
-    const char *scope = c->args[SCOPE].s;
-    ml_Scope parsed;
+    ml_Scope scope = ml_scope(c->args[SCOPE].s);
     bool is_match = false;
 
-    if (!ml_scope_parse(scope, &parsed))
-        return ml_fail(cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope));
-    if (ml_streq(scope, buf->scope))
+    if (!ml_check_scope(c, scope.name))
+        return false;
+    if (ml_scope_eq(scope, buf->scope))
         return true;
     ml_Uid site = ml_buffer_site(c->p, c->func, buf, &is_match);
 

@@ -212,8 +212,8 @@ static void suggest_packing(ml_Schedule *s, const ml_Given *args, const ml_Error
     ml_try(t, "a copy, packed tile by tile",
            "cache_read(\"%s\", %zu, \"%s\") transform_layout(\"%s\", {\"read\", %zu}, "
            "\"lambda %s: (%s%s)\") tensorize(\"%s\", \"%s\")",
-           ml_name_of(s, b->tag), k, b->reads[k].buffer->scope, ml_name_of(s, b->tag), k,
-           ml_text_z(&names), ml_text_z(&outer), ml_text_z(&inner),
+           ml_name_of(s, b->tag), k, b->reads[k].buffer->scope.name, ml_name_of(s, b->tag),
+           k, ml_text_z(&names), ml_text_z(&outer), ml_text_z(&inner),
            ml_name_of(s, args[BLOCK_OR_LOOP].uid), args[TENSOR_INTRIN].s);
     ml_text_free(&names);
     ml_text_free(&outer);

@@ -1,7 +1,6 @@
 /*
  * after - checks on the result of a rewrite that moved a block: what the conditions before
- * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 6
- * "Right".
+ * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 1.4.
  */
 #include "primitives/rewrite/move.h"
 
@@ -283,7 +282,7 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
 /* Threads of one block, which may reduce together. */
 static bool together(const ml_For *f)
 {
-    return f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
+    return f->thread.axis == ML_AXIS_THREAD;
 }
 
 static bool is_concurrent(const ml_Stmt *node)

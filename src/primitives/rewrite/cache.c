@@ -626,7 +626,7 @@ bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,
 
 typedef struct Views {
     ml_Ctx *cx;
-    const char *scope;
+    ml_Scope scope;
     ml_Subst sub;
     ml_Map *moved; /* uids of the buffer and its views */
     size_t n;
@@ -644,7 +644,7 @@ static bool collect_views(const ml_Stmt *s, void *user)
         const ml_Match *m = &b->matches[k];
 
         if (!ml_map_has(v->moved, m->source.buffer->uid) ||
-            ml_map_has(v->moved, m->target->uid) || ml_streq(m->target->scope, v->scope))
+            ml_map_has(v->moved, m->target->uid) || ml_scope_eq(m->target->scope, v->scope))
             continue;
         ml_Buffer nb = *m->target;
 

@@ -1,7 +1,7 @@
 /*
  * declared - whether what a block touches lies in what the blocks around it declare. Their
  * bindings and views are followed outwards, to where a buffer is allocated or to the root,
- * which declares everything. Source: ir-and-analysis 1.3.
+ * which declares everything. Source: ir-and-analysis 1.6.
  */
 #include "primitives/rewrite/move.h"
 

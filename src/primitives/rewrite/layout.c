@@ -393,7 +393,7 @@ static const ml_Stmt *move_block(Move *m, const ml_Block *b)
     /* That a domain or a loop is not empty holds inside of it. */
     ml_ArithMark mark = ml_arith_save(m->ar);
 
-    ml_arith_bind_iters(m->ar, b);
+    ml_arith_bind_within(m->ar, b);
     for (size_t k = 0; k < b->n_iters; k++)
         ml_push(cx, &m->dom,
                 ((ml_Dom){b->iters[k].var, b->iters[k].min, b->iters[k].extent}));

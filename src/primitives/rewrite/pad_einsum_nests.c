@@ -18,7 +18,7 @@ static void make_padded(const ml_Einsum *e, ml_EinsumSide *s)
         shape[d] = k < 0 ? ml_int(cx, t, 1) : ml_cast(cx, t, e->extents[k]);
     }
     s->padded = ml_buffer_new(cx, ml_format(cx, "%s_pad", s->old->name), s->old->type,
-                              shape, s->old->rank, s->old->scope);
+                              shape, s->old->rank, s->old->scope.name);
 }
 
 static const ml_Expr *both(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)

@@ -366,6 +366,12 @@ bool ml_check_not_root(ml_Call *c, ml_Uid block)
     return true;
 }
 
+bool ml_check_scope(ml_Call *c, const char *scope)
+{
+    return ml_scope(scope).rank != ML_SCOPE_UNKNOWN ||
+           ml_fail(c->cx, ML_E_BAD_STORAGE_SCOPE, ML_TEXT(scope));
+}
+
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node)
 {
     const ml_Stmt *cross = ml_between(c->p.index, scope, node);
@@ -387,7 +393,7 @@ bool ml_check_plain_loop(ml_Call *c, const ml_For *loop)
 
     if (loop->kind == ML_FOR_THREAD)
         return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
-                       ML_TEXT(ml_format(cx, "a thread binding, %s", loop->thread)));
+                       ML_TEXT(ml_format(cx, "a thread binding, %s", loop->thread.name)));
     if (ml_dict_count(loop->annotations) > 0)
         return ml_fail(
             cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),

@@ -210,7 +210,7 @@ static bool check_storage(ml_Rfactor *r)
                                    r->cx,
                                    "the partial results would be computed by a kernel of "
                                    "their own, and %s memory does not outlive it",
-                                   r->shape.buf[m]->scope)),
+                                   r->shape.buf[m]->scope.name)),
                                ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[m]));
     return true;
 }

@@ -75,7 +75,7 @@ static bool check_kernels(ml_Call *c, ml_Uid reader)
                                       "next",
                                       ml_shown(c->cx, b), ml_shown(c->cx, buf),
                                       ml_shown(c->cx, ml_call_block(c, from.v[m])),
-                                      buf->scope)),
+                                      buf->scope.name)),
                     ML_BLOCK(b), ML_BLOCK_UID(from.v[m]), ML_BUFFER(buf));
         }
     }

@@ -6,18 +6,18 @@
 
 typedef struct Views {
     ml_Ctx *cx;
-    const char *scope;
+    ml_Scope scope;
     ml_Subst sub;
     ml_Map *moved; /* uids of the buffer and its views */
     bool grew;
 } Views;
 
-const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, const char *scope)
+const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, ml_Scope scope)
 {
     ml_Buffer nb = *b;
 
     nb.scope = scope;
-    nb.name = ml_format(cx, "%s_%s", b->name, scope);
+    nb.name = ml_format(cx, "%s_%s", b->name, scope.name);
     return ml_buffer_from(cx, &nb, true);
 }
 
@@ -36,7 +36,7 @@ static bool collect_views(const ml_Stmt *s, void *user)
         if (ml_map_has(v->moved, m->source.buffer->uid) &&
             !ml_map_has(v->moved, m->target->uid)) {
             ml_map_set(v->cx, v->moved, m->target->uid, m->target);
-            if (!ml_streq(m->target->scope, v->scope))
+            if (!ml_scope_eq(m->target->scope, v->scope))
                 ml_subst_buffer(v->cx, &v->sub, m->target,
                                 ml_buffer_in_scope(v->cx, m->target, v->scope));
             v->grew = true;

@@ -207,7 +207,7 @@ static bool buffer_get(lua_State *L, const char *key)
     else if (ml_streq(key, "dtype"))
         bind_push_dtype(L, b->type);
     else if (ml_streq(key, "scope"))
-        lua_pushstring(L, b->scope);
+        lua_pushstring(L, b->scope.name);
     else
         return false;
     return true;
@@ -228,8 +228,8 @@ static int buffer_tostring(lua_State *L)
         ml_print_expr(cx, t, o->b->shape[k], NULL);
     }
     ml_text_char(t, ']');
-    if (!ml_streq(o->b->scope, "global"))
-        ml_text_fmt(t, " %s", o->b->scope);
+    if (!ml_is_scope(o->b->scope, ML_SCOPE_GLOBAL))
+        ml_text_fmt(t, " %s", o->b->scope.name);
     bind_push_text(L, t);
     return 1;
 }

@@ -231,7 +231,7 @@ static void tree_line(Tree *r, const ml_Stmt *st)
         else
             ml_print_expr(r->cx, r->t, f->extent, NULL);
         if (f->kind == ML_FOR_THREAD)
-            ml_text_fmt(r->t, " bind %s", f->thread);
+            ml_text_fmt(r->t, " bind %s", f->thread.name);
         else if (f->kind != ML_FOR_SERIAL)
             ml_text_fmt(r->t, " %s", ml_for_kind_name((ml_ForKind)f->kind));
     } else {
@@ -413,8 +413,8 @@ static int get(lua_State *L)
         if (ml_is_const_int(f->extent)) {
             bind_set_int(L, "extent", f->extent->as.i);
         }
-        if (f->thread) {
-            bind_set_string(L, "thread", f->thread);
+        if (f->thread.axis) {
+            bind_set_string(L, "thread", f->thread.name);
         }
         bind_push_value(L, NULL, f->annotations);
         lua_setfield(L, -2, "annotations");

@@ -88,7 +88,6 @@ static const ml_Var *var_at(lua_State *L, int idx, BindSpace *sp, const char *wh
 static int ir_buffer(lua_State *L)
 {
     size_t n;
-    ml_Scope scope;
 
     lua_settop(L, 4);
     BindSpace *sp = bind_builder(L);
@@ -96,11 +95,9 @@ static int ir_buffer(lua_State *L)
     const ml_Expr **shape = exprs_at(L, 2, sp, ML_DT_I32, "shape", &n);
     ml_Dtype t = lua_isnil(L, 3) ? ML_DT_F32 : bind_dtype(L, 3, "dtype");
     const char *where =
-        lua_isnil(L, 4) ? "global" : ml_strdup(sp->cx, ml_str(bind_string(L, 4, "scope")));
+        lua_isnil(L, 4) ? "" : ml_strdup(sp->cx, ml_str(bind_string(L, 4, "scope")));
 
-    if (!*where)
-        where = "global";
-    if (!ml_scope_parse(where, &scope))
+    if (ml_scope(where).rank == ML_SCOPE_UNKNOWN)
         return ml_lua_fail(L, ML_E_BAD_STORAGE_SCOPE, "%s", where);
     if (n > UINT16_MAX)
         return bind_bad(L, "shape: too many dimensions");
@@ -195,9 +192,9 @@ static int ir_loop(lua_State *L)
     if ((thread != NULL) != (f.kind == ML_FOR_THREAD))
         return bind_bad(L, "thread: given exactly when the kind is thread_binding");
     if (thread) {
-        if (!ml_thread_known(thread))
+        f.thread = ml_thread(ml_strdup(sp->cx, ml_str(thread)));
+        if (ml_thread_rank(f.thread) < 0)
             return bind_bad(L, "thread: unknown thread axis %s", thread);
-        f.thread = ml_strdup(sp->cx, ml_str(thread));
     }
     return push_stmt(L, sp, ml_for_from(sp->cx, &f));
 }

@@ -78,7 +78,7 @@ const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f)
     return found ? ml_format(cx,
                              "loop %s is bound to %s: this is a program for a GPU, code "
                              "for which comes with a later version",
-                             found->var->hint, found->thread)
+                             found->var->hint, found->thread.name)
                  : NULL;
 }
 

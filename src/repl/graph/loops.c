@@ -56,7 +56,7 @@ static void loop_node(Draw *d, const ml_For *f, const char *id)
     expr(d, f->extent);
     ml_text_add(&d->g->dot, "]");
     if (f->kind == ML_FOR_THREAD)
-        ml_text_fmt(&d->g->dot, " %s", f->thread);
+        ml_text_fmt(&d->g->dot, " %s", f->thread.name);
     else if (f->kind != ML_FOR_SERIAL)
         ml_text_fmt(&d->g->dot, " %s", ml_for_kind_name((ml_ForKind)f->kind));
     for (size_t k = 0; k < ml_dict_count(f->annotations); k++) {

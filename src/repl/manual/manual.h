@@ -3,7 +3,7 @@
  *
  * Everything comes from the tables of options, commands, keys, primitives, topics, settings
  * and error codes; examples are run while it is written. Source: interaction 4 (Help);
- * style 10.
+ * style 8.
  */
 #ifndef ML_REPL_MANUAL_MANUAL_H
 #define ML_REPL_MANUAL_MANUAL_H

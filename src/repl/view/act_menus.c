@@ -197,7 +197,7 @@ void ml_act_cache(ml_View *v, bool write)
             const ml_Buffer *buf = (write ? b->writes : b->reads)[k].buffer;
 
             ml_act_menu_add(v, ml_name_of(v->ss->focus, buf->uid),
-                            ml_format(tmp, "%s %s, %u dimension%s", buf->scope,
+                            ml_format(tmp, "%s %s, %u dimension%s", buf->scope.name,
                                       ml_dtype_name(tmp, buf->type), buf->rank,
                                       buf->rank == 1 ? "" : "s"))
                 ->pick = write ? pick_write : pick_read;

@@ -57,8 +57,7 @@ static bool same_loop(const ml_For *a, const ml_For *b)
 {
     return a->kind == b->kind && a->min == b->min && a->extent == b->extent &&
            a->step == b->step && a->annotations == b->annotations &&
-           (a->thread == b->thread ||
-            (a->thread && b->thread && ml_streq(a->thread, b->thread)));
+           ml_thread_eq(a->thread, b->thread);
 }
 
 static bool same_block(const ml_Block *a, const ml_Block *b)

@@ -197,8 +197,8 @@ static void put_loop(ml_Rows *r, const ml_Shown *sh, const ml_For *f)
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(sh, f));
     ml_rows_put(r, ML_ROLE_NUMBER, "  %s", ml_pane_expr(r, sh, f->extent));
     ml_rows_put(r, ML_ROLE_TEXT, "  %s", ml_for_kind_name((ml_ForKind)f->kind));
-    if (f->thread)
-        ml_rows_put(r, ML_ROLE_TEXT, " %s", f->thread);
+    if (f->thread.axis)
+        ml_rows_put(r, ML_ROLE_TEXT, " %s", f->thread.name);
     if (f->base.has_block)
         ml_rows_put(r, ML_ROLE_DIM, ", %s", ml_iter_kind_name(type));
     ml_rows_end(r)->node = f->var->uid;

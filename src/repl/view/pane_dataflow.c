@@ -192,7 +192,7 @@ static Line line_of(Flow *f, const ml_Buffer *b)
         ml_text_char(&t, '?');
     l.bytes = ml_strdup(f->r->cx, ml_str(ml_text_z(&t)));
     ml_text_free(&t);
-    l.where = l.is_param ? "param" : b->scope;
+    l.where = l.is_param ? "param" : b->scope.name;
     find_users(f, &l);
     return l;
 }

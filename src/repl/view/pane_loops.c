@@ -39,7 +39,7 @@ static const char *kind_of(const ml_For *f)
     case ML_FOR_PARALLEL: return "parallel";
     case ML_FOR_VECTORIZED: return "vector";
     case ML_FOR_UNROLLED: return "unroll";
-    case ML_FOR_THREAD: return f->thread;
+    case ML_FOR_THREAD: return f->thread.name;
     case ML_FOR_SERIAL:
     case ML_FOR_KINDS: break;
     }

@@ -94,7 +94,7 @@ bool ml_db_put_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key, const ml_DbTu
 bool ml_db_records(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, ml_Record **out, size_t *n);
 bool ml_db_count(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, int64_t *n);
 
-/* Exchange with the peer's two files, database_workload.json and
+/* Exchange with TVM's two files, database_workload.json and
  * database_tuning_record.json in a folder (made). Malformed lines are skipped and counted.
  * A record that the database had before (workload, target, trace, run times) is passed over
  * and not counted. */

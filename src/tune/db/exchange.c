@@ -1,5 +1,5 @@
 /*
- * exchange - records as the two files of JSON lines that the peer reads and writes.
+ * exchange - records as the two files of JSON lines that TVM reads and writes.
  *
  * database_workload.json: ["<decimal hash>", "<base64 text>"], the line number is the
  * workload's index; database_tuning_record.json: [index, [trace, run_secs, target, args]].

@@ -475,7 +475,7 @@ static void walk_for(const Down *d, const ml_For *f)
 
 static void walk_attr(const Down *d, const ml_Attr *a)
 {
-    bool thread = ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread");
+    bool thread = ml_attr_is_launch(a);
     const ml_Expr *n = NULL;
     uint32_t loop;
     Down in;

@@ -22,21 +22,21 @@ enum { CHECK_PLAIN = 0 };
 static const ml_Var *tag_var(ml_Cover *c, const ml_For *f)
 {
     for (size_t k = 0; k < c->tags.n; k++)
-        if (ml_streq(c->tags.v[k].tag, f->thread) && c->tags.v[k].extent == f->extent)
+        if (ml_thread_eq(c->tags.v[k].thread, f->thread) &&
+            c->tags.v[k].extent == f->extent)
             return c->tags.v[k].var;
-    const ml_Var *v = ml_var_new(c->cx, f->thread, f->var->type);
+    const ml_Var *v = ml_var_new(c->cx, f->thread.name, f->var->type);
 
     ml_arith_bind_range(c->ar, v, f->min, f->extent);
     ml_push(c->cx, &c->tags, ((ml_CoverTag){f->thread, f->extent, v, f}));
     return v;
 }
 
-/* Whether the consumer is below a loop of the tag. */
-static bool is_run_by(const ml_Cover *c, const char *tag)
+/* Whether the consumer is below a loop of the threads. */
+static bool is_run_by(const ml_Cover *c, ml_Thread t)
 {
     for (ml_Up u = ml_index_up(c->p.index, c->consumer); u.node; ml_index_next(&u))
-        if (u.node->kind == ML_STMT_FOR && ml_as_for(u.node)->thread &&
-            ml_streq(ml_as_for(u.node)->thread, tag))
+        if (u.node->kind == ML_STMT_FOR && ml_thread_eq(ml_as_for(u.node)->thread, t))
             return true;
     return false;
 }
@@ -44,17 +44,15 @@ static bool is_run_by(const ml_Cover *c, const char *tag)
 void ml_cover_around(ml_Cover *c, ml_Uid block, ml_Uid stop, const ml_Buffer *buf,
                      ml_CoverAround *out)
 {
-    ml_Scope scope;
     ml_DomVec all = {0};
 
-    if (!ml_scope_parse(buf->scope, &scope))
-        scope = (ml_Scope){0, ""};
     ml_relax_domain(c->cx, c->p, block, stop, buf, &all);
     *out = (ml_CoverAround){0};
     for (size_t k = 0; k < all.n; k++) {
         const ml_For *f = ml_as_for(ml_index_node(c->p.index, all.v[k].var->uid));
 
-        if (scope.rank > 0 && f->thread && !ml_scope_spans(scope, f->thread) &&
+        if (ml_is_private(buf) && f->thread.axis &&
+            !ml_scope_spans(buf->scope, f->thread) &&
             !(c->values && !is_run_by(c, f->thread)))
             ml_subst_var(c->cx, &out->threads, f->var, ml_var(c->cx, tag_var(c, f)));
         else
@@ -515,8 +513,8 @@ static void cover_key(ml_Cover *c, const ml_Block *consumer, const ml_UidVec *pr
          u = ml_index_parent(c->p.index, u)) {
         const ml_Stmt *node = ml_index_node(c->p.index, u);
 
-        if (node->kind == ML_STMT_FOR && ml_as_for(node)->thread)
-            ml_key_add(c->cx, key, ml_as_for(node)->thread);
+        if (node->kind == ML_STMT_FOR && ml_as_for(node)->thread.axis)
+            ml_key_add(c->cx, key, ml_as_for(node)->thread.name);
     }
 }
 
@@ -556,10 +554,7 @@ bool ml_is_covered(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, bool set
 
 bool ml_is_private(const ml_Buffer *b)
 {
-    ml_Scope scope;
-
-    return !ml_streq(b->scope, "global") && ml_scope_parse(b->scope, &scope) &&
-           scope.rank > 0;
+    return b->scope.rank > ML_SCOPE_GLOBAL;
 }
 
 bool ml_reads_private(const ml_Block *b)

@@ -14,7 +14,7 @@ typedef struct ml_CoverAround {
 } ml_CoverAround;
 
 typedef struct ml_CoverTag {
-    const char *tag;
+    ml_Thread thread;
     const ml_Expr *extent;
     const ml_Var *var;
     const ml_For *loop; /* the first one of it */

@@ -59,7 +59,7 @@ static bool open_nest(ml_Program p, const ml_Block *b, ml_Uid ancestor, Nest *ou
         const ml_For *f = ml_as_for(u.node);
 
         /* Threads: what a loop means depends on the storage. */
-        if (f->thread)
+        if (f->thread.axis)
             return false;
         if (ml_is_const_int(f->min) && ml_is_int(f->extent, 1) && out->n_once < MAX_LOOPS) {
             out->once[out->n_once++] = f;

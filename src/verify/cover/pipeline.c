@@ -274,7 +274,7 @@ static bool ask_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
         const ml_Stmt *node = ml_index_node(p.index, u);
 
         if (node->kind == ML_STMT_FOR)
-            ml_key_add(cx, &key, ml_as_for(node)->thread);
+            ml_key_add(cx, &key, ml_as_for(node)->thread.name);
     }
     if (!ml_fact_get(f, &key, &answer)) {
         answer = (pipeline_by_change(cx, f, p, scope, asked) &&

@@ -115,7 +115,7 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
         return;
     switch (s->kind) {
     case ML_STMT_FOR:
-        if (ml_as_for(s)->thread && !c->threads) {
+        if (ml_as_for(s)->thread.axis && !c->threads) {
             c->unknown = true;
             return;
         }
@@ -202,7 +202,7 @@ static bool is_copy(const ml_Block *b, const ml_Region *r)
 
         if (plain && ml_is_int(r->ranges[d].extent, 1))
             continue;
-        if (k == n || taken[k] || loops[k]->thread || loops[k]->step ||
+        if (k == n || taken[k] || loops[k]->thread.axis || loops[k]->step ||
             !ml_is_const_int(loops[k]->min) || !ml_is_const_int(loops[k]->extent) ||
             !ml_is_int(r->ranges[d].extent, loops[k]->extent->as.i))
             return false;

@@ -6,8 +6,8 @@
  * other one, in some dimension, from one iteration to any later one; the element that is
  * touched determines the loop variable, and in the same way for all accesses (the indices
  * are an invertible map of it, the loops inside, the places in a tile and some of the loops
- * outside); or guards leave only one iteration. Source: ir-and-analysis 2.3 "Fix",
- * primitives 6 "Right".
+ * outside); or guards leave only one iteration. Source: ir-and-analysis 2.3 (several
+ * writers), primitives 6.
  */
 #include "verify/facts.h"
 

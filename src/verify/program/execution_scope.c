@@ -77,7 +77,7 @@ typedef struct Lanes {
 
 static void check_lanes(const Lanes *l, const ml_For *f)
 {
-    if (f->thread && ml_streq(f->thread, "threadIdx.x") && !ml_is_int(f->extent, l->warp))
+    if (ml_is_thread(f->thread, ML_AXIS_THREAD, ML_DIM_X) && !ml_is_int(f->extent, l->warp))
         bad_scope(
             l->t, l->b, f,
             ml_format(
@@ -106,7 +106,7 @@ static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
         const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
         bool used;
 
-        if (!f || !f->thread || !ml_streq(f->thread, "threadIdx.x"))
+        if (!f || !ml_is_thread(f->thread, ML_AXIS_THREAD, ML_DIM_X))
             continue;
         check_lanes(&l, f);
         used = ml_expr_uses_var(b->predicate, f->var);
@@ -132,12 +132,9 @@ static bool in_warp_block(ml_ThreadCheck *t, const ml_Block *b)
     return false;
 }
 
-static bool is_fragment(const ml_Buffer *b)
+static const ml_Buffer *fragment(const ml_Buffer *b)
 {
-    ml_Scope s;
-
-    return ml_scope_parse(b->scope, &s) &&
-           ((s.rank >= 4 && s.rank <= 6) || (s.rank >= 9 && s.rank <= 11));
+    return ml_scope_is_fragment(b->scope) ? b : NULL;
 }
 
 /* Fragments belong to warp-level blocks; a block of blocks only names them. */
@@ -146,14 +143,14 @@ static void check_fragments(ml_ThreadCheck *t, const ml_Block *b)
     const ml_Buffer *used = NULL;
 
     for (size_t k = 0; k < b->n_reads && !used; k++)
-        used = is_fragment(b->reads[k].buffer) ? b->reads[k].buffer : NULL;
+        used = fragment(b->reads[k].buffer);
     for (size_t k = 0; k < b->n_writes && !used; k++)
-        used = is_fragment(b->writes[k].buffer) ? b->writes[k].buffer : NULL;
+        used = fragment(b->writes[k].buffer);
     if (used && !b->body->has_block && !in_warp_block(t, b))
         bad_scope(t, b, NULL,
                   ml_format(t->cx,
                             "block %s accesses %s (%s), but is not executed by a warp",
-                            ml_shown(t->cx, b), ml_shown(t->cx, used), used->scope));
+                            ml_shown(t->cx, b), ml_shown(t->cx, used), used->scope.name));
 }
 
 /* -1: it does not say. */
@@ -176,9 +173,11 @@ static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
          u = ml_index_parent(t->p.index, u)) {
         const ml_Stmt *s = ml_index_node(t->p.index, u);
 
-        if (s->kind == ML_STMT_FOR && ml_is_thread_tag(ml_as_for(s), "threadIdx.") &&
-            ml_literal_extent(ml_as_for(s)->extent) > 0)
-            axis[ml_as_for(s)->thread[10] - 'x'] = ml_literal_extent(ml_as_for(s)->extent);
+        const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
+
+        if (f && f->thread.axis == ML_AXIS_THREAD && f->thread.dim <= ML_DIM_Z &&
+            ml_literal_extent(f->extent) > 0)
+            axis[f->thread.dim] = ml_literal_extent(f->extent);
     }
     if (warp)
         axis[0] = ml_target_limit(t->target, ML_LIMIT_thread_warp_size);

@@ -168,15 +168,15 @@ static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *
 {
     for (size_t k = 0; k < b->n_allocs; k++) {
         const ml_Buffer *buf = b->allocs[k];
-        ml_Scope s;
+        int8_t rank = buf->scope.rank;
 
-        if (!ml_scope_parse(buf->scope, &s) || (s.rank != 1 && s.rank != 3))
+        if (rank != ML_SCOPE_SHARED && rank != ML_SCOPE_LOCAL)
             continue;
         ml_Uid lca = ml_buffer_lca(t->cx, t->p, t->find.func, buf),
                root = kernel->root->var->uid;
 
         if (lca && (lca == root || ml_index_is_above(t->p.index, root, lca)))
-            ml_push(t->cx, out, size_of(t, buf, lca, s.rank));
+            ml_push(t->cx, out, size_of(t, buf, lca, rank));
     }
 }
 
@@ -269,9 +269,9 @@ void ml_check_resources(ml_ThreadCheck *t)
 
         for (size_t b = 0; b < blocks.n; b++)
             collect(t, &t->kernels.v[k], ml_as_block(blocks.v[b]), &sizes);
-        check_memory(t, &t->kernels.v[k], &sizes, 1, "shared", shared);
+        check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_SHARED, "shared", shared);
         if (local >= 0)
-            check_memory(t, &t->kernels.v[k], &sizes, 3, "local", local);
+            check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_LOCAL, "local", local);
     }
     if (kernels >= 0 && (uint64_t)kernels < t->kernels.n)
         ml_find(&t->find, ML_SEV_ERROR, ML_E_LAUNCH_LIMIT, ML_TEXT("the number of kernels"),

@@ -44,19 +44,16 @@ static bool dimension_missed(ml_Cover *c, ml_Interval read, ml_Interval written)
 static void loops_around(ml_Cover *c, ml_Uid uid, const ml_Buffer *buf, ml_StmtVec *out)
 {
     ml_StmtVec all = {0};
-    ml_Scope scope;
 
     if (uid == c->scope)
         return;
-    if (!ml_scope_parse(buf->scope, &scope))
-        scope = (ml_Scope){0, ""};
     ml_index_loops(c->cx, c->p.index, uid, &all);
     if (ml_index_node(c->p.index, uid)->kind == ML_STMT_FOR)
         ml_push(c->cx, &all, ml_index_node(c->p.index, uid));
     for (size_t k = 0; k < all.n; k++) {
-        const char *tag = ml_as_for(all.v[k])->thread;
+        ml_Thread t = ml_as_for(all.v[k])->thread;
 
-        if (scope.rank == 0 || !tag || ml_scope_spans(scope, tag))
+        if (buf->scope.rank <= 0 || !t.axis || ml_scope_spans(buf->scope, t))
             ml_push(c->cx, out, all.v[k]);
     }
 }

@@ -328,22 +328,22 @@ static bool check_kind(const ml_Stmt *s, void *user)
     Kinds *w = user;
     const ml_For *f = w->loop;
     const ml_Block *b;
-    bool thread;
 
     if (!s->has_block)
         return false;
     if (s->kind != ML_STMT_BLOCK || !ml_index_node(w->n->p.index, ml_stmt_uid(s)))
         return true;
     b = ml_as_block(s);
-    thread = f->thread && strncmp(f->thread, "threadIdx.", 10) == 0;
     for (size_t k = 0; k < b->n_iters; k++) {
         uint8_t kind = b->iters[k].kind;
 
-        if (kind == ML_ITER_SPATIAL || (kind == ML_ITER_REDUCE && thread) ||
+        if (kind == ML_ITER_SPATIAL ||
+            (kind == ML_ITER_REDUCE && f->thread.axis == ML_AXIS_THREAD) ||
             !ml_expr_uses_var(b->iters[k].value, f->var))
             continue;
-        const char *how = f->thread ? ml_format(w->n->cx, "bound to %s", f->thread)
-                                    : ml_for_kind_name((ml_ForKind)f->kind);
+        const char *how = f->thread.axis
+                              ? ml_format(w->n->cx, "bound to %s", f->thread.name)
+                              : ml_for_kind_name((ml_ForKind)f->kind);
 
         ml_find(&w->n->find, ML_SEV_ERROR, ML_E_LOOP_KIND, ML_LOOP(f), ML_TEXT(how),
                 ML_ITER(b, k), ML_BLOCK(b), ML_TEXT(ml_iter_kind_name((ml_IterKind)kind)));

@@ -10,11 +10,6 @@
 
 #include <inttypes.h>
 
-bool ml_is_thread_tag(const ml_For *f, const char *prefix)
-{
-    return f->thread && strncmp(f->thread, prefix, strlen(prefix)) == 0;
-}
-
 int64_t ml_literal_extent(const ml_Expr *e)
 {
     return ml_is_const_int(e) ? e->as.i : -1;
@@ -35,7 +30,7 @@ static void collect(const ml_Stmt *s, bool in_init, void *user)
     (void)in_init;
     if (!s->has_loop)
         return;
-    if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread) {
+    if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis) {
         if (!c->kernel) {
             ml_push(c->t->cx, &c->t->kernels, ((ml_Kernel){.root = ml_as_for(s)}));
             c->kernel = &c->t->kernels.v[c->t->kernels.n - 1];
@@ -101,7 +96,7 @@ static void check_extents(ml_ThreadCheck *t, const ml_For *a, const ml_For *b)
     bool differ = ml_prove(t->ar, ml_ne(t->cx, x, y));
 
     ml_find(&t->find, differ ? ML_SEV_ERROR : ML_SEV_UNPROVED, ML_E_THREAD_EXTENTS,
-            ML_TEXT(a->thread), ML_TEXT(ml_expr_text(t->cx, a->extent)),
+            ML_TEXT(a->thread.name), ML_TEXT(ml_expr_text(t->cx, a->extent)),
             ML_TEXT(ml_expr_text(t->cx, b->extent)), ML_LOOP(a), ML_LOOP(b));
 }
 
@@ -112,7 +107,7 @@ static void check_nested(ml_ThreadCheck *t, const ml_For *outer, const ml_For *i
     if ((!t->only || t->only == outer || t->only == inner) &&
         uses_outer(t, outer, inner, &user))
         ml_find(&t->find, ML_SEV_ERROR, ML_E_THREAD_NESTED, ML_LOOP(inner),
-                ML_TEXT(inner->thread), user ? ML_BLOCK(user) : ML_TEXT("(no block)"),
+                ML_TEXT(inner->thread.name), user ? ML_BLOCK(user) : ML_TEXT("(no block)"),
                 ML_LOOP(outer));
 }
 
@@ -128,13 +123,13 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
                         ? ML_SEV_ERROR
                         : ML_SEV_UNPROVED,
                     ML_E_LOOP_NOT_ZERO_BASED, ML_LOOP(b), ML_EXPRESSION(b->min));
-        if (ml_is_thread_tag(b, "threadIdx.") && !ml_is_const_int(b->extent))
+        if (b->thread.axis == ML_AXIS_THREAD && !ml_is_const_int(b->extent))
             ml_find(&t->find, ML_SEV_ERROR, ML_E_LOOP_DYNAMIC, ML_LOOP(b));
         for (size_t i = 0; i < j; i++) {
             const ml_For *a = k->loops.v[i];
-            bool nested, vthread = ml_is_thread_tag(b, "vthread");
+            bool nested, vthread = b->thread.axis == ML_AXIS_VTHREAD;
 
-            if (!ml_streq(a->thread, b->thread))
+            if (!ml_thread_eq(a->thread, b->thread))
                 continue;
             nested = is_below(t, a, b);
             if (nested && vthread)
@@ -151,19 +146,16 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
 /* ---- rule 11: launch limits */
 
 static const struct {
-    const char *tag;
+    uint8_t axis, dim;
     ml_Limit limit;
 } AXES[] = {
-    {"threadIdx.x", ML_LIMIT_max_thread_x}, {"threadIdx.y", ML_LIMIT_max_thread_y},
-    {"threadIdx.z", ML_LIMIT_max_thread_z}, {"blockIdx.x", ML_LIMIT_max_block_x},
-    {"blockIdx.y", ML_LIMIT_max_block_y},   {"blockIdx.z", ML_LIMIT_max_block_z},
+    {ML_AXIS_THREAD, ML_DIM_X, ML_LIMIT_max_thread_x},
+    {ML_AXIS_THREAD, ML_DIM_Y, ML_LIMIT_max_thread_y},
+    {ML_AXIS_THREAD, ML_DIM_Z, ML_LIMIT_max_thread_z},
+    {ML_AXIS_BLOCK, ML_DIM_X, ML_LIMIT_max_block_x},
+    {ML_AXIS_BLOCK, ML_DIM_Y, ML_LIMIT_max_block_y},
+    {ML_AXIS_BLOCK, ML_DIM_Z, ML_LIMIT_max_block_z},
 };
-
-/* Whether limits of that tag, or of those that begin so, are a matter of the one loop. */
-static bool concerns(const ml_ThreadCheck *t, const char *tag)
-{
-    return !t->only || ml_is_thread_tag(t->only, tag);
-}
 
 static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_t limit,
                        const ml_For *at)
@@ -176,26 +168,24 @@ static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_
 static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
 {
     int64_t threads = 1, limit;
-    bool together = concerns(t, "threadIdx.");
+    bool all = !t->only, together = all || t->only->thread.axis == ML_AXIS_THREAD;
     const ml_For *at = k->root;
 
     for (size_t a = 0; a < ML_COUNT(AXES); a++) {
+        bool ask = all || ml_is_thread(t->only->thread, AXES[a].axis, AXES[a].dim);
         int64_t most = -1;
 
-        if (!concerns(t, AXES[a].tag) && !(a < 3 && together))
+        if (!ask && !(a < 3 && together))
             continue;
         for (size_t j = 0; j < k->loops.n; j++)
-            if (ml_streq(k->loops.v[j]->thread, AXES[a].tag) &&
+            if (ml_is_thread(k->loops.v[j]->thread, AXES[a].axis, AXES[a].dim) &&
                 ml_literal_extent(k->loops.v[j]->extent) > most) {
                 most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        if (most < 0 || !concerns(t, AXES[a].tag))
-            limit = INT64_MAX;
-        else
-            limit = ml_target_limit(t->target, AXES[a].limit);
+        limit = most < 0 || !ask ? INT64_MAX : ml_target_limit(t->target, AXES[a].limit);
         if (most > limit)
-            over_limit(t, AXES[a].tag, most, limit, at);
+            over_limit(t, at->thread.name, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
@@ -203,12 +193,12 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
         !together ? INT64_MAX : ml_target_limit(t->target, ML_LIMIT_max_threads_per_block);
     if (threads > limit)
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
-    limit = t->only ? 0 : ml_target_limit(t->target, ML_LIMIT_max_vthread);
-    for (size_t j = 0; j < k->loops.n && !t->only; j++)
-        if (ml_is_thread_tag(k->loops.v[j], "vthread") &&
+    limit = !all ? 0 : ml_target_limit(t->target, ML_LIMIT_max_vthread);
+    for (size_t j = 0; j < k->loops.n && all; j++)
+        if (k->loops.v[j]->thread.axis == ML_AXIS_VTHREAD &&
             ml_literal_extent(k->loops.v[j]->extent) > limit)
-            over_limit(t, k->loops.v[j]->thread, ml_literal_extent(k->loops.v[j]->extent),
-                       limit, k->loops.v[j]);
+            over_limit(t, k->loops.v[j]->thread.name,
+                       ml_literal_extent(k->loops.v[j]->extent), limit, k->loops.v[j]);
 }
 
 ml_Uid ml_kernel_of(ml_Program p, ml_Uid node)
@@ -218,7 +208,7 @@ ml_Uid ml_kernel_of(ml_Program p, ml_Uid node)
     for (ml_Uid u = node; u; u = ml_index_parent(p.index, u)) {
         const ml_Stmt *s = ml_index_node(p.index, u);
 
-        if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread)
+        if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis)
             root = u;
     }
     return root;
@@ -240,8 +230,8 @@ bool ml_need_launchable(ml_Ctx *cx, ml_Program p, ml_Uid loop)
     k = &t.kernels.v[0];
     for (size_t j = 0; j < k->loops.n; j++)
         for (size_t i = 0; i < j; i++)
-            if (ml_streq(k->loops.v[i]->thread, k->loops.v[j]->thread) &&
-                !ml_is_thread_tag(k->loops.v[j], "vthread") &&
+            if (ml_thread_eq(k->loops.v[i]->thread, k->loops.v[j]->thread) &&
+                k->loops.v[j]->thread.axis != ML_AXIS_VTHREAD &&
                 is_below(&t, k->loops.v[i], k->loops.v[j]))
                 check_nested(&t, k->loops.v[i], k->loops.v[j]);
     check_launch(&t, k);
@@ -297,8 +287,8 @@ static void host_walk(const ml_Stmt *s, bool in_init, void *user)
     const ml_Stmt *outer = h->at;
 
     (void)in_init;
-    if ((s->kind == ML_STMT_FOR && ml_as_for(s)->thread) ||
-        (s->kind == ML_STMT_ATTR && ml_as_attr(s)->thread))
+    if ((s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis) ||
+        (s->kind == ML_STMT_ATTR && ml_as_attr(s)->thread.axis))
         return;
     if (s->kind == ML_STMT_BLOCK) {
         h->at = s;
@@ -353,7 +343,7 @@ static void check_cross_thread(ml_ThreadCheck *t, const ml_Block *b)
 
         if (s->kind != ML_STMT_FOR)
             break;
-        for (size_t k = 0; ml_is_thread_tag(ml_as_for(s), "threadIdx.") && k < b->n_iters;
+        for (size_t k = 0; ml_as_for(s)->thread.axis == ML_AXIS_THREAD && k < b->n_iters;
              k++)
             if (b->iters[k].kind == ML_ITER_REDUCE &&
                 ml_expr_uses_var(b->iters[k].value, ml_as_for(s)->var))
@@ -386,7 +376,7 @@ static bool uses_threads(ml_ThreadCheck *t, const ml_Expr *cond, ml_Uid at)
     for (ml_Uid u = at; u; u = ml_index_parent(t->p.index, u)) {
         const ml_Stmt *s = ml_index_node(t->p.index, u);
 
-        if (s->kind == ML_STMT_FOR && ml_is_thread_tag(ml_as_for(s), "threadIdx.") &&
+        if (s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis == ML_AXIS_THREAD &&
             ml_expr_uses_var(cond, ml_as_for(s)->var))
             return true;
         for (size_t k = 0; s->kind == ML_STMT_BLOCK && k < ml_as_block(s)->n_iters; k++) {
@@ -404,10 +394,9 @@ static void check_barrier(ml_ThreadCheck *t, const ml_Block *b)
 {
     bool shared = false, guarded = false;
     ml_Uid below = b->tag;
-    ml_Scope s;
 
     for (size_t k = 0; k < b->n_writes; k++)
-        shared |= ml_scope_parse(b->writes[k].buffer->scope, &s) && s.rank == 1;
+        shared |= b->writes[k].buffer->scope.rank == ML_SCOPE_SHARED;
     if (!shared)
         return;
     for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u && !guarded;

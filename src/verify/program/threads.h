@@ -23,8 +23,6 @@ typedef struct ml_ThreadCheck {
     ML_VEC(ml_Kernel) kernels;
 } ml_ThreadCheck;
 
-/* Whether the loop is bound to a tag that starts with the prefix. */
-bool ml_is_thread_tag(const ml_For *f, const char *prefix);
 /* An extent that is a number; -1: another. */
 int64_t ml_literal_extent(const ml_Expr *e);
 

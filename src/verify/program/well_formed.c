@@ -86,10 +86,10 @@ static void check_match(ml_WfWalk *w, const ml_Match *m)
                   ml_format(w->cx, "it has type %s, its source %s has %s",
                             ml_wf_type_name(w, t->type), ml_shown(w->cx, s),
                             ml_wf_type_name(w, s->type)));
-    if (!ml_streq(t->scope, s->scope))
+    if (!ml_scope_eq(t->scope, s->scope))
         bad_match(w, m,
-                  ml_format(w->cx, "it has scope %s, its source %s has %s", t->scope,
-                            ml_shown(w->cx, s), s->scope));
+                  ml_format(w->cx, "it has scope %s, its source %s has %s", t->scope.name,
+                            ml_shown(w->cx, s), s->scope.name));
     if (s->align % t->align != 0)
         bad_match(w, m,
                   ml_format(w->cx, "its alignment %u does not divide the %u of %s",
@@ -241,19 +241,19 @@ static void visit_attr(ml_WfWalk *w, const ml_Attr *a)
 
     if (a->value->kind == ML_VAL_EXPR)
         ml_wf_use(w, a->value->as.expr);
-    if (v && a->thread) {
+    if (v && a->thread.axis) {
         ml_WfThread *t = NULL;
 
         for (size_t k = 0; k < w->threads.n && !t; k++)
-            if (ml_streq(w->threads.v[k].tag, a->thread))
+            if (ml_thread_eq(w->threads.v[k].thread, a->thread))
                 t = &w->threads.v[k];
         if (!t) {
             ml_push(w->cx, &w->threads, ((ml_WfThread){a->thread, v, false}));
         } else if (t->var->uid != v->uid && !t->said) {
             t->said = true;
-            ml_wf_place(w,
-                        ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_THREAD_VAR,
-                                ML_TEXT(a->thread), ML_VARIABLE(t->var), ML_VARIABLE(v)));
+            ml_wf_place(w, ml_find(&w->find, ML_SEV_ERROR, ML_E_WF_THREAD_VAR,
+                                   ML_TEXT(a->thread.name), ML_VARIABLE(t->var),
+                                   ML_VARIABLE(v)));
         }
         ml_wf_define_thread(w, v, a->thread);
     } else if (v) {

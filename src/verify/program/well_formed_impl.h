@@ -18,7 +18,7 @@ typedef struct ml_WfDef {
     bool live;      /* the walk is inside its scope */
     uint8_t said;   /* SAID_...: each thing is reported once */
     uint32_t depth; /* blocks with iters around the definition */
-    const char *tag;
+    ml_Thread thread;
     const ml_Expr *let; /* the expression that defines it, if one does */
 } ml_WfDef;
 
@@ -30,7 +30,7 @@ typedef struct ml_WfFrame {
 } ml_WfFrame;
 
 typedef struct ml_WfThread {
-    const char *tag;
+    ml_Thread thread;
     const ml_Var *var;
     bool said;
 } ml_WfThread;
@@ -60,7 +60,7 @@ const char *ml_wf_type_name(ml_WfWalk *w, ml_Dtype t);
 ml_WfDef *ml_wf_get(const ml_WfWalk *w, ml_Uid uid);
 ml_WfDef *ml_wf_define(ml_WfWalk *w, ml_Uid uid, ml_WfWhat what, ml_Fact fact);
 void ml_wf_define_var(ml_WfWalk *w, const ml_Var *v, ml_WfWhat what);
-void ml_wf_define_thread(ml_WfWalk *w, const ml_Var *v, const char *tag);
+void ml_wf_define_thread(ml_WfWalk *w, const ml_Var *v, ml_Thread thread);
 void ml_wf_define_symbols(ml_WfWalk *w, const ml_Buffer *b);
 void ml_wf_define_buffer(ml_WfWalk *w, const ml_Buffer *b);
 /* What was defined since live.n was `mark` is no longer in scope. */

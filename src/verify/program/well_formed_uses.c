@@ -117,16 +117,16 @@ void ml_wf_define_var(ml_WfWalk *w, const ml_Var *v, ml_WfWhat what)
 }
 
 /* A thread-index variable may be defined again for the same tag. */
-void ml_wf_define_thread(ml_WfWalk *w, const ml_Var *v, const char *tag)
+void ml_wf_define_thread(ml_WfWalk *w, const ml_Var *v, ml_Thread thread)
 {
     ml_WfDef *d = ml_wf_get(w, v->uid);
 
-    if (d && d->tag && ml_streq(d->tag, tag)) {
+    if (d && d->thread.axis && ml_thread_eq(d->thread, thread)) {
         if (!d->live)
             open_def(w, v->uid, ML_WF_DEF_THREAD);
         return;
     }
-    ml_wf_define(w, v->uid, ML_WF_DEF_THREAD, ML_VARIABLE(v))->tag = tag;
+    ml_wf_define(w, v->uid, ML_WF_DEF_THREAD, ML_VARIABLE(v))->thread = thread;
 }
 
 static void define_symbol(ml_WfWalk *w, const ml_Var *v)

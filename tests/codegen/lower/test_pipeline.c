@@ -232,8 +232,8 @@ static bool see_thread(const ml_Stmt *s, void *user)
 {
     bool *found = user;
 
-    *found |= (s->kind == ML_STMT_FOR && ml_as_for(s)->thread != NULL) ||
-              (s->kind == ML_STMT_ATTR && ml_as_attr(s)->thread != NULL);
+    *found |= (s->kind == ML_STMT_FOR && ml_as_for(s)->thread.axis) ||
+              (s->kind == ML_STMT_ATTR && ml_as_attr(s)->thread.axis);
     return !*found;
 }
 

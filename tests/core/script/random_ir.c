@@ -508,7 +508,7 @@ static const ml_Stmt *loop(Gen *g, unsigned depth)
     if (chance(g, 25))
         f.kind = (uint8_t)below(g, ML_FOR_KINDS);
     if (f.kind == ML_FOR_THREAD)
-        f.thread = TAGS[below(g, 3)];
+        f.thread = ml_thread(TAGS[below(g, 3)]);
     else if (chance(g, 8))
         f.step = ml_int(g->cx, t, 2);
     f.annotations = annotations(g);
@@ -594,8 +594,8 @@ static void add_match(Gen *g, ml_Block *b)
     const ml_Buffer *src = g->buffers[below(g, (unsigned)g->n_buffers)];
     if (src->is_scalar)
         return;
-    ml_Buffer t =
-        *ml_buffer_new(g->cx, hint(g, true), src->type, src->shape, src->rank, src->scope);
+    ml_Buffer t = *ml_buffer_new(g->cx, hint(g, true), src->type, src->shape, src->rank,
+                                 src->scope.name);
     t.align = src->align;
     ml_Dtype it = ml_buffer_index_dtype(&t);
     if (chance(g, 50)) {
@@ -677,8 +677,8 @@ static const ml_Stmt *attribute(Gen *g, unsigned depth)
         /* one variable and one extent for a tag, wherever it is launched */
         if (!g->threads[tag])
             g->threads[tag] = ml_var_new(g->cx, "tx", ML_DT_I32);
-        a.thread = TAGS[tag];
-        a.key = ml_streq(a.thread, "vthread") ? "virtual_thread" : "thread_extent";
+        a.thread = ml_thread(TAGS[tag]);
+        a.key = ml_thread_key(a.thread);
         a.node = ml_val_var(g->cx, g->threads[tag]);
         a.value = ml_val_int(g->cx, 4 * (1 + (int64_t)tag));
         g->launched[tag] = true;
@@ -729,7 +729,7 @@ static const ml_Stmt *declaration(Gen *g)
 {
     if (chance(g, 35) && g->n_buffers > 0) {
         const ml_Buffer *src = g->buffers[below(g, (unsigned)g->n_buffers)];
-        ml_Buffer b = *new_buffer(g, src->type, src->scope);
+        ml_Buffer b = *new_buffer(g, src->type, src->scope.name);
         b.data = src->data;
         const ml_Buffer *alias = ml_buffer_from(g->cx, &b, false);
         see_buffer(g, alias);
@@ -772,7 +772,7 @@ static const ml_Stmt *pointer_use(Gen *g)
     const ml_Expr *p = ml_call_id(g->cx, ML_DT_HANDLE, ML_OP_ADDRESS_OF, args, 1);
     if (chance(g, 50))
         return ml_evaluate(g->cx, p);
-    const ml_Var *v = chance(g, 50) ? ml_var_new_handle(g->cx, "p", b->type, b->scope)
+    const ml_Var *v = chance(g, 50) ? ml_var_new_handle(g->cx, "p", b->type, b->scope.name)
                                     : ml_var_new(g->cx, "p", ML_DT_HANDLE);
     return ml_bind(g->cx, v, p);
 }

@@ -1,4 +1,4 @@
-/* test_diag - every row of the table of script 14: exact code, line, column (0: not looked
+/* test_diag - the table that script 14 speaks of: exact code, line, column (0: not looked
  * at), and the length of the caret where it is given. */
 #include <setjmp.h>
 #include <stdarg.h>

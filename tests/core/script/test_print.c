@@ -319,10 +319,10 @@ static void loop_headers_say_their_kind(void **state)
             "n = T.int32()\nfor i in range(n, n + 8):\n    T.evaluate(1)");
     f.min = I(0);
     f.kind = ML_FOR_THREAD;
-    f.thread = "threadIdx.x";
+    f.thread = ml_thread("threadIdx.x");
     stmt_is(ml_for_from(cx, &f), 0,
             "for i in T.thread_binding(8, thread=\"threadIdx.x\"):\n    T.evaluate(1)");
-    f.thread = NULL;
+    f.thread = (ml_Thread){0};
     f.kind = ML_FOR_VECTORIZED;
     stmt_is(ml_for_from(cx, &f), 0, "for i in T.vectorized(8):\n    T.evaluate(1)");
     f.kind = ML_FOR_SERIAL;
@@ -402,7 +402,7 @@ static void attributes_print_with_only_before_other_statements(void **state)
     const ml_Stmt *body = ml_evaluate(cx, ml_add(cx, V(tx), I(1)));
     ml_Attr a = {.node = ml_val_var(cx, tx),
                  .key = "thread_extent",
-                 .thread = "threadIdx.x",
+                 .thread = ml_thread("threadIdx.x"),
                  .value = ml_val_int(cx, 4),
                  .body = body};
     const ml_Stmt *t = ml_attr_from(cx, &a);

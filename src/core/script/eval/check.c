@@ -233,16 +233,12 @@ static void block(Check *c, const ml_Block *b)
 static void attr(Check *c, const ml_Attr *a)
 {
     value(c, a->value);
-    if (a->thread && a->node->kind == ML_VAL_VAR) {
+    if (ml_attr_defines(a))
         define(c, a->node->as.var, true);
-    } else if (a->node->kind == ML_VAL_VAR) {
-        if (ml_streq(a->key, "thread_extent") || ml_streq(a->key, "virtual_thread"))
-            define(c, a->node->as.var, true);
-        else
-            use_var(c, a->node->as.var, NULL);
-    } else {
+    else if (a->node->kind == ML_VAL_VAR)
+        use_var(c, a->node->as.var, NULL);
+    else
         value(c, a->node);
-    }
     stmt(c, a->body);
 }
 

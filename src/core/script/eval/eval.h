@@ -79,7 +79,7 @@ typedef struct ml_Builtin {
 
 typedef struct ml_LoopHeader {
     uint8_t kind;
-    const char *thread;
+    ml_Thread thread;
     uint32_t n;
     const ml_Expr **min, **extent;
     const ml_Place *part; /* of a grid: where each of them stands; NULL otherwise */
@@ -216,7 +216,7 @@ typedef struct ml_FuncB { /* the function at hand */
     ML_VEC(const ml_Buffer *) allocs;   /* function-level block-owned allocations */
     ML_VEC(const ml_Buffer *) pointers; /* made by T.allocate */
     ML_VEC(const ml_Var *) threads;     /* T.env_thread: variables and their tags */
-    ML_VEC(const char *) thread_tags;
+    ML_VEC(ml_Thread) thread_tags;
     ML_VEC(const ml_Value *) thread_extents;
     ML_VEC(const char *) attr_keys;
     ML_VEC(const ml_Value *) attr_values;

@@ -72,11 +72,11 @@ static const ml_Buffer *make(ml_Eval *ev, ml_Args *a, ml_Arg *extents, ml_Arg *t
         if (ml_dict_count(s.annotations) == 0)
             s.annotations = NULL;
     }
-    s.b.scope = z.n ? ml_strdup(ev->cx, z) : "global";
+    s.b.scope = ml_scope(ml_strdup(ev->cx, z));
     s.b.shape = shape.v;
     s.b.rank = (uint16_t)shape.n;
     b = ml_ev_make_buffer(ev, &s, hint,
-                          ml_var_new_handle(ev->cx, hint, s.b.type, s.b.scope));
+                          ml_var_new_handle(ev->cx, hint, s.b.type, s.b.scope.name));
     ml_ev_remember(ev, b->data, a->call->at);
     ml_ev_emit(ev, ml_alloc_stmt(ev->cx, b, s.annotations), a->call->at);
     ml_push(ev->sc, &ev->fn->pointers, b);
@@ -261,7 +261,7 @@ static bool fits(const Merge *one)
 
     if (one->uses != 1 || !b || ml_as_alloc(one->decl)->data->kind != ML_EXPR_VAR ||
         a->rank != b->rank || b->n_strides || !ml_is_int(b->elem_offset, 0) ||
-        !ml_dtype_eq(a->type, b->type) || !ml_streq(a->scope, b->scope))
+        !ml_dtype_eq(a->type, b->type) || !ml_scope_eq(a->scope, b->scope))
         return false;
     for (size_t k = 0; k < a->rank; k++)
         if (a->shape[k] != b->shape[k])

@@ -334,7 +334,7 @@ void ml_ev_annotated(ml_Eval *ev, const ml_Node *nd)
             return;
         }
         s.b.type = type.dt;
-        s.b.scope = "local";
+        s.b.scope = ml_scope("local");
         s.b.shape = shape.v;
         s.b.rank = (uint16_t)shape.n;
         ml_ev_define(ev, t->as.sym, ml_ev_declare(ev, &s, t->as.sym->name.p), t->at);

@@ -188,7 +188,6 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
 
     memset(out, 0, sizeof *out);
     out->b.type = ML_DT_F32;
-    out->b.scope = "global";
     out->at = a->call->at;
     rest.v += first;
     rest.n -= first;
@@ -219,7 +218,7 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
     if ((f = field(s, names, "scope"))) {
         if (!ml_ev_arg_string(ev, a, f, "the scope", &z))
             return false;
-        out->b.scope = z.n ? ml_strdup(ev->cx, z) : "global";
+        out->b.scope = ml_scope(ml_strdup(ev->cx, z));
         out->has_scope = true;
     }
     if ((f = field(s, names, "data"))) {
@@ -367,7 +366,7 @@ const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                             : ml_int(ev->cx, index, 0);
     b.data = data;
     if (data && data->scope)
-        b.scope = data->scope;
+        b.scope = ml_scope(data->scope);
     return ml_buffer_from(ev->cx, &b, data == NULL);
 }
 
@@ -430,7 +429,7 @@ static ml_Cv allocate(ml_Eval *ev, ml_Args *a)
     if (a->fn->arg >= 3) {
         if (s.has_scope)
             return ml_ev_fail(ev, E417, a->call->at, "%s has its own scope", a->name);
-        s.b.scope = a->fn->arg == 3 ? "local" : "shared";
+        s.b.scope = ml_scope(a->fn->arg == 3 ? "local" : "shared");
     }
     if (a->fn->arg != 2 && s.data)
         return ml_ev_fail(ev, E417, a->call->at, "%s makes its own data; use T.decl_buffer",
@@ -486,7 +485,6 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
     if (!ml_streq(fn.as.builtin->name, "Buffer"))
         return ml_ev_fail(ev, E512, nd->at, "function cannot be subscripted");
     s->b.type = ML_DT_F32;
-    s->b.scope = "global";
     s->at = nd->at;
     s->has_shape = true;
     if (items.n == 2 &&
@@ -539,7 +537,7 @@ static ml_Cv match_param(ml_Eval *ev, ml_Args *a, ml_Cv param)
         return ml_ev_fail(ev, E407, a->call->at,
                           "match_buffer of a parameter needs a shape");
     if (v->scope && !s.has_scope)
-        s.b.scope = v->scope;
+        s.b.scope = ml_scope(v->scope);
     b = ml_ev_make_buffer(ev, &s, ml_ev_hint(ev, a->call, 0, "buffer"), NULL);
     ev->fn->params.v[at].buffer = b;
     return ml_cv_buffer(b);
@@ -577,10 +575,10 @@ static ml_Cv match_region(ml_Eval *ev, ml_Args *a)
         return ml_ev_fail(ev, E502, a->call->at, "the region holds %s, the buffer %s",
                           ml_dtype_name(ev->cx, r.buffer->type),
                           ml_dtype_name(ev->cx, s.b.type));
-    if (!ml_streq(s.b.scope, r.buffer->scope))
+    if (!ml_scope_eq(s.b.scope, r.buffer->scope))
         return ml_ev_fail(ev, E502, a->call->at,
-                          "the region is in scope %s, the buffer in %s", r.buffer->scope,
-                          s.b.scope);
+                          "the region is in scope %s, the buffer in %s",
+                          r.buffer->scope.name, s.b.scope.name);
     if (r.buffer->align % (s.b.align ? s.b.align : 64) != 0)
         return ml_ev_fail(ev, E502, a->call->at,
                           "the alignment %u of the buffer does not divide that of `%s`, %u",

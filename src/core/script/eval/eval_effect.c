@@ -101,8 +101,8 @@ static ml_Cv bind(ml_Eval *ev, ml_Args *a)
 }
 
 /* ---- attributes */
-static void wrap_attr(ml_Eval *ev, const ml_Value *node, const char *thread,
-                      const char *key, const ml_Value *value, ml_Place at)
+static void wrap_attr(ml_Eval *ev, const ml_Value *node, ml_Thread thread, const char *key,
+                      const ml_Value *value, ml_Place at)
 {
     ml_Attr w = {.node = node, .key = key, .value = value, .thread = thread};
 
@@ -120,7 +120,7 @@ static ml_Cv attr(ml_Eval *ev, ml_Args *a)
 {
     ml_Str key;
     const ml_Value *node, *value;
-    const char *thread;
+    ml_Thread thread;
 
     if (!ml_ev_no_more(ev, a, 3))
         return ml_cv_poison();
@@ -128,13 +128,13 @@ static ml_Cv attr(ml_Eval *ev, ml_Args *a)
         const ml_Value *d = ml_ev_to_value(ev, a->v[0].v, a->v[0].at);
 
         for (uint32_t k = 0; d && k < d->n; k++)
-            wrap_attr(ev, ml_val_int(ev->cx, 0), NULL, d->keys[k], d->as.list[k],
+            wrap_attr(ev, ml_val_int(ev->cx, 0), (ml_Thread){0}, d->keys[k], d->as.list[k],
                       a->call->at);
         return d ? scope_value(ev, ml_cv(ML_CV_NONE)) : ml_cv_poison();
     }
     if (a->n_pos != 3)
         return ml_ev_fail(ev, E414, a->call->at, "T.attr takes (node, \"key\", value)");
-    thread = a->v[0].v.kind == ML_CV_VALUE ? a->v[0].v.scope : NULL;
+    thread = ml_thread(a->v[0].v.kind == ML_CV_VALUE ? a->v[0].v.scope : NULL);
     if (a->v[0].v.kind == ML_CV_EXPR && a->v[0].v.as.e->kind == ML_EXPR_VAR) {
         const ml_Var *v = a->v[0].v.as.e->as.var;
 
@@ -150,7 +150,7 @@ static ml_Cv attr(ml_Eval *ev, ml_Args *a)
         return ml_cv_poison();
     if (!ml_str_eq(key, ml_str("thread_extent")) &&
         !ml_str_eq(key, ml_str("virtual_thread")))
-        thread = NULL;
+        thread = (ml_Thread){0};
     wrap_attr(ev, node, thread, fold_key(ev, key), value, a->call->at);
     return scope_value(ev, ml_cv(ML_CV_NONE));
 }
@@ -161,7 +161,7 @@ static ml_Cv new_thread(ml_Eval *ev, ml_Str tag, const char *hint, ml_Dtype t, m
 
     ml_ev_remember(ev, v, at);
     ml_push(ev->sc, &ev->fn->threads, v);
-    ml_push(ev->sc, &ev->fn->thread_tags, ml_strdup(ev->cx, tag));
+    ml_push(ev->sc, &ev->fn->thread_tags, ml_thread(ml_strdup(ev->cx, tag)));
     ml_push(ev->sc, &ev->fn->thread_extents, NULL);
     return ml_cv_expr(ml_var(ev->cx, v));
 }
@@ -214,9 +214,7 @@ static ml_Cv launch_thread(ml_Eval *ev, ml_Args *a)
                           var.as.e->as.var->hint);
     ev->fn->thread_extents.v[k] = value;
     wrap_attr(ev, ml_val_var(ev->cx, var.as.e->as.var), ev->fn->thread_tags.v[k],
-              ml_streq(ev->fn->thread_tags.v[k], "vthread") ? "virtual_thread"
-                                                            : "thread_extent",
-              value, a->call->at);
+              ml_thread_key(ev->fn->thread_tags.v[k]), value, a->call->at);
     return scope_value(ev, var);
 }
 

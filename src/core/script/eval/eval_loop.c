@@ -168,18 +168,6 @@ static ml_Cv simple(ml_Eval *ev, ml_Args *a)
     return loop_cv(h);
 }
 
-static bool known_tag(ml_Str t)
-{
-    static const char *const TAGS[] = {
-        "blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y",
-        "threadIdx.z", "vthread",    "vthread.x",  "vthread.y",   "vthread.z"};
-
-    for (size_t k = 0; k < ML_COUNT(TAGS); k++)
-        if (ml_str_eq(t, ml_str(TAGS[k])))
-            return true;
-    return false;
-}
-
 static ml_Cv thread_binding(ml_Eval *ev, ml_Args *a)
 {
     ml_LoopHeader *h = header(ev, ML_FOR_THREAD, 1);
@@ -193,11 +181,11 @@ static ml_Cv thread_binding(ml_Eval *ev, ml_Args *a)
                           "missing thread tag, e.g. `thread=\"threadIdx.x\"`");
     if (!ml_ev_arg_string(ev, a, tag, "the thread tag", &z))
         return ml_cv_poison();
-    if (!known_tag(z))
+    h->thread = ml_thread(ml_strdup(ev->cx, z));
+    if (ml_thread_rank(h->thread) < 0 || h->thread.axis == ML_AXIS_CLUSTER)
         ml_report(ev->rep, ML_E_W403, tag->at, "unknown thread tag `%.*s`", (int)z.n, z.p);
     if (!tag->key)
         tag->used = true;
-    h->thread = ml_strdup(ev->cx, z);
     if (!bounds(ev, a, h) || !annotations_of(ev, a, h))
         return ml_cv_poison();
     if (a->n_pos > 2)

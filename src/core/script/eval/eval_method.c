@@ -267,7 +267,7 @@ ml_Cv ml_ev_method(ml_Eval *ev, ml_Str name, ml_Args *a)
     ML_ASSERT(b); /* only buffers have the others */
     if (ml_str_eq(name, ml_str("scope")))
         return a->n ? ml_ev_fail(ev, E414, a->call->at, "scope() takes no argument")
-                    : ml_cv_str(ml_str(b->scope));
+                    : ml_cv_str(ml_str(b->scope.name));
     if (ml_str_eq(name, ml_str("access_ptr")))
         return access_ptr(ev, b, a);
     if (ml_str_eq(name, ml_str("offset_of")))

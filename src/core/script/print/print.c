@@ -31,8 +31,9 @@ static bool in_annotation(ml_Printer *p, const ml_Func *f, size_t k)
         return false;
     bool plain = b->n_strides == 0 && ml_is_int(b->elem_offset, 0) &&
                  ml_dtype_eq(b->elem_offset->type, ml_buffer_index_dtype(b)) &&
-                 ml_streq(b->scope, "global") && b->align == 64 && b->offset_factor == 1 &&
-                 !b->auto_broadcast && !b->says_offset && b->n_separators == 0;
+                 ml_is_scope(b->scope, ML_SCOPE_GLOBAL) && b->align == 64 &&
+                 b->offset_factor == 1 && !b->auto_broadcast && !b->says_offset &&
+                 b->n_separators == 0;
     if (!p->newest && !plain)
         return false;
     for (size_t d = 0; d < b->rank; d++) {

@@ -50,9 +50,9 @@ static bool is_alloc_default(const ml_Buffer *b)
 static bool may_be_cell(const ml_Printer *p, const ml_Buffer *b)
 {
     return p->newest && b->is_scalar && b->rank == 1 && ml_is_int(b->shape[0], 1) &&
-           ml_dtype_eq(b->shape[0]->type, ML_DT_I32) && ml_streq(b->scope, "local") &&
-           is_alloc_default(b) && b->type.lanes == 1 && b->type.code != ML_HANDLE &&
-           ml_dtype_has_name(b->type);
+           ml_dtype_eq(b->shape[0]->type, ML_DT_I32) &&
+           ml_is_scope(b->scope, ML_SCOPE_LOCAL) && is_alloc_default(b) &&
+           b->type.lanes == 1 && b->type.code != ML_HANDLE && ml_dtype_has_name(b->type);
 }
 
 bool ml_pr_is_cell(ml_Printer *p, const ml_Buffer *b)
@@ -92,12 +92,11 @@ ml_Dtype ml_pr_launch_dtype(const ml_Attr *a)
 
 bool ml_pr_is_launch(const ml_Attr *a)
 {
-    if (!a->thread || !attr_var(a))
+    if (!a->thread.axis || !attr_var(a))
         return false;
     if (a->value->kind != ML_VAL_INT && a->value->kind != ML_VAL_EXPR)
         return false;
-    return ml_streq(a->key,
-                    ml_streq(a->thread, "vthread") ? "virtual_thread" : "thread_extent");
+    return ml_streq(a->key, ml_thread_key(a->thread));
 }
 
 /* ---- scopes */
@@ -410,7 +409,7 @@ static void scan_attr(ml_Printer *p, const ml_Attr *a, bool last)
         ml_NameInfo *info = ml_pr_var(p, v);
         info->n_launches++;
         info->launch_scope = around(p, info->launch_scope, p->scope);
-        info->tag = a->thread;
+        info->tag = a->thread.name;
         if (!ml_dtype_eq(v->type, ml_pr_launch_dtype(a)))
             info->env = true;
     }

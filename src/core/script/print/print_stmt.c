@@ -214,7 +214,7 @@ static void loop_header(ml_Printer *p, const ml_For *f)
     loop_args(p, f);
     if (f->kind == ML_FOR_THREAD) {
         ml_pr_z(p, ", thread=");
-        ml_pr_string(p, f->thread, strlen(f->thread));
+        ml_pr_string(p, f->thread.name, strlen(f->thread.name));
     }
     if (ml_dict_count(f->annotations) > 0 && !print_unroll(p, f)) {
         ml_pr_z(p, ", annotations=");
@@ -353,14 +353,14 @@ static const ml_Var *launch_var(const ml_Attr *a)
 
 static void print_attr_node(ml_Printer *p, const ml_Attr *a)
 {
-    if (!a->thread) {
+    if (!a->thread.axis) {
         ml_pr_value(p, a->node);
         return;
     }
     ml_pr_t(p, "iter_var(");
     ml_pr_value(p, a->node);
     ml_pr_z(p, ", None, \"ThreadIndex\", ");
-    ml_pr_string(p, a->thread, strlen(a->thread));
+    ml_pr_string(p, a->thread.name, strlen(a->thread.name));
     ml_pr_z(p, ")");
 }
 
@@ -394,7 +394,7 @@ static void print_attr(ml_Printer *p, const ml_Attr *a, bool last)
     if (v) {
         ml_pr_t(p, "launch_thread(");
         if (own)
-            ml_pr_string(p, a->thread, strlen(a->thread));
+            ml_pr_string(p, a->thread.name, strlen(a->thread.name));
         else
             ml_pr_var_name(p, v);
     } else {
@@ -500,8 +500,10 @@ static void print_alloc(ml_Printer *p, const ml_Alloc *a)
     unsigned flags = 0;
     if (decl || !p->newest) {
         ml_pr_t(p, "decl_buffer(");
-    } else if (ml_streq(b->scope, "shared") || ml_streq(b->scope, "local")) {
-        ml_pr_t(p, ml_streq(b->scope, "local") ? "alloc_local(" : "alloc_shared(");
+    } else if (ml_is_scope(b->scope, ML_SCOPE_SHARED) ||
+               ml_is_scope(b->scope, ML_SCOPE_LOCAL)) {
+        ml_pr_t(p,
+                ml_is_scope(b->scope, ML_SCOPE_LOCAL) ? "alloc_local(" : "alloc_shared(");
         flags = ML_BUF_NO_SCOPE;
     } else {
         ml_pr_t(p, "alloc_buffer(");

@@ -270,9 +270,9 @@ void ml_pr_buffer_args(ml_Printer *p, const ml_Buffer *b, unsigned flags,
         ml_pr_z(p, ", elem_offset=");
         ml_pr_expr(p, b->elem_offset, ML_PREC_TEST);
     }
-    if (!(flags & ML_BUF_NO_SCOPE) && !ml_streq(b->scope, "global")) {
+    if (!(flags & ML_BUF_NO_SCOPE) && !ml_is_scope(b->scope, ML_SCOPE_GLOBAL)) {
         ml_pr_z(p, ", scope=");
-        ml_pr_string(p, b->scope, strlen(b->scope));
+        ml_pr_string(p, b->scope.name, strlen(b->scope.name));
     }
     if (b->align != 64)
         ml_text_fmt(p->out, ", align=%u", (unsigned)b->align);
