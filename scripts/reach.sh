@@ -4,41 +4,25 @@
 # Prints FILE:LINE: what is missing there, and rows that nothing answers to. Exit 1 when there is any.
 set -u
 table=src/repl/reach.def
+rules=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/lint
 # core/file is how the others reach files: its callers are what the table lists.
 mapfile -t sources < <(find src -name '*.c' ! -path 'src/draw/*' ! -path src/core/base/file.c | sort)
 
 # FILE FUNCTION LINE CALL of each call; comments and texts are left out.
 calls() {
-    awk '
-        FNR == 1 { comment = 0; fn = "" }
+    awk -f "$rules/strip.awk" -f /dev/stdin "${sources[@]}" <<'RULE'
+        FNR == 1 { strip_start() }
         {
-            s = $0
-            out = ""
-            while (s != "") {
-                if (comment) {
-                    k = index(s, "*/")
-                    if (!k) break
-                    s = substr(s, k + 2); comment = 0
-                } else if (match(s, /"([^"\\]|\\.)*"|\/\*|\/\/|\047([^\047\\]|\\.)+\047/)) {
-                    token = substr(s, RSTART, 2)
-                    out = out substr(s, 1, RSTART - 1) "\"\""
-                    if (token == "//") break
-                    if (token == "/*") comment = 1
-                    s = substr(s, token == "/*" ? RSTART + 2 : RSTART + RLENGTH)
-                } else {
-                    out = out s
-                    break
-                }
-            }
-            if (out ~ /^[A-Za-z_]/ && out !~ /;$/ && match(out, /[A-Za-z_0-9]+\(/))
-                fn = substr(out, RSTART, RLENGTH - 1)
+            out = strip($0)
+            follow(out)
             while (match(out, /(^|[^A-Za-z0-9_.>])(fopen|freopen|open|openat|creat|popen|system|exec[lv]p?e?|fexecve|posix_spawnp?|fork|vfork|dlopen|opendir|scandir|nftw|glob|mkstemp|mkdtemp|tmpfile|unlink|unlinkat|rename|renameat|remove|mkdir|rmdir|symlink|link|chmod|chown|truncate|utime|mkfifo|mknod|chdir|fchdir|shm_open|socket|connect|process_vm_[a-z]+|ptrace|setenv|putenv|sqlite3_open[a-z0-9_]*|luaL_loadfilex?|luaL_dofile|ml_file_read|ml_file_begin|ml_file_write[a-z_]*|ml_session_write)[ \t]*\(/)) {
                 call = substr(out, RSTART, RLENGTH)
                 gsub(/[^A-Za-z0-9_]/, "", call)
-                print FILENAME, fn, FNR, call
+                print FILENAME, in_function, FNR, call
                 out = substr(out, RSTART + RLENGTH)
             }
-        }' "${sources[@]}"
+        }
+RULE
 }
 
 # FILE FUNCTION of each row of the table.

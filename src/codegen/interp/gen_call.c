@@ -284,6 +284,7 @@ static uint32_t dp4a(ml_Gen *g, const ml_Expr *e)
                         e->args[2]->type.code == ML_INT);
 }
 
+/* long: one case an operator */
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;

@@ -423,6 +423,7 @@ static bool iteration(ml_Run *run, const ml_Ins *ins)
 #define INT_WRAPPED(op)                                                                    \
     R(d).i = wrap(ins->x, (int64_t)((uint64_t)R(a).i op(uint64_t) R(b).i))
 
+/* long: one case an instruction */
 bool ml_run_code(ml_Run *run)
 {
     const ml_Gen *g = run->g;

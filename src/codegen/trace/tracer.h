@@ -5,7 +5,7 @@
  * they are. Only addresses are worked out; values where an index, a bound or a condition
  * loads them. Loops of every kind run in order, iteration after iteration. What would take
  * too long is cut: some loops then run only their first iterations, and the trace says
- * which. Source: interaction 4, 10 (pane 8), 13.
+ * which. Source: interaction 4, 10 (pane 8).
  */
 #ifndef ML_CODEGEN_TRACE_TRACER_H
 #define ML_CODEGEN_TRACE_TRACER_H

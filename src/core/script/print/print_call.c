@@ -54,6 +54,7 @@ static bool low_ok(const ml_Expr *e)
     return ml_low_type(l, e->args, e->n_args, &t) && ml_dtype_eq(t, e->type);
 }
 
+/* long: one case an operator */
 static bool helper_ok(const ml_Expr *e)
 {
     const ml_Op *op = e->as.op;
