@@ -124,6 +124,7 @@ static void spans_go_along_or_are_ordinals(void **state)
     ml_Ctx *cx = ml_ctx_new(0);
     const ml_Module *m = program(cx);
     const ml_Stmt *body = m->funcs[0]->body, *back;
+    const ml_Block *sum, *again;
     ml_BinaryRead r;
 
     assert_true(ml_binary_read(cx, ml_binary_write(cx, m, true), "the program", &r));
@@ -131,6 +132,10 @@ static void spans_go_along_or_are_ordinals(void **state)
     assert_int_equal(back->span->line, ml_as_block(body)->body->span->line);
     assert_int_equal(back->span->col, ml_as_block(body)->body->span->col);
     assert_string_equal(back->span->file, "the program");
+    sum = ml_as_block(ml_as_for(ml_as_for(ml_as_block(body)->body)->body)->body);
+    again = ml_as_block(ml_as_for(ml_as_for(back)->body)->body);
+    assert_int_equal(again->iters[1].span->col, sum->iters[1].span->col);
+    assert_int_equal(r.mod->funcs[0]->span->line, m->funcs[0]->span->line);
     assert_true(ml_binary_read(cx, ml_binary_write(cx, m, false), "the program", &r));
     assert_int_equal(r.n_ordinals, 6); /* root, two loops, block, init, store */
     for (uint32_t k = 0; k < r.n_ordinals; k++)
@@ -193,7 +198,7 @@ static void fit_sum(uint8_t *v, size_t n)
         v[SUM_AT + k] = (uint8_t)(h >> 8 * k);
 }
 
-static uint32_t n_read, n_refused;
+static uint32_t n_read, n_refused, n_ill_typed;
 
 static void changed_at_random(ml_Ctx *cx, const ml_Module *m, const char *name)
 {
@@ -219,6 +224,7 @@ static void changed_at_random(ml_Ctx *cx, const ml_Module *m, const char *name)
             n_refused++;
             if (!ml_error(to))
                 fail_msg("%s: refused without an error", name);
+            n_ill_typed += strstr(why_of(to), "ill-typed") != NULL;
         }
         ml_ctx_unref(to);
     }
@@ -231,6 +237,7 @@ static void damage_under_a_right_checksum_does_no_harm(void **state)
 
     (void)state;
     assert_true(n_read > (uint32_t)n && n_refused > (uint32_t)n * 100);
+    assert_true(n_ill_typed > (uint32_t)n); /* what no constructor makes */
 }
 
 int main(void)
