@@ -80,11 +80,11 @@ static bool types_hold(const ml_Expr *e, const ml_Expr *const *args)
                (is_condition(args[0], t) && same_type(args[1], args[2]));
     default: break;
     }
-    if (ml_kind_is_compare(kind))
+    if (kind >= ML_EXPR_EQ && kind <= ML_EXPR_GE)
         return same_type(args[0], args[1]) && ml_dtype_is_bool(t) &&
                t.lanes == args[0]->type.lanes;
     return same_type(args[0], args[1]) && ml_dtype_eq(t, args[0]->type) &&
-           (ml_kind_is_arith(kind) || ml_dtype_is_bool(t));
+           (kind <= ML_EXPR_MAX || ml_dtype_is_bool(t)); /* ADD to MAX, AND, OR */
 }
 
 /* Of the arguments; -1: any number. */
