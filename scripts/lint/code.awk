@@ -6,8 +6,6 @@ BEGIN {
     # function.
     waiting["src/core/script/eval/eval_buffer.c ml_ev_spec"] = 1
     waiting["src/core/script/syntax/lex_literal.c ml_lex_string"] = 1
-    waiting["src/primitives/prim/cache_read.c cache_read"] = 1
-    waiting["src/primitives/prim/split.c split"] = 1
     waiting["src/verify/cover/cover.c ml_cover_region"] = 1
 }
 

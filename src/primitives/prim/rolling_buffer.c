@@ -126,11 +126,8 @@ static bool check_surroundings(ml_Rolling *r, const ml_Block *scope)
     ml_child_blocks(cx, &roll->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
-        bool reads = false;
 
-        for (size_t m = 0; m < b->n_reads; m++)
-            reads |= b->reads[m].buffer->uid == r->buf->uid;
-        if (reads && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
+        if (ml_read_of(b, r->buf) && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
             return false;
     }
     return true;
@@ -415,8 +412,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_rolling_buffer = {
-    .name = "rolling_buffer",
-    .kind = "RollingBuffer",
+    ML_PRIM(rolling_buffer, "RollingBuffer"),
     .group = "storage",
     .summary = "keep a window of an intermediate along a tiled axis",
     .help =
@@ -424,10 +420,8 @@ const ml_Primitive ml_prim_rolling_buffer = {
         "what the iteration before wrote. The buffer becomes as long as one iteration "
         "needs;\n"
         "what is there already is not computed again.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = rolling_buffer,
     .suggest = suggest,
     .errors =
         (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK, ML_E_OUTPUT_BLOCK,
@@ -435,5 +429,4 @@ const ml_Primitive ml_prim_rolling_buffer = {
                                ML_E_NOT_REGION_COVERED, ML_E_NOT_SCHEDULABLE,
                                ML_E_OPAQUE_ACCESS, ML_E_ITER_NOT_PARALLEL,
                                ML_E_NOT_SUPPORTED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "rolling_buffer",
 };

@@ -156,7 +156,7 @@ bool ml_has_aliases(const ml_Module *m)
 
 bool ml_check_one_name(ml_Call *c, ml_Uid node)
 {
-    if (!c->sched->aliased || c->unchecked)
+    if (!c->sched->aliased || !ml_call_asks(c, ML_SOUND))
         return true;
     ml_Ctx *cx = c->cx;
     const ml_Func *f = c->p.mod->funcs[ml_index_func(c->p.index, node)];
