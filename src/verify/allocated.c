@@ -78,27 +78,19 @@ static void part(Walk *w, const ml_Stmt *s, bool below)
 
 static void walk(Walk *w, const ml_Stmt *s)
 {
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_ALLOC: add(w, ml_as_alloc(s)->buffer); break;
-    case ML_STMT_SEQ: ml_stmt_children(s, child, w); break;
-    case ML_STMT_IF:
+    switch (ml_stmt_shape(s)) {
+    case ML_SHAPE_LEAF:
+        if (s->kind == ML_STMT_ALLOC)
+            add(w, ml_as_alloc(s)->buffer);
+        break;
+    case ML_SHAPE_LIST: ml_stmt_children(s, child, w); break;
+    case ML_SHAPE_BRANCH:
         part(w, ml_as_if(s)->then, false);
         if (ml_as_if(s)->other)
             part(w, ml_as_if(s)->other, false);
         break;
-    case ML_STMT_FOR:
-    case ML_STMT_WHILE:
-    case ML_STMT_ATTR:
-    case ML_STMT_BLOCK: part(w, s, true); break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_SHAPE_BODY:
+    case ML_SHAPE_BLOCK: part(w, s, true); break;
     }
 }
 

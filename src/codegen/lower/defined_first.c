@@ -378,10 +378,10 @@ static void stmt(Walk *w, const ml_Stmt *s)
 
     if (!w->ok)
         return;
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_IF: visit_if(w, ml_as_if(s)); break;
-    case ML_STMT_FOR: visit_for(w, ml_as_for(s)); break;
-    case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
+    switch (s->kind) {
+    case ML_STMT_IF: visit_if(w, ml_as_if(s)); return;
+    case ML_STMT_FOR: visit_for(w, ml_as_for(s)); return;
+    case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); return;
     case ML_STMT_STORE:
         ml_stmt_exprs(s, role, w);
         if (ml_as_store(s)->buffer->uid != w->b->uid &&
@@ -389,25 +389,15 @@ static void stmt(Walk *w, const ml_Stmt *s)
             w->ok = false; /* through an alias */
         else if (ml_as_store(s)->buffer->uid == w->b->uid && !ml_as_store(s)->mask)
             access_at(w, ml_as_store(s)->indices, ml_as_store(s)->n, true);
-        break;
+        return;
     case ML_STMT_BREAK: /* what follows may not be done */
     case ML_STMT_CONTINUE:
-    case ML_STMT_RETURN: w->ok = false; break;
-    case ML_STMT_WHILE:
-    case ML_STMT_ATTR:
-    case ML_STMT_SEQ:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_KINDS:
-        ml_stmt_exprs(s, role, w);
-        ml_stmt_children(s, child, w);
-        if (s->kind == ML_STMT_WHILE)
-            w->written.n = n;
-        break;
+    case ML_STMT_RETURN: w->ok = false; return;
     }
+    ml_stmt_exprs(s, role, w);
+    ml_stmt_children(s, child, w);
+    if (s->kind == ML_STMT_WHILE)
+        w->written.n = n;
 }
 
 /* ---------------------------------------------------------------- the question */

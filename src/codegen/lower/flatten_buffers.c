@@ -62,8 +62,7 @@ static const ml_Expr *widen(ml_Ctx *cx, const ml_Expr *e)
         return ml_ramp(cx, widen(cx, e->args[0]), widen(cx, e->args[1]), e->type.lanes);
     if (e->kind == ML_EXPR_BROADCAST)
         return ml_broadcast(cx, widen(cx, e->args[0]), e->type.lanes);
-    if (e->type.code == ML_INT && e->type.bits == 32 && e->kind >= ML_EXPR_ADD &&
-        e->kind <= ML_EXPR_MAX)
+    if (e->type.code == ML_INT && e->type.bits == 32 && ml_kind_computes(e->kind))
         return ml_binary(cx, (ml_ExprKind)e->kind, widen(cx, e->args[0]),
                          widen(cx, e->args[1]));
     return ml_cast(cx, t, e);
@@ -359,7 +358,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     if (s->kind != ML_STMT_SEQ)
         w->at = s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: s = visit_store(cx, w, ml_as_store(s)); break;
     case ML_STMT_ALLOC:
     case ML_STMT_DECL: s = visit_alloc(cx, w, ml_as_alloc(s)); break;
@@ -377,16 +376,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         fail(w, ml_format(cx, "%s is still there; lower_opaque comes before",
                           ml_lower_name(cx, s)));
         break;
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN: s = ml_stmt_map(cx, s, &m); break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default: s = ml_stmt_map(cx, s, &m); break;
     }
     ml_arith_restore(w->ar, mark);
     w->at = outer;

@@ -9,8 +9,7 @@ static bool divides(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    if (e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORDIV ||
-        e->kind == ML_EXPR_FLOORMOD)
+    if (ml_kind_divides(e->kind))
         *found |= !ml_is_const_int(e->args[1]) || e->args[1]->as.i == 0;
     return !*found;
 }

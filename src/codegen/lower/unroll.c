@@ -189,7 +189,7 @@ static const ml_Stmt *visit_while(Walk *w, const ml_While *old)
 
 static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_SEQ: return visit_list(w, ml_as_seq(s));
     case ML_STMT_FOR: return visit_for(w, ml_as_for(s));
     case ML_STMT_IF: return visit_if(w, ml_as_if(s));
@@ -197,15 +197,6 @@ static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
     case ML_STMT_WHILE: return visit_while(w, ml_as_while(s));
     case ML_STMT_STORE:
     case ML_STMT_EVALUATE: w->c = (Count){.steps = 1, .statements = 1}; return s;
-    case ML_STMT_BIND:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_BLOCK:
-    case ML_STMT_KINDS: break;
     }
     w->c = (Count){.statements = 1};
     return s;

@@ -278,7 +278,7 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
 {
     if (v->obstacle)
         return s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: return store(v, s);
     case ML_STMT_SEQ: return list(v, s);
     case ML_STMT_FOR: return inner_loop(v, s);
@@ -294,8 +294,6 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
     case ML_STMT_RETURN:
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE: return give_up(v, s, "it leaves the loop");
-    case ML_STMT_BLOCK:
-    case ML_STMT_KINDS: break;
     }
     return give_up(v, s, "it has no form for vectors");
 }

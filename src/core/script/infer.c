@@ -393,6 +393,12 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
     stmt(user, s);
 }
 
+static void role(const ml_Expr *e, ml_Role r, void *user)
+{
+    (void)r;
+    expr(user, e);
+}
+
 static void own(Walk *w, const ml_Buffer *b, bool pointer)
 {
     ml_map_set(w->cx, w->own, b->uid, b);
@@ -423,7 +429,7 @@ static void stmt(Walk *w, const ml_Stmt *s)
     const ml_Dom *old;
     ml_Dom d;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: {
         const ml_Store *st = ml_as_store(s);
 
@@ -469,7 +475,6 @@ static void stmt(Walk *w, const ml_Stmt *s)
         ml_subst_var(w->cx, &w->lets, b->var, expand(w, b->value));
         return;
     }
-    case ML_STMT_EVALUATE: expr(w, ml_as_evaluate(s)->value); return;
     case ML_STMT_ALLOC: own(w, ml_as_alloc(s)->buffer, true); return;
     case ML_STMT_DECL: {
         const ml_Alloc *a = ml_as_alloc(s);
@@ -485,21 +490,12 @@ static void stmt(Walk *w, const ml_Stmt *s)
             expr(w, a->data);
         return;
     }
-    case ML_STMT_WHILE: expr(w, ml_as_while(s)->cond); break;
-    case ML_STMT_ASSERT: expr(w, ml_as_assert(s)->cond); break;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            expr(w, ml_as_return(s)->value);
-        break;
     case ML_STMT_BLOCK: nested(w, ml_as_block(s)); return;
     case ML_STMT_ATTR:
         if (ml_as_attr(s)->value && ml_as_attr(s)->value->kind == ML_VAL_EXPR)
             expr(w, ml_as_attr(s)->value->as.expr);
         break;
-    case ML_STMT_SEQ:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default: ml_stmt_exprs(s, role, w); break;
     }
     ml_stmt_children(s, child, w);
 }

@@ -52,7 +52,7 @@ static bool is_total(const ml_Expr *e)
         return e->as.op->effect <= ML_EFFECT_PURE &&
                (ml_is_op(e, ML_OP_IF_THEN_ELSE) ||
                 (e->as.op->id >= ML_OP_POPCOUNT && e->as.op->id <= ML_OP_NEXTAFTER));
-    default: return e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR;
+    default: return ml_kind_is_binary(e->kind);
     }
 }
 
@@ -72,8 +72,6 @@ static bool find_float(const ml_Expr *e, void *user)
 static bool look_in(const ml_Expr *e, void *user)
 {
     Look *l = user;
-    bool divides = e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
-                   e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
 
     if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT || e->kind == ML_EXPR_FLOAT)
         return true;
@@ -81,7 +79,8 @@ static bool look_in(const ml_Expr *e, void *user)
         l->ops++;
     else if (e->kind != ML_EXPR_CAST)
         l->pure = false;
-    if (divides && !ml_dtype_is_float(e->type) && !is_divisor(e->args[1]) &&
+    if (ml_kind_divides(e->kind) && !ml_dtype_is_float(e->type) &&
+        !is_divisor(e->args[1]) &&
         !ml_prove(l->s->ar,
                   ml_ne(l->s->c->cx, e->args[1], ml_int(l->s->c->cx, e->args[1]->type, 0))))
         l->pure = false;

@@ -38,7 +38,7 @@ static int pick(const ml_Block *b, void *user)
 
 bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE:
         return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
     case ML_STMT_SEQ:
@@ -59,15 +59,6 @@ bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
                ml_always_stores(ml_as_if(s)->other, buf);
     case ML_STMT_EVALUATE: /* an intrinsic: its regions tell what it writes */
         return (ml_as_evaluate(s)->value->flags & ML_X_EFFECT) != 0;
-    case ML_STMT_WHILE:
-    case ML_STMT_BIND:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     return false;
 }

@@ -113,8 +113,7 @@ static const ml_Expr *without(Fusion *f, const ml_Expr *e, const ml_Expr **wrong
 
 static bool scales(const ml_Expr *e)
 {
-    return e->kind == ML_EXPR_MUL || e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
-           e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
+    return e->kind == ML_EXPR_MUL || ml_kind_divides(e->kind);
 }
 
 static bool find_epilogue(Fusion *f)

@@ -93,9 +93,8 @@ static bool find_bad(const ml_Expr *x, void *user)
     if (x->kind == ML_EXPR_LOAD && (ml_load_rank(x) < x->n_args ||
                                     !is_at(ml_einsum_side(l->e, x->as.buffer), x->args)))
         l->bad = x;
-    if ((x->kind == ML_EXPR_DIV || x->kind == ML_EXPR_MOD || x->kind == ML_EXPR_FLOORDIV ||
-         x->kind == ML_EXPR_FLOORMOD) &&
-        !ml_dtype_is_float(x->type) && x->args[1]->kind != ML_EXPR_INT)
+    if (ml_kind_divides(x->kind) && !ml_dtype_is_float(x->type) &&
+        x->args[1]->kind != ML_EXPR_INT)
         l->bad = x;
     if (x->kind == ML_EXPR_LET ||
         (x->kind == ML_EXPR_CALL && ml_expr_effect(x) > ML_EFFECT_READ))

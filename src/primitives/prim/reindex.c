@@ -94,7 +94,7 @@ static bool look_inside(const ml_Expr *e, void *user)
     if (e->kind == ML_EXPR_LOAD)
         for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
             ok = ml_is_true(ml_bounds_to_ask(w->ar, e->args[d], e->as.buffer->shape[d]));
-    else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
+    else if (ml_kind_divides(e->kind))
         ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
     w->bad |= !ok;
     return ok;

@@ -80,9 +80,8 @@ static bool may_fail(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    *found |=
-        e->kind == ML_EXPR_LOAD || (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD &&
-                                    e->args[1]->kind != ML_EXPR_INT);
+    *found |= e->kind == ML_EXPR_LOAD ||
+              (ml_kind_divides(e->kind) && e->args[1]->kind != ML_EXPR_INT);
     return !*found;
 }
 

@@ -46,32 +46,18 @@ static bool holds(const ml_Stmt *s, ml_Uid uid)
         return true;
     if (!s->has_block)
         return false;
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_SEQ: {
-        const ml_Seq *seq = ml_as_seq(s);
-
-        for (size_t k = 0; k < seq->n; k++)
-            if (holds(seq->stmts[k], uid))
+    switch (ml_stmt_shape(s)) {
+    case ML_SHAPE_LIST:
+        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
+            if (holds(ml_as_seq(s)->stmts[k], uid))
                 return true;
         return false;
-    }
-    case ML_STMT_FOR: return holds(ml_as_for(s)->body, uid);
-    case ML_STMT_BLOCK: return false; /* child blocks of one scope only */
-    case ML_STMT_WHILE: return holds(ml_as_while(s)->body, uid);
-    case ML_STMT_IF:
+    case ML_SHAPE_BODY: return holds(ml_stmt_body(s), uid);
+    case ML_SHAPE_BRANCH:
         return holds(ml_as_if(s)->then, uid) ||
                (ml_as_if(s)->other && holds(ml_as_if(s)->other, uid));
-    case ML_STMT_ATTR: return holds(ml_as_attr(s)->body, uid);
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_SHAPE_BLOCK: /* child blocks of one scope only */
+    case ML_SHAPE_LEAF: break;
     }
     return false;
 }

@@ -15,7 +15,7 @@ static const ml_Stmt *outside_blocks(const ml_Stmt *s)
 {
     const ml_Stmt *bad = NULL;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_SEQ:
         for (uint32_t k = 0; !bad && k < ml_as_seq(s)->n; k++)
             bad = outside_blocks(ml_as_seq(s)->stmts[k]);
@@ -45,17 +45,6 @@ static const ml_Stmt *outside_blocks(const ml_Stmt *s)
         return bad || !i->other ? bad : outside_blocks(i->other);
     }
     case ML_STMT_EVALUATE: return ml_is_noop(s) ? NULL : s;
-    case ML_STMT_STORE:
-    case ML_STMT_WHILE:
-    case ML_STMT_BIND:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     return s;
 }

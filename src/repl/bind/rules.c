@@ -103,7 +103,7 @@ static bool visit(const ml_Expr *e, void *user)
 {
     Body *c = user;
 
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+    if (ml_kind_computes(e->kind))
         c->ops++;
     if (e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE))
         c->guard = true;

@@ -48,7 +48,7 @@ bool ml_of_elements(const ml_Expr *e, const ml_Map *lets)
 
 bool ml_is_work(const ml_Expr *e, const ml_Map *lets)
 {
-    if (e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_MAX)
+    if (!ml_kind_computes(e->kind))
         return false;
     return ml_dtype_is_float(e->type) || ml_of_elements(e, lets);
 }
@@ -130,7 +130,7 @@ static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
     Counts inner = {0}, other = {0};
     ml_ArithMark mark;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: count_expr(w, ml_as_store(s)->value, to); break;
     case ML_STMT_SEQ:
         for (size_t k = 0; k < ml_as_seq(s)->n; k++)
@@ -170,13 +170,6 @@ static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
         if (ml_as_return(s)->value)
             count_expr(w, ml_as_return(s)->value, to);
         break;
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
 }
 

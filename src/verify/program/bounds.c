@@ -202,21 +202,29 @@ static void visit_block(Walk *w, const ml_Block *b)
     w->at = outer;
 }
 
+static void visit_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    visit_expr(user, e);
+}
+
+static void visit_child(const ml_Stmt *s, bool in_init, void *user)
+{
+    (void)in_init;
+    visit(user, s);
+}
+
 static void visit(Walk *w, const ml_Stmt *s)
 {
     ml_ArithMark mark;
     Guard g;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE:
         check_access(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, ml_as_store(s)->n);
         for (size_t k = 0; k < ml_as_store(s)->n; k++)
             visit_expr(w, ml_as_store(s)->indices[k]);
         visit_expr(w, ml_as_store(s)->value);
-        break;
-    case ML_STMT_SEQ:
-        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
-            visit(w, ml_as_seq(s)->stmts[k]);
         break;
     case ML_STMT_FOR:
         visit_expr(w, ml_as_for(s)->min);
@@ -230,10 +238,6 @@ static void visit(Walk *w, const ml_Stmt *s)
         visit(w, ml_as_for(s)->body);
         w->dom.n--;
         ml_arith_restore(w->ar, mark);
-        break;
-    case ML_STMT_WHILE:
-        visit_expr(w, ml_as_while(s)->cond);
-        visit(w, ml_as_while(s)->body);
         break;
     case ML_STMT_IF:
         visit_expr(w, ml_as_if(s)->cond);
@@ -250,7 +254,6 @@ static void visit(Walk *w, const ml_Stmt *s)
         visit_expr(w, ml_as_bind(s)->value);
         set_value(w, ml_as_bind(s)->var, ml_as_bind(s)->value);
         break;
-    case ML_STMT_EVALUATE: visit_expr(w, ml_as_evaluate(s)->value); break;
     case ML_STMT_ATTR:
         mark = ml_arith_save(w->ar);
         if (ml_attr_defines(ml_as_attr(s)) && ml_as_attr(s)->value->kind == ML_VAL_INT) {
@@ -267,17 +270,13 @@ static void visit(Walk *w, const ml_Stmt *s)
         }
         ml_arith_restore(w->ar, mark);
         break;
-    case ML_STMT_ASSERT: visit_expr(w, ml_as_assert(s)->cond); break;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            visit_expr(w, ml_as_return(s)->value);
-        break;
     case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
     case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_STMT_DECL: break; /* its shape is of the interface */
+    default:
+        ml_stmt_exprs(s, visit_role, w);
+        ml_stmt_children(s, visit_child, w);
+        break;
     }
 }
 
