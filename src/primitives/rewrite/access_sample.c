@@ -1,10 +1,10 @@
 /*
  * access_sample - see access_sample.h.
  *
- * The body is walked for the first, the last and some other values of the iters, loops
- * inside in all of their iterations. Only what surely happens counts: where a condition or
- * an index does not come out as a number, nothing is said. Source: primitives 11,
- * annotate_buffer_access.
+ * The body, and the init where it runs, are walked for the first, the last and some other
+ * values of the iters, loops inside in all of their iterations. Only what surely happens
+ * counts: where a condition or an index does not come out as a number, nothing is said.
+ * Source: primitives 11, annotate_buffer_access.
  */
 #include "primitives/rewrite/access_sample.h"
 
@@ -154,6 +154,19 @@ static void walk(Sample *s, const ml_Stmt *st)
     }
 }
 
+/* Whether the instance is one that runs the init: each reduce iter is at its first value. */
+static bool begins(Sample *s)
+{
+    for (size_t k = 0; k < s->b->n_iters; k++) {
+        const ml_Iter *it = &s->b->iters[k];
+
+        if (it->kind == ML_ITER_REDUCE &&
+            number(s, ml_var(s->c->cx, it->var)) != number(s, it->min))
+            return false;
+    }
+    return true;
+}
+
 const char *ml_access_outside(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
                               bool write, const ml_Range *region, bool *tried)
 {
@@ -187,6 +200,8 @@ const char *ml_access_outside(ml_Call *c, const ml_Block *b, const ml_Buffer *bu
                                  : lo[k] + (int64_t)((random >> 33) % (width ? width : 1));
             ml_subst_var(cx, &s.at, b->iters[k].var, ml_int(cx, b->iters[k].var->type, v));
         }
+        if (b->init && begins(&s))
+            walk(&s, b->init);
         walk(&s, b->body);
     }
     *tried = !s.missed;
