@@ -285,9 +285,13 @@ bool ml_cv_is_plain(ml_Cv v); /* bool, int, float, string */
 /* "int32", "a tuple", "a buffer". */
 const char *ml_cv_describe(ml_Eval *ev, ml_Cv v);
 
-/* Reports and gives poison. */
+/* Reports and gives poison; false; NULL. */
 #define ml_ev_fail(ev, code, at, ...)                                                      \
     ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), ml_cv_poison())
+#define ml_ev_reject(ev, code, at, ...)                                                    \
+    ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), false)
+#define ml_ev_nothing(ev, code, at, ...)                                                   \
+    ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), NULL)
 
 /* ---- names (eval_value.c) */
 uint32_t ml_ev_push_scope(ml_Eval *ev); /* the mark for pop */

@@ -72,10 +72,8 @@ static bool shape_of(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what, bool q
     const ml_Cv *list = v.kind == ML_CV_TUPLE || v.kind == ML_CV_LIST ? v.as.list : &v;
     size_t n = list == &v ? 1 : v.n;
 
-    if (n > MAX_RANK) {
-        ml_report(ev->rep, ML_E_E417, at, "a buffer has at most %d dimensions", MAX_RANK);
-        return false;
-    }
+    if (n > MAX_RANK)
+        return ml_ev_reject(ev, E417, at, "a buffer has at most %d dimensions", MAX_RANK);
     for (size_t k = 0; k < n; k++) {
         ml_Cv d = list[k];
         const ml_Expr *e;
@@ -85,10 +83,8 @@ static bool shape_of(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what, bool q
         e = d.kind == ML_CV_POISON ? NULL : ml_ev_to_int(ev, d, at, what);
         if (!e)
             return false;
-        if (e->type.lanes != 1) {
-            ml_report(ev->rep, ML_E_E501, at, "%s must be a scalar", what);
-            return false;
-        }
+        if (e->type.lanes != 1)
+            return ml_ev_reject(ev, E501, at, "%s must be a scalar", what);
         ml_push(ev->cx, out, e);
     }
     return true;
@@ -101,11 +97,9 @@ static bool small_int(ml_Eval *ev, ml_Arg *s, const char *what, int64_t *out)
     if (v.kind == ML_CV_EXPR && ml_is_const_int(v.as.e))
         v = ml_cv_int(v.as.e->as.i);
     if ((v.kind != ML_CV_INT && v.kind != ML_CV_BOOL) || v.big || v.as.i > INT32_MAX ||
-        v.as.i < INT32_MIN) {
-        ml_report(ev->rep, ML_E_E417, s->at, "%s must be a constant integer, got %s", what,
-                  ml_cv_describe(ev, v));
-        return false;
-    }
+        v.as.i < INT32_MIN)
+        return ml_ev_reject(ev, E417, s->at, "%s must be a constant integer, got %s", what,
+                            ml_cv_describe(ev, v));
     *out = v.as.i;
     return true;
 }
@@ -115,17 +109,13 @@ static bool strides_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
     ml_ExprVec e = {0};
     const ml_Cv *list;
 
-    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE) {
-        ml_report(ev->rep, ML_E_E417, s->at, "strides must be a list, got %s",
-                  ml_cv_describe(ev, s->v));
-        return false;
-    }
+    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE)
+        return ml_ev_reject(ev, E417, s->at, "strides must be a list, got %s",
+                            ml_cv_describe(ev, s->v));
     if (s->v.n == 0)
         return true;
-    if (s->v.n > MAX_RANK) {
-        ml_report(ev->rep, ML_E_E417, s->at, "too many strides");
-        return false;
-    }
+    if (s->v.n > MAX_RANK)
+        return ml_ev_reject(ev, E417, s->at, "too many strides");
     list = s->v.as.list;
     out->stride_names = ML_ARRAY(ev->cx, const char *, s->v.n);
     for (size_t k = 0; k < s->v.n; k++) {
@@ -147,15 +137,11 @@ static bool separators_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
 {
     int32_t *v;
 
-    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE) {
-        ml_report(ev->rep, ML_E_E417, s->at, "axis_separators must be a list, got %s",
-                  ml_cv_describe(ev, s->v));
-        return false;
-    }
-    if (s->v.n > MAX_RANK) {
-        ml_report(ev->rep, ML_E_E417, s->at, "too many axis separators");
-        return false;
-    }
+    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE)
+        return ml_ev_reject(ev, E417, s->at, "axis_separators must be a list, got %s",
+                            ml_cv_describe(ev, s->v));
+    if (s->v.n > MAX_RANK)
+        return ml_ev_reject(ev, E417, s->at, "too many axis separators");
     v = ML_ARRAY(ev->cx, int32_t, s->v.n + 1);
     for (size_t k = 0; k < s->v.n; k++) {
         ml_Arg one = *s;
@@ -164,11 +150,10 @@ static bool separators_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
         one.v = s->v.as.list[k];
         if (!small_int(ev, &one, "an axis separator", &i))
             return false;
-        if (i < (k ? v[k - 1] : 0) || i > MAX_RANK) {
-            ml_report(ev->rep, ML_E_E417, s->at,
-                      "axis_separators must be non-decreasing, from 0 to the rank");
-            return false;
-        }
+        if (i < (k ? v[k - 1] : 0) || i > MAX_RANK)
+            return ml_ev_reject(
+                ev, E417, s->at,
+                "axis_separators must be non-decreasing, from 0 to the rank");
         v[k] = (int32_t)i;
     }
     out->b.separators = v;
@@ -198,10 +183,8 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
         if (!ml_ev_dtype(ev, f->v, f->at, &out->b.type))
             return false;
         out->has_dtype = true;
-        if (out->b.type.code == ML_VOID) {
-            ml_report(ev->rep, ML_E_E516, f->at, "a buffer cannot hold void");
-            return false;
-        }
+        if (out->b.type.code == ML_VOID)
+            return ml_ev_reject(ev, E516, f->at, "a buffer cannot hold void");
     }
     if ((f = field(s, names, "shape"))) {
         bool quoting = ev->fn && !ev->frame; /* an annotation */
@@ -212,8 +195,7 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
         out->b.shape = shape.v;
         out->b.rank = (uint16_t)shape.n;
     } else if (shape_needed) {
-        ml_report(ev->rep, ML_E_E407, a->call->at, "%s needs a shape", a->name);
-        return false;
+        return ml_ev_reject(ev, E407, a->call->at, "%s needs a shape", a->name);
     }
     if ((f = field(s, names, "scope"))) {
         if (!ml_ev_arg_string(ev, a, f, "the scope", &z))
@@ -226,20 +208,16 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
                                               : ml_ev_to_expr(ev, f->v, f->at);
         if (!out->data)
             return false;
-        if (out->data->type.code != ML_HANDLE) {
-            ml_report(ev->rep, ML_E_E417, f->at, "data must be a pointer, got %s",
-                      ml_cv_describe(ev, f->v));
-            return false;
-        }
+        if (out->data->type.code != ML_HANDLE)
+            return ml_ev_reject(ev, E417, f->at, "data must be a pointer, got %s",
+                                ml_cv_describe(ev, f->v));
     }
     if ((f = field(s, names, "strides"))) {
         if (!strides_of(ev, f, out))
             return false;
-        if (out->has_strides && out->has_shape && out->b.n_strides != out->b.rank) {
-            ml_report(ev->rep, ML_E_E417, f->at, "%u strides for %u dimensions",
-                      (unsigned)out->b.n_strides, (unsigned)out->b.rank);
-            return false;
-        }
+        if (out->has_strides && out->has_shape && out->b.n_strides != out->b.rank)
+            return ml_ev_reject(ev, E417, f->at, "%u strides for %u dimensions",
+                                (unsigned)out->b.n_strides, (unsigned)out->b.rank);
     }
     if ((f = field(s, names, "elem_offset"))) {
         if (f->v.kind == ML_CV_FRESH || f->v.kind == ML_CV_STRING) {
@@ -264,10 +242,8 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
 
         if (!e)
             return false;
-        if (out->has_offset) {
-            ml_report(ev->rep, ML_E_E417, f->at, "give either elem_offset or byte_offset");
-            return false;
-        }
+        if (out->has_offset)
+            return ml_ev_reject(ev, E417, f->at, "give either elem_offset or byte_offset");
         out->b.elem_offset =
             ml_floordiv(ev->cx, ml_mul(ev->cx, e, ml_int(ev->cx, e->type, 8)),
                         ml_int(ev->cx, ml_dtype_lanes(e->type, 1), bits ? bits : 8));
@@ -282,10 +258,8 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
     if ((f = field(s, names, "offset_factor"))) {
         if (!small_int(ev, f, "offset_factor", &i))
             return false;
-        if (i < 0) {
-            ml_report(ev->rep, ML_E_E417, f->at, "offset_factor must not be negative");
-            return false;
-        }
+        if (i < 0)
+            return ml_ev_reject(ev, E417, f->at, "offset_factor must not be negative");
         out->has_factor = i != 0;
         out->b.offset_factor = i ? (uint32_t)i : 1;
     }
@@ -293,37 +267,28 @@ bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spe
         if (!ml_ev_arg_string(ev, a, f, "buffer_type", &z))
             return false;
         out->is_auto = ml_str_eq(z, ml_str("auto"));
-        if (!out->is_auto && z.n && !ml_str_eq(z, ml_str("default"))) {
-            ml_report(ev->rep, ML_E_E411, f->at,
-                      "buffer_type must be \"auto\" or \"default\"");
-            return false;
-        }
+        if (!out->is_auto && z.n && !ml_str_eq(z, ml_str("default")))
+            return ml_ev_reject(ev, E411, f->at,
+                                "buffer_type must be \"auto\" or \"default\"");
         out->b.auto_broadcast = out->is_auto;
     }
     if ((f = field(s, names, "axis_separators"))) {
         if (!separators_of(ev, f, out))
             return false;
         if (out->has_shape && out->b.n_separators &&
-            out->b.separators[out->b.n_separators - 1] > out->b.rank) {
-            ml_report(ev->rep, ML_E_E417, f->at,
-                      "axis_separators must be non-decreasing, from 0 to the rank");
-            return false;
-        }
+            out->b.separators[out->b.n_separators - 1] > out->b.rank)
+            return ml_ev_reject(
+                ev, E417, f->at,
+                "axis_separators must be non-decreasing, from 0 to the rank");
     }
     f = field(s, names, "layout");
-    if (f && !(f->v.kind == ML_CV_STRING && ml_str_eq(f->v.as.s, ml_str("default")))) {
-        ml_report(ev->rep, ML_E_E418, f->at, "layouts of buffers are not supported");
-        return false;
-    }
-    if ((f = field(s, names, "allocated_addr"))) {
-        ml_report(ev->rep, ML_E_E418, f->at, "allocated addresses are not supported");
-        return false;
-    }
+    if (f && !(f->v.kind == ML_CV_STRING && ml_str_eq(f->v.as.s, ml_str("default"))))
+        return ml_ev_reject(ev, E418, f->at, "layouts of buffers are not supported");
+    if ((f = field(s, names, "allocated_addr")))
+        return ml_ev_reject(ev, E418, f->at, "allocated addresses are not supported");
     if ((f = field(s, names, "annotations"))) {
-        if (f->v.kind != ML_CV_DICT) {
-            ml_report(ev->rep, ML_E_E415, f->at, "annotations must be a dict");
-            return false;
-        }
+        if (f->v.kind != ML_CV_DICT)
+            return ml_ev_reject(ev, E415, f->at, "annotations must be a dict");
         out->annotations = ml_ev_to_value(ev, f->v, f->at);
         if (!out->annotations)
             return false;

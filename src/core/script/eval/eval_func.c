@@ -118,11 +118,9 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     ml_Sym *sym = q->sym;
     const char *hint;
 
-    if (q->star) {
-        ml_report(ev->rep, ML_E_E406, q->at,
-                  "only plain positional parameters are supported");
-        return false;
-    }
+    if (q->star)
+        return ml_ev_reject(ev, E406, q->at,
+                            "only plain positional parameters are supported");
     hint = sym->name.p;
     if (!q->ann) {
         ml_report(ev->rep, ML_E_E405, q->at, "parameter `%s` needs a type annotation",
@@ -153,10 +151,8 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
         const ml_Buffer *b = ml_ev_make_buffer(ev, ann.as.spec, hint, NULL);
 
         ml_ev_no_annotations(ev, ann.as.spec);
-        if (ann.as.spec->data) {
-            ml_report(ev->rep, ML_E_E417, q->ann->at, "a parameter brings its own data");
-            return false;
-        }
+        if (ann.as.spec->data)
+            return ml_ev_reject(ev, E417, q->ann->at, "a parameter brings its own data");
         p.var = ml_var_new(ev->cx, ml_format(ev->cx, "%s_handle", hint), ML_DT_HANDLE);
         p.buffer = b;
         ml_ev_define(ev, sym, ml_cv_buffer(b), q->at);
@@ -164,19 +160,15 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     }
     case ML_CV_DTYPE:
     case ML_CV_FRESH:
-        if (ann.dt.code == ML_VOID) {
-            ml_report(ev->rep, ML_E_E516, q->ann->at, "a parameter cannot be void");
-            return false;
-        }
+        if (ann.dt.code == ML_VOID)
+            return ml_ev_reject(ev, E516, q->ann->at, "a parameter cannot be void");
         if (sym->top && sym->top->func == ev->fn->id && sym->top->val.kind == ML_CV_EXPR &&
             sym->top->val.as.e->kind == ML_EXPR_VAR) { /* made by a quoted dimension */
             p.var = sym->top->val.as.e->as.var;
-            if (!ml_dtype_eq(p.var->type, ann.dt)) {
-                ml_report(ev->rep, ML_E_E310, q->at,
-                          "`%s` is already a variable of dtype %s", hint,
-                          ml_dtype_name(ev->cx, p.var->type));
-                return false;
-            }
+            if (!ml_dtype_eq(p.var->type, ann.dt))
+                return ml_ev_reject(ev, E310, q->at,
+                                    "`%s` is already a variable of dtype %s", hint,
+                                    ml_dtype_name(ev->cx, p.var->type));
             break;
         }
         if (ann.dt.code == ML_HANDLE && ann.scope)
