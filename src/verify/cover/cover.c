@@ -243,6 +243,20 @@ typedef struct Writer {
     size_t part;
 } Writer;
 
+/* One region that is read, and what is written of it. */
+typedef struct Coverage {
+    ml_Cover *c;
+    const ml_Region *read;
+    ml_CoverAround mine; /* the consumer's */
+    ml_Region mine_read; /* read, in terms of what is around the consumer, */
+    const ml_Expr *given,
+        *inside;     /* ... and where; inside: made when a producer may not run */
+    ml_Boxes *boxes; /* written */
+    ml_AccessVec parts;
+    ML_VEC(Writer) writers; /* that write all that they declare */
+    bool aliased;
+} Coverage;
+
 /* What the scope block says that it reads was there before. */
 static void add_outside(ml_Cover *c, const ml_Buffer *buf, ml_Boxes *boxes)
 {
@@ -259,114 +273,140 @@ static void add_outside(ml_Cover *c, const ml_Buffer *buf, ml_Boxes *boxes)
     }
 }
 
-bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *read, ml_Uid a,
-                     const ml_UidVec *producers)
+/* What one producer surely writes. */
+static void add_written(Coverage *q, const ml_Block *w, const ml_Region *declared,
+                        const ml_CoverAround *around, const ml_UidVec *producers)
 {
-    const ml_Buffer *buf = ml_cover_canonical(c, read->buffer);
-    size_t rank = read->buffer->rank;
-    bool aliased = buf != read->buffer;
-    ml_Uid stop = a == c->scope ? 0 : a;
-    ml_Boxes *boxes = ml_boxes_new(c->ar, rank);
+    ml_Cover *c = q->c;
+    bool whole = writes_whole(c, w, declared, producers);
+    size_t rank = q->read->buffer->rank, first = q->parts.n;
     ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank);
-    const ml_Expr *given;
-    ml_CoverAround around, mine;
+
+    written_parts(c, w, declared, around, whole, &q->parts);
+    for (size_t t = first; t < q->parts.n; t++) {
+        ml_Access1 *part = &q->parts.v[t];
+        bool guarded = !ml_is_true(part->pred), plain = !guarded;
+
+        for (size_t d = 0; d < part->n_dom; d++)
+            plain &= ml_is_const_int(part->dom[d].extent);
+        if (!plain && !q->inside)
+            q->inside = touched(c, q->read->buffer, &q->mine_read, &q->mine.dom, q->given);
+        if (guarded)
+            part->pred =
+                where_read(c, part->pred, part->dom, part->n_dom, q->inside, &q->mine.dom);
+        if (!ml_region_lower_where(
+                c->ar, part->ranges, rank, part->dom, part->n_dom, part->pred,
+                plain || runs_where_read(c, part, q->inside, &q->mine.dom), box))
+            continue;
+        clip(c, q->read->buffer, box);
+        ml_boxes_add(q->boxes, box);
+    }
+    if (!around->threads.vars && whole)
+        ml_push(c->cx, &q->writers, ((Writer){w, declared, first}));
+}
+
+/* False: no producer writes the buffer by any name. */
+static bool add_producers(Coverage *q, const ml_Block *consumer, const ml_UidVec *producers)
+{
+    ml_Cover *c = q->c;
+    const ml_Buffer *buf = ml_cover_canonical(c, q->read->buffer);
     bool written = false;
-    ml_AccessVec parts = {0};
-    ML_VEC(Writer) writers = {0}; /* that write all that they declare */
 
-    ml_cover_around(c, consumer->tag, stop, read->buffer, &mine);
-    ml_Region mine_read = ml_cover_outward(c, consumer, read, &mine, &given);
-    const ml_Expr *inside = NULL; /* made when a producer may not run */
-
-    if (c->outside)
-        add_outside(c, read->buffer, boxes);
+    q->aliased = buf != q->read->buffer;
     for (size_t k = 0; k < producers->n; k++) {
         const ml_Block *w = ml_as_block(ml_index_node(c->p.index, producers->v[k]));
         ml_Uid own = ml_index_lca(c->p.index, w->tag, consumer->tag);
 
         for (size_t m = 0; m < w->n_writes; m++) {
+            ml_CoverAround around;
+
             if (ml_cover_canonical(c, w->writes[m].buffer)->uid != buf->uid)
                 continue;
             written = true;
             /* Through a view the elements are others: only a view of itself compares. */
-            if (w->writes[m].buffer->uid != read->buffer->uid) {
-                aliased = true;
+            if (w->writes[m].buffer->uid != q->read->buffer->uid) {
+                q->aliased = true;
                 continue;
             }
-            ml_cover_around(c, w->tag, own == c->scope ? 0 : own, read->buffer, &around);
-            size_t first = parts.n;
-            bool whole = writes_whole(c, w, &w->writes[m], producers);
-
-            written_parts(c, w, &w->writes[m], &around, whole, &parts);
-            for (size_t t = first; t < parts.n; t++) {
-                ml_Access1 *part = &parts.v[t];
-                bool guarded = !ml_is_true(part->pred), plain = !guarded;
-
-                for (size_t d = 0; d < part->n_dom; d++)
-                    plain &= ml_is_const_int(part->dom[d].extent);
-                if (!plain && !inside)
-                    inside = touched(c, read->buffer, &mine_read, &mine.dom, given);
-                if (guarded)
-                    part->pred = where_read(c, part->pred, part->dom, part->n_dom, inside,
-                                            &mine.dom);
-                if (!ml_region_lower_where(
-                        c->ar, part->ranges, rank, part->dom, part->n_dom, part->pred,
-                        plain || runs_where_read(c, part, inside, &mine.dom), box))
-                    continue;
-                clip(c, read->buffer, box);
-                ml_boxes_add(boxes, box);
-            }
-            if (!around.threads.vars && whole)
-                ml_push(c->cx, &writers, ((Writer){w, &w->writes[m], first}));
+            ml_cover_around(c, w->tag, own == c->scope ? 0 : own, q->read->buffer, &around);
+            add_written(q, w, &w->writes[m], &around, producers);
         }
     }
-    if (!written)
-        return true;
-    size_t dim = 0;
+    return written;
+}
 
-    ml_region_upper(c->ar, mine_read.ranges, rank, mine.dom.v, mine.dom.n, given, box);
-    clip(c, read->buffer, box);
-    if (ML_FAULT(COVER_DIMENSION) && rank > 0 && ml_boxes_count(boxes) > 0)
-        box[rank - 1] = ml_boxes_at(boxes, 0)[rank - 1];
-    if (ml_boxes_cover(boxes, box, &dim))
-        return true;
-    ml_Access1 me = {mine_read.ranges, mine.dom.v, mine.dom.n, given};
+/* By strides, or because one producer writes by the consumer's own formula. */
+static bool covers_by_form(Coverage *q, const ml_Interval *box)
+{
+    ml_Cover *c = q->c;
+    ml_Access1 me = {q->mine_read.ranges, q->mine.dom.v, q->mine.dom.n, q->given};
 
-    if (ml_strides_cover(c->ar, rank, parts.v, parts.n, &me, box))
+    if (ml_strides_cover(c->ar, q->read->buffer->rank, q->parts.v, q->parts.n, &me, box))
         return true;
-    for (size_t k = 0; k < writers.n && !mine.threads.vars; k++)
-        if (ml_same_cover(c->cx, c->ar, writers.v[k].block, writers.v[k].region,
-                          &parts.v[writers.v[k].part], &me))
+    for (size_t k = 0; k < q->writers.n && !q->mine.threads.vars; k++)
+        if (ml_same_cover(c->cx, c->ar, q->writers.v[k].block, q->writers.v[k].region,
+                          &q->parts.v[q->writers.v[k].part], &me))
             return true;
-    if (c->explain) {
-        const char *text;
-        ml_CoverEnds ends = ml_cover_no_ends(c->cx);
-        bool known = false; /* by numbers: no proof is missing */
+    return false;
+}
 
-        if (aliased)
-            text = "it is written through a view";
-        else if (ml_boxes_count(boxes) == 0)
-            text = "cannot show which elements are written";
-        else {
-            /* As it is read, not cut to the buffer: shorter, where both say the same. */
-            ml_Interval *whole = ML_ARRAY(c->cx, ml_Interval, rank + 1u);
+/* Says what is not written of box, which is read; dim: where that shows. */
+static void explain(const Coverage *q, const ml_Block *consumer, ml_Interval *box,
+                    size_t dim, ml_Uid producer)
+{
+    ml_Cover *c = q->c;
+    size_t rank = q->read->buffer->rank;
+    const char *text;
+    ml_CoverEnds ends = ml_cover_no_ends(c->cx);
+    bool known = false; /* by numbers: no proof is missing */
 
-            ml_region_upper(c->ar, mine_read.ranges, rank, mine.dom.v, mine.dom.n, given,
-                            whole);
-            if (!box[dim].min || !ml_is_const_int(box[dim].min))
-                box[dim].min = whole[dim].min;
-            if (!box[dim].max || !ml_is_const_int(box[dim].max))
-                box[dim].max = whole[dim].max;
-            text = ml_cover_dimension_text(c, dim, rank, box[dim],
-                                           ml_boxes_at(boxes, 0)[dim], &ends);
-            known = ml_cover_numbers(box[dim], ml_boxes_at(boxes, 0)[dim]);
-        }
-        ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(read->buffer),
-                ML_TEMPLATED(text), ML_BLOCK_UID(producers->v[0]), ML_SHOWN_IN(ends.v[0]),
-                ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
-        if (!known)
-            ml_error_set_unproved(c->cx);
+    if (q->aliased)
+        text = "it is written through a view";
+    else if (ml_boxes_count(q->boxes) == 0)
+        text = "cannot show which elements are written";
+    else {
+        /* As it is read, not cut to the buffer: shorter, where both say the same. */
+        ml_Interval *whole = ML_ARRAY(c->cx, ml_Interval, rank + 1u);
+        ml_Interval wrote = ml_boxes_at(q->boxes, 0)[dim];
+
+        ml_region_upper(c->ar, q->mine_read.ranges, rank, q->mine.dom.v, q->mine.dom.n,
+                        q->given, whole);
+        if (!box[dim].min || !ml_is_const_int(box[dim].min))
+            box[dim].min = whole[dim].min;
+        if (!box[dim].max || !ml_is_const_int(box[dim].max))
+            box[dim].max = whole[dim].max;
+        text = ml_cover_dimension_text(c, dim, rank, box[dim], wrote, &ends);
+        known = ml_cover_numbers(box[dim], wrote);
     }
+    ml_fail(c->cx, ML_E_NOT_REGION_COVERED, ML_BLOCK(consumer), ML_BUFFER(q->read->buffer),
+            ML_TEMPLATED(text), ML_BLOCK_UID(producer), ML_SHOWN_IN(ends.v[0]),
+            ML_SHOWN_IN(ends.v[1]), ML_SHOWN_IN(ends.v[2]), ML_SHOWN_IN(ends.v[3]));
+    if (!known)
+        ml_error_set_unproved(c->cx);
+}
+
+bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *read, ml_Uid a,
+                     const ml_UidVec *producers)
+{
+    size_t rank = read->buffer->rank, dim = 0;
+    Coverage q = {.c = c, .read = read, .boxes = ml_boxes_new(c->ar, rank)};
+    ml_Interval *box = ML_ARRAY(c->cx, ml_Interval, rank);
+
+    ml_cover_around(c, consumer->tag, a == c->scope ? 0 : a, read->buffer, &q.mine);
+    q.mine_read = ml_cover_outward(c, consumer, read, &q.mine, &q.given);
+    if (c->outside)
+        add_outside(c, read->buffer, q.boxes);
+    if (!add_producers(&q, consumer, producers))
+        return true;
+    ml_region_upper(c->ar, q.mine_read.ranges, rank, q.mine.dom.v, q.mine.dom.n, q.given,
+                    box);
+    clip(c, read->buffer, box);
+    if (ML_FAULT(COVER_DIMENSION) && rank > 0 && ml_boxes_count(q.boxes) > 0)
+        box[rank - 1] = ml_boxes_at(q.boxes, 0)[rank - 1];
+    if (ml_boxes_cover(q.boxes, box, &dim) || covers_by_form(&q, box))
+        return true;
+    if (c->explain)
+        explain(&q, consumer, box, dim, producers->v[0]);
     return false;
 }
 

@@ -94,6 +94,7 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
     bool has_dtype, has_shape, has_offset, has_factor, has_strides, has_scope, has_align,
         is_auto;
     const ml_Value *annotations;
+    ml_Args *args; /* what it is read from */
     ml_Place at;
 } ml_Spec;
 
@@ -411,6 +412,8 @@ extern const ml_Builtin ml_ev_stmt_table[];
 ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_Place at);
 
 /* ---- buffers (eval_buffer.c, eval_member.c) */
+/* Extents, or one alone; quoting: text is an expression, as in newest annotations. */
+bool ml_ev_shape(ml_Eval *ev, ml_Cv v, ml_Place at, bool quoting, ml_ExprVec *out);
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                                    const ml_Var *data);

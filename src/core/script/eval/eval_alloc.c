@@ -10,28 +10,6 @@
 
 enum { MAX_CONSTANTS = 4096 };
 
-static bool extents_of(ml_Eval *ev, ml_Arg *s, ml_ExprVec *out)
-{
-    ml_Cv v = s->v;
-    const ml_Cv *list = v.kind == ML_CV_TUPLE || v.kind == ML_CV_LIST ? v.as.list : &v;
-    size_t n = list == &v ? 1 : v.n;
-
-    if (n > 256)
-        return ml_ev_reject(ev, E417, s->at, "a buffer has at most 256 dimensions");
-    for (size_t k = 0; k < n; k++) {
-        const ml_Expr *e = ml_ev_to_int(ev, list[k], s->at, "buffer extent");
-
-        if (e && e->type.lanes != 1) {
-            ml_report(ev->rep, ML_E_E501, s->at, "buffer extent must be a scalar");
-            e = NULL;
-        }
-        if (!e)
-            return false;
-        ml_push(ev->cx, out, e);
-    }
-    return true;
-}
-
 static bool is_true(ml_Cv v)
 {
     if (v.kind == ML_CV_EXPR)
@@ -50,7 +28,8 @@ static const ml_Buffer *make(ml_Eval *ev, ml_Args *a, ml_Arg *extents, ml_Arg *t
     const ml_Buffer *b;
 
     if (!ml_ev_need(ev, a, extents, "extents") || !ml_ev_need(ev, a, type, "dtype") ||
-        !extents_of(ev, extents, &shape) || !ml_ev_dtype(ev, type->v, type->at, &s.b.type))
+        !ml_ev_shape(ev, extents->v, extents->at, false, &shape) ||
+        !ml_ev_dtype(ev, type->v, type->at, &s.b.type))
         return NULL;
     if (s.b.type.code == ML_VOID)
         return ml_ev_nothing(ev, E516, type->at, "a buffer cannot hold void");

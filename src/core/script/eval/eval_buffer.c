@@ -66,8 +66,7 @@ static ml_Cv quoted(ml_Eval *ev, ml_Str text, ml_Place at)
     return v;
 }
 
-static bool shape_of(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what, bool quoting,
-                     ml_ExprVec *out)
+bool ml_ev_shape(ml_Eval *ev, ml_Cv v, ml_Place at, bool quoting, ml_ExprVec *out)
 {
     const ml_Cv *list = v.kind == ML_CV_TUPLE || v.kind == ML_CV_LIST ? v.as.list : &v;
     size_t n = list == &v ? 1 : v.n;
@@ -80,11 +79,11 @@ static bool shape_of(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what, bool q
 
         if (d.kind == ML_CV_STRING && quoting)
             d = quoted(ev, d.as.s, at);
-        e = d.kind == ML_CV_POISON ? NULL : ml_ev_to_int(ev, d, at, what);
+        e = d.kind == ML_CV_POISON ? NULL : ml_ev_to_int(ev, d, at, "buffer extent");
         if (!e)
             return false;
         if (e->type.lanes != 1)
-            return ml_ev_reject(ev, E501, at, "%s must be a scalar", what);
+            return ml_ev_reject(ev, E501, at, "buffer extent must be a scalar");
         ml_push(ev->cx, out, e);
     }
     return true;
@@ -104,7 +103,7 @@ static bool small_int(ml_Eval *ev, ml_Arg *s, const char *what, int64_t *out)
     return true;
 }
 
-static bool strides_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
+static bool read_strides(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
 {
     ml_ExprVec e = {0};
     const ml_Cv *list;
@@ -130,10 +129,12 @@ static bool strides_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
     out->b.strides = e.v;
     out->b.n_strides = (uint16_t)e.n;
     out->has_strides = true;
-    return true;
+    return !out->has_shape || out->b.n_strides == out->b.rank ||
+           ml_ev_reject(ev, E417, s->at, "%u strides for %u dimensions",
+                        (unsigned)out->b.n_strides, (unsigned)out->b.rank);
 }
 
-static bool separators_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
+static bool read_separators(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
 {
     int32_t *v;
 
@@ -150,7 +151,7 @@ static bool separators_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
         one.v = s->v.as.list[k];
         if (!small_int(ev, &one, "an axis separator", &i))
             return false;
-        if (i < (k ? v[k - 1] : 0) || i > MAX_RANK)
+        if (i < (k ? v[k - 1] : 0) || i > (out->has_shape ? out->b.rank : MAX_RANK))
             return ml_ev_reject(
                 ev, E417, s->at,
                 "axis_separators must be non-decreasing, from 0 to the rank");
@@ -161,139 +162,184 @@ static bool separators_of(ml_Eval *ev, ml_Arg *s, ml_Spec *out)
     return true;
 }
 
+/* ---- one argument each: what it says, into out; false: reported */
+static bool read_dtype(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    out->has_dtype = true;
+    return ml_ev_dtype(ev, f->v, f->at, &out->b.type) &&
+           (out->b.type.code != ML_VOID ||
+            ml_ev_reject(ev, E516, f->at, "a buffer cannot hold void"));
+}
+
+static bool read_shape(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    ml_ExprVec shape = {0};
+
+    if (!ml_ev_shape(ev, f->v, f->at, ev->fn && !ev->frame /* an annotation */, &shape))
+        return false;
+    out->has_shape = true;
+    out->b.shape = shape.v;
+    out->b.rank = (uint16_t)shape.n;
+    return true;
+}
+
+static bool read_scope(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    ml_Str z;
+
+    if (!ml_ev_arg_string(ev, out->args, f, "the scope", &z))
+        return false;
+    out->b.scope = ml_scope(ml_strdup(ev->cx, z));
+    out->has_scope = true;
+    return true;
+}
+
+static bool read_data(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    out->data = f->v.kind == ML_CV_BUFFER ? ml_var(ev->cx, f->v.as.b->data)
+                                          : ml_ev_to_expr(ev, f->v, f->at);
+    return out->data && (out->data->type.code == ML_HANDLE ||
+                         ml_ev_reject(ev, E417, f->at, "data must be a pointer, got %s",
+                                      ml_cv_describe(ev, f->v)));
+}
+
+static bool read_elem_offset(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    if (f->v.kind == ML_CV_FRESH || f->v.kind == ML_CV_STRING) {
+        const char *hint =
+            f->v.kind == ML_CV_STRING ? ml_strdup(ev->cx, f->v.as.s) : "elem_offset";
+        ml_Dtype type = f->v.kind == ML_CV_FRESH ? f->v.dt
+                        : out->b.rank            ? out->b.shape[0]->type
+                                                 : ML_DT_I32;
+
+        out->b.elem_offset = ml_var(ev->cx, ml_var_new(ev->cx, hint, type));
+    } else {
+        out->b.elem_offset = ml_ev_to_int(ev, f->v, f->at, "elem_offset");
+    }
+    out->has_offset = true;
+    return out->b.elem_offset != NULL;
+}
+
+static bool read_byte_offset(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    const ml_Expr *e = ml_ev_to_int(ev, f->v, f->at, "byte_offset");
+    int64_t bits = (int64_t)ml_dtype_bytes(out->b.type) * 8;
+
+    if (!e)
+        return false;
+    if (out->has_offset)
+        return ml_ev_reject(ev, E417, f->at, "give either elem_offset or byte_offset");
+    out->b.elem_offset =
+        ml_floordiv(ev->cx, ml_mul(ev->cx, e, ml_int(ev->cx, e->type, 8)),
+                    ml_int(ev->cx, ml_dtype_lanes(e->type, 1), bits ? bits : 8));
+    out->has_offset = true;
+    return true;
+}
+
+static bool read_align(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    int64_t i;
+
+    if (!small_int(ev, f, "align", &i))
+        return false;
+    out->b.align = i > 0 ? (uint32_t)i : 64;
+    out->has_align = true;
+    return true;
+}
+
+static bool read_offset_factor(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    int64_t i;
+
+    if (!small_int(ev, f, "offset_factor", &i))
+        return false;
+    if (i < 0)
+        return ml_ev_reject(ev, E417, f->at, "offset_factor must not be negative");
+    out->has_factor = i != 0;
+    out->b.offset_factor = i ? (uint32_t)i : 1;
+    return true;
+}
+
+static bool read_buffer_type(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    ml_Str z;
+
+    if (!ml_ev_arg_string(ev, out->args, f, "buffer_type", &z))
+        return false;
+    out->is_auto = ml_str_eq(z, ml_str("auto"));
+    if (!out->is_auto && z.n && !ml_str_eq(z, ml_str("default")))
+        return ml_ev_reject(ev, E411, f->at, "buffer_type must be \"auto\" or \"default\"");
+    out->b.auto_broadcast = out->is_auto;
+    return true;
+}
+
+static bool refuse_layout(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    (void)out;
+    return (f->v.kind == ML_CV_STRING && ml_str_eq(f->v.as.s, ml_str("default"))) ||
+           ml_ev_reject(ev, E418, f->at, "layouts of buffers are not supported");
+}
+
+static bool refuse_address(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    (void)out;
+    return ml_ev_reject(ev, E418, f->at, "allocated addresses are not supported");
+}
+
+static bool read_annotations(ml_Eval *ev, ml_Arg *f, ml_Spec *out)
+{
+    if (f->v.kind != ML_CV_DICT)
+        return ml_ev_reject(ev, E415, f->at, "annotations must be a dict");
+    if (!(out->annotations = ml_ev_to_value(ev, f->v, f->at)))
+        return false;
+    if (ml_dict_count(out->annotations) == 0)
+        out->annotations = NULL;
+    return true;
+}
+
 /* Reads the arguments from position `first` on. */
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out)
 {
+    /* In the order in which they are read: some look at what came before. */
+    static const struct {
+        const char *name;
+        bool (*read)(ml_Eval *, ml_Arg *, ml_Spec *);
+    } FIELDS[N_FIELDS] = {
+        {"dtype", read_dtype},
+        {"shape", read_shape},
+        {"scope", read_scope},
+        {"data", read_data},
+        {"strides", read_strides},
+        {"elem_offset", read_elem_offset},
+        {"byte_offset", read_byte_offset},
+        {"align", read_align},
+        {"offset_factor", read_offset_factor},
+        {"buffer_type", read_buffer_type},
+        {"axis_separators", read_separators},
+        {"layout", refuse_layout},
+        {"allocated_addr", refuse_address},
+        {"annotations", read_annotations},
+    };
     const char *const *names = ev->fn && ev->fn->newest ? NEWEST : CLASSIC;
     ml_Arg *s[N_FIELDS], *f;
     ml_Args rest = *a;
-    ml_ExprVec shape = {0};
-    ml_Str z;
-    int64_t i;
 
     memset(out, 0, sizeof *out);
     out->b.type = ML_DT_F32;
     out->at = a->call->at;
+    out->args = a;
     rest.v += first;
     rest.n -= first;
     rest.n_pos -= first;
     if (ml_ev_poisoned(&rest) || !ml_ev_slots(ev, &rest, names, s))
         return false;
-    if ((f = field(s, names, "dtype"))) {
-        if (!ml_ev_dtype(ev, f->v, f->at, &out->b.type))
-            return false;
-        out->has_dtype = true;
-        if (out->b.type.code == ML_VOID)
-            return ml_ev_reject(ev, E516, f->at, "a buffer cannot hold void");
-    }
-    if ((f = field(s, names, "shape"))) {
-        bool quoting = ev->fn && !ev->frame; /* an annotation */
-
-        if (!shape_of(ev, f->v, f->at, "buffer extent", quoting, &shape))
-            return false;
-        out->has_shape = true;
-        out->b.shape = shape.v;
-        out->b.rank = (uint16_t)shape.n;
-    } else if (shape_needed) {
-        return ml_ev_reject(ev, E407, a->call->at, "%s needs a shape", a->name);
-    }
-    if ((f = field(s, names, "scope"))) {
-        if (!ml_ev_arg_string(ev, a, f, "the scope", &z))
-            return false;
-        out->b.scope = ml_scope(ml_strdup(ev->cx, z));
-        out->has_scope = true;
-    }
-    if ((f = field(s, names, "data"))) {
-        out->data = f->v.kind == ML_CV_BUFFER ? ml_var(ev->cx, f->v.as.b->data)
-                                              : ml_ev_to_expr(ev, f->v, f->at);
-        if (!out->data)
-            return false;
-        if (out->data->type.code != ML_HANDLE)
-            return ml_ev_reject(ev, E417, f->at, "data must be a pointer, got %s",
-                                ml_cv_describe(ev, f->v));
-    }
-    if ((f = field(s, names, "strides"))) {
-        if (!strides_of(ev, f, out))
-            return false;
-        if (out->has_strides && out->has_shape && out->b.n_strides != out->b.rank)
-            return ml_ev_reject(ev, E417, f->at, "%u strides for %u dimensions",
-                                (unsigned)out->b.n_strides, (unsigned)out->b.rank);
-    }
-    if ((f = field(s, names, "elem_offset"))) {
-        if (f->v.kind == ML_CV_FRESH || f->v.kind == ML_CV_STRING) {
-            const char *hint =
-                f->v.kind == ML_CV_STRING ? ml_strdup(ev->cx, f->v.as.s) : "elem_offset";
-
-            out->b.elem_offset =
-                ml_var(ev->cx, ml_var_new(ev->cx, hint,
-                                          f->v.kind == ML_CV_FRESH ? f->v.dt
-                                          : shape.n                ? shape.v[0]->type
-                                                                   : ML_DT_I32));
-        } else {
-            out->b.elem_offset = ml_ev_to_int(ev, f->v, f->at, "elem_offset");
+    for (size_t k = 0; k < N_FIELDS; k++) {
+        if ((f = field(s, names, FIELDS[k].name))) {
+            if (!FIELDS[k].read(ev, f, out))
+                return false;
+        } else if (FIELDS[k].read == read_shape && shape_needed) {
+            return ml_ev_reject(ev, E407, a->call->at, "%s needs a shape", a->name);
         }
-        if (!out->b.elem_offset)
-            return false;
-        out->has_offset = true;
-    }
-    if ((f = field(s, names, "byte_offset"))) {
-        const ml_Expr *e = ml_ev_to_int(ev, f->v, f->at, "byte_offset");
-        int64_t bits = (int64_t)ml_dtype_bytes(out->b.type) * 8;
-
-        if (!e)
-            return false;
-        if (out->has_offset)
-            return ml_ev_reject(ev, E417, f->at, "give either elem_offset or byte_offset");
-        out->b.elem_offset =
-            ml_floordiv(ev->cx, ml_mul(ev->cx, e, ml_int(ev->cx, e->type, 8)),
-                        ml_int(ev->cx, ml_dtype_lanes(e->type, 1), bits ? bits : 8));
-        out->has_offset = true;
-    }
-    if ((f = field(s, names, "align"))) {
-        if (!small_int(ev, f, "align", &i))
-            return false;
-        out->b.align = i > 0 ? (uint32_t)i : 64;
-        out->has_align = true;
-    }
-    if ((f = field(s, names, "offset_factor"))) {
-        if (!small_int(ev, f, "offset_factor", &i))
-            return false;
-        if (i < 0)
-            return ml_ev_reject(ev, E417, f->at, "offset_factor must not be negative");
-        out->has_factor = i != 0;
-        out->b.offset_factor = i ? (uint32_t)i : 1;
-    }
-    if ((f = field(s, names, "buffer_type"))) {
-        if (!ml_ev_arg_string(ev, a, f, "buffer_type", &z))
-            return false;
-        out->is_auto = ml_str_eq(z, ml_str("auto"));
-        if (!out->is_auto && z.n && !ml_str_eq(z, ml_str("default")))
-            return ml_ev_reject(ev, E411, f->at,
-                                "buffer_type must be \"auto\" or \"default\"");
-        out->b.auto_broadcast = out->is_auto;
-    }
-    if ((f = field(s, names, "axis_separators"))) {
-        if (!separators_of(ev, f, out))
-            return false;
-        if (out->has_shape && out->b.n_separators &&
-            out->b.separators[out->b.n_separators - 1] > out->b.rank)
-            return ml_ev_reject(
-                ev, E417, f->at,
-                "axis_separators must be non-decreasing, from 0 to the rank");
-    }
-    f = field(s, names, "layout");
-    if (f && !(f->v.kind == ML_CV_STRING && ml_str_eq(f->v.as.s, ml_str("default"))))
-        return ml_ev_reject(ev, E418, f->at, "layouts of buffers are not supported");
-    if ((f = field(s, names, "allocated_addr")))
-        return ml_ev_reject(ev, E418, f->at, "allocated addresses are not supported");
-    if ((f = field(s, names, "annotations"))) {
-        if (f->v.kind != ML_CV_DICT)
-            return ml_ev_reject(ev, E415, f->at, "annotations must be a dict");
-        out->annotations = ml_ev_to_value(ev, f->v, f->at);
-        if (!out->annotations)
-            return false;
-        if (ml_dict_count(out->annotations) == 0)
-            out->annotations = NULL;
     }
     return true;
 }
@@ -461,7 +507,7 @@ ml_Cv ml_ev_buffer_subscript(ml_Eval *ev, const ml_Node *nd)
         dims = items.n == 1 && !nd->big ? items.v[0]
                                         : ml_cv_list(ev, ML_CV_TUPLE, items.v, items.n);
     }
-    if (!shape_of(ev, dims, nd->at, "buffer extent", ev->fn && !ev->frame, &shape))
+    if (!ml_ev_shape(ev, dims, nd->at, ev->fn && !ev->frame, &shape))
         return ml_cv_poison();
     s->b.shape = shape.v;
     s->b.rank = (uint16_t)shape.n;
