@@ -189,12 +189,6 @@ static bool use(const ml_Expr *e, void *user)
     return true;
 }
 
-static void expr(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, use, user);
-}
-
 static void named(Merger *m, const ml_Value *v)
 {
     Merge *one;
@@ -211,7 +205,7 @@ static bool visit(const ml_Stmt *s, void *user)
     Merger *m = user;
     Merge *one;
 
-    ml_stmt_exprs(s, expr, m);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, use, m);
     if (s->kind == ML_STMT_ATTR) {
         named(m, ml_as_attr(s)->node);
         named(m, ml_as_attr(s)->value);
