@@ -81,12 +81,8 @@ static void written_parts(ml_Cover *c, const ml_Block *w, const ml_Region *decla
 
 static void clip(ml_Cover *c, const ml_Buffer *buf, ml_Interval *box)
 {
-    for (size_t d = 0; d < buf->rank; d++) {
-        const ml_Expr *zero = ml_int(c->cx, buf->shape[d]->type, 0);
-
-        box[d] = ml_interval_intersect(c->ar, box[d],
-                                       ml_interval_range(c->ar, zero, buf->shape[d]));
-    }
+    for (size_t d = 0; d < buf->rank; d++)
+        box[d] = ml_interval_inside(c->ar, box[d], buf, d);
 }
 
 static const ml_Expr *at_unit_loops(ml_Cover *c, const ml_Expr *e, const ml_Dom *dom,

@@ -150,6 +150,7 @@ size_t ml_pr_scope_mark(const ml_Printer *p);
 void ml_pr_scope_end(ml_Printer *p, size_t mark);
 const char *ml_pr_define_var(ml_Printer *p, const ml_Var *v);
 const char *ml_pr_define_buffer(ml_Printer *p, const ml_Buffer *b);
+void ml_pr_new_buffer(ml_Printer *p, const ml_Buffer *b); /* written and marked, too */
 /* How a variable or buffer in scope is written; one that is not gets a name now. */
 void ml_pr_var_name(ml_Printer *p, const ml_Var *v);
 const char *ml_pr_buffer_name(ml_Printer *p, const ml_Buffer *b);
