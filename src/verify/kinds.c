@@ -280,8 +280,8 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
     return stores_violation(cx, b, why, NULL);
 }
 
-int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
-                                 ml_Uid root, const char **why)
+static int local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                     ml_Uid root, const char **why)
 {
     const ml_Block *b = block_at(p, block);
     int v = reduction_first(cx, f, p, b, why);
@@ -439,7 +439,7 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
 
         if (!is_update(b, loop) &&
             ml_local_complete_violation(cx, f, p, b->tag, root, &complete) != 0 &&
-            ml_local_reduction_violation(cx, f, p, b->tag, root, &reduction) != 0)
+            local_reduction_violation(cx, f, p, b->tag, root, &reduction) != 0)
             return ml_fail(cx, ML_E_NOT_COMPACT_DATAFLOW, ML_BLOCK(b), ML_LOOP(loop),
                            ML_TEXT(complete), ML_TEXT(reduction));
         if (ml_is_int(loop->extent, 1))

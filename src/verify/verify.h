@@ -111,8 +111,6 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
 /* The same judged within the subtree under a loop or block. */
 int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                                 ml_Uid root, const char **why);
-int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
-                                 ml_Uid root, const char **why);
 /* Fails with not-complete, not-reduction, not-complete-or-reduction, with the reasons. */
 bool ml_need_complete(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
 bool ml_need_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);

@@ -382,7 +382,7 @@ static void constant(ml_Eval *ev, const ml_Node *t, ml_Cv v)
     }
 }
 
-const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
+static const ml_Module *read_module(ml_Eval *ev, const ml_Ast *ast)
 {
     FuncVec funcs = {0};
     const ml_Value *attrs = NULL;
@@ -492,7 +492,7 @@ ml_Parsed ml_parse(ml_Ctx *cx, ml_Str text, const ml_ParseOpts *opts)
     opts = opts ? opts : &DEFAULTS;
     begin(&s, cx, text, opts);
     ml_syntax(s.ev.sc, &s.rep, &s.lx, opts->file_mode, &ast);
-    mod = ml_ev_module(&s.ev, &ast);
+    mod = read_module(&s.ev, &ast);
     ml_ctx_unref(s.ev.sc);
     return ml_report_finish(&s.rep, mod);
 }

@@ -126,7 +126,6 @@ bool ml_pr_is_plain_root(const ml_Stmt *s);
 bool ml_pr_is_cell(ml_Printer *p, const ml_Buffer *b);
 /* Whether the attribute is written with T.launch_thread. */
 bool ml_pr_is_launch(const ml_Attr *a);
-ml_Dtype ml_pr_launch_dtype(const ml_Attr *a);
 /* Positions of variables that a parameter's buffer or match target may define: calls fn for
  * every variable inside shape, strides and offset, in this order. */
 void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user),
