@@ -51,7 +51,7 @@ endif
 
 # ---------------------------------------------------------------- sources
 
-LIB_DIRS   := core verify primitives codegen tune model
+LIB_DIRS   := core verify primitives codegen tune model work
 every       = $(filter-out $(SKIP_FILES),$(sort $(wildcard $(1))))
 SKIP_FILES := $(wildcard $(SKIP))
 

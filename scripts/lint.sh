@@ -1,7 +1,7 @@
 #!/bin/bash
 # The rules of the house that neither compiler nor clang-format knows: lint.sh (from the root)
-#   includes  point downwards (core <- verify <- primitives <- tune <- repl, core <- codegen), and no
-#             folders of the library include each other in a circle;
+#   includes  point downwards (core <- verify <- primitives <- tune <- work <- repl,
+#             core <- codegen), and no folders of the library include each other in a circle;
 #             a .c file includes its own header first; a header has the guard of its path
 #   libraries each is included in one place
 #   banned    functions that overflow, that hide state, or that abort

@@ -15,7 +15,7 @@ calls() {
         {
             out = strip($0)
             follow(out)
-            while (match(out, /(^|[^A-Za-z0-9_.>])(fopen|freopen|open|openat|creat|popen|system|exec[lv]p?e?|fexecve|posix_spawnp?|fork|vfork|dlopen|opendir|scandir|nftw|glob|mkstemp|mkdtemp|tmpfile|unlink|unlinkat|rename|renameat|remove|mkdir|rmdir|symlink|link|chmod|chown|truncate|utime|mkfifo|mknod|chdir|fchdir|shm_open|socket|connect|process_vm_[a-z]+|ptrace|setenv|putenv|sqlite3_open[a-z0-9_]*|luaL_loadfilex?|luaL_dofile|ml_file_read|ml_file_begin|ml_file_write[a-z_]*|ml_session_write)[ \t]*\(/)) {
+            while (match(out, /(^|[^A-Za-z0-9_.>])(fopen|freopen|open|openat|creat|popen|system|exec[lv]p?e?|fexecve|posix_spawnp?|fork|vfork|dlopen|opendir|scandir|nftw|glob|mkstemp|mkdtemp|tmpfile|unlink|unlinkat|rename|renameat|remove|mkdir|rmdir|symlink|link|chmod|chown|truncate|utime|mkfifo|mknod|chdir|fchdir|shm_open|socket|connect|process_vm_[a-z]+|ptrace|setenv|putenv|sqlite3_open[a-z0-9_]*|luaL_loadfilex?|luaL_dofile|ml_file_read|ml_file_folders|ml_file_begin|ml_file_write[a-z_]*|ml_session_write)[ \t]*\(/)) {
                 call = substr(out, RSTART, RLENGTH)
                 gsub(/[^A-Za-z0-9_]/, "", call)
                 print FILENAME, in_function, FNR, call

@@ -9,9 +9,10 @@ BEGIN {
     may["codegen"] = "core verify codegen"
     may["tune"] = "core verify primitives codegen tune"
     may["model"] = may["tune"] " model"
-    may["repl"] = may["model"] " repl"
+    may["work"] = may["model"] " work"
+    may["repl"] = may["work"] " repl"
     may["draw"] = "draw"
-    may["moonloop.h"] = may["model"]
+    may["moonloop.h"] = may["work"]
     only["lua.h"] = only["lauxlib.h"] = only["lualib.h"] = "^src/repl/bind/"
     only["readline/readline.h"] = only["readline/history.h"] = "^src/repl/line(_[a-z]+)?\\.c$"
     only["curses.h"] = only["ncurses.h"] = only["ncursesw/curses.h"] = "^src/repl/screen/curses\\.c$"

@@ -63,38 +63,33 @@ static void collect_buffer(Copy *c, const ml_Buffer *b, bool own_data)
         fresh_var(c, b->data);
 }
 
+static void collect_block(Copy *c, const ml_Block *b)
+{
+    for (size_t k = 0; k < b->n_iters; k++)
+        fresh_var(c, b->iters[k].var);
+    for (size_t k = 0; k < b->n_allocs; k++)
+        collect_buffer(c, b->allocs[k], true);
+    for (size_t k = 0; k < b->n_matches; k++)
+        collect_buffer(c, b->matches[k].target, true);
+}
+
 static bool collect(const ml_Stmt *st, void *user)
 {
-    const ml_Block *block;
     Copy *c = user;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_FOR:
-        fresh_var(c, ml_as_for(st)->var);
-        fresh_var(c, ml_as_for(st)->thread_var);
-        break;
-    case ML_STMT_BLOCK:
-        block = ml_as_block(st);
-        for (size_t k = 0; k < block->n_iters; k++)
-            fresh_var(c, block->iters[k].var);
-        for (size_t k = 0; k < block->n_allocs; k++)
-            collect_buffer(c, block->allocs[k], true);
-        for (size_t k = 0; k < block->n_matches; k++)
-            collect_buffer(c, block->matches[k].target, true);
-        break;
-    case ML_STMT_BIND: fresh_var(c, ml_as_bind(st)->var); break;
-    case ML_STMT_ALLOC: collect_buffer(c, ml_as_alloc(st)->buffer, true); break;
-    case ML_STMT_DECL: collect_buffer(c, ml_as_alloc(st)->buffer, false); break;
-    case ML_STMT_ATTR: fresh_var(c, ml_attr_defines(ml_as_attr(st))); break;
-    case ML_STMT_STORE:
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)st;                                   \
+        (void)at;
+#define ML_F_VAR(f)    fresh_var(c, at->f);
+#define ML_F_BUFFER(f) collect_buffer(c, at->f, st->kind != ML_STMT_DECL);
+#define ML_F_NODE(f)   fresh_var(c, ml_attr_defines(at));
+#define ML_F_BLOCK     collect_block(c, at);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
     ml_stmt_exprs(st, collect_lets, c);
@@ -241,46 +236,32 @@ static const ml_Stmt *copy_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
     const ml_Mapper m = {copy_stmt, copy_expr, copy_buffer, user};
     const Copy *c = user;
-    const ml_Stmt *tmp = st, *out;
-    ml_Attr attr;
-    ml_Bind bind;
-    ml_For loop;
+    const ml_Stmt *out;
+    bool defines = false;
+    ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_BLOCK: return copy_block(user, ml_as_block(st), &m);
-    case ML_STMT_FOR:
-        loop = *ml_as_for(st);
-        loop.var = new_var(c, loop.var);
-        loop.thread_var = new_var(c, loop.thread_var);
-        tmp = &loop.base;
-        break;
-    case ML_STMT_BIND:
-        bind = *ml_as_bind(st);
-        bind.var = new_var(c, bind.var);
-        tmp = &bind.base;
-        break;
-    case ML_STMT_ATTR:
-        attr = *ml_as_attr(st);
-        if (!ml_attr_defines(&attr))
-            break;
-        attr.node = ml_val_var(cx, new_var(c, ml_attr_defines(&attr)));
-        tmp = &attr.base;
-        break;
-    case ML_STMT_STORE:
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        type *at = (type *)(void *)&to;                                                    \
+        *at = *(const type *)(const void *)st;
+#define ML_F_VAR(f)                                                                        \
+    at->f = new_var(c, at->f);                                                             \
+    defines = true;
+#define ML_F_NODE(f)                                                                       \
+    if (ml_attr_defines(at)) {                                                             \
+        at->f = ml_val_var(cx, new_var(c, ml_attr_defines(at)));                           \
+        defines = true;                                                                    \
+    }
+#define ML_F_BLOCK return copy_block(user, at, &m);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
-    out = ml_stmt_map(cx, tmp, &m);
-    return out == tmp && tmp != st ? ml_stmt_from(cx, tmp) : out;
+    out = ml_stmt_map(cx, defines ? &to.base : st, &m);
+    return out == &to.base ? ml_stmt_from(cx, out) : out;
 }
 
 const ml_Stmt *ml_stmt_copy_fresh(ml_Ctx *cx, const ml_Stmt *st, ml_Map *renamed)

@@ -14,7 +14,7 @@
 enum { MAX_DEPTH = 1000 };
 
 static const char *const kind_names[] = {
-#define ML_EXPR(NAME, cls, op) [ML_EXPR_##NAME] = (cls),
+#define ML_EXPR(NAME, cls, op, class, swapped) [ML_EXPR_##NAME] = (cls),
 #include "core/expr.def"
 #undef ML_EXPR
 };
@@ -327,11 +327,10 @@ const ml_Expr *ml_const(ml_Ctx *cx, ml_Dtype t, double v)
 const ml_Expr *ml_raw_binary(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a,
                              const ml_Expr *b)
 {
-    bool logic = kind == ML_EXPR_AND || kind == ML_EXPR_OR;
-    ML_ASSERT(ml_kind_is_arith(kind) || ml_kind_is_compare(kind) || logic);
-    ML_ASSERT(ml_dtype_eq(a->type, b->type) && (!logic || ml_dtype_is_bool(a->type)));
+    ML_ASSERT(ml_kind_is_binary(kind) && ml_dtype_eq(a->type, b->type));
+    ML_ASSERT(ml_kind_class(kind) != ML_CLASS_LOGIC || ml_dtype_is_bool(a->type));
     ml_Dtype t = a->type;
-    if (ml_kind_is_compare(kind))
+    if (ml_kind_compares(kind))
         t = ml_dtype_lanes(ML_DT_BOOL, t.lanes);
     return ml_expr_node(cx, kind, t, (const ml_Expr *[]){a, b}, 2);
 }
@@ -466,7 +465,7 @@ const ml_Expr *ml_likely(ml_Ctx *cx, const ml_Expr *c)
  * program is run or simplified, and is nobody's bug here. */
 static const ml_Expr *binary_again(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *const *kids)
 {
-    bool by_zero = ml_kind_is_division(kind) && ml_is_int(kids[1], 0);
+    bool by_zero = ml_kind_divides(kind) && ml_is_int(kids[1], 0);
     return by_zero ? ml_raw_binary(cx, kind, kids[0], kids[1])
                    : ml_binary(cx, kind, kids[0], kids[1]);
 }
@@ -484,29 +483,9 @@ const ml_Expr *ml_expr_with_args(ml_Ctx *cx, const ml_Expr *e, const ml_Expr *co
     if (n == 0 || memcmp(kids, e->args, n * sizeof(kids[0])) == 0)
         return e;
 
-    ml_ExprKind kind = (ml_ExprKind)e->kind;
-    switch (kind) {
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR: return e;
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR: return binary_again(cx, kind, kids);
+    if (ml_kind_is_binary(e->kind))
+        return binary_again(cx, (ml_ExprKind)e->kind, kids);
+    switch (e->kind) { /* those that fold, or whose dtype comes from the children */
     case ML_EXPR_NOT: return ml_not(cx, kids[0]);
     case ML_EXPR_SELECT: return ml_select(cx, kids[0], kids[1], kids[2]);
     case ML_EXPR_CAST: return ml_cast(cx, e->type, kids[0]);
@@ -520,10 +499,8 @@ const ml_Expr *ml_expr_with_args(ml_Ctx *cx, const ml_Expr *e, const ml_Expr *co
         return ml_shuffle(cx, kids, (size_t)e->as.i, kids + e->as.i, n - (size_t)e->as.i);
     case ML_EXPR_LET: return ml_let(cx, e->as.var, kids[0], kids[1]);
     case ML_EXPR_CALL: return call_again(cx, e, kids);
-    case ML_EXPR_KINDS: break;
     }
-    ML_ASSERT(!"a kind of expression");
-    return NULL;
+    return ml_expr_intern(cx, e, kids, n);
 }
 
 /* ---- questions */

@@ -13,11 +13,64 @@
 #include "core/value.h"
 
 typedef enum ml_ExprKind {
-#define ML_EXPR(NAME, cls, op) ML_EXPR_##NAME,
+#define ML_EXPR(NAME, cls, op, class, swapped) ML_EXPR_##NAME,
 #include "core/expr.def"
 #undef ML_EXPR
     ML_EXPR_KINDS
 } ml_ExprKind;
+
+/* What kinds have in common; those from ARITH on have two operands of one dtype. */
+typedef enum ml_KindClass {
+    ML_CLASS_OTHER,
+    ML_CLASS_LITERAL,
+    ML_CLASS_ARITH,   /* + - * */
+    ML_CLASS_DIVIDE,  /* DIV (of floats too), MOD, FLOORDIV, FLOORMOD */
+    ML_CLASS_EXTREME, /* MIN, MAX */
+    ML_CLASS_COMPARE,
+    ML_CLASS_LOGIC, /* AND, OR */
+} ml_KindClass;
+
+static inline ml_KindClass ml_kind_class(unsigned kind)
+{
+    static const uint8_t classes[] = {
+#define ML_EXPR(NAME, cls, op, class, swapped) ML_CLASS_##class,
+#include "core/expr.def"
+#undef ML_EXPR
+    };
+
+    return (ml_KindClass)classes[kind];
+}
+/* The kind with a `kind` b == b swapped a; ML_EXPR_KINDS: none. */
+static inline ml_ExprKind ml_kind_swapped(unsigned kind)
+{
+    static const uint8_t kinds[] = {
+#define ML_EXPR(NAME, cls, op, class, swapped) ML_EXPR_##swapped,
+#include "core/expr.def"
+#undef ML_EXPR
+    };
+
+    return (ml_ExprKind)kinds[kind];
+}
+static inline bool ml_kind_commutes(unsigned kind)
+{
+    return ml_kind_swapped(kind) == kind;
+}
+static inline bool ml_kind_divides(unsigned kind)
+{
+    return ml_kind_class(kind) == ML_CLASS_DIVIDE;
+}
+static inline bool ml_kind_compares(unsigned kind)
+{
+    return ml_kind_class(kind) == ML_CLASS_COMPARE;
+}
+static inline bool ml_kind_computes(unsigned kind) /* a number of two: ADD to MAX */
+{
+    return ml_kind_class(kind) >= ML_CLASS_ARITH && ml_kind_class(kind) <= ML_CLASS_EXTREME;
+}
+static inline bool ml_kind_is_binary(unsigned kind)
+{
+    return ml_kind_class(kind) >= ML_CLASS_ARITH;
+}
 
 /* A variable: loop, iterator, let, scalar parameter, handle, data pointer, symbolic size.
  */
@@ -39,6 +92,13 @@ typedef enum ml_Effect {
     ML_EFFECT_OPAQUE,
 } ml_Effect;
 
+/* What operators have in common. */
+typedef enum ml_OpFamily {
+    ML_FAMILY_OWN,   /* nothing */
+    ML_FAMILY_MATH,  /* a function of one float */
+    ML_FAMILY_ROUND, /* one to a whole number */
+} ml_OpFamily;
+
 /* A callable operator: from the table ops.def, or an opaque one kept by name. */
 typedef struct ml_Op {
     const char *name; /* without the prefix "tir." */
@@ -46,11 +106,12 @@ typedef struct ml_Op {
     uint8_t id;       /* an ml_OpId; ML_OP_OTHER for those not in the table */
     int8_t n_args;    /* -1: any */
     bool dtype_first; /* printed with its dtype as first argument */
+    uint8_t family;   /* an ml_OpFamily */
 } ml_Op;
 
 typedef enum ml_OpId {
     ML_OP_OTHER,
-#define ML_OP(ID, name, effect, n, first) ML_OP_##ID,
+#define ML_OP(ID, name, effect, n, first, family) ML_OP_##ID,
 #include "core/ops.def"
 #undef ML_OP
     ML_OP_IDS
@@ -201,6 +262,11 @@ static inline bool ml_is_op(const ml_Expr *e, ml_OpId id)
 static inline size_t ml_load_rank(const ml_Expr *e)
 {
     return (size_t)e->n_args - ((e->flags & ML_X_MASKED) ? 1 : 0);
+}
+/* Unary float maths, rounding included. */
+static inline bool ml_op_is_math(const ml_Op *op)
+{
+    return op->family != ML_FAMILY_OWN;
 }
 ml_Effect ml_expr_effect(const ml_Expr *e);
 uint64_t ml_uid_bloom(ml_Uid uid);

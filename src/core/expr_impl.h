@@ -10,11 +10,6 @@ const ml_Expr *ml_expr_intern(ml_Ctx *cx, const ml_Expr *head, const ml_Expr *co
 const ml_Expr *ml_expr_node(ml_Ctx *cx, ml_ExprKind kind, ml_Dtype type,
                             const ml_Expr *const *args, size_t n);
 
-/* Whether the kind is ADD ... MAX, EQ ... GE, or one of the integer divisions. */
-bool ml_kind_is_arith(ml_ExprKind kind);
-bool ml_kind_is_compare(ml_ExprKind kind);
-bool ml_kind_is_division(ml_ExprKind kind);
-
 /* A call of a bit operator or shift on int32/int64 literals, folded; else NULL. */
 const ml_Expr *ml_fold_call(ml_Ctx *cx, ml_Dtype t, const ml_Op *op,
                             const ml_Expr *const *args, size_t n);

@@ -9,22 +9,6 @@
 
 #include <math.h>
 
-bool ml_kind_is_arith(ml_ExprKind kind)
-{
-    return kind >= ML_EXPR_ADD && kind <= ML_EXPR_MAX;
-}
-
-bool ml_kind_is_compare(ml_ExprKind kind)
-{
-    return kind >= ML_EXPR_EQ && kind <= ML_EXPR_GE;
-}
-
-/* DIV of floats is one by its kind too: a float divisor is never the integer literal 0. */
-bool ml_kind_is_division(ml_ExprKind kind)
-{
-    return kind >= ML_EXPR_DIV && kind <= ML_EXPR_FLOORMOD;
-}
-
 /* ---- integers */
 
 int64_t ml_floordiv_i64(int64_t a, int64_t b)
@@ -104,12 +88,12 @@ int64_t ml_fold_int(ml_ExprKind kind, ml_Dtype t, int64_t a, int64_t b, bool *lo
 
     if (kind == ML_EXPR_AND || kind == ML_EXPR_OR) {
         r = kind == ML_EXPR_AND ? (a != 0 && b != 0) : (a != 0 || b != 0);
-    } else if (ml_kind_is_compare(kind)) {
+    } else if (ml_kind_compares(kind)) {
         int order = wide ? ((uint64_t)a > (uint64_t)b) - ((uint64_t)a < (uint64_t)b)
                          : (a > b) - (a < b);
         r = fold_order(kind, order);
     } else {
-        ML_ASSERT(ml_kind_is_arith(kind) && (b != 0 || !ml_kind_is_division(kind)));
+        ML_ASSERT(ml_kind_computes(kind) && (b != 0 || !ml_kind_divides(kind)));
         int64_t exact = wide ? fold_unsigned(kind, (uint64_t)a, (uint64_t)b, &over)
                              : fold_signed(kind, a, b, &over);
         r = ml_dtype_wrap(t, exact);
@@ -139,7 +123,7 @@ static const ml_Expr *int_literal(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a
     bool lost;
     ml_Dtype t = a->type;
     int64_t r = ml_fold_int(kind, t, a->as.i, b->as.i, &lost);
-    if (ml_kind_is_compare(kind) || kind == ML_EXPR_AND || kind == ML_EXPR_OR)
+    if (ml_kind_compares(kind) || kind == ML_EXPR_AND || kind == ML_EXPR_OR)
         return ml_bool(cx, r != 0);
     bool below_zero =
         t.code == ML_UINT && kind == ML_EXPR_SUB && a->as.i == 0 && b->as.i != 0;
@@ -158,7 +142,7 @@ static const ml_Expr *float_literal(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr 
     double x = ml_dtype_round(t, a->as.f);
     double y = ml_dtype_round(t, b->as.f);
 
-    if (ml_kind_is_compare(kind)) {
+    if (ml_kind_compares(kind)) {
         if (isnan(x) || isnan(y))
             return ml_bool(cx, kind == ML_EXPR_NE);
         return ml_bool(cx, fold_order(kind, (x > y) - (x < y)));

@@ -6,6 +6,7 @@
  * stays shared, also between several versions imported by one object. Expressions are
  * rebuilt without folding: a copy prints as its original. Source: DESIGN section 3.
  */
+#include "core/expr_impl.h"
 #include "core/walk.h"
 
 /* Address -> copy; open addressing, a power of two of slots, at most half full. Addresses
@@ -204,64 +205,19 @@ static const ml_Op *import_op(ml_Import *im, const ml_Op *op)
     return op->id == ML_OP_OTHER ? ml_op_intern(im->cx, ml_str(op->name)) : op;
 }
 
-/* The copy of the k-th child; there are as many as e's kind has. */
-static const ml_Expr *kid(const ml_Expr *e, const ml_Expr *const *kids, size_t k)
-{
-    ML_ASSERT(k < e->n_args);
-    return kids[k];
-}
-
+/* The node with its payload imported; it was folded where it was made. */
 static const ml_Expr *build(ml_Import *im, const ml_Expr *e, const ml_Expr *const *kids)
 {
-    size_t n = e->n_args, vectors;
+    ml_Expr head = *e;
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: return ml_int(im->cx, e->type, e->as.i);
-    case ML_EXPR_FLOAT: return ml_float(im->cx, e->type, e->as.f);
-    case ML_EXPR_STRING: return ml_string(im->cx, ml_str(e->as.s));
     case ML_EXPR_VAR: return ml_var(im->cx, import_var(im, e->as.var));
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-        return ml_raw_binary(im->cx, (ml_ExprKind)e->kind, kid(e, kids, 0),
-                             kid(e, kids, 1));
-    case ML_EXPR_NOT: return ml_raw_not(im->cx, kid(e, kids, 0));
-    case ML_EXPR_SELECT:
-        return ml_select(im->cx, kid(e, kids, 0), kid(e, kids, 1), kid(e, kids, 2));
-    case ML_EXPR_CAST: return ml_raw_cast(im->cx, e->type, kid(e, kids, 0));
-    case ML_EXPR_LOAD:
-        vectors = ml_load_rank(e);
-        return (e->flags & ML_X_MASKED)
-                   ? ml_load_masked(im->cx, ml_import_buffer(im, e->as.buffer), kids,
-                                    vectors, kid(e, kids, vectors))
-                   : ml_load(im->cx, ml_import_buffer(im, e->as.buffer), kids, vectors);
-    case ML_EXPR_RAMP:
-        return ml_ramp(im->cx, kid(e, kids, 0), kid(e, kids, 1), e->type.lanes);
-    case ML_EXPR_BROADCAST: return ml_broadcast(im->cx, kid(e, kids, 0), e->type.lanes);
-    case ML_EXPR_SHUFFLE:
-        vectors = (size_t)e->as.i;
-        return ml_shuffle(im->cx, kids, vectors, kids + vectors, n - vectors);
-    case ML_EXPR_LET:
-        return ml_let(im->cx, import_var(im, e->as.var), kid(e, kids, 0), kid(e, kids, 1));
-    case ML_EXPR_CALL: return ml_call(im->cx, e->type, import_op(im, e->as.op), kids, n);
-    case ML_EXPR_KINDS: break;
+    case ML_EXPR_LET: head.as.var = import_var(im, e->as.var); break;
+    case ML_EXPR_LOAD: head.as.buffer = ml_import_buffer(im, e->as.buffer); break;
+    case ML_EXPR_CALL: head.as.op = import_op(im, e->as.op); break;
     }
-    ML_ASSERT(!"kind of expression");
-    return NULL;
+    return ml_expr_intern(im->cx, &head, kids, e->n_args);
 }
 
 const ml_Expr *ml_import_expr(ml_Import *im, const ml_Expr *e)
@@ -379,52 +335,47 @@ static const ml_Region *import_regions(ml_Import *im, const ml_Region *list, siz
     return copy;
 }
 
-static const ml_Stmt *import_block(ml_Import *im, const ml_Block *old)
+/* Everything but the body. */
+static void import_block(ml_Import *im, ml_Block *b)
 {
-    ml_Iter *iters = ML_ARRAY(im->cx, ml_Iter, old->n_iters ? old->n_iters : 1);
-    ml_Match *matches = ML_ARRAY(im->cx, ml_Match, old->n_matches ? old->n_matches : 1);
+    ml_Iter *iters = ML_ARRAY(im->cx, ml_Iter, b->n_iters ? b->n_iters : 1);
+    ml_Match *matches = ML_ARRAY(im->cx, ml_Match, b->n_matches ? b->n_matches : 1);
     const ml_Buffer **allocs =
-        ML_ARRAY(im->cx, const ml_Buffer *, old->n_allocs ? old->n_allocs : 1);
-    ml_Block b = *old;
+        ML_ARRAY(im->cx, const ml_Buffer *, b->n_allocs ? b->n_allocs : 1);
 
-    for (size_t k = 0; k < old->n_iters; k++)
-        iters[k] = (ml_Iter){.var = import_var(im, old->iters[k].var),
-                             .min = ml_import_expr(im, old->iters[k].min),
-                             .extent = ml_import_expr(im, old->iters[k].extent),
-                             .value = ml_import_expr(im, old->iters[k].value),
-                             .kind = old->iters[k].kind,
-                             .span = import_span(im, old->iters[k].span)};
-    for (size_t k = 0; k < old->n_allocs; k++)
-        allocs[k] = ml_import_buffer(im, old->allocs[k]);
-    for (size_t k = 0; k < old->n_matches; k++)
-        matches[k] = (ml_Match){ml_import_buffer(im, old->matches[k].target),
-                                import_region(im, &old->matches[k].source)};
-    b.tag += im->shift;
-    ml_ctx_reserve_uid(im->cx, b.tag);
-    b.base.span = import_span(im, old->base.span);
-    b.name = import_text(im, old->name);
-    b.predicate = ml_import_expr(im, old->predicate);
-    b.iters = iters;
-    b.reads = import_regions(im, old->reads, old->n_reads);
-    b.writes = import_regions(im, old->writes, old->n_writes);
-    b.allocs = allocs;
-    b.matches = matches;
-    b.annotations = ml_import_value(im, old->annotations);
-    b.init = old->init ? ml_import_stmt(im, old->init) : NULL;
-    b.body = ml_import_stmt(im, old->body);
-    return ml_block_from(im->cx, &b);
+    for (size_t k = 0; k < b->n_iters; k++)
+        iters[k] = (ml_Iter){.var = import_var(im, b->iters[k].var),
+                             .min = ml_import_expr(im, b->iters[k].min),
+                             .extent = ml_import_expr(im, b->iters[k].extent),
+                             .value = ml_import_expr(im, b->iters[k].value),
+                             .kind = b->iters[k].kind,
+                             .span = import_span(im, b->iters[k].span)};
+    for (size_t k = 0; k < b->n_allocs; k++)
+        allocs[k] = ml_import_buffer(im, b->allocs[k]);
+    for (size_t k = 0; k < b->n_matches; k++)
+        matches[k] = (ml_Match){ml_import_buffer(im, b->matches[k].target),
+                                import_region(im, &b->matches[k].source)};
+    b->tag += im->shift;
+    ml_ctx_reserve_uid(im->cx, b->tag);
+    b->name = import_text(im, b->name);
+    b->predicate = ml_import_expr(im, b->predicate);
+    b->iters = iters;
+    b->reads = import_regions(im, b->reads, b->n_reads);
+    b->writes = import_regions(im, b->writes, b->n_writes);
+    b->allocs = allocs;
+    b->matches = matches;
+    b->annotations = ml_import_value(im, b->annotations);
+    b->init = b->init ? ml_import_stmt(im, b->init) : NULL;
 }
 
-static const ml_Stmt *import_seq(ml_Import *im, const ml_Seq *old)
+static const ml_Stmt *const *import_list(ml_Import *im, const ml_Stmt *const *list,
+                                         size_t n)
 {
-    const ml_Stmt **stmts = ML_ARRAY(im->cx, const ml_Stmt *, old->n);
-    ml_Seq seq = *old;
+    const ml_Stmt **copy = ML_ARRAY(im->cx, const ml_Stmt *, n);
 
-    for (size_t k = 0; k < old->n; k++)
-        stmts[k] = ml_import_stmt(im, old->stmts[k]);
-    seq.stmts = stmts;
-    seq.base.span = import_span(im, old->base.span);
-    return ml_stmt_from(im->cx, &seq.base);
+    for (size_t k = 0; k < n; k++)
+        copy[k] = ml_import_stmt(im, list[k]);
+    return copy;
 }
 
 static const char *const *import_parts(ml_Import *im, const char *const *parts, size_t n)
@@ -438,92 +389,34 @@ static const char *const *import_parts(ml_Import *im, const char *const *parts, 
 
 static const ml_Stmt *import_node(ml_Import *im, const ml_Stmt *st)
 {
-    union {
-        ml_Stmt base;
-        ml_Store store;
-        ml_For loop;
-        ml_While again;
-        ml_If cond;
-        ml_Bind bind;
-        ml_Evaluate evaluate;
-        ml_Alloc alloc;
-        ml_Attr attr;
-        ml_Assert check;
-        ml_Return ret;
-    } u;
+    ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_BLOCK: return import_block(im, ml_as_block(st));
-    case ML_STMT_SEQ: return import_seq(im, ml_as_seq(st));
-    case ML_STMT_STORE:
-        u.store = *ml_as_store(st);
-        u.store.buffer = ml_import_buffer(im, u.store.buffer);
-        u.store.indices = import_exprs(im, u.store.indices, u.store.n);
-        u.store.value = ml_import_expr(im, u.store.value);
-        u.store.mask = import_opt(im, u.store.mask);
-        break;
-    case ML_STMT_FOR:
-        u.loop = *ml_as_for(st);
-        u.loop.var = import_var(im, u.loop.var);
-        u.loop.thread_var = import_var(im, u.loop.thread_var);
-        u.loop.thread.name = import_text(im, u.loop.thread.name);
-        u.loop.min = ml_import_expr(im, u.loop.min);
-        u.loop.extent = ml_import_expr(im, u.loop.extent);
-        u.loop.step = import_opt(im, u.loop.step);
-        u.loop.annotations = ml_import_value(im, u.loop.annotations);
-        u.loop.body = ml_import_stmt(im, u.loop.body);
-        break;
-    case ML_STMT_WHILE:
-        u.again = *ml_as_while(st);
-        u.again.cond = ml_import_expr(im, u.again.cond);
-        u.again.body = ml_import_stmt(im, u.again.body);
-        break;
-    case ML_STMT_IF:
-        u.cond = *ml_as_if(st);
-        u.cond.cond = ml_import_expr(im, u.cond.cond);
-        u.cond.then = ml_import_stmt(im, u.cond.then);
-        u.cond.other = u.cond.other ? ml_import_stmt(im, u.cond.other) : NULL;
-        break;
-    case ML_STMT_BIND:
-        u.bind = *ml_as_bind(st);
-        u.bind.var = import_var(im, u.bind.var);
-        u.bind.value = ml_import_expr(im, u.bind.value);
-        break;
-    case ML_STMT_EVALUATE:
-        u.evaluate = *ml_as_evaluate(st);
-        u.evaluate.value = ml_import_expr(im, u.evaluate.value);
-        break;
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-        u.alloc = *ml_as_alloc(st);
-        u.alloc.buffer = ml_import_buffer(im, u.alloc.buffer);
-        u.alloc.data = import_opt(im, u.alloc.data);
-        u.alloc.annotations = ml_import_value(im, u.alloc.annotations);
-        break;
-    case ML_STMT_ATTR:
-        u.attr = *ml_as_attr(st);
-        u.attr.node = ml_import_value(im, u.attr.node);
-        u.attr.key = import_text(im, u.attr.key);
-        u.attr.value = ml_import_value(im, u.attr.value);
-        u.attr.thread.name = import_text(im, u.attr.thread.name);
-        u.attr.body = ml_import_stmt(im, u.attr.body);
-        break;
-    case ML_STMT_ASSERT:
-        u.check = *ml_as_assert(st);
-        u.check.cond = ml_import_expr(im, u.check.cond);
-        u.check.error = import_text(im, u.check.error);
-        u.check.parts = import_parts(im, u.check.parts, u.check.n_parts);
-        break;
-    case ML_STMT_RETURN:
-        u.ret = *ml_as_return(st);
-        u.ret.value = import_opt(im, u.ret.value);
-        break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: u.base = *st; break;
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        type *at = (type *)(void *)&to;                                                    \
+        *at = *(const type *)(const void *)st;
+#define ML_F_VAR(f)            at->f = import_var(im, at->f);
+#define ML_F_EXPR(f, role)     at->f = import_opt(im, at->f);
+#define ML_F_EXPRS(f, n, role) at->f = import_exprs(im, at->f, at->n);
+#define ML_F_VALUE(f)          at->f = ml_import_value(im, at->f);
+#define ML_F_NODE(f)           at->f = ml_import_value(im, at->f);
+#define ML_F_USES(f)           at->f = ml_import_buffer(im, at->f);
+#define ML_F_BUFFER(f)         at->f = ml_import_buffer(im, at->f);
+#define ML_F_TEXT(f)           at->f = import_text(im, at->f);
+#define ML_F_TEXTS(f, n)       at->f = import_parts(im, at->f, at->n);
+#define ML_F_BODY(f)           at->f = ml_import_stmt(im, at->f);
+#define ML_F_ELSE(f)           at->f = at->f ? ml_import_stmt(im, at->f) : NULL;
+#define ML_F_LIST(f, n)        at->f = import_list(im, at->f, at->n);
+#define ML_F_BLOCK             import_block(im, at);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
     }
-    u.base.span = import_span(im, st->span);
-    return ml_stmt_from(im->cx, &u.base);
+#include "core/stmt.def"
+    case ML_STMT_KINDS: break;
+    }
+    to.base.span = import_span(im, st->span);
+    return ml_stmt_from(im->cx, &to.base);
 }
 
 const ml_Stmt *ml_import_stmt(ml_Import *im, const ml_Stmt *st)

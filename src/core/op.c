@@ -7,9 +7,9 @@
 #include "core/expr.h"
 
 static const ml_Op ops[] = {
-    [ML_OP_OTHER] = {"", ML_EFFECT_OPAQUE, ML_OP_OTHER, -1, false},
-#define ML_OP(ID, name, effect, n, first)                                                  \
-    [ML_OP_##ID] = {name, ML_EFFECT_##effect, ML_OP_##ID, n, first},
+    [ML_OP_OTHER] = {"", ML_EFFECT_OPAQUE, ML_OP_OTHER, -1, false, ML_FAMILY_OWN},
+#define ML_OP(ID, name, effect, n, first, family)                                          \
+    [ML_OP_##ID] = {name, ML_EFFECT_##effect, ML_OP_##ID, n, first, ML_FAMILY_##family},
 #include "core/ops.def"
 #undef ML_OP
 };
@@ -71,5 +71,6 @@ const ml_Op *ml_op_intern(ml_Ctx *cx, ml_Str name)
     op->id = ML_OP_OTHER;
     op->n_args = -1;
     op->dtype_first = is_dtype_first(op->name);
+    op->family = ML_FAMILY_OWN;
     return op;
 }

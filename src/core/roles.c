@@ -93,43 +93,22 @@ static void say_block(const Roles *r, const ml_Block *b)
 void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user)
 {
     const Roles r = {fn, user};
-    const ml_Store *store;
-    const ml_For *loop;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_STORE:
-        store = ml_as_store(st);
-        say_list(&r, store->indices, store->n, ML_ROLE_INDEX);
-        say(&r, store->value, ML_ROLE_VALUE);
-        say(&r, store->mask, ML_ROLE_MASK);
-        break;
-    case ML_STMT_FOR:
-        loop = ml_as_for(st);
-        say(&r, loop->min, ML_ROLE_BOUND);
-        say(&r, loop->extent, ML_ROLE_BOUND);
-        say(&r, loop->step, ML_ROLE_BOUND);
-        say_value(&r, loop->annotations);
-        break;
-    case ML_STMT_WHILE: say(&r, ml_as_while(st)->cond, ML_ROLE_COND); break;
-    case ML_STMT_IF: say(&r, ml_as_if(st)->cond, ML_ROLE_COND); break;
-    case ML_STMT_BIND: say(&r, ml_as_bind(st)->value, ML_ROLE_VALUE); break;
-    case ML_STMT_EVALUATE: say(&r, ml_as_evaluate(st)->value, ML_ROLE_VALUE); break;
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-        say_buffer(&r, ml_as_alloc(st)->buffer);
-        say(&r, ml_as_alloc(st)->data, ML_ROLE_VALUE);
-        say_value(&r, ml_as_alloc(st)->annotations);
-        break;
-    case ML_STMT_ATTR:
-        say_value(&r, ml_as_attr(st)->node);
-        say_value(&r, ml_as_attr(st)->value);
-        break;
-    case ML_STMT_ASSERT: say(&r, ml_as_assert(st)->cond, ML_ROLE_COND); break;
-    case ML_STMT_RETURN: say(&r, ml_as_return(st)->value, ML_ROLE_VALUE); break;
-    case ML_STMT_BLOCK: say_block(&r, ml_as_block(st)); break;
-    case ML_STMT_SEQ:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)st;                                   \
+        (void)at;
+#define ML_F_EXPR(f, role)     say(&r, at->f, ML_ROLE_##role);
+#define ML_F_EXPRS(f, n, role) say_list(&r, at->f, at->n, ML_ROLE_##role);
+#define ML_F_VALUE(f)          say_value(&r, at->f);
+#define ML_F_NODE(f)           say_value(&r, at->f);
+#define ML_F_BUFFER(f)         say_buffer(&r, at->f);
+#define ML_F_BLOCK             say_block(&r, at);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }
@@ -209,30 +188,24 @@ static bool uses_in_block(const Uses *u, const ml_Block *b)
 /* What ml_stmt_exprs does not give: buffers and variables directly in the node. */
 static bool uses_directly(const Uses *u, const ml_Stmt *st)
 {
-    const ml_Attr *a;
+    bool found = false;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_STORE: return is_buffer(u, ml_as_store(st)->buffer);
-    case ML_STMT_BLOCK: return uses_in_block(u, ml_as_block(st));
-    case ML_STMT_FOR: return uses_in_value(u, ml_as_for(st)->annotations);
-    case ML_STMT_ATTR:
-        a = ml_as_attr(st);
-        return (!ml_attr_defines(a) && uses_in_value(u, a->node)) ||
-               uses_in_value(u, a->value);
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL: return uses_in_value(u, ml_as_alloc(st)->annotations);
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)st;                                   \
+        (void)at;
+#define ML_F_USES(f)  found |= is_buffer(u, at->f);
+#define ML_F_VALUE(f) found |= uses_in_value(u, at->f);
+#define ML_F_NODE(f)  found |= !ml_attr_defines(at) && uses_in_value(u, at->f);
+#define ML_F_BLOCK    found |= uses_in_block(u, at);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
-    return false;
+    return found;
 }
 
 static bool uses_visit(const ml_Stmt *st, void *user)

@@ -11,22 +11,19 @@
 enum { ML_MAX_STMT_DEPTH = 500 };
 
 static const size_t node_sizes[ML_STMT_KINDS] = {
-    [ML_STMT_STORE] = sizeof(ml_Store),
-    [ML_STMT_SEQ] = sizeof(ml_Seq),
-    [ML_STMT_FOR] = sizeof(ml_For),
-    [ML_STMT_WHILE] = sizeof(ml_While),
-    [ML_STMT_IF] = sizeof(ml_If),
-    [ML_STMT_BIND] = sizeof(ml_Bind),
-    [ML_STMT_EVALUATE] = sizeof(ml_Evaluate),
-    [ML_STMT_ALLOC] = sizeof(ml_Alloc),
-    [ML_STMT_DECL] = sizeof(ml_Alloc),
-    [ML_STMT_ATTR] = sizeof(ml_Attr),
-    [ML_STMT_ASSERT] = sizeof(ml_Assert),
-    [ML_STMT_RETURN] = sizeof(ml_Return),
-    [ML_STMT_BREAK] = sizeof(ml_Stmt),
-    [ML_STMT_CONTINUE] = sizeof(ml_Stmt),
-    [ML_STMT_BLOCK] = sizeof(ml_Block),
+#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = sizeof(type),
+#include "core/stmt.def"
 };
+
+static const char *const words[ML_STMT_KINDS] = {
+#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = word,
+#include "core/stmt.def"
+};
+
+const char *ml_stmt_word(ml_StmtKind k)
+{
+    return k < ML_STMT_KINDS ? words[k] : "";
+}
 
 /* Adds a child to the summary of its parent; `below` is the number of levels it is down. */
 static void add_child(ml_Stmt *s, const ml_Stmt *child, unsigned below)
@@ -41,72 +38,43 @@ static void add_child(ml_Stmt *s, const ml_Stmt *child, unsigned below)
         s->depth = (uint16_t)(depth > UINT16_MAX ? UINT16_MAX : depth);
 }
 
+/* What stands below an init is not counted. */
 static void summarise(ml_Stmt *s)
 {
-    const ml_Block *block;
-    const ml_If *cond;
-    const ml_Seq *seq;
-    uint32_t in_init;
-
-    s->has_block = false;
-    s->has_loop = false;
+    s->has_block = s->kind == ML_STMT_BLOCK;
+    s->has_loop = s->kind == ML_STMT_FOR;
     s->has_view = false;
     s->depth = 1;
-    s->n_blocks = 0;
+    s->n_blocks = s->has_block;
     switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_SEQ:
-        seq = ml_as_seq(s);
-        for (size_t k = 0; k < seq->n; k++)
-            add_child(s, seq->stmts[k], 0);
-        break;
-    case ML_STMT_FOR:
-        add_child(s, ml_as_for(s)->body, 1);
-        s->has_loop = true;
-        break;
-    case ML_STMT_WHILE: add_child(s, ml_as_while(s)->body, 1); break;
-    case ML_STMT_IF:
-        cond = ml_as_if(s);
-        add_child(s, cond->then, 1);
-        if (cond->other)
-            add_child(s, cond->other, 1);
-        break;
-    case ML_STMT_ATTR: add_child(s, ml_as_attr(s)->body, 1); break;
-    case ML_STMT_BLOCK:
-        block = ml_as_block(s);
-        in_init = 0;
-        if (block->init) {
-            add_child(s, block->init, 1);
-            in_init = s->n_blocks;
-        }
-        add_child(s, block->body, 1);
-        s->has_block = true;
-        s->has_view |= block->n_matches > 0;
-        s->n_blocks += 1 - in_init;
-        break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)s;                                    \
+        (void)at;
+#define ML_F_LIST(f, n)                                                                    \
+    for (size_t k = 0; k < at->n; k++)                                                     \
+        add_child(s, at->f[k], 0);
+#define ML_F_BLOCK                                                                         \
+    s->has_view = at->n_matches > 0;                                                       \
+    if (at->init) {                                                                        \
+        add_child(s, at->init, 1);                                                         \
+        s->n_blocks = 1;                                                                   \
+    }
+#define ML_F_BODY(f) add_child(s, at->f, 1);
+#define ML_F_ELSE(f)                                                                       \
+    if (at->f)                                                                             \
+        add_child(s, at->f, 1);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }
 
 bool ml_stmt_summary_holds(const ml_Stmt *s)
 {
-    union {
-        ml_Stmt base;
-        ml_Store store;
-        ml_For loop;
-        ml_Alloc alloc;
-        ml_Attr attr;
-        ml_Assert assertion;
-        ml_Block block;
-    } copy;
+    ml_AnyStmt copy;
 
     memcpy(&copy, s, node_sizes[s->kind]);
     summarise(&copy.base);
@@ -138,6 +106,35 @@ const ml_Stmt *ml_stmt_at(ml_Ctx *cx, const ml_Stmt *s, const ml_Span *span)
 }
 
 /* ---- loops, blocks and other nodes with a body */
+
+#define AT_LEAF(type)   0
+#define AT_LIST(type)   0
+#define AT_BRANCH(type) 0
+#define AT_BODY(type)   offsetof(type, body)
+#define AT_BLOCK(type)  offsetof(type, body)
+static const uint8_t body_at[ML_STMT_KINDS] = {
+#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = AT_##shape(type),
+#include "core/stmt.def"
+};
+
+const ml_Stmt *ml_stmt_body(const ml_Stmt *s)
+{
+    const ml_Stmt *body = NULL;
+
+    if (body_at[s->kind])
+        memcpy(&body, (const char *)s + body_at[s->kind], sizeof(body));
+    return body;
+}
+
+const ml_Stmt *ml_stmt_with_body(ml_Ctx *cx, const ml_Stmt *s, const ml_Stmt *body)
+{
+    ml_AnyStmt copy;
+
+    ML_ASSERT(body_at[s->kind] && body);
+    memcpy(&copy, s, node_sizes[s->kind]);
+    memcpy((char *)&copy + body_at[s->kind], &body, sizeof(body));
+    return ml_stmt_from(cx, &copy.base);
+}
 
 /* A literal of another integer dtype that fits is taken in the variable's. */
 static const ml_Expr *fitted(ml_Ctx *cx, ml_Dtype t, const ml_Expr *e)

@@ -67,21 +67,8 @@ typedef struct ml_Region {
 
 /* ---- statements */
 typedef enum ml_StmtKind {
-    ML_STMT_STORE,
-    ML_STMT_SEQ,
-    ML_STMT_FOR,
-    ML_STMT_WHILE,
-    ML_STMT_IF,
-    ML_STMT_BIND, /* v = value, visible to the following siblings */
-    ML_STMT_EVALUATE,
-    ML_STMT_ALLOC, /* flat: a buffer from here to the end of the list */
-    ML_STMT_DECL,  /* flat: an alias over an existing data pointer */
-    ML_STMT_ATTR,
-    ML_STMT_ASSERT,
-    ML_STMT_RETURN,
-    ML_STMT_BREAK,
-    ML_STMT_CONTINUE,
-    ML_STMT_BLOCK,
+#define ML_STMT(NAME, type, shape, word) ML_STMT_##NAME,
+#include "core/stmt.def"
     ML_STMT_KINDS
 } ml_StmtKind;
 
@@ -95,6 +82,26 @@ struct ml_Stmt {
     uint32_t n_blocks;   /* blocks at or below, not counting those below an init */
     const ml_Span *span; /* where it came from; NULL when made by a program */
 };
+
+/* How many statements stand directly in one. */
+typedef enum ml_StmtShape {
+    ML_SHAPE_LEAF,   /* none */
+    ML_SHAPE_LIST,   /* SEQ */
+    ML_SHAPE_BODY,   /* one body: FOR, WHILE, ATTR */
+    ML_SHAPE_BRANCH, /* IF */
+    ML_SHAPE_BLOCK,  /* a body and perhaps an init */
+} ml_StmtShape;
+
+static inline ml_StmtShape ml_stmt_shape(const ml_Stmt *s)
+{
+    static const uint8_t shapes[ML_STMT_KINDS] = {
+#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = ML_SHAPE_##shape,
+#include "core/stmt.def"
+    };
+
+    return (ml_StmtShape)shapes[s->kind];
+}
+const char *ml_stmt_word(ml_StmtKind k); /* "store", "for", ... */
 
 typedef enum ml_ForKind {
     ML_FOR_SERIAL,
@@ -242,67 +249,36 @@ static inline const ml_Region *ml_write_of(const ml_Block *block, const ml_Buffe
     return ml_region_of(block->writes, block->n_writes, b);
 }
 
-/* Checked downcasts. */
-static inline const ml_For *ml_as_for(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_FOR);
-    return (const ml_For *)(const void *)s;
-}
-static inline const ml_Block *ml_as_block(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_BLOCK);
-    return (const ml_Block *)(const void *)s;
-}
-static inline const ml_Seq *ml_as_seq(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_SEQ);
-    return (const ml_Seq *)(const void *)s;
-}
-static inline const ml_Store *ml_as_store(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_STORE);
-    return (const ml_Store *)(const void *)s;
-}
-static inline const ml_If *ml_as_if(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_IF);
-    return (const ml_If *)(const void *)s;
-}
-static inline const ml_While *ml_as_while(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_WHILE);
-    return (const ml_While *)(const void *)s;
-}
-static inline const ml_Bind *ml_as_bind(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_BIND);
-    return (const ml_Bind *)(const void *)s;
-}
-static inline const ml_Evaluate *ml_as_evaluate(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_EVALUATE);
-    return (const ml_Evaluate *)(const void *)s;
-}
-static inline const ml_Alloc *ml_as_alloc(const ml_Stmt *s) /* ALLOC or DECL */
-{
-    ML_ASSERT(s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL);
-    return (const ml_Alloc *)(const void *)s;
-}
-static inline const ml_Attr *ml_as_attr(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_ATTR);
-    return (const ml_Attr *)(const void *)s;
-}
-static inline const ml_Assert *ml_as_assert(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_ASSERT);
-    return (const ml_Assert *)(const void *)s;
-}
-static inline const ml_Return *ml_as_return(const ml_Stmt *s)
-{
-    ML_ASSERT(s->kind == ML_STMT_RETURN);
-    return (const ml_Return *)(const void *)s;
-}
+/* Checked downcasts: ml_as_for(s) and so on. */
+#define ML_DOWNCAST(name, type, KIND, OR_KIND)                                             \
+    static inline const type *ml_as_##name(const ml_Stmt *s)                               \
+    {                                                                                      \
+        ML_ASSERT(s->kind == ML_STMT_##KIND || s->kind == ML_STMT_##OR_KIND);              \
+        return (const type *)(const void *)s;                                              \
+    }
+ML_DOWNCAST(store, ml_Store, STORE, STORE)
+ML_DOWNCAST(seq, ml_Seq, SEQ, SEQ)
+ML_DOWNCAST(for, ml_For, FOR, FOR)
+ML_DOWNCAST(while, ml_While, WHILE, WHILE)
+ML_DOWNCAST(if, ml_If, IF, IF)
+ML_DOWNCAST(bind, ml_Bind, BIND, BIND)
+ML_DOWNCAST(evaluate, ml_Evaluate, EVALUATE, EVALUATE)
+ML_DOWNCAST(alloc, ml_Alloc, ALLOC, DECL)
+ML_DOWNCAST(attr, ml_Attr, ATTR, ATTR)
+ML_DOWNCAST(assert, ml_Assert, ASSERT, ASSERT)
+ML_DOWNCAST(return, ml_Return, RETURN, RETURN)
+ML_DOWNCAST(block, ml_Block, BLOCK, BLOCK)
+#undef ML_DOWNCAST
+
+/* Room for a node of any kind. */
+typedef union ml_AnyStmt {
+    ml_Stmt base;
+#define ML_STMT(NAME, type, shape, word) type NAME;
+#include "core/stmt.def"
+} ml_AnyStmt;
+
+/* The body of a statement of the shapes BODY and BLOCK; NULL for others. */
+const ml_Stmt *ml_stmt_body(const ml_Stmt *s);
 
 /* Constructors. The struct forms (ml_..._from) copy *fields into the arena, fill in `base`
  * (kind and summaries; base.span is taken from the fields) and keep every array and string
@@ -340,6 +316,8 @@ const ml_Stmt *ml_decl_stmt(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *data)
 const ml_Stmt *ml_return(ml_Ctx *cx, const ml_Expr *value);
 const ml_Stmt *ml_break(ml_Ctx *cx);
 const ml_Stmt *ml_continue(ml_Ctx *cx);
+/* Such a statement with another body. */
+const ml_Stmt *ml_stmt_with_body(ml_Ctx *cx, const ml_Stmt *s, const ml_Stmt *body);
 /* The same statement with another span (a copy). */
 const ml_Stmt *ml_stmt_at(ml_Ctx *cx, const ml_Stmt *s, const ml_Span *span);
 bool ml_is_noop(const ml_Stmt *s); /* evaluate of a literal */

@@ -1,8 +1,8 @@
 /*
  * walk - reading and rewriting expressions and statements one level at a time.
  *
- * ml_expr_map_args and ml_stmt_map are the only places that know how to rebuild each kind
- * of node; both give the node itself back when nothing changed, so that untouched parts
+ * ml_expr_map_args and ml_stmt_map (from the fields of stmt.def) rebuild each kind of
+ * node; both give the node itself back when nothing changed, so that untouched parts
  * stay shared (undo and the diff view rely on pointer equality). Source: style 7.
  */
 #include "core/walk.h"
@@ -308,20 +308,16 @@ static const ml_Match *map_matches(Step *s, const ml_Match *list, size_t n)
     return copy ? copy : list;
 }
 
-static const ml_Stmt *map_block(Step *s, const ml_Block *old)
+static void map_block(Step *s, ml_Block *b)
 {
-    ml_Block b = *old;
-
-    b.iters = map_iters(s, b.iters, b.n_iters);
-    b.predicate = map_expr(s, b.predicate);
-    b.reads = map_regions(s, b.reads, b.n_reads);
-    b.writes = map_regions(s, b.writes, b.n_writes);
-    b.allocs = map_allocs(s, b.allocs, b.n_allocs);
-    b.matches = map_matches(s, b.matches, b.n_matches);
-    b.annotations = map_value(s, b.annotations);
-    b.init = map_child(s, b.init);
-    b.body = map_body(s, b.body);
-    return s->changed ? ml_block_from(s->cx, &b) : &old->base;
+    b->iters = map_iters(s, b->iters, b->n_iters);
+    b->predicate = map_expr(s, b->predicate);
+    b->reads = map_regions(s, b->reads, b->n_reads);
+    b->writes = map_regions(s, b->writes, b->n_writes);
+    b->allocs = map_allocs(s, b->allocs, b->n_allocs);
+    b->matches = map_matches(s, b->matches, b->n_matches);
+    b->annotations = map_value(s, b->annotations);
+    b->init = map_child(s, b->init);
 }
 
 static const ml_Stmt *map_seq(Step *s, const ml_Seq *seq)
@@ -343,91 +339,35 @@ static const ml_Stmt *map_seq(Step *s, const ml_Seq *seq)
     return copy ? ml_seq_at(s->cx, copy, n, seq->base.span) : &seq->base;
 }
 
-static const ml_Stmt *map_attr(Step *s, const ml_Attr *old)
-{
-    ml_Attr a = *old;
-
-    if (!ml_attr_defines(old))
-        a.node = map_value(s, a.node);
-    a.value = map_value(s, a.value);
-    a.body = map_body(s, a.body);
-    return s->changed ? ml_attr_from(s->cx, &a) : &old->base;
-}
-
 const ml_Stmt *ml_stmt_map(ml_Ctx *cx, const ml_Stmt *st, const ml_Mapper *m)
 {
     Step s = {.cx = cx, .m = m};
-    union {
-        ml_Stmt base;
-        ml_Store store;
-        ml_For loop;
-        ml_While again;
-        ml_If cond;
-        ml_Bind bind;
-        ml_Evaluate evaluate;
-        ml_Alloc alloc;
-        ml_Assert check;
-        ml_Return ret;
-    } u;
+    ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_STORE:
-        u.store = *ml_as_store(st);
-        u.store.buffer = map_buffer(&s, u.store.buffer, false);
-        u.store.indices = map_exprs(&s, u.store.indices, u.store.n);
-        u.store.value = map_expr(&s, u.store.value);
-        u.store.mask = map_expr(&s, u.store.mask);
-        break;
-    case ML_STMT_SEQ: return map_seq(&s, ml_as_seq(st));
-    case ML_STMT_FOR:
-        u.loop = *ml_as_for(st);
-        u.loop.min = map_expr(&s, u.loop.min);
-        u.loop.extent = map_expr(&s, u.loop.extent);
-        u.loop.step = map_expr(&s, u.loop.step);
-        u.loop.annotations = map_value(&s, u.loop.annotations);
-        u.loop.body = map_body(&s, u.loop.body);
-        break;
-    case ML_STMT_WHILE:
-        u.again = *ml_as_while(st);
-        u.again.cond = map_expr(&s, u.again.cond);
-        u.again.body = map_body(&s, u.again.body);
-        break;
-    case ML_STMT_IF:
-        u.cond = *ml_as_if(st);
-        u.cond.cond = map_expr(&s, u.cond.cond);
-        u.cond.then = map_body(&s, u.cond.then);
-        u.cond.other = map_child(&s, u.cond.other);
-        break;
-    case ML_STMT_BIND:
-        u.bind = *ml_as_bind(st);
-        u.bind.value = map_expr(&s, u.bind.value);
-        break;
-    case ML_STMT_EVALUATE:
-        u.evaluate = *ml_as_evaluate(st);
-        u.evaluate.value = map_expr(&s, u.evaluate.value);
-        break;
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-        u.alloc = *ml_as_alloc(st);
-        u.alloc.data = map_expr(&s, u.alloc.data);
-        u.alloc.buffer = map_buffer(&s, u.alloc.buffer, true);
-        u.alloc.annotations = map_value(&s, u.alloc.annotations);
-        break;
-    case ML_STMT_ATTR: return map_attr(&s, ml_as_attr(st));
-    case ML_STMT_ASSERT:
-        u.check = *ml_as_assert(st);
-        u.check.cond = map_expr(&s, u.check.cond);
-        break;
-    case ML_STMT_RETURN:
-        u.ret = *ml_as_return(st);
-        u.ret.value = map_expr(&s, u.ret.value);
-        break;
-    case ML_STMT_BLOCK: return map_block(&s, ml_as_block(st));
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        type *at = (type *)(void *)&to;                                                    \
+        *at = *(const type *)(const void *)st;
+#define ML_F_EXPR(f, role)     at->f = map_expr(&s, at->f);
+#define ML_F_EXPRS(f, n, role) at->f = map_exprs(&s, at->f, at->n);
+#define ML_F_VALUE(f)          at->f = map_value(&s, at->f);
+#define ML_F_NODE(f)                                                                       \
+    if (!ml_attr_defines(at))                                                              \
+        at->f = map_value(&s, at->f);
+#define ML_F_USES(f)    at->f = map_buffer(&s, at->f, false);
+#define ML_F_BUFFER(f)  at->f = map_buffer(&s, at->f, true);
+#define ML_F_BODY(f)    at->f = map_body(&s, at->f);
+#define ML_F_ELSE(f)    at->f = map_child(&s, at->f);
+#define ML_F_LIST(f, n) return map_seq(&s, ml_as_seq(st));
+#define ML_F_BLOCK      map_block(&s, at);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: return st;
     }
-    return s.changed ? ml_stmt_from(cx, &u.base) : st;
+    return s.changed ? ml_stmt_from(cx, &to.base) : st;
 }
 
 /* ---- reading */
@@ -435,32 +375,24 @@ const ml_Stmt *ml_stmt_map(ml_Ctx *cx, const ml_Stmt *st, const ml_Mapper *m)
 void ml_stmt_children(const ml_Stmt *st, ml_StmtChildFn *fn, void *user)
 {
     switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_SEQ:
-        for (size_t k = 0; k < ml_as_seq(st)->n; k++)
-            fn(ml_as_seq(st)->stmts[k], false, user);
-        break;
-    case ML_STMT_FOR: fn(ml_as_for(st)->body, false, user); break;
-    case ML_STMT_WHILE: fn(ml_as_while(st)->body, false, user); break;
-    case ML_STMT_IF:
-        fn(ml_as_if(st)->then, false, user);
-        if (ml_as_if(st)->other)
-            fn(ml_as_if(st)->other, false, user);
-        break;
-    case ML_STMT_ATTR: fn(ml_as_attr(st)->body, false, user); break;
-    case ML_STMT_BLOCK:
-        if (ml_as_block(st)->init)
-            fn(ml_as_block(st)->init, true, user);
-        fn(ml_as_block(st)->body, false, user);
-        break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)st;                                   \
+        (void)at;
+#define ML_F_LIST(f, n)                                                                    \
+    for (size_t k = 0; k < at->n; k++)                                                     \
+        fn(at->f[k], false, user);
+#define ML_F_BLOCK                                                                         \
+    if (at->init)                                                                          \
+        fn(at->init, true, user);
+#define ML_F_BODY(f) fn(at->f, false, user);
+#define ML_F_ELSE(f)                                                                       \
+    if (at->f)                                                                             \
+        fn(at->f, false, user);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }

@@ -3,8 +3,9 @@
  *
  * A primitive declares itself once (an ml_Primitive beside its code, one line in
  * primitives.def); argument checks, Lua binding, completion, help, trace kinds, JSON and
- * manual come from that declaration. Its function sees resolved arguments, checks
- * everything first, then builds, then replaces once. Source: style 8, primitives 1.
+ * manual come from that declaration. Its function sees resolved arguments, checks what it
+ * can first, then builds, then replaces once, and names what that concerns: of these the
+ * call asks the posts of the declaration. Source: style 8, primitives 1.
  */
 #ifndef ML_PRIMITIVES_PRIM_H
 #define ML_PRIMITIVES_PRIM_H
@@ -95,6 +96,39 @@ typedef struct ml_Given {
     const ml_IndexMap *map;
 } ml_Given;
 
+/* ---- what a step asks of the program, before the rewrite and of its result */
+typedef enum ml_Proof {
+    ML_SOUND = 1,  /* left out where a trace known to be good is replayed (unchecked) */
+    ML_STRICT = 2, /* so, and where enable_check is off (primitives 1.4) */
+    ML_RULE = 4,   /* left out where enable_check is off alone */
+} ml_Proof;
+
+/* What something has to do with a step, as far as its result is looked at. */
+typedef enum ml_Part {
+    ML_BLOCK_OF,    /* works otherwise than before */
+    ML_COPY_OF,     /* a new block that copies */
+    ML_PRODUCER_OF, /* writes what a block of these reads */
+    ML_READER_OF,   /* reads what may not be there any more */
+    ML_SHARER_OF,   /* reads what the iterations of a loop share */
+    ML_LOOP_OF,     /* a loop */
+    ML_THREAD_OF,   /* a loop that is a thread now */
+    ML_SCOPE_OF,    /* a block or loop with all inside */
+} ml_Part;
+
+typedef struct ml_Subject {
+    ml_Uid uid;
+    const ml_Buffer *buf; /* or NULL */
+    uint8_t part;         /* an ml_Part */
+} ml_Subject;
+
+struct ml_Call;
+/* Asked of each subject of the part that the result still has, in their order. */
+typedef struct ml_Post {
+    uint8_t proof, part; /* an ml_Proof, an ml_Part */
+    bool (*holds)(struct ml_Call *c, ml_Uid uid);
+    bool (*of_buffer)(struct ml_Call *c, ml_Uid uid, const ml_Buffer *buf); /* instead */
+} ml_Post;
+
 /* ---- a call */
 typedef struct ml_Call {
     ml_Ctx *cx; /* the schedule's context: arena, error */
@@ -104,8 +138,9 @@ typedef struct ml_Call {
     ml_Program p;  /* current program; ml_call_replace moves it on */
     uint32_t func; /* position of the function worked on */
     const ml_Given *args;
-    bool checks;    /* false: enable_check is off (skip only what primitives 1.4 says) */
-    bool unchecked; /* legality conditions may be skipped: replay of known-good traces */
+    uint8_t asks; /* a set of ml_Proof */
+    void *work;   /* what apply leaves to the questions of its own primitive */
+    ML_VEC(ml_Subject) subjects;
     /* results */
     ml_Results results;
     const ml_Value *decision; /* in: the given one or NULL; out: what is stored */
@@ -113,6 +148,25 @@ typedef struct ml_Call {
     ML_VEC(const char *) notes;
     bool changed; /* a new program was set */
 } ml_Call;
+
+/* Whether such proofs are asked of the call. */
+static inline bool ml_call_asks(const ml_Call *c, ml_Proof p)
+{
+    return (c->asks & p) != 0;
+}
+/* Whether the condition holds; true, and nothing is looked at, where it is not asked. */
+#define ML_PROVE(c, proof, ...) (!ml_call_asks((c), (proof)) || (__VA_ARGS__))
+/* What the posts of the primitive are asked of, when the rewrite is made. */
+void ml_call_subject(ml_Call *c, ml_Part part, ml_Uid uid, const ml_Buffer *buf);
+void ml_call_subjects(ml_Call *c, ml_Part part, const ml_UidVec *v, const ml_Buffer *buf);
+/* All blocks inside of the node. */
+void ml_call_subjects_below(ml_Call *c, ml_Part part, ml_Uid node);
+/* The rewrite of the primitive and what must hold of its result, with the arguments and on
+ * the program of this call. */
+bool ml_call_run(ml_Call *c, const ml_Primitive *prim);
+/* The same on trial: *c stays as it is. *over: memory or time is out, the error is set. */
+bool ml_call_would(const ml_Call *c, const ml_Primitive *prim, const ml_Given *args,
+                   bool *over);
 
 /* The node of a loop or block argument in the program as it is now. */
 const ml_For *ml_call_loop(const ml_Call *c, ml_Uid uid);
@@ -161,6 +215,7 @@ struct ml_Primitive {
     bool one_order; /* what is read and written stays in its order, whatever the buffers;
                      * or the primitive tells memory apart itself */
     bool (*apply)(ml_Call *c);
+    const ml_Post *posts;       /* what must hold of the result, in order; or NULL */
     const ml_ErrorCode *errors; /* its errors, ended by ML_E_OK */
     void (*suggest)(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t);
     /* The rule that was broken, where it is not the one of errors.def; or NULL. */
@@ -170,6 +225,10 @@ struct ml_Primitive {
     void (*describe)(const ml_Call *c, ml_Program before, ml_Text *out);
     const char *cases; /* file src/primitives/cases/NAME.case; first case: the example */
 };
+
+/* What an entry begins with: its function and its cases are called as it is. */
+#define ML_PRIM(id, inst) .name = #id, .kind = (inst), .apply = (id), .cases = #id
+#define ML_PARAMS(list)   .params = (list), .n_params = ML_COUNT(list)
 
 /* The table, in the order of primitives.def. */
 extern const ml_Primitive *const ml_primitives[];
@@ -212,8 +271,10 @@ const ml_Block *ml_block_add_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Bu
 const ml_Block *ml_block_drop_alloc(ml_Ctx *cx, const ml_Block *root, const ml_Buffer *b);
 /* The buffer, fresh, in another scope and named after it. */
 const ml_Buffer *ml_buffer_in_scope(ml_Ctx *cx, const ml_Buffer *b, ml_Scope scope);
-/* root with the match_buffer targets of buf, and views of them, in the scope of buf. */
-const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf);
+/* root with the match_buffer targets of buf, and views of them, in the scope of buf;
+ * renamed: and named after it. */
+const ml_Stmt *ml_views_follow(ml_Ctx *cx, const ml_Stmt *root, const ml_Buffer *buf,
+                               bool renamed);
 /* Checks shared by many: fail with root-block; not-schedulable between two nodes. */
 bool ml_check_not_root(ml_Call *c, ml_Uid block);
 bool ml_check_scope(ml_Call *c, const char *scope); /* fails with bad-storage-scope */

@@ -110,7 +110,7 @@ static void add_users(Table *t, const ml_Block *b)
     }
 }
 
-static void visit(const ml_Stmt *st, bool in_init, void *user)
+static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
 {
     Table *t = user;
 
@@ -131,7 +131,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
         if (inner.n == 0)
             add_users(t, b);
     }
-    ml_stmt_children(st, visit, t);
+    ml_stmt_children(st, visit_stmt, t);
 }
 
 static void look_in(Table *t, const ml_Func *f)
@@ -140,7 +140,7 @@ static void look_in(Table *t, const ml_Func *f)
         if (f->params[k].buffer)
             add_buffer(t, f->params[k].buffer, "argument", NULL);
     if (f->body)
-        visit(f->body, false, t);
+        visit_stmt(f->body, false, t);
 }
 
 static const char *names_of(Table *t, const Users *u)

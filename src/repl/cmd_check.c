@@ -4,13 +4,13 @@
 
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
-#include "repl/bind/checking.h"
 #include "repl/bind/host.h"
-#include "repl/bind/work.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/graph/graph.h"
 #include "repl/progress.h"
+#include "repl/tune_words.h"
+#include "work/work.h"
 
 /* ---- :check */
 
@@ -33,24 +33,6 @@ static bool number(const char *text, double *out)
 static bool whole(const char *text, double from, double *out)
 {
     return number(text, out) && *out >= from && *out <= 0x1p53 && *out == floor(*out);
-}
-
-/* `--name value` or `--name=value`. */
-static const char *value_of(const ml_Words *w, size_t *k, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(w->v[*k], name, n) != 0)
-        return NULL;
-    if (w->v[*k][n] == '=')
-        return w->v[*k] + n + 1;
-    if (w->v[*k][n] != '\0')
-        return NULL;
-    if (*k + 1 == w->n)
-        return "";
-    ++*k;
-    ML_ASSERT(w->v[*k]);
-    return w->v[*k];
 }
 
 static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
@@ -76,21 +58,21 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *c
         const char *v;
         double x = 0;
 
-        if ((v = value_of(w, &k, "--seed")) != NULL) {
+        if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
             if (!whole(v, 1, &x))
                 return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                         "--seed takes a number from 1, not %s", v);
             a->o.seed = (uint64_t)x;
-        } else if ((v = value_of(w, &k, "--inputs")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--inputs")) != NULL) {
             if (!ml_fill_parse(ml_str(v), &a->o.inputs))
                 return ml_session_error(
                     ss, ML_E_BAD_ARGUMENT,
                     "--inputs is random, zeros, ones, iota or adversarial, not %s", v);
-        } else if ((v = value_of(w, &k, "--shape")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--shape")) != NULL) {
             if (!read_shape(ss, a, ml_strdup(cx, ml_str(v))))
                 return false;
-        } else if ((v = value_of(w, &k, "--rtol")) != NULL ||
-                   (v = value_of(w, &k, "--atol")) != NULL) {
+        } else if ((v = ml_tune_value(w, &k, "--rtol")) != NULL ||
+                   (v = ml_tune_value(w, &k, "--atol")) != NULL) {
             bool r = strstr(w->v[k > 0 && v == w->v[k] ? k - 1 : k], "--rtol") != NULL;
 
             if (!number(v, &x) || x < 0)
@@ -242,25 +224,6 @@ static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const ch
     }
 }
 
-/* Whether the error tells about the current version: it ran and broke a rule. */
-static bool is_verdict(ml_Ctx *cx)
-{
-    const ml_Error *e = ml_error(cx);
-
-    switch (e->code) {
-    case ML_E_TOO_LARGE:
-    case ML_E_BAD_RUN_ARGUMENT:
-    case ML_E_NOT_SUPPORTED:
-    case ML_E_INTERRUPTED:
-    case ML_E_OUT_OF_MEMORY: return false;
-    default: break;
-    }
-    for (uint32_t k = 0; k < e->n_notes; k++)
-        if (ml_streq(e->notes[k], "in the start version"))
-            return false;
-    return true;
-}
-
 typedef struct Verdict {
     bool ok, known;
 } Verdict;
@@ -303,7 +266,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         o.n_moved = moved.n;
     }
     if (!ml_work_check(cx, ml_host_engine(ss->host), &start, &now, &o, &r, &runs)) {
-        v.known = is_verdict(cx);
+        v.known = ml_checking_is_verdict(ml_error(cx));
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
         int64_t n = outputs(cx, f, a, &names);

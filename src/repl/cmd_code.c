@@ -2,12 +2,12 @@
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
-#include "repl/bind/work.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/diff.h"
 #include "repl/progress.h"
 #include "repl/versions.h"
+#include "work/work.h"
 
 typedef struct Code { /* what a command looks at */
     ml_Ctx *cx;

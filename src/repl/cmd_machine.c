@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "repl/bind/host.h"
-#include "repl/bind/timing.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/machine_report.h"
 #include "repl/progress.h"
+#include "work/say.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
 

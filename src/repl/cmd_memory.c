@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "codegen/machine/engine.h"
-#include "repl/bind/checking.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/memory_text.h"
 #include "repl/progress.h"
 #include "repl/shape.h"
+#include "work/work.h"
 
 typedef struct Args {
     const char *buffer;

@@ -4,12 +4,13 @@
 
 #include "core/walk.h"
 #include "repl/bind/host.h"
-#include "repl/bind/profile.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/profiles.h"
 #include "repl/progress.h"
 #include "repl/timing_args.h"
+#include "work/profile.h"
+#include "work/say.h"
 
 typedef struct Show {
     ml_Session *ss;

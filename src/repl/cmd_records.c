@@ -3,11 +3,12 @@
 #include <stdlib.h>
 
 #include "repl/bind/host_tune.h"
-#include "repl/bind/timing.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/tune_words.h"
 #include "repl/wrap.h"
+#include "work/records.h"
+#include "work/say.h"
 
 const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
 {
@@ -51,9 +52,6 @@ typedef struct Look {
 static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
 {
     char *warning = NULL;
-    const ml_Func *f = ml_schedule_func(ss->focus);
-    const ml_Module *start = ml_version_program(ss->focus, 0).mod;
-    const char *hash;
 
     *l = (Look){0};
     for (size_t k = 0; k < w->n; k++) {
@@ -73,8 +71,7 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     if (l->db == NULL)
         return false;
     l->cx = ml_ctx_new(0);
-    hash = ml_tune_hash(l->cx, start, f ? f->name : NULL);
-    if (hash && ml_db_find_workload(l->db, l->cx, hash, &l->w))
+    if (ml_records_workload(l->cx, ss->focus, l->db, &l->w))
         return true;
     if (ml_error(l->cx))
         ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
@@ -87,32 +84,10 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
 
 static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, size_t *n)
 {
-    ml_Text target = {0};
-    ml_DbQuery q = {.workload = l->w.id,
-                    .any_seed = true,
-                    .valid_only = true,
-                    .by_time = true,
-                    .limit = limit,
-                    .threads = ml_engine_threads(ml_host_engine(ss->host))};
-    bool ok;
-
-    ml_target_json(ml_engine_target(ml_host_engine(ss->host)), &target);
-    q.target = ml_text_z(&target);
-    ok = ml_db_records(l->db, l->cx, &q, v, n);
-    ml_text_free(&target);
-    if (!ok)
-        ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
-    return ok;
-}
-
-/* The decisions of a trace: what is behind its instructions. */
-static const char *decisions(const char *trace)
-{
-    const char *last = NULL;
-
-    for (const char *p = trace; p && (p = strstr(p, "], [[")) != NULL; p++)
-        last = p + 3;
-    return last ? last : "";
+    if (ml_records_best(l->cx, ml_host_engine(ss->host), l->db, l->w.id, limit, v, n))
+        return true;
+    ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
+    return false;
 }
 
 /* Records whose times can be compared: of one run, and measured in one way. */
@@ -132,33 +107,6 @@ typedef struct Rows {
     ml_Text shown, raw; /* as wide as the screen; a line for each record */
 } Rows;
 
-/* Which run of :tune each of v was measured in, counted from 1: a run commits records of
- * one seed without long breaks. */
-static const int *runs_of(const Look *l, const ml_Record *v, size_t n, int *n_runs)
-{
-    enum { BREAK = 600 }; /* seconds */
-    const ml_DbQuery q = {.workload = l->w.id, .any_seed = true};
-    int *run = ML_ARRAY(l->cx, int, n + 1);
-    ml_Record *all;
-    size_t n_all;
-
-    *n_runs = 0;
-    if (!ml_db_records(l->db, l->cx, &q, &all, &n_all)) {
-        ml_error_clear(l->cx);
-        n_all = 0;
-    }
-    for (size_t k = 0; k < n_all; k++) {
-        bool same = k > 0 && all[k].seed == all[k - 1].seed &&
-                    all[k].time - all[k - 1].time <= BREAK;
-
-        *n_runs += !same;
-        for (size_t j = 0; j < n; j++)
-            if (v[j].id == all[k].id)
-                run[j] = *n_runs;
-    }
-    return run;
-}
-
 static Group *group_of(Rows *rows, const ml_Record *r, int run)
 {
     Group g = {.run = run, .turns = r->median > 0, .best = ml_record_seconds(r)};
@@ -168,24 +116,6 @@ static Group *group_of(Rows *rows, const ml_Record *r, int run)
             return &rows->groups.v[k];
     ml_push(rows->l->cx, &rows->groups, g);
     return &rows->groups.v[rows->groups.n - 1];
-}
-
-/* What the record chose, in words: its trace is replayed beside the session. */
-static void add_design(const Rows *rows, const ml_Record *r, ml_Text *out)
-{
-    ml_Schedule *s = ml_schedule_fork_at(rows->ss->focus, 0);
-    ml_Ctx *cx = ml_ctx_new(0);
-
-    if (ml_tune_apply(cx, s, r))
-        ml_schedule_design(s, out);
-    else { /* of another version of the primitives: as it stands */
-        const char *d = decisions(r->trace);
-        size_t n = strlen(d);
-
-        ml_text_addn(out, d, n > 0 ? n - 1 : 0);
-    }
-    ml_ctx_unref(cx);
-    ml_schedule_unref(s);
 }
 
 static void add_row(Rows *rows, const char *numbers, const char *design)
@@ -208,7 +138,7 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
 
     g->n++;
     g->best = fmin(g->best, s);
-    add_design(rows, r, &design);
+    ml_record_design(rows->ss->focus, r, &design);
     ml_data_row(data);
     ml_data_int(data, "rank", (int64_t)g->n);
     ml_data_int(data, "run", run);
@@ -267,8 +197,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
                               "%s has no measured record for this machine and thread count",
                               ml_schedule_name(ss->focus));
     if (ok) {
-        int n_runs;
-        Rows rows = {.ss = ss, .l = &l, .run = runs_of(&l, v, n, &n_runs)};
+        Rows rows = {.ss = ss, .l = &l, .run = ml_records_runs(l.cx, l.db, l.w.id, v, n)};
 
         for (size_t k = 0; k < n; k++)
             rows.mixed |= v[k].median > 0;
@@ -288,45 +217,24 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
     return ok;
 }
 
-/* tuned-1, tuned-2, ...: the first that is free. */
-static const char *free_name(ml_Session *ss, ml_Ctx *cx)
-{
-    for (int k = 1;; k++) {
-        const char *name = ml_format(cx, "tuned-%d", k);
-
-        if (ml_schedule_find_branch(ss->focus, name) < 0 &&
-            ml_schedule_find_mark(ss->focus, name) < 0)
-            return name;
-    }
-}
-
 static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
 {
     ml_Schedule *s = ss->focus;
-    ml_State was = ml_schedule_state(s);
-    const char *name = free_name(ss, l->cx);
-    ml_Ctx *cx = ml_ctx_new(0);
     ml_Data *d = ml_session_data(ss);
     ml_Text said = {0};
-    int from, steps = 0;
+    const char *name = NULL;
     ml_Step step;
-    bool ok = ml_schedule_goto(s, 0);
+    int steps = 0;
 
-    if (ok && ml_schedule_branch_name(s)) /* a label at the start stays there */
-        ml_schedule_detach(s);
-    ok = ok && ml_tune_apply(cx, s, r) && ml_schedule_branch(s, name);
-
-    if (!ok) {
-        if (ml_error(cx))
-            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    if (!ml_record_adopt(l->cx, s, r, &name)) {
+        if (ml_error(l->cx))
+            ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
         else
             ml_session_schedule_error(ss, s);
-        ml_schedule_restore(s, was);
-        ml_ctx_unref(cx);
         return false;
     }
-    for (from = ml_schedule_version(s); from > 0 && ml_version_step(s, from, &step);
-         from = step.parent)
+    for (int v = ml_schedule_version(s); v > 0 && ml_version_step(s, v, &step);
+         v = step.parent)
         steps++;
     ml_text_fmt(&said, "branch %s: %d steps from record %lld", name, steps,
                 (long long)r->id);
@@ -341,7 +249,6 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_schedule_set_speed(s, ml_schedule_version(s), ml_text_z(&said));
     ml_data_str(d, "speed", ml_text_z(&said));
     ml_text_free(&said);
-    ml_ctx_unref(cx);
     ss->quiet_line = true; /* no diff of each of them */
     return true;
 }

@@ -3,13 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "repl/bind/checking.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/record.h"
 #include "repl/roofline.h"
 #include "repl/timing_args.h"
+#include "work/say.h"
+#include "work/work.h"
 
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 

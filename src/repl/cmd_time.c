@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "repl/bind/host.h"
-#include "repl/bind/timing.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/progress.h"
 #include "repl/timing_args.h"
+#include "work/say.h"
 
 static const ml_TimingArgs ARGS = {
     .command = "time",
@@ -19,8 +19,7 @@ static void add_rate(ml_Text *t, double flop, double seconds, double spread)
 {
     if (flop > 0 && seconds > 0) {
         ml_text_add(t, "   ");
-        ml_text_si(t, flop / seconds);
-        ml_text_add(t, "FLOP/s");
+        ml_text_rate(t, flop, seconds);
         ml_text_noise(t, spread);
     }
 }
@@ -31,22 +30,31 @@ static void add_seconds(double seconds, double spread, ml_Text *t)
     ml_text_noise(t, spread);
 }
 
-void ml_text_speed(ml_Text *out, double flop, double seconds, double spread)
+/* How much faster this is than another version; the noise of both is its own. */
+static void add_ratio(const ml_Timing *r, const ml_Baseline *b, const char *what,
+                      int indent, ml_Text *t)
 {
-    ml_Text t = {0};
-
-    add_rate(&t, flop, seconds, spread);
-    if (t.n == 0)
-        add_seconds(seconds, spread, &t);
-    ml_text_add(out, ml_text_z(&t) + strspn(ml_text_z(&t), " "));
-    ml_text_free(&t);
+    ml_text_fmt(t, "\n%*s×%.3g", indent, "", b->ratio);
+    ml_text_noise(t, hypot(r->t.spread, b->spread));
+    ml_text_fmt(t, " against %s (", what);
+    add_seconds(b->seconds, b->spread, t);
+    ml_text_char(t, ')');
 }
 
-/* How much faster this is than something else; the noise of both is its own. */
-static void add_ratio(const ml_Timing *r, double ratio, double spread, ml_Text *t)
+static void add_baselines(ml_Ctx *cx, int version, const ml_Timing *r, int indent,
+                          ml_Text *t)
 {
-    ml_text_fmt(t, "×%.3g", ratio);
-    ml_text_noise(t, hypot(r->t.spread, spread));
+    int parent = r->parent.version, best = r->best.version;
+
+    if (r->t.median <= 0)
+        return;
+    if (!isnan(r->start.seconds) && version != 0)
+        add_ratio(r, &r->start, "the start", indent, t);
+    if (!isnan(r->parent.seconds) && parent != 0)
+        add_ratio(r, &r->parent, ml_format(cx, "v%d, the step before", parent), indent, t);
+    if (!isnan(r->best.seconds) && best > 0 && best != version && best != parent &&
+        r->best.seconds < r->t.median * 0.98)
+        add_ratio(r, &r->best, ml_format(cx, "the best version, v%d", best), indent, t);
 }
 
 static void add_giga(ml_Text *t, double v)
@@ -115,12 +123,12 @@ static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
     ml_data_int(d, "timings", r->times);
     ml_data_real(d, "least", r->least);
     ml_data_real(d, "most", r->most);
-    ml_data_real(d, "start", r->start);
-    ml_data_real(d, "start_ratio", r->start_ratio);
-    ml_data_real(d, "parent", r->parent);
-    ml_data_real(d, "best", r->best);
-    if (r->best_version >= 0)
-        ml_data_int(d, "best_version", r->best_version);
+    ml_data_real(d, "start", r->start.seconds);
+    ml_data_real(d, "start_ratio", r->start.ratio);
+    ml_data_real(d, "parent", r->parent.seconds);
+    ml_data_real(d, "best", r->best.seconds);
+    if (r->best.version >= 0)
+        ml_data_int(d, "best_version", r->best.version);
     if (r->rival) {
         ml_data_str(d, "rival", r->rival);
         ml_data_real(d, "rival_median", r->rival_t.median);
@@ -144,7 +152,8 @@ static void add_range(const ml_Timing *r, ml_Text *t)
     ml_text_seconds(t, r->most);
 }
 
-static void report(ml_Session *ss, const char *name, int version, const ml_Timing *r)
+static void report(ml_Session *ss, ml_Ctx *cx, const char *name, int version,
+                   const ml_Timing *r)
 {
     ml_Text t = {0};
     int indent;
@@ -166,28 +175,7 @@ static void report(ml_Session *ss, const char *name, int version, const ml_Timin
                     r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
                                    : "");
     add_roofs(r, indent, &t);
-    if (!isnan(r->start) && version != 0 && r->t.median > 0) {
-        ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->start_ratio, r->start_spread, &t);
-        ml_text_add(&t, " against the start (");
-        add_seconds(r->start, r->start_spread, &t);
-        ml_text_char(&t, ')');
-    }
-    if (!isnan(r->parent) && r->parent_version != 0 && r->t.median > 0) {
-        ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->parent_ratio, r->parent_spread, &t);
-        ml_text_fmt(&t, " against v%d, the step before (", r->parent_version);
-        add_seconds(r->parent, r->parent_spread, &t);
-        ml_text_char(&t, ')');
-    }
-    if (!isnan(r->best) && r->best_version != version &&
-        r->best_version != r->parent_version && r->best < r->t.median * 0.98) {
-        ml_text_fmt(&t, "\n%*s", indent, "");
-        add_ratio(r, r->best_ratio, r->best_spread, &t);
-        ml_text_fmt(&t, " against the best version, v%d (", r->best_version);
-        add_seconds(r->best, r->best_spread, &t);
-        ml_text_char(&t, ')');
-    }
+    add_baselines(cx, version, r, indent, &t);
     if (r->rival) {
         ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
         add_seconds(r->rival_t.median, r->rival_t.spread, &t);
@@ -239,7 +227,7 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
         ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
                            &r);
         if (ok) {
-            report(ss, ml_schedule_name(s), ml_session_version(ss), &r);
+            report(ss, cx, ml_schedule_name(s), ml_session_version(ss), &r);
             keep_speed(ss, &r);
         } else
             ml_session_fail(ss, ml_failure_from(ml_error(cx)));

@@ -12,11 +12,11 @@
 
 #include "codegen/machine/machine.h"
 #include "repl/bind/host_tune.h"
-#include "repl/bind/work.h"
 #include "repl/command.h"
 #include "repl/data.h"
 #include "repl/progress.h"
 #include "repl/tune_words.h"
+#include "work/work.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
 

@@ -328,7 +328,7 @@ static const char *block_note(ml_Offer *o, ml_Schedule *s, const ml_Block *b)
     return z;
 }
 
-static void visit(const ml_Stmt *st, bool in_init, void *user)
+static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
 {
     Visit *v = user;
     ml_Uid uid = ml_stmt_uid(st);
@@ -344,7 +344,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
     if (shown && st->kind == ML_STMT_BLOCK && v->blocks)
         ml_offer(v->o, ml_format(v->o->cx, "%s%s", v->before, ml_name_of(v->s, uid)),
                  block_note(v->o, v->s, ml_as_block(st)));
-    ml_stmt_children(st, visit, v);
+    ml_stmt_children(st, visit_stmt, v);
 }
 
 static void visit_program(ml_Offer *o, bool loops, bool blocks, ml_Uid below,
@@ -356,7 +356,7 @@ static void visit_program(ml_Offer *o, bool loops, bool blocks, ml_Uid below,
     Visit v = {o, s, loops, blocks, below, before};
 
     if (root)
-        visit(root->body, false, &v);
+        visit_stmt(root->body, false, &v);
 }
 
 /* The node of a name on the focus; 0: none, or several. Leaves no error behind. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/file.h"
 #include "repl/write_all.h"
 
 enum {
@@ -202,21 +203,6 @@ static bool cut_file(ml_History *h)
     return ok;
 }
 
-static bool make_folders(char *path)
-{
-    for (char *p = path + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
-
-        *p = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
 static bool default_path(ml_Text *out)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -247,7 +233,7 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
         ml_text_add(why, "no history is kept: neither XDG_STATE_HOME nor HOME is set");
         return false;
     }
-    bool ok = !t.bad && t.n > 0 && make_folders(t.p);
+    bool ok = !t.bad && t.n > 0 && ml_file_folders(t.p) == 0;
 
     if (ok)
         h->fd = open(t.p, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,

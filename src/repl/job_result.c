@@ -6,8 +6,9 @@
 
 #include "core/json.h"
 #include "repl/bind/host.h"
-#include "repl/bind/timing.h"
 #include "repl/profiles.h"
+#include "work/say.h"
+#include "work/timing.h"
 
 static const char *text_at(const ml_Json *j, const char *key)
 {

@@ -60,7 +60,7 @@ typedef struct Tops {
 } Tops;
 
 /* The topmost loops and blocks of the nest. */
-static bool visit(const ml_Stmt *s, void *user)
+static bool visit_stmt(const ml_Stmt *s, void *user)
 {
     Tops *t = user;
 
@@ -82,7 +82,7 @@ void ml_profiles_keep(ml_Session *ss, ml_Schedule *s, int version, const ml_Prof
                   {.seconds = p->nests[i].seconds,
                    .share = p->sum > 0 ? p->nests[i].seconds / p->sum : 0}};
 
-        ml_stmt_visit(p->nests[i].nest.stmt, visit, &t);
+        ml_stmt_visit(p->nests[i].nest.stmt, visit_stmt, &t);
     }
 }
 

@@ -8,8 +8,8 @@
 #ifndef ML_REPL_PROFILES_H
 #define ML_REPL_PROFILES_H
 
-#include "repl/bind/profile.h"
 #include "repl/session.h"
+#include "work/profile.h"
 
 struct ml_Json; /* core/json.h */
 

@@ -11,44 +11,6 @@ enum {
     MAX_WIDTH = 110
 };
 
-bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
-                       const ml_TimingOpts *o, ml_Roofline *out)
-{
-    const ml_Machine *m = ml_machine_get(cx, e, true);
-
-    *out = (ml_Roofline){.type = ML_DT_F32, .threads = ml_engine_threads(e)};
-    if (m == NULL)
-        return false;
-    if (s)
-        ml_timing_work_of(cx, s, at, o, &out->flop, &out->bytes, &out->type);
-    if (!ml_dtype_is_float(out->type)) { /* its operations have no measured peak */
-        out->type = ML_DT_F32;
-        out->flop = 0;
-    }
-    out->cpu = ml_strdup(cx, ml_str(m->cpu));
-    out->peak = ml_machine_peak(m, out->type, out->threads);
-    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
-        out->bandwidth[l] = l < ML_MACHINE_MEMORY && m->cache[l] == 0
-                                ? (double)NAN
-                                : ml_machine_bandwidth(m, (ml_MachineLevel)l, out->threads);
-    out->roof = ml_machine_roof(m, out->type, out->threads, out->flop, out->bytes);
-    return true;
-}
-
-bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
-                    const ml_TimingOpts *o, ml_Roofline *out)
-{
-    if (!ml_roofline_roofs(cx, e, s, at, o, out))
-        return false;
-    for (int v = 0; s && v < ml_schedule_n_versions(s); v++) {
-        double t = ml_timing_known(cx, e, s, v, at, o);
-
-        if (!isnan(t) && t > 0)
-            ml_push(cx, &out->points, ((ml_RoofPoint){v, t, v == ml_schedule_version(s)}));
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- the plot */
 
 typedef struct Plot {

@@ -82,33 +82,6 @@ int ml_session_version(const ml_Session *ss)
     return ss->job ? ss->job_version : ml_schedule_version(ss->focus);
 }
 
-void ml_text_si(ml_Text *out, double v)
-{
-    static const char *const UNITS[] = {"", "k", "M", "G", "T", "P"};
-    size_t k = 0;
-
-    while (v >= 999.5 && k + 1 < ML_COUNT(UNITS)) {
-        v /= 1000;
-        k++;
-    }
-    if (k == 0)
-        ml_text_fmt(out, "%.0f ", v);
-    else
-        ml_text_fmt(out, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, UNITS[k]);
-}
-
-void ml_text_thousands(ml_Text *out, int64_t v)
-{
-    char digits[32];
-    int n = snprintf(digits, sizeof digits, "%lld", (long long)v);
-
-    for (int k = 0; k < n; k++) {
-        ml_text_char(out, digits[k]);
-        if (digits[k] != '-' && k + 1 < n && (n - 1 - k) % 3 == 0)
-            ml_text_char(out, ',');
-    }
-}
-
 void ml_session_prompt(const ml_Session *ss, ml_Text *out)
 {
     ml_Schedule *s = ss->focus;

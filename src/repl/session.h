@@ -15,6 +15,7 @@
 #include "repl/alias.h"
 #include "repl/out.h"
 #include "repl/settings.h"
+#include "work/say.h"
 
 typedef struct ml_Host ml_Host;           /* the Lua side, bind/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
@@ -162,8 +163,5 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw);
 void ml_page_prose(ml_Session *ss, const char *text);
 /* The same, folded as ml_out_code does. */
 void ml_page_code(ml_Session *ss, const char *text, const char *mark);
-/* 2.15 G, 524 k, 64 ; three digits. */
-void ml_text_si(ml_Text *out, double v);
-void ml_text_thousands(ml_Text *out, int64_t v); /* 1,048,576 */
 
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/file.h"
 #include "repl/write_all.h"
 
 bool ml_sessions_folder(ml_Text *out)
@@ -33,18 +34,12 @@ bool ml_sessions_folder(ml_Text *out)
 bool ml_sessions_make(const char *folder)
 {
     ml_Text t = {0};
-    bool ok = true;
+    bool ok;
+    int error;
 
     ml_text_fmt(&t, "%s/", folder);
-    for (char *p = t.p + 1; ok && *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        ok = mkdir(t.p, 0700) == 0 || errno == EEXIST;
-        *p = '/';
-    }
-    int error = errno;
-
+    ok = ml_file_folders(t.p) == 0;
+    error = errno;
     ml_text_free(&t);
     errno = error;
     return ok;

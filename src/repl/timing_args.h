@@ -2,8 +2,8 @@
 #ifndef ML_REPL_TIMING_ARGS_H
 #define ML_REPL_TIMING_ARGS_H
 
-#include "repl/bind/timing.h"
 #include "repl/command.h"
+#include "work/timing.h"
 
 typedef struct ml_TimingArgs {
     const char *command; /* "time" */

@@ -8,9 +8,9 @@
  */
 #include "codegen/measure/check.h"
 #include "core/walk.h"
-#include "repl/bind/checking.h"
 #include "repl/command.h"
 #include "repl/progress.h"
+#include "work/work.h"
 
 enum { MAX_ITERATIONS = 100000, MAX_SIZES = 16, SMALL = 7 };
 
@@ -40,19 +40,6 @@ static void sizes_of(const ml_Func *f, Sizes *z)
             ml_expr_visit(f->params[k].buffer->shape[d], size_var, z);
 }
 
-/* Whether the error says something of the version: it ran and broke a rule. */
-static bool is_verdict(const ml_Error *e)
-{
-    if (e->code == ML_E_TOO_LARGE || e->code == ML_E_BAD_RUN_ARGUMENT ||
-        e->code == ML_E_NOT_SUPPORTED || e->code == ML_E_INTERRUPTED ||
-        e->code == ML_E_OUT_OF_MEMORY)
-        return false;
-    for (uint32_t k = 0; k < e->n_notes; k++)
-        if (ml_streq(e->notes[k], "in the start version"))
-            return false;
-    return true;
-}
-
 static bool runs_alike(ml_Session *ss, ml_Ctx *cx, int version, const char *line,
                        uint32_t at)
 {
@@ -74,7 +61,7 @@ static bool runs_alike(ml_Session *ss, ml_Ctx *cx, int version, const char *line
     }
     if (!ml_check(cx, start.mod, start.mod->funcs[at], now.mod, now.mod->funcs[at], &o,
                   &r)) {
-        if (!is_verdict(ml_error(cx)))
+        if (!ml_checking_is_verdict(ml_error(cx)))
             return true;
         ml_session_fail(ss, ml_failure_about(ml_error(cx), ss->focus, NULL));
         return false;

@@ -35,7 +35,7 @@ static void look_at(Search *s, ThingKind kind, ml_Uid uid)
         ml_push(s->cx, &s->found, ((Thing){kind, uid, name, s->func}));
 }
 
-static void visit(const ml_Stmt *st, bool in_init, void *user)
+static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
 {
     Search *s = user;
 
@@ -54,7 +54,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
         for (uint32_t k = 0; k < b->n_matches; k++)
             look_at(s, THING_BUFFER, b->matches[k].target->uid);
     }
-    ml_stmt_children(st, visit, s);
+    ml_stmt_children(st, visit_stmt, s);
 }
 
 static void look_in(Search *s, const ml_Func *f)
@@ -64,7 +64,7 @@ static void look_in(Search *s, const ml_Func *f)
         if (f->params[k].buffer)
             look_at(s, THING_BUFFER, f->params[k].buffer->uid);
     if (f->body)
-        visit(f->body, false, s);
+        visit_stmt(f->body, false, s);
 }
 
 static bool holds(ml_Ctx *cx, ml_Schedule *s, int version, const Thing *t)

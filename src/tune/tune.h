@@ -103,7 +103,7 @@ bool ml_tune_apply(ml_Ctx *cx, ml_Schedule *s, const ml_Record *r);
 /* How candidates are proposed, alone, for tests: the n-th random one of a seed. */
 typedef struct ml_Proposal {
     uint32_t sketch;
-    const char *program, *trace; /* malloc */
+    char *program, *trace; /* malloc */
     uint64_t hash;
 } ml_Proposal;
 bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out); /* false: none was found */

@@ -12,10 +12,10 @@ typedef struct Live {
     int64_t now, most;
 } Live;
 
-typedef struct Walk {
+typedef struct AllocWalk {
     ml_Ctx *cx;
     ML_VEC(Live) live;
-} Walk;
+} AllocWalk;
 
 static int64_t bytes_of(const ml_Buffer *b)
 {
@@ -30,7 +30,7 @@ static int64_t bytes_of(const ml_Buffer *b)
     return n;
 }
 
-static void add(Walk *w, const ml_Buffer *b)
+static void add(AllocWalk *w, const ml_Buffer *b)
 {
     const char *scope = b->scope.name;
     Live *l = NULL;
@@ -48,7 +48,7 @@ static void add(Walk *w, const ml_Buffer *b)
         l->most = l->now;
 }
 
-static void walk(Walk *w, const ml_Stmt *s);
+static void walk(AllocWalk *w, const ml_Stmt *s);
 
 static void child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -58,7 +58,7 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
 
 /* What is allocated in s, or below it when it is a loop, block or attribute, ends with it:
  * the sums are put back. */
-static void part(Walk *w, const ml_Stmt *s, bool below)
+static void part(AllocWalk *w, const ml_Stmt *s, bool below)
 {
     size_t n = w->live.n;
     int64_t *before = ML_ARRAY(w->cx, int64_t, n + 1);
@@ -76,35 +76,27 @@ static void part(Walk *w, const ml_Stmt *s, bool below)
         w->live.v[k].now = k < n ? before[k] : 0;
 }
 
-static void walk(Walk *w, const ml_Stmt *s)
+static void walk(AllocWalk *w, const ml_Stmt *s)
 {
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_ALLOC: add(w, ml_as_alloc(s)->buffer); break;
-    case ML_STMT_SEQ: ml_stmt_children(s, child, w); break;
-    case ML_STMT_IF:
+    switch (ml_stmt_shape(s)) {
+    case ML_SHAPE_LEAF:
+        if (s->kind == ML_STMT_ALLOC)
+            add(w, ml_as_alloc(s)->buffer);
+        break;
+    case ML_SHAPE_LIST: ml_stmt_children(s, child, w); break;
+    case ML_SHAPE_BRANCH:
         part(w, ml_as_if(s)->then, false);
         if (ml_as_if(s)->other)
             part(w, ml_as_if(s)->other, false);
         break;
-    case ML_STMT_FOR:
-    case ML_STMT_WHILE:
-    case ML_STMT_ATTR:
-    case ML_STMT_BLOCK: part(w, s, true); break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_SHAPE_BODY:
+    case ML_SHAPE_BLOCK: part(w, s, true); break;
     }
 }
 
 void ml_allocated_memory(ml_Ctx *cx, const ml_Func *f, ml_AllocatedVec *out)
 {
-    Walk w = {.cx = cx};
+    AllocWalk w = {.cx = cx};
 
     walk(&w, f->body);
     for (size_t k = 0; k < w.live.n; k++)

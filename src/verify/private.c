@@ -89,7 +89,7 @@ static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
     if (*found)
         return;
     ml_stmt_visit_exprs(s, ML_ROLES_BUT_REGION, names_buffer, found);
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_BLOCK: *found |= !views_are_signed(ml_as_block(s)); return;
     case ML_STMT_SEQ:
     case ML_STMT_FOR:
@@ -97,15 +97,6 @@ static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
     case ML_STMT_IF: ml_stmt_children(s, find_unsigned, found); return;
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE: return;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_KINDS: break;
     }
     *found = true;
 }

@@ -3,6 +3,7 @@
  * and no more. Source: interaction 8.
  */
 #include "codegen/measure/bound.h"
+#include "codegen/measure/reference.h"
 #include "core/script/script.h"
 
 #include "build.h"
@@ -64,7 +65,7 @@ static Seen look(Fix *x, const ml_Func *f)
 
     ml_param_roles(x->cx, f, NULL, 0, roles);
     assert_true(ml_inputs_make(x->cx, f, &o, roles, initial));
-    e = ml_reference_interpret(x->cx, NULL, f, &o, roles, initial, NULL, NULL);
+    e = ml_reference_make(x->cx, &(ml_Work){.func = f}, &o, roles, initial, NULL);
     assert_non_null(e);
     s.c = e->bounds[2];
     s.widened = ml_widen(x->cx, f, &(ml_Rounding){ml_map_new(x->cx), ml_map_new(x->cx)},

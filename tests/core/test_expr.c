@@ -509,6 +509,33 @@ static void nesting_is_bounded_and_marked(void **state)
     ml_ctx_unref(cx);
 }
 
+/* Every pair of a few numbers, not of one sign. */
+static bool same_for_all(ml_ExprKind k, ml_ExprKind swapped)
+{
+    static const int64_t tries[] = {-3, -1, 1, 2, 5};
+    bool same = true, lost;
+
+    for (size_t i = 0; i < ML_COUNT(tries); i++)
+        for (size_t j = 0; j < ML_COUNT(tries); j++)
+            same &= ml_fold_int(k, ML_DT_I32, tries[i], tries[j], &lost) ==
+                    ml_fold_int(swapped, ML_DT_I32, tries[j], tries[i], &lost);
+    return same;
+}
+
+static void kinds_commute_as_their_arithmetic_does(void **state)
+{
+    (void)state;
+    for (ml_ExprKind k = ML_EXPR_INT; k < ML_EXPR_KINDS; k++) {
+        if (!ml_kind_computes(k) && !ml_kind_compares(k))
+            continue;
+        bool swaps = ml_kind_swapped(k) < ML_EXPR_KINDS;
+
+        assert_int_equal(same_for_all(k, k), ml_kind_commutes(k));
+        assert_true(!swaps || same_for_all(k, ml_kind_swapped(k)));
+        assert_true(swaps || !ml_kind_compares(k));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +554,7 @@ int main(void)
         cmocka_unit_test(uses_of_variables_agree_with_a_walk),
         cmocka_unit_test(shared_nodes_are_searched_once),
         cmocka_unit_test(nesting_is_bounded_and_marked),
+        cmocka_unit_test(kinds_commute_as_their_arithmetic_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

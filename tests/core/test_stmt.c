@@ -187,6 +187,33 @@ static void modules_replace_by_name_or_append(void **state)
     assert_null(ml_module_find(m, "absent"));
 }
 
+static void a_body_is_exchanged_in_every_kind_that_has_one(void **state)
+{
+    ml_Ctx *cx = *state;
+    const ml_Stmt *old = ml_break(cx), *body = ml_continue(cx);
+    const ml_Var *v = ml_var_new(cx, "v", ML_DT_I32);
+    const ml_Stmt *loop = ml_serial(cx, v, ml_i32(cx, 0), ml_i32(cx, 4), old);
+    const ml_Stmt *again = ml_while(cx, ml_bool(cx, true), old);
+    const ml_Block b = {
+        .tag = 1, .name = "b", .predicate = ml_bool(cx, true), .init = old, .body = old};
+    const ml_Attr a = {
+        .key = "k", .node = ml_val_int(cx, 0), .value = ml_val_int(cx, 1), .body = old};
+    const ml_Stmt *with[] = {loop, again, ml_block_from(cx, &b), ml_attr_from(cx, &a)};
+    const ml_Stmt *without[] = {old, ml_if(cx, ml_bool(cx, true), old, NULL),
+                                ml_seq(cx, (const ml_Stmt *[]){old, body}, 2)};
+
+    for (size_t k = 0; k < ML_COUNT(with); k++) {
+        const ml_Stmt *to = ml_stmt_with_body(cx, with[k], body);
+
+        assert_ptr_equal(ml_stmt_body(with[k]), old);
+        assert_ptr_equal(ml_stmt_body(to), body);
+        assert_int_equal(to->kind, with[k]->kind);
+        assert_true(ml_stmt_summary_holds(to));
+    }
+    for (size_t k = 0; k < ML_COUNT(without); k++)
+        assert_null(ml_stmt_body(without[k]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +226,7 @@ int main(void)
         T(nesting_past_the_limit_marks_the_context),
         T(buffers_get_their_defaults_and_sizes),
         T(modules_replace_by_name_or_append),
+        T(a_body_is_exchanged_in_every_kind_that_has_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

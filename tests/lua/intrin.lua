@@ -150,10 +150,11 @@ test("tiling happens as a whole or not at all", function()
     fails("bad-argument", other.tile_with_intrinsic, other, "C", "product", 1)
 end)
 
-local function reduction(combined, from)
+local function reduction(combined, from, dtype)
+    dtype = dtype or "int32"
     return moon.schedule(moon.parse([[
 @T.prim_func
-def main(A: T.Buffer((8, 32), "int32"), s: T.Buffer((8,), "int32")):
+def main(A: T.Buffer((8, 32), "]] .. dtype .. [["), s: T.Buffer((8,), "]] .. dtype .. [[")):
     for i, k_0, k_1 in T.grid(8, 8, 4):
         with T.block("D"):
             vi = T.axis.spatial(8, i)
@@ -163,6 +164,15 @@ def main(A: T.Buffer((8, 32), "int32"), s: T.Buffer((8,), "int32")):
 
             s[vi] = ]] .. combined))
 end
+
+test("a registered reduction by != is found with its operands the other way round", function()
+    moon.register_reducer(1, moon.te.ne, { false }, { dtypes = { { "bool" } } })
+    for _, combined in ipairs { "s[vi] != A[vi, v]", "A[vi, v] != s[vi]" } do
+        local s = reduction(combined, "T.bool(False)", "bool")
+        s:rfactor("k_1", 0)
+        assert(moon.check(s).ok)
+    end
+end)
 
 test("a reduction that is registered is taken apart, one that is none is not registered", function()
     local te = moon.te

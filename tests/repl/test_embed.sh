@@ -16,10 +16,20 @@ report() { # STATUS SENTENCE
 ${CC:-gcc} -std=c11 -Wall -Wextra -Werror $san -I"$include" -o embed "$root/examples/embed.c" \
     "$out/libmoonloop.a" -lm -lpthread -ldl
 report $? 'examples/embed.c compiles against the public headers'
-./embed >text
+MOONLOOP_WORKER= PATH=/usr/bin:/bin ./embed >text 2>err
 report $? 'it loads, schedules, checks and prints'
+grep -q '^interpreted: ' text && grep -qE 'not timed: LLVM|no-worker' text err
+report $? 'what it needs to compile and to time is told where it is missing'
 grep -q '^check: ok$' text && grep -q 'T.vectorized(16)' text && grep -q 'T.parallel(64)' text
 report $? 'the printed program has its steps'
+MOONLOOP_WORKER=$out/moonloop ./embed >text 2>err
+if grep -q 'not timed: LLVM' text; then
+    echo 'ok the library alone checks compiled code and times it (skip: no LLVM)'
+else
+    ! grep -q interpreted text && grep -q '^check: ok$' text &&
+        grep -qE '^time: start [0-9.]+ .FLOP/s.*, now [0-9.]+ .FLOP/s.*: x[0-9.e+]+$' text
+    report $? 'the library alone checks compiled code and times it'
+fi
 
 # Every primitive of the table has its function, and a wrong call is a value.
 cat >all.c <<'END'

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "repl/bind/timing.h"
+#include "work/timing.h"
 
 static bool can_time(void)
 {
@@ -41,10 +41,10 @@ static void a_start_that_was_timed_in_a_busy_moment_is_timed_again(void **state)
     cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
     ml_ctx_set_limit(cx, 0);
     time_it(ss, cx, &t);
-    if (!(t.start < 0.02 && t.start_ratio < 50))
-        fail_msg("the start: %g s, x%g", t.start, t.start_ratio);
+    if (!(t.start.seconds < 0.02 && t.start.ratio < 50))
+        fail_msg("the start: %g s, x%g", t.start.seconds, t.start.ratio);
     /* the range of the start's timings shows */
-    assert_true(t.start_spread > 0.5);
+    assert_true(t.start.spread > 0.5);
     ml_ctx_unref(cx);
 }
 
@@ -61,8 +61,29 @@ static void a_dear_start_is_timed_once_a_session(void **state)
     cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
     ml_ctx_set_limit(cx, 0);
     time_it(ss, cx, &t);
-    assert_true(t.start == 7.5);
-    assert_true(fabs(t.start_ratio - 7.5 / t.t.median) < 1e-6 * t.start_ratio);
+    assert_true(t.start.seconds == 7.5);
+    assert_true(fabs(t.start.ratio - 7.5 / t.t.median) < 1e-6 * t.start.ratio);
+    ml_ctx_unref(cx);
+}
+
+/* Its ratio was not a number where the start is the best of three versions. */
+static void a_start_that_is_the_best_has_its_ratio(void **state)
+{
+    ml_Session *ss = *state;
+    ml_Ctx *cx;
+    ml_Timing t;
+
+    if (!can_time())
+        return;
+    ml_timing_remember(ml_host_engine(ss->host), ss->focus, 0, 1e-9, 0);
+    run_line(ss, "split(\"i\", {auto, 4})");
+    run_line(ss, "annotate(\"i_0\", \"x\", 1)");
+    cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
+    ml_ctx_set_limit(cx, 0);
+    time_it(ss, cx, &t);
+    assert_int_equal(t.best.version, 0);
+    assert_true(t.best.ratio > 0 && t.best.ratio == t.start.ratio);
+    assert_true(t.best.seconds == t.start.seconds && t.best.seconds > 1e-9);
     ml_ctx_unref(cx);
 }
 
@@ -98,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE(a_start_that_was_timed_in_a_busy_moment_is_timed_again),
         FIXTURE(a_dear_start_is_timed_once_a_session),
+        FIXTURE(a_start_that_is_the_best_has_its_ratio),
         FIXTURE(timings_that_differ_show_as_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,31 @@ static void no_program_is_proposed_twice_and_a_space_ends(void **state)
     assert_int_equal(n, 6);
 }
 
+/* Decision 1 of the first is not decision 0 of the second. */
+static void sketches_of_like_decisions_are_all_tried(void **state)
+{
+    static const char other[] =
+        "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+        "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+        "[\"SampleCategorical\", [], [[2, 4], [0.5, 0.5]], [\"v4\"]],"
+        "[\"Split\", [\"l%d\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]]],"
+        "[[2, %d]]]";
+    Fix *x = *state;
+    ml_Proposal p;
+
+    for (int k = 0; k < 2; k++)
+        assert_true(ml_trace_from_json(x->cx, ml_str(ml_format(x->cx, other, 1 + k, 1 - k)),
+                                       &x->sketch[k].trace));
+    x->o.n_sketches = 2;
+    begin(x);
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_true(ml_tuner_propose(x->t, &p));
+        assert_int_equal(p.sketch, k);
+        assert_non_null(strstr(p.trace, k ? "[2, 0]" : "[2, 1]"));
+        ml_proposal_free(&p);
+    }
+}
+
 static void a_proposal_is_a_trace_that_gives_its_program(void **state)
 {
     Fix *x = *state;
@@ -509,6 +534,7 @@ int main(void)
         T(the_first_proposal_is_the_rules_own),
         T(one_seed_proposes_the_same_another_others),
         T(no_program_is_proposed_twice_and_a_space_ends),
+        T(sketches_of_like_decisions_are_all_tried),
         T(a_proposal_is_a_trace_that_gives_its_program),
         T(bad_requests_are_refused),
         T(a_search_measures_the_number_asked_for),

@@ -48,12 +48,10 @@ static uint32_t math1(ml_Gen *g, const ml_Expr *e, unsigned lane)
     if (e->n_args != 1)
         return unsupported(g, e);
     if (!ml_dtype_is_float(e->args[0]->type)) {
-        bool keeps = id == ML_OP_FLOOR || id == ML_OP_CEIL || id == ML_OP_ROUND ||
-                     id == ML_OP_TRUNC || id == ML_OP_NEARBYINT;
         if (!ml_dtype_is_int(e->args[0]->type))
             return unsupported(g, e);
         a = arg(g, e, 0, lane);
-        if (keeps)
+        if (e->as.op->family == ML_FAMILY_ROUND)
             return a;
         if (id == ML_OP_FABS)
             return emit_to(g, e, ML_I_IABS, int_x(e->type), a, 0, 0);
@@ -318,35 +316,10 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
                        arg(g, e, 2, lane));
     }
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane);
-    case ML_OP_EXP:
-    case ML_OP_EXP2:
-    case ML_OP_EXP10:
-    case ML_OP_LOG:
-    case ML_OP_LOG2:
-    case ML_OP_LOG10:
-    case ML_OP_LOG1P:
-    case ML_OP_SQRT:
-    case ML_OP_RSQRT:
-    case ML_OP_SIGMOID:
-    case ML_OP_TANH:
-    case ML_OP_SINH:
-    case ML_OP_COSH:
-    case ML_OP_TAN:
-    case ML_OP_SIN:
-    case ML_OP_COS:
-    case ML_OP_ASIN:
-    case ML_OP_ACOS:
-    case ML_OP_ATAN:
-    case ML_OP_ASINH:
-    case ML_OP_ACOSH:
-    case ML_OP_ATANH:
-    case ML_OP_ERF:
-    case ML_OP_FABS:
-    case ML_OP_FLOOR:
-    case ML_OP_CEIL:
-    case ML_OP_ROUND:
-    case ML_OP_TRUNC:
-    case ML_OP_NEARBYINT: return math1(g, e, lane);
+#define ML_OP(ID, ...) case ML_OP_##ID:
+#include "core/ops_math.def"
+#undef ML_OP
+        return math1(g, e, lane);
     case ML_OP_ISNAN:
     case ML_OP_ISINF:
     case ML_OP_ISFINITE:

@@ -36,7 +36,7 @@ static uint32_t int_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b)
     bool check = g->checked && !uns;
     unsigned x = int_x(t);
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_ADD: return emit_to(g, e, check ? ML_I_ADDC : ML_I_ADDW, x, a, b, 0);
     case ML_EXPR_SUB: return emit_to(g, e, check ? ML_I_SUBC : ML_I_SUBW, x, a, b, 0);
     case ML_EXPR_MUL: return emit_to(g, e, check ? ML_I_MULC : ML_I_MULW, x, a, b, 0);
@@ -56,20 +56,6 @@ static uint32_t int_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b)
     case ML_EXPR_GE: return emit_to(g, e, uns ? ML_I_ULE : ML_I_LE, x, b, a, 0);
     case ML_EXPR_AND: return emit_to(g, e, ML_I_AND, x, a, b, 0);
     case ML_EXPR_OR: return emit_to(g, e, ML_I_OR, x, a, b, 0);
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     ml_gen_unsupported(g, "this operator on integers");
     return a;
@@ -81,7 +67,7 @@ static uint32_t float_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b
     unsigned step = (unsigned)(ML_I_ADD32 - ML_I_ADD64) * (x < 2 ? x : 2);
     uint32_t q;
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_ADD: return emit_to(g, e, (ml_Inst)(ML_I_ADD64 + step), x, a, b, 0);
     case ML_EXPR_SUB: return emit_to(g, e, (ml_Inst)(ML_I_SUB64 + step), x, a, b, 0);
     case ML_EXPR_MUL: return emit_to(g, e, (ml_Inst)(ML_I_MUL64 + step), x, a, b, 0);
@@ -103,22 +89,6 @@ static uint32_t float_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b
     case ML_EXPR_LE: return emit_to(g, e, ML_I_FLE, x, a, b, 0);
     case ML_EXPR_GT: return emit_to(g, e, ML_I_FLT, x, b, a, 0);
     case ML_EXPR_GE: return emit_to(g, e, ML_I_FLE, x, b, a, 0);
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     ml_gen_unsupported(g, "this operator on floats");
     return a;

@@ -18,14 +18,14 @@ typedef struct Common {
     struct Common *same; /* an alias stands for this record */
 } Common;
 
-typedef struct Walk {
+typedef struct PrivateWalk {
     ml_Gen *g;
     const ml_Stmt *stack[ML_MAX_PAR];
     bool grid[ML_MAX_PAR]; /* blockIdx */
     uint32_t depth;
-} Walk;
+} PrivateWalk;
 
-static Common *record(Walk *w, ml_Uid data)
+static Common *record(PrivateWalk *w, ml_Uid data)
 {
     Common *c = ml_owned(ml_map_get(w->g->common, data));
 
@@ -38,7 +38,7 @@ static Common *record(Walk *w, ml_Uid data)
     return c;
 }
 
-static Common *of_buffer(Walk *w, const ml_Buffer *b)
+static Common *of_buffer(PrivateWalk *w, const ml_Buffer *b)
 {
     Common *c = record(w, b->data->uid);
     size_t lane = ml_lane_bytes(b->type);
@@ -48,7 +48,7 @@ static Common *of_buffer(Walk *w, const ml_Buffer *b)
     return c;
 }
 
-static void use_memory(Walk *w, Common *c, bool write)
+static void use_memory(PrivateWalk *w, Common *c, bool write)
 {
     uint32_t depth = w->depth, k = 0;
 
@@ -68,7 +68,7 @@ static void use_memory(Walk *w, Common *c, bool write)
     c->depth = k;
 }
 
-static void use(Walk *w, const ml_Buffer *b, bool write)
+static void use(PrivateWalk *w, const ml_Buffer *b, bool write)
 {
     Common *c = of_buffer(w, b);
 
@@ -76,7 +76,7 @@ static void use(Walk *w, const ml_Buffer *b, bool write)
     use_memory(w, c, write);
 }
 
-static void walk_expr(Walk *w, const ml_Expr *e)
+static void walk_expr(PrivateWalk *w, const ml_Expr *e)
 {
     if (e == NULL || e->size > ML_MAX_TREE || (e->n_args == 0 && e->kind != ML_EXPR_LOAD))
         return;
@@ -98,7 +98,7 @@ static void walk_role(const ml_Expr *e, ml_Role role, void *user)
         walk_expr(user, e);
 }
 
-static void walk_stmt(Walk *w, const ml_Stmt *s);
+static void walk_stmt(PrivateWalk *w, const ml_Stmt *s);
 
 static void walk_child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -106,7 +106,7 @@ static void walk_child(const ml_Stmt *s, bool in_init, void *user)
     walk_stmt(user, s);
 }
 
-static void walk_block(Walk *w, const ml_Block *b)
+static void walk_block(PrivateWalk *w, const ml_Block *b)
 {
     for (uint32_t k = 0; k < b->n_allocs; k++)
         of_buffer(w, b->allocs[k])->allocated = true;
@@ -118,7 +118,7 @@ static void walk_block(Walk *w, const ml_Block *b)
     }
 }
 
-static void walk_stmt(Walk *w, const ml_Stmt *s)
+static void walk_stmt(PrivateWalk *w, const ml_Stmt *s)
 {
     bool par = false, grid = false;
 
@@ -166,7 +166,7 @@ static void walk_stmt(Walk *w, const ml_Stmt *s)
 
 void ml_gen_private(ml_Gen *g, const ml_Func *f)
 {
-    Walk w = {.g = g, .depth = g->par_depth};
+    PrivateWalk w = {.g = g, .depth = g->par_depth};
 
     for (uint32_t k = 0; k < g->par_depth; k++) /* a called function */
         w.stack[k] = g->par[k]->stmt;

@@ -217,8 +217,7 @@ static LLVMValueRef math(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     if (e->n_args != (unsigned)ml_op(id)->n_args || !ml_cg_dtype_ok(g, t))
         return bad(g, e, n);
     if (!ml_dtype_is_float(t)) {
-        bool keeps = id == ML_OP_FLOOR || id == ML_OP_CEIL || id == ML_OP_ROUND ||
-                     id == ML_OP_TRUNC || id == ML_OP_NEARBYINT;
+        bool keeps = e->as.op->family == ML_FAMILY_ROUND;
         if (!ml_dtype_is_int(t) || !(keeps || id == ML_OP_FABS))
             return bad(g, e, n);
         x = arg(g, e, 0, lane0, n);
@@ -470,35 +469,9 @@ LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     case ML_OP_CLZ: return count_bits(g, e, lane0, n);
     case ML_OP_FMA: return fma_of(g, e, lane0, n);
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane0, n);
-    case ML_OP_EXP:
-    case ML_OP_EXP2:
-    case ML_OP_EXP10:
-    case ML_OP_LOG:
-    case ML_OP_LOG2:
-    case ML_OP_LOG10:
-    case ML_OP_LOG1P:
-    case ML_OP_SQRT:
-    case ML_OP_RSQRT:
-    case ML_OP_SIGMOID:
-    case ML_OP_TANH:
-    case ML_OP_SINH:
-    case ML_OP_COSH:
-    case ML_OP_TAN:
-    case ML_OP_SIN:
-    case ML_OP_COS:
-    case ML_OP_ASIN:
-    case ML_OP_ACOS:
-    case ML_OP_ATAN:
-    case ML_OP_ASINH:
-    case ML_OP_ACOSH:
-    case ML_OP_ATANH:
-    case ML_OP_ERF:
-    case ML_OP_FABS:
-    case ML_OP_FLOOR:
-    case ML_OP_CEIL:
-    case ML_OP_ROUND:
-    case ML_OP_TRUNC:
-    case ML_OP_NEARBYINT:
+#define ML_OP(ID, ...) case ML_OP_##ID:
+#include "core/ops_math.def"
+#undef ML_OP
     case ML_OP_POW:
     case ML_OP_FMOD:
     case ML_OP_ATAN2:

@@ -85,7 +85,7 @@ static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e)
 {
     LLVMValueRef a, b, c;
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: return ml_cg_i64(g, e->as.i);
     case ML_EXPR_VAR: {
         const ml_CgVar *v = ml_map_get(g->fn->vars, e->as.var->uid);
@@ -118,24 +118,6 @@ static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e)
     case ML_EXPR_CAST:
         return ml_dtype_is_index(e->args[0]->type) ? ml_cg_index(g, e->args[0])
                                                    : extended(g, e);
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     return extended(g, e);
 }

@@ -17,7 +17,7 @@ typedef struct Lines { /* of one invariant part */
     size_t n;
 } Lines;
 
-typedef struct Walk {
+typedef struct Prefetcher {
     ml_Cg *g;
     const char *name;
     const ml_Var *inner[MAX_INNER];
@@ -25,7 +25,7 @@ typedef struct Walk {
     size_t n_inner;
     bool lost; /* a variable without a value was met */
     ML_VEC(Lines) parts;
-} Walk;
+} Prefetcher;
 
 static void add_line(Lines *l, int64_t at)
 {
@@ -36,7 +36,7 @@ static void add_line(Lines *l, int64_t at)
         l->line[l->n++] = at;
 }
 
-static Lines *lines_of(Walk *w, const ml_Buffer *b, const ml_Expr *part)
+static Lines *lines_of(Prefetcher *w, const ml_Buffer *b, const ml_Expr *part)
 {
     Lines l = {part, b, ML_ARRAY(w->g->cx, int64_t, MAX_LINES), 0};
 
@@ -47,7 +47,7 @@ static Lines *lines_of(Walk *w, const ml_Buffer *b, const ml_Expr *part)
     return &w->parts.v[w->parts.n - 1];
 }
 
-static const ml_Expr *at_value(Walk *w, const ml_Expr *e, size_t k, int64_t v)
+static const ml_Expr *at_value(Prefetcher *w, const ml_Expr *e, size_t k, int64_t v)
 {
     const ml_Var *x = w->inner[k];
 
@@ -55,7 +55,7 @@ static const ml_Expr *at_value(Walk *w, const ml_Expr *e, size_t k, int64_t v)
 }
 
 /* The part of e that is no literal; *constant: the literal. */
-static const ml_Expr *without_constant(Walk *w, const ml_Expr *e, int64_t *constant)
+static const ml_Expr *without_constant(Prefetcher *w, const ml_Expr *e, int64_t *constant)
 {
     const ml_Expr *s = ml_simplify(w->g->ar, e);
 
@@ -75,7 +75,7 @@ static const ml_Expr *without_constant(Walk *w, const ml_Expr *e, int64_t *const
     return s;
 }
 
-static void touch(Walk *w, const ml_Buffer *b, const ml_Expr *first, int64_t lanes)
+static void touch(Prefetcher *w, const ml_Buffer *b, const ml_Expr *first, int64_t lanes)
 {
     int64_t bytes = (int64_t)ml_lane_bytes(b->type), c;
     const ml_Expr *part = without_constant(w, first, &c);
@@ -86,8 +86,8 @@ static void touch(Walk *w, const ml_Buffer *b, const ml_Expr *first, int64_t lan
         add_line(l, at);
 }
 
-static void run_through(Walk *w, const ml_Buffer *b, const ml_Expr *first, int64_t lanes,
-                        size_t k)
+static void run_through(Prefetcher *w, const ml_Buffer *b, const ml_Expr *first,
+                        int64_t lanes, size_t k)
 {
     int64_t n;
 
@@ -100,8 +100,8 @@ static void run_through(Walk *w, const ml_Buffer *b, const ml_Expr *first, int64
         run_through(w, b, at_value(w, first, k, v), lanes, k + 1);
 }
 
-static void see_access(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, size_t n,
-                       unsigned lanes)
+static void see_access(Prefetcher *w, const ml_Buffer *b, const ml_Expr *const *idx,
+                       size_t n, unsigned lanes)
 {
     const ml_Expr *flat, *base, *step;
     int64_t count = lanes;
@@ -135,7 +135,7 @@ static void see_role(const ml_Expr *e, ml_Role role, void *user)
         ml_expr_visit(e, see_load, user);
 }
 
-static void walk(Walk *w, const ml_Stmt *s);
+static void walk(Prefetcher *w, const ml_Stmt *s);
 
 static void see_child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -143,7 +143,7 @@ static void see_child(const ml_Stmt *s, bool in_init, void *user)
     walk(user, s);
 }
 
-static void walk(Walk *w, const ml_Stmt *s)
+static void walk(Prefetcher *w, const ml_Stmt *s)
 {
     const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
 
@@ -179,7 +179,7 @@ static int64_t number(const ml_Value *map, const char *key, int64_t otherwise)
 
 static bool see_unknown(const ml_Expr *e, void *user)
 {
-    Walk *w = user;
+    Prefetcher *w = user;
 
     if (e->kind == ML_EXPR_VAR && !ml_map_has(w->g->fn->vars, e->as.var->uid))
         w->lost = true;
@@ -187,7 +187,7 @@ static bool see_unknown(const ml_Expr *e, void *user)
 }
 
 /* What the body itself defines has no value at its head: such a part is left out. */
-static bool known_here(Walk *w, const ml_Expr *part)
+static bool known_here(Prefetcher *w, const ml_Expr *part)
 {
     w->lost = false;
     ml_expr_visit(part, see_unknown, w);
@@ -225,7 +225,7 @@ void ml_cg_prefetch(ml_Cg *g, const ml_For *loop)
         const ml_Value *name = map->kind == ML_VAL_DICT ? ml_dict_get(map, "buffer") : NULL;
         int64_t locality = number(map, "locality", 3);
         ml_ArithMark facts = ml_arith_save(g->ar);
-        Walk w = {.g = g};
+        Prefetcher w = {.g = g};
         if (name == NULL || name->kind != ML_VAL_STRING) {
             ml_cg_fail(g, "the annotation prefetch is a list of maps with a buffer's name");
             return;

@@ -7,14 +7,14 @@
 
 static const char PASS[] = "canonicalize_loops";
 
-typedef struct Walk {
+typedef struct Canonicalizer {
     ml_Lower *lo;
     ml_Arith *ar;
     bool failed, dynamic;
-} Walk;
+} Canonicalizer;
 
 /* The number of iterations; 0 or less for an empty range. */
-static const ml_Expr *trip_count(Walk *w, const ml_Expr *e, const ml_Expr *s)
+static const ml_Expr *trip_count(Canonicalizer *w, const ml_Expr *e, const ml_Expr *s)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *one = ml_int(cx, e->type, 1);
@@ -27,10 +27,10 @@ static const ml_Expr *trip_count(Walk *w, const ml_Expr *e, const ml_Expr *s)
     return ml_add(cx, ml_floordiv(cx, ml_sub(cx, e, one), s), one);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
+static const ml_Stmt *canonicalize_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = canonicalize_stmt, .user = user};
+    Canonicalizer *w = user;
     const ml_For *loop;
     const ml_Expr *step, *v;
     ml_ArithMark mark;
@@ -60,7 +60,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
     mark = ml_arith_save(w->ar);
     if (ml_is_int(step, 1) || ml_is_const_int(loop->extent))
         ml_arith_bind_range(w->ar, loop->var, loop->min, loop->extent);
-    body = visit(cx, loop->body, w);
+    body = canonicalize_stmt(cx, loop->body, w);
     ml_arith_restore(w->ar, mark);
     if (ml_is_int(loop->min, 0) && ml_is_int(step, 1)) {
         if (body == loop->body && !loop->step)
@@ -84,9 +84,9 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
 
 const ml_Func *ml_pass_canonicalize_loops(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {
+    Canonicalizer w = {
         .lo = lo, .ar = ml_lower_arith(lo, f), .dynamic = ml_dynamic_buffers(f->body)};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    const ml_Stmt *body = canonicalize_stmt(lo->cx, f->body, &w);
 
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
 }

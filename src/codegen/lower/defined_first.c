@@ -13,7 +13,7 @@ typedef struct Box {
     const ml_Expr *cond; /* it is written when this holds; NULL: always */
 } Box;
 
-typedef struct Walk {
+typedef struct DefinedWalk {
     ml_Ctx *cx;
     ml_Arith *ar;
     const ml_Buffer *b;
@@ -21,11 +21,11 @@ typedef struct Walk {
     ML_VEC(const ml_Expr *) conds; /* in force, as the text has them */
     ml_DomVec dom;                 /* loops around, inside the place */
     bool ok;
-} Walk;
+} DefinedWalk;
 
 /* ---------------------------------------------------------------- boxes */
 
-static bool limits(Walk *w, const ml_Expr *e, ml_Interval *out)
+static bool limits(DefinedWalk *w, const ml_Expr *e, ml_Interval *out)
 {
     int64_t span;
 
@@ -44,25 +44,25 @@ static bool limits(Walk *w, const ml_Expr *e, ml_Interval *out)
     return ml_dtype_is_index(e->type);
 }
 
-static ml_Interval whole(Walk *w, size_t d)
+static ml_Interval whole(DefinedWalk *w, size_t d)
 {
     const ml_Expr *n = w->b->shape[d];
 
     return ml_interval_range(w->ar, ml_int(w->cx, n->type, 0), n);
 }
 
-static ml_Interval *new_box(Walk *w)
+static ml_Interval *new_box(DefinedWalk *w)
 {
     return ML_ARRAY(w->cx, ml_Interval, w->b->rank + 1u);
 }
 
-static void wrote(Walk *w, ml_Interval *dims)
+static void wrote(DefinedWalk *w, ml_Interval *dims)
 {
     ml_push(w->cx, &w->written, ((Box){dims, NULL}));
 }
 
 /* Every part of the condition is in force, or follows from what is. */
-static bool holds(Walk *w, const ml_Expr *c)
+static bool holds(DefinedWalk *w, const ml_Expr *c)
 {
     if (!c)
         return true;
@@ -74,7 +74,7 @@ static bool holds(Walk *w, const ml_Expr *c)
     return ml_prove(w->ar, c);
 }
 
-static void read(Walk *w, const ml_Interval *box)
+static void read(DefinedWalk *w, const ml_Interval *box)
 {
     ml_Boxes *all = ml_boxes_new(w->ar, w->b->rank);
 
@@ -86,7 +86,7 @@ static void read(Walk *w, const ml_Interval *box)
 }
 
 /* The analyzer learns the parts of cond, each as the others have made it simpler so far. */
-static void learn(Walk *w, const ml_Expr *cond)
+static void learn(DefinedWalk *w, const ml_Expr *cond)
 {
     if (cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT))
         return;
@@ -98,7 +98,7 @@ static void learn(Walk *w, const ml_Expr *cond)
     ml_arith_assume(w->ar, ml_simplify(w->ar, cond));
 }
 
-static void in_force(Walk *w, const ml_Expr *cond)
+static void in_force(DefinedWalk *w, const ml_Expr *cond)
 {
     if (cond->kind == ML_EXPR_AND) {
         in_force(w, cond->args[0]);
@@ -109,7 +109,7 @@ static void in_force(Walk *w, const ml_Expr *cond)
 }
 
 /* cond holds from here on; its parts one by one. */
-static void assume(Walk *w, const ml_Expr *cond)
+static void assume(DefinedWalk *w, const ml_Expr *cond)
 {
     in_force(w, cond);
     learn(w, cond);
@@ -118,7 +118,7 @@ static void assume(Walk *w, const ml_Expr *cond)
 }
 
 /* What was written from `from` on was so only where cond holds. */
-static void only_if(Walk *w, size_t from, const ml_Expr *cond)
+static void only_if(DefinedWalk *w, size_t from, const ml_Expr *cond)
 {
     if (cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) {
         w->written.n = from;
@@ -131,7 +131,7 @@ static void only_if(Walk *w, size_t from, const ml_Expr *cond)
     }
 }
 
-static void access_at(Walk *w, const ml_Expr *const *idx, size_t n, bool write)
+static void access_at(DefinedWalk *w, const ml_Expr *const *idx, size_t n, bool write)
 {
     ml_Interval *box = new_box(w);
 
@@ -151,7 +151,7 @@ static void access_at(Walk *w, const ml_Expr *const *idx, size_t n, bool write)
         read(w, box);
 }
 
-static void region(Walk *w, const ml_Region *r, const ml_Subst *s, bool write)
+static void region(DefinedWalk *w, const ml_Region *r, const ml_Subst *s, bool write)
 {
     ml_Interval *box = new_box(w);
 
@@ -177,7 +177,7 @@ static void region(Walk *w, const ml_Region *r, const ml_Subst *s, bool write)
 }
 
 /* The boxes from `from` on, written in the body of a loop that ends now. */
-static void relax_over(Walk *w, size_t from, const ml_Dom *d)
+static void relax_over(DefinedWalk *w, size_t from, const ml_Dom *d)
 {
     size_t n = from;
 
@@ -207,7 +207,7 @@ static void relax_over(Walk *w, size_t from, const ml_Dom *d)
 
 /* ---------------------------------------------------------------- expressions */
 
-static void expr(Walk *w, const ml_Expr *e)
+static void expr(DefinedWalk *w, const ml_Expr *e)
 {
     if (!w->ok || (!(e->flags & ML_X_HAS_LOAD) && (e->flags & ML_X_VAR_FREE)))
         return;
@@ -248,7 +248,7 @@ static void role(const ml_Expr *e, ml_Role r, void *user)
 
 /* ---------------------------------------------------------------- statements */
 
-static void stmt(Walk *w, const ml_Stmt *s);
+static void stmt(DefinedWalk *w, const ml_Stmt *s);
 
 static void child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -256,7 +256,7 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
     stmt(user, s);
 }
 
-static bool is_first(const Walk *w, const ml_Expr *v, const ml_Expr *min)
+static bool is_first(const DefinedWalk *w, const ml_Expr *v, const ml_Expr *min)
 {
     for (size_t k = 0; k < w->dom.n; k++)
         if (v->kind == ML_EXPR_VAR && w->dom.v[k].var->uid == v->as.var->uid)
@@ -266,7 +266,7 @@ static bool is_first(const Walk *w, const ml_Expr *v, const ml_Expr *min)
 
 /* "All these serial loops are in their first iteration": what is done then has been done in
  * every iteration after it. */
-static bool at_first(const Walk *w, const ml_Expr *c, ml_Subst *loops)
+static bool at_first(const DefinedWalk *w, const ml_Expr *c, ml_Subst *loops)
 {
     if (c->kind == ML_EXPR_AND)
         return at_first(w, c->args[0], loops) && at_first(w, c->args[1], loops);
@@ -277,7 +277,7 @@ static bool at_first(const Walk *w, const ml_Expr *c, ml_Subst *loops)
 }
 
 /* The box does not depend on those loops. */
-static bool free_of(Walk *w, const Box *box, const ml_Subst *loops)
+static bool free_of(DefinedWalk *w, const Box *box, const ml_Subst *loops)
 {
     for (size_t d = 0; d < w->b->rank; d++) {
         const ml_Interval *i = &box->dims[d];
@@ -290,7 +290,7 @@ static bool free_of(Walk *w, const Box *box, const ml_Subst *loops)
 }
 
 /* One branch; what it wrote is kept with the condition. */
-static void branch(Walk *w, const ml_Expr *cond, const ml_Stmt *s)
+static void branch(DefinedWalk *w, const ml_Expr *cond, const ml_Stmt *s)
 {
     ml_ArithMark mark = ml_arith_save(w->ar);
     size_t n = w->conds.n, from = w->written.n;
@@ -302,7 +302,7 @@ static void branch(Walk *w, const ml_Expr *cond, const ml_Stmt *s)
     only_if(w, from, cond);
 }
 
-static void visit_if(Walk *w, const ml_If *i)
+static void visit_if(DefinedWalk *w, const ml_If *i)
 {
     size_t n = w->written.n;
     ml_Subst loops = {0};
@@ -321,7 +321,7 @@ static void visit_if(Walk *w, const ml_If *i)
         branch(w, ml_not(w->cx, i->cond), i->other);
 }
 
-static void visit_for(Walk *w, const ml_For *f)
+static void visit_for(DefinedWalk *w, const ml_For *f)
 {
     ml_ArithMark mark = ml_arith_save(w->ar);
     ml_Dom d = {f->var, f->min, f->extent};
@@ -342,7 +342,7 @@ static void visit_for(Walk *w, const ml_For *f)
         relax_over(w, n, &d);
 }
 
-static void visit_block(Walk *w, const ml_Block *b)
+static void visit_block(DefinedWalk *w, const ml_Block *b)
 {
     ml_ArithMark mark = ml_arith_save(w->ar);
     size_t n = w->written.n, n_conds = w->conds.n;
@@ -372,16 +372,16 @@ static void visit_block(Walk *w, const ml_Block *b)
     ml_arith_restore(w->ar, mark);
 }
 
-static void stmt(Walk *w, const ml_Stmt *s)
+static void stmt(DefinedWalk *w, const ml_Stmt *s)
 {
     size_t n = w->written.n;
 
     if (!w->ok)
         return;
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_IF: visit_if(w, ml_as_if(s)); break;
-    case ML_STMT_FOR: visit_for(w, ml_as_for(s)); break;
-    case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
+    switch (s->kind) {
+    case ML_STMT_IF: visit_if(w, ml_as_if(s)); return;
+    case ML_STMT_FOR: visit_for(w, ml_as_for(s)); return;
+    case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); return;
     case ML_STMT_STORE:
         ml_stmt_exprs(s, role, w);
         if (ml_as_store(s)->buffer->uid != w->b->uid &&
@@ -389,32 +389,22 @@ static void stmt(Walk *w, const ml_Stmt *s)
             w->ok = false; /* through an alias */
         else if (ml_as_store(s)->buffer->uid == w->b->uid && !ml_as_store(s)->mask)
             access_at(w, ml_as_store(s)->indices, ml_as_store(s)->n, true);
-        break;
+        return;
     case ML_STMT_BREAK: /* what follows may not be done */
     case ML_STMT_CONTINUE:
-    case ML_STMT_RETURN: w->ok = false; break;
-    case ML_STMT_WHILE:
-    case ML_STMT_ATTR:
-    case ML_STMT_SEQ:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_KINDS:
-        ml_stmt_exprs(s, role, w);
-        ml_stmt_children(s, child, w);
-        if (s->kind == ML_STMT_WHILE)
-            w->written.n = n;
-        break;
+    case ML_STMT_RETURN: w->ok = false; return;
     }
+    ml_stmt_exprs(s, role, w);
+    ml_stmt_children(s, child, w);
+    if (s->kind == ML_STMT_WHILE)
+        w->written.n = n;
 }
 
 /* ---------------------------------------------------------------- the question */
 
 bool ml_plan_defined_first(ml_Plan *p, const ml_PlanBuffer *r, const ml_PlanNode *n)
 {
-    Walk w = {.cx = p->lo->cx, .b = r->buffer, .ok = true};
+    DefinedWalk w = {.cx = p->lo->cx, .b = r->buffer, .ok = true};
 
     w.ar = ml_lower_arith(p->lo, p->f);
     for (const ml_PlanNode *up = n; up; up = up->up) {

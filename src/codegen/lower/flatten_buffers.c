@@ -22,7 +22,7 @@ typedef struct Flat {
     bool owned; /* allocated here; else a view of what somebody else allocated */
 } Flat;
 
-typedef struct Walk {
+typedef struct Flattener {
     ml_Lower *lo;
     const ml_Func *f;
     ml_Arith *ar;
@@ -32,14 +32,14 @@ typedef struct Walk {
     ml_Map *defined; /* variables of loops, bindings, parameters, sizes */
     const ml_Stmt *at;
     bool failed;
-} Walk;
+} Flattener;
 
 typedef struct Implicit { /* buffers used without a declaration over one pointer */
     ML_VEC(const ml_Buffer *) v;
     const ml_Stmt *at;
 } Implicit;
 
-static bool fail(Walk *w, const char *text)
+static bool fail(Flattener *w, const char *text)
 {
     if (!w->failed)
         ml_lower_fail(w->lo, PASS, w->at, "%s", text);
@@ -62,8 +62,7 @@ static const ml_Expr *widen(ml_Ctx *cx, const ml_Expr *e)
         return ml_ramp(cx, widen(cx, e->args[0]), widen(cx, e->args[1]), e->type.lanes);
     if (e->kind == ML_EXPR_BROADCAST)
         return ml_broadcast(cx, widen(cx, e->args[0]), e->type.lanes);
-    if (e->type.code == ML_INT && e->type.bits == 32 && e->kind >= ML_EXPR_ADD &&
-        e->kind <= ML_EXPR_MAX)
+    if (e->type.code == ML_INT && e->type.bits == 32 && ml_kind_computes(e->kind))
         return ml_binary(cx, (ml_ExprKind)e->kind, widen(cx, e->args[0]),
                          widen(cx, e->args[1]));
     return ml_cast(cx, t, e);
@@ -105,7 +104,7 @@ static const ml_Expr *sum(ml_Ctx *cx, const ml_Expr *a, const ml_Expr *b)
     return ml_add(cx, a, b);
 }
 
-static const ml_Expr *simpler(Walk *w, const ml_Expr *e)
+static const ml_Expr *simpler(Flattener *w, const ml_Expr *e)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *to;
@@ -120,7 +119,7 @@ static const ml_Expr *simpler(Walk *w, const ml_Expr *e)
     return ml_gave_up(cx, w->ar) || !ml_dtype_eq(to->type, e->type) ? e : to;
 }
 
-static const ml_Expr *flat_index(Walk *w, const Flat *f, const ml_Expr *const *idx,
+static const ml_Expr *flat_index(Flattener *w, const Flat *f, const ml_Expr *const *idx,
                                  size_t n)
 {
     ml_Ctx *cx = w->lo->cx;
@@ -143,7 +142,7 @@ static const ml_Expr *flat_index(Walk *w, const Flat *f, const ml_Expr *const *i
 /* ---------------------------------------------------------------- buffers */
 
 /* An offset or stride that no one defines belongs to a compact buffer. */
-static bool open_var(const Walk *w, const ml_Expr *e)
+static bool open_var(const Flattener *w, const ml_Expr *e)
 {
     return e->kind == ML_EXPR_VAR && !ml_map_has(w->defined, e->as.var->uid);
 }
@@ -151,7 +150,7 @@ static bool open_var(const Walk *w, const ml_Expr *e)
 /* Number of elements that the indices reach, offset included. Of a strided buffer of
  * its own and of constant form the rows are counted whole: the largest of stride * extent.
  */
-static const ml_Expr *reach(Walk *w, const Flat *f)
+static const ml_Expr *reach(Flattener *w, const Flat *f)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Buffer *b = f->from;
@@ -175,7 +174,7 @@ static const ml_Expr *reach(Walk *w, const Flat *f)
 }
 
 /* Whether more elements than int32 counts are possible; f is wide for the moment. */
-static bool needs_wide(Walk *w, Flat *f)
+static bool needs_wide(Flattener *w, Flat *f)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Buffer *b = f->from;
@@ -192,7 +191,7 @@ static bool needs_wide(Walk *w, Flat *f)
     return ml_gave_up(cx, w->ar) || bound.hi > INT32_MAX;
 }
 
-static void set_strides(Walk *w, Flat *f)
+static void set_strides(Flattener *w, Flat *f)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Buffer *b = f->from;
@@ -216,7 +215,7 @@ static void set_strides(Walk *w, Flat *f)
     }
 }
 
-static Flat *flat_of(Walk *w, const ml_Buffer *b)
+static Flat *flat_of(Flattener *w, const ml_Buffer *b)
 {
     /* The map's values are this pass's own records. */
     return (Flat *)(uintptr_t)ml_map_get(w->flats, b->uid);
@@ -224,7 +223,7 @@ static Flat *flat_of(Walk *w, const ml_Buffer *b)
 
 typedef enum Kind { PARAM, ALIAS, OWNED } Kind;
 
-static Flat *define(Walk *w, const ml_Buffer *b, Kind kind)
+static Flat *define(Flattener *w, const ml_Buffer *b, Kind kind)
 {
     ml_Ctx *cx = w->lo->cx;
     Flat *f = ML_NEW(cx, Flat);
@@ -264,7 +263,7 @@ static Flat *define(Walk *w, const ml_Buffer *b, Kind kind)
 
 static const ml_Expr *visit_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
-    Walk *w = user;
+    Flattener *w = user;
     const ml_Expr *idx;
     Flat *f;
     size_t n;
@@ -290,9 +289,9 @@ static const ml_Expr *visit_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
                                     : ml_load(cx, f->to, &idx, 1);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+static const ml_Stmt *flatten_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
-static const ml_Stmt *visit_store(ml_Ctx *cx, Walk *w, const ml_Store *old)
+static const ml_Stmt *visit_store(ml_Ctx *cx, Flattener *w, const ml_Store *old)
 {
     ml_Store st = *old;
     Flat *f = flat_of(w, old->buffer);
@@ -316,7 +315,7 @@ static const ml_Stmt *visit_store(ml_Ctx *cx, Walk *w, const ml_Store *old)
 }
 
 /* Buffers over a pointer that has just been defined, used but not declared. */
-static const ml_Stmt *with_implicit(ml_Ctx *cx, Walk *w, const ml_Var *data,
+static const ml_Stmt *with_implicit(ml_Ctx *cx, Flattener *w, const ml_Var *data,
                                     const ml_Stmt *s)
 {
     const Implicit *i = ml_map_get(w->after, data->uid);
@@ -331,7 +330,7 @@ static const ml_Stmt *with_implicit(ml_Ctx *cx, Walk *w, const ml_Var *data,
     return s;
 }
 
-static const ml_Stmt *visit_alloc(ml_Ctx *cx, Walk *w, const ml_Alloc *old)
+static const ml_Stmt *visit_alloc(ml_Ctx *cx, Flattener *w, const ml_Alloc *old)
 {
     ml_Alloc a = *old;
     Flat *f;
@@ -343,15 +342,15 @@ static const ml_Stmt *visit_alloc(ml_Ctx *cx, Walk *w, const ml_Alloc *old)
     return with_implicit(cx, w, a.buffer->data, ml_stmt_from(cx, &a.base));
 }
 
-static void note_var(Walk *w, const ml_Var *v)
+static void note_var(Flattener *w, const ml_Var *v)
 {
     ml_map_set(w->lo->cx, w->defined, v->uid, v);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *flatten_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {visit, visit_expr, NULL, user};
-    Walk *w = user;
+    const ml_Mapper m = {flatten_stmt, visit_expr, NULL, user};
+    Flattener *w = user;
     const ml_Stmt *outer = w->at;
     ml_ArithMark mark = ml_arith_save(w->ar);
 
@@ -359,7 +358,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     if (s->kind != ML_STMT_SEQ)
         w->at = s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: s = visit_store(cx, w, ml_as_store(s)); break;
     case ML_STMT_ALLOC:
     case ML_STMT_DECL: s = visit_alloc(cx, w, ml_as_alloc(s)); break;
@@ -377,16 +376,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         fail(w, ml_format(cx, "%s is still there; lower_opaque comes before",
                           ml_lower_name(cx, s)));
         break;
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN: s = ml_stmt_map(cx, s, &m); break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default: s = ml_stmt_map(cx, s, &m); break;
     }
     ml_arith_restore(w->ar, mark);
     w->at = outer;
@@ -396,7 +386,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 /* ---------------------------------------------------------------- undeclared buffers */
 
 typedef struct Scan {
-    Walk *w;
+    Flattener *w;
     ml_Map *declared; /* uids of buffers */
     const ml_Stmt *at;
 } Scan;
@@ -454,7 +444,7 @@ static bool define_sizes(const ml_Expr *e, void *user)
     return !(e->flags & ML_X_VAR_FREE);
 }
 
-static void known_sizes(Walk *w, const ml_Buffer *b)
+static void known_sizes(Flattener *w, const ml_Buffer *b)
 {
     for (size_t d = 0; d < b->rank; d++)
         ml_expr_visit(b->shape[d], define_sizes, w);
@@ -465,7 +455,7 @@ static void known_sizes(Walk *w, const ml_Buffer *b)
 
 const ml_Func *ml_pass_flatten_buffers(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo, .f = f, .ar = ml_lower_arith(lo, f), .at = f->body};
+    Flattener w = {.lo = lo, .f = f, .ar = ml_lower_arith(lo, f), .at = f->body};
     ml_Ctx *cx = lo->cx;
     ML_VEC(const ml_Stmt *) list = {0};
     const ml_Span *span = ml_span_of(f->body, f->span);
@@ -508,7 +498,7 @@ const ml_Func *ml_pass_flatten_buffers(ml_Lower *lo, const ml_Func *f)
                     ml_stmt_at(cx, ml_decl_stmt(cx, flat->to, ml_var(cx, data)), span));
         }
     }
-    body = visit(cx, f->body, &w);
+    body = flatten_stmt(cx, f->body, &w);
     for (size_t k = 0; k < ml_map_count(w.after) && !w.failed; k++) {
         const Implicit *i = ml_map_value_at(w.after, k);
 

@@ -21,14 +21,14 @@ static const ml_Expr *guard(ml_Ctx *cx, const ml_Expr *e, void *user)
     return e;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *guard_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {visit, guard, NULL, user};
+    const ml_Mapper m = {guard_stmt, guard, NULL, user};
 
     return ml_stmt_map(cx, s, &m);
 }
 
 const ml_Func *ml_pass_guard_unsafe_select(ml_Lower *lo, const ml_Func *f)
 {
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, NULL));
+    return ml_func_with_body(lo->cx, f, guard_stmt(lo->cx, f->body, NULL));
 }

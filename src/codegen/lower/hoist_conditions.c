@@ -9,8 +9,7 @@ static bool divides(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    if (e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORDIV ||
-        e->kind == ML_EXPR_FLOORMOD)
+    if (ml_kind_divides(e->kind))
         *found |= !ml_is_const_int(e->args[1]) || e->args[1]->as.i == 0;
     return !*found;
 }
@@ -41,9 +40,9 @@ static const ml_Stmt *loop_over(ml_Ctx *cx, const ml_For *f, const ml_Stmt *body
     return ml_for_from(cx, &to);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *hoist_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
+    const ml_Mapper m = {.stmt = hoist_stmt, .user = user};
     const ml_For *f;
     const ml_If *i;
     const ml_Stmt *then, *other = NULL;
@@ -65,5 +64,5 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_hoist_conditions(ml_Lower *lo, const ml_Func *f)
 {
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, NULL));
+    return ml_func_with_body(lo->cx, f, hoist_stmt(lo->cx, f->body, NULL));
 }

@@ -23,11 +23,11 @@ typedef struct Guard { /* a condition, the loops and the bindings between x and 
                                             x >= off_from; NULL: not known */
 } Guard;
 
-typedef struct Walk {
+typedef struct Partitioner {
     ml_Lower *lo;
     ml_Arith *ar;
     bool hinted; /* below pragma_loop_partition_hint */
-} Walk;
+} Partitioner;
 
 /* ---------------------------------------------------------------- finding conditions */
 
@@ -116,7 +116,8 @@ typedef struct Range { /* [from, to) of x; NULL: no end of its own */
 } Range;
 
 /* A bound of an interval that means something outside the loop over x; NULL: none. */
-static const ml_Expr *outside(Walk *w, const ml_Var *x, const Guard *g, const ml_Expr *e)
+static const ml_Expr *outside(Partitioner *w, const ml_Var *x, const Guard *g,
+                              const ml_Expr *e)
 {
     if (e == NULL)
         return NULL;
@@ -143,7 +144,7 @@ static const ml_Expr *turn(ml_Ctx *cx, const ml_Var *x, int64_t c, const ml_Expr
 }
 
 /* Narrows r to where the guard always holds; false: that is not known. */
-static bool narrow(Walk *w, const ml_Var *x, Guard *g, Range *r)
+static bool narrow(Partitioner *w, const ml_Var *x, Guard *g, Range *r)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *d = difference(cx, g->likely->args[0]), *at, *next, *c, *least, *most;
@@ -218,11 +219,11 @@ static const ml_Stmt *drop(ml_Ctx *cx, const ml_Stmt *s, void *user)
     return ml_as_if(s)->other ? ml_as_if(s)->other : nothing;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+static const ml_Stmt *partition_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
 /* The loop over [from, to) with the given body, which is visited in turn when `known`. */
-static const ml_Stmt *part(Walk *w, const ml_For *f, const ml_Expr *from, const ml_Expr *to,
-                           const ml_Stmt *body, bool fresh, bool known)
+static const ml_Stmt *part(Partitioner *w, const ml_For *f, const ml_Expr *from,
+                           const ml_Expr *to, const ml_Stmt *body, bool fresh, bool known)
 {
     ml_Ctx *cx = w->lo->cx;
     ml_For own = *f;
@@ -241,7 +242,7 @@ static const ml_Stmt *part(Walk *w, const ml_For *f, const ml_Expr *from, const 
     if (ml_is_int(own.extent, 1) && ml_dict_count(f->annotations) == 0) {
         ml_subst_var(cx, &s, f->var, from);
         body = ml_lower_subst(cx, body, &s, dynamic);
-        return known ? visit(cx, body, w) : body;
+        return known ? partition_stmt(cx, body, w) : body;
     }
     if (fresh || !ml_is_int(from, 0)) {
         ml_subst_var(cx, &s, f->var, ml_add(cx, from, ml_var(cx, own.var)));
@@ -249,10 +250,11 @@ static const ml_Stmt *part(Walk *w, const ml_For *f, const ml_Expr *from, const 
     }
     own.body = body;
     loop = ml_for_from(cx, &own);
-    return known ? visit(cx, loop, w) : loop;
+    return known ? partition_stmt(cx, loop, w) : loop;
 }
 
-static const ml_Expr *clamp(Walk *w, const ml_Expr *e, const ml_Expr *lo, const ml_Expr *hi)
+static const ml_Expr *clamp(Partitioner *w, const ml_Expr *e, const ml_Expr *lo,
+                            const ml_Expr *hi)
 {
     ml_Ctx *cx = w->lo->cx;
 
@@ -260,7 +262,7 @@ static const ml_Expr *clamp(Walk *w, const ml_Expr *e, const ml_Expr *lo, const 
 }
 
 /* x in the middle, for the body of a parallel loop; NULL: always. */
-static const ml_Expr *in_middle(Walk *w, const ml_For *f, const Range *r)
+static const ml_Expr *in_middle(Partitioner *w, const ml_For *f, const Range *r)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *x = ml_var(cx, f->var), *c = NULL;
@@ -275,7 +277,7 @@ static const ml_Expr *in_middle(Walk *w, const ml_For *f, const Range *r)
     return c;
 }
 
-static const ml_Stmt *inside(Walk *w, const ml_For *f, const ml_Stmt *body)
+static const ml_Stmt *inside(Partitioner *w, const ml_For *f, const ml_Stmt *body)
 {
     ml_ArithMark mark = ml_arith_save(w->ar);
     ml_For to = *f;
@@ -283,7 +285,7 @@ static const ml_Stmt *inside(Walk *w, const ml_For *f, const ml_Stmt *body)
 
     if (ml_dtype_is_index(f->var->type))
         ml_arith_bind_loop(w->ar, f);
-    done = visit(w->lo->cx, body, w);
+    done = partition_stmt(w->lo->cx, body, w);
     ml_arith_restore(w->ar, mark);
     if (done == f->body)
         return &f->base;
@@ -294,8 +296,8 @@ static const ml_Stmt *inside(Walk *w, const ml_For *f, const ml_Stmt *body)
 /* The body before r's begin (below), or from its end on, without what never happens there.
  * Where these are beyond the ends of the loop the part is empty, so that they need not be
  * clamped. */
-static const ml_Stmt *at_end(Walk *w, const ml_For *f, const Drop *all, const Range *r,
-                             bool below)
+static const ml_Stmt *at_end(Partitioner *w, const ml_For *f, const Drop *all,
+                             const Range *r, bool below)
 {
     const ml_Expr *end = below ? r->from : r->to;
     const Guard *off[MOST_CONDITIONS];
@@ -311,7 +313,7 @@ static const ml_Stmt *at_end(Walk *w, const ml_For *f, const Drop *all, const Ra
     return d.n ? drop(w->lo->cx, f->body, &d) : f->body;
 }
 
-static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const Drop *d)
+static const ml_Stmt *cut(Partitioner *w, const ml_For *f, const Range *r, const Drop *d)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Expr *zero = ml_int(cx, f->var->type, 0), *from, *to;
@@ -344,7 +346,7 @@ static const ml_Stmt *cut(Walk *w, const ml_For *f, const Range *r, const Drop *
     return ml_seq_at(cx, parts, n, f->base.span);
 }
 
-static bool candidate(const Walk *w, const ml_For *f)
+static bool candidate(const Partitioner *w, const ml_For *f)
 {
     if (f->kind == ML_FOR_VECTORIZED || f->kind == ML_FOR_UNROLLED ||
         !ml_dtype_is_index(f->var->type) || !ml_is_int(f->min, 0) ||
@@ -353,7 +355,7 @@ static bool candidate(const Walk *w, const ml_For *f)
     return w->hinted || w->lo->opts.partition_const_loop || !ml_is_const_int(f->extent);
 }
 
-static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
+static const ml_Stmt *visit_for(Partitioner *w, const ml_For *f)
 {
     ml_Ctx *cx = w->lo->cx;
     Find find = {.cx = cx, .x = f->var};
@@ -374,10 +376,10 @@ static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
     return cut(w, f, &r, &d);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *partition_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = partition_stmt, .user = user};
+    Partitioner *w = user;
 
     if (!s->has_loop)
         return s;
@@ -388,7 +390,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
         bool hinted = w->hinted;
 
         w->hinted = true;
-        s = visit(cx, ml_as_attr(s)->body, w);
+        s = partition_stmt(cx, ml_as_attr(s)->body, w);
         w->hinted = hinted;
         return s;
     }
@@ -415,8 +417,8 @@ static const ml_Stmt *unmark_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_loop_partition(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo, .ar = ml_lower_arith(lo, f)};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    Partitioner w = {.lo = lo, .ar = ml_lower_arith(lo, f)};
+    const ml_Stmt *body = partition_stmt(lo->cx, f->body, &w);
 
     return ml_func_with_body(lo->cx, f, unmark_stmt(lo->cx, body, NULL));
 }

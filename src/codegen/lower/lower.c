@@ -268,28 +268,21 @@ const char *ml_lower_name(ml_Ctx *cx, const ml_Stmt *s)
 {
     const char *name;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE:
         return ml_format(cx, "the store to %s", ml_as_store(s)->buffer->name);
     case ML_STMT_SEQ: return "the sequence";
     case ML_STMT_FOR: return ml_format(cx, "loop %s", ml_as_for(s)->var->hint);
     case ML_STMT_WHILE: return "the while loop";
-    case ML_STMT_IF: return "the if";
     case ML_STMT_BIND: return ml_format(cx, "the binding of %s", ml_as_bind(s)->var->hint);
-    case ML_STMT_EVALUATE: return "the evaluate";
     case ML_STMT_ALLOC:
         return ml_format(cx, "the allocation of %s", ml_as_alloc(s)->buffer->name);
     case ML_STMT_DECL:
         return ml_format(cx, "the declaration of %s", ml_as_alloc(s)->buffer->name);
     case ML_STMT_ATTR: return ml_format(cx, "the attribute %s", ml_as_attr(s)->key);
-    case ML_STMT_ASSERT: return "the assert";
-    case ML_STMT_RETURN: return "the return";
-    case ML_STMT_BREAK: return "the break";
-    case ML_STMT_CONTINUE: return "the continue";
     case ML_STMT_BLOCK:
         name = ml_as_block(s)->name;
         return ml_format(cx, "block %s", name && *name ? name : "(unnamed)");
-    case ML_STMT_KINDS: break;
     }
-    return "the statement";
+    return ml_format(cx, "the %s", ml_stmt_word((ml_StmtKind)s->kind));
 }

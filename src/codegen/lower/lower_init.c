@@ -41,9 +41,9 @@ static void read_what_is_written(ml_Ctx *cx, ml_Block *b)
     b->n_reads = n;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
+    const ml_Mapper m = {.stmt = lower_stmt, .user = user};
     const ml_Block *block;
     const ml_Stmt *init;
     const ml_Expr *cond;
@@ -56,7 +56,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
     block = ml_as_block(st);
     b = *block;
     b.init = NULL;
-    b.body = visit(cx, block->body, user);
+    b.body = lower_stmt(cx, block->body, user);
     cond = at_first(cx, block);
     init = block->init;
     if (cond)
@@ -68,5 +68,5 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
 
 const ml_Func *ml_pass_lower_init(ml_Lower *lo, const ml_Func *f)
 {
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, lo));
+    return ml_func_with_body(lo->cx, f, lower_stmt(lo->cx, f->body, lo));
 }

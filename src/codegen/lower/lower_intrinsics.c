@@ -8,14 +8,14 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-typedef struct Walk {
+typedef struct IntrinsicWalk {
     ml_Arith *ar;
     const ml_Expr *value; /* of the statement at hand */
     bool wraps;           /* what is looked at is part of it, and no index */
-} Walk;
+} IntrinsicWalk;
 
 /* The smallest value of a scalar or of a ramp's lanes. */
-static bool never_negative(ml_Ctx *cx, Walk *w, const ml_Expr *e)
+static bool never_negative(ml_Ctx *cx, IntrinsicWalk *w, const ml_Expr *e)
 {
     bool ok;
 
@@ -45,7 +45,7 @@ static const ml_Expr *call2(ml_Ctx *cx, ml_OpId op, const ml_Expr *a, const ml_E
     return ml_call_id(cx, a->type, op, args, 2);
 }
 
-static const ml_Expr *machine_form(ml_Ctx *cx, Walk *w, const ml_Expr *e)
+static const ml_Expr *machine_form(ml_Ctx *cx, IntrinsicWalk *w, const ml_Expr *e)
 {
     const ml_Expr *x = e->args[0], *c = constant_of(e->args[1]);
     bool is_div = e->kind == ML_EXPR_FLOORDIV;
@@ -69,7 +69,7 @@ static const ml_Expr *machine_form(ml_Ctx *cx, Walk *w, const ml_Expr *e)
 
 static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
-    Walk *w = user;
+    IntrinsicWalk *w = user;
     bool wraps = w->wraps;
 
     if (e->n_args == 0)
@@ -82,10 +82,10 @@ static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
     return e;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {visit, form, NULL, user};
-    Walk *w = user;
+    const ml_Mapper m = {lower_stmt, form, NULL, user};
+    IntrinsicWalk *w = user;
     ml_ArithMark mark = ml_arith_save(w->ar);
 
     w->value = ml_stmt_value(s);
@@ -98,7 +98,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_lower_intrinsics(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.ar = ml_lower_arith(lo, f)};
+    IntrinsicWalk w = {.ar = ml_lower_arith(lo, f)};
 
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, &w));
+    return ml_func_with_body(lo->cx, f, lower_stmt(lo->cx, f->body, &w));
 }

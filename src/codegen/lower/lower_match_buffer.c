@@ -11,16 +11,16 @@
 
 static const char PASS[] = "lower_match_buffer";
 
-typedef struct Walk {
+typedef struct MatchWalk {
     ml_Lower *lo;
     ml_Arith *ar;
     ml_Map *defined; /* variables that have a value here */
     bool failed;
-} Walk;
+} MatchWalk;
 
 /* One view at work. */
 typedef struct View {
-    Walk *w;
+    MatchWalk *w;
     const ml_Stmt *at;
     const ml_Match *m;
     const ml_Buffer *target, *source;
@@ -213,7 +213,7 @@ static const ml_Stmt *rewrite(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 /* ---------------------------------------------------------------- the walk */
 
-static void define(Walk *w, const ml_Var *v)
+static void define(MatchWalk *w, const ml_Var *v)
 {
     ml_map_set(w->lo->cx, w->defined, v->uid, v);
 }
@@ -225,10 +225,10 @@ static bool define_in(const ml_Expr *e, void *user)
     return !(e->flags & ML_X_VAR_FREE);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
 /* The block without its first match. */
-static const ml_Stmt *without_match(ml_Ctx *cx, Walk *w, const ml_Block *old)
+static const ml_Stmt *without_match(ml_Ctx *cx, MatchWalk *w, const ml_Block *old)
 {
     const ml_Match *m = &old->matches[0];
     View v = {w, &old->base, m, m->target, m->source.buffer, 0, NULL, false, {0}};
@@ -245,10 +245,10 @@ static const ml_Stmt *without_match(ml_Ctx *cx, Walk *w, const ml_Block *old)
     return rewrite(cx, s, &v);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = lower_stmt, .user = user};
+    MatchWalk *w = user;
     ml_ArithMark mark = ml_arith_save(w->ar);
 
     if (s->kind == ML_STMT_BIND)
@@ -275,7 +275,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_lower_match_buffer(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo, .ar = ml_lower_arith(lo, f), .defined = ml_map_new(lo->cx)};
+    MatchWalk w = {.lo = lo, .ar = ml_lower_arith(lo, f), .defined = ml_map_new(lo->cx)};
     const ml_Stmt *body;
 
     for (uint32_t k = 0; k < f->n_params; k++) {
@@ -289,6 +289,6 @@ const ml_Func *ml_pass_lower_match_buffer(ml_Lower *lo, const ml_Func *f)
         if (b)
             ml_expr_visit(b->elem_offset, define_in, &w);
     }
-    body = visit(lo->cx, f->body, &w);
+    body = lower_stmt(lo->cx, f->body, &w);
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
 }

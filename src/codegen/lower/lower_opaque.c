@@ -8,12 +8,12 @@
 
 static const char PASS[] = "lower_opaque";
 
-typedef struct Walk {
+typedef struct OpaqueWalk {
     ml_Lower *lo;
     bool failed, dynamic;
-} Walk;
+} OpaqueWalk;
 
-static const ml_Stmt *refuse(Walk *w, const ml_Stmt *s, const char *text)
+static const ml_Stmt *refuse(OpaqueWalk *w, const ml_Stmt *s, const char *text)
 {
     ml_lower_fail(w->lo, PASS, s, "%s", text);
     w->failed = true;
@@ -35,8 +35,8 @@ static bool plain(const ml_Value *v)
 }
 
 /* s under an attribute for each pragma_* of the dict, the first name outermost. */
-static const ml_Stmt *pragmas(ml_Ctx *cx, Walk *w, const ml_Value *dict, const ml_Stmt *of,
-                              const ml_Stmt *s)
+static const ml_Stmt *pragmas(ml_Ctx *cx, OpaqueWalk *w, const ml_Value *dict,
+                              const ml_Stmt *of, const ml_Stmt *s)
 {
     for (size_t k = ml_dict_count(dict); k-- > 0;) {
         const char *key = dict->keys[k];
@@ -57,7 +57,7 @@ static const ml_Stmt *pragmas(ml_Ctx *cx, Walk *w, const ml_Value *dict, const m
 }
 
 /* What stays on the loop. */
-static const ml_Value *rest(ml_Ctx *cx, Walk *w, const ml_For *f)
+static const ml_Value *rest(ml_Ctx *cx, OpaqueWalk *w, const ml_For *f)
 {
     const ml_Value *left = f->annotations;
     bool pipeline = false;
@@ -88,12 +88,12 @@ static const ml_Expr *likely(ml_Ctx *cx, const ml_Expr *e)
     return ml_is_op(e, ML_OP_LIKELY) ? e : ml_likely(cx, e);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
-static const ml_Stmt *visit_block(ml_Ctx *cx, Walk *w, const ml_Block *b)
+static const ml_Stmt *visit_block(ml_Ctx *cx, OpaqueWalk *w, const ml_Block *b)
 {
     ML_VEC(const ml_Stmt *) list = {0};
-    const ml_Stmt *body = visit(cx, b->body, w);
+    const ml_Stmt *body = lower_stmt(cx, b->body, w);
 
     if (b->n_matches > 0)
         return refuse(w, &b->base,
@@ -122,7 +122,7 @@ static const ml_Stmt *visit_block(ml_Ctx *cx, Walk *w, const ml_Block *b)
     return ml_seq_at(cx, list.v, list.n, b->base.span);
 }
 
-static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
+static const ml_Stmt *visit_for(ml_Ctx *cx, OpaqueWalk *w, const ml_For *old)
 {
     ml_Subst one = {0};
     ml_For f = *old;
@@ -133,7 +133,7 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
                                 "thread-bound loop %s (%s): this program is for a GPU; "
                                 "unbind the loop or run it without bind",
                                 old->var->hint, old->thread.name));
-    f.body = visit(cx, old->body, w);
+    f.body = lower_stmt(cx, old->body, w);
     if (w->failed)
         return &old->base;
     f.annotations = rest(cx, w, old);
@@ -147,10 +147,10 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
                        : ml_for_from(cx, &f));
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = lower_stmt, .user = user};
+    OpaqueWalk *w = user;
 
     if (w->failed)
         return s;
@@ -167,8 +167,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_lower_opaque(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo, .dynamic = ml_dynamic_buffers(f->body)};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    OpaqueWalk w = {.lo = lo, .dynamic = ml_dynamic_buffers(f->body)};
+    const ml_Stmt *body = lower_stmt(lo->cx, f->body, &w);
 
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
 }

@@ -7,12 +7,12 @@
 
 static const char PASS[] = "make_opaque";
 
-typedef struct Walk {
+typedef struct Opener {
     ml_Lower *lo;
     bool failed, dynamic;
-} Walk;
+} Opener;
 
-static const ml_Stmt *fail(Walk *w, const ml_Stmt *st, const char *text)
+static const ml_Stmt *fail(Opener *w, const ml_Stmt *st, const char *text)
 {
     ml_lower_fail(w->lo, PASS, st, "%s", text);
     w->failed = true;
@@ -118,10 +118,10 @@ static const ml_Stmt *declare(ml_Ctx *cx, const ml_Stmt *st, void *user)
     return ml_block_from(cx, &b);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
+static const ml_Stmt *open_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = open_stmt, .user = user};
+    Opener *w = user;
     const ml_Block *old;
     const char *no;
     ml_Subst s = {0};
@@ -154,8 +154,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *st, void *user)
 
 const ml_Func *ml_pass_make_opaque(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo, .dynamic = ml_dynamic_buffers(f->body)};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    Opener w = {.lo = lo, .dynamic = ml_dynamic_buffers(f->body)};
+    const ml_Stmt *body = open_stmt(lo->cx, f->body, &w);
 
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
 }

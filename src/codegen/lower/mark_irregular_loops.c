@@ -7,11 +7,11 @@
 
 static const char PASS[] = "mark_irregular_loops";
 
-typedef struct Walk {
+typedef struct Marker {
     ml_Lower *lo;
     bool leaves; /* a break or continue of the loop at work was found */
     bool failed;
-} Walk;
+} Marker;
 
 /* What asks for another form of the loop; NULL: nothing. */
 static const char *demand(const ml_For *f)
@@ -27,10 +27,10 @@ static const char *demand(const ml_For *f)
     return NULL;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *mark_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = mark_stmt, .user = user};
+    Marker *w = user;
     bool outer = w->leaves;
 
     if (w->failed)
@@ -66,8 +66,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_mark_irregular_loops(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    Marker w = {.lo = lo};
+    const ml_Stmt *body = mark_stmt(lo->cx, f->body, &w);
 
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);
 }

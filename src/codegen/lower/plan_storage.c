@@ -243,9 +243,9 @@ static const ml_Stmt *plan(ml_Lower *lo, const ml_Stmt *body)
     return ml_seq_at(cx, to.v, to.n, span);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *plan_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
+    const ml_Mapper m = {.stmt = plan_stmt, .user = user};
 
     if (!s->has_loop)
         return s;
@@ -260,7 +260,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_plan_storage(ml_Lower *lo, const ml_Func *f)
 {
-    const ml_Stmt *body = visit(lo->cx, f->body, lo);
+    const ml_Stmt *body = plan_stmt(lo->cx, f->body, lo);
 
     return ml_func_with_body(lo->cx, f, plan(lo, body));
 }

@@ -12,9 +12,9 @@
 
 enum { MOST_VECTORS = 64, MOST_BYTES = 8192 };
 
-typedef struct Walk {
+typedef struct Promoter {
     ml_Lower *lo;
-} Walk;
+} Promoter;
 
 /* ---------------------------------------------------------------- updates in memory */
 
@@ -82,7 +82,7 @@ static bool in_registers(const ml_Buffer *b)
     return b->scope.rank == ML_SCOPE_LOCAL;
 }
 
-static const ml_Stmt *keep_in_register(Walk *w, const ml_For *f, const ml_Store *st,
+static const ml_Stmt *keep_in_register(Promoter *w, const ml_For *f, const ml_Store *st,
                                        const ml_Expr *load)
 {
     ml_Ctx *cx = w->lo->cx;
@@ -165,7 +165,7 @@ static bool see_small(const ml_Stmt *s, void *user)
 }
 
 typedef struct Unroll {
-    Walk *w;
+    Promoter *w;
     const Tile *t;
 } Unroll;
 
@@ -223,7 +223,7 @@ static const ml_Stmt *mark(ml_Ctx *cx, const ml_Stmt *s, void *user)
     return ml_for_from(cx, &f);
 }
 
-static const ml_Stmt *unroll_tiles(Walk *w, const ml_Func *f, const ml_Stmt *body)
+static const ml_Stmt *unroll_tiles(Promoter *w, const ml_Func *f, const ml_Stmt *body)
 {
     Tile t = {
         .cx = w->lo->cx, .small = ml_map_new(w->lo->cx), .inside = ml_map_new(w->lo->cx)};
@@ -249,10 +249,10 @@ static const ml_Stmt *unroll_tiles(Walk *w, const ml_Func *f, const ml_Stmt *bod
 
 /* ---------------------------------------------------------------- the pass */
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *promote_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = promote_stmt, .user = user};
+    Promoter *w = user;
     const ml_For *f;
     const ml_Expr *load;
 
@@ -274,8 +274,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_promote_accumulators(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo};
+    Promoter w = {.lo = lo};
     const ml_Stmt *body = unroll_tiles(&w, f, f->body);
 
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, body, &w));
+    return ml_func_with_body(lo->cx, f, promote_stmt(lo->cx, body, &w));
 }

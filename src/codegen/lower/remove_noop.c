@@ -28,9 +28,9 @@ static bool stores_itself(const ml_Store *st)
     return st->mask == NULL || !(e->flags & ML_X_MASKED) || e->args[st->n] == st->mask;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *prune_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
+    const ml_Mapper m = {.stmt = prune_stmt, .user = user};
 
     s = ml_stmt_map(cx, s, &m);
     if (s->kind == ML_STMT_STORE && stores_itself(ml_as_store(s)))
@@ -70,5 +70,5 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_remove_noop(ml_Lower *lo, const ml_Func *f)
 {
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, NULL));
+    return ml_func_with_body(lo->cx, f, prune_stmt(lo->cx, f->body, NULL));
 }

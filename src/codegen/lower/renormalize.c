@@ -24,14 +24,14 @@ static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
     return ml_floormod(cx, ml_floordiv(cx, x, e->args[1]), ml_int(cx, e->type, all / part));
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *renormalize_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {visit, form, NULL, user};
+    const ml_Mapper m = {renormalize_stmt, form, NULL, user};
 
     return ml_stmt_map(cx, s, &m);
 }
 
 const ml_Func *ml_pass_renormalize(ml_Lower *lo, const ml_Func *f)
 {
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, NULL));
+    return ml_func_with_body(lo->cx, f, renormalize_stmt(lo->cx, f->body, NULL));
 }

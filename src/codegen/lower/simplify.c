@@ -5,14 +5,14 @@
  */
 #include "codegen/lower/lower_impl.h"
 
-typedef struct Walk {
+typedef struct Simplifier {
     ml_Arith *ar;
     const ml_Expr *value; /* of the statement at hand: it may wrap */
-} Walk;
+} Simplifier;
 
 static const ml_Expr *simpler(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
-    const Walk *w = user;
+    const Simplifier *w = user;
     const ml_Expr *to;
 
     if (e->n_args == 0 && e->kind != ML_EXPR_VAR)
@@ -21,7 +21,7 @@ static const ml_Expr *simpler(ml_Ctx *cx, const ml_Expr *e, void *user)
     return ml_gave_up(cx, w->ar) || !ml_dtype_eq(to->type, e->type) ? e : to;
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user);
+static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
 
 static const ml_Stmt *noop(ml_Ctx *cx, const ml_Stmt *at)
 {
@@ -29,7 +29,7 @@ static const ml_Stmt *noop(ml_Ctx *cx, const ml_Stmt *at)
 }
 
 /* The body where the condition holds (or not). */
-static const ml_Stmt *under(ml_Ctx *cx, Walk *w, const ml_Expr *cond, bool holds,
+static const ml_Stmt *under(ml_Ctx *cx, Simplifier *w, const ml_Expr *cond, bool holds,
                             const ml_Stmt *body)
 {
     ml_ArithMark mark = ml_arith_save(w->ar);
@@ -38,20 +38,20 @@ static const ml_Stmt *under(ml_Ctx *cx, Walk *w, const ml_Expr *cond, bool holds
     if (cond->type.lanes == 1 && !(cond->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)))
         ml_arith_assume(w->ar, holds ? cond : ml_not(cx, cond));
     (void)ml_gave_up(cx, NULL);
-    to = visit(cx, body, w);
+    to = simplify_stmt(cx, body, w);
     ml_arith_restore(w->ar, mark);
     return to;
 }
 
-static const ml_Stmt *visit_if(ml_Ctx *cx, Walk *w, const ml_If *old)
+static const ml_Stmt *visit_if(ml_Ctx *cx, Simplifier *w, const ml_If *old)
 {
     const ml_Expr *cond = simpler(cx, old->cond, w);
     ml_If i = *old;
 
     if (ml_is_const_int(cond)) {
         if (ml_is_true(cond))
-            return visit(cx, old->then, w);
-        return old->other ? visit(cx, old->other, w) : noop(cx, &old->base);
+            return simplify_stmt(cx, old->then, w);
+        return old->other ? simplify_stmt(cx, old->other, w) : noop(cx, &old->base);
     }
     i.cond = cond;
     i.then = under(cx, w, cond, true, old->then);
@@ -61,7 +61,7 @@ static const ml_Stmt *visit_if(ml_Ctx *cx, Walk *w, const ml_If *old)
                : ml_stmt_from(cx, &i.base);
 }
 
-static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
+static const ml_Stmt *visit_for(ml_Ctx *cx, Simplifier *w, const ml_For *old)
 {
     const ml_Mapper m = {.expr = simpler, .user = w};
     const ml_For *shallow = ml_as_for(ml_stmt_map(cx, &old->base, &m));
@@ -71,7 +71,7 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
 
     if (ml_dtype_is_index(f.var->type))
         ml_arith_bind_loop(w->ar, shallow);
-    body = visit(cx, f.body, w);
+    body = simplify_stmt(cx, f.body, w);
     ml_arith_restore(w->ar, mark);
     if (body == f.body)
         return &shallow->base;
@@ -79,7 +79,7 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, Walk *w, const ml_For *old)
     return ml_for_from(cx, &f);
 }
 
-static const ml_Stmt *visit_block(ml_Ctx *cx, Walk *w, const ml_Block *old)
+static const ml_Stmt *visit_block(ml_Ctx *cx, Simplifier *w, const ml_Block *old)
 {
     const ml_Mapper m = {.expr = simpler, .user = w};
     const ml_Block *shallow = ml_as_block(ml_stmt_map(cx, &old->base, &m));
@@ -95,10 +95,10 @@ static const ml_Stmt *visit_block(ml_Ctx *cx, Walk *w, const ml_Block *old)
     return ml_block_from(cx, &b);
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {visit, simpler, NULL, user};
-    Walk *w = user;
+    const ml_Mapper m = {simplify_stmt, simpler, NULL, user};
+    Simplifier *w = user;
 
     w->value = ml_stmt_value(s);
     if (s->kind == ML_STMT_FOR)
@@ -112,7 +112,7 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_simplify(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.ar = ml_lower_arith(lo, f)};
+    Simplifier w = {.ar = ml_lower_arith(lo, f)};
 
-    return ml_func_with_body(lo->cx, f, visit(lo->cx, f->body, &w));
+    return ml_func_with_body(lo->cx, f, simplify_stmt(lo->cx, f->body, &w));
 }

@@ -17,28 +17,28 @@ typedef struct Count {        /* of a statement, after unrolling */
     int64_t unrolled, normal; /* depth of loops that were unrolled, that remain */
 } Count;
 
-typedef struct Walk {
+typedef struct Unroller {
     ml_Lower *lo;
     int64_t max_step, max_depth, max_extent;
     bool explicit_copies;
     Count c; /* of the statement just visited */
-} Walk;
+} Unroller;
 
-static const ml_Stmt *visit(Walk *w, const ml_Stmt *s);
+static const ml_Stmt *unroll_stmt(Unroller *w, const ml_Stmt *s);
 
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static const ml_Stmt *visit_list(Walk *w, const ml_Seq *q)
+static const ml_Stmt *visit_list(Unroller *w, const ml_Seq *q)
 {
     const ml_Stmt **to = ML_ARRAY(w->lo->cx, const ml_Stmt *, q->n);
     Count sum = {0};
     bool changed = false;
 
     for (uint32_t k = 0; k < q->n; k++) {
-        to[k] = visit(w, q->stmts[k]);
+        to[k] = unroll_stmt(w, q->stmts[k]);
         changed |= to[k] != q->stmts[k];
         sum.steps += w->c.steps;
         sum.statements += w->c.statements;
@@ -50,7 +50,7 @@ static const ml_Stmt *visit_list(Walk *w, const ml_Seq *q)
 }
 
 /* One statement per iteration. */
-static const ml_Stmt *copies(Walk *w, const ml_For *f, const ml_Stmt *body, int64_t n)
+static const ml_Stmt *copies(Unroller *w, const ml_For *f, const ml_Stmt *body, int64_t n)
 {
     ml_Ctx *cx = w->lo->cx;
     const ml_Stmt **to = ML_ARRAY(cx, const ml_Stmt *, (size_t)n + 1);
@@ -67,7 +67,7 @@ static const ml_Stmt *copies(Walk *w, const ml_For *f, const ml_Stmt *body, int6
 }
 
 /* Whether a serial loop of n iterations is unrolled without being asked for. */
-static bool automatic(const Walk *w, const ml_For *f, int64_t n)
+static bool automatic(const Unroller *w, const ml_For *f, int64_t n)
 {
     return f->kind == ML_FOR_SERIAL && n >= 0 && w->c.normal == 0 &&
            !ml_dict_get(f->annotations, ML_IRREGULAR_LOOP) &&
@@ -77,7 +77,7 @@ static bool automatic(const Walk *w, const ml_For *f, int64_t n)
 }
 
 /* The loop, which should have been unrolled, as a serial one. */
-static const ml_Stmt *stays(Walk *w, const ml_For *f, const char *why)
+static const ml_Stmt *stays(Unroller *w, const ml_For *f, const char *why)
 {
     ml_For to = *f;
 
@@ -88,9 +88,9 @@ static const ml_Stmt *stays(Walk *w, const ml_For *f, const char *why)
     return ml_for_from(w->lo->cx, &to);
 }
 
-static const ml_Stmt *visit_for(Walk *w, const ml_For *f)
+static const ml_Stmt *visit_for(Unroller *w, const ml_For *f)
 {
-    const ml_Stmt *body = visit(w, f->body);
+    const ml_Stmt *body = unroll_stmt(w, f->body);
     bool constant = ml_is_const_int(f->extent), asked = f->kind == ML_FOR_UNROLLED;
     int64_t n = constant ? f->extent->as.i : -1;
     ml_For to = *f;
@@ -139,7 +139,7 @@ static bool int_of(const ml_Value *v, int64_t *out)
 }
 
 /* The two pragmas hold for what is below them and go. */
-static const ml_Stmt *visit_attr(Walk *w, const ml_Attr *a)
+static const ml_Stmt *visit_attr(Unroller *w, const ml_Attr *a)
 {
     int64_t step = w->max_step, v;
     bool copies_were = w->explicit_copies;
@@ -152,7 +152,7 @@ static const ml_Stmt *visit_attr(Walk *w, const ml_Attr *a)
         w->explicit_copies = v != 0;
     else
         ours = false;
-    to.body = visit(w, a->body);
+    to.body = unroll_stmt(w, a->body);
     w->max_step = step;
     w->explicit_copies = copies_were;
     if (ours)
@@ -160,15 +160,15 @@ static const ml_Stmt *visit_attr(Walk *w, const ml_Attr *a)
     return to.body == a->body ? &a->base : ml_attr_from(w->lo->cx, &to);
 }
 
-static const ml_Stmt *visit_if(Walk *w, const ml_If *i)
+static const ml_Stmt *visit_if(Unroller *w, const ml_If *i)
 {
     ml_If to = *i;
     Count then;
 
-    to.then = visit(w, i->then);
+    to.then = unroll_stmt(w, i->then);
     then = w->c;
     w->c = (Count){0};
-    to.other = i->other ? visit(w, i->other) : NULL;
+    to.other = i->other ? unroll_stmt(w, i->other) : NULL;
     w->c.steps += then.steps;
     w->c.statements += then.statements + 1;
     w->c.unrolled = larger(w->c.unrolled, then.unrolled);
@@ -177,19 +177,19 @@ static const ml_Stmt *visit_if(Walk *w, const ml_If *i)
                                                       : ml_stmt_from(w->lo->cx, &to.base);
 }
 
-static const ml_Stmt *visit_while(Walk *w, const ml_While *old)
+static const ml_Stmt *visit_while(Unroller *w, const ml_While *old)
 {
     ml_While to = *old;
 
-    to.body = visit(w, old->body);
+    to.body = unroll_stmt(w, old->body);
     w->c.normal = larger(w->c.normal, w->c.unrolled) + 1;
     w->c.unrolled = 0;
     return to.body == old->body ? &old->base : ml_stmt_from(w->lo->cx, &to.base);
 }
 
-static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
+static const ml_Stmt *unroll_stmt(Unroller *w, const ml_Stmt *s)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_SEQ: return visit_list(w, ml_as_seq(s));
     case ML_STMT_FOR: return visit_for(w, ml_as_for(s));
     case ML_STMT_IF: return visit_if(w, ml_as_if(s));
@@ -197,15 +197,6 @@ static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
     case ML_STMT_WHILE: return visit_while(w, ml_as_while(s));
     case ML_STMT_STORE:
     case ML_STMT_EVALUATE: w->c = (Count){.steps = 1, .statements = 1}; return s;
-    case ML_STMT_BIND:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_BLOCK:
-    case ML_STMT_KINDS: break;
     }
     w->c = (Count){.statements = 1};
     return s;
@@ -213,12 +204,12 @@ static const ml_Stmt *visit(Walk *w, const ml_Stmt *s)
 
 const ml_Func *ml_pass_unroll(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo,
-              .max_step = lo->opts.auto_max_step,
-              .max_depth = lo->opts.auto_max_depth,
-              .max_extent = lo->opts.auto_max_extent,
-              .explicit_copies = true};
-    const ml_Stmt *body = visit(&w, f->body);
+    Unroller w = {.lo = lo,
+                  .max_step = lo->opts.auto_max_step,
+                  .max_depth = lo->opts.auto_max_depth,
+                  .max_extent = lo->opts.auto_max_extent,
+                  .explicit_copies = true};
+    const ml_Stmt *body = unroll_stmt(&w, f->body);
 
     return ml_func_with_body(lo->cx, f, body);
 }

@@ -12,9 +12,9 @@
 
 #include "core/base/fault.h"
 
-typedef struct Walk {
+typedef struct Vectorizer {
     ml_Lower *lo;
-} Walk;
+} Vectorizer;
 
 static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s);
 
@@ -278,7 +278,7 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
 {
     if (v->obstacle)
         return s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: return store(v, s);
     case ML_STMT_SEQ: return list(v, s);
     case ML_STMT_FOR: return inner_loop(v, s);
@@ -294,8 +294,6 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
     case ML_STMT_RETURN:
     case ML_STMT_BREAK:
     case ML_STMT_CONTINUE: return give_up(v, s, "it leaves the loop");
-    case ML_STMT_BLOCK:
-    case ML_STMT_KINDS: break;
     }
     return give_up(v, s, "it has no form for vectors");
 }
@@ -303,7 +301,8 @@ static const ml_Stmt *lanes_of(ml_Vectorize *v, const ml_Stmt *s)
 /* ---------------------------------------------------------------- loops */
 
 /* The body of a loop of n lanes from `base` on. */
-static const ml_Stmt *one_width(Walk *w, const ml_For *f, const ml_Expr *base, unsigned n)
+static const ml_Stmt *one_width(Vectorizer *w, const ml_For *f, const ml_Expr *base,
+                                unsigned n)
 {
     ml_Ctx *cx = w->lo->cx;
     ml_Vectorize v = {.lo = w->lo,
@@ -341,7 +340,7 @@ static bool see_type(const ml_Stmt *s, void *user)
 }
 
 /* Lanes of four machine vectors of the widest element that is stored. */
-static int64_t most_lanes(const Walk *w, const ml_Stmt *body)
+static int64_t most_lanes(const Vectorizer *w, const ml_Stmt *body)
 {
     Widest wide = {8};
     unsigned bits = w->lo->opts.target.vector_bits;
@@ -356,7 +355,7 @@ static const ml_Stmt *copy_body(ml_Ctx *cx, const ml_Stmt *s)
 }
 
 /* for outer of n // lanes: a vector; then the rest, one after the other. */
-static const ml_Stmt *open_loop(Walk *w, const ml_For *f, int64_t lanes)
+static const ml_Stmt *open_loop(Vectorizer *w, const ml_For *f, int64_t lanes)
 {
     ml_Ctx *cx = w->lo->cx;
     ml_Dtype t = f->var->type;
@@ -400,7 +399,7 @@ static const ml_Stmt *open_loop(Walk *w, const ml_For *f, int64_t lanes)
     return asked ? ml_then(cx, asked, both) : both;
 }
 
-static const ml_Stmt *visit_loop(Walk *w, const ml_For *f)
+static const ml_Stmt *visit_loop(Vectorizer *w, const ml_For *f)
 {
     ml_Ctx *cx = w->lo->cx;
     int64_t n, most = most_lanes(w, f->body), whole;
@@ -435,16 +434,16 @@ static const ml_Stmt *visit_loop(Walk *w, const ml_For *f)
                              (unsigned)(n % most)));
 }
 
-static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
+static const ml_Stmt *vectorize_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
-    const ml_Mapper m = {.stmt = visit, .user = user};
-    Walk *w = user;
+    const ml_Mapper m = {.stmt = vectorize_stmt, .user = user};
+    Vectorizer *w = user;
 
     if (!s->has_loop)
         return s;
     if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_VECTORIZED) {
         s = visit_loop(w, ml_as_for(s));
-        return s->has_loop ? visit(cx, s, user)
+        return s->has_loop ? vectorize_stmt(cx, s, user)
                            : s; /* loops left inside scalarised parts */
     }
     return ml_stmt_map(cx, s, &m);
@@ -452,8 +451,8 @@ static const ml_Stmt *visit(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_vectorize(ml_Lower *lo, const ml_Func *f)
 {
-    Walk w = {.lo = lo};
-    const ml_Stmt *body = visit(lo->cx, f->body, &w);
+    Vectorizer w = {.lo = lo};
+    const ml_Stmt *body = vectorize_stmt(lo->cx, f->body, &w);
 
     return ml_func_with_body(lo->cx, f, body);
 }

@@ -69,12 +69,6 @@ static const ml_Expr *linear(ml_Vectorize *v, ml_ExprKind k, const ml_Expr *a,
     return NULL;
 }
 
-static bool divides(ml_ExprKind k)
-{
-    return k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV ||
-           k == ML_EXPR_FLOORMOD;
-}
-
 /* A divisor that lanes switched off cannot make fault. */
 static const ml_Expr *safe_divisor(ml_Vectorize *v, const ml_Expr *d)
 {
@@ -95,7 +89,7 @@ static const ml_Expr *binary(ml_Vectorize *v, const ml_Expr *e)
 
     if (v->obstacle)
         return e;
-    if (divides(k))
+    if (ml_kind_divides(k))
         b = safe_divisor(v, b);
     if (a->type.lanes == 1 && b->type.lanes == 1)
         return a == e->args[0] && b == e->args[1] ? e : ml_binary(v->cx, k, a, b);
@@ -278,7 +272,9 @@ const ml_Expr *ml_vectorize_expr(ml_Vectorize *v, const ml_Expr *e)
 
     if (v->obstacle)
         return e;
-    switch ((ml_ExprKind)e->kind) {
+    if (ml_kind_is_binary(e->kind))
+        return binary(v, e);
+    switch (e->kind) {
     case ML_EXPR_INT:
     case ML_EXPR_FLOAT:
     case ML_EXPR_STRING: return e;
@@ -307,24 +303,6 @@ const ml_Expr *ml_vectorize_expr(ml_Vectorize *v, const ml_Expr *e)
             if (ml_vectorize_expr(v, e->args[k]) != e->args[k])
                 return obstacle(v, e, "it has vectors of its own");
         return e;
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR: return binary(v, e);
-    case ML_EXPR_KINDS: break;
     }
     return obstacle(v, e, "it has no form for vectors");
 }

@@ -92,7 +92,7 @@ static void check_loop(Check *c, const ml_For *f)
 
 static void check_flat(Check *c, const ml_Stmt *s)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_BLOCK:
         fail(c, s,
              ml_format(c->cx,
@@ -110,17 +110,6 @@ static void check_flat(Check *c, const ml_Stmt *s)
                            ml_lower_name(c->cx, s)));
         return; /* its shape holds no accesses */
     case ML_STMT_STORE: check_access(c, ml_as_store(s)->buffer, ml_as_store(s)->n); break;
-    case ML_STMT_SEQ:
-    case ML_STMT_WHILE:
-    case ML_STMT_IF:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     ml_stmt_visit_exprs(s, ML_ROLES_ALL, check_expr, c);
 }

@@ -12,12 +12,9 @@
 #include "core/base/file.h"
 #include "core/json.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_BYTES = 1 << 20, MOST_ENTRIES = 16 };
 
@@ -165,29 +162,6 @@ bool ml_machine_load(ml_Ctx *cx, const char *path, ml_Machine *m)
 
 /* ---------------------------------------------------------------- writing */
 
-static void write_json(ml_Text *out, const ml_Json *j)
-{
-    switch ((ml_JsonKind)j->kind) {
-    case ML_JSON_NULL: ml_text_add(out, "null"); break;
-    case ML_JSON_BOOL: ml_text_add(out, j->as.b ? "true" : "false"); break;
-    case ML_JSON_INT: ml_text_int(out, j->as.i); break;
-    case ML_JSON_FLOAT: ml_json_real(out, j->as.f); break;
-    case ML_JSON_STRING: ml_json_string(out, j->as.s); break;
-    case ML_JSON_LIST:
-    case ML_JSON_OBJECT:
-        ml_text_char(out, j->kind == ML_JSON_LIST ? '[' : '{');
-        for (uint32_t k = 0; k < j->n; k++) {
-            if (k)
-                ml_text_add(out, ", ");
-            if (j->kind == ML_JSON_OBJECT)
-                ml_json_key(out, j->keys[k]);
-            write_json(out, &j->as.list[k]);
-        }
-        ml_text_char(out, j->kind == ML_JSON_LIST ? ']' : '}');
-        break;
-    }
-}
-
 static void write_entry(ml_Ctx *cx, ml_Text *out, const ml_Machine *m)
 {
     ml_Machine copy = *m;
@@ -214,20 +188,6 @@ static void write_entry(ml_Ctx *cx, ml_Text *out, const ml_Machine *m)
     ml_text_char(out, '}');
 }
 
-static bool make_folders(ml_Ctx *cx, const char *path)
-{
-    char *z = ml_strdup(cx, ml_str(path));
-
-    for (char *p = z + 1; *p; p++)
-        if (*p == '/') {
-            *p = 0;
-            if (mkdir(z, 0700) != 0 && errno != EEXIST)
-                return false;
-            *p = '/';
-        }
-    return true;
-}
-
 bool ml_machine_store(ml_Ctx *cx, const char *path, const ml_Machine *m)
 {
     const ml_Json *list = read_file(cx, path);
@@ -239,12 +199,13 @@ bool ml_machine_store(ml_Ctx *cx, const char *path, const ml_Machine *m)
     for (uint32_t k = n > MOST_ENTRIES - 1 ? n - (MOST_ENTRIES - 1) : 0; k < n; k++) {
         if (is_of(&list->as.list[k], m))
             continue;
-        write_json(&t, &list->as.list[k]);
+        ml_json_value(&t, ml_json_to_value(cx, &list->as.list[k]));
         ml_text_add(&t, ",\n");
     }
     write_entry(cx, &t, m);
     ml_text_add(&t, "\n]}\n");
-    ok = !t.bad && make_folders(cx, path) && ml_file_write_own(path, t.p, t.n);
+    ok = !t.bad && ml_file_folders(ml_strdup(cx, ml_str(path))) == 0 &&
+         ml_file_write_own(path, t.p, t.n);
     ml_text_free(&t);
     return ok;
 }

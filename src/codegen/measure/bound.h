@@ -16,6 +16,10 @@ typedef struct ml_WideRun {
     bool sampled; /* what was left out holds what it was given */
 } ml_WideRun;
 
+/* A run of a widened program: args, of func's parameters, are replaced by what it leaves.
+ * false: it could not be run, with cx's error. */
+typedef bool ml_WideFn(ml_Ctx *cx, const ml_Wide *w, const ml_ParamRole *roles,
+                       ml_RunArg *args, void *user);
 /* Runs the widened f on `initial`, the arguments that f is given; nothing is run when every
  * output is exact. false: interrupted, or out of memory. Free with ml_wide_free. */
 bool ml_wide_run(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,

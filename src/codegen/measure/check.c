@@ -5,10 +5,9 @@
  * the way. Inputs that the reference does not write must be unchanged after both runs.
  */
 #include "codegen/measure/check.h"
-#include "codegen/measure/bound.h"
+#include "codegen/measure/reference.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
                               const ml_CheckOpts *opts)
@@ -38,24 +37,27 @@ static const char *param_name(const ml_Func *f, uint32_t k)
     return f->params[k].buffer ? f->params[k].buffer->name : f->params[k].var->hint;
 }
 
+bool ml_fail_iterations(ml_Ctx *cx, int64_t count, int64_t limit)
+{
+    return ml_fail(
+        cx, ML_E_TOO_LARGE,
+        ML_TEXT(count == ML_INF
+                    ? "the program has innermost loops without a known bound: "
+                      "the sizes of its symbols are needed (:check --shape n=127)"
+                    : ml_format(cx,
+                                "the program has %lld innermost iterations, the "
+                                "interpreter's limit is %lld",
+                                (long long)count, (long long)limit)),
+        ML_NUMBER("iterations", count), ML_NUMBER("limit", limit));
+}
+
 static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
                          int64_t *count)
 {
     int64_t limit = opts->limit ? opts->limit : 10000000;
 
     *count = ml_count_iterations(cx, f, opts->sizes, opts->n_sizes);
-    if (*count < limit)
-        return true;
-    return ml_fail(
-        cx, ML_E_TOO_LARGE,
-        ML_TEXT(*count == ML_INF
-                    ? "the program has innermost loops without a known bound: "
-                      "the sizes of its symbols are needed (:check --shape n=127)"
-                    : ml_format(cx,
-                                "the program has %lld innermost iterations, the "
-                                "interpreter's limit is %lld",
-                                (long long)*count, (long long)limit)),
-        ML_NUMBER("iterations", *count), ML_NUMBER("limit", limit));
+    return *count < limit || ml_fail_iterations(cx, *count, limit);
 }
 
 /* Makes elements that neither program need agree on equal, and those that only one wrote
@@ -206,88 +208,6 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
 
 /* ---------------------------------------------------------------- the two runs */
 
-ml_Reference *ml_reference_new(uint32_t n)
-{
-    ml_Reference *r = calloc(1, sizeof *r);
-
-    if (r == NULL || (r->v = calloc(n + 1u, sizeof *r->v)) == NULL ||
-        (r->bounds = calloc(n + 1u, sizeof *r->bounds)) == NULL)
-        ml_out_of_memory();
-    r->n = n;
-    return r;
-}
-
-void ml_reference_free(ml_Reference *r)
-{
-    if (r == NULL)
-        return;
-    ml_inputs_free(r->v, r->n);
-    free(r->v);
-    free(r->bounds);
-    free(r);
-}
-
-/* A copy of argument k, in which the elements of an output count as not written. */
-static ml_Tensor *copy_argument(ml_Ctx *cx, const ml_CheckOpts *opts,
-                                const ml_ParamRole *role, uint32_t k, const ml_Tensor *t,
-                                bool moved)
-{
-    ml_Tensor *c = ml_tensor_copy(cx, t), *to;
-
-    if (c && role->output && !c->defined && !ml_tensor_track(cx, c, 0)) {
-        ml_tensor_free(c);
-        return NULL;
-    }
-    if (c == NULL || !moved || !ml_layout_is_moved(opts, k))
-        return c;
-    to = ml_layout_moved(cx, opts, k, c);
-    ml_tensor_free(c);
-    return to;
-}
-
-static bool copy_arguments(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
-                           const ml_RunArg *initial, uint32_t n, bool moved, ml_RunArg *to)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        const ml_Tensor *t = initial[k].tensor;
-
-        to[k] = initial[k];
-        if (t == NULL)
-            continue;
-        to[k].tensor = copy_argument(cx, opts, &roles[k], k, t, moved);
-        if (to[k].tensor == NULL)
-            return false;
-    }
-    return true;
-}
-
-ml_Reference *ml_reference_interpret(ml_Ctx *cx, const ml_Module *mod, const ml_Func *ref,
-                                     const ml_CheckOpts *opts, const ml_ParamRole *roles,
-                                     const ml_RunArg *initial, ml_WideFn *run, void *user)
-{
-    const ml_InterpOpts io = {.skip = opts->skip};
-    ml_Reference *e = ml_reference_new(ref->n_params);
-    ml_WideRun wide = {0};
-
-    if (!copy_arguments(cx, opts, roles, initial, e->n, false, e->v)) {
-        ml_reference_free(e);
-        return NULL;
-    }
-    if (!ml_interpret(cx, mod, ref, e->v, e->n, &io, NULL)) {
-        ml_error_note(cx, "in the start version");
-        ml_reference_free(e);
-        return NULL;
-    }
-    if (!ml_wide_run(cx, ref, opts, roles, initial, run ? run : ml_wide_interpret, user,
-                     &wide)) {
-        ml_reference_free(e);
-        return NULL;
-    }
-    ml_bounds_find(cx, ref, roles, &wide, e->v, e->bounds);
-    ml_wide_free(&wide);
-    return e;
-}
-
 /* Inputs as they were, guards whole. `was` is in the layout of `now`. */
 static void check_untouched(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
                             const ml_RunArg *was, const ml_RunArg *now, ml_CheckResult *r)
@@ -304,23 +224,6 @@ static void check_untouched(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *ro
     }
 }
 
-/* What is compared: in the layout of the reference. */
-static bool move_back(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
-                      const ml_RunArg *initial, uint32_t n, ml_RunArg *got)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        ml_Tensor *t = got[k].tensor;
-
-        if (t == NULL || !roles[k].written || !ml_layout_is_moved(opts, k))
-            continue;
-        got[k].tensor = ml_layout_back(cx, opts, k, initial[k].tensor, t);
-        ml_tensor_free(t);
-        if (got[k].tensor == NULL)
-            return false;
-    }
-    return true;
-}
-
 bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_mod,
                           const ml_Func *got, const ml_CheckOpts *opts,
                           const ml_ParamRole *roles, const ml_RunArg *initial,
@@ -331,15 +234,15 @@ bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_m
     bool moves = opts->n_moved > 0, ok;
     ml_RunArg *b = ML_ARRAY(cx, ml_RunArg, n + 1u), *was = ML_ARRAY(cx, ml_RunArg, n + 1u);
 
-    ok = copy_arguments(cx, opts, roles, initial, n, moves, b) &&
-         (!moves || copy_arguments(cx, opts, roles, initial, n, true, was));
+    ok = ml_inputs_copy(cx, opts, roles, initial, n, b) &&
+         (!moves || ml_inputs_copy(cx, opts, roles, initial, n, was));
     if (ok && !ml_interpret(cx, got_mod, got, b, n, &io, NULL)) {
         ml_error_note(cx, "in the current version");
         ok = false;
     }
     if (ok)
         check_untouched(cx, ref, roles, moves ? was : initial, b, r);
-    ok = ok && move_back(cx, opts, roles, expected->v, n, b);
+    ok = ok && ml_outputs_back(cx, opts, roles, expected->v, n, b);
     if (ok) {
         ml_check_compare(cx, ref, opts, roles, expected, b, r);
         r->ok = r->outside == 0 && !*r->problem;
@@ -357,6 +260,7 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
     const ml_CheckOpts *o = opts ? opts : &none;
     ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, ref->n_params + 1u);
     ml_RunArg *initial = ML_ARRAY(cx, ml_RunArg, ref->n_params + 1u);
+    const ml_Work start = {.mod = ref_mod, .func = ref};
     ml_Reference *expected = NULL;
     int64_t count;
     bool ok;
@@ -371,7 +275,7 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
         ok = ml_inputs_make(cx, ref, o, roles, initial);
     }
     if (ok)
-        expected = ml_reference_interpret(cx, ref_mod, ref, o, roles, initial, NULL, NULL);
+        expected = ml_reference_make(cx, &start, o, roles, initial, NULL);
     ok = expected &&
          ml_check_interpreted(cx, ref, got_mod, got, o, roles, initial, expected, r);
     ml_reference_free(expected);

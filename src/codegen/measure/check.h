@@ -83,39 +83,30 @@ ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *boun
  * error names the parameter. */
 bool ml_check_same_parameters(ml_Ctx *cx, const ml_Func *f, const ml_Func *g,
                               const ml_CheckOpts *opts);
-/* Argument k as a copy in the layout that opts->moved gives it, with what pads it. NULL:
- * cx's error. */
-ML_GIVES ml_Tensor *ml_layout_moved(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
-                                    const ml_Tensor *t);
-/* Back: a copy of `like` with the elements of `moved`; padding is left out. */
-ML_GIVES ml_Tensor *ml_layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
-                                   const ml_Tensor *like, const ml_Tensor *moved);
+/* Copies of arguments, in the layouts that `moved` (NULL: none) gives them, with what pads
+ * those. roles: elements of outputs count as not written; NULL: as they are. false: cx's
+ * error. */
+bool ml_inputs_copy(ml_Ctx *cx, const ml_CheckOpts *moved, const ml_ParamRole *roles,
+                    const ml_RunArg *initial, uint32_t n, ml_RunArg *to);
+/* What was written, back in the layouts of `like`: that is compared. Padding is left out. */
+bool ml_outputs_back(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                     const ml_RunArg *like, uint32_t n, ml_RunArg *got);
 bool ml_layout_is_moved(const ml_CheckOpts *opts, uint32_t k);
 
-/* A run of a widened program (widen.h): args, of func's parameters, are replaced by what it
- * leaves. false: it could not be run, with cx's error. */
-struct ml_Wide;
-typedef bool ml_WideFn(ml_Ctx *cx, const struct ml_Wide *w, const ml_ParamRole *roles,
-                       ml_RunArg *args, void *user);
-
-/* What a start leaves, and how far from it is right; kept for the next check of the same
- * start with the same inputs, as it may take seconds. */
+/* What a start leaves, and how far from it is right (reference.h); kept for the next check
+ * of the same start with the same inputs, as it may take seconds. */
 typedef struct ml_Reference {
     uint64_t key;
     uint32_t n;
-    int64_t iterations;
-    ml_RunArg *v; /* malloc */
+    bool compiled;
+    double seconds; /* of its run, about */
+    ml_RunArg *v;   /* malloc */
     ml_Allowed *bounds;
 } ml_Reference;
 ML_GIVES ml_Reference *ml_reference_new(uint32_t n);
 void ml_reference_free(ml_Reference *r); /* NULL is fine */
-/* Runs ref in the interpreter on `initial`, and in the next wider type by `run` (bound.h;
- * NULL: in the interpreter too). NULL: cx's error. */
-ML_GIVES ml_Reference *ml_reference_interpret(ml_Ctx *cx, const ml_Module *mod,
-                                              const ml_Func *ref, const ml_CheckOpts *opts,
-                                              const ml_ParamRole *roles,
-                                              const ml_RunArg *initial, ml_WideFn *run,
-                                              void *user);
+/* What is said of a program whose iterations are too many, or not known; false. */
+bool ml_fail_iterations(ml_Ctx *cx, int64_t count, int64_t limit);
 /* Runs got in the interpreter on `initial` and compares what it leaves with the reference;
  * adds to *r. false: the run was refused. */
 bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_mod,

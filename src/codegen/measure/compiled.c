@@ -1,12 +1,7 @@
 /* compiled - what is run where, and what is compared. */
 #include "codegen/measure/compiled.h"
-#include "codegen/measure/bound.h"
-#include "codegen/worker/message.h"
-#include "codegen/worker/timing.h"
+#include "codegen/measure/reference.h"
 #include "core/compare/equal.h"
-#include "core/script/script.h"
-
-#include <stdlib.h>
 
 enum { KEPT_BYTES = 512 << 20, REFERENCE_SECONDS = 120 };
 
@@ -25,136 +20,6 @@ typedef struct Check {
     ml_Reference **kept; /* or NULL */
     bool borrowed;       /* expected belongs to *kept */
 } Check;
-
-/* ---------------------------------------------------------------- jobs */
-
-static const char *text_of(ml_Ctx *cx, const ml_Work *work)
-{
-    ml_Text t = {0};
-    const char *z;
-
-    if (work->text)
-        return work->text;
-    ml_print_module(cx, &t, work->mod, NULL);
-    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
-}
-
-bool ml_job_fail(ml_Ctx *cx, const ml_JobResult *r, const char *name)
-{
-    const char *line = r->line ? ml_format(cx, ", line %u", r->line) : "";
-    const char *message = r->message ? r->message : "the job failed";
-    bool told = r->line && strstr(message, "line ") != NULL;
-    const char *where = ml_format(cx, "%s%s", name, told ? "" : line);
-    ml_ErrorCode code = r->code != ML_E_OK ? r->code : ML_E_WORKER_CRASHED;
-    const char *sentence = ml_error_sentence(code);
-
-    if (ml_streq(sentence, "{0}: {1}")) /* the pass is in the message */
-        return ml_fail(cx, code, ML_TEXT(where), ML_TEXT(message));
-    if (!ml_streq(sentence, "{0}")) /* it names parts of a program that is elsewhere */
-        code = ML_E_CODEGEN_FAILED;
-    return ml_fail(cx, code, ML_TEXT(ml_format(cx, "%s: %s", where, message)),
-                   ML_TEXT(message));
-}
-
-static ml_WorkSet *share(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
-                         const ml_RunArg *initial)
-{
-    ml_WorkArg *args = ML_ARRAY(cx, ml_WorkArg, f->n_params + 1u);
-
-    for (uint32_t k = 0; k < f->n_params; k++) {
-        const ml_Tensor *t = initial[k].tensor;
-
-        if (t == NULL) {
-            args[k].scalar = initial[k];
-            args[k].type = f->params[k].var->type;
-            continue;
-        }
-        args[k] = (ml_WorkArg){.is_tensor = true,
-                               .type = t->type,
-                               .rank = t->rank,
-                               .shape = t->shape,
-                               .initial = t,
-                               .written = roles[k].written};
-        if (roles[k].output)
-            args[k].initial = NULL;
-    }
-    return ml_workset_new(cx, args, f->n_params);
-}
-
-ml_WorkSet *ml_inputs_share(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts)
-{
-    const ml_CheckOpts none = {.inputs = ML_FILL_RANDOM};
-    const ml_CheckOpts *o = opts ? opts : &none;
-    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
-    ml_RunArg *args = ML_ARRAY(cx, ml_RunArg, f->n_params + 1u);
-    ml_WorkSet *set = NULL;
-
-    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
-    if (ml_inputs_make(cx, f, o, roles, args))
-        set = share(cx, f, roles, args);
-    ml_inputs_free(args, f->n_params);
-    return set;
-}
-
-/* What a compiled run is given: f's arguments in `initial`. */
-typedef struct Run {
-    ml_Worker *w;
-    const ml_Target *target;
-    const ml_Work *work;
-    const ml_Func *func; /* of the parameters: what f was before layouts moved */
-    const ml_ParamRole *roles;
-    bool contract;
-    double limit;
-} Run;
-
-/* Runs one program on the initial contents and reads what it wrote into `into`. */
-static bool run_compiled(ml_Ctx *cx, const Run *run, const ml_RunArg *initial,
-                         ml_RunArg *into, ml_JobResult *job)
-{
-    ml_WorkSet *set = share(cx, run->func, run->roles, initial);
-    ml_Job j = {.program = text_of(cx, run->work),
-                .func = run->work->func->name,
-                .target = *run->target,
-                .code = {.no_contract = !run->contract},
-                .set = set,
-                .want = ML_WANT_OUTPUTS,
-                .run_limit = run->limit};
-    bool ok = set && ml_worker_run(run->w, cx, &j, job);
-
-    for (uint32_t k = 0; k < run->func->n_params && ok && job->ok; k++) {
-        const ml_Tensor *t = initial[k].tensor;
-
-        if (into != initial)
-            into[k] = initial[k];
-        if (t == NULL)
-            continue;
-        if (into != initial)
-            into[k].tensor = ml_tensor_copy(cx, t);
-        ok = into[k].tensor != NULL &&
-             (!run->roles[k].written || ml_workset_output(set, k, into[k].tensor));
-    }
-    ml_workset_free(set);
-    return ok;
-}
-
-bool ml_wide_compiled(ml_Ctx *cx, const ml_Wide *w, const ml_ParamRole *roles,
-                      ml_RunArg *args, void *user)
-{
-    const ml_WideWorker *by = user;
-    const ml_Work work = {.mod = w->mod, .func = w->func};
-    const Run run = {.w = by->worker,
-                     .target = by->target,
-                     .work = &work,
-                     .func = w->func,
-                     .roles = roles,
-                     .limit = by->limit};
-    ml_JobResult job;
-
-    return run_compiled(cx, &run, args, args, &job) &&
-           (job.ok || ml_job_fail(cx, &job, "the start version, widened"));
-}
 
 /* ---------------------------------------------------------------- the two programs */
 
@@ -199,50 +64,14 @@ static void keep_reference(Check *c)
     c->borrowed = true;
 }
 
-/* A long start is widened in some of its iterations. */
-static bool compile_reference(Check *c, ml_WideWorker *by)
-{
-    ml_CheckOpts opts = *c->opts;
-    const Run run = {.w = c->w,
-                     .target = c->target,
-                     .work = c->ref,
-                     .func = c->ref->func,
-                     .roles = c->roles,
-                     .limit = REFERENCE_SECONDS};
-    ml_WideRun wide = {0};
-    ml_JobResult job;
-
-    c->expected = ml_reference_new(c->n);
-    if (!run_compiled(c->cx, &run, c->initial, c->expected->v, &job))
-        return false;
-    if (!job.ok)
-        return ml_job_fail(c->cx, &job, "the start version");
-    opts.wide_one_in = ML_WIDE_ONE_IN;
-    if (!ml_wide_run(c->cx, c->ref->func, &opts, c->roles, c->initial, ml_wide_compiled, by,
-                     &wide))
-        return false;
-    ml_bounds_find(c->cx, c->ref->func, c->roles, &wide, c->expected->v,
-                   c->expected->bounds);
-    ml_wide_free(&wide);
-    return true;
-}
-
-/* What is small is interpreted, in the wider type as far as that takes no longer than to
- * compile it. */
 static bool make_reference(Check *c, int64_t iterations)
 {
-    enum { WIDE_INTERPRETED = 100000 };
-    ml_WideWorker by = {c->w, c->target, REFERENCE_SECONDS};
+    const ml_StartRun by = {c->w, c->target, REFERENCE_SECONDS, 0};
 
     c->runs->ref_compiled = iterations >= ML_INTERP_REFERENCE;
     if (find_reference(c))
         return true;
-    if (!c->runs->ref_compiled)
-        c->expected = ml_reference_interpret(
-            c->cx, c->ref->mod, c->ref->func, c->opts, c->roles, c->initial,
-            iterations < WIDE_INTERPRETED ? ml_wide_interpret : ml_wide_compiled, &by);
-    else if (!compile_reference(c, &by))
-        return false;
+    c->expected = ml_reference_make(c->cx, c->ref, c->opts, c->roles, c->initial, &by);
     if (c->expected == NULL)
         return false;
     keep_reference(c);
@@ -268,54 +97,24 @@ static bool judge_failure(Check *c, const ml_JobResult *job)
     return ml_job_fail(c->cx, job, c->got->func->name);
 }
 
-static bool move_layouts(Check *c)
-{
-    for (uint32_t k = 0; k < c->n; k++) {
-        const ml_Tensor *t = c->initial[k].tensor;
-
-        c->moved[k] = c->initial[k];
-        if (t == NULL)
-            continue;
-        c->moved[k].tensor = ml_layout_moved(c->cx, c->opts, k, t);
-        if (c->moved[k].tensor == NULL)
-            return false;
-    }
-    return true;
-}
-
-static bool move_layouts_back(Check *c)
-{
-    for (uint32_t k = 0; k < c->n; k++) {
-        ml_Tensor *t = c->result[k].tensor;
-
-        if (t == NULL || !ml_layout_is_moved(c->opts, k))
-            continue;
-        c->result[k].tensor = ml_layout_back(c->cx, c->opts, k, c->initial[k].tensor, t);
-        ml_tensor_free(t);
-        if (c->result[k].tensor == NULL)
-            return false;
-    }
-    return true;
-}
-
 static bool check_current(Check *c)
 {
     bool moves = c->opts->n_moved > 0;
-    const Run run = {.w = c->w,
-                     .target = c->target,
-                     .work = c->got,
-                     .func = c->ref->func,
-                     .roles = c->roles,
-                     .contract = true};
+    const ml_Run run = {.worker = c->w,
+                        .target = c->target,
+                        .work = c->got,
+                        .func = c->ref->func,
+                        .roles = c->roles,
+                        .contract = true};
     ml_JobResult job;
 
-    if ((moves && !move_layouts(c)) ||
-        !run_compiled(c->cx, &run, moves ? c->moved : c->initial, c->result, &job))
+    if ((moves && !ml_inputs_copy(c->cx, c->opts, NULL, c->initial, c->n, c->moved)) ||
+        !ml_run_compiled(c->cx, &run, moves ? c->moved : c->initial, c->result, &job))
         return false;
     if (!job.ok)
         return judge_failure(c, &job);
     c->runs->got_compiled = true;
-    if (moves && !move_layouts_back(c))
+    if (!ml_outputs_back(c->cx, c->opts, c->roles, c->initial, c->n, c->result))
         return false;
     ml_check_compare(c->cx, c->ref->func, c->opts, c->roles, c->expected, c->result, c->r);
     c->r->ok = c->r->outside == 0 && !*c->r->problem;
@@ -332,16 +131,7 @@ static bool too_large(Check *c, int64_t count, const char *why)
                               "code is checked up to %lld; check it at smaller sizes",
                               (long long)count, (long long)ML_COMPILED_MOST)),
             ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_COMPILED_MOST));
-    ml_fail(
-        c->cx, ML_E_TOO_LARGE,
-        ML_TEXT(count == ML_INF
-                    ? "the program has innermost loops without a known bound: the sizes "
-                      "of its symbols are needed (:check --shape n=127)"
-                    : ml_format(c->cx,
-                                "the program has %lld innermost iterations, the "
-                                "interpreter's limit is %d",
-                                (long long)count, ML_INTERP_REFERENCE)),
-        ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_INTERP_REFERENCE));
+    ml_fail_iterations(c->cx, count, ML_INTERP_REFERENCE);
     if (why)
         ml_error_note(c->cx, "not compiled: %s", why);
     return false;
@@ -426,71 +216,4 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
         ml_reference_free(c.expected);
     ml_inputs_free(c.result, c.n);
     return ok;
-}
-
-/* ---------------------------------------------------------------- timing */
-
-void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport *out)
-{
-    double *v = ML_ARRAY(cx, double, n + 1);
-
-    out->n = n;
-    if (n == 0)
-        return;
-    memcpy(v, samples, n * sizeof *v);
-    out->median = ml_median(v, n); /* sorts v */
-    out->min = v[0];
-    out->p90 = v[(n * 9) / 10 < n ? (n * 9) / 10 : n - 1];
-    out->spread = out->median > 0 ? ml_mad(v, n, out->median) / out->median : 0;
-}
-
-static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *set,
-                         const ml_TimeOpts *o)
-{
-    return (ml_Job){.program = c->work ? text_of(cx, c->work) : NULL,
-                    .func = c->work ? c->work->func->name : NULL,
-                    .library = c->library,
-                    .target = o->target,
-                    .code = o->code,
-                    .set = set,
-                    .want = ML_WANT_TIMES | (o->counters ? ML_WANT_COUNTERS : 0u),
-                    .timing = o->mode,
-                    .cold = o->cold,
-                    .runs = o->runs,
-                    .run_limit = o->limit};
-}
-
-bool ml_time_contest(ml_Ctx *cx, const ml_Contender *c, size_t n, const ml_WorkSet *set,
-                     const ml_TimeOpts *o, int rounds, ml_TimeReport *reports)
-{
-    ML_VEC(double) *all = (void *)ml_zalloc(cx, n * sizeof *all);
-
-    for (size_t k = 0; k < n; k++)
-        reports[k] = (ml_TimeReport){0};
-    for (int round = 0; round < rounds; round++)
-        for (size_t k = 0; k < n; k++) {
-            ml_Job j = timing_job(cx, &c[k], set, o);
-            ml_JobResult *r = &reports[k].job;
-
-            if (round == 0 && c[k].work && !o->unguarded)
-                j.want |= ML_WANT_CHECK; /* a wild program ends here, not in a sample */
-            if (!ml_worker_run(c[k].worker, cx, &j, r))
-                return false;
-            if (!r->ok)
-                return ml_job_fail(cx, r, c[k].work ? c[k].work->func->name : c[k].library);
-            reports[k].switches += r->switches;
-            for (size_t s = 0; s < r->n_samples; s++)
-                ml_push(cx, &all[k], r->samples[s]);
-        }
-    for (size_t k = 0; k < n; k++)
-        ml_time_summary(cx, all[k].v, all[k].n, &reports[k]);
-    return true;
-}
-
-bool ml_time_work(ml_Ctx *cx, ml_Worker *w, const ml_Work *work, const ml_WorkSet *set,
-                  const ml_TimeOpts *o, ml_TimeReport *out)
-{
-    const ml_Contender one = {.worker = w, .work = work};
-
-    return ml_time_contest(cx, &one, 1, set, o, 1, out);
 }

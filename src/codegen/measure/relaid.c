@@ -197,8 +197,8 @@ bool ml_layout_is_moved(const ml_CheckOpts *opts, uint32_t k)
     return false;
 }
 
-ml_Tensor *ml_layout_moved(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
-                           const ml_Tensor *t)
+static ml_Tensor *layout_moved(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
+                               const ml_Tensor *t)
 {
     ml_Tensor *at = ml_tensor_copy(cx, t);
 
@@ -214,8 +214,8 @@ ml_Tensor *ml_layout_moved(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
 }
 
 /* Elements numbered in the old layout and moved along say where each of them is now. */
-ml_Tensor *ml_layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
-                          const ml_Tensor *like, const ml_Tensor *moved)
+static ml_Tensor *layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
+                              const ml_Tensor *like, const ml_Tensor *moved)
 {
     ml_Tensor *number = ml_tensor_new(cx, ML_DT_I64, like->shape, like->rank);
     ml_Tensor *out = ml_tensor_copy(cx, like), *there = NULL;
@@ -233,7 +233,7 @@ ml_Tensor *ml_layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
     for (int64_t e = 0; ok && e < number->n; e++)
         ml_tensor_set_int(number, e, e);
     if (ok)
-        there = ml_layout_moved(cx, &bare, k, number);
+        there = layout_moved(cx, &bare, k, number);
     for (int64_t e = 0; there && e < there->n; e++) {
         int64_t home = ml_tensor_get_int(there, e);
 
@@ -247,4 +247,53 @@ ml_Tensor *ml_layout_back(ml_Ctx *cx, const ml_CheckOpts *opts, uint32_t k,
         return NULL;
     }
     return out;
+}
+
+/* A copy, in which the elements of an output count as not written. */
+static ml_Tensor *copy_argument(ml_Ctx *cx, const ml_CheckOpts *moved, bool output,
+                                uint32_t k, const ml_Tensor *t)
+{
+    ml_Tensor *c = ml_tensor_copy(cx, t), *to;
+
+    if (c && output && !c->defined && !ml_tensor_track(cx, c, 0)) {
+        ml_tensor_free(c);
+        return NULL;
+    }
+    if (c == NULL || !moved || !ml_layout_is_moved(moved, k))
+        return c;
+    to = layout_moved(cx, moved, k, c);
+    ml_tensor_free(c);
+    return to;
+}
+
+bool ml_inputs_copy(ml_Ctx *cx, const ml_CheckOpts *moved, const ml_ParamRole *roles,
+                    const ml_RunArg *initial, uint32_t n, ml_RunArg *to)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const ml_Tensor *t = initial[k].tensor;
+
+        to[k] = initial[k];
+        if (t == NULL)
+            continue;
+        to[k].tensor = copy_argument(cx, moved, roles && roles[k].output, k, t);
+        if (to[k].tensor == NULL)
+            return false;
+    }
+    return true;
+}
+
+bool ml_outputs_back(ml_Ctx *cx, const ml_CheckOpts *opts, const ml_ParamRole *roles,
+                     const ml_RunArg *like, uint32_t n, ml_RunArg *got)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        ml_Tensor *t = got[k].tensor;
+
+        if (t == NULL || !roles[k].written || !ml_layout_is_moved(opts, k))
+            continue;
+        got[k].tensor = layout_back(cx, opts, k, like[k].tensor, t);
+        ml_tensor_free(t);
+        if (got[k].tensor == NULL)
+            return false;
+    }
+    return true;
 }

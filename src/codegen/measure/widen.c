@@ -200,7 +200,7 @@ static const ml_Stmt *map_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     uint32_t loops = w->at.n_loops;
     const ml_Stmt *to;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: return map_store(w, ml_as_store(s));
     case ML_STMT_BLOCK: return map_block(w, ml_as_block(s));
     case ML_STMT_BIND: return map_bind(w, ml_as_bind(s));
@@ -227,11 +227,8 @@ static const ml_Stmt *map_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     case ML_STMT_ASSERT:
     case ML_STMT_CONTINUE:
     case ML_STMT_BREAK: return map_below(w, s);
-    case ML_STMT_DECL: /* another view of an address */
-    case ML_STMT_RETURN:
-    case ML_STMT_KINDS: break;
     }
-    w->cannot = true;
+    w->cannot = true; /* DECL is another view of an address */
     return s;
 }
 

@@ -86,6 +86,8 @@ static const ml_Expr *error_of_call(ml_Widen *w, const ml_Expr *e)
     enum { LIBRARY = 4 }; /* half units of a function of the library */
     const ml_Expr *sum = NULL, *err;
 
+    if (e->as.op->family == ML_FAMILY_ROUND)
+        return NULL; /* what these decide is judged by the start */
     switch (e->as.op->id) {
     case ML_OP_IF_THEN_ELSE: {
         const ml_Expr *a = ml_wide_error(w, e->args[1]), *b = ml_wide_error(w, e->args[2]);
@@ -96,11 +98,6 @@ static const ml_Expr *error_of_call(ml_Widen *w, const ml_Expr *e)
                                a ? a : zero_of(w, e), b ? b : zero_of(w, e));
     }
     case ML_OP_FABS: return ml_wide_error(w, e->args[0]);
-    case ML_OP_FLOOR: /* what these decide is judged by the start */
-    case ML_OP_CEIL:
-    case ML_OP_ROUND:
-    case ML_OP_TRUNC:
-    case ML_OP_NEARBYINT: return NULL;
     case ML_OP_FMA:
         sum = plus(w, times(w, value64(w, e->args[0]), ml_wide_error(w, e->args[1])),
                    times(w, value64(w, e->args[1]), ml_wide_error(w, e->args[0])));

@@ -23,11 +23,11 @@ bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_
     }
     if (e->kind == ML_EXPR_CAST && ml_dtype_is_int(e->type))
         return ml_eval_size(e->args[0], sizes, n_sizes, out);
-    if (e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_MAX || e->type.code != ML_INT ||
-        e->type.lanes != 1 || !ml_eval_size(e->args[0], sizes, n_sizes, &a) ||
+    if (!ml_kind_computes(e->kind) || e->type.code != ML_INT || e->type.lanes != 1 ||
+        !ml_eval_size(e->args[0], sizes, n_sizes, &a) ||
         !ml_eval_size(e->args[1], sizes, n_sizes, &b))
         return false;
-    if (b == 0 && e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
+    if (b == 0 && ml_kind_divides(e->kind))
         return false;
     *out = ml_fold_int((ml_ExprKind)e->kind, e->type, a, b, &lost);
     return !lost;

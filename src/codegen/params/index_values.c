@@ -146,7 +146,7 @@ static ml_Bound bound_of(Values *w, const ml_Expr *e)
 /* No sum or product on the way leaves its type. */
 static bool is_within_types(Values *w, const ml_Expr *x)
 {
-    if (x->kind >= ML_EXPR_ADD && x->kind <= ML_EXPR_MUL && ml_dtype_is_index(x->type)) {
+    if (ml_kind_class(x->kind) == ML_CLASS_ARITH && ml_dtype_is_index(x->type)) {
         ml_Bound b = ml_arith_bound(w->ar, x);
 
         if (b.lo < ml_dtype_min(x->type) || b.hi > ml_dtype_max(x->type))
@@ -223,7 +223,7 @@ static void ask(Values *w, const ml_Expr *e)
     if (e->kind == ML_EXPR_LOAD)
         for (size_t k = 0; k < ml_load_rank(e); k++)
             need_inside(w, e->args[k], e->as.buffer->shape[k]);
-    if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD && ml_dtype_is_index(e->type))
+    if (ml_kind_divides(e->kind) && ml_dtype_is_index(e->type))
         need(w, e->args[1], 1, ML_INF);
     for (size_t k = 0; k < e->n_args; k++)
         ask(w, e->args[k]);

@@ -48,7 +48,7 @@ static bool init_writes(const Roles *w, const ml_Buffer *b)
     return false;
 }
 
-static bool visit(const ml_Expr *e, void *user)
+static bool visit_expr(const ml_Expr *e, void *user)
 {
     Roles *w = user;
 
@@ -70,7 +70,7 @@ static void visit_role(const ml_Expr *e, ml_Role role, void *user)
 {
     if (role == ML_ROLE_REGION || role == ML_ROLE_ATTR || e->size > 1u << 20)
         return; /* the last: no such program is run */
-    ml_expr_visit(e, visit, user);
+    ml_expr_visit(e, visit_expr, user);
 }
 
 /* Loads in a value, for the chain: the worst precision and the longest reduction. */

@@ -117,14 +117,11 @@ static unsigned bits_of_call(Look *w, const ml_Expr *e)
     }
     if (!ml_dtype_is_float(e->type))
         return decision(bits);
+    if (e->as.op->family == ML_FAMILY_ROUND)
+        return bits | decision(bits);
     switch (e->as.op->id) {
     case ML_OP_FABS:
     case ML_OP_LIKELY: return bits;
-    case ML_OP_FLOOR:
-    case ML_OP_CEIL:
-    case ML_OP_ROUND:
-    case ML_OP_TRUNC:
-    case ML_OP_NEARBYINT:
     case ML_OP_COPYSIGN: return bits | decision(bits);
     case ML_OP_FMOD: return bits | decision(bits) | ML_ROUNDED;
     default: return bits | ML_ROUNDED;
@@ -133,7 +130,7 @@ static unsigned bits_of_call(Look *w, const ml_Expr *e)
 
 static unsigned bits_of(Look *w, const ml_Expr *e)
 {
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT:
     case ML_EXPR_FLOAT:
     case ML_EXPR_STRING: return 0;
@@ -142,12 +139,6 @@ static unsigned bits_of(Look *w, const ml_Expr *e)
     case ML_EXPR_SUB:
     case ML_EXPR_MUL:
     case ML_EXPR_DIV: return children(w, e) | (ml_dtype_is_float(e->type) ? ML_ROUNDED : 0);
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-        if (ml_dtype_is_float(e->type))
-            return children(w, e) | decision(children(w, e)) | ML_ROUNDED;
-        return children(w, e);
     case ML_EXPR_EQ:
     case ML_EXPR_NE:
     case ML_EXPR_LT:
@@ -173,10 +164,12 @@ static unsigned bits_of(Look *w, const ml_Expr *e)
     case ML_EXPR_NOT:
     case ML_EXPR_RAMP:
     case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_KINDS: return children(w, e);
+    case ML_EXPR_SHUFFLE: return children(w, e);
     }
-    return 0;
+    /* MOD, FLOORDIV, FLOORMOD, and the most that can be */
+    if (ml_dtype_is_float(e->type))
+        return children(w, e) | decision(children(w, e)) | ML_ROUNDED;
+    return children(w, e);
 }
 
 /* ---------------------------------------------------------------- statements */

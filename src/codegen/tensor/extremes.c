@@ -14,11 +14,10 @@ typedef struct Use {
 static bool look(const ml_Expr *e, void *user)
 {
     Use *u = user;
-    bool divides = e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD;
     bool shifts = ml_is_op(e, ML_OP_SHIFT_LEFT) || ml_is_op(e, ML_OP_SHIFT_RIGHT);
 
     u->floats |= ml_dtype_is_float(e->type);
-    if ((divides || shifts) && ml_dtype_is_int(e->type))
+    if ((ml_kind_divides(e->kind) || shifts) && ml_dtype_is_int(e->type))
         u->steers |= e->n_args > 1 && (e->args[1]->flags & ML_X_HAS_LOAD) != 0;
     if (e->kind == ML_EXPR_LOAD)
         for (uint16_t k = 0; k < e->n_args; k++)

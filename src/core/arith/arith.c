@@ -490,7 +490,7 @@ static void assume_compare(ml_Arith *ar, const ml_Expr *p)
         const ml_Expr *t = a;
         a = b;
         b = t;
-        k = ml_cmp_swapped(k);
+        k = ml_kind_swapped(k);
         ml_Sum minus;
         ml_sum_init(&minus, a->type);
         linear = linear && ml_sum_add_sum(ar, &minus, &s, -1);
@@ -517,7 +517,7 @@ static void assume_compare(ml_Arith *ar, const ml_Expr *p)
     /* a variable against any expression */
     for (int side = 0; side < 2 && b->kind != ML_EXPR_INT && k != ML_EXPR_NE; side++) {
         const ml_Expr *x = side ? b : a, *y = side ? a : b;
-        ml_ExprKind kk = side ? ml_cmp_swapped(k) : k;
+        ml_ExprKind kk = side ? ml_kind_swapped(k) : k;
 
         if (x->kind != ML_EXPR_VAR || ml_expr_uses_var(y, x->as.var))
             continue;

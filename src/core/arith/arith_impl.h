@@ -185,10 +185,15 @@ const ml_Expr *ml_negate(ml_Arith *ar, const ml_Expr *p);
 /* Whether e may be evaluated anywhere: nothing in it can be out of bounds or divide by 0.
  */
 bool ml_harmless(const ml_Expr *e);
-ml_ExprKind ml_cmp_swapped(ml_ExprKind k); /* a k b == b swapped(k) a */
 static inline bool ml_is_compare(const ml_Expr *e)
 {
-    return e->kind >= ML_EXPR_EQ && e->kind <= ML_EXPR_GE;
+    return ml_kind_compares(e->kind);
+}
+static inline bool ml_is_sum_or_quotient(const ml_Expr *e) /* ADD ... FLOORMOD */
+{
+    ml_KindClass c = ml_kind_class(e->kind);
+
+    return c == ML_CLASS_ARITH || c == ML_CLASS_DIVIDE;
 }
 static inline bool ml_is_index(const ml_Expr *e)
 {

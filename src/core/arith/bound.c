@@ -289,7 +289,7 @@ static ml_Bound bound_of(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
 {
     ml_Bound r = whole;
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_ADD:
     case ML_EXPR_SUB:
     case ML_EXPR_MUL:
@@ -319,23 +319,6 @@ static ml_Bound bound_of(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
     }
     case ML_EXPR_BROADCAST: r = ml_arith_bound(ar, e->args[0]); break;
     case ML_EXPR_CALL: r = call_bound(ar, e, whole); break;
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_KINDS: break;
     }
     if (!ml_is_index(e) && (r.lo < whole.lo || r.hi > whole.hi))
         return whole; /* may have wrapped */

@@ -39,7 +39,7 @@ const ml_Expr *ml_try_rebuild(ml_Arith *ar, const ml_Expr *e, const ml_Expr *con
         same = same && kids[k] == e->args[k];
     if (same)
         return e;
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR) {
+    if (ml_kind_is_binary(e->kind)) {
         ML_ASSERT(e->n_args == 2);
         const ml_Expr *r = ml_try_binary(ar, (ml_ExprKind)e->kind, kids[0], kids[1]);
         return r ? r : e;
@@ -49,19 +49,6 @@ const ml_Expr *ml_try_rebuild(ml_Arith *ar, const ml_Expr *e, const ml_Expr *con
         !ml_dtype_fits(e->type, kids[0]->as.i))
         return e;
     return ml_expr_with_args(ar->cx, e, kids);
-}
-
-ml_ExprKind ml_cmp_swapped(ml_ExprKind k)
-{
-    if (k == ML_EXPR_LT)
-        return ML_EXPR_GT;
-    if (k == ML_EXPR_LE)
-        return ML_EXPR_GE;
-    if (k == ML_EXPR_GT)
-        return ML_EXPR_LT;
-    if (k == ML_EXPR_GE)
-        return ML_EXPR_LE;
-    return k;
 }
 
 const ml_Expr *ml_negate(ml_Arith *ar, const ml_Expr *p)
@@ -230,7 +217,7 @@ static const ml_Expr *canon_compare(ml_Arith *ar, const ml_Expr *e)
         const ml_Expr *t = a;
         a = b;
         b = t;
-        kind = ml_cmp_swapped(kind);
+        kind = ml_kind_swapped(kind);
     }
     ml_sum_init(&s, a->type);
     ml_sum_init(&sb, a->type);
@@ -264,7 +251,7 @@ bool ml_harmless(const ml_Expr *e)
 {
     if ((e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0 || e->size > 256)
         return false; /* the limit keeps a shared graph from being walked as a tree */
-    if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD && ml_dtype_is_int(e->type) &&
+    if (ml_kind_divides(e->kind) && ml_dtype_is_int(e->type) &&
         e->args[1]->kind != ML_EXPR_INT)
         return false;
     for (uint16_t k = 0; k < e->n_args; k++)
@@ -311,8 +298,7 @@ static const ml_Expr *canon_kids(ml_Arith *ar, const ml_Expr *e)
 
 static const ml_Expr *canon_of(ml_Arith *ar, const ml_Expr *e)
 {
-    if (ml_is_index(e) && ((e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_FLOORMOD) ||
-                           e->kind == ML_EXPR_CAST)) {
+    if (ml_is_index(e) && (ml_is_sum_or_quotient(e) || e->kind == ML_EXPR_CAST)) {
         ml_Sum s;
         ml_sum_init(&s, e->type);
         if (ml_sum_add_expr(ar, &s, e, 1)) {

@@ -34,7 +34,7 @@ static const ml_Expr *apply(ml_Ctx *cx, const ml_Expr *e, void *user)
             return widen(cx, a->t, apply(cx, e->args[0], user));
         break;
     }
-    if (e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR) {
+    if (ml_kind_is_binary(e->kind)) {
         const ml_Expr *x = apply(cx, e->args[0], user), *y = apply(cx, e->args[1], user);
         if (!ml_dtype_eq(x->type, y->type))
             ml_promote(cx, &x, &y);

@@ -440,7 +440,7 @@ static ml_Interval relax_ramp(Relax *rx, const ml_Expr *e)
 
 static ml_Interval relax_node(Relax *rx, const ml_Expr *e)
 {
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_VAR: {
         int k = find(rx, e->as.var);
         return k < 0 ? ml_interval_point(e) : relax_var(rx, e, (size_t)k);
@@ -484,10 +484,6 @@ static ml_Interval relax_node(Relax *rx, const ml_Expr *e)
     case ML_EXPR_INT:
     case ML_EXPR_FLOAT:
     case ML_EXPR_STRING: return ml_interval_point(e);
-    case ML_EXPR_LOAD:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: return ML_EVERYTHING;
     }
     return ML_EVERYTHING;
 }

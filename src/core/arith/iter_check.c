@@ -8,7 +8,7 @@
 #include "core/arith/arith_impl.h"
 #include "core/arith/iter_impl.h"
 
-static void visit(ml_ItState *st, ml_ItMark *m, bool by_constraint);
+static void visit_node(ml_ItState *st, ml_ItMark *m, bool by_constraint);
 
 static void take(ml_ItState *st, const ml_ItDigit *d, bool by_constraint)
 {
@@ -16,11 +16,11 @@ static void take(ml_ItState *st, const ml_ItDigit *d, bool by_constraint)
         ml_ItTaken t = {*d, by_constraint};
         ml_push(st->cx, &d->mark->taken, t);
     }
-    visit(st, d->mark, by_constraint);
+    visit_node(st, d->mark, by_constraint);
 }
 
 /* A mark contributes its constituents once. */
-static void visit(ml_ItState *st, ml_ItMark *m, bool by_constraint)
+static void visit_node(ml_ItState *st, ml_ItMark *m, bool by_constraint)
 {
     if (m->visited)
         return;
@@ -214,7 +214,7 @@ bool ml_it_check(ml_ItState *st)
             take(st, &st->sums[k].v[j], false);
     for (size_t k = 0; k < st->constraints.n; k++)
         if (st->constraints.v[k]->at_unit)
-            visit(st, st->constraints.v[k], false);
+            visit_node(st, st->constraints.v[k], false);
     if (!check_marks(st, st->level))
         return false;
     if (st->level == ML_BIJECTIVE)

@@ -168,7 +168,7 @@ static ml_Modular call_modular(ml_Arith *ar, const ml_Expr *e)
 
 static ml_Modular modular_of(ml_Arith *ar, const ml_Expr *e)
 {
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_ADD:
     case ML_EXPR_SUB:
     case ML_EXPR_MUL:
@@ -193,25 +193,6 @@ static ml_Modular modular_of(ml_Arith *ar, const ml_Expr *e)
         return b.lo < in.lo || b.hi > in.hi ? wrapped(m, e->type) : m;
     }
     case ML_EXPR_CALL: return call_modular(ar, e);
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_KINDS: break;
     }
     return ANYTHING;
 }

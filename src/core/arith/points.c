@@ -67,7 +67,7 @@ int64_t ml_value_at(ml_Point *at, const ml_Expr *e)
         at->unknown = true;
         return 0;
     }
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: return e->as.i;
     case ML_EXPR_VAR:
         for (size_t k = at->n; k-- > 0;)
@@ -106,22 +106,12 @@ int64_t ml_value_at(ml_Point *at, const ml_Expr *e)
         return binary(at, e, a, b);
     }
     case ML_EXPR_CALL: return bits(at, e);
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_KINDS: break;
     }
     at->unknown = true;
     return 0;
 }
 
-typedef struct Walk {
+typedef struct PointsWalk {
     const ml_Dom *dom;
     size_t n;
     const ml_Expr *pred;
@@ -129,9 +119,9 @@ typedef struct Walk {
     ml_PointFn *visit;
     void *user;
     ml_Point at;
-} Walk;
+} PointsWalk;
 
-static bool each(Walk *w, size_t k)
+static bool each(PointsWalk *w, size_t k)
 {
     if (k == w->n) {
         bool holds = !w->pred || ml_value_at(&w->at, w->pred) != 0;
@@ -160,7 +150,7 @@ static bool each(Walk *w, size_t k)
 bool ml_each_point(const ml_Dom *dom, size_t n, const ml_Expr *pred, int64_t *budget,
                    ml_PointFn *visit, void *user)
 {
-    Walk w = {dom, n, pred, budget, visit, user, {.n = 0}};
+    PointsWalk w = {dom, n, pred, budget, visit, user, {.n = 0}};
 
     return n <= ML_COUNT(w.at.var) && each(&w, 0);
 }

@@ -12,13 +12,6 @@ typedef struct Goal {
     const struct Goal *next;
 } Goal;
 
-static bool commutes(unsigned op)
-{
-    return op == ML_EXPR_ADD || op == ML_EXPR_MUL || op == ML_EXPR_MIN ||
-           op == ML_EXPR_MAX || op == ML_EXPR_EQ || op == ML_EXPR_NE || op == ML_EXPR_AND ||
-           op == ML_EXPR_OR;
-}
-
 static bool on_integers(unsigned op) /* its operands must be index integers */
 {
     return op <= ML_EXPR_GE;
@@ -78,7 +71,7 @@ static bool match_operator(const Goal *g, ml_RuleMatch *m)
         Goal third = {p->c, e->args[2], g->next}, second = {p->b, e->args[1], &third};
         return match_goals(&(Goal){p->a, e->args[0], &second}, m);
     }
-    for (int flip = 0; flip < (commutes(p->op) ? 2 : 1); flip++) {
+    for (int flip = 0; flip < (ml_kind_commutes(p->op) ? 2 : 1); flip++) {
         Goal second = {p->b, e->args[1 - flip], g->next};
         if (match_goals(&(Goal){p->a, e->args[flip], &second}, m))
             return true;
@@ -285,7 +278,7 @@ const ml_Expr *ml_rule_apply(ml_Arith *ar, const ml_RuleSet *set, const ml_Expr 
 
         /* Cheap look at both children first. */
         bool straight = (l >= ML_EXPR_KINDS || l == el) && (q >= ML_EXPR_KINDS || q == er);
-        if (!straight && !(commutes(e->kind) && (l >= ML_EXPR_KINDS || l == er) &&
+        if (!straight && !(ml_kind_commutes(e->kind) && (l >= ML_EXPR_KINDS || l == er) &&
                            (q >= ML_EXPR_KINDS || q == el)))
             continue;
         if (!ml_rule_match(r->from, e, &m) || (r->when && !ml_rule_holds(ar, r->when, &m)))

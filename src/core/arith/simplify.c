@@ -99,17 +99,11 @@ static const ml_Expr *min_max(ml_Arith *ar, const ml_Expr *e)
     return apply(ar, is_min ? &ml_rules_min : &ml_rules_max, e);
 }
 
-static bool commutative(const ml_Expr *e)
-{
-    return e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_MUL || e->kind == ML_EXPR_MIN ||
-           e->kind == ML_EXPR_MAX || e->kind == ML_EXPR_EQ || e->kind == ML_EXPR_NE;
-}
-
 static const ml_Expr *arithmetic(ml_Arith *ar, const ml_Expr *e)
 {
     const ml_Expr *r;
 
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_ADD: return apply(ar, &ml_rules_add, e);
     case ML_EXPR_SUB: return apply(ar, &ml_rules_sub, e);
     case ML_EXPR_MUL: return apply(ar, &ml_rules_mul, e);
@@ -129,28 +123,6 @@ static const ml_Expr *arithmetic(ml_Arith *ar, const ml_Expr *e)
         return apply(ar, e->kind == ML_EXPR_DIV ? &ml_rules_div : &ml_rules_mod, e);
     case ML_EXPR_MIN:
     case ML_EXPR_MAX: return min_max(ar, e);
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_VAR:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     return e;
 }
@@ -329,18 +301,18 @@ static const ml_Expr *choice(ml_Arith *ar, const ml_Expr *e)
 
 static const ml_Expr *node(ml_Arith *ar, const ml_Expr *e)
 {
-    if (commutative(e) && e->args[0]->kind == ML_EXPR_INT &&
+    if (ml_kind_commutes(e->kind) && e->args[0]->kind == ML_EXPR_INT &&
         e->args[1]->kind != ML_EXPR_INT && ml_is_index(e->args[0])) {
         const ml_Expr *r = ml_try_binary(ar, (ml_ExprKind)e->kind, e->args[1], e->args[0]);
         e = r ? r : e;
         if (e->n_args != 2)
             return e;
     }
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR && e->args[0]->type.lanes > 1) {
+    if (ml_kind_is_binary(e->kind) && e->args[0]->type.lanes > 1) {
         const ml_Expr *r = ml_rewrite_vector(ar, e);
         return r ? r : e;
     }
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX) {
+    if (ml_kind_computes(e->kind)) {
         if (ml_is_index(e))
             return arithmetic(ar, e);
         return ml_dtype_is_int(e->type) ? any_integer(ar, e) : e;

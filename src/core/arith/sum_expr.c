@@ -335,7 +335,7 @@ bool ml_sum_add_expr(ml_Arith *ar, ml_Sum *out, const ml_Expr *e, int64_t k)
 
     if (!ml_arith_work(ar))
         return false;
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: return ml_sum_add_literal(out, e->as.i, k);
     case ML_EXPR_VAR: {
         ml_VarInfo *i = ml_arith_var(ar, e->as.var);
@@ -377,20 +377,6 @@ bool ml_sum_add_expr(ml_Arith *ar, ml_Sum *out, const ml_Expr *e, int64_t k)
             return ml_sum_add_expr(ar, out, c, k);
         return ml_sum_add_atom(ar, out, c, k);
     }
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_KINDS: break;
     }
     return ml_sum_add_atom(ar, out, e, k);
 }

@@ -17,7 +17,7 @@ static bool stays_inside(ml_Arith *ar, const ml_Expr *e)
 {
     ml_Bound b, in = ml_bound_dtype(e->type);
 
-    if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD) {
+    if (ml_kind_divides(e->kind)) {
         b = ml_arith_bound(ar, e->args[1]);
         if (b.lo <= 0 && b.hi >= 0)
             return false;
@@ -37,9 +37,8 @@ static bool stays_inside(ml_Arith *ar, const ml_Expr *e)
 static bool computes(const ml_Expr *e)
 {
     return ml_dtype_is_int(e->type) &&
-           ((e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_FLOORMOD) ||
-            e->kind == ML_EXPR_RAMP || e->kind == ML_EXPR_CAST ||
-            ml_is_op(e, ML_OP_SHIFT_LEFT));
+           (ml_is_sum_or_quotient(e) || e->kind == ML_EXPR_RAMP ||
+            e->kind == ML_EXPR_CAST || ml_is_op(e, ML_OP_SHIFT_LEFT));
 }
 
 bool ml_arith_exact(ml_Arith *ar, const ml_Expr *e)

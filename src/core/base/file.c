@@ -25,6 +25,24 @@ bool ml_file_no_room(int error)
     return error == ENOSPC || error == EFBIG || error == EDQUOT;
 }
 
+size_t ml_file_folders(char *path)
+{
+    for (char *p = path + (*path != '\0'); *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
+        int why = errno;
+
+        ok = ok || access(path, F_OK) == 0;
+        *p = '/';
+        errno = why;
+        if (!ok)
+            return (size_t)(p - path);
+    }
+    return 0;
+}
+
 bool ml_file_read(const char *path, ml_Text *out)
 {
     FILE *f = fopen(path, "rbe");

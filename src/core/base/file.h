@@ -29,6 +29,9 @@ bool ml_file_end(ml_FileOut *w);
 /* All three at once; _own: a new one is for nobody else to read. */
 bool ml_file_write(const char *path, const void *p, size_t n);
 bool ml_file_write_own(const char *path, const void *p, size_t n);
+/* Makes the folders above a path, for nobody else to read; the path stays as it is. 0, or
+ * the bytes of the one that could not be made: errno says why. */
+size_t ml_file_folders(char *path);
 /* Whether an errno means that there is no room: no-space, where others are no-file. */
 bool ml_file_no_room(int error);
 

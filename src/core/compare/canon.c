@@ -58,7 +58,7 @@ static const char *dtype_word(ml_Canon *c, ml_Dtype t)
 
 static const char *expr_text(ml_Canon *c, const ml_Expr *e)
 {
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT:
         if (ml_dtype_is_bool(e->type))
             return e->as.i ? "True" : "False";
@@ -68,33 +68,8 @@ static const char *expr_text(ml_Canon *c, const ml_Expr *e)
     case ML_EXPR_VAR: return e->as.var->hint;
     case ML_EXPR_LOAD: return ml_format(c->cx, "%s[...]", e->as.buffer->name);
     case ML_EXPR_CALL: return ml_format(c->cx, "%s(...)", e->as.op->name);
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET: return ml_expr_kind_name((ml_ExprKind)e->kind);
-    case ML_EXPR_KINDS: break;
     }
-    return "?";
+    return ml_expr_kind_name((ml_ExprKind)e->kind);
 }
 
 static const char *shown_text(ml_Canon *c, ml_Show show, const void *p)
@@ -325,7 +300,7 @@ void ml_canon_use_buffer(ml_Canon *c, const ml_Buffer *b)
 
 static void put_payload(ml_Canon *c, const ml_Expr *e)
 {
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: ml_canon_put(c, (uint64_t)e->as.i, NULL, ML_SHOW_EXPR, e); break;
     case ML_EXPR_FLOAT: put_double(c, e->as.f); break;
     case ML_EXPR_STRING: ml_canon_put_text(c, e->as.s, NULL); break;
@@ -336,30 +311,6 @@ static void put_payload(ml_Canon *c, const ml_Expr *e)
         break;
     case ML_EXPR_SHUFFLE: ml_canon_put_number(c, e->as.i, "number of vectors"); break;
     case ML_EXPR_CALL: ml_canon_put_text(c, e->as.op->name, "call"); break;
-    case ML_EXPR_ADD:
-    case ML_EXPR_SUB:
-    case ML_EXPR_MUL:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_FLOORDIV:
-    case ML_EXPR_FLOORMOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_CAST:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_LET:
-    case ML_EXPR_KINDS: break;
     }
 }
 

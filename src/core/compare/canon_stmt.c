@@ -5,29 +5,6 @@
  */
 #include "core/compare/canon_impl.h"
 
-static const char *stmt_word(ml_StmtKind k)
-{
-    static const char *const names[ML_STMT_KINDS] = {
-        [ML_STMT_STORE] = "store",
-        [ML_STMT_SEQ] = "list",
-        [ML_STMT_FOR] = "for",
-        [ML_STMT_WHILE] = "while",
-        [ML_STMT_IF] = "if",
-        [ML_STMT_BIND] = "bind",
-        [ML_STMT_EVALUATE] = "evaluate",
-        [ML_STMT_ALLOC] = "alloc",
-        [ML_STMT_DECL] = "decl",
-        [ML_STMT_ATTR] = "attr",
-        [ML_STMT_ASSERT] = "assert",
-        [ML_STMT_RETURN] = "return",
-        [ML_STMT_BREAK] = "break",
-        [ML_STMT_CONTINUE] = "continue",
-        [ML_STMT_BLOCK] = "block",
-    };
-
-    return k < ML_STMT_KINDS ? names[k] : "";
-}
-
 /* The body of a loop or block is a step of the path only when it is a list. */
 static void put_child(ml_Canon *c, const ml_Stmt *st, const char *what, int64_t index)
 {
@@ -118,14 +95,6 @@ static void put_attr(ml_Canon *c, const ml_Attr *a)
     put_child(c, a->body, "body", -1);
 }
 
-static void put_store(ml_Canon *c, const ml_Store *s)
-{
-    ml_canon_use_buffer(c, s->buffer);
-    ml_canon_put_exprs(c, s->indices, s->n, "indices");
-    ml_canon_put_expr(c, s->value, "value", -1);
-    ml_canon_put_expr(c, s->mask, "mask", -1);
-}
-
 static void put_alloc(ml_Canon *c, const ml_Alloc *a)
 {
     ml_canon_put_expr(c, a->data, "data", -1);
@@ -133,54 +102,56 @@ static void put_alloc(ml_Canon *c, const ml_Alloc *a)
     ml_canon_put_dict(c, a->annotations, NULL, "annotations");
 }
 
-static void put_assert(ml_Canon *c, const ml_Assert *a)
+static void put_list(ml_Canon *c, const ml_Stmt *const *list, size_t n)
 {
-    ml_canon_put_expr(c, a->cond, "cond", -1);
-    ml_canon_put_text(c, a->error, "error");
-    ml_canon_put_number(c, a->n_parts, "parts");
-    for (size_t k = 0; k < a->n_parts; k++)
-        ml_canon_put_text(c, a->parts[k], "message");
+    ml_canon_put_number(c, (int64_t)n, "number of statements");
+    for (size_t k = 0; k < n; k++)
+        put_child(c, list[k], "", (int64_t)k);
+}
+
+static void put_else(ml_Canon *c, const ml_Stmt *st)
+{
+    ml_canon_put_number(c, st != NULL, "else");
+    if (st)
+        put_child(c, st, "else", -1);
+}
+
+static void put_texts(ml_Canon *c, const char *const *list, size_t n, const char *what)
+{
+    ml_canon_put_number(c, (int64_t)n, what);
+    for (size_t k = 0; k < n; k++)
+        ml_canon_put_text(c, list[k], "message");
 }
 
 static void put_fields(ml_Canon *c, const ml_Stmt *st)
 {
-    const ml_If *cond;
-
-    switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_STORE: put_store(c, ml_as_store(st)); break;
-    case ML_STMT_SEQ:
-        ml_canon_put_number(c, ml_as_seq(st)->n, "number of statements");
-        for (size_t k = 0; k < ml_as_seq(st)->n; k++)
-            put_child(c, ml_as_seq(st)->stmts[k], "", (int64_t)k);
-        break;
-    case ML_STMT_FOR: put_for(c, ml_as_for(st)); break;
-    case ML_STMT_WHILE:
-        ml_canon_put_expr(c, ml_as_while(st)->cond, "cond", -1);
-        put_child(c, ml_as_while(st)->body, "body", -1);
-        break;
-    case ML_STMT_IF:
-        cond = ml_as_if(st);
-        ml_canon_put_expr(c, cond->cond, "cond", -1);
-        put_child(c, cond->then, "then", -1);
-        ml_canon_put_number(c, cond->other != NULL, "else");
-        if (cond->other)
-            put_child(c, cond->other, "else", -1);
-        break;
-    case ML_STMT_BIND:
-        ml_canon_put_expr(c, ml_as_bind(st)->value, "value", -1);
-        ml_canon_define_var(c, ml_as_bind(st)->var, false);
-        break;
-    case ML_STMT_EVALUATE:
-        ml_canon_put_expr(c, ml_as_evaluate(st)->value, "value", -1);
-        break;
+    switch (st->kind) { /* those with an order of their own */
+    case ML_STMT_FOR: put_for(c, ml_as_for(st)); return;
     case ML_STMT_ALLOC:
-    case ML_STMT_DECL: put_alloc(c, ml_as_alloc(st)); break;
-    case ML_STMT_ATTR: put_attr(c, ml_as_attr(st)); break;
-    case ML_STMT_ASSERT: put_assert(c, ml_as_assert(st)); break;
-    case ML_STMT_RETURN: ml_canon_put_expr(c, ml_as_return(st)->value, "value", -1); break;
-    case ML_STMT_BLOCK: put_block(c, ml_as_block(st)); break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
+    case ML_STMT_DECL: put_alloc(c, ml_as_alloc(st)); return;
+    case ML_STMT_ATTR: put_attr(c, ml_as_attr(st)); return;
+    case ML_STMT_BLOCK: put_block(c, ml_as_block(st)); return;
+    }
+    switch ((ml_StmtKind)st->kind) {
+#define ML_STMT(NAME, type, shape, word)                                                   \
+    case ML_STMT_##NAME: {                                                                 \
+        const type *at = (const type *)(const void *)st;                                   \
+        (void)at;
+#define ML_F_VAR(f)            ml_canon_define_var(c, at->f, false);
+#define ML_F_EXPR(f, role)     ml_canon_put_expr(c, at->f, #f, -1);
+#define ML_F_EXPRS(f, n, role) ml_canon_put_exprs(c, at->f, at->n, #f);
+#define ML_F_VALUE(f)          ml_canon_put_dict(c, at->f, NULL, #f);
+#define ML_F_USES(f)           ml_canon_use_buffer(c, at->f);
+#define ML_F_BUFFER(f)         ml_canon_define_buffer(c, at->f, false);
+#define ML_F_TEXT(f)           ml_canon_put_text(c, at->f, #f);
+#define ML_F_TEXTS(f, n)       put_texts(c, at->f, at->n, #f);
+#define ML_F_BODY(f)           put_child(c, at->f, #f, -1);
+#define ML_F_ELSE(f)           put_else(c, at->f);
+#define ML_F_LIST(f, n)        put_list(c, at->f, at->n);
+#define ML_STMT_END                                                                        \
+    break;                                                                                 \
+    }
+#include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }
@@ -200,9 +171,10 @@ void ml_canon_stmt(ml_Canon *c, const ml_Stmt *st)
     if (c->stopped)
         return;
     c->stmt = st;
-    ml_canon_put(c, st->kind, "statement", ML_SHOW_TEXT, stmt_word((ml_StmtKind)st->kind));
+    ml_canon_put(c, st->kind, "statement", ML_SHOW_TEXT,
+                 ml_stmt_word((ml_StmtKind)st->kind));
     if (stmt_name(st)) {
-        ML_CANON_AT(c, stmt_word((ml_StmtKind)st->kind), stmt_name(st), -1);
+        ML_CANON_AT(c, ml_stmt_word((ml_StmtKind)st->kind), stmt_name(st), -1);
         put_fields(c, st);
         ML_CANON_LEAVE(c);
     } else {

@@ -26,49 +26,6 @@ static const ml_Stmt *nothing(ml_Ctx *cx)
     return ml_evaluate(cx, ml_i32(cx, 0));
 }
 
-/* Rebuilds st around a child that changed (or is gone: NULL). */
-static const ml_Stmt *with_body(ml_Ctx *cx, const ml_Stmt *st, const ml_Stmt *body)
-{
-    ml_Block block;
-    ml_While again;
-    ml_Attr attr;
-    ml_For loop;
-
-    body = body ? body : nothing(cx);
-    switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_FOR:
-        loop = *ml_as_for(st);
-        loop.body = body;
-        return ml_for_from(cx, &loop);
-    case ML_STMT_BLOCK:
-        block = *ml_as_block(st);
-        block.body = body;
-        return ml_block_from(cx, &block);
-    case ML_STMT_WHILE:
-        again = *ml_as_while(st);
-        again.body = body;
-        return ml_stmt_from(cx, &again.base);
-    case ML_STMT_ATTR:
-        attr = *ml_as_attr(st);
-        attr.body = body;
-        return ml_attr_from(cx, &attr);
-    case ML_STMT_STORE:
-    case ML_STMT_SEQ:
-    case ML_STMT_IF:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
-    }
-    ML_ASSERT(!"a statement with one body");
-    return st;
-}
-
 typedef struct Swap {
     ml_Ctx *cx;
     const ml_Stmt *old, *with;
@@ -124,7 +81,7 @@ static const ml_Stmt *swap_block(Swap *s, const ml_Block *old)
  */
 static const ml_Stmt *swap(Swap *s, const ml_Stmt *st)
 {
-    const ml_Stmt *body = NULL, *to;
+    const ml_Stmt *to;
 
     if (st == s->old) {
         s->found = true;
@@ -132,31 +89,20 @@ static const ml_Stmt *swap(Swap *s, const ml_Stmt *st)
     }
     if (st->depth < s->old->depth)
         return st;
-    switch ((ml_StmtKind)st->kind) {
-    case ML_STMT_SEQ: return swap_seq(s, ml_as_seq(st));
-    case ML_STMT_IF: return swap_if(s, ml_as_if(st));
-    case ML_STMT_BLOCK: return s->through_nodes ? swap_block(s, ml_as_block(st)) : st;
-    case ML_STMT_FOR:
-        if (s->through_nodes)
-            body = ml_as_for(st)->body;
-        break;
-    case ML_STMT_WHILE: body = ml_as_while(st)->body; break;
-    case ML_STMT_ATTR: body = ml_as_attr(st)->body; break;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    switch (ml_stmt_shape(st)) {
+    case ML_SHAPE_LIST: return swap_seq(s, ml_as_seq(st));
+    case ML_SHAPE_BRANCH: return swap_if(s, ml_as_if(st));
+    case ML_SHAPE_BLOCK: return s->through_nodes ? swap_block(s, ml_as_block(st)) : st;
+    case ML_SHAPE_BODY:
+        if (st->kind == ML_STMT_FOR && !s->through_nodes)
+            return st;
+        to = swap(s, ml_stmt_body(st));
+        if (!s->found)
+            return st;
+        return ml_stmt_with_body(s->cx, st, to ? to : nothing(s->cx));
+    case ML_SHAPE_LEAF: break;
     }
-    if (!body)
-        return st;
-    to = swap(s, body);
-    return s->found ? with_body(s->cx, st, to) : st;
+    return st;
 }
 
 const ml_Stmt *ml_stmt_replace(ml_Ctx *cx, const ml_Stmt *root, const ml_Stmt *old,
@@ -246,39 +192,25 @@ static void compare(Reindex *r, const ml_Stmt *old, const ml_Stmt *new, ml_Uid p
         set_aside(r, old, new, parent);
         return;
     }
-    switch ((ml_StmtKind) new->kind) {
-    case ML_STMT_FOR:
-    case ML_STMT_BLOCK:
-        uid = ml_stmt_uid(new);
+    uid = ml_stmt_uid(new);
+    if (uid) { /* a loop or block */
         if (uid != ml_stmt_uid(old)) {
             set_aside(r, old, new, parent);
             return;
         }
         ml_index_put(r->cx, r->ix, uid, (ml_IndexEntry){new, parent, r->func});
         ml_index_sign(r->cx, r->ix, old, new);
-        compare(r, ml_node_body(old), ml_node_body(new), uid);
-        return;
-    case ML_STMT_SEQ: compare_lists(r, ml_as_seq(old), ml_as_seq(new), parent); return;
-    case ML_STMT_IF:
+        parent = uid;
+    }
+    switch (ml_stmt_shape(new)) {
+    case ML_SHAPE_LIST: compare_lists(r, ml_as_seq(old), ml_as_seq(new), parent); return;
+    case ML_SHAPE_BRANCH:
         compare(r, ml_as_if(old)->then, ml_as_if(new)->then, parent);
         compare(r, ml_as_if(old)->other, ml_as_if(new)->other, parent);
         return;
-    case ML_STMT_WHILE:
-        compare(r, ml_as_while(old)->body, ml_as_while(new)->body, parent);
-        return;
-    case ML_STMT_ATTR:
-        compare(r, ml_as_attr(old)->body, ml_as_attr(new)->body, parent);
-        return;
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: return;
+    case ML_SHAPE_BODY:
+    case ML_SHAPE_BLOCK: compare(r, ml_stmt_body(old), ml_stmt_body(new), parent); return;
+    case ML_SHAPE_LEAF: return;
     }
 }
 
@@ -393,7 +325,7 @@ ml_Program ml_program_replace(ml_Ctx *cx, ml_Program p, ml_Uid uid, const ml_Stm
         const ml_Stmt *body = swap(&s, ml_node_body(above->node));
 
         ML_ASSERT(s.found);
-        new = with_body(cx, above->node, body);
+        new = ml_stmt_with_body(cx, above->node, body ? body : nothing(cx));
         ml_index_put(cx, ix, up, (ml_IndexEntry){new, above->parent, above->func});
         old = above->node;
     }

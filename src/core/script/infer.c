@@ -9,7 +9,7 @@ typedef struct Touch {
     ml_Interval *dims;
 } Touch;
 
-typedef struct Walk {
+typedef struct InferWalk {
     ml_Ctx *cx;
     ml_Arith *ar;
     const ml_Map *pointers;
@@ -23,11 +23,11 @@ typedef struct Walk {
     ML_VEC(Touch) writes;
     ml_Map *read_at, *write_at; /* buffer uid -> position + 1 */
     ML_VEC(const ml_Buffer *) opaque;
-} Walk;
+} InferWalk;
 
 /* Whether a mark was made since the last time: what was computed then is no bound. The
  * analyzer must not give the same from memory, without the mark. */
-static bool gave_up(Walk *w)
+static bool gave_up(InferWalk *w)
 {
     if (!ml_ctx_overflowed(w->cx) && !ml_ctx_too_deep(w->cx))
         return false;
@@ -36,18 +36,18 @@ static bool gave_up(Walk *w)
     return true;
 }
 
-static ml_Interval bounded(Walk *w, ml_Interval i)
+static ml_Interval bounded(InferWalk *w, ml_Interval i)
 {
     return gave_up(w) ? ML_EVERYTHING : i;
 }
 
-static const ml_Expr *expand(Walk *w, const ml_Expr *e)
+static const ml_Expr *expand(InferWalk *w, const ml_Expr *e)
 {
     return w->lets.vars && ml_map_count(w->lets.vars) ? ml_expr_subst(w->cx, e, &w->lets)
                                                       : e;
 }
 
-static ml_Interval relaxed(Walk *w, const ml_Expr *e)
+static ml_Interval relaxed(InferWalk *w, const ml_Expr *e)
 {
     e = expand(w, e);
     if (e->kind == ML_EXPR_BROADCAST)
@@ -73,21 +73,21 @@ static ml_Interval relaxed(Walk *w, const ml_Expr *e)
 }
 
 /* by + end; either may be of the wider index dtype. */
-static const ml_Expr *moved(Walk *w, const ml_Expr *by, const ml_Expr *end)
+static const ml_Expr *moved(InferWalk *w, const ml_Expr *by, const ml_Expr *end)
 {
     if (!end || !ml_promote(w->cx, &by, &end))
         return NULL;
     return ml_simplify(w->ar, ml_add(w->cx, by, end));
 }
 
-static ml_Interval shifted(Walk *w, ml_Interval i, const ml_Expr *by)
+static ml_Interval shifted(InferWalk *w, ml_Interval i, const ml_Expr *by)
 {
     i.min = moved(w, by, i.min);
     i.max = moved(w, by, i.max);
     return i;
 }
 
-static ml_Interval whole_dim(Walk *w, const ml_Buffer *b, size_t k)
+static ml_Interval whole_dim(InferWalk *w, const ml_Buffer *b, size_t k)
 {
     const ml_Expr *n = b->shape[k];
 
@@ -95,7 +95,7 @@ static ml_Interval whole_dim(Walk *w, const ml_Buffer *b, size_t k)
                          ml_sub(w->cx, n, ml_int(w->cx, n->type, 1)), false};
 }
 
-static void touch(Walk *w, const ml_Buffer *b, const ml_Interval *dims, bool write)
+static void touch(InferWalk *w, const ml_Buffer *b, const ml_Interval *dims, bool write)
 {
     const ml_Match *m = ml_map_get(w->matches, b->uid);
     const ml_Buffer *outer = ml_map_get(w->alias, b->uid);
@@ -147,7 +147,7 @@ static void touch(Walk *w, const ml_Buffer *b, const ml_Interval *dims, bool wri
     }
 }
 
-static void touch_at(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, size_t n,
+static void touch_at(InferWalk *w, const ml_Buffer *b, const ml_Expr *const *idx, size_t n,
                      bool write)
 {
     ml_Interval *dims = ML_ARRAY(w->cx, ml_Interval, n + 1);
@@ -172,7 +172,7 @@ static void touch_at(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, siz
     touch(w, b, dims, write);
 }
 
-static void touch_whole(Walk *w, const ml_Buffer *b, bool write)
+static void touch_whole(InferWalk *w, const ml_Buffer *b, bool write)
 {
     ml_Interval *dims = ML_ARRAY(w->cx, ml_Interval, b->rank + 1u);
 
@@ -181,7 +181,7 @@ static void touch_whole(Walk *w, const ml_Buffer *b, bool write)
     touch(w, b, dims, write);
 }
 
-static void opaque(Walk *w, const ml_Var *pointer)
+static void opaque(InferWalk *w, const ml_Var *pointer)
 {
     const ml_Buffer *b = ml_map_get(w->pointers, pointer->uid);
 
@@ -195,7 +195,7 @@ static void opaque(Walk *w, const ml_Var *pointer)
 
 /* ---- narrowing by conditions */
 /* e as coeff * v + rest; false: not linear in v. */
-static bool linear(Walk *w, const ml_Expr *e, const ml_Var *v, int64_t *coeff)
+static bool linear(InferWalk *w, const ml_Expr *e, const ml_Var *v, int64_t *coeff)
 {
     int64_t a, b;
 
@@ -220,7 +220,8 @@ static bool linear(Walk *w, const ml_Expr *e, const ml_Var *v, int64_t *coeff)
 }
 
 /* Limits of the k-th loop by lhs - rhs <= bias (or >= when c is negative). */
-static void limit(Walk *w, size_t k, const ml_Expr *lhs, const ml_Expr *rhs, int64_t bias)
+static void limit(InferWalk *w, size_t k, const ml_Expr *lhs, const ml_Expr *rhs,
+                  int64_t bias)
 {
     ml_Dom *d = &w->dom.v[k];
     const ml_Expr *diff, *rest, *edge, *lo, *hi;
@@ -262,7 +263,7 @@ static void limit(Walk *w, size_t k, const ml_Expr *lhs, const ml_Expr *rhs, int
     d->extent = hi;
 }
 
-static void assume(Walk *w, const ml_Expr *c, bool holds)
+static void assume(InferWalk *w, const ml_Expr *c, bool holds)
 {
     ml_ExprKind k = (ml_ExprKind)c->kind;
     const ml_Expr *a, *b;
@@ -299,7 +300,7 @@ static void assume(Walk *w, const ml_Expr *c, bool holds)
 }
 
 /* A copy of the ranges in force, to be put back with restore. */
-static ml_Dom *save(Walk *w)
+static ml_Dom *save(InferWalk *w)
 {
     ml_Dom *copy = ML_ARRAY(w->cx, ml_Dom, w->dom.n + 1);
 
@@ -308,7 +309,7 @@ static ml_Dom *save(Walk *w)
     return copy;
 }
 
-static void restore(Walk *w, const ml_Dom *copy, size_t n)
+static void restore(InferWalk *w, const ml_Dom *copy, size_t n)
 {
     w->dom.n = n;
     if (n)
@@ -316,7 +317,7 @@ static void restore(Walk *w, const ml_Dom *copy, size_t n)
 }
 
 /* ---- the walk */
-static void expr(Walk *w, const ml_Expr *e)
+static void expr(InferWalk *w, const ml_Expr *e)
 {
     if (!(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) && e->type.code != ML_HANDLE &&
         e->kind != ML_EXPR_LET)
@@ -369,7 +370,8 @@ static void expr(Walk *w, const ml_Expr *e)
         expr(w, e->args[k]);
 }
 
-static void nested_region(Walk *w, const ml_Region *r, const ml_Subst *bindings, bool write)
+static void nested_region(InferWalk *w, const ml_Region *r, const ml_Subst *bindings,
+                          bool write)
 {
     ml_Interval *dims = ML_ARRAY(w->cx, ml_Interval, r->buffer->rank + 1u);
 
@@ -385,7 +387,7 @@ static void nested_region(Walk *w, const ml_Region *r, const ml_Subst *bindings,
     touch(w, r->buffer, dims, write);
 }
 
-static void stmt(Walk *w, const ml_Stmt *s);
+static void stmt(InferWalk *w, const ml_Stmt *s);
 
 static void child(const ml_Stmt *s, bool in_init, void *user)
 {
@@ -393,14 +395,20 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
     stmt(user, s);
 }
 
-static void own(Walk *w, const ml_Buffer *b, bool pointer)
+static void role(const ml_Expr *e, ml_Role r, void *user)
+{
+    (void)r;
+    expr(user, e);
+}
+
+static void own(InferWalk *w, const ml_Buffer *b, bool pointer)
 {
     ml_map_set(w->cx, w->own, b->uid, b);
     if (pointer)
         ml_map_set(w->cx, w->own, b->data->uid, b);
 }
 
-static void nested(Walk *w, const ml_Block *b)
+static void nested(InferWalk *w, const ml_Block *b)
 {
     ml_Subst bindings = {NULL, NULL};
 
@@ -417,13 +425,13 @@ static void nested(Walk *w, const ml_Block *b)
         nested_region(w, &b->writes[k], &bindings, true);
 }
 
-static void stmt(Walk *w, const ml_Stmt *s)
+static void stmt(InferWalk *w, const ml_Stmt *s)
 {
     size_t n = w->dom.n;
     const ml_Dom *old;
     ml_Dom d;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: {
         const ml_Store *st = ml_as_store(s);
 
@@ -469,7 +477,6 @@ static void stmt(Walk *w, const ml_Stmt *s)
         ml_subst_var(w->cx, &w->lets, b->var, expand(w, b->value));
         return;
     }
-    case ML_STMT_EVALUATE: expr(w, ml_as_evaluate(s)->value); return;
     case ML_STMT_ALLOC: own(w, ml_as_alloc(s)->buffer, true); return;
     case ML_STMT_DECL: {
         const ml_Alloc *a = ml_as_alloc(s);
@@ -485,32 +492,23 @@ static void stmt(Walk *w, const ml_Stmt *s)
             expr(w, a->data);
         return;
     }
-    case ML_STMT_WHILE: expr(w, ml_as_while(s)->cond); break;
-    case ML_STMT_ASSERT: expr(w, ml_as_assert(s)->cond); break;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            expr(w, ml_as_return(s)->value);
-        break;
     case ML_STMT_BLOCK: nested(w, ml_as_block(s)); return;
     case ML_STMT_ATTR:
         if (ml_as_attr(s)->value && ml_as_attr(s)->value->kind == ML_VAL_EXPR)
             expr(w, ml_as_attr(s)->value->as.expr);
         break;
-    case ML_STMT_SEQ:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default: ml_stmt_exprs(s, role, w); break;
     }
     ml_stmt_children(s, child, w);
 }
 
-static void range(Walk *w, ml_Range r)
+static void range(InferWalk *w, ml_Range r)
 {
     expr(w, r.min);
     expr(w, r.extent);
 }
 
-static ml_Region result(Walk *w, const Touch *t)
+static ml_Region result(InferWalk *w, const Touch *t)
 {
     ml_Range *r = ML_ARRAY(w->cx, ml_Range, t->buffer->rank + 1u);
 
@@ -532,7 +530,7 @@ static ml_Region result(Walk *w, const Touch *t)
 bool ml_infer_regions(ml_Ctx *cx, ml_Arith *ar, const ml_Map *pointers, const ml_Block *b,
                       ml_Inferred *out)
 {
-    Walk w = {.cx = cx, .ar = ar, .pointers = pointers, .block = b};
+    InferWalk w = {.cx = cx, .ar = ar, .pointers = pointers, .block = b};
     ml_CtxMarks before = ml_ctx_take_marks(cx);
     bool ok;
 

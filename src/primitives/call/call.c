@@ -111,8 +111,9 @@ static ml_Call new_call(ml_Schedule *s, const ml_Primitive *prim, const ml_Given
 
     c.facts = ml_space_facts(s->space);
     c.func = func_of(s, prim, given);
-    c.checks = !s->opts.no_check;
-    c.unchecked = s->opts.unchecked;
+    c.asks =
+        (uint8_t)((s->opts.no_check ? 0 : ML_RULE) | (s->opts.unchecked ? 0 : ML_SOUND) |
+                  (s->opts.no_check || s->opts.unchecked ? 0 : ML_STRICT));
     for (size_t k = 0; k < prim->n_params; k++)
         if (prim->params[k].kind == ML_P_DECISION)
             c.decision = given[k].value;
@@ -136,48 +137,85 @@ static bool check_names(ml_Call *c)
     return true;
 }
 
-static bool apply(ml_Call *c)
+void ml_call_subject(ml_Call *c, ml_Part part, ml_Uid uid, const ml_Buffer *buf)
 {
-    return check_names(c) && c->prim->apply(c) && ml_ok_or_fail(c->cx);
+    if (ml_call_asks(c, ML_SOUND))
+        ml_push(c->cx, &c->subjects, ((ml_Subject){uid, buf, (uint8_t)part}));
 }
 
-bool ml_would_apply(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
-                    bool *yes)
+void ml_call_subjects(ml_Call *c, ml_Part part, const ml_UidVec *v, const ml_Buffer *buf)
 {
-    ml_Space *sp = s->space;
+    for (size_t k = 0; k < v->n; k++)
+        ml_call_subject(c, part, v->v[k], buf);
+}
 
-    *yes = false;
-    ML_ASSERT(!sp->in_call);
-    ml_schedule_begin(s);
+void ml_call_subjects_below(ml_Call *c, ml_Part part, ml_Uid node)
+{
+    ml_StmtVec blocks = {0};
 
-    ml_Ctx *cx = sp->cx;
-    ml_Mark mark = ml_mark(cx);
-    uint32_t random = s->random;
-    ml_Given *given = ML_ARRAY(cx, ml_Given, prim->n_params + 1);
-    const ml_Arg **raw = ML_ARRAY(cx, const ml_Arg *, prim->n_params + 1);
+    if (!ml_call_asks(c, ML_SOUND))
+        return;
+    ml_all_blocks(c->cx, ml_index_node(c->p.index, node), &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        ml_call_subject(c, part, ml_stmt_uid(blocks.v[k]), NULL);
+}
 
-    begin_call(s);
-    if (!ml_args_resolve(s, prim, args, n, raw, given))
-        return fail_call(s, prim, given, raw, mark, random);
-    ml_Call c = new_call(s, prim, given);
+static bool holds(ml_Call *c, const ml_Post *post)
+{
+    for (size_t k = 0; k < c->subjects.n; k++) {
+        ml_Subject of = c->subjects.v[k];
 
-    if (!apply(&c)) {
-        ml_ErrorCode code = ml_error(cx) ? ml_error(cx)->code : ML_E_OK;
-
-        fail_call(s, prim, given, raw, mark, random);
-        return code != ML_E_OUT_OF_MEMORY && code != ML_E_INTERRUPTED;
+        if (of.part == post->part && ml_index_node(c->p.index, of.uid) &&
+            !(post->holds ? post->holds(c, of.uid) : post->of_buffer(c, of.uid, of.buf)))
+            return false;
     }
-    *yes = true;
-    sp->in_call = false;
-    sp->dirty = true; /* nothing of it stays */
-    sp->dirty_mark = mark;
-    s->random = random;
-    ml_schedule_begin(s);
     return true;
 }
 
-bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
-                   ml_Results *out)
+bool ml_call_run(ml_Call *c, const ml_Primitive *prim)
+{
+    if (!prim->apply(c) || !ml_ok_or_fail(c->cx))
+        return false;
+    for (const ml_Post *post = prim->posts; post && post->proof; post++)
+        if (ml_call_asks(c, (ml_Proof)post->proof) && !holds(c, post))
+            return false;
+    c->subjects.n = 0;
+    return ml_ok_or_fail(c->cx);
+}
+
+/* What is no answer: the memory is out, a person has had enough. */
+static bool is_over(const ml_Ctx *cx)
+{
+    ml_ErrorCode code = ml_error(cx) ? ml_error(cx)->code : ML_E_OK;
+
+    return code == ML_E_OUT_OF_MEMORY || code == ML_E_INTERRUPTED;
+}
+
+bool ml_call_would(const ml_Call *c, const ml_Primitive *prim, const ml_Given *args,
+                   bool *over)
+{
+    ml_Call dry = {.cx = c->cx,
+                   .sched = c->sched,
+                   .prim = prim,
+                   .facts = c->facts,
+                   .p = c->p,
+                   .func = c->func,
+                   .args = args,
+                   .asks = c->asks};
+
+    if (ml_call_run(&dry, prim))
+        return true;
+    *over = is_over(c->cx);
+    if (!*over) {
+        ml_error_clear(c->cx);
+        ml_ctx_clear_marks(c->cx);
+    }
+    return false;
+}
+
+/* One call; dry: *yes tells whether it went well, and nothing of it stays. */
+static bool call(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                 bool *yes, ml_Results *out)
 {
     ml_Space *sp = s->space;
     double start = ml_clock();
@@ -197,8 +235,20 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
         return fail_call(s, prim, given, raw, mark, random);
     ml_Call c = new_call(s, prim, given);
 
-    if (!apply(&c))
-        return fail_call(s, prim, given, raw, mark, random);
+    if (!check_names(&c) || !ml_call_run(&c, prim)) {
+        bool over = is_over(cx);
+
+        fail_call(s, prim, given, raw, mark, random);
+        return yes && !over;
+    }
+    if (yes) {
+        sp->in_call = false;
+        sp->dirty = *yes = true;
+        sp->dirty_mark = mark;
+        s->random = random;
+        ml_schedule_begin(s);
+        return true;
+    }
     if (!prim->no_version && (s->opts.debug_mask || s->verify) &&
         !ml_self_check(cx, c.facts, s->v[s->cur].p, c.p,
                        s->opts.debug_mask | (s->verify ? UINT32_MAX : 0)))
@@ -229,6 +279,19 @@ bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args,
     if (!s->replaying && c.results.n <= ML_MAX_RESULTS)
         ml_schedule_compact_when_due(s);
     return true;
+}
+
+bool ml_would_apply(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                    bool *yes)
+{
+    *yes = false;
+    return call(s, prim, args, n, yes, NULL);
+}
+
+bool ml_apply_prim(ml_Schedule *s, const ml_Primitive *prim, const ml_Arg *args, size_t n,
+                   ml_Results *out)
+{
+    return call(s, prim, args, n, NULL, out);
 }
 
 bool ml_apply(ml_Schedule *s, const char *name, const ml_Arg *args, size_t n,

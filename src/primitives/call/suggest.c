@@ -258,26 +258,40 @@ static const char *outcome(ml_Failure *f, ml_Schedule *s, const ml_CallTexts *ca
     return NULL;
 }
 
-/* Runs the calls on a fork; false: one of them fails. */
-static bool works(ml_Failure *f, const Try *t, bool plain, ml_Suggestion *out)
+/* Runs the calls on a fork of the version and, where `later` is given, the steps of that
+ * trace from `step` on again; false: one of them fails. *remark (or NULL): the outcome. */
+static bool works(ml_Failure *f, int version, const char *text, const ml_Trace *later,
+                  int step, const char **remark)
 {
-    ml_Schedule *s = ml_schedule_fork_at(f->s, f->version);
+    ml_Schedule *s = ml_schedule_fork_at(f->s, version);
     ml_Ctx *tmp = ml_ctx_new(0);
     ml_CallTexts calls = {0};
     ml_Results r = {0};
-    bool ok = ml_parse_calls(tmp, ml_str(t->text), &calls) && calls.n > 0;
+    bool ok = ml_parse_calls(tmp, ml_str(text), &calls) && calls.n > 0;
 
     for (size_t k = 0; ok && k < calls.n; k++)
         ok = ml_apply_prim(s, calls.v[k].prim, calls.v[k].args, calls.v[k].n, &r);
-    if (ok) {
-        out->call = ml_strdup(f->cx, ml_str(t->text));
-        out->remark = t->remark ? ml_strdup(f->cx, ml_str(t->remark))
-                      : plain   ? NULL
-                                : outcome(f, s, &calls, &r);
-    }
+    if (ok && later)
+        ok = ml_trace_continue(s, later, ml_trace_before(f->s, step), NULL, 0, NULL);
+    if (ok && remark)
+        *remark = outcome(f, s, &calls, &r);
     ml_ctx_unref(tmp);
     ml_schedule_unref(s);
     return ok;
+}
+
+/* The way out, kept if it works. */
+static void keep_working(ml_Failure *f, const Try *t, bool plain)
+{
+    ml_Suggestion *to = &f->suggestions[f->n_suggestions];
+
+    to->remark = NULL;
+    if (!works(f, f->version, t->text, NULL, 0, t->remark || plain ? NULL : &to->remark))
+        return;
+    to->call = ml_strdup(f->cx, ml_str(t->text));
+    if (t->remark)
+        to->remark = ml_strdup(f->cx, ml_str(t->remark));
+    f->n_suggestions++;
 }
 
 /* Of this thread's own work: what else a busy machine does must not change what is found.
@@ -294,23 +308,7 @@ static int64_t now_ms(void)
 
 enum { MAX_EARLIER = 24 }; /* versions tried, from the newest on */
 
-/* The call as it was written, made before the step that made version `step`, and the later
- * steps again; false: one of them fails. */
-static bool works_before(ml_Failure *f, const char *call, int step, const ml_Trace *trace)
-{
-    ml_Schedule *s = ml_schedule_fork_at(f->s, f->s->v[step].parent);
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_CallTexts calls = {0};
-    ml_Results r = {0};
-    bool ok = ml_parse_calls(tmp, ml_str(call), &calls) && calls.n == 1 &&
-              ml_apply_prim(s, calls.v[0].prim, calls.v[0].args, calls.v[0].n, &r) &&
-              ml_trace_continue(s, trace, ml_trace_before(f->s, step), NULL, 0, NULL);
-
-    ml_ctx_unref(tmp);
-    ml_schedule_unref(s);
-    return ok;
-}
-
+/* The call as it was written, made before an earlier step. */
 static void try_earlier(ml_Failure *f, int64_t end)
 {
     const ml_Schedule *s = f->s;
@@ -329,7 +327,7 @@ static void try_earlier(ml_Failure *f, int64_t end)
             if (s->v[v].parent < 0 || !ml_version_ok(s, s->v[v].parent))
                 break;
             tried++;
-            if (!works_before(f, ml_text_z(&call), v, &trace))
+            if (!works(f, s->v[v].parent, ml_text_z(&call), &trace, v, NULL))
                 continue;
             ml_Suggestion *to = &f->suggestions[f->n_suggestions++];
 
@@ -364,9 +362,8 @@ size_t ml_failure_suggestions(ml_Failure *f, const ml_Suggestion **out)
         for (size_t k = 0; k < t.list.n && f->n_suggestions < MAX_SHOWN; k++) {
             if (k > 0 && now_ms() > end)
                 break;
-            if (!known_already(f, t.list.v[k].text) &&
-                works(f, &t.list.v[k], t.plain, &f->suggestions[f->n_suggestions]))
-                f->n_suggestions++;
+            if (!known_already(f, t.list.v[k].text))
+                keep_working(f, &t.list.v[k], t.plain);
         }
         if (f->n_suggestions < MAX_SHOWN && now_ms() <= end)
             try_earlier(f, end);

@@ -61,7 +61,7 @@ static const ml_Expr *wide(Match *m, const ml_Expr *e)
 
         if (b.lo >= ml_dtype_min(e->type) && b.hi <= ml_dtype_max(e->type))
             return in;
-    } else if (e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX) {
+    } else if (ml_kind_computes(e->kind)) {
         return ml_binary(cx, (ml_ExprKind)e->kind, wide(m, e->args[0]),
                          wide(m, e->args[1]));
     }
@@ -383,7 +383,7 @@ static bool match_stmt(Match *m, const ml_Stmt *d, const ml_Stmt *w)
     if (d->kind != w->kind)
         return differ(m, "it has %s where the description has %s", stmt_word(w),
                       stmt_word(d));
-    switch ((ml_StmtKind)d->kind) {
+    switch (d->kind) {
     case ML_STMT_FOR: return match_loop(m, ml_as_for(d), ml_as_for(w));
     case ML_STMT_BLOCK: return match_block(m, ml_as_block(d), ml_as_block(w));
     case ML_STMT_SEQ:
@@ -421,15 +421,6 @@ static bool match_stmt(Match *m, const ml_Stmt *d, const ml_Stmt *w)
     }
     case ML_STMT_EVALUATE:
         return match_expr(m, ml_as_evaluate(d)->value, ml_as_evaluate(w)->value);
-    case ML_STMT_WHILE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     return differ(m, "%s cannot be compared", stmt_word(w));
 }

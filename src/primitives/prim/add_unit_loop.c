@@ -29,16 +29,12 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_add_unit_loop = {
-    .name = "add_unit_loop",
-    .kind = "AddUnitLoop",
+    ML_PRIM(add_unit_loop, "AddUnitLoop"),
     .group = "loops",
     .summary = "put a loop of extent 1 around a block or loop",
     .help = "Makes a place to bind or compute at where there is none.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOP,
-    .apply = add_unit_loop,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_TOO_DEEP, ML_E_OK},
     .one_order = true,
-    .cases = "add_unit_loop",
 };

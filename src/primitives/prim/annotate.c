@@ -70,7 +70,8 @@ static bool unannotate(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_annotate(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                             ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[TARGET].uid);
 
@@ -90,8 +91,7 @@ static const ml_Param annotate_params[] = {
 };
 
 const ml_Primitive ml_prim_annotate = {
-    .name = "annotate",
-    .kind = "Annotate",
+    ML_PRIM(annotate, "Annotate"),
     .group = "annotations",
     .summary = "attach a constant to a block or loop",
     .help = "A key that is there already stays as it is. A loop with an annotation can no "
@@ -100,24 +100,19 @@ const ml_Primitive ml_prim_annotate = {
     .params = annotate_params,
     .n_params = 3,
     .result = ML_R_NONE,
-    .apply = annotate,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
     .one_order = true,
-    .cases = "annotate",
 };
 
 const ml_Primitive ml_prim_unannotate = {
-    .name = "unannotate",
-    .kind = "Unannotate",
+    ML_PRIM(unannotate, "Unannotate"),
     .group = "annotations",
     .summary = "remove an annotation",
     .help = "The key must be there.",
     .params = annotate_params,
     .n_params = 2,
     .result = ML_R_NONE,
-    .apply = unannotate,
-    .suggest = suggest,
+    .suggest = suggest_annotate,
     .errors = (const ml_ErrorCode[]){ML_E_NO_SUCH_ANNOTATION, ML_E_OK},
     .one_order = true,
-    .cases = "unannotate",
 };

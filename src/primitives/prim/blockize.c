@@ -310,7 +310,8 @@ static bool blockize(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_blockize(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                             ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -337,8 +338,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_blockize = {
-    .name = "blockize",
-    .kind = "Blockize",
+    ML_PRIM(blockize, "Blockize"),
     .group = "blocks",
     .summary = "make a nest, or some blocks, the body of a new block",
     .help = "The iters of the block inside are divided into a part over the loops outside, "
@@ -346,16 +346,13 @@ const ml_Primitive ml_prim_blockize = {
             "the new block gets, and one over the loops inside. An init moves to the new "
             "block. A\n"
             "list of blocks that follow each other is wrapped as it is.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = blockize,
-    .suggest = suggest,
+    .suggest = suggest_blockize,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
                                ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH,
                                ML_E_OUTER_REDUCTION, ML_E_UNSOUND, ML_E_OK},
-    .cases = "blockize",
 };

@@ -275,7 +275,7 @@ static bool annotate_buffer_access(ml_Call *c)
         return false;
     /* Also where conditions are not asked: what is trusted is part of the program. */
     if (!check_region(c, b, buf, write, ar, region, &trusted)) {
-        if (!c->unchecked)
+        if (ml_call_asks(c, ML_SOUND))
             return false;
         ml_error_clear(cx);
     }
@@ -293,10 +293,8 @@ static bool annotate_buffer_access(ml_Call *c)
     nb.annotations =
         with_trust(cx, nb.annotations, trusted_key(write), (int64_t)at, trusted);
     ml_call_replace(c, b->tag, ml_block_from(cx, &nb));
-    if (!ml_ok_or_fail(cx))
-        return false;
-    return c->unchecked || !ml_index_scope(c->p.index, nb.tag) ||
-           ml_check_stays_declared(c, nb.tag);
+    ml_call_subject(c, ML_BLOCK_OF, nb.tag, NULL);
+    return true;
 }
 
 /* ---- hiding */
@@ -384,20 +382,17 @@ static const ml_Param annotate_params[] = {
 };
 
 const ml_Primitive ml_prim_annotate_buffer_access = {
-    .name = "annotate_buffer_access",
-    .kind = "AnnotateBufferAccess",
+    ML_PRIM(annotate_buffer_access, "AnnotateBufferAccess"),
     .group = "storage",
     .summary = "declare what a block accesses of a buffer",
     .help = "The region replaces the declared one and stays when regions are worked out\n"
             "again. It must hold what the block accesses: where that cannot be told it is\n"
             "trusted, and :check fails when an access falls outside.",
-    .params = annotate_params,
-    .n_params = ML_COUNT(annotate_params),
+    ML_PARAMS(annotate_params),
     .result = ML_R_NONE,
-    .apply = annotate_buffer_access,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL}, {0}},
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
                                      ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
-    .cases = "annotate_buffer_access",
 };
 
 static const ml_Param hide_params[] = {
@@ -410,17 +405,13 @@ static const ml_Param hide_params[] = {
 };
 
 const ml_Primitive ml_prim_unsafe_hide_buffer_access = {
-    .name = "unsafe_hide_buffer_access",
-    .kind = "UnsafeHideBufferAccess",
+    ML_PRIM(unsafe_hide_buffer_access, "UnsafeHideBufferAccess"),
     .group = "storage",
     .summary = "drop declared regions of a block",
     .help =
         "Later steps do not know of these accesses any more: what they do to the buffer\n"
         "may change results.",
-    .params = hide_params,
-    .n_params = ML_COUNT(hide_params),
+    ML_PARAMS(hide_params),
     .result = ML_R_NONE,
-    .apply = unsafe_hide_buffer_access,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_BUFFER_INDEX, ML_E_OK},
-    .cases = "unsafe_hide_buffer_access",
 };

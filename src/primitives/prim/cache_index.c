@@ -52,7 +52,7 @@ static bool is_total(const ml_Expr *e)
         return e->as.op->effect <= ML_EFFECT_PURE &&
                (ml_is_op(e, ML_OP_IF_THEN_ELSE) ||
                 (e->as.op->id >= ML_OP_POPCOUNT && e->as.op->id <= ML_OP_NEXTAFTER));
-    default: return e->n_args == 2 && e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_OR;
+    default: return ml_kind_is_binary(e->kind);
     }
 }
 
@@ -72,8 +72,6 @@ static bool find_float(const ml_Expr *e, void *user)
 static bool look_in(const ml_Expr *e, void *user)
 {
     Look *l = user;
-    bool divides = e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
-                   e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
 
     if (e->kind == ML_EXPR_VAR || e->kind == ML_EXPR_INT || e->kind == ML_EXPR_FLOAT)
         return true;
@@ -81,7 +79,8 @@ static bool look_in(const ml_Expr *e, void *user)
         l->ops++;
     else if (e->kind != ML_EXPR_CAST)
         l->pure = false;
-    if (divides && !ml_dtype_is_float(e->type) && !is_divisor(e->args[1]) &&
+    if (ml_kind_divides(e->kind) && !ml_dtype_is_float(e->type) &&
+        !is_divisor(e->args[1]) &&
         !ml_prove(l->s->ar,
                   ml_ne(l->s->c->cx, e->args[1], ml_int(l->s->c->cx, e->args[1]->type, 0))))
         l->pure = false;
@@ -297,7 +296,7 @@ static bool check_nests(Cse *s)
 
     for (size_t k = 0; k < s->kept.n; k++) {
         const ml_CopyNest *n = &s->kept.v[k]->copy;
-        const ml_Iter *it = c->unchecked ? NULL : ml_copy_nest_outside(c, n);
+        const ml_Iter *it = ml_call_asks(c, ML_SOUND) ? ml_copy_nest_outside(c, n) : NULL;
         const ml_Var *other = NULL;
 
         for (size_t m = 0; m < n->iters.n && !it; m++) {
@@ -316,23 +315,15 @@ static bool check_nests(Cse *s)
     return true;
 }
 
-static bool check_result(Cse *s)
+static bool finds_indices(ml_Call *c, ml_Uid block)
 {
-    ml_Call *c = s->c;
+    Cse s = {.c = c, .block = ml_as_block(c->args[BLOCK].node)};
 
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (c->unchecked || !c->checks)
-        return true;
-    for (size_t k = 0; k < s->kept.n; k++)
-        if (!ml_check_concurrency(c, s->kept.v[k]->nest))
-            return false;
-    if (s->kept.n && !ml_still_covered(c, s->block->tag, s->block->tag, false))
-        return unsound(s, ml_format(c->cx,
-                                    "cannot show that every index that block %s uses is "
-                                    "computed before",
-                                    ml_shown(c->cx, s->block)));
-    return true;
+    return ml_still_covered(c, block, block, false) ||
+           unsound(&s, ml_format(c->cx,
+                                 "cannot show that every index that block %s uses is "
+                                 "computed before",
+                                 ml_shown(c->cx, s.block)));
 }
 
 static bool cache_index(ml_Call *c)
@@ -381,8 +372,10 @@ static bool cache_index(ml_Call *c)
         ml_call_replace(c, uid, rewritten(&s));
     for (size_t k = 0; k < s.kept.n; k++)
         ml_put_at(c, scope, pos + k, nests[k], scope, s.kept.v[k]->buffer);
-    if (!check_result(&s))
-        return false;
+    for (size_t k = 0; k < s.kept.n; k++)
+        ml_call_subject(c, ML_COPY_OF, s.kept.v[k]->nest, NULL);
+    if (s.kept.n)
+        ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
     ml_call_return_handles(c, made, s.kept.n, true);
     return true;
 }
@@ -394,19 +387,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_index = {
-    .name = "cache_index",
-    .kind = "CacheIndex",
+    ML_PRIM(cache_index, "CacheIndex"),
     .group = "caching",
     .summary = "compute repeated index arithmetic beforehand",
     .help =
         "Makes a buffer index_var_<n> for each integer expression of the block's iters\n"
         "that its stores repeat, and a nest before the block that computes it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCKS,
-    .apply = cache_index,
+    .posts = (const ml_Post[]){{ML_STRICT, ML_COPY_OF, ml_check_concurrency, NULL},
+                               {ML_STRICT, ML_BLOCK_OF, finds_indices, NULL},
+                               {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_index",
 };

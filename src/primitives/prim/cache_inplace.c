@@ -69,10 +69,8 @@ static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_region
     for (size_t d = 0; d < p->old->rank; d++)
         if (!ml_interval_is_point(p->ar, box[d]))
             return false;
-    for (size_t k = 0; k < b->n_writes && n_regions == 1; k++)
-        if (b->writes[k].buffer->uid == p->old->uid)
-            return ml_stores_region(p->c, b, &b->writes[k]);
-    return false;
+    return n_regions == 1 && ml_write_of(b, p->old) &&
+           ml_stores_region(p->c, b, ml_write_of(b, p->old));
 }
 
 /* The loops of the block's scope that are around it, outermost first. */
@@ -398,18 +396,6 @@ static int pick(const ml_Block *b, void *user)
     return 1;
 }
 
-static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf, ml_Uid without)
-{
-    ml_UidVec readers = {0};
-
-    ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
-    for (size_t k = 0; k < readers.n && !c->unchecked; k++)
-        if (readers.v[k] != without &&
-            !ml_is_produced(c->cx, c->facts, c->p, readers.v[k], true))
-            return false;
-    return true;
-}
-
 /* Something has written the buffer when the block begins: a block that reads only what it
  * wrote itself has nothing to copy in. */
 static bool check_begun(Inplace *p, ml_Uid scope)
@@ -494,10 +480,11 @@ static bool cache_inplace(ml_Call *c)
     scope = ml_index_scope(c->p.index, uid);
     ml_Interval *reads = ML_ARRAY(cx, ml_Interval, p.old->rank + 1u);
     ml_Interval *writes = ML_ARRAY(cx, ml_Interval, p.old->rank + 1u);
+    ml_UidVec readers = {0};
     ml_Subst bound = {0};
     size_t n_writes;
 
-    if (!check_cover(c, scope, p.old, 0))
+    if (!ML_PROVE(c, ML_SOUND, ml_check_readers(c, scope, p.old)))
         return false;
     for (size_t k = 0; k < b->n_iters; k++)
         ml_subst_var(cx, &bound, b->iters[k].var, b->iters[k].value);
@@ -505,7 +492,8 @@ static bool cache_inplace(ml_Call *c)
     n_writes = hull_of(&p, p.ar, b->writes, b->n_writes, &bound, writes);
     if (!n_writes)
         return ml_fail(cx, ML_E_NOT_READ_WRITE, ML_BLOCK(b), ML_BUFFER(p.old));
-    if (!c->unchecked && (!check_begun(&p, scope) || !check(&p, reads, writes, n_writes)))
+    if (!ML_PROVE(c, ML_SOUND,
+                  check_begun(&p, scope) && check(&p, reads, writes, n_writes)))
         return false;
     ml_Cache cache = {
         .old = p.old,
@@ -519,29 +507,29 @@ static bool cache_inplace(ml_Call *c)
         return false;
     in = tags[0];
     out = tags[1];
-    parts[1] = ml_views_follow(cx, parts[1], cache.cached);
+    parts[1] = ml_views_follow(cx, parts[1], cache.cached, true);
     ml_call_replace(c, uid, ml_seq(cx, parts, 3));
     ml_call_replace(c, scope,
                     &ml_block_add_alloc(cx, ml_call_block(c, scope), cache.cached)->base);
-    if (!ml_ok_or_fail(cx))
-        return false;
-    if (c->checks && !c->unchecked &&
-        (!ml_check_concurrency(c, in) || !ml_check_concurrency(c, uid) ||
-         !ml_check_concurrency(c, out) || !ml_check_reads_apart(c, in, p.old)))
-        return false;
-    if (!check_cover(c, scope, p.old, in))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, in, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, out, NULL);
+    ml_call_subject(c, ML_COPY_OF, in, p.old);
+    ml_readers(cx, c->facts, c->p, scope, p.old, &readers);
+    for (size_t k = 0; k < readers.n; k++)
+        if (readers.v[k] != in)
+            ml_call_subject(c, ML_READER_OF, readers.v[k], NULL);
     ml_call_return_handles(c, (ml_Handle[]){{ML_H_BLOCK, in}, {ML_H_BLOCK, out}}, 2, true);
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_inplace(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                  ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
     const char *scope = e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s;
 
     for (size_t k = 0; k < b->n_reads && scope; k++)
@@ -558,20 +546,20 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_inplace = {
-    .name = "cache_inplace",
-    .kind = "CacheInplace",
+    ML_PRIM(cache_inplace, "CacheInplace"),
     .group = "caching",
     .summary = "let a block update a copy of a buffer",
     .help = "Makes a buffer <buf>_<scope>, copies into it what the block reads directly "
             "before\n"
             "the block, and back what it writes directly after it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCKS,
-    .apply = cache_inplace,
-    .suggest = suggest,
+    .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+                               {ML_STRICT, ML_COPY_OF, NULL, ml_check_reads_apart},
+                               {ML_SOUND, ML_READER_OF, ml_check_produced, NULL},
+                               {0}},
+    .suggest = suggest_cache_inplace,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_NOT_READ_WRITE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_inplace",
 };

@@ -22,19 +22,11 @@ typedef struct Readers {
     ml_Uid nest;      /* the copy block itself */
 } Readers;
 
-static bool writes_it(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 static int pick(const ml_Block *b, void *user)
 {
     Readers *r = user;
 
-    if (b->tag == r->nest || writes_it(b, r->buffer))
+    if (b->tag == r->nest || ml_write_of(b, r->buffer))
         return 0;
     /* With everything inside: a block that declares the copy for blocks that keep the
      * original would be wrong. */
@@ -44,27 +36,6 @@ static int pick(const ml_Block *b, void *user)
     return r->given.n ? 2 : 0;
 }
 
-/* Every reader of the scope must be covered by what was written before. */
-static bool check_cover(ml_Call *c, ml_Uid scope, const ml_Buffer *buf)
-{
-    ml_UidVec readers = {0};
-
-    ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
-    for (size_t k = 0; k < readers.n && !c->unchecked; k++)
-        if (!ml_is_produced(c->cx, c->facts, c->p, readers.v[k], true))
-            return false;
-    return true;
-}
-
-static const char *block_names(ml_Call *c, const ml_UidVec *v)
-{
-    const char *z = "";
-
-    for (size_t k = 0; k < v->n; k++)
-        z = ml_format(c->cx, "%s%s%s", z, k ? ", " : "", ml_call_block(c, v->v[k])->name);
-    return z;
-}
-
 /* The buffer is written in the scope by `writer`: readers are those that come after it. */
 static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePlace *place)
 {
@@ -72,15 +43,9 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
     ml_UidVec after = {0}, raw = {0};
 
     ml_raw_consumers(cx, c->facts, c->p, writer, &raw);
-    for (size_t k = 0; k < raw.n; k++) {
-        const ml_Block *b = ml_call_block(c, raw.v[k]);
-
-        for (size_t m = 0; m < b->n_reads; m++)
-            if (b->reads[m].buffer->uid == r->buffer->uid) {
-                ml_push(cx, &after, raw.v[k]);
-                break;
-            }
-    }
+    for (size_t k = 0; k < raw.n; k++)
+        if (ml_read_of(ml_call_block(c, raw.v[k]), r->buffer))
+            ml_push(cx, &after, raw.v[k]);
     for (size_t k = 0; k < r->given.n; k++)
         if (!ml_uids_have(&after, r->given.v[k]))
             return ml_fail(
@@ -174,140 +139,163 @@ static void shrink_view(const Readers *r, const ml_CachePlace *place, ml_Range *
     }
 }
 
-static bool cache_read(ml_Call *c)
+/* consumer_blocks */
+static bool take_consumers(Readers *r, ml_Uid scope, const ml_Block *b)
 {
-    ml_Ctx *cx = c->cx;
-    const ml_Given *block = &c->args[BLOCK], *given = &c->args[CONSUMERS];
-    const char *scope_name = c->args[SCOPE].s;
-    ml_UidVec writers = {0};
-    ml_CachePlace place = {0};
-
-    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block->uid))
-        return false;
-    const ml_Block *b = ml_call_block(c, block->uid);
-    Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
-    ml_Uid scope = ml_index_scope(c->p.index, block->uid);
-    const ml_Block *root = ml_call_block(c, scope);
-    size_t rank = r.buffer->rank;
-    ml_Range *region = ML_ARRAY(cx, ml_Range, rank);
+    ml_Call *c = r->c;
+    const ml_Given *given = &c->args[CONSUMERS];
 
     for (size_t k = 0; k < given->n; k++) {
         if (!ml_index_is_above(c->p.index, scope, given->uids[k]))
             return ml_fail(
-                cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
+                c->cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(c->cx,
                                   "consumer_blocks: block %s is not in the scope "
                                   "of block %s",
-                                  ml_shown(cx, ml_call_block(c, given->uids[k])),
-                                  ml_shown(cx, b))),
+                                  ml_shown(c->cx, ml_call_block(c, given->uids[k])),
+                                  ml_shown(c->cx, b))),
                 ML_BLOCK_UID(given->uids[k]));
-        ml_push(cx, &r.given, given->uids[k]);
+        ml_push(c->cx, &r->given, given->uids[k]);
     }
-    if (!check_cover(c, scope, r.buffer))
+    return true;
+}
+
+/* What `root` declares to read of the buffer, or all of it. */
+static bool declared_of_input(const Readers *r, const ml_Block *root,
+                              const ml_Region *declared, ml_Range *region)
+{
+    ml_Call *c = r->c;
+    ml_Ctx *cx = c->cx;
+    ml_Arith *ar = ml_arith_at(cx, c->p, root->tag);
+
+    ml_arith_bind_iters(ar, root);
+    /* A declared region may reach beyond the shape where nothing is accessed. */
+    for (size_t d = 0; d < r->buffer->rank; d++) {
+        const ml_Expr *n = r->buffer->shape[d];
+        ml_Range whole = {ml_int(cx, n->type, 0), n};
+
+        region[d] = whole;
+        if (!declared)
+            continue;
+        ml_Interval box =
+            ml_interval_range(ar, declared->ranges[d].min, declared->ranges[d].extent);
+
+        box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
+        if (!ML_PROVE(c, ML_SOUND, !box.nothing))
+            return ml_fail(
+                cx, ML_E_UNSOUND,
+                ML_TEXT(ml_format(cx,
+                                  "what block %s declares to read of %s lies outside "
+                                  "of its shape: there is nothing to copy",
+                                  ml_shown(cx, root), ml_shown(cx, r->buffer))),
+                ML_BLOCK(root), ML_BUFFER(r->buffer));
+        region[d] = ml_interval_cover(ar, box, whole);
+        region[d].min = ml_cast(cx, n->type, region[d].min);
+        region[d].extent = ml_cast(cx, n->type, region[d].extent);
+    }
+    return true;
+}
+
+/* The buffer is an input of the scope: the copy stands at its beginning. */
+static bool place_first(Readers *r, const ml_Block *root, ml_CachePlace *place,
+                        ml_Range *region)
+{
+    ml_Call *c = r->c;
+    const ml_Region *declared = ml_read_of(root, r->buffer);
+
+    *place = (ml_CachePlace){root->tag, root->body, true};
+    if (root->body->kind == ML_STMT_SEQ)
+        place->before = ml_as_seq(root->body)->stmts[0];
+    if (!declared_of_input(r, root, declared, region))
+        return false;
+    ml_readers(c->cx, c->facts, c->p, root->tag, r->buffer, &r->chosen);
+    if (r->given.n)
+        r->chosen = r->given;
+    if (!declared)
+        shrink_view(r, place, region);
+    if (ml_cache_read_guarded(c, c->args[BLOCK].uid, r->buffer))
+        ml_cache_narrow(c, root->tag, &r->chosen, r->buffer, region);
+    return true;
+}
+
+static void note_size(ml_Call *c, const ml_Buffer *buf)
+{
+    int64_t bytes = (int64_t)ml_dtype_bytes(buf->type), n = ml_buffer_const_size(buf);
+
+    if (n > 0 && n >= (int64_t)(64u << 20) / bytes)
+        ml_call_note(c, "%s takes %lld MiB", ml_shown(c->cx, buf),
+                     (long long)(n * bytes >> 20));
+}
+
+static bool cache_read(ml_Call *c)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Uid block = c->args[BLOCK].uid;
+    const char *scope_name = c->args[SCOPE].s;
+    ml_UidVec writers = {0};
+    ml_CachePlace place = {0};
+
+    if (!ml_check_scope(c, scope_name) || !ml_check_not_root(c, block))
+        return false;
+    const ml_Block *b = ml_call_block(c, block);
+    Readers r = {.c = c, .buffer = b->reads[c->args[BUFFER].i].buffer};
+    ml_Uid scope = ml_index_scope(c->p.index, block);
+    ml_Range *region = ML_ARRAY(cx, ml_Range, r.buffer->rank);
+
+    if (!take_consumers(&r, scope, b) ||
+        !ML_PROVE(c, ML_SOUND, ml_check_readers(c, scope, r.buffer)))
         return false;
     ml_writers(cx, c->facts, c->p, scope, r.buffer, &writers);
     if (writers.n > 1)
-        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r.buffer),
-                       ML_NUMBER("writers", writers.n), ML_TEXT(block_names(c, &writers)));
+        return ml_fail_writers(c, r.buffer, &writers);
     if (writers.n == 1) {
         const ml_Block *w = ml_call_block(c, writers.v[0]);
-        size_t at = 0;
 
         if (!place_after_writer(c, w->tag, &r, &place))
             return false;
-        while (w->writes[at].buffer->uid != r.buffer->uid)
-            at++;
-        ml_cache_region(c, w->tag, &w->writes[at], &place, region, NULL);
-    } else {
-        const ml_Region *declared = NULL;
-
-        place = (ml_CachePlace){scope, root->body, true};
-        if (root->body->kind == ML_STMT_SEQ)
-            place.before = ml_as_seq(root->body)->stmts[0];
-        for (size_t k = 0; k < root->n_reads && !declared; k++)
-            if (root->reads[k].buffer->uid == r.buffer->uid)
-                declared = &root->reads[k];
-        ml_Arith *ar = ml_arith_at(cx, c->p, scope);
-
-        ml_arith_bind_iters(ar, root);
-        /* A declared region may reach beyond the shape where nothing is accessed. */
-        for (size_t d = 0; d < rank; d++) {
-            const ml_Expr *n = r.buffer->shape[d];
-            ml_Range whole = {ml_int(cx, n->type, 0), n};
-
-            region[d] = whole;
-            if (declared) {
-                ml_Interval box = ml_interval_range(ar, declared->ranges[d].min,
-                                                    declared->ranges[d].extent);
-
-                box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
-                if (box.nothing && !c->unchecked)
-                    return ml_fail(cx, ML_E_UNSOUND,
-                                   ML_TEXT(ml_format(
-                                       cx,
-                                       "what block %s declares to read of %s lies outside "
-                                       "of its shape: there is nothing to copy",
-                                       ml_shown(cx, root), ml_shown(cx, r.buffer))),
-                                   ML_BLOCK(root), ML_BUFFER(r.buffer));
-                region[d] = ml_interval_cover(ar, box, whole);
-                region[d].min = ml_cast(cx, n->type, region[d].min);
-                region[d].extent = ml_cast(cx, n->type, region[d].extent);
-            }
-        }
-        ml_readers(cx, c->facts, c->p, scope, r.buffer, &r.chosen);
-        if (r.given.n)
-            r.chosen = r.given;
-        if (!declared)
-            shrink_view(&r, &place, region);
-        if (ml_cache_read_guarded(c, block->uid, r.buffer))
-            ml_cache_narrow(c, scope, &r.chosen, r.buffer, region);
+        ml_cache_region(c, w->tag, ml_write_of(w, r.buffer), &place, region, NULL);
+    } else if (!place_first(&r, ml_call_block(c, scope), &place, region)) {
+        return false;
     }
     ml_Cache cache = ml_cache_make(c, r.buffer, scope_name, region, &place);
     const ml_Stmt *nest = ml_cache_nest(c, &cache, true, &r.nest);
-    int64_t elements = ml_buffer_const_size(cache.cached);
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &r))
         return false;
-    if (!c->unchecked && !ml_check_stays_declared(c, r.nest))
-        return false;
-    if (elements > 0 &&
-        elements >= (int64_t)(64u << 20) / (int64_t)ml_dtype_bytes(cache.cached->type))
-        ml_call_note(
-            c, "%s takes %lld MiB", ml_shown(c->cx, cache.cached),
-            (long long)(elements * (int64_t)ml_dtype_bytes(cache.cached->type) >> 20));
-    if (c->checks && !c->unchecked &&
-        (!ml_check_concurrency(c, r.nest) || !ml_check_reads_apart(c, r.nest, r.buffer)))
-        return false;
-    /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0; k < r.chosen.n && ml_is_private(cache.cached) &&
-                       ml_under_threads(c, place.node) && c->checks && !c->unchecked;
-         k++)
-        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
-            !ml_still_covered(c, r.chosen.v[k], r.chosen.v[k], true))
-            return false;
-    /* Threads meet at what they share with each other, not at global memory. */
-    for (size_t k = 0;
-         k < r.chosen.n && !ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
-        if (ml_index_node(c->p.index, r.chosen.v[k]) &&
-            !ml_check_reads_apart(c, r.chosen.v[k], cache.cached))
-            return false;
+    note_size(c, cache.cached);
+    ml_call_subject(c, ML_COPY_OF, r.nest, r.buffer);
+    if (!ml_is_private(cache.cached))
+        ml_call_subjects(c, ML_SHARER_OF, &r.chosen, cache.cached);
+    else if (ml_under_threads(c, place.node))
+        ml_call_subjects(c, ML_READER_OF, &r.chosen, NULL);
     ml_call_return_block(c, r.nest);
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_read(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                               ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_reads; k++)
         ml_try(t, NULL, "cache_read(\"%s\", \"%s\", \"%s\")", ml_name_of(s, b->tag),
                ml_name_of(s, b->reads[k].buffer->uid),
                e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
 }
+
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    {ML_STRICT, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_STRICT, ML_COPY_OF, NULL, ml_check_reads_apart},
+    /* What threads shared before is not there for one that has a copy of its own. */
+    {ML_STRICT, ML_READER_OF, ml_check_covered, NULL},
+    /* Threads meet at what they share with each other, not at global memory. */
+    {ML_STRICT, ML_SHARER_OF, NULL, ml_check_reads_apart},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that reads the buffer"),
@@ -322,21 +310,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_read = {
-    .name = "cache_read",
-    .kind = "CacheRead",
+    ML_PRIM(cache_read, "CacheRead"),
     .group = "caching",
     .summary = "copy a buffer before it is read",
     .help = "Makes a buffer <buf>_<scope>, a nest that copies into it, and lets the "
             "readers use\n"
             "the copy. Usually followed by compute_at of the copy.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = cache_read,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_cache_read,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
                                      ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_read",
 };

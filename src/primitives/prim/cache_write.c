@@ -38,7 +38,7 @@ static int pick(const ml_Block *b, void *user)
 
 bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE:
         return ml_as_store(s)->buffer->uid == buf->uid && !ml_as_store(s)->mask;
     case ML_STMT_SEQ:
@@ -59,15 +59,6 @@ bool ml_always_stores(const ml_Stmt *s, const ml_Buffer *buf)
                ml_always_stores(ml_as_if(s)->other, buf);
     case ML_STMT_EVALUATE: /* an intrinsic: its regions tell what it writes */
         return (ml_as_evaluate(s)->value->flags & ML_X_EFFECT) != 0;
-    case ML_STMT_WHILE:
-    case ML_STMT_BIND:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     return false;
 }
@@ -128,24 +119,16 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
     size_t same = 0;
 
     ml_writers(cx, c->facts, c->p, scope, r->buffer, &writers);
-    if (writers.n != 1) {
-        const char *names = "";
-
-        for (size_t k = 0; k < writers.n; k++)
-            names = ml_format(cx, "%s%s%s", names, k ? ", " : "",
-                              ml_call_block(c, writers.v[k])->name);
-        return ml_fail(cx, ML_E_MULTI_WRITER, ML_BUFFER(r->buffer),
-                       ML_NUMBER("writers", writers.n), ML_TEXT(names));
-    }
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == r->buffer->uid)
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "block %s also reads %s; its cache would start without "
-                                  "those values",
-                                  ml_shown(cx, b), ml_shown(cx, r->buffer))),
-                ML_BLOCK(b), ML_BUFFER(r->buffer));
+    if (writers.n != 1)
+        return ml_fail_writers(c, r->buffer, &writers);
+    if (ml_read_of(b, r->buffer))
+        return ml_fail(
+            cx, ML_E_UNSOUND,
+            ML_TEXT(ml_format(cx,
+                              "block %s also reads %s; its cache would start without "
+                              "those values",
+                              ml_shown(cx, b), ml_shown(cx, r->buffer))),
+            ML_BLOCK(b), ML_BUFFER(r->buffer));
     for (size_t k = 0; k < b->n_writes; k++)
         same += b->writes[k].buffer->uid == r->buffer->uid;
     if (same > 1)
@@ -201,6 +184,19 @@ static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
     return true;
 }
 
+static bool leaves_out(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
+{
+    ml_fail(
+        c->cx, ML_E_UNSOUND,
+        ML_TEXT(ml_format(c->cx,
+                          "cannot show that block %s writes all of the region of %s that "
+                          "would be copied back; what it leaves out would be overwritten",
+                          ml_shown(c->cx, b), ml_shown(c->cx, buf))),
+        ML_BLOCK(b), ML_BUFFER(buf));
+    ml_error_set_unproved(c->cx);
+    return false;
+}
+
 static bool cache_write(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -223,9 +219,10 @@ static bool cache_write(ml_Call *c)
     for (size_t k = 0; k < given->n; k++)
         ml_push(cx, &w.given, given->uids[k]);
     if (!check(c, b, r, scope) ||
-        (!c->unchecked &&
-         (!ml_check_reduces_inside(c, uid) ||
-          !ml_check_reads_in_blocks(c, ml_index_node(c->p.index, scope), r->buffer))))
+        !ML_PROVE(
+            c, ML_SOUND,
+            ml_check_reduces_inside(c, uid) &&
+                ml_check_reads_in_blocks(c, ml_index_node(c->p.index, scope), r->buffer)))
         return false;
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)
@@ -242,8 +239,7 @@ static bool cache_write(ml_Call *c)
             ml_push(cx, &after, raw.v[k]);
     if (!ml_cache_place(c, uid, &after, &place))
         place = (ml_CachePlace){scope, NULL, true};
-
-    if (!c->unchecked && !check_not_carried(c, uid, r->buffer, &place))
+    if (!ML_PROVE(c, ML_SOUND, check_not_carried(c, uid, r->buffer, &place)))
         return false;
     ml_cache_region(c, uid, r, &place, region, &exact);
     if (ml_cache_guarded(c, uid, r->buffer) &&
@@ -255,58 +251,52 @@ static bool cache_write(ml_Call *c)
 
     for (size_t k = 0; k < root->n_allocs; k++)
         local |= root->allocs[k]->uid == r->buffer->uid;
-    /* What is left out of a temporary is not read, unless another iteration wrote it. */
-    if (!exact && (!local || under_concurrent(c, place.node)) && !c->unchecked) {
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(
-                    cx,
-                    "cannot show that block %s writes all of the region of %s that "
-                    "would be copied back; what it leaves out would be overwritten",
-                    ml_shown(cx, b), ml_shown(cx, r->buffer))),
-                ML_BLOCK(b), ML_BUFFER(r->buffer));
-        ml_error_set_unproved(cx);
-        return false;
-    }
-    /* A copy outside of an `if` around the writer would overwrite what was left alone. */
-    if (!local && !c->unchecked && !ml_check_schedulable(c, place.node, uid))
+    /* What is left out of a temporary is not read, unless another iteration wrote it. A
+     * copy outside of an `if` around the writer would overwrite what was left alone. */
+    if (!ML_PROVE(c, ML_SOUND,
+                  (exact || (local && !under_concurrent(c, place.node)) ||
+                   leaves_out(c, b, r->buffer)) &&
+                      (local || ml_check_schedulable(c, place.node, uid))))
         return false;
     ml_Cache cache = ml_cache_make(c, r->buffer, scope_name, region, &place);
     const ml_Stmt *nest = ml_cache_nest(c, &cache, false, &w.nest);
 
     if (!ml_cache_install(c, scope, &cache, &place, nest, pick, &w))
         return false;
-    if (!c->unchecked && !ml_check_stays_declared(c, w.nest))
-        return false;
-    if (c->checks && !c->unchecked &&
-        (!ml_check_concurrency(c, w.nest) || !ml_check_concurrency(c, uid)))
-        return false;
-    /* What threads shared before is not there for one that has a copy of its own. */
-    for (size_t k = 0;
-         k < w.given.n && ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
-        if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]) &&
-            !ml_still_covered(c, w.given.v[k], w.given.v[k], true))
-            return false;
-    /* Threads meet at what they share with each other, not at global memory. */
-    for (size_t k = 0;
-         k < w.given.n && !ml_is_private(cache.cached) && c->checks && !c->unchecked; k++)
-        if (!ml_check_reads_apart(c, w.given.v[k], cache.cached))
-            return false;
+    ml_call_subject(c, ML_COPY_OF, w.nest, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
+    for (size_t k = 0; k < w.given.n; k++)
+        if (!ml_is_private(cache.cached))
+            ml_call_subject(c, ML_SHARER_OF, w.given.v[k], cache.cached);
+        else if (ml_under_threads(c, uid) && ml_under_threads(c, w.given.v[k]))
+            ml_call_subject(c, ML_READER_OF, w.given.v[k], NULL);
     ml_call_return_block(c, w.nest);
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_cache_write(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_writes; k++)
         ml_try(t, NULL, "cache_write(\"%s\", %zu, \"%s\")", ml_name_of(s, b->tag), k,
                e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
 }
+
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    {ML_STRICT, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    /* What threads shared before is not there for one that has a copy of its own. */
+    {ML_STRICT, ML_READER_OF, ml_check_covered, NULL},
+    /* Threads meet at what they share with each other, not at global memory. */
+    {ML_STRICT, ML_SHARER_OF, NULL, ml_check_reads_apart},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that writes the buffer"),
@@ -321,22 +311,19 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_cache_write = {
-    .name = "cache_write",
-    .kind = "CacheWrite",
+    ML_PRIM(cache_write, "CacheWrite"),
     .group = "caching",
     .summary = "let a block write a copy that is stored afterwards",
     .help = "Makes a buffer <buf>_<scope> that the block writes instead, and a nest that "
             "copies\n"
             "it to the original. Usually followed by reverse_compute_at of the copy.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = cache_write,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_cache_write,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
                                ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
-    .cases = "cache_write",
 };

@@ -62,7 +62,7 @@ static bool check_scope(Move *m)
     ml_Uid scope = ml_index_scope(ix, block);
 
     if (!ml_check_pipeline(c, scope) ||
-        (!c->unchecked && !ml_need_complete_or_reduction(c->cx, c->facts, c->p, block)))
+        !ML_PROVE(c, ML_SOUND, ml_need_complete_or_reduction(c->cx, c->facts, c->p, block)))
         return false;
     if (ml_index_scope(ix, loop) != scope || ml_index_is_above(ix, loop, block))
         return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(m->block), ML_LOOP(m->loop));
@@ -72,7 +72,7 @@ static bool check_scope(Move *m)
         return false;
     const ml_Buffer *out = NULL;
 
-    if (!c->unchecked && !m->reverse && ml_is_output_block(c->p, block, &out))
+    if (!m->reverse && !ML_PROVE(c, ML_SOUND, !ml_is_output_block(c->p, block, &out)))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(m->block), ML_BUFFER(out));
     return ml_leaf_removal(c, block, &m->removal);
 }
@@ -283,14 +283,14 @@ static bool find_place(Move *m)
     if (last >= first)
         return ml_fail(c->cx, ML_E_NO_INSERTION_POINT, ML_LOOP(m->loop), ML_BLOCK(m->block),
                        ML_NUMBER("producer", last), ML_NUMBER("consumer", first));
-    if (!c->unchecked &&
-        (m->reverse ? !check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)
-                    : !check_all_under(m, &m->consumers, ML_E_CONSUMERS_MISSING)))
-        return false;
-    if (!c->unchecked && !check_order(m, m->reverse ? &m->consumers : &m->producers))
+    if (!ML_PROVE(c, ML_SOUND,
+                  (m->reverse
+                       ? check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)
+                       : check_all_under(m, &m->consumers, ML_E_CONSUMERS_MISSING)) &&
+                      check_order(m, m->reverse ? &m->consumers : &m->producers)))
         return false;
     m->never = ml_never_runs(c->p, m->block->tag);
-    m->driven = !m->reverse || c->unchecked || is_driven(m);
+    m->driven = !m->reverse || ML_PROVE(c, ML_SOUND, is_driven(m));
     if (!m->driven)
         note_instances(m);
     if (index == -1)
@@ -408,32 +408,29 @@ static bool check_loop_uses(Move *m, const ml_Stmt *nest)
     return true;
 }
 
-/* Readers must still find everything written; see the head of the file. */
-static bool check_result(Move *m)
+static bool keeps_values(ml_Call *c, ml_Uid block)
 {
-    ml_Call *c = m->c;
-    ml_Uid block = m->block->tag;
+    Move *m = c->work;
 
-    if (c->unchecked)
-        return true;
-    if ((!m->driven && !check_instances(m)) || !ml_check_kept(c, block, block))
-        return false;
-    if (!ml_check_accumulation(c, block) || !ml_check_concurrency(c, block) ||
-        /* What it computes it computes anew, and whole, in each iteration. */
-        !ml_check_iter_order(c, block, m->reverse ? 0 : m->loop->var->uid))
-        return false;
-    /* What they wrote for one iteration alone may now be read outside of it. */
-    for (size_t k = 0; k < m->producers.n; k++)
-        if (!ml_check_concurrency(c, m->producers.v[k]))
-            return false;
-    if (m->reverse)
-        return ml_still_covered(c, block, block, true) ||
-               (!m->driven && !(m->never && ml_never_runs(c->p, block)) &&
-                m->producers.n > 0 && fail_lost(m));
-    for (size_t k = 0; k < m->consumers.n; k++)
-        if (!ml_still_covered(c, m->consumers.v[k], m->consumers.v[k], true))
-            return false;
-    return m->producers.n == 0 || ml_still_covered(c, block, block, true);
+    return (m->driven || check_instances(m)) && ml_check_kept(c, block, block);
+}
+
+/* What it computes under the loop it computes anew, and whole, in each iteration. */
+static bool keeps_order(ml_Call *c, ml_Uid block)
+{
+    const Move *m = c->work;
+
+    return ml_check_iter_order(c, block, m->reverse ? 0 : m->loop->var->uid);
+}
+
+/* Readers must still find everything written; see the head of the file. */
+static bool finds_values(ml_Call *c, ml_Uid reader)
+{
+    Move *m = c->work;
+
+    return ml_check_covered(c, reader) ||
+           (!m->driven && !(m->never && ml_never_runs(c->p, reader)) &&
+            m->producers.n > 0 && fail_lost(m));
 }
 
 /* Executions of a block: the product of the extents of its loops; 0 when not constant. */
@@ -455,54 +452,64 @@ static int64_t executions(ml_Call *c, ml_Uid block)
 static bool move(ml_Call *c, bool reverse)
 {
     ml_Ctx *cx = c->cx;
-    Move m = {.c = c, .reverse = reverse};
+    Move *m = ML_NEW(cx, Move);
     ml_Uid block = c->args[BLOCK].uid;
 
     if (c->args[LOOP].h.kind == ML_H_ROOT_MARK)
         return true;
     if (c->args[LOOP].h.kind == ML_H_INLINE_MARK)
-        return reverse ? ml_reverse_inline_block(c, block) : ml_inline_block(c, block);
+        return ml_call_run(c, reverse ? &ml_prim_reverse_compute_inline
+                                      : &ml_prim_compute_inline);
     if (!ml_check_not_root(c, block))
         return false;
-    m.block = ml_call_block(c, block);
-    m.loop = ml_call_loop(c, c->args[LOOP].uid);
-    if (!check_scope(&m) || !find_place(&m))
+    m->c = c;
+    m->reverse = reverse;
+    m->block = ml_call_block(c, block);
+    m->loop = ml_call_loop(c, c->args[LOOP].uid);
+    if (!check_scope(m) || !find_place(m))
         return false;
 
-    ml_Arith *ar = ml_arith_at(cx, c->p, m.loop->var->uid);
-    ml_IterDomain *dom = ML_ARRAY(cx, ml_IterDomain, m.block->n_iters);
+    ml_Arith *ar = ml_arith_at(cx, c->p, m->loop->var->uid);
+    ml_IterDomain *dom = ML_ARRAY(cx, ml_IterDomain, m->block->n_iters);
 
-    ml_arith_bind_loop(ar, m.loop);
-    if (!ml_solve_domains(c, ar, m.block, m.loop, reverse ? &m.producers : &m.consumers,
-                          reverse, m.driven ? NULL : m.outside, dom))
+    ml_arith_bind_loop(ar, m->loop);
+    if (!ml_solve_domains(c, ar, m->block, m->loop, reverse ? &m->producers : &m->consumers,
+                          reverse, m->driven ? NULL : m->outside, dom))
         return false;
-    const ml_Stmt *nest = new_nest(&m, ar, dom);
+    const ml_Stmt *nest = new_nest(m, ar, dom);
     int64_t before = executions(c, block);
 
     /* The new loops run over the iters in order: so must those of today. */
-    if (!c->unchecked && !ml_check_iter_order(c, block, 0))
+    if (!ML_PROVE(c, ML_SOUND, ml_check_order(c, block)))
         return false;
-    if (!check_loop_uses(&m, nest))
+    if (!check_loop_uses(m, nest))
         return false;
-    const ml_Stmt **body = ML_ARRAY(cx, const ml_Stmt *, m.n_body + 1);
+    const ml_Stmt **body = ML_ARRAY(cx, const ml_Stmt *, m->n_body + 1);
 
-    memcpy(body, m.body, m.at * sizeof *body);
-    body[m.at] = nest;
-    memcpy(body + m.at + 1, m.body + m.at, (m.n_body - m.at) * sizeof *body);
+    memcpy(body, m->body, m->at * sizeof *body);
+    body[m->at] = nest;
+    memcpy(body + m->at + 1, m->body + m->at, (m->n_body - m->at) * sizeof *body);
 
-    ml_For f = *m.loop;
+    ml_For f = *m->loop;
 
-    f.body = ml_seq(cx, body, m.n_body + 1);
-    ml_call_replace(c, m.removal.uid, m.removal.with);
-    ml_call_replace(c, m.loop->var->uid, ml_for_from(cx, &f));
-    if (!ml_ok_or_fail(cx) || !check_result(&m))
+    f.body = ml_seq(cx, body, m->n_body + 1);
+    ml_call_replace(c, m->removal.uid, m->removal.with);
+    ml_call_replace(c, m->loop->var->uid, ml_for_from(cx, &f));
+    if (!ml_ok_or_fail(cx))
         return false;
+    c->work = m;
+    ml_call_subject(c, ML_BLOCK_OF, block, NULL);
+    ml_call_subjects(c, ML_PRODUCER_OF, &m->producers, NULL);
+    if (!reverse)
+        ml_call_subjects(c, ML_READER_OF, &m->consumers, NULL);
+    if (reverse || m->producers.n > 0)
+        ml_call_subject(c, ML_READER_OF, block, NULL);
     int64_t after = executions(c, block);
 
     if (before > 0 && after > before)
         ml_call_note(c, "block %s now runs %lld times instead of %lld",
                      /* nobody reads a replayed step's, and names take their time */
-                     c->sched->replaying ? m.block->name : ml_shown(c->cx, m.block),
+                     c->sched->replaying ? m->block->name : ml_shown(c->cx, m->block),
                      (long long)after, (long long)before);
     return true;
 }
@@ -518,7 +525,8 @@ static bool reverse_compute_at(ml_Call *c)
 }
 
 /* Ways out: the same at the loops of a consumer (producer), innermost first. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_compute_at(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                               ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -544,6 +552,17 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_try(t, NULL, "compute_inline(\"%s\")", ml_name_of(s, args[BLOCK].uid));
 }
 
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_BLOCK_OF, keeps_values, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_accumulation, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_BLOCK_OF, keeps_order, NULL},
+    /* What they wrote for one iteration alone may now be read outside of it. */
+    {ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_READER_OF, finds_values, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that moves"),
     ML_PARAM("loop", ML_P_LOOP_OR_MARK, "the loop it moves under"),
@@ -562,35 +581,29 @@ static const ml_Param params[] = {
     }
 
 const ml_Primitive ml_prim_compute_at = {
-    .name = "compute_at",
-    .kind = "ComputeAt",
+    ML_PRIM(compute_at, "ComputeAt"),
     .group = "compute location",
     .summary = "compute a producer where it is used",
     .help =
         "Moves a block under a loop that holds all its consumers; there it computes just\n"
         "what they need in one iteration.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = compute_at,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_compute_at,
     .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING),
-    .cases = "compute_at",
 };
 
 const ml_Primitive ml_prim_reverse_compute_at = {
-    .name = "reverse_compute_at",
-    .kind = "ReverseComputeAt",
+    ML_PRIM(reverse_compute_at, "ReverseComputeAt"),
     .group = "compute location",
     .summary = "compute a consumer where its input is produced",
     .help =
         "Moves a block under a loop that holds all its producers; there it uses just what\n"
         "one iteration has produced.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reverse_compute_at,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_compute_at,
     .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL),
-    .cases = "reverse_compute_at",
 };

@@ -204,9 +204,10 @@ static const ml_Stmt *inline_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         cx, s, &(ml_Mapper){.stmt = inline_stmt, .expr = inline_expr, .user = user});
 }
 
-bool ml_inline_block(ml_Call *c, ml_Uid block)
+static bool compute_inline(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
+    ml_Uid block = c->args[BLOCK].uid;
     ml_Removal removal;
 
     if (!ml_check_not_root(c, block))
@@ -225,7 +226,7 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
         return false;
     if (ml_is_output_block(c->p, block, &out))
         return ml_fail(cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p.block), ML_BUFFER(out));
-    if (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, block))
+    if (!ML_PROVE(c, ML_SOUND, ml_need_complete(cx, c->facts, c->p, block)))
         return false;
     p.buf = p.block->writes[0].buffer;
     if (!find_pattern(&p) || !ml_leaf_removal(c, block, &removal))
@@ -255,24 +256,19 @@ bool ml_inline_block(ml_Call *c, ml_Uid block)
         ml_call_replace(c, readers.v[k], st);
     }
     ml_inline_finish(c, scope, p.buf);
-    /* What they wrote for one iteration alone may now be read outside of it. */
-    for (size_t k = 0; k < producers.n && !c->unchecked; k++)
-        if (!ml_check_concurrency(c, producers.v[k]))
-            return false;
-    for (size_t k = 0; k < readers.n && !c->unchecked; k++)
-        if (ml_index_node(c->p.index, readers.v[k]) &&
-            (!ml_check_own_memory(c, readers.v[k]) ||
-             !ml_check_kept(c, block, readers.v[k])))
-            return false;
-    return ml_ok_or_fail(cx);
+    ml_call_subjects(c, ML_PRODUCER_OF, &producers, NULL);
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    return true;
 }
 
-static bool compute_inline(ml_Call *c)
+/* What the block read, too. */
+static bool finds_all(ml_Call *c, ml_Uid reader)
 {
-    return ml_inline_block(c, c->args[BLOCK].uid);
+    return ml_check_own_memory(c, reader) && ml_check_kept(c, c->args[BLOCK].uid, reader);
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_compute_inline(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -292,28 +288,32 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     }
 }
 
+static const ml_Post posts[] = {
+    /* What they wrote for one iteration alone may now be read outside of it. */
+    {ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_READER_OF, finds_all, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the producer to be inlined"),
 };
 
 const ml_Primitive ml_prim_compute_inline = {
-    .name = "compute_inline",
-    .kind = "ComputeInline",
+    ML_PRIM(compute_inline, "ComputeInline"),
     .group = "compute location",
     .summary = "substitute a producer into its readers",
     .help =
         "Each load of what the block writes becomes the stored value; the block and its\n"
         "buffer go. A block whose buffer nobody reads is simply deleted.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = compute_inline,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_compute_inline,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_SINGLE_WRITE,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_OUTPUT_BLOCK,
                                      ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED,
                                      ML_E_UNSOUND, ML_E_OK},
-    .cases = "compute_inline",
 };

@@ -183,7 +183,7 @@ static bool find_region(CopyAt *a)
         a->cache.region[d].min = ml_cast(cx, dim->type, a->cache.region[d].min);
         a->cache.region[d].extent = ml_cast(cx, dim->type, a->cache.region[d].extent);
     }
-    if (!a->write || c->unchecked)
+    if (!a->write || !ml_call_asks(c, ML_SOUND))
         return true;
     for (size_t k = 0; k < a->users.n && !all; k++) {
         all = exact[k];
@@ -340,7 +340,7 @@ static bool rewrite(CopyAt *a)
         if (k >= a->first && k <= a->last) {
             if (!ml_cache_rewire(c, &a->cache, a->body[k], pick, NULL, &all[at]))
                 return false;
-            all[at] = ml_views_follow(cx, all[at], a->cache.cached);
+            all[at] = ml_views_follow(cx, all[at], a->cache.cached, true);
         }
         at++;
         if (a->write && k == a->last)
@@ -354,29 +354,15 @@ static bool rewrite(CopyAt *a)
     return ml_ok_or_fail(cx);
 }
 
-static bool check_result(CopyAt *a)
+static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
 {
-    ml_Call *c = a->c;
-    ml_UidVec consumers = {0};
+    CopyAt a = {.c = c, .loop = ml_as_for(c->args[LOOP].node), .old = old};
 
-    if (c->unchecked)
-        return true;
-    if (!ml_check_concurrency(c, a->nest) ||
-        (!a->write && !ml_check_reads_apart(c, a->nest, a->old)))
-        return false;
-    for (size_t k = 0; k < a->users.n && a->write; k++)
-        if (!ml_check_concurrency(c, a->users.v[k]))
-            return false;
-    if (!ml_is_covered(c->cx, c->facts, c->p, a->nest, false))
-        return unsound(a, ml_format(c->cx,
-                                    "cannot show that all values of %s are there where "
-                                    "it would be copied",
-                                    ml_shown(c->cx, a->old)));
-    ml_raw_consumers(c->cx, c->facts, c->p, a->nest, &consumers);
-    for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
-            return false;
-    return true;
+    return ml_is_covered(c->cx, c->facts, c->p, nest, false) ||
+           unsound(&a, ml_format(c->cx,
+                                 "cannot show that all values of %s are there where "
+                                 "it would be copied",
+                                 ml_shown(c->cx, old)));
 }
 
 static bool copy_at(ml_Call *c, bool write)
@@ -401,11 +387,20 @@ static bool copy_at(ml_Call *c, bool write)
     a.cache.old = a.old;
     a.cache.cached = ml_buffer_new(cx, ml_format(cx, "%s_%s", a.old->name, scope_name),
                                    a.old->type, a.old->shape, a.old->rank, scope_name);
-    if (!find_region(&a) || (write && !c->unchecked && !check_readers(&a)))
+    if (!find_region(&a) || (write && !ML_PROVE(c, ML_SOUND, check_readers(&a))))
         return false;
-    if (!rewrite(&a) || !check_result(&a) ||
-        (!c->unchecked && !ml_check_stays_declared(c, a.nest)))
+    if (!rewrite(&a))
         return false;
+    ml_UidVec consumers = {0};
+
+    ml_call_subject(c, ML_COPY_OF, a.nest, a.old);
+    if (write)
+        ml_call_subjects(c, ML_PRODUCER_OF, &a.users, NULL);
+    else
+        ml_call_subject(c, ML_SHARER_OF, a.nest, a.old);
+    if (ml_call_asks(c, ML_SOUND))
+        ml_raw_consumers(cx, c->facts, c->p, a.nest, &consumers);
+    ml_call_subjects(c, ML_READER_OF, &consumers, NULL);
     ml_call_return_block(c, a.nest);
     return true;
 }
@@ -421,7 +416,8 @@ static bool write_at(ml_Call *c)
 }
 
 /* Ways out: the same at the other loops of the block, innermost first. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_copy_at(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     const ml_Stmt *node = ml_index_node(p.index, args[BLOCK].uid);
@@ -439,6 +435,16 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
                    e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
 }
 
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_SHARER_OF, NULL, ml_check_reads_apart},
+    {ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_COPY_OF, NULL, finds_values},
+    {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    {0},
+};
+
 static const ml_Param read_params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the loop of which an iteration copies"),
     ML_PARAM("block", ML_P_BLOCK, "a block that reads the buffer"),
@@ -454,41 +460,35 @@ static const ml_Param write_params[] = {
 };
 
 const ml_Primitive ml_prim_read_at = {
-    .name = "read_at",
-    .kind = "ReadAt",
+    ML_PRIM(read_at, "ReadAt"),
     .group = "caching",
     .summary = "copy what an iteration of a loop reads",
     .help =
         "Makes a buffer <buf>_<scope> and one block directly under the loop that copies\n"
         "into it all that the iteration reads; the readers under the loop use it.",
-    .params = read_params,
-    .n_params = ML_COUNT(read_params),
+    ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
-    .apply = read_at,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_copy_at,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,
                                ML_E_NOT_STAGE_PIPELINE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "read_at",
 };
 
 const ml_Primitive ml_prim_write_at = {
-    .name = "write_at",
-    .kind = "WriteAt",
+    ML_PRIM(write_at, "WriteAt"),
     .group = "caching",
     .summary = "copy back what an iteration of a loop writes",
     .help =
         "Makes a buffer <buf>_<scope> that the blocks under the loop write instead, and\n"
         "one block directly under the loop that copies back all that they write.",
-    .params = write_params,
-    .n_params = ML_COUNT(write_params),
+    ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
-    .apply = write_at,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_copy_at,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
                                      ML_E_ORDER_VIOLATED, ML_E_NOT_STAGE_PIPELINE,
                                      ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
-    .cases = "write_at",
 };

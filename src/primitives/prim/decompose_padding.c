@@ -175,11 +175,9 @@ static bool check_place(Padding *p)
     ml_child_blocks(cx, &p->loop->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *o = ml_as_block(blocks.v[k]);
-        bool reads = false;
 
-        for (uint32_t m = 0; m < o->n_reads; m++)
-            reads |= o->reads[m].buffer->uid == buf->uid;
-        if (reads && o->tag != p->block->tag && !ml_still_covered(c, o->tag, o->tag, true))
+        if (ml_read_of(o, buf) && o->tag != p->block->tag &&
+            !ml_still_covered(c, o->tag, o->tag, true))
             return false;
     }
     return true;
@@ -373,7 +371,7 @@ static bool decompose_padding(ml_Call *c)
     const char *why = NULL;
 
     if (!ml_check_not_root(c, uid) ||
-        (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, uid)) || !find_way(&p))
+        !ML_PROVE(c, ML_SOUND, ml_need_complete(cx, c->facts, c->p, uid)) || !find_way(&p))
         return false;
     p.ar = ml_arith_at(cx, c->p, uid);
     if (!find_pattern(&p) || !find_box(&p))
@@ -387,9 +385,8 @@ static bool decompose_padding(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, p.loop->var->uid, ml_seq(cx, both, 2));
-    if (c->checks && !c->unchecked &&
-        (!ml_check_concurrency(c, fill) || !ml_check_concurrency(c, uid)))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, fill, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
     ml_call_return_block(c, fill);
     return true;
 }
@@ -400,21 +397,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_decompose_padding = {
-    .name = "decompose_padding",
-    .kind = "DecomposePadding",
+    ML_PRIM(decompose_padding, "DecomposePadding"),
     .group = "layout",
     .summary = "split padding into a constant fill and a copy of the interior",
     .help =
         "The block stores if_then_else(c, value, constant). A block <name>_pad_const "
         "stores the\n"
         "constant everywhere, directly before the loop; the block keeps what lies inside.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = decompose_padding,
+    .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL}, {0}},
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_COMPLETE, ML_E_NOT_ANCESTOR,
                                      ML_E_NOT_SCHEDULABLE, ML_E_PADDING_PATTERN,
                                      ML_E_NOT_AFFINE, ML_E_LOOP_STEP,
                                      ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "decompose_padding",
 };

@@ -365,17 +365,18 @@ static bool decompose_reduction(ml_Call *c)
     d.loop = ml_call_loop(c, c->args[LOOP].uid);
     if (!find_loops(&d))
         return false;
-    if (c->checks && !c->unchecked && !ml_need_reduction(cx, c->facts, c->p, d.block->tag))
+    if (!ML_PROVE(c, ML_STRICT, ml_check_reduction(c, d.block->tag)))
         return false;
     if (!d.block->init) /* without it there is nothing to split off */
-        return ml_need_reduction(cx, c->facts, c->p, d.block->tag);
-    if ((c->checks && !ML_FAULT(DECOMPOSE_LOOP) && !check_outer_loops(&d)) ||
+        return ml_check_reduction(c, d.block->tag);
+    if (!ML_PROVE(c, ML_RULE, ML_FAULT(DECOMPOSE_LOOP) || check_outer_loops(&d)) ||
         !ml_check_schedulable(c, d.loop->var->uid, d.block->tag) || !check_bounds(&d))
         return false;
-    if (!c->unchecked && (!ml_check_reduces_inside(c, d.block->tag) || !check_threads(&d) ||
-                          !check_instances(&d) || !check_reads(&d) ||
-                          !ml_check_inits_first(c, d.block, d.loop->var->uid) ||
-                          !ml_check_reads_in_blocks(c, &d.loop->base, NULL)))
+    if (!ML_PROVE(c, ML_SOUND,
+                  ml_check_reduces_inside(c, d.block->tag) && check_threads(&d) &&
+                      check_instances(&d) && check_reads(&d) &&
+                      ml_check_inits_first(c, d.block, d.loop->var->uid) &&
+                      ml_check_reads_in_blocks(c, &d.loop->base, NULL)))
         return false;
     if (!init_predicate(&d, without_unit_loops(&d), &pred))
         return false;
@@ -392,13 +393,12 @@ static bool decompose_reduction(ml_Call *c)
     const ml_Stmt *both[2] = {init, ml_index_node(c->p.index, d.loop->var->uid)};
 
     ml_call_replace(c, d.loop->var->uid, ml_seq(cx, both, 2));
-    if (!ml_ok_or_fail(cx))
-        return false;
     ml_call_return_block(c, tag);
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_decompose_reduction(ml_Schedule *s, const ml_Given *args,
+                                        const ml_Error *e, ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_StmtVec loops = {0};
@@ -418,21 +418,17 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_decompose_reduction = {
-    .name = "decompose_reduction",
-    .kind = "DecomposeReduction",
+    ML_PRIM(decompose_reduction, "DecomposeReduction"),
     .group = "reductions",
     .summary = "split a reduction into its init and its update",
     .help =
         "The init gets a nest of its own directly before the loop; the block becomes the\n"
         "update. The loop is at or above every loop that drives a reduce iter.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = decompose_reduction,
-    .suggest = suggest,
+    .suggest = suggest_decompose_reduction,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
                                      ML_E_UNDECLARED_WRITE, ML_E_LOOP_TOO_LOW,
                                      ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
                                      ML_E_UNSOUND, ML_E_OK},
-    .cases = "decompose_reduction",
 };

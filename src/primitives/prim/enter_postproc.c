@@ -11,15 +11,12 @@ static bool enter_postproc(ml_Call *c)
 }
 
 const ml_Primitive ml_prim_enter_postproc = {
-    .name = "enter_postproc",
-    .kind = "EnterPostproc",
+    ML_PRIM(enter_postproc, "EnterPostproc"),
     .group = "sampling",
     .summary = "mark that postprocessing begins",
     .help = "Changes nothing. A replay that leaves postprocessing out stops before the\n"
             "first mark; dead-code elimination keeps it.",
     .result = ML_R_NONE,
     .no_version = true,
-    .apply = enter_postproc,
     .errors = (const ml_ErrorCode[]){ML_E_OK},
-    .cases = "enter_postproc",
 };

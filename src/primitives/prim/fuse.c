@@ -167,7 +167,8 @@ static bool fuse(ml_Call *c)
 }
 
 /* Ways out: bring the loops next to each other, fuse what does nest. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_fuse(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                         ml_Tries *t)
 {
     const ml_Given *g = &args[LOOPS];
     ml_Text list = {0};
@@ -193,22 +194,18 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_fuse = {
-    .name = "fuse",
-    .kind = "Fuse",
+    ML_PRIM(fuse, "Fuse"),
     .group = "loops",
     .summary = "collapse nested loops into one",
     .help =
         "The loops must be nested directly in each other, outermost first, each holding\n"
         "nothing but the next. The new loop is serial; its extent is the product.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOP,
-    .apply = fuse,
-    .suggest = suggest,
+    .suggest = suggest_fuse,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                      ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
                                      ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
                                      ML_E_INDEX_OVERFLOW, ML_E_ITER_NOT_PARALLEL, ML_E_OK},
     .one_order = true,
-    .cases = "fuse",
 };

@@ -113,8 +113,7 @@ static const ml_Expr *without(Fusion *f, const ml_Expr *e, const ml_Expr **wrong
 
 static bool scales(const ml_Expr *e)
 {
-    return e->kind == ML_EXPR_MUL || e->kind == ML_EXPR_DIV || e->kind == ML_EXPR_MOD ||
-           e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD;
+    return e->kind == ML_EXPR_MUL || ml_kind_divides(e->kind);
 }
 
 static bool find_epilogue(Fusion *f)
@@ -266,7 +265,7 @@ static bool solve(Fusion *f)
                                  "cannot show that block %s runs for all values of its "
                                  "iters; what it leaves out would be written",
                                  ml_shown(cx, e)));
-    return c->unchecked || check_place(f, &mine);
+    return ML_PROVE(c, ML_SOUND, check_place(f, &mine));
 }
 
 /* ---- who else looks */
@@ -380,8 +379,9 @@ static bool check_blocks(Fusion *f)
     if (f->red->n_writes != 1)
         return ml_fail(cx, ML_E_NOT_SINGLE_WRITE, ML_BLOCK(f->red),
                        ML_NUMBER("writes", f->red->n_writes));
-    if (!c->unchecked && (!ml_need_reduction(cx, c->facts, c->p, f->red->tag) ||
-                          !ml_need_complete(cx, c->facts, c->p, f->epi->tag)))
+    if (!ML_PROVE(c, ML_SOUND,
+                  ml_check_reduction(c, f->red->tag) &&
+                      ml_need_complete(cx, c->facts, c->p, f->epi->tag)))
         return false;
     if (ml_is_output_block(c->p, f->red->tag, &out))
         return ml_fail(cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(f->red), ML_BUFFER(out));
@@ -392,7 +392,6 @@ static bool check_blocks(Fusion *f)
 
 static bool fuse_reduction_epilogue(ml_Call *c)
 {
-    ml_Ctx *cx = c->cx;
     ml_Uid red = c->args[REDUCTION].uid, epi = c->args[EPILOGUE].uid;
     ml_Removal removal;
 
@@ -414,12 +413,9 @@ static bool fuse_reduction_epilogue(ml_Call *c)
     ml_call_replace(c, removal.uid, removal.with);
     ml_call_replace(c, red, &b->base);
     ml_inline_finish(c, f.scope, f.temp);
-    if (!ml_ok_or_fail(cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    return ml_check_concurrency(c, red) && ml_check_own_memory(c, red) &&
-           ml_check_iter_order(c, red, 0) && ml_check_pipeline(c, f.scope);
+    ml_call_subject(c, ML_BLOCK_OF, red, NULL);
+    ml_call_subject(c, ML_SCOPE_OF, f.scope, NULL);
+    return true;
 }
 
 static const ml_Param params[] = {
@@ -428,21 +424,22 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_fuse_reduction_epilogue = {
-    .name = "fuse_reduction_epilogue",
-    .kind = "FuseReductionEpilogue",
+    ML_PRIM(fuse_reduction_epilogue, "FuseReductionEpilogue"),
     .group = "compute location",
     .summary = "start a reduction from what is added to its result",
     .help = "The init stores the epilogue's addend to the epilogue's buffer, and the\n"
             "reduction goes on there; the intermediate and the epilogue go.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = fuse_reduction_epilogue,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+                               {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
+                               {ML_SOUND, ML_BLOCK_OF, ml_check_order, NULL},
+                               {ML_STRICT, ML_SCOPE_OF, ml_check_pipeline, NULL},
+                               {0}},
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_WRITE,
                                      ML_E_NOT_REDUCTION, ML_E_NOT_COMPLETE,
                                      ML_E_OUTPUT_BLOCK, ML_E_NOT_SCHEDULABLE,
                                      ML_E_EPILOGUE_PATTERN, ML_E_OPAQUE_ACCESS,
                                      ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "fuse_reduction_epilogue",
 };

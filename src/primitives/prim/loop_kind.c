@@ -51,13 +51,14 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, ml_Thread t)
 {
     ml_Ctx *cx = c->cx;
     const ml_For *loop = ml_call_loop(c, c->args[LOOP].uid);
+    bool concurrent = kind != ML_FOR_UNROLLED && !ML_FAULT(PARALLEL_CHECKS);
 
-    if (kind != ML_FOR_UNROLLED && !c->unchecked && !ML_FAULT(PARALLEL_CHECKS)) {
-        if (!check_iters(c, loop, what, t) ||
-            !ml_check_reads_in_blocks(c, &loop->base, NULL))
-            return false;
-    }
-    bool ask = kind == ML_FOR_THREAD && c->checks && !c->unchecked;
+    if (concurrent && !ML_PROVE(c, ML_SOUND,
+                                check_iters(c, loop, what, t) &&
+                                    ml_check_reads_in_blocks(c, &loop->base, NULL)))
+        return false;
+
+    bool ask = kind == ML_FOR_THREAD && ml_call_asks(c, ML_STRICT);
     ml_UidVec readers = {0};
     ml_For f = *loop;
 
@@ -74,25 +75,26 @@ static bool set_kind(ml_Call *c, ml_ForKind kind, const char *what, ml_Thread t)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, loop->var->uid, ml_for_from(cx, &f));
-    if (kind == ML_FOR_UNROLLED || c->unchecked || !c->checks || ML_FAULT(PARALLEL_CHECKS))
+    if (!concurrent)
         return true;
-    /* Asked of the result: under blockIdx a global buffer is shared, also by the iterations
-     * of loops further inside. */
-    if (!ml_need_compact_dataflow(cx, c->facts, c->p, loop->var->uid))
-        return false;
-    if (ask && (!ml_need_launchable(cx, c->p, loop->var->uid) ||
-                !ml_check_still_covered(c, &readers)))
-        return false;
-    if (t.axis != ML_AXIS_BLOCK)
-        return true;
-    ml_StmtVec blocks = {0};
-
-    ml_all_blocks(cx, ml_index_node(c->p.index, loop->var->uid), &blocks);
-    for (size_t k = 0; k < blocks.n; k++)
-        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
-            return false;
+    ml_call_subject(c, ML_LOOP_OF, loop->var->uid, NULL);
+    if (ask)
+        ml_call_subject(c, ML_THREAD_OF, loop->var->uid, NULL);
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    if (ask && t.axis == ML_AXIS_BLOCK)
+        ml_call_subjects_below(c, ML_BLOCK_OF, loop->var->uid);
     return true;
 }
+
+/* Asked of the result: under blockIdx a global buffer is shared, also by the iterations of
+ * loops further inside. */
+static const ml_Post posts[] = {
+    {ML_STRICT, ML_LOOP_OF, ml_check_compact, NULL},
+    {ML_STRICT, ML_THREAD_OF, ml_check_launchable, NULL},
+    {ML_STRICT, ML_READER_OF, ml_check_thread_reader, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static bool parallel(ml_Call *c)
 {
@@ -200,7 +202,8 @@ static void suggest_global(ml_Schedule *s, const ml_Given *args, const ml_Error 
 }
 
 /* Ways out: a loop of the same block that would do. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_loop_kind(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                              ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     ml_Ctx *cx = ml_schedule_ctx(s);
@@ -270,8 +273,7 @@ static const ml_Param params[] = {
     }
 
 const ml_Primitive ml_prim_parallel = {
-    .name = "parallel",
-    .kind = "Parallel",
+    ML_PRIM(parallel, "Parallel"),
     .group = "loop kinds",
     .summary = "run the iterations of a loop on several cores",
     .help =
@@ -280,15 +282,13 @@ const ml_Primitive ml_prim_parallel = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = parallel,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS,
-    .cases = "parallel",
 };
 
 const ml_Primitive ml_prim_vectorize = {
-    .name = "vectorize",
-    .kind = "Vectorize",
+    ML_PRIM(vectorize, "Vectorize"),
     .group = "loop kinds",
     .summary = "run the iterations of a loop as lanes of a vector",
     .help = "The same conditions as parallel. Of an extent that is not constant code\n"
@@ -296,15 +296,13 @@ const ml_Primitive ml_prim_vectorize = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = vectorize,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_loop_kind,
     .errors = ERRORS,
-    .cases = "vectorize",
 };
 
 const ml_Primitive ml_prim_unroll = {
-    .name = "unroll",
-    .kind = "Unroll",
+    ML_PRIM(unroll, "Unroll"),
     .group = "loop kinds",
     .summary = "copy the body of a loop for each iteration",
     .help =
@@ -313,15 +311,12 @@ const ml_Primitive ml_prim_unroll = {
     .params = params,
     .n_params = 1,
     .result = ML_R_NONE,
-    .apply = unroll,
     .errors = (const ml_ErrorCode[]){ML_E_OK},
     .one_order = true,
-    .cases = "unroll",
 };
 
 const ml_Primitive ml_prim_bind = {
-    .name = "bind",
-    .kind = "Bind",
+    ML_PRIM(bind, "Bind"),
     .group = "loop kinds",
     .summary = "let GPU threads run the iterations of a loop",
     .help =
@@ -332,12 +327,11 @@ const ml_Primitive ml_prim_bind = {
     .params = params,
     .n_params = 2,
     .result = ML_R_NONE,
-    .apply = bind,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_loop_kind,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
                                      ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,
                                      ML_E_NOT_REGION_COVERED, ML_E_THREAD_NESTED,
                                      ML_E_LAUNCH_LIMIT, ML_E_OK},
-    .cases = "bind",
 };

@@ -316,24 +316,6 @@ static const ml_Stmt *piece(Partition *p, size_t k, const ml_Stmt **loop)
 
 /* ---- the primitive */
 
-/* A buffer that one piece had to itself is used by several now: concurrent loops inside
- * them no longer have one each. */
-static bool check_inside(ml_Call *c, const ml_Stmt *all)
-{
-    ml_StmtVec blocks = {0};
-
-    if (!ml_check_concurrency(c, ml_stmt_uid(all)))
-        return false;
-    ml_all_blocks(c->cx, ml_index_node(c->p.index, ml_stmt_uid(all)), &blocks);
-    for (size_t k = 0; k < blocks.n; k++) {
-        const ml_Block *b = ml_as_block(blocks.v[k]);
-
-        if (!ml_check_concurrency(c, b->tag))
-            return false;
-    }
-    return true;
-}
-
 static bool loop_partition(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -364,14 +346,15 @@ static bool loop_partition(ml_Call *c)
                      ml_shown(c->cx, p.loop->var),
                      ml_for_kind_name((ml_ForKind)p.loop->kind));
     ml_call_replace(c, p.loop->var->uid, all);
-    if (!c->unchecked && !check_inside(c, all))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, ml_stmt_uid(all), NULL);
+    ml_call_subjects_below(c, ML_BLOCK_OF, ml_stmt_uid(all));
     ml_call_return_loops(c, loops, p.n);
     return true;
 }
 
 /* Ways out: the length that is too much left to be worked out. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_loop_partition(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[LOOP].uid);
     const char *name = ml_name_of(s, args[LOOP].uid);
@@ -393,6 +376,13 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
                name, ml_as_for(node)->annotations->keys[0], name, (long long)(extent / 2));
 }
 
+static const ml_Post posts[] = {
+    /* A buffer that one piece had to itself is used by several now: concurrent loops inside
+     * them no longer have one each. */
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the loop to cut"),
     ML_PARAM("factors", ML_P_FACTORS, "lengths of the pieces in order; auto: the rest"),
@@ -400,8 +390,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_loop_partition = {
-    .name = "loop_partition",
-    .kind = "LoopPartition",
+    ML_PRIM(loop_partition, "LoopPartition"),
     .group = "loops",
     .summary = "cut a loop into consecutive loops",
     .help = "The lengths are those of the pieces, one after the other; what they leave is "
@@ -409,15 +398,13 @@ const ml_Primitive ml_prim_loop_partition = {
             "piece, unless one of them is auto. Each piece gets a copy of the body in a "
             "block of\n"
             "its own, so that it can be scheduled apart from the others.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .apply = loop_partition,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_loop_partition,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_DYNAMIC, ML_E_TWO_AUTOS,
                                ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "loop_partition",
 };

@@ -93,9 +93,8 @@ static bool find_bad(const ml_Expr *x, void *user)
     if (x->kind == ML_EXPR_LOAD && (ml_load_rank(x) < x->n_args ||
                                     !is_at(ml_einsum_side(l->e, x->as.buffer), x->args)))
         l->bad = x;
-    if ((x->kind == ML_EXPR_DIV || x->kind == ML_EXPR_MOD || x->kind == ML_EXPR_FLOORDIV ||
-         x->kind == ML_EXPR_FLOORMOD) &&
-        !ml_dtype_is_float(x->type) && x->args[1]->kind != ML_EXPR_INT)
+    if (ml_kind_divides(x->kind) && !ml_dtype_is_float(x->type) &&
+        x->args[1]->kind != ML_EXPR_INT)
         l->bad = x;
     if (x->kind == ML_EXPR_LET ||
         (x->kind == ML_EXPR_CALL && ml_expr_effect(x) > ML_EFFECT_READ))
@@ -368,15 +367,10 @@ static bool check_place(const ml_Einsum *e, const ml_EinsumSide *s)
     ml_child_blocks(cx, e->top, &inside);
     for (size_t k = 0; k < inside.n; k++) {
         const ml_Block *o = ml_as_block(inside.v[k]);
-        bool uses = false;
 
         if (o->tag == e->block->tag)
             continue;
-        for (uint32_t m = 0; m < o->n_writes; m++)
-            uses |= o->writes[m].buffer->uid == s->old->uid;
-        for (uint32_t m = 0; m < o->n_reads && s->write; m++)
-            uses |= o->reads[m].buffer->uid == s->old->uid;
-        if (uses)
+        if (ml_write_of(o, s->old) || (s->write && ml_read_of(o, s->old)))
             return ml_fail(
                 cx, ML_E_UNSOUND,
                 ML_TEXT(ml_format(cx,
@@ -477,13 +471,19 @@ static bool pad_einsum(ml_Call *c)
     if (!ml_einsum_install(&e))
         return false;
     ml_child_blocks(c->cx, ml_index_node(c->p.index, e.scope), &blocks);
-    for (size_t k = 0; k < blocks.n && !c->unchecked; k++)
-        if (ml_stmt_uid(blocks.v[k]) > last && /* one of the copies */
-            !ml_check_stays_declared(c, ml_stmt_uid(blocks.v[k])))
-            return false;
-    /* A copy behind the loops ends what each iteration had of its own. */
-    return !c->checks || c->unchecked || ml_check_concurrency(c, uid);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (ml_stmt_uid(blocks.v[k]) > last)
+            ml_call_subject(c, ML_COPY_OF, ml_stmt_uid(blocks.v[k]), NULL);
+    ml_call_subject(c, ML_BLOCK_OF, uid, NULL);
+    return true;
 }
+
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    /* A copy behind the loops ends what each iteration had of its own. */
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block, with iters and constants for indices"),
@@ -491,23 +491,20 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_pad_einsum = {
-    .name = "pad_einsum",
-    .kind = "PadEinsum",
+    ML_PRIM(pad_einsum, "PadEinsum"),
     .group = "layout",
     .summary = "round the extents of a block's iters up to multiples",
     .help =
         "Inputs are copied with zeros beside them, outputs are copied back. Reduce iters "
         "can\n"
         "be padded where the block adds up products.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = pad_einsum,
+    .posts = posts,
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_EINSUM, ML_E_NOT_TRIVIAL_BINDING,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_NOT_ONLY_CHILD,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_AFFINE, ML_E_NOT_SCHEDULABLE,
                                ML_E_UNSOUND, ML_E_OK},
-    .cases = "pad_einsum",
 };

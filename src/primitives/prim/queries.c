@@ -98,21 +98,17 @@ static const ml_Param get_block_params[] = {
 };
 
 const ml_Primitive ml_prim_get_block = {
-    .name = "get_block",
-    .kind = "GetBlock",
+    ML_PRIM(get_block, "GetBlock"),
     .group = "queries",
     .summary = "find a block by its name",
     .help = "Searches the whole function, nested blocks and the root included.",
-    .params = get_block_params,
-    .n_params = ML_COUNT(get_block_params),
+    ML_PARAMS(get_block_params),
     .result = ML_R_BLOCK,
     .pure = true,
     .no_version = true,
-    .apply = get_block,
     .errors =
         (const ml_ErrorCode[]){ML_E_NO_FUNCTION, ML_E_UNKNOWN_FUNCTION, ML_E_NO_BLOCKS,
                                ML_E_NO_SUCH_BLOCK, ML_E_AMBIGUOUS_BLOCK, ML_E_OK},
-    .cases = "get_block",
 };
 
 /* ---- around a block */
@@ -188,92 +184,41 @@ static const ml_Param block_params[] = {
 static const ml_Param node_params[] = {
     ML_PARAM("block_or_loop", ML_P_BLOCK_OR_LOOP, "where to look"),
 };
-
-const ml_Primitive ml_prim_get_loops = {
-    .name = "get_loops",
-    .kind = "GetLoops",
-    .group = "queries",
-    .summary = "the loops around a block, outermost first",
-    .help = "Those inside the block's scope; none for the root.",
-    .params = block_params,
-    .n_params = 1,
-    .result = ML_R_LOOPS,
-    .pure = true,
-    .no_version = true,
-    .apply = get_loops,
-    .errors = (const ml_ErrorCode[]){ML_E_OK},
-    .cases = "get_loops",
-};
-
-const ml_Primitive ml_prim_get_child_blocks = {
-    .name = "get_child_blocks",
-    .kind = "GetChildBlocks",
-    .group = "queries",
-    .summary = "the blocks directly under a block or loop",
-    .help = "With no block in between, in program order.",
-    .params = node_params,
-    .n_params = 1,
-    .result = ML_R_BLOCKS,
-    .pure = true,
-    .no_version = true,
-    .apply = get_child_blocks,
-    .errors = (const ml_ErrorCode[]){ML_E_OK},
-    .cases = "get_child_blocks",
-};
-
-const ml_Primitive ml_prim_get_producers = {
-    .name = "get_producers",
-    .kind = "GetProducers",
-    .group = "queries",
-    .summary = "the blocks whose results a block uses",
-    .help =
-        "Blocks of the same scope that wrote, earlier, a buffer which this block reads or\n"
-        "writes.",
-    .params = block_params,
-    .n_params = 1,
-    .result = ML_R_BLOCKS,
-    .pure = true,
-    .no_version = true,
-    .apply = get_producers,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_OK},
-    .cases = "get_producers",
-};
-
-const ml_Primitive ml_prim_get_consumers = {
-    .name = "get_consumers",
-    .kind = "GetConsumers",
-    .group = "queries",
-    .summary = "the blocks that use the result of a block",
-    .help = "Blocks of the same scope that later read or write a buffer which this block "
-            "writes.",
-    .params = block_params,
-    .n_params = 1,
-    .result = ML_R_BLOCKS,
-    .pure = true,
-    .no_version = true,
-    .apply = get_consumers,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_OK},
-    .cases = "get_consumers",
-};
-
 static const ml_Param scope_params[] = {
     ML_PARAM("scope_block", ML_P_BLOCK, "where to look"),
 };
 
-const ml_Primitive ml_prim_get_output_blocks = {
-    .name = "get_output_blocks",
-    .kind = "GetOutputBlocks",
-    .group = "queries",
-    .summary = "the blocks that write results",
-    .help =
-        "All blocks below the given one that write a buffer which the block around them\n"
-        "does not allocate, outer ones first.",
-    .params = scope_params,
-    .n_params = 1,
-    .result = ML_R_BLOCKS,
-    .pure = true,
-    .no_version = true,
-    .apply = get_output_blocks,
-    .errors = (const ml_ErrorCode[]){ML_E_OK},
-    .cases = "get_output_blocks",
-};
+#define QUERY(id, inst, returns, of, what, text, ...)                                      \
+    const ml_Primitive ml_prim_##id = {                                                    \
+        ML_PRIM(id, inst),                                                                 \
+        .group = "queries",                                                                \
+        .summary = what,                                                                   \
+        .help = text,                                                                      \
+        ML_PARAMS(of),                                                                     \
+        .result = returns,                                                                 \
+        .pure = true,                                                                      \
+        .no_version = true,                                                                \
+        .errors = (const ml_ErrorCode[]){__VA_ARGS__},                                     \
+    };
+
+QUERY(get_loops, "GetLoops", ML_R_LOOPS, block_params,
+      "the loops around a block, outermost first",
+      "Those inside the block's scope; none for the root.", ML_E_OK)
+QUERY(get_child_blocks, "GetChildBlocks", ML_R_BLOCKS, node_params,
+      "the blocks directly under a block or loop",
+      "With no block in between, in program order.", ML_E_OK)
+QUERY(get_producers, "GetProducers", ML_R_BLOCKS, block_params,
+      "the blocks whose results a block uses",
+      "Blocks of the same scope that wrote, earlier, a buffer which this block reads or\n"
+      "writes.",
+      ML_E_ROOT_BLOCK, ML_E_OK)
+QUERY(get_consumers, "GetConsumers", ML_R_BLOCKS, block_params,
+      "the blocks that use the result of a block",
+      "Blocks of the same scope that later read or write a buffer which this block "
+      "writes.",
+      ML_E_ROOT_BLOCK, ML_E_OK)
+QUERY(get_output_blocks, "GetOutputBlocks", ML_R_BLOCKS, scope_params,
+      "the blocks that write results",
+      "All blocks below the given one that write a buffer which the block around them\n"
+      "does not allocate, outer ones first.",
+      ML_E_OK)

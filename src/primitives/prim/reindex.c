@@ -94,7 +94,7 @@ static bool look_inside(const ml_Expr *e, void *user)
     if (e->kind == ML_EXPR_LOAD)
         for (size_t d = 0; d < ml_load_rank(e) && ok; d++)
             ok = ml_is_true(ml_bounds_to_ask(w->ar, e->args[d], e->as.buffer->shape[d]));
-    else if (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD)
+    else if (ml_kind_divides(e->kind))
         ok = e->args[1]->kind == ML_EXPR_INT || ml_prove_ge(w->ar, e->args[1], 1);
     w->bad |= !ok;
     return ok;
@@ -216,33 +216,16 @@ static void make_buffer(Reindex *r)
                            shape, r->iters.n, r->old->scope.name);
 }
 
-/* Whoever reads what is copied still finds it. */
-static bool check_result(Reindex *r)
+static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
 {
-    ml_Call *c = r->c;
-    ml_UidVec consumers = {0};
-    ml_Uid block = r->block->tag;
+    Reindex r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block) ||
-        !ml_check_stays_declared(c, r->nest))
-        return false;
-    if (!ml_still_covered(c, r->nest, block, false))
-        return unsound(r, true,
-                       ml_format(c->cx,
-                                 "cannot show that all values of %s are visible where it "
-                                 "would be copied, outside the loops of block %s",
-                                 ml_shown(c->cx, r->old), ml_shown(c->cx, r->block)));
-    if (!r->write)
-        return ml_still_covered(c, block, block, true);
-    ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
-    for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
-            return false;
-    return true;
+    return ml_still_covered(c, nest, r.block->tag, false) ||
+           unsound(&r, true,
+                   ml_format(c->cx,
+                             "cannot show that all values of %s are visible where it "
+                             "would be copied, outside the loops of block %s",
+                             ml_shown(c->cx, old), ml_shown(c->cx, r.block)));
 }
 
 static bool reindex(ml_Call *c)
@@ -272,12 +255,12 @@ static bool reindex(ml_Call *c)
 
     if (!top)
         return false;
-    if (!c->unchecked && ml_is_empty_block(r.block))
+    if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
         return unsound(&r, false,
                        ml_format(c->cx,
                                  "the domain of block %s is empty: nothing is copied",
                                  ml_shown(c->cx, r.block)));
-    if (r.write ? !c->unchecked && !check_write(&r) : !check_read(&r))
+    if (r.write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     make_buffer(&r);
     const ml_Expr **mine = ML_ARRAY(cx, const ml_Expr *, r.iters.n + 1);
@@ -292,19 +275,18 @@ static bool reindex(ml_Call *c)
         ml_with_leaf(c, uid, &ml_with_access(cx, b, r.old, r.own, mine)->base);
 
     ml_put_beside(c, scope, top, r.write ? NULL : nest, with, r.write ? nest : NULL, r.own);
-    if (!check_result(&r))
-        return false;
+    ml_name_copy(c, r.nest, uid, r.old, r.write);
     ml_call_return_block(c, r.nest);
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reindex(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK)
+    if (!b)
         return;
-    const ml_Block *b = ml_as_block(node);
 
     for (size_t k = 0; k < b->n_reads; k++)
         ml_try(t, NULL, "reindex(\"%s\", {\"read\", %zu})", ml_name_of(s, b->tag), k);
@@ -312,30 +294,37 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
         ml_try(t, NULL, "reindex(\"%s\", {\"write\", %zu})", ml_name_of(s, b->tag), k);
 }
 
+static const ml_Post posts[] = {
+    {ML_SOUND, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    {ML_SOUND, ML_COPY_OF, NULL, finds_values},
+    /* Whoever reads what is copied still finds it. */
+    {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that uses the buffer"),
     ML_PARAM_ATTR("buffer", ML_P_BUFFER, "which of its buffers: {\"read\", 0}, a name"),
 };
 
 const ml_Primitive ml_prim_reindex = {
-    .name = "reindex",
-    .kind = "ReIndex",
+    ML_PRIM(reindex, "ReIndex"),
     .group = "caching",
     .summary = "give an operand a buffer indexed by the block's iters",
     .help =
         "Makes a buffer <buf>_reindex with one dimension for each iter that the indices\n"
         "use, and a nest that copies into it before the block's statement, or back "
         "after it.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = reindex,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_reindex,
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
                                ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_LEAF, ML_E_REINDEX_ACCESS,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD,
                                ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
                                ML_E_OK},
-    .cases = "reindex",
 };

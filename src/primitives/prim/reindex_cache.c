@@ -342,31 +342,15 @@ static const ml_Stmt *make_nest(Recache *r)
     return ml_copy_nest_close(c, &r->copy, st);
 }
 
-/* Whoever reads what is copied still finds it, and nobody collides. */
-static bool check_result(Recache *r)
+static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
 {
-    ml_Call *c = r->c;
-    ml_UidVec consumers = {0};
-    ml_Uid block = r->block->tag;
+    Recache r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
-    if (!ml_ok_or_fail(c->cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    if (!ml_check_concurrency(c, r->nest) || !ml_check_concurrency(c, block))
-        return false;
-    if (!ml_still_covered(c, r->nest, block, false))
-        return unsound(r, ml_format(c->cx,
-                                    "cannot show that all values of %s are there where "
-                                    "it would be copied",
-                                    ml_shown(c->cx, r->old)));
-    if (!r->write)
-        return ml_still_covered(c, block, block, true);
-    ml_raw_consumers(c->cx, c->facts, c->p, r->nest, &consumers);
-    for (size_t k = 0; k < consumers.n; k++)
-        if (!ml_still_covered(c, consumers.v[k], consumers.v[k], true))
-            return false;
-    return true;
+    return ml_still_covered(c, nest, r.block->tag, false) ||
+           unsound(&r, ml_format(c->cx,
+                                 "cannot show that all values of %s are there where "
+                                 "it would be copied",
+                                 ml_shown(c->cx, old)));
 }
 
 static bool recache(ml_Call *c, bool write)
@@ -389,16 +373,15 @@ static bool recache(ml_Call *c, bool write)
     if (!find_place(&r) || !find_indices(&r) || !make_buffer(&r))
         return false;
     ml_copy_nest_find(c, &r.copy, r.place.node);
-    if (!c->unchecked && ml_is_empty_block(r.block))
+    if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
         return unsound(&r, ml_format(c->cx,
                                      "the domain of block %s is empty: nothing is copied",
                                      ml_shown(c->cx, r.block)));
-    if (write ? !c->unchecked && !check_write(&r) : !check_read(&r))
+    if (write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);
     ml_put_at(c, r.place.node, r.pos, make_nest(&r), r.scope, r.own);
-    if (!check_result(&r))
-        return false;
+    ml_name_copy(c, r.nest, uid, r.old, write);
     ml_call_return_block(c, r.nest);
     return true;
 }
@@ -414,15 +397,15 @@ static bool reindex_cache_write(ml_Call *c)
 }
 
 /* Ways out: the same with the iters themselves as indices. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reindex_cache(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                  ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
-    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
+    const ml_Block *b = ml_failed_block(s, args[BLOCK].uid, e);
     const char *vars = "", *used = "";
 
-    if (!node || node->kind != ML_STMT_BLOCK || e->code == ML_E_ROOT_BLOCK || !e->primitive)
+    if (!b || !e->primitive)
         return;
-    const ml_Block *b = ml_as_block(node);
     bool write = ml_streq(e->primitive, "reindex_cache_write");
     size_t n = write ? b->n_writes : b->n_reads;
 
@@ -444,6 +427,15 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
            ml_name_of(s, b->tag), (long long)args[BUFFER].i,
            e->code == ML_E_BAD_STORAGE_SCOPE ? "local" : args[SCOPE].s);
 }
+
+static const ml_Post posts[] = {
+    /* Nobody collides, and whoever reads what is copied still finds it. */
+    {ML_SOUND, ML_COPY_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {ML_SOUND, ML_COPY_OF, NULL, finds_values},
+    {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
+    {0},
+};
 
 static const ml_Param read_params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that reads the buffer"),
@@ -469,34 +461,28 @@ static const ml_Param write_params[] = {
     }
 
 const ml_Primitive ml_prim_reindex_cache_read = {
-    .name = "reindex_cache_read",
-    .kind = "ReindexCacheRead",
+    ML_PRIM(reindex_cache_read, "ReindexCacheRead"),
     .group = "caching",
     .summary = "copy what a block reads into a layout of its own",
     .help =
         "Makes a buffer <buf>_<scope> indexed by a map of the block's iters, and a nest\n"
         "over the block's own loops that copies into it.",
-    .params = read_params,
-    .n_params = ML_COUNT(read_params),
+    ML_PARAMS(read_params),
     .result = ML_R_BLOCK,
-    .apply = reindex_cache_read,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_reindex_cache,
     .errors = ERRORS(ML_E_NOT_REGION_COVERED),
-    .cases = "reindex_cache_read",
 };
 
 const ml_Primitive ml_prim_reindex_cache_write = {
-    .name = "reindex_cache_write",
-    .kind = "ReindexCacheWrite",
+    ML_PRIM(reindex_cache_write, "ReindexCacheWrite"),
     .group = "caching",
     .summary = "let a block write a layout of its own that is stored afterwards",
     .help = "Makes a buffer <buf>_<scope> indexed by a map of the block's iters that the\n"
             "block writes instead, and a nest over its loops that copies it back.",
-    .params = write_params,
-    .n_params = ML_COUNT(write_params),
+    ML_PARAMS(write_params),
     .result = ML_R_BLOCK,
-    .apply = reindex_cache_write,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_reindex_cache,
     .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL),
-    .cases = "reindex_cache_write",
 };

@@ -480,19 +480,21 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         const ml_Block *b = ml_as_block(blocks.v[k]);
         const char *why = NULL;
 
-        for (size_t m = 0; m < b->n_iters && !c->unchecked; m++)
+        for (size_t m = 0; m < b->n_iters && ml_call_asks(c, ML_SOUND); m++)
             if (b->iters[m].kind != ML_ITER_SPATIAL && b->iters[m].kind != ML_ITER_REDUCE)
                 return ml_fail(cx, ML_E_BAD_ITER_KIND, ML_ITER(b, m), ML_BLOCK(b),
                                ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[m].kind)));
         if (b->n_iters == 0)
             continue;
-        if (!c->unchecked && !ml_is_affine(cx, c->facts, c->p, b->tag, &why) &&
-            !ml_is_affine_under(cx, c->facts, c->p, b->tag, ch->path[0]->var->uid, &why))
+        if (!ML_PROVE(c, ML_SOUND,
+                      ml_is_affine(cx, c->facts, c->p, b->tag, &why) ||
+                          ml_is_affine_under(cx, c->facts, c->p, b->tag,
+                                             ch->path[0]->var->uid, &why)))
             return ml_fail(cx, ML_E_NOT_AFFINE, ML_BLOCK(b), ML_TEXT(why ? why : "?"));
     }
     if (!check_bounds(c, ch))
         return false;
-    if (c->unchecked || ML_FAULT(REORDER_DEPENDENCE))
+    if (!ml_call_asks(c, ML_SOUND) || ML_FAULT(REORDER_DEPENDENCE))
         return true;
     ml_StmtVec driven = {0};
 
@@ -527,40 +529,32 @@ static bool comes_outside(const Chain *ch, size_t k)
 /* Under blockIdx a global buffer is shared, also by the iterations of loops further inside:
  * a blockIdx loop that comes outside of a parallel one takes their own buffers from them.
  */
-static bool check_shared(ml_Call *c, const Chain *ch, const ml_Stmt *nest)
+static void name_shared(ml_Call *c, const Chain *ch, ml_Uid nest)
 {
-    ml_StmtVec blocks = {0};
     bool shared = false;
 
     for (size_t k = 0; k < ch->n; k++)
         shared |= ch->now[k]->thread.axis == ML_AXIS_BLOCK || comes_outside(ch, k);
     if (!shared)
-        return true;
-    if (!ml_check_one_name(c, ml_stmt_uid(nest)))
-        return false;
-    /* What one iteration of it reads, another may write now. */
+        return;
+    ml_call_subject(c, ML_SCOPE_OF, nest, NULL);
     for (size_t k = 0; k < ch->n; k++)
-        if (comes_outside(ch, k) &&
-            !ml_need_compact_dataflow(c->cx, c->facts, c->p, ch->now[k]->var->uid))
-            return false;
-    ml_all_blocks(c->cx, nest, &blocks);
-    for (size_t k = 0; k < blocks.n; k++)
-        if (!ml_check_concurrency(c, ml_stmt_uid(blocks.v[k])))
-            return false;
-    return true;
+        if (comes_outside(ch, k))
+            ml_call_subject(c, ML_LOOP_OF, ch->now[k]->var->uid, NULL);
+    ml_call_subjects_below(c, ML_BLOCK_OF, nest);
 }
 
 /* Nested loops of one tag are one thread, whose number the inner one gives: one that comes
  * inside of another must be used by nothing of that one. */
-static bool check_nesting(ml_Call *c, const Chain *ch)
+static void name_nested(ml_Call *c, const Chain *ch)
 {
     for (size_t k = 1; k < ch->n; k++)
         for (size_t m = 0; m < k && ch->now[k]->thread.axis; m++)
             if (ml_thread_eq(ch->now[m]->thread, ch->now[k]->thread) &&
-                position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid) &&
-                !ml_need_launchable(c->cx, c->p, ch->now[k]->var->uid))
-                return false;
-    return true;
+                position(ch, ch->now[m]->var->uid) > position(ch, ch->now[k]->var->uid)) {
+                ml_call_subject(c, ML_THREAD_OF, ch->now[k]->var->uid, NULL);
+                break;
+            }
 }
 
 static bool reorder(ml_Call *c)
@@ -589,30 +583,39 @@ static bool reorder(ml_Call *c)
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, ch.path[0]->var->uid, st);
-    return c->unchecked || !c->checks ||
-           (check_nesting(c, &ch) && check_shared(c, &ch, st));
+    if (ml_call_asks(c, ML_STRICT)) {
+        name_nested(c, &ch);
+        name_shared(c, &ch, ml_stmt_uid(st));
+    }
+    return true;
 }
+
+static const ml_Post posts[] = {
+    {ML_STRICT, ML_THREAD_OF, ml_check_launchable, NULL},
+    {ML_STRICT, ML_SCOPE_OF, ml_check_one_name, NULL},
+    /* What one iteration of it reads, another may write now. */
+    {ML_STRICT, ML_LOOP_OF, ml_check_compact, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("loops", ML_P_LOOPS, "the loops in their new order; unlisted ones stay"),
 };
 
 const ml_Primitive ml_prim_reorder = {
-    .name = "reorder",
-    .kind = "Reorder",
+    ML_PRIM(reorder, "Reorder"),
     .group = "loops",
     .summary = "change the order of nested loops",
     .help =
         "The listed loops, which lie on one chain, take the listed order in the positions\n"
         "they occupy. Fewer than two loops: nothing happens.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reorder,
+    .posts = posts,
     .errors =
         (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
                                ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
                                ML_E_UNSOUND, ML_E_THREAD_NESTED, ML_E_OK},
     .one_order = true,
-    .cases = "reorder",
 };

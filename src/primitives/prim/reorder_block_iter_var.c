@@ -49,7 +49,8 @@ static bool reorder_block_iter_var(ml_Call *c)
 }
 
 /* Ways out: an order of the right length. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reorder_block_iter_var(ml_Schedule *s, const ml_Given *args,
+                                           const ml_Error *e, ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
     ml_Text list = {0};
@@ -75,19 +76,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_reorder_block_iter_var = {
-    .name = "reorder_block_iter_var",
-    .kind = "ReorderBlockIterVar",
+    ML_PRIM(reorder_block_iter_var, "ReorderBlockIterVar"),
     .group = "loops",
     .summary = "change the order of a block's iters",
     .help =
         "Position k of the new list is the old iter new_order[k]; bindings move along.\n"
         "Body, loops and regions stay.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reorder_block_iter_var,
-    .suggest = suggest,
+    .suggest = suggest_reorder_block_iter_var,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BAD_PERMUTATION, ML_E_OK},
     .one_order = true,
-    .cases = "reorder_block_iter_var",
 };

@@ -118,9 +118,10 @@ static bool check_producer(Fold *f)
             ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
                               ml_shown(c->cx, p), ml_shown(c->cx, f->buf))),
             ML_BLOCK(p));
-    if (!c->unchecked && ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) != 0 &&
-        !(reduces_once(p) &&
-          ml_reduction_violation(c->cx, c->facts, c->p, p->tag, NULL) == 0))
+    if (!ML_PROVE(c, ML_SOUND,
+                  ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) == 0 ||
+                      (reduces_once(p) &&
+                       ml_reduction_violation(c->cx, c->facts, c->p, p->tag, NULL) == 0)))
         return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
                        ML_TEXT(ml_format(
                            c->cx, "block %s, which writes %s, is not complete: %s",
@@ -235,7 +236,7 @@ static bool solve(Fold *f)
     ML_ASSERT(f->index && f->def);
     f->inverse = ml_map_new(cx);
     ml_arith_bind_iters(ar, b);
-    if (!f->c->unchecked && !check_inside(f, ar))
+    if (!ML_PROVE(f->c, ML_SOUND, check_inside(f, ar)))
         return false;
     if (!m.ok)
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
@@ -282,7 +283,8 @@ static bool check_instances(Fold *f)
     ml_Ctx *cx = f->c->cx;
     ml_Interval *ran = ML_ARRAY(cx, ml_Interval, f->consumer->n_iters + 1u);
 
-    if (f->c->unchecked || !ml_is_output_block(f->c->p, f->consumer->tag, NULL) ||
+    if (!ml_call_asks(f->c, ML_SOUND) ||
+        !ml_is_output_block(f->c->p, f->consumer->tag, NULL) ||
         ml_executed_domains(f->c, f->consumer, ran))
         return true;
     ml_fail(cx, ML_E_UNSOUND,
@@ -434,9 +436,10 @@ static const ml_Stmt *folded(Fold *f)
     return r ? &r->base : NULL;
 }
 
-bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
+static bool reverse_compute_inline(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
+    ml_Uid block = c->args[BLOCK].uid;
     ml_Removal removal;
 
     if (!ml_check_not_root(c, block))
@@ -450,7 +453,7 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         return false;
     if (!find_buffer(&f, scope))
         return false;
-    if (!c->unchecked && !ml_need_complete(cx, c->facts, c->p, block))
+    if (!ML_PROVE(c, ML_SOUND, ml_need_complete(cx, c->facts, c->p, block)))
         return false;
     if (!check_producer(&f) || !check_consumer(&f) || !solve(&f) || !check_instances(&f) ||
         !ml_leaf_removal(c, block, &removal))
@@ -465,7 +468,7 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
         !ml_check_schedulable(c, lca, f.producer->tag))
         return false;
     /* Its instances will run as the producer's, by elements of the buffer. */
-    if (!c->unchecked && !ml_check_place_order(c, f.consumer, f.buf, f.index))
+    if (!ML_PROVE(c, ML_SOUND, ml_check_place_order(c, f.consumer, f.buf, f.index)))
         return false;
     ml_UidVec producers = {0};
 
@@ -477,26 +480,16 @@ bool ml_reverse_inline_block(ml_Call *c, ml_Uid block)
     ml_call_replace(c, removal.uid, removal.with);
     ml_call_replace(c, f.producer->tag, st);
     ml_inline_finish(c, scope, f.buf);
-    if (!ml_ok_or_fail(cx))
-        return false;
-    if (c->unchecked)
-        return true;
-    if (!ml_check_place_order(c, ml_call_block(c, f.producer->tag), f.buf, f.def->indices))
-        return false;
-    for (size_t k = 0; k < producers.n; k++)
-        if (ml_index_node(c->p.index, producers.v[k]) &&
-            !ml_check_concurrency(c, producers.v[k]))
-            return false;
-    return ml_check_concurrency(c, f.producer->tag) &&
-           ml_check_own_memory(c, f.producer->tag);
+    ml_call_subjects(c, ML_PRODUCER_OF, &producers, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, f.producer->tag, NULL);
+    return ml_ok_or_fail(cx) &&
+           ML_PROVE(c, ML_SOUND,
+                    ml_check_place_order(c, ml_call_block(c, f.producer->tag), f.buf,
+                                         f.def->indices));
 }
 
-static bool reverse_compute_inline(ml_Call *c)
-{
-    return ml_reverse_inline_block(c, c->args[BLOCK].uid);
-}
-
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_reverse_compute_inline(ml_Schedule *s, const ml_Given *args,
+                                           const ml_Error *e, ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -519,23 +512,23 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_reverse_compute_inline = {
-    .name = "reverse_compute_inline",
-    .kind = "ReverseComputeInline",
+    ML_PRIM(reverse_compute_inline, "ReverseComputeInline"),
     .group = "compute location",
     .summary = "fold a consumer into its single producer",
     .help =
         "The producer stores what the consumer would have stored; consumer and buffer go.\n"
         "Elements that the consumer does not use are cut off by a predicate.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = reverse_compute_inline,
-    .suggest = suggest,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
+                               {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+                               {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
+                               {0}},
+    .suggest = suggest_reverse_compute_inline,
     .errors =
         (const ml_ErrorCode[]){
             ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
             ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
             ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
             ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "reverse_compute_inline",
 };

@@ -283,14 +283,10 @@ static bool rfactor(ml_Call *c)
     for (size_t k = 0; k < r.shape.n; k++)
         root = ml_block_add_alloc(cx, root, r.partial[k]);
     ml_call_replace(c, r.scope, &root->base);
-    if (!ml_ok_or_fail(cx))
-        return false;
     while (before->kind == ML_STMT_FOR)
         before = ml_as_for(before)->body;
-    /* What each iteration of a concurrent loop had for itself leaves that loop. */
-    if (!c->unchecked && (!ml_check_concurrency(c, ml_as_block(before)->tag) ||
-                          !ml_check_concurrency(c, wb->tag)))
-        return false;
+    ml_call_subject(c, ML_BLOCK_OF, ml_as_block(before)->tag, NULL);
+    ml_call_subject(c, ML_BLOCK_OF, wb->tag, NULL);
     if (r.shape.combiner.own)
         ml_call_note(c,
                      "block %s combines as was registered: the result is right only if the "
@@ -301,7 +297,8 @@ static bool rfactor(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_rfactor(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                            ml_Tries *t)
 {
     ml_Ctx *cx = ml_schedule_ctx(s);
     ml_Program p = ml_schedule_program(s);
@@ -322,6 +319,12 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
                    (long long)args[ML_RFACTOR_AXIS].i);
 }
 
+static const ml_Post posts[] = {
+    /* What each iteration of a concurrent loop had for itself leaves that loop. */
+    {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("loop", ML_P_LOOP, "the reduce loop whose iterations get partial results"),
     ML_PARAM_ATTR(
@@ -330,8 +333,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_rfactor = {
-    .name = "rfactor",
-    .kind = "RFactor",
+    ML_PRIM(rfactor, "RFactor"),
     .group = "reductions",
     .summary = "reduce in parts, one for each iteration of a loop",
     .help =
@@ -341,11 +343,10 @@ const ml_Primitive ml_prim_rfactor = {
         "minima, maxima, two sums, argmax and argmin are known; moon.register_reducer "
         "adds\n"
         "others.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .apply = rfactor,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_rfactor,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_NOT_SINGLE_CHILD,
                                      ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_REDUCTION,
                                      ML_E_UNDECLARED_WRITE, ML_E_LOOP_NOT_SERIAL,
@@ -353,5 +354,4 @@ const ml_Primitive ml_prim_rfactor = {
                                      ML_E_NO_REDUCER, ML_E_LOOP_STEP, ML_E_LOOP_DEPENDENT,
                                      ML_E_LOOP_DYNAMIC, ML_E_NOT_SCHEDULABLE,
                                      ML_E_BUFFER_IS_VIEW, ML_E_UNSOUND, ML_E_OK},
-    .cases = "rfactor",
 };

@@ -126,11 +126,8 @@ static bool check_surroundings(ml_Rolling *r, const ml_Block *scope)
     ml_child_blocks(cx, &roll->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *b = ml_as_block(blocks.v[k]);
-        bool reads = false;
 
-        for (size_t m = 0; m < b->n_reads; m++)
-            reads |= b->reads[m].buffer->uid == r->buf->uid;
-        if (reads && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
+        if (ml_read_of(b, r->buf) && !ml_is_covered(cx, r->c->facts, r->c->p, b->tag, true))
             return false;
     }
     return true;
@@ -388,7 +385,8 @@ static bool rolling_buffer(ml_Call *c)
 }
 
 /* Ways out: under the outermost loop of a consumer, where a window can move. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_rolling_buffer(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                                   ml_Tries *t)
 {
     ml_Program p = ml_schedule_program(s);
     const ml_Stmt *node = ml_index_node(p.index, args[BLOCK].uid);
@@ -415,8 +413,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_rolling_buffer = {
-    .name = "rolling_buffer",
-    .kind = "RollingBuffer",
+    ML_PRIM(rolling_buffer, "RollingBuffer"),
     .group = "storage",
     .summary = "keep a window of an intermediate along a tiled axis",
     .help =
@@ -424,16 +421,13 @@ const ml_Primitive ml_prim_rolling_buffer = {
         "what the iteration before wrote. The buffer becomes as long as one iteration "
         "needs;\n"
         "what is there already is not computed again.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = rolling_buffer,
-    .suggest = suggest,
+    .suggest = suggest_rolling_buffer,
     .errors =
         (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK, ML_E_OUTPUT_BLOCK,
                                ML_E_NOT_RAW_ONLY, ML_E_NOT_TILED, ML_E_NO_ROLLING_AXIS,
                                ML_E_NOT_REGION_COVERED, ML_E_NOT_SCHEDULABLE,
                                ML_E_OPAQUE_ACCESS, ML_E_ITER_NOT_PARALLEL,
                                ML_E_NOT_SUPPORTED, ML_E_UNSOUND, ML_E_OK},
-    .cases = "rolling_buffer",
 };

@@ -220,20 +220,16 @@ static const ml_Param categorical_params[] = {
 };
 
 const ml_Primitive ml_prim_sample_categorical = {
-    .name = "sample_categorical",
-    .kind = "SampleCategorical",
+    ML_PRIM(sample_categorical, "SampleCategorical"),
     .group = "sampling",
     .summary = "choose one of several integers at random",
     .help = "The choice is stored in the trace as its index and used again in a replay.",
-    .params = categorical_params,
-    .n_params = ML_COUNT(categorical_params),
+    ML_PARAMS(categorical_params),
     .result = ML_R_EXPR,
     .pure = true,
     .has_decision = true,
     .no_version = true,
-    .apply = sample_categorical,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "sample_categorical",
 };
 
 /* ---- sample_perfect_tile */
@@ -355,22 +351,18 @@ static const ml_Param tile_params[] = {
 };
 
 const ml_Primitive ml_prim_sample_perfect_tile = {
-    .name = "sample_perfect_tile",
-    .kind = "SamplePerfectTile",
+    ML_PRIM(sample_perfect_tile, "SamplePerfectTile"),
     .group = "sampling",
     .summary = "choose factors whose product is the extent of a loop",
     .help =
         "Uniform over all ordered lists of n positive factors whose last is within the\n"
         "limit. The factors are stored in the trace and used again in a replay.",
-    .params = tile_params,
-    .n_params = ML_COUNT(tile_params),
+    ML_PARAMS(tile_params),
     .result = ML_R_EXPRS,
     .pure = true,
     .has_decision = true,
     .no_version = true,
-    .apply = sample_perfect_tile,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "sample_perfect_tile",
 };
 
 /* ---- sample_partitioned_tile */
@@ -477,21 +469,17 @@ static const ml_Param partitioned_params[] = {
 };
 
 const ml_Primitive ml_prim_sample_partitioned_tile = {
-    .name = "sample_partitioned_tile",
-    .kind = "SamplePartitionedTile",
+    ML_PRIM(sample_partitioned_tile, "SamplePartitionedTile"),
     .group = "sampling",
     .summary = "choose factors of a loop whose inner part is a multiple",
     .help =
         "As sample_perfect_tile, without a limit of the last factor: the product of the\n"
         "factors from partition_pos on is a multiple of innerpart_factor. An extent that\n"
         "is none gives auto, 1, ..., 1.",
-    .params = partitioned_params,
-    .n_params = ML_COUNT(partitioned_params),
+    ML_PARAMS(partitioned_params),
     .result = ML_R_EXPRS,
     .pure = true,
     .has_decision = true,
     .no_version = true,
-    .apply = sample_partitioned_tile,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "sample_partitioned_tile",
 };

@@ -9,8 +9,6 @@
 #include "primitives/rewrite/sample.h"
 #include "primitives/schedule/schedule_impl.h"
 
-extern const ml_Primitive ml_prim_compute_inline, ml_prim_compute_at;
-
 enum { BLOCK, DECISION, MAX_PLACES = 64 };
 enum { AT_INLINE = -2, AT_ROOT = -1 };
 
@@ -25,43 +23,11 @@ typedef struct Places {
     Place v[MAX_PLACES];
 } Places;
 
-/* What is no answer: the memory is out, a person has had enough. */
-static bool is_over(ml_Ctx *cx)
-{
-    ml_ErrorCode code = ml_error(cx)->code;
-
-    return code == ML_E_OUT_OF_MEMORY || code == ML_E_INTERRUPTED;
-}
-
-/* Whether the primitive would accept the arguments now. false with *over: the call fails.
- */
-static bool would_do(ml_Call *c, const ml_Primitive *prim, const ml_Given *args, bool *over)
-{
-    ml_Call dry = {.cx = c->cx,
-                   .sched = c->sched,
-                   .prim = prim,
-                   .facts = c->facts,
-                   .p = c->p,
-                   .func = c->func,
-                   .args = args,
-                   .checks = c->checks,
-                   .unchecked = c->unchecked};
-
-    if (prim->apply(&dry) && ml_ok_or_fail(c->cx))
-        return true;
-    *over = is_over(c->cx);
-    if (!*over) {
-        ml_error_clear(c->cx);
-        ml_ctx_clear_marks(c->cx);
-    }
-    return false;
-}
-
 static bool would_inline(ml_Call *c, bool *over)
 {
     ml_Given args[1] = {c->args[BLOCK]};
 
-    return would_do(c, &ml_prim_compute_inline, args, over);
+    return ml_call_would(c, &ml_prim_compute_inline, args, over);
 }
 
 /* compute_at(block, loop, preserve_unit_loops = true, index = -1) */
@@ -75,7 +41,7 @@ static bool would_move(ml_Call *c, const ml_For *loop, bool *over)
                          .node = &loop->base};
     args[2] = (ml_Given){.given = true, .b = true, .i = 1};
     args[3] = (ml_Given){.given = true, .i = -1};
-    return would_do(c, &ml_prim_compute_at, args, over);
+    return ml_call_would(c, &ml_prim_compute_at, args, over);
 }
 
 /* A loop drives spatial iters only, or none (2.2, loop type). */
@@ -199,21 +165,17 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_sample_compute_location = {
-    .name = "sample_compute_location",
-    .kind = "SampleComputeLocation",
+    ML_PRIM(sample_compute_location, "SampleComputeLocation"),
     .group = "sampling",
     .summary = "choose where a block is computed",
     .help =
         "One of: inlined, where it stands, under a loop of its first consumer where\n"
         "compute_at would succeed. The result, a loop or a mark, is for compute_at and\n"
         "reverse_compute_at alone. A decision that is no candidate is rounded down.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOP,
     .pure = true,
     .has_decision = true,
     .no_version = true,
-    .apply = sample_compute_location,
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "sample_compute_location",
 };

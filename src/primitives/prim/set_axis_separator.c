@@ -143,19 +143,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_set_axis_separator = {
-    .name = "set_axis_separator",
-    .kind = "SetAxisSeparator",
+    ML_PRIM(set_axis_separator, "SetAxisSeparator"),
     .group = "layout",
     .summary = "keep groups of a buffer's dimensions apart when it becomes flat",
     .help =
         "The dimensions before, between and after the positions become one physical axis "
         "each.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = set_axis_separator,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
                                      ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED,
                                      ML_E_BAD_ARGUMENT, ML_E_OK},
-    .cases = "set_axis_separator",
 };

@@ -28,32 +28,32 @@ static bool set_scope(ml_Call *c)
 
     const ml_Buffer *moved = ml_buffer_in_scope(cx, buf, scope);
     ml_Subst sub = {0};
-    ml_UidVec readers = {0};
-    bool ask = c->checks && !c->unchecked;
+    ml_UidVec readers = {0}, writers = {0};
 
-    if (ask)
+    if (ml_call_asks(c, ML_STRICT))
         ml_readers(cx, c->facts, c->p, site, buf, &readers);
     ml_keep_unbroken(c, &readers);
 
     ml_subst_buffer(cx, &sub, buf, moved);
     const ml_Stmt *st = ml_views_follow(
-        cx, ml_stmt_subst(cx, ml_index_node(c->p.index, site), &sub), moved);
+        cx, ml_stmt_subst(cx, ml_index_node(c->p.index, site), &sub), moved, true);
 
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, site, st);
-
-    /* What threads shared they may have each for themselves now, or the other way round. */
-    ml_UidVec writers = {0};
-
-    if (!ml_check_still_covered(c, &readers))
-        return false;
-    ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
-    for (size_t k = 0; k < writers.n && ask; k++)
-        if (!ml_check_concurrency(c, writers.v[k]))
-            return false;
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    if (ml_call_asks(c, ML_STRICT))
+        ml_writers(cx, c->facts, c->p, ml_index_scope(c->p.index, b->tag), moved, &writers);
+    ml_call_subjects(c, ML_BLOCK_OF, &writers, NULL);
     return true;
 }
+
+static const ml_Post posts[] = {
+    /* What threads shared they may have each for themselves now, or the other way round. */
+    {ML_STRICT, ML_READER_OF, ml_check_thread_reader, NULL},
+    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    {0},
+};
 
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that writes the buffer"),
@@ -62,18 +62,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_set_scope = {
-    .name = "set_scope",
-    .kind = "SetScope",
+    ML_PRIM(set_scope, "SetScope"),
     .group = "storage",
     .summary = "move a buffer to another storage scope",
     .help = "The buffer, allocated by a block of the program, becomes <name>_<scope> "
             "everywhere.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = set_scope,
+    .posts = posts,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_REGION_COVERED,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
-    .cases = "set_scope",
 };

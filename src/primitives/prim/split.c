@@ -80,9 +80,8 @@ static bool may_fail(const ml_Expr *e, void *user)
 {
     bool *found = user;
 
-    *found |=
-        e->kind == ML_EXPR_LOAD || (e->kind >= ML_EXPR_DIV && e->kind <= ML_EXPR_FLOORMOD &&
-                                    e->args[1]->kind != ML_EXPR_INT);
+    *found |= e->kind == ML_EXPR_LOAD ||
+              (ml_kind_divides(e->kind) && e->args[1]->kind != ML_EXPR_INT);
     return !*found;
 }
 
@@ -128,6 +127,22 @@ static bool check_outside(ml_Call *c, const ml_For *loop)
                    ML_LOOP(loop), ML_EXPRESSION(o.bad));
 }
 
+static bool too_small(ml_Arith *ar, const ml_For *loop, const ml_Given *given,
+                      const ml_Expr *product, const ml_Expr *extent)
+{
+    ml_Ctx *cx = ml_arith_ctx(ar);
+    const ml_Expr *p = ml_simplify(ar, product);
+
+    if (ml_is_const_int(p) && ml_is_const_int(extent))
+        return ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
+                       ML_NUMBER("product", p->as.i), ML_LOOP(loop),
+                       ML_NUMBER("extent", extent->as.i));
+    ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
+            ML_EXPRESSION(p), ML_LOOP(loop), ML_EXPRESSION(extent));
+    ml_error_set_unproved(cx);
+    return false;
+}
+
 static bool split(ml_Call *c)
 {
     ml_Ctx *cx = c->cx;
@@ -152,18 +167,8 @@ static bool split(ml_Call *c)
     }
     if (!ml_ok_or_fail(cx))
         return false;
-    if (n_auto == 0 && !ml_prove_le_expr(ar, extent, product)) {
-        const ml_Expr *p = ml_simplify(ar, product);
-
-        if (ml_is_const_int(p) && ml_is_const_int(extent))
-            return ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
-                           ML_NUMBER("product", p->as.i), ML_LOOP(loop),
-                           ML_NUMBER("extent", extent->as.i));
-        ml_fail(cx, ML_E_FACTORS_TOO_SMALL, ML_TEXT(factor_list(cx, given, p)),
-                ML_EXPRESSION(p), ML_LOOP(loop), ML_EXPRESSION(extent));
-        ml_error_set_unproved(cx);
-        return false;
-    }
+    if (n_auto == 0 && !ml_prove_le_expr(ar, extent, product))
+        return too_small(ar, loop, given, product, extent);
     if (!ml_check_plain_loop(c, loop))
         return false;
     if (!ml_prove_equal(ar, loop->min, ml_int(cx, loop->min->type, 0)))
@@ -189,13 +194,12 @@ static bool split(ml_Call *c)
 
     const ml_Expr *guard = NULL;
     const ml_Stmt *body = loop->body;
-
     const ml_Expr *inside = ml_lt(cx, value, extent);
     bool passes = !ml_prove_symbolic(ar, inside); /* the end of the loop, for all we know */
 
     if (passes && !c->args[DISABLE_PREDICATION].b)
         guard = inside;
-    if (guard && !c->unchecked && !check_outside(c, loop))
+    if (guard && !ML_PROVE(c, ML_SOUND, check_outside(c, loop)))
         return false;
     ml_Subst sub = {0};
 
@@ -203,14 +207,13 @@ static bool split(ml_Call *c)
     body = ml_stmt_subst(cx, body, &sub);
     if (guard && !ML_FAULT(SPLIT_GUARD))
         body = ml_append_predicate(cx, body, guard);
-    for (size_t k = n; k-- > 0;) {
-        ml_For f = {.kind = ML_FOR_SERIAL, .var = vars[k], .min = ml_int(cx, t, 0)};
-
-        f.extent = factors[k];
-        f.body = body;
-        f.base.span = loop->base.span;
-        body = ml_for_from(cx, &f);
-    }
+    for (size_t k = n; k-- > 0;)
+        body = ml_for_from(cx, &(ml_For){.base.span = loop->base.span,
+                                         .kind = ML_FOR_SERIAL,
+                                         .var = vars[k],
+                                         .min = ml_int(cx, t, 0),
+                                         .extent = factors[k],
+                                         .body = body});
     body = ml_simplify_bindings(c, c->args[LOOP].uid, body, c->args[PRESERVE_UNIT_ITERS].b);
     if (!ml_ok_or_fail(cx))
         return false;
@@ -239,7 +242,8 @@ static bool split(ml_Call *c)
 }
 
 /* Ways out: leave the outermost factor to be worked out, round factors to divisors. */
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                          ml_Tries *t)
 {
     const ml_Given *f = &args[FACTORS];
     const char *name = ml_name_of(s, args[LOOP].uid);
@@ -307,8 +311,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_split = {
-    .name = "split",
-    .kind = "Split",
+    ML_PRIM(split, "Split"),
     .group = "loops",
     .summary = "cut a loop into nested loops",
     .help =
@@ -316,16 +319,13 @@ const ml_Primitive ml_prim_split = {
         "first; at most one factor is auto and takes what is left. When the product is "
         "more\n"
         "than the extent, the blocks below get a guard.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_LOOPS,
-    .apply = split,
-    .suggest = suggest,
+    .suggest = suggest_split,
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW,
                                ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "split",
 };

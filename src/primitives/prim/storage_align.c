@@ -104,18 +104,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_storage_align = {
-    .name = "storage_align",
-    .kind = "StorageAlign",
+    ML_PRIM(storage_align, "StorageAlign"),
     .group = "storage",
     .summary = "align the stride of a buffer's axis",
     .help =
         "Asks that the stride of the axis be k*factor + offset elements, to avoid bank\n"
         "conflicts. Only an annotation; lowering lays the buffer out.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = storage_align,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_ARGUMENT,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_WF_MATCH, ML_E_OK},
-    .cases = "storage_align",
 };

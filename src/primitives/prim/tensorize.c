@@ -233,7 +233,8 @@ static void suggest_decomposed(ml_Schedule *s, const ml_Given *args, const ml_Bl
                ml_name_of(s, args[BLOCK_OR_LOOP].uid), args[TENSOR_INTRIN].s);
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_tensorize(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
+                              ml_Tries *t)
 {
     const ml_Stmt *node =
         ml_index_node(ml_schedule_program(s).index, args[BLOCK_OR_LOOP].uid);
@@ -264,8 +265,7 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_tensorize = {
-    .name = "tensorize",
-    .kind = "Tensorize",
+    ML_PRIM(tensorize, "Tensorize"),
     .group = "blocks",
     .summary = "replace a tile by an intrinsic",
     .help =
@@ -275,15 +275,12 @@ const ml_Primitive ml_prim_tensorize = {
         "blockize does. What is written overlaps no other operand; strides and offset\n"
         "factors of the parameters are those of the buffers. moon.intrins() lists what is\n"
         "known, moon.intrin() registers more.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = tensorize,
-    .suggest = suggest,
+    .suggest = suggest_tensorize,
     .errors =
         (const ml_ErrorCode[]){ML_E_NO_SUCH_INTRIN, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION, ML_E_UNSOUND,
                                ML_E_INTRIN_MISMATCH, ML_E_OK},
-    .cases = "tensorize",
 };

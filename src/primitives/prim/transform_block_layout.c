@@ -391,8 +391,9 @@ static bool transform_block_layout(ml_Call *c)
     it.ar = ml_arith_at(cx, c->p, top);
     it.map = ml_map_typed(it.ar, given, t);
     if (!check_kinds(&it) || !check_map(&it) || !check_order(&it) ||
-        (!c->unchecked && (!ml_check_reads_in_blocks(c, it.loops.v[0], NULL) ||
-                           (!ML_FAULT(SELF_DEPENDENCE) && !check_dependences(&it)))))
+        !ML_PROVE(c, ML_SOUND,
+                  ml_check_reads_in_blocks(c, it.loops.v[0], NULL) &&
+                      (ML_FAULT(SELF_DEPENDENCE) || check_dependences(&it))))
         return false;
     const ml_Stmt *st = new_nest(&it);
 
@@ -402,7 +403,8 @@ static bool transform_block_layout(ml_Call *c)
     if (!plain)
         ml_call_note(c, "kinds and annotations of the loops above %s went with the loops",
                      ml_shown(c->cx, b));
-    return c->unchecked || ml_check_starts(c, b->tag);
+    ml_call_subject(c, ML_BLOCK_OF, b->tag, NULL);
+    return true;
 }
 
 static const ml_Param params[] = {
@@ -411,17 +413,15 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_transform_block_layout = {
-    .name = "transform_block_layout",
-    .kind = "TransformBlockLayout",
+    ML_PRIM(transform_block_layout, "TransformBlockLayout"),
     .group = "layout",
     .summary = "give a block other iters, with a loop for each",
     .help = "The loops above the block are replaced by ax0, ax1, ... over what the map "
             "gives; the\n"
             "block's iters must be its loops, in order.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = transform_block_layout,
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_starts, NULL}, {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_STEP,
                                ML_E_NOT_SINGLE_CHILD, ML_E_NOT_TRIVIAL_BINDING,
@@ -429,5 +429,4 @@ const ml_Primitive ml_prim_transform_block_layout = {
                                ML_E_LOOP_DEPENDENT, ML_E_MIXED_ITER_KINDS,
                                ML_E_MAP_NOT_BIJECTIVE, ML_E_UNSOUND, ML_E_OK},
     .one_order = true,
-    .cases = "transform_block_layout",
 };

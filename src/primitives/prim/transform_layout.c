@@ -370,22 +370,15 @@ static bool check_buffer(Layout *l)
     return l->home.param < 0 || check_callers(l);
 }
 
-/* Who writes the padding, too, writes more than the blocks around it said. */
-static bool check_declared(ml_Call *c, const ml_Buffer *buf)
+static void name_writers(ml_Call *c, const ml_Buffer *buf)
 {
     ml_StmtVec blocks = {0};
 
-    if (c->unchecked)
-        return true;
-    ml_all_blocks(c->cx, ml_call_func(c)->body, &blocks);
-    for (size_t k = 0; k < blocks.n; k++) {
-        const ml_Block *b = ml_as_block(blocks.v[k]);
-
-        if (ml_write_of(b, buf) && ml_index_scope(c->p.index, b->tag) &&
-            !ml_check_stays_declared(c, b->tag))
-            return false;
-    }
-    return true;
+    if (ml_call_asks(c, ML_SOUND))
+        ml_all_blocks(c->cx, ml_call_func(c)->body, &blocks);
+    for (size_t k = 0; k < blocks.n; k++)
+        if (ml_write_of(ml_as_block(blocks.v[k]), buf))
+            ml_call_subject(c, ML_PRODUCER_OF, ml_stmt_uid(blocks.v[k]), NULL);
 }
 
 static bool transform_layout(ml_Call *c)
@@ -424,9 +417,10 @@ static bool transform_layout(ml_Call *c)
         return false;
     if (!ml_relayout(c, l.ar, &to, st, &st, &dropped) ||
         !ml_layout_install(c, &l.home, l.buf, to.fresh, st) ||
-        !ml_separate(c, &l.home, to.fresh, l.marks, l.n_marks) ||
-        (l.padded && !check_declared(c, to.fresh)))
+        !ml_separate(c, &l.home, to.fresh, l.marks, l.n_marks))
         return false;
+    if (l.padded)
+        name_writers(c, to.fresh);
     if (g[ASSUME].b && (g[PAD].value || g[PAD].map))
         ml_call_note(c, "the map is assumed to leave no padding: pad_value is not used");
     if (g[ASSUME].b || map->inverse)
@@ -439,7 +433,8 @@ static bool transform_layout(ml_Call *c)
     return true;
 }
 
-static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_Tries *t)
+static void suggest_transform_layout(ml_Schedule *s, const ml_Given *args,
+                                     const ml_Error *e, ml_Tries *t)
 {
     const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, args[BLOCK].uid);
     ml_Text map = {0}, quoted = {0};
@@ -462,6 +457,12 @@ static void suggest(ml_Schedule *s, const ml_Given *args, const ml_Error *e, ml_
     ml_text_free(&quoted);
 }
 
+static const ml_Post posts[] = {
+    /* Who writes the padding, too, writes more than the blocks around it said. */
+    {ML_SOUND, ML_PRODUCER_OF, ml_check_stays_declared, NULL},
+    {0},
+};
+
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "a block that uses the buffer"),
     ML_PARAM_ATTR("buffer", ML_P_BUFFER, "which of the buffers that it uses"),
@@ -479,19 +480,17 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_transform_layout = {
-    .name = "transform_layout",
-    .kind = "TransformLayout",
+    ML_PRIM(transform_layout, "TransformLayout"),
     .group = "layout",
     .summary = "change the layout of a buffer everywhere",
     .help =
         "The buffer gets the shape that the map gives its indices, and every access "
         "goes\n"
         "through the map. A map that leaves places without an element needs a pad_value.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = transform_layout,
-    .suggest = suggest,
+    .posts = posts,
+    .suggest = suggest_transform_layout,
     .errors =
         (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
                                ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED,
@@ -499,5 +498,4 @@ const ml_Primitive ml_prim_transform_layout = {
                                ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
                                ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED,
                                ML_E_UNSOUND, ML_E_OK},
-    .cases = "transform_layout",
 };

@@ -187,18 +187,14 @@ static const ml_Param params[] = {
 };
 
 const ml_Primitive ml_prim_unsafe_set_dtype = {
-    .name = "unsafe_set_dtype",
-    .kind = "UnsafeSetDType",
+    ML_PRIM(unsafe_set_dtype, "UnsafeSetDType"),
     .group = "storage",
     .summary = "give a buffer another element type, whatever becomes of the values",
     .help = "Stores cast to the new type, loads back to the old one. Values may change.",
-    .params = params,
-    .n_params = ML_COUNT(params),
+    ML_PARAMS(params),
     .result = ML_R_NONE,
-    .apply = unsafe_set_dtype,
     .describe = describe,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_ARGUMENT,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_SUPPORTED,
                                      ML_E_OPAQUE_ACCESS, ML_E_OK},
-    .cases = "unsafe_set_dtype",
 };

@@ -174,16 +174,9 @@ typedef struct Match {
     const ml_Expr *got[ML_MAX_REDUCER]; /* what y was found to be; NULL: not yet */
 } Match;
 
-static bool commutes(ml_ExprKind k)
-{
-    return k == ML_EXPR_ADD || k == ML_EXPR_MUL || k == ML_EXPR_MIN || k == ML_EXPR_MAX ||
-           k == ML_EXPR_EQ || k == ML_EXPR_AND || k == ML_EXPR_OR;
-}
-
 static bool mirrored(ml_ExprKind a, ml_ExprKind b)
 {
-    return (a == ML_EXPR_LT && b == ML_EXPR_GT) || (a == ML_EXPR_GT && b == ML_EXPR_LT) ||
-           (a == ML_EXPR_LE && b == ML_EXPR_GE) || (a == ML_EXPR_GE && b == ML_EXPR_LE);
+    return a != b && ml_kind_swapped(a) == b;
 }
 
 /* x & y, x | y, x ^ y are calls, and commute as well. */
@@ -242,7 +235,7 @@ static bool match(Match *m, const ml_Expr *p, const ml_Expr *e)
     }
     if (p->kind == e->kind && !same_node(p, e))
         return false;
-    if (commutes((ml_ExprKind)p->kind) || is_bitwise(p))
+    if (ml_kind_commutes(p->kind) || is_bitwise(p))
         return match_pair(m, p, e->args[0], e->args[1]) ||
                match_pair(m, p, e->args[1], e->args[0]);
     for (size_t k = 0; k < p->n_args; k++)

@@ -69,7 +69,7 @@ static void look_at(Sample *s, const ml_Expr *const *index)
                          s->write ? "writes" : "reads", s->buf->name, where);
 }
 
-static bool visit(const ml_Expr *e, void *user)
+static bool visit_expr(const ml_Expr *e, void *user)
 {
     Sample *s = user;
     int64_t c;
@@ -84,14 +84,14 @@ static bool visit(const ml_Expr *e, void *user)
         return false;
     }
     if (e->kind == ML_EXPR_AND || e->kind == ML_EXPR_OR) {
-        ml_expr_visit(e->args[0], visit, s); /* the second one may not be looked at */
+        ml_expr_visit(e->args[0], visit_expr, s); /* the second one may not be looked at */
         return false;
     }
     if (!ml_is_op(e, ML_OP_IF_THEN_ELSE))
         return true;
-    ml_expr_visit(e->args[0], visit, s);
+    ml_expr_visit(e->args[0], visit_expr, s);
     if (is_value(number(s, e->args[0]), &c))
-        ml_expr_visit(e->args[c ? 1 : 2], visit, s);
+        ml_expr_visit(e->args[c ? 1 : 2], visit_expr, s);
     else
         s->missed = true;
     return false;
@@ -124,7 +124,7 @@ static void walk(Sample *s, const ml_Stmt *st)
         return;
     }
     case ML_STMT_IF:
-        ml_expr_visit(ml_as_if(st)->cond, visit, s);
+        ml_expr_visit(ml_as_if(st)->cond, visit_expr, s);
         if (!is_value(number(s, ml_as_if(st)->cond), &n))
             s->missed = true;
         else if (n)
@@ -138,15 +138,15 @@ static void walk(Sample *s, const ml_Stmt *st)
         if (s->write && w->buffer->uid == s->buf->uid && !w->mask)
             look_at(s, w->indices);
         for (size_t d = 0; d < w->n; d++)
-            ml_expr_visit(w->indices[d], visit, s);
-        ml_expr_visit(w->value, visit, s);
+            ml_expr_visit(w->indices[d], visit_expr, s);
+        ml_expr_visit(w->value, visit_expr, s);
         return;
     }
-    case ML_STMT_EVALUATE: ml_expr_visit(ml_as_evaluate(st)->value, visit, s); return;
+    case ML_STMT_EVALUATE: ml_expr_visit(ml_as_evaluate(st)->value, visit_expr, s); return;
     case ML_STMT_BIND: {
         const ml_Bind *let = (const ml_Bind *)(const void *)st;
 
-        ml_expr_visit(let->value, visit, s);
+        ml_expr_visit(let->value, visit_expr, s);
         ml_subst_var(s->c->cx, &s->at, let->var, number(s, let->value));
         return;
     }

@@ -373,8 +373,7 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
 
 bool ml_check_pipeline(ml_Call *c, ml_Uid scope)
 {
-    return !c->checks || c->unchecked ||
-           ml_need_produced_pipeline(c->cx, c->facts, c->p, scope);
+    return ML_PROVE(c, ML_STRICT, ml_need_produced_pipeline(c->cx, c->facts, c->p, scope));
 }
 
 bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
@@ -387,10 +386,58 @@ bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error)
                 : ml_is_produced(c->cx, c->facts, c->p, block, set_error);
 }
 
+bool ml_check_covered(ml_Call *c, ml_Uid block)
+{
+    return ml_still_covered(c, block, block, true);
+}
+
+bool ml_check_produced(ml_Call *c, ml_Uid block)
+{
+    return ml_is_produced(c->cx, c->facts, c->p, block, true);
+}
+
+bool ml_check_readers(ml_Call *c, ml_Uid scope, const ml_Buffer *buf)
+{
+    ml_UidVec readers = {0};
+
+    ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
+    for (size_t k = 0; k < readers.n; k++)
+        if (!ml_check_produced(c, readers.v[k]))
+            return false;
+    return true;
+}
+
+void ml_name_copy(ml_Call *c, ml_Uid copy, ml_Uid block, const ml_Buffer *old, bool write)
+{
+    ml_UidVec readers = {0};
+
+    ml_call_subject(c, ML_COPY_OF, copy, old);
+    ml_call_subject(c, ML_BLOCK_OF, block, NULL);
+    if (!write)
+        ml_push(c->cx, &readers, block);
+    else if (ml_call_asks(c, ML_SOUND))
+        ml_raw_consumers(c->cx, c->facts, c->p, copy, &readers);
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+}
+
+bool ml_check_reduction(ml_Call *c, ml_Uid block)
+{
+    return ml_need_reduction(c->cx, c->facts, c->p, block);
+}
+
+bool ml_check_compact(ml_Call *c, ml_Uid loop)
+{
+    return ml_need_compact_dataflow(c->cx, c->facts, c->p, loop);
+}
+
+bool ml_check_launchable(ml_Call *c, ml_Uid loop)
+{
+    return ml_need_launchable(c->cx, c->p, loop);
+}
+
 static bool reads_own_memory(ml_Call *c, ml_Uid block)
 {
-    return !ml_reads_private(ml_call_block(c, block)) ||
-           ml_still_covered(c, block, block, true);
+    return !ml_reads_private(ml_call_block(c, block)) || ml_check_covered(c, block);
 }
 
 bool ml_check_own_memory(ml_Call *c, ml_Uid block)

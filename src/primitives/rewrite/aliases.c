@@ -17,7 +17,7 @@ typedef struct Memory {
     bool written;
 } Memory;
 
-typedef struct Walk {
+typedef struct AliasWalk {
     ml_Ctx *cx;
     const ml_Stmt *root, *block; /* the root of the function; the block the walk is in */
     ml_Map *same;       /* uid of a pointer -> ml_Var * of one to the same memory */
@@ -26,9 +26,9 @@ typedef struct Walk {
     const ml_Var *into; /* the pointer that is being defined, or NULL */
     bool asks;          /* nothing is noted any more, but looked for: */
     const Memory *found;
-} Walk;
+} AliasWalk;
 
-static const ml_Var *pointer_of(const Walk *w, const ml_Var *v)
+static const ml_Var *pointer_of(const AliasWalk *w, const ml_Var *v)
 {
     const ml_Var *next;
 
@@ -37,7 +37,7 @@ static const ml_Var *pointer_of(const Walk *w, const ml_Var *v)
     return v;
 }
 
-static void join(Walk *w, const ml_Var *a, const ml_Var *b)
+static void join(AliasWalk *w, const ml_Var *a, const ml_Var *b)
 {
     a = pointer_of(w, a);
     b = pointer_of(w, b);
@@ -45,7 +45,7 @@ static void join(Walk *w, const ml_Var *a, const ml_Var *b)
         ml_map_set(w->cx, w->same, a->uid, b);
 }
 
-static void touch_pointer(Walk *w, const ml_Var *v, const ml_Buffer *b, bool writes)
+static void touch_pointer(AliasWalk *w, const ml_Var *v, const ml_Buffer *b, bool writes)
 {
     ml_Uid at = pointer_of(w, v)->uid;
     Memory *m = (void *)(uintptr_t)ml_map_get(w->memory, at);
@@ -67,7 +67,7 @@ static void touch_pointer(Walk *w, const ml_Var *v, const ml_Buffer *b, bool wri
     }
 }
 
-static void touch(Walk *w, const ml_Buffer *b, bool writes)
+static void touch(AliasWalk *w, const ml_Buffer *b, bool writes)
 {
     const ml_Buffer *source;
 
@@ -79,7 +79,7 @@ static void touch(Walk *w, const ml_Buffer *b, bool writes)
 /* A pointer that is passed on may be written through. */
 static bool see_expr(const ml_Expr *e, void *user)
 {
-    Walk *w = user;
+    AliasWalk *w = user;
     bool is_pointer = e->kind == ML_EXPR_VAR && e->type.code == ML_HANDLE;
 
     if (w->into && (is_pointer || e->kind == ML_EXPR_LOAD))
@@ -99,7 +99,7 @@ static void see_role(const ml_Expr *e, ml_Role role, void *user)
     ml_expr_visit(e, see_expr, user);
 }
 
-static void see_regions(Walk *w, const ml_Region *v, size_t n, bool writes)
+static void see_regions(AliasWalk *w, const ml_Region *v, size_t n, bool writes)
 {
     for (size_t k = 0; k < n; k++)
         touch(w, v[k].buffer, writes);
@@ -107,7 +107,7 @@ static void see_regions(Walk *w, const ml_Region *v, size_t n, bool writes)
 
 static void walk(const ml_Stmt *s, bool in_init, void *user)
 {
-    Walk *w = user;
+    AliasWalk *w = user;
     const ml_Stmt *above = w->block;
 
     (void)in_init;
@@ -156,15 +156,15 @@ bool ml_has_aliases(const ml_Module *m)
 
 bool ml_check_one_name(ml_Call *c, ml_Uid node)
 {
-    if (!c->sched->aliased || c->unchecked)
+    if (!c->sched->aliased || !ml_call_asks(c, ML_SOUND))
         return true;
     ml_Ctx *cx = c->cx;
     const ml_Func *f = c->p.mod->funcs[ml_index_func(c->p.index, node)];
-    Walk w = {.cx = cx,
-              .root = f->body,
-              .same = ml_map_new(cx),
-              .views = ml_map_new(cx),
-              .memory = ml_map_new(cx)};
+    AliasWalk w = {.cx = cx,
+                   .root = f->body,
+                   .same = ml_map_new(cx),
+                   .views = ml_map_new(cx),
+                   .memory = ml_map_new(cx)};
     const ml_Stmt *st = ml_index_node(c->p.index, node);
 
     walk(f->body, false, &w);

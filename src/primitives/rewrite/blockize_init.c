@@ -96,8 +96,8 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                               ml_for_kind_name((ml_ForKind)f->kind), ml_shown(cx, f->var),
                               ml_shown(cx, b)));
         }
-        if (!c->unchecked &&
-            !ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min))
+        if (!ML_PROVE(c, ML_SOUND,
+                      ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min)))
             return unsound(
                 c, b, ML_ITER(b, m), true,
                 ml_format(cx,
@@ -105,7 +105,7 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                           "the init runs",
                           ml_shown(cx, it->var)));
     }
-    if (c->unchecked)
+    if (!ml_call_asks(c, ML_SOUND))
         return true;
     for (size_t k = 0; k < t->below.n; k++) {
         const ml_For *f = ml_as_for(t->below.v[k]);

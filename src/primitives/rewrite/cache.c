@@ -1,6 +1,6 @@
 /*
- * cache - what cache_read and cache_write share: where the copy goes, how large it is, the
- * copy nest, and rewiring accesses. Source: primitives 8.
+ * cache - what cache_read and cache_write share: where the copy goes, how large it is, and
+ * the copy nest. Source: primitives 8.
  */
 #include "primitives/rewrite/cache.h"
 
@@ -14,6 +14,28 @@ bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
     return false;
 }
 
+/* ---- arguments */
+
+bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers)
+{
+    const char *names = "";
+
+    for (size_t k = 0; k < writers->n; k++)
+        names = ml_format(c->cx, "%s%s%s", names, k ? ", " : "",
+                          ml_call_block(c, writers->v[k])->name);
+    return ml_fail(c->cx, ML_E_MULTI_WRITER, ML_BUFFER(buf),
+                   ML_NUMBER("writers", writers->n), ML_TEXT(names));
+}
+
+const ml_Block *ml_failed_block(const ml_Schedule *s, ml_Uid block, const ml_Error *e)
+{
+    const ml_Stmt *node = ml_index_node(ml_schedule_program(s).index, block);
+
+    return node && node->kind == ML_STMT_BLOCK && e->code != ML_E_ROOT_BLOCK
+               ? ml_as_block(node)
+               : NULL;
+}
+
 /* ---- place */
 
 /* Whether the node is the statement itself or below it, as far as the schedule tree tells.
@@ -24,32 +46,18 @@ static bool holds(const ml_Stmt *s, ml_Uid uid)
         return true;
     if (!s->has_block)
         return false;
-    switch ((ml_StmtKind)s->kind) {
-    case ML_STMT_SEQ: {
-        const ml_Seq *seq = ml_as_seq(s);
-
-        for (size_t k = 0; k < seq->n; k++)
-            if (holds(seq->stmts[k], uid))
+    switch (ml_stmt_shape(s)) {
+    case ML_SHAPE_LIST:
+        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
+            if (holds(ml_as_seq(s)->stmts[k], uid))
                 return true;
         return false;
-    }
-    case ML_STMT_FOR: return holds(ml_as_for(s)->body, uid);
-    case ML_STMT_BLOCK: return false; /* child blocks of one scope only */
-    case ML_STMT_WHILE: return holds(ml_as_while(s)->body, uid);
-    case ML_STMT_IF:
+    case ML_SHAPE_BODY: return holds(ml_stmt_body(s), uid);
+    case ML_SHAPE_BRANCH:
         return holds(ml_as_if(s)->then, uid) ||
                (ml_as_if(s)->other && holds(ml_as_if(s)->other, uid));
-    case ML_STMT_ATTR: return holds(ml_as_attr(s)->body, uid);
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_SHAPE_BLOCK: /* child blocks of one scope only */
+    case ML_SHAPE_LEAF: break;
     }
     return false;
 }
@@ -155,14 +163,6 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
 
 /* ---- the same where inner blocks have predicates */
 
-static const ml_Region *write_of(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_writes; k++)
-        if (b->writes[k].buffer->uid == buf->uid)
-            return &b->writes[k];
-    return NULL;
-}
-
 bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
 {
     ml_StmtVec inner = {0};
@@ -173,7 +173,7 @@ bool ml_cache_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
         viewed |= ml_as_block(inner.v[k])->n_matches > 0;
     for (size_t k = 0; k < inner.n; k++)
         if (!ml_is_true(ml_as_block(inner.v[k])->predicate) &&
-            (viewed || write_of(ml_as_block(inner.v[k]), buf)))
+            (viewed || ml_write_of(ml_as_block(inner.v[k]), buf)))
             return true;
     return false;
 }
@@ -203,10 +203,35 @@ static const ml_Block *only_inner_writer(ml_Call *c, const ml_Block *b,
     for (size_t k = inner.n; k-- > 0;) {
         one = (Stores){buf, 0};
         ml_stmt_visit(ml_as_block(inner.v[k])->body, count_stores, &one);
-        if (one.n == all.n && all.n > 0 && write_of(ml_as_block(inner.v[k]), buf))
+        if (one.n == all.n && all.n > 0 && ml_write_of(ml_as_block(inner.v[k]), buf))
             return ml_as_block(inner.v[k]);
     }
     return NULL;
+}
+
+ml_Outside ml_region_outside(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid top,
+                             ml_Uid stop)
+{
+    ml_Ctx *cx = c->cx;
+    ml_Outside o = {.region = *r, .pred = ml_bool(cx, true)};
+
+    for (;; b = ml_call_block(c, ml_index_scope(c->p.index, b->tag))) {
+        ml_Subst sub = {0};
+        ml_DomVec here = {0};
+
+        for (size_t k = 0; k < b->n_iters; k++)
+            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
+        o.region = ml_region_subst(cx, o.region, &sub);
+        o.pred = ml_and(cx, ml_expr_subst(cx, o.pred, &sub), b->predicate);
+        ml_relax_domain(cx, c->p, b->tag, b->tag == top ? stop : 0, NULL, &here);
+        for (size_t k = 0; k < o.dom.n; k++)
+            ml_push(cx, &here,
+                    ((ml_Dom){o.dom.v[k].var, ml_expr_subst(cx, o.dom.v[k].min, &sub),
+                              ml_expr_subst(cx, o.dom.v[k].extent, &sub)}));
+        o.dom = here;
+        if (b->tag == top)
+            return o;
+    }
 }
 
 bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
@@ -215,35 +240,14 @@ bool ml_cache_guarded_region(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
     ml_Ctx *cx = c->cx;
     const ml_Block *b = only_inner_writer(c, ml_call_block(c, block), buf);
     ml_Interval *box = ML_ARRAY(cx, ml_Interval, buf->rank + 1u);
-    const ml_Expr *pred = ml_bool(cx, true);
-    ml_DomVec dom = {0};
     ml_Arith *ar = arith_inside(c, place);
 
-    if (!b || !ml_stores_region(c, b, write_of(b, buf)))
+    if (!b || !ml_stores_region(c, b, ml_write_of(b, buf)))
         return false;
-    ml_Region r = *write_of(b, buf);
+    ml_Outside o = ml_region_outside(c, b, ml_write_of(b, buf), block,
+                                     place->at_root ? 0 : place->node);
 
-    /* From the writer outwards: iters become their values, loops join the domain. */
-    for (;; b = ml_call_block(c, ml_index_scope(c->p.index, b->tag))) {
-        bool last = b->tag == block;
-        ml_Subst sub = {0};
-        ml_DomVec here = {0};
-
-        for (size_t k = 0; k < b->n_iters; k++)
-            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
-        r = ml_region_subst(cx, r, &sub);
-        pred = ml_and(cx, ml_expr_subst(cx, pred, &sub), b->predicate);
-        ml_relax_domain(cx, c->p, b->tag, last && !place->at_root ? place->node : 0, NULL,
-                        &here);
-        for (size_t k = 0; k < dom.n; k++)
-            ml_push(cx, &here,
-                    ((ml_Dom){dom.v[k].var, ml_expr_subst(cx, dom.v[k].min, &sub),
-                              ml_expr_subst(cx, dom.v[k].extent, &sub)}));
-        dom = here;
-        if (last)
-            break;
-    }
-    if (!ml_region_lower(ar, r.ranges, buf->rank, dom.v, dom.n, pred, box))
+    if (!ml_region_lower(ar, o.region.ranges, buf->rank, o.dom.v, o.dom.n, o.pred, box))
         return false;
     clip_region(ar, buf, box, out);
     return true;
@@ -347,352 +351,4 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
         st = ml_serial(cx, loops[d], ml_int(cx, loops[d]->type, 0), n, st);
     }
     return st;
-}
-
-/* ---- rewiring */
-
-typedef struct Rewire {
-    ml_Call *c;
-    const ml_Cache *cache;
-    ml_CachePick *pick;
-    void *user;
-    bool on;                /* inside a block that is rewired */
-    bool in_init;           /* inside of an init, whose blocks are in no scope */
-    bool shifted;           /* indices move */
-    bool matched;           /* a match_buffer target is a view of the new buffer */
-    const ml_Block *opaque; /* the block that uses the pointer of a shifted buffer */
-    const ml_Block *at;
-    ml_Arith *ar;
-    const ml_Stmt *before, *nest; /* ml_cache_install: the place */
-} Rewire;
-
-static const ml_Expr *shift(Rewire *rw, const ml_Expr *index, size_t d)
-{
-    ml_Ctx *cx = rw->c->cx;
-    const ml_Expr *a = index, *min;
-
-    if (!rw->cache->compact || ml_is_int(min = rw->cache->region[d].min, 0))
-        return index;
-    if (!ml_promote(cx, &a, &min))
-        return index;
-    return ml_simplify(rw->ar, ml_sub(cx, a, min));
-}
-
-static const ml_Expr *rewire_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
-{
-    Rewire *rw = user;
-
-    if (e->kind == ML_EXPR_VAR && e->as.var->uid == rw->cache->old->data->uid) {
-        if (rw->shifted)
-            rw->opaque = rw->at;
-        return ml_var(cx, rw->cache->cached->data);
-    }
-    const ml_Expr *m = ml_expr_map_args(cx, e, rewire_expr, user);
-
-    if (m->kind != ML_EXPR_LOAD || m->as.buffer->uid != rw->cache->old->uid)
-        return m;
-    size_t n = ml_load_rank(m);
-    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, n);
-
-    for (size_t d = 0; d < n; d++)
-        idx[d] = shift(rw, m->args[d], d);
-    return n < m->n_args ? ml_load_masked(cx, rw->cache->cached, idx, n, m->args[n])
-                         : ml_load(cx, rw->cache->cached, idx, n);
-}
-
-static ml_Region rewire_region(Rewire *rw, ml_Region r)
-{
-    ml_Ctx *cx = rw->c->cx;
-
-    r = ml_region_map_loads(cx, r, rewire_expr, rw);
-    if (r.buffer->uid != rw->cache->old->uid)
-        return r;
-    ml_Range *ranges = ML_ARRAY(cx, ml_Range, r.buffer->rank);
-
-    for (size_t d = 0; d < r.buffer->rank; d++) {
-        ranges[d].min = shift(rw, r.ranges[d].min, d);
-        ranges[d].extent = ml_cast(cx, ranges[d].min->type, r.ranges[d].extent);
-    }
-    return (ml_Region){rw->cache->cached, ranges};
-}
-
-static const ml_Region *rewire_regions(Rewire *rw, const ml_Region *v, size_t n)
-{
-    ml_Region *out = NULL;
-
-    for (size_t k = 0; k < n; k++) {
-        ml_Region r = rewire_region(rw, v[k]);
-
-        if (r.buffer == v[k].buffer && r.ranges == v[k].ranges)
-            continue;
-        if (!out) {
-            out = ML_ARRAY(rw->c->cx, ml_Region, n);
-            memcpy(out, v, n * sizeof *v);
-        }
-        out[k] = r;
-    }
-    return out ? out : v;
-}
-
-/* The regions with those of the new buffer beside those of the old one. */
-static const ml_Region *add_regions(Rewire *rw, const ml_Region *v, uint32_t *n)
-{
-    ml_Region *out = ML_ARRAY(rw->c->cx, ml_Region, 2 * (size_t)*n + 1);
-    uint32_t at = *n;
-
-    memcpy(out, v, *n * sizeof *v);
-    for (uint32_t k = 0; k < *n; k++)
-        if (v[k].buffer->uid == rw->cache->old->uid)
-            out[at++] = rewire_region(rw, v[k]);
-    *n = at;
-    return out;
-}
-
-static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user);
-
-static const ml_Stmt *rewire_block(Rewire *rw, const ml_Block *b)
-{
-    ml_Ctx *cx = rw->c->cx;
-    int pick = rw->in_init ? (rw->on ? 1 : 0) : rw->pick(b, rw->user);
-    bool was = rw->on, init = rw->in_init;
-    const ml_Block *at = rw->at;
-
-    if (was && !init)
-        b = ml_block_map_head(cx, b, rewire_expr, rw);
-    if (pick == 0)
-        return &b->base;
-    rw->on = pick == 1;
-    rw->at = b;
-    ml_Block nb = *b;
-
-    nb.body = rewire_stmt(cx, b->body, rw);
-    rw->in_init = true; /* its blocks go with the one that they initialise */
-    if (b->init)
-        nb.init = rewire_stmt(cx, b->init, rw);
-    rw->in_init = init;
-    if (rw->on) {
-        nb.reads = rewire_regions(rw, b->reads, b->n_reads);
-        nb.writes = rewire_regions(rw, b->writes, b->n_writes);
-        for (size_t k = 0; k < b->n_matches; k++) {
-            if (b->matches[k].source.buffer->uid != rw->cache->old->uid)
-                continue;
-            ml_Match *m = ML_ARRAY(cx, ml_Match, b->n_matches);
-
-            memcpy(m, nb.matches, b->n_matches * sizeof *m);
-            m[k].source = rewire_region(rw, b->matches[k].source);
-            nb.matches = m;
-            rw->matched = true;
-        }
-    }
-    /* Of the blocks inside some use the one buffer, some the other. */
-    if (pick == 2 && (nb.body != b->body || nb.init != b->init)) {
-        if (b->n_reads)
-            nb.reads = add_regions(rw, b->reads, &nb.n_reads);
-        if (b->n_writes)
-            nb.writes = add_regions(rw, b->writes, &nb.n_writes);
-    }
-    rw->on = was;
-    rw->at = at;
-    if (nb.body == b->body && nb.init == b->init && nb.reads == b->reads &&
-        nb.writes == b->writes && nb.matches == b->matches)
-        return &b->base;
-    return ml_block_from(cx, &nb);
-}
-
-static const ml_Stmt *rewire_store(Rewire *rw, const ml_Stmt *s)
-{
-    ml_Ctx *cx = rw->c->cx;
-    const ml_Store *st = ml_as_store(s);
-    bool moved = st->buffer->uid == rw->cache->old->uid;
-    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, st->n);
-    const ml_Expr *value = rewire_expr(cx, st->value, rw);
-    const ml_Expr *mask = st->mask ? rewire_expr(cx, st->mask, rw) : NULL;
-    bool changed = moved || value != st->value || mask != st->mask;
-
-    for (size_t d = 0; d < st->n; d++) {
-        idx[d] = rewire_expr(cx, st->indices[d], rw);
-        if (moved)
-            idx[d] = shift(rw, idx[d], d);
-        changed |= idx[d] != st->indices[d];
-    }
-    if (!changed)
-        return s;
-    return ml_stmt_at(
-        cx, ml_store(cx, moved ? rw->cache->cached : st->buffer, value, idx, st->n, mask),
-        s->span);
-}
-
-static bool region_of(const ml_Region *v, size_t n, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < n; k++)
-        if (v[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
-static bool is_touched(const ml_Stmt *s, const ml_Buffer *buf);
-
-typedef struct Touch {
-    const ml_Buffer *buf;
-    bool yes;
-} Touch;
-
-static void touch_child(const ml_Stmt *s, bool in_init, void *user)
-{
-    Touch *t = user;
-
-    (void)in_init;
-    t->yes = t->yes || is_touched(s, t->buf);
-}
-
-/* Whether a block at or below uses the buffer, by the signatures: large functions have many
- * nests that do not. */
-static bool is_touched(const ml_Stmt *s, const ml_Buffer *buf)
-{
-    Touch t = {buf, false};
-
-    if (!s->has_block)
-        return false;
-    if (s->kind == ML_STMT_FOR)
-        return is_touched(ml_as_for(s)->body, buf);
-    if (s->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(s);
-
-        if (region_of(b->reads, b->n_reads, buf) || region_of(b->writes, b->n_writes, buf))
-            return true;
-        for (size_t k = 0; k < b->n_matches; k++)
-            if (b->matches[k].source.buffer->uid == buf->uid)
-                return true;
-    }
-    ml_stmt_children(s, touch_child, &t);
-    return t.yes;
-}
-
-static const ml_Stmt *rewire_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
-{
-    Rewire *rw = user;
-    const ml_Stmt *r;
-
-    if (s->kind == ML_STMT_FOR && !rw->on && s != rw->before &&
-        !is_touched(s, rw->cache->old))
-        return s;
-    if (s->kind == ML_STMT_BLOCK)
-        r = rewire_block(rw, ml_as_block(s));
-    else if (s->kind == ML_STMT_STORE)
-        r = rw->on ? rewire_store(rw, s) : s;
-    else
-        r = ml_stmt_map(cx, s,
-                        &(ml_Mapper){.stmt = rewire_stmt,
-                                     .expr = rw->on ? rewire_expr : NULL,
-                                     .user = user});
-    if (rw->nest && s == rw->before) {
-        const ml_Stmt *both[2] = {rw->nest, r};
-
-        rw->nest = NULL;
-        return ml_seq(cx, both, 2);
-    }
-    return r;
-}
-
-static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick,
-                           void *user)
-{
-    Rewire rw = {.c = c, .cache = cache, .pick = pick, .user = user};
-
-    rw.ar = ml_arith_new(c->cx);
-    for (size_t d = 0; d < cache->old->rank; d++)
-        rw.shifted |= cache->compact && (!ml_is_int(cache->region[d].min, 0) ||
-                                         cache->region[d].extent != cache->old->shape[d]);
-    rw.shifted |= cache->old->n_strides > 0 || !ml_is_int(cache->old->elem_offset, 0);
-    return rw;
-}
-
-static bool opaque_error(ml_Call *c, const Rewire *rw)
-{
-    return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(rw->cache->old),
-                   ML_BLOCK(rw->opaque));
-}
-
-bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,
-                     ml_CachePick *pick, void *user, const ml_Stmt **out)
-{
-    Rewire rw = rewire_state(c, cache, pick, user);
-
-    *out = rewire_stmt(c->cx, st, &rw);
-    return rw.opaque ? opaque_error(c, &rw) : true;
-}
-
-/* ---- views: a view has the storage scope of what it shows */
-
-typedef struct Views {
-    ml_Ctx *cx;
-    ml_Scope scope;
-    ml_Subst sub;
-    ml_Map *moved; /* uids of the buffer and its views */
-    size_t n;
-} Views;
-
-static bool collect_views(const ml_Stmt *s, void *user)
-{
-    Views *v = user;
-
-    if (s->kind != ML_STMT_BLOCK)
-        return s->has_block;
-    const ml_Block *b = ml_as_block(s);
-
-    for (size_t k = 0; k < b->n_matches; k++) {
-        const ml_Match *m = &b->matches[k];
-
-        if (!ml_map_has(v->moved, m->source.buffer->uid) ||
-            ml_map_has(v->moved, m->target->uid) || ml_scope_eq(m->target->scope, v->scope))
-            continue;
-        ml_Buffer nb = *m->target;
-
-        nb.scope = v->scope;
-        ml_map_set(v->cx, v->moved, m->target->uid, m->target);
-        ml_subst_buffer(v->cx, &v->sub, m->target, ml_buffer_from(v->cx, &nb, true));
-        v->n++;
-    }
-    return true;
-}
-
-/* st with all views of the buffer, and views of those, in its storage scope. */
-static const ml_Stmt *views_follow(ml_Ctx *cx, const ml_Stmt *st, const ml_Buffer *buf)
-{
-    Views v = {.cx = cx, .scope = buf->scope, .moved = ml_map_new(cx)};
-
-    ml_map_set(cx, v.moved, buf->uid, buf);
-    ml_stmt_visit(st, collect_views, &v); /* outer views come before inner ones */
-    return v.n > 0 ? ml_stmt_subst(cx, st, &v.sub) : st;
-}
-
-bool ml_cache_install(ml_Call *c, ml_Uid scope, const ml_Cache *cache,
-                      const ml_CachePlace *place, const ml_Stmt *nest, ml_CachePick *pick,
-                      void *user)
-{
-    ml_Ctx *cx = c->cx;
-    ml_Block root = *ml_call_block(c, scope);
-    Rewire rw = rewire_state(c, cache, pick, user);
-
-    rw.before = place->before;
-    rw.nest = place->before ? nest : NULL;
-    root.body = rewire_stmt(cx, root.body, &rw);
-    if (rw.opaque)
-        return opaque_error(c, &rw);
-    ML_ASSERT(!rw.nest); /* the place was found in this very scope */
-    if (!place->before) {
-        const ml_Stmt *both[2] = {root.body, nest};
-
-        root.body = ml_seq(cx, both, 2);
-    }
-    root.body = views_follow(cx, root.body, cache->cached);
-    const ml_Stmt *st = ml_block_from(cx, &root);
-
-    st = &ml_block_add_alloc(cx, ml_as_block(st), cache->cached)->base;
-    if (rw.matched)
-        st = ml_views_follow(cx, st, cache->cached);
-    if (!ml_ok_or_fail(cx))
-        return false;
-    ml_call_replace(c, scope, st);
-    return true;
 }

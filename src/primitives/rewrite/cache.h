@@ -5,6 +5,11 @@
 
 #include "primitives/prim.h"
 
+/* Sets multi-writer; false. */
+bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers);
+/* For ways out: the block argument of the call that failed, while it is one of a copy's. */
+const ml_Block *ml_failed_block(const ml_Schedule *s, ml_Uid block, const ml_Error *e);
+
 /* Where the copy nest is put. */
 typedef struct ml_CachePlace {
     ml_Uid node;           /* loop or scope block whose body holds the place */
@@ -29,6 +34,16 @@ bool ml_cache_place(ml_Call *c, ml_Uid writer, const ml_UidVec *readers,
  * the shape); exact (may be NULL): provably nothing but what is written. */
 void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
                      const ml_CachePlace *place, ml_Range *out, bool *exact);
+
+/* A region of block b, inside of `top`, as it is seen outside of that: iters become their
+ * values, loops (up to `stop`, not included; 0: the scope) join the domain. */
+typedef struct ml_Outside {
+    ml_Region region;
+    ml_DomVec dom;
+    const ml_Expr *pred; /* of all the blocks between */
+} ml_Outside;
+ml_Outside ml_region_outside(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid top,
+                             ml_Uid stop);
 
 /* Where blocks inside the block write the buffer under predicates of their own: exactly
  * what they write at the place, when that can be told (true); else out is left as it is. */

@@ -8,14 +8,6 @@
  */
 #include "primitives/rewrite/cache.h"
 
-static bool reads_it(const ml_Block *b, const ml_Buffer *buf)
-{
-    for (size_t k = 0; k < b->n_reads; k++)
-        if (b->reads[k].buffer->uid == buf->uid)
-            return true;
-    return false;
-}
-
 bool ml_cache_read_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
 {
     ml_StmtVec inner = {0};
@@ -23,7 +15,7 @@ bool ml_cache_read_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
     ml_all_blocks(c->cx, ml_call_block(c, block)->body, &inner);
     for (size_t k = 0; k < inner.n; k++)
         if (!ml_is_true(ml_as_block(inner.v[k])->predicate) &&
-            reads_it(ml_as_block(inner.v[k]), buf))
+            ml_read_of(ml_as_block(inner.v[k]), buf))
             return true;
     return false;
 }
@@ -70,30 +62,10 @@ static size_t loads(const ml_Stmt *s, const ml_Buffer *buf, bool *views)
 static void relax_out(ml_Call *c, ml_Arith *ar, const ml_Block *b, const ml_Region *region,
                       ml_Uid reader, ml_Interval *box)
 {
-    ml_Ctx *cx = c->cx;
-    const ml_Expr *pred = ml_bool(cx, true);
-    ml_Region r = *region;
-    ml_DomVec dom = {0};
+    ml_Outside o = ml_region_outside(c, b, region, reader, 0);
 
-    /* From the block outwards: iters become their values, loops join the domain. */
-    for (;; b = ml_call_block(c, ml_index_scope(c->p.index, b->tag))) {
-        ml_Subst sub = {0};
-        ml_DomVec here = {0};
-
-        for (size_t k = 0; k < b->n_iters; k++)
-            ml_subst_var(cx, &sub, b->iters[k].var, b->iters[k].value);
-        r = ml_region_subst(cx, r, &sub);
-        pred = ml_and(cx, ml_expr_subst(cx, pred, &sub), b->predicate);
-        ml_relax_domain(cx, c->p, b->tag, 0, NULL, &here);
-        for (size_t k = 0; k < dom.n; k++)
-            ml_push(cx, &here,
-                    ((ml_Dom){dom.v[k].var, ml_expr_subst(cx, dom.v[k].min, &sub),
-                              ml_expr_subst(cx, dom.v[k].extent, &sub)}));
-        dom = here;
-        if (b->tag == reader)
-            break;
-    }
-    ml_region_upper(ar, r.ranges, r.buffer->rank, dom.v, dom.n, pred, box);
+    ml_region_upper(ar, o.region.ranges, region->buffer->rank, o.dom.v, o.dom.n, o.pred,
+                    box);
 }
 
 typedef struct Hull {
@@ -122,7 +94,7 @@ static void add_reader(ml_Call *c, const ml_Block *reader, const ml_Buffer *buf,
         ml_StmtVec below = {0};
 
         ml_child_blocks(c->cx, &b->base, &below);
-        if (below.n > 0 || !reads_it(b, buf))
+        if (below.n > 0 || !ml_read_of(b, buf))
             continue;
         ml_push(c->cx, &leaves, inner.v[k]);
         all -= loads(inner.v[k], buf, &views);

@@ -284,6 +284,11 @@ bool ml_check_iter_order(ml_Call *c, ml_Uid block, ml_Uid under)
     return ml_check_key_order(c, b, under, key, extents, b->n_iters);
 }
 
+bool ml_check_order(ml_Call *c, ml_Uid block)
+{
+    return ml_check_iter_order(c, block, 0);
+}
+
 bool ml_check_place_order(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,
                           const ml_Expr *const *at)
 {

@@ -19,6 +19,7 @@ bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, ml_Runs runs);
 bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
                         const ml_Expr *const *key, const ml_Expr *const *extents, size_t n);
 bool ml_check_iter_order(ml_Call *c, ml_Uid block, ml_Uid under);
+bool ml_check_order(ml_Call *c, ml_Uid block); /* under: 0 */
 /* The same if they ran in the order of the elements of a buffer: at, its indices in the
  * iters of the block. */
 bool ml_check_place_order(ml_Call *c, const ml_Block *b, const ml_Buffer *buf,

@@ -5,6 +5,9 @@
 
 #include "primitives/prim.h"
 
+extern const ml_Primitive ml_prim_compute_at, ml_prim_compute_inline,
+    ml_prim_reverse_compute_inline;
+
 /* Per iter of the block: the values it must take under the loop, and a bound to be guarded.
  */
 typedef struct ml_IterDomain {
@@ -39,6 +42,13 @@ bool ml_check_pipeline(ml_Call *c, ml_Uid scope);
  * did not see that before the step, in `was` (the block itself, or the one it works for),
  * ml_is_produced will do. */
 bool ml_still_covered(ml_Call *c, ml_Uid block, ml_Uid was, bool set_error);
+/* The same of the block itself, with the error. */
+bool ml_check_covered(ml_Call *c, ml_Uid block);
+/* Some block writes what the block reads (ml_is_produced; not-region-covered). */
+bool ml_check_produced(ml_Call *c, ml_Uid block);
+bool ml_check_reduction(ml_Call *c, ml_Uid block); /* not-reduction */
+bool ml_check_compact(ml_Call *c, ml_Uid loop);    /* not-compact-dataflow */
+bool ml_check_launchable(ml_Call *c, ml_Uid loop); /* ml_need_launchable */
 /* After a rewrite: what the block read, as it was before the step, is still there where
  * block `at` reads it now (unsound). */
 bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at);
@@ -75,12 +85,14 @@ void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out);
 /* Before a rewrite: leaves those that threads do not run yet, or that find all they read;
  * each once. */
 void ml_keep_unbroken(ml_Call *c, ml_UidVec *readers);
-/* After it: those under threads are still covered, by blocks of their own kernel where
- * memory is not global (not-region-covered, unsound). */
-bool ml_check_still_covered(ml_Call *c, const ml_UidVec *readers);
+/* Names a copy of `old` for the posts, the block that it is for and who reads what is
+ * copied: that block, or (write) whoever follows. */
+void ml_name_copy(ml_Call *c, ml_Uid copy, ml_Uid block, const ml_Buffer *old, bool write);
+/* Whoever reads the buffer in the scope reads what was written (not-region-covered). */
+bool ml_check_readers(ml_Call *c, ml_Uid scope, const ml_Buffer *buf);
 
-/* compute_inline of a block, for compute_at at the inline mark. */
-bool ml_inline_block(ml_Call *c, ml_Uid block);
-bool ml_reverse_inline_block(ml_Call *c, ml_Uid block);
+/* After it: one under threads is still covered, by blocks of its own kernel where memory is
+ * not global (not-region-covered, unsound). */
+bool ml_check_thread_reader(ml_Call *c, ml_Uid reader);
 
 #endif

@@ -243,9 +243,10 @@ static bool check_elements(ml_Rfactor *r)
             ml_push(cx, &dom, ((ml_Dom){it->var, it->min, it->extent}));
         }
     }
-    if (bare || r->c->unchecked ||
-        ml_iter_holds(ml_arith_at(cx, r->c->p, b->tag), r->shape.idx, r->shape.rank, dom.v,
-                      dom.n, ml_bool(cx, true), ML_BIJECTIVE, false))
+    if (bare || ML_PROVE(r->c, ML_SOUND,
+                         ml_iter_holds(ml_arith_at(cx, r->c->p, b->tag), r->shape.idx,
+                                       r->shape.rank, dom.v, dom.n, ml_bool(cx, true),
+                                       ML_BIJECTIVE, false)))
         return true;
     ml_fail(
         cx, ML_E_UNSOUND,
@@ -281,7 +282,7 @@ static bool check_predicate(ml_Rfactor *r, ml_Arith *ar, const ml_Expr *p)
         r->kept = ml_and(cx, r->kept, p);
         return true;
     }
-    if (r->c->unchecked || ML_FAULT(RFACTOR_FIRST))
+    if (!ml_call_asks(r->c, ML_SOUND) || ML_FAULT(RFACTOR_FIRST))
         return true;
     const ml_Expr *at_start = start.vars ? ml_expr_subst(cx, p, &start) : p;
 
@@ -355,19 +356,18 @@ bool ml_rfactor_check(ml_Rfactor *r)
 {
     ml_Call *c = r->c;
     const ml_For *loop = ml_call_loop(c, c->args[ML_RFACTOR_LOOP].uid);
-    bool whole = c->checks && !c->unchecked;
 
     if (!find_block(r, loop))
         return false;
     if (!ml_check_pipeline(c, r->scope))
         return false;
-    if (!r->block->init || whole)
-        if (!ml_need_reduction(r->cx, c->facts, c->p, r->block->tag))
-            return false;
+    if ((!r->block->init || ml_call_asks(c, ML_STRICT)) &&
+        !ml_check_reduction(c, r->block->tag))
+        return false;
     if (loop->kind != ML_FOR_SERIAL)
         return ml_fail(r->cx, ML_E_LOOP_NOT_SERIAL, ML_LOOP(loop),
                        ML_TEXT(ml_for_kind_name((ml_ForKind)loop->kind)));
-    if (whole && !ml_check_reduces_inside(c, r->block->tag))
+    if (!ML_PROVE(c, ML_STRICT, ml_check_reduces_inside(c, r->block->tag)))
         return false;
     if (!classify_loops(r) || !check_loops(r) || !check_nest(r) ||
         !ml_reduction_shape(c, r->block, &r->shape) || !check_axis(r) || !check_extent(r) ||
@@ -377,7 +377,6 @@ bool ml_rfactor_check(ml_Rfactor *r)
     ml_Arith *ar = ml_arith_at(r->cx, c->p, r->block->tag);
 
     /* The loops' ranges are known; the spatial conjuncts may be assumed. */
-    if (!check_predicate(r, ar, r->block->predicate))
-        return false;
-    return c->unchecked || ml_check_accumulation(c, r->block->tag);
+    return check_predicate(r, ar, r->block->predicate) &&
+           ML_PROVE(c, ML_SOUND, ml_check_accumulation(c, r->block->tag));
 }

@@ -214,8 +214,7 @@ static bool stays_true(ml_Rolling *r, const ml_RollAxis *x, const ml_Var *v,
     if (!moves || ml_prove(r->ar, cond))
         return true;
     if (cond->n_args != 2 || !ml_dtype_eq(cond->args[0]->type, t) ||
-        (cond->kind != ML_EXPR_LT && cond->kind != ML_EXPR_LE && cond->kind != ML_EXPR_GT &&
-         cond->kind != ML_EXPR_GE && cond->kind != ML_EXPR_EQ && cond->kind != ML_EXPR_NE))
+        !ml_kind_compares(cond->kind))
         return false;
     /* It speaks of the element: of its index and what does not move. */
     const ml_Expr *e = ml_sub(cx, cond->args[0], cond->args[1]);

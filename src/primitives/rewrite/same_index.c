@@ -370,13 +370,11 @@ bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
 {
     ml_Ctx *cx = c->cx;
     const char *why = NULL;
-    bool reads = false;
 
-    for (size_t k = 0; k < b->n_reads; k++)
-        reads |= b->reads[k].buffer->uid == buf->uid;
     if (!ml_check_reduces_inside(c, b->tag))
         return false;
-    if (!reads && (!b->init || !ml_reduction_violation(cx, c->facts, c->p, b->tag, &why)))
+    if (!ml_read_of(b, buf) &&
+        (!b->init || !ml_reduction_violation(cx, c->facts, c->p, b->tag, &why)))
         return true;
     if (b->init)
         return ml_need_reduction(cx, c->facts, c->p, b->tag);

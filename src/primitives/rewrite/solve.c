@@ -165,14 +165,13 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
     const ml_Expr *a = e->n_args > 0 ? e->args[0] : NULL;
     const ml_Expr *b = e->n_args > 1 ? e->args[1] : NULL;
 
-    ML_ASSERT(e->kind == ML_EXPR_CAST ? a != NULL
-                                      : e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_OR || b);
+    ML_ASSERT(e->kind == ML_EXPR_CAST ? a != NULL : !ml_kind_is_binary(e->kind) || b);
     if (!ml_uses_iters(s->block, e))
         return true; /* no iter to solve for: the consumer's index is what it is */
     if (e->kind == ML_EXPR_SUB && !ml_uses_iters(s->block, a)) /* c - e' */
         return mirrored(s, a, &need) && mirrored(s, a, &bound) &&
                solve_index(s, b, need, bound, needs, bounds, got);
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_VAR:
         narrow(s, ml_iter_of(s->block, e->as.var), need, bound, needs, bounds, got);
         return true;
@@ -219,30 +218,6 @@ static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interv
         return solve_index(s, a, scaled(s, need, b), scaled(s, bound, b), needs, bounds,
                            got);
     case ML_EXPR_FLOORMOD: return true; /* says nothing about where the iter lies */
-    case ML_EXPR_INT:
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_DIV:
-    case ML_EXPR_MOD:
-    case ML_EXPR_MIN:
-    case ML_EXPR_MAX:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_RAMP:
-    case ML_EXPR_BROADCAST:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_LET:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     return false;
 }

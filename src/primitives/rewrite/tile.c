@@ -167,7 +167,7 @@ static void look(const ml_Expr *e, ml_Role role, void *user)
         }
 }
 
-static bool visit(const ml_Stmt *s, void *user)
+static bool visit_stmt(const ml_Stmt *s, void *user)
 {
     Outside *o = user;
 
@@ -182,7 +182,7 @@ bool ml_tile_closed(ml_Call *c, const ml_Tile *t, const ml_Stmt *body)
 
     if (t->above.n == 0)
         return true;
-    ml_stmt_visit(body, visit, &o);
+    ml_stmt_visit(body, visit_stmt, &o);
     if (!o.used)
         return true;
     if (o.inside)

@@ -82,12 +82,8 @@ static bool check_kernels(ml_Call *c, ml_Uid reader)
     return true;
 }
 
-bool ml_check_still_covered(ml_Call *c, const ml_UidVec *readers)
+bool ml_check_thread_reader(ml_Call *c, ml_Uid reader)
 {
-    for (size_t k = 0; k < readers->n; k++)
-        if (ml_under_threads(c, readers->v[k]) &&
-            (!ml_is_covered(c->cx, c->facts, c->p, readers->v[k], true) ||
-             !check_kernels(c, readers->v[k])))
-            return false;
-    return true;
+    return !ml_under_threads(c, reader) ||
+           (ml_is_covered(c->cx, c->facts, c->p, reader, true) && check_kernels(c, reader));
 }

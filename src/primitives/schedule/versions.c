@@ -136,7 +136,7 @@ static bool no_move(ml_Schedule *s, const char *why)
 }
 
 /* Makes the path from the root down to `version` the one that redo follows. */
-static void visit(ml_Schedule *s, int version)
+static void visit_node(ml_Schedule *s, int version)
 {
     for (int v = version; s->v[v].parent >= 0; v = s->v[v].parent)
         s->v[s->v[v].parent].redo = v;
@@ -178,7 +178,7 @@ static void move_to(ml_Schedule *s, int version)
     if (below >= 0) /* redo returns along the way that was left */
         s->cur = version;
     else
-        visit(s, version);
+        visit_node(s, version);
     s->branch = label_at(s, version);
 }
 

@@ -1,6 +1,6 @@
 /* build - moon.build: a program and options become a kernel. Source: lua-api 5. */
 #include "repl/bind/kernel.h"
-#include "repl/bind/work.h"
+#include "work/work.h"
 
 #include "core/script/script.h"
 #include "verify/verify.h"

@@ -6,10 +6,9 @@
 
 #include "core/vec.h"
 #include "primitives/rewrite/keep_order.h"
-#include "repl/bind/checking.h"
 #include "repl/bind/kernel.h"
-#include "repl/bind/work.h"
 #include "verify/verify.h"
+#include "work/work.h"
 
 /* ---- moon.check */
 

@@ -116,12 +116,6 @@ static bool is_logical(ml_ExprKind k)
     return k == ML_EXPR_AND || k == ML_EXPR_OR;
 }
 
-static bool is_division(ml_ExprKind k)
-{
-    return k == ML_EXPR_DIV || k == ML_EXPR_MOD || k == ML_EXPR_FLOORDIV ||
-           k == ML_EXPR_FLOORMOD;
-}
-
 static int binary(lua_State *L, ml_ExprKind k)
 {
     BindSpace *sp = bind_builder(L);
@@ -130,12 +124,12 @@ static int binary(lua_State *L, ml_ExprKind k)
     operands(L, sp, &a, &b);
     if (is_logical(k) && !(ml_dtype_is_bool(a->type) && ml_dtype_is_bool(b->type)))
         return bind_bad(L, "conditions are needed on both sides");
-    if (is_division(k) && k != ML_EXPR_DIV && !ml_dtype_is_int(a->type))
+    if (ml_kind_divides(k) && k != ML_EXPR_DIV && !ml_dtype_is_int(a->type))
         return bind_bad(L, "integers are needed on both sides of %s",
                         k == ML_EXPR_MOD        ? "truncmod"
                         : k == ML_EXPR_FLOORDIV ? "//"
                                                 : "%");
-    if (is_division(k) && !ml_dtype_is_float(a->type) && ml_is_int(b, 0))
+    if (ml_kind_divides(k) && !ml_dtype_is_float(a->type) && ml_is_int(b, 0))
         return ml_lua_fail(L, ML_E_DIVIDE_BY_ZERO, "the expression");
     if (ml_dtype_is_bool(a->type) && !is_logical(k) && k < ML_EXPR_EQ)
         return bind_bad(L, "arithmetic on conditions");

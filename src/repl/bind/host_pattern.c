@@ -426,14 +426,14 @@ static int l_match(lua_State *L)
 
 /* ---- gmatch */
 
-typedef struct Walk { /* the strings are upvalues beside it */
+typedef struct PatternWalk { /* the strings are upvalues beside it */
     Match m;
     const char *s, *p, *last;
-} Walk;
+} PatternWalk;
 
 static int l_next(lua_State *L)
 {
-    Walk *w = lua_touserdata(L, lua_upvalueindex(3));
+    PatternWalk *w = lua_touserdata(L, lua_upvalueindex(3));
 
     w->m.L = L;
     for (const char *s = w->s; s <= w->m.end; s++) {
@@ -454,7 +454,7 @@ static int l_gmatch(lua_State *L)
     size_t from = place_of(luaL_optinteger(L, 3, 1), n) - 1;
 
     lua_settop(L, 2);
-    Walk *w = lua_newuserdatauv(L, sizeof *w, 0);
+    PatternWalk *w = lua_newuserdatauv(L, sizeof *w, 0);
 
     begin(&w->m, L, text, n, p + n_pat);
     w->s = text + (from > n ? n + 1 : from);

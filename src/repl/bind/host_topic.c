@@ -72,14 +72,14 @@ static const char walk[] = "local moon, fn = ...\n"
                            "    fn(name, t.summary or '', t.text or '')\n"
                            "end\n";
 
-typedef struct Walk {
+typedef struct TopicWalk {
     ml_HostTopicFn *fn;
     void *user;
-} Walk;
+} TopicWalk;
 
 static int l_tell(lua_State *L)
 {
-    Walk *w = lua_touserdata(L, lua_upvalueindex(1));
+    TopicWalk *w = lua_touserdata(L, lua_upvalueindex(1));
 
     w->fn(lua_tostring(L, 1), lua_tostring(L, 2), lua_tostring(L, 3), w->user);
     return 0;
@@ -89,7 +89,7 @@ void ml_host_topics(ml_Host *h, ml_HostTopicFn *fn, void *user)
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    Walk w = {fn, user};
+    TopicWalk w = {fn, user};
 
     if (luaL_loadbuffer(L, walk, sizeof walk - 1, "=topics") == LUA_OK) {
         ml_host_push_moon(L);

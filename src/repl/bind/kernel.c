@@ -6,7 +6,7 @@
 #include "repl/bind/kernel.h"
 
 #include "core/script/script.h"
-#include "repl/bind/checking.h"
+#include "work/work.h"
 
 static BindKernel *check_kernel(lua_State *L, int idx)
 {

@@ -4,7 +4,7 @@
 
 #include "codegen/kernel/kernel.h"
 #include "repl/bind/bind.h"
-#include "repl/bind/timing.h"
+#include "work/timing.h"
 
 typedef struct BindKernel {
     ml_Built *b; /* NULL: closed */

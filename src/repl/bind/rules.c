@@ -99,11 +99,11 @@ static void push_access(Body *c, const ml_Buffer *buffer, const ml_Expr *const *
     lua_setfield(L, -2, "strides");
 }
 
-static bool visit(const ml_Expr *e, void *user)
+static bool visit_expr(const ml_Expr *e, void *user)
 {
     Body *c = user;
 
-    if (e->kind >= ML_EXPR_ADD && e->kind <= ML_EXPR_MAX)
+    if (ml_kind_computes(e->kind))
         c->ops++;
     if (e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE))
         c->guard = true;
@@ -163,7 +163,7 @@ static int block_body(lua_State *L)
     lua_setfield(L, 4, "write");
     lua_newtable(L); /* 5 */
     c.list = lua_gettop(L);
-    ml_expr_visit(st->value, visit, &c);
+    ml_expr_visit(st->value, visit_expr, &c);
     lua_setfield(L, 4, "reads");
     bind_set_bool(L, "init", b->init != NULL);
     bind_set_int(L, "ops", c.ops);

@@ -1,7 +1,7 @@
 /* time - moon.time: timings as tables. Source: lua-api 5. */
 #include "repl/bind/bind.h"
 #include "repl/bind/kernel.h"
-#include "repl/bind/timing.h"
+#include "work/timing.h"
 
 #include <math.h>
 
@@ -45,13 +45,13 @@ void bind_push_timing(lua_State *L, const ml_Timing *t)
         bind_set_string(L, "roof", t->roof.memory ? "memory" : "compute");
     if (!isnan(t->moved))
         bind_set_number(L, "bandwidth_share", t->moved);
-    if (!isnan(t->parent) && s > 0)
-        bind_set_number(L, "ratio_parent", t->parent_ratio);
+    if (!isnan(t->parent.seconds) && s > 0)
+        bind_set_number(L, "ratio_parent", t->parent.ratio);
     bind_set_number(L, "compile", t->t.job.compile_seconds);
-    if (!isnan(t->start) && s > 0) {
-        bind_set_number(L, "start", t->start);
+    if (!isnan(t->start.seconds) && s > 0) {
+        bind_set_number(L, "start", t->start.seconds);
         bind_set_number(L, "ratio_start",
-                        isnan(t->start_ratio) ? t->start / s : t->start_ratio);
+                        isnan(t->start.ratio) ? t->start.seconds / s : t->start.ratio);
     }
     if (t->rival) {
         push_report(L, &t->rival_t);

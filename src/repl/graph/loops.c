@@ -46,7 +46,7 @@ static void regions(Draw *d, const char *what, const ml_Region *v, size_t n)
     }
 }
 
-static void visit(const ml_Stmt *s, bool in_init, void *user);
+static void visit_stmt(const ml_Stmt *s, bool in_init, void *user);
 
 static void loop_node(Draw *d, const ml_For *f, const char *id)
 {
@@ -104,7 +104,7 @@ static void block_node(Draw *d, const ml_Block *b, const char *id)
     }
 }
 
-static void visit(const ml_Stmt *s, bool in_init, void *user)
+static void visit_stmt(const ml_Stmt *s, bool in_init, void *user)
 {
     Draw *d = user;
     const char *above = d->parent;
@@ -121,13 +121,13 @@ static void visit(const ml_Stmt *s, bool in_init, void *user)
         block_node(d, ml_as_block(s), id);
         d->parent = id;
     }
-    ml_stmt_children(s, visit, d);
+    ml_stmt_children(s, visit_stmt, d);
     d->parent = above;
 }
 
 static void draw(const ml_Block *root, void *user)
 {
-    visit(root->body, false, user);
+    visit_stmt(root->body, false, user);
 }
 
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g)

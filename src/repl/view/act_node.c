@@ -99,7 +99,7 @@ static void tell_body(const ml_View *v, const ml_For *f, ml_Text *why)
     ml_Schedule *s = v->ss->focus;
     const char *name = ml_name_of(s, f->var->uid);
 
-    switch ((ml_StmtKind)f->body->kind) {
+    switch (f->body->kind) {
     case ML_STMT_SEQ:
         ml_text_fmt(why, "the body of loop %s holds %u things, not one loop", name,
                     ml_as_seq(f->body)->n);
@@ -108,20 +108,6 @@ static void tell_body(const ml_View *v, const ml_For *f, ml_Text *why)
         ml_text_fmt(why, "the body of loop %s is block %s, not a loop", name,
                     ml_name_of(s, ml_as_block(f->body)->tag));
         return;
-    case ML_STMT_IF:
-    case ML_STMT_WHILE:
-    case ML_STMT_STORE:
-    case ML_STMT_FOR:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
     ml_text_fmt(why, "something other than a loop stands directly in loop %s", name);
 }

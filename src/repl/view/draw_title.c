@@ -8,31 +8,12 @@
 
 #include "codegen/target/target.h"
 #include "repl/bind/host.h"
-#include "repl/roofline.h"
+#include "work/roofs.h"
+#include "work/say.h"
 
 static ml_Rect row_rect(const ml_View *v, int y)
 {
     return (ml_Rect){0, y, v->grid.w, 1};
-}
-
-/* A speed as versions keep it, "58.4 GFLOP/s", in FLOP/s; 0: none. */
-static double speed_of(const char *z)
-{
-    static const struct {
-        char prefix;
-        double times;
-    } UNITS[] = {{'k', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}, {'P', 1e15}};
-    char *end;
-    double x = z ? strtod(z, &end) : 0;
-
-    if (!z || end == z)
-        return 0;
-    while (*end == ' ')
-        end++;
-    for (size_t k = 0; k < ML_COUNT(UNITS); k++)
-        if (*end == UNITS[k].prefix)
-            return x * UNITS[k].times;
-    return x;
 }
 
 enum { SPARKS = 16 };
@@ -48,7 +29,7 @@ static void add_sparks(ml_Schedule *s, ml_Text *out)
     for (int at = ml_schedule_version(s); at >= 0 && n < SPARKS;) {
         if (!ml_version_step(s, at, &step))
             break;
-        double x = speed_of(step.speed);
+        double x = ml_speed_read(step.speed, NULL);
 
         if (x > 0)
             speed[n++] = x;
@@ -85,14 +66,17 @@ static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
     if (same)
         return f->share;
     f->share = 0;
-    if (!ml_schedule_func(s) || speed_of(speed) <= 0)
+    bool flops;
+    double rate = ml_speed_read(speed, &flops);
+
+    if (!ml_schedule_func(s) || !flops)
         return 0;
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     const ml_Machine *m = ml_machine_known(cx, e);
 
     if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line) &&
         line.peak > 0)
-        f->share = speed_of(speed) / line.peak;
+        f->share = rate / line.peak;
     ml_ctx_unref(cx);
     return f->share;
 }

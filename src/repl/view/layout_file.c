@@ -41,16 +41,6 @@ void ml_view_layout_load(ml_View *v)
     ml_text_free(&path);
 }
 
-static void make_folders(char *path)
-{
-    for (char *p = path + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(path, 0777);
-            *p = '/';
-        }
-}
-
 void ml_view_layout_save(ml_View *v)
 {
     ml_Text path = {0}, text = {0};
@@ -59,9 +49,9 @@ void ml_view_layout_save(ml_View *v)
     for (int s = 0; s < ML_N_SIZES; s++)
         changed = changed || v->frame->layout[s].changed;
     if (changed && v->frame->remembers && path_of(&path)) {
-        make_folders(path.p);
         ml_layout_write(v->frame->layout, &text);
-        ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n); /* or it is not kept */
+        if (ml_file_folders(path.p) == 0) /* or it is not kept */
+            ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n);
     }
     ml_text_free(&path);
     ml_text_free(&text);

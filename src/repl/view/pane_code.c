@@ -11,8 +11,8 @@
 #include "primitives/call/render.h"
 #include "repl/asm_view.h"
 #include "repl/bind/host.h"
-#include "repl/bind/work.h"
 #include "repl/view/pane_text.h"
+#include "work/work.h"
 
 enum { WORKER = ML_ENGINE_WORKERS - 1 }; /* timing takes the first ones */
 

@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
-#include "repl/bind/timing.h"
 #include "repl/jobs.h"
 #include "repl/view/panes.h"
+#include "work/say.h"
 
 static ml_CellRole state_role(ml_JobState s)
 {

@@ -67,7 +67,7 @@ static bool has_rows(const ml_Stmt *body)
     return body && (body->has_block || body->has_loop);
 }
 
-static void visit(const ml_Stmt *st, bool in_init, void *user);
+static void visit_stmt(const ml_Stmt *st, bool in_init, void *user);
 
 static void descend(Tree *t, Item it, const ml_Stmt *body)
 {
@@ -88,13 +88,13 @@ static void descend(Tree *t, Item it, const ml_Stmt *body)
     }
     if (has_rows(body) && (!t->hidden_in || t->has_before)) {
         t->depth++;
-        visit(body, false, t);
+        visit_stmt(body, false, t);
         t->depth--;
     }
     t->hidden_in = hidden;
 }
 
-static void visit(const ml_Stmt *st, bool in_init, void *user)
+static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
 {
     Tree *t = user;
 
@@ -122,7 +122,7 @@ static void visit(const ml_Stmt *st, bool in_init, void *user)
                        .role = ML_ROLE_BLOCK},
                 b->body);
     } else {
-        ml_stmt_children(st, visit, t);
+        ml_stmt_children(st, visit_stmt, t);
     }
 }
 

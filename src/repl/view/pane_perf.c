@@ -12,38 +12,14 @@
 #include "repl/machine_report.h"
 #include "repl/roofline.h"
 #include "repl/view/panes.h"
+#include "work/say.h"
 
 typedef struct Timed {
     int version;
     double rate; /* larger is faster */
+    bool flops;
     const char *speed, *marks;
 } Timed;
-
-/* `58.4 GFLOP/s` or `36.8 ms` as a rate; 0: neither. */
-static double rate_of(const char *speed)
-{
-    static const struct {
-        const char *name;
-        double scale;
-    } UNITS[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3}, {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
-                 {"TFLOP/s", 1e12}, {"s", -1},        {"ms", -1e-3},    {"µs", -1e-6},
-                 {"us", -1e-6},     {"ns", -1e-9}};
-    char *end;
-    double v = strtod(speed, &end);
-
-    while (*end == ' ')
-        end++;
-    for (size_t k = 0; k < ML_COUNT(UNITS); k++) {
-        size_t length = strlen(UNITS[k].name); /* ` ±34 %` may stand behind it */
-
-        if (strncmp(UNITS[k].name, end, length) == 0 && strchr(" ", end[length])) {
-            double n = v * UNITS[k].scale;
-
-            return n < 0 ? -1 / n : n;
-        }
-    }
-    return 0;
-}
 
 static void put_bar(ml_Rows *r, double share, int width)
 {
@@ -68,7 +44,8 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
 
     for (int k = 0; k < n; k++)
         if (ml_version_step(sh->s, k, &step) && step.speed) {
-            double rate = rate_of(step.speed);
+            bool flops;
+            double rate = ml_speed_read(step.speed, &flops);
             int w = (int)ml_columns(step.speed);
 
             best = rate > best ? rate : best;
@@ -76,7 +53,7 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
             w = (int)ml_columns(ml_format(r->cx, "v%d", k));
             name = w > name ? w : name;
             ml_push(r->cx, &list,
-                    ((Timed){k, rate, step.speed, ml_schedule_marks_of(sh->s, k)}));
+                    ((Timed){k, rate, flops, step.speed, ml_schedule_marks_of(sh->s, k)}));
         }
     if (list.n == 0)
         ml_rows_add(r, ML_ROLE_DIM, "no version was timed yet: t, or :time");
@@ -130,7 +107,7 @@ static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedLis
     ml_ctx_set_limit(cx, 0);
     if (ml_roofline_roofs(cx, e, sh->s, at, &o, &line)) {
         for (size_t k = 0; k < list->n && line.flop > 0; k++)
-            if (strstr(list->v[k].speed, "FLOP/s") && list->v[k].rate > 0)
+            if (list->v[k].flops)
                 ml_push(cx, &line.points,
                         ((ml_RoofPoint){list->v[k].version, line.flop / list->v[k].rate,
                                         list->v[k].version == sh->version}));

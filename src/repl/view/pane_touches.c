@@ -93,7 +93,7 @@ typedef struct Find {
     const ml_Buffer *found;
 } Find;
 
-static bool visit(const ml_Stmt *s, void *user)
+static bool visit_stmt(const ml_Stmt *s, void *user)
 {
     Find *f = user;
 
@@ -114,7 +114,7 @@ static const ml_Buffer *buffer_of(const ml_Func *f, ml_Uid uid)
     for (size_t k = 0; k < f->n_params; k++)
         if (f->params[k].buffer && f->params[k].buffer->uid == uid)
             return f->params[k].buffer;
-    ml_stmt_visit(f->body, visit, &find);
+    ml_stmt_visit(f->body, visit_stmt, &find);
     return find.found;
 }
 
@@ -339,15 +339,15 @@ static void take(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
 
 /* ---- walking */
 
-typedef struct Walk {
+typedef struct TouchWalk {
     ml_View *v;
     const char *name;
     volatile int cancel;
-} Walk;
+} TouchWalk;
 
 static void told(void *user, uint64_t done, double of)
 {
-    Walk *w = user;
+    TouchWalk *w = user;
 
     if (w->v->frame->pressed && w->v->frame->pressed(w->v->frame->pressed_user, w->name,
                                                      of > 0 ? (double)done / of : 0))
@@ -361,7 +361,7 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
     uint32_t at = 0;
     const ml_Buffer *buffer = NULL;
     const char *name = ml_map_get(ml_version_names(k->s, k->version)->map, b->buffer);
-    Walk w = {.v = v};
+    TouchWalk w = {.v = v};
     ml_MemoryOpts o = {
         .threads = ml_engine_threads(ml_host_engine(v->ss->host)),
         .trace = {.budget = BUDGET,

@@ -2,6 +2,8 @@
 #include "tune/db/db.h"
 #include "tune/db/db_impl.h"
 
+#include "core/base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -124,23 +126,6 @@ static bool check_schema(ml_Db *db, ml_Ctx *cx)
     return true;
 }
 
-static bool make_folders(ml_Ctx *cx, const char *path)
-{
-    char *copy = ml_strdup(cx, ml_str(path));
-
-    for (char *p = *copy ? copy + 1 : copy; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        if (mkdir(copy, 0700) != 0 && errno != EEXIST && access(copy, F_OK) != 0)
-            return ml_fail(cx, ML_E_NO_FILE,
-                           ML_TEXT(ml_format(cx, "the folder %s cannot be made: %s", copy,
-                                             strerror(errno))));
-        *p = '/';
-    }
-    return true;
-}
-
 /* "file:PATH?OPTION" with what has a meaning there escaped. */
 static const char *uri(ml_Ctx *cx, const char *path, const char *option)
 {
@@ -232,9 +217,15 @@ static ml_Db *open_db(ml_Ctx *cx, const char *path, bool as_it_is)
 
 ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
 {
-    if (path && !make_folders(cx, path))
-        return NULL;
-    return open_db(cx, path, false);
+    char *copy = ml_strdup(cx, ml_str(path));
+    size_t n = path ? ml_file_folders(copy) : 0;
+
+    if (n == 0)
+        return open_db(cx, path, false);
+    ml_fail(cx, ML_E_NO_FILE,
+            ML_TEXT(ml_format(cx, "the folder %.*s cannot be made: %s", (int)n, copy,
+                              strerror(errno))));
+    return NULL;
 }
 
 ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path)

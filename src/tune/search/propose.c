@@ -24,37 +24,42 @@ enum {
 
 /* ---------------------------------------------------------------- programs seen */
 
-static bool put(uint64_t *v, size_t cap, uint64_t hash)
+/* Where the hash is, or goes. */
+static uint64_t *place(const Seen *s, uint64_t hash)
 {
-    size_t k = (size_t)hash & (cap - 1);
+    size_t k = (size_t)hash & (s->cap - 1);
 
-    while (v[k] && v[k] != hash)
-        k = (k + 1) & (cap - 1);
-    if (v[k])
-        return false;
-    v[k] = hash;
-    return true;
+    while (s->v[k] && s->v[k] != hash)
+        k = (k + 1) & (s->cap - 1);
+    return &s->v[k];
 }
 
-bool ml_seen_add(ml_Tuner *t, uint64_t hash)
+static void grow(Seen *s)
 {
-    hash = hash ? hash : 1;
-    if (2 * (t->n_seen + 1) > t->cap_seen) {
-        size_t cap = t->cap_seen ? 2 * t->cap_seen : 256;
-        uint64_t *v = calloc(cap, sizeof *v);
+    Seen to = {.n = s->n, .cap = s->cap ? 2 * s->cap : 256};
 
-        if (v == NULL)
-            ml_out_of_memory();
-        for (size_t k = 0; k < t->cap_seen; k++)
-            if (t->seen[k])
-                put(v, cap, t->seen[k]);
-        free(t->seen);
-        t->seen = v;
-        t->cap_seen = cap;
-    }
-    if (!put(t->seen, t->cap_seen, hash))
+    to.v = calloc(to.cap, sizeof *to.v);
+    if (to.v == NULL)
+        ml_out_of_memory();
+    for (size_t k = 0; k < s->cap; k++)
+        if (s->v[k])
+            *place(&to, s->v[k]) = s->v[k];
+    free(s->v);
+    *s = to;
+}
+
+bool ml_seen_add(Seen *s, uint64_t hash)
+{
+    uint64_t *at;
+
+    hash = hash ? hash : 1;
+    if (2 * (s->n + 1) > s->cap)
+        grow(s);
+    at = place(s, hash);
+    if (*at)
         return false;
-    t->n_seen++;
+    *at = hash;
+    s->n++;
     return true;
 }
 
@@ -153,80 +158,93 @@ static const Measured *draw_mate(ml_Tuner *t, ml_Random *r, const Measured *with
     for (int k = 0; k < 8; k++) {
         const Measured *m = draw_parent(t, r);
 
-        if (m->sketch == with->sketch && m->d != with->d)
+        if (m->c.sketch == with->c.sketch && m->c.d != with->c.d)
             return m;
     }
     return NULL;
 }
 
-static bool make_child(ml_Tuner *t, ml_Random *r, Candidate *out)
+/* Its decisions are in tmp. */
+static bool choose_child(ml_Tuner *t, ml_Random *r, Candidate *out)
 {
     const Measured *a = draw_parent(t, r), *b;
-    const Sketch *sk = &t->sketches[a->sketch];
-    ml_Mark mark = ml_mark(t->tmp);
+    const Sketch *sk = &t->sketches[a->c.sketch];
     int64_t *d = ML_ARRAY(t->tmp, int64_t, sk->n_numbers + 1);
-    bool ok;
 
     if (sk->n_samplings == 0)
         return false;
-    memcpy(d, a->d, sk->n_numbers * sizeof *d);
+    memcpy(d, a->c.d, sk->n_numbers * sizeof *d);
     b = ml_random_below(r, 100) < CROSS_PERCENT ? draw_mate(t, r, a) : NULL;
     if (b) {
         for (uint32_t k = 0; k < sk->n_samplings; k++)
             if (ml_random_below(r, 2))
-                memcpy(d + sk->s[k].at, b->d + sk->s[k].at,
+                memcpy(d + sk->s[k].at, b->c.d + sk->s[k].at,
                        (sk->s[k].tile ? sk->s[k].n : 1) * sizeof *d);
     } else {
         mutate(r, sk, d);
         while (ml_random_below(r, 3) == 0)
             mutate(r, sk, d);
     }
-    ok = ml_candidate_make(t, a->sketch, d, (uint32_t)ml_random_below(r, 2147483646) + 1,
-                           out);
-    ml_release(t->tmp, mark);
-    return ok;
+    *out = (Candidate){a->c.sketch, d, (uint32_t)ml_random_below(r, 2147483646) + 1};
+    return true;
 }
 
-static bool make_random(ml_Tuner *t, ml_Random *r, Candidate *out)
+static Candidate choose_random(ml_Tuner *t, ml_Random *r)
 {
-    uint32_t k = (uint32_t)ml_random_below(r, t->n_sketches);
+    Candidate c = {.sketch = (uint32_t)ml_random_below(r, t->n_sketches)};
 
-    return ml_candidate_make(t, k, NULL, (uint32_t)ml_random_below(r, 2147483646) + 1, out);
+    c.seed = (uint32_t)ml_random_below(r, 2147483646) + 1;
+    return c;
 }
 
 /* ---------------------------------------------------------------- the next one */
 
-bool ml_propose(ml_Tuner *t, Candidate *out)
+/* A program that was there before is none; what has the decisions of one is not replayed. */
+static bool take(ml_Tuner *t, const Candidate *c, Made *out)
+{
+    uint64_t key = ml_candidate_key(t, c);
+
+    if ((key && t->points.n > 0 && *place(&t->points, key)) || !ml_materialise(t, c, out))
+        return false;
+    ml_seen_add(&t->points, ml_candidate_key(t, &out->c));
+    if (!ml_seen_add(&t->programs, out->hash)) {
+        ml_made_free(out);
+        return false;
+    }
+    ml_made_print(t, out);
+    t->proposed++;
+    return true;
+}
+
+bool ml_propose(ml_Tuner *t, Made *out)
 {
     size_t need = t->n_sketches + RANDOM_FIRST;
 
     if (t->used_up)
         return false;
     while (t->first_left > 0) {
-        uint32_t k = (uint32_t)(t->n_sketches - t->first_left--);
+        Candidate c = {.sketch = (uint32_t)(t->n_sketches - t->first_left--)};
 
-        if (t->sketches[k].first == NULL ||
-            !ml_candidate_make(t, k, t->sketches[k].first, 1, out))
-            continue;
-        if (ml_seen_add(t, out->hash)) {
-            t->proposed++;
+        c.d = t->sketches[c.sketch].first;
+        if (c.d && take(t, &c, out))
             return true;
-        }
-        ml_candidate_free(out);
     }
     ml_Random r = ml_random("moonloop.tune", (uint32_t)t->proposed, t->seed);
     bool evolve = t->proposed >= (int64_t)need && t->proposed % RANDOM_EVERY != 0;
 
     for (int k = 0; k < ML_ATTEMPTS; k++) {
-        bool child = evolve && t->valid.n > 0 && k < ML_ATTEMPTS / 2;
+        ml_Mark mark = ml_mark(t->tmp);
+        Candidate c;
+        bool ok = true;
 
-        if (!(child ? make_child(t, &r, out) : make_random(t, &r, out)))
-            continue;
-        if (ml_seen_add(t, out->hash)) {
-            t->proposed++;
+        if (evolve && t->valid.n > 0 && k < ML_ATTEMPTS / 2)
+            ok = choose_child(t, &r, &c);
+        else
+            c = choose_random(t, &r);
+        ok = ok && take(t, &c, out);
+        ml_release(t->tmp, mark);
+        if (ok)
             return true;
-        }
-        ml_candidate_free(out);
     }
     t->used_up = true;
     return false;

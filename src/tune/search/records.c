@@ -64,12 +64,17 @@ static void log_line(ml_Tuner *t, ml_Text *line)
     ml_text_free(line);
 }
 
+static void start_text(const ml_Tuner *t, ml_Text *out)
+{
+    ml_text_add(out, "{\"event\": \"start\", ");
+    key_text(t, out);
+}
+
 void ml_log_start(ml_Tuner *t)
 {
     ml_Text line = {0};
 
-    ml_text_add(&line, "{\"event\": \"start\", ");
-    key_text(t, &line);
+    start_text(t, &line);
     ml_text_fmt(&line, ", \"trials\": %lld, \"after\": %lld, \"time\": %lld, ",
                 (long long)t->st.total, (long long)t->after, (long long)time(NULL));
     ml_json_key(&line, "name");
@@ -101,64 +106,31 @@ static int64_t number(const ml_Json *o, const char *key)
     return j && j->kind == ML_JSON_INT ? j->as.i : 0;
 }
 
-static bool same_key(ml_Tuner *t, ml_Ctx *cx, const ml_Json *o)
-{
-    ml_Text key = {0};
-    ml_JsonError e;
-    const ml_Json *k;
-    bool same = true;
-
-    ml_text_char(&key, '{');
-    key_text(t, &key);
-    ml_text_char(&key, '}');
-    k = ml_json_read(cx, (ml_Str){ml_text_z(&key), key.n}, &e);
-    for (uint32_t m = 0; k && m < k->n && same; m++) {
-        const ml_Json *a = &k->as.list[m], *b = ml_json_get(o, k->keys[m]);
-
-        same = b && a->kind == b->kind;
-        if (same && a->kind == ML_JSON_STRING)
-            same = ml_streq(a->as.s, b->as.s);
-        else if (same && a->kind == ML_JSON_INT)
-            same = a->as.i == b->as.i;
-        else if (same) { /* the target: as it is written */
-            ml_Text x = {0}, y = {0};
-
-            ml_json_value(&x, ml_json_to_value(cx, a));
-            ml_json_value(&y, ml_json_to_value(cx, b));
-            same = ml_streq(ml_text_z(&x), ml_text_z(&y));
-            ml_text_free(&x);
-            ml_text_free(&y);
-        }
-    }
-    ml_text_free(&key);
-    return k && same;
-}
-
 /* The number asked for last, and after which record it counts; lines of other forms are
  * passed over. */
 static void log_last(ml_Tuner *t, int64_t *trials, int64_t *after)
 {
-    static const char start[] = "{\"event\": \"start\"";
     FILE *f = t->log ? fopen(t->log, "re") : NULL;
+    ml_Text start = {0};
     char *line = NULL;
     size_t cap = 0;
     ssize_t n;
 
+    start_text(t, &start);
     while (f && (n = getline(&line, &cap, f)) > 0) {
-        ml_Ctx *cx;
+        ml_Mark mark = ml_mark(t->tmp);
         ml_JsonError e;
-        const ml_Json *o;
+        const ml_Json *o = NULL;
 
-        if (strncmp(line, start, sizeof start - 1) != 0)
-            continue;
-        cx = ml_ctx_new(0);
-        o = ml_json_read(cx, (ml_Str){line, (size_t)n}, &e);
-        if (o && o->kind == ML_JSON_OBJECT && same_key(t, cx, o)) {
+        if (strncmp(line, ml_text_z(&start), start.n) == 0)
+            o = ml_json_read(t->tmp, (ml_Str){line, (size_t)n}, &e);
+        if (o) {
             *trials = number(o, "trials");
             *after = number(o, "after");
         }
-        ml_ctx_unref(cx);
+        ml_release(t->tmp, mark);
     }
+    ml_text_free(&start);
     free(line);
     if (f)
         fclose(f);
@@ -179,15 +151,15 @@ static ml_TunePhase phase_of(const ml_Record *r)
                : ML_PHASE_BUILD;
 }
 
-/* sketch, d: those of the record, or d NULL. */
-static void count_record(ml_Tuner *t, const ml_Record *r, uint32_t sketch, const int64_t *d)
+/* c: what the record is of, or NULL. */
+static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
 {
-    const Measured m = {sketch, d, ml_record_best(r), r->median, r->id};
+    const Measured m = {c ? *c : (Candidate){0}, ml_record_best(r), r->median, r->id};
 
     t->st.done++;
     if (!isfinite(m.seconds) || m.seconds >= 1e10)
         t->st.failed[phase_of(r)]++;
-    else if (d)
+    else if (c)
         ml_valid_add(t, &m);
     else if (t->other.seconds == 0 || m.seconds < t->other.seconds)
         t->other = m;
@@ -244,8 +216,7 @@ static bool take_records(ml_Tuner *t, ml_Ctx *cx)
     if (!ml_db_records(t->db, cx, &q, &v, &n))
         return false;
     for (size_t k = 0; k < n; k++) {
-        uint32_t sketch = 0;
-        int64_t *d = NULL;
+        Candidate c;
         uint64_t hash;
         bool known;
 
@@ -253,10 +224,10 @@ static bool take_records(ml_Tuner *t, ml_Ctx *cx)
             t->last_seen = v[k].id;
         if (is_own(t, v[k].id))
             continue;
-        known = ml_candidate_of_record(t, &v[k], &sketch, &d, &hash);
+        known = ml_candidate_of_record(t, &v[k], &c, &hash);
         if (hash)
-            ml_seen_add(t, hash);
-        count_record(t, &v[k], sketch, known ? d : NULL);
+            ml_seen_add(&t->programs, hash);
+        count_record(t, &v[k], known ? &c : NULL);
     }
     ml_best_update(t);
     return true;
@@ -379,13 +350,13 @@ static bool no_such(const char *z)
     return z == NULL || !*z;
 }
 
-void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, double best)
+void ml_records_put(ml_Tuner *t, const Made *m, const ml_JobResult *r, double best)
 {
     ml_Record *rec = ML_NEW(t->keep, ml_Record);
     double *secs = ML_NEW(t->keep, double);
     ml_Text one = {0};
 
-    for (const char *p = c->trace; *p; p++)
+    for (const char *p = m->trace; *p; p++)
         if (*p != '\n')
             ml_text_char(&one, *p);
     *secs = best;
@@ -416,6 +387,6 @@ void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, doub
             ml_error_clear(t->tmp);
     }
     ml_push(t->keep, &t->records, (const ml_Record *)rec);
-    count_record(t, rec, c->sketch, c->d);
+    count_record(t, rec, &m->c);
     ml_best_update(t);
 }

@@ -1,15 +1,8 @@
 /*
- * sketch - design spaces as the search holds them: traces, their sampling instructions, and
- * candidates, which are vectors of decisions replayed on a fork of the base context.
- *
- * Every replay is checked: what is measured is a legal schedule. Source: auto-scheduler 2.
+ * sketch - design spaces as the search holds them: traces and their sampling instructions,
+ * whose decisions are a vector of integers. Source: auto-scheduler 2.
  */
 #include "tune/search/tuner_impl.h"
-
-#include "core/compare/equal.h"
-#include "core/script/script.h"
-
-#include <stdlib.h>
 
 /* ---------------------------------------------------------------- taking sketches over */
 
@@ -69,7 +62,7 @@ static bool numbers_of(const Sampling *s, const ml_Value *d, int64_t *out)
     return true;
 }
 
-static bool decisions_of(const Sketch *sk, const ml_Trace *t, int64_t *out)
+bool ml_decisions_of(const Sketch *sk, const ml_Trace *t, int64_t *out)
 {
     for (uint32_t k = 0; k < sk->n_samplings; k++) {
         const Sampling *s = &sk->s[k];
@@ -109,7 +102,7 @@ static bool take_sketch(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *from, Sketch *
         to->n_samplings++;
     }
     to->first = ML_ARRAY(t->keep, int64_t, to->n_numbers + 1);
-    if (!decisions_of(to, &to->trace, to->first))
+    if (!ml_decisions_of(to, &to->trace, to->first))
         to->first = NULL;
     return true;
 }
@@ -126,148 +119,40 @@ bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n)
 
 /* ---------------------------------------------------------------- candidates */
 
-typedef struct Decide {
-    ml_Ctx *tmp;
-    const Sketch *sk;
-    const int64_t *d;
-    uint32_t at;
-} Decide;
-
-/* NULL: sampled afresh. */
-static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user)
+bool ml_candidate_of_trace(ml_Tuner *t, const ml_Trace *trace, Candidate *out)
 {
-    Decide *de = user;
-    const Sampling *s = &de->sk->s[de->at++];
-    const ml_Value **list;
-
-    (void)in;
-    (void)old;
-    if (de->d == NULL || de->d[s->at] < 0)
-        return NULL;
-    if (!s->tile)
-        return ml_val_int(de->tmp, de->d[s->at]);
-    list = ML_ARRAY(de->tmp, const ml_Value *, s->n);
-    for (uint32_t k = 0; k < s->n; k++)
-        list[k] = ml_val_int(de->tmp, de->d[s->at + k]);
-    return ml_val_list(de->tmp, list, s->n);
-}
-
-static char *heap(ml_Text *t)
-{
-    char *z = strdup(ml_text_z(t));
-
-    if (z == NULL)
-        ml_out_of_memory();
-    ml_text_free(t);
-    return z;
-}
-
-static ml_Schedule *replay(ml_Tuner *t, const ml_Trace *trace, ml_DecideFn *fn, void *user,
-                           int64_t seed)
-{
-    const ml_ScheduleOpts opts = {
-        .func = t->func->name, .seed = seed, .render = ML_RENDER_NONE};
-    const ml_Error *why = NULL;
-    ml_Schedule *s = ml_schedule_new(t->base, t->mod, &opts, &why);
-
-    if (s == NULL)
-        return NULL;
-    if (ml_trace_apply(s, trace, true, fn, user, NULL))
-        return s;
-    ml_schedule_unref(s);
-    return NULL;
-}
-
-static uint64_t hash_of(ml_Schedule *s)
-{
-    return ml_hash_func(ml_schedule_ctx(s), ml_schedule_func(s), NULL);
-}
-
-bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
-                       Candidate *out)
-{
-    const Sketch *sk = &t->sketches[k];
     ml_Mark mark = ml_mark(t->tmp);
-    Decide de = {t->tmp, sk, d, 0};
-    ml_Schedule *s = replay(t, &sk->trace, decide, &de, (int64_t)(seed ? seed : 1));
-    ml_Trace trace;
-    ml_Text text = {0};
-    bool ok = s != NULL;
-
-    *out = (Candidate){.sketch = k};
-    if (ok) {
-        trace = ml_schedule_trace(s, t->tmp);
-        out->d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);
-        ok = decisions_of(sk, &trace, out->d);
-    }
-    if (ok) {
-        out->hash = hash_of(s);
-        ml_print_module(ml_schedule_ctx(s), &text, ml_schedule_program(s).mod, NULL);
-        out->program = heap(&text);
-        text = (ml_Text){0};
-        ml_trace_json(ml_schedule_ctx(s), &text, &trace);
-        out->trace = heap(&text);
-    } else {
-        t->st.failed[ML_PHASE_REPLAY]++;
-    }
-    ml_schedule_unref(s);
-    ml_error_clear(t->tmp);
-    ml_release(t->tmp, mark);
-    return ok;
-}
-
-void ml_candidate_free(Candidate *c)
-{
-    free(c->program);
-    free(c->trace);
-    c->program = c->trace = NULL;
-}
-
-bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, int64_t **d,
-                            uint64_t *hash)
-{
-    ml_Ctx *cx = ml_ctx_fork(t->base);
-    const char *signature;
-    ml_Trace trace;
-    ml_Schedule *s;
+    const char *signature = signature_of(t->tmp, trace);
     bool found = false;
 
-    *hash = 0;
-    if (r->trace == NULL || !ml_trace_from_json(cx, ml_str(r->trace), &trace)) {
-        ml_ctx_unref(cx);
-        return false;
+    for (uint32_t k = 0; k < t->n_sketches && !found; k++) {
+        const Sketch *sk = &t->sketches[k];
+        int64_t *d;
+
+        if (!ml_streq(signature, sk->signature))
+            continue;
+        d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);
+        found = ml_decisions_of(sk, trace, d);
+        *out = (Candidate){.sketch = k, .d = d};
     }
-    signature = signature_of(cx, &trace);
-    for (uint32_t k = 0; k < t->n_sketches && !found; k++)
-        if (ml_streq(signature, t->sketches[k].signature)) {
-            *sketch = k;
-            *d = ML_ARRAY(t->keep, int64_t, t->sketches[k].n_numbers + 1);
-            found = decisions_of(&t->sketches[k], &trace, *d);
-        }
-    s = replay(t, &trace, NULL, NULL, 1);
-    if (s) {
-        *hash = hash_of(s);
-        ml_schedule_unref(s);
-    }
-    ml_ctx_unref(cx);
+    ml_release(t->tmp, mark);
     return found;
 }
 
-const char *ml_tune_hash(ml_Ctx *cx, const ml_Module *m, const char *func)
+static uint64_t mix(uint64_t h, int64_t v)
 {
-    const ml_Func *f = func ? ml_module_find(m, func) : m->n == 1 ? m->funcs[0] : NULL;
-
-    if (f == NULL) {
-        ml_fail_no_function(cx, m);
-        return NULL;
-    }
-    return ml_format(cx, "%016llx", (unsigned long long)ml_hash_func(cx, f, NULL));
+    h = (h ^ (uint64_t)v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
 }
 
-bool ml_tune_apply(ml_Ctx *cx, ml_Schedule *s, const ml_Record *r)
+uint64_t ml_candidate_key(const ml_Tuner *t, const Candidate *c)
 {
-    ml_Trace trace;
+    uint64_t h = mix(1, c->sketch);
 
-    return ml_trace_from_json(cx, ml_str(r->trace ? r->trace : "[[],[]]"), &trace) &&
-           ml_trace_apply(s, &trace, true, NULL, NULL, NULL);
+    for (uint32_t k = 0; k < t->sketches[c->sketch].n_numbers; k++) {
+        if (c->d == NULL || c->d[k] < 0)
+            return 0;
+        h = mix(h, c->d[k]);
+    }
+    return h;
 }

@@ -147,7 +147,7 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     t->space = ml_strdup(t->keep, ml_str(o->space ? o->space : "default"));
     take_target(t, o);
     if (!take_program(t, cx, o) || !ml_sketches_take(t, cx, o->sketches, o->n_sketches) ||
-        !make_workers(t, cx, o) || !ml_records_open(t, cx, o)) {
+        !ml_start_make(t, cx) || !make_workers(t, cx, o) || !ml_records_open(t, cx, o)) {
         ml_tuner_free(t);
         return NULL;
     }
@@ -162,17 +162,19 @@ void ml_tuner_free(ml_Tuner *t)
         Slot *s = &t->slot[k];
 
         if (s->doing == SLOT_BUILD || s->doing == SLOT_RUN)
-            ml_candidate_free(&s->at);
+            ml_made_free(&s->at);
         for (size_t m = 0; m < s->n_built; m++)
-            ml_candidate_free(&s->built[m]);
+            ml_made_free(&s->built[m]);
         ml_worker_free(s->w);
     }
     ml_turns_free(t);
     ml_log_stop(t);
     ml_workset_free(t->set);
     ml_db_close(t->own);
-    free(t->seen);
+    free(t->programs.v);
+    free(t->points.v);
     free(t->log);
+    ml_schedule_unref(t->start);
     ml_ctx_unref(t->tmp);
     ml_ctx_unref(t->keep);
     ml_ctx_unref(t->base);
@@ -181,12 +183,12 @@ void ml_tuner_free(ml_Tuner *t)
 
 /* ---------------------------------------------------------------- jobs */
 
-static ml_Job job_of(const ml_Tuner *t, const Candidate *c, bool run)
+static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
 {
     double best = t->valid.n ? t->valid.v[0].seconds : 0;
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
-    return (ml_Job){.program = c->program,
+    return (ml_Job){.program = m->program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,
@@ -365,7 +367,7 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
         return true;
     }
     ml_records_put(t, &s->at, &r, build ? 0 : least(&r));
-    ml_candidate_free(&s->at);
+    ml_made_free(&s->at);
     return true;
 }
 
@@ -420,7 +422,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         return ML_TUNE_DONE;
     if (!t->ready) {
         t->begin = ml_clock();
-        ok = ml_reference_make(t, cx, t->slot[0].w);
+        ok = ml_tune_reference(t, cx, t->slot[0].w);
         t->ready = ok;
         t->start_done = ml_clock();
         if (ok)
@@ -488,22 +490,17 @@ int64_t ml_tuner_workload(const ml_Tuner *t)
 
 bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out)
 {
-    Candidate c;
+    Made m;
 
-    if (!ml_propose(t, &c))
+    if (!ml_propose(t, &m))
         return false;
-    *out = (ml_Proposal){c.sketch, c.program, c.trace, c.hash};
+    *out = (ml_Proposal){m.c.sketch, m.program, m.trace, m.hash};
     return true;
 }
 
 void ml_proposal_free(ml_Proposal *p)
 {
-    union {
-        const char *c;
-        void *v;
-    } a = {.c = p->program}, b = {.c = p->trace};
-
-    free(a.v);
-    free(b.v);
+    free(p->program);
+    free(p->trace);
     *p = (ml_Proposal){0};
 }

@@ -2,8 +2,7 @@
 #ifndef ML_TUNE_TUNER_IMPL_H
 #define ML_TUNE_TUNER_IMPL_H
 
-#include "codegen/measure/check.h"
-#include "codegen/worker/worker.h"
+#include "codegen/measure/contest.h"
 #include "core/vec.h"
 #include "tune/tune.h"
 
@@ -34,25 +33,33 @@ typedef struct Sketch {
     int64_t *first; /* the decisions it came with; NULL: none */
 } Sketch;
 
-/* A program of the space. */
+/* A point of the space: what a search thinks in. */
 typedef struct Candidate {
     uint32_t sketch;
-    int64_t *d; /* decisions after repair, in keep */
-    uint64_t hash;
-    char *program, *trace; /* malloc, until it is recorded */
-    bool again;            /* its worker was killed once: this is the second time */
+    const int64_t
+        *d;        /* decisions; a sampling whose first is < 0 is sampled afresh; NULL: all
+                         are */
+    uint32_t seed; /* of what is sampled */
 } Candidate;
 
+/* The program that a candidate is. */
+typedef struct Made {
+    Candidate c; /* decisions as they were made, in keep */
+    uint64_t hash;
+    ml_Schedule *s;        /* until it is printed */
+    char *program, *trace; /* malloc, from then until it is recorded */
+    bool again;            /* its worker was killed once: this is the second time */
+} Made;
+
 typedef struct Measured {
-    uint32_t sketch;
-    const int64_t *d;
+    Candidate c;
     double seconds; /* the least of its samples */
     double median;  /* of its turns with others; 0: there were none */
     int64_t record; /* 0: of another database */
 } Measured;
 
 typedef struct Finalist {
-    Candidate c;
+    Made m;
     int64_t record;
     ML_VEC(double) least; /* of every turn; in keep */
     int64_t samples;
@@ -62,12 +69,18 @@ typedef struct Finalist {
 typedef struct Slot {
     ml_Worker *w;
     enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN, SLOT_TURN } doing;
-    Candidate at; /* in work */
+    Made at; /* in work */
     double since;
-    Candidate built[ML_BLOCK];
+    Made built[ML_BLOCK];
     size_t n_built;
     int ended; /* times in a row that the worker ended without a result */
 } Slot;
+
+/* A set of numbers. */
+typedef struct Seen {
+    uint64_t *v; /* malloc */
+    size_t n, cap;
+} Seen;
 
 struct ml_Tuner {
     ml_Ctx *base; /* module and sketches; sealed */
@@ -77,6 +90,7 @@ struct ml_Tuner {
     const ml_Func *func;
     const char *name, *target_json, *space, *args_json, *machine;
     const char *program; /* text of the start version */
+    ml_Schedule *start;  /* candidates are forks of it */
     ml_Target target;
     uint32_t threads;
     uint64_t seed;
@@ -95,10 +109,9 @@ struct ml_Tuner {
     double turns_begin;
     bool decided;
     ML_VEC(const ml_Record *) records;
-    uint64_t *seen;
-    size_t n_seen, cap_seen;
-    int64_t proposed;  /* accepted proposals, those of earlier runs counted */
-    size_t first_left; /* sketches whose own decisions are still to be tried */
+    Seen programs, points; /* that were proposed: hashes, keys of candidates */
+    int64_t proposed;      /* accepted proposals, those of earlier runs counted */
+    size_t first_left;     /* sketches whose own decisions are still to be tried */
     int64_t round_left;
     bool used_up;
 
@@ -114,30 +127,39 @@ struct ml_Tuner {
 
 /* sketch.c */
 bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
-/* Replays sketch k. d NULL or d[at] < 0 in its first number: a fresh sample by `seed`.
- * false: counted as a failed replay. */
-bool ml_candidate_make(ml_Tuner *t, uint32_t k, const int64_t *d, uint32_t seed,
-                       Candidate *out);
-void ml_candidate_free(Candidate *c);
-/* The sketch and decisions of a record; false: it is of no sketch here. *hash of the
- * program that it gives, 0 when it cannot be replayed. */
-bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, uint32_t *sketch, int64_t **d,
+/* The decisions of a trace of the sketch; false: it has others. */
+bool ml_decisions_of(const Sketch *sk, const ml_Trace *t, int64_t *out);
+/* The candidate that a trace is, in keep; false: it is of no sketch here. */
+bool ml_candidate_of_trace(ml_Tuner *t, const ml_Trace *trace, Candidate *out);
+/* Hash of sketch and decisions; 0: some of them are sampled afresh. */
+uint64_t ml_candidate_key(const ml_Tuner *t, const Candidate *c);
+
+/* materialise.c */
+bool ml_start_make(ml_Tuner *t, ml_Ctx *cx); /* after sketches: base is sealed */
+/* Replays and hashes. false: counted as a failed replay. */
+bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out);
+void ml_made_print(ml_Tuner *t, Made *m); /* its program and trace, for a worker */
+void ml_made_free(Made *m);
+/* As ml_candidate_of_trace; *hash of the program that the record gives, 0 when it cannot be
+ * replayed. */
+bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, Candidate *out,
                             uint64_t *hash);
 
 /* propose.c */
-bool ml_seen_add(ml_Tuner *t, uint64_t hash); /* false: it was there */
-bool ml_propose(ml_Tuner *t, Candidate *out);
+bool ml_seen_add(Seen *s, uint64_t hash); /* false: it was there */
+/* The next candidate, printed. false: none was found. */
+bool ml_propose(ml_Tuner *t, Made *out);
 void ml_valid_add(ml_Tuner *t, const Measured *m);
 
 /* reference.c: arguments and expected results, in shared memory. */
-bool ml_reference_make(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
+bool ml_tune_reference(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w);
 
 /* records.c */
 bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o);
 /* What other processes have put there since. */
 void ml_records_refresh(ml_Tuner *t);
 /* Commits a result; when the database takes it no longer, goes on in memory. */
-void ml_records_put(ml_Tuner *t, const Candidate *c, const ml_JobResult *r, double best);
+void ml_records_put(ml_Tuner *t, const Made *m, const ml_JobResult *r, double best);
 /* Sets the best that there is: by minimum, of those measured by turns by their medians. */
 void ml_best_update(ml_Tuner *t);
 ml_DbQuery ml_records_key(const ml_Tuner *t);

@@ -56,8 +56,10 @@ static void enter(ml_Tuner *t, const Measured *m)
     Finalist *f = &t->final[t->n_final];
 
     *f = (Finalist){.record = m->record};
-    if (m->record && ml_candidate_make(t, m->sketch, m->d, 1, &f->c))
-        t->n_final++;
+    if (!m->record || !ml_materialise(t, &m->c, &f->m))
+        return;
+    ml_made_print(t, &f->m);
+    t->n_final++;
 }
 
 static void choose(ml_Tuner *t)
@@ -122,7 +124,7 @@ static void decide(ml_Tuner *t)
 
 static ml_Job job_of(const ml_Tuner *t, const Finalist *f)
 {
-    return (ml_Job){.program = f->c.program,
+    return (ml_Job){.program = f->m.program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,
@@ -175,5 +177,5 @@ void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again)
 void ml_turns_free(ml_Tuner *t)
 {
     for (size_t k = 0; k < t->n_final; k++)
-        ml_candidate_free(&t->final[k].c);
+        ml_made_free(&t->final[k].m);
 }

@@ -16,11 +16,11 @@ typedef struct Count {
 
 typedef ML_VEC(Count) Counts;
 
-typedef struct Walk {
+typedef struct FlopsWalk {
     ml_Ctx *cx;
     ml_Arith *ar;
     ml_Map *lets; /* variables whose value is made of elements */
-} Walk;
+} FlopsWalk;
 
 typedef struct Find {
     const ml_Map *lets;
@@ -48,12 +48,12 @@ bool ml_of_elements(const ml_Expr *e, const ml_Map *lets)
 
 bool ml_is_work(const ml_Expr *e, const ml_Map *lets)
 {
-    if (e->kind < ML_EXPR_ADD || e->kind > ML_EXPR_MAX)
+    if (!ml_kind_computes(e->kind))
         return false;
     return ml_dtype_is_float(e->type) || ml_of_elements(e, lets);
 }
 
-static void add(Walk *w, Counts *to, ml_Dtype t, double n)
+static void add(FlopsWalk *w, Counts *to, ml_Dtype t, double n)
 {
     for (size_t k = 0; k < to->n; k++)
         if (ml_dtype_eq(to->v[k].type, t)) {
@@ -63,14 +63,14 @@ static void add(Walk *w, Counts *to, ml_Dtype t, double n)
     ml_push(w->cx, to, ((Count){t, n}));
 }
 
-static void add_all(Walk *w, Counts *to, const Counts *from, double times)
+static void add_all(FlopsWalk *w, Counts *to, const Counts *from, double times)
 {
     for (size_t k = 0; k < from->n; k++)
         add(w, to, from->v[k].type, from->v[k].n * times);
 }
 
 /* The larger of both, per dtype. */
-static void add_max(Walk *w, Counts *to, const Counts *a, const Counts *b)
+static void add_max(FlopsWalk *w, Counts *to, const Counts *a, const Counts *b)
 {
     Counts most = {0};
 
@@ -87,9 +87,9 @@ static void add_max(Walk *w, Counts *to, const Counts *a, const Counts *b)
     add_all(w, to, &most, 1);
 }
 
-static void count_expr(Walk *w, const ml_Expr *e, Counts *to);
+static void count_expr(FlopsWalk *w, const ml_Expr *e, Counts *to);
 
-static void count_arms(Walk *w, const ml_Expr *e, Counts *to)
+static void count_arms(FlopsWalk *w, const ml_Expr *e, Counts *to)
 {
     Counts yes = {0}, no = {0};
 
@@ -99,7 +99,7 @@ static void count_arms(Walk *w, const ml_Expr *e, Counts *to)
     add_max(w, to, &yes, &no);
 }
 
-static void count_expr(Walk *w, const ml_Expr *e, Counts *to)
+static void count_expr(FlopsWalk *w, const ml_Expr *e, Counts *to)
 {
     if (e->kind == ML_EXPR_LOAD)
         return;
@@ -116,7 +116,7 @@ static void count_expr(Walk *w, const ml_Expr *e, Counts *to)
 }
 
 /* Upper constant bound of the trips; 1 where there is none. */
-static double trips(Walk *w, const ml_For *f)
+static double trips(FlopsWalk *w, const ml_For *f)
 {
     ml_Bound b = ml_arith_bound(w->ar, ml_simplify(w->ar, f->extent));
 
@@ -125,12 +125,12 @@ static double trips(Walk *w, const ml_For *f)
     return b.hi > 0 ? (double)b.hi : 0;
 }
 
-static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
+static void count_stmt(FlopsWalk *w, const ml_Stmt *s, Counts *to)
 {
     Counts inner = {0}, other = {0};
     ml_ArithMark mark;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: count_expr(w, ml_as_store(s)->value, to); break;
     case ML_STMT_SEQ:
         for (size_t k = 0; k < ml_as_seq(s)->n; k++)
@@ -170,20 +170,13 @@ static void count_stmt(Walk *w, const ml_Stmt *s, Counts *to)
         if (ml_as_return(s)->value)
             count_expr(w, ml_as_return(s)->value, to);
         break;
-    case ML_STMT_EVALUATE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
     }
 }
 
 double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st)
 {
     ml_Mark mark = ml_mark(cx);
-    Walk w = {cx, ml_arith_new(cx), ml_map_new(cx)};
+    FlopsWalk w = {cx, ml_arith_new(cx), ml_map_new(cx)};
     Counts sum = {0};
     double total = 0;
 

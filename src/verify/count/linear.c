@@ -304,7 +304,7 @@ ml_Linear ml_linear(ml_LinearEnv *s, const ml_Expr *e)
         return unknown(UINT64_MAX);
     if (!ml_dtype_is_int(e->type) && !ml_dtype_is_bool(e->type))
         return not_affine(s, e);
-    switch ((ml_ExprKind)e->kind) {
+    switch (e->kind) {
     case ML_EXPR_INT: return (ml_Linear){.ok = true, .base = e->as.i};
     case ML_EXPR_VAR: return variable(s, e->as.var);
     case ML_EXPR_ADD:
@@ -333,22 +333,6 @@ ml_Linear ml_linear(ml_LinearEnv *s, const ml_Expr *e)
         ml_map_set(s->cx, s->vars, e->as.var->uid, v);
         return ml_linear(s, e->args[1]);
     }
-    case ML_EXPR_FLOAT:
-    case ML_EXPR_STRING:
-    case ML_EXPR_EQ:
-    case ML_EXPR_NE:
-    case ML_EXPR_LT:
-    case ML_EXPR_LE:
-    case ML_EXPR_GT:
-    case ML_EXPR_GE:
-    case ML_EXPR_AND:
-    case ML_EXPR_OR:
-    case ML_EXPR_NOT:
-    case ML_EXPR_SELECT:
-    case ML_EXPR_LOAD:
-    case ML_EXPR_SHUFFLE:
-    case ML_EXPR_CALL:
-    case ML_EXPR_KINDS: break;
     }
     return not_affine(s, e);
 }

@@ -72,7 +72,7 @@ static const ml_Guard *condition(ml_Sites *s, const ml_Place *at, const ml_Guard
         return condition(s, at, up, e->args[0], !truth);
     if (e->kind == (truth ? ML_EXPR_AND : ML_EXPR_OR) && e->type.lanes == 1)
         return condition(s, at, condition(s, at, up, e->args[0], truth), e->args[1], truth);
-    if (e->kind >= ML_EXPR_EQ && e->kind <= ML_EXPR_GE && e->args[0]->type.lanes == 1 &&
+    if (ml_kind_compares(e->kind) && e->args[0]->type.lanes == 1 &&
         ml_dtype_is_int(e->args[0]->type))
         return compare(s, at, up, e, truth);
     if (ml_is_const_int(e)) { /* never */
@@ -593,11 +593,19 @@ static void walk_store(const Down *d, const ml_Store *st)
     add_access(d, st->buffer, st->indices, st->n, true, st->mask != NULL);
 }
 
+static void loads_of_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    loads(user, e, NULL, NULL);
+}
+
 static void walk(const Down *d, const ml_Stmt *st)
 {
+    Down in = *d;
+
     if (!ml_tick(d->s->cx))
         return;
-    switch ((ml_StmtKind)st->kind) {
+    switch (st->kind) {
     case ML_STMT_STORE: walk_store(d, ml_as_store(st)); break;
     case ML_STMT_SEQ:
         for (size_t k = 0; k < ml_as_seq(st)->n; k++)
@@ -615,19 +623,15 @@ static void walk(const Down *d, const ml_Stmt *st)
         bind(d->s, ml_as_bind(st)->var, &f);
         break;
     }
-    case ML_STMT_EVALUATE: loads(d, ml_as_evaluate(st)->value, NULL, NULL); break;
     case ML_STMT_ALLOC:
     case ML_STMT_DECL: add_pointer(d->s, ml_as_alloc(st)->buffer); break;
     case ML_STMT_ATTR: walk_attr(d, ml_as_attr(st)); break;
-    case ML_STMT_ASSERT: loads(d, ml_as_assert(st)->cond, NULL, NULL); break;
     case ML_STMT_RETURN:
         if (ml_as_return(st)->value)
             value(d, ml_as_return(st)->value);
         break;
     case ML_STMT_BLOCK: walk_block(d, ml_as_block(st)); break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default: ml_stmt_exprs(st, loads_of_role, &in); break;
     }
 }
 

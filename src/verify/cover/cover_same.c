@@ -61,8 +61,7 @@ static void match(Match *m, const ml_Expr *p, const ml_Expr *e)
     } else if (linear && !has_slots(m, p->args[0])) {
         match(m, p->args[1],
               simple(m, ML_EXPR_SUB, sum ? e : p->args[0], sum ? p->args[0] : e));
-    } else if (p->kind == e->kind && p->n_args == e->n_args && p->kind >= ML_EXPR_ADD &&
-               p->kind <= ML_EXPR_MAX) {
+    } else if (p->kind == e->kind && p->n_args == e->n_args && ml_kind_computes(p->kind)) {
         for (uint16_t j = 0; j < p->n_args; j++)
             match(m, p->args[j], e->args[j]);
     } else if (p->kind == ML_EXPR_MUL) {

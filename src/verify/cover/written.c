@@ -141,15 +141,7 @@ static void count(const ml_Stmt *s, bool in_init, void *user)
     case ML_STMT_IF: break;
     case ML_STMT_BIND:
     case ML_STMT_EVALUATE: ml_stmt_exprs(s, look_for_pointer, c); break;
-    case ML_STMT_WHILE:
-    case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_ATTR:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: c->unknown = true; return;
+    default: c->unknown = true; return;
     }
     ml_stmt_children(s, count, c);
     c->times = outer;

@@ -11,21 +11,22 @@
 
 /* ---- what a block touches */
 
-typedef struct Walk {
+typedef struct DepsWalk {
     ml_Ctx *cx;
     const ml_Block *b;
     ml_TouchVec *out;
     ML_VEC(const ml_Var *) lets;
     bool plain; /* stores, lists, lets and conditions alone: all accesses are points */
-} Walk;
+} DepsWalk;
 
-static void add_let(Walk *w, const ml_Var *v)
+static void add_let(DepsWalk *w, const ml_Var *v)
 {
     w->plain &= !ml_dtype_eq(v->type, ML_DT_HANDLE); /* may be written through */
     ml_push(w->cx, &w->lets, v);
 }
 
-static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, bool write)
+static void add_point(DepsWalk *w, const ml_Buffer *buf, const ml_Expr *const *idx,
+                      bool write)
 {
     ml_Range *at = ML_ARRAY(w->cx, ml_Range, buf->rank + 1u);
 
@@ -46,7 +47,7 @@ static void add_point(Walk *w, const ml_Buffer *buf, const ml_Expr *const *idx, 
 
 static bool see_load(const ml_Expr *e, void *user)
 {
-    Walk *w = user;
+    DepsWalk *w = user;
 
     if (e->kind == ML_EXPR_LOAD)
         add_point(w, e->as.buffer, e->args, false);
@@ -59,7 +60,7 @@ static bool see_load(const ml_Expr *e, void *user)
 
 static bool see_stmt(const ml_Stmt *s, void *user)
 {
-    Walk *w = user;
+    DepsWalk *w = user;
 
     w->plain &= s->kind == ML_STMT_STORE || s->kind == ML_STMT_SEQ ||
                 s->kind == ML_STMT_IF || s->kind == ML_STMT_BIND || ml_is_noop(s);
@@ -84,7 +85,7 @@ static void signed_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 
 void ml_block_touches(ml_Ctx *cx, const ml_Block *b, ml_TouchVec *out)
 {
-    Walk w = {.cx = cx, .b = b, .out = out, .plain = true};
+    DepsWalk w = {.cx = cx, .b = b, .out = out, .plain = true};
 
     out->n = 0;
     ml_stmt_visit(b->body, see_stmt, &w);

@@ -12,7 +12,7 @@ typedef struct Said {
     const ml_Expr *index;
 } Said;
 
-typedef struct Walk {
+typedef struct BoundsWalk {
     ml_Ctx *cx;
     ml_Finder find;
     ml_Arith *ar;        /* loops, iters' domains, guards as assumptions */
@@ -22,16 +22,16 @@ typedef struct Walk {
     bool leaves;         /* the function has a break, continue, return or while */
     const ml_Block *at;
     ML_VEC(Said) said;
-} Walk;
+} BoundsWalk;
 
-static const ml_Expr *outward(Walk *w, const ml_Expr *e)
+static const ml_Expr *outward(BoundsWalk *w, const ml_Expr *e)
 {
     return w->values.vars ? ml_expr_subst(w->cx, e, &w->values) : e;
 }
 
 /* ---- one index */
 
-static bool inside(Walk *w, const ml_Expr *e, const ml_Expr *extent)
+static bool inside(BoundsWalk *w, const ml_Expr *e, const ml_Expr *extent)
 {
     const ml_Expr *zero = ml_int(w->cx, e->type, 0);
 
@@ -42,7 +42,7 @@ static bool inside(Walk *w, const ml_Expr *e, const ml_Expr *extent)
 }
 
 /* The values of e go provably, and at some point, beyond [0, extent). */
-static bool outside(Walk *w, const ml_Expr *e, const ml_Expr *extent)
+static bool outside(BoundsWalk *w, const ml_Expr *e, const ml_Expr *extent)
 {
     ml_Interval i;
 
@@ -55,7 +55,7 @@ static bool outside(Walk *w, const ml_Expr *e, const ml_Expr *extent)
     return ml_prove_lt(w->ar, i.min, 0) || ml_prove(w->ar, ml_ge(w->cx, max, extent));
 }
 
-static void check_scalar(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *idx)
+static void check_scalar(BoundsWalk *w, const ml_Buffer *b, size_t k, const ml_Expr *idx)
 {
     const ml_Expr *extent = b->shape[k], *e;
 
@@ -81,7 +81,7 @@ static void check_scalar(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *i
             w->at ? ML_BLOCK(w->at) : ML_TEXT("(no block)"));
 }
 
-static void check_index(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *idx)
+static void check_index(BoundsWalk *w, const ml_Buffer *b, size_t k, const ml_Expr *idx)
 {
     if (idx->kind == ML_EXPR_BROADCAST) {
         check_index(w, b, k, idx->args[0]);
@@ -102,7 +102,8 @@ static void check_index(Walk *w, const ml_Buffer *b, size_t k, const ml_Expr *id
     }
 }
 
-static void check_access(Walk *w, const ml_Buffer *b, const ml_Expr *const *idx, size_t n)
+static void check_access(BoundsWalk *w, const ml_Buffer *b, const ml_Expr *const *idx,
+                         size_t n)
 {
     size_t run = ml_run_dim(b, idx, n);
     const ml_Expr **lane;
@@ -127,7 +128,7 @@ typedef struct Guard {
     const ml_Expr *pred;
 } Guard;
 
-static Guard enter(Walk *w, const ml_Expr *cond, bool truth)
+static Guard enter(BoundsWalk *w, const ml_Expr *cond, bool truth)
 {
     Guard g = {ml_arith_save(w->ar), w->pred};
     const ml_Expr *out;
@@ -142,20 +143,20 @@ static Guard enter(Walk *w, const ml_Expr *cond, bool truth)
     return g;
 }
 
-static void leave(Walk *w, Guard g)
+static void leave(BoundsWalk *w, Guard g)
 {
     ml_arith_restore(w->ar, g.mark);
     w->pred = g.pred;
 }
 
-static void set_value(Walk *w, const ml_Var *v, const ml_Expr *value)
+static void set_value(BoundsWalk *w, const ml_Var *v, const ml_Expr *value)
 {
     ml_subst_var(w->cx, &w->values, v, outward(w, value));
 }
 
 /* ---- the walk */
 
-static void visit_expr(Walk *w, const ml_Expr *e)
+static void visit_expr(BoundsWalk *w, const ml_Expr *e)
 {
     Guard g;
 
@@ -179,9 +180,9 @@ static void visit_expr(Walk *w, const ml_Expr *e)
             visit_expr(w, e->args[k]);
 }
 
-static void visit(Walk *w, const ml_Stmt *s);
+static void visit_stmt(BoundsWalk *w, const ml_Stmt *s);
 
-static void visit_block(Walk *w, const ml_Block *b)
+static void visit_block(BoundsWalk *w, const ml_Block *b)
 {
     const ml_Block *outer = w->at;
     Guard g;
@@ -196,27 +197,35 @@ static void visit_block(Walk *w, const ml_Block *b)
     w->at = b;
     w->said.n = 0;
     if (b->init)
-        visit(w, b->init);
-    visit(w, b->body);
+        visit_stmt(w, b->init);
+    visit_stmt(w, b->body);
     leave(w, g);
     w->at = outer;
 }
 
-static void visit(Walk *w, const ml_Stmt *s)
+static void visit_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    visit_expr(user, e);
+}
+
+static void visit_child(const ml_Stmt *s, bool in_init, void *user)
+{
+    (void)in_init;
+    visit_stmt(user, s);
+}
+
+static void visit_stmt(BoundsWalk *w, const ml_Stmt *s)
 {
     ml_ArithMark mark;
     Guard g;
 
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE:
         check_access(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, ml_as_store(s)->n);
         for (size_t k = 0; k < ml_as_store(s)->n; k++)
             visit_expr(w, ml_as_store(s)->indices[k]);
         visit_expr(w, ml_as_store(s)->value);
-        break;
-    case ML_STMT_SEQ:
-        for (size_t k = 0; k < ml_as_seq(s)->n; k++)
-            visit(w, ml_as_seq(s)->stmts[k]);
         break;
     case ML_STMT_FOR:
         visit_expr(w, ml_as_for(s)->min);
@@ -227,22 +236,18 @@ static void visit(Walk *w, const ml_Stmt *s)
         ml_push(w->cx, &w->dom,
                 ((ml_Dom){ml_as_for(s)->var, outward(w, ml_as_for(s)->min),
                           outward(w, ml_as_for(s)->extent)}));
-        visit(w, ml_as_for(s)->body);
+        visit_stmt(w, ml_as_for(s)->body);
         w->dom.n--;
         ml_arith_restore(w->ar, mark);
-        break;
-    case ML_STMT_WHILE:
-        visit_expr(w, ml_as_while(s)->cond);
-        visit(w, ml_as_while(s)->body);
         break;
     case ML_STMT_IF:
         visit_expr(w, ml_as_if(s)->cond);
         g = enter(w, ml_as_if(s)->cond, true);
-        visit(w, ml_as_if(s)->then);
+        visit_stmt(w, ml_as_if(s)->then);
         leave(w, g);
         if (ml_as_if(s)->other) {
             g = enter(w, ml_as_if(s)->cond, false);
-            visit(w, ml_as_if(s)->other);
+            visit_stmt(w, ml_as_if(s)->other);
             leave(w, g);
         }
         break;
@@ -250,7 +255,6 @@ static void visit(Walk *w, const ml_Stmt *s)
         visit_expr(w, ml_as_bind(s)->value);
         set_value(w, ml_as_bind(s)->var, ml_as_bind(s)->value);
         break;
-    case ML_STMT_EVALUATE: visit_expr(w, ml_as_evaluate(s)->value); break;
     case ML_STMT_ATTR:
         mark = ml_arith_save(w->ar);
         if (ml_attr_defines(ml_as_attr(s)) && ml_as_attr(s)->value->kind == ML_VAL_INT) {
@@ -260,24 +264,20 @@ static void visit(Walk *w, const ml_Stmt *s)
 
             ml_arith_bind_range(w->ar, v, d.min, d.extent);
             ml_push(w->cx, &w->dom, d);
-            visit(w, ml_as_attr(s)->body);
+            visit_stmt(w, ml_as_attr(s)->body);
             w->dom.n--;
         } else {
-            visit(w, ml_as_attr(s)->body);
+            visit_stmt(w, ml_as_attr(s)->body);
         }
         ml_arith_restore(w->ar, mark);
         break;
-    case ML_STMT_ASSERT: visit_expr(w, ml_as_assert(s)->cond); break;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            visit_expr(w, ml_as_return(s)->value);
-        break;
     case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
     case ML_STMT_ALLOC:
-    case ML_STMT_DECL:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    case ML_STMT_DECL: break; /* its shape is of the interface */
+    default:
+        ml_stmt_exprs(s, visit_role, w);
+        ml_stmt_children(s, visit_child, w);
+        break;
     }
 }
 
@@ -295,13 +295,13 @@ void ml_verify_bounds(ml_Ctx *cx, ml_Program p, ml_Findings *out)
 {
     for (uint32_t f = 0; f < p.mod->n; f++) {
         const ml_Func *func = p.mod->funcs[f];
-        Walk w = {.cx = cx,
-                  .find = {cx, out, f, 0},
-                  .ar = ml_arith_new(cx),
-                  .pred = ml_bool(cx, true)};
+        BoundsWalk w = {.cx = cx,
+                        .find = {cx, out, f, 0},
+                        .ar = ml_arith_new(cx),
+                        .pred = ml_bool(cx, true)};
 
         ml_arith_bind_params(w.ar, func);
         ml_stmt_visit(func->body, may_leave, &w.leaves);
-        visit(&w, func->body);
+        visit_stmt(&w, func->body);
     }
 }

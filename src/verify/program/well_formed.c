@@ -7,14 +7,14 @@
 #include "core/shown.h"
 #include "verify/program/well_formed_impl.h"
 
-static void visit(ml_WfWalk *w, const ml_Stmt *s);
+static void visit_stmt(ml_WfWalk *w, const ml_Stmt *s);
 
 /* A scope of its own. */
 static void visit_body(ml_WfWalk *w, const ml_Stmt *s)
 {
     size_t mark = w->live.n;
 
-    visit(w, s);
+    visit_stmt(w, s);
     ml_wf_leave(w, mark);
 }
 
@@ -274,16 +274,22 @@ static void visit_return(ml_WfWalk *w, const ml_Return *r)
                                      ml_wf_type_name(w, w->func->ret)));
 }
 
-static void visit(ml_WfWalk *w, const ml_Stmt *s)
+static void use_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    ml_wf_use(user, e);
+}
+
+static void visit_stmt(ml_WfWalk *w, const ml_Stmt *s)
 {
     const ml_Stmt *outer = w->stmt;
 
     w->stmt = s->kind == ML_STMT_SEQ ? outer : s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: visit_store(w, ml_as_store(s)); break;
     case ML_STMT_SEQ:
         for (size_t k = 0; k < ml_as_seq(s)->n; k++)
-            visit(w, ml_as_seq(s)->stmts[k]);
+            visit_stmt(w, ml_as_seq(s)->stmts[k]);
         break;
     case ML_STMT_FOR: visit_for(w, ml_as_for(s)); break;
     case ML_STMT_WHILE:
@@ -307,7 +313,6 @@ static void visit(ml_WfWalk *w, const ml_Stmt *s)
                                          ml_wf_type_name(w, ml_as_bind(s)->value->type)));
         ml_wf_define_var(w, ml_as_bind(s)->var, ML_WF_DEF_VARIABLE);
         break;
-    case ML_STMT_EVALUATE: ml_wf_use(w, ml_as_evaluate(s)->value); break;
     case ML_STMT_ALLOC:
     case ML_STMT_DECL:
         ml_wf_use(w, ml_as_alloc(s)->data);
@@ -326,7 +331,7 @@ static void visit(ml_WfWalk *w, const ml_Stmt *s)
                                                         : "continue outside any loop");
         break;
     case ML_STMT_BLOCK: visit_block(w, ml_as_block(s)); break;
-    case ML_STMT_KINDS: break;
+    default: ml_stmt_exprs(s, use_role, w); break;
     }
     w->stmt = outer;
 }

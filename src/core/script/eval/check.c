@@ -184,6 +184,12 @@ static void child(const ml_Stmt *s, bool in_init, void *user)
     stmt(user, s);
 }
 
+static void role(const ml_Expr *e, ml_Role r, void *user)
+{
+    (void)r;
+    expr(user, e);
+}
+
 static void regions(Check *c, const ml_Region *r, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++) {
@@ -250,7 +256,7 @@ static void stmt(Check *c, const ml_Stmt *s)
 
     if (s->span)
         c->at = s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: {
         const ml_Store *st = ml_as_store(s);
 
@@ -281,7 +287,6 @@ static void stmt(Check *c, const ml_Stmt *s)
         define(c, ml_as_bind(s)->var, false);
         flat = true;
         break;
-    case ML_STMT_EVALUATE: expr(c, ml_as_evaluate(s)->value); break;
     case ML_STMT_ALLOC:
     case ML_STMT_DECL:
         if (ml_as_alloc(s)->data)
@@ -290,24 +295,11 @@ static void stmt(Check *c, const ml_Stmt *s)
         flat = true;
         break;
     case ML_STMT_ATTR: attr(c, ml_as_attr(s)); break;
-    case ML_STMT_IF:
-        expr(c, ml_as_if(s)->cond);
-        ml_stmt_children(s, child, c);
-        break;
-    case ML_STMT_WHILE:
-        expr(c, ml_as_while(s)->cond);
-        ml_stmt_children(s, child, c);
-        break;
-    case ML_STMT_ASSERT: expr(c, ml_as_assert(s)->cond); break;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            expr(c, ml_as_return(s)->value);
-        break;
     case ML_STMT_BLOCK: block(c, ml_as_block(s)); break;
-    case ML_STMT_SEQ: ml_stmt_children(s, child, c); break;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: break;
+    default:
+        ml_stmt_exprs(s, role, c);
+        ml_stmt_children(s, child, c);
+        break;
     }
     if (!flat)
         end_scope(c, n);

@@ -200,7 +200,7 @@ static void named(Merger *m, const ml_Value *v)
         named(m, v->as.list[k]);
 }
 
-static bool visit(const ml_Stmt *s, void *user)
+static bool visit_stmt(const ml_Stmt *s, void *user)
 {
     Merger *m = user;
     Merge *one;
@@ -258,7 +258,7 @@ const ml_Stmt *ml_ev_merge_allocations(ml_Eval *ev, const ml_Stmt *body)
                    (const void *)(uintptr_t)(k + 1));
         m.bloom |= ml_var(ev->cx, m.v[k].alloc->data)->bloom;
     }
-    ml_stmt_visit(body, visit, &m);
+    ml_stmt_visit(body, visit_stmt, &m);
     for (size_t k = 0; k < f->pointers.n; k++) {
         const Merge *one = &m.v[k];
 

@@ -130,7 +130,7 @@ ml_Cv ml_ev_binary(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place at)
     }
     if (ml_dtype_is_bool(x->type))
         return not_defined(ev, ml_tok_op_text(op), a, b, at);
-    if (kind >= ML_EXPR_DIV && kind <= ML_EXPR_FLOORMOD && ml_dtype_is_int(y->type) &&
+    if (ml_kind_divides(kind) && ml_dtype_is_int(y->type) &&
         (ml_is_int(y, 0) || (y->kind == ML_EXPR_BROADCAST && ml_is_int(y->args[0], 0))))
         return ml_ev_fail(ev, E514, at,
                           kind == ML_EXPR_FLOORMOD ? "modulo by zero" : "division by zero");

@@ -85,40 +85,15 @@ static bool helper_ok(const ml_Expr *e)
     case ML_OP_POPCOUNT:
     case ML_OP_CLZ: return same_types(e) && ml_dtype_is_int(e->type);
     case ML_OP_FMA:
-    case ML_OP_EXP:
-    case ML_OP_EXP2:
-    case ML_OP_EXP10:
-    case ML_OP_LOG:
-    case ML_OP_LOG2:
-    case ML_OP_LOG10:
-    case ML_OP_LOG1P:
-    case ML_OP_SQRT:
-    case ML_OP_RSQRT:
-    case ML_OP_SIGMOID:
-    case ML_OP_TANH:
-    case ML_OP_SINH:
-    case ML_OP_COSH:
-    case ML_OP_TAN:
-    case ML_OP_SIN:
-    case ML_OP_COS:
-    case ML_OP_ASIN:
-    case ML_OP_ACOS:
-    case ML_OP_ATAN:
-    case ML_OP_ASINH:
-    case ML_OP_ACOSH:
-    case ML_OP_ATANH:
-    case ML_OP_ERF:
-    case ML_OP_FABS:
     case ML_OP_ATAN2:
     case ML_OP_HYPOT:
     case ML_OP_COPYSIGN:
     case ML_OP_NEXTAFTER: return same_types(e) && ml_dtype_is_float(e->type);
-    case ML_OP_FLOOR:
-    case ML_OP_CEIL:
-    case ML_OP_ROUND:
-    case ML_OP_TRUNC:
-    case ML_OP_NEARBYINT:
-        return same_types(e) && ml_dtype_is_float(e->type) && !is_literal(a);
+#define ML_OP(ID, ...) case ML_OP_##ID:
+#include "core/ops_math.def"
+#undef ML_OP
+        return same_types(e) && ml_dtype_is_float(e->type) &&
+               !(op->family == ML_FAMILY_ROUND && is_literal(a));
     case ML_OP_POW:
     case ML_OP_FMOD:
         return same_types(e) && ml_dtype_is_float(e->type) &&

@@ -55,7 +55,7 @@ static bool would_fold(ml_ExprKind kind, const ml_Expr *ea, const ml_Expr *eb)
         return ml_pr_is_zero(b);
     if (kind == ML_EXPR_MUL)
         return ml_pr_is_zero(a) || ml_pr_is_zero(b) || is_one(a) || is_one(b);
-    if (kind >= ML_EXPR_DIV && kind <= ML_EXPR_FLOORMOD)
+    if (ml_kind_divides(kind))
         return ml_pr_is_zero(a) || ml_pr_is_zero(b) || is_one(b);
     return ea == eb; /* min, max */
 }
@@ -71,7 +71,7 @@ static const char *operator_of(const ml_Expr *e, int *prec)
     const ml_Expr *a = e->args[0], *b = e->args[1];
     ml_ExprKind k = (ml_ExprKind)e->kind;
 
-    if (k >= ML_EXPR_EQ && k <= ML_EXPR_GE) {
+    if (ml_kind_compares(k)) {
         static const char *const TEXT[] = {"==", "!=", "<", "<=", ">", ">="};
         bool fit = is_number(a->type) || ml_dtype_is_bool(a->type);
         *prec = ML_PREC_CMP;

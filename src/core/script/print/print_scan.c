@@ -422,9 +422,15 @@ static void scan_attr(ml_Printer *p, const ml_Attr *a, bool last)
         close_scope(p, trail);
 }
 
+static void scan_role(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    scan_expr(user, e);
+}
+
 static void scan_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
 {
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_STORE: {
         const ml_Store *st = ml_as_store(s);
         use_buffer(p, st->buffer);
@@ -464,7 +470,6 @@ static void scan_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
         scan_expr(p, ml_as_bind(s)->value);
         define(p, ml_as_bind(s)->var);
         return;
-    case ML_STMT_EVALUATE: scan_expr(p, ml_as_evaluate(s)->value); return;
     case ML_STMT_ALLOC:
         scan_values(p, ml_as_alloc(s)->annotations);
         define_owned(p, ml_as_alloc(s)->buffer);
@@ -477,14 +482,6 @@ static void scan_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
         define_owned(p, ml_as_alloc(s)->buffer);
         return;
     case ML_STMT_ATTR: scan_attr(p, ml_as_attr(s), last); return;
-    case ML_STMT_ASSERT: scan_expr(p, ml_as_assert(s)->cond); return;
-    case ML_STMT_RETURN:
-        if (ml_as_return(s)->value)
-            scan_expr(p, ml_as_return(s)->value);
-        return;
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE:
-    case ML_STMT_KINDS: return;
     case ML_STMT_BLOCK: {
         size_t trail = p->trail.n;
         open_scope(p);
@@ -493,6 +490,7 @@ static void scan_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
         return;
     }
     }
+    ml_stmt_exprs(s, scan_role, p);
 }
 
 /* Puts every variable that has to be declared into its scope's list. */

@@ -571,22 +571,14 @@ void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
 {
     const ml_Stmt *outer = p->stmt;
     p->stmt = s;
-    switch ((ml_StmtKind)s->kind) {
+    switch (s->kind) {
     case ML_STMT_SEQ: ml_pr_list(p, s); break;
     case ML_STMT_FOR: print_for(p, ml_as_for(s)); break;
     case ML_STMT_WHILE: print_while(p, ml_as_while(s), s); break;
     case ML_STMT_IF: print_if(p, ml_as_if(s), s); break;
     case ML_STMT_ATTR: print_attr(p, ml_as_attr(s), last); break;
     case ML_STMT_BLOCK: ml_pr_block(p, ml_as_block(s)); break;
-    case ML_STMT_ALLOC:
-    case ML_STMT_STORE:
-    case ML_STMT_BIND:
-    case ML_STMT_EVALUATE:
-    case ML_STMT_DECL:
-    case ML_STMT_ASSERT:
-    case ML_STMT_RETURN:
-    case ML_STMT_BREAK:
-    case ML_STMT_CONTINUE: {
+    default: /* a line */
         if (s->kind == ML_STMT_ALLOC && ml_pr_is_cell(p, ml_as_alloc(s)->buffer)) {
             print_cell(p, ml_as_alloc(s), NULL);
             break;
@@ -597,8 +589,6 @@ void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
         stmt_mark(p, s, col);
         ml_pr_underline(p, s, col, ml_pr_col(p) - col, true);
         break;
-    }
-    case ML_STMT_KINDS: break;
     }
     p->stmt = outer;
 }

@@ -5,11 +5,9 @@
  * warm as its own last call left them: the sum need not be the time of the whole, and both
  * are told.
  */
-#include "repl/bind/profile.h"
+#include "work/profile.h"
 
-#include "core/walk.h"
-#include "repl/bind/checking.h"
-#include "verify/verify.h"
+#include "work/timing_impl.h"
 
 /* Past so many nests each is timed for a few milliseconds only: 0.2 s each would be minutes
  * for hundreds of them, whose shares are small. */
@@ -25,22 +23,14 @@ static ml_TimingMode mode_of(const ml_TimingOpts *o, size_t nests)
 static bool time_one(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const char *id,
                      const ml_TimingOpts *o, ml_TimingMode mode, ml_TimeReport *out)
 {
-    const ml_CheckOpts inputs = {.inputs = ML_FILL_RANDOM,
-                                 .seed = o->seed,
-                                 .id = id,
-                                 .sizes = o->sizes,
-                                 .n_sizes = o->n_sizes};
-    const ml_TimeOpts to = {.target = *ml_engine_target(e),
-                            .code = {.threads = ml_engine_threads(e)},
-                            .mode = mode,
-                            .cold = o->cold,
-                            .counters = true,
-                            .runs = o->runs,
-                            .limit = o->limit};
     ml_Worker *w = ml_engine_worker(e, cx, 0);
-    ml_WorkSet *set = w ? ml_inputs_share(cx, work->func, &inputs) : NULL;
-    bool ok = set && ml_time_work(cx, w, work, set, &to, out);
+    ml_WorkSet *set = w ? ml_timing_inputs(cx, work->func, id, o) : NULL;
+    ml_TimeOpts to = ml_timing_opts(e, o);
+    bool ok;
 
+    to.mode = mode;
+    to.counters = true;
+    ok = set && ml_time_work(cx, w, work, set, &to, out);
     ml_workset_free(set);
     return ok;
 }
@@ -79,25 +69,18 @@ bool ml_profile_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint3
                     ml_Profile *out)
 {
     ml_Work work = ml_work_of(cx, s, version, at);
-    const char *target = ml_work_foreign(cx, s);
-    const char *foreign = target ? target : ml_work_for_gpu(cx, work.func);
-    const char *bad_size =
-        ml_checking_bad_size(cx, work.mod, work.func, o->sizes, o->n_sizes);
     ml_NestVec nests = {0};
 
     *out = (ml_Profile){0};
-    if (foreign)
-        return ml_fail(cx, ML_E_NO_DEVICE, ML_TEXT(foreign));
-    if (bad_size)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "shape: %s", bad_size)));
+    if (!ml_timing_may(cx, s, &work, o))
+        return false;
     ml_nests_split(cx, work.func, &nests, &out->together);
     if (told)
         told(user, 0, (uint32_t)nests.n + 1);
     if (!time_one(cx, e, &work, ml_schedule_name(s), o, mode_of(o, 1), &out->whole.t))
         return false;
     out->whole.threads = ml_timing_threads(e, work.func);
-    out->whole.noisy = out->whole.t.spread > 0.05;
+    out->whole.noisy = out->whole.t.spread > ML_NOISY;
     out->counters = out->whole.t.job.counters;
     out->flop = ml_timing_flop(cx, work.func, o);
     return time_nests(cx, e, &work, ml_schedule_name(s), &nests, o, told, user, out);

@@ -1,9 +1,9 @@
 /* profile - the nests of a version timed one by one. Source: interaction 8 (:profile). */
-#ifndef ML_REPL_BIND_PROFILE_H
-#define ML_REPL_BIND_PROFILE_H
+#ifndef ML_WORK_PROFILE_H
+#define ML_WORK_PROFILE_H
 
 #include "codegen/measure/nests.h"
-#include "repl/bind/timing.h"
+#include "work/timing.h"
 
 typedef struct ml_NestTime {
     ml_Nest nest;

@@ -1,6 +1,7 @@
-/* work - versions of schedules as work for compiled code. Source: interaction 8. */
-#ifndef ML_REPL_BIND_WORK_H
-#define ML_REPL_BIND_WORK_H
+/* work - versions of schedules as work for compiled code, and what a check of them is given.
+ * Source: interaction 8. */
+#ifndef ML_WORK_WORK_H
+#define ML_WORK_WORK_H
 
 #include "codegen/lower/lower.h"
 #include "codegen/machine/engine.h"
@@ -23,5 +24,18 @@ const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f);
 /* ml_check_compiled with the engine's worker. */
 bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
                    const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs);
+
+/* Whether function `at` of the start is compared with that of the current version: every
+ * one that differs; when none does, the function worked on, or each where none is chosen.
+ */
+bool ml_checking_wants(const ml_Schedule *s, const ml_Module *start, uint32_t at);
+
+/* What is wrong with the sizes given, NULL: nothing. Every one must be a size of some
+ * function of the module (of f, when there is one), and be given once. */
+const char *ml_checking_bad_size(ml_Ctx *cx, const ml_Module *m, const ml_Func *f,
+                                 const ml_Size *sizes, size_t n);
+
+/* Whether the error of a check tells about the current version: it ran and broke a rule. */
+bool ml_checking_is_verdict(const ml_Error *e);
 
 #endif

@@ -1,9 +1,11 @@
-/* timing - timing versions of schedules, for :time and moon.time. Source: interaction 8. */
-#ifndef ML_REPL_BIND_TIMING_H
-#define ML_REPL_BIND_TIMING_H
+/* timing - timing versions of schedules, beside others and the machine's limits. Source:
+ * interaction 8. */
+#ifndef ML_WORK_TIMING_H
+#define ML_WORK_TIMING_H
 
 #include "codegen/machine/machine.h"
-#include "repl/bind/work.h"
+#include "codegen/measure/contest.h"
+#include "work/work.h"
 
 typedef struct ml_TimingOpts {
     const ml_Size *sizes;
@@ -16,20 +18,22 @@ typedef struct ml_TimingOpts {
     bool alone;          /* the start is not timed for comparison */
 } ml_TimingOpts;
 
+/* Another version that a timing is compared with. */
+typedef struct ml_Baseline {
+    int version;            /* -1: there is none */
+    double seconds, spread; /* median as it was timed last; NAN: it was not */
+    /* How much faster the timed one is: by turns where a run takes 50 ms at most, else by
+     * medians of this session. NAN: unknown */
+    double ratio;
+} ml_Baseline;
+
 typedef struct ml_Timing {
     ml_TimeReport t;
     uint32_t threads;
     double flop, bytes; /* of the start version; bytes that must move at least */
-    double start, best; /* median seconds of the start, of the best version; NAN: unknown */
-    double start_spread, best_spread, parent_spread; /* of those measurements */
-    /* How much faster this is: by turns where a run takes 50 ms at most, else by medians of
-     * this session. NAN: unknown */
-    double start_ratio, best_ratio, parent_ratio;
+    ml_Baseline start, parent, best; /* parent: the version before; best of those timed */
     uint32_t times; /* that it was timed in this session, from `least` to `most` seconds */
     double least, most;
-    int best_version;
-    double parent; /* of the version before, when it was timed; NAN */
-    int parent_version;
     bool noisy;
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
     ml_Roof roof;
@@ -44,6 +48,8 @@ typedef struct ml_Timing {
 double ml_timing_flop(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o);
 /* Threads that it can use: one where no loop is parallel. */
 uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f);
+/* Relative spread from which on a measurement counts as noisy: interaction 8. */
+#define ML_NOISY 0.05
 /* Times function `at` of a version. false: cx's error. Texts are in cx. */
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,
                    const ml_TimingOpts *o, ml_Timing *out);
@@ -55,21 +61,8 @@ bool ml_timing_work(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, double flop,
  * options. */
 void ml_timing_remember(ml_Engine *e, ml_Schedule *s, int version, double seconds,
                         double spread);
-/* What :time compares by, of function `at` of the start: operations, bytes that must move
- * at least, and the type that is computed. Texts are in cx. */
-void ml_timing_work_of(ml_Ctx *cx, ml_Schedule *s, uint32_t at, const ml_TimingOpts *o,
-                       double *flop, double *bytes, ml_Dtype *type);
 /* Median seconds of a version as it was timed last; NAN: it was not. */
 double ml_timing_known(ml_Ctx *cx, const ml_Engine *e, ml_Schedule *s, int version,
                        uint32_t at, const ml_TimingOpts *o);
-/* ` ±34 %` when the measurement is noisy: half of its runs lie within 34 % of the median,
- * the others further away. Nothing when that is 5 % or less. */
-void ml_text_noise(ml_Text *t, double spread);
-/* As versions keep it: the rate, or (flop 0) the time; with the noise. */
-void ml_text_speed(ml_Text *out, double flop, double seconds, double spread);
-/* Seconds for people: "36.8 ms", "1.02 s", "830 ns". */
-void ml_text_seconds(ml_Text *t, double seconds);
-/* The number alone, in the unit that ml_text_seconds gives `like`. */
-void ml_text_seconds_like(ml_Text *t, double seconds, double like);
 
 #endif

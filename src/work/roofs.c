@@ -1,0 +1,121 @@
+/* roofs - see roofs.h. */
+#include "work/roofs.h"
+
+#include "work/timing_impl.h"
+
+#include <math.h>
+
+/* Bytes that must move, every parameter once for reading, once for writing, and the element
+ * type of what is computed, the last parameter that is written. */
+static double bytes_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o, ml_Dtype *type)
+{
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
+    double sum = 0;
+
+    *type = ML_DT_F32;
+    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+        double n = b ? (double)ml_dtype_bytes(b->type) : 0;
+        int64_t extent;
+
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            n *= ml_eval_size(b->shape[d], o->sizes, o->n_sizes, &extent) ? (double)extent
+                                                                          : 0;
+        sum += n * ((roles[k].written ? 1 : 0) + (roles[k].output ? 0 : 1));
+        if (roles[k].written && b)
+            *type = b->type;
+    }
+    return sum;
+}
+
+static ml_MachineKind kind_of(ml_Dtype t)
+{
+    if (t.code == ML_FLOAT && t.bits == 64)
+        return ML_MACHINE_F64;
+    return t.code == ML_FLOAT && t.bits == 16 ? ML_MACHINE_F16 : ML_MACHINE_F32;
+}
+
+/* Cold runs read from memory, whatever the caches hold. */
+static void add_bandwidth(const ml_Machine *m, const ml_TimingOpts *o, ml_Timing *out)
+{
+    if (o->cold && out->roof.level != ML_MACHINE_MEMORY) {
+        double moving;
+
+        out->roof.level = ML_MACHINE_MEMORY;
+        out->roof.bandwidth = ml_machine_bandwidth(m, ML_MACHINE_MEMORY, out->threads);
+        moving = out->bytes / out->roof.bandwidth;
+        out->roof.memory = out->flop <= 0 || moving > out->flop / out->roof.peak;
+        out->roof.limit = fmax(out->roof.limit, moving);
+    }
+    if (out->bytes > 0 && out->roof.bandwidth > 0)
+        out->moved = out->bytes / out->t.median / out->roof.bandwidth;
+}
+
+bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_TimingOpts *o,
+                    ml_Timing *out)
+{
+    const ml_Machine *m = NULL;
+    ml_Dtype t;
+    bool computes;
+
+    out->bytes = bytes_of(cx, start, o, &t);
+    computes = ml_dtype_is_float(t) && out->flop > 0;
+    out->share = out->peak = out->nominal = out->moved = (double)NAN;
+    if (out->t.median <= 0 || (!computes && out->bytes <= 0) ||
+        (computes && !ml_machine_share(cx, e, t, out->threads, out->flop / out->t.median,
+                                       &out->share)) ||
+        (m = ml_machine_get(cx, e, true)) == NULL)
+        return ml_timing_goes_on(cx);
+    out->roof = ml_machine_roof(m, t, out->threads, computes ? out->flop : 0, out->bytes);
+    if (computes) {
+        out->peak = ml_machine_peak(m, t, out->threads);
+        out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
+        out->by_hand = m->peak_set > 0;
+    }
+    out->has_roof = computes || out->flop <= 0;
+    add_bandwidth(m, o, out);
+    return true;
+}
+
+bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                       const ml_TimingOpts *o, ml_Roofline *out)
+{
+    const ml_Machine *m = ml_machine_get(cx, e, true);
+
+    *out = (ml_Roofline){.type = ML_DT_F32, .threads = ml_engine_threads(e)};
+    if (m == NULL)
+        return false;
+    if (s) {
+        const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
+
+        out->flop = ml_timing_flop(cx, start, o);
+        out->bytes = bytes_of(cx, start, o, &out->type);
+    }
+    if (!ml_dtype_is_float(out->type)) { /* its operations have no measured peak */
+        out->type = ML_DT_F32;
+        out->flop = 0;
+    }
+    out->cpu = ml_strdup(cx, ml_str(m->cpu));
+    out->peak = ml_machine_peak(m, out->type, out->threads);
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
+        out->bandwidth[l] = l < ML_MACHINE_MEMORY && m->cache[l] == 0
+                                ? (double)NAN
+                                : ml_machine_bandwidth(m, (ml_MachineLevel)l, out->threads);
+    out->roof = ml_machine_roof(m, out->type, out->threads, out->flop, out->bytes);
+    return true;
+}
+
+bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                    const ml_TimingOpts *o, ml_Roofline *out)
+{
+    if (!ml_roofline_roofs(cx, e, s, at, o, out))
+        return false;
+    for (int v = 0; s && v < ml_schedule_n_versions(s); v++) {
+        double t = ml_timing_known(cx, e, s, v, at, o);
+
+        if (!isnan(t) && t > 0)
+            ml_push(cx, &out->points, ((ml_RoofPoint){v, t, v == ml_schedule_version(s)}));
+    }
+    return true;
+}

@@ -1,0 +1,35 @@
+/* roofs - the measured roofs of this machine, and the versions that were timed under them.
+ * Source: interaction 8. */
+#ifndef ML_WORK_ROOFS_H
+#define ML_WORK_ROOFS_H
+
+#include "core/vec.h"
+#include "work/timing.h"
+
+typedef struct ml_RoofPoint {
+    int version;
+    double seconds;
+    bool current;
+} ml_RoofPoint;
+typedef ML_VEC(ml_RoofPoint) ml_RoofPoints;
+
+typedef struct ml_Roofline {
+    const char *cpu;
+    ml_Dtype type;
+    uint32_t threads;
+    double peak;                         /* operations per second; NAN: not measured */
+    double bandwidth[ML_MACHINE_LEVELS]; /* bytes per second; NAN: not measured */
+    double flop, bytes;                  /* of the start; 0: no schedule, or not known */
+    ml_Roof roof;                        /* of that */
+    ml_RoofPoints points;                /* timed versions, ascending */
+} ml_Roofline;
+
+/* Of function `at` of s (NULL: the machine alone). Measures the machine when it is not
+ * known: ml_machine_known tells before. Lives in cx. false: cx's error. */
+bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                    const ml_TimingOpts *o, ml_Roofline *out);
+/* The same without points: no version is looked at. */
+bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                       const ml_TimingOpts *o, ml_Roofline *out);
+
+#endif
