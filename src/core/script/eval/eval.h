@@ -276,6 +276,7 @@ static inline bool ml_ev_has_arith(ml_Dtype t)
 }
 ml_Cv ml_cv_int(int64_t i);
 ml_Cv ml_cv_bool(bool b);
+ml_Cv ml_cv_ns(ml_Namespace which);
 ml_Cv ml_cv_float(double f);
 ml_Cv ml_cv_str(ml_Str s);
 ml_Cv ml_cv_expr(const ml_Expr *e); /* NULL: poison */

@@ -2,14 +2,6 @@
  * Source: script 1, 4, 5. */
 #include "core/script/eval/eval.h"
 
-static ml_Cv ns(ml_Namespace which)
-{
-    ml_Cv v = ml_cv(ML_CV_NS);
-
-    v.as.i = which;
-    return v;
-}
-
 static ml_Cv type_var(void)
 {
     ml_Cv v = ml_cv(ML_CV_FN);
@@ -28,11 +20,12 @@ static void predefine(ml_Eval *ev)
     ml_Place none = {0};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
-        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ns(NAMES[k].ns), none);
+        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ml_cv_ns(NAMES[k].ns),
+                   none);
     ml_ev_bind(ev, ml_symbol(ev->syms, ml_str("TypeVar")), type_var(), none);
     for (size_t k = 0; k < ev->lx->imports.n; k++)
         if (!ev->lx->imports.v[k].as->top)
-            ml_ev_bind(ev, ev->lx->imports.v[k].as, ns(ML_NS_T), none);
+            ml_ev_bind(ev, ev->lx->imports.v[k].as, ml_cv_ns(ML_NS_T), none);
 }
 
 ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
@@ -85,22 +78,22 @@ static void import(ml_Eval *ev, const ml_Node *nd)
     for (size_t k = 0; k < nd->n_keys; k++) {
         const ml_Node *what = nd->kids[k + 1];
         ml_Str last = what->as.sym->name;
-        ml_Cv v = ns(ML_NS_OTHER);
+        ml_Cv v = ml_cv_ns(ML_NS_OTHER);
 
         if (ml_str_eq(last, ml_str("tir")) || ml_str_eq(last, ml_str("tirx"))) {
-            v = ns(ML_NS_T);
+            v = ml_cv_ns(ML_NS_T);
             v.big = true;
             v.n = last.n == 3 ? 1 : 2;
         } else if (ml_str_eq(last, ml_str("ir"))) {
-            v = ns(ML_NS_I);
+            v = ml_cv_ns(ML_NS_I);
         } else if (ev->opts->archaic && ml_str_eq(last, ml_str("ty"))) {
-            v = ns(ML_NS_T);
+            v = ml_cv_ns(ML_NS_T);
         } else if (ml_str_eq(last, ml_str("relax"))) {
-            v = ns(ML_NS_R);
+            v = ml_cv_ns(ML_NS_R);
         } else if (ml_str_eq(last, ml_str("tvm"))) {
-            v = ns(ML_NS_TVM);
+            v = ml_cv_ns(ML_NS_TVM);
         } else if (ml_str_eq(last, ml_str("script"))) {
-            v = ns(ML_NS_SCRIPT);
+            v = ml_cv_ns(ML_NS_SCRIPT);
         } else if (from && ml_str_eq(last, ml_str("ir_module"))) {
             continue; /* bare decorator, known by name */
         } else if (from && ml_str_eq(last, ml_str("TypeVar"))) {
@@ -303,9 +296,9 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
     ml_ev_deco_check(ev, nd->kids[nd->n - 1], KNOWN);
     saved = ml_ev_push_scope(ev);
     bound = ev->bound.n;
-    ml_ev_bind(ev, cls, ns(ML_NS_SELF), nd->name_at);
+    ml_ev_bind(ev, cls, ml_cv_ns(ML_NS_SELF), nd->name_at);
     if (nd->sym != cls)
-        ml_ev_bind(ev, nd->sym, ns(ML_NS_SELF), nd->name_at);
+        ml_ev_bind(ev, nd->sym, ml_cv_ns(ML_NS_SELF), nd->name_at);
     for (size_t k = 0; nd->body && k < nd->body->n; k++) { /* signatures first */
         const ml_Node *s = nd->body->kids[k];
         ml_Callee *c;

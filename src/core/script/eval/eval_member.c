@@ -91,14 +91,6 @@ static ml_Cv builtin_cv(const ml_Builtin *b)
     return v;
 }
 
-static ml_Cv ns(ml_Namespace which)
-{
-    ml_Cv v = ml_cv(ML_CV_NS);
-
-    v.as.i = which;
-    return v;
-}
-
 static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
 {
     ml_Str name = nd->as.sym->name;
@@ -110,15 +102,15 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
     switch ((ml_Namespace)base.as.i) {
     case ML_NS_TVM:
         if (ml_str_eq(name, ml_str("script")))
-            return ns(ML_NS_SCRIPT);
+            return ml_cv_ns(ML_NS_SCRIPT);
         if (ml_str_eq(name, ml_str("tir")) || ml_str_eq(name, ml_str("tirx")))
-            return ns(ML_NS_T);
+            return ml_cv_ns(ML_NS_T);
         break;
     case ML_NS_SCRIPT:
         if (ml_str_eq(name, ml_str("tir")) || ml_str_eq(name, ml_str("tirx")))
-            return ns(ML_NS_T);
+            return ml_cv_ns(ML_NS_T);
         if (ml_str_eq(name, ml_str("ir")))
-            return ns(ML_NS_I);
+            return ml_cv_ns(ML_NS_I);
         break;
     case ML_NS_SELF:
         for (size_t k = 0; k < ev->callees.n; k++)
@@ -141,11 +133,11 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
     case ML_NS_T:
     case ML_NS_I:
         if (ml_str_eq(name, ml_str("axis")))
-            return ns(ML_NS_AXIS);
+            return ml_cv_ns(ML_NS_AXIS);
         if (ml_str_eq(name, ml_str("let")))
             return ml_cv(ML_CV_LET);
         if (ml_low_space(name)) {
-            v = ns(ML_NS_LOW);
+            v = ml_cv_ns(ML_NS_LOW);
             v.scope = ml_low_space(name);
             return v;
         }

@@ -12,6 +12,14 @@ ml_Cv ml_cv_int(int64_t i)
     return v;
 }
 
+ml_Cv ml_cv_ns(ml_Namespace which)
+{
+    ml_Cv v = ml_cv(ML_CV_NS);
+
+    v.as.i = which;
+    return v;
+}
+
 ml_Cv ml_cv_bool(bool b)
 {
     ml_Cv v = ml_cv(ML_CV_BOOL);
