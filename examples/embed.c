@@ -56,7 +56,7 @@ static void time_it(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s)
     ml_Timing t;
     ml_Text text = {0};
 
-    if (ml_llvm_find() == NULL) {
+    if (ml_backend_find("llvm") == NULL) {
         printf("not timed: LLVM 19 was not found\n");
     } else if (!ml_timing_run(cx, e, s, ml_schedule_version(s), 0, &o, &t)) {
         show(ml_failure_from(ml_error(cx)));

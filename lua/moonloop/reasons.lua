@@ -33,7 +33,24 @@ local why = {
     ["multi-writer"] = "A copy would hold what one of the writers wrote, and miss the others.",
     ["not-region-covered"] = "An element read but not written before would be whatever was in the memory.",
     ["opaque-access"] = "What a pointer is used for cannot be followed, so it cannot be rewritten.",
-    ["unsound"] = "moonloop refuses where the program would compute something else, also where TVM accepts.",
+    ["unsound"] = "moonloop refuses where the program would compute something else, also where TVM accepts. What would " ..
+        "go wrong has a code of its own; an error of any of them has the family unsound.",
+    ["order-reversed"] = "What is read before it is written, or after it was overwritten, is another value.",
+    ["cover-lost"] = "A reader that comes before its writer, or looks into a copy that lacks values, finds whatever was in the memory.",
+    ["init-misplaced"] = "An init that comes late wipes out what was summed; one that comes for more elements overwrites what others keep.",
+    ["reduction-changed"] = "A value that is left out or added twice makes another sum, and so does a sum that is used before it is whole.",
+    ["writes-overlap"] = "The last of several instances decides what an element holds: a rewrite that treats each alone may make another one the last.",
+    ["would-race"] = "Of iterations that run at one time nobody can tell which comes first: what they share would vary from run to run.",
+    ["instances-lost"] = "An instance that does not run leaves its element as it was; one that runs in addition writes where nobody did.",
+    ["part-written"] = "A copy carries all of its region back: where the block wrote nothing, it would put something else there.",
+    ["region-undeclared"] = "Steps move and copy blocks by what these declare; an access that is not declared would be left behind.",
+    ["reads-beyond"] = "A condition that kept an index inside of its buffer may no longer stand around it.",
+    ["outside-blocks"] = "Bounds, conditions and bare statements declare nothing: a step cannot tell what they need.",
+    ["not-shared"] = "Memory of a thread, an iteration or a kernel ends with it; nobody else can look into it.",
+    ["names-overlap"] = "Reads and writes are compared by the buffer's name: under another name an access would be overlooked.",
+    ["used-elsewhere"] = "A user that is not rewritten too would look for the old place, layout or buffer.",
+    ["value-changed"] = "The rewrite would be another computation, not the same one at another place.",
+    ["padding-used"] = "What stands beside the elements is made up: a result that it enters would be made up too.",
     ["index-overflow"] = "A wrapped index is a wrong address.",
     ["too-deep"] = "Every pass walks the program recursively; a limit keeps the stack whole.",
     ["iter-not-parallel"] = "Iterations of a reduction add to one element: at the same time, updates would be lost.",
@@ -183,6 +200,7 @@ end
 
 -- What no program can show, and why not.
 reasons.no_example = {
+    ["unsound"] = "It is the name of a family: each of its codes has an example.",
     ["self-check"] = "It tells of an error of moonloop itself: no program should reach it.",
     ["no-insertion-point"] = "No program reaches it: what a block reads is written before it, and what reads it stands " ..
         "behind it, so under one loop the two cannot be the other way round. The check is kept for programs that are " ..

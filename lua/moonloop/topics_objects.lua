@@ -137,9 +137,12 @@ topic("tuner:close()", "end the search and its processes", "", 'local t = moon.t
 
 -- ---- errors
 fields("error", 'local _, x = pcall(s.split, s, "i", {2, 2})', {
-    { "code", "the code, to be compared with: :help errors lists them" }, { "message", "the sentence with its numbers" },
+    { "code", "the code, to be compared with: :help errors lists them" },
+    { "family", "what several codes are asked for by: unsound, where a step would change the results; else nil" }, { "message", "the sentence with its numbers" },
     { "primitive", "the primitive that refused" }, { "loops", "names of the loops concerned" }, { "blocks", "names of the blocks concerned" },
     { "buffers", "names of the buffers concerned" }, { "numbers", "the numbers found and required, by name" },
+    { "element", "of order-reversed: the element that both instances touch, a list of indices; else nil" },
+    { "instances", "of order-reversed: the two instances, each a table from loops to their values", "It is empty where a proof failed and none is known." },
     { "place", "of a text: file, line, column; else nil" }, { "notes", "further facts, as texts" }, { "rule", "the rule that was broken" },
     { "frames", "the calls it passed in Lua files" },
     { "suggestions", "calls that do work here, each tried on a copy", "They are worked out when they are first read." },

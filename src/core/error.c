@@ -12,13 +12,16 @@
 #include <stdio.h>
 
 typedef struct Info {
-    const char *code, *sentence, *rule;
+    const char *code, *sentence, *rule, *family;
 } Info;
 
 static const Info infos[] = {
-    [ML_E_OK] = {"ok", "", ""},
-#define ML_ERROR(NAME, code, sentence, rule) [ML_E_##NAME] = {code, sentence, rule},
+    [ML_E_OK] = {"ok", "", "", NULL},
+#define ML_ERROR(NAME, code, sentence, rule) [ML_E_##NAME] = {code, sentence, rule, NULL},
+#define ML_UNSOUND_(NAME, code, sentence, rule)                                            \
+    [ML_E_##NAME] = {code, sentence, rule, "unsound"},
 #include "core/errors.def"
+#undef ML_UNSOUND_
 #undef ML_ERROR
 };
 
@@ -56,8 +59,18 @@ static ml_Fact copy_fact(Place to, const ml_Fact *f)
 {
     ml_Fact g = *f;
     g.name = copy_text(to, f->name);
+    g.hint = copy_text(to, f->hint);
     if (f->kind == ML_FACT_TEXT)
         g.as.text = copy_text(to, f->as.text);
+    if (f->kind == ML_FACT_POINT) {
+        ml_Coord *v = take(to, (f->aux + 1u) * sizeof *v);
+
+        for (uint32_t k = 0; k < f->aux; k++) {
+            v[k] = f->as.point[k];
+            v[k].hint = copy_text(to, v[k].hint);
+        }
+        g.as.point = v;
+    }
     return g;
 }
 
@@ -74,25 +87,75 @@ static void copy_error(Place to, ml_Error *dst, const ml_Error *src)
     dst->place = copy_span(to, src->place);
 }
 
-bool ml_fail_(ml_Ctx *cx, ml_ErrorCode code, ...)
+/* NULL: another error is the cause already. */
+static ml_Error *begin(ml_Ctx *cx, ml_ErrorCode code, const char *says)
 {
     ML_ASSERT(code > ML_E_OK && code < ML_E_COUNT);
     if (cx->error.code != ML_E_OK)
-        return false;
+        return NULL;
+    cx->error = (ml_Error){.code = code, .says = says};
+    return &cx->error;
+}
 
+static void add_facts(ml_Ctx *cx, ml_Error *e, va_list ap)
+{
     Place to = {cx, &cx->error_arena};
-    ml_Error *e = &cx->error;
-    *e = (ml_Error){.code = code};
-    va_list ap;
-    va_start(ap, code);
+
     for (;;) {
         ml_Fact f = va_arg(ap, ml_Fact);
         if (f.kind == ML_FACT_STOP || e->n_facts == ML_MAX_FACTS)
-            break;
+            return;
         e->facts[e->n_facts++] = copy_fact(to, &f);
+    }
+}
+
+bool ml_fail_(ml_Ctx *cx, ml_ErrorCode code, ...)
+{
+    ml_Error *e = begin(cx, code, NULL);
+    va_list ap;
+
+    va_start(ap, code);
+    if (e)
+        add_facts(cx, e, ap);
+    va_end(ap);
+    return false;
+}
+
+bool ml_fail_as_(ml_Ctx *cx, ml_ErrorCode code, const char *says, ...)
+{
+    ml_Error *e = begin(cx, code, says);
+    va_list ap;
+
+    va_start(ap, says);
+    if (e)
+        add_facts(cx, e, ap);
+    va_end(ap);
+    return false;
+}
+
+bool ml_unproved_(ml_Ctx *cx, ml_ErrorCode code, const char *says, ...)
+{
+    ml_Error *e = begin(cx, code, says);
+    va_list ap;
+
+    va_start(ap, says);
+    if (e) {
+        add_facts(cx, e, ap);
+        e->unproved = true;
     }
     va_end(ap);
     return false;
+}
+
+ml_Fact ml_node_fact(ml_FactKind kind, const ml_Stmt *node)
+{
+    ml_Fact f = {.kind = (uint8_t)kind, .as.uid = ml_stmt_uid(node)};
+
+    if (node->kind == ML_STMT_FOR)
+        f.hint = ml_as_for(node)->var->hint;
+    else if (node->kind == ML_STMT_BLOCK)
+        f.hint = ml_as_block(node)->name;
+    return f;
 }
 
 const ml_Error *ml_error(const ml_Ctx *cx)
@@ -233,6 +296,22 @@ const char *ml_error_sentence(ml_ErrorCode c)
 {
     ML_ASSERT(c < ML_E_COUNT);
     return infos[c].sentence;
+}
+
+const char *ml_error_says(const ml_Error *e)
+{
+    return e->says ? e->says : ml_error_sentence(e->code);
+}
+
+const char *ml_error_opening(const ml_Error *e)
+{
+    return e->unproved && e->says ? "cannot show that " : "";
+}
+
+const char *ml_error_family(ml_ErrorCode c)
+{
+    ML_ASSERT(c < ML_E_COUNT);
+    return infos[c].family;
 }
 
 const char *ml_error_rule(ml_ErrorCode c)

@@ -29,13 +29,23 @@ typedef enum ml_FactKind {
     ML_FACT_TEXT,   /* text, copied by ml_fail */
     ML_FACT_DTYPE,  /* type */
     ML_FACT_STMT,   /* stmt: marked, printed as its kind ("if", "while") */
+    ML_FACT_POINT,  /* point: aux coordinates, of an element or of an instance */
 } ml_FactKind;
+
+/* One number of a point: of an element ("3"), or a loop's value ("i = 3"). */
+typedef struct ml_Coord {
+    ml_Uid loop;      /* 0: of an element */
+    const char *hint; /* the loop's own name */
+    int64_t at;
+} ml_Coord;
 
 typedef struct ml_Fact {
     uint8_t kind;
     uint32_t aux;
     const char
         *name; /* label: of a NUMBER its field; of others the word shown at the mark */
+    const char *hint; /* of a LOOP, BLOCK, ITER its own name, shown when it has no other: a
+                         rewrite that failed made it */
     union {
         ml_Uid uid;
         int64_t i;
@@ -44,18 +54,22 @@ typedef struct ml_Fact {
         const ml_Buffer *buffer;
         const ml_Var *var;
         const ml_Stmt *stmt;
+        const ml_Coord *point; /* copied by ml_fail */
         ml_Dtype type;
     } as;
 } ml_Fact;
 
 #define ML_FACT_(k, field, x, nm) ((ml_Fact){.kind = (k), .name = (nm), .as.field = (x)})
 /* Loops and blocks as nodes (const ml_Stmt *, const ml_For *, const ml_Block *) or uids. */
-#define ML_LOOP(x)      ML_FACT_(ML_FACT_LOOP, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_LOOP(x)      ml_node_fact(ML_FACT_LOOP, (const ml_Stmt *)(x))
 #define ML_LOOP_UID(u)  ML_FACT_(ML_FACT_LOOP, uid, (u), NULL)
-#define ML_BLOCK(x)     ML_FACT_(ML_FACT_BLOCK, uid, ml_stmt_uid((const ml_Stmt *)(x)), NULL)
+#define ML_BLOCK(x)     ml_node_fact(ML_FACT_BLOCK, (const ml_Stmt *)(x))
 #define ML_BLOCK_UID(u) ML_FACT_(ML_FACT_BLOCK, uid, (u), NULL)
 #define ML_ITER(blk, k)                                                                    \
-    ((ml_Fact){.kind = ML_FACT_ITER, .aux = (uint32_t)(k), .as.uid = (blk)->tag})
+    ((ml_Fact){.kind = ML_FACT_ITER,                                                       \
+               .aux = (uint32_t)(k),                                                       \
+               .hint = (blk)->iters[k].var->hint,                                          \
+               .as.uid = (blk)->tag})
 #define ML_BUFFER(b)     ML_FACT_(ML_FACT_BUFFER, buffer, (b), NULL)
 #define ML_EXPRESSION(e) ML_FACT_(ML_FACT_EXPR, expr, (e), NULL)
 #define ML_VARIABLE(v)   ML_FACT_(ML_FACT_VAR, var, (v), NULL)
@@ -69,26 +83,39 @@ typedef struct ml_Fact {
 #define ML_SHOWN_IN(e)  ML_FACT_(ML_FACT_EXPR, expr, (e), ML_HIDDEN)
 #define ML_DTYPE(t)     ML_FACT_(ML_FACT_DTYPE, type, (t), NULL)
 #define ML_STATEMENT(s) ML_FACT_(ML_FACT_STMT, stmt, (s), NULL)
-#define ML_FACT_END     ((ml_Fact){.kind = ML_FACT_STOP})
+#define ML_POINT(v, n)                                                                     \
+    ((ml_Fact){.kind = ML_FACT_POINT, .aux = (uint32_t)(n), .as.point = (v)})
+#define ML_FACT_END ((ml_Fact){.kind = ML_FACT_STOP})
 
 enum { ML_MAX_FACTS = 12 };
 
 struct ml_Error {
     ml_ErrorCode code;
+    const char *says; /* the sentence where it was found, a literal; NULL: the code's */
     const char *primitive; /* name of the primitive at fault, or NULL */
     uint32_t n_facts;
     ml_Fact facts[ML_MAX_FACTS];
     uint32_t n_notes;
     const char *const *notes; /* one sentence each */
     const ml_Span *place;     /* in a file or chunk, or NULL */
-    bool unproved; /* a proof failed rather than the rule: "cannot show that ..." */
+    /* A proof failed rather than the rule: `says` is what could not be shown, and "cannot
+     * show that" comes before it. */
+    bool unproved;
 };
+
+ml_Fact ml_node_fact(ml_FactKind kind, const ml_Stmt *node);
 
 /* Sets the error of cx and returns false. Facts are ML_LOOP(x) ... in the order of the
  * sentence's placeholders; further ones are marked in the source only. Variable facts'
  * texts are copied. An error already set stays (the first is the cause). */
 bool ml_fail_(ml_Ctx *cx, ml_ErrorCode code, ...);
 #define ml_fail(cx, ...) ml_fail_((cx), __VA_ARGS__, ML_FACT_END)
+/* The same in words of its own, a literal with {0}, {1} ... for the facts. */
+bool ml_fail_as_(ml_Ctx *cx, ml_ErrorCode code, const char *says, ...);
+#define ml_fail_as(cx, code, ...) ml_fail_as_((cx), (code), __VA_ARGS__, ML_FACT_END)
+/* What `says` claims could not be shown. */
+bool ml_unproved_(ml_Ctx *cx, ml_ErrorCode code, const char *says, ...);
+#define ml_unproved(cx, code, ...) ml_unproved_((cx), (code), __VA_ARGS__, ML_FACT_END)
 
 const ml_Error *ml_error(const ml_Ctx *cx); /* NULL: none */
 void ml_error_clear(ml_Ctx *cx);
@@ -104,6 +131,12 @@ void ml_error_move(ml_Ctx *to, ml_Ctx *from);
 
 const char *ml_error_code(ml_ErrorCode c);     /* "not-only-child" */
 const char *ml_error_sentence(ml_ErrorCode c); /* with {0}, {1} ... */
+/* The sentence of this error, with {0}, {1} ..., and what comes before it ("" or "cannot
+ * show that "). */
+const char *ml_error_says(const ml_Error *e);
+const char *ml_error_opening(const ml_Error *e);
+/* "unsound" for its codes, else NULL. */
+const char *ml_error_family(ml_ErrorCode c);
 /* What a code stands for, in one line: its sentence with … for the facts, or the rule. */
 void ml_error_meaning(ml_Text *t, ml_ErrorCode code);
 const char *ml_error_rule(ml_ErrorCode c);    /* or "" */

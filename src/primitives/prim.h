@@ -282,7 +282,7 @@ bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node);
 /* Whether a buffer of the module is declared over a pointer. */
 bool ml_has_aliases(const ml_Module *m);
 /* The memory that is used under the loop or block has one name in the function, or is only
- * read (unsound). */
+ * read (names-overlap). */
 bool ml_check_one_name(ml_Call *c, ml_Uid node);
 /* loop-annotated, loop-not-zero-based, loop-step. */
 bool ml_check_plain_loop(ml_Call *c, const ml_For *loop);

@@ -235,11 +235,11 @@ bool cmd_ir(ml_Session *ss, const ml_Words *w)
 
 /* ---- :llvm, :asm */
 
-static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want, bool lines)
+static const char *compiled_text(ml_Session *ss, Code *c, const char *name, bool lines)
 {
     ml_Engine *e = ml_host_engine(ss->host);
     ml_Worker *w = ml_engine_worker(e, c->cx, 0);
-    ml_Job j = ml_work_job(e, &c->work, want, lines);
+    ml_Job j = ml_work_job(e, &c->work, name, lines);
     ml_JobResult r;
 
     if (w == NULL || !ml_worker_run(w, c->cx, &j, &r))
@@ -254,8 +254,7 @@ static const char *compiled_text(ml_Session *ss, Code *c, uint32_t want, bool li
 /* Without lines, which differ where nothing else does. */
 static bool llvm_text(ml_Session *ss, Code *c, const void *user, ml_Text *out)
 {
-    const uint32_t *want = user;
-    const char *text = compiled_text(ss, c, *want, false);
+    const char *text = compiled_text(ss, c, user, false);
 
     ml_text_add(out, text ? text : "");
     return text != NULL;
@@ -263,14 +262,14 @@ static bool llvm_text(ml_Session *ss, Code *c, const void *user, ml_Text *out)
 
 bool cmd_llvm(ml_Session *ss, const ml_Words *w)
 {
-    uint32_t want = ML_WANT_LLVM;
+    const char *name = "llvm";
     int against = -1;
     const char *text;
     Code c;
 
     for (size_t k = 0; k < w->n; k++) {
         if (ml_streq(w->v[k], "--opt"))
-            want |= ML_WANT_OPT;
+            name = "llvm-opt";
         else if (!ml_streq(w->v[k], "--diff") || against >= 0)
             return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                     ":llvm takes --opt (after the optimizer) and --diff "
@@ -280,10 +279,10 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
             return false;
     }
     if (against >= 0)
-        return code_diff(ss, against, llvm_text, &want);
+        return code_diff(ss, against, llvm_text, name);
     if (!code_begin(ss, &c) || !code_for_host(ss, &c))
         return false;
-    text = compiled_text(ss, &c, want, true);
+    text = compiled_text(ss, &c, name, true);
     if (text == NULL)
         return code_fail(ss, &c);
     ml_page(ss, text);
@@ -389,7 +388,7 @@ static bool asm_of(ml_Session *ss, int version, const char *name, bool plain,
         ml_ctx_unref(c.cx);
         return false;
     }
-    text = compiled_text(ss, &c, ML_WANT_ASM, true);
+    text = compiled_text(ss, &c, "asm", true);
     if (text == NULL)
         return code_fail(ss, &c);
     if (ml_asm_view(c.cx, text, &o, view, &sum)) {

@@ -75,6 +75,31 @@ static void add_numbers(ml_Data *d, ml_Failure *f)
         ml_data_end(d);
 }
 
+/* "element": [1, 2], "instances": [{"i": 0}, {"i": 1}] */
+static void add_points(ml_Data *d, ml_Failure *f, bool instances)
+{
+    const char *loop;
+    int64_t at;
+    bool any = false;
+
+    for (size_t p = 0; ml_failure_coord(f, p, 0, &loop, &at); p++) {
+        if ((loop != NULL) != instances || (any && !instances))
+            continue;
+        if (instances && !any)
+            ml_data_list(d, "instances");
+        any = true;
+        if (instances)
+            ml_data_object(d, NULL);
+        else
+            ml_data_list(d, "element");
+        for (size_t k = 0; ml_failure_coord(f, p, k, &loop, &at); k++)
+            ml_data_int(d, loop, at);
+        ml_data_end(d);
+    }
+    if (any && instances)
+        ml_data_end(d);
+}
+
 /* `  at     mm.lua:3 in tile`: what stands behind the word. */
 static void add_frames(ml_Data *d, const char *at)
 {
@@ -104,6 +129,8 @@ void ml_error_data(ml_Data *d, ml_Failure *f, const char *at, bool suggestions)
 
     ml_data_row(d);
     ml_data_str(d, "error", ml_error_code(ml_failure_code(f)));
+    if (ml_error_family(ml_failure_code(f)))
+        ml_data_str(d, "family", ml_error_family(ml_failure_code(f)));
     ml_data_str(d, "primitive", ml_failure_primitive(f));
     ml_data_str(d, "message", ml_failure_message(f));
     add_place(d, f);
@@ -111,6 +138,8 @@ void ml_error_data(ml_Data *d, ml_Failure *f, const char *at, bool suggestions)
     add_names(d, f, "blocks", ml_failure_block);
     add_names(d, f, "buffers", ml_failure_buffer);
     add_numbers(d, f);
+    add_points(d, f, false);
+    add_points(d, f, true);
     add_names(d, f, "notes", note_of);
     add_frames(d, at);
     ml_data_list(d, "suggestions");

@@ -265,13 +265,24 @@ static void add_examples(ml_Session *ss, ml_Text *t, ml_ErrorCode code)
     ml_text_free(&text);
 }
 
+/* Whether the code is the name of a family, and e another one of it. */
+static bool heads(ml_ErrorCode code, ml_ErrorCode e)
+{
+    const char *family = ml_error_family(e);
+
+    return e != code && family && ml_streq(family, ml_error_code(code));
+}
+
 /* said: the sentence of an error that happened, or NULL. */
 static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const char *said)
 {
+    const char *family = ml_error_family(code);
     size_t width = ml_help_width(ss), n = 0;
     ml_Text text = {0};
 
     ml_text_fmt(t, "%s\n", ml_error_code(code));
+    if (family && !ml_streq(family, ml_error_code(code)))
+        ml_wrap_row(t, "family", family, 2, 9, width);
     if (said)
         ml_text_add(&text, said);
     else if (ml_streq(ml_error_sentence(code), "{0}"))
@@ -289,6 +300,13 @@ static void explain_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code, const ch
                 ml_text_fmt(&text, "%s%s", n++ ? ", " : "", ml_primitives[k]->name);
     if (n)
         ml_wrap_row(t, "from", ml_text_z(&text), 2, 9, width);
+    ml_text_clear(&text);
+    n = 0;
+    for (int k = 1; k < ML_E_COUNT; k++)
+        if (heads(code, (ml_ErrorCode)k))
+            ml_text_fmt(&text, "%s%s", n++ ? ", " : "", ml_error_code((ml_ErrorCode)k));
+    if (n)
+        ml_wrap_row(t, "codes", ml_text_z(&text), 2, 9, width);
     ml_text_free(&text);
     add_examples(ss, t, code);
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/code/code.h"
 #include "codegen/runtime/runtime.h"
 #include "codegen/worker/worker.h"
 #include "config.h"
@@ -144,19 +144,26 @@ static int status_of_output(int status)
 
 static void say_version(ml_Text *t)
 {
-    ml_text_fmt(t, "moonloop %s (%s) · Lua %s · Readline %s · %s\n", ML_VERSION,
-                ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-                ml_llvm_find() ? "LLVM 19" : "no LLVM");
+    ml_text_fmt(t, "moonloop %s (%s) · Lua %s · Readline %s", ML_VERSION,
+                ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version());
+    for (const ml_BackendRow *b = ml_backends; b < ml_backends + ml_n_backends; b++) {
+        bool found = ml_backend_find(b->name) != NULL;
+
+        ml_text_fmt(t, " · %s%s%s%s", found ? "" : "no ", b->title, found ? " " : "",
+                    found ? b->release : "");
+    }
+    ml_text_char(t, '\n');
 }
 
 static void say_features(ml_Text *t)
 {
-    ml_text_fmt(t,
-                "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\nllvm=%s\ncuda=none\n"
-                "xgboost=none\nsqlite=%s\nopenmp=%s\n",
-                ML_VERSION, ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
-                HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none",
-                ml_llvm_find() ? "19" : "none", ML_SQLITE_VERSION, openmp_name());
+    ml_text_fmt(t, "version=%s\ngit=%s\nlua=%s\nreadline=%s\ngraphviz=%s\n", ML_VERSION,
+                ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
+                HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
+    for (const ml_BackendRow *b = ml_backends; b < ml_backends + ml_n_backends; b++)
+        ml_text_fmt(t, "%s=%s\n", b->name, ml_backend_find(b->name) ? b->release : "none");
+    ml_text_fmt(t, "cuda=none\nxgboost=none\nsqlite=%s\nopenmp=%s\n", ML_SQLITE_VERSION,
+                openmp_name());
 }
 
 static int show(const char *what)
@@ -248,7 +255,7 @@ static void banner(void)
     ml_Target host = ml_target_host();
 
     ml_text_fmt(&t, "moonloop %s · Lua %.3s · ", ML_VERSION, ML_LUA_VERSION);
-    if (ml_llvm_find())
+    if (ml_code_find(&host))
         ml_text_fmt(&t, "LLVM 19 %s · ", ml_target_level(&host));
     else
         ml_text_add(&t, "no LLVM: programs are interpreted · ");

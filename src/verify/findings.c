@@ -49,8 +49,8 @@ void ml_findings_fail(ml_Ctx *cx, const ml_Findings *out, size_t from)
 
         if (out->v[k].severity != ML_SEV_ERROR)
             continue;
-        ml_fail_(cx, e->code, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9],
-                 f[10], f[11], ML_FACT_END);
+        ml_fail_as_(cx, e->code, e->says, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7],
+                    f[8], f[9], f[10], f[11], ML_FACT_END);
         for (uint32_t n = 0; n < e->n_notes; n++)
             ml_error_note(cx, "%s", e->notes[n]);
         if (e->place)

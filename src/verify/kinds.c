@@ -373,15 +373,10 @@ static bool need_disjoint(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_For *l
 {
     if (ml_accesses_disjoint(cx, f, p, loop->var->uid, buf))
         return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(
-                cx,
-                "cannot show that different iterations of loop %s touch different "
-                "elements of %s, which block %s writes",
-                ml_shown(cx, loop->var), ml_shown(cx, buf), ml_shown(cx, b))),
-            ML_LOOP(loop), ML_BLOCK(b), ML_BUFFER(buf));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_WOULD_RACE,
+                       "different iterations of loop {0} touch different elements of {1}, "
+                       "which block {2} writes",
+                       ML_LOOP(loop), ML_BUFFER(buf), ML_BLOCK(b));
 }
 
 /* What only later blocks write it reads of another iteration, though each has its own. */

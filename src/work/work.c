@@ -27,13 +27,14 @@ const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower
     return p.mod ? ml_module_find(p.mod, w->func->name) : NULL;
 }
 
-ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, uint32_t want, bool lines)
+ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, const char *text, bool lines)
 {
     return (ml_Job){.program = w->text,
                     .func = w->func->name,
                     .target = *ml_engine_target(e),
                     .code = {.threads = ml_engine_threads(e), .lines = lines},
-                    .want = want};
+                    .want = ML_WANT_TEXT,
+                    .text = text};
 }
 
 bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
@@ -46,7 +47,7 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
         *runs = (ml_CheckRuns){.got_interpreted = true, .not_compiled = "by request"};
         return ml_check(cx, ref->mod, ref->func, got->mod, got->func, opts, r);
     }
-    if (ml_llvm_find() == NULL)
+    if (ml_code_find(ml_engine_target(e)) == NULL)
         why = "LLVM 19 was not found (Debian: libllvm19)";
     else if ((w = ml_engine_worker(e, cx, 0)) == NULL) {
         why = "the program moonloop, which serves as worker, was not found";
@@ -88,9 +89,12 @@ const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s)
 {
     const ml_Value *t = ml_schedule_opts(s)->target,
                    *kind = t ? ml_dict_get(t, "kind") : NULL;
+    const ml_TargetKind *known;
 
-    if (!kind || kind->kind != ML_VAL_STRING || ml_streq(kind->as.s, "llvm") ||
-        ml_streq(kind->as.s, "native"))
+    if (!kind || kind->kind != ML_VAL_STRING || ml_streq(kind->as.s, "native"))
+        return NULL;
+    known = ml_target_kind(kind->as.s);
+    if (known && known->backend)
         return NULL;
     return ml_format(cx,
                      "the schedule's target is %s; code for it comes with a later version",

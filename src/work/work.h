@@ -13,8 +13,8 @@ ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at);
 /* The function read from that text, so that spans are its lines, and *lo ready to lower it
  * for the engine's target; both in cx. NULL: cx's error. */
 const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower *lo);
-/* What a worker is asked for its code. lines: with lines of the text. */
-ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, uint32_t want, bool lines);
+/* A worker is asked for a text of its code: "asm", "llvm". lines: with lines of the text. */
+ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, const char *text, bool lines);
 /* Why code for the schedule's own target cannot be made here, in cx; NULL: it can. */
 const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s);
 /* A loop of it that is bound to threads of a GPU; NULL: none. */

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     ml_Machine m;
 
     json = argc > 1 && ml_streq(argv[1], "--json");
-    if (ml_llvm_find() == NULL) {
+    if (ml_backend_find("llvm") == NULL) {
         fprintf(stderr, "bench_machine: skipped: libLLVM 19 is not there\n");
         return 0;
     }

@@ -16,7 +16,7 @@
 
 #define NEED_WORKER()                                                                      \
     do {                                                                                   \
-        if (!ml_llvm_find() || !getenv("MOONLOOP_WORKER")) {                               \
+        if (!ml_backend_find("llvm") || !getenv("MOONLOOP_WORKER")) {                      \
             print_message(                                                                 \
                 "skip: there is no LLVM, or no program that serves as worker\n");          \
             skip();                                                                        \
@@ -116,7 +116,7 @@ static void a_worker_runs_calls_and_the_context_does_not_grow(void **state)
 
 static void this_process_runs_calls_and_the_context_does_not_grow(void **state)
 {
-    if (!ml_llvm_find()) {
+    if (!ml_backend_find("llvm")) {
         print_message("skip: libLLVM 19 is not there\n");
         skip();
     }

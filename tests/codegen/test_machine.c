@@ -485,7 +485,7 @@ static void streams_touch_the_bytes_they_are_counted_for(void **state)
 
 static bool can_measure(Fix *x, ml_Engine *e)
 {
-    const char *why = ml_llvm_find() == NULL                  ? "libLLVM 19 is not there"
+    const char *why = ml_backend_find("llvm") == NULL         ? "libLLVM 19 is not there"
                       : ml_engine_worker(e, x->cx, 0) == NULL ? "there is no worker"
                                                               : NULL;
 
@@ -563,7 +563,7 @@ static void the_loop_of_products_stays_in_registers(void **state)
     ml_Engine *e = ml_engine_new();
     ml_Target t = ml_target_host();
     ml_PeakProbe p = ml_probe_peak(x->cx, &t, ML_MACHINE_F32, 2);
-    ml_Job j = {.program = p.text, .target = t, .want = ML_WANT_ASM};
+    ml_Job j = {.program = p.text, .target = t, .want = ML_WANT_TEXT, .text = "asm"};
     size_t longest = 0, n = 0;
     ml_JobResult r;
 

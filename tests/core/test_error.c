@@ -113,6 +113,45 @@ static void codes_are_found_by_their_names_and_are_unique(void **state)
     assert_int_equal(ml_error_find("not-only-child"), ML_E_NOT_ONLY_CHILD);
 }
 
+static void a_failed_proof_has_words_of_its_own(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0), *to = ml_ctx_new(0);
+    ml_Coord at[] = {{7, "i", 3}, {0, NULL, -4}};
+    char hint[] = "i";
+
+    at[0].hint = hint;
+    assert_false(ml_unproved(cx, ML_E_WOULD_RACE, "{0} meets {1}", ML_POINT(at, 2),
+                             ML_NUMBER("n", 1)));
+    hint[0] = '#';
+    at[1].at = 0;
+    ml_error_move(to, cx);
+    const ml_Error *e = ml_error(to);
+    assert_true(e->unproved);
+    assert_string_equal(ml_error_says(e), "{0} meets {1}");
+    assert_string_equal(ml_error_opening(e), "cannot show that ");
+    assert_int_equal(e->facts[0].aux, 2);
+    assert_string_equal(e->facts[0].as.point[0].hint, "i");
+    assert_int_equal(e->facts[0].as.point[1].at, -4);
+    ml_error_clear(to);
+
+    ml_fail_as(to, ML_E_WOULD_RACE, "so it is");
+    assert_string_equal(ml_error_opening(ml_error(to)), "");
+    assert_string_equal(ml_error_says(ml_error(to)), "so it is");
+    ml_error_clear(to);
+    ml_fail(to, ML_E_WOULD_RACE);
+    assert_string_equal(ml_error_says(ml_error(to)), ml_error_sentence(ML_E_WOULD_RACE));
+    ml_ctx_unref(cx);
+    ml_ctx_unref(to);
+}
+
+static void families_are_told(void **state)
+{
+    assert_string_equal(ml_error_family(ML_E_ORDER_REVERSED), "unsound");
+    assert_string_equal(ml_error_family(ML_E_UNSOUND), "unsound");
+    assert_null(ml_error_family(ML_E_NOT_LEAF));
+    assert_int_equal(ml_error_find("unsound"), ML_E_UNSOUND);
+}
+
 static void facts_beyond_the_limit_are_dropped(void **state)
 {
     ml_Ctx *cx = ml_ctx_new(0);
@@ -130,6 +169,8 @@ int main(void)
         cmocka_unit_test(an_error_outlives_what_is_released),
         cmocka_unit_test(copies_and_moves_own_their_texts),
         cmocka_unit_test(codes_are_found_by_their_names_and_are_unique),
+        cmocka_unit_test(a_failed_proof_has_words_of_its_own),
+        cmocka_unit_test(families_are_told),
         cmocka_unit_test(facts_beyond_the_limit_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

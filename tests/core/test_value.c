@@ -4,6 +4,7 @@
  * Changes of a dict are compared with a plain array as the model.
  */
 #include "core/stmt.h"
+#include "core/targets.h"
 #include "core_test.h"
 
 #include <math.h>
@@ -21,6 +22,24 @@ static void literals_become_plain_values(void **state)
     const ml_Expr *huge = ml_int(cx, ML_DT(ML_UINT, 64), -1);
     assert_int_equal(ml_val_expr(cx, huge)->kind, ML_VAL_EXPR);
     ml_ctx_unref(cx);
+}
+
+static void limits_are_those_of_the_target_then_of_cuda(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Value *t = ml_dict_with(cx, NULL, "kind", ml_val_string(cx, ml_str("cuda")));
+
+    assert_int_equal(ml_target_limit(NULL, ML_LIMIT_max_thread_z), 64);
+    assert_int_equal(ml_target_limit(t, ML_LIMIT_max_thread_z), 64);
+    assert_int_equal(ml_target_limit(t, ML_LIMIT_max_kernels), -1);
+    t = ml_dict_with(cx, t, "max_num_threads", ml_val_int(cx, 256)); /* the older name */
+    assert_int_equal(ml_target_limit(t, ML_LIMIT_max_threads_per_block), 256);
+    t = ml_dict_with(cx, t, "max_threads_per_block", ml_val_int(cx, 512));
+    assert_int_equal(ml_target_limit(t, ML_LIMIT_max_threads_per_block), 512);
+    assert_true(ml_is_target_limit("max_num_threads") && ml_is_target_limit("max_vthread"));
+    assert_false(ml_is_target_limit("max_regret"));
+    ml_ctx_unref(cx);
+    (void)state;
 }
 
 static void dicts_are_sorted_and_the_last_of_equal_keys_wins(void **state)
@@ -102,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(literals_become_plain_values),
+        cmocka_unit_test(limits_are_those_of_the_target_then_of_cuda),
         cmocka_unit_test(dicts_are_sorted_and_the_last_of_equal_keys_wins),
         cmocka_unit_test(dict_changes_agree_with_a_model),
         cmocka_unit_test(equality_is_by_value_within_a_kind),

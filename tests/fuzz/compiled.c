@@ -16,7 +16,7 @@ static struct Compiler {
     bool tried, there;
     char why[400];
     ml_Ctx *cx;
-    ml_Llvm *ll[3]; /* of the widths */
+    ml_Codegen *ll[3]; /* of the widths */
     ml_Target target[3];
     uint32_t n_widths;
 } comp;
@@ -113,7 +113,7 @@ bool fz_compiler(const char **why)
            narrowed(comp.cx, widths[comp.n_widths], &comp.target[comp.n_widths])) {
         uint32_t k = comp.n_widths;
 
-        comp.ll[k] = ml_llvm_open(comp.cx, &comp.target[k]);
+        comp.ll[k] = ml_code_open(comp.cx, &comp.target[k]);
         if (comp.ll[k] == NULL)
             break;
         comp.n_widths++;
@@ -128,7 +128,7 @@ void fz_compiler_close(void)
 {
     fz_runner_close();
     for (uint32_t k = 0; k < comp.n_widths; k++)
-        ml_llvm_close(comp.ll[k]);
+        ml_code_close(comp.ll[k]);
     if (comp.cx)
         ml_ctx_unref(comp.cx);
     comp = (struct Compiler){0};
@@ -184,7 +184,7 @@ typedef struct Job {
     FzCompile *c;
     FzCode code;
     ml_CodeOpts opts;
-    ml_Llvm *ll;
+    ml_Codegen *ll;
     const ml_Func *body;
     FzWord words[FZ_SLOTS];
     uint32_t n_words;
@@ -252,7 +252,7 @@ static void fault_text(Job *j, const FzAnswer *a)
 {
     FzCompile *c = j->c;
     uint32_t line =
-        ml_llvm_line_at(j->ll, c->cx, &j->body, 1, &j->opts, "main_body", a->offset);
+        ml_code_line_at(j->ll, c->cx, &j->body, 1, &j->opts, "main_body", a->offset);
     const ml_Tensor *t =
         a->slot >= 0 && a->slot < c->n_args ? c->args[a->slot].tensor : NULL;
 
@@ -310,7 +310,7 @@ static const char *compile_and_run(Job *j, const ml_Signature *sig, bool *ran)
     const char *kind;
 
     fz_phase("code generation");
-    if (!ml_llvm_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
+    if (!ml_code_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
         if (ml_error(c->cx)->code != ML_E_NOT_SUPPORTED)
             return refused(c, "code generation");
         if (c->stats)

@@ -6,6 +6,8 @@
 
 #include "codegen/interp/interp.h"
 #include "codegen/lower/lower.h"
+#include "core/binary.h"
+#include "core/compare/equal.h"
 #include "primitives/call/render.h"
 
 #include <stdio.h>
@@ -51,6 +53,27 @@ static const ml_RunArg *arguments(Lowering *w, const ml_Pass *p, uint32_t *n)
     return args;
 }
 
+/* Whether bytes of the function give it back: equal, and printed alike. */
+static bool survives_bytes(FzLower *l, const ml_Func *f)
+{
+    const ml_Module *m = ml_module_new(l->cx, &f, 1, NULL);
+    ml_Ctx *to = ml_ctx_new(0);
+    ml_BinaryRead r;
+    ml_Text a = {0}, b = {0};
+    bool ok = ml_binary_read(to, ml_binary_write(l->cx, m, false), "", &r) &&
+              ml_equal_module(to, m, r.mod, NULL, NULL);
+
+    if (ok) {
+        ml_print_module(l->cx, &a, m, NULL);
+        ml_print_module(to, &b, r.mod, NULL);
+        ok = ml_streq(ml_text_z(&a), ml_text_z(&b));
+    }
+    ml_text_free(&a);
+    ml_text_free(&b);
+    ml_ctx_unref(to);
+    return ok;
+}
+
 static bool after_pass(const ml_Pass *p, const ml_Func *f, void *user)
 {
     static const ml_InterpOpts opts = {.max_iterations = 2000000};
@@ -65,6 +88,11 @@ static bool after_pass(const ml_Pass *p, const ml_Func *f, void *user)
     w->before = f;
     if (l->stats)
         l->stats->passes++;
+    if (!survives_bytes(l, f)) {
+        set_detail(l, p->name, "other bytes");
+        w->kind = "lowered-bytes";
+        return false;
+    }
     l->reset(l->user);
     args = arguments(w, p, &n);
     if (!ml_interpret(l->cx, NULL, f, args, n, &opts, &report)) {
@@ -124,6 +152,10 @@ const char *fz_lower(FzLower *l)
     if (!ml_signature_of(l->cx, f, &w.sig)) {
         set_detail(l, "signature", "refused");
         return "lowered-signature";
+    }
+    if (!survives_bytes(l, f)) {
+        set_detail(l, "none", "other bytes");
+        return "lowered-bytes";
     }
     if (ml_lower(&lo, f, l->stop_after, after_pass, &w))
         return w.kind;

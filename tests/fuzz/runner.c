@@ -25,7 +25,7 @@ typedef struct Shared { /* the request, and the answer */
 static struct Runner {
     uint8_t *slots;
     Shared *shared;
-    ml_Llvm *ll; /* that the child links with: the one of its first request */
+    ml_Codegen *ll; /* that the child links with: the one of its first request */
     pid_t child;
     int fd;
 } runner = {.fd = -1};
@@ -130,7 +130,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 
 static void run_request(Shared *s, ml_Ctx *cx)
 {
-    ml_Linked *l = ml_llvm_link(runner.ll, cx, s->object, s->n_object);
+    ml_Linked *l = ml_code_link(runner.ll, cx, s->object, s->n_object);
     void *at = l ? ml_linked_find(l, "main_call") : NULL,
          *body = l ? ml_linked_find(l, "main_body") : NULL;
     const ml_Error *e;
@@ -193,7 +193,7 @@ static bool start_child(void)
     return false;
 }
 
-void fz_runner_run(ml_Llvm *ll, const ml_Bytes *object, const FzWord *words, uint32_t n,
+void fz_runner_run(ml_Codegen *ll, const ml_Bytes *object, const FzWord *words, uint32_t n,
                    FzAnswer *out)
 {
     Shared *s = runner.shared;

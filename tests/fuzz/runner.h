@@ -8,7 +8,7 @@
 #ifndef ML_TESTS_FUZZ_RUNNER_H
 #define ML_TESTS_FUZZ_RUNNER_H
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/code/code.h"
 
 #include <signal.h>
 
@@ -46,7 +46,7 @@ void fz_runner_close(void);
 uint8_t *fz_slot(uint32_t k); /* FZ_ROOM bytes */
 /* Links the object through ll (in the child) and calls main_call with words, which are at
  * most FZ_SLOTS. */
-void fz_runner_run(ml_Llvm *ll, const ml_Bytes *object, const FzWord *words, uint32_t n,
+void fz_runner_run(ml_Codegen *ll, const ml_Bytes *object, const FzWord *words, uint32_t n,
                    FzAnswer *out);
 
 /* The handler of SIGSEGV and the like, for this process and what it forks. */

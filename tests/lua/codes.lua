@@ -16,10 +16,20 @@ test("every code has an example, or says why no program can show one", function(
         assert((e.form ~= nil) ~= (e.no_example ~= nil), code)
         if e.no_example then
             assert(#e.no_example > 20 and e.no_example:find("%.$"), code)
-            without[#without + 1] = code
+            if not e.codes then without[#without + 1] = code end -- the codes of a family have theirs
         end
     end
     assert(#without <= 6, table.concat(without, " "))
+end)
+
+test("a family lists its codes, which say whose they are", function()
+    local family = moon.explain("unsound")
+    assert(family.family == "unsound" and #family.codes >= 12)
+    for _, code in ipairs(family.codes) do
+        local e = moon.explain(code)
+        assert(e.family == "unsound" and not e.codes and #e.primitives > 0, code)
+    end
+    assert(not moon.explain("not-leaf").family)
 end)
 
 test("no reason is given to two codes that have nothing in common", function()

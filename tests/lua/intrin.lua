@@ -142,7 +142,7 @@ test("tiling happens as a whole or not at all", function()
 
     local text = chain(15):mod():script():gsub("A%[vi, vk%] %* B%[vk, vj%]", "T.exp(%0)")
     local other = moon.schedule(moon.parse(text))
-    fails("unsound", other.tile_with_intrinsic, other, "C", "product", true)
+    fails("padding-used", other.tile_with_intrinsic, other, "C", "product", true)
     assert(other:version() == 0 and #other:trace() == 0)
     assert(other:tile_with_intrinsic("A", "product") == nil)
     fails("no-such-intrinsic", other.tile_with_intrinsic, other, "C", "nothing")

@@ -443,7 +443,7 @@ static void a_global_copy_moves_to_shared_memory(void **state)
     fx_matmul(&fx, 64, 64, 64);
     fx_apply(&fx, "cache_read(\"C\", \"B\", \"global\") compute_at(\"B_global\", \"j\")");
     z = refused(&fx, "bind(\"i\", \"blockIdx.x\")");
-    assert_non_null(strstr(z, "[unsound]"));
+    assert_non_null(strstr(z, "[would-race]"));
     assert_non_null(strstr(z, "set_scope(\"B_global\", 0, \"shared\") bind(\"i\", "
                               "\"blockIdx.x\")"));
     fx_apply(&fx, "set_scope(\"B_global\", 0, \"shared\") bind(\"i\", \"blockIdx.x\")");

@@ -126,7 +126,7 @@ cache_read("C", "A", "global") compute_at("A_global", "k_0");
 bind("j_0", "blockIdx.y")
 bind("k_1", "blockIdx.y")
 E
-[ "$(grep -c 'unsound\]$' err)" = 1 ] && [ "$(grep -c 'iter-not-parallel\]$' err)" = 1 ] &&
+[ "$(grep -c 'would-race\]$' err)" = 1 ] && [ "$(grep -c 'iter-not-parallel\]$' err)" = 1 ] &&
     [ "$(grep -c 'threads cooperate in the reduction' err)" = 1 ]
 verdict 'promises no cooperation where there is no reduction'
 

@@ -11,7 +11,7 @@
 
 static bool can_time(void)
 {
-    if (ml_llvm_find() && getenv("MOONLOOP_WORKER"))
+    if (ml_backend_find("llvm") && getenv("MOONLOOP_WORKER"))
         return true;
     print_message("skip: there is no LLVM 19, or MOONLOOP_WORKER does not name the "
                   "program\n");

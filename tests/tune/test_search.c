@@ -5,7 +5,7 @@
 #define _DEFAULT_SOURCE
 #include "tune/tune.h"
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/code/code.h"
 #include "core/script/script.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ static void begin(Fix *x)
 
 #define NEED_WORKER()                                                                      \
     do {                                                                                   \
-        if (!ml_llvm_find()) {                                                             \
+        if (!ml_backend_find("llvm")) {                                                    \
             print_message("skip: libLLVM 19 is not there\n");                              \
             skip();                                                                        \
         }                                                                                  \

@@ -128,22 +128,23 @@ static bool read_text(ml_Built *b, const ml_Work *work)
     if (f == NULL || !ml_signature_of(b->cx, f, &b->sig))
         return false;
     b->work = (ml_Work){p.mod, f, text};
+    b->binary = ml_binary_write(b->cx, p.mod, true);
     b->written = find_written(b->cx, f);
     attr = ml_dict_get(f->attrs, "tir.noalias");
     b->overlap = attr != NULL && attr->as.i == 0;
     return true;
 }
 
-/* Says where the library was looked for. */
-static bool have_llvm(const ml_Built *b)
+/* Says where the backend was looked for. */
+static bool have_backend(const ml_Built *b)
 {
-    ml_Llvm *ll;
+    ml_Codegen *c;
 
-    if (ml_llvm_find() != NULL)
+    if (ml_code_find(&b->o.target) != NULL)
         return true;
-    ll = ml_llvm_open(b->cx, &b->o.target);
-    ml_llvm_close(ll);
-    return ll != NULL;
+    c = ml_code_open(b->cx, &b->o.target);
+    ml_code_close(c);
+    return c != NULL;
 }
 
 const ml_Func *ml_built_lower(const ml_Built *b, ml_Ctx *cx)
@@ -163,11 +164,12 @@ static bool compile_here(ml_Built *b)
     ml_Bytes object = {0};
 
     b->lowered = ml_built_lower(b, b->cx);
-    b->ll = b->lowered ? ml_llvm_open(b->cx, &b->o.target) : NULL;
-    if (b->ll == NULL || !ml_llvm_object(b->ll, b->cx, &b->lowered, 1, &b->o.code, &object))
+    b->code = b->lowered ? ml_code_open(b->cx, &b->o.target) : NULL;
+    if (b->code == NULL ||
+        !ml_code_object(b->code, b->cx, &b->lowered, 1, &b->o.code, &object))
         return false;
     if (!b->foreign)
-        b->linked = ml_llvm_link(b->ll, b->cx, object.v, object.n);
+        b->linked = ml_code_link(b->code, b->cx, object.v, object.n);
     free(object.v);
     if (b->foreign)
         return true;
@@ -183,7 +185,7 @@ static bool compile_there(ml_Built *b)
     uint32_t keep = b->foreign ? 0 : ML_WANT_KEEP;
     ml_JobResult r;
 
-    if (!ml_built_job(b, &b->o.code, ML_WANT_OBJECT | keep, NULL, &r))
+    if (!ml_built_job(b, &b->o.code, ML_WANT_OBJECT | keep, NULL, NULL, &r))
         return false;
     free(r.object.v);
     return true;
@@ -203,7 +205,7 @@ ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const ml_Build
     if (b->o.code.threads == 0)
         b->o.code.threads = ml_engine_threads(e);
     if (!ml_built_end(b, cx,
-                      have_llvm(b) && read_text(b, work) &&
+                      have_backend(b) && read_text(b, work) &&
                           (o->inprocess ? compile_here(b) : compile_there(b)))) {
         ml_built_free(b);
         return NULL;
@@ -231,7 +233,7 @@ void ml_built_free(ml_Built *b)
     for (size_t k = 0; k < ML_BUILT_SETS; k++)
         drop_set(b, k);
     ml_linked_free(b->linked);
-    ml_llvm_close(b->ll);
+    ml_code_close(b->code);
     ml_ctx_unref(b->cx);
     free(b);
 }
@@ -293,16 +295,17 @@ void ml_built_signature(const ml_Built *b, ml_Ctx *cx, ml_Text *out)
 
 /* ---------------------------------------------------------------- jobs */
 
-bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want,
+bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want, const char *text,
                   const ml_WorkSet *set, ml_JobResult *r)
 {
     ml_Worker *w = ml_engine_worker(b->engine, b->cx, 0);
-    ml_Job j = {.program = b->work.text,
+    ml_Job j = {.binary = b->binary,
                 .func = b->work.func->name,
                 .target = b->o.target,
                 .code = *code,
                 .set = set,
                 .want = want,
+                .text = text,
                 .run_limit = b->o.limit};
 
     if (w == NULL || !ml_worker_run(w, b->cx, &j, r))
@@ -562,7 +565,7 @@ static bool call_there(ml_Built *b, const ml_CallArg *args)
     ml_JobResult r;
 
     if (set == NULL ||
-        !ml_built_job(b, &b->o.code, ML_WANT_OUTPUTS | ML_WANT_KEEP, set, &r))
+        !ml_built_job(b, &b->o.code, ML_WANT_OUTPUTS | ML_WANT_KEEP, NULL, set, &r))
         return false;
     for (uint32_t k = 0; k < b->work.func->n_params; k++)
         if (args[k].tensor && b->written[k] && !ml_workset_output(set, k, args[k].tensor))

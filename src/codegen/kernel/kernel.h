@@ -41,8 +41,9 @@ ML_GIVES ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work,
 void ml_built_free(ml_Built *b); /* NULL is fine */
 
 bool ml_built_call(ml_Built *b, ml_Ctx *cx, const ml_CallArg *args, int32_t n);
-bool ml_built_text(ml_Built *b, ml_Ctx *cx, ml_CodeText what, ml_Text *out);
-/* As the suffix says: .o .so .s .ll .h. Nothing of moonloop is imported by what is saved.
+/* "asm", "llvm", ...: a text of the target's backend. */
+bool ml_built_text(ml_Built *b, ml_Ctx *cx, const char *name, ml_Text *out);
+/* As the suffix says: .o .so .h or one of a text: .s .ll. Nothing of moonloop is imported by what is saved.
  */
 bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path);
 

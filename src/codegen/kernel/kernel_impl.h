@@ -11,7 +11,8 @@ struct ml_Built {
     ml_Ctx *cx;
     ml_Engine *engine;
     ml_BuildOpts o;
-    ml_Work work; /* read from its own text */
+    ml_Work work;     /* read from its own text */
+    ml_Binary binary; /* the same for workers, with its lines */
     ml_Signature sig;
     const bool *written;
     bool overlap;     /* tir.noalias is false: arguments may share memory */
@@ -26,7 +27,7 @@ struct ml_Built {
     } sets[ML_BUILT_SETS];
     uint64_t clock;
     /* in this process */
-    ml_Llvm *ll;
+    ml_Codegen *code;
     ml_Linked *linked;
     ml_KernelFn *fn;
     const ml_Func *lowered;
@@ -38,7 +39,7 @@ struct ml_Built {
 void ml_built_begin(ml_Built *b, const ml_Ctx *cx);
 bool ml_built_end(ml_Built *b, ml_Ctx *cx, bool ok);
 /* One job of the worker; false: the error of a failed one too. */
-bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want,
+bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want, const char *text,
                   const ml_WorkSet *set, ml_JobResult *r);
 /* Lowered in cx, as the worker does it. */
 const ml_Func *ml_built_lower(const ml_Built *b, ml_Ctx *cx);

@@ -25,33 +25,22 @@ extern char **environ;
 
 /* ---------------------------------------------------------------- code and texts */
 
-static bool text_here(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
+static bool text_of(ml_Built *b, const ml_CodeOpts *code, const char *name, ml_Text *out)
 {
-    return ml_llvm_text(b->ll, b->cx, &b->lowered, 1, code, what, out);
-}
-
-static bool text_there(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
-{
-    uint32_t want = what == ML_CODE_ASM        ? ML_WANT_ASM
-                    : what == ML_CODE_LLVM_OPT ? ML_WANT_LLVM | ML_WANT_OPT
-                                               : ML_WANT_LLVM;
     ml_JobResult r;
 
-    if (!ml_built_job(b, code, want, NULL, &r))
+    if (b->o.inprocess)
+        return ml_code_text(b->code, b->cx, &b->lowered, 1, code, name, out);
+    if (!ml_built_job(b, code, ML_WANT_TEXT, name, NULL, &r))
         return false;
     ml_text_add(out, r.text ? r.text : "");
     return true;
 }
 
-static bool text_of(ml_Built *b, const ml_CodeOpts *code, ml_CodeText what, ml_Text *out)
-{
-    return b->o.inprocess ? text_here(b, code, what, out) : text_there(b, code, what, out);
-}
-
-bool ml_built_text(ml_Built *b, ml_Ctx *cx, ml_CodeText what, ml_Text *out)
+bool ml_built_text(ml_Built *b, ml_Ctx *cx, const char *name, ml_Text *out)
 {
     ml_built_begin(b, cx);
-    return ml_built_end(b, cx, text_of(b, &b->o.code, what, out));
+    return ml_built_end(b, cx, text_of(b, &b->o.code, name, out));
 }
 
 /* `threads`: those that were asked for; 0 leaves it to the runtime. */
@@ -70,8 +59,8 @@ static bool object_of(ml_Built *b, ml_Bytes *out)
     ml_JobResult r;
 
     if (b->o.inprocess)
-        return ml_llvm_object(b->ll, b->cx, &b->lowered, 1, &code, out);
-    if (!ml_built_job(b, &code, ML_WANT_OBJECT, NULL, &r))
+        return ml_code_object(b->code, b->cx, &b->lowered, 1, &code, out);
+    if (!ml_built_job(b, &code, ML_WANT_OBJECT, NULL, NULL, &r))
         return false;
     *out = r.object;
     return true;
@@ -201,11 +190,11 @@ static bool save_object(ml_Built *b, const char *path, bool library)
     return ok;
 }
 
-static bool save_text(ml_Built *b, const char *path, ml_CodeText what)
+static bool save_text(ml_Built *b, const char *path, const char *name)
 {
     ml_CodeOpts code = saved_code(b);
     ml_Text t = {0};
-    bool ok = text_of(b, &code, what, &t) && save_bytes(b, path, ml_text_z(&t), t.n);
+    bool ok = text_of(b, &code, name, &t) && save_bytes(b, path, ml_text_z(&t), t.n);
 
     ml_text_free(&t);
     return ok;
@@ -224,13 +213,12 @@ static bool save(ml_Built *b, const char *path)
 {
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
     const char *suffix = dot && (!slash || slash < dot) ? dot : "";
+    const char *text = ml_code_saved(&b->o.target, suffix);
 
     if (ml_streq(suffix, ".o") || ml_streq(suffix, ".so"))
         return save_object(b, path, suffix[1] == 's');
-    if (ml_streq(suffix, ".s"))
-        return save_text(b, path, ML_CODE_ASM);
-    if (ml_streq(suffix, ".ll"))
-        return save_text(b, path, ML_CODE_LLVM_OPT);
+    if (text)
+        return save_text(b, path, text);
     if (ml_streq(suffix, ".h"))
         return save_header(b, path);
     if (ml_streq(suffix, ".c") || ml_streq(suffix, ".cu"))

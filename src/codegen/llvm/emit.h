@@ -1,5 +1,5 @@
 /*
- * emit - what the files of the LLVM backend share: the table of LLVM's functions, the state
+ * emit - machine code through LLVM 19's C interface: what the files of this backend share: the table of LLVM's functions, the state
  * of one emission, and who emits what. Internal header.
  *
  * Values: integers as iN, bool as i1, float16 and bfloat16 as float (each operation rounds
@@ -11,7 +11,8 @@
 #ifndef ML_CODEGEN_LLVM_EMIT_H
 #define ML_CODEGEN_LLVM_EMIT_H
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/code/code.h"
+#include "codegen/lower/lower.h"
 #include "codegen/tensor/tensor.h"
 #include "core/error.h"
 #include "core/vec.h"
@@ -39,7 +40,8 @@ typedef struct ml_Dylib { /* of the linker, used again and again */
     struct ml_Dylib *next;
 } ml_Dylib;
 
-struct ml_Llvm {
+typedef struct ml_Llvm {
+    ml_Codegen code;
     ml_LlvmApi api;
     void *lib;
     char version[24];
@@ -53,7 +55,11 @@ struct ml_Llvm {
     ml_Dylib *free_dylibs;
     uint32_t n_dylibs, n_linked;
     ml_Text reported; /* by the execution session */
-};
+} ml_Llvm;
+static inline ml_Llvm *ml_llvm_of(ml_Codegen *c)
+{
+    return (ml_Llvm *)(void *)c;
+}
 
 typedef struct ml_CgVar {
     LLVMValueRef v;
@@ -135,7 +141,16 @@ typedef struct ml_Cg {
 /* LLVM's function of that name; `g` is the emission at work. */
 #define L(name) (g->api->name)
 
-/* ---- object.c, open.c */
+/* ---- object.c, open.c, lines.c: what the backend's row says */
+extern const ml_Backend ml_backend_llvm;
+enum { ML_LLVM_PLAIN, ML_LLVM_OPT, ML_LLVM_ASM, ML_LLVM_TEXTS };
+extern const ml_CodeText ml_llvm_texts[ML_LLVM_TEXTS];
+bool ml_llvm_object(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                    const ml_CodeOpts *o, ml_Bytes *out);
+bool ml_llvm_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                  const ml_CodeOpts *o, const ml_CodeText *what, ml_Text *out);
+uint32_t ml_llvm_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                         const ml_CodeOpts *o, const char *symbol, int64_t offset);
 ml_Ctx *ml_cg_error_ctx(ml_Cg *g);
 /* Marks the emission as failed: not-supported, or codegen-failed. */
 void ml_cg_unsupported(ml_Cg *g, const char *fmt, ...)
@@ -261,6 +276,9 @@ void ml_cg_attr(ml_Cg *g, LLVMValueRef f, unsigned at, const char *name, uint64_
 void ml_cg_line(ml_Cg *g, const ml_Span *span);
 
 /* ---- link.c */
+ml_Linked *ml_llvm_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n);
+void *ml_llvm_symbol(ml_Linked *l, const char *symbol);
+void ml_llvm_unlink(ml_Linked *l);
 void ml_llvm_unlink_all(ml_Llvm *ll);
 
 #endif

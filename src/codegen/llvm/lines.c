@@ -6,7 +6,7 @@
  * skipped by its length). LLVM's C interface reads no DWARF. Source: lowering-and-codegen
  * 7.1; DWARF 5, section 6.2.
  */
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/emit.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -293,7 +293,7 @@ static void unit(Table *t, Reader *all)
     run(t, &r, &p);
 }
 
-uint32_t ml_llvm_line_at(ml_Llvm *ll, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+uint32_t ml_llvm_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                          const ml_CodeOpts *o, const char *symbol, int64_t offset)
 {
     ml_CodeOpts with = *o;
@@ -304,7 +304,7 @@ uint32_t ml_llvm_line_at(ml_Llvm *ll, ml_Ctx *cx, const ml_Func *const *fs, size
     const Elf64_Shdr *lines;
 
     with.lines = true;
-    if (!ml_llvm_object(ll, cx, fs, n, &with, &object))
+    if (!ml_llvm_object(c, cx, fs, n, &with, &object))
         return 0;
     if (open_object(&object, &ob) && find_symbol(&ob, symbol, &t.in, &at) &&
         (lines = section(&ob, ".debug_line")) != NULL) {

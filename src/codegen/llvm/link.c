@@ -14,12 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct ml_Linked {
+typedef struct Object {
+    ml_Linked linked;
     ml_Llvm *ll;
     ml_Ctx *cx;
     ml_Dylib *lib;
     LLVMOrcResourceTrackerRef tracker;
-};
+} Object;
+
+static Object *object_of(ml_Linked *l)
+{
+    return (Object *)(void *)l;
+}
 
 #define A(name) (ll->api.name)
 
@@ -263,10 +269,11 @@ static bool mentions(const void *object, size_t n, const char *name)
     return false;
 }
 
-ml_Linked *ml_llvm_link(ml_Llvm *ll, ml_Ctx *cx, const void *object, size_t n)
+ml_Linked *ml_llvm_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n)
 {
+    ml_Llvm *ll = ml_llvm_of(c);
     LLVMMemoryBufferRef copy;
-    ml_Linked *l;
+    Object *l;
     ml_Dylib *lib;
     LLVMErrorRef e;
 
@@ -286,14 +293,15 @@ ml_Linked *ml_llvm_link(ml_Llvm *ll, ml_Ctx *cx, const void *object, size_t n)
     l = calloc(1, sizeof *l);
     if (l == NULL)
         ml_out_of_memory();
-    *l = (ml_Linked){ll, cx, lib, A(OrcJITDylibCreateResourceTracker)(lib->jd)};
+    *l = (Object){
+        {&ml_backend_llvm}, ll, cx, lib, A(OrcJITDylibCreateResourceTracker)(lib->jd)};
     copy = A(CreateMemoryBufferWithMemoryRangeCopy)(object, n, "object");
     e = A(OrcLLJITAddObjectFileWithRT)(ll->jit, l->tracker, copy);
     ll->n_linked++;
     if (e == NULL)
-        return l;
+        return &l->linked;
     (void)failed(ll, cx, "the object cannot be linked", e);
-    ml_linked_free(l);
+    ml_llvm_unlink(&l->linked);
     return NULL;
 }
 
@@ -312,8 +320,9 @@ static void found(LLVMErrorRef e, LLVMOrcCSymbolMapPairs result, size_t n, void 
         f->address = result[0].Sym.Address;
 }
 
-void *ml_linked_find(ml_Linked *l, const char *symbol)
+void *ml_llvm_symbol(ml_Linked *linked, const char *symbol)
 {
+    Object *l = object_of(linked);
     ml_Llvm *ll = l->ll;
     LLVMOrcCJITDylibSearchOrderElement order = {
         l->lib->jd, LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly};
@@ -332,15 +341,11 @@ void *ml_linked_find(ml_Linked *l, const char *symbol)
     return (void *)(uintptr_t)f.address; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-void ml_linked_free(ml_Linked *l)
+void ml_llvm_unlink(ml_Linked *linked)
 {
-    ml_Llvm *ll;
-    LLVMErrorRef e;
-
-    if (l == NULL)
-        return;
-    ll = l->ll;
-    e = A(OrcResourceTrackerRemove)(l->tracker);
+    Object *l = object_of(linked);
+    ml_Llvm *ll = l->ll;
+    LLVMErrorRef e = A(OrcResourceTrackerRemove)(l->tracker);
     if (e)
         A(ConsumeError)(e);
     A(OrcReleaseResourceTracker)(l->tracker);

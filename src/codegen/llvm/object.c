@@ -278,19 +278,22 @@ static bool produce(ml_Llvm *ll, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
     return ok;
 }
 
-bool ml_llvm_object(ml_Llvm *ll, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+const ml_CodeText ml_llvm_texts[ML_LLVM_TEXTS] = {
+    [ML_LLVM_PLAIN] = {"llvm", NULL},    /* as emitted */
+    [ML_LLVM_OPT] = {"llvm-opt", ".ll"}, /* after the pipeline */
+    [ML_LLVM_ASM] = {"asm", ".s"},       /* with .loc lines when o->lines */
+};
+
+bool ml_llvm_object(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                     const ml_CodeOpts *o, ml_Bytes *out)
 {
-    *out = (ml_Bytes){NULL, 0};
-    return produce(ll, cx, fs, n, o, WANT_OBJECT, out, NULL);
+    return produce(ml_llvm_of(c), cx, fs, n, o, WANT_OBJECT, out, NULL);
 }
 
-bool ml_llvm_text(ml_Llvm *ll, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
-                  const ml_CodeOpts *o, ml_CodeText what, ml_Text *out)
+bool ml_llvm_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                  const ml_CodeOpts *o, const ml_CodeText *what, ml_Text *out)
 {
-    Want want = what == ML_CODE_ASM    ? WANT_ASM
-                : what == ML_CODE_LLVM ? WANT_LLVM
-                                       : WANT_LLVM_OPT;
+    static const Want wants[ML_LLVM_TEXTS] = {WANT_LLVM, WANT_LLVM_OPT, WANT_ASM};
 
-    return produce(ll, cx, fs, n, o, want, NULL, out);
+    return produce(ml_llvm_of(c), cx, fs, n, o, wants[what - ml_llvm_texts], NULL, out);
 }

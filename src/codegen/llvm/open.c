@@ -74,7 +74,7 @@ static bool in_cache(const char *name)
     return found;
 }
 
-const char *ml_llvm_find(void)
+static const char *find_library(void)
 {
     for (size_t k = 0; k < ML_COUNT(names); k++) {
         if (in_path(getenv("LD_LIBRARY_PATH"), names[k]) || in_cache(names[k]))
@@ -237,7 +237,24 @@ static bool make_target(ml_Ctx *cx, ml_Llvm *ll)
     return true;
 }
 
-ml_Llvm *ml_llvm_open(ml_Ctx *cx, const ml_Target *t)
+static void close_llvm(ml_Codegen *c)
+{
+    ml_Llvm *ll = ml_llvm_of(c);
+
+    ml_llvm_unlink_all(ll);
+    if (ll->layout)
+        ll->api.DisposeTargetData(ll->layout);
+    if (ll->machine)
+        ll->api.DisposeTargetMachine(ll->machine);
+    ml_text_free(&ll->reported);
+    free(ll->triple);
+    free(ll->cpu);
+    free(ll->features);
+    free(ll); /* the library stays: its own threads and caches may live on */
+}
+
+/* Loads the library once per process, makes a target machine. */
+static ml_Codegen *open_llvm(ml_Ctx *cx, const ml_Target *t)
 {
     ml_Llvm *ll = calloc(1, sizeof *ll);
     ml_Text tried = {0};
@@ -245,6 +262,7 @@ ml_Llvm *ml_llvm_open(ml_Ctx *cx, const ml_Target *t)
 
     if (ll == NULL)
         ml_out_of_memory();
+    ll->code.by = &ml_backend_llvm;
     ll->target = *t;
     if (ll->target.vector_bits != 128 && ll->target.vector_bits != 256)
         ll->target.vector_bits = 512;
@@ -263,29 +281,28 @@ ml_Llvm *ml_llvm_open(ml_Ctx *cx, const ml_Target *t)
                     ML_TEXT(ml_format(cx, "LLVM %s was found; version 19 is needed",
                                       ll->version)));
         else if (make_target(cx, ll))
-            return ll;
+            return &ll->code;
     }
-    ml_llvm_close(ll);
+    close_llvm(&ll->code);
     return NULL;
 }
 
-void ml_llvm_close(ml_Llvm *ll)
+static const char *version_of(const ml_Codegen *c)
 {
-    if (ll == NULL)
-        return;
-    ml_llvm_unlink_all(ll);
-    if (ll->layout)
-        ll->api.DisposeTargetData(ll->layout);
-    if (ll->machine)
-        ll->api.DisposeTargetMachine(ll->machine);
-    ml_text_free(&ll->reported);
-    free(ll->triple);
-    free(ll->cpu);
-    free(ll->features);
-    free(ll); /* the library stays: its own threads and caches may live on */
+    return ((const ml_Llvm *)(const void *)c)->version;
 }
 
-const char *ml_llvm_version(const ml_Llvm *ll)
-{
-    return ll->version;
-}
+const ml_Backend ml_backend_llvm = {
+    .find = find_library,
+    .open = open_llvm,
+    .close = close_llvm,
+    .version = version_of,
+    .object = ml_llvm_object,
+    .texts = ml_llvm_texts,
+    .n_texts = ML_LLVM_TEXTS,
+    .text = ml_llvm_text,
+    .line_at = ml_llvm_line_at,
+    .link = ml_llvm_link,
+    .symbol = ml_llvm_symbol,
+    .unlink = ml_llvm_unlink,
+};

@@ -1,5 +1,5 @@
 /*
- * lower - runs the passes in the order of passes.def.
+ * lower - runs the passes of the target's pipeline in the order of passes.def.
  *
  * Every pass gives a new function and leaves its input as it was; an error ends the
  * lowering with the pass, the function, the statement and the rule. With debug_verify the
@@ -14,8 +14,8 @@
 #include <stdarg.h>
 
 const ml_Pass ml_passes[] = {
-#define ML_PASS(name, in, out, help)                                                       \
-    {#name, ML_STAGE_##in, ML_STAGE_##out, ml_pass_##name, help},
+#define ML_PASS(name, in, out, pipes, help)                                                \
+    {#name, ML_STAGE_##in, ML_STAGE_##out, ML_PIPE_##pipes, ml_pass_##name, help},
 #include "codegen/lower/passes.def"
 #undef ML_PASS
 };
@@ -40,6 +40,11 @@ const ml_Pass *ml_pass_find(const char *name)
         if (ml_streq(ml_passes[k].name, name))
             return &ml_passes[k];
     return NULL;
+}
+
+bool ml_pass_runs(const ml_Pass *p, const ml_Target *t)
+{
+    return (p->pipelines & ml_target_kinds[t->kind].pipeline) != 0;
 }
 
 ml_LowerOpts ml_lower_defaults(const ml_Target *t)
@@ -97,9 +102,10 @@ const ml_Func *ml_lower(ml_Lower *lo, const ml_Func *f, const char *stop_after,
                         ml_LowerHook *hook, void *user)
 {
     const ml_Pass *last = stop_after ? ml_pass_find(stop_after) : NULL;
+    const ml_Target *t = &lo->opts.target;
     const ml_Func *start = f;
 
-    if (stop_after && !last)
+    if (stop_after && !(last && ml_pass_runs(last, t)))
         return ml_lower_fail(lo, "lower", NULL, "there is no pass named %s", stop_after);
     if (!f->body->span && f->body->kind == ML_STMT_BLOCK) /* a root that the text implies */
         f = ml_func_with_body(
@@ -108,6 +114,8 @@ const ml_Func *ml_lower(ml_Lower *lo, const ml_Func *f, const char *stop_after,
     if (!ml_lower_verify(lo->cx, f, ML_STAGE_SCHEDULABLE))
         return stopped(lo, f, "verify");
     for (const ml_Pass *p = ml_passes; p < ml_passes + ml_n_passes; p++) {
+        if (!ml_pass_runs(p, t))
+            continue;
         f = p->run(lo, f);
         if (!f || !ml_ok_or_fail(lo->cx))
             return stopped(lo, start, p->name);

@@ -55,14 +55,15 @@ typedef const ml_Func *ml_PassFn(ml_Lower *lo, const ml_Func *f);
 typedef struct ml_Pass {
     const char *name; /* as :ir names it: "compact_buffers" */
     ml_Stage in, out;
+    ml_Pipeline pipelines; /* that run it */
     ml_PassFn *run;
     const char *help; /* one line */
 } ml_Pass;
-/* In order; passes.def lists them: ML_PASS(name, IN, OUT, "help"), function ml_pass_NAME.
- */
+/* In order; passes.def lists them. */
 extern const ml_Pass ml_passes[];
 extern const size_t ml_n_passes;
-const ml_Pass *ml_pass_find(const char *name); /* NULL: unknown */
+const ml_Pass *ml_pass_find(const char *name);           /* NULL: unknown */
+bool ml_pass_runs(const ml_Pass *p, const ml_Target *t); /* in the pipeline of its kind */
 
 /* Called after each pass with its result; false stops the lowering there. */
 typedef bool ml_LowerHook(const ml_Pass *pass, const ml_Func *f, void *user);

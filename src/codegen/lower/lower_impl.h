@@ -8,7 +8,7 @@
 #include "codegen/lower/lower.h"
 #include "core/arith/region.h"
 
-#define ML_PASS(name, in, out, help)                                                       \
+#define ML_PASS(name, in, out, pipes, help)                                                \
     const ml_Func *ml_pass_##name(ml_Lower *lo, const ml_Func *f);
 #include "codegen/lower/passes.def"
 #undef ML_PASS

@@ -21,7 +21,8 @@ void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport 
 static ml_Job timing_job(ml_Ctx *cx, const ml_Contender *c, const ml_WorkSet *set,
                          const ml_TimeOpts *o)
 {
-    return (ml_Job){.program = c->work ? ml_work_text(cx, c->work) : NULL,
+    return (ml_Job){.binary = ml_work_binary(cx, c->work),
+                    .program = c->work ? c->work->text : NULL,
                     .func = c->work ? c->work->func->name : NULL,
                     .library = c->library,
                     .target = o->target,

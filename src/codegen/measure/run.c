@@ -1,19 +1,9 @@
 /* run - see run.h. */
 #include "codegen/measure/run.h"
 
-#include "core/script/script.h"
-
-const char *ml_work_text(ml_Ctx *cx, const ml_Work *work)
+ml_Binary ml_work_binary(ml_Ctx *cx, const ml_Work *work)
 {
-    ml_Text t = {0};
-    const char *z;
-
-    if (work->text)
-        return work->text;
-    ml_print_module(cx, &t, work->mod, NULL);
-    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return work && !work->text ? ml_binary_write(cx, work->mod, false) : (ml_Binary){0};
 }
 
 bool ml_job_fail(ml_Ctx *cx, const ml_JobResult *r, const char *name)
@@ -80,7 +70,8 @@ bool ml_run_compiled(ml_Ctx *cx, const ml_Run *run, const ml_RunArg *initial,
                      ml_RunArg *into, ml_JobResult *job)
 {
     ml_WorkSet *set = ml_arguments_share(cx, run->func, run->roles, initial, NULL, NULL);
-    ml_Job j = {.program = ml_work_text(cx, run->work),
+    ml_Job j = {.binary = ml_work_binary(cx, run->work),
+                .program = run->work->text,
                 .func = run->work->func->name,
                 .target = *run->target,
                 .code = {.no_contract = !run->contract},

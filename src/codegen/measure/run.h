@@ -8,14 +8,14 @@
 #include "codegen/measure/check.h"
 #include "codegen/worker/worker.h"
 
-/* A function with the text that a worker reads; lines of reports are lines of it. */
+/* A function with the text that a person sees; lines of reports are lines of it. */
 typedef struct ml_Work {
     const ml_Module *mod;
     const ml_Func *func;
     const char *text; /* NULL: printed by default rules */
 } ml_Work;
-/* The text that a worker reads, in cx where it is printed. */
-const char *ml_work_text(ml_Ctx *cx, const ml_Work *work);
+/* What a job carries of it beside its text, in cx; none where it has a text. */
+ml_Binary ml_work_binary(ml_Ctx *cx, const ml_Work *work);
 
 /* Arguments of f in shared memory. expected (may be NULL): what a run must leave, within
  * what opts and its bounds tolerate. NULL: cx's error. */

@@ -427,7 +427,7 @@ void ml_target_features(const ml_Target *t, ml_Text *out)
 
 void ml_target_json(const ml_Target *t, ml_Text *out)
 {
-    ml_text_add(out, "{\"kind\":\"llvm\",\"cpu\":");
+    ml_text_fmt(out, "{\"kind\":\"%s\",\"cpu\":", ml_target_kinds[t->kind].name);
     ml_json_string(out, t->cpu);
     if (t->triple[0]) {
         ml_text_add(out, ",\"mtriple\":");
@@ -470,10 +470,22 @@ static bool number_key(ml_Ctx *cx, const ml_Json *j, const char *key, int64_t hi
     return true;
 }
 
+const char *ml_target_names(ml_Ctx *cx, const char *quote)
+{
+    const char *all = "";
+
+    for (size_t k = 0; k < ml_n_target_kinds; k++)
+        if (ml_target_kinds[k].backend)
+            all = ml_format(cx, "%s%s%s%s%s", all, *all ? " or " : "", quote,
+                            ml_target_kinds[k].name, quote);
+    return all;
+}
+
 bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out)
 {
     ml_JsonError where = {0};
-    const ml_Json *j = ml_json_read(cx, json, &where), *kind;
+    const ml_Json *j = ml_json_read(cx, json, &where), *name;
+    const ml_TargetKind *kind = ml_target_kinds;
     ml_Target t = ml_target_host();
     uint32_t bits = 0;
 
@@ -483,9 +495,12 @@ bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out)
                                          (unsigned)where.col)));
     if (j->kind != ML_JSON_OBJECT)
         return ml_fail(cx, ML_E_NO_TARGET, ML_TEXT("target: no JSON object"));
-    kind = ml_json_get(j, "kind");
-    if (kind && (kind->kind != ML_JSON_STRING || !ml_streq(kind->as.s, "llvm")))
-        return wrong(cx, "kind", "is not \"llvm\"");
+    name = ml_json_get(j, "kind");
+    if (name)
+        kind = name->kind == ML_JSON_STRING ? ml_target_kind(name->as.s) : NULL;
+    if (kind == NULL || kind->backend == NULL)
+        return wrong(cx, "kind", ml_format(cx, "is not %s", ml_target_names(cx, "\"")));
+    t.kind = (uint32_t)(kind - ml_target_kinds);
     if (!text_key(cx, j, "cpu", t.cpu, sizeof t.cpu) ||
         !text_key(cx, j, "mtriple", t.triple, sizeof t.triple) ||
         !text_key(cx, j, "features", t.features, sizeof t.features) ||

@@ -10,8 +10,10 @@
 
 #include "core/base/text.h"
 #include "core/error.h"
+#include "core/targets.h"
 
 typedef struct ml_Target {
+    uint32_t kind;        /* position in ml_target_kinds */
     char triple[64];      /* "" : the host's */
     char cpu[64];         /* LLVM's name, "" : the host's */
     char features[2048];  /* "+avx2,+fma,..." ; "" : the host's */
@@ -32,6 +34,8 @@ void ml_target_json(const ml_Target *t, ml_Text *out);
 /* false: cx's error says which key. Unknown keys are ignored, absent ones are the host's.
  */
 bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out);
+/* The kinds for which code is made: "llvm" or more, each between two quotes. */
+const char *ml_target_names(ml_Ctx *cx, const char *quote);
 /* "native", "llvm", "llvm -mcpu=znver4 -num-cores=2 -vector-bits=256"; "" is the host. */
 bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out);
 /* The features in full, as LLVM reads them: those of t->features, and a minus for each

@@ -44,6 +44,7 @@ static bool add_option(ml_Ctx *cx, const char *p, size_t n, ml_Text *json)
 
 bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
 {
+    const ml_TargetKind *kind;
     ml_Text json = {0};
     size_t n;
     bool ok = true;
@@ -55,13 +56,14 @@ bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
         *out = ml_target_host();
         return true;
     }
-    if (!is(text, n, "llvm"))
+    kind = ml_target_kind(ml_strdup(cx, (ml_Str){text, n}));
+    if (kind == NULL || kind->backend == NULL)
         return ml_fail(cx, ML_E_NO_TARGET,
                        ML_TEXT(ml_format(cx,
-                                         "no code is made for the target %.*s: llvm or "
+                                         "no code is made for the target %.*s: %s or "
                                          "native",
-                                         (int)n, text)));
-    ml_text_add(&json, "{\"kind\":\"llvm\"");
+                                         (int)n, text, ml_target_names(cx, ""))));
+    ml_text_fmt(&json, "{\"kind\":\"%s\"", kind->name);
     for (const char *p = text + n; ok && *p; p += n) {
         p += strspn(p, " ");
         n = strcspn(p, " ");

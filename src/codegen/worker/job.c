@@ -6,6 +6,7 @@
 /* Field by field: padding has no value, and any byte may come in. */
 static void pack_target(ml_Pack *p, const ml_Target *t)
 {
+    ml_pack_str(p, ml_target_kinds[t->kind].name);
     ml_pack_str(p, t->triple);
     ml_pack_str(p, t->cpu);
     ml_pack_str(p, t->features);
@@ -29,8 +30,14 @@ static void take_name(ml_Unpack *u, char *to, size_t room)
 
 static void unpack_target(ml_Unpack *u, ml_Target *t)
 {
+    const char *name = ml_unpack_str(u);
+    const ml_TargetKind *kind = name ? ml_target_kind(name) : NULL;
     uint64_t flags;
 
+    if (kind == NULL)
+        u->bad = true;
+    else
+        t->kind = (uint32_t)(kind - ml_target_kinds);
     take_name(u, t->triple, sizeof t->triple);
     take_name(u, t->cpu, sizeof t->cpu);
     take_name(u, t->features, sizeof t->features);
@@ -72,6 +79,7 @@ static void unpack_code(ml_Unpack *u, ml_CodeOpts *o)
 
 void ml_job_pack_key(ml_Pack *p, const ml_Job *j)
 {
+    ml_pack_blob(p, j->binary.v, j->binary.n);
     ml_pack_str(p, j->program);
     pack_target(p, &j->target);
     pack_code(p, &j->code);
@@ -79,9 +87,11 @@ void ml_job_pack_key(ml_Pack *p, const ml_Job *j)
 
 void ml_job_pack(ml_Pack *p, const ml_Job *j)
 {
+    ml_pack_blob(p, j->binary.v, j->binary.n);
     ml_pack_str(p, j->program);
     ml_pack_str(p, j->func);
     ml_pack_str(p, j->stop_after);
+    ml_pack_str(p, j->text);
     ml_pack_str(p, j->library);
     pack_target(p, &j->target);
     pack_code(p, &j->code);
@@ -101,9 +111,11 @@ bool ml_job_unpack(ml_Unpack *u, ml_Job *j, uint64_t *set)
     uint64_t timing;
 
     *j = (ml_Job){0};
+    j->binary.v = ml_unpack_blob(u, &j->binary.n);
     j->program = ml_unpack_str(u);
     j->func = ml_unpack_str(u);
     j->stop_after = ml_unpack_str(u);
+    j->text = ml_unpack_str(u);
     j->library = ml_unpack_str(u);
     unpack_target(u, &j->target);
     unpack_code(u, &j->code);

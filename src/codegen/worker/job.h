@@ -45,6 +45,6 @@ typedef struct ml_FaultReport {
 } ml_FaultReport;
 
 /* The runner's main loop, in the child; never returns. */
-_Noreturn void ml_runner_main(int fd, ml_Llvm *ll, ml_Sets sets);
+_Noreturn void ml_runner_main(int fd, ml_Codegen *code, ml_Sets sets);
 
 #endif

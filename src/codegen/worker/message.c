@@ -1,5 +1,5 @@
 /* message - fills the placeholders of an error's sentence. Loops and blocks, which are
- * known by number only, are named by their kind. */
+ * known by number only, have their own name, or that of their kind. */
 #include "codegen/worker/message.h"
 #include "core/script/script.h"
 
@@ -7,9 +7,22 @@ static void add_fact(ml_Ctx *cx, ml_Text *t, const ml_Fact *f)
 {
     switch ((ml_FactKind)f->kind) {
     case ML_FACT_STOP: break;
-    case ML_FACT_LOOP: ml_text_add(t, "a loop"); break;
-    case ML_FACT_BLOCK: ml_text_add(t, "a block"); break;
-    case ML_FACT_ITER: ml_text_fmt(t, "iterator %u", f->aux); break;
+    case ML_FACT_LOOP: ml_text_add(t, f->hint ? f->hint : "a loop"); break;
+    case ML_FACT_BLOCK: ml_text_add(t, f->hint ? f->hint : "a block"); break;
+    case ML_FACT_ITER:
+        if (f->hint)
+            ml_text_add(t, f->hint);
+        else
+            ml_text_fmt(t, "iterator %u", f->aux);
+        break;
+    case ML_FACT_POINT:
+        for (uint32_t k = 0; k < f->aux; k++) {
+            const ml_Coord *c = &f->as.point[k];
+
+            ml_text_fmt(t, "%s%s%s%lld", k ? ", " : "", c->loop ? c->hint : "",
+                        c->loop ? " = " : "", (long long)c->at);
+        }
+        break;
     case ML_FACT_BUFFER: ml_text_add(t, f->as.buffer->name); break;
     case ML_FACT_EXPR: ml_print_expr(cx, t, f->as.expr, NULL); break;
     case ML_FACT_VAR: ml_text_add(t, f->as.var->hint ? f->as.var->hint : "v"); break;
@@ -32,7 +45,8 @@ const char *ml_error_line(ml_Ctx *cx, const ml_Error *e)
 
     if (e == NULL)
         return "";
-    for (const char *p = ml_error_sentence(e->code); *p; p++) {
+    ml_text_add(&t, ml_error_opening(e));
+    for (const char *p = ml_error_says(e); *p; p++) {
         if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
             uint32_t k = (uint32_t)(p[1] - '0');
 

@@ -55,7 +55,7 @@ typedef struct Linked { /* an object that stays */
 
 typedef struct Runner {
     int fd;
-    ml_Llvm *ll;
+    ml_Codegen *code;
     ml_Ctx *cx; /* of the request at work */
     ml_Sets sets;
     Warm warm;
@@ -441,7 +441,7 @@ static ml_KernelFn *kernel_of(Runner *ru, const ml_RunJob *q, const ml_WorkSet *
         *body = kept->body;
         return kept->fn;
     }
-    *linked = ml_llvm_link(ru->ll, ru->cx, q->object, q->object_bytes);
+    *linked = ml_code_link(ru->code, ru->cx, q->object, q->object_bytes);
     fn = find_kernel(q, *linked, body);
     if (fn && q->keep) {
         keep_linked(ru, q->keep, *linked, fn, *body);
@@ -556,9 +556,9 @@ static bool serve(Runner *ru)
     return ok;
 }
 
-_Noreturn void ml_runner_main(int fd, ml_Llvm *ll, ml_Sets sets)
+_Noreturn void ml_runner_main(int fd, ml_Codegen *code, ml_Sets sets)
 {
-    Runner ru = {.fd = fd, .ll = ll, .sets = sets, .statm = -1};
+    Runner ru = {.fd = fd, .code = code, .sets = sets, .statm = -1};
     ml_Ctx *cx = ml_ctx_new(0);
     struct rlimit none = {0, 0};
 

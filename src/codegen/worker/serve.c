@@ -1,7 +1,7 @@
 /*
  * serve - the worker's side: reads a program, lowers, compiles, has its runner run it.
  *
- * The worker is single-threaded and keeps LLVM open; objects are kept by the text, the
+ * The worker is single-threaded and keeps its backend open; objects are kept by the text, the
  * target and the options they were made from. It leaves as soon as its socket closes.
  */
 #include "codegen/worker/message.h"
@@ -85,21 +85,87 @@ static void begin_compiling(ml_ServerJob *w)
 
 /* ---------------------------------------------------------------- compiling */
 
+static const ml_Module *read_module(ml_ServerJob *w)
+{
+    static const char file[] = "the program";
+    ml_ParseOpts o = {.file = file, .spelling = -1};
+    ml_BinaryRead r;
+
+    if (w->job.binary.n == 0)
+        return ml_parse(w->cx, ml_str(w->job.program ? w->job.program : ""), &o).mod;
+    if (!ml_binary_read(w->cx, w->job.binary, file, &r))
+        return NULL;
+    if (r.ordinals) {
+        w->lines = ML_NEW(w->cx, ml_Lines);
+        *w->lines = (ml_Lines){r.mod, r.ordinals, r.n_ordinals, false};
+    }
+    return r.mod;
+}
+
 static bool read_program(ml_ServerJob *w)
 {
-    ml_ParseOpts o = {.file = "the program", .spelling = -1};
-    ml_Parsed p = ml_parse(w->cx, ml_str(w->job.program ? w->job.program : ""), &o);
-
-    if (p.mod == NULL)
+    w->mod = read_module(w);
+    if (w->mod == NULL)
         return ml_serve_fail(w, "parse");
-    w->mod = p.mod;
     if (w->job.func)
-        w->func = ml_module_find(p.mod, w->job.func);
-    else if (p.mod->n == 1)
-        w->func = p.mod->funcs[0];
+        w->func = ml_module_find(w->mod, w->job.func);
+    else if (w->mod->n == 1)
+        w->func = w->mod->funcs[0];
     if (w->func == NULL)
         return ml_serve_fail_text(w, ML_E_UNKNOWN_FUNCTION, "parse",
-                                  "the function is not in the text");
+                                  "the function is not in the program");
+    if (w->job.code.lines)
+        ml_serve_lines(w);
+    return true;
+}
+
+typedef struct InOrder { /* statements, outside in */
+    ml_Ctx *cx;
+    ML_VEC(ml_Span *) v;
+} InOrder;
+
+static bool add_in_order(const ml_Stmt *s, void *user)
+{
+    InOrder *o = user;
+    union {
+        const ml_Span *from;
+        ml_Span *ours;
+    } span = {s->span};
+
+    ml_push(o->cx, &o->v, span.ours);
+    return true;
+}
+
+bool ml_serve_lines(ml_ServerJob *w)
+{
+    ml_Lines *l = w->lines;
+    ml_TextMarks marks = {0};
+    ml_PrintOpts o = {.spelling = -1, .marks_cx = w->cx, .marks = &marks};
+    InOrder all = {.cx = w->cx};
+    ml_Text t = {0};
+    uint32_t *line;
+
+    if (l == NULL || l->known)
+        return false;
+    l->known = true;
+    line = ML_ARRAY(w->cx, uint32_t, l->n);
+    ml_print_module(w->cx, &t, l->mod, &o);
+    ml_text_free(&t);
+    for (size_t k = 0; k < marks.n; k++) {
+        const ml_Stmt *s = marks.v[k].stmt;
+        uint32_t *at = s && s->span ? &line[s->span->line - 1] : NULL;
+
+        if (at && *at == 0)
+            *at = marks.v[k].line;
+    }
+    for (uint32_t k = 0; k < l->mod->n; k++)
+        ml_stmt_visit(l->mod->funcs[k]->body, add_in_order, &all);
+    for (size_t k = all.v.n; k-- > 0;) { /* what has no line has that of what is in it */
+        uint32_t at = all.v.v[k]->line - 1,
+                 below = k + 1 < all.v.n ? all.v.v[k + 1]->line : 1;
+
+        all.v.v[k]->line = at < l->n && line[at] ? line[at] : below;
+    }
     return true;
 }
 
@@ -113,6 +179,7 @@ static bool lower(ml_ServerJob *w)
                           w->job.want & ML_WANT_IR ? w->job.stop_after : NULL, NULL, NULL);
     w->r.lower_seconds = ml_clock() - t;
     if (w->lower.notes.n) {
+        ml_serve_lines(w);
         const char **notes = ML_ARRAY(w->cx, const char *, w->lower.notes.n);
 
         for (size_t k = 0; k < w->lower.notes.n; k++) {
@@ -127,17 +194,17 @@ static bool lower(ml_ServerJob *w)
     return w->lowered != NULL || ml_serve_fail(w, "lower");
 }
 
-static bool open_llvm(ml_ServerJob *w)
+static bool open_backend(ml_ServerJob *w)
 {
     ml_Server *sv = w->sv;
 
-    if (sv->ll && memcmp(&sv->target, &w->job.target, sizeof sv->target) == 0)
+    if (sv->code && memcmp(&sv->target, &w->job.target, sizeof sv->target) == 0)
         return true;
     ml_serve_stop_runner(sv); /* it was forked with the other one */
-    ml_llvm_close(sv->ll);
+    ml_code_close(sv->code);
     sv->target = w->job.target;
-    sv->ll = ml_llvm_open(w->cx, &w->job.target);
-    return sv->ll != NULL || ml_serve_fail(w, "compile");
+    sv->code = ml_code_open(w->cx, &w->job.target);
+    return sv->code != NULL || ml_serve_fail(w, "compile");
 }
 
 /* FNV over everything that decides the object. */
@@ -178,11 +245,9 @@ static Kept *keep(ml_Server *sv, uint64_t key, ml_Bytes object)
 
 static bool text_wanted(ml_ServerJob *w)
 {
-    ml_CodeText what = w->job.want & ML_WANT_ASM   ? ML_CODE_ASM
-                       : w->job.want & ML_WANT_OPT ? ML_CODE_LLVM_OPT
-                                                   : ML_CODE_LLVM;
+    const char *name = w->job.text ? w->job.text : "";
     ml_Text t = {0};
-    bool ok = ml_llvm_text(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, what, &t);
+    bool ok = ml_code_text(w->sv->code, w->cx, &w->lowered, 1, &w->job.code, name, &t);
 
     if (ok)
         w->r.text = ml_strdup(w->cx, ml_str(ml_text_z(&t)));
@@ -200,7 +265,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
         ml_Bytes object = {0};
         double t = ml_clock();
 
-        if (!ml_llvm_object(w->sv->ll, w->cx, &w->lowered, 1, &w->job.code, &object))
+        if (!ml_code_object(w->sv->code, w->cx, &w->lowered, 1, &w->job.code, &object))
             return ml_serve_fail(w, "compile");
         w->r.compile_seconds = ml_clock() - t;
         k = keep(w->sv, key, object);
@@ -211,6 +276,7 @@ static bool compile(ml_ServerJob *w, const ml_Bytes **out)
             k->cx = ml_ctx_ref(w->cx);
             k->mod = w->mod;
             k->func = w->func;
+            k->lines = w->lines;
             k->lowered = w->lowered;
         }
     }
@@ -233,6 +299,7 @@ static bool take_kept(ml_ServerJob *w, const ml_Bytes **out)
     w->mod = k->mod;
     w->func = k->func;
     w->lowered = k->lowered;
+    w->lines = k->lines;
     w->keep = k->key;
     w->r.cached = true;
     w->r.object_bytes = k->object.n;
@@ -254,19 +321,15 @@ static bool ir_wanted(ml_ServerJob *w)
 static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
 {
     uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
-    uint32_t texts = ML_WANT_LLVM | ML_WANT_OPT | ML_WANT_ASM;
 
-    *done = !(w->job.want & runs);
-    if (take_kept(w, object))
-        return open_llvm(w);
     *done = true;
-    if (!read_program(w) || !lower(w))
+    if (!lower(w))
         return false;
     if (w->job.want & ML_WANT_IR)
         return ir_wanted(w);
-    if (!(w->job.want & (texts | ML_WANT_OBJECT | runs)))
+    if (!(w->job.want & (ML_WANT_TEXT | ML_WANT_OBJECT | runs)))
         return true; /* it can be lowered: that is all */
-    if (!open_llvm(w) || ((w->job.want & texts) && !text_wanted(w)))
+    if (!open_backend(w) || ((w->job.want & ML_WANT_TEXT) && !text_wanted(w)))
         return false;
     if (!(w->job.want & (ML_WANT_OBJECT | runs)))
         return true;
@@ -278,15 +341,29 @@ static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
     return true;
 }
 
+/* What fails is done again where the error speaks of ordinals. */
+static bool read_and_make(ml_ServerJob *w, const ml_Bytes **object, bool *done)
+{
+    if (!read_program(w))
+        return false;
+    if (make_code(w, object, done))
+        return true;
+    if (!ml_serve_lines(w))
+        return false;
+    ml_error_clear(w->cx);
+    w->r = (ml_JobResult){.ok = true, .bad_arg = -1};
+    return make_code(w, object, done);
+}
+
 static bool do_job(ml_ServerJob *w)
 {
     const ml_Bytes *object = NULL;
-    bool ok, done;
+    bool ok, done = false;
 
     if (w->job.library)
         return ml_serve_run(w, NULL);
     begin_compiling(w);
-    ok = make_code(w, &object, &done);
+    ok = take_kept(w, &object) ? open_backend(w) : read_and_make(w, &object, &done);
     set_alarm(0);
     return ok && (done || ml_serve_run(w, object));
 }
@@ -368,7 +445,7 @@ int ml_worker_main(int fd)
     while (serve(&sv))
         ;
     ml_serve_stop_runner(&sv);
-    ml_llvm_close(sv.ll);
+    ml_code_close(sv.code);
     ml_sets_free(&sv.sets);
     for (size_t k = 0; k < KEPT; k++) {
         free(sv.kept[k].object.v);

@@ -8,6 +8,13 @@
 
 enum { KEPT = 64 };
 
+typedef struct ml_Lines { /* of a program whose statements came with ordinals */
+    const ml_Module *mod;
+    ml_Span *v;
+    uint32_t n;
+    bool known; /* they are lines of the printed text by now */
+} ml_Lines;
+
 typedef struct Kept { /* an object made before */
     uint64_t key;
     ml_Bytes object;
@@ -15,12 +22,13 @@ typedef struct Kept { /* an object made before */
     ml_Ctx *cx; /* of the program it was made of; NULL: that is not kept */
     const ml_Module *mod;
     const ml_Func *func, *lowered;
+    ml_Lines *lines;
 } Kept;
 
 typedef struct ml_Server {
     int fd;
-    ml_Llvm *ll;
-    ml_Target target; /* of ll */
+    ml_Codegen *code;
+    ml_Target target; /* of code */
     int runner;       /* socket, -1: none */
     pid_t pid;
     ml_Sets sets;
@@ -35,6 +43,7 @@ typedef struct ml_ServerJob {
     uint64_t set_id;
     const ml_Module *mod;
     const ml_Func *func, *lowered;
+    ml_Lines *lines; /* NULL: they came with the program */
     ml_Lower lower;
     uint64_t keep; /* the object's key, when it is to stay linked; 0 */
     ml_JobResult r;
@@ -44,6 +53,10 @@ typedef struct ml_ServerJob {
 bool ml_serve_fail(ml_ServerJob *w, const char *phase);
 bool ml_serve_fail_text(ml_ServerJob *w, ml_ErrorCode code, const char *phase,
                         const char *text);
+
+/* Makes lines of the ordinals that spans of the program have; false: they are lines. All
+ * that was made from it points to the same spans. */
+bool ml_serve_lines(ml_ServerJob *w);
 
 /* Has the runner run the object (NULL: the job's library). */
 bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object);

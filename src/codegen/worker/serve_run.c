@@ -40,7 +40,7 @@ static bool start_runner(ml_ServerJob *w)
     if (sv->pid == 0) {
         close(pair[0]);
         close(sv->fd);
-        ml_runner_main(pair[1], sv->ll, sv->sets);
+        ml_runner_main(pair[1], sv->code, sv->sets);
     }
     close(pair[1]);
     if (sv->pid < 0) {
@@ -98,10 +98,11 @@ static void explain_fault(ml_ServerJob *w, const ml_FaultReport *f)
     bool memory = f->signal == SIGSEGV || f->signal == SIGBUS;
 
     w->r.signal = f->signal;
-    if (w->lowered && w->sv->ll) {
+    if (w->lowered && w->sv->code) {
+        ml_serve_lines(w);
         o.lines = true;
         w->r.line =
-            ml_llvm_line_at(w->sv->ll, w->cx, &w->lowered, 1, &o,
+            ml_code_line_at(w->sv->code, w->cx, &w->lowered, 1, &o,
                             ml_format(w->cx, "%s_body", w->lowered->name), f->offset);
     }
     ml_error_clear(w->cx);
@@ -189,6 +190,7 @@ static bool explain_assert(ml_ServerJob *w, const ml_JobResult *r)
 {
     const ml_Assert *a = ml_packed_assert(w->cx, w->lowered, r->status);
 
+    ml_serve_lines(w);
     if (a && a->base.span)
         w->r.line = a->base.span->line;
     return ml_serve_fail_text(w, r->code, r->phase, ml_packed_assert_text(w->cx, a));

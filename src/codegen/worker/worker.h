@@ -2,7 +2,7 @@
  * worker - compiling, running and timing programs in processes of their own.
  *
  * A worker is the program started anew (`moonloop --worker`). It takes jobs over a socket,
- * one after the other: reads the program's text, lowers, compiles, and hands the object to
+ * one after the other: reads the program, lowers, compiles, and hands the object to
  * its runner, a child forked before any parallel region that it replaces after a crash, a
  * time-out or a wrong result. Arguments lie in memfds that are passed once (a work set);
  * correctness runs map them privately, so that every run starts from the same contents,
@@ -12,8 +12,9 @@
 #ifndef ML_CODEGEN_WORKER_H
 #define ML_CODEGEN_WORKER_H
 
+#include "codegen/code/code.h"
 #include "codegen/interp/interp.h"
-#include "codegen/llvm/llvm.h"
+#include "core/binary.h"
 
 /* ---- arguments, shared with workers */
 typedef struct ml_WorkArg {
@@ -49,9 +50,7 @@ enum {                      /* what a job is to give */
        ML_WANT_OUTPUTS = 2, /* and what it wrote (ml_workset_output) */
        ML_WANT_TIMES = 4,
        ML_WANT_OBJECT = 8,
-       ML_WANT_LLVM = 16, /* text as emitted; with ML_WANT_OPT after the pipeline */
-       ML_WANT_OPT = 32,
-       ML_WANT_ASM = 64,       /* assembly with .loc lines */
+       ML_WANT_TEXT = 16,      /* the text `text` of the backend */
        ML_WANT_IR = 128,       /* the program after pass `stop_after` */
        ML_WANT_COUNTERS = 512, /* with TIMES: what the processor counts meanwhile */
        ML_WANT_KEEP = 256,     /* more runs of it will come: what was made for this one is
@@ -67,14 +66,17 @@ typedef enum ml_TimingMode {
 } ml_TimingMode;
 
 typedef struct ml_Job {
+    ml_Binary binary; /* the module; written without lines, those of reports are of the
+                            text that is printed by default rules */
     const char
-        *program;     /* text of the module, as printed; lines of reports are its lines */
+        *program;     /* or its text, whose lines they are: what people save and repeat */
     const char *func; /* NULL: the only or entry function */
     ml_Target target;
     ml_CodeOpts code;
     const ml_WorkSet *set;  /* NULL: nothing is run */
     uint32_t want;          /* ML_WANT_... */
     const char *stop_after; /* pass, for ML_WANT_IR; NULL: the last */
+    const char *text;       /* for ML_WANT_TEXT: "asm", "llvm", ... */
     ml_TimingMode timing;
     bool cold;                       /* caches evicted before every call */
     uint32_t runs;                   /* samples, no more and no less; 0: as timing says */
@@ -126,7 +128,7 @@ typedef struct ml_JobResult {
     double spread;     /* MAD / median */
     uint64_t switches; /* involuntary context switches while timing */
     ml_Counters counters;
-    const char *text; /* LLVM, ASM or IR */
+    const char *text; /* of the backend, or IR */
     ml_Bytes object;  /* free(object.v) */
     size_t n_notes;   /* remarks of passes */
     const char *const *notes;

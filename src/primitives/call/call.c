@@ -46,7 +46,7 @@ static bool fail_call(ml_Schedule *s, const ml_Primitive *prim, const ml_Given *
     ml_Space *sp = s->space;
 
     if (!ml_error(sp->cx))
-        ml_fail(sp->cx, ML_E_UNSOUND, ML_TEXT("the primitive gave no reason"));
+        ml_fail(sp->cx, ML_E_SELF_CHECK, ML_TEXT("the primitive gave no reason"));
     s->failed_in_call = ml_error(sp->cx)->code == ML_E_FACTORS_TOO_SMALL &&
                         note_short_list(sp->cx, prim, args);
     ml_error_set_primitive(sp->cx, prim->name);

@@ -33,6 +33,14 @@ static bool in_program(const ml_Schedule *s, const ml_Stmt *st)
     return sk.found;
 }
 
+/* A loop or block that only the failed rewrite has keeps its own name; its number may come
+ * to stand for another. */
+static void forget_node(const ml_Failure *f, ml_Fact *fact)
+{
+    if (fact->hint && f->s && !ml_index_node(f->s->v[f->s->cur].p.index, fact->as.uid))
+        fact->as.uid = 0;
+}
+
 /* Facts point into memory that the next call takes back: what the program does not hold is
  * copied, statements that are only in the failed rewrite are forgotten. */
 static void take_facts(ml_Failure *f, ml_Import *im)
@@ -70,12 +78,13 @@ static void take_facts(ml_Failure *f, ml_Import *im)
                               .as.text = words[fact->as.stmt->kind]};
             break;
         }
-        case ML_FACT_STOP:
         case ML_FACT_LOOP:
         case ML_FACT_BLOCK:
-        case ML_FACT_ITER:
+        case ML_FACT_ITER: forget_node(f, fact); break;
+        case ML_FACT_STOP:
         case ML_FACT_NUMBER:
         case ML_FACT_TEXT:
+        case ML_FACT_POINT:
         case ML_FACT_DTYPE: break;
         }
     }
@@ -256,10 +265,10 @@ static const ml_Stmt *node_about(const ml_Failure *f, ml_Uid uid)
 
 static const char *name_of(ml_Failure *f, ml_Uid uid)
 {
-    const ml_Stmt *st = node_about(f, uid);
+    const ml_Stmt *st = uid ? node_about(f, uid) : NULL;
     const char *z = NULL;
 
-    if (f->s) {
+    if (f->s && uid) {
         ml_names_ensure(f->s, f->version);
         z = ml_name_known(f->s->space, uid);
     } else if (st)
@@ -317,20 +326,45 @@ static void fill_template(ml_Failure *f, const char *z, ml_Text *out)
     }
 }
 
+static const char *coord_name(ml_Failure *f, const ml_Coord *c)
+{
+    const char *z = name_of(f, c->loop);
+
+    return ml_streq(z, "?") ? c->hint : z;
+}
+
+/* "3, 4" or "i = 3, j = 4" */
+static void add_point(ml_Failure *f, const ml_Fact *fact, ml_Text *out)
+{
+    for (uint32_t k = 0; k < fact->aux; k++) {
+        const ml_Coord *c = &fact->as.point[k];
+
+        ml_text_add(out, k ? ", " : "");
+        if (c->loop)
+            ml_text_fmt(out, "%s = ", coord_name(f, c));
+        ml_text_int(out, c->at);
+    }
+}
+
 void ml_failure_fact(ml_Failure *f, size_t k, ml_Text *out)
 {
     const ml_Fact *fact = &f->e.facts[k];
     ml_PrintOpts o = {.spelling = -1, .plain = true};
 
     switch ((ml_FactKind)fact->kind) {
-    case ML_FACT_LOOP: {
-        const char *z = name_of(f, fact->as.uid);
+    case ML_FACT_LOOP:
+    case ML_FACT_BLOCK: {
+        const char *z = name_of(f, fact->as.uid), *own = fact->hint;
 
-        ml_text_add(out, ml_streq(z, "?") && fact->name ? fact->name : z);
+        if (fact->kind == ML_FACT_LOOP && fact->name)
+            own = fact->name;
+        ml_text_add(out, ml_streq(z, "?") && own ? own : z);
         return;
     }
-    case ML_FACT_BLOCK: ml_text_add(out, name_of(f, fact->as.uid)); return;
-    case ML_FACT_ITER: ml_text_add(out, iter_name(f, fact->as.uid, fact->aux)); return;
+    case ML_FACT_ITER:
+        ml_text_add(out, fact->hint ? fact->hint : iter_name(f, fact->as.uid, fact->aux));
+        return;
+    case ML_FACT_POINT: add_point(f, fact, out); return;
     case ML_FACT_BUFFER: {
         const char *z = f->s ? name_of(f, fact->as.buffer->uid) : "?";
 
@@ -367,7 +401,8 @@ const char *ml_failure_message(ml_Failure *f)
 
     if (f->message)
         return f->message;
-    for (const char *p = ml_error_sentence(f->e.code); *p; p++) {
+    ml_text_add(&t, ml_error_opening(&f->e));
+    for (const char *p = ml_error_says(&f->e); *p; p++) {
         if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
             size_t k = (size_t)(p[1] - '0');
 
@@ -425,6 +460,22 @@ const char *ml_failure_block(ml_Failure *f, size_t k)
 const char *ml_failure_buffer(ml_Failure *f, size_t k)
 {
     return kth(f, ML_FACT_BUFFER, k);
+}
+
+bool ml_failure_coord(ml_Failure *f, size_t point, size_t k, const char **loop, int64_t *at)
+{
+    for (uint32_t m = 0; m < f->e.n_facts; m++) {
+        const ml_Fact *fact = &f->e.facts[m];
+
+        if (fact->kind != ML_FACT_POINT || point-- > 0)
+            continue;
+        if (k >= fact->aux)
+            return false;
+        *loop = fact->as.point[k].loop ? coord_name(f, &fact->as.point[k]) : NULL;
+        *at = fact->as.point[k].at;
+        return true;
+    }
+    return false;
 }
 
 bool ml_failure_number(ml_Failure *f, size_t k, const char **name, int64_t *value)

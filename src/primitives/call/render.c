@@ -384,7 +384,8 @@ static void brief(const Painter *p)
 
 static void sentence_with_labels(const Painter *p, const char *const *labels)
 {
-    for (const char *z = ml_error_sentence(p->f->e.code); *z; z++) {
+    ml_text_add(p->out, ml_error_opening(&p->f->e));
+    for (const char *z = ml_error_says(&p->f->e); *z; z++) {
         if (z[0] == '{' && z[1] >= '0' && z[1] <= '9' && z[2] == '}') {
             size_t k = (size_t)(z[1] - '0');
 

@@ -27,6 +27,9 @@ const char *ml_failure_loop(ml_Failure *f, size_t k);
 const char *ml_failure_block(ml_Failure *f, size_t k);
 const char *ml_failure_buffer(ml_Failure *f, size_t k);
 bool ml_failure_number(ml_Failure *f, size_t k, const char **name, int64_t *value);
+/* The k-th coordinate of a point: of the element (loop NULL), or of an instance in a loop. */
+bool ml_failure_coord(ml_Failure *f, size_t point, size_t k, const char **loop,
+                      int64_t *at);
 const char *ml_failure_note(ml_Failure *f, size_t k);
 const ml_Span *ml_failure_place(const ml_Failure *f);
 void ml_failure_add_note(ml_Failure *f, const char *note);

@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/blockize.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/blockize_inside.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };
@@ -153,13 +152,11 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         if (!unit || (at == 0 && preserve && spatial)) {
             o = outer_iter(g, t, k, at == 0);
             if (!o)
-                return ml_fail(
-                    g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
-                    ML_TEXT(ml_format(g->cx,
-                                      "the part of iter %s over the loops outside has "
-                                      "no counterpart",
-                                      b->iters[k].var->hint)),
-                    ML_ITER(b, k));
+                return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
+                                  "blocks {1} and {0} differ outside: the part of iter {3} "
+                                  "over the loops outside has no counterpart",
+                                  ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_ITER(b, k),
+                                  ML_VARIABLE(b->iters[k].var));
             used += !unit;
         }
         in->outer[k] = o && !unit ? o->var : NULL;
@@ -170,11 +167,11 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         ml_arith_bind_range(in->ar, g->iters[m].var, g->iters[m].min, g->iters[m].extent);
     }
     if (used != there)
-        return ml_fail(g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
-                       ML_TEXT(ml_format(g->cx,
-                                         "it has %zu iters over the loops outside, the "
-                                         "other one %zu",
-                                         used, there)));
+        return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
+                          "blocks {1} and {0} differ outside: it has {2} iters over the "
+                          "loops outside, the other one {3}",
+                          ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
+                          ML_NUMBER("iters", used), ML_NUMBER("other_iters", there));
     if (t->d.outer_pred != g->tiles[0].d.outer_pred)
         return ml_fail(g->cx, ML_E_OUTER_MISMATCH, ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
                        ML_TEXT("their conditions on the loops outside differ"));
@@ -350,9 +347,10 @@ const ml_Primitive ml_prim_blockize = {
     .result = ML_R_BLOCK,
     .suggest = suggest_blockize,
     .errors =
-        (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
-                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,
-                               ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
-                               ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH,
-                               ML_E_OUTER_REDUCTION, ML_E_UNSOUND, ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_BAD_ARGUMENT, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD, ML_E_NOT_SCHEDULABLE,
+            ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP, ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
+            ML_E_NOT_CONSECUTIVE, ML_E_OUTER_MISMATCH, ML_E_OUTER_REDUCTION,
+            ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_WOULD_RACE, ML_E_PART_WRITTEN,
+            ML_E_REGION_UNDECLARED, ML_E_OK},
 };

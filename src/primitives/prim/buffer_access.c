@@ -32,21 +32,17 @@ static bool new_region(ml_Call *c, const ml_Block *b, const ml_Region *old,
     const ml_Expr **ends = ML_ARRAY(cx, const ml_Expr *, m->n_exprs + 1u);
 
     if (m->n_vars != b->n_iters)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "gen_new_ranges takes %u indices; block %s has %u "
-                                         "iters",
-                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
-                       ML_BLOCK(b));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "gen_new_ranges takes {0} indices; block {1} has {2} iters",
+                          ML_NUMBER("indices", m->n_vars), ML_BLOCK(b),
+                          ML_NUMBER("iters", b->n_iters));
     if (m->n_exprs != 2u * buf->rank)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "gen_new_ranges gives %u numbers; %s has %u "
-                                         "dimensions: %u points or %u begins and ends are "
-                                         "needed",
-                                         m->n_exprs, ml_shown(cx, buf), buf->rank,
-                                         buf->rank, 2u * buf->rank)),
-                       ML_BLOCK(b), ML_BUFFER(buf));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "gen_new_ranges gives {0} numbers; {1} has {2} dimensions: {2} "
+                          "points or {3} begins and ends are needed",
+                          ML_NUMBER("given", m->n_exprs), ML_BUFFER(buf),
+                          ML_NUMBER("rank", buf->rank), ML_NUMBER("needed", 2u * buf->rank),
+                          ML_BLOCK(b));
     for (size_t k = 0; k < b->n_iters; k++)
         iters[k] = ml_var(cx, b->iters[k].var);
     ml_index_map_apply(ar, m, iters, ends);
@@ -79,13 +75,6 @@ static bool includes(ml_Arith *ar, const ml_Buffer *buf, const ml_Range *outer,
     return true;
 }
 
-static bool unsound(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, const char *why)
-{
-    ml_fail(c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(b), ML_BUFFER(buf));
-    ml_error_set_unproved(c->cx);
-    return false;
-}
-
 /* The region holds what these regions touch of the buffer (told: where it can be told). */
 static bool holds_all(ml_Arith *ar, const ml_Buffer *buf, const ml_Region *v, size_t n,
                       const ml_Range *region, bool told, size_t *dim)
@@ -110,13 +99,10 @@ static bool may_trust(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bool 
     const char *wrong = ml_access_outside(c, b, buf, write, region, &tried);
 
     if (wrong)
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx,
-                                         "the region does not hold all of %s that block %s "
-                                         "%s: %s",
-                                         ml_shown(cx, buf), ml_shown(cx, b),
-                                         write ? "writes" : "reads", wrong)),
-                       ML_BLOCK(b), ML_BUFFER(buf));
+        return ml_fail_as(cx, ML_E_REGION_UNDECLARED,
+                          "the region does not hold all of {0} that block {1} {2}: {3}",
+                          ML_BUFFER(buf), ML_BLOCK(b), ML_TEXT(write ? "writes" : "reads"),
+                          ML_TEXT(wrong));
     *untold = ml_block_told_access(cx, ml_call_func(c), b, buf, &told);
     if (tried || (*untold &&
                   holds_all(ar, buf, write ? told.writes.v : told.reads.v,
@@ -124,12 +110,10 @@ static bool may_trust(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bool 
                   holds_all(ar, buf, write ? all->writes.v : all->reads.v,
                             write ? all->writes.n : all->reads.n, region, true, &dim)))
         return true;
-    return unsound(c, b, buf,
-                   ml_format(cx,
-                             "cannot show that the region holds all of %s that block %s "
-                             "%s: dimension %zu",
-                             ml_shown(cx, buf), ml_shown(cx, b), write ? "writes" : "reads",
-                             dim));
+    return ml_unproved(cx, ML_E_REGION_UNDECLARED,
+                       "the region holds all of {0} that block {1} {2}: dimension {3}",
+                       ML_BUFFER(buf), ML_BLOCK(b), ML_TEXT(write ? "writes" : "reads"),
+                       ML_NUMBER("dimension", dim));
 }
 
 /* The region against what the body accesses. */
@@ -165,11 +149,10 @@ static bool check_region(ml_Call *c, const ml_Block *b, const ml_Buffer *buf, bo
     for (size_t k = 0; k < a.writes.n && write && !untold; k++)
         if (a.writes.v[k].buffer->uid == buf->uid &&
             !includes(ar, buf, a.writes.v[k].ranges, region, false, &dim))
-            return unsound(c, b, buf,
-                           ml_format(cx,
-                                     "cannot show that block %s writes all of the region "
-                                     "of %s: dimension %zu; later steps would believe it",
-                                     ml_shown(cx, b), ml_shown(cx, buf), dim));
+            return ml_unproved(cx, ML_E_PART_WRITTEN,
+                               "block {0} writes all of the region of {1}: dimension {2}; "
+                               "later steps would believe it",
+                               ML_BLOCK(b), ML_BUFFER(buf), ML_NUMBER("dimension", dim));
     return true;
 }
 
@@ -330,9 +313,9 @@ static bool unsafe_hide_buffer_access(ml_Call *c)
     bool write = ml_streq(side, "write");
 
     if (!write && !ml_streq(side, "read"))
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(
-                           cx, "buf_type is \"%s\"; it is \"read\" or \"write\"", side)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "buf_type is \"{0}\"; it is \"read\" or \"write\"",
+                          ML_TEXT(side));
     uint32_t n = write ? b->n_writes : b->n_reads, kept = 0;
     const ml_Region *old = write ? b->writes : b->reads;
     ml_Region *list = ML_ARRAY(cx, ml_Region, n + 1);
@@ -391,8 +374,9 @@ const ml_Primitive ml_prim_annotate_buffer_access = {
     ML_PARAMS(annotate_params),
     .result = ML_R_NONE,
     .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL}, {0}},
-    .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
-                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
+                               ML_E_PART_WRITTEN, ML_E_REGION_UNDECLARED, ML_E_OK},
 };
 
 static const ml_Param hide_params[] = {

@@ -281,13 +281,6 @@ static const ml_Stmt *rewritten(Cse *s)
 
 /* ---- checks */
 
-static bool unsound(Cse *s, const char *why)
-{
-    ml_fail(s->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(s->block));
-    ml_error_set_unproved(s->c->cx);
-    return false;
-}
-
 /* Domains must be known where the nests stand, and the values stay in them. */
 static bool check_nests(Cse *s)
 {
@@ -307,10 +300,10 @@ static bool check_nests(Cse *s)
                 it = one;
         }
         if (it)
-            return unsound(s, ml_format(cx,
-                                        "cannot show that iter %s of block %s stays in its "
-                                        "domain on the loops that its value uses alone",
-                                        ml_shown(cx, it->var), ml_shown(cx, s->block)));
+            return ml_unproved(cx, ML_E_READS_BEYOND,
+                               "iter {0} of block {1} stays in its domain on the loops "
+                               "that its value uses alone",
+                               ML_VARIABLE(it->var), ML_BLOCK(s->block));
     }
     return true;
 }
@@ -320,10 +313,9 @@ static bool finds_indices(ml_Call *c, ml_Uid block)
     Cse s = {.c = c, .block = ml_as_block(c->args[BLOCK].node)};
 
     return ml_still_covered(c, block, block, false) ||
-           unsound(&s, ml_format(c->cx,
-                                 "cannot show that every index that block %s uses is "
-                                 "computed before",
-                                 ml_shown(c->cx, s.block)));
+           ml_unproved(s.c->cx, ML_E_COVER_LOST,
+                       "every index that block {0} uses is computed before",
+                       ML_BLOCK(s.block));
 }
 
 static bool cache_index(ml_Call *c)
@@ -336,9 +328,8 @@ static bool cache_index(ml_Call *c)
     if (!ml_check_scope(c, c->args[SCOPE].s) || !ml_check_not_root(c, uid))
         return false;
     if (threshold < 0)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "cse_thresh is %lld; it counts occurrences",
-                                         (long long)threshold)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT, "cse_thresh is {0}; it counts occurrences",
+                          ML_NUMBER("threshold", (long long)threshold));
     ml_Uid scope = ml_index_scope(c->p.index, uid);
 
     if (!ml_check_schedulable(c, scope, uid))
@@ -400,5 +391,5 @@ const ml_Primitive ml_prim_cache_index = {
                                {0}},
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_ROOT_BLOCK, ML_E_BAD_ARGUMENT,
-                               ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_SCHEDULABLE, ML_E_READS_BEYOND, ML_E_OK},
 };

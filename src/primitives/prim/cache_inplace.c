@@ -9,7 +9,6 @@
  */
 #include "primitives/rewrite/cache.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 #include "primitives/rewrite/same_index.h"
 #include "verify/cover/attained.h"
@@ -22,14 +21,6 @@ typedef struct Inplace {
     const ml_Buffer *old;
     ml_Arith *ar;
 } Inplace;
-
-static bool unsound(const Inplace *p, bool proof, const char *why)
-{
-    ml_fail(p->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(p->block), ML_BUFFER(p->old));
-    if (proof)
-        ml_error_set_unproved(p->c->cx);
-    return false;
-}
 
 /* The hull of what one instance touches, and how many regions there are: with the bindings
  * put in, and inside the shape; in the block's iters and as it is declared (NULL). */
@@ -410,12 +401,10 @@ static bool check_begun(Inplace *p, ml_Uid scope)
     ml_writers(c->cx, c->facts, c->p, scope, p->old, &writers);
     if (writers.n == 0 || writers.v[0] != p->block->tag)
         return true;
-    return ml_fail(c->cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(c->cx,
-                                     "nothing writes %s before block %s; the copy would "
-                                     "read what nobody has written",
-                                     ml_shown(c->cx, p->old), ml_shown(c->cx, p->block))),
-                   ML_BLOCK(p->block), ML_BUFFER(p->old));
+    return ml_fail_as(
+        c->cx, ML_E_COVER_LOST,
+        "nothing writes {0} before block {1}; the copy would read what nobody has written",
+        ML_BUFFER(p->old), ML_BLOCK(p->block));
 }
 
 /* Whether the place of what is copied back is read from the buffer. */
@@ -439,27 +428,24 @@ static bool check(Inplace *p, const ml_Interval *reads, const ml_Interval *write
     bool known = true;
 
     if ((b->predicate->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) != 0)
-        return unsound(p, false,
-                       ml_format(cx,
-                                 "the predicate of block %s reads memory; it may have "
-                                 "another value after the block",
-                                 ml_shown(cx, b)));
+        return ml_fail_as(cx, ML_E_PART_WRITTEN,
+                          "the predicate of block {0} reads memory; it may have another "
+                          "value after the block",
+                          ML_BLOCK(b), ML_BUFFER(p->old));
     for (size_t k = 0; k < b->n_writes; k++)
         if (places_writes(p, b->writes[k].buffer))
-            return unsound(p, false,
-                           ml_format(cx,
-                                     "block %s writes %s, which says what of %s it writes; "
-                                     "another place might be copied back after the block",
-                                     ml_shown(cx, b), ml_shown(cx, b->writes[k].buffer),
-                                     ml_shown(cx, p->old)));
+            return ml_fail_as(cx, ML_E_PART_WRITTEN,
+                              "block {0} writes {1}, which says what of {2} it writes; "
+                              "another place might be copied back after the block",
+                              ML_BLOCK(b), ML_BUFFER(b->writes[k].buffer),
+                              ML_BUFFER(p->old));
     for (size_t d = 0; d < p->old->rank; d++)
         known &= ml_interval_includes(p->ar, reads[d], writes[d]);
     if (!known && !writes_all(p, writes, n_writes))
-        return unsound(p, true,
-                       ml_format(cx,
-                                 "cannot show that block %s reads or writes all of the "
-                                 "region of %s that would be copied back",
-                                 ml_shown(cx, b), ml_shown(cx, p->old)));
+        return ml_unproved(
+            cx, ML_E_PART_WRITTEN,
+            "block {0} reads or writes all of the region of {1} that would be copied back",
+            ML_BLOCK(b), ML_BUFFER(p->old));
     return true;
 }
 
@@ -561,5 +547,6 @@ const ml_Primitive ml_prim_cache_inplace = {
     .suggest = suggest_cache_inplace,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
-                                     ML_E_NOT_READ_WRITE, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_NOT_READ_WRITE, ML_E_COVER_LOST, ML_E_WOULD_RACE,
+                                     ML_E_PART_WRITTEN, ML_E_OK},
 };

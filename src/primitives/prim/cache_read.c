@@ -48,23 +48,16 @@ static bool place_after_writer(ml_Call *c, ml_Uid writer, Readers *r, ml_CachePl
             ml_push(cx, &after, raw.v[k]);
     for (size_t k = 0; k < r->given.n; k++)
         if (!ml_uids_have(&after, r->given.v[k]))
-            return ml_fail(
+            return ml_fail_as(
                 cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
-                                  "consumer_blocks: block %s does not read %s after it "
-                                  "is written",
-                                  ml_shown(cx, ml_call_block(c, r->given.v[k])),
-                                  ml_shown(cx, r->buffer))),
-                ML_BLOCK_UID(r->given.v[k]));
+                "consumer_blocks: block {0} does not read {1} after it is written",
+                ML_BLOCK(ml_call_block(c, r->given.v[k])), ML_BUFFER(r->buffer));
     r->chosen = r->given.n ? r->given : after;
     if (!ml_cache_place(c, writer, &r->chosen, place))
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "no statement after the one that writes %s reads it; a "
-                              "copy would come too late",
-                              ml_shown(cx, r->buffer))),
-            ML_BLOCK_UID(writer));
+        return ml_fail_as(cx, ML_E_COVER_LOST,
+                          "no statement after the one that writes {0} reads it; a copy "
+                          "would come too late",
+                          ML_BUFFER(r->buffer), ML_BLOCK_UID(writer));
     return true;
 }
 
@@ -147,14 +140,9 @@ static bool take_consumers(Readers *r, ml_Uid scope, const ml_Block *b)
 
     for (size_t k = 0; k < given->n; k++) {
         if (!ml_index_is_above(c->p.index, scope, given->uids[k]))
-            return ml_fail(
-                c->cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(c->cx,
-                                  "consumer_blocks: block %s is not in the scope "
-                                  "of block %s",
-                                  ml_shown(c->cx, ml_call_block(c, given->uids[k])),
-                                  ml_shown(c->cx, b))),
-                ML_BLOCK_UID(given->uids[k]));
+            return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
+                              "consumer_blocks: block {0} is not in the scope of block {1}",
+                              ML_BLOCK(ml_call_block(c, given->uids[k])), ML_BLOCK(b));
         ml_push(c->cx, &r->given, given->uids[k]);
     }
     return true;
@@ -182,13 +170,10 @@ static bool declared_of_input(const Readers *r, const ml_Block *root,
 
         box = ml_interval_intersect(ar, box, ml_interval_range(ar, whole.min, n));
         if (!ML_PROVE(c, ML_SOUND, !box.nothing))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "what block %s declares to read of %s lies outside "
-                                  "of its shape: there is nothing to copy",
-                                  ml_shown(cx, root), ml_shown(cx, r->buffer))),
-                ML_BLOCK(root), ML_BUFFER(r->buffer));
+            return ml_fail_as(cx, ML_E_INSTANCES_LOST,
+                              "what block {0} declares to read of {1} lies outside of its "
+                              "shape: there is nothing to copy",
+                              ML_BLOCK(root), ML_BUFFER(r->buffer));
         region[d] = ml_interval_cover(ar, box, whole);
         region[d].min = ml_cast(cx, n->type, region[d].min);
         region[d].extent = ml_cast(cx, n->type, region[d].extent);
@@ -323,5 +308,6 @@ const ml_Primitive ml_prim_cache_read = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS,
-                                     ML_E_BAD_ARGUMENT, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_BAD_ARGUMENT, ML_E_COVER_LOST, ML_E_WOULD_RACE,
+                                     ML_E_INSTANCES_LOST, ML_E_NAMES_OVERLAP, ML_E_OK},
 };

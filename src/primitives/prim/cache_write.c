@@ -3,11 +3,10 @@
  *
  * The copy covers exactly what the block writes; where that cannot be shown and the
  * original is seen outside the scope, elements that nobody wrote would be overwritten:
- * unsound. Source: primitives 8, cache_write.
+ * refused. Source: primitives 8, cache_write.
  */
 #include "primitives/rewrite/cache.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 #include "verify/cover/written.h"
@@ -122,20 +121,15 @@ static bool check(ml_Call *c, const ml_Block *b, const ml_Region *r, ml_Uid scop
     if (writers.n != 1)
         return ml_fail_writers(c, r->buffer, &writers);
     if (ml_read_of(b, r->buffer))
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "block %s also reads %s; its cache would start without "
-                              "those values",
-                              ml_shown(cx, b), ml_shown(cx, r->buffer))),
+        return ml_fail_as(
+            cx, ML_E_COVER_LOST,
+            "block {0} also reads {1}; its cache would start without those values",
             ML_BLOCK(b), ML_BUFFER(r->buffer));
     for (size_t k = 0; k < b->n_writes; k++)
         same += b->writes[k].buffer->uid == r->buffer->uid;
     if (same > 1)
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx, "block %s writes %zu regions of %s",
-                                         ml_shown(cx, b), same, ml_shown(cx, r->buffer))),
-                       ML_BLOCK(b), ML_BUFFER(r->buffer));
+        return ml_fail_as(cx, ML_E_PART_WRITTEN, "block {0} writes {1} regions of {2}",
+                          ML_BLOCK(b), ML_NUMBER("regions", same), ML_BUFFER(r->buffer));
     return true;
 }
 
@@ -169,32 +163,22 @@ static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
                 !ml_index_before(ix, readers.v[k], block) ||
                 ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
                 continue;
-            ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(
-                    c->cx,
-                    "cannot show that block %s reads none of %s that an earlier "
-                    "iteration of loop %s wrote; the copy would come behind that loop",
-                    ml_shown(c->cx, ml_call_block(c, readers.v[k])), ml_shown(c->cx, buf),
-                    ml_shown(c->cx, ml_as_for(ml_index_node(ix, u))->var))),
-                ML_BLOCK(ml_call_block(c, block)), ML_BUFFER(buf));
-            ml_error_set_unproved(c->cx);
-            return false;
+            return ml_unproved(c->cx, ML_E_COVER_LOST,
+                               "block {0} reads none of {1} that an earlier iteration of "
+                               "loop {2} wrote; the copy would come behind that loop",
+                               ML_BLOCK(ml_call_block(c, readers.v[k])), ML_BUFFER(buf),
+                               ML_LOOP(ml_as_for(ml_index_node(ix, u))),
+                               ML_BLOCK(ml_call_block(c, block)));
         }
     return true;
 }
 
 static bool leaves_out(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
 {
-    ml_fail(
-        c->cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(c->cx,
-                          "cannot show that block %s writes all of the region of %s that "
-                          "would be copied back; what it leaves out would be overwritten",
-                          ml_shown(c->cx, b), ml_shown(c->cx, buf))),
-        ML_BLOCK(b), ML_BUFFER(buf));
-    ml_error_set_unproved(c->cx);
-    return false;
+    return ml_unproved(c->cx, ML_E_PART_WRITTEN,
+                       "block {0} writes all of the region of {1} that would be copied "
+                       "back; what it leaves out would be overwritten",
+                       ML_BLOCK(b), ML_BUFFER(buf));
 }
 
 static bool cache_write(ml_Call *c)
@@ -227,13 +211,10 @@ static bool cache_write(ml_Call *c)
     ml_raw_consumers(cx, c->facts, c->p, uid, &raw);
     for (size_t k = 0; k < w.given.n; k++)
         if (!ml_uids_have(&raw, w.given.v[k]))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "consumer_blocks: block %s does not read what "
-                                             "block %s writes",
-                                             ml_shown(cx, ml_call_block(c, w.given.v[k])),
-                                             ml_shown(cx, b))),
-                           ML_BLOCK_UID(w.given.v[k]));
+            return ml_fail_as(
+                cx, ML_E_BAD_ARGUMENT,
+                "consumer_blocks: block {0} does not read what block {1} writes",
+                ML_BLOCK(ml_call_block(c, w.given.v[k])), ML_BLOCK(b));
     for (size_t k = 0; k < raw.n; k++)
         if (!ml_uids_have(&w.given, raw.v[k]))
             ml_push(cx, &after, raw.v[k]);
@@ -325,5 +306,7 @@ const ml_Primitive ml_prim_cache_write = {
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_MULTI_WRITER, ML_E_OPAQUE_ACCESS, ML_E_BAD_ARGUMENT,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_REGION_COVERED,
-                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_ITER_NOT_PARALLEL, ML_E_COVER_LOST,
+                               ML_E_REDUCTION_CHANGED, ML_E_WOULD_RACE, ML_E_PART_WRITTEN,
+                               ML_E_OUTSIDE_BLOCKS, ML_E_OK},
 };

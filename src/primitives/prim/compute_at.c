@@ -112,13 +112,10 @@ static bool check_order(Move *m, const ml_UidVec *v)
             wrong = v->v[j];
     if (!wrong)
         return true;
-    return ml_fail(
-        c->cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(c->cx, "block %s, which %s block %s, would come %s it",
-                          ml_shown(c->cx, ml_call_block(c, wrong)),
-                          m->reverse ? "follows" : "precedes", ml_shown(c->cx, m->block),
-                          m->reverse ? "before" : "after")),
-        ML_BLOCK(m->block), ML_LOOP(m->loop), ML_BLOCK_UID(wrong));
+    return ml_fail_as(
+        c->cx, ML_E_ORDER_REVERSED, "block {0}, which {1} block {2}, would come {3} it",
+        ML_BLOCK(ml_call_block(c, wrong)), ML_TEXT(m->reverse ? "follows" : "precedes"),
+        ML_BLOCK(m->block), ML_TEXT(m->reverse ? "before" : "after"), ML_LOOP(m->loop));
 }
 
 /* reverse: every instance of the block reads an element that there is. One that reads none
@@ -210,17 +207,14 @@ static bool fail_lost(Move *m)
     ml_Ctx *cx = m->c->cx;
 
     ml_error_clear(cx);
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              m->producers.n == 0
-                                  ? "cannot show that all instances of block %s would "
-                                    "still run"
-                                  : "some instances of block %s may read nothing that its "
-                                    "producers write; they would be lost",
-                              ml_shown(cx, m->block))),
-            ML_BLOCK(m->block));
-    ml_error_set_unproved(cx);
-    return false;
+    return m->producers.n == 0
+               ? ml_unproved(cx, ML_E_INSTANCES_LOST,
+                             "all instances of block {0} would still run",
+                             ML_BLOCK(m->block))
+               : ml_unproved(cx, ML_E_INSTANCES_LOST,
+                             "each instance of block {0} reads something that its "
+                             "producers write; others would be lost",
+                             ML_BLOCK(m->block));
 }
 
 /* reverse, not driven: all instances are there again, in each iteration of what holds both
@@ -242,14 +236,10 @@ static bool check_instances(Move *m)
         if (!surely_runs(m, ar, &dom.v[k])) {
             const ml_Stmt *loop = ml_index_node(c->p.index, dom.v[k].var->uid);
 
-            ml_fail(cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(cx,
-                                      "loop %s may have no iteration; block %s would not "
-                                      "run",
-                                      ml_shown(cx, dom.v[k].var), ml_shown(cx, b))),
-                    ML_BLOCK(b), ML_LOOP(loop));
-            ml_error_set_unproved(cx);
-            return false;
+            return ml_unproved(
+                cx, ML_E_INSTANCES_LOST,
+                "loop {0} has an iteration; block {1} would not run without one",
+                ML_VARIABLE(dom.v[k].var), ML_BLOCK(b), ML_LOOP(loop));
         }
     for (size_t k = 0; all && k < b->n_iters; k++)
         all = ml_interval_includes(ar, is[k], m->was[k]);
@@ -298,11 +288,10 @@ static bool find_place(Move *m)
     else if (index == -2)
         index = last + 1;
     if (index < last + 1 || index > first)
-        return ml_fail(
-            c->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(c->cx, "index is %lld; legal are %lld to %lld, -1 and -2",
-                              (long long)index, (long long)(last + 1), (long long)first)),
-            ML_LOOP(m->loop));
+        return ml_fail_as(
+            c->cx, ML_E_BAD_ARGUMENT, "index is {0}; legal are {1} to {2}, -1 and -2",
+            ML_NUMBER("index", (long long)index), ML_NUMBER("first", (long long)(last + 1)),
+            ML_NUMBER("last", (long long)first), ML_LOOP(m->loop));
     m->at = (size_t)index;
     return true;
 }
@@ -397,12 +386,9 @@ static bool check_loop_uses(Move *m, const ml_Stmt *nest)
 
         if (!ml_index_is_above(c->p.index, f->var->uid, m->loop->var->uid) &&
             ml_stmt_uses_var(nest, f->var))
-            return ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "block %s uses the variable of loop %s, which "
-                                  "does not move with it",
-                                  ml_shown(c->cx, m->block), ml_shown(c->cx, f->var))),
+            return ml_fail_as(
+                c->cx, ML_E_VALUE_CHANGED,
+                "block {0} uses the variable of loop {1}, which does not move with it",
                 ML_BLOCK(m->block), ML_LOOP(f));
     }
     return true;
@@ -577,7 +563,8 @@ static const ml_Param params[] = {
     {                                                                                      \
         ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_COMPLETE_OR_REDUCTION,          \
             ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, __VA_ARGS__, ML_E_BAD_ARGUMENT,     \
-            ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK       \
+            ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_ORDER_REVERSED,        \
+            ML_E_INSTANCES_LOST, ML_E_OK                                                   \
     }
 
 const ml_Primitive ml_prim_compute_at = {
@@ -591,7 +578,8 @@ const ml_Primitive ml_prim_compute_at = {
     .result = ML_R_NONE,
     .posts = posts,
     .suggest = suggest_compute_at,
-    .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING),
+    .errors = ERRORS(ML_E_OUTPUT_BLOCK, ML_E_CONSUMERS_MISSING, ML_E_COVER_LOST,
+                     ML_E_WOULD_RACE, ML_E_NAMES_OVERLAP, ML_E_VALUE_CHANGED),
 };
 
 const ml_Primitive ml_prim_reverse_compute_at = {
@@ -605,5 +593,6 @@ const ml_Primitive ml_prim_reverse_compute_at = {
     .result = ML_R_NONE,
     .posts = posts,
     .suggest = suggest_compute_at,
-    .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL),
+    .errors = ERRORS(ML_E_PRODUCERS_MISSING, ML_E_ITER_NOT_PARALLEL, ML_E_INIT_MISPLACED,
+                     ML_E_REDUCTION_CHANGED),
 };

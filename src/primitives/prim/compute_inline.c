@@ -121,10 +121,11 @@ static bool find_pattern(Producer *p)
                             ml_bool(cx, true), ML_BIJECTIVE, true);
     if (p->map.ok)
         return true;
-    return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                   ML_TEXT(ml_format(cx, "its store indices cannot be inverted (%s)",
-                                     ml_iter_fail_text(p->map.fail))),
-                   ML_EXPRESSION(p->store->indices[0]));
+    return ml_fail_as(
+        cx, ML_E_INLINE_PATTERN,
+        "block {0} cannot be inlined: its store indices cannot be inverted ({2})",
+        ML_BLOCK(b), ML_EXPRESSION(p->store->indices[0]),
+        ML_TEXT(ml_iter_fail_text(p->map.fail)));
 }
 
 /* The stored value with the iters solved for a load at idx; NULL: not invertible there. */
@@ -315,5 +316,6 @@ const ml_Primitive ml_prim_compute_inline = {
                                      ML_E_NOT_COMPLETE, ML_E_INLINE_PATTERN, ML_E_ONLY_LEAF,
                                      ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
                                      ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED,
-                                     ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_COVER_LOST, ML_E_WOULD_RACE, ML_E_NAMES_OVERLAP,
+                                     ML_E_OK},
 };

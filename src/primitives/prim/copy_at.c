@@ -37,13 +37,6 @@ static bool order(CopyAt *a, const char *why)
                    ML_TEXT(why));
 }
 
-static bool unsound(CopyAt *a, const char *why)
-{
-    ml_fail(a->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_LOOP(a->loop), ML_BUFFER(a->old));
-    ml_error_set_unproved(a->c->cx);
-    return false;
-}
-
 /* Child blocks of the statement that read or write the buffer. */
 static size_t users_in(CopyAt *a, const ml_Stmt *st, bool write, ml_UidVec *out)
 {
@@ -192,12 +185,10 @@ static bool find_region(CopyAt *a)
         if (all && !ml_check_schedulable(c, a->loop->var->uid, a->users.v[k]))
             return false;
     }
-    return all ||
-           unsound(a, ml_format(cx,
-                                "cannot show that one block writes all of the region "
-                                "of %s that would be copied back; what is left out "
-                                "would be overwritten",
-                                ml_shown(cx, a->old)));
+    return all || ml_unproved(a->c->cx, ML_E_PART_WRITTEN,
+                              "one block writes all of the region of {0} that would be "
+                              "copied back; what is left out would be overwritten",
+                              ML_BUFFER(a->old), ML_LOOP(a->loop));
 }
 
 /* What is read of the new buffer in place of the old one was written to it. */
@@ -222,10 +213,10 @@ static bool check_readers(CopyAt *a)
             before = a->users.v[m] != b->tag &&
                      ml_index_before(c->p.index, a->users.v[m], b->tag);
         if (!before)
-            return unsound(a, ml_format(c->cx,
-                                        "block %s reads %s before it is written under the "
-                                        "loop; its copy would start without those values",
-                                        ml_shown(c->cx, b), ml_shown(c->cx, a->old)));
+            return ml_unproved(a->c->cx, ML_E_COVER_LOST,
+                               "{1} is written under the loop before block {0} reads it; "
+                               "its copy would start without what was there",
+                               ML_BLOCK(b), ML_BUFFER(a->old), ML_LOOP(a->loop));
     }
     return true;
 }
@@ -239,10 +230,9 @@ static const ml_Expr *extent_of(CopyAt *a, const ml_For *f)
     bool loads = f->extent->flags & ML_X_HAS_LOAD;
 
     if ((f->min->flags & ML_X_HAS_LOAD) || (loads && most >= INT32_MAX))
-        unsound(a,
-                ml_format(a->c->cx,
-                          "the bounds of loop %s read memory; cannot show how far it runs",
-                          ml_shown(a->c->cx, f->var)));
+        ml_unproved(a->c->cx, ML_E_OUTSIDE_BLOCKS,
+                    "the end of loop {0} is known: its bounds read memory", ML_LOOP(f),
+                    ML_LOOP(a->loop), ML_BUFFER(a->old));
     return loads && most < INT32_MAX ? ml_int(a->c->cx, f->extent->type, most) : f->extent;
 }
 
@@ -359,10 +349,9 @@ static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
     CopyAt a = {.c = c, .loop = ml_as_for(c->args[LOOP].node), .old = old};
 
     return ml_is_covered(c->cx, c->facts, c->p, nest, false) ||
-           unsound(&a, ml_format(c->cx,
-                                 "cannot show that all values of %s are there where "
-                                 "it would be copied",
-                                 ml_shown(c->cx, old)));
+           ml_unproved(c->cx, ML_E_COVER_LOST,
+                       "all values of {0} are there where it would be copied",
+                       ML_BUFFER(old), ML_LOOP(a.loop));
 }
 
 static bool copy_at(ml_Call *c, bool write)
@@ -473,7 +462,8 @@ const ml_Primitive ml_prim_read_at = {
     .errors =
         (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
                                ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,
-                               ML_E_NOT_STAGE_PIPELINE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_STAGE_PIPELINE, ML_E_COVER_LOST, ML_E_WOULD_RACE,
+                               ML_E_REGION_UNDECLARED, ML_E_OK},
 };
 
 const ml_Primitive ml_prim_write_at = {
@@ -487,8 +477,9 @@ const ml_Primitive ml_prim_write_at = {
     .result = ML_R_BLOCK,
     .posts = posts,
     .suggest = suggest_copy_at,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
-                                     ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
-                                     ML_E_ORDER_VIOLATED, ML_E_NOT_STAGE_PIPELINE,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,
+                               ML_E_NOT_SAME_SCOPE, ML_E_ORDER_VIOLATED,
+                               ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SCHEDULABLE,
+                               ML_E_COVER_LOST, ML_E_PART_WRITTEN, ML_E_OK},
 };

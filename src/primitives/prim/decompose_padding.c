@@ -9,7 +9,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 enum { BLOCK, LOOP };
@@ -116,13 +115,10 @@ static bool find_box(Padding *p)
         return no_pattern(p, "its condition always holds");
     if (!ml_iter_holds(p->ar, p->store->indices, p->store->n, dom, b->n_iters,
                        ml_bool(cx, true), ML_BIJECTIVE, false))
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "several instances of block %s may write one "
-                              "element of %s; the fill would not come before each",
-                              ml_shown(cx, b), ml_shown(cx, p->store->buffer))),
-            ML_BLOCK(b), ML_BUFFER(p->store->buffer));
+        return ml_fail_as(cx, ML_E_WRITES_OVERLAP,
+                          "several instances of block {0} may write one element of {1}; "
+                          "the fill would not come before each",
+                          ML_BLOCK(b), ML_BUFFER(p->store->buffer));
     p->bounds = p->outer = ml_bool(cx, true);
     split_condition(p, p->cond);
     if (b->n_iters == 0 || ml_expr_effect(p->cond) > ML_EFFECT_PURE ||
@@ -164,13 +160,10 @@ static bool check_place(Padding *p)
         if (f->step && !ml_is_int(f->step, 1))
             return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(f), ML_EXPRESSION(f->step));
         if (is_concurrent(f) && ml_buffer_is_private(cx, c->facts, c->p, f->var->uid, buf))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "iterations of loop %s each have a %s of their "
-                                  "own; the fill would stand outside of it",
-                                  ml_shown(cx, f->var), ml_shown(cx, buf))),
-                ML_LOOP(f), ML_BUFFER(buf));
+            return ml_fail_as(cx, ML_E_NOT_SHARED,
+                              "iterations of loop {0} each have a {1} of their own; the "
+                              "fill would stand outside of it",
+                              ML_LOOP(f), ML_BUFFER(buf));
     }
     ml_child_blocks(cx, &p->loop->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
@@ -407,8 +400,9 @@ const ml_Primitive ml_prim_decompose_padding = {
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL}, {0}},
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_COMPLETE, ML_E_NOT_ANCESTOR,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_PADDING_PATTERN,
-                                     ML_E_NOT_AFFINE, ML_E_LOOP_STEP,
-                                     ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_COMPLETE, ML_E_NOT_ANCESTOR,
+                               ML_E_NOT_SCHEDULABLE, ML_E_PADDING_PATTERN, ML_E_NOT_AFFINE,
+                               ML_E_LOOP_STEP, ML_E_NOT_REGION_COVERED, ML_E_WRITES_OVERLAP,
+                               ML_E_NOT_SHARED, ML_E_OK},
 };

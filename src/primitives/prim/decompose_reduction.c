@@ -10,7 +10,6 @@
 #include "primitives/rewrite/move.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { BLOCK, LOOP };
 
@@ -83,14 +82,11 @@ static bool check_instances(Decompose *d)
         for (size_t m = 0; m < b->n_iters; m++)
             used |= ml_expr_uses_var(b->iters[m].value, f->var);
         if (!used && !ml_is_int(f->extent, 1))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "no iter of block %s uses loop %s: the reduction is "
-                                  "computed anew in each of its iterations, and without "
-                                  "the init there it would add up",
-                                  ml_shown(cx, b), ml_shown(cx, f->var))),
-                ML_LOOP(f), ML_BLOCK(b));
+            return ml_fail_as(
+                cx, ML_E_REDUCTION_CHANGED,
+                "no iter of block {0} uses loop {1}: the reduction is computed anew in "
+                "each of its iterations, and without the init there it would add up",
+                ML_BLOCK(b), ML_LOOP(f));
         ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
     for (size_t m = 0; m < b->n_iters; m++)
@@ -102,16 +98,11 @@ static bool check_instances(Decompose *d)
         ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
                       false))
         return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(
-                cx,
-                "cannot show that the iterations under loop %s compute different "
-                "elements of block %s; what is computed twice would add up without "
-                "an init in between",
-                ml_shown(cx, d->loop->var), ml_shown(cx, b))),
-            ML_LOOP(d->loop), ML_BLOCK(b));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(
+        cx, ML_E_REDUCTION_CHANGED,
+        "the iterations under loop {0} compute different elements of block {1}; what is "
+        "computed twice would add up without an init in between",
+        ML_LOOP(d->loop), ML_BLOCK(b));
 }
 
 /* The conjuncts that mention no discarded loop; a conjunct that mixes kept and discarded
@@ -133,13 +124,10 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
     if (keeps && drops && ml_prove(ml_arith_at(cx, d->c->p, d->block->tag), p))
         return true;
     if (keeps && drops)
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "a condition of block %s mixes spatial and reduce loops; "
-                              "the init would write more elements than are updated",
-                              ml_shown(cx, d->block))),
-            ML_BLOCK(d->block), ML_EXPRESSION(p));
+        return ml_fail_as(cx, ML_E_INIT_MISPLACED,
+                          "a condition of block {0} mixes spatial and reduce loops; the "
+                          "init would write more elements than are updated",
+                          ML_BLOCK(d->block), ML_EXPRESSION(p));
     if (!drops)
         *out = ml_and(cx, *out, p);
     return true;
@@ -314,15 +302,11 @@ static bool check_threads(Decompose *d)
         for (size_t m = 0; m < d->block->n_iters; m++)
             if (d->block->iters[m].kind == ML_ITER_REDUCE &&
                 ml_expr_uses_var(d->block->iters[m].value, f->var))
-                return ml_fail(
-                    d->c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(d->c->cx,
-                                      "the iterations of the %s loop %s reduce together; "
-                                      "without an init in block %s they would race",
-                                      ml_for_kind_name((ml_ForKind)f->kind),
-                                      ml_shown(d->c->cx, f->var),
-                                      ml_shown(d->c->cx, d->block))),
-                    ML_LOOP(f), ML_BLOCK(d->block));
+                return ml_fail_as(d->c->cx, ML_E_WOULD_RACE,
+                                  "the iterations of the {0} loop {1} reduce together; "
+                                  "without an init in block {2} they would race",
+                                  ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
+                                  ML_LOOP(f), ML_BLOCK(d->block));
     }
     return true;
 }
@@ -339,16 +323,11 @@ static bool check_reads(Decompose *d)
 
         for (size_t m = 0; b != d->block && m < b->n_writes; m++)
             if (ml_stmt_uses_buffer(d->block->init, b->writes[m].buffer))
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(
-                        c->cx,
-                        "the init of block %s reads %s, which block %s writes "
-                        "under loop %s; it would read it before",
-                        ml_shown(c->cx, d->block), ml_shown(c->cx, b->writes[m].buffer),
-                        ml_shown(c->cx, b), ml_shown(c->cx, d->loop->var))),
-                    ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer), ML_BLOCK(b),
-                    ML_LOOP(d->loop));
+                return ml_fail_as(c->cx, ML_E_ORDER_REVERSED,
+                                  "the init of block {0} reads {1}, which block {2} writes "
+                                  "under loop {3}; it would read it before",
+                                  ML_BLOCK(d->block), ML_BUFFER(b->writes[m].buffer),
+                                  ML_BLOCK(b), ML_LOOP(d->loop));
     }
     return true;
 }
@@ -430,5 +409,6 @@ const ml_Primitive ml_prim_decompose_reduction = {
     .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_ANCESTOR, ML_E_NOT_REDUCTION,
                                      ML_E_UNDECLARED_WRITE, ML_E_LOOP_TOO_LOW,
                                      ML_E_NOT_SCHEDULABLE, ML_E_LOOP_DEPENDENT,
-                                     ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_ORDER_REVERSED, ML_E_INIT_MISPLACED,
+                                     ML_E_REDUCTION_CHANGED, ML_E_WOULD_RACE, ML_E_OK},
 };

@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/inline.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/keep_order.h"
 #include "primitives/rewrite/same_index.h"
 
@@ -33,12 +32,11 @@ static bool pattern(Fusion *f, const ml_Block *at, const char *why)
                    ML_TEXT(why), ML_BLOCK(at));
 }
 
-static bool unsound(Fusion *f, bool proof, const char *why)
+static bool not_once(Fusion *f)
 {
-    ml_fail(f->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(f->epi), ML_BLOCK(f->red));
-    if (proof)
-        ml_error_set_unproved(f->c->cx);
-    return false;
+    return ml_unproved(f->c->cx, ML_E_INSTANCES_LOST,
+                       "block {0} takes each element of the result of block {1} once",
+                       ML_BLOCK(f->epi), ML_BLOCK(f->red));
 }
 
 /* ---- the reduction: T[i] = op(T[i], x), started by T[i] = start */
@@ -148,15 +146,14 @@ static bool find_epilogue(Fusion *f)
     if (wrong && scales(wrong))
         return pattern(f, b, "the result stands under a product, quotient or remainder");
     if (wrong || !f->addend)
-        return unsound(f, false,
-                       ml_format(cx,
-                                 "block %s does more to the result than %s; done in each "
-                                 "iteration of block %s it would give other numbers",
-                                 ml_shown(cx, b),
-                                 f->op == ML_EXPR_ADD   ? "add to it"
-                                 : f->op == ML_EXPR_MAX ? "take its max with something"
-                                                        : "take its min with something",
-                                 ml_shown(cx, f->red)));
+        return ml_fail_as(f->c->cx, ML_E_VALUE_CHANGED,
+                          "block {0} does more to the result than {1}; done in each "
+                          "iteration of block {2} it would give other numbers",
+                          ML_BLOCK(b),
+                          ML_TEXT(f->op == ML_EXPR_ADD   ? "add to it"
+                                  : f->op == ML_EXPR_MAX ? "take its max with something"
+                                                         : "take its min with something"),
+                          ML_BLOCK(f->red), ML_BLOCK(f->epi));
     if ((f->load->flags & ML_X_MASKED) != 0)
         return pattern(f, b, "the epilogue loads the result under a mask");
     return true;
@@ -203,12 +200,11 @@ static bool check_place(Fusion *f, const ml_IterList *mine)
                !(e->kind == ML_EXPR_VAR && e->as.var == f->red->iters[mine->v[at]].var))
             at++;
         if (at++ >= mine->n)
-            return unsound(f, true,
-                           ml_format(f->c->cx,
-                                     "cannot show that instances of block %s, which write "
-                                     "one element of %s, would keep their order",
-                                     ml_shown(f->c->cx, f->epi),
-                                     ml_shown(f->c->cx, f->out->buffer)));
+            return ml_unproved(f->c->cx, ML_E_ORDER_REVERSED,
+                               "instances of block {0}, which write one element of {1}, "
+                               "would keep their order",
+                               ML_BLOCK(f->epi), ML_BUFFER(f->out->buffer),
+                               ML_BLOCK(f->red));
     }
     return ml_check_place_order(f->c, f->epi, f->temp, f->load->args);
 }
@@ -223,7 +219,6 @@ static bool solve(Fusion *f)
     ml_Arith *ar = ml_arith_at(cx, c->p, f->scope);
     ml_Map *inverse = ml_map_new(cx);
     const ml_Expr *const *from = f->load->args, *const *to = f->sum->indices;
-    const char *why = "cannot show that the epilogue takes each element of the result once";
 
     ML_ASSERT(from && to);
     ml_arith_bind_iters(ar, f->red);
@@ -233,7 +228,7 @@ static bool solve(Fusion *f)
                                     ml_bool(cx, true), ML_BIJECTIVE, true);
 
     if (!map.ok || !ml_iter_inverse(ar, &map, to, inverse))
-        return unsound(f, true, why);
+        return not_once(f);
     for (size_t k = 0; k < e->n_iters; k++) {
         const ml_Iter *it = &e->iters[k];
         const ml_Expr *u = ml_map_get(inverse, it->var->uid);
@@ -243,7 +238,7 @@ static bool solve(Fusion *f)
         u = ml_simplify(ar, ml_cast(cx, it->var->type, u));
         if (!ml_prove_symbolic(ar, ml_ge(cx, u, it->min)) ||
             !ml_prove_symbolic(ar, ml_lt(cx, u, ml_add(cx, it->min, it->extent))))
-            return unsound(f, true, why);
+            return not_once(f);
         ml_subst_var(cx, &f->solved, it->var, u);
     }
     for (size_t d = 0; d < f->temp->rank; d++) {
@@ -252,19 +247,18 @@ static bool solve(Fusion *f)
         const ml_Expr *b = to[d];
 
         if (!ml_promote(cx, &a, &b) || !ml_prove_equal(ar, a, b))
-            return unsound(f, true, why);
+            return not_once(f);
     }
     const ml_Expr *p = product(cx, f->red, &mine), *q = product(cx, e, &all);
 
     if (!ml_promote(cx, &p, &q) || !ml_prove_equal(ar, p, q) ||
         !ml_is_injective(c, f->red, &mine, to, f->temp->rank))
-        return unsound(f, true, why);
+        return not_once(f);
     if (!ml_covers_domains(c, e, &all))
-        return unsound(f, true,
-                       ml_format(cx,
-                                 "cannot show that block %s runs for all values of its "
-                                 "iters; what it leaves out would be written",
-                                 ml_shown(cx, e)));
+        return ml_unproved(f->c->cx, ML_E_PART_WRITTEN,
+                           "block {0} runs for all values of its iters; what it leaves out "
+                           "would be written",
+                           ML_BLOCK(e), ML_BLOCK(f->epi), ML_BLOCK(f->red));
     return ML_PROVE(c, ML_SOUND, check_place(f, &mine));
 }
 
@@ -282,21 +276,20 @@ static bool check_others(Fusion *f)
         return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f->temp), ML_BLOCK(opaque));
     for (size_t k = 0; k < users.n; k++)
         if (users.v[k] != f->red->tag && users.v[k] != f->epi->tag)
-            return unsound(f, false,
-                           ml_format(cx, "block %s reads %s too, which would be gone",
-                                     ml_shown(cx, ml_call_block(c, users.v[k])),
-                                     ml_shown(cx, f->temp)));
+            return ml_fail_as(f->c->cx, ML_E_USED_ELSEWHERE,
+                              "block {0} reads {1} too, which would be gone",
+                              ML_BLOCK(ml_call_block(c, users.v[k])), ML_BUFFER(f->temp),
+                              ML_BLOCK(f->epi), ML_BLOCK(f->red));
     ml_index_loops(cx, c->p.index, f->epi->tag, &loops);
     for (size_t k = 0; k < loops.n; k++)
         for (uint32_t m = 0; m < f->red->n_iters; m++)
             if (f->red->iters[m].kind != ML_ITER_SPATIAL &&
                 ml_expr_uses_var(f->red->iters[m].value, ml_as_for(loops.v[k])->var))
-                return unsound(f, false,
-                               ml_format(cx,
-                                         "loop %s, which drives the reduction, is above "
-                                         "block %s: it takes results that are not complete",
-                                         ml_shown(cx, ml_as_for(loops.v[k])->var),
-                                         ml_shown(cx, f->epi)));
+                return ml_fail_as(f->c->cx, ML_E_REDUCTION_CHANGED,
+                                  "loop {0}, which drives the reduction, is above block "
+                                  "{1}: it takes results that are not complete",
+                                  ML_LOOP(ml_as_for(loops.v[k])), ML_BLOCK(f->epi),
+                                  ML_BLOCK(f->red));
     return true;
 }
 
@@ -436,10 +429,12 @@ const ml_Primitive ml_prim_fuse_reduction_epilogue = {
                                {ML_SOUND, ML_BLOCK_OF, ml_check_order, NULL},
                                {ML_STRICT, ML_SCOPE_OF, ml_check_pipeline, NULL},
                                {0}},
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE,
-                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_WRITE,
-                                     ML_E_NOT_REDUCTION, ML_E_NOT_COMPLETE,
-                                     ML_E_OUTPUT_BLOCK, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_EPILOGUE_PATTERN, ML_E_OPAQUE_ACCESS,
-                                     ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){
+            ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE, ML_E_NOT_STAGE_PIPELINE,
+            ML_E_NOT_SINGLE_WRITE, ML_E_NOT_REDUCTION, ML_E_NOT_COMPLETE, ML_E_OUTPUT_BLOCK,
+            ML_E_NOT_SCHEDULABLE, ML_E_EPILOGUE_PATTERN, ML_E_OPAQUE_ACCESS,
+            ML_E_NOT_REGION_COVERED, ML_E_ORDER_REVERSED, ML_E_REDUCTION_CHANGED,
+            ML_E_INSTANCES_LOST, ML_E_PART_WRITTEN, ML_E_USED_ELSEWHERE, ML_E_VALUE_CHANGED,
+            ML_E_OK},
 };

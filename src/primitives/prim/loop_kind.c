@@ -116,12 +116,10 @@ static bool bind(ml_Call *c)
     ml_Thread t = ml_thread(c->args[THREAD].s);
 
     if (ml_thread_rank(t) < 0)
-        return ml_fail(
-            c->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(c->cx,
-                              "thread_axis: %s is no thread axis; blockIdx.x|y|z, "
-                              "threadIdx.x|y|z or vthread.x|y|z",
-                              t.name)));
+        return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
+                          "thread_axis: {0} is no thread axis; blockIdx.x|y|z, "
+                          "threadIdx.x|y|z or vthread.x|y|z",
+                          ML_TEXT(t.name));
     if (t.dim == ML_DIM_BARE) {
         ml_call_note(c, "vthread alone is an old spelling of vthread.x");
         t = ml_thread("vthread.x");
@@ -266,10 +264,10 @@ static const ml_Param params[] = {
                   "blockIdx.x|y|z, threadIdx.x|y|z, vthread.x|y|z"),
 };
 
-#define ERRORS                                                                             \
+#define ERRORS(...)                                                                        \
     (const ml_ErrorCode[])                                                                 \
     {                                                                                      \
-        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND, ML_E_OK           \
+        ML_E_ITER_NOT_PARALLEL, ML_E_NOT_COMPACT_DATAFLOW, ML_E_WOULD_RACE, __VA_ARGS__    \
     }
 
 const ml_Primitive ml_prim_parallel = {
@@ -284,7 +282,7 @@ const ml_Primitive ml_prim_parallel = {
     .result = ML_R_NONE,
     .posts = posts,
     .suggest = suggest_loop_kind,
-    .errors = ERRORS,
+    .errors = ERRORS(ML_E_OUTSIDE_BLOCKS, ML_E_NAMES_OVERLAP, ML_E_OK),
 };
 
 const ml_Primitive ml_prim_vectorize = {
@@ -298,7 +296,7 @@ const ml_Primitive ml_prim_vectorize = {
     .result = ML_R_NONE,
     .posts = posts,
     .suggest = suggest_loop_kind,
-    .errors = ERRORS,
+    .errors = ERRORS(ML_E_OK),
 };
 
 const ml_Primitive ml_prim_unroll = {
@@ -331,7 +329,7 @@ const ml_Primitive ml_prim_bind = {
     .suggest = suggest_loop_kind,
     .rule = bind_rule,
     .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_ITER_NOT_PARALLEL,
-                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_UNSOUND,
-                                     ML_E_NOT_REGION_COVERED, ML_E_THREAD_NESTED,
-                                     ML_E_LAUNCH_LIMIT, ML_E_OK},
+                                     ML_E_NOT_COMPACT_DATAFLOW, ML_E_WOULD_RACE,
+                                     ML_E_NOT_SHARED, ML_E_NOT_REGION_COVERED,
+                                     ML_E_THREAD_NESTED, ML_E_LAUNCH_LIMIT, ML_E_OK},
 };

@@ -176,13 +176,9 @@ static bool without_init(Piece *pc, ml_Block *b)
     Partition *p = pc->p;
 
     if (!never_first(pc, b)) {
-        ml_fail(p->c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(p->c->cx,
-                                  "cannot show that block %s would be initialised in the "
-                                  "first piece of loop %s alone",
-                                  ml_shown(p->c->cx, b), ml_shown(p->c->cx, p->loop->var))),
-                ML_LOOP(p->loop));
-        ml_error_set_unproved(p->c->cx);
+        ml_unproved(p->c->cx, ML_E_INIT_MISPLACED,
+                    "block {0} would be initialised in the first piece of loop {1} alone",
+                    ML_BLOCK(b), ML_LOOP(p->loop));
         pc->failed = true;
         return false;
     }
@@ -402,9 +398,9 @@ const ml_Primitive ml_prim_loop_partition = {
     .result = ML_R_LOOPS,
     .posts = posts,
     .suggest = suggest_loop_partition,
-    .errors =
-        (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_DYNAMIC, ML_E_TWO_AUTOS,
-                               ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
-                               ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_UNSOUND, ML_E_OK},
+    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_DYNAMIC, ML_E_TWO_AUTOS,
+                                     ML_E_FACTOR_NOT_POSITIVE, ML_E_FACTORS_TOO_LARGE,
+                                     ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
+                                     ML_E_INIT_MISPLACED, ML_E_WOULD_RACE, ML_E_OK},
     .one_order = true,
 };

@@ -227,7 +227,7 @@ static void suggest_merge(ml_Schedule *s, const ml_Given *args, const ml_Error *
     const ml_Given *g = &args[LOOPS];
     ml_Text list = {0};
 
-    if (e->code == ML_E_UNSOUND && g->n > 1) {
+    if (e->code == ML_E_ORDER_REVERSED && g->n > 1) {
         for (size_t k = g->n; k-- > 0;)
             ml_text_fmt(&list, "%s\"%s\"", list.n ? ", " : "", ml_name_of(s, g->uids[k]));
         ml_try(t, "the bodies in the other order", "merge(%s)", ml_text_z(&list));
@@ -257,5 +257,5 @@ const ml_Primitive ml_prim_merge = {
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_NOT_ONLY_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_MERGE_DEPTH, ML_E_MERGE_EXTENT,
-                               ML_E_UNSOUND, ML_E_OK},
+                               ML_E_ORDER_REVERSED, ML_E_OUTSIDE_BLOCKS, ML_E_OK},
 };

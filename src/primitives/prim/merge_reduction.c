@@ -281,13 +281,10 @@ static bool check_loops(Merge *m)
                     ML_ITER(m->update, j), ML_BLOCK(m->update));
         }
         if (k >= m->above && !used && !ml_is_int(f->extent, 1))
-            return ml_fail(
-                m->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(m->cx,
-                                  "no iter of block %s uses loop %s: it adds up over "
-                                  "its iterations, and would start anew in each",
-                                  ml_shown(m->cx, m->update), ml_shown(m->cx, f->var))),
-                ML_LOOP(f), ML_BLOCK(m->update));
+            return ml_fail_as(m->cx, ML_E_REDUCTION_CHANGED,
+                              "no iter of block {0} uses loop {1}: it adds up over its "
+                              "iterations, and would start anew in each",
+                              ML_BLOCK(m->update), ML_LOOP(f));
     }
     return true;
 }
@@ -377,5 +374,6 @@ const ml_Primitive ml_prim_merge_reduction = {
         (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_NOT_SAME_SCOPE, ML_E_HAS_INIT,
                                ML_E_MERGE_SHAPE, ML_E_NOT_AFFINE, ML_E_MULTI_WRITER,
                                ML_E_ORDER_VIOLATED, ML_E_LOOP_TOO_LOW, ML_E_REGION_MISMATCH,
-                               ML_E_NOT_SCHEDULABLE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_SCHEDULABLE, ML_E_INIT_MISPLACED,
+                               ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_OK},
 };

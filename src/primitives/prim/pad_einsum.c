@@ -151,11 +151,9 @@ static bool check_padding(ml_Einsum *e)
     const ml_Block *b = e->block;
 
     if (list->n != b->n_iters)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx, "padding has %u entries, block %s has %u iters", list->n,
-                              ml_shown(cx, b), b->n_iters)),
-            ML_BLOCK(b));
+        return ml_fail_as(
+            cx, ML_E_BAD_ARGUMENT, "padding has {0} entries, block {1} has {2} iters",
+            ML_NUMBER("entries", list->n), ML_BLOCK(b), ML_NUMBER("iters", b->n_iters));
     e->extents = ML_ARRAY(cx, const ml_Expr *, b->n_iters + 1u);
     e->changed = ML_ARRAY(cx, bool, b->n_iters + 1u);
     e->loop_of = ML_ARRAY(cx, const ml_For *, b->n_iters + 1u);
@@ -165,12 +163,9 @@ static bool check_padding(ml_Einsum *e)
         const ml_Expr *f, *up;
 
         if (p <= 0 || !ml_dtype_fits(it->extent->type, p))
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx,
-                                             "padding of iter %s is %lld, it must be "
-                                             "positive",
-                                             ml_shown(cx, it->var), (long long)p)),
-                           ML_BLOCK(b));
+            return ml_fail_as(
+                cx, ML_E_BAD_ARGUMENT, "padding of iter {0} is {1}, it must be positive",
+                ML_VARIABLE(it->var), ML_NUMBER("padding", (long long)p), ML_BLOCK(b));
         f = ml_int(cx, it->extent->type, p);
         up = ml_add(cx, it->extent, ml_int(cx, it->extent->type, p - 1));
         e->extents[k] = ml_simplify(e->ar, ml_mul(cx, ml_floordiv(cx, up, f), f));
@@ -207,8 +202,8 @@ static bool check_loop(ml_Einsum *e, uint32_t k)
         if (m != k && ml_expr_uses_var(b->iters[m].value, f->var))
             return not_trivial(e);
     if (f->kind == ML_FOR_THREAD)
-        return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(f),
-                       ML_TEXT(ml_format(cx, "a thread binding, %s", f->thread.name)));
+        return ml_fail_as(cx, ML_E_LOOP_ANNOTATED, "loop {0} has a thread binding, {1}",
+                          ML_LOOP(f), ML_TEXT(f->thread.name));
     if (f->step && !ml_is_int(f->step, 1))
         return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(f), ML_EXPRESSION(f->step));
     for (size_t m = at; m < e->loops.n; m++) {
@@ -289,15 +284,10 @@ static bool adds_zero(const ml_Einsum *e, const ml_Stmt *s, uint32_t r)
             (is_own_load(v->args[1], st) && is_zero(e, v->args[0], r)));
 }
 
-static bool unsound(const ml_Einsum *e, uint32_t k, const char *why)
+static bool unpadded(const ml_Einsum *e, uint32_t k, const char *why)
 {
-    ml_Ctx *cx = e->c->cx;
-
-    return ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx, "iter %s of block %s cannot be padded: %s",
-                          e->block->iters[k].var->hint, ml_shown(cx, e->block), why)),
-        ML_BLOCK(e->block), ML_ITER(e->block, k));
+    return ml_fail(e->c->cx, ML_E_PADDING_USED, ML_ITER(e->block, k), ML_BLOCK(e->block),
+                   ML_TEXT(why));
 }
 
 static bool check_iter(ml_Einsum *e, uint32_t k)
@@ -308,12 +298,12 @@ static bool check_iter(ml_Einsum *e, uint32_t k)
         return false;
     if (b->iters[k].kind == ML_ITER_REDUCE)
         return adds_zero(e, b->body, k) ||
-               unsound(
+               unpadded(
                    e, k,
                    "its instances must add a product of what it indexes, which is 0 for "
                    "zeros");
     if (b->iters[k].kind != ML_ITER_SPATIAL)
-        return unsound(e, k, "it is neither spatial nor reduce");
+        return unpadded(e, k, "it is neither spatial nor reduce");
     for (size_t s = 0; s < e->sides.n; s++) {
         const ml_EinsumSide *w = &e->sides.v[s];
         bool found = !w->write;
@@ -321,9 +311,10 @@ static bool check_iter(ml_Einsum *e, uint32_t k)
         for (size_t d = 0; d < w->old->rank && !found; d++)
             found = ml_einsum_iter(b, w->idx[d]) == (int)k;
         if (!found)
-            return unsound(e, k,
-                           ml_format(e->c->cx, "its instances write the same element of %s",
-                                     ml_shown(e->c->cx, w->old)));
+            return ml_fail_as(e->c->cx, ML_E_PADDING_USED,
+                              "iter {0} of block {1} cannot be padded: its instances write "
+                              "the same element of {2}",
+                              ML_ITER(b, k), ML_BLOCK(b), ML_BUFFER(w->old));
     }
     return true;
 }
@@ -351,7 +342,7 @@ static bool check_output(const ml_Einsum *e, const ml_EinsumSide *s, const ml_In
         last = ml_sub(cx, b->iters[k].extent, ml_int(cx, b->iters[k].extent->type, 1));
         if (!ml_prove_equal(e->ar, run[k].min, b->iters[k].min) ||
             !ml_prove_equal(e->ar, run[k].max, last))
-            return unsound(e, (uint32_t)k, "the loops do not run over all of its domain");
+            return unpadded(e, (uint32_t)k, "the loops do not run over all of its domain");
     }
     return true;
 }
@@ -371,14 +362,10 @@ static bool check_place(const ml_Einsum *e, const ml_EinsumSide *s)
         if (o->tag == e->block->tag)
             continue;
         if (ml_write_of(o, s->old) || (s->write && ml_read_of(o, s->old)))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "block %s uses %s under the loops of block %s; "
-                                  "the copy would stand outside of them",
-                                  ml_shown(cx, o), ml_shown(cx, s->old),
-                                  ml_shown(cx, e->block))),
-                ML_BLOCK(e->block), ML_BLOCK(o), ML_BUFFER(s->old));
+            return ml_fail_as(cx, ML_E_USED_ELSEWHERE,
+                              "block {0} uses {1} under the loops of block {2}; the copy "
+                              "would stand outside of them",
+                              ML_BLOCK(o), ML_BUFFER(s->old), ML_BLOCK(e->block));
     }
     return true;
 }
@@ -506,5 +493,6 @@ const ml_Primitive ml_prim_pad_einsum = {
                                ML_E_NOT_EINSUM, ML_E_NOT_TRIVIAL_BINDING,
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_NOT_ONLY_CHILD,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_AFFINE, ML_E_NOT_SCHEDULABLE,
-                               ML_E_UNSOUND, ML_E_OK},
+                               ML_E_WOULD_RACE, ML_E_REGION_UNDECLARED, ML_E_USED_ELSEWHERE,
+                               ML_E_PADDING_USED, ML_E_OK},
 };

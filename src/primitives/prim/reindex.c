@@ -31,14 +31,6 @@ static bool no_access(Reindex *r, const char *why)
                    ML_TEXT(why));
 }
 
-static bool unsound(Reindex *r, bool proof, const char *why)
-{
-    ml_fail(r->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(r->block), ML_BUFFER(r->old));
-    if (proof)
-        ml_error_set_unproved(r->c->cx);
-    return false;
-}
-
 static bool find_index(Reindex *r)
 {
     ml_Ctx *cx = r->c->cx;
@@ -117,12 +109,11 @@ static bool check_read(Reindex *r)
         if (r->index[d]->flags & ML_X_HAS_LOAD)
             ml_expr_visit(r->index[d], look_inside, &w);
         if (w.bad)
-            return unsound(
-                r, true,
-                ml_format(cx,
-                          "cannot show that index %zu of %s can be computed for all "
-                          "iters of block %s: it reads memory, perhaps outside",
-                          d, ml_shown(cx, r->old), ml_shown(cx, b)));
+            return ml_unproved(r->c->cx, ML_E_READS_BEYOND,
+                               "index {0} of {1} can be computed for all iters of block "
+                               "{2}: it reads memory, perhaps outside",
+                               ML_NUMBER("index", d), ML_BUFFER(r->old), ML_BLOCK(b),
+                               ML_BLOCK(r->block));
     }
     for (size_t d = 0; d < r->old->rank; d++) /* a gather: from what it does not write */
         for (size_t k = 0; k < b->n_writes; k++)
@@ -142,24 +133,20 @@ static bool stores_all(Reindex *r)
 static bool check_write(Reindex *r)
 {
     ml_Call *c = r->c;
-    ml_Ctx *cx = c->cx;
     const ml_Block *b = r->block;
 
     if (!ml_check_starts_fresh(c, b, r->old))
         return false;
     if (!stores_all(r) || !ml_covers_domains(c, b, &r->iters))
-        return unsound(r, true,
-                       ml_format(cx,
-                                 "cannot show that block %s writes an element for all "
-                                 "values of its iters; what it leaves out would be "
-                                 "overwritten",
-                                 ml_shown(cx, b)));
+        return ml_unproved(r->c->cx, ML_E_PART_WRITTEN,
+                           "block {0} writes an element for all values of its iters; what "
+                           "it leaves out would be overwritten",
+                           ML_BLOCK(b), ML_BLOCK(r->block), ML_BUFFER(r->old));
     if (!ml_is_injective(c, b, &r->iters, r->index, r->old->rank))
-        return unsound(r, true,
-                       ml_format(cx,
-                                 "cannot show that block %s writes different elements of "
-                                 "%s for different values of its iters",
-                                 ml_shown(cx, b), ml_shown(cx, r->old)));
+        return ml_unproved(
+            r->c->cx, ML_E_WRITES_OVERLAP,
+            "block {0} writes different elements of {1} for different values of its iters",
+            ML_BLOCK(b), ML_BUFFER(r->old), ML_BLOCK(r->block));
     return true;
 }
 
@@ -221,11 +208,10 @@ static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
     Reindex r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
     return ml_still_covered(c, nest, r.block->tag, false) ||
-           unsound(&r, true,
-                   ml_format(c->cx,
-                             "cannot show that all values of %s are visible where it "
-                             "would be copied, outside the loops of block %s",
-                             ml_shown(c->cx, old), ml_shown(c->cx, r.block)));
+           ml_unproved(r.c->cx, ML_E_NOT_SHARED,
+                       "all values of {0} are visible where it would be copied, outside "
+                       "the loops of block {1}",
+                       ML_BUFFER(old), ML_BLOCK(r.block), ML_BUFFER(r.old));
 }
 
 static bool reindex(ml_Call *c)
@@ -256,10 +242,9 @@ static bool reindex(ml_Call *c)
     if (!top)
         return false;
     if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
-        return unsound(&r, false,
-                       ml_format(c->cx,
-                                 "the domain of block %s is empty: nothing is copied",
-                                 ml_shown(c->cx, r.block)));
+        return ml_fail_as(r.c->cx, ML_E_INSTANCES_LOST,
+                          "the domain of block {0} is empty: nothing is copied",
+                          ML_BLOCK(r.block), ML_BUFFER(r.old));
     if (r.write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     make_buffer(&r);
@@ -322,9 +307,11 @@ const ml_Primitive ml_prim_reindex = {
     .posts = posts,
     .suggest = suggest_reindex,
     .errors =
-        (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
-                               ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_LEAF, ML_E_REINDEX_ACCESS,
-                               ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD,
-                               ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND,
-                               ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_ROOT_BLOCK, ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND,
+            ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_LEAF, ML_E_REINDEX_ACCESS,
+            ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD, ML_E_NOT_REDUCTION,
+            ML_E_ITER_NOT_PARALLEL, ML_E_COVER_LOST, ML_E_REDUCTION_CHANGED,
+            ML_E_WRITES_OVERLAP, ML_E_INSTANCES_LOST, ML_E_PART_WRITTEN,
+            ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND, ML_E_NOT_SHARED, ML_E_OK},
 };

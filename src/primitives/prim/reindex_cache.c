@@ -31,13 +31,6 @@ typedef struct Recache {
     ml_Uid nest;
 } Recache;
 
-static bool unsound(Recache *r, const char *why)
-{
-    ml_fail(r->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(r->block), ML_BUFFER(r->old));
-    ml_error_set_unproved(r->c->cx);
-    return false;
-}
-
 /* ---- the two kinds of indices */
 
 static bool check_point(Recache *r)
@@ -121,12 +114,9 @@ static bool find_indices(Recache *r)
     ml_Arith *ar = ml_arith_at(cx, c->p, b->tag);
 
     if (m->n_vars != b->n_iters)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx,
-                                         "index_map takes %u indices; block %s has %u "
-                                         "iters",
-                                         m->n_vars, ml_shown(cx, b), b->n_iters)),
-                       ML_BLOCK(b));
+        return ml_fail_as(
+            cx, ML_E_BAD_ARGUMENT, "index_map takes {0} indices; block {1} has {2} iters",
+            ML_NUMBER("indices", m->n_vars), ML_BLOCK(b), ML_NUMBER("iters", b->n_iters));
     ml_arith_bind_iters(ar, b);
     r->n_new = m->n_exprs;
     r->at_old = ML_ARRAY(cx, const ml_Expr *, r->old->rank + 1u);
@@ -174,8 +164,10 @@ static bool make_buffer(Recache *r)
     r->own = ml_buffer_new(cx, ml_format(cx, "%s_%s", r->old->name, c->args[SCOPE].s),
                            r->old->type, shape, r->n_new, c->args[SCOPE].s);
     if (!ml_is_injective(c, r->block, &r->copy.iters, r->at_new, r->n_new))
-        return unsound(r, "cannot show that the index map gives different elements for "
-                          "different values of the iters");
+        return ml_unproved(r->c->cx, ML_E_WRITES_OVERLAP,
+                           "the index map gives different elements for different values of "
+                           "the iters of block {0}",
+                           ML_BLOCK(r->block), ML_BUFFER(r->old));
     return true;
 }
 
@@ -211,12 +203,10 @@ static bool find_place(Recache *r)
         r->pos = ml_position_in(ml_node_body(ml_index_node(c->p.index, r->place.node)),
                                 r->place.before);
     } else if (!r->write) {
-        return ml_fail(cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(cx,
-                                         "no statement after the one that writes %s holds "
-                                         "block %s; a copy would come too late",
-                                         ml_shown(cx, r->old), ml_shown(cx, r->block))),
-                       ML_BLOCK(r->block), ML_BUFFER(r->old));
+        return ml_fail_as(cx, ML_E_COVER_LOST,
+                          "no statement after the one that writes {0} holds block {1}; a "
+                          "copy would come too late",
+                          ML_BUFFER(r->old), ML_BLOCK(r->block));
     }
     return ml_check_schedulable(c, r->place.node, uid);
 }
@@ -271,24 +261,23 @@ static bool ask_inside(Recache *r, size_t d)
 static bool check_read(Recache *r)
 {
     ml_Call *c = r->c;
-    ml_Ctx *cx = c->cx;
     const ml_Block *b = r->block;
 
     for (size_t d = 0; d < r->old->rank; d++)
         if (!inside(r, d) && !ask_inside(r, d))
-            return unsound(r, ml_format(cx,
-                                        "cannot show that index %zu of %s stays for all "
-                                        "values of the iters of block %s in what the block "
-                                        "around declares to read",
-                                        d, ml_shown(cx, r->old), ml_shown(cx, b)));
+            return ml_unproved(r->c->cx, ML_E_REGION_UNDECLARED,
+                               "index {0} of {1} stays for all values of the iters of "
+                               "block {2} in what the block around declares to read",
+                               ML_NUMBER("index", d), ML_BUFFER(r->old), ML_BLOCK(b),
+                               ML_BLOCK(r->block));
     const ml_Iter *it = ml_copy_nest_outside(c, &r->copy);
 
     if (it)
-        return unsound(r, ml_format(cx,
-                                    "cannot show that iter %s of block %s stays in its "
-                                    "domain without the predicate on loops that are "
-                                    "not copied",
-                                    ml_shown(cx, it->var), ml_shown(cx, b)));
+        return ml_unproved(r->c->cx, ML_E_READS_BEYOND,
+                           "iter {0} of block {1} stays in its domain without the "
+                           "predicate on loops that are not copied",
+                           ML_VARIABLE(it->var), ML_BLOCK(b), ML_BLOCK(r->block),
+                           ML_BUFFER(r->old));
     return true;
 }
 
@@ -305,16 +294,15 @@ static bool check_write(Recache *r)
     for (size_t k = 0; k < r->copy.dropped.n; k++)
         all = all && ml_prove_ge(ar, r->copy.dropped.v[k]->extent, 1);
     if (!all)
-        return unsound(r, ml_format(cx,
-                                    "cannot show that block %s writes an element for all "
-                                    "values of its iters; what it leaves out would be "
-                                    "overwritten",
-                                    ml_shown(cx, b)));
+        return ml_unproved(r->c->cx, ML_E_PART_WRITTEN,
+                           "block {0} writes an element for all values of its iters; what "
+                           "it leaves out would be overwritten",
+                           ML_BLOCK(b), ML_BLOCK(r->block), ML_BUFFER(r->old));
     if (!ml_is_injective(c, b, &r->copy.iters, r->at_old, r->old->rank))
-        return unsound(r, ml_format(cx,
-                                    "cannot show that block %s writes different elements "
-                                    "of %s for different values of its iters",
-                                    ml_shown(cx, b), ml_shown(cx, r->old)));
+        return ml_unproved(
+            r->c->cx, ML_E_WRITES_OVERLAP,
+            "block {0} writes different elements of {1} for different values of its iters",
+            ML_BLOCK(b), ML_BUFFER(r->old), ML_BLOCK(r->block));
     return true;
 }
 
@@ -347,10 +335,9 @@ static bool finds_values(ml_Call *c, ml_Uid nest, const ml_Buffer *old)
     Recache r = {.c = c, .block = ml_as_block(c->args[BLOCK].node), .old = old};
 
     return ml_still_covered(c, nest, r.block->tag, false) ||
-           unsound(&r, ml_format(c->cx,
-                                 "cannot show that all values of %s are there where "
-                                 "it would be copied",
-                                 ml_shown(c->cx, old)));
+           ml_unproved(r.c->cx, ML_E_COVER_LOST,
+                       "all values of {0} are there where it would be copied",
+                       ML_BUFFER(old), ML_BLOCK(r.block), ML_BUFFER(r.old));
 }
 
 static bool recache(ml_Call *c, bool write)
@@ -374,9 +361,9 @@ static bool recache(ml_Call *c, bool write)
         return false;
     ml_copy_nest_find(c, &r.copy, r.place.node);
     if (!ML_PROVE(c, ML_SOUND, !ml_is_empty_block(r.block)))
-        return unsound(&r, ml_format(c->cx,
-                                     "the domain of block %s is empty: nothing is copied",
-                                     ml_shown(c->cx, r.block)));
+        return ml_fail_as(r.c->cx, ML_E_INSTANCES_LOST,
+                          "the domain of block {0} is empty: nothing is copied",
+                          ML_BLOCK(r.block), ML_BUFFER(r.old));
     if (write ? !ML_PROVE(c, ML_SOUND, check_write(&r)) : !check_read(&r))
         return false;
     ml_call_replace(c, uid, &ml_with_access(cx, r.block, r.old, r.own, r.at_new)->base);
@@ -457,7 +444,8 @@ static const ml_Param write_params[] = {
         ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX, ML_E_ROOT_BLOCK,                        \
             ML_E_NOT_STAGE_PIPELINE, ML_E_MULTI_WRITER, ML_E_NOT_SCHEDULABLE,              \
             ML_E_BAD_ARGUMENT, ML_E_NOT_SINGLE_POINT, ML_E_REINDEX_MISMATCH,               \
-            ML_E_REINDEX_ACCESS, __VA_ARGS__, ML_E_UNSOUND, ML_E_OK                        \
+            ML_E_REINDEX_ACCESS, __VA_ARGS__, ML_E_WRITES_OVERLAP, ML_E_INSTANCES_LOST,    \
+            ML_E_OK                                                                        \
     }
 
 const ml_Primitive ml_prim_reindex_cache_read = {
@@ -471,7 +459,7 @@ const ml_Primitive ml_prim_reindex_cache_read = {
     .result = ML_R_BLOCK,
     .posts = posts,
     .suggest = suggest_reindex_cache,
-    .errors = ERRORS(ML_E_NOT_REGION_COVERED),
+    .errors = ERRORS(ML_E_NOT_REGION_COVERED, ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND),
 };
 
 const ml_Primitive ml_prim_reindex_cache_write = {
@@ -484,5 +472,6 @@ const ml_Primitive ml_prim_reindex_cache_write = {
     .result = ML_R_BLOCK,
     .posts = posts,
     .suggest = suggest_reindex_cache,
-    .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL),
+    .errors = ERRORS(ML_E_NOT_REDUCTION, ML_E_ITER_NOT_PARALLEL, ML_E_COVER_LOST,
+                     ML_E_PART_WRITTEN),
 };

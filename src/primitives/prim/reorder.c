@@ -12,7 +12,6 @@
 #include "primitives/rewrite/move.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { LOOPS };
 
@@ -60,9 +59,10 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         const ml_For *loop = ml_call_loop(c, u);
 
         if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
-            return ml_fail(cx, ML_E_NOT_CHAIN, ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]),
-                           ML_TEXT(ml_format(cx, "%s holds other statements too",
-                                             ml_shown(cx, loop->var))));
+            return ml_fail_as(
+                cx, ML_E_NOT_CHAIN,
+                "loops {0} and {1} are not on one chain: {0} holds other statements too",
+                ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]));
         ml_push(cx, &up, loop);
         if (u == top)
             break;
@@ -159,16 +159,11 @@ static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
                 continue;
             if (!may_repeat(c, b, ch)) /* whichever two loops they are */
                 return true;
-            return ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "several iterations of loop %s may compute the "
-                                  "same element of block %s; with the reduce loop "
-                                  "%s outside, it would be accumulated more than "
-                                  "once",
-                                  ml_shown(c->cx, in->var), ml_shown(c->cx, b),
-                                  ml_shown(c->cx, ch->now[r]->var))),
-                ML_BLOCK(b), ML_LOOP(in), ML_LOOP(ch->now[r]));
+            return ml_fail_as(
+                c->cx, ML_E_REDUCTION_CHANGED,
+                "several iterations of loop {0} may compute the same element of block {1}; "
+                "with the reduce loop {2} outside, it would be accumulated more than once",
+                ML_LOOP(in), ML_BLOCK(b), ML_LOOP(ch->now[r]));
         }
     }
     return true;
@@ -193,15 +188,11 @@ static bool check_mixed(ml_Call *c, const ml_Block *b, const Chain *ch)
         size_t was = position(ch, f->var->uid);
 
         if (last && was < at)
-            return ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "loops %s and %s both choose the element and the "
-                                  "reduce instance of block %s; in another order its "
-                                  "init would not come first",
-                                  ml_shown(c->cx, f->var), ml_shown(c->cx, last->var),
-                                  ml_shown(c->cx, b))),
-                ML_BLOCK(b), ML_LOOP(f), ML_LOOP(last));
+            return ml_fail_as(
+                c->cx, ML_E_INIT_MISPLACED,
+                "loops {0} and {1} both choose the element and the reduce instance of "
+                "block {2}; in another order its init would not come first",
+                ML_LOOP(f), ML_LOOP(last), ML_BLOCK(b));
         last = f;
         at = was;
     }
@@ -226,13 +217,10 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
         if (!fed)
             continue;
         if (!ml_is_covered(cx, c->facts, c->p, b->tag, false))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "block %s reads what other iterations write; another "
-                                  "order of the loops would change what it sees",
-                                  ml_shown(cx, b))),
-                ML_BLOCK(b));
+            return ml_fail_as(cx, ML_E_ORDER_REVERSED,
+                              "block {0} reads what other iterations write; another order "
+                              "of the loops would change what it sees",
+                              ML_BLOCK(b));
         for (size_t w = 0; w < b->n_writes; w++) {
             ml_UidVec writers = {0};
             size_t below = 0;
@@ -245,15 +233,12 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
                 if (!ml_is_int(ch->path[l]->extent, 1) &&
                     !ml_writes_disjoint(cx, c->facts, c->p, ch->path[l]->var->uid,
                                         b->writes[w].buffer))
-                    return ml_fail(
-                        cx, ML_E_UNSOUND,
-                        ML_TEXT(ml_format(cx,
-                                          "%zu blocks under loop %s write %s, and "
-                                          "iterations of %s may write one element",
-                                          below, ml_shown(cx, inner->var),
-                                          ml_shown(cx, b->writes[w].buffer),
-                                          ml_shown(cx, ch->path[l]->var))),
-                        ML_BLOCK(b), ML_BUFFER(b->writes[w].buffer));
+                    return ml_fail_as(cx, ML_E_WRITES_OVERLAP,
+                                      "{0} blocks under loop {1} write {2}, and iterations "
+                                      "of {3} may write one element",
+                                      ML_NUMBER("blocks", below), ML_LOOP(inner),
+                                      ML_BUFFER(b->writes[w].buffer), ML_LOOP(ch->path[l]),
+                                      ML_BLOCK(b));
         }
     }
     return true;
@@ -607,8 +592,10 @@ const ml_Primitive ml_prim_reorder = {
     .result = ML_R_NONE,
     .posts = posts,
     .errors =
-        (const ml_ErrorCode[]){ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN,
-                               ML_E_BAD_ITER_KIND, ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT,
-                               ML_E_UNSOUND, ML_E_THREAD_NESTED, ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_DUPLICATE_LOOP, ML_E_NOT_SAME_SCOPE, ML_E_NOT_CHAIN, ML_E_BAD_ITER_KIND,
+            ML_E_NOT_AFFINE, ML_E_LOOP_DEPENDENT, ML_E_ORDER_REVERSED, ML_E_INIT_MISPLACED,
+            ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP, ML_E_WOULD_RACE,
+            ML_E_OUTSIDE_BLOCKS, ML_E_NAMES_OVERLAP, ML_E_THREAD_NESTED, ML_E_OK},
     .one_order = true,
 };

@@ -11,7 +11,6 @@
 #include "primitives/rewrite/keep_order.h"
 
 #include "core/base/fault.h"
-#include "core/shown.h"
 
 enum { BLOCK };
 
@@ -62,19 +61,15 @@ static bool find_buffer(Fold *f, ml_Uid scope)
     writers.n = 0;
     ml_writers(c->cx, c->facts, c->p, scope, f->buf, &writers);
     if (writers.n != 1)
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(c->cx, "%zu blocks write %s", writers.n,
-                                         ml_shown(c->cx, f->buf))),
-                       ML_BLOCK(f->consumer));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER, "{0} blocks write {1}",
+                          ML_NUMBER("writers", writers.n), ML_BUFFER(f->buf),
+                          ML_BLOCK(f->consumer));
     ml_readers(c->cx, c->facts, c->p, scope, f->buf, &readers);
     for (size_t k = 0; k < readers.n; k++)
         if (readers.v[k] != f->consumer->tag)
-            return ml_fail(
-                c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                ML_TEXT(ml_format(c->cx, "block %s reads %s too",
-                                  ml_shown(c->cx, ml_call_block(c, readers.v[k])),
-                                  ml_shown(c->cx, f->buf))),
-                ML_BLOCK(f->consumer), ML_BLOCK_UID(readers.v[k]));
+            return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER, "block {0} reads {1} too",
+                              ML_BLOCK(ml_call_block(c, readers.v[k])), ML_BUFFER(f->buf),
+                              ML_BLOCK(f->consumer));
     f->producer = ml_call_block(c, writers.v[0]);
     return true;
 }
@@ -113,20 +108,16 @@ static bool check_producer(Fold *f)
     ML_ASSERT(p);
     ml_child_blocks(c->cx, &p->base, &inner);
     if (inner.n > 0)
-        return ml_fail(
-            c->cx, ML_E_NOT_SINGLE_PRODUCER,
-            ML_TEXT(ml_format(c->cx, "block %s, which writes %s, contains blocks",
-                              ml_shown(c->cx, p), ml_shown(c->cx, f->buf))),
-            ML_BLOCK(p));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                          "block {0}, which writes {1}, contains blocks", ML_BLOCK(p),
+                          ML_BUFFER(f->buf));
     if (!ML_PROVE(c, ML_SOUND,
                   ml_complete_violation(c->cx, c->facts, c->p, p->tag, &why) == 0 ||
                       (reduces_once(p) &&
                        ml_reduction_violation(c->cx, c->facts, c->p, p->tag, NULL) == 0)))
-        return ml_fail(c->cx, ML_E_NOT_SINGLE_PRODUCER,
-                       ML_TEXT(ml_format(
-                           c->cx, "block %s, which writes %s, is not complete: %s",
-                           ml_shown(c->cx, p), ml_shown(c->cx, f->buf), why ? why : "?")),
-                       ML_BLOCK(p));
+        return ml_fail_as(c->cx, ML_E_NOT_SINGLE_PRODUCER,
+                          "block {0}, which writes {1}, is not complete: {2}", ML_BLOCK(p),
+                          ML_BUFFER(f->buf), ML_TEXT(why ? why : "?"));
     if (ml_is_output_block(c->p, p->tag, &out))
         return ml_fail(c->cx, ML_E_OUTPUT_BLOCK, ML_BLOCK(p), ML_BUFFER(out));
     const ml_Stmt *body = p->body;
@@ -186,11 +177,11 @@ static bool check_consumer(Fold *f)
     for (size_t k = 0; k < f->use->n; k++)
         ml_expr_visit(f->use->indices[k], find_load, f);
     if (!f->index || f->differ)
-        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx,
-                                         f->index ? "it loads %s at different indices"
-                                                  : "it does not load %s",
-                                         ml_shown(cx, f->buf))));
+        return ml_fail_as(
+            cx, ML_E_INLINE_PATTERN,
+            f->index ? "block {0} cannot be inlined: it loads {1} at different indices"
+                     : "block {0} cannot be inlined: it does not load {1}",
+            ML_BLOCK(b), ML_BUFFER(f->buf));
     return true;
 }
 
@@ -210,12 +201,11 @@ static bool check_inside(Fold *f, ml_Arith *ar)
             return false;
         if (!ml_prove_symbolic(ar, ml_ge(cx, at, ml_int(cx, at->type, 0))) ||
             !ml_prove_symbolic(ar, ml_lt(cx, at, dim)))
-            return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(f->consumer),
-                           ML_TEXT(ml_format(cx,
-                                             "some of its instances read outside of %s and "
-                                             "would be lost",
-                                             ml_shown(cx, f->buf))),
-                           ML_EXPRESSION(f->index[d]));
+            return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                              "block {0} cannot be inlined: some of its instances read "
+                              "outside of {2} and would be lost",
+                              ML_BLOCK(f->consumer), ML_EXPRESSION(f->index[d]),
+                              ML_BUFFER(f->buf));
     }
     return true;
 }
@@ -239,12 +229,11 @@ static bool solve(Fold *f)
     if (!ML_PROVE(f->c, ML_SOUND, check_inside(f, ar)))
         return false;
     if (!m.ok)
-        return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                       ML_TEXT(ml_format(cx,
-                                         "the indices of its load are no affine map of its "
-                                         "iters (%s)",
-                                         ml_iter_fail_text(m.fail))),
-                       ML_EXPRESSION(m.at ? m.at : f->index[0]));
+        return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                          "block {0} cannot be inlined: the indices of its load are no "
+                          "affine map of its iters ({2})",
+                          ML_BLOCK(b), ML_EXPRESSION(m.at ? m.at : f->index[0]),
+                          ML_TEXT(ml_iter_fail_text(m.fail)));
     if (!ml_iter_inverse(ar, &m, f->def->indices, f->inverse))
         return ml_fail(cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
                        ML_TEXT("the indices of its load cannot be inverted"));
@@ -254,13 +243,10 @@ static bool solve(Fold *f)
         if (ml_map_has(f->inverse, it->var->uid) && !ml_is_int(it->extent, 1))
             continue;
         if (!ml_is_int(it->extent, 1))
-            return ml_fail(
-                cx, ML_E_INLINE_PATTERN, ML_BLOCK(b),
-                ML_TEXT(ml_format(cx,
-                                  "iter %s is not determined by the element that "
-                                  "is read",
-                                  ml_shown(cx, it->var))),
-                ML_ITER(b, k));
+            return ml_fail_as(cx, ML_E_INLINE_PATTERN,
+                              "block {0} cannot be inlined: iter {2} is not determined by "
+                              "the element that is read",
+                              ML_BLOCK(b), ML_ITER(b, k), ML_VARIABLE(it->var));
         ml_map_set(cx, f->inverse, it->var->uid, it->min);
     }
     return true;
@@ -287,14 +273,10 @@ static bool check_instances(Fold *f)
         !ml_is_output_block(f->c->p, f->consumer->tag, NULL) ||
         ml_executed_domains(f->c, f->consumer, ran))
         return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show which instances the loops of block %s run; all "
-                              "that block %s produces would be stored",
-                              ml_shown(cx, f->consumer), ml_shown(cx, f->producer))),
-            ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_INSTANCES_LOST,
+                       "the loops of block {0} run all of its instances; all that block "
+                       "{1} produces would be stored",
+                       ML_BLOCK(f->consumer), ML_BLOCK(f->producer));
 }
 
 /* Which elements the consumer uses: over the producer's iters. */
@@ -530,5 +512,6 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
             ML_E_ROOT_BLOCK, ML_E_HAS_INIT, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_SINGLE_READ,
             ML_E_NOT_COMPLETE, ML_E_NOT_SINGLE_PRODUCER, ML_E_OUTPUT_BLOCK,
             ML_E_INLINE_PATTERN, ML_E_OPAQUE_ACCESS, ML_E_NOT_SCHEDULABLE,
-            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_UNSOUND, ML_E_OK},
+            ML_E_ITER_NOT_PARALLEL, ML_E_NOT_REGION_COVERED, ML_E_ORDER_REVERSED,
+            ML_E_WOULD_RACE, ML_E_INSTANCES_LOST, ML_E_OK},
 };

@@ -347,11 +347,13 @@ const ml_Primitive ml_prim_rfactor = {
     .result = ML_R_BLOCK,
     .posts = posts,
     .suggest = suggest_rfactor,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_NOT_SINGLE_CHILD,
-                                     ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_REDUCTION,
-                                     ML_E_UNDECLARED_WRITE, ML_E_LOOP_NOT_SERIAL,
-                                     ML_E_RFACTOR_LOOPS, ML_E_RFACTOR_SHAPE,
-                                     ML_E_NO_REDUCER, ML_E_LOOP_STEP, ML_E_LOOP_DEPENDENT,
-                                     ML_E_LOOP_DYNAMIC, ML_E_NOT_SCHEDULABLE,
-                                     ML_E_BUFFER_IS_VIEW, ML_E_UNSOUND, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){
+            ML_E_BAD_ARGUMENT,      ML_E_NOT_SINGLE_CHILD, ML_E_NOT_STAGE_PIPELINE,
+            ML_E_NOT_REDUCTION,     ML_E_UNDECLARED_WRITE, ML_E_LOOP_NOT_SERIAL,
+            ML_E_RFACTOR_LOOPS,     ML_E_RFACTOR_SHAPE,    ML_E_NO_REDUCER,
+            ML_E_LOOP_STEP,         ML_E_LOOP_DEPENDENT,   ML_E_LOOP_DYNAMIC,
+            ML_E_NOT_SCHEDULABLE,   ML_E_BUFFER_IS_VIEW,   ML_E_INIT_MISPLACED,
+            ML_E_REDUCTION_CHANGED, ML_E_WRITES_OVERLAP,   ML_E_WOULD_RACE,
+            ML_E_NOT_SHARED,        ML_E_VALUE_CHANGED,    ML_E_OK},
 };

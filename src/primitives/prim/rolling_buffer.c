@@ -148,12 +148,10 @@ static bool check_concurrency(ml_Rolling *r, const ml_Buffer *fresh)
             (!inside && ml_buffer_is_private(c->cx, c->facts, c->p, f->var->uid, fresh)) ||
             ml_accesses_disjoint(c->cx, c->facts, c->p, f->var->uid, fresh))
             continue;
-        return ml_fail(c->cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(c->cx,
-                                         "iterations of loop %s run at one time; they "
-                                         "would share one window of %s",
-                                         ml_shown(c->cx, f->var), ml_shown(c->cx, fresh))),
-                       ML_LOOP(f), ML_BUFFER(fresh));
+        return ml_fail_as(
+            c->cx, ML_E_WOULD_RACE,
+            "iterations of loop {0} run at one time; they would share one window of {1}",
+            ML_LOOP(f), ML_BUFFER(fresh));
     }
     return true;
 }
@@ -429,5 +427,6 @@ const ml_Primitive ml_prim_rolling_buffer = {
                                ML_E_NOT_RAW_ONLY, ML_E_NOT_TILED, ML_E_NO_ROLLING_AXIS,
                                ML_E_NOT_REGION_COVERED, ML_E_NOT_SCHEDULABLE,
                                ML_E_OPAQUE_ACCESS, ML_E_ITER_NOT_PARALLEL,
-                               ML_E_NOT_SUPPORTED, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_NOT_SUPPORTED, ML_E_WOULD_RACE, ML_E_INSTANCES_LOST,
+                               ML_E_VALUE_CHANGED, ML_E_OK},
 };

@@ -8,8 +8,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 enum { BLOCK, BUFFER, SEPARATORS };
 
 static const ml_Buffer *separated(ml_Ctx *cx, const ml_Buffer *b, const int32_t *v,
@@ -31,20 +29,16 @@ static bool read_list(ml_Call *c, const ml_Buffer *buf, int32_t *out)
         int64_t v = list->as.list[k]->as.i;
 
         if (v < 0 || v > buf->rank)
-            return ml_fail(
+            return ml_fail_as(
                 c->cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(c->cx,
-                                  "axis separator %lld is outside [0, %u], the "
-                                  "dimensions of %s",
-                                  (long long)v, (unsigned)buf->rank, ml_shown(c->cx, buf))),
-                ML_BUFFER(buf));
+                "axis separator {0} is outside [0, {1}], the dimensions of {2}",
+                ML_NUMBER("separator", (long long)v),
+                ML_NUMBER("rank", (unsigned)buf->rank), ML_BUFFER(buf));
         if (k > 0 && v <= last)
-            return ml_fail(c->cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(c->cx,
-                                             "axis separators increase: %lld comes after "
-                                             "%lld",
-                                             (long long)v, (long long)last)),
-                           ML_BUFFER(buf));
+            return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
+                              "axis separators increase: {0} comes after {1}",
+                              ML_NUMBER("separator", (long long)v),
+                              ML_NUMBER("before", (long long)last), ML_BUFFER(buf));
         last = v;
         out[k] = (int32_t)v;
     }

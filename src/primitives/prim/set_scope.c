@@ -72,5 +72,5 @@ const ml_Primitive ml_prim_set_scope = {
     .posts = posts,
     .errors = (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BAD_STORAGE_SCOPE,
                                      ML_E_BUFFER_NOT_ALLOCATED, ML_E_NOT_REGION_COVERED,
-                                     ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+                                     ML_E_ITER_NOT_PARALLEL, ML_E_NOT_SHARED, ML_E_OK},
 };

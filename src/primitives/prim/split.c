@@ -118,13 +118,11 @@ static bool check_outside(ml_Call *c, const ml_For *loop)
 
     ml_stmt_visit(loop->body, look_stmt, &o);
     return !o.bad ||
-           ml_fail(c->cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(c->cx,
-                                     "the extent is not divided: outside of blocks, where "
-                                     "the guard does not reach, memory would be read for "
-                                     "iterations past the end of loop %s",
-                                     ml_shown(c->cx, loop->var))),
-                   ML_LOOP(loop), ML_EXPRESSION(o.bad));
+           ml_fail_as(
+               c->cx, ML_E_READS_BEYOND,
+               "the extent is not divided: outside of blocks, where the guard does not "
+               "reach, memory would be read for iterations past the end of loop {0}",
+               ML_LOOP(loop), ML_EXPRESSION(o.bad));
 }
 
 static bool too_small(ml_Arith *ar, const ml_For *loop, const ml_Given *given,
@@ -326,6 +324,6 @@ const ml_Primitive ml_prim_split = {
         (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_TWO_AUTOS, ML_E_FACTOR_NOT_POSITIVE,
                                ML_E_FACTORS_TOO_SMALL, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
                                ML_E_LOOP_NOT_ZERO_BASED, ML_E_INDEX_OVERFLOW,
-                               ML_E_ITER_NOT_PARALLEL, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_ITER_NOT_PARALLEL, ML_E_READS_BEYOND, ML_E_OK},
     .one_order = true,
 };

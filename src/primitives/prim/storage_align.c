@@ -6,7 +6,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "verify/view.h"
 
 enum { BLOCK, BUFFER, AXIS, FACTOR, OFFSET };
@@ -33,14 +32,12 @@ static bool storage_align(ml_Call *c)
     bool is_match = false;
 
     if (c->args[FACTOR].i <= 0)
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "factor is %lld, it must be positive",
-                                         (long long)c->args[FACTOR].i)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT, "factor is {0}, it must be positive",
+                          ML_NUMBER("factor", (long long)c->args[FACTOR].i));
     if (axis < -(int64_t)buf->rank || axis >= (int64_t)buf->rank)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx, "axis is %lld, %s has %d dimensions", (long long)axis,
-                              ml_shown(cx, buf), (int)buf->rank)));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT, "axis is {0}, {1} has {2} dimensions",
+                          ML_NUMBER("axis", (long long)axis), ML_BUFFER(buf),
+                          ML_NUMBER("rank", (int)buf->rank));
     if (axis < 0)
         axis += buf->rank;
     if (!ml_buffer_site(c->p, c->func, buf, &is_match) || is_match)
@@ -58,13 +55,10 @@ static bool storage_align(ml_Call *c)
         const ml_Value *e = old->as.list[k];
 
         if (!well_formed(e))
-            return ml_fail(
-                cx, ML_E_BAD_ARGUMENT,
-                ML_TEXT(ml_format(cx,
-                                  "entry %zu of the annotation buffer_dim_align is not "
-                                  "a list of four integers",
-                                  k)),
-                ML_BLOCK(b));
+            return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                              "entry {0} of the annotation buffer_dim_align is not a list "
+                              "of four integers",
+                              ML_NUMBER("entry", k), ML_BLOCK(b));
         list[k] = e;
         if (e->as.list[0]->as.i == index && e->as.list[1]->as.i == axis)
             at = k;

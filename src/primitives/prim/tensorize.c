@@ -281,6 +281,6 @@ const ml_Primitive ml_prim_tensorize = {
     .errors =
         (const ml_ErrorCode[]){ML_E_NO_SUCH_INTRIN, ML_E_ROOT_BLOCK, ML_E_NOT_SINGLE_CHILD,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_DIVISIBLE, ML_E_LOOP_STEP,
-                               ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION, ML_E_UNSOUND,
-                               ML_E_INTRIN_MISMATCH, ML_E_OK},
+                               ML_E_LOOP_DEPENDENT, ML_E_NOT_REDUCTION,
+                               ML_E_REDUCTION_CHANGED, ML_E_INTRIN_MISMATCH, ML_E_OK},
 };

@@ -228,12 +228,9 @@ static bool check_order(Iters *it)
                        0);
     }
     if (moved)
-        return ml_fail(
-            cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "block %s has no init, and another instance of its "
-                              "reduction would come first",
-                              ml_shown(cx, b))),
+        return ml_fail_as(
+            cx, ML_E_INIT_MISPLACED,
+            "block {0} has no init, and another instance of its reduction would come first",
             ML_BLOCK(b));
     if (!ordered || b->n_iters == 0)
         return true;
@@ -242,12 +239,10 @@ static bool check_order(Iters *it)
     if (ml_prove_equal(it->ar, position(cx, vars, extents, b->n_iters, t),
                        position(cx, m->exprs, it->extents, m->n_exprs, t)))
         return true;
-    return ml_fail(cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(cx,
-                                     "block %s has iters that are neither spatial nor "
-                                     "reduce; its instances would run in another order",
-                                     ml_shown(cx, b))),
-                   ML_BLOCK(b));
+    return ml_fail_as(cx, ML_E_ORDER_REVERSED,
+                      "block {0} has iters that are neither spatial nor reduce; its "
+                      "instances would run in another order",
+                      ML_BLOCK(b));
 }
 
 /* So it is seen at once; the variables of the map stand for the loops. */
@@ -372,11 +367,10 @@ static bool transform_block_layout(ml_Call *c)
     if (!check_loops(&it))
         return false;
     if (given->n_vars != b->n_iters)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx, "index_map takes %u indices, block %s has %u iters",
-                              given->n_vars, ml_shown(cx, b), b->n_iters)),
-            ML_BLOCK(b));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "index_map takes {0} indices, block {1} has {2} iters",
+                          ML_NUMBER("indices", given->n_vars), ML_BLOCK(b),
+                          ML_NUMBER("iters", b->n_iters));
     if (b->n_iters == 0)
         return true;
     for (size_t k = 0; k < b->n_iters; k++) {
@@ -427,6 +421,7 @@ const ml_Primitive ml_prim_transform_block_layout = {
                                ML_E_NOT_SINGLE_CHILD, ML_E_NOT_TRIVIAL_BINDING,
                                ML_E_NOT_SCHEDULABLE, ML_E_NOT_ONLY_CHILD, ML_E_BAD_ARGUMENT,
                                ML_E_LOOP_DEPENDENT, ML_E_MIXED_ITER_KINDS,
-                               ML_E_MAP_NOT_BIJECTIVE, ML_E_UNSOUND, ML_E_OK},
+                               ML_E_MAP_NOT_BIJECTIVE, ML_E_ORDER_REVERSED,
+                               ML_E_INIT_MISPLACED, ML_E_OUTSIDE_BLOCKS, ML_E_OK},
     .one_order = true,
 };

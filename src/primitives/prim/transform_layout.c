@@ -64,8 +64,8 @@ typedef struct Named {
 static const ml_Expr *no_load(Named *w, const ml_Expr *e, const char *why)
 {
     w->failed = true;
-    ml_fail(w->l->c->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(w->l->c->cx, "pad_value: %s", why)), ML_BUFFER(w->l->buf));
+    ml_fail_as(w->l->c->cx, ML_E_BAD_ARGUMENT, "pad_value: {0}", ML_TEXT(why),
+               ML_BUFFER(w->l->buf));
     return e;
 }
 
@@ -100,9 +100,8 @@ static const ml_Expr *load_named(ml_Ctx *cx, const ml_Expr *e, void *user)
 
     if (e != w->l->c->args[PAD].map->exprs[0] && !ml_dtype_eq(load->type, e->type)) {
         w->failed = true;
-        ml_fail(cx, ML_E_PAD_DTYPE,
-                ML_TEXT(ml_format(cx, "of %s", ml_dtype_name(cx, e->type))), ML_BUFFER(buf),
-                ML_DTYPE(buf->type));
+        ml_fail_as(cx, ML_E_PAD_DTYPE, "pad_value is of {2}, buffer {0} holds {1}",
+                   ML_BUFFER(buf), ML_DTYPE(buf->type), ML_DTYPE(e->type));
         return e;
     }
     return load;
@@ -127,9 +126,8 @@ static bool check_pad(Layout *l, const ml_IndexMap *map)
     if (w.failed)
         return false;
     if (!ml_dtype_eq(value->type, l->buf->type))
-        return ml_fail(cx, ML_E_PAD_DTYPE,
-                       ML_TEXT(ml_format(cx, "of %s", ml_dtype_name(cx, value->type))),
-                       ML_BUFFER(l->buf), ML_DTYPE(l->buf->type));
+        return ml_fail_as(cx, ML_E_PAD_DTYPE, "pad_value is of {2}, buffer {0} holds {1}",
+                          ML_BUFFER(l->buf), ML_DTYPE(l->buf->type), ML_DTYPE(value->type));
     ml_IndexMap *own = ML_NEW(cx, ml_IndexMap);
     const ml_Expr **exprs = ML_ARRAY(cx, const ml_Expr *, 1);
 
@@ -172,11 +170,10 @@ static bool check_callers(Layout *l)
     for (uint32_t k = 0; k < mod->n; k++) {
         ml_stmt_visit(mod->funcs[k]->body, calls_below, &w);
         if (w.found)
-            return ml_fail(cx, ML_E_UNSOUND,
-                           ML_TEXT(ml_format(
-                               cx, "function %s calls %s with %s in the layout that it has",
-                               mod->funcs[k]->name, f->name, ml_shown(cx, l->buf))),
-                           ML_BUFFER(l->buf));
+            return ml_fail_as(cx, ML_E_USED_ELSEWHERE,
+                              "function {0} calls {1} with {2} in the layout that it has",
+                              ML_TEXT(mod->funcs[k]->name), ML_TEXT(f->name),
+                              ML_BUFFER(l->buf));
     }
     return true;
 }
@@ -229,13 +226,10 @@ static bool check_sizes(Layout *l, const ml_Expr *const *shape, size_t n)
                      : f->params[k].var->uid == v->uid;
         }
         if (!told)
-            return ml_fail(
+            return ml_fail_as(
                 cx, ML_E_NOT_SUPPORTED,
-                ML_TEXT(ml_format(cx,
-                                  "%s, which the shape of %s tells, could not be "
-                                  "told from its new shape",
-                                  ml_shown(cx, v), ml_shown(cx, l->buf))),
-                ML_BUFFER(l->buf), ML_VARIABLE(v));
+                "{0}, which the shape of {1} tells, could not be told from its new shape",
+                ML_VARIABLE(v), ML_BUFFER(l->buf));
     }
     return true;
 }
@@ -357,10 +351,8 @@ static bool check_buffer(Layout *l)
     if (!ml_buffer_home(c, l->block, l->buf, &l->home))
         return false;
     if (is_symbolic(l->buf->strides, l->buf->n_strides) || l->buf->auto_broadcast)
-        return ml_fail(c->cx, ML_E_NOT_SUPPORTED,
-                       ML_TEXT(ml_format(c->cx, "the strides of %s are told by its caller",
-                                         ml_shown(c->cx, l->buf))),
-                       ML_BUFFER(l->buf));
+        return ml_fail_as(c->cx, ML_E_NOT_SUPPORTED,
+                          "the strides of {0} are told by its caller", ML_BUFFER(l->buf));
     return l->home.param < 0 || check_callers(l);
 }
 
@@ -386,11 +378,10 @@ static bool transform_layout(ml_Call *c)
 
     l.buf = r[g[BUFFER].i].buffer;
     if (given->n_vars != l.buf->rank)
-        return ml_fail(
-            cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(cx, "index_map takes %u indices, %s has %u dimensions",
-                              given->n_vars, ml_shown(cx, l.buf), (unsigned)l.buf->rank)),
-            ML_BUFFER(l.buf));
+        return ml_fail_as(cx, ML_E_BAD_ARGUMENT,
+                          "index_map takes {0} indices, {1} has {2} dimensions",
+                          ML_NUMBER("indices", given->n_vars), ML_BUFFER(l.buf),
+                          ML_NUMBER("rank", (unsigned)l.buf->rank));
     if (!take_marks(&l, &given) || !check_buffer(&l) || !check_pad(&l, given))
         return false;
     l.ar = ml_arith_at(cx, c->p, l.home.scope);
@@ -486,10 +477,10 @@ const ml_Primitive ml_prim_transform_layout = {
     .posts = posts,
     .suggest = suggest_transform_layout,
     .errors =
-        (const ml_ErrorCode[]){ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
-                               ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED,
-                               ML_E_PAD_ARITY, ML_E_PAD_DTYPE, ML_E_PAD_FOREIGN_LOAD,
-                               ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
-                               ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED,
-                               ML_E_UNSOUND, ML_E_OK},
+        (const ml_ErrorCode[]){
+            ML_E_BUFFER_INDEX, ML_E_BUFFER_NOT_FOUND, ML_E_BAD_ARGUMENT,
+            ML_E_BUFFER_IS_VIEW, ML_E_BUFFER_NOT_ALLOCATED, ML_E_PAD_ARITY, ML_E_PAD_DTYPE,
+            ML_E_PAD_FOREIGN_LOAD, ML_E_MAP_NOT_INVERTIBLE, ML_E_INTRODUCES_PADDING,
+            ML_E_OPAQUE_ACCESS, ML_E_INDEX_OVERFLOW, ML_E_NOT_SUPPORTED, ML_E_COVER_LOST,
+            ML_E_REGION_UNDECLARED, ML_E_READS_BEYOND, ML_E_USED_ELSEWHERE, ML_E_OK},
 };

@@ -7,7 +7,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, BUFFER, DTYPE };
@@ -144,9 +143,7 @@ static bool unsafe_set_dtype(ml_Call *c)
     if (!site || is_match)
         return ml_fail(cx, ML_E_BUFFER_NOT_ALLOCATED, ML_BUFFER(buf), ML_BLOCK(b));
     if (buf->type.lanes != 1)
-        return ml_fail(cx, ML_E_NOT_SUPPORTED,
-                       ML_TEXT(ml_format(cx, "%s holds vectors", ml_shown(cx, buf))),
-                       ML_BUFFER(buf));
+        return ml_fail_as(cx, ML_E_NOT_SUPPORTED, "{0} holds vectors", ML_BUFFER(buf));
     Retype r = {.cx = cx, .fresh = ml_map_new(cx), .data = ml_map_new(cx), .type = t};
     const ml_Stmt *root = ml_index_node(c->p.index, site);
 

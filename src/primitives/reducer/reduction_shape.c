@@ -46,8 +46,9 @@ static bool read_init(Parts *p)
         if (!plain_store(s[k]))
             return wrong(p, 1, "its init is not a store or a list of stores");
     if (n > ML_MAX_REDUCER)
-        return ml_fail(p->c->cx, ML_E_NO_REDUCER, ML_BLOCK(p->b),
-                       ML_TEXT(ml_format(p->c->cx, "no reducer has %zu results", n)));
+        return ml_fail_as(p->c->cx, ML_E_NO_REDUCER,
+                          "block {0} is no known reduction: no reducer has {1} results",
+                          ML_BLOCK(p->b), ML_NUMBER("results", n));
     for (size_t k = 0; k < n; k++) {
         p->init[k] = ml_as_store(s[k]);
         for (size_t j = 0; j < k; j++)

@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 /* Loops that drive spatial and reduce iters at once (fused ones, split again) decide
  * together which reduce instance of an element comes first. Under a division each must
  * count further than all that stand inside of it: then they count as one loop would. */
@@ -70,15 +68,11 @@ static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_Dom
     for (size_t k = 0; b->init && k < b->n_iters; k++)
         ml_expr_visit(b->iters[k].value, counts_as_one, &mixed);
     if (!mixed.ordered) {
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "loops of block %s choose the element and the reduce "
-                                  "instance together; cannot show that in their order the "
-                                  "one that initialises would come first",
-                                  ml_shown(cx, b))),
-                ML_BLOCK(b));
-        ml_error_set_unproved(cx);
-        return false;
+        return ml_unproved(
+            cx, ML_E_INIT_MISPLACED,
+            "the instance that initialises comes first in the order of the loops of block "
+            "{0}, which choose the element and the reduce instance together",
+            ML_BLOCK(b));
     }
     for (size_t k = 0; b->init && k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
@@ -90,15 +84,10 @@ static bool init_first(ml_Call *c, const ml_Block *b, ml_Arith *ar, const ml_Dom
             first = ml_expr_subst(cx, first, &start);
         if (ml_promote(cx, &first, &min) && ml_prove_equal(ar, first, min))
             continue;
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(
-                    cx,
-                    "cannot show that the first iteration of block %s would be the "
-                    "one that initialises: iter %s would not start at its minimum",
-                    ml_shown(cx, b), ml_shown(cx, it->var))),
-                ML_ITER(b, k), ML_BLOCK(b));
-        ml_error_set_unproved(cx);
-        return false;
+        return ml_unproved(cx, ML_E_INIT_MISPLACED,
+                           "the first iteration of block {0} would be the one that "
+                           "initialises: iter {1} would not start at its minimum",
+                           ML_BLOCK(b), ML_VARIABLE(it->var), ML_ITER(b, k));
     }
     return true;
 }
@@ -152,16 +141,12 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
         }
     if (once && whole)
         return init_first(c, b, ar, &dom);
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(
-                cx,
-                once ? "cannot show that block %s would still reduce over the whole "
-                       "domain of its reduce iters"
-                     : "cannot show that block %s would accumulate each element once",
-                ml_shown(cx, b))),
-            ML_BLOCK(b));
-    ml_error_set_unproved(cx);
-    return false;
+    return once ? ml_unproved(cx, ML_E_REDUCTION_CHANGED,
+                              "block {0} would still reduce over the whole domain of its "
+                              "reduce iters",
+                              ML_BLOCK(b))
+                : ml_unproved(cx, ML_E_REDUCTION_CHANGED,
+                              "block {0} would accumulate each element once", ML_BLOCK(b));
 }
 
 /* The conjuncts that use no loop of a reduction are assumed, the others must hold where
@@ -201,14 +186,10 @@ bool ml_check_starts(ml_Call *c, ml_Uid block)
     starts(ar, b->predicate, &first, true);
     if (starts(ar, b->predicate, &first, false))
         return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show that the instance of block %s that initialises "
-                              "is not left out by its condition",
-                              ml_shown(cx, b))),
-            ML_BLOCK(b), ML_EXPRESSION(b->predicate));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(
+        cx, ML_E_INIT_MISPLACED,
+        "the instance of block {0} that initialises is not left out by its condition",
+        ML_BLOCK(b), ML_EXPRESSION(b->predicate));
 }
 
 /* The variable of the loop, or an iter of the block, that is used in e; or NULL. */
@@ -256,15 +237,12 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
                 const ml_Var *v = used_of(ml_index_node(c->p.index, u), e);
 
                 if (v)
-                    return ml_fail(
-                        c->cx, ML_E_UNSOUND,
-                        ML_TEXT(ml_format(
-                            c->cx,
-                            "block %s goes on accumulating from one instance of block %s "
-                            "to the next: its reduce iter %s is bound to %s",
-                            ml_shown(c->cx, b), ml_shown(c->cx, ml_call_block(c, scope)),
-                            b->iters[k].var->hint, ml_shown(c->cx, v))),
-                        ML_ITER(b, k), ML_BLOCK(b), ML_BLOCK_UID(scope));
+                    return ml_fail_as(
+                        c->cx, ML_E_REDUCTION_CHANGED,
+                        "block {0} goes on accumulating from one instance of block {1} to "
+                        "the next: its reduce iter {2} is bound to {3}",
+                        ML_BLOCK(b), ML_BLOCK(ml_call_block(c, scope)),
+                        ML_VARIABLE(b->iters[k].var), ML_VARIABLE(v), ML_ITER(b, k));
             }
         }
     }
@@ -347,16 +325,11 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
             if (ml_buffer_is_private(cx, c->facts, c->p, u, buf))
                 continue;
             if (!ml_writes_disjoint(cx, c->facts, c->p, u, buf)) {
-                ml_fail(
-                    cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(cx,
-                                      "cannot show that iterations of the %s loop %s would "
-                                      "write different elements of %s",
-                                      ml_for_kind_name((ml_ForKind)f->kind),
-                                      ml_shown(cx, f->var), ml_shown(cx, buf))),
-                    ML_LOOP(f), ML_BLOCK(b), ML_BUFFER(buf));
-                ml_error_set_unproved(cx);
-                return false;
+                return ml_unproved(
+                    cx, ML_E_WOULD_RACE,
+                    "iterations of the {0} loop {1} would write different elements of {2}",
+                    ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)), ML_LOOP(f),
+                    ML_BUFFER(buf), ML_BLOCK(b));
             }
         }
     }
@@ -470,16 +443,11 @@ bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
              ml_is_covered(c->cx, c->facts, c->p, block, false)) ||
             ml_accesses_disjoint(c->cx, c->facts, c->p, u, buf))
             continue;
-        ml_fail(
-            c->cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(c->cx,
-                              "cannot show that iterations of the %s loop %s would read "
-                              "other elements of %s than its other iterations write",
-                              ml_for_kind_name((ml_ForKind)ml_as_for(node)->kind),
-                              ml_shown(c->cx, ml_as_for(node)->var), ml_shown(c->cx, buf))),
-            ML_LOOP(node), ML_BLOCK_UID(block), ML_BUFFER(buf));
-        ml_error_set_unproved(c->cx);
-        return false;
+        return ml_unproved(c->cx, ML_E_WOULD_RACE,
+                           "iterations of the {0} loop {1} would read other elements of "
+                           "{2} than its other iterations write",
+                           ML_TEXT(ml_for_kind_name((ml_ForKind)ml_as_for(node)->kind)),
+                           ML_LOOP(ml_as_for(node)), ML_BUFFER(buf), ML_BLOCK_UID(block));
     }
     return true;
 }
@@ -489,11 +457,8 @@ bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *on
     const ml_Block *writer = NULL;
     const ml_Buffer *buf = ml_read_between(c->cx, c->p, st, only, &writer);
 
-    return !buf ||
-           ml_fail(c->cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(c->cx,
-                                     "block %s writes %s, which is read outside of "
-                                     "blocks, in a bound, a condition or a binding",
-                                     ml_shown(c->cx, writer), ml_shown(c->cx, buf))),
-                   ML_BLOCK(writer), ML_BUFFER(buf));
+    return !buf || ml_fail_as(c->cx, ML_E_OUTSIDE_BLOCKS,
+                              "block {0} writes {1}, which is read outside of blocks, in a "
+                              "bound, a condition or a binding",
+                              ML_BLOCK(writer), ML_BUFFER(buf));
 }

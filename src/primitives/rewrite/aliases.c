@@ -8,7 +8,6 @@
  */
 #include "primitives/prim.h"
 
-#include "core/shown.h"
 #include "primitives/schedule/schedule_impl.h"
 
 typedef struct Memory {
@@ -172,13 +171,6 @@ bool ml_check_one_name(ml_Call *c, ml_Uid node)
     const ml_Block *a = ml_as_block(m->at[0] ? m->at[0] : f->body);
     const ml_Block *b = ml_as_block(m->at[1] ? m->at[1] : f->body);
 
-    return ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "block %s uses %s and block %s uses %s, two buffers over one "
-                          "memory that is written: what one leaves for the other cannot "
-                          "be told; use one buffer for both",
-                          ml_shown(cx, a), ml_shown(cx, m->first), ml_shown(cx, b),
-                          ml_shown(cx, m->other))),
-        ML_BLOCK(b), ML_BUFFER(m->first), ML_BUFFER(m->other));
+    return ml_fail(cx, ML_E_NAMES_OVERLAP, ML_BLOCK(a), ML_BUFFER(m->first), ML_BLOCK(b),
+                   ML_BUFFER(m->other));
 }

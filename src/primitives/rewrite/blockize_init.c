@@ -6,17 +6,6 @@
  */
 #include "primitives/rewrite/blockize_inside.h"
 
-#include "core/shown.h"
-
-static bool unsound(ml_Call *c, const ml_Block *b, ml_Fact at, bool unproved,
-                    const char *why)
-{
-    ml_fail(c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(b), at);
-    if (unproved)
-        ml_error_set_unproved(c->cx);
-    return false;
-}
-
 /* Different spatial iters have different elements: then nobody else touches an element
  * between its init, which now comes earlier, and its first update. */
 static bool check_own_elements(ml_Call *c, const ml_Block *b)
@@ -31,12 +20,10 @@ static bool check_own_elements(ml_Call *c, const ml_Block *b)
 
         for (size_t k = 0; k < b->n_reads; k++)
             if (b->reads[k].buffer->uid == buf->uid)
-                return unsound(
-                    c, b, ML_BUFFER(buf), false,
-                    ml_format(cx,
-                              "block %s reads other elements of %s than its own; "
-                              "they would be initialised first",
-                              ml_shown(cx, b), ml_shown(cx, buf)));
+                return ml_fail_as(c->cx, ML_E_INIT_MISPLACED,
+                                  "block {0} reads other elements of {1} than its own; "
+                                  "they would be initialised first",
+                                  ML_BLOCK(b), ML_BUFFER(buf));
         for (size_t m = 0; m < b->n_iters; m++)
             if (b->iters[m].kind == ML_ITER_SPATIAL)
                 ml_push(cx, &dom,
@@ -54,11 +41,10 @@ static bool check_own_elements(ml_Call *c, const ml_Block *b)
         }
         if (!ml_iter_holds(ar, idx, buf->rank, dom.v, dom.n, ml_bool(cx, true),
                            ML_BIJECTIVE, false))
-            return unsound(c, b, ML_BUFFER(buf), true,
-                           ml_format(cx,
-                                     "cannot show that different spatial iters of block %s "
-                                     "write different elements of %s",
-                                     ml_shown(cx, b), ml_shown(cx, buf)));
+            return ml_unproved(
+                c->cx, ML_E_WRITES_OVERLAP,
+                "different spatial iters of block {0} write different elements of {1}",
+                ML_BLOCK(b), ML_BUFFER(buf));
     }
     return true;
 }
@@ -88,22 +74,17 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
 
             if (f->kind != ML_FOR_SERIAL && f->kind != ML_FOR_UNROLLED &&
                 ml_expr_uses_var(it->value, f->var))
-                return unsound(
-                    c, b, ML_LOOP(f), false,
-                    ml_format(cx,
-                              "the iterations of the %s loop %s reduce together; "
-                              "without an init in block %s they would race",
-                              ml_for_kind_name((ml_ForKind)f->kind), ml_shown(cx, f->var),
-                              ml_shown(cx, b)));
+                return ml_fail_as(c->cx, ML_E_WOULD_RACE,
+                                  "the iterations of the {0} loop {1} reduce together; "
+                                  "without an init in block {2} they would race",
+                                  ML_TEXT(ml_for_kind_name((ml_ForKind)f->kind)),
+                                  ML_LOOP(f), ML_BLOCK(b));
         }
         if (!ML_PROVE(c, ML_SOUND,
                       ml_prove_equal(ar, ml_tile_value(cx, t, m, NULL, NULL), it->min)))
-            return unsound(
-                c, b, ML_ITER(b, m), true,
-                ml_format(cx,
-                          "cannot show that iter %s starts at its minimum, where "
-                          "the init runs",
-                          ml_shown(cx, it->var)));
+            return ml_unproved(c->cx, ML_E_INIT_MISPLACED,
+                               "iter {0} starts at its minimum, where the init runs",
+                               ML_VARIABLE(it->var), ML_BLOCK(b), ML_ITER(b, m));
     }
     if (!ml_call_asks(c, ML_SOUND))
         return true;
@@ -118,12 +99,10 @@ bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t)
                        ML_BIJECTIVE, false) &&
         !ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
                        false))
-        return unsound(c, b, ML_BLOCK(b), true,
-                       ml_format(cx,
-                                 "cannot show that the iterations of the tile compute "
-                                 "different elements of block %s; what is computed twice "
-                                 "would add up after one init",
-                                 ml_shown(cx, b)));
+        return ml_unproved(c->cx, ML_E_REDUCTION_CHANGED,
+                           "the iterations of the tile compute different elements of block "
+                           "{0}; what is computed twice would add up after one init",
+                           ML_BLOCK(b));
     return check_own_elements(c, b);
 }
 
@@ -143,12 +122,10 @@ static bool init_predicate(ml_Call *c, const ml_Tile *t, const bool *kept, const
             drops |= !kept[k];
         }
     if (keeps && drops)
-        return unsound(
-            c, t->block, ML_EXPRESSION(p), false,
-            ml_format(c->cx,
-                      "a condition of block %s mixes spatial and reduce loops; the "
-                      "init would write more elements than are updated",
-                      ml_shown(c->cx, t->block)));
+        return ml_fail_as(c->cx, ML_E_INIT_MISPLACED,
+                          "a condition of block {0} mixes spatial and reduce loops; the "
+                          "init would write more elements than are updated",
+                          ML_BLOCK(t->block), ML_EXPRESSION(p));
     if (!drops)
         *out = ml_and(c->cx, *out, p);
     return true;

@@ -7,8 +7,6 @@
  */
 #include "primitives/rewrite/blockize_inside.h"
 
-#include "core/shown.h"
-
 ml_Inside ml_inside_begin(ml_Call *c, const ml_Tile *t)
 {
     ml_Inside in = {.c = c, .cx = c->cx, .t = t};
@@ -189,15 +187,10 @@ bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b)
         return true;
     for (size_t k = 0; k < h->n && ml_call_asks(c, ML_SOUND); k++)
         if (!h->exact[k] || ml_boxes_count(h->boxes[k]) > 1) {
-            ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "cannot show that what is written of %s is one box; the "
-                                  "new block would be said to write more than it writes",
-                                  ml_shown(c->cx, h->v[k].buffer))),
-                ML_BLOCK(b), ML_BUFFER(h->v[k].buffer));
-            ml_error_set_unproved(c->cx);
-            return false;
+            return ml_unproved(c->cx, ML_E_PART_WRITTEN,
+                               "what is written of {0} is one box; the new block would be "
+                               "said to write more than it writes",
+                               ML_BUFFER(h->v[k].buffer), ML_BLOCK(b));
         }
     return true;
 }
@@ -217,17 +210,12 @@ bool ml_tile_reads_inside(ml_Call *c, const ml_Tile *t)
             loop = f;
     }
     if (loop)
-        return ml_fail(c->cx, ML_E_UNSOUND,
-                       ML_TEXT(ml_format(c->cx,
-                                         "the bounds of loop %s read memory; the new block "
-                                         "would not declare that",
-                                         ml_shown(c->cx, loop->var))),
-                       ML_BLOCK(b), ML_LOOP(loop));
-    return !loads ||
-           ml_fail(c->cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(c->cx,
-                                     "the condition or a binding of block %s reads memory; "
-                                     "the new block would not declare that",
-                                     ml_shown(c->cx, b))),
-                   ML_BLOCK(b));
+        return ml_fail_as(
+            c->cx, ML_E_REGION_UNDECLARED,
+            "the bounds of loop {0} read memory; the new block would not declare that",
+            ML_LOOP(loop), ML_BLOCK(b));
+    return !loads || ml_fail_as(c->cx, ML_E_REGION_UNDECLARED,
+                                "the condition or a binding of block {0} reads memory; the "
+                                "new block would not declare that",
+                                ML_BLOCK(b));
 }

@@ -42,17 +42,18 @@ typedef struct ml_Hulls {
 
 ml_Hulls ml_hulls_begin(ml_Ctx *cx, size_t room); /* for so many buffers */
 void ml_hulls_add(ml_Inside *in, ml_Hulls *h, const ml_Region *r);
-/* What is written is all of its hull (unsound). */
+/* What is written is all of its hull (part-written). */
 bool ml_hulls_exact(ml_Call *c, const ml_Hulls *h, const ml_Block *b);
 
 /* ---- an init that moves to the new block (blockize_init.c) */
-/* The init may run for the whole tile first (unsound, not-reduction). */
+/* The init may run for the whole tile first (init-misplaced, writes-overlap,
+ * reduction-changed, would-race, not-reduction). */
 bool ml_tile_init_moves(ml_Call *c, const ml_Tile *t);
 /* The nest that initialises the tile. NULL: an error is set. */
 const ml_Stmt *ml_tile_init_nest(ml_Inside *in);
 
 /* The guard and the bindings of the block, which become part of the new one, read nothing:
- * its signature is made of the block's (unsound). */
+ * its signature is made of the block's (region-undeclared). */
 bool ml_tile_reads_inside(ml_Call *c, const ml_Tile *t);
 /* Nothing but loops and lists down to the blocks (not-schedulable). */
 bool ml_tile_only_loops(ml_Call *c, const ml_Stmt *s, const ml_Stmt *place);

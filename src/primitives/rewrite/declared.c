@@ -5,8 +5,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 /* One of the declared regions of the buffer holds the box, or there is none to hold it. */
 static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,
                   const ml_Interval *box)
@@ -144,16 +142,11 @@ bool ml_check_stays_declared(ml_Call *c, ml_Uid block)
             continue;
         const ml_Block *around = ml_call_block(c, who);
 
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "cannot show that block %s declares to %s all of %s that "
-                                  "block %s inside of it %s",
-                                  ml_shown(cx, around), write ? "write" : "read",
-                                  ml_shown(cx, r->buffer), ml_shown(cx, b),
-                                  write ? "writes" : "reads")),
-                ML_BLOCK(around), ML_BUFFER(r->buffer), ML_BLOCK(b));
-        ml_error_set_unproved(cx);
-        return false;
+        return ml_unproved(
+            cx, ML_E_REGION_UNDECLARED,
+            "block {0} declares to {1} all of {2} that block {3} inside of it {4}",
+            ML_BLOCK(around), ML_TEXT(write ? "write" : "read"), ML_BUFFER(r->buffer),
+            ML_BLOCK(b), ML_TEXT(write ? "writes" : "reads"));
     }
     return true;
 }

@@ -6,7 +6,6 @@
  */
 #include "primitives/rewrite/keep_order.h"
 
-#include "core/shown.h"
 #include "core/walk.h"
 #include "primitives/reducer/reducer.h"
 #include "primitives/schedule/schedule_impl.h"
@@ -327,17 +326,11 @@ bool ml_check_inits_first(ml_Call *c, const ml_Block *b, ml_Uid loop)
             if (told[m] || b->iters[m].kind != ML_ITER_SPATIAL || ml_is_int(f->extent, 1) ||
                 !ml_expr_uses_var(b->iters[m].value, f->var))
                 continue;
-            ml_fail(
-                c->cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(c->cx,
-                                  "cannot show that instances of block %s with "
-                                  "different values of iter %s write different "
-                                  "elements: the init of one would come before the "
-                                  "updates of another that it takes back today",
-                                  ml_shown(c->cx, b), ml_shown(c->cx, b->iters[m].var))),
-                ML_ITER(b, m), ML_BLOCK(b));
-            ml_error_set_unproved(c->cx);
-            return false;
+            return ml_unproved(c->cx, ML_E_INIT_MISPLACED,
+                               "instances of block {0} with different values of iter {1} "
+                               "write different elements: the init of one would come "
+                               "before the updates of another that it takes back today",
+                               ML_BLOCK(b), ML_VARIABLE(b->iters[m].var), ML_ITER(b, m));
         }
         if (f->var->uid == loop)
             break;

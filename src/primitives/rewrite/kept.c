@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/same_index.h"
 #include "primitives/schedule/schedule_impl.h"
 
@@ -79,17 +78,12 @@ bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at)
 
             if (ml_is_int(f->extent, 1) || is_kept(c, ml_as_block(node), b, u, &lost))
                 continue;
-            ml_fail(c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(
-                        c->cx,
-                        "cannot show that what block %s writes of %s in one iteration of "
-                        "loop %s is still there after the others; block %s would read it "
-                        "outside of the loop",
-                        ml_shown(c->cx, ml_as_block(node)), ml_shown(c->cx, lost),
-                        ml_shown(c->cx, f->var), ml_shown(c->cx, ml_call_block(c, at)))),
-                    ML_BLOCK(node), ML_BLOCK_UID(at), ML_BUFFER(lost));
-            ml_error_set_unproved(c->cx);
-            return false;
+            return ml_unproved(
+                c->cx, ML_E_COVER_LOST,
+                "what block {0} writes of {1} in one iteration of loop {2} is still there "
+                "after the others; block {3} would read it outside of the loop",
+                ML_BLOCK(ml_as_block(node)), ML_BUFFER(lost), ML_LOOP(f),
+                ML_BLOCK(ml_call_block(c, at)));
         }
     }
     return true;

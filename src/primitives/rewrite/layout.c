@@ -10,8 +10,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 /* ---- the walk */
 
 typedef struct Move {
@@ -478,11 +476,9 @@ bool ml_relayout(ml_Call *c, ml_Arith *ar, const ml_Relayout *to, const ml_Stmt 
     if (m.is_opaque && m.opaque)
         return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(to->old), ML_BLOCK(m.opaque));
     if (m.is_opaque || m.vector)
-        return ml_fail(
-            c->cx, ML_E_NOT_SUPPORTED,
-            ML_TEXT(ml_format(c->cx, "%s is accessed by vectors or outside of blocks",
-                              ml_shown(c->cx, to->old))),
-            ML_BUFFER(to->old));
+        return ml_fail_as(c->cx, ML_E_NOT_SUPPORTED,
+                          "{0} is accessed by vectors or outside of blocks",
+                          ML_BUFFER(to->old));
     return true;
 }
 

@@ -9,8 +9,6 @@
  */
 #include "primitives/rewrite/layout.h"
 
-#include "core/shown.h"
-
 void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
                      const ml_Var **loops, ml_Iter *iters)
 {
@@ -495,15 +493,9 @@ static bool check_inside(const Pad *p)
     ml_expr_visit(pad_at(p, idx), is_inside, &w);
     if (w.ok)
         return true;
-    ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "cannot show that pad_value reads inside of %s wherever there "
-                          "is padding",
-                          ml_shown(cx, p->to->old))),
-        ML_BUFFER(p->to->old));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_READS_BEYOND,
+                       "pad_value reads inside of {0} wherever there is padding",
+                       ML_BUFFER(p->to->old));
 }
 
 /* All of the old buffer is written by blocks of the scope. */
@@ -536,15 +528,8 @@ static bool check_whole(ml_Call *c, const ml_Block *scope, const ml_Buffer *buf)
         box[d] = ml_interval_range(ar, ml_int(cx, buf->shape[d]->type, 0), buf->shape[d]);
     if (ml_boxes_cover(boxes, box, NULL))
         return true;
-    ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "cannot show that all of %s is written before pad_value reads "
-                          "it",
-                          ml_shown(cx, buf))),
-        ML_BUFFER(buf));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_COVER_LOST,
+                       "all of {0} is written before pad_value reads it", ML_BUFFER(buf));
 }
 
 bool ml_layout_pad(ml_Call *c, const ml_Relayout *to, const ml_Padding *pad,

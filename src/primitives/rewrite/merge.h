@@ -30,7 +30,7 @@ typedef struct ml_Merge {
 /* Whether the statement at that position of the common body is one of the nests. */
 bool ml_is_merged(const ml_Merge *m, size_t at);
 /* Iterations that touch one element, with a write among them, come in the order of the
- * text (unsound). */
+ * text (order-reversed). */
 bool ml_merge_keeps_order(ml_Merge *m);
 
 #endif

@@ -234,29 +234,22 @@ static bool check_instances(Merge *m)
     ml_Arith *ar = ml_arith_at(cx, m->c->p, m->common);
     const ml_Expr *yes = ml_bool(cx, true);
 
-    bool apart =
-        ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, false) ||
-        ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
-                      false);
-    bool own = apart;
-
+    if (!ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, yes, ML_BIJECTIVE, false) &&
+        !ml_iter_holds(ar, values, b->n_iters, dom.v, dom.n, b->predicate, ML_BIJECTIVE,
+                       false))
+        return ml_unproved(cx, ML_E_REDUCTION_CHANGED,
+                           "the iterations of block {0} compute different instances; one "
+                           "would start another's sum anew",
+                           ML_BLOCK(b));
     ar = ml_arith_at(cx, m->c->p, b->tag);
-    for (size_t k = 0; k < m->n && own; k++)
-        own = ml_iter_holds(ar, m->u_store[k]->indices, m->u_store[k]->n, iters.v, iters.n,
-                            yes, ML_BIJECTIVE, false);
-    if (own)
-        return true;
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(
-                cx,
-                apart ? "cannot show that different spatial iters of block %s store to "
-                        "different elements; one would start another's sum anew"
-                      : "cannot show that the iterations of block %s compute different "
-                        "instances; one would start another's sum anew",
-                b->name)),
-            ML_BLOCK(b));
-    ml_error_set_unproved(cx);
-    return false;
+    for (size_t k = 0; k < m->n; k++)
+        if (!ml_iter_holds(ar, m->u_store[k]->indices, m->u_store[k]->n, iters.v, iters.n,
+                           yes, ML_BIJECTIVE, false))
+            return ml_unproved(cx, ML_E_WRITES_OVERLAP,
+                               "different spatial iters of block {0} store to different "
+                               "elements of {1}; one would start another's sum anew",
+                               ML_BLOCK(b), ML_BUFFER(m->u_store[k]->buffer));
+    return true;
 }
 
 bool ml_merge_same_elements(Merge *m)

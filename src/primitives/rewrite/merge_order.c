@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/merge.h"
 
-#include "core/shown.h"
-
 typedef ml_MergeNest Nest;
 typedef ml_Merge Merge;
 
@@ -55,10 +53,10 @@ static bool check_content(Merge *m, const ml_Stmt *s, const ml_For *loop)
 
     if (!bad)
         return true;
-    return ml_fail(m->c->cx, ML_E_UNSOUND,
-                   ML_TEXT("a statement that merge moves, or moves others across, does "
-                           "something outside of blocks"),
-                   ML_LOOP(loop), ML_STATEMENT(bad));
+    return ml_fail_as(m->c->cx, ML_E_OUTSIDE_BLOCKS,
+                      "a statement that merge moves, or moves others across, does "
+                      "something outside of blocks",
+                      ML_LOOP(loop), ML_STATEMENT(bad));
 }
 
 /* ---- accesses of two blocks */
@@ -223,24 +221,23 @@ static bool meet(Merge *m, const ml_Interval *a, const ml_Interval *b, size_t ra
     return true;
 }
 
-static const char *iteration_text(Merge *m, const Nest *nest, const ml_Expr *const *when)
+static ml_Fact iteration_fact(Merge *m, const Nest *nest, const ml_Expr *const *when)
 {
-    ml_Text t = {0};
+    ml_Coord *v = ML_ARRAY(m->c->cx, ml_Coord, m->depth + 1u);
 
-    for (size_t d = 0; d < m->depth; d++)
-        ml_text_fmt(&t, "%s%s = %lld", d ? ", " : "", ml_shown(m->c->cx, nest->loop[d]),
-                    (long long)when[d]->as.i);
-    const char *z = ml_strdup(m->c->cx, (ml_Str){ml_text_z(&t), t.n});
+    for (size_t d = 0; d < m->depth; d++) {
+        const ml_Var *loop = nest->loop[d]->var;
 
-    ml_text_free(&t);
-    return z;
+        v[d] = (ml_Coord){loop->uid, loop->hint, when[d]->as.i};
+    }
+    return ML_POINT(v, m->depth);
 }
 
-/* An example of an element that would be touched in the wrong order, or NULL. */
-static const char *example(Merge *m, const Nest *x, const Touch *tx, const Nest *y,
-                           const Touch *ty, bool same_too)
+/* Fails with an example of an element that would be touched in the wrong order; true:
+ * there is none. */
+static bool no_example(Merge *m, const Nest *x, const Touch *tx, const Nest *y,
+                       const Touch *ty, bool same_too)
 {
-    ml_Ctx *cx = m->c->cx;
     const ml_Expr *when[2][TRIED][ML_MERGE_DEPTH];
     ml_Interval *box[2][TRIED] = {{0}};
     size_t rank = tx->region->buffer->rank;
@@ -254,37 +251,29 @@ static const char *example(Merge *m, const Nest *x, const Touch *tx, const Nest 
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = n - 1; i >= j + !same_too; i--)
             if (box[0][i] && box[1][j] && meet(m, box[0][i], box[1][j], rank))
-                return ml_format(
-                    cx,
-                    "block %s %s %s at %s what block %s %s at %s; merged, it would come "
-                    "before",
-                    ml_shown(cx, ty->block), ty->write ? "overwrites in" : "reads of",
-                    ml_shown(cx, ty->region->buffer), iteration_text(m, y, when[1][j]),
-                    ml_shown(cx, tx->block), tx->write ? "writes" : "reads",
-                    iteration_text(m, x, when[0][i]));
-    return NULL;
+                return ml_fail_as(m->c->cx, ML_E_ORDER_REVERSED,
+                                  "block {1} {2} {3} at {4} what block {0} {5} at {6}; "
+                                  "merged, it would come before",
+                                  ML_BLOCK(tx->block), ML_BLOCK(ty->block),
+                                  ML_TEXT(ty->write ? "overwrites in" : "reads of"),
+                                  ML_BUFFER(ty->region->buffer),
+                                  iteration_fact(m, y, when[1][j]),
+                                  ML_TEXT(tx->write ? "writes" : "reads"),
+                                  iteration_fact(m, x, when[0][i]));
+    return true;
 }
 
 static bool out_of_order(Merge *m, const Nest *x, const Touch *tx, const Nest *y,
                          const Touch *ty, bool same_too)
 {
-    ml_Ctx *cx = m->c->cx;
-    const char *why = tx->region->buffer->uid == ty->region->buffer->uid
-                          ? example(m, x, tx, y, ty, same_too)
-                          : NULL;
-    bool shown = why != NULL;
-
-    if (!shown)
-        why = ml_format(cx,
-                        "cannot show that block %s still %s what block %s %s of %s in time",
-                        ml_shown(cx, ty->block), ty->write ? "overwrites" : "reads",
-                        ml_shown(cx, tx->block), tx->write ? "writes" : "reads",
-                        ml_shown(cx, ty->region->buffer));
-    ml_fail(cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(tx->block), ML_BLOCK(ty->block),
-            ML_BUFFER(ty->region->buffer));
-    if (!shown)
-        ml_error_set_unproved(cx);
-    return false;
+    if (tx->region->buffer->uid == ty->region->buffer->uid &&
+        !no_example(m, x, tx, y, ty, same_too))
+        return false;
+    return ml_unproved(
+        m->c->cx, ML_E_ORDER_REVERSED,
+        "block {1} still {2} what block {0} {3} of {4} in time", ML_BLOCK(tx->block),
+        ML_BLOCK(ty->block), ML_TEXT(ty->write ? "overwrites" : "reads"),
+        ML_TEXT(tx->write ? "writes" : "reads"), ML_BUFFER(ty->region->buffer));
 }
 
 /* x comes before y in the text; after: merged, too, in one iteration. */
@@ -355,15 +344,11 @@ static bool check_crossed(Merge *m, const Nest *nest, const ml_Stmt *s)
                                  : apart(m, box_of(m, a, nest, NULL, false),
                                          box_of(m, b, nest, NULL, false), p->rank))
                 continue;
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "block %s stands between the nests and %s %s, which "
-                                  "block %s %s",
-                                  ml_shown(cx, b->block), b->write ? "writes" : "reads",
-                                  ml_shown(cx, q), ml_shown(cx, a->block),
-                                  a->write ? "writes" : "reads")),
-                ML_BLOCK(b->block), ML_BLOCK(a->block), ML_BUFFER(q));
+            return ml_fail_as(
+                cx, ML_E_ORDER_REVERSED,
+                "block {0} stands between the nests and {1} {2}, which block {3} {4}",
+                ML_BLOCK(b->block), ML_TEXT(b->write ? "writes" : "reads"), ML_BUFFER(q),
+                ML_BLOCK(a->block), ML_TEXT(a->write ? "writes" : "reads"));
         }
     return true;
 }

@@ -21,7 +21,8 @@ typedef struct ml_MergeReduction {
  * (region-mismatch). */
 bool ml_merge_solve(ml_MergeReduction *m);
 /* In one iteration of what holds both, the init stores to what the update does, and each
- * instance of that has an element of its own (region-mismatch, unsound). */
+ * instance of that has an element of its own (region-mismatch, reduction-changed,
+ * writes-overlap). */
 bool ml_merge_same_elements(ml_MergeReduction *m);
 
 #endif

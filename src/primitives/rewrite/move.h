@@ -50,31 +50,33 @@ bool ml_check_reduction(ml_Call *c, ml_Uid block); /* not-reduction */
 bool ml_check_compact(ml_Call *c, ml_Uid loop);    /* not-compact-dataflow */
 bool ml_check_launchable(ml_Call *c, ml_Uid loop); /* ml_need_launchable */
 /* After a rewrite: what the block read, as it was before the step, is still there where
- * block `at` reads it now (unsound). */
+ * block `at` reads it now (cover-lost). */
 bool ml_check_kept(ml_Call *c, ml_Uid block, ml_Uid at);
 /* After a rewrite: neither the block nor who reads what it writes reads private memory of
  * another thread, unless it did before (not-region-covered). */
 bool ml_check_own_memory(ml_Call *c, ml_Uid block);
-/* After a rewrite: a reduction still accumulates each element once (unsound). */
+/* After a rewrite: a reduction still accumulates each element once, and its init comes
+ * first (reduction-changed, init-misplaced). */
 bool ml_check_accumulation(ml_Call *c, ml_Uid block);
 /* After a rewrite: the guard of a block with an init lets the instance through that
- * initialises, wherever it lets one through (unsound). */
+ * initialises, wherever it lets one through (init-misplaced). */
 bool ml_check_starts(ml_Call *c, ml_Uid block);
 /* A block with an init reduces over loops of its scope alone: one whose reduce iters follow
- * a loop further out starts from what the last instance of the scope left (unsound). */
+ * a loop further out starts from what the last instance of the scope left
+ * (reduction-changed). */
 bool ml_check_reduces_inside(ml_Call *c, ml_Uid block);
 /* After a rewrite: loops above the block that run concurrently are bound to spatial iters,
  * and their iterations do not write one element of a shared buffer (iter-not-parallel,
- * unsound). */
+ * would-race). */
 bool ml_check_concurrency(ml_Call *c, ml_Uid block);
 /* After a rewrite: no iteration of a concurrent loop above the block reads elements of the
- * buffer that another one writes (unsound). */
+ * buffer that another one writes (would-race). */
 bool ml_check_reads_apart(ml_Call *c, ml_Uid block, const ml_Buffer *buf);
 /* After a rewrite: what the block reads and writes lies in what the block around it
- * declares of these buffers; the root declares everything (unsound). */
+ * declares of these buffers; the root declares everything (region-undeclared). */
 bool ml_check_stays_declared(ml_Call *c, ml_Uid block);
 /* Nothing that a block below st (a loop or a scope block) writes is read below it outside
- * of blocks; only: no other buffer counts (unsound). */
+ * of blocks; only: no other buffer counts (outside-blocks). */
 bool ml_check_reads_in_blocks(ml_Call *c, const ml_Stmt *st, const ml_Buffer *only);
 /* The first half of it for every block of a nest (iter-not-parallel). */
 bool ml_check_loop_kinds(ml_Call *c, const ml_Stmt *nest);
@@ -92,7 +94,7 @@ void ml_name_copy(ml_Call *c, ml_Uid copy, ml_Uid block, const ml_Buffer *old, b
 bool ml_check_readers(ml_Call *c, ml_Uid scope, const ml_Buffer *buf);
 
 /* After it: one under threads is still covered, by blocks of its own kernel where memory is
- * not global (not-region-covered, unsound). */
+ * not global (not-region-covered, not-shared). */
 bool ml_check_thread_reader(ml_Call *c, ml_Uid reader);
 
 #endif

@@ -392,12 +392,11 @@ bool ml_check_plain_loop(ml_Call *c, const ml_For *loop)
     ml_Ctx *cx = c->cx;
 
     if (loop->kind == ML_FOR_THREAD)
-        return ml_fail(cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
-                       ML_TEXT(ml_format(cx, "a thread binding, %s", loop->thread.name)));
+        return ml_fail_as(cx, ML_E_LOOP_ANNOTATED, "loop {0} has a thread binding, {1}",
+                          ML_LOOP(loop), ML_TEXT(loop->thread.name));
     if (ml_dict_count(loop->annotations) > 0)
-        return ml_fail(
-            cx, ML_E_LOOP_ANNOTATED, ML_LOOP(loop),
-            ML_TEXT(ml_format(cx, "the annotation %s", loop->annotations->keys[0])));
+        return ml_fail_as(cx, ML_E_LOOP_ANNOTATED, "loop {0} has the annotation {1}",
+                          ML_LOOP(loop), ML_TEXT(loop->annotations->keys[0]));
     if (loop->step && !ml_is_int(loop->step, 1))
         return ml_fail(cx, ML_E_LOOP_STEP, ML_LOOP(loop), ML_EXPRESSION(loop->step));
     return true;

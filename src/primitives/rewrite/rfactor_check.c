@@ -205,13 +205,11 @@ static bool check_storage(ml_Rfactor *r)
     for (size_t k = 0; k < r->n_loops && !in_kernel; k++)
         for (size_t m = 0; m < r->shape.n; m++)
             if (r->loops[k]->kind == ML_FOR_THREAD && ml_is_private(r->shape.buf[m]))
-                return ml_fail(r->cx, ML_E_UNSOUND,
-                               ML_TEXT(ml_format(
-                                   r->cx,
-                                   "the partial results would be computed by a kernel of "
-                                   "their own, and %s memory does not outlive it",
-                                   r->shape.buf[m]->scope.name)),
-                               ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[m]));
+                return ml_fail_as(r->cx, ML_E_NOT_SHARED,
+                                  "the partial results would be computed by a kernel of "
+                                  "their own, and {0} memory does not outlive it",
+                                  ML_TEXT(r->shape.buf[m]->scope.name),
+                                  ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[m]));
     return true;
 }
 
@@ -233,9 +231,9 @@ static bool check_elements(ml_Rfactor *r)
 
             if (it->kind == ML_ITER_REDUCE && ml_expr_uses_var(e, it->var))
                 return ml_need_reduction(cx, r->c->facts, r->c->p, b->tag) &&
-                       ml_fail(cx, ML_E_UNSOUND,
-                               ML_TEXT("a store index uses a reduce iter"), ML_ITER(b, m),
-                               ML_BLOCK(b));
+                       ml_fail_as(cx, ML_E_REDUCTION_CHANGED,
+                                  "a store index of block {1} uses the reduce iter {0}",
+                                  ML_ITER(b, m), ML_BLOCK(b));
             found |= e->kind == ML_EXPR_VAR && e->as.var->uid == it->var->uid;
         }
         if (it->kind == ML_ITER_SPATIAL) {
@@ -248,15 +246,10 @@ static bool check_elements(ml_Rfactor *r)
                                        r->shape.rank, dom.v, dom.n, ml_bool(cx, true),
                                        ML_BIJECTIVE, false)))
         return true;
-    ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx,
-                          "cannot show that different spatial iters of block %s store to "
-                          "different elements of %s; their partial results would mix",
-                          ml_shown(cx, b), ml_shown(cx, r->shape.buf[0]))),
-        ML_BLOCK(b), ML_BUFFER(r->shape.buf[0]));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(cx, ML_E_WRITES_OVERLAP,
+                       "different spatial iters of block {0} store to different elements "
+                       "of {1}; their partial results would mix",
+                       ML_BLOCK(b), ML_BUFFER(r->shape.buf[0]));
 }
 
 /* The predicate, conjunct by conjunct: what mentions no reduce loop stays with both blocks;
@@ -290,21 +283,15 @@ static bool check_predicate(ml_Rfactor *r, ml_Arith *ar, const ml_Expr *p)
         return true;
     for (size_t k = 0; k < r->n_loops; k++)
         if (!r->reduces[k] && ml_expr_uses_var(p, r->loops[k]->var))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "a condition of block %s ties the reduce loops to the "
-                                  "spatial loop %s: some partial results would have no "
-                                  "elements",
-                                  ml_shown(cx, r->block), ml_shown(cx, r->loops[k]->var))),
-                ML_BLOCK(r->block), ML_EXPRESSION(p));
-    return ml_fail(cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(
-                       cx,
-                       "under a condition of block %s some iterations of loop %s have no "
-                       "first element: their partial results would never be initialised",
-                       ml_shown(cx, r->block), ml_shown(cx, ml_rfactor_target(r)->var))),
-                   ML_LOOP(ml_rfactor_target(r)), ML_BLOCK(r->block), ML_EXPRESSION(p));
+            return ml_fail_as(
+                cx, ML_E_INIT_MISPLACED,
+                "a condition of block {0} ties the reduce loops to the spatial loop {1}: "
+                "some partial results would have no elements",
+                ML_BLOCK(r->block), ML_LOOP(r->loops[k]), ML_EXPRESSION(p));
+    return ml_fail_as(cx, ML_E_INIT_MISPLACED,
+                      "under a condition of block {0} some iterations of loop {1} have no "
+                      "first element: their partial results would never be initialised",
+                      ML_BLOCK(r->block), ML_LOOP(ml_rfactor_target(r)), ML_EXPRESSION(p));
 }
 
 /* Where the first of equal values is kept, the partial results must be runs of the order.
@@ -318,20 +305,16 @@ static bool check_order(ml_Rfactor *r)
         return true;
     for (size_t k = 0; k < r->target; k++)
         if (r->reduces[k] && !ml_is_int(r->loops[k]->extent, 1))
-            return ml_fail(
-                cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(
-                    cx,
-                    "the %s of block %s keeps the first of equal values; with partial "
-                    "results per iteration of loop %s, inside loop %s, another one comes "
-                    "first. One that compares the indices of equal values may take any "
-                    "order: "
-                    "%s = %s and %s = %s",
-                    m->name, ml_shown(cx, r->block),
-                    ml_shown(cx, ml_rfactor_target(r)->var), ml_shown(cx, r->loops[k]->var),
-                    ml_shown(cx, r->shape.buf[0]), ml_expr_text(cx, m->by_index[0]),
-                    ml_shown(cx, r->shape.buf[1]), ml_expr_text(cx, m->by_index[1]))),
-                ML_LOOP(ml_rfactor_target(r)), ML_LOOP(r->loops[k]), ML_BLOCK(r->block));
+            return ml_fail_as(
+                cx, ML_E_VALUE_CHANGED,
+                "the {0} of block {1} keeps the first of equal values; with partial "
+                "results per iteration of loop {2}, inside loop {3}, another one comes "
+                "first. One that compares the indices of equal values may take any order: "
+                "{4} = {5} and {6} = {7}",
+                ML_TEXT(m->name), ML_BLOCK(r->block), ML_LOOP(ml_rfactor_target(r)),
+                ML_LOOP(r->loops[k]), ML_BUFFER(r->shape.buf[0]),
+                ML_SHOWN_IN(m->by_index[0]), ML_BUFFER(r->shape.buf[1]),
+                ML_SHOWN_IN(m->by_index[1]));
     return true;
 }
 
@@ -340,14 +323,12 @@ static bool check_axis(ml_Rfactor *r)
     int64_t ndim = (int64_t)r->shape.rank, axis = r->c->args[ML_RFACTOR_AXIS].i;
 
     if (axis < -(ndim + 1) || axis > ndim)
-        return ml_fail(
+        return ml_fail_as(
             r->cx, ML_E_BAD_ARGUMENT,
-            ML_TEXT(ml_format(r->cx,
-                              "factor_axis is %lld; %s has %lld dimension%s, so it "
-                              "lies in [%lld, %lld]",
-                              (long long)axis, ml_shown(r->cx, r->shape.buf[0]),
-                              (long long)ndim, ndim == 1 ? "" : "s", (long long)-(ndim + 1),
-                              (long long)ndim)));
+            "factor_axis is {0}; {1} has {2} dimension{3}, so it lies in [{4}, {2}]",
+            ML_NUMBER("axis", (long long)axis), ML_BUFFER(r->shape.buf[0]),
+            ML_NUMBER("rank", (long long)ndim), ML_TEXT(ndim == 1 ? "" : "s"),
+            ML_NUMBER("lowest", (long long)-(ndim + 1)));
     r->axis = (size_t)(axis < 0 ? axis + ndim + 1 : axis);
     return true;
 }

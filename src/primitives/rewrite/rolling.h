@@ -33,7 +33,8 @@ typedef struct ml_Rolling {
 bool ml_roll_axes(ml_Rolling *r);
 
 /* While the loop that rolls runs, the block writes the same to an element whenever it
- * writes it. false: unsound, not-region-covered. */
+ * writes it. false: value-changed, reduction-changed, instances-lost,
+ * not-region-covered. */
 bool ml_roll_values(ml_Rolling *r);
 
 #endif

@@ -8,18 +8,11 @@
  */
 #include "primitives/rewrite/rolling.h"
 
-#include "core/shown.h"
-
 typedef struct Values {
     ml_Call *c;
     ml_Uid scope, from; /* from: the outermost loop during which elements are kept */
     ml_UidVec seen;     /* blocks that were found good */
 } Values;
-
-static bool no(Values *v, const ml_Block *b, const char *why)
-{
-    return ml_fail(v->c->cx, ML_E_UNSOUND, ML_TEXT(why), ML_BLOCK(b));
-}
 
 /* ---- one element, one set of instances */
 
@@ -127,19 +120,17 @@ static bool follows_iters(Values *v, const ml_Block *b, ml_Uid stop)
             f->var->uid == stop || ml_index_is_above(v->c->p.index, f->var->uid, stop);
         if (ml_stmt_uses_var(b->body, f->var) ||
             (b->init && ml_stmt_uses_var(b->init, f->var)))
-            return no(v, b,
-                      ml_format(cx,
-                                "block %s uses loop %s itself: elements that it wrote "
-                                "before would not be what it writes now",
-                                ml_shown(cx, b), ml_shown(cx, f->var)));
+            return ml_fail_as(v->c->cx, ML_E_VALUE_CHANGED,
+                              "block {0} uses loop {1} itself: elements that it wrote "
+                              "before would not be what it writes now",
+                              ML_BLOCK(b), ML_LOOP(f));
         for (size_t m = 0; outside && m < b->n_iters; m++)
             if (b->iters[m].kind == ML_ITER_REDUCE &&
                 ml_expr_uses_var(b->iters[m].value, f->var))
-                return no(v, b,
-                          ml_format(cx,
-                                    "block %s reduces over loop %s: an element is not "
-                                    "whole when its window moves on",
-                                    ml_shown(cx, b), ml_shown(cx, f->var)));
+                return ml_fail_as(v->c->cx, ML_E_REDUCTION_CHANGED,
+                                  "block {0} reduces over loop {1}: an element is not "
+                                  "whole when its window moves on",
+                                  ML_BLOCK(b), ML_LOOP(f));
     }
     return true;
 }
@@ -164,12 +155,11 @@ static bool reads_same(Values *v, const ml_Block *b, const ml_Buffer *buf)
             if (w->writes[m].buffer->uid == buf->uid)
                 of = &w->writes[m];
         if (writers.n > 1 || !of || !ml_index_before(ix, w->tag, b->tag))
-            return no(v, b,
-                      ml_format(cx,
-                                "block %s reads %s, which block %s changes meanwhile: "
-                                "elements that it wrote before would not be what it "
-                                "writes now",
-                                ml_shown(cx, b), ml_shown(cx, buf), ml_shown(cx, w)));
+            return ml_fail_as(
+                v->c->cx, ML_E_VALUE_CHANGED,
+                "block {0} reads {1}, which block {2} changes meanwhile: elements that it "
+                "wrote before would not be what it writes now",
+                ML_BLOCK(b), ML_BUFFER(buf), ML_BLOCK(w));
         if (!ml_is_covered(cx, v->c->facts, v->c->p, b->tag, true) ||
             !same_each_time(v, w, of, ml_index_lca(ix, w->tag, b->tag)))
             return false;
@@ -185,22 +175,22 @@ static bool same_each_time(Values *v, const ml_Block *b, const ml_Region *of, ml
         if (v->seen.v[k] == b->tag)
             return true;
     if (has_effects(b))
-        return no(v, b, ml_format(cx, "block %s has side effects", ml_shown(cx, b)));
+        return ml_fail_as(v->c->cx, ML_E_VALUE_CHANGED, "block {0} has side effects",
+                          ML_BLOCK(b));
     if (!tells_instance(v, b, of))
-        return no(v, b,
-                  ml_format(cx,
-                            "an element of %s does not tell the iters of block %s that "
-                            "write it",
-                            ml_shown(cx, of->buffer), ml_shown(cx, b)));
+        return ml_fail_as(
+            v->c->cx, ML_E_VALUE_CHANGED,
+            "an element of {0} does not tell the iters of block {1} that write it",
+            ML_BUFFER(of->buffer), ML_BLOCK(b));
     if (!follows_iters(v, b, stop))
         return false;
     for (size_t k = 0; k < b->n_reads; k++) {
         const ml_Buffer *buf = b->reads[k].buffer;
 
         if (ml_write_of(b, buf))
-            return no(v, b,
-                      ml_format(cx, "block %s goes on from what %s holds", ml_shown(cx, b),
-                                ml_shown(cx, buf)));
+            return ml_fail_as(v->c->cx, ML_E_VALUE_CHANGED,
+                              "block {0} goes on from what {1} holds", ML_BLOCK(b),
+                              ML_BUFFER(buf));
         if (!reads_same(v, b, buf))
             return false;
     }
@@ -216,12 +206,10 @@ static bool check_others(Values *v, const ml_Rolling *r)
 
         if (o->buffer->rank != r->buf->rank ||
             !ml_same_ranges(o->ranges, r->region->ranges, r->buf->rank))
-            return no(v, r->block,
-                      ml_format(v->c->cx,
-                                "block %s writes other elements of %s than of %s: they "
-                                "would be left out",
-                                ml_shown(v->c->cx, r->block), ml_shown(v->c->cx, o->buffer),
-                                ml_shown(v->c->cx, r->buf)));
+            return ml_fail_as(v->c->cx, ML_E_INSTANCES_LOST,
+                              "block {0} writes other elements of {1} than of {2}: they "
+                              "would be left out",
+                              ML_BLOCK(r->block), ML_BUFFER(o->buffer), ML_BUFFER(r->buf));
     }
     return true;
 }

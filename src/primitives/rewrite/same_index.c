@@ -7,7 +7,6 @@
  */
 #include "primitives/rewrite/same_index.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/move.h"
 
 /* ---- finding */
@@ -372,12 +371,10 @@ bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
         return true;
     if (b->init)
         return ml_need_reduction(cx, c->facts, c->p, b->tag);
-    return ml_fail(cx, ML_E_UNSOUND,
-                   ML_TEXT(ml_format(cx,
-                                     "block %s reads %s without an init; its own buffer "
-                                     "would start without those values",
-                                     ml_shown(cx, b), ml_shown(cx, buf))),
-                   ML_BLOCK(b), ML_BUFFER(buf));
+    return ml_fail_as(cx, ML_E_COVER_LOST,
+                      "block {0} reads {1} without an init; its own buffer would start "
+                      "without those values",
+                      ML_BLOCK(b), ML_BUFFER(buf));
 }
 
 /* ---- whether indices tell all values of the iters apart */

@@ -53,7 +53,7 @@ const ml_Stmt *ml_with_leaf(ml_Call *c, ml_Uid block, const ml_Stmt *with);
 bool ml_covers_domains(ml_Call *c, const ml_Block *b, const ml_IterList *iters);
 
 /* What the block writes of the buffer does not depend on what was there: it does not read
- * it, or its init comes first (unsound, not-reduction). */
+ * it, or its init comes first (cover-lost, not-reduction). */
 bool ml_check_starts_fresh(ml_Call *c, const ml_Block *b, const ml_Buffer *buf);
 
 /* Different values of the iters (their whole domains) give different indices, provably. */

@@ -9,8 +9,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
-
 typedef struct Solver {
     ml_Call *c;
     ml_Arith *ar;
@@ -436,15 +434,11 @@ bool ml_solve_domains(ml_Call *c, ml_Arith *ar, const ml_Block *block, const ml_
     s.bound = ML_ARRAY(cx, ml_Interval, block->n_iters);
     s.known = ML_ARRAY(cx, bool, block->n_iters);
     if (!ml_executed_values(c, block, own, &harmless) && !harmless) {
-        ml_fail(cx, ML_E_UNSOUND,
-                ML_TEXT(ml_format(cx,
-                                  "cannot show which instances of block %s its predicate "
-                                  "and the bounds of its loops let run; they cannot be "
-                                  "kept when the block moves",
-                                  ml_shown(cx, block))),
-                ML_BLOCK(block));
-        ml_error_set_unproved(cx);
-        return false;
+        return ml_unproved(
+            cx, ML_E_INSTANCES_LOST,
+            "block {0} would run the same instances when it moves: which ones its "
+            "predicate and the bounds of its loops let run is not told",
+            ML_BLOCK(block));
     }
     /* What was found holds where the block's loops run. One that may not run at all leaves
      * no value, which the domain says: a guard against it stands for the loop, should the

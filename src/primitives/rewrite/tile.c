@@ -4,8 +4,6 @@
  */
 #include "primitives/rewrite/blockize.h"
 
-#include "core/shown.h"
-
 static bool uses_any(const ml_Expr *e, const ml_StmtVec *loops)
 {
     for (size_t k = 0; k < loops->n; k++)
@@ -30,13 +28,10 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
     for (size_t m = 0; m < b->n_iters; m++)
         if (uses_any(b->iters[m].value, &t->above) &&
             uses_any(b->iters[m].value, &t->below))
-            return ml_fail(
-                cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
-                ML_TEXT(ml_format(cx,
-                                  "the value of iter %s cannot be written as outside * "
-                                  "extent + inside",
-                                  b->iters[m].var->hint)),
-                ML_ITER(b, m));
+            return ml_fail_as(cx, ML_E_NOT_DIVISIBLE,
+                              "block {0} cannot be divided at {1}: the value of iter {3} "
+                              "cannot be written as outside * extent + inside",
+                              ML_BLOCK(b), at, ML_ITER(b, m), ML_VARIABLE(b->iters[m].var));
     return ml_fail(cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
                    ML_TEXT("its iters are no independent digits of the loops"));
 }
@@ -187,9 +182,8 @@ bool ml_tile_closed(ml_Call *c, const ml_Tile *t, const ml_Stmt *body)
         return true;
     if (o.inside)
         return ml_fail(c->cx, ML_E_LOOP_DEPENDENT, ML_LOOP(o.inside), ML_LOOP(o.used));
-    return ml_fail(c->cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(t->block), ML_LOOP(o.used),
-                   ML_TEXT(ml_format(c->cx,
-                                     "what lies inside uses loop %s, which no iter has "
-                                     "as its value",
-                                     ml_shown(c->cx, o.used->var))));
+    return ml_fail_as(c->cx, ML_E_NOT_DIVISIBLE,
+                      "block {0} cannot be divided at {1}: what lies inside uses loop {1}, "
+                      "which no iter has as its value",
+                      ML_BLOCK(t->block), ML_LOOP(o.used));
 }

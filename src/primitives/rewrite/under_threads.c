@@ -8,7 +8,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-#include "core/shown.h"
 #include "primitives/rewrite/cache.h"
 
 void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out)
@@ -67,16 +66,12 @@ static bool check_kernels(ml_Call *c, ml_Uid reader)
             ml_Uid other = ml_kernel_of(c->p, from.v[m]);
 
             if (other && other != kernel && !may_join(c, other, kernel))
-                return ml_fail(
-                    c->cx, ML_E_UNSOUND,
-                    ML_TEXT(ml_format(c->cx,
-                                      "block %s reads %s, which block %s writes in another "
-                                      "kernel: %s memory carries nothing from one to the "
-                                      "next",
-                                      ml_shown(c->cx, b), ml_shown(c->cx, buf),
-                                      ml_shown(c->cx, ml_call_block(c, from.v[m])),
-                                      buf->scope.name)),
-                    ML_BLOCK(b), ML_BLOCK_UID(from.v[m]), ML_BUFFER(buf));
+                return ml_fail_as(c->cx, ML_E_NOT_SHARED,
+                                  "block {0} reads {1}, which block {2} writes in another "
+                                  "kernel: {3} memory carries nothing from one to the next",
+                                  ML_BLOCK(b), ML_BUFFER(buf),
+                                  ML_BLOCK(ml_call_block(c, from.v[m])),
+                                  ML_TEXT(buf->scope.name));
         }
     }
     return true;

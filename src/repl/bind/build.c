@@ -11,6 +11,13 @@ static const char *const build_options[] = {"target", "opt",   "inprocess", "thr
 
 /* ---------------------------------------------------------------- targets */
 
+static bool has_code(const char *kind)
+{
+    const ml_TargetKind *k = ml_target_kind(kind);
+
+    return k && k->backend;
+}
+
 /* {kind = "llvm", mcpu = "znver4", num_cores = 2}, as moon.target gives them, as text. */
 static void target_from_table(lua_State *L, int idx, ml_Text *out)
 {
@@ -19,7 +26,7 @@ static void target_from_table(lua_State *L, int idx, ml_Text *out)
 
     lua_getfield(L, idx, "kind");
     ml_text_add(out, bind_string(L, -1, "target: kind"));
-    if (!ml_streq(lua_tostring(L, -1), "llvm")) { /* its keys are its own */
+    if (!has_code(lua_tostring(L, -1))) { /* its keys are its own */
         lua_pop(L, 1);
         return;
     }

@@ -215,6 +215,47 @@ static void push_numbers(lua_State *L, ml_Failure *f)
     }
 }
 
+/* The p-th point as a list of numbers, or as a table from loops to their values; nothing is
+ * pushed when there is none. */
+static bool push_point(lua_State *L, ml_Failure *f, size_t p)
+{
+    const char *loop;
+    int64_t at;
+
+    if (!ml_failure_coord(f, p, 0, &loop, &at))
+        return false;
+    lua_newtable(L);
+    for (size_t k = 0; ml_failure_coord(f, p, k, &loop, &at); k++) {
+        if (loop) {
+            bind_set_int(L, loop, at);
+            continue;
+        }
+        lua_pushinteger(L, at);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    return true;
+}
+
+/* The points that are instances (or else the one that is an element). */
+static bool push_points(lua_State *L, ml_Failure *f, bool instances)
+{
+    const char *loop;
+    int64_t at;
+    lua_Integer n = 0;
+
+    if (instances)
+        lua_newtable(L);
+    for (size_t p = 0; ml_failure_coord(f, p, 0, &loop, &at); p++) {
+        if ((loop != NULL) != instances)
+            continue;
+        push_point(L, f, p);
+        if (!instances)
+            return true;
+        lua_rawseti(L, -2, ++n);
+    }
+    return instances;
+}
+
 static void push_suggestions(lua_State *L, ml_Failure *f)
 {
     const ml_Suggestion *s;
@@ -267,6 +308,12 @@ static bool error_get(lua_State *L, const char *key)
         return false;
     if (ml_streq(key, "code"))
         lua_pushstring(L, ml_error_code(ml_failure_code(e->f)));
+    else if (ml_streq(key, "family"))
+        lua_pushstring(L, ml_error_family(ml_failure_code(e->f))); /* or nil */
+    else if (ml_streq(key, "element"))
+        return push_points(L, e->f, false);
+    else if (ml_streq(key, "instances"))
+        push_points(L, e->f, true);
     else if (ml_streq(key, "message"))
         lua_pushstring(L, ml_failure_message(e->f));
     else if (ml_streq(key, "primitive"))
@@ -331,9 +378,9 @@ static const luaL_Reg error_meta[] = {{"__tostring", error_tostring},
                                       {"__gc", error_gc},
                                       {"__close", error_close},
                                       {NULL, NULL}};
-static const char *const error_fields[] = {"code",   "message", "primitive", "loops",
-                                           "blocks", "buffers", "numbers",   "place",
-                                           "notes",  "rule",    "frames",    NULL};
+static const char *const error_fields[] = {
+    "code",    "family",    "message", "primitive", "loops", "blocks", "buffers", "numbers",
+    "element", "instances", "place",   "notes",     "rule",  "frames", NULL};
 const BindClass bind_error_class = {"moonloop.error", error_meta, NULL, error_fields,
                                     error_get};
 

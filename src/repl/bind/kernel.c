@@ -163,12 +163,12 @@ static int kernel_time(lua_State *L)
 
 /* ---------------------------------------------------------------- code */
 
-static int push_code(lua_State *L, BindKernel *k, ml_CodeText what)
+static int push_code(lua_State *L, BindKernel *k, const char *name)
 {
     ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
-    if (!ml_built_text(k->b, cx, what, t))
+    if (!ml_built_text(k->b, cx, name, t))
         return bind_raise(L, cx);
     bind_push_text(L, t);
     return 1;
@@ -176,7 +176,7 @@ static int push_code(lua_State *L, BindKernel *k, ml_CodeText what)
 
 static int kernel_asm(lua_State *L)
 {
-    return push_code(L, check_kernel(L, 1), ML_CODE_ASM);
+    return push_code(L, check_kernel(L, 1), "asm");
 }
 
 /* k:llvm([{opt=}]): as emitted, or after the optimizer */
@@ -186,7 +186,7 @@ static int kernel_llvm(lua_State *L)
     BindKernel *k = check_kernel(L, 1);
     bool opt = bind_options(L, 2, known) && bind_opt_bool(L, 2, "opt", false);
 
-    return push_code(L, k, opt ? ML_CODE_LLVM_OPT : ML_CODE_LLVM);
+    return push_code(L, k, opt ? "llvm-opt" : "llvm");
 }
 
 static int kernel_source(lua_State *L)

@@ -420,6 +420,29 @@ static void set_examples(lua_State *L, const char *code)
     }
 }
 
+/* family: the name of the codes that are asked for together; codes: of such a name, they. */
+static void set_family(lua_State *L, ml_ErrorCode e)
+{
+    const char *family = ml_error_family(e);
+    lua_Integer n = 0;
+
+    if (!family)
+        return;
+    bind_set_string(L, "family", family);
+    if (!ml_streq(family, ml_error_code(e)))
+        return;
+    lua_newtable(L);
+    for (int k = 1; k < ML_E_COUNT; k++) {
+        const char *of = ml_error_family((ml_ErrorCode)k);
+
+        if (!of || !ml_streq(of, family) || k == (int)e)
+            continue;
+        lua_pushstring(L, ml_error_code((ml_ErrorCode)k));
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "codes");
+}
+
 /* explain(code): what is wrong, the rule, and the primitives that may say so; nil: unknown
  */
 static int explain(lua_State *L)
@@ -446,6 +469,7 @@ static int explain(lua_State *L)
                 break;
             }
     lua_setfield(L, -2, "primitives");
+    set_family(L, e);
     set_examples(L, code);
     return 1;
 }

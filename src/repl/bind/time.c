@@ -163,6 +163,6 @@ int bind_time_functions(lua_State *L)
     static const luaL_Reg fns[] = {{"time", time_schedule}, {NULL, NULL}};
 
     bind_functions(L, fns);
-    bind_set_bool(L, "llvm", ml_llvm_find() != NULL); /* looked for, not loaded */
+    bind_set_bool(L, "llvm", ml_backend_find("llvm") != NULL); /* looked for, not loaded */
     return 0;
 }

@@ -213,8 +213,7 @@ static void send(ml_View *v, ml_PaneText *t, ml_Ctx *cx, const ml_Work *work)
     struct ml_PaneKept *k = ml_pane_kept(v);
     ml_Engine *e = ml_host_engine(v->ss->host);
     ml_Worker *w = ml_engine_worker(e, cx, WORKER);
-    ml_Job j =
-        ml_work_job(e, work, t->level == ML_LEVEL_ASM ? ML_WANT_ASM : ML_WANT_LLVM, true);
+    ml_Job j = ml_work_job(e, work, t->level == ML_LEVEL_ASM ? "asm" : "llvm", true);
 
     if (w == NULL || !ml_worker_send(w, cx, &j)) {
         fail(t, cx);

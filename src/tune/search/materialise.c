@@ -1,6 +1,6 @@
 /*
  * materialise - a candidate becomes a program: its sketch is replayed with its decisions on
- * a fork of the start, hashed, and printed when somebody wants to build it.
+ * a fork of the start, hashed, and written for a worker when somebody wants to build it.
  *
  * Every replay is checked: what is measured is a legal schedule. Source: auto-scheduler 2.
  */
@@ -101,29 +101,58 @@ static char *heap(ml_Text *t)
     return z;
 }
 
+/* Without lines: nobody reads the text of a candidate. */
+static ml_Binary bytes_of(ml_Schedule *s)
+{
+    ml_Binary b = ml_binary_write(ml_schedule_ctx(s), ml_schedule_program(s).mod, false);
+    uint8_t *copy = malloc(b.n);
+
+    if (copy == NULL)
+        ml_out_of_memory();
+    memcpy(copy, b.v, b.n);
+    return (ml_Binary){copy, b.n};
+}
+
 void ml_made_print(ml_Tuner *t, Made *m)
 {
     ml_Ctx *cx = ml_schedule_ctx(m->s);
     ml_Mark mark = ml_mark(t->tmp);
     const ml_Trace trace = ml_schedule_trace(m->s, t->tmp);
-    ml_Text program = {0}, json = {0};
+    ml_Text json = {0};
 
-    ml_print_module(cx, &program, ml_schedule_program(m->s).mod, NULL);
+    m->program = bytes_of(m->s);
     ml_trace_json(cx, &json, &trace);
-    m->program = heap(&program);
     m->trace = heap(&json);
     ml_schedule_unref(m->s);
     m->s = NULL;
     ml_release(t->tmp, mark);
 }
 
+char *ml_made_text(const Made *m)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_BinaryRead r;
+    ml_Text text = {0};
+
+    if (ml_binary_read(cx, m->program, "", &r))
+        ml_print_module(cx, &text, r.mod, NULL);
+    ml_ctx_unref(cx);
+    return heap(&text);
+}
+
 void ml_made_free(Made *m)
 {
+    union {
+        const uint8_t *from;
+        void *v;
+    } program = {m->program.v};
+
     ml_schedule_unref(m->s);
-    free(m->program);
+    free(program.v);
     free(m->trace);
     m->s = NULL;
-    m->program = m->trace = NULL;
+    m->program = (ml_Binary){0};
+    m->trace = NULL;
 }
 
 bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, Candidate *out, uint64_t *hash)

@@ -188,7 +188,7 @@ static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
     double best = t->valid.n ? t->valid.v[0].seconds : 0;
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
-    return (ml_Job){.program = m->program,
+    return (ml_Job){.binary = m->program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,
@@ -494,7 +494,9 @@ bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out)
 
     if (!ml_propose(t, &m))
         return false;
-    *out = (ml_Proposal){m.c.sketch, m.program, m.trace, m.hash};
+    *out = (ml_Proposal){m.c.sketch, ml_made_text(&m), m.trace, m.hash};
+    m.trace = NULL;
+    ml_made_free(&m);
     return true;
 }
 

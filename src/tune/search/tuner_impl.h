@@ -46,9 +46,10 @@ typedef struct Candidate {
 typedef struct Made {
     Candidate c; /* decisions as they were made, in keep */
     uint64_t hash;
-    ml_Schedule *s;        /* until it is printed */
-    char *program, *trace; /* malloc, from then until it is recorded */
-    bool again;            /* its worker was killed once: this is the second time */
+    ml_Schedule *s;    /* until it is printed */
+    ml_Binary program; /* malloc, like the trace, from then until it is recorded */
+    char *trace;
+    bool again; /* its worker was killed once: this is the second time */
 } Made;
 
 typedef struct Measured {
@@ -139,6 +140,7 @@ bool ml_start_make(ml_Tuner *t, ml_Ctx *cx); /* after sketches: base is sealed *
 /* Replays and hashes. false: counted as a failed replay. */
 bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out);
 void ml_made_print(ml_Tuner *t, Made *m); /* its program and trace, for a worker */
+char *ml_made_text(const Made *m);        /* of a program for a worker; malloc */
 void ml_made_free(Made *m);
 /* As ml_candidate_of_trace; *hash of the program that the record gives, 0 when it cannot be
  * replayed. */

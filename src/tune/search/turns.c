@@ -124,7 +124,7 @@ static void decide(ml_Tuner *t)
 
 static ml_Job job_of(const ml_Tuner *t, const Finalist *f)
 {
-    return (ml_Job){.program = f->m.program,
+    return (ml_Job){.binary = f->m.program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,

@@ -10,7 +10,6 @@
  * Architectures, sections 3.3 and 5.2 (direction vectors, loop interchange).
  */
 #include "core/arith/points.h"
-#include "core/shown.h"
 #include "verify/facts.h"
 #include "verify/order/self_deps.h"
 
@@ -468,74 +467,56 @@ static bool find_change(const Count *c, bool self, Event *early, Event *late)
     return false;
 }
 
-static const char *numbers_text(ml_Ctx *cx, const int64_t *v, size_t n)
+static ml_Fact element_fact(const Order *d, const Event *e, size_t rank)
 {
-    const char *z = "";
+    ml_Coord *v = ML_ARRAY(d->cx, ml_Coord, rank + 1);
 
-    for (size_t k = 0; k < n; k++)
-        z = ml_format(cx, "%s%s%lld", z, k ? ", " : "", (long long)v[k]);
-    return z;
+    for (size_t k = 0; k < rank; k++)
+        v[k].at = e->element[k];
+    return ML_POINT(v, rank);
 }
 
-static const char *instance_text(const Order *d, const Event *e)
+static ml_Fact instance_fact(const Order *d, const Event *e)
 {
-    const char *z = "";
+    ml_Coord *v = ML_ARRAY(d->cx, ml_Coord, d->o->n + 1);
+    size_t n = 0;
 
-    for (size_t k = 0; k < d->o->n; k++)
+    for (size_t k = 0; k < d->o->n; k++) {
+        const ml_Var *loop = d->o->loops[k].var;
+
         if (!ml_is_int(d->o->loops[k].extent, 1))
-            z = ml_format(d->cx, "%s%s%s = %lld", z, *z ? ", " : "",
-                          ml_shown(d->cx, d->o->loops[k].var), (long long)e->was[k]);
-    return z;
+            v[n++] = (ml_Coord){loop->uid, loop->hint, e->was[k]};
+    }
+    return ML_POINT(v, n);
 }
 
 static bool fail_at(Order *d, const Access *a, const Access *b, const Event *early,
                     const Event *late)
 {
-    ml_Ctx *cx = d->cx;
     const Access *first = early->second ? b : a, *then = late->second ? b : a;
-    const ml_Buffer *buf = a->touch.buf;
-    const char *other = first->block == then->block
-                            ? ""
-                            : ml_format(cx, "block %s ", ml_shown(cx, then->block));
-    const char *text =
-        ml_format(cx, "%s %s[%s] at %s, and %s%s it at %s",
-                  first->touch.write ? "writes" : "reads", ml_shown(cx, buf),
-                  numbers_text(cx, early->element, buf->rank), instance_text(d, early),
-                  other, then->touch.write ? "writes" : "reads", instance_text(d, late));
 
-    if (d->o->found) {
-        *d->o->found = (ml_Dependence){text, buf, true};
-        return false;
-    }
-    return ml_fail(
-        cx, ML_E_UNSOUND,
-        ML_TEXT(ml_format(cx, "block %s %s; in the other order the second would come first",
-                          ml_shown(cx, first->block), text)),
-        ML_BLOCK(first->block), ML_BLOCK(then->block), ML_BUFFER(buf));
+    return ml_fail_as(
+        d->cx, ML_E_ORDER_REVERSED,
+        first->block == then->block
+            ? "block {0} {2} {3}[{4}] at {5}, and {6} it at {7}; in the other "
+              "order the second would come first"
+            : "block {0} {2} {3}[{4}] at {5}, and block {1} {6} it at {7}; in "
+              "the other order the second would come first",
+        ML_BLOCK(first->block), ML_BLOCK(then->block),
+        ML_TEXT(first->touch.write ? "writes" : "reads"), ML_BUFFER(a->touch.buf),
+        element_fact(d, early, a->touch.buf->rank), instance_fact(d, early),
+        ML_TEXT(then->touch.write ? "writes" : "reads"), instance_fact(d, late));
 }
 
 static bool fail_open(Order *d, const Access *a, const Access *b)
 {
-    ml_Ctx *cx = d->cx;
-    const ml_Buffer *buf = a->touch.buf;
-    const char *other =
-        a->block == b->block ? "" : ml_format(cx, " and block %s", ml_shown(cx, b->block));
-
-    if (d->o->found) {
-        *d->o->found = (ml_Dependence){
-            ml_format(cx, "cannot be shown to touch different elements of %s each",
-                      ml_shown(cx, buf)),
-            buf, false};
-        return false;
-    }
-    ml_fail(cx, ML_E_UNSOUND,
-            ML_TEXT(ml_format(cx,
-                              "cannot show that instances of block %s%s which would change "
-                              "places touch different elements of %s",
-                              ml_shown(cx, a->block), other, ml_shown(cx, buf))),
-            ML_BLOCK(a->block), ML_BLOCK(b->block), ML_BUFFER(buf));
-    ml_error_set_unproved(cx);
-    return false;
+    return ml_unproved(d->cx, ML_E_ORDER_REVERSED,
+                       a->block == b->block
+                           ? "instances of block {0} which would change places touch "
+                             "different elements of {2}"
+                           : "instances of block {0} and block {1} which would change "
+                             "places touch different elements of {2}",
+                       ML_BLOCK(a->block), ML_BLOCK(b->block), ML_BUFFER(a->touch.buf));
 }
 
 static bool count_pair(Order *d, const Access *a, const Access *b)

@@ -37,15 +37,11 @@ typedef struct ml_NewOrder {
     bool (*ignore)(const ml_Block *a, const ml_Touch *x, const ml_Block *b,
                    const ml_Touch *y, void *user);
     void *user;
-    struct ml_Dependence *found; /* set in place of an error; NULL: an error */
 } ml_NewOrder;
-typedef struct ml_Dependence {
-    const char *text; /* "writes S[0] at i = 0, and reads it at i = 1" */
-    const ml_Buffer *buf;
-    bool shown; /* by these two instances */
-} ml_Dependence;
 /* Two instances that touch one element, one of them writing it, come as they did: else
- * fails with unsound, with the element and both instances, or unproved. */
+ * fails with order-reversed: the blocks {0} and {1}, how the first touches {2} the element
+ * {4} of the buffer {3} in its instance {5}, how the other {6} in {7}. Or unproved: the
+ * blocks, the buffer {2}. */
 bool ml_keeps_order(ml_Ctx *cx, ml_Program p, const ml_NewOrder *o);
 /* Whether the key never falls as the loops run: the order is the one of today then, whatever
  * depends on what. The cheapest of these questions; false: it was not seen at once. loops: n

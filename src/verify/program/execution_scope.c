@@ -91,7 +91,7 @@ static bool lanes_inside(const ml_Stmt *s, void *user)
 
 static void check_warp(ml_ThreadCheck *t, const ml_Block *b)
 {
-    Lanes l = {t, b, ml_target_limit(t->target, "thread_warp_size", 32)};
+    Lanes l = {t, b, ml_target_limit(t->target, ML_LIMIT_thread_warp_size)};
 
     ml_stmt_visit(b->body, lanes_inside, &l);
     for (ml_Uid u = ml_index_parent(t->p.index, b->tag); u;
@@ -147,12 +147,18 @@ static void check_fragments(ml_ThreadCheck *t, const ml_Block *b)
                             ml_shown(t->cx, b), ml_shown(t->cx, used), used->scope.name));
 }
 
+/* -1: it does not say. */
+static int64_t annotated(const ml_Block *b, const char *key)
+{
+    const ml_Value *v = ml_dict_get(b->annotations, key);
+
+    return v && v->kind == ML_VAL_INT ? v->as.i : -1;
+}
+
 static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
 {
-    int64_t lo =
-        ml_target_limit(b->annotations, "meta_schedule.thread_extent_low_inclusive", -1);
-    int64_t hi =
-        ml_target_limit(b->annotations, "meta_schedule.thread_extent_high_inclusive", -1);
+    int64_t lo = annotated(b, "meta_schedule.thread_extent_low_inclusive");
+    int64_t hi = annotated(b, "meta_schedule.thread_extent_high_inclusive");
     int64_t around = 1, axis[3] = {1, 1, 1};
 
     if (lo < 0 && hi < 0)
@@ -168,7 +174,7 @@ static void check_thread_count(ml_ThreadCheck *t, const ml_Block *b, bool warp)
             axis[f->thread.dim] = ml_literal_extent(f->extent);
     }
     if (warp)
-        axis[0] = ml_target_limit(t->target, "thread_warp_size", 32);
+        axis[0] = ml_target_limit(t->target, ML_LIMIT_thread_warp_size);
     for (size_t k = 0; k < 3; k++)
         if (__builtin_mul_overflow(around, axis[k], &around))
             around = INT64_MAX;

@@ -248,10 +248,10 @@ static void wide_stmt(const ml_Stmt *s, bool in_init, void *user)
 
 void ml_check_resources(ml_ThreadCheck *t)
 {
-    int64_t shared = ml_target_limit(t->target, "max_shared_memory_per_block", 49152);
-    int64_t local = ml_target_limit(t->target, "max_local_memory_per_block", INT64_MAX);
-    int64_t vector = ml_target_limit(t->target, "max_vector_bytes", -1);
-    int64_t kernels = ml_target_limit(t->target, "max_kernels", -1);
+    int64_t shared = ml_target_limit(t->target, ML_LIMIT_max_shared_memory_per_block);
+    int64_t local = ml_target_limit(t->target, ML_LIMIT_max_local_memory_per_block);
+    int64_t vector = ml_target_limit(t->target, ML_LIMIT_max_vector_bytes);
+    int64_t kernels = ml_target_limit(t->target, ML_LIMIT_max_kernels);
     ml_StmtVec blocks = {0};
 
     if (t->kernels.n > 0) {
@@ -265,7 +265,7 @@ void ml_check_resources(ml_ThreadCheck *t)
         for (size_t b = 0; b < blocks.n; b++)
             collect(t, &t->kernels.v[k], ml_as_block(blocks.v[b]), &sizes);
         check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_SHARED, "shared", shared);
-        if (local != INT64_MAX)
+        if (local >= 0)
             check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_LOCAL, "local", local);
     }
     if (kernels >= 0 && (uint64_t)kernels < t->kernels.n)

@@ -10,13 +10,6 @@
 
 #include <inttypes.h>
 
-int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise)
-{
-    const ml_Value *v = ml_dict_get(target, name);
-
-    return v && v->kind == ML_VAL_INT ? v->as.i : otherwise;
-}
-
 int64_t ml_literal_extent(const ml_Expr *e)
 {
     return ml_is_const_int(e) ? e->as.i : -1;
@@ -154,15 +147,14 @@ static void check_binding(ml_ThreadCheck *t, const ml_Kernel *k)
 
 static const struct {
     uint8_t axis, dim;
-    const char *limit;
-    int64_t cuda;
+    ml_Limit limit;
 } AXES[] = {
-    {ML_AXIS_THREAD, ML_DIM_X, "max_thread_x", 1024},
-    {ML_AXIS_THREAD, ML_DIM_Y, "max_thread_y", 1024},
-    {ML_AXIS_THREAD, ML_DIM_Z, "max_thread_z", 64},
-    {ML_AXIS_BLOCK, ML_DIM_X, "max_block_x", INT32_MAX},
-    {ML_AXIS_BLOCK, ML_DIM_Y, "max_block_y", 65535},
-    {ML_AXIS_BLOCK, ML_DIM_Z, "max_block_z", 65535},
+    {ML_AXIS_THREAD, ML_DIM_X, ML_LIMIT_max_thread_x},
+    {ML_AXIS_THREAD, ML_DIM_Y, ML_LIMIT_max_thread_y},
+    {ML_AXIS_THREAD, ML_DIM_Z, ML_LIMIT_max_thread_z},
+    {ML_AXIS_BLOCK, ML_DIM_X, ML_LIMIT_max_block_x},
+    {ML_AXIS_BLOCK, ML_DIM_Y, ML_LIMIT_max_block_y},
+    {ML_AXIS_BLOCK, ML_DIM_Z, ML_LIMIT_max_block_z},
 };
 
 static void over_limit(ml_ThreadCheck *t, const char *what, int64_t have, int64_t limit,
@@ -191,20 +183,17 @@ static void check_launch(ml_ThreadCheck *t, const ml_Kernel *k)
                 most = ml_literal_extent(k->loops.v[j]->extent);
                 at = k->loops.v[j];
             }
-        limit = most < 0 || !ask ? INT64_MAX
-                                 : ml_target_limit(t->target, AXES[a].limit, AXES[a].cuda);
+        limit = most < 0 || !ask ? INT64_MAX : ml_target_limit(t->target, AXES[a].limit);
         if (most > limit)
             over_limit(t, at->thread.name, most, limit, at);
         if (a < 3 && most > 0 && __builtin_mul_overflow(threads, most, &threads))
             threads = INT64_MAX;
     }
-    limit = !together
-                ? INT64_MAX
-                : ml_target_limit(t->target, "max_threads_per_block",
-                                  ml_target_limit(t->target, "max_num_threads", 1024));
+    limit =
+        !together ? INT64_MAX : ml_target_limit(t->target, ML_LIMIT_max_threads_per_block);
     if (threads > limit)
         over_limit(t, "the number of threads of a block", threads, limit, k->root);
-    limit = !all ? 0 : ml_target_limit(t->target, "max_vthread", 8);
+    limit = !all ? 0 : ml_target_limit(t->target, ML_LIMIT_max_vthread);
     for (size_t j = 0; j < k->loops.n && all; j++)
         if (k->loops.v[j]->thread.axis == ML_AXIS_VTHREAD &&
             ml_literal_extent(k->loops.v[j]->extent) > limit)
@@ -428,30 +417,10 @@ static void check_barrier(ml_ThreadCheck *t, const ml_Block *b)
 
 static void check_limit_names(ml_ThreadCheck *t)
 {
-    static const char *const KNOWN[] = {
-        "max_threads_per_block",
-        "max_num_threads",
-        "max_thread_x",
-        "max_thread_y",
-        "max_thread_z",
-        "max_block_x",
-        "max_block_y",
-        "max_block_z",
-        "max_vthread",
-        "max_kernels",
-        "max_vector_bytes",
-        "max_function_args",
-        "max_shared_memory_per_block",
-        "max_local_memory_per_block",
-    };
-
     for (size_t k = 0; k < ml_dict_count(t->target); k++) {
         const char *key = t->target->keys[k];
-        bool known = strncmp(key, "max_", 4) != 0;
 
-        for (size_t n = 0; n < ML_COUNT(KNOWN) && !known; n++)
-            known = ml_streq(key, KNOWN[n]);
-        if (!known)
+        if (strncmp(key, "max_", 4) == 0 && !ml_is_target_limit(key))
             ml_find(&t->find, ML_SEV_ERROR, ML_E_BAD_ARGUMENT,
                     ML_TEXT(ml_format(t->cx, "unknown limit %s", key)));
     }

@@ -2,6 +2,7 @@
 #ifndef ML_VERIFY_THREADS_H
 #define ML_VERIFY_THREADS_H
 
+#include "core/targets.h"
 #include "verify/findings.h"
 
 /* A kernel: a subtree whose root is a thread-bound loop under no other one. */
@@ -22,8 +23,6 @@ typedef struct ml_ThreadCheck {
     ML_VEC(ml_Kernel) kernels;
 } ml_ThreadCheck;
 
-/* A limit of the target, or what CUDA has; -1: none. */
-int64_t ml_target_limit(const ml_Value *target, const char *name, int64_t otherwise);
 /* An extent that is a number; -1: another. */
 int64_t ml_literal_extent(const ml_Expr *e);
 

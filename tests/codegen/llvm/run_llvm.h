@@ -8,7 +8,7 @@
 
 #include "../build.h"
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/code/code.h"
 #include "codegen/runtime/runtime.h"
 #include "core/script/script.h"
 
@@ -16,7 +16,7 @@
 
 typedef struct Rig {
     ml_Ctx *cx;
-    ml_Llvm *ll;
+    ml_Codegen *ll;
 } Rig;
 
 static Rig rig;
@@ -27,9 +27,9 @@ static inline int rig_up(void **state)
 
     (void)state;
     rig.cx = ml_ctx_new(0);
-    if (ml_llvm_find())
-        rig.ll = ml_llvm_open(rig.cx, &t);
-    if (ml_llvm_find() && !rig.ll) {
+    if (ml_backend_find("llvm"))
+        rig.ll = ml_code_open(rig.cx, &t);
+    if (ml_backend_find("llvm") && !rig.ll) {
         print_message("%s\n", ml_error(rig.cx)->facts[0].as.text);
         return -1;
     }
@@ -39,7 +39,7 @@ static inline int rig_up(void **state)
 static inline int rig_down(void **state)
 {
     (void)state;
-    ml_llvm_close(rig.ll);
+    ml_code_close(rig.ll);
     ml_ctx_unref(rig.cx);
     return 0;
 }
@@ -76,9 +76,9 @@ static inline ml_Linked *compile(Fix *x, const ml_Func *f, const ml_CodeOpts *o)
     ml_Bytes obj;
     ml_Linked *l;
 
-    if (!ml_llvm_object(rig.ll, x->cx, &f, 1, o, &obj))
+    if (!ml_code_object(rig.ll, x->cx, &f, 1, o, &obj))
         fail_msg("%s", error_text(x));
-    l = ml_llvm_link(rig.ll, x->cx, obj.v, obj.n);
+    l = ml_code_link(rig.ll, x->cx, obj.v, obj.n);
     free(obj.v);
     if (l == NULL)
         fail_msg("%s", error_text(x));

@@ -186,7 +186,7 @@ static void rows_that_are_not_aligned_are_stored_right(void **state)
         x, HEAD(F32("A", 180) ", " F32(
                "B", 160)) "    for i in range(10):\n"
                           "        B[T.Ramp(i * 16, 1, 16)] = A[T.Ramp(i * 18, 1, 16)]\n");
-    assert_true(ml_llvm_text(rig.ll, x->cx, &f, 1, &o, ML_CODE_LLVM, &t));
+    assert_true(ml_code_text(rig.ll, x->cx, &f, 1, &o, "llvm", &t));
     assert_non_null(strstr(ml_text_z(&t), "load <16 x float>, ptr"));
     assert_non_null(strstr(ml_text_z(&t), ", align 8, !alias"));
     assert_non_null(strstr(ml_text_z(&t), ", align 64, !alias"));

@@ -224,7 +224,7 @@ static void small_memory_is_on_the_stack_and_large_is_not(void **state)
                                                 "    small[0] = A[0]\n"
                                                 "    next[0] = small[0]\n"
                                                 "    A[1] = next[0]\n");
-    assert_true(ml_llvm_text(rig.ll, x->cx, &f, 1, &o, ML_CODE_LLVM, &t));
+    assert_true(ml_code_text(rig.ll, x->cx, &f, 1, &o, "llvm", &t));
     assert_non_null(strstr(ml_text_z(&t), "%small = alloca [40000 x i8], align 64"));
     assert_non_null(strstr(ml_text_z(&t), "@ml_workspace_alloc(i64 40000, i64 64)"));
     ml_text_free(&t);
@@ -359,7 +359,7 @@ static void what_cannot_be_compiled_is_refused_by_name(void **state)
     for (size_t k = 0; k < ML_COUNT(cases); k++) {
         const ml_Func *f = parse_func(x, cases[k].text);
         ml_Bytes obj;
-        assert_false(ml_llvm_object(rig.ll, x->cx, &f, 1, &o, &obj));
+        assert_false(ml_code_object(rig.ll, x->cx, &f, 1, &o, &obj));
         assert_int_equal(ml_error(x->cx)->code, cases[k].code);
         if (!strstr(error_text(x), cases[k].says))
             fail_msg("%s", error_text(x));

@@ -3,14 +3,14 @@
 #include "run_llvm.h"
 
 /* A machine of the first level, whatever this one is. */
-static ml_Llvm *plain_machine(Fix *x)
+static ml_Codegen *plain_machine(Fix *x)
 {
     static const char json[] =
         "{\"cpu\":\"x86-64\",\"features\":\"+sse3,+ssse3,+sse4.1\",\"vector-bits\":128}";
     ml_Target t;
 
     assert_true(ml_target_parse(x->cx, ml_str(json), &t));
-    return ml_llvm_open(x->cx, &t);
+    return ml_code_open(x->cx, &t);
 }
 
 static void float16_is_converted_without_f16c(void **state)
@@ -24,7 +24,7 @@ static void float16_is_converted_without_f16c(void **state)
         "    for i in range(16):\n"
         "        A[i] = T.Cast(\"float16\", C[i])\n";
     Fix *x = *state;
-    ml_Llvm *host = rig.ll;
+    ml_Codegen *host = rig.ll;
     const ml_Func *f;
     ml_CodeOpts o = {.no_contract = true};
 
@@ -40,7 +40,7 @@ static void float16_is_converted_without_f16c(void **state)
     make_args(x, f);
     fill_random(x, 3);
     same_as_interpreter(x, f, &o, EXACT);
-    ml_llvm_close(rig.ll);
+    ml_code_close(rig.ll);
     rig.ll = host;
 }
 

@@ -53,7 +53,7 @@ static void accumulators_stay_in_registers(void **state)
 
     NEED_LLVM();
     f = parse_func(x, vectors);
-    assert_true(ml_llvm_text(rig.ll, x->cx, &f, 1, &o, ML_CODE_LLVM_OPT, &t));
+    assert_true(ml_code_text(rig.ll, x->cx, &f, 1, &o, "llvm-opt", &t));
     assert_non_null(strstr(ml_text_z(&t), "fmuladd.v32f32"));
     assert_null(strstr(ml_text_z(&t), "alloca"));
     ml_text_free(&t);

@@ -14,11 +14,11 @@ static const char two_loops[] = HEAD("A: T.Buffer((64,), \"float32\"), B: T.Buff
                                                      "    for i in T.parallel(64):\n"
                                                      "        B[i] = B[i] + A[i]\n";
 
-static char *text_of(Fix *x, const ml_Func *f, const ml_CodeOpts *o, ml_CodeText what)
+static char *text_of(Fix *x, const ml_Func *f, const ml_CodeOpts *o, const char *what)
 {
     ml_Text t = {0};
 
-    if (!ml_llvm_text(rig.ll, x->cx, &f, 1, o, what, &t))
+    if (!ml_code_text(rig.ll, x->cx, &f, 1, o, what, &t))
         fail_msg("%s", error_text(x));
     return t.p;
 }
@@ -30,14 +30,14 @@ static void lines_of_the_program_are_in_the_assembly(void **state)
     char *asm_text, *plain, want[32];
 
     NEED_LLVM();
-    asm_text = text_of(x, parse_func(x, two_loops), &o, ML_CODE_ASM);
+    asm_text = text_of(x, parse_func(x, two_loops), &o, "asm");
     for (int line = 3; line <= 6; line++) {
         snprintf(want, sizeof want, ".loc\t1 %d ", line);
         if (strstr(asm_text, want) == NULL)
             fail_msg("line %d is not in the assembly:\n%s", line, asm_text);
     }
     o.lines = false;
-    plain = text_of(x, parse_func(x, two_loops), &o, ML_CODE_ASM);
+    plain = text_of(x, parse_func(x, two_loops), &o, "asm");
     assert_null(strstr(plain, ".loc"));
     assert_non_null(strstr(plain, "main_body:"));
     assert_non_null(strstr(plain, "main_call:"));
@@ -108,7 +108,7 @@ static void a_step_from_outside_a_buffer_is_not_inbounds(void **state)
                               "B: T.Buffer((4,), \"int32\")):\n"
                               "    for i in range(4):\n"
                               "        B[i] = A[18 - i * 6]\n"),
-                &o, ML_CODE_LLVM);
+                &o, "llvm");
     assert_non_null(strstr(t, "i64 18"));
     for (char *p = t, *e; *p; p = e + 1) {
         e = strchr(p, '\n');
@@ -148,7 +148,7 @@ static void prefetch_touches_each_line_of_the_tile_once(void **state)
                                 "        for j in range(8):\n"
                                 "            C[T.Ramp(i * 8192 + j * 1024, 1, 32)] = "
                                 "A[T.Ramp(j, 1, 32)]\n");
-    t = text_of(x, f, &o, ML_CODE_LLVM);
+    t = text_of(x, f, &o, "llvm");
     assert_int_equal(count(t, "call void @llvm.prefetch.p0(ptr"), 16);
     assert_int_equal(count(t, "i32 1, i32 3, i32 1)"), 16);
     assert_non_null(strstr(t, ", i64 16384")); /* 2 ahead */
@@ -165,7 +165,7 @@ static void parameters_say_what_is_known_of_them(void **state)
     char *t;
 
     NEED_LLVM();
-    t = text_of(x, parse_func(x, two_loops), &o, ML_CODE_LLVM);
+    t = text_of(x, parse_func(x, two_loops), &o, "llvm");
     assert_non_null(
         strstr(t, "noalias nocapture readonly align 64 dereferenceable(256) %A"));
     assert_non_null(strstr(t, "noalias nocapture align 64 dereferenceable(256) %B"));
@@ -173,7 +173,7 @@ static void parameters_say_what_is_known_of_them(void **state)
     assert_non_null(strstr(t, "llvm.loop.mustprogress"));
     free(t);
     o.unaligned = true;
-    t = text_of(x, parse_func(x, two_loops), &o, ML_CODE_LLVM);
+    t = text_of(x, parse_func(x, two_loops), &o, "llvm");
     assert_non_null(strstr(t, "align 4 dereferenceable(256) %A"));
     free(t);
     t = text_of(
@@ -181,7 +181,7 @@ static void parameters_say_what_is_known_of_them(void **state)
         parse_func(x, HEAD("A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), "
                            "\"float32\")") "    T.func_attr({\"tir.noalias\": False})\n"
                                            "    A[0] = B[0]\n"),
-        &o, ML_CODE_LLVM);
+        &o, "llvm");
     assert_null(strstr(t, "noalias"));
     free(t);
 }
@@ -197,15 +197,15 @@ static void contraction_happens_only_where_it_is_allowed(void **state)
     char *t;
 
     NEED_LLVM();
-    t = text_of(x, parse_func(x, text), &o, ML_CODE_LLVM);
+    t = text_of(x, parse_func(x, text), &o, "llvm");
     assert_int_equal(count(t, "call float @llvm.fmuladd.f32"), 2);
     free(t);
     o.no_contract = true;
-    t = text_of(x, parse_func(x, text), &o, ML_CODE_LLVM);
+    t = text_of(x, parse_func(x, text), &o, "llvm");
     assert_int_equal(count(t, "llvm.fma"), 0);
     free(t);
     o = (ml_CodeOpts){.fast_math = true};
-    t = text_of(x, parse_func(x, text), &o, ML_CODE_LLVM);
+    t = text_of(x, parse_func(x, text), &o, "llvm");
     assert_true(count(t, " reassoc ") >= 2);
     free(t);
 }
@@ -292,6 +292,28 @@ static void an_unknown_symbol_is_named(void **state)
     ml_linked_free(l);
 }
 
+static void what_no_backend_has_is_told(void **state)
+{
+    Fix *x = *state;
+    ml_CodeOpts o = {0};
+    ml_Target cuda = {.kind = (uint32_t)(ml_target_kind("cuda") - ml_target_kinds)};
+    ml_Text t = {0};
+    const ml_Func *f;
+
+    assert_null(ml_code_find(&cuda));
+    assert_null(ml_code_open(x->cx, &cuda));
+    assert_non_null(strstr(error_text(x), "no code is made for the target cuda"));
+    ml_error_clear(x->cx);
+    assert_null(ml_backend_find("no_such_backend"));
+    NEED_LLVM();
+    f = parse_func(x, two_loops);
+    assert_false(ml_code_text(rig.ll, x->cx, &f, 1, &o, "ptx", &t));
+    assert_non_null(strstr(error_text(x), "llvm, llvm-opt, asm"));
+    assert_string_equal(ml_code_saved(&(ml_Target){0}, ".s"), "asm");
+    assert_null(ml_code_saved(&(ml_Target){0}, ".cu"));
+    ml_text_free(&t);
+}
+
 static void several_functions_make_one_object(void **state)
 {
     Fix *x = *state;
@@ -307,8 +329,8 @@ static void several_functions_make_one_object(void **state)
     copy = *g;
     copy.name = "second";
     fs[1] = ml_func_from(x->cx, &copy);
-    assert_true(ml_llvm_object(rig.ll, x->cx, fs, 2, &o, &obj));
-    l = ml_llvm_link(rig.ll, x->cx, obj.v, obj.n);
+    assert_true(ml_code_object(rig.ll, x->cx, fs, 2, &o, &obj));
+    l = ml_code_link(rig.ll, x->cx, obj.v, obj.n);
     assert_non_null(l);
     assert_non_null(ml_linked_find(l, "main_call"));
     assert_non_null(ml_linked_find(l, "second_call"));
@@ -322,7 +344,7 @@ static void broken_objects_are_refused(void **state)
     ml_Linked *l;
 
     NEED_LLVM();
-    l = ml_llvm_link(rig.ll, x->cx, "this is no object", 17);
+    l = ml_code_link(rig.ll, x->cx, "this is no object", 17);
     if (l) { /* it may be noticed only when something is looked for */
         assert_null(ml_linked_find(l, "main_call"));
         ml_linked_free(l);
@@ -345,12 +367,12 @@ static void linking_many_times_keeps_each_apart_and_leaks_nothing(void **state)
         const ml_Func *f = parse_func(
             x, ml_format(x->cx, HEAD("A: T.Buffer((8,), \"int32\")") "    A[0] = %d\n",
                          10 + k));
-        assert_true(ml_llvm_object(rig.ll, x->cx, &f, 1, &o, &obj[k]));
+        assert_true(ml_code_object(rig.ll, x->cx, &f, 1, &o, &obj[k]));
     }
     for (int k = 0; k < rounds; k++) {
         ml_Linked *l[2];
         for (int j = 0; j < 2; j++) {
-            l[j] = ml_llvm_link(rig.ll, x->cx, obj[j].v, obj[j].n);
+            l[j] = ml_code_link(rig.ll, x->cx, obj[j].v, obj[j].n);
             assert_non_null(l[j]);
         }
         for (int j = 0; j < 2; j++) {
@@ -373,10 +395,10 @@ static void a_target_that_llvm_lacks_is_refused(void **state)
 
     NEED_LLVM();
     memcpy(t.triple, "pdp11-dec-bsd", 14);
-    assert_null(ml_llvm_open(x->cx, &t));
+    assert_null(ml_code_open(x->cx, &t));
     assert_int_equal(ml_error(x->cx)->code, ML_E_NO_TARGET);
     ml_error_clear(x->cx);
-    assert_true(strncmp(ml_llvm_version(rig.ll), "19.", 3) == 0);
+    assert_true(strncmp(ml_code_version(rig.ll), "19.", 3) == 0);
 }
 
 static void narrower_targets_and_another_processor_get_code(void **state)
@@ -408,19 +430,19 @@ static void narrower_targets_and_another_processor_get_code(void **state)
                                                     "    for i in T.parallel(64):\n"
                                                     "        C[i] = T.exp(C[i])\n");
         ml_Text out = {0};
-        ml_Llvm *ll;
+        ml_Codegen *ll;
         snprintf(t.triple, sizeof t.triple, "%s", cases[k].triple);
         snprintf(t.cpu, sizeof t.cpu, "%s", cases[k].cpu);
         snprintf(t.features, sizeof t.features, "%s", cases[k].features);
-        ll = ml_llvm_open(x->cx, &t);
+        ll = ml_code_open(x->cx, &t);
         if (ll == NULL)
             fail_msg("%s", error_text(x));
-        if (!ml_llvm_text(ll, x->cx, &f, 1, &o, ML_CODE_ASM, &out))
+        if (!ml_code_text(ll, x->cx, &f, 1, &o, "asm", &out))
             fail_msg("%s", error_text(x));
         assert_non_null(strstr(ml_text_z(&out), cases[k].has));
         assert_null(strstr(ml_text_z(&out), "zmm"));
         ml_text_free(&out);
-        ml_llvm_close(ll);
+        ml_code_close(ll);
     }
 }
 
@@ -452,15 +474,15 @@ static void a_dot_product_of_bytes_needs_its_instruction(void **state)
                                                      "T.reinterpret(\"int32x16\", "
                                                      "A[0:64]))\n");
         ml_Text out = {0};
-        ml_Llvm *ll;
+        ml_Codegen *ll;
 
         snprintf(t.triple, sizeof t.triple, "x86_64-pc-linux-gnu");
         snprintf(t.cpu, sizeof t.cpu, "%s", cases[k].cpu);
         snprintf(t.features, sizeof t.features, "%s", cases[k].features);
-        ll = ml_llvm_open(x->cx, &t);
+        ll = ml_code_open(x->cx, &t);
         if (ll == NULL)
             fail_msg("%s", error_text(x));
-        bool ok = ml_llvm_text(ll, x->cx, &f, 1, &o, ML_CODE_ASM, &out);
+        bool ok = ml_code_text(ll, x->cx, &f, 1, &o, "asm", &out);
 
         if (cases[k].says) {
             assert_false(ok);
@@ -473,7 +495,7 @@ static void a_dot_product_of_bytes_needs_its_instruction(void **state)
             assert_non_null(strstr(ml_text_z(&out), "vpdpbusd"));
         }
         ml_text_free(&out);
-        ml_llvm_close(ll);
+        ml_code_close(ll);
     }
 }
 
@@ -489,6 +511,7 @@ int main(void)
         TEST(contraction_happens_only_where_it_is_allowed),
         TEST(external_functions_and_intrinsics_are_called),
         TEST(an_unknown_symbol_is_named),
+        TEST(what_no_backend_has_is_told),
         TEST(several_functions_make_one_object),
         TEST(broken_objects_are_refused),
         TEST(linking_many_times_keeps_each_apart_and_leaks_nothing),

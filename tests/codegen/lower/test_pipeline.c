@@ -33,6 +33,46 @@ static void passes_are_found_by_name_and_lead_from_stage_to_stage(void **state)
     assert_string_equal(ml_stage_name(ML_STAGE_FLAT), "flat");
 }
 
+/* Also without the passes that are not of it a pipeline leads to the body. */
+static void each_kind_of_target_has_passes_that_lead_to_the_body(void **state)
+{
+    (void)state;
+    for (uint32_t kind = 0; kind < ml_n_target_kinds; kind++) {
+        ml_Target t = {.kind = kind};
+        ml_Stage at = ML_STAGE_SCHEDULABLE;
+        size_t n = 0;
+
+        for (size_t k = 0; k < ml_n_passes; k++) {
+            if (!ml_pass_runs(&ml_passes[k], &t))
+                continue;
+            assert_int_equal(ml_passes[k].in, at);
+            at = ml_passes[k].out;
+            n++;
+        }
+        assert_int_equal(at, ML_STAGE_BODY);
+        assert_ptr_equal(ml_target_kind(ml_target_kinds[kind].name),
+                         &ml_target_kinds[kind]);
+        if (ml_target_kinds[kind].pipeline == ML_PIPE_CPU)
+            assert_int_equal(n, ml_n_passes);
+        else
+            assert_true(n < ml_n_passes);
+    }
+}
+
+static void a_pass_of_another_pipeline_is_no_pass(void **state)
+{
+    Fix *x = *state;
+    ml_Lower lo = lowering(x);
+    const ml_Func *f = parse(x, simple);
+
+    lo.opts.target.kind = (uint32_t)(ml_target_kind("cuda") - ml_target_kinds);
+    assert_null(ml_lower(&lo, f, "promote_accumulators", NULL, NULL));
+    assert_int_equal(ml_error(x->cx)->code, ML_E_LOWERING_FAILED);
+    ml_error_clear(x->cx);
+    lo.opts.target.kind = 0;
+    assert_non_null(ml_lower(&lo, f, "promote_accumulators", NULL, NULL));
+}
+
 static bool count_passes(const ml_Pass *p, const ml_Func *f, void *user)
 {
     size_t *n = user;
@@ -350,6 +390,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_are_found_by_name_and_lead_from_stage_to_stage),
+        cmocka_unit_test(each_kind_of_target_has_passes_that_lead_to_the_body),
+        TEST(a_pass_of_another_pipeline_is_no_pass),
         TEST(the_lowering_stops_where_it_is_told),
         TEST(a_pass_leaves_its_input_as_it_was),
         TEST(what_a_pass_does_not_change_is_shared),

@@ -66,7 +66,7 @@ static inline ml_Worker *worker(Fix *x)
 
 #define NEED_WORKER()                                                                      \
     do {                                                                                   \
-        if (!ml_llvm_find()) {                                                             \
+        if (!ml_backend_find("llvm")) {                                                    \
             print_message("skip: libLLVM 19 is not there\n");                              \
             skip();                                                                        \
         }                                                                                  \

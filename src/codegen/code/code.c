@@ -1,0 +1,137 @@
+/* code - the table of backends, and the way of a question to the one that answers. */
+#include "codegen/code/code.h"
+
+#include "config.h"
+
+/* Rows that this build lacks name nothing: HAVE_... is 0 or 1. */
+#define DECLARE_1(name) extern const ml_Backend ml_backend_##name;
+#define DECLARE_0(name)
+#define DECLARE(have, name)                             DECLARE_##have(name)
+#define ML_BACKEND(name, have, title, release, without) DECLARE(have, name)
+#include "codegen/code/backends.def"
+#undef ML_BACKEND
+
+#define BACKEND_1(name)     &ml_backend_##name
+#define BACKEND_0(name)     NULL
+#define BACKEND(have, name) BACKEND_##have(name)
+const ml_BackendRow ml_backends[] = {
+#define ML_BACKEND(name, have, title, release, without)                                    \
+    {#name, title, release, BACKEND(have, name), without},
+#include "codegen/code/backends.def"
+#undef ML_BACKEND
+};
+const size_t ml_n_backends = ML_COUNT(ml_backends);
+
+static const ml_BackendRow *find_row(const char *name)
+{
+    for (size_t k = 0; name && k < ml_n_backends; k++)
+        if (ml_streq(ml_backends[k].name, name))
+            return &ml_backends[k];
+    return NULL;
+}
+
+const char *ml_backend_find(const char *name)
+{
+    const ml_BackendRow *row = find_row(name);
+
+    return row && row->backend ? row->backend->find() : NULL;
+}
+
+/* ---- asking */
+
+static const ml_BackendRow *row_of(const ml_Target *t)
+{
+    return find_row(ml_target_kinds[t->kind].backend);
+}
+
+const char *ml_code_find(const ml_Target *t)
+{
+    return ml_backend_find(ml_target_kinds[t->kind].backend);
+}
+
+ml_Codegen *ml_code_open(ml_Ctx *cx, const ml_Target *t)
+{
+    const ml_BackendRow *row = row_of(t);
+
+    if (row && row->backend)
+        return row->backend->open(cx, t);
+    ml_fail(cx, ML_E_NO_TARGET,
+            ML_TEXT(row ? row->without
+                        : ml_format(cx, "no code is made for the target %s",
+                                    ml_target_kinds[t->kind].name)));
+    return NULL;
+}
+
+void ml_code_close(ml_Codegen *c)
+{
+    if (c)
+        c->by->close(c);
+}
+
+const char *ml_code_version(const ml_Codegen *c)
+{
+    return c->by->version(c);
+}
+
+bool ml_code_object(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                    const ml_CodeOpts *o, ml_Bytes *out)
+{
+    *out = (ml_Bytes){NULL, 0};
+    return c->by->object(c, cx, fs, n, o, out);
+}
+
+bool ml_code_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                  const ml_CodeOpts *o, const char *name, ml_Text *out)
+{
+    const ml_Backend *by = c->by;
+    ml_Text have = {0};
+
+    for (size_t k = 0; k < by->n_texts; k++)
+        if (ml_streq(by->texts[k].name, name))
+            return by->text(c, cx, fs, n, o, &by->texts[k], out);
+    for (size_t k = 0; k < by->n_texts; k++)
+        ml_text_fmt(&have, "%s%s", k ? ", " : "", by->texts[k].name);
+    ml_fail(cx, ML_E_NO_TARGET,
+            ML_TEXT(ml_format(cx, "no text is named %s for this target: %s", name,
+                              ml_text_z(&have))));
+    ml_text_free(&have);
+    return false;
+}
+
+const char *ml_code_saved(const ml_Target *t, const char *suffix)
+{
+    const ml_BackendRow *row = row_of(t);
+
+    for (size_t k = 0; row && row->backend && k < row->backend->n_texts; k++) {
+        const ml_CodeText *text = &row->backend->texts[k];
+
+        if (text->suffix && ml_streq(text->suffix, suffix))
+            return text->name;
+    }
+    return NULL;
+}
+
+uint32_t ml_code_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                         const ml_CodeOpts *o, const char *symbol, int64_t offset)
+{
+    return c->by->line_at ? c->by->line_at(c, cx, fs, n, o, symbol, offset) : 0;
+}
+
+ml_Linked *ml_code_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n)
+{
+    if (c->by->link)
+        return c->by->link(c, cx, object, n);
+    ml_fail(cx, ML_E_NO_DEVICE, ML_TEXT("code for this target does not run in a process"));
+    return NULL;
+}
+
+void *ml_linked_find(ml_Linked *l, const char *symbol)
+{
+    return l->by->symbol(l, symbol);
+}
+
+void ml_linked_free(ml_Linked *l)
+{
+    if (l)
+        l->by->unlink(l);
+}

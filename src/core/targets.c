@@ -1,0 +1,50 @@
+/* targets - the tables of targets.def, and limits by name. */
+#include "core/targets.h"
+
+const ml_TargetKind ml_target_kinds[] = {
+#define ML_TARGET(name, backend, pipeline, ...)                                            \
+    {#name, backend, ML_PIPE_##pipeline, {__VA_ARGS__}},
+#include "core/targets.def"
+#undef ML_TARGET
+};
+const size_t ml_n_target_kinds = ML_COUNT(ml_target_kinds);
+
+static const struct {
+    const char *name;
+    int64_t cuda;
+} limits[] = {
+#define ML_LIMIT(name, cuda) {#name, cuda},
+#include "core/targets.def"
+#undef ML_LIMIT
+};
+static const char older[] = "max_num_threads"; /* of a block */
+
+const ml_TargetKind *ml_target_kind(const char *name)
+{
+    for (size_t k = 0; k < ml_n_target_kinds; k++)
+        if (ml_streq(ml_target_kinds[k].name, name))
+            return &ml_target_kinds[k];
+    return NULL;
+}
+
+int64_t ml_target_limit(const ml_Value *target, ml_Limit limit)
+{
+    const ml_Value *said = ml_dict_get(target, limits[limit].name),
+                   *name = ml_dict_get(target, "kind");
+    const ml_TargetKind *kind;
+
+    if (!said && limit == ML_LIMIT_max_threads_per_block)
+        said = ml_dict_get(target, older);
+    if (said && said->kind == ML_VAL_INT)
+        return said->as.i;
+    kind = name && name->kind == ML_VAL_STRING ? ml_target_kind(name->as.s) : NULL;
+    return kind && kind->limits[limit] ? kind->limits[limit] : limits[limit].cuda;
+}
+
+bool ml_is_target_limit(const char *name)
+{
+    for (size_t k = 0; k < ML_COUNT(limits); k++)
+        if (ml_streq(limits[k].name, name))
+            return true;
+    return ml_streq(name, older);
+}
