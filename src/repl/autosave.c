@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "primitives/trace/journal.h"
 #include "repl/bind/host.h"
 #include "repl/crash.h"

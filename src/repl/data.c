@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "core/base/utf8.h"
-#include "core/json.h"
+#include "core/json/json.h"
 
 ml_Data *ml_session_data(ml_Session *ss)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "primitives/trace.h"
 #include "repl/bind/host.h"
 #include "repl/command.h"

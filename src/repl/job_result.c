@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "repl/bind/host.h"
 #include "repl/profiles.h"
 #include "work/say.h"

@@ -20,7 +20,7 @@
 
 #include "codegen/worker/program.h"
 #include "core/base/arena.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "repl/job.h"
 #include "repl/job_result.h"
 #include "repl/loop.h"

@@ -3,7 +3,7 @@
 #include "repl/profiles.h"
 
 #include "core/base/arena.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/walk.h"
 
 enum { KEPT = 8 };

@@ -11,7 +11,7 @@
 #include "repl/session.h"
 #include "work/profile.h"
 
-struct ml_Json; /* core/json.h */
+struct ml_Json; /* core/json/json.h */
 
 typedef struct ml_NestShare {
     ml_Uid node;  /* the loop or block that the nest is */

@@ -18,7 +18,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "repl/command.h"
 
 enum { LOG_LIMIT = 16 << 20 };

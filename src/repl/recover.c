@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "primitives/trace/journal.h"
 #include "repl/autosave.h"
 #include "repl/bind/host.h"

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_REGISTERED_H
 #define ML_REPL_REGISTERED_H
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "primitives/intrin.h"
 
 typedef struct ml_Registered { /* how many were written; all zero at first */

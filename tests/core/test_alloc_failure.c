@@ -5,7 +5,7 @@
  */
 #include "core/arith/arith.h"
 #include "core/compare/equal.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/script/script.h"
 #include "core/walk.h"
 

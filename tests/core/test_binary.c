@@ -6,7 +6,7 @@
  * version are refused; when the checksum is made to fit a change, they are refused or give
  * some program, and nothing crashes.
  */
-#include "core/binary.h"
+#include "core/binary/binary.h"
 #include "core/compare/equal.h"
 #include "core/error.h"
 #include "core/script/script.h"

@@ -2,9 +2,9 @@
  * test_value_text - strings and constants in the notation of other languages. The values of
  * a trace are in test_trace_value.
  */
-#include "core/json.h"
+#include "core/json/json.h"
+#include "core/json/value_text.h"
 #include "core/stmt.h"
-#include "core/value_text.h"
 #include "core_test.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/script/script.h"
 #include "primitives/call/render.h"
 #include "primitives/trace.h"

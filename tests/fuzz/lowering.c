@@ -6,7 +6,7 @@
 
 #include "codegen/interp/interp.h"
 #include "codegen/lower/lower.h"
-#include "core/binary.h"
+#include "core/binary/binary.h"
 #include "core/compare/equal.h"
 #include "primitives/call/render.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "repl/command.h"
 #include "repl/data.h"
 

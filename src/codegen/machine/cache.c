@@ -10,7 +10,7 @@
 #include "config.h"
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include <math.h>
 #include <stdio.h>

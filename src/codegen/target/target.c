@@ -10,7 +10,7 @@
 #include "codegen/target/target.h"
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include <sched.h>
 #include <stdio.h>

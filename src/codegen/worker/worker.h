@@ -14,7 +14,7 @@
 
 #include "codegen/code/code.h"
 #include "codegen/interp/interp.h"
-#include "core/binary.h"
+#include "core/binary/binary.h"
 
 /* ---- arguments, shared with workers */
 typedef struct ml_WorkArg {

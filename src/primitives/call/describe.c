@@ -5,7 +5,7 @@
  */
 #include "primitives/call/args.h"
 
-#include "core/value_text.h"
+#include "core/json/value_text.h"
 
 void ml_text_quote(ml_Text *out, const char *z)
 {

@@ -7,7 +7,7 @@
  * over the box. Each element is written by one instance, else a fill could come after a
  * value. Source: primitives 11, decompose_padding.
  */
-#include "primitives/rewrite/layout.h"
+#include "primitives/layout/layout.h"
 
 #include "primitives/rewrite/move.h"
 

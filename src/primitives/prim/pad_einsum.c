@@ -6,7 +6,7 @@
  * old elements, or add nothing to them: a reduce iter is only padded when every addend is 0
  * where its operands are. Source: primitives 11, pad_einsum.
  */
-#include "primitives/rewrite/einsum.h"
+#include "primitives/layout/einsum.h"
 
 #include "core/shown.h"
 #include "primitives/rewrite/move.h"

@@ -6,7 +6,7 @@
  * reduce iters may run in another order, others keep theirs. Source: primitives 11,
  * transform_block_layout.
  */
-#include "primitives/rewrite/layout.h"
+#include "primitives/layout/layout.h"
 
 #include "core/base/fault.h"
 #include "core/shown.h"

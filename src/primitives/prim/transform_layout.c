@@ -6,7 +6,7 @@
  * the old elements is padding: see layout_pad.c. A map that is only assumed to be injective
  * is tried on every element of a small shape. Source: primitives 11, transform_layout.
  */
-#include "primitives/rewrite/layout.h"
+#include "primitives/layout/layout.h"
 #include "primitives/rewrite/move.h"
 
 #include "core/shown.h"

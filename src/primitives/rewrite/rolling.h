@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_ROLLING_H
 #define ML_PRIMITIVES_ROLLING_H
 
-#include "primitives/rewrite/layout.h"
+#include "primitives/layout/layout.h"
 #include "primitives/rewrite/move.h"
 
 /* What an iteration of the tile loop writes along one dimension. */

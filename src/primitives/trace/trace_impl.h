@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_TRACE_IMPL_H
 #define ML_PRIMITIVES_TRACE_IMPL_H
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "primitives/schedule/schedule_impl.h"
 
 /* Number of variables: one more than the largest. */

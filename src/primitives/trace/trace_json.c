@@ -6,7 +6,7 @@
  */
 #include "primitives/trace/trace_value.h"
 
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
  */
 #include "primitives/trace/trace_impl.h"
 
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/walk.h"
 
 #include <stdlib.h>

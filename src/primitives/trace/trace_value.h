@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_TRACE_VALUE_H
 #define ML_PRIMITIVES_TRACE_VALUE_H
 
-#include "core/value_text.h"
+#include "core/json/value_text.h"
 #include "primitives/trace/trace_impl.h"
 
 typedef struct ml_TraceWriter ml_TraceWriter;

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/bind.h"
 
-#include "core/json.h"
+#include "core/json/json.h"
 
 typedef struct BindTrace {
     ml_Ctx *own;  /* of the list */

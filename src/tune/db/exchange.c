@@ -9,7 +9,7 @@
 #include "tune/db/db_impl.h"
 
 #include "core/base/file.h"
-#include "core/json.h"
+#include "core/json/json.h"
 #include "core/script/script.h"
 #include "verify/verify.h"
 

@@ -10,7 +10,7 @@
 #include "tune/search/tuner_impl.h"
 
 #include "config.h"
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * Expressions are interned as they are, without folding; what their constructors assert is
  * asked here first, since bytes may say anything.
  */
-#include "core/binary_impl.h"
+#include "core/binary/binary_impl.h"
 #include "core/expr_impl.h"
 
 /* ---------------------------------------------------------------- expressions */

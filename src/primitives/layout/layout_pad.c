@@ -7,7 +7,7 @@
  * is. Otherwise a block behind the last store writes the padding. Source: primitives 11,
  * transform_layout.
  */
-#include "primitives/rewrite/layout.h"
+#include "primitives/layout/layout.h"
 
 void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
                      const ml_Var **loops, ml_Iter *iters)

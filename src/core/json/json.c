@@ -2,10 +2,10 @@
  * json - a strict reader of JSON with places, and writing of strings and numbers.
  * Source: RFC 8259; primitives 12.3.
  */
-#include "core/json.h"
+#include "core/json/json.h"
 
 #include "core/base/utf8.h"
-#include "core/value_text.h"
+#include "core/json/value_text.h"
 #include "core/vec.h"
 
 #include <float.h>

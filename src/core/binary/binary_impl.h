@@ -2,7 +2,7 @@
 #ifndef ML_CORE_BINARY_IMPL_H
 #define ML_CORE_BINARY_IMPL_H
 
-#include "core/binary.h"
+#include "core/binary/binary.h"
 #include "core/vec.h"
 
 /* What follows the header is a list of nodes, each behind those that it refers to; a

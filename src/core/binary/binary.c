@@ -5,9 +5,9 @@
  * a hash of the tables of nodes (their order is that of the numbers), the checksum of what
  * follows it, the counts of nodes and statements, the length of the nodes.
  */
-#include "core/binary.h"
+#include "core/binary/binary.h"
 
-#include "core/binary_impl.h"
+#include "core/binary/binary_impl.h"
 #include "core/error.h"
 
 #include <inttypes.h>

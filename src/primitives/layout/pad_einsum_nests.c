@@ -2,7 +2,7 @@
  * pad_einsum_nests - the padded buffers, the copies into and out of them, and the block
  * that works on them. Source: primitives 11, pad_einsum.
  */
-#include "primitives/rewrite/einsum.h"
+#include "primitives/layout/einsum.h"
 
 /* ---- copies */
 
