@@ -2,11 +2,6 @@
 # Needs strip.awk. Give it sources and tests. Prints FILE:LINE: what is wrong.
 BEGIN {
     longest = 100
-    # Functions that are too long and wait to be taken apart. Nothing is added here; a row goes with its
-    # function.
-    waiting["src/core/script/eval/eval_buffer.c ml_ev_spec"] = 1
-    waiting["src/core/script/syntax/lex_literal.c ml_lex_string"] = 1
-    waiting["src/verify/cover/cover.c ml_cover_region"] = 1
 }
 
 # The guard of src/core/expr.h is ML_CORE_EXPR_H: folders may be left out, the file's own name not.
@@ -16,7 +11,7 @@ function own_name(path) {
     return toupper(path)
 }
 
-function end_of_file(   k, row) {
+function end_of_file() {
     if (file ~ /^src\/.*\.h$/) {
         if (!guarded)
             print file ":1: the include guard must be like ML_CORE_" own_name(file) "_H"
@@ -24,11 +19,6 @@ function end_of_file(   k, row) {
             print file ":1: the include guard " wanted " is that of " guard_of[wanted]
         else
             guard_of[wanted] = file
-    }
-    for (k in waiting) {
-        split(k, row, " ")
-        if (row[1] == file && waiting[k] != "long")
-            print file ":1: " row[2] " is short or gone: take its row out of scripts/lint/code.awk"
     }
 }
 
@@ -55,13 +45,9 @@ wanted == "" && /^#ifndef ML_[A-Z0-9_]+_H$/ && $2 ~ ("^ML_([A-Z0-9_]+_)?" own_na
     if (head == FNR) excused = before ~ /^\/\* long: [^ ].*\*\/$/
     before = $0
     if (opened && out ~ /^\}/) {
-        if (FILENAME ~ /^src\// && FNR - opened + 1 > longest && !excused) {
-            if ((FILENAME " " in_function) in waiting)
-                waiting[FILENAME " " in_function] = "long"
-            else
-                print FILENAME ":" head ": " in_function " has " FNR - opened + 1 " lines, " longest \
-                    " at most; a long switch says /* long: why */ on the line before"
-        }
+        if (FILENAME ~ /^src\// && FNR - opened + 1 > longest && !excused)
+            print FILENAME ":" head ": " in_function " has " FNR - opened + 1 " lines, " longest \
+                " at most; a long switch says /* long: why */ on the line before"
         opened = 0
     }
 }

@@ -48,12 +48,6 @@ static bool collect_let(const ml_Expr *e, void *user)
     return true;
 }
 
-static void collect_lets(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, collect_let, user);
-}
-
 /* Data pointers get a fresh variable with their buffer, unless something in the subtree
  * defines them already (an alias) or the statement merely gives a pointer another shape. */
 static void collect_buffer(Copy *c, const ml_Buffer *b, bool own_data)
@@ -92,7 +86,7 @@ static bool collect(const ml_Stmt *st, void *user)
 #include "core/stmt.def"
     case ML_STMT_KINDS: break;
     }
-    ml_stmt_exprs(st, collect_lets, c);
+    ml_stmt_visit_exprs(st, ML_ROLES_ALL, collect_let, c);
     return true;
 }
 

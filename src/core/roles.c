@@ -265,3 +265,34 @@ bool ml_region_uses_var(const ml_Region *r, const ml_Var *v)
             return true;
     return false;
 }
+
+typedef struct Inside {
+    unsigned roles;
+    ml_ExprVisitFn *fn;
+    void *user;
+} Inside;
+
+static void visit_inside(const ml_Expr *e, ml_Role role, void *user)
+{
+    const Inside *in = user;
+
+    if (in->roles >> role & 1u)
+        ml_expr_visit(e, in->fn, in->user);
+}
+
+static bool visit_direct(const ml_Stmt *s, void *user)
+{
+    ml_stmt_exprs(s, visit_inside, user);
+    return true;
+}
+
+void ml_stmt_visit_exprs(const ml_Stmt *st, unsigned roles, ml_ExprVisitFn *fn, void *user)
+{
+    visit_direct(st, &(Inside){roles, fn, user});
+}
+
+void ml_stmt_visit_exprs_below(const ml_Stmt *st, unsigned roles, ml_ExprVisitFn *fn,
+                               void *user)
+{
+    ml_stmt_visit(st, visit_direct, &(Inside){roles, fn, user});
+}

@@ -72,6 +72,17 @@ typedef void ml_RoleFn(const ml_Expr *e, ml_Role role, void *user);
  * value mask; ALLOC/DECL shape, data, annotations. (A bare variable as a constant is no
  * expression.) */
 void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user);
+/* Sets of roles, as bits. */
+enum {
+    ML_ROLES_ALL = ~0u >> 1,
+    ML_ROLES_BUT_REGION = ML_ROLES_ALL & ~(1u << ML_ROLE_REGION),
+    ML_ROLES_RUN = ML_ROLES_BUT_REGION & ~(1u << ML_ROLE_ATTR), /* what is computed */
+};
+/* Everything inside those with one of the roles, see ml_expr_visit. */
+void ml_stmt_visit_exprs(const ml_Stmt *st, unsigned roles, ml_ExprVisitFn *fn, void *user);
+/* ... and inside those of all statements below st. */
+void ml_stmt_visit_exprs_below(const ml_Stmt *st, unsigned roles, ml_ExprVisitFn *fn,
+                               void *user);
 /* The one that has the role of a value, or NULL. */
 const ml_Expr *ml_stmt_value(const ml_Stmt *st);
 

@@ -280,8 +280,8 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
     return stores_violation(cx, b, why, NULL);
 }
 
-int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
-                                 ml_Uid root, const char **why)
+static int local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
+                                     ml_Uid root, const char **why)
 {
     const ml_Block *b = block_at(p, block);
     int v = reduction_first(cx, f, p, b, why);
@@ -340,21 +340,12 @@ bool ml_need_complete_or_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid
 
 /* ---- concurrency */
 
-static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
+bool ml_loop_drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
 {
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind == kind && ml_expr_uses_var(b->iters[k].value, loop->var))
             return true;
     return false;
-}
-
-static bool same_ranges(const ml_Region *a, const ml_Region *b)
-{
-    for (size_t d = 0; d < a->buffer->rank; d++)
-        if (a->ranges[d].min != b->ranges[d].min ||
-            a->ranges[d].extent != b->ranges[d].extent)
-            return false;
-    return true;
 }
 
 /* A decomposed update: what it accumulates into it touches at one and the same element, and
@@ -363,13 +354,14 @@ static bool is_update(const ml_Block *b, const ml_For *loop)
 {
     bool accumulates = false;
 
-    if (b->init || drives(b, loop, ML_ITER_REDUCE) || drives(b, loop, ML_ITER_ORDERED) ||
-        drives(b, loop, ML_ITER_OPAQUE))
+    if (b->init || ml_loop_drives(b, loop, ML_ITER_REDUCE) ||
+        ml_loop_drives(b, loop, ML_ITER_ORDERED) || ml_loop_drives(b, loop, ML_ITER_OPAQUE))
         return false;
     for (size_t k = 0; k < b->n_reads; k++)
         for (size_t m = 0; m < b->n_writes; m++)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
-                if (!same_ranges(&b->reads[k], &b->writes[m]))
+                if (!ml_same_ranges(b->reads[k].ranges, b->writes[m].ranges,
+                                    b->reads[k].buffer->rank))
                     return false;
                 accumulates = true;
             }
@@ -434,7 +426,7 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
 
         if (!is_update(b, loop) &&
             ml_local_complete_violation(cx, f, p, b->tag, root, &complete) != 0 &&
-            ml_local_reduction_violation(cx, f, p, b->tag, root, &reduction) != 0)
+            local_reduction_violation(cx, f, p, b->tag, root, &reduction) != 0)
             return ml_fail(cx, ML_E_NOT_COMPACT_DATAFLOW, ML_BLOCK(b), ML_LOOP(loop),
                            ML_TEXT(complete), ML_TEXT(reduction));
         if (ml_is_int(loop->extent, 1))
@@ -442,7 +434,7 @@ bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root
         if (may_be_early(p, &blocks, k) && !need_written_before(cx, f, p, loop, b))
             return false;
         /* Threads that reduce together meet by design. */
-        if (drives(b, loop, ML_ITER_REDUCE))
+        if (ml_loop_drives(b, loop, ML_ITER_REDUCE))
             continue;
         for (size_t m = 0; m < b->n_writes; m++)
             if (!ml_buffer_is_private(cx, f, p, root, b->writes[m].buffer) &&

@@ -67,12 +67,6 @@ static bool names_buffer(const ml_Expr *e, void *user)
     return !*found && (!(e->flags & ML_X_VAR_FREE) || (e->flags & below));
 }
 
-static void find_use(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role != ML_ROLE_REGION)
-        ml_expr_visit(e, names_buffer, user);
-}
-
 /* Whether the block's own signature names all that it has views of. */
 static bool views_are_signed(const ml_Block *b)
 {
@@ -94,7 +88,7 @@ static void find_unsigned(const ml_Stmt *s, bool in_init, void *user)
     (void)in_init;
     if (*found)
         return;
-    ml_stmt_exprs(s, find_use, found);
+    ml_stmt_visit_exprs(s, ML_ROLES_BUT_REGION, names_buffer, found);
     switch (s->kind) {
     case ML_STMT_BLOCK: *found |= !views_are_signed(ml_as_block(s)); return;
     case ML_STMT_SEQ:

@@ -111,12 +111,12 @@ int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
 /* The same judged within the subtree under a loop or block. */
 int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                                 ml_Uid root, const char **why);
-int ml_local_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
-                                 ml_Uid root, const char **why);
 /* Fails with not-complete, not-reduction, not-complete-or-reduction, with the reasons. */
 bool ml_need_complete(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
 bool ml_need_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
 bool ml_need_complete_or_reduction(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block);
+/* Whether an iterator of the kind is bound to the loop's variable. */
+bool ml_loop_drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind);
 /* Compact dataflow of the subtree under `root` (parallel, vectorize, bind): fails with
  * not-compact-dataflow. tag: the thread tag, or NULL. */
 bool ml_need_compact_dataflow(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid root);

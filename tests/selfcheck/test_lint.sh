@@ -108,9 +108,6 @@ clean && { echo '/* long: */' && body 300; } >>src/core/a.c
 finds 'a long switch that does not say why' 'f has 300 lines'
 clean && { echo '/* long: one case a kind */' && body 50 && echo && body 101; } >>src/core/a.c
 finds 'a long function behind an excused one' 'src/core/a.c:61: f has 101 lines'
-clean && mkdir -p src/verify/cover && readme verify core && readme verify/cover core
-{ echo '/* cover - a short one. */' && body 20; } >src/verify/cover/cover.c
-finds 'a function that waits no more' 'ml_cover_region is short or gone'
 
 clean && chapter && echo '/* Source: lowering 2.1, 2.2 and 2.4; DESIGN section 3. See lowering.md 2.' >>src/core/a.c
 echo ' * Prose (lowering 2.1 "One", 2.4), design 3. In 9 lines. */' >>src/core/a.c

@@ -324,6 +324,13 @@ bool ml_gen_slice(ml_Gen *g, bool all, ml_LoopStarts *loops);
 /* gen.c */
 uint32_t ml_gen_emit(ml_Gen *g, ml_Inst op, unsigned x, int64_t d, int64_t a, int64_t b,
                      int64_t c);
+/* Into a new register, which it returns; for e. */
+uint32_t ml_gen_to(ml_Gen *g, const ml_Expr *e, ml_Inst op, unsigned x, int64_t a,
+                   int64_t b, int64_t c);
+static inline unsigned ml_int_x(ml_Dtype t)
+{
+    return t.code == ML_INT ? t.bits : ML_UNSIGNED | t.bits;
+}
 uint32_t ml_gen_reg(ml_Gen *g);
 uint32_t ml_gen_int(ml_Gen *g, int64_t v);
 uint32_t ml_gen_float(ml_Gen *g, double v);

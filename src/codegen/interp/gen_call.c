@@ -6,23 +6,6 @@
  */
 #include "codegen/interp/code.h"
 
-static unsigned int_x(ml_Dtype t)
-{
-    return t.code == ML_INT ? t.bits : ML_UNSIGNED | t.bits;
-}
-
-static uint32_t emit_to(ml_Gen *g, const ml_Expr *e, ml_Inst op, unsigned x, int64_t a,
-                        int64_t b, int64_t c)
-{
-    uint32_t d = ml_gen_reg(g);
-    const ml_Expr *before = g->expr;
-
-    g->expr = e;
-    ml_gen_emit(g, op, x, d, a, b, c);
-    g->expr = before;
-    return d;
-}
-
 static uint32_t arg(ml_Gen *g, const ml_Expr *e, size_t k, unsigned lane)
 {
     return ml_gen_lane(g, e->args[k], e->args[k]->type.lanes > 1 ? lane : 0);
@@ -54,11 +37,11 @@ static uint32_t math1(ml_Gen *g, const ml_Expr *e, unsigned lane)
         if (e->as.op->family == ML_FAMILY_ROUND)
             return a;
         if (id == ML_OP_FABS)
-            return emit_to(g, e, ML_I_IABS, int_x(e->type), a, 0, 0);
+            return ml_gen_to(g, e, ML_I_IABS, ml_int_x(e->type), a, 0, 0);
         return unsupported(g, e);
     }
     a = arg(g, e, 0, lane);
-    return emit_to(g, e, ML_I_MATH1, ml_gen_rounding(g, e->type), a, id, 0);
+    return ml_gen_to(g, e, ML_I_MATH1, ml_gen_rounding(g, e->type), a, id, 0);
 }
 
 static uint32_t math2(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -74,9 +57,9 @@ static uint32_t math2(ml_Gen *g, const ml_Expr *e, unsigned lane)
     if (!ml_dtype_is_float(e->args[1]->type)) {
         if (id != ML_OP_LDEXP)
             return unsupported(g, e);
-        b = emit_to(g, e, ML_I_ITOF, 0, b, 0, 0);
+        b = ml_gen_to(g, e, ML_I_ITOF, 0, b, 0, 0);
     }
-    return emit_to(g, e, ML_I_MATH2, ml_gen_rounding(g, e->type), a, b, id);
+    return ml_gen_to(g, e, ML_I_MATH2, ml_gen_rounding(g, e->type), a, b, id);
 }
 
 static uint32_t bits2(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -95,7 +78,8 @@ static uint32_t bits2(ml_Gen *g, const ml_Expr *e, unsigned lane)
     }
     a = arg(g, e, 0, lane);
     b = arg(g, e, 1, lane);
-    return emit_to(g, e, op, int_x(e->type), a, b, g->checked && e->type.code == ML_INT);
+    return ml_gen_to(g, e, op, ml_int_x(e->type), a, b,
+                     g->checked && e->type.code == ML_INT);
 }
 
 static uint32_t qmul(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -109,24 +93,26 @@ static uint32_t qmul(ml_Gen *g, const ml_Expr *e, unsigned lane)
     list[1] = arg(g, e, 1, lane);
     if (axis) { /* x, y, left, right, q, is left needed, is right needed */
         uint32_t zero = ml_gen_int(g, 0);
-        list[2] = emit_to(g, e, ML_I_SEL, 0, arg(g, e, 5, lane), arg(g, e, 2, lane), zero);
-        list[3] = emit_to(g, e, ML_I_SEL, 0, arg(g, e, 6, lane), arg(g, e, 3, lane), zero);
+        list[2] =
+            ml_gen_to(g, e, ML_I_SEL, 0, arg(g, e, 5, lane), arg(g, e, 2, lane), zero);
+        list[3] =
+            ml_gen_to(g, e, ML_I_SEL, 0, arg(g, e, 6, lane), arg(g, e, 3, lane), zero);
         list[4] = arg(g, e, 4, lane);
     } else { /* x, y, q, s: s > 0 shifts left first, s < 0 right with q */
         uint32_t s = arg(g, e, 3, lane), zero = ml_gen_int(g, 0);
-        list[2] = emit_to(g, e, ML_I_MAX, 64, s, zero, 0);
-        list[3] =
-            emit_to(g, e, ML_I_MAX, 64, emit_to(g, e, ML_I_SUBW, 64, zero, s, 0), zero, 0);
+        list[2] = ml_gen_to(g, e, ML_I_MAX, 64, s, zero, 0);
+        list[3] = ml_gen_to(g, e, ML_I_MAX, 64, ml_gen_to(g, e, ML_I_SUBW, 64, zero, s, 0),
+                            zero, 0);
         list[4] = arg(g, e, 2, lane);
     }
     ml_push(g->cx, &g->lists, list);
-    return emit_to(g, e, ML_I_QMUL, 32, (int64_t)g->lists.n - 1, 0, 0);
+    return ml_gen_to(g, e, ML_I_QMUL, 32, (int64_t)g->lists.n - 1, 0, 0);
 }
 
 /* The bits of v from `by` on, as an unsigned number of 64 bits. */
 static uint32_t shifted(ml_Gen *g, const ml_Expr *e, ml_Inst op, uint32_t v, unsigned by)
 {
-    return by ? emit_to(g, e, op, ML_UNSIGNED | 64, v, ml_gen_int(g, by), 0) : v;
+    return by ? ml_gen_to(g, e, op, ML_UNSIGNED | 64, v, ml_gen_int(g, by), 0) : v;
 }
 
 /* Integers of another width: the lowest lane holds the lowest bits. */
@@ -144,12 +130,12 @@ static uint32_t regroup(ml_Gen *g, const ml_Expr *e, unsigned lane)
         all = ml_gen_int(g, 0);
         for (unsigned k = 0; k < to / from; k++) {
             uint32_t v = ml_gen_lane(g, p, lane * (to / from) + k);
-            v = emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, mask), 0);
+            v = ml_gen_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, mask), 0);
             v = shifted(g, e, ML_I_SHL, v, k * from);
-            all = emit_to(g, e, ML_I_OR, ML_UNSIGNED | 64, all, v, 0);
+            all = ml_gen_to(g, e, ML_I_OR, ML_UNSIGNED | 64, all, v, 0);
         }
     }
-    return emit_to(g, e, ML_I_WRAP, int_x(e->type), all, 0, 0);
+    return ml_gen_to(g, e, ML_I_WRAP, ml_int_x(e->type), all, 0, 0);
 }
 
 static uint32_t reinterpret(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -164,8 +150,8 @@ static uint32_t reinterpret(ml_Gen *g, const ml_Expr *e, unsigned lane)
     if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||
         ml_lane_bytes(p->type) == 0 || ml_lane_bytes(e->type) == 0)
         return unsupported(g, e);
-    return emit_to(g, e, ML_I_REINT, 0, ml_gen_lane(g, p, lane), ml_gen_type(g, p->type),
-                   ml_gen_type(g, e->type));
+    return ml_gen_to(g, e, ML_I_REINT, 0, ml_gen_lane(g, p, lane), ml_gen_type(g, p->type),
+                     ml_gen_type(g, e->type));
 }
 
 static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
@@ -186,8 +172,9 @@ static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
 static uint32_t byte_of(ml_Gen *g, const ml_Expr *e, uint32_t v, unsigned k, bool is_signed)
 {
     v = shifted(g, e, ML_I_SHR, v, 8 * k);
-    return is_signed ? emit_to(g, e, ML_I_WRAP, 8, v, 0, 0)
-                     : emit_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, 255), 0);
+    return is_signed
+               ? ml_gen_to(g, e, ML_I_WRAP, 8, v, 0, 0)
+               : ml_gen_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, 255), 0);
 }
 
 /* c + the products of four bytes of a with four of b; sums wrap. */
@@ -200,8 +187,8 @@ static uint32_t dot_of_bytes(ml_Gen *g, const ml_Expr *e, const uint32_t abc[3],
         uint32_t x = byte_of(g, e, abc[0], k, a_signed),
                  y = byte_of(g, e, abc[1], k, b_signed);
 
-        x = emit_to(g, e, ML_I_MULW, 32, x, y, 0);
-        sum = emit_to(g, e, ML_I_ADDW, int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
+        x = ml_gen_to(g, e, ML_I_MULW, 32, x, y, 0);
+        sum = ml_gen_to(g, e, ML_I_ADDW, ml_int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
     }
     return sum;
 }
@@ -214,8 +201,8 @@ static uint32_t dot_of_lanes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned
     for (unsigned k = 4 * lane; k < 4 * lane + 4; k++) {
         uint32_t x = arg(g, e, first + 1, k), y = arg(g, e, first + 2, k);
 
-        x = emit_to(g, e, ML_I_MULW, 32, x, y, 0);
-        sum = emit_to(g, e, ML_I_ADDW, int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
+        x = ml_gen_to(g, e, ML_I_MULW, 32, x, y, 0);
+        sum = ml_gen_to(g, e, ML_I_ADDW, ml_int_x(ml_dtype_lanes(e->type, 1)), sum, x, 0);
     }
     return sum;
 }
@@ -298,22 +285,22 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
         if (p == NULL || ml_dtype_is_float(p->type) || ml_lane_bytes(p->type) == 0)
             return unsupported(g, e);
         if (ml_dtype_is_bool(p->type))
-            return emit_to(g, e, ML_I_NOT, 0, arg(g, e, 0, lane), 0, 0);
-        return emit_to(g, e, ML_I_BNOT, int_x(e->type), arg(g, e, 0, lane), 0, 0);
+            return ml_gen_to(g, e, ML_I_NOT, 0, arg(g, e, 0, lane), 0, 0);
+        return ml_gen_to(g, e, ML_I_BNOT, ml_int_x(e->type), arg(g, e, 0, lane), 0, 0);
     case ML_OP_POPCOUNT:
     case ML_OP_CLZ:
         if (p == NULL || !ml_dtype_is_int(p->type))
             return unsupported(g, e);
-        return emit_to(g, e, e->as.op->id == ML_OP_CLZ ? ML_I_CLZ : ML_I_POPCOUNT,
-                       int_x(p->type), arg(g, e, 0, lane), 0, 0);
+        return ml_gen_to(g, e, e->as.op->id == ML_OP_CLZ ? ML_I_CLZ : ML_I_POPCOUNT,
+                         ml_int_x(p->type), arg(g, e, 0, lane), 0, 0);
     case ML_OP_FMA: {
         uint32_t a, b;
         if (e->n_args != 3 || !ml_dtype_is_float(e->type))
             return unsupported(g, e);
         a = arg(g, e, 0, lane);
         b = arg(g, e, 1, lane);
-        return emit_to(g, e, ML_I_FMA, ml_gen_rounding(g, e->type), a, b,
-                       arg(g, e, 2, lane));
+        return ml_gen_to(g, e, ML_I_FMA, ml_gen_rounding(g, e->type), a, b,
+                         arg(g, e, 2, lane));
     }
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane);
 #define ML_OP(ID, ...) case ML_OP_##ID:
@@ -324,7 +311,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_ISINF:
     case ML_OP_ISFINITE:
         if (p && ml_dtype_is_float(p->type))
-            return emit_to(g, e, ML_I_TEST, 0, arg(g, e, 0, lane), e->as.op->id, 0);
+            return ml_gen_to(g, e, ML_I_TEST, 0, arg(g, e, 0, lane), e->as.op->id, 0);
         if (p && ml_lane_bytes(p->type))
             return ml_gen_int(g, e->as.op->id == ML_OP_ISFINITE);
         return unsupported(g, e);

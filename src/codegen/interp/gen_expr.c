@@ -7,18 +7,13 @@
  */
 #include "codegen/interp/code.h"
 
-static unsigned int_x(ml_Dtype t)
-{
-    return t.code == ML_INT ? t.bits : ML_UNSIGNED | t.bits;
-}
-
 static unsigned lane_of(const ml_Expr *e, unsigned lane)
 {
     return e->type.lanes > 1 ? lane : 0;
 }
 
-static uint32_t emit_to(ml_Gen *g, const ml_Expr *e, ml_Inst op, unsigned x, int64_t a,
-                        int64_t b, int64_t c)
+uint32_t ml_gen_to(ml_Gen *g, const ml_Expr *e, ml_Inst op, unsigned x, int64_t a,
+                   int64_t b, int64_t c)
 {
     uint32_t d = ml_gen_reg(g);
     const ml_Expr *before = g->expr;
@@ -34,28 +29,28 @@ static uint32_t int_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b)
     ml_Dtype t = e->args[0]->type;
     bool uns = t.code != ML_INT; /* bool too */
     bool check = g->checked && !uns;
-    unsigned x = int_x(t);
+    unsigned x = ml_int_x(t);
 
     switch (e->kind) {
-    case ML_EXPR_ADD: return emit_to(g, e, check ? ML_I_ADDC : ML_I_ADDW, x, a, b, 0);
-    case ML_EXPR_SUB: return emit_to(g, e, check ? ML_I_SUBC : ML_I_SUBW, x, a, b, 0);
-    case ML_EXPR_MUL: return emit_to(g, e, check ? ML_I_MULC : ML_I_MULW, x, a, b, 0);
-    case ML_EXPR_DIV: return emit_to(g, e, uns ? ML_I_UDIV : ML_I_TDIV, x, a, b, check);
-    case ML_EXPR_MOD: return emit_to(g, e, uns ? ML_I_UMOD : ML_I_TMOD, x, a, b, check);
+    case ML_EXPR_ADD: return ml_gen_to(g, e, check ? ML_I_ADDC : ML_I_ADDW, x, a, b, 0);
+    case ML_EXPR_SUB: return ml_gen_to(g, e, check ? ML_I_SUBC : ML_I_SUBW, x, a, b, 0);
+    case ML_EXPR_MUL: return ml_gen_to(g, e, check ? ML_I_MULC : ML_I_MULW, x, a, b, 0);
+    case ML_EXPR_DIV: return ml_gen_to(g, e, uns ? ML_I_UDIV : ML_I_TDIV, x, a, b, check);
+    case ML_EXPR_MOD: return ml_gen_to(g, e, uns ? ML_I_UMOD : ML_I_TMOD, x, a, b, check);
     case ML_EXPR_FLOORDIV:
-        return emit_to(g, e, uns ? ML_I_UDIV : ML_I_FDIV, x, a, b, check);
+        return ml_gen_to(g, e, uns ? ML_I_UDIV : ML_I_FDIV, x, a, b, check);
     case ML_EXPR_FLOORMOD:
-        return emit_to(g, e, uns ? ML_I_UMOD : ML_I_FMOD, x, a, b, check);
-    case ML_EXPR_MIN: return emit_to(g, e, uns ? ML_I_UMIN : ML_I_MIN, x, a, b, 0);
-    case ML_EXPR_MAX: return emit_to(g, e, uns ? ML_I_UMAX : ML_I_MAX, x, a, b, 0);
-    case ML_EXPR_EQ: return emit_to(g, e, ML_I_EQ, x, a, b, 0);
-    case ML_EXPR_NE: return emit_to(g, e, ML_I_NE, x, a, b, 0);
-    case ML_EXPR_LT: return emit_to(g, e, uns ? ML_I_ULT : ML_I_LT, x, a, b, 0);
-    case ML_EXPR_LE: return emit_to(g, e, uns ? ML_I_ULE : ML_I_LE, x, a, b, 0);
-    case ML_EXPR_GT: return emit_to(g, e, uns ? ML_I_ULT : ML_I_LT, x, b, a, 0);
-    case ML_EXPR_GE: return emit_to(g, e, uns ? ML_I_ULE : ML_I_LE, x, b, a, 0);
-    case ML_EXPR_AND: return emit_to(g, e, ML_I_AND, x, a, b, 0);
-    case ML_EXPR_OR: return emit_to(g, e, ML_I_OR, x, a, b, 0);
+        return ml_gen_to(g, e, uns ? ML_I_UMOD : ML_I_FMOD, x, a, b, check);
+    case ML_EXPR_MIN: return ml_gen_to(g, e, uns ? ML_I_UMIN : ML_I_MIN, x, a, b, 0);
+    case ML_EXPR_MAX: return ml_gen_to(g, e, uns ? ML_I_UMAX : ML_I_MAX, x, a, b, 0);
+    case ML_EXPR_EQ: return ml_gen_to(g, e, ML_I_EQ, x, a, b, 0);
+    case ML_EXPR_NE: return ml_gen_to(g, e, ML_I_NE, x, a, b, 0);
+    case ML_EXPR_LT: return ml_gen_to(g, e, uns ? ML_I_ULT : ML_I_LT, x, a, b, 0);
+    case ML_EXPR_LE: return ml_gen_to(g, e, uns ? ML_I_ULE : ML_I_LE, x, a, b, 0);
+    case ML_EXPR_GT: return ml_gen_to(g, e, uns ? ML_I_ULT : ML_I_LT, x, b, a, 0);
+    case ML_EXPR_GE: return ml_gen_to(g, e, uns ? ML_I_ULE : ML_I_LE, x, b, a, 0);
+    case ML_EXPR_AND: return ml_gen_to(g, e, ML_I_AND, x, a, b, 0);
+    case ML_EXPR_OR: return ml_gen_to(g, e, ML_I_OR, x, a, b, 0);
     }
     ml_gen_unsupported(g, "this operator on integers");
     return a;
@@ -68,27 +63,27 @@ static uint32_t float_binary(ml_Gen *g, const ml_Expr *e, uint32_t a, uint32_t b
     uint32_t q;
 
     switch (e->kind) {
-    case ML_EXPR_ADD: return emit_to(g, e, (ml_Inst)(ML_I_ADD64 + step), x, a, b, 0);
-    case ML_EXPR_SUB: return emit_to(g, e, (ml_Inst)(ML_I_SUB64 + step), x, a, b, 0);
-    case ML_EXPR_MUL: return emit_to(g, e, (ml_Inst)(ML_I_MUL64 + step), x, a, b, 0);
-    case ML_EXPR_DIV: return emit_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
-    case ML_EXPR_MOD: return emit_to(g, e, ML_I_MATH2, x, a, b, ML_OP_FMOD);
+    case ML_EXPR_ADD: return ml_gen_to(g, e, (ml_Inst)(ML_I_ADD64 + step), x, a, b, 0);
+    case ML_EXPR_SUB: return ml_gen_to(g, e, (ml_Inst)(ML_I_SUB64 + step), x, a, b, 0);
+    case ML_EXPR_MUL: return ml_gen_to(g, e, (ml_Inst)(ML_I_MUL64 + step), x, a, b, 0);
+    case ML_EXPR_DIV: return ml_gen_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
+    case ML_EXPR_MOD: return ml_gen_to(g, e, ML_I_MATH2, x, a, b, ML_OP_FMOD);
     case ML_EXPR_FLOORDIV:
-        q = emit_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
-        return emit_to(g, e, ML_I_MATH1, x, q, ML_OP_FLOOR, 0);
+        q = ml_gen_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
+        return ml_gen_to(g, e, ML_I_MATH1, x, q, ML_OP_FLOOR, 0);
     case ML_EXPR_FLOORMOD:
-        q = emit_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
-        q = emit_to(g, e, ML_I_MATH1, x, q, ML_OP_FLOOR, 0);
-        q = emit_to(g, e, (ml_Inst)(ML_I_MUL64 + step), x, q, b, 0);
-        return emit_to(g, e, (ml_Inst)(ML_I_SUB64 + step), x, a, q, 0);
-    case ML_EXPR_MIN: return emit_to(g, e, ML_I_FMIN, x, a, b, 0);
-    case ML_EXPR_MAX: return emit_to(g, e, ML_I_FMAX, x, a, b, 0);
-    case ML_EXPR_EQ: return emit_to(g, e, ML_I_FEQ, x, a, b, 0);
-    case ML_EXPR_NE: return emit_to(g, e, ML_I_FNE, x, a, b, 0);
-    case ML_EXPR_LT: return emit_to(g, e, ML_I_FLT, x, a, b, 0);
-    case ML_EXPR_LE: return emit_to(g, e, ML_I_FLE, x, a, b, 0);
-    case ML_EXPR_GT: return emit_to(g, e, ML_I_FLT, x, b, a, 0);
-    case ML_EXPR_GE: return emit_to(g, e, ML_I_FLE, x, b, a, 0);
+        q = ml_gen_to(g, e, (ml_Inst)(ML_I_DIV64 + step), x, a, b, 0);
+        q = ml_gen_to(g, e, ML_I_MATH1, x, q, ML_OP_FLOOR, 0);
+        q = ml_gen_to(g, e, (ml_Inst)(ML_I_MUL64 + step), x, q, b, 0);
+        return ml_gen_to(g, e, (ml_Inst)(ML_I_SUB64 + step), x, a, q, 0);
+    case ML_EXPR_MIN: return ml_gen_to(g, e, ML_I_FMIN, x, a, b, 0);
+    case ML_EXPR_MAX: return ml_gen_to(g, e, ML_I_FMAX, x, a, b, 0);
+    case ML_EXPR_EQ: return ml_gen_to(g, e, ML_I_FEQ, x, a, b, 0);
+    case ML_EXPR_NE: return ml_gen_to(g, e, ML_I_FNE, x, a, b, 0);
+    case ML_EXPR_LT: return ml_gen_to(g, e, ML_I_FLT, x, a, b, 0);
+    case ML_EXPR_LE: return ml_gen_to(g, e, ML_I_FLE, x, a, b, 0);
+    case ML_EXPR_GT: return ml_gen_to(g, e, ML_I_FLT, x, b, a, 0);
+    case ML_EXPR_GE: return ml_gen_to(g, e, ML_I_FLE, x, b, a, 0);
     }
     ml_gen_unsupported(g, "this operator on floats");
     return a;
@@ -118,18 +113,18 @@ static uint32_t cast_value(ml_Gen *g, const ml_Expr *e, ml_Dtype from, uint32_t 
         return a;
     if (ml_dtype_is_float(from)) {
         if (ml_dtype_is_float(to))
-            return emit_to(g, e, ML_I_FTOF, ml_gen_rounding(g, to), a, 0, 0);
+            return ml_gen_to(g, e, ML_I_FTOF, ml_gen_rounding(g, to), a, 0, 0);
         if (ml_dtype_is_bool(to))
-            return emit_to(g, e, ML_I_FTOB, 0, a, 0, 0);
-        return emit_to(g, e, ML_I_FTOI, int_x(to), a, 0, 0);
+            return ml_gen_to(g, e, ML_I_FTOB, 0, a, 0, 0);
+        return ml_gen_to(g, e, ML_I_FTOI, ml_int_x(to), a, 0, 0);
     }
     if (ml_dtype_is_float(to))
-        return emit_to(g, e, ML_I_ITOF, ml_gen_rounding(g, to), a,
-                       from.code == ML_UINT && from.bits == 64, 0);
+        return ml_gen_to(g, e, ML_I_ITOF, ml_gen_rounding(g, to), a,
+                         from.code == ML_UINT && from.bits == 64, 0);
     if (ml_dtype_is_bool(to))
-        return emit_to(g, e, ML_I_ITOB, 0, a, 0, 0);
-    return emit_to(
-        g, e, ML_I_WRAP, int_x(to), a,
+        return ml_gen_to(g, e, ML_I_ITOB, 0, a, 0, 0);
+    return ml_gen_to(
+        g, e, ML_I_WRAP, ml_int_x(to), a,
         g->checked && to.code == ML_INT && !(from.code == ML_UINT && from.bits == 64), 0);
 }
 
@@ -191,7 +186,7 @@ static uint32_t select(ml_Gen *g, const ml_Expr *e, unsigned lane)
     uint32_t a = ml_gen_lane(g, e->args[1], lane_of(e->args[1], lane));
     uint32_t b = ml_gen_lane(g, e->args[2], lane_of(e->args[2], lane));
 
-    return emit_to(g, e, ML_I_SEL, 0, c, a, b);
+    return ml_gen_to(g, e, ML_I_SEL, 0, c, a, b);
 }
 
 static uint32_t if_then_else(ml_Gen *g, const ml_Expr *e, unsigned lane)
@@ -276,7 +271,7 @@ uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *sta
         a = ml_gen_copied(g, e->args[2], lane_of(e->args[2], lane), &other[1]);
         *state = ml_gen_reg(g);
         ml_gen_emit(g, ML_I_SEL, 0, *state, c, other[0], other[1]);
-        return emit_to(g, e, ML_I_SEL, 0, c, b, a);
+        return ml_gen_to(g, e, ML_I_SEL, 0, c, b, a);
     }
     if (e->kind != ML_EXPR_CAST)
         return choose_copy(g, e, lane, state);
@@ -339,7 +334,7 @@ static uint32_t compute(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_EXPR_OR: return binary(g, e, lane);
     case ML_EXPR_NOT:
         a = ml_gen_lane(g, e->args[0], lane_of(e->args[0], lane));
-        return emit_to(g, e, ML_I_NOT, 0, a, 0, 0);
+        return ml_gen_to(g, e, ML_I_NOT, 0, a, 0, 0);
     case ML_EXPR_SELECT: return select(g, e, lane);
     case ML_EXPR_CAST: return cast(g, e, lane);
     case ML_EXPR_LOAD: return ml_gen_load(g, e, lane, false);
@@ -348,10 +343,10 @@ static uint32_t compute(ml_Gen *g, const ml_Expr *e, unsigned lane)
         b = ml_gen_lane(g, e->args[1], 0);
         if (lane == 0)
             return a;
-        b = emit_to(g, e, g->checked && e->type.code == ML_INT ? ML_I_MULC : ML_I_MULW,
-                    int_x(e->type), b, ml_gen_int(g, lane), 0);
-        return emit_to(g, e, g->checked && e->type.code == ML_INT ? ML_I_ADDC : ML_I_ADDW,
-                       int_x(e->type), a, b, 0);
+        b = ml_gen_to(g, e, g->checked && e->type.code == ML_INT ? ML_I_MULC : ML_I_MULW,
+                      ml_int_x(e->type), b, ml_gen_int(g, lane), 0);
+        return ml_gen_to(g, e, g->checked && e->type.code == ML_INT ? ML_I_ADDC : ML_I_ADDW,
+                         ml_int_x(e->type), a, b, 0);
     case ML_EXPR_BROADCAST: return ml_gen_lane(g, e->args[0], 0);
     case ML_EXPR_SHUFFLE: return shuffle(g, e, lane);
     case ML_EXPR_LET:

@@ -263,7 +263,6 @@ bool ml_cg_ended(ml_Cg *g);                       /* the block has its terminato
 void ml_cg_exit(ml_Cg *g, LLVMValueRef status);   /* frees everything and returns */
 void ml_cg_free_down_to(ml_Cg *g, size_t n);
 LLVMValueRef ml_cg_alloca(ml_Cg *g, LLVMTypeRef t, unsigned align, const char *name);
-LLVMMetadataRef ml_cg_loop_id(ml_Cg *g, bool shaped);
 
 /* ---- func.c */
 void ml_cg_function(ml_Cg *g, const ml_Func *f);

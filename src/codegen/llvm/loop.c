@@ -34,7 +34,7 @@ static bool shaped(const ml_Cg *g, const ml_Stmt *body)
     return found;
 }
 
-LLVMMetadataRef ml_cg_loop_id(ml_Cg *g, bool is_shaped)
+static LLVMMetadataRef loop_id(ml_Cg *g, bool is_shaped)
 {
     LLVMMetadataRef ops[4] = {L(TemporaryMDNode)(g->lc, NULL, 0), g->must_progress,
                               g->no_unroll, g->no_vectorize};
@@ -84,7 +84,7 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
         c = L(BuildICmp)(g->b, LLVMIntSLT, next, hi, "");
         c = L(BuildCondBr)(g->b, c, body, exit);
         L(SetMetadata)
-        (c, g->kind_loop, L(MetadataAsValue)(g->lc, ml_cg_loop_id(g, shaped(g, f->body))));
+        (c, g->kind_loop, L(MetadataAsValue)(g->lc, loop_id(g, shaped(g, f->body))));
         from = L(GetInsertBlock)(g->b);
         L(AddIncoming)(phi, &next, &from, 1);
     }

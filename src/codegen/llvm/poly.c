@@ -81,13 +81,19 @@ static LLVMValueRef sign_from(const Poly *p, LLVMValueRef v, LLVMValueRef sign)
 }
 
 /* c[0] + x (c[1] + x (c[2] + ...)). */
-static LLVMValueRef horner(const Poly *p, LLVMValueRef x, const double *c, size_t n)
+static LLVMValueRef sum_powers(const Poly *p, LLVMTypeRef t, LLVMValueRef x,
+                               const double *c, size_t n)
 {
-    LLVMValueRef v = real(p, c[n - 1]);
+    LLVMValueRef v = ml_cg_real(p->g, t, p->n, c[n - 1]);
 
     for (size_t k = n - 1; k-- > 0;)
-        v = fma_(p, v, x, real(p, c[k]));
+        v = fma_(p, v, x, ml_cg_real(p->g, t, p->n, c[k]));
     return v;
+}
+
+static LLVMValueRef horner(const Poly *p, LLVMValueRef x, const double *c, size_t n)
+{
+    return sum_powers(p, p->g->f32, x, c, n);
 }
 
 static LLVMValueRef to_int(const Poly *p, LLVMValueRef v)
@@ -328,15 +334,6 @@ static LLVMValueRef wide_real(const Poly *p, double v)
     return ml_cg_real(p->g, p->g->f64, p->n, v);
 }
 
-static LLVMValueRef wide_horner(const Poly *p, LLVMValueRef x, const double *c, size_t n)
-{
-    LLVMValueRef v = wide_real(p, c[n - 1]);
-
-    for (size_t k = n - 1; k-- > 0;)
-        v = fma_(p, v, x, wide_real(p, c[k]));
-    return v;
-}
-
 /* log2 of a positive normal double, to about 2^-40. */
 static LLVMValueRef wide_log2(const Poly *p, LLVMValueRef x)
 {
@@ -354,7 +351,7 @@ static LLVMValueRef wide_log2(const Poly *p, LLVMValueRef x)
     k = L(BuildAShr)(g->b, k, ml_cg_int(g, g->i64, p->n, 52), "");
     k = L(BuildTrunc)(g->b, k, ml_cg_vec(g, g->i32, p->n), "");
     f = L(BuildFDiv)(g->b, sub(p, m, one), add(p, m, one), "");
-    m = mul(p, f, wide_horner(p, mul(p, f, f), c, ML_COUNT(c)));
+    m = mul(p, f, sum_powers(p, p->g->f64, mul(p, f, f), c, ML_COUNT(c)));
     return add(p, m, L(BuildSIToFP)(g->b, k, d, ""));
 }
 
@@ -379,7 +376,7 @@ static LLVMValueRef wide_exp2(const Poly *p, LLVMValueRef t)
     k = L(BuildAdd)(g->b, k, ml_cg_int(g, g->i64, p->n, 1023), "");
     k = L(BuildShl)(g->b, k, ml_cg_int(g, g->i64, p->n, 52), "");
     k = L(BuildBitCast)(g->b, k, ml_cg_vec(g, g->f64, p->n), "");
-    return mul(p, k, wide_horner(p, sub(p, t, n), c, ML_COUNT(c)));
+    return mul(p, k, sum_powers(p, p->g->f64, sub(p, t, n), c, ML_COUNT(c)));
 }
 
 LLVMValueRef ml_cg_poly_pow(ml_Cg *g, unsigned n, LLVMValueRef x, LLVMValueRef y)

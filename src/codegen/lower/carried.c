@@ -128,19 +128,13 @@ static bool by_var_expr(const ml_Expr *e, void *user)
     return q->all && (e->flags & ML_X_HAS_LOAD);
 }
 
-static void by_var_role(const ml_Expr *e, ml_Role r, void *user)
-{
-    (void)r;
-    ml_expr_visit(e, by_var_expr, user);
-}
-
 static bool by_var_stmt(const ml_Stmt *s, void *user)
 {
     ByVar *q = user;
 
     if (s->kind == ML_STMT_STORE && ml_as_store(s)->buffer->uid == q->b->uid)
         q->all = q->all && ml_as_store(s)->indices[q->d] == q->v;
-    ml_stmt_exprs(s, by_var_role, q);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, by_var_expr, q);
     return q->all;
 }
 

@@ -470,18 +470,6 @@ static bool pointer_in(const ml_Expr *e, void *user)
     return !(e->flags & ML_X_VAR_FREE) || (e->flags & ML_X_HAS_LOAD);
 }
 
-static void pointer_in_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, pointer_in, user);
-}
-
-static bool pointer_in_stmt(const ml_Stmt *s, void *user)
-{
-    ml_stmt_exprs(s, pointer_in_role, user);
-    return true;
-}
-
 /* ---------------------------------------------------------------- the pass */
 
 const ml_Func *ml_pass_compact_buffers(ml_Lower *lo, const ml_Func *f)
@@ -495,7 +483,7 @@ const ml_Func *ml_pass_compact_buffers(ml_Lower *lo, const ml_Func *f)
     c.uses_pointer = ml_map_new(cx);
     c.said_reads = ml_map_new(cx);
     c.said_writes = ml_map_new(cx);
-    ml_stmt_visit(f->body, pointer_in_stmt, &c);
+    ml_stmt_visit_exprs_below(f->body, ML_ROLES_ALL, pointer_in, &c);
     ml_compact_align(&c, f->body);
     stmt(&c, f->body);
     if (ml_map_count(c.buffers) == 0)

@@ -415,12 +415,6 @@ static bool scan_expr(const ml_Expr *e, void *user)
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
-static void scan_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, scan_expr, user);
-}
-
 static bool scan_declared(const ml_Stmt *s, void *user)
 {
     Scan *c = user;
@@ -437,7 +431,7 @@ static bool scan_uses(const ml_Stmt *s, void *user)
     c->at = s;
     if (s->kind == ML_STMT_STORE)
         scan_use(c, ml_as_store(s)->buffer);
-    ml_stmt_exprs(s, scan_role, c);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, scan_expr, c);
     return true;
 }
 

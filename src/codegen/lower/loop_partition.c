@@ -70,12 +70,6 @@ static bool see_expr(const ml_Expr *e, void *user)
     return false;
 }
 
-static void see_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, see_expr, user);
-}
-
 static void see_stmt(const ml_Stmt *s, bool in_init, void *user)
 {
     Find *f = user;
@@ -85,7 +79,7 @@ static void see_stmt(const ml_Stmt *s, bool in_init, void *user)
     f->statements++;
     if (s->kind == ML_STMT_BIND)
         ml_push(f->cx, &f->bound, ml_as_bind(s)->var);
-    ml_stmt_exprs(s, see_role, f);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, see_expr, f);
     if (s->kind == ML_STMT_FOR) {
         const ml_For *loop = ml_as_for(s);
         ml_Dom d = {loop->var, loop->min, loop->extent};

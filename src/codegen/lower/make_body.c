@@ -90,18 +90,12 @@ static bool handle_in(const ml_Expr *e, void *user)
     return !(e->flags & ML_X_VAR_FREE) || (e->flags & ML_X_HAS_LOAD);
 }
 
-static void handle_in_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, handle_in, user);
-}
-
 static bool handle_in_stmt(const ml_Stmt *s, void *user)
 {
     Handles *h = user;
 
     h->at = s;
-    ml_stmt_exprs(s, handle_in_role, h);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, handle_in, h);
     return true;
 }
 

@@ -68,12 +68,6 @@ static bool touch_expr(const ml_Expr *e, void *user)
     return !(e->flags & ML_X_VAR_FREE) || (e->flags & ML_X_HAS_LOAD);
 }
 
-static void touch_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, touch_expr, user);
-}
-
 typedef struct Raise {
     ml_Plan *p;
     ml_Uid buffer;
@@ -190,7 +184,7 @@ static void walk_match(ml_Plan *p, const ml_Block *b, const ml_Match *m)
     }
     touch_buffer(p, r->buffer);
     for (size_t d = 0; d < r->buffer->rank; d++)
-        touch_role(r->ranges[d].min, ML_ROLE_REGION, p);
+        ml_expr_visit(r->ranges[d].min, touch_expr, p);
     ml_map_set(p->lo->cx, p->known, m->target->uid, m->target);
 }
 
@@ -199,16 +193,16 @@ static void walk_block(ml_Plan *p, const ml_Block *b)
     ml_PlanNode *outer = p->cur;
 
     for (uint32_t k = 0; k < b->n_iters; k++) {
-        touch_role(b->iters[k].min, ML_ROLE_DOMAIN, p);
-        touch_role(b->iters[k].extent, ML_ROLE_DOMAIN, p);
-        touch_role(b->iters[k].value, ML_ROLE_BINDING, p);
+        ml_expr_visit(b->iters[k].min, touch_expr, p);
+        ml_expr_visit(b->iters[k].extent, touch_expr, p);
+        ml_expr_visit(b->iters[k].value, touch_expr, p);
         ml_map_set(p->lo->cx, p->bindings, b->iters[k].var->uid, b->iters[k].value);
     }
-    touch_role(b->predicate, ML_ROLE_COND, p);
+    ml_expr_visit(b->predicate, touch_expr, p);
     (void)enter(p, &b->base);
     for (uint32_t k = 0; k < b->n_allocs; k++) {
         for (size_t d = 0; d < b->allocs[k]->rank; d++)
-            touch_role(b->allocs[k]->shape[d], ML_ROLE_SHAPE, p);
+            ml_expr_visit(b->allocs[k]->shape[d], touch_expr, p);
         define(p, b->allocs[k]);
     }
     for (uint32_t k = 0; k < b->n_writes; k++)
@@ -234,7 +228,7 @@ static void walk(ml_Plan *p, const ml_Stmt *s)
         touch_buffer(p, ml_as_store(s)->buffer);
     if (s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL)
         ml_map_set(p->lo->cx, p->known, ml_as_alloc(s)->buffer->uid, s);
-    ml_stmt_exprs(s, touch_role, p);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, touch_expr, p);
     if (s->kind == ML_STMT_FOR) {
         ml_PlanNode *n = enter(p, s);
 

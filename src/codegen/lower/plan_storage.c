@@ -91,17 +91,11 @@ static bool touch_expr(const ml_Expr *e, void *user)
     return true;
 }
 
-static void touch_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, touch_expr, user);
-}
-
 static bool touch_stmt(const ml_Stmt *s, void *user)
 {
     if (s->kind == ML_STMT_STORE)
         touch(user, ml_as_store(s)->buffer->data->uid, false);
-    ml_stmt_exprs(s, touch_role, user);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, touch_expr, user);
     return true;
 }
 

@@ -135,12 +135,6 @@ static bool see_load(const ml_Expr *e, void *user)
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
-static void see_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, see_load, user);
-}
-
 static bool see_access(const ml_Stmt *s, void *user)
 {
     Tile *t = user;
@@ -148,7 +142,7 @@ static bool see_access(const ml_Stmt *s, void *user)
     if (s->kind == ML_STMT_STORE && ml_map_has(t->small, ml_as_store(s)->buffer->data->uid))
         for (uint32_t k = 0; k < ml_as_store(s)->n; k++)
             ml_expr_visit(ml_as_store(s)->indices[k], see_index_var, t);
-    ml_stmt_exprs(s, see_role, t);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, see_load, t);
     return true;
 }
 

@@ -58,12 +58,6 @@ static bool check_expr(const ml_Expr *e, void *user)
     return !c->failed && (e->flags & ML_X_HAS_LOAD);
 }
 
-static void check_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, check_expr, user);
-}
-
 static void check_opaque(Check *c, const ml_Block *b)
 {
     if (b->n_iters > 0)
@@ -117,7 +111,7 @@ static void check_flat(Check *c, const ml_Stmt *s)
         return; /* its shape holds no accesses */
     case ML_STMT_STORE: check_access(c, ml_as_store(s)->buffer, ml_as_store(s)->n); break;
     }
-    ml_stmt_exprs(s, check_role, c);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, check_expr, c);
 }
 
 static bool check(const ml_Stmt *s, void *user)

@@ -118,7 +118,6 @@ static void count_fact(ml_Arith *ar, const ml_ArithFact *f, bool up)
     case ML_AF_TRUTH: n = &ar->n_truth; break;
     case ML_AF_LINEAR:
     case ML_AF_UNEQUAL: break;
-    case ML_AF_VAR: n = &ar->n_var_facts; break;
     }
     *n = up ? *n + 1 : *n - 1;
 }
@@ -407,22 +406,6 @@ int ml_arith_truth(ml_Arith *ar, const ml_Expr *p)
     return -1;
 }
 
-bool ml_arith_constraint(ml_Arith *ar, const ml_Var *v, size_t k, const ml_Expr **min,
-                         const ml_Expr **max)
-{
-    if (ar->n_var_facts == 0)
-        return false;
-    for (size_t j = 0; j < ar->facts.n; j++) {
-        const ml_ArithFact *f = &ar->facts.v[j];
-        if (f->kind != ML_AF_VAR || !f->live || f->k != (int64_t)v->uid || k-- > 0)
-            continue;
-        *min = f->expr;
-        *max = f->max;
-        return true;
-    }
-    return false;
-}
-
 static void truth_fact(ml_Arith *ar, const ml_Expr *p, bool truth)
 {
     if (p->kind == ML_EXPR_INT || ml_arith_truth(ar, p) == (int)truth)
@@ -535,25 +518,9 @@ static void assume_compare(ml_Arith *ar, const ml_Expr *p)
     for (int side = 0; side < 2 && b->kind != ML_EXPR_INT && k != ML_EXPR_NE; side++) {
         const ml_Expr *x = side ? b : a, *y = side ? a : b;
         ml_ExprKind kk = side ? ml_kind_swapped(k) : k;
-        const ml_Expr *one = ml_int(ar->cx, x->type, 1), *lo = NULL, *hi = NULL;
 
         if (x->kind != ML_EXPR_VAR || ml_expr_uses_var(y, x->as.var))
             continue;
-        if (kk == ML_EXPR_EQ || kk == ML_EXPR_GE)
-            lo = y;
-        if (kk == ML_EXPR_GT)
-            lo = ml_try_binary(ar, ML_EXPR_ADD, y, one);
-        if (kk == ML_EXPR_EQ || kk == ML_EXPR_LE)
-            hi = y;
-        if (kk == ML_EXPR_LT)
-            hi = ml_try_binary(ar, ML_EXPR_SUB, y, one);
-        if (lo || hi)
-            fact_add(ar,
-                     (ml_ArithFact){.kind = ML_AF_VAR,
-                                    .k = (int64_t)x->as.var->uid,
-                                    .expr = lo ? ml_simplify(ar, lo) : NULL,
-                                    .max = hi ? ml_simplify(ar, hi) : NULL},
-                     x->bloom);
         ml_Bound in = ml_arith_bound(ar, y);
         if (kk == ML_EXPR_GT && in.lo != -ML_INF)
             in.lo = ml_sat_add(in.lo, 1);

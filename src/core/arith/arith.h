@@ -90,6 +90,5 @@ typedef enum ml_Cmp {
     ML_CMP_NE,
 } ml_Cmp;
 ml_Cmp ml_compare(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b);
-bool ml_fits_symbolic_shape(ml_Arith *ar, const ml_Expr *e, const ml_Expr *n);
 
 #endif

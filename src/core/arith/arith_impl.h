@@ -1,6 +1,5 @@
 /*
- * arith_impl - what the files of the analyzer share; not for other folders, except that
- * region.c reads the symbolic constraints on variables through ml_arith_constraint.
+ * arith_impl - what the files of the analyzer share; not for other folders.
  *
  * Invariant: a memo entry is valid while its stamp equals the analyzer's epoch. A change of
  * facts takes a fresh epoch unless no expression looked at so far can depend on it; leaving
@@ -113,16 +112,15 @@ typedef enum ml_ArithFactKind {
     ML_AF_TRUTH,   /* the boolean expr is `truth` */
     ML_AF_LINEAR,  /* sum of terms <= k */
     ML_AF_UNEQUAL, /* sum of terms != k */
-    ML_AF_VAR,     /* min <= variable uid <= max, NULL: no end */
 } ml_ArithFactKind;
 
 typedef struct ml_ArithFact {
     uint8_t kind; /* an ml_ArithFactKind */
     bool live, truth;
     uint32_t n;
-    ml_Uid owner; /* from binding this variable; 0: an assumption. VAR: the variable */
+    ml_Uid owner; /* from binding this variable; 0: an assumption */
     int64_t k;
-    const ml_Expr *expr, *max; /* VAR: expr is the minimum */
+    const ml_Expr *expr;
     ml_Bound bound;
     ml_Modular mod;
     const ml_Term *t;
@@ -153,7 +151,7 @@ struct ml_Arith {
     ml_Map *var_at; /* uid -> 1 + position among them; NULL while they are few */
     ML_VEC(ml_ArithFact) facts;
     ML_VEC(ml_ArithUndo) undo;
-    uint32_t n_bound_facts, n_truth, n_linear, n_var_facts; /* live ones of each kind */
+    uint32_t n_bound_facts, n_truth, n_linear; /* live ones of each kind */
     ml_ArithMemo *memo;
     uint32_t memo_cap, memo_n;
     uint32_t depth; /* nesting of scoped re-simplification: no entry point resets fuel */
@@ -176,9 +174,6 @@ ml_VarInfo *ml_arith_var(ml_Arith *ar, const ml_Var *v);     /* NULL: nothing kn
 bool ml_arith_work(ml_Arith *ar);
 /* Truth of a boolean that was assumed: 1, 0, or -1 not known. */
 int ml_arith_truth(ml_Arith *ar, const ml_Expr *p);
-/* The k-th symbolic constraint in force on v: *min <= v <= *max, NULL: no end. */
-bool ml_arith_constraint(ml_Arith *ar, const ml_Var *v, size_t k, const ml_Expr **min,
-                         const ml_Expr **max);
 
 /* ---- entry points without resetting the work limits */
 const ml_Expr *ml_canon(ml_Arith *ar, const ml_Expr *e);

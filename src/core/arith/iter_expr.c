@@ -62,7 +62,7 @@ static bool ends_exactly(ml_Arith *ar, const ml_IterDigit *d)
                           ml_add(cx, d->mark->extent, d->offset));
 }
 
-const ml_Expr *ml_iter_digit_expr(ml_Arith *ar, const ml_IterDigit *d)
+static const ml_Expr *digit_expr(ml_Arith *ar, const ml_IterDigit *d)
 {
     ml_Ctx *cx = ml_arith_ctx(ar);
 
@@ -82,7 +82,7 @@ const ml_Expr *ml_iter_sum_expr(ml_Arith *ar, const ml_IterSum *s)
     const ml_Expr *e = NULL;
 
     for (size_t k = 0; k < s->n; k++) {
-        const ml_Expr *d = ml_iter_digit_expr(ar, &s->digits[k]);
+        const ml_Expr *d = digit_expr(ar, &s->digits[k]);
         e = e ? ml_add(cx, e, d) : d;
     }
     if (!e)

@@ -75,7 +75,6 @@ ml_IterMap ml_iter_detect(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
 bool ml_iter_holds(ml_Arith *ar, const ml_Expr *const *indices, size_t n,
                    const ml_Dom *iters, size_t n_iters, const ml_Expr *pred,
                    ml_IterLevel level, bool scale_one);
-const ml_Expr *ml_iter_digit_expr(ml_Arith *ar, const ml_IterDigit *d);
 const ml_Expr *ml_iter_sum_expr(ml_Arith *ar, const ml_IterSum *s);
 
 /* Indices rewritten through their map (4.7); the input when detection fails even without

@@ -313,19 +313,6 @@ bool ml_prove_lt_expr(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b)
            (ml_prove(ar, ml_lt(ar->cx, a, b)) || floors_apart(ar, a, b, 1));
 }
 
-bool ml_fits_symbolic_shape(ml_Arith *ar, const ml_Expr *e, const ml_Expr *n)
-{
-    const ml_Expr *f = ml_canonical(ar, n);
-
-    if (ml_prove_le_expr(ar, e, n))
-        return true;
-    /* n a product: canonical form has its literal factor last; the others are >= 1 */
-    if (f->kind == ML_EXPR_MUL && f->args[1]->kind == ML_EXPR_INT && f->args[1]->as.i > 0 &&
-        ml_arith_bound(ar, f->args[0]).lo >= 0)
-        return ml_prove_le_expr(ar, e, f->args[1]);
-    return false;
-}
-
 /* d >= 0 by the low end of its interval over the ranges in force. */
 static bool interval_nonneg(ml_Arith *ar, const ml_Expr *d)
 {

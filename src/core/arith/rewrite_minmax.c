@@ -3,67 +3,21 @@
 #define ML_RULES
 #include "core/arith/rule.h"
 
+#define LOW(a, b)  MIN(a, b)
+#define HIGH(a, b) MAX(a, b)
+#define PICK(a, b) a
 static const ml_Rule min_rules[] = {
-    R(MIN(MAX(X, Y), MIN(X, Y)), MIN(X, Y)),
-    R(MIN(MIN(X, Y), X), MIN(X, Y)),
-    R(MIN(MAX(X, Y), X), X),
-    R(MIN(MIN(MIN(X, Y), Z), X), MIN(MIN(X, Y), Z)),
-    R(MIN(MIN(MIN(MIN(X, Y), Z), W), X), MIN(MIN(MIN(X, Y), Z), W)),
-    R(MIN(MAX(MAX(X, Y), Z), X), X),
-    R(MIN(MAX(X, Y), MAX(X, Z)), MAX(MIN(Y, Z), X)),
-    R(MIN(MIN(X, Y), MIN(X, Z)), MIN(MIN(Y, Z), X)),
-    RW(MIN(X, MUL(FDIV(ADD(X, C2), C1), C1)), X, BOTH(POS(C1), EQ(C2, SUB(C1, NUM(1))))),
-    RW(MIN(X, MUL(FDIV(X, C1), C1)), MUL(FDIV(X, C1), C1), POS(C1)),
-    R(MIN(MIN(X, C1), C2), MIN(X, MIN(C1, C2))),
-    RW(MIN(MAX(X, C1), C2), C2, GE(C1, C2)),
-    RR(MIN(MIN(X, C1), Y), MIN(MIN(X, Y), C1)),
-    R(MIN(ADD(X, Y), ADD(X, Z)), ADD(MIN(Y, Z), X)),
-    R(MIN(SUB(X, Z), SUB(Y, Z)), SUB(MIN(X, Y), Z)),
-    R(MIN(SUB(X, Y), SUB(X, Z)), SUB(X, MAX(Y, Z))),
-    R(MIN(ADD(X, Y), X), ADD(MIN(Y, NUM(0)), X)),
-    R(MIN(SUB(X, Y), X), SUB(X, MAX(Y, NUM(0)))),
-    RW(MIN(FDIV(X, C1), FDIV(Y, C1)), FDIV(MIN(X, Y), C1), POS(C1)),
-    RW(MIN(FDIV(X, C1), FDIV(Y, C1)), FDIV(MAX(X, Y), C1), LT(C1, NUM(0))),
-    RW(MIN(MUL(X, C1), MUL(Y, C1)), MUL(MIN(X, Y), C1), POS(C1)),
-    RW(MIN(MUL(X, C1), MUL(Y, C1)), MUL(MAX(X, Y), C1), LT(C1, NUM(0))),
-    RW(MIN(MUL(X, C1), C2), MUL(MIN(X, FDIV(C2, C1)), C1),
-       BOTH(GT(C1, NUM(1)), DIVIDES(C1, C2))),
-    RW(MIN(MUL(X, C1), C2), MUL(MAX(X, FDIV(C2, C1)), C1),
-       BOTH(LT(C1, NUM(0)), DIVIDES(C1, C2))),
-    RR(MIN(SUB(C1, X), C2), SUB(C1, MAX(X, SUB(C1, C2)))),
-    RR(MIN(ADD(X, C1), C2), ADD(MIN(X, SUB(C2, C1)), C1)),
+#include "core/arith/rewrite_minmax.def"
 };
 RULESET(min, min_rules);
+#undef LOW
+#undef HIGH
+#undef PICK
 
+#define LOW(a, b)  MAX(a, b)
+#define HIGH(a, b) MIN(a, b)
+#define PICK(a, b) b
 static const ml_Rule max_rules[] = {
-    R(MAX(MIN(X, Y), MAX(X, Y)), MAX(X, Y)),
-    R(MAX(MAX(X, Y), X), MAX(X, Y)),
-    R(MAX(MIN(X, Y), X), X),
-    R(MAX(MAX(MAX(X, Y), Z), X), MAX(MAX(X, Y), Z)),
-    R(MAX(MAX(MAX(MAX(X, Y), Z), W), X), MAX(MAX(MAX(X, Y), Z), W)),
-    R(MAX(MIN(MIN(X, Y), Z), X), X),
-    R(MAX(MIN(X, Y), MIN(X, Z)), MIN(MAX(Y, Z), X)),
-    R(MAX(MAX(X, Y), MAX(X, Z)), MAX(MAX(Y, Z), X)),
-    RW(MAX(X, MUL(FDIV(ADD(X, C2), C1), C1)), MUL(FDIV(ADD(X, C2), C1), C1),
-       BOTH(POS(C1), EQ(C2, SUB(C1, NUM(1))))),
-    RW(MAX(X, MUL(FDIV(X, C1), C1)), X, POS(C1)),
-    R(MAX(MAX(X, C1), C2), MAX(X, MAX(C1, C2))),
-    RW(MAX(MIN(X, C1), C2), C2, LE(C1, C2)),
-    RR(MAX(MAX(X, C1), Y), MAX(MAX(X, Y), C1)),
-    R(MAX(ADD(X, Y), ADD(X, Z)), ADD(MAX(Y, Z), X)),
-    R(MAX(SUB(X, Z), SUB(Y, Z)), SUB(MAX(X, Y), Z)),
-    R(MAX(SUB(X, Y), SUB(X, Z)), SUB(X, MIN(Y, Z))),
-    R(MAX(ADD(X, Y), X), ADD(MAX(Y, NUM(0)), X)),
-    R(MAX(SUB(X, Y), X), SUB(X, MIN(Y, NUM(0)))),
-    RW(MAX(FDIV(X, C1), FDIV(Y, C1)), FDIV(MAX(X, Y), C1), POS(C1)),
-    RW(MAX(FDIV(X, C1), FDIV(Y, C1)), FDIV(MIN(X, Y), C1), LT(C1, NUM(0))),
-    RW(MAX(MUL(X, C1), MUL(Y, C1)), MUL(MAX(X, Y), C1), POS(C1)),
-    RW(MAX(MUL(X, C1), MUL(Y, C1)), MUL(MIN(X, Y), C1), LT(C1, NUM(0))),
-    RW(MAX(MUL(X, C1), C2), MUL(MAX(X, FDIV(C2, C1)), C1),
-       BOTH(GT(C1, NUM(1)), DIVIDES(C1, C2))),
-    RW(MAX(MUL(X, C1), C2), MUL(MIN(X, FDIV(C2, C1)), C1),
-       BOTH(LT(C1, NUM(0)), DIVIDES(C1, C2))),
-    RR(MAX(SUB(C1, X), C2), SUB(C1, MIN(X, SUB(C1, C2)))),
-    RR(MAX(ADD(X, C1), C2), ADD(MAX(X, SUB(C2, C1)), C1)),
+#include "core/arith/rewrite_minmax.def"
 };
 RULESET(max, max_rules);

@@ -243,12 +243,6 @@ static bool measure_expr(const ml_Expr *e, void *user)
     return true;
 }
 
-static void measure_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, measure_expr, user);
-}
-
 static bool measure_stmt(const ml_Stmt *st, void *user)
 {
     Bufs *b = user;
@@ -263,7 +257,7 @@ static bool measure_stmt(const ml_Stmt *st, void *user)
         for (uint32_t d = 0; d < s->n; d++)
             widen(b, s->buffer, d, s->indices[d], false);
     }
-    ml_stmt_exprs(st, measure_role, user);
+    ml_stmt_visit_exprs(st, ML_ROLES_ALL, measure_expr, user);
     return true;
 }
 

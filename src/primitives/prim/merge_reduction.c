@@ -142,18 +142,6 @@ static bool look_at_load(const ml_Expr *e, void *user)
     return true;
 }
 
-static void look_at_expr(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, look_at_load, user);
-}
-
-static bool find_loads(const ml_Stmt *s, void *user)
-{
-    ml_stmt_exprs(s, look_at_expr, user);
-    return true;
-}
-
 static bool read_update(Merge *m)
 {
     const ml_Block *b = m->update;
@@ -171,7 +159,7 @@ static bool read_update(Merge *m)
         return ml_fail(m->cx, ML_E_NOT_AFFINE, ML_BLOCK(b), ML_TEXT(why));
     ml_stmt_visit(b->body, find_stores, &l);
     if (!l.bad)
-        ml_stmt_visit(b->body, find_loads, &l);
+        ml_stmt_visit_exprs_below(b->body, ML_ROLES_ALL, look_at_load, &l);
     if (l.bad)
         return shape(m, b, l.bad);
     for (size_t k = 0; k < m->n; k++) {

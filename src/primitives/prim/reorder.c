@@ -98,14 +98,6 @@ static bool check_bounds(ml_Call *c, const Chain *ch)
     return true;
 }
 
-static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
-{
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (b->iters[k].kind == kind && ml_expr_uses_var(b->iters[k].value, loop->var))
-            return true;
-    return false;
-}
-
 /* The loops from the chain's top down to the block, outermost first, also through blocks
  * without iters; false: another block is between. */
 static bool loops_to(ml_Call *c, const ml_Block *b, const Chain *ch, ml_DomVec *out)
@@ -156,12 +148,13 @@ static bool may_repeat(ml_Call *c, const ml_Block *b, const Chain *ch)
 static bool check_repeats(ml_Call *c, const ml_Block *b, const Chain *ch)
 {
     for (size_t r = 0; r < ch->n; r++) {
-        if (!drives(b, ch->now[r], ML_ITER_REDUCE) || ml_is_int(ch->now[r]->extent, 1))
+        if (!ml_loop_drives(b, ch->now[r], ML_ITER_REDUCE) ||
+            ml_is_int(ch->now[r]->extent, 1))
             continue;
         for (size_t s = r + 1; s < ch->n; s++) {
             const ml_For *in = ch->now[s];
 
-            if (drives(b, in, ML_ITER_REDUCE) || ml_is_int(in->extent, 1) ||
+            if (ml_loop_drives(b, in, ML_ITER_REDUCE) || ml_is_int(in->extent, 1) ||
                 position(ch, in->var->uid) > position(ch, ch->now[r]->var->uid))
                 continue;
             if (!may_repeat(c, b, ch)) /* whichever two loops they are */
@@ -189,8 +182,8 @@ static bool check_mixed(ml_Call *c, const ml_Block *b, const Chain *ch)
     for (size_t k = 0; k < ch->n; k++) {
         const ml_For *f = ch->now[k];
 
-        if (!drives(b, f, ML_ITER_REDUCE) || !drives(b, f, ML_ITER_SPATIAL) ||
-            ml_is_int(f->extent, 1))
+        if (!ml_loop_drives(b, f, ML_ITER_REDUCE) ||
+            !ml_loop_drives(b, f, ML_ITER_SPATIAL) || ml_is_int(f->extent, 1))
             continue;
         size_t was = position(ch, f->var->uid);
 

@@ -154,15 +154,9 @@ static bool calls_op(const ml_Expr *e, void *user)
     return !w->found && (e->flags & ML_X_HAS_CALL);
 }
 
-static void calls_in(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, calls_op, user);
-}
-
 static bool calls_below(const ml_Stmt *s, void *user)
 {
-    ml_stmt_exprs(s, calls_in, user);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, calls_op, user);
     return !((Callers *)user)->found;
 }
 

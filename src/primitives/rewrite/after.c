@@ -4,14 +4,6 @@
  */
 #include "primitives/rewrite/move.h"
 
-static bool drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
-{
-    for (size_t k = 0; k < b->n_iters; k++)
-        if (b->iters[k].kind == kind && ml_expr_uses_var(b->iters[k].value, loop->var))
-            return true;
-    return false;
-}
-
 /* Loops that drive spatial and reduce iters at once (fused ones, split again) decide
  * together which reduce instance of an element comes first. Under a division each must
  * count further than all that stand inside of it: then they count as one loop would. */
@@ -115,7 +107,7 @@ bool ml_check_accumulation(ml_Call *c, ml_Uid block)
     for (size_t k = 0; k < loops.n; k++) {
         const ml_For *f = ml_as_for(loops.v[k]);
 
-        if (!first && drives(b, f, ML_ITER_REDUCE))
+        if (!first && ml_loop_drives(b, f, ML_ITER_REDUCE))
             first = f;
         if (first)
             ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
@@ -184,7 +176,7 @@ bool ml_check_starts(ml_Call *c, ml_Uid block)
         return true;
     ml_index_loops(cx, c->p.index, block, &loops);
     for (size_t k = 0; k < loops.n; k++)
-        if (drives(b, ml_as_for(loops.v[k]), ML_ITER_REDUCE))
+        if (ml_loop_drives(b, ml_as_for(loops.v[k]), ML_ITER_REDUCE))
             ml_subst_var(cx, &first, ml_as_for(loops.v[k])->var,
                          ml_as_for(loops.v[k])->min);
     if (!first.vars)
@@ -325,7 +317,7 @@ bool ml_check_concurrency(ml_Call *c, ml_Uid block)
         if (!drives_spatial(c, b, f))
             return false;
         /* Threads that reduce together meet by design. */
-        if (cooperate && b->init && drives(b, f, ML_ITER_REDUCE))
+        if (cooperate && b->init && ml_loop_drives(b, f, ML_ITER_REDUCE))
             continue;
         for (size_t k = 0; k < b->n_writes; k++) {
             const ml_Buffer *buf = b->writes[k].buffer;

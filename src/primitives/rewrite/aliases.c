@@ -92,12 +92,6 @@ static bool see_expr(const ml_Expr *e, void *user)
     return true;
 }
 
-static void see_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, see_expr, user);
-}
-
 static void see_regions(AliasWalk *w, const ml_Region *v, size_t n, bool writes)
 {
     for (size_t k = 0; k < n; k++)
@@ -132,7 +126,7 @@ static void walk(const ml_Stmt *s, bool in_init, void *user)
     } else if (s->kind == ML_STMT_BIND && ml_as_bind(s)->var->type.code == ML_HANDLE) {
         w->into = ml_as_bind(s)->var;
     }
-    ml_stmt_exprs(s, see_role, w);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, see_expr, w);
     w->into = NULL;
     ml_stmt_children(s, walk, w);
     w->block = above;

@@ -34,17 +34,11 @@ static bool count_load(const ml_Expr *e, void *user)
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
-static void count_in(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role != ML_ROLE_REGION)
-        ml_expr_visit(e, count_load, user);
-}
-
 static bool count_stmt(const ml_Stmt *s, void *user)
 {
     Loads *l = user;
 
-    ml_stmt_exprs(s, count_in, l);
+    ml_stmt_visit_exprs(s, ML_ROLES_BUT_REGION, count_load, l);
     l->views |= s->kind == ML_STMT_BLOCK && ml_as_block(s)->n_matches > 0;
     return true;
 }

@@ -129,12 +129,6 @@ static bool let_inside(const ml_Expr *e, void *user)
     return !in->found;
 }
 
-static void lets_of(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, let_inside, user);
-}
-
 static bool defines(const ml_Stmt *s, void *user)
 {
     Inner *in = user;
@@ -149,7 +143,7 @@ static bool defines(const ml_Stmt *s, void *user)
         if (uses_any(ml_as_block(s)->iters[k].var, in->e, in->n))
             in->found = ml_as_block(s)->iters[k].var;
     if (!in->found)
-        ml_stmt_exprs(s, lets_of, in);
+        ml_stmt_visit_exprs(s, ML_ROLES_ALL, let_inside, in);
     return !in->found;
 }
 

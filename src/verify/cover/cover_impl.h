@@ -42,6 +42,10 @@ ml_Region ml_cover_outward(ml_Cover *c, const ml_Block *b, const ml_Region *r,
 const ml_Buffer *ml_cover_canonical(ml_Cover *c, const ml_Buffer *b);
 /* Writers before the consumer of anything that it reads. */
 void ml_cover_producers(ml_Cover *c, ml_Facts *f, const ml_Block *consumer, ml_UidVec *out);
+/* Whether the block writes of a buffer that others write, too, by choice: a point that it
+ * declares is then what it may write, and where it does not, theirs counts. */
+bool ml_cover_by_choice(const ml_Cover *c, const ml_Block *w, const ml_Region *declared,
+                        const ml_UidVec *producers);
 /* One region read, against producers; those at `a` or further out count, each with the
  * loops below its own common ancestor with the consumer relaxed. c->ar knows what is around
  * `a`. */

@@ -58,12 +58,6 @@ static bool see_load(const ml_Expr *e, void *user)
     return w->plain;
 }
 
-static void see_expr(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role != ML_ROLE_ATTR && role != ML_ROLE_REGION)
-        ml_expr_visit(e, see_load, user);
-}
-
 static bool see_stmt(const ml_Stmt *s, void *user)
 {
     DepsWalk *w = user;
@@ -74,7 +68,7 @@ static bool see_stmt(const ml_Stmt *s, void *user)
         return false;
     if (s->kind == ML_STMT_BIND)
         add_let(w, ml_as_bind(s)->var);
-    ml_stmt_exprs(s, see_expr, w);
+    ml_stmt_visit_exprs(s, ML_ROLES_RUN, see_load, w);
     if (s->kind == ML_STMT_STORE)
         add_point(w, ml_as_store(s)->buffer, ml_as_store(s)->indices, true);
     return w->plain;
@@ -216,12 +210,6 @@ static bool names_buffer(const ml_Expr *e, void *user)
     return in->ok;
 }
 
-static void find_name(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role != ML_ROLE_REGION)
-        ml_expr_visit(e, names_buffer, user);
-}
-
 /* One block inside uses the buffer, and combines; nothing else does. */
 static bool see_inner(const ml_Stmt *s, void *user)
 {
@@ -243,7 +231,7 @@ static bool see_inner(const ml_Stmt *s, void *user)
     }
     if (s->kind == ML_STMT_STORE)
         in->ok &= ml_as_store(s)->buffer->data != in->buf->data;
-    ml_stmt_exprs(s, find_name, in);
+    ml_stmt_visit_exprs(s, ML_ROLES_BUT_REGION, names_buffer, in);
     return in->ok;
 }
 

@@ -32,19 +32,13 @@ static bool warp_op(const ml_Expr *e, void *user)
     return !*found && (e->flags & ML_X_HAS_CALL);
 }
 
-static void warp_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role == ML_ROLE_VALUE)
-        ml_expr_visit(e, warp_op, user);
-}
-
 /* Its own statements, not those of blocks inside. */
 static void warp_stmt(const ml_Stmt *s, bool in_init, void *user)
 {
     (void)in_init;
     if (s->kind == ML_STMT_BLOCK)
         return;
-    ml_stmt_exprs(s, warp_role, user);
+    ml_stmt_visit_exprs(s, 1u << ML_ROLE_VALUE, warp_op, user);
     ml_stmt_children(s, warp_stmt, user);
 }
 

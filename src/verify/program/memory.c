@@ -215,12 +215,6 @@ static bool wide_expr(const ml_Expr *e, void *user)
     return true;
 }
 
-static void wide_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role == ML_ROLE_VALUE || role == ML_ROLE_INDEX || role == ML_ROLE_COND)
-        ml_expr_visit(e, wide_expr, user);
-}
-
 static void wide_buffer(Wide *w, const ml_Buffer *b)
 {
     if (b->type.lanes > 1 && ml_dtype_bytes(b->type) > (size_t)w->limit)
@@ -246,7 +240,8 @@ static void wide_stmt(const ml_Stmt *s, bool in_init, void *user)
         if (v->type.lanes > 1 && ml_dtype_bytes(v->type) > (size_t)w->limit)
             too_wide(w, "the bytes of a stored vector", ml_dtype_bytes(v->type));
     }
-    ml_stmt_exprs(s, wide_role, w);
+    ml_stmt_visit_exprs(s, 1u << ML_ROLE_VALUE | 1u << ML_ROLE_INDEX | 1u << ML_ROLE_COND,
+                        wide_expr, w);
     ml_stmt_children(s, wide_stmt, w);
     w->at = outer;
 }

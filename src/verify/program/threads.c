@@ -274,13 +274,6 @@ static bool host_expr(const ml_Expr *e, void *user)
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
-static void host_role(const ml_Expr *e, ml_Role role, void *user)
-{
-    if (role == ML_ROLE_VALUE || role == ML_ROLE_INDEX || role == ML_ROLE_MASK ||
-        role == ML_ROLE_COND)
-        ml_expr_visit(e, host_expr, user);
-}
-
 static void host_walk(const ml_Stmt *s, bool in_init, void *user)
 {
     Host *h = user;
@@ -296,7 +289,10 @@ static void host_walk(const ml_Stmt *s, bool in_init, void *user)
     }
     if (s->kind == ML_STMT_STORE)
         host_access(h, ml_as_store(s)->buffer);
-    ml_stmt_exprs(s, host_role, h);
+    ml_stmt_visit_exprs(s,
+                        1u << ML_ROLE_VALUE | 1u << ML_ROLE_INDEX | 1u << ML_ROLE_MASK |
+                            1u << ML_ROLE_COND,
+                        host_expr, h);
     ml_stmt_children(s, host_walk, h);
     h->at = outer;
 }

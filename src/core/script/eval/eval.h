@@ -94,6 +94,7 @@ typedef struct ml_Spec { /* the fields of a buffer before it has a name */
     bool has_dtype, has_shape, has_offset, has_factor, has_strides, has_scope, has_align,
         is_auto;
     const ml_Value *annotations;
+    ml_Args *args; /* what it is read from */
     ml_Place at;
 } ml_Spec;
 
@@ -275,19 +276,23 @@ static inline bool ml_ev_has_arith(ml_Dtype t)
 }
 ml_Cv ml_cv_int(int64_t i);
 ml_Cv ml_cv_bool(bool b);
+ml_Cv ml_cv_ns(ml_Namespace which);
 ml_Cv ml_cv_float(double f);
 ml_Cv ml_cv_str(ml_Str s);
 ml_Cv ml_cv_expr(const ml_Expr *e); /* NULL: poison */
 ml_Cv ml_cv_buffer(const ml_Buffer *b);
 ml_Cv ml_cv_list(ml_Eval *ev, ml_CvKind kind, const ml_Cv *list, size_t n);
 bool ml_cv_same(ml_Cv a, ml_Cv b);
-bool ml_cv_is_plain(ml_Cv v); /* bool, int, float, string */
 /* "int32", "a tuple", "a buffer". */
 const char *ml_cv_describe(ml_Eval *ev, ml_Cv v);
 
-/* Reports and gives poison. */
+/* Reports and gives poison; false; NULL. */
 #define ml_ev_fail(ev, code, at, ...)                                                      \
     ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), ml_cv_poison())
+#define ml_ev_reject(ev, code, at, ...)                                                    \
+    ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), false)
+#define ml_ev_nothing(ev, code, at, ...)                                                   \
+    ((void)ml_report((ev)->rep, ML_E_##code, (at), __VA_ARGS__), NULL)
 
 /* ---- names (eval_value.c) */
 uint32_t ml_ev_push_scope(ml_Eval *ev); /* the mark for pop */
@@ -301,9 +306,8 @@ ml_Cv ml_ev_python_binary(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place a
 ml_Cv ml_ev_python_compare(ml_Eval *ev, ml_TokOp op, ml_Cv a, ml_Cv b, ml_Place at);
 ml_Cv ml_ev_python_call(ml_Eval *ev, int which, ml_Args *a);
 int ml_ev_python_find(ml_Str name); /* -1: none */
-const char *ml_ev_python_name(int which);
-bool ml_ev_truth(ml_Cv v);   /* of a compile-time value */
-bool ml_ev_decides(ml_Cv v); /* whether it is a constant that a condition may be */
+bool ml_ev_truth(ml_Cv v);          /* of a compile-time value */
+bool ml_ev_decides(ml_Cv v);        /* whether it is a constant that a condition may be */
 /* Python's str or repr of v; false: reported, it has none. */
 bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at);
 bool ml_ev_format(ml_Eval *ev, ml_Text *out, ml_Cv v, const ml_Node *field);
@@ -380,11 +384,8 @@ bool ml_ev_arg_string(ml_Eval *ev, ml_Args *a, ml_Arg *arg, const char *what, ml
 bool ml_ev_poisoned(const ml_Args *a);
 const ml_Builtin *ml_ev_builtin(ml_Str name); /* T.name; NULL: none */
 const ml_Builtin *ml_ev_axis_builtin(ml_Str name);
-void ml_ev_builtin_names(ml_Nearest *n);
 bool ml_ev_dtype_name(ml_Str name, ml_Dtype *out);
-/* Whether T.name is none of TensorIR; such a name is refused by name. */
-const char *ml_ev_refused(ml_Str name); /* what is written instead; NULL: not refused */
-bool ml_ev_is_scalable(ml_Str name);    /* a dtype like int32xvscalex4: refused too */
+bool ml_ev_is_scalable(ml_Str name); /* a dtype like int32xvscalex4: refused too */
 /* The hint of what the call makes: the target's k-th name, or `other`. */
 const char *ml_ev_hint(ml_Eval *ev, const ml_Node *call, size_t k, const char *other);
 ml_Cv ml_ev_dtype_call(ml_Eval *ev, ml_Cv dt, ml_Args *a);
@@ -407,6 +408,8 @@ extern const ml_Builtin ml_ev_stmt_table[];
 ml_IndexMap *ml_ev_index_map(ml_Eval *ev, const ml_Node *fn, ml_Dtype index, ml_Place at);
 
 /* ---- buffers (eval_buffer.c, eval_member.c) */
+/* Extents, or one alone; quoting: text is an expression, as in newest annotations. */
+bool ml_ev_shape(ml_Eval *ev, ml_Cv v, ml_Place at, bool quoting, ml_ExprVec *out);
 bool ml_ev_spec(ml_Eval *ev, ml_Args *a, size_t first, bool shape_needed, ml_Spec *out);
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                                    const ml_Var *data);
@@ -487,7 +490,6 @@ void ml_ev_skip(ml_Eval *ev, const ml_Node *s, const char *why);
 void ml_ev_skipped(ml_Eval *ev, const ml_Node *s); /* one that it does not know */
 
 /* ---- functions (eval_func.c) and what comes after them */
-const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast);
 /* The root block and the regions that were left out (complete.c). */
 const ml_Stmt *ml_complete(ml_Eval *ev, const ml_Stmt *body);
 /* script 11, as far as the reader has not seen to it already (check.c). */

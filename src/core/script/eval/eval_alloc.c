@@ -10,30 +10,6 @@
 
 enum { MAX_CONSTANTS = 4096 };
 
-static bool extents_of(ml_Eval *ev, ml_Arg *s, ml_ExprVec *out)
-{
-    ml_Cv v = s->v;
-    const ml_Cv *list = v.kind == ML_CV_TUPLE || v.kind == ML_CV_LIST ? v.as.list : &v;
-    size_t n = list == &v ? 1 : v.n;
-
-    if (n > 256) {
-        ml_report(ev->rep, ML_E_E417, s->at, "a buffer has at most 256 dimensions");
-        return false;
-    }
-    for (size_t k = 0; k < n; k++) {
-        const ml_Expr *e = ml_ev_to_int(ev, list[k], s->at, "buffer extent");
-
-        if (e && e->type.lanes != 1) {
-            ml_report(ev->rep, ML_E_E501, s->at, "buffer extent must be a scalar");
-            e = NULL;
-        }
-        if (!e)
-            return false;
-        ml_push(ev->cx, out, e);
-    }
-    return true;
-}
-
 static bool is_true(ml_Cv v)
 {
     if (v.kind == ML_CV_EXPR)
@@ -52,21 +28,18 @@ static const ml_Buffer *make(ml_Eval *ev, ml_Args *a, ml_Arg *extents, ml_Arg *t
     const ml_Buffer *b;
 
     if (!ml_ev_need(ev, a, extents, "extents") || !ml_ev_need(ev, a, type, "dtype") ||
-        !extents_of(ev, extents, &shape) || !ml_ev_dtype(ev, type->v, type->at, &s.b.type))
+        !ml_ev_shape(ev, extents->v, extents->at, false, &shape) ||
+        !ml_ev_dtype(ev, type->v, type->at, &s.b.type))
         return NULL;
-    if (s.b.type.code == ML_VOID) {
-        ml_report(ev->rep, ML_E_E516, type->at, "a buffer cannot hold void");
-        return NULL;
-    }
+    if (s.b.type.code == ML_VOID)
+        return ml_ev_nothing(ev, E516, type->at, "a buffer cannot hold void");
     if (scope && scope->v.kind != ML_CV_NONE &&
         !ml_ev_arg_string(ev, a, scope, "the scope", &z))
         return NULL;
     if (notes && notes->v.kind != ML_CV_NONE) {
-        if (notes->v.kind != ML_CV_DICT) {
-            ml_report(ev->rep, ML_E_E415, notes->at, "annotations must be a dict, got %s",
-                      ml_cv_describe(ev, notes->v));
-            return NULL;
-        }
+        if (notes->v.kind != ML_CV_DICT)
+            return ml_ev_nothing(ev, E415, notes->at, "annotations must be a dict, got %s",
+                                 ml_cv_describe(ev, notes->v));
         if (!(s.annotations = ml_ev_to_value(ev, notes->v, notes->at)))
             return NULL;
         if (ml_dict_count(s.annotations) == 0)
@@ -121,10 +94,9 @@ static bool flatten(ml_Eval *ev, ml_Cv v, ml_Place at, size_t depth, CvVec *out)
     }
     if (out->n <= MAX_CONSTANTS)
         return true;
-    ml_report(ev->rep, ML_E_E420, at,
-              "more than %d constants are not supported; make them a parameter",
-              MAX_CONSTANTS);
-    return false;
+    return ml_ev_reject(ev, E420, at,
+                        "more than %d constants are not supported; make them a parameter",
+                        MAX_CONSTANTS);
 }
 
 static bool constants(ml_Eval *ev, ml_Args *a, const ml_Buffer *b, const CvVec *v,
@@ -134,16 +106,12 @@ static bool constants(ml_Eval *ev, ml_Args *a, const ml_Buffer *b, const CvVec *
 
     for (size_t k = 0; k < b->rank; k++)
         if (!ml_is_const_int(b->shape[k]) ||
-            __builtin_mul_overflow(want, b->shape[k]->as.i, &want)) {
-            ml_report(ev->rep, ML_E_E417, a->call->at,
-                      "the extents of constant contents are constants");
-            return false;
-        }
-    if (want != (int64_t)v->n) {
-        ml_report(ev->rep, ML_E_E417, at, "%zu constants for %lld elements", v->n,
-                  (long long)want);
-        return false;
-    }
+            __builtin_mul_overflow(want, b->shape[k]->as.i, &want))
+            return ml_ev_reject(ev, E417, a->call->at,
+                                "the extents of constant contents are constants");
+    if (want != (int64_t)v->n)
+        return ml_ev_reject(ev, E417, at, "%zu constants for %lld elements", v->n,
+                            (long long)want);
     for (size_t k = 0; k < v->n; k++) {
         const ml_Expr **idx = ML_ARRAY(ev->cx, const ml_Expr *, b->rank + 1u), *e;
         int64_t rest = (int64_t)k;
@@ -221,12 +189,6 @@ static bool use(const ml_Expr *e, void *user)
     return true;
 }
 
-static void expr(const ml_Expr *e, ml_Role role, void *user)
-{
-    (void)role;
-    ml_expr_visit(e, use, user);
-}
-
 static void named(Merger *m, const ml_Value *v)
 {
     Merge *one;
@@ -243,7 +205,7 @@ static bool visit_stmt(const ml_Stmt *s, void *user)
     Merger *m = user;
     Merge *one;
 
-    ml_stmt_exprs(s, expr, m);
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, use, m);
     if (s->kind == ML_STMT_ATTR) {
         named(m, ml_as_attr(s)->node);
         named(m, ml_as_attr(s)->value);

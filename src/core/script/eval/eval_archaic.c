@@ -61,8 +61,7 @@ static bool bounds(ml_Eval *ev, ml_Cv v, ml_Place at, const ml_Expr **min,
     }
     if ((*extent)->type.code == ML_INT && (*extent)->type.lanes == 1)
         return true;
-    ml_report(ev->rep, ML_E_E501, at, "an axis domain must be a signed integer");
-    return false;
+    return ml_ev_reject(ev, E501, at, "an axis domain must be a signed integer");
 }
 
 /* reduce_axis(lo, hi) in a header; reduce_axis(extent, binding) in a block. */

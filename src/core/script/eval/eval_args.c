@@ -21,18 +21,14 @@ ml_Arg *ml_ev_keyword(ml_Args *a, const char *name)
 
 bool ml_ev_no_more(ml_Eval *ev, ml_Args *a, size_t max_pos)
 {
-    if (a->n_pos > max_pos) {
-        ml_report(ev->rep, ML_E_E414, a->v[max_pos].at,
-                  "%s takes at most %zu positional argument%s, %zu given", a->name, max_pos,
-                  max_pos == 1 ? "" : "s", a->n_pos);
-        return false;
-    }
+    if (a->n_pos > max_pos)
+        return ml_ev_reject(ev, E414, a->v[max_pos].at,
+                            "%s takes at most %zu positional argument%s, %zu given",
+                            a->name, max_pos, max_pos == 1 ? "" : "s", a->n_pos);
     for (size_t k = a->n_pos; k < a->n; k++)
-        if (a->v[k].key && !a->v[k].used) {
-            ml_report(ev->rep, ML_E_E412, a->v[k].key_at, "%s has no argument `%.*s`",
-                      a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
-            return false;
-        }
+        if (a->v[k].key && !a->v[k].used)
+            return ml_ev_reject(ev, E412, a->v[k].key_at, "%s has no argument `%.*s`",
+                                a->name, (int)a->v[k].key->name.n, a->v[k].key->name.p);
     return true;
 }
 
@@ -49,11 +45,9 @@ bool ml_ev_slots(ml_Eval *ev, ml_Args *a, const char *const *names, ml_Arg **out
         if (only_key)
             continue;
         if (n_pos < a->n_pos) {
-            if (key) {
-                ml_report(ev->rep, ML_E_E412, key->key_at, "%s got `%s` twice", a->name,
-                          name);
-                return false;
-            }
+            if (key)
+                return ml_ev_reject(ev, E412, key->key_at, "%s got `%s` twice", a->name,
+                                    name);
             out[n] = &a->v[n_pos];
         }
         n_pos++;

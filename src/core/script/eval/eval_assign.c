@@ -192,12 +192,10 @@ static bool no_twice(ml_Eval *ev, const ml_Node *t)
     for (size_t k = 0; k < t->n && t->n < 300; k++)
         for (size_t j = 0; j < k; j++)
             if (t->kids[k]->kind == ML_N_NAME && t->kids[j]->kind == ML_N_NAME &&
-                t->kids[k]->as.sym == t->kids[j]->as.sym) {
-                ml_report(ev->rep, ML_E_E311, t->kids[k]->at,
-                          "name `%s` appears twice in one target",
-                          t->kids[k]->as.sym->name.p);
-                return false;
-            }
+                t->kids[k]->as.sym == t->kids[j]->as.sym)
+                return ml_ev_reject(ev, E311, t->kids[k]->at,
+                                    "name `%s` appears twice in one target",
+                                    t->kids[k]->as.sym->name.p);
     return true;
 }
 

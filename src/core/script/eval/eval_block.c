@@ -14,10 +14,8 @@ ml_BlockB *ml_ev_block_top(ml_Eval *ev, const char *what, ml_Place at)
     for (; f && f->kind != ML_FRAME_BLOCK; f = f->up)
         if (f->kind != ML_FRAME_FUNC)
             in = in ? in : f;
-    if (!f || !in) {
-        ml_report(ev->rep, ML_E_E602, at, "%s must be inside a block", what);
-        return NULL;
-    }
+    if (!f || !in)
+        return ml_ev_nothing(ev, E602, at, "%s must be inside a block", what);
     d = ml_report(ev->rep, ML_E_E603, at,
                   "%s must be at the top level of block \"%s\", not inside %s", what,
                   f->blk->name, INSIDE[in->kind]);

@@ -87,13 +87,12 @@ static bool clauses(ml_Eval *ev, const ml_Node *nd, size_t k, CvVec *out)
     if (c->kind == ML_N_IF) {
         if (v.kind == ML_CV_POISON)
             return false;
-        if (ml_cv_is_ir(v)) {
-            ml_report(ev->rep, ML_E_E511, c->kids[0]->at,
-                      "the condition of a comprehension must be known at compile time, "
-                      "got %s",
-                      ml_cv_describe(ev, v));
-            return false;
-        }
+        if (ml_cv_is_ir(v))
+            return ml_ev_reject(
+                ev, E511, c->kids[0]->at,
+                "the condition of a comprehension must be known at compile time, "
+                "got %s",
+                ml_cv_describe(ev, v));
         return !ml_ev_truth(v) || clauses(ev, nd, k + 1, out);
     }
     if (!elements(ev, v, c->kids[1]->at, &all))

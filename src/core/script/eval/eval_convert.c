@@ -46,9 +46,8 @@ static const ml_Expr *out_of_range(ml_Eval *ev, ml_Dtype t, ml_Cv v, ml_Place at
                                       : ml_dtype_min(t) < 0        ? -ml_dtype_min(t)
                                                                    : ml_dtype_min(t)),
                           (long long)ml_dtype_max(t));
-    ml_report(ev->rep, ML_E_E513, at, "%s does not fit %s%s", number_text(ev, v),
-              ml_dtype_name(ev->cx, t), range);
-    return NULL;
+    return ml_ev_nothing(ev, E513, at, "%s does not fit %s%s", number_text(ev, v),
+                         ml_dtype_name(ev->cx, t), range);
 }
 
 static bool int_fits(ml_Dtype t, ml_Cv v)
@@ -79,9 +78,8 @@ const ml_Expr *ml_ev_const(ml_Eval *ev, ml_Dtype t, ml_Cv v, ml_Place at)
         }
         e = ml_float(ev->cx, one, d);
     } else if (v.kind != ML_CV_INT && v.kind != ML_CV_BOOL && v.kind != ML_CV_FLOAT) {
-        ml_report(ev->rep, ML_E_E501, at, "expected a number, got %s",
-                  ml_cv_describe(ev, v));
-        return NULL;
+        return ml_ev_nothing(ev, E501, at, "expected a number, got %s",
+                             ml_cv_describe(ev, v));
     } else if (ml_dtype_is_float(t)) {
         double d = v.kind == ML_CV_FLOAT ? v.as.f
                    : v.big               ? (double)(uint64_t)v.as.i
@@ -102,9 +100,8 @@ const ml_Expr *ml_ev_const(ml_Eval *ev, ml_Dtype t, ml_Cv v, ml_Place at)
             return out_of_range(ev, one, v, at);
         e = ml_int(ev->cx, one, v.as.i);
     } else {
-        ml_report(ev->rep, ML_E_E513, at, "%s cannot be a %s", number_text(ev, v),
-                  t.code == ML_HANDLE ? "handle" : ml_dtype_name(ev->cx, t));
-        return NULL;
+        return ml_ev_nothing(ev, E513, at, "%s cannot be a %s", number_text(ev, v),
+                             t.code == ML_HANDLE ? "handle" : ml_dtype_name(ev->cx, t));
     }
     return t.lanes > 1 ? ml_broadcast(ev->cx, e, t.lanes) : e;
 }
@@ -131,14 +128,12 @@ const ml_Expr *ml_ev_to_expr(ml_Eval *ev, ml_Cv v, ml_Place at)
             return ml_ev_to_expr(ev, v.as.list[0], at);
         break;
     case ML_CV_FRESH:
-        ml_report(ev->rep, ML_E_E501, at,
-                  "a new variable needs a name: assign it, as in `n = T.int32()`");
-        return NULL;
+        return ml_ev_nothing(
+            ev, E501, at, "a new variable needs a name: assign it, as in `n = T.int32()`");
     default: break;
     }
-    ml_report(ev->rep, ML_E_E501, at, "expected an expression, got %s",
-              ml_cv_describe(ev, v));
-    return NULL;
+    return ml_ev_nothing(ev, E501, at, "expected an expression, got %s",
+                         ml_cv_describe(ev, v));
 }
 
 const ml_Expr *ml_ev_to_int(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what)
@@ -146,17 +141,13 @@ const ml_Expr *ml_ev_to_int(ml_Eval *ev, ml_Cv v, ml_Place at, const char *what)
     const ml_Expr *e;
 
     if (v.kind == ML_CV_FLOAT || v.kind == ML_CV_STRING || v.kind == ML_CV_BUFFER ||
-        v.kind == ML_CV_NONE || v.kind == ML_CV_BOOL || v.kind == ML_CV_LIST) {
-        ml_report(ev->rep, ML_E_E501, at, "%s must be an integer, got %s", what,
-                  ml_cv_describe(ev, v));
-        return NULL;
-    }
+        v.kind == ML_CV_NONE || v.kind == ML_CV_BOOL || v.kind == ML_CV_LIST)
+        return ml_ev_nothing(ev, E501, at, "%s must be an integer, got %s", what,
+                             ml_cv_describe(ev, v));
     e = ml_ev_to_expr(ev, v, at);
-    if (e && !ml_dtype_is_int(e->type)) {
-        ml_report(ev->rep, ML_E_E501, at, "%s must be an integer, got %s", what,
-                  ml_dtype_name(ev->cx, e->type));
-        return NULL;
-    }
+    if (e && !ml_dtype_is_int(e->type))
+        return ml_ev_nothing(ev, E501, at, "%s must be an integer, got %s", what,
+                             ml_dtype_name(ev->cx, e->type));
     return e;
 }
 
@@ -164,23 +155,17 @@ const ml_Expr *ml_ev_cast(ml_Eval *ev, ml_Dtype t, const ml_Expr *e, ml_Place at
 {
     if (ml_dtype_eq(t, e->type))
         return e;
-    if (e->type.code == ML_VOID || t.code == ML_VOID) {
-        ml_report(ev->rep, ML_E_E517, at, "%s cannot be cast to %s",
-                  e->type.code == ML_VOID ? "a string or void"
-                                          : ml_dtype_name(ev->cx, e->type),
-                  ml_dtype_name(ev->cx, t));
-        return NULL;
-    }
-    if (t.lanes != e->type.lanes && e->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E517, at, "%s cannot be cast to %s: the lanes differ",
-                  ml_dtype_name(ev->cx, e->type), ml_dtype_name(ev->cx, t));
-        return NULL;
-    }
+    if (e->type.code == ML_VOID || t.code == ML_VOID)
+        return ml_ev_nothing(ev, E517, at, "%s cannot be cast to %s",
+                             e->type.code == ML_VOID ? "a string or void"
+                                                     : ml_dtype_name(ev->cx, e->type),
+                             ml_dtype_name(ev->cx, t));
+    if (t.lanes != e->type.lanes && e->type.lanes != 1)
+        return ml_ev_nothing(ev, E517, at, "%s cannot be cast to %s: the lanes differ",
+                             ml_dtype_name(ev->cx, e->type), ml_dtype_name(ev->cx, t));
     if ((t.code == ML_HANDLE) != (e->type.code == ML_HANDLE) &&
-        t.lanes * e->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E517, at, "a vector cannot be cast to or from a handle");
-        return NULL;
-    }
+        t.lanes * e->type.lanes != 1)
+        return ml_ev_nothing(ev, E517, at, "a vector cannot be cast to or from a handle");
     return ml_cast(ev->cx, t, e);
 }
 
@@ -224,11 +209,9 @@ const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at)
         for (size_t k = 0; k + 1 < v.n; k += 2) {
             ml_Cv key = v.as.list[k];
 
-            if (key.kind != ML_CV_STRING) {
-                ml_report(ev->rep, ML_E_E519, at, "keys must be strings, got %s",
-                          ml_cv_describe(ev, key));
-                return NULL;
-            }
+            if (key.kind != ML_CV_STRING)
+                return ml_ev_nothing(ev, E519, at, "keys must be strings, got %s",
+                                     ml_cv_describe(ev, key));
             keys[k / 2] =
                 key.as.s.n >= 5 && memcmp(key.as.s.p, "tirx.", 5) == 0
                     ? ml_format(ev->sc, "tir.%.*s", (int)(key.as.s.n - 5), key.as.s.p + 5)
@@ -240,9 +223,8 @@ const ml_Value *ml_ev_to_value(ml_Eval *ev, ml_Cv v, ml_Place at)
         return map;
     default: break;
     }
-    ml_report(ev->rep, ML_E_E519, at, "%s cannot be kept as an attribute",
-              ml_cv_describe(ev, v));
-    return NULL;
+    return ml_ev_nothing(ev, E519, at, "%s cannot be kept as an attribute",
+                         ml_cv_describe(ev, v));
 }
 
 bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out)
@@ -257,11 +239,9 @@ bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out)
         return false;
     if (v.kind == ML_CV_EXPR && v.as.e->kind == ML_EXPR_STRING)
         v = ml_cv_str(ml_str(v.as.e->as.s));
-    if (v.kind != ML_CV_STRING) {
-        ml_report(ev->rep, ML_E_E516, at, "expected a dtype, got %s",
-                  ml_cv_describe(ev, v));
-        return false;
-    }
+    if (v.kind != ML_CV_STRING)
+        return ml_ev_reject(ev, E516, at, "expected a dtype, got %s",
+                            ml_cv_describe(ev, v));
     if (ml_dtype_parse(v.as.s, out) || ml_ev_dtype_name(v.as.s, out))
         return true;
     if (ml_ev_is_scalable(v.as.s)) {
@@ -273,7 +253,6 @@ bool ml_ev_dtype(ml_Eval *ev, ml_Cv v, ml_Place at, ml_Dtype *out)
         return false;
     }
     near = ml_dtype_nearest(v.as.s);
-    ml_report(ev->rep, ML_E_E516, at, "unknown dtype `%.*s`%s%s%s", (int)v.as.s.n, v.as.s.p,
-              near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-    return false;
+    return ml_ev_reject(ev, E516, at, "unknown dtype `%.*s`%s%s%s", (int)v.as.s.n, v.as.s.p,
+                        near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }

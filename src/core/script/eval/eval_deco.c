@@ -83,11 +83,9 @@ bool ml_ev_deco_check(ml_Eval *ev, const ml_Node *deco, const char *const *known
 
         for (size_t j = 0; known[j] && deco->keys[k]; j++)
             ok |= ml_str_eq(deco->keys[k]->name, ml_str(known[j]));
-        if (!ok) {
-            ml_report(ev->rep, ML_E_E412, deco->key_at[k],
-                      "the decorator has no such argument");
-            return false;
-        }
+        if (!ok)
+            return ml_ev_reject(ev, E412, deco->key_at[k],
+                                "the decorator has no such argument");
         if (ml_ev_value(ev, deco->kids[k]).kind == ML_CV_POISON)
             return false;
         if (ml_str_eq(deco->keys[k]->name, ml_str("persistent")))

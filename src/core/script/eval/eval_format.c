@@ -77,10 +77,8 @@ bool ml_ev_show(ml_Eval *ev, ml_Text *t, ml_Cv v, bool repr, ml_Place at)
     case ML_CV_TUPLE:
     case ML_CV_LIST:
     case ML_CV_DICT:
-        if (ev->depth >= 100 || (ev->steps += v.n + 1u) > 10000000) {
-            ml_report(ev->rep, ML_E_E114, at, "too much compile-time work");
-            return false;
-        }
+        if (ev->depth >= 100 || (ev->steps += v.n + 1u) > 10000000)
+            return ml_ev_reject(ev, E114, at, "too much compile-time work");
         ev->depth++;
         ml_text_add(t, open);
         for (size_t k = 0; k < v.n && ok; k++) {

@@ -2,14 +2,6 @@
  * Source: script 1, 4, 5. */
 #include "core/script/eval/eval.h"
 
-static ml_Cv ns(ml_Namespace which)
-{
-    ml_Cv v = ml_cv(ML_CV_NS);
-
-    v.as.i = which;
-    return v;
-}
-
 static ml_Cv type_var(void)
 {
     ml_Cv v = ml_cv(ML_CV_FN);
@@ -28,11 +20,12 @@ static void predefine(ml_Eval *ev)
     ml_Place none = {0};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
-        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ns(NAMES[k].ns), none);
+        ml_ev_bind(ev, ml_symbol(ev->syms, ml_str(NAMES[k].name)), ml_cv_ns(NAMES[k].ns),
+                   none);
     ml_ev_bind(ev, ml_symbol(ev->syms, ml_str("TypeVar")), type_var(), none);
     for (size_t k = 0; k < ev->lx->imports.n; k++)
         if (!ev->lx->imports.v[k].as->top)
-            ml_ev_bind(ev, ev->lx->imports.v[k].as, ns(ML_NS_T), none);
+            ml_ev_bind(ev, ev->lx->imports.v[k].as, ml_cv_ns(ML_NS_T), none);
 }
 
 ml_Cv ml_ev_from_value(ml_Eval *ev, const ml_Value *v)
@@ -85,22 +78,22 @@ static void import(ml_Eval *ev, const ml_Node *nd)
     for (size_t k = 0; k < nd->n_keys; k++) {
         const ml_Node *what = nd->kids[k + 1];
         ml_Str last = what->as.sym->name;
-        ml_Cv v = ns(ML_NS_OTHER);
+        ml_Cv v = ml_cv_ns(ML_NS_OTHER);
 
         if (ml_str_eq(last, ml_str("tir")) || ml_str_eq(last, ml_str("tirx"))) {
-            v = ns(ML_NS_T);
+            v = ml_cv_ns(ML_NS_T);
             v.big = true;
             v.n = last.n == 3 ? 1 : 2;
         } else if (ml_str_eq(last, ml_str("ir"))) {
-            v = ns(ML_NS_I);
+            v = ml_cv_ns(ML_NS_I);
         } else if (ev->opts->archaic && ml_str_eq(last, ml_str("ty"))) {
-            v = ns(ML_NS_T);
+            v = ml_cv_ns(ML_NS_T);
         } else if (ml_str_eq(last, ml_str("relax"))) {
-            v = ns(ML_NS_R);
+            v = ml_cv_ns(ML_NS_R);
         } else if (ml_str_eq(last, ml_str("tvm"))) {
-            v = ns(ML_NS_TVM);
+            v = ml_cv_ns(ML_NS_TVM);
         } else if (ml_str_eq(last, ml_str("script"))) {
-            v = ns(ML_NS_SCRIPT);
+            v = ml_cv_ns(ML_NS_SCRIPT);
         } else if (from && ml_str_eq(last, ml_str("ir_module"))) {
             continue; /* bare decorator, known by name */
         } else if (from && ml_str_eq(last, ml_str("TypeVar"))) {
@@ -118,11 +111,9 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     ml_Sym *sym = q->sym;
     const char *hint;
 
-    if (q->star) {
-        ml_report(ev->rep, ML_E_E406, q->at,
-                  "only plain positional parameters are supported");
-        return false;
-    }
+    if (q->star)
+        return ml_ev_reject(ev, E406, q->at,
+                            "only plain positional parameters are supported");
     hint = sym->name.p;
     if (!q->ann) {
         ml_report(ev->rep, ML_E_E405, q->at, "parameter `%s` needs a type annotation",
@@ -153,10 +144,8 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
         const ml_Buffer *b = ml_ev_make_buffer(ev, ann.as.spec, hint, NULL);
 
         ml_ev_no_annotations(ev, ann.as.spec);
-        if (ann.as.spec->data) {
-            ml_report(ev->rep, ML_E_E417, q->ann->at, "a parameter brings its own data");
-            return false;
-        }
+        if (ann.as.spec->data)
+            return ml_ev_reject(ev, E417, q->ann->at, "a parameter brings its own data");
         p.var = ml_var_new(ev->cx, ml_format(ev->cx, "%s_handle", hint), ML_DT_HANDLE);
         p.buffer = b;
         ml_ev_define(ev, sym, ml_cv_buffer(b), q->at);
@@ -164,19 +153,15 @@ static bool parameter(ml_Eval *ev, const ml_ParamNode *q)
     }
     case ML_CV_DTYPE:
     case ML_CV_FRESH:
-        if (ann.dt.code == ML_VOID) {
-            ml_report(ev->rep, ML_E_E516, q->ann->at, "a parameter cannot be void");
-            return false;
-        }
+        if (ann.dt.code == ML_VOID)
+            return ml_ev_reject(ev, E516, q->ann->at, "a parameter cannot be void");
         if (sym->top && sym->top->func == ev->fn->id && sym->top->val.kind == ML_CV_EXPR &&
             sym->top->val.as.e->kind == ML_EXPR_VAR) { /* made by a quoted dimension */
             p.var = sym->top->val.as.e->as.var;
-            if (!ml_dtype_eq(p.var->type, ann.dt)) {
-                ml_report(ev->rep, ML_E_E310, q->at,
-                          "`%s` is already a variable of dtype %s", hint,
-                          ml_dtype_name(ev->cx, p.var->type));
-                return false;
-            }
+            if (!ml_dtype_eq(p.var->type, ann.dt))
+                return ml_ev_reject(ev, E310, q->at,
+                                    "`%s` is already a variable of dtype %s", hint,
+                                    ml_dtype_name(ev->cx, p.var->type));
             break;
         }
         if (ann.dt.code == ML_HANDLE && ann.scope)
@@ -311,9 +296,9 @@ static void class_body(ml_Eval *ev, const ml_Node *nd, FuncVec *out, const ml_Va
     ml_ev_deco_check(ev, nd->kids[nd->n - 1], KNOWN);
     saved = ml_ev_push_scope(ev);
     bound = ev->bound.n;
-    ml_ev_bind(ev, cls, ns(ML_NS_SELF), nd->name_at);
+    ml_ev_bind(ev, cls, ml_cv_ns(ML_NS_SELF), nd->name_at);
     if (nd->sym != cls)
-        ml_ev_bind(ev, nd->sym, ns(ML_NS_SELF), nd->name_at);
+        ml_ev_bind(ev, nd->sym, ml_cv_ns(ML_NS_SELF), nd->name_at);
     for (size_t k = 0; nd->body && k < nd->body->n; k++) { /* signatures first */
         const ml_Node *s = nd->body->kids[k];
         ml_Callee *c;
@@ -390,7 +375,7 @@ static void constant(ml_Eval *ev, const ml_Node *t, ml_Cv v)
     }
 }
 
-const ml_Module *ml_ev_module(ml_Eval *ev, const ml_Ast *ast)
+static const ml_Module *read_module(ml_Eval *ev, const ml_Ast *ast)
 {
     FuncVec funcs = {0};
     const ml_Value *attrs = NULL;
@@ -500,7 +485,7 @@ ml_Parsed ml_parse(ml_Ctx *cx, ml_Str text, const ml_ParseOpts *opts)
     opts = opts ? opts : &DEFAULTS;
     begin(&s, cx, text, opts);
     ml_syntax(s.ev.sc, &s.rep, &s.lx, opts->file_mode, &ast);
-    mod = ml_ev_module(&s.ev, &ast);
+    mod = read_module(&s.ev, &ast);
     ml_ctx_unref(s.ev.sc);
     return ml_report_finish(&s.rep, mod);
 }

@@ -12,9 +12,9 @@ static bool same_int(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b, ml_Place
 {
     if (ml_ev_promote(ev, a, b))
         return true;
-    ml_report(ev->rep, ML_E_E512, at, "the bounds have types %s and %s",
-              ml_dtype_name(ev->cx, (*a)->type), ml_dtype_name(ev->cx, (*b)->type));
-    return false;
+    return ml_ev_reject(ev, E512, at, "the bounds have types %s and %s",
+                        ml_dtype_name(ev->cx, (*a)->type),
+                        ml_dtype_name(ev->cx, (*b)->type));
 }
 
 static bool slice_bounds(ml_Eval *ev, const ml_Node *nd, const ml_Expr *whole,
@@ -28,10 +28,8 @@ static bool slice_bounds(ml_Eval *ev, const ml_Node *nd, const ml_Expr *whole,
         b.kind == ML_CV_NONE ? whole : ml_ev_to_int(ev, b, nd->kids[1]->at, "slice bound");
     if (!*lo || !*hi)
         return false;
-    if ((*lo)->type.lanes != 1 || (*hi)->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E501, nd->at, "slice bounds must be scalars");
-        return false;
-    }
+    if ((*lo)->type.lanes != 1 || (*hi)->type.lanes != 1)
+        return ml_ev_reject(ev, E501, nd->at, "slice bounds must be scalars");
     return same_int(ev, lo, hi, nd->at);
 }
 
@@ -49,15 +47,11 @@ static const ml_Expr *slice_index(ml_Eval *ev, const ml_Node *nd, const ml_Expr 
 
         if (!e)
             return NULL;
-        if (!ml_is_const_int(e)) {
-            ml_report(ev->rep, ML_E_E505, nd->kids[2]->at, "slice step is not a constant");
-            return NULL;
-        }
+        if (!ml_is_const_int(e))
+            return ml_ev_nothing(ev, E505, nd->kids[2]->at, "slice step is not a constant");
         step = e->as.i;
-        if (step <= 0) {
-            ml_report(ev->rep, ML_E_E506, nd->kids[2]->at, "slice step must be positive");
-            return NULL;
-        }
+        if (step <= 0)
+            return ml_ev_nothing(ev, E506, nd->kids[2]->at, "slice step must be positive");
     }
     if (!slice_bounds(ev, nd, whole, &lo, &hi))
         return NULL;
@@ -72,11 +66,9 @@ static const ml_Expr *slice_index(ml_Eval *ev, const ml_Node *nd, const ml_Expr 
         return NULL;
     }
     lanes = count->as.i <= 0 ? 0 : (count->as.i - 1) / step + 1;
-    if (lanes < 1 || lanes > 4096) {
-        ml_report(ev->rep, ML_E_E505, nd->at, "slice length %lld is not in [1, 4096]",
-                  (long long)lanes);
-        return NULL;
-    }
+    if (lanes < 1 || lanes > 4096)
+        return ml_ev_nothing(ev, E505, nd->at, "slice length %lld is not in [1, 4096]",
+                             (long long)lanes);
     if (lanes == 1)
         return lo;
     return ml_ramp(ev->cx, lo, ml_int(ev->cx, lo->type, step), (unsigned)lanes);
@@ -146,10 +138,8 @@ bool ml_ev_indices(ml_Eval *ev, const ml_Buffer *b, const ml_Node *nd, bool is_s
 
         if (!e)
             return false;
-        if (e->type.lanes > 1 && ++lanes && k + 1 < b->rank) {
-            ml_report(ev->rep, ML_E_E520, v.v[k].at, "only the last index may be a vector");
-            return false;
-        }
+        if (e->type.lanes > 1 && ++lanes && k + 1 < b->rank)
+            return ml_ev_reject(ev, E520, v.v[k].at, "only the last index may be a vector");
         ml_push(ev->cx, out, e);
     }
     if (n < b->rank) { /* the one missing dimension as a vector */
@@ -206,10 +196,8 @@ bool ml_ev_region(ml_Eval *ev, const ml_Node *nd, ml_Region *out, const char *wh
         if (k >= v.n) {
             r[k] = (ml_Range){ml_int(ev->cx, b->shape[k]->type, 0), b->shape[k]};
         } else if (v.v[k].slice) {
-            if (v.v[k].slice->kids[2]) {
-                ml_report(ev->rep, ML_E_E507, v.v[k].at, "regions cannot have a step");
-                return false;
-            }
+            if (v.v[k].slice->kids[2])
+                return ml_ev_reject(ev, E507, v.v[k].at, "regions cannot have a step");
             if (!slice_bounds(ev, v.v[k].slice, b->shape[k], &lo, &hi))
                 return false;
             r[k] = (ml_Range){lo, ml_ev_difference(ev, lo, hi)};
@@ -222,11 +210,9 @@ bool ml_ev_region(ml_Eval *ev, const ml_Node *nd, ml_Region *out, const char *wh
                                   ml_int(ev->cx, lo->args[0]->type, lo->type.lanes)};
                 continue;
             }
-            if (lo->type.lanes != 1) {
-                ml_report(ev->rep, ML_E_E501, v.v[k].at,
-                          "a region's index must be a scalar");
-                return false;
-            }
+            if (lo->type.lanes != 1)
+                return ml_ev_reject(ev, E501, v.v[k].at,
+                                    "a region's index must be a scalar");
             r[k] = (ml_Range){lo, ml_int(ev->cx, lo->type, 1)};
         }
     }

@@ -5,10 +5,8 @@ static bool widen(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b, ml_Place at
 {
     ml_Dtype x = (*a)->type, y = (*b)->type, t = x;
 
-    if (x.lanes != 1 || y.lanes != 1) {
-        ml_report(ev->rep, ML_E_E501, at, "loop bounds must be scalars");
-        return false;
-    }
+    if (x.lanes != 1 || y.lanes != 1)
+        return ml_ev_reject(ev, E501, at, "loop bounds must be scalars");
     t.bits = x.bits > y.bits ? x.bits : y.bits;
     t.code = x.code == ML_UINT || y.code == ML_UINT ? ML_UINT : ML_INT;
     *a = ml_cast(ev->cx, t, *a);
@@ -20,10 +18,8 @@ static const ml_Expr *extent_of(ml_Eval *ev, ml_Cv v, ml_Place at)
 {
     const ml_Expr *e = ml_ev_to_int(ev, v, at, "loop extent");
 
-    if (e && e->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E501, at, "loop extent must be a scalar");
-        return NULL;
-    }
+    if (e && e->type.lanes != 1)
+        return ml_ev_nothing(ev, E501, at, "loop extent must be a scalar");
     return e;
 }
 
@@ -52,11 +48,9 @@ static bool annotations_of(ml_Eval *ev, ml_Args *a, ml_LoopHeader *h)
 
     if (!s || s->v.kind == ML_CV_NONE)
         return true;
-    if (s->v.kind != ML_CV_DICT) {
-        ml_report(ev->rep, ML_E_E415, s->at, "annotations must be a dict, got %s",
-                  ml_cv_describe(ev, s->v));
-        return false;
-    }
+    if (s->v.kind != ML_CV_DICT)
+        return ml_ev_reject(ev, E415, s->at, "annotations must be a dict, got %s",
+                            ml_cv_describe(ev, s->v));
     h->annotations = ml_ev_to_value(ev, s->v, s->at);
     return h->annotations != NULL;
 }
@@ -70,10 +64,8 @@ static bool bounds(ml_Eval *ev, ml_Args *a, ml_LoopHeader *h)
 
     if (!first && second)
         first = second, second = NULL;
-    if (!first) {
-        ml_report(ev->rep, ML_E_E414, a->call->at, "%s needs an extent", a->name);
-        return false;
-    }
+    if (!first)
+        return ml_ev_reject(ev, E414, a->call->at, "%s needs an extent", a->name);
     if (!second) {
         hi = extent_of(ev, first->v, first->at);
         if (!hi)
@@ -100,15 +92,11 @@ static bool step_of(ml_Eval *ev, ml_Arg *s, ml_LoopHeader *h)
     e = ml_ev_to_int(ev, s->v, s->at, "loop step");
     if (!e)
         return false;
-    if (e->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E501, s->at, "loop step must be a scalar");
-        return false;
-    }
-    if (ml_is_const_int(e) && e->as.i <= 0) {
-        ml_report(ev->rep, ML_E_E404, s->at, "step must be positive, got %lld",
-                  (long long)e->as.i);
-        return false;
-    }
+    if (e->type.lanes != 1)
+        return ml_ev_reject(ev, E501, s->at, "loop step must be a scalar");
+    if (ml_is_const_int(e) && e->as.i <= 0)
+        return ml_ev_reject(ev, E404, s->at, "step must be positive, got %lld",
+                            (long long)e->as.i);
     if (!ml_is_int(e, 1))
         h->step = ml_cast(ev->cx, h->extent[0]->type, e);
     return true;
@@ -123,11 +111,9 @@ static bool dtype_of(ml_Eval *ev, ml_Args *a, ml_LoopHeader *h)
         return true;
     if (!ml_ev_dtype(ev, s->v, s->at, &t))
         return false;
-    if (!ml_dtype_is_int(t) || t.lanes != 1) {
-        ml_report(ev->rep, ML_E_E501, s->at, "a loop variable must be an integer, got %s",
-                  ml_dtype_name(ev->cx, t));
-        return false;
-    }
+    if (!ml_dtype_is_int(t) || t.lanes != 1)
+        return ml_ev_reject(ev, E501, s->at, "a loop variable must be an integer, got %s",
+                            ml_dtype_name(ev->cx, t));
     h->min[0] = ml_cast(ev->cx, t, h->min[0]);
     h->extent[0] = ml_cast(ev->cx, t, h->extent[0]);
     return true;
@@ -145,10 +131,8 @@ static bool unroll_of(ml_Eval *ev, ml_Args *a, ml_LoopHeader *h)
                                       ml_val_bool(ev->cx, true));
         return true;
     }
-    if (s->v.kind != ML_CV_INT || s->v.as.i < 1) {
-        ml_report(ev->rep, ML_E_E415, s->at, "unroll must be True, False or at least 1");
-        return false;
-    }
+    if (s->v.kind != ML_CV_INT || s->v.as.i < 1)
+        return ml_ev_reject(ev, E415, s->at, "unroll must be True, False or at least 1");
     h->annotations = ml_dict_with(ev->cx, h->annotations, "pragma_unroll",
                                   ml_val_int(ev->cx, s->v.as.i));
     return true;
@@ -303,26 +287,21 @@ static bool names_of(ml_Eval *ev, const ml_Node *t, size_t n, const char **hints
 
         stars += t->kids[j]->kind == ML_N_STAR;
         fixed += t->kids[j]->kind != ML_N_STAR;
-        if (one->kind != ML_N_NAME) {
-            ml_report(ev->rep, ML_E_E203, one->at, "a loop variable must be a name");
-            return false;
-        }
+        if (one->kind != ML_N_NAME)
+            return ml_ev_reject(ev, E203, one->at, "a loop variable must be a name");
         for (size_t q = 0; q < j; q++) {
             const ml_Node *other =
                 t->kids[q]->kind == ML_N_STAR ? t->kids[q]->kids[0] : t->kids[q];
 
-            if (other->as.sym == one->as.sym && t->n < 300) {
-                ml_report(ev->rep, ML_E_E311, one->at,
-                          "name `%s` appears twice in one target", one->as.sym->name.p);
-                return false;
-            }
+            if (other->as.sym == one->as.sym && t->n < 300)
+                return ml_ev_reject(ev, E311, one->at,
+                                    "name `%s` appears twice in one target",
+                                    one->as.sym->name.p);
         }
     }
-    if (stars > 1 || (stars ? fixed > n : fixed != n)) {
-        ml_report(ev->rep, ML_E_E402, t->at, "%u target%s for %zu loop%s", (unsigned)t->n,
-                  t->n == 1 ? "" : "s", n, n == 1 ? "" : "s");
-        return false;
-    }
+    if (stars > 1 || (stars ? fixed > n : fixed != n))
+        return ml_ev_reject(ev, E402, t->at, "%u target%s for %zu loop%s", (unsigned)t->n,
+                            t->n == 1 ? "" : "s", n, n == 1 ? "" : "s");
     for (size_t j = 0; j < t->n; j++) {
         bool star = t->kids[j]->kind == ML_N_STAR;
         size_t many = star ? n - fixed : 1;

@@ -36,19 +36,15 @@ static bool options(ml_Eval *ev, const ml_Node *deco, ml_Macro *m)
     for (size_t k = 1; deco->kind == ML_N_CALL && k < deco->n; k++) {
         ml_Cv v;
 
-        if (!deco->keys[k] || !ml_str_eq(deco->keys[k]->name, ml_str("hygienic"))) {
-            ml_report(ev->rep, ML_E_E412, deco->key_at[k],
-                      "the decorator has no such argument");
-            return false;
-        }
+        if (!deco->keys[k] || !ml_str_eq(deco->keys[k]->name, ml_str("hygienic")))
+            return ml_ev_reject(ev, E412, deco->key_at[k],
+                                "the decorator has no such argument");
         v = ml_ev_value(ev, deco->kids[k]);
         if (v.kind == ML_CV_POISON)
             return false;
-        if (ml_cv_is_ir(v)) {
-            ml_report(ev->rep, ML_E_E415, deco->kids[k]->at,
-                      "hygienic is True or False, got %s", ml_cv_describe(ev, v));
-            return false;
-        }
+        if (ml_cv_is_ir(v))
+            return ml_ev_reject(ev, E415, deco->kids[k]->at,
+                                "hygienic is True or False, got %s", ml_cv_describe(ev, v));
         m->hygienic = ml_ev_truth(v);
     }
     return true;
@@ -172,21 +168,17 @@ static bool arguments(ml_Eval *ev, const ml_Macro *m, ml_Args *a, ml_Cv *out)
 {
     size_t n = m->node->as.params.n;
 
-    if (a->n_pos > n) {
-        ml_report(ev->rep, ML_E_E414, a->v[n].at,
-                  "macro `%s` takes %zu argument%s, %zu given", a->name, n,
-                  n == 1 ? "" : "s", a->n);
-        return false;
-    }
+    if (a->n_pos > n)
+        return ml_ev_reject(ev, E414, a->v[n].at,
+                            "macro `%s` takes %zu argument%s, %zu given", a->name, n,
+                            n == 1 ? "" : "s", a->n);
     for (size_t k = 0; k < n; k++) {
         const ml_Sym *sym = m->node->as.params.v[k].sym;
         ml_Arg *key = ml_ev_keyword(a, sym->name.p);
 
-        if (key && k < a->n_pos) {
-            ml_report(ev->rep, ML_E_E412, key->key_at, "%s got `%s` twice", a->name,
-                      sym->name.p);
-            return false;
-        }
+        if (key && k < a->n_pos)
+            return ml_ev_reject(ev, E412, key->key_at, "%s got `%s` twice", a->name,
+                                sym->name.p);
         out[k] = key ? key->v : k < a->n_pos ? a->v[k].v : m->defaults[k];
         if (out[k].kind == ML_CV_META)
             out[k] = out[k].as.list[0];
@@ -194,11 +186,9 @@ static bool arguments(ml_Eval *ev, const ml_Macro *m, ml_Args *a, ml_Cv *out)
     if (!ml_ev_no_more(ev, a, n))
         return false;
     for (size_t k = 0; k < n; k++)
-        if (out[k].kind == ML_CV_DONE) {
-            ml_report(ev->rep, ML_E_E414, a->call->at, "macro `%s` needs the argument `%s`",
-                      a->name, m->node->as.params.v[k].sym->name.p);
-            return false;
-        }
+        if (out[k].kind == ML_CV_DONE)
+            return ml_ev_reject(ev, E414, a->call->at, "macro `%s` needs the argument `%s`",
+                                a->name, m->node->as.params.v[k].sym->name.p);
     return true;
 }
 

@@ -10,11 +10,9 @@ static bool exprs(ml_Eval *ev, ml_Args *a, size_t n, const ml_Expr **out)
     ml_ev_keyword(a, "dtype");
     if (!ml_ev_no_more(ev, a, n))
         return false;
-    if (a->n_pos != n) {
-        ml_report(ev->rep, ML_E_E414, a->call->at, "%s takes %zu argument%s, %zu given",
-                  a->name, n, n == 1 ? "" : "s", a->n_pos);
-        return false;
-    }
+    if (a->n_pos != n)
+        return ml_ev_reject(ev, E414, a->call->at, "%s takes %zu argument%s, %zu given",
+                            a->name, n, n == 1 ? "" : "s", a->n_pos);
     for (size_t k = 0; k < n; k++)
         if (!(out[k] = ml_ev_to_expr(ev, a->v[k].v, a->v[k].at)))
             return false;
@@ -336,11 +334,9 @@ static bool lanes_of(ml_Eval *ev, ml_Args *a, ml_Arg *s, unsigned *out)
     v = s->v;
     if (v.kind == ML_CV_EXPR && ml_is_const_int(v.as.e))
         v = ml_cv_int(v.as.e->as.i);
-    if (v.kind != ML_CV_INT || v.as.i < 2 || v.as.i > 4096 || v.big) {
-        ml_report(ev->rep, ML_E_E522, s->at, "the number of lanes must be in 2 … 4096%s",
-                  v.kind == ML_CV_EXPR ? ", known when the text is read" : "");
-        return false;
-    }
+    if (v.kind != ML_CV_INT || v.as.i < 2 || v.as.i > 4096 || v.big)
+        return ml_ev_reject(ev, E522, s->at, "the number of lanes must be in 2 … 4096%s",
+                            v.kind == ML_CV_EXPR ? ", known when the text is read" : "");
     *out = (unsigned)v.as.i;
     return true;
 }
@@ -382,11 +378,9 @@ static ml_Cv broadcast(ml_Eval *ev, ml_Args *a)
 
 static bool expr_list(ml_Eval *ev, ml_Arg *s, ml_ExprVec *out)
 {
-    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE) {
-        ml_report(ev->rep, ML_E_E415, s->at, "expected a list, got %s",
-                  ml_cv_describe(ev, s->v));
-        return false;
-    }
+    if (s->v.kind != ML_CV_LIST && s->v.kind != ML_CV_TUPLE)
+        return ml_ev_reject(ev, E415, s->at, "expected a list, got %s",
+                            ml_cv_describe(ev, s->v));
     for (size_t k = 0; k < s->v.n; k++) {
         const ml_Expr *e = ml_ev_to_expr(ev, s->v.as.list[k], s->at);
 

@@ -30,7 +30,8 @@ bool ml_ev_is_scalable(ml_Str name)
     return false;
 }
 
-const char *ml_ev_refused(ml_Str name)
+/* T.name that is none of TensorIR: what is written instead; NULL: not refused. */
+static const char *find_refused(ml_Str name)
 {
     for (size_t k = 0; k < ML_COUNT(REFUSED); k++)
         if (ml_str_eq(name, ml_str(REFUSED[k].name)))
@@ -47,7 +48,7 @@ const ml_Builtin *ml_ev_builtin(ml_Str name)
     return NULL;
 }
 
-void ml_ev_builtin_names(ml_Nearest *n)
+static void add_builtin_names(ml_Nearest *n)
 {
     for (size_t t = 0; t < ML_COUNT(TABLES); t++)
         for (const ml_Builtin *b = TABLES[t]; b->name; b++)
@@ -90,14 +91,6 @@ static ml_Cv builtin_cv(const ml_Builtin *b)
     return v;
 }
 
-static ml_Cv ns(ml_Namespace which)
-{
-    ml_Cv v = ml_cv(ML_CV_NS);
-
-    v.as.i = which;
-    return v;
-}
-
 static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
 {
     ml_Str name = nd->as.sym->name;
@@ -109,15 +102,15 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
     switch ((ml_Namespace)base.as.i) {
     case ML_NS_TVM:
         if (ml_str_eq(name, ml_str("script")))
-            return ns(ML_NS_SCRIPT);
+            return ml_cv_ns(ML_NS_SCRIPT);
         if (ml_str_eq(name, ml_str("tir")) || ml_str_eq(name, ml_str("tirx")))
-            return ns(ML_NS_T);
+            return ml_cv_ns(ML_NS_T);
         break;
     case ML_NS_SCRIPT:
         if (ml_str_eq(name, ml_str("tir")) || ml_str_eq(name, ml_str("tirx")))
-            return ns(ML_NS_T);
+            return ml_cv_ns(ML_NS_T);
         if (ml_str_eq(name, ml_str("ir")))
-            return ns(ML_NS_I);
+            return ml_cv_ns(ML_NS_I);
         break;
     case ML_NS_SELF:
         for (size_t k = 0; k < ev->callees.n; k++)
@@ -140,11 +133,11 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
     case ML_NS_T:
     case ML_NS_I:
         if (ml_str_eq(name, ml_str("axis")))
-            return ns(ML_NS_AXIS);
+            return ml_cv_ns(ML_NS_AXIS);
         if (ml_str_eq(name, ml_str("let")))
             return ml_cv(ML_CV_LET);
         if (ml_low_space(name)) {
-            v = ns(ML_NS_LOW);
+            v = ml_cv_ns(ML_NS_LOW);
             v.scope = ml_low_space(name);
             return v;
         }
@@ -168,10 +161,10 @@ static ml_Cv of_namespace(ml_Eval *ev, const ml_Node *nd, ml_Cv base)
             ml_ev_dtype(ev, ml_cv_str(name), nd->at, &t);
             return ml_cv_poison();
         }
-        if (ml_ev_refused(name))
+        if (find_refused(name))
             return ml_ev_fail(ev, E420, nd->at, "`T.%.*s` is not supported: %s",
-                              (int)name.n, name.p, ml_ev_refused(name));
-        ml_ev_builtin_names(&near);
+                              (int)name.n, name.p, find_refused(name));
+        add_builtin_names(&near);
         {
             static const char *const TYPES[] = {"float32", "float16", "float64", "int32",
                                                 "int64",   "int8",    "uint8",   "bool",

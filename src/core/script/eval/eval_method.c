@@ -91,21 +91,17 @@ static bool begin_of(ml_Eval *ev, const ml_Buffer *b, ml_Arg *s, unsigned factor
         one.kind == ML_CV_LIST || one.kind == ML_CV_TUPLE ? one.as.list : &one;
     size_t n = list == &one ? 1 : one.n;
 
-    if (n != b->rank) {
-        ml_report(ev->rep, ML_E_E503, s->at, "`%s` has %u dimension%s, %zu ind%s given",
-                  b->name, (unsigned)b->rank, b->rank == 1 ? "" : "s", n,
-                  n == 1 ? "ex" : "ices");
-        return false;
-    }
+    if (n != b->rank)
+        return ml_ev_reject(ev, E503, s->at, "`%s` has %u dimension%s, %zu ind%s given",
+                            b->name, (unsigned)b->rank, b->rank == 1 ? "" : "s", n,
+                            n == 1 ? "ex" : "ices");
     for (size_t k = 0; k < n; k++) {
         const ml_Expr *e = ml_ev_to_int(ev, list[k], s->at, "index");
 
         if (!e)
             return false;
-        if (e->type.lanes > 1 && (k + 1 < n || factor > 1)) {
-            ml_report(ev->rep, ML_E_E520, s->at, "only the last index may be a vector");
-            return false;
-        }
+        if (e->type.lanes > 1 && (k + 1 < n || factor > 1))
+            return ml_ev_reject(ev, E520, s->at, "only the last index may be a vector");
         if (k + 1 == n && factor > 1)
             e = ml_ramp(ev->cx, e, ml_int(ev->cx, e->type, 1), factor);
         ml_push(ev->cx, out, e);

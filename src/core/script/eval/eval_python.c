@@ -32,11 +32,6 @@ int ml_ev_python_find(ml_Str name)
     return -1;
 }
 
-const char *ml_ev_python_name(int which)
-{
-    return NAMES[which];
-}
-
 static bool is_list(ml_Cv v)
 {
     return v.kind == ML_CV_TUPLE || v.kind == ML_CV_LIST;

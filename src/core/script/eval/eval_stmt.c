@@ -127,11 +127,9 @@ static const ml_Expr *condition(ml_Eval *ev, ml_Cv v, ml_Place at)
         ml_report(ev->rep, ML_E_W511, at, "an integer condition is read as `!= 0`");
         return ml_raw_binary(ev->cx, ML_EXPR_NE, e, ml_int(ev->cx, e->type, 0));
     }
-    if (!ml_dtype_is_bool(e->type) || e->type.lanes != 1) {
-        ml_report(ev->rep, ML_E_E511, at, "the condition must be a boolean, got %s",
-                  ml_dtype_name(ev->cx, e->type));
-        return NULL;
-    }
+    if (!ml_dtype_is_bool(e->type) || e->type.lanes != 1)
+        return ml_ev_nothing(ev, E511, at, "the condition must be a boolean, got %s",
+                             ml_dtype_name(ev->cx, e->type));
     return e;
 }
 

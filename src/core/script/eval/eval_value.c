@@ -12,6 +12,14 @@ ml_Cv ml_cv_int(int64_t i)
     return v;
 }
 
+ml_Cv ml_cv_ns(ml_Namespace which)
+{
+    ml_Cv v = ml_cv(ML_CV_NS);
+
+    v.as.i = which;
+    return v;
+}
+
 ml_Cv ml_cv_bool(bool b)
 {
     ml_Cv v = ml_cv(ML_CV_BOOL);
@@ -63,7 +71,8 @@ ml_Cv ml_cv_list(ml_Eval *ev, ml_CvKind kind, const ml_Cv *list, size_t n)
     return v;
 }
 
-bool ml_cv_is_plain(ml_Cv v)
+/* bool, int, float, string */
+static bool is_plain(ml_Cv v)
 {
     return v.kind == ML_CV_BOOL || v.kind == ML_CV_INT || v.kind == ML_CV_FLOAT ||
            v.kind == ML_CV_STRING;
@@ -182,7 +191,7 @@ bool ml_ev_truth(ml_Cv v)
 
 bool ml_ev_decides(ml_Cv v)
 {
-    return v.kind == ML_CV_NONE || ml_cv_is_plain(v) || v.kind == ML_CV_TUPLE ||
+    return v.kind == ML_CV_NONE || is_plain(v) || v.kind == ML_CV_TUPLE ||
            v.kind == ML_CV_LIST || v.kind == ML_CV_DICT;
 }
 

@@ -135,12 +135,7 @@ static void print_matches(ml_Printer *p, const ml_Func *f, const bool *match)
         bool shared = data->how != ML_HOW_DATA || data->owner != b;
         ml_pr_declare_dims(p, b);
         ml_pr_line(p);
-        uint32_t col = ml_pr_col(p);
-        const char *name = ml_pr_define_buffer(p, b);
-        ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
-        if (m)
-            m->len = (uint32_t)strlen(name);
-        ml_pr_z(p, name);
+        ml_pr_new_buffer(p, b);
         ml_pr_z(p, " = ");
         ml_pr_t(p, "match_buffer(");
         ml_pr_var_name(p, f->params[k].var);
@@ -156,12 +151,7 @@ static void print_free_buffers(ml_Printer *p)
         const ml_Buffer *b = p->free_buffers.v[k]->buffer;
         ml_pr_declare_dims(p, b);
         ml_pr_line(p);
-        uint32_t col = ml_pr_col(p);
-        const char *name = ml_pr_define_buffer(p, b);
-        ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
-        if (m)
-            m->len = (uint32_t)strlen(name);
-        ml_pr_z(p, name);
+        ml_pr_new_buffer(p, b);
         ml_pr_z(p, " = ");
         ml_pr_t(p, "Buffer(");
         ml_pr_buffer_args(p, b, ML_BUF_DTYPE | ML_BUF_DEFINES, NULL);

@@ -126,7 +126,6 @@ bool ml_pr_is_plain_root(const ml_Stmt *s);
 bool ml_pr_is_cell(ml_Printer *p, const ml_Buffer *b);
 /* Whether the attribute is written with T.launch_thread. */
 bool ml_pr_is_launch(const ml_Attr *a);
-ml_Dtype ml_pr_launch_dtype(const ml_Attr *a);
 /* Positions of variables that a parameter's buffer or match target may define: calls fn for
  * every variable inside shape, strides and offset, in this order. */
 void ml_pr_buffer_vars(const ml_Buffer *b, void (*fn)(const ml_Var *v, void *user),
@@ -150,6 +149,7 @@ size_t ml_pr_scope_mark(const ml_Printer *p);
 void ml_pr_scope_end(ml_Printer *p, size_t mark);
 const char *ml_pr_define_var(ml_Printer *p, const ml_Var *v);
 const char *ml_pr_define_buffer(ml_Printer *p, const ml_Buffer *b);
+void ml_pr_new_buffer(ml_Printer *p, const ml_Buffer *b); /* written and marked, too */
 /* How a variable or buffer in scope is written; one that is not gets a name now. */
 void ml_pr_var_name(ml_Printer *p, const ml_Var *v);
 const char *ml_pr_buffer_name(ml_Printer *p, const ml_Buffer *b);

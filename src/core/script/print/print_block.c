@@ -159,12 +159,7 @@ static bool can_omit_regions(ml_Printer *p, const ml_Block *b)
 static void print_alloc(ml_Printer *p, const ml_Buffer *b)
 {
     ml_pr_line(p);
-    uint32_t col = ml_pr_col(p);
-    const char *name = ml_pr_define_buffer(p, b);
-    ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
-    if (m)
-        m->len = (uint32_t)strlen(name);
-    ml_pr_z(p, name);
+    ml_pr_new_buffer(p, b);
     ml_pr_z(p, " = ");
     ml_pr_t(p, p->newest ? "sblock_alloc_buffer(" : "alloc_buffer(");
     ml_pr_buffer_args(p, b, 0, NULL);
@@ -176,12 +171,7 @@ static void print_match(ml_Printer *p, const ml_Match *match)
     const ml_Buffer *b = match->target;
     ml_pr_declare_dims(p, b);
     ml_pr_line(p);
-    uint32_t col = ml_pr_col(p);
-    const char *name = ml_pr_define_buffer(p, b);
-    ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
-    if (m)
-        m->len = (uint32_t)strlen(name);
-    ml_pr_z(p, name);
+    ml_pr_new_buffer(p, b);
     ml_pr_z(p, " = ");
     ml_pr_t(p, "match_buffer(");
     ml_pr_region(p, &match->source);

@@ -231,6 +231,16 @@ const char *ml_pr_define_buffer(ml_Printer *p, const ml_Buffer *b)
     return give_name(p, ml_pr_buffer(p, b), b->name, true);
 }
 
+void ml_pr_new_buffer(ml_Printer *p, const ml_Buffer *b)
+{
+    uint32_t col = ml_pr_col(p);
+    const char *name = ml_pr_define_buffer(p, b);
+    ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
+    if (m)
+        m->len = (uint32_t)strlen(name);
+    ml_pr_z(p, name);
+}
+
 const char *ml_pr_buffer_name(ml_Printer *p, const ml_Buffer *b)
 {
     ml_NameInfo *info = ml_pr_buffer(p, b);

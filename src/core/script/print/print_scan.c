@@ -84,7 +84,7 @@ static const ml_Var *attr_var(const ml_Attr *a)
     return NULL;
 }
 
-ml_Dtype ml_pr_launch_dtype(const ml_Attr *a)
+static ml_Dtype launch_dtype(const ml_Attr *a)
 {
     /* an integer has the dtype of its variable */
     return a->value->kind == ML_VAL_EXPR ? a->value->as.expr->type : attr_var(a)->type;
@@ -410,7 +410,7 @@ static void scan_attr(ml_Printer *p, const ml_Attr *a, bool last)
         info->n_launches++;
         info->launch_scope = around(p, info->launch_scope, p->scope);
         info->tag = a->thread.name;
-        if (!ml_dtype_eq(v->type, ml_pr_launch_dtype(a)))
+        if (!ml_dtype_eq(v->type, launch_dtype(a)))
             info->env = true;
     }
     if (!last)

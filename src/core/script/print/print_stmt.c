@@ -71,20 +71,11 @@ static void stmt_mark(ml_Printer *p, const ml_Stmt *s, uint32_t col)
     }
 }
 
-static void buffer_mark(ml_Printer *p, const ml_Buffer *b, uint32_t col, const char *name)
-{
-    ml_TextMark *m = ml_pr_mark(p, ML_MARK_BUFFER, b->uid, col);
-    if (m)
-        m->len = (uint32_t)strlen(name);
-}
-
 static void print_cell(ml_Printer *p, const ml_Alloc *a, const ml_Store *st)
 {
     ml_pr_line(p);
     uint32_t col = ml_pr_col(p);
-    const char *name = ml_pr_define_buffer(p, a->buffer);
-    buffer_mark(p, a->buffer, col, name);
-    ml_pr_z(p, name);
+    ml_pr_new_buffer(p, a->buffer);
     ml_pr_z(p, ": ");
     ml_pr_t(p, "");
     ml_dtype_print(p->out, a->buffer->type);
@@ -312,16 +303,25 @@ static void end_header(ml_Printer *p, const ml_Stmt *s, uint32_t col)
     ml_pr_underline(p, s, col, ml_pr_col(p) - col, false);
 }
 
-static void print_if(ml_Printer *p, const ml_If *s, const ml_Stmt *self)
+/* if or while; the number of its mark. */
+static size_t print_header(ml_Printer *p, const char *word, const ml_Expr *cond,
+                           const ml_Stmt *self)
 {
     ml_pr_label_above(p, self);
     ml_pr_line(p);
     uint32_t col = ml_pr_col(p);
-    ml_pr_z(p, "if ");
-    ml_pr_expr(p, s->cond, ML_PREC_TEST);
+    ml_pr_z(p, word);
+    ml_pr_expr(p, cond, ML_PREC_TEST);
     ml_pr_z(p, ":");
     size_t at = ml_pr_n_marks(p);
     end_header(p, self, col);
+    return at;
+}
+
+static void print_if(ml_Printer *p, const ml_If *s, const ml_Stmt *self)
+{
+    size_t at = print_header(p, "if ", s->cond, self);
+
     ml_pr_body(p, s->then);
     if (s->other) {
         ml_pr_line(p);
@@ -333,14 +333,8 @@ static void print_if(ml_Printer *p, const ml_If *s, const ml_Stmt *self)
 
 static void print_while(ml_Printer *p, const ml_While *s, const ml_Stmt *self)
 {
-    ml_pr_label_above(p, self);
-    ml_pr_line(p);
-    uint32_t col = ml_pr_col(p);
-    ml_pr_z(p, "while ");
-    ml_pr_expr(p, s->cond, ML_PREC_TEST);
-    ml_pr_z(p, ":");
-    size_t at = ml_pr_n_marks(p);
-    end_header(p, self, col);
+    size_t at = print_header(p, "while ", s->cond, self);
+
     ml_pr_body(p, s->body);
     ml_pr_end_mark(p, at);
 }
@@ -491,11 +485,8 @@ static void print_alloc(ml_Printer *p, const ml_Alloc *a)
 {
     const ml_Buffer *b = a->buffer;
     bool decl = a->base.kind == ML_STMT_DECL;
-    uint32_t col = ml_pr_col(p);
-    const char *name = ml_pr_define_buffer(p, b);
 
-    buffer_mark(p, b, col, name);
-    ml_pr_z(p, name);
+    ml_pr_new_buffer(p, b);
     ml_pr_z(p, " = ");
     unsigned flags = 0;
     if (decl || !p->newest) {

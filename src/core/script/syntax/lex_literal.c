@@ -179,115 +179,139 @@ static void keep_text(ml_Lexer *x, ml_FString *out, ml_Text *t)
     *t = (ml_Text){0};
 }
 
-void ml_lex_string(ml_Lexer *x, size_t prefix)
-{
-    uint32_t line = x->line, col = x->col;
-    bool raw = false, ok = true, closed = false, fields = false, triple;
-    ml_FString fs = {0};
-    ml_Text t = {0};
+/* What a string is like, from what stands before its text. */
+typedef struct Quoting {
+    bool raw, fields, triple;
     char quote;
+} Quoting;
+
+/* Over the prefix and the opening quotes; false: reported. */
+static bool open_string(ml_Lexer *x, size_t prefix, Quoting *q)
+{
+    bool ok = true;
 
     for (size_t k = 0; k < prefix; k++) {
         char c = (char)(x->p[k] | 32);
 
-        raw |= c == 'r';
-        fields |= c == 'f';
+        q->raw |= c == 'r';
+        q->fields |= c == 'f';
         if (c == 'b') {
             ml_report(x->rep, ML_E_E108,
-                      (ml_Place){line, col, line, col + (uint32_t)prefix},
+                      (ml_Place){x->line, x->col, x->line, x->col + (uint32_t)prefix},
                       "byte strings are not supported in script functions");
             ok = false;
         }
     }
     ml_lex_advance(x, prefix);
-    quote = *x->p;
-    triple = x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote;
-    ml_lex_advance(x, triple ? 3 : 1);
-    while (x->p < x->end) {
-        if (*x->p == quote &&
-            (!triple || (x->end - x->p >= 3 && x->p[1] == quote && x->p[2] == quote))) {
-            ml_lex_advance(x, triple ? 3 : 1);
-            closed = true;
-            break;
-        }
+    q->quote = *x->p;
+    q->triple = x->end - x->p >= 3 && x->p[1] == q->quote && x->p[2] == q->quote;
+    ml_lex_advance(x, q->triple ? 3 : 1);
+    return ok;
+}
+
+static bool at_close(const ml_Lexer *x, const Quoting *q)
+{
+    return *x->p == q->quote && (!q->triple || (x->end - x->p >= 3 && x->p[1] == q->quote &&
+                                                x->p[2] == q->quote));
+}
+
+/* A brace in an f-string: doubled it is text, alone it opens a field. */
+static bool brace(ml_Lexer *x, const Quoting *q, ml_FString *fs, ml_Text *t)
+{
+    if (x->p + 1 < x->end && x->p[1] == *x->p) {
+        ml_text_char(t, *x->p);
+        ml_lex_advance(x, 2);
+        return true;
+    }
+    if (*x->p == '}') {
+        ml_report(x->rep, ML_E_E111, (ml_Place){x->line, x->col, x->line, x->col + 1},
+                  "a `}` in the text of an f-string is written `}}`");
+        ml_lex_advance(x, 1);
+        return false;
+    }
+    keep_text(x, fs, t);
+    return ml_lex_field(x, q->quote, q->triple, fs);
+}
+
+/* A backslash and what stands behind it. */
+static bool backslash(ml_Lexer *x, bool raw, ml_Text *t)
+{
+    bool line_end = x->p[1] == '\n' || x->p[1] == '\r';
+
+    if (!raw && !line_end)
+        return escape(x, t);
+    ml_lex_advance(x, 1);
+    if (raw)
+        ml_text_char(t, '\\');
+    if (line_end) {
+        ml_lex_newline(x);
+        if (raw)
+            ml_text_char(t, '\n');
+    } else if ((x->p[0] & 0x80) == 0) {
+        ml_text_char(t, *x->p);
+        ml_lex_advance(x, 1);
+    }
+    return true;
+}
+
+static bool plain_char(ml_Lexer *x, ml_Text *t)
+{
+    size_t n = ml_utf8_length(x->p, x->end);
+    bool ok = n != 0 && *x->p != 0;
+
+    if (!ok) {
+        ml_lex_bad_bytes(x, x->line, x->col,
+                         n ? "a NUL byte in the text" : "the text is not valid UTF-8");
+        n = 1;
+    }
+    ml_text_addn(t, x->p, n);
+    ml_lex_advance(x, n);
+    return ok;
+}
+
+void ml_lex_string(ml_Lexer *x, size_t prefix)
+{
+    uint32_t line = x->line, col = x->col;
+    Quoting q = {0};
+    bool ok = open_string(x, prefix, &q);
+    ml_FString fs = {0};
+    ml_Text t = {0};
+
+    while (x->p < x->end && !x->broken && !at_close(x, &q)) {
         if (ml_lex_at_newline(x)) {
-            if (!triple)
+            if (!q.triple)
                 break;
             ml_lex_newline(x);
             ml_text_char(&t, '\n');
-        } else if (fields && (*x->p == '{' || *x->p == '}')) {
-            if (x->p + 1 < x->end && x->p[1] == *x->p) {
-                ml_text_char(&t, *x->p);
-                ml_lex_advance(x, 2);
-            } else if (*x->p == '}') {
-                ml_report(x->rep, ML_E_E111,
-                          (ml_Place){x->line, x->col, x->line, x->col + 1},
-                          "a `}` in the text of an f-string is written `}}`");
-                ml_lex_advance(x, 1);
-                ok = false;
-            } else {
-                keep_text(x, &fs, &t);
-                ok &= ml_lex_field(x, quote, triple, &fs);
-                if (x->broken)
-                    break;
-            }
+        } else if (q.fields && (*x->p == '{' || *x->p == '}')) {
+            ok &= brace(x, &q, &fs, &t);
         } else if (*x->p == '\\' && x->p + 1 < x->end) {
-            bool line_end = x->p[1] == '\n' || x->p[1] == '\r';
-
-            if (raw) {
-                ml_text_char(&t, '\\');
-                ml_lex_advance(x, 1);
-                if (line_end) {
-                    ml_lex_newline(x);
-                    ml_text_char(&t, '\n');
-                } else if ((x->p[0] & 0x80) == 0) {
-                    ml_text_char(&t, *x->p);
-                    ml_lex_advance(x, 1);
-                }
-            } else if (line_end) {
-                ml_lex_advance(x, 1);
-                ml_lex_newline(x);
-            } else {
-                ok &= escape(x, &t);
-            }
+            ok &= backslash(x, q.raw, &t);
         } else {
-            size_t n = ml_utf8_length(x->p, x->end);
-
-            if (n == 0 || *x->p == 0) {
-                ml_lex_bad_bytes(x, x->line, x->col,
-                                 n ? "a NUL byte in the text"
-                                   : "the text is not valid UTF-8");
-                ok = false;
-                n = 1;
-            }
-            ml_text_addn(&t, x->p, n);
-            ml_lex_advance(x, n);
+            ok &= plain_char(x, &t);
         }
     }
-    if (!closed && !x->broken) {
-        if (!triple)
-            ml_report(x->rep, ML_E_E104, ml_lex_from(x, line, col), "unterminated string");
-        else
-            ml_report(x->rep, ML_E_E104, (ml_Place){line, col, line, col + 3},
-                      "unterminated triple-quoted string");
+    if (x->p < x->end && !x->broken && at_close(x, &q)) {
+        ml_lex_advance(x, q.triple ? 3 : 1);
+    } else if (!x->broken) {
+        ml_report(x->rep, ML_E_E104,
+                  q.triple ? (ml_Place){line, col, line, col + 3}
+                           : ml_lex_from(x, line, col),
+                  q.triple ? "unterminated triple-quoted string" : "unterminated string");
         ok = false;
     }
-    if (ok) {
-        ml_Tok *k = ml_lex_push(x, ML_TOK_STRING, ml_lex_from(x, line, col));
+    ml_Tok *k =
+        ml_lex_push(x, ok ? ML_TOK_STRING : ML_TOK_ERROR, ml_lex_from(x, line, col));
 
-        if (fs.parts.n) {
-            ml_FString *own = ML_NEW(x->sc, ml_FString);
+    if (ok && fs.parts.n) {
+        ml_FString *own = ML_NEW(x->sc, ml_FString);
 
-            keep_text(x, &fs, &t);
-            *own = fs;
-            k->big = true;
-            k->as.fs = own;
-            ml_text_free(&t);
-            return;
-        }
+        keep_text(x, &fs, &t);
+        *own = fs;
+        k->big = true;
+        k->as.fs = own;
+    } else if (ok) {
         k->as.s = (ml_Str){ml_strdup(x->sc, (ml_Str){ml_text_z(&t), t.n}), t.n};
-    } else {
-        ml_lex_push(x, ML_TOK_ERROR, ml_lex_from(x, line, col));
     }
     ml_text_free(&t);
 }
