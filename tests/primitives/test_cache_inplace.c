@@ -131,6 +131,21 @@ static void a_block_without_iters_gives_its_loops(void **state)
                       "            S[i * 2] = S[i * 2] + 1\n");
 }
 
+static void what_a_block_inside_guards_is_not_surely_touched(void **state)
+{
+    (void)state;
+    is_cached_quietly("S: T.Buffer((4,), \"int32\")",
+                      "    for i_0, i_1 in T.grid(2, 3):\n"
+                      "        with T.block(\"S\"):\n"
+                      "            T.reads(S[i_0 * 3 + i_1])\n"
+                      "            T.writes(S[i_0 * 3 + i_1])\n"
+                      "            with T.block(\"inner\"):\n"
+                      "                a = T.axis.spatial((i_0 * 3 + i_1, i_0 * 3 + i_1 + "
+                      "1), i_0 * 3 + i_1)\n"
+                      "                T.where(i_0 * 3 + i_1 < 4)\n"
+                      "                S[a] = S[a] + 1\n");
+}
+
 static void copies_of_a_reduction_add_nothing_up(void **state)
 {
     (void)state;
@@ -151,6 +166,7 @@ int main(void)
         cmocka_unit_test(an_iter_of_one_value_stays_in_the_place),
         cmocka_unit_test(a_predicate_that_cuts_a_sum_is_no_whole_domain),
         cmocka_unit_test(a_block_without_iters_gives_its_loops),
+        cmocka_unit_test(what_a_block_inside_guards_is_not_surely_touched),
         cmocka_unit_test(copies_of_a_reduction_add_nothing_up),
     };
     return cmocka_run_group_tests_name("cache_inplace", tests, NULL, NULL);

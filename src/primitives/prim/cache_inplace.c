@@ -274,9 +274,26 @@ static const ml_Expr *widest(Inplace *p, ml_Arith *ar, const ml_Expr *n, const m
     return ml_is_const_int(most) && !ml_prove_le_expr(ar, dim, most) ? most : dim;
 }
 
-/* Whether the block's one region is one element that it surely touches: it is inside. */
+static bool see_condition(const ml_Stmt *s, void *user)
+{
+    bool *found = user;
+
+    *found |= s->kind == ML_STMT_IF || s->kind == ML_STMT_WHILE ||
+              (s->kind == ML_STMT_BLOCK && !ml_is_true(ml_as_block(s)->predicate)) ||
+              (s->kind == ML_STMT_FOR &&
+               (!ml_is_const_int(ml_as_for(s)->extent) || ml_as_for(s)->extent->as.i < 1));
+    return !*found;
+}
+
+/* Whether the block's one region is one element that it surely touches, under no condition
+ * further inside: it is inside of the buffer then. */
 static bool is_touched(Inplace *p, const ml_Interval *box, size_t n_regions, bool in)
 {
+    bool open = false;
+
+    ml_stmt_visit(p->block->body, see_condition, &open);
+    if (open)
+        return false;
     for (size_t d = 0; d < p->old->rank; d++)
         if (!ml_interval_is_point(p->ar, box[d]))
             return false;
