@@ -260,15 +260,31 @@ static bool has_region_of(const ml_Region *v, size_t n, const ml_Buffer *buf)
     return false;
 }
 
+/* The block, or the one around it, that lies in one scope with the other or with one around
+ * that. */
+static ml_Uid side_of(const ml_Index *ix, const ml_Block *b, const ml_Block *other)
+{
+    ml_Uid u = b->tag;
+
+    for (ml_Uid next = u; next; next = ml_index_scope(ix, u)) {
+        u = next;
+        for (ml_Uid w = other->tag; w; w = ml_index_scope(ix, w))
+            if (ml_index_scope(ix, w) == ml_index_scope(ix, u))
+                return u;
+    }
+    return u;
+}
+
 /* All that the block reads of the buffer, another one has written before in the same
- * iteration. */
+ * iteration: cover is a question about the scope that holds both. */
 static bool is_fed(const Driven *d, const ml_Block *b, const ml_Buffer *buf)
 {
     for (size_t k = 0; k < d->blocks->n && ml_as_block(d->blocks->v[k]) != b; k++) {
         const ml_Block *from = ml_as_block(d->blocks->v[k]);
 
         if (has_region_of(from->writes, from->n_writes, buf))
-            return ml_is_covered(d->c->cx, d->c->facts, d->c->p, b->tag, false);
+            return ml_is_covered(d->c->cx, d->c->facts, d->c->p,
+                                 side_of(d->c->p.index, b, from), false);
     }
     return false;
 }
