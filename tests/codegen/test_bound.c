@@ -179,6 +179,13 @@ static void a_sum_that_another_order_overflows_is_not_compared(void **state)
     Fix *x = *state;
     const char *term = "T.Select(r % 2 == 0, T.float16(30000), T.float16(-30000))";
 
+    /* the same where rounding decides which one it is */
+    const char *decided =
+        "T.Select(A[r] * A[r] < A[r] + T.float16(1), T.float16(30000), T.float16(-30000))";
+    Seen s = look(x, reduced(x, "float16", decided, "S[v]"));
+
+    assert_true(s.c.by_start);
+    assert_int_equal(64, s.c.overflowed);
     assert_int_equal(64, look(x, reduced(x, "float16", term, "S[v]")).c.overflowed);
     assert_int_equal(
         0, look(x, reduced(x, "float32", "T.float32(30000)", "S[v]")).c.overflowed);

@@ -148,7 +148,7 @@ static void bound_by_wide(ml_Ctx *cx, bool sampled, double terms, ml_Tensor *sta
 
         if (start->defined && start->defined[k] != 1)
             continue;
-        if (!out->by_start && !sampled && isfinite(v) &&
+        if (!sampled && isfinite(v) &&
             (!isfinite(s) || ml_tensor_get(rounding, k) > most) && is_tracked(cx, start)) {
             start->defined[k] = 2;
             out->overflowed++;
