@@ -346,7 +346,7 @@ bool ml_cover_region(ml_Cover *c, const ml_Block *consumer, const ml_Region *rea
         if (aliased)
             text = "it is written through a view";
         else if (ml_boxes_count(boxes) == 0)
-            text = "cannot show which elements are written";
+            text = "it is not known which elements are written";
         else {
             /* As it is read, not cut to the buffer: shorter, where both say the same. */
             ml_Interval *whole = ML_ARRAY(c->cx, ml_Interval, rank + 1u);
