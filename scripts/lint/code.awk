@@ -36,6 +36,8 @@ wanted == "" && /^#ifndef ML_[A-Z0-9_]+_H$/ && $2 ~ ("^ML_([A-Z0-9_]+_)?" own_na
     at = FILENAME ":" FNR ": "
     if (match(out, /(^|[^A-Za-z0-9_])(strcpy|strcat|strncpy|strncat|sprintf|vsprintf|strtok|atoi|atol|atoll|atof|gets|alloca)[ \t]*\(/))
         print at "banned function: " substr(out, RSTART, RLENGTH) "...)"
+    if (FILENAME ~ /^src\// && match(out, /(^|[^A-Za-z0-9_])(abort|assert|rand|srand)[ \t]*\(/))
+        print at "banned function: " substr(out, RSTART, RLENGTH) "...)"
     if (FILENAME ~ /^src\/(core|verify|primitives|codegen\/lower)\// && FILENAME != "src/core/base/arena.c" &&
         match(out, /(^|[^A-Za-z0-9_])(malloc|calloc|realloc|strdup|strndup)[ \t]*\(/))
         print at "memory comes from the context: " substr(out, RSTART, RLENGTH) "...)"

@@ -85,6 +85,9 @@ FNR == 1 {
             node[here] = node[there] = 1
         }
     }
+    split(name, to, "/")
+    if (!quoted && to[1] != name && to[1] in may)
+        print at "<" name "> is ours: include \"" name "\""
     if (name in only && FILENAME !~ only[name])
         print at "<" name "> belongs to " only[name]
     if (name ~ /^llvm-c\// && FILENAME !~ /^src\/codegen\/llvm\//)

@@ -47,6 +47,24 @@ test("what cannot be shown is said to be so", function()
     says(e, "cannot show")
 end)
 
+test("an error says once that something cannot be shown", function()
+    local s = moon.schedule(moon.parse([==[
+@T.prim_func
+def main(X: T.Buffer((8,), "int32"), A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            A[X[v]] = v
+    for i in range(8):
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = A[v]
+]==]))
+    local ok, e = pcall(s.cache_read, s, "C", 0, "local")
+    assert(not ok and e.code == "not-region-covered")
+    says(e, "cannot show that what block C reads of A was written: it is not known which elements are written")
+end)
+
 test("updates by one operator that commutes come in any order", function()
     for _, line in ipairs {
         "S[0] = S[0] + A[a, b]",

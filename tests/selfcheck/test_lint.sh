@@ -52,6 +52,8 @@ clean
 bash "$lint" >out && echo 'ok accepts what keeps the rules' || { echo 'not ok accepts what keeps the rules'; cat out; }
 clean && echo '#include "repl/b.h"' >>src/core/a.c
 finds 'an upward include' 'src/core/a.c:8: core may not include repl'
+clean && echo '#include <repl/b.h>' >>src/core/a.c
+finds 'an include of ours as if it were of the system' 'src/core/a.c:8: <repl/b.h> is ours'
 clean && echo '#include "a.h"' >>src/core/a.c
 finds 'an include without its folder' 'a.h" by its path'
 clean && echo '#include <lua.h>' >>src/core/a.c
@@ -66,6 +68,10 @@ clean && cp src/core/a.h src/verify/a.h
 finds 'two guards alike' 'is that of src/core/a.h'
 clean && echo 'int f(void) { return atoi(ml_a); }' >>src/core/a.c
 finds 'a banned function' 'src/core/a.c:8: banned function'
+clean && echo 'void f(int x) { assert(x); }' >>src/core/a.c
+finds 'a function that ends the session' 'src/core/a.c:8: banned function:  assert'
+clean && echo 'void f(void) { abort(); }' >>src/core/a.c
+finds 'a call of abort' 'src/core/a.c:8: banned function:  abort'
 clean && echo 'void *f(void) { return malloc(1); }' >>src/core/a.c
 finds 'memory outside of the arena' 'src/core/a.c:8: memory comes from the context'
 clean && sed -i 1,3d src/core/a.c

@@ -128,6 +128,9 @@ void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r,
                      const ml_PrintOpts *opts);
 /* The name a hint becomes before uniqueness: script 12.5. */
 const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer);
+/* The name as which a function is printed. It is looked for by it, so letters beyond ASCII,
+ * which the text reads in names, stay. */
+const char *ml_name_of_func(ml_Ctx *cx, const char *name);
 bool ml_name_is_reserved(const char *name);
 /* Names for the parameters of an index map, out[0..n): the hints where each of them can
  * stand in a lambda of the text, of Python and of moonloop's Lua beside the others, else

@@ -277,7 +277,7 @@ static void explain(const Coverage *q, const ml_Block *consumer, ml_Interval *bo
     if (q->aliased)
         text = "it is written through a view";
     else if (ml_boxes_count(q->boxes) == 0)
-        text = "cannot show which elements are written";
+        text = "it is not known which elements are written";
     else {
         /* As it is read, not cut to the buffer: shorter, where both say the same. */
         ml_Interval *whole = ML_ARRAY(c->cx, ml_Interval, rank + 1u);

@@ -627,6 +627,34 @@ static void a_module_prints_by_name_with_main_last(void **state)
     expect(&t, "# from tvm.script import ir as I\n\n@I.ir_module\nclass Module:\n    pass");
 }
 
+/* A function is looked for by its name in what was read. */
+static void functions_keep_letters_beyond_ascii(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"\xc3\xa9", "\xc3\xb6_2", "a b\xc3\xa9", "\xff"};
+    static const char *const printed[] = {"def \xc3\xa9():\n        T.evaluate(0)",
+                                          "def \xc3\xb6_2():\n        T.evaluate(1)",
+                                          "def a_b__():\n", "def _():\n"};
+    const ml_Func *fs[4];
+    ml_Text t = {0};
+    for (int k = 0; k < 4; k++) {
+        ml_Func f = func(NULL, 0, ml_evaluate(cx, I(k)));
+        f.name = names[k];
+        f.attrs = NULL;
+        fs[k] = ml_func_from(cx, &f);
+    }
+    ml_print_module(cx, &t, ml_module_new(cx, fs, 4, NULL), NULL);
+    for (int k = 0; k < 4; k++)
+        assert_non_null(strstr(ml_text_z(&t), printed[k]));
+    ml_text_clear(&t);
+    ml_print_module(cx, &t, ml_module_new(cx, fs, 2, NULL), NULL);
+    ml_Parsed p = ml_parse(cx, ml_str(ml_text_z(&t)), NULL);
+    assert_non_null(p.mod);
+    assert_non_null(ml_module_find(p.mod, names[0]));
+    assert_non_null(ml_module_find(p.mod, names[1]));
+    ml_text_free(&t);
+}
+
 /* ---- options */
 static void marks_point_at_what_they_name(void **state)
 {
@@ -893,6 +921,7 @@ int main(void)
         T(the_example_of_the_manual_prints_as_there),
         T(parameters_print_in_the_shortest_form_that_keeps_all),
         T(a_module_prints_by_name_with_main_last),
+        T(functions_keep_letters_beyond_ascii),
         T(marks_point_at_what_they_name),
         T(expressions_asked_for_are_marked),
         T(display_names_are_used_as_given_and_others_avoid_them),

@@ -7,6 +7,8 @@
  */
 #include "core/script/print/print.h"
 
+#include "core/base/utf8.h"
+
 /* Sorted; Python's keywords and what the text itself uses. */
 static const char *const RESERVED[] = {
     "False",    "I",      "Module", "None",  "R",      "T",       "True",   "and",
@@ -59,6 +61,20 @@ const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer)
         s[at++] = is_word(hint[k]) ? hint[k] : '_';
     s[at] = 0;
     return s;
+}
+
+const char *ml_name_of_func(ml_Ctx *cx, const char *name)
+{
+    const char *c = name, *end = name + strlen(name);
+
+    while (c < end) {
+        size_t n = is_word(*c) ? 1 : (unsigned char)*c < 0x80 ? 0 : ml_utf8_length(c, end);
+
+        if (n == 0)
+            return ml_name_sanitize(cx, name, false);
+        c += n;
+    }
+    return name[0] >= '0' && name[0] <= '9' ? ml_name_sanitize(cx, name, false) : name;
 }
 
 static uint32_t hash_text(const char *s, size_t n)

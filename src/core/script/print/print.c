@@ -16,7 +16,7 @@ static const char *symbol_of(const ml_Func *f)
 static const char *func_name(ml_Ctx *cx, const ml_Func *f)
 {
     const char *name = f->name && *f->name ? f->name : symbol_of(f);
-    return ml_name_sanitize(cx, name && *name ? name : "main", false);
+    return ml_name_of_func(cx, name && *name ? name : "main");
 }
 
 /* Whether the parameter prints as A: T.Buffer(...). `k` parameters stand to its left. */

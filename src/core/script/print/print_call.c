@@ -162,7 +162,7 @@ static bool print_module_call(ml_Printer *p, const ml_Expr *e)
     const ml_Func *f = p->mod && name[0] == '@' ? ml_module_find(p->mod, name + 1) : NULL;
 
     if (!f || !ml_dtype_eq(f->ret, e->type) ||
-        !ml_streq(ml_name_sanitize(p->cx, f->name, false), f->name))
+        !ml_streq(ml_name_of_func(p->cx, f->name), f->name))
         return false;
     ml_pr_z(p, "Module.");
     ml_pr_z(p, f->name);
