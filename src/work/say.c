@@ -90,12 +90,12 @@ double ml_speed_read(const char *speed, bool *flops)
     } UNITS[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
                  {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"s", -1},        {"ms", -1e-3},
                  {"µs", -1e-6},     {"us", -1e-6},     {"ns", -1e-9}};
-    char *end;
+    char *end = NULL;
     double v = speed ? strtod(speed, &end) : 0;
 
     if (flops)
         *flops = false;
-    if (v <= 0)
+    if (!end || !(v > 0))
         return 0;
     while (*end == ' ')
         end++;

@@ -19,12 +19,12 @@ ml_Thread ml_thread(const char *tag)
 
     if (!tag)
         return (ml_Thread){0};
-    for (uint8_t a = ML_AXIS_BLOCK; a < ML_AXIS_OTHER; a++) {
+    for (int a = ML_AXIS_BLOCK; a < ML_AXIS_OTHER; a++) {
         size_t n = strlen(AXES[a].name);
 
         if (strncmp(tag, AXES[a].name, n) != 0 || (tag[n] && tag[n] != '.'))
             continue;
-        t.axis = a;
+        t.axis = (uint8_t)a;
         if (!tag[n])
             t.dim = ML_DIM_BARE;
         else if (tag[n + 1] >= 'x' && tag[n + 1] <= 'z' && !tag[n + 2])
