@@ -237,7 +237,7 @@ static bool finish(ml_Cg *g, Want want, const Said *said, ml_Bytes *bytes, ml_Te
         ml_cg_fail(g, "%s", said->text.p);
     if (out && !g->failed && want == WANT_ASM)
         ml_text_addn(text, L(GetBufferStart)(out), L(GetBufferSize)(out));
-    if (out && !g->failed && want == WANT_OBJECT) {
+    if (out && !g->failed && bytes) {
         bytes->n = L(GetBufferSize)(out);
         bytes->v = malloc(bytes->n ? bytes->n : 1);
         if (bytes->v == NULL)
