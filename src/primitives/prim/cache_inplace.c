@@ -161,6 +161,10 @@ static bool by_elements(Inplace *p, const ml_Range *region, const ml_Range *doma
     loops_around(p, &dom);
     for (size_t d = 0; d < rank; d++) {
         const ml_Expr *n = region[d].extent;
+
+        at[d] = region[d].min;
+        if (ml_is_int(n, 1))
+            continue;
         const ml_Var *ax = ml_var_new(cx, "ax", n->type);
 
         ml_push(cx, &dom, ((ml_Dom){ax, ml_int(cx, n->type, 0), n}));
@@ -379,7 +383,9 @@ static bool add_copies(Inplace *p, const ml_Buffer *cached, const ml_Interval *r
 
     /* An output is written by blocks that take their whole domains. */
     out.domain = taken(p, out.region, whole_buffer(p), p->old->rank);
-    if (by_elements(p, in.region, NULL) && by_elements(p, out.region, out.domain)) {
+    if (by_elements(p, out.region, out.domain) &&
+        (ml_same_ranges(in.region, out.region, p->old->rank) ||
+         by_elements(p, in.region, NULL))) {
         parts[0] = ml_cache_nest(p->c, &in, true, &tags[0]);
         parts[2] = ml_cache_nest(p->c, &out, false, &tags[1]);
         for (size_t k = 0; k < 3; k += 2)
