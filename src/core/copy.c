@@ -235,10 +235,12 @@ static const ml_Stmt *copy_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
     ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define ML_STMT(NAME, type, shape, word)                                                   \
     case ML_STMT_##NAME: {                                                                 \
         type *at = (type *)(void *)&to;                                                    \
         *at = *(const type *)(const void *)st;
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define ML_F_VAR(f)                                                                        \
     at->f = new_var(c, at->f);                                                             \
     defines = true;

@@ -392,10 +392,12 @@ static const ml_Stmt *import_node(ml_Import *im, const ml_Stmt *st)
     ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define ML_STMT(NAME, type, shape, word)                                                   \
     case ML_STMT_##NAME: {                                                                 \
         type *at = (type *)(void *)&to;                                                    \
         *at = *(const type *)(const void *)st;
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define ML_F_VAR(f)            at->f = import_var(im, at->f);
 #define ML_F_EXPR(f, role)     at->f = import_opt(im, at->f);
 #define ML_F_EXPRS(f, n, role) at->f = import_exprs(im, at->f, at->n);

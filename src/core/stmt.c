@@ -16,7 +16,7 @@ static const size_t node_sizes[ML_STMT_KINDS] = {
 };
 
 static const char *const words[ML_STMT_KINDS] = {
-#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = word,
+#define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = (word),
 #include "core/stmt.def"
 };
 

@@ -345,10 +345,12 @@ const ml_Stmt *ml_stmt_map(ml_Ctx *cx, const ml_Stmt *st, const ml_Mapper *m)
     ml_AnyStmt to;
 
     switch ((ml_StmtKind)st->kind) {
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type takes none */
 #define ML_STMT(NAME, type, shape, word)                                                   \
     case ML_STMT_##NAME: {                                                                 \
         type *at = (type *)(void *)&to;                                                    \
         *at = *(const type *)(const void *)st;
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define ML_F_EXPR(f, role)     at->f = map_expr(&s, at->f);
 #define ML_F_EXPRS(f, n, role) at->f = map_exprs(&s, at->f, at->n);
 #define ML_F_VALUE(f)          at->f = map_value(&s, at->f);

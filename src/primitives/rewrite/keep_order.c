@@ -255,7 +255,8 @@ bool ml_check_key_order(ml_Call *c, const ml_Block *b, ml_Uid under,
         else
             ml_push(c->cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
-    if (ml_key_grows(dom.v, dom.n, key, n) || ml_order_stays(b, dom.v, dom.n, key, n) ||
+    if (dom.n == 0 || ml_key_grows(dom.v, dom.n, key, n) ||
+        ml_order_stays(b, dom.v, dom.n, key, n) ||
         /* Runs of one instance have one key: they stay in the order they are in. */
         ml_runs_in_any_order(c, b, ML_RUNS_ORDERED) ||
         (is_steady(c, b, dom.v[0].var->uid) && ml_runs_in_any_order(c, b, ML_RUNS_EQUAL)))

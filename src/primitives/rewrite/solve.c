@@ -160,8 +160,8 @@ static int64_t stride_of(const ml_Block *b, const ml_Expr *e)
 static bool solve_index(Solver *s, const ml_Expr *e, ml_Interval need, ml_Interval bound,
                         ml_Interval *needs, ml_Interval *bounds, bool *got)
 {
-    const ml_Expr *a = e->n_args > 0 ? e->args[0] : NULL;
-    const ml_Expr *b = e->n_args > 1 ? e->args[1] : NULL;
+    const ml_Expr *a = e->n_args > 0 ? e->args[0] : e;
+    const ml_Expr *b = e->n_args > 1 ? e->args[1] : e;
 
     ML_ASSERT(e->kind == ML_EXPR_CAST ? a != NULL : !ml_kind_is_binary(e->kind) || b);
     if (!ml_uses_iters(s->block, e))

@@ -75,7 +75,9 @@ static const char *operator_of(const ml_Expr *e, int *prec)
         static const char *const TEXT[] = {"==", "!=", "<", "<=", ">", ">="};
         bool fit = is_number(a->type) || ml_dtype_is_bool(a->type);
         *prec = ML_PREC_CMP;
-        return fit && !(is_plain(a) && is_plain(b)) ? TEXT[k - ML_EXPR_EQ] : NULL;
+        size_t at = (size_t)(k - ML_EXPR_EQ);
+        return fit && !(is_plain(a) && is_plain(b)) && at < ML_COUNT(TEXT) ? TEXT[at]
+                                                                           : NULL;
     }
     if (k == ML_EXPR_AND || k == ML_EXPR_OR) {
         *prec = k == ML_EXPR_AND ? ML_PREC_AND : ML_PREC_OR;
