@@ -263,11 +263,6 @@ static inline size_t ml_load_rank(const ml_Expr *e)
 {
     return (size_t)e->n_args - ((e->flags & ML_X_MASKED) ? 1 : 0);
 }
-/* Unary float maths, rounding included. */
-static inline bool ml_op_is_math(const ml_Op *op)
-{
-    return op->family != ML_FAMILY_OWN;
-}
 ml_Effect ml_expr_effect(const ml_Expr *e);
 uint64_t ml_uid_bloom(ml_Uid uid);
 bool ml_expr_uses_var(const ml_Expr *e, const ml_Var *v); /* variable of that uid inside */
