@@ -60,11 +60,11 @@ SKIP_FILES += $(if $(filter 0,$(HAVE_LLVM)),$(wildcard src/codegen/llvm/*.c))
 
 DRAW_SRCS := $(call every,src/draw/*.c)
 LIB_SRCS  := $(call every,$(foreach d,$(LIB_DIRS),src/$(d)/*.c src/$(d)/*/*.c src/$(d)/*/*/*.c))
-REPL_SRCS := $(call every,src/repl/*.c src/repl/*/*.c)
+REPL_SRCS := $(call every,src/repl/*.c src/repl/*/*.c src/repl/*/*/*.c)
 MAIN_SRC  := $(filter src/repl/main.c,$(REPL_SRCS))
 # The Lua module holds the bindings alone; the session and what needs a terminal stay out.
-TERM_SRCS := $(filter-out $(MAIN_SRC) $(filter-out src/repl/bind/host%,$(filter src/repl/bind/%,$(REPL_SRCS))),$(REPL_SRCS))
-BIND_SRCS := $(filter-out $(MAIN_SRC) $(TERM_SRCS),$(REPL_SRCS))
+BIND_SRCS := $(filter src/repl/bind/%,$(REPL_SRCS))
+TERM_SRCS := $(filter-out $(MAIN_SRC) $(BIND_SRCS),$(REPL_SRCS))
 
 LUA_FILES  := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua lua/*/*/*/*.lua))
 CASE_FILES := $(sort $(wildcard src/primitives/cases/*.case))

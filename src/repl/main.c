@@ -18,23 +18,23 @@
 #include "codegen/worker/worker.h"
 #include "config.h"
 #include "core/base/base.h"
-#include "repl/autosave.h"
 #include "repl/bind/bind.h"
-#include "repl/bind/host.h"
-#include "repl/command.h"
-#include "repl/crash.h"
-#include "repl/help.h"
-#include "repl/input.h"
-#include "repl/job.h"
-#include "repl/line.h"
+#include "repl/cmd/help.h"
+#include "repl/host/host.h"
+#include "repl/job/job.h"
+#include "repl/keep/autosave.h"
+#include "repl/keep/crash.h"
+#include "repl/keep/record.h"
+#include "repl/keep/sessions.h"
+#include "repl/line/line.h"
+#include "repl/line/prompt.h"
 #include "repl/manual/manual.h"
 #include "repl/options.h"
-#include "repl/prompt.h"
-#include "repl/record.h"
-#include "repl/safe.h"
-#include "repl/sessions.h"
-#include "repl/stuck.h"
-#include "repl/transcript.h"
+#include "repl/run/command.h"
+#include "repl/run/input.h"
+#include "repl/run/stuck.h"
+#include "repl/run/transcript.h"
+#include "repl/session/safe.h"
 #include "repl/view/driver.h"
 #include "version.h"
 
@@ -320,7 +320,7 @@ static int finish(void)
     return status;
 }
 
-/* What a session starts for work in the background (repl/job.h); it ends with it. */
+/* What a session starts for work in the background (repl/job/job.h); it ends with it. */
 static int run_job(const char *argv0)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);

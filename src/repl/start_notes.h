@@ -3,7 +3,7 @@
 #define ML_REPL_START_NOTES_H
 
 #include "primitives/schedule.h"
-#include "repl/data.h"
+#include "repl/out/data.h"
 
 /* Lines "note: ..."; nothing once a step was made. */
 void ml_start_notes(ml_Schedule *s, ml_Text *out);

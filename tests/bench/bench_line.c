@@ -8,9 +8,9 @@
 
 #include "harness.h"
 #include "programs.h"
-#include "repl/bind/host.h"
-#include "repl/hint.h"
-#include "repl/line_grid.h"
+#include "repl/host/host.h"
+#include "repl/line/hint.h"
+#include "repl/line/line_grid.h"
 
 enum { ROUNDS = 20, MAX = 4000 };
 

@@ -6,8 +6,8 @@
 #ifndef ML_TESTS_REPL_FIXTURE_H
 #define ML_TESTS_REPL_FIXTURE_H
 
-#include "repl/bind/host.h"
-#include "repl/session.h"
+#include "repl/host/host.h"
+#include "repl/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

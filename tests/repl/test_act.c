@@ -10,8 +10,8 @@
 
 #include "core/index/index.h"
 #include "primitives/trace.h"
-#include "repl/view/act.h"
-#include "repl/view/panes.h"
+#include "repl/view/act/act.h"
+#include "repl/view/pane/panes.h"
 #include "tune/db/db.h"
 
 /* ---- the fixture */

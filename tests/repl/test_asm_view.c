@@ -2,7 +2,7 @@
  * test_asm_view - loops are found by jumps, however the compiler laid out their blocks, and
  * views that are to be compared know no lines and no numbers of labels.
  */
-#include "repl/asm_view.h"
+#include "repl/show/asm_view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "repl/colour.h"
+#include "repl/line/colour.h"
 
 static const char LETTERS[] = {
 #define ML_ROLE(id, name, letter) letter,

@@ -8,8 +8,8 @@
 #include "../core/script/corpus.h"
 #include "core/compare/equal.h"
 #include "core/script/script.h"
-#include "repl/diff.h"
-#include "repl/out.h"
+#include "repl/out/out.h"
+#include "repl/show/diff.h"
 
 static const char *folded(ml_Text *t, const char *text, int width, const char *mark)
 {

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#include "repl/command.h"
-#include "repl/help_impl.h"
-#include "repl/scratch.h"
-#include "repl/wrap.h"
+#include "repl/cmd/help_impl.h"
+#include "repl/out/wrap.h"
+#include "repl/run/command.h"
+#include "repl/run/scratch.h"
 
 static int begin(void **state)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "repl/hint.h"
+#include "repl/line/hint.h"
 
 static void marked(const ml_Hint *h, ml_Text *out)
 {

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "repl/history.h"
+#include "repl/keep/history.h"
 
 static char folder[64], path[100];
 

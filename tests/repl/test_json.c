@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/json/json.h"
-#include "repl/command.h"
-#include "repl/data.h"
+#include "repl/out/data.h"
+#include "repl/run/command.h"
 
 typedef struct Fixture {
     ml_Session ss;

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "repl/line_grid.h"
+#include "repl/line/line_grid.h"
 
 /* ---- a terminal: rows of cells, a cursor that waits behind the last column */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "repl/bind/bind.h"
-#include "repl/bind/host_impl.h"
+#include "repl/host/host_impl.h"
 
 static const char BEGIN[] = "theirs = {}\n"
                             "for k, v in pairs(string) do theirs[k] = v end\n"

@@ -17,7 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "repl/loop.h"
+#include "repl/out/loop.h"
 
 typedef struct Pipe {
     int end[2];

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/bind/host.h"
-#include "repl/profiles.h"
-#include "repl/view/panes.h"
+#include "repl/host/host.h"
+#include "repl/session/profiles.h"
+#include "repl/view/pane/panes.h"
 
 typedef struct Fixture {
     ml_Session ss;

@@ -1,7 +1,7 @@
 /* test_roofline - the plot of roofs and versions: where things stand, and that it fits. */
-#include "repl/roofline.h"
+#include "repl/show/roofline.h"
 
-#include "repl/out.h"
+#include "repl/out/out.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/ctx.h"
-#include "repl/trial.h"
+#include "repl/line/trial.h"
 
 enum { LONG_MS = 600000 }; /* no test fails because the machine is busy */
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "repl/themes.h"
+#include "repl/session/themes.h"
 
 static void shows(Fixture *f, const char *text)
 {

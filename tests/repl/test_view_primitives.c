@@ -17,8 +17,8 @@
 
 #include "primitives/call/cases.h"
 #include "primitives/prim.h"
-#include "repl/bind/host.h"
-#include "repl/view/act_impl.h"
+#include "repl/host/host.h"
+#include "repl/view/act/act_impl.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
 

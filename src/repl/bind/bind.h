@@ -6,8 +6,8 @@
  * reference to the context that owns the nodes. No Lua function that may raise is called
  * while something outside an arena or a userdata is owned. Source: lua-api, style 9.
  */
-#ifndef ML_REPL_BIND_H
-#define ML_REPL_BIND_H
+#ifndef ML_REPL_BIND_BIND_H
+#define ML_REPL_BIND_BIND_H
 
 #include <lauxlib.h>
 #include <lua.h>

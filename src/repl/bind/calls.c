@@ -9,7 +9,7 @@
 
 const ml_ScheduleCall ml_schedule_calls[] = {
 #define ML_CALL(name, args, summary, help, example) {#name, args, summary, help, example},
-#include "repl/calls.def"
+#include "repl/bind/calls.def"
 #undef ML_CALL
 };
 const size_t ml_n_schedule_calls = ML_COUNT(ml_schedule_calls);

@@ -1,7 +1,7 @@
 /* graph - pictures of a schedule: what their nodes and edges are (DOT text), and handing
  * them to moonloop-draw. Source: interaction 12. */
-#ifndef ML_REPL_GRAPH_H
-#define ML_REPL_GRAPH_H
+#ifndef ML_REPL_GRAPH_GRAPH_H
+#define ML_REPL_GRAPH_GRAPH_H
 
 #include "primitives/schedule.h"
 

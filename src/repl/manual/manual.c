@@ -4,11 +4,11 @@
 #include "repl/manual/manual.h"
 
 #include "repl/bind/calls.h"
-#include "repl/bind/host.h"
-#include "repl/help.h"
-#include "repl/help_impl.h"
+#include "repl/cmd/help.h"
+#include "repl/cmd/help_impl.h"
+#include "repl/host/host.h"
 #include "repl/options.h"
-#include "repl/scratch.h"
+#include "repl/run/scratch.h"
 
 static const char INTRO[] =
     "moonloop is an interactive schedule REPL for tensor programs. A program is a TensorIR "

@@ -8,7 +8,7 @@
 #ifndef ML_REPL_MANUAL_MANUAL_H
 #define ML_REPL_MANUAL_MANUAL_H
 
-#include "repl/session.h"
+#include "repl/session/session.h"
 
 /* kind: man, html, bash, zsh or fish; false: there is no such kind, and *out says so. */
 bool ml_manual(ml_Session *ss, const char *kind, ml_Text *out);

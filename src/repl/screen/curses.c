@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "repl/crash.h"
+#include "repl/keep/crash.h"
 
 #if HAVE_CURSES
 #include <curses.h>

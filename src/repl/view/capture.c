@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "repl/crash.h"
+#include "repl/keep/crash.h"
 
 static struct {
     bool on;

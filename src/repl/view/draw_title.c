@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "codegen/target/target.h"
-#include "repl/bind/host.h"
+#include "repl/host/host.h"
 #include "work/roofs.h"
 #include "work/say.h"
 

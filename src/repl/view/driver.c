@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "repl/jobs.h"
-#include "repl/loop.h"
+#include "repl/job/jobs.h"
+#include "repl/out/loop.h"
 #include "repl/screen/screen.h"
-#include "repl/themes.h"
-#include "repl/view/act.h"
+#include "repl/session/themes.h"
+#include "repl/view/act/act.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 

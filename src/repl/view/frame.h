@@ -5,7 +5,7 @@
 #ifndef ML_REPL_VIEW_FRAME_H
 #define ML_REPL_VIEW_FRAME_H
 
-#include "repl/view/act.h"
+#include "repl/view/act/act.h"
 #include "repl/view/layout.h"
 
 typedef enum ml_Drag { ML_DRAG_NONE, ML_DRAG_BORDER, ML_DRAG_NODE } ml_Drag;

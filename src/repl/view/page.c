@@ -2,9 +2,9 @@
  * page - text over the panes, to be read: help with all keys, what a typed command printed.
  * Source: interaction 10.
  */
+#include "repl/out/wrap.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
-#include "repl/wrap.h"
 
 int ml_view_page_room(const ml_View *v)
 {

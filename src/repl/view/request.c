@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "core/base/arena.h"
-#include "repl/jobs.h"
-#include "repl/view/pane_touches.h"
+#include "repl/job/jobs.h"
+#include "repl/view/pane/touches.h"
 
 static void move(ml_View *v, int by)
 {

@@ -7,7 +7,7 @@
  */
 #include "repl/view/rows.h"
 
-#include "repl/colour.h"
+#include "repl/line/colour.h"
 
 void ml_rows_reset(ml_Rows *r)
 {

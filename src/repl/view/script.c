@@ -25,12 +25,12 @@
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "repl/jobs.h"
-#include "repl/loop.h"
-#include "repl/view/act.h"
+#include "repl/job/jobs.h"
+#include "repl/out/loop.h"
+#include "repl/run/wildcard.h"
+#include "repl/view/act/act.h"
 #include "repl/view/capture.h"
 #include "repl/view/keymap.h"
-#include "repl/wildcard.h"
 
 typedef struct Script {
     ml_View v;

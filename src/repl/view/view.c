@@ -9,7 +9,7 @@
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
-#include "repl/view/pane_touches.h"
+#include "repl/view/pane/touches.h"
 
 /* ---- life */
 

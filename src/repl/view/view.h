@@ -9,7 +9,7 @@
 #ifndef ML_REPL_VIEW_VIEW_H
 #define ML_REPL_VIEW_VIEW_H
 
-#include "repl/session.h"
+#include "repl/session/session.h"
 #include "repl/view/rows.h"
 
 typedef enum ml_PaneId { /* the numbers that are typed */

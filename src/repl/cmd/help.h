@@ -1,0 +1,13 @@
+/* help - texts from the tables. Source: interaction 4. */
+#ifndef ML_REPL_CMD_HELP_H
+#define ML_REPL_CMD_HELP_H
+
+#include "primitives/prim.h"
+#include "repl/run/command.h"
+
+/* split(loop, factors, preserve_unit_iters = true, ...) */
+void ml_help_signature(ml_Text *t, const ml_Primitive *p);
+void ml_help_codes(ml_Text *t); /* every error code with its sentence */
+void ml_help_all(ml_Session *ss, ml_Text *t);
+
+#endif

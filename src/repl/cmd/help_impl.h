@@ -1,0 +1,24 @@
+/* help_impl - what the files of help share: the text of one name each. */
+#ifndef ML_REPL_CMD_HELP_IMPL_H
+#define ML_REPL_CMD_HELP_IMPL_H
+
+#include "primitives/prim.h"
+#include "repl/bind/calls.h"
+#include "repl/run/command.h"
+
+size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */
+void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p);
+/* can_NAME of a primitive; false: it is none. */
+bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name);
+void ml_help_call(ml_Session *ss, ml_Text *t, const ml_ScheduleCall *c);
+void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c);
+void ml_help_setting(ml_Session *ss, ml_Text *t, int id);
+/* What :explain CODE tells. */
+void ml_help_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code);
+/* The rule that the code says was broken, in a line. */
+const char *ml_help_code_note(ml_ErrorCode code);
+void ml_help_setting_name(ml_Text *t, int id); /* with dashes, as it is typed */
+/* A name that moon.help knows; false: it does not. */
+bool ml_help_topic(ml_Session *ss, ml_Text *t, const char *name);
+
+#endif

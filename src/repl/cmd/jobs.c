@@ -1,0 +1,273 @@
+/* cmd_jobs - :jobs, :stop, and commands with --background. Source: interaction 9. */
+#include "repl/cmd/jobs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/cmd/tune_words.h"
+#include "repl/job/jobs.h"
+#include "repl/keep/record.h"
+#include "repl/out/data.h"
+#include "repl/out/loop.h"
+#include "repl/out/progress.h"
+
+enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
+
+/* ---------------------------------------------------------------- --background */
+
+static const char BACKGROUND[] = "--background";
+
+static bool may_run_apart(const char *name)
+{
+    static const char *const THOSE[] = {"tune",    "time",   "check",
+                                        "profile", "memory", "counts"};
+
+    for (size_t k = 0; k < ML_COUNT(THOSE); k++)
+        if (ml_streq(name, THOSE[k]))
+            return true;
+    return false;
+}
+
+static bool is_plain(const char *word)
+{
+    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789_-=./:@,+*") == strlen(word);
+}
+
+static void add_word(ml_Text *t, const char *word)
+{
+    if (is_plain(word)) {
+        ml_text_fmt(t, " %s", word);
+        return;
+    }
+    ml_text_add(t, " \"");
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            ml_text_char(t, '\\');
+        ml_text_char(t, *word);
+    }
+    ml_text_char(t, '"');
+}
+
+bool ml_wants_background(const ml_Command *c, const ml_Words *w)
+{
+    for (size_t k = 0; k < w->n; k++)
+        if (ml_streq(w->v[k], BACKGROUND))
+            return may_run_apart(c->name);
+    return false;
+}
+
+bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    int version = ml_schedule_version(ss->focus), number;
+    ml_Text line = {0}, said = {0};
+    ml_Data *d = ml_session_data(ss);
+
+    if (ss->safe && c->run == cmd_tune)
+        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
+                                ":tune --background under --safe: its records are kept in "
+                                "memory and would end with it");
+    ml_text_add(&line, c->name);
+    for (size_t k = 0; k < w->n; k++)
+        if (!ml_streq(w->v[k], BACKGROUND))
+            add_word(&line, w->v[k]);
+    number = ml_job_start(ss, ml_text_z(&line), version);
+    if (number && c->run == cmd_tune)
+        ml_tune_say_start(ss);
+    if (number) {
+        ml_data_one(d);
+        ml_data_int(d, "job", number);
+        ml_data_str(d, "what", ml_text_z(&line));
+        ml_data_str(d, "schedule", ml_schedule_name(ss->focus));
+        ml_data_int(d, "version", version);
+        ml_text_fmt(&said, "job %d: %s on %s v%d; :jobs shows it, :stop %d ends it", number,
+                    ml_text_z(&line), ml_schedule_name(ss->focus), version, number);
+        ml_out_prose(&ss->out, ml_text_z(&said));
+    }
+    ml_text_free(&line);
+    ml_text_free(&said);
+    return number != 0;
+}
+
+bool ml_time_after_step(ml_Session *ss)
+{
+    if (!ss->prompting) {
+        ml_record_unseen(ss); /* other figures the next time */
+        return ml_command_run(ss, "time");
+    }
+    if (ss->timing)
+        ml_job_stop(ss, ss->timing);
+    ss->timing = ml_job_start(ss, "time", ml_schedule_version(ss->focus));
+    return ss->timing != 0;
+}
+
+/* ---------------------------------------------------------------- :jobs */
+
+static void add_row(ml_Text *t, const ml_JobInfo *j)
+{
+    ml_Text since = {0};
+
+    ml_text_duration(&since, j->seconds);
+    ml_text_fmt(t, "%3d  %-8s  %7s  %s v%d  %s", j->number, ml_job_state_name(j->state),
+                ml_text_z(&since), j->schedule, j->version, j->what);
+    if (*j->progress)
+        ml_text_fmt(t, "\n     %s", j->progress);
+    ml_text_char(t, '\n');
+    ml_text_free(&since);
+}
+
+static void tell_row(ml_Data *d, const ml_JobInfo *j)
+{
+    ml_data_row(d);
+    ml_data_int(d, "job", j->number);
+    ml_data_str(d, "what", j->what);
+    ml_data_str(d, "state", ml_job_state_name(j->state));
+    ml_data_str(d, "schedule", j->schedule);
+    ml_data_int(d, "version", j->version);
+    ml_data_real(d, "seconds", j->seconds);
+    ml_data_real(d, "share", j->share);
+    ml_data_str(d, "progress", j->progress);
+}
+
+static bool list(ml_Session *ss)
+{
+    ml_Data *d = ml_session_data(ss);
+    ml_Text t = {0};
+    ml_JobInfo j;
+
+    for (size_t k = 0; ml_job_info(ss, k, &j); k++) {
+        add_row(&t, &j);
+        tell_row(d, &j);
+    }
+    if (t.n == 0)
+        ml_text_add(&t, "no jobs; :tune --background starts one\n");
+    t.p[--t.n] = '\0';
+    ml_out_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+static bool find(ml_Session *ss, const char *word, ml_JobInfo *out)
+{
+    char *end;
+    long n = strtol(word, &end, 10);
+
+    if (end != word && !*end)
+        for (size_t k = 0; ml_job_info(ss, k, out); k++)
+            if (out->number == n)
+                return true;
+    return ml_session_error(ss, ML_E_UNKNOWN_NAME, "no job %s; :jobs lists them", word);
+}
+
+static bool show_log(ml_Session *ss, const ml_JobInfo *j)
+{
+    ml_Data *d = ml_session_data(ss);
+    ml_Text t = {0};
+
+    add_row(&t, j);
+    tell_row(d, j);
+    ml_data_list(d, "log");
+    for (size_t k = 0; k < j->n_log; k++) {
+        ml_text_fmt(&t, "     | %s\n", ml_job_log(ss, j->number, k));
+        ml_data_str(d, NULL, ml_job_log(ss, j->number, k));
+    }
+    ml_data_end(d);
+    ml_page_prose(ss, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+/* Until none runs, or Ctrl-C; the jobs go on then. */
+static bool wait_for_all(ml_Session *ss)
+{
+    ml_Progress p;
+
+    ml_progress_begin(&p, ss, "waiting");
+    ss->stops_itself = 1;
+    while (ml_jobs_running(ss) > 0 && !ss->interrupt) {
+        ml_JobInfo j, one = {.progress = ""};
+
+        for (size_t k = 0; ml_job_info(ss, k, &j); k++)
+            if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
+                one = j;
+        /* On the screen the job's own words tell its share. */
+        ml_progress(&p, p.live ? (double)NAN : one.share, one.progress);
+        ml_loop_wait(-1, -1, LOOK_MS, NULL);
+    }
+    ss->stops_itself = 0;
+    ml_progress_end(&p);
+    if (ss->interrupt) {
+        ss->interrupt = 0;
+        if (ss->batch)
+            ss->status = 130;
+        return ml_session_error(ss, ML_E_INTERRUPTED, "the jobs go on");
+    }
+    return true;
+}
+
+bool cmd_jobs(ml_Session *ss, const ml_Words *w)
+{
+    ml_JobInfo j;
+
+    ml_loop_poll();
+    if (w->n == 0)
+        return list(ss);
+    if (w->n == 1 && ml_streq(w->v[0], "--wait"))
+        return wait_for_all(ss) && list(ss);
+    if (w->n == 1 && w->v[0][0] != '-')
+        return find(ss, w->v[0], &j) && show_log(ss, &j);
+    return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":jobs [NUMBER|--wait], not %s",
+                            w->v[0]);
+}
+
+/* ---------------------------------------------------------------- :stop */
+
+bool cmd_stop(ml_Session *ss, const ml_Words *w)
+{
+    ml_Data *d = ml_session_data(ss);
+    ml_JobInfo j = {0};
+    size_t n = 0;
+    bool all = w->n == 1 && ml_streq(w->v[0], "all");
+
+    ml_loop_poll();
+    if (w->n > 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":stop [NUMBER|all]");
+    if (w->n == 1 && !all) {
+        if (!find(ss, w->v[0], &j))
+            return false;
+        if (ml_job_stop(ss, j.number)) {
+            tell_row(d, &j);
+            return true;
+        }
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "job %d has ended already: %s",
+                                j.number, ml_job_state_name(j.state));
+    }
+    if (!all && ml_jobs_running(ss) > 1)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                "%zu jobs run: :stop NUMBER, or :stop all",
+                                ml_jobs_running(ss));
+    for (size_t k = 0; ml_job_info(ss, k, &j); k++)
+        if (ml_job_stop(ss, j.number)) {
+            tell_row(d, &j);
+            n++;
+        }
+    return n > 0 || ml_session_error(ss, ML_E_BAD_ARGUMENT, "no job runs");
+}
+
+/* ---------------------------------------------------------------- the end */
+
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
+{
+    ml_JobInfo j;
+
+    ml_loop_poll();
+    size_t n = ml_jobs_running(ss);
+
+    if (n == 0)
+        return;
+    ml_text_fmt(out,
+                "note: %s still running, and would end:", n == 1 ? "a job is" : "jobs are");
+    for (size_t k = 0; ml_job_info(ss, k, &j); k++)
+        if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
+            ml_text_fmt(out, " %d (%s)", j.number, j.what);
+}

@@ -1,0 +1,291 @@
+/* cmd_profile - :profile, where the time goes. Source: interaction 8. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/walk.h"
+#include "repl/cmd/timing_args.h"
+#include "repl/host/host.h"
+#include "repl/out/data.h"
+#include "repl/out/progress.h"
+#include "repl/run/command.h"
+#include "repl/session/profiles.h"
+#include "work/profile.h"
+#include "work/say.h"
+
+typedef struct Show {
+    ml_Session *ss;
+    ml_Schedule *s;
+    ml_Text t;
+    ml_Progress bar;
+} Show;
+
+static void told(void *user, uint32_t k, uint32_t n)
+{
+    Show *sh = user;
+
+    ml_progress(&sh->bar, n ? (double)k / n : 0, NULL);
+}
+
+/* `i: C_init, C_update`, by display names. */
+typedef struct Label {
+    Show *sh;
+    ml_Text *t;
+    int blocks;
+} Label;
+
+static bool name_block(const ml_Stmt *s, void *user)
+{
+    Label *l = user;
+
+    if (s->kind != ML_STMT_BLOCK || ml_as_block(s)->n_iters == 0)
+        return true;
+    if (l->blocks++ < 3)
+        ml_text_fmt(l->t, "%s%s", l->blocks > 1 ? ", " : "",
+                    ml_name_of(l->sh->s, ml_as_block(s)->tag));
+    return false;
+}
+
+static void label(Show *sh, const ml_Stmt *s, ml_Text *t)
+{
+    Label l = {sh, t, 0};
+
+    if (s->kind == ML_STMT_FOR)
+        ml_text_fmt(t, "%s: ", ml_name_of(sh->s, ml_as_for(s)->var->uid));
+    ml_stmt_visit(s, name_block, &l);
+    if (l.blocks > 3)
+        ml_text_fmt(t, ", %d more", l.blocks - 3);
+    if (l.blocks == 0)
+        ml_text_add(t, s->kind == ML_STMT_FOR ? "no block" : "a statement");
+}
+
+static void rate(ml_Text *t, double flop, double seconds, int width)
+{
+    if (flop > 0 && seconds > 0) {
+        double g = flop / seconds * 1e-9;
+        ml_text_fmt(t, "%*.*f", width, g < 9.995 ? 2 : g < 99.95 ? 1 : 0, g);
+    } else {
+        ml_text_fmt(t, "%*s", width, "-");
+    }
+}
+
+/* Padded by columns, not bytes. */
+static void cell(ml_Text *t, const char *text, size_t width)
+{
+    size_t n = ml_columns(text);
+
+    ml_text_repeat(t, ' ', n < width ? width - n : 1);
+    ml_text_add(t, text);
+}
+
+static void seconds(ml_Text *t, double s, size_t width)
+{
+    ml_Text v = {0};
+
+    ml_text_seconds(&v, s);
+    cell(t, ml_text_z(&v), width);
+    ml_text_free(&v);
+}
+
+static size_t label_width(Show *sh, const ml_Profile *p)
+{
+    size_t wide = 5, most = sh->ss->out.width >= 60 ? 34 : 14;
+
+    for (uint32_t k = 0; k < p->n; k++) {
+        ml_Text t = {0};
+
+        label(sh, p->nests[k].nest.stmt, &t);
+        wide = ml_columns(ml_text_z(&t)) > wide ? ml_columns(ml_text_z(&t)) : wide;
+        ml_text_free(&t);
+    }
+    return wide < most ? wide : most;
+}
+
+/* Text to a width, a longer one on a line of its own. */
+static void first_cell(ml_Text *t, const char *text, size_t width)
+{
+    ml_text_fmt(t, "%s", text);
+    if (ml_columns(text) > width) {
+        ml_text_char(t, '\n');
+        ml_text_repeat(t, ' ', width);
+    } else
+        ml_text_repeat(t, ' ', width - ml_columns(text));
+}
+
+static void nests(Show *sh, const ml_Profile *p)
+{
+    size_t wide = label_width(sh, p);
+    ml_Text *t = &sh->t;
+
+    ml_text_fmt(t, "%-*s%12s%8s%10s\n", (int)wide, "nest", "time", "share", "GFLOP/s");
+    for (uint32_t k = 0; k < p->n; k++) {
+        const ml_NestTime *v = &p->nests[k];
+        ml_Text name = {0};
+
+        label(sh, v->nest.stmt, &name);
+        first_cell(t, ml_text_z(&name), wide);
+        ml_text_free(&name);
+        seconds(t, v->seconds, 12);
+        ml_text_fmt(t, "%6.1f %%", p->sum > 0 ? 100 * v->seconds / p->sum : 0);
+        rate(t, v->flop, v->seconds, 10);
+        if (v->spread > 0.05)
+            ml_text_char(t, ' ');
+        ml_text_noise(t, v->spread);
+        ml_text_char(t, '\n');
+    }
+    ml_text_fmt(t, "%-*s", (int)wide, "sum");
+    seconds(t, p->sum, 12);
+    ml_text_repeat(t, ' ', 8);
+    rate(t, p->flop, p->sum, 10);
+    ml_text_char(t, '\n');
+    ml_text_fmt(t, "%-*s", (int)wide, "whole");
+    seconds(t, p->whole.t.median, 12);
+    ml_text_repeat(t, ' ', 8);
+    rate(t, p->flop, p->whole.t.median, 10);
+    if (p->whole.noisy)
+        ml_text_char(t, ' ');
+    ml_text_noise(t, p->whole.t.spread);
+    ml_text_char(t, '\n');
+    if (p->together)
+        ml_text_fmt(t, "timed as one: %s\n", p->together);
+}
+
+static void counter_row(ml_Text *t, const char *name, size_t wide, const ml_Counters *c)
+{
+    first_cell(t, name, wide);
+    for (int e = 0; e < ML_COUNTERS; e++) {
+        ml_Text v = {0};
+
+        if (c->known >> e & 1) {
+            ml_text_si(&v, c->v[e]);
+            while (v.n && v.p[v.n - 1] == ' ')
+                v.p[--v.n] = '\0';
+        } else
+            ml_text_char(&v, '-');
+        cell(t, ml_text_z(&v), 10);
+        ml_text_free(&v);
+    }
+    if ((c->known & 3) == 3 && c->v[ML_COUNT_CYCLES] > 0)
+        ml_text_fmt(t, "%8.2f", c->v[ML_COUNT_INSTRUCTIONS] / c->v[ML_COUNT_CYCLES]);
+    ml_text_char(t, '\n');
+}
+
+static void counters(Show *sh, const ml_Profile *p)
+{
+    size_t wide = label_width(sh, p);
+    ml_Text *t = &sh->t;
+
+    if (p->counters.error) {
+        ml_text_add(t, "no hardware counters: ");
+        ml_counters_why(t, p->counters.error);
+        ml_text_char(t, '\n');
+        return;
+    }
+    ml_text_fmt(t, "%-*s%10s%10s%10s%10s%10s%10s%8s\n", (int)wide, "of a call", "cycles",
+                "instr.", "L1 miss", "last miss", "TLB miss", "br. miss", "instr/c");
+    for (uint32_t k = 0; k < p->n; k++) {
+        ml_Text name = {0};
+
+        label(sh, p->nests[k].nest.stmt, &name);
+        counter_row(t, ml_text_z(&name), wide, &p->nests[k].counters);
+        ml_text_free(&name);
+    }
+    counter_row(t, "whole", wide, &p->counters);
+}
+
+static void give_counters(ml_Data *d, const ml_Counters *c)
+{
+    static const char *const KEYS[ML_COUNTERS] = {"cycles",     "instructions",
+                                                  "l1_misses",  "last_level_misses",
+                                                  "tlb_misses", "branch_misses"};
+
+    for (int e = 0; e < ML_COUNTERS; e++)
+        if (c->known >> e & 1)
+            ml_data_real(d, KEYS[e], c->v[e]);
+}
+
+static void give(Show *sh, const ml_Profile *p)
+{
+    ml_Data *d = ml_session_data(sh->ss);
+    ml_Text why = {0};
+
+    if (!d)
+        return;
+    ml_data_one(d);
+    ml_data_str(d, "schedule", ml_schedule_name(sh->s));
+    ml_data_int(d, "version", ml_schedule_version(sh->s));
+    ml_data_real(d, "seconds", p->whole.t.median);
+    ml_data_real(d, "sum", p->sum);
+    ml_data_real(d, "flop", p->flop);
+    ml_data_bool(d, "noisy", p->whole.noisy);
+    ml_data_str(d, "together", p->together);
+    give_counters(d, &p->counters);
+    if (p->counters.error) {
+        ml_counters_why(&why, p->counters.error);
+        ml_data_str(d, "no_counters", ml_text_z(&why));
+        ml_text_free(&why);
+    }
+    ml_data_list(d, "nests");
+    for (uint32_t k = 0; k < p->n; k++) {
+        const ml_NestTime *v = &p->nests[k];
+        ml_Text name = {0};
+
+        label(sh, v->nest.stmt, &name);
+        ml_data_object(d, NULL);
+        ml_data_str(d, "nest", ml_text_z(&name));
+        ml_text_free(&name);
+        ml_data_real(d, "seconds", v->seconds);
+        ml_data_real(d, "share", p->sum > 0 ? v->seconds / p->sum : (double)NAN);
+        ml_data_real(d, "flop", v->flop);
+        give_counters(d, &v->counters);
+        ml_data_end(d);
+    }
+    ml_data_end(d);
+}
+
+static const ml_TimingArgs ARGS = {
+    .command = "profile", .knows = "--runs N, --cold and --shape n=N", .runs = true};
+
+bool cmd_profile(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Program p = ml_schedule_program(s);
+    Show sh = {.ss = ss, .s = s};
+    ml_TimingOpts o = {0};
+    ml_Profile r;
+    ml_Ctx *cx;
+    bool ok;
+
+    (void)ml_schedule_names(s); /* before its context is frozen */
+    cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_ctx_set_limit(cx, 0);
+    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ok = ml_read_timing(ss, &ARGS, w, cx, &o);
+    if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
+        ml_fail_no_function(cx, p.mod);
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ok = false;
+    } else if (ok) {
+        uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+
+        ml_progress_begin(&sh.bar, ss, "profile");
+        ok = ml_profile_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
+                            told, &sh, &r);
+        ml_progress_end(&sh.bar);
+        if (ok) {
+            ml_text_fmt(&sh.t, "%s v%d   %u nest%s   %u thread%s\n", ml_schedule_name(s),
+                        ml_schedule_version(s), r.n, r.n == 1 ? "" : "s", r.whole.threads,
+                        r.whole.threads == 1 ? "" : "s");
+            if (o.n_sizes == 0 && !o.cold) /* other sizes are another question */
+                ml_profiles_keep(ss, s, ml_schedule_version(s), &r);
+            nests(&sh, &r);
+            counters(&sh, &r);
+            sh.t.p[--sh.t.n] = '\0';
+            ml_out_prose(&ss->out, ml_text_z(&sh.t));
+            give(&sh, &r);
+            ml_text_free(&sh.t);
+        } else
+            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    }
+    ml_ctx_unref(cx);
+    return ok;
+}

@@ -1,0 +1,181 @@
+/* cmd_roofline - :roofline, how far each version is from what the machine can do. Source:
+ * interaction 8. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/cmd/timing_args.h"
+#include "repl/host/host.h"
+#include "repl/keep/record.h"
+#include "repl/out/data.h"
+#include "repl/run/command.h"
+#include "repl/show/roofline.h"
+#include "work/say.h"
+#include "work/work.h"
+
+enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
+
+static void giga(ml_Text *t, double v)
+{
+    double g = v * 1e-9;
+
+    ml_text_fmt(t, "%.*f", g < 9.995 ? 2 : g < 99.95 ? 1 : 0, g);
+}
+
+static void legend(const ml_Roofline *r, ml_Text *t)
+{
+    static const char MARK[ML_MACHINE_LEVELS] = {'1', '2', '3', 'm'};
+
+    ml_text_fmt(t, "%s, %u thread%s: ", r->cpu, r->threads, r->threads == 1 ? "" : "s");
+    if (isfinite(r->peak)) {
+        ml_text_add(t, "peak ");
+        giga(t, r->peak);
+        ml_text_add(t, " GFLOP/s of ");
+        ml_dtype_print(t, r->type);
+    } else
+        ml_text_add(t, "no peak was measured");
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
+        if (isfinite(r->bandwidth[l])) {
+            ml_text_fmt(t, ", %c %s ", MARK[l], ml_machine_level_name((ml_MachineLevel)l));
+            giga(t, r->bandwidth[l]);
+        }
+    ml_text_add(t, " GB/s\n");
+}
+
+/* What the machine allows at that intensity, in operations per second. */
+static double allowed(const ml_Roofline *r)
+{
+    return r->roof.limit > 0 ? r->flop / r->roof.limit : (double)NAN;
+}
+
+static void table(const ml_Roofline *r, ml_Text *t)
+{
+    double most = allowed(r);
+
+    ml_text_fmt(t, "%.3g FLOP/B", r->flop / r->bytes);
+    if (isfinite(most)) {
+        ml_text_add(t, ": at most ");
+        giga(t, most);
+        ml_text_fmt(t, " GFLOP/s, the %s roof\n",
+                    r->roof.memory ? ml_machine_level_name(r->roof.level) : "compute");
+    } else
+        ml_text_char(t, '\n');
+    if (r->points.n == 0) {
+        ml_text_add(t, "no version was timed yet: :time\n");
+        return;
+    }
+    ml_text_fmt(t, "%-8s%12s%10s%12s\n", "version", "time", "GFLOP/s", "of the roof");
+    for (size_t k = 0; k < r->points.n; k++) {
+        const ml_RoofPoint *p = &r->points.v[k];
+        double rate = r->flop / p->seconds;
+        ml_Text s = {0}, g = {0}, name = {0};
+
+        ml_text_seconds(&s, p->seconds);
+        giga(&g, rate);
+        ml_text_fmt(&name, "v%d%s", p->version, p->current ? " ◀" : "");
+        ml_text_add(t, ml_text_z(&name));
+        ml_text_repeat(t, ' ', 8 - ml_columns(ml_text_z(&name)) % 8);
+        ml_text_repeat(t, ' ', 12 - ml_columns(ml_text_z(&s)));
+        ml_text_fmt(t, "%s%10s", ml_text_z(&s), ml_text_z(&g));
+        if (isfinite(most))
+            ml_text_fmt(t, "%10.1f %%", 100 * rate / most);
+        ml_text_char(t, '\n');
+        ml_text_free(&s);
+        ml_text_free(&g);
+        ml_text_free(&name);
+    }
+}
+
+static void give(ml_Session *ss, const ml_Roofline *r)
+{
+    ml_Data *d = ml_session_data(ss);
+
+    if (!d)
+        return;
+    ml_data_one(d);
+    ml_data_str(d, "cpu", r->cpu);
+    ml_data_int(d, "threads", r->threads);
+    ml_data_real(d, "peak", isfinite(r->peak) ? r->peak : (double)NAN);
+    ml_data_object(d, "bandwidth");
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
+        if (isfinite(r->bandwidth[l]))
+            ml_data_real(d, ml_machine_level_name((ml_MachineLevel)l), r->bandwidth[l]);
+    ml_data_end(d);
+    if (r->flop > 0 && r->bytes > 0) {
+        ml_data_real(d, "flop", r->flop);
+        ml_data_real(d, "bytes", r->bytes);
+        ml_data_real(d, "intensity", r->flop / r->bytes);
+        ml_data_real(d, "allowed", allowed(r));
+        ml_data_str(d, "roof",
+                    r->roof.memory ? ml_machine_level_name(r->roof.level) : "compute");
+    }
+    ml_data_list(d, "versions");
+    for (size_t k = 0; k < r->points.n; k++) {
+        ml_data_object(d, NULL);
+        ml_data_int(d, "version", r->points.v[k].version);
+        ml_data_real(d, "seconds", r->points.v[k].seconds);
+        if (r->flop > 0)
+            ml_data_real(d, "rate", r->flop / r->points.v[k].seconds);
+        ml_data_bool(d, "current", r->points.v[k].current);
+        ml_data_end(d);
+    }
+    ml_data_end(d);
+}
+
+static const ml_TimingArgs ARGS = {.command = "roofline",
+                                   .knows = "--cold and --shape n=N"};
+
+static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
+                 const ml_TimingOpts *o)
+{
+    ml_Engine *e = ml_host_engine(ss->host);
+    bool narrow = ss->out.width < 60;
+    ml_Roofline r;
+    ml_Text t = {0};
+
+    if (ml_machine_known(cx, e) == NULL)
+        ml_err_line(&ss->out, "measuring this machine: some seconds, once");
+    if (!ml_roofline_of(cx, e, s, at, o, &r)) {
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        return false;
+    }
+    ml_roofline_draw(&r, ss->out.width, narrow ? LOW : HEIGHT, &t);
+    ml_out(&ss->out, ml_text_z(&t));
+    ml_text_clear(&t);
+    legend(&r, &t);
+    if (r.flop > 0 && r.bytes > 0)
+        table(&r, &t);
+    else if (s)
+        ml_text_add(&t, "the program has no operations of floats to compare with\n");
+    t.p[--t.n] = '\0';
+    ml_out_prose(&ss->out, ml_text_z(&t));
+    give(ss, &r);
+    ml_text_free(&t);
+    return true;
+}
+
+bool cmd_roofline(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Ctx *tmp = ml_ctx_new(0), *cx;
+    ml_TimingOpts o = {0};
+    bool ok = ml_read_timing(ss, &ARGS, w, tmp, &o);
+
+    ml_record_unseen(ss); /* a picture of measurements is another one the next time */
+    const char *why = ok && s ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL,
+                                                     o.sizes, o.n_sizes)
+                              : NULL;
+
+    if (why)
+        ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape: %s", why);
+    if (ok && s && ml_schedule_func(s) == NULL && ml_schedule_program(s).mod->n != 1)
+        s = NULL; /* no function to compare */
+    if (ok) {
+        cx = s ? ml_ctx_fork(ml_schedule_ctx(s)) : ml_ctx_new(0);
+        ml_ctx_set_limit(cx, 0);
+        ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+        ok = show(ss, cx, s, s && ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0, &o);
+        ml_ctx_unref(cx);
+    }
+    ml_ctx_unref(tmp);
+    return ok;
+}

@@ -1,0 +1,237 @@
+/* cmd_time - :time. Source: interaction 8, 15 A. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/cmd/timing_args.h"
+#include "repl/host/host.h"
+#include "repl/out/data.h"
+#include "repl/out/progress.h"
+#include "repl/run/command.h"
+#include "work/say.h"
+
+static const ml_TimingArgs ARGS = {
+    .command = "time",
+    .knows = "--runs N, --cold, --report, --against LIBRARY, --shape n=N and --background",
+    .runs = true,
+    .rivals = true};
+
+static void add_rate(ml_Text *t, double flop, double seconds, double spread)
+{
+    if (flop > 0 && seconds > 0) {
+        ml_text_add(t, "   ");
+        ml_text_rate(t, flop, seconds);
+        ml_text_noise(t, spread);
+    }
+}
+
+static void add_seconds(double seconds, double spread, ml_Text *t)
+{
+    ml_text_seconds(t, seconds);
+    ml_text_noise(t, spread);
+}
+
+/* How much faster this is than another version; the noise of both is its own. */
+static void add_ratio(const ml_Timing *r, const ml_Baseline *b, const char *what,
+                      int indent, ml_Text *t)
+{
+    ml_text_fmt(t, "\n%*s×%.3g", indent, "", b->ratio);
+    ml_text_noise(t, hypot(r->t.spread, b->spread));
+    ml_text_fmt(t, " against %s (", what);
+    add_seconds(b->seconds, b->spread, t);
+    ml_text_char(t, ')');
+}
+
+static void add_baselines(ml_Ctx *cx, int version, const ml_Timing *r, int indent,
+                          ml_Text *t)
+{
+    int parent = r->parent.version, best = r->best.version;
+
+    if (r->t.median <= 0)
+        return;
+    if (!isnan(r->start.seconds) && version != 0)
+        add_ratio(r, &r->start, "the start", indent, t);
+    if (!isnan(r->parent.seconds) && parent != 0)
+        add_ratio(r, &r->parent, ml_format(cx, "v%d, the step before", parent), indent, t);
+    if (!isnan(r->best.seconds) && best > 0 && best != version && best != parent &&
+        r->best.seconds < r->t.median * 0.98)
+        add_ratio(r, &r->best, ml_format(cx, "the best version, v%d", best), indent, t);
+}
+
+static void add_giga(ml_Text *t, double v)
+{
+    ml_text_thousands(t, (int64_t)llround(v * 1e-9));
+}
+
+/* The share of the peak, what must move at least, and which roof is nearer. */
+static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
+{
+    if (r->share > ML_SHARE_MOST && !r->by_hand) {
+        ml_text_fmt(t, "\n%*smore than the measured peak ", indent, "");
+        add_giga(t, r->peak);
+        ml_text_add(t,
+                    ", which was probed anew and still comes out low: the machine is busy, "
+                    "or this computes less than the start");
+    } else if (!isnan(r->share)) {
+        ml_text_fmt(t, "\n%*s%.*f %% of the %s", indent, "", r->share < 0.0995 ? 1 : 0,
+                    r->share * 100, r->by_hand ? "peak set by hand, " : "measured peak ");
+        add_giga(t, r->peak);
+        if (!isnan(r->nominal)) {
+            ml_text_add(t, " (nominal ");
+            add_giga(t, r->nominal);
+            ml_text_char(t, ')');
+        }
+    }
+    if (r->bytes > 0) {
+        ml_text_fmt(t, "\n%*smoves at least ", indent, "");
+        ml_text_si(t, r->bytes);
+        ml_text_add(t, "B");
+        if (r->flop > 0)
+            ml_text_fmt(t, ", %.3g FLOP/B", r->flop / r->bytes);
+        if (r->has_roof && r->flop > 0)
+            ml_text_fmt(t, ": the %s roof is the limit",
+                        r->roof.memory ? "memory" : "compute");
+        if (r->has_roof && r->roof.memory && !isnan(r->moved))
+            ml_text_fmt(t, ", %.*f %% of the %.3g GB/s of %s", r->moved < 0.0995 ? 1 : 0,
+                        r->moved * 100, r->roof.bandwidth * 1e-9,
+                        ml_machine_level_name(r->roof.level));
+    }
+}
+
+static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
+                 const char *speed)
+{
+    ml_data_one(d);
+    ml_data_str(d, "schedule", name);
+    ml_data_int(d, "version", version);
+    ml_data_real(d, "median", r->t.median);
+    ml_data_real(d, "min", r->t.min);
+    ml_data_real(d, "p90", r->t.p90);
+    ml_data_int(d, "runs", (int64_t)r->t.n);
+    ml_data_real(d, "spread", r->t.spread);
+    ml_data_bool(d, "noisy", r->noisy);
+    ml_data_int(d, "threads", r->threads);
+    ml_data_str(d, "speed", speed);
+    ml_data_real(d, "flop", r->flop);
+    ml_data_real(d, "bytes", r->bytes);
+    if (r->flop > 0 && r->t.median > 0)
+        ml_data_real(d, "gflops", r->flop / r->t.median * 1e-9);
+    ml_data_real(d, "share_of_peak", r->share);
+    ml_data_real(d, "peak", r->peak);
+    ml_data_real(d, "nominal", r->nominal);
+    if (r->has_roof)
+        ml_data_str(d, "roof", r->roof.memory ? "memory" : "compute");
+    ml_data_int(d, "timings", r->times);
+    ml_data_real(d, "least", r->least);
+    ml_data_real(d, "most", r->most);
+    ml_data_real(d, "start", r->start.seconds);
+    ml_data_real(d, "start_ratio", r->start.ratio);
+    ml_data_real(d, "parent", r->parent.seconds);
+    ml_data_real(d, "best", r->best.seconds);
+    if (r->best.version >= 0)
+        ml_data_int(d, "best_version", r->best.version);
+    if (r->rival) {
+        ml_data_str(d, "rival", r->rival);
+        ml_data_real(d, "rival_median", r->rival_t.median);
+    }
+    ml_data_str(d, "no_rival", r->no_rival);
+}
+
+/* Whether timings of one session say more of its spread than the runs of the last one. */
+static bool ranges_widely(const ml_Timing *r)
+{
+    return r->times > 1 && r->most - r->least >= 1.9 * r->t.spread * r->t.median;
+}
+
+static void add_range(const ml_Timing *r, ml_Text *t)
+{
+    if (!r->noisy || !ranges_widely(r))
+        return;
+    ml_text_fmt(t, "   noisy: timed %u times, ", r->times);
+    ml_text_seconds(t, r->least);
+    ml_text_add(t, " to ");
+    ml_text_seconds(t, r->most);
+}
+
+static void report(ml_Session *ss, ml_Ctx *cx, const char *name, int version,
+                   const ml_Timing *r)
+{
+    ml_Text t = {0};
+    int indent;
+
+    ml_text_fmt(&t, "%s v%d   ", name, version);
+    indent = (int)t.n;
+    add_seconds(r->t.median, r->t.spread, &t);
+    ml_text_fmt(&t, "   median of %zu (min ", r->t.n);
+    ml_text_seconds_like(&t, r->t.min, r->t.median);
+    ml_text_add(&t, ", p90 ");
+    ml_text_seconds_like(&t, r->t.p90, r->t.median);
+    ml_text_char(&t, ')');
+    add_rate(&t, r->flop, r->t.median, r->t.spread);
+    ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
+    add_range(r, &t);
+    if (r->noisy && !ranges_widely(r))
+        ml_text_fmt(&t, "   noisy: half of the runs lie within ±%.0f %% of the median%s",
+                    r->t.spread * 100,
+                    r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
+                                   : "");
+    add_roofs(r, indent, &t);
+    add_baselines(cx, version, r, indent, &t);
+    if (r->rival) {
+        ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
+        add_seconds(r->rival_t.median, r->rival_t.spread, &t);
+        add_rate(&t, r->flop, r->rival_t.median, r->rival_t.spread);
+        ml_text_fmt(&t, ", sampled by turns: ×%.2f", r->rival_t.median / r->t.median);
+        ml_text_noise(&t, hypot(r->t.spread, r->rival_t.spread));
+        ml_text_add(&t, " of its speed");
+    } else if (r->no_rival) {
+        ml_text_fmt(&t, "\n%*snot compared: %s", indent, "", r->no_rival);
+    }
+    ml_out_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+/* For :versions; marked when noisy. */
+static void keep_speed(ml_Session *ss, const ml_Timing *r)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Text t = {0};
+    const char *z;
+
+    ml_text_speed(&t, r->flop, r->t.median, r->t.spread);
+    z = ml_text_z(&t);
+    ml_schedule_set_speed(s, ml_schedule_version(s), z);
+    tell(ml_session_data(ss), ml_schedule_name(s), ml_session_version(ss), r, z);
+    ml_text_free(&t);
+}
+
+bool cmd_time(ml_Session *ss, const ml_Words *w)
+{
+    ml_Schedule *s = ss->focus;
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_Program p = ml_schedule_program(s);
+    ml_TimingOpts o = {0};
+    ml_Timing r;
+    bool ok;
+
+    ml_ctx_set_limit(cx, 0);
+    ml_session_guard(ss, cx);
+    ok = ml_read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o.runs) &&
+         ml_read_timing(ss, &ARGS, w, cx, &o);
+    if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
+        ml_fail_no_function(cx, p.mod);
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ok = false;
+    } else if (ok) {
+        uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+
+        ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
+                           &r);
+        if (ok) {
+            report(ss, cx, ml_schedule_name(s), ml_session_version(ss), &r);
+            keep_speed(ss, &r);
+        } else
+            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    }
+    ml_ctx_unref(cx);
+    return ok;
+}

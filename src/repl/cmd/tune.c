@@ -1,0 +1,449 @@
+/*
+ * cmd_tune - :tune, a search with its progress and its end.
+ *
+ * A search ends by itself or by Ctrl-C; what was measured is in the database before it is
+ * told here. Progress goes to standard error: at a terminal one line that is written over,
+ * and a row now and then; in a pipe rows alone. Source: interaction 9, 11, 15 E.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "codegen/machine/machine.h"
+#include "repl/cmd/tune_words.h"
+#include "repl/host/tune.h"
+#include "repl/out/data.h"
+#include "repl/out/progress.h"
+#include "repl/run/command.h"
+#include "work/work.h"
+
+enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
+
+typedef struct Show {
+    ml_Session *ss;
+    double peak; /* operations per second; NAN: not measured */
+    double flop;
+    double searched; /* seconds of the best before the best were measured by turns; 0 */
+    int64_t next_row;
+    double row_at, line_at; /* when they were printed last */
+    bool live, line;        /* line: one stands on the screen */
+    bool head;
+} Show;
+
+/* What is known of the machine without measuring. */
+static double peak_of(ml_Session *ss, uint32_t threads)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Machine *m = ml_machine_known(cx, ml_host_engine(ss->host));
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    double peak = (double)NAN;
+
+    for (uint32_t k = 0; m && f && k < f->n_params; k++)
+        if (f->params[k].buffer)
+            peak = ml_machine_peak(m, f->params[k].buffer->type, threads);
+    ml_ctx_unref(cx);
+    return peak > 0 ? peak : (double)NAN;
+}
+
+static void rate(ml_Text *t, const Show *sh, double seconds)
+{
+    if (sh->flop > 0)
+        ml_text_fmt(t, "%.1f GFLOP/s", sh->flop / seconds * 1e-9);
+    else
+        ml_text_fmt(t, "%.3g ms", seconds * 1e3);
+    if (isfinite(sh->peak) && sh->flop > 0)
+        ml_text_fmt(t, " (%.1f %%)", 100 * sh->flop / seconds / sh->peak);
+}
+
+static int64_t failures(const ml_TuneStatus *s)
+{
+    int64_t n = 0;
+
+    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
+        n += s->failed[k];
+    return n;
+}
+
+/* ---------------------------------------------------------------- progress */
+
+static void erase(Show *sh)
+{
+    if (sh->line) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    sh->line = false;
+}
+
+static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
+{
+    ml_text_fmt(t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
+                s->rate);
+    ml_text_duration(t, s->elapsed);
+    if (isfinite(s->eta)) {
+        ml_text_add(t, "   eta ");
+        ml_text_duration(t, s->eta);
+    }
+    if (s->best > 0) {
+        ml_text_add(t, "   best ");
+        rate(t, sh, s->best);
+    }
+}
+
+/* The search ranks by the fastest of few measurements, the turns by medians. */
+static bool is_measured_anew(const Show *sh, const ml_TuneStatus *s)
+{
+    return s->final_of && sh->searched > 0 && s->best > sh->searched * 1.005;
+}
+
+static void live_line(Show *sh, const ml_TuneStatus *s)
+{
+    ml_Text t = {0};
+
+    if (!sh->live || ml_clock() - sh->line_at < 0.1)
+        return;
+    sh->line_at = ml_clock();
+    add_state(&t, sh, s);
+    fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
+    fflush(stderr);
+    sh->line = true;
+    ml_text_free(&t);
+}
+
+static void row(Show *sh, const ml_TuneStatus *s)
+{
+    ml_Text t = {0};
+    bool share = isfinite(sh->peak) && sh->flop > 0;
+
+    erase(sh);
+    if (!sh->head) {
+        ml_text_fmt(&t, " gen  trials   %s%s   failed   remaining",
+                    sh->flop > 0 ? "best GFLOP/s" : "   best in ms",
+                    share ? "   % peak" : "");
+        ml_err_line(&sh->ss->out, ml_text_z(&t));
+        ml_text_clear(&t);
+        sh->head = true;
+    }
+    ml_text_fmt(&t, "%4lld  %6lld", (long long)s->generation, (long long)s->done);
+    if (s->best > 0)
+        ml_text_fmt(&t, "   %12.*f", sh->flop > 0 ? 1 : 4,
+                    sh->flop > 0 ? sh->flop / s->best * 1e-9 : s->best * 1e3);
+    else
+        ml_text_fmt(&t, "   %12s", "-");
+    if (share && s->best > 0)
+        ml_text_fmt(&t, "   %6.1f", 100 * sh->flop / s->best / sh->peak);
+    else if (share)
+        ml_text_fmt(&t, "   %6s", "-");
+    ml_text_fmt(&t, "   %6lld   ", (long long)failures(s));
+    ml_Text left = {0};
+
+    if (isfinite(s->eta))
+        ml_text_duration(&left, s->eta);
+    else
+        ml_text_char(&left, '-');
+    ml_text_fmt(&t, "%9s", ml_text_z(&left));
+    ml_err_line(&sh->ss->out, ml_text_z(&t));
+    ml_text_free(&left);
+    ml_text_free(&t);
+    sh->row_at = ml_clock();
+}
+
+/* --json, and what the session of a job hears. */
+static void tell_progress(Show *sh, const ml_TuneStatus *s)
+{
+    ml_Data d = {.n = 0};
+    ml_Text t = {0};
+
+    if (!ml_progress_due(sh->ss, &sh->line_at))
+        return;
+    add_state(&t, sh, s);
+    ml_data_row(&d);
+    ml_data_str(&d, "progress", "tune");
+    ml_data_real(&d, "share",
+                 s->total > 0 ? (double)s->done / (double)s->total : (double)NAN);
+    ml_data_int(&d, "done", s->done);
+    ml_data_int(&d, "total", s->total);
+    ml_data_real(&d, "rate", s->rate);
+    ml_data_real(&d, "seconds", s->elapsed);
+    if (isfinite(s->eta))
+        ml_data_real(&d, "eta", s->eta);
+    if (s->best > 0) {
+        ml_data_real(&d, "best", s->best);
+        ml_data_int(&d, "record", s->best_record);
+    }
+    ml_data_int(&d, "failed", failures(s));
+    ml_data_str(&d, "text", ml_text_z(&t));
+    ml_err(&sh->ss->out, ml_data_lines(&d));
+    ml_data_free(&d);
+    ml_text_free(&t);
+}
+
+static void progress(Show *sh, const ml_TuneStatus *s, bool last)
+{
+    if (sh->ss->json) {
+        tell_progress(sh, s);
+        return;
+    }
+    int64_t by = s->total / ROWS > LEAST_ROW ? s->total / ROWS : LEAST_ROW;
+
+    if (s->done >= sh->next_row || (!sh->live && ml_clock() - sh->row_at >= 30)) {
+        row(sh, s);
+        sh->next_row = (s->done / by + 1) * by;
+    } else if (!last) {
+        live_line(sh, s);
+    }
+}
+
+/* ---------------------------------------------------------------- the end of it */
+
+static void tell_failures(ml_Text *t, const ml_TuneStatus *s)
+{
+    static const char *const names[] = {"replay", "build", "run", "verify", "timeout"};
+    const char *between = "";
+
+    if (failures(s) == 0)
+        return;
+    ml_text_fmt(t, "failed %lld: ", (long long)failures(s));
+    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
+        if (s->failed[k]) {
+            ml_text_fmt(t, "%s%s %lld", between, names[k], (long long)s->failed[k]);
+            between = ", ";
+        }
+    ml_text_char(t, '\n');
+}
+
+static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
+{
+    ml_Text t = {0};
+    double spent = s->search_seconds + s->build_seconds + s->run_seconds;
+
+    erase(sh);
+    if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
+        ml_text_fmt(&t, "stopped after %lld", (long long)s->done);
+        if (s->done < s->total)
+            ml_text_fmt(&t, " of %lld", (long long)s->total);
+        ml_text_add(&t, " trials (");
+        ml_text_duration(&t, s->elapsed);
+        ml_text_fmt(&t, "); %lld records kept", (long long)s->done);
+        if (s->done < s->total)
+            ml_text_fmt(&t, "; :tune continues to %lld", (long long)s->total);
+        ml_text_char(&t, '\n');
+    } else {
+        if (s->before > s->total) /* there was nothing left to do */
+            ml_text_fmt(&t, "%lld trials were asked for, %lld are done (",
+                        (long long)s->total, (long long)s->done);
+        else
+            ml_text_fmt(&t, "%lld of %lld trials (", (long long)s->done,
+                        (long long)s->total);
+        ml_text_duration(&t, s->elapsed);
+        ml_text_char(&t, ')');
+        if (s->before)
+            ml_text_fmt(&t, "; %lld of them earlier", (long long)s->before);
+        if (s->exhausted)
+            ml_text_add(&t, "; the design space has no further program");
+        if (spent > 0)
+            ml_text_fmt(&t, "; search %.0f %%, build %.0f %%, run %.0f %%",
+                        100 * s->search_seconds / spent, 100 * s->build_seconds / spent,
+                        100 * s->run_seconds / spent);
+        ml_text_char(&t, '\n');
+    }
+    tell_failures(&t, s);
+    if (s->best > 0) {
+        ml_text_add(&t, "best   ");
+        rate(&t, sh, s->best);
+        if (s->final_of)
+            ml_text_fmt(&t, ", first of %lld measured by turns", (long long)s->final_of);
+        ml_text_fmt(&t, ", record %lld; :adopt makes it a branch",
+                    (long long)s->best_record);
+        if (is_measured_anew(sh, s)) {
+            ml_text_add(&t, "\n       a single measurement of the search had given ");
+            rate(&t, sh, sh->searched);
+            ml_text_add(&t, "; the turns tell the median");
+        }
+    } else {
+        ml_text_add(&t, "no candidate could be measured");
+    }
+    ml_out_prose(&sh->ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState state)
+{
+    static const char *const names[] = {"replay", "build", "run", "verify", "timeout"};
+    ml_Data *d = ml_session_data(sh->ss);
+
+    ml_data_one(d);
+    ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
+    ml_data_int(d, "trials", s->done);
+    ml_data_int(d, "total", s->total);
+    ml_data_int(d, "before", s->before);
+    ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
+    ml_data_bool(d, "exhausted", s->exhausted);
+    ml_data_real(d, "seconds", s->elapsed);
+    if (s->best > 0) {
+        ml_data_real(d, "best", s->best);
+        if (sh->flop > 0)
+            ml_data_real(d, "gflops", sh->flop / s->best * 1e-9);
+        ml_data_int(d, "record", s->best_record);
+        ml_data_int(d, "measured_by_turns", s->final_of);
+        if (is_measured_anew(sh, s) && sh->flop > 0)
+            ml_data_real(d, "gflops_in_search", sh->flop / sh->searched * 1e-9);
+    }
+    ml_data_object(d, "failed");
+    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
+        ml_data_int(d, names[k], s->failed[k]);
+    ml_data_end(d);
+}
+
+/* ---------------------------------------------------------------- :tune */
+
+static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
+{
+    *a = (ml_TuneAsk){.seed = ml_setting_int(&ss->set, ML_SET_seed),
+                      .threads = ml_engine_threads(ml_host_engine(ss->host))};
+    for (size_t k = 0; k < w->n; k++) {
+        const char *v, *word = w->v[k];
+        char *end;
+
+        if ((v = ml_tune_value(w, &k, "--trials")) != NULL) {
+            if (!ml_tune_whole(v, 1, ML_TUNE_MAX_TRIALS, &a->trials))
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "--trials takes a number from 1 to %d, not '%s'",
+                                        ML_TUNE_MAX_TRIALS, v);
+        } else if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
+            if (!ml_tune_whole(v, 1, INT64_MAX, &a->seed))
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "--seed takes a number from 1, not '%s'", v);
+        } else if ((v = ml_tune_value(w, &k, "--seconds")) != NULL) {
+            a->seconds = strtod(v, &end);
+            if (end == v || *end || !(a->seconds > 0) || !isfinite(a->seconds))
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                        "--seconds takes a number above 0, not '%s'", v);
+        } else if ((v = ml_tune_value(w, &k, "--db")) != NULL) {
+            if (!*v)
+                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--db takes a file");
+            a->db = v;
+        } else if (ml_streq(word, "--fresh")) {
+            a->fresh = true;
+        } else {
+            return ml_session_error(
+                ss, ML_E_BAD_ARGUMENT,
+                ":tune knows --trials, --seed, --seconds, --fresh, --db "
+                "and --background, not %s",
+                word);
+        }
+    }
+    return true;
+}
+
+/* The function that a search begins with; NULL: none is chosen. */
+static const ml_Func *start_of(ml_Session *ss)
+{
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_Module *m = ml_version_program(ss->focus, 0).mod;
+
+    return f && m ? ml_module_find(m, f->name) : NULL;
+}
+
+static bool is_for_host(ml_Session *ss)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Func *start = start_of(ss);
+    const char *foreign = ml_work_foreign(cx, ss->focus);
+
+    if (!foreign && start)
+        foreign = ml_work_for_gpu(cx, start);
+    bool ok = foreign == NULL || ml_session_error(ss, ML_E_NO_DEVICE, "%s", foreign);
+
+    ml_ctx_unref(cx);
+    return ok;
+}
+
+void ml_tune_say_start(ml_Session *ss)
+{
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_For *loop = f ? ml_work_bound(f) : NULL;
+    ml_Text t = {0};
+
+    if (!loop)
+        return;
+    ml_text_fmt(&t,
+                "note: loop %s is bound to %s, which only a GPU has; what is tuned is the "
+                "start, v0, on the CPU",
+                ml_name_of(ss->focus, loop->var->uid), loop->thread.name);
+    ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+static void announce(Show *sh, const ml_TuneAsk *a)
+{
+    ml_Text t = {0};
+    const ml_Target *target = ml_engine_target(ml_host_engine(sh->ss->host));
+
+    if (!sh->ss->job) /* a job's session has said it */
+        ml_tune_say_start(sh->ss);
+
+    ml_text_fmt(&t, "tune %s  llvm %s  seed %lld  %u thread%s",
+                ml_schedule_name(sh->ss->focus), ml_target_level(target),
+                (long long)a->seed, a->threads, a->threads == 1 ? "" : "s");
+    ml_err_line(&sh->ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+bool cmd_tune(ml_Session *ss, const ml_Words *w)
+{
+    ml_TuneAsk ask;
+    const char *warning = NULL;
+    Show sh = {.ss = ss};
+    ml_TuneState state = ML_TUNE_MORE;
+    const ml_TuneStatus *s;
+    bool warned = false;
+
+    if (!read_ask(ss, w, &ask) || !is_for_host(ss))
+        return false;
+    ml_Tuner *t = ml_host_tuner_begin(ss->host, ss->focus, &ask, &warning);
+    if (t == NULL)
+        return false;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    if (warning)
+        ml_tune_warn(ss, warning);
+    s = ml_tuner_status(t);
+    sh.peak = peak_of(ss, ask.threads);
+    sh.flop = s->flop;
+    sh.live = isatty(STDERR_FILENO) && !ss->batch && !ss->json;
+    sh.row_at = ml_clock();
+    sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
+    announce(&sh, &ask);
+    ss->stops_itself = 1;
+    while (state == ML_TUNE_MORE) {
+        state = ml_tuner_step(t, cx, 0.1);
+        s = ml_tuner_status(t);
+        if (!s->final_of)
+            sh.searched = s->best;
+        if (s->warning && !warned && !warning) {
+            erase(&sh);
+            ml_tune_warn(ss, s->warning);
+        }
+        warned = s->warning != NULL;
+        progress(&sh, s, state != ML_TUNE_MORE);
+    }
+    ss->stops_itself = 0;
+    sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
+    erase(&sh);
+    if (state == ML_TUNE_FAILED)
+        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    else {
+        tell_end(&sh, s, state);
+        tell_result(&sh, s, state);
+    }
+    ml_ctx_unref(cx);
+    if (state == ML_TUNE_CANCELLED) {
+        ss->interrupt = 0;
+        if (ss->batch)
+            ss->status = 130;
+    }
+    ml_host_tuner_end(ss->host, ask.db);
+    return state == ML_TUNE_DONE || (state == ML_TUNE_CANCELLED && !ss->batch);
+}

@@ -1,0 +1,234 @@
+/*
+ * host_error - what the session says of an error value: a failure of ours with the frames
+ * it passed, or a message of Lua's with the typed line marked and a near name.
+ * Source: interaction 7.
+ */
+#include "repl/host/host_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/script/report.h"
+#include "repl/bind/bind.h"
+#include "repl/run/command.h"
+
+/* The name in the table on top that is nearest, when it is nearer than *best; of equals the
+ * first by spelling: the order of a table is none. */
+static void nearest_in(lua_State *L, const char *name, size_t *best, char *buf, size_t n)
+{
+    size_t before = *best;
+
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            continue;
+        const char *other = lua_tostring(L, -2);
+        size_t d = ml_edit_distance(ml_str(name), ml_str(other), *best + 1);
+
+        if (d < *best || (d == *best && d < before && strcmp(other, buf) < 0)) {
+            *best = d;
+            snprintf(buf, n, "%s", other);
+        }
+    }
+}
+
+/* Names near to an undefined one: primitives, other methods of schedules, globals. */
+static const char *near_name(ml_Host *h, const char *name, char *buf, size_t n)
+{
+    size_t best = 3;
+
+    buf[0] = '\0';
+    for (size_t k = 0; k < ml_n_primitives; k++) {
+        size_t d = ml_edit_distance(ml_str(name), ml_str(ml_primitives[k]->name), best);
+
+        if (d < best) {
+            best = d;
+            snprintf(buf, n, "%s", ml_primitives[k]->name);
+        }
+    }
+    ml_host_push_methods(h->L);
+    nearest_in(h->L, name, &best, buf, n);
+    lua_pushglobaltable(h->L);
+    nearest_in(h->L, name, &best, buf, n);
+    lua_pop(h->L, 2);
+    return buf[0] ? buf : NULL;
+}
+
+/* "input:3: message" -> message; *line is the number, 0 when there is none. */
+static const char *strip_place(const char *msg, char *chunk, size_t n, int *line)
+{
+    const char *colon = strchr(msg, ':');
+    char *end;
+
+    *line = 0;
+    chunk[0] = '\0';
+    if (!colon || colon[1] < '0' || colon[1] > '9')
+        return msg;
+    *line = (int)strtol(colon + 1, &end, 10);
+    if (*end != ':') {
+        *line = 0;
+        return msg;
+    }
+    size_t len = (size_t)(colon - msg);
+
+    if (len >= n)
+        len = n - 1;
+    memcpy(chunk, msg, len);
+    chunk[len] = '\0';
+    return end[1] == ' ' ? end + 2 : end + 1;
+}
+
+/* `global 'spilt'` in a message of Lua's: the name. */
+static bool undefined_name(const char *msg, char *buf, size_t n)
+{
+    const char *p = strstr(msg, "a nil value (global '");
+    const char *end;
+
+    if (!p)
+        return false;
+    p += strlen("a nil value (global '");
+    end = strchr(p, '\'');
+    if (!end || (size_t)(end - p) >= n)
+        return false;
+    memcpy(buf, p, (size_t)(end - p));
+    buf[end - p] = '\0';
+    return true;
+}
+
+/* Line `n` of what was typed, with a caret where `near 'x'` of the message points. */
+static void add_source_line(ml_Text *at, const char *text, int n, const char *what)
+{
+    const char *p = text, *near = strstr(what, "near '"), *end;
+    char token[64];
+    size_t len;
+
+    while (p && n-- > 1) {
+        p = strchr(p, '\n');
+        p = p ? p + 1 : NULL;
+    }
+    if (!p || !*p)
+        return;
+    len = strcspn(p, "\n");
+    ml_text_add(at, at->n ? "\n     | " : "     | ");
+    for (size_t k = 0; k < len; k++) /* a column each: the caret stands below its place */
+        ml_text_char(at, (unsigned char)p[k] < ' ' || p[k] == 0x7f ? '?' : p[k]);
+    if (!near || !(end = strrchr(near + 6, '\'')) ||
+        (size_t)(end - near - 6) >= sizeof token)
+        return;
+    memcpy(token, near + 6, (size_t)(end - near - 6));
+    token[end - near - 6] = '\0';
+    /* Lua does not say which one: a caret under a wrong one would mislead. */
+    const char *hit = NULL;
+    int hits = 0;
+
+    for (const char *q = p; *token && (q = strstr(q, token)) && q < p + len; q++, hits++)
+        hit = q;
+    if (hits == 1) {
+        ml_text_add(at, "\n     | ");
+        ml_text_repeat(at, ' ', (size_t)(hit - p));
+        ml_text_repeat(at, '^', strlen(token));
+    }
+}
+
+static void report_text(ml_Host *h, const char *msg, bool typed)
+{
+    ml_Session *ss = h->ss;
+    char chunk[120], name[80], near[80];
+    int line;
+    const char *what = strip_place(msg, chunk, sizeof chunk, &line);
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Text at = {0};
+
+    if (line && !(typed && ml_streq(chunk, "input")))
+        ml_text_fmt(&at, "  at     %s:%d", chunk, line);
+    else if (line && h->line && !undefined_name(what, name, sizeof name))
+        add_source_line(&at, h->line, line, what);
+    const char *gone = ss->safe ? ml_host_gone(what) : NULL;
+
+    if (gone) {
+        ml_fail(cx, ML_E_NOT_SUPPORTED, ML_TEXT(ml_format(cx, "%s under --safe", gone)));
+    } else if (undefined_name(what, name, sizeof name)) {
+        const char *other = near_name(h, name, near, sizeof near);
+
+        if (!typed && ml_host_is_method(h->L, name))
+            ml_fail(
+                cx, ML_E_UNKNOWN_NAME,
+                ML_TEXT(ml_format(cx,
+                                  "no function '%s' in a script: write s:%s(…), or call "
+                                  "focus(s) and use the prompt",
+                                  name, name)));
+        else if (other)
+            ml_fail(cx, ML_E_UNKNOWN_NAME,
+                    ML_TEXT(ml_format(cx, "no function or primitive '%s'; did you mean %s?",
+                                      name, other)));
+        else
+            ml_fail(cx, ML_E_UNKNOWN_NAME,
+                    ML_TEXT(ml_format(cx, "no function or primitive '%s'", name)));
+    } else if (ml_streq(what, "not enough memory"))
+        ml_fail(cx, ML_E_OUT_OF_MEMORY,
+                ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
+    else
+        ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT(what));
+    ml_session_report(ss, ml_failure_from(ml_error(cx)), true, ml_text_z(&at));
+    ml_text_free(&at);
+    ml_ctx_unref(cx);
+}
+
+static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
+{
+    lua_State *L = h->L;
+    ml_Text at = {0};
+    const char *name, *chunk, *diags = ml_lua_failure_text(L, -1);
+    int line;
+
+    /* The call that was typed stands before one's eyes; deeper frames and files do not. */
+    for (size_t k = 0; (chunk = ml_lua_failure_frame(L, -1, k, &name, &line)) != NULL;
+         k++) {
+        if ((typed && ml_streq(chunk, "input")) || strncmp(chunk, "lua/moonloop/", 13) == 0)
+            continue;
+        ml_text_fmt(&at, "%s  at     %s:%d%s%s", at.n ? "\n" : "", chunk, line,
+                    *name ? " in " : "", name);
+        if (k == 0 && !*name)
+            continue;
+    }
+    if (diags && h->ss->json) {
+        ml_text_fmt(&at, "%s%s", at.n ? "\n" : "", diags);
+        ml_session_report(h->ss, f, false, ml_text_z(&at));
+    } else if (diags) {
+        ml_err_line(&h->ss->out, diags);
+        if (at.n)
+            ml_err_line(&h->ss->out, ml_text_z(&at));
+        if (h->ss->status == 0)
+            h->ss->status = 1;
+        if (h->ss->last_owned)
+            ml_failure_free(h->ss->last);
+        h->ss->last = f;
+        h->ss->last_owned = false;
+    } else
+        ml_session_report(h->ss, f, false, ml_text_z(&at));
+    ml_text_free(&at);
+    luaL_unref(L, LUA_REGISTRYINDEX, h->error);
+    lua_pushvalue(L, -1);
+    h->error = luaL_ref(L, LUA_REGISTRYINDEX); /* owns f */
+}
+
+/* What to say of an error value that is neither text nor ours; runs no metamethod. */
+static const char *plain(lua_State *L)
+{
+    return lua_isnil(L, -1)
+               ? "an error without a message"
+               : lua_pushfstring(L, "(an error of type %s)", luaL_typename(L, -1));
+}
+
+void ml_host_report(ml_Host *h, bool typed)
+{
+    int top = lua_gettop(h->L);
+    ml_Failure *f = ml_lua_to_failure(h->L, -1);
+
+    if (f)
+        report_failure(h, f, typed);
+    else if (lua_type(h->L, -1) == LUA_TSTRING)
+        report_text(h, lua_tostring(h->L, -1), typed);
+    else
+        report_text(h, plain(h->L), typed);
+    lua_settop(h->L, top - 1);
+}

@@ -1,0 +1,511 @@
+/*
+ * host - the session's Lua state: running lines and files, printing results, telling
+ * errors.
+ *
+ * Typed lines and -e run in an environment whose unknown names are primitives on the focus;
+ * their assignments go to the globals, so that scripts see them. Source: interaction 3,
+ * 4, 7.
+ */
+#include "repl/host/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "repl/bind/bind.h"
+#include "repl/host/host_impl.h"
+
+static const char host_key;
+
+ml_Host *ml_host_of(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key);
+    ml_Host *h = lua_touserdata(L, -1);
+
+    lua_pop(L, 1);
+    return h;
+}
+
+static void *host_alloc(void *ud, void *p, size_t was, size_t n)
+{
+    ml_Host *h = ud;
+
+    if (!p)
+        was = 0;
+    if (n == 0) {
+        h->bytes -= was;
+        free(p);
+        return NULL;
+    }
+    if (h->limit && n > was && h->bytes + (n - was) > h->limit)
+        return NULL;
+    void *q =
+        realloc(p, n); /* NOLINT: Lua's allocator is the one place beside the arenas */
+
+    if (q)
+        h->bytes = h->bytes - was + n;
+    return q;
+}
+
+size_t ml_host_memory(ml_Host *h)
+{
+    return h->bytes;
+}
+
+void ml_host_set_seed(ml_Host *h, int64_t seed)
+{
+    ml_lua_set_seed(h->L, seed);
+}
+
+void ml_host_set_limit(ml_Host *h, size_t bytes)
+{
+    ml_lua_set_limit(h->L, bytes);
+}
+
+void ml_host_set_verify(ml_Host *h, bool on)
+{
+    ml_lua_set_verify(h->L, on);
+}
+
+ml_Engine *ml_host_engine(ml_Host *h)
+{
+    return ml_lua_engine(h->L);
+}
+
+struct ml_Intrins *ml_host_intrins(ml_Host *h)
+{
+    return bind_intrins(h->L);
+}
+
+/* ---- opening */
+
+static int open_state(lua_State *L)
+{
+    ml_Host *h = lua_touserdata(L, 1);
+
+    luaL_openlibs(L);
+    ml_host_add_long(L);
+    if (h->ss->safe)
+        ml_host_make_safe(L);
+    luaopen_moonloop(L);
+    bind_state(L)->safe = h->ss->safe;
+    bind_state(L)->reach = h->ss->reach;
+    ml_host_add_functions(L);
+    if (h->ss->safe)
+        ml_host_keep_path(L);
+    lua_newtable(L); /* the environment of typed lines */
+    lua_newtable(L);
+    lua_pushcfunction(L, ml_host_name);
+    lua_setfield(L, -2, "__index");
+    lua_pushglobaltable(L);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
+    h->env = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+ml_Host *ml_host_new(ml_Session *ss)
+{
+    ml_Host *h = calloc(1, sizeof *h); /* NOLINT: see host_alloc */
+
+    ML_ASSERT(h);
+    h->ss = ss;
+    h->result = h->error = LUA_NOREF;
+    h->L = lua_newstate(host_alloc, h);
+    ML_ASSERT(h->L);
+    lua_pushlightuserdata(h->L, h);
+    lua_rawsetp(h->L, LUA_REGISTRYINDEX, &host_key);
+    lua_pushcfunction(h->L, open_state);
+    lua_pushlightuserdata(h->L, h);
+    if (lua_pcall(h->L, 1, 0, 0) != LUA_OK)
+        ml_host_report(h, true);
+    else
+        ml_lua_set_interrupt(h->L, &ss->interrupt);
+    return h;
+}
+
+void ml_host_free(ml_Host *h)
+{
+    lua_close(h->L);
+    free(h);
+}
+
+/* ---- interruption: a second Ctrl-C within a second gets past every pcall */
+
+static ml_Host
+    *volatile running; /* the host whose code is at work, for the signal handler */
+
+static void hard_stop(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    lua_sethook(L, hard_stop, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
+    luaL_error(L, "interrupted");
+}
+
+static int l_interrupted(lua_State *L)
+{
+    return ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
+}
+
+void ml_host_hard_stop(void)
+{
+    ml_Host *h = running;
+
+    if (h)
+        lua_sethook(h->L, hard_stop,
+                    LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
+}
+
+static size_t limit_of(const ml_Host *h)
+{
+    return (size_t)ml_setting_int(&h->ss->set, ML_SET_memory_limit) << 20;
+}
+
+/* Between calls the session's own few objects are made without protection, but collectors
+ * of a script run, too: under --safe there is a limit that a script cannot have used up. */
+static size_t limit_at_rest(const ml_Host *h)
+{
+    enum { OWN = 64 << 20 };
+
+    return h->ss->safe && limit_of(h) ? limit_of(h) + OWN : 0;
+}
+
+int ml_host_call(ml_Host *h, int n_args, int n_results)
+{
+    running = h;
+    h->limit = limit_of(h);
+    int status = lua_pcall(h->L, n_args, n_results, 0);
+    bool hard = lua_gethook(h->L) == hard_stop;
+
+    running = NULL;
+    h->limit = limit_at_rest(h);
+    ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
+    if (h->ss->interrupt && status == LUA_OK)      /* it came when all was done */
+        h->ss->stops = 0;
+    h->ss->interrupt = 0;
+    if (status != LUA_OK && hard) {
+        lua_pop(h->L, 1);
+        lua_pushcfunction(h->L, l_interrupted);
+        status = lua_pcall(h->L, 0, 0, 0);
+    }
+    return status;
+}
+
+bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
+{
+    if (ml_host_call(h, n_args, n_results) == LUA_OK)
+        return true;
+    ml_host_report(h, typed);
+    return false;
+}
+
+/* ---- lines */
+
+static bool incomplete_message(lua_State *L)
+{
+    size_t n;
+    const char *msg = lua_tolstring(L, -1, &n);
+
+    return n >= 5 && ml_streq(msg + n - 5, "<eof>");
+}
+
+/* A `local` at the beginning of a typed line is kept for the session. */
+static const char *without_local(const char *text)
+{
+    if (strncmp(text, "local ", 6) != 0)
+        return text;
+    text += 6;
+    while (*text == ' ')
+        text++;
+    /* `local x` alone declares nothing that could be kept; attributes need the keyword. */
+    return strchr(text, '=') && !strchr(text, '<') ? text
+           : strncmp(text, "function ", 9) == 0    ? text
+                                                   : text - 6;
+}
+
+static int load_line(ml_Host *h, const char *text, bool typed)
+{
+    lua_State *L = h->L;
+    const char *name = typed ? "=input" : "=-e";
+
+    lua_pushfstring(L, "return %s", text);
+    size_t n;
+    const char *as_value = lua_tolstring(L, -1, &n);
+
+    if (luaL_loadbufferx(L, as_value, n, name, "t") == LUA_OK) {
+        lua_remove(L, -2);
+        return LUA_OK;
+    }
+    lua_pop(L, 2);
+    if (typed)
+        text = without_local(text);
+    return luaL_loadbufferx(L, text, strlen(text), name, "t");
+}
+
+bool ml_host_incomplete(ml_Host *h, const char *text)
+{
+    int status = load_line(h, text, true);
+    bool more = status == LUA_ERRSYNTAX && incomplete_message(h->L);
+
+    lua_pop(h->L, 1);
+    return more;
+}
+
+static bool eval(ml_Host *h, const char *text, bool *incomplete)
+{
+    lua_State *L = h->L;
+    bool typed = h->ss->mode == ML_MODE_TYPED;
+    int status = load_line(h, text, typed);
+
+    luaL_unref(L, LUA_REGISTRYINDEX, h->result);
+    h->result = LUA_NOREF;
+    if (status != LUA_OK) {
+        if (incomplete && status == LUA_ERRSYNTAX && incomplete_message(L)) {
+            *incomplete = true;
+            lua_pop(L, 1);
+            return true;
+        }
+        ml_host_report(h, typed);
+        return false;
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
+    if (!lua_setupvalue(L, -2, 1))
+        lua_pop(L, 1);
+    int base = lua_gettop(L) - 1;
+
+    if (!ml_host_run(h, 0, LUA_MULTRET, typed))
+        return false;
+    int n = lua_gettop(L) - base;
+
+    lua_createtable(L, n, 0);
+    lua_insert(L, base + 1);
+    for (int k = n; k > 0; k--)
+        lua_rawseti(L, base + 1, k);
+    lua_pushinteger(L, n);
+    lua_setfield(L, base + 1, "n");
+    h->result = luaL_ref(L, LUA_REGISTRYINDEX);
+    return true;
+}
+
+bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+{
+    h->line = text;
+    bool ok = eval(h, text, incomplete);
+
+    h->line = NULL;
+    return ok;
+}
+
+/* ---- files */
+
+/* *returned: a schedule, which is the focus now. */
+static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool *returned)
+{
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+    ml_Mode was = h->ss->mode;
+
+    if (path && !ml_session_may_read(h->ss, path))
+        return false;
+    lua_createtable(L, argc, 1);
+    for (int k = 0; k < argc; k++) {
+        lua_pushstring(L, argv[k]);
+        lua_rawseti(L, -2, k + 1);
+    }
+    lua_pushstring(L, path ? path : "-");
+    lua_rawseti(L, -2, 0);
+    lua_setglobal(L, "arg");
+    int status;
+
+    if (!ml_host_load_script(L, path, &status))
+        return ml_session_error(h->ss, ML_E_NO_FILE, "cannot open %s: %s", path,
+                                strerror(errno));
+    if (status != LUA_OK) {
+        ml_host_report(h, false);
+        return false;
+    }
+    for (int k = 0; k < argc; k++)
+        lua_pushstring(L, argv[k]);
+    h->ss->mode = ML_MODE_SCRIPT;
+    bool ok = ml_host_run(h, argc, 1, false);
+    ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
+
+    h->ss->mode = was;
+    *returned = s != NULL;
+    if (s) {
+        ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* the script makes it again */
+    }
+    lua_settop(L, top);
+    return ok;
+}
+
+bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
+{
+    bool returned;
+
+    return run_script(h, path, argc, argv, &returned);
+}
+
+static int l_require(lua_State *L)
+{
+    lua_getglobal(L, "require");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    lua_setglobal(L, lua_tostring(L, 1));
+    return 0;
+}
+
+bool ml_host_require(ml_Host *h, const char *name)
+{
+    h->named = name;
+    lua_pushcfunction(h->L, l_require);
+    lua_pushstring(h->L, name);
+    bool ok = ml_host_run(h, 1, 0, false);
+
+    h->named = NULL;
+    return ok;
+}
+
+/* "examples/matmul.py" -> "matmul" */
+static void push_stem(lua_State *L, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
+    const char *dot = strrchr(from, '.');
+
+    lua_pushlstring(L, from, dot && dot > from ? (size_t)(dot - from) : strlen(from));
+}
+
+/* What the reader wants to tell of the module on the top: the first lines of some. */
+static void tell_warnings(lua_State *L)
+{
+    enum { SHOWN = 3 };
+    ml_Out *out = &ml_host_of(L)->ss->out;
+    lua_Integer n;
+    char line[400];
+
+    if (lua_getfield(L, -1, "warnings") == LUA_TTABLE) {
+        n = luaL_len(L, -1);
+        for (lua_Integer k = 1; k <= n && k <= SHOWN; k++) {
+            const char *z, *said, *at;
+
+            lua_rawgeti(L, -1, k);
+            z = lua_tostring(L, -1); /* warning[W103]: said\n --> FILE:LINE:COLUMN\n ... */
+            said = z ? strstr(z, "]: ") : NULL;
+            at = said ? strstr(said, "--> ") : NULL;
+            if (at) {
+                snprintf(line, sizeof line, "warning: %.*s: %.*s",
+                         (int)strcspn(at + 4, "\n"), at + 4, (int)strcspn(said + 3, "\n"),
+                         said + 3);
+                ml_err_line(out, line);
+            }
+            lua_pop(L, 1);
+        }
+        if (n > SHOWN) {
+            snprintf(line, sizeof line,
+                     "warning: %lld more; moon.open(FILE).warnings has them",
+                     (long long)(n - SHOWN));
+            ml_err_line(out, line);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+/* moon.NAME(text), and moon.schedule of what it gives when that is a module. */
+static int l_open(lua_State *L)
+{
+    const char *fn = lua_tostring(L, 1);
+
+    lua_getglobal(L, "moon");
+    lua_getfield(L, -1, fn);
+    lua_pushvalue(L, 2);
+    lua_call(L, 1, 1);
+    if (!ml_lua_to_schedule(L, -1)) {
+        tell_warnings(L);
+        lua_getfield(L, -2, "schedule");
+        lua_insert(L, -2);
+        bool file = ml_streq(fn, "open");
+
+        if (file) { /* named after the file: the function is `main` in most */
+            lua_createtable(L, 0, 1);
+            push_stem(L, lua_tostring(L, 2));
+            lua_setfield(L, -2, "name");
+        }
+        lua_call(L, file ? 2 : 1, 1);
+    }
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+bool ml_host_open_text(ml_Host *h, const char *text)
+{
+    lua_pushcfunction(h->L, l_open);
+    lua_pushliteral(h->L, "parse");
+    lua_pushstring(h->L, text);
+    return ml_host_run(h, 2, 0, true);
+}
+
+static int l_start(lua_State *L)
+{
+    const ml_HostStart *from = lua_touserdata(L, 1);
+
+    ml_host_push_moon(L);
+    lua_getfield(L, -1, "schedule");
+    lua_getfield(L, -2, "parse");
+    lua_pushstring(L, from->program);
+    lua_call(L, 1, 1);
+    lua_createtable(L, 0, 4);
+    bind_set_string(L, "func", from->func);
+    bind_set_string(L, "name", from->name);
+    bind_set_bool(L, "enable_check", from->check);
+    if (from->target) {
+        bind_push_value(L, NULL, from->target);
+        lua_setfield(L, -2, "target");
+    }
+    lua_call(L, 2, 1);
+    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
+    return 0;
+}
+
+ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
+{
+    lua_pushcfunction(h->L, l_start);
+    lua_pushlightuserdata(h->L, from);
+    if (ml_host_call(h, 1, 0) == LUA_OK)
+        return h->ss->focus;
+    ml_Failure *f = ml_lua_to_failure(h->L, -1);
+    const char *z = f ? ml_failure_message(f) : lua_tostring(h->L, -1);
+
+    ml_text_add(why, z ? z : "an error without a text");
+    lua_pop(h->L, 1);
+    return NULL;
+}
+
+/* A script that returns a schedule, which is the focus then. */
+static bool open_script(ml_Host *h, const char *path)
+{
+    bool returned;
+
+    if (!run_script(h, path, 0, NULL, &returned))
+        return false;
+    return returned ||
+           ml_session_error(h->ss, ML_E_BAD_FILE,
+                            "%s was run, but it returns no schedule; :save FILE.lua writes "
+                            "scripts that do",
+                            path);
+}
+
+bool ml_host_open(ml_Host *h, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (dot && ml_streq(dot, ".lua"))
+        return open_script(h, path);
+    lua_pushcfunction(h->L, l_open);
+    lua_pushliteral(h->L, "open");
+    lua_pushstring(h->L, path);
+    bool ok = ml_host_run(h, 2, 0, true);
+
+    if (ok)
+        ml_session_saved(h->ss, h->ss->focus);
+    return ok;
+}

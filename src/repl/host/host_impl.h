@@ -1,0 +1,59 @@
+/* host_impl - what the files of the session's Lua state share. */
+#ifndef ML_REPL_HOST_HOST_IMPL_H
+#define ML_REPL_HOST_HOST_IMPL_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "repl/host/host.h"
+
+struct ml_Host {
+    ml_Session *ss;
+    lua_State *L;
+    int env;           /* registry references */
+    int result;        /* table of the last line's values, or LUA_NOREF */
+    int error;         /* the last error object */
+    const char *line;  /* what is being run, or NULL */
+    size_t bytes;      /* held by Lua */
+    size_t limit;      /* 0: none */
+    const char *named; /* the module of -l until its file is looked for; else NULL */
+};
+
+ml_Host *ml_host_of(lua_State *L);
+/* lua_pcall within reach of Ctrl-C: the status. A hard stop leaves `interrupted` as the
+ * error, whatever the code made of it. */
+/* Functions of Lua's library that Ctrl-C can end, in place of its own. */
+void ml_host_add_long(lua_State *L);
+void ml_host_add_patterns(lua_State *L);
+int ml_host_call(ml_Host *h, int n_args, int n_results);
+/* Calls what is on the stack; false: the error was printed. */
+bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
+/* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
+ * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
+ * cannot be read, errno says why, and nothing is pushed. */
+bool ml_host_load_script(lua_State *L, const char *path, int *status);
+/* The error value is on top; it is printed and popped. typed: the chunk stands before one's
+ * eyes, so no place is given. */
+void ml_host_report(ml_Host *h, bool typed);
+/* The functions of the prompt into the table moon, on top, and the globals; leaves moon. */
+void ml_host_add_functions(lua_State *L);
+/* --safe: takes away what reaches beyond the session. */
+void ml_host_make_safe(lua_State *L);
+/* Once package.path is what the environment says: the modules of -l are found there. */
+void ml_host_keep_path(lua_State *L);
+/* The name that --safe took away, when that is what a message of Lua's is about; or NULL.
+ */
+const char *ml_host_gone(const char *message);
+/* __index of the environment of typed lines: unknown names are methods of the focus. */
+int ml_host_name(lua_State *L);
+void ml_host_push_moon(lua_State *L); /* whatever the global of that name holds */
+/* moon.hooks.typed: lines of an example in a session of their own. */
+int ml_host_typed(lua_State *L);
+/* Pushes the table of methods of schedules: primitives, can_NAME and all others. */
+void ml_host_push_methods(lua_State *L);
+bool ml_host_is_method(lua_State *L, const char *name);
+int ml_host_bind_key(lua_State *L); /* moon.bind_key */
+int ml_host_theme(lua_State *L);    /* moon.theme */
+
+#endif

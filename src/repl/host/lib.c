@@ -1,0 +1,423 @@
+/*
+ * host_lib - the functions of moon, and of the prompt, that need the session: print,
+ * schedule and open with focus, cmd, set and get; a primitive's name on the focus. Source:
+ * interaction 3, 4.
+ */
+#include "repl/host/host_impl.h"
+
+#include "repl/bind/bind.h"
+#include "repl/host/json.h"
+#include "repl/out/data.h"
+#include "repl/run/command.h"
+#include "repl/run/input.h"
+
+static int l_print(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    ml_Text *t = bind_text(L);
+    int n = lua_gettop(L) - 1;
+
+    for (int k = 1; k <= n; k++) {
+        size_t len;
+        const char *z = luaL_tolstring(L, k, &len);
+
+        if (k > 1)
+            ml_text_char(t, '\t');
+        ml_text_addn(t, z, len);
+        lua_pop(L, 1);
+    }
+    ml_out_line(&h->ss->out, ml_text_z(t));
+    if (h->ss->out.broken)
+        return luaL_error(L, "cannot write to standard output: %s",
+                          strerror(h->ss->out.fault));
+    return 0;
+}
+
+/* moon.schedule and open: what they make becomes the focus, except in script files. */
+static int l_schedule(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    int n = lua_gettop(L);
+
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, n, LUA_MULTRET);
+    ml_Schedule *s = lua_gettop(L) > 0 ? ml_lua_to_schedule(L, 1) : NULL;
+
+    if (s && h->ss->mode != ML_MODE_SCRIPT) {
+        ml_session_focus(h->ss, s);
+        ml_session_saved(h->ss, s); /* its steps, if it has any, are those of a file */
+    }
+    return lua_gettop(L);
+}
+
+static int l_focus(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+
+    if (!lua_isnoneornil(L, 1)) {
+        ml_Schedule *s = ml_lua_to_schedule(L, 1);
+
+        if (!s)
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "focus takes a schedule, not %s",
+                               bind_type(L, 1));
+        ml_session_focus(h->ss, s);
+        lua_settop(L, 1);
+        return 1;
+    }
+    if (!h->ss->focus) {
+        lua_pushnil(L);
+        return 1;
+    }
+    ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+    return 1;
+}
+
+static void push_focus(lua_State *L, const char *what)
+{
+    ml_Host *h = ml_host_of(L);
+
+    if (!h->ss->focus)
+        ml_lua_fail(
+            L, ML_E_UNKNOWN_NAME,
+            "%s works on the focus, and there is none: s = schedule(workload.matmul(64, "
+            "64, 64)) makes one",
+            what);
+    ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+}
+
+/* upvalue 1: a method's name. f(...) is focus:f(...). */
+static int l_on_focus(lua_State *L)
+{
+    const char *name = lua_tostring(L, lua_upvalueindex(1));
+    int n = lua_gettop(L);
+
+    push_focus(L, name);
+    lua_insert(L, 1);
+    lua_getfield(L, 1, name);
+    lua_insert(L, 1);
+    lua_call(L, n + 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* What a script copied from Python says: None is auto. */
+static bool push_python_name(lua_State *L, const char *name)
+{
+    static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule"};
+
+    if (ml_streq(name, "True") || ml_streq(name, "False")) {
+        lua_pushboolean(L, *name == 'T');
+        return true;
+    }
+    for (size_t k = 0; k < ML_COUNT(FROM_MOON) + 1; k++) {
+        bool none = k == ML_COUNT(FROM_MOON);
+
+        if (!ml_streq(name, none ? "None" : FROM_MOON[k]))
+            continue;
+        lua_pushglobaltable(L);
+        lua_pushliteral(L, "moon");
+        if (lua_rawget(L, -2) != LUA_TTABLE)
+            return false;
+        lua_getfield(L, -1, none ? "auto" : FROM_MOON[k]);
+        return true;
+    }
+    return false;
+}
+
+/* __index of the globals, so that script files have these names too. */
+static int l_python_name(lua_State *L)
+{
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+
+    if (!name || !push_python_name(L, name))
+        lua_pushnil(L);
+    return 1;
+}
+
+void ml_host_push_methods(lua_State *L)
+{
+    luaL_getmetatable(L, bind_schedule_class.name);
+    lua_getfield(L, -1, "methods");
+    lua_remove(L, -2);
+}
+
+bool ml_host_is_method(lua_State *L, const char *name)
+{
+    ml_host_push_methods(L);
+    lua_pushstring(L, name);
+    bool yes = lua_rawget(L, -2) == LUA_TFUNCTION;
+
+    lua_pop(L, 2);
+    return yes;
+}
+
+bool ml_host_knows(ml_Host *h, const char *name, bool method)
+{
+    lua_pushglobaltable(h->L);
+    lua_pushstring(h->L, name);
+    bool yes = lua_rawget(h->L, -2) != LUA_TNIL;
+
+    lua_pop(h->L, 2);
+    return yes || (method && ml_host_is_method(h->L, name));
+}
+
+/* Globals first, then methods of the focus (a primitive is one), then names that Python
+ * scripts use. */
+int ml_host_name(lua_State *L)
+{
+    const char *name = lua_tostring(L, 2);
+
+    lua_pushglobaltable(L);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TNIL)
+        return 1;
+    if (name && lua_type(L, 2) == LUA_TSTRING && ml_host_is_method(L, name)) {
+        lua_pushvalue(L, 2);
+        lua_pushcclosure(L, l_on_focus, 1);
+        return 1;
+    }
+    if (name && push_python_name(L, name))
+        return 1;
+    lua_pushnil(L);
+    return 1;
+}
+
+/* The rows of a command as members 1 to n of the table on top; where there can be but one,
+ * its fields too. */
+static void set_rows(lua_State *L, ml_Data *d)
+{
+    const char *p = ml_data_lines(d);
+    ml_Ctx *cx = bind_scratch(L);
+
+    lua_insert(L, -2); /* below the table */
+    for (lua_Integer n = 1; *p; n++) {
+        size_t len = strcspn(p, "\n");
+        ml_JsonError why = {0};
+        const ml_Json *j = ml_json_read(cx, (ml_Str){p, len}, &why);
+
+        if (!j)
+            luaL_error(L, "a command told what is no data: %s at %u", why.what, why.col);
+        if (d->one)
+            ml_host_json_fields(L, j);
+        ml_host_json_push(L, j);
+        lua_rawseti(L, -2, n);
+        p += len + (p[len] == '\n');
+    }
+    bind_scratch_done(L, -2);
+    lua_remove(L, -2);
+}
+
+typedef struct DataBox {
+    ml_Data d;
+} DataBox;
+
+static int free_data(lua_State *L)
+{
+    ml_data_free(&((DataBox *)lua_touserdata(L, 1))->d);
+    return 0;
+}
+
+/* Memory that goes when Lua collects it. */
+static ml_Data *push_data(lua_State *L)
+{
+    DataBox *b = lua_newuserdatauv(L, sizeof *b, 0);
+
+    *b = (DataBox){.d = {.n = 0}};
+    if (luaL_newmetatable(L, "moonloop.data")) {
+        lua_pushcfunction(L, free_data);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return &b->d;
+}
+
+/* An argument as a word, which stays on the stack; handles are their names. */
+static const char *push_word(lua_State *L, int idx)
+{
+    int type = lua_type(L, idx);
+    size_t n;
+
+    if (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN &&
+        !bind_test(L, idx, &bind_handle_class))
+        bind_bad(L,
+                 "moon.cmd: word %d: a string, number, boolean or handle is needed, "
+                 "got %s",
+                 idx - 1, bind_type(L, idx));
+    if (type == LUA_TNUMBER && lua_tointegerx(L, idx, NULL) == lua_tonumber(L, idx))
+        lua_pushinteger(L, lua_tointeger(L, idx)); /* 1.0 is 1 */
+    else
+        lua_pushvalue(L, idx);
+    const char *z = luaL_tolstring(L, -1, &n);
+
+    lua_remove(L, -2);
+    if (strlen(z) != n)
+        bind_bad(L, "moon.cmd: word %d holds a zero byte", idx - 1);
+    return z;
+}
+
+/* moon.cmd(name, ...): {ok =, text =} and what it told as data */
+static int l_cmd(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    int n = lua_gettop(L);
+    const char *name = bind_string(L, 1, "name");
+    const char *words[ML_MAX_WORDS];
+
+    while (n > 1 && lua_isnil(L, n))
+        n--;
+    if (n - 1 > ML_MAX_WORDS)
+        return bind_bad(L, "moon.cmd: at most %d words are given, got %d", ML_MAX_WORDS,
+                        n - 1);
+    luaL_checkstack(L, n + 8, "words");
+    for (int k = 2; k <= n; k++)
+        words[k - 2] = push_word(L, k);
+    ml_Text *got = bind_text(L);
+    ml_Data *data = push_data(L);
+    ml_Text *was = h->ss->out.capture;
+
+    h->ss->out.capture = got;
+    bool ok = ml_command_words(h->ss, name, words, (size_t)n - 1, data);
+
+    h->ss->out.capture = was;
+    lua_newtable(L);
+    set_rows(L, data);
+    bind_set_bool(L, "ok", ok);
+    bind_push_text(L, got);
+    lua_setfield(L, -2, "text");
+    return 1;
+}
+
+/* As :set asks; what it would print becomes the error's text. */
+static bool is_allowed(ml_Session *ss, int id, const char *value, ml_Text *why)
+{
+    ml_Text *was = ss->out.err_capture, said = {0};
+    int status = ss->status;
+
+    ss->out.err_capture = &said;
+    bool ok = ml_settings_allow(ss, id, value);
+
+    ss->out.err_capture = was;
+    ss->status = status;
+    if (!ok)
+        ml_text_add(why, ss->last ? ml_failure_message(ss->last) : "it is refused");
+    ml_text_free(&said);
+    return ok;
+}
+
+static void set_one(lua_State *L, const char *name, const char *value)
+{
+    ml_Host *h = ml_host_of(L);
+    int id = ml_setting_find(name);
+    ml_Text *why;
+
+    why = bind_text(L);
+    if (id < 0) {
+        ml_setting_unknown(name, why);
+        ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
+    }
+    if (!is_allowed(h->ss, id, value, why) || !ml_setting_set(&h->ss->set, id, value, why))
+        ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+    lua_pop(L, 1);
+}
+
+static int l_set(lua_State *L)
+{
+    bind_table(L, 1, "set");
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "moon.set{name = value, ...}");
+        const char *value = luaL_tolstring(L, -1, NULL);
+
+        set_one(L, lua_tostring(L, -3), value);
+        lua_pop(L, 1);
+    }
+    ml_settings_apply(ml_host_of(L)->ss);
+    return 0;
+}
+
+/* moon.alias{name = "command words", other = false} */
+static int l_alias(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+
+    bind_table(L, 1, "alias");
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        bool gone = lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1);
+
+        if (lua_type(L, -2) != LUA_TSTRING || (!gone && lua_type(L, -1) != LUA_TSTRING))
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT,
+                               "moon.alias{name = \"command words\", ...}; false takes one "
+                               "away");
+        ml_Text *why = bind_text(L);
+
+        if (!ml_alias_set(&h->ss->aliases, lua_tostring(L, -3),
+                          gone ? NULL : lua_tostring(L, -2), why))
+            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+static int l_get(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    const char *name = bind_string(L, 1, "name");
+    int id = ml_setting_find(name);
+
+    if (id < 0) {
+        ml_Text *why = bind_text(L);
+
+        ml_setting_unknown(name, why);
+        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
+    }
+    if (ml_settings[id].kind == ML_SET_INT)
+        lua_pushinteger(L, ml_setting_int(&h->ss->set, (ml_SettingId)id));
+    else if (ml_settings[id].kind == ML_SET_BOOL)
+        lua_pushboolean(L, ml_setting_bool(&h->ss->set, (ml_SettingId)id));
+    else
+        lua_pushstring(L, ml_setting_word(&h->ss->set, (ml_SettingId)id));
+    return 1;
+}
+
+void ml_host_add_functions(lua_State *L)
+{
+    static const char *const FROM_MOON[] = {"schedule", "workload", "open",
+                                            "focus",    "auto",     "bind_key"};
+    static const char *const ON_FOCUS[] = {"loops", "blocks"};
+
+    lua_pushglobaltable(L);
+    lua_newtable(L);
+    lua_pushcfunction(L, l_python_name);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+    lua_pushcfunction(L, l_print);
+    lua_setglobal(L, "print");
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, "moon");
+    lua_getfield(L, -1, "schedule");
+    lua_pushcclosure(L, l_schedule, 1);
+    lua_setfield(L, -2, "schedule");
+    lua_getfield(L, -1, "open");
+    lua_pushcclosure(L, l_schedule, 1);
+    lua_setfield(L, -2, "open");
+    const luaL_Reg fns[] = {{"focus", l_focus},       {"cmd", l_cmd},
+                            {"set", l_set},           {"get", l_get},
+                            {"alias", l_alias},       {"bind_key", ml_host_bind_key},
+                            {"theme", ml_host_theme}, {NULL, NULL}};
+
+    bind_functions(L, fns);
+    lua_getfield(L, -1, "hooks");
+    lua_pushcfunction(L, ml_host_typed);
+    lua_setfield(L, -2, "typed");
+    lua_pop(L, 1);
+    for (size_t k = 0; k < ML_COUNT(FROM_MOON); k++) {
+        lua_getfield(L, -1, FROM_MOON[k]);
+        lua_setglobal(L, FROM_MOON[k]);
+    }
+    for (size_t k = 0; k < ML_COUNT(ON_FOCUS); k++) {
+        lua_pushstring(L, ON_FOCUS[k]);
+        lua_pushcclosure(L, l_on_focus, 1);
+        lua_setglobal(L, ON_FOCUS[k]);
+    }
+}

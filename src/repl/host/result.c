@@ -1,0 +1,189 @@
+/*
+ * host_result - the values of a line as the prompt shows them. Source: interaction 4.
+ */
+#include "repl/host/host_impl.h"
+
+#include "repl/bind/bind.h"
+#include "repl/host/json.h"
+
+/* Handles, or a list of nothing else: their names. */
+static bool add_handles(lua_State *L, int idx, ml_Text *out)
+{
+    ml_Schedule *s;
+    ml_Handle hd;
+
+    idx = lua_absindex(L, idx);
+    if (ml_lua_to_handle(L, idx, &s, &hd)) {
+        if (out->n)
+            ml_text_add(out, ", ");
+        ml_text_add(out, luaL_tolstring(L, idx, NULL));
+        lua_pop(L, 1);
+        return true;
+    }
+    if (lua_type(L, idx) != LUA_TTABLE || lua_rawlen(L, idx) == 0)
+        return false;
+    for (lua_Unsigned k = 1; k <= lua_rawlen(L, idx); k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k);
+        bool yes = ml_lua_to_handle(L, -1, &s, &hd);
+
+        if (yes) {
+            ml_text_fmt(out, "%s%s", out->n ? ", " : "", luaL_tolstring(L, -1, NULL));
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+        if (!yes)
+            return false;
+    }
+    return true;
+}
+
+static void add_quoted(ml_Text *t, const char *z, size_t n)
+{
+    ml_text_char(t, '"');
+    for (size_t k = 0; k < n; k++) {
+        unsigned char c = (unsigned char)z[k];
+
+        if (c == '"' || c == '\\')
+            ml_text_fmt(t, "\\%c", c);
+        else if (c == '\n')
+            ml_text_add(t, "\\n");
+        else if (c < 32 || c == 127)
+            ml_text_fmt(t, "\\%d", c);
+        else
+            ml_text_char(t, (char)c);
+    }
+    ml_text_char(t, '"');
+}
+
+static void add_value(lua_State *L, int idx, ml_Text *t, int depth);
+
+static void add_table(lua_State *L, int idx, ml_Text *t, int depth)
+{
+    size_t n = 0;
+    lua_Integer next = 1;
+
+    idx = lua_absindex(L, idx);
+    if (depth == 0 || !lua_checkstack(L, 8)) {
+        ml_text_add(t, "{…}");
+        return;
+    }
+    ml_text_char(t, '{');
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), n++) {
+        if (n == 40) {
+            ml_text_add(t, ", …");
+            lua_pop(L, 2);
+            break;
+        }
+        if (n)
+            ml_text_add(t, ", ");
+        if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == next)
+            next++;
+        else if (lua_type(L, -2) == LUA_TSTRING)
+            ml_text_fmt(t, "%s = ", lua_tostring(L, -2));
+        else {
+            ml_text_char(t, '[');
+            add_value(L, -2, t, 0);
+            ml_text_add(t, "] = ");
+        }
+        add_value(L, -1, t, depth - 1);
+    }
+    ml_text_char(t, '}');
+}
+
+static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
+{
+    size_t n;
+    const char *z;
+
+    idx = lua_absindex(L, idx);
+    if (lua_type(L, idx) == LUA_TSTRING) {
+        z = lua_tolstring(L, idx, &n);
+        add_quoted(t, z, n);
+    } else if (lua_type(L, idx) == LUA_TTABLE &&
+               luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL)
+        add_table(L, idx, t, depth);
+    else {
+        if (lua_type(L, idx) == LUA_TTABLE)
+            lua_pop(L, 1);
+        z = luaL_tolstring(L, idx, &n);
+        ml_text_addn(t, z, n);
+        lua_pop(L, 1);
+    }
+}
+
+/* The values as text in the box at the top: runs __tostring, so it may raise. */
+static int l_show(lua_State *L)
+{
+    ml_Text *t = lua_touserdata(L, 2), names = {0};
+    lua_Integer n;
+
+    lua_getfield(L, 1, "n");
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (n == 1) {
+        lua_rawgeti(L, 1, 1);
+        if (add_handles(L, -1, &names)) {
+            ml_text_fmt(t, "→ %s", ml_text_z(&names));
+            ml_text_free(&names);
+            return 0;
+        }
+        ml_text_free(&names);
+        if (lua_isnil(L, -1))
+            return 0;
+        lua_pop(L, 1);
+    }
+    for (lua_Integer k = 1; k <= n; k++) {
+        lua_rawgeti(L, 1, k);
+        if (k > 1)
+            ml_text_add(t, "\t");
+        add_value(L, -1, t, 3);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+/* --json: {"result": …}, or {"results": […]} of several values. Nothing for nil. */
+static int l_tell(lua_State *L)
+{
+    ml_Text *t = lua_touserdata(L, 2);
+    lua_Integer n;
+
+    lua_getfield(L, 1, "n");
+    n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (n == 0 || (n == 1 && lua_rawgeti(L, 1, 1) == LUA_TNIL))
+        return 0;
+    ml_text_add(t, n == 1 ? "{\"result\":" : "{\"results\":[");
+    for (lua_Integer k = 1; k <= n; k++) {
+        ml_text_add(t, k > 1 ? "," : "");
+        lua_rawgeti(L, 1, k);
+        ml_host_json_add(L, -1, t);
+        lua_pop(L, 1);
+    }
+    ml_text_add(t, n == 1 ? "}" : "]}");
+    return 0;
+}
+
+void ml_host_print_result(ml_Host *h, bool silent)
+{
+    lua_State *L = h->L;
+    ml_Text t = {0};
+
+    if (h->result == LUA_NOREF)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->result);
+    lua_rawgeti(L, -1, 1);
+    lua_setglobal(L, "_");
+    if (silent) {
+        lua_pop(L, 1);
+    } else {
+        lua_pushcfunction(L, h->ss->json ? l_tell : l_show);
+        lua_insert(L, -2);
+        lua_pushlightuserdata(L, &t);
+        if (ml_host_run(h, 2, 0, true) && t.n)
+            ml_out_line(&h->ss->out, ml_text_z(&t));
+    }
+    ml_text_free(&t);
+    luaL_unref(L, LUA_REGISTRYINDEX, h->result);
+    h->result = LUA_NOREF;
+}

@@ -1,0 +1,26 @@
+/* host_tune - searches and databases for the commands: the rules run in the session's Lua
+ * state. Source: interaction 11; lua-api 6. */
+#ifndef ML_REPL_HOST_TUNE_H
+#define ML_REPL_HOST_TUNE_H
+
+#include "repl/host/host.h"
+#include "tune/tune.h"
+
+typedef struct ml_TuneAsk {
+    int64_t trials, seed; /* trials 0: as asked last */
+    double seconds;
+    bool fresh;
+    uint32_t threads;
+    const char *db; /* NULL: the usual one */
+} ml_TuneAsk;
+/* A search over the focus' start version, kept by the Lua state until it is ended. NULL:
+ * the error was printed. *warning: why records are kept in memory only, or NULL; lives as
+ * long as the search. */
+ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
+                              const char **warning);
+void ml_host_tuner_end(ml_Host *h, const char *db);
+/* The database of that path (NULL: the usual one), or the one in memory that stands for it:
+ * *warning then tells why (to be freed). NULL: the error was printed. */
+ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning);
+
+#endif

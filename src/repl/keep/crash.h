@@ -1,0 +1,22 @@
+/* crash - when the program itself goes wrong: the terminal as it was, a report, status 4.
+ * Source: interaction 2, 9. */
+#ifndef ML_REPL_KEEP_CRASH_H
+#define ML_REPL_KEEP_CRASH_H
+
+#include "core/base/base.h"
+
+/* From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the program with status 4
+ * and a report in `folder` (NULL: only on standard error). Not in builds with the address
+ * sanitizer, whose report says more. */
+void ml_crash_watch(const char *version, const char *folder);
+/* Called first thing, in the signal handler: puts a terminal back. At most four. */
+void ml_crash_restore_by(void (*restore)(void));
+/* What is being run, for the report; copied, cut. NULL: nothing. */
+void ml_crash_line(const char *line);
+/* The autosave that stays; NULL: none. */
+void ml_crash_autosave(const char *path);
+const char *ml_crash_saved(void); /* that; may be asked in a signal handler */
+/* Puts every terminal back: what the handler of any signal that ends the program does. */
+void ml_crash_restore(void);
+
+#endif

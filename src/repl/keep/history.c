@@ -1,0 +1,297 @@
+/*
+ * history - the entries that were typed, and the file that keeps them over sessions.
+ *
+ * One entry is one line of the file: a newline within is written as \n, a backslash as \\.
+ * `offset` is how far the file has been read; before an entry is appended, what others
+ * wrote since is read. A file that has grown too long is cut to the newest entries when it
+ * is opened. A lock that cannot be had soon is an error, never a wait. Source:
+ * interaction 4.
+ */
+#include "repl/keep/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/file.h"
+#include "repl/out/write_all.h"
+
+enum {
+    SLACK = 2000,          /* entries above the maximum before the file is cut */
+    FILE_LIMIT = 64 << 20, /* bytes: a larger file is none of ours */
+    LOCK_TRIES = 100,      /* of 5 ms each */
+};
+
+struct ml_History {
+    char **v;
+    size_t n, cap;
+    int fd; /* -1: no file */
+    off_t offset;
+    size_t lines; /* of the file, read so far */
+};
+
+ml_History *ml_history_new(void)
+{
+    ml_History *h = ml_heap_zalloc(sizeof *h);
+
+    h->fd = -1;
+    return h;
+}
+
+void ml_history_free(ml_History *h)
+{
+    if (!h)
+        return;
+    for (size_t k = 0; k < h->n; k++)
+        ml_heap_free(h->v[k]);
+    ml_heap_free(h->v);
+    if (h->fd >= 0)
+        close(h->fd);
+    ml_heap_free(h);
+}
+
+size_t ml_history_count(const ml_History *h)
+{
+    return h->n;
+}
+
+const char *ml_history_at(const ml_History *h, size_t k)
+{
+    ML_ASSERT(k < h->n);
+    return h->v[k];
+}
+
+/* ---- entries */
+
+/* False: the entry repeats the last one. */
+static bool push(ml_History *h, const char *p, size_t n)
+{
+    if (h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], p, n) == 0)
+        return false;
+    if (h->n >= ML_HISTORY_MAX + SLACK) {
+        size_t drop = h->n - ML_HISTORY_MAX + 1;
+
+        for (size_t k = 0; k < drop; k++)
+            ml_heap_free(h->v[k]);
+        memmove(h->v, h->v + drop, (h->n - drop) * sizeof *h->v);
+        h->n -= drop;
+    }
+    if (h->n == h->cap) {
+        h->cap = h->cap ? 2 * h->cap : 64;
+        h->v = ml_heap_grow(h->v, h->cap * sizeof *h->v);
+    }
+    char *z = ml_heap_zalloc(n + 1);
+
+    memcpy(z, p, n);
+    h->v[h->n++] = z;
+    return true;
+}
+
+static void encode(ml_Text *out, const char *entry)
+{
+    for (; *entry; entry++) {
+        if (*entry == '\n')
+            ml_text_add(out, "\\n");
+        else if (*entry == '\\')
+            ml_text_add(out, "\\\\");
+        else
+            ml_text_char(out, *entry);
+    }
+    ml_text_char(out, '\n');
+}
+
+static void decode_line(ml_History *h, const char *p, size_t n)
+{
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < n; k++) {
+        if (p[k] == '\\' && k + 1 < n) {
+            k++;
+            ml_text_char(&t, p[k] == 'n' ? '\n' : p[k]);
+        } else if (p[k] != '\0')
+            ml_text_char(&t, p[k]);
+    }
+    if (t.n)
+        push(h, t.p, t.n);
+    ml_text_free(&t);
+}
+
+/* ---- the file */
+
+static bool lock(int fd, short type)
+{
+    struct flock l = {.l_type = type, .l_whence = SEEK_SET};
+
+    for (int k = 0; k < LOCK_TRIES; k++) {
+        if (fcntl(fd, F_SETLK, &l) == 0)
+            return true;
+        if (errno != EACCES && errno != EAGAIN && errno != EINTR)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    return false;
+}
+
+/* Reads whole lines from h->offset to the end. false: errno says why. */
+static bool read_rest(ml_History *h)
+{
+    struct stat st;
+
+    if (fstat(h->fd, &st) != 0)
+        return false;
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_LIMIT) {
+        errno = EFBIG;
+        return false;
+    }
+    if (st.st_size < h->offset) /* another session cut it: what is in it we have */
+        h->offset = st.st_size;
+    size_t n = (size_t)(st.st_size - h->offset), got = 0;
+    char *buf = ml_heap_zalloc(n + 1);
+
+    while (got < n) {
+        ssize_t k = pread(h->fd, buf + got, n - got, h->offset + (off_t)got);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            break;
+        got += (size_t)k;
+    }
+    const char *p = buf;
+
+    for (const char *end; (end = memchr(p, '\n', got - (size_t)(p - buf))) != NULL;
+         p = end + 1) {
+        decode_line(h, p, (size_t)(end - p));
+        h->lines++;
+    }
+    h->offset += (off_t)(p - buf);
+    ml_heap_free(buf);
+    return true;
+}
+
+/* Under the lock: leaves the newest entries in the file. */
+/* The text over the file's beginning, and no more than it then: bytes that the file has
+ * already need no room on the disk. Other sessions keep it open. */
+static bool overwrite(int fd, const ml_Text *t)
+{
+    int flags = fcntl(fd, F_GETFL);
+    bool ok = flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_APPEND) == 0 &&
+              lseek(fd, 0, SEEK_SET) == 0 && ml_write_all(fd, t->n ? t->p : "", t->n) &&
+              ftruncate(fd, (off_t)t->n) == 0;
+    int error = errno;
+
+    fcntl(fd, F_SETFL, flags);
+    errno = error;
+    return ok;
+}
+
+static bool cut_file(ml_History *h)
+{
+    ml_Text t = {0};
+    size_t from = h->n > ML_HISTORY_MAX ? h->n - ML_HISTORY_MAX : 0;
+    bool ok;
+
+    for (size_t k = from; k < h->n; k++)
+        encode(&t, h->v[k]);
+    ok = !t.bad && overwrite(h->fd, &t);
+    h->offset = (off_t)t.n;
+    ml_text_free(&t);
+    return ok;
+}
+
+static bool default_path(ml_Text *out)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (state && *state == '/')
+        ml_text_fmt(out, "%s/moonloop/history", state);
+    else if (home && *home == '/')
+        ml_text_fmt(out, "%s/.local/state/moonloop/history", home);
+    return out->n > 0;
+}
+
+static bool give_up(ml_History *h, ml_Text *why, const char *path, int error)
+{
+    ml_text_fmt(why, "no history is kept: %s: %s", path, strerror(error));
+    if (h->fd >= 0)
+        close(h->fd);
+    h->fd = -1;
+    return false;
+}
+
+bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
+{
+    ml_Text t = {0};
+
+    if (path)
+        ml_text_add(&t, path);
+    else if (!default_path(&t)) {
+        ml_text_add(why, "no history is kept: neither XDG_STATE_HOME nor HOME is set");
+        return false;
+    }
+    bool ok = !t.bad && t.n > 0 && ml_file_folders(t.p) == 0;
+
+    if (ok)
+        h->fd = open(t.p, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                     0600);
+    ok = ok && h->fd >= 0 && lock(h->fd, F_WRLCK);
+    if (ok) {
+        h->offset = 0;
+        ok = read_rest(h) && (h->lines < ML_HISTORY_MAX + SLACK || cut_file(h));
+        int error = errno;
+
+        lock(h->fd, F_UNLCK);
+        errno = error;
+    }
+    if (!ok)
+        give_up(h, why, ml_text_z(&t), errno);
+    ml_text_free(&t);
+    return ok;
+}
+
+bool ml_history_add(ml_History *h, const char *entry, ml_Text *why)
+{
+    size_t n = strlen(entry);
+    ml_Text t = {0};
+    bool ok;
+
+    while (n > 0 && (entry[n - 1] == '\n' || entry[n - 1] == ' ' || entry[n - 1] == '\t'))
+        n--;
+    if (n == 0 || *entry == ' ')
+        return true;
+    if (h->fd < 0) {
+        push(h, entry, n);
+        return true;
+    }
+    if (h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], entry, n) == 0)
+        return true;
+    ok = lock(h->fd, F_WRLCK);
+    if (ok) {
+        ok = read_rest(h); /* what others typed comes before */
+        if (push(h, entry, n) && ok) {
+            off_t end = lseek(h->fd, 0, SEEK_END);
+
+            if (end > h->offset) /* a line that was never finished */
+                ml_text_char(&t, '\n');
+            encode(&t, h->v[h->n - 1]);
+            ok = end >= 0 && ml_write_all(h->fd, ml_text_z(&t), t.n);
+            if (ok)
+                h->offset = end + (off_t)t.n;
+        }
+        int error = errno;
+
+        lock(h->fd, F_UNLCK);
+        errno = error;
+    } else {
+        int error = errno;
+
+        push(h, entry, n);
+        errno = error;
+    }
+    ml_text_free(&t);
+    return ok || give_up(h, why, "the history file", errno);
+}

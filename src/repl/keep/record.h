@@ -1,0 +1,24 @@
+/* record - what was typed and what came of it, kept so that :record can write the whole
+ * session as a transcript that replays, or go on as an asciinema recording.
+ * Source: interaction 13, 15. */
+#ifndef ML_REPL_KEEP_RECORD_H
+#define ML_REPL_KEEP_RECORD_H
+
+#include "repl/session/session.h"
+
+/* A typed session begins that was started with these arguments. */
+void ml_record_begin(ml_Session *ss, int argc, char **argv);
+void ml_record_end(ml_Session *ss);
+/* Around each line that is typed, not those of files it runs. */
+void ml_record_line(ml_Session *ss, const char *text);
+void ml_record_done(ml_Session *ss);
+/* The line at work has opened the panes: what is done there are lines of their own. */
+void ml_record_panes(ml_Session *ss);
+/* The last lines of the transcript. */
+void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out);
+/* What was brought back or is shown elsewhere cannot be replayed: what comes of the line
+ * stands as `…`; for good, nothing of the session can be written as a transcript. */
+void ml_record_unseen(ml_Session *ss);
+void ml_record_spoil(ml_Session *ss, const char *why);
+
+#endif

@@ -1,0 +1,455 @@
+/*
+ * complete - what can stand where the cursor is.
+ *
+ * A command line is looked at word by word; in Lua a string argument is known by the
+ * primitive and the parameter it belongs to (scan).
+ * Source: interaction 4.
+ */
+#include "repl/line/complete.h"
+
+#include "repl/line/complete_impl.h"
+#include "repl/line/scan.h"
+#include "repl/line/trial.h"
+#include "repl/run/command.h"
+
+/* ---- which parameter */
+
+/* The primitive that a.b:split or split calls; NULL: none. */
+static const ml_Primitive *callee(ml_Offer *o, ml_Str chain)
+{
+    bool method;
+    const char *name = ml_strdup(o->cx, ml_scan_last_name(chain, &method));
+
+    if (!method)
+        return NULL;
+    if (ml_streq(name, "loops"))
+        name = "get_loops";
+    if (strncmp(name, "can_", 4) == 0)
+        name += 4;
+    return ml_primitive_find(name);
+}
+
+typedef struct Place {
+    const ml_Primitive *prim;
+    const ml_Param *param; /* NULL: not an argument of a primitive */
+    const ml_ScanCall *call;
+    bool in_list;
+} Place;
+
+static const ml_Param *by_position(const ml_Primitive *p, int pos)
+{
+    for (size_t k = 0; k < p->n_params; k++)
+        if (p->params[k].kind == ML_P_LOOPS && pos >= (int)k)
+            return &p->params[k]; /* takes all that follow */
+    return pos < (int)p->n_params ? &p->params[pos] : NULL;
+}
+
+static const ml_Param *by_name(const ml_Primitive *p, ml_Str key)
+{
+    for (size_t k = 0; k < p->n_params; k++)
+        if (ml_str_eq(key, ml_str(p->params[k].name)))
+            return &p->params[k];
+    return NULL;
+}
+
+static Place find_place(ml_Offer *o, ml_Scan *s)
+{
+    Place pl = {0};
+
+    if (s->depth > ML_SCAN_OPEN)
+        return pl;
+    for (size_t d = s->depth; d-- > 0;) {
+        const ml_ScanCall *f = &s->open[d];
+
+        if (f->kind == '{' && !f->callee.n) { /* a list inside an argument */
+            pl.in_list = true;
+            continue;
+        }
+        pl.prim = f->callee.n && f->kind != '[' ? callee(o, f->callee) : NULL;
+        pl.call = f;
+        if (pl.prim && f->kind == '{')
+            pl.param = by_name(pl.prim, f->key);
+        else if (pl.prim)
+            pl.param = by_position(pl.prim, f->arg);
+        return pl;
+    }
+    return pl;
+}
+
+/* The literal given for the first parameter of that kind in the call; NULL: none. */
+static const char *given(ml_Offer *o, const Place *pl, ml_ParamKind kind)
+{
+    const ml_ScanCall *f = pl->call;
+    ml_Str z = {0};
+
+    for (size_t k = 0; k < pl->prim->n_params && !z.n; k++) {
+        if (pl->prim->params[k].kind != kind)
+            continue;
+        if (f->kind == '(' && k < ML_SCAN_ARGS)
+            z = f->arg_text[k];
+        else if (ml_streq(pl->prim->params[k].name, "loop"))
+            z = f->loop_key;
+        else if (ml_streq(pl->prim->params[k].name, "block"))
+            z = f->block_key;
+    }
+    return z.n ? ml_strdup(o->cx, z) : NULL;
+}
+
+static void offer_argument(ml_Offer *o, const Place *pl)
+{
+    switch ((ml_ParamKind)pl->param->kind) {
+    case ML_P_NAME:
+    case ML_P_BLOCK:
+    case ML_P_BLOCKS: ml_offer_blocks(o); return;
+    case ML_P_LOOP:
+    case ML_P_LOOPS: ml_offer_loops(o); return;
+    case ML_P_LOOP_OR_MARK:
+    case ML_P_LOOP_BLOCKS:
+    case ML_P_BLOCK_OR_LOOP:
+        if (pl->param->kind != ML_P_LOOP_OR_MARK)
+            ml_offer_blocks(o);
+        ml_offer_loops(o);
+        return;
+    case ML_P_READ_BUFFER:
+    case ML_P_WRITE_BUFFER:
+        ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), pl->param->kind == ML_P_WRITE_BUFFER);
+        return;
+    case ML_P_BUFFER:
+        ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), false);
+        ml_offer_buffers(o, given(o, pl, ML_P_BLOCK), true);
+        return;
+    case ML_P_SCOPE: ml_offer_scopes(o); return;
+    case ML_P_THREAD: ml_offer_threads(o); return;
+    case ML_P_KEY:
+        ml_offer_keys(o, given(o, pl, ML_P_BLOCK_OR_LOOP),
+                      ml_streq(pl->prim->name, "unannotate"));
+        return;
+    case ML_P_FACTORS:
+    case ML_P_INT:
+    case ML_P_BOOL:
+    case ML_P_STRING:
+    case ML_P_VALUE:
+    case ML_P_INTS:
+    case ML_P_FLOATS:
+    case ML_P_DECISION:
+    case ML_P_PAD:
+    case ML_P_MAP: return; /* no names */
+    }
+}
+
+static bool takes_a_file(ml_Str chain)
+{
+    static const char *const NAMES[] = {"open",     "moon.open", "dofile",
+                                        "loadfile", "io.open",   "io.lines"};
+
+    for (size_t k = 0; k < ML_COUNT(NAMES); k++)
+        if (ml_str_eq(chain, ml_str(NAMES[k])))
+            return true;
+    return false;
+}
+
+/* ---- Lua */
+
+static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cursor)
+{
+    ml_Scan s = {.p = line, .n = cursor};
+    ml_CompletionPlace at = {.start = cursor};
+    Place pl;
+
+    ml_scan(&s);
+    if (s.nowhere)
+        return at;
+    pl = find_place(o, &s);
+    if (s.quote) {
+        at.start = s.string_at;
+        at.after = s.quote;
+        o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
+        if (pl.param)
+            offer_argument(o, &pl);
+        else if (pl.call && takes_a_file(pl.call->callee)) {
+            at.after = '\0'; /* the name may be a folder's */
+            ml_offer_files(o);
+        }
+        return at;
+    }
+    while (at.start > 0 && ml_scan_is_name(line[at.start - 1]))
+        at.start--;
+    o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
+    bool digits = cursor > at.start && line[at.start] >= '0' && line[at.start] <= '9';
+
+    if (pl.param && pl.param->kind == ML_P_FACTORS &&
+        (pl.in_list || pl.call->kind == '(') &&
+        (digits || at.start == cursor || !s.chain.n || ml_streq(o->prefix, "a") ||
+         (o->prefix[0] == 'a' && strncmp("auto", o->prefix, strlen(o->prefix)) == 0))) {
+        ml_offer_factors(o, given(o, &pl, ML_P_LOOP));
+        return at;
+    }
+    if (digits)
+        return at;
+    /* a.b: the path is what stands before the last separator */
+    size_t path =
+        s.chain.n - (cursor - at.start <= s.chain.n ? cursor - at.start : s.chain.n);
+
+    if (s.chain.n && s.chain.p + s.chain.n != line + cursor)
+        path = 0; /* a blank in between */
+    if (path > 0) {
+        if (path > 1)
+            ml_offer_names(o, ml_strdup(o->cx, (ml_Str){s.chain.p, path - 1}));
+        return at;
+    }
+    ml_offer_names(o, "");
+    return at;
+}
+
+void ml_completion_tilings(ml_Session *ss, const char *line, size_t cursor,
+                           ml_CandidateFn *fn, void *user)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user, .prefix = ""};
+    ml_Scan s = {.p = line, .n = cursor};
+    size_t at = cursor;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    while (at > 0 && line[at - 1] == ' ')
+        at--;
+    if (!s.nowhere && !s.quote && pl.in_list && pl.param &&
+        pl.param->kind == ML_P_FACTORS && at > 0 && line[at - 1] == '{')
+        ml_offer_tilings(&o, given(&o, &pl, ML_P_LOOP));
+    ml_ctx_unref(o.cx);
+}
+
+bool ml_completion_close(const char *line, size_t n, ml_Text *out)
+{
+    ml_Scan s = {.p = line, .n = n};
+
+    ml_scan(&s);
+    if (s.nowhere || s.quote || s.depth > ML_SCAN_OPEN)
+        return false;
+    ml_text_addn(out, line, n);
+    for (size_t d = s.depth; d-- > 0;)
+        ml_text_char(out, s.open[d].kind == '(' ? ')' : s.open[d].kind == '{' ? '}' : ']');
+    return true;
+}
+
+bool ml_completion_rejected(ml_Session *ss, const char *line, ml_CompletionPlace at,
+                            const char *candidate, int budget_ms, ml_Text *why)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0)};
+    ml_Scan s = {.p = line, .n = at.start};
+    ml_Text text = {0}, call = {0};
+    bool rejected = false;
+    Place pl;
+
+    ml_scan(&s);
+    pl = find_place(&o, &s);
+    /* More loops may follow the first; a list of factors is judged when it is whole. */
+    bool early = !pl.prim || !pl.param || pl.param->kind == ML_P_FACTORS ||
+                 (pl.param->kind == ML_P_LOOPS && pl.call->arg == 0 && !pl.in_list);
+
+    if (!early && ss->focus && budget_ms > 0) {
+        ml_text_addn(&text, line, at.start);
+        ml_text_add(&text, candidate);
+        if (at.after == '"' || at.after == '\'')
+            ml_text_char(&text, at.after);
+        if (ml_completion_close(ml_text_z(&text), text.n, &call)) {
+            ml_Trial t;
+
+            ml_trial(ss, ml_text_z(&call), budget_ms, false, &t);
+            /* An argument that is missing comes later. */
+            rejected = t.kind == ML_TRIAL_FAILS && t.code != ML_E_BAD_ARGUMENT;
+            if (rejected)
+                ml_text_addn(why, t.says.n ? t.says.p : "", t.says.n);
+            ml_trial_free(&t);
+        }
+    }
+    ml_text_free(&text);
+    ml_text_free(&call);
+    ml_ctx_unref(o.cx);
+    return rejected;
+}
+
+/* ---- commands */
+
+/* The command whose name or unambiguous prefix it is; NULL: none. */
+static const ml_Command *command_of(ml_Ctx *cx, const char *p, size_t n)
+{
+    ml_Text why = {0};
+    const ml_Command *c = ml_command_find(ml_strdup(cx, (ml_Str){p, n}), &why);
+
+    ml_text_free(&why);
+    return c;
+}
+
+typedef struct Word { /* the word under the cursor and the one before */
+    size_t start;
+    size_t number; /* 0: the command's name */
+    ml_Str last;
+    bool redirected; /* behind > or >> */
+} Word;
+
+static Word find_word(const char *line, size_t from, size_t cursor)
+{
+    Word w = {.start = from};
+
+    for (size_t k = from; k < cursor; k++) {
+        if (line[k] != ' ' && line[k] != '\t')
+            continue;
+        if (k > w.start) {
+            w.last = (ml_Str){line + w.start, k - w.start};
+            w.redirected |= line[w.start] == '>';
+            w.number++;
+        }
+        w.start = k + 1;
+    }
+    return w;
+}
+
+static void offer_options(ml_Offer *o, const char *const *options)
+{
+    for (; *options; options++)
+        ml_offer(o, *options, "option");
+}
+
+static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
+{
+    static const char *const CHECK[] = {"--seed", "--inputs", "--shape",
+                                        "--rtol", "--atol",   NULL};
+    static const char *const INPUTS[] = {"zeros",       "ones",   "iota",
+                                         "adversarial", "random", NULL};
+    static const char *const DIFF[] = {"--tree", "--trace", "--counts", NULL};
+    static const char *const COUNTS[] = {"--all", NULL};
+    static const char *const TRACE[] = {"--python", "--json", NULL};
+    static const char *const GRAPH[] = {"loops", "deps", NULL};
+    static const char *const UNDO[] = {"step", NULL};
+    static const char *const SAVE[] = {"--all", NULL};
+    static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
+    static const char *const PROFILE[] = {"--runs", "--cold", "--shape", NULL};
+    static const char *const ROOFLINE[] = {"--cold", "--shape", NULL};
+    static const char *const ASM[] = {"--diff", NULL};
+    const char *name = c->name;
+
+    if (ml_streq(name, "help") && w->number == 1)
+        ml_offer_topics(o);
+    else if (ml_streq(name, "explain") && w->number == 1)
+        ml_offer_codes(o);
+    else if (ml_streq(name, "set") && w->number == 1)
+        ml_offer_settings(o);
+    else if (ml_streq(name, "set") && w->number == 2)
+        ml_offer_setting_values(o, ml_strdup(o->cx, w->last));
+    else if ((ml_streq(name, "goto") || ml_streq(name, "before") ||
+              ml_streq(name, "drop") || ml_streq(name, "edit")) &&
+             w->number == 1)
+        ml_offer_versions(o);
+    else if (ml_streq(name, "diff")) {
+        ml_offer_versions(o);
+        offer_options(o, DIFF);
+    } else if (ml_streq(name, "counts")) {
+        ml_offer_loops(o);
+        ml_offer_versions(o);
+        offer_options(o, COUNTS);
+    } else if (ml_streq(name, "show") || ml_streq(name, "tree")) {
+        if (name[0] == 's')
+            ml_offer_blocks(o);
+        ml_offer_versions(o);
+    } else if (ml_streq(name, "block") && w->number == 1)
+        ml_offer_blocks(o);
+    else if (ml_streq(name, "where") && w->number == 1) {
+        ml_offer_blocks(o);
+        ml_offer_loops(o);
+        ml_offer_buffers(o, NULL, false);
+    } else if (ml_streq(name, "focus"))
+        ml_offer_schedules(o);
+    else if (ml_streq(name, "save") && w->number > 1)
+        offer_options(o, SAVE);
+    else if (ml_streq(name, "open") || ml_streq(name, "save") || ml_streq(name, "source") ||
+             ml_streq(name, "replay") || ml_streq(name, "shell") ||
+             (ml_streq(name, "graph") && w->number == 2))
+        ml_offer_files(o);
+    else if (ml_streq(name, "graph"))
+        offer_options(o, GRAPH);
+    else if (ml_streq(name, "check"))
+        offer_options(o, ml_str_eq(w->last, ml_str("--inputs")) ? INPUTS : CHECK);
+    else if (ml_streq(name, "trace"))
+        offer_options(o, TRACE);
+    else if (ml_streq(name, "memory")) {
+        ml_offer_buffers(o, NULL, false);
+        offer_options(o, MEMORY);
+    } else if (ml_streq(name, "profile"))
+        offer_options(o, PROFILE);
+    else if (ml_streq(name, "roofline"))
+        offer_options(o, ROOFLINE);
+    else if (ml_streq(name, "asm")) {
+        if (ml_str_eq(w->last, ml_str("--diff")))
+            ml_offer_versions(o);
+        else {
+            ml_offer_blocks(o);
+            ml_offer_loops(o);
+            offer_options(o, ASM);
+        }
+    } else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
+        offer_options(o, UNDO);
+}
+
+/* from: where the command's name begins. */
+static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t from,
+                                           size_t cursor)
+{
+    Word w = find_word(line, from, cursor);
+    ml_CompletionPlace at = {.start = w.start, .after = ' '};
+    bool after_arrow = ml_str_eq(w.last, ml_str(">")) || ml_str_eq(w.last, ml_str(">>"));
+
+    o->prefix = ml_strdup(o->cx, (ml_Str){line + w.start, cursor - w.start});
+    if (w.number == 0) {
+        ml_offer_commands(o);
+        return at;
+    }
+    const ml_Command *c = command_of(o->cx, line + from, strcspn(line + from, " \t"));
+    bool files = after_arrow;
+
+    if (after_arrow)
+        ml_offer_files(o);
+    else if (c) {
+        offer_words(o, c, &w);
+        ml_offer_job_words(o, c->name, w.number);
+        files = ml_streq(c->name, "open") || ml_streq(c->name, "save") ||
+                ml_streq(c->name, "source") || ml_streq(c->name, "shell") ||
+                ml_streq(c->name, "graph");
+    }
+    if (files)
+        at.after = '\0';
+    return at;
+}
+
+ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t cursor,
+                                  ml_CandidateFn *fn, void *user)
+{
+    ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user};
+    ml_CompletionPlace at;
+    size_t from = 0;
+
+    while (from < cursor && (line[from] == ' ' || line[from] == '\t'))
+        from++;
+    if (from < cursor && line[from] == ':' &&
+        !(from + 1 < cursor && line[from + 1] == ':')) {
+        from++;
+        while (from < cursor && line[from] == ' ')
+            from++;
+        at = complete_command(&o, line, from, cursor);
+    } else if (from < cursor && line[from] == '?') {
+        while (from < cursor && line[from] == '?')
+            from++;
+        at = (ml_CompletionPlace){.start = from};
+        o.prefix = ml_strdup(o.cx, (ml_Str){line + from, cursor - from});
+        ml_offer_topics(&o);
+    } else if (from < cursor && line[from] == '!') {
+        Word w = find_word(line, from + 1, cursor);
+
+        at = (ml_CompletionPlace){.start = w.start};
+        o.prefix = ml_strdup(o.cx, (ml_Str){line + w.start, cursor - w.start});
+        ml_offer_files(&o);
+    } else
+        at = complete_lua(&o, line, cursor);
+    ml_ctx_unref(o.cx);
+    return at;
+}

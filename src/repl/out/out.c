@@ -1,0 +1,400 @@
+/*
+ * out - where text goes: results to standard output, the rest to standard error.
+ *
+ * Everything is written through write(2) on a buffer of our own, so that a full disk or a
+ * closed pipe is noticed where it happens. Source: interaction 2.
+ */
+#include "repl/out/out.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "repl/out/data.h"
+
+/* ---- the terminal */
+
+static bool env_set(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && *v;
+}
+
+static bool wants_color(int color, int fd)
+{
+    const char *term = getenv("TERM"), *force = getenv("CLICOLOR_FORCE");
+
+    if (color >= 0)
+        return color == 1;
+    if (env_set("NO_COLOR"))
+        return false;
+    if (force && *force && !ml_streq(force, "0"))
+        return true;
+    return isatty(fd) && term && *term && !ml_streq(term, "dumb");
+}
+
+static int env_int(const char *name)
+{
+    const char *v = getenv(name);
+    long n = v ? strtol(v, NULL, 10) : 0;
+
+    return n > 0 && n < 10000 ? (int)n : 0;
+}
+
+void ml_out_measure(ml_Out *o, int width)
+{
+    struct winsize ws;
+    bool tty = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0;
+
+    o->width = width ? width : env_int("COLUMNS");
+    o->height = env_int("LINES");
+    if (!o->width)
+        o->width = tty && ws.ws_col > 0 ? ws.ws_col : 100;
+    if (!o->height)
+        o->height = tty && ws.ws_row > 0 ? ws.ws_row : 0;
+    if (!tty)
+        o->height = 0;
+}
+
+static bool utf8_locale(void)
+{
+    const char *l = getenv("LC_ALL");
+
+    if (!l || !*l)
+        l = getenv("LC_CTYPE");
+    if (!l || !*l)
+        l = getenv("LANG");
+    return l && (strstr(l, "UTF-8") || strstr(l, "utf8") || strstr(l, "UTF8") ||
+                 strstr(l, "utf-8"));
+}
+
+void ml_out_init(ml_Out *o, int color, int width, bool ascii)
+{
+    *o = (ml_Out){0};
+    o->color = wants_color(color, STDOUT_FILENO);
+    o->err_color = wants_color(color, STDERR_FILENO);
+    /* A pipe gets UTF-8 whatever the locale: its reader is not this terminal. */
+    o->ascii = ascii || (isatty(STDOUT_FILENO) && !utf8_locale());
+    ml_out_measure(o, width);
+    o->pager = o->height > 0;
+}
+
+/* ---- writing */
+
+static void write_all(ml_Out *o, int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, p, n);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            if (fd == STDOUT_FILENO && !o->broken) {
+                o->broken = true;
+                o->fault = errno;
+            }
+            return;
+        }
+        p += k;
+        n -= (size_t)k;
+    }
+}
+
+static const struct {
+    const char *from, *to;
+} PLAIN[] = {
+    {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
+    {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
+    {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
+    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},   {"█", "#"},  {"┤", "+"},  {"┴", "+"},
+    {"●", "*"},    {"µ", "u"},
+};
+
+void ml_out_plain(ml_Text *out, const char *text)
+{
+    while (*text) {
+        size_t k = 0;
+
+        if ((unsigned char)*text < 0x80) {
+            ml_text_char(out, *text++);
+            continue;
+        }
+        while (k < ML_COUNT(PLAIN) &&
+               strncmp(text, PLAIN[k].from, strlen(PLAIN[k].from)) != 0)
+            k++;
+        if (k < ML_COUNT(PLAIN)) {
+            ml_text_add(out, PLAIN[k].to);
+            text += strlen(PLAIN[k].from);
+            continue;
+        }
+        ml_text_char(out, '?');
+        text++;
+        while (((unsigned char)*text & 0xc0) == 0x80)
+            text++;
+    }
+}
+
+static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
+{
+    if (capture) {
+        ml_text_add(capture, text);
+        return;
+    }
+    ml_out_clear_status(o);
+    if (o->tee)
+        o->tee(o->tee_user, text, raw);
+    fflush(stdout); /* what io.write has begun stands before what is said now */
+    if (!o->ascii) {
+        write_all(o, fd, text, strlen(text));
+        return;
+    }
+    ml_Text t = {0};
+
+    ml_out_plain(&t, text);
+    write_all(o, fd, ml_text_z(&t), t.n);
+    ml_text_free(&t);
+}
+
+static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    put_as(o, fd, capture, text, text);
+}
+
+void ml_out_as(ml_Out *o, const char *shown, const char *raw)
+{
+    put_as(o, STDOUT_FILENO, o->capture, shown, raw);
+}
+
+void ml_out(ml_Out *o, const char *text)
+{
+    put(o, STDOUT_FILENO, o->capture, text);
+}
+
+void ml_err(ml_Out *o, const char *text)
+{
+    put(o, STDERR_FILENO, o->err_capture, text);
+}
+
+/* One write a line, so that lines of two streams do not mix within. */
+static void put_line(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    ml_Text t = {0};
+
+    ml_text_add(&t, text);
+    ml_text_char(&t, '\n');
+    put(o, fd, capture, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_out_line(ml_Out *o, const char *text)
+{
+    put_line(o, STDOUT_FILENO, o->capture, text);
+}
+
+/* What is told in passing, as an object; the word before the colon is its kind. */
+static void put_note(ml_Out *o, const char *text)
+{
+    static const char *const KINDS[] = {"note", "warning", "focus"};
+    const char *kind = KINDS[0];
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < ML_COUNT(KINDS); k++) {
+        size_t n = strlen(KINDS[k]);
+
+        if (strncmp(text, KINDS[k], n) == 0 && text[n] == ':' && text[n + 1] == ' ') {
+            kind = KINDS[k];
+            text += n + 2;
+        }
+    }
+    ml_text_char(&t, '{');
+    ml_data_quote(&t, kind);
+    ml_text_char(&t, ':');
+    ml_data_quote(&t, text);
+    ml_text_char(&t, '}');
+    put_line(o, STDERR_FILENO, o->err_capture, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_err_line(ml_Out *o, const char *text)
+{
+    if (o->json)
+        put_note(o, text);
+    else
+        put_line(o, STDERR_FILENO, o->err_capture, text);
+}
+
+/* ---- folding */
+
+const char *ml_out_next_char(const char *p, size_t *columns)
+{
+    if (p[0] == '\033' && p[1] == '[') {
+        for (p += 2; *p && (*p < '@' || *p > '~'); p++) {
+        }
+        return *p ? p + 1 : p;
+    }
+    ++*columns;
+    for (p++; ((unsigned char)*p & 0xc0) == 0x80; p++) {
+    }
+    return p;
+}
+
+size_t ml_out_seen(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p < end)
+        p = ml_out_next_char(p, &n);
+    return n;
+}
+
+/* `   3 | for i in …`, and the marks below it: `     |     ^ loop i`. */
+static bool is_program_line(const char *p, const char *end)
+{
+    size_t columns = 0;
+
+    while (p < end && (*p == ' ' || *p == '\033')) /* a colour may come first */
+        p = ml_out_next_char(p, &columns);
+    bool indented = columns > 1;
+
+    if (indented && p < end && *p >= '0' && *p <= '9') /* numbered: of a program, a diff */
+        return true;
+    return p < end && *p == '|';
+}
+
+/* Where the text of a line begins: behind a label that two blanks set apart. */
+static size_t hang_of(const char *line, const char *end, size_t width)
+{
+    const char *p = line, *word;
+
+    while (p < end && *p == ' ')
+        p++;
+    size_t indent = (size_t)(p - line), hang = indent + 2;
+
+    word = p;
+    while (p < end && *p != ' ')
+        p++;
+    if (p > word && p + 1 < end && p[1] == ' ') {
+        while (p < end && *p == ' ')
+            p++;
+        hang = ml_out_seen(line, p);
+    }
+    return hang * 2 > width ? (indent * 2 > width ? 0 : indent) : hang;
+}
+
+static void fold_line(const char *line, const char *end, size_t width, ml_Text *out)
+{
+    size_t hang = hang_of(line, end, width), at = 0;
+    const char *p = line;
+
+    if (ml_out_seen(line, end) <= width || is_program_line(line, end)) {
+        ml_text_addn(out, line, (size_t)(end - line));
+        return;
+    }
+    while (p < end) {
+        const char *gap = p, *word;
+
+        while (p < end && *p == ' ')
+            p++;
+        word = p;
+        while (p < end && *p != ' ')
+            p++;
+        if (at > 0 && at + ml_out_seen(gap, p) > width &&
+            hang + ml_out_seen(word, p) <= width) {
+            ml_text_char(out, '\n');
+            ml_text_repeat(out, ' ', hang);
+            at = hang;
+            gap = word;
+        }
+        ml_text_addn(out, gap, (size_t)(p - gap));
+        at += ml_out_seen(gap, p);
+    }
+}
+
+void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
+{
+    const char *end;
+
+    if (o->height <= 0 || o->width <= 0) {
+        ml_text_add(out, text);
+        return;
+    }
+    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        fold_line(text, end, (size_t)o->width, out);
+        ml_text_char(out, '\n');
+    }
+    fold_line(text, text + strlen(text), (size_t)o->width, out);
+}
+
+static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)
+{
+    ml_Text t = {0}, raw = {0};
+
+    if (capture)
+        ml_text_add(&t, text);
+    else
+        ml_out_fold(o, text, &t);
+    ml_text_char(&t, '\n');
+    if (o->tee)
+        ml_text_fmt(&raw, "%s\n", text);
+    put_as(o, fd, capture, ml_text_z(&t), ml_text_z(&raw));
+    ml_text_free(&t);
+    ml_text_free(&raw);
+}
+
+void ml_out_prose(ml_Out *o, const char *text)
+{
+    put_prose(o, STDOUT_FILENO, o->capture, text);
+}
+
+void ml_err_prose(ml_Out *o, const char *text)
+{
+    if (o->json)
+        put_note(o, text);
+    else
+        put_prose(o, STDERR_FILENO, o->err_capture, text);
+}
+
+void ml_out_clear_status(ml_Out *o)
+{
+    static const char CLEAR[] = "\r\033[K";
+
+    if (o->status)
+        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    o->status = false;
+}
+
+void ml_out_flush(ml_Out *o)
+{
+    (void)o;
+    fflush(stdout); /* what Lua's print has written */
+    fflush(stderr);
+}
+
+const char *ml_style(bool color, ml_Style s)
+{
+    if (!color)
+        return "";
+    switch (s) {
+    case ML_STYLE_PLAIN: return "\x1b[0m";
+    case ML_STYLE_ADD: return "\x1b[32m";
+    case ML_STYLE_DEL: return "\x1b[31m";
+    case ML_STYLE_DIM: return "\x1b[2m";
+    case ML_STYLE_ERROR: return "\x1b[1;31m";
+    case ML_STYLE_NOTE: return "\x1b[33m";
+    case ML_STYLE_STRONG: return "\x1b[1m";
+    }
+    return "";
+}
+
+size_t ml_columns(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}

@@ -1,0 +1,70 @@
+/* out - where text goes: results to standard output, the rest to standard error;
+ * redirection of one command, colour, and the closed pipe. Source: interaction 2, 4. */
+#ifndef ML_REPL_OUT_OUT_H
+#define ML_REPL_OUT_OUT_H
+
+#include "core/base/text.h"
+
+typedef struct ml_Out {
+    bool color;           /* escape sequences may be used on standard output */
+    bool err_color;       /* the same on standard error */
+    bool ascii;           /* no characters outside ASCII */
+    int width;            /* of a line */
+    int height;           /* of the screen; 0: no screen */
+    bool pager;           /* long text may go through a pager */
+    bool status;          /* a line of progress stands on the screen; goes before others */
+    bool json;            /* a line for standard error is {"note": …} */
+    ml_Text *capture;     /* results go here instead, when set (a redirected command) */
+    ml_Text *err_capture; /* the same for what goes to standard error */
+    /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
+    void (*tee)(void *user, const char *shown, const char *raw);
+    void *tee_user;
+    bool broken; /* a write to standard output failed: `fault` says why (errno) */
+    int fault;
+} ml_Out;
+
+/* Finds out about the terminal. color: -1 automatic, 0 never, 1 always. width 0: automatic.
+ */
+void ml_out_init(ml_Out *o, int color, int width, bool ascii);
+/* Size of the screen again (after a resize). */
+void ml_out_measure(ml_Out *o, int width);
+void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
+void ml_out_line(ml_Out *o, const char *text); /* with a newline */
+/* Shows the one; who listens in (tee) is told the other: what there would be without a
+ * screen. */
+void ml_out_as(ml_Out *o, const char *shown, const char *raw);
+void ml_err(ml_Out *o, const char *text);
+void ml_err_line(ml_Out *o, const char *text);
+/* Sentences and tables: on a screen, lines that are too long for it are folded between
+ * words and go on under their own text; lines of a program (` 3 | …`) stay as they are. The
+ * text may hold several lines; one newline is put behind it. */
+void ml_out_prose(ml_Out *o, const char *text);
+void ml_err_prose(ml_Out *o, const char *text);
+void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
+/* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what
+ * a row ends in that goes on, " \\" in a program. */
+#define ML_GOES_ON " \\"
+void ml_out_code(ml_Out *o, const char *text, const char *mark);
+void ml_out_fold_code(const ml_Out *o, const char *text, const char *mark, ml_Text *out);
+/* The next character with what shows nothing before it; *columns grows by what is seen. */
+const char *ml_out_next_char(const char *p, size_t *columns);
+size_t ml_out_seen(const char *p, const char *end); /* columns */
+void ml_out_flush(ml_Out *o);
+void ml_out_clear_status(ml_Out *o); /* takes the line of progress away */
+/* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
+void ml_out_plain(ml_Text *out, const char *text);
+/* SGR sequences by role; "" without colour. */
+typedef enum ml_Role_ {
+    ML_STYLE_PLAIN,
+    ML_STYLE_ADD,
+    ML_STYLE_DEL,
+    ML_STYLE_DIM,
+    ML_STYLE_ERROR,
+    ML_STYLE_NOTE,
+    ML_STYLE_STRONG,
+} ml_Style;
+const char *ml_style(bool color, ml_Style s);
+/* The number of screen columns of UTF-8 text (wide characters are not expected here). */
+size_t ml_columns(const char *text);
+
+#endif

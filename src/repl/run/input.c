@@ -1,0 +1,268 @@
+/*
+ * input - where lines come from: a prompt, session text, a file.
+ *
+ * Lines are gathered until they can be run: Lua that is not finished, a pasted program up
+ * to an empty line. Source: interaction 2, 4.
+ */
+#include "repl/run/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "repl/host/host.h"
+#include "repl/keep/history.h"
+#include "repl/out/data.h"
+
+/* ---- a stream of lines */
+
+typedef struct Lines {
+    int fd;
+    char buf[8192];
+    size_t at, n;
+    bool ended;
+    int error;                         /* errno of a failed read */
+    const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
+} Lines;
+
+/* The next line without its newline; false: the end. */
+static bool next_line(Lines *l, ml_Text *out)
+{
+    ml_text_clear(out);
+    for (;;) {
+        if (l->at == l->n && !l->ended) {
+            ssize_t k;
+
+            do
+                k = read(l->fd, l->buf, sizeof l->buf);
+            while (k < 0 && errno == EINTR && !*l->stop);
+            l->ended = k <= 0;
+            l->error = k < 0 ? errno : 0;
+            l->at = 0;
+            l->n = k > 0 ? (size_t)k : 0;
+        }
+        if (l->at == l->n)
+            return out->n > 0;
+        const char *p = l->buf + l->at, *end = memchr(p, '\n', l->n - l->at);
+        size_t m = end ? (size_t)(end - p) : l->n - l->at;
+
+        ml_text_addn(out, p, m);
+        l->at += m + (end ? 1 : 0);
+        if (end) {
+            ml_text_z(out);
+            return true;
+        }
+    }
+}
+
+/* The end of an escape sequence for the terminal (ESC [ … letter), or of what stands
+ * between \001 and \002 for Readline; p itself when none begins there. */
+static const char *behind_invisible(const char *p)
+{
+    const char *q = p;
+
+    if (*p == '\001') {
+        while (*q && *q != '\002')
+            q++;
+        return *q ? q + 1 : q;
+    }
+    if (p[0] != '\033' || p[1] != '[')
+        return p;
+    for (q = p + 2; *q && (*q < '@' || *q > '~');)
+        q++;
+    return *q ? q + 1 : q;
+}
+
+size_t ml_input_prompt_columns(const char *p)
+{
+    size_t n = 0;
+
+    while (*p) {
+        const char *end = behind_invisible(p);
+
+        if (end != p) {
+            p = end;
+            continue;
+        }
+        n = *p == '\n' ? 0 : n + (((unsigned char)*p & 0xc0) != 0x80);
+        p++;
+    }
+    return n;
+}
+
+void ml_input_mark_invisible(const char *prompt, bool readline, ml_Text *out)
+{
+    while (*prompt) {
+        const char *end = behind_invisible(prompt);
+
+        if (end == prompt) {
+            ml_text_char(out, *prompt++);
+            continue;
+        }
+        bool marked = *prompt == '\001';
+        const char *from = prompt + marked, *to = end - (marked && end[-1] == '\002');
+
+        if (readline)
+            ml_text_char(out, '\001');
+        ml_text_addn(out, from, (size_t)(to - from));
+        if (readline)
+            ml_text_char(out, '\002');
+        prompt = end;
+    }
+}
+
+void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
+{
+    ml_Text usual = {0};
+    size_t from = out->n;
+
+    if (more)
+        ml_text_repeat(&usual, ' ', ss->prompt_columns);
+    else
+        ml_session_prompt(ss, &usual);
+    if (!ml_host_prompt(ss->host, more ? "_PROMPT2" : "_PROMPT", ml_text_z(&usual), out))
+        ml_text_add(out, ml_text_z(&usual));
+    if (!more)
+        ss->prompt_columns = ml_input_prompt_columns(ml_text_z(out) + from);
+    ml_text_free(&usual);
+}
+
+static void echo_line(ml_Session *ss, const char *line, bool more)
+{
+    ml_Text prompt = {0}, t = {0};
+    void (*tee)(void *, const char *, const char *) = ss->out.tee;
+
+    ss->out.tee = NULL; /* it is told of lines by themselves */
+
+    ml_out_flush(&ss->out);
+    ml_input_prompt_text(ss, more, &prompt);
+    ml_input_mark_invisible(ml_text_z(&prompt), false, &t);
+    ml_text_add(&t, line);
+    ml_out_line(&ss->out, ml_text_z(&t));
+    ss->out.tee = tee;
+    ml_text_free(&prompt);
+    ml_text_free(&t);
+}
+
+/* Whether bytes of the line are no text: a binary file was given. */
+static bool is_binary(const ml_Text *t)
+{
+    return t->n && memchr(t->p, '\0', t->n);
+}
+
+bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
+{
+    Lines l = {.fd = fd, .stop = &ss->interrupt};
+    ml_Text line = {0}, whole = {0};
+    bool ok = true;
+    size_t number = 0;
+
+    while (!ss->quit && !ss->out.broken && (ok || ss->keep_going || echo) &&
+           next_line(&l, &line)) {
+        number++;
+        if (is_binary(&line)) {
+            ok =
+                ml_session_error(ss, ML_E_BAD_FILE,
+                                 "%s is no text: line %zu holds a zero byte", name, number);
+            break;
+        }
+        if (echo)
+            echo_line(ss, ml_text_z(&line), whole.n > 0);
+        if (whole.n)
+            ml_text_char(&whole, '\n');
+        ml_text_addn(&whole, line.n ? line.p : "", line.n);
+        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+            continue;
+        if (!ml_session_line(ss, ml_text_z(&whole), NULL))
+            ok = false;
+        ml_text_clear(&whole);
+    }
+    if (l.error && l.error != EINTR)
+        ok = ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", name,
+                              strerror(l.error));
+    /* What never became complete is run as it is, so that its error is told. */
+    if (whole.n && ok && !ss->quit)
+        ok = ml_session_line(ss, ml_text_z(&whole), NULL);
+    ml_text_free(&line);
+    ml_text_free(&whole);
+    return ok;
+}
+
+/* ---- files */
+
+static const char *suffix_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+
+    return dot && (!slash || dot > slash) ? dot : "";
+}
+
+static bool begins_with_hash_bang(int fd)
+{
+    char two[2];
+
+    return pread(fd, two, 2, 0) == 2 && two[0] == '#' && two[1] == '!';
+}
+
+bool ml_input_run_file(ml_Session *ss, const char *path)
+{
+    static const char *const OPENED[] = {".py", ".tir", ".tvm", ".json"};
+    const char *suffix = suffix_of(path);
+
+    if (!ml_session_may_read(ss, path))
+        return false;
+    for (size_t k = 0; k < ML_COUNT(OPENED); k++)
+        if (ml_streq(suffix, OPENED[k])) {
+            bool ok = ml_host_open(ss->host, path);
+
+            if (ok && ss->mode == ML_MODE_TYPED)
+                ml_session_announce(ss);
+            return ok;
+        }
+    if (ml_streq(suffix, ".lua"))
+        return ml_host_file(ss->host, path, 0, NULL);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path,
+                                strerror(errno));
+    bool ok;
+
+    if (begins_with_hash_bang(fd))
+        ok = ml_host_file(ss->host, path, 0, NULL);
+    else {
+        ml_Mode was = ss->mode;
+
+        ss->mode = ML_MODE_TYPED;
+        ok = ml_input_stream(ss, fd, path, false);
+        ss->mode = was;
+    }
+    close(fd);
+    return ok;
+}
+
+/* ---- history */
+
+bool ml_input_show_history(ml_Session *ss, int n)
+{
+    size_t all = ss->history ? ml_history_count(ss->history) : 0;
+
+    for (size_t k = all > (size_t)n ? all - (size_t)n : 0; k < all; k++) {
+        ml_Data *d = ml_session_data(ss);
+        ml_Text t = {0};
+
+        ml_data_row(d);
+        ml_data_int(d, "number", (int64_t)k + 1);
+        ml_data_str(d, "entry", ml_history_at(ss->history, k));
+
+        ml_text_fmt(&t, "%5zu  ", k + 1);
+        for (const char *p = ml_history_at(ss->history, k); *p; p++) {
+            ml_text_char(&t, *p);
+            if (*p == '\n') /* under the first line of the entry */
+                ml_text_repeat(&t, ' ', 7);
+        }
+        ml_out_line(&ss->out, ml_text_z(&t));
+        ml_text_free(&t);
+    }
+    return true;
+}

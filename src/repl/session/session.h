@@ -1,0 +1,167 @@
+/*
+ * session - one run of the program: schedules, focus, settings, the lines that were typed.
+ *
+ * Prompt, scripts, session text and commands act on the same session. A typed line is one
+ * undo group and, for the focus, all or nothing. Source: interaction 1, 3, 4, 6.
+ */
+#ifndef ML_REPL_SESSION_SESSION_H
+#define ML_REPL_SESSION_SESSION_H
+
+#include <signal.h>
+
+#include "core/reach.h"
+#include "primitives/call/render.h"
+#include "primitives/schedule.h"
+#include "repl/out/out.h"
+#include "repl/session/alias.h"
+#include "repl/session/settings.h"
+#include "work/say.h"
+
+typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
+typedef struct ml_History ml_History;     /* what was typed, history.h */
+typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
+typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
+typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
+typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
+typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
+typedef struct ml_Progress ml_Progress;   /* how far long work is, progress.h */
+
+typedef struct ml_Line { /* a line that changed the focus: an undo group */
+    ml_Schedule *s;      /* not counted: one of the session's */
+    ml_State before, after;
+} ml_Line;
+
+typedef enum ml_Mode {
+    ML_MODE_SCRIPT, /* a file: plain rules, no focus by itself */
+    ML_MODE_QUIET,  /* -e: names of the prompt, silent */
+    ML_MODE_TYPED,  /* prompt and session text: echo, results, atomic lines */
+} ml_Mode;
+
+typedef struct ml_Session {
+    ml_Out out;
+    ml_Settings set;
+    ml_Host *host;
+    ml_Mode mode;
+    bool batch, keep_going, prompting, safe, private_;
+    ml_Reach *reach;       /* with safe: what Lua and commands may read; NULL: nothing */
+    bool sealed;           /* with safe: the memory limit is only lowered from now on */
+    bool json;             /* commands print data, an object a line */
+    ml_Data *data;         /* of the command at work; NULL: nobody wants it */
+    ml_Jobs *jobs;         /* NULL: none was started */
+    ml_Progress *progress; /* of the command at work, when it is one that may take long */
+    bool job; /* this is the process of a job (job.h) on version job_version of there */
+    int job_version;
+    int timing; /* number of the job that time-after-step started last, or 0 */
+    const char *argv0;
+    ml_Aliases aliases;
+    ml_History *history; /* NULL: nothing was typed yet */
+    bool no_history;     /* its file is neither read nor written */
+    bool patient; /* trials take the time they need: nobody waits for a script of keys */
+    struct ml_Themes *themes;     /* of the user (themes.h); NULL: none */
+    struct ml_Profiles *profiles; /* measured shares (profiles.h); NULL: none yet */
+    struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
+    bool scratch; /* of an example in a help text: nothing of the user is touched */
+    ml_Autosave *autosave;   /* NULL: none is kept */
+    ml_Record *record;       /* NULL: nothing is typed */
+    ml_Dashboard *dashboard; /* NULL: off */
+    int depth;               /* of lines that run lines */
+    bool lost_terminal;      /* it vanished: the session did not end as its user meant */
+
+    ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
+    int *saved; /* of each: versions that it had when it was saved or opened last */
+    size_t n_schedules;
+    ml_Schedule *focus; /* one of them, or one more that is counted until the line's end */
+
+    ml_Line *done, *undone; /* stacks of lines */
+    size_t n_done, n_undone;
+
+    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
+    volatile sig_atomic_t stops;     /* SIGINTs that the line at work has had, and heeded */
+    struct ml_Session
+        *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
+    volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
+    bool check_ok;                      /* of the last :check */
+    ml_Failure *last;                   /* the last error, for :explain */
+    bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
+    int status;      /* exit status so far */
+    bool quit;
+    bool quit_asked; /* the line before wanted to leave while jobs ran */
+    /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
+    char *(*ask)(struct ml_Session *ss, const char *question);
+    void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
+    bool quiet_line;             /* the line ended in ; */
+    size_t prompt_columns; /* of the last first prompt: continuation lines stand under it */
+} ml_Session;
+
+void ml_session_init(ml_Session *ss);
+void ml_session_free(ml_Session *ss);
+void ml_session_focus(ml_Session *ss, ml_Schedule *s); /* NULL: none */
+/* All that the schedule is stands in a file now. */
+void ml_session_saved(ml_Session *ss, const ml_Schedule *s);
+/* How many steps stand in no file; `5 steps of matmul are not saved`. */
+long ml_session_unsaved(const ml_Session *ss);
+void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out);
+/* Whether the session may end: where jobs run, or steps would be lost, the user of a prompt
+ * is told once. */
+bool ml_session_let_quit(ml_Session *ss);
+/* What the version that is worked on is called: in a job as in its session. */
+int ml_session_version(const ml_Session *ss);
+/* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
+void ml_session_announce(ml_Session *ss);
+/* `matmul v7> `, `> ` without focus. */
+void ml_session_prompt(const ml_Session *ss, ml_Text *out);
+
+/* Runs one complete line, command or chunk of a typed session or of -e; returns true when
+ * it went well. Errors are printed and set the status. incomplete (may be NULL): set when
+ * the text is Lua that wants more lines; then nothing was run. */
+bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete);
+/* Whether the text wants more lines before it can be run. */
+bool ml_session_wants_more(ml_Session *ss, const char *text);
+/* A line that was run some other time: it can be undone from now on. */
+void ml_session_push_line(ml_Session *ss, ml_Line l);
+/* Takes back (returns to) whole lines; false: an error was printed. */
+bool ml_session_undo(ml_Session *ss, int n);
+bool ml_session_redo(ml_Session *ss, int n);
+
+/* Prints a failure, keeps it as the last and sets the status. owned: it is taken over. at:
+ * lines put below the rest (may be NULL). */
+void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at);
+void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f);
+/* The same for an error without a schedule's: code and sentence. */
+bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Whether --safe keeps the session from it, which is then told: "FILE: no file is written".
+ */
+bool ml_session_forbids(ml_Session *ss, const char *what);
+/* A file with that text, in place of the old one (core/base/file.h); false: an error was
+ * printed. */
+bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
+bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */
+/* Whether --safe lets a file be read (core/reach.h); false: an error was printed. */
+bool ml_session_may_read(ml_Session *ss, const char *path);
+/* An error of the schedule (ml_schedule_error). */
+bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
+int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
+
+/* Checks the program of each step of the focus since version `from` (setting verify-each);
+ * false: an error was printed. */
+bool ml_verify_steps(ml_Session *ss, int from);
+/* After steps: headline and diff of each from one version to another. */
+void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
+/* Prints the program of a version with display names, as the screen shows it. */
+void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* The same with what each loop touches, as far as the screen is wide enough. */
+void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* One block with its ancestors. */
+void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
+/* Through the pager when it is longer than the screen. */
+void ml_page(ml_Session *ss, const char *text);
+/* The same, of what is made for the screen; raw: what there would be without one. */
+void ml_page_as(ml_Session *ss, const char *text, const char *raw);
+/* The same, folded as ml_out_prose does. */
+void ml_page_prose(ml_Session *ss, const char *text);
+/* The same, folded as ml_out_code does. */
+void ml_page_code(ml_Session *ss, const char *text, const char *mark);
+
+#endif

@@ -1,0 +1,30 @@
+/* diff - what changed between two texts, by lines, as the prompt shows it after a step.
+ * Source: interaction 5. */
+#ifndef ML_REPL_SHOW_DIFF_H
+#define ML_REPL_SHOW_DIFF_H
+
+#include "core/base/text.h"
+
+typedef struct ml_DiffOpts {
+    int context; /* unchanged lines around a change; 2 */
+    int fold;    /* wholly new or removed stretches longer than this are folded; 0: never */
+    bool color;
+} ml_DiffOpts;
+
+typedef struct ml_DiffStats {
+    size_t removed, added, same;
+    size_t shown; /* lines printed */
+} ml_DiffStats;
+
+/* Appends the diff of a and b to out; "" when nothing changed. Lines that only moved right
+ * or left count as unchanged. */
+ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
+                          const ml_DiffOpts *opts);
+/* Which lines of b are not in a: fresh has room for all of b's. Lines that only moved right
+ * or left are not. */
+void ml_diff_fresh(const char *a, const char *b, bool *fresh);
+/* The same of two loop trees, without line numbers: what a node of both has new is told in
+ * one line, `~ C  reads A, B → B_global`. */
+void ml_diff_tree(ml_Text *out, const char *a, const char *b, bool color);
+
+#endif

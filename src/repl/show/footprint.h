@@ -1,0 +1,30 @@
+/* footprint - what loops do and touch, as text. Source: interaction 5, 8. */
+#ifndef ML_REPL_SHOW_FOOTPRINT_H
+#define ML_REPL_SHOW_FOOTPRINT_H
+
+#include "repl/bind/counts.h"
+
+typedef struct ml_Footprint {
+    const ml_Buffer *buffer;
+    int64_t bytes; /* -1: no number, as a size is not known */
+    bool exact;    /* else at most so many */
+} ml_Footprint;
+typedef ML_VEC(ml_Footprint) ml_Footprints;
+
+/* What all iterations of the loop together touch, the loops around it standing still:
+ * buffers in the order in which they occur. More of it: verify/count/counts.h. */
+void ml_footprints(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_Footprints *out);
+
+/* 64 B, 4 KiB, 1.5 MiB */
+void ml_text_bytes(ml_Text *out, int64_t bytes);
+
+typedef enum ml_Unit {
+    ML_UNIT_COUNT, /* 4,096; long ones 1.07 G */
+    ML_UNIT_SHORT, /* 4.10 k */
+    ML_UNIT_BYTES, /* 4 KiB */
+} ml_Unit;
+/* `≤ 4,096`, `n * 64`, `?`. names: of the sizes; may be NULL. */
+void ml_text_number(ml_Ctx *cx, ml_Text *out, ml_Number n, ml_Unit unit,
+                    const ml_Names *names, bool ascii);
+
+#endif

@@ -1,0 +1,27 @@
+/* memory_text - what :memory tells, as text and as data. */
+#ifndef ML_REPL_SHOW_MEMORY_TEXT_H
+#define ML_REPL_SHOW_MEMORY_TEXT_H
+
+#include "codegen/trace/memory.h"
+#include "repl/session/session.h"
+
+typedef struct ml_MemoryTell {
+    ml_Session *ss;
+    ml_Schedule *s;
+    const ml_MemoryFacts *f;
+    const char *name; /* of the buffer, as displayed */
+    bool narrow;
+    ml_Text t;
+} ml_MemoryTell;
+
+void ml_memory_text(ml_MemoryTell *c); /* appended to c->t, without a last newline */
+void ml_memory_data(ml_MemoryTell *c); /* to the session's data, if somebody wants it */
+
+/* Display names. */
+const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v);
+/* The block that a statement belongs to. */
+const char *ml_memory_block(ml_MemoryTell *c, const ml_Stmt *s);
+/* `the first 3 of 14 iterations of h, the first of 14 iterations of w` */
+void ml_memory_caps(ml_MemoryTell *c, ml_Text *t);
+
+#endif

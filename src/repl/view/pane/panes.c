@@ -1,0 +1,156 @@
+/* panes - the table of the panes, and what their files share. Source: interaction 10. */
+#include "repl/view/pane/panes.h"
+
+#include "core/base/arena.h"
+#include "repl/job/jobs.h"
+#include "repl/out/wrap.h"
+#include "repl/view/pane/counts.h"
+#include "repl/view/pane/text.h"
+#include "repl/view/pane/touches.h"
+
+const ml_PaneKind ml_panes[ML_N_PANES] = {
+#define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
+    [ML_PANE_##pane] = {.id = ML_PANE_##pane,                                              \
+                        .name = (title_),                                                  \
+                        .rows = (fn),                                                      \
+                        .by_node = (node),                                                 \
+                        .title = (title_fn)},
+#include "repl/view/pane/panes.def"
+#undef ML_PANE_KIND
+};
+
+struct ml_PaneKept *ml_pane_kept(ml_View *v)
+{
+    if (!v->kept)
+        v->kept = ml_heap_zalloc(sizeof *v->kept);
+    return v->kept;
+}
+
+void ml_panes_free(ml_View *v)
+{
+    if (!v->kept)
+        return;
+    ml_pane_texts_free(v);
+    ml_pane_counts_free(v);
+    ml_pane_touches_free(v);
+    ml_heap_free(v->kept);
+    v->kept = NULL;
+}
+
+bool ml_panes_idle(ml_View *v, int ms)
+{
+    unsigned changes = ml_jobs_changes(v->ss);
+
+    if (changes != ml_pane_kept(v)->jobs_changes) {
+        v->kept->jobs_changes = changes;
+        v->pane[ML_PANE_JOBS].fresh = v->pane[ML_PANE_STEPS].fresh = false;
+        v->pane[ML_PANE_PERF].fresh = false; /* a time came in, or a check */
+    }
+    bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
+
+    return counts || texts;
+}
+
+bool ml_view_rests(ml_View *v)
+{
+    return ml_pane_touches_wait(v);
+}
+
+bool ml_view_rest(ml_View *v)
+{
+    return ml_pane_touches_rest(v);
+}
+
+/* ---- what is shown */
+
+bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh)
+{
+    ml_Schedule *s = v->ss->focus;
+
+    if (s == NULL) {
+        ml_rows_add(r, ML_ROLE_DIM, "no program is open yet");
+        if (r == &v->pane[ML_PANE_LOOPS].rows) {
+            ml_rows_add(r, ML_ROLE_DIM, "press : and type one of");
+            ml_rows_code(r, ":open FILE");
+            ml_rows_code(r, "schedule(workload(\"C2D-1\"))");
+        }
+        return false;
+    }
+    sh->s = s;
+    sh->version = ml_schedule_version(s);
+    sh->p = ml_version_program(s, sh->version);
+    sh->names = ml_version_names(s, sh->version);
+    return true;
+}
+
+const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh)
+{
+    return v->node ? ml_index_node(sh->p.index, v->node) : NULL;
+}
+
+const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid)
+{
+    const char *z = ml_map_get(sh->names->map, uid);
+
+    return z ? z : "?";
+}
+
+const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f)
+{
+    const char *z = ml_map_get(sh->names->map, f->var->uid);
+
+    return z ? z : f->var->hint;
+}
+
+const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)
+{
+    const ml_PrintOpts o = {.spelling = -1, .plain = true, .names = sh->names};
+    ml_Text t = {0};
+    const char *z;
+
+    if (ml_is_const_int(e)) /* without its dtype */
+        return ml_format(r->cx, "%lld", (long long)e->as.i);
+    ml_print_expr(r->cx, &t, e, &o);
+    z = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
+    ml_text_free(&t);
+    return z;
+}
+
+ml_CellRole ml_loop_role(ml_ForKind kind)
+{
+    switch (kind) {
+    case ML_FOR_PARALLEL: return ML_ROLE_LOOP_PARALLEL;
+    case ML_FOR_VECTORIZED: return ML_ROLE_LOOP_VECTOR;
+    case ML_FOR_UNROLLED: return ML_ROLE_LOOP_UNROLL;
+    case ML_FOR_THREAD: return ML_ROLE_LOOP_THREAD;
+    case ML_FOR_SERIAL:
+    case ML_FOR_KINDS: break;
+    }
+    return ML_ROLE_LOOP_SERIAL;
+}
+
+void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const char *text)
+{
+    ml_Text t = {0};
+    int width = ml_pane_width(v, id) - 2;
+
+    ml_wrap(&t, text, 0, (size_t)(width > 10 ? width : 10));
+    for (const char *p = ml_text_z(&t); *p;) {
+        size_t n = strcspn(p, "\n");
+
+        ml_rows_add(r, role, "%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    ml_text_free(&t);
+}
+
+int ml_pane_width(const ml_View *v, ml_PaneId id)
+{
+    return v->pane[id].at.w > 0 ? v->pane[id].at.w : 38;
+}
+
+void ml_pane_node_title(ml_View *v, ml_Text *out)
+{
+    if (v->node && v->ss->focus)
+        ml_text_add(out, ml_view_name(v, v->node));
+}

@@ -1,0 +1,56 @@
+/*
+ * panes - what the files of the panes share: the program that is shown, what was worked out
+ * about it, rows that say that there is nothing.
+ *
+ * What takes longer than a moment is worked out once for a version and kept here, in memory
+ * of its own: nodes of a program are good until the next step only (schedule.h), numbers
+ * and names for ever. Source: interaction 10.
+ */
+#ifndef ML_REPL_VIEW_PANE_PANES_H
+#define ML_REPL_VIEW_PANE_PANES_H
+
+#include "repl/view/view.h"
+
+/* What is shown: the focus at its current version. */
+typedef struct ml_Shown {
+    ml_Schedule *s;
+    int version;
+    ml_Program p;
+    const ml_Names *names;
+} ml_Shown;
+/* false: there is no focus, and a row says what to do about it. */
+bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh);
+/* The selected node, when it is in the program that is shown; else NULL. */
+const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh);
+/* The name of a loop, block or buffer as it is typed; "?" without one. */
+const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid);
+/* Loops of functions without blocks have no such names: then the one that is printed. */
+const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f);
+/* An expression as people read it, in r's context. */
+const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e);
+ml_CellRole ml_loop_role(ml_ForKind kind);
+/* A sentence instead of rows, folded to the pane. */
+void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const char *text);
+/* Columns of the pane for the text of rows; 38 when it is not on the screen. */
+int ml_pane_width(const ml_View *v, ml_PaneId id);
+
+/* ---- what is kept */
+struct ml_PaneKept {
+    unsigned jobs_changes;          /* that the panes have seen */
+    struct ml_PaneCounts *counts;   /* pane_counts.c */
+    struct ml_PaneTouches *touches; /* pane_touches.c */
+    struct ml_PaneText *texts;      /* pane_text.c */
+    struct ml_PaneText *compiling;  /* one of them, which a worker is at; or NULL */
+};
+struct ml_PaneKept *ml_pane_kept(ml_View *v);
+void ml_pane_texts_free(ml_View *v);
+
+#define ML_PANE_KIND(id, title, fn, by_node, title_fn) ml_PaneRows fn;
+#include "repl/view/pane/panes.def"
+#undef ML_PANE_KIND
+/* The columns that pane 1 shows after | was pressed: all, or one after the other. */
+int ml_pane_loops_columns(const ml_View *v);
+void ml_pane_program_title(ml_View *v, ml_Text *out);
+void ml_pane_node_title(ml_View *v, ml_Text *out); /* the selected node's name */
+
+#endif

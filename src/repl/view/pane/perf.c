@@ -1,0 +1,148 @@
+/*
+ * pane_perf - pane 6: what the versions reached, and what the machine can do.
+ *
+ * One bar per timed version, the longest for the fastest; below them the same as points
+ * under the roofs of the machine. What is known of the machine is shown; nothing is
+ * measured for it. Source: interaction 8, 10.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "repl/cmd/machine_report.h"
+#include "repl/host/host.h"
+#include "repl/show/roofline.h"
+#include "repl/view/pane/panes.h"
+#include "work/say.h"
+
+typedef struct Timed {
+    int version;
+    double rate; /* larger is faster */
+    bool flops;
+    const char *speed, *marks;
+} Timed;
+
+static void put_bar(ml_Rows *r, double share, int width)
+{
+    static const char *const PARTS[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int n = (int)lround(share * width * 8);
+
+    n = n < 1 ? 1 : n;
+    for (int k = 0; k < n / 8; k++)
+        ml_rows_put(r, ML_ROLE_LOOP_PARALLEL, "█");
+    ml_rows_put(r, ML_ROLE_LOOP_PARALLEL, "%s", PARTS[n % 8]);
+    ml_rows_pad(r, 0, width - (n + 7) / 8);
+}
+
+typedef ML_VEC(Timed) TimedList;
+
+static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *out)
+{
+    TimedList list = {0};
+    int n = ml_schedule_n_versions(sh->s), name = 0, speed = 0, room;
+    double best = 0;
+    ml_Step step;
+
+    for (int k = 0; k < n; k++)
+        if (ml_version_step(sh->s, k, &step) && step.speed) {
+            bool flops;
+            double rate = ml_speed_read(step.speed, &flops);
+            int w = (int)ml_columns(step.speed);
+
+            best = rate > best ? rate : best;
+            speed = w > speed ? w : speed;
+            w = (int)ml_columns(ml_format(r->cx, "v%d", k));
+            name = w > name ? w : name;
+            ml_push(r->cx, &list,
+                    ((Timed){k, rate, flops, step.speed, ml_schedule_marks_of(sh->s, k)}));
+        }
+    if (list.n == 0)
+        ml_rows_add(r, ML_ROLE_DIM, "no version was timed yet: t, or :time");
+    room = ml_pane_width(v, ML_PANE_PERF) - name - speed - 6;
+    room = room < 4 ? 4 : room > 48 ? 48 : room;
+    for (size_t k = 0; k < list.n; k++) {
+        const Timed *t = &list.v[k];
+
+        ml_rows_begin(r);
+        ml_rows_put(r, ML_ROLE_KEY, "%-*s ", name, ml_format(r->cx, "v%d", t->version));
+        put_bar(r, best > 0 ? t->rate / best : 0, room);
+        ml_rows_pad(r, 0, 1 + speed - (int)ml_columns(t->speed));
+        ml_rows_put(r, ML_ROLE_NUMBER, "%s", t->speed);
+        if (t->version == sh->version)
+            ml_rows_put(r, ML_ROLE_CURSOR, " ◀");
+        if (t->marks)
+            ml_rows_put(r, ML_ROLE_MATCH, " «%s»", t->marks);
+        ml_rows_end(r)->version = t->version;
+    }
+    *out = list;
+}
+
+static void put_lines(ml_Rows *r, const char *text, ml_CellRole first)
+{
+    for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
+        end = strchr(p, '\n');
+        end = end ? end : p + strlen(p);
+        ml_rows_begin(r);
+        ml_rows_put_n(r, p == text ? first : ML_ROLE_TEXT, p, (size_t)(end - p));
+        ml_rows_end(r);
+    }
+}
+
+/* The timed versions under the roofs that were measured before. */
+static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedList *list)
+{
+    enum { HEIGHT = 11, NARROWEST = 24 };
+    ml_Engine *e = ml_host_engine(v->ss->host);
+    const ml_Machine *m = ml_machine_known(r->cx, e);
+    int width = ml_pane_width(v, ML_PANE_PERF) - 1;
+    uint32_t at = ml_schedule_func(sh->s) ? ml_schedule_func_pos(sh->s) : 0;
+    ml_TimingOpts o = {0};
+    ml_Roofline line;
+    ml_Text t = {0};
+    ml_Ctx *cx;
+
+    if (!m || !m->full || width < NARROWEST ||
+        (!ml_schedule_func(sh->s) && sh->p.mod->n != 1))
+        return;
+    cx = ml_ctx_fork(ml_schedule_ctx(sh->s));
+    ml_ctx_set_limit(cx, 0);
+    if (ml_roofline_roofs(cx, e, sh->s, at, &o, &line)) {
+        for (size_t k = 0; k < list->n && line.flop > 0; k++)
+            if (list->v[k].flops)
+                ml_push(cx, &line.points,
+                        ((ml_RoofPoint){list->v[k].version, line.flop / list->v[k].rate,
+                                        list->v[k].version == sh->version}));
+        ml_roofline_draw(&line, width < 72 ? width : 72, HEIGHT, &t);
+        ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+        put_lines(r, ml_text_z(&t), ML_ROLE_TEXT);
+    }
+    ml_text_free(&t);
+    ml_ctx_unref(cx);
+}
+
+static void put_machine(ml_View *v, ml_Rows *r)
+{
+    const ml_Machine *m = ml_machine_known(r->cx, ml_host_engine(v->ss->host));
+    ml_Text t = {0};
+
+    ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
+    if (m == NULL) {
+        ml_error_clear(r->cx);
+        ml_rows_add(r, ML_ROLE_DIM, "the machine was not measured yet: :machine");
+        return;
+    }
+    ml_machine_report(m, &t);
+    put_lines(r, ml_text_z(&t), ML_ROLE_STRONG);
+    ml_text_free(&t);
+}
+
+void ml_pane_perf(ml_View *v, ml_Rows *r)
+{
+    TimedList list = {0};
+    ml_Shown sh;
+
+    if (!ml_pane_shows(v, r, &sh))
+        return;
+    put_versions(v, r, &sh, &list);
+    put_roofs(v, r, &sh, &list);
+    put_machine(v, r);
+}

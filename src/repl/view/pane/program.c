@@ -1,0 +1,245 @@
+/*
+ * pane_program - pane 2: the program as text, lowered, and as code.
+ *
+ * The numbers of the lines are those of :show and stay when the text scrolls sideways. A
+ * line belongs to the innermost loop or block that it is of. Source: interaction 10.
+ */
+#include "repl/view/node_changes.h"
+#include "repl/view/pane/text.h"
+
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+static int digits(size_t n)
+{
+    int d = 1;
+
+    for (; n >= 10; n /= 10)
+        d++;
+    return d;
+}
+
+/* The nodes of the program that the last step changed. */
+typedef struct Changes {
+    ml_Program before, now;
+    bool any;
+    ml_Uid last; /* asked about, and the answer */
+    bool answer;
+} Changes;
+
+static bool has_changed(Changes *c, ml_Uid node)
+{
+    if (!c->any || !node)
+        return false;
+    if (node != c->last) {
+        c->last = node;
+        c->answer = ml_node_changed(c->before, c->now, node);
+    }
+    return c->answer;
+}
+
+static Changes changes_of(const ml_Shown *sh)
+{
+    Changes c = {.now = sh->p};
+    ml_Step step;
+
+    if (ml_version_step(sh->s, sh->version, &step) && step.parent >= 0 &&
+        ml_version_known(sh->s, step.parent)) {
+        c.before = ml_version_program(sh->s, step.parent);
+        c.any = true;
+    }
+    return c;
+}
+
+/* The number at the right of `width` columns, and a blank for the bar. */
+static size_t put_number(ml_Rows *r, size_t line, int width, ml_CellRole role)
+{
+    char z[24];
+    size_t n = (size_t)width + 1;
+
+    memset(z, ' ', n);
+    for (int k = width - 1; k >= 0 && line > 0; k--, line /= 10)
+        z[k] = (char)('0' + line % 10);
+    ml_rows_put_n(r, role, z, n);
+    return n;
+}
+
+/* Beside each other, a line and its instructions have numbers of one colour. */
+static ml_CellRole role_of_line(size_t line)
+{
+    static const ml_CellRole ROLES[] = {ML_ROLE_LOOP_PARALLEL, ML_ROLE_KEYWORD,
+                                        ML_ROLE_LOOP_THREAD,   ML_ROLE_BLOCK,
+                                        ML_ROLE_LOOP_UNROLL,   ML_ROLE_LOOP_VECTOR};
+
+    return line ? ROLES[line % ML_COUNT(ROLES)] : ML_ROLE_DIM;
+}
+
+/* Whether lines of the program have code beside them; NULL: there is none. */
+static const bool *coded_lines(ml_View *v, ml_Rows *r, const ml_Shown *sh, size_t n)
+{
+    const ml_PaneText *t;
+    bool *coded;
+
+    if (v->beside == ML_LEVEL_PROGRAM || !ml_view_beside_fits(v))
+        return NULL;
+    t = ml_pane_text(v, sh->s, sh->version, v->beside);
+    if (t->state != ML_TEXT_READY)
+        return NULL;
+    coded = ML_ARRAY(r->cx, bool, n + 1);
+    memset(coded, 0, n + 1);
+    for (size_t k = 0; k < t->n; k++)
+        if (t->lines[k].line <= n)
+            coded[t->lines[k].line] = true;
+    return coded;
+}
+
+static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
+{
+    const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
+    Changes changes = changes_of(sh);
+    int width = digits(t->n);
+    const bool *coded = coded_lines(v, r, sh, t->n);
+
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_TextLine *l = &t->lines[k];
+        size_t gutter;
+        ml_Row *row;
+
+        ml_rows_begin(r);
+        gutter = put_number(r, k + 1, width,
+                            coded && coded[k + 1] ? role_of_line(k + 1) : ML_ROLE_DIM);
+        ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
+        row = ml_rows_end(r);
+        row->gutter = (uint16_t)gutter;
+        row->node = l->node;
+        row->line = l->line;
+        row->changed = has_changed(&changes, l->node);
+    }
+}
+
+/* ---- code */
+
+/* Mnemonics and instructions, numbers, comments: enough to find one's way. */
+static void put_machine(ml_Rows *r, ml_Str text, bool is_asm)
+{
+    size_t k = 0, from;
+    bool label;
+
+    while (k < text.n && text.p[k] == ' ')
+        k++;
+    label = k == 0 && text.n > 0 && text.p[text.n - 1] == ':';
+    ml_rows_put_n(r, ML_ROLE_TEXT, text.p, k);
+    for (from = k; from < text.n; from = k) {
+        char c = text.p[k];
+        ml_CellRole role = ML_ROLE_TEXT;
+
+        if (c == (is_asm ? '#' : ';')) {
+            k = text.n;
+            role = ML_ROLE_COMMENT;
+        } else if (c == '%' || c == '@' || c == '$' || in_word(c)) {
+            bool first = k == 0 || (from > 0 && text.p[from - 1] == ' ');
+
+            for (k++; k < text.n && (in_word(text.p[k]) || text.p[k] == '.');)
+                k++;
+            role = label                                ? ML_ROLE_NOTE
+                   : c == '$' || (c >= '0' && c <= '9') ? ML_ROLE_NUMBER
+                   : c == '%' || c == '@'               ? ML_ROLE_NAME
+                   : first                              ? ML_ROLE_KEYWORD
+                                                        : ML_ROLE_TEXT;
+        } else {
+            k++;
+        }
+        ml_rows_put_n(r, role, text.p + from, k - from);
+    }
+}
+
+static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
+{
+    bool beside = v->beside != ML_LEVEL_PROGRAM && ml_view_beside_fits(v);
+    size_t most = 0;
+    int width;
+
+    for (size_t k = 0; k < t->n; k++)
+        most = t->lines[k].line > most ? t->lines[k].line : most;
+    width = digits(most);
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_TextLine *l = &t->lines[k];
+        size_t gutter;
+        ml_Row *row;
+
+        ml_rows_begin(r);
+        gutter =
+            put_number(r, l->line, width, beside ? role_of_line(l->line) : ML_ROLE_DIM);
+        if (t->level == ML_LEVEL_LOWERED)
+            ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
+        else
+            put_machine(r, l->text, t->level == ML_LEVEL_ASM);
+        row = ml_rows_end(r);
+        row->gutter = (uint16_t)gutter;
+        row->node = l->node;
+        row->line = l->line;
+    }
+}
+
+static void put_failure(ml_View *v, ml_Rows *r, ml_PaneId id, const ml_PaneText *t)
+{
+    for (size_t k = 0; k < t->n; k++)
+        ml_pane_say(v, r, id, k ? ML_ROLE_TEXT : ML_ROLE_ERROR,
+                    ml_format(r->cx, "%.*s", (int)t->lines[k].text.n, t->lines[k].text.p));
+}
+
+static void put_level(ml_View *v, ml_Rows *r, ml_PaneId id, const ml_Shown *sh,
+                      ml_Level level)
+{
+    const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, level);
+
+    switch (t->state) {
+    case ML_TEXT_READY: put_code(v, r, t); return;
+    case ML_TEXT_FAILED: put_failure(v, r, id, t); return;
+    case ML_TEXT_WAITING:
+    case ML_TEXT_COMPILING:
+        ml_rows_add(r, ML_ROLE_DIM,
+                    level == ML_LEVEL_LOWERED ? "lowering v%d …" : "compiling v%d …",
+                    sh->version);
+        return;
+    }
+}
+
+void ml_pane_program(ml_View *v, ml_Rows *r)
+{
+    ml_Shown sh;
+
+    if (!ml_pane_shows(v, r, &sh))
+        return;
+    if (ml_view_level(v) == ML_LEVEL_PROGRAM)
+        put_program(v, r, &sh);
+    else
+        put_level(v, r, ML_PANE_PROGRAM, &sh, ml_view_level(v));
+}
+
+void ml_pane_beside(ml_View *v, ml_Rows *r)
+{
+    ml_Shown sh;
+
+    if (!ml_pane_shows(v, r, &sh))
+        return;
+    if (v->beside == ML_LEVEL_PROGRAM)
+        ml_rows_add(r, ML_ROLE_DIM, "A shows assembly, L LLVM's text");
+    else
+        put_level(v, r, ML_PANE_CODE, &sh, v->beside);
+}
+
+void ml_pane_program_title(ml_View *v, ml_Text *out)
+{
+    static const char *const NAMES[ML_N_LEVELS] = {
+        [ML_LEVEL_LOWERED] = "lowered",
+        [ML_LEVEL_LLVM] = "LLVM",
+        [ML_LEVEL_ASM] = "assembly",
+    };
+
+    if (NAMES[ml_view_level(v)])
+        ml_text_add(out, NAMES[ml_view_level(v)]);
+}
