@@ -22,7 +22,7 @@ local function reordered(m)
     local ok, e = pcall(s.reorder, s, "j", "i")
     if ok then
         local r = moon.check(s)
-        assert(r.ok, r.first)
+        assert(r.ok, r.first_at)
     end
     return ok, e
 end

@@ -19,6 +19,7 @@
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/trace.h"
+#include "work/fact/fact.h"
 
 /* ---- for the host */
 
@@ -176,6 +177,11 @@ void bind_set_string(lua_State *L, const char *key, const char *z); /* NULL: no 
 void bind_set_int(lua_State *L, const char *key, int64_t v);
 void bind_set_number(lua_State *L, const char *key, double v);
 void bind_set_bool(lua_State *L, const char *key, bool v);
+/* Pushes the facts of s as a table, by the fields that --json prints; reading a name of
+ * before raises unknown-name, which tells the name of now. */
+void bind_push_facts(lua_State *L, const ml_FieldTable *t, const void *s);
+void bind_facts_hint(lua_State *L,
+                     const ml_FieldTable *t); /* the same for a table on top */
 
 /* ---- values */
 /* The Lua value at idx as a raw argument in cx. box: a scratch box that keeps what it

@@ -7,6 +7,7 @@
 #include "repl/out/data.h"
 #include "repl/out/wrap.h"
 #include "repl/run/command.h"
+#include "work/fact/fact.h"
 #include "work/records.h"
 #include "work/say.h"
 
@@ -133,23 +134,19 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
     ml_Data *data = ml_session_data(rows->ss);
     double s = ml_record_seconds(r), flop = rows->l->w.flop;
     Group *g = group_of(rows, r, run);
-    const char *how = g->turns ? "turns" : "alone";
     ml_Text design = {0}, line = {0};
 
     g->n++;
     g->best = fmin(g->best, s);
     ml_record_design(rows->ss->focus, r, &design);
     ml_data_row(data);
-    ml_data_int(data, "rank", (int64_t)g->n);
-    ml_data_int(data, "run", run);
-    ml_data_str(data, "measured", how);
-    ml_data_int(data, "record", r->id);
-    ml_data_real(data, "seconds", s);
-    if (flop > 0)
-        ml_data_real(data, "gflops", flop / s * 1e-9);
-    ml_data_int(data, "seed", (int64_t)r->seed);
-    ml_data_str(data, "design", ml_text_z(&design));
-    ml_data_json(data, "trace", r->trace);
+    ml_data_fields(data, &ml_best_fields,
+                   &(ml_BestRow){.rank = g->n,
+                                 .run = run,
+                                 .measured = g->turns ? "turns" : "alone",
+                                 .design = ml_text_z(&design),
+                                 .flop = flop,
+                                 .record = *r});
     ml_text_fmt(&line, "%4zu  %3d  %s%9.*f  %5.1f %%  %6lld  %4llu", g->n, run,
                 g->turns || !rows->mixed ? " "
                 : flop > 0               ? "≤"

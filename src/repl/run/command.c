@@ -225,7 +225,7 @@ static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 /* --json: the rows the command told, or its text, as objects. */
 static bool call_json(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 {
-    ml_Data data = {.n = 0}, *was = ss->data;
+    ml_Data data = {.schema = true}, *was = ss->data;
     ml_Text text = {0}, *to = ss->out.capture;
 
     ss->data = &data;

@@ -143,7 +143,7 @@ static void say_error(ml_Session *ss, ml_Failure *f, const char *at, ml_RenderLe
 static void say_error_data(ml_Session *ss, ml_Failure *f, const char *at,
                            ml_RenderLevel level)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
 
     ml_error_data(&d, f, at, level == ML_RENDER_BRIEF || level == ML_RENDER_DETAIL);
     ml_err(&ss->out, ml_data_lines(&d));
