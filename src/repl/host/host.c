@@ -13,6 +13,7 @@
 
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/session/frame.h"
 
 static const char host_key;
 
@@ -297,7 +298,7 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode was = h->ss->mode;
+    ml_RunFrame f;
 
     if (path && !ml_session_may_read(h->ss, path))
         return false;
@@ -320,11 +321,11 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
     }
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
-    h->ss->mode = ML_MODE_SCRIPT;
+    ml_frame_push(h->ss, &f, &(ml_RunOpts){.mode = ML_MODE_SCRIPT});
     bool ok = ml_host_run(h, argc, 1, false);
     ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
 
-    h->ss->mode = was;
+    ml_frame_pop(h->ss, &f);
     *returned = s != NULL;
     if (s) {
         ml_session_focus(h->ss, s);

@@ -402,7 +402,7 @@ static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     if (e->depth > 0 || r->open)
         return;
     r->open = true;
-    r->unseen = ss->out.capture != NULL;
+    r->unseen = ss->out.sink.out != NULL;
     r->skip = c && c->run == cmd_record;
     ml_text_clear(&r->line);
     if (r->skip)

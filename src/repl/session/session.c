@@ -20,7 +20,7 @@
 
 void ml_session_init(ml_Session *ss)
 {
-    *ss = (ml_Session){0};
+    *ss = (ml_Session){.mode = ML_MODE_SCRIPT};
     ml_settings_init(&ss->set);
 }
 
