@@ -13,6 +13,7 @@
 
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/session/frame.h"
 
 static const char host_key;
 
@@ -250,7 +251,7 @@ bool ml_host_incomplete(ml_Host *h, const char *text)
     return more;
 }
 
-static bool eval(ml_Host *h, const char *text, bool *incomplete)
+static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
@@ -259,11 +260,6 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     luaL_unref(L, LUA_REGISTRYINDEX, h->result);
     h->result = LUA_NOREF;
     if (status != LUA_OK) {
-        if (incomplete && status == LUA_ERRSYNTAX && incomplete_message(L)) {
-            *incomplete = true;
-            lua_pop(L, 1);
-            return true;
-        }
         ml_host_report(h, typed);
         return false;
     }
@@ -286,10 +282,10 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     return true;
 }
 
-bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+bool ml_host_eval(ml_Host *h, const char *text)
 {
     h->line = text;
-    bool ok = eval(h, text, incomplete);
+    bool ok = eval(h, text);
 
     h->line = NULL;
     return ok;
@@ -302,7 +298,7 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode was = h->ss->mode;
+    ml_RunFrame f;
 
     if (path && !ml_session_may_read(h->ss, path))
         return false;
@@ -325,11 +321,11 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
     }
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
-    h->ss->mode = ML_MODE_SCRIPT;
+    ml_frame_push(h->ss, &f, &(ml_RunOpts){.mode = ML_MODE_SCRIPT});
     bool ok = ml_host_run(h, argc, 1, false);
     ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
 
-    h->ss->mode = was;
+    ml_frame_pop(h->ss, &f);
     *returned = s != NULL;
     if (s) {
         ml_session_focus(h->ss, s);
