@@ -7,6 +7,7 @@
  */
 #include "repl/line/complete.h"
 
+#include "primitives/tokens.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"
 #include "repl/line/trial.h"
@@ -172,7 +173,7 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
         }
         return at;
     }
-    while (at.start > 0 && ml_scan_is_name(line[at.start - 1]))
+    while (at.start > 0 && ml_is_name_char(line[at.start - 1]))
         at.start--;
     o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
     bool digits = cursor > at.start && line[at.start] >= '0' && line[at.start] <= '9';
