@@ -97,7 +97,8 @@ static void colour_script_name(Words *w, ml_Str s)
 {
     bool ours = ml_str_eq(s, ml_str("T")) || ml_str_eq(s, ml_str("I"));
 
-    if (ml_token_is(w->before, "@") && w->before.text.p + 1 == s.p) { /* the decorator, dots and all */
+    if (ml_token_is(w->before, "@") &&
+        w->before.text.p + 1 == s.p) { /* the decorator, dots and all */
         s.p = w->before.text.p;
         take_dotted(w, &s, true);
         add(w, s, ML_ROLE_KEYWORD);
@@ -180,29 +181,12 @@ void ml_colour(ml_Ctx *cx, ml_Language lang, const char *text, size_t n, ml_Role
     case ML_LANGUAGE_LUA:
     case ML_LANGUAGE_SCRIPT: colour_words(&w); return;
     case ML_LANGUAGE_COMMAND: colour_command(&w); return;
-    case ML_LANGUAGE_OTHER: return;
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: return;
     }
 }
 
 /* ---- which language */
-
-static bool begins(const char *p, const char *with)
-{
-    return strncmp(p, with, strlen(with)) == 0;
-}
-
-ml_Language ml_language_of_input(const char *p)
-{
-    p += strspn(p, " \t");
-    if (*p == ':' && p[1] != ':')
-        return ML_LANGUAGE_COMMAND;
-    if (*p == '?' || *p == '!')
-        return ML_LANGUAGE_OTHER;
-    if (begins(p, "@T.") || begins(p, "@I.") || begins(p, "from tvm") ||
-        begins(p, "import tvm") || begins(p, "class "))
-        return ML_LANGUAGE_SCRIPT;
-    return ML_LANGUAGE_LUA;
-}
 
 ml_Language ml_language_of_line(const char *p)
 {
@@ -212,7 +196,7 @@ ml_Language ml_language_of_line(const char *p)
 
     p += strspn(p, " \t");
     for (size_t k = 0; k < ML_COUNT(FIRST); k++)
-        if (begins(p, FIRST[k]))
+        if (strncmp(p, FIRST[k], strlen(FIRST[k])) == 0)
             return ML_LANGUAGE_SCRIPT;
     if (strstr(p, "T.") || (n > 0 && p[strlen(p) - (*p != '\0')] == ':'))
         return ML_LANGUAGE_SCRIPT;
