@@ -51,17 +51,17 @@ static void an_error_is_kept_too(void **state)
     ml_Text err = {0};
 
     ss->mode = ML_MODE_TYPED;
-    ss->out.err_capture = &err;
+    ss->out.sink.err = &err;
     assert_false(ml_session_wants_more(ss, "got = = 1"));
     assert_int_equal(ss->host->kept_status, LUA_ERRSYNTAX);
-    assert_false(ml_session_line(ss, "got = = 1", NULL));
+    assert_false(ml_session_line(ss, "got = = 1"));
     assert_non_null(strstr(ml_text_z(&err), "unexpected symbol near '='"));
     assert_true(ml_session_wants_more(ss, "got = {"));
     assert_false(ml_session_wants_more(ss, "got = {\n3}"));
     run_line(ss, "got = {\n3}");
     run_line(ss, "assert(got[1] == 3)");
     ml_text_free(&err);
-    ss->out.err_capture = NULL;
+    ss->out.sink.err = NULL;
 }
 
 /* Values are shown, statements are not taken for values. */
@@ -89,14 +89,14 @@ static void a_line_is_a_value_first(void **state)
     ml_Text out = {0};
 
     ss->mode = ML_MODE_TYPED;
-    ss->out.capture = &out;
+    ss->out.sink.out = &out;
     for (size_t k = 0; k < ML_COUNT(VALUES); k++) {
         ml_text_clear(&out);
         run_line(ss, VALUES[k][0]);
         if (!ml_streq(ml_text_z(&out), VALUES[k][1]))
             fail_msg("%s: %s", VALUES[k][0], ml_text_z(&out));
     }
-    ss->out.capture = NULL;
+    ss->out.sink.out = NULL;
     ml_text_free(&out);
 }
 

@@ -14,6 +14,7 @@
 #include "primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/session/frame.h"
 
 static const char host_key;
 
@@ -305,7 +306,7 @@ static int load_line(ml_Host *h, const char *text, bool typed)
     return kept ? h->kept_status : compile_line(h, text, typed);
 }
 
-static bool eval(ml_Host *h, const char *text, bool *incomplete)
+static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
@@ -314,11 +315,6 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     luaL_unref(L, LUA_REGISTRYINDEX, h->result);
     h->result = LUA_NOREF;
     if (status != LUA_OK) {
-        if (incomplete && status == LUA_ERRSYNTAX && incomplete_message(L)) {
-            *incomplete = true;
-            lua_pop(L, 1);
-            return true;
-        }
         ml_host_report(h, typed);
         return false;
     }
@@ -341,10 +337,10 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     return true;
 }
 
-bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+bool ml_host_eval(ml_Host *h, const char *text)
 {
     h->line = text;
-    bool ok = eval(h, text, incomplete);
+    bool ok = eval(h, text);
 
     h->line = NULL;
     return ok;
@@ -357,7 +353,7 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode was = h->ss->mode;
+    ml_RunFrame f;
 
     if (path && !ml_session_may_read(h->ss, path))
         return false;
@@ -380,11 +376,11 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
     }
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
-    h->ss->mode = ML_MODE_SCRIPT;
+    ml_frame_push(h->ss, &f, &(ml_RunOpts){.mode = ML_MODE_SCRIPT});
     bool ok = ml_host_run(h, argc, 1, false);
     ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
 
-    h->ss->mode = was;
+    ml_frame_pop(h->ss, &f);
     *returned = s != NULL;
     if (s) {
         ml_session_focus(h->ss, s);
