@@ -11,6 +11,7 @@
 #include "codegen/machine/machine.h"
 #include "codegen/measure/check.h"
 #include "repl/bind/bind.h"
+#include "repl/cmd/help_impl.h"
 #include "repl/host/json.h"
 #include "tune/tune.h"
 #include "work/roofs.h"
@@ -150,10 +151,9 @@ static bool has_field(const ml_FieldTable *t, const char *name, size_t n)
 static void names_are_one_and_units_without_prefix(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < ml_n_field_tables; k++) {
-        const ml_FieldTable *t = ml_field_tables[k];
+    const ml_FieldTable *t;
 
-        assert_ptr_equal(ml_field_table(t->name), t);
+    for (size_t k = 0; (t = ml_help_facts_at(k)) != NULL; k++) {
         for (size_t n = 0; n < t->n; n++) {
             const ml_Field *f = &t->v[n];
 
@@ -176,17 +176,17 @@ static void names_are_one_and_units_without_prefix(void **state)
 static void a_name_has_one_unit(void **state)
 {
     (void)state;
-    for (size_t a = 0; a < ml_n_field_tables; a++)
+    const ml_FieldTable *t, *u;
+
+    for (size_t a = 0; (t = ml_help_facts_at(a)) != NULL; a++)
         for (size_t b = 0; b < a; b++)
-            for (size_t k = 0; k < ml_field_tables[a]->n; k++)
-                for (size_t n = 0; n < ml_field_tables[b]->n; n++) {
-                    const ml_Field *f = &ml_field_tables[a]->v[k];
-                    const ml_Field *g = &ml_field_tables[b]->v[n];
+            for (size_t k = 0; u = ml_help_facts_at(b), k < t->n; k++)
+                for (size_t n = 0; n < u->n; n++) {
+                    const ml_Field *f = &t->v[k], *g = &u->v[n];
 
                     if (strcmp(f->name, g->name) == 0 && f->unit != g->unit)
                         fail_msg("%s: %s in %s, %s in %s", f->name, ml_field_unit(f->unit),
-                                 ml_field_tables[a]->name, ml_field_unit(g->unit),
-                                 ml_field_tables[b]->name);
+                                 t->name, ml_field_unit(g->unit), u->name);
                 }
 }
 

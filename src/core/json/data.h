@@ -51,6 +51,8 @@ struct ml_Data {
     bool schema;             /* JSON: each row begins with the number of the schema */
     ml_Text text;            /* JSON: finished rows, a line each, and the open one */
     size_t n;                /* rows begun */
+    const struct ml_FieldTable
+        *of;    /* the fields that rows were told from (field.h), or NULL */
     bool one;   /* all there is to tell is one row: moon.cmd has its fields at hand */
     bool comma; /* something stands before in the innermost list or object */
     int depth;

@@ -53,6 +53,8 @@ static void tell_field(ml_Data *d, const ml_Field *f, const void *s)
 
 void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s)
 {
+    if (d && d->depth == 1)
+        d->of = t;
     for (size_t k = 0; d && k < t->n; k++)
         tell_field(d, &t->v[k], s);
 }

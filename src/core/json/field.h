@@ -55,12 +55,13 @@ typedef struct ml_FieldWas {
     const char *old, *now;
 } ml_FieldWas;
 
-typedef struct ml_FieldTable {
+typedef struct ml_FieldTable ml_FieldTable;
+struct ml_FieldTable {
     const char *name, *what; /* `time`: the command's name where one tells it */
     const ml_Field *v;
     size_t n;
     const ml_FieldWas *was; /* ended by NULL */
-} ml_FieldTable;
+};
 
 /* Tells every fact of s into the open row or object. */
 void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s);

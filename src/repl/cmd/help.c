@@ -182,6 +182,24 @@ const char ml_help_facts[] =
     "names and units: it is one more when one of them changes. In Lua a name of before "
     "raises unknown-name, which tells the name of now.\n";
 
+#define ML_FACTS(table) extern const ml_FieldTable table;
+#include "repl/facts.def"
+#undef ML_FACTS
+
+const ml_FieldTable *ml_help_facts_at(size_t k)
+{
+    static const ml_FieldTable *const own[] = {
+#define ML_FACTS(table) &table,
+#include "repl/facts.def"
+#undef ML_FACTS
+    };
+
+    if (k < ml_n_field_tables)
+        return ml_field_tables[k];
+    k -= ml_n_field_tables;
+    return k < ML_COUNT(own) ? own[k] : NULL;
+}
+
 void ml_help_field(ml_Text *t, const ml_Field *f)
 {
     const char *unit = ml_field_unit(f->unit);
@@ -193,9 +211,9 @@ static void list_facts(ml_Session *ss, ml_Text *t)
 {
     ml_wrap(t, ml_help_facts, 0, ml_help_width(ss));
     ml_text_fmt(t, "schema %d\n", ML_DATA_SCHEMA);
-    for (size_t k = 0; k < ml_n_field_tables; k++) {
-        const ml_FieldTable *v = ml_field_tables[k];
+    const ml_FieldTable *v;
 
+    for (size_t k = 0; (v = ml_help_facts_at(k)) != NULL; k++) {
         ml_text_fmt(t, "\n%s: %s\n", v->name, v->what);
         for (size_t n = 0; n < v->n; n++) {
             ml_Text help = {0};

@@ -21,6 +21,7 @@ const char *ml_help_code_note(ml_ErrorCode code);
 void ml_help_setting_name(ml_Text *t, int id); /* with dashes, as it is typed */
 /* On the facts of --json and Lua; the line on one of them. */
 extern const char ml_help_facts[];
+const ml_FieldTable *ml_help_facts_at(size_t k); /* NULL: there are no more tables */
 void ml_help_field(ml_Text *t, const ml_Field *f);
 /* A name that moon.help knows; false: it does not. */
 bool ml_help_topic(ml_Session *ss, ml_Text *t, const char *name);

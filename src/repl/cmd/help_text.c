@@ -293,8 +293,11 @@ void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
     else
         add_others(ss, t, c->name, NULL);
     ml_host_topic_free(&f);
-    if (ml_field_table(c->name))
-        add_fact_names(ss, t, ml_field_table(c->name));
+    const ml_FieldTable *v;
+
+    for (size_t k = 0; (v = ml_help_facts_at(k)) != NULL; k++)
+        if (ml_streq(v->name, c->name))
+            add_fact_names(ss, t, v);
     ml_text_free(&name);
 }
 

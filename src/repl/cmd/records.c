@@ -316,14 +316,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
         records += v[k].records;
         failed += v[k].failed;
         ml_data_row(d);
-        ml_data_str(d, "db", ml_db_path(db));
-        ml_data_str(d, "workload", v[k].w.name);
-        ml_data_str(d, "hash", v[k].w.hash);
-        ml_data_int(d, "records", v[k].records);
-        ml_data_int(d, "failed", v[k].failed);
-        ml_data_real(d, "flop", v[k].w.flop);
-        if (v[k].best > 0)
-            ml_data_real(d, "best", v[k].best);
+        ml_data_fields(d, &ml_db_fields, &(ml_DbRow){ml_db_path(db), v[k]});
     }
     ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
                 ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",

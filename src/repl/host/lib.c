@@ -184,8 +184,8 @@ int ml_host_name(lua_State *L)
 }
 
 /* The rows of a command as members 1 to n of the table on top; where there can be but one,
- * its fields too. was: the fields that may have had other names, or NULL. */
-static void set_rows(lua_State *L, ml_Data *d, const ml_FieldTable *was)
+ * its fields too. */
+static void set_rows(lua_State *L, ml_Data *d)
 {
     const char *p = ml_data_lines(d);
     ml_Ctx *cx = bind_scratch(L);
@@ -201,15 +201,15 @@ static void set_rows(lua_State *L, ml_Data *d, const ml_FieldTable *was)
         if (d->one)
             ml_host_json_fields(L, j);
         ml_host_json_push(L, j);
-        if (was)
-            bind_facts_hint(L, was);
+        if (d->of)
+            bind_facts_hint(L, d->of);
         lua_rawseti(L, -2, n);
         p += len + (p[len] == '\n');
     }
     bind_scratch_done(L, -2);
     lua_remove(L, -2);
-    if (was && d->one)
-        bind_facts_hint(L, was);
+    if (d->of && d->one)
+        bind_facts_hint(L, d->of);
 }
 
 typedef struct DataBox {
@@ -285,7 +285,7 @@ static int l_cmd(lua_State *L)
 
     ml_frame_pop(h->ss, &f);
     lua_newtable(L);
-    set_rows(L, data, ml_field_table(name));
+    set_rows(L, data);
     bind_set_bool(L, "ok", ok);
     bind_push_text(L, got);
     lua_setfield(L, -2, "text");

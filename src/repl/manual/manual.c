@@ -232,8 +232,9 @@ static void facts(ml_ManualPage *p)
 {
     p->form->chapter(p, "facts", "What is told to programs");
     p->form->paragraph(p, ml_help_facts);
-    for (size_t k = 0; k < ml_n_field_tables; k++) {
-        const ml_FieldTable *t = ml_field_tables[k];
+    const ml_FieldTable *t;
+
+    for (size_t k = 0; (t = ml_help_facts_at(k)) != NULL; k++) {
         ml_Text name = {0};
 
         ml_text_fmt(&name, "%s: %s", t->name, t->what);

@@ -202,6 +202,12 @@ static void tell_best_trace(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_WHAT  "a record among others"
 #include "core/json/field_table.def"
 
+#define ML_FIELDS       "work/fact/db.def"
+#define ML_FIELDS_TABLE ml_db_fields
+#define ML_FIELDS_NAME  "db"
+#define ML_FIELDS_WHAT  "a workload of a database"
+#include "core/json/field_table.def"
+
 static void tell_spent(ml_Data *d, const char *key, const void *s)
 {
     const ml_TuneStatus *t = s;
@@ -253,15 +259,8 @@ static void tell_notes(ml_Data *d, const char *key, const void *s)
 /* ---- all */
 
 const ml_FieldTable *const ml_field_tables[] = {
-    &ml_timing_fields,  &ml_roofline_fields, &ml_rival_fields, &ml_check_fields,
-    &ml_machine_fields, &ml_record_fields,   &ml_best_fields,  &ml_search_fields,
-    &ml_loop_fields,    &ml_version_fields};
+#define ML_FACTS(table, of) &table,
+#include "work/fact/tables.def"
+#undef ML_FACTS
+};
 const size_t ml_n_field_tables = ML_COUNT(ml_field_tables);
-
-const ml_FieldTable *ml_field_table(const char *name)
-{
-    for (size_t k = 0; k < ml_n_field_tables; k++)
-        if (ml_streq(ml_field_tables[k]->name, name))
-            return ml_field_tables[k];
-    return NULL;
-}

@@ -10,16 +10,12 @@
 #include "tune/db/db.h"
 #include "verify/count/counts.h"
 
-/* Of ml_Timing; of ml_Timing as what it was compared with; ml_Roofline; ml_CheckResult; ml_Machine;
- * ml_Record; ml_BestRow; ml_TuneStatus; ml_LoopRow; ml_VersionRow. */
-extern const ml_FieldTable ml_timing_fields, ml_rival_fields, ml_roofline_fields,
-    ml_check_fields, ml_machine_fields, ml_record_fields, ml_best_fields, ml_search_fields,
-    ml_loop_fields, ml_version_fields;
+#define ML_FACTS(table, of) extern const ml_FieldTable table;
+#include "work/fact/tables.def"
+#undef ML_FACTS
 /* All of them, for the manual. */
 extern const ml_FieldTable *const ml_field_tables[];
 extern const size_t ml_n_field_tables;
-/* That of a command, or of a name; NULL: there is none. */
-const ml_FieldTable *ml_field_table(const char *name);
 
 /* A record among others. */
 typedef struct ml_BestRow {
@@ -42,6 +38,20 @@ typedef struct ml_VersionRow {
     int version;
     ml_Step step; /* by ml_version_step */
 } ml_VersionRow;
+
+typedef struct ml_ProfileRow {
+    ml_Schedule *s;
+    int version;
+    const struct ml_Profile *p;
+} ml_ProfileRow;
+
+typedef struct ml_DbRow {
+    const char *db; /* its path */
+    ml_DbSummary of;
+} ml_DbRow;
+
+/* `i: C_init, C_update`: the loop and the blocks of a nest, by display names. */
+void ml_nest_label(ml_Schedule *s, const ml_Stmt *nest, ml_Text *t);
 
 /* ---- accesses and sizes in words */
 /* `A[vi, vk]`, as it stands in the program. */
