@@ -10,36 +10,22 @@
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/job/background.h"
+#include "repl/run/language.h"
 #include "repl/show/show.h"
 
 /* ---- what it is */
 
-/* Whether the text is TVMScript that was typed or pasted. */
-static bool is_script(const char *t)
-{
-    static const char *const HEADS[] = {"@T.", "@I.", "from tvm", "import tvm"};
-
-    for (size_t k = 0; k < ML_COUNT(HEADS); k++)
-        if (strncmp(t, HEADS[k], strlen(HEADS[k])) == 0)
-            return true;
-    return strncmp(t, "class ", 6) == 0 && strchr(t, ':');
-}
-
-static bool is_command(const char *t)
-{
-    return t[0] == ':' && t[1] != ':';
-}
-
 bool ml_wants_more(ml_Session *ss, const char *text)
 {
-    size_t n = strlen(text);
-
-    text += strspn(text, " \t");
-    if (is_command(text) || *text == '?' || *text == '!')
-        return false;
-    if (is_script(text)) /* up to an empty line */
-        return !(n >= 2 && text[strlen(text) - 1] == '\n');
-    return ml_host_incomplete(ss->host, text);
+    text += strspn(text, " \t\n");
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND:
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: break;
+    case ML_LANGUAGE_SCRIPT: return text[strlen(text) - 1] != '\n'; /* no empty line yet */
+    case ML_LANGUAGE_LUA: return ml_host_incomplete(ss->host, text);
+    }
+    return false;
 }
 
 /* help, quit, tree() ...: a command typed without its colon. A variable of that name, or
@@ -65,36 +51,32 @@ static bool lacks_colon(ml_Session *ss, const char *text)
     return yes;
 }
 
-/* `?NAME`, `NAME?`: help. */
-static bool asks_help(const char *text)
-{
-    size_t n = strlen(text);
-
-    return text[0] == '?' || (n > 1 && text[n - 1] == '?' && !strpbrk(text, " (\"'"));
-}
-
-static bool run_text(ml_Session *ss, const char *text)
+static bool run_command(ml_Session *ss, const char *name, const char *rest, size_t n)
 {
     ml_Text t = {0};
 
-    if (lacks_colon(ss, text))
-        return false;
-    if (is_script(text))
-        return ml_host_open_text(ss->host, text);
-    if (is_command(text))
-        ml_text_add(&t, text + 1);
-    else if (asks_help(text)) {
-        ml_text_fmt(&t, "help %s", text + strspn(text, "?"));
-        while (t.p[t.n - 1] == '?')
-            t.p[--t.n] = '\0';
-    } else if (text[0] == '!')
-        ml_text_fmt(&t, "shell %s", text + 1);
-    else
-        return ml_host_eval(ss->host, text);
+    ml_text_fmt(&t, "%s %.*s", name, (int)n, rest);
     bool ok = ml_command_run(ss, ml_text_z(&t));
 
     ml_text_free(&t);
     return ok;
+}
+
+static bool run_text(ml_Session *ss, const char *text)
+{
+    size_t marks = strspn(text, "?");
+
+    if (lacks_colon(ss, text))
+        return false;
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND: return ml_command_run(ss, text + 1);
+    case ML_LANGUAGE_HELP:
+        return run_command(ss, "help", text + marks, strcspn(text + marks, "?"));
+    case ML_LANGUAGE_SHELL: return run_command(ss, "shell", text + 1, strlen(text + 1));
+    case ML_LANGUAGE_SCRIPT: return ml_host_open_text(ss->host, text);
+    case ML_LANGUAGE_LUA: break;
+    }
+    return ml_host_eval(ss->host, text);
 }
 
 /* ---- what it did */
