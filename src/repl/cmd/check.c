@@ -4,12 +4,13 @@
 
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
+#include "core/json/data.h"
 #include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
+#include "repl/show/show.h"
 #include "work/fact/fact.h"
 #include "work/work.h"
 

@@ -4,7 +4,7 @@
 
 #include "primitives/prim.h"
 #include "repl/bind/calls.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "work/fact/fact.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/machine_report.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "work/fact/fact.h"
 #include "work/say.h"
 

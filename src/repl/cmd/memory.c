@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "codegen/machine/engine.h"
+#include "core/json/data.h"
 #include "repl/cmd/shape.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "repl/show/memory_text.h"
 #include "work/work.h"
 

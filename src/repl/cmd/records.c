@@ -2,11 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/host/tune.h"
-#include "repl/out/data.h"
 #include "repl/out/wrap.h"
-#include "repl/run/command.h"
+#include "repl/show/show.h"
 #include "work/fact/fact.h"
 #include "work/records.h"
 #include "work/say.h"

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/timing_args.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
-#include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/show/roofline.h"
 #include "work/fact/fact.h"
 #include "work/say.h"

@@ -2,11 +2,12 @@
  * Source: interaction 6. */
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "primitives/trace.h"
-#include "repl/out/data.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "repl/show/counts_view.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 #include "work/fact/fact.h"
 

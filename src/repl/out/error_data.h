@@ -2,7 +2,8 @@
 #ifndef ML_REPL_OUT_ERROR_DATA_H
 #define ML_REPL_OUT_ERROR_DATA_H
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
+#include "primitives/call/render.h"
 
 /* One row: {"error": code, "message": …, "place": …, "suggestions": […], …}. at: lines that
  * stand below the text of the error, may be NULL. */

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 
 /* ---- the terminal */
 

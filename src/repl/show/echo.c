@@ -9,9 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 #include "work/fact/fact.h"
 
 void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)

@@ -6,8 +6,8 @@
  * A thing was made by the first version on the way from the start that holds its number.
  * Source: interaction 3, 4.
  */
-#include "repl/out/data.h"
-#include "repl/run/command.h"
+#include "core/json/data.h"
+#include "repl/command/command.h"
 
 typedef enum ThingKind { THING_LOOP, THING_BLOCK, THING_BUFFER, THING_KINDS } ThingKind;
 

@@ -1,6 +1,6 @@
 /* progress - how far long work is, in the form that the reader can use. Source:
  * interaction 9. */
-#include "repl/out/progress.h"
+#include "repl/session/progress.h"
 
 #include <math.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 
 #define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
 #define QUIET_PIPE 1.0
