@@ -74,7 +74,7 @@ print(t:rfactor(t:split("k", {8, 8})[1], 0))]])
 
 -- ---- looking and checking
 topic("moon.verify(program [, opts])", "what is wrong with a program, without running it", [[
-A list of findings with code, severity (error, unproved, warning), place and text; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu.]],
+A list of findings with code, severity (error, unproved, warning), message and place; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu.]],
     [[print(#moon.verify(s))]])
 topic("moon.check(s [, opts]), moon.check(a, b [, opts])", "compare a version with its start, or two programs, on random inputs", [[
 Gives a table: ok, outside (elements beyond the bound), largest (difference), first_at (where), seed, atol (the bound, :help :check; rtol is 0 unless asked for), bounds (of each output, when there are several); where the bound is above 1 % of the largest value, also vacuous (that bound) and magnitude (that value); blind, a text, where integer inputs have one value only. A difference raises nothing. opts: inputs (random, zeros, ones, iota, adversarial), seed, shape ({n = 127} of symbolic sizes), rtol, atol, exact, limit, func.]],

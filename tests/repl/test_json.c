@@ -260,7 +260,7 @@ static void errors_tell_code_place_and_ways_out(void **state)
     assert_int_equal(objects(f, "split", &f->err), 1);
     const ml_Json *e = object(f, &f->err, 0), *place = ml_json_get(e, "place");
 
-    assert_string_equal(text_at(e, "error"), "factors-too-small");
+    assert_string_equal(text_at(e, "code"), "factors-too-small");
     assert_string_equal(text_at(e, "primitive"), "split");
     assert_string_equal(text_at(place, "label"), "loop i");
     assert_int_equal(number_at(place, "line"), 3);
@@ -270,12 +270,12 @@ static void errors_tell_code_place_and_ways_out(void **state)
                         "split(\"i\", {auto, 100})");
     /* Lua's own, a text that cannot be read, an unknown command. */
     assert_false(type(f, "nonsense(1)"));
-    assert_string_equal(text_at(object(f, &f->err, 0), "error"), "unknown-name");
+    assert_string_equal(text_at(object(f, &f->err, 0), "code"), "unknown-name");
     assert_false(type(f, "@T.prim_func\ndef f(:\n"));
     objects(f, "parse", &f->err);
-    assert_non_null(ml_json_get(object(f, &f->err, 0), "error"));
+    assert_non_null(ml_json_get(object(f, &f->err, 0), "code"));
     assert_false(type(f, ":frobnicate"));
-    assert_string_equal(text_at(object(f, &f->err, 0), "error"), "unknown-name");
+    assert_string_equal(text_at(object(f, &f->err, 0), "code"), "unknown-name");
     assert_int_equal(objects(f, ":frobnicate", &f->out), 0);
 }
 

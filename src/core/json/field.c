@@ -58,3 +58,13 @@ void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s)
     for (size_t k = 0; d && k < t->n; k++)
         tell_field(d, &t->v[k], s);
 }
+
+bool ml_data_field(ml_Data *d, const ml_FieldTable *t, const char *name, const void *s)
+{
+    for (size_t k = 0; k < t->n; k++)
+        if (strcmp(t->v[k].name, name) == 0) {
+            tell_field(d, &t->v[k], s);
+            return true;
+        }
+    return false;
+}

@@ -65,6 +65,8 @@ struct ml_FieldTable {
 
 /* Tells every fact of s into the open row or object. */
 void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s);
+/* Tells that one; false: there is no field of that name. */
+bool ml_data_field(ml_Data *d, const ml_FieldTable *t, const char *name, const void *s);
 /* What to read in place of an old name; NULL: it is none. */
 const char *ml_field_was(const ml_FieldTable *t, const char *old);
 

@@ -236,25 +236,13 @@ static int check(lua_State *L)
 static void push_finding(lua_State *L, const BindProgram *p, const ml_Finding *fi)
 {
     static const char *const severities[] = {"error", "unproved", "warning"};
-    struct {
-        ml_Failure *f;
-    } *box = lua_newuserdatauv(L, sizeof(*box), 0);
+    ml_Failure **box = bind_failure_box(L);
+    ml_FindingRow row = {.severity = severities[fi->severity]};
 
-    box->f = ml_failure_about(fi->error, p->s, p->m);
-    lua_pushstring(L, ml_failure_message(box->f)); /* raises only without memory */
-    ml_failure_free(box->f);
-    lua_createtable(L, 0, 4);
-    lua_insert(L, -2);
-    lua_setfield(L, -2, "text");
-    bind_set_string(L, "code", ml_error_code(fi->error->code));
-    bind_set_string(L, "severity", severities[fi->severity]);
-    if (fi->error->place) {
-        lua_createtable(L, 0, 3);
-        bind_set_string(L, "file", fi->error->place->file);
-        bind_set_int(L, "line", fi->error->place->line);
-        bind_set_int(L, "column", fi->error->place->col);
-        lua_setfield(L, -2, "place");
-    }
+    row.error.f = *box = ml_failure_about(fi->error, p->s, p->m);
+    bind_push_facts(L, &ml_finding_fields, &row);
+    ml_failure_free(*box);
+    *box = NULL;
     lua_remove(L, -2);
 }
 

@@ -105,9 +105,24 @@ void bind_facts_hint(lua_State *L, const ml_FieldTable *t)
     lua_setmetatable(L, -2);
 }
 
+static const ml_Medium tables = {put_value, open_table, close_table};
+
+bool bind_push_fact(lua_State *L, const ml_FieldTable *t, const char *name, const void *s)
+{
+    ml_Data d = {.medium = &tables, .user = L};
+
+    ml_data_row(&d);
+    if (!ml_data_field(&d, t, name, s)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    return true;
+}
+
 void bind_push_facts(lua_State *L, const ml_FieldTable *t, const void *s)
 {
-    static const ml_Medium tables = {put_value, open_table, close_table};
     ml_Data d = {.medium = &tables, .user = L};
 
     ml_data_row(&d);

@@ -60,7 +60,7 @@ ml_Heard ml_job_hear(ml_Ctx *cx, const char *line)
             ml_text_fmt(&t, "%s%s", t.n ? "   " : "", z);
         h.progress = ml_strdup(cx, ml_str(ml_text_z(&t)));
         ml_text_free(&t);
-    } else if ((z = text_at(j, "error")) != NULL) {
+    } else if ((z = text_at(j, "code")) != NULL) {
         h.log = ml_format(cx, "error: %s [%s]",
                           text_at(j, "message") ? text_at(j, "message") : "", z);
     } else if ((z = text_at(j, "warning")) != NULL)

@@ -6,6 +6,7 @@
 #define ML_WORK_FACT_H
 
 #include "core/json/field.h"
+#include "primitives/call/render.h"
 #include "primitives/schedule.h"
 #include "tune/db/db.h"
 #include "verify/count/counts.h"
@@ -38,6 +39,17 @@ typedef struct ml_VersionRow {
     int version;
     ml_Step step; /* by ml_version_step */
 } ml_VersionRow;
+
+typedef struct ml_ErrorRow {
+    ml_Failure *f;
+    const char *at;   /* lines that stand below its text; or NULL */
+    bool suggestions; /* they are wanted: to find them takes a while */
+} ml_ErrorRow;
+
+typedef struct ml_FindingRow {
+    ml_ErrorRow error; /* first: its place is told as of errors */
+    const char *severity;
+} ml_FindingRow;
 
 typedef struct ml_ProfileRow {
     ml_Schedule *s;
