@@ -32,6 +32,7 @@ void ml_session_free(ml_Session *ss)
         ml_host_free(ss->host);
     if (ss->last_owned)
         ml_failure_free(ss->last);
+    ml_echo_free(ss->echo);
     for (size_t k = 0; k < ss->n_schedules; k++)
         ml_schedule_unref(ss->schedules[k]);
     ml_heap_free(ss->schedules);
