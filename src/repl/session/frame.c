@@ -6,12 +6,12 @@ void ml_frame_push(ml_Session *ss, ml_RunFrame *f, const ml_RunOpts *run)
     ml_Out *o = &ss->out;
 
     *f = (ml_RunFrame){.run = run,
-                    .out = *o,
-                    .mode = ss->mode,
-                    .data = ss->data,
-                    .json = ss->json,
-                    .prompting = ss->prompting,
-                    .status = ss->status};
+                       .out = *o,
+                       .mode = ss->mode,
+                       .data = ss->data,
+                       .json = ss->json,
+                       .prompting = ss->prompting,
+                       .status = ss->status};
     if (run->sink.out)
         o->sink.out = run->sink.out;
     if (run->sink.err)
