@@ -13,6 +13,7 @@
 #include "repl/bind/calls.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
+#include "repl/job/jobs.h"
 #include "repl/line/complete_impl.h"
 #include "repl/run/command.h"
 #include "repl/session/themes.h"
@@ -104,9 +105,9 @@ void ml_offer_settings(ml_Offer *o)
                            ml_settings[k].help));
 }
 
-void ml_offer_setting_values(ml_Offer *o, const char *name)
+void ml_offer_setting_values(ml_Offer *o)
 {
-    int id = ml_setting_find(name);
+    int id = ml_setting_find(o->last);
 
     if (id < 0)
         return;
@@ -159,6 +160,19 @@ void ml_offer_schedules(ml_Offer *o)
         ml_offer(o, ml_schedule_name(s),
                  ml_format(o->cx, "%zu, v%d%s", k + 1, ml_schedule_version(s),
                            s == o->ss->focus ? ", the focus" : ""));
+    }
+}
+
+void ml_offer_jobs(ml_Offer *o, bool running)
+{
+    ml_JobInfo j;
+
+    for (size_t k = 0; ml_job_info(o->ss, k, &j); k++) {
+        bool runs = j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING;
+
+        if (runs || !running)
+            ml_offer(o, ml_format(o->cx, "%d", j.number),
+                     ml_format(o->cx, "%s, %s", j.what, ml_job_state_name(j.state)));
     }
 }
 
