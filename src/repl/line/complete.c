@@ -38,22 +38,6 @@ typedef struct Place {
     bool in_list;
 } Place;
 
-static const ml_Param *by_position(const ml_Primitive *p, int pos)
-{
-    for (size_t k = 0; k < p->n_params; k++)
-        if (p->params[k].kind == ML_P_LOOPS && pos >= (int)k)
-            return &p->params[k]; /* takes all that follow */
-    return pos < (int)p->n_params ? &p->params[pos] : NULL;
-}
-
-static const ml_Param *by_name(const ml_Primitive *p, ml_Str key)
-{
-    for (size_t k = 0; k < p->n_params; k++)
-        if (ml_str_eq(key, ml_str(p->params[k].name)))
-            return &p->params[k];
-    return NULL;
-}
-
 static Place find_place(ml_Offer *o, ml_Scan *s)
 {
     Place pl = {0};
@@ -69,10 +53,8 @@ static Place find_place(ml_Offer *o, ml_Scan *s)
         }
         pl.prim = f->callee.n && f->kind != '[' ? callee(o, f->callee) : NULL;
         pl.call = f;
-        if (pl.prim && f->kind == '{')
-            pl.param = by_name(pl.prim, f->key);
-        else if (pl.prim)
-            pl.param = by_position(pl.prim, f->arg);
+        if (f->kind != '{' || f->key.n)
+            pl.param = ml_scan_param(pl.prim, f->arg, f->key);
         return pl;
     }
     return pl;
