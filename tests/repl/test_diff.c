@@ -6,6 +6,7 @@
 
 #include "core/base/arena.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 
 static uint32_t seed = 1;
 
@@ -146,13 +147,12 @@ static void what_is_kept_changes_nothing(void **state)
     for (int round = 0; round < 400; round++) {
         const char *line = LINES[any(ML_COUNT(LINES))];
 
-        ml_echo_free(anew.echo);
-        anew.echo = NULL;
+        ml_echo_forget(&anew);
         ml_text_clear(&a);
         ml_text_clear(&b);
-        bool ok = ml_session_line(&kept, line);
+        bool ok = ml_run(&kept, NULL, line);
 
-        assert_int_equal(ok, ml_session_line(&anew, line));
+        assert_int_equal(ok, ml_run(&anew, NULL, line));
         went_well += ok;
         drop_times(&a);
         drop_times(&b);

@@ -14,6 +14,7 @@
 #include "repl/out/data.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 
 /* ---- what was printed */
 
@@ -30,6 +31,7 @@ typedef struct Printed {
 
 struct ml_Echo {
     Printed last[2];
+    ml_Observer ends; /* the session does */
 };
 
 static void print_program(const ml_Session *ss, Printed *p, ml_Text *out)
@@ -57,11 +59,23 @@ static void printed_free(Printed *p)
     *p = (Printed){0};
 }
 
-void ml_echo_free(struct ml_Echo *e)
+void ml_echo_forget(ml_Session *ss)
 {
-    for (size_t k = 0; e && k < ML_COUNT(e->last); k++)
+    ml_Echo *e = ss->echo;
+
+    if (!e)
+        return;
+    ml_session_unobserve(ss, &e->ends);
+    for (size_t k = 0; k < ML_COUNT(e->last); k++)
         printed_free(&e->last[k]);
     ml_heap_free(e);
+    ss->echo = NULL;
+}
+
+static void on_end(void *user, ml_Session *ss)
+{
+    (void)user;
+    ml_echo_forget(ss);
 }
 
 /* not_this: is needed, too. */
@@ -71,8 +85,11 @@ static Printed *printed(ml_Session *ss, ml_Schedule *s, int version,
     bool regions_auto = ml_setting_is(&ss->set, ML_SET_regions, "auto");
     Printed *p;
 
-    if (!ss->echo)
+    if (!ss->echo) {
         ss->echo = ml_heap_zalloc(sizeof *ss->echo);
+        ss->echo->ends = (ml_Observer){.name = "echo", .on_end = on_end};
+        ml_session_observe(ss, &ss->echo->ends);
+    }
     for (p = ss->echo->last; p < ss->echo->last + ML_COUNT(ss->echo->last); p++)
         if (p->s == s && p->version == version && p->regions_auto == regions_auto)
             return p;

@@ -7,8 +7,8 @@
  * Source: interaction 3, 4.
  */
 #include "primitives/names.h"
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 
 typedef struct Thing {
     ml_NamedItem it;
