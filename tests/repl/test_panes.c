@@ -175,15 +175,14 @@ static void words_of_code_have_roles(void **state)
 
 static void marked_variables_have_colours_of_their_own(void **state)
 {
-    static const char *const MARKED[] = {"vi", NULL, "T", "C"};
+    char vi[] = "vi", t[] = "T", c[] = "C", *const marked[] = {vi, NULL, t, c};
     const char *line = "  C[vi, vj] = T.max(C[vi, vj], via, v.vi)";
     ml_Rows r = {0};
 
     (void)state;
     ml_rows_reset(&r);
-    ml_rows_begin(&r);
     ml_rows_put_n(&r, ML_ROLE_DIM, "12 ", 3);
-    ml_rows_put_script(&r, line, strlen(line), MARKED, ML_COUNT(MARKED));
+    ml_rows_put_script(&r, line, strlen(line), marked, ML_COUNT(marked));
     has_roles(ml_rows_end(&r), "ddd..4.11........iiiii.4.11.................");
     ml_rows_free(&r);
 }

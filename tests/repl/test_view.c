@@ -490,21 +490,21 @@ static void keys_can_be_bound_anew(void **state)
     Fixture *f = *state;
     ml_Text why = {0};
 
-    assert_true(ml_keymap_bind(&f->ss, "loops", "Z", "split", &why));
-    assert_true(ml_keymap_bind(&f->ss, "all", "s", "none", &why));
+    assert_true(ml_keymap_bind(&f->ss.keymap, "loops", "Z", "split", &why));
+    assert_true(ml_keymap_bind(&f->ss.keymap, "all", "s", "none", &why));
     press(f, "s");
     shows(f, "s asks for nothing");
     press(f, "Z");
     shows(f, "split i[128] into:");
     press(f, "esc");
     shows(f, "Z·split");
-    assert_false(ml_keymap_bind(&f->ss, "loop", "s", "split", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loop", "s", "split", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no pane loop"));
     ml_text_clear(&why);
-    assert_false(ml_keymap_bind(&f->ss, "loops", "ctrl-s", "split", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loops", "ctrl-s", "split", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no key ctrl-s"));
     ml_text_clear(&why);
-    assert_false(ml_keymap_bind(&f->ss, "loops", "s", "splits", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loops", "s", "splits", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no request splits"));
     ml_text_free(&why);
 }
@@ -523,7 +523,7 @@ static void no_two_requests_share_a_key_in_a_pane(void **state)
             memcpy(key, p, n);
             key[n] = '\0';
             assert_true(ml_key_read(key, &k));
-            assert_int_equal(ml_keymap_find(&f->ss, in, &k), r);
+            assert_int_equal(ml_keymap_find(f->ss.keymap, in, &k), r);
             p += n;
             p += strspn(p, " ");
         }
@@ -605,7 +605,8 @@ static void random_key(Fixture *f, uint64_t *r)
         ml_Text key = {0};
 
         if (q == ML_REQ_TIME || q == ML_REQ_CHECK || q == ML_REQ_TUNE ||
-            q == ML_REQ_PICTURE || q == ML_REQ_ASM || !ml_keymap_first(&f->ss, q, &key))
+            q == ML_REQ_PICTURE || q == ML_REQ_ASM ||
+            !ml_keymap_first(f->ss.keymap, q, &key))
             return;
         bool ok = ml_key_read(ml_text_z(&key), &k);
 

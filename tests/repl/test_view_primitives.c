@@ -19,8 +19,8 @@
 #include "primitives/prim.h"
 #include "repl/host/host.h"
 #include "repl/view/act/act_impl.h"
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
+#include "repl/view/view.h"
 
 typedef struct Drive {
     ml_Session ss;

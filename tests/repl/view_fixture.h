@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
+#include "repl/view/view.h"
 
 typedef struct Fixture {
     ml_Session ss;

@@ -22,7 +22,7 @@
 #include "repl/run/command.h"
 #include "repl/session/profiles.h"
 #include "repl/session/themes.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -44,7 +44,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->saved);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
-    ml_keymap_free(ss);
+    ml_keymap_free(ss->keymap);
     ml_profiles_free(ss);
     ml_themes_free(ss);
     ml_aliases_free(&ss->aliases);

@@ -17,9 +17,8 @@
 #include "repl/out/loop.h"
 #include "repl/screen/screen.h"
 #include "repl/session/themes.h"
-#include "repl/view/act/act.h"
-#include "repl/view/capture.h"
-#include "repl/view/frame.h"
+#include "repl/view/state/capture.h"
+#include "repl/view/view.h"
 
 enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500, REST = 250, SHOWN = 100 }; /* ms */
 

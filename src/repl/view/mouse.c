@@ -2,8 +2,7 @@
  * mouse - what a click, a drag, the wheel ask for where they happen: rows, borders, keys of
  * the bottom line. Source: interaction 10.
  */
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/view.h"
 
 static bool inside(ml_Rect r, int x, int y)
 {
@@ -76,12 +75,6 @@ static void drag_border(ml_View *v, int x, int y)
 
 /* ---- words */
 
-static bool in_word(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
 /* The name at a column of a row's text; false: there is none. */
 static bool word_at(ml_View *v, ml_PaneId id, const ml_Row *row, int x, ml_Text *out)
 {
@@ -94,11 +87,11 @@ static bool word_at(ml_View *v, ml_PaneId id, const ml_Row *row, int x, ml_Text 
     column += v->pane[id].left;
     for (int at = 0; row->text[k] && at < column; k += bytes)
         at += ml_char_columns(row->text + k, strlen(row->text + k), &bytes);
-    for (from = k; from > 0 && in_word(row->text[from - 1]); from--) {
+    for (from = k; from > 0 && ml_in_word(row->text[from - 1]); from--) {
     }
-    for (to = k; row->text[to] && in_word(row->text[to]); to++) {
+    for (to = k; row->text[to] && ml_in_word(row->text[to]); to++) {
     }
-    if (from >= to || !in_word(row->text[k]) ||
+    if (from >= to || !ml_in_word(row->text[k]) ||
         (row->text[from] >= '0' && row->text[from] <= '9'))
         return false;
     ml_text_addn(out, row->text + from, to - from);
@@ -208,11 +201,7 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
     case ML_MOUSE_WHEEL_UP:
     case ML_MOUSE_WHEEL_DOWN:
         if (f->paging) {
-            int n = (int)f->page.v.n - ml_view_page_room(v);
-
-            f->page_top += by;
-            f->page_top = f->page_top > n ? n : f->page_top;
-            f->page_top = f->page_top < 0 ? 0 : f->page_top;
+            ml_view_page_scroll(v, f->page_top + by);
         } else if (id != ML_PANE_NONE) {
             ml_view_scroll(v, id, by);
         }

@@ -28,9 +28,7 @@
 #include "repl/job/jobs.h"
 #include "repl/out/loop.h"
 #include "repl/run/wildcard.h"
-#include "repl/view/act/act.h"
-#include "repl/view/capture.h"
-#include "repl/view/keymap.h"
+#include "repl/view/state/capture.h"
 
 typedef struct Script {
     ml_View v;

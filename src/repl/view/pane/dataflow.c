@@ -261,7 +261,6 @@ void ml_pane_dataflow(ml_View *v, ml_Rows *r)
         const Line *l = &lines[k];
         ml_Row *row;
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&f.sh, l->buffer->uid));
         ml_rows_pad(r, name + 2, 1);
         put_names(&f, &l->writers, l->is_param ? "input" : "nobody");

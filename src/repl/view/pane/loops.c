@@ -7,8 +7,8 @@
  * Source: interaction 10.
  */
 #include "repl/session/profiles.h"
-#include "repl/view/node_changes.h"
 #include "repl/view/pane/counts.h"
+#include "repl/view/state/node_changes.h"
 
 typedef struct Item {
     ml_Uid uid;
@@ -232,7 +232,6 @@ static void put_item(Tree *t, const Item *it, int column)
     ml_Rows *r = t->r;
     ml_Row *row;
 
-    ml_rows_begin(r);
     ml_rows_pad(r, 2 * it->depth, 0);
     ml_rows_put(r, it->is_block && it->fold == ML_FOLD_LEAF ? ML_ROLE_BLOCK : ML_ROLE_DIM,
                 "%s", marker(it));

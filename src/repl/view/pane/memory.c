@@ -37,7 +37,6 @@ static void put_loop(Memory *m)
     const ml_For *f = m->f.loop;
     ml_Rows *r = m->r;
 
-    ml_rows_begin(r);
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(&m->sh, f));
     ml_rows_put(r, ML_ROLE_NUMBER, "  %s", number(m, m->f.extent, ML_UNIT_COUNT));
     ml_rows_put(r, ML_ROLE_TEXT, " iterations");
@@ -61,7 +60,6 @@ static void put_touched(Memory *m, const ml_Touched *t, int name)
     double reuse = ml_reuse(t, &exact);
     ml_Rows *r = m->r;
 
-    ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, t->buffer->uid));
     ml_rows_pad(r, name + 2, 1);
     ml_rows_put(r, ML_ROLE_NUMBER, "%s", number(m, t->bytes, ML_UNIT_BYTES));
@@ -137,7 +135,6 @@ static void put_fact(Memory *m, ml_CellRole role, int column, const char *text)
 {
     if (!text || !*text)
         return;
-    ml_rows_begin(m->r);
     ml_rows_pad(m->r, column, 0);
     ml_rows_put(m->r, role, "%s", text);
     ml_rows_end(m->r);
@@ -164,7 +161,6 @@ static void put_lines(Memory *m, const ml_BufferTouches *b, int column)
 
         if (l->loop != m->f.loop->var->uid)
             continue;
-        ml_rows_begin(m->r);
         ml_rows_pad(m->r, column, 0);
         ml_rows_put(m->r, ML_ROLE_NUMBER, "%s", lines_of(m, l->lines));
         ml_rows_put(m->r, ML_ROLE_TEXT, l->lines == 1 ? " line" : " lines");
@@ -180,13 +176,12 @@ static void put_counted(ml_View *v, Memory *m, const ml_Buffer *buffer, int name
     const ml_BufferTouches *b = ml_pane_touches(v, &m->sh, buffer->uid);
     ml_Row *row;
 
-    ml_rows_begin(m->r);
     ml_rows_put(m->r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, buffer->uid));
     ml_rows_pad(m->r, name + 2, 1);
     switch (b->state) {
     case ML_TOUCH_WAITING:
         ml_rows_put(m->r, ML_ROLE_DIM, "%s",
-                    ml_pane_touches_stopped(v) ? "not counted; 8 counts it" : "…");
+                    v->uncounted ? "not counted; 8 counts it" : "…");
         break;
     case ML_TOUCH_FAILED: ml_rows_put(m->r, ML_ROLE_DIM, "%s", b->why); break;
     case ML_TOUCH_READY: ml_rows_put(m->r, ML_ROLE_TEXT, "%s", b->per_element); break;
@@ -219,7 +214,6 @@ static void put_all(ml_View *v, Memory *m)
 
         if (st->site->declared)
             continue;
-        ml_rows_begin(m->r);
         put_access(m, st->site);
         put_stride(m, st);
         ml_rows_end(m->r)->node = st->site->block ? st->site->block->tag : 0;

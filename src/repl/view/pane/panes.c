@@ -9,14 +9,14 @@
 #include "repl/view/pane/touches.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
-#define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
+#define ML_PANE(pane, title_, fn, node, title_fn)                                          \
     [ML_PANE_##pane] = {.id = ML_PANE_##pane,                                              \
                         .name = (title_),                                                  \
                         .rows = (fn),                                                      \
                         .by_node = (node),                                                 \
                         .title = (title_fn)},
-#include "repl/view/pane/panes.def"
-#undef ML_PANE_KIND
+#include "repl/view/keys/panes.def"
+#undef ML_PANE
 };
 
 struct ml_PaneKept *ml_pane_kept(ml_View *v)
@@ -49,16 +49,6 @@ bool ml_panes_idle(ml_View *v, int ms)
     bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
 
     return counts || texts;
-}
-
-bool ml_view_rests(ml_View *v)
-{
-    return ml_pane_touches_wait(v);
-}
-
-bool ml_view_rest(ml_View *v)
-{
-    return ml_pane_touches_rest(v);
 }
 
 /* ---- what is shown */
@@ -135,12 +125,7 @@ void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const c
     int width = ml_pane_width(v, id) - 2;
 
     ml_wrap(&t, text, 0, (size_t)(width > 10 ? width : 10));
-    for (const char *p = ml_text_z(&t); *p;) {
-        size_t n = strcspn(p, "\n");
-
-        ml_rows_add(r, role, "%.*s", (int)n, p);
-        p += n + (p[n] == '\n');
-    }
+    ml_rows_add_lines(r, role, ml_text_z(&t));
     ml_text_free(&t);
 }
 

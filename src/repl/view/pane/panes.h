@@ -9,7 +9,7 @@
 #ifndef ML_REPL_VIEW_PANE_PANES_H
 #define ML_REPL_VIEW_PANE_PANES_H
 
-#include "repl/view/view.h"
+#include "repl/view/state/view.h"
 
 /* What is shown: the focus at its current version. */
 typedef struct ml_Shown {
@@ -45,9 +45,14 @@ struct ml_PaneKept {
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
 void ml_pane_texts_free(ml_View *v);
 
-#define ML_PANE_KIND(id, title, fn, by_node, title_fn) ml_PaneRows fn;
-#include "repl/view/pane/panes.def"
-#undef ML_PANE_KIND
+extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.def */
+/* Some of the work that panes wait for; true: there is more. A pane whose rows it changes
+ * is not fresh afterwards. */
+bool ml_panes_idle(ml_View *v, int ms);
+void ml_panes_free(ml_View *v); /* what they keep */
+#define ML_PANE(id, title, fn, ...) ml_PaneRows fn;
+#include "repl/view/keys/panes.def"
+#undef ML_PANE
 /* The columns that pane 1 shows after | was pressed: all, or one after the other. */
 int ml_pane_loops_columns(const ml_View *v);
 void ml_pane_program_title(ml_View *v, ml_Text *out);

@@ -62,7 +62,6 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
     for (size_t k = 0; k < list.n; k++) {
         const Timed *t = &list.v[k];
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_KEY, "%-*s ", name, ml_format(r->cx, "v%d", t->version));
         put_bar(r, best > 0 ? t->rate / best : 0, room);
         ml_rows_pad(r, 0, 1 + speed - (int)ml_columns(t->speed));
@@ -81,7 +80,6 @@ static void put_lines(ml_Rows *r, const char *text, ml_CellRole first)
     for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
         end = strchr(p, '\n');
         end = end ? end : p + strlen(p);
-        ml_rows_begin(r);
         ml_rows_put_n(r, p == text ? first : ML_ROLE_TEXT, p, (size_t)(end - p));
         ml_rows_end(r);
     }

@@ -2,7 +2,7 @@
  */
 #include "repl/view/pane/text.h"
 
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 enum { KEPT = 24 }; /* texts: some versions back and forth at all levels */
 

@@ -8,7 +8,7 @@
 #include "core/base/arena.h"
 #include "core/walk.h"
 #include "repl/host/host.h"
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 enum { VERSIONS = 4, MOST_THREADS = 4 };
 #define BUDGET (INT64_C(1) << 23) /* touches: some tenths of a second */
@@ -23,7 +23,6 @@ typedef struct Known {
 struct ml_PaneTouches {
     Known of[VERSIONS]; /* the one that was asked for last in front */
     size_t n;
-    bool stopped;
 };
 
 static void drop(Known *k)
@@ -68,7 +67,7 @@ static Known *known_of(ml_View *v, ml_Schedule *s, int version)
     }
     memmove(t->of + 1, t->of, at * sizeof t->of[0]);
     t->of[0] = k;
-    t->stopped = false;
+    v->uncounted = false;
     return &t->of[0];
 }
 
@@ -403,8 +402,8 @@ static ml_BufferTouches *waiting(ml_View *v)
     struct ml_PaneTouches *t = v->kept ? v->kept->touches : NULL;
     ml_Schedule *s = v->ss->focus;
 
-    if (!t || t->n == 0 || t->stopped || !s || v->pane[ML_PANE_MEMORY].at.w == 0 ||
-        t->of[0].s != s || t->of[0].version != ml_schedule_version(s) || ml_act_open(v))
+    if (!t || t->n == 0 || v->uncounted || !s || v->pane[ML_PANE_MEMORY].at.w == 0 ||
+        t->of[0].s != s || t->of[0].version != ml_schedule_version(s))
         return NULL;
     for (size_t k = 0; k < t->of[0].v.n; k++)
         if (t->of[0].v.v[k]->state == ML_TOUCH_WAITING)
@@ -428,24 +427,11 @@ bool ml_pane_touches_rest(ml_View *v)
     return waiting(v) != NULL;
 }
 
-void ml_pane_touches_go_on(ml_View *v)
-{
-    if (v->kept && v->kept->touches && v->kept->touches->stopped) {
-        v->kept->touches->stopped = false;
-        v->pane[ML_PANE_MEMORY].fresh = false;
-    }
-}
-
-bool ml_pane_touches_stopped(const ml_View *v)
-{
-    return v->kept && v->kept->touches && v->kept->touches->stopped;
-}
-
 bool ml_pane_touches_stop(ml_View *v)
 {
     if (!waiting(v))
         return false;
-    v->kept->touches->stopped = true;
+    v->uncounted = true;
     v->pane[ML_PANE_MEMORY].fresh = false;
     return true;
 }

@@ -2,7 +2,7 @@
  * layout - shares of room, and what they come to on a screen. Contents are shared out, each
  * border belongs to both of its neighbours. Pure: knows no view. Source: interaction 10.
  */
-#include "repl/view/layout.h"
+#include "repl/view/state/layout.h"
 
 enum { LEAST_ROWS = 1, LEAST_COLUMNS = 10 };
 
