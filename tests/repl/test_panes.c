@@ -459,7 +459,7 @@ static void what_was_printed_is_below_the_jobs(void **state)
     assert_string_equal(text_of(f, ML_PANE_JOBS), "nothing runs in the background\n"
                                                   "one\n"
                                                   "error: two\n");
-    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->spans[0].role, ML_ROLE_ERROR);
+    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->role, ML_ROLE_ERROR);
     ml_text_free(&f->v.log);
 }
 

@@ -161,16 +161,16 @@ static ml_Uid dropped_on(ml_View *v, int x, int y)
     return node == v->frame->drag_node ? 0 : node;
 }
 
-void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
+void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y)
 {
     ml_Frame *f = v->frame;
     ml_PaneId id = pane_at(v, x, y);
-    int by = kind == ML_MOUSE_WHEEL_UP ? -3 : 3;
+    int by = kind == ML_EVENT_WHEEL_UP ? -3 : 3;
 
     if (f->size == ML_SIZE_NONE)
         return;
     switch (kind) {
-    case ML_MOUSE_PRESS:
+    case ML_EVENT_PRESS:
         f->drag = ML_DRAG_NONE;
         f->leaving = false;
         f->count = 0;
@@ -178,13 +178,13 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
             ml_text_clear(&v->message);
         press(v, x, y);
         break;
-    case ML_MOUSE_DRAG:
+    case ML_EVENT_DRAG:
         if (f->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
         else if (f->drag == ML_DRAG_NODE && y != f->drag_y && dropped_on(v, x, y))
             ml_act_drag(v, f->drag_node, dropped_on(v, x, y), false);
         break;
-    case ML_MOUSE_RELEASE:
+    case ML_EVENT_RELEASE:
         if (f->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
         else if (f->drag == ML_DRAG_NODE && dropped_on(v, x, y))
@@ -193,18 +193,26 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
             ml_act_cancel(v);
         f->drag = ML_DRAG_NONE;
         break;
-    case ML_MOUSE_DOUBLE:
-        if (id != ML_PANE_NONE && !ml_act_open(v) && !f->asking && !f->paging &&
-            row_at(v, id, y) == v->pane[id].cursor)
-            ml_view_request(v, ML_REQ_OPEN, 1);
-        break;
-    case ML_MOUSE_WHEEL_UP:
-    case ML_MOUSE_WHEEL_DOWN:
+    case ML_EVENT_WHEEL_UP:
+    case ML_EVENT_WHEEL_DOWN:
         if (f->paging) {
             ml_view_page_scroll(v, f->page_top + by);
         } else if (id != ML_PANE_NONE) {
             ml_view_scroll(v, id, by);
         }
         break;
+    case ML_EVENT_KEY:
+    case ML_EVENT_RESIZE:
+    case ML_EVENT_RETURN:
+    case ML_EVENT_NONE: break;
     }
+}
+
+void ml_view_double(ml_View *v, int x, int y)
+{
+    ml_PaneId id = pane_at(v, x, y);
+
+    if (v->frame->size != ML_SIZE_NONE && id != ML_PANE_NONE && !ml_act_open(v) &&
+        !v->frame->asking && !v->frame->paging && row_at(v, id, y) == v->pane[id].cursor)
+        ml_view_request(v, ML_REQ_OPEN, 1);
 }

@@ -6,6 +6,7 @@
 #ifndef ML_REPL_VIEW_VIEW_H
 #define ML_REPL_VIEW_VIEW_H
 
+#include "repl/screen/decode.h"
 #include "repl/view/act/act.h"
 #include "repl/view/pane/panes.h"
 #include "repl/view/state/frame.h"
@@ -30,15 +31,8 @@ void ml_view_request(ml_View *v, ml_Request r, int count);
 void ml_view_follow_marks(ml_View *v, const char *name); /* marks a variable, or no more */
 
 /* ---- mouse.c */
-typedef enum ml_MouseKind {
-    ML_MOUSE_PRESS,
-    ML_MOUSE_RELEASE,
-    ML_MOUSE_DRAG,
-    ML_MOUSE_DOUBLE,
-    ML_MOUSE_WHEEL_UP,
-    ML_MOUSE_WHEEL_DOWN
-} ml_MouseKind;
-void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y);
+void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y);
+void ml_view_double(ml_View *v, int x, int y); /* a click behind a click */
 
 /* ---- draw.c, draw_title.c, draw_last.c */
 /* Draws everything into v->grid. */

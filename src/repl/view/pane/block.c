@@ -5,6 +5,8 @@
  * Conditions that primitives ask for are marked as they hold or not, and those that do not
  * say why. Source: interaction 10, ir-and-analysis 2.
  */
+#include <limits.h>
+
 #include "repl/show/block_facts.h"
 #include "repl/view/pane/panes.h"
 
@@ -35,13 +37,9 @@ static void put_iters(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     int name = 0, kind = 1, dom = 0;
 
     for (size_t k = 0; k < b->n_iters; k++) {
-        int n = (int)ml_columns(b->iters[k].var->hint);
-        int m = (int)ml_columns(iter_letter((ml_IterKind)b->iters[k].kind));
-        int d = (int)ml_columns(domain(r, sh, &b->iters[k]));
-
-        name = n > name ? n : name;
-        kind = m > kind ? m : kind;
-        dom = d > dom ? d : dom;
+        name = ml_wider(name, b->iters[k].var->hint, INT_MAX);
+        kind = ml_wider(kind, iter_letter((ml_IterKind)b->iters[k].kind), INT_MAX);
+        dom = ml_wider(dom, domain(r, sh, &b->iters[k]), INT_MAX);
     }
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
@@ -163,11 +161,8 @@ static void put_blocks(ml_Rows *r, const ml_Shown *sh, const ml_Stmt *above)
     int width = 0;
 
     ml_child_blocks(r->cx, above, &v);
-    for (size_t k = 0; k < v.n; k++) {
-        int n = (int)ml_columns(ml_pane_name(sh, ml_stmt_uid(v.v[k])));
-
-        width = n > width && n <= 16 ? n : width;
-    }
+    for (size_t k = 0; k < v.n; k++)
+        width = ml_wider(width, ml_pane_name(sh, ml_stmt_uid(v.v[k])), 16);
     for (size_t k = 0; k < v.n; k++) {
         const ml_Block *b = ml_as_block(v.v[k]);
 

@@ -49,16 +49,13 @@ static const char *kind_of(const ml_For *f)
 static const char *marked_keys(ml_Rows *r, const char *kind, const ml_Value *annotations)
 {
     ml_Text t = {0};
-    const char *z;
 
     if (ml_dict_count(annotations) == 0)
         return kind;
     ml_text_fmt(&t, "%s%s", kind ? kind : "", kind ? " " : "");
     for (size_t k = 0; k < ml_dict_count(annotations); k++)
         ml_text_fmt(&t, "%s%s", k ? ", " : "@ ", annotations->keys[k]);
-    z = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(r->cx, &t);
 }
 
 /* Whether something that has a row is below. */

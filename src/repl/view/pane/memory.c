@@ -24,12 +24,9 @@ typedef struct Memory {
 static const char *number(Memory *m, ml_Number n, ml_Unit unit)
 {
     ml_Text t = {0};
-    const char *z;
 
     ml_text_number(m->cx, &t, n, unit, m->sh.names, false);
-    z = ml_strdup(m->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(m->cx, &t);
 }
 
 static void put_loop(Memory *m)
@@ -143,15 +140,12 @@ static void put_fact(Memory *m, ml_CellRole role, int column, const char *text)
 static const char *lines_of(Memory *m, double n)
 {
     ml_Text t = {0};
-    const char *z;
 
     if (n < 100 && n != floor(n))
         ml_text_fmt(&t, "%.3g", n);
     else
         ml_text_thousands(&t, llround(n));
-    z = ml_strdup(m->r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(m->r->cx, &t);
 }
 
 static void put_lines(Memory *m, const ml_BufferTouches *b, int column)
@@ -204,11 +198,8 @@ static void put_all(ml_View *v, Memory *m)
     int name = 0;
 
     put_loop(m);
-    for (uint32_t k = 0; k < m->f.n_touched; k++) {
-        int n = (int)ml_columns(ml_pane_name(&m->sh, m->f.touched[k].buffer->uid));
-
-        name = n > name && n <= NAME ? n : name;
-    }
+    for (uint32_t k = 0; k < m->f.n_touched; k++)
+        name = ml_wider(name, ml_pane_name(&m->sh, m->f.touched[k].buffer->uid), NAME);
     for (uint32_t k = 0; k < m->f.n_strides; k++) {
         const ml_Stride *st = &m->f.strides[k];
 

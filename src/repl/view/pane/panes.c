@@ -26,13 +26,55 @@ struct ml_PaneKept *ml_pane_kept(ml_View *v)
     return v->kept;
 }
 
+/* All from *at on. */
+static void drop(ml_View *v, ml_PaneMemo **at)
+{
+    while (*at) {
+        ml_PaneMemo *m = *at;
+        ml_Schedule *s = m->s;
+
+        *at = m->next;
+        if (m == v->kept->compiling)
+            ml_pane_code_stop(v);
+        ml_ctx_unref(m->cx); /* m is in it */
+        ml_schedule_unref(s);
+    }
+}
+
+void *ml_pane_memo(ml_View *v, ml_PaneMemo **list, ml_Schedule *s, int version,
+                   uint32_t key, size_t size, size_t most, bool *made)
+{
+    ml_PaneMemo **at = list, *m;
+
+    while ((m = *at) != NULL && (m->s != s || m->version != version || m->key != key))
+        at = &m->next;
+    *made = m == NULL;
+    if (m) {
+        *at = m->next;
+    } else {
+        ml_Ctx *cx = ml_ctx_new(0);
+
+        m = ml_zalloc(cx, size);
+        m->cx = cx;
+        m->s = ml_schedule_ref(s);
+        m->version = version;
+        m->key = key;
+    }
+    m->next = *list;
+    *list = m;
+    for (at = list; *at && most > 0; most--)
+        at = &(*at)->next;
+    drop(v, at);
+    return m;
+}
+
 void ml_panes_free(ml_View *v)
 {
     if (!v->kept)
         return;
-    ml_pane_texts_free(v);
-    ml_pane_counts_free(v);
-    ml_pane_touches_free(v);
+    drop(v, &v->kept->texts);
+    drop(v, &v->kept->counts);
+    drop(v, &v->kept->touches);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
@@ -96,14 +138,11 @@ const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)
 {
     const ml_PrintOpts o = {.spelling = -1, .plain = true, .names = sh->names};
     ml_Text t = {0};
-    const char *z;
 
     if (ml_is_const_int(e)) /* without its dtype */
         return ml_format(r->cx, "%lld", (long long)e->as.i);
     ml_print_expr(r->cx, &t, e, &o);
-    z = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(r->cx, &t);
 }
 
 ml_CellRole ml_loop_role(ml_ForKind kind)

@@ -35,15 +35,27 @@ void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const c
 int ml_pane_width(const ml_View *v, ml_PaneId id);
 
 /* ---- what is kept */
+/* Something that is known of one version: the first member of what is kept. */
+typedef struct ml_PaneMemo ml_PaneMemo;
+struct ml_PaneMemo {
+    ml_PaneMemo *next; /* those that were asked for last in front */
+    ml_Ctx *cx;        /* holds all of it */
+    ml_Schedule *s;
+    int version;
+    uint32_t key; /* which of several */
+};
 struct ml_PaneKept {
-    unsigned jobs_changes;          /* that the panes have seen */
-    struct ml_PaneCounts *counts;   /* pane_counts.c */
-    struct ml_PaneTouches *touches; /* pane_touches.c */
-    struct ml_PaneText *texts;      /* pane_text.c */
-    struct ml_PaneText *compiling;  /* one of them, which a worker is at; or NULL */
+    unsigned jobs_changes; /* that the panes have seen */
+    ml_PaneMemo *counts;   /* counts.c */
+    ml_PaneMemo *touches;  /* touches.c */
+    ml_PaneMemo *texts;    /* text.c */
+    void *compiling;       /* one of these, which a worker is at; or NULL */
 };
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
-void ml_pane_texts_free(ml_View *v);
+/* What is kept of the version, in front; *made: it is new, `size` zero bytes, and one too
+ * many for `most` is gone. */
+void *ml_pane_memo(ml_View *v, ml_PaneMemo **list, ml_Schedule *s, int version,
+                   uint32_t key, size_t size, size_t most, bool *made);
 
 extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.def */
 /* Some of the work that panes wait for; true: there is more. A pane whose rows it changes
