@@ -719,5 +719,6 @@ int main(void)
         EACH(every_node_of_every_workload_has_rows),
         EACH(a_thousand_blocks_have_all_their_rows),
     };
+    ml_house_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  * pane 7, a page of text. Source: interaction 10.
  */
 #include "core/base/arena.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
+#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/state/capture.h"
 #include "repl/view/state/frame.h"
@@ -115,17 +116,14 @@ bool ml_view_run(ml_View *v, const char *line)
     ml_RunOpts run = {.sink = {&out, &err},
                       .mode = ML_MODE_TYPED,
                       .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
-    ml_RunFrame f;
     char *kept = ml_heap_text(line); /* it may lie in what the run changes */
 
-    ml_frame_push(ss, &f, &run);
     ss->interrupt = 0;
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
-    bool ok = ml_session_line(ss, kept);
+    bool ok = ml_run(ss, &run, kept);
 
-    ml_frame_pop(ss, &f);
     ss->status = 0; /* as at the prompt */
     ml_capture_take(v, &out);
     ml_view_follow(v);
