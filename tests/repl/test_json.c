@@ -12,6 +12,7 @@
 
 #include "core/json/json.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/command.h"
 
 typedef struct Fixture {
@@ -65,7 +66,7 @@ static bool type(Fixture *f, const char *line)
 {
     ml_text_clear(&f->out);
     ml_text_clear(&f->err);
-    f->ss.interrupt = 0;
+    ml_interrupt_answer();
     f->ss.quit = false;
     return ml_session_line(&f->ss, line, NULL);
 }

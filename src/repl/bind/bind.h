@@ -19,6 +19,7 @@
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/trace.h"
+#include "repl/out/interrupt.h"
 
 /* ---- for the host */
 
@@ -30,10 +31,7 @@ void ml_lua_open(lua_State *L);
  * sets the flag back to 0, except from ML_INTERRUPT_HARD: that is raised again and again,
  * past every pcall, until the caller resets it. NULL: none. Contexts made meanwhile keep
  * watching the flag: it outlives the state. */
-enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
-/* Raises `interrupted` when the flag is set: for C code that runs long. */
-void ml_lua_poll(lua_State *L);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
 /* Bytes that one program, and one tensor, may take from now on; 0: as much as there is. */

@@ -107,11 +107,6 @@ static void poll_interrupt(lua_State *L, lua_Debug *ar)
     ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
 }
 
-void ml_lua_poll(lua_State *L)
-{
-    poll_interrupt(L, NULL);
-}
-
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag)
 {
     enum { INSTRUCTIONS = 1000 };

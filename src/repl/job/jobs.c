@@ -536,12 +536,6 @@ static void drop(Job *j)
     ml_heap_free(j);
 }
 
-void ml_jobs_kill(const ml_Session *ss)
-{
-    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
-        kill_it(j, SIGKILL);
-}
-
 void ml_jobs_end(ml_Session *ss)
 {
     Job *j = ss->jobs ? ss->jobs->first : NULL, *next;

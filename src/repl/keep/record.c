@@ -19,6 +19,7 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "core/json/json.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/command.h"
 
 enum { LOG_LIMIT = 16 << 20 };
@@ -467,13 +468,13 @@ void ml_record_done(ml_Session *ss)
     r->open = false;
     if (r->skip)
         return;
-    if (ss->stops)
+    if (ml_interrupt_came())
         told = tell_interrupted(ss);
     if (r->spoilt)
         return;
-    if (!ss->stops && r->unseen)
+    if (!ml_interrupt_came() && r->unseen)
         ml_text_add(&r->log, "…\n");
-    else if (!ss->stops)
+    else if (!ml_interrupt_came())
         add_output(&r->log, ml_text_z(&r->line));
     if (!told)
         ml_record_spoil(ss, "a line that Ctrl-C ended had begun a schedule");

@@ -18,6 +18,7 @@
 #include "repl/keep/crash.h"
 #include "repl/keep/record.h"
 #include "repl/out/error_data.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/progress.h"
 #include "repl/run/command.h"
 #include "repl/session/profiles.h"
@@ -432,7 +433,8 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     if (!ss->scratch)
         ml_crash_line(ml_text_z(&line));
     if (ss->depth++ == 0) {
-        ss->stops = 0;
+        if (!ss->scratch)
+            ml_interrupt_begin_line();
         ml_record_line(ss, text);
     }
     moves = !makes_steps(ss, ml_text_z(&line));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
 
@@ -289,6 +290,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
+    ml_interrupt_child(true);
     if (ss->out.tee)
         ss->out.tee(ss->out.tee_user, text, raw);
     if (ss->out.ascii) {
@@ -301,6 +303,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         fputs(text, p);
     int status = pclose(p);
 
+    ml_interrupt_child(false);
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
         ml_out_as(&ss->out, text, ""); /* the shell found no such program */
 }

@@ -6,6 +6,7 @@
 #include "repl/view/view.h"
 
 #include "core/base/arena.h"
+#include "repl/out/interrupt.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
@@ -370,7 +371,7 @@ bool ml_view_run(ml_View *v, const char *line)
     ss->out.height = 0;
     ss->mode = ML_MODE_TYPED;
     ss->prompting = false;
-    ss->interrupt = 0;
+    ml_interrupt_answer();
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
