@@ -50,7 +50,5 @@ int ml_job_start(ml_Session *ss, const char *command, int version);
 /* Asks it to end, keeping what it has; a second time ends it at once. false: it does not
  * run (no error is printed). */
 bool ml_job_stop(ml_Session *ss, int number);
-/* Ends all at once: the session ends. */
-void ml_jobs_end(ml_Session *ss);
 
 #endif
