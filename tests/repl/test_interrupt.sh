@@ -15,7 +15,7 @@ start() { # a session with one step
 goes_on() { line 'print(800 + 8)' && has_line 808 && ends_in "${1-matmul v1>}"; }
 # A Ctrl-C is a fact once the terminal has shown it and the program has taken the signal: bit 2 of what
 # is pending is off.
-taken() { ! grep -q '^ShdPnd:.*[2367abef]$' "/proc/$(child)/status"; }
+taken() { ! grep -q '^ShdPnd:.*[2367abef]$' "/proc/$(child)/status" 2>/dev/null; }
 carets() { screen | grep -o '\^C' | wc -l; }
 more_carets() { [ "$(carets)" -gt "$1" ]; }
 press() {
@@ -39,7 +39,7 @@ hangs "print($hours)" && press && press && sees 'Once more within three seconds'
     sees 'ends moonloop; the session is autosaved, and :recover brings it back.' && ! at_shell
 verdict 'says at the second Ctrl-C what the third does'
 press
-sees 'moonloop: ended by Ctrl-C.' && has_line '; :recover brings it back.' || sees ':recover brings it back.'
+sees 'moonloop: ended by Ctrl-C.' && sees 'The session is saved in'
 verdict 'ends with the third, and names the autosave'
 ended
 verdict 'with status 130, and the terminal as it was'
