@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "primitives/tokens.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
 #include "repl/line/complete_impl.h"

@@ -3,7 +3,7 @@
  */
 #include "repl/manual/manual.h"
 
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
