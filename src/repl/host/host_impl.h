@@ -10,6 +10,7 @@
 
 struct ml_Host {
     ml_Session *ss;
+    ml_Observer observer;
     lua_State *L;
     int env;          /* registry references */
     int result;       /* table of the last line's values, or LUA_NOREF */

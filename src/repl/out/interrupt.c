@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "repl/screen/restore.h"
 #include "repl/screen/screen.h"
 
 enum { AGAIN = 1000, PATIENCE = 3000, STATUS = 130 }; /* milliseconds, but for the last */
@@ -23,7 +24,6 @@ static struct { /* a signal handler has no other way to it */
     volatile sig_atomic_t fatal, child, came;
     int unanswered; /* SIGINTs since the flag was 0 */
     int64_t last;   /* when the last one came */
-    void (*restore)(void);
     const char *(*saved)(void);
 } at;
 
@@ -56,7 +56,7 @@ static _Noreturn void end_program(void)
 {
     const char *path = at.saved();
 
-    at.restore();
+    ml_restore_all();
     put("\nmoonloop: ended by Ctrl-C.\n");
     if (path) {
         put("The session is saved in ");
@@ -95,12 +95,11 @@ static void on_interrupt(int sig)
 
 /* ---- everywhere else */
 
-void ml_interrupt_watch(bool batch, void (*restore)(void), const char *(*saved)(void))
+void ml_interrupt_watch(bool batch, const char *(*saved)(void))
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
 
     at.fatal = batch;
-    at.restore = restore;
     at.saved = saved;
     at.last = -PATIENCE;
     sigemptyset(&sa.sa_mask);

@@ -12,9 +12,9 @@ enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };
 
 /* SIGINT is ours from here on. In batch mode it ends the program; else it sets the flag. A
  * second one that comes while the flag is still set says what a third within three seconds
- * does: it ends the program with status 130. `restore` puts the terminal back, `saved` is the
- * path of the autosave or NULL; both are called in the handler. */
-void ml_interrupt_watch(bool batch, void (*restore)(void), const char *(*saved)(void));
+ * does: it ends the program with status 130. `saved`, called in the handler: the path of the
+ * autosave, or NULL. */
+void ml_interrupt_watch(bool batch, const char *(*saved)(void));
 bool ml_interrupted(void);
 /* What was asked has been done, or there is nothing left to do: the flag goes back. */
 void ml_interrupt_answer(void);
