@@ -3,7 +3,7 @@
 #define ML_REPL_CMD_HELP_IMPL_H
 
 #include "primitives/prim.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
 #include "work/fact/fact.h"
 
