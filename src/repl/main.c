@@ -34,6 +34,7 @@
 #include "repl/run/input.h"
 #include "repl/run/stuck.h"
 #include "repl/run/transcript.h"
+#include "repl/screen/screen.h"
 #include "repl/session/safe.h"
 #include "repl/view/driver.h"
 #include "version.h"
@@ -105,6 +106,7 @@ static void set_signals(void)
     sigaction(SIGHUP, &sa, NULL);
     /* A file that may not grow is an error where it is written, as a full disk is. */
     signal(SIGXFSZ, on_pipe);
+    ml_crash_restore_by(ml_screen_restore);
     ml_crash_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
     ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)

@@ -17,7 +17,7 @@
 
 #include "core/base/arena.h"
 #include "repl/run/command.h"
-#include "repl/screen/theme.h"
+#include "repl/screen/writer.h"
 #include "repl/session/themes.h"
 
 enum { PATIENCE = 50 /* ms that a terminal may make us wait */, SIDE_BY_SIDE = 100 };
@@ -174,14 +174,15 @@ static bool send(int fd, const char *p, size_t n)
 
 void ml_dashboard_end(ml_Session *ss)
 {
-    static const char CLEAR[] = "\x1b[0m\x1b[H\x1b[2J\x1b[?25h";
     ml_Dashboard *d = ss->dashboard;
+    ml_Text t = {0};
 
     if (!d)
         return;
-    if (!send(d->fd, CLEAR, sizeof CLEAR - 1)) {
-        /* gone, or stopped: it keeps what it shows */
-    }
+    ml_text_fmt(&t, "%s%s%s", ml_escape(ML_CAP_NORMAL), ml_escape(ML_CAP_CLEAR),
+                ml_escape(ML_CAP_CURSOR_ON));
+    (void)send(d->fd, t.p, t.n); /* gone, or stopped: it keeps what it shows */
+    ml_text_free(&t);
     close(d->fd);
     ml_text_free(&d->path);
     ml_heap_free(d);
@@ -234,7 +235,8 @@ void ml_dashboard_line(ml_Session *ss)
     struct winsize ws = {0};
     ml_ThemeDef look = ml_themes_now(ss);
     ml_Theme theme;
-    ml_Text t = {0}, rows = {0};
+    ml_Writer all = {.to = ml_ansi()}; /* what its own shell has written is gone, too */
+    ml_Text t = {0};
     ml_Grid g;
     Shown next;
 
@@ -259,18 +261,12 @@ void ml_dashboard_line(ml_Session *ss)
         draw(ss, &g);
     else
         ml_grid_put_cut(&g, (ml_Rect){0, 0, g.w, 1}, 1, 0, "no schedule yet", ML_ROLE_TEXT);
-    ml_text_add(&t, "\x1b[?25l\x1b[0m\x1b[H\x1b[2J");
-    ml_grid_ansi(&g, &theme, &rows);
-    for (size_t k = 0; k < rows.n; k++) { /* whatever the modes of that terminal */
-        if (rows.p[k] == '\n')
-            ml_text_char(&t, '\r');
-        ml_text_char(&t, rows.p[k]);
-    }
+    ml_writer_show(&all, &g, &theme, &t);
     if (!send(d->fd, ml_text_z(&t), t.n) && errno != EAGAIN)
         give_up(ss, strerror(errno));
+    ml_writer_forget(&all);
     ml_grid_free(&g);
     ml_text_free(&t);
-    ml_text_free(&rows);
 }
 
 /* ---- the command */

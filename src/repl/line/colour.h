@@ -4,7 +4,7 @@
 #define ML_REPL_LINE_COLOUR_H
 
 #include "core/ctx.h"
-#include "repl/view/rows.h"
+#include "repl/screen/grid.h"
 
 typedef enum ml_Language {
     ML_LANGUAGE_LUA,

@@ -21,6 +21,7 @@
 #include "repl/line/line_impl.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
+#include "repl/screen/terminal.h"
 
 static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 
@@ -127,12 +128,12 @@ void ml_line_stop(void)
 
 void ml_line_restore(void)
 {
-    static const char PASTE_OFF[] = "\x1b[?2004l";
+    const char *off = ml_escape(ML_CAP_PASTE_OFF);
 
     if (!io.saved)
         return;
     tcsetattr(STDIN_FILENO, TCSANOW, &io.found);
-    if (ml_line_io.editor && write(STDOUT_FILENO, PASTE_OFF, sizeof PASTE_OFF - 1) < 0)
+    if (ml_line_io.editor && write(STDOUT_FILENO, off, strlen(off)) < 0)
         return; /* the terminal is gone */
 }
 

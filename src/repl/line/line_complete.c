@@ -179,13 +179,10 @@ static char *list_line(const Found *f, size_t k, size_t wide, size_t width)
     else
         ml_text_add(&shown, ml_text_z(&t));
     ml_text_z(&shown);
-    while (shown.n > 0 && ml_columns(shown.p) + 1 > width) {
-        shown.n--;
-        while (shown.n > 0 && ((unsigned char)shown.p[shown.n] & 0xc0) == 0x80)
-            shown.n--;
-        shown.p[shown.n] = '\0';
-    }
-    z = copy(ml_text_z(&shown));
+    size_t n = ml_columns_fit(ml_text_z(&shown), width > 0 ? width - 1 : 0);
+
+    z = ml_heap_zalloc(n + 1);
+    memcpy(z, ml_text_z(&shown), n);
     ml_text_free(&t);
     ml_text_free(&shown);
     return z;
@@ -194,7 +191,8 @@ static char *list_line(const Found *f, size_t k, size_t wide, size_t width)
 /* --More--: how many lines more are wanted; 0: none. */
 static int ask_for_more(int page)
 {
-    static const char ASK[] = "--More--", GONE[] = "\r\x1b[K";
+    static const char ASK[] = "--More--";
+    const char *gone = ml_escape(ML_CAP_CLEAR_ROW);
     bool signalled = false;
     int more = -1;
 
@@ -204,14 +202,15 @@ static int ask_for_more(int page)
         int c = key && !signalled ? rl_read_key() : 0;
 
         if (signalled || (key && (c == EOF || c == 'q' || c == 'n' || c == 'Q' ||
-                                  c == '\x7f' || c == '\x1b' || c == '\x07')))
+                                  c == '\x7f' || c == ML_ESC || c == '\x07')))
             more = 0;
         else if (c == ' ' || c == 'y' || c == '\t')
             more = page;
         else if (c == '\r' || c == '\n' || c == 'j')
             more = 1;
     }
-    ml_terminal_write(GONE, sizeof GONE - 1);
+    ml_terminal_write("\r", 1);
+    ml_terminal_write(gone, strlen(gone));
     return more;
 }
 
@@ -230,7 +229,8 @@ static void show_list(char **lines, size_t n)
             break;
         bool dim = comp.all.bad[k] && ml_line_io.ss->out.color;
 
-        ml_text_fmt(&t, "%s%s%s\r\n", dim ? "\x1b[2m" : "", lines[k], dim ? "\x1b[0m" : "");
+        ml_text_fmt(&t, "%s%s%s\r\n", ml_style(dim, ML_STYLE_DIM), lines[k],
+                    ml_style(dim, ML_STYLE_PLAIN));
         ml_terminal_write(t.p, t.n);
         ml_text_free(&t);
         left -= left > 0;

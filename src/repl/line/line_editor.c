@@ -26,6 +26,7 @@
 #include "repl/keep/history.h"
 #include "repl/out/loop.h"
 #include "repl/out/write_all.h"
+#include "repl/screen/terminal.h"
 
 static struct {
     char *line; /* what the editor handed over */
@@ -51,18 +52,18 @@ static void prepare(int meta)
 {
     rl_prep_terminal(meta);
     if (variable_on("enable-bracketed-paste"))
-        write_text("\x1b[?2004h");
+        write_text(ml_escape(ML_CAP_PASTE_ON));
     if (variable_on("enable-keypad"))
-        write_text("\x1b[?1h\x1b=");
+        write_text(ml_escape(ML_CAP_KEYPAD_ON));
 }
 
 static void unprepare(void)
 {
     rl_deprep_terminal();
     if (variable_on("enable-bracketed-paste"))
-        write_text("\x1b[?2004l");
+        write_text(ml_escape(ML_CAP_PASTE_OFF));
     if (variable_on("enable-keypad"))
-        write_text("\x1b[?1l\x1b>");
+        write_text(ml_escape(ML_CAP_KEYPAD_OFF));
 }
 
 static void hide_editor(void)
