@@ -35,8 +35,8 @@ static int begin(void **state)
     open_session(ss, 80, ML_MODE_TYPED);
     ss->batch = ss->no_history = ss->private_ = true;
     ss->json = ss->out.json = true;
-    ss->out.capture = &f->out;
-    ss->out.err_capture = &f->err;
+    ss->out.sink.out = &f->out;
+    ss->out.sink.err = &f->err;
     f->cx = ml_ctx_new(0);
     *state = f;
     return 0;
@@ -67,7 +67,7 @@ static bool type(Fixture *f, const char *line)
     ml_text_clear(&f->err);
     f->ss.interrupt = 0;
     f->ss.quit = false;
-    return ml_session_line(&f->ss, line, NULL);
+    return ml_session_line(&f->ss, line);
 }
 
 /* Each line of the text is an object; how many there are. */

@@ -91,7 +91,7 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
         if (*text && ml_session_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_history_add(ss->history, ml_text_z(&whole), &why);
-        if (!ml_session_line(ss, ml_text_z(&whole), NULL) && code == ML_E_OK)
+        if (!ml_session_line(ss, ml_text_z(&whole)) && code == ML_E_OK)
             code = ss->last ? ml_failure_code(ss->last) : ML_E_LUA_ERROR;
         ml_text_clear(&whole);
     }
@@ -118,7 +118,7 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->out.height = 0; /* folded later, with what stands around it: indented by four */
     if (ss->out.width > 44)
         ss->out.width = (ss->out.width > 100 ? 100 : ss->out.width) - 4;
-    ss->out.capture = ss->out.err_capture = out;
+    ss->out.sink.out = ss->out.sink.err = out;
     ss->argv0 = of->argv0;
     ss->safe = of->safe;
     ss->reach = of->reach;

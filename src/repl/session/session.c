@@ -10,30 +10,24 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "repl/cmd/dashboard.h"
 #include "repl/cmd/jobs.h"
 #include "repl/host/host.h"
-#include "repl/job/jobs.h"
-#include "repl/keep/autosave.h"
-#include "repl/keep/crash.h"
-#include "repl/keep/record.h"
 #include "repl/out/error_data.h"
 #include "repl/out/progress.h"
 #include "repl/run/command.h"
+#include "repl/run/language.h"
 #include "repl/session/profiles.h"
 #include "repl/session/themes.h"
-#include "repl/view/keymap.h"
 
 void ml_session_init(ml_Session *ss)
 {
-    *ss = (ml_Session){0};
+    *ss = (ml_Session){.mode = ML_MODE_SCRIPT};
     ml_settings_init(&ss->set);
 }
 
 void ml_session_free(ml_Session *ss)
 {
-    ml_jobs_end(ss);
-    ml_dashboard_end(ss);
+    ml_tell_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
     if (ss->last_owned)
@@ -44,7 +38,6 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->saved);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
-    ml_keymap_free(ss);
     ml_profiles_free(ss);
     ml_themes_free(ss);
     ml_aliases_free(&ss->aliases);
@@ -238,30 +231,17 @@ void ml_session_push_line(ml_Session *ss, ml_Line l)
     push_line(ss, &ss->done, &ss->n_done, l);
 }
 
-/* Whether the text is TVMScript that was typed or pasted. */
-static bool is_script(const char *t)
-{
-    static const char *const HEADS[] = {"@T.", "@I.", "from tvm", "import tvm"};
-
-    for (size_t k = 0; k < ML_COUNT(HEADS); k++)
-        if (strncmp(t, HEADS[k], strlen(HEADS[k])) == 0)
-            return true;
-    return strncmp(t, "class ", 6) == 0 && strchr(t, ':');
-}
-
 bool ml_session_wants_more(ml_Session *ss, const char *text)
 {
-    size_t n = strlen(text);
-
-    while (*text == ' ' || *text == '\t')
-        text++;
-    if (*text == ':' && text[1] != ':')
-        return false;
-    if (*text == '?' || *text == '!')
-        return false;
-    if (is_script(text)) /* up to an empty line */
-        return !(n >= 2 && text[strlen(text) - 1] == '\n');
-    return ml_host_incomplete(ss->host, text);
+    text += strspn(text, " \t\n");
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND:
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: break;
+    case ML_LANGUAGE_SCRIPT: return text[strlen(text) - 1] != '\n'; /* no empty line yet */
+    case ML_LANGUAGE_LUA: return ml_host_incomplete(ss->host, text);
+    }
+    return false;
 }
 
 /* help, quit, tree() ...: a command typed without its colon. A variable of that name, or
@@ -287,43 +267,32 @@ static bool lacks_colon(ml_Session *ss, const char *text)
     return yes;
 }
 
-static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
+static bool run_command(ml_Session *ss, const char *name, const char *rest, size_t n)
 {
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "%s %.*s", name, (int)n, rest);
+    bool ok = ml_command_run(ss, ml_text_z(&t));
+
+    ml_text_free(&t);
+    return ok;
+}
+
+static bool run_text(ml_Session *ss, const char *text)
+{
+    size_t marks = strspn(text, "?");
+
     if (lacks_colon(ss, text))
         return false;
-
-    size_t n = strlen(text);
-
-    if (text[0] == ':' && text[1] != ':')
-        return ml_command_run(ss, text + 1);
-    if (text[0] == '?' ||
-        (n > 1 && text[n - 1] == '?' && text[0] != '?' && !strpbrk(text, " (\"'"))) {
-        ml_Text t = {0};
-        const char *topic = text[0] == '?' ? text + 1 : text;
-
-        if (*topic == '?')
-            topic++;
-        ml_text_add(&t, "help ");
-        ml_text_add(&t, topic);
-        while (t.n > 0 && t.p[t.n - 1] == '?')
-            t.p[--t.n] = '\0';
-        bool ok = ml_command_run(ss, ml_text_z(&t));
-
-        ml_text_free(&t);
-        return ok;
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND: return ml_command_run(ss, text + 1);
+    case ML_LANGUAGE_HELP:
+        return run_command(ss, "help", text + marks, strcspn(text + marks, "?"));
+    case ML_LANGUAGE_SHELL: return run_command(ss, "shell", text + 1, strlen(text + 1));
+    case ML_LANGUAGE_SCRIPT: return ml_host_open_text(ss->host, text);
+    case ML_LANGUAGE_LUA: break;
     }
-    if (text[0] == '!') {
-        ml_Text t = {0};
-
-        ml_text_fmt(&t, "shell %s", text + 1);
-        bool ok = ml_command_run(ss, ml_text_z(&t));
-
-        ml_text_free(&t);
-        return ok;
-    }
-    if (is_script(text))
-        return ml_host_open_text(ss->host, text);
-    return ml_host_eval(ss->host, text, incomplete);
+    return ml_host_eval(ss->host, text);
 }
 
 /* Everything the line did to the focus becomes one undo group, or is taken back. newest:
@@ -402,7 +371,7 @@ static bool look_at_steps(ml_Session *ss, int from)
     return !ml_setting_bool(&ss->set, ML_SET_time_after_step) || ml_time_after_step(ss);
 }
 
-bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
+bool ml_session_line(ml_Session *ss, const char *text)
 {
     ml_Text line = {0};
     ml_Schedule *focus = ss->focus;
@@ -429,19 +398,18 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         newest = ml_schedule_n_versions(focus) - 1;
         counts = ml_schedule_fact_counts(focus);
     }
-    if (!ss->scratch)
-        ml_crash_line(ml_text_z(&line));
-    if (ss->depth++ == 0) {
+    ml_LineEvent e = {.text = ml_text_z(&line), .as_read = text, .focus = focus};
+
+    e.from = before.version;
+    e.depth = ss->depth++;
+    if (e.depth == 0) {
         ss->stops = 0;
-        ml_record_line(ss, text);
+        ss->n_lines++;
     }
+    e.number = ss->n_lines;
+    ml_tell_before(ss, &e);
     moves = !makes_steps(ss, ml_text_z(&line));
-    ok = run_text(ss, ml_text_z(&line), incomplete);
-    if (incomplete && *incomplete) {
-        ss->depth--;
-        ml_text_free(&line);
-        return true;
-    }
+    ok = run_text(ss, ml_text_z(&line));
     if (focus && !moves) {
         int to = ml_schedule_version(focus);
 
@@ -462,13 +430,13 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     if (ok && focus && focus == ss->focus && !moves &&
         ml_schedule_version(focus) != before.version)
         ok = look_at_steps(ss, before.version);
+    e.ok = ok;
+    e.to = focus ? ml_schedule_version(focus) : 0;
+    ss->depth--;
+    if (e.depth == 0 && ss->focus && (ss->focus != focus || e.to != e.from))
+        ml_tell_version(ss, ss->focus, ml_schedule_version(ss->focus));
+    ml_tell_after(ss, &e);
     ml_text_free(&line);
-    if (!ss->scratch)
-        ml_crash_line(NULL);
-    if (--ss->depth == 0)
-        ml_record_done(ss);
-    ml_autosave_line(ss);
-    ml_dashboard_line(ss);
     return ok;
 }
 
