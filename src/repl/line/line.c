@@ -146,7 +146,7 @@ static void handle_signal(int sig, bool *interrupted)
                        (int)ml_setting_int(&ml_line_io.ss->set, ML_SET_width));
 #if HAVE_READLINE
     if (ml_line_io.editor)
-        ml_editor_signal(sig, interrupted);
+        ml_editor_signal(sig);
 #endif
     if (sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT) {
         ml_line_restore();
@@ -250,10 +250,7 @@ void ml_line_init(ml_Session *ss)
         sigaction(SIGTSTP, &sa, NULL);
     }
 #if HAVE_READLINE
-    if (can_edit()) {
-        ml_editor_start();
-        ml_line_io.editor = true;
-    }
+    ml_line_io.editor = can_edit() && ml_editor_start();
 #else
     (void)can_edit;
 #endif
@@ -272,7 +269,6 @@ char *ml_line_read(ml_Session *ss, const char *prompt, bool more, bool *interrup
         return NULL;
     }
     ml_input_mark_invisible(prompt, ml_line_io.editor, &shown);
-    ml_line_io.pad = ml_input_prompt_columns(prompt);
 #if HAVE_READLINE
     line = ml_line_io.editor ? ml_editor_read(ml_text_z(&shown), interrupted)
                              : plain_line(ml_text_z(&shown), interrupted);

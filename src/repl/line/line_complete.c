@@ -309,7 +309,7 @@ static bool next_tiling(void)
 
 int ml_line_complete(int count, int key)
 {
-    if (ml_line_io.drawn && next_tiling())
+    if (next_tiling())
         return 0;
     /* The second in a row lists: Readline looks for its own name. */
     if (rl_last_func == ml_line_complete)

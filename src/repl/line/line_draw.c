@@ -70,10 +70,8 @@ static void send(ml_Text *t)
 
 bool ml_draw_can(void)
 {
-    const char *erase = rl_get_termcap("ce");
-
     draw.screen = (ml_Writer){.to = ml_terminal(), .among = true};
-    return erase && strstr(erase, ml_escape(ML_CAP_CLEAR_ROW));
+    return ml_writer_can(&draw.screen);
 }
 
 /* ---- what is shown */
@@ -333,15 +331,9 @@ void ml_draw_announce(const char *text, void *user)
         ml_err_line(&ss->out, text);
         return;
     }
-    if (ml_line_io.drawn)
-        ml_draw_erase();
-    else
-        rl_clear_visible_line();
+    ml_draw_erase();
     ml_err_line(&ss->out, text);
-    if (ml_line_io.drawn)
-        ml_draw();
-    else
-        rl_forced_update_display();
+    ml_draw();
 }
 
 void ml_draw_free(void)
@@ -349,48 +341,6 @@ void ml_draw_free(void)
     drop_trial();
     ml_writer_forget(&draw.screen);
     ml_text_free(&draw.line);
-}
-
-/* ---- where the cursor cannot be moved by ANSI sequences */
-
-/* Shows the line that is edited; those behind its newlines are moved under the first, on
- * the screen only. */
-void ml_draw_plain(void)
-{
-    char *line = rl_line_buffer;
-    int point = rl_point, end = rl_end, mark = rl_mark;
-    ml_Text t = {0};
-
-    if (!memchr(line, '\n', (size_t)end) ||
-        ml_line_io.pad * 2 > (size_t)ml_line_io.ss->out.width) {
-        rl_redisplay();
-        return;
-    }
-    for (int k = 0; k <= end; k++) {
-        if (k == point)
-            rl_point = (int)t.n;
-        if (k == mark)
-            rl_mark = (int)t.n;
-        if (k == end)
-            break;
-        ml_text_char(&t, line[k]);
-        if (line[k] == '\n')
-            ml_text_repeat(&t, ' ', ml_line_io.pad);
-    }
-    ml_text_z(&t);
-    if (!t.bad) {
-        rl_line_buffer = t.p;
-        rl_end = (int)t.n;
-    } else {
-        rl_point = point;
-        rl_mark = mark;
-    }
-    rl_redisplay();
-    rl_line_buffer = line;
-    rl_point = point;
-    rl_end = end;
-    rl_mark = mark;
-    ml_text_free(&t);
 }
 
 #endif

@@ -295,11 +295,22 @@ bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Tex
     }
     if (cursor)
         go(&p, next->cursor_x, next->cursor_y);
+    else if (!w->to->cap[ML_CAP_CURSOR_OFF]) /* where it is not in the way */
+        go(&p, 0, next->h - 1);
     if (!w->among && w->cursor != cursor)
         add(&p, cursor ? ML_CAP_CURSOR_ON : ML_CAP_CURSOR_OFF, 0, 0);
     w->cursor = cursor;
     ml_grid_copy(&w->shown, next);
     return p.sent;
+}
+
+bool ml_writer_can(const ml_Writer *w)
+{
+    const char *const *cap = w->to->cap;
+
+    return w->among ? cap[ML_CAP_UP] && cap[ML_CAP_DOWN] && cap[ML_CAP_RIGHT] &&
+                          cap[ML_CAP_CLEAR_ROW] && cap[ML_CAP_CLEAR_BELOW]
+                    : cap[ML_CAP_GO] && cap[ML_CAP_CLEAR] && cap[ML_CAP_RIGHT] && cap[ML_CAP_CLEAR_ROW];
 }
 
 void ml_writer_forget(ml_Writer *w)
