@@ -19,7 +19,7 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "core/json/json.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 enum { LOG_LIMIT = 16 << 20 };
 
@@ -401,7 +401,7 @@ static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
         return;
     r->open = true;
     r->unseen = ss->out.sink.out != NULL;
-    r->skip = c && c->run == cmd_record;
+    r->skip = c && c->is & ML_UNTOLD;
     ml_text_clear(&r->line);
     if (r->skip)
         return;

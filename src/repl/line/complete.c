@@ -8,10 +8,10 @@
 #include "repl/line/complete.h"
 
 #include "primitives/tokens.h"
+#include "repl/command/command.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"
 #include "repl/line/trial.h"
-#include "repl/run/command.h"
 #include "repl/run/language.h"
 
 /* ---- which parameter */

@@ -12,9 +12,9 @@
 #include "primitives/tokens.h"
 #include "repl/bind/calls.h"
 #include "repl/cmd/help_impl.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/line/complete_impl.h"
-#include "repl/run/command.h"
 #include "repl/session/themes.h"
 
 void ml_offer(ml_Offer *o, const char *text, const char *note)
@@ -34,11 +34,8 @@ void ml_offer_commands(ml_Offer *o)
 {
     for (size_t k = 0; k < o->ss->aliases.n; k++)
         ml_offer(o, o->ss->aliases.v[k].name, o->ss->aliases.v[k].text);
-    for (int later = 0; later < 2; later++)
-        for (size_t k = 0; k < ml_n_commands; k++)
-            if ((ml_commands[k].run == NULL) == (later == 1))
-                ml_offer(o, ml_commands[k].name,
-                         later ? "comes with a later version" : ml_commands[k].help);
+    for (size_t k = 0; k < ml_n_commands; k++)
+        ml_offer(o, ml_commands[k].name, ml_commands[k].help);
 }
 
 /* moon.check as soon as a . or : is typed; before that check alone, which help finds too.
@@ -60,8 +57,8 @@ static void offer_topic(const char *name, const char *summary, const char *text,
 
 void ml_offer_topics(ml_Offer *o)
 {
-    static const char *const TOPICS[] = {"primitives", "commands", "later",  "settings",
-                                         "names",      "line",     "errors", "functions"};
+    static const char *const TOPICS[] = {"primitives", "commands", "settings", "names",
+                                         "line",       "errors",   "functions"};
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);

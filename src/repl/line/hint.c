@@ -8,9 +8,9 @@
 
 #include "repl/bind/calls.h"
 #include "repl/cmd/help.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/line/scan.h"
-#include "repl/run/command.h"
 
 typedef struct Signature {
     ml_Text text, doc; /* doc: of the whole, when the parameter has none */

@@ -291,23 +291,10 @@ void ml_line_free(char *line)
 void ml_line_history_add(ml_Session *ss, const char *entry)
 {
     ml_Text why = {0};
-    size_t before = ml_history_count(ss->history);
 
     if (!ml_history_add(ss->history, entry, &why))
         note(ss, &why);
     ml_text_free(&why);
-#if HAVE_READLINE
-    size_t n = ml_history_count(ss->history);
-
-    if (ml_line_io.editor && n < before) { /* the oldest were dropped */
-        ml_editor_forget();
-        before = 0;
-    }
-    for (size_t k = before; ml_line_io.editor && k < n; k++)
-        ml_editor_remember(ml_history_at(ss->history, k));
-#else
-    (void)before;
-#endif
 }
 
 void ml_line_end(ml_Session *ss)

@@ -331,10 +331,6 @@ bool ml_editor_start(void)
         snprintf(text, sizeof text, "%d", KEY_WAIT);
         rl_variable_bind("keyseq-timeout", text);
     }
-    using_history();
-    stifle_history(ML_HISTORY_MAX);
-    for (size_t k = 0; k < ml_history_count(ml_line_io.ss->history); k++)
-        add_history(ml_history_at(ml_line_io.ss->history, k));
     return true;
 }
 
@@ -350,11 +346,24 @@ static void take_keys(void)
         rl_variable_bind("editing-mode", mode ? "emacs" : "vi");
 }
 
+/* Readline's own copy of the entries. */
+static void take_history(void)
+{
+    const ml_History *h = ml_line_io.ss->history;
+
+    if ((size_t)history_length > ml_history_count(h)) /* the oldest were dropped */
+        clear_history();
+    for (size_t k = (size_t)history_length; k < ml_history_count(h); k++)
+        add_history(ml_history_at(h, k));
+    using_history();
+}
+
 char *ml_editor_read(const char *prompt, bool *interrupted)
 {
     got.line = NULL;
     got.done = false;
     take_keys();
+    take_history();
     ml_line_take_signals();
     ml_loop_set_announcer(ml_draw_announce, NULL);
     ml_line_io.reading = true;

@@ -33,8 +33,6 @@ bool ml_editor_start(void);
 /* The next line; NULL: the end, or *interrupted. */
 char *ml_editor_read(const char *prompt, bool *interrupted);
 void ml_editor_signal(int sig);
-void ml_editor_remember(const char *entry);
-void ml_editor_forget(void); /* all entries */
 void ml_editor_end(void);
 
 /* ---- line_draw.c: showing it */

@@ -21,6 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "repl/screen/restore.h"
 #include "repl/screen/writer.h"
 
 enum { ESCAPE_MS = 25, SIGNALS = 3 };
@@ -264,6 +265,7 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     put_bytes(tty.enter.z, tty.enter.n);
     tty.open = 1;
     catch_signals();
+    ml_restore_by(ml_screen_restore);
     if (!tty.registered)
         atexit(ml_screen_restore);
     tty.registered = true;

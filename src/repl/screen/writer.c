@@ -310,7 +310,8 @@ bool ml_writer_can(const ml_Writer *w)
 
     return w->among ? cap[ML_CAP_UP] && cap[ML_CAP_DOWN] && cap[ML_CAP_RIGHT] &&
                           cap[ML_CAP_CLEAR_ROW] && cap[ML_CAP_CLEAR_BELOW]
-                    : cap[ML_CAP_GO] && cap[ML_CAP_CLEAR] && cap[ML_CAP_RIGHT] && cap[ML_CAP_CLEAR_ROW];
+                    : cap[ML_CAP_GO] && cap[ML_CAP_CLEAR] && cap[ML_CAP_RIGHT] &&
+                          cap[ML_CAP_CLEAR_ROW];
 }
 
 void ml_writer_forget(ml_Writer *w)

@@ -12,6 +12,7 @@
 #include "repl/out/data.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 
 void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
 {

@@ -6,8 +6,8 @@
  * A thing was made by the first version on the way from the start that holds its number.
  * Source: interaction 3, 4.
  */
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 
 typedef enum ThingKind { THING_LOOP, THING_BLOCK, THING_BUFFER, THING_KINDS } ThingKind;
 

@@ -1,42 +1,10 @@
 /*
- * leave - the end of a session: what stands in no file, and the question before it is lost.
+ * leave - the end of a session: the question before jobs end and steps are lost.
  * Source: interaction 6, 9.
  */
-#include "repl/cmd/jobs.h"
+#include "repl/job/jobs.h"
 #include "repl/keep/autosave.h"
-
-void ml_session_saved(ml_Session *ss, const ml_Schedule *s)
-{
-    for (size_t k = 0; k < ss->n_schedules; k++)
-        if (ss->schedules[k] == s)
-            ss->saved[k] = ml_schedule_n_versions(s);
-}
-
-static long unsaved(const ml_Session *ss, size_t k)
-{
-    return ml_schedule_n_versions(ss->schedules[k]) - ss->saved[k];
-}
-
-long ml_session_unsaved(const ml_Session *ss)
-{
-    long n = 0;
-
-    for (size_t k = 0; k < ss->n_schedules; k++)
-        n += unsaved(ss, k);
-    return n;
-}
-
-void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out)
-{
-    long all = ml_session_unsaved(ss);
-    size_t n = 0;
-
-    for (size_t k = 0; k < ss->n_schedules; k++)
-        if (unsaved(ss, k) > 0)
-            ml_text_fmt(out, "%s%ld step%s of %s", n++ ? ", " : "", unsaved(ss, k),
-                        unsaved(ss, k) == 1 ? "" : "s", ml_schedule_name(ss->schedules[k]));
-    ml_text_fmt(out, " %s not saved", all == 1 ? "is" : "are");
-}
+#include "repl/run/run.h"
 
 static bool has_name(const ml_Schedule *s, int version)
 {
@@ -79,7 +47,7 @@ bool ml_session_let_quit(ml_Session *ss)
                                      : ", nor autosaved (:save FILE)");
     }
     if (t.n) {
-        ss->quit_asked = true;
+        ss->quit_asked = ss->n_lines ? ss->n_lines : -1;
         ml_text_add(&t, "; once more leaves");
         ml_err_prose(&ss->out, ml_text_z(&t));
     }
