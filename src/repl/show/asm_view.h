@@ -7,7 +7,7 @@
 #include "core/ctx.h"
 #include "core/vec.h"
 
-enum { ML_ASM_LINES = 16, ML_ASM_HUES = 6 };
+enum { ML_ASM_LINES = 16 };
 typedef struct ml_AsmSummary {            /* of the hottest loop, or of everything */
     uint32_t n_lines, line[ML_ASM_LINES]; /* of the program, ascending; the first ones */
     size_t instructions, fmas, loads, stores, spills;
