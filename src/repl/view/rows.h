@@ -12,12 +12,7 @@
 #include "core/ctx.h"
 #include "core/vec.h"
 #include "repl/screen/grid.h"
-
-typedef struct ml_RoleSpan { /* bytes [from, to) of the text, in order, not overlapping */
-    uint32_t from, to;
-    uint8_t role; /* ml_CellRole */
-} ml_RoleSpan;
-typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
+#include "repl/screen/spans.h"
 
 typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;
 
