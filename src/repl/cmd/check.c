@@ -5,7 +5,7 @@
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
 #include "core/json/data.h"
-#include "repl/cmd/tune_words.h"
+#include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
@@ -20,79 +20,38 @@
 
 typedef struct CheckArgs {
     ml_CheckOpts o;
-    ml_Size sizes[16];
+    ml_Sizes sizes;
 } CheckArgs;
 
-static bool number(const char *text, double *out)
+static const char INPUTS[] = "--inputs is random, zeros, ones, iota or adversarial";
+
+static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a)
 {
-    char *end;
+    int64_t seed = ml_setting_int(&ss->set, ML_SET_seed);
+    double rtol = -1, atol = -1;
+    const char *inputs = NULL;
+    const ml_Option OPTIONS[] = {
+        {"--seed", ML_OPTION_WHOLE, &seed, 1, 0x1p63, "--seed takes a number from 1"},
+        {"--inputs", ML_OPTION_TEXT, &inputs, 0, 0, INPUTS},
+        {"--shape", ML_OPTION_SIZE, &a->sizes, 0, 0, ML_SIZE_REFUSAL},
+        {"--rtol", ML_OPTION_REAL, &rtol, 0, INFINITY, "a tolerance is a number from 0"},
+        {"--atol", ML_OPTION_REAL, &atol, 0, INFINITY, "a tolerance is a number from 0"},
+    };
 
-    *out = strtod(text, &end);
-    return end != text && !*end && isfinite(*out);
-}
-
-/* A whole number that a double holds exactly. */
-static bool whole(const char *text, double from, double *out)
-{
-    return number(text, out) && *out >= from && *out <= 0x1p53 && *out == floor(*out);
-}
-
-static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
-{
-    char *eq = strchr(text, '=');
-    double v;
-
-    if (!eq || eq == text || !whole(eq + 1, 0, &v))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s", text);
-    if (a->o.n_sizes == ML_COUNT(a->sizes))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "at most %zu sizes are taken",
-                                ML_COUNT(a->sizes));
-    *eq = '\0';
-    a->sizes[a->o.n_sizes++] = (ml_Size){.name = text, .value = (int64_t)v};
-    return true;
-}
-
-static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *cx)
-{
-    a->o.seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
+    if (!ml_read_options(ss, w,
+                         ":check knows --seed, --inputs, --shape, --rtol, --atol and "
+                         "--background",
+                         OPTIONS, ML_COUNT(OPTIONS)))
+        return false;
+    if (inputs && !ml_fill_parse(ml_str(inputs), &a->o.inputs))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", INPUTS, inputs);
+    a->o.seed = (uint64_t)seed;
     a->o.extremes = true;
-    for (size_t k = 0; k < w->n; k++) {
-        const char *v;
-        double x = 0;
-
-        if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
-            if (!whole(v, 1, &x))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seed takes a number from 1, not %s", v);
-            a->o.seed = (uint64_t)x;
-        } else if ((v = ml_tune_value(w, &k, "--inputs")) != NULL) {
-            if (!ml_fill_parse(ml_str(v), &a->o.inputs))
-                return ml_session_error(
-                    ss, ML_E_BAD_ARGUMENT,
-                    "--inputs is random, zeros, ones, iota or adversarial, not %s", v);
-        } else if ((v = ml_tune_value(w, &k, "--shape")) != NULL) {
-            if (!read_shape(ss, a, ml_strdup(cx, ml_str(v))))
-                return false;
-        } else if ((v = ml_tune_value(w, &k, "--rtol")) != NULL ||
-                   (v = ml_tune_value(w, &k, "--atol")) != NULL) {
-            bool r = strstr(w->v[k > 0 && v == w->v[k] ? k - 1 : k], "--rtol") != NULL;
-
-            if (!number(v, &x) || x < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "a tolerance is a number from 0, not %s", v);
-            a->o.own_tolerance = true;
-            if (r)
-                a->o.rtol = x;
-            else
-                a->o.atol = x;
-        } else
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":check knows --seed, --inputs, --shape, --rtol, --atol and --background, "
-                "not %s",
-                w->v[k]);
-    }
-    a->o.sizes = a->sizes;
+    a->o.own_tolerance = rtol >= 0 || atol >= 0;
+    a->o.rtol = fmax(rtol, 0);
+    a->o.atol = fmax(atol, 0);
+    a->o.sizes = a->sizes.v;
+    a->o.n_sizes = a->sizes.n;
     return true;
 }
 
@@ -231,7 +190,7 @@ bool cmd_check(ml_Session *ss, const ml_Words *w)
     bool ok;
 
     ss->check_ok = false;
-    ok = read_args(ss, w, &a, cx);
+    ok = read_args(ss, w, &a);
     if (ok)
         why = ml_checking_bad_size(cx, start, NULL, a.o.sizes, a.o.n_sizes);
     if (why)

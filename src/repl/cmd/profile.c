@@ -163,7 +163,7 @@ static void counters(Show *sh, const ml_Profile *p)
 }
 
 static const ml_TimingArgs ARGS = {
-    .command = "profile", .knows = "--runs N, --cold and --shape n=N", .runs = true};
+    .knows = ":profile knows --runs N, --cold and --shape n=N", .runs = true};
 
 bool cmd_profile(ml_Session *ss, const ml_Words *w)
 {
@@ -171,6 +171,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     ml_Program p = ml_schedule_program(s);
     Show sh = {.ss = ss, .s = s};
     ml_TimingOpts o = {0};
+    ml_Sizes sizes = {.n = 0};
     ml_Profile r;
     ml_Ctx *cx;
     bool ok;
@@ -179,7 +180,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(cx, 0);
     ml_interrupt_guard(cx);
-    ok = ml_read_timing(ss, &ARGS, w, cx, &o);
+    ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));

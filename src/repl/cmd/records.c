@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
@@ -12,28 +13,6 @@
 #include "work/fact/fact.h"
 #include "work/records.h"
 #include "work/say.h"
-
-const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(w->v[*k], name, n) != 0)
-        return NULL;
-    if (w->v[*k][n] == '=')
-        return w->v[*k] + n + 1;
-    if (w->v[*k][n] == '\0')
-        return *k + 1 < w->n ? w->v[++*k] : "";
-    return NULL;
-}
-
-bool ml_tune_whole(const char *text, int64_t from, int64_t to, int64_t *out)
-{
-    char *end;
-    long long v = strtoll(text, &end, 10);
-
-    *out = v;
-    return end != text && !*end && v >= from && v <= to;
-}
 
 void ml_tune_warn(ml_Session *ss, const char *why)
 {
@@ -57,16 +36,13 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     char *warning = NULL;
 
     *l = (Look){0};
-    for (size_t k = 0; k < w->n; k++) {
-        const char *word = w->v[k], *v = ml_tune_value(w, &k, "--db");
+    const ml_Option OPTIONS[] = {
+        {"--db", ML_OPTION_TEXT, &l->path, 0, 0, "--db takes a file"},
+        {NULL, ML_OPTION_WORD, &l->number, 0, 0, NULL},
+    };
 
-        if (v)
-            l->path = v;
-        else if (l->number == NULL && word[0] != '-')
-            l->number = word;
-        else
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", what, word);
-    }
+    if (!ml_read_options(ss, w, what, OPTIONS, ML_COUNT(OPTIONS)))
+        return false;
     l->db = ml_host_db(ss->host, l->path, &warning);
     if (warning)
         ml_tune_warn(ss, warning);
@@ -188,7 +164,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
 
     if (!look(ss, w, ":best [N] [--db FILE]", &l))
         return false;
-    ok = !l.number || ml_tune_whole(l.number, 1, 100000, &n_asked) ||
+    ok = !l.number || ml_read_whole(l.number, 1, 100000, &n_asked) ||
          ml_session_error(ss, ML_E_BAD_ARGUMENT, ":best takes a number from 1, not %s",
                           l.number);
     ok = ok && best_records(ss, &l, n_asked, &v, &n);
@@ -264,7 +240,7 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
     if (!look(ss, w, ":adopt [RECORD] [--db FILE]", &l))
         return false;
     if (l.number) {
-        ok = ml_tune_whole(l.number, 1, INT64_MAX, &id) ||
+        ok = ml_read_whole(l.number, 1, 0x1p63, &id) ||
              ml_session_error(ss, ML_E_BAD_ARGUMENT,
                               ":adopt takes a record's number, not %s", l.number);
         if (ok) {

@@ -87,8 +87,7 @@ static void table(const ml_Roofline *r, ml_Text *t)
     }
 }
 
-static const ml_TimingArgs ARGS = {.command = "roofline",
-                                   .knows = "--cold and --shape n=N"};
+static const ml_TimingArgs ARGS = {.knows = ":roofline knows --cold and --shape n=N"};
 
 static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
                  const ml_TimingOpts *o)
@@ -125,7 +124,8 @@ bool cmd_roofline(ml_Session *ss, const ml_Words *w)
     ml_Schedule *s = ss->focus;
     ml_Ctx *tmp = ml_ctx_new(0), *cx;
     ml_TimingOpts o = {0};
-    bool ok = ml_read_timing(ss, &ARGS, w, tmp, &o);
+    ml_Sizes sizes = {.n = 0};
+    bool ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
 
     ml_record_unseen(ss); /* a picture of measurements is another one the next time */
     const char *why = ok && s ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL,

@@ -10,11 +10,11 @@
 #include "work/fact/fact.h"
 #include "work/say.h"
 
-static const ml_TimingArgs ARGS = {
-    .command = "time",
-    .knows = "--runs N, --cold, --report, --against LIBRARY, --shape n=N and --background",
-    .runs = true,
-    .rivals = true};
+static const ml_TimingArgs ARGS = {.knows =
+                                       ":time knows --runs N, --cold, --report, --against "
+                                       "LIBRARY, --shape n=N and --background",
+                                   .runs = true,
+                                   .rivals = true};
 
 static void add_rate(ml_Text *t, double flop, double seconds, double spread)
 {
@@ -157,13 +157,15 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_Program p = ml_schedule_program(s);
     ml_TimingOpts o = {0};
+    ml_Sizes sizes = {.n = 0};
     ml_Timing r;
     bool ok;
 
     ml_ctx_set_limit(cx, 0);
     ml_session_guard(ss, cx);
-    ok = ml_read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o.runs) &&
-         ml_read_timing(ss, &ARGS, w, cx, &o);
+    o.runs =
+        (uint32_t)ml_setting_count(ml_setting_word(&ss->set, ML_SET_runs), ML_MAX_SAMPLES);
+    ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));

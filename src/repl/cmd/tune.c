@@ -5,6 +5,7 @@
  * told here. Progress goes to standard error: at a terminal one line that is written over,
  * and a row now and then; in a pipe rows alone. Source: interaction 9, 11, 15 E.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "codegen/machine/machine.h"
 #include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
@@ -266,39 +268,21 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
 {
     *a = (ml_TuneAsk){.seed = ml_setting_int(&ss->set, ML_SET_seed),
                       .threads = ml_engine_threads(ml_host_engine(ss->host))};
-    for (size_t k = 0; k < w->n; k++) {
-        const char *v, *word = w->v[k];
-        char *end;
+    const ml_Option OPTIONS[] = {
+        {"--trials", ML_OPTION_WHOLE, &a->trials, 1, ML_TUNE_MAX_TRIALS,
+         "--trials takes a number from 1 to 1000000"},
+        {"--seed", ML_OPTION_WHOLE, &a->seed, 1, 0x1p63, "--seed takes a number from 1"},
+        {"--seconds", ML_OPTION_REAL, &a->seconds, DBL_MIN, DBL_MAX,
+         "--seconds takes a number above 0"},
+        {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
+        {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
+    };
 
-        if ((v = ml_tune_value(w, &k, "--trials")) != NULL) {
-            if (!ml_tune_whole(v, 1, ML_TUNE_MAX_TRIALS, &a->trials))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--trials takes a number from 1 to %d, not '%s'",
-                                        ML_TUNE_MAX_TRIALS, v);
-        } else if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
-            if (!ml_tune_whole(v, 1, INT64_MAX, &a->seed))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seed takes a number from 1, not '%s'", v);
-        } else if ((v = ml_tune_value(w, &k, "--seconds")) != NULL) {
-            a->seconds = strtod(v, &end);
-            if (end == v || *end || !(a->seconds > 0) || !isfinite(a->seconds))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seconds takes a number above 0, not '%s'", v);
-        } else if ((v = ml_tune_value(w, &k, "--db")) != NULL) {
-            if (!*v)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--db takes a file");
-            a->db = v;
-        } else if (ml_streq(word, "--fresh")) {
-            a->fresh = true;
-        } else {
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":tune knows --trials, --seed, --seconds, --fresh, --db "
-                "and --background, not %s",
-                word);
-        }
-    }
-    return true;
+    _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
+    return ml_read_options(ss, w,
+                           ":tune knows --trials, --seed, --seconds, --fresh, --db and "
+                           "--background",
+                           OPTIONS, ML_COUNT(OPTIONS));
 }
 
 /* The function that a search begins with; NULL: none is chosen. */

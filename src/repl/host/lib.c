@@ -9,7 +9,6 @@
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 #include "repl/host/json.h"
-#include "repl/run/input.h"
 #include "repl/session/frame.h"
 
 static int l_print(lua_State *L)
