@@ -111,6 +111,7 @@ static void set_signals(void)
                                 ? ml_text_z(&folder)
                                 : NULL);
     ml_text_free(&folder);
+    ml_crash_observe(&session);
 }
 
 /* ---- what is merely shown */
@@ -232,7 +233,7 @@ static bool run_chunks(const ml_Options *o)
     session.mode = ML_MODE_QUIET;
     for (int k = 0; k < o->n_chunks && ok && !session.quit; k++)
         ok = o->chunks[k].kind == 'l' ? ml_host_require(session.host, o->chunks[k].text)
-                                      : ml_session_line(&session, o->chunks[k].text, NULL);
+                                      : ml_session_line(&session, o->chunks[k].text);
     return ok;
 }
 
@@ -310,8 +311,6 @@ static int finish(void)
 {
     int status = status_of_output(session.status);
 
-    ml_record_end(&session);
-    ml_autosave_end(&session, !session.lost_terminal);
     ml_session_free(&session);
     if (fflush(stdout) != 0 && status == 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
@@ -341,8 +340,8 @@ static int run_job(const char *argv0)
  */
 static void begin_typing(int argc, char **argv)
 {
-    ml_record_begin(&session, argc, argv);
     ml_autosave_begin(&session);
+    ml_record_begin(&session, argc, argv);
     if (ml_stuck_autosave())
         ml_recover(&session, ml_stuck_autosave());
 }

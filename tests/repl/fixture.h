@@ -30,7 +30,7 @@ static inline void open_session(ml_Session *ss, int columns, ml_Mode mode)
 /* Runs a line that goes well. */
 static inline void run_line(ml_Session *ss, const char *line)
 {
-    if (!ml_session_line(ss, line, NULL))
+    if (!ml_session_line(ss, line))
         fail_msg("%s went wrong", line);
 }
 

@@ -1097,7 +1097,7 @@ static void expect_as_typed(Fixture *f, const char *lines)
     for (const char *p = lines; *p;) {
         char *line = strndup(p, strcspn(p, "\n"));
 
-        ml_session_line(&ss, line, NULL);
+        ml_session_line(&ss, line);
         p += strlen(line) + 1;
         free(line);
     }

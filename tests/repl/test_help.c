@@ -26,7 +26,7 @@ static void line(ml_Session *ss, const char *text, bool ok, ml_Text *out)
 {
     ml_text_clear(out);
     ss->out.capture = ss->out.err_capture = out;
-    if (ml_session_line(ss, text, NULL) != ok)
+    if (ml_session_line(ss, text) != ok)
         fail_msg("%s: %s", text, ml_text_z(out));
     ss->out.capture = ss->out.err_capture = NULL;
 }

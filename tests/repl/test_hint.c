@@ -94,7 +94,7 @@ static void functions_and_methods_have_their_signature(void **state)
          "moon.schedule(program [, <opts>])  a schedule to work on");
     says(*state, "s:tree(|", "s:tree()  the loop tree as text");
     says(*state, "print(split(\"i\", 4), f(|", "");
-    ml_session_line(*state, "split = function() end", NULL);
+    ml_session_line(*state, "split = function() end");
     says(*state, "split(|", ""); /* the user's own */
 }
 

@@ -67,7 +67,7 @@ static bool type(Fixture *f, const char *line)
     ml_text_clear(&f->err);
     f->ss.interrupt = 0;
     f->ss.quit = false;
-    return ml_session_line(&f->ss, line, NULL);
+    return ml_session_line(&f->ss, line);
 }
 
 /* Each line of the text is an object; how many there are. */

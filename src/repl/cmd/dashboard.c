@@ -6,7 +6,6 @@
  * its modes stay, and when it does not take what is written the frame is given up; when it
  * is gone, the dashboard is off. Source: interaction 5.
  */
-#include "repl/cmd/dashboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +171,9 @@ static bool send(int fd, const char *p, size_t n)
     return true;
 }
 
-void ml_dashboard_end(ml_Session *ss)
+static const ml_Observer OBSERVER; /* which is told of lines */
+
+static void end_dashboard(ml_Session *ss)
 {
     static const char CLEAR[] = "\x1b[0m\x1b[H\x1b[2J\x1b[?25h";
     ml_Dashboard *d = ss->dashboard;
@@ -186,6 +187,7 @@ void ml_dashboard_end(ml_Session *ss)
     ml_text_free(&d->path);
     ml_heap_free(d);
     ss->dashboard = NULL;
+    ml_session_unobserve(ss, &OBSERVER);
 }
 
 static void give_up(ml_Session *ss, const char *why)
@@ -194,7 +196,7 @@ static void give_up(ml_Session *ss, const char *why)
 
     ml_text_fmt(&t, "note: the dashboard is off: %s: %s", ml_text_z(&ss->dashboard->path),
                 why);
-    ml_dashboard_end(ss);
+    end_dashboard(ss);
     ml_err_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -228,7 +230,7 @@ static bool same_frame(const Shown *a, const Shown *b)
            same(a->check, b->check) && same(a->marks, b->marks);
 }
 
-void ml_dashboard_line(ml_Session *ss)
+static void show_changes(ml_Session *ss)
 {
     ml_Dashboard *d = ss->dashboard;
     struct winsize ws = {0};
@@ -273,6 +275,22 @@ void ml_dashboard_line(ml_Session *ss)
     ml_text_free(&rows);
 }
 
+static void after_line(void *user, ml_Session *ss, const ml_LineEvent *e)
+{
+    (void)user;
+    (void)e;
+    show_changes(ss);
+}
+
+static void on_end(void *user, ml_Session *ss)
+{
+    (void)user;
+    end_dashboard(ss);
+}
+
+static const ml_Observer OBSERVER = {
+    .name = "dashboard", .after_line = after_line, .on_end = on_end};
+
 /* ---- the command */
 
 static bool is_ours(int fd)
@@ -301,7 +319,7 @@ bool cmd_dashboard(ml_Session *ss, const ml_Words *w)
     if (w->n > 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":dashboard [TTY|off]");
     if (ml_streq(w->v[0], "off")) {
-        ml_dashboard_end(ss);
+        end_dashboard(ss);
         return true;
     }
     if (ml_session_forbids(ss, ":dashboard"))
@@ -322,10 +340,11 @@ bool cmd_dashboard(ml_Session *ss, const ml_Words *w)
                    "its name",
             w->v[0]);
     }
-    ml_dashboard_end(ss);
+    end_dashboard(ss);
     ss->dashboard = ml_heap_zalloc(sizeof *ss->dashboard);
     ss->dashboard->fd = fd;
     ml_text_add(&ss->dashboard->path, w->v[0]);
-    ml_dashboard_line(ss);
+    ml_session_observe(ss, &OBSERVER);
+    show_changes(ss);
     return true;
 }

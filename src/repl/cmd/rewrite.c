@@ -69,7 +69,7 @@ static bool rewrite(ml_Session *ss, How how, int step, const char *code)
     if (ok && !ml_schedule_goto(s, info.parent))
         ok = ml_session_schedule_error(ss, s);
     if (ok && how != DROP) {
-        ok = ml_host_eval(ss->host, code, NULL);
+        ok = ml_host_eval(ss->host, code);
         ml_host_print_result(ss->host, true); /* the steps are shown, not the values */
     }
     ok = ok && repeat(ss, how, step, info.parent, &trace, tmp);

@@ -250,7 +250,7 @@ bool ml_host_incomplete(ml_Host *h, const char *text)
     return more;
 }
 
-static bool eval(ml_Host *h, const char *text, bool *incomplete)
+static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
@@ -259,11 +259,6 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     luaL_unref(L, LUA_REGISTRYINDEX, h->result);
     h->result = LUA_NOREF;
     if (status != LUA_OK) {
-        if (incomplete && status == LUA_ERRSYNTAX && incomplete_message(L)) {
-            *incomplete = true;
-            lua_pop(L, 1);
-            return true;
-        }
         ml_host_report(h, typed);
         return false;
     }
@@ -286,10 +281,10 @@ static bool eval(ml_Host *h, const char *text, bool *incomplete)
     return true;
 }
 
-bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete)
+bool ml_host_eval(ml_Host *h, const char *text)
 {
     h->line = text;
-    bool ok = eval(h, text, incomplete);
+    bool ok = eval(h, text);
 
     h->line = NULL;
     return ok;

@@ -11,9 +11,8 @@ ML_GIVES ml_Host *ml_host_new(ml_Session *ss);
 void ml_host_free(ml_Host *h);
 
 /* One line or chunk with the names of the prompt: first as `return LINE`, then as a chunk.
- * incomplete (may be NULL): set, and nothing is run, when it wants more lines. false: the
- * error was printed. */
-bool ml_host_eval(ml_Host *h, const char *text, bool *incomplete);
+ * false: the error was printed. */
+bool ml_host_eval(ml_Host *h, const char *text);
 /* Whether Lua would want more lines. */
 bool ml_host_incomplete(ml_Host *h, const char *text);
 /* The values of the last line, as the prompt shows them; `_` keeps the first. */

@@ -424,12 +424,62 @@ static bool request_of(ml_Session *ss, const char *command, int version, ml_Text
     return true;
 }
 
+/* ---------------------------------------------------------------- ending */
+
+/* It leads its group; what it started is in groups of their own and ends with it. */
+static void kill_it(const Job *j, int sig)
+{
+    if (j->pid > 0 && kill(-j->pid, sig) != 0)
+        kill(j->pid, sig);
+}
+
+static void drop(Job *j)
+{
+    int status;
+
+    ml_loop_cancel(j->timer);
+    for (int k = 0; k < 2; k++)
+        if (j->fd[k] >= 0) {
+            ml_loop_unwatch(j->fd[k]);
+            close(j->fd[k]);
+        }
+    if (j->pid > 0) {
+        kill_it(j, SIGKILL);
+        while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR) {
+        }
+    }
+    for (size_t k = 0; k < j->n_log; k++)
+        ml_heap_free(j->log[(j->first + k) % ML_JOB_LOG]);
+    ml_heap_free(j->what);
+    ml_heap_free(j->progress);
+    ml_text_free(&j->in[0]);
+    ml_text_free(&j->in[1]);
+    ml_schedule_unref(j->s);
+    ml_heap_free(j);
+}
+
+/* The session ends: all at once. */
+static void end_jobs(void *user, ml_Session *ss)
+{
+    (void)user;
+    for (Job *j = ss->jobs->first, *next; j; j = next) {
+        next = j->next;
+        drop(j);
+    }
+    ml_heap_free(ss->jobs);
+    ss->jobs = NULL;
+}
+
+/* ---------------------------------------------------------------- one more */
+
 static void append(ml_Session *ss, Job *j)
 {
+    static const ml_Observer OBSERVER = {.name = "jobs", .on_end = end_jobs};
     Job **at;
 
     if (!ss->jobs)
         ss->jobs = ml_heap_zalloc(sizeof *ss->jobs);
+    ml_session_observe(ss, &OBSERVER);
     for (at = &ss->jobs->first; *at; at = &(*at)->next) {
     }
     *at = j;
@@ -479,15 +529,6 @@ int ml_job_start(ml_Session *ss, const char *command, int version)
     return j->number;
 }
 
-/* ---------------------------------------------------------------- ending */
-
-/* It leads its group; what it started is in groups of their own and ends with it. */
-static void kill_it(const Job *j, int sig)
-{
-    if (j->pid > 0 && kill(-j->pid, sig) != 0)
-        kill(j->pid, sig);
-}
-
 static void lose_patience(void *user)
 {
     Job *j = user;
@@ -511,45 +552,8 @@ bool ml_job_stop(ml_Session *ss, int number)
     return true;
 }
 
-static void drop(Job *j)
-{
-    int status;
-
-    ml_loop_cancel(j->timer);
-    for (int k = 0; k < 2; k++)
-        if (j->fd[k] >= 0) {
-            ml_loop_unwatch(j->fd[k]);
-            close(j->fd[k]);
-        }
-    if (j->pid > 0) {
-        kill_it(j, SIGKILL);
-        while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR) {
-        }
-    }
-    for (size_t k = 0; k < j->n_log; k++)
-        ml_heap_free(j->log[(j->first + k) % ML_JOB_LOG]);
-    ml_heap_free(j->what);
-    ml_heap_free(j->progress);
-    ml_text_free(&j->in[0]);
-    ml_text_free(&j->in[1]);
-    ml_schedule_unref(j->s);
-    ml_heap_free(j);
-}
-
 void ml_jobs_kill(const ml_Session *ss)
 {
     for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
         kill_it(j, SIGKILL);
-}
-
-void ml_jobs_end(ml_Session *ss)
-{
-    Job *j = ss->jobs ? ss->jobs->first : NULL, *next;
-
-    for (; j; j = next) {
-        next = j->next;
-        drop(j);
-    }
-    ml_heap_free(ss->jobs);
-    ss->jobs = NULL;
 }

@@ -52,7 +52,5 @@ int ml_job_start(ml_Session *ss, const char *command, int version);
 bool ml_job_stop(ml_Session *ss, int number);
 /* Kills the processes and does no more: for a signal handler. */
 void ml_jobs_kill(const ml_Session *ss);
-/* Ends all at once: the session ends. */
-void ml_jobs_end(ml_Session *ss);
 
 #endif

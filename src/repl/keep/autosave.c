@@ -86,18 +86,6 @@ static void announce(ml_Session *ss)
     ml_orphans_free(&o);
 }
 
-void ml_autosave_begin(ml_Session *ss)
-{
-    if (ss->autosave || ss->private_ || ss->batch)
-        return;
-    if (!ml_stuck_autosave()) /* else it comes back by itself */
-        announce(ss);
-    ss->autosave = ml_heap_zalloc(sizeof *ss->autosave);
-    ss->autosave->fd = -1;
-    ml_settings_init(&ss->autosave->set);
-    ml_autosave_line(ss);
-}
-
 /* What its user leaves behind unsaved can be brought back; one line says so. */
 static void keep_ended(ml_Session *ss)
 {
@@ -116,12 +104,14 @@ static void keep_ended(ml_Session *ss)
     ml_text_free(&name);
 }
 
-void ml_autosave_end(ml_Session *ss, bool clean)
+/* As its user meant: the file goes, unless steps are in no other one; :recover has it then,
+ * and a line says so. */
+static void end_autosave(void *user, ml_Session *ss)
 {
     ml_Autosave *a = ss->autosave;
+    bool clean = !ss->lost_terminal;
 
-    if (!a)
-        return;
+    (void)user;
     ml_crash_autosave(NULL);
     if (a->fd >= 0 && clean && ml_session_unsaved(ss) > 0)
         keep_ended(ss);
@@ -357,4 +347,29 @@ bool ml_autosave_holds_all(const ml_Session *ss)
         if (a->v[k].left_out)
             return false;
     return true;
+}
+
+/* ---- the session */
+
+static void after_line(void *user, ml_Session *ss, const ml_LineEvent *e)
+{
+    (void)user;
+    (void)e;
+    ml_autosave_line(ss);
+}
+
+void ml_autosave_begin(ml_Session *ss)
+{
+    static const ml_Observer OBSERVER = {
+        .name = "autosave", .after_line = after_line, .on_end = end_autosave};
+
+    if (ss->autosave || ss->private_ || ss->batch)
+        return;
+    if (!ml_stuck_autosave()) /* else it comes back by itself */
+        announce(ss);
+    ss->autosave = ml_heap_zalloc(sizeof *ss->autosave);
+    ss->autosave->fd = -1;
+    ml_settings_init(&ss->autosave->set);
+    ml_session_observe(ss, &OBSERVER);
+    ml_autosave_line(ss);
 }

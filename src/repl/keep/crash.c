@@ -163,9 +163,27 @@ static void copy(char *to, size_t room, const char *from)
     to[n] = '\0';
 }
 
-void ml_crash_line(const char *line)
+static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
-    copy(crash.line, sizeof crash.line, line);
+    (void)user;
+    (void)ss;
+    copy(crash.line, sizeof crash.line, e->text);
+}
+
+static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
+{
+    (void)user;
+    (void)ss;
+    (void)e;
+    copy(crash.line, sizeof crash.line, NULL);
+}
+
+void ml_crash_observe(ml_Session *ss)
+{
+    static const ml_Observer OBSERVER = {
+        .name = "crash", .before_line = begin_line, .after_line = end_line};
+
+    ml_session_observe(ss, &OBSERVER);
 }
 
 void ml_crash_autosave(const char *path)

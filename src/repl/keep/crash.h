@@ -3,7 +3,7 @@
 #ifndef ML_REPL_KEEP_CRASH_H
 #define ML_REPL_KEEP_CRASH_H
 
-#include "core/base/base.h"
+#include "repl/session/session.h"
 
 /* From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the program with status 4
  * and a report in `folder` (NULL: only on standard error). Not in builds with the address
@@ -11,8 +11,8 @@
 void ml_crash_watch(const char *version, const char *folder);
 /* Called first thing, in the signal handler: puts a terminal back. At most four. */
 void ml_crash_restore_by(void (*restore)(void));
-/* What is being run, for the report; copied, cut. NULL: nothing. */
-void ml_crash_line(const char *line);
+/* The report says what line of the session was being run. */
+void ml_crash_observe(ml_Session *ss);
 /* The autosave that stays; NULL: none. */
 void ml_crash_autosave(const char *path);
 const char *ml_crash_saved(void); /* that; may be asked in a signal handler */

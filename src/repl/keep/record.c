@@ -295,15 +295,15 @@ static void cast(ml_Session *ss, const char *text)
     ml_text_free(&shown);
 }
 
-static void on_output(void *user, const char *shown, const char *raw)
+static void on_output(void *user, ml_Session *ss, const ml_OutputEvent *e)
 {
-    ml_Session *ss = user;
     ml_Record *r = ss->record;
 
+    (void)user;
     if (r->file && r->cast && !r->skip)
-        cast(ss, shown);
+        cast(ss, e->shown);
     if (r->open && !r->spoilt)
-        ml_text_add(&r->line, raw);
+        ml_text_add(&r->line, e->raw);
 }
 
 /* ---- the file */
@@ -352,24 +352,12 @@ static void catch_up(ml_Session *ss)
 
 /* ---- the session */
 
-void ml_record_begin(ml_Session *ss, int argc, char **argv)
-{
-    if (ss->record || ss->json)
-        return;
-    ss->record = ml_heap_zalloc(sizeof *ss->record);
-    add_head(ss, argc, argv, &ss->record->log);
-    ss->out.tee = on_output;
-    ss->out.tee_user = ss;
-}
-
-void ml_record_end(ml_Session *ss)
+static void end_record(void *user, ml_Session *ss)
 {
     ml_Record *r = ss->record;
 
-    if (!r)
-        return;
+    (void)user;
     close_file(ss);
-    ss->out.tee = NULL;
     ml_text_free(&r->log);
     ml_text_free(&r->line);
     ml_text_free(&r->at.prompt);
@@ -403,12 +391,15 @@ void ml_record_unseen(ml_Session *ss)
         ss->record->unseen = true;
 }
 
-void ml_record_line(ml_Session *ss, const char *text)
+/* Around each line that is typed, not those of files it runs. */
+static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     ml_Record *r = ss->record;
+    const char *text = e->as_read;
     const ml_Command *c = ml_command_of(ss, text);
 
-    if (!r || r->open)
+    (void)user;
+    if (e->depth > 0 || r->open)
         return;
     r->open = true;
     r->unseen = ss->out.capture != NULL;
@@ -457,12 +448,13 @@ static bool tell_interrupted(ml_Session *ss)
     return add_steps(ss, &r->log);
 }
 
-void ml_record_done(ml_Session *ss)
+static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     ml_Record *r = ss->record;
     bool told = true;
 
-    if (!r || !r->open)
+    (void)user;
+    if (e->depth > 0 || !r->open)
         return;
     r->open = false;
     if (r->skip)
@@ -480,6 +472,21 @@ void ml_record_done(ml_Session *ss)
     catch_up(ss);
     if (r->log.bad || r->log.n > LOG_LIMIT)
         ml_record_spoil(ss, "the session has grown too long");
+}
+
+void ml_record_begin(ml_Session *ss, int argc, char **argv)
+{
+    static const ml_Observer OBSERVER = {.name = "record",
+                                         .before_line = begin_line,
+                                         .after_line = end_line,
+                                         .on_output = on_output,
+                                         .on_end = end_record};
+
+    if (ss->record || ss->json)
+        return;
+    ss->record = ml_heap_zalloc(sizeof *ss->record);
+    add_head(ss, argc, argv, &ss->record->log);
+    ml_session_observe(ss, &OBSERVER);
 }
 
 void ml_record_panes(ml_Session *ss)

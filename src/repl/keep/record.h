@@ -8,10 +8,6 @@
 
 /* A typed session begins that was started with these arguments. */
 void ml_record_begin(ml_Session *ss, int argc, char **argv);
-void ml_record_end(ml_Session *ss);
-/* Around each line that is typed, not those of files it runs. */
-void ml_record_line(ml_Session *ss, const char *text);
-void ml_record_done(ml_Session *ss);
 /* The line at work has opened the panes: what is done there are lines of their own. */
 void ml_record_panes(ml_Session *ss);
 /* The last lines of the transcript. */

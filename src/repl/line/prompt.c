@@ -41,6 +41,7 @@ void ml_prompt_run(ml_Session *ss)
     while (!ss->quit && !ss->out.broken) {
         ml_text_clear(&prompt);
         ml_loop_poll(); /* what came in while the line ran */
+        ml_tell_tick(ss);
         ml_input_prompt_text(ss, whole.n > 0, &prompt);
         ml_out_flush(&ss->out);
         bool interrupted = false;
@@ -71,7 +72,7 @@ void ml_prompt_run(ml_Session *ss)
             continue;
         ml_line_history_add(ss, ml_text_z(&whole));
         ss->interrupt = 0;
-        ml_session_line(ss, ml_text_z(&whole), NULL);
+        ml_session_line(ss, ml_text_z(&whole));
         ss->status = 0; /* an error at the prompt is no failure of the program */
         ml_text_clear(&whole);
     }

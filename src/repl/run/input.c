@@ -173,7 +173,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         ml_text_addn(&whole, line.n ? line.p : "", line.n);
         if (ml_session_wants_more(ss, ml_text_z(&whole)))
             continue;
-        if (!ml_session_line(ss, ml_text_z(&whole), NULL))
+        if (!ml_session_line(ss, ml_text_z(&whole)))
             ok = false;
         ml_text_clear(&whole);
     }
@@ -182,7 +182,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
-        ok = ml_session_line(ss, ml_text_z(&whole), NULL);
+        ok = ml_session_line(ss, ml_text_z(&whole));
     ml_text_free(&line);
     ml_text_free(&whole);
     return ok;

@@ -91,7 +91,7 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
         if (*text && ml_session_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_history_add(ss->history, ml_text_z(&whole), &why);
-        if (!ml_session_line(ss, ml_text_z(&whole), NULL) && code == ML_E_OK)
+        if (!ml_session_line(ss, ml_text_z(&whole)) && code == ML_E_OK)
             code = ss->last ? ml_failure_code(ss->last) : ML_E_LUA_ERROR;
         ml_text_clear(&whole);
     }

@@ -10,19 +10,13 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "repl/cmd/dashboard.h"
 #include "repl/cmd/jobs.h"
 #include "repl/host/host.h"
-#include "repl/job/jobs.h"
-#include "repl/keep/autosave.h"
-#include "repl/keep/crash.h"
-#include "repl/keep/record.h"
 #include "repl/out/error_data.h"
 #include "repl/out/progress.h"
 #include "repl/run/command.h"
 #include "repl/session/profiles.h"
 #include "repl/session/themes.h"
-#include "repl/view/keymap.h"
 
 void ml_session_init(ml_Session *ss)
 {
@@ -32,8 +26,7 @@ void ml_session_init(ml_Session *ss)
 
 void ml_session_free(ml_Session *ss)
 {
-    ml_jobs_end(ss);
-    ml_dashboard_end(ss);
+    ml_tell_end(ss);
     if (ss->host)
         ml_host_free(ss->host);
     if (ss->last_owned)
@@ -44,7 +37,6 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->saved);
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
-    ml_keymap_free(ss);
     ml_profiles_free(ss);
     ml_themes_free(ss);
     ml_aliases_free(&ss->aliases);
@@ -287,7 +279,7 @@ static bool lacks_colon(ml_Session *ss, const char *text)
     return yes;
 }
 
-static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
+static bool run_text(ml_Session *ss, const char *text)
 {
     if (lacks_colon(ss, text))
         return false;
@@ -323,7 +315,7 @@ static bool run_text(ml_Session *ss, const char *text, bool *incomplete)
     }
     if (is_script(text))
         return ml_host_open_text(ss->host, text);
-    return ml_host_eval(ss->host, text, incomplete);
+    return ml_host_eval(ss->host, text);
 }
 
 /* Everything the line did to the focus becomes one undo group, or is taken back. newest:
@@ -402,7 +394,7 @@ static bool look_at_steps(ml_Session *ss, int from)
     return !ml_setting_bool(&ss->set, ML_SET_time_after_step) || ml_time_after_step(ss);
 }
 
-bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
+bool ml_session_line(ml_Session *ss, const char *text)
 {
     ml_Text line = {0};
     ml_Schedule *focus = ss->focus;
@@ -429,19 +421,18 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
         newest = ml_schedule_n_versions(focus) - 1;
         counts = ml_schedule_fact_counts(focus);
     }
-    if (!ss->scratch)
-        ml_crash_line(ml_text_z(&line));
-    if (ss->depth++ == 0) {
+    ml_LineEvent e = {.text = ml_text_z(&line), .as_read = text, .focus = focus};
+
+    e.from = before.version;
+    e.depth = ss->depth++;
+    if (e.depth == 0) {
         ss->stops = 0;
-        ml_record_line(ss, text);
+        ss->n_lines++;
     }
+    e.number = ss->n_lines;
+    ml_tell_before(ss, &e);
     moves = !makes_steps(ss, ml_text_z(&line));
-    ok = run_text(ss, ml_text_z(&line), incomplete);
-    if (incomplete && *incomplete) {
-        ss->depth--;
-        ml_text_free(&line);
-        return true;
-    }
+    ok = run_text(ss, ml_text_z(&line));
     if (focus && !moves) {
         int to = ml_schedule_version(focus);
 
@@ -462,13 +453,13 @@ bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete)
     if (ok && focus && focus == ss->focus && !moves &&
         ml_schedule_version(focus) != before.version)
         ok = look_at_steps(ss, before.version);
+    e.ok = ok;
+    e.to = focus ? ml_schedule_version(focus) : 0;
+    ss->depth--;
+    if (e.depth == 0 && ss->focus && (ss->focus != focus || e.to != e.from))
+        ml_tell_version(ss, ss->focus, ml_schedule_version(ss->focus));
+    ml_tell_after(ss, &e);
     ml_text_free(&line);
-    if (!ss->scratch)
-        ml_crash_line(NULL);
-    if (--ss->depth == 0)
-        ml_record_done(ss);
-    ml_autosave_line(ss);
-    ml_dashboard_line(ss);
     return ok;
 }
 

@@ -14,6 +14,7 @@
 #include "primitives/schedule.h"
 #include "repl/out/out.h"
 #include "repl/session/alias.h"
+#include "repl/session/observe.h"
 #include "repl/session/settings.h"
 #include "work/say.h"
 
@@ -54,8 +55,9 @@ typedef struct ml_Session {
     int timing; /* number of the job that time-after-step started last, or 0 */
     const char *argv0;
     ml_Aliases aliases;
-    ml_History *history; /* NULL: nothing was typed yet */
-    bool no_history;     /* its file is neither read nor written */
+    ml_Observers observers; /* who is told of lines, output, versions */
+    ml_History *history;    /* NULL: nothing was typed yet */
+    bool no_history;        /* its file is neither read nor written */
     bool patient; /* trials take the time they need: nobody waits for a script of keys */
     struct ml_Themes *themes;     /* of the user (themes.h); NULL: none */
     struct ml_Profiles *profiles; /* measured shares (profiles.h); NULL: none yet */
@@ -65,6 +67,7 @@ typedef struct ml_Session {
     ml_Record *record;       /* NULL: nothing is typed */
     ml_Dashboard *dashboard; /* NULL: off */
     int depth;               /* of lines that run lines */
+    int n_lines;             /* that were run, without those of others */
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
@@ -112,9 +115,8 @@ void ml_session_announce(ml_Session *ss);
 void ml_session_prompt(const ml_Session *ss, ml_Text *out);
 
 /* Runs one complete line, command or chunk of a typed session or of -e; returns true when
- * it went well. Errors are printed and set the status. incomplete (may be NULL): set when
- * the text is Lua that wants more lines; then nothing was run. */
-bool ml_session_line(ml_Session *ss, const char *text, bool *incomplete);
+ * it went well. Errors are printed and set the status. */
+bool ml_session_line(ml_Session *ss, const char *text);
 /* Whether the text wants more lines before it can be run. */
 bool ml_session_wants_more(ml_Session *ss, const char *text);
 /* A line that was run some other time: it can be undone from now on. */

@@ -206,6 +206,16 @@ ml_PaneId ml_pane_by_name(const char *name)
     return ML_N_PANES;
 }
 
+static void end_keymap(void *user, ml_Session *ss)
+{
+    (void)user;
+    ml_heap_free(ss->keymap->v);
+    ml_heap_free(ss->keymap);
+    ss->keymap = NULL;
+}
+
+static const ml_Observer OBSERVER = {.name = "keymap", .on_end = end_keymap};
+
 bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const char *request,
                     ml_Text *why)
 {
@@ -236,6 +246,7 @@ bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const cha
     }
     if (!ss->keymap)
         ss->keymap = ml_heap_zalloc(sizeof *ss->keymap);
+    ml_session_observe(ss, &OBSERVER);
     ss->keymap->v =
         ml_heap_grow(ss->keymap->v, (ss->keymap->n + 1) * sizeof *ss->keymap->v);
     Binding *b = &ss->keymap->v[ss->keymap->n++];
@@ -243,13 +254,4 @@ bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const cha
     *b = (Binding){.pane = id, .r = (ml_Request)r};
     memcpy(b->key, ml_key_text(&k), strlen(ml_key_text(&k)) + 1);
     return true;
-}
-
-void ml_keymap_free(ml_Session *ss)
-{
-    if (!ss->keymap)
-        return;
-    ml_heap_free(ss->keymap->v);
-    ml_heap_free(ss->keymap);
-    ss->keymap = NULL;
 }

@@ -26,7 +26,6 @@ ml_Request ml_keymap_anywhere(const ml_Session *ss, const ml_Key *k);
  * to nothing). false: *why. */
 bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const char *request,
                     ml_Text *why);
-void ml_keymap_free(ml_Session *ss);
 /* The keys of a request in a pane, blanks between; of the bottom line: the first of them.
  */
 void ml_keymap_keys(const ml_Session *ss, ml_Request r, ml_Text *out);

@@ -374,7 +374,7 @@ bool ml_view_run(ml_View *v, const char *line)
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
-    bool ok = ml_session_line(ss, kept, NULL);
+    bool ok = ml_session_line(ss, kept);
 
     ss->mode = mode;
     ss->prompting = prompting;
