@@ -25,7 +25,7 @@
 #include "repl/keep/autosave.h"
 #include "repl/keep/crash.h"
 #include "repl/keep/record.h"
-#include "repl/keep/sessions.h"
+#include "repl/keep/recover.h"
 #include "repl/line/line.h"
 #include "repl/line/prompt.h"
 #include "repl/manual/manual.h"
@@ -95,7 +95,6 @@ static void on_pipe(int sig)
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_interrupt};
-    ml_Text folder = {0};
     char version[128];
 
     sigemptyset(&sa.sa_mask);
@@ -107,10 +106,7 @@ static void set_signals(void)
     signal(SIGXFSZ, on_pipe);
     ml_crash_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
-    ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
-                                ? ml_text_z(&folder)
-                                : NULL);
-    ml_text_free(&folder);
+    ml_crash_watch(version, !session.private_);
     ml_crash_observe(&session);
 }
 
@@ -340,10 +336,10 @@ static int run_job(const char *argv0)
  */
 static void begin_typing(int argc, char **argv)
 {
-    ml_autosave_begin(&session);
+    ml_autosave_begin(&session, !ml_stuck_autosave()); /* else it comes back by itself */
     ml_record_begin(&session, argc, argv);
     if (ml_stuck_autosave())
-        ml_recover(&session, ml_stuck_autosave());
+        ml_recover(&session, ml_stuck_autosave(), true);
 }
 
 int main(int argc, char **argv)

@@ -282,8 +282,12 @@ bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
     }
     ml_text_add(out, ", \"state\": ");
     ml_journal_state(j, ml_schedule_state(s), out);
-    ml_text_fmt(out, ", \"redo\": %d, \"branch\": ", s->v[s->cur].redo);
-    ml_journal_string(out, s->branch);
+    if (s->v[s->cur].redo >= 0)
+        ml_text_fmt(out, ", \"redo\": %d", s->v[s->cur].redo);
+    if (s->branch) {
+        ml_text_add(out, ", \"branch\": ");
+        ml_journal_string(out, s->branch);
+    }
     if (!j->large || ++j->pieces % HASH_EVERY == 0)
         ml_text_fmt(out, ", \"hash\": \"%016llx\"",
                     (unsigned long long)ml_schedule_hash(s));
@@ -327,24 +331,9 @@ void ml_rebuild_free(ml_Rebuild *b)
     ml_heap_free(b);
 }
 
-/* An integer of lo..hi. */
-static bool whole(const ml_Json *j, int64_t lo, int64_t hi, int64_t *out)
-{
-    if (!j || j->kind != ML_JSON_INT || j->as.i < lo || j->as.i > hi)
-        return false;
-    *out = j->as.i;
-    return true;
-}
-
 static bool is_list(const ml_Json *j)
 {
     return j && j->kind == ML_JSON_LIST;
-}
-
-/* NULL: null. */
-static const char *text_of(const ml_Json *j)
-{
-    return j && j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n ? j->as.s : NULL;
 }
 
 static bool bad(ml_Text *why, const char *what)
@@ -359,7 +348,7 @@ static bool node_of(const ml_Rebuild *b, const ml_Json *j, const ml_TraceNode **
     int64_t serial;
 
     *out = NULL;
-    if (!whole(j, -1, UINT32_MAX - 1, &serial))
+    if (!ml_json_whole(j, -1, UINT32_MAX - 1, &serial))
         return false;
     if (serial >= 0)
         *out = ml_map_get(b->nodes, (uint32_t)serial + 1);
@@ -371,9 +360,9 @@ bool ml_rebuild_state(const ml_Rebuild *b, const ml_Json *j, ml_State *out)
     int64_t version, random;
     const ml_TraceNode *t;
 
-    if (!is_list(j) || j->n != 3 ||
-        !whole(&j->as.list[0], 0, b->s->n_versions - 1, &version) ||
-        !node_of(b, &j->as.list[1], &t) || !whole(&j->as.list[2], 0, UINT32_MAX, &random))
+    if (!ml_json_whole(ml_json_item(j, 0), 0, b->s->n_versions - 1, &version) ||
+        !node_of(b, ml_json_item(j, 1), &t) ||
+        !ml_json_whole(ml_json_item(j, 2), 0, UINT32_MAX, &random))
         return false;
     *out = (ml_State){.version = (int)version, .trace = t, .random = (uint32_t)random};
     return true;
@@ -396,12 +385,11 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     ml_Trace t;
 
     if (part->kind != ML_JSON_OBJECT ||
-        !whole(ml_json_get(part, "at"), 0, s->n_versions - 1, &at) ||
+        !ml_json_whole(ml_json_get(part, "at"), 0, s->n_versions - 1, &at) ||
         !node_of(b, ml_json_get(part, "from"), &from) || !is_list(nodes) ||
-        (made && !whole(made, s->n_versions, s->n_versions, &version)) ||
-        (made && (!is_list(random) || random->n != 2 ||
-                  !whole(&random->as.list[0], 0, UINT32_MAX, &r[0]) ||
-                  !whole(&random->as.list[1], 0, UINT32_MAX, &r[1]))))
+        (made && !ml_json_whole(made, s->n_versions, s->n_versions, &version)) ||
+        (made && (!ml_json_whole(ml_json_item(random, 0), 0, UINT32_MAX, &r[0]) ||
+                  !ml_json_whole(ml_json_item(random, 1), 0, UINT32_MAX, &r[1]))))
         return bad(why, "a step that does not fit what stands before it");
     if (!ml_trace_read(&b->reader, ml_json_get(part, "trace"), &t)) {
         add_failure(ml_failure_from(ml_error(b->reader.cx)), why);
@@ -418,7 +406,7 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     for (size_t k = 0; k < t.n; k++) {
         int64_t serial;
 
-        if (!whole(&nodes->as.list[k], 0, UINT32_MAX - 1, &serial))
+        if (!ml_json_whole(&nodes->as.list[k], 0, UINT32_MAX - 1, &serial))
             return bad(why, "a step without a number");
         if (!ml_replayer_next(b->replayer, t.insts[k])) {
             ml_text_fmt(why, "%s was refused: ", t.insts[k]->prim->name);
@@ -441,17 +429,19 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
 /* Names behind those of the list; false: they are none. */
 static bool apply_names(ml_Rebuild *b, const ml_Json *names, const ml_MarkName **list)
 {
-    for (uint32_t k = 0; is_list(names) && k < names->n; k++) {
-        const ml_Json *one = &names->as.list[k];
+    const ml_Json *one;
+
+    for (uint32_t k = 0; (one = ml_json_item(names, k)) != NULL; k++) {
+        const char *name = ml_json_text(ml_json_item(one, 0));
         int64_t version;
 
-        if (!is_list(one) || one->n != 2 || !text_of(&one->as.list[0]) ||
-            !whole(&one->as.list[1], 0, b->s->n_versions - 1, &version))
+        if (!name || one->n != 2 ||
+            !ml_json_whole(ml_json_item(one, 1), 0, b->s->n_versions - 1, &version))
             return false;
         ml_MarkName *m = ML_NEW(b->s->space->home, ml_MarkName);
 
         m->prev = *list;
-        m->name = ml_strdup(b->s->space->home, ml_str(text_of(&one->as.list[0])));
+        m->name = ml_strdup(b->s->space->home, ml_str(name));
         m->version = (int)version;
         *list = m;
     }
@@ -467,7 +457,7 @@ static bool apply_labels(ml_Rebuild *b, const ml_Json *labels)
 
 static const char *kept(ml_Schedule *s, const ml_Json *j)
 {
-    const char *z = text_of(j);
+    const char *z = ml_json_text(j);
 
     return z ? ml_strdup(s->space->home, ml_str(z)) : NULL;
 }
@@ -485,17 +475,19 @@ static void label(ml_Schedule *s, const char *name, int version)
 
 static bool apply_said(ml_Rebuild *b, const ml_Json *said)
 {
-    for (uint32_t k = 0; is_list(said) && k < said->n; k++) {
-        const ml_Json *one = &said->as.list[k];
+    const ml_Json *one;
+
+    for (uint32_t k = 0; (one = ml_json_item(said, k)) != NULL; k++) {
+        const char *name = ml_json_text(ml_json_item(one, 1));
         int64_t v;
 
-        if (!is_list(one) || one->n != 4 ||
-            !whole(&one->as.list[0], 0, b->s->n_versions - 1, &v))
+        if (!ml_json_item(one, 3) || one->n != 4 ||
+            !ml_json_whole(ml_json_item(one, 0), 0, b->s->n_versions - 1, &v))
             return false;
-        if (text_of(&one->as.list[1])) /* of 0.1.0: the newest version has the label */
-            label(b->s, text_of(&one->as.list[1]), (int)v);
-        b->s->v[v].check = kept(b->s, &one->as.list[2]);
-        b->s->v[v].speed = kept(b->s, &one->as.list[3]);
+        if (name) /* of 0.1.0: the newest version has the label */
+            label(b->s, name, (int)v);
+        b->s->v[v].check = kept(b->s, ml_json_item(one, 2));
+        b->s->v[v].speed = kept(b->s, ml_json_item(one, 3));
     }
     return true;
 }
@@ -504,14 +496,14 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
 {
     ml_Schedule *s = b->s;
     const ml_Json *parts = ml_json_get(piece, "parts");
-    const char *func = text_of(ml_json_get(piece, "func")),
-               *hash = text_of(ml_json_get(piece, "hash"));
+    const char *func = ml_json_text(ml_json_get(piece, "func")),
+               *hash = ml_json_text(ml_json_get(piece, "hash"));
     ml_State st;
     char now[20];
     int64_t redo;
 
-    for (uint32_t k = 0; is_list(parts) && k < parts->n; k++)
-        if (!apply_part(b, &parts->as.list[k], why))
+    for (uint32_t k = 0; ml_json_item(parts, k); k++)
+        if (!apply_part(b, ml_json_item(parts, k), why))
             return false;
     if (!apply_names(b, ml_json_get(piece, "marks"), &s->marks) ||
         !apply_labels(b, ml_json_get(piece, "branches")) ||
@@ -523,7 +515,7 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
         return bad(why, "a version to be at that is not there");
     ml_schedule_return(s, st);
     s->branch = kept(s, ml_json_get(piece, "branch"));
-    if (whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
+    if (ml_json_whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
         s->v[redo].parent == s->cur)
         s->v[s->cur].redo = (int)redo;
     if (hash)

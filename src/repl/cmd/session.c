@@ -452,10 +452,3 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest, status);
     return true;
 }
-
-bool cmd_quit(ml_Session *ss, const ml_Words *w)
-{
-    (void)w;
-    ss->quit = ml_session_let_quit(ss);
-    return true;
-}

@@ -69,16 +69,21 @@ static void put_hex(int fd, uintptr_t v)
     put(fd, z);
 }
 
+static const struct Signal {
+    int number;
+    const char *name;
+} SIGNALS[] = {{SIGSEGV, "SIGSEGV"},
+               {SIGBUS, "SIGBUS"},
+               {SIGFPE, "SIGFPE"},
+               {SIGILL, "SIGILL"},
+               {SIGABRT, "SIGABRT"}};
+
 static const char *name_of(int sig)
 {
-    switch (sig) {
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "a signal";
-    }
+    for (size_t k = 0; k < ML_COUNT(SIGNALS); k++)
+        if (SIGNALS[k].number == sig)
+            return SIGNALS[k].name;
+    return "a signal";
 }
 
 /* Makes the folders of the report, each from the one above. */
@@ -128,11 +133,8 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         _exit(STATUS);
     ml_crash_restore();
     if (crash.path[0]) {
+        make_folders();
         fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (fd < 0) {
-            make_folders();
-            fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        }
     }
     put(STDERR_FILENO, "\nmoonloop: internal error: ");
     put(STDERR_FILENO, name_of(sig));
@@ -208,9 +210,8 @@ void ml_crash_restore_by(void (*restore)(void))
     }
 }
 
-void ml_crash_watch(const char *version, const char *folder)
+void ml_crash_watch(const char *version, bool reports)
 {
-    static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction sa = {.sa_sigaction = on_crash,
                            .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     stack_t stack = {.ss_sp = crash.stack, .ss_size = sizeof crash.stack};
@@ -220,16 +221,14 @@ void ml_crash_watch(const char *version, const char *folder)
     if (ML_SANITIZED)
         return;
     copy(crash.version, sizeof crash.version, version);
-    if (folder) {
-        ml_sessions_name(folder, &t);
+    if (reports && ml_sessions_name(&t)) {
         ml_text_add(&t, ML_CRASH_SUFFIX);
-        if (!t.bad && t.n < PATH)
-            copy(crash.path, sizeof crash.path, ml_text_z(&t));
-        ml_text_free(&t);
+        copy(crash.path, sizeof crash.path, t.n < PATH ? t.p : NULL);
     }
+    ml_text_free(&t);
     backtrace(frame, 1); /* opens the library that it needs, now */
     sigaltstack(&stack, NULL);
     sigemptyset(&sa.sa_mask);
     for (size_t k = 0; k < ML_COUNT(SIGNALS); k++)
-        sigaction(SIGNALS[k], &sa, NULL);
+        sigaction(SIGNALS[k].number, &sa, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "repl/cmd/keep.h"
 #include "repl/line/line.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
@@ -57,7 +58,7 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            if (ss->lost_terminal || ml_session_let_quit(ss))
+            if (ss->lost_terminal || ml_may_leave(ss))
                 break;
             continue;
         }

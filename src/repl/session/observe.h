@@ -16,6 +16,7 @@ struct ml_Session;
 typedef struct ml_LineEvent {
     const char *text;    /* the line, without blanks before it and newlines behind */
     const char *as_read; /* the same with them: where a pasted program ends in one */
+    const char *command; /* whose line it is: its full name; NULL: of none */
     int number;          /* of the outermost line, from 1; lines that it runs have its */
     int depth;           /* 0: of the user; above: run by another line */
     bool ok;             /* after the line: it went well */

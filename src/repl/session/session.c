@@ -413,8 +413,10 @@ bool ml_session_line(ml_Session *ss, const char *text)
         ml_text_free(&line);
         return true;
     }
+    const ml_Command *c = ml_command_of(ss, line.p);
+
     ss->quiet_line = line.p[0] != ':' && line.p[line.n - 1] == ';';
-    if (!ml_command_of(ss, line.p) || ml_command_of(ss, line.p)->run != cmd_quit)
+    if (!c || c->run != cmd_quit)
         ss->quit_asked = false;
     if (focus) {
         before = ml_schedule_state(focus);
@@ -423,6 +425,7 @@ bool ml_session_line(ml_Session *ss, const char *text)
     }
     ml_LineEvent e = {.text = ml_text_z(&line), .as_read = text, .focus = focus};
 
+    e.command = c ? c->name : NULL;
     e.from = before.version;
     e.depth = ss->depth++;
     if (e.depth == 0) {

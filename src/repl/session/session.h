@@ -104,9 +104,9 @@ void ml_session_saved(ml_Session *ss, const ml_Schedule *s);
 /* How many steps stand in no file; `5 steps of matmul are not saved`. */
 long ml_session_unsaved(const ml_Session *ss);
 void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out);
-/* Whether the session may end: where jobs run, or steps would be lost, the user of a prompt
- * is told once. */
-bool ml_session_let_quit(ml_Session *ss);
+/* Whether steps that stand in no file lead to the version that is worked on, or to one that
+ * has a name. */
+bool ml_session_has_work(const ml_Session *ss);
 /* What the version that is worked on is called: in a job as in its session. */
 int ml_session_version(const ml_Session *ss);
 /* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
