@@ -20,7 +20,7 @@ trap 'rm -f "$bad"' EXIT
 mapfile -t sources < <(find src -name '*.[ch]' | sort)
 mapfile -t tests < <(find tests -name '*.[ch]' 2>/dev/null | sort)
 mapfile -t scripts < <(find scripts lua examples tests .ci/run \( -name '*.sh' -o -name '*.awk' -o -name '*.lua' -o -path .ci/run \) 2>/dev/null | sort)
-mapfile -t others < <(find src lua examples tests scripts Makefile \( -name '*.def' -o -name '*.case' -o -name '*.py' -o -name '*.md' -o -name Makefile \) 2>/dev/null | sort)
+mapfile -t others < <(find src lua examples tests scripts Makefile \( -name '*.def' -o -name '*.case' -o -name '*.py' -o -name '*.md' -o -name '*.mk' -o -name Makefile \) 2>/dev/null | sort)
 mapfile -t chapters < <(find doc -name '*.md' ! -name README.md 2>/dev/null | sort)
 [ ${#sources[@]} != 0 ] || exit 0
 

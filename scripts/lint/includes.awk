@@ -65,6 +65,7 @@ FNR == 1 {
     quoted = name ~ /^"/
     name = substr(name, 2)
     sub(/[">].*$/, "", name)
+    sub(/^moonloop\//, "", name) # where the library is installed
     at = FILENAME ":" FNR ": "
     if (quoted && (name == "config.h" || name == "version.h")) {
         if (FILENAME ~ /\.h$/)

@@ -13,12 +13,30 @@ flags=()    # of each session, for `run` and `typed`
 limit=120   # seconds until one counts as hanging
 patience=60 # seconds that are waited for something; only what fails takes them
 
+# Of a chain `a && b && c` the clause that failed is the last one that ran. Each command notes itself as
+# LINE: COMMAND, by how deep in functions it stands, and the one before it there. (A subshell notes
+# nothing: in a chain it is a function.)
+declare -a under_way=() ran_before=()
+set -o functrace
+trap 'ran_before[${#BASH_SOURCE[@]}]=${under_way[${#BASH_SOURCE[@]}]-} under_way[${#BASH_SOURCE[@]}]="$LINENO: $BASH_COMMAND"' DEBUG
+
 why() { cat out err 2>/dev/null; } # what is shown below a failure
+explain() { # CLAUSE: its line and words, and the values in it where they can be had again
+    local words=${1#*: }
+    printf '    |failed: line %s\n' "${1%%$'\n'*}"
+    case $words in
+    *\$[0-9@*#]*) ;; # arguments of a function that is left
+    '[ '*\$*) printf '    |that is: %s\n' "$(eval "printf '%s ' $words" 2>&1)" ;;
+    *[\<\>\|\;\&\(\`]*) ;;
+    *\$*) printf '    |that is: %s\n' "$(eval "printf '%s ' $words" 2>&1)" ;;
+    esac
+}
 verdict() { # NAME: ok when the command before it was
     if [ $? = 0 ]; then
         echo "ok $1"
     else
         echo "not ok $1"
+        explain "${ran_before[${#BASH_SOURCE[@]} - 1]}"
         why | tail -n 60 | sed 's/^/    |/'
         patience=15 # the rest will hardly go better
     fi

@@ -1092,7 +1092,7 @@ static void expect_as_typed(Fixture *f, const char *lines)
     char *a, *b;
 
     open_session(&ss, 100, ML_MODE_TYPED);
-    ss.out.capture = ss.out.err_capture = &out;
+    ss.out.sink.out = ss.out.sink.err = &out;
     run_line(&ss, MATMUL_LINE);
     for (const char *p = lines; *p;) {
         char *line = strndup(p, strcspn(p, "\n"));

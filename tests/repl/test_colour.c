@@ -82,7 +82,7 @@ static void commands_are_known_by_name(void **state)
     shows(ML_LANGUAGE_COMMAND, ":nothing", "........");
     shows(ML_LANGUAGE_COMMAND, ":before 1 split('i', {4, 2})", //
           /*                 */ "KKKKKKK.0.PPPPP.'''...0..0..");
-    shows(ML_LANGUAGE_OTHER, "!for x", "......");
+    shows(ML_LANGUAGE_SHELL, "!for x", "......");
 }
 
 static void the_language_is_known_by_its_beginning(void **state)
@@ -92,7 +92,14 @@ static void the_language_is_known_by_its_beginning(void **state)
     assert_int_equal(ml_language_of_input("::top:: goto top"), ML_LANGUAGE_LUA);
     assert_int_equal(ml_language_of_input("  :show"), ML_LANGUAGE_COMMAND);
     assert_int_equal(ml_language_of_input("@T.prim_func"), ML_LANGUAGE_SCRIPT);
-    assert_int_equal(ml_language_of_input("?split"), ML_LANGUAGE_OTHER);
+    assert_int_equal(ml_language_of_input("?split"), ML_LANGUAGE_HELP);
+    assert_int_equal(ml_language_of_input("split??"), ML_LANGUAGE_HELP);
+    assert_int_equal(ml_language_of_input("!ls x?"), ML_LANGUAGE_SHELL);
+    assert_int_equal(ml_language_of_input("class A:"), ML_LANGUAGE_SCRIPT);
+    assert_int_equal(ml_language_of_input("class A(B):\n    x"), ML_LANGUAGE_SCRIPT);
+    assert_int_equal(ml_language_of_input("class A"), ML_LANGUAGE_LUA);
+    assert_int_equal(ml_language_of_input("class = a:b()"), ML_LANGUAGE_LUA);
+    assert_int_equal(ml_language_of_input("class \"a:b\""), ML_LANGUAGE_LUA);
     assert_int_equal(ml_language_of_line("    for i in range(4):"), ML_LANGUAGE_SCRIPT);
     assert_int_equal(ml_language_of_line("  C[vi, vj] = A[vi]"), ML_LANGUAGE_SCRIPT);
     assert_int_equal(ml_language_of_line("  vi = T.axis.spatial(4, i)"),

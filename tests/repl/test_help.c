@@ -25,10 +25,10 @@ static int begin(void **state)
 static void line(ml_Session *ss, const char *text, bool ok, ml_Text *out)
 {
     ml_text_clear(out);
-    ss->out.capture = ss->out.err_capture = out;
+    ss->out.sink.out = ss->out.sink.err = out;
     if (ml_session_line(ss, text) != ok)
         fail_msg("%s: %s", text, ml_text_z(out));
-    ss->out.capture = ss->out.err_capture = NULL;
+    ss->out.sink.out = ss->out.sink.err = NULL;
 }
 
 static void typed_examples_break_their_rule(void **state)

@@ -35,8 +35,8 @@ static int begin(void **state)
     open_session(ss, 80, ML_MODE_TYPED);
     ss->batch = ss->no_history = ss->private_ = true;
     ss->json = ss->out.json = true;
-    ss->out.capture = &f->out;
-    ss->out.err_capture = &f->err;
+    ss->out.sink.out = &f->out;
+    ss->out.sink.err = &f->err;
     f->cx = ml_ctx_new(0);
     *state = f;
     return 0;

@@ -3,7 +3,7 @@
 # from C and compared with what is computed there; what they import; failures of cc.
 # Source: lowering-and-codegen 7.7.
 . tests/repl/session.sh
-cc=${CC:-gcc}
+read -ra cc <<<"${CC:-gcc}" # it may be `ccache gcc`
 
 why() { cat text err 2>/dev/null; }
 run() { timeout 120 "$MOONLOOP" "$1" >text 2>err; }
@@ -96,13 +96,14 @@ int main(int argc, char **argv)
     return bad != 0;
 }
 END
-"$cc" -std=c11 -Wall -Wextra -Werror -o drive drive.c f.o -lm 2>err && ./drive >text
+"${cc[@]}" -std=c11 -Wall -Wextra -Werror -o drive drive.c f.o -lm 2>err && ./drive >text
 verdict 'an object is linked to C with its header, and computes the same'
-(ulimit -v 1000000 && ./drive full >text)
+in_little() { (ulimit -v 1000000 && "$@"); }
+in_little ./drive full >text
 verdict 'where there is no memory for its buffers it says so'
-"$cc" -std=c11 -o drive_so drive.c ./f.so -lm 2>err && ./drive_so >text
+"${cc[@]}" -std=c11 -o drive_so drive.c ./f.so -lm 2>err && ./drive_so >text
 verdict 'a shared library does'
-"$cc" -c -o f2.o f.s 2>err && "$cc" -std=c11 -o drive_s drive.c f2.o -lm 2>err && ./drive_s >text
+"${cc[@]}" -c -o f2.o f.s 2>err && "${cc[@]}" -std=c11 -o drive_s drive.c f2.o -lm 2>err && ./drive_s >text
 verdict 'the assembly does'
 printf '#include "f.h"\n#include "f.h"\nint32_t (*volatile p)(const moonloop_word *) = f_call;\nint main() { return p == nullptr; }\n' >h.cc
 if command -v g++ >/dev/null; then
@@ -156,9 +157,9 @@ int main(void)
     return bad != 0;
 }
 END
-"$cc" -std=c11 -Wall -Wextra -Werror -o pdrive pdrive.c p.o -lm -lgomp 2>err && ./pdrive >text && OMP_NUM_THREADS=3 ./pdrive >text
+"${cc[@]}" -std=c11 -Wall -Wextra -Werror -o pdrive pdrive.c p.o -lm -lgomp 2>err && ./pdrive >text && OMP_NUM_THREADS=3 ./pdrive >text
 verdict 'a parallel object runs with the threads of its runtime'
-"$cc" -std=c11 -o pdrive_so pdrive.c ./p.so -lm 2>err && ./pdrive_so >text
+"${cc[@]}" -std=c11 -o pdrive_so pdrive.c ./p.so -lm 2>err && ./pdrive_so >text
 verdict 'a parallel library brings its runtime'
 
 # ---- failures

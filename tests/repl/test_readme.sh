@@ -28,7 +28,7 @@ fi
 
 bad=
 for target in $(grep -oE '`make [a-z]+`|^    make [a-z]+' README.md | tr -d '\140' | sed 's/.*make //'); do
-    grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || bad="$bad $target"
+    grep -qsE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile scripts/*.mk || bad="$bad $target"
 done
 if [ -z "$bad" ]; then
     echo "ok the_targets_that_the_readme_names_exist"

@@ -175,5 +175,6 @@ verdict '--transcript, which runs commands, does not go with --safe'
 run --help </dev/null
 grep -q '^--safe: what Lua and commands read are FILE' out && grep -q 2048 out
 verdict '--help says what is so'
-(cd "$root" && bash scripts/reach.sh) >out 2>err
+in_root() { (cd "$root" && "$@"); }
+in_root bash scripts/reach.sh >out 2>err
 verdict 'every function that reaches a file, a process or native code is in the table'

@@ -38,14 +38,14 @@ static void open_view(Drive *d)
     ml_out_init(&d->ss.out, 0, 100, false);
     d->ss.private_ = d->ss.safe = true;
     d->ss.host = ml_host_new(&d->ss);
-    d->ss.out.capture = d->ss.out.err_capture = &d->out;
+    d->ss.out.sink.out = d->ss.out.sink.err = &d->out;
     if (!strstr(ml_text_z(&d->example), "import tir"))
         ml_text_add(&program, "from tvm.script import tir as T\n");
     ml_text_add(&program, ml_text_z(&d->example));
     ml_text_add(&program, "\n\n");
     if (!ml_host_open_text(d->ss.host, ml_text_z(&program)))
         fail_msg("%s: %s\n%s", d->p->name, ml_text_z(&d->out), ml_text_z(&program));
-    d->ss.out.capture = d->ss.out.err_capture = NULL;
+    d->ss.out.sink.out = d->ss.out.sink.err = NULL;
     ml_text_free(&program);
     ml_view_init(&d->v, &d->ss, 100, 40, false);
     ml_act_be_patient(&d->v);

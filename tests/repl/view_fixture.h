@@ -42,9 +42,9 @@ static inline void open_view(Fixture *f, const char *program, int w, int h)
     f->ss.private_ = f->ss.safe = true; /* random keys find ! too */
     f->ss.host = ml_host_new(&f->ss);
     if (program) {
-        f->ss.out.capture = f->ss.out.err_capture = &out;
+        f->ss.out.sink.out = f->ss.out.sink.err = &out;
         assert_true(ml_host_open_text(f->ss.host, program));
-        f->ss.out.capture = f->ss.out.err_capture = NULL;
+        f->ss.out.sink.out = f->ss.out.sink.err = NULL;
     }
     ml_text_free(&out);
     ml_view_init(&f->v, &f->ss, w, h, false);

@@ -12,7 +12,7 @@ readme() { # FOLDER ALLOWED
 clean() { # writes files that keep all rules
     rm -rf src/*/*.[ch] src/*/*.def src/*/*/ doc/* lua
     for d in core verify; do readme $d core; done
-    printf '/*\n * a - a module that keeps the rules: no strcpy(), no malloc().\n */\n#include "core/a.h"\n\n#include <stdio.h>\n' >src/core/a.c
+    printf '/*\n * a - a module that keeps the rules: no strcpy(), no malloc().\n */\n#include "moonloop/core/a.h"\n\n#include <stdio.h>\n' >src/core/a.c
     printf 'const char *ml_a = "gets(x)"; // sprintf(y)\n' >>src/core/a.c
     printf '/* a - a header. */\n#ifndef ML_CORE_A_H\n#define ML_CORE_A_H\nextern const char *ml_a;\n#endif\n' >src/core/a.h
 }
@@ -40,7 +40,7 @@ body() { # LINES: a function of so many lines, braces included, in the file for 
 room() { # FOLDER NAME INCLUDES...: a header in a folder of the library
     mkdir -p "src/$1" && readme "$1" "${1%%/*}"
     printf '/* %s - a header. */\n#ifndef ML_%s_H\n#define ML_%s_H\n' "$2" "${2^^}" "${2^^}" >"src/$1/$2.h"
-    printf '#include "%s"\n' "${@:3}" >>"src/$1/$2.h" && echo '#endif' >>"src/$1/$2.h"
+    printf '#include "%s"\n' "${@:3}" | sed '/"repl/! s|"|&moonloop/|' >>"src/$1/$2.h" && echo '#endif' >>"src/$1/$2.h"
 }
 chapter() { # a chapter with its index
     printf '# Chapters\n\n- [lowering.md](lowering.md)\n- [design.md](design.md)\n' >doc/README.md
@@ -60,7 +60,7 @@ clean && echo '#include <lua.h>' >>src/core/a.c
 finds 'a library in the wrong place' '<lua.h> belongs to'
 clean && echo '#include "config.h"' >>src/core/a.h
 finds 'the configuration in a header' 'config.h is for .c files'
-clean && sed -i 's/^#include "core.*/#include <string.h>/' src/core/a.c
+clean && sed -i 's/^#include "moonloop.*/#include <string.h>/' src/core/a.c
 finds 'a .c file without its own header first' 'its own header (core/a.h) first'
 clean && sed 's/extern.*//' src/core/a.h >src/core/b.h
 finds 'a wrong include guard' 'src/core/b.h:1: the include guard'

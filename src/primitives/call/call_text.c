@@ -11,12 +11,15 @@
 #include <stdlib.h>
 
 #include "primitives/call/args.h"
+#include "primitives/tokens.h"
 
 enum { MAX_DEPTH = 32 };
 
 typedef struct Reader {
     ml_Ctx *cx;
-    const char *p, *end, *start;
+    ml_Tokens rest;  /* behind the current token */
+    ml_Token now;    /* the current token */
+    const char *end; /* of the one before it */
     int depth;
     const ml_CallNames *names; /* NULL: there are none, and named arguments need no table */
 } Reader;
@@ -30,147 +33,101 @@ typedef struct Table {
 static bool syntax(Reader *r, const char *what)
 {
     return ml_bad_argument(r->cx, "at character %zu of the call: %s",
-                           (size_t)(r->p - r->start) + 1, what);
+                           (size_t)(r->now.text.p - r->rest.p) + 1, what);
 }
 
-static void skip(Reader *r)
+static void advance(Reader *r)
 {
-    for (;;) {
-        while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\n' ||
-                                 *r->p == '\r' || *r->p == ';'))
-            r->p++;
-        if (r->end - r->p < 2 || r->p[0] != '-' || r->p[1] != '-')
-            return;
-        while (r->p < r->end && *r->p != '\n')
-            r->p++;
-    }
+    r->end = r->now.text.p + r->now.text.n;
+    r->now = ml_token_code(&r->rest);
 }
 
-static bool peek(Reader *r, char c)
+static Reader begin(ml_Ctx *cx, ml_Str text, const ml_CallNames *names)
 {
-    skip(r);
-    return r->p < r->end && *r->p == c;
+    Reader r = {.cx = cx, .rest = {.p = text.p, .n = text.n}, .names = names};
+
+    r.now.text.p = text.p;
+    advance(&r);
+    return r;
 }
 
-static bool accept(Reader *r, char c)
+static bool accept(Reader *r, const char *mark)
 {
-    if (!peek(r, c))
+    if (!ml_token_is(r->now, mark))
         return false;
-    r->p++;
+    advance(r);
     return true;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
+/* Empty: no name stands there. */
 static ml_Str word(Reader *r)
 {
-    const char *from;
+    ml_Str w = r->now.text;
 
-    skip(r);
-    from = r->p;
-    while (r->p < r->end && (is_letter(*r->p) || (r->p > from && is_digit(*r->p))))
-        r->p++;
-    return (ml_Str){from, (size_t)(r->p - from)};
+    if (r->now.kind != ML_TOKEN_NAME)
+        return (ml_Str){0};
+    advance(r);
+    return w;
 }
 
 static bool read_string(Reader *r, const char **out)
 {
-    char quote = *r->p++;
-    char *z = ml_alloc(r->cx, (size_t)(r->end - r->p) + 1);
-    size_t n = 0;
-
-    while (r->p < r->end && *r->p != quote) {
-        char c = *r->p++;
-
-        if (c == '\n')
-            return syntax(r, "the string does not end on its line");
-        if (c == '\\' && r->p < r->end) {
-            c = *r->p++;
-            if (c == 'n')
-                c = '\n';
-            else if (c == 't')
-                c = '\t';
-            else if (is_digit(c)) {
-                int v = c - '0';
-
-                for (int k = 0; k < 2 && r->p < r->end && is_digit(*r->p); k++)
-                    v = v * 10 + (*r->p++ - '0');
-                if (v == 0 || v > 255)
-                    return syntax(r, "this character cannot stand in a string");
-                c = (char)v;
-            }
-        }
-        z[n++] = c;
-    }
-    if (r->p == r->end)
-        return syntax(r, "the string does not end");
-    r->p++;
-    z[n] = 0;
-    *out = z;
+    *out = ml_token_string(r->cx, r->now);
+    if (!*out)
+        return syntax(r, r->now.open ? "the string does not end"
+                                     : "this character cannot stand in a string");
+    advance(r);
     return true;
 }
 
 static bool read_number(Reader *r, ml_Arg *out)
 {
-    char buf[64];
-    size_t n = 0;
-    bool real = false;
-    char *stop;
+    char z[64] = "-", *stop;
+    size_t minus = accept(r, "-");
+    ml_Str w = r->now.text;
 
-    while (r->p < r->end && n + 1 < sizeof(buf) &&
-           (is_digit(*r->p) || strchr("+-.eExXabcdfABCDF", *r->p))) {
-        real |= *r->p == '.' || *r->p == 'e' || *r->p == 'E';
-        buf[n++] = *r->p++;
-    }
-    buf[n] = 0;
-    errno = 0;
-    if (real) {
-        *out = (ml_Arg){.kind = ML_A_FLOAT, .as.f = strtod(buf, &stop)};
-    } else
-        *out = ML_ARG_INT(strtoll(buf, &stop, 0));
-    if (n == 0 || *stop || errno)
+    if (r->now.kind != ML_TOKEN_NUMBER || w.n + minus >= sizeof z)
         return syntax(r, "this is no number");
+    memcpy(z + minus, w.p, w.n);
+    bool hex = w.n > 1 && (w.p[1] == 'x' || w.p[1] == 'X');
+
+    errno = 0;
+    if (strpbrk(z, hex ? ".pP" : ".eE"))
+        *out = (ml_Arg){.kind = ML_A_FLOAT, .as.f = strtod(z, &stop)};
+    else
+        *out = ML_ARG_INT(strtoll(z, &stop, hex ? 16 : 10));
+    if (*stop || errno)
+        return syntax(r, "this is no number");
+    advance(r);
     return true;
 }
 
 static bool read_value(Reader *r, ml_Arg *out);
 
-/* key = or ["key"] =; false without an error when a plain value follows. */
-static bool read_key(Reader *r, char close, const char **key)
+/* key = or ["key"] =; without *key and without an error when a plain value follows. */
+static bool read_key(Reader *r, const char **key)
 {
-    const char *from = r->p;
+    const Reader before = *r;
 
-    *key = NULL;
-    if (r->names && close == ')')
-        return true;
-    if (accept(r, '[')) {
-        skip(r);
-        if (r->p < r->end && (*r->p == '"' || *r->p == '\'') && read_string(r, key) &&
-            accept(r, ']') && accept(r, '='))
+    if (accept(r, "[")) {
+        if (r->now.kind == ML_TOKEN_STRING && read_string(r, key) && accept(r, "]") &&
+            accept(r, "="))
             return true;
     } else {
         ml_Str w = word(r);
 
-        if (w.n > 0 && accept(r, '=')) {
+        if (w.n > 0 && accept(r, "=")) {
             *key = ml_strdup(r->cx, w);
             return true;
         }
     }
     *key = NULL;
-    r->p = from;
+    *r = before;
     return !ml_error(r->cx);
 }
 
 /* What stands between the brackets; `close` is read too. */
-static bool read_table(Reader *r, char close, Table *t)
+static bool read_table(Reader *r, const char *close, Table *t)
 {
     size_t last = 0;
 
@@ -179,8 +136,9 @@ static bool read_table(Reader *r, char close, Table *t)
         const char *key = NULL;
         ml_Arg v;
 
-        skip(r);
-        if (!read_key(r, close, &key) || !read_value(r, &v))
+        if (!(r->names && *close == ')') && !read_key(r, &key))
+            return false;
+        if (!read_value(r, &v))
             return false;
         if (key) {
             ml_push(r->cx, &t->keys, key);
@@ -191,7 +149,7 @@ static bool read_table(Reader *r, char close, Table *t)
             if (v.kind != ML_A_ABSENT)
                 last = t->list.n;
         }
-        if (!accept(r, ',') && !peek(r, close))
+        if (!accept(r, ",") && !ml_token_is(r->now, close))
             return syntax(r, "a comma or the closing bracket is expected");
     }
     t->list.n = last; /* as in Lua, nil at the end of a list is not there */
@@ -203,35 +161,23 @@ static bool read_name_value(Reader *r, ml_Str w, ml_Arg *out)
 {
     ml_Arg element = ML_ARG_INT(0);
 
-    if (accept(r, '[')) {
-        skip(r);
+    if (accept(r, "[")) {
         if (!read_number(r, &element))
             return false;
-        if (element.kind != ML_A_INT || element.as.i < 1 || !accept(r, ']'))
+        if (element.kind != ML_A_INT || element.as.i < 1 || !accept(r, "]"))
             return syntax(r, "the number of an element is expected");
     }
     return r->names->value(r->names->user, w, element.as.i, out) ||
            syntax(r, "this name is no argument");
 }
 
-bool ml_is_lua_keyword(ml_Str w)
-{
-    static const char *const WORDS[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while"};
-
-    for (size_t k = 0; k < ML_COUNT(WORDS); k++)
-        if (ml_str_eq(w, ml_str(WORDS[k])))
-            return true;
-    return false;
-}
+static const char NO_VALUE[] = "a string, number, list, true, false or auto is expected";
 
 static bool read_word_value(Reader *r, ml_Arg *out)
 {
     ml_Str w = word(r);
 
-    if (ml_str_eq(w, ml_str("moon")) && accept(r, '.'))
+    if (ml_str_eq(w, ml_str("moon")) && accept(r, "."))
         w = word(r);
     if (ml_str_eq(w, ml_str("true")) || ml_str_eq(w, ml_str("false")))
         *out = ML_ARG_BOOL(w.n == 4);
@@ -242,7 +188,7 @@ static bool read_word_value(Reader *r, ml_Arg *out)
     else if (r->names && w.n > 0 && !ml_is_lua_keyword(w))
         return read_name_value(r, w, out);
     else
-        return syntax(r, "a string, number, list, true, false or auto is expected");
+        return syntax(r, NO_VALUE);
     return true;
 }
 
@@ -251,22 +197,24 @@ static bool read_value(Reader *r, ml_Arg *out)
     Table t;
     bool ok;
 
-    skip(r);
-    if (r->p == r->end)
-        return syntax(r, "a value is expected");
-    if (*r->p == '"' || *r->p == '\'') {
+    switch (r->now.kind) {
+    case ML_TOKEN_STRING:
         *out = (ml_Arg){.kind = ML_A_STRING};
         return read_string(r, &out->as.s);
+    case ML_TOKEN_NUMBER: return read_number(r, out);
+    case ML_TOKEN_NAME: return read_word_value(r, out);
+    case ML_TOKEN_END: return syntax(r, "a value is expected");
+    case ML_TOKEN_COMMENT:
+    case ML_TOKEN_MARK: break;
     }
-    if (is_digit(*r->p) || *r->p == '-' || *r->p == '.')
+    if (ml_token_is(r->now, "-"))
         return read_number(r, out);
-    if (*r->p != '{')
-        return read_word_value(r, out);
+    if (!accept(r, "{"))
+        return syntax(r, NO_VALUE);
     if (r->depth == MAX_DEPTH)
         return syntax(r, "lists are nested too deep");
-    r->p++;
     r->depth++;
-    ok = read_table(r, '}', &t);
+    ok = read_table(r, "}", &t);
     r->depth--;
     if (!ok)
         return false;
@@ -284,15 +232,11 @@ static bool read_value(Reader *r, ml_Arg *out)
 
 static bool read_call(Reader *r, ml_CallText *out)
 {
-    const char *from;
+    const char *from = r->now.text.p;
     Table t;
-    ml_Str receiver = {0};
+    ml_Str receiver = {0}, name = word(r);
 
-    skip(r);
-    from = r->p;
-    ml_Str name = word(r);
-
-    if (name.n > 0 && accept(r, ':')) {
+    if (name.n > 0 && accept(r, ":")) {
         receiver = name;
         name = word(r);
     }
@@ -313,11 +257,11 @@ static bool read_call(Reader *r, ml_CallText *out)
         ml_text_free(&msg);
         return false;
     }
-    if (accept(r, '{')) {
-        if (!read_table(r, '}', &t))
+    if (accept(r, "{")) {
+        if (!read_table(r, "}", &t))
             return false;
-    } else if (accept(r, '(')) {
-        if (!read_table(r, ')', &t))
+    } else if (accept(r, "(")) {
+        if (!read_table(r, ")", &t))
             return false;
         if (t.list.n == 1 && t.keys.n == 0 && t.list.v[0].kind == ML_A_DICT) {
             const ml_Arg d = t.list.v[0]; /* one table with names: the named form */
@@ -330,7 +274,7 @@ static bool read_call(Reader *r, ml_CallText *out)
         }
     } else
         return syntax(r, "( or { is expected");
-    out->text = (ml_Str){from, (size_t)(r->p - from)};
+    out->text = (ml_Str){from, (size_t)(r->end - from)};
 
     ml_Arg *args = ML_ARRAY(r->cx, ml_Arg, out->prim->n_params + 1);
 
@@ -342,26 +286,28 @@ static bool read_call(Reader *r, ml_CallText *out)
 
 bool ml_parse_call(ml_Ctx *cx, ml_Str *text, const ml_CallNames *names, ml_CallText *out)
 {
-    Reader r = {
-        .cx = cx, .p = text->p, .start = text->p, .end = text->p + text->n, .names = names};
-    bool ok;
+    Reader r = begin(cx, *text, names);
 
     *out = (ml_CallText){0};
-    ok = read_call(&r, out);
-    *text = (ml_Str){r.p, (size_t)(r.end - r.p)};
+    bool ok = read_call(&r, out);
+
+    *text = (ml_Str){r.end, (size_t)(text->p + text->n - r.end)};
     return ok;
 }
 
 bool ml_parse_calls(ml_Ctx *cx, ml_Str text, ml_CallTexts *out)
 {
-    Reader r = {.cx = cx, .p = text.p, .start = text.p, .end = text.p + text.n};
+    Reader r = begin(cx, text, NULL);
 
-    for (skip(&r); r.p < r.end; skip(&r)) {
+    for (;;) {
         ml_CallText c;
 
+        while (accept(&r, ";"))
+            ;
+        if (r.now.kind == ML_TOKEN_END)
+            return true;
         if (!read_call(&r, &c))
             return false;
         ml_push(cx, out, c);
     }
-    return true;
 }

@@ -6,6 +6,7 @@
 #include "primitives/call/args.h"
 
 #include "core/json/value_text.h"
+#include "primitives/tokens.h"
 
 void ml_text_quote(ml_Text *out, const char *z)
 {

@@ -8,6 +8,7 @@
  */
 #include "core/script/script.h"
 #include "primitives/call/args.h"
+#include "primitives/tokens.h"
 
 typedef struct Own {
     const ml_IndexMap *map;

@@ -181,7 +181,6 @@ void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
 /* The programmer-independent Lua form of a string: "a\"b"; of a key: ["a b"] = */
 void ml_text_quote(ml_Text *out, const char *z);
 void ml_text_lua_key(ml_Text *out, const char *z);
-bool ml_is_lua_keyword(ml_Str w);
 
 /* ---- compact.c: after a step, when dead bytes exceed live ones */
 void ml_schedule_compact_when_due(ml_Schedule *s);

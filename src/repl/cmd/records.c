@@ -125,7 +125,7 @@ static void add_row(Rows *rows, const char *numbers, const char *design)
 
     ml_text_fmt(&rows->raw, "%s%s%s\n", numbers, *design ? "  " : "", design);
     ml_wrap_row(&rows->shown, numbers, design, 0, COLUMN,
-                o->height > 0 && !o->capture ? (size_t)o->width : 0);
+                o->height > 0 && !o->sink.out ? (size_t)o->width : 0);
 }
 
 static void add_record(Rows *rows, const ml_Record *r, int run)
@@ -173,8 +173,9 @@ static void add_caution(Rows *rows)
     if (rows->groups.n < 2)
         return;
     ml_wrap(&rows->shown, caution, 0,
-            rows->ss->out.height > 0 && !rows->ss->out.capture ? (size_t)rows->ss->out.width
-                                                               : 0);
+            rows->ss->out.height > 0 && !rows->ss->out.sink.out
+                ? (size_t)rows->ss->out.width
+                : 0);
     ml_text_fmt(&rows->raw, "%s\n", caution);
 }
 

@@ -11,6 +11,7 @@
 #include "repl/out/data.h"
 #include "repl/out/progress.h"
 #include "repl/run/command.h"
+#include "repl/session/frame.h"
 
 bool cmd_replay(ml_Session *ss, const ml_Words *w)
 {
@@ -62,29 +63,25 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
 static bool passes(ml_Session *ss, const char *code, ml_Text *why, bool *unjudged)
 {
     ml_Schedule *s = ss->focus;
-    ml_Text got = {0}, err = {0}, *out_was = ss->out.capture,
-            *err_was = ss->out.err_capture;
-    int status = ss->status, version = ml_schedule_version(s);
-    bool json = ss->json, ok;
+    ml_Text got = {0}, err = {0};
+    ml_RunOpts run = {.sink = {&got, &err}, .as_text = true, .apart = true};
+    int version = ml_schedule_version(s);
+    ml_RunFrame f;
+    bool ok;
     ml_Step step;
 
     if (!*code && version == 0) /* it is compared with itself */
         return true;
     if (!*code && ml_version_step(s, version, &step) && step.check)
         return ml_streq(step.check, "ok");
-    ss->out.capture = &got;
-    ss->out.err_capture = &err;
-    ss->json = ss->out.json = false;
+    ml_frame_push(ss, &f, &run);
     if (!*code)
         ok = ml_command_run(ss, "check");
     else if (*code == ':')
         ok = ml_command_run(ss, code + 1);
     else
         ok = ml_host_test(ss->host, code, why);
-    ss->out.capture = out_was;
-    ss->out.err_capture = err_was;
-    ss->json = ss->out.json = json;
-    ss->status = status;
+    ml_frame_pop(ss, &f);
     if (!*code && !ok && ml_version_step(s, version, &step))
         *unjudged = step.check == NULL;
     if (!ok && (*code == ':' || *unjudged) && err.n) {

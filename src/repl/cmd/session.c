@@ -419,7 +419,7 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
     ml_Data *d = ml_session_data(ss);
 
     ml_out_flush(&ss->out);
-    if (!ss->out.capture) {
+    if (!ss->out.sink.out) {
         ml_record_unseen(ss);
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 

@@ -6,25 +6,26 @@
 
 #include "repl/bind/bind.h"
 #include "repl/run/scratch.h"
+#include "repl/session/frame.h"
 
 static const char setup[] = "local s = moon.schedule(moon.workload.matmul(8, 8, 8))\n";
 
 bool ml_host_example(ml_Host *h, const char *code, ml_Text *out)
 {
-    ml_Text chunk = {0}, *was = h->ss->out.capture;
+    ml_Text chunk = {0};
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode mode = h->ss->mode;
+    ml_RunOpts run = {.sink.out = out, .mode = ML_MODE_SCRIPT}; /* its schedules do not
+                                                                    become the focus */
+    ml_RunFrame f;
 
     ml_text_add(&chunk, setup);
     ml_text_add(&chunk, code);
-    h->ss->out.capture = out;
-    h->ss->mode = ML_MODE_SCRIPT; /* its schedules do not become the focus */
+    ml_frame_push(h->ss, &f, &run);
     bool ok = luaL_loadbuffer(L, ml_text_z(&chunk), chunk.n, "=example") == LUA_OK &&
               ml_host_call(h, 0, 0) == LUA_OK;
 
-    h->ss->out.capture = was;
-    h->ss->mode = mode;
+    ml_frame_pop(h->ss, &f);
     if (!ok) {
         ml_text_add(out, luaL_tolstring(L, -1, NULL));
         ml_text_char(out, '\n');

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/session/frame.h"
 
 static const char host_key;
 
@@ -109,7 +111,7 @@ ml_Host *ml_host_new(ml_Session *ss)
 
     ML_ASSERT(h);
     h->ss = ss;
-    h->result = h->error = LUA_NOREF;
+    h->result = h->error = h->kept_chunk = LUA_NOREF;
     h->L = lua_newstate(host_alloc, h);
     ML_ASSERT(h->L);
     lua_pushlightuserdata(h->L, h);
@@ -125,6 +127,7 @@ ml_Host *ml_host_new(ml_Session *ss)
 
 void ml_host_free(ml_Host *h)
 {
+    ml_text_free(&h->kept);
     lua_close(h->L);
     free(h);
 }
@@ -222,32 +225,85 @@ static const char *without_local(const char *text)
                                                    : text - 6;
 }
 
-static int load_line(ml_Host *h, const char *text, bool typed)
+/* Whether `return LINE` cannot be meant: it begins with a keyword of a statement, or
+ * assigns. */
+static bool is_statement(const char *text)
+{
+    static const char *const VALUES[] = {"function", "nil", "true", "false", "not"};
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    ml_Token k = ml_token_code(&t);
+    int depth = 0;
+
+    if (ml_is_lua_keyword(k.text)) {
+        for (size_t n = 0; n < ML_COUNT(VALUES); n++)
+            if (ml_token_is(k, VALUES[n]))
+                return false;
+        return true;
+    }
+    for (; k.kind != ML_TOKEN_END && !ml_is_lua_keyword(k.text); k = ml_token_code(&t)) {
+        if (k.kind != ML_TOKEN_MARK)
+            continue;
+        if (depth == 0 && ml_token_is(k, "="))
+            return true;
+        depth += strchr("([{", *k.text.p) ? 1 : strchr(")]}", *k.text.p) ? -1 : 0;
+    }
+    return false;
+}
+
+/* Pushes the line as a function, or what is wrong with it: Lua's status. */
+static int compile_line(ml_Host *h, const char *text, bool typed)
 {
     lua_State *L = h->L;
     const char *name = typed ? "=input" : "=-e";
 
-    lua_pushfstring(L, "return %s", text);
-    size_t n;
-    const char *as_value = lua_tolstring(L, -1, &n);
+    if (!is_statement(text)) {
+        size_t n;
+        const char *value = lua_pushfstring(L, "return %s", text);
 
-    if (luaL_loadbufferx(L, as_value, n, name, "t") == LUA_OK) {
-        lua_remove(L, -2);
-        return LUA_OK;
+        lua_tolstring(L, -1, &n);
+        if (luaL_loadbufferx(L, value, n, name, "t") == LUA_OK) {
+            lua_remove(L, -2);
+            return LUA_OK;
+        }
+        lua_pop(L, 2);
     }
-    lua_pop(L, 2);
     if (typed)
         text = without_local(text);
     return luaL_loadbufferx(L, text, strlen(text), name, "t");
 }
 
+static void drop_kept(ml_Host *h)
+{
+    ml_text_clear(&h->kept);
+    luaL_unref(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
+    h->kept_chunk = LUA_NOREF;
+}
+
 bool ml_host_incomplete(ml_Host *h, const char *text)
 {
-    int status = load_line(h, text, true);
-    bool more = status == LUA_ERRSYNTAX && incomplete_message(h->L);
+    drop_kept(h);
+    h->kept_status = compile_line(h, text, true);
+    if (h->kept_status == LUA_ERRSYNTAX && incomplete_message(h->L)) {
+        lua_pop(h->L, 1);
+        return true;
+    }
+    ml_text_add(&h->kept, text);
+    h->kept_chunk = luaL_ref(h->L, LUA_REGISTRYINDEX);
+    return false;
+}
 
-    lua_pop(h->L, 1);
-    return more;
+/* The same, of a typed line that was asked about just before without compiling it anew. */
+static int load_line(ml_Host *h, const char *text, bool typed)
+{
+    size_t n = strlen(text);
+    const char *z = ml_text_z(&h->kept);
+    bool kept = typed && h->kept.n >= n && n > 0 && memcmp(z, text, n) == 0 &&
+                z[n + strspn(z + n, " \t\r\n")] == '\0';
+
+    if (kept)
+        lua_rawgeti(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
+    drop_kept(h);
+    return kept ? h->kept_status : compile_line(h, text, typed);
 }
 
 static bool eval(ml_Host *h, const char *text)
@@ -297,7 +353,7 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode was = h->ss->mode;
+    ml_RunFrame f;
 
     if (path && !ml_session_may_read(h->ss, path))
         return false;
@@ -320,11 +376,11 @@ static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool
     }
     for (int k = 0; k < argc; k++)
         lua_pushstring(L, argv[k]);
-    h->ss->mode = ML_MODE_SCRIPT;
+    ml_frame_push(h->ss, &f, &(ml_RunOpts){.mode = ML_MODE_SCRIPT});
     bool ok = ml_host_run(h, argc, 1, false);
     ml_Schedule *s = ok ? ml_lua_to_schedule(L, -1) : NULL;
 
-    h->ss->mode = was;
+    ml_frame_pop(h->ss, &f);
     *returned = s != NULL;
     if (s) {
         ml_session_focus(h->ss, s);

@@ -10,6 +10,7 @@
 #include "repl/out/data.h"
 #include "repl/run/command.h"
 #include "repl/run/input.h"
+#include "repl/session/frame.h"
 
 static int l_print(lua_State *L)
 {
@@ -273,12 +274,12 @@ static int l_cmd(lua_State *L)
         words[k - 2] = push_word(L, k);
     ml_Text *got = bind_text(L);
     ml_Data *data = push_data(L);
-    ml_Text *was = h->ss->out.capture;
+    ml_RunFrame f;
 
-    h->ss->out.capture = got;
+    ml_frame_push(h->ss, &f, &(ml_RunOpts){.sink.out = got});
     bool ok = ml_command_words(h->ss, name, words, (size_t)n - 1, data);
 
-    h->ss->out.capture = was;
+    ml_frame_pop(h->ss, &f);
     lua_newtable(L);
     set_rows(L, data);
     bind_set_bool(L, "ok", ok);
@@ -290,14 +291,13 @@ static int l_cmd(lua_State *L)
 /* As :set asks; what it would print becomes the error's text. */
 static bool is_allowed(ml_Session *ss, int id, const char *value, ml_Text *why)
 {
-    ml_Text *was = ss->out.err_capture, said = {0};
-    int status = ss->status;
+    ml_Text said = {0};
+    ml_RunFrame f;
 
-    ss->out.err_capture = &said;
+    ml_frame_push(ss, &f, &(ml_RunOpts){.sink.err = &said, .apart = true});
     bool ok = ml_settings_allow(ss, id, value);
 
-    ss->out.err_capture = was;
-    ss->status = status;
+    ml_frame_pop(ss, &f);
     if (!ok)
         ml_text_add(why, ss->last ? ml_failure_message(ss->last) : "it is refused");
     ml_text_free(&said);

@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "primitives/trace.h"
 #include "repl/bind/bind.h"
+#include "repl/session/frame.h"
 
 /* ---- JSON */
 
@@ -138,11 +139,12 @@ ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
-    ml_Mode mode = h->ss->mode;
+    ml_RunFrame frame;
     ml_Schedule *s = NULL;
 
     *stopped = false;
-    h->ss->mode = ML_MODE_SCRIPT; /* what is made does not become the focus */
+    /* What is made does not become the focus. */
+    ml_frame_push(h->ss, &frame, &(ml_RunOpts){.mode = ML_MODE_SCRIPT});
     lua_pushcfunction(L, lua ? l_of_lua : l_of_json);
     lua_pushlstring(L, text.p, text.n);
     if (ml_host_call(h, 1, 1) != LUA_OK) {
@@ -155,7 +157,7 @@ ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text
         ml_schedule_ref(s);
     else
         ml_text_add(why, "the script returns no schedule");
-    h->ss->mode = mode;
+    ml_frame_pop(h->ss, &frame);
     lua_settop(L, top);
     return s;
 }

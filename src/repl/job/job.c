@@ -11,6 +11,7 @@
 #include "repl/out/data.h"
 #include "repl/run/command.h"
 #include "repl/run/input.h"
+#include "repl/session/frame.h"
 
 /* ---------------------------------------------------------------- the session's end */
 
@@ -125,9 +126,11 @@ static bool run(ml_Session *ss, const ml_Json *ask, const char *saved)
     ok = ml_host_open_saved(ss->host, saved, name, flag_of(ask, "no_check"),
                             flag_of(ask, "unchecked"));
     if (ok) {
-        ss->out.capture = &text;
+        ml_RunFrame f;
+
+        ml_frame_push(ss, &f, &(ml_RunOpts){.sink.out = &text});
         ok = ml_command_words(ss, command, NULL, 0, &rows);
-        ss->out.capture = NULL;
+        ml_frame_pop(ss, &f);
         answer(ss, ok, &text, &rows);
     }
     ml_text_free(&text);

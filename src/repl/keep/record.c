@@ -452,7 +452,7 @@ static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     if (r->open) {
         Line l = {.prompt = ml_strdup(r->cx, ml_str(ml_text_z(&t))),
                   .text = ml_strdup(r->cx, ml_str(e->as_read)),
-                  .unseen = ss->out.capture != NULL};
+                  .unseen = ss->out.sink.out != NULL};
 
         ml_push(r->cx, &r->lines, l);
         r->at.focus = s;

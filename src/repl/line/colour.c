@@ -1,156 +1,45 @@
 /*
  * colour - the words of a line with the roles they have.
  *
- * One lexer for Lua and TVMScript, which differ in comments, keywords and long strings. It
- * takes any bytes: what it does not know is plain text, and a string that does not end
- * reaches to the end. Source: interaction 4, 10.
+ * A walk along the tokens of Lua or TVMScript, whatever they are: what is not known is plain
+ * text. Source: interaction 4, 10.
  */
 #include "repl/line/colour.h"
 
 #include "primitives/prim.h"
+#include "primitives/tokens.h"
 #include "repl/bind/calls.h"
 #include "repl/run/command.h"
 
-typedef struct Lexer {
+typedef struct Words {
     ml_Ctx *cx;
-    const char *p;
-    size_t n, at;
-    bool script;
-    char before; /* the last character that is no blank */
-    bool block;  /* after T.block( : the string names one */
+    ml_Tokens t;
+    ml_Token before; /* the token before the one at work */
+    bool block;      /* after T.block( : the string names one */
     ml_RoleSpans *out;
-} Lexer;
+} Words;
 
-static bool is_letter(char c)
+static void add(Words *w, ml_Str s, ml_CellRole role)
 {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    size_t from = (size_t)(s.p - w->t.p);
+
+    ml_push(w->cx, w->out,
+            ((ml_RoleSpan){(uint32_t)from, (uint32_t)(from + s.n), (uint8_t)role}));
 }
 
-static bool is_digit(char c)
+static bool is_keyword(const Words *w, ml_Str s)
 {
-    return c >= '0' && c <= '9';
-}
-
-static char at(const Lexer *x, size_t k)
-{
-    return x->at + k < x->n ? x->p[x->at + k] : '\0';
-}
-
-static void add(Lexer *x, size_t from, size_t to, ml_CellRole role)
-{
-    ml_RoleSpan s = {(uint32_t)from, (uint32_t)to, (uint8_t)role};
-
-    if (to > from)
-        ml_push(x->cx, x->out, s);
-}
-
-/* ---- strings and comments */
-
-/* [[ … ]], [==[ … ]==]: moves behind it; false: none begins here. */
-static bool skip_long(Lexer *x)
-{
-    size_t k = 1, level;
-
-    if (at(x, 0) != '[')
-        return false;
-    while (at(x, k) == '=')
-        k++;
-    if (at(x, k) != '[')
-        return false;
-    level = k - 1;
-    for (x->at += k + 1; x->at < x->n; x->at++) {
-        size_t e = 1;
-
-        if (x->p[x->at] != ']')
-            continue;
-        while (e <= level && at(x, e) == '=')
-            e++;
-        if (e == level + 1 && at(x, e) == ']') {
-            x->at += e + 1;
-            return true;
-        }
-    }
-    return true;
-}
-
-static bool lex_comment(Lexer *x)
-{
-    size_t from = x->at;
-
-    if (x->script ? at(x, 0) != '#' : at(x, 0) != '-' || at(x, 1) != '-')
-        return false;
-    x->at += x->script ? 1 : 2;
-    if (x->script || !skip_long(x))
-        while (x->at < x->n && x->p[x->at] != '\n')
-            x->at++;
-    add(x, from, x->at, ML_ROLE_COMMENT);
-    return true;
-}
-
-static bool lex_string(Lexer *x)
-{
-    size_t from = x->at;
-    char quote = at(x, 0);
-
-    if (!x->script && skip_long(x)) {
-        add(x, from, x->at, ML_ROLE_STRING);
-        return true;
-    }
-    if (quote != '"' && quote != '\'')
-        return false;
-    for (x->at++; x->at < x->n && x->p[x->at] != quote && x->p[x->at] != '\n';)
-        x->at += x->p[x->at] == '\\' ? 2 : 1;
-    if (x->at > x->n)
-        x->at = x->n;
-    if (x->at < x->n && x->p[x->at] == quote)
-        x->at++;
-    add(x, from, x->at, x->block ? ML_ROLE_BLOCK : ML_ROLE_STRING);
-    return true;
-}
-
-static bool lex_number(Lexer *x)
-{
-    size_t from = x->at;
-    bool hex = at(x, 0) == '0' && (at(x, 1) == 'x' || at(x, 1) == 'X');
-
-    if (!is_digit(at(x, 0)) && !(at(x, 0) == '.' && is_digit(at(x, 1))))
-        return false;
-    while (x->at < x->n) {
-        char c = x->p[x->at];
-        bool exponent = hex ? c == 'p' || c == 'P' : c == 'e' || c == 'E';
-
-        if (!is_digit(c) && !is_letter(c) && c != '.')
-            break;
-        x->at++;
-        if (exponent && (at(x, 0) == '+' || at(x, 0) == '-') && is_digit(at(x, 1)))
-            x->at++;
-    }
-    add(x, from, x->at, ML_ROLE_NUMBER);
-    return true;
-}
-
-/* ---- words */
-
-static bool is_one_of(ml_Str w, const char *const *words)
-{
-    for (; *words; words++)
-        if (ml_str_eq(w, ml_str(*words)))
-            return true;
-    return false;
-}
-
-static bool is_keyword(const Lexer *x, ml_Str w)
-{
-    static const char *const LUA[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while", "auto",  NULL};
     static const char *const SCRIPT[] = {
         "and", "as",   "assert", "class",  "def",   "elif",   "else", "False",
         "for", "from", "if",     "import", "in",    "lambda", "None", "not",
-        "or",  "pass", "return", "True",   "while", "with",   NULL};
+        "or",  "pass", "return", "True",   "while", "with"};
 
-    return is_one_of(w, x->script ? SCRIPT : LUA);
+    if (!w->t.script)
+        return ml_is_lua_keyword(s) || ml_str_eq(s, ml_str("auto"));
+    for (size_t k = 0; k < ML_COUNT(SCRIPT); k++)
+        if (ml_str_eq(s, ml_str(SCRIPT[k])))
+            return true;
+    return false;
 }
 
 /* What follows T. : loops have the role of their kind. */
@@ -189,123 +78,115 @@ static bool is_primitive(ml_Str w)
            (strncmp(name, "can_", 4) == 0 && ml_primitive_find(name + 4));
 }
 
-static void lex_word(Lexer *x)
+/* The rest of a dotted name of a program, which the walk goes on behind. */
+static void take_dotted(Words *w, ml_Str *name, bool all)
 {
-    size_t from = x->at;
+    bool dot = true;
 
-    while (is_letter(at(x, 0)) || is_digit(at(x, 0)))
-        x->at++;
-    ml_Str w = {x->p + from, x->at - from};
-    char next = at(x, 0);
+    for (; w->t.at < w->t.n; w->t.at++) {
+        char c = w->t.p[w->t.at];
 
-    if (next == ' ')
-        next = at(x, 1);
-    if (x->script && x->before == '@') { /* the decorator, dots and all */
-        while (is_letter(at(x, 0)) || is_digit(at(x, 0)) || at(x, 0) == '.')
-            x->at++;
-        add(x, from - 1, x->at, ML_ROLE_KEYWORD);
-    } else if (x->script && (ml_str_eq(w, ml_str("T")) || ml_str_eq(w, ml_str("I"))) &&
-               at(x, 0) == '.') {
-        size_t name = ++x->at;
-
-        while (is_letter(at(x, 0)) || is_digit(at(x, 0)))
-            x->at++;
-        w = (ml_Str){x->p + name, x->at - name};
-        ml_CellRole role = script_role(w);
-
-        add(x, from, x->at, role);
-        x->block = role == ML_ROLE_BLOCK;
-        return;
-    } else if (x->before != '.' && x->before != ':' && is_keyword(x, w))
-        add(x, from, x->at, ML_ROLE_KEYWORD);
-    else if (!x->script && x->before != '.' &&
-             (next == '(' || next == '{' || next == '"' || next == '\'') && is_primitive(w))
-        add(x, from, x->at, ML_ROLE_PRIMITIVE);
-    x->block = false;
+        if (!ml_is_name_char(c) && !(c == '.' && dot))
+            break;
+        dot = all;
+    }
+    name->n = (size_t)(w->t.p + w->t.at - name->p);
 }
 
-static void lex(Lexer *x)
+static void colour_script_name(Words *w, ml_Str s)
 {
-    while (x->at < x->n) {
-        char c = x->p[x->at];
+    bool ours = ml_str_eq(s, ml_str("T")) || ml_str_eq(s, ml_str("I"));
 
-        if (lex_comment(x))
-            continue;
-        if (is_letter(c)) {
-            lex_word(x);
-            x->before = 'a';
-        } else if (lex_string(x)) {
-            x->before = '"';
-            x->block = false;
-        } else if (lex_number(x))
-            x->before = '0';
-        else {
-            if (c != ' ' && c != '\t')
-                x->before = c;
-            if (c != '(')
-                x->block = false;
-            x->at++;
+    if (ml_token_is(w->before, "@") &&
+        w->before.text.p + 1 == s.p) { /* the decorator, dots and all */
+        s.p = w->before.text.p;
+        take_dotted(w, &s, true);
+        add(w, s, ML_ROLE_KEYWORD);
+    } else if (ours && w->t.at < w->t.n && w->t.p[w->t.at] == '.') {
+        take_dotted(w, &s, false);
+        ml_CellRole role = script_role((ml_Str){s.p + 2, s.n - 2});
+
+        add(w, s, role);
+        w->block = role == ML_ROLE_BLOCK;
+    } else if (!ml_token_is(w->before, ".") && is_keyword(w, s))
+        add(w, s, ML_ROLE_KEYWORD);
+}
+
+static void colour_lua_name(Words *w, ml_Str s)
+{
+    bool member = ml_token_is(w->before, ".");
+    size_t next = w->t.at;
+
+    while (next < w->t.n && w->t.p[next] == ' ')
+        next++;
+    bool called = next < w->t.n && w->t.p[next] && strchr("({\"'", w->t.p[next]);
+
+    if (!member && !ml_token_is(w->before, ":") && is_keyword(w, s))
+        add(w, s, ML_ROLE_KEYWORD);
+    else if (!member && called && is_primitive(s))
+        add(w, s, ML_ROLE_PRIMITIVE);
+}
+
+static void colour_words(Words *w)
+{
+    ml_Token k;
+
+    while ((k = ml_token_next(&w->t)).kind != ML_TOKEN_END) {
+        bool block = w->block;
+
+        w->block = block && ml_token_is(k, "(");
+        switch (k.kind) {
+        case ML_TOKEN_COMMENT: add(w, k.text, ML_ROLE_COMMENT); continue;
+        case ML_TOKEN_NAME:
+            (w->t.script ? colour_script_name : colour_lua_name)(w, k.text);
+            break;
+        case ML_TOKEN_NUMBER: add(w, k.text, ML_ROLE_NUMBER); break;
+        case ML_TOKEN_STRING: add(w, k.text, block ? ML_ROLE_BLOCK : ML_ROLE_STRING); break;
+        case ML_TOKEN_MARK:
+        case ML_TOKEN_END: break;
         }
+        w->before = k;
     }
 }
 
 /* The name behind the colon, when it is one; the rest like Lua, which some commands take.
  */
-static void lex_command(Lexer *x)
+static void colour_command(Words *w)
 {
-    ml_Text name = {0}, why = {0};
+    ml_Str s = {w->t.p, w->t.n};
+    ml_Text why = {0};
+    size_t from = 0, word, end;
 
-    while (at(x, 0) == ' ' || at(x, 0) == '\t')
-        x->at++;
-    size_t from = x->at++;
-
-    while (at(x, 0) == ' ')
-        x->at++;
-    size_t word = x->at;
-
-    while (x->at < x->n && !strchr(" \t\n", x->p[x->at]))
-        x->at++;
-    ml_text_addn(&name, x->p + word, x->at - word);
-    if (name.n > 0 && ml_command_find(ml_text_z(&name), &why))
-        add(x, from, x->at, ML_ROLE_KEY);
-    ml_text_free(&name);
+    while (from < s.n && (s.p[from] == ' ' || s.p[from] == '\t'))
+        from++;
+    for (word = from + 1; word < s.n && s.p[word] == ' ';)
+        word++;
+    for (end = word; end < s.n && !strchr(" \t\n", s.p[end]);)
+        end++;
+    if (end > word &&
+        ml_command_find(ml_strdup(w->cx, (ml_Str){s.p + word, end - word}), &why))
+        add(w, (ml_Str){s.p + from, end - from}, ML_ROLE_KEY);
     ml_text_free(&why);
-    x->before = 'a';
-    lex(x);
+    w->t.at = end < s.n ? end : s.n;
+    colour_words(w);
 }
 
 void ml_colour(ml_Ctx *cx, ml_Language lang, const char *text, size_t n, ml_RoleSpans *out)
 {
-    Lexer x = {
-        .cx = cx, .p = text, .n = n, .script = lang == ML_LANGUAGE_SCRIPT, .out = out};
+    Words w = {.cx = cx,
+               .t = {.p = text, .n = n, .script = lang == ML_LANGUAGE_SCRIPT},
+               .out = out};
 
     switch (lang) {
     case ML_LANGUAGE_LUA:
-    case ML_LANGUAGE_SCRIPT: lex(&x); return;
-    case ML_LANGUAGE_COMMAND: lex_command(&x); return;
-    case ML_LANGUAGE_OTHER: return;
+    case ML_LANGUAGE_SCRIPT: colour_words(&w); return;
+    case ML_LANGUAGE_COMMAND: colour_command(&w); return;
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: return;
     }
 }
 
 /* ---- which language */
-
-static bool begins(const char *p, const char *with)
-{
-    return strncmp(p, with, strlen(with)) == 0;
-}
-
-ml_Language ml_language_of_input(const char *p)
-{
-    p += strspn(p, " \t");
-    if (*p == ':' && p[1] != ':')
-        return ML_LANGUAGE_COMMAND;
-    if (*p == '?' || *p == '!')
-        return ML_LANGUAGE_OTHER;
-    if (begins(p, "@T.") || begins(p, "@I.") || begins(p, "from tvm") ||
-        begins(p, "import tvm") || begins(p, "class "))
-        return ML_LANGUAGE_SCRIPT;
-    return ML_LANGUAGE_LUA;
-}
 
 ml_Language ml_language_of_line(const char *p)
 {
@@ -315,7 +196,7 @@ ml_Language ml_language_of_line(const char *p)
 
     p += strspn(p, " \t");
     for (size_t k = 0; k < ML_COUNT(FIRST); k++)
-        if (begins(p, FIRST[k]))
+        if (strncmp(p, FIRST[k], strlen(FIRST[k])) == 0)
             return ML_LANGUAGE_SCRIPT;
     if (strstr(p, "T.") || (n > 0 && p[strlen(p) - (*p != '\0')] == ':'))
         return ML_LANGUAGE_SCRIPT;
@@ -323,7 +204,7 @@ ml_Language ml_language_of_line(const char *p)
     const char *open = strchr(p, '['), *close = open ? strchr(open, ']') : NULL;
 
     for (const char *q = p; open && q < open; q++)
-        if (!is_letter(*q) && !is_digit(*q))
+        if (!ml_is_name_char(*q))
             return ML_LANGUAGE_LUA;
     return close && close[1] == ' ' && close[2] == '=' ? ML_LANGUAGE_SCRIPT
                                                        : ML_LANGUAGE_LUA;

@@ -4,18 +4,10 @@
 #define ML_REPL_LINE_COLOUR_H
 
 #include "core/ctx.h"
+#include "repl/run/language.h"
 #include "repl/view/rows.h"
 
-typedef enum ml_Language {
-    ML_LANGUAGE_LUA,
-    ML_LANGUAGE_SCRIPT,  /* TVMScript */
-    ML_LANGUAGE_COMMAND, /* :name and its words */
-    ML_LANGUAGE_OTHER,   /* ?name, !shell: no colours */
-} ml_Language;
-
-/* What somebody types, by its beginning. */
-ml_Language ml_language_of_input(const char *p);
-/* Of one line that is shown: part of a program, or a call. */
+/* The language of one line that is shown: part of a program, or a call. */
 ml_Language ml_language_of_line(const char *p);
 /* The spans of words whose role is not that of plain text, in order; in cx. text may hold
  * several lines and end anywhere. */

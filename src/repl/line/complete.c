@@ -7,10 +7,12 @@
  */
 #include "repl/line/complete.h"
 
+#include "primitives/tokens.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"
 #include "repl/line/trial.h"
 #include "repl/run/command.h"
+#include "repl/run/language.h"
 
 /* ---- which parameter */
 
@@ -172,7 +174,7 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
         }
         return at;
     }
-    while (at.start > 0 && ml_scan_is_name(line[at.start - 1]))
+    while (at.start > 0 && ml_is_name_char(line[at.start - 1]))
         at.start--;
     o->prefix = ml_strdup(o->cx, (ml_Str){line + at.start, cursor - at.start});
     bool digits = cursor > at.start && line[at.start] >= '0' && line[at.start] <= '9';
@@ -426,30 +428,30 @@ ml_CompletionPlace ml_completions(ml_Session *ss, const char *line, size_t curso
 {
     ml_Offer o = {.ss = ss, .cx = ml_ctx_new(0), .fn = fn, .user = user};
     ml_CompletionPlace at;
-    size_t from = 0;
+    size_t from = strspn(line, " \t");
 
-    while (from < cursor && (line[from] == ' ' || line[from] == '\t'))
+    switch (from < cursor ? ml_language_of_input(line) : ML_LANGUAGE_LUA) {
+    case ML_LANGUAGE_COMMAND:
         from++;
-    if (from < cursor && line[from] == ':' &&
-        !(from + 1 < cursor && line[from + 1] == ':')) {
-        from++;
-        while (from < cursor && line[from] == ' ')
-            from++;
-        at = complete_command(&o, line, from, cursor);
-    } else if (from < cursor && line[from] == '?') {
-        while (from < cursor && line[from] == '?')
-            from++;
-        at = (ml_CompletionPlace){.start = from};
-        o.prefix = ml_strdup(o.cx, (ml_Str){line + from, cursor - from});
+        from += strspn(line + from, " ");
+        at = complete_command(&o, line, from < cursor ? from : cursor, cursor);
+        break;
+    case ML_LANGUAGE_HELP:
+        from += strspn(line + from, "?");
+        at.start = from < cursor ? from : cursor;
+        at.after = '\0';
+        o.prefix = ml_strdup(o.cx, (ml_Str){line + at.start, cursor - at.start});
         ml_offer_topics(&o);
-    } else if (from < cursor && line[from] == '!') {
-        Word w = find_word(line, from + 1, cursor);
-
-        at = (ml_CompletionPlace){.start = w.start};
-        o.prefix = ml_strdup(o.cx, (ml_Str){line + w.start, cursor - w.start});
+        break;
+    case ML_LANGUAGE_SHELL:
+        at.start = find_word(line, from + 1, cursor).start;
+        at.after = '\0';
+        o.prefix = ml_strdup(o.cx, (ml_Str){line + at.start, cursor - at.start});
         ml_offer_files(&o);
-    } else
-        at = complete_lua(&o, line, cursor);
+        break;
+    case ML_LANGUAGE_LUA:
+    case ML_LANGUAGE_SCRIPT: at = complete_lua(&o, line, cursor); break;
+    }
     ml_ctx_unref(o.cx);
     return at;
 }

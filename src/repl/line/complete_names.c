@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "primitives/tokens.h"
 #include "repl/bind/calls.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
@@ -252,19 +253,14 @@ static void collect(const char *name, const char *what, void *user)
 
 static bool is_identifier(const char *z)
 {
-    for (size_t k = 0; z[k]; k++)
-        if (!(z[k] == '_' || (z[k] >= 'a' && z[k] <= 'z') || (z[k] >= 'A' && z[k] <= 'Z') ||
-              (k > 0 && z[k] >= '0' && z[k] <= '9')))
-            return false;
-    return *z != '\0';
+    ml_Tokens t = {.p = z, .n = strlen(z)};
+    ml_Token k = ml_token_next(&t);
+
+    return k.kind == ML_TOKEN_NAME && k.text.n == t.n;
 }
 
 void ml_offer_names(ml_Offer *o, const char *path)
 {
-    static const char *const KEYWORDS[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while"};
     Collected c = {.cx = o->cx};
 
     ml_host_names(o->ss->host, path, o->prefix, collect, &c);
@@ -272,8 +268,8 @@ void ml_offer_names(ml_Offer *o, const char *path)
         ml_host_names(o->ss->host, ":", o->prefix, collect, &c);
     for (size_t k = 0; !*path && k < ml_n_primitives; k++)
         collect(ml_primitives[k]->name, ml_primitives[k]->summary, &c);
-    for (size_t k = 0; !*path && k < ML_COUNT(KEYWORDS); k++)
-        collect(KEYWORDS[k], "keyword", &c);
+    for (const char *const *k = ml_lua_keywords; !*path && *k; k++)
+        collect(*k, "keyword", &c);
     sort_names(&c.names);
     for (size_t k = 0; k < c.names.n; k++) {
         const char *end = strchr(c.names.v[k], '\n');

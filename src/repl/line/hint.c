@@ -210,7 +210,8 @@ ml_Hint ml_hint(ml_Session *ss, ml_Ctx *cx, const char *line, size_t cursor, int
     case ML_LANGUAGE_LUA: return hint_lua(ss, cx, line, cursor, width);
     case ML_LANGUAGE_COMMAND: return hint_command(cx, line, cursor);
     case ML_LANGUAGE_SCRIPT:
-    case ML_LANGUAGE_OTHER: break;
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: break;
     }
     return (ml_Hint){0};
 }

@@ -1,16 +1,12 @@
 /*
  * scan - what is open where the cursor stands in a line of Lua.
  *
- * A small scanner walks to the cursor and keeps the calls and tables that are open, so that
+ * A walk along the tokens to the cursor keeps the calls and tables that are open, so that
  * an argument is known by the function and the place it belongs to. Source: interaction 4.
  */
 #include "repl/line/scan.h"
 
-bool ml_scan_is_name(char c)
-{
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9');
-}
+#include "primitives/tokens.h"
 
 static ml_ScanCall *top(ml_Scan *s)
 {
@@ -39,90 +35,50 @@ static void note_literal(ml_Scan *s, ml_Str text)
         o->arg_text[o->arg] = text;
 }
 
-static void scan_string(ml_Scan *s)
+static void scan_string(ml_Scan *s, ml_Token k)
 {
-    char quote = s->p[s->at++];
-    size_t from = s->at;
+    bool cut = k.open && k.text.p + k.text.n == s->p + s->n;
 
-    if (s->chain.n) /* f "text": a call with one argument */
-        push(s, '"');
-    while (s->at < s->n && s->p[s->at] != quote)
-        s->at += s->p[s->at] == '\\' ? 2 : 1;
-    if (s->at >= s->n) {
-        s->quote = quote;
-        s->string_at = from;
+    if (cut && *k.text.p == '[') {
+        s->nowhere = true;
         return;
     }
-    note_literal(s, (ml_Str){s->p + from, s->at - from});
-    s->at++;
+    if (s->chain.n) /* f "text": a call with one argument */
+        push(s, '"');
+    if (cut) {
+        s->quote = *k.text.p;
+        s->string_at = (size_t)(k.text.p + 1 - s->p);
+        return;
+    }
+    note_literal(s, ml_token_inside(k));
     if (top(s) && top(s)->kind == '"')
         s->depth--;
     s->chain = (ml_Str){0};
 }
 
-/* [[ ]] and comments; false: it was none. */
-static bool scan_long(ml_Scan *s)
+static bool ends_chain(const ml_Scan *s, ml_Token k)
 {
-    const char *p = s->p + s->at;
-    bool comment = s->at + 1 < s->n && p[0] == '-' && p[1] == '-';
-    size_t k = comment ? 2 : 0, level = 0;
-
-    if (s->at + k < s->n && p[k] == '[') {
-        size_t m = k + 1;
-
-        while (s->at + m < s->n && p[m] == '=') {
-            m++;
-            level++;
-        }
-        if (s->at + m < s->n && p[m] == '[') {
-            for (s->at += m + 1; s->at < s->n; s->at++) {
-                size_t e = 1;
-
-                if (s->p[s->at] != ']')
-                    continue;
-                while (e <= level && s->at + e < s->n && s->p[s->at + e] == '=')
-                    e++;
-                if (e == level + 1 && s->at + e < s->n && s->p[s->at + e] == ']') {
-                    s->at += e + 1;
-                    return true;
-                }
-            }
-            s->nowhere = true;
-            return true;
-        }
-    }
-    if (!comment)
-        return false;
-    while (s->at < s->n && s->p[s->at] != '\n')
-        s->at++;
-    s->nowhere = s->at == s->n;
-    return true;
+    return s->chain.n && s->chain.p + s->chain.n == k.text.p;
 }
 
-static void scan_name(ml_Scan *s)
+static void scan_name(ml_Scan *s, ml_Token k)
 {
-    size_t from = s->at;
+    char last = s->chain.n ? s->chain.p[s->chain.n - 1] : '\0';
 
-    while (s->at < s->n && ml_scan_is_name(s->p[s->at]))
-        s->at++;
-    const char *end = s->chain.p ? s->chain.p + s->chain.n : NULL;
-
-    if (s->chain.n && end == s->p + from && (end[-1] == '.' || end[-1] == ':'))
-        s->chain.n += s->at - from;
+    if (ends_chain(s, k) && (last == '.' || last == ':'))
+        s->chain.n += k.text.n;
     else
-        s->chain = (ml_Str){s->p + from, s->at - from};
+        s->chain = k.text;
 }
 
-static void scan_mark(ml_Scan *s)
+static void scan_mark(ml_Scan *s, ml_Token k)
 {
-    char c = s->p[s->at];
     ml_ScanCall *o = top(s);
 
-    s->at++;
-    switch (c) {
+    switch (k.text.n == 1 ? *k.text.p : '\0') {
     case '(':
     case '{':
-    case '[': push(s, c); return;
+    case '[': push(s, *k.text.p); return;
     case ')':
     case '}':
     case ']':
@@ -137,17 +93,15 @@ static void scan_mark(ml_Scan *s)
         }
         break;
     case '=':
-        if (o && o->kind == '{' && s->chain.n && !(s->at < s->n && s->p[s->at] == '='))
+        if (o && o->kind == '{' && s->chain.n)
             o->key = s->chain;
         break;
     case '.':
     case ':':
-        if (s->chain.n && s->chain.p + s->chain.n == s->p + s->at - 1) {
+        if (ends_chain(s, k))
             s->chain.n++;
-            return;
-        }
-        /* After a call or an index: what stands before is not known. */
-        s->chain = (ml_Str){s->p + s->at - 1, 1};
+        else /* After a call or an index: what stands before is not known. */
+            s->chain = k.text;
         return;
     default: break;
     }
@@ -156,27 +110,25 @@ static void scan_mark(ml_Scan *s)
 
 void ml_scan(ml_Scan *s)
 {
-    while (s->at < s->n && !s->quote && !s->nowhere) {
-        char c = s->p[s->at];
+    ml_Tokens t = {.p = s->p, .n = s->n};
+    ml_Token k;
 
-        if (c == ' ' || c == '\t' || c == '\n')
-            s->at++;
-        else if (c == '"' || c == '\'')
-            scan_string(s);
-        else if ((c == '-' || c == '[') && scan_long(s))
-            continue;
-        else if (ml_scan_is_name(c))
-            scan_name(s);
-        else
-            scan_mark(s);
-    }
+    while (!s->quote && !s->nowhere && (k = ml_token_next(&t)).kind != ML_TOKEN_END)
+        switch (k.kind) {
+        case ML_TOKEN_NAME:
+        case ML_TOKEN_NUMBER: scan_name(s, k); break;
+        case ML_TOKEN_STRING: scan_string(s, k); break;
+        case ML_TOKEN_MARK: scan_mark(s, k); break;
+        case ML_TOKEN_COMMENT: s->nowhere = k.open; break;
+        case ML_TOKEN_END: break;
+        }
 }
 
 ml_Str ml_scan_last_name(ml_Str chain, bool *method)
 {
     size_t from = chain.n;
 
-    while (from > 0 && ml_scan_is_name(chain.p[from - 1]))
+    while (from > 0 && ml_is_name_char(chain.p[from - 1]))
         from--;
     *method = from == 0 || chain.p[from - 1] == ':';
     return (ml_Str){chain.p + from, chain.n - from};

@@ -18,10 +18,10 @@ typedef struct ml_ScanCall {
 
 typedef struct ml_Scan {
     const char *p;
-    size_t n, at;
+    size_t n;
     ml_ScanCall open[ML_SCAN_OPEN];
     size_t depth;     /* may exceed ML_SCAN_OPEN: then the innermost are not known */
-    ml_Str chain;     /* names and separators just before `at`: a.b:c, a.b. */
+    ml_Str chain;     /* names and separators just before the cursor: a.b:c, a.b. */
     char quote;       /* the cursor is in a string that began with it; 0: it is not */
     size_t string_at; /* its first byte */
     bool nowhere;     /* in a comment or long string */
@@ -30,7 +30,6 @@ typedef struct ml_Scan {
 /* Walks from the beginning to the cursor (p, n are set); needs no complete line and never
  * fails. */
 void ml_scan(ml_Scan *s);
-bool ml_scan_is_name(char c); /* letter, digit, _ */
 /* The last name of a.b:c; *method: a colon or nothing stands before it. */
 ml_Str ml_scan_last_name(ml_Str chain, bool *method);
 

@@ -10,6 +10,7 @@
 
 #include "core/walk.h"
 #include "primitives/call_text.h"
+#include "primitives/tokens.h"
 #include "repl/host/host.h"
 #include "repl/out/loop.h"
 
@@ -25,7 +26,7 @@ typedef struct Trying {
     ml_Session *ss;
     ml_Ctx *tmp;       /* of this line */
     ml_Schedule *fork; /* NULL: nothing was applied yet */
-    const char *rest;  /* of the line */
+    ml_Str rest;       /* of the line */
     Bound bound[MAX_BOUND];
     size_t n_bound;
     size_t n_calls;
@@ -242,60 +243,39 @@ static bool apply(Trying *t, const ml_CallText *call, ml_Results *r)
     return true;
 }
 
-static const char *skip_blanks(const char *p)
+/* `local a, b =` or `a, b =`, which *text goes on behind; or nothing: *n is 0. */
+static void take_targets(ml_Str *text, ml_Str *v, size_t max, size_t *n)
 {
-    while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
-        p++;
-    return p;
-}
+    ml_Tokens t = {.p = text->p, .n = text->n};
+    ml_Token k = ml_token_code(&t);
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static ml_Str take_word(const char **p)
-{
-    const char *from = skip_blanks(*p), *at = from;
-
-    while (is_letter(*at) || (at > from && *at >= '0' && *at <= '9'))
-        at++;
-    *p = at;
-    return (ml_Str){from, (size_t)(at - from)};
-}
-
-/* `local a, b =` or `a, b =` or nothing, which leaves *n 0. */
-static const char *take_targets(const char *p, ml_Str *v, size_t max, size_t *n)
-{
-    const char *from = p;
-    ml_Str w = take_word(&p);
-
-    *n = 0;
-    if (ml_str_eq(w, ml_str("local")))
-        w = take_word(&p);
-    while (w.n > 0 && *n < max) {
-        v[(*n)++] = w;
-        p = skip_blanks(p);
-        if (*p == '=' && p[1] != '=')
-            return p + 1;
-        if (*p != ',')
+    if (ml_token_is(k, "local"))
+        k = ml_token_code(&t);
+    for (*n = 0; k.kind == ML_TOKEN_NAME && *n < max; k = ml_token_code(&t)) {
+        v[(*n)++] = k.text;
+        k = ml_token_code(&t);
+        if (ml_token_is(k, "=")) {
+            *text = (ml_Str){t.p + t.at, t.n - t.at};
+            return;
+        }
+        if (!ml_token_is(k, ","))
             break;
-        p++;
-        w = take_word(&p);
     }
     *n = 0;
-    return from;
 }
 
-/* Only blanks, separators and comments are left. */
-static bool at_end(const char *p)
+/* Whether another statement follows: more than blanks, separators and comments. */
+static bool goes_on(Trying *t)
 {
-    for (;;) {
-        p += strspn(p, " \t\r\n;");
-        if (p[0] != '-' || p[1] != '-')
-            return *p == '\0';
-        p += strcspn(p, "\n");
-    }
+    ml_Tokens rest = {.p = t->rest.p, .n = t->rest.n};
+    ml_Token k;
+
+    do
+        k = ml_token_code(&rest);
+    while (ml_token_is(k, ";"));
+    t->rest.n -= (size_t)(k.text.p - t->rest.p);
+    t->rest.p = k.text.p;
+    return k.kind != ML_TOKEN_END;
 }
 
 /* false: the line is decided. */
@@ -306,10 +286,9 @@ static bool statement(Trying *t)
     size_t n;
     ml_CallText call;
     ml_Results r;
-    const char *p = take_targets(t->rest + strspn(t->rest, " \t\r\n;"), to, 8, &n);
-    ml_Str text = ml_str(p);
 
-    if (!ml_parse_call(t->tmp, &text, &names, &call)) {
+    take_targets(&t->rest, to, ML_COUNT(to), &n);
+    if (!ml_parse_call(t->tmp, &t->rest, &names, &call)) {
         t->n_calls++;
         if (call.text.n == 0)
             t->out->kind = ML_TRIAL_NONE;
@@ -317,7 +296,6 @@ static bool statement(Trying *t)
             fail(t, ml_failure_from(ml_error(t->tmp)), call.prim);
         return false;
     }
-    t->rest = text.p;
     if (++t->n_calls > MAX_CALLS || t->n_bound + n > MAX_BOUND) {
         t->out->kind = ML_TRIAL_NONE;
         return false;
@@ -336,13 +314,12 @@ void ml_trial(ml_Session *ss, const char *line, int budget_ms, bool keep, ml_Tri
         return;
     Trying t = {.ss = ss,
                 .tmp = ml_ctx_new(0),
-                .rest = line,
+                .rest = ml_str(line),
                 .end = ml_loop_now() + budget_ms,
                 .out = out};
 
-    while (!at_end(t.rest))
-        if (!statement(&t))
-            break;
+    while (goes_on(&t) && statement(&t))
+        ;
     if (out->kind == ML_TRIAL_NONE)
         ml_text_clear(&out->says);
     else if (t.fork && keep && out->kind == ML_TRIAL_WORKS)

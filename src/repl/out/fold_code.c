@@ -217,7 +217,7 @@ void ml_out_code(ml_Out *o, const char *text, const char *mark)
 {
     ml_Text shown = {0};
 
-    if (o->capture)
+    if (o->sink.out)
         ml_text_add(&shown, text);
     else
         ml_out_fold_code(o, text, mark, &shown);

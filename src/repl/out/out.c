@@ -138,6 +138,12 @@ void ml_out_plain(ml_Text *out, const char *text)
     }
 }
 
+void ml_out_tell(ml_Out *o, const char *shown, const char *raw)
+{
+    if (o->tee)
+        o->tee(o->tee_user, shown, raw);
+}
+
 static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
 {
     if (capture) {
@@ -145,8 +151,8 @@ static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const 
         return;
     }
     ml_out_clear_status(o);
-    if (o->tee)
-        o->tee(o->tee_user, text, raw);
+    if (raw)
+        ml_out_tell(o, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
@@ -166,17 +172,22 @@ static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
 
 void ml_out_as(ml_Out *o, const char *shown, const char *raw)
 {
-    put_as(o, STDOUT_FILENO, o->capture, shown, raw);
+    put_as(o, STDOUT_FILENO, o->sink.out, shown, raw);
+}
+
+void ml_err_as(ml_Out *o, const char *shown, const char *raw)
+{
+    put_as(o, STDERR_FILENO, o->sink.err, shown, raw);
 }
 
 void ml_out(ml_Out *o, const char *text)
 {
-    put(o, STDOUT_FILENO, o->capture, text);
+    put(o, STDOUT_FILENO, o->sink.out, text);
 }
 
 void ml_err(ml_Out *o, const char *text)
 {
-    put(o, STDERR_FILENO, o->err_capture, text);
+    put(o, STDERR_FILENO, o->sink.err, text);
 }
 
 /* One write a line, so that lines of two streams do not mix within. */
@@ -192,7 +203,7 @@ static void put_line(ml_Out *o, int fd, ml_Text *capture, const char *text)
 
 void ml_out_line(ml_Out *o, const char *text)
 {
-    put_line(o, STDOUT_FILENO, o->capture, text);
+    put_line(o, STDOUT_FILENO, o->sink.out, text);
 }
 
 /* What is told in passing, as an object; the word before the colon is its kind. */
@@ -215,7 +226,7 @@ static void put_note(ml_Out *o, const char *text)
     ml_text_char(&t, ':');
     ml_data_quote(&t, text);
     ml_text_char(&t, '}');
-    put_line(o, STDERR_FILENO, o->err_capture, ml_text_z(&t));
+    put_line(o, STDERR_FILENO, o->sink.err, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -224,7 +235,7 @@ void ml_err_line(ml_Out *o, const char *text)
     if (o->json)
         put_note(o, text);
     else
-        put_line(o, STDERR_FILENO, o->err_capture, text);
+        put_line(o, STDERR_FILENO, o->sink.err, text);
 }
 
 /* ---- folding */
@@ -347,7 +358,7 @@ static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)
 
 void ml_out_prose(ml_Out *o, const char *text)
 {
-    put_prose(o, STDOUT_FILENO, o->capture, text);
+    put_prose(o, STDOUT_FILENO, o->sink.out, text);
 }
 
 void ml_err_prose(ml_Out *o, const char *text)
@@ -355,7 +366,7 @@ void ml_err_prose(ml_Out *o, const char *text)
     if (o->json)
         put_note(o, text);
     else
-        put_prose(o, STDERR_FILENO, o->err_capture, text);
+        put_prose(o, STDERR_FILENO, o->sink.err, text);
 }
 
 void ml_out_say(ml_Out *o, const char *fmt, ...)

@@ -5,17 +5,22 @@
 
 #include "core/base/text.h"
 
+/* Texts that are written to in place of the streams; NULL: the stream itself. */
+typedef struct ml_Sink {
+    ml_Text *out; /* results */
+    ml_Text *err; /* what goes to standard error */
+} ml_Sink;
+
 typedef struct ml_Out {
-    bool color;           /* escape sequences may be used on standard output */
-    bool err_color;       /* the same on standard error */
-    bool ascii;           /* no characters outside ASCII */
-    int width;            /* of a line */
-    int height;           /* of the screen; 0: no screen */
-    bool pager;           /* long text may go through a pager */
-    bool status;          /* a line of progress stands on the screen; goes before others */
-    bool json;            /* a line for standard error is {"note": …} */
-    ml_Text *capture;     /* results go here instead, when set (a redirected command) */
-    ml_Text *err_capture; /* the same for what goes to standard error */
+    bool color;     /* escape sequences may be used on standard output */
+    bool err_color; /* the same on standard error */
+    bool ascii;     /* no characters outside ASCII */
+    int width;      /* of a line */
+    int height;     /* of the screen; 0: no screen */
+    bool pager;     /* long text may go through a pager */
+    bool status;    /* a line of progress stands on the screen; goes before others */
+    bool json;      /* a line for standard error is {"note": …} */
+    ml_Sink sink;   /* where it goes now; session/frame.h changes it */
     /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
     void (*tee)(void *user, const char *shown, const char *raw);
     void *tee_user;
@@ -31,8 +36,11 @@ void ml_out_measure(ml_Out *o, int width);
 void ml_out(ml_Out *o, const char *text);      /* to standard output, as is */
 void ml_out_line(ml_Out *o, const char *text); /* with a newline */
 /* Shows the one; who listens in (tee) is told the other: what there would be without a
- * screen. */
+ * screen. NULL: nobody is told. */
 void ml_out_as(ml_Out *o, const char *shown, const char *raw);
+void ml_err_as(ml_Out *o, const char *shown, const char *raw);
+/* Who listens in is told of what is shown in another way. */
+void ml_out_tell(ml_Out *o, const char *shown, const char *raw);
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
 /* Sentences and tables: on a screen, lines that are too long for it are folded between

@@ -37,7 +37,7 @@ bool ml_progress_due(ml_Session *ss, double *at)
     double now = ml_clock();
 
     if (now - *at < EVERY_JSON ||
-        (!ss->out.err_capture && (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))))
+        (!ss->out.sink.err && (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))))
         return false;
     *at = now;
     return true;
@@ -47,7 +47,7 @@ void ml_progress_begin(ml_Progress *p, ml_Session *ss, const char *what)
 {
     *p = (ml_Progress){.ss = ss, .what = what, .began = ml_clock()};
     p->row_at = p->began;
-    p->live = isatty(STDERR_FILENO) && !ss->batch && !ss->json && !ss->out.err_capture;
+    p->live = isatty(STDERR_FILENO) && !ss->batch && !ss->json && !ss->out.sink.err;
 }
 
 static void tell_json(ml_Progress *p, double share, const char *text, double spent)
@@ -130,11 +130,9 @@ void ml_progress(ml_Progress *p, double share, const char *text)
             p->rows = tenth > p->rows ? tenth : p->rows;
             p->row_at = now;
             add_line(&t, p, share, text, spent);
-            void (*tee)(void *, const char *, const char *) = p->ss->out.tee;
-
-            p->ss->out.tee = NULL; /* how long it took is no part of a transcript */
-            ml_err_line(&p->ss->out, ml_text_z(&t));
-            p->ss->out.tee = tee;
+            ml_text_char(&t, '\n');
+            /* How long it took is no part of a transcript. */
+            ml_err_as(&p->ss->out, ml_text_z(&t), NULL);
         }
     }
     ml_text_free(&t);

@@ -17,6 +17,7 @@
 #include "repl/out/data.h"
 #include "repl/out/progress.h"
 #include "repl/out/write_all.h"
+#include "repl/session/frame.h"
 
 const ml_Command ml_commands[] = {
 #define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
@@ -218,40 +219,44 @@ static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
     return ok;
 }
 
-/* --json: the rows the command told, or its text, as objects. */
-static bool call_json(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+/* --json: the rows that the command told, or its text, as objects. */
+static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *rows,
+                       ml_Text *text, ml_Text *to)
 {
-    ml_Data data = {.n = 0}, *was = ss->data;
-    ml_Text text = {0}, *to = ss->out.capture;
-
-    ss->data = &data;
-    ss->out.capture = &text;
-    bool ok = run_one(ss, c, w);
-
-    ss->out.capture = to;
-    ss->data = was;
-    if (data.n == 0) {
-        ml_data_row(&data);
-        ml_data_str(&data, "command", c->name);
-        ml_data_bool(&data, "ok", ok);
-        ml_data_str(&data, "text", text.n ? ml_text_z(&text) : NULL);
+    if (rows->n == 0) {
+        ml_data_row(rows);
+        ml_data_str(rows, "command", c->name);
+        ml_data_bool(rows, "ok", ok);
+        ml_data_str(rows, "text", text->n ? ml_text_z(text) : NULL);
     }
-    ml_out(&ss->out, ml_data_lines(&data));
-    ml_data_free(&data);
-    ml_text_free(&text);
-    return ok;
+    if (to)
+        ml_text_add(to, ml_data_lines(rows));
+    else
+        ml_out(&ss->out, ml_data_lines(rows));
 }
 
-static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data)
+/* to: where its results go; NULL: where they go now. data: who wants what it tells. */
+static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data,
+                 ml_Text *to)
 {
-    ml_Data *was = ss->data;
+    ml_Data rows = {.n = 0};
+    ml_Text text = {0};
+    bool json = !data && ss->json && !runs_lines(c), ok;
+    /* data NULL too: what a command runs inside is not for its caller. */
+    ml_RunOpts run = {.sink.out = to, .tells = true, .data = data};
+    ml_RunFrame f;
 
-    if (!data && ss->json && !runs_lines(c))
-        return call_json(ss, c, w);
-    ss->data = data; /* NULL too: what a command runs inside is not for its caller */
-    bool ok = run_one(ss, c, w);
-
-    ss->data = was;
+    if (json) {
+        run.data = &rows;
+        run.sink.out = &text;
+    }
+    ml_frame_push(ss, &f, &run);
+    ok = run_one(ss, c, w);
+    ml_frame_pop(ss, &f);
+    if (json)
+        print_rows(ss, c, ok, &rows, &text, to);
+    ml_data_free(&rows);
+    ml_text_free(&text);
     return ok;
 }
 
@@ -327,8 +332,6 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
         ml_text_add(&words_text, rest);
         if (words_text.n)
             split_words(words_text.p, &w);
-        ml_Text *was = ss->out.capture;
-
         if (!take_words(ss, c, more, &w, &rest_text) ||
             (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))) {
             ok = false;
@@ -336,10 +339,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
             ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
                                   r.kind == 'a' ? '>' : r.kind);
         } else {
-            if (r.kind)
-                ss->out.capture = &captured;
-            ok = call(ss, c, &w, data);
-            ss->out.capture = was;
+            ok = call(ss, c, &w, data, r.kind ? &captured : NULL);
             if (r.kind)
                 ok = deliver(ss, r, &captured) && ok;
         }

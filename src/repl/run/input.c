@@ -13,6 +13,7 @@
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/data.h"
+#include "repl/session/frame.h"
 
 /* ---- a stream of lines */
 
@@ -130,16 +131,12 @@ void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
 static void echo_line(ml_Session *ss, const char *line, bool more)
 {
     ml_Text prompt = {0}, t = {0};
-    void (*tee)(void *, const char *, const char *) = ss->out.tee;
-
-    ss->out.tee = NULL; /* it is told of lines by themselves */
 
     ml_out_flush(&ss->out);
     ml_input_prompt_text(ss, more, &prompt);
     ml_input_mark_invisible(ml_text_z(&prompt), false, &t);
-    ml_text_add(&t, line);
-    ml_out_line(&ss->out, ml_text_z(&t));
-    ss->out.tee = tee;
+    ml_text_fmt(&t, "%s\n", line);
+    ml_out_as(&ss->out, ml_text_z(&t), NULL); /* observers are told of lines themselves */
     ml_text_free(&prompt);
     ml_text_free(&t);
 }
@@ -231,11 +228,11 @@ bool ml_input_run_file(ml_Session *ss, const char *path)
     if (begins_with_hash_bang(fd))
         ok = ml_host_file(ss->host, path, 0, NULL);
     else {
-        ml_Mode was = ss->mode;
+        ml_RunFrame f;
 
-        ss->mode = ML_MODE_TYPED;
+        ml_frame_push(ss, &f, &(ml_RunOpts){.mode = ML_MODE_TYPED});
         ok = ml_input_stream(ss, fd, path, false);
-        ss->mode = was;
+        ml_frame_pop(ss, &f);
     }
     close(fd);
     return ok;

@@ -118,7 +118,7 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->out.height = 0; /* folded later, with what stands around it: indented by four */
     if (ss->out.width > 44)
         ss->out.width = (ss->out.width > 100 ? 100 : ss->out.width) - 4;
-    ss->out.capture = ss->out.err_capture = out;
+    ss->out.sink.out = ss->out.sink.err = out;
     ss->argv0 = of->argv0;
     ss->safe = of->safe;
     ss->reach = of->reach;

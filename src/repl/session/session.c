@@ -15,12 +15,13 @@
 #include "repl/out/error_data.h"
 #include "repl/out/progress.h"
 #include "repl/run/command.h"
+#include "repl/run/language.h"
 #include "repl/session/profiles.h"
 #include "repl/session/themes.h"
 
 void ml_session_init(ml_Session *ss)
 {
-    *ss = (ml_Session){0};
+    *ss = (ml_Session){.mode = ML_MODE_SCRIPT};
     ml_settings_init(&ss->set);
 }
 
@@ -230,30 +231,17 @@ void ml_session_push_line(ml_Session *ss, ml_Line l)
     push_line(ss, &ss->done, &ss->n_done, l);
 }
 
-/* Whether the text is TVMScript that was typed or pasted. */
-static bool is_script(const char *t)
-{
-    static const char *const HEADS[] = {"@T.", "@I.", "from tvm", "import tvm"};
-
-    for (size_t k = 0; k < ML_COUNT(HEADS); k++)
-        if (strncmp(t, HEADS[k], strlen(HEADS[k])) == 0)
-            return true;
-    return strncmp(t, "class ", 6) == 0 && strchr(t, ':');
-}
-
 bool ml_session_wants_more(ml_Session *ss, const char *text)
 {
-    size_t n = strlen(text);
-
-    while (*text == ' ' || *text == '\t')
-        text++;
-    if (*text == ':' && text[1] != ':')
-        return false;
-    if (*text == '?' || *text == '!')
-        return false;
-    if (is_script(text)) /* up to an empty line */
-        return !(n >= 2 && text[strlen(text) - 1] == '\n');
-    return ml_host_incomplete(ss->host, text);
+    text += strspn(text, " \t\n");
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND:
+    case ML_LANGUAGE_HELP:
+    case ML_LANGUAGE_SHELL: break;
+    case ML_LANGUAGE_SCRIPT: return text[strlen(text) - 1] != '\n'; /* no empty line yet */
+    case ML_LANGUAGE_LUA: return ml_host_incomplete(ss->host, text);
+    }
+    return false;
 }
 
 /* help, quit, tree() ...: a command typed without its colon. A variable of that name, or
@@ -279,42 +267,31 @@ static bool lacks_colon(ml_Session *ss, const char *text)
     return yes;
 }
 
+static bool run_command(ml_Session *ss, const char *name, const char *rest, size_t n)
+{
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "%s %.*s", name, (int)n, rest);
+    bool ok = ml_command_run(ss, ml_text_z(&t));
+
+    ml_text_free(&t);
+    return ok;
+}
+
 static bool run_text(ml_Session *ss, const char *text)
 {
+    size_t marks = strspn(text, "?");
+
     if (lacks_colon(ss, text))
         return false;
-
-    size_t n = strlen(text);
-
-    if (text[0] == ':' && text[1] != ':')
-        return ml_command_run(ss, text + 1);
-    if (text[0] == '?' ||
-        (n > 1 && text[n - 1] == '?' && text[0] != '?' && !strpbrk(text, " (\"'"))) {
-        ml_Text t = {0};
-        const char *topic = text[0] == '?' ? text + 1 : text;
-
-        if (*topic == '?')
-            topic++;
-        ml_text_add(&t, "help ");
-        ml_text_add(&t, topic);
-        while (t.n > 0 && t.p[t.n - 1] == '?')
-            t.p[--t.n] = '\0';
-        bool ok = ml_command_run(ss, ml_text_z(&t));
-
-        ml_text_free(&t);
-        return ok;
+    switch (ml_language_of_input(text)) {
+    case ML_LANGUAGE_COMMAND: return ml_command_run(ss, text + 1);
+    case ML_LANGUAGE_HELP:
+        return run_command(ss, "help", text + marks, strcspn(text + marks, "?"));
+    case ML_LANGUAGE_SHELL: return run_command(ss, "shell", text + 1, strlen(text + 1));
+    case ML_LANGUAGE_SCRIPT: return ml_host_open_text(ss->host, text);
+    case ML_LANGUAGE_LUA: break;
     }
-    if (text[0] == '!') {
-        ml_Text t = {0};
-
-        ml_text_fmt(&t, "shell %s", text + 1);
-        bool ok = ml_command_run(ss, ml_text_z(&t));
-
-        ml_text_free(&t);
-        return ok;
-    }
-    if (is_script(text))
-        return ml_host_open_text(ss->host, text);
     return ml_host_eval(ss->host, text);
 }
 

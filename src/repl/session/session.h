@@ -33,6 +33,7 @@ typedef struct ml_Line { /* a line that changed the focus: an undo group */
 } ml_Line;
 
 typedef enum ml_Mode {
+    ML_MODE_AS_IS,  /* in a frame: as outside (frame.h) */
     ML_MODE_SCRIPT, /* a file: plain rules, no focus by itself */
     ML_MODE_QUIET,  /* -e: names of the prompt, silent */
     ML_MODE_TYPED,  /* prompt and session text: echo, results, atomic lines */

@@ -97,7 +97,7 @@ static size_t count_lines(const char *text)
 static void fold_echo(const ml_Session *ss, const char *text, const char *mark,
                       ml_Text *out)
 {
-    if (ss->out.capture)
+    if (ss->out.sink.out)
         ml_text_add(out, text);
     else
         ml_out_fold_code(&ss->out, text, mark, out);
@@ -271,7 +271,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         prog = getenv("PAGER");
     if (!prog || !*prog)
         prog = in_path("less") ? "less" : NULL;
-    if (!prog || ss->batch || ss->out.capture || !ss->out.pager || !ss->prompting ||
+    if (!prog || ss->batch || ss->out.sink.out || !ss->out.pager || !ss->prompting ||
         ml_setting_is(&ss->set, ML_SET_pager, "off") ||
         (!on && count_lines(text) + 1 < (size_t)ss->out.height)) {
         ml_out_as(&ss->out, text, raw);
@@ -289,8 +289,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
-    if (ss->out.tee)
-        ss->out.tee(ss->out.tee_user, text, raw);
+    ml_out_tell(&ss->out, text, raw);
     if (ss->out.ascii) {
         ml_Text plain = {0};
 
@@ -309,7 +308,7 @@ void ml_page_prose(ml_Session *ss, const char *text)
 {
     ml_Text t = {0};
 
-    if (ss->out.capture)
+    if (ss->out.sink.out)
         ml_text_add(&t, text);
     else
         ml_out_fold(&ss->out, text, &t);
@@ -321,7 +320,7 @@ void ml_page_code(ml_Session *ss, const char *text, const char *mark)
 {
     ml_Text t = {0};
 
-    if (ss->out.capture)
+    if (ss->out.sink.out)
         ml_text_add(&t, text);
     else
         ml_out_fold_code(&ss->out, text, mark, &t);

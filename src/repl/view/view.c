@@ -6,6 +6,7 @@
 #include "repl/view/view.h"
 
 #include "core/base/arena.h"
+#include "repl/session/frame.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
 #include "repl/view/keymap.h"
@@ -355,32 +356,23 @@ static void tell(ml_View *v, bool ok, const char *out, const char *err)
 bool ml_view_run(ml_View *v, const char *line)
 {
     ml_Session *ss = v->ss;
-    ml_Out was = ss->out;
-    ml_Mode mode = ss->mode;
-    bool prompting = ss->prompting;
     ml_Text out = {0}, err = {0};
+    ml_RunOpts run = {.sink = {&out, &err},
+                      .mode = ML_MODE_TYPED,
+                      .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
+    ml_RunFrame f;
     char *kept; /* the line may lie in what the run changes */
 
     kept = ml_heap_zalloc(strlen(line) + 1);
     memcpy(kept, line, strlen(line) + 1);
-    ss->out.capture = &out;
-    ss->out.err_capture = &err;
-    ss->out.color = ss->out.err_color = ss->out.pager = false;
-    ss->out.width = v->grid.w > 40 ? v->grid.w - 4 : 40;
-    ss->out.height = 0;
-    ss->mode = ML_MODE_TYPED;
-    ss->prompting = false;
+    ml_frame_push(ss, &f, &run);
     ss->interrupt = 0;
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
     bool ok = ml_session_line(ss, kept);
 
-    ss->mode = mode;
-    ss->prompting = prompting;
-    was.broken = ss->out.broken;
-    was.fault = ss->out.fault;
-    ss->out = was;
+    ml_frame_pop(ss, &f);
     ss->status = 0; /* as at the prompt */
     ml_capture_take(v, &out);
     ml_view_follow(v);

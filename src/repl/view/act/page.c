@@ -2,6 +2,7 @@
  * act_page - what a command prints, as a page to be read; and patience.
  */
 #include "repl/run/command.h"
+#include "repl/session/frame.h"
 #include "repl/view/act/act_impl.h"
 
 void ml_act_be_patient(ml_View *v)
@@ -18,16 +19,13 @@ int ml_act_ms(const ml_View *v, int ms)
 
 void ml_act_page(ml_View *v, const char *command, const char *title)
 {
-    ml_Session *ss = v->ss;
-    ml_Out kept = ss->out;
     ml_Text out = {0};
+    ml_RunOpts run = {.sink = {&out, &out}, .page = v->grid.w > 24 ? v->grid.w - 4 : 20};
+    ml_RunFrame f;
 
-    ss->out.color = ss->out.err_color = ss->out.pager = false;
-    ss->out.capture = ss->out.err_capture = &out;
-    ss->out.height = 0;
-    ss->out.width = v->grid.w > 24 ? v->grid.w - 4 : 20;
-    ml_command_run(ss, command);
-    ss->out = kept;
+    ml_frame_push(v->ss, &f, &run);
+    ml_command_run(v->ss, command);
+    ml_frame_pop(v->ss, &f);
     if (out.n == 0)
         ml_view_say(v, "%s: nothing to show", title);
     else

@@ -1,0 +1,37 @@
+/*
+ * frame - something run inside something else: where its text goes, and how it is run.
+ *
+ * Whoever runs lines, commands or Lua for another purpose than the user's own line says
+ * here what is different meanwhile. A frame is pushed and popped in one function; what it
+ * found stands in it. Source: interaction 3, 4, 10.
+ */
+#ifndef ML_REPL_SESSION_FRAME_H
+#define ML_REPL_SESSION_FRAME_H
+
+#include "repl/session/session.h"
+
+/* What is left out (0, NULL, false) is as it is outside. */
+typedef struct ml_RunOpts {
+    ml_Sink sink; /* results, and what goes to standard error */
+    ml_Mode mode; /* ML_MODE_AS_IS: the same */
+    bool tells; /* what commands tell as data goes to `data`; NULL there: nobody wants it */
+    ml_Data *data; /* data.h */
+    bool as_text;  /* text under --json too */
+    int page;      /* columns: for a page on the screen, so plain, and nobody is asked */
+    bool apart;    /* its errors are not the program's exit status */
+} ml_RunOpts;
+
+typedef struct ml_RunFrame { /* what the run stands in */
+    const ml_RunOpts *run;
+    ml_Out out;
+    ml_Mode mode;
+    ml_Data *data;
+    bool json, prompting;
+    int status;
+} ml_RunFrame;
+
+/* The options live until the frame is popped. */
+void ml_frame_push(ml_Session *ss, ml_RunFrame *f, const ml_RunOpts *run);
+void ml_frame_pop(ml_Session *ss, const ml_RunFrame *f);
+
+#endif
