@@ -267,9 +267,66 @@ static void a_session_that_is_killed_comes_back(void **unused)
     assert_true(killed_at_work > n / 5);
 }
 
+/* The log that the first session left: a line for its head and one for each version. */
+static size_t read_log(char *buf, size_t room, char *path, size_t path_room)
+{
+    DIR *d = opendir(kept);
+    size_t n = 0;
+
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (!strstr(e->d_name, ".autosave"))
+            continue;
+        snprintf(path, path_room, "%s/%s", kept, e->d_name);
+        FILE *f = fopen(path, "r");
+
+        n = f ? fread(buf, 1, room, f) : 0;
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    assert_true(n > 0 && n < room);
+    return n;
+}
+
+static void a_log_that_was_damaged_gives_what_stands_before(void **unused)
+{
+    static Child c;
+    static char log[1 << 20];
+    char path[512];
+    size_t all = read_log(log, sizeof log, path, sizeof path);
+    int n = getenv("ML_QUICK") ? 20 : 100;
+
+    for (int k = 0; k < n; k++) {
+        size_t at = (size_t)some((double)all);
+        bool cut = k % 2;
+        char was = log[at];
+        int before = -1; /* versions whose lines end before the place */
+        FILE *f;
+
+        for (size_t m = 0; m < at; m++)
+            before += log[m] == '\n';
+        forget();
+        log[at] ^= (char)(1 << (int)some(8));
+        f = fopen(path, "w");
+        assert_non_null(f);
+        assert_int_equal(fwrite(log, 1, cut ? at : all, f), cut ? at : all);
+        fclose(f);
+        log[at] = was;
+        begin(&c);
+        back(&c, before > 0 ? before : 0, before > 0 ? before : 0, now() + 60);
+        say(&c, "print('\\nwell')\n");
+        while (!strstr(c.text, "\nwell") && hear(&c, now() + 60))
+            continue;
+        assert_non_null(strstr(c.text, "\nwell"));
+        end(&c, SIGKILL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_log_that_was_damaged_gives_what_stands_before),
         cmocka_unit_test(a_session_that_is_killed_comes_back),
     };
     const char *given = getenv("ML_SEED");
