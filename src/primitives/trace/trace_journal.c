@@ -62,10 +62,15 @@ void ml_journal_string(ml_Text *out, const char *z)
         return;
     }
     for (const char *end = z + strlen(z); z < end;) {
-        size_t n = ml_utf8_length(z, end);
+        const char *from = z;
 
-        ml_text_addn(&t, n ? z : "?", n ? n : 1);
-        z += n ? n : 1;
+        for (size_t n; z < end && (n = ml_utf8_length(z, end)) > 0;)
+            z += n;
+        ml_text_addn(&t, from, (size_t)(z - from));
+        if (z < end) {
+            ml_text_char(&t, '?');
+            z++;
+        }
     }
     ml_json_string(out, ml_text_z(&t));
     ml_text_free(&t);
@@ -79,18 +84,18 @@ void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out)
 
     ml_print_start(tmp, &program, s->v[0].p.mod);
     j->large = program.n > LARGE;
-    ml_text_add(out, "{\"program\": ");
+    ml_text_add(out, "{\"program\":");
     ml_json_string(out, ml_text_z(&program));
-    ml_text_add(out, ", \"func\": ");
+    ml_text_add(out, ",\"func\":");
     ml_journal_string(out, f ? f->name : NULL);
-    ml_text_add(out, ", \"name\": ");
+    ml_text_add(out, ",\"name\":");
     ml_journal_string(out, s->name);
-    ml_text_add(out, ", \"target\": ");
+    ml_text_add(out, ",\"target\":");
     if (s->opts.target)
         ml_json_value(out, s->opts.target);
     else
         ml_text_add(out, "null");
-    ml_text_fmt(out, ", \"check\": %s}", s->opts.no_check ? "false" : "true");
+    ml_text_fmt(out, ",\"check\":%s}", s->opts.no_check ? "false" : "true");
     out->bad |= program.bad;
     ml_text_free(&program);
     ml_ctx_unref(tmp);
@@ -151,15 +156,15 @@ static bool add_part(ml_Journal *j, ml_Schedule *s, const ml_TraceNode *last, in
                 to[insts[k]->outputs[m].num] = first_of(j, nodes[k]) - 1 + m;
     }
     ml_trace_renumber(tmp, insts, n, to);
-    ml_text_fmt(out, "%s{\"at\": %d, \"from\": %ld, \"nodes\": [", comma ? ", " : "", at,
+    ml_text_fmt(out, "%s{\"at\":%d,\"from\":%ld,\"nodes\":[", comma ? "," : "", at,
                 from ? (long)from->serial : -1);
     for (uint32_t k = known; k < n; k++)
-        ml_text_fmt(out, "%s%u", k > known ? ", " : "", nodes[k]->serial);
-    ml_text_add(out, "], \"trace\": ");
+        ml_text_fmt(out, "%s%u", k > known ? "," : "", nodes[k]->serial);
+    ml_text_add(out, "],\"trace\":");
     ml_trace_json_part(out, &(ml_Trace){n, insts}, known, " ");
     if (made >= 0)
-        ml_text_fmt(out, ", \"made\": %d, \"random\": [%u, %u]", made,
-                    s->v[made].random_before, s->v[made].random);
+        ml_text_fmt(out, ",\"made\":%d,\"random\":[%u,%u]", made, s->v[made].random_before,
+                    s->v[made].random);
     ml_text_char(out, '}');
     ml_ctx_unref(tmp);
     return true;
@@ -169,7 +174,7 @@ static void add_parts(ml_Journal *j, ml_Schedule *s, ml_Text *out)
 {
     bool comma = false;
 
-    ml_text_add(out, "\"parts\": [");
+    ml_text_add(out, "\"parts\":[");
     for (int k = j->n_versions; k < s->n_versions; k++) {
         if (s->v[k].parent < 0)
             continue; /* the start */
@@ -186,9 +191,9 @@ static void add_marks(ml_Journal *j, const ml_MarkName *m, ml_Text *out, size_t 
     if (m == j->marks)
         return;
     add_marks(j, m->prev, out, n);
-    ml_text_add(out, ++*n > 1 ? ", [" : ", \"marks\": [[");
+    ml_text_add(out, ++*n > 1 ? ",[" : ",\"marks\":[[");
     ml_journal_string(out, m->name);
-    ml_text_fmt(out, ", %d]", m->version);
+    ml_text_fmt(out, ",%d]", m->version);
 }
 
 /* Where each label is, the oldest first. */
@@ -200,9 +205,9 @@ static void add_labels(const ml_Schedule *s, const ml_MarkName *m, ml_Text *out,
     for (const ml_MarkName *newer = s->labels; newer != m; newer = newer->prev)
         if (ml_streq(newer->name, m->name))
             return;
-    ml_text_add(out, ++*n > 1 ? ", [" : ", \"branches\": [[");
+    ml_text_add(out, ++*n > 1 ? ",[" : ",\"branches\":[[");
     ml_journal_string(out, m->name);
-    ml_text_fmt(out, ", %d]", m->version);
+    ml_text_fmt(out, ",%d]", m->version);
 }
 
 static bool same(const char *a, const char *b)
@@ -227,9 +232,9 @@ static void add_said(ml_Journal *j, const ml_Schedule *s, ml_Text *out)
         if (same(was->check, v->check) && same(was->speed, v->speed))
             continue;
         *was = (Said){v->check, v->speed};
-        ml_text_fmt(out, "%s[%zu, null, ", n++ ? ", " : ", \"said\": [", k);
+        ml_text_fmt(out, "%s[%zu,null,", n++ ? "," : ",\"said\":[", k);
         ml_journal_string(out, v->check);
-        ml_text_add(out, ", ");
+        ml_text_add(out, ",");
         ml_journal_string(out, v->speed);
         ml_text_char(out, ']');
     }
@@ -254,7 +259,7 @@ void ml_journal_state(const ml_Journal *j, ml_State st, ml_Text *out)
 {
     const ml_TraceNode *t = st.trace;
 
-    ml_text_fmt(out, "[%d, %ld, %u]", st.version, serial_of(j, t), st.random);
+    ml_text_fmt(out, "[%d,%ld,%u]", st.version, serial_of(j, t), st.random);
 }
 
 bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
@@ -277,20 +282,19 @@ bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
         ml_text_char(out, ']');
     add_said(j, s, out);
     if (f && !same(j->func, f->name) && j->begun) {
-        ml_text_add(out, ", \"func\": ");
+        ml_text_add(out, ",\"func\":");
         ml_journal_string(out, f->name);
     }
-    ml_text_add(out, ", \"state\": ");
+    ml_text_add(out, ",\"state\":");
     ml_journal_state(j, ml_schedule_state(s), out);
     if (s->v[s->cur].redo >= 0)
-        ml_text_fmt(out, ", \"redo\": %d", s->v[s->cur].redo);
+        ml_text_fmt(out, ",\"redo\":%d", s->v[s->cur].redo);
     if (s->branch) {
-        ml_text_add(out, ", \"branch\": ");
+        ml_text_add(out, ",\"branch\":");
         ml_journal_string(out, s->branch);
     }
     if (!j->large || ++j->pieces % HASH_EVERY == 0)
-        ml_text_fmt(out, ", \"hash\": \"%016llx\"",
-                    (unsigned long long)ml_schedule_hash(s));
+        ml_text_fmt(out, ",\"hash\":\"%016llx\"", (unsigned long long)ml_schedule_hash(s));
     ml_text_char(out, '}');
     j->begun = true;
     j->at = ml_schedule_state(s);

@@ -126,14 +126,14 @@ static bool add_schedule(ml_Session *ss, size_t k, bool comma, ml_Text *out)
 
     if (one->left_out)
         return false;
-    ml_text_fmt(&t, "%s{\"id\": %zu", comma ? ", " : "", k + 1);
+    ml_text_fmt(&t, "%s{\"id\":%zu", comma ? "," : "", k + 1);
     if (!one->journal) {
         one->journal = ml_journal_new();
-        ml_text_add(&t, ", \"start\": ");
+        ml_text_add(&t, ",\"start\":");
         ml_journal_start(one->journal, one->s, &t);
         one->left_out = t.n > PROGRAM_LIMIT || t.bad;
     }
-    ml_text_add(&t, ", \"news\": ");
+    ml_text_add(&t, ",\"news\":");
     if (one->left_out)
         ml_err_say(&ss->out, "note: %s is not autosaved: its program has %zu MiB of text",
                    ml_schedule_name(one->s), t.n >> 20);
@@ -164,7 +164,7 @@ static bool add_settings(ml_Session *ss, ml_Text *out)
     for (int k = 0; k < ML_SETTINGS; k++) {
         if (ml_streq(a->set.value[k], ss->set.value[k]))
             continue;
-        ml_text_add(out, any ? ", " : ", \"set\": {");
+        ml_text_add(out, any ? "," : ",\"set\":{");
         ml_json_key(out, ml_settings[k].name);
         ml_journal_string(out, ss->set.value[k]);
         any = true;
@@ -187,9 +187,9 @@ static bool add_line(ml_Session *ss, ml_Text *out)
          l->after.version == a->line.after.version))
         return false;
     a->line = *l;
-    ml_text_fmt(out, ", \"line\": [%zu, ", k + 1);
+    ml_text_fmt(out, ",\"line\":[%zu,", k + 1);
     ml_journal_state(a->v[k].journal, l->before, out);
-    ml_text_add(out, ", ");
+    ml_text_add(out, ",");
     ml_journal_state(a->v[k].journal, l->after, out);
     ml_text_char(out, ']');
     return true;
@@ -197,12 +197,11 @@ static bool add_line(ml_Session *ss, ml_Text *out)
 
 static void add_typed(const ml_LineEvent *e, ml_Text *out)
 {
-    ml_Text t = {0};
+    char text[TEXT_LIMIT];
 
-    ml_text_fmt(&t, "%.*s", TEXT_LIMIT, e->text);
-    ml_text_fmt(out, ", \"number\": %d, \"text\": ", e->number);
-    ml_journal_string(out, ml_text_z(&t));
-    ml_text_free(&t);
+    snprintf(text, sizeof text, "%s", e->text);
+    ml_text_fmt(out, ",\"number\":%d,\"text\":", e->number);
+    ml_journal_string(out, text);
 }
 
 /* What is announced of an orphan: it comes last, for who reads the end of the file only. */
@@ -231,12 +230,12 @@ static void add_news(ml_Session *ss, const ml_LineEvent *e)
     if (!a || a->stopped || (a->fd < 0 && !has_steps(ss)))
         return;
     take_new_ones(ss);
-    ml_text_add(&t, "{\"schedules\": [");
+    ml_text_add(&t, "{\"schedules\":[");
     for (size_t k = 0; k < a->n; k++)
         any |= add_schedule(ss, k, any, &t);
     ml_text_char(&t, ']');
     if (ss->focus != a->focus) {
-        ml_text_fmt(&t, ", \"focus\": %zu", position(ss, ss->focus) + 1);
+        ml_text_fmt(&t, ",\"focus\":%zu", position(ss, ss->focus) + 1);
         a->focus = ss->focus;
         any = true;
     }
