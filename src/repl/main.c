@@ -20,8 +20,9 @@
 #include "core/base/base.h"
 #include "repl/bind/bind.h"
 #include "repl/cmd/help.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/job/job.h"
+#include "repl/house.h"
 #include "repl/keep/autosave.h"
 #include "repl/keep/crash.h"
 #include "repl/keep/record.h"
@@ -29,11 +30,13 @@
 #include "repl/line/line.h"
 #include "repl/line/prompt.h"
 #include "repl/manual/manual.h"
-#include "repl/options.h"
-#include "repl/run/command.h"
 #include "repl/run/input.h"
+#include "repl/run/job.h"
+#include "repl/run/run.h"
 #include "repl/run/stuck.h"
 #include "repl/run/transcript.h"
+#include "repl/screen/restore.h"
+#include "repl/session/options.h"
 #include "repl/session/safe.h"
 #include "repl/view/driver.h"
 #include "version.h"
@@ -82,7 +85,7 @@ static void on_interrupt(int sig)
 
 static void on_end(int sig)
 {
-    ml_crash_restore();
+    ml_restore_all();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -104,7 +107,7 @@ static void set_signals(void)
     sigaction(SIGHUP, &sa, NULL);
     /* A file that may not grow is an error where it is written, as a full disk is. */
     signal(SIGXFSZ, on_pipe);
-    ml_crash_restore_by(ml_line_restore);
+    ml_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
     ml_crash_watch(version, !session.private_);
     ml_crash_observe(&session);
@@ -229,7 +232,7 @@ static bool run_chunks(const ml_Options *o)
     session.mode = ML_MODE_QUIET;
     for (int k = 0; k < o->n_chunks && ok && !session.quit; k++)
         ok = o->chunks[k].kind == 'l' ? ml_host_require(session.host, o->chunks[k].text)
-                                      : ml_session_line(&session, o->chunks[k].text);
+                                      : ml_run(&session, NULL, o->chunks[k].text);
     return ok;
 }
 
@@ -350,6 +353,7 @@ int main(int argc, char **argv)
     /* What a session starts to compile and run kernels; it wants nothing of a prompt. */
     if (argc == 2 && ml_streq(argv[1], "--worker"))
         return ml_worker_main(WORKER_FD);
+    ml_house_open();
     if (argc == 2 && ml_streq(argv[1], "--job"))
         return run_job(argv[0]);
     setlocale(LC_CTYPE, "");

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "core/json/json.h"
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
+#include "repl/run/run.h"
 
 typedef struct Fixture {
     ml_Session ss;
@@ -67,7 +68,7 @@ static bool type(Fixture *f, const char *line)
     ml_text_clear(&f->err);
     f->ss.interrupt = 0;
     f->ss.quit = false;
-    return ml_session_line(&f->ss, line);
+    return ml_run(&f->ss, NULL, line);
 }
 
 /* Each line of the text is an object; how many there are. */

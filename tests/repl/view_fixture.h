@@ -36,6 +36,7 @@ static inline void open_view(Fixture *f, const char *program, int w, int h)
 {
     ml_Text out = {0};
 
+    ml_house_open();
     ml_session_init(&f->ss);
     ml_out_init(&f->ss.out, 0, 100, false);
     f->ss.out.ascii = false;

@@ -4,7 +4,7 @@
 
 #include "primitives/prim.h"
 #include "repl/bind/calls.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */
 void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p);

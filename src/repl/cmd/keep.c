@@ -1,18 +1,11 @@
-/*
- * cmd_keep - what outlives a session: :record, :recover, and leaving it (:quit).
- * Source: interaction 6, 9, 15.
- */
-#include "repl/cmd/keep.h"
-
+/* cmd_keep - what outlives a session: :record, :recover. Source: interaction 6, 15. */
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "repl/cmd/jobs.h"
-#include "repl/keep/autosave.h"
+#include "repl/command/command.h"
 #include "repl/keep/record.h"
 #include "repl/keep/recover.h"
 #include "repl/keep/sessions.h"
-#include "repl/run/command.h"
 
 /* ---- :record */
 
@@ -143,33 +136,4 @@ bool cmd_recover(ml_Session *ss, const ml_Words *w)
 
     ml_orphans_free(&o);
     return ok;
-}
-
-/* ---- leaving */
-
-bool ml_may_leave(ml_Session *ss)
-{
-    ml_Text t = {0};
-
-    if (!ss->prompting || ss->quit_asked)
-        return true;
-    ml_jobs_add_running(ss, &t);
-    if (ml_session_has_work(ss) && !ml_autosave_holds_all(ss)) {
-        ml_text_add(&t, t.n ? ", and " : "note: ");
-        ml_session_add_unsaved(ss, &t);
-        ml_text_add(&t, ss->private_ ? ", and --private keeps nothing (:save FILE)"
-                                     : ", nor autosaved (:save FILE)");
-    }
-    ss->quit_asked = t.n > 0;
-    if (ss->quit_asked)
-        ml_err_say(&ss->out, "%s; once more leaves", ml_text_z(&t));
-    ml_text_free(&t);
-    return !ss->quit_asked;
-}
-
-bool cmd_quit(ml_Session *ss, const ml_Words *w)
-{
-    (void)w;
-    ss->quit = ml_may_leave(ss);
-    return true;
 }

@@ -5,9 +5,9 @@
 
 #include "codegen/machine/engine.h"
 #include "repl/cmd/shape.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "repl/show/memory_text.h"
 #include "work/work.h"
 

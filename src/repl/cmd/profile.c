@@ -4,11 +4,11 @@
 
 #include "core/walk.h"
 #include "repl/cmd/timing_args.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
 #include "repl/session/profiles.h"
+#include "repl/session/progress.h"
 #include "work/profile.h"
 #include "work/say.h"
 

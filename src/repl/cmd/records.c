@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/host/tune.h"
 #include "repl/out/data.h"
 #include "repl/out/wrap.h"
-#include "repl/run/command.h"
+#include "repl/show/show.h"
 #include "work/records.h"
 #include "work/say.h"
 

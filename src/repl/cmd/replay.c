@@ -7,11 +7,11 @@
 
 #include "core/base/file.h"
 #include "primitives/trace.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
 #include "repl/session/frame.h"
+#include "repl/session/progress.h"
 
 bool cmd_replay(ml_Session *ss, const ml_Words *w)
 {

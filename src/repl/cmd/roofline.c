@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "repl/cmd/timing_args.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/show/roofline.h"
 #include "work/say.h"
 #include "work/work.h"

@@ -53,21 +53,6 @@ size_t ml_host_memory(ml_Host *h)
     return h->bytes;
 }
 
-void ml_host_set_seed(ml_Host *h, int64_t seed)
-{
-    ml_lua_set_seed(h->L, seed);
-}
-
-void ml_host_set_limit(ml_Host *h, size_t bytes)
-{
-    ml_lua_set_limit(h->L, bytes);
-}
-
-void ml_host_set_verify(ml_Host *h, bool on)
-{
-    ml_lua_set_verify(h->L, on);
-}
-
 ml_Engine *ml_host_engine(ml_Host *h)
 {
     return ml_lua_engine(h->L);
@@ -105,12 +90,43 @@ static int open_state(lua_State *L)
     return 0;
 }
 
+/* ---- with the session */
+
+static void take_settings(void *user, ml_Session *ss)
+{
+    ml_Host *h = user;
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Target t;
+    long threads =
+        ml_setting_count(ml_setting_word(&ss->set, ML_SET_threads), ML_MOST_THREADS);
+
+    ml_lua_set_limit(h->L, (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
+    ml_lua_set_seed(h->L, ml_setting_int(&ss->set, ML_SET_seed));
+    ml_lua_set_verify(h->L, ml_setting_bool(&ss->set, ML_SET_verify_each));
+    ml_engine_set_threads(ml_host_engine(h), (uint32_t)threads); /* 0: of the machine */
+    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t))
+        ml_engine_set_target(ml_host_engine(h), &t);
+    ml_ctx_unref(cx);
+}
+
+static void end_host(void *user, ml_Session *ss)
+{
+    ml_Host *h = user;
+
+    ml_text_free(&h->kept);
+    lua_close(h->L);
+    free(h);
+    ss->host = NULL;
+}
+
 ml_Host *ml_host_new(ml_Session *ss)
 {
     ml_Host *h = calloc(1, sizeof *h); /* NOLINT: see host_alloc */
 
     ML_ASSERT(h);
     h->ss = ss;
+    h->observer = (ml_Observer){
+        .name = "host", .user = h, .on_settings = take_settings, .on_end = end_host};
     h->result = h->error = h->kept_chunk = LUA_NOREF;
     h->L = lua_newstate(host_alloc, h);
     ML_ASSERT(h->L);
@@ -122,14 +138,8 @@ ml_Host *ml_host_new(ml_Session *ss)
         ml_host_report(h, true);
     else
         ml_lua_set_interrupt(h->L, &ss->interrupt);
+    ml_session_observe(ss, &h->observer);
     return h;
-}
-
-void ml_host_free(ml_Host *h)
-{
-    ml_text_free(&h->kept);
-    lua_close(h->L);
-    free(h);
 }
 
 /* ---- interruption: a second Ctrl-C within a second gets past every pcall */

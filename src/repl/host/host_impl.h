@@ -10,13 +10,14 @@
 
 struct ml_Host {
     ml_Session *ss;
+    ml_Observer observer;
     lua_State *L;
-    int env;           /* registry references */
-    int result;        /* table of the last line's values, or LUA_NOREF */
-    int error;         /* the last error object */
-    const char *line;  /* what is being run, or NULL */
-    ml_Text kept;      /* the line that was asked about last; empty: none */
-    int kept_chunk;    /* what Lua made of it: a function, or (by kept_status) an error */
+    int env;          /* registry references */
+    int result;       /* table of the last line's values, or LUA_NOREF */
+    int error;        /* the last error object */
+    const char *line; /* what is being run, or NULL */
+    ml_Text kept;     /* the line that was asked about last; empty: none */
+    int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
     size_t bytes;      /* held by Lua */
     size_t limit;      /* 0: none */

@@ -21,6 +21,7 @@
 #include "core/base/file.h"
 #include "core/json/json.h"
 #include "core/vec.h"
+#include "repl/command/command.h"
 
 enum { LIMIT = 16 << 20 /* bytes */ };
 
@@ -438,6 +439,7 @@ void ml_record_spoil(ml_Session *ss, const char *why)
 static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     ml_Record *r = ss->record;
+    const ml_Command *c = ml_command_of(ss, e->text);
     ml_Schedule *s = ss->focus;
     ml_Text t = {0};
 
@@ -445,7 +447,7 @@ static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     if (e->depth > 0)
         return;
     catch_up(ss); /* a line that has opened the panes */
-    r->skip = e->command && ml_streq(e->command, "record");
+    r->skip = c && c->is & ML_UNTOLD;
     r->open = !r->skip && !r->spoilt;
     ml_text_clear(&r->output);
     ml_session_prompt(ss, &t);

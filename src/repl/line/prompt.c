@@ -9,10 +9,10 @@
 
 #include <unistd.h>
 
-#include "repl/cmd/keep.h"
 #include "repl/line/line.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
+#include "repl/run/run.h"
 
 /* A question of a command: one line, which is no entry of the history. */
 static char *ask(ml_Session *ss, const char *question)
@@ -58,7 +58,7 @@ void ml_prompt_run(ml_Session *ss)
         if (!line) {
             ss->lost_terminal = !isatty(STDIN_FILENO); /* hung up, and nobody was told */
             ml_out_line(&ss->out, "");
-            if (ss->lost_terminal || ml_may_leave(ss))
+            if (ss->lost_terminal || ml_session_let_quit(ss))
                 break;
             continue;
         }
@@ -69,11 +69,11 @@ void ml_prompt_run(ml_Session *ss)
                    '\n')) /* pasted or recalled whole: its end is the end of a program */
             ml_text_char(&whole, '\n');
         ml_line_free(line);
-        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+        if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_line_history_add(ss, ml_text_z(&whole));
         ss->interrupt = 0;
-        ml_session_line(ss, ml_text_z(&whole));
+        ml_run(ss, NULL, ml_text_z(&whole));
         ss->status = 0; /* an error at the prompt is no failure of the program */
         ml_text_clear(&whole);
     }

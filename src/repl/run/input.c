@@ -13,7 +13,9 @@
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/data.h"
+#include "repl/run/run.h"
 #include "repl/session/frame.h"
+#include "repl/show/show.h"
 
 /* ---- a stream of lines */
 
@@ -168,9 +170,9 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_addn(&whole, line.n ? line.p : "", line.n);
-        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+        if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
-        if (!ml_session_line(ss, ml_text_z(&whole)))
+        if (!ml_run(ss, NULL, ml_text_z(&whole)))
             ok = false;
         ml_text_clear(&whole);
     }
@@ -179,7 +181,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
-        ok = ml_session_line(ss, ml_text_z(&whole));
+        ok = ml_run(ss, NULL, ml_text_z(&whole));
     ml_text_free(&line);
     ml_text_free(&whole);
     return ok;

@@ -13,6 +13,7 @@
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/run/input.h"
+#include "repl/run/run.h"
 #include "repl/session/safe.h"
 
 /* ---- the folder */
@@ -88,10 +89,10 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, ml_text_z(&line));
-        if (*text && ml_session_wants_more(ss, ml_text_z(&whole)))
+        if (*text && ml_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_history_add(ss->history, ml_text_z(&whole), &why);
-        if (!ml_session_line(ss, ml_text_z(&whole)) && code == ML_E_OK)
+        if (!ml_run(ss, NULL, ml_text_z(&whole)) && code == ML_E_OK)
             code = ss->last ? ml_failure_code(ss->last) : ML_E_LUA_ERROR;
         ml_text_clear(&whole);
     }

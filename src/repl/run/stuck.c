@@ -22,6 +22,7 @@
 #include "repl/host/host.h"
 #include "repl/job/jobs.h"
 #include "repl/keep/crash.h"
+#include "repl/screen/restore.h"
 #include "repl/screen/screen.h"
 
 #define VARIABLE "MOONLOOP_CONTINUES"
@@ -111,7 +112,7 @@ void ml_stuck_interrupt(void)
         return;
     }
     setitimer(ITIMER_REAL, &never, NULL);
-    ml_crash_restore();
+    ml_restore_all();
     ml_jobs_kill(stuck.ss);
     put("\n");
     if (path)

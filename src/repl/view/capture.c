@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "repl/keep/crash.h"
+#include "repl/screen/restore.h"
 
 static struct {
     bool on;
@@ -26,7 +26,7 @@ bool ml_capture_begin(void)
     turned.file = tmpfile();
     if (!turned.file)
         return false;
-    ml_crash_restore_by(ml_capture_restore);
+    ml_restore_by(ml_capture_restore);
     turned.at = 0;
     for (int k = 0; k < 2; k++) {
         turned.was[k] = dup(1 + k);

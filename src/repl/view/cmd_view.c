@@ -1,5 +1,5 @@
 /* cmd_view - :view. Source: interaction 10. */
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 #include "repl/keep/record.h"
 #include "repl/view/capture.h"

@@ -6,6 +6,7 @@
 #include "repl/view/view.h"
 
 #include "core/base/arena.h"
+#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/capture.h"
 #include "repl/view/frame.h"
@@ -370,7 +371,7 @@ bool ml_view_run(ml_View *v, const char *line)
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
-    bool ok = ml_session_line(ss, kept);
+    bool ok = ml_run(ss, NULL, kept);
 
     ml_frame_pop(ss, &f);
     ss->status = 0; /* as at the prompt */

@@ -3,7 +3,7 @@
  *
  * One selected node (a loop or a block of the focus's current version) is shared by all
  * panes. Every request that changes the schedule becomes one line of Lua, run by
- * ml_session_line as if it had been typed. The view knows of no terminal: it is told keys,
+ * ml_run as if it had been typed. The view knows of no terminal: it is told keys,
  * clicks and sizes, and draws into a grid. Source: interaction 10.
  */
 #ifndef ML_REPL_VIEW_VIEW_H

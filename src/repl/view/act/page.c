@@ -1,7 +1,7 @@
 /*
  * act_page - what a command prints, as a page to be read; and patience.
  */
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "repl/session/frame.h"
 #include "repl/view/act/act_impl.h"
 

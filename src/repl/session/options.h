@@ -1,6 +1,6 @@
 /* options - the command line. Source: interaction 2. */
-#ifndef ML_REPL_OPTIONS_H
-#define ML_REPL_OPTIONS_H
+#ifndef ML_REPL_SESSION_OPTIONS_H
+#define ML_REPL_SESSION_OPTIONS_H
 
 #include "core/base/text.h"
 

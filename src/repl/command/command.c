@@ -2,7 +2,7 @@
  * command - the lines that begin with a colon: finding the command, its words, redirection.
  * Source: interaction 4.
  */
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,20 +13,31 @@
 #include <unistd.h>
 
 #include "core/script/report.h"
-#include "repl/cmd/jobs.h"
+#include "repl/command/house.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
 #include "repl/out/write_all.h"
 #include "repl/session/frame.h"
+#include "repl/session/progress.h"
 
-const ml_Command ml_commands[] = {
-#define ML_COMMAND(name, group, args, help, fn, focus) {name, group, args, help, fn, focus},
-#define ML_COMMAND_LATER(name, group, args, help)      {name, group, args, help, NULL, false},
-#include "repl/commands.def"
-#undef ML_COMMAND
-#undef ML_COMMAND_LATER
-};
-const size_t ml_n_commands = ML_COUNT(ml_commands);
+const ml_Command *ml_commands;
+size_t ml_n_commands;
+
+static const ml_House *the_house;
+
+void ml_house_set(const ml_House *house)
+{
+    the_house = house;
+    ml_commands = house->commands;
+    ml_n_commands = house->n_commands;
+}
+
+const ml_House *ml_house(void)
+{
+    ML_ASSERT(the_house);
+    return the_house;
+}
+
+/* ---- finding */
 
 const ml_Command *ml_command_find(const char *name, ml_Text *why)
 {
@@ -37,12 +48,8 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
         if (ml_streq(ml_commands[k].name, name))
             return &ml_commands[k];
         if (strncmp(ml_commands[k].name, name, n) == 0) {
-            /* What is here now goes before what comes later. */
-            if (!found || (!found->run && ml_commands[k].run)) {
-                fits = found && found->run == ml_commands[k].run ? fits + 1 : 1;
-                found = &ml_commands[k];
-            } else if ((found->run != NULL) == (ml_commands[k].run != NULL))
-                fits++;
+            found = &ml_commands[k];
+            fits++;
         }
     }
     if (fits == 1)
@@ -63,6 +70,29 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
         if (strncmp(ml_commands[k].name, name, n) == 0)
             ml_text_fmt(why, " :%s", ml_commands[k].name);
     return NULL;
+}
+
+bool ml_command_alias(ml_Session *ss, const char *name, const char *text, ml_Text *why)
+{
+    ml_Text word = {0};
+    bool ok = true;
+
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (ml_streq(ml_commands[k].name, name)) {
+            ml_text_fmt(why, "alias %s: :%s is a command", name, name);
+            return false;
+        }
+    if (text) {
+        while (*text == ':' || *text == ' ')
+            text++;
+        ml_text_addn(&word, text, strcspn(text, " "));
+        ok = !strchr(text, '\n') && word.n && ml_command_find(ml_text_z(&word), why);
+        if (!ok && !why->n)
+            ml_text_fmt(why, "alias %s: one line that begins with a command is needed",
+                        name);
+        ml_text_free(&word);
+    }
+    return ok && ml_alias_set(&ss->aliases, name, text, why);
 }
 
 /* ---- words and redirection */
@@ -192,16 +222,12 @@ const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
     return c;
 }
 
-/* These run other lines, each of which speaks for itself. */
-static bool runs_lines(const ml_Command *c)
+static bool wants_apart(const ml_Command *c, const ml_Words *w)
 {
-    return c->run == cmd_source;
-}
-
-/* Commands that may take long, without a progress of their own. */
-static bool may_take_long(const ml_Command *c)
-{
-    return ml_streq(c->group, "measure") || c->run == cmd_bisect || c->run == cmd_replay;
+    for (size_t k = 0; c->is & ML_APART && k < w->n; k++)
+        if (ml_streq(w->v[k], ML_BACKGROUND))
+            return true;
+    return false;
 }
 
 static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
@@ -209,9 +235,9 @@ static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
     ml_Progress p;
     bool ok;
 
-    if (ml_wants_background(c, w))
-        return ml_run_in_background(ss, c, w);
-    if (!may_take_long(c))
+    if (wants_apart(c, w))
+        return ml_house()->run_apart(ss, c->name, w);
+    if (!(c->is & ML_SLOW))
         return c->run(ss, w);
     ml_progress_watch(&p, ss, c->name);
     ok = c->run(ss, w);
@@ -241,7 +267,7 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
 {
     ml_Data rows = {.n = 0};
     ml_Text text = {0};
-    bool json = !data && ss->json && !runs_lines(c), ok;
+    bool json = !data && ss->json && !(c->is & ML_LINES), ok;
     /* data NULL too: what a command runs inside is not for its caller. */
     ml_RunOpts run = {.sink.out = to, .tells = true, .data = data};
     ml_RunFrame f;
@@ -265,7 +291,7 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
 static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, ml_Words *w,
                        ml_Text *rest)
 {
-    bool shell = ml_streq(c->name, "shell") && w->n + more->n > 1;
+    bool shell = c->is & ML_SHELL && w->n + more->n > 1;
 
     if (more->n == 0)
         return true;
@@ -314,9 +340,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
                          text.n ? ml_text_z(&why)
                                 : "a command needs a name; :help lists them");
         ok = false;
-    } else if (!c->run) {
-        ok = ml_session_error(ss, ML_E_NOT_YET, "the command :%s (%s)", c->name, c->help);
-    } else if (c->wants_focus && !ss->focus) {
+    } else if (c->is & ML_ON_FOCUS && !ss->focus) {
         ok = ml_session_error(
             ss, ML_E_UNKNOWN_NAME,
             ":%s needs a schedule: :open FILE, or s = schedule(workload.matmul(64, "
@@ -326,7 +350,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
         char *rest = has_rest ? text.p + n + 1 : text.p + n;
 
         /* The shell does its own redirection. */
-        if (!ml_streq(c->name, "shell"))
+        if (!(c->is & ML_SHELL))
             r = find_redirect(rest);
         w.rest = rest;
         ml_text_add(&words_text, rest);

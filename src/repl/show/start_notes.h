@@ -1,6 +1,6 @@
 /* start_notes - what is told of a program when it becomes the focus for the first time. */
-#ifndef ML_REPL_START_NOTES_H
-#define ML_REPL_START_NOTES_H
+#ifndef ML_REPL_SHOW_START_NOTES_H
+#define ML_REPL_SHOW_START_NOTES_H
 
 #include "primitives/schedule.h"
 #include "repl/out/data.h"

@@ -1,6 +1,6 @@
 /* options - the command line: one table, read completely before anything is run.
  * Source: interaction 2. */
-#include "repl/options.h"
+#include "repl/session/options.h"
 
 #include <stddef.h>
 #include <stdlib.h>

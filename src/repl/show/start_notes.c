@@ -2,7 +2,7 @@
  * start_notes - see start_notes.h: the blocks whose instances have to keep their order, so
  * that a step which is refused for it does not come as a surprise.
  */
-#include "repl/start_notes.h"
+#include "repl/show/start_notes.h"
 
 #include "primitives/call/render.h"
 #include "primitives/rewrite/keep_order.h"

@@ -6,8 +6,8 @@
  * second, and none when nobody reads them. Work that takes under a second says nothing
  * there; at a terminal, under 150 ms. Source: interaction 9.
  */
-#ifndef ML_REPL_OUT_PROGRESS_H
-#define ML_REPL_OUT_PROGRESS_H
+#ifndef ML_REPL_SESSION_PROGRESS_H
+#define ML_REPL_SESSION_PROGRESS_H
 
 #include "repl/session/session.h"
 

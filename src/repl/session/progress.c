@@ -1,6 +1,6 @@
 /* progress - how far long work is, in the form that the reader can use. Source:
  * interaction 9. */
-#include "repl/out/progress.h"
+#include "repl/session/progress.h"
 
 #include <math.h>
 #include <poll.h>
