@@ -8,16 +8,16 @@
 #define _XOPEN_SOURCE 700 /* NOLINT: sigaltstack */
 #include "repl/keep/crash.h"
 
-#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/sanitized.h"
 #include "repl/keep/sessions.h"
+#include "repl/out/write_all.h"
 #include "repl/screen/restore.h"
 
 enum {
@@ -39,20 +39,7 @@ static struct { /* a signal handler has no other way to it */
 
 static void put(int fd, const char *z)
 {
-    size_t n = 0;
-
-    while (z[n])
-        n++;
-    while (n > 0) {
-        ssize_t k = write(fd, z, n);
-
-        if (k < 0 && errno != EINTR)
-            return;
-        if (k > 0) {
-            z += k;
-            n -= (size_t)k;
-        }
-    }
+    ml_write_all(fd, z, strlen(z));
 }
 
 static void put_hex(int fd, uintptr_t v)
@@ -146,22 +133,11 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 
 /* ---- beforehand */
 
-static void copy(char *to, size_t room, const char *from)
-{
-    size_t n = from ? strlen(from) : 0;
-
-    if (n >= room)
-        n = room - 1;
-    if (n)
-        memcpy(to, from, n);
-    to[n] = '\0';
-}
-
 static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     (void)user;
     (void)ss;
-    copy(crash.line, sizeof crash.line, e->text);
+    snprintf(crash.line, sizeof crash.line, "%s", e->text);
 }
 
 static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
@@ -169,7 +145,7 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     (void)user;
     (void)ss;
     (void)e;
-    copy(crash.line, sizeof crash.line, NULL);
+    crash.line[0] = '\0';
 }
 
 void ml_crash_observe(ml_Session *ss)
@@ -182,7 +158,7 @@ void ml_crash_observe(ml_Session *ss)
 
 void ml_crash_autosave(const char *path)
 {
-    copy(crash.autosave, sizeof crash.autosave, path);
+    snprintf(crash.autosave, sizeof crash.autosave, "%s", path ? path : "");
 }
 
 const char *ml_crash_saved(void)
@@ -200,10 +176,10 @@ void ml_crash_watch(const char *version, bool reports)
 
     if (ML_SANITIZED)
         return;
-    copy(crash.version, sizeof crash.version, version);
+    snprintf(crash.version, sizeof crash.version, "%s", version);
     if (reports && ml_sessions_name(&t)) {
         ml_text_add(&t, ML_CRASH_SUFFIX);
-        copy(crash.path, sizeof crash.path, t.n < PATH ? t.p : NULL);
+        snprintf(crash.path, sizeof crash.path, "%s", t.n < PATH ? t.p : "");
     }
     ml_text_free(&t);
     backtrace(frame, 1); /* opens the library that it needs, now */
