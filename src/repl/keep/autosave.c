@@ -347,15 +347,14 @@ static void end_autosave(void *user, ml_Session *ss)
     ss->autosave = NULL;
 }
 
-void ml_autosave_begin(ml_Session *ss, bool tells)
+void ml_autosave_begin(ml_Session *ss)
 {
     static const ml_Observer OBSERVER = {
         .name = "autosave", .after_line = after_line, .on_end = end_autosave};
 
     if (ss->autosave || ss->private_ || ss->batch)
         return;
-    if (tells)
-        announce(ss);
+    announce(ss);
     ss->autosave = ml_heap_zalloc(sizeof *ss->autosave);
     ss->autosave->fd = -1;
     ml_settings_init(&ss->autosave->set);

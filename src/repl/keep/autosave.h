@@ -7,7 +7,7 @@
 
 /* A session that prompts begins: tells of those that were not ended well, and writes from
  * now on. Nothing with --private or --batch, or when it has begun already. */
-void ml_autosave_begin(ml_Session *ss, bool tells);
+void ml_autosave_begin(ml_Session *ss);
 /* One more line in the file, when there is something new: after each line by itself. A
  * failure is told once and ends the autosave, not the session. */
 void ml_autosave_line(ml_Session *ss);

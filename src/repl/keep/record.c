@@ -22,6 +22,7 @@
 #include "core/json/json.h"
 #include "core/vec.h"
 #include "repl/command/command.h"
+#include "repl/out/interrupt.h"
 
 enum { LIMIT = 16 << 20 /* bytes */ };
 
@@ -143,11 +144,9 @@ static void add_output(ml_Text *out, const char *p)
     while (*p) {
         ml_text_clear(&line);
         while (*p && *p != '\n') {
-            if (p[0] == '\033' && p[1] == '[') {
-                for (p += 2; *p && (*p < '@' || *p > '~');)
-                    p++;
-                p += *p != '\0';
-            } else if (address(p)) {
+            if (ml_escape_length(p) > 0)
+                p += ml_escape_length(p);
+            else if (address(p)) {
                 ml_text_add(&line, "<x>");
                 p += address(p);
             } else
@@ -484,7 +483,7 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     (void)user;
     if (e->depth > 0)
         return;
-    if (ss->stops)
+    if (ml_interrupt_came())
         cast(ss, 'm', "interrupted");
     r->skip = false;
     if (!r->open)
@@ -492,7 +491,7 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     Line *l = &r->lines.v[r->lines.n - 1];
 
     r->open = false;
-    l->stopped = ss->stops > 0;
+    l->stopped = ml_interrupt_came();
     if (l->stopped)
         told = add_steps(ss, &t);
     else if (l->unseen)
