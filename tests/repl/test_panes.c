@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "repl/host/host.h"
+#include "repl/house.h"
 #include "repl/session/profiles.h"
 #include "repl/view/pane/panes.h"
 
@@ -692,6 +693,7 @@ static void a_thousand_blocks_have_all_their_rows(void **state)
 
 int main(void)
 {
+    ml_house_open();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_code_have_roles),
         cmocka_unit_test(marked_variables_have_colours_of_their_own),
