@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_NAMES_H
 #define ML_PRIMITIVES_NAMES_H
 
-#include "primitives/schedule/schedule_impl.h"
+#include "primitives/schedule.h"
 
 typedef enum ml_Bearer { ML_BEARS_LOOP, ML_BEARS_BLOCK, ML_BEARS_BUFFER } ml_Bearer;
 
@@ -10,6 +10,7 @@ typedef struct ml_NamedItem {
     uint8_t kind; /* a ml_Bearer */
     ml_Uid uid;
     const char *hint;
+    const ml_Buffer *buffer; /* when it is one */
 } ml_NamedItem;
 
 typedef struct ml_NamedItems {
