@@ -29,7 +29,7 @@ typedef struct Show {
     double searched; /* seconds of the best before the best were measured by turns; 0 */
     int64_t next_row;
     double row_at, line_at; /* when they were printed last */
-    bool live, line;        /* line: one stands on the screen */
+    bool live;
     bool head;
 } Show;
 
@@ -69,15 +69,6 @@ static int64_t failures(const ml_TuneStatus *s)
 
 /* ---------------------------------------------------------------- progress */
 
-static void erase(Show *sh)
-{
-    if (sh->line) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    sh->line = false;
-}
-
 static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
 {
     ml_text_fmt(t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
@@ -107,9 +98,7 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
         return;
     sh->line_at = ml_clock();
     add_state(&t, sh, s);
-    fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
-    fflush(stderr);
-    sh->line = true;
+    ml_out_status(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -118,7 +107,6 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_Text t = {0};
     bool share = isfinite(sh->peak) && sh->flop > 0;
 
-    erase(sh);
     if (!sh->head) {
         ml_text_fmt(&t, " gen  trials   %s%s   failed   remaining",
                     sh->flop > 0 ? "best GFLOP/s" : "   best in ms",
@@ -220,7 +208,6 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     ml_Text t = {0};
     double spent = s->search_seconds + s->build_seconds + s->run_seconds;
 
-    erase(sh);
     if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
         ml_text_fmt(&t, "stopped after %lld", (long long)s->done);
         if (s->done < s->total)
@@ -445,16 +432,14 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         s = ml_tuner_status(t);
         if (!s->final_of)
             sh.searched = s->best;
-        if (s->warning && !warned && !warning) {
-            erase(&sh);
+        if (s->warning && !warned && !warning)
             ml_tune_warn(ss, s->warning);
-        }
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
     ml_interrupt_fatal(fatal);
-    sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
-    erase(&sh);
+    ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
+    ml_out_clear_status(&ss->out);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     else {

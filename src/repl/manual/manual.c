@@ -65,8 +65,8 @@ static const struct {
 static const struct {
     const char *pane, *keys, *help;
 } KEYS[] = {
-#define ML_KEY(id, pane, keys, label, help) {#pane, keys, help},
-#include "repl/view/keys.def"
+#define ML_KEY(id, pane, keys, label, help, ...) {#pane, keys, help},
+#include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
 

@@ -1,12 +1,11 @@
 /*
- * frame - what the files of the view share and panes need not know: layout, bindings of
- * keys, the page, the mouse. Source: interaction 10.
+ * frame - what the files of the view share and panes need not know: layout, the page, the
+ * mouse. Source: interaction 10.
  */
-#ifndef ML_REPL_VIEW_FRAME_H
-#define ML_REPL_VIEW_FRAME_H
+#ifndef ML_REPL_VIEW_STATE_FRAME_H
+#define ML_REPL_VIEW_STATE_FRAME_H
 
-#include "repl/view/act/act.h"
-#include "repl/view/layout.h"
+#include "repl/view/state/layout.h"
 
 typedef enum ml_Drag { ML_DRAG_NONE, ML_DRAG_BORDER, ML_DRAG_NODE } ml_Drag;
 
@@ -27,7 +26,6 @@ typedef struct ml_Frame {
     bool sync[ML_N_PANES];  /* the cursor goes to the selected node when rows are there */
     bool loose[ML_N_PANES]; /* scrolled by the wheel: the cursor need not be in sight */
     const ml_Schedule *shown;
-    char *marked[ML_MAX_MARKED]; /* what v->marked points at */
     bool message_is_error;
     bool leaving; /* Q was pressed with work that is not saved */
     bool typing;  /* a line of the prompt: what it prints is shown whole */
@@ -62,16 +60,6 @@ typedef struct ml_Frame {
     double share;     /* of the measured peak; 0: not known */
 } ml_Frame;
 
-/* ---- draw.c, draw_title.c, draw_last.c */
-/* A row from column x on, scrolled by `left`; … where it is cut. `found`: what is searched
- * for is marked. */
-void ml_view_put_row(ml_View *v, ml_Rect in, int x, int y, const ml_Row *row, int left,
-                     bool found);
-void ml_view_draw_title(ml_View *v);
-void ml_view_draw_last(ml_View *v);
-/* Rows of the panes that the message covers. */
-int ml_view_last_over(ml_View *v);
-
 /* ---- scroll.c */
 /* The rows of a pane, made anew when they are stale; the cursor finds its place again. */
 const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id);
@@ -87,26 +75,6 @@ void ml_view_fold(ml_View *v, ml_Uid node, bool fold);
 bool ml_view_folded(const ml_View *v, ml_Uid node);
 /* Whether the row is of the selected node: its own, or of something below it. */
 bool ml_view_linked(const ml_View *v, const ml_Row *row);
-void ml_view_unfold_row(ml_View *v);
-void ml_view_fold_row(ml_View *v);
-
-/* ---- search.c */
-void ml_view_search_begin(ml_View *v);
-void ml_view_search_key(ml_View *v, const ml_Key *k);
-void ml_view_search_next(ml_View *v, int by);
-/* The next match in a row's text at or behind byte `from`; false: none. */
-bool ml_view_match(const ml_View *v, const char *text, size_t from, size_t *at, size_t *n);
-
-/* ---- page.c */
-void ml_view_page_key(ml_View *v, const ml_Key *k);
-void ml_view_page_close(ml_View *v);
-void ml_view_help(ml_View *v);
-int ml_view_page_room(const ml_View *v);
-
-/* ---- view.c */
-void ml_view_place(ml_View *v);                   /* boxes of panes, from layout and size */
-void ml_view_show_pane(ml_View *v, ml_PaneId id); /* and goes there */
-void ml_view_follow_marks(ml_View *v, const char *name); /* marks a variable, or no more */
 
 /* ---- layout_file.c */
 void ml_view_layout_load(ml_View *v);

@@ -6,18 +6,13 @@
  * live in a context of their own, made anew when what they show has changed.
  * Source: interaction 10.
  */
-#ifndef ML_REPL_VIEW_ROWS_H
-#define ML_REPL_VIEW_ROWS_H
+#ifndef ML_REPL_VIEW_STATE_ROWS_H
+#define ML_REPL_VIEW_STATE_ROWS_H
 
 #include "core/ctx.h"
-#include "core/vec.h"
+#include "core/stmt.h"
 #include "repl/screen/grid.h"
-
-typedef struct ml_RoleSpan { /* bytes [from, to) of the text, in order, not overlapping */
-    uint32_t from, to;
-    uint8_t role; /* ml_CellRole */
-} ml_RoleSpan;
-typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
+#include "repl/view/state/words.h"
 
 typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;
 
@@ -49,9 +44,8 @@ typedef struct ml_Rows {
 void ml_rows_reset(ml_Rows *r);
 void ml_rows_free(ml_Rows *r);
 
-/* Writes one row: begin, put pieces, end. end returns it, to be given node, line and the
- * rest; valid until the next begin. */
-void ml_rows_begin(ml_Rows *r);
+/* Writes one row: put pieces, end. end returns it, to be given node, line and the rest;
+ * valid until the next row. */
 void ml_rows_put(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void ml_rows_put_n(ml_Rows *r, ml_CellRole role, const char *text, size_t n);
@@ -61,11 +55,17 @@ ml_Row *ml_rows_end(ml_Rows *r);
 /* All at once. */
 ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Each line of a text as a row. */
+void ml_rows_add_lines(ml_Rows *r, ml_CellRole role, const char *text);
 /* A line of a program (TVMScript or Lua) with the roles of its words. */
 ml_Row *ml_rows_code(ml_Rows *r, const char *line);
 /* A line of TVMScript as a piece of a row. Identifiers that equal marked[k] (NULL: none)
  * get role MARK1 + k. */
-void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *const *marked,
+void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, char *const *marked,
                         size_t n_marked);
+
+/* The columns of a text when they are more than `width` and not more than `most`. */
+int ml_wider(int width, const char *text, int most);
+int ml_rows_columns(const ml_Grid *g, const ml_Rows *r); /* of the longest row */
 
 #endif

@@ -1,6 +1,6 @@
 /* node_changes - which loops and blocks the last step changed. Source: interaction 10. */
-#ifndef ML_REPL_VIEW_NODE_CHANGES_H
-#define ML_REPL_VIEW_NODE_CHANGES_H
+#ifndef ML_REPL_VIEW_STATE_NODE_CHANGES_H
+#define ML_REPL_VIEW_STATE_NODE_CHANGES_H
 
 #include "core/index/index.h"
 

@@ -3,38 +3,23 @@
  * asked for before, in that pane; a binding of a pane goes before one of all panes. Source:
  * interaction 10.
  */
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
 
 #include "core/base/arena.h"
 #include "core/base/utf8.h"
-#include "repl/view/frame.h"
 
 const ml_KeyInfo ml_key_info[ML_N_REQUESTS] = {
-#define ML_KEY(id, pane, keys, label, help)                                                \
+#define ML_KEY(id, pane, keys, label, help, ...)                                           \
     [ML_REQ_##id] = {#id, ML_PANE_##pane, keys, label, help},
-#include "repl/view/keys.def"
+#include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
 
-typedef struct Entry {
-    ml_Request r;
-    const char *head;
-} Entry;
-static const Entry ORDER[] = {
-#define ML_KEY_HEAD(text) {ML_REQ_NONE, text},
-#define ML_KEY(id, ...)   {ML_REQ_##id, NULL},
-#include "repl/view/keys.def"
-#undef ML_KEY
-#undef ML_KEY_HEAD
+const char *const ml_pane_names[ML_N_PANES] = {
+#define ML_PANE(id, name, ...) [ML_PANE_##id] = (name),
+#include "repl/view/keys/panes.def"
+#undef ML_PANE
 };
-
-const char *ml_key_head(ml_Request r)
-{
-    for (size_t k = 1; k < ML_COUNT(ORDER); k++)
-        if (ORDER[k].r == r)
-            return ORDER[k - 1].head;
-    return NULL;
-}
 
 typedef struct Binding {
     ml_PaneId pane;
@@ -86,29 +71,38 @@ const char *ml_key_text(const ml_Key *k)
     return k->name ? k->name : ml_streq(k->ch, " ") ? "space" : k->ch;
 }
 
+bool ml_key_is(const ml_Key *k, const char *text)
+{
+    return k->name ? ml_streq(k->name, text) : ml_streq(k->ch, text);
+}
+
 /* Whether `key` is among words separated by blanks. */
 static bool among(const char *words, const char *key)
 {
     size_t n = strlen(key);
 
-    while (*words) {
+    for (; *words; words += strspn(words, " ")) {
         size_t k = strcspn(words, " ");
 
         if (k == n && memcmp(words, key, n) == 0)
             return true;
         words += k;
-        words += strspn(words, " ");
     }
     return false;
 }
 
+bool ml_key_among(const ml_Key *k, const char *texts)
+{
+    return among(texts, k->name ? k->name : k->ch);
+}
+
 /* ---- finding */
 
-static const Binding *bound(const ml_Session *ss, ml_PaneId pane, const char *key)
+static const Binding *bound(const ml_Keymap *m, ml_PaneId pane, const char *key)
 {
-    for (size_t k = ss->keymap ? ss->keymap->n : 0; k > 0; k--)
-        if (ss->keymap->v[k - 1].pane == pane && ml_streq(ss->keymap->v[k - 1].key, key))
-            return &ss->keymap->v[k - 1];
+    for (size_t k = m ? m->n : 0; k > 0; k--)
+        if (m->v[k - 1].pane == pane && ml_streq(m->v[k - 1].key, key))
+            return &m->v[k - 1];
     return NULL;
 }
 
@@ -120,13 +114,13 @@ static ml_Request usual(ml_PaneId pane, const char *key)
     return ML_REQ_NONE;
 }
 
-ml_Request ml_keymap_find(const ml_Session *ss, ml_PaneId in, const ml_Key *k)
+ml_Request ml_keymap_find(const ml_Keymap *m, ml_PaneId in, const ml_Key *k)
 {
     const char *key = ml_key_text(k);
     const ml_PaneId panes[2] = {in, ML_PANE_NONE};
 
     for (int p = 0; p < 2; p++) {
-        const Binding *b = bound(ss, panes[p], key);
+        const Binding *b = bound(m, panes[p], key);
         ml_Request r = b ? b->r : usual(panes[p], key);
 
         if (b || r != ML_REQ_NONE)
@@ -135,10 +129,10 @@ ml_Request ml_keymap_find(const ml_Session *ss, ml_PaneId in, const ml_Key *k)
     return ML_REQ_NONE;
 }
 
-ml_Request ml_keymap_anywhere(const ml_Session *ss, const ml_Key *k)
+ml_Request ml_keymap_anywhere(const ml_Keymap *m, const ml_Key *k)
 {
     for (int id = 1; id < ML_N_PANES; id++) {
-        ml_Request r = ml_keymap_find(ss, (ml_PaneId)id, k);
+        ml_Request r = ml_keymap_find(m, (ml_PaneId)id, k);
 
         if (r != ML_REQ_NONE)
             return r;
@@ -146,15 +140,15 @@ ml_Request ml_keymap_anywhere(const ml_Session *ss, const ml_Key *k)
     return ML_REQ_NONE;
 }
 
-void ml_keymap_keys(const ml_Session *ss, ml_Request r, ml_Text *out)
+void ml_keymap_keys(const ml_Keymap *m, ml_Request r, ml_Text *out)
 {
     const ml_KeyInfo *info = &ml_key_info[r];
     size_t from = out->n;
 
-    for (size_t k = 0; ss->keymap && k < ss->keymap->n; k++) {
-        const Binding *b = &ss->keymap->v[k];
+    for (size_t k = 0; m && k < m->n; k++) {
+        const Binding *b = &m->v[k];
 
-        if (b->r == r && bound(ss, b->pane, b->key) == b)
+        if (b->r == r && bound(m, b->pane, b->key) == b)
             ml_text_fmt(out, "%s%s", out->n > from ? " " : "", b->key);
     }
     for (const char *p = info->keys; *p;) {
@@ -163,18 +157,18 @@ void ml_keymap_keys(const ml_Session *ss, ml_Request r, ml_Text *out)
 
         memcpy(key, p, n);
         key[n] = '\0';
-        if (!bound(ss, info->pane, key))
+        if (!bound(m, info->pane, key))
             ml_text_fmt(out, "%s%s", out->n > from ? " " : "", key);
         p += n;
         p += strspn(p, " ");
     }
 }
 
-bool ml_keymap_first(const ml_Session *ss, ml_Request r, ml_Text *out)
+bool ml_keymap_first(const ml_Keymap *m, ml_Request r, ml_Text *out)
 {
     ml_Text all = {0};
 
-    ml_keymap_keys(ss, r, &all);
+    ml_keymap_keys(m, r, &all);
     size_t n = strcspn(ml_text_z(&all), " ");
 
     ml_text_addn(out, ml_text_z(&all), n);
@@ -196,30 +190,21 @@ static bool same_name(const char *a, const char *b)
     return *a == '\0' && *b == '\0';
 }
 
-ml_PaneId ml_pane_by_name(const char *name)
+/* ML_N_PANES: none of that name. */
+static ml_PaneId pane_by_name(const char *name)
 {
     if (same_name(name, "all"))
         return ML_PANE_NONE;
     for (int id = 1; id < ML_N_PANES; id++)
-        if (ml_panes[id].name && same_name(ml_panes[id].name, name))
+        if (ml_pane_names[id] && same_name(ml_pane_names[id], name))
             return (ml_PaneId)id;
     return ML_N_PANES;
 }
 
-static void end_keymap(void *user, ml_Session *ss)
-{
-    (void)user;
-    ml_heap_free(ss->keymap->v);
-    ml_heap_free(ss->keymap);
-    ss->keymap = NULL;
-}
-
-static const ml_Observer OBSERVER = {.name = "keymap", .on_end = end_keymap};
-
-bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const char *request,
+bool ml_keymap_bind(ml_Keymap **m, const char *pane, const char *key, const char *request,
                     ml_Text *why)
 {
-    ml_PaneId id = ml_pane_by_name(pane);
+    ml_PaneId id = pane_by_name(pane);
     ml_Key k;
     int r = 0;
 
@@ -228,8 +213,8 @@ bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const cha
     if (id == ML_N_PANES) {
         ml_text_fmt(why, "bind_key: there is no pane %s; there are all", pane);
         for (int p = 1; p < ML_N_PANES; p++)
-            if (ml_panes[p].name)
-                ml_text_fmt(why, ", %s", ml_panes[p].name);
+            if (ml_pane_names[p])
+                ml_text_fmt(why, ", %s", ml_pane_names[p]);
         return false;
     }
     if (!ml_key_read(key, &k)) {
@@ -244,14 +229,19 @@ bool ml_keymap_bind(ml_Session *ss, const char *pane, const char *key, const cha
                     request);
         return false;
     }
-    if (!ss->keymap)
-        ss->keymap = ml_heap_zalloc(sizeof *ss->keymap);
-    ml_session_observe(ss, &OBSERVER);
-    ss->keymap->v =
-        ml_heap_grow(ss->keymap->v, (ss->keymap->n + 1) * sizeof *ss->keymap->v);
-    Binding *b = &ss->keymap->v[ss->keymap->n++];
+    if (!*m)
+        *m = ml_heap_zalloc(sizeof **m);
+    (*m)->v = ml_heap_grow((*m)->v, ((*m)->n + 1) * sizeof *(*m)->v);
+    Binding *b = &(*m)->v[(*m)->n++];
 
     *b = (Binding){.pane = id, .r = (ml_Request)r};
     memcpy(b->key, ml_key_text(&k), strlen(ml_key_text(&k)) + 1);
     return true;
+}
+
+void ml_keymap_free(ml_Keymap *m)
+{
+    if (m)
+        ml_heap_free(m->v);
+    ml_heap_free(m);
 }

@@ -3,7 +3,7 @@
  * $XDG_STATE_HOME/moonloop/panes (default ~/.local/state). What cannot be read or written
  * is passed over: it is not worth a message. Source: interaction 10.
  */
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 #include "core/base/file.h"
 

@@ -2,7 +2,7 @@
  * layout - shares of room, and what they come to on a screen. Contents are shared out, each
  * border belongs to both of its neighbours. Pure: knows no view. Source: interaction 10.
  */
-#include "repl/view/layout.h"
+#include "repl/view/state/layout.h"
 
 enum { LEAST_ROWS = 1, LEAST_COLUMNS = 10 };
 
@@ -15,49 +15,25 @@ ml_SizeClass ml_size_class(int w, int h)
     return w >= 120 && h >= 36 ? ML_SIZE_SIX : ML_SIZE_FOUR;
 }
 
-/* The column in which a pane appears. */
-static int home(ml_PaneId id)
-{
-    switch (id) {
-    case ML_PANE_LOOPS:
-    case ML_PANE_BLOCK:
-    case ML_PANE_DATAFLOW:
-    case ML_PANE_MEMORY: return 1;
-    case ML_PANE_PROGRAM:
-    case ML_PANE_STEPS:
-    case ML_PANE_PERF:
-    case ML_PANE_JOBS: return 2;
-    case ML_PANE_CODE: return 3;
-    case ML_PANE_LOOPTREE:
-    case ML_PANE_NONE:
-    case ML_N_PANES: break;
-    }
-    return ML_NO_COLUMN;
-}
-
-static void show(ml_Layout *l, ml_PaneId id, int height)
-{
-    l->pane[id].column = home(id);
-    l->pane[id].height = height;
-}
+/* The column in which a pane appears, and the shares of those that are usually shown. */
+static const struct {
+    uint8_t column, four, six; /* share of the height; 0: hidden */
+} USUAL[ML_N_PANES] = {
+    [ML_PANE_LOOPS] = {1, 14, 14},   [ML_PANE_BLOCK] = {1, 3, 7},
+    [ML_PANE_DATAFLOW] = {1, 0, 7},  [ML_PANE_MEMORY] = {1, 0, 0},
+    [ML_PANE_PROGRAM] = {2, 14, 18}, [ML_PANE_STEPS] = {2, 3, 5},
+    [ML_PANE_PERF] = {2, 0, 5},      [ML_PANE_JOBS] = {2, 0, 0},
+    [ML_PANE_CODE] = {3, 0, 0},
+};
 
 void ml_layout_usual(ml_Layout *l, ml_SizeClass size)
 {
-    *l = (ml_Layout){.width = {30, 47, 40}};
-    show(l, ML_PANE_LOOPS, 14);
-    show(l, ML_PANE_BLOCK, 3);
-    show(l, ML_PANE_PROGRAM, 14);
-    show(l, ML_PANE_STEPS, 3);
-    if (size == ML_SIZE_SIX) {
-        l->width[0] = 42;
-        l->width[1] = 75;
-        l->width[2] = 62;
-        show(l, ML_PANE_LOOPS, 14);
-        show(l, ML_PANE_BLOCK, 7);
-        show(l, ML_PANE_DATAFLOW, 7);
-        show(l, ML_PANE_PROGRAM, 18);
-        show(l, ML_PANE_STEPS, 5);
-        show(l, ML_PANE_PERF, 5);
+    bool six = size == ML_SIZE_SIX;
+
+    *l = six ? (ml_Layout){.width = {42, 75, 62}} : (ml_Layout){.width = {30, 47, 40}};
+    for (int id = 1; id < ML_N_PANES; id++) {
+        l->pane[id].height = six ? USUAL[id].six : USUAL[id].four;
+        l->pane[id].column = l->pane[id].height ? USUAL[id].column : ML_NO_COLUMN;
     }
 }
 
@@ -88,14 +64,6 @@ static void share_out(int total, const int *share, int n, int least, int *out)
         }
 }
 
-static void alone(ml_Rect area, ml_PaneId id, ml_Places *out)
-{
-    out->n_columns = 1;
-    out->column[0].n = 1;
-    out->column[0].pane[0] = id;
-    out->box[id] = area;
-}
-
 void ml_layout_place(const ml_Layout *l, ml_Rect area, ml_PaneId in, bool only,
                      ml_Places *out)
 {
@@ -116,7 +84,9 @@ void ml_layout_place(const ml_Layout *l, ml_Rect area, ml_PaneId in, bool only,
     if (only || out->n_columns == 0 || l->pane[in].column == ML_NO_COLUMN ||
         area.w - out->n_columns - 1 < out->n_columns * LEAST_COLUMNS) {
         *out = (ml_Places){0};
-        alone(area, in, out);
+        out->n_columns = out->column[0].n = 1;
+        out->column[0].pane[0] = in;
+        out->box[in] = area;
         return;
     }
     share_out(area.w - out->n_columns - 1, shares, out->n_columns, LEAST_COLUMNS, width);
@@ -150,57 +120,56 @@ void ml_layout_place(const ml_Layout *l, ml_Rect area, ml_PaneId in, bool only,
 
 /* ---- changing */
 
-static int shown_in(const ml_Layout *l, int column)
+/* The panes of a column, or of all (NO_COLUMN): how many, their heights, the lowest. */
+static int panes_in(const ml_Layout *l, int column, int *sum, int *last)
 {
     int n = 0;
 
-    for (int id = 1; id < ML_N_PANES; id++)
-        n += l->pane[id].column == column;
+    *sum = *last = 0;
+    for (int k = 1; k < ML_N_PANES; k++)
+        if (l->pane[k].column != ML_NO_COLUMN &&
+            (column == ML_NO_COLUMN || l->pane[k].column == column)) {
+            n++;
+            *sum += l->pane[k].height;
+            *last = k;
+        }
     return n;
 }
 
 bool ml_layout_toggle(ml_Layout *l, ml_PaneId id)
 {
-    int n = 0;
+    bool hide = l->pane[id].column != ML_NO_COLUMN;
+    int sum, last, n = panes_in(l, hide ? ML_NO_COLUMN : USUAL[id].column, &sum, &last);
 
-    if (l->pane[id].column == ML_NO_COLUMN) {
-        int sum = 0, column = home(id);
-
-        for (int k = 1; k < ML_N_PANES; k++) {
-            n += l->pane[k].column == column;
-            sum += l->pane[k].column == column ? l->pane[k].height : 0;
-        }
-        l->pane[id].column = column;
-        l->pane[id].height = n ? (sum + n - 1) / n : 1;
-        l->changed = true;
-        return true;
-    }
-    for (int k = 1; k < ML_N_PANES; k++)
-        n += l->pane[k].column != ML_NO_COLUMN;
-    if (n == 1)
+    if (hide && n == 1)
         return false;
-    l->pane[id].column = ML_NO_COLUMN;
+    l->pane[id].column = hide ? ML_NO_COLUMN : USUAL[id].column;
+    if (!hide)
+        l->pane[id].height = n ? (sum + n - 1) / n : 1;
     l->changed = true;
     return true;
 }
 
 void ml_layout_swap_in(ml_Layout *l, ml_PaneId id)
 {
-    int column = home(id), last = 0;
+    int sum, last;
 
     if (l->pane[id].column != ML_NO_COLUMN)
         return;
-    if (shown_in(l, column) < 2) {
+    if (panes_in(l, USUAL[id].column, &sum, &last) < 2) {
         ml_layout_toggle(l, id);
         return;
     }
-    for (int k = 1; k < ML_N_PANES; k++)
-        if (l->pane[k].column == column)
-            last = k;
-    l->pane[id].column = column;
-    l->pane[id].height = l->pane[last].height;
+    l->pane[id] = l->pane[last];
     l->pane[last].column = ML_NO_COLUMN;
     l->changed = true;
+}
+
+/* `by` as far as both keep the least. */
+static int within(int by, int a, int b, int least)
+{
+    by = a + by < least ? least - a : by;
+    return b - by < least ? b - least : by;
 }
 
 void ml_layout_move_row(ml_Layout *l, const ml_Places *p, ml_PaneId above, int by)
@@ -208,21 +177,15 @@ void ml_layout_move_row(ml_Layout *l, const ml_Places *p, ml_PaneId above, int b
     for (int c = 0; c < p->n_columns; c++)
         for (int k = 0; k + 1 < p->column[c].n; k++) {
             ml_PaneId below = p->column[c].pane[k + 1];
-            int a, b;
 
             if (p->column[c].pane[k] != above)
                 continue;
-            a = p->box[above].h - 2;
-            b = p->box[below].h - 2;
-            if (a + by < LEAST_ROWS)
-                by = LEAST_ROWS - a;
-            if (b - by < LEAST_ROWS)
-                by = b - LEAST_ROWS;
+            by = within(by, p->box[above].h - 2, p->box[below].h - 2, LEAST_ROWS);
             /* what is seen becomes the shares */
             for (int m = 0; m < p->column[c].n; m++)
                 l->pane[p->column[c].pane[m]].height = p->box[p->column[c].pane[m]].h - 2;
-            l->pane[above].height = a + by;
-            l->pane[below].height = b - by;
+            l->pane[above].height += by;
+            l->pane[below].height -= by;
             l->changed = true;
             return;
         }
@@ -230,24 +193,18 @@ void ml_layout_move_row(ml_Layout *l, const ml_Places *p, ml_PaneId above, int b
 
 void ml_layout_move_column(ml_Layout *l, const ml_Places *p, int left, int by)
 {
-    int at[ML_MAX_COLUMNS] = {0}, width[ML_MAX_COLUMNS] = {0};
+    int at[ML_MAX_COLUMNS] = {0};
 
     if (left < 0 || left + 1 >= p->n_columns || p->n_columns > ML_MAX_COLUMNS)
         return;
     for (int c = 0; c < p->n_columns; c++) {
-        ml_PaneId id = p->column[c].pane[0];
-
-        at[c] = l->pane[id].column - 1;
-        width[c] = p->box[id].w - 2;
+        at[c] = l->pane[p->column[c].pane[0]].column - 1;
         if (at[c] < 0)
             return;
     }
-    if (width[left] + by < LEAST_COLUMNS)
-        by = LEAST_COLUMNS - width[left];
-    if (width[left + 1] - by < LEAST_COLUMNS)
-        by = width[left + 1] - LEAST_COLUMNS;
     for (int c = 0; c < p->n_columns; c++)
-        l->width[at[c]] = width[c];
+        l->width[at[c]] = p->box[p->column[c].pane[0]].w - 2;
+    by = within(by, l->width[at[left]], l->width[at[left + 1]], LEAST_COLUMNS);
     l->width[at[left]] += by;
     l->width[at[left + 1]] -= by;
     l->changed = true;
@@ -257,7 +214,7 @@ void ml_layout_code(ml_Layout *l, bool shown)
 {
     if (l->width[2] < 1) /* of a file that knows of no third column */
         l->width[2] = l->width[1] * 4 / 5;
-    l->pane[ML_PANE_CODE].column = shown ? home(ML_PANE_CODE) : ML_NO_COLUMN;
+    l->pane[ML_PANE_CODE].column = shown ? USUAL[ML_PANE_CODE].column : ML_NO_COLUMN;
     l->pane[ML_PANE_CODE].height = 1;
 }
 

@@ -3,10 +3,10 @@
  * they lead into a file, so that nothing that a program or a library prints reaches the
  * screen. Source: interaction 10.
  */
-#ifndef ML_REPL_VIEW_CAPTURE_H
-#define ML_REPL_VIEW_CAPTURE_H
+#ifndef ML_REPL_VIEW_STATE_CAPTURE_H
+#define ML_REPL_VIEW_STATE_CAPTURE_H
 
-#include "repl/view/view.h"
+#include "repl/view/state/view.h"
 
 /* Turns them aside; false: not possible (errno), nothing has changed. */
 bool ml_capture_begin(void);

@@ -3,7 +3,7 @@
  * through. The cursor of a pane stays on what it was on when its rows are made anew: the
  * node, the version or the key that its row stood for. Source: interaction 10.
  */
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 static int n_rows(const ml_View *v, ml_PaneId id)
 {
@@ -123,8 +123,8 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)
                 ml_text_add(&key, old.key);
         }
         ml_rows_reset(r);
-        if (ml_panes[id].rows)
-            ml_panes[id].rows(v, r);
+        if (v->kinds[id].rows)
+            v->kinds[id].rows(v, r);
         p->fresh = true;
         p->cursor = row_like(v, id, &old, key.n ? ml_text_z(&key) : NULL, near);
         ml_text_free(&key);
@@ -202,50 +202,4 @@ void ml_view_fold(ml_View *v, ml_Uid node, bool fold)
     }
     for (int id = 1; id < ML_N_PANES; id++)
         v->pane[id].fresh = false;
-}
-
-enum { SIDEWAYS = 8 };
-
-void ml_view_unfold_row(ml_View *v)
-{
-    const ml_Row *row = ml_view_row(v, v->in);
-
-    if (!row)
-        return;
-    if (row->fold == ML_FOLD_CLOSED)
-        ml_view_fold(v, row->node, false);
-    else if (row->fold == ML_FOLD_OPEN)
-        ml_view_go(v, v->in, v->pane[v->in].cursor + 1);
-    else {
-        const ml_Rows *r = ml_view_rows(v, v->in);
-        int longest = 0;
-
-        for (size_t k = 0; k < r->v.n; k++) {
-            int n = ml_grid_columns(&v->grid, r->v.v[k].text, strlen(r->v.v[k].text));
-
-            longest = n > longest ? n : longest;
-        }
-        if (v->pane[v->in].left + v->pane[v->in].at.w - 1 < longest)
-            v->pane[v->in].left += SIDEWAYS;
-    }
-}
-
-void ml_view_fold_row(ml_View *v)
-{
-    ml_PaneState *p = &v->pane[v->in];
-    const ml_Row *row = ml_view_row(v, v->in);
-
-    if (!row)
-        return;
-    if (p->left > 0) {
-        p->left = p->left > SIDEWAYS ? p->left - SIDEWAYS : 0;
-    } else if (row->fold == ML_FOLD_OPEN) {
-        ml_view_fold(v, row->node, true);
-    } else {
-        for (int k = p->cursor - 1; k >= 0; k--)
-            if (p->rows.v.v[k].depth < row->depth) {
-                ml_view_go(v, v->in, k);
-                return;
-            }
-    }
 }

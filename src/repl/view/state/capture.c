@@ -3,7 +3,7 @@
  * that the session starts inherit them turned aside. Descriptors are of the process, so
  * there is one of this. Source: interaction 10.
  */
-#include "repl/view/capture.h"
+#include "repl/view/state/capture.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
  * A row is written into r->text and r->open and copied into the context of the rows when it
  * ends. Source: interaction 10.
  */
-#include "repl/view/rows.h"
+#include "repl/view/state/rows.h"
 
 #include "repl/line/colour.h"
 
@@ -15,10 +15,8 @@ void ml_rows_reset(ml_Rows *r)
         ml_ctx_reset(r->cx);
     else
         r->cx = ml_ctx_new(0);
-    r->v.v = NULL;
-    r->v.n = r->v.cap = 0;
-    r->open.v = NULL;
-    r->open.n = r->open.cap = 0;
+    memset(&r->v, 0, sizeof r->v);
+    memset(&r->open, 0, sizeof r->open);
     ml_text_clear(&r->text);
 }
 
@@ -30,12 +28,6 @@ void ml_rows_free(ml_Rows *r)
 }
 
 /* ---- one row */
-
-void ml_rows_begin(ml_Rows *r)
-{
-    r->open.n = 0;
-    ml_text_clear(&r->text);
-}
 
 static void cover(ml_Rows *r, size_t from, ml_CellRole role)
 {
@@ -101,6 +93,8 @@ ml_Row *ml_rows_end(ml_Rows *r)
                       .spans = spans,
                       .n_spans = (uint32_t)r->open.n,
                       .version = -1}));
+    r->open.n = 0;
+    ml_text_clear(&r->text);
     return &r->v.v[r->v.n - 1];
 }
 
@@ -109,13 +103,20 @@ ml_Row *ml_rows_add(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     ml_Row *row;
     va_list ap;
 
-    ml_rows_begin(r);
     va_start(ap, fmt);
     ml_text_vfmt(&r->text, fmt, ap);
     va_end(ap);
     row = ml_rows_end(r);
     row->role = (uint8_t)role;
     return row;
+}
+
+void ml_rows_add_lines(ml_Rows *r, ml_CellRole role, const char *text)
+{
+    ml_Str line;
+
+    while (ml_next_line(&text, &line))
+        ml_rows_add(r, role, "%.*s", (int)line.n, line.p);
 }
 
 /* ---- code */
@@ -135,13 +136,7 @@ static void put_words(ml_Rows *r, ml_Language lang, const char *text, size_t n)
     }
 }
 
-static bool in_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
-}
-
-static int mark_of(const char *p, size_t n, const char *const *marked, size_t n_marked)
+static int mark_of(const char *p, size_t n, char *const *marked, size_t n_marked)
 {
     for (size_t k = 0; k < n_marked; k++)
         if (marked[k] && strlen(marked[k]) == n && memcmp(marked[k], p, n) == 0)
@@ -150,7 +145,7 @@ static int mark_of(const char *p, size_t n, const char *const *marked, size_t n_
 }
 
 /* Spans of the marked words in [from, to) of the row, which no other span covers. */
-static void mark_words(ml_Rows *r, size_t from, size_t to, const char *const *marked,
+static void mark_words(ml_Rows *r, size_t from, size_t to, char *const *marked,
                        size_t n_marked)
 {
     const char *p = r->text.p;
@@ -159,9 +154,9 @@ static void mark_words(ml_Rows *r, size_t from, size_t to, const char *const *ma
         int mark;
 
         end = k + 1;
-        if (!in_word(p[k]))
+        if (!ml_in_word(p[k]))
             continue;
-        while (end < to && in_word(p[end]))
+        while (end < to && ml_in_word(p[end]))
             end++;
         mark = k > 0 && p[k - 1] == '.' ? -1 : mark_of(p + k, end - k, marked, n_marked);
         if (mark >= 0)
@@ -171,7 +166,7 @@ static void mark_words(ml_Rows *r, size_t from, size_t to, const char *const *ma
     }
 }
 
-void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *const *marked,
+void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, char *const *marked,
                         size_t n_marked)
 {
     size_t base = r->text.n, first = r->open.n;
@@ -200,8 +195,26 @@ void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, const char *cons
 
 ml_Row *ml_rows_code(ml_Rows *r, const char *line)
 {
-    ml_rows_begin(r);
     put_words(r, *line == ':' ? ML_LANGUAGE_COMMAND : ml_language_of_line(line), line,
               strlen(line));
     return ml_rows_end(r);
+}
+
+int ml_wider(int width, const char *text, int most)
+{
+    int n = ml_text_columns(text, strlen(text));
+
+    return n > width && n <= most ? n : width;
+}
+
+int ml_rows_columns(const ml_Grid *g, const ml_Rows *r)
+{
+    int longest = 0;
+
+    for (size_t k = 0; k < r->v.n; k++) {
+        int n = ml_grid_columns(g, r->v.v[k].text, strlen(r->v.v[k].text));
+
+        longest = n > longest ? n : longest;
+    }
+    return longest;
 }

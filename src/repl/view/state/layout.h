@@ -2,10 +2,10 @@
  * layout - where panes stand: columns of panes that share their borders, in shares of what
  * room there is. One layout per size class, kept over sessions. Source: interaction 10.
  */
-#ifndef ML_REPL_VIEW_LAYOUT_H
-#define ML_REPL_VIEW_LAYOUT_H
+#ifndef ML_REPL_VIEW_STATE_LAYOUT_H
+#define ML_REPL_VIEW_STATE_LAYOUT_H
 
-#include "repl/view/view.h"
+#include "repl/view/state/view.h"
 
 typedef enum ml_SizeClass {
     ML_SIZE_NONE, /* under 40x10: a line that says so */

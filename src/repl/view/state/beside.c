@@ -7,7 +7,7 @@
  * instructions, and lines that are not those of the code (regions are shown otherwise than
  * they were compiled), are tied by the selected node. Source: interaction 8, 10.
  */
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 enum { BESIDE = 100 }; /* columns */
 

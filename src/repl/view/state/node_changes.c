@@ -5,7 +5,7 @@
  * path to a change is a new copy, so that its own fields are compared. Source: interaction
  * 10, DESIGN section 3.
  */
-#include "repl/view/node_changes.h"
+#include "repl/view/state/node_changes.h"
 
 /* Stands below other nodes of both programs. Where the parents are one node, its own place
  * answers for both. */
