@@ -22,7 +22,7 @@
 #include "repl/keep/crash.h"
 #include "repl/keep/registered.h"
 #include "repl/keep/sessions.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 #include "repl/run/stuck.h"
 
 enum {

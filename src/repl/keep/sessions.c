@@ -18,7 +18,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 
 bool ml_sessions_folder(ml_Text *out)
 {
