@@ -7,8 +7,6 @@
 #ifndef ML_REPL_SESSION_SESSION_H
 #define ML_REPL_SESSION_SESSION_H
 
-#include <signal.h>
-
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/schedule.h"
@@ -22,6 +20,7 @@ typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
 typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
+typedef struct ml_Echo ml_Echo;           /* what steps showed last, show/echo.c */
 typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
@@ -71,6 +70,7 @@ typedef struct ml_Session {
     int n_lines;             /* that were run, without those of others */
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
+    ml_Echo *echo;           /* NULL: no step was shown */
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     int *saved; /* of each: versions that it had when it was saved or opened last */
     size_t n_schedules;
@@ -79,15 +79,10 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
-    volatile sig_atomic_t stops;     /* SIGINTs that the line at work has had, and heeded */
-    struct ml_Session
-        *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
-    volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
-    bool check_ok;                      /* of the last :check */
-    ml_Failure *last;                   /* the last error, for :explain */
-    bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
-    int status;      /* exit status so far */
+    bool check_ok;    /* of the last :check */
+    ml_Failure *last; /* the last error, for :explain */
+    bool last_owned;  /* it is ours; else a Lua error object that the host keeps has it */
+    int status;       /* exit status so far */
     bool quit;
     int quit_asked; /* number of the line that wanted to leave while jobs ran; 0: none */
     /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */

@@ -11,6 +11,8 @@
 void ml_session_announce(ml_Session *ss);
 /* After steps: headline and diff of each from one version to another. */
 void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
+/* What was printed for the last one is dropped; so it is at the session's end. */
+void ml_echo_forget(ml_Session *ss);
 /* Prints the program of a version with display names, as the screen shows it. */
 void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
 void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
