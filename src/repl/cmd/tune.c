@@ -16,6 +16,7 @@
 #include "repl/host/tune.h"
 #include "repl/job/background.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
 #include "work/work.h"
 
@@ -437,7 +438,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
-    ss->stops_itself = 1;
+    bool fatal = ml_interrupt_fatal(false);
+
     while (state == ML_TUNE_MORE) {
         state = ml_tuner_step(t, cx, 0.1);
         s = ml_tuner_status(t);
@@ -450,7 +452,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
-    ss->stops_itself = 0;
+    ml_interrupt_fatal(fatal);
     sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
     erase(&sh);
     if (state == ML_TUNE_FAILED)
@@ -461,7 +463,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     }
     ml_ctx_unref(cx);
     if (state == ML_TUNE_CANCELLED) {
-        ss->interrupt = 0;
+        ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;
     }

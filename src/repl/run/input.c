@@ -13,6 +13,7 @@
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/show/show.h"
@@ -24,8 +25,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
-    int error;                         /* errno of a failed read */
-    const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
+    int error; /* errno of a failed read */
 } Lines;
 
 /* The next line without its newline; false: the end. */
@@ -38,7 +38,7 @@ static bool next_line(Lines *l, ml_Text *out)
 
             do
                 k = read(l->fd, l->buf, sizeof l->buf);
-            while (k < 0 && errno == EINTR && !*l->stop);
+            while (k < 0 && errno == EINTR && !ml_interrupted());
             l->ended = k <= 0;
             l->error = k < 0 ? errno : 0;
             l->at = 0;
@@ -151,7 +151,7 @@ static bool is_binary(const ml_Text *t)
 
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
-    Lines l = {.fd = fd, .stop = &ss->interrupt};
+    Lines l = {.fd = fd};
     ml_Text line = {0}, whole = {0};
     bool ok = true;
     size_t number = 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 
 #define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
 #define QUIET_PIPE 1.0
@@ -161,7 +162,7 @@ static void on_work(void *user, unsigned ticks)
 
 void ml_session_guard(ml_Session *ss, ml_Ctx *cx)
 {
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_interrupt_guard(cx);
     ml_ctx_set_watch(cx, on_work, ss);
 }
 
