@@ -5,7 +5,7 @@ local topic = ...
 local matmul = "s = schedule(workload.matmul(16, 16, 16))\n"
 local function command(name, text, lines) topic(":" .. name, nil, text, lines) end
 
-command("help", "A name of anything: a primitive, a command, a setting (:help set NAME), a function (moon.check), a method (s:tree), a field (error.rule), an error code; or one of the topics primitives, commands, settings, names, errors, later. ?NAME and NAME? are the same.",
+command("help", "A name of anything: a primitive, a command, a setting (:help set NAME), a function (moon.check), a method (s:tree), a field (error.rule), an error code; or one of the topics primitives, commands, settings, names, errors. ?NAME and NAME? are the same.",
     ":help names")
 command("apropos", "Names, summaries, texts of help and of errors; case does not matter.", ":apropos guard")
 command("focus", "Bare names of primitives work on the focus. A schedule becomes it when it is made; without an argument all of them are listed.",

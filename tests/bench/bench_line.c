@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "programs.h"
 #include "repl/host/host.h"
+#include "repl/house.h"
 #include "repl/line/hint.h"
 #include "repl/line/line_grid.h"
 
@@ -78,6 +79,7 @@ static void measure(const char *what, const char *program, const char *const *li
 
     if (!t)
         abort();
+    ml_house_open();
     ml_session_init(&t->ss);
     ml_out_init(&t->ss.out, 0, 80, false);
     t->ss.host = ml_host_new(&t->ss);

@@ -23,11 +23,9 @@ enum { SECONDS = 20, PATH_SIZE = 1024 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const commands[] = {
-#define ML_COMMAND(name, group, args, help, fn, focus) name,
-#define ML_COMMAND_LATER(name, group, args, help)      name,
-#include "repl/commands.def"
+#define ML_COMMAND(name, group, args, help, fn, is) name,
+#include "repl/command/commands.def"
 #undef ML_COMMAND
-#undef ML_COMMAND_LATER
 };
 
 static uint64_t next(uint64_t *s)

@@ -2,7 +2,7 @@
 #include "saved.h"
 
 #include "core/script/script.h"
-#include "primitives/schedule/names.h"
+#include "primitives/names.h"
 #include "primitives/trace.h"
 
 /* "matmul: C i j k ...": what steps and lookups can name, in program order. */

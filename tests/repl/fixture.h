@@ -7,6 +7,8 @@
 #define ML_TESTS_REPL_FIXTURE_H
 
 #include "repl/host/host.h"
+#include "repl/house.h"
+#include "repl/run/run.h"
 #include "repl/session/session.h"
 
 #include <setjmp.h>
@@ -21,6 +23,7 @@
 
 static inline void open_session(ml_Session *ss, int columns, ml_Mode mode)
 {
+    ml_house_open();
     ml_session_init(ss);
     ml_out_init(&ss->out, 0, columns, false);
     ss->host = ml_host_new(ss);
@@ -30,7 +33,7 @@ static inline void open_session(ml_Session *ss, int columns, ml_Mode mode)
 /* Runs a line that goes well. */
 static inline void run_line(ml_Session *ss, const char *line)
 {
-    if (!ml_session_line(ss, line))
+    if (!ml_run(ss, NULL, line))
         fail_msg("%s went wrong", line);
 }
 

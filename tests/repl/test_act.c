@@ -10,8 +10,9 @@
 
 #include "core/index/index.h"
 #include "primitives/trace.h"
-#include "repl/view/act/act.h"
+#include "repl/run/run.h"
 #include "repl/view/pane/panes.h"
+#include "repl/view/view.h"
 #include "tune/db/db.h"
 
 /* ---- the fixture */
@@ -1097,7 +1098,7 @@ static void expect_as_typed(Fixture *f, const char *lines)
     for (const char *p = lines; *p;) {
         char *line = strndup(p, strcspn(p, "\n"));
 
-        ml_session_line(&ss, line);
+        ml_run(&ss, NULL, line);
         p += strlen(line) + 1;
         free(line);
     }

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "repl/house.h"
 #include "repl/line/colour.h"
 
 static const char LETTERS[] = {
@@ -150,5 +151,6 @@ int main(void)
         cmocka_unit_test(any_bytes_are_taken),
     };
 
+    ml_house_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "repl/command/command.h"
 #include "repl/line/complete.h"
-#include "repl/run/command.h"
 
 typedef struct Got {
     ml_Text names, notes;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #include "repl/cmd/help_impl.h"
+#include "repl/command/command.h"
 #include "repl/out/wrap.h"
-#include "repl/run/command.h"
+#include "repl/run/run.h"
 #include "repl/run/scratch.h"
 
 static int begin(void **state)
@@ -26,7 +27,7 @@ static void line(ml_Session *ss, const char *text, bool ok, ml_Text *out)
 {
     ml_text_clear(out);
     ss->out.sink.out = ss->out.sink.err = out;
-    if (ml_session_line(ss, text) != ok)
+    if (ml_run(ss, NULL, text) != ok)
         fail_msg("%s: %s", text, ml_text_z(out));
     ss->out.sink.out = ss->out.sink.err = NULL;
 }

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "core/json/json.h"
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
+#include "repl/out/interrupt.h"
+#include "repl/run/run.h"
 
 typedef struct Fixture {
     ml_Session ss;
@@ -65,9 +67,9 @@ static bool type(Fixture *f, const char *line)
 {
     ml_text_clear(&f->out);
     ml_text_clear(&f->err);
-    f->ss.interrupt = 0;
+    ml_interrupt_answer();
     f->ss.quit = false;
-    return ml_session_line(&f->ss, line);
+    return ml_run(&f->ss, NULL, line);
 }
 
 /* Each line of the text is an object; how many there are. */

@@ -80,7 +80,7 @@ why() { cat out err; }
 verdict 'refuses them to one script, too'
 
 # ---- whatever the table does not know: paths as arguments of every function
-commands=$(sed -nE 's/^ML_COMMAND\("([a-z-]+)".*/\1/p' "$root/src/repl/commands.def" | grep -vx 'quit' | tr '\n' ' ')
+commands=$(sed -nE 's/^ML_COMMAND\("([a-z-]+)".*/\1/p' "$root/src/repl/command/commands.def" | grep -vx 'quit' | tr '\n' ' ')
 {
     printf 'local folder, commands = "%s", "%s"\n' "$work/away" "$commands"
     cat "$root/tests/repl/every_function.lua"

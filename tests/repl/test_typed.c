@@ -3,6 +3,7 @@
  * asked whether more lines are wanted is the one that runs. Source: interaction 4.
  */
 #include "repl/fixture.h"
+#include "repl/run/run.h"
 
 #include "repl/host/host_impl.h"
 
@@ -34,12 +35,12 @@ static void a_line_is_compiled_once(void **state)
     ss->mode = ML_MODE_TYPED;
     for (size_t k = 0; k < ML_COUNT(LINES); k++) {
         run_line(ss, "got = 0");
-        assert_false(ml_session_wants_more(ss, LINES[k]));
+        assert_false(ml_wants_more(ss, LINES[k]));
         change_kept(ss);
         expect_result(ss, LINES[k], 7);
         expect_result(ss, LINES[k], 1); /* nobody has asked */
         run_line(ss, "got = 0");
-        assert_false(ml_session_wants_more(ss, LINES[k]));
+        assert_false(ml_wants_more(ss, LINES[k]));
         change_kept(ss);
         expect_result(ss, "got = 2", 2); /* another line */
     }
@@ -52,12 +53,12 @@ static void an_error_is_kept_too(void **state)
 
     ss->mode = ML_MODE_TYPED;
     ss->out.sink.err = &err;
-    assert_false(ml_session_wants_more(ss, "got = = 1"));
+    assert_false(ml_wants_more(ss, "got = = 1"));
     assert_int_equal(ss->host->kept_status, LUA_ERRSYNTAX);
-    assert_false(ml_session_line(ss, "got = = 1"));
+    assert_false(ml_run(ss, NULL, "got = = 1"));
     assert_non_null(strstr(ml_text_z(&err), "unexpected symbol near '='"));
-    assert_true(ml_session_wants_more(ss, "got = {"));
-    assert_false(ml_session_wants_more(ss, "got = {\n3}"));
+    assert_true(ml_wants_more(ss, "got = {"));
+    assert_false(ml_wants_more(ss, "got = {\n3}"));
     run_line(ss, "got = {\n3}");
     run_line(ss, "assert(got[1] == 3)");
     ml_text_free(&err);

@@ -18,9 +18,10 @@
 #include "primitives/call/cases.h"
 #include "primitives/prim.h"
 #include "repl/host/host.h"
+#include "repl/house.h"
 #include "repl/view/act/act_impl.h"
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
+#include "repl/view/view.h"
 
 typedef struct Drive {
     ml_Session ss;
@@ -34,6 +35,7 @@ static void open_view(Drive *d)
 {
     ml_Text program = {0};
 
+    ml_house_open();
     ml_session_init(&d->ss);
     ml_out_init(&d->ss.out, 0, 100, false);
     d->ss.private_ = d->ss.safe = true;

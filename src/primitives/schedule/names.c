@@ -6,7 +6,8 @@
  * space serves all versions. They are worked out when somebody looks, from the start to the
  * version asked for, in program order. Source: interaction 3, script 12.5.
  */
-#include "primitives/schedule/names.h"
+#include "primitives/names.h"
+#include "primitives/schedule/schedule_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,12 @@ bool ml_node_is_named(const ml_Stmt *st)
 
 static void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint}));
+    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, NULL}));
+}
+
+static void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
+{
+    ml_push(it->cx, &it->list, ((ml_NamedItem){ML_BEARS_BUFFER, b->uid, b->name, b}));
 }
 
 static void collect(const ml_Stmt *st, bool in_init, void *user)
@@ -29,20 +35,16 @@ static void collect(const ml_Stmt *st, bool in_init, void *user)
 
     if (st->kind == ML_STMT_FOR && st->n_blocks > 0 && !in_init)
         add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint);
-    if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL) {
-        const ml_Buffer *b = ml_as_alloc(st)->buffer;
-
-        add_item(it, ML_BEARS_BUFFER, b->uid, b->name);
-    }
+    if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL)
+        add_buffer(it, ml_as_alloc(st)->buffer);
     if (st->kind == ML_STMT_BLOCK && !in_init) {
         const ml_Block *b = ml_as_block(st);
 
         add_item(it, ML_BEARS_BLOCK, b->tag, b->name);
         for (uint32_t k = 0; k < b->n_allocs; k++)
-            add_item(it, ML_BEARS_BUFFER, b->allocs[k]->uid, b->allocs[k]->name);
+            add_buffer(it, b->allocs[k]);
         for (uint32_t k = 0; k < b->n_matches; k++)
-            add_item(it, ML_BEARS_BUFFER, b->matches[k].target->uid,
-                     b->matches[k].target->name);
+            add_buffer(it, b->matches[k].target);
     }
     if (!in_init)
         ml_stmt_children(st, collect, user);
@@ -52,8 +54,7 @@ void ml_named_items(ml_NamedItems *it, const ml_Func *f)
 {
     for (uint32_t k = 0; k < f->n_params; k++)
         if (f->params[k].buffer)
-            add_item(it, ML_BEARS_BUFFER, f->params[k].buffer->uid,
-                     f->params[k].buffer->name);
+            add_buffer(it, f->params[k].buffer);
     if (f->body)
         collect(f->body, false, it);
 }

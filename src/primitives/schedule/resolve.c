@@ -5,7 +5,8 @@
  * A displayed name stands for what it is displayed on; a hint or pattern that fits several
  * is never guessed. Source: interaction 3.
  */
-#include "primitives/schedule/names.h"
+#include "primitives/names.h"
+#include "primitives/schedule/schedule_impl.h"
 
 #include <stdlib.h>
 

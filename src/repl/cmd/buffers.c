@@ -2,10 +2,11 @@
  * cmd_buffers - :buffers, who holds what and who touches it, and :deps, who uses whose
  * results. Source: interaction 4, 10 (pane 4).
  */
+#include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/show/footprint.h"
+#include "repl/show/show.h"
 
 /* ---------------------------------------------------------------- :buffers */
 

@@ -13,9 +13,10 @@
 #include "codegen/machine/machine.h"
 #include "core/base/arena.h"
 #include "primitives/trace.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
-#include "repl/run/command.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 
 enum { LAST_LINES = 40 };

@@ -5,11 +5,12 @@
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
 #include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
+#include "repl/show/show.h"
 #include "work/work.h"
 
 /* ---- :check */

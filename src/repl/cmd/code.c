@@ -1,11 +1,12 @@
 /* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "repl/show/asm_view.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 #include "work/work.h"
 

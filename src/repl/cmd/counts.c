@@ -1,6 +1,7 @@
 /* cmd_counts - :counts. Source: interaction 4, 8. */
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "repl/show/counts_view.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 
 bool cmd_counts(ml_Session *ss, const ml_Words *w)

@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "repl/screen/theme.h"
 #include "repl/session/themes.h"
+#include "repl/show/show.h"
 
 enum { PATIENCE = 50 /* ms that a terminal may make us wait */, SIDE_BY_SIDE = 100 };
 

@@ -13,6 +13,7 @@
 #include "repl/host/host.h"
 #include "repl/out/wrap.h"
 #include "repl/run/scratch.h"
+#include "repl/show/show.h"
 
 /* ---- error codes */
 
@@ -48,24 +49,14 @@ static void list_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
     ml_text_free(&name);
 }
 
-/* Group by group, in the order in which the table begins them. */
-static void list_commands(ml_Session *ss, ml_Text *t, bool later)
+static void list_commands(ml_Session *ss, ml_Text *t)
 {
-    for (size_t first = 0; first < ml_n_commands; first++) {
-        bool begun = false, said = false;
+    const char *group = "";
 
-        for (size_t k = 0; k < first && !begun; k++)
-            begun = ml_streq(ml_commands[k].group, ml_commands[first].group);
-        for (size_t k = first; k < ml_n_commands && !begun; k++) {
-            const ml_Command *c = &ml_commands[k];
-
-            if ((c->run == NULL) != later || !ml_streq(c->group, ml_commands[first].group))
-                continue;
-            if (!said)
-                ml_text_fmt(t, "  %s\n", c->group);
-            said = true;
-            list_command(ss, t, c);
-        }
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        if (!ml_streq(group, ml_commands[k].group))
+            ml_text_fmt(t, "  %s\n", group = ml_commands[k].group);
+        list_command(ss, t, &ml_commands[k]);
     }
 }
 
@@ -132,14 +123,14 @@ static void overview(ml_Session *ss, ml_Text *t)
                 width);
     ml_wrap_row(t, ":apropos WORD", "search all of it", 2, 21, width);
     ml_wrap_row(t, ":help TOPIC",
-                "primitives, commands, settings, functions, names, line, errors, later", 2,
-                21, width);
+                "primitives, commands, settings, functions, names, line, errors", 2, 21,
+                width);
     ml_wrap_row(t, "Tab", "completes; a second Tab lists, with a word on each", 2, 21,
                 width);
     ml_text_add(t, "\nprimitives (:help NAME runs an example)\n");
     list_primitives(ss, t);
     ml_text_add(t, "\ncommands (any unambiguous prefix will do)\n");
-    list_commands(ss, t, false);
+    list_commands(ss, t);
 }
 
 static const char NAMES[] =
@@ -176,11 +167,8 @@ static bool topic(ml_Session *ss, ml_Text *t, const char *name)
     if (ml_streq(name, "primitives"))
         list_primitives(ss, t);
     else if (ml_streq(name, "commands"))
-        list_commands(ss, t, false);
-    else if (ml_streq(name, "later")) {
-        ml_text_add(t, "known by name; these come with later versions\n");
-        list_commands(ss, t, true);
-    } else if (ml_streq(name, "settings"))
+        list_commands(ss, t);
+    else if (ml_streq(name, "settings"))
         list_settings(ss, t);
     else if (ml_streq(name, "functions"))
         ml_host_topics(ss->host, list_topic, &(Listing){ss, t, NULL});

@@ -3,7 +3,7 @@
 #define ML_REPL_CMD_HELP_H
 
 #include "primitives/prim.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 /* split(loop, factors, preserve_unit_iters = true, ...) */
 void ml_help_signature(ml_Text *t, const ml_Primitive *p);

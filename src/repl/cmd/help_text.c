@@ -275,8 +275,6 @@ void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
     ml_text_clear(&name);
     ml_text_fmt(&name, ":%s", c->name);
     ml_wrap(t, c->help, 2, ml_help_width(ss));
-    if (!c->run)
-        ml_text_add(t, "  (comes with a later version)\n");
     if (ml_host_topic(ss->host, ml_text_z(&name), &f))
         add_topic(ss, t, &f);
     else

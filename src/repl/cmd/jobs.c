@@ -1,105 +1,16 @@
-/* cmd_jobs - :jobs, :stop, and commands with --background. Source: interaction 9. */
-#include "repl/cmd/jobs.h"
-
+/* cmd_jobs - :jobs and :stop. Source: interaction 9. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/job/jobs.h"
-#include "repl/keep/record.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
-#include "repl/out/progress.h"
+#include "repl/session/progress.h"
+#include "repl/show/show.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
-
-/* ---------------------------------------------------------------- --background */
-
-static const char BACKGROUND[] = "--background";
-
-static bool may_run_apart(const char *name)
-{
-    static const char *const THOSE[] = {"tune",    "time",   "check",
-                                        "profile", "memory", "counts"};
-
-    for (size_t k = 0; k < ML_COUNT(THOSE); k++)
-        if (ml_streq(name, THOSE[k]))
-            return true;
-    return false;
-}
-
-static bool is_plain(const char *word)
-{
-    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "0123456789_-=./:@,+*") == strlen(word);
-}
-
-static void add_word(ml_Text *t, const char *word)
-{
-    if (is_plain(word)) {
-        ml_text_fmt(t, " %s", word);
-        return;
-    }
-    ml_text_add(t, " \"");
-    for (; *word; word++) {
-        if (*word == '"' || *word == '\\')
-            ml_text_char(t, '\\');
-        ml_text_char(t, *word);
-    }
-    ml_text_char(t, '"');
-}
-
-bool ml_wants_background(const ml_Command *c, const ml_Words *w)
-{
-    for (size_t k = 0; k < w->n; k++)
-        if (ml_streq(w->v[k], BACKGROUND))
-            return may_run_apart(c->name);
-    return false;
-}
-
-bool ml_run_in_background(ml_Session *ss, const ml_Command *c, const ml_Words *w)
-{
-    int version = ml_schedule_version(ss->focus), number;
-    ml_Text line = {0}, said = {0};
-    ml_Data *d = ml_session_data(ss);
-
-    if (ss->safe && c->run == cmd_tune)
-        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
-                                ":tune --background under --safe: its records are kept in "
-                                "memory and would end with it");
-    ml_text_add(&line, c->name);
-    for (size_t k = 0; k < w->n; k++)
-        if (!ml_streq(w->v[k], BACKGROUND))
-            add_word(&line, w->v[k]);
-    number = ml_job_start(ss, ml_text_z(&line), version);
-    if (number && c->run == cmd_tune)
-        ml_tune_say_start(ss);
-    if (number) {
-        ml_data_one(d);
-        ml_data_int(d, "job", number);
-        ml_data_str(d, "what", ml_text_z(&line));
-        ml_data_str(d, "schedule", ml_schedule_name(ss->focus));
-        ml_data_int(d, "version", version);
-        ml_text_fmt(&said, "job %d: %s on %s v%d; :jobs shows it, :stop %d ends it", number,
-                    ml_text_z(&line), ml_schedule_name(ss->focus), version, number);
-        ml_out_prose(&ss->out, ml_text_z(&said));
-    }
-    ml_text_free(&line);
-    ml_text_free(&said);
-    return number != 0;
-}
-
-bool ml_time_after_step(ml_Session *ss)
-{
-    if (!ss->prompting) {
-        ml_record_unseen(ss); /* other figures the next time */
-        return ml_command_run(ss, "time");
-    }
-    if (ss->timing)
-        ml_job_stop(ss, ss->timing);
-    ss->timing = ml_job_start(ss, "time", ml_schedule_version(ss->focus));
-    return ss->timing != 0;
-}
 
 /* ---------------------------------------------------------------- :jobs */
 
@@ -183,8 +94,9 @@ static bool wait_for_all(ml_Session *ss)
     ml_Progress p;
 
     ml_progress_begin(&p, ss, "waiting");
-    ss->stops_itself = 1;
-    while (ml_jobs_running(ss) > 0 && !ss->interrupt) {
+    bool fatal = ml_interrupt_fatal(false);
+
+    while (ml_jobs_running(ss) > 0 && !ml_interrupted()) {
         ml_JobInfo j, one = {.progress = ""};
 
         for (size_t k = 0; ml_job_info(ss, k, &j); k++)
@@ -194,10 +106,10 @@ static bool wait_for_all(ml_Session *ss)
         ml_progress(&p, p.live ? (double)NAN : one.share, one.progress);
         ml_loop_wait(-1, -1, LOOK_MS, NULL);
     }
-    ss->stops_itself = 0;
+    ml_interrupt_fatal(fatal);
     ml_progress_end(&p);
-    if (ss->interrupt) {
-        ss->interrupt = 0;
+    if (ml_interrupted()) {
+        ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;
         return ml_session_error(ss, ML_E_INTERRUPTED, "the jobs go on");
@@ -252,22 +164,4 @@ bool cmd_stop(ml_Session *ss, const ml_Words *w)
             n++;
         }
     return n > 0 || ml_session_error(ss, ML_E_BAD_ARGUMENT, "no job runs");
-}
-
-/* ---------------------------------------------------------------- the end */
-
-void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
-{
-    ml_JobInfo j;
-
-    ml_loop_poll();
-    size_t n = ml_jobs_running(ss);
-
-    if (n == 0)
-        return;
-    ml_text_fmt(out,
-                "note: %s still running, and would end:", n == 1 ? "a job is" : "jobs are");
-    for (size_t k = 0; ml_job_info(ss, k, &j); k++)
-        if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
-            ml_text_fmt(out, " %d (%s)", j.number, j.what);
 }

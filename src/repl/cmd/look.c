@@ -1,9 +1,10 @@
 /* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/show/block_facts.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 
 /* The current version, or the one that is named. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "repl/cmd/machine_report.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "work/say.h"
 
 enum { WIDE = 12 }; /* of a column of figures */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "primitives/trace.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/run/command.h"
 
 /* `N` or `vN`, a step above the current version: *code is what stands behind it. */
 static bool step_arg(ml_Session *ss, const ml_Words *w, int *step, const char **code)

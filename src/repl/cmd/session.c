@@ -10,12 +10,13 @@
 
 #include "core/base/file.h"
 #include "primitives/trace.h"
-#include "repl/cmd/jobs.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/input.h"
+#include "repl/run/run.h"
 #include "repl/session/safe.h"
 #include "repl/session/themes.h"
 
@@ -101,17 +102,6 @@ bool cmd_open(ml_Session *ss, const ml_Words *w)
 }
 
 /* ---- :save */
-
-bool ml_session_write_error(ml_Session *ss, const char *path, int error)
-{
-    return ml_session_error(ss, ml_file_no_room(error) ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                            "cannot write %s: %s", path, strerror(error));
-}
-
-bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t)
-{
-    return ml_file_write(path, t->p, t->n) || ml_session_write_error(ss, path, errno);
-}
 
 /* Steps from the start to the current version. */
 static int steps_of(ml_Schedule *s)
@@ -282,89 +272,6 @@ static void show_setting(ml_Session *ss, int id)
     ml_text_free(&t);
 }
 
-/* "auto" is 0: as many as the machine has. -1: no number. */
-static long threads_setting(const char *text)
-{
-    return ml_setting_count(text, 1024);
-}
-
-static void set_engine_target(ml_Session *ss)
-{
-    ml_Ctx *cx = ml_ctx_new(0);
-    ml_Target t;
-
-    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t))
-        ml_engine_set_target(ml_host_engine(ss->host), &t);
-    ml_ctx_unref(cx);
-}
-
-void ml_settings_apply(ml_Session *ss)
-{
-    const char *color = ml_setting_word(&ss->set, ML_SET_color);
-
-    if (!ml_streq(color, "auto"))
-        ss->out.color = ss->out.err_color = ml_streq(color, "always");
-    if (ml_setting_int(&ss->set, ML_SET_width) > 0)
-        ss->out.width = (int)ml_setting_int(&ss->set, ML_SET_width);
-    for (size_t k = 0; k < ss->n_schedules; k++) {
-        ml_schedule_set_undo_limit(ss->schedules[k],
-                                   (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
-        ml_schedule_verify_each(ss->schedules[k],
-                                ml_setting_bool(&ss->set, ML_SET_verify_each));
-        ml_ctx_set_limit(ml_schedule_ctx(ss->schedules[k]),
-                         (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
-    }
-    ml_host_set_limit(ss->host, (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit)
-                                    << 20);
-    ml_host_set_seed(ss->host, ml_setting_int(&ss->set, ML_SET_seed));
-    ml_host_set_verify(ss->host, ml_setting_bool(&ss->set, ML_SET_verify_each));
-    ml_engine_set_threads(
-        ml_host_engine(ss->host),
-        (uint32_t)threads_setting(ml_setting_word(&ss->set, ML_SET_threads)));
-    set_engine_target(ss);
-}
-
-/* Threads, runs and targets are more than texts; false: an error was printed. */
-bool ml_settings_allow(ml_Session *ss, int id, const char *value)
-{
-    ml_Ctx *cx;
-    ml_Target t;
-    bool ok = true;
-
-    if (id == ML_SET_memory_limit && !ml_safe_allows_limit(ss, value))
-        return false;
-    if (id == ML_SET_threads && threads_setting(value) > (long)ml_target_host().cores)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "this machine has %u cores; %s threads would wait for each "
-                                "other",
-                                ml_target_host().cores, value);
-    if (id == ML_SET_threads && threads_setting(value) < 0)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "threads is auto or a number from 1 to 1024, not %s",
-                                value);
-    if (id == ML_SET_runs && ml_setting_count(value, ML_MAX_SAMPLES) < 0)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "runs is auto or a number from 1 to %d, not %s",
-                                ML_MAX_SAMPLES, value);
-    if (id == ML_SET_theme && !ml_themes_has(ss, value)) {
-        ml_Text why = {0};
-
-        ml_themes_unknown(ss, value, &why);
-        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s", ml_text_z(&why));
-        ml_text_free(&why);
-        return false;
-    }
-    if (id != ML_SET_target)
-        return true;
-    cx = ml_ctx_new(0);
-    if (!ml_target_read(cx, value, &t)) {
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        ok = false;
-    }
-    ml_ctx_unref(cx);
-    return ok;
-}
-
 bool cmd_set(ml_Session *ss, const ml_Words *w)
 {
     ml_Text why = {0}, value = {0};
@@ -424,9 +331,9 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 
         if (WIFSIGNALED(rc) && WTERMSIG(rc) == SIGINT) /* system() keeps it from us */
-            ss->stops++;
+            ml_interrupt_note(true);
         if (WIFEXITED(rc) && WEXITSTATUS(rc) == 128 + SIGINT)
-            ss->stops++;
+            ml_interrupt_note(true);
         if (rc != 0)
             return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest,
                                     WIFEXITED(rc) ? WEXITSTATUS(rc) : 128);
@@ -436,9 +343,11 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 
     if (!p)
         return ml_session_error(ss, ML_E_BAD_FILE, "!%s: %s", w->rest, strerror(errno));
+    ml_interrupt_child(true);
     while ((n = fread(buf, 1, sizeof buf, p)) > 0)
         ml_text_addn(&t, buf, n);
     int rc = pclose(p);
+    ml_interrupt_child(false);
     int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128;
 
     ml_data_one(d);

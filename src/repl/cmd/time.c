@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "repl/cmd/timing_args.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/session/progress.h"
 #include "work/say.h"
 
 static const ml_TimingArgs ARGS = {

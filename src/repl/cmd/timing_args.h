@@ -2,7 +2,7 @@
 #ifndef ML_REPL_CMD_TIMING_ARGS_H
 #define ML_REPL_CMD_TIMING_ARGS_H
 
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 #include "work/timing.h"
 
 typedef struct ml_TimingArgs {

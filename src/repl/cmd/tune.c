@@ -12,10 +12,12 @@
 
 #include "codegen/machine/machine.h"
 #include "repl/cmd/tune_words.h"
+#include "repl/command/command.h"
 #include "repl/host/tune.h"
+#include "repl/job/background.h"
 #include "repl/out/data.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/out/interrupt.h"
+#include "repl/session/progress.h"
 #include "work/work.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
@@ -391,6 +393,24 @@ static void announce(Show *sh, const ml_TuneAsk *a)
     ml_text_free(&t);
 }
 
+static bool wants_apart(const ml_Words *w)
+{
+    for (size_t k = 0; k < w->n; k++)
+        if (ml_streq(w->v[k], ML_BACKGROUND))
+            return true;
+    return false;
+}
+
+static bool run_apart(ml_Session *ss, const ml_Words *w)
+{
+    if (ss->safe)
+        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
+                                ":tune --background under --safe: its records are kept in "
+                                "memory and would end with it");
+    ml_tune_say_start(ss);
+    return ml_run_apart(ss, "tune", w);
+}
+
 bool cmd_tune(ml_Session *ss, const ml_Words *w)
 {
     ml_TuneAsk ask;
@@ -400,6 +420,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     const ml_TuneStatus *s;
     bool warned = false;
 
+    if (wants_apart(w))
+        return run_apart(ss, w);
     if (!read_ask(ss, w, &ask) || !is_for_host(ss))
         return false;
     ml_Tuner *t = ml_host_tuner_begin(ss->host, ss->focus, &ask, &warning);
@@ -416,7 +438,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
-    ss->stops_itself = 1;
+    bool fatal = ml_interrupt_fatal(false);
+
     while (state == ML_TUNE_MORE) {
         state = ml_tuner_step(t, cx, 0.1);
         s = ml_tuner_status(t);
@@ -429,7 +452,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
-    ss->stops_itself = 0;
+    ml_interrupt_fatal(fatal);
     sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
     erase(&sh);
     if (state == ML_TUNE_FAILED)
@@ -440,7 +463,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     }
     ml_ctx_unref(cx);
     if (state == ML_TUNE_CANCELLED) {
-        ss->interrupt = 0;
+        ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;
     }

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_CMD_TUNE_WORDS_H
 #define ML_REPL_CMD_TUNE_WORDS_H
 
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 /* The value of `--name value` or `--name=value` at word *k, which it passes over; NULL:
  * another word. */

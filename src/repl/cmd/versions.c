@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "primitives/trace.h"
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/show/counts_view.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 #include "repl/show/versions.h"
 
 static bool number(const char *text, int *out)

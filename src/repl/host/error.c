@@ -10,7 +10,7 @@
 
 #include "core/script/report.h"
 #include "repl/bind/bind.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
 
 /* The name in the table on top that is nearest, when it is nearer than *best; of equals the
  * first by spelling: the order of a table is none. */

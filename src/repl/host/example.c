@@ -5,7 +5,7 @@
 #include "repl/host/host_impl.h"
 
 #include "repl/bind/bind.h"
-#include "repl/run/scratch.h"
+#include "repl/command/house.h"
 #include "repl/session/frame.h"
 
 static const char setup[] = "local s = moon.schedule(moon.workload.matmul(8, 8, 8))\n";
@@ -114,7 +114,8 @@ static int l_text_of(lua_State *L)
 int ml_host_typed(lua_State *L)
 {
     ml_Text *t = bind_text(L);
-    ml_ErrorCode code = ml_scratch_run(ml_host_of(L)->ss, bind_string(L, 1, "lines"), t);
+    ml_ErrorCode code =
+        ml_house()->run_typed(ml_host_of(L)->ss, bind_string(L, 1, "lines"), t);
 
     if (code == ML_E_OK)
         lua_pushnil(L);

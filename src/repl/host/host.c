@@ -53,21 +53,6 @@ size_t ml_host_memory(ml_Host *h)
     return h->bytes;
 }
 
-void ml_host_set_seed(ml_Host *h, int64_t seed)
-{
-    ml_lua_set_seed(h->L, seed);
-}
-
-void ml_host_set_limit(ml_Host *h, size_t bytes)
-{
-    ml_lua_set_limit(h->L, bytes);
-}
-
-void ml_host_set_verify(ml_Host *h, bool on)
-{
-    ml_lua_set_verify(h->L, on);
-}
-
 ml_Engine *ml_host_engine(ml_Host *h)
 {
     return ml_lua_engine(h->L);
@@ -85,7 +70,6 @@ static int open_state(lua_State *L)
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
-    ml_host_add_long(L);
     if (h->ss->safe)
         ml_host_make_safe(L);
     luaopen_moonloop(L);
@@ -105,12 +89,43 @@ static int open_state(lua_State *L)
     return 0;
 }
 
+/* ---- with the session */
+
+static void take_settings(void *user, ml_Session *ss)
+{
+    ml_Host *h = user;
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Target t;
+    long threads =
+        ml_setting_count(ml_setting_word(&ss->set, ML_SET_threads), ML_MOST_THREADS);
+
+    ml_lua_set_limit(h->L, (size_t)ml_setting_int(&ss->set, ML_SET_memory_limit) << 20);
+    ml_lua_set_seed(h->L, ml_setting_int(&ss->set, ML_SET_seed));
+    ml_lua_set_verify(h->L, ml_setting_bool(&ss->set, ML_SET_verify_each));
+    ml_engine_set_threads(ml_host_engine(h), (uint32_t)threads); /* 0: of the machine */
+    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t))
+        ml_engine_set_target(ml_host_engine(h), &t);
+    ml_ctx_unref(cx);
+}
+
+static void end_host(void *user, ml_Session *ss)
+{
+    ml_Host *h = user;
+
+    ml_text_free(&h->kept);
+    lua_close(h->L);
+    free(h);
+    ss->host = NULL;
+}
+
 ml_Host *ml_host_new(ml_Session *ss)
 {
     ml_Host *h = calloc(1, sizeof *h); /* NOLINT: see host_alloc */
 
     ML_ASSERT(h);
     h->ss = ss;
+    h->observer = (ml_Observer){
+        .name = "host", .user = h, .on_settings = take_settings, .on_end = end_host};
     h->result = h->error = h->kept_chunk = LUA_NOREF;
     h->L = lua_newstate(host_alloc, h);
     ML_ASSERT(h->L);
@@ -121,41 +136,16 @@ ml_Host *ml_host_new(ml_Session *ss)
     if (lua_pcall(h->L, 1, 0, 0) != LUA_OK)
         ml_host_report(h, true);
     else
-        ml_lua_set_interrupt(h->L, &ss->interrupt);
+        ml_lua_set_interrupt(h->L, ml_interrupt_flag());
+    ml_session_observe(ss, &h->observer);
     return h;
 }
 
-void ml_host_free(ml_Host *h)
-{
-    ml_text_free(&h->kept);
-    lua_close(h->L);
-    free(h);
-}
-
-/* ---- interruption: a second Ctrl-C within a second gets past every pcall */
-
-static ml_Host
-    *volatile running; /* the host whose code is at work, for the signal handler */
-
-static void hard_stop(lua_State *L, lua_Debug *ar)
-{
-    (void)ar;
-    lua_sethook(L, hard_stop, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
-    luaL_error(L, "interrupted");
-}
+/* ---- calls */
 
 static int l_interrupted(lua_State *L)
 {
     return ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
-}
-
-void ml_host_hard_stop(void)
-{
-    ml_Host *h = running;
-
-    if (h)
-        lua_sethook(h->L, hard_stop,
-                    LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
 }
 
 static size_t limit_of(const ml_Host *h)
@@ -174,17 +164,15 @@ static size_t limit_at_rest(const ml_Host *h)
 
 int ml_host_call(ml_Host *h, int n_args, int n_results)
 {
-    running = h;
     h->limit = limit_of(h);
     int status = lua_pcall(h->L, n_args, n_results, 0);
-    bool hard = lua_gethook(h->L) == hard_stop;
+    bool hard = *ml_interrupt_flag() == ML_INTERRUPT_HARD;
 
-    running = NULL;
     h->limit = limit_at_rest(h);
-    ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
-    if (h->ss->interrupt && status == LUA_OK)      /* it came when all was done */
-        h->ss->stops = 0;
-    h->ss->interrupt = 0;
+    ml_lua_set_interrupt(h->L, ml_interrupt_flag()); /* a hard one looks at every turn */
+    if (ml_interrupted() && status == LUA_OK)
+        ml_interrupt_note(false);
+    ml_interrupt_answer();
     if (status != LUA_OK && hard) {
         lua_pop(h->L, 1);
         lua_pushcfunction(h->L, l_interrupted);

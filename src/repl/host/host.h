@@ -6,9 +6,9 @@
 #include "codegen/machine/engine.h"
 #include "repl/session/session.h"
 
-/* Opens the state with moon and the names of the prompt; NULL never. */
-ML_GIVES ml_Host *ml_host_new(ml_Session *ss);
-void ml_host_free(ml_Host *h);
+/* Opens the state with moon and the names of the prompt; NULL never. It ends with the
+ * session. */
+ml_Host *ml_host_new(ml_Session *ss);
 
 /* One line or chunk with the names of the prompt: first as `return LINE`, then as a chunk.
  * false: the error was printed. */
@@ -84,14 +84,8 @@ ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name);
 /* The same as an argument of a primitive of the focus, in cx; element: of the list that it
  * holds, or 0. false: it is none. */
 bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out);
-/* From a signal handler: the second Ctrl-C gets past every pcall. */
-void ml_host_hard_stop(void);
 struct ml_Intrins *ml_host_intrins(ml_Host *h); /* what was registered in its Lua state */
 ml_Engine *ml_host_engine(ml_Host *h);          /* of its Lua state: the session's */
-void ml_host_set_verify(ml_Host *h, bool on);   /* the same */
-/* Bytes that a program made from now on may take; 0: no limit. */
-void ml_host_set_limit(ml_Host *h, size_t bytes);
-void ml_host_set_seed(ml_Host *h, int64_t seed); /* of schedules made without one */
-size_t ml_host_memory(ml_Host *h);               /* bytes that Lua holds */
+size_t ml_host_memory(ml_Host *h);              /* bytes that Lua holds */
 
 #endif

@@ -6,9 +6,9 @@
 #include "repl/host/host_impl.h"
 
 #include "repl/bind/bind.h"
+#include "repl/command/command.h"
 #include "repl/host/json.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
 #include "repl/run/input.h"
 #include "repl/session/frame.h"
 
@@ -350,8 +350,8 @@ static int l_alias(lua_State *L)
                                "away");
         ml_Text *why = bind_text(L);
 
-        if (!ml_alias_set(&h->ss->aliases, lua_tostring(L, -3),
-                          gone ? NULL : lua_tostring(L, -2), why))
+        if (!ml_command_alias(h->ss, lua_tostring(L, -3), gone ? NULL : lua_tostring(L, -2),
+                              why))
             return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
         lua_pop(L, 1);
     }

@@ -21,10 +21,10 @@
 #include "codegen/worker/program.h"
 #include "core/base/arena.h"
 #include "core/json/json.h"
-#include "repl/job/job.h"
 #include "repl/job/job_result.h"
 #include "repl/out/loop.h"
-#include "repl/out/progress.h"
+#include "repl/run/job.h"
+#include "repl/session/progress.h"
 
 extern char **environ;
 
@@ -552,8 +552,18 @@ bool ml_job_stop(ml_Session *ss, int number)
     return true;
 }
 
-void ml_jobs_kill(const ml_Session *ss)
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
 {
-    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
-        kill_it(j, SIGKILL);
+    ml_JobInfo j;
+
+    ml_loop_poll();
+    size_t n = ml_jobs_running(ss);
+
+    if (n == 0)
+        return;
+    ml_text_fmt(out,
+                "note: %s still running, and would end:", n == 1 ? "a job is" : "jobs are");
+    for (size_t k = 0; ml_job_info(ss, k, &j); k++)
+        if (j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING)
+            ml_text_fmt(out, " %d (%s)", j.number, j.what);
 }

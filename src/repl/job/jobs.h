@@ -50,7 +50,7 @@ int ml_job_start(ml_Session *ss, const char *command, int version);
 /* Asks it to end, keeping what it has; a second time ends it at once. false: it does not
  * run (no error is printed). */
 bool ml_job_stop(ml_Session *ss, int number);
-/* Kills the processes and does no more: for a signal handler. */
-void ml_jobs_kill(const ml_Session *ss);
+/* Which jobs run still, and would end with the session; nothing when none does. */
+void ml_jobs_add_running(ml_Session *ss, ml_Text *out);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "core/base/sanitized.h"
 #include "repl/keep/sessions.h"
+#include "repl/screen/restore.h"
 
 enum {
     FRAMES = 64,
@@ -25,13 +26,11 @@ enum {
     LINE = 2048,
     PATH = 1024,
     STACK = 64 * 1024,
-    RESTORERS = 4,
     STATUS = 4
 };
 
 static struct { /* a signal handler has no other way to it */
     char version[VERSION], path[PATH], autosave[PATH], line[LINE];
-    void (*restore[RESTORERS])(void);
     volatile sig_atomic_t entered;
     char stack[STACK];
 } crash;
@@ -112,13 +111,6 @@ static void describe(int fd, int sig, const siginfo_t *info)
     backtrace_symbols_fd(frame, n, fd);
 }
 
-void ml_crash_restore(void)
-{
-    for (size_t k = 0; k < RESTORERS; k++)
-        if (crash.restore[k])
-            crash.restore[k]();
-}
-
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
     int fd = -1;
@@ -126,7 +118,7 @@ static void on_crash(int sig, siginfo_t *info, void *context)
     (void)context;
     if (crash.entered++) /* in here: what is written by now has to do */
         _exit(STATUS);
-    ml_crash_restore();
+    ml_restore_all();
     if (crash.path[0]) {
         fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         if (fd < 0) {
@@ -194,18 +186,6 @@ void ml_crash_autosave(const char *path)
 const char *ml_crash_saved(void)
 {
     return crash.autosave[0] ? crash.autosave : NULL;
-}
-
-void ml_crash_restore_by(void (*restore)(void))
-{
-    for (size_t k = 0; k < RESTORERS; k++) {
-        if (crash.restore[k] == restore)
-            return;
-        if (!crash.restore[k]) {
-            crash.restore[k] = restore;
-            return;
-        }
-    }
 }
 
 void ml_crash_watch(const char *version, const char *folder)

@@ -9,14 +9,10 @@
  * and a report in `folder` (NULL: only on standard error). Not in builds with the address
  * sanitizer, whose report says more. */
 void ml_crash_watch(const char *version, const char *folder);
-/* Called first thing, in the signal handler: puts a terminal back. At most four. */
-void ml_crash_restore_by(void (*restore)(void));
 /* The report says what line of the session was being run. */
 void ml_crash_observe(ml_Session *ss);
 /* The autosave that stays; NULL: none. */
 void ml_crash_autosave(const char *path);
 const char *ml_crash_saved(void); /* that; may be asked in a signal handler */
-/* Puts every terminal back: what the handler of any signal that ends the program does. */
-void ml_crash_restore(void);
 
 #endif

@@ -19,7 +19,8 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "core/json/json.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
+#include "repl/out/interrupt.h"
 
 enum { LOG_LIMIT = 16 << 20 };
 
@@ -403,7 +404,7 @@ static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
         return;
     r->open = true;
     r->unseen = ss->out.sink.out != NULL;
-    r->skip = c && c->run == cmd_record;
+    r->skip = c && c->is & ML_UNTOLD;
     ml_text_clear(&r->line);
     if (r->skip)
         return;
@@ -459,13 +460,13 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     r->open = false;
     if (r->skip)
         return;
-    if (ss->stops)
+    if (ml_interrupt_came())
         told = tell_interrupted(ss);
     if (r->spoilt)
         return;
-    if (!ss->stops && r->unseen)
+    if (!ml_interrupt_came() && r->unseen)
         ml_text_add(&r->log, "…\n");
-    else if (!ss->stops)
+    else if (!ml_interrupt_came())
         add_output(&r->log, ml_text_z(&r->line));
     if (!told)
         ml_record_spoil(ss, "a line that Ctrl-C ended had begun a schedule");

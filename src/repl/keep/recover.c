@@ -14,12 +14,12 @@
 #include "core/base/arena.h"
 #include "core/json/json.h"
 #include "primitives/trace/journal.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/autosave.h"
 #include "repl/keep/record.h"
 #include "repl/keep/registered.h"
 #include "repl/keep/sessions.h"
-#include "repl/run/command.h"
 #include "repl/run/input.h"
 
 enum { FILE_LIMIT = 512 << 20 };

@@ -8,8 +8,8 @@
 
 #include "primitives/prim.h"
 #include "primitives/tokens.h"
-#include "repl/bind/calls.h"
-#include "repl/run/command.h"
+#include "repl/bind/schedule/calls.h"
+#include "repl/command/command.h"
 
 typedef struct Words {
     ml_Ctx *cx;

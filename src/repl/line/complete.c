@@ -8,10 +8,10 @@
 #include "repl/line/complete.h"
 
 #include "primitives/tokens.h"
+#include "repl/command/command.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"
 #include "repl/line/trial.h"
-#include "repl/run/command.h"
 #include "repl/run/language.h"
 
 /* ---- which parameter */
@@ -38,22 +38,6 @@ typedef struct Place {
     bool in_list;
 } Place;
 
-static const ml_Param *by_position(const ml_Primitive *p, int pos)
-{
-    for (size_t k = 0; k < p->n_params; k++)
-        if (p->params[k].kind == ML_P_LOOPS && pos >= (int)k)
-            return &p->params[k]; /* takes all that follow */
-    return pos < (int)p->n_params ? &p->params[pos] : NULL;
-}
-
-static const ml_Param *by_name(const ml_Primitive *p, ml_Str key)
-{
-    for (size_t k = 0; k < p->n_params; k++)
-        if (ml_str_eq(key, ml_str(p->params[k].name)))
-            return &p->params[k];
-    return NULL;
-}
-
 static Place find_place(ml_Offer *o, ml_Scan *s)
 {
     Place pl = {0};
@@ -69,10 +53,8 @@ static Place find_place(ml_Offer *o, ml_Scan *s)
         }
         pl.prim = f->callee.n && f->kind != '[' ? callee(o, f->callee) : NULL;
         pl.call = f;
-        if (pl.prim && f->kind == '{')
-            pl.param = by_name(pl.prim, f->key);
-        else if (pl.prim)
-            pl.param = by_position(pl.prim, f->arg);
+        if (f->kind != '{' || f->key.n)
+            pl.param = ml_scan_param(pl.prim, f->arg, f->key);
         return pl;
     }
     return pl;
@@ -287,7 +269,6 @@ typedef struct Word { /* the word under the cursor and the one before */
     size_t start;
     size_t number; /* 0: the command's name */
     ml_Str last;
-    bool redirected; /* behind > or >> */
 } Word;
 
 static Word find_word(const char *line, size_t from, size_t cursor)
@@ -299,7 +280,6 @@ static Word find_word(const char *line, size_t from, size_t cursor)
             continue;
         if (k > w.start) {
             w.last = (ml_Str){line + w.start, k - w.start};
-            w.redirected |= line[w.start] == '>';
             w.number++;
         }
         w.start = k + 1;
@@ -307,90 +287,103 @@ static Word find_word(const char *line, size_t from, size_t cursor)
     return w;
 }
 
-static void offer_options(ml_Offer *o, const char *const *options)
+static void offer_any_buffer(ml_Offer *o)
 {
-    for (; *options; options++)
-        ml_offer(o, *options, "option");
+    ml_offer_buffers(o, NULL, false);
 }
 
-static void offer_words(ml_Offer *o, const ml_Command *c, const Word *w)
+static void offer_running_jobs(ml_Offer *o)
 {
-    static const char *const CHECK[] = {"--seed", "--inputs", "--shape",
-                                        "--rtol", "--atol",   NULL};
-    static const char *const INPUTS[] = {"zeros",       "ones",   "iota",
-                                         "adversarial", "random", NULL};
-    static const char *const DIFF[] = {"--tree", "--trace", "--counts", NULL};
-    static const char *const COUNTS[] = {"--all", NULL};
-    static const char *const TRACE[] = {"--python", "--json", NULL};
-    static const char *const GRAPH[] = {"loops", "deps", NULL};
-    static const char *const UNDO[] = {"step", NULL};
-    static const char *const SAVE[] = {"--all", NULL};
-    static const char *const MEMORY[] = {"--threads", "--shape", "--budget", NULL};
-    static const char *const PROFILE[] = {"--runs", "--cold", "--shape", NULL};
-    static const char *const ROOFLINE[] = {"--cold", "--shape", NULL};
-    static const char *const ASM[] = {"--diff", NULL};
-    const char *name = c->name;
+    ml_offer_jobs(o, true);
+}
 
-    if (ml_streq(name, "help") && w->number == 1)
-        ml_offer_topics(o);
-    else if (ml_streq(name, "explain") && w->number == 1)
-        ml_offer_codes(o);
-    else if (ml_streq(name, "set") && w->number == 1)
-        ml_offer_settings(o);
-    else if (ml_streq(name, "set") && w->number == 2)
-        ml_offer_setting_values(o, ml_strdup(o->cx, w->last));
-    else if ((ml_streq(name, "goto") || ml_streq(name, "before") ||
-              ml_streq(name, "drop") || ml_streq(name, "edit")) &&
-             w->number == 1)
-        ml_offer_versions(o);
-    else if (ml_streq(name, "diff")) {
-        ml_offer_versions(o);
-        offer_options(o, DIFF);
-    } else if (ml_streq(name, "counts")) {
-        ml_offer_loops(o);
-        ml_offer_versions(o);
-        offer_options(o, COUNTS);
-    } else if (ml_streq(name, "show") || ml_streq(name, "tree")) {
-        if (name[0] == 's')
-            ml_offer_blocks(o);
-        ml_offer_versions(o);
-    } else if (ml_streq(name, "block") && w->number == 1)
-        ml_offer_blocks(o);
-    else if (ml_streq(name, "where") && w->number == 1) {
-        ml_offer_blocks(o);
-        ml_offer_loops(o);
-        ml_offer_buffers(o, NULL, false);
-    } else if (ml_streq(name, "focus"))
-        ml_offer_schedules(o);
-    else if (ml_streq(name, "save") && w->number > 1)
-        offer_options(o, SAVE);
-    else if (ml_streq(name, "open") || ml_streq(name, "save") || ml_streq(name, "source") ||
-             ml_streq(name, "replay") || ml_streq(name, "shell") ||
-             (ml_streq(name, "graph") && w->number == 2))
-        ml_offer_files(o);
-    else if (ml_streq(name, "graph"))
-        offer_options(o, GRAPH);
-    else if (ml_streq(name, "check"))
-        offer_options(o, ml_str_eq(w->last, ml_str("--inputs")) ? INPUTS : CHECK);
-    else if (ml_streq(name, "trace"))
-        offer_options(o, TRACE);
-    else if (ml_streq(name, "memory")) {
-        ml_offer_buffers(o, NULL, false);
-        offer_options(o, MEMORY);
-    } else if (ml_streq(name, "profile"))
-        offer_options(o, PROFILE);
-    else if (ml_streq(name, "roofline"))
-        offer_options(o, ROOFLINE);
-    else if (ml_streq(name, "asm")) {
-        if (ml_str_eq(w->last, ml_str("--diff")))
-            ml_offer_versions(o);
-        else {
-            ml_offer_blocks(o);
-            ml_offer_loops(o);
-            offer_options(o, ASM);
+static void offer_all_jobs(ml_Offer *o)
+{
+    ml_offer_jobs(o, false);
+}
+
+/* What is named behind commands; their options stand in their arguments. */
+static const struct {
+    const char *commands;
+    size_t number;    /* of the word, from 1; 0: any */
+    const char *last; /* the word before; NULL: any but those that another row has */
+    void (*offer)(ml_Offer *o); /* or NULL */
+    const char *words;          /* options without dashes, or NULL */
+} NAMED[] = {
+    {"help", 1, NULL, ml_offer_topics, NULL},
+    {"explain", 1, NULL, ml_offer_codes, NULL},
+    {"set", 1, NULL, ml_offer_settings, NULL},
+    {"set", 2, NULL, ml_offer_setting_values, NULL},
+    {"check", 0, "--inputs", NULL, "zeros ones iota adversarial random"},
+    {"asm ir llvm", 0, "--diff", ml_offer_versions, NULL},
+    {"show block where asm", 0, NULL, ml_offer_blocks, NULL},
+    {"where counts asm", 0, NULL, ml_offer_loops, NULL},
+    {"where memory", 0, NULL, offer_any_buffer, NULL},
+    {"diff counts show tree", 0, NULL, ml_offer_versions, NULL},
+    {"goto before drop edit", 1, NULL, ml_offer_versions, NULL},
+    {"focus", 0, NULL, ml_offer_schedules, NULL},
+    {"graph", 1, NULL, NULL, "loops deps"},
+    {"graph", 2, NULL, ml_offer_files, NULL},
+    {"save", 1, NULL, ml_offer_files, NULL},
+    {"open source replay shell", 0, NULL, ml_offer_files, NULL},
+    {"undo redo", 1, NULL, NULL, "step"},
+    {"jobs", 1, NULL, offer_all_jobs, NULL},
+    {"stop", 1, NULL, offer_running_jobs, "all"},
+};
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = list; (p = strstr(p, word)) != NULL; p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* The words that its arguments show with two dashes: `[--runs N] [--cold]`. */
+static void offer_options(ml_Offer *o, const ml_Command *c)
+{
+    static const char *const NOTES[][2] = {
+        {"--background", "in a process of its own; see :help :jobs"},
+        {"--wait", "until all have ended"}};
+
+    for (const char *p = c->args; (p = strstr(p, "--")) != NULL;) {
+        size_t n = 2 + strspn(p + 2, "abcdefghijklmnopqrstuvwxyz-");
+        const char *word = ml_strdup(o->cx, (ml_Str){p, n}), *note = "option";
+
+        for (size_t k = 0; k < ML_COUNT(NOTES); k++)
+            if (ml_streq(word, NOTES[k][0]))
+                note = NOTES[k][1];
+        ml_offer(o, word, note);
+        p += n;
+    }
+}
+
+/* Whether they were names of files, which may go on behind a slash. */
+static bool offer_behind(ml_Offer *o, const ml_Command *c, size_t number)
+{
+    bool files = false, follows = false;
+
+    for (size_t k = 0; k < ML_COUNT(NAMED); k++) {
+        const char *last = NAMED[k].last, *words = NAMED[k].words;
+
+        if (!has_word(NAMED[k].commands, c->name) ||
+            (NAMED[k].number && NAMED[k].number != number) ||
+            (last ? !ml_streq(last, o->last) : follows))
+            continue;
+        if (NAMED[k].offer)
+            NAMED[k].offer(o);
+        for (size_t n = 0; words && *words; words += n + (words[n] == ' ')) {
+            n = strcspn(words, " ");
+            ml_offer(o, ml_strdup(o->cx, (ml_Str){words, n}), "option");
         }
-    } else if ((ml_streq(name, "undo") || ml_streq(name, "redo")) && w->number == 1)
-        offer_options(o, UNDO);
+        follows = last != NULL;
+        files |= NAMED[k].offer == ml_offer_files;
+    }
+    if (!follows && !files)
+        offer_options(o, c);
+    return files;
 }
 
 /* from: where the command's name begins. */
@@ -399,25 +392,17 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
 {
     Word w = find_word(line, from, cursor);
     ml_CompletionPlace at = {.start = w.start, .after = ' '};
-    bool after_arrow = ml_str_eq(w.last, ml_str(">")) || ml_str_eq(w.last, ml_str(">>"));
+    const ml_Command *c = command_of(o->cx, line + from, strcspn(line + from, " \t"));
+    bool files = ml_str_eq(w.last, ml_str(">")) || ml_str_eq(w.last, ml_str(">>"));
 
     o->prefix = ml_strdup(o->cx, (ml_Str){line + w.start, cursor - w.start});
-    if (w.number == 0) {
+    o->last = ml_strdup(o->cx, w.last);
+    if (w.number == 0)
         ml_offer_commands(o);
-        return at;
-    }
-    const ml_Command *c = command_of(o->cx, line + from, strcspn(line + from, " \t"));
-    bool files = after_arrow;
-
-    if (after_arrow)
+    else if (files)
         ml_offer_files(o);
-    else if (c) {
-        offer_words(o, c, &w);
-        ml_offer_job_words(o, c->name, w.number);
-        files = ml_streq(c->name, "open") || ml_streq(c->name, "save") ||
-                ml_streq(c->name, "source") || ml_streq(c->name, "shell") ||
-                ml_streq(c->name, "graph");
-    }
+    else if (c)
+        files = offer_behind(o, c, w.number);
     if (files)
         at.after = '\0';
     return at;

@@ -1,4 +1,4 @@
-/* complete_impl - what the two files of completion share: offering, and candidates by kind.
+/* complete_impl - what the files of completion share: offering, and candidates by kind.
  */
 #ifndef ML_REPL_LINE_COMPLETE_IMPL_H
 #define ML_REPL_LINE_COMPLETE_IMPL_H
@@ -10,6 +10,7 @@ typedef struct ml_Offer { /* one completion at work */
     ml_Session *ss;
     ml_Ctx *cx;         /* scratch of this completion */
     const char *prefix; /* what stands between start and cursor */
+    const char *last;   /* of a command: the word before */
     ml_CandidateFn *fn;
     void *user;
     ML_VEC(const char *) seen; /* nothing is offered twice */
@@ -23,9 +24,10 @@ void ml_offer_commands(ml_Offer *o);
 void ml_offer_topics(ml_Offer *o);
 void ml_offer_codes(ml_Offer *o);
 void ml_offer_settings(ml_Offer *o);
-void ml_offer_setting_values(ml_Offer *o, const char *name);
+void ml_offer_setting_values(ml_Offer *o); /* of the setting that stands before */
 void ml_offer_versions(ml_Offer *o);
 void ml_offer_schedules(ml_Offer *o);
+void ml_offer_jobs(ml_Offer *o, bool running); /* by number; running: those alone */
 /* Paths that begin with the prefix; folders end in a slash. */
 void ml_offer_files(ml_Offer *o);
 /* Fields and methods of `path`; "": globals, primitives on the focus, keywords. */
@@ -42,8 +44,5 @@ void ml_offer_keys(ml_Offer *o, const char *target, bool only_present);
 void ml_offer_factors(ml_Offer *o, const char *loop);
 /* Lists of them: auto and a divisor, then auto and two. */
 void ml_offer_tilings(ml_Offer *o, const char *loop);
-
-/* Options of commands that measure, and jobs by number; number: of the word, from 1. */
-void ml_offer_job_words(ml_Offer *o, const char *command, size_t number);
 
 #endif

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "primitives/names.h"
 #include "primitives/tokens.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help_impl.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
+#include "repl/job/jobs.h"
 #include "repl/line/complete_impl.h"
-#include "repl/run/command.h"
 #include "repl/session/themes.h"
 
 void ml_offer(ml_Offer *o, const char *text, const char *note)
@@ -34,11 +36,8 @@ void ml_offer_commands(ml_Offer *o)
 {
     for (size_t k = 0; k < o->ss->aliases.n; k++)
         ml_offer(o, o->ss->aliases.v[k].name, o->ss->aliases.v[k].text);
-    for (int later = 0; later < 2; later++)
-        for (size_t k = 0; k < ml_n_commands; k++)
-            if ((ml_commands[k].run == NULL) == (later == 1))
-                ml_offer(o, ml_commands[k].name,
-                         later ? "comes with a later version" : ml_commands[k].help);
+    for (size_t k = 0; k < ml_n_commands; k++)
+        ml_offer(o, ml_commands[k].name, ml_commands[k].help);
 }
 
 /* moon.check as soon as a . or : is typed; before that check alone, which help finds too.
@@ -60,8 +59,8 @@ static void offer_topic(const char *name, const char *summary, const char *text,
 
 void ml_offer_topics(ml_Offer *o)
 {
-    static const char *const TOPICS[] = {"primitives", "commands", "later",  "settings",
-                                         "names",      "line",     "errors", "functions"};
+    static const char *const TOPICS[] = {"primitives", "commands", "settings", "names",
+                                         "line",       "errors",   "functions"};
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);
@@ -104,9 +103,9 @@ void ml_offer_settings(ml_Offer *o)
                            ml_settings[k].help));
 }
 
-void ml_offer_setting_values(ml_Offer *o, const char *name)
+void ml_offer_setting_values(ml_Offer *o)
 {
-    int id = ml_setting_find(name);
+    int id = ml_setting_find(o->last);
 
     if (id < 0)
         return;
@@ -159,6 +158,19 @@ void ml_offer_schedules(ml_Offer *o)
         ml_offer(o, ml_schedule_name(s),
                  ml_format(o->cx, "%zu, v%d%s", k + 1, ml_schedule_version(s),
                            s == o->ss->focus ? ", the focus" : ""));
+    }
+}
+
+void ml_offer_jobs(ml_Offer *o, bool running)
+{
+    ml_JobInfo j;
+
+    for (size_t k = 0; ml_job_info(o->ss, k, &j); k++) {
+        bool runs = j.state == ML_JOB_RUNNING || j.state == ML_JOB_STOPPING;
+
+        if (runs || !running)
+            ml_offer(o, ml_format(o->cx, "%d", j.number),
+                     ml_format(o->cx, "%s, %s", j.what, ml_job_state_name(j.state)));
     }
 }
 
@@ -287,14 +299,6 @@ void ml_offer_names(ml_Offer *o, const char *path)
 
 /* ---- names of the program */
 
-typedef struct Visit {
-    ml_Offer *o;
-    ml_Schedule *s;
-    bool loops, blocks;
-    ml_Uid below;       /* only nodes above this block; 0: all */
-    const char *before; /* put before each name */
-} Visit;
-
 static const char *loop_note(ml_Offer *o, const ml_For *f)
 {
     const char *kind = f->thread.axis             ? f->thread.name
@@ -324,35 +328,37 @@ static const char *block_note(ml_Offer *o, ml_Schedule *s, const ml_Block *b)
     return z;
 }
 
-static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
+/* What bears a name in the function worked on. */
+static ml_NamedItems items_of(ml_Offer *o)
 {
-    Visit *v = user;
-    ml_Uid uid = ml_stmt_uid(st);
+    const ml_Func *f = o->ss->focus ? ml_schedule_func(o->ss->focus) : NULL;
+    ml_NamedItems all = {.cx = o->cx};
 
-    if (in_init)
-        return;
-    bool shown = uid && (!v->below ||
-                         ml_index_is_above(ml_schedule_program(v->s).index, uid, v->below));
-
-    if (shown && st->kind == ML_STMT_FOR && v->loops)
-        ml_offer(v->o, ml_format(v->o->cx, "%s%s", v->before, ml_name_of(v->s, uid)),
-                 loop_note(v->o, ml_as_for(st)));
-    if (shown && st->kind == ML_STMT_BLOCK && v->blocks)
-        ml_offer(v->o, ml_format(v->o->cx, "%s%s", v->before, ml_name_of(v->s, uid)),
-                 block_note(v->o, v->s, ml_as_block(st)));
-    ml_stmt_children(st, visit_stmt, v);
+    if (f)
+        ml_named_items(&all, f);
+    return all;
 }
 
-static void visit_program(ml_Offer *o, bool loops, bool blocks, ml_Uid below,
-                          const char *before)
+/* Loops or blocks but the root, those above block `below` when it is not 0; before: put
+ * before each name. */
+static void offer_nodes(ml_Offer *o, ml_Bearer kind, ml_Uid below, const char *before)
 {
+    ml_NamedItems all = items_of(o);
     ml_Schedule *s = o->ss->focus;
-    const ml_Func *f = s ? ml_schedule_func(s) : NULL;
-    const ml_Block *root = f ? ml_func_root(f) : NULL;
-    Visit v = {o, s, loops, blocks, below, before};
 
-    if (root)
-        visit_stmt(root->body, false, &v);
+    for (size_t k = 0; k < all.list.n; k++) {
+        ml_Uid uid = all.list.v[k].uid;
+        const ml_Index *ix = ml_schedule_program(s).index;
+
+        if (all.list.v[k].kind != kind || !ml_index_parent(ix, uid) ||
+            (below && !ml_index_is_above(ix, uid, below)))
+            continue;
+        const ml_Stmt *st = ml_index_node(ix, uid);
+
+        ml_offer(o, ml_format(o->cx, "%s%s", before, ml_name_of(s, uid)),
+                 kind == ML_BEARS_LOOP ? loop_note(o, ml_as_for(st))
+                                       : block_note(o, s, ml_as_block(st)));
+    }
 }
 
 /* The node of a name on the focus; 0: none, or several. Leaves no error behind. */
@@ -379,15 +385,15 @@ void ml_offer_loops(ml_Offer *o)
         ml_Uid below = node_of(o, block, ML_H_BLOCK);
 
         if (below)
-            visit_program(o, true, false, below, ml_format(o->cx, "%s/", block));
+            offer_nodes(o, ML_BEARS_LOOP, below, ml_format(o->cx, "%s/", block));
         return;
     }
-    visit_program(o, true, false, 0, "");
+    offer_nodes(o, ML_BEARS_LOOP, 0, "");
 }
 
 void ml_offer_blocks(ml_Offer *o)
 {
-    visit_program(o, false, true, 0, "");
+    offer_nodes(o, ML_BEARS_BLOCK, 0, "");
 }
 
 static const char *buffer_note(ml_Offer *o, const ml_Buffer *b)
@@ -414,28 +420,12 @@ static void offer_buffer(ml_Offer *o, const ml_Buffer *b)
     ml_offer(o, ml_name_of(o->ss->focus, b->uid), buffer_note(o, b));
 }
 
-static void buffers_below(const ml_Stmt *st, bool in_init, void *user)
-{
-    ml_Offer *o = user;
-
-    (void)in_init;
-    if (st->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(st);
-
-        for (uint32_t k = 0; k < b->n_allocs; k++)
-            offer_buffer(o, b->allocs[k]);
-    }
-    ml_stmt_children(st, buffers_below, o);
-}
-
 void ml_offer_buffers(ml_Offer *o, const char *block, bool written)
 {
     ml_Schedule *s = o->ss->focus;
-    const ml_Func *f = s ? ml_schedule_func(s) : NULL;
     ml_Uid uid = node_of(o, block, ML_H_BLOCK);
+    ml_NamedItems all = items_of(o);
 
-    if (!f)
-        return;
     if (uid) {
         const ml_Block *b = ml_as_block(ml_index_node(ml_schedule_program(s).index, uid));
         const ml_Region *v = written ? b->writes : b->reads;
@@ -444,10 +434,9 @@ void ml_offer_buffers(ml_Offer *o, const char *block, bool written)
             offer_buffer(o, v[k].buffer);
         return;
     }
-    for (uint32_t k = 0; k < f->n_params; k++)
-        if (f->params[k].buffer)
-            offer_buffer(o, f->params[k].buffer);
-    buffers_below(f->body, false, o);
+    for (size_t k = 0; k < all.list.n; k++)
+        if (all.list.v[k].buffer)
+            offer_buffer(o, all.list.v[k].buffer);
 }
 
 void ml_offer_scopes(ml_Offer *o)

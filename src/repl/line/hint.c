@@ -6,11 +6,11 @@
  */
 #include "repl/line/hint.h"
 
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help.h"
+#include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/line/scan.h"
-#include "repl/run/command.h"
 
 typedef struct Signature {
     ml_Text text, doc; /* doc: of the whole, when the parameter has none */
@@ -99,16 +99,6 @@ static bool find_part(const char *sign, int k, ml_Str key, ml_RoleSpan *out)
     return false;
 }
 
-static const ml_Param *find_param(const ml_Primitive *prim, int k, ml_Str key)
-{
-    for (size_t p = 0; prim && p < prim->n_params; p++) {
-        if (key.n ? ml_str_eq(key, ml_str(prim->params[p].name))
-                  : (int)p == k || ((int)p < k && prim->params[p].kind == ML_P_LOOPS))
-            return &prim->params[p];
-    }
-    return NULL;
-}
-
 /* Without the optional parameters but the current one. */
 static void shorten(const ml_Primitive *prim, const ml_Param *current, ml_Text *out)
 {
@@ -133,7 +123,7 @@ static void shorten(const ml_Primitive *prim, const ml_Param *current, ml_Text *
 static ml_Hint compose(ml_Ctx *cx, Signature *s, int arg, ml_Str key, int width)
 {
     ml_Hint h = {0};
-    const ml_Param *p = find_param(s->prim, arg, key);
+    const ml_Param *p = ml_scan_param(s->prim, arg, key);
     const char *doc = p && p->doc ? p->doc : ml_text_z(&s->doc);
     ml_RoleSpan part;
     bool marked = find_part(ml_text_z(&s->text), arg, key, &part);

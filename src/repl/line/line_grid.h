@@ -9,8 +9,8 @@
 #define ML_REPL_LINE_LINE_GRID_H
 
 #include "core/vec.h"
+#include "repl/screen/spans.h"
 #include "repl/screen/theme.h"
-#include "repl/view/rows.h"
 
 typedef struct ml_LineHint { /* a row below the line; n_spans parts in other roles */
     const char *text;        /* NULL: none */

@@ -133,3 +133,15 @@ ml_Str ml_scan_last_name(ml_Str chain, bool *method)
     *method = from == 0 || chain.p[from - 1] == ':';
     return (ml_Str){chain.p + from, chain.n - from};
 }
+
+const ml_Param *ml_scan_param(const ml_Primitive *prim, int position, ml_Str key)
+{
+    for (size_t p = 0; prim && p < prim->n_params; p++) {
+        const ml_Param *pa = &prim->params[p];
+
+        if (key.n ? ml_str_eq(key, ml_str(pa->name))
+                  : (int)p == position || ((int)p < position && pa->kind == ML_P_LOOPS))
+            return pa;
+    }
+    return NULL;
+}

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_LINE_SCAN_H
 #define ML_REPL_LINE_SCAN_H
 
-#include "core/base/base.h"
+#include "primitives/prim.h"
 
 enum { ML_SCAN_OPEN = 32, ML_SCAN_ARGS = 16 };
 
@@ -30,6 +30,9 @@ typedef struct ml_Scan {
 /* Walks from the beginning to the cursor (p, n are set); needs no complete line and never
  * fails. */
 void ml_scan(ml_Scan *s);
+/* The parameter at that position (the last one may take all that follow), or of the name
+ * when there is one; NULL: none. */
+const ml_Param *ml_scan_param(const ml_Primitive *prim, int position, ml_Str key);
 /* The last name of a.b:c; *method: a colon or nothing stands before it. */
 ml_Str ml_scan_last_name(ml_Str chain, bool *method);
 

@@ -3,12 +3,12 @@
  */
 #include "repl/manual/manual.h"
 
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
-#include "repl/options.h"
 #include "repl/run/scratch.h"
+#include "repl/session/options.h"
 
 static const char INTRO[] =
     "moonloop is an interactive schedule REPL for tensor programs. A program is a TensorIR "
@@ -58,15 +58,15 @@ static const struct {
       {"2", "wrong usage"},
       {"3", "something needed is absent: target, compiler, device, library, file"},
       {"4", "internal error; the path of the saved session is printed"},
-      {"130, 143", "ended by SIGINT in batch mode, by SIGTERM"},
+      {"130, 143", "ended by SIGINT in batch mode or a third Ctrl-C, by SIGTERM"},
 };
 
 /* Keys of the visualiser by the part of the table they stand in. */
 static const struct {
     const char *pane, *keys, *help;
 } KEYS[] = {
-#define ML_KEY(id, pane, keys, label, help) {#pane, keys, help},
-#include "repl/view/keys.def"
+#define ML_KEY(id, pane, keys, label, help, ...) {#pane, keys, help},
+#include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
 
@@ -124,30 +124,22 @@ static void commands(ml_ManualPage *p)
     p->form->chapter(p, "commands", "Commands");
     p->form->paragraph(p, "Any unambiguous prefix of a name will do; :cmd args > file, >> "
                           "file and | shell redirect.");
-    for (size_t first = 0; first < ml_n_commands; first++) {
-        const char *group = ml_commands[first].group;
-        bool begun = false;
+    const char *group = "";
 
-        for (size_t k = 0; k < first && !begun; k++)
-            begun = ml_streq(ml_commands[k].group, group);
-        if (begun)
-            continue;
-        p->form->group(p, group);
-        for (size_t k = first; k < ml_n_commands; k++) {
-            const ml_Command *c = &ml_commands[k];
-            ml_Text name = {0}, id = {0}, help = {0};
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        const ml_Command *c = &ml_commands[k];
+        ml_Text name = {0}, id = {0}, help = {0};
 
-            if (!ml_streq(c->group, group))
-                continue;
-            ml_text_fmt(&name, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
-            ml_text_fmt(&id, "command-%s", c->name);
-            if (!p->form->brief)
-                ml_help_command(p->ss, &help, c);
-            add(p, ml_text_z(&id), ml_text_z(&name), c->help, ml_text_z(&help));
-            ml_text_free(&name);
-            ml_text_free(&id);
-            ml_text_free(&help);
-        }
+        if (!ml_streq(group, c->group))
+            p->form->group(p, group = c->group);
+        ml_text_fmt(&name, ":%s%s%s", c->name, *c->args ? " " : "", c->args);
+        ml_text_fmt(&id, "command-%s", c->name);
+        if (!p->form->brief)
+            ml_help_command(p->ss, &help, c);
+        add(p, ml_text_z(&id), ml_text_z(&name), c->help, ml_text_z(&help));
+        ml_text_free(&name);
+        ml_text_free(&id);
+        ml_text_free(&help);
     }
 }
 

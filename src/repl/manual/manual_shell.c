@@ -1,7 +1,7 @@
 /* manual_shell - completions of the command line for shells, from the table of options. */
 #include "repl/manual/manual.h"
 
-#include "repl/options.h"
+#include "repl/session/options.h"
 
 /* The words that an option's value is one of; NULL: something else. */
 static const char *words_of(const char *name)

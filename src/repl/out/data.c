@@ -7,11 +7,6 @@
 #include "core/base/utf8.h"
 #include "core/json/json.h"
 
-ml_Data *ml_session_data(ml_Session *ss)
-{
-    return ss->data;
-}
-
 void ml_data_quote(ml_Text *out, const char *z)
 {
     static const char UNKNOWN[] = "\xef\xbf\xbd";

@@ -19,19 +19,16 @@
 #define ML_REPL_OUT_DATA_H
 
 #include "core/base/text.h"
-#include "repl/session/session.h"
 
 enum { ML_DATA_DEPTH = 16 };
-struct ml_Data {
+typedef struct ml_Data {
     ml_Text text; /* finished rows, a line each, and the open one */
     size_t n;     /* rows begun */
     bool one;     /* all there is to tell is one row: moon.cmd has its fields at hand */
     bool comma;   /* something stands before in the innermost list or object */
     int depth;
     char close[ML_DATA_DEPTH]; /* what ends the open ones */
-};
-
-ml_Data *ml_session_data(ml_Session *ss); /* of the command at work; NULL: not wanted */
+} ml_Data;
 
 void ml_data_row(ml_Data *d); /* begins the next one, and ends the one before */
 void ml_data_one(ml_Data *d); /* begins the only one */

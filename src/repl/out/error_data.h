@@ -2,6 +2,7 @@
 #ifndef ML_REPL_OUT_ERROR_DATA_H
 #define ML_REPL_OUT_ERROR_DATA_H
 
+#include "primitives/call/render.h"
 #include "repl/out/data.h"
 
 /* One row: {"error": code, "message": …, "place": …, "suggestions": […], …}. at: lines that

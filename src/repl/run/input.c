@@ -13,7 +13,10 @@
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
+#include "repl/run/run.h"
 #include "repl/session/frame.h"
+#include "repl/show/show.h"
 
 /* ---- a stream of lines */
 
@@ -22,8 +25,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
-    int error;                         /* errno of a failed read */
-    const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
+    int error; /* errno of a failed read */
 } Lines;
 
 /* The next line without its newline; false: the end. */
@@ -36,7 +38,7 @@ static bool next_line(Lines *l, ml_Text *out)
 
             do
                 k = read(l->fd, l->buf, sizeof l->buf);
-            while (k < 0 && errno == EINTR && !*l->stop);
+            while (k < 0 && errno == EINTR && !ml_interrupted());
             l->ended = k <= 0;
             l->error = k < 0 ? errno : 0;
             l->at = 0;
@@ -149,7 +151,7 @@ static bool is_binary(const ml_Text *t)
 
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
-    Lines l = {.fd = fd, .stop = &ss->interrupt};
+    Lines l = {.fd = fd};
     ml_Text line = {0}, whole = {0};
     bool ok = true;
     size_t number = 0;
@@ -168,9 +170,9 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_addn(&whole, line.n ? line.p : "", line.n);
-        if (ml_session_wants_more(ss, ml_text_z(&whole)))
+        if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
-        if (!ml_session_line(ss, ml_text_z(&whole)))
+        if (!ml_run(ss, NULL, ml_text_z(&whole)))
             ok = false;
         ml_text_clear(&whole);
     }
@@ -179,7 +181,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
-        ok = ml_session_line(ss, ml_text_z(&whole));
+        ok = ml_run(ss, NULL, ml_text_z(&whole));
     ml_text_free(&line);
     ml_text_free(&whole);
     return ok;

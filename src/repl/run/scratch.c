@@ -12,7 +12,9 @@
 
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/input.h"
+#include "repl/run/run.h"
 #include "repl/session/safe.h"
 
 /* ---- the folder */
@@ -82,16 +84,16 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
     ml_Text line = {0}, whole = {0}, why = {0};
     ml_ErrorCode code = ML_E_OK;
 
-    while (!ss->quit && ss->interrupt == 0 && next_line(&text, &line)) {
+    while (!ss->quit && !ml_interrupt_came() && next_line(&text, &line)) {
         if (line.n > 0) /* an empty one ends a pasted program: nothing to be seen */
             echo(ss, ml_text_z(&line), whole.n > 0);
         if (whole.n)
             ml_text_char(&whole, '\n');
         ml_text_add(&whole, ml_text_z(&line));
-        if (*text && ml_session_wants_more(ss, ml_text_z(&whole)))
+        if (*text && ml_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_history_add(ss->history, ml_text_z(&whole), &why);
-        if (!ml_session_line(ss, ml_text_z(&whole)) && code == ML_E_OK)
+        if (!ml_run(ss, NULL, ml_text_z(&whole)) && code == ML_E_OK)
             code = ss->last ? ml_failure_code(ss->last) : ML_E_LUA_ERROR;
         ml_text_clear(&whole);
     }
@@ -128,13 +130,16 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->mode = ML_MODE_TYPED;
     ss->history = ml_history_new();
     ss->host = ml_host_new(ss);
-    of->inner = ss;
+    s->came = ml_interrupt_came();
+    ml_interrupt_note(false);
     return true;
 }
 
 void ml_scratch_end(ml_Scratch *s)
 {
-    s->of->inner = NULL;
+    if (ml_interrupt_came())
+        ml_interrupt_again(); /* Ctrl-C is for both */
+    ml_interrupt_note(ml_interrupt_came() || s->came);
     ml_history_free(s->ss.history);
     ml_session_free(&s->ss);
     leave_folder(s);

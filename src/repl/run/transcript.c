@@ -20,6 +20,7 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "repl/host/host.h"
+#include "repl/run/run.h"
 #include "repl/run/wildcard.h"
 
 extern char **environ;
@@ -139,7 +140,7 @@ static void typed_lines(ml_Session *ss, Lines *l, size_t from, size_t to, ml_Tex
             continue;
         ml_text_add(&whole, l->v[k].p + n);
         any = measures(ml_text_z(&whole));
-        while (k + 1 < to && ml_session_wants_more(ss, ml_text_z(&whole))) {
+        while (k + 1 < to && ml_wants_more(ss, ml_text_z(&whole))) {
             const char *p = l->v[++k].p;
 
             for (size_t m = 0; m < ml_columns(l->v[k].p) && m < n && *p == ' '; m++)

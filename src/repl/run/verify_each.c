@@ -8,8 +8,9 @@
  */
 #include "codegen/measure/check.h"
 #include "core/walk.h"
-#include "repl/out/progress.h"
-#include "repl/run/command.h"
+#include "repl/command/command.h"
+#include "repl/run/run.h"
+#include "repl/session/progress.h"
 #include "work/work.h"
 
 enum { MAX_ITERATIONS = 100000, MAX_SIZES = 16, SMALL = 7 };

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "repl/keep/crash.h"
+#include "repl/screen/restore.h"
 
 #if HAVE_CURSES
 #include <curses.h>
@@ -415,7 +415,7 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     tty.open = 1;
     catch_signals();
     if (!tty.registered) {
-        ml_crash_restore_by(ml_screen_restore);
+        ml_restore_by(ml_screen_restore);
         atexit(ml_screen_restore);
         tty.registered = true;
     }

@@ -6,7 +6,6 @@
 #include "repl/session/alias.h"
 
 #include "core/base/arena.h"
-#include "repl/run/command.h"
 
 static ml_Alias *find(const ml_Aliases *a, const char *name, size_t n)
 {
@@ -41,29 +40,10 @@ static bool is_word(const char *z)
 bool ml_alias_set(ml_Aliases *a, const char *name, const char *text, ml_Text *why)
 {
     ml_Alias *was = find(a, name, strlen(name));
-    ml_Text word = {0};
-    bool ok = true;
 
     if (!is_word(name)) {
         ml_text_fmt(why, "alias %s: a word of letters, digits, - and _ is needed", name);
         return false;
-    }
-    for (size_t k = 0; k < ml_n_commands; k++)
-        if (ml_streq(ml_commands[k].name, name)) {
-            ml_text_fmt(why, "alias %s: :%s is a command", name, name);
-            return false;
-        }
-    if (text) {
-        while (*text == ':' || *text == ' ')
-            text++;
-        ml_text_addn(&word, text, strcspn(text, " "));
-        ok = !strchr(text, '\n') && word.n && ml_command_find(ml_text_z(&word), why);
-        if (!ok && !why->n)
-            ml_text_fmt(why, "alias %s: one line that begins with a command is needed",
-                        name);
-        ml_text_free(&word);
-        if (!ok)
-            return false;
     }
     if (was) {
         ml_heap_free(was->name);

@@ -13,7 +13,8 @@ typedef struct ml_Aliases {
     size_t n;
 } ml_Aliases;
 
-/* text NULL: it is no alias any more. false: *why says what is wrong with it. */
+/* The name is a word; text NULL: it is no alias any more. false: *why says what is wrong
+ * with the name. What it stands for is looked at by ml_command_alias. */
 bool ml_alias_set(ml_Aliases *a, const char *name, const char *text, ml_Text *why);
 const char *ml_alias_find(const ml_Aliases *a, const char *name, size_t n); /* or NULL */
 void ml_aliases_free(ml_Aliases *a);

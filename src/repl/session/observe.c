@@ -79,6 +79,16 @@ void ml_tell_version(ml_Session *ss, ml_Schedule *s, int version)
     }
 }
 
+void ml_tell_settings(ml_Session *ss)
+{
+    for (size_t k = 0; k < ss->observers.n; k++) {
+        const ml_Observer *o = ss->observers.v[k];
+
+        if (o && o->on_settings)
+            o->on_settings(o->user, ss);
+    }
+}
+
 void ml_tell_tick(ml_Session *ss)
 {
     for (size_t k = 0; k < ss->observers.n; k++) {

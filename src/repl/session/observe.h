@@ -39,6 +39,8 @@ typedef struct ml_Observer {
     void (*on_output)(void *user, struct ml_Session *ss, const ml_OutputEvent *e);
     /* After the line that has changed the focus or its version. */
     void (*on_version)(void *user, struct ml_Session *ss, ml_Schedule *s, int version);
+    /* Settings have changed. */
+    void (*on_settings)(void *user, struct ml_Session *ss);
     /* Before each prompt, and every now and then while long work runs: no lines are run
      * then. */
     void (*on_tick)(void *user, struct ml_Session *ss);
@@ -59,6 +61,7 @@ void ml_session_unobserve(struct ml_Session *ss, const ml_Observer *o);
 void ml_tell_before(struct ml_Session *ss, const ml_LineEvent *e);
 void ml_tell_after(struct ml_Session *ss, const ml_LineEvent *e);
 void ml_tell_version(struct ml_Session *ss, ml_Schedule *s, int version);
+void ml_tell_settings(struct ml_Session *ss);
 void ml_tell_tick(struct ml_Session *ss);
 void ml_tell_end(struct ml_Session *ss); /* and takes all away */
 

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_SESSION_SAFE_H
 #define ML_REPL_SESSION_SAFE_H
 
-#include "repl/options.h"
+#include "repl/session/options.h"
 #include "repl/session/session.h"
 
 /* Before anything is run: the session and its workers are told, and the files named on the

@@ -7,8 +7,6 @@
 #ifndef ML_REPL_SESSION_SESSION_H
 #define ML_REPL_SESSION_SESSION_H
 
-#include <signal.h>
-
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/schedule.h"
@@ -22,6 +20,7 @@ typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
 typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
+typedef struct ml_Echo ml_Echo;           /* what steps showed last, show/echo.c */
 typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
@@ -71,6 +70,7 @@ typedef struct ml_Session {
     int n_lines;             /* that were run, without those of others */
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
+    ml_Echo *echo;           /* NULL: no step was shown */
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     int *saved; /* of each: versions that it had when it was saved or opened last */
     size_t n_schedules;
@@ -79,17 +79,12 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
-    volatile sig_atomic_t stops;     /* SIGINTs that the line at work has had, and heeded */
-    struct ml_Session
-        *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
-    volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
-    bool check_ok;                      /* of the last :check */
-    ml_Failure *last;                   /* the last error, for :explain */
-    bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
-    int status;      /* exit status so far */
+    bool check_ok;    /* of the last :check */
+    ml_Failure *last; /* the last error, for :explain */
+    bool last_owned;  /* it is ours; else a Lua error object that the host keeps has it */
+    int status;       /* exit status so far */
     bool quit;
-    bool quit_asked; /* the line before wanted to leave while jobs ran */
+    int quit_asked; /* number of the line that wanted to leave while jobs ran; 0: none */
     /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */
     char *(*ask)(struct ml_Session *ss, const char *question);
     void (*about)(ml_Text *out); /* versions and libraries, for reports; or NULL */
@@ -105,21 +100,11 @@ void ml_session_saved(ml_Session *ss, const ml_Schedule *s);
 /* How many steps stand in no file; `5 steps of matmul are not saved`. */
 long ml_session_unsaved(const ml_Session *ss);
 void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out);
-/* Whether the session may end: where jobs run, or steps would be lost, the user of a prompt
- * is told once. */
-bool ml_session_let_quit(ml_Session *ss);
 /* What the version that is worked on is called: in a job as in its session. */
 int ml_session_version(const ml_Session *ss);
-/* `focus: matmul v0   block C   loops i, j, k   2.15 GFLOP` on standard error. */
-void ml_session_announce(ml_Session *ss);
 /* `matmul v7> `, `> ` without focus. */
 void ml_session_prompt(const ml_Session *ss, ml_Text *out);
 
-/* Runs one complete line, command or chunk of a typed session or of -e; returns true when
- * it went well. Errors are printed and set the status. */
-bool ml_session_line(ml_Session *ss, const char *text);
-/* Whether the text wants more lines before it can be run. */
-bool ml_session_wants_more(ml_Session *ss, const char *text);
 /* A line that was run some other time: it can be undone from now on. */
 void ml_session_push_line(ml_Session *ss, ml_Line l);
 /* Takes back (returns to) whole lines; false: an error was printed. */
@@ -144,27 +129,15 @@ bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* fal
 bool ml_session_may_read(ml_Session *ss, const char *path);
 /* An error of the schedule (ml_schedule_error). */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
+/* Where the command at work tells its rows (data.h); NULL: nobody wants them. */
+ml_Data *ml_session_data(ml_Session *ss);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
 
-/* Checks the program of each step of the focus since version `from` (setting verify-each);
- * false: an error was printed. */
-bool ml_verify_steps(ml_Session *ss, int from);
-/* After steps: headline and diff of each from one version to another. */
-void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
-/* Prints the program of a version with display names, as the screen shows it. */
-void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
-void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
-/* The same with what each loop touches, as far as the screen is wide enough. */
-void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
-/* One block with its ancestors. */
-void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
-/* Through the pager when it is longer than the screen. */
-void ml_page(ml_Session *ss, const char *text);
-/* The same, of what is made for the screen; raw: what there would be without one. */
-void ml_page_as(ml_Session *ss, const char *text, const char *raw);
-/* The same, folded as ml_out_prose does. */
-void ml_page_prose(ml_Session *ss, const char *text);
-/* The same, folded as ml_out_code does. */
-void ml_page_code(ml_Session *ss, const char *text, const char *mark);
+/* ---- settings */
+
+/* Whether threads, target and the like can have that value; false: an error was printed. */
+bool ml_settings_allow(ml_Session *ss, int id, const char *value);
+/* After settings have changed: the session, its schedules and observers do as they say. */
+void ml_settings_apply(ml_Session *ss);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct ml_Setting {
 } ml_Setting;
 extern const ml_Setting ml_settings[ML_SETTINGS];
 
-enum { ML_SETTING_LENGTH = 64 };
+enum { ML_SETTING_LENGTH = 64, ML_MOST_THREADS = 1024 };
 /* A number from 1 to `most`; 0: "auto" or nothing; -1: neither. */
 long ml_setting_count(const char *text, long most);
 typedef struct ml_Settings {

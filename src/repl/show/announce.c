@@ -1,7 +1,8 @@
 /* announce - what is said of a program that comes into focus. Source: interaction 3. */
 #include "repl/session/session.h"
 
-#include "repl/start_notes.h"
+#include "repl/show/show.h"
+#include "repl/show/start_notes.h"
 
 /* "2 * m * n * 64 FLOP", or "symbolic FLOP" when that would be long or is not known. */
 static void say_symbolic(ml_Ctx *cx, ml_Schedule *s, const ml_Expr *e, ml_Text *t)

@@ -49,45 +49,71 @@ static bool same(const Line *a, const Line *b)
 
 enum { TABLE_LIMIT = 4000000 };
 
-/* keep_a[i], keep_b[j]: the line belongs to the common subsequence. */
-static void align(const Lines *a, const Lines *b, bool *keep_a, bool *keep_b)
-{
-    size_t top = 0, na = a->n, nb = b->n;
+/* The lines of both texts that stay: [from, to) of each are compared. */
+typedef struct Kept {
+    const Lines *a, *b;
+    bool *in_a, *in_b;
+} Kept;
 
-    while (top < na && top < nb && same(&a->v[top], &b->v[top])) {
-        keep_a[top] = keep_b[top] = true;
-        top++;
-    }
-    while (na > top && nb > top && same(&a->v[na - 1], &b->v[nb - 1])) {
-        na--;
-        nb--;
-        keep_a[na] = keep_b[nb] = true;
-    }
-    size_t n = na - top, m = nb - top;
+static void keep(Kept *k, size_t i, size_t j)
+{
+    k->in_a[i] = k->in_b[j] = true;
+}
+
+/* Those of a longest common subsequence of what stands between these lines. */
+static void align(Kept *k, size_t i, size_t a_end, size_t j, size_t b_end)
+{
+    const Line *a = k->a->v, *b = k->b->v;
+
+    while (i < a_end && j < b_end && same(&a[i], &b[j]))
+        keep(k, i++, j++);
+    while (a_end > i && b_end > j && same(&a[a_end - 1], &b[b_end - 1]))
+        keep(k, --a_end, --b_end);
+    size_t n = a_end - i, m = b_end - j;
 
     if (n == 0 || m == 0 || n > TABLE_LIMIT / m)
         return;
     uint32_t *t = ml_heap_zalloc(((n + 1) * (m + 1)) * sizeof *t);
 
-#define AT(i, j) t[(i) * (m + 1) + (j)]
-    for (size_t i = n; i-- > 0;)
-        for (size_t j = m; j-- > 0;) {
-            if (same(&a->v[top + i], &b->v[top + j]))
-                AT(i, j) = AT(i + 1, j + 1) + 1;
+#define AT(x, y) t[(x) * (m + 1) + (y)]
+    for (size_t x = n; x-- > 0;)
+        for (size_t y = m; y-- > 0;) {
+            if (same(&a[i + x], &b[j + y]))
+                AT(x, y) = AT(x + 1, y + 1) + 1;
             else
-                AT(i, j) = AT(i + 1, j) > AT(i, j + 1) ? AT(i + 1, j) : AT(i, j + 1);
+                AT(x, y) = AT(x + 1, y) > AT(x, y + 1) ? AT(x + 1, y) : AT(x, y + 1);
         }
-    for (size_t i = 0, j = 0; i < n && j < m;) {
-        if (same(&a->v[top + i], &b->v[top + j])) {
-            keep_a[top + i++] = true;
-            keep_b[top + j++] = true;
-        } else if (AT(i + 1, j) >= AT(i, j + 1))
-            i++;
+    for (size_t x = 0, y = 0; x < n && y < m;) {
+        if (same(&a[i + x], &b[j + y]))
+            keep(k, i + x++, j + y++);
+        else if (AT(x + 1, y) >= AT(x, y + 1))
+            x++;
         else
-            j++;
+            y++;
     }
 #undef AT
     ml_heap_free(t);
+}
+
+/* What is told to be equal parts the texts into pieces that are compared. A name may have
+ * changed all the same: then it is a line like any other. */
+static void align_all(Kept *k, const ml_DiffOpts *o)
+{
+    size_t i = 0, j = 0;
+
+    for (size_t s = 0; o && s < o->n_same; s++) {
+        ml_DiffSame e = o->same[s];
+        size_t n = 0;
+
+        while (n < e.n && same(&k->a->v[e.a + n], &k->b->v[e.b + n]))
+            n++;
+        if (n < e.n)
+            continue;
+        align(k, i, e.a, j, e.b);
+        for (i = e.a, j = e.b; n > 0; n--)
+            keep(k, i++, j++);
+    }
+    align(k, i, k->a->n, j, k->b->n);
 }
 
 typedef struct Row {
@@ -101,38 +127,24 @@ typedef struct Rows {
     size_t n;
 } Rows;
 
-static Rows compare(const char *a, const char *b)
+static Rows compare(const char *a, const char *b, const ml_DiffOpts *o)
 {
     Rows r = {.a = cut(a), .b = cut(b)};
-    bool *keep_a = ml_heap_zalloc(r.a.n + 1), *keep_b = ml_heap_zalloc(r.b.n + 1);
+    Kept k = {&r.a, &r.b, ml_heap_zalloc(r.a.n + 1), ml_heap_zalloc(r.b.n + 1)};
 
     r.v = ml_heap_zalloc((r.a.n + r.b.n + 1) * sizeof *r.v);
-    align(&r.a, &r.b, keep_a, keep_b);
+    align_all(&k, o);
     for (size_t i = 0, j = 0; i < r.a.n || j < r.b.n;) {
-        if (i < r.a.n && !keep_a[i])
+        if (i < r.a.n && !k.in_a[i])
             r.v[r.n++] = (Row){'-', i++, j};
-        else if (j < r.b.n && !keep_b[j])
+        else if (j < r.b.n && !k.in_b[j])
             r.v[r.n++] = (Row){'+', i, j++};
         else
             r.v[r.n++] = (Row){' ', i++, j++};
     }
-    ml_heap_free(keep_a);
-    ml_heap_free(keep_b);
+    ml_heap_free(k.in_a);
+    ml_heap_free(k.in_b);
     return r;
-}
-
-void ml_diff_fresh(const char *a, const char *b, bool *fresh)
-{
-    Lines old = cut(a), new = cut(b);
-    bool *keep_a = ml_heap_zalloc(old.n + 1), *keep_b = ml_heap_zalloc(new.n + 1);
-
-    align(&old, &new, keep_a, keep_b);
-    for (size_t k = 0; k < new.n; k++)
-        fresh[k] = !keep_b[k];
-    ml_heap_free(keep_a);
-    ml_heap_free(keep_b);
-    ml_heap_free(old.v);
-    ml_heap_free(new.v);
 }
 
 static void rows_free(Rows *r)
@@ -140,6 +152,16 @@ static void rows_free(Rows *r)
     ml_heap_free(r->a.v);
     ml_heap_free(r->b.v);
     ml_heap_free(r->v);
+}
+
+void ml_diff_fresh(const char *a, const char *b, bool *fresh)
+{
+    Rows r = compare(a, b, NULL);
+
+    for (size_t k = 0; k < r.n; k++)
+        if (r.v[k].sign != '-')
+            fresh[r.v[k].b] = r.v[k].sign == '+';
+    rows_free(&r);
 }
 
 static void print_row(ml_Text *out, const Row *r, const Lines *a, const Lines *b,
@@ -233,7 +255,7 @@ static ml_DiffStats print_rows(ml_Text *out, const Row *rows, size_t n, const Li
 ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
                           const ml_DiffOpts *opts)
 {
-    Rows r = compare(a, b);
+    Rows r = compare(a, b, opts);
     ml_DiffStats st = print_rows(out, r.v, r.n, &r.a, &r.b, opts);
 
     rows_free(&r);
@@ -390,7 +412,7 @@ static void print_node(ml_Text *out, const Rows *r, const Row *row, bool color)
 
 void ml_diff_tree(ml_Text *out, const char *a, const char *b, bool color)
 {
-    Rows r = compare(a, b);
+    Rows r = compare(a, b, NULL);
     bool changed = false;
 
     find_changes(&r);

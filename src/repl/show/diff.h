@@ -5,10 +5,17 @@
 
 #include "core/base/text.h"
 
+/* Lines that are known to be equal, by their numbers from 0. */
+typedef struct ml_DiffSame {
+    size_t a, b, n;
+} ml_DiffSame;
+
 typedef struct ml_DiffOpts {
     int context; /* unchanged lines around a change; 2 */
     int fold;    /* wholly new or removed stretches longer than this are folded; 0: never */
     bool color;
+    const ml_DiffSame *same; /* one behind the other in both texts, or none */
+    size_t n_same;
 } ml_DiffOpts;
 
 typedef struct ml_DiffStats {

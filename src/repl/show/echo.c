@@ -9,17 +9,154 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/arena.h"
+#include "core/index/index.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
+#include "repl/show/show.h"
 
-void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
+/* ---- what was printed */
+
+/* The last step's two programs: the next one is compared with one of them, and so is the
+ * next after an undo. What a version looks like never changes. */
+typedef struct Printed {
+    ml_Schedule *s; /* NULL: none; the session holds it */
+    int version;
+    bool regions_auto;
+    ml_Text text;
+    ml_Ctx *cx; /* of the marks */
+    ml_TextMarks marks;
+} Printed;
+
+struct ml_Echo {
+    Printed last[2];
+    ml_Observer ends; /* the session does */
+};
+
+static void print_program(const ml_Session *ss, Printed *p, ml_Text *out)
 {
     ml_PrintOpts o = {.spelling = -1, .no_header = true};
 
     o.regions_auto = ml_setting_is(&ss->set, ML_SET_regions, "auto");
-    ml_schedule_print(s, version, out, &o);
+    if (p->cx) {
+        o.marks_cx = p->cx;
+        o.marks = &p->marks;
+    }
+    ml_schedule_print(p->s, p->version, out, &o);
     ml_text_char(out, '\n');
+}
+
+void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
+{
+    print_program(ss, &(Printed){.s = s, .version = version}, out);
+}
+
+static void printed_free(Printed *p)
+{
+    ml_text_free(&p->text);
+    ml_ctx_unref(p->cx);
+    *p = (Printed){0};
+}
+
+void ml_echo_forget(ml_Session *ss)
+{
+    ml_Echo *e = ss->echo;
+
+    if (!e)
+        return;
+    ml_session_unobserve(ss, &e->ends);
+    for (size_t k = 0; k < ML_COUNT(e->last); k++)
+        printed_free(&e->last[k]);
+    ml_heap_free(e);
+    ss->echo = NULL;
+}
+
+static void on_end(void *user, ml_Session *ss)
+{
+    (void)user;
+    ml_echo_forget(ss);
+}
+
+/* not_this: is needed, too. */
+static Printed *printed(ml_Session *ss, ml_Schedule *s, int version,
+                        const Printed *not_this)
+{
+    bool regions_auto = ml_setting_is(&ss->set, ML_SET_regions, "auto");
+    Printed *p;
+
+    if (!ss->echo) {
+        ss->echo = ml_heap_zalloc(sizeof *ss->echo);
+        ss->echo->ends = (ml_Observer){.name = "echo", .on_end = on_end};
+        ml_session_observe(ss, &ss->echo->ends);
+    }
+    for (p = ss->echo->last; p < ss->echo->last + ML_COUNT(ss->echo->last); p++)
+        if (p->s == s && p->version == version && p->regions_auto == regions_auto)
+            return p;
+    p = &ss->echo->last[not_this == ss->echo->last];
+    printed_free(p);
+    *p = (Printed){.s = s, .version = version, .cx = ml_ctx_new(0)};
+    p->regions_auto = regions_auto;
+    print_program(ss, p, &p->text);
+    return p;
+}
+
+/* ---- what two versions share */
+
+typedef ML_VEC(ml_DiffSame) Sames;
+
+/* Loops and blocks that both versions hold as they are stand there in the same lines; of
+ * those inside each other the outermost are told, as they follow each other in b. */
+static void find_shared(ml_Ctx *cx, const Printed *a, const Printed *b, Sames *out)
+{
+    const ml_Index *was = ml_version_program(a->s, a->version).index,
+                   *now = ml_version_program(b->s, b->version).index;
+    ml_Map *at = ml_map_new(cx);
+    uint32_t covered = 0;
+
+    for (size_t k = 0; k < a->marks.n; k++)
+        if (a->marks.v[k].kind <= ML_MARK_BLOCK)
+            ml_map_set(cx, at, a->marks.v[k].uid, &a->marks.v[k]);
+    for (size_t k = 0; k < b->marks.n; k++) {
+        const ml_TextMark *m = &b->marks.v[k], *old;
+
+        if (m->kind > ML_MARK_BLOCK || m->line <= covered ||
+            !(old = ml_map_get(at, m->uid)) ||
+            ml_index_node(was, m->uid) != ml_index_node(now, m->uid))
+            continue;
+        /* A loop's header may name the loops around it. */
+        uint32_t header = m->kind == ML_MARK_LOOP, n = m->last_line + 1 - m->line - header;
+
+        if (n == 0 || n != old->last_line + 1 - old->line - header)
+            continue;
+        covered = m->last_line;
+        ml_push(cx, out, ((ml_DiffSame){old->line + header - 1, m->line + header - 1, n}));
+    }
+}
+
+/* Of what is shared, the part that is in the same order in both and has the most lines. */
+static void keep_order(ml_Ctx *cx, Sames *v)
+{
+    enum { MOST = 4096 };
+    size_t *lines = ML_ARRAY(cx, size_t, v->n + 1), best = 0, to = v->n;
+
+    if (v->n > MOST)
+        v->n = 0;
+    for (size_t k = v->n; k-- > 0;) { /* lines[k]: from k on */
+        for (size_t m = k + 1; m < v->n; m++)
+            if (v->v[m].a > v->v[k].a && lines[m] > lines[k])
+                lines[k] = lines[m];
+        lines[k] += v->v[k].n;
+        best = lines[k] > best ? lines[k] : best;
+    }
+    to = 0;
+    for (size_t k = 0; k < v->n; k++)
+        if (lines[k] == best && (to == 0 || v->v[k].a > v->v[to - 1].a)) {
+            best -= v->v[k].n;
+            v->v[to++] = v->v[k];
+        }
+    v->n = to;
 }
 
 /* ---- one block with its ancestors */
@@ -110,12 +247,19 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
         "for the text)";
     ml_Text a = {0}, b = {0}, out = {0}, flat = {0}, shown = {0};
     ml_DiffOpts o = {.fold = 24, .color = ss->out.color};
+    Printed *was = printed(ss, s, from, NULL), *now = printed(ss, s, to, was);
+    ml_Ctx *cx = ml_ctx_new(0);
+    Sames same = {0};
     ml_DiffStats st;
 
+    find_shared(cx, was, now, &same);
+    keep_order(cx, &same);
     o.context = (int)ml_setting_int(&ss->set, ML_SET_context);
-    ml_show_program(ss, s, from, &a);
-    ml_show_program(ss, s, to, &b);
-    st = ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);
+    o.same = same.v;
+    o.n_same = same.n;
+    st = ml_diff_text(&out, ml_text_z(&was->text), ml_text_z(&now->text), &o);
+    o.n_same = 0;
+    ml_ctx_unref(cx);
     fold_echo(ss, ml_text_z(&out), ML_GOES_ON, &shown);
     size_t total = st.same + (st.added > st.removed ? st.added : st.removed);
     bool too_tall =
@@ -125,8 +269,6 @@ static void echo_diff(ml_Session *ss, ml_Schedule *s, int from, int to)
 
     if (too_tall || mostly) {
         ml_text_add(&flat, ml_text_z(&out)); /* what there is without a screen */
-        ml_text_clear(&a);
-        ml_text_clear(&b);
         ml_text_clear(&out);
         ml_text_clear(&shown);
         ml_show_tree(ss, s, from, &a);
@@ -289,6 +431,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
+    ml_interrupt_child(true);
     ml_out_tell(&ss->out, text, raw);
     if (ss->out.ascii) {
         ml_Text plain = {0};
@@ -300,6 +443,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         fputs(text, p);
     int status = pclose(p);
 
+    ml_interrupt_child(false);
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
         ml_out_as(&ss->out, text, ""); /* the shell found no such program */
 }

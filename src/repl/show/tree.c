@@ -4,6 +4,7 @@
  */
 #include "repl/session/session.h"
 #include "repl/show/footprint.h"
+#include "repl/show/show.h"
 
 typedef struct LoopLine { /* where the line of a loop ends in the text */
     ml_Uid loop;

@@ -6,14 +6,12 @@
  * A thing was made by the first version on the way from the start that holds its number.
  * Source: interaction 3, 4.
  */
+#include "primitives/names.h"
+#include "repl/command/command.h"
 #include "repl/out/data.h"
-#include "repl/run/command.h"
-
-typedef enum ThingKind { THING_LOOP, THING_BLOCK, THING_BUFFER, THING_KINDS } ThingKind;
 
 typedef struct Thing {
-    ThingKind kind;
-    ml_Uid uid;
+    ml_NamedItem it;
     const char *name;
     const ml_Func *func;
 } Thing;
@@ -21,74 +19,48 @@ typedef struct Thing {
 typedef struct Search {
     ml_Ctx *cx;
     const ml_Names *names;
-    const ml_Func *func;
-    const char *text; /* NULL: look for the number */
-    ml_Uid uid;
+    const char *text;
     ML_VEC(Thing) found;
 } Search;
 
-static void look_at(Search *s, ThingKind kind, ml_Uid uid)
-{
-    const char *name = s->names->map ? ml_map_get(s->names->map, uid) : NULL;
-
-    if (s->text ? name && ml_streq(name, s->text) : uid == s->uid)
-        ml_push(s->cx, &s->found, ((Thing){kind, uid, name, s->func}));
-}
-
-static void visit_stmt(const ml_Stmt *st, bool in_init, void *user)
-{
-    Search *s = user;
-
-    if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL)
-        look_at(s, THING_BUFFER, ml_as_alloc(st)->buffer->uid);
-    if (in_init)
-        return;
-    if (st->kind == ML_STMT_FOR && st->has_block)
-        look_at(s, THING_LOOP, ml_as_for(st)->var->uid);
-    if (st->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(st);
-
-        look_at(s, THING_BLOCK, b->tag);
-        for (uint32_t k = 0; k < b->n_allocs; k++)
-            look_at(s, THING_BUFFER, b->allocs[k]->uid);
-        for (uint32_t k = 0; k < b->n_matches; k++)
-            look_at(s, THING_BUFFER, b->matches[k].target->uid);
-    }
-    ml_stmt_children(st, visit_stmt, s);
-}
-
 static void look_in(Search *s, const ml_Func *f)
 {
-    s->func = f;
-    for (uint32_t k = 0; k < f->n_params; k++)
-        if (f->params[k].buffer)
-            look_at(s, THING_BUFFER, f->params[k].buffer->uid);
-    if (f->body)
-        visit_stmt(f->body, false, s);
+    ml_NamedItems all = {.cx = s->cx};
+
+    ml_named_items(&all, f);
+    for (size_t k = 0; k < all.list.n; k++) {
+        const char *name =
+            s->names->map ? ml_map_get(s->names->map, all.list.v[k].uid) : NULL;
+
+        if (name && ml_streq(name, s->text))
+            ml_push(s->cx, &s->found, ((Thing){all.list.v[k], name, f}));
+    }
 }
 
 static bool holds(ml_Ctx *cx, ml_Schedule *s, int version, const Thing *t)
 {
     ml_Program p = ml_version_program(s, version);
-    Search in = {.cx = cx, .names = ml_schedule_names(s), .uid = t->uid};
-
-    if (t->kind != THING_BUFFER)
-        return ml_index_node(p.index, t->uid) != NULL;
     const ml_Func *f = ml_module_find(p.mod, t->func->name);
+    ml_NamedItems all = {.cx = cx};
 
+    if (t->it.kind != ML_BEARS_BUFFER)
+        return ml_index_node(p.index, t->it.uid) != NULL;
     if (f)
-        look_in(&in, f);
-    return in.found.n > 0;
+        ml_named_items(&all, f);
+    for (size_t k = 0; k < all.list.n; k++)
+        if (all.list.v[k].uid == t->it.uid)
+            return true;
+    return false;
 }
 
-static const char *const KINDS[THING_KINDS] = {"loop", "block", "buffer"};
+static const char *const KINDS[] = {"loop", "block", "buffer"};
 
 static void tell(ml_Data *d, const Thing *t, ml_Schedule *s, int made, bool dropped)
 {
     ml_Step step;
 
     ml_data_row(d);
-    ml_data_str(d, "kind", KINDS[t->kind]);
+    ml_data_str(d, "kind", KINDS[t->it.kind]);
     ml_data_str(d, "name", t->name);
     ml_data_str(d, "function", t->func->name);
     ml_data_int(d, "version", made);
@@ -111,7 +83,7 @@ static void answer(ml_Session *ss, ml_Ctx *cx, const Thing *t, bool name_func)
             break;
         made = step.parent;
     }
-    ml_text_fmt(&out, "%s %s", KINDS[t->kind], t->name);
+    ml_text_fmt(&out, "%s %s", KINDS[t->it.kind], t->name);
     if (name_func)
         ml_text_fmt(&out, " of %s", t->func->name);
     if (dropped) /* what was before cannot be looked at */
@@ -134,7 +106,8 @@ static bool resolve(ml_Session *ss, Search *s, const char *text)
     if (!ml_schedule_func(ss->focus) || !ml_resolve(ss->focus, text, ML_H_NONE, &h))
         return false;
     ml_push(s->cx, &s->found,
-            ((Thing){h.kind == ML_H_LOOP ? THING_LOOP : THING_BLOCK, h.uid,
+            ((Thing){{.kind = h.kind == ML_H_LOOP ? ML_BEARS_LOOP : ML_BEARS_BLOCK,
+                      .uid = h.uid},
                      ml_name_of(ss->focus, h.uid),
                      p.mod->funcs[ml_index_func(p.index, h.uid)]}));
     return true;

@@ -1,0 +1,408 @@
+/*
+ * command - the lines that begin with a colon: finding the command, its words, redirection.
+ * Source: interaction 4.
+ */
+#include "repl/command/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/script/report.h"
+#include "repl/command/house.h"
+#include "repl/out/data.h"
+#include "repl/out/interrupt.h"
+#include "repl/out/write_all.h"
+#include "repl/session/frame.h"
+#include "repl/session/progress.h"
+
+const ml_Command *ml_commands;
+size_t ml_n_commands;
+
+static const ml_House *the_house;
+
+void ml_house_set(const ml_House *house)
+{
+    the_house = house;
+    ml_commands = house->commands;
+    ml_n_commands = house->n_commands;
+}
+
+const ml_House *ml_house(void)
+{
+    ML_ASSERT(the_house);
+    return the_house;
+}
+
+/* ---- finding */
+
+const ml_Command *ml_command_find(const char *name, ml_Text *why)
+{
+    const ml_Command *found = NULL;
+    size_t n = strlen(name), fits = 0;
+
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        if (ml_streq(ml_commands[k].name, name))
+            return &ml_commands[k];
+        if (strncmp(ml_commands[k].name, name, n) == 0) {
+            found = &ml_commands[k];
+            fits++;
+        }
+    }
+    if (fits == 1)
+        return found;
+    if (fits == 0) {
+        ml_Nearest near = ml_nearest_begin(ml_str(name));
+
+        for (size_t k = 0; k < ml_n_commands; k++)
+            ml_nearest_try(&near, ml_str(ml_commands[k].name));
+        if (near.best.n)
+            ml_text_fmt(why, "no command :%s; did you mean :%s?", name, near.best.p);
+        else
+            ml_text_fmt(why, "no command :%s; :help commands lists them", name);
+        return NULL;
+    }
+    ml_text_fmt(why, ":%s may mean", name);
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (strncmp(ml_commands[k].name, name, n) == 0)
+            ml_text_fmt(why, " :%s", ml_commands[k].name);
+    return NULL;
+}
+
+bool ml_command_alias(ml_Session *ss, const char *name, const char *text, ml_Text *why)
+{
+    ml_Text word = {0};
+    bool ok = true;
+
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (ml_streq(ml_commands[k].name, name)) {
+            ml_text_fmt(why, "alias %s: :%s is a command", name, name);
+            return false;
+        }
+    if (text) {
+        while (*text == ':' || *text == ' ')
+            text++;
+        ml_text_addn(&word, text, strcspn(text, " "));
+        ok = !strchr(text, '\n') && word.n && ml_command_find(ml_text_z(&word), why);
+        if (!ok && !why->n)
+            ml_text_fmt(why, "alias %s: one line that begins with a command is needed",
+                        name);
+        ml_text_free(&word);
+    }
+    return ok && ml_alias_set(&ss->aliases, name, text, why);
+}
+
+/* ---- words and redirection */
+
+/* Cuts `text` into words in place; quotes group, a backslash takes the next as it is. */
+static void split_words(char *text, ml_Words *w)
+{
+    char *p = text, *to;
+
+    while (w->n < ML_MAX_WORDS) {
+        while (isspace((unsigned char)*p))
+            p++;
+        if (!*p)
+            return;
+        w->v[w->n++] = to = p;
+        char quote = 0;
+
+        while (*p && (quote || !isspace((unsigned char)*p))) {
+            if (*p == '\\' && p[1] && quote != '\'')
+                *to++ = *++p;
+            else if (quote ? *p == quote : (*p == '"' || *p == '\''))
+                quote = quote ? 0 : *p;
+            else
+                *to++ = *p;
+            p++;
+        }
+        if (*p)
+            p++;
+        *to = '\0';
+    }
+}
+
+typedef struct Extra {
+    const char *const *words;
+    size_t n;
+} Extra;
+
+typedef struct Redirect {
+    char kind; /* 0, '>', 'a' (>>), '|' */
+    const char *target;
+} Redirect;
+
+/* `> file`, `>> file`, `| shell` at the end, outside quotes; cuts the text there. */
+static Redirect find_redirect(char *text)
+{
+    Redirect r = {0};
+    char quote = 0;
+
+    for (char *p = text; *p; p++) {
+        if (quote ? *p == quote : (*p == '"' || *p == '\'')) {
+            quote = quote ? 0 : *p;
+            continue;
+        }
+        if (quote || (*p != '>' && *p != '|') ||
+            (p > text && !isspace((unsigned char)p[-1])))
+            continue;
+        r.kind = *p;
+        *p++ = '\0';
+        if (r.kind == '>' && *p == '>') {
+            r.kind = 'a';
+            p++;
+        }
+        while (isspace((unsigned char)*p))
+            p++;
+        r.target = p;
+        for (char *end = p + strlen(p); end > p && isspace((unsigned char)end[-1]);)
+            *--end = '\0';
+        return r;
+    }
+    return r;
+}
+
+/* Behind what the file holds: all of it or nothing. */
+static bool append(const char *path, const ml_Text *t)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), error = 0;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !ml_write_all(fd, t->p, t->n))
+        error = errno;
+    if (error && fd >= 0 && S_ISREG(st.st_mode) && ftruncate(fd, st.st_size) != 0)
+        error = errno;
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = errno;
+    errno = error;
+    return error == 0;
+}
+
+static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
+{
+    if (r.kind == '>')
+        return ml_session_write(ss, r.target, text);
+    if (r.kind == 'a')
+        return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
+
+    FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
+
+    if (!f)
+        return ml_session_error(ss, ML_E_NO_FILE, "| %s: %s", r.target, strerror(errno));
+    ml_interrupt_child(true);
+    fwrite(text->n ? text->p : "", 1, text->n, f);
+    int rc = pclose(f);
+
+    ml_interrupt_child(false);
+    if (rc != 0 && WIFEXITED(rc))
+        return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
+                                WEXITSTATUS(rc));
+    return true;
+}
+
+/* ---- running */
+
+/* What a shell takes as it is. */
+static const char SAFE[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+
+const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
+{
+    ml_Text name = {0}, why = {0};
+    const ml_Command *c;
+    const char *alias;
+
+    if (line[0] != ':' || line[1] == ':')
+        return NULL;
+    line++;
+    alias = ml_alias_find(&ss->aliases, line, strcspn(line, " \t\n"));
+    if (alias)
+        line = alias;
+    ml_text_addn(&name, line, strcspn(line, " \t\n"));
+    c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
+    ml_text_free(&name);
+    ml_text_free(&why);
+    return c;
+}
+
+static bool wants_apart(const ml_Command *c, const ml_Words *w)
+{
+    for (size_t k = 0; c->is & ML_APART && k < w->n; k++)
+        if (ml_streq(w->v[k], ML_BACKGROUND))
+            return true;
+    return false;
+}
+
+static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    ml_Progress p;
+    bool ok;
+
+    if (wants_apart(c, w))
+        return ml_house()->run_apart(ss, c->name, w);
+    if (!(c->is & ML_SLOW))
+        return c->run(ss, w);
+    ml_progress_watch(&p, ss, c->name);
+    ok = c->run(ss, w);
+    ml_progress_unwatch(&p);
+    return ok;
+}
+
+/* --json: the rows that the command told, or its text, as objects. */
+static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *rows,
+                       ml_Text *text, ml_Text *to)
+{
+    if (rows->n == 0) {
+        ml_data_row(rows);
+        ml_data_str(rows, "command", c->name);
+        ml_data_bool(rows, "ok", ok);
+        ml_data_str(rows, "text", text->n ? ml_text_z(text) : NULL);
+    }
+    if (to)
+        ml_text_add(to, ml_data_lines(rows));
+    else
+        ml_out(&ss->out, ml_data_lines(rows));
+}
+
+/* to: where its results go; NULL: where they go now. data: who wants what it tells. */
+static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data,
+                 ml_Text *to)
+{
+    ml_Data rows = {.n = 0};
+    ml_Text text = {0};
+    bool json = !data && ss->json && !(c->is & ML_LINES), ok;
+    /* data NULL too: what a command runs inside is not for its caller. */
+    ml_RunOpts run = {.sink.out = to, .tells = true, .data = data};
+    ml_RunFrame f;
+
+    if (json) {
+        run.data = &rows;
+        run.sink.out = &text;
+    }
+    ml_frame_push(ss, &f, &run);
+    ok = run_one(ss, c, w);
+    ml_frame_pop(ss, &f);
+    if (json)
+        print_rows(ss, c, ok, &rows, &text, to);
+    ml_data_free(&rows);
+    ml_text_free(&text);
+    return ok;
+}
+
+/* For a shell: as it is, or in quotes. */
+static void add_shell_word(ml_Text *out, const char *z)
+{
+    if (*z && z[strspn(z, SAFE)] == '\0') {
+        ml_text_add(out, z);
+        return;
+    }
+    ml_text_char(out, '\'');
+    for (; *z; z++)
+        ml_text_add(out, *z == '\'' ? "'\\''" : (const char[]){*z, '\0'});
+    ml_text_char(out, '\'');
+}
+
+/* Words that a caller has, behind those of the line. A single one is a whole command of the
+ * shell. */
+static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, ml_Words *w,
+                       ml_Text *rest)
+{
+    bool shell = c->is & ML_SHELL && w->n + more->n > 1;
+
+    if (more->n == 0)
+        return true;
+    if (w->n + more->n > ML_MAX_WORDS)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":%s: at most %d words are given",
+                                c->name, ML_MAX_WORDS);
+    ml_text_add(rest, w->rest);
+    for (size_t k = 0; k < more->n; k++) {
+        w->v[w->n++] = more->words[k];
+        if (rest->n)
+            ml_text_char(rest, ' ');
+        if (shell)
+            add_shell_word(rest, more->words[k]);
+        else
+            ml_text_add(rest, more->words[k]);
+    }
+    w->rest = ml_text_z(rest);
+    return true;
+}
+
+static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Data *data)
+{
+    ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0}, rest_text = {0};
+    ml_Words w = {0};
+    Redirect r = {0};
+    bool ok;
+
+    while (isspace((unsigned char)*line))
+        line++;
+    size_t n = strcspn(line, " \t\n");
+    const char *alias = ml_alias_find(&ss->aliases, line, n);
+
+    ml_text_fmt(&text, "%s%s", alias ? alias : "", line + (alias ? n : 0));
+    n = 0;
+
+    while (text.n && text.p[n] && !isspace((unsigned char)text.p[n]))
+        n++;
+    bool has_rest = text.n && text.p[n] != '\0';
+
+    if (text.n)
+        text.p[n] = '\0';
+    const ml_Command *c = text.n ? ml_command_find(text.p, &why) : NULL;
+
+    if (!c) {
+        ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s",
+                         text.n ? ml_text_z(&why)
+                                : "a command needs a name; :help lists them");
+        ok = false;
+    } else if (c->is & ML_ON_FOCUS && !ss->focus) {
+        ok = ml_session_error(
+            ss, ML_E_UNKNOWN_NAME,
+            ":%s needs a schedule: :open FILE, or s = schedule(workload.matmul(64, "
+            "64, 64))",
+            c->name);
+    } else {
+        char *rest = has_rest ? text.p + n + 1 : text.p + n;
+
+        /* The shell does its own redirection. */
+        if (!(c->is & ML_SHELL))
+            r = find_redirect(rest);
+        w.rest = rest;
+        ml_text_add(&words_text, rest);
+        if (words_text.n)
+            split_words(words_text.p, &w);
+        if (!take_words(ss, c, more, &w, &rest_text) ||
+            (r.kind && ml_session_forbids(ss, r.kind == '|' ? "| COMMAND" : "> FILE"))) {
+            ok = false;
+        } else if (r.kind && !*r.target) {
+            ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "%c needs a target",
+                                  r.kind == 'a' ? '>' : r.kind);
+        } else {
+            ok = call(ss, c, &w, data, r.kind ? &captured : NULL);
+            if (r.kind)
+                ok = deliver(ss, r, &captured) && ok;
+        }
+    }
+    ml_text_free(&text);
+    ml_text_free(&why);
+    ml_text_free(&captured);
+    ml_text_free(&words_text);
+    ml_text_free(&rest_text);
+    return ok;
+}
+
+bool ml_command_run(ml_Session *ss, const char *line)
+{
+    return run_line(ss, line, &(Extra){0}, NULL);
+}
+
+bool ml_command_words(ml_Session *ss, const char *line, const char *const *words, size_t n,
+                      ml_Data *data)
+{
+    return run_line(ss, line, &(Extra){words, n}, data);
+}
