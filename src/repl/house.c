@@ -4,7 +4,6 @@
 #include "repl/command/house.h"
 #include "repl/job/background.h"
 #include "repl/run/scratch.h"
-#include "repl/view/keymap.h"
 
 static const ml_Command COMMANDS[] = {
 #define ML_COMMAND(name, group, args, help, fn, is) {name, group, args, help, fn, is},
@@ -17,8 +16,7 @@ void ml_house_open(void)
     static const ml_House HOUSE = {.commands = COMMANDS,
                                    .n_commands = ML_COUNT(COMMANDS),
                                    .run_apart = ml_run_apart,
-                                   .run_typed = ml_scratch_run,
-                                   .bind_key = ml_keymap_bind};
+                                   .run_typed = ml_scratch_run};
 
     ml_house_set(&HOUSE);
 }

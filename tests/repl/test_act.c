@@ -11,8 +11,8 @@
 #include "core/index/index.h"
 #include "primitives/trace.h"
 #include "repl/run/run.h"
-#include "repl/view/act/act.h"
 #include "repl/view/pane/panes.h"
+#include "repl/view/view.h"
 #include "tune/db/db.h"
 
 /* ---- the fixture */

@@ -13,6 +13,7 @@
 #include "core/json/json.h"
 #include "repl/command/command.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 
 typedef struct Fixture {
@@ -66,7 +67,7 @@ static bool type(Fixture *f, const char *line)
 {
     ml_text_clear(&f->out);
     ml_text_clear(&f->err);
-    f->ss.interrupt = 0;
+    ml_interrupt_answer();
     f->ss.quit = false;
     return ml_run(&f->ss, NULL, line);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "repl/host/host.h"
+#include "repl/house.h"
 #include "repl/session/profiles.h"
 #include "repl/view/pane/panes.h"
 
@@ -175,15 +176,14 @@ static void words_of_code_have_roles(void **state)
 
 static void marked_variables_have_colours_of_their_own(void **state)
 {
-    static const char *const MARKED[] = {"vi", NULL, "T", "C"};
+    char vi[] = "vi", t[] = "T", c[] = "C", *const marked[] = {vi, NULL, t, c};
     const char *line = "  C[vi, vj] = T.max(C[vi, vj], via, v.vi)";
     ml_Rows r = {0};
 
     (void)state;
     ml_rows_reset(&r);
-    ml_rows_begin(&r);
     ml_rows_put_n(&r, ML_ROLE_DIM, "12 ", 3);
-    ml_rows_put_script(&r, line, strlen(line), MARKED, ML_COUNT(MARKED));
+    ml_rows_put_script(&r, line, strlen(line), marked, ML_COUNT(marked));
     has_roles(ml_rows_end(&r), "ddd..4.11........iiiii.4.11.................");
     ml_rows_free(&r);
 }
@@ -460,7 +460,7 @@ static void what_was_printed_is_below_the_jobs(void **state)
     assert_string_equal(text_of(f, ML_PANE_JOBS), "nothing runs in the background\n"
                                                   "one\n"
                                                   "error: two\n");
-    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->spans[0].role, ML_ROLE_ERROR);
+    assert_int_equal(row_with(f, ML_PANE_JOBS, "two")->role, ML_ROLE_ERROR);
     ml_text_free(&f->v.log);
 }
 
@@ -693,6 +693,7 @@ static void a_thousand_blocks_have_all_their_rows(void **state)
 
 int main(void)
 {
+    ml_house_open();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_code_have_roles),
         cmocka_unit_test(marked_variables_have_colours_of_their_own),
@@ -720,5 +721,6 @@ int main(void)
         EACH(every_node_of_every_workload_has_rows),
         EACH(a_thousand_blocks_have_all_their_rows),
     };
+    ml_house_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,18 +382,18 @@ static void clicks_select_fold_and_press_keys_of_the_bottom_line(void **state)
     int x, y;
 
     find(f, "▾ k", &x, &y);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
-    ml_view_mouse(&f->v, ML_MOUSE_RELEASE, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_RELEASE, x, y);
     assert_string_equal(selected(f), "k");
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
-    ml_view_mouse(&f->v, ML_MOUSE_RELEASE, x, y);
-    ml_view_mouse(&f->v, ML_MOUSE_DOUBLE, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_RELEASE, x, y);
+    ml_view_double(&f->v, x, y);
     shows(f, "▸ k");
     find(f, "s·split", &x, &y);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x + 3, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x + 3, y);
     shows(f, "split k[128] into:");
     find(f, "esc·leave", &x, &y);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
     hides(f, "split k[128] into:");
 }
 
@@ -402,21 +402,21 @@ static void dragging_a_border_resizes_and_dragging_a_loop_moves_it(void **state)
     Fixture *f = *state;
     int w = f->v.pane[ML_PANE_LOOPS].at.w, h = f->v.pane[ML_PANE_LOOPS].at.h, x, y, x2, y2;
 
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, w + 1, 5);
-    ml_view_mouse(&f->v, ML_MOUSE_DRAG, w + 7, 9);
-    ml_view_mouse(&f->v, ML_MOUSE_RELEASE, w + 9, 9);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, w + 1, 5);
+    ml_view_mouse(&f->v, ML_EVENT_DRAG, w + 7, 9);
+    ml_view_mouse(&f->v, ML_EVENT_RELEASE, w + 9, 9);
     assert_int_equal(f->v.pane[ML_PANE_LOOPS].at.w, w + 8);
     assert_int_equal(f->v.pane[ML_PANE_LOOPS].at.h, h);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, 5, h + 2);
-    ml_view_mouse(&f->v, ML_MOUSE_RELEASE, 5, h - 2);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, 5, h + 2);
+    ml_view_mouse(&f->v, ML_EVENT_RELEASE, 5, h - 2);
     assert_int_equal(f->v.pane[ML_PANE_LOOPS].at.h, h - 4);
 
     find(f, "▾ i", &x, &y);
     find(f, "▾ j", &x2, &y2);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
-    ml_view_mouse(&f->v, ML_MOUSE_DRAG, x2, y2);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_DRAG, x2, y2);
     screen(f);
-    ml_view_mouse(&f->v, ML_MOUSE_RELEASE, x2, y2);
+    ml_view_mouse(&f->v, ML_EVENT_RELEASE, x2, y2);
     assert_int_equal(ml_schedule_version(f->ss.focus), 1);
     shows(f, "reorder(");
 }
@@ -436,7 +436,7 @@ static void the_wheel_scrolls_the_pane_under_the_pointer_and_not_the_cursor(void
     ml_Rect at = f->v.pane[ML_PANE_PROGRAM].at;
     int cursor = f->v.pane[ML_PANE_LOOPS].cursor;
 
-    ml_view_mouse(&f->v, ML_MOUSE_WHEEL_DOWN, at.x + 2, at.y + 2);
+    ml_view_mouse(&f->v, ML_EVENT_WHEEL_DOWN, at.x + 2, at.y + 2);
     screen(f);
     assert_int_equal(f->v.pane[ML_PANE_PROGRAM].top,
                      (int)f->v.pane[ML_PANE_PROGRAM].rows.v.n > at.h + 3 ? 3
@@ -453,10 +453,10 @@ static void a_second_click_on_a_name_marks_all_its_occurrences(void **state)
     int x, y;
 
     find(f, "vi, vj, vk", &x, &y);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y); /* in vi */
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y); /* in vi */
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
     assert_non_null(f->v.marked[0]);
-    ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y);
+    ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y);
     assert_null(f->v.marked[0]);
     press(f, "*");
     assert_non_null(f->v.marked[0]);
@@ -490,21 +490,21 @@ static void keys_can_be_bound_anew(void **state)
     Fixture *f = *state;
     ml_Text why = {0};
 
-    assert_true(ml_keymap_bind(&f->ss, "loops", "Z", "split", &why));
-    assert_true(ml_keymap_bind(&f->ss, "all", "s", "none", &why));
+    assert_true(ml_keymap_bind(&f->ss.keymap, "loops", "Z", "split", &why));
+    assert_true(ml_keymap_bind(&f->ss.keymap, "all", "s", "none", &why));
     press(f, "s");
     shows(f, "s asks for nothing");
     press(f, "Z");
     shows(f, "split i[128] into:");
     press(f, "esc");
     shows(f, "Z·split");
-    assert_false(ml_keymap_bind(&f->ss, "loop", "s", "split", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loop", "s", "split", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no pane loop"));
     ml_text_clear(&why);
-    assert_false(ml_keymap_bind(&f->ss, "loops", "ctrl-s", "split", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loops", "ctrl-s", "split", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no key ctrl-s"));
     ml_text_clear(&why);
-    assert_false(ml_keymap_bind(&f->ss, "loops", "s", "splits", &why));
+    assert_false(ml_keymap_bind(&f->ss.keymap, "loops", "s", "splits", &why));
     assert_non_null(strstr(ml_text_z(&why), "there is no request splits"));
     ml_text_free(&why);
 }
@@ -523,7 +523,7 @@ static void no_two_requests_share_a_key_in_a_pane(void **state)
             memcpy(key, p, n);
             key[n] = '\0';
             assert_true(ml_key_read(key, &k));
-            assert_int_equal(ml_keymap_find(&f->ss, in, &k), r);
+            assert_int_equal(ml_keymap_find(f->ss.keymap, in, &k), r);
             p += n;
             p += strspn(p, " ");
         }
@@ -605,7 +605,8 @@ static void random_key(Fixture *f, uint64_t *r)
         ml_Text key = {0};
 
         if (q == ML_REQ_TIME || q == ML_REQ_CHECK || q == ML_REQ_TUNE ||
-            q == ML_REQ_PICTURE || q == ML_REQ_ASM || !ml_keymap_first(&f->ss, q, &key))
+            q == ML_REQ_PICTURE || q == ML_REQ_ASM ||
+            !ml_keymap_first(f->ss.keymap, q, &key))
             return;
         bool ok = ml_key_read(ml_text_z(&key), &k);
 
@@ -649,9 +650,9 @@ static void ten_thousand_random_keys_clicks_and_sizes_break_nothing(void **state
         int y = (int)(next(&r) % (uint64_t)(f->v.grid.h + 4)) - 2;
 
         switch (next(&r) % 16) {
-        case 0: ml_view_mouse(&f->v, (ml_MouseKind)(next(&r) % 6), x, y); break;
-        case 1: ml_view_mouse(&f->v, ML_MOUSE_PRESS, x, y); break;
-        case 2: ml_view_mouse(&f->v, ML_MOUSE_DRAG, x, y); break;
+        case 0: ml_view_mouse(&f->v, (ml_EventKind)(next(&r) % 6), x, y); break;
+        case 1: ml_view_mouse(&f->v, ML_EVENT_PRESS, x, y); break;
+        case 2: ml_view_mouse(&f->v, ML_EVENT_DRAG, x, y); break;
         case 3:
             if (next(&r) % 4 == 0)
                 ml_view_resize(&f->v, 1 + (int)(next(&r) % 300), 1 + (int)(next(&r) % 100));

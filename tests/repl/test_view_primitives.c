@@ -20,8 +20,8 @@
 #include "repl/host/host.h"
 #include "repl/house.h"
 #include "repl/view/act/act_impl.h"
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
+#include "repl/view/view.h"
 
 typedef struct Drive {
     ml_Session ss;

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/keys/keymap.h"
+#include "repl/view/view.h"
 
 typedef struct Fixture {
     ml_Session ss;
@@ -73,6 +73,7 @@ static inline int end(void **state)
 
     ml_view_free(&f->v);
     ml_text_free(&f->screen);
+    ml_keymap_free(f->ss.keymap);
     ml_session_free(&f->ss);
     free(f);
     return 0;

@@ -344,7 +344,7 @@ static void add_program_lines(ml_Text *t, const char *program, const ml_AsmSumma
         for (uint32_t k = 0; k < s->n_lines; k++)
             if (s->line[k] == at) {
                 const char *hue = color ? ml_asm_hue(s, at) : "";
-                ml_text_fmt(t, "%s%4u%s | ", hue, at, *hue ? "\033[0m" : "");
+                ml_text_fmt(t, "%s%4u%s | ", hue, at, ml_style(*hue, ML_STYLE_PLAIN));
                 ml_text_addn(t, p, n);
                 ml_text_char(t, '\n');
             }

@@ -3,7 +3,7 @@
 #define ML_REPL_CMD_HELP_IMPL_H
 
 #include "primitives/prim.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */

@@ -5,6 +5,7 @@
 #include "repl/command/command.h"
 #include "repl/job/jobs.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
@@ -93,8 +94,9 @@ static bool wait_for_all(ml_Session *ss)
     ml_Progress p;
 
     ml_progress_begin(&p, ss, "waiting");
-    ss->stops_itself = 1;
-    while (ml_jobs_running(ss) > 0 && !ss->interrupt) {
+    bool fatal = ml_interrupt_fatal(false);
+
+    while (ml_jobs_running(ss) > 0 && !ml_interrupted()) {
         ml_JobInfo j, one = {.progress = ""};
 
         for (size_t k = 0; ml_job_info(ss, k, &j); k++)
@@ -104,10 +106,10 @@ static bool wait_for_all(ml_Session *ss)
         ml_progress(&p, p.live ? (double)NAN : one.share, one.progress);
         ml_loop_wait(-1, -1, LOOK_MS, NULL);
     }
-    ss->stops_itself = 0;
+    ml_interrupt_fatal(fatal);
     ml_progress_end(&p);
-    if (ss->interrupt) {
-        ss->interrupt = 0;
+    if (ml_interrupted()) {
+        ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;
         return ml_session_error(ss, ML_E_INTERRUPTED, "the jobs go on");

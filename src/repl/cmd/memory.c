@@ -7,6 +7,7 @@
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
 #include "repl/show/memory_text.h"
 #include "work/work.h"
@@ -110,7 +111,7 @@ bool cmd_memory(ml_Session *ss, const ml_Words *w)
         (void)ml_schedule_names(s); /* before its context is frozen */
         cx = ml_ctx_fork(ml_schedule_ctx(s));
         ml_ctx_set_limit(cx, 0);
-        ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+        ml_interrupt_guard(cx);
         ok = measure(ss, cx, &a, b);
         ml_ctx_unref(cx);
     }

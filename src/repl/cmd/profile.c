@@ -7,6 +7,7 @@
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"
 #include "work/profile.h"
@@ -259,7 +260,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     (void)ml_schedule_names(s); /* before its context is frozen */
     cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(cx, 0);
-    ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+    ml_interrupt_guard(cx);
     ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);

@@ -7,6 +7,7 @@
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
 #include "work/records.h"
@@ -184,7 +185,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
                 l.w.flop > 0 ? "rank  run     GFLOP/s  of best  record  seed"
                              : "rank  run          ms  of best  record  seed",
                 "design");
-        for (size_t k = 0; k < n && !ss->interrupt; k++)
+        for (size_t k = 0; k < n && !ml_interrupted(); k++)
             add_record(&rows, &v[k], rows.run[k]);
         add_caution(&rows);
         ml_page_as(ss, ml_text_z(&rows.shown), ml_text_z(&rows.raw));

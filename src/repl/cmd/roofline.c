@@ -8,6 +8,7 @@
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/show/roofline.h"
 #include "work/say.h"
 #include "work/work.h"
@@ -172,7 +173,7 @@ bool cmd_roofline(ml_Session *ss, const ml_Words *w)
     if (ok) {
         cx = s ? ml_ctx_fork(ml_schedule_ctx(s)) : ml_ctx_new(0);
         ml_ctx_set_limit(cx, 0);
-        ml_ctx_set_cancel(cx, (const volatile int *)&ss->interrupt);
+        ml_interrupt_guard(cx);
         ok = show(ss, cx, s, s && ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0, &o);
         ml_ctx_unref(cx);
     }

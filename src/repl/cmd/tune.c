@@ -18,6 +18,7 @@
 #include "repl/host/tune.h"
 #include "repl/job/background.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
 #include "work/work.h"
 
@@ -30,7 +31,7 @@ typedef struct Show {
     double searched; /* seconds of the best before the best were measured by turns; 0 */
     int64_t next_row;
     double row_at, line_at; /* when they were printed last */
-    bool live, line;        /* line: one stands on the screen */
+    bool live;
     bool head;
 } Show;
 
@@ -70,15 +71,6 @@ static int64_t failures(const ml_TuneStatus *s)
 
 /* ---------------------------------------------------------------- progress */
 
-static void erase(Show *sh)
-{
-    if (sh->line) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    sh->line = false;
-}
-
 static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
 {
     ml_text_fmt(t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
@@ -108,9 +100,7 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
         return;
     sh->line_at = ml_clock();
     add_state(&t, sh, s);
-    fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
-    fflush(stderr);
-    sh->line = true;
+    ml_out_status(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -119,7 +109,6 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_Text t = {0};
     bool share = isfinite(sh->peak) && sh->flop > 0;
 
-    erase(sh);
     if (!sh->head) {
         ml_text_fmt(&t, " gen  trials   %s%s   failed   remaining",
                     sh->flop > 0 ? "best GFLOP/s" : "   best in ms",
@@ -221,7 +210,6 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     ml_Text t = {0};
     double spent = s->search_seconds + s->build_seconds + s->run_seconds;
 
-    erase(sh);
     if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
         ml_text_fmt(&t, "stopped after %lld", (long long)s->done);
         if (s->done < s->total)
@@ -421,22 +409,21 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
-    ss->stops_itself = 1;
+    bool fatal = ml_interrupt_fatal(false);
+
     while (state == ML_TUNE_MORE) {
         state = ml_tuner_step(t, cx, 0.1);
         s = ml_tuner_status(t);
         if (!s->final_of)
             sh.searched = s->best;
-        if (s->warning && !warned && !warning) {
-            erase(&sh);
+        if (s->warning && !warned && !warning)
             ml_tune_warn(ss, s->warning);
-        }
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
-    ss->stops_itself = 0;
-    sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
-    erase(&sh);
+    ml_interrupt_fatal(fatal);
+    ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
+    ml_out_clear_status(&ss->out);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     else {
@@ -445,7 +432,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     }
     ml_ctx_unref(cx);
     if (state == ML_TUNE_CANCELLED) {
-        ss->interrupt = 0;
+        ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;
     }

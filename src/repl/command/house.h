@@ -17,9 +17,6 @@ typedef struct ml_House {
     bool (*run_apart)(ml_Session *ss, const char *command, const ml_Words *w);
     /* Lines as if they were typed, in a session of their own (run/scratch.h). */
     ml_ErrorCode (*run_typed)(ml_Session *of, const char *lines, ml_Text *out);
-    /* A key of the visualiser (view/keymap.h); false: *why. */
-    bool (*bind_key)(ml_Session *ss, const char *pane, const char *key, const char *request,
-                     ml_Text *why);
 } ml_House;
 
 void ml_house_set(const ml_House *house); /* which stays */

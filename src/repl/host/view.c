@@ -2,8 +2,17 @@
 #include "repl/host/host_impl.h"
 
 #include "repl/bind/bind.h"
-#include "repl/command/house.h"
 #include "repl/session/themes.h"
+#include "repl/view/keys/keymap.h"
+
+static void end_keymap(void *user, ml_Session *ss)
+{
+    (void)user;
+    ml_keymap_free(ss->keymap);
+    ss->keymap = NULL;
+}
+
+static const ml_Observer KEYMAP = {.name = "keymap", .on_end = end_keymap};
 
 /* bind_key(pane, key, request) */
 int ml_host_bind_key(lua_State *L)
@@ -21,7 +30,8 @@ int ml_host_bind_key(lua_State *L)
                 k + 1, bind_type(L, k + 1));
         word[k] = lua_tostring(L, k + 1);
     }
-    if (!ml_house()->bind_key(h->ss, word[0], word[1], word[2], why))
+    ml_session_observe(h->ss, &KEYMAP);
+    if (!ml_keymap_bind(&h->ss->keymap, word[0], word[1], word[2], why))
         return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
     return 0;
 }

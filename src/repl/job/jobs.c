@@ -552,12 +552,6 @@ bool ml_job_stop(ml_Session *ss, int number)
     return true;
 }
 
-void ml_jobs_kill(const ml_Session *ss)
-{
-    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
-        kill_it(j, SIGKILL);
-}
-
 void ml_jobs_add_running(ml_Session *ss, ml_Text *out)
 {
     ml_JobInfo j;

@@ -6,7 +6,6 @@
 #include "core/ctx.h"
 #include "repl/run/language.h"
 #include "repl/screen/grid.h"
-#include "repl/screen/spans.h"
 
 /* The language of one line that is shown: part of a program, or a call. */
 ml_Language ml_language_of_line(const char *p);

@@ -3,7 +3,7 @@
  */
 #include "repl/manual/manual.h"
 
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
@@ -58,15 +58,15 @@ static const struct {
       {"2", "wrong usage"},
       {"3", "something needed is absent: target, compiler, device, library, file"},
       {"4", "internal error; the path of the saved session is printed"},
-      {"130, 143", "ended by SIGINT in batch mode, by SIGTERM"},
+      {"130, 143", "ended by SIGINT in batch mode or a third Ctrl-C, by SIGTERM"},
 };
 
 /* Keys of the visualiser by the part of the table they stand in. */
 static const struct {
     const char *pane, *keys, *help;
 } KEYS[] = {
-#define ML_KEY(id, pane, keys, label, help) {#pane, keys, help},
-#include "repl/view/keys.def"
+#define ML_KEY(id, pane, keys, label, help, ...) {#pane, keys, help},
+#include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
 

@@ -6,9 +6,10 @@
  */
 #include "repl/show/asm_view.h"
 
-#include "repl/show/asm_loops.h"
-
 #include <stdlib.h>
+
+#include "repl/screen/terminal.h"
+#include "repl/show/asm_loops.h"
 
 typedef ml_AsmLine Line;
 typedef ml_AsmLines Lines;
@@ -200,6 +201,7 @@ static const ml_AsmLoop *hottest(const Lines *v, const ml_AsmLoopList *loops, ui
 typedef struct View {
     ml_Ctx *cx;
     ml_Text *out;
+    ml_AsmNumbers *lines;
     bool plain;
     const ml_AsmSummary *hues; /* NULL: no colour */
     ML_VEC(ml_Str) labels;     /* in the order in which they are shown */
@@ -243,11 +245,20 @@ static void add_code(View *w, ml_Str s)
     }
 }
 
+static void add_head(View *w, const char *text)
+{
+    if (w->lines)
+        ml_push(w->cx, w->lines, 0);
+    ml_text_add(w->out, text);
+}
+
 static void add_line(View *w, const Line *l)
 {
-    if (!w->plain && l->line && !l->label) {
+    if (w->lines) {
+        ml_push(w->cx, w->lines, l->label ? 0 : l->line);
+    } else if (!w->plain && l->line && !l->label) {
         const char *hue = w->hues ? ml_asm_hue(w->hues, l->line) : "";
-        ml_text_fmt(w->out, "%s%4u%s | ", hue, l->line, *hue ? "\033[0m" : "");
+        ml_text_fmt(w->out, "%s%4u%s | ", hue, l->line, ml_style(*hue, ML_STYLE_PLAIN));
     } else if (!w->plain)
         ml_text_add(w->out, "     | ");
     if (!l->label)
@@ -266,12 +277,9 @@ static bool near_wanted(const Lines *v, size_t k, uint32_t from, uint32_t to)
 
 const char *ml_asm_hue(const ml_AsmSummary *sum, uint32_t line)
 {
-    static const char *const HUES[ML_ASM_HUES] = {"\033[36m", "\033[33m", "\033[35m",
-                                                  "\033[34m", "\033[32m", "\033[31m"};
-
     for (uint32_t k = 0; k < sum->n_lines; k++)
         if (sum->line[k] == line)
-            return HUES[k % ML_ASM_HUES];
+            return ml_style(true, ML_STYLE_HUE + k % ML_HUES);
     return "";
 }
 
@@ -304,7 +312,11 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
     Lines v = {0};
     ml_AsmLoopList loops = {0};
     const ml_AsmLoop *hot;
-    View w = {.cx = cx, .out = out, .plain = o->plain, .hues = o->color ? sum : NULL};
+    View w = {.cx = cx,
+              .out = out,
+              .plain = o->plain,
+              .lines = o->lines,
+              .hues = o->color ? sum : NULL};
     bool any = false;
 
     read(cx, assembly, &v);
@@ -317,11 +329,11 @@ bool ml_asm_view(ml_Ctx *cx, const char *assembly, const ml_AsmOpts *o, ml_Text 
         hot = hottest(&v, &loops, o->from, o->to, sum);
     if (hot) {
         add_hot_lines(&v, hot, sum);
-        ml_text_add(out, "hottest inner loop\n");
+        add_head(&w, "hottest inner loop\n");
         for (size_t p = 0; p < hot->n; p++)
             for (size_t k = hot->parts[p].from; k <= hot->parts[p].to; k++)
                 add_line(&w, &v.v[k]);
-        ml_text_add(out, o->from ? "all of it\n" : "all of the function\n");
+        add_head(&w, o->from ? "all of it\n" : "all of the function\n");
         any = true;
     }
     for (size_t k = 0; k < v.n; k++) {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "repl/out/interrupt.h"
 #include "repl/show/footprint.h"
 
 typedef struct View {
@@ -520,7 +521,7 @@ static bool each_function(View *v, int version,
         v->cx = ml_ctx_fork(ml_schedule_ctx(s));
         ml_ctx_set_limit(v->cx, 0);
         if (v->ss)
-            ml_ctx_set_cancel(v->cx, (const volatile int *)&v->ss->interrupt);
+            ml_interrupt_guard(v->cx);
         ok = ml_counts(v->cx, v->p, k, &v->counts);
         if (ok)
             fn(v, v->p.mod->funcs[k], user);

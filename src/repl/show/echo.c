@@ -12,6 +12,7 @@
 #include "core/base/arena.h"
 #include "core/index/index.h"
 #include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
@@ -430,6 +431,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
+    ml_interrupt_child(true);
     ml_out_tell(&ss->out, text, raw);
     if (ss->out.ascii) {
         ml_Text plain = {0};
@@ -441,6 +443,7 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         fputs(text, p);
     int status = pclose(p);
 
+    ml_interrupt_child(false);
     if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
         ml_out_as(&ss->out, text, ""); /* the shell found no such program */
 }

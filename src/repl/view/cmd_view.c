@@ -2,8 +2,8 @@
 #include "repl/command/command.h"
 
 #include "repl/keep/record.h"
-#include "repl/view/capture.h"
 #include "repl/view/driver.h"
+#include "repl/view/state/capture.h"
 
 bool cmd_view(ml_Session *ss, const ml_Words *w)
 {

@@ -3,9 +3,7 @@
  * draw_title's, the last rows are draw_last's. Only what is in sight is looked at.
  * Source: interaction 10.
  */
-#include "repl/view/frame.h"
-
-#include "repl/view/keymap.h"
+#include "repl/view/view.h"
 
 /* ---- rows */
 
@@ -167,7 +165,7 @@ static void put_title(ml_View *v, ml_Rect b, const char *title, ml_CellRole role
 
 static void draw_pane(ml_View *v, ml_PaneId id)
 {
-    const ml_PaneKind *kind = &ml_panes[id];
+    const ml_PaneKind *kind = &v->kinds[id];
     ml_Rect b = v->frame->places.box[id];
     ml_Text title = {0}, more = {0};
     int n, last;
@@ -277,7 +275,7 @@ static void draw_too_small(ml_View *v)
     ml_Rect all = {0, 0, g->w, g->h};
     ml_Text t = {0}, key = {0};
 
-    ml_keymap_first(v->ss, ML_REQ_LEAVE, &key);
+    ml_keymap_first(v->ss->keymap, ML_REQ_LEAVE, &key);
     ml_text_fmt(&t,
                 "%dx%d is too small: the panes need 40x10. Enlarge the window, or %s "
                 "goes back to the prompt",

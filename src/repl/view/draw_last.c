@@ -3,8 +3,7 @@
  * message that is longer than a row goes on over the rows of the panes, and one that comes
  * while something is asked stands above it, so that both are seen. Source: interaction 10.
  */
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/view.h"
 
 enum { MOST_ROWS = 4 }; /* of a message */
 
@@ -110,7 +109,7 @@ static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const cha
 static bool add_request(ml_View *v, int *x, ml_Request r)
 {
     ml_Text key = {0};
-    bool ok = ml_key_info[r].label && ml_keymap_first(v->ss, r, &key) &&
+    bool ok = ml_key_info[r].label && ml_keymap_first(v->ss->keymap, r, &key) &&
               add_hot(v, x, r, ml_text_z(&key), ml_key_info[r].label);
 
     if (v->frame->n_hot > 0)
@@ -161,7 +160,7 @@ static void draw_keys(ml_View *v)
     if (!v->ss->focus) {
         ml_Text key = {0};
 
-        if (ml_keymap_first(v->ss, ML_REQ_COMMAND, &key) &&
+        if (ml_keymap_first(v->ss->keymap, ML_REQ_COMMAND, &key) &&
             add_hot(v, &x, ML_REQ_COMMAND, ml_text_z(&key), "open a program"))
             f->hot[f->n_hot - 1].key = NULL;
         ml_text_free(&key);

@@ -2,7 +2,7 @@
  * draw_title - the first row: what is worked on, how fast it is, and how that came about.
  * Source: interaction 10.
  */
-#include "repl/view/frame.h"
+#include "repl/view/view.h"
 
 #include <stdlib.h>
 

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "repl/job/jobs.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/screen/screen.h"
 #include "repl/session/themes.h"
-#include "repl/view/act/act.h"
-#include "repl/view/capture.h"
-#include "repl/view/frame.h"
+#include "repl/view/state/capture.h"
+#include "repl/view/view.h"
 
 enum { SLICE = 5, DOUBLE_CLICK = 400, REFRESH = 500, REST = 250, SHOWN = 100 }; /* ms */
 
@@ -27,20 +27,11 @@ void ml_view_event(ml_View *v, const ml_Event *e)
 {
     ml_Key k = {.name = e->name};
 
-    switch (e->kind) {
-    case ML_EVENT_KEY:
-        memcpy(k.ch, e->ch, sizeof k.ch);
+    memcpy(k.ch, e->ch, sizeof k.ch);
+    if (e->kind == ML_EVENT_KEY)
         ml_view_key(v, &k);
-        break;
-    case ML_EVENT_PRESS: ml_view_mouse(v, ML_MOUSE_PRESS, e->x, e->y); break;
-    case ML_EVENT_RELEASE: ml_view_mouse(v, ML_MOUSE_RELEASE, e->x, e->y); break;
-    case ML_EVENT_DRAG: ml_view_mouse(v, ML_MOUSE_DRAG, e->x, e->y); break;
-    case ML_EVENT_WHEEL_UP: ml_view_mouse(v, ML_MOUSE_WHEEL_UP, e->x, e->y); break;
-    case ML_EVENT_WHEEL_DOWN: ml_view_mouse(v, ML_MOUSE_WHEEL_DOWN, e->x, e->y); break;
-    case ML_EVENT_RESIZE:
-    case ML_EVENT_RETURN:
-    case ML_EVENT_NONE: break;
-    }
+    else
+        ml_view_mouse(v, e->kind, e->x, e->y);
 }
 
 void ml_view_settle(ml_View *v)
@@ -82,7 +73,7 @@ static void press(Driver *d, const ml_Event *e)
 
     ml_view_event(&d->v, e);
     if (twice)
-        ml_view_mouse(&d->v, ML_MOUSE_DOUBLE, e->x, e->y);
+        ml_view_double(&d->v, e->x, e->y);
     d->pressed = twice ? 0 : now;
     d->x = e->x;
     d->y = e->y;
@@ -92,25 +83,16 @@ static void take(Driver *d, const ml_Event *e)
 {
     int w, h;
 
-    switch (e->kind) {
-    case ML_EVENT_RESIZE:
+    if (e->kind == ML_EVENT_RESIZE) {
         ml_screen_size(&w, &h);
         ml_view_resize(&d->v, w, h);
-        d->whole = true;
-        break;
-    case ML_EVENT_RETURN: d->whole = true; break;
-    case ML_EVENT_PRESS: press(d, e); break;
-    case ML_EVENT_KEY:
-        if (e->name && ml_streq(e->name, "C-l"))
-            d->whole = true;
-        ml_view_event(&d->v, e);
-        break;
-    case ML_EVENT_RELEASE:
-    case ML_EVENT_DRAG:
-    case ML_EVENT_WHEEL_UP:
-    case ML_EVENT_WHEEL_DOWN: ml_view_event(&d->v, e); break;
-    case ML_EVENT_NONE: break;
     }
+    d->whole = d->whole || e->kind == ML_EVENT_RESIZE || e->kind == ML_EVENT_RETURN ||
+               (e->name && ml_streq(e->name, "C-l"));
+    if (e->kind == ML_EVENT_PRESS)
+        press(d, e);
+    else
+        ml_view_event(&d->v, e);
 }
 
 static void send_clipboard(ml_View *v)
@@ -174,7 +156,7 @@ static bool pressed(void *user, const char *what, double share)
         ml_screen_show(&d->v.grid, false);
         ml_text_clear(&d->v.message);
     }
-    return poll(p, 2, 0) > 0 || d->v.ss->interrupt;
+    return poll(p, 2, 0) > 0 || ml_interrupted();
 }
 
 /* A piece of what is done when the keys rest; what waits is told meanwhile. */
@@ -216,10 +198,10 @@ static void loop(Driver *d)
             wait = left > 0 ? (int)left : 0;
         bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
 
-        if (v->ss->interrupt) { /* kill -INT: as Ctrl-C */
+        if (ml_interrupted()) { /* kill -INT: as Ctrl-C */
             const ml_Key k = {.name = "C-c"};
 
-            v->ss->interrupt = 0;
+            ml_interrupt_answer();
             ml_view_key(v, &k);
             d->stale = true;
         }

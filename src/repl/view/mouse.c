@@ -2,8 +2,7 @@
  * mouse - what a click, a drag, the wheel ask for where they happen: rows, borders, keys of
  * the bottom line. Source: interaction 10.
  */
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/view.h"
 
 static bool inside(ml_Rect r, int x, int y)
 {
@@ -76,12 +75,6 @@ static void drag_border(ml_View *v, int x, int y)
 
 /* ---- words */
 
-static bool in_word(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
 /* The name at a column of a row's text; false: there is none. */
 static bool word_at(ml_View *v, ml_PaneId id, const ml_Row *row, int x, ml_Text *out)
 {
@@ -94,11 +87,11 @@ static bool word_at(ml_View *v, ml_PaneId id, const ml_Row *row, int x, ml_Text 
     column += v->pane[id].left;
     for (int at = 0; row->text[k] && at < column; k += bytes)
         at += ml_char_columns(row->text + k, strlen(row->text + k), &bytes);
-    for (from = k; from > 0 && in_word(row->text[from - 1]); from--) {
+    for (from = k; from > 0 && ml_in_word(row->text[from - 1]); from--) {
     }
-    for (to = k; row->text[to] && in_word(row->text[to]); to++) {
+    for (to = k; row->text[to] && ml_in_word(row->text[to]); to++) {
     }
-    if (from >= to || !in_word(row->text[k]) ||
+    if (from >= to || !ml_in_word(row->text[k]) ||
         (row->text[from] >= '0' && row->text[from] <= '9'))
         return false;
     ml_text_addn(out, row->text + from, to - from);
@@ -168,16 +161,16 @@ static ml_Uid dropped_on(ml_View *v, int x, int y)
     return node == v->frame->drag_node ? 0 : node;
 }
 
-void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
+void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y)
 {
     ml_Frame *f = v->frame;
     ml_PaneId id = pane_at(v, x, y);
-    int by = kind == ML_MOUSE_WHEEL_UP ? -3 : 3;
+    int by = kind == ML_EVENT_WHEEL_UP ? -3 : 3;
 
     if (f->size == ML_SIZE_NONE)
         return;
     switch (kind) {
-    case ML_MOUSE_PRESS:
+    case ML_EVENT_PRESS:
         f->drag = ML_DRAG_NONE;
         f->leaving = false;
         f->count = 0;
@@ -185,13 +178,13 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
             ml_text_clear(&v->message);
         press(v, x, y);
         break;
-    case ML_MOUSE_DRAG:
+    case ML_EVENT_DRAG:
         if (f->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
         else if (f->drag == ML_DRAG_NODE && y != f->drag_y && dropped_on(v, x, y))
             ml_act_drag(v, f->drag_node, dropped_on(v, x, y), false);
         break;
-    case ML_MOUSE_RELEASE:
+    case ML_EVENT_RELEASE:
         if (f->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
         else if (f->drag == ML_DRAG_NODE && dropped_on(v, x, y))
@@ -200,22 +193,26 @@ void ml_view_mouse(ml_View *v, ml_MouseKind kind, int x, int y)
             ml_act_cancel(v);
         f->drag = ML_DRAG_NONE;
         break;
-    case ML_MOUSE_DOUBLE:
-        if (id != ML_PANE_NONE && !ml_act_open(v) && !f->asking && !f->paging &&
-            row_at(v, id, y) == v->pane[id].cursor)
-            ml_view_request(v, ML_REQ_OPEN, 1);
-        break;
-    case ML_MOUSE_WHEEL_UP:
-    case ML_MOUSE_WHEEL_DOWN:
+    case ML_EVENT_WHEEL_UP:
+    case ML_EVENT_WHEEL_DOWN:
         if (f->paging) {
-            int n = (int)f->page.v.n - ml_view_page_room(v);
-
-            f->page_top += by;
-            f->page_top = f->page_top > n ? n : f->page_top;
-            f->page_top = f->page_top < 0 ? 0 : f->page_top;
+            ml_view_page_scroll(v, f->page_top + by);
         } else if (id != ML_PANE_NONE) {
             ml_view_scroll(v, id, by);
         }
         break;
+    case ML_EVENT_KEY:
+    case ML_EVENT_RESIZE:
+    case ML_EVENT_RETURN:
+    case ML_EVENT_NONE: break;
     }
+}
+
+void ml_view_double(ml_View *v, int x, int y)
+{
+    ml_PaneId id = pane_at(v, x, y);
+
+    if (v->frame->size != ML_SIZE_NONE && id != ML_PANE_NONE && !ml_act_open(v) &&
+        !v->frame->asking && !v->frame->paging && row_at(v, id, y) == v->pane[id].cursor)
+        ml_view_request(v, ML_REQ_OPEN, 1);
 }

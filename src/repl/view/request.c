@@ -1,10 +1,9 @@
 /*
- * request - what requests do that only look: moving, folding, panes, versions to go to.
- * Those that schedule are act.c's. One table says which function does which.
+ * request - what is asked for, done: the table of keys.def, and of its functions those that
+ * only look: moving, folding, panes, versions to go to. Those that schedule are in act/.
  * Source: interaction 10.
  */
-#include "repl/view/frame.h"
-#include "repl/view/keymap.h"
+#include "repl/view/view.h"
 
 #include <stdlib.h>
 
@@ -18,42 +17,23 @@ static void move(ml_View *v, int by)
     ml_view_go(v, v->in, v->pane[v->in].cursor + by);
 }
 
-static void up(ml_View *v, int count)
+void ml_do_move(ml_View *v)
 {
-    move(v, -count);
+    move(v, v->row->way * v->count);
 }
 
-static void down(ml_View *v, int count)
+void ml_do_page(ml_View *v)
 {
-    move(v, count);
-}
+    int by = v->row->way * ml_view_room(v, v->in);
 
-static void page_up(ml_View *v, int count)
-{
-    (void)count;
     ml_view_rows(v, v->in);
-    v->pane[v->in].top -= ml_view_room(v, v->in);
-    move(v, -ml_view_room(v, v->in));
+    v->pane[v->in].top += by;
+    move(v, by);
 }
 
-static void page_down(ml_View *v, int count)
+void ml_do_edge(ml_View *v)
 {
-    (void)count;
-    ml_view_rows(v, v->in);
-    v->pane[v->in].top += ml_view_room(v, v->in);
-    move(v, ml_view_room(v, v->in));
-}
-
-static void home(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_go(v, v->in, 0);
-}
-
-static void end(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_go(v, v->in, (int)ml_view_rows(v, v->in)->v.n - 1);
+    ml_view_go(v, v->in, v->row->way ? (int)ml_view_rows(v, v->in)->v.n - 1 : 0);
 }
 
 static void run_number(ml_View *v, const char *command, int number)
@@ -70,11 +50,10 @@ static int job_of(const ml_Row *row)
     return (int)strtol(row->key, NULL, 10);
 }
 
-static void open_row(ml_View *v, int count)
+void ml_do_open(ml_View *v)
 {
     const ml_Row *row = ml_view_row(v, v->in);
 
-    (void)count;
     if (!row)
         return;
     if (row->version >= 0) {
@@ -94,16 +73,44 @@ static void open_row(ml_View *v, int count)
     }
 }
 
-static void unfold(ml_View *v, int count)
+enum { SIDEWAYS = 8 };
+
+void ml_do_unfold(ml_View *v)
 {
-    (void)count;
-    ml_view_unfold_row(v);
+    const ml_Row *row = ml_view_row(v, v->in);
+
+    if (!row)
+        return;
+    if (row->fold == ML_FOLD_CLOSED)
+        ml_view_fold(v, row->node, false);
+    else if (row->fold == ML_FOLD_OPEN)
+        ml_view_go(v, v->in, v->pane[v->in].cursor + 1);
+    else {
+        ml_PaneState *p = &v->pane[v->in];
+
+        if (p->left + p->at.w - 1 < ml_rows_columns(&v->grid, ml_view_rows(v, v->in)))
+            p->left += SIDEWAYS;
+    }
 }
 
-static void fold(ml_View *v, int count)
+void ml_do_fold(ml_View *v)
 {
-    (void)count;
-    ml_view_fold_row(v);
+    ml_PaneState *p = &v->pane[v->in];
+    const ml_Row *row = ml_view_row(v, v->in);
+
+    if (!row)
+        return;
+    if (p->left > 0) {
+        p->left = p->left > SIDEWAYS ? p->left - SIDEWAYS : 0;
+    } else if (row->fold == ML_FOLD_OPEN) {
+        ml_view_fold(v, row->node, true);
+    } else {
+        for (int k = p->cursor - 1; k >= 0; k--)
+            if (p->rows.v.v[k].depth < row->depth) {
+                ml_view_go(v, v->in, k);
+                return;
+            }
+    }
 }
 
 /* ---- panes */
@@ -137,35 +144,30 @@ static void step_pane(ml_View *v, int by)
     ml_view_place(v);
 }
 
-static void next_pane(ml_View *v, int count)
+void ml_do_step_pane(ml_View *v)
 {
-    (void)count;
-    if (v->in == ML_PANE_PROGRAM && v->frame->places.box[ML_PANE_CODE].w == 0)
+    if (v->row->way > 0 && v->in == ML_PANE_PROGRAM &&
+        v->frame->places.box[ML_PANE_CODE].w == 0)
         next_level(v);
     else
-        step_pane(v, 1);
+        step_pane(v, v->row->way);
 }
 
-static void prev_pane(ml_View *v, int count)
+void ml_do_pane(ml_View *v)
 {
-    (void)count;
-    step_pane(v, -1);
+    ml_view_show_pane(v, (ml_PaneId)v->count);
 }
 
-static void pane(ml_View *v, int count)
-{
-    ml_view_show_pane(v, (ml_PaneId)count);
-}
-
-static void toggle_pane(ml_View *v, int count)
+void ml_do_toggle_pane(ml_View *v)
 {
     ml_Frame *f = v->frame;
+    int count = v->count;
 
-    if (count < 1 || count >= ML_N_PANES || !ml_panes[count].rows)
+    if (count < 1 || count >= ML_N_PANES || !v->kinds[count].rows)
         ml_view_say(v, "pane %d comes with a later version", count);
     else if (f->size <= ML_SIZE_ONE)
-        ml_view_show_pane(v, (ml_PaneId)count);
-    else if (!ml_layout_toggle(&f->layout[f->size], (ml_PaneId)count))
+        ml_view_show_pane(v, (ml_PaneId)v->count);
+    else if (!ml_layout_toggle(&f->layout[f->size], (ml_PaneId)v->count))
         ml_view_say(v, "this is the only pane that is shown");
     else {
         f->zoomed = false;
@@ -175,9 +177,8 @@ static void toggle_pane(ml_View *v, int count)
     }
 }
 
-static void zoom(ml_View *v, int count)
+void ml_do_zoom(ml_View *v)
 {
-    (void)count;
     if (v->frame->size <= ML_SIZE_ONE)
         ml_view_say(v, "under 80x24 there is one pane at a time; its number shows it");
     else
@@ -186,10 +187,11 @@ static void zoom(ml_View *v, int count)
 }
 
 /* One row and two columns more (less), where there is a neighbour to take them from. */
-static void resize(ml_View *v, int by)
+void ml_do_resize(ml_View *v)
 {
     ml_Frame *f = v->frame;
     ml_Layout *l = &f->layout[f->size];
+    int by = v->row->way * v->count;
 
     if (f->size <= ML_SIZE_ONE || f->zoomed) {
         ml_view_say(v, "one pane alone cannot be made larger or smaller");
@@ -211,19 +213,8 @@ static void resize(ml_View *v, int by)
     ml_view_place(v);
 }
 
-static void grow(ml_View *v, int count)
+void ml_do_reset(ml_View *v)
 {
-    resize(v, count);
-}
-
-static void shrink(ml_View *v, int count)
-{
-    resize(v, -count);
-}
-
-static void reset(ml_View *v, int count)
-{
-    (void)count;
     ml_layout_usual(&v->frame->layout[v->frame->size], v->frame->size);
     v->frame->layout[v->frame->size].changed = true;
     v->frame->zoomed = false;
@@ -232,72 +223,66 @@ static void reset(ml_View *v, int count)
     ml_view_place(v);
 }
 
-static void columns(ml_View *v, int count)
+void ml_do_columns(ml_View *v)
 {
-    (void)count;
     v->columns = ml_pane_loops_columns(v);
     v->pane[ML_PANE_LOOPS].fresh = false;
 }
 
-static void occurrences(ml_View *v, int count)
+void ml_view_follow_marks(ml_View *v, const char *name)
 {
-    (void)count;
+    int free_at = -1;
+
+    for (int k = 0; k < ML_MAX_MARKED; k++) {
+        if (!v->marked[k]) {
+            free_at = free_at < 0 ? k : free_at;
+            continue;
+        }
+        if (ml_streq(v->marked[k], name)) {
+            ml_heap_free(v->marked[k]);
+            v->marked[k] = NULL;
+            v->pane[ML_PANE_PROGRAM].fresh = false;
+            ml_view_say(v, "%s is not marked any more", name);
+            return;
+        }
+    }
+    if (free_at < 0) {
+        ml_view_say(v,
+                    "%d variables are marked already; * on one of them takes its mark "
+                    "away, Esc all",
+                    ML_MAX_MARKED);
+        return;
+    }
+    v->marked[free_at] = ml_heap_text(name);
+    v->pane[ML_PANE_PROGRAM].fresh = false;
+    ml_view_say(v, "all occurrences of %s are marked", name);
+}
+
+void ml_do_occurrences(ml_View *v)
+{
     if (!v->ss->focus || !v->node)
         ml_view_say(v, "no loop is selected");
     else
         ml_view_follow_marks(v, ml_view_name(v, v->node));
 }
 
-static void assembly(ml_View *v, int count)
+void ml_do_code(ml_View *v)
 {
-    (void)count;
-    ml_view_beside(v, ML_LEVEL_ASM);
+    ml_view_beside(v, (ml_Level)v->row->way);
 }
 
-static void llvm(ml_View *v, int count)
+void ml_do_redraw(ml_View *v)
 {
-    (void)count;
-    ml_view_beside(v, ML_LEVEL_LLVM);
-}
-
-static void redraw(ml_View *v, int count)
-{
-    (void)count;
     ml_view_stale(v);
 }
 
-/* ---- searching, help, the end */
+/* ---- the end */
 
-static void search_begin(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_search_begin(v);
-}
-
-static void search_next(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_search_next(v, 1);
-}
-
-static void search_prev(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_search_next(v, -1);
-}
-
-static void help(ml_View *v, int count)
-{
-    (void)count;
-    ml_view_help(v);
-}
-
-static void cancel(ml_View *v, int count)
+void ml_do_cancel(ml_View *v)
 {
     bool any = v->search != NULL;
     const ml_Row *row = v->in == ML_PANE_JOBS && !any ? ml_view_row(v, v->in) : NULL;
 
-    (void)count;
     if (row && row->key && ml_job_stop(v->ss, job_of(row))) {
         ml_view_say(v, "job %s is asked to stop", row->key);
         return;
@@ -310,8 +295,8 @@ static void cancel(ml_View *v, int count)
     v->search = NULL;
     for (int k = 0; k < ML_MAX_MARKED; k++) {
         any = any || v->marked[k];
-        ml_heap_free(v->frame->marked[k]);
-        v->marked[k] = v->frame->marked[k] = NULL;
+        ml_heap_free(v->marked[k]);
+        v->marked[k] = NULL;
     }
     if (any)
         v->pane[ML_PANE_PROGRAM].fresh = false;
@@ -319,15 +304,13 @@ static void cancel(ml_View *v, int count)
         ml_view_say(v, "q leads back to the prompt, Q ends the program");
 }
 
-static void leave(ml_View *v, int count)
+void ml_do_leave(ml_View *v)
 {
-    (void)count;
     v->quit = true;
 }
 
-static void quit(ml_View *v, int count)
+void ml_do_quit(ml_View *v)
 {
-    (void)count;
     if (v->ss->n_done > 0 && ml_session_unsaved(v->ss) > 0 && !v->frame->leaving) {
         ml_view_say(
             v, "%zu line%s of work %s not saved (:save FILE); Q again ends the program",
@@ -363,40 +346,16 @@ static void diff(ml_View *v)
 
 /* ---- the table */
 
-static const struct {
-    ml_Request r;
-    void (*fn)(ml_View *v, int count);
-} TABLE[] = {
-    {ML_REQ_UP, up},
-    {ML_REQ_DOWN, down},
-    {ML_REQ_PAGE_UP, page_up},
-    {ML_REQ_PAGE_DOWN, page_down},
-    {ML_REQ_HOME, home},
-    {ML_REQ_END, end},
-    {ML_REQ_OPEN, open_row},
-    {ML_REQ_UNFOLD, unfold},
-    {ML_REQ_FOLD, fold},
-    {ML_REQ_NEXT_PANE, next_pane},
-    {ML_REQ_PREV_PANE, prev_pane},
-    {ML_REQ_PANE, pane},
-    {ML_REQ_TOGGLE_PANE, toggle_pane},
-    {ML_REQ_SEARCH, search_begin},
-    {ML_REQ_SEARCH_NEXT, search_next},
-    {ML_REQ_SEARCH_PREV, search_prev},
-    {ML_REQ_ZOOM, zoom},
-    {ML_REQ_GROW, grow},
-    {ML_REQ_SHRINK, shrink},
-    {ML_REQ_RESET, reset},
-    {ML_REQ_COLUMNS, columns},
-    {ML_REQ_OCCURRENCES, occurrences},
-    {ML_REQ_REDRAW, redraw},
-    {ML_REQ_ASM, assembly},
-    {ML_REQ_LLVM, llvm},
-    {ML_REQ_HELP, help},
-    {ML_REQ_CANCEL, cancel},
-    {ML_REQ_LEAVE, leave},
-    {ML_REQ_QUIT, quit},
+static const ml_RequestRow ROWS[ML_N_REQUESTS] = {
+#define ML_KEY(id, pane, keys, label, help, ...) [ML_REQ_##id] = {ML_REQ_##id, __VA_ARGS__},
+#include "repl/view/keys/keys.def"
+#undef ML_KEY
 };
+
+const ml_RequestRow *ml_view_requests(void)
+{
+    return ROWS;
+}
 
 void ml_view_request(ml_View *v, ml_Request r, int count)
 {
@@ -404,16 +363,13 @@ void ml_view_request(ml_View *v, ml_Request r, int count)
         return; /* nothing can be seen */
     if (v->in == ML_PANE_STEPS && r == ML_REQ_DECOMPOSE && v->ss->focus) {
         diff(v);
-        return;
+    } else if (ROWS[r].on) {
+        v->frame->typing = r == ML_REQ_COMMAND;
+        ml_act_begin(v, r, count);
+        v->frame->typing = v->frame->typing && ml_act_open(v);
+    } else {
+        v->row = &ROWS[r];
+        v->count = count;
+        v->row->fn(v);
     }
-    for (size_t k = 0; k < ML_COUNT(TABLE); k++)
-        if (TABLE[k].r == r) {
-            TABLE[k].fn(v, count);
-            return;
-        }
-    v->frame->typing = r == ML_REQ_COMMAND;
-    if (!ml_act_begin(v, r, count))
-        ml_view_say(v, "%s comes with a later version", ml_key_info[r].help);
-    if (!ml_act_open(v))
-        v->frame->typing = false;
 }

@@ -28,9 +28,9 @@
 #include "repl/job/jobs.h"
 #include "repl/out/loop.h"
 #include "repl/run/wildcard.h"
-#include "repl/view/act/act.h"
-#include "repl/view/capture.h"
-#include "repl/view/keymap.h"
+#include "repl/view/state/capture.h"
+
+enum { MOST_TIMED = 10000 };
 
 typedef struct Script {
     ml_View v;
@@ -38,6 +38,8 @@ typedef struct Script {
     int line;
     bool update, failed;
     ml_Text told, shown; /* until standard error and output are ours again */
+    double *took;        /* ms of each key to its screen; NULL: they are not timed */
+    size_t n_took;
 } Script;
 
 static void complain(Script *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -104,6 +106,7 @@ static ml_Str quoted(const char *p)
 
 static void press(Script *s, const char *name)
 {
+    double start = ml_clock();
     ml_Key k;
 
     if (!ml_key_read(name, &k)) {
@@ -112,17 +115,22 @@ static void press(Script *s, const char *name)
     }
     ml_view_key(&s->v, &k);
     ml_capture_drain(&s->v);
+    if (s->took && s->n_took < MOST_TIMED) {
+        ml_view_draw(&s->v);
+        s->took[s->n_took++] = (ml_clock() - start) * 1e3;
+    }
 }
 
-static void keys(Script *s, char *p)
+static void keys(Script *s, const char *p)
 {
     while (*p) {
         size_t n = strcspn(p, " ");
-        bool more = p[n] != '\0';
+        ml_Text name = {0};
 
-        p[n] = '\0';
-        press(s, p);
-        p += n + more;
+        ml_text_addn(&name, p, n);
+        press(s, ml_text_z(&name));
+        ml_text_free(&name);
+        p += n;
         p += strspn(p, " ");
     }
 }
@@ -195,25 +203,34 @@ static void read_whole(FILE *f, ml_Text *out)
         ml_text_addn(out, buf, n);
 }
 
+/* The next row of both, which go on behind it; whether the one stands for the other. */
+static bool same_row(const char **want, const char **got, ml_Str *w, ml_Str *g)
+{
+    ml_Text x = {0}, y = {0};
+
+    ml_next_line(want, w);
+    ml_next_line(got, g);
+    ml_text_addn(&x, w->p, w->n);
+    ml_text_addn(&y, g->p, g->n);
+    bool same = ml_wildcard_line(ml_text_z(&x), ml_text_z(&y), false);
+
+    ml_text_free(&x);
+    ml_text_free(&y);
+    return same;
+}
+
 /* Rows as they are now, but those that were right as they stood: with their wildcards. */
 static void keep_right_rows(const char *want, ml_Text *got)
 {
     ml_Text all = {0};
 
     for (const char *p = ml_text_z(got); *p;) {
-        size_t a = strcspn(want, "\n"), b = strcspn(p, "\n");
-        ml_Text x = {0}, y = {0};
+        bool more = *want;
+        ml_Str w, g;
+        bool same = same_row(&want, &p, &w, &g);
 
-        ml_text_addn(&x, want, a);
-        ml_text_addn(&y, p, b);
-        ml_text_add(&all, *want && ml_wildcard_line(ml_text_z(&x), ml_text_z(&y), false)
-                              ? ml_text_z(&x)
-                              : ml_text_z(&y));
+        ml_text_addn(&all, more && same ? w.p : g.p, more && same ? w.n : g.n);
         ml_text_char(&all, '\n');
-        ml_text_free(&x);
-        ml_text_free(&y);
-        want += a + (want[a] == '\n');
-        p += b + (p[b] == '\n');
     }
     ml_text_free(got);
     *got = all;
@@ -222,21 +239,11 @@ static void keep_right_rows(const char *want, ml_Text *got)
 /* The first row that differs, from 1; 0: none does. */
 static int differs(const char *want, const char *got)
 {
-    for (int row = 1; *want || *got; row++) {
-        size_t a = strcspn(want, "\n"), b = strcspn(got, "\n");
-        ml_Text x = {0}, y = {0};
+    ml_Str w, g;
 
-        ml_text_addn(&x, want, a);
-        ml_text_addn(&y, got, b);
-        bool same = ml_wildcard_line(ml_text_z(&x), ml_text_z(&y), false);
-
-        ml_text_free(&x);
-        ml_text_free(&y);
-        if (!same)
+    for (int row = 1; *want || *got; row++)
+        if (!same_row(&want, &got, &w, &g))
             return row;
-        want += a + (want[a] == '\n');
-        got += b + (got[b] == '\n');
-    }
     return 0;
 }
 
@@ -261,7 +268,6 @@ static void snapshot(Script *s, const char *name)
     row = there ? differs(ml_text_z(&want), ml_text_z(&got)) : 1;
     if (row && s->update) {
         keep_right_rows(ml_text_z(&want), &got);
-        keep_right_rows(ml_text_z(&want), &got);
         if (!ml_file_write(ml_text_z(&path), ml_text_z(&got), got.n))
             complain(s, "cannot write %s: %s", ml_text_z(&path), strerror(errno));
     } else if (!there) {
@@ -278,37 +284,33 @@ static void snapshot(Script *s, const char *name)
 
 static void mouse(Script *s, const char *word, const char *p)
 {
-    bool drag = ml_streq(word, "drag"), wheel = ml_streq(word, "wheel"), up = false;
+    bool drag = ml_streq(word, "drag"), wheel = ml_streq(word, "wheel");
+    bool up = wheel && strncmp(p, "up ", 3) == 0;
+    ml_View *v = &s->v;
     int at[4];
 
-    if (wheel) {
-        up = strncmp(p, "up ", 3) == 0;
-        if (!up && strncmp(p, "down ", 5) != 0) {
-            complain(s, "wheel up X Y, or wheel down X Y");
-            return;
-        }
-        p += up ? 3 : 5;
+    if (wheel && !up && strncmp(p, "down ", 5) != 0) {
+        complain(s, "wheel up X Y, or wheel down X Y");
+        return;
     }
-    if (!numbers(p, at, drag ? 4 : 2)) {
+    if (!numbers(p + (!wheel ? 0 : up ? 3 : 5), at, drag ? 4 : 2)) {
         complain(s, "%s takes %s", word, drag ? "X Y X Y" : "X Y");
         return;
     }
-    ml_view_draw(&s->v); /* what is clicked at is where it was shown */
+    ml_view_draw(v); /* what is clicked at is where it was shown */
     if (wheel) {
-        ml_view_mouse(&s->v, up ? ML_MOUSE_WHEEL_UP : ML_MOUSE_WHEEL_DOWN, at[0], at[1]);
+        ml_view_mouse(v, up ? ML_EVENT_WHEEL_UP : ML_EVENT_WHEEL_DOWN, at[0], at[1]);
         return;
     }
-    ml_view_mouse(&s->v, ML_MOUSE_PRESS, at[0], at[1]);
+    ml_view_mouse(v, ML_EVENT_PRESS, at[0], at[1]);
     if (drag) {
-        ml_view_draw(&s->v);
-        ml_view_mouse(&s->v, ML_MOUSE_DRAG, at[2], at[3]);
-        ml_view_settle(&s->v);
-        ml_view_mouse(&s->v, ML_MOUSE_RELEASE, at[2], at[3]);
-        return;
+        ml_view_draw(v);
+        ml_view_mouse(v, ML_EVENT_DRAG, at[2], at[3]);
+        ml_view_settle(v);
     }
-    ml_view_mouse(&s->v, ML_MOUSE_RELEASE, at[0], at[1]);
+    ml_view_mouse(v, ML_EVENT_RELEASE, at[drag ? 2 : 0], at[drag ? 3 : 1]);
     if (ml_streq(word, "double"))
-        ml_view_mouse(&s->v, ML_MOUSE_DOUBLE, at[0], at[1]);
+        ml_view_double(v, at[0], at[1]);
 }
 
 static int by_size(const void *a, const void *b)
@@ -319,40 +321,26 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Median and longest of the times from a key to the screen that it leads to. */
-static void time_keys(Script *s, char *p)
+static void time_keys(Script *s, const char *p)
 {
-    enum { MOST = 10000 };
-    char *end, *words;
-    long times = strtol(p, &end, 10), n = 0;
-    size_t length = strlen(end);
+    char *end;
+    long times = strtol(p, &end, 10);
 
-    if (end == p || times < 1 || times > 1000 || *end != ' ' || length > MOST / 10) {
+    if (end == p || times < 1 || times > 1000 || *end != ' ' ||
+        strlen(end) > MOST_TIMED / 10) {
         complain(s, "time takes a number up to 1000 and keys");
         return;
     }
-    double *took = ml_heap_zalloc(MOST * sizeof *took);
-
-    words = ml_heap_zalloc(length + 1);
-    for (long k = 0; k < times; k++) {
-        memcpy(words, end + 1, strlen(end + 1) + 1);
-        for (char *w = words; *w && n < MOST;) {
-            size_t len = strcspn(w, " ");
-            bool more = w[len] != '\0';
-            double start;
-
-            w[len] = '\0';
-            start = ml_clock();
-            press(s, w);
-            ml_view_draw(&s->v);
-            took[n++] = (ml_clock() - start) * 1e3;
-            w += len + more;
-        }
-    }
-    qsort(took, (size_t)n, sizeof *took, by_size);
-    ml_text_fmt(&s->shown, "%ld keys: median %.2f ms, longest %.2f ms\n", n, took[n / 2],
-                took[n - 1]);
-    ml_heap_free(words);
-    ml_heap_free(took);
+    s->took = ml_heap_zalloc(MOST_TIMED * sizeof *s->took);
+    s->n_took = 0;
+    while (times-- > 0)
+        keys(s, end + 1);
+    qsort(s->took, s->n_took, sizeof *s->took, by_size);
+    if (s->n_took > 0)
+        ml_text_fmt(&s->shown, "%zu keys: median %.2f ms, longest %.2f ms\n", s->n_took,
+                    s->took[s->n_took / 2], s->took[s->n_took - 1]);
+    ml_heap_free(s->took);
+    s->took = NULL;
 }
 
 static void run_line(Script *s, char *p)

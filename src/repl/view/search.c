@@ -5,9 +5,9 @@
  */
 #include "core/base/arena.h"
 #include "core/base/utf8.h"
-#include "repl/view/frame.h"
+#include "repl/view/view.h"
 
-void ml_view_search_begin(ml_View *v)
+void ml_do_search(ml_View *v)
 {
     v->frame->asking = true;
     ml_text_clear(&v->frame->ask);
@@ -41,29 +41,6 @@ static Pattern pattern_of(const char *z)
     return p;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool find_text(const Pattern *p, const char *text, size_t from, size_t *at)
-{
-    size_t n = strlen(p->text), len = strlen(text);
-
-    for (size_t k = from; n > 0 && k + n <= len; k++) {
-        size_t m = 0;
-
-        while (m < n && (p->any_case ? lower(text[k + m]) : text[k + m]) ==
-                            (p->any_case ? lower(p->text[m]) : p->text[m]))
-            m++;
-        if (m == n) {
-            *at = k;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool ml_view_match(const ml_View *v, const char *text, size_t from, size_t *at, size_t *n)
 {
     if (!v->search || !*v->search)
@@ -71,7 +48,7 @@ bool ml_view_match(const ml_View *v, const char *text, size_t from, size_t *at, 
     Pattern p = pattern_of(v->search);
 
     *n = strlen(v->search);
-    return !p.op && find_text(&p, text, from, at);
+    return !p.op && ml_find_text(text, p.text, from, p.any_case, at);
 }
 
 static bool row_matches(const ml_View *v, const Pattern *p, const ml_Row *row)
@@ -79,10 +56,8 @@ static bool row_matches(const ml_View *v, const Pattern *p, const ml_Row *row)
     size_t at;
 
     if (!p->op)
-        return find_text(p, row->text, 0, &at);
-    if (!row->node || !v->ss->focus)
-        return false;
-    const ml_Stmt *st = ml_index_node(ml_schedule_program(v->ss->focus).index, row->node);
+        return ml_find_text(row->text, p->text, 0, p->any_case, &at);
+    const ml_Stmt *st = ml_view_stmt(v, row->node);
 
     if (!st || st->kind != ML_STMT_FOR || !ml_is_const_int(ml_as_for(st)->extent))
         return false;
@@ -157,7 +132,7 @@ static void search(ml_View *v, int by, bool anew)
         at = match_in_folds(v, by);
     if (at < 0) {
         ml_view_say(v, "%s is not in pane %d %s", v->search, (int)v->in,
-                    ml_panes[v->in].name ? ml_panes[v->in].name : "");
+                    ml_pane_names[v->in] ? ml_pane_names[v->in] : "");
         return;
     }
     if (!anew && ((by > 0 && at <= was) || (by < 0 && at >= was)))
@@ -165,30 +140,12 @@ static void search(ml_View *v, int by, bool anew)
     ml_view_go(v, v->in, at);
 }
 
-void ml_view_search_next(ml_View *v, int by)
+void ml_do_search_next(ml_View *v)
 {
-    search(v, by, false);
+    search(v, v->row->way, false);
 }
 
 /* ---- the line that asks */
-
-static void drop_last(ml_Text *t)
-{
-    while (t->n > 0 && ((unsigned char)t->p[t->n - 1] & 0xc0) == 0x80)
-        t->n--;
-    if (t->n > 0)
-        t->n--;
-    if (t->p)
-        t->p[t->n] = '\0';
-}
-
-static void set_search(ml_View *v, const char *z)
-{
-    size_t n = strlen(z) + 1;
-
-    ml_heap_free(v->search);
-    v->search = n > 1 ? memcpy(ml_heap_zalloc(n), z, n) : NULL;
-}
 
 void ml_view_search_key(ml_View *v, const ml_Key *k)
 {
@@ -202,15 +159,17 @@ void ml_view_search_key(ml_View *v, const ml_Key *k)
     if (ml_streq(k->name, "backspace") || ml_streq(k->name, "C-h")) {
         if (f->ask.n == 0)
             f->asking = false;
-        drop_last(&f->ask);
+        ml_text_drop_last(&f->ask);
     } else if (ml_streq(k->name, "C-u")) {
         ml_text_clear(&f->ask);
     } else if (ml_streq(k->name, "esc") || ml_streq(k->name, "C-c")) {
         f->asking = false;
     } else if (ml_streq(k->name, "enter") || ml_streq(k->name, "C-j")) {
         f->asking = false;
-        if (f->ask.n > 0) /* nothing: the last one again */
-            set_search(v, ml_text_z(&f->ask));
+        if (f->ask.n > 0) { /* nothing: the last one again */
+            ml_heap_free(v->search);
+            v->search = ml_heap_text(ml_text_z(&f->ask));
+        }
         search(v, 1, f->ask.n > 0);
     } else if (ml_streq(k->name, "up") && v->search) {
         ml_text_clear(&f->ask);

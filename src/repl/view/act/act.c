@@ -1,10 +1,9 @@
 /*
- * act - requests that schedule: from a key to a line of Lua on the focus.
+ * act - requests that schedule: from a key to a call on the focus.
  *
- * The table says for each request what it works on and what it does. What needs no choice
- * is run at once; the rest opens a prompt, a menu or a choice. Every line goes through
- * ml_view_run, so that undo, trace and echo are those of a typed line. Source: interaction
- * 10.
+ * What needs no choice is run at once; the rest opens a prompt, a menu or a choice. Every
+ * line goes through ml_view_run, so that undo, trace and echo are those of a typed line.
+ * Source: interaction 10.
  */
 #include "repl/view/act/act.h"
 
@@ -15,25 +14,18 @@
 
 static void drop_open(ml_Act *a)
 {
-    if (a->cx)
-        ml_ctx_unref(a->cx);
+    ml_ctx_unref(a->cx);
     a->cx = NULL;
     a->open = ML_ACT_NONE;
     a->ask = (ml_ActAsk){0};
-    a->offers.v = NULL;
-    a->offers.n = a->offers.cap = 0;
-    a->offer_notes.v = NULL;
-    a->offer_notes.n = a->offer_notes.cap = 0;
+    memset(&a->offers, 0, sizeof a->offers);
+    memset(&a->offer_notes, 0, sizeof a->offer_notes);
+    memset(&a->items, 0, sizeof a->items);
     a->offering = false;
-    a->items.v = NULL;
-    a->items.n = a->items.cap = 0;
     a->item = 0;
-    a->nodes.v = NULL;
-    a->nodes.n = a->nodes.cap = 0;
     a->n_taken = 0;
     a->onto = 0;
-    a->menu_label = a->choice_label = NULL;
-    a->choice_line = NULL;
+    a->title = NULL;
     ml_text_clear(&a->filter);
     ml_act_forget_trial(a);
 }
@@ -62,6 +54,21 @@ void ml_act_close(ml_View *v)
     drop_open(v->act);
 }
 
+/* A key, a click, some idle time: what it makes on its way is gone with the next one. */
+static ml_Act *enter(ml_View *v)
+{
+    ml_Act *a = v->act;
+
+    if (a->depth++ == 0)
+        ml_ctx_reset(a->tmp);
+    return a;
+}
+
+static void leave(ml_View *v)
+{
+    v->act->depth--;
+}
+
 /* ---- running */
 
 bool ml_act_run(ml_View *v, const char *line)
@@ -74,258 +81,183 @@ bool ml_act_run(ml_View *v, const char *line)
     return ok;
 }
 
-static char *own(const char *z)
+bool ml_act_do(ml_View *v, const ml_ActCall *c)
 {
-    size_t n = strlen(z) + 1;
+    const char *line = ml_act_print(v, v->act->tmp, c);
 
-    return memcpy(ml_heap_zalloc(n), z, n);
+    if (!line)
+        ml_view_say(v, "%s has no name that means it alone", ml_view_name(v, v->node));
+    return line && ml_act_run(v, line);
 }
 
 static void forget_last(ml_Act *a)
 {
-    ml_heap_free(a->last_line);
-    ml_heap_free(a->last_name);
-    a->last_line = a->last_name = NULL;
+    ml_ctx_unref(a->last_cx);
+    a->last_cx = NULL;
     a->last = ML_REQ_NONE;
 }
 
-bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, ml_Uid node)
+static size_t arg_of(const ml_ActCall *c, ml_Uid node)
 {
-    ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    bool is_block = ml_act_block(v, node) != NULL, ok;
-    const char *name = ml_act_name(v, tmp, node, is_block ? ML_H_BLOCK : ML_H_LOOP);
+    size_t k = 0;
 
-    if (!name || !strstr(line, name)) {
-        const ml_Block *b = ml_act_block_here(v, node, NULL);
-
-        name = b ? ml_act_name(v, tmp, b->tag, ML_H_BLOCK) : NULL;
-        is_block = b != NULL;
-    }
-    ok = ml_act_run(v, line);
-    if (ok && name && strstr(line, name)) {
-        forget_last(a);
-        a->last = r;
-        a->last_line = own(line);
-        a->last_name = own(name);
-        a->last_is_block = is_block;
-        a->last_count = a->count;
-    }
-    ml_ctx_unref(tmp);
-    return ok;
+    while (k < c->args.n && c->args.v[k].node != node)
+        k++;
+    return k;
 }
 
-/* The last line with this node instead of the one that it was about; in cx. NULL: *why. */
-static const char *line_again(ml_View *v, ml_Ctx *cx, ml_Text *why)
+/* A copy in which one argument is a node yet, the others are what they are called now. */
+static ml_ActCall fixed(const ml_View *v, ml_Ctx *cx, const ml_ActCall *c, size_t at)
 {
-    ml_Act *a = v->act;
-    const char *at = strstr(a->last_line, a->last_name), *name = NULL;
+    ml_ActCall out = {.prim = ml_strdup(cx, ml_str(c->prim))};
 
-    if (a->last_is_block) {
-        const ml_Block *b = ml_act_block_here(v, v->node, why);
+    for (size_t k = 0; k < c->args.n; k++) {
+        ml_ActArg g = c->args.v[k];
 
-        if (!b)
-            return NULL;
-        name = ml_act_name(v, cx, b->tag, ML_H_BLOCK);
-    } else if (ml_act_for(v, v->node))
-        name = ml_act_name(v, cx, v->node, ML_H_LOOP);
-    if (!name) {
-        ml_text_fmt(why, "%s was about a loop: select one", a->last_line);
-        return NULL;
+        if (g.node && k != at) {
+            g.lua = ml_act_name(v, cx, g.node, (ml_HandleKind)g.want);
+            g.node = 0;
+        } else if (g.lua) {
+            g.lua = ml_strdup(cx, ml_str(g.lua));
+        }
+        ml_push(cx, &out.args, g);
     }
-    return ml_format(cx, "%.*s%s%s", (int)(at - a->last_line), a->last_line, name,
-                     at + strlen(a->last_name));
+    return out;
 }
 
-static void again(ml_View *v, int count)
+bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, const ml_ActCall *c,
+                   ml_Uid node)
 {
     ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    ml_Text why = {0};
-    const char *line;
+    ml_Ctx *cx = ml_ctx_new(0);
+    const ml_Block *b = ml_act_block_here(v, node, NULL);
+    size_t at = arg_of(c, node);
 
-    (void)count;
+    if (at == c->args.n && b)
+        at = arg_of(c, b->tag);
+    bool about = at < c->args.n;
+    bool is_block = about && ml_act_block(v, c->args.v[at].node);
+    ml_ActCall call = fixed(v, cx, c, at);
+    const char *kept = ml_strdup(cx, ml_str(line));
+    bool ok = ml_act_run(v, kept);
+
+    if (!ok || !about) {
+        ml_ctx_unref(cx);
+        return ok;
+    }
+    forget_last(a);
+    a->last = r;
+    a->last_count = a->count;
+    a->last_cx = cx;
+    a->last_call = call;
+    a->last_line = kept;
+    a->last_at = at;
+    a->last_block = is_block;
+    return true;
+}
+
+/* The last call with this node instead of the one that it was about. */
+static void repeat_call(ml_View *v)
+{
+    ml_Act *a = v->act;
+    ml_ActArg *arg = &a->last_call.args.v[a->last_at];
+    const ml_Block *b = a->last_block ? ml_act_block_here(v, v->node, &a->why) : NULL;
+    ml_ActArg was = *arg;
+
+    arg->want = a->last_block ? ML_H_BLOCK : ML_H_LOOP;
+    arg->node = b ? b->tag : !a->last_block && ml_act_for(v, v->node) ? v->node : 0;
+    const char *line = arg->node ? ml_act_print(v, a->tmp, &a->last_call) : NULL;
+
+    *arg = was;
+    if (line)
+        ml_act_run(v, line);
+    else if (a->last_block && !b)
+        ml_view_say(v, "%s", ml_text_z(&a->why));
+    else
+        ml_view_say(v, "%s was about a loop: select one", a->last_line);
+}
+
+void ml_act_again(ml_View *v)
+{
+    ml_Act *a = v->act;
+
     if (a->last == ML_REQ_NONE)
         ml_view_say(v, "nothing to repeat yet");
-    else if (!a->last_line)
+    else if (!a->last_cx)
         ml_act_begin(v, a->last, a->last_count);
-    else if ((line = line_again(v, tmp, &why)) != NULL)
-        ml_act_run(v, line);
     else
-        ml_view_say(v, "%s", ml_text_z(&why));
-    ml_text_free(&why);
-    ml_ctx_unref(tmp);
+        repeat_call(v);
 }
 
-/* ---- the table */
+/* ---- beginning */
 
-enum { ON_LOOP = 1, ON_BLOCK = 2, ON_BOTH = 3, ANYWHERE = 4 };
-
-typedef struct Kind {
-    ml_Request req;
-    const char *prim; /* what it comes to, or NULL */
-    uint8_t on;
-    bool again; /* `.` begins it anew */
-    void (*begin)(ml_View *v, int count);
-} Kind;
-
-static void compute_at(ml_View *v, int count)
+ml_Request ml_act_request_of(const ml_View *v, const char *primitive)
 {
-    (void)count;
-    ml_act_compute_at(v, false);
-}
+    ml_Request found = ML_REQ_NONE;
 
-static void reverse_compute_at(ml_View *v, int count)
-{
-    (void)count;
-    ml_act_compute_at(v, true);
-}
+    for (int r = 0; r < ML_N_REQUESTS; r++) { /* one that asks, where there are several */
+        const ml_RequestRow *row = &v->requests[r];
 
-static void cache_read(ml_View *v, int count)
-{
-    (void)count;
-    ml_act_cache(v, false);
-}
-
-static void cache_write(ml_View *v, int count)
-{
-    (void)count;
-    ml_act_cache(v, true);
-}
-
-static const Kind KINDS[] = {
-    {ML_REQ_SPLIT, "split", ON_LOOP, false, ml_act_split},
-    {ML_REQ_SPLIT_NEXT, "split", ON_LOOP, true, ml_act_split_next},
-    {ML_REQ_FUSE, "fuse", ON_LOOP, true, ml_act_fuse},
-    {ML_REQ_MOVE_DOWN, "reorder", ON_LOOP, true, ml_act_move_down},
-    {ML_REQ_MOVE_UP, "reorder", ON_LOOP, true, ml_act_move_up},
-    {ML_REQ_REORDER, "reorder", ON_LOOP, false, ml_act_order},
-    {ML_REQ_PARALLEL, "parallel", ON_LOOP, true, ml_act_parallel},
-    {ML_REQ_VECTORIZE, "vectorize", ON_LOOP, true, ml_act_vectorize},
-    {ML_REQ_UNROLL, "unroll", ON_LOOP, true, ml_act_unroll},
-    {ML_REQ_BIND, "bind", ON_LOOP, false, ml_act_bind},
-    {ML_REQ_ANNOTATE, "annotate", ON_BOTH, false, ml_act_annotate},
-    {ML_REQ_COMPUTE_AT, "compute_at", ON_BOTH, false, compute_at},
-    {ML_REQ_REVERSE_COMPUTE_AT, "reverse_compute_at", ON_BOTH, false, reverse_compute_at},
-    {ML_REQ_INLINE, "compute_inline", ON_BOTH, true, ml_act_compute_inline},
-    {ML_REQ_REVERSE_INLINE, "reverse_compute_inline", ON_BOTH, true, ml_act_reverse_inline},
-    {ML_REQ_CACHE_READ, "cache_read", ON_BOTH, false, cache_read},
-    {ML_REQ_CACHE_WRITE, "cache_write", ON_BOTH, false, cache_write},
-    {ML_REQ_LAYOUT, "transform_layout", ON_BOTH, false, ml_act_layout},
-    {ML_REQ_DECOMPOSE, "decompose_reduction", ON_BOTH, false, ml_act_decompose},
-    {ML_REQ_RFACTOR, "rfactor", ON_BOTH, false, ml_act_rfactor},
-    {ML_REQ_BLOCKIZE, "blockize", ON_BOTH, true, ml_act_blockize},
-    {ML_REQ_TENSORIZE, "tensorize", ON_BOTH, false, ml_act_tensorize},
-    {ML_REQ_ALL, NULL, ON_BOTH, false, ml_act_all},
-    {ML_REQ_REPEAT, NULL, ON_BOTH, false, again},
-    {ML_REQ_UNDO, NULL, ANYWHERE, false, ml_act_undo},
-    {ML_REQ_REDO, NULL, ANYWHERE, false, ml_act_redo},
-    {ML_REQ_MARK, NULL, ANYWHERE, false, ml_act_mark},
-    {ML_REQ_GOTO_MARK, NULL, ANYWHERE, false, ml_act_goto_mark},
-    {ML_REQ_TIME, NULL, ANYWHERE, false, ml_act_time_it},
-    {ML_REQ_CHECK, NULL, ANYWHERE, false, ml_act_check},
-    {ML_REQ_TUNE, NULL, ANYWHERE, false, ml_act_tune},
-    {ML_REQ_TUNE_SUBTREE, NULL, ANYWHERE, false, ml_act_tune_subtree},
-    {ML_REQ_PICTURE, NULL, ANYWHERE, false, ml_act_picture},
-    {ML_REQ_EXPLAIN, NULL, ANYWHERE, false, ml_act_explain},
-    {ML_REQ_COMMAND, NULL, ANYWHERE, false, ml_act_command},
-    {ML_REQ_COPY, NULL, ANYWHERE, false, ml_act_copy},
-};
-
-static const Kind *kind_of(ml_Request r)
-{
-    for (size_t k = 0; k < ML_COUNT(KINDS); k++)
-        if (KINDS[k].req == r)
-            return &KINDS[k];
-    return NULL;
-}
-
-const char *ml_act_primitive_of(ml_Request r)
-{
-    const Kind *k = kind_of(r);
-
-    return k ? k->prim : NULL;
-}
-
-bool ml_act_asks(ml_Request r)
-{
-    const Kind *k = kind_of(r);
-
-    return k && !k->again;
-}
-
-ml_Request ml_act_request_of(const char *primitive)
-{
-    for (size_t k = 0; k < ML_COUNT(KINDS); k++)
-        if (KINDS[k].prim && ml_streq(KINDS[k].prim, primitive))
-            return KINDS[k].req == ML_REQ_MOVE_DOWN ? ML_REQ_REORDER : KINDS[k].req;
-    return ML_REQ_NONE;
+        if (row->prim && ml_streq(row->prim, primitive) &&
+            (found == ML_REQ_NONE || (!row->again && v->requests[found].again)))
+            found = (ml_Request)r;
+    }
+    return found;
 }
 
 bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
 {
-    const Kind *k = kind_of(r);
-    const ml_Stmt *st = ml_act_stmt(v, v->node);
-    const char *what = k && k->prim ? k->prim : "this";
+    const ml_RequestRow *row = &v->requests[r];
+    const ml_Stmt *st = ml_view_stmt(v, v->node);
+    const char *what = row->prim ? row->prim : "this";
 
-    if (!k)
-        return false;
-    if (!v->ss->focus && r != ML_REQ_COMMAND && r != ML_REQ_EXPLAIN) {
+    if (!v->ss->focus && r != ML_REQ_COMMAND && r != ML_REQ_EXPLAIN)
         ml_text_add(why, "no program is open: :open FILE, or schedule(…) behind :");
-        return false;
-    }
-    if (k->on & ANYWHERE)
+    else if (row->on & ML_ON_ANYWHERE)
         return true;
-    if (!st && ml_act_no_blocks(v, why))
-        return false;
-    if (!st) {
+    else if (!st && !ml_act_no_blocks(v, why))
         ml_text_fmt(why, "%s works on a %s: select one", what,
-                    k->on == ON_LOOP ? "loop" : "loop or block");
+                    row->on == ML_ON_LOOP ? "loop" : "loop or block");
+    else if (!st || !ml_act_in_reach(v, v->node, why))
         return false;
-    }
-    if (!ml_act_in_reach(v, v->node, why))
-        return false;
-    if (st->kind == ML_STMT_FOR && !st->has_block) {
+    else if (st->kind == ML_STMT_FOR && !st->has_block)
         ml_text_fmt(
             why,
             "loop %s is inside a block, a part of what it computes: primitives do not "
             "reach it",
             ml_view_name(v, v->node));
-        return false;
-    }
-    if (k->on == ON_LOOP && st->kind != ML_STMT_FOR) {
+    else if (row->on == ML_ON_LOOP && st->kind != ML_STMT_FOR)
         ml_text_fmt(why, "%s works on a loop; %s is a block", what,
                     ml_view_name(v, v->node));
-        return false;
-    }
-    return true;
+    else
+        return true;
+    return false;
 }
 
 bool ml_act_begin(ml_View *v, ml_Request r, int count)
 {
-    const Kind *k = kind_of(r);
-    ml_Act *a = v->act;
-    ml_Text why = {0};
+    const ml_RequestRow *row = &v->requests[r];
+    ml_Act *a = enter(v);
 
-    if (!k)
-        return false;
-    if (a->open != ML_ACT_NONE)
+    if (row->on && a->open != ML_ACT_NONE)
         ml_act_cancel(v);
-    a->count = count;
-    if (!ml_act_suits(v, r, &why))
-        ml_view_say(v, "%s", ml_text_z(&why));
-    else {
+    a->count = v->count = count;
+    v->row = row;
+    ml_text_clear(&a->why);
+    if (row->on && !ml_act_suits(v, r, &a->why))
+        ml_view_say(v, "%s", ml_text_z(&a->why));
+    else if (row->on) {
         int before = v->ss->focus ? ml_schedule_n_versions(v->ss->focus) : 0;
 
-        k->begin(v, count);
-        if (k->again && v->ss->focus && ml_schedule_n_versions(v->ss->focus) > before) {
+        row->fn(v);
+        if (row->again && v->ss->focus && ml_schedule_n_versions(v->ss->focus) > before) {
             forget_last(a);
             a->last = r;
             a->last_count = count;
         }
     }
-    ml_text_free(&why);
-    return true;
+    leave(v);
+    return row->on;
 }
 
 /* ---- keys, drawing: whatever is open */
@@ -342,28 +274,24 @@ void ml_act_cancel(ml_View *v)
     ml_Uid node = a->node;
 
     drop_open(a);
-    if (back && ml_act_stmt(v, node))
+    if (back && ml_view_stmt(v, node))
         ml_view_select(v, node);
 }
 
 void ml_act_key(ml_View *v, const ml_Key *k)
 {
-    ml_Act *a = v->act;
+    ml_Act *a = enter(v);
 
-    if (a->open == ML_ACT_NONE)
-        return;
-    if (k->name && (ml_streq(k->name, "esc") || ml_streq(k->name, "C-c"))) {
+    ml_text_clear(&a->why);
+    if (a->open != ML_ACT_NONE && k->name && ml_key_among(k, "esc C-c"))
         ml_act_cancel(v);
-        return;
-    }
-    switch (a->open) {
-    case ML_ACT_PROMPT: ml_act_prompt_key(v, k); return;
-    case ML_ACT_MENU: ml_act_menu_key(v, k); return;
-    case ML_ACT_CHOICE:
-    case ML_ACT_ORDER: ml_act_choice_key(v, k); return;
-    case ML_ACT_DRAG:
-    case ML_ACT_NONE: return;
-    }
+    else if (a->open == ML_ACT_PROMPT)
+        ml_act_prompt_key(v, k);
+    else if (a->open == ML_ACT_MENU)
+        ml_act_menu_key(v, k);
+    else if (a->open == ML_ACT_CHOICE || a->open == ML_ACT_ORDER)
+        ml_act_choice_key(v, k);
+    leave(v);
 }
 
 void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
@@ -374,7 +302,7 @@ void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
     case ML_ACT_MENU: ml_act_menu_line(v, r, cursor); return;
     case ML_ACT_CHOICE:
     case ML_ACT_ORDER:
-    case ML_ACT_DRAG: ml_act_choice_line(v, r, cursor); return;
+    case ML_ACT_DRAG: ml_act_choice_line(v, r); return;
     case ML_ACT_NONE: return;
     }
 }
@@ -388,12 +316,40 @@ void ml_act_menu(ml_View *v, ml_Rows *r, int *at)
         ml_act_prompt_offers(v, r, at);
 }
 
-ml_Act *ml_act_new(ml_View *v)
+bool ml_act_idle(ml_View *v, int ms)
+{
+    int64_t end = ml_loop_now() + ms;
+    ml_Act *a = enter(v);
+    bool more = false;
+
+    if (a->open == ML_ACT_MENU || a->open == ML_ACT_CHOICE)
+        more = ml_act_try_items(v, end);
+    else if (a->open == ML_ACT_NONE && v->ss->focus)
+        more = ml_act_find_out(v, end);
+    leave(v);
+    return more;
+}
+
+void ml_act_be_patient(ml_View *v)
+{
+    v->act->patient = true;
+}
+
+int ml_act_ms(const ml_View *v, int ms)
+{
+    enum { PATIENCE = 600000 };
+
+    return v->act->patient ? PATIENCE : ms;
+}
+
+/* ---- life */
+
+ml_Act *ml_act_new(void)
 {
     ml_Act *a = ml_heap_zalloc(sizeof *a);
 
-    (void)v;
     a->last = ML_REQ_NONE;
+    a->tmp = ml_ctx_new(0);
     return a;
 }
 
@@ -405,6 +361,8 @@ void ml_act_free(ml_Act *a)
     forget_last(a);
     ml_act_prompt_free(a);
     ml_act_facts_free(a);
+    ml_ctx_unref(a->tmp);
+    ml_text_free(&a->why);
     ml_text_free(&a->line);
     ml_text_free(&a->filter);
     ml_text_free(&a->preview);

@@ -8,13 +8,13 @@
 #ifndef ML_REPL_VIEW_ACT_ACT_H
 #define ML_REPL_VIEW_ACT_ACT_H
 
-#include "repl/view/view.h"
+#include "repl/view/state/view.h"
 
 typedef struct ml_Act ml_Act;
-ml_Act *ml_act_new(ml_View *v);
+ml_Act *ml_act_new(void);
 void ml_act_free(ml_Act *a);
 
-/* Begins a request; false: it is none that act.c knows. */
+/* Begins a request; false: it is none that schedules. */
 bool ml_act_begin(ml_View *v, ml_Request r, int count);
 /* Whether something is open that takes the keys. */
 bool ml_act_open(const ml_View *v);

@@ -9,6 +9,7 @@
 
 #include "primitives/schedule/schedule_impl.h"
 #include "repl/line/trial.h"
+#include "repl/out/loop.h"
 #include "repl/view/act/act.h"
 
 typedef enum ml_ActOpen {
@@ -20,10 +21,24 @@ typedef enum ml_ActOpen {
     ML_ACT_DRAG,   /* a node is being dragged onto another */
 } ml_ActOpen;
 
+/* ---- a call: a primitive, its arguments, nodes among them */
+typedef struct ml_ActArg {
+    ml_Uid node;     /* a loop or block, which is printed by its name; 0: none */
+    uint8_t want;    /* an ml_HandleKind: what is asked for there */
+    bool braced;     /* a list of it alone */
+    const char *lua; /* without a node: as it is written */
+} ml_ActArg;
+typedef struct ml_ActCall {
+    const char *prim; /* NULL: there is none */
+    ML_VEC(ml_ActArg) args;
+} ml_ActCall;
+
 /* ---- a line that is completed and edited */
 typedef struct ml_ActAsk {
     const char *label;        /* "split k[1024] into: " */
-    const char *head, *tail;  /* of the line that is run: split("k", { and }) */
+    ml_ActCall call;          /* what is known of it: split("k" */
+    const char *open, *tail;  /* around what is typed: { and }) */
+    const char *head;         /* all that stands before it; of a command: its begin */
     const char *text;         /* what stands there at first */
     const char *hint;         /* shown while the line is empty */
     const ml_Primitive *prim; /* the tail of whose call it is, or NULL */
@@ -42,27 +57,23 @@ typedef struct ml_ActPast { /* what was entered at one request's prompt, oldest 
     size_t n;
 } ml_ActPast;
 
-/* ---- a menu */
+/* ---- what can be taken: an item of a menu, a node of a choice */
 typedef struct ml_ActItem ml_ActItem;
 typedef void ml_ActPick(ml_View *v, const ml_ActItem *it);
 struct ml_ActItem {
     const char *text, *note;
     const char *key;          /* another word that the filter finds it by, or NULL */
-    const char *line;         /* run when it is taken; NULL: pick does it */
+    ml_ActCall call;          /* run when it is taken, */
+    const char *line;         /* and its line, or a command; NULL: pick does it */
+    const char *also;         /* tried when the line does not work, or NULL */
     ml_ActPick *pick;         /* what else happens then; NULL: nothing */
     const ml_Primitive *prim; /* whether and how it could be called here is looked for */
     uint8_t rank;             /* smaller ones come first; illegal ones last */
     uint8_t state;            /* an ml_TrialKind: WORKS, FAILS (dimmed), NONE: not known */
     bool tried;
+    ml_Uid uid;    /* of a choice */
+    uint8_t place; /* in an order, when it is taken: 1 for the first; 0: it is not */
 };
-
-/* ---- a choice: nodes that could be taken */
-typedef struct ml_ActNode {
-    ml_Uid uid;
-    uint8_t state; /* an ml_TrialKind */
-    bool tried;
-    uint8_t place; /* when it is taken: 1 for the first */
-} ml_ActNode;
 
 typedef struct ml_ActCase { /* whether one request applies: known by now? */
     uint8_t state;          /* an ml_TrialKind */
@@ -83,6 +94,9 @@ struct ml_Act {
     ml_ActOpen open;
     ml_Request req; /* that opened it */
     ml_Ctx *cx;     /* of what is open; NULL: nothing is */
+    ml_Ctx *tmp;    /* of the key at work */
+    ml_Text why;    /* the same: why something is not done */
+    int depth;      /* of keys that lead on to requests */
     ml_Uid node;    /* selected when it was opened */
     int version;    /* of the focus then */
     int count;
@@ -110,27 +124,24 @@ struct ml_Act {
     ML_VEC(const char *) offers; /* of Tab, in cx */
     ML_VEC(const char *) offer_notes;
     size_t offer_at, offer_from, offer_to; /* the one that is in; the bytes it took */
-    char offer_after;
     bool offering;
 
-    /* a menu */
-    const char *menu_label;
+    /* a menu; a choice, an order, a drag */
+    const char *title;
     ML_VEC(ml_ActItem) items;
     ml_Text filter;
     size_t item; /* among those that pass the filter */
-
-    /* a choice, an order, a drag */
-    const char *choice_label;
-    ML_VEC(ml_ActNode) nodes;
-    const char *(*choice_line)(ml_View *v, ml_Uid node); /* the call, in cx */
     uint8_t n_taken;
     ml_Uid onto; /* drag: the node below the pointer */
 
     /* repeat */
     ml_Request last;
     int last_count;
-    char *last_line, *last_name; /* the line and the name in it that stands for the node */
-    bool last_is_block;
+    ml_Ctx *last_cx; /* NULL: the request is begun anew */
+    ml_ActCall last_call;
+    const char *last_line;
+    size_t last_at;  /* the argument that stands for the node, */
+    bool last_block; /* and whether that is a block */
 
     /* split by the next tiling */
     ml_Uid tiled, tiled_node; /* the loop, and what was selected when it was split */
@@ -143,43 +154,40 @@ struct ml_Act {
 };
 
 /* ---- act.c */
-/* The arena of what is open; begun by ml_act_start. */
+/* The arena of what is open, which holds nothing yet; what was open closes. */
 void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r);
 /* The same in an arena that holds things of it already. */
 void ml_act_start_in(ml_View *v, ml_ActOpen what, ml_Request r, ml_Ctx *cx);
 void ml_act_close(ml_View *v);
 /* Runs a line of Lua or a command as if typed. The selection follows. */
 bool ml_act_run(ml_View *v, const char *line);
-/* The same, which `.` repeats at other nodes. */
-bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, ml_Uid node);
+/* Runs a call, which tells its line. */
+bool ml_act_do(ml_View *v, const ml_ActCall *c);
+/* Runs the line of a call about a node, which `.` repeats at others. */
+bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, const ml_ActCall *c,
+                   ml_Uid node);
+/* Whether the selected node is of a kind that the request works on. */
+bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why);
+ml_Request ml_act_request_of(const ml_View *v, const char *primitive);
+int ml_act_ms(const ml_View *v, int ms); /* the time allowed: these, or patience */
 
-/* ---- act_do.c: what the table of requests calls */
-void ml_act_parallel(ml_View *v, int count);
-void ml_act_vectorize(ml_View *v, int count);
-void ml_act_unroll(ml_View *v, int count);
-void ml_act_fuse(ml_View *v, int count);
-void ml_act_move_down(ml_View *v, int count);
-void ml_act_move_up(ml_View *v, int count);
-void ml_act_split(ml_View *v, int count);
-void ml_act_split_next(ml_View *v, int count);
-void ml_act_compute_inline(ml_View *v, int count);
-void ml_act_reverse_inline(ml_View *v, int count);
-void ml_act_blockize(ml_View *v, int count);
-void ml_act_layout(ml_View *v, int count);
-void ml_act_undo(ml_View *v, int count);
-void ml_act_redo(ml_View *v, int count);
-void ml_act_mark(ml_View *v, int count);
-void ml_act_time_it(ml_View *v, int count);
-void ml_act_check(ml_View *v, int count);
-void ml_act_command(ml_View *v, int count);
-void ml_act_tune(ml_View *v, int count);
-void ml_act_tune_subtree(ml_View *v, int count);
-void ml_act_picture(ml_View *v, int count);
-void ml_act_explain(ml_View *v, int count);
+/* ---- call.c */
+/* The primitive on the node, so far; in cx. */
+ml_ActCall ml_act_call(ml_Ctx *cx, const char *prim, ml_Uid node, ml_HandleKind want);
+void ml_act_arg_node(ml_Ctx *cx, ml_ActCall *c, ml_Uid node, ml_HandleKind want);
+void ml_act_arg(ml_Ctx *cx, ml_ActCall *c, const char *lua);
+void ml_act_arg_text(ml_Ctx *cx, ml_ActCall *c, const char *z); /* in quotes */
+/* The arguments that somebody wrote, one by one; those that mean the node, or the block that
+ * a request about it is about, are it. */
+void ml_act_arg_typed(const ml_View *v, ml_Ctx *cx, ml_ActCall *c, const char *text,
+                      ml_Uid node);
+/* split("k", {auto, 4}); in cx. NULL: a node of it cannot be said by a name. */
+const char *ml_act_print(const ml_View *v, ml_Ctx *cx, const ml_ActCall *c);
+/* The bytes of the argument that a text begins with. */
+size_t ml_act_arg_length(const char *text);
 
-/* ---- act_node.c: the program around the selected node */
+/* ---- node.c: the program around the selected node */
 ml_Program ml_act_program(const ml_View *v);
-const ml_Stmt *ml_act_stmt(const ml_View *v, ml_Uid uid);   /* NULL: not in this version */
 const ml_For *ml_act_for(const ml_View *v, ml_Uid uid);     /* NULL: no loop */
 const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid); /* NULL: no block */
 /* Whether no function holds a block, and the sentence that says so. */
@@ -204,81 +212,63 @@ int64_t ml_act_extent(const ml_For *f); /* -1: not a literal */
 /* Loops and blocks of the function in the order of the text. */
 void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks,
                       ml_UidVec *out);
+/* ---- tilings.c */
 /* Texts for split: "auto, 4", best first; notes (may be NULL) name the intrinsics of whose
  * tile a factor is. */
 size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
                       const char *const **out, const char *const **notes);
-/* Tilings of loops of this extent in the fastest records of the database, at most n. */
-size_t ml_act_seen(const ml_View *v, ml_Ctx *cx, int64_t extent, const char **out,
-                   size_t n);
-bool ml_act_is(const ml_Key *k, const char *name); /* a named key, or a character */
+/* ---- seen.c: tilings of loops of this extent in the fastest records of the database, at most n. */
+size_t ml_act_seen(ml_Ctx *cx, int64_t extent, const char **out, size_t n);
 
-/* ---- act_prompt.c, and act_tilings.c */
+/* ---- prompt.c */
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask);
 void ml_act_prompt_key(ml_View *v, const ml_Key *k);
 void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor);
 void ml_act_prompt_offers(ml_View *v, ml_Rows *r, int *at);
 void ml_act_prompt_free(ml_Act *a);
 
-/* ---- act_menu.c */
+/* ---- menu.c */
 void ml_act_menu_begin(ml_View *v, ml_Request r, const char *label);
+/* Of what can be taken, one more; in the arena of what is open. */
 ml_ActItem *ml_act_menu_add(ml_View *v, const char *text, const char *note);
+/* Gives it a call, and with it its line. */
+void ml_act_item_call(ml_View *v, ml_ActItem *it, ml_ActCall call);
 /* Shows it: legal ones first; a menu of nothing says so and closes. */
 void ml_act_menu_show(ml_View *v, const char *nothing);
 void ml_act_menu_key(ml_View *v, const ml_Key *k);
 void ml_act_menu_line(ml_View *v, ml_Rows *r, int *cursor);
 void ml_act_menu_rows(ml_View *v, ml_Rows *r, int *at);
-bool ml_act_menu_idle(ml_View *v, int64_t end);
+/* A row with a note at a column; fails: dimmed. */
+void ml_act_put_item(ml_Rows *r, const char *text, const char *note, int column,
+                     bool fails);
+/* Tries what was not yet, until the time is over; true: there is more. */
+bool ml_act_try_items(ml_View *v, int64_t end);
+void ml_act_try_item(ml_View *v, ml_ActItem *it);
 
-/* ---- act_menus.c: what is in them */
-void ml_act_bind(ml_View *v, int count);
-void ml_act_annotate(ml_View *v, int count);
-void ml_act_cache(ml_View *v, bool write);
-void ml_act_tensorize(ml_View *v, int count);
-void ml_act_all(ml_View *v, int count);
-void ml_act_goto_mark(ml_View *v, int count);
-void ml_act_copy(ml_View *v, int count);
-
-/* ---- act_choice.c */
-void ml_act_choose(ml_View *v, ml_Request r, const char *label,
-                   const char *(*line)(ml_View *v, ml_Uid node));
-void ml_act_choose_add(ml_View *v, ml_Uid node);
-void ml_act_choose_show(ml_View *v, const char *nothing);
-void ml_act_order(ml_View *v, int count);
-void ml_act_compute_at(ml_View *v, bool reverse);
-void ml_act_decompose(ml_View *v, int count);
-void ml_act_rfactor(ml_View *v, int count);
+/* ---- choice.c */
 void ml_act_choice_key(ml_View *v, const ml_Key *k);
-void ml_act_choice_line(ml_View *v, ml_Rows *r, int *cursor);
-bool ml_act_choice_idle(ml_View *v, int64_t end);
+void ml_act_choice_line(ml_View *v, ml_Rows *r);
 
-/* ---- act_applicable.c */
+/* ---- probe.c */
 /* Whether some call of the primitive at the node works; *call (in cx; may be NULL): the
- * first that does, or NULL. NONE: nothing to try was found, or not within the time that is
+ * first that does, or none. NONE: nothing to try was found, or not within the time that is
  * left for it. */
 ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx,
-                          const char **call, ml_Text *why);
+                          ml_ActCall *call, ml_Text *why);
 /* The primitive's arguments at the node, as far as they go without a choice: the text to
  * begin with. In cx. */
 const char *ml_act_template(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx);
-/* Whether the selected node is of a kind that the request works on. */
-bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why);
-const char *ml_act_primitive_of(ml_Request r); /* NULL: it has none */
-bool ml_act_asks(ml_Request r);                /* opens something; else it runs at once */
-ml_Request ml_act_request_of(const char *primitive);
+
+/* ---- applicable.c */
+bool ml_act_find_out(ml_View *v, int64_t end); /* true: there is more */
 void ml_act_facts_free(ml_Act *a);
 
-/* ---- act_page.c */
-/* Runs a command (no colon) and shows what it prints. */
-void ml_act_page(ml_View *v, const char *command, const char *title);
-int ml_act_ms(const ml_View *v, int ms); /* the time allowed: these, or patience */
-
-/* ---- act_preview.c */
+/* ---- preview.c */
 /* Tries the line (a->line is it afterwards), for the check and the preview. */
 void ml_act_try(ml_View *v, const char *line);
 void ml_act_forget_trial(ml_Act *a);
 
-/* ---- act_line.c: the prompt row */
+/* ---- line.c: the prompt row */
 typedef struct ml_ActLine {
     ml_Rows *r;
     int w, used; /* columns */

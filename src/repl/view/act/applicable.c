@@ -1,40 +1,25 @@
 /*
- * act_applicable - which requests apply to the selected node: found out while the cursor
- * rests, remembered for each node of a version. Source: interaction 10.
+ * applicable - which requests apply to the selected node: found out while the cursor rests,
+ * remembered for each node of a version. Source: interaction 10.
  */
 #include "core/base/arena.h"
-#include "repl/out/loop.h"
 #include "repl/view/act/act_impl.h"
 
-/* Most useful first; of loops, of blocks. What applies anywhere comes last. */
-static const ml_Request OF_LOOPS[] = {
-    ML_REQ_SPLIT,     ML_REQ_FUSE,   ML_REQ_MOVE_DOWN, ML_REQ_MOVE_UP,   ML_REQ_PARALLEL,
-    ML_REQ_VECTORIZE, ML_REQ_UNROLL, ML_REQ_REORDER,   ML_REQ_DECOMPOSE, ML_REQ_RFACTOR,
-    ML_REQ_ALL,       ML_REQ_BIND,   ML_REQ_TENSORIZE, ML_REQ_BLOCKIZE,  ML_REQ_REPEAT,
-    ML_REQ_UNDO,      ML_REQ_TIME,   ML_REQ_CHECK,     ML_REQ_REDO,      ML_REQ_ANNOTATE,
-    ML_REQ_SPLIT_NEXT};
-static const ml_Request OF_BLOCKS[] = {ML_REQ_COMPUTE_AT, ML_REQ_REVERSE_COMPUTE_AT,
-                                       ML_REQ_INLINE,     ML_REQ_REVERSE_INLINE,
-                                       ML_REQ_CACHE_READ, ML_REQ_CACHE_WRITE,
-                                       ML_REQ_DECOMPOSE,  ML_REQ_LAYOUT,
-                                       ML_REQ_RFACTOR,    ML_REQ_ALL,
-                                       ML_REQ_TENSORIZE,  ML_REQ_BLOCKIZE,
-                                       ML_REQ_REPEAT,     ML_REQ_UNDO,
-                                       ML_REQ_TIME,       ML_REQ_CHECK,
-                                       ML_REQ_REDO,       ML_REQ_ANNOTATE};
-static const ml_Request OF_NOTHING[] = {ML_REQ_UNDO, ML_REQ_TIME, ML_REQ_CHECK, ML_REQ_REDO,
-                                        ML_REQ_COMMAND};
-
-static size_t order_of(const ml_View *v, const ml_Request **out)
+/* Those of the selection by their rank in keys.def: most useful first; how many. */
+static size_t order_of(const ml_View *v, ml_Request out[ML_N_REQUESTS])
 {
-    const ml_Stmt *st = ml_act_stmt(v, v->node);
+    const ml_Stmt *st = ml_view_stmt(v, v->node);
+    size_t n = 0;
 
-    if (st && st->kind == ML_STMT_FOR) {
-        *out = OF_LOOPS;
-        return ML_COUNT(OF_LOOPS);
+    for (int r = 0; r < ML_N_REQUESTS; r++) {
+        const ml_RequestRow *row = &v->requests[r];
+        size_t rank = row->rank[!st ? 2 : st->kind == ML_STMT_FOR ? 0 : 1];
+
+        if (rank > 0)
+            out[rank - 1] = row->req;
+        n = rank > n ? rank : n;
     }
-    *out = st ? OF_BLOCKS : OF_NOTHING;
-    return st ? ML_COUNT(OF_BLOCKS) : ML_COUNT(OF_NOTHING);
+    return n;
 }
 
 static void forget(ml_ActFacts *f)
@@ -71,11 +56,11 @@ static ml_ActFacts *facts_of(const ml_View *v)
             oldest = f;
     }
     forget(oldest);
-    oldest->s = s;
-    oldest->program = program;
-    oldest->version = version;
-    oldest->node = v->node;
-    oldest->used = ++a->clock;
+    *oldest = (ml_ActFacts){.s = s,
+                            .program = program,
+                            .version = version,
+                            .node = v->node,
+                            .used = ++a->clock};
     return oldest;
 }
 
@@ -84,22 +69,19 @@ static bool at_once(ml_View *v, ml_Request r, bool *yes, ml_Text *why)
 {
     const ml_Act *a = v->act;
 
-    switch ((int)r) {
-    case ML_REQ_UNDO:
-        *yes = v->ss->n_done > 0;
-        ml_text_add(why, *yes ? "" : "there is nothing to take back");
+    const char *none = r == ML_REQ_UNDO     ? "there is nothing to take back"
+                       : r == ML_REQ_REDO   ? "nothing was taken back"
+                       : r == ML_REQ_REPEAT ? "there is no step to repeat yet"
+                                            : NULL;
+
+    if (none) {
+        *yes = r == ML_REQ_UNDO   ? v->ss->n_done > 0
+               : r == ML_REQ_REDO ? v->ss->n_undone > 0
+                                  : a->last != ML_REQ_NONE;
+        ml_text_add(why, *yes ? "" : none);
         return true;
-    case ML_REQ_REDO:
-        *yes = v->ss->n_undone > 0;
-        ml_text_add(why, *yes ? "" : "nothing was taken back");
-        return true;
-    case ML_REQ_REPEAT:
-        *yes = a->last != ML_REQ_NONE;
-        ml_text_add(why, *yes ? "" : "there is no step to repeat yet");
-        return true;
-    default: break;
     }
-    if (ml_act_primitive_of(r))
+    if (v->requests[r].prim)
         return false;
     *yes = ml_act_suits(v, r, why);
     return true;
@@ -110,8 +92,6 @@ static bool can_move(ml_View *v, ml_Request r, ml_Text *why, ml_TrialKind *out)
 {
     const ml_For *f = ml_act_for(v, v->node), *with;
     bool down = r == ML_REQ_MOVE_DOWN;
-    ml_Arg list[2], arg;
-    ml_Handle outer, inner;
 
     if (!f || (!down && r != ML_REQ_MOVE_UP))
         return false;
@@ -119,11 +99,11 @@ static bool can_move(ml_View *v, ml_Request r, ml_Text *why, ml_TrialKind *out)
     *out = ML_TRIAL_FAILS;
     if (!with)
         return true;
-    outer = (ml_Handle){ML_H_LOOP, down ? with->var->uid : f->var->uid};
-    inner = (ml_Handle){ML_H_LOOP, down ? f->var->uid : with->var->uid};
-    list[0] = ML_ARG_HANDLE(outer);
-    list[1] = ML_ARG_HANDLE(inner);
-    arg = ML_ARG_LIST(list, 2);
+    const ml_For *outer = down ? with : f, *inner = down ? f : with;
+    ml_Arg list[2] = {ML_ARG_HANDLE(((ml_Handle){ML_H_LOOP, outer->var->uid})),
+                      ML_ARG_HANDLE(((ml_Handle){ML_H_LOOP, inner->var->uid}))};
+    ml_Arg arg = ML_ARG_LIST(list, 2);
+
     if (ml_trial_call(v->ss, "reorder", &arg, 1, why) == ML_E_OK)
         *out = ML_TRIAL_WORKS;
     return true;
@@ -131,31 +111,27 @@ static bool can_move(ml_View *v, ml_Request r, ml_Text *why, ml_TrialKind *out)
 
 static void find_out(ml_View *v, ml_Request r, ml_ActCase *c)
 {
-    ml_Ctx *tmp = ml_ctx_new(0);
     ml_Text why = {0};
     ml_TrialKind kind = ML_TRIAL_NONE;
 
     if (!ml_act_suits(v, r, &why))
         kind = ML_TRIAL_FAILS;
     else if (!can_move(v, r, &why, &kind))
-        kind = ml_act_probe(v, ml_primitive_find(ml_act_primitive_of(r)), v->node, tmp,
+        kind = ml_act_probe(v, ml_primitive_find(v->requests[r].prim), v->node, v->act->tmp,
                             NULL, &why);
     c->known = true;
     c->state = (uint8_t)kind;
     if (kind == ML_TRIAL_FAILS) {
-        size_t n = strcspn(ml_text_z(&why), "\n");
-
-        c->why = ml_heap_zalloc(n + 1);
-        memcpy(c->why, ml_text_z(&why), n);
+        c->why = ml_heap_text(ml_text_z(&why));
+        c->why[strcspn(c->why, "\n")] = '\0';
     }
     ml_text_free(&why);
-    ml_ctx_unref(tmp);
 }
 
 size_t ml_act_applicable(ml_View *v, ml_Request *out, size_t n)
 {
-    const ml_Request *order;
-    size_t many = order_of(v, &order), have = 0;
+    ml_Request order[ML_N_REQUESTS];
+    size_t many = order_of(v, order), have = 0;
     const ml_ActFacts *f = facts_of(v);
     ml_Text why = {0};
 
@@ -172,23 +148,14 @@ size_t ml_act_applicable(ml_View *v, ml_Request *out, size_t n)
     return have;
 }
 
-bool ml_act_idle(ml_View *v, int ms)
+bool ml_act_find_out(ml_View *v, int64_t end)
 {
-    int64_t end = ml_loop_now() + ms;
-    const ml_Request *order;
-    size_t many;
-    ml_ActFacts *f;
+    ml_Request order[ML_N_REQUESTS];
+    size_t many = order_of(v, order);
+    ml_ActFacts *f = facts_of(v);
 
-    if (v->act->open == ML_ACT_MENU)
-        return ml_act_menu_idle(v, end);
-    if (v->act->open == ML_ACT_CHOICE)
-        return ml_act_choice_idle(v, end);
-    if (v->act->open != ML_ACT_NONE || !v->ss->focus)
-        return false;
-    many = order_of(v, &order);
-    f = facts_of(v);
     for (size_t k = 0; k < many; k++) {
-        if (!ml_act_primitive_of(order[k]) || f->of[order[k]].known)
+        if (!v->requests[order[k]].prim || f->of[order[k]].known)
             continue;
         if (ml_loop_now() >= end)
             return true;
@@ -202,7 +169,7 @@ void ml_act_why_not(ml_View *v, ml_Request r, ml_Text *out)
     ml_ActFacts *f = facts_of(v);
     bool yes;
 
-    if (at_once(v, r, &yes, out) || r >= ML_N_REQUESTS)
+    if (r >= ML_N_REQUESTS || at_once(v, r, &yes, out))
         return;
     if (!f->of[r].known)
         find_out(v, r, &f->of[r]);

@@ -1,12 +1,11 @@
 /*
- * act_line - the prompt row: pieces from left to right, cut where the row ends, the keys at
+ * line - the prompt row: pieces from left to right, cut where the row ends, the keys at
  * its right end when there is room for them.
  */
 #include "repl/view/act/act_impl.h"
 
 ml_ActLine ml_act_line_begin(const ml_View *v, ml_Rows *r)
 {
-    ml_rows_begin(r);
     return (ml_ActLine){r, v->grid.w > 1 ? v->grid.w : 1, 0};
 }
 

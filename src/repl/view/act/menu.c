@@ -1,23 +1,19 @@
 /*
- * act_menu - a list to choose from: items with their effect, illegal ones dimmed with the
+ * menu - a list to choose from: items with their effect, illegal ones dimmed with the
  * reason.
  *
  * Arrows (and j, k while nothing is typed) move, characters narrow the list, Enter takes an
  * item. Items that are a whole call are tried: at once as far as time allows, the rest
  * while nothing else is to do. Source: interaction 10.
  */
-#include "repl/out/loop.h"
 #include "repl/view/act/act_impl.h"
 
 enum { EAGER_MS = 40, ITEM_MS = 10 };
 
 void ml_act_menu_begin(ml_View *v, ml_Request r, const char *label)
 {
-    ml_Ctx *cx = ml_ctx_new(0);
-
-    label = ml_strdup(cx, ml_str(label)); /* it may be of what is open now */
-    ml_act_start_in(v, ML_ACT_MENU, r, cx);
-    v->act->menu_label = label;
+    ml_act_start(v, ML_ACT_MENU, r);
+    v->act->title = ml_strdup(v->act->cx, ml_str(label));
 }
 
 ml_ActItem *ml_act_menu_add(ml_View *v, const char *text, const char *note)
@@ -30,18 +26,27 @@ ml_ActItem *ml_act_menu_add(ml_View *v, const char *text, const char *note)
     return &a->items.v[a->items.n - 1];
 }
 
+void ml_act_item_call(ml_View *v, ml_ActItem *it, ml_ActCall call)
+{
+    it->call = call;
+    it->line = ml_act_print(v, v->act->cx, &call);
+}
+
+/* ---- trying them */
+
 static const char *first_line(ml_Ctx *cx, const char *z)
 {
     return ml_strdup(cx, (ml_Str){z, strcspn(z, "\n")});
 }
 
 /* More than that the call works. */
-static bool tells_more(const ml_Text *says)
+static bool tells_more(const ml_Trial *t)
 {
     static const char WORKS[] = " works";
     size_t n = sizeof WORKS - 1;
 
-    return says->n > 0 && (says->n < n || memcmp(says->p + says->n - n, WORKS, n) != 0);
+    return t->kind == ML_TRIAL_WORKS && t->says.n > 0 &&
+           (t->says.n < n || memcmp(t->says.p + t->says.n - n, WORKS, n) != 0);
 }
 
 /* Arguments that work are looked for, and what they do is the effect. */
@@ -50,67 +55,75 @@ static void try_primitive(ml_View *v, ml_ActItem *it)
     ml_Act *a = v->act;
     ml_Text why = {0};
     ml_Trial t = {0};
-    const char *call;
+    ml_ActCall call;
 
-    it->tried = true;
     it->state = (uint8_t)ml_act_probe(v, it->prim, a->node, a->cx, &call, &why);
     if (it->state == ML_TRIAL_FAILS && why.n)
         it->note = first_line(a->cx, ml_text_z(&why));
-    if (it->state == ML_TRIAL_WORKS && call) {
-        it->line = call; /* for the preview */
-        ml_trial(v->ss, call, ml_act_ms(v, ITEM_MS), false, &t);
-        bool tells = t.kind == ML_TRIAL_WORKS && tells_more(&t.says);
-
-        it->note = ml_format(a->cx, "%s  %s", call,
-                             tells ? first_line(a->cx, ml_text_z(&t.says)) : it->note);
+    if (it->state == ML_TRIAL_WORKS && call.prim)
+        ml_act_item_call(v, it, call); /* for the preview */
+    if (it->state == ML_TRIAL_WORKS && it->line) {
+        ml_trial(v->ss, it->line, ml_act_ms(v, ITEM_MS), false, &t);
+        it->note =
+            ml_format(a->cx, "%s  %s", it->line,
+                      tells_more(&t) ? first_line(a->cx, ml_text_z(&t.says)) : it->note);
         ml_trial_free(&t);
     }
     ml_text_free(&why);
 }
 
-static void try_item(ml_View *v, ml_ActItem *it)
+void ml_act_try_item(ml_View *v, ml_ActItem *it)
 {
     ml_Act *a = v->act;
     ml_Trial t = {0};
 
+    it->tried = true;
     if (it->prim) {
         try_primitive(v, it);
         return;
     }
-    ml_trial(v->ss, it->line, ml_act_ms(v, ITEM_MS), false, &t);
-    it->state = (uint8_t)t.kind;
-    it->tried = true;
-    if (t.kind == ML_TRIAL_FAILS || (t.kind == ML_TRIAL_WORKS && tells_more(&t.says)))
+    it->state = ML_TRIAL_FAILS;
+    for (const char *line = it->line; line;
+         line = t.kind != ML_TRIAL_WORKS && line != it->also ? it->also : NULL) {
+        ml_trial_free(&t);
+        ml_trial(v->ss, line, ml_act_ms(v, ITEM_MS), false, &t);
+        it->state = (uint8_t)t.kind;
+        if (line == it->also && t.kind == ML_TRIAL_WORKS)
+            it->line = line;
+    }
+    if (t.kind == ML_TRIAL_FAILS || tells_more(&t)) {
+        const char *says = first_line(a->cx, ml_text_z(&t.says));
+
         it->note = t.kind == ML_TRIAL_FAILS || !*it->note
-                       ? first_line(a->cx, ml_text_z(&t.says))
-                       : ml_format(a->cx, "%s: %s", it->note,
-                                   first_line(a->cx, ml_text_z(&t.says)));
+                       ? says
+                       : ml_format(a->cx, "%s: %s", it->note, says);
+    }
     ml_trial_free(&t);
 }
 
-static bool waits(const ml_ActItem *it)
+bool ml_act_try_items(ml_View *v, int64_t end)
 {
-    return !it->tried && (it->prim || (it->line && it->line[0] != ':'));
+    ml_Act *a = v->act;
+
+    for (size_t k = 0; k < a->items.n; k++) {
+        ml_ActItem *it = &a->items.v[k];
+
+        if (it->tried || !(it->prim || it->uid || (it->line && it->line[0] != ':')))
+            continue;
+        if (ml_loop_now() >= end)
+            return true;
+        ml_act_try_item(v, it);
+    }
+    return false;
 }
 
 /* ---- the items that are shown */
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-}
-
 static bool holds(const char *z, const char *part)
 {
-    for (; z && *z; z++) {
-        size_t k = 0;
+    size_t at;
 
-        while (part[k] && lower(z[k]) == lower(part[k]))
-            k++;
-        if (!part[k])
-            return true;
-    }
-    return !*part;
+    return !*part || ml_find_text(z, part, 0, true, &at);
 }
 
 static bool passes(ml_Act *a, const ml_ActItem *it)
@@ -120,19 +133,11 @@ static bool passes(ml_Act *a, const ml_ActItem *it)
     return holds(it->text, part) || (it->key && holds(it->key, part));
 }
 
-static size_t n_shown(ml_Act *a)
-{
-    size_t n = 0;
-
-    for (size_t k = 0; k < a->items.n; k++)
-        n += passes(a, &a->items.v[k]);
-    return n;
-}
-
-static ml_ActItem *shown_at(ml_Act *a, size_t pos)
+/* The item at a place; NULL: there are fewer. */
+static ml_ActItem *shown_at(ml_Act *a, size_t place)
 {
     for (size_t k = 0; k < a->items.n; k++)
-        if (passes(a, &a->items.v[k]) && pos-- == 0)
+        if (passes(a, &a->items.v[k]) && place-- == 0)
             return &a->items.v[k];
     return NULL;
 }
@@ -149,52 +154,36 @@ static void look(ml_View *v)
         ml_act_try(v, it->line);
 }
 
+static int rank_of(const ml_ActItem *it)
+{
+    return it->state == ML_TRIAL_FAILS ? 255 : it->rank;
+}
+
 static void legal_first(ml_Act *a)
 {
-    enum { LAST_RANK = 255 };
-    ML_VEC(ml_ActItem) out = {0};
+    for (size_t k = 1; k < a->items.n; k++) {
+        ml_ActItem it = a->items.v[k];
+        size_t at = k;
 
-    for (int rank = 0; rank <= LAST_RANK; rank++)
-        for (size_t k = 0; k < a->items.n; k++) {
-            const ml_ActItem *it = &a->items.v[k];
-
-            if ((it->state == ML_TRIAL_FAILS ? LAST_RANK : it->rank) == rank)
-                ml_push(a->cx, &out, *it);
-        }
-    for (size_t k = 0; k < out.n; k++)
-        a->items.v[k] = out.v[k];
+        for (; at > 0 && rank_of(&a->items.v[at - 1]) > rank_of(&it); at--)
+            a->items.v[at] = a->items.v[at - 1];
+        a->items.v[at] = it;
+    }
 }
 
 void ml_act_menu_show(ml_View *v, const char *nothing)
 {
     ml_Act *a = v->act;
-    int64_t end = ml_loop_now() + ml_act_ms(v, EAGER_MS);
 
     if (a->items.n == 0) {
         ml_view_say(v, "%s", nothing);
         ml_act_close(v);
         return;
     }
-    for (size_t k = 0; k < a->items.n && ml_loop_now() < end; k++)
-        if (waits(&a->items.v[k]))
-            try_item(v, &a->items.v[k]);
+    ml_act_try_items(v, ml_loop_now() + ml_act_ms(v, EAGER_MS));
     legal_first(a);
     a->item = 0;
     look(v);
-}
-
-bool ml_act_menu_idle(ml_View *v, int64_t end)
-{
-    ml_Act *a = v->act;
-
-    for (size_t k = 0; k < a->items.n; k++) {
-        if (!waits(&a->items.v[k]))
-            continue;
-        if (ml_loop_now() >= end)
-            return true;
-        try_item(v, &a->items.v[k]);
-    }
-    return false;
 }
 
 /* ---- keys */
@@ -203,27 +192,22 @@ static void take(ml_View *v)
 {
     ml_Act *a = v->act;
     const ml_ActItem *it = shown_at(a, a->item);
-    ml_Text line = {0};
-    ml_Request r = a->req;
-    ml_Uid node = a->node;
 
     if (!it)
         return;
     if (it->pick) { /* it opens something else, or closes */
         it->pick(v, it);
-        return;
-    }
-    if (!it->line) {
+    } else if (!it->line) {
         ml_view_say(v, "%s: %s", it->text, it->note);
-        return;
+    } else if (it->line[0] == ':') {
+        const char *line = ml_strdup(a->tmp, ml_str(it->line));
+
+        ml_act_close(v);
+        ml_act_run(v, line);
+    } else if (ml_act_run_at(v, a->req, it->line, &it->call, a->node) &&
+               a->open == ML_ACT_MENU) {
+        ml_act_close(v);
     }
-    ml_text_add(&line, it->line);
-    if (line.p[0] == ':') {
-        ml_act_close(v);
-        ml_act_run(v, ml_text_z(&line));
-    } else if (ml_act_run_at(v, r, ml_text_z(&line), node) && a->open == ML_ACT_MENU)
-        ml_act_close(v);
-    ml_text_free(&line);
 }
 
 /* What is called so, else what begins so, else the first of those that hold it. */
@@ -232,61 +216,59 @@ static void narrow(ml_View *v)
     ml_Act *a = v->act;
     const char *part = ml_text_z(&a->filter);
     const ml_ActItem *it;
+    int best = 0;
 
     a->item = 0;
     for (size_t k = 0; a->filter.n > 0 && (it = shown_at(a, k)) != NULL; k++) {
-        if (ml_streq(it->text, part)) {
+        int fits = ml_streq(it->text, part)                    ? 2
+                   : strncmp(it->text, part, a->filter.n) == 0 ? 1
+                                                               : 0;
+
+        if (fits > best) {
+            best = fits;
             a->item = k;
-            break;
         }
-        if (strncmp(it->text, part, a->filter.n) == 0 &&
-            strncmp(shown_at(a, a->item)->text, part, a->filter.n) != 0)
-            a->item = k;
     }
     look(v);
 }
 
 void ml_act_menu_key(ml_View *v, const ml_Key *k)
 {
+    enum { PAGE = 8 };
     ml_Act *a = v->act;
-    size_t n = n_shown(a), was = a->item;
+    size_t n = 0, was = a->item;
     bool typed = a->filter.n > 0;
 
-    if (k->name && ml_streq(k->name, "enter")) {
+    while (shown_at(a, n))
+        n++;
+    if (ml_key_is(k, "enter")) {
         take(v);
         return;
     }
-    if (k->name && ml_streq(k->name, "backspace") && typed) {
-        do
-            a->filter.p[--a->filter.n] = '\0';
-        while (a->filter.n > 0 && ((unsigned char)a->filter.p[a->filter.n] & 0xc0) == 0x80);
-        narrow(v);
-        return;
-    }
-    if (k->name && ml_streq(k->name, "C-u")) {
-        ml_text_clear(&a->filter);
-        narrow(v);
-        return;
-    }
-    if (ml_act_is(k, "up") || ml_act_is(k, "S-tab") || ml_act_is(k, "C-p") ||
-        (!typed && ml_act_is(k, "k")))
-        a->item = a->item > 0 ? a->item - 1 : n ? n - 1 : 0;
-    else if (ml_act_is(k, "down") || ml_act_is(k, "tab") || ml_act_is(k, "C-n") ||
-             (!typed && ml_act_is(k, "j")))
-        a->item = a->item + 1 < n ? a->item + 1 : 0;
-    else if (ml_act_is(k, "pgup"))
-        a->item -= a->item > 8 ? 8 : a->item;
-    else if (ml_act_is(k, "pgdn"))
-        a->item = a->item + 8 < n ? a->item + 8 : n ? n - 1 : 0;
-    else if (ml_act_is(k, "home"))
-        a->item = 0;
-    else if (ml_act_is(k, "end"))
-        a->item = n ? n - 1 : 0;
-    else if (!k->name && !typed && ml_streq(k->ch, "q")) {
+    if (!typed && ml_key_is(k, "q")) {
         ml_act_cancel(v);
         return;
-    } else if (!k->name && (unsigned char)k->ch[0] >= 0x20) {
-        ml_text_add(&a->filter, k->ch);
+    }
+    if (ml_key_among(k, typed ? "up S-tab C-p" : "up S-tab C-p k"))
+        a->item = a->item > 0 ? a->item - 1 : n ? n - 1 : 0;
+    else if (ml_key_among(k, typed ? "down tab C-n" : "down tab C-n j"))
+        a->item = a->item + 1 < n ? a->item + 1 : 0;
+    else if (ml_key_is(k, "pgup"))
+        a->item -= a->item > PAGE ? PAGE : a->item;
+    else if (ml_key_is(k, "pgdn"))
+        a->item = a->item + PAGE < n ? a->item + PAGE : n ? n - 1 : 0;
+    else if (ml_key_is(k, "home"))
+        a->item = 0;
+    else if (ml_key_is(k, "end"))
+        a->item = n ? n - 1 : 0;
+    else if ((ml_key_is(k, "backspace") && typed) || ml_key_is(k, "C-u") ||
+             (!k->name && (unsigned char)k->ch[0] >= 0x20)) {
+        if (!k->name)
+            ml_text_add(&a->filter, k->ch);
+        else if (ml_key_is(k, "C-u"))
+            ml_text_clear(&a->filter);
+        else
+            ml_text_drop_last(&a->filter);
         narrow(v);
         return;
     }
@@ -302,7 +284,7 @@ void ml_act_menu_line(ml_View *v, ml_Rows *r, int *cursor)
     const ml_ActItem *it = shown_at(a, a->item);
     ml_ActLine l = ml_act_line_begin(v, r);
 
-    ml_act_put(&l, ML_ROLE_STRONG, a->menu_label, l.w);
+    ml_act_put(&l, ML_ROLE_STRONG, a->title, l.w);
     ml_act_put(&l, ML_ROLE_TEXT, ml_text_z(&a->filter), l.w);
     *cursor = l.used < l.w ? l.used : l.w - 1;
     if (!it)
@@ -317,38 +299,41 @@ void ml_act_menu_line(ml_View *v, ml_Rows *r, int *cursor)
 /* Behind `block C does not compute NAME: `, which stands there already. */
 static const char *reason_of(const ml_ActItem *it)
 {
-    const char *at = strstr(it->note, it->text);
-    size_t n = strlen(it->text);
+    size_t at, n = strlen(it->text);
 
-    return at && at[n] == ':' && at[n + 1] == ' ' ? at + n + 2 : it->note;
+    return ml_find_text(it->note, it->text, 0, false, &at) && it->note[at + n] == ':' &&
+                   it->note[at + n + 1] == ' '
+               ? it->note + at + n + 2
+               : it->note;
+}
+
+void ml_act_put_item(ml_Rows *r, const char *text, const char *note, int column, bool fails)
+{
+    int w = ml_text_columns(text, strlen(text));
+
+    ml_rows_put(r, fails ? ML_ROLE_DIM : ML_ROLE_TEXT, "%s", text);
+    if (*note)
+        ml_rows_put(r, ML_ROLE_DIM, "%*s  %s%s", w < column ? column - w : 0, "",
+                    fails ? "✗ " : "", note);
+    ml_rows_end(r)->dim = fails;
 }
 
 void ml_act_menu_rows(ml_View *v, ml_Rows *r, int *at)
 {
+    enum { WIDE = 26 };
     ml_Act *a = v->act;
-    int wide = 0, place = 0;
+    int wide = 0;
 
-    *at = -1;
-    for (size_t k = 0; k < a->items.n; k++) {
-        int w = ml_text_columns(a->items.v[k].text, strlen(a->items.v[k].text));
-
-        wide = w > wide && w <= 26 ? w : wide;
-    }
+    for (size_t k = 0; k < a->items.n; k++)
+        wide = ml_wider(wide, a->items.v[k].text, WIDE);
     for (size_t k = 0; k < a->items.n; k++) {
         const ml_ActItem *it = &a->items.v[k];
-        int w = ml_text_columns(it->text, strlen(it->text));
         bool fails = it->state == ML_TRIAL_FAILS;
 
         if (!passes(a, it))
             continue;
-        ml_rows_begin(r);
-        ml_rows_put(r, fails ? ML_ROLE_DIM : ML_ROLE_TEXT, "%s", it->text);
-        if (*it->note)
-            ml_rows_put(r, ML_ROLE_DIM, "%*s  %s%s", w < wide ? wide - w : 0, "",
-                        fails ? "✗ " : "", fails ? reason_of(it) : it->note);
-        ml_rows_end(r)->dim = fails;
-        if ((size_t)place == a->item)
-            *at = place;
-        place++;
+        if (r->v.n == a->item)
+            *at = (int)r->v.n;
+        ml_act_put_item(r, it->text, fails ? reason_of(it) : it->note, wide, fails);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * act_menus - what the menus hold: thread axes, buffers and scopes, annotations,
- * intrinsics, all primitives, marks, and where Lua can be copied to.
+ * menus - what the menus hold: thread axes, buffers and scopes, annotations, intrinsics,
+ * all primitives, marks, and where Lua can be copied to.
  *
  * Names that completion knows (axes, scopes, keys) are asked of it, so that prompt and menu
  * offer the same. Source: interaction 10.
@@ -24,211 +24,194 @@ static void gather(const char *text, const char *note, void *user)
     ml_push(n->cx, &n->note, ml_strdup(n->cx, ml_str(note ? note : "")));
 }
 
-/* What Tab offers at the end of the line; in cx. */
-static Names offered(ml_View *v, ml_Ctx *cx, const char *line)
+/* What Tab offers for a string as the next argument of the call. */
+static Names offered(ml_View *v, const ml_ActCall *c)
 {
-    Names n = {.cx = cx};
+    Names n = {.cx = v->act->tmp};
+    const char *line = ml_act_print(v, n.cx, c);
 
-    ml_completions(v->ss, line, strlen(line), gather, &n);
+    if (line) {
+        line = ml_format(n.cx, "%.*s, \"", (int)strlen(line) - 1, line);
+        ml_completions(v->ss, line, strlen(line), gather, &n);
+    }
     return n;
 }
 
-static const char *quoted(ml_Ctx *cx, const char *z)
+/* An item that runs the call with one more argument, a string. */
+static void add_call(ml_View *v, const char *text, const char *note, const ml_ActCall *c,
+                     const char *arg)
 {
-    ml_Text t = {0};
-    const char *out;
+    ml_ActCall call = {.prim = c->prim};
 
-    ml_text_quote(&t, z);
-    out = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return out;
+    for (size_t k = 0; k < c->args.n; k++)
+        ml_push(v->act->cx, &call.args, c->args.v[k]);
+    ml_act_arg_text(v->act->cx, &call, arg);
+    ml_act_item_call(v, ml_act_menu_add(v, text, note), call);
+}
+
+/* "bind k[1024] to: " */
+static void begin(ml_View *v, ml_Request r, const char *what, const char *of,
+                  const char *how)
+{
+    ml_act_menu_begin(v, r, ml_format(v->act->tmp, "%s %s%s: ", what, of, how));
+}
+
+static const char *shown(ml_View *v, ml_Uid node)
+{
+    return ml_act_shown(v, v->act->tmp, node);
 }
 
 /* ---- bind */
 
-void ml_act_bind(ml_View *v, int count)
+void ml_act_bind(ml_View *v)
 {
-    ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = ml_act_name(v, tmp, v->node, ML_H_LOOP);
-    Names n = offered(v, tmp, ml_format(tmp, "bind(%s, \"", name ? name : "\"\""));
+    ml_ActCall c = ml_act_call(v->act->tmp, "bind", v->node, ML_H_LOOP);
+    Names n = offered(v, &c);
 
-    (void)count;
-    ml_act_menu_begin(v, ML_REQ_BIND,
-                      ml_format(tmp, "bind %s to: ", ml_act_shown(v, tmp, v->node)));
-    for (size_t k = 0; name && k < n.text.n; k++)
-        ml_act_menu_add(v, n.text.v[k], n.note.v[k])->line =
-            ml_format(a->cx, "bind(%s, %s)", name, quoted(tmp, n.text.v[k]));
+    begin(v, ML_REQ_BIND, "bind", shown(v, v->node), " to");
+    for (size_t k = 0; k < n.text.n; k++)
+        add_call(v, n.text.v[k], n.note.v[k], &c, n.text.v[k]);
     ml_act_menu_show(v, "there are no thread axes to bind to");
-    ml_ctx_unref(tmp);
 }
 
 /* ---- annotate */
 
-/* A name for what takes loops and blocks; NULL: it was said that there is none. */
-static const char *either_name(ml_View *v, ml_Ctx *cx)
+/* The primitive on what is a loop or a block; false: it was said that no name means it. */
+static bool on_either(ml_View *v, const char *prim, ml_ActCall *c)
 {
-    const char *name = ml_act_name(v, cx, v->node, ML_H_NONE);
-
-    if (!name)
-        ml_view_say(v,
-                    "%s: a loop and a block have this name; annotate it at : with "
-                    "get_block or loops",
-                    ml_name_of(v->ss->focus, v->node));
-    return name;
+    *c = ml_act_call(v->act->tmp, prim, v->node, ML_H_NONE);
+    if (ml_act_name(v, v->act->tmp, v->node, ML_H_NONE))
+        return true;
+    ml_view_say(v,
+                "%s: a loop and a block have this name; annotate it at : with "
+                "get_block or loops",
+                ml_name_of(v->ss->focus, v->node));
+    return false;
 }
 
 static void ask_value(ml_View *v, const ml_ActItem *it)
 {
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = either_name(v, tmp);
+    ml_Ctx *tmp = v->act->tmp;
     ml_ActAsk ask = {.tail = ")",
                      .hint = "a number, \"text\", true, or a list {…} of these"};
 
-    if (name) {
-        ask.label =
-            ml_format(tmp, "annotate %s %s = ", ml_act_shown(v, tmp, v->node), it->text);
-        ask.head = ml_format(tmp, "annotate(%s, %s, ", name, quoted(tmp, it->text));
-        ml_act_ask(v, ML_REQ_ANNOTATE, &ask);
-    }
-    ml_ctx_unref(tmp);
+    if (!on_either(v, "annotate", &ask.call))
+        return;
+    ask.label = ml_format(tmp, "annotate %s %s = ", shown(v, v->node), it->text);
+    ml_act_arg_text(tmp, &ask.call, it->text);
+    ml_act_ask(v, ML_REQ_ANNOTATE, &ask);
 }
 
 static void ask_key(ml_View *v, const ml_ActItem *it)
 {
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = either_name(v, tmp);
-    ml_ActAsk ask = {.head = "annotate(", .tail = ")"};
+    ml_Ctx *tmp = v->act->tmp;
+    ml_ActCall c;
+    ml_ActAsk ask = {.label = "annotate(",
+                     .call = {.prim = "annotate"},
+                     .tail = ")",
+                     .prim = ml_primitive_find("annotate")};
 
     (void)it;
-    if (name) {
-        ask.label = "annotate(";
-        ask.prim = ml_primitive_find("annotate");
-        ask.text = ml_format(tmp, "%s, \"", name);
-        ml_act_ask(v, ML_REQ_ANNOTATE, &ask);
-    }
-    ml_ctx_unref(tmp);
+    if (!on_either(v, "annotate", &c))
+        return;
+    ask.text = ml_format(tmp, "%s, \"", ml_act_name(v, tmp, v->node, ML_H_NONE));
+    ml_act_ask(v, ML_REQ_ANNOTATE, &ask);
 }
 
-void ml_act_annotate(ml_View *v, int count)
+void ml_act_annotate(ml_View *v)
 {
-    ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = either_name(v, tmp);
-    bool loop = ml_act_for(v, v->node) != NULL;
+    const char *others = ml_act_for(v, v->node) ? "block:" : "loop:";
+    ml_ActCall on, off = ml_act_call(v->act->tmp, "unannotate", v->node, ML_H_NONE);
 
-    (void)count;
-    if (!name) {
-        ml_ctx_unref(tmp);
+    if (!on_either(v, "annotate", &on))
         return;
-    }
-    Names n = offered(v, tmp, ml_format(tmp, "annotate(%s, \"", name));
+    Names n = offered(v, &on);
 
-    ml_act_menu_begin(v, ML_REQ_ANNOTATE,
-                      ml_format(tmp, "annotate %s: ", ml_act_shown(v, tmp, v->node)));
+    begin(v, ML_REQ_ANNOTATE, "annotate", shown(v, v->node), "");
     for (size_t k = 0; k < n.text.n; k++) {
-        bool set = ml_streq(n.note.v[k], "is set");
-
-        if (strncmp(n.note.v[k], loop ? "block:" : "loop:", loop ? 6 : 5) == 0)
+        if (strncmp(n.note.v[k], others, strlen(others)) == 0)
             continue;
-        if (set)
-            ml_act_menu_add(v, ml_format(tmp, "unannotate %s", n.text.v[k]), "take it away")
-                ->line =
-                ml_format(a->cx, "unannotate(%s, %s)", name, quoted(tmp, n.text.v[k]));
+        if (ml_streq(n.note.v[k], "is set"))
+            add_call(v, ml_format(v->act->tmp, "unannotate %s", n.text.v[k]),
+                     "take it away", &off, n.text.v[k]);
         else
             ml_act_menu_add(v, n.text.v[k], n.note.v[k])->pick = ask_value;
     }
     ml_act_menu_add(v, "other…", "a key of your own")->pick = ask_key;
     ml_act_menu_show(v, "");
-    ml_ctx_unref(tmp);
 }
 
 /* ---- cache_read, cache_write */
 
-static void ask_scope(ml_View *v, const char *prim, ml_Request r, const char *buffer)
+static void ask_scope(ml_View *v, ml_Request r, const char *buffer)
 {
     ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
     const ml_Block *b = ml_act_block_here(v, v->node, NULL);
-    const char *block = b ? ml_act_name(v, tmp, b->tag, ML_H_BLOCK) : NULL;
-
-    buffer = ml_strdup(tmp, ml_str(buffer)); /* it may be of the menu that led here */
-    if (block) {
-        const char *head = ml_format(tmp, "%s(%s, %s, ", prim, block, quoted(tmp, buffer));
-        Names n = offered(v, tmp, ml_format(tmp, "%s\"", head));
-
-        ml_act_menu_begin(v, r, ml_format(tmp, "%s %s in scope: ", prim, buffer));
-        for (size_t k = 0; k < n.text.n; k++)
-            ml_act_menu_add(v, n.text.v[k], NULL)->line =
-                ml_format(a->cx, "%s%s)", head, quoted(tmp, n.text.v[k]));
-        ml_act_menu_show(v, "there are no scopes");
-    }
-    ml_ctx_unref(tmp);
-}
-
-static void pick_read(ml_View *v, const ml_ActItem *it)
-{
-    ask_scope(v, "cache_read", ML_REQ_CACHE_READ, it->text);
-}
-
-static void pick_write(ml_View *v, const ml_ActItem *it)
-{
-    ask_scope(v, "cache_write", ML_REQ_CACHE_WRITE, it->text);
-}
-
-void ml_act_cache(ml_View *v, bool write)
-{
-    const char *prim = write ? "cache_write" : "cache_read";
-    ml_Request r = write ? ML_REQ_CACHE_WRITE : ML_REQ_CACHE_READ;
-    ml_Text why = {0};
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const ml_Block *b = ml_act_block_here(v, v->node, &why);
-    uint32_t n = !b ? 0 : write ? b->n_writes : b->n_reads;
+    const char *prim = v->requests[r].prim;
 
     if (!b)
-        ml_view_say(v, "%s", ml_text_z(&why));
-    else if (n == 1)
-        ask_scope(v, prim, r,
-                  ml_name_of(v->ss->focus, (write ? b->writes : b->reads)[0].buffer->uid));
-    else {
-        ml_act_menu_begin(v, r,
-                          ml_format(tmp, "%s of %s: ", prim, ml_act_shown(v, tmp, b->tag)));
-        for (uint32_t k = 0; k < n; k++) {
-            const ml_Buffer *buf = (write ? b->writes : b->reads)[k].buffer;
+        return;
+    ml_ActCall c = ml_act_call(a->tmp, prim, b->tag, ML_H_BLOCK);
 
-            ml_act_menu_add(v, ml_name_of(v->ss->focus, buf->uid),
-                            ml_format(tmp, "%s %s, %u dimension%s", buf->scope.name,
-                                      ml_dtype_name(tmp, buf->type), buf->rank,
-                                      buf->rank == 1 ? "" : "s"))
-                ->pick = write ? pick_write : pick_read;
-        }
-        ml_act_menu_show(v, write ? "the block writes no buffer"
-                                  : "the block reads no buffer");
+    ml_act_arg_text(a->tmp, &c, buffer);
+    Names n = offered(v, &c);
+
+    begin(v, r, prim, buffer, " in scope");
+    for (size_t k = 0; k < n.text.n; k++)
+        add_call(v, n.text.v[k], NULL, &c, n.text.v[k]);
+    ml_act_menu_show(v, "there are no scopes");
+}
+
+static void pick_buffer(ml_View *v, const ml_ActItem *it)
+{
+    /* the menu that led here goes */
+    ask_scope(v, v->act->req, ml_strdup(v->act->tmp, ml_str(it->text)));
+}
+
+void ml_act_cache(ml_View *v)
+{
+    ml_Act *a = v->act;
+    bool write = v->row->req == ML_REQ_CACHE_WRITE;
+    const ml_Block *b = ml_act_block_here(v, v->node, &a->why);
+    const ml_Region *of = !b ? NULL : write ? b->writes : b->reads;
+    uint32_t n = !b ? 0 : write ? b->n_writes : b->n_reads;
+
+    if (!b) {
+        ml_view_say(v, "%s", ml_text_z(&a->why));
+        return;
     }
-    ml_text_free(&why);
-    ml_ctx_unref(tmp);
+    if (n == 1) {
+        ask_scope(v, v->row->req, ml_name_of(v->ss->focus, of[0].buffer->uid));
+        return;
+    }
+    begin(v, v->row->req, v->row->prim, "of ", shown(v, b->tag));
+    for (uint32_t k = 0; k < n; k++) {
+        const ml_Buffer *buf = of[k].buffer;
+
+        ml_act_menu_add(v, ml_name_of(v->ss->focus, buf->uid),
+                        ml_format(a->tmp, "%s %s, %u dimension%s", buf->scope.name,
+                                  ml_dtype_name(a->tmp, buf->type), buf->rank,
+                                  buf->rank == 1 ? "" : "s"))
+            ->pick = pick_buffer;
+    }
+    ml_act_menu_show(v, write ? "the block writes no buffer" : "the block reads no buffer");
 }
 
 /* ---- tensorize */
 
-void ml_act_tensorize(ml_View *v, int count)
+void ml_act_tensorize(ml_View *v)
 {
-    ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    const char *name = either_name(v, tmp), *const *names = NULL;
-    size_t n = name ? ml_intrin_names(tmp, v->ss->focus->space->intrins, &names) : 0;
+    const char *const *names = NULL;
+    ml_ActCall c;
 
-    (void)count;
-    if (name) {
-        ml_act_menu_begin(
-            v, ML_REQ_TENSORIZE,
-            ml_format(tmp, "tensorize %s with: ", ml_act_shown(v, tmp, v->node)));
-        for (size_t k = 0; k < n; k++)
-            ml_act_menu_add(v, names[k], NULL)->line =
-                ml_format(a->cx, "tensorize(%s, %s)", name, quoted(tmp, names[k]));
-        ml_act_menu_show(v, "no intrinsics are known");
-    }
-    ml_ctx_unref(tmp);
+    if (!on_either(v, "tensorize", &c))
+        return;
+    size_t n = ml_intrin_names(v->act->tmp, v->ss->focus->space->intrins, &names);
+
+    begin(v, ML_REQ_TENSORIZE, "tensorize", shown(v, v->node), " with");
+    for (size_t k = 0; k < n; k++)
+        add_call(v, names[k], NULL, &c, names[k]);
+    ml_act_menu_show(v, "no intrinsics are known");
 }
 
 /* ---- all primitives */
@@ -238,51 +221,43 @@ void ml_act_tensorize(ml_View *v, int count)
 static void pick_primitive(ml_View *v, const ml_ActItem *it)
 {
     ml_Act *a = v->act;
-    ml_Ctx *tmp = ml_ctx_new(0);
     const ml_Primitive *p = it->prim;
-    ml_Request r = ml_act_request_of(p->name);
-    ml_ActAsk ask = {.tail = ")", .prim = p, .may_be_empty = true};
-    ml_Text why = {0};
-    bool suits = r != ML_REQ_NONE && ml_act_suits(v, r, &why);
+    ml_Request r = ml_act_request_of(v, p->name);
+    bool known = r != ML_REQ_NONE;
 
-    if (r != ML_REQ_NONE && !ml_act_asks(r) && it->line) {
-        const char *line = ml_strdup(tmp, ml_str(it->line));
-
-        if (ml_act_run_at(v, ML_REQ_ALL, line, a->node))
+    if (known && v->requests[r].again && it->line) {
+        if (ml_act_run_at(v, ML_REQ_ALL, it->line, &it->call, a->node))
             ml_act_close(v);
-    } else if (suits && r != ML_REQ_LAYOUT) {
+    } else if (known && r != ML_REQ_LAYOUT && ml_act_suits(v, r, &a->why)) {
         ml_act_close(v);
         ml_act_begin(v, r, 1);
     } else {
-        ask.head = ask.label = ml_format(tmp, "%s(", p->name);
-        ask.text = ml_act_template(v, p, v->node, tmp);
+        ml_ActAsk ask = {.label = ml_format(a->tmp, "%s(", p->name),
+                         .call = {.prim = p->name},
+                         .text = ml_act_template(v, p, v->node, a->tmp),
+                         .tail = ")",
+                         .prim = p,
+                         .may_be_empty = true};
+
         ml_act_ask(v, ML_REQ_ALL, &ask);
     }
-    ml_text_free(&why);
-    ml_ctx_unref(tmp);
 }
 
 /* Those about what is selected, those about what is around it, those that only ask. */
 static uint8_t rank_of(const ml_View *v, const ml_Primitive *p)
 {
-    bool loop = ml_act_for(v, v->node) != NULL, about_loops;
     ml_ParamKind first = p->n_params ? (ml_ParamKind)p->params[0].kind : ML_P_STRING;
+    bool about_loops = first == ML_P_LOOP || first == ML_P_LOOPS;
 
     if (p->no_version)
         return 2;
-    about_loops = first == ML_P_LOOP || first == ML_P_LOOPS;
-    return first == ML_P_BLOCK_OR_LOOP || first == ML_P_LOOP_BLOCKS ? 0
-           : about_loops == loop                                    ? 0
-                                                                    : 1;
+    return first != ML_P_BLOCK_OR_LOOP && first != ML_P_LOOP_BLOCKS &&
+           about_loops != (ml_act_for(v, v->node) != NULL);
 }
 
-void ml_act_all(ml_View *v, int count)
+void ml_act_all(ml_View *v)
 {
-    ml_Ctx *tmp = ml_ctx_new(0);
-
-    (void)count;
-    ml_act_menu_begin(v, ML_REQ_ALL,
-                      ml_format(tmp, "all at %s: ", ml_act_shown(v, tmp, v->node)));
+    begin(v, ML_REQ_ALL, "all", "at ", shown(v, v->node));
     for (size_t k = 0; k < ml_n_primitives; k++) {
         const ml_Primitive *p = ml_primitives[k];
         ml_ActItem *it = ml_act_menu_add(v, p->name, p->summary);
@@ -293,45 +268,42 @@ void ml_act_all(ml_View *v, int count)
         it->rank = rank_of(v, p);
     }
     ml_act_menu_show(v, "there are no primitives");
-    ml_ctx_unref(tmp);
 }
 
 /* ---- marks */
 
-void ml_act_goto_mark(ml_View *v, int count)
+static void add_marks(ml_View *v, int version, const char *marks, const ml_Step *step)
 {
     ml_Act *a = v->act;
+    bool here = version == ml_schedule_version(v->ss->focus);
+    const char *note = ml_format(
+        a->tmp, "v%d  %s%s%s%s", version, step->prim ? step->headline : "the start",
+        step->speed ? "  " : "", step->speed ? step->speed : "", here ? "  (here)" : "");
+
+    for (size_t n; *marks; marks += n + strspn(marks + n, ", ")) {
+        n = strcspn(marks, ", ");
+        if (n == 0)
+            continue;
+        ml_ActItem *it = ml_act_menu_add(v, ml_strdup(a->tmp, (ml_Str){marks, n}), note);
+
+        it->line = ml_format(a->cx, ":goto %s", it->text);
+    }
+}
+
+void ml_act_goto_mark(ml_View *v)
+{
     ml_Schedule *s = v->ss->focus;
-    ml_Ctx *tmp = ml_ctx_new(0);
-    int now = ml_schedule_version(s);
     ml_Step step;
 
-    (void)count;
     ml_act_menu_begin(v, ML_REQ_GOTO_MARK, "go to: ");
     for (int k = ml_schedule_n_versions(s) - 1; k >= 0; k--) {
         const char *marks = ml_schedule_marks_of(s, k);
 
-        if (!marks || !ml_version_known(s, k) || !ml_version_step(s, k, &step))
-            continue;
-        for (const char *p = marks; *p;) {
-            size_t n = strcspn(p, ", ");
-            const char *name = ml_strdup(tmp, (ml_Str){p, n});
-            ml_ActItem *it;
-
-            p += n + strspn(p + n, ", ");
-            if (n == 0)
-                continue;
-            it = ml_act_menu_add(
-                v, name,
-                ml_format(tmp, "v%d  %s%s%s%s", k, step.prim ? step.headline : "the start",
-                          step.speed ? "  " : "", step.speed ? step.speed : "",
-                          k == now ? "  (here)" : ""));
-            it->line = ml_format(a->cx, ":goto %s", name);
-        }
+        if (marks && ml_version_known(s, k) && ml_version_step(s, k, &step))
+            add_marks(v, k, marks, &step);
     }
     ml_act_menu_add(v, "v0", "the start")->line = ":goto v0";
     ml_act_menu_show(v, "");
-    ml_ctx_unref(tmp);
 }
 
 /* ---- the session's Lua */
@@ -340,22 +312,17 @@ static void to_clipboard(ml_View *v, const ml_ActItem *it)
 {
     ml_Act *a = v->act;
     ml_Text t = {0};
-    size_t lines = 0;
 
     (void)it;
     ml_saved_lua(v->ss->focus, &t);
-    for (size_t k = 0; k < t.n; k++)
-        lines += t.p[k] == '\n';
     ml_heap_free(a->clip);
-    a->clip = ml_heap_zalloc(t.n + 1);
-    if (t.n)
-        memcpy(a->clip, t.p, t.n);
+    a->clip = ml_heap_text(ml_text_z(&t));
     ml_text_free(&t);
     ml_act_close(v);
     ml_view_say(v,
                 "%zu lines of Lua are on their way to the clipboard (if the terminal has "
                 "OSC 52)",
-                lines);
+                ml_count_lines(a->clip));
 }
 
 static void to_file(ml_View *v, const ml_ActItem *it)
@@ -363,18 +330,14 @@ static void to_file(ml_View *v, const ml_ActItem *it)
     ml_ActAsk ask = {.label = "write Lua to: ",
                      .head = ":save ",
                      .hint = "a file that ends in .lua, .json or .py"};
-    ml_Ctx *tmp = ml_ctx_new(0);
 
     (void)it;
-    ask.text = ml_format(tmp, "%s.lua", ml_schedule_name(v->ss->focus));
+    ask.text = ml_format(v->act->tmp, "%s.lua", ml_schedule_name(v->ss->focus));
     ml_act_ask(v, ML_REQ_COPY, &ask);
-    v->act->node = 0;
-    ml_ctx_unref(tmp);
 }
 
-void ml_act_copy(ml_View *v, int count)
+void ml_act_copy(ml_View *v)
 {
-    (void)count;
     ml_act_menu_begin(v, ML_REQ_COPY, "the session's Lua: ");
     ml_act_menu_add(v, "to the clipboard", "the terminal's, by an escape sequence")->pick =
         to_clipboard;

@@ -1,5 +1,5 @@
 /*
- * act_node - the program around the selected node: what requests ask of it.
+ * node - the program around the selected node: what requests ask of it.
  *
  * Everything is looked up in the focus's current version by number; nothing is kept.
  */
@@ -10,23 +10,16 @@ ml_Program ml_act_program(const ml_View *v)
     return v->ss->focus ? ml_schedule_program(v->ss->focus) : (ml_Program){0};
 }
 
-const ml_Stmt *ml_act_stmt(const ml_View *v, ml_Uid uid)
-{
-    ml_Program p = ml_act_program(v);
-
-    return p.index && uid ? ml_index_node(p.index, uid) : NULL;
-}
-
 const ml_For *ml_act_for(const ml_View *v, ml_Uid uid)
 {
-    const ml_Stmt *st = ml_act_stmt(v, uid);
+    const ml_Stmt *st = ml_view_stmt(v, uid);
 
     return st && st->kind == ML_STMT_FOR ? ml_as_for(st) : NULL;
 }
 
 const ml_Block *ml_act_block(const ml_View *v, ml_Uid uid)
 {
-    const ml_Stmt *st = ml_act_stmt(v, uid);
+    const ml_Stmt *st = ml_view_stmt(v, uid);
 
     return st && st->kind == ML_STMT_BLOCK ? ml_as_block(st) : NULL;
 }
@@ -72,7 +65,7 @@ bool ml_act_in_reach(const ml_View *v, ml_Uid uid, ml_Text *why)
 
 const ml_Block *ml_act_block_here(const ml_View *v, ml_Uid uid, ml_Text *why)
 {
-    const ml_Stmt *st = ml_act_stmt(v, uid);
+    const ml_Stmt *st = ml_view_stmt(v, uid);
     const ml_Block *b = ml_act_block(v, uid);
     ml_Ctx *tmp;
     ml_StmtVec below = {0};
@@ -157,28 +150,17 @@ static bool means(const ml_View *v, const char *text, ml_HandleKind want, ml_Uid
     return ok && h.uid == uid;
 }
 
-static const char *quoted(ml_Ctx *cx, const char *z)
-{
-    ml_Text t = {0};
-    const char *out;
-
-    ml_text_quote(&t, z);
-    out = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return out;
-}
-
 const char *ml_act_name(const ml_View *v, ml_Ctx *cx, ml_Uid uid, ml_HandleKind want)
 {
     ml_Schedule *s = v->ss->focus;
-    const ml_Stmt *st = ml_act_stmt(v, uid);
+    const ml_Stmt *st = ml_view_stmt(v, uid);
     const char *name = st ? ml_name_of(s, uid) : NULL, *z = NULL;
     ml_StmtVec below = {0};
 
     if (!name)
         return NULL;
     if (means(v, name, want, uid))
-        return quoted(cx, name);
+        return ml_quoted(cx, name);
     if (st->kind != ML_STMT_FOR)
         return NULL;
     ml_child_blocks(cx, st, &below); /* a block of that name: C/k is the loop */
@@ -187,7 +169,7 @@ const char *ml_act_name(const ml_View *v, ml_Ctx *cx, ml_Uid uid, ml_HandleKind 
             ml_format(cx, "%s/%s", ml_name_of(s, ml_as_block(below.v[k])->tag), name);
 
         if (means(v, path, want, uid))
-            z = quoted(cx, path);
+            z = ml_quoted(cx, path);
     }
     return z;
 }
@@ -236,9 +218,4 @@ void ml_act_all_nodes(const ml_View *v, ml_Ctx *cx, bool loops, bool blocks, ml_
 
     if (root)
         gather(root->body, false, &g);
-}
-
-bool ml_act_is(const ml_Key *k, const char *name)
-{
-    return k->name ? ml_streq(k->name, name) : ml_streq(k->ch, name);
 }

@@ -1,5 +1,5 @@
 /*
- * act_preview - a line that is not run yet: whether it would work, and the program as it
+ * preview - a line that is not run yet: whether it would work, and the program as it
  * would be.
  *
  * A trial's program lives in a fork of the focus, which must be gone before the focus is
@@ -73,31 +73,27 @@ static void make_rows(ml_View *v)
     ml_Act *a = v->act;
     ml_Rows *r = &a->rows;
     bool *fresh;
-    size_t n = 1, at = 0;
+    size_t n, at = 0;
     int width = 1;
+    ml_Str line;
 
-    for (size_t k = 0; k < a->preview.n; k++)
-        n += a->preview.p[k] == '\n';
-    if (a->preview.n > 0 && a->preview.p[a->preview.n - 1] == '\n')
-        n--;
+    n = ml_count_lines(ml_text_z(&a->preview));
+    n += a->preview.p[a->preview.n - 1] != '\n';
     for (size_t k = n; k >= 10; k /= 10)
         width++;
     fresh = ml_heap_zalloc(n + 1);
     ml_diff_fresh(printed_now(v), ml_text_z(&a->preview), fresh);
     ml_rows_reset(r);
-    for (const char *p = ml_text_z(&a->preview); *p; at++) {
-        size_t len = strcspn(p, "\n");
+    for (const char *p = ml_text_z(&a->preview); ml_next_line(&p, &line); at++) {
         ml_Row *row;
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_DIM, "%*zu ", width, at + 1);
-        ml_rows_put_script(r, p, len, v->marked, ML_MAX_MARKED);
+        ml_rows_put_script(r, line.p, line.n, v->marked, ML_MAX_MARKED);
         row = ml_rows_end(r);
         row->gutter = (uint16_t)(width + 1);
         row->line = (uint32_t)at + 1;
         row->changed = fresh[at];
         row->dim = true;
-        p += len + (p[len] == '\n');
     }
     ml_heap_free(fresh);
 }

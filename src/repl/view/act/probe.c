@@ -1,5 +1,5 @@
 /*
- * act_probe - whether a primitive can do something at a node: its parameters are filled
+ * probe - whether a primitive can do something at a node: its parameters are filled
  * with what the program offers (loops, buffers, scopes, small numbers) and tried, at most
  * so many combinations.
  *
@@ -7,7 +7,6 @@
  * with. Where a parameter cannot be guessed there is no verdict. Source: interaction 10.
  */
 #include "primitives/intrin.h"
-#include "repl/out/loop.h"
 #include "repl/view/act/act_impl.h"
 
 enum { MOST_TRIED = 64, MOST_OF_ONE = 48, MAX_PARAMS = 12, IDLE_MS = 5, MENU_MS = 50 };
@@ -62,13 +61,8 @@ static void add_int(Probe *pb, Cands *c, int64_t i)
 
 static void add_text(Probe *pb, Cands *c, const char *z)
 {
-    ml_Text t = {0};
-
     z = ml_strdup(pb->cx, ml_str(z));
-    ml_text_quote(&t, z);
-    add(pb, c,
-        (Cand){.arg = ML_ARG_STR(z), .lua = ml_strdup(pb->cx, ml_str(ml_text_z(&t)))});
-    ml_text_free(&t);
+    add(pb, c, (Cand){.arg = ML_ARG_STR(z), .lua = ml_quoted(pb->cx, z)});
 }
 
 /* A list of handles or of numbers. */
@@ -86,32 +80,30 @@ static void add_list(Probe *pb, Cands *c, const Cand *v, size_t n, bool bare)
     ml_text_char(&t, '}');
     list.arg = ML_ARG_LIST(args, n);
     list.want = n ? v[0].want : ML_H_NONE;
-    if (n && v[0].lua)
-        list.lua = ml_strdup(pb->cx, ml_str(ml_text_z(&t)));
+    const char *lua = ml_text_into(pb->cx, &t);
+
+    list.lua = n && v[0].lua ? lua : NULL;
     add(pb, c, list);
-    ml_text_free(&t);
 }
 
 /* false: a handle that no name means. */
-static bool write_cand(const Probe *pb, const Cand *c, ml_Text *out)
+static bool write_cand(const Probe *pb, const Cand *c, ml_ActCall *out)
 {
     bool list = c->arg.kind == ML_A_LIST;
     const ml_Arg *v = list ? c->arg.as.list : &c->arg;
 
     if (c->lua) {
-        ml_text_add(out, c->lua);
+        ml_act_arg(pb->cx, out, c->lua);
         return true;
     }
-    ml_text_add(out, list && !c->bare ? "{" : "");
     for (uint32_t k = 0; k < (list ? c->arg.n : 1); k++) {
-        const char *name =
-            ml_act_name(pb->v, pb->cx, v[k].as.h.uid, (ml_HandleKind)c->want);
+        ml_HandleKind want = (ml_HandleKind)c->want;
 
-        if (!name)
+        if (!ml_act_name(pb->v, pb->cx, v[k].as.h.uid, want))
             return false;
-        ml_text_fmt(out, "%s%s", k ? ", " : "", name);
+        ml_act_arg_node(pb->cx, out, v[k].as.h.uid, want);
+        out->args.v[out->args.n - 1].braced = list && !c->bare;
     }
-    ml_text_add(out, list && !c->bare ? "}" : "");
     return true;
 }
 
@@ -268,10 +260,8 @@ static void fill_ints(Probe *pb, Cands *c)
 
 static void fill_key(Probe *pb, Cands *c)
 {
-    const ml_Stmt *st = ml_act_stmt(pb->v, pb->node);
-    const ml_Value *dict = !st                       ? NULL
-                           : st->kind == ML_STMT_FOR ? ml_as_for(st)->annotations
-                                                     : ml_as_block(st)->annotations;
+    const ml_Block *b = ml_act_block(pb->v, pb->node);
+    const ml_Value *dict = pb->loop ? pb->loop->annotations : b ? b->annotations : NULL;
 
     for (size_t k = 0; dict && k < ml_dict_count(dict); k++)
         if (ml_streq(pb->p->name, "unannotate"))
@@ -381,29 +371,16 @@ static Probe begin(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx)
     return pb;
 }
 
-/* Arguments in Lua, up to the first that is not known or has no name. */
-static const char *written(const Probe *pb, const size_t *at, bool *all)
+/* The call with these, up to the first that is not known or has no name. */
+static ml_ActCall written(const Probe *pb, const size_t *at, bool *all)
 {
-    ml_Text t = {0};
-    const char *z;
+    ml_ActCall c = {.prim = pb->p->name};
 
     *all = true;
-    for (size_t k = 0; k < pb->n && *all; k++) {
-        size_t was = t.n;
-
-        if (pb->of[k].left_out)
-            continue;
-        ml_text_add(&t, t.n ? ", " : "");
-        *all = at[k] < pb->of[k].list.n && write_cand(pb, &pb->of[k].list.v[at[k]], &t);
-        if (!*all && was > 0) { /* what is there begins the line */
-            t.n = was;
-            t.p[was] = '\0';
-        } else if (!*all)
-            ml_text_clear(&t);
-    }
-    z = ml_strdup(pb->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    for (size_t k = 0; k < pb->n && *all; k++)
+        if (!pb->of[k].left_out)
+            *all = at[k] < pb->of[k].list.n && write_cand(pb, &pb->of[k].list.v[at[k]], &c);
+    return c;
 }
 
 /* The next combination: the last parameter changes fastest. */
@@ -490,7 +467,7 @@ static bool lacks(const Probe *pb, ml_Text *why)
 }
 
 ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx,
-                          const char **call, ml_Text *why)
+                          ml_ActCall *call, ml_Text *why)
 {
     Probe pb = begin(v, p, node, cx);
     size_t at[MAX_PARAMS] = {0};
@@ -500,7 +477,7 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
         ml_loop_now() + ml_act_ms(v, v->act->open == ML_ACT_NONE ? IDLE_MS : MENU_MS);
 
     if (call)
-        *call = NULL;
+        *call = (ml_ActCall){0};
     if (lacks(&pb, why))
         return ML_TRIAL_FAILS;
     for (size_t k = 0; k < pb.n; k++)
@@ -515,9 +492,9 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
 
         if (works && call) {
             bool all;
-            const char *text = written(&pb, at, &all);
 
-            *call = all ? ml_format(cx, "%s(%s)", p->name, text) : NULL;
+            *call = written(&pb, at, &all);
+            call->prim = all ? p->name : NULL;
         }
         if (!works && first && why)
             ml_text_addn(why, ml_text_z(&reason), strcspn(ml_text_z(&reason), "\n"));
@@ -538,14 +515,16 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
 
 const char *ml_act_template(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx *cx)
 {
-    const char *call;
     size_t at[MAX_PARAMS] = {0}, n = strlen(p->name) + 1;
-    ml_TrialKind kind = ml_act_probe(v, p, node, cx, &call, NULL);
-
-    if (kind == ML_TRIAL_WORKS && call)
-        return ml_strdup(cx, (ml_Str){call + n, strlen(call) - n - 1});
-    Probe pb = begin(v, p, node, cx);
     bool all;
+    ml_ActCall call;
 
-    return written(&pb, at, &all);
+    if (ml_act_probe(v, p, node, cx, &call, NULL) != ML_TRIAL_WORKS || !call.prim) {
+        Probe pb = begin(v, p, node, cx);
+
+        call = written(&pb, at, &all);
+    }
+    const char *line = ml_act_print(v, cx, &call);
+
+    return ml_strdup(cx, (ml_Str){line + n, strlen(line) - n - 1});
 }

@@ -1,5 +1,5 @@
 /*
- * act_prompt - a line that is being completed: arguments as a Lua fragment, or a line of
+ * prompt - a line that is being completed: arguments as a Lua fragment, or a line of
  * the prompt. Each key tries the whole call and shows what it would do.
  *
  * The text is UTF-8, the cursor a byte position at the begin of a character. Source:
@@ -23,9 +23,7 @@ static void splice(ml_Act *a, size_t from, size_t to, const char *with, size_t n
 {
     ml_Text t = {0};
 
-    ml_text_addn(&t, text_of(a), from);
-    ml_text_addn(&t, with, n);
-    ml_text_add(&t, text_of(a) + to);
+    ml_text_fmt(&t, "%.*s%.*s%s", (int)from, text_of(a), (int)n, with, text_of(a) + to);
     ml_text_free(&a->text);
     a->text = t;
     a->at = from + n;
@@ -56,8 +54,7 @@ static size_t before(ml_Act *a, size_t at)
 
 static bool in_word(char c)
 {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+    return ml_in_word(c) || (unsigned char)c >= 0x80;
 }
 
 static size_t word_begin(ml_Act *a)
@@ -90,15 +87,35 @@ static const char *free_line(ml_Act *a)
     return ml_format(a->cx, ":%s", rest);
 }
 
-static const char *whole_line(ml_Act *a)
+/* One number alone is the last factor. */
+static const char *lone(ml_Act *a)
 {
-    bool lone =
+    bool one =
         a->ask.factors && a->text.n > 0 && strspn(text_of(a), "0123456789") == a->text.n;
 
+    return one ? "auto, " : "";
+}
+
+static const char *whole_line(ml_Act *a)
+{
     if (a->ask.free)
         return free_line(a);
-    return ml_format(a->cx, "%s%s%s%s", a->ask.head, lone ? "auto, " : "", text_of(a),
-                     a->ask.tail);
+    return ml_format(a->cx, "%s%s%s%s", a->ask.head, lone(a), text_of(a), a->ask.tail);
+}
+
+/* The call that the line is. */
+static ml_ActCall whole_call(ml_View *v)
+{
+    ml_Act *a = v->act;
+    ml_ActCall c = a->ask.call;
+
+    if (c.args.n == 0)
+        ml_act_arg_typed(v, a->cx, &c, text_of(a), a->node);
+    else /* behind what is known of it; the tail closes the call, too */
+        ml_act_arg(a->cx, &c,
+                   ml_format(a->cx, "%s%s%s%.*s", a->ask.open, lone(a), text_of(a),
+                             (int)strlen(a->ask.tail) - 1, a->ask.tail));
+    return c;
 }
 
 /* ---- the live check */
@@ -155,13 +172,6 @@ static void go_past(ml_View *v, int by)
     }
 }
 
-static char *keep(const char *z)
-{
-    size_t n = strlen(z) + 1;
-
-    return memcpy(ml_heap_zalloc(n), z, n);
-}
-
 static void remember(ml_View *v)
 {
     ml_Act *a = v->act;
@@ -181,7 +191,7 @@ static void remember(ml_View *v)
         memmove(p->v, p->v + 1, (p->n - 1) * sizeof *p->v);
         p->n--;
     }
-    p->v[p->n++] = keep(text_of(a));
+    p->v[p->n++] = ml_heap_text(text_of(a));
 }
 
 /* ---- Tab */
@@ -239,7 +249,6 @@ static void begin_offers(ml_View *v, bool back)
     ml_Act *a = v->act;
 
     drop_offers(a);
-    a->offer_after = '\0';
     if (a->ask.n_proposals && is_proposal(a)) {
         for (size_t k = 0; k < a->ask.n_proposals; k++)
             offer(a->ask.proposals[k], a->ask.notes[k], a);
@@ -266,7 +275,6 @@ static void begin_offers(ml_View *v, bool back)
     a->offer_from = at.start - head;
     a->offer_to = a->at;
     a->offer_at = 0;
-    a->offer_after = at.after;
     if (a->offers.n == 1) { /* the only one is taken */
         put_offer(a);
         if (at.after && text_of(a)[a->at] != at.after)
@@ -310,6 +318,17 @@ static const char *own_text(ml_Ctx *cx, const char *z)
     return ml_strdup(cx, ml_str(z ? z : ""));
 }
 
+/* What stands before the text: split("k", { */
+static const char *head_of(const ml_View *v, ml_Ctx *cx, const ml_ActAsk *ask)
+{
+    const char *call = ask->call.prim ? ml_act_print(v, cx, &ask->call) : NULL;
+
+    if (!call)
+        return own_text(cx, ask->head);
+    return ml_format(cx, "%.*s%s%s", (int)strlen(call) - 1, call,
+                     ask->call.args.n ? ", " : "", ask->open ? ask->open : "");
+}
+
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask)
 {
     ml_Act *a = v->act;
@@ -319,10 +338,18 @@ void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask)
     const char **notes = ML_ARRAY(cx, const char *, ask->n_proposals + 1);
 
     own.label = own_text(cx, ask->label);
-    own.head = own_text(cx, ask->head);
+    own.head = head_of(v, cx, ask);
+    own.open = own_text(cx, ask->open);
     own.tail = own_text(cx, ask->tail);
     own.text = own_text(cx, ask->text);
     own.hint = own_text(cx, ask->hint);
+    memset(&own.call.args, 0, sizeof own.call.args);
+    for (size_t k = 0; k < ask->call.args.n; k++) {
+        ml_ActArg g = ask->call.args.v[k];
+
+        g.lua = own_text(cx, g.lua);
+        ml_push(cx, &own.call.args, g);
+    }
     for (size_t k = 0; k < ask->n_proposals; k++) {
         proposals[k] = own_text(cx, ask->proposals[k]);
         notes[k] = own_text(cx, ask->notes ? ask->notes[k] : NULL);
@@ -339,27 +366,24 @@ void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask)
 static void enter(ml_View *v)
 {
     ml_Act *a = v->act;
-    ml_Text line = {0};
-    ml_Request r = a->req;
-    ml_Uid node = a->node;
-    bool free = a->ask.free;
+    const char *line;
 
     if (a->text.n == 0 && !a->ask.may_be_empty) {
         ml_act_close(v);
         return;
     }
-    ml_text_add(&line, whole_line(a));
+    line = ml_strdup(a->tmp, ml_str(whole_line(a)));
     remember(v);
-    if (free) { /* done with, whatever comes of it */
+    if (a->ask.free) { /* done with, whatever comes of it */
         ml_act_close(v);
-        (void)ml_act_run(v, ml_text_z(&line));
-    } else {
-        bool ok = node ? ml_act_run_at(v, r, ml_text_z(&line), node)
-                       : ml_act_run(v, ml_text_z(&line));
-        if (ok && v->act->open == ML_ACT_PROMPT)
-            ml_act_close(v);
+        (void)ml_act_run(v, line);
+        return;
     }
-    ml_text_free(&line);
+    ml_ActCall c = whole_call(v);
+    bool ok = c.prim ? ml_act_run_at(v, a->req, line, &c, a->node) : ml_act_run(v, line);
+
+    if (ok && a->open == ML_ACT_PROMPT)
+        ml_act_close(v);
 }
 
 /* false: the text is as it was, and so is its check. */
@@ -372,21 +396,19 @@ static bool edit(ml_View *v, const ml_Key *k)
         if ((unsigned char)k->ch[0] < 0x20)
             return false;
         splice(a, a->at, a->at, k->ch, strlen(k->ch));
-    } else if (ml_act_is(k, "backspace") && a->at > 0)
+    } else if (ml_key_is(k, "backspace") && a->at > 0)
         splice(a, before(a, a->at), a->at, "", 0);
-    else if (ml_act_is(k, "del") && a->at < n) {
-        size_t to = after(a, a->at);
-
-        splice(a, a->at, to, "", 0);
-    } else if (ml_act_is(k, "C-u"))
+    else if (ml_key_is(k, "del") && a->at < n)
+        splice(a, a->at, after(a, a->at), "", 0);
+    else if (ml_key_is(k, "C-u"))
         splice(a, 0, a->at, "", 0);
-    else if (ml_act_is(k, "C-k"))
+    else if (ml_key_is(k, "C-k"))
         splice(a, a->at, n, "", 0);
-    else if (ml_act_is(k, "C-w"))
+    else if (ml_key_is(k, "C-w"))
         splice(a, word_begin(a), a->at, "", 0);
-    else if (ml_act_is(k, "up") || ml_act_is(k, "C-p"))
+    else if (ml_key_among(k, "up C-p"))
         go_past(v, -1);
-    else if (ml_act_is(k, "down") || ml_act_is(k, "C-n"))
+    else if (ml_key_among(k, "down C-n"))
         go_past(v, 1);
     else
         return false;
@@ -395,13 +417,13 @@ static bool edit(ml_View *v, const ml_Key *k)
 
 static bool move(ml_Act *a, const ml_Key *k)
 {
-    if (ml_act_is(k, "left") || ml_act_is(k, "C-b"))
+    if (ml_key_among(k, "left C-b"))
         a->at = a->at > 0 ? before(a, a->at) : 0;
-    else if (ml_act_is(k, "right") || ml_act_is(k, "C-f"))
+    else if (ml_key_among(k, "right C-f"))
         a->at = a->at < a->text.n ? after(a, a->at) : a->at;
-    else if (ml_act_is(k, "home") || ml_act_is(k, "C-a"))
+    else if (ml_key_among(k, "home C-a"))
         a->at = 0;
-    else if (ml_act_is(k, "end") || ml_act_is(k, "C-e"))
+    else if (ml_key_among(k, "end C-e"))
         a->at = a->text.n;
     else
         return false;
@@ -412,15 +434,15 @@ void ml_act_prompt_key(ml_View *v, const ml_Key *k)
 {
     ml_Act *a = v->act;
 
-    if (k->name && (ml_act_is(k, "tab") || ml_act_is(k, "S-tab"))) {
-        next_offer(v, ml_act_is(k, "S-tab"));
+    if (k->name && (ml_key_among(k, "tab S-tab"))) {
+        next_offer(v, ml_key_is(k, "S-tab"));
         check(v);
         return;
     }
     drop_offers(a);
-    if (k->name && ml_act_is(k, "enter"))
+    if (k->name && ml_key_is(k, "enter"))
         enter(v);
-    else if (k->name && ml_act_is(k, "backspace") && a->text.n == 0)
+    else if (k->name && ml_key_is(k, "backspace") && a->text.n == 0)
         ml_act_close(v);
     else if (!(k->name && move(a, k)) && edit(v, k))
         check(v);
@@ -438,25 +460,11 @@ static const char *parameter_hint(ml_Act *a)
 {
     const ml_Primitive *p = a->ask.prim;
     size_t pos = 0;
-    int depth = 0;
-    char quote = '\0';
 
     if (!p)
         return a->ask.hint;
-    for (size_t k = 0; k < a->at; k++) {
-        char c = text_of(a)[k];
-
-        if (quote)
-            quote = c == quote ? '\0' : quote;
-        else if (c == '"' || c == '\'')
-            quote = c;
-        else if (c == '(' || c == '{' || c == '[')
-            depth++;
-        else if (c == ')' || c == '}' || c == ']')
-            depth--;
-        else if (c == ',' && depth == 0)
-            pos++;
-    }
+    for (size_t k = 0; (k += ml_act_arg_length(text_of(a) + k)) < a->at; k++)
+        pos++;
     if (pos >= p->n_params)
         return a->ask.hint;
     return ml_format(a->cx, "%s: %s", p->params[pos].name,
@@ -492,27 +500,16 @@ void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor)
 
 void ml_act_prompt_offers(ml_View *v, ml_Rows *r, int *at)
 {
+    enum { WIDE = 30 };
     ml_Act *a = v->act;
     int wide = 0;
 
-    *at = -1;
     if (!a->offering || a->offers.n < 2)
         return;
-    for (size_t k = 0; k < a->offers.n; k++) {
-        int w = ml_text_columns(a->offers.v[k], strlen(a->offers.v[k]));
-
-        wide = w > wide && w <= 30 ? w : wide;
-    }
-    for (size_t k = 0; k < a->offers.n; k++) {
-        int w = ml_text_columns(a->offers.v[k], strlen(a->offers.v[k]));
-
-        ml_rows_begin(r);
-        ml_rows_put(r, ML_ROLE_TEXT, "%s", a->offers.v[k]);
-        if (*a->offer_notes.v[k])
-            ml_rows_put(r, ML_ROLE_DIM, "%*s  %s", w < wide ? wide - w : 0, "",
-                        a->offer_notes.v[k]);
-        ml_rows_end(r);
-    }
+    for (size_t k = 0; k < a->offers.n; k++)
+        wide = ml_wider(wide, a->offers.v[k], WIDE);
+    for (size_t k = 0; k < a->offers.n; k++)
+        ml_act_put_item(r, a->offers.v[k], a->offer_notes.v[k], wide, false);
     *at = a->offer_at < a->offers.n ? (int)a->offer_at : -1;
 }
 

@@ -1,5 +1,5 @@
 /*
- * act_seen - tilings that tuning found good for a loop of this extent: decisions of the
+ * seen - tilings that tuning found good for a loop of this extent: decisions of the
  * fastest records in the database, when there is one. It is only read. Source: interaction
  * 10.
  */
@@ -13,7 +13,6 @@ enum { MOST_RECORDS = 32 };
 static const char *as_factors(ml_Ctx *cx, const ml_Value *d, int64_t extent)
 {
     ml_Text t = {0};
-    const char *z = NULL;
     int64_t product = 1;
 
     if (!d || d->kind != ML_VAL_LIST || d->n < 2)
@@ -28,13 +27,12 @@ static const char *as_factors(ml_Ctx *cx, const ml_Value *d, int64_t extent)
             break;
         ml_text_fmt(&t, "%s%lld", k ? ", " : "", (long long)f->as.i);
     }
-    if (product == extent)
-        z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    const char *z = ml_text_into(cx, &t);
+
+    return product == extent ? z : NULL;
 }
 
-size_t ml_act_seen(const ml_View *v, ml_Ctx *cx, int64_t extent, const char **out, size_t n)
+size_t ml_act_seen(ml_Ctx *cx, int64_t extent, const char **out, size_t n)
 {
     ml_DbQuery q = {
         .any_seed = true, .valid_only = true, .by_time = true, .limit = MOST_RECORDS};
@@ -43,7 +41,6 @@ size_t ml_act_seen(const ml_View *v, ml_Ctx *cx, int64_t extent, const char **ou
     ml_Record *records;
     size_t n_records, have = 0;
 
-    (void)v;
     if (db && ml_db_records(db, cx, &q, &records, &n_records))
         for (size_t k = 0; k < n_records && have < n; k++) {
             ml_Trace t;

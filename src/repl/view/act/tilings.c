@@ -1,5 +1,5 @@
 /*
- * act_tilings - factors to propose for a split: divisors that machines like, the tiles of
+ * tilings - factors to propose for a split: divisors that machines like, the tiles of
  * intrinsics, three levels. Source: interaction 10.
  */
 #include <stdlib.h>
@@ -108,7 +108,7 @@ size_t ml_act_tilings(const ml_View *v, ml_Ctx *cx, const ml_For *f,
                 divs[n_divs++] = d;
     if (notes) { /* what was measured comes first */
         const char *seen[8];
-        size_t n_seen = ml_act_seen(v, cx, n, seen, ML_COUNT(seen));
+        size_t n_seen = ml_act_seen(cx, n, seen, ML_COUNT(seen));
 
         for (size_t k = 0; k < n_seen; k++)
             add(cx, &list, seen[k], "tuned");

@@ -5,6 +5,8 @@
  * Conditions that primitives ask for are marked as they hold or not, and those that do not
  * say why. Source: interaction 10, ir-and-analysis 2.
  */
+#include <limits.h>
+
 #include "repl/show/block_facts.h"
 #include "repl/view/pane/panes.h"
 
@@ -35,19 +37,14 @@ static void put_iters(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     int name = 0, kind = 1, dom = 0;
 
     for (size_t k = 0; k < b->n_iters; k++) {
-        int n = (int)ml_columns(b->iters[k].var->hint);
-        int m = (int)ml_columns(iter_letter((ml_IterKind)b->iters[k].kind));
-        int d = (int)ml_columns(domain(r, sh, &b->iters[k]));
-
-        name = n > name ? n : name;
-        kind = m > kind ? m : kind;
-        dom = d > dom ? d : dom;
+        name = ml_wider(name, b->iters[k].var->hint, INT_MAX);
+        kind = ml_wider(kind, iter_letter((ml_IterKind)b->iters[k].kind), INT_MAX);
+        dom = ml_wider(dom, domain(r, sh, &b->iters[k]), INT_MAX);
     }
     for (size_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
         const char *d = domain(r, sh, it);
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_NAME, "%s", it->var->hint);
         ml_rows_pad(r, name + 2, 2);
         ml_rows_put(r, it->kind == ML_ITER_REDUCE ? ML_ROLE_NOTE : ML_ROLE_KEYWORD, "%s",
@@ -68,7 +65,6 @@ static void put_regions(ml_Rows *r, const ml_Shown *sh, const char *what,
         ml_Text t = {0};
 
         ml_print_region(r->cx, &t, &v[k], &o);
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_DIM, "%-7s", k ? "" : what);
         ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_text_z(&t));
         ml_rows_end(r)->key = ml_pane_name(sh, v[k].buffer->uid);
@@ -88,7 +84,6 @@ static void put_why(ml_Rows *r, bool holds, const char *what, const char *why)
 {
     if (holds || !why)
         return;
-    ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_ERROR, "%s: ", what);
     ml_rows_put(r, ML_ROLE_TEXT, "%s", why);
     ml_rows_end(r);
@@ -111,7 +106,6 @@ static void put_flags(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
 
     ml_ctx_set_limit(cx, 0);
     ml_block_facts(cx, sh->s, sh->version, b->tag, true, &f);
-    ml_rows_begin(r);
     if (f.kind != ML_BLOCK_REDUCTION)
         put_flag(r, f.kind == ML_BLOCK_COMPLETE, "complete");
     if (f.kind != ML_BLOCK_COMPLETE)
@@ -132,7 +126,6 @@ static void put_block(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
 {
     put_iters(r, sh, b);
     if (!ml_is_true(b->predicate)) {
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_DIM, "%-7s", "where");
         ml_rows_put(r, ML_ROLE_TEXT, "%s", ml_pane_expr(r, sh, b->predicate));
         ml_rows_end(r);
@@ -144,7 +137,6 @@ static void put_block(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
         ml_Text t = {0};
 
         ml_print_value(r->cx, &t, b->annotations->as.list[k], NULL);
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_DIM, "@ %s = ", b->annotations->keys[k]);
         ml_rows_put(r, ML_ROLE_TEXT, "%s", ml_text_z(&t));
         ml_rows_end(r);
@@ -169,15 +161,11 @@ static void put_blocks(ml_Rows *r, const ml_Shown *sh, const ml_Stmt *above)
     int width = 0;
 
     ml_child_blocks(r->cx, above, &v);
-    for (size_t k = 0; k < v.n; k++) {
-        int n = (int)ml_columns(ml_pane_name(sh, ml_stmt_uid(v.v[k])));
-
-        width = n > width && n <= 16 ? n : width;
-    }
+    for (size_t k = 0; k < v.n; k++)
+        width = ml_wider(width, ml_pane_name(sh, ml_stmt_uid(v.v[k])), 16);
     for (size_t k = 0; k < v.n; k++) {
         const ml_Block *b = ml_as_block(v.v[k]);
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_BLOCK, "■ %s", ml_pane_name(sh, b->tag));
         ml_rows_pad(r, width + 2, 0);
         put_buffers(r, sh, "  reads ", b->reads, b->n_reads);
@@ -193,7 +181,6 @@ static void put_loop(ml_Rows *r, const ml_Shown *sh, const ml_For *f)
     ml_IterKind type =
         f->base.has_block ? ml_loop_type(sh->p, f->var->uid) : ML_ITER_OPAQUE;
 
-    ml_rows_begin(r);
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(sh, f));
     ml_rows_put(r, ML_ROLE_NUMBER, "  %s", ml_pane_expr(r, sh, f->extent));
     ml_rows_put(r, ML_ROLE_TEXT, "  %s", ml_for_kind_name((ml_ForKind)f->kind));
@@ -218,13 +205,11 @@ static void put_func(ml_Rows *r, const ml_Shown *sh, const ml_Func *f)
 {
     const ml_Block *root = ml_func_root(f);
 
-    ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_STRONG, "%s", f->name);
     ml_rows_end(r)->node = root ? root->tag : 0;
     for (size_t k = 0; k < f->n_params; k++) {
         const ml_Buffer *b = f->params[k].buffer;
 
-        ml_rows_begin(r);
         if (b) {
             ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(sh, b->uid));
             put_shape(r, sh, b);

@@ -1,5 +1,5 @@
 /*
- * pane_code - what becomes of the program: lowered, LLVM's text, machine code.
+ * code - what becomes of the program: lowered, LLVM's text, machine code.
  *
  * Lowering is done here, code is made by a worker of the view's own, so that keys go on
  * meanwhile. Lines of code tell lines of the program, and with them loops and blocks.
@@ -104,35 +104,26 @@ static void lower(ml_View *v, ml_PaneText *t, ml_Ctx *cx, const ml_Work *w,
     }
     ml_print_func(cx, &text, f, &o);
     finish(t, ML_TEXT_READY, ml_text_z(&text));
-    own_stmts(t, &marks, program, ml_version_names(t->s, t->version));
+    own_stmts(t, &marks, program, ml_version_names(t->m.s, t->m.version));
     ml_text_free(&text);
 }
 
 /* ---- code */
 
-/* `13 |  text` of ml_asm_view: the number is the line, the rest the text. */
 static void read_asm(ml_PaneText *t, ml_Ctx *cx, const char *assembly)
 {
-    ml_AsmOpts o = {0};
+    ml_AsmNumbers lines = {0};
+    ml_AsmOpts o = {.lines = &lines};
     ml_AsmSummary sum;
     ml_Text text = {0}, view = {0};
 
     ml_asm_view(cx, assembly, &o, &view, &sum);
-    ml_asm_summary(&text, &sum);
+    ml_asm_summary(&text, &sum); /* a line */
     ml_text_add(&text, ml_text_z(&view));
-    ml_text_free(&view);
     finish(t, ML_TEXT_READY, ml_text_z(&text));
-    for (size_t k = 0; k < t->n; k++) {
-        ml_TextLine *l = &t->lines[k];
-        const char *bar = memchr(l->text.p, '|', l->text.n);
-
-        l->line = 0;
-        if (!bar || bar - l->text.p > 12)
-            continue;
-        l->line = (uint32_t)strtoul(l->text.p, NULL, 10);
-        bar += bar[1] == ' ' ? 2 : 1;
-        l->text = (ml_Str){bar, l->text.n - (size_t)(bar - l->text.p)};
-    }
+    for (size_t k = 0; k < t->n; k++)
+        t->lines[k].line = k > 0 && k <= lines.n ? lines.v[k - 1] : 0;
+    ml_text_free(&view);
     ml_text_free(&text);
 }
 
@@ -140,7 +131,7 @@ static void read_asm(ml_PaneText *t, ml_Ctx *cx, const char *assembly)
 static ml_Map *read_locations(ml_PaneText *t)
 {
     static const char HEAD[] = "!DILocation(line: ";
-    ml_Map *m = ml_map_new(t->cx);
+    ml_Map *m = ml_map_new(t->m.cx);
 
     for (size_t k = 0; k < t->n; k++) {
         const char *p = t->lines[k].text.p, *at;
@@ -154,7 +145,7 @@ static ml_Map *read_locations(ml_PaneText *t)
         if (at == NULL || at > p + t->lines[k].text.n)
             continue;
         line = strtoul(at + sizeof HEAD - 1, NULL, 10);
-        ml_map_set(t->cx, m, (uint32_t)number, (const void *)(uintptr_t)line);
+        ml_map_set(t->m.cx, m, (uint32_t)number, (const void *)(uintptr_t)line);
     }
     return m;
 }
@@ -192,20 +183,21 @@ static void read_llvm(ml_PaneText *t, const char *text)
 
 static void take(ml_View *v, ml_PaneText *t, ml_Ctx *cx, ml_Worker *w)
 {
-    const ml_PaneText *program = ml_pane_text_compiled(v, t->s, t->version);
+    const ml_PaneText *program = ml_pane_text_compiled(v, t->m.s, t->m.version);
     ml_JobResult r;
 
     if (!ml_worker_take(w, cx, &r)) {
         fail(t, cx);
     } else if (!r.ok) {
-        ml_job_fail(cx, &r, ml_version_program(t->s, t->version).mod->funcs[t->func]->name);
+        ml_job_fail(cx, &r,
+                    ml_version_program(t->m.s, t->m.version).mod->funcs[t->func]->name);
         fail(t, cx);
     } else if (t->level == ML_LEVEL_ASM) {
         read_asm(t, cx, r.text ? r.text : "");
     } else {
         read_llvm(t, r.text ? r.text : "");
     }
-    link_lines(t, program, ml_version_names(t->s, t->version));
+    link_lines(t, program, ml_version_names(t->m.s, t->m.version));
 }
 
 static void send(ml_View *v, ml_PaneText *t, ml_Ctx *cx, const ml_Work *work)
@@ -243,15 +235,15 @@ void ml_pane_code_stop(ml_View *v)
     w = at_work(v, cx);
     if (w)
         ml_worker_kill(w);
-    k->compiling->state = ML_TEXT_WAITING;
+    ((ml_PaneText *)k->compiling)->state = ML_TEXT_WAITING;
     k->compiling = NULL;
     ml_ctx_unref(cx);
 }
 
 static void begin(ml_View *v, ml_PaneText *t)
 {
-    const ml_PaneText *program = ml_pane_text_compiled(v, t->s, t->version);
-    ml_Program p = ml_version_program(t->s, t->version);
+    const ml_PaneText *program = ml_pane_text_compiled(v, t->m.s, t->m.version);
+    ml_Program p = ml_version_program(t->m.s, t->m.version);
     const char *why = NULL;
     ml_Ctx *cx;
     ml_Work w;
@@ -260,10 +252,10 @@ static void begin(ml_View *v, ml_PaneText *t)
         finish(t, ML_TEXT_FAILED, "the program has no functions");
         return;
     }
-    cx = ml_ctx_fork(ml_schedule_ctx(t->s));
+    cx = ml_ctx_fork(ml_schedule_ctx(t->m.s));
     ml_ctx_set_limit(cx, 0);
-    w = ml_work_of(cx, t->s, t->version, t->func);
-    why = ml_work_foreign(cx, t->s);
+    w = ml_work_of(cx, t->m.s, t->m.version, t->func);
+    why = ml_work_foreign(cx, t->m.s);
     why = why ? why : ml_work_for_gpu(cx, w.func);
     if (why)
         finish(t, ML_TEXT_FAILED, why);

@@ -1,4 +1,4 @@
-/* pane_counts - what loops touch and compute, worked out bit by bit. Source: interaction 8,
+/* counts - what loops touch and compute, worked out bit by bit. Source: interaction 8,
  * 10. */
 #ifndef ML_REPL_VIEW_PANE_COUNTS_H
 #define ML_REPL_VIEW_PANE_COUNTS_H
@@ -14,6 +14,5 @@ typedef struct ml_LoopCount {
 const ml_LoopCount *ml_pane_count(ml_View *v, const ml_Shown *sh, ml_Uid loop);
 /* true: there is more to do. */
 bool ml_pane_counts_idle(ml_View *v, int ms);
-void ml_pane_counts_free(ml_View *v);
 
 #endif

@@ -184,14 +184,12 @@ static Line line_of(Flow *f, const ml_Buffer *b)
     for (size_t d = 0; d < b->rank; d++)
         ml_text_fmt(&t, "%s%s", d ? "×" : "", ml_pane_expr(f->r, &f->sh, b->shape[d]));
     ml_text_fmt(&t, "%s%s", b->rank ? " " : "", ml_dtype_name(f->r->cx, b->type));
-    l.shape = ml_strdup(f->r->cx, ml_str(ml_text_z(&t)));
-    ml_text_clear(&t);
+    l.shape = ml_text_into(f->r->cx, &t);
     if (n >= 0 && n <= INT64_MAX / 64)
         ml_text_bytes(&t, n * (int64_t)ml_dtype_bytes(b->type));
     else
         ml_text_char(&t, '?');
-    l.bytes = ml_strdup(f->r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
+    l.bytes = ml_text_into(f->r->cx, &t);
     l.where = l.is_param ? "param" : b->scope.name;
     find_users(f, &l);
     return l;
@@ -224,13 +222,6 @@ static ml_Uid other_end(const Flow *f, const Line *l)
     return 0;
 }
 
-static int wider(int width, const char *text, int most)
-{
-    int n = (int)ml_columns(text);
-
-    return n > width && n <= most ? n : width;
-}
-
 void ml_pane_dataflow(ml_View *v, ml_Rows *r)
 {
     enum { NAME = 16 };
@@ -255,13 +246,12 @@ void ml_pane_dataflow(ml_View *v, ml_Rows *r)
         Line *l = &lines[k];
 
         *l = line_of(&f, f.buffers.v[k]);
-        name = wider(name, ml_pane_name(&f.sh, l->buffer->uid), NAME);
+        name = ml_wider(name, ml_pane_name(&f.sh, l->buffer->uid), NAME);
     }
     for (size_t k = 0; k < f.buffers.n; k++) {
         const Line *l = &lines[k];
         ml_Row *row;
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&f.sh, l->buffer->uid));
         ml_rows_pad(r, name + 2, 1);
         put_names(&f, &l->writers, l->is_param ? "input" : "nobody");

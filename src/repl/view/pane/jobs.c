@@ -27,7 +27,6 @@ static void put_job(ml_Rows *r, const ml_JobInfo *j)
     const char *key = ml_format(r->cx, "%d", j->number);
     ml_Text t = {0};
 
-    ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_KEY, "%s ", key);
     ml_rows_put(r, state_role(j->state), "%-8s", ml_job_state_name(j->state));
     ml_rows_put(r, ML_ROLE_STRONG, " %s", j->what);
@@ -38,7 +37,6 @@ static void put_job(ml_Rows *r, const ml_JobInfo *j)
     ml_rows_end(r)->key = key;
     ml_text_free(&t);
     if (*j->progress) {
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_TEXT, "  %s", j->progress);
         ml_rows_end(r)->key = key;
     }
@@ -48,22 +46,15 @@ static void put_job(ml_Rows *r, const ml_JobInfo *j)
 static void put_log(ml_Rows *r, const char *text)
 {
     enum { MOST = 2000 };
-    size_t lines = 0;
+    size_t lines = ml_count_lines(text);
+    ml_Str line;
 
-    for (const char *p = text; *p; p++)
-        lines += *p == '\n';
-    for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
-        end = strchr(p, '\n');
-        end = end ? end : p + strlen(p);
-        if (lines > MOST) {
+    while (ml_next_line(&text, &line))
+        if (lines > MOST)
             lines--;
-            continue;
-        }
-        ml_rows_begin(r);
-        ml_rows_put_n(r, strncmp(p, "error:", 6) == 0 ? ML_ROLE_ERROR : ML_ROLE_TEXT, p,
-                      (size_t)(end - p));
-        ml_rows_end(r);
-    }
+        else
+            ml_rows_add(r, strncmp(line.p, "error:", 6) == 0 ? ML_ROLE_ERROR : ML_ROLE_TEXT,
+                        "%.*s", (int)line.n, line.p);
 }
 
 void ml_pane_jobs(ml_View *v, ml_Rows *r)

@@ -7,8 +7,8 @@
  * Source: interaction 10.
  */
 #include "repl/session/profiles.h"
-#include "repl/view/node_changes.h"
 #include "repl/view/pane/counts.h"
+#include "repl/view/state/node_changes.h"
 
 typedef struct Item {
     ml_Uid uid;
@@ -49,16 +49,13 @@ static const char *kind_of(const ml_For *f)
 static const char *marked_keys(ml_Rows *r, const char *kind, const ml_Value *annotations)
 {
     ml_Text t = {0};
-    const char *z;
 
     if (ml_dict_count(annotations) == 0)
         return kind;
     ml_text_fmt(&t, "%s%s", kind ? kind : "", kind ? " " : "");
     for (size_t k = 0; k < ml_dict_count(annotations); k++)
         ml_text_fmt(&t, "%s%s", k ? ", " : "@ ", annotations->keys[k]);
-    z = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(r->cx, &t);
 }
 
 /* Whether something that has a row is below. */
@@ -232,7 +229,6 @@ static void put_item(Tree *t, const Item *it, int column)
     ml_Rows *r = t->r;
     ml_Row *row;
 
-    ml_rows_begin(r);
     ml_rows_pad(r, 2 * it->depth, 0);
     ml_rows_put(r, it->is_block && it->fold == ML_FOLD_LEAF ? ML_ROLE_BLOCK : ML_ROLE_DIM,
                 "%s", marker(it));

@@ -24,12 +24,9 @@ typedef struct Memory {
 static const char *number(Memory *m, ml_Number n, ml_Unit unit)
 {
     ml_Text t = {0};
-    const char *z;
 
     ml_text_number(m->cx, &t, n, unit, m->sh.names, false);
-    z = ml_strdup(m->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(m->cx, &t);
 }
 
 static void put_loop(Memory *m)
@@ -37,7 +34,6 @@ static void put_loop(Memory *m)
     const ml_For *f = m->f.loop;
     ml_Rows *r = m->r;
 
-    ml_rows_begin(r);
     ml_rows_put(r, ml_loop_role((ml_ForKind)f->kind), "%s", ml_pane_loop_name(&m->sh, f));
     ml_rows_put(r, ML_ROLE_NUMBER, "  %s", number(m, m->f.extent, ML_UNIT_COUNT));
     ml_rows_put(r, ML_ROLE_TEXT, " iterations");
@@ -61,7 +57,6 @@ static void put_touched(Memory *m, const ml_Touched *t, int name)
     double reuse = ml_reuse(t, &exact);
     ml_Rows *r = m->r;
 
-    ml_rows_begin(r);
     ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, t->buffer->uid));
     ml_rows_pad(r, name + 2, 1);
     ml_rows_put(r, ML_ROLE_NUMBER, "%s", number(m, t->bytes, ML_UNIT_BYTES));
@@ -137,7 +132,6 @@ static void put_fact(Memory *m, ml_CellRole role, int column, const char *text)
 {
     if (!text || !*text)
         return;
-    ml_rows_begin(m->r);
     ml_rows_pad(m->r, column, 0);
     ml_rows_put(m->r, role, "%s", text);
     ml_rows_end(m->r);
@@ -146,15 +140,12 @@ static void put_fact(Memory *m, ml_CellRole role, int column, const char *text)
 static const char *lines_of(Memory *m, double n)
 {
     ml_Text t = {0};
-    const char *z;
 
     if (n < 100 && n != floor(n))
         ml_text_fmt(&t, "%.3g", n);
     else
         ml_text_thousands(&t, llround(n));
-    z = ml_strdup(m->r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(m->r->cx, &t);
 }
 
 static void put_lines(Memory *m, const ml_BufferTouches *b, int column)
@@ -164,7 +155,6 @@ static void put_lines(Memory *m, const ml_BufferTouches *b, int column)
 
         if (l->loop != m->f.loop->var->uid)
             continue;
-        ml_rows_begin(m->r);
         ml_rows_pad(m->r, column, 0);
         ml_rows_put(m->r, ML_ROLE_NUMBER, "%s", lines_of(m, l->lines));
         ml_rows_put(m->r, ML_ROLE_TEXT, l->lines == 1 ? " line" : " lines");
@@ -180,13 +170,12 @@ static void put_counted(ml_View *v, Memory *m, const ml_Buffer *buffer, int name
     const ml_BufferTouches *b = ml_pane_touches(v, &m->sh, buffer->uid);
     ml_Row *row;
 
-    ml_rows_begin(m->r);
     ml_rows_put(m->r, ML_ROLE_BUFFER, "%s", ml_pane_name(&m->sh, buffer->uid));
     ml_rows_pad(m->r, name + 2, 1);
     switch (b->state) {
     case ML_TOUCH_WAITING:
         ml_rows_put(m->r, ML_ROLE_DIM, "%s",
-                    ml_pane_touches_stopped(v) ? "not counted; 8 counts it" : "…");
+                    v->uncounted ? "not counted; 8 counts it" : "…");
         break;
     case ML_TOUCH_FAILED: ml_rows_put(m->r, ML_ROLE_DIM, "%s", b->why); break;
     case ML_TOUCH_READY: ml_rows_put(m->r, ML_ROLE_TEXT, "%s", b->per_element); break;
@@ -209,17 +198,13 @@ static void put_all(ml_View *v, Memory *m)
     int name = 0;
 
     put_loop(m);
-    for (uint32_t k = 0; k < m->f.n_touched; k++) {
-        int n = (int)ml_columns(ml_pane_name(&m->sh, m->f.touched[k].buffer->uid));
-
-        name = n > name && n <= NAME ? n : name;
-    }
+    for (uint32_t k = 0; k < m->f.n_touched; k++)
+        name = ml_wider(name, ml_pane_name(&m->sh, m->f.touched[k].buffer->uid), NAME);
     for (uint32_t k = 0; k < m->f.n_strides; k++) {
         const ml_Stride *st = &m->f.strides[k];
 
         if (st->site->declared)
             continue;
-        ml_rows_begin(m->r);
         put_access(m, st->site);
         put_stride(m, st);
         ml_rows_end(m->r)->node = st->site->block ? st->site->block->tag : 0;

@@ -9,14 +9,14 @@
 #include "repl/view/pane/touches.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
-#define ML_PANE_KIND(pane, title_, fn, node, title_fn)                                     \
+#define ML_PANE(pane, title_, fn, node, title_fn)                                          \
     [ML_PANE_##pane] = {.id = ML_PANE_##pane,                                              \
                         .name = (title_),                                                  \
                         .rows = (fn),                                                      \
                         .by_node = (node),                                                 \
                         .title = (title_fn)},
-#include "repl/view/pane/panes.def"
-#undef ML_PANE_KIND
+#include "repl/view/keys/panes.def"
+#undef ML_PANE
 };
 
 struct ml_PaneKept *ml_pane_kept(ml_View *v)
@@ -26,13 +26,55 @@ struct ml_PaneKept *ml_pane_kept(ml_View *v)
     return v->kept;
 }
 
+/* All from *at on. */
+static void drop(ml_View *v, ml_PaneMemo **at)
+{
+    while (*at) {
+        ml_PaneMemo *m = *at;
+        ml_Schedule *s = m->s;
+
+        *at = m->next;
+        if (m == v->kept->compiling)
+            ml_pane_code_stop(v);
+        ml_ctx_unref(m->cx); /* m is in it */
+        ml_schedule_unref(s);
+    }
+}
+
+void *ml_pane_memo(ml_View *v, ml_PaneMemo **list, ml_Schedule *s, int version,
+                   uint32_t key, size_t size, size_t most, bool *made)
+{
+    ml_PaneMemo **at = list, *m;
+
+    while ((m = *at) != NULL && (m->s != s || m->version != version || m->key != key))
+        at = &m->next;
+    *made = m == NULL;
+    if (m) {
+        *at = m->next;
+    } else {
+        ml_Ctx *cx = ml_ctx_new(0);
+
+        m = ml_zalloc(cx, size);
+        m->cx = cx;
+        m->s = ml_schedule_ref(s);
+        m->version = version;
+        m->key = key;
+    }
+    m->next = *list;
+    *list = m;
+    for (at = list; *at && most > 0; most--)
+        at = &(*at)->next;
+    drop(v, at);
+    return m;
+}
+
 void ml_panes_free(ml_View *v)
 {
     if (!v->kept)
         return;
-    ml_pane_texts_free(v);
-    ml_pane_counts_free(v);
-    ml_pane_touches_free(v);
+    drop(v, &v->kept->texts);
+    drop(v, &v->kept->counts);
+    drop(v, &v->kept->touches);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }
@@ -49,16 +91,6 @@ bool ml_panes_idle(ml_View *v, int ms)
     bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
 
     return counts || texts;
-}
-
-bool ml_view_rests(ml_View *v)
-{
-    return ml_pane_touches_wait(v);
-}
-
-bool ml_view_rest(ml_View *v)
-{
-    return ml_pane_touches_rest(v);
 }
 
 /* ---- what is shown */
@@ -106,14 +138,11 @@ const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)
 {
     const ml_PrintOpts o = {.spelling = -1, .plain = true, .names = sh->names};
     ml_Text t = {0};
-    const char *z;
 
     if (ml_is_const_int(e)) /* without its dtype */
         return ml_format(r->cx, "%lld", (long long)e->as.i);
     ml_print_expr(r->cx, &t, e, &o);
-    z = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
+    return ml_text_into(r->cx, &t);
 }
 
 ml_CellRole ml_loop_role(ml_ForKind kind)
@@ -135,12 +164,7 @@ void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const c
     int width = ml_pane_width(v, id) - 2;
 
     ml_wrap(&t, text, 0, (size_t)(width > 10 ? width : 10));
-    for (const char *p = ml_text_z(&t); *p;) {
-        size_t n = strcspn(p, "\n");
-
-        ml_rows_add(r, role, "%.*s", (int)n, p);
-        p += n + (p[n] == '\n');
-    }
+    ml_rows_add_lines(r, role, ml_text_z(&t));
     ml_text_free(&t);
 }
 

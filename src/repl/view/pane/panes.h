@@ -9,7 +9,7 @@
 #ifndef ML_REPL_VIEW_PANE_PANES_H
 #define ML_REPL_VIEW_PANE_PANES_H
 
-#include "repl/view/view.h"
+#include "repl/view/state/view.h"
 
 /* What is shown: the focus at its current version. */
 typedef struct ml_Shown {
@@ -35,19 +35,36 @@ void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const c
 int ml_pane_width(const ml_View *v, ml_PaneId id);
 
 /* ---- what is kept */
+/* Something that is known of one version: the first member of what is kept. */
+typedef struct ml_PaneMemo ml_PaneMemo;
+struct ml_PaneMemo {
+    ml_PaneMemo *next; /* those that were asked for last in front */
+    ml_Ctx *cx;        /* holds all of it */
+    ml_Schedule *s;
+    int version;
+    uint32_t key; /* which of several */
+};
 struct ml_PaneKept {
-    unsigned jobs_changes;          /* that the panes have seen */
-    struct ml_PaneCounts *counts;   /* pane_counts.c */
-    struct ml_PaneTouches *touches; /* pane_touches.c */
-    struct ml_PaneText *texts;      /* pane_text.c */
-    struct ml_PaneText *compiling;  /* one of them, which a worker is at; or NULL */
+    unsigned jobs_changes; /* that the panes have seen */
+    ml_PaneMemo *counts;   /* counts.c */
+    ml_PaneMemo *touches;  /* touches.c */
+    ml_PaneMemo *texts;    /* text.c */
+    void *compiling;       /* one of these, which a worker is at; or NULL */
 };
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
-void ml_pane_texts_free(ml_View *v);
+/* What is kept of the version, in front; *made: it is new, `size` zero bytes, and one too
+ * many for `most` is gone. */
+void *ml_pane_memo(ml_View *v, ml_PaneMemo **list, ml_Schedule *s, int version,
+                   uint32_t key, size_t size, size_t most, bool *made);
 
-#define ML_PANE_KIND(id, title, fn, by_node, title_fn) ml_PaneRows fn;
-#include "repl/view/pane/panes.def"
-#undef ML_PANE_KIND
+extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.def */
+/* Some of the work that panes wait for; true: there is more. A pane whose rows it changes
+ * is not fresh afterwards. */
+bool ml_panes_idle(ml_View *v, int ms);
+void ml_panes_free(ml_View *v); /* what they keep */
+#define ML_PANE(id, title, fn, ...) ml_PaneRows fn;
+#include "repl/view/keys/panes.def"
+#undef ML_PANE
 /* The columns that pane 1 shows after | was pressed: all, or one after the other. */
 int ml_pane_loops_columns(const ml_View *v);
 void ml_pane_program_title(ml_View *v, ml_Text *out);

@@ -62,7 +62,6 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
     for (size_t k = 0; k < list.n; k++) {
         const Timed *t = &list.v[k];
 
-        ml_rows_begin(r);
         ml_rows_put(r, ML_ROLE_KEY, "%-*s ", name, ml_format(r->cx, "v%d", t->version));
         put_bar(r, best > 0 ? t->rate / best : 0, room);
         ml_rows_pad(r, 0, 1 + speed - (int)ml_columns(t->speed));
@@ -74,17 +73,6 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
         ml_rows_end(r)->version = t->version;
     }
     *out = list;
-}
-
-static void put_lines(ml_Rows *r, const char *text, ml_CellRole first)
-{
-    for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
-        end = strchr(p, '\n');
-        end = end ? end : p + strlen(p);
-        ml_rows_begin(r);
-        ml_rows_put_n(r, p == text ? first : ML_ROLE_TEXT, p, (size_t)(end - p));
-        ml_rows_end(r);
-    }
 }
 
 /* The timed versions under the roofs that were measured before. */
@@ -113,7 +101,7 @@ static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedLis
                                         list->v[k].version == sh->version}));
         ml_roofline_draw(&line, width < 72 ? width : 72, HEIGHT, &t);
         ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
-        put_lines(r, ml_text_z(&t), ML_ROLE_TEXT);
+        ml_rows_add_lines(r, ML_ROLE_TEXT, ml_text_z(&t));
     }
     ml_text_free(&t);
     ml_ctx_unref(cx);
@@ -131,7 +119,10 @@ static void put_machine(ml_View *v, ml_Rows *r)
         return;
     }
     ml_machine_report(m, &t);
-    put_lines(r, ml_text_z(&t), ML_ROLE_STRONG);
+    size_t at = r->v.n;
+
+    ml_rows_add_lines(r, ML_ROLE_TEXT, ml_text_z(&t));
+    r->v.v[at].role = ML_ROLE_STRONG;
     ml_text_free(&t);
 }
 

@@ -4,14 +4,8 @@
  * The numbers of the lines are those of :show and stay when the text scrolls sideways. A
  * line belongs to the innermost loop or block that it is of. Source: interaction 10.
  */
-#include "repl/view/node_changes.h"
 #include "repl/view/pane/text.h"
-
-static bool in_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
-}
+#include "repl/view/state/node_changes.h"
 
 static int digits(size_t n)
 {
@@ -108,7 +102,6 @@ static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
         size_t gutter;
         ml_Row *row;
 
-        ml_rows_begin(r);
         gutter = put_number(r, k + 1, width,
                             coded && coded[k + 1] ? role_of_line(k + 1) : ML_ROLE_DIM);
         ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
@@ -139,10 +132,10 @@ static void put_machine(ml_Rows *r, ml_Str text, bool is_asm)
         if (c == (is_asm ? '#' : ';')) {
             k = text.n;
             role = ML_ROLE_COMMENT;
-        } else if (c == '%' || c == '@' || c == '$' || in_word(c)) {
+        } else if (c == '%' || c == '@' || c == '$' || ml_in_word(c)) {
             bool first = k == 0 || (from > 0 && text.p[from - 1] == ' ');
 
-            for (k++; k < text.n && (in_word(text.p[k]) || text.p[k] == '.');)
+            for (k++; k < text.n && (ml_in_word(text.p[k]) || text.p[k] == '.');)
                 k++;
             role = label                                ? ML_ROLE_NOTE
                    : c == '$' || (c >= '0' && c <= '9') ? ML_ROLE_NUMBER
@@ -170,7 +163,6 @@ static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
         size_t gutter;
         ml_Row *row;
 
-        ml_rows_begin(r);
         gutter =
             put_number(r, l->line, width, beside ? role_of_line(l->line) : ML_ROLE_DIM);
         if (t->level == ML_LEVEL_LOWERED)

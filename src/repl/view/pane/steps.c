@@ -83,7 +83,6 @@ static void put_step(ml_Rows *r, const ml_Shown *sh, const ml_VersionEntry *e, i
     ml_Step step;
     ml_Row *row;
 
-    ml_rows_begin(r);
     put_joint(r, e);
     put_number(r, e, known);
     ml_rows_put(r, ML_ROLE_TEXT, " ");

@@ -1,66 +1,19 @@
-/* pane_text - texts of versions by lines, kept; the program itself. Source: interaction 10.
+/* text - texts of versions by lines, kept; the program itself. Source: interaction 10.
  */
 #include "repl/view/pane/text.h"
 
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 enum { KEPT = 24 }; /* texts: some versions back and forth at all levels */
 
-static void text_free(ml_PaneText *t)
-{
-    ml_Schedule *s = t->s;
-
-    ml_ctx_unref(t->cx); /* t is in it */
-    ml_schedule_unref(s);
-}
-
-void ml_pane_texts_free(ml_View *v)
-{
-    struct ml_PaneKept *k = v->kept;
-
-    ml_pane_code_stop(v);
-    while (k->texts) {
-        ml_PaneText *t = k->texts;
-
-        k->texts = t->next;
-        text_free(t);
-    }
-}
-
-/* Makes room: those that were asked for last stay. */
-static void drop_old(ml_View *v)
-{
-    ml_PaneText **at = &v->kept->texts;
-
-    for (int n = 0; *at && n < KEPT - 1; n++)
-        at = &(*at)->next;
-    while (*at) {
-        ml_PaneText *t = *at;
-
-        *at = t->next;
-        if (t == v->kept->compiling)
-            ml_pane_code_stop(v);
-        text_free(t);
-    }
-}
-
 void ml_text_lines(ml_PaneText *t, const char *text)
 {
-    size_t n = 0;
-    const char *p = ml_strdup(t->cx, ml_str(text));
+    const char *p = ml_strdup(t->m.cx, ml_str(text));
 
-    for (const char *q = p; *q; q++)
-        n += *q == '\n';
     t->n = 0;
-    t->lines = ML_ARRAY(t->cx, ml_TextLine, n + 1);
-    while (*p) {
-        const char *end = strchr(p, '\n');
-        size_t len = end ? (size_t)(end - p) : strlen(p);
-
-        t->lines[t->n] = (ml_TextLine){{p, len}, 0, (uint32_t)t->n + 1};
-        t->n++;
-        p += len + (end != NULL);
-    }
+    t->lines = ML_ARRAY(t->m.cx, ml_TextLine, ml_count_lines(p) + 1);
+    for (ml_Str line; ml_next_line(&p, &line); t->n++)
+        t->lines[t->n] = (ml_TextLine){line, 0, (uint32_t)t->n + 1};
 }
 
 /* Marks come with outer nodes before inner ones. */
@@ -71,7 +24,7 @@ static void own_lines(ml_PaneText *t, const ml_TextMarks *marks)
 
         if (m->kind != ML_MARK_LOOP && m->kind != ML_MARK_BLOCK)
             continue;
-        ml_push(t->cx, &t->heads, *m);
+        ml_push(t->m.cx, &t->heads, *m);
         for (uint32_t line = m->line; line <= m->last_line && line <= t->n; line++)
             t->lines[line - 1].node = m->uid;
     }
@@ -89,9 +42,10 @@ static void print_program(ml_PaneText *t)
                       .marks_cx = cx,
                       .marks = &marks};
 
-    ml_schedule_print(t->s, t->version, &text, &o);
+    ml_schedule_print(t->m.s, t->m.version, &text, &o);
     ml_text_lines(t, ml_text_z(&text));
     own_lines(t, &marks);
+    t->state = ML_TEXT_READY;
     ml_text_free(&text);
     ml_ctx_unref(cx);
 }
@@ -99,33 +53,20 @@ static void print_program(ml_PaneText *t)
 static ml_PaneText *text_of(ml_View *v, ml_Schedule *s, int version, ml_Level level,
                             bool regions)
 {
-    struct ml_PaneKept *k = ml_pane_kept(v);
-    uint32_t func = ml_view_func(v);
-    ml_PaneText *t;
+    uint32_t func = level == ML_LEVEL_PROGRAM ? 0 : ml_view_func(v);
+    uint32_t key = func * 2 * ML_N_LEVELS + level * 2u + regions;
+    bool made;
+    ml_PaneText *t =
+        ml_pane_memo(v, &ml_pane_kept(v)->texts, s, version, key, sizeof *t, KEPT, &made);
 
-    for (ml_PaneText **at = &k->texts; (t = *at) != NULL; at = &t->next)
-        if (t->s == s && t->version == version && t->level == level &&
-            t->regions == regions && (level == ML_LEVEL_PROGRAM || t->func == func)) {
-            *at = t->next; /* to the front */
-            t->next = k->texts;
-            return k->texts = t;
-        }
-    ml_Ctx *cx = ml_ctx_new(0);
-
-    drop_old(v);
-    t = ML_NEW(cx, ml_PaneText);
-    *t = (ml_PaneText){.next = k->texts,
-                       .cx = cx,
-                       .s = ml_schedule_ref(s),
-                       .version = version,
-                       .func = func,
-                       .level = level,
-                       .regions = regions};
-    k->texts = t;
-    if (level == ML_LEVEL_PROGRAM)
-        print_program(t);
-    else
+    if (made) {
+        t->func = func;
+        t->level = level;
+        t->regions = regions;
         t->state = ML_TEXT_WAITING;
+        if (level == ML_LEVEL_PROGRAM)
+            print_program(t);
+    }
     return t;
 }
 

@@ -23,12 +23,8 @@ typedef enum ml_TextState {
     ML_TEXT_FAILED,    /* the lines say why */
 } ml_TextState;
 
-typedef struct ml_PaneText ml_PaneText;
-struct ml_PaneText {
-    ml_PaneText *next;
-    ml_Ctx *cx; /* holds all of it */
-    ml_Schedule *s;
-    int version;
+typedef struct ml_PaneText {
+    ml_PaneMemo m;
     uint32_t func; /* of levels other than the program */
     ml_Level level;
     bool regions;
@@ -36,7 +32,7 @@ struct ml_PaneText {
     size_t n;
     ml_TextLine *lines;
     ml_TextMarks heads; /* PROGRAM: where its loops and blocks begin */
-};
+} ml_PaneText;
 
 /* The text of a version; never NULL. */
 ml_PaneText *ml_pane_text(ml_View *v, ml_Schedule *s, int version, ml_Level level);

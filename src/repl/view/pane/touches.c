@@ -1,4 +1,4 @@
-/* pane_touches - buffers walked through while the keys rest. Source: interaction 4, 10. */
+/* touches - buffers walked through while the keys rest. Source: interaction 4, 10. */
 #include "repl/view/pane/touches.h"
 
 #include <math.h>
@@ -8,81 +8,32 @@
 #include "core/base/arena.h"
 #include "core/walk.h"
 #include "repl/host/host.h"
-#include "repl/view/frame.h"
+#include "repl/view/state/frame.h"
 
 enum { VERSIONS = 4, MOST_THREADS = 4 };
 #define BUDGET (INT64_C(1) << 23) /* touches: some tenths of a second */
 
 typedef struct Known {
-    ml_Ctx *cx;
-    ml_Schedule *s; /* counted */
-    int version;
+    ml_PaneMemo m;
     ML_VEC(ml_BufferTouches *) v;
 } Known;
 
-struct ml_PaneTouches {
-    Known of[VERSIONS]; /* the one that was asked for last in front */
-    size_t n;
-    bool stopped;
-};
-
-static void drop(Known *k)
-{
-    ml_schedule_unref(k->s);
-    ml_ctx_unref(k->cx);
-    *k = (Known){0};
-}
-
-void ml_pane_touches_free(ml_View *v)
-{
-    struct ml_PaneTouches *t = v->kept ? v->kept->touches : NULL;
-
-    for (size_t k = 0; t && k < t->n; k++)
-        drop(&t->of[k]);
-    ml_heap_free(t);
-    if (v->kept)
-        v->kept->touches = NULL;
-}
-
-static Known *known_of(ml_View *v, ml_Schedule *s, int version)
-{
-    struct ml_PaneKept *kept = ml_pane_kept(v);
-    struct ml_PaneTouches *t = kept->touches;
-    size_t at = 0;
-    Known k;
-
-    if (!t)
-        t = kept->touches = ml_heap_zalloc(sizeof *t);
-    while (at < t->n && !(t->of[at].s == s && t->of[at].version == version))
-        at++;
-    if (at == 0 && t->n > 0)
-        return &t->of[0];
-    if (at < t->n) {
-        k = t->of[at];
-    } else {
-        k = (Known){.cx = ml_ctx_new(0), .s = ml_schedule_ref(s), .version = version};
-        if (t->n == VERSIONS)
-            drop(&t->of[at = VERSIONS - 1]);
-        else
-            t->n++;
-    }
-    memmove(t->of + 1, t->of, at * sizeof t->of[0]);
-    t->of[0] = k;
-    t->stopped = false;
-    return &t->of[0];
-}
-
 const ml_BufferTouches *ml_pane_touches(ml_View *v, const ml_Shown *sh, ml_Uid buffer)
 {
-    Known *k = known_of(v, sh->s, sh->version);
+    bool made;
+    Known *k = ml_pane_memo(v, &ml_pane_kept(v)->touches, sh->s, sh->version, 0, sizeof *k,
+                            VERSIONS, &made);
     ml_BufferTouches *b;
+
+    if (made)
+        v->uncounted = false;
 
     for (size_t i = 0; i < k->v.n; i++)
         if (k->v.v[i]->buffer == buffer)
             return k->v.v[i];
-    b = ML_NEW(k->cx, ml_BufferTouches);
+    b = ML_NEW(k->m.cx, ml_BufferTouches);
     *b = (ml_BufferTouches){.buffer = buffer};
-    ml_push(k->cx, &k->v, b);
+    ml_push(k->m.cx, &k->v, b);
     return b;
 }
 
@@ -120,14 +71,6 @@ static const ml_Buffer *buffer_of(const ml_Func *f, ml_Uid uid)
 
 /* ---- a result in words */
 
-static const char *own(Known *k, ml_Text *t)
-{
-    const char *z = ml_strdup(k->cx, ml_str(ml_text_z(t)));
-
-    ml_text_free(t);
-    return z;
-}
-
 static void number(ml_Text *t, double x)
 {
     if (x < 100 && x != floor(x))
@@ -138,7 +81,7 @@ static void number(ml_Text *t, double x)
 
 static const char *name_of(Known *k, const ml_Var *var)
 {
-    const char *z = ml_map_get(ml_version_names(k->s, k->version)->map, var->uid);
+    const char *z = ml_map_get(ml_version_names(k->m.s, k->m.version)->map, var->uid);
 
     return z ? z : var->hint;
 }
@@ -193,7 +136,7 @@ static void tell_redundant(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *
         ml_text_fmt(&t, " %s", KINDS[i].what);
         between = ", ";
     }
-    b->redundant = own(k, &t);
+    b->redundant = ml_text_into(k->m.cx, &t);
 }
 
 static void tell_reuse(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
@@ -225,12 +168,13 @@ static void tell_reuse(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
         ml_text_fmt(&t, " other line%s, %.3g %%", to == 1 ? "" : "s",
                     100 * (double)best / (double)all);
     }
-    b->reuse = own(k, &t);
+    b->reuse = ml_text_into(k->m.cx, &t);
 }
 
 static void box(Known *k, ml_Text *t, const ml_MemoryFacts *f, const ml_ThreadTouches *v)
 {
-    const char *name = ml_map_get(ml_version_names(k->s, k->version)->map, f->buffer->uid);
+    const char *name =
+        ml_map_get(ml_version_names(k->m.s, k->m.version)->map, f->buffer->uid);
 
     ml_text_fmt(t, "%s%s[", v->rows ? "" : "within ", name ? name : f->buffer->name);
     for (uint32_t d = 0; d < f->rank; d++) {
@@ -284,12 +228,12 @@ static void tell_threads(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
                 ml_text_add(&t, "nothing");
             if (n + 1 == MOST_THREADS && p->threads > MOST_THREADS)
                 ml_text_fmt(&t, "  … %u more", p->threads - MOST_THREADS);
-            ml_push(k->cx, &out, own(k, &t));
+            ml_push(k->m.cx, &out, ml_text_into(k->m.cx, &t));
         }
         ml_text_fmt(&t, "%s on %u thread%s: ", name_of(k, p->var), p->threads,
                     p->threads == 1 ? "" : "s");
         tell_sharing(&t, p);
-        ml_push(k->cx, &out, own(k, &t));
+        ml_push(k->m.cx, &out, ml_text_into(k->m.cx, &t));
     }
     b->n_threads = (uint32_t)out.n;
     b->threads = out.v;
@@ -308,12 +252,12 @@ static void tell_walked(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
                     name_of(k, f->caps[i].var));
     if (f->stopped)
         ml_text_fmt(&t, "%sits first accesses", f->n_caps ? "; " : "");
-    b->walked = own(k, &t);
+    b->walked = ml_text_into(k->m.cx, &t);
 }
 
 static void take(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
 {
-    ml_LoopLines *loops = ML_ARRAY(k->cx, ml_LoopLines, f->n_loops + 1);
+    ml_LoopLines *loops = ML_ARRAY(k->m.cx, ml_LoopLines, f->n_loops + 1);
     ml_Text t = {0};
 
     if (!f->buffer) {
@@ -325,7 +269,7 @@ static void take(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
     times(&t, "loads", &f->loads, f);
     times(&t, "stores", &f->stores, f);
     ml_text_add(&t, t.n ? " an element" : "");
-    b->per_element = own(k, &t);
+    b->per_element = ml_text_into(k->m.cx, &t);
     tell_redundant(k, f, b);
     tell_reuse(k, f, b);
     tell_threads(k, f, b);
@@ -357,10 +301,10 @@ static void told(void *user, uint64_t done, double of)
 /* false: a key came. */
 static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
 {
-    ml_Program p = ml_version_program(k->s, k->version);
+    ml_Program p = ml_version_program(k->m.s, k->m.version);
     uint32_t at = 0;
     const ml_Buffer *buffer = NULL;
-    const char *name = ml_map_get(ml_version_names(k->s, k->version)->map, b->buffer);
+    const char *name = ml_map_get(ml_version_names(k->m.s, k->m.version)->map, b->buffer);
     TouchWalk w = {.v = v};
     ml_MemoryOpts o = {
         .threads = ml_engine_threads(ml_host_engine(v->ss->host)),
@@ -380,7 +324,7 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
         b->why = "a part of another buffer, which tells of it";
         return true;
     }
-    cx = ml_ctx_fork(ml_schedule_ctx(k->s));
+    cx = ml_ctx_fork(ml_schedule_ctx(k->m.s));
     ml_ctx_set_limit(cx, 0);
     ml_ctx_set_cancel(cx, (const volatile int *)&w.cancel);
     if (ml_memory_measure(cx, p.mod, p.mod->funcs[at], &o, &f)) {
@@ -390,7 +334,7 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
         ml_Failure *why = ml_failure_from(ml_error(cx));
 
         b->state = ML_TOUCH_FAILED;
-        b->why = ml_strdup(k->cx, ml_str(ml_failure_message(why)));
+        b->why = ml_strdup(k->m.cx, ml_str(ml_failure_message(why)));
         ml_failure_free(why);
     }
     ml_ctx_unref(cx);
@@ -400,15 +344,15 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
 /* The first that waits, of the version that is shown; NULL: none. */
 static ml_BufferTouches *waiting(ml_View *v)
 {
-    struct ml_PaneTouches *t = v->kept ? v->kept->touches : NULL;
+    Known *k = v->kept ? (Known *)v->kept->touches : NULL;
     ml_Schedule *s = v->ss->focus;
 
-    if (!t || t->n == 0 || t->stopped || !s || v->pane[ML_PANE_MEMORY].at.w == 0 ||
-        t->of[0].s != s || t->of[0].version != ml_schedule_version(s) || ml_act_open(v))
+    if (!k || v->uncounted || !s || v->pane[ML_PANE_MEMORY].at.w == 0 || k->m.s != s ||
+        k->m.version != ml_schedule_version(s))
         return NULL;
-    for (size_t k = 0; k < t->of[0].v.n; k++)
-        if (t->of[0].v.v[k]->state == ML_TOUCH_WAITING)
-            return t->of[0].v.v[k];
+    for (size_t i = 0; i < k->v.n; i++)
+        if (k->v.v[i]->state == ML_TOUCH_WAITING)
+            return k->v.v[i];
     return NULL;
 }
 
@@ -423,29 +367,16 @@ bool ml_pane_touches_rest(ml_View *v)
 
     if (!b)
         return false;
-    if (walk(v, &v->kept->touches->of[0], b))
+    if (walk(v, (Known *)v->kept->touches, b))
         v->pane[ML_PANE_MEMORY].fresh = false;
     return waiting(v) != NULL;
-}
-
-void ml_pane_touches_go_on(ml_View *v)
-{
-    if (v->kept && v->kept->touches && v->kept->touches->stopped) {
-        v->kept->touches->stopped = false;
-        v->pane[ML_PANE_MEMORY].fresh = false;
-    }
-}
-
-bool ml_pane_touches_stopped(const ml_View *v)
-{
-    return v->kept && v->kept->touches && v->kept->touches->stopped;
 }
 
 bool ml_pane_touches_stop(ml_View *v)
 {
     if (!waiting(v))
         return false;
-    v->kept->touches->stopped = true;
+    v->uncounted = true;
     v->pane[ML_PANE_MEMORY].fresh = false;
     return true;
 }

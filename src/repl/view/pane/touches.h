@@ -1,5 +1,5 @@
 /*
- * pane_touches - what walking through the program tells of its buffers (codegen/trace): how
+ * touches - what walking through the program tells of its buffers (codegen/trace): how
  * often elements are loaded and stored, which stores nobody reads, how far apart touches of
  * a line are, lines per iteration, which thread touches what.
  *
@@ -44,8 +44,5 @@ bool ml_pane_touches_rest(ml_View *v);
 bool ml_pane_touches_wait(ml_View *v);
 /* No more walks of this version, until pane 8 is chosen again; false: none waits. */
 bool ml_pane_touches_stop(ml_View *v);
-bool ml_pane_touches_stopped(const ml_View *v);
-void ml_pane_touches_go_on(ml_View *v);
-void ml_pane_touches_free(ml_View *v);
 
 #endif

@@ -1,0 +1,193 @@
+/*
+ * run - lines that the view runs, and what is said about them: the message row, the log of
+ * pane 7, a page of text. Source: interaction 10.
+ */
+#include "core/base/arena.h"
+#include "repl/command/command.h"
+#include "repl/out/interrupt.h"
+#include "repl/run/run.h"
+#include "repl/session/frame.h"
+#include "repl/view/state/capture.h"
+#include "repl/view/state/frame.h"
+
+/* ---- what is said */
+
+/* The message row is one: text that was folded for a screen goes on behind a blank, what
+ * was set at its right edge behind some. */
+static void one_line(ml_Text *t)
+{
+    enum { BLANKS = 3 };
+    size_t n = 0, blanks = 0;
+
+    while (t->n && t->p[t->n - 1] == '\n')
+        t->n--;
+    for (size_t k = 0; k < t->n; k++) {
+        if (t->p[k] == '\n')
+            k += strspn(t->p + k + 1, " ");
+        blanks = k < t->n && t->p[k] == ' ' ? blanks + 1 : 0;
+        if (blanks <= BLANKS)
+            t->p[n++] = t->p[k] == '\n' ? ' ' : t->p[k];
+    }
+    t->n = n;
+    if (t->p)
+        t->p[n] = '\0';
+}
+
+static void say(ml_View *v, bool error, const char *fmt, va_list ap)
+{
+    ml_text_clear(&v->message);
+    ml_text_vfmt(&v->message, fmt, ap);
+    one_line(&v->message);
+    if (v->frame)
+        v->frame->message_is_error = error;
+}
+
+void ml_view_say(ml_View *v, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(v, false, fmt, ap);
+    va_end(ap);
+}
+
+void ml_view_say_error(ml_View *v, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(v, true, fmt, ap);
+    va_end(ap);
+}
+
+void ml_view_log(ml_View *v, const char *text, size_t n)
+{
+    enum { MOST = 256 << 10 };
+
+    if (n == 0)
+        return;
+    for (size_t k = 0; k < n; k++) /* no escape sequences, no zero bytes */
+        if (text[k] == '\n' || (unsigned char)text[k] >= 0x20)
+            ml_text_char(&v->log, text[k]);
+    if (v->log.n && v->log.p[v->log.n - 1] != '\n')
+        ml_text_char(&v->log, '\n');
+    if (v->log.n > MOST) { /* the older half goes, from a line's begin */
+        const char *cut = memchr(v->log.p + MOST / 2, '\n', v->log.n - MOST / 2);
+        size_t from = cut ? (size_t)(cut + 1 - v->log.p) : MOST / 2;
+
+        memmove(v->log.p, v->log.p + from, v->log.n - from + 1);
+        v->log.n -= from;
+    }
+    v->pane[ML_PANE_JOBS].fresh = false;
+}
+
+/* ---- lines */
+
+/* The first line that says something, without blanks at its ends. */
+static ml_Str first_line(const char *p)
+{
+    p += strspn(p, " \n");
+    size_t n = strcspn(p, "\n");
+
+    while (n > 0 && p[n - 1] == ' ')
+        n--;
+    return (ml_Str){p, n};
+}
+
+static void tell(ml_View *v, bool ok, const char *out, const char *err)
+{
+    ml_Str first = first_line(*out && ok ? out : err);
+    ml_Text both = {0};
+
+    if (first.n == 0)
+        first = first_line(*out ? out : err);
+    (ok ? ml_view_say : ml_view_say_error)(v, "%.*s", (int)first.n, first.p);
+    ml_text_add(&both, out);
+    ml_text_add(&both, err);
+    ml_view_log(v, ml_text_z(&both), both.n);
+    if (v->frame->typing && ml_count_lines(ml_text_z(&both)) > 1)
+        ml_view_page(v, ml_text_z(&v->lua), ml_text_z(&both));
+    ml_text_free(&both);
+}
+
+bool ml_view_run(ml_View *v, const char *line)
+{
+    ml_Session *ss = v->ss;
+    ml_Text out = {0}, err = {0};
+    ml_RunOpts run = {.sink = {&out, &err},
+                      .mode = ML_MODE_TYPED,
+                      .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
+    char *kept = ml_heap_text(line); /* it may lie in what the run changes */
+
+    ml_interrupt_answer();
+    ml_text_clear(&v->lua);
+    ml_text_add(&v->lua, kept);
+    ml_capture_drain(v);
+    bool ok = ml_run(ss, &run, kept);
+
+    ss->status = 0; /* as at the prompt */
+    ml_capture_take(v, &out);
+    ml_view_follow(v);
+    tell(v, ok, ml_text_z(&out), ml_text_z(&err));
+    if (ss->quit)
+        v->quit = v->end = true;
+    ml_text_free(&out);
+    ml_text_free(&err);
+    ml_heap_free(kept);
+    return ok;
+}
+
+/* ---- pages */
+
+ml_Rows *ml_view_page_open(ml_View *v, const char *title)
+{
+    ml_Frame *f = v->frame;
+
+    ml_rows_reset(&f->page);
+    ml_text_clear(&f->page_title);
+    ml_text_add(&f->page_title, title);
+    f->paging = true;
+    f->page_top = f->page_left = 0;
+    return &f->page;
+}
+
+/* How a line of output looks: errors and differences by how they begin. */
+static ml_CellRole role_of(const char *p)
+{
+    if (strncmp(p, "error:", 6) == 0)
+        return ML_ROLE_ERROR;
+    if (strncmp(p, "note:", 5) == 0)
+        return ML_ROLE_NOTE;
+    while (*p == ' ' || (*p >= '0' && *p <= '9'))
+        p++;
+    if (p[0] == '+' && p[1] == ' ')
+        return ML_ROLE_DIFF_ADD;
+    if (p[0] == '-' && p[1] == ' ')
+        return ML_ROLE_DIFF_DEL;
+    return ML_ROLE_TEXT;
+}
+
+void ml_view_page(ml_View *v, const char *title, const char *text)
+{
+    ml_Rows *r = ml_view_page_open(v, title);
+    ml_Str line;
+
+    while (ml_next_line(&text, &line))
+        ml_rows_add(r, role_of(line.p), "%.*s", (int)line.n, line.p);
+}
+
+void ml_view_page_of(ml_View *v, const char *command, const char *title)
+{
+    ml_Text out = {0};
+    ml_RunOpts run = {.sink = {&out, &out}, .page = v->grid.w > 24 ? v->grid.w - 4 : 20};
+    ml_RunFrame f;
+
+    ml_frame_push(v->ss, &f, &run);
+    ml_command_run(v->ss, command);
+    ml_frame_pop(v->ss, &f);
+    if (out.n == 0)
+        ml_view_say(v, "%s: nothing to show", title);
+    else
+        ml_view_page(v, title, ml_text_z(&out));
+    ml_text_free(&out);
+}
