@@ -4,13 +4,14 @@
 
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
+#include "core/json/data.h"
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 #include "work/work.h"
 
 /* ---- :check */
@@ -54,36 +55,6 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a)
     return true;
 }
 
-/* -1: not known, or more than a run could have. */
-static int64_t elements_of(const ml_Buffer *b, const CheckArgs *a)
-{
-    int64_t n = 1, extent;
-
-    for (uint16_t d = 0; d < b->rank; d++)
-        if (!ml_eval_size(b->shape[d], a->o.sizes, a->o.n_sizes, &extent) ||
-            __builtin_mul_overflow(n, extent, &n))
-            return -1;
-    return n;
-}
-
-/* Names of the outputs, and how many elements they have where that is constant. */
-static int64_t outputs(ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text *names)
-{
-    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params);
-    int64_t n = 0;
-
-    ml_param_roles(cx, f, a->sizes.v, a->o.n_sizes, roles);
-    for (size_t k = 0; k < f->n_params; k++) {
-        if (!roles[k].written || !f->params[k].buffer)
-            continue;
-        int64_t m = elements_of(f->params[k].buffer, a);
-
-        ml_text_fmt(names, "%s%s", names->n ? ", " : "", f->params[k].buffer->name);
-        n = m < 0 || n < 0 ? -1 : n + m;
-    }
-    return n;
-}
-
 /* Below what was found: that the bound says little of values this small. */
 static void tell_vacuous(ml_Text *t, const ml_CheckResult *r)
 {
@@ -108,8 +79,7 @@ static void tell_bounds(ml_Text *t, const ml_CheckResult *r)
         ml_text_fmt(t, "\n     bounds: %s", r->bounds);
 }
 
-static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
-                   int64_t elements)
+static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
 {
     ml_Text t = {0};
 
@@ -122,10 +92,10 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
         else
             ml_text_fmt(&t, "within %.1e (largest difference %.1e)",
                         r->atol > 0 ? r->atol : r->rtol, r->largest);
-        if (elements >= 0) {
+        if (r->elements >= 0) {
             ml_text_add(&t, ", ");
-            ml_text_thousands(&t, elements);
-            ml_text_add(&t, elements == 1 ? " element" : " elements");
+            ml_text_thousands(&t, r->elements);
+            ml_text_add(&t, r->elements == 1 ? " element" : " elements");
         }
         ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
         tell_bounds(&t, r);
@@ -135,9 +105,9 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     } else {
         ml_text_fmt(&t, "FAIL %s: ", names);
         ml_text_thousands(&t, r->outside);
-        if (elements >= 0) {
+        if (r->elements >= 0) {
             ml_text_add(&t, " of ");
-            ml_text_thousands(&t, elements);
+            ml_text_thousands(&t, r->elements);
         }
         if (r->rtol > 0)
             ml_text_fmt(&t, " elements differ by more than %.1e + %.1e × |expected|\n",
@@ -152,36 +122,6 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     }
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
-}
-
-static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const char *names,
-                 int64_t elements)
-{
-    ml_data_row(d);
-    ml_data_str(d, "verdict", r->ok ? "ok" : "FAIL");
-    ml_data_bool(d, "ok", r->ok);
-    ml_data_str(d, "function", func);
-    ml_data_str(d, "outputs", names);
-    if (elements >= 0)
-        ml_data_int(d, "elements", elements);
-    ml_data_int(d, "seed", (int64_t)r->seed);
-    ml_data_real(d, "rtol", r->rtol);
-    ml_data_real(d, "atol", r->atol);
-    ml_data_str(d, "bounds", r->bounds && *r->bounds ? r->bounds : NULL);
-    if (r->vacuous > 0) {
-        ml_data_real(d, "vacuous", r->vacuous);
-        ml_data_real(d, "magnitude", r->magnitude);
-    }
-    ml_data_str(d, "blind", r->blind && *r->blind ? r->blind : NULL);
-    ml_data_int(d, "outside", r->outside);
-    ml_data_real(d, "largest", r->largest);
-    ml_data_str(d, "problem", r->problem && *r->problem ? r->problem : NULL);
-    if (r->outside > 0) {
-        ml_data_str(d, "largest_at", r->largest_at);
-        ml_data_str(d, "first_at", r->first_at);
-        ml_data_real(d, "first_got", r->first_got);
-        ml_data_real(d, "first_expected", r->first_ref);
-    }
 }
 
 typedef struct Verdict {
@@ -207,7 +147,6 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     const ml_Func *f;
     ml_CheckResult r = {0};
     ml_CheckRuns runs;
-    ml_Text names = {0};
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
@@ -229,18 +168,13 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         v.known = ml_checking_is_verdict(ml_error(cx));
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
-        int64_t n = outputs(cx, f, a, &names);
-
-        tell(ml_session_data(ss), &r, f->name, ml_text_z(&names), n);
-        report(ss, &r,
-               name_it ? ml_format(cx, "%s: %s", f->name, ml_text_z(&names))
-                       : ml_text_z(&names),
-               n);
+        ml_data_row(ml_session_data(ss));
+        ml_data_fields(ml_session_data(ss), &ml_check_fields, &r);
+        report(ss, &r, name_it ? ml_format(cx, "%s: %s", f->name, r.written) : r.written);
         v.ok = r.ok;
         if (!r.ok && ss->status == 0)
             ss->status = 1;
     }
-    ml_text_free(&names);
     ml_ctx_unref(cx);
     return v;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codegen/machine/engine.h"
+#include "core/json/data.h"
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
@@ -84,8 +85,10 @@ static bool measure(ml_Session *ss, ml_Ctx *cx, const Args *a, const ml_Buffer *
     else
         ml_memory_text(&c);
     ml_out_prose(&ss->out, ml_text_z(&c.t));
-    if (f.buffer)
-        ml_memory_data(&c);
+    if (f.buffer) {
+        ml_data_one(ml_session_data(ss));
+        ml_data_fields(ml_session_data(ss), &ml_memory_fields, &c);
+    }
     ml_text_free(&c.t);
     ml_memory_free(&f);
     return true;

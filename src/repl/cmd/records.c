@@ -2,14 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 #include "work/records.h"
 #include "work/say.h"
 
@@ -111,23 +112,19 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
     ml_Data *data = ml_session_data(rows->ss);
     double s = ml_record_seconds(r), flop = rows->l->w.flop;
     Group *g = group_of(rows, r, run);
-    const char *how = g->turns ? "turns" : "alone";
     ml_Text design = {0}, line = {0};
 
     g->n++;
     g->best = fmin(g->best, s);
     ml_record_design(rows->ss->focus, r, &design);
     ml_data_row(data);
-    ml_data_int(data, "rank", (int64_t)g->n);
-    ml_data_int(data, "run", run);
-    ml_data_str(data, "measured", how);
-    ml_data_int(data, "record", r->id);
-    ml_data_real(data, "seconds", s);
-    if (flop > 0)
-        ml_data_real(data, "gflops", flop / s * 1e-9);
-    ml_data_int(data, "seed", (int64_t)r->seed);
-    ml_data_str(data, "design", ml_text_z(&design));
-    ml_data_json(data, "trace", r->trace);
+    ml_data_fields(data, &ml_best_fields,
+                   &(ml_BestRow){.rank = g->n,
+                                 .run = run,
+                                 .measured = g->turns ? "turns" : "alone",
+                                 .design = ml_text_z(&design),
+                                 .flop = flop,
+                                 .record = *r});
     ml_text_fmt(&line, "%4zu  %3d  %s%9.*f  %5.1f %%  %6lld  %4llu", g->n, run,
                 g->turns || !rows->mixed ? " "
                 : flop > 0               ? "≤"
@@ -297,14 +294,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
         records += v[k].records;
         failed += v[k].failed;
         ml_data_row(d);
-        ml_data_str(d, "db", ml_db_path(db));
-        ml_data_str(d, "workload", v[k].w.name);
-        ml_data_str(d, "hash", v[k].w.hash);
-        ml_data_int(d, "records", v[k].records);
-        ml_data_int(d, "failed", v[k].failed);
-        ml_data_real(d, "flop", v[k].w.flop);
-        if (v[k].best > 0)
-            ml_data_real(d, "best", v[k].best);
+        ml_data_fields(d, &ml_db_fields, &(ml_DbRow){ml_db_path(db), v[k]});
     }
     ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
                 ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",

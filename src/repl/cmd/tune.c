@@ -12,14 +12,15 @@
 #include <unistd.h>
 
 #include "codegen/machine/machine.h"
+#include "core/json/data.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
 #include "repl/job/background.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
+#include "work/fact/fact.h"
 #include "work/work.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
@@ -144,7 +145,7 @@ static void row(Show *sh, const ml_TuneStatus *s)
 /* --json, and what the session of a job hears. */
 static void tell_progress(Show *sh, const ml_TuneStatus *s)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
     ml_Text t = {0};
 
     if (!ml_progress_due(sh->ss, &sh->line_at))
@@ -154,17 +155,7 @@ static void tell_progress(Show *sh, const ml_TuneStatus *s)
     ml_data_str(&d, "progress", "tune");
     ml_data_real(&d, "share",
                  s->total > 0 ? (double)s->done / (double)s->total : (double)NAN);
-    ml_data_int(&d, "done", s->done);
-    ml_data_int(&d, "total", s->total);
-    ml_data_real(&d, "rate", s->rate);
-    ml_data_real(&d, "seconds", s->elapsed);
-    if (isfinite(s->eta))
-        ml_data_real(&d, "eta", s->eta);
-    if (s->best > 0) {
-        ml_data_real(&d, "best", s->best);
-        ml_data_int(&d, "record", s->best_record);
-    }
-    ml_data_int(&d, "failed", failures(s));
+    ml_data_fields(&d, &ml_search_fields, s);
     ml_data_str(&d, "text", ml_text_z(&t));
     ml_err(&sh->ss->out, ml_data_lines(&d));
     ml_data_free(&d);
@@ -261,30 +252,14 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
 
 static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState state)
 {
-    static const char *const names[] = {"replay", "build", "run", "verify", "timeout"};
     ml_Data *d = ml_session_data(sh->ss);
 
     ml_data_one(d);
     ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
-    ml_data_int(d, "trials", s->done);
-    ml_data_int(d, "total", s->total);
-    ml_data_int(d, "before", s->before);
     ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
-    ml_data_bool(d, "exhausted", s->exhausted);
-    ml_data_real(d, "seconds", s->elapsed);
-    if (s->best > 0) {
-        ml_data_real(d, "best", s->best);
-        if (sh->flop > 0)
-            ml_data_real(d, "gflops", sh->flop / s->best * 1e-9);
-        ml_data_int(d, "record", s->best_record);
-        ml_data_int(d, "measured_by_turns", s->final_of);
-        if (is_measured_anew(sh, s) && sh->flop > 0)
-            ml_data_real(d, "gflops_in_search", sh->flop / sh->searched * 1e-9);
-    }
-    ml_data_object(d, "failed");
-    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
-        ml_data_int(d, names[k], s->failed[k]);
-    ml_data_end(d);
+    ml_data_fields(d, &ml_search_fields, s);
+    if (s->best > 0 && is_measured_anew(sh, s) && sh->flop > 0)
+        ml_data_real(d, "searched_flop_rate", sh->flop / sh->searched);
 }
 
 /* ---------------------------------------------------------------- :tune */

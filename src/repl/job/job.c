@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "core/json/json.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/frame.h"
 
 /* ---------------------------------------------------------------- the session's end */
