@@ -344,6 +344,30 @@ void ml_err_prose(ml_Out *o, const char *text)
         put_prose(o, STDERR_FILENO, o->sink.err, text);
 }
 
+void ml_out_say(ml_Out *o, const char *fmt, ...)
+{
+    ml_Text t = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    ml_text_vfmt(&t, fmt, ap);
+    va_end(ap);
+    ml_out_prose(o, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_err_say(ml_Out *o, const char *fmt, ...)
+{
+    ml_Text t = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    ml_text_vfmt(&t, fmt, ap);
+    va_end(ap);
+    ml_err_prose(o, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
 void ml_out_clear_status(ml_Out *o)
 {
     ml_Text t = {0};
