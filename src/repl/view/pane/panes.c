@@ -9,12 +9,7 @@
 #include "repl/view/pane/touches.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
-#define ML_PANE(pane, title_, fn, node, title_fn)                                          \
-    [ML_PANE_##pane] = {.id = ML_PANE_##pane,                                              \
-                        .name = (title_),                                                  \
-                        .rows = (fn),                                                      \
-                        .by_node = (node),                                                 \
-                        .title = (title_fn)},
+#define ML_PANE(pane, title, ...) [ML_PANE_##pane] = {__VA_ARGS__},
 #include "repl/view/keys/panes.def"
 #undef ML_PANE
 };

@@ -3,7 +3,7 @@
  * $XDG_STATE_HOME/moonloop/panes (default ~/.local/state). What cannot be read or written
  * is passed over: it is not worth a message. Source: interaction 10.
  */
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 #include "core/base/file.h"
 
@@ -31,11 +31,11 @@ void ml_view_layout_load(ml_View *v)
     ml_Text path = {0};
     FILE *f;
 
-    v->frame->remembers = true;
+    v->remembers = true;
     if (path_of(&path) && (f = fopen(ml_text_z(&path), "r")) != NULL) {
         text[fread(text, 1, MOST, f)] = '\0';
         fclose(f);
-        ml_layout_read(v->frame->layout, text);
+        ml_layout_read(v->layout, text);
         ml_view_place(v);
     }
     ml_text_free(&path);
@@ -47,9 +47,9 @@ void ml_view_layout_save(ml_View *v)
     bool changed = false;
 
     for (int s = 0; s < ML_N_SIZES; s++)
-        changed = changed || v->frame->layout[s].changed;
-    if (changed && v->frame->remembers && path_of(&path)) {
-        ml_layout_write(v->frame->layout, &text);
+        changed = changed || v->layout[s].changed;
+    if (changed && v->remembers && path_of(&path)) {
+        ml_layout_write(v->layout, &text);
         if (ml_file_folders(path.p) == 0) /* or it is not kept */
             ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n);
     }

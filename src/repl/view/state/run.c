@@ -2,12 +2,12 @@
  * run - lines that the view runs, and what is said about them: the message row, the log of
  * pane 7, a page of text. Source: interaction 10.
  */
+#include "repl/run/run.h"
 #include "core/base/arena.h"
 #include "repl/command/command.h"
-#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/state/capture.h"
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 /* ---- what is said */
 
@@ -37,8 +37,7 @@ static void say(ml_View *v, bool error, const char *fmt, va_list ap)
     ml_text_clear(&v->message);
     ml_text_vfmt(&v->message, fmt, ap);
     one_line(&v->message);
-    if (v->frame)
-        v->frame->message_is_error = error;
+    v->message_is_error = error;
 }
 
 void ml_view_say(ml_View *v, const char *fmt, ...)
@@ -104,7 +103,7 @@ static void tell(ml_View *v, bool ok, const char *out, const char *err)
     ml_text_add(&both, out);
     ml_text_add(&both, err);
     ml_view_log(v, ml_text_z(&both), both.n);
-    if (v->frame->typing && ml_count_lines(ml_text_z(&both)) > 1)
+    if (v->typing && ml_count_lines(ml_text_z(&both)) > 1)
         ml_view_page(v, ml_text_z(&v->lua), ml_text_z(&both));
     ml_text_free(&both);
 }
@@ -140,14 +139,12 @@ bool ml_view_run(ml_View *v, const char *line)
 
 ml_Rows *ml_view_page_open(ml_View *v, const char *title)
 {
-    ml_Frame *f = v->frame;
-
-    ml_rows_reset(&f->page);
-    ml_text_clear(&f->page_title);
-    ml_text_add(&f->page_title, title);
-    f->paging = true;
-    f->page_top = f->page_left = 0;
-    return &f->page;
+    ml_rows_reset(&v->page);
+    ml_text_clear(&v->page_title);
+    ml_text_add(&v->page_title, title);
+    v->paging = true;
+    v->page_top = v->page_left = 0;
+    return &v->page;
 }
 
 /* How a line of output looks: errors and differences by how they begin. */
