@@ -66,7 +66,7 @@ bool ml_capture_on(void)
     return turned.on;
 }
 
-static void read_new(ml_Text *out)
+void ml_capture_read(ml_Text *out)
 {
     char buf[4096];
     ssize_t n;
@@ -90,18 +90,7 @@ void ml_capture_drain(ml_View *v)
 {
     ml_Text t = {0};
 
-    read_new(&t);
+    ml_capture_read(&t);
     ml_view_log(v, ml_text_z(&t), t.n);
     ml_text_free(&t);
-}
-
-void ml_capture_take(ml_View *v, ml_Text *out)
-{
-    ml_Text t = {0};
-
-    (void)v;
-    read_new(&t);
-    ml_text_addn(&t, ml_text_z(out), out->n);
-    ml_text_free(out);
-    *out = t;
 }

@@ -17,7 +17,7 @@ void ml_capture_restore(void);
 bool ml_capture_on(void);
 /* What was printed since goes to the log. */
 void ml_capture_drain(ml_View *v);
-/* The same, but it goes before what is in *out. */
-void ml_capture_take(ml_View *v, ml_Text *out);
+/* The same, into a text. */
+void ml_capture_read(ml_Text *out);
 
 #endif

@@ -7,11 +7,7 @@
 
 #include "core/base/file.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool path_of(ml_Text *out)
 {
@@ -26,19 +22,14 @@ static bool path_of(ml_Text *out)
 
 void ml_view_layout_load(ml_View *v)
 {
-    enum { MOST = 4096 };
-    char text[MOST + 1];
-    ml_Text path = {0};
-    FILE *f;
+    ml_Text path = {0}, text = {0};
 
-    v->remembers = true;
-    if (path_of(&path) && (f = fopen(ml_text_z(&path), "r")) != NULL) {
-        text[fread(text, 1, MOST, f)] = '\0';
-        fclose(f);
-        ml_layout_read(v->layout, text);
+    if (path_of(&path) && ml_file_read(path.p, &text)) {
+        ml_layout_read(v->layout, ml_text_z(&text));
         ml_view_place(v);
     }
     ml_text_free(&path);
+    ml_text_free(&text);
 }
 
 void ml_view_layout_save(ml_View *v)
@@ -48,10 +39,10 @@ void ml_view_layout_save(ml_View *v)
 
     for (int s = 0; s < ML_N_SIZES; s++)
         changed = changed || v->layout[s].changed;
-    if (changed && v->remembers && path_of(&path)) {
+    if (changed && path_of(&path)) {
         ml_layout_write(v->layout, &text);
         if (ml_file_folders(path.p) == 0) /* or it is not kept */
-            ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n);
+            ml_file_write(path.p, ml_text_z(&text), text.n);
     }
     ml_text_free(&path);
     ml_text_free(&text);

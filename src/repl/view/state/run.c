@@ -92,26 +92,26 @@ static ml_Str first_line(const char *p)
     return (ml_Str){p, n};
 }
 
-static void tell(ml_View *v, bool ok, const char *out, const char *err)
+/* What the line said, its results before its errors: begun in the message row, whole in the
+ * log; what was typed gets a page when it is longer. */
+static void tell(ml_View *v, bool ok, ml_Text *out, const char *err)
 {
-    ml_Str first = first_line(*out && ok ? out : err);
-    ml_Text both = {0};
+    const char *z = ml_text_z(out);
+    ml_Str first = first_line(*z && ok ? z : err);
 
     if (first.n == 0)
-        first = first_line(*out ? out : err);
+        first = first_line(*z ? z : err);
     (ok ? ml_view_say : ml_view_say_error)(v, "%.*s", (int)first.n, first.p);
-    ml_text_add(&both, out);
-    ml_text_add(&both, err);
-    ml_view_log(v, ml_text_z(&both), both.n);
-    if (v->typing && ml_count_lines(ml_text_z(&both)) > 1)
-        ml_view_page(v, ml_text_z(&v->lua), ml_text_z(&both));
-    ml_text_free(&both);
+    ml_text_add(out, err);
+    ml_view_log(v, ml_text_z(out), out->n);
+    if (v->typing && ml_count_lines(ml_text_z(out)) > 1)
+        ml_view_page(v, ml_text_z(&v->lua), ml_text_z(out));
 }
 
 bool ml_view_run(ml_View *v, const char *line)
 {
     ml_Session *ss = v->ss;
-    ml_Text out = {0}, err = {0};
+    ml_Text out = {0}, err = {0}, all = {0};
     ml_RunOpts run = {.sink = {&out, &err},
                       .mode = ML_MODE_TYPED,
                       .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
@@ -123,10 +123,12 @@ bool ml_view_run(ml_View *v, const char *line)
     ml_capture_drain(v);
     bool ok = ml_run(ss, &run, kept);
 
-    ss->status = 0; /* as at the prompt */
-    ml_capture_take(v, &out);
+    ss->status = 0;        /* as at the prompt */
+    ml_capture_read(&all); /* what was printed past the session */
+    ml_text_add(&all, ml_text_z(&out));
     ml_view_follow(v);
-    tell(v, ok, ml_text_z(&out), ml_text_z(&err));
+    tell(v, ok, &all, ml_text_z(&err));
+    ml_text_free(&all);
     if (ss->quit)
         v->quit = v->end = true;
     ml_text_free(&out);

@@ -90,7 +90,6 @@ struct ml_View {
     ml_Ctx *cx; /* of folded */
 
     ml_Layout layout[ML_N_SIZES];
-    bool remembers; /* layouts are kept in a file */
     ml_SizeClass size;
     ml_Places places;
     bool zoomed;
