@@ -23,6 +23,7 @@
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/house.h"
+#include "repl/job/job.h"
 #include "repl/keep/autosave.h"
 #include "repl/keep/crash.h"
 #include "repl/keep/record.h"
@@ -30,10 +31,9 @@
 #include "repl/line/line.h"
 #include "repl/line/prompt.h"
 #include "repl/manual/manual.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/input.h"
-#include "repl/run/job.h"
 #include "repl/run/run.h"
-#include "repl/run/stuck.h"
 #include "repl/run/transcript.h"
 #include "repl/screen/restore.h"
 #include "repl/session/options.h"
@@ -43,45 +43,9 @@
 
 enum { WORKER_FD = 3 }; /* the socket that a worker is started with */
 
-static ml_Session session; /* one per process: the signal handlers' only way to it */
-static volatile sig_atomic_t hard_stopped;
+static ml_Session session; /* one per process */
 
 /* ---- signals */
-
-static void on_interrupt(int sig)
-{
-    static volatile sig_atomic_t first, last;
-    sig_atomic_t now = (sig_atomic_t)time(NULL);
-
-    (void)sig;
-    if (session.batch && !session.prompting && !session.stops_itself) {
-        signal(SIGINT, SIG_DFL);
-        raise(SIGINT);
-        return;
-    }
-    bool again = session.interrupt || now - last <= 1;
-
-    /* A script that looks for Ctrl-C nowhere for more than a second has no prompt to go
-     * back to. (One press may come as two signals: to the process and to its group.) */
-    if (!session.interrupt)
-        first = now;
-    else if (now - first >= 2 && !session.prompting && !ml_stuck_watched() &&
-             !session.stops_itself) {
-        signal(SIGINT, SIG_DFL);
-        raise(SIGINT);
-        return;
-    }
-    if (again) {
-        ml_host_hard_stop();
-        hard_stopped = 1;
-    }
-    last = now;
-    session.stops++;
-    ml_stuck_interrupt();
-    session.interrupt = again ? ML_INTERRUPT_HARD : ML_INTERRUPT;
-    for (ml_Session *in = session.inner; in; in = in->inner)
-        in->interrupt = session.interrupt;
-}
 
 static void on_end(int sig)
 {
@@ -97,17 +61,16 @@ static void on_pipe(int sig)
 
 static void set_signals(void)
 {
-    struct sigaction sa = {.sa_handler = on_interrupt};
+    struct sigaction sa = {.sa_handler = on_end};
     ml_Text folder = {0};
     char version[128];
 
     sigemptyset(&sa.sa_mask);
-    sigaction(SIGINT, &sa, NULL);
-    sa.sa_handler = on_end;
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGHUP, &sa, NULL);
     /* A file that may not grow is an error where it is written, as a full disk is. */
     signal(SIGXFSZ, on_pipe);
+    ml_interrupt_watch(session.batch, ml_crash_saved);
     ml_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
     ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
@@ -339,14 +302,11 @@ static int run_job(const char *argv0)
     return finish();
 }
 
-/* What is typed from here on is recorded and autosaved; a session that was stuck goes on.
- */
+/* What is typed from here on is recorded and autosaved. */
 static void begin_typing(int argc, char **argv)
 {
     ml_autosave_begin(&session);
     ml_record_begin(&session, argc, argv);
-    if (ml_stuck_autosave())
-        ml_recover(&session, ml_stuck_autosave());
 }
 
 int main(int argc, char **argv)
@@ -403,27 +363,20 @@ int main(int argc, char **argv)
         ml_safe_seal(&session);
 
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
-    bool again = false;
+    bool ok = run_chunks(&o) && (!o.file || run_file(&o));
 
-    if (!o.batch && !o.keys && tty && (o.interactive || o.view || nothing)) {
-        ml_stuck_watch(&session);
-        again = ml_stuck_autosave() != NULL;
-    }
-    bool ok = again || (run_chunks(&o) && (!o.file || run_file(&o)));
-
-    if (!ok && hard_stopped) /* also where something else had failed before */
-        session.status = 130;
+    if (!ok && session.last && ml_failure_code(session.last) == ML_E_INTERRUPTED)
+        session.status = 130; /* also where something else had failed before */
 
     if (ok && !session.quit && o.view && o.keys)
         ml_view_script(&session, o.keys, o.size[0] ? o.size[0] : 80,
                        o.size[0] ? o.size[1] : 24, o.update);
-    else if (ok && !session.quit && o.view && !again) {
+    else if (ok && !session.quit && o.view) {
         begin_typing(argc, argv);
         if (ml_view_terminal(&session) && !session.quit && tty)
             ml_prompt_run(&session);
-    } else if (ok && !session.quit && !o.batch &&
-               (again || o.interactive || (nothing && tty))) {
-        if (nothing && !again)
+    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
+        if (nothing)
             banner();
         begin_typing(argc, argv);
         ml_prompt_run(&session);

@@ -17,7 +17,7 @@
 
 #include "primitives/prim.h"
 #include "repl/bind/bind.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 
 enum { TUPLES = 10000, MAX_MADE = 64, MAX_NAMES = 200 };
 

@@ -6,10 +6,11 @@
 #include <math.h>
 
 #include "core/base/file.h"
+#include "core/json/data.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/frame.h"
 #include "repl/session/progress.h"
 
@@ -176,7 +177,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
     while (found && bad - good > 1 && !stopped) {
         int mid = good + (bad - good) / 2;
 
-        stopped = ss->interrupt != 0 || !ml_schedule_goto(s, v[mid]);
+        stopped = ml_interrupted() || !ml_schedule_goto(s, v[mid]);
         if (stopped)
             break;
         at = v[mid];
@@ -189,7 +190,7 @@ bool cmd_bisect(ml_Session *ss, const ml_Words *w)
         verdicts[mid] = good == mid ? "ok" : "FAIL";
     }
     ml_schedule_restore(s, here);
-    if (ss->interrupt) {
+    if (ml_interrupted()) {
         ml_text_clear(&said);
         ml_session_error(ss, ML_E_INTERRUPTED, "%s", "");
     } else if (unjudged) {

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/json/data.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
-#include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/input.h"
 #include "repl/run/run.h"
 #include "repl/session/safe.h"
@@ -330,9 +331,9 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
 
         if (WIFSIGNALED(rc) && WTERMSIG(rc) == SIGINT) /* system() keeps it from us */
-            ss->stops++;
+            ml_interrupt_note(true);
         if (WIFEXITED(rc) && WEXITSTATUS(rc) == 128 + SIGINT)
-            ss->stops++;
+            ml_interrupt_note(true);
         if (rc != 0)
             return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest,
                                     WIFEXITED(rc) ? WEXITSTATUS(rc) : 128);
@@ -342,9 +343,11 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
 
     if (!p)
         return ml_session_error(ss, ML_E_BAD_FILE, "!%s: %s", w->rest, strerror(errno));
+    ml_interrupt_child(true);
     while ((n = fread(buf, 1, sizeof buf, p)) > 0)
         ml_text_addn(&t, buf, n);
     int rc = pclose(p);
+    ml_interrupt_child(false);
     int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128;
 
     ml_data_one(d);

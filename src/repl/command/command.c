@@ -12,9 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "core/script/report.h"
 #include "repl/command/house.h"
-#include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/write_all.h"
 #include "repl/session/frame.h"
 #include "repl/session/progress.h"
@@ -189,12 +190,14 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
         return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
 
     FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
-    int rc;
 
     if (!f)
         return ml_session_error(ss, ML_E_NO_FILE, "| %s: %s", r.target, strerror(errno));
+    ml_interrupt_child(true);
     fwrite(text->n ? text->p : "", 1, text->n, f);
-    rc = pclose(f);
+    int rc = pclose(f);
+
+    ml_interrupt_child(false);
     if (rc != 0 && WIFEXITED(rc))
         return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
                                 WEXITSTATUS(rc));
@@ -269,7 +272,7 @@ static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *ro
 static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data,
                  ml_Text *to)
 {
-    ml_Data rows = {.n = 0};
+    ml_Data rows = {.schema = true};
     ml_Text text = {0};
     bool json = !data && ss->json && !(c->is & ML_LINES), ok;
     /* data NULL too: what a command runs inside is not for its caller. */

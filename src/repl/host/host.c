@@ -70,7 +70,6 @@ static int open_state(lua_State *L)
     ml_Host *h = lua_touserdata(L, 1);
 
     luaL_openlibs(L);
-    ml_host_add_long(L);
     if (h->ss->safe)
         ml_host_make_safe(L);
     luaopen_moonloop(L);
@@ -137,35 +136,16 @@ ml_Host *ml_host_new(ml_Session *ss)
     if (lua_pcall(h->L, 1, 0, 0) != LUA_OK)
         ml_host_report(h, true);
     else
-        ml_lua_set_interrupt(h->L, &ss->interrupt);
+        ml_lua_set_interrupt(h->L, ml_interrupt_flag());
     ml_session_observe(ss, &h->observer);
     return h;
 }
 
-/* ---- interruption: a second Ctrl-C within a second gets past every pcall */
-
-static ml_Host
-    *volatile running; /* the host whose code is at work, for the signal handler */
-
-static void hard_stop(lua_State *L, lua_Debug *ar)
-{
-    (void)ar;
-    lua_sethook(L, hard_stop, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
-    luaL_error(L, "interrupted");
-}
+/* ---- calls */
 
 static int l_interrupted(lua_State *L)
 {
     return ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
-}
-
-void ml_host_hard_stop(void)
-{
-    ml_Host *h = running;
-
-    if (h)
-        lua_sethook(h->L, hard_stop,
-                    LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
 }
 
 static size_t limit_of(const ml_Host *h)
@@ -184,17 +164,15 @@ static size_t limit_at_rest(const ml_Host *h)
 
 int ml_host_call(ml_Host *h, int n_args, int n_results)
 {
-    running = h;
     h->limit = limit_of(h);
     int status = lua_pcall(h->L, n_args, n_results, 0);
-    bool hard = lua_gethook(h->L) == hard_stop;
+    bool hard = *ml_interrupt_flag() == ML_INTERRUPT_HARD;
 
-    running = NULL;
     h->limit = limit_at_rest(h);
-    ml_lua_set_interrupt(h->L, &h->ss->interrupt); /* in place of a hard stop */
-    if (h->ss->interrupt && status == LUA_OK)      /* it came when all was done */
-        h->ss->stops = 0;
-    h->ss->interrupt = 0;
+    ml_lua_set_interrupt(h->L, ml_interrupt_flag()); /* a hard one looks at every turn */
+    if (ml_interrupted() && status == LUA_OK)
+        ml_interrupt_note(false);
+    ml_interrupt_answer();
     if (status != LUA_OK && hard) {
         lua_pop(h->L, 1);
         lua_pushcfunction(h->L, l_interrupted);

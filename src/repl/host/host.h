@@ -84,8 +84,6 @@ ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name);
 /* The same as an argument of a primitive of the focus, in cx; element: of the list that it
  * holds, or 0. false: it is none. */
 bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out);
-/* From a signal handler: the second Ctrl-C gets past every pcall. */
-void ml_host_hard_stop(void);
 struct ml_Intrins *ml_host_intrins(ml_Host *h); /* what was registered in its Lua state */
 ml_Engine *ml_host_engine(ml_Host *h);          /* of its Lua state: the session's */
 size_t ml_host_memory(ml_Host *h);              /* bytes that Lua holds */

@@ -25,11 +25,8 @@ struct ml_Host {
 };
 
 ml_Host *ml_host_of(lua_State *L);
-/* lua_pcall within reach of Ctrl-C: the status. A hard stop leaves `interrupted` as the
- * error, whatever the code made of it. */
-/* Functions of Lua's library that Ctrl-C can end, in place of its own. */
-void ml_host_add_long(lua_State *L);
-void ml_host_add_patterns(lua_State *L);
+/* lua_pcall within reach of Ctrl-C: the status. Where Ctrl-C went past every pcall the error
+ * is `interrupted`, whatever the code made of it. */
 int ml_host_call(ml_Host *h, int n_args, int n_results);
 /* Calls what is on the stack; false: the error was printed. */
 bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);

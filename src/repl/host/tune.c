@@ -1,7 +1,8 @@
 /* host_tune - calls of moon.tuning for the commands. Source: interaction 11; lua-api 6. */
 #include "repl/host/tune.h"
 
-#include "repl/bind/tuning.h"
+#include "repl/bind/bind.h"
+#include "repl/bind/work/tuning.h"
 #include "repl/host/host_impl.h"
 
 #include <stdlib.h>

@@ -21,9 +21,9 @@
 #include "codegen/worker/program.h"
 #include "core/base/arena.h"
 #include "core/json/json.h"
+#include "repl/job/job.h"
 #include "repl/job/job_result.h"
 #include "repl/out/loop.h"
-#include "repl/run/job.h"
 #include "repl/session/progress.h"
 
 extern char **environ;
@@ -550,12 +550,6 @@ bool ml_job_stop(ml_Session *ss, int number)
     j->state = ML_JOB_STOPPING;
     ss->jobs->changes++;
     return true;
-}
-
-void ml_jobs_kill(const ml_Session *ss)
-{
-    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
-        kill_it(j, SIGKILL);
 }
 
 void ml_jobs_add_running(ml_Session *ss, ml_Text *out)

@@ -52,7 +52,5 @@ int ml_job_start(ml_Session *ss, const char *command, int version);
 bool ml_job_stop(ml_Session *ss, int number);
 /* Which jobs run still, and would end with the session; nothing when none does. */
 void ml_jobs_add_running(ml_Session *ss, ml_Text *out);
-/* Kills the processes and does no more: for a signal handler. */
-void ml_jobs_kill(const ml_Session *ss);
 
 #endif

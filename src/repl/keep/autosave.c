@@ -23,7 +23,6 @@
 #include "repl/keep/registered.h"
 #include "repl/keep/sessions.h"
 #include "repl/out/write_all.h"
-#include "repl/run/stuck.h"
 
 enum {
     PROGRAM_LIMIT = 16 << 20, /* bytes: a start program larger than that is not kept */
@@ -365,8 +364,7 @@ void ml_autosave_begin(ml_Session *ss)
 
     if (ss->autosave || ss->private_ || ss->batch)
         return;
-    if (!ml_stuck_autosave()) /* else it comes back by itself */
-        announce(ss);
+    announce(ss);
     ss->autosave = ml_heap_zalloc(sizeof *ss->autosave);
     ss->autosave->fd = -1;
     ml_settings_init(&ss->autosave->set);

@@ -20,6 +20,7 @@
 #include "core/base/file.h"
 #include "core/json/json.h"
 #include "repl/command/command.h"
+#include "repl/out/interrupt.h"
 
 enum { LOG_LIMIT = 16 << 20 };
 
@@ -84,11 +85,9 @@ static void add_output(ml_Text *out, const char *p)
     while (*p) {
         ml_text_clear(&line);
         while (*p && *p != '\n') {
-            if (p[0] == '\033' && p[1] == '[') {
-                for (p += 2; *p && (*p < '@' || *p > '~');)
-                    p++;
-                p += *p != '\0';
-            } else if (address(p)) {
+            if (ml_escape_length(p) > 0)
+                p += ml_escape_length(p);
+            else if (address(p)) {
                 ml_text_add(&line, "<x>");
                 p += address(p);
             } else
@@ -459,13 +458,13 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     r->open = false;
     if (r->skip)
         return;
-    if (ss->stops)
+    if (ml_interrupt_came())
         told = tell_interrupted(ss);
     if (r->spoilt)
         return;
-    if (!ss->stops && r->unseen)
+    if (!ml_interrupt_came() && r->unseen)
         ml_text_add(&r->log, "…\n");
-    else if (!ss->stops)
+    else if (!ml_interrupt_came())
         add_output(&r->log, ml_text_z(&r->line));
     if (!told)
         ml_record_spoil(ss, "a line that Ctrl-C ended had begun a schedule");

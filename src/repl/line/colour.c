@@ -8,7 +8,7 @@
 
 #include "primitives/prim.h"
 #include "primitives/tokens.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
 
 typedef struct Words {

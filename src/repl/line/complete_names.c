@@ -11,7 +11,7 @@
 
 #include "primitives/names.h"
 #include "primitives/tokens.h"
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"

@@ -6,7 +6,7 @@
  */
 #include "repl/line/hint.h"
 
-#include "repl/bind/calls.h"
+#include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "repl/line/line.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
 #include "repl/run/run.h"
@@ -22,7 +23,7 @@ static char *ask(ml_Session *ss, const char *question)
 
     ml_out_flush(&ss->out);
     line = ml_line_read(ss, question, true, &interrupted); /* no hints, no suggestion */
-    ss->interrupt = 0;
+    ml_interrupt_answer();
     return line;
 }
 
@@ -50,7 +51,7 @@ void ml_prompt_run(ml_Session *ss)
 
         ml_out_measure(&ss->out, (int)ml_setting_int(&ss->set, ML_SET_width));
         if (interrupted) { /* Ctrl-C: what was typed so far is dropped */
-            ss->interrupt = 0;
+            ml_interrupt_answer();
             ml_text_clear(&whole);
             ml_line_free(line);
             continue;
@@ -72,7 +73,7 @@ void ml_prompt_run(ml_Session *ss)
         if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
         ml_line_history_add(ss, ml_text_z(&whole));
-        ss->interrupt = 0;
+        ml_interrupt_answer();
         ml_run(ss, NULL, ml_text_z(&whole));
         ss->status = 0; /* an error at the prompt is no failure of the program */
         ml_text_clear(&whole);

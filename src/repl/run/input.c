@@ -10,9 +10,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
-#include "repl/out/data.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/show/show.h"
@@ -24,8 +25,7 @@ typedef struct Lines {
     char buf[8192];
     size_t at, n;
     bool ended;
-    int error;                         /* errno of a failed read */
-    const volatile sig_atomic_t *stop; /* Ctrl-C: no more lines */
+    int error; /* errno of a failed read */
 } Lines;
 
 /* The next line without its newline; false: the end. */
@@ -38,7 +38,7 @@ static bool next_line(Lines *l, ml_Text *out)
 
             do
                 k = read(l->fd, l->buf, sizeof l->buf);
-            while (k < 0 && errno == EINTR && !*l->stop);
+            while (k < 0 && errno == EINTR && !ml_interrupted());
             l->ended = k <= 0;
             l->error = k < 0 ? errno : 0;
             l->at = 0;
@@ -58,22 +58,14 @@ static bool next_line(Lines *l, ml_Text *out)
     }
 }
 
-/* The end of an escape sequence for the terminal (ESC [ … letter), or of what stands
- * between \001 and \002 for Readline; p itself when none begins there. */
+/* The end of an escape sequence for the terminal, or of what stands between \001 and \002
+ * for Readline; p itself when none begins there. */
 static const char *behind_invisible(const char *p)
 {
-    const char *q = p;
-
-    if (*p == '\001') {
-        while (*q && *q != '\002')
-            q++;
-        return *q ? q + 1 : q;
-    }
-    if (p[0] != '\033' || p[1] != '[')
-        return p;
-    for (q = p + 2; *q && (*q < '@' || *q > '~');)
-        q++;
-    return *q ? q + 1 : q;
+    if (*p != '\001')
+        return p + ml_escape_length(p);
+    p += strcspn(p, "\002");
+    return *p ? p + 1 : p;
 }
 
 size_t ml_input_prompt_columns(const char *p)
@@ -87,8 +79,10 @@ size_t ml_input_prompt_columns(const char *p)
             p = end;
             continue;
         }
-        n = *p == '\n' ? 0 : n + (((unsigned char)*p & 0xc0) != 0x80);
-        p++;
+        bool line = *p == '\n';
+
+        p = ml_next_char(p, &n);
+        n = line ? 0 : n;
     }
     return n;
 }
@@ -151,7 +145,7 @@ static bool is_binary(const ml_Text *t)
 
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
-    Lines l = {.fd = fd, .stop = &ss->interrupt};
+    Lines l = {.fd = fd};
     ml_Text line = {0}, whole = {0};
     bool ok = true;
     size_t number = 0;

@@ -10,6 +10,7 @@
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/job/background.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/language.h"
 #include "repl/show/show.h"
 
@@ -114,7 +115,8 @@ static void begin_line(ml_Session *ss, Line *l, const char *text)
         l->counts = ml_schedule_fact_counts(l->focus);
     }
     if (ss->depth == 0) {
-        ss->stops = 0;
+        if (!ss->scratch)
+            ml_interrupt_begin_line();
         ss->n_lines++;
     }
     l->event = (ml_LineEvent){.text = l->text.p,

@@ -12,6 +12,7 @@
 
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
+#include "repl/out/interrupt.h"
 #include "repl/run/input.h"
 #include "repl/run/run.h"
 #include "repl/session/safe.h"
@@ -83,7 +84,7 @@ static ml_ErrorCode run_lines(ml_Session *ss, const char *text)
     ml_Text line = {0}, whole = {0}, why = {0};
     ml_ErrorCode code = ML_E_OK;
 
-    while (!ss->quit && ss->interrupt == 0 && next_line(&text, &line)) {
+    while (!ss->quit && !ml_interrupt_came() && next_line(&text, &line)) {
         if (line.n > 0) /* an empty one ends a pasted program: nothing to be seen */
             echo(ss, ml_text_z(&line), whole.n > 0);
         if (whole.n)
@@ -129,13 +130,16 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->mode = ML_MODE_TYPED;
     ss->history = ml_history_new();
     ss->host = ml_host_new(ss);
-    of->inner = ss;
+    s->came = ml_interrupt_came();
+    ml_interrupt_note(false);
     return true;
 }
 
 void ml_scratch_end(ml_Scratch *s)
 {
-    s->of->inner = NULL;
+    if (ml_interrupt_came())
+        ml_interrupt_again(); /* Ctrl-C is for both */
+    ml_interrupt_note(ml_interrupt_came() || s->came);
     ml_history_free(s->ss.history);
     ml_session_free(&s->ss);
     leave_folder(s);

@@ -11,7 +11,8 @@ typedef struct ml_Scratch {
     ml_Session ss;
     ml_Session *of;
     char path[512];
-    int back; /* where one was before */
+    int back;  /* where one was before */
+    bool came; /* Ctrl-C had come in the line that `of` runs */
 } ml_Scratch;
 
 /* What the session prints is appended to out, which also says why when it cannot begin. */

@@ -5,6 +5,7 @@
 #include "repl/session/session.h"
 
 #include "core/base/arena.h"
+#include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"
 #include "repl/session/themes.h"

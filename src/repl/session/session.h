@@ -7,8 +7,6 @@
 #ifndef ML_REPL_SESSION_SESSION_H
 #define ML_REPL_SESSION_SESSION_H
 
-#include <signal.h>
-
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "primitives/schedule.h"
@@ -81,15 +79,10 @@ typedef struct ml_Session {
     ml_Line *done, *undone; /* stacks of lines */
     size_t n_done, n_undone;
 
-    volatile sig_atomic_t interrupt; /* set by SIGINT; see ml_lua_set_interrupt */
-    volatile sig_atomic_t stops;     /* SIGINTs that the line at work has had, and heeded */
-    struct ml_Session
-        *volatile inner; /* at work inside this one (scratch): SIGINT is for both */
-    volatile sig_atomic_t stops_itself; /* in batch mode too SIGINT only sets the flag */
-    bool check_ok;                      /* of the last :check */
-    ml_Failure *last;                   /* the last error, for :explain */
-    bool last_owned; /* it is ours; else a Lua error object that the host keeps has it */
-    int status;      /* exit status so far */
+    bool check_ok;    /* of the last :check */
+    ml_Failure *last; /* the last error, for :explain */
+    bool last_owned;  /* it is ours; else a Lua error object that the host keeps has it */
+    int status;       /* exit status so far */
     bool quit;
     int quit_asked; /* number of the line that wanted to leave while jobs ran; 0: none */
     /* Asks at the prompt; the answer is the caller's to free. NULL: nobody can be asked. */

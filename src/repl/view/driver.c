@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "repl/job/jobs.h"
+#include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/screen/screen.h"
 #include "repl/session/themes.h"
@@ -155,7 +156,7 @@ static bool pressed(void *user, const char *what, double share)
         ml_screen_show(&d->v.grid, false);
         ml_text_clear(&d->v.message);
     }
-    return poll(p, 2, 0) > 0 || d->v.ss->interrupt;
+    return poll(p, 2, 0) > 0 || ml_interrupted();
 }
 
 /* A piece of what is done when the keys rest; what waits is told meanwhile. */
@@ -197,10 +198,10 @@ static void loop(Driver *d)
             wait = left > 0 ? (int)left : 0;
         bool keys = ml_loop_wait(ml_screen_fd(), ml_screen_signal_fd(), wait, &signalled);
 
-        if (v->ss->interrupt) { /* kill -INT: as Ctrl-C */
+        if (ml_interrupted()) { /* kill -INT: as Ctrl-C */
             const ml_Key k = {.name = "C-c"};
 
-            v->ss->interrupt = 0;
+            ml_interrupt_answer();
             ml_view_key(v, &k);
             d->stale = true;
         }

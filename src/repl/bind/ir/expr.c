@@ -5,7 +5,7 @@
  * Everything that is being built lives in the builder's space. A plain number takes the
  * dtype of the other operand where it can. Lua's == compares structure. Source: lua-api 2.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 #include "core/compare/equal.h"
 #include "core/walk.h"
@@ -45,6 +45,7 @@ const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
                          const char *what)
 {
     BindExpr *x = bind_test(L, idx, &bind_expr_class);
+    const BindClass *c;
     int64_t v;
 
     if (x && (x->sp == sp || ml_ctx_descends(sp->cx, x->sp->cx)))
@@ -57,14 +58,8 @@ const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
     case LUA_TNUMBER: return number(L, idx, sp, like, what);
     case LUA_TBOOLEAN: return ml_bool(sp->cx, lua_toboolean(L, idx) != 0);
     case LUA_TUSERDATA:
-        if (luaL_getmetafield(L, idx, "__expr") == LUA_TFUNCTION) {
-            lua_pushvalue(L, idx);
-            lua_call(L, 1, 1);
-            x = bind_check(L, -1, &bind_expr_class);
-            lua_pop(L, 1); /* kept by its owner */
-            return x->e;
-        }
-        if (bind_test(L, idx, &bind_handle_class) || bind_test(L, idx, &bind_hexpr_class)) {
+        c = bind_class_of(L, idx);
+        if (c && c->is_number) {
             lua_getfield(L, idx, "value");
             v = bind_int(L, -1, what);
             lua_pop(L, 1);
@@ -499,6 +494,20 @@ static bool expr_get(lua_State *L, const char *key)
     return true;
 }
 
+static bool expr_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+{
+    const ml_Expr *e = ((BindExpr *)lua_touserdata(L, idx))->e;
+
+    (void)s;
+    if (e->kind == ML_EXPR_INT)
+        *out = ml_dtype_is_bool(e->type) ? ML_ARG_BOOL(e->as.i != 0) : ML_ARG_INT(e->as.i);
+    else if (e->kind == ML_EXPR_FLOAT)
+        *out = (ml_Arg){.kind = ML_A_FLOAT, .as.f = e->as.f};
+    else
+        *out = (ml_Arg){.kind = ML_A_EXPR, .as.e = ml_import_expr(ml_import_begin(cx), e)};
+    return true;
+}
+
 static const luaL_Reg expr_meta[] = {{"__gc", bind_space_gc},
                                      {"__tostring", expr_tostring},
                                      {"__eq", expr_eq},
@@ -514,8 +523,13 @@ static const luaL_Reg expr_meta[] = {{"__gc", bind_space_gc},
                                      {NULL, NULL}};
 static const char *const expr_fields[] = {"dtype", "kind", "name", "value",
                                           "op",    "args", NULL};
-const BindClass bind_expr_class = {"moonloop.expression", expr_meta, NULL, expr_fields,
-                                   expr_get};
+const BindClass bind_expr_class = {
+    .name = "moonloop.expression",
+    .meta = expr_meta,
+    .fields = expr_fields,
+    .get = expr_get,
+    .arg = expr_arg,
+};
 
 int bind_ir_table(lua_State *L)
 {

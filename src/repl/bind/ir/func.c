@@ -2,7 +2,7 @@
  * func - functions and their buffers as Lua objects; copies with identities of their own.
  * Source: lua-api 2.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 #include "core/walk.h"
 
@@ -167,6 +167,15 @@ static int func_tostring(lua_State *L)
     return 1;
 }
 
+static bool func_program(lua_State *L, int idx, BindProgram *out)
+{
+    BindFunc *o = lua_touserdata(L, idx);
+
+    if (o->f)
+        *out = (BindProgram){.cx = o->sp->cx, .f = o->f};
+    return o->f != NULL;
+}
+
 static const luaL_Reg func_meta[] = {{"__gc", bind_space_gc},
                                      {"__tostring", func_tostring},
                                      {"__eq", bind_program_eq},
@@ -176,8 +185,14 @@ static const luaL_Reg func_methods[] = {{"script", bind_program_script},
                                         {"with_attr", func_with_attr},
                                         {NULL, NULL}};
 static const char *const func_fields[] = {"name", "params", "buffers", "attrs", NULL};
-const BindClass bind_func_class = {"moonloop.function", func_meta, func_methods,
-                                   func_fields, func_get};
+const BindClass bind_func_class = {
+    .name = "moonloop.function",
+    .meta = func_meta,
+    .methods = func_methods,
+    .fields = func_fields,
+    .get = func_get,
+    .program = func_program,
+};
 
 /* ---- buffers */
 
@@ -243,11 +258,26 @@ static int buffer_eq(lua_State *L)
     return 1;
 }
 
+static bool buffer_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+{
+    BindBuffer *o = lua_touserdata(L, idx);
+
+    (void)cx;
+    (void)s;
+    *out = (ml_Arg){.kind = ML_A_BUFFER, .as.buffer = o->b->uid};
+    return true;
+}
+
 static const luaL_Reg buffer_meta[] = {{"__gc", bind_space_gc},
                                        {"__tostring", buffer_tostring},
                                        {"__eq", buffer_eq},
                                        {NULL, NULL}};
 static const char *const buffer_fields[] = {"name",  "shape",   "dtype",
                                             "scope", "strides", NULL};
-const BindClass bind_buffer_class = {"moonloop.buffer", buffer_meta, NULL, buffer_fields,
-                                     buffer_get};
+const BindClass bind_buffer_class = {
+    .name = "moonloop.buffer",
+    .meta = buffer_meta,
+    .fields = buffer_fields,
+    .get = buffer_get,
+    .arg = buffer_arg,
+};

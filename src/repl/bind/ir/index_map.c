@@ -4,7 +4,7 @@
  * A function is called once, over fresh variables named after its parameters.
  * Source: primitives 1.2, lua-api 2.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 enum { MAX_MAP = 64 };
 
@@ -213,6 +213,20 @@ static int map_tostring(lua_State *L)
     return 1;
 }
 
+static bool map_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+{
+    BindMap *o = lua_touserdata(L, idx);
+
+    (void)cx;
+    (void)s;
+    *out = (ml_Arg){.kind = ML_A_MAP, .as.map = o->m};
+    return true;
+}
+
 static const luaL_Reg map_meta[] = {
     {"__gc", bind_space_gc}, {"__tostring", map_tostring}, {NULL, NULL}};
-const BindClass bind_map_class = {"moonloop.index_map", map_meta, NULL, NULL, NULL};
+const BindClass bind_map_class = {
+    .name = "moonloop.index_map",
+    .meta = map_meta,
+    .arg = map_arg,
+};

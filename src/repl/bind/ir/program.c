@@ -4,7 +4,7 @@
  * A module or function keeps its context through a space; a module's context is sealed once
  * it is built. Source: lua-api 2.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 #include "core/compare/equal.h"
 
@@ -288,36 +288,24 @@ static int read_file(lua_State *L)
 
 BindProgram bind_program(lua_State *L, int idx)
 {
-    BindModule *m = bind_test(L, idx, &bind_module_class);
-    BindFunc *f = bind_test(L, idx, &bind_func_class);
-    BindSchedule *s = bind_test(L, idx, &bind_schedule_class);
+    const BindClass *c = bind_class_of(L, idx);
+    BindProgram p = {0};
 
-    if (m && m->m)
-        return (BindProgram){.cx = m->sp->cx, .m = m->m};
-    if (f && f->f)
-        return (BindProgram){.cx = f->sp->cx, .f = f->f};
-    if (s && s->s)
-        return (BindProgram){
-            .cx = ml_schedule_ctx(s->s), .m = ml_schedule_program(s->s).mod, .s = s->s};
-    bind_bad(L, "a program (module, function or schedule) is needed, got %s",
-             bind_type(L, idx));
-    return (BindProgram){0};
+    if (!c || !c->program || !c->program(L, idx, &p))
+        bind_bad(L, "a program (module, function or schedule) is needed, got %s",
+                 bind_type(L, idx));
+    return p;
 }
 
 bool ml_lua_to_program(lua_State *L, int idx, ml_Ctx **cx, const ml_Module **m)
 {
-    BindModule *mod = bind_test(L, idx, &bind_module_class);
-    BindSchedule *s = bind_test(L, idx, &bind_schedule_class);
+    const BindClass *c = bind_class_of(L, idx);
+    BindProgram p = {0};
 
-    if (mod && mod->m) {
-        *cx = mod->sp->cx;
-        *m = mod->m;
-        return true;
-    }
-    if (!s || !s->s)
+    if (!c || !c->program || !c->program(L, idx, &p) || !p.m)
         return false;
-    *cx = ml_schedule_ctx(s->s);
-    *m = ml_schedule_program(s->s).mod;
+    *cx = p.cx;
+    *m = p.m;
     return true;
 }
 
@@ -596,6 +584,15 @@ static int module_len(lua_State *L)
     return 1;
 }
 
+static bool module_program(lua_State *L, int idx, BindProgram *out)
+{
+    BindModule *o = lua_touserdata(L, idx);
+
+    if (o->m)
+        *out = (BindProgram){.cx = o->sp->cx, .m = o->m};
+    return o->m != NULL;
+}
+
 static const luaL_Reg module_meta[] = {{"__gc", bind_space_gc},
                                        {"__tostring", module_tostring},
                                        {"__eq", bind_program_eq},
@@ -608,8 +605,15 @@ static const luaL_Reg module_methods[] = {{"script", bind_program_script},
                                           {NULL, NULL}};
 static const char *const module_fields[] = {"names", "inputs", "reference", "flop",
                                             "bytes", "id",     "warnings",  NULL};
-const BindClass bind_module_class = {"moonloop.module", module_meta, module_methods,
-                                     module_fields, module_get};
+const BindClass bind_module_class = {
+    .name = "moonloop.module",
+    .meta = module_meta,
+    .methods = module_methods,
+    .fields = module_fields,
+    .get = module_get,
+    .any_key = true,
+    .program = module_program,
+};
 
 int bind_program_functions(lua_State *L)
 {

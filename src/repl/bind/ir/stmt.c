@@ -5,7 +5,7 @@
  * context of its own, after a check that it is well-formed. Source: ir-and-analysis 1,
  * lua-api 2.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 #include "verify/verify.h"
 
@@ -486,7 +486,10 @@ static int stmt_gc(lua_State *L)
 
 static const luaL_Reg stmt_meta[] = {
     {"__gc", stmt_gc}, {"__tostring", stmt_tostring}, {NULL, NULL}};
-const BindClass bind_stmt_class = {"moonloop.statement", stmt_meta, NULL, NULL, NULL};
+const BindClass bind_stmt_class = {
+    .name = "moonloop.statement",
+    .meta = stmt_meta,
+};
 
 int bind_stmt_functions(lua_State *L)
 {

@@ -4,7 +4,7 @@
  * Positions count from 0, as everywhere where parts of a program are counted.
  * Source: lua-api 5.
  */
-#include "repl/bind/bind.h"
+#include "repl/bind/ir/ir.h"
 
 #include "codegen/interp/interp.h"
 
@@ -345,9 +345,10 @@ static int tensor_compare(lua_State *L)
 
         ml_tensor_place(t, a, c.first);
         bind_push_text(L, t);
-        lua_setfield(L, -3, "first");
+        lua_setfield(L, -3, "first_at");
         lua_pop(L, 1);
     }
+    bind_facts_hint(L, &ml_check_fields);
     return 1;
 }
 
@@ -388,8 +389,14 @@ static const luaL_Reg tensor_methods[] = {
     {"totable", tensor_totable},   {"save", tensor_save},
     {"compare", tensor_compare},   {NULL, NULL}};
 static const char *const tensor_fields[] = {"shape", "dtype", "bytes", "size", NULL};
-const BindClass bind_tensor_class = {"moonloop.tensor", tensor_meta, tensor_methods,
-                                     tensor_fields, tensor_get};
+const BindClass bind_tensor_class = {
+    .name = "moonloop.tensor",
+    .meta = tensor_meta,
+    .methods = tensor_methods,
+    .fields = tensor_fields,
+    .get = tensor_get,
+    .any_key = true,
+};
 
 /* ---- running */
 

@@ -2,9 +2,10 @@
  * run - lines that the view runs, and what is said about them: the message row, the log of
  * pane 7, a page of text. Source: interaction 10.
  */
-#include "repl/run/run.h"
 #include "core/base/arena.h"
 #include "repl/command/command.h"
+#include "repl/out/interrupt.h"
+#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/state/capture.h"
 #include "repl/view/state/view.h"
@@ -117,7 +118,7 @@ bool ml_view_run(ml_View *v, const char *line)
                       .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
     char *kept = ml_heap_text(line); /* it may lie in what the run changes */
 
-    ss->interrupt = 0;
+    ml_interrupt_answer();
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);

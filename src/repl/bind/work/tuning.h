@@ -1,0 +1,17 @@
+/* tuning - records and searches between Lua and the host. Source: lua-api 6. */
+#ifndef ML_REPL_BIND_TUNING_H
+#define ML_REPL_BIND_TUNING_H
+
+#include "repl/bind/work/work.h"
+#include "tune/tune.h"
+
+extern const BindClass bind_db_class, bind_tuner_class;
+
+/* The search at that index; NULL: another thing, or it is over. */
+ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx);
+/* The open database at that index; NULL: another thing, or it is closed. */
+ml_Db *ml_lua_to_db(lua_State *L, int idx);
+int bind_tune_functions(lua_State *L);
+int bind_rule_functions(lua_State *L);
+
+#endif

@@ -1,0 +1,119 @@
+#!/bin/bash
+# Ctrl-C where something looks for it nowhere: the second says what the third does, the third ends the
+# program with 130, and :recover brings the session back. Elsewhere no number of them ends it.
+. tests/repl/session.sh
+. "$root/tests/repl/terminal.sh"
+open_terminal 'Ctrl-C in a terminal' sh || exit 0
+hours='("x"):rep(10000000):find(".-.-.-y")'
+finalizer='setmetatable({}, {__gc = function() while true do end end}) collectgarbage()'
+
+start() { # a session with one step
+    clear_shell
+    line "'$MOONLOOP' --no-init -i $* -e 's = schedule(workload.matmul(64, 64, 64))'"
+    ends_in 'matmul v0>' && line 'split("j", {auto, 16})' && ends_in 'matmul v1>' && keys C-l
+}
+goes_on() { line 'print(800 + 8)' && has_line 808 && ends_in "${1-matmul v1>}"; }
+# A Ctrl-C is a fact once the terminal has shown it and the program has taken the signal: bit 2 of what
+# is pending is off.
+taken() { ! grep -q '^ShdPnd:.*[2367abef]$' "/proc/$(child)/status" 2>/dev/null; }
+carets() { screen | grep -o '\^C' | wc -l; }
+more_carets() { [ "$(carets)" -gt "$1" ]; }
+press() {
+    local n
+    n=$(carets)
+    keys C-c && within more_carets "$n" && within taken
+}
+hangs() { line "$mark$1" && begun; }
+ended() { # with 130, the terminal as it was, and the session comes back
+    within at_shell && line 'echo status $?' && has_line 'status 130' && restored
+}
+comes_back() {
+    line "'$MOONLOOP' --no-init" && sees ':recover' && line ':recover' && sees 'brought back 1 step of matmul' &&
+        ends_in 'matmul v1>' && line ':quit' && line ':quit' && within at_shell && rm -r "$HOME/.local/state/moonloop/sessions"
+}
+
+# ---- what hangs
+line 'stty -a >found' && clear_shell
+start
+hangs "print($hours)" && press && press && sees 'Once more within three seconds' &&
+    sees 'ends moonloop; the session is autosaved, and :recover brings it back.' && ! at_shell
+verdict 'says at the second Ctrl-C what the third does'
+press
+sees 'moonloop: ended by Ctrl-C.' && sees 'The session is saved in'
+verdict 'ends with the third, and names the autosave'
+ended
+verdict 'with status 130, and the terminal as it was'
+comes_back
+verdict 'and :recover brings the session back'
+
+for where in "$finalizer" "coroutine.wrap(function() return $hours end)()" "while true do pcall(function() $hours end) end"; do
+    start
+    hangs "$where" && press && press && sees 'Once more within' && press && ended && comes_back
+    verdict "ends ${where%%(*} with the third"
+done
+
+start
+hangs "print($hours)" && press && press && sees 'Once more within' && keys C-l && since=$SECONDS &&
+    within eval '[ $SECONDS -gt $((since + 4)) ]' && press && [ "$(screen | grep -c 'Once more within')" = 2 ] && press && ended && comes_back
+verdict 'counts one that comes later than three seconds as another second one'
+
+# ---- in the panes
+start
+line ':view'
+sees '1 Loops' && for _ in 1 2 3 4 5; do keys C-c; done && shows '1 Loops' && keys : && text "$mark$finalizer" && keys Enter && begun &&
+    keys C-c && within taken && keys C-c && sees 'Ctrl-C again ends; :recover brings back' && keys C-c && ended && comes_back
+verdict 'ends in the panes with the third, where idle ones count for nothing'
+
+# ---- where nothing was typed yet, or nothing is kept
+clear_shell
+echo "$mark$finalizer" >hang.lua
+line "'$MOONLOOP' --no-init hang.lua"
+begun && press && press && sees 'nothing of this session is autosaved' && press && sees 'moonloop: ended by Ctrl-C.' && ended
+verdict 'ends a script with the third'
+clear_shell
+line "'$MOONLOOP' --no-init -i hang.lua"
+begun && press && press && sees 'nothing of this session is autosaved' && press && ended
+verdict 'and one that a prompt was to follow'
+start --private
+hangs "$finalizer" && press && press && sees 'nothing of this session is autosaved' && press && ended
+verdict 'says under --private that nothing is kept'
+clear_shell
+echo "$mark$hours" >hang.lua
+line "'$MOONLOOP' --no-init --batch hang.lua"
+begun && keys C-c && ended
+verdict 'ends in batch mode with the first'
+
+# ---- where no number of them ends it
+start
+for _ in 1 2 3 4 5 6; do press; done
+ends_in 'matmul v1>' && goes_on
+verdict 'goes on after any number of Ctrl-C at an idle prompt'
+keys C-l
+line ':set pager on'
+line ':help'
+ends_in 'Space more, b back, /TEXT searches, q quits' && for _ in 1 2 3 4; do keys C-c; done && keys q && ends_in 'matmul v1>' && goes_on
+verdict 'in a pager'
+line ':set pager off'
+keys C-l
+line '!touch begun; exec sleep 100'
+begun && press && ends_in 'matmul v1>' && goes_on
+verdict 'ends a child with the first'
+# What takes no notice of it goes on until it is told to end.
+stubborn='trap "" INT; touch begun; until test -e go; do sleep 0.02; done; rm go'
+keys C-l
+line "!$stubborn"
+begun && press && press && press && press && touch go && ends_in 'matmul v1>' && goes_on
+verdict 'waits for a child that takes no notice'
+keys C-l
+line "print(moon.cmd('shell', '$stubborn').ok)"
+begun && press && press && press && press && touch go && sees 'true' && ends_in 'matmul v1>' && goes_on
+verdict 'for one whose output Lua asked for'
+keys C-l
+line ":versions | $stubborn"
+begun && press && press && press && press && touch go && ends_in 'matmul v1>' && goes_on
+verdict 'and for one that a command writes to'
+keys C-l
+line 's = schedule(workload.matmul(1024, 1024, 1024))' && line ':time --runs 4096'
+within eval 'pgrep -P "$(child)" >/dev/null' && keys C-c && sees interrupted && ends_in 'matmul v0>' && goes_on 'matmul v0>'
+verdict 'ends the work of a worker with the first'
+line ':quit' && line ':quit' && within at_shell
