@@ -17,6 +17,14 @@ static struct {
     off_t at; /* read so far */
 } turned;
 
+/* The descriptors alone, from a signal handler: what is written next is seen. */
+static void turn_back(void)
+{
+    for (int k = 0; k < 2 && turned.on; k++)
+        if (turned.was[k] >= 0)
+            dup2(turned.was[k], 1 + k);
+}
+
 bool ml_capture_begin(void)
 {
     if (turned.on)
@@ -26,7 +34,7 @@ bool ml_capture_begin(void)
     turned.file = tmpfile();
     if (!turned.file)
         return false;
-    ml_restore_by(ml_capture_restore);
+    ml_restore_by(turn_back);
     turned.at = 0;
     for (int k = 0; k < 2; k++) {
         turned.was[k] = dup(1 + k);
@@ -52,13 +60,6 @@ void ml_capture_end(void)
         }
     fclose(turned.file);
     turned.on = false;
-}
-
-void ml_capture_restore(void)
-{
-    for (int k = 0; k < 2 && turned.on; k++)
-        if (turned.was[k] >= 0)
-            dup2(turned.was[k], 1 + k);
 }
 
 bool ml_capture_on(void)

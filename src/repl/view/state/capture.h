@@ -12,8 +12,6 @@
 bool ml_capture_begin(void);
 /* Turns them back. */
 void ml_capture_end(void);
-/* The descriptors alone, from a signal handler: what is written next is seen. */
-void ml_capture_restore(void);
 bool ml_capture_on(void);
 /* What was printed since goes to the log. */
 void ml_capture_drain(ml_View *v);

@@ -2,10 +2,10 @@
  * run - lines that the view runs, and what is said about them: the message row, the log of
  * pane 7, a page of text. Source: interaction 10.
  */
+#include "repl/run/run.h"
 #include "core/base/arena.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
-#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/state/capture.h"
 #include "repl/view/state/view.h"
@@ -33,30 +33,16 @@ static void one_line(ml_Text *t)
         t->p[n] = '\0';
 }
 
-static void say(ml_View *v, bool error, const char *fmt, va_list ap)
-{
-    ml_text_clear(&v->message);
-    ml_text_vfmt(&v->message, fmt, ap);
-    one_line(&v->message);
-    v->message_is_error = error;
-}
-
 void ml_view_say(ml_View *v, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    say(v, false, fmt, ap);
+    ml_text_clear(&v->message);
+    ml_text_vfmt(&v->message, fmt, ap);
     va_end(ap);
-}
-
-void ml_view_say_error(ml_View *v, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    say(v, true, fmt, ap);
-    va_end(ap);
+    one_line(&v->message);
+    v->message_is_error = false;
 }
 
 void ml_view_log(ml_View *v, const char *text, size_t n)
@@ -78,6 +64,43 @@ void ml_view_log(ml_View *v, const char *text, size_t n)
         v->log.n -= from;
     }
     v->pane[ML_PANE_JOBS].fresh = false;
+}
+
+/* ---- pages */
+
+ml_Rows *ml_view_page_open(ml_View *v, const char *title)
+{
+    ml_rows_reset(&v->page);
+    ml_text_clear(&v->page_title);
+    ml_text_add(&v->page_title, title);
+    v->paging = true;
+    v->page_top = v->page_left = 0;
+    return &v->page;
+}
+
+/* How a line of output looks: errors and differences by how they begin. */
+static ml_CellRole role_of(const char *p)
+{
+    if (strncmp(p, "error:", 6) == 0)
+        return ML_ROLE_ERROR;
+    if (strncmp(p, "note:", 5) == 0)
+        return ML_ROLE_NOTE;
+    while (*p == ' ' || (*p >= '0' && *p <= '9'))
+        p++;
+    if (p[0] == '+' && p[1] == ' ')
+        return ML_ROLE_DIFF_ADD;
+    if (p[0] == '-' && p[1] == ' ')
+        return ML_ROLE_DIFF_DEL;
+    return ML_ROLE_TEXT;
+}
+
+static void show_page(ml_View *v, const char *title, const char *text)
+{
+    ml_Rows *r = ml_view_page_open(v, title);
+    ml_Str line;
+
+    while (ml_next_line(&text, &line))
+        ml_rows_add(r, role_of(line.p), "%.*s", (int)line.n, line.p);
 }
 
 /* ---- lines */
@@ -102,11 +125,12 @@ static void tell(ml_View *v, bool ok, ml_Text *out, const char *err)
 
     if (first.n == 0)
         first = first_line(*z ? z : err);
-    (ok ? ml_view_say : ml_view_say_error)(v, "%.*s", (int)first.n, first.p);
+    ml_view_say(v, "%.*s", (int)first.n, first.p);
+    v->message_is_error = !ok;
     ml_text_add(out, err);
     ml_view_log(v, ml_text_z(out), out->n);
     if (v->typing && ml_count_lines(ml_text_z(out)) > 1)
-        ml_view_page(v, ml_text_z(&v->lua), ml_text_z(out));
+        show_page(v, ml_text_z(&v->lua), ml_text_z(out));
 }
 
 bool ml_view_run(ml_View *v, const char *line)
@@ -138,43 +162,6 @@ bool ml_view_run(ml_View *v, const char *line)
     return ok;
 }
 
-/* ---- pages */
-
-ml_Rows *ml_view_page_open(ml_View *v, const char *title)
-{
-    ml_rows_reset(&v->page);
-    ml_text_clear(&v->page_title);
-    ml_text_add(&v->page_title, title);
-    v->paging = true;
-    v->page_top = v->page_left = 0;
-    return &v->page;
-}
-
-/* How a line of output looks: errors and differences by how they begin. */
-static ml_CellRole role_of(const char *p)
-{
-    if (strncmp(p, "error:", 6) == 0)
-        return ML_ROLE_ERROR;
-    if (strncmp(p, "note:", 5) == 0)
-        return ML_ROLE_NOTE;
-    while (*p == ' ' || (*p >= '0' && *p <= '9'))
-        p++;
-    if (p[0] == '+' && p[1] == ' ')
-        return ML_ROLE_DIFF_ADD;
-    if (p[0] == '-' && p[1] == ' ')
-        return ML_ROLE_DIFF_DEL;
-    return ML_ROLE_TEXT;
-}
-
-void ml_view_page(ml_View *v, const char *title, const char *text)
-{
-    ml_Rows *r = ml_view_page_open(v, title);
-    ml_Str line;
-
-    while (ml_next_line(&text, &line))
-        ml_rows_add(r, role_of(line.p), "%.*s", (int)line.n, line.p);
-}
-
 void ml_view_page_of(ml_View *v, const char *command, const char *title)
 {
     ml_Text out = {0};
@@ -187,6 +174,6 @@ void ml_view_page_of(ml_View *v, const char *command, const char *title)
     if (out.n == 0)
         ml_view_say(v, "%s: nothing to show", title);
     else
-        ml_view_page(v, title, ml_text_z(&out));
+        show_page(v, title, ml_text_z(&out));
     ml_text_free(&out);
 }

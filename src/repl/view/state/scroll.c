@@ -78,7 +78,7 @@ static int row_like(const ml_View *v, ml_PaneId id, const ml_Row *old, const cha
     return clip(v, id, near);
 }
 
-void ml_view_in_sight(ml_View *v, ml_PaneId id)
+static void keep_in_sight(ml_View *v, ml_PaneId id)
 {
     ml_PaneState *p = &v->pane[id];
     int room = ml_view_room(v, id), n = n_rows(v, id), last = n > room ? n - room : 0;
@@ -129,7 +129,7 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)
         if (at >= 0)
             p->cursor = at;
     }
-    ml_view_in_sight(v, id);
+    keep_in_sight(v, id);
     return r;
 }
 
@@ -156,7 +156,7 @@ void ml_view_go(ml_View *v, ml_PaneId id, int row)
     }
     if (ml_view_other(id) != ML_PANE_NONE) /* it scrolls along */
         v->pane[ml_view_other(id)].sync = true;
-    ml_view_in_sight(v, id);
+    keep_in_sight(v, id);
 }
 
 void ml_view_scroll(ml_View *v, ml_PaneId id, int by)
@@ -166,12 +166,12 @@ void ml_view_scroll(ml_View *v, ml_PaneId id, int by)
     ml_view_rows(v, id);
     p->top += by;
     v->pane[id].loose = true;
-    ml_view_in_sight(v, id);
+    keep_in_sight(v, id);
 }
 
 /* ---- folds */
 
-bool ml_view_folded(const ml_View *v, ml_Uid node)
+static bool folded(const ml_View *v, ml_Uid node)
 {
     for (size_t k = 0; k < v->folded.n; k++)
         if (v->folded.v[k] == node)
@@ -181,7 +181,7 @@ bool ml_view_folded(const ml_View *v, ml_Uid node)
 
 void ml_view_fold(ml_View *v, ml_Uid node, bool fold)
 {
-    if (!node || fold == ml_view_folded(v, node))
+    if (!node || fold == folded(v, node))
         return;
     if (fold) {
         ml_push(v->cx, &v->folded, node);

@@ -173,16 +173,13 @@ void ml_view_stale(ml_View *v);
 /* Runs a line of Lua or a command as if typed; what it prints becomes the message (first
  * line) and goes to the log of pane 7. false: it failed. */
 bool ml_view_run(ml_View *v, const char *line);
-/* The message row says this until the next key; as an error: in its role. */
+/* The message row says this until the next key. */
 void ml_view_say(ml_View *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void ml_view_say_error(ml_View *v, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 /* More lines for the log of pane 7: what programs and libraries printed. */
 void ml_view_log(ml_View *v, const char *text, size_t n);
-/* Text to be read, over the panes, until Esc; an empty page. */
-void ml_view_page(ml_View *v, const char *title, const char *text);
 /* What a command (without its colon) prints, as a page. */
 void ml_view_page_of(ml_View *v, const char *command, const char *title);
+/* A page without rows yet, over the panes until Esc. */
 ml_Rows *ml_view_page_open(ml_View *v, const char *title);
 
 /* ---- scroll.c */
@@ -193,11 +190,8 @@ const ml_Row *ml_view_row(ml_View *v, ml_PaneId id); /* under the cursor; NULL: 
 void ml_view_go(ml_View *v, ml_PaneId id, int row);
 /* Rows that fit; at least 1. */
 int ml_view_room(const ml_View *v, ml_PaneId id);
-/* Scrolls so that the cursor is in sight. */
-void ml_view_in_sight(ml_View *v, ml_PaneId id);
 void ml_view_scroll(ml_View *v, ml_PaneId id, int by);
 void ml_view_fold(ml_View *v, ml_Uid node, bool fold);
-bool ml_view_folded(const ml_View *v, ml_Uid node);
 /* Whether the row is of the selected node: its own, or of something below it. */
 bool ml_view_linked(const ml_View *v, const ml_Row *row);
 
