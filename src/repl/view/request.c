@@ -344,7 +344,8 @@ static void diff(ml_View *v)
 /* ---- the table */
 
 static const ml_RequestRow ROWS[ML_N_REQUESTS] = {
-#define ML_KEY(id, pane, keys, label, help, ...) [ML_REQ_##id] = {ML_REQ_##id, __VA_ARGS__},
+#define ML_KEY(id, pane, keys, label, help, ...)                                           \
+    [ML_REQ_##id] = {.req = ML_REQ_##id, .fn = __VA_ARGS__},
 #include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
