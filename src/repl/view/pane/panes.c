@@ -110,6 +110,17 @@ bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh)
     return true;
 }
 
+bool ml_pane_before(const ml_Shown *sh, ml_Program *out)
+{
+    ml_Step step;
+    bool there = ml_version_step(sh->s, sh->version, &step) && step.parent >= 0 &&
+                 ml_version_known(sh->s, step.parent);
+
+    if (there)
+        *out = ml_version_program(sh->s, step.parent);
+    return there;
+}
+
 const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh)
 {
     return v->node ? ml_index_node(sh->p.index, v->node) : NULL;

@@ -1,5 +1,5 @@
 /*
- * pane_perf - pane 6: what the versions reached, and what the machine can do.
+ * perf - pane 6: what the versions reached, and what the machine can do.
  *
  * One bar per timed version, the longest for the fastest; below them the same as points
  * under the roofs of the machine. What is known of the machine is shown; nothing is

@@ -1,5 +1,5 @@
 /*
- * pane_program - pane 2: the program as text, lowered, and as code.
+ * program - pane 2: the program as text, lowered, and as code.
  *
  * The numbers of the lines are those of :show and stay when the text scrolls sideways. A
  * line belongs to the innermost loop or block that it is of. Source: interaction 10.
@@ -24,19 +24,6 @@ static bool has_changed(Changes *c, ml_Uid node)
         c->answer = ml_node_changed(c->before, c->now, node);
     }
     return c->answer;
-}
-
-static Changes changes_of(const ml_Shown *sh)
-{
-    Changes c = {.now = sh->p};
-    ml_Step step;
-
-    if (ml_version_step(sh->s, sh->version, &step) && step.parent >= 0 &&
-        ml_version_known(sh->s, step.parent)) {
-        c.before = ml_version_program(sh->s, step.parent);
-        c.any = true;
-    }
-    return c;
 }
 
 /* Beside each other, a line and its instructions have numbers of one colour. */
@@ -70,10 +57,11 @@ static const bool *coded_lines(ml_View *v, ml_Rows *r, const ml_Shown *sh, size_
 static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
 {
     const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
-    Changes changes = changes_of(sh);
+    Changes changes = {.now = sh->p};
     int width = ml_digits(t->n);
     const bool *coded = coded_lines(v, r, sh, t->n);
 
+    changes.any = ml_pane_before(sh, &changes.before);
     for (size_t k = 0; k < t->n; k++) {
         const ml_TextLine *l = &t->lines[k];
         ml_Row *row;
