@@ -3,28 +3,15 @@
  * $XDG_STATE_HOME/moonloop/panes (default ~/.local/state). What cannot be read or written
  * is passed over: it is not worth a message. Source: interaction 10.
  */
-#include "repl/view/state/view.h"
-
 #include "core/base/file.h"
-
-#include <stdlib.h>
-
-static bool path_of(ml_Text *out)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state && *state)
-        ml_text_fmt(out, "%s/moonloop/panes", state);
-    else if (home && *home)
-        ml_text_fmt(out, "%s/.local/state/moonloop/panes", home);
-    return out->n > 0;
-}
+#include "repl/keep/sessions.h"
+#include "repl/view/state/view.h"
 
 void ml_view_layout_load(ml_View *v)
 {
     ml_Text path = {0}, text = {0};
 
-    if (path_of(&path) && ml_file_read(path.p, &text)) {
+    if (ml_state_path("panes", &path) && ml_file_read(path.p, &text)) {
         ml_layout_read(v->layout, ml_text_z(&text));
         ml_view_place(v);
     }
@@ -39,7 +26,7 @@ void ml_view_layout_save(ml_View *v)
 
     for (int s = 0; s < ML_N_SIZES; s++)
         changed = changed || v->layout[s].changed;
-    if (changed && path_of(&path)) {
+    if (changed && ml_state_path("panes", &path)) {
         ml_layout_write(v->layout, &text);
         if (ml_file_folders(path.p) == 0) /* or it is not kept */
             ml_file_write(path.p, ml_text_z(&text), text.n);
