@@ -1,5 +1,5 @@
 /*
- * pane_block - pane 3: what the selected block is; for a loop, the blocks below it; for the
+ * block - pane 3: what the selected block is; for a loop, the blocks below it; for the
  * function, its parameters.
  *
  * Conditions that primitives ask for are marked as they hold or not, and those that do not
