@@ -211,28 +211,10 @@ static void set_rows(lua_State *L, ml_Data *d)
         bind_facts_hint(L, d->of);
 }
 
-typedef struct DataBox {
-    ml_Data d;
-} DataBox;
-
 static int free_data(lua_State *L)
 {
-    ml_data_free(&((DataBox *)lua_touserdata(L, 1))->d);
+    ml_data_free(lua_touserdata(L, 1));
     return 0;
-}
-
-/* Memory that goes when Lua collects it. */
-static ml_Data *push_data(lua_State *L)
-{
-    DataBox *b = lua_newuserdatauv(L, sizeof *b, 0);
-
-    *b = (DataBox){.d = {.n = 0}};
-    if (luaL_newmetatable(L, "moonloop.data")) {
-        lua_pushcfunction(L, free_data);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return &b->d;
 }
 
 /* An argument as a word, which stays on the stack; handles are their names. */
@@ -276,7 +258,7 @@ static int l_cmd(lua_State *L)
     for (int k = 2; k <= n; k++)
         words[k - 2] = push_word(L, k);
     ml_Text *got = bind_text(L);
-    ml_Data *data = push_data(L);
+    ml_Data *data = bind_box(L, sizeof *data, "moonloop.data", free_data);
     ml_RunFrame f;
 
     ml_frame_push(h->ss, &f, &(ml_RunOpts){.sink.out = got});
