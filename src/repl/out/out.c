@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 
 /* ---- the terminal */
 
@@ -211,7 +211,7 @@ static void put_note(ml_Out *o, const char *text)
 {
     static const char *const KINDS[] = {"note", "warning", "focus"};
     const char *kind = KINDS[0];
-    ml_Text t = {0};
+    ml_Data d = {.schema = true};
 
     for (size_t k = 0; k < ML_COUNT(KINDS); k++) {
         size_t n = strlen(KINDS[k]);
@@ -221,13 +221,10 @@ static void put_note(ml_Out *o, const char *text)
             text += n + 2;
         }
     }
-    ml_text_char(&t, '{');
-    ml_data_quote(&t, kind);
-    ml_text_char(&t, ':');
-    ml_data_quote(&t, text);
-    ml_text_char(&t, '}');
-    put_line(o, STDERR_FILENO, o->sink.err, ml_text_z(&t));
-    ml_text_free(&t);
+    ml_data_row(&d);
+    ml_data_str(&d, kind, text);
+    put(o, STDERR_FILENO, o->sink.err, ml_data_lines(&d));
+    ml_data_free(&d);
 }
 
 void ml_err_line(ml_Out *o, const char *text)

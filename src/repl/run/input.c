@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 #include "repl/session/frame.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 #include "repl/out/interrupt.h"
 
 #define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
@@ -52,14 +52,14 @@ void ml_progress_begin(ml_Progress *p, ml_Session *ss, const char *what)
 
 static void tell_json(ml_Progress *p, double share, const char *text, double spent)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
 
     if (!ml_progress_due(p->ss, &p->line_at))
         return;
     ml_data_row(&d);
     ml_data_str(&d, "progress", p->what);
     ml_data_real(&d, "share", share);
-    ml_data_real(&d, "seconds", spent);
+    ml_data_real(&d, "elapsed", spent);
     ml_data_str(&d, "text", text);
     ml_err(&p->ss->out, ml_data_lines(&d));
     ml_data_free(&d);
