@@ -344,22 +344,7 @@ static int replay_file(const Replay *r, const char *path, bool update)
     return status;
 }
 
-/* The program itself, by a path that holds wherever the shell stands. */
-static void own_path(const char *argv0, ml_Text *out)
-{
-    char buf[4096];
-    ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
-
-    if (n > 0) {
-        ml_text_addn(out, buf, (size_t)n);
-        return;
-    }
-    if (argv0[0] != '/' && strchr(argv0, '/') && getcwd(buf, sizeof buf))
-        ml_text_fmt(out, "%s/", buf);
-    ml_text_add(out, argv0);
-}
-
-int ml_transcript_run(const char *argv0, char **files, int n, bool update)
+int ml_transcript_run(char **files, int n, bool update)
 {
     static const char *const UNSET[] = {"CLICOLOR_FORCE",  "COLUMNS",
                                         "LINES",           "MOONLOOP_PATH",
@@ -373,7 +358,7 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
         fprintf(stderr, "moonloop: --transcript needs a file\n");
         return 2;
     }
-    own_path(argv0, &path);
+    ml_text_fmt(&path, "/proc/%ld/exe", (long)getpid()); /* wherever the shell stands */
     r.program = ml_text_z(&path);
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 100, false);
