@@ -19,14 +19,15 @@ bool ml_node_is_named(const ml_Stmt *st)
     return st->kind == ML_STMT_BLOCK || (st->kind == ML_STMT_FOR && st->n_blocks > 0);
 }
 
-static void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint)
+static inline void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint,
+                            const ml_Buffer *b)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, NULL}));
+    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, b}));
 }
 
-static void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
+static inline void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){ML_BEARS_BUFFER, b->uid, b->name, b}));
+    add_item(it, ML_BEARS_BUFFER, b->uid, b->name, b);
 }
 
 static void collect(const ml_Stmt *st, bool in_init, void *user)
@@ -34,13 +35,14 @@ static void collect(const ml_Stmt *st, bool in_init, void *user)
     ml_NamedItems *it = user;
 
     if (st->kind == ML_STMT_FOR && st->n_blocks > 0 && !in_init)
-        add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint);
+        add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint,
+                 NULL);
     if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL)
         add_buffer(it, ml_as_alloc(st)->buffer);
     if (st->kind == ML_STMT_BLOCK && !in_init) {
         const ml_Block *b = ml_as_block(st);
 
-        add_item(it, ML_BEARS_BLOCK, b->tag, b->name);
+        add_item(it, ML_BEARS_BLOCK, b->tag, b->name, NULL);
         for (uint32_t k = 0; k < b->n_allocs; k++)
             add_buffer(it, b->allocs[k]);
         for (uint32_t k = 0; k < b->n_matches; k++)
@@ -73,14 +75,6 @@ static uint32_t hash_text(const char *z)
     return (uint32_t)ml_fnv(ML_FNV, z, strlen(z));
 }
 
-static bool is_taken(const ml_Map *set, const char *name)
-{
-    for (const Taken *t = ml_map_get(set, hash_text(name)); t; t = t->next)
-        if (ml_streq(t->name, name))
-            return true;
-    return false;
-}
-
 /* Where to go on with _1, _2, … behind a name that is taken; NULL: it is free. */
 static unsigned *suffix_of(const ml_Map *set, const char *name)
 {
@@ -98,10 +92,11 @@ static unsigned *suffix_of(const ml_Map *set, const char *name)
 static void take(ml_Ctx *cx, ml_Map *set, const char *name)
 {
     Taken *t = ML_NEW(cx, Taken);
+    uint32_t key = hash_text(name);
 
-    t->next = ml_map_get(set, hash_text(name));
+    t->next = ml_map_get(set, key);
     t->name = name;
-    ml_map_set(cx, set, hash_text(name), t);
+    ml_map_set(cx, set, key, t);
 }
 
 /* A block's name stands in a string of the text, so that more letters are allowed; those
@@ -131,10 +126,8 @@ static const char *free_name(ml_Ctx *cx, const ml_Map *set, const ml_NamedItem *
     const char *name = base;
     unsigned *last = suffix_of(set, base), k = last ? *last : 0;
 
-    while (reserved || is_taken(set, name)) {
+    for (bool again = reserved || last; again; again = suffix_of(set, name))
         name = ml_format(cx, "%s_%u", base, ++k);
-        reserved = false;
-    }
     if (last)
         *last = k ? k - 1 : 0; /* this one is free until it is taken */
     return name;

@@ -16,7 +16,7 @@
 #include "core/script/report.h"
 #include "repl/command/house.h"
 #include "repl/out/interrupt.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 #include "repl/session/frame.h"
 #include "repl/session/progress.h"
 

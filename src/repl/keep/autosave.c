@@ -22,7 +22,7 @@
 #include "repl/keep/crash.h"
 #include "repl/keep/registered.h"
 #include "repl/keep/sessions.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 
 enum {
     PROGRAM_LIMIT = 16 << 20, /* bytes: a start program larger than that is not kept */

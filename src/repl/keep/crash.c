@@ -17,8 +17,8 @@
 
 #include "core/base/sanitized.h"
 #include "repl/keep/sessions.h"
-#include "repl/out/write_all.h"
 #include "repl/screen/restore.h"
+#include "repl/screen/write_all.h"
 
 enum {
     FRAMES = 64,

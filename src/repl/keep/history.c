@@ -19,7 +19,7 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "repl/keep/sessions.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 
 enum {
     SLACK = 2000,          /* entries above the maximum before the file is cut */

@@ -19,7 +19,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 
 #define NEW_SUFFIX ".new" /* what has no name yet */
 
