@@ -350,7 +350,7 @@ int ml_transcript_run(char **files, int n, bool update)
                                         "LINES",           "MOONLOOP_PATH",
                                         "MOONLOOP_TARGET", "MOONLOOP_THREADS"};
     static ml_Session session;
-    ml_Text path = {0};
+    char path[4096] = "";
     Replay r = {.ss = &session};
     int status = 0;
 
@@ -358,8 +358,8 @@ int ml_transcript_run(char **files, int n, bool update)
         fprintf(stderr, "moonloop: --transcript needs a file\n");
         return 2;
     }
-    ml_text_fmt(&path, "/proc/%ld/exe", (long)getpid()); /* wherever the shell stands */
-    r.program = ml_text_z(&path);
+    /* By a path that holds wherever the shell stands. */
+    r.program = readlink("/proc/self/exe", path, sizeof path - 1) > 0 ? path : "moonloop";
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 100, false);
     session.host = ml_host_new(&session);
@@ -377,7 +377,6 @@ int ml_transcript_run(char **files, int n, bool update)
             status = s;
     }
     ml_session_free(&session);
-    ml_text_free(&path);
     if (fflush(stdout) != 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
         return 1;
