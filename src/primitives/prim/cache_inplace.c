@@ -51,6 +51,25 @@ static size_t hull_of(Inplace *p, ml_Arith *ar, const ml_Region *v, size_t n,
     return found;
 }
 
+/* Whether the block writes the regions that it reads of the buffer, one by one. */
+static bool writes_what_it_reads(const Inplace *p)
+{
+    const ml_Block *b = p->block;
+    size_t w = 0;
+
+    for (size_t k = 0; k < b->n_reads; k++) {
+        if (b->reads[k].buffer->uid != p->old->uid)
+            continue;
+        while (w < b->n_writes && b->writes[w].buffer->uid != p->old->uid)
+            w++;
+        if (w == b->n_writes || !ml_same_region(&b->reads[k], &b->writes[w++]))
+            return false;
+    }
+    while (w < b->n_writes && b->writes[w].buffer->uid != p->old->uid)
+        w++;
+    return w == b->n_writes;
+}
+
 /* Whether every element of the box is written by the block: it is one element, and nothing
  * can keep the block from storing it. */
 static bool writes_all(const Inplace *p, const ml_Interval *box, size_t n_regions)
@@ -147,15 +166,18 @@ static bool takes(ml_Arith *ar, const ml_IterSum *s, const ml_Range *domain)
 }
 
 /* Whether iters over these elements are independent of each other; with a domain, whether
- * each takes the whole of it. Asked as of a block that is there: its bindings are as the
- * nest makes them, and the predicate is no fact about them. */
-static bool by_elements(Inplace *p, const ml_Range *region, const ml_Range *domain)
+ * each takes the whole of it; `never` is what is said of a block that never runs. Asked as
+ * of a block that is there: its bindings are as the nest makes them, and the predicate is no
+ * fact about them. */
+static bool by_elements(Inplace *p, const ml_Range *region, const ml_Range *domain,
+                        bool never)
 {
     ml_Ctx *cx = p->c->cx;
     size_t rank = p->old->rank;
-    ml_Arith *ar = ml_arith_at(cx, p->c->p, p->block->tag), *plain = ml_arith_new(cx);
     const ml_Expr **at = ML_ARRAY(cx, const ml_Expr *, rank + 1);
     const ml_Expr *pred = p->block->predicate, *yes = ml_bool(cx, true);
+    ml_Arith *ar = pred == yes ? p->ar : ml_arith_at(cx, p->c->p, p->block->tag);
+    ml_Arith *plain = ml_arith_new(cx);
     ml_DomVec dom = {0};
 
     loops_around(p, &dom);
@@ -173,7 +195,7 @@ static bool by_elements(Inplace *p, const ml_Range *region, const ml_Range *doma
     ml_IterMap m = ml_iter_detect(ar, at, rank, dom.v, dom.n, pred, ML_SURJECTIVE, false);
 
     if (!m.ok && m.fail == ML_ITER_FAIL_EMPTY)
-        return true;
+        return never;
     if (!m.ok && !ml_iter_detect(ar, at, rank, dom.v, dom.n, yes, ML_SURJECTIVE, false).ok)
         return false;
     for (size_t d = 0; domain && d < rank; d++) {
@@ -381,12 +403,18 @@ static bool add_copies(Inplace *p, const ml_Buffer *cached, const ml_Interval *r
     ml_Cache in = {.old = p->old, .cached = cached, .region = cover(p, p->ar, reads)};
     ml_Cache out = {.old = p->old, .cached = cached, .region = cover(p, p->ar, writes)};
 
-    /* An output is written by blocks that take their whole domains. */
-    out.domain = taken(p, out.region, whole_buffer(p), p->old->rank);
-    if (by_elements(p, out.region, out.domain) &&
-        (ml_same_ranges(in.region, out.region, p->old->rank) ||
-         by_elements(p, in.region, NULL))) {
+    /* An output is written by blocks that take their whole domains: the buffer, or what is
+     * taken of it. */
+    ml_Range *whole = whole_buffer(p);
+    bool plain = by_elements(p, out.region, whole, false);
+
+    out.domain = plain ? whole : taken(p, out.region, whole, p->old->rank);
+    bool same = ml_same_ranges(in.region, out.region, p->old->rank);
+
+    if ((plain || by_elements(p, out.region, out.domain, true)) &&
+        (same || by_elements(p, in.region, NULL, true))) {
         parts[0] = ml_cache_nest(p->c, &in, true, &tags[0]);
+        out.like = same ? parts[0] : NULL;
         parts[2] = ml_cache_nest(p->c, &out, false, &tags[1]);
         for (size_t k = 0; k < 3; k += 2)
             parts[k] = ml_append_predicate(cx, parts[k], b->predicate);
@@ -497,8 +525,11 @@ static bool cache_inplace(ml_Call *c)
         return false;
     for (size_t k = 0; k < b->n_iters; k++)
         ml_subst_var(cx, &bound, b->iters[k].var, b->iters[k].value);
-    hull_of(&p, p.ar, b->reads, b->n_reads, &bound, reads);
-    n_writes = hull_of(&p, p.ar, b->writes, b->n_writes, &bound, writes);
+    n_writes = hull_of(&p, p.ar, b->reads, b->n_reads, &bound, reads);
+    if (writes_what_it_reads(&p))
+        memcpy(writes, reads, p.old->rank * sizeof(*writes));
+    else
+        n_writes = hull_of(&p, p.ar, b->writes, b->n_writes, &bound, writes);
     if (!n_writes)
         return ml_fail(cx, ML_E_NOT_READ_WRITE, ML_BLOCK(b), ML_BUFFER(p.old));
     if (!ML_PROVE(c, ML_SOUND,

@@ -295,6 +295,13 @@ static ml_Region point_region(ml_Ctx *cx, const ml_Buffer *b, const ml_Expr *con
     return (ml_Region){b, r};
 }
 
+static const ml_Block *block_of(const ml_Stmt *nest)
+{
+    while (nest->kind == ML_STMT_FOR)
+        nest = ml_as_for(nest)->body;
+    return ml_as_block(nest);
+}
+
 const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid *tag)
 {
     ml_Ctx *cx = c->cx;
@@ -304,6 +311,8 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
     const ml_Expr **at_old = ML_ARRAY(cx, const ml_Expr *, rank);
     const ml_Expr **at_new = ML_ARRAY(cx, const ml_Expr *, rank);
     ml_Arith *ar = ml_arith_new(cx);
+    const ml_Stmt *like = cache->like;
+    const ml_Block *done = like ? block_of(like) : NULL;
 
     for (size_t d = 0; d < rank; d++) {
         const ml_Range *r = &cache->region[d];
@@ -320,8 +329,13 @@ const ml_Stmt *ml_cache_nest(ml_Call *c, const ml_Cache *cache, bool in, ml_Uid 
         at_new[d] = at_old[d] = ml_var(cx, iters[d].var);
         if (cache->compact)
             at_old[d] = ml_simplify(ar, ml_add(cx, r->min, at_old[d]));
-        else
+        else if (!like)
             iters[d].value = ml_simplify(ar, ml_add(cx, r->min, iters[d].value));
+        else {
+            iters[d].value = ml_expr_subst1(cx, done->iters[d].value, ml_as_for(like)->var,
+                                            iters[d].value);
+            like = ml_as_for(like)->body;
+        }
     }
     const ml_Buffer *from = in ? cache->old : cache->cached;
     const ml_Buffer *to = in ? cache->cached : cache->old;

@@ -20,9 +20,10 @@ typedef struct ml_CachePlace {
 /* A buffer's cache: what part of it, and the new buffer. */
 typedef struct ml_Cache {
     const ml_Buffer *old, *cached;
-    ml_Range *region; /* of the old buffer, at the place */
-    ml_Range *domain; /* what it takes over the loops of the place; NULL: all of `old` */
-    bool compact;     /* the new buffer holds the region alone, shifted to 0 */
+    ml_Range *region;    /* of the old buffer, at the place */
+    ml_Range *domain;    /* what it takes over the loops of the place; NULL: all of `old` */
+    bool compact;        /* the new buffer holds the region alone, shifted to 0 */
+    const ml_Stmt *like; /* a nest over this region that is made, or NULL; not compact */
 } ml_Cache;
 
 /* The innermost statement sequence that holds `writer` in one element and one of `readers`

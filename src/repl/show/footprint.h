@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SHOW_FOOTPRINT_H
 #define ML_REPL_SHOW_FOOTPRINT_H
 
-#include "repl/bind/work/counts.h"
+#include "work/fact/fact.h"
 
 typedef struct ml_Footprint {
     const ml_Buffer *buffer;

@@ -35,7 +35,7 @@ static void say(ml_Text *t, const char *words, const uint64_t *v)
             ml_text_char(t, *words);
 }
 
-const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v)
+const char *ml_memory_loop(const ml_MemoryTell *c, const ml_Var *v)
 {
     const char *n = ml_name_of(c->s, v->uid);
 
@@ -43,7 +43,7 @@ const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v)
 }
 
 /* `the first 3 of 14 iterations of h, the first of w` */
-void ml_memory_caps(ml_MemoryTell *c, ml_Text *t)
+void ml_memory_caps(const ml_MemoryTell *c, ml_Text *t)
 {
     for (uint32_t k = 0; k < c->f->n_caps; k++) {
         ml_text_add(t, k ? ", " : "");
@@ -272,7 +272,7 @@ static void find_in(const ml_Stmt *s, bool in_init, void *user)
 }
 
 /* The block that a statement belongs to, by its display name. */
-const char *ml_memory_block(ml_MemoryTell *c, const ml_Stmt *s)
+const char *ml_memory_block(const ml_MemoryTell *c, const ml_Stmt *s)
 {
     ml_Program p = ml_schedule_program(c->s);
 
