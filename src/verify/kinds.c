@@ -37,6 +37,8 @@ static bool meets_other_writer(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_B
     ml_Uid scope = ml_index_scope(p.index, b->tag);
     const ml_Stmt *node = ml_index_node(p.index, root);
 
+    if (node->kind == ML_STMT_FOR && node->n_blocks == 1)
+        return false; /* b is alone there */
     for (size_t k = 0; k < b->n_writes; k++) {
         const ml_Buffer *buf = ml_canonical_buffer(p, scope, b->writes[k].buffer);
         ml_BlockVec users = {0};

@@ -75,14 +75,6 @@ static uint32_t hash_text(const char *z)
     return (uint32_t)ml_fnv(ML_FNV, z, strlen(z));
 }
 
-static bool is_taken(const ml_Map *set, const char *name)
-{
-    for (const Taken *t = ml_map_get(set, hash_text(name)); t; t = t->next)
-        if (ml_streq(t->name, name))
-            return true;
-    return false;
-}
-
 /* Where to go on with _1, _2, … behind a name that is taken; NULL: it is free. */
 static unsigned *suffix_of(const ml_Map *set, const char *name)
 {
@@ -100,10 +92,11 @@ static unsigned *suffix_of(const ml_Map *set, const char *name)
 static void take(ml_Ctx *cx, ml_Map *set, const char *name)
 {
     Taken *t = ML_NEW(cx, Taken);
+    uint32_t key = hash_text(name);
 
-    t->next = ml_map_get(set, hash_text(name));
+    t->next = ml_map_get(set, key);
     t->name = name;
-    ml_map_set(cx, set, hash_text(name), t);
+    ml_map_set(cx, set, key, t);
 }
 
 /* A block's name stands in a string of the text, so that more letters are allowed; those
@@ -133,10 +126,8 @@ static const char *free_name(ml_Ctx *cx, const ml_Map *set, const ml_NamedItem *
     const char *name = base;
     unsigned *last = suffix_of(set, base), k = last ? *last : 0;
 
-    while (reserved || is_taken(set, name)) {
+    for (bool again = reserved || last; again; again = suffix_of(set, name))
         name = ml_format(cx, "%s_%u", base, ++k);
-        reserved = false;
-    }
     if (last)
         *last = k ? k - 1 : 0; /* this one is free until it is taken */
     return name;
