@@ -132,7 +132,7 @@ static void find_shared(ml_Ctx *cx, const Printed *a, const Printed *b, Sames *o
 static void keep_order(ml_Ctx *cx, Sames *v)
 {
     enum { MOST = 4096 };
-    size_t *lines = ML_ARRAY(cx, size_t, v->n + 1), best = 0, to = v->n;
+    size_t *lines = ML_ARRAY(cx, size_t, v->n + 1), best = 0, to = 0;
 
     if (v->n > MOST)
         v->n = 0;
@@ -143,7 +143,6 @@ static void keep_order(ml_Ctx *cx, Sames *v)
         lines[k] += v->v[k].n;
         best = lines[k] > best ? lines[k] : best;
     }
-    to = 0;
     for (size_t k = 0; k < v->n; k++)
         if (lines[k] == best && (to == 0 || v->v[k].a > v->v[to - 1].a)) {
             best -= v->v[k].n;
