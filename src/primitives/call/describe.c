@@ -37,13 +37,7 @@ static void add_node(ml_Schedule *s, ml_Text *out, ml_Uid uid, bool quote)
 
 static bool lua_key(const char *z)
 {
-    if (!*z || (*z >= '0' && *z <= '9') || ml_is_lua_keyword(ml_str(z)))
-        return false;
-    for (; *z; z++)
-        if (!((*z >= 'a' && *z <= 'z') || (*z >= 'A' && *z <= 'Z') || *z == '_' ||
-              (*z >= '0' && *z <= '9')))
-            return false;
-    return true;
+    return ml_is_name(z) && !ml_is_lua_keyword(ml_str(z));
 }
 
 /* ["key"] = only where key = would not do. */
