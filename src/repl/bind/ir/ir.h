@@ -39,7 +39,6 @@ typedef struct BindBuffer {
     BindSpace *sp;
     const ml_Buffer *b;
 } BindBuffer;
-void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m);
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f);
 void bind_push_buffer(lua_State *L, BindSpace *sp, const ml_Buffer *b);
 /* A copy of f in cx in which every identity is fresh: one module may hold it beside others.
